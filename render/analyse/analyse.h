@@ -464,6 +464,15 @@ int64_t files_in_loading(const struct run_result *r);
  *  Call after rules(), which determine the cause of waiting where cores were shared.
  *  source   docs/metrics.md#loss. Test: tests/unit/test_scaling.c */
 void loss_classes(struct report *rep);
+/** accounting_jobs - jobs that did not end by themselves by the table of sacct: how many, and how the first one did.
+ *  The most telling state first: a job whose step ran out of memory is often FAILED. Test: tests/unit/test_logs.c */
+enum job_end { JOB_OUT_OF_MEMORY, JOB_NODE_FAILED, JOB_TIMED_OUT, JOB_CANCELLED, N_JOB_ENDS };
+struct jobs_ended {
+    int n;
+    enum job_end end;  /* of the first; n > 0 only */
+    const char *first; /* "17" */
+};
+struct jobs_ended accounting_jobs(struct report *rep, const struct foreign_table *t);
 /** accounting_ended - a sentence on jobs that were cancelled, timed out, ran out of memory or lost a node by the table
  * of sacct, or "". source   sacct(1), JOB STATE CODES. Test: tests/unit/test_logs.c */
 const char *accounting_ended(struct report *rep, const struct foreign_table *t);

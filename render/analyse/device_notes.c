@@ -10,10 +10,11 @@
 #include <string.h>
 
 /* What has been said, so that GPUs of which the same is true share one note. */
+enum { NOTE_SENTENCES = 4 };
 struct told {
-    const char *text; /* without the GPU */
-    const char *who;  /* the first GPU */
-    int n_gpus, note; /* note: index into r->notes */
+    struct phrase said[NOTE_SENTENCES]; /* without the GPU */
+    const char *who;                    /* the first GPU */
+    int n_gpus, note;                   /* note: index into r->notes */
 };
 struct notes {
     struct report *rep;
@@ -29,81 +30,93 @@ static const char *who(struct report *rep, const struct run *run, const struct r
                              : report_text(rep, "GPU %lld", (long long)d->device);
 }
 
-static void note(struct notes *x, const struct run_device *d, const char *text)
+static int is_same_slot(const struct slot *a, const struct slot *b)
 {
-    struct run_result *r = x->r;
-    struct told *s = x->said;
-    while (s < x->said + x->n_said && strcmp(s->text, text) != 0)
-        s++;
-    if (s < x->said + x->n_said) {
-        s->n_gpus++;
-        r->notes[s->note] =
-            report_text(x->rep, "%s, and alike %s: %s", s->who, fmt_count(s->n_gpus - 1, "other GPU").text, text);
-    } else if (r->n_notes < RUN_MAX_NOTES && x->n_said < RUN_MAX_NOTES) {
-        *s = (struct told){text, who(x->rep, r->run, d), 1, r->n_notes};
-        x->n_said++;
-        r->notes[r->n_notes++] = report_text(x->rep, "%s: %s", s->who, text);
+    if (a->kind != b->kind)
+        return 0;
+    switch (a->kind) {
+    case SLOT_COUNT:
+    case SLOT_TIME:
+        return a->count == b->count;
+    case SLOT_PERCENT:
+    case SLOT_NUMBER:
+    case SLOT_BYTES:
+        return !(a->real < b->real || a->real > b->real);
+    case SLOT_REASON:
+        return a->reason->code == b->reason->code;
+    default:
+        return a->kind == SLOT_NONE;
     }
 }
 
-static const char *per_step(struct report *rep, int64_t n, int64_t n_steps)
+static int is_same(const struct phrase *a, const struct phrase *b)
 {
-    return report_text(rep, "%s a step (%lld in %s)", fmt_number((double)n / (double)n_steps).text, (long long)n,
-                       fmt_count(n_steps, "step").text);
+    for (int i = 0; i < NOTE_SENTENCES; i++) {
+        if (a[i].id != b[i].id)
+            return 0;
+        for (int k = 0; k < SLOTS_MAX; k++)
+            if (!is_same_slot(&a[i].slot[k], &b[i].slot[k]))
+                return 0;
+    }
+    return 1;
 }
+
+/* "GPU 0 and 3 other GPUs: Memory grows ..." */
+static void note(struct notes *x, const struct run_device *d, const struct phrase *said)
+{
+    struct run_result *r = x->r;
+    struct told *s = x->said;
+    while (s < x->said + x->n_said && !is_same(s->said, said))
+        s++;
+    if (s == x->said + x->n_said) {
+        if (r->n_notes == RUN_MAX_NOTES || x->n_said == RUN_MAX_NOTES)
+            return;
+        *s = (struct told){.who = who(x->rep, r->run, d), .note = r->n_notes++};
+        memcpy(s->said, said, sizeof s->said);
+        x->n_said++;
+    }
+    s->n_gpus++;
+    const char *others =
+        s->n_gpus > 1 ? report_text(x->rep, " and %s", fmt_count(s->n_gpus - 1, "other GPU").text) : "";
+    r->notes[s->note] =
+        report_text(x->rep, "%s%s: %s", s->who, others, say_phrases(&x->rep->arena, said, NOTE_SENTENCES));
+}
+
+/* How often a step, and how often in how many steps. */
+#define PER_STEP(n, n_steps) \
+    slot_number((double)(n) / (double)(n_steps)), slot_count((int64_t)(n)), slot_count((int64_t)(n_steps))
 
 /* A call may wait for another device, or for what has long been done: what they cost is said where it was seen, in
  * gaps that began during such a call and whose end was launched only then; from a hundredth of the steps' time. */
 static void note_syncs(struct notes *x, const struct run_device *d)
 {
-    const char *count = per_step(x->rep, d->n_syncs, d->n_steps);
-    if (!d->has_idle_causes)
-        note(x, d,
-             report_text(x->rep,
-                         "the host synchronised inside steps, %s; whether the device lacked work behind that cannot be "
-                         "told: %s.",
-                         count, say_clause(&x->rep->arena, &d->idle_why)));
-    else if (100 * (double)d->steps_behind_sync_ns < (double)d->steps_ns)
-        note(x, d,
-             report_text(x->rep,
-                         "the host synchronised inside steps, %s; that cost little: under 1 %% of their time the "
-                         "device idled behind such a call.",
-                         count));
-    else
-        note(x, d,
-             report_text(x->rep,
-                         "the host synchronised inside steps, %s: the device ran dry during such calls and idled %s, "
-                         "%s of the steps, until something was launched again. %s do that; once a step is enough.",
-                         count, fmt_time(d->steps_behind_sync_ns).text,
-                         fmt_percent((double)d->steps_behind_sync_ns / (double)d->steps_ns).text,
-                         x->is_torch ? "torch.cuda.synchronize(), .item() and cudaStreamSynchronize"
-                                     : "cudaDeviceSynchronize and cudaStreamSynchronize"));
+    struct phrase said[NOTE_SENTENCES] = {PHRASE(GPU_SYNCS, PER_STEP(d->n_syncs, d->n_steps))};
+    if (!d->has_idle_causes) {
+        said[1] = PHRASE(GPU_SYNCS_UNTOLD, slot_reason(&d->idle_why));
+    } else if (100 * (double)d->steps_behind_sync_ns < (double)d->steps_ns) {
+        said[1] = PHRASE(GPU_SYNCS_CHEAP);
+    } else {
+        said[1] = PHRASE(GPU_SYNCS_COST, slot_time(d->steps_behind_sync_ns),
+                         slot_percent((double)d->steps_behind_sync_ns / (double)d->steps_ns));
+        said[2] = x->is_torch ? PHRASE(GPU_SYNCS_OF_TORCH) : PHRASE(GPU_SYNCS_OF_CUDA);
+    }
+    note(x, d, said);
 }
 
 /* More than one a step: each makes the host wait for the GPU. */
 static void note_calls(struct notes *x, const struct run_device *d)
 {
-    struct report *rep = x->rep;
     int64_t n = d->n_mallocs + d->n_frees;
     if (n > d->n_steps)
         note(x, d,
-             report_text(x->rep,
-                         "memory of the device was allocated or released %s by cudaMalloc, cudaFree or their "
-                         "like; both wait for the GPU. Take buffers before the loop, or from a pool%s.",
-                         per_step(rep, n, d->n_steps),
-                         x->is_torch
-                             ? ": PyTorch's allocator keeps them unless empty_cache() is called or memory is short"
-                             : " (cudaMallocAsync)"));
+             (struct phrase[NOTE_SENTENCES]){PHRASE(GPU_MALLOCS, PER_STEP(n, d->n_steps)), PHRASE(GPU_MALLOCS_WAIT),
+                                             x->is_torch ? PHRASE(GPU_MALLOCS_OF_TORCH) : PHRASE(GPU_MALLOCS_OF_CUDA)});
     if (d->n_to_host > d->n_steps)
         note(x, d,
-             report_text(x->rep, "copies to the host were launched inside steps, %s; %s. %s",
-                         per_step(rep, d->n_to_host, d->n_steps),
-                         d->n_syncs
-                             ? report_text(rep, "the host synchronised %s", per_step(rep, d->n_syncs, d->n_steps))
-                             : "no call in the trace shows whether the host waited for them",
-                         x->is_torch ? ".item(), .cpu() and printing a tensor do that. Keep losses on the GPU and read "
-                                       "them every few steps."
-                                     : "Keep results on the GPU and read them every few steps."));
+             (struct phrase[NOTE_SENTENCES]){PHRASE(GPU_TO_HOST, PER_STEP(d->n_to_host, d->n_steps)),
+                                             d->n_syncs ? PHRASE(GPU_SYNCS, PER_STEP(d->n_syncs, d->n_steps))
+                                                        : PHRASE(GPU_SYNCS_UNSEEN),
+                                             x->is_torch ? PHRASE(GPU_TO_HOST_OF_TORCH) : PHRASE(GPU_TO_HOST_OF_CUDA)});
     else if (d->n_syncs > d->n_steps) /* with the copies it is said beside them */
         note_syncs(x, d);
 }
@@ -118,12 +131,10 @@ static void note_memory(struct notes *x, const struct run_device *d)
         return;
     if (m->has_growth && m->n_step_peaks >= 10 && gpu_memory_grows(m->growth_bytes_per_step, whole))
         note(x, d,
-             report_text(x->rep,
-                         "memory grows by %s a step (line through the peaks of %s), over 1 %% of %s in 100 "
-                         "steps. Something keeps %s.",
-                         fmt_bytes(m->growth_bytes_per_step).text, fmt_count(m->n_step_peaks, "step").text,
-                         d->memory_total_bytes > 0 ? "the GPU's memory" : "its peak",
-                         x->is_torch ? "tensors: a list of losses with their graphs is the usual one" : "buffers"));
+             (struct phrase[NOTE_SENTENCES]){
+                 PHRASE(GPU_MEMORY_GROWS, slot_bytes(m->growth_bytes_per_step), slot_count((int64_t)m->n_step_peaks)),
+                 d->memory_total_bytes > 0 ? PHRASE(GPU_GROWTH_OF_ALL) : PHRASE(GPU_GROWTH_OF_PEAK),
+                 x->is_torch ? PHRASE(GPU_KEEPS_TENSORS) : PHRASE(GPU_KEEPS_BUFFERS)});
 }
 
 /* Half of what could, and a fifth of kernel time at stake. */
@@ -133,13 +144,10 @@ static void note_tensor_cores(struct notes *x, const struct run_device *d)
     if (d->eligible_ns <= 0 || 2 * d->tensor_ns >= d->eligible_ns || 5 * without < d->value[DEV_KERNEL_SUM])
         return;
     note(x, d,
-         report_text(x->rep,
-                     "by their names %s of the time of matrix products and convolutions used tensor cores; the "
-                     "others take %s of kernel time. Mixed precision (%sbf16 or TF32) would move them "
-                     "there, if the GPU has such cores.",
-                     fmt_percent((double)d->tensor_ns / (double)d->eligible_ns).text,
-                     fmt_percent((double)without / (double)d->value[DEV_KERNEL_SUM]).text,
-                     x->is_torch ? "autocast, " : ""));
+         (struct phrase[NOTE_SENTENCES]){
+             PHRASE(GPU_TENSOR_CORES, slot_percent((double)d->tensor_ns / (double)d->eligible_ns)),
+             PHRASE(GPU_WITHOUT_TENSOR_CORES, slot_percent((double)without / (double)d->value[DEV_KERNEL_SUM])),
+             x->is_torch ? PHRASE(GPU_MIXED_OF_TORCH) : PHRASE(GPU_MIXED)});
 }
 
 /* A fifth of the steps before the trace's first operation. */
@@ -147,11 +155,9 @@ static void note_lead(struct notes *x, const struct run_device *d)
 {
     if (5 * d->steps_lead_ns > d->steps_ns)
         note(x, d,
-             report_text(x->rep,
-                         "%s of the %s of its steps pass before its first operation in the trace. The start of the "
-                         "profiler may be in it: profile several steps behind a warm-up%s.",
-                         fmt_time(d->steps_lead_ns).text, fmt_time(d->steps_ns).text,
-                         x->is_torch ? " (torch.profiler.schedule(wait=1, warmup=1, active=5))" : ""));
+             (struct phrase[NOTE_SENTENCES]){PHRASE(GPU_LEAD, slot_time(d->steps_lead_ns), slot_time(d->steps_ns)),
+                                             PHRASE(GPU_LEAD_OF_PROFILER),
+                                             x->is_torch ? PHRASE(GPU_WARM_UP_OF_TORCH) : PHRASE(GPU_WARM_UP)});
 }
 
 void device_notes(struct report *rep, struct run_result *r)

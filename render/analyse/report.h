@@ -13,12 +13,16 @@
 
 #include "render/analyse/run_result.h"
 #include "render/analyse/thresholds.h"
+#include "render/model/advice.h"
 
 #include <stdint.h>
 
-/* What to do about a class. `ours` names exact options of the program at hand when we know it, else "". */
+/* What to do about a class: sentences, the last one without its full stop. `ours` names exact options of the program at
+ * hand when we know it, else "". */
 struct action {
+    enum advice id; /* of ours, else of generic: what decisions compare */
     const char *ours, *generic;
+    const char *check; /* "Check: ranks without a core below 5 %."; "" nothing was measured that tells */
 };
 
 struct number {

@@ -4,6 +4,7 @@
 #define RENDER_ANALYSE_RUN_RESULT_H
 
 #include "render/analyse/roof_bound.h"
+#include "render/model/advice.h"
 #include "render/model/phrase.h"
 #include "render/model/run.h"
 #include "render/model/value.h"
@@ -458,6 +459,7 @@ struct run_result {
                                       do: a sentence without its full stop; "" it is not */
     const char *steps_action;      /* how the next run has steps: a sentence; after narrate, as the next two */
     struct to_do stepless_action;  /* where no claim says more; of runs without steps */
+    struct advised advised;        /* which advice that is; ADVICE_NONE = with steps */
     const char *stepless_advice;   /* the same for this run's page, and what more there is to do; "" with steps */
     struct trial trials[N_TRIALS]; /* of runs of dcrnn-train on several ranks: what it does not do yet */
     int n_trials;

@@ -308,7 +308,7 @@ static void write_table(const struct profile *p, const char *file)
 {
     enum style style = p->n_only[COMMA] > p->n_only[POINT] ? COMMA : POINT;
     struct foreign_table *t = run_add_table(
-        p->run, file, FOREIGN_NCU, "Kernels under the profiler, means over their runs; shares are of the device's peak",
+        p->run, file, FOREIGN_NCU, "Kernels under the profiler, means over their runs and shares of the device's peak",
         "Kernel|#Profiled|#Duration|#Compute throughput, %|#Memory throughput, %|"
         "#DRAM throughput, %|#Achieved occupancy, %");
     for (int i = 0; i < p->n; i++) {

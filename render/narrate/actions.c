@@ -1,117 +1,35 @@
-/* actions.c - see actions.h. Options of dcrnn-train as in docs/man/dcrnn-train.1. */
+/* actions.c - see actions.h. */
 #include "render/narrate/actions.h"
 
 #include "render/analyse/analyse.h"
 #include "render/narrate/claims.h"
 #include "render/narrate/exchange.h"
-#include "render/say/format.h"
+#include "render/say/say.h"
 
 #include <string.h>
 
-static const struct action catalogue[N_CLASSES] = {
-    [CLASS_COMPUTE] = {"use more cores per rank with --threads, the best kernels with --kernels auto, or add nodes",
-                       "lower precision (tf32, bf16), fused operations (torch.compile), or more nodes; with Slurm more "
-                       "--cpus-per-task"},
-    [CLASS_MEMORY] = {"give each pass over the weights more to do: a smaller --accumulate, or a larger --batch (which "
-                      "changes what is trained); on a GPU "
-                      "--precision bf16 halves the bytes",
-                      "larger batches, fused operations, lower precision: more operations for each byte that is moved"},
-    [CLASS_COMMUNICATION] =
-        {"halve the bytes with --allreduce-dtype bf16, use fewer ranks with more --threads each, or give each "
-         "all-reduce more work with a larger --batch (which changes what is trained)",
-         "overlap the all-reduce with backward (DDP: bucket_cap_mb, gradient_as_bucket_view), send "
-         "bf16 (bf16_compress_hook), accumulate gradients (no_sync), put MPI or NCCL on the fastest "
-         "interface (NCCL_SOCKET_IFNAME, NCCL_IB_HCA), keep the nodes under one switch (Slurm "
-         "--switches=1)"},
-    [CLASS_IMBALANCE] =
-        {"give all ranks equal shares (no --rank-weights, a --batch that divides by the number of ranks), and "
-         "look at the host of the rank that comes last",
-         "check that node for throttling, CPU binding (Slurm --cpu-bind=cores) and other jobs; give all ranks "
-         "equal shards (DistributedSampler with drop_last)"},
-    [CLASS_DATA] =
-        {"make batches ahead with --loader-workers 2 --prefetch 4, and read --windows-format raw instead of text",
-         "make batches ahead in the background, by as many workers as there are cores for (PyTorch: num_workers 8-16 "
-         "per GPU, prefetch_factor, persistent_workers, pin_memory); a binary data set"},
-    [CLASS_IO] =
-        {"write checkpoints less often with --checkpoint-every and --checkpoint-fsync no, read windows ahead with "
-         "--loader-workers and from memory or a local disk",
-         "asynchronous or fewer checkpoints (torch.distributed.checkpoint.async_save), local scratch ($SLURM_TMPDIR) "
-         "or "
-         "a burst buffer"},
-    [CLASS_COPY] =
-        {"let loaders copy ahead with --loader-workers",
-         "pinned memory and one non-blocking copy per batch (.to(non_blocking=True)); no .cpu() round trips"},
-    [CLASS_HOST] = {"",
-                    "CUDA graphs or torch.compile, fused optimiser, larger batches; no .item() or print in the loop"},
-    [CLASS_OVERHEAD] = {"", "name more phases with NVTX ranges, so that this time has a cause"},
-    [CLASS_SHARED] = {"", ""}, /* see below */
-};
-
-/* The generic ones for a program that is known not to be PyTorch's. NULL: the one above names nothing of PyTorch. */
-static const char *const without_torch[N_CLASSES] = {
-    [CLASS_COMPUTE] = "lower precision (TF32, bf16), fused or better kernels, or more nodes; with Slurm more "
-                      "--cpus-per-task",
-    [CLASS_COMMUNICATION] = "overlap communication with computing, send lower precision or less often, put MPI or NCCL "
-                            "on the fastest interface (NCCL_SOCKET_IFNAME, NCCL_IB_HCA), keep the nodes under one "
-                            "switch (Slurm --switches=1)",
-    [CLASS_IMBALANCE] = "check that node for throttling, CPU binding (Slurm --cpu-bind=cores) and other jobs; give all "
-                        "ranks equal parts",
-    [CLASS_DATA] = "read input ahead in the background, by as many threads or processes as there are cores for; "
-                   "binary files instead of text",
-    [CLASS_IO] = "write checkpoints less often or by a thread of their own, to local scratch ($SLURM_TMPDIR) or a "
-                 "burst buffer",
-    [CLASS_COPY] = "pinned memory (cudaMallocHost, hipHostMalloc) and one asynchronous copy per step; no round trips "
-                   "through the host",
-    [CLASS_HOST] = "CUDA graphs, fused kernels, more work for each launch; no synchronisation in the loop, and no copy "
-                   "to the host that the next launch waits for",
+static const enum advice of_class[N_CLASSES] = {
+    [CLASS_COMPUTE] = ADVICE_COMPUTE,     [CLASS_MEMORY] = ADVICE_MEMORY,
+    [CLASS_IMBALANCE] = ADVICE_BALANCE,   [CLASS_COMMUNICATION] = ADVICE_COMMUNICATION,
+    [CLASS_DATA] = ADVICE_DATA,           [CLASS_IO] = ADVICE_CHECKPOINTS,
+    [CLASS_COPY] = ADVICE_COPIES,         [CLASS_HOST] = ADVICE_LAUNCHES,
+    [CLASS_OVERHEAD] = ADVICE_NAME_PHASES /* CLASS_SHARED: see below */
 };
 
 /* What holds the ranks back is a matter of the machine: the same advice for every program, but for the options' names.
  */
-static const struct action shared[N_SHARED_KINDS] = {
-    [SHARED_OVERSUBSCRIBED] =
-        {"give every rank cores of its own (no more ranks times --threads than cores), then measure again",
-         "give every rank cores of its own (no more ranks times threads than cores; --cpus-per-task), then measure "
-         "again"},
-    [SHARED_THROTTLED] = {"", "give the job more CPU time (a larger share or no CPU quota of its cgroup), or fewer "
-                              "ranks on it, then measure "
-                              "again"},
-    [SHARED_STEAL] = {"", "measure on a machine whose cores other guests do not use"},
-    [SHARED_OWN_THREADS] =
-        {"give each rank one more core, or take fewer --loader-workers, then measure again",
-         "give each rank one more core (Slurm: --cpus-per-task), or fewer helpers (num_workers of the DataLoader) and "
-         "threads "
-         "(torch.set_num_threads), then measure again"},
-    [SHARED_BOUND] =
-        {"give each rank as many cores as it has threads (mpirun --map-by slot:PE=N, Slurm --cpus-per-task), or fewer "
-         "--threads, then measure again",
-         "give each rank as many cores as it has threads (Slurm --cpus-per-task, mpirun --map-by slot:PE=N), or fewer "
-         "threads (OMP_NUM_THREADS, torch.set_num_threads), then measure again"},
-    [SHARED_RUN_DELAY] = {"", "measure while nothing else runs on these cores, and bind each rank to its own"},
+static const enum advice of_shared[N_SHARED_KINDS] = {
+    [SHARED_OVERSUBSCRIBED] = ADVICE_CORES_FOR_RANKS, [SHARED_THROTTLED] = ADVICE_CPU_QUOTA,
+    [SHARED_STEAL] = ADVICE_NO_OTHER_GUESTS,          [SHARED_OWN_THREADS] = ADVICE_CORE_FOR_HELPERS,
+    [SHARED_BOUND] = ADVICE_CORES_FOR_THREADS,        [SHARED_RUN_DELAY] = ADVICE_IDLE_CORES,
 };
 
 /* What helps depends on what travels: gradients, shards of the parameters, tokens and rows of tables, activations. */
-static const char *const travels[N_EXCHANGES] = {
-    [EXCHANGE_UNKNOWN] = "overlap communication with computing, send lower precision, put MPI or NCCL on the fastest "
-                         "interface (NCCL_SOCKET_IFNAME, NCCL_IB_HCA), keep the nodes under one switch (Slurm "
-                         "--switches=1)",
-    [EXCHANGE_ALL_GATHER] = "gather shards ahead of their use (FSDP: forward_prefetch, backward_prefetch=BACKWARD_PRE; "
-                            "ZeRO-3: stage3_prefetch_bucket_size), shard within a node only (HYBRID_SHARD), gather in "
-                            "bf16 (MixedPrecision param_dtype)",
-    [EXCHANGE_REDUCE_SCATTER] = "reduce in bf16 (FSDP MixedPrecision reduce_dtype), overlap it with backward "
-                                "(overlap_comm), accumulate gradients, shard within a node only (HYBRID_SHARD)",
-    [EXCHANGE_ALL_TO_ALL] = "send fewer and smaller tokens or rows (lower precision, a lower capacity factor), overlap "
-                            "the all-to-all with computing of another part of the batch, place experts or tables that "
-                            "talk to each other on one node",
-    [EXCHANGE_SEND_RECEIVE] = "send and receive while the next part computes (batch_isend_irecv; pipelines: more "
-                              "micro-batches, an interleaved schedule), send lower precision, put ranks that talk to "
-                              "each other on one node",
-    [EXCHANGE_PAIRS] =
-        "overlap sends, receives and all-to-alls with computing of another part of the batch, send lower "
-        "precision, put ranks that talk to each other on one node",
-    [EXCHANGE_BROADCAST] =
-        "broadcast less often (DDP: broadcast_buffers=False; read data on every rank instead of one)",
-    [EXCHANGE_REDUCE] = "reduce less often: log every n steps, not in each",
+static const enum advice of_exchange[N_EXCHANGES] = {
+    [EXCHANGE_UNKNOWN] = ADVICE_OTHER_EXCHANGE,        [EXCHANGE_ALL_GATHER] = ADVICE_ALL_GATHER,
+    [EXCHANGE_REDUCE_SCATTER] = ADVICE_REDUCE_SCATTER, [EXCHANGE_ALL_TO_ALL] = ADVICE_ALL_TO_ALL,
+    [EXCHANGE_SEND_RECEIVE] = ADVICE_SEND_RECEIVE,     [EXCHANGE_PAIRS] = ADVICE_PAIRS,
+    [EXCHANGE_BROADCAST] = ADVICE_BROADCAST,           [EXCHANGE_REDUCE] = ADVICE_REDUCE,
 };
 
 /* Time of products and convolutions without tensor cores matters from a fifth of kernel time on (device_notes.c). */
@@ -142,19 +60,15 @@ static int is_inference(const struct run *r)
 }
 
 /* Any program's calls on files: what helps depends on which take most time. */
-static const char *files_action(const struct run *r)
+static enum advice of_files(const struct run *r)
 {
-    static const char *const what[DCT_N_IO] = {
-        [DCT_IO_READ] = "read in larger calls and ahead of use (by a thread of its own), and keep the files in memory "
-                        "or on a local disk ($SLURM_TMPDIR)",
-        [DCT_IO_WRITE] = "write less often and in larger calls, by a thread of its own, or to a local disk "
-                         "($SLURM_TMPDIR)",
-        [DCT_IO_OTHER] = "open and sync files less often (fsync, close), or keep them on a local disk ($SLURM_TMPDIR)"};
+    static const enum advice of[DCT_N_IO] = {
+        [DCT_IO_READ] = ADVICE_READ_AHEAD, [DCT_IO_WRITE] = ADVICE_WRITE_LESS, [DCT_IO_OTHER] = ADVICE_SYNC_LESS};
     struct file_time f = file_time(r);
     int most = 0;
     for (int k = 1; k < DCT_N_IO; k++)
         most = f.kind_ns[k] > f.kind_ns[most] ? k : most;
-    return what[most];
+    return of[most];
 }
 
 /* Cores that the advice needs for each rank; 0 = it needs none. Loaders that work ahead need one more than the rank. */
@@ -168,9 +82,9 @@ static int cores_asked(const struct run_result *r, enum cause_class cls)
     return r->shared.kind == SHARED_OWN_THREADS && !r->shared.has_neighbours ? threads + 1 : threads;
 }
 
-/* " (needs 4 cores, and the recorded host has only 2)", for the first host with too few cores; "" if all have enough,
- * or their cores are not known. */
-static const char *too_few_cores(struct report *rep, const struct run_result *r, enum cause_class cls)
+/* The cores that an advice needs, where the recorded hosts do not have them; PHRASE_NONE: they have, or it is not
+ * known. */
+static struct phrase too_few_cores(const struct run_result *r, enum cause_class cls)
 {
     const struct run *a = r->run;
     int is_one = run_is_one_machine(a), asked = cores_asked(r, cls);
@@ -179,11 +93,11 @@ static const char *too_few_cores(struct report *rep, const struct run_result *r,
         for (int k = 0; k < a->ranks_len && !is_one; k++)
             ranks += a->ranks[k].node == a->nodes[i].node;
         if (cores > 0 && ranks * asked > cores)
-            return report_text(rep, " (needs %d cores%s, and %s has only %d)", ranks * asked,
-                               machines_of(a) > 1 ? " a node" : "",
-                               machines_of(a) > 1 ? "a recorded node" : "the recorded host", cores);
+            return machines_of(a) > 1
+                       ? PHRASE(NEEDS_CORES_A_NODE, slot_count((int64_t)ranks * asked), slot_count(cores))
+                       : PHRASE(NEEDS_CORES, slot_count((int64_t)ranks * asked), slot_count(cores));
     }
-    return "";
+    return PHRASE(NONE);
 }
 
 /* Is a faster link the first change that one command can try? */
@@ -195,105 +109,108 @@ static int is_link_tried(const struct run_result *r)
     return 0;
 }
 
-static struct action in_general(const struct run_result *r, enum cause_class cls)
+struct choice {
+    enum advice ours, generic; /* ours: of dcrnn-train; the same as generic but where its options say more */
+};
+
+static enum advice for_compute(const struct run_result *r)
 {
-    static const struct action with_neighbours = {
-        "measure while nothing else runs on these cores, with a core for every rank (no more ranks times --threads "
-        "than cores)",
-        "measure while nothing else runs on these cores, with a core for every rank (--cpus-per-task, --exclusive)"};
-    static const struct action no_core_left = {
-        "use the best kernels with --kernels auto, faster cores or more nodes: every core computes already",
-        "lower precision (tf32, bf16), fused operations (torch.compile), faster cores or more nodes: every core "
-        "computes "
-        "already"};
-    static const struct action no_core_left_here = {
-        "use the best kernels with --kernels auto, or a machine with more or faster cores: every core of this one "
-        "computes already",
-        "lower precision (tf32, bf16), fused operations (torch.compile), or a machine with more or faster cores: every "
-        "core of this one computes already"};
-    static const struct action no_core_left_plain = {
-        "", "lower precision, better kernels, or more or faster cores: every core computes already"};
-    static const struct action no_core_for_workers = {
-        "read --windows-format raw instead of text, and give each rank one more core for its --loader-workers: the "
-        "threads wait for each other's cores already",
-        "a binary data set, and one more core per rank for the loader workers (Slurm --cpus-per-task): the threads "
-        "wait "
-        "for each other's cores already"};
-    static const char on_one_node[] =
-        "check which cores the rank that comes last is bound to (mpirun --report-bindings, Slurm --cpu-bind=verbose) "
-        "and what else runs on them; give all ranks equal shards (DistributedSampler with drop_last)";
-    static const char on_one_node_plain[] =
-        "check which cores the rank that comes last is bound to (mpirun --report-bindings, Slurm --cpu-bind=verbose) "
-        "and what else runs on them; give all ranks equal parts";
-    int is_dcrnn = strcmp(r->run->program.name, "dcrnn-train") == 0;
-    int is_torch = is_dcrnn || run_may_be_torch(r->run);
-    struct action a = catalogue[cls];
-    if (cls == CLASS_SHARED && r->shared.kind)
-        a = r->shared.has_neighbours ? with_neighbours : shared[r->shared.kind];
-    if (cls == CLASS_DATA && r->shared.own && r->shared.is_each_other) /* more workers would wait too */
-        a = no_core_for_workers;
-    if (cls == CLASS_COMPUTE && r->run->n_traces)
-        a.generic =
-            has_idle_tensor_cores(r->run)
-                ? "mixed precision on tensor cores (autocast with bf16 or fp16, TF32), which a good part of the "
-                  "kernel time could use and does not; fused operations (torch.compile)"
-                : "fused operations (torch.compile), lower precision (bf16, fp8), or more GPUs";
-    if (cls == CLASS_HOST && is_inference(r->run))
-        a.generic = "CUDA graphs or torch.compile, larger batches; no .item() or print in the loop";
-    if (!is_torch && without_torch[cls])
-        a.generic = without_torch[cls];
-    if (cls == CLASS_IMBALANCE && machines_of(r->run) == 1 && r->run->node_kind != NODES_SHARES) /* all on that node */
-        a.generic = is_torch ? on_one_node : on_one_node_plain;
-    if (cls == CLASS_COMMUNICATION && r->run->program.allreduce_is_overlapped == 0)
-        a.ours = "leave --no-overlap out, so that gradients travel during the backward pass";
-    else if (cls == CLASS_COMMUNICATION && strcmp(r->run->program.allreduce_dtype, "bf16") == 0)
-        a.ours = is_link_tried(r)
-                     ? "measure with links of twice the rate, to see what a faster network is worth; use fewer ranks "
-                       "with more --threads each, or give each all-reduce more work with a larger --batch (which "
-                       "changes what is trained)"
-                     : "use fewer ranks with more --threads each, or give each all-reduce more work with a larger "
-                       "--batch (which changes what is trained)";
-    if (cls == CLASS_COMMUNICATION && is_torch && travels[exchange_of(r).kind])
-        a.generic = travels[exchange_of(r).kind];
+    if (is_compute_waiting(r))
+        return ADVICE_FIND_WAITS_IN_COMPUTE;
+    if (r->run->n_traces)
+        return has_idle_tensor_cores(r->run) ? ADVICE_TENSOR_CORES : ADVICE_COMPUTE_ON_GPU;
     /* A thread for every core; stand-ins for nodes have no others. */
-    if (cls == CLASS_COMPUTE && !r->run->n_traces && strcmp(r->run->program.backend, "cuda") != 0 &&
-        cores_unused(r) == 0)
-        a = !is_torch ? no_core_left_plain : r->run->node_kind == NODES_EMULATED ? no_core_left_here : no_core_left;
-    if (cls == CLASS_COMPUTE && is_compute_waiting(r))
-        a = (struct action){"",
-                            "find out what the ranks wait for in their phases of compute: look at the stacks of one "
-                            "(gdb -p, py-spy dump) or its system calls (strace -f -T -p), and name what waits with "
-                            "NVTX ranges"};
-    if (cls == CLASS_COMPUTE && r->gain_ns[CLASS_COMPUTE] > 0)
-        a.ours = "compute with the best kernels of this processor, --kernels auto";
-    if (cls == CLASS_IMBALANCE && !r->has_steps) /* who is waited for in MPI: any program */
-        a.generic =
-            "look at the work and the host of the rank that is waited for: equal parts for all ranks, CPU binding "
-            "(Slurm --cpu-bind=cores), throttling, other jobs";
-    if (cls == CLASS_IO && !r->has_steps)
-        a = (struct action){"", files_action(r->run)};
-    if (!is_dcrnn)
-        a.ours = "";
-    if (cls == CLASS_COMMUNICATION && r->n_ranks == 1 && r->has_steps) /* nobody is there to exchange with */
-        a = (struct action){"", is_torch ? "leave the collectives out: a job of one rank needs neither "
-                                           "DistributedDataParallel nor all_reduce"
-                                         : "leave the collectives out where there is one rank"};
-    if (cls == CLASS_COMMUNICATION && is_one_of_many(r)) /* what to do depends on what is not known */
-        a = (struct action){
-            "", "trace all ranks in the same steps, to tell transfer from waiting for a late rank, and shorten "
-                "what is longer"};
+    if (strcmp(r->run->program.backend, "cuda") == 0 || cores_unused(r) != 0)
+        return ADVICE_COMPUTE;
+    return r->run->node_kind == NODES_EMULATED ? ADVICE_LARGER_MACHINE : ADVICE_MORE_CORES_OR_NODES;
+}
+
+static struct choice for_communication(const struct run_result *r, int is_torch)
+{
+    if (is_one_of_many(r)) /* what to do depends on what is not known */
+        return (struct choice){ADVICE_TRACE_ALL_RANKS, ADVICE_TRACE_ALL_RANKS};
+    if (r->n_ranks == 1 && r->has_steps) /* nobody is there to exchange with */
+        return (struct choice){ADVICE_NO_COLLECTIVES, ADVICE_NO_COLLECTIVES};
+    enum advice exchange = is_torch ? of_exchange[exchange_of(r).kind] : ADVICE_NONE, ours = ADVICE_COMMUNICATION;
+    if (r->run->program.allreduce_is_overlapped == 0)
+        ours = ADVICE_OVERLAP;
+    else if (strcmp(r->run->program.allreduce_dtype, "bf16") == 0)
+        ours = is_link_tried(r) ? ADVICE_FASTER_LINK : ADVICE_FEWER_RANKS;
+    return (struct choice){ours, exchange ? exchange : ADVICE_COMMUNICATION};
+}
+
+static enum advice for_imbalance(const struct run_result *r)
+{
+    if (!r->has_steps) /* who is waited for in MPI: any program */
+        return ADVICE_BALANCE_MPI;
+    int is_on_one = machines_of(r->run) == 1 && r->run->node_kind != NODES_SHARES;
+    return is_on_one ? ADVICE_BALANCE_ON_NODE : ADVICE_BALANCE;
+}
+
+static struct choice choose(const struct run_result *r, enum cause_class cls, int is_torch)
+{
+    enum advice both = of_class[cls];
+    switch (cls) {
+    case CLASS_COMPUTE:
+        both = for_compute(r);
+        return (struct choice){r->gain_ns[CLASS_COMPUTE] > 0 ? ADVICE_BEST_KERNELS : both, both};
+    case CLASS_COMMUNICATION:
+        return for_communication(r, is_torch);
+    case CLASS_IMBALANCE: /* the options are the same on one node and on many */
+        return (struct choice){r->has_steps ? ADVICE_BALANCE : ADVICE_NONE, for_imbalance(r)};
+    case CLASS_DATA: /* where the threads wait for each other's cores, more workers would wait too */
+        both = r->shared.own && r->shared.is_each_other ? ADVICE_DATA_WITHOUT_CORES : both;
+        break;
+    case CLASS_IO:
+        both = r->has_steps ? both : of_files(r->run);
+        break;
+    case CLASS_HOST:
+        both = is_inference(r->run) ? ADVICE_LAUNCHES_OF_INFERENCE : both;
+        break;
+    case CLASS_SHARED:
+        both = r->shared.has_neighbours ? ADVICE_IDLE_CORES_FOR_RANKS : of_shared[r->shared.kind];
+        break;
+    default:
+        break;
+    }
+    return (struct choice){both, both};
+}
+
+/* Its sentences and what else must be there, without the last full stop. */
+static const char *in_words(struct report *rep, enum advice id, double limit, enum advice_part part,
+                            const struct phrase *needs)
+{
+    struct advised a = {.id = id, .slot = {slot_percent(limit)}};
+    const char *text = say_advice(&rep->arena, &a, part);
+    if (!*text)
+        return "";
+    if (needs->id)
+        return report_text(rep, "%s %s", text, say_phrase(&rep->arena, needs));
+    char *s = dcr_arena_strdup(&rep->arena, text);
+    s[strlen(s) - 1] = '\0';
+    return s;
+}
+
+static struct action action_of(struct report *rep, const struct run_result *r, enum cause_class cls, struct choice c)
+{
+    int is_dcrnn = strcmp(r->run->program.name, "dcrnn-train") == 0, is_torch = is_dcrnn || run_may_be_torch(r->run);
+    double limit = r->classes[cls].threshold_ratio;
+    struct phrase needs = too_few_cores(r, cls);
+    struct action a = {.ours = "", .check = ""};
+    if (is_dcrnn)
+        a.ours = in_words(rep, c.ours, limit, ADVICE_OURS, &needs);
+    a.generic = in_words(rep, c.generic, limit, is_torch ? ADVICE_TORCH : ADVICE_PLAIN, &needs);
+    a.id = *a.ours ? c.ours : c.generic;
+    struct advised said = {.id = a.id, .slot = {slot_percent(limit)}};
+    if (limit > 0)
+        a.check = say_advice(&rep->arena, &said, ADVICE_CHECK);
     return a;
 }
 
 struct action action_for(struct report *rep, const struct run_result *r, enum cause_class cls)
 {
-    struct action a = in_general(r, cls);
-    const char *cores = too_few_cores(rep, r, cls);
-    if (*cores && *a.generic)
-        a.generic = report_text(rep, "%s%s", a.generic, cores);
-    if (*cores && *a.ours)
-        a.ours = report_text(rep, "%s%s", a.ours, cores);
-    return a;
+    int is_torch = strcmp(r->run->program.name, "dcrnn-train") == 0 || run_may_be_torch(r->run);
+    return action_of(rep, r, cls, choose(r, cls, is_torch));
 }
 
 int is_advice_to_measure(const struct run_result *r)
@@ -304,30 +221,28 @@ int is_advice_to_measure(const struct run_result *r)
 
 struct action action_for_scaling(struct report *rep, const struct run_result *r, enum cause_class cls)
 {
-    struct action a = action_for(rep, r, cls);
-    if (cls == CLASS_COMPUTE) {
-        a.generic = "give each rank more work per step (a larger batch), or use fewer ranks with more threads each";
-        if (*a.ours)
-            a.ours = "give each rank more work per step with a larger --batch (which changes what is trained), or use "
-                     "fewer ranks with more --threads each";
-    }
-    return a;
+    static const struct choice more_work = {ADVICE_MORE_WORK_PER_RANK, ADVICE_MORE_WORK_PER_RANK};
+    return cls == CLASS_COMPUTE ? action_of(rep, r, cls, more_work) : action_for(rep, r, cls);
+}
+
+struct advised advice_for_unnamed(const struct run_result *r)
+{
+    int64_t rest = r->part_ns[PART_OTHER], step = r->step.mean_ns;
+    return (struct advised){.id = !r->run->n_traces                         ? ADVICE_NAME_REST
+                                  : foreign_is_nsys(r->run->traces[0].kind) ? ADVICE_NAME_REST_IN_NSYS
+                                                                            : ADVICE_NAME_REST_IN_TRACE,
+                            .slot = {slot_percent(step > 0 ? (double)rest / (double)step : 0), slot_time(rest)}};
 }
 
 const char *action_for_unnamed(struct report *rep, const struct run_result *r)
 {
-    const char *how =
-        !r->run->n_traces
-            ? "put NVTX ranges (nvtxRangePush, nvtxRangePop) around loading, computing, MPI calls and the "
-              "writing of files in a step"
-        : foreign_is_nsys(r->run->traces[0].kind)
-            ? "put NVTX ranges around the parts of a step on the host, and trace the runtime's calls"
-            : "put torch.profiler.record_function around the parts of the loop that launch nothing, or "
-              "profile with_stack=True";
-    const struct class_result *host = &r->classes[CLASS_HOST];
-    int is_host = host->has_share && 2 * host->share_ns > r->part_ns[PART_OTHER];
-    return report_text(
-        rep, "Name what is in no named phase, %s%s: %s", of_step(rep, r, r->part_ns[PART_OTHER]),
-        is_host ? report_text(rep, ", of which the GPU waits for its host for %s", fmt_time(host->share_ns).text) : "",
-        how);
+    struct advised a = advice_for_unnamed(r);
+    char *s = dcr_arena_strdup(&rep->arena, say_advice(&rep->arena, &a, ADVICE_TORCH));
+    s[strlen(s) - 1] = '\0';
+    return s;
+}
+
+const char *advice_words(struct report *rep, const struct run *r, const struct advised *a)
+{
+    return say_advice(&rep->arena, a, run_may_be_torch(r) ? ADVICE_TORCH : ADVICE_PLAIN);
 }

@@ -1,5 +1,5 @@
 /* actions.h - what can be done about each class of cause: in the options of the program at hand where we know it, and
- * in general. The catalogue is one table, so that documents and pages give the same advice. */
+ * in general. Which advice is decided here; its words stand in render/say/advice.def. */
 #ifndef RENDER_NARRATE_ACTIONS_H
 #define RENDER_NARRATE_ACTIONS_H
 
@@ -17,9 +17,14 @@ int is_advice_to_measure(const struct run_result *r);
  * work per rank, not more ranks. */
 struct action action_for_scaling(struct report *rep, const struct run_result *r, enum cause_class cls);
 
-/** action_for_unnamed - "Name what is in no named phase, 23 % of the step time (...): put ...": how the rest of a step
- *  gets a name, by what recorded the run. No full stop.
- *  returns  gives; lives as long as the report. Test: tests/unit/test_narrate.c */
+/** advice_for_unnamed - how the rest of a step gets a name, by what recorded the run. Test: tests/unit/test_narrate.c
+ */
+struct advised advice_for_unnamed(const struct run_result *r);
+/** action_for_unnamed - the same in words, without the full stop.
+ *  returns  gives; lives as long as the report */
 const char *action_for_unnamed(struct report *rep, const struct run_result *r);
+/** advice_words - of an advice that names no options of dcrnn-train: in the words of PyTorch where this run may be of
+ * it. returns  sentences; gives; lives as long as the report */
+const char *advice_words(struct report *rep, const struct run *r, const struct advised *a);
 
 #endif

@@ -12,7 +12,7 @@ struct claim *claim_add(struct report *rep)
                         .support = "",
                         .confidence_because = "",
                         .evidence = "",
-                        .action = {"", ""},
+                        .action = {.ours = "", .generic = "", .check = ""},
                         .gain_text = "",
                         .interval_of = "",
                         .threshold_name = "",

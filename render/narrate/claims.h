@@ -65,12 +65,9 @@ const char *claim_expected(struct report *rep, const struct claim *c);
 /** action_sentence - "Give ... (dcrnn-train)", first letter large, no full stop. */
 const char *action_sentence(struct report *rep, struct action a);
 
-/** say_what_to_do_without_steps - r->steps_action; of a run without steps stepless_action and stepless_advice too. */
+/** say_what_to_do_without_steps - r->steps_action; of a run without steps advised, stepless_action and stepless_advice
+ * too. */
 void say_what_to_do_without_steps(struct report *rep, struct run_result *r);
-
-/** epochs_headline - "By metrics.csv an epoch took 76.6 s in the mean of 3 epochs: 97 % computing, ...", of the epochs
- *  whose parts are given and fit; "" there is none. Test: tests/golden/render_text.sh */
-const char *epochs_headline(struct report *rep, const struct run *r);
 
 /** is_mostly_unnamed - are more of the steps in no named phase than in compute? Then nothing was ruled out. */
 int is_mostly_unnamed(const struct run_result *r);

@@ -1,6 +1,6 @@
-/* device_claims.c - the sentence about GPU traces that mark no steps. */
+/* device_claims.c - what is found in GPU traces that mark no steps. Test: tests/unit/test_devices_told.c */
 #include "render/narrate/devices.h"
-#include "render/say/format.h"
+#include "render/say/say.h"
 
 #include "render/analyse/analyse.h"
 #include "render/narrate/actions.h"
@@ -51,47 +51,85 @@ static const struct run_device *most_idle(const struct run *r, int *n)
     return worst;
 }
 
-const char *device_headline(struct report *rep, const struct run *r)
+/* A step of a small network launches more kernels than this: a trace of fewer is a start-up, or of single calls. */
+enum { FEW_KERNELS = 200 };
+
+static int64_t operations(const struct run_device *d)
 {
-    static const char *const reasons[N_IDLE_CAUSES] = {
-        [IDLE_DATA] = "the host was loading data",
-        [IDLE_IO] = "the host was reading or writing files",
-        [IDLE_HOST] = "the host had not launched the next operation yet",
-        [IDLE_SYNC] = "the host waited in a synchronising call with the next operation queued",
-        [IDLE_PEER] = "a collective that was launched already waited for other ranks",
-        [IDLE_LAUNCH] = "queued operations followed each other with gaps under 10 us",
-        [IDLE_OTHER] = "no cause is known"};
-    int n;
-    const struct run_device *d = most_idle(r, &n);
-    if (!d)
-        return NULL;
-    const int64_t *v = d->value;
-    double span = (double)v[DEV_SPAN];
-    if (v[DEV_KERNELS] + v[DEV_MEMCPYS] + v[DEV_MEMSETS] == 1)
-        return report_text(rep,
-                           "'%s' holds one operation of GPU %lld, of %s: how busy the GPU was is n/a because there is "
-                           "nothing beside it.",
-                           d->file, (long long)d->device, fmt_time(v[DEV_SPAN]).text);
-    const char *who = n > 1 ? report_text(rep, "Of %d traced GPUs the one with most idle time, GPU %lld of '%s',", n,
-                                          (long long)d->device, d->file)
-                            : report_text(rep, "GPU %lld", (long long)d->device);
-    const char *why = "";
+    return d->value[DEV_KERNELS] + d->value[DEV_MEMCPYS] + d->value[DEV_MEMSETS];
+}
+
+static double idle_ratio(const struct run_device *d)
+{
+    return (double)d->value[DEV_IDLE] / (double)d->value[DEV_SPAN];
+}
+
+static enum idle_cause largest_cause(const struct run_device *d)
+{
     int largest = 0;
     for (int c = 1; c < N_IDLE_CAUSES; c++)
         largest = d->idle_ns[c] > d->idle_ns[largest] ? c : largest;
-    if (d->has_idle_causes && v[DEV_IDLE] > 0)
-        why = report_text(rep, "; for %s of that idle time %s",
-                          fmt_percent((double)d->idle_ns[largest] / (double)v[DEV_IDLE]).text, reasons[largest]);
-    const char *comm = v[DEV_COMM_KERNELS] ? report_text(rep, ", %s communication",
-                                                         fmt_percent((double)v[DEV_EXPOSED_COMM] / span).text)
-                                           : "";
-    return report_text(rep, "%s was idle for %s of its span of %s (%s compute%s, %s exposed copies)%s. %s", who,
-                       fmt_percent((double)v[DEV_IDLE] / span).text, fmt_time(v[DEV_SPAN]).text,
-                       fmt_percent((double)v[DEV_COMPUTE] / span).text, comm,
-                       fmt_percent((double)v[DEV_EXPOSED_MEM] / span).text, why,
-                       marks_steps(r) ? "The steps that are marked are not analysed."
-                       : n > 1        ? "The traces mark no steps."
-                                      : "The trace marks no steps.");
+    return (enum idle_cause)largest;
+}
+
+static struct phrase idle_cause(const struct run_device *d)
+{
+    static const enum phrase_id of[N_IDLE_CAUSES] = {
+        [IDLE_DATA] = PHRASE_GPU_IDLE_DATA,   [IDLE_IO] = PHRASE_GPU_IDLE_IO,
+        [IDLE_HOST] = PHRASE_GPU_IDLE_HOST,   [IDLE_SYNC] = PHRASE_GPU_IDLE_SYNC,
+        [IDLE_PEER] = PHRASE_GPU_IDLE_PEER,   [IDLE_LAUNCH] = PHRASE_GPU_IDLE_LAUNCH,
+        [IDLE_OTHER] = PHRASE_GPU_IDLE_OTHER,
+    };
+    enum idle_cause c = largest_cause(d);
+    if (!d->has_idle_causes || d->value[DEV_IDLE] <= 0)
+        return PHRASE(NONE);
+    return (struct phrase){.id = of[c], .slot = {slot_percent((double)d->idle_ns[c] / (double)d->value[DEV_IDLE])}};
+}
+
+static struct phrase headline(const struct report *rep, const struct run_device *d, int n)
+{
+    double idle = idle_ratio(d);
+    int is_busy = idle < 1 - rep->thresholds.gpu_utilization;
+    struct slot gpu = slot_count(d->device), gpus = slot_count(n), span = slot_time(d->value[DEV_SPAN]);
+    if (n > 1)
+        return is_busy ? PHRASE(GPUS_BUSY, gpus, slot_percent(1 - idle))
+                       : PHRASE(GPUS_IDLE, gpus, slot_percent(idle), span);
+    return is_busy ? PHRASE(GPU_BUSY, gpu, slot_percent(1 - idle), span)
+                   : PHRASE(GPU_IDLE, gpu, slot_percent(idle), span);
+}
+
+int say_devices(const struct report *rep, const struct run *r, struct said *out)
+{
+    int n;
+    const struct run_device *d = most_idle(r, &n);
+    if (!d)
+        return 0;
+    const int64_t *v = d->value;
+    double span = (double)v[DEV_SPAN];
+    *out = (struct said){0};
+    if (operations(d) == 1) {
+        out->headline = PHRASE(GPU_ONE_OPERATION, slot_name(d->file), slot_time(v[DEV_SPAN]));
+        said_add(out, PHRASE(ONE_OPERATION_SHOWS));
+        return 1;
+    }
+    if (v[DEV_KERNELS] < FEW_KERNELS) {
+        out->headline =
+            PHRASE(GPU_FEW_KERNELS, slot_count(d->device), slot_count(v[DEV_KERNELS]), slot_time(v[DEV_SPAN]));
+        said_add(out, PHRASE(GPU_WORKED, slot_time(v[DEV_SPAN] - v[DEV_IDLE])));
+        said_add(out, PHRASE(GPU_START_UP));
+        return 1;
+    }
+    out->headline = headline(rep, d, n);
+    if (n > 1)
+        said_add(out, PHRASE(LEAST_BUSY_GPU, slot_count(d->device), slot_name(d->file)));
+    said_add(out, idle_cause(d));
+    if ((double)v[DEV_EXPOSED_COMM] > rep->thresholds.loss_matters * span)
+        said_add(out, PHRASE(GPU_COMMUNICATION, slot_percent((double)v[DEV_EXPOSED_COMM] / span)));
+    said_add(out, PHRASE(GPU_COMPUTE, slot_percent((double)v[DEV_COMPUTE] / span),
+                         slot_percent((double)v[DEV_EXPOSED_MEM] / span)));
+    if (marks_steps(r))
+        said_add(out, PHRASE(MARKED_NOT_USED));
+    return 1;
 }
 
 /* What the class of each cause of idle time advises; N_CLASSES: nothing that is known. */
@@ -104,23 +142,50 @@ static enum cause_class class_of(enum idle_cause c)
     return of[c];
 }
 
-const char *device_action(struct report *rep, const struct run_result *r)
+/* Only a training has steps of which the user can be asked: gradients are computed, or exchanged between GPUs. */
+static int has_steps_to_mark(const struct run *r)
 {
-    int n, largest = 0;
+    if (is_training(r))
+        return 1;
+    for (int i = 0; i < r->n_traces; i++) {
+        const struct host_operators *all = &r->traces[i].operators;
+        for (int k = 0; k < all->n_names; k++)
+            if (strcasestr(all->list[k].name, "optimizer") || strcasestr(all->list[k].name, "backward"))
+                return 1;
+        for (int k = 0; k < r->traces[i].n_devices; k++)
+            if (r->traces[i].devices[k].value[DEV_COMM_KERNELS] > 1)
+                return 1;
+    }
+    return 0;
+}
+
+int advise_devices(struct report *rep, const struct run_result *r, struct stepless_advice *out)
+{
+    int n;
     const struct run_device *d = most_idle(r->run, &n);
     if (!d || marks_steps(r->run))
-        return NULL;
+        return 0;
+    *out = (struct stepless_advice){0};
+    enum cause_class cls = class_of(largest_cause(d));
+    int is_idle = idle_ratio(d) >= 1 - rep->thresholds.gpu_utilization;
     int is_by_nvtx = r->run->traces[0].kind != FOREIGN_KINETO;
-    const char *mark = is_by_nvtx ? "an NVTX range \"step\" around each" : "the profiler's step() behind each";
-    for (int c = 1; c < N_IDLE_CAUSES; c++)
-        largest = d->idle_ns[c] > d->idle_ns[largest] ? c : largest;
-    enum cause_class cls = class_of((enum idle_cause)largest);
-    double idle = (double)d->value[DEV_IDLE] / (double)d->value[DEV_SPAN];
-    if (!d->has_idle_causes || idle < 1 - rep->thresholds.gpu_utilization || cls == N_CLASSES)
-        return report_text(rep, "Mark the steps (%s), so that shares of step time are known.", mark);
-    return report_text(rep,
-                       "%s; the GPU's span of %s can shrink by up to %s. Mark the steps (%s), so "
-                       "that shares of step time are known.",
-                       action_sentence(rep, action_for(rep, r, cls)), fmt_time(d->value[DEV_SPAN]).text,
-                       fmt_time(d->idle_ns[largest]).text, mark);
+    struct advised mark = !has_steps_to_mark(r->run) ? ADVISE(NONE)
+                          : is_by_nvtx               ? ADVISE(MARK_RANGES)
+                                                     : ADVISE(MARK_STEPS);
+    if (operations(d) == 1 || d->value[DEV_KERNELS] < FEW_KERNELS) {
+        out->first = ADVISE(NOTHING_ONE_TRACE);
+    } else if (is_idle && d->has_idle_causes && cls != N_CLASSES) {
+        struct action a = action_for(rep, r, cls);
+        out->first.id = a.id;
+        out->words = report_text(rep, "%s.", action_sentence(rep, a));
+        out->result = PHRASE(IDLE_COSTS, slot_time(d->idle_ns[largest_cause(d)]), slot_time(d->value[DEV_SPAN]));
+        out->then = mark;
+        out->is_first = 1;
+    } else if (mark.id || is_idle) {
+        out->first = mark.id ? mark : ADVISE(TRACE_HOST);
+        out->is_first = 1;
+    } else {
+        out->first = ADVISE(NOTHING_BUSY);
+    }
+    return 1;
 }

@@ -1,8 +1,8 @@
-/* devices.h - what foreign traces say of GPUs, for report.json. */
+/* devices.h - what foreign traces say of GPUs: findings, and the lists of report.json. */
 #ifndef RENDER_NARRATE_DEVICES_H
 #define RENDER_NARRATE_DEVICES_H
 
-#include "render/analyse/report.h"
+#include "render/narrate/stepless.h"
 
 #include <jansson.h>
 
@@ -13,10 +13,10 @@ json_t *operators_json(const struct report *rep);
 /** evidence_json - tables of other tools' files, one object each. gives; json_decref. */
 json_t *evidence_json(const struct report *rep);
 
-/** device_headline - what GPU traces without steps say; NULL when there are none. */
-const char *device_headline(struct report *rep, const struct run *r);
-/** device_action - what to do about the idle time of GPU traces without steps, and how to get steps; NULL when there
- * are none. */
-const char *device_action(struct report *rep, const struct run_result *r);
+/** say_devices - what GPU traces without steps say.   returns 0: there are none, and out is unchanged */
+int say_devices(const struct report *rep, const struct run *r, struct said *out);
+/** advise_devices - what to do about the idle time of GPU traces without steps; nothing for a trace of so few kernels
+ *  that it shows no loop. How steps are marked is said of trainings alone.   returns 0: there are none */
+int advise_devices(struct report *rep, const struct run_result *r, struct stepless_advice *out);
 
 #endif

@@ -3,13 +3,13 @@
 #ifndef RENDER_NARRATE_FAILED_H
 #define RENDER_NARRATE_FAILED_H
 
-#include "render/analyse/report.h"
+#include "render/narrate/stepless.h"
 
-/** failed_headline - "The run failed before any step was recorded: rank 1 on h2 ended with exit status 5, 0.6 s after
- *  its start."          "" for a run with steps or epochs, one that ended well, and one of which nobody knows */
-const char *failed_headline(struct report *rep, const struct run_result *r);
-/** failed_action - what to look at first, in sentences; only where failed_headline says something.
- *  how_to_name  what is said besides of a run that lasted long enough for steps without names */
-const char *failed_action(struct report *rep, const struct run_result *r, const char *how_to_name);
+/** say_failed - what ended the run, where, and after how long.
+ *  returns  0: it has steps or epochs, ended well, or nobody knows; nothing is written */
+int say_failed(struct report *rep, const struct run_result *r, struct said *out);
+/** advise_failed - what to look at first; only where say_failed says something.
+ *  is_long  gets 1 where it lasted long enough for steps without names */
+struct stepless_advice advise_failed(struct report *rep, const struct run_result *r, int *is_long);
 
 #endif

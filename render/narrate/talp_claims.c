@@ -4,7 +4,7 @@
 #include "render/analyse/analyse.h"
 #include "render/model/talp.h"
 #include "render/model/cells.h"
-#include "render/say/format.h"
+#include "render/say/say.h"
 
 #include <math.h>
 
@@ -121,44 +121,19 @@ static int worst_of(const struct report *rep, const struct run *r, struct region
     return n;
 }
 
-/* "OpenMP with 0.94 (in it OpenMP load balance with 0.95)"; NULL: no factor that is known is below 1. */
-static const char *lowest_text(struct report *rep, const double *v, enum talp_efficiency of)
+/* The innermost of the lowest factors of a tree; TALP_NONE: none is below 1. */
+static enum talp_efficiency innermost(const double *v, enum talp_efficiency root)
 {
-    enum talp_efficiency e = talp_lowest_factor(v, of);
-    if (e == TALP_NONE || v[e] >= 1)
-        return NULL;
-    const char *inner = lowest_text(rep, v, e);
-    return report_text(rep, "%s with %.2f%s", talp_title(e), v[e], inner ? report_text(rep, " (in it %s)", inner) : "");
+    enum talp_efficiency found = TALP_NONE, e = root;
+    while ((e = talp_lowest_factor(v, e)) != TALP_NONE && v[e] < 1)
+        found = e;
+    return found;
 }
 
-/* What is no factor of the host's efficiency, and a product that is not it. */
-static const char *about(struct report *rep, const struct region *g)
+static struct phrase factor(const double *v, enum talp_efficiency root)
 {
-    const double *v = g->v;
-    const char *text = "";
-    if (!talp_agrees(v, TALP_PARALLEL))
-        text = report_text(
-            rep,
-            "Its factors multiply to %.2f, which differs from %.2f by more than rounding: DLB does not measure "
-            "them against the same time.",
-            talp_product(v, TALP_PARALLEL), v[TALP_PARALLEL]);
-    if (is_contradicted(g))
-        text = report_text(rep,
-                           "%s%sThat is useful time over useful and lost time (MPI, OpenMP, the GPU's runtime): the "
-                           "file contradicts itself, and its factors explain nothing.",
-                           text, *text ? " " : "");
-    const char *inner = lowest_text(rep, v, TALP_GPU);
-    if (v[TALP_GPU] >= 0)
-        text = report_text(rep,
-                           "%s%sThat is the side of the host; on the side of the GPUs, no factor of it, the parallel "
-                           "efficiency is %.2f%s%s.",
-                           text, *text ? " " : "", v[TALP_GPU], inner ? "; its lowest factor is " : "",
-                           inner ? inner : "");
-    struct region whole;
-    if (region_of(g->table, &whole) && whole.row != g->row)
-        text = report_text(rep, "%s%sRegion '%s', which hides it, has %.2f.", text, *text ? " " : "",
-                           table_cell(whole.table, whole.row, 0), efficiency(&whole));
-    return text;
+    enum talp_efficiency e = innermost(v, root);
+    return e == TALP_NONE ? PHRASE(NONE) : PHRASE(TALP_FACTOR, slot_name(talp_title(e)), slot_ratio(v[e]));
 }
 
 /* ---- two reports of one program ------------------------------------------------------------------- */
@@ -177,126 +152,117 @@ static int may_scale(const struct region *a, const struct region *b)
 }
 
 /* TALP's own rule: with fewer than 0.75 instructions a CPU the work did not grow with the CPUs. */
-static const char *scaling_text(struct report *rep, const struct region *a, const struct region *b)
+static void say_scaling(struct said *out, const struct region *a, const struct region *b)
 {
     double cpus = b->cpus / a->cpus, work = b->instructions / a->instructions;
     int is_known = a->instructions > 0 && b->instructions > 0, is_weak = work >= 0.75 * cpus;
     if (!is_known)
-        return "";
+        return;
     double speed = a->elapsed_s / b->elapsed_s * (is_weak ? cpus : 1), computation = a->useful_s / b->useful_s;
-    return report_text(
-        rep,
-        "If '%s' and '%s' are of one program: from %g to %g CPUs it scaled %s (%.2f times the instructions), elapsed "
-        "time went from %.3g to %.3g s, which is an efficiency of %.2f; computation scaling is %.2f, parallel "
-        "efficiency went from %.2f to %.2f%s.",
-        a->table->file, b->table->file, a->cpus, b->cpus, is_weak ? "weakly" : "strongly", work, a->elapsed_s,
-        b->elapsed_s, speed / cpus, computation * (is_weak ? cpus : 1), efficiency(a), efficiency(b),
-        is_contradicted(a) || is_contradicted(b) ? " by their times" : "");
+    struct slot from = slot_count((int64_t)a->cpus), to = slot_count((int64_t)b->cpus), of = slot_ratio(speed / cpus);
+    said_add(out, is_weak ? PHRASE(TALP_WEAK, from, to, of) : PHRASE(TALP_STRONG, from, to, of));
+    said_add(out, PHRASE(TALP_COMPUTATION, slot_ratio(computation * (is_weak ? cpus : 1))));
 }
 
 /* Of each report and the next larger one that may be of its program. */
-static const char *scaling_of(struct report *rep, const struct run *r)
+static void say_all_scaling(struct said *out, const struct run *r)
 {
-    const char *text = "";
     for (int i = 0; i < r->n_tables; i++) {
         struct region a, b, next = {.cpus = 0};
         for (int k = 0; k < r->n_tables && region_of(&r->tables[i], &a); k++)
             if (region_of(&r->tables[k], &b) && may_scale(&a, &b) && (!(next.cpus > 0) || b.cpus < next.cpus))
                 next = b;
-        const char *one = next.cpus > 0 ? scaling_text(rep, &a, &next) : "";
-        text = report_text(rep, "%s%s%s", text, *text && *one ? " " : "", one);
+        if (next.cpus > 0)
+            say_scaling(out, &a, &next);
     }
-    return text;
 }
 
-const char *talp_headline(struct report *rep, const struct run *r, const char **support)
+/* ---- what is found --------------------------------------------------------------------------------- */
+
+static struct phrase headline(const struct report *rep, const struct region *g)
 {
-    struct region g;
-    int n = worst_of(rep, r, &g, NULL);
-    if (n == 0)
-        return "";
-    const char *lowest = lowest_text(rep, g.v, TALP_PARALLEL), *scaling = scaling_of(rep, r), *more = about(rep, &g);
-    *support = report_text(rep, "%s%s%s", more, *more && *scaling ? " " : "", scaling);
-    const char *which =
-        n == 1 ? ""
-               : report_text(rep, "Of %d TALP reports '%s' has the lowest efficiency%s: ", n, g.table->file,
-                             is_of_gpus(&g) ? report_text(rep, ", %.2f on the side of the GPUs", g.v[TALP_GPU]) : "");
-    const char *region = table_cell(g.table, g.row, 0);
-    if (is_contradicted(&g))
-        return report_text(
-            rep,
-            "%s%sy the times in the file the parallel efficiency of region '%s' is %.2f (POP accepts 0.80 "
-            "and above), where the file itself says %.2f.",
-            which, n == 1 ? "B" : "b", region, g.by_times, g.v[TALP_PARALLEL]);
-    which = n == 1 ? "By TALP" : report_text(rep, "%sby TALP", which);
-    return report_text(rep, "%s the parallel efficiency of region '%s' is %.2f (POP accepts 0.80 and above)%s%s.",
-                       which, region, g.v[TALP_PARALLEL], lowest ? "; its lowest factor is " : "",
-                       lowest ? lowest : "");
+    struct slot region = slot_name(table_cell(g->table, g->row, 0)), enough = slot_ratio(rep->thresholds.efficiency);
+    double host = efficiency(g);
+    if (is_contradicted(g))
+        return PHRASE(TALP_CONTRADICTS, region, slot_ratio(g->by_times), slot_ratio(g->v[TALP_PARALLEL]));
+    if (is_of_gpus(g) && g->v[TALP_GPU] < rep->thresholds.efficiency)
+        return PHRASE(TALP_GPU_LOW, region, slot_ratio(g->v[TALP_GPU]), enough);
+    return host < rep->thresholds.efficiency ? PHRASE(TALP_LOW, region, slot_ratio(host), enough)
+                                             : PHRASE(TALP_GOOD, region, slot_ratio(host));
+}
+
+static void say_reports(struct said *out, const struct report *rep, const struct run *r, const struct region *g, int n)
+{
+    const double *v = g->v;
+    struct region whole;
+    int is_gpu = is_of_gpus(g);
+    *out = (struct said){.headline = headline(rep, g)};
+    if (n > 1)
+        said_add(out, PHRASE(TALP_OF_REPORTS, slot_name(g->table->file), slot_count(n)));
+    if (is_contradicted(g))
+        said_add(out, PHRASE(TALP_CONTRADICTS_WHY));
+    else
+        said_add(out, factor(v, is_gpu ? TALP_GPU : TALP_PARALLEL));
+    if (out->headline.id == PHRASE_TALP_GPU_LOW)
+        said_add(out, PHRASE(TALP_HOST, slot_ratio(efficiency(g))));
+    else if (v[TALP_GPU] >= 0)
+        said_add(out, PHRASE(TALP_GPUS, slot_ratio(v[TALP_GPU])));
+    if (region_of(g->table, &whole) && whole.row != g->row)
+        said_add(out,
+                 PHRASE(TALP_HIDES, slot_name(table_cell(whole.table, whole.row, 0)), slot_ratio(efficiency(&whole))));
+    if (!is_contradicted(g) && !talp_agrees(v, TALP_PARALLEL))
+        said_add(out, PHRASE(TALP_PRODUCT, slot_ratio(talp_product(v, TALP_PARALLEL)), slot_ratio(v[TALP_PARALLEL])));
+    say_all_scaling(out, r);
 }
 
 /* ---- what to do ----------------------------------------------------------------------------------- */
 
-static const char *const advice[N_TALP] = {
-    [TALP_MPI] = "find which MPI calls take the time (trace them, dccollect run)",
-    [TALP_MPI_COMMUNICATION] = "hide or shorten the messages: non-blocking calls beside computing, fewer and larger "
-                               "messages, ranks that talk to each other on one node",
-    [TALP_MPI_BALANCE] = "even out the work of the MPI ranks (another decomposition, dynamic distribution, DLB's LeWI)",
-    [TALP_MPI_BALANCE_IN] = "even out the work of the ranks of a node (another decomposition, DLB's LeWI lends cores)",
-    [TALP_MPI_BALANCE_OUT] = "even out the work between the nodes (another decomposition or placement of ranks)",
-    [TALP_OPENMP] = "find what the threads wait for (a trace of one rank)",
-    [TALP_OPENMP_BALANCE] = "even out the work of the threads (schedule(dynamic) or schedule(guided), collapse)",
-    [TALP_OPENMP_SCHEDULING] = "give each thread larger pieces (schedule(static), larger chunks and tasks)",
-    [TALP_OPENMP_SERIALISATION] =
-        "move what runs outside parallel regions into them (fewer and longer regions, nowait)",
-    [TALP_OFFLOAD] = "let the host wait less for the GPU's runtime: several streams, fewer synchronising calls, larger "
-                     "kernels or CUDA graphs",
-    [TALP_GPU_BALANCE] = "even out the work of the GPUs",
-    [TALP_GPU_COMMUNICATION] = "copy less, or beside kernels: pinned memory, streams, data that stays on the GPU",
-    [TALP_GPU_ORCHESTRATION] = "give the GPU work all the time: launch ahead in streams, larger kernels, CUDA graphs",
+static const enum advice advice_of[N_TALP] = {
+    [TALP_MPI] = ADVICE_TALP_MPI,
+    [TALP_MPI_COMMUNICATION] = ADVICE_TALP_MPI_COMMUNICATION,
+    [TALP_MPI_BALANCE] = ADVICE_TALP_MPI_BALANCE,
+    [TALP_MPI_BALANCE_IN] = ADVICE_TALP_MPI_BALANCE_IN,
+    [TALP_MPI_BALANCE_OUT] = ADVICE_TALP_MPI_BALANCE_OUT,
+    [TALP_OPENMP] = ADVICE_TALP_OPENMP,
+    [TALP_OPENMP_BALANCE] = ADVICE_TALP_OPENMP_BALANCE,
+    [TALP_OPENMP_SCHEDULING] = ADVICE_TALP_OPENMP_SCHEDULING,
+    [TALP_OPENMP_SERIALISATION] = ADVICE_TALP_OPENMP_SERIALISATION,
+    [TALP_OFFLOAD] = ADVICE_TALP_OFFLOAD,
+    [TALP_GPU_BALANCE] = ADVICE_TALP_GPU_BALANCE,
+    [TALP_GPU_COMMUNICATION] = ADVICE_TALP_GPU_COMMUNICATION,
+    [TALP_GPU_ORCHESTRATION] = ADVICE_TALP_GPU_ORCHESTRATION,
 };
 
-/* The innermost of the lowest factors of a tree; TALP_NONE: none is below 1. */
-static enum talp_efficiency innermost(const double *v, enum talp_efficiency root)
+static struct stepless_advice advise(const struct report *rep, const struct region *g, const struct hidden *h)
 {
-    enum talp_efficiency found = TALP_NONE, e = root;
-    while ((e = talp_lowest_factor(v, e)) != TALP_NONE && v[e] < 1)
-        found = e;
-    return found;
+    enum talp_efficiency e = innermost(g->v, is_of_gpus(g) ? TALP_GPU : TALP_PARALLEL);
+    struct slot enough = slot_ratio(rep->thresholds.efficiency);
+    if (is_contradicted(g))
+        return (struct stepless_advice){.first = ADVISE(TALP_MEASURE_AGAIN, slot_name(g->table->file)), .is_first = 1};
+    if (lowest_of(g) >= rep->thresholds.efficiency && h->is_below)
+        return (struct stepless_advice){
+            .first = ADVISE(NOTHING_BUT_SMALL, enough, slot_percent(rep->thresholds.loss_matters)),
+            .result = PHRASE(TALP_LOWEST_REGION, slot_name(table_cell(h->lowest.table, h->lowest.row, 0)),
+                             slot_ratio(lowest_of(&h->lowest)))};
+    if (lowest_of(g) >= rep->thresholds.efficiency)
+        return (struct stepless_advice){.first = ADVISE(NOTHING_EFFICIENT, enough)};
+    if (e == TALP_NONE || !advice_of[e])
+        return (struct stepless_advice){.first = ADVISE(NOTHING_ONE_FILE)};
+    return (struct stepless_advice){.first = {.id = advice_of[e]},
+                                    .result = PHRASE(TALP_COSTS, slot_name(talp_title(e)),
+                                                     slot_time((int64_t)((1 - g->v[e]) * g->elapsed_s * 1e9)),
+                                                     slot_time((int64_t)(g->elapsed_s * 1e9))),
+                                    .is_first = 1};
 }
 
-const char *talp_action(struct report *rep, const struct run *r, int *is_first)
+int talp_tell(struct report *rep, const struct run *r, struct said *out, struct stepless_advice *todo)
 {
-    *is_first = 1;
     struct region g;
     struct hidden h;
-    if (worst_of(rep, r, &g, &h) == 0)
-        return NULL;
-    int is_gpu = is_of_gpus(&g);
-    enum talp_efficiency e = innermost(g.v, is_gpu ? TALP_GPU : TALP_PARALLEL);
-    if (is_contradicted(&g))
-        return report_text(rep,
-                           "Measure '%s' again with a DLB that agrees with itself: its times make the "
-                           "parallel efficiency %.2f where it says %.2f.",
-                           g.table->file, g.by_times, g.v[TALP_PARALLEL]);
-    if (e == TALP_NONE || !advice[e])
-        return NULL;
-    *is_first = lowest_of(&g) < rep->thresholds.efficiency;
-    if (!*is_first)
-        return report_text(
-            rep,
-            "Nothing needs to be done first: every parallel efficiency is %.2f or more%s. The lowest factor is %s with "
-            "%.2f.",
-            rep->thresholds.efficiency,
-            h.is_below
-                ? report_text(rep,
-                              ", but of regions that cost at most %s of the time each (the lowest is '%s' with %.2f)",
-                              fmt_percent(rep->thresholds.loss_matters).text,
-                              table_cell(h.lowest.table, h.lowest.row, 0), lowest_of(&h.lowest))
-                : "",
-            talp_title(e), g.v[e]);
-    char *what = dcr_arena_strdup(&rep->arena, advice[e]);
-    *what = (char)(*what - 'a' + 'A');
-    return report_text(rep, "%s: %s is %.2f in region '%s' of %.3g s, which costs up to %.3g s of it%s.", what,
-                       talp_title(e), g.v[e], table_cell(g.table, g.row, 0), g.elapsed_s, (1 - g.v[e]) * g.elapsed_s,
-                       is_gpu ? " on the side of the GPUs" : "");
+    int n = worst_of(rep, r, &g, &h);
+    if (n == 0)
+        return 0;
+    say_reports(out, rep, r, &g, n);
+    *todo = advise(rep, &g, &h);
+    return 1;
 }

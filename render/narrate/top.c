@@ -71,7 +71,7 @@ static int is_all_healthy(const struct report *rep, const struct claim *c)
 /* Better kernels and fewer ranks are two ways to compute faster. */
 static int is_same_advice(const struct claim *a, const struct claim *b)
 {
-    return strcmp(a->action.generic, b->action.generic) == 0 && strcmp(a->action.ours, b->action.ours) == 0;
+    return a->action.id == b->action.id;
 }
 
 /* Of a run whose first claim is to measure again, the claim whose removal is predicted to bring more; -1 none. */
@@ -89,11 +89,11 @@ static int worth_more(const struct report *rep, const struct run_result *r, cons
     return best;
 }
 
-/* ". Shared cores make every verdict unreliable: also measure ...; that would measure ...". */
+/* ". Shared cores make every verdict unreliable. Measure ...; that would measure ...". */
 static const char *and_measure(struct report *rep, const struct claim *shared)
 {
     const char *text = *shared->action.ours ? shared->action.ours : shared->action.generic;
-    return report_text(rep, ". Shared cores make every verdict unreliable: also %s%s%s", text,
+    return report_text(rep, ". Shared cores make every verdict unreliable. %s%s%s", text,
                        *shared->gain_text ? claim_saves(shared) : "", shared->gain_text);
 }
 
@@ -162,11 +162,12 @@ static struct to_do what_to_do(struct report *rep, const struct series *s, const
                                               ? report_text(rep, " But first: %s.", action_for_unnamed(rep, r))
                                               : ""),
                               0};
+    /* A program that is known not to train gets no advice on steps. */
+    const char *steps = r->has_steps || !run_may_be_torch(r->run) ? "" : rep->steps_action;
     if (c)
         return (struct to_do){report_text(rep, "%s%s%s%s.%s%s", action_sentence(rep, c->action),
                                           *c->gain_text ? claim_saves(c) : "", c->gain_text,
-                                          beside ? and_measure(rep, beside) : "", r->has_steps ? "" : " ",
-                                          r->has_steps ? "" : rep->steps_action),
+                                          beside ? and_measure(rep, beside) : "", *steps ? " " : "", steps),
                               1};
     if (is_mostly_unnamed(r) && lead_ns(r->run) > 0)
         return (struct to_do){report_text(rep,

@@ -227,6 +227,8 @@ static void put_recommendation(const struct report *rep, const struct claim *c, 
     doc_buf(d, &b);
     if (text != c->action.generic)
         doc_text(d, " In general: %s.", c->action.generic);
+    if (*c->action.check)
+        doc_text(d, " %s", c->action.check);
 }
 
 /* Of steps whose number and mean alone are known there may be some, though no run says what is in one. */

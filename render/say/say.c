@@ -74,6 +74,13 @@ static const struct phrase_row phrases[N_PHRASES] = {
 #undef P
 };
 
+static const struct advice_row advices[N_ADVICES] = {
+    [ADVICE_NONE] = {"NONE", NO_SLOTS, {"", "", "", ""}},
+#define A(id, slots, ours, torch, plain, check) [ADVICE_##id] = {#id, slots, {ours, torch, plain, check}},
+#include "render/say/advice.def"
+#undef A
+};
+
 const struct reason_row *say_row(enum reason_code code)
 {
     return &table[code];
@@ -231,6 +238,13 @@ const char *say_phrase(struct dcr_arena *a, const struct phrase *p)
     return say_phrases(a, p, 1);
 }
 
+/* Headlines begin with a small letter where other words may stand before them. */
+static void begin_large(struct dcr_buf *b, size_t at)
+{
+    if (!b->failed && at < b->len && b->data[at] >= 'a' && b->data[at] <= 'z')
+        b->data[at] = (char)(b->data[at] - 'a' + 'A');
+}
+
 static void put_title(struct dcr_buf *out, const struct said *s)
 {
     const struct phrase_row *row = &phrases[s->headline.id];
@@ -239,8 +253,7 @@ static void put_title(struct dcr_buf *out, const struct said *s)
         dcr_buf_puts(out, ": ");
     }
     say_fill(out, row->text, row->slots, s->headline.slot);
-    if (out->len && out->data[0] >= 'a' && out->data[0] <= 'z')
-        out->data[0] = (char)(out->data[0] - 'a' + 'A');
+    begin_large(out, 0);
 }
 
 const char *say_title(struct dcr_arena *a, const struct said *s)
@@ -264,7 +277,36 @@ const char *say_headline(struct dcr_arena *a, const struct said *s)
 
 const char *say_support(struct dcr_arena *a, const struct said *s)
 {
-    return say_phrases(a, s->support, SAID_MAX);
+    struct dcr_buf b = {0};
+    for (int i = 0; i < SAID_MAX; i++) {
+        const struct phrase_row *row = &phrases[s->support[i].id];
+        if (s->support[i].id == PHRASE_NONE)
+            continue;
+        dcr_buf_puts(&b, b.len ? " " : "");
+        size_t at = b.len;
+        say_fill(&b, row->text, row->slots, s->support[i].slot);
+        begin_large(&b, at);
+        dcr_buf_puts(&b, row->text[strlen(row->text) - 1] == '.' ? "" : "."); /* the headline of another finding */
+    }
+    return kept(a, &b);
+}
+
+const struct advice_row *say_advice_row(enum advice id)
+{
+    return &advices[id];
+}
+
+const char *say_advice(struct dcr_arena *a, const struct advised *x, enum advice_part part)
+{
+    struct dcr_buf b = {0};
+    const struct advice_row *row = &advices[x->id];
+    const char *text = row->text[part];
+    if (part == ADVICE_PLAIN && !*text)
+        text = row->text[ADVICE_TORCH];
+    if (!*text)
+        return "";
+    say_fill(&b, text, row->slots, x->slot);
+    return kept(a, &b);
 }
 
 const char *say_finding(const struct said *s)
@@ -324,6 +366,19 @@ static void put_phrase_samples(struct dcr_buf *out, const struct phrase_row *row
     }
 }
 
+static void put_advice_samples(struct dcr_buf *out, const struct advice_row *row)
+{
+    static const char *const who[N_ADVICE_PARTS] = {"dcrnn-train", "generic", "not PyTorch", "check"};
+    struct slot samples[SLOTS_MAX] = {0};
+    put_samples(row->slots, 0, samples);
+    for (int part = 0; part < N_ADVICE_PARTS; part++)
+        if (*row->text[part]) {
+            dcr_buf_printf(out, "%s (%s): ", row->id, who[part]);
+            say_fill(out, row->text[part], row->slots, samples);
+            dcr_buf_putc(out, '\n');
+        }
+}
+
 static void put_reason_samples(struct dcr_buf *out, enum reason_code code)
 {
     const struct reason_row *row = &table[code];
@@ -341,6 +396,9 @@ void say_phrasebook(struct dcr_buf *out)
     dcr_buf_puts(out, "Phrases: the sentences of findings\n\n");
     for (int id = PHRASE_NONE + 1; id < N_PHRASES; id++)
         put_phrase_samples(out, &phrases[id]);
+    dcr_buf_puts(out, "\nAdvice: what to do, for whom, and how to check it\n\n");
+    for (int id = ADVICE_NONE + 1; id < N_ADVICES; id++)
+        put_advice_samples(out, &advices[id]);
     dcr_buf_puts(out, "\nReasons: why a value is missing, and its mark in tables\n\n");
     for (int code = REASON_NONE + 1; code < N_REASONS; code++)
         put_reason_samples(out, (enum reason_code)code);

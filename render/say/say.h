@@ -1,4 +1,5 @@
-/* say.h - templates with named slots become text. Reasons are rows of reasons.def, sentences rows of phrases.def.
+/* say.h - templates with named slots become text. Reasons are rows of reasons.def, sentences rows of phrases.def,
+ * actions rows of advice.def.
  *
  * A template names its slots in braces:
  *   {ranks}             the slot as its kind prints it (format.h): "4", "184 ms", "34 %", "1.92x"
@@ -10,6 +11,7 @@
 
 #include "lib/arena.h"
 #include "lib/buf.h"
+#include "render/model/advice.h"
 #include "render/model/phrase.h"
 
 /* A slot as its row declares it; name NULL ends the list. */
@@ -34,6 +36,15 @@ struct phrase_row {
     const char *text;
 };
 
+/* For whom an advice is, and how one sees that it helped. */
+enum advice_part { ADVICE_OURS, ADVICE_TORCH, ADVICE_PLAIN, ADVICE_CHECK, N_ADVICE_PARTS };
+/* A row of advice.def. */
+struct advice_row {
+    const char *id; /* "MORE_TIME" */
+    struct slot_row slots[SLOTS_MAX + 1];
+    const char *text[N_ADVICE_PARTS];
+};
+
 /** say_phrase_row - of PHRASE_NONE one of empty texts. */
 const struct phrase_row *say_phrase_row(enum phrase_id id);
 /** say_phrase - the sentence; "" of PHRASE_NONE.   gives; lives as long as the arena */
@@ -48,13 +59,20 @@ const char *say_title(struct dcr_arena *a, const struct said *s);
 /** say_headline - of a finding, as a sentence with its full stop and a capital: "4 nodes: compute limits the run."; ""
  *  of PHRASE_NONE. */
 const char *say_headline(struct dcr_arena *a, const struct said *s);
-/** say_support - its sentences of support; "" of none. */
+/** say_support - its sentences of support, among which the headline of another finding is a sentence too; "" of none.
+ */
 const char *say_support(struct dcr_arena *a, const struct said *s);
 /** say_finding - the name of what is found: that of the headline's row; "" of PHRASE_NONE. */
 const char *say_finding(const struct said *s);
 /** say_list - "a", "a and b", "a, b and c"; "" of none.
  *  items  shape (n) */
 const char *say_list(struct dcr_arena *a, const char *const *items, int n);
+
+/** say_advice_row - of ADVICE_NONE one of empty texts. */
+const struct advice_row *say_advice_row(enum advice id);
+/** say_advice - its sentences for ADVICE_OURS, ADVICE_TORCH or ADVICE_PLAIN, which is that of ADVICE_TORCH where it has
+ * no words; or its ADVICE_CHECK. "" there is none.   gives; lives as long as the arena */
+const char *say_advice(struct dcr_arena *a, const struct advised *x, enum advice_part part);
 
 /** say_row - the row of a code; of REASON_NONE one of empty texts. */
 const struct reason_row *say_row(enum reason_code code);

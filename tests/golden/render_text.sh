@@ -58,7 +58,7 @@ mkdir "$TMP/bare"
 sed 's/,,$/,0.0,0.0/' "$TMP/comm1/metrics.csv" > "$TMP/bare/metrics.csv"
 tar cf "$TMP/bare.tar" -C "$TMP/bare" metrics.csv
 render 3 "$TMP/bare/metrics.csv"
-check "a metrics.csv alone is a run" grep -q "^By metrics.csv an epoch took .* computing, .* loading data" "$TMP/site/bottleneck_summary.txt"
+check "a metrics.csv alone is a run" jq -e '.runs[0].finding == "EPOCH" and (.support | test("metrics.csv"))' "$TMP/site/report.json"
 render 3 "$TMP/bare.tar"
 compare bottleneck_summary.txt bare/bottleneck_summary.txt
 compare runs/bare/profiling_report.txt bare/profiling_report.txt

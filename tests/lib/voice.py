@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Rules of language for the report's prose. Prints every sentence that breaks a rule and exits with 1.
 
-    voice.py phrasebook FILE        the rows under "Phrases" of `dcreport --phrasebook`
+    voice.py phrasebook FILE        the rows under "Phrases" and "Advice" of `dcreport --phrasebook`
     voice.py page FILE [--open N]   an HTML page: its open prose, and at most N open words
 
 A row that ends without a full stop is a headline. Open words are those that a reader sees without a click: the text of
@@ -45,7 +45,7 @@ def faults(sentence, is_headline=False):
         yield f"{n} words, at most {most}"
     if values(sentence) > VALUES:
         yield f"more than {VALUES} values"
-    if sentence.count("(") > 1:
+    if len(re.findall(r"(?<![\w.])\(", sentence)) > 1:  # those of a call belong to its name
         yield "more than one parenthesis"
     if ";" in sentence:
         yield "a semicolon"
@@ -58,7 +58,7 @@ def faults(sentence, is_headline=False):
     if re.search(r"(?<![\w.,-])1 (?!of |in )[a-z]+[^s\W]s\b(?! )", sentence) and re.search(
             r"(?<![\w.,-])1 (nodes|ranks|steps|cores|runs|kernels|files|GPUs|threads)\b", sentence):
         yield "a plural of 1"
-    if "  " in sentence or " ." in sentence or ".." in sentence.replace("...", ""):
+    if "  " in sentence or re.search(r" \.(?!\w|/)", sentence) or ".." in sentence.replace("...", ""):
         yield "spaces or full stops"
 
 
@@ -140,7 +140,16 @@ def check_phrasebook(path):
         found += [(f"{name}: {s}", fault) for s in sentences(text) for fault in faults(s, is_headline)]
         if len(sentences(text)) > 1:
             found.append((row, "a row is one sentence"))
-    print(f"{path}: {len(rows)} sentences")
+    advice = part[part.index("Advice: what to do, for whom, and how to check it") + 1].splitlines()
+    for row in advice:
+        name, text = row.split(": ", 1)
+        parts = sentences(text)
+        found += [(f"{name}: {s}", fault) for s in parts for fault in faults(s)]
+        if len(parts) > PARAGRAPH_SENTENCES:
+            found.append((row, f"{len(parts)} sentences, at most {PARAGRAPH_SENTENCES}"))
+        if not text.endswith("."):
+            found.append((row, "no full stop"))
+    print(f"{path}: {len(rows)} sentences, {len(advice)} pieces of advice")
     return found
 
 

@@ -314,7 +314,7 @@ static void sample_init(struct sample *s, const char *hostile)
         .confidence = CONFIDENCE_HIGH,
         .confidence_because = "57 steps",
         .evidence = "index.html#scaling",
-        .action = {"--overlap on", "DDP bucket_cap_mb"},
+        .action = {.id = ADVICE_OVERLAP, .ours = "--overlap on", .generic = "DDP bucket_cap_mb", .check = ""},
         .gain_ns = 62 * SAMPLE_MS,
         .step_ns = 110 * SAMPLE_MS,
         .gain_text = "at most 62.4 ms of 110 ms a step (2.30x)"};

@@ -1,4 +1,5 @@
 /* test_caveats.c - what is said besides the verdicts: runs that differ, notes of devices, accumulated gradients. */
+#include "render/say/say.h"
 #include "tests/unit/made_rules.h"
 
 #include <stdio.h>
@@ -270,30 +271,44 @@ static const char *notes_of(struct run_device d)
     return notes_of_gpus(d, 1);
 }
 
+/* Is that sentence in the notes? */
+static int is_noted(const char *notes, struct phrase p)
+{
+    struct dcr_arena a = {0};
+    int is_there = strstr(notes, say_phrase(&a, &p)) != NULL;
+    dcr_arena_release(&a);
+    return is_there;
+}
+
 static void test_device_notes(void **state)
 {
     (void)state;
+    struct slot per = slot_number(1.1), n = slot_count(11), steps = slot_count(10);
     struct run_device alike = {.n_steps = 10, .n_to_host = 11};
     const char *said = notes_of_gpus(alike, 4); /* the same of all is said once */
-    assert_non_null(strstr(said, "GPU 0, and alike 3 other GPUs: copies to the host"));
+    assert_non_null(strstr(said, "GPU 0 and 3 other GPUs: "));
+    assert_true(is_noted(said, PHRASE(GPU_TO_HOST, per, n, steps)));
+    assert_true(is_noted(said, PHRASE(GPU_SYNCS_UNSEEN)));
     assert_null(strstr(said, "GPU 1"));
     struct run_device d = {.n_steps = 10, .n_mallocs = 5, .n_frees = 5, .n_to_host = 10, .n_syncs = 10};
     assert_null(strstr(notes_of(d), "GPU 0")); /* one a step is usual */
     d.n_syncs = 11;
-    assert_non_null(strstr(notes_of(d), "behind that cannot be told: the trace holds no calls of the runtime."));
+    assert_true(is_noted(notes_of(d), PHRASE(GPU_SYNCS, per, n, steps)));
+    struct reason why = REASON(NO_LAUNCHES);
+    assert_true(is_noted(notes_of(d), PHRASE(GPU_SYNCS_UNTOLD, slot_reason(&why))));
     d.has_idle_causes = 1;
     d.steps_ns = 1000000;
     d.steps_behind_sync_ns = 9999; /* from 1 % of the steps' time it is an advice */
-    assert_non_null(strstr(notes_of(d), "the host synchronised inside steps, 1.10 a step (11 in 10 steps); that cost"));
+    assert_true(is_noted(notes_of(d), PHRASE(GPU_SYNCS_CHEAP)));
     d.steps_behind_sync_ns = 10000;
-    assert_non_null(
-        strstr(notes_of(d), "(11 in 10 steps): the device ran dry during such calls and idled 10.0 us, 1.0 %"));
+    assert_true(is_noted(notes_of(d), PHRASE(GPU_SYNCS_COST, slot_time(10000), slot_percent(0.01))));
     d.n_mallocs = 6;
-    assert_non_null(strstr(notes_of(d), "cudaMalloc"));
-    assert_null(strstr(notes_of(d), "copies to the host"));
+    assert_true(is_noted(notes_of(d), PHRASE(GPU_MALLOCS, per, n, steps)));
+    assert_false(is_noted(notes_of(d), PHRASE(GPU_TO_HOST, slot_number(1), slot_count(10), steps)));
     d.n_to_host = 11;
-    assert_non_null(strstr(notes_of(d), "a step (11 in 10 steps); the host synchronised"));
-    assert_null(strstr(notes_of(d), "ran dry")); /* once */
+    assert_true(is_noted(notes_of(d), PHRASE(GPU_TO_HOST, per, n, steps)));
+    assert_true(is_noted(notes_of(d), PHRASE(GPU_SYNCS, per, n, steps)));
+    assert_false(is_noted(notes_of(d), PHRASE(GPU_SYNCS_COST, slot_time(10000), slot_percent(0.01)))); /* once */
     d = (struct run_device){.memory = {.n = 5,
                                        .peak_allocated = 80,
                                        .peak_reserved = 91,
@@ -302,16 +317,18 @@ static void test_device_notes(void **state)
                                        .growth_bytes_per_step = 0.009},
                             .memory_total_bytes = 100};
     assert_non_null(strstr(notes_of(d), "was 91 % full at its peak: full by design"));
-    assert_null(strstr(notes_of(d), "memory grows"));
+    assert_false(is_noted(notes_of(d), PHRASE(GPU_GROWTH_OF_ALL)));
     d.memory.growth_bytes_per_step = 0.011;
-    assert_non_null(strstr(notes_of(d), "memory grows"));
+    assert_true(is_noted(notes_of(d), PHRASE(GPU_MEMORY_GROWS, slot_bytes(0.011), steps)));
+    assert_true(is_noted(notes_of(d), PHRASE(GPU_GROWTH_OF_ALL)));
     d.memory.n_step_peaks = 9; /* too few to tell */
-    assert_null(strstr(notes_of(d), "memory grows"));
+    assert_false(is_noted(notes_of(d), PHRASE(GPU_GROWTH_OF_ALL)));
     d = (struct run_device){.tensor_ns = 20, .eligible_ns = 60};
     d.value[DEV_KERNEL_SUM] = 100;
-    assert_non_null(strstr(notes_of(d), "33 % of the time of matrix products"));
+    assert_true(is_noted(notes_of(d), PHRASE(GPU_TENSOR_CORES, slot_percent(1.0 / 3))));
+    assert_true(is_noted(notes_of(d), PHRASE(GPU_WITHOUT_TENSOR_CORES, slot_percent(0.4))));
     d.value[DEV_KERNEL_SUM] = 201; /* under a fifth of it */
-    assert_null(strstr(notes_of(d), "matrix products"));
+    assert_false(is_noted(notes_of(d), PHRASE(GPU_TENSOR_CORES, slot_percent(1.0 / 3))));
 }
 
 static struct accumulated accumulated_by(struct run *r)

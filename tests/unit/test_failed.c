@@ -10,23 +10,35 @@
 
 static const struct {
     const char *reasons[2];
-    const char *headline, *action;
+    enum phrase_id found;
+    int rank; /* -1 = the program */
+    const char *by;
+    int status;
+    enum advice advice;
 } cases[] = {
     {{"rank 0 was told to end (SIGTERM)", "rank 1 ended with exit status 5"},
-     "The run failed before any step was recorded: rank 1 ended with exit status 5, on h1, inside 'load_data'; the run "
-     "lasted 2.50 s.",
-     "What to do first: Read the last lines that rank 1 wrote to its standard error. Then record it again"},
+     PHRASE_RANK_FAILED,
+     1,
+     NULL,
+     5,
+     ADVICE_READ_STDERR},
     {{"the program ended with exit status 134, which stands for signal 6 (Aborted)", NULL},
-     "before any step was recorded: the program ended with exit status 134, which stands for signal 6 (Aborted); the",
-     "Read the last lines that the program wrote to its standard error; a crash like this leaves a core file"},
+     PHRASE_PROGRAM_KILLED,
+     -1,
+     "Signal 6 (Aborted)",
+     0,
+     ADVICE_READ_CORE_FILE},
+    {{"the program ended with exit status 5", NULL}, PHRASE_PROGRAM_FAILED, -1, NULL, 5, ADVICE_READ_STDERR},
     {{"rank 1 was ended by signal 9 (Killed)", NULL},
-     "rank 1 was ended by signal 9 (Killed), on h1",
-     "Look whether rank 1 was killed for want of memory (dmesg on h1, the job's memory limit, sacct's OUT_OF_MEMORY); "
-     "its processes held 3.00 GB of memory at most, and a node has 4.00 GB."},
-    {{"rank 0 was told to end (SIGTERM)", NULL},
-     "The run was ended from outside before any step was recorded: rank 0 was told to end (SIGTERM), on h0",
-     "Find out who ended it: the job's time limit, a cancelled job, an interrupt, or a launcher"},
-    {{"rank 0 ended with exit status 127", NULL}, "exit status 127, on h0", "status 127 is that of a program that was"},
+     PHRASE_RANK_KILLED,
+     1,
+     "Signal 9 (Killed)",
+     0,
+     ADVICE_CHECK_MEMORY},
+    {{"rank 0 was told to end (SIGTERM)", NULL}, PHRASE_RANK_TOLD, 0, NULL, 0, ADVICE_FIND_WHO_ENDED},
+    {{"the program was interrupted (SIGINT)", NULL}, PHRASE_PROGRAM_TOLD, -1, NULL, 0, ADVICE_FIND_WHO_ENDED},
+    {{"rank 0 ended with exit status 127", NULL}, PHRASE_RANK_FAILED, 0, NULL, 127, ADVICE_CHECK_COMMAND},
+    {{"rank 0 ended with exit status 126", NULL}, PHRASE_RANK_FAILED, 0, NULL, 126, ADVICE_CHECK_PERMISSION},
 };
 
 static void end(struct run *r, const char *const *sentences, int n)
@@ -69,6 +81,30 @@ static struct run *failed_run(size_t c)
     return r;
 }
 
+static void check_said(const struct run_result *r, size_t i)
+{
+    const struct said *s = &r->said;
+    const struct slot *slot = s->headline.slot + (cases[i].rank >= 0);
+    assert_finds(s, cases[i].found);
+    if (cases[i].rank >= 0)
+        assert_int_equal(s->headline.slot[0].count, cases[i].rank);
+    if (cases[i].by)
+        assert_string_equal(slot->name, cases[i].by);
+    else if (cases[i].status)
+        assert_int_equal(slot->count, cases[i].status);
+    if (cases[i].rank >= 0)
+        assert_string_equal(assert_supports(s, PHRASE_FAILED_ON)[0].name, cases[i].rank ? "h1" : "h0");
+    if (cases[i].rank == 1)
+        assert_string_equal(assert_supports(s, PHRASE_FAILED_INSIDE)[0].name, "load_data");
+    assert_int_equal(r->advised.id, cases[i].advice);
+    if (cases[i].advice == ADVICE_CHECK_MEMORY) {
+        assert_string_equal(r->advised.slot[0].name, "rank 1");
+        assert_string_equal(r->advised.slot[1].name, "h1");
+        assert_contains(r->stepless_advice, "3.00 GB");
+        assert_contains(r->stepless_advice, "4.00 GB");
+    }
+}
+
 static void test_before_the_first_step(void **state)
 {
     (void)state;
@@ -76,15 +112,15 @@ static void test_before_the_first_step(void **state)
         struct fixture f = {.n = 1};
         f.runs[0] = failed_run(i);
         tell(&f);
-        assert_contains(f.rep.headline, cases[i].headline);
-        assert_contains(f.rep.first_action, cases[i].action);
-        assert_lacks(f.rep.first_action, "If it made steps");
+        check_said(&f.rep.runs[0], i);
+        assert_true(assert_supports(&f.rep.runs[0].said, PHRASE_FAILED_AFTER)[0].count == 2500000000);
+        assert_lacks(f.rep.first_action, "NVTX");
         release(&f);
         f.runs[0] = failed_run(i);
         f.runs[0]->ended_s += 3600; /* long enough for many steps without names */
         tell(&f);
-        assert_contains(f.rep.first_action, "If it made steps all the same: Name the steps of the program with NVTX");
-        assert_contains(document(&f.rep, "BOTTLENECK_ANALYSIS.md")->bytes, "before any step was recorded: ");
+        assert_contains(f.rep.first_action, "nvtxRangePush");
+        assert_contains(document(&f.rep, "BOTTLENECK_ANALYSIS.md")->bytes, f.rep.runs[0].headline);
         release(&f);
     }
 }
@@ -99,6 +135,7 @@ static void test_others(void **state)
     f.runs[0]->is_complete = 0;
     end(f.runs[0], cases[0].reasons, 2);
     tell(&f);
+    assert_int_equal(f.rep.runs[0].advised.id, ADVICE_NONE);
     assert_lacks(f.rep.headline, "failed");
     release(&f);
     static const char *const left[] = {"1 of 2 ranks left nothing"};
@@ -106,8 +143,8 @@ static void test_others(void **state)
     f.runs[0] = failed_run(0);
     end(f.runs[0], left, 1);
     tell(&f);
-    assert_contains(f.rep.headline, "is unknown: no steps were recorded");
-    assert_contains(f.rep.first_action, "NVTX");
+    assert_finds(&f.rep.runs[0].said, PHRASE_STEPS_UNKNOWN);
+    assert_int_equal(f.rep.runs[0].advised.id, ADVICE_NAME_STEPS);
     release(&f);
 }
 

@@ -474,19 +474,28 @@ static void test_accounting(void **state)
     struct report rep = {0};
     static const struct {
         const char *table, *said;
+        int n;
+        enum job_end end;
     } c[] = {
-        {"JobID|State\n7|COMPLETED\n7.0|COMPLETED\n8|FAILED\n", ""},
+        {"JobID|State\n7|COMPLETED\n7.0|COMPLETED\n8|FAILED\n", "", 0, JOB_OUT_OF_MEMORY},
         {"JobID|State\n7|FAILED\n7.batch|FAILED\n7.0|OUT_OF_MEMORY\n71|NODE_FAIL\n",
          "By Slurm's accounting in 'log.txt' job 7 ran out of memory (ask for more with --mem, or use less), job 71 "
-         "lost a node."},
+         "lost a node.",
+         2, JOB_OUT_OF_MEMORY},
         {"JobID    State\n-------- ----------\n7        CANCELLED+\n8        OUT_OF_ME+\n9        CANCELLED+\n10       "
          "TIMEOUT\n",
          "By Slurm's accounting in 'log.txt' job 7 was cancelled, job 8 ran out of memory (ask for more with --mem, or "
-         "use less), job 9 was cancelled, and 1 more did not end by themselves."},
-        {"JobID|Elapsed\n7|TIMEOUT\n", ""}};
+         "use less), job 9 was cancelled, and 1 more did not end by themselves.",
+         4, JOB_CANCELLED},
+        {"JobID|Elapsed\n7|TIMEOUT\n", "", 0, JOB_OUT_OF_MEMORY}};
     for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
         assert_int_equal(import_text(c[i].table), 0);
         assert_string_equal(accounting_ended(&rep, &run->tables[0]), c[i].said);
+        struct jobs_ended all = accounting_jobs(&rep, &run->tables[0]);
+        assert_int_equal(all.n, c[i].n);
+        assert_string_equal(all.first, all.n ? "7" : "");
+        if (all.n)
+            assert_int_equal(all.end, c[i].end);
     }
     /* Rows that are not kept are not judged, and that is said. */
     struct dcr_buf b = {.max = 1 << 16};

@@ -98,11 +98,13 @@ static void test_advice_knows_how_gradients_travelled(void **state)
     struct report rep = {0};
     struct run_program *p = &((struct run *)r.run)->program;
     p->name = "dcrnn-train";
+    assert_int_equal(action_for(&rep, &r, CLASS_COMMUNICATION).id, ADVICE_COMMUNICATION);
     assert_contains(action_for(&rep, &r, CLASS_COMMUNICATION).ours, "--allreduce-dtype bf16");
     p->allreduce_is_overlapped = 0;
-    assert_contains(action_for(&rep, &r, CLASS_COMMUNICATION).ours, "leave --no-overlap out");
+    assert_int_equal(action_for(&rep, &r, CLASS_COMMUNICATION).id, ADVICE_OVERLAP);
     p->allreduce_is_overlapped = 1;
     p->allreduce_dtype = "bf16";
+    assert_int_equal(action_for(&rep, &r, CLASS_COMMUNICATION).id, ADVICE_FEWER_RANKS);
     assert_null(strstr(action_for(&rep, &r, CLASS_COMMUNICATION).ours, "bf16"));
     p->name = "another";
     assert_string_equal(action_for(&rep, &r, CLASS_COMMUNICATION).ours, "");
@@ -141,12 +143,12 @@ static void test_exchange(void **state)
     a->n_mpi_calls = 3;
     assert_int_equal(exchange_of(&r).kind, EXCHANGE_ALL_TO_ALL);
     assert_true(exchange_of(&r).ratio == 0.6);
-    assert_contains(action_for(&rep, &r, CLASS_COMMUNICATION).generic, "experts or tables");
+    assert_int_equal(action_for(&rep, &r, CLASS_COMMUNICATION).id, ADVICE_ALL_TO_ALL);
     struct phase_result phase = {.name = "ncclAllGather", .category = CAT_COMM, .spread = {.mean_ns = 5}};
     r.phases = &phase;
     r.n_phases = 1; /* in steps: closer to the step than calls of the whole run */
     assert_int_equal(exchange_of(&r).kind, EXCHANGE_ALL_GATHER);
-    assert_contains(action_for(&rep, &r, CLASS_COMMUNICATION).generic, "forward_prefetch");
+    assert_int_equal(action_for(&rep, &r, CLASS_COMMUNICATION).id, ADVICE_ALL_GATHER);
     struct device_name kernel = {.name = "ncclKernel_SendRecv_RING", .kind = OP_COMM, .sum_ns = 5};
     struct run_device device = {.names = &kernel, .n_names = 1};
     struct host_operator ranges[] = {{.name = "nccl:all_to_all"}, {.name = "nccl:send"}};
@@ -174,9 +176,12 @@ static void test_without_steps(void **state)
         a->ranks[k].run_delay_ns = 8000000000, a->ranks[k].process_seconds = 10;
     tell(&f);
     assert_string_equal(f.rep.runs[0].shared.because, "a rank waited for a core for 80 % of its run");
-    assert_contains(f.rep.runs[0].support,
-                    "25 % of the time that their processes were watched in MPI calls but MPI_Init");
-    assert_contains(f.rep.runs[0].support, "(5.00 s of 20.0 s, summed over the ranks), all of it in MPI_Allreduce");
+    const struct said *said = &f.rep.runs[0].said;
+    assert_finds(said, PHRASE_RUN_SHARES_CORES);
+    assert_true(assert_supports(said, PHRASE_MPI_SHARE)[0].real == 0.25);
+    const struct slot *largest = assert_supports(said, PHRASE_MPI_LARGEST);
+    assert_string_equal(largest[0].name, "MPI_Allreduce");
+    assert_true(largest[1].real == 1);
     release(&f);
 }
 
@@ -198,11 +203,16 @@ static void test_mpi_without_steps(void **state)
     assert_int_equal(f.rep.n_claims, 1);
     assert_int_equal(f.rep.claims[0].cls, CLASS_IMBALANCE);
     assert_int_equal(f.rep.claims[0].confidence, CONFIDENCE_MEDIUM);
-    assert_string_equal(f.rep.headline,
-                        "At 3 nodes the other ranks wait for rank 1 in MPI: it spent 400 ms in its calls, the others "
-                        "4.00 s, of 10.0 s that a rank was watched.");
-    assert_contains(f.rep.support, "That is 3.60 s of waiting, 36 % of the time of each of the others.");
-    assert_contains(f.rep.first_action, "Name the steps of the program with NVTX");
+    assert_finds(&f.rep.runs[0].said, PHRASE_LATE_ONE);
+    assert_finds(&f.rep.claims[0].said, PHRASE_LATE_ONE);
+    assert_int_equal(f.rep.claims[0].said.headline.slot[0].count, 1);
+    assert_true(f.rep.claims[0].said.headline.slot[1].real == 0.36);
+    const struct slot *s = assert_supports(&f.rep.runs[0].said, PHRASE_LATE_WAITED);
+    assert_true(s[0].count == 3600000000 && s[1].count == 10000000000);
+    s = assert_supports(&f.rep.runs[0].said, PHRASE_LATE_IN_MPI);
+    assert_true(s[0].count == 400000000 && s[1].count == 4000000000);
+    assert_int_equal(f.rep.claims[0].action.id, ADVICE_BALANCE_MPI);
+    assert_contains(f.rep.first_action, f.rep.steps_action); /* it may be a training */
     release(&f);
     struct fixture g = {.n = 1};
     a = g.runs[0] = made_run(2, 64);
@@ -214,10 +224,10 @@ static void test_mpi_without_steps(void **state)
         a->ranks[k].mpi_ns = k == 1 ? 400000000 : 4000000000;
     }
     tell(&g);
-    assert_string_equal(g.rep.headline,
-                        "At 2 nodes rank 0 waits for rank 1 in MPI: rank 1 spent 400 ms in its calls, rank 0 4.00 s, "
-                        "of 10.0 s that a rank was watched.");
-    assert_contains(g.rep.support, "That is 3.60 s of waiting, 36 % of the time of rank 0.");
+    assert_finds(&g.rep.runs[0].said, PHRASE_LATE_OF_TWO);
+    assert_int_equal(g.rep.runs[0].said.headline.slot[0].count, 0);
+    assert_int_equal(g.rep.runs[0].said.headline.slot[1].count, 1);
+    assert_true(g.rep.runs[0].said.headline.slot[2].real == 0.36);
     release(&g);
     struct fixture h = {.n = 1}; /* ranks that wait for a core wait in MPI too: that is said, and no rank blamed */
     a = h.runs[0] = made_run(2, 64);
@@ -230,14 +240,13 @@ static void test_mpi_without_steps(void **state)
         a->ranks[k].mpi_ns = k == 1 ? 400000000 : 4000000000;
     }
     tell(&h);
-    assert_string_equal(h.rep.headline,
-                        "At 2 nodes a rank waited for a core for 32 % of its run; as far as shared cores let one see, "
-                        "rank 0 waits for rank 1 in MPI: rank 1 spent 400 ms in its calls, rank 0 4.00 s, of 10.0 s "
-                        "that a rank was watched.");
+    assert_finds(&h.rep.runs[0].said, PHRASE_RUN_SHARES_CORES);
+    assert_supports(&h.rep.runs[0].said, PHRASE_CORES_DOUBT);
+    assert_supports(&h.rep.runs[0].said, PHRASE_LATE_OF_TWO);
     assert_int_equal(h.rep.n_claims, 1);
     assert_int_equal(h.rep.claims[0].cls, CLASS_SHARED);
-    assert_contains(h.rep.first_action, "What to do first: Measure while nothing else runs on these cores");
-    assert_lacks(h.rep.first_action, "equal parts");
+    assert_int_equal(h.rep.claims[0].action.id, ADVICE_IDLE_CORES);
+    assert_int_equal(h.rep.first_claim, 0);
     release(&h);
 }
 
@@ -263,29 +272,30 @@ static void test_files_without_steps(void **state)
         }
         tell(&f);
         const struct claim *c = f.rep.claims;
-        const char *clause = "43 % of the run is in calls on files (writing 3.00 s, other calls such as fsync and open "
-                             "5.60 s), most of it in 'big'.";
-        assert_contains(f.rep.headline, clause);
+        const struct said *said = &f.rep.runs[0].said;
+        const struct claim *files_claim = &c[with_late == 2];
         assert_int_equal(f.rep.n_claims, 1 + (with_late > 0));
+        assert_finds(&files_claim->said, PHRASE_FILES_SHARE);
+        assert_true(files_claim->said.headline.slot[0].real == 0.43);
+        assert_int_equal(files_claim->cls, CLASS_IO);
+        assert_int_equal(files_claim->action.id, ADVICE_SYNC_LESS);
+        assert_int_equal(assert_supports(&files_claim->said, PHRASE_FILES_OTHER)[0].real * 1000, 651);
+        assert_string_equal(assert_supports(&files_claim->said, PHRASE_FILES_IN_ONE)[0].name, "big");
+        const struct slot *times = assert_supports(&files_claim->said, PHRASE_FILES_TIMES);
+        assert_true(times[0].count == 8600000000 && times[1].count == 20000000000);
         if (with_late == 2) {
-            assert_contains(f.rep.headline,
-                            "At 2 nodes a rank waited for a core for 32 % of its run; behind that, 43 %");
+            assert_finds(said, PHRASE_RUN_SHARES_CORES);
             assert_int_equal(c[0].cls, CLASS_SHARED);
-            assert_int_equal(c[1].cls, CLASS_IO);
-            assert_contains(f.rep.first_action, "What to do first: Measure while nothing else runs on these cores");
-            assert_contains(f.rep.support, "As far as shared cores let one see, rank 0 waits for rank 1 in MPI");
+            assert_int_equal(c[0].action.id, ADVICE_IDLE_CORES);
+            assert_supports(said, PHRASE_FILES_SHARE);
+            assert_supports(said, PHRASE_LATE_OF_TWO);
         } else {
-            assert_int_equal(c[0].cls, CLASS_IO);
+            assert_finds(said, PHRASE_FILES_SHARE);
             assert_int_equal(c[0].confidence, CONFIDENCE_MEDIUM);
-            assert_contains(
-                f.rep.support,
-                "The calls on files take 8.60 s of the 20.0 s that the processes of the ranks were watched");
-            assert_contains(f.rep.first_action, "What to do first: Open and sync files less often");
-            assert_contains(f.rep.first_action, "Name the steps of the program with NVTX");
         }
         if (with_late == 1) {
             assert_int_equal(c[1].cls, CLASS_IMBALANCE);
-            assert_contains(f.rep.support, "At 2 nodes rank 0 waits for rank 1 in MPI");
+            assert_finds(&c[1].said, PHRASE_LATE_OF_TWO);
         }
         release(&f);
     }
@@ -362,9 +372,10 @@ static void test_unnamed_part(void **state)
     for (int s = 0; s < 40; s++)
         made_step(f.runs[0], run_rank_at(f.runs[0], 0), part);
     tell(&f);
-    assert_contains(f.rep.first_action,
-                    "What to do first: Name what is in no named phase, 25 % of the step time (25 ns "
-                    "of 100 ns): put NVTX ranges");
+    struct advised rest = advice_for_unnamed(&f.rep.runs[0]);
+    assert_int_equal(rest.id, ADVICE_NAME_REST);
+    assert_true(rest.slot[0].real == 0.25 && rest.slot[1].count == 25);
+    assert_contains(f.rep.first_action, action_for_unnamed(&f.rep, &f.rep.runs[0]));
     assert_lacks(f.rep.first_action, "Nothing needs");
     assert_contains(f.rep.how_sure, "Confidence is high");
     release(&f);
@@ -374,7 +385,8 @@ static void test_unnamed_part(void **state)
     for (int s = 0; s < 40; s++)
         made_step(g.runs[0], run_rank_at(g.runs[0], 0), most);
     tell(&g);
-    assert_contains(g.rep.first_action, "But first: Name what is in no named phase, 15 % of the step time");
+    assert_contains(g.rep.first_action, action_for_unnamed(&g.rep, &g.rep.runs[0]));
+    assert_true(advice_for_unnamed(&g.rep.runs[0]).slot[0].real == 0.15);
     release(&g);
 }
 
@@ -387,17 +399,15 @@ static void test_how_steps_can_be_known(void **state)
         enum foreign_kind trace;
         size_t n_marked;
         enum reason_code why;
-        const char *action;
+        enum advice advice;
         int64_t n_events;
     } c[] = {
-        {"", FOREIGN_UNKNOWN, 0, REASON_NO_STEPS, "Let dccollect run watch the next run; it", 0},
-        {"0.1.0", FOREIGN_UNKNOWN, 0, REASON_STEPS_NOT_NAMED, "Name the steps of the program with NVTX, ", 0},
-        {"", FOREIGN_NSYS_SQLITE, 0, REASON_TRACES_WITHOUT_STEPS, "Mark the steps of the next run with NVTX, a range",
-         0},
-        {"", FOREIGN_KINETO, 0, REASON_TRACES_WITHOUT_STEPS, "Mark the steps of the next run, the profiler's step()",
-         0},
-        {"", FOREIGN_KINETO, 3, REASON_TRACES_WITHOUT_STEPS, "Let dccollect run watch the next run; it", 0},
-        {"", FOREIGN_KINETO, 0, REASON_TRACES_WITHOUT_STEPS, "If the run used a GPU, record its work too", 9},
+        {"", FOREIGN_UNKNOWN, 0, REASON_NO_STEPS, ADVICE_WATCH_NEXT_RUN, 0},
+        {"0.1.0", FOREIGN_UNKNOWN, 0, REASON_STEPS_NOT_NAMED, ADVICE_NAME_STEPS, 0},
+        {"", FOREIGN_NSYS_SQLITE, 0, REASON_TRACES_WITHOUT_STEPS, ADVICE_MARK_RANGES, 0},
+        {"", FOREIGN_KINETO, 0, REASON_TRACES_WITHOUT_STEPS, ADVICE_MARK_STEPS, 0},
+        {"", FOREIGN_KINETO, 3, REASON_TRACES_WITHOUT_STEPS, ADVICE_WATCH_NEXT_RUN, 0},
+        {"", FOREIGN_KINETO, 0, REASON_TRACES_WITHOUT_STEPS, ADVICE_TRACE_GPU_IF_ANY, 9},
     };
     for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
         struct fixture f = {.n = 1};
@@ -409,11 +419,11 @@ static void test_how_steps_can_be_known(void **state)
         f.runs[0]->n_traces = c[i].trace != FOREIGN_UNKNOWN;
         tell(&f);
         assert_int_equal(f.rep.runs[0].steps_why.code, c[i].why);
-        assert_contains(f.rep.steps_action, c[i].action);
-        assert_contains(f.rep.first_action, c[i].action);
-        assert_contains(f.rep.next_action, "Without steps it cannot be told what limits a step. ");
-        assert_contains(f.rep.runs[0].stepless_advice, c[i].action);
-        assert_contains(f.rep.next_action, c[i].action);
+        const struct run_result *r = &f.rep.runs[0];
+        assert_int_equal(r->advised.id, c[i].advice);
+        assert_string_equal(r->stepless_advice, advice_words(&f.rep, r->run, &r->advised));
+        assert_contains(f.rep.first_action, r->stepless_advice);
+        assert_string_equal(f.rep.next_action, r->stepless_advice);
         release(&f);
     }
 }
@@ -465,8 +475,7 @@ static void test_why_no_steps(void **state)
                                                    "--steps 1000:1020");
         else
             assert_string_equal(why->slot[1].name, "train_batch");
-        assert_contains(f.rep.first_action, is_window ? "Record again with a window that the run reaches"
-                                                      : "Call the range around each step of the program \"step\"");
+        assert_int_equal(f.rep.runs[0].advised.id, is_window ? ADVICE_WIDER_WINDOW : ADVICE_RENAME_RANGE);
         release(&f);
     }
 }
@@ -484,9 +493,9 @@ static void test_largest_gain_first(void **state)
     assert_string_equal(assert_supports(&f.rep.runs[0].said, PHRASE_OTHER_CAUSE)[0].name, "data loading");
     assert_int_equal(f.rep.claims[f.rep.first_claim].cls, CLASS_DATA);
     assert_null(strstr(f.rep.first_action, "What to do first: Measure"));
-    assert_contains(f.rep.first_action,
-                    "; the cause costs about 50.0 ms of 90.0 ms a step (2.25x, estimate). Shared cores make "
-                    "every verdict unreliable: also measure while nothing else runs");
+    assert_contains(f.rep.first_action, "about 50.0 ms of 90.0 ms a step (2.25x, estimate)");
+    struct advised beside = ADVISE(IDLE_CORES);
+    assert_contains(f.rep.first_action, say_advice(&f.rep.arena, &beside, ADVICE_TORCH));
     assert_false(is_said(&f.rep.claims[f.rep.first_claim].said, PHRASE_CORES_LEFT));
     release(&f);
 }
@@ -531,7 +540,9 @@ static void test_no_core_left(void **state)
             f.runs[0]->nodes[i].cores = f.runs[0]->nodes[i].cores_allowed = cores;
         tell(&f);
         assert_int_equal(cores_unused(&f.rep.runs[0]), cores - 2);
-        assert_contains(f.rep.first_action, cores == 2 ? "every core of this one computes already" : "--threads");
+        assert_int_equal(action_for(&f.rep, &f.rep.runs[0], CLASS_COMPUTE).id,
+                         cores == 2 ? ADVICE_LARGER_MACHINE : ADVICE_COMPUTE);
+        assert_contains(f.rep.first_action, action_for(&f.rep, &f.rep.runs[0], CLASS_COMPUTE).ours);
         release(&f);
     }
 }

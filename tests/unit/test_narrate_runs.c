@@ -71,7 +71,7 @@ static void test_headline(void **state)
     assert_int_equal(assert_supports(said, PHRASE_COMMUNICATION_SPLIT)[0].count, 11000000);
     assert_int_equal(assert_supports(said, PHRASE_COMMUNICATION_SPLIT)[1].count, 0);
     assert_true(fabs(assert_supports(said, PHRASE_SPEEDUP)[1].real - 2.5) < 1e-9);
-    assert_contains(f.rep.first_action, "--batch");
+    assert_int_equal(f.rep.claims[f.rep.first_claim].action.id, ADVICE_COMMUNICATION);
     assert_contains(f.rep.first_action, "about 11.0 ms of 32.0 ms a step (1.52x, estimate)");
     assert_contains(f.rep.how_sure, "120 steps of 3 runs were counted.");
     assert_contains(f.rep.how_sure, "Confidence is medium: there is one run per node count");
@@ -508,7 +508,7 @@ static void test_shared_cores(void **state)
     assert_int_equal(f.rep.series[0].said.headline.slot[0].count, 4);
     assert_int_equal(f.rep.series[0].said.headline.slot[1].count, 2);
     assert_contains(f.rep.how_sure, "Confidence is low: at 4 nodes time without a core looks like compute or waiting");
-    assert_contains(f.rep.first_action, "Give every rank cores of its own (no more ranks times --threads than cores)");
+    assert_int_equal(f.rep.claims[f.rep.first_claim].action.id, ADVICE_CORES_FOR_RANKS);
     assert_one_story(&f.rep, CLASS_SHARED, 2);
     assert_int_equal(f.rep.notes[0].id, NOTE_EMULATED);
     assert_int_equal(f.rep.notes[1].id, NOTE_OVERSUBSCRIBED);

@@ -119,12 +119,50 @@ static void test_phrases(void **state)
                          PHRASE(NONE)};
     assert_string_equal(say_phrase(&a, &p[0]), "");
     assert_string_equal(say_phrases(&a, p, 3), say_phrase(&a, &p[1]));
+    struct said said = {.headline = p[1]};
+    said_add(&said, PHRASE(LIMIT_LOST)); /* a headline among sentences */
+    said_add(&said, PHRASE(LOST_SOME));
+    assert_string_equal(say_support(&a, &said), "No limit can be named because events were lost. Events were lost.");
+    assert_string_equal(say_headline(&a, &(struct said){.headline = PHRASE(LIMIT_LOST)}),
+                        "No limit can be named because events were lost.");
     assert_non_null(strstr(say_phrase(&a, &p[1]), "4 nodes"));
     static const char *const items[] = {"a", "b", "c"};
     assert_string_equal(say_list(&a, items, 0), "");
     assert_string_equal(say_list(&a, items, 1), "a");
     assert_string_equal(say_list(&a, items, 2), "a and b");
     assert_string_equal(say_list(&a, items, 3), "a, b and c");
+    dcr_arena_release(&a);
+}
+
+/* Sentences with slots that are there; words for PyTorch's users are there always, but not all have others. */
+static void test_advice_rows(void **state)
+{
+    (void)state;
+    struct dcr_arena a = {0};
+    for (int id = ADVICE_NONE + 1; id < N_ADVICES; id++) {
+        const struct advice_row *row = say_advice_row((enum advice)id);
+        for (int part = 0; part < N_ADVICE_PARTS; part++) {
+            const char *text = row->text[part];
+            size_t n = strlen(text);
+            if (n && (text[n - 1] != '.' || text[0] < 'A' || text[0] > 'Z'))
+                fail_msg("%s: \"%s\" is no sentence", row->id, text);
+            for (const char *s = text; (s = strchr(s, '{')) != NULL; s++) {
+                int is_there = 0;
+                for (int i = 0; i < SLOTS_MAX && row->slots[i].name; i++)
+                    is_there |= strncmp(s + 1, row->slots[i].name, strlen(row->slots[i].name)) == 0;
+                if (!is_there)
+                    fail_msg("%s: \"%s\" names a slot that it does not have", row->id, text);
+            }
+        }
+        assert_true(*row->text[ADVICE_TORCH]);
+    }
+    struct advised x = ADVISE(OVERLAP, slot_percent(0.2));
+    assert_string_equal(say_advice(&a, &x, ADVICE_CHECK), "Check: transfer below 20 % of a step.");
+    x = ADVISE(MORE_TIME);
+    assert_string_equal(say_advice(&a, &x, ADVICE_OURS), "");
+    assert_string_equal(say_advice(&a, &x, ADVICE_PLAIN), say_advice(&a, &x, ADVICE_TORCH));
+    x = ADVISE(NONE);
+    assert_string_equal(say_advice(&a, &x, ADVICE_TORCH), "");
     dcr_arena_release(&a);
 }
 
@@ -142,8 +180,8 @@ static void test_times(void **state)
     dcr_buf_release(&b);
 }
 
-/* Reasons and phrases that the C files and the rows of metrics name, by nftw. */
-static char is_used[N_REASONS], is_phrase_used[N_PHRASES];
+/* Reasons, phrases and advice that the C files and the rows of metrics name, by nftw. */
+static char is_used[N_REASONS], is_phrase_used[N_PHRASES], is_advice_used[N_ADVICES];
 
 static void mark_named(const char *name)
 {
@@ -154,6 +192,9 @@ static void mark_named(const char *name)
     for (int id = 1; id < N_PHRASES && n; id++)
         is_phrase_used[id] |= strlen(say_phrase_row((enum phrase_id)id)->id) == n &&
                               strncmp(say_phrase_row((enum phrase_id)id)->id, name, n) == 0;
+    for (int id = 1; id < N_ADVICES && n; id++)
+        is_advice_used[id] |= strlen(say_advice_row((enum advice)id)->id) == n &&
+                              strncmp(say_advice_row((enum advice)id)->id, name, n) == 0;
 }
 
 static int look_into(const char *path, const struct stat *st, int type, struct FTW *at)
@@ -171,6 +212,8 @@ static int look_into(const char *path, const struct stat *st, int type, struct F
             mark_named(s + 7);
         for (const char *s = line; (s = strstr(s, "PHRASE")) != NULL; s += 7)
             mark_named(s + 7);
+        for (const char *s = line; (s = strstr(s, "ADVI")) != NULL; s += 7) /* ADVICE_, ADVISE( */
+            mark_named(s + 7);
     }
     fclose(f);
     return 0;
@@ -186,6 +229,9 @@ static void test_every_row_is_used(void **state)
     for (int id = PHRASE_NONE + 1; id < N_PHRASES; id++)
         if (!is_phrase_used[id])
             fail_msg("no file of render/ says %s", say_phrase_row((enum phrase_id)id)->id);
+    for (int id = ADVICE_NONE + 1; id < N_ADVICES; id++)
+        if (!is_advice_used[id])
+            fail_msg("no file of render/ advises %s", say_advice_row((enum advice)id)->id);
 }
 
 /* With sample values nothing is left of the templates. */
@@ -202,10 +248,15 @@ static void test_phrasebook(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_fill),        cmocka_unit_test(test_kinds),
-        cmocka_unit_test(test_reason),      cmocka_unit_test(test_reason_rows),
-        cmocka_unit_test(test_phrase_rows), cmocka_unit_test(test_phrases),
-        cmocka_unit_test(test_times),       cmocka_unit_test(test_every_row_is_used),
+        cmocka_unit_test(test_fill),
+        cmocka_unit_test(test_kinds),
+        cmocka_unit_test(test_reason),
+        cmocka_unit_test(test_reason_rows),
+        cmocka_unit_test(test_phrase_rows),
+        cmocka_unit_test(test_phrases),
+        cmocka_unit_test(test_advice_rows),
+        cmocka_unit_test(test_times),
+        cmocka_unit_test(test_every_row_is_used),
         cmocka_unit_test(test_phrasebook),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

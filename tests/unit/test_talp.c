@@ -5,6 +5,7 @@
 #include "render/narrate/narrate.h"
 #include "tests/unit/made_run.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -29,7 +30,15 @@ static ssize_t some(void *ctx, void *out, size_t n, struct dcr_err *err)
     return (ssize_t)n;
 }
 
-/* A report with one region of these members; text of the run's headline and support, and its only table. */
+static const struct slot *supported(const struct run_result *r, enum phrase_id id)
+{
+    for (int i = 0; i < SAID_MAX; i++)
+        if (r->said.support[i].id == id)
+            return r->said.support[i].slot;
+    return NULL;
+}
+
+/* A report with one region of these members, and its only table. */
 static void tell(const char *members, struct report *rep, struct run **run)
 {
     static char text[2000];
@@ -52,67 +61,69 @@ static void test_what_is_said(void **state)
 {
     (void)state;
     static const struct {
-        const char *members, *columns, *cells, *headline, *support;
+        const char *members, *columns, *cells;
+        enum phrase_id found;
+        double efficiency;
+        enum phrase_id support; /* PHRASE_NONE: none */
+        const char *factor;
+        double value; /* of the last slot of support */
     } c[] = {
         /* 0.99 x 0.94 = 0.9306 */
         {"\"parallelEfficiency\": 0.93, \"mpiParallelEfficiency\": 0.99, \"ompParallelEfficiency\": 0.94, "
          "\"ompLoadBalance\": 0.95, \"ompSchedulingEfficiency\": 0.99, \"ompSerializationEfficiency\": 1.00",
          "Region|#Elapsed, s|#Useful, s|#Parallel|#Product of its factors|#MPI|#OpenMP|#OpenMP load balance|#OpenMP "
          "scheduling|#OpenMP serialisation",
-         "Global|2|1|0.93|0.93|0.99|0.94|0.95|0.99|1.00|",
-         "is 0.93 (POP accepts 0.80 and above); its lowest factor is OpenMP with 0.94 (in it OpenMP load balance with "
-         "0.95).",
-         ""},
+         "Global|2|1|0.93|0.93|0.99|0.94|0.95|0.99|1.00|", PHRASE_TALP_GOOD, 0.93, PHRASE_TALP_FACTOR,
+         "OpenMP load balance", 0.95},
         /* the GPUs' 0.07 is no factor of 0.77 */
         {"\"numGpus\": 1, \"parallelEfficiency\": 0.77, \"mpiParallelEfficiency\": 1.00, "
          "\"deviceOffloadEfficiency\": 0.77, \"gpuParallelEfficiency\": 0.07, \"gpuLoadBalance\": 1.00, "
          "\"gpuCommunicationEfficiency\": 0.54, \"gpuOrchestrationEfficiency\": 0.12",
          "Region|#Elapsed, s|#Useful, s|#Parallel|#Product of its factors|#MPI|#Device offload|#GPU|#GPU load "
          "balance|#GPU communication|#GPU orchestration",
-         "Global|2|1|0.77|0.77|1.00|0.77|0.07|1.00|0.54|0.12|",
-         "is 0.77 (POP accepts 0.80 and above); its lowest factor is Device offload with 0.77.",
-         "That is the side of the host; on the side of the GPUs, no factor of it, the parallel efficiency is 0.07; its "
-         "lowest factor is GPU orchestration with 0.12."},
+         "Global|2|1|0.77|0.77|1.00|0.77|0.07|1.00|0.54|0.12|", PHRASE_TALP_GPU_LOW, 0.07, PHRASE_TALP_FACTOR,
+         "GPU orchestration", 0.12},
         /* 0.80 x 0.65 = 0.52; no GPUs: their zeros are no measurement */
         {"\"numGpus\": 0, \"parallelEfficiency\": 0.61, \"mpiParallelEfficiency\": 0.80, "
          "\"ompParallelEfficiency\": 0.65, \"gpuParallelEfficiency\": 0.00",
          "Region|#Elapsed, s|#Useful, s|#Parallel|#Product of its factors|#MPI|#OpenMP",
-         "Global|2|1|0.61|0.52|0.80|0.65|",
-         "is 0.61 (POP accepts 0.80 and above); its lowest factor is OpenMP with 0.65.",
-         "Its factors multiply to 0.52, which differs from 0.61 by more than rounding: DLB does not measure them "
-         "against the same time."},
+         "Global|2|1|0.61|0.52|0.80|0.65|", PHRASE_TALP_LOW, 0.61, PHRASE_TALP_PRODUCT, NULL, 0.61},
         /* nothing is lost, or no factor is known: none is named */
         {"\"parallelEfficiency\": 1, \"mpiParallelEfficiency\": 1",
          "Region|#Elapsed, s|#Useful, s|#Parallel|#Product of its factors|#MPI", "Global|2|1|1.00|1.00|1.00|",
-         "is 1.00 (POP accepts 0.80 and above).", ""},
+         PHRASE_TALP_GOOD, 1, PHRASE_NONE, NULL, 0},
         /* 1 s useful and 0.6 s lost in MPI are 0.625: the file contradicts itself */
         {"\"parallelEfficiency\": 1, \"mpiParallelEfficiency\": 1, \"mpiTime\": 600000000, \"numCpus\": 2, "
          "\"instructions\": 5.0",
          "Region|#Elapsed, s|#Useful, s|#Parallel|#Product of its factors|#Parallel by its times|#MPI|#CPUs|"
          "#Instructions",
-         "Global|2|1|1.00|1.00|0.62|1.00|2|5|", NULL,
-         "That is useful time over useful and lost time (MPI, OpenMP, the GPU's runtime): the file contradicts itself, "
-         "and its factors explain nothing."},
+         "Global|2|1|1.00|1.00|0.62|1.00|2|5|", PHRASE_TALP_CONTRADICTS, 0.62, PHRASE_TALP_CONTRADICTS_WHY, NULL, 0},
         {"\"parallelEfficiency\": 0.5", "Region|#Elapsed, s|#Useful, s|#Parallel|#Product of its factors",
-         "Global|2|1|0.50|n/a|", "is 0.50 (POP accepts 0.80 and above).", ""},
+         "Global|2|1|0.50|n/a|", PHRASE_TALP_LOW, 0.5, PHRASE_NONE, NULL, 0},
     };
     for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
         struct report rep = {0};
         struct run *run = NULL;
-        char cells[500] = "", headline[500];
+        char cells[500] = "";
         tell(c[i].members, &rep, &run);
         for (size_t k = 0, n = 0; k < run->tables[0].n_cells && n < sizeof cells; k++)
             n += (size_t)snprintf(cells + n, sizeof cells - n, "%s|", run->tables[0].cells[k]);
         assert_string_equal(run->tables[0].columns, c[i].columns);
         assert_string_equal(cells, c[i].cells);
-        snprintf(headline, sizeof headline, "By TALP the parallel efficiency of region 'Global' %s", c[i].headline);
-        if (c[i].headline)
-            assert_string_equal(rep.runs[0].headline, headline);
-        else
-            assert_string_equal(rep.runs[0].headline,
-                                "By the times in the file the parallel efficiency of region 'Global' is 0.62 (POP "
-                                "accepts 0.80 and above), where the file itself says 1.00.");
-        assert_string_equal(rep.runs[0].support, c[i].support);
+        const struct run_result *r = &rep.runs[0];
+        assert_int_equal(r->said.headline.id, c[i].found);
+        assert_string_equal(r->said.headline.slot[0].name, "Global");
+        assert_true(fabs(r->said.headline.slot[1].real - c[i].efficiency) < 1e-9);
+        if (c[i].support == PHRASE_NONE) {
+            assert_int_equal(r->said.support[0].id, PHRASE_NONE);
+        } else {
+            const struct slot *slot = supported(r, c[i].support);
+            assert_non_null(slot);
+            if (c[i].factor)
+                assert_string_equal(slot[0].name, c[i].factor);
+            if (c[i].value > 0)
+                assert_true(fabs(slot[1].real - c[i].value) < 1e-9);
+        }
         assert_int_equal(strstr(run->tables[0].caption, "; in 1 of 1 regions MPI x OpenMP") != NULL, i == 2);
         report_free(&rep);
         run_free(run);
@@ -151,25 +162,27 @@ static void test_impossible(void **state)
 static void test_what_to_do(void **state)
 {
     (void)state;
-    static const char *const c[][2] = {
+    static const struct {
+        const char *members;
+        enum advice advice;
+        int is_first;
+        const char *costs; /* of 2 s */
+    } c[] = {
         {"\"parallelEfficiency\": 0.7, \"mpiParallelEfficiency\": 0.7, \"mpiLoadBalance\": 0.72, "
          "\"mpiLoadBalanceIn\": 0.99, \"mpiLoadBalanceOut\": 0.73, \"mpiCommunicationEfficiency\": 0.97",
-         "What to do first: Even out the work between the nodes (another decomposition or placement of ranks): MPI "
-         "load "
-         "balance between nodes is 0.73 in region 'Global' of 2 s, which costs up to 0.54 s of it."},
+         ADVICE_TALP_MPI_BALANCE_OUT, 1, "0.54 s of 2.00 s"},
         {"\"numGpus\": 1, \"parallelEfficiency\": 0.9, \"deviceOffloadEfficiency\": 0.9, \"gpuParallelEfficiency\": "
          "0.3, \"gpuOrchestrationEfficiency\": 0.3, \"gpuLoadBalance\": 1",
-         "What to do first: Give the GPU work all the time: launch ahead in streams, larger kernels, CUDA graphs: GPU "
-         "orchestration is 0.30 in region 'Global' of 2 s, which costs up to 1.4 s of it on the side of the GPUs."},
-        {"\"parallelEfficiency\": 0.9, \"mpiParallelEfficiency\": 0.9",
-         "Nothing needs to be done first: every parallel efficiency is 0.80 or more. The lowest factor is MPI with "
-         "0.90."},
+         ADVICE_TALP_GPU_ORCHESTRATION, 1, "1.40 s of 2.00 s"},
+        {"\"parallelEfficiency\": 0.9, \"mpiParallelEfficiency\": 0.9", ADVICE_NOTHING_EFFICIENT, 0, ""},
     };
     for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
         struct report rep = {0};
         struct run *run = NULL;
-        tell(c[i][0], &rep, &run);
-        assert_string_equal(rep.first_action, c[i][1]);
+        tell(c[i].members, &rep, &run);
+        assert_int_equal(rep.runs[0].advised.id, c[i].advice);
+        assert_int_equal(rep.runs[0].stepless_action.is_first, c[i].is_first);
+        assert_non_null(strstr(rep.first_action, c[i].costs));
         report_free(&rep);
         run_free(run);
     }
@@ -192,21 +205,14 @@ static void test_the_worst_leads(void **state)
     static const char brief[] = ", \"brief\": {\"elapsedTime\": 2000000, \"usefulTime\": 100000, "
                                 "\"parallelEfficiency\": 0.10, \"mpiParallelEfficiency\": 0.10}";
     static const struct {
-        const char *part[3], *headline, *support, *action;
-    } c[] = {{{fine, solver, NULL},
-              "By TALP the parallel efficiency of region 'solver' is 0.30 (POP",
-              "Region 'Global', which hides it, has 0.90.",
-              "MPI is 0.30 in region 'solver' of 0.5 s, which costs up to 0.35 s of it."},
-             {{fine, brief, NULL},
-              "By TALP the parallel efficiency of region 'Global' is 0.90 (POP",
-              "",
-              "every parallel efficiency is 0.80 or more, but of regions that cost at most 5.0 % of the time each (the "
-              "lowest is 'brief' with 0.10). The lowest factor is MPI with 0.90."},
-             {{fine, "", gpus},
-              "Of 2 TALP reports 'b.json' has the lowest efficiency, 0.30 on the side of the GPUs: by TALP",
-              "on the side of the GPUs, no factor of it, the parallel efficiency is 0.30",
-              "GPU load balance is 0.30 in region 'Global' of 2 s, which costs up to 1.4 s of it on the side of the "
-              "GPUs."}};
+        const char *part[3];
+        enum phrase_id found;
+        const char *region;
+        enum phrase_id support;
+        enum advice advice;
+    } c[] = {{{fine, solver, NULL}, PHRASE_TALP_LOW, "solver", PHRASE_TALP_HIDES, ADVICE_TALP_MPI},
+             {{fine, brief, NULL}, PHRASE_TALP_GOOD, "Global", PHRASE_TALP_FACTOR, ADVICE_NOTHING_BUT_SMALL},
+             {{fine, "", gpus}, PHRASE_TALP_GPU_LOW, "Global", PHRASE_TALP_OF_REPORTS, ADVICE_TALP_GPU_BALANCE}};
     for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
         char text[2][1000];
         struct dcr_err err = {0};
@@ -223,10 +229,17 @@ static void test_the_worst_leads(void **state)
         struct analyse_options o = made_options();
         assert_int_equal(analyse(&rep, &run, 1, &o, &err), 0);
         narrate(&rep);
-        assert_non_null(strstr(rep.runs[0].headline, c[i].headline));
-        assert_non_null(strstr(rep.runs[0].support, c[i].support));
-        if (!strstr(rep.first_action, c[i].action))
-            fail_msg("%s", rep.first_action);
+        const struct run_result *r = &rep.runs[0];
+        assert_int_equal(r->said.headline.id, c[i].found);
+        assert_string_equal(r->said.headline.slot[0].name, c[i].region);
+        assert_non_null(supported(r, c[i].support));
+        if (c[i].support == PHRASE_TALP_HIDES)
+            assert_true(supported(r, PHRASE_TALP_HIDES)[1].real == 0.9);
+        if (c[i].support == PHRASE_TALP_OF_REPORTS) {
+            assert_string_equal(supported(r, PHRASE_TALP_OF_REPORTS)[0].name, "b.json");
+            assert_int_equal(supported(r, PHRASE_TALP_OF_REPORTS)[1].count, 2);
+        }
+        assert_int_equal(r->advised.id, c[i].advice);
         report_free(&rep);
         run_free(run);
     }

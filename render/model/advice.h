@@ -1,0 +1,27 @@
+/* advice.h - what to do, before it has words: which advice, and what fills its slots. The words stand in
+ * render/say/advice.def, a row each, and render/say/say.h makes the text. Decisions compare the ids. */
+#ifndef RENDER_MODEL_ADVICE_H
+#define RENDER_MODEL_ADVICE_H
+
+#include "render/model/reason.h"
+
+enum advice {
+    ADVICE_NONE = 0, /* nothing is advised */
+#define A(id, slots, ours, torch, plain, check) ADVICE_##id,
+#include "render/say/advice.def"
+#undef A
+    N_ADVICES
+};
+
+/* The slots are in the order of the row in advice.def. */
+struct advised {
+    enum advice id;
+    struct slot slot[SLOTS_MAX];
+};
+
+/** ADVISE - an advice by its id without the prefix, and its slots: ADVISE(MORE_TIME), ADVISE(READ_STDERR,
+ * slot_name(who)).
+ */
+#define ADVISE(id_, ...) ((struct advised){.id = ADVICE_##id_, .slot = {__VA_ARGS__}})
+
+#endif

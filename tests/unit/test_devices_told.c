@@ -1,0 +1,192 @@
+/* test_devices_told.c - render/narrate: what is found in GPU traces and files without steps, and what is advised. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "tests/unit/told.h"
+
+enum { KERNELS = 4000 };
+
+/* A GPU that idled for 13 of 20 ms, 12 of them because its host was late. */
+static struct run_device made_device(int number)
+{
+    struct run_device d = {.file = "t.json", .model = "", .device = number, .rank = -1, .has_idle_causes = 1};
+    d.value[DEV_KERNELS] = KERNELS;
+    d.value[DEV_SPAN] = 20000000;
+    d.value[DEV_IDLE] = 13000000;
+    d.value[DEV_COMPUTE] = 6000000;
+    d.value[DEV_EXPOSED_MEM] = 1000000;
+    d.idle_ns[IDLE_HOST] = 12000000;
+    d.idle_ns[IDLE_OTHER] = 1000000;
+    return d;
+}
+
+static void trace(struct fixture *f, struct foreign_trace *t, struct run_device *d, int n)
+{
+    *f = (struct fixture){.n = 1};
+    t->devices = d;
+    t->n_devices = n;
+    f->runs[0] = run_new("t.json");
+    f->runs[0]->is_foreign = 1;
+    f->runs[0]->traces = t;
+    f->runs[0]->n_traces = 1;
+    tell(f);
+}
+
+/* Of a training how steps are marked is said; of another program not. */
+static void test_idle(void **state)
+{
+    (void)state;
+    struct host_operator op = {.name = "Optimizer.step#SGD.step", .n = 4};
+    for (int is_training = 0; is_training < 2; is_training++) {
+        struct run_device d = made_device(3);
+        struct foreign_trace t = {.file = "t.json", .kind = FOREIGN_KINETO, .rank = -1};
+        t.operators = (struct host_operators){.list = &op, .n_names = is_training, .n = is_training};
+        struct fixture f;
+        trace(&f, &t, &d, 1);
+        const struct run_result *r = &f.rep.runs[0];
+        assert_finds(&r->said, PHRASE_GPU_IDLE);
+        assert_int_equal(r->said.headline.slot[0].count, 3);
+        assert_true(r->said.headline.slot[1].real == 0.65);
+        assert_int_equal(r->said.headline.slot[2].count, 20000000);
+        assert_int_equal(assert_supports(&r->said, PHRASE_GPU_IDLE_HOST)[0].real * 13, 12);
+        assert_true(assert_supports(&r->said, PHRASE_GPU_COMPUTE)[0].real == 0.3);
+        assert_int_equal(r->advised.id, ADVICE_LAUNCHES);
+        assert_true(r->stepless_action.is_first);
+        assert_contains(r->stepless_advice, "12.0 ms");
+        assert_int_equal(strstr(r->stepless_advice, "step()") != NULL, is_training);
+        release(&f);
+    }
+}
+
+static void test_busy(void **state)
+{
+    (void)state;
+    struct run_device d[2] = {made_device(0), made_device(1)};
+    for (int n = 1; n <= 2; n++) {
+        for (int i = 0; i < 2; i++) {
+            d[i].value[DEV_IDLE] = 2000000 + 2000000 * i;
+            d[i].idle_ns[IDLE_HOST] = 2000000 + 2000000 * i;
+            d[i].idle_ns[IDLE_OTHER] = 0;
+        }
+        struct foreign_trace t = {.file = "t.json", .kind = FOREIGN_NSYS_SQLITE, .rank = -1};
+        struct fixture f;
+        trace(&f, &t, d, n);
+        const struct run_result *r = &f.rep.runs[0];
+        assert_finds(&r->said, n == 1 ? PHRASE_GPU_BUSY : PHRASE_GPUS_BUSY);
+        assert_true(r->said.headline.slot[1].real == (n == 1 ? 0.9 : 0.8));
+        if (n == 2)
+            assert_int_equal(assert_supports(&r->said, PHRASE_LEAST_BUSY_GPU)[0].count, 1);
+        assert_int_equal(r->advised.id, ADVICE_NOTHING_BUSY);
+        assert_false(r->stepless_action.is_first);
+        release(&f);
+    }
+}
+
+/* A start-up trace: 79 kernels in 13 s say nothing of a training, and nothing can be saved. */
+static void test_few_kernels(void **state)
+{
+    (void)state;
+    for (int one = 0; one < 2; one++) {
+        struct run_device d = made_device(0);
+        struct foreign_trace t = {.file = "t.json", .kind = FOREIGN_KINETO, .rank = -1};
+        d.value[DEV_KERNELS] = one ? 1 : 79;
+        d.value[DEV_SPAN] = one ? 20 : 13000000000;
+        d.value[DEV_IDLE] = d.idle_ns[IDLE_HOST] = one ? 0 : 12900000000;
+        struct fixture f;
+        trace(&f, &t, &d, 1);
+        const struct run_result *r = &f.rep.runs[0];
+        assert_finds(&r->said, one ? PHRASE_GPU_ONE_OPERATION : PHRASE_GPU_FEW_KERNELS);
+        if (!one) {
+            assert_int_equal(r->said.headline.slot[1].count, 79);
+            assert_int_equal(assert_supports(&r->said, PHRASE_GPU_WORKED)[0].count, 100000000);
+        }
+        assert_int_equal(r->advised.id, ADVICE_NOTHING_ONE_TRACE);
+        assert_false(r->stepless_action.is_first);
+        assert_lacks(f.rep.first_action, "12.9 s");
+        assert_lacks(f.rep.first_action, "step");
+        release(&f);
+    }
+}
+
+/* Where bandwidth does not grow any more with the size of the messages, and where half of it is reached. */
+static void test_benchmark(void **state)
+{
+    (void)state;
+    struct run_allreduce_point points[] = {{8, 1, 30000, 30000, 30000},
+                                           {1000, 1, 31000, 31000, 31000},
+                                           {1000000, 1, 200000, 200000, 200000},
+                                           {100000000, 1, 10100000, 10100000, 10100000},
+                                           {1000000000, 1, 100000000, 100000000, 100000000}};
+    for (int n = 4; n <= 5; n++) {
+        struct run_collective_test test = {.file = "log",
+                                           .collective = "all_reduce",
+                                           .n_ranks = 16,
+                                           .busbw_gb_per_s = 18.7,
+                                           .busbw_bytes = (double)points[n - 1].bytes};
+        test.points = points;
+        test.n_points = n;
+        struct foreign_table table = {
+            .file = "log", .kind = FOREIGN_NCCL_TESTS, .caption = "", .columns = "#Bytes", .n_columns = 1};
+        struct fixture f = {.n = 1};
+        f.runs[0] = run_new("log");
+        f.runs[0]->is_foreign = 1;
+        f.runs[0]->tests = &test;
+        f.runs[0]->n_tests = 1;
+        f.runs[0]->tables = &table;
+        f.runs[0]->n_tables = 1;
+        tell(&f);
+        const struct run_result *r = &f.rep.runs[0];
+        assert_finds(&r->said, n == 5 ? PHRASE_BUS_SATURATES : PHRASE_BUS_GROWS);
+        assert_int_equal(r->said.headline.slot[1].count, 16);
+        assert_true(r->said.headline.slot[3].real == 1e8);
+        assert_true(assert_supports(&r->said, PHRASE_BUS_HALF)[0].real == 1e6);
+        assert_int_equal(assert_supports(&r->said, PHRASE_BUS_LATENCY)[1].count, 30000);
+        assert_int_equal(r->advised.id, ADVICE_NOTHING_BENCHMARK);
+        assert_false(r->stepless_action.is_first);
+        release(&f);
+    }
+}
+
+/* Samples alone: too few are no verdict; a GPU that idles is traced next. */
+static void test_monitors(void **state)
+{
+    (void)state;
+    static const struct {
+        int n;
+        double percent;
+        enum phrase_id found;
+        enum advice advice;
+    } c[] = {{3, 10, PHRASE_UTILISATION_FEW, ADVICE_NOTHING_ONE_FILE},
+             {100, 10, PHRASE_UTILISATION_LOW, ADVICE_LEARN_WHY_IDLE},
+             {100, 90, PHRASE_UTILISATION, ADVICE_NOTHING_BUSY}};
+    for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
+        struct fixture f = {.n = 1};
+        f.runs[0] = run_new("smi.csv");
+        f.runs[0]->is_foreign = 1;
+        struct run_gpu gpu = {.utilization_percent = {.n = (size_t)c[i].n, .sum = c[i].percent * c[i].n}};
+        struct run_node *node = run_node_at(f.runs[0], 0);
+        node->gpus = &gpu;
+        node->n_gpus = 1;
+        tell(&f);
+        const struct run_result *r = &f.rep.runs[0];
+        assert_finds(&r->said, c[i].found);
+        if (c[i].found == PHRASE_UTILISATION_FEW)
+            assert_int_equal(r->said.headline.slot[0].count, 3);
+        else
+            assert_true(r->said.headline.slot[0].real == c[i].percent / 100);
+        assert_int_equal(r->advised.id, c[i].advice);
+        release(&f);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_idle),      cmocka_unit_test(test_busy),     cmocka_unit_test(test_few_kernels),
+        cmocka_unit_test(test_benchmark), cmocka_unit_test(test_monitors),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
