@@ -45,7 +45,7 @@ while IFS= read -r archive; do
 done <"$results/last-series"
 [ ${#old[@]} -gt 0 ] || fail "$results/last-series has no run on $nodes node(s), which the advice is about; run 'make report' again"
 
-echo "The first advice of $site/index.html: $(value_of first_action | sed 's/^What to do first: //')"
+echo "The first advice of $site/index.html: $(value_of first_action | sed 's/^Do first: //')"
 echo "\$ $command"
 # What the user's own settings say otherwise is not part of the advice. What the machine can do is known.
 env -u DATA -u GRAPH -u EMULATE -u NODE_CPU -u NODE_NET CALIBRATE="${CALIBRATE:-0}" RESULTS="$results/fix" "${set_to[@]}" \

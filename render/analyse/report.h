@@ -407,7 +407,7 @@ struct report {
     struct phrase sure[N_SURE_ITEMS][SAID_MAX]; /* how sure the answer is; a comparison has how_sure alone */
     int has_first_forecast;
     int64_t first_forecast_ns;  /* of the median step */
-    const char *first_words;    /* first_action without "What to do first: ", for below a heading */
+    const char *first_words;    /* first_action without "Do first: ", for below a heading */
     const char *next_action;    /* without a claim: first_action again, and what more there is to do */
     const char *steps_action;   /* how the steps of the run at the top can be known in the next one */
     const char *confidence;     /* of the headline, as how_sure says it: confidence_word(); "" or NULL not said */

@@ -342,7 +342,7 @@ struct trial {
     int64_t step_ns;            /* forecast of the median step */
 };
 
-/* What to do about a run: sentences. is_first: "What to do first: " stands before them where no heading says so. */
+/* What to do about a run: sentences. is_first: "Do first: " stands before them where no heading says so. */
 struct to_do {
     const char *text; /* "" or NULL = nothing */
     int is_first;

@@ -391,6 +391,20 @@ static void find_series(struct report *rep, int index)
     add_why(rep, s, &c, l, shared != NULL);
 }
 
+/* Lost events of its runs, of the first that has any. */
+static void add_losses(const struct report *rep, struct series *s)
+{
+    for (int i = 0; i < s->n_points; i++)
+        for (int k = 0; k < s->points[i].n_runs; k++) {
+            const struct run_result *r = &rep->runs[s->points[i].runs[k]];
+            for (int j = 0; j < SAID_MAX; j++)
+                if (r->said.support[j].id == PHRASE_EVENTS_LOST || r->said.support[j].id == PHRASE_EVENTS_LOST_AFTER) {
+                    said_add(&s->said, r->said.support[j]);
+                    return;
+                }
+        }
+}
+
 static void say_series(struct report *rep, int index)
 {
     struct series *s = &rep->series[index];
@@ -398,6 +412,7 @@ static void say_series(struct report *rep, int index)
         return;
     series_scaling_texts(rep, s);
     find_series(rep, index);
+    add_losses(rep, s);
     s->node_time = node_time(rep, s);
     s->headline = say_headline(&rep->arena, &s->said);
     s->support = say_support(&rep->arena, &s->said);

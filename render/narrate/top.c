@@ -89,50 +89,26 @@ static int worth_more(const struct report *rep, const struct run_result *r, cons
     return best;
 }
 
-/* ". Shared cores make every verdict unreliable. Measure ...; that would measure ...". */
-static const char *and_measure(struct report *rep, const struct claim *shared)
+/* What an action says, what it brings and by what one sees that it helped. */
+static const char *advised_by(struct report *rep, const struct claim *c)
 {
-    const char *text = *shared->action.ours ? shared->action.ours : shared->action.generic;
-    return report_text(rep, ". Shared cores make every verdict unreliable. %s%s%s", text,
-                       *shared->gain_text ? claim_saves(shared) : "", shared->gain_text);
+    struct phrase gain = !*c->gain_text    ? PHRASE(NONE)
+                         : c->is_measuring ? PHRASE(GAIN_MEASURES, slot_name(c->gain_text))
+                                           : PHRASE(GAIN_COSTS, slot_name(c->gain_text));
+    return report_text(rep, "%s.%s%s%s%s", action_sentence(rep, c->action), gain.id ? " " : "",
+                       say_phrase(&rep->arena, &gain), *c->action.check ? " " : "", c->action.check);
 }
 
-/* Of a run that computes: as far as it is known, and how more would be. */
-static const char *nothing_to_optimise(struct report *rep, const struct run_result *r)
+/* Of a run that computes: how to be faster, and what is not known of its compute. */
+static const char *advised_of_compute(struct report *rep, const struct run_result *r, const struct claim *c)
 {
     const char *unrecorded = unrecorded_in_compute(rep, r);
-    if (is_memory_judged(r) && !*unrecorded)
-        return "There is nothing to optimise in how the run is set up: it computes.";
-    const char *as_far =
-        *unrecorded
-            ? report_text(rep, ", as far as was recorded: no %s was, and ranges that name it would tell", unrecorded)
-            : "";
-    return is_memory_judged(r)
-               ? report_text(rep, "There is nothing to optimise outside of compute%s.", as_far)
-               : report_text(rep,
-                             "There is nothing to optimise outside of compute%s; whether its kernels wait for memory "
-                             "is not known: %s.",
-                             as_far, how_to_judge_memory(r));
-}
-
-/* Lost events of the runs that the headline of a series is about. */
-static const char *with_losses(struct report *rep, const struct series *s, const char *headline)
-{
-    for (int i = 0; i < s->n_points; i++)
-        for (int k = 0; k < s->points[i].n_runs; k++) {
-            const struct run_result *r = &rep->runs[s->points[i].runs[k]];
-            if (lost_steps(r->run))
-                headline = report_text(rep, "%s %s: %s", headline, r->label, lost_sentence(rep, r));
-        }
-    return headline;
-}
-
-/* A sentence that follows the name of its run goes on with "in this run", "at 4 nodes". */
-static const char *behind_a_name(struct report *rep, const struct run_result *r)
-{
-    if (!r->is_headline_placed)
-        return r->headline;
-    return report_text(rep, "%c%s", r->headline[0] - 'A' + 'a', r->headline + 1);
+    const struct phrase known[] = {
+        PHRASE(COMPUTE_ALONE), *unrecorded ? PHRASE(COMPUTE_UNRECORDED, slot_name(unrecorded)) : PHRASE(NONE),
+        is_memory_judged(r) ? PHRASE(NONE) : PHRASE(COMPUTE_MEMORY, slot_name(how_to_judge_memory(r)))};
+    int is_unnamed = r->classes[CLASS_OVERHEAD].verdict == VERDICT_WATCH;
+    return report_text(rep, "%s %s.%s%s%s", say_phrases(&rep->arena, known, 3), action_sentence(rep, c->action),
+                       is_unnamed ? " " : "", is_unnamed ? action_for_unnamed(rep, r) : "", is_unnamed ? "." : "");
 }
 
 /* More nodes than the fastest point has are no gain. NULL = the largest is it, or something else limits. */
@@ -147,41 +123,26 @@ static struct to_do what_to_do(struct report *rep, const struct series *s, const
                                const struct claim *c, const struct claim *beside, int *is_stepless)
 {
     const struct series_point *best = better_point(s);
-    if (best)
-        return (struct to_do){
-            report_text(rep, "Use %s, which %s faster, or give each rank more work per step (a larger batch).%s",
-                        nodes_text(rep, best->n_nodes), best->n_nodes == 1 ? "is" : "are",
-                        r->has_steps || *r->run->collector_version
-                            ? ""
-                            : " Let dccollect run watch the next run: it records the phases of the steps."),
-            1};
+    if (best) {
+        const struct phrase use[] = {PHRASE(USE_FEWER, slot_things(best->n_nodes, counted_word(rep->unit))),
+                                     r->has_steps || *r->run->collector_version ? PHRASE(NONE) : PHRASE(WATCH_NEXT)};
+        return (struct to_do){say_phrases(&rep->arena, use, 2), 1};
+    }
     if (c && is_all_healthy(rep, c))
-        return (struct to_do){report_text(rep, "%s To be faster: %s.%s", nothing_to_optimise(rep, &rep->runs[c->run]),
-                                          action_sentence(rep, c->action),
-                                          r->classes[CLASS_OVERHEAD].verdict == VERDICT_WATCH
-                                              ? report_text(rep, " But first: %s.", action_for_unnamed(rep, r))
-                                              : ""),
-                              0};
+        return (struct to_do){advised_of_compute(rep, &rep->runs[c->run], c), 0};
     /* A program that is known not to train gets no advice on steps. */
     const char *steps = r->has_steps || !run_may_be_torch(r->run) ? "" : rep->steps_action;
+    const struct phrase lead = lead_ns(r->run) > 0 ? PHRASE(PROFILE_LATER, slot_time(lead_ns(r->run))) : PHRASE(NONE);
     if (c)
-        return (struct to_do){report_text(rep, "%s%s%s%s.%s%s", action_sentence(rep, c->action),
-                                          *c->gain_text ? claim_saves(c) : "", c->gain_text,
-                                          beside ? and_measure(rep, beside) : "", *steps ? " " : "", steps),
+        return (struct to_do){report_text(rep, "%s%s%s%s%s", advised_by(rep, c), beside ? " " : "",
+                                          beside ? advised_by(rep, beside) : "", *steps ? " " : "", steps),
                               1};
-    if (is_mostly_unnamed(r) && lead_ns(r->run) > 0)
-        return (struct to_do){report_text(rep,
-                                          "Profile several steps behind a warm-up: %s pass before the first operation "
-                                          "of the GPU, and the start of the profiler may be in it.",
-                                          fmt_time(lead_ns(r->run)).text),
-                              1};
-    if (is_mostly_unnamed(r))
-        return (struct to_do){report_text(rep, "%s.", r->unnamed_action), 1};
+    if (is_mostly_unnamed(r) && lead.id)
+        return (struct to_do){say_phrase(&rep->arena, &lead), 1};
     if (r->has_steps && *r->unnamed_action)
-        return (struct to_do){report_text(rep, "%s. No cause that has a name passes its threshold.", r->unnamed_action),
-                              1};
+        return (struct to_do){report_text(rep, "%s.", r->unnamed_action), 1};
     if (r->has_steps)
-        return (struct to_do){"Nothing needs to be done first: no cause passes its threshold.", 0};
+        return (struct to_do){say_phrase(&rep->arena, &PHRASE(NOTHING_FIRST)), 0};
     *is_stepless = 1;
     return r->stepless_action;
 }
@@ -205,29 +166,25 @@ void top_sentences(struct report *rep)
     for (int i = 0; i < rep->n_series; i++)
         n_scaling += rep->series[i].n_points > 1;
     rep->headline_series = s && *s->headline && n_scaling <= 1 ? (int)(s - rep->series) : -1;
-    if (s && *s->headline && n_scaling > 1)
-        rep->headline = report_text(rep, "%s (%s scaling): %s", s->label, scaling_word(s->kind), s->headline);
-    if (s && *s->headline)
-        rep->headline = with_losses(rep, s, rep->headline);
-    if (s && rep->headline != s->headline)
-        rep->headline_series = -1;
+    if (s && *s->headline && n_scaling > 1) {
+        struct said of_one = s->said;
+        of_one.where = slot_name(report_text(rep, "%s (%s scaling)", s->label, scaling_word(s->kind)));
+        rep->headline = say_headline(&rep->arena, &of_one);
+    }
     rep->support = s && *s->support ? s->support : r->support;
     if (is_ranked) {
         const char *ranks = ranking_text(rep);
-        rep->headline = behind_a_name(rep, r);
-        rep->headline = ranking_gain(rep, r) > 0 ? report_text(rep, "Of %d runs most is to be gained in %s: %s",
-                                                               rep->n_runs, ranking_name(rep, r), rep->headline)
-                        : r->n_claims            ? report_text(rep,
-                                                               "Of %d runs none has a cause whose removal is measured to bring "
-                                                                          "anything; %s: %s",
-                                                               rep->n_runs, ranking_name(rep, r), rep->headline)
-                                                 : report_text(rep, "%s: %s", r->label, rep->headline);
+        struct said of_one = r->said;
+        of_one.where =
+            slot_name(ranking_gain(rep, r) > 0 ? report_text(rep, "%s can gain most", ranking_name(rep, r)) : r->label);
+        if (of_one.headline.id)
+            rep->headline = say_headline(&rep->arena, &of_one);
         rep->support = report_text(rep, "%s%s%s", ranks, *ranks && *rep->support ? " " : "", rep->support);
     }
     rep->steps_action = r->steps_action;
     int is_stepless = 0;
     struct to_do first = what_to_do(rep, s, r, c, beside, &is_stepless);
-    rep->first_action = report_text(rep, "%s%s", first.is_first ? "What to do first: " : "", first.text);
+    rep->first_action = report_text(rep, "%s%s", first.is_first ? "Do first: " : "", first.text);
     rep->first_words = first.text;
     const struct trial *t = c ? claim_trial(rep, c) : NULL;
     rep->first_command = t ? t->command : "";

@@ -201,7 +201,7 @@ is "OpenMP is among the factors" '.runs[0].finding, (.support | test("OpenMP loa
 true'
 is "every efficiency is good: nothing is advised" '.first_action | test("^Nothing needs to be done first: ")' 'true'
 read_one 0 "one TALP report of a GPU" "$traces"/talp/jsons_unit-tests_dlb_1gpu_2mpi.json
-is "the factor that costs most is what to do about" '(.first_action | test("^What to do first: .*GPU orchestration .* 5[.]52 s of 6[.]27 s")), (.support | test("GPU orchestration .* 0[.]12"))' 'true
+is "the factor that costs most is what to do about" '(.first_action | test("^Do first: .*GPU orchestration .* 5[.]52 s of 6[.]27 s")), (.support | test("GPU orchestration .* 0[.]12"))' 'true
 true'
 is "and how sure" '.runs[0].confidence, (.how_sure | test("Confidence is medium"))' '"medium"
 true'

@@ -113,11 +113,11 @@ static void test_ranking(void **state)
         f.runs[i]->program.name = ids[i];
     }
     tell(&f);
-    assert_contains(f.rep.headline, "Of 3 runs most is to be gained in 'b': Data loading costs 60 % of a step");
+    assert_contains(f.rep.headline, "'b' can gain most: data loading costs 60 % of a step");
     assert_contains(f.rep.support,
                     "By what can be gained: 'b' (Data loading, about 2.50x, estimate), 'c' (Data loading, about 1.82x, "
                     "estimate), 'a' (Data loading, about 1.54x, estimate). Most data loading: 'b', 60 % of a step.");
-    assert_contains(f.rep.first_action, "the cause costs about 60 ns of 100 ns");
+    assert_contains(f.rep.first_action, "The cause costs about 60 ns of 100 ns");
     release(&f);
     struct fixture d = {.n = 2}; /* cores that were shared come first in 'b', and are not what it can gain most by */
     for (int i = 0; i < 2; i++) {
@@ -129,7 +129,7 @@ static void test_ranking(void **state)
         d.runs[i]->ranks[0].run_delay_ns = 2000000000, d.runs[i]->ranks[0].process_seconds = 10;
     tell(&d);
     assert_int_equal(d.rep.claims[d.rep.runs[1].claims[0]].cls, CLASS_SHARED);
-    assert_contains(d.rep.headline, "Of 2 runs most is to be gained in 'b': ");
+    assert_contains(d.rep.headline, "'b' can gain most: ");
     assert_contains(d.rep.support, "By what can be gained: 'b' (Data loading, about 2.50x, estimate, low confidence), "
                                    "'a' (Data loading, about 1.54x");
     release(&d);
@@ -141,7 +141,7 @@ static void test_ranking(void **state)
     }
     tell(&g);
     assert_true(g.rep.runs[0].n_claims > 0);
-    assert_contains(g.rep.headline, "Of 3 runs none has a cause whose removal is measured to bring anything; 'c': ");
+    assert_contains(g.rep.headline, "Run c: ");
     assert_lacks(g.rep.headline, "most is to be gained");
     release(&g);
 }
@@ -163,8 +163,7 @@ static void test_ranking_by_confidence(void **state)
         }
         f.runs[n - 1]->ranks[0].run_delay_ns = 3000000000, f.runs[n - 1]->ranks[0].process_seconds = 10;
         tell(&f);
-        assert_contains(f.rep.headline, n == 4 ? "Of 4 runs most is to be gained in 'a': "
-                                               : "Of 3 runs most is to be gained in 'few': ");
+        assert_contains(f.rep.headline, n == 4 ? "'a' can gain most: " : "'few' can gain most: ");
         if (n == 4)
             assert_contains(f.rep.support,
                             "By what can be gained: 'a' (Data loading, about 1.54x, estimate), 'few' (Data loading, "
@@ -192,7 +191,7 @@ static void test_too_few_cores_is_one_story(void **state)
     assert_one_story(&f.rep, CLASS_SHARED, 1);
     assert_int_equal(f.rep.runs[1].classes[CLASS_COMPUTE].verdict, VERDICT_LIMITS);
     assert_null(strstr(f.rep.runs[1].classes[CLASS_COMPUTE].text, "healthy"));
-    assert_contains(f.rep.first_action, "; that would measure about 20.0 ms instead of 41.0 ms a step (estimate).");
+    assert_contains(f.rep.first_action, "That would measure about 20.0 ms instead of 41.0 ms a step (estimate).");
     assert_string_equal(f.rep.runs[1].classes[CLASS_SHARED].text,
                         "a rank waited for a core for 80 % of the time of its steps");
     release(&f);
@@ -207,7 +206,7 @@ static void test_no_gain_against_a_held_back_reference(void **state)
         f.runs[i]->ranks[0].run_delay_ns = 5000000000, f.runs[i]->ranks[0].process_seconds = 10;
     tell(&f);
     assert_one_story(&f.rep, CLASS_SHARED, 2);
-    assert_lacks(f.rep.first_action, "the cause costs");
+    assert_lacks(f.rep.first_action, "The cause costs");
     assert_int_equal(f.rep.claims[f.rep.first_claim].has_gain, 0);
     assert_contains(f.rep.series[0].beyond_text, "no trend follows");
     assert_contains(f.rep.series[0].scaling_text, "the efficiency 0.62 (unreliable).");

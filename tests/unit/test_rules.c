@@ -795,8 +795,7 @@ static void test_nothing_to_optimise_only_if_all_was_recorded(void **state)
                    strcmp(rep.runs[0].judged[i].slot[1].name, "not recorded") == 0 &&
                    strstr(rep.runs[0].judged[i].slot[0].name, "data loading") != NULL;
     assert_true(is_told);
-    assert_null(strstr(rep.first_action, "There is nothing to optimise in how"));
-    assert_non_null(strstr(rep.first_action, "as far as was recorded: no communication, data loading or I/O was"));
+    assert_non_null(strstr(rep.first_action, "No communication, data loading or I/O was recorded"));
     assert_int_equal(rep.runs[0].confidence, CONFIDENCE_MEDIUM);
     report_free(&rep);
     run_free(r);
@@ -819,8 +818,7 @@ static void test_nothing_to_optimise_only_if_memory_was_judged(void **state)
         assert_int_equal(!!strstr(rep.first_action, "is not known: run dccollect calibrate"), !is_judged);
         const char *text = rep.runs[0].classes[CLASS_COMPUTE].text;
         assert_int_equal(is_memory_judged(&rep.runs[0]), is_judged);
-        assert_int_equal(!!strstr(rep.first_action, "There is nothing to optimise in how"), is_judged);
-        assert_int_equal(!!strstr(rep.first_action, "whether its kernels wait for memory is not known"), !is_judged);
+        assert_int_equal(!!strstr(rep.first_action, "kernels wait for memory is not known"), !is_judged);
         int is_not_judged = 0, is_known_fine = 0;
         for (int i = 0; i < JUDGED_MAX; i++) {
             const struct phrase *p = &rep.runs[0].judged[i];
