@@ -16,7 +16,16 @@ numbers() {
         [ -z "${ACCEPT:-}" ] || cp "$made" "$expected/$name"
         check "$name" diff -U0 "$expected/$name" "$made"
     fi
+    [ ! -d "$TMP/site" ] || python3 tests/lib/voice.py site "$TMP/site" | sed -n "s|^  \\(.*\\): the page$|\\1: $name|p; t; s|^  ||p" >>"$TMP/voice"
     rm -rf "$TMP/site"
+}
+# Sentences on pages of these reports that break a rule of tests/lib/voice.py: none may come, and what is mended leaves the list.
+# all: was every case rendered?
+voice() {
+    sort -u "$TMP/voice" >"$TMP/voice-made"
+    [ -z "${ACCEPT:-}" ] || cp "$TMP/voice-made" tests/golden/voice.txt
+    check "no new sentence breaks a rule of language" test -z "$(comm -13 tests/golden/voice.txt "$TMP/voice-made" | tee /dev/stderr)"
+    [ "$1" != all ] || check "the list holds nothing that was mended" test -z "$(comm -23 tests/golden/voice.txt "$TMP/voice-made" | tee /dev/stderr)"
 }
 # made NAME NODES settings...: an archive of made-up text files, $TMP/NAME.tar
 made() {
@@ -76,6 +85,7 @@ numbers foreign-scaling 0 $foreign/scaling
 numbers foreign-files 0 $foreign/{dmon.txt,scrape,smi.csv,smi-plain.csv,gputrace.csv,raw,ncu.csv,ncu-roofline.csv,sacct.txt,sacct-p.txt}
 if [ ! -d "$SHARED/data/traces" ]; then
     skip "numbers of real files of other tools" "no ../shared/data/traces"
+    voice some
     finish
 fi
 traces=$SHARED/data/traces
@@ -89,7 +99,9 @@ numbers real-before-and-after 0 --baseline "$resnet"_0.*.json.gz -- "$resnet"_4.
 numbers real-h100-before-and-after 3 --baseline "$traces/nsys-h100/mfu_2gpu_before.sqlite" -- "$traces/nsys-h100/mfu_2gpu_after.sqlite"
 if [ -d "$SHARED/data/seed-run" ]; then
     numbers real-seed-run 3 "$SHARED/data/seed-run"
+    voice all
 else
     skip "numbers of a real results folder" "no ../shared/data/seed-run"
+    voice some
 fi
 finish

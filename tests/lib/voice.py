@@ -3,13 +3,16 @@
 
     voice.py phrasebook FILE        the rows under "Phrases" and "Advice" of `dcreport --phrasebook`
     voice.py page FILE [--open N]   an HTML page: its open prose, and at most N open words
+    voice.py site FOLDER            the front page, those of runs, of scaling and of the comparison, with the limits of the first two
 
 A row that ends without a full stop is a headline. Open words are those that a reader sees without a click: the text of
 the page outside script, style, svg, nav, footer and closed details with their summaries; tables count, but are no prose."""
 import re
 import sys
 from html.parser import HTMLParser
+from pathlib import Path
 
+INDEX_WORDS, RUN_WORDS = 450, 350
 HEADLINE_WORDS, SENTENCE_WORDS, PARAGRAPH_SENTENCES, REPEATED_WORDS, VALUES = 16, 22, 3, 8, 2
 OPENINGS = ("Of the ", "By the ", "What ")
 QUESTIONS = ("?",)  # a heading such as "What to do first" is no sentence
@@ -129,6 +132,16 @@ def check_page(path, most_words):
     return found
 
 
+def check_site(folder):
+    found = check_page(folder / "index.html", INDEX_WORDS)
+    for page in sorted(folder.glob("runs/*/index.html")):
+        found += check_page(page, RUN_WORDS)
+    for name in ("scaling.html", "compare.html"):
+        if (folder / name).exists():
+            found += check_page(folder / name, 0)
+    return found
+
+
 def check_phrasebook(path):
     found = []
     with open(path, encoding="utf-8") as f:
@@ -154,7 +167,9 @@ def check_phrasebook(path):
 
 
 def main(args):
-    if len(args) >= 2 and args[0] == "phrasebook":
+    if len(args) == 2 and args[0] == "site":
+        found = check_site(Path(args[1]))
+    elif len(args) >= 2 and args[0] == "phrasebook":
         found = check_phrasebook(args[1])
     elif len(args) >= 2 and args[0] == "page":
         found = check_page(args[1], int(args[3]) if args[2:3] == ["--open"] else 0)
