@@ -253,7 +253,8 @@ static void put_title(struct dcr_buf *out, const struct said *s)
         dcr_buf_puts(out, ": ");
     }
     say_fill(out, row->text, row->slots, s->headline.slot);
-    begin_large(out, 0);
+    if (s->where.kind == SLOT_NONE) /* names keep their letters */
+        begin_large(out, 0);
 }
 
 const char *say_title(struct dcr_arena *a, const struct said *s)
