@@ -384,6 +384,7 @@ struct report {
     int n_series;
     struct claim *claims;
     int n_claims;
+    struct said said;    /* what is found of all, where the headline is one finding */
     int headline_series; /* whose headline is that of the report, as it is; -1 none */
     int first_series;    /* that the headline is about, or that its run is of */
     int first_claim;     /* what first_action is about; -1 none */

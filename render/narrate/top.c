@@ -170,13 +170,16 @@ void top_sentences(struct report *rep)
         struct said of_one = s->said;
         of_one.where = slot_name(report_text(rep, "%s (%s scaling)", s->label, scaling_word(s->kind)));
         rep->headline = say_headline(&rep->arena, &of_one);
-    }
+        rep->said = of_one;
+    } else
+        rep->said = s && *s->headline ? s->said : r->said;
     rep->support = s && *s->support ? s->support : r->support;
     if (is_ranked) {
         const char *ranks = ranking_text(rep);
         struct said of_one = r->said;
         of_one.where =
             slot_name(ranking_gain(rep, r) > 0 ? report_text(rep, "%s can gain most", ranking_name(rep, r)) : r->label);
+        rep->said = of_one;
         if (of_one.headline.id)
             rep->headline = say_headline(&rep->arena, &of_one);
         rep->support = report_text(rep, "%s%s%s", ranks, *ranks && *rep->support ? " " : "", rep->support);

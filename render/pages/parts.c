@@ -7,15 +7,17 @@
 
 #include "render/narrate/efficiencies.h"
 
-/* So many sentences of support follow the headline; the others are under "Why". */
+/* So many sentences of support follow the headline where there are more than one more. The others are under "Why". */
 enum { LEAD_MAX = 2 };
 
 const struct said *finding_of_answer(const struct report *rep)
 {
-    const struct said *s = rep->headline_series >= 0 && rep->headline_series < rep->n_series
-                               ? &rep->series[rep->headline_series].said
-                               : NULL;
-    return s && s->headline.id != PHRASE_NONE ? s : NULL;
+    return rep->said.headline.id != PHRASE_NONE ? &rep->said : NULL;
+}
+
+static int is_split(const struct report *rep)
+{
+    return finding_of_answer(rep) && rep->said.support[LEAD_MAX + 1].id != PHRASE_NONE;
 }
 
 void paragraph_of_phrases(struct doc *d, const struct phrase *p, int n)
@@ -25,21 +27,19 @@ void paragraph_of_phrases(struct doc *d, const struct phrase *p, int n)
 
 void section_of_lead(const struct report *rep, struct doc *d, int level)
 {
-    const struct said *s = finding_of_answer(rep);
     (void)level; /* it has no heading */
-    if (s)
-        paragraph_of_phrases(d, s->support, LEAD_MAX);
+    if (is_split(rep))
+        paragraph_of_phrases(d, rep->said.support, LEAD_MAX);
     else
         doc_paragraph(d, "%s", rep->support);
 }
 
 void section_of_why(const struct report *rep, struct doc *d, int level)
 {
-    const struct said *s = finding_of_answer(rep);
-    if (!s || s->support[LEAD_MAX].id == PHRASE_NONE)
+    if (!is_split(rep))
         return;
     doc_heading(d, level, "Why");
-    paragraph_of_phrases(d, s->support + LEAD_MAX, SAID_MAX - LEAD_MAX);
+    paragraph_of_phrases(d, rep->said.support + LEAD_MAX, SAID_MAX - LEAD_MAX);
 }
 
 void section_of_action(const struct report *rep, struct doc *d, int level)

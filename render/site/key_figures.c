@@ -81,7 +81,7 @@ static void add_cause(struct site *s, json_t *list, const struct run_result *r, 
                 site_text(s, "%s", fmt_percent(r->shared.run_ratio).text), "of the run");
     else if (cls == CLASS_SHARED && r->shared.cores > 0)
         add_key(s, list, site_text(s, "Cores for %s", fmt_count(r->n_ranks, "rank").text),
-                site_text(s, "%s", fmt_number(r->shared.cores).text), "shared by all ranks");
+                site_text(s, "%g", r->shared.cores), "shared by all ranks");
     else if (k->has_share && cls != CLASS_COMMUNICATION)
         add_key(s, list, site_text(s, "%s%s", run_class_name(r, cls), at),
                 site_text(s, "%s", fmt_percent(k->share_ratio).text), "of the step time");

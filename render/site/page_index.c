@@ -227,47 +227,77 @@ static const char *counted_title(struct site *s)
     return site_text(s, "%c%s", word[0] >= 'a' && word[0] <= 'z' ? word[0] - 'a' + 'A' : word[0], word + 1);
 }
 
+#define NO_VALUE "\xe2\x80\x93"
+
+/* Columns of the table of runs: one without any value goes. */
+struct run_columns {
+    bool points, ranks, step, throughput;
+};
+static struct run_columns run_columns_of(const struct report *rep)
+{
+    struct run_columns c = {0};
+    for (int i = 0; i < rep->n_runs; i++) {
+        const struct run_result *r = &rep->runs[i];
+        c.points |= point_of(rep, r) != NULL;
+        c.ranks |= r->n_ranks > 0 || (r->run->n_traces == 1 && r->run->traces[0].world_size > 1);
+        c.step |= r->has_steps || r->step.n > 0;
+        c.throughput |= r->has_throughput;
+    }
+    c.ranks &= !c.points;
+    return c;
+}
+
+static void add_ranks_cell(struct site *s, json_t *t, const struct run_result *r)
+{
+    int64_t of = r->run->n_traces == 1 ? r->run->traces[0].world_size : 0;
+    view_cell_value(s, t,
+                    r->n_ranks > 0 ? site_text(s, "%d", r->n_ranks)
+                    : of > 1       ? site_text(s, "1 of %s", site_int(s, of))
+                                   : NO_VALUE,
+                    r->n_ranks > 0 || of > 1, r->n_ranks > 0 ? r->n_ranks : 1, "");
+}
+
+static void add_scaling_cells(struct site *s, json_t *t, const struct run_result *r, const struct series_point *p)
+{
+    bool is_scaled = p && p->speedup > 0, has_cost = r->has_throughput && r->n_nodes > 0;
+    double hours = has_cost ? r->n_nodes * 1e6 / r->throughput / 3600 : 0;
+    view_cell_value(s, t, is_scaled ? fmt_x(p->speedup).text : NO_VALUE, is_scaled, is_scaled ? p->speedup : 0,
+                    "ratio");
+    view_cell_value(s, t, is_scaled ? fmt_ratio(p->efficiency).text : NO_VALUE, is_scaled,
+                    is_scaled ? p->efficiency : 0, "ratio");
+    view_cell_value(s, t, has_cost ? fmt_number(hours).text : NO_VALUE, has_cost, hours, "h");
+}
+
 static json_t *runs_table(struct site *s)
 {
     const struct report *rep = s->rep;
-    bool has_points = false;
-    for (int i = 0; i < rep->n_runs; i++)
-        has_points |= point_of(rep, &rep->runs[i]) != NULL;
+    struct run_columns has = run_columns_of(rep);
     json_t *t = view_table(
         s, "All runs of this report",
-        has_points
-            ? site_text(s, "Run|#Step time|#Samples/s|#Speed-up|#Efficiency|#%s-hours per million samples|Limited by",
-                        counted_title(s))
-            : "Run|#Ranks|#Step time|#Samples/s|Limited by");
+        site_text(s, "Run%s%s%s%s|Limited by", has.ranks ? "|#Ranks" : "", has.step ? "|#Step time" : "",
+                  has.throughput ? "|#Samples/s" : "",
+                  has.points ? site_text(s, "|#Speed-up|#Efficiency|#%s-hours per million samples", counted_title(s))
+                             : ""));
     for (int i = 0; i < rep->n_runs; i++) {
         const struct run_result *r = &rep->runs[i];
-        const struct series_point *p = point_of(rep, r);
+        bool has_step = r->has_steps || r->step.n > 0; /* of a summary: the same without phases */
         view_row(s, t, r->label);
         json_t *rows = json_object_get(t, "rows");
         view_text(s, json_array_get(rows, json_array_size(rows) - 1), "href",
                   site_text(s, "runs/%s/index.html", r->slug));
-        int64_t of = r->run->n_traces == 1 ? r->run->traces[0].world_size : 0;
-        if (!has_points)
-            view_cell_value(s, t,
-                            r->n_ranks > 0 ? site_text(s, "%d", r->n_ranks)
-                            : of > 1       ? site_text(s, "1 of %s", site_int(s, of))
-                                           : "\xe2\x80\x93",
-                            r->n_ranks > 0 || of > 1, r->n_ranks > 0 ? r->n_ranks : 1, "");
-        bool has = r->has_steps || r->step.n > 0; /* of a summary: the same without phases */
-        view_cell_value(s, t, has ? fmt_time(r->step.mean_ns).text : "\xe2\x80\x93", has, (double)r->step.mean_ns,
-                        "ns");
-        view_cell_value(s, t, r->has_throughput ? fmt_number(r->throughput).text : "\xe2\x80\x93", r->has_throughput,
-                        r->throughput, "samples/s");
-        if (has_points) {
-            bool is_scaled = p && p->speedup > 0;
-            view_cell_value(s, t, is_scaled ? fmt_x(p->speedup).text : "\xe2\x80\x93", is_scaled,
-                            is_scaled ? p->speedup : 0, "ratio");
-            view_cell_value(s, t, is_scaled ? fmt_ratio(p->efficiency).text : "\xe2\x80\x93", is_scaled,
-                            is_scaled ? p->efficiency : 0, "ratio");
-            bool has_cost = r->has_throughput && r->n_nodes > 0;
-            double hours = has_cost ? r->n_nodes * 1e6 / r->throughput / 3600 : 0;
-            view_cell_value(s, t, has_cost ? fmt_number(hours).text : "\xe2\x80\x93", has_cost, hours, "h");
+        if (has.ranks)
+            add_ranks_cell(s, t, r);
+        if (has.step) {
+            view_cell_value(s, t, has_step ? fmt_time(r->step.mean_ns).text : NO_VALUE, has_step,
+                            (double)r->step.mean_ns, "ns");
+            view_exact(s, t, "p95", has_step, (double)r->step.p95_ns, "ns");
+            view_exact(s, t, "steps counted", has_step, r->has_steps ? (double)r->n_counted : (double)r->step.n, "");
         }
+        if (has.throughput)
+            view_cell_value(s, t, r->has_throughput ? fmt_number(r->throughput).text : NO_VALUE, r->has_throughput,
+                            r->throughput, "samples/s");
+        if (has.points)
+            add_scaling_cells(s, t, r, point_of(rep, r));
         view_cell(s, t, limited_by(rep, r));
     }
     return t;
@@ -390,7 +420,10 @@ void page_index(struct site *s)
     json_t *runs = runs_table(s);
     site_table(s, runs, "runs", -1);
     view_set(s, data, "runs", runs);
-    view_text(s, data, "node_time", found ? say_phrase(&s->arena, &rep->series[rep->headline_series].node_time) : NULL);
+    view_text(s, data, "node_time",
+              rep->headline_series >= 0 && rep->headline_series < rep->n_series
+                  ? say_phrase(&s->arena, &rep->series[rep->headline_series].node_time)
+                  : NULL);
     view_set(s, data, "files", file_list(s));
     view_text(s, data, "none", no_evidence(s));
     site_page(s, "index", "index.html", rep->title, "index", data);
