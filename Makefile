@@ -223,7 +223,7 @@ $(BUILD)/tests/unit/test_backend_cuda: $(BUILD)/obj/tests/gpu/backend_cases.o $(
 # ---- the main job --------------------------------------------------------------------------------
 NODES ?= 1 2 4
 SCHEDULER ?= local
-export NODES NODE_CPU NODE_NET EMULATE DATA GRAPH ARGS BUILD
+export NODES REPEAT NODE_CPU NODE_NET EMULATE DATA GRAPH ARGS BUILD
 
 .PHONY: report collect site demo-fix
 report:
@@ -236,7 +236,7 @@ $(error SCHEDULER is '$(SCHEDULER)'; it can be local or slurm)
 endif
 ifeq ($(SCHEDULER),slurm)
 collect:
-	@slurm/submit --nodes "$(NODES)" $(if $(DATA),--data "$(DATA)") $(if $(GRAPH),--graph "$(GRAPH)") -- $(ARGS)
+	@slurm/submit --nodes "$(NODES)" $(if $(REPEAT),--repeat "$(REPEAT)") $(if $(DATA),--data "$(DATA)") $(if $(GRAPH),--graph "$(GRAPH)") -- $(ARGS)
 else
 collect: programs
 	@.ci/packages build run
@@ -425,7 +425,7 @@ help:
 	@echo "make test          install what is missing, build, run every test (SUITES='$(SUITES)')"
 	@echo "make test-long     longer versions of the tests (SUITES='$(LONG_SUITES)')"
 	@echo "make               build; CUDA=0 without CUDA, DEBUG=1, SANITIZE=1 (or thread), CC=clang"
-	@echo "make collect       train and pack only; NODES=, NODE_CPU=, NODE_NET=, EMULATE=ranks, DATA=, GRAPH=, ARGS=, SCHEDULER=slurm, CALIBRATE=0"
+	@echo "make collect       train and pack only; NODES=, REPEAT=, NODE_CPU=, NODE_NET=, EMULATE=ranks, DATA=, GRAPH=, ARGS=, SCHEDULER=slurm, CALIBRATE=0"
 	@echo "make site          render the archives of the last series again"
 	@echo "make demo-fix      run the command that the report in site/ advises first, and compare forecast and outcome in site-fix/"
 	@echo "make test-fresh    both commands in a fresh Debian root (needs root; FRESH=report for the first only)"

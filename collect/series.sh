@@ -5,7 +5,7 @@
 # that, or with EMULATE=ranks, a node is a plain process and all share the cores.
 # Before the first run a node itself is measured (dccollect calibrate, some 10 s); CALIBRATE=0 leaves that out.
 #
-# From the environment: NODES ("1 2 4"), NODE_CPU and NODE_NET (other shares and links: 0.25, 50mbit), EMULATE (nodes,
+# From the environment: NODES ("1 2 4"), REPEAT (runs per node count, 1), NODE_CPU and NODE_NET (other shares and links: 0.25, 50mbit), EMULATE (nodes,
 # ranks), DATA and GRAPH (traffic data; generated when empty), ARGS (more options of dcrnn-train), BUILD, RESULTS (folder).
 # Leaves results/<n>node-<run id>.tar and the list of them in results/last-series.
 set -euo pipefail
@@ -40,6 +40,10 @@ for n in "${nodes[@]}"; do
     { [ ${#n} -le 6 ] && [ "$n" -le "$limit" ]; } || fail "NODES holds $n, but this machine stands in for $limit nodes at most"
     [ "$n" -le "$most" ] || most=$n
 done
+case ${REPEAT:=1} in *[!0-9]* | 0* | ????*) fail "REPEAT is '$REPEAT', not a number of runs per node count; say for example REPEAT=3" ;; esac
+# One series after the other: what disturbs the machine for a while meets every node count.
+once=("${nodes[@]}")
+for ((k = 1; k < REPEAT; k++)); do nodes+=("${once[@]}"); done
 case ${EMULATE:-} in '' | nodes | ranks) ;; *) fail "EMULATE is '$EMULATE'; it can be nodes or ranks" ;; esac
 for f in "${DATA:-}" "${GRAPH:-}"; do
     [ -z "$f" ] || [ -r "$f" ] || fail "cannot read '$f'; DATA and GRAPH name files of traffic data"

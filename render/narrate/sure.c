@@ -122,6 +122,8 @@ void say_how_sure(struct report *rep, const struct series *s, const struct run_r
     if (s && is_emulated)
         add(rep, SURE_UNKNOWN, PHRASE(REAL_NODES_UNKNOWN));
     if (s && !is_repeated(s))
-        add(rep, SURE_IMPROVE, PHRASE(REPEAT_RUNS, slot_name(counted_word(rep->unit))));
+        add(rep, SURE_IMPROVE,
+            strcmp(r->run->program.name, "dcrnn-train") == 0 ? PHRASE(REPEAT_WITH)
+                                                             : PHRASE(REPEAT_RUNS, slot_name(counted_word(rep->unit))));
     rep->how_sure = say_phrases(&rep->arena, rep->sure[SURE_CAUSE], SAID_MAX);
 }

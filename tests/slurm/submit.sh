@@ -22,7 +22,8 @@ says 0 "help names every setting" "--sbatch-options" --help
 says 2 "a node count that is no number is refused" "'two'" --nodes "1 two"
 says 2 "no node count at all is refused" "names no node count" --nodes " "
 says 2 "zero nodes are refused" "'0'" --nodes 0
-says 2 "a node count named twice is refused" "names 2 twice" --nodes "1 2 2"
+says 2 "a node count named twice is refused" "names 2 twice; say --repeat 2" --nodes "1 2 2"
+says 2 "half a repetition is refused" "--repeat is '1.5', not a number of runs" --repeat 1.5
 says 2 "an unknown option is refused" "unknown option '--node'" --node 2
 says 2 "an option without its value is refused" "--time wants a value" --time
 says 2 "a stray word is pointed behind --" "behind --" 2
@@ -44,6 +45,10 @@ dry() {
 dry --nodes "1 2 4 8" --account physics --partition long --time 1-12 --gpus-per-node a100:4 --data README.md \
     -- --epochs 3 --out "a b"
 check "a dry run shows one line a run and one for the report" test "$(wc -l <"$TMP/lines")" = 5
+dry --nodes "1 2" --repeat 3 --account physics --partition long --time 1-12
+check "each node count three times" test "$(sed -n 's/.*profile_\([0-9]\)node.*/\1/p' "$TMP/lines" | tr '\n' ' ')" = "1 2 1 2 1 2 "
+dry --nodes "1 2 4 8" --account physics --partition long --time 1-12 --gpus-per-node a100:4 --data README.md \
+    -- --epochs 3 --out "a b"
 check "every line carries account and partition" \
     test "$(grep -c -- '--account=physics --partition=long' "$TMP/lines")" = 5
 check "GPUs are asked for by the runs only, one rank each" \
