@@ -25,7 +25,7 @@ static const char *range_text(struct report *rep, struct interval i, struct fmt 
 const struct run_result *series_shared_run(const struct report *rep, const struct series_point *p)
 {
     for (int i = 0; i < p->n_runs; i++)
-        if (rep->runs[p->runs[i]].shared.kind)
+        if (is_doubtful(&rep->runs[p->runs[i]]))
             return &rep->runs[p->runs[i]];
     return NULL;
 }

@@ -11,7 +11,8 @@ void series_scaling_texts(struct report *rep, struct series *s);
 /** series_all_reduce_text - all_reduce.text, where a calibration or a log says something. (series_all_reduce.c) */
 void series_all_reduce_text(struct report *rep, struct series *s);
 
-/** series_shared_run - the repetition of a point whose ranks shared cores, NULL when none did. */
+/** series_shared_run - the repetition of a point whose ranks shared cores, NULL when none did. A quota that is equal on
+ * all nodes and at all node counts is the speed of a node: it cannot explain a loss from one count to the next. */
 const struct run_result *series_shared_run(const struct report *rep, const struct series_point *p);
 
 #endif
