@@ -7,7 +7,7 @@
 #include "render/doc/doc.h"
 #include "render/narrate/checks.h"
 
-/** page_of_analysis - the bottleneck analysis of all runs: BOTTLENECK_ANALYSIS.md and analysis.html. */
+/** page_of_analysis - the bottleneck analysis of all runs: BOTTLENECK_ANALYSIS.md. */
 void page_of_analysis(const struct report *rep, struct doc *d);
 /** page_of_summary - the whole report, short: bottleneck_summary.txt. */
 void page_of_summary(const struct report *rep, struct doc *d);

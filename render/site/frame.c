@@ -66,9 +66,7 @@ static json_t *navigation(struct site *s, const char *root, const char *here)
         add_entry(s, nav, "Scaling", site_text(s, "%sscaling.html", root), !strcmp(here, "scaling"));
     if (s->rep->n_comparisons)
         add_entry(s, nav, "Before and after", site_text(s, "%scompare.html", root), !strcmp(here, "compare"));
-    add_entry(s, nav, "Analysis", site_text(s, "%sanalysis.html", root), !strcmp(here, "analysis"));
-    add_entry(s, nav, "Data", site_text(s, "%sdata.html", root), !strcmp(here, "data"));
-    add_entry(s, nav, "Method", site_text(s, "%smethodology.html", root), !strcmp(here, "methodology"));
+    add_entry(s, nav, "Method and data", site_text(s, "%smethodology.html", root), !strcmp(here, "methodology"));
     return nav;
 }
 

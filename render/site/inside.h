@@ -132,10 +132,6 @@ void site_page(struct site *s, const char *template_name, const char *path, cons
 /* ---- the pages -------------------------------------------------------------------------------------- */
 void page_index(struct site *s);
 void page_run(struct site *s, int run);
-void page_analysis(struct site *s);
-void page_methodology(struct site *s);
-/** page_reference - the formulas and the glossary, from the documents of the source tree. */
-void page_reference(struct site *s);
 /** has_scaling - is there a series of two or more node counts? */
 bool has_scaling(const struct site *s);
 /** page_scaling - after page_index, whose series it shows in tables. Nothing without a series of two node counts. */
@@ -145,7 +141,9 @@ void page_compare(struct site *s);
 /** view_compared - what the first page says of --baseline: the step of each node count, and a way to compare.html.
  *  Sets "compared", null without one. */
 void view_compared(struct site *s, json_t *data);
-void page_data(struct site *s);
+/** page_methodology - the method, the words, the formulas and all files: after every other page, whose files it lists.
+ */
+void page_methodology(struct site *s);
 /** page_timeline - returns  whether there is one: the run has ranges or steps */
 bool page_timeline(struct site *s, int run);
 

@@ -1,5 +1,5 @@
 /* markdown.c - see markdown.h. cmark parses and renders; tables and heading ids are put in its tree as custom nodes.
- * Called by page_text.c for the formulas and the glossary. Test: tests/unit/test_markdown.c */
+ * Called by page_method.c for the formulas and the glossary. Test: tests/unit/test_markdown.c */
 #include "render/site/markdown.h"
 
 #include "render/write/escape.h"
@@ -166,12 +166,14 @@ static void collect_text(cmark_node *node, struct dcr_buf *out)
     cmark_iter_free(it);
 }
 
-static void put_heading(cmark_node *heading, struct html_ids *ids, struct dcr_buf *out)
+static void put_heading(cmark_node *heading, const char *prefix, struct html_ids *ids, struct dcr_buf *out)
 {
     struct dcr_buf words = {0};
+    int level = cmark_node_get_heading_level(heading);
+    cmark_node_set_heading_level(heading, level < 6 ? level + 1 : 6);
     collect_text(heading, &words);
     char *html = cmark_render_html(heading, OPTIONS);
-    dcr_buf_printf(out, "<h%d id=\"", cmark_node_get_heading_level(heading));
+    dcr_buf_printf(out, "<h%d id=\"%s", cmark_node_get_heading_level(heading), prefix);
     html_id(ids, dcr_buf_text(&words), out);
     dcr_buf_printf(out, "\"%s", html ? html + 3 : ">");
     free(html);
@@ -188,7 +190,19 @@ static void put_custom(cmark_node *old, struct dcr_buf *html)
         cmark_node_free(custom);
 }
 
-static int replace_blocks(cmark_node *root, const char *text, size_t len)
+/* Cells are converted by themselves: their links are found in the text of the whole. */
+static void prefix_links(const char *html, const char *prefix, struct dcr_buf *out)
+{
+    static const char link[] = "<a href=\"#";
+    for (const char *next; (next = strstr(html, link)); html = next) {
+        next += sizeof link - 1;
+        dcr_buf_add(out, html, (size_t)(next - html));
+        dcr_buf_puts(out, prefix);
+    }
+    dcr_buf_puts(out, html);
+}
+
+static int replace_blocks(cmark_node *root, const char *text, size_t len, const char *prefix)
 {
     struct dcr_buf html = {0};
     struct html_ids ids = {0};
@@ -198,7 +212,7 @@ static int replace_blocks(cmark_node *root, const char *text, size_t len)
         next = cmark_node_next(node);
         dcr_buf_clear(&html);
         if (cmark_node_get_type(node) == CMARK_NODE_HEADING) {
-            put_heading(node, &ids, &html);
+            put_heading(node, prefix, &ids, &html);
             put_custom(node, &html);
         } else if (cmark_node_get_type(node) == CMARK_NODE_PARAGRAPH) {
             int is_table = put_table(node, text, len, n_tables + 1, &html);
@@ -216,15 +230,15 @@ static int replace_blocks(cmark_node *root, const char *text, size_t len)
     return rc;
 }
 
-int markdown_to_html(const char *text, size_t len, struct dcr_buf *out, struct dcr_err *err)
+int markdown_to_html(const char *text, size_t len, const char *prefix, struct dcr_buf *out, struct dcr_err *err)
 {
     int rc = 0;
     char *html = NULL;
     cmark_node *root = cmark_parse_document(text, len, OPTIONS);
-    if (!root || replace_blocks(root, text, len) || !(html = cmark_render_html(root, OPTIONS)))
+    if (!root || replace_blocks(root, text, len, prefix) || !(html = cmark_render_html(root, OPTIONS)))
         rc = dcr_err_set(err, DCR_FATAL, "out of memory turning Markdown into HTML");
     else
-        dcr_buf_puts(out, html);
+        prefix_links(html, prefix, out);
     if (rc == 0 && out->failed)
         rc = dcr_err_set(err, DCR_FATAL, "out of memory turning Markdown into HTML");
     free(html);

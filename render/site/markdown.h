@@ -6,9 +6,11 @@
 #include "lib/buf.h"
 
 /** markdown_to_html - append the HTML of a document.
- *  Headings get an id: their words in lower case joined by hyphens, "-2" and so on behind repeated ones.
- *  A paragraph whose second line is a row of dashes between pipes is a table; its first row is the head.
- *  errors   DCR_FATAL: no memory */
-int markdown_to_html(const char *text, size_t len, struct dcr_buf *out, struct dcr_err *err) DCR_MUST_CHECK;
+ *  Headings stand one level lower, since the page has a heading of its own. They get an id: the prefix and their words
+ * in lower case joined by hyphens, "-2" and so on behind repeated ones. Links to "#words" lead to the prefixed id. A
+ * paragraph whose second line is a row of dashes between pipes is a table; its first row is the head. errors DCR_FATAL:
+ * no memory */
+int markdown_to_html(const char *text, size_t len, const char *prefix, struct dcr_buf *out,
+                     struct dcr_err *err) DCR_MUST_CHECK;
 
 #endif

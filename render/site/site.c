@@ -110,12 +110,9 @@ int site_publish(const struct report *rep, const struct site_options *opt, struc
     write_documents(&s);
     page_index(&s);
     page_runs(&s);
-    page_analysis(&s);
     page_scaling(&s);
     page_compare(&s);
     page_methodology(&s);
-    page_reference(&s);
-    page_data(&s);
     single_write(&s);
     rc = s.rc;
     if (rc == 0)

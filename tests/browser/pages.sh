@@ -237,7 +237,7 @@ if npm_tools; then
     rm "$site/bad.html"
     # On paper: whole, and without gaps. The last one is cut.
     sed 's|<main id="main">|<main id="main"><figure id="tall"><svg width="2000" height="1500"></svg></figure>|' "$site/index.html" > "$TMP/cut.html"
-    mapfile -t printed < <(printf "$site/%s\n" index.html analysis.html formulas.html data.html whole.html \
+    mapfile -t printed < <(printf "$site/%s\n" index.html methodology.html whole.html \
         "$(printf '%s\n' "${pages[@]}" | grep '^runs/4.*index')" "$(printf '%s\n' "${pages[@]}" | grep '^gpu/runs/.*index')")
     node tests/browser/print.js "$TOOLS" "${printed[@]}" "$TMP/cut.html" > "$TMP/paper"
     if grep -q '^not ok .*cut.html.*longer than a page' "$TMP/paper"; then ok "a cut page is noticed"; else not_ok "a cut page is noticed" "$(tail -n 1 "$TMP/paper")"; fi

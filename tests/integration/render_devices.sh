@@ -103,7 +103,7 @@ truncate -s 65M "$TMP/large.json"
 check "a large file" "$report" -q "$TMP/large.json" -o "$TMP/site"
 check "... has no checksum, because ..." jq -e '.runs[0].provenance | .files_sha256 == null and
     (.files_sha256_because | test("of more than 64 MB"))' "$TMP/site/report.json"
-check "... on its page too" grep -q 'class="hash">n/a: of more than 64' "$TMP/site/data.html"
+check "... on its page too" grep -q 'class="hash">n/a: of more than 64' "$TMP/site/methodology.html"
 
 # A folder of results with what people put beside them.
 mkdir "$TMP/results" "$TMP/results/texts"
@@ -129,7 +129,7 @@ cp "$TMP/in/a.json" "$TMP/here/t.json"
 sed 's/2\.25/2.5/' "$TMP/in/a.json" >"$TMP/there/t.json"
 check "two traces of one name" "$report" -q "$TMP/here/t.json" "$TMP/there/t.json" -o "$TMP/site"
 check "... are told apart" jq -e '[.runs[].label] | . == ["Run t (run 1 of 2)", "Run t (run 2 of 2)"]' "$TMP/site/report.json"
-check "... and cited so" test "$(grep -o '>t.json (Run t (run [12] of 2))<' "$TMP/site/data.html" | sort -u | wc -l)" -eq 2
+check "... and cited so" test "$(grep -o '>t.json (Run t (run [12] of 2))<' "$TMP/site/methodology.html" | sort -u | wc -l)" -eq 2
 
 # ---- real traces
 if [ ! -r "$traces/expected-exact.csv" ]; then

@@ -92,11 +92,12 @@ check "is no fair comparison" report '.comparisons[0].differing == "emulated nod
 check "equal nodes before and after" render --baseline "$TMP/equal4.tar" -- "$TMP/equal4.tar"
 check "differ in nothing" report '.comparisons[0] | .differing == "" and (has("nodes_before") | not)'
 
-# ---- elsewhere: an equal quota that nobody said is a cause, and does not touch what nodes are to each other
+# ---- elsewhere: an equal quota that nobody said limits each run, and does not touch what nodes are to each other
 quota=(cores=4 quota=0.5 throttled=45)
 made quota1 1 "${quota[@]}"; made quota2 2 "${quota[@]}" transfer=8000000; made quota4 4 "${quota[@]}" transfer=15000000
 check "an equal quota" render "$TMP"/quota{1,2,4}.tar
-check "is the cause" report '.series[0] | .finding == "SCALING_QUOTA" and (.headline | test("45 %"))'
+check "is the cause of each run" report '[.runs[] | .finding] | unique == ["QUOTA_HOLDS"]'
+check "and not of the loss of scaling" report '.series[0].finding == "SCALING_COMMUNICATION_GROWS"'
 check "scaling is as sure as without it" report '(.how_sure | test("Confidence is medium: there is one run per node count")) and ([.series[0].points[].unreliable_because] | unique == [null])'
 made quota4b 4 cores=4 quota=0.5 last_quota=1 throttled=45 transfer=15000000
 check "a quota that differs between nodes" render "$TMP"/quota{1,2}.tar "$TMP/quota4b.tar"

@@ -80,7 +80,7 @@ fi
 check "a citation with the hashes" grep -qE 'manifest SHA-256 [0-9a-f]{64}' "$TMP/paper/citation.bib"
 check "one file with everything" "$BIN/dcreport" "$TMP/there/results/1.tar" "$TMP/there/results/2.tar" -o "$TMP/paper" --single-file "$TMP/report.html" -q
 outside() {
-    ! grep -oE ' (href|src)="[^"]*"' "$TMP/report.html" | grep -vE '="(#|data:)' && [ "$(grep -c '<h1' "$TMP/report.html")" -gt 5 ]
+    ! grep -oE ' (href|src)="[^"]*"' "$TMP/report.html" | grep -vE '="(#|data:)' && [ "$(grep -c '<h1' "$TMP/report.html")" -eq 5 ]
 }
 check "... that needs nothing else" outside
 nowhere() {

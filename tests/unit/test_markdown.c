@@ -12,7 +12,7 @@
 static char *html(const char *text)
 {
     struct dcr_buf out = {0};
-    assert_int_equal(markdown_to_html(text, strlen(text), &out, NULL), 0);
+    assert_int_equal(markdown_to_html(text, strlen(text), "in-", &out, NULL), 0);
     char *copy = strdup(dcr_buf_text(&out));
     dcr_buf_release(&out);
     return copy;
@@ -52,9 +52,9 @@ static void test_tables(void **state)
 static void test_headings(void **state)
 {
     (void)state;
-    assert_has("# A b: `c` & D\n", "<h1 id=\"a-b-c-d\">A b: <code>c</code> &amp; D</h1>");
-    assert_has("## Run\n\n## Run\n\n## Run\n", "<h2 id=\"run-3\">");
-    assert_has("## \xc3\xa9\n", "<h2 id=\"section\">");
+    assert_has("# A b: `c` & D\n", "<h2 id=\"in-a-b-c-d\">A b: <code>c</code> &amp; D</h2>");
+    assert_has("## Run\n\n## Run\n\n## Run\n", "<h3 id=\"in-run-3\">");
+    assert_has("## \xc3\xa9\n", "<h3 id=\"in-section\">");
 }
 
 static void test_nothing_active(void **state)

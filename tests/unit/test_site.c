@@ -21,7 +21,6 @@ static char folder[4096];
 static struct dcr_err err;
 
 static const char *const files[] = {"index.html",
-                                    "analysis.html",
                                     "methodology.html",
                                     "BOTTLENECK_ANALYSIS.md",
                                     "report.json",
@@ -30,11 +29,8 @@ static const char *const files[] = {"index.html",
                                     "figures/speedup.pdf",
                                     "tables/speedup.csv",
                                     "tables/speedup.tex",
-                                    "data.html",
                                     "citation.bib",
                                     "scaling.html",
-                                    "formulas.html",
-                                    "glossary.html",
                                     "figures/breakdown.png",
                                     "figures/loss.png",
                                     "runs/1node-20310425/index.html",
@@ -120,13 +116,13 @@ static void test_pages_say_it(void **state)
     assert_has(&page, "arrives last");
     assert_has(&page, "OMP_NUM_THREADS");
     dcr_buf_clear(&page);
-    slurp("site", "analysis.html", &page);
-    assert_has(&page, "<h2 id=\"executive-summary\">");
-    assert_has(&page, "<td class=\"num\">160 ms</td>");
-    assert_null(strstr(page.data, "<script>alert"));
-    dcr_buf_clear(&page);
     slurp("site", "methodology.html", &page);
     assert_has(&page, "comm_limits");
+    assert_has(&page, "<h2 id=\"words-glossary\">Glossary</h2>");
+    assert_has(&page, "<h3 id=\"formulas-scaling\">Scaling</h3>");
+    assert_has(&page, "<a href=\"#formulas-cpu-quotas\">");
+    assert_has(&page, "figures/speedup.pdf");
+    assert_has(&page, "@misc{dcreport,");
     dcr_buf_release(&page);
 }
 
@@ -448,9 +444,9 @@ static void test_empty_report(void **state)
 
 static void copy_theme(const char *name, const char *broken_file, const char *content)
 {
-    static const char *const parts[] = {"frame.html",    "index.html",       "run.html",     "figure.html",
-                                        "table.html",    "actions.html",     "caveats.html", "caveat_line.html",
-                                        "document.html", "methodology.html", "style.css"};
+    static const char *const parts[] = {"frame.html",       "index.html",   "run.html",     "figure.html",
+                                        "table.html",       "actions.html", "caveats.html", "caveat_line.html",
+                                        "methodology.html", "style.css"};
     assert_int_equal(mkdir(in(name), 0777), 0);
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
         struct dcr_buf text = {0};
@@ -494,6 +490,12 @@ static void test_broken_themes(void **state)
                          "theme template 'table.html' line 1: this section is never closed");
     assert_theme_refused("t3", "style.css", "a{}\r\n", "plain line feeds");
     assert_theme_refused("t4", "style.css", "</style><script>", "holds '</'");
+    char theme[8192];
+    snprintf(theme, sizeof theme, "%s", in("t6"));
+    assert_int_equal(mkdir(theme, 0777), 0);
+    assert_int_equal(dcr_write_file(in("t6/data.html"), "<p>", 3, &err), 0);
+    assert_int_equal(render("out-t6", NULL, theme), DCR_FAIL);
+    assert_non_null(strstr(err.text, "no page uses 'data.html' any more; what it showed is in 'methodology.html'"));
     assert_theme_refused("t5", "index.html", "<!DOCTYPE html>\n<p>a page of a report</p>\n",
                          "its 'index.html' is a whole page, as of a finished report, and not a template");
     assert_int_equal(render("out-none", NULL, "/no/such/theme"), DCR_FAIL);

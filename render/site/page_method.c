@@ -1,8 +1,10 @@
-/* page_data.c - what can be taken away: tables, figures, the report's numbers, and how to cite them. */
+/* page_method.c - how the numbers are made, the words, the formulas, the files to take away, and how to cite them. */
 #include "render/site/figure.h"
 
 #include "lib/utf8.h"
 #include "render/say/format.h"
+#include "render/site/markdown.h"
+#include "render/site/script.h"
 #include "render/write/escape.h"
 
 #include <string.h>
@@ -135,9 +137,49 @@ static json_t *versions(struct site *s)
     return t;
 }
 
-void page_data(struct site *s)
+static json_t *categories_table(struct site *s)
+{
+    json_t *t = view_table(s, "Where an instant of a step goes", "Category|What it covers");
+#define X(id, key, name, covers) \
+    view_row(s, t, name);        \
+    view_cell(s, t, covers);
+    RUN_CATEGORIES(X)
+#undef X
+    return t;
+}
+
+static json_t *thresholds_table(struct site *s)
+{
+    const struct thresholds *v = &s->rep->thresholds;
+    json_t *t = view_table(s, "Thresholds of this report", "Name|#Here|#Default|Meaning");
+#define X(name, def, lo, hi, meaning)                                                                          \
+    view_row(s, t, #name);                                                                                     \
+    view_cell_class(s, t, site_text(s, "%g", v->name), v->name > (def) || v->name < (def) ? "v-watch" : NULL); \
+    view_exact(s, t, "", true, v->name, "");                                                                   \
+    view_cell_value(s, t, site_text(s, "%g", (double)(def)), true, (double)(def), "");                         \
+    view_cell(s, t, meaning);
+    THRESHOLDS(X)
+#undef X
+    return t;
+}
+
+static void set_document(struct site *s, json_t *data, const char *name, const char *markdown, const char *prefix)
+{
+    struct dcr_buf html = {0};
+    if (!s->rc)
+        site_fail(s, markdown_to_html(markdown, strlen(markdown), prefix, &html, s->err));
+    view_html(s, data, name, &html);
+    dcr_buf_release(&html);
+}
+
+void page_methodology(struct site *s)
 {
     json_t *data = view_object(s), *t = versions(s);
+    view_set(s, data, "categories", categories_table(s));
+    view_set(s, data, "thresholds", thresholds_table(s));
+    site_table(s, json_object_get(data, "thresholds"), "thresholds", -1);
+    set_document(s, data, "glossary", document_glossary(), "words-");
+    set_document(s, data, "formulas", document_metrics(), "formulas-");
     site_table(s, t, "versions", -1);
     view_set(s, data, "versions", t);
     const char *bib = bibtex(s);
@@ -155,5 +197,6 @@ void page_data(struct site *s)
                               FIGURE_RUN_FILES_MAX)
                   : NULL);
     view_set(s, data, "groups", groups(s));
-    site_page(s, "data", "data.html", site_text(s, "Data, %s", s->rep->title), "data", data);
+    site_page(s, "methodology", "methodology.html", site_text(s, "Method and data, %s", s->rep->title), "methodology",
+              data);
 }
