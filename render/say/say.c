@@ -81,6 +81,24 @@ static const struct advice_row advices[N_ADVICES] = {
 #undef A
 };
 
+const char *say_mark(const char *mark)
+{
+    static const char *const words[][2] = {{"G", "no GPU"},
+                                           {"O", "one rank"},
+                                           {"S", "shared cores"},
+                                           {"R", "not recorded"},
+                                           {"C", "not calibrated"},
+                                           {"F", "too few samples"},
+                                           {"H", "hidden behind other work"},
+                                           {"L", "events were lost"},
+                                           {"N", "does not apply"},
+                                           {"X", "the numbers do not fit"}};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (strcmp(words[i][0], mark) == 0)
+            return words[i][1];
+    return "";
+}
+
 const struct reason_row *say_row(enum reason_code code)
 {
     return &table[code];

@@ -76,6 +76,8 @@ const char *say_advice(struct dcr_arena *a, const struct advised *x, enum advice
 
 /** say_row - the row of a code; of REASON_NONE one of empty texts. */
 const struct reason_row *say_row(enum reason_code code);
+/** say_mark - what the mark of a reason means, for the tables that use it: "not recorded" of "R". */
+const char *say_mark(const char *mark);
 /** say_fill - appends a template with its slots filled. A slot that is not declared, or is not of the declared kind,
  *  stays as it stands in the template.
  *  rows     shape (as many as there are slots, then name NULL), in their order

@@ -110,8 +110,7 @@ json_t *run_figure_heat(struct site *s, const struct run_result *r)
         view_row(s, t, site_text(s, "%d", number));
         view_cell_time(s, t, true, h.late_ns[k] / (int64_t)h.n_steps);
         view_cell_time(s, t, true, h.worst_ns[k]);
-        view_cell_value(s, t, h.worst_ns[k] ? site_text(s, "%lld", (long long)h.worst_step[k]) : "n/a",
-                        h.worst_ns[k] > 0, (double)h.worst_step[k], "");
+        view_cell_count(s, t, h.worst_ns[k] > 0, (int64_t)h.worst_step[k]);
         view_cell_value(s, t, fmt_count(h.n_slowest[k], "step").text, true, (double)h.n_slowest[k], "steps");
         view_cell_percent(s, t, true, (double)h.n_slowest[k] / (double)h.n_steps);
     }

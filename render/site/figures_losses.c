@@ -52,7 +52,10 @@ json_t *run_figure_losses(struct site *s, const struct run_result *r)
         view_row(s, t, site_text(s, "%lld", isfinite(v[0]) ? (long long)v[0] : (long long)i));
         for (int k = 0; k < 3; k++) {
             double x = v[run_metric(columns[k])];
-            view_cell_value(s, t, isfinite(x) ? fmt_number(x).text : "n/a", isfinite(x), x, "");
+            if (isfinite(x))
+                view_cell_value(s, t, fmt_number(x).text, true, x, "");
+            else
+                view_cell_missing(s, t, &REASON(NOT_RECORDED), "");
         }
     }
     struct chart_lines spec = {.text = {"Loss", "loss", "", NULL},

@@ -20,7 +20,7 @@ bool breakdown_spec(struct site *s, const struct run_result *r, struct chart_row
         rows[k] = r->part_ns[k] == 0 /* nothing of the kind was seen: no bar of length 0 */
                       ? (struct row_bar){.name = part_label((enum part)k),
                                          .to = NAN,
-                                         .value = is_part_known(r, (enum part)k) ? "none" : "n/a: not recorded"}
+                                         .value = is_part_known(r, (enum part)k) ? "none" : "not recorded"}
                       : (struct row_bar){
                             .name = part_label((enum part)k),
                             .to = (double)r->part_ns[k] / axis.ns,
@@ -56,13 +56,15 @@ static json_t *breakdown_table(struct site *s, const struct run_result *r)
         part_range(r, k, &lo, &hi);
         bool is_known = is_part_known(r, (enum part)k);
         view_row(s, t, run_part_name(r, (enum part)k));
-        VIEW_METRICS(s, t, NA, &run_metrics, r, RUN_NS_PART_COMPUTE + k, RUN_SHARE_PART_COMPUTE + k);
-        view_cell_interval(s, t,
-                           !is_known ? (k == PART_WAIT && is_one_of_many(r) ? "n/a: needs the traces of the other ranks"
-                                                                            : "n/a: nothing of it was recorded")
-                           : i->has  ? fmt_percent_range(i->lo, i->hi).text
-                                     : "n/a: too few steps",
-                           is_known ? *i : (struct interval){0}, "ratio");
+        VIEW_METRICS(s, t, &run_metrics, r, RUN_NS_PART_COMPUTE + k, RUN_SHARE_PART_COMPUTE + k);
+        if (is_known && i->has)
+            view_cell_interval(s, t, fmt_percent_range(i->lo, i->hi).text, *i, "ratio");
+        else
+            view_cell_no_interval(s, t,
+                                  is_known                              ? &REASON(TOO_FEW_STEPS)
+                                  : k == PART_WAIT && is_one_of_many(r) ? &REASON(ONE_OF_MANY_RANKS)
+                                                                        : &REASON(NOT_RECORDED),
+                                  "ratio");
         view_cell_time(s, t, is_known && r->n_rank_results, lo);
         view_cell_time(s, t, is_known && r->n_rank_results, hi);
     }
@@ -81,7 +83,7 @@ static const char *breakdown_alt(struct site *s, const struct run_result *r)
     dcr_buf_printf(&alt, "Bars of the mean step of %s:", fmt_time(r->step.mean_ns).text);
     for (int k = 0; k < N_PARTS; k++)
         dcr_buf_printf(&alt, "%s %s %s", k ? "," : "", run_part_name(r, (enum part)k),
-                       !is_part_known(r, (enum part)k) ? "n/a"
+                       !is_part_known(r, (enum part)k) ? "not recorded"
                        : r->part_ns[k] == 0            ? "none"
                                             : fmt_percent((double)r->part_ns[k] / (double)r->step.mean_ns).text);
     const char *text = site_text(s, "%s.", dcr_buf_text(&alt));
@@ -156,7 +158,7 @@ static json_t *ranks_table(struct site *s, const struct run_result *r)
     for (int i = 0; i < r->n_rank_results; i++) {
         struct rank_of k = {.run = r, .is = &r->ranks[i]};
         view_row(s, t, site_text(s, "%d", k.is->rank));
-        VIEW_METRICS(s, t, NA, &rank_metrics, &k, RANK_NODE, RANK_STEP_MEAN, RANK_STEP_P95, RANK_NS_PART_COMPUTE,
+        VIEW_METRICS(s, t, &rank_metrics, &k, RANK_NODE, RANK_STEP_MEAN, RANK_STEP_P95, RANK_NS_PART_COMPUTE,
                      RANK_NS_PART_TRANSFER, RANK_NS_PART_WAIT, RANK_NS_PART_DATA, RANK_NS_PART_IO, RANK_LAST,
                      RANK_CAUSED_WAIT);
     }
@@ -322,15 +324,17 @@ json_t *run_figure_steps(struct site *s, const struct run_result *r)
                 {"slowest / median", RUN_STEP_MAX_OVER_MEDIAN}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         view_row(s, t, rows[i].name);
-        VIEW_METRICS(s, t, NA_BECAUSE, &run_metrics, r, rows[i].id);
+        VIEW_METRICS(s, t, &run_metrics, r, rows[i].id);
     }
     view_row(s, t, "standard deviation / mean");
-    view_cell_value(s, t, r->step.n > 1 ? fmt_percent(r->step.cv_ratio).text : "n/a: one step", r->step.n > 1,
-                    r->step.cv_ratio, "ratio");
+    if (r->step.n > 1)
+        view_cell_value(s, t, fmt_percent(r->step.cv_ratio).text, true, r->step.cv_ratio, "ratio");
+    else
+        view_cell_missing(s, t, &REASON(ONE_STEP), "ratio");
     view_row(s, t, "steps counted");
-    VIEW_METRICS(s, t, NA, &run_metrics, r, RUN_COUNTED);
+    VIEW_METRICS(s, t, &run_metrics, r, RUN_COUNTED);
     view_row(s, t, "steps left out as warm-up");
-    VIEW_METRICS(s, t, NA, &run_metrics, r, RUN_WARMUP);
+    VIEW_METRICS(s, t, &run_metrics, r, RUN_WARMUP);
     const char *alt = site_text(
         s, "Line of the step time over %s: median %s, 95th percentile %s, slowest counted %s. %s",
         fmt_count((int64_t)spec->mean.n, "step").text, fmt_time(r->step.median_ns).text, fmt_time(r->step.p95_ns).text,

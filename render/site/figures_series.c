@@ -52,7 +52,7 @@ static json_t *speedup_table(struct site *s, const struct series *series)
         view_cell_count(s, t, true, p->n_ranks);
         view_cell_count(s, t, true, p->n_runs);
         const struct point_of of = {s->rep, p};
-        VIEW_METRICS(s, t, NA, &point_metrics, &of, POINT_STEP_MEAN);
+        VIEW_METRICS(s, t, &point_metrics, &of, POINT_STEP_MEAN);
         view_cell_class(s, t, p->speedup > 0 ? fmt_x(p->speedup).text : "n/a", mark);
         view_exact(s, t, "", p->speedup > 0, p->speedup, "ratio");
         view_cell_interval(s, t,
@@ -62,7 +62,7 @@ static json_t *speedup_table(struct site *s, const struct series *series)
                            p->speedup_interval, "ratio");
         view_cell_class(s, t, p->efficiency > 0 ? fmt_ratio(p->efficiency).text : "n/a", mark);
         view_exact(s, t, "", p->efficiency > 0, p->efficiency, "ratio");
-        VIEW_METRICS(s, t, NA, &point_metrics, &of, POINT_COMPUTE_SPEEDUP);
+        VIEW_METRICS(s, t, &point_metrics, &of, POINT_COMPUTE_SPEEDUP);
         if (is_marked)
             view_cell(s, t, *p->unreliable ? p->unreliable : "no");
     }

@@ -118,6 +118,9 @@ json_t *view_table(struct site *s, const char *caption, const char *columns)
     view_set(s, table, "rows", view_list(s));
     view_set(s, table, "csv", json_null());
     view_set(s, table, "tex", json_null());
+    view_flag(s, table, "is_empty", false);
+    view_set(s, table, "without", json_null());
+    view_set_list(s, table, "legend", view_list(s));
     return table;
 }
 
@@ -141,6 +144,8 @@ static json_t *add_cell(struct site *s, json_t *table, const char *text)
     view_text(s, cell, "text", text);
     view_set(s, cell, "class", json_null());
     view_set(s, cell, "remark", json_null());
+    view_set(s, cell, "mark", json_null());
+    view_set(s, cell, "note", json_null());
     view_set(s, cell, "value", json_null());
     view_set(s, cell, "exact", view_list(s));
     view_flag(s, cell, "num", json_is_true(json_object_get(column, "num")));
@@ -174,33 +179,56 @@ void view_cell_value(struct site *s, json_t *table, const char *text, bool has, 
     view_exact(s, table, "", has, value, unit);
 }
 
+void view_cell_missing(struct site *s, json_t *table, const struct reason *why, const char *unit)
+{
+    json_t *cell = add_cell(s, table, NO_VALUE);
+    bool is_said = why->code && why->code != REASON_NOT_MEASURED; /* which the dash says itself */
+    view_text(s, cell, "mark", is_said ? say_row(why->code)->mark : NULL);
+    view_text(s, cell, "note", is_said ? say_clause(&s->arena, why) : "");
+    if (unit)
+        view_exact(s, table, "", false, 0, unit);
+}
+
+void view_cell_text(struct site *s, json_t *table, const char *text)
+{
+    if (*text)
+        view_cell(s, table, text);
+    else
+        view_cell_missing(s, table, &REASON(NOT_RECORDED), NULL);
+}
+
+/* Why a value is missing is not known here. */
+static void cell_or_none(struct site *s, json_t *table, const char *text, bool has, double value, const char *unit)
+{
+    if (has)
+        view_cell_value(s, table, text, true, value, unit);
+    else
+        view_cell_missing(s, table, &REASON(NONE), unit);
+}
+
 void view_cell_time(struct site *s, json_t *table, bool has, int64_t ns)
 {
-    view_cell_value(s, table, has ? fmt_time(ns).text : "n/a", has, (double)ns, "ns");
+    cell_or_none(s, table, fmt_time(ns).text, has, (double)ns, "ns");
 }
 
 void view_cell_percent(struct site *s, json_t *table, bool has, double ratio)
 {
-    view_cell_value(s, table, has ? fmt_percent(ratio).text : "n/a", has, ratio, "ratio");
+    cell_or_none(s, table, fmt_percent(ratio).text, has, ratio, "ratio");
 }
 
 void view_cell_count(struct site *s, json_t *table, bool has, int64_t n)
 {
-    view_cell_value(s, table, has ? site_int(s, n) : "n/a", has, (double)n, "");
+    cell_or_none(s, table, site_int(s, n), has, (double)n, "");
 }
 
 void view_cell_bytes(struct site *s, json_t *table, bool has, double bytes)
 {
-    view_cell_value(s, table, has ? fmt_bytes(bytes).text : "n/a", has, bytes, "bytes");
+    cell_or_none(s, table, fmt_bytes(bytes).text, has, bytes, "bytes");
 }
 
-static const char *words_of(struct site *s, const struct value *v, enum missing missing)
+static const char *words_of(struct site *s, const struct value *v)
 {
     double x = value_number(v);
-    if (!value_is_known(v)) /* that it was not measured says "n/a" itself */
-        return missing == NA || v->why.code == REASON_NOT_MEASURED ? "n/a"
-               : missing == NA_BECAUSE                             ? say_reason(&s->arena, &v->why)
-                                       : site_text(s, "n/a: %s", say_clause(&s->arena, &v->why));
     switch (v->unit) {
     case UNIT_COUNT:
         return site_int(s, v->whole);
@@ -219,8 +247,7 @@ static const char *words_of(struct site *s, const struct value *v, enum missing 
     }
 }
 
-void view_metrics(struct site *s, json_t *table, enum missing missing, const struct metrics *of, const void *subject,
-                  const int *ids)
+void view_metrics(struct site *s, json_t *table, const struct metrics *of, const void *subject, const int *ids)
 {
     static const char *const units[] = {
 #define X(id, word) word,
@@ -230,9 +257,14 @@ void view_metrics(struct site *s, json_t *table, enum missing missing, const str
     for (; *ids >= 0; ids++) {
         struct value v = metric_value(of, *ids, subject);
         double x = value_number(&v);
-        view_cell(s, table, words_of(s, &v, missing));
-        if (v.unit != UNIT_NONE)
-            view_exact(s, table, "", value_is_known(&v), v.unit == UNIT_NS ? round(x) : x, units[v.unit]);
+        const char *unit = v.unit == UNIT_NONE ? NULL : units[v.unit];
+        if (!value_is_known(&v)) {
+            view_cell_missing(s, table, &v.why, unit);
+            continue;
+        }
+        view_cell(s, table, words_of(s, &v));
+        if (unit)
+            view_exact(s, table, "", true, v.unit == UNIT_NS ? round(x) : x, unit);
     }
 }
 
@@ -253,6 +285,13 @@ void view_cell_interval(struct site *s, json_t *table, const char *text, struct 
     view_exact(s, table, "to", i.has, i.hi, unit);
 }
 
+void view_cell_no_interval(struct site *s, json_t *table, const struct reason *why, const char *unit)
+{
+    view_cell_missing(s, table, why, NULL);
+    view_exact(s, table, "from", false, 0, unit);
+    view_exact(s, table, "to", false, 0, unit);
+}
+
 void view_cell_sub(struct site *s, json_t *table, const char *text, const char *remark)
 {
     view_text(s, add_cell(s, table, text), "remark", remark);
@@ -261,4 +300,89 @@ void view_cell_sub(struct site *s, json_t *table, const char *text, const char *
 void view_cell_class(struct site *s, json_t *table, const char *text, const char *class_name)
 {
     view_text(s, add_cell(s, table, text), "class", class_name);
+}
+
+/* ---- tables without empty rows and columns ---------------------------------------------------------------------- */
+
+static bool is_missing(const json_t *cell)
+{
+    return json_is_string(json_object_get(cell, "note"));
+}
+
+static json_t *cell_of(const json_t *rows, size_t row, size_t column)
+{
+    return json_array_get(json_object_get(json_array_get(rows, row), "cells"), column);
+}
+
+static bool is_empty_row(const json_t *rows, size_t row)
+{
+    const json_t *cells = json_object_get(json_array_get(rows, row), "cells");
+    for (size_t i = 0; i < json_array_size(cells); i++)
+        if (!is_missing(json_array_get(cells, i)))
+            return false;
+    return json_array_size(cells) > 0;
+}
+
+static bool is_empty_column(const json_t *rows, size_t column)
+{
+    for (size_t r = 0; r < json_array_size(rows); r++)
+        if (!is_missing(cell_of(rows, r, column)))
+            return false;
+    return json_array_size(rows) > 0;
+}
+
+/* "Occupancy (R), Tensor cores (N)": with the mark of its first cell. */
+static void add_without(struct dcr_buf *out, const char *name, const json_t *cell)
+{
+    const char *mark = json_string_value(json_object_get(cell, "mark"));
+    dcr_buf_printf(out, "%s%s", out->len ? ", " : "", name);
+    if (mark)
+        dcr_buf_printf(out, " (%s)", mark);
+}
+
+static void explain(struct site *s, json_t *table, const char *mark)
+{
+    json_t *legend = json_object_get(table, "legend"), *v;
+    for (size_t i = 0; i < json_array_size(legend); i++)
+        if (strcmp(json_string_value(json_object_get(json_array_get(legend, i), "sign")), mark) == 0)
+            return;
+    v = view_object(s);
+    view_text(s, v, "sign", mark);
+    view_text(s, v, "words", say_mark(mark));
+    view_add(s, legend, v);
+    view_flag(s, table, "has_legend", true);
+}
+
+void view_pruned(struct site *s, json_t *table)
+{
+    json_t *head = json_object_get(table, "head"), *rows = json_object_get(table, "rows");
+    struct dcr_buf without = {0};
+    size_t n_empty = 0;
+    for (size_t r = 0; r < json_array_size(rows); r++)
+        n_empty += is_empty_row(rows, r);
+    bool is_empty = n_empty && n_empty == json_array_size(rows);
+    view_flag(s, table, "is_empty", is_empty);
+    for (size_t r = 0; r < json_array_size(rows); r++)
+        for (size_t i = 1; i < json_array_size(head); i++) {
+            const char *mark = json_string_value(json_object_get(cell_of(rows, r, i - 1), "mark"));
+            if (mark)
+                explain(s, table, mark);
+        }
+    for (size_t i = json_array_size(head); i-- > 1 && !is_empty;)
+        if (is_empty_column(rows, i - 1)) {
+            add_without(&without, json_string_value(json_object_get(json_array_get(head, i), "text")),
+                        cell_of(rows, 0, i - 1));
+            json_array_remove(head, i);
+            for (size_t r = 0; r < json_array_size(rows); r++)
+                json_array_remove(json_object_get(json_array_get(rows, r), "cells"), i - 1);
+        }
+    for (size_t r = json_array_size(rows); r-- > 0 && !is_empty;)
+        if (is_empty_row(rows, r)) {
+            add_without(&without, json_string_value(json_object_get(json_array_get(rows, r), "heading")),
+                        cell_of(rows, r, 0));
+            json_array_remove(rows, r);
+        }
+    if (without.len)
+        view_text(s, table, "without", site_text(s, "%s", dcr_buf_text(&without)));
+    dcr_buf_release(&without);
 }

@@ -79,30 +79,36 @@ void view_set_list(struct site *s, json_t *object, const char *key, json_t *list
 json_t *view_table(struct site *s, const char *caption, const char *columns);
 /** view_row - append a row; its first cell is the row's heading. returns  borrows the list of its cells */
 json_t *view_row(struct site *s, json_t *table, const char *heading);
+/* A dash, in place of a value. */
+#define NO_VALUE "\xe2\x80\x93"
 /** view_cell - append a cell to the last row. */
 void view_cell(struct site *s, json_t *table, const char *text);
 /** view_cell_time, view_cell_percent, view_cell_count, view_cell_bytes - a cell with an exact value (ns, ratio, number,
- *  bytes), which is written to the table's CSV and by which the page sorts. has false: "n/a". */
+ *  bytes), which is written to the table's CSV and by which the page sorts. has false: as view_cell_missing. */
 void view_cell_time(struct site *s, json_t *table, bool has, int64_t ns);
 void view_cell_percent(struct site *s, json_t *table, bool has, double ratio);
 void view_cell_count(struct site *s, json_t *table, bool has, int64_t n);
 void view_cell_bytes(struct site *s, json_t *table, bool has, double bytes);
+/** view_cell_missing - a cell without a value: a dash with the mark of the reason, which the table explains. The CSV
+ * has the whole reason in a column of notes. why   REASON_NONE: none is known.   unit  as of view_exact; NULL: the
+ * column holds texts */
+void view_cell_missing(struct site *s, json_t *table, const struct reason *why, const char *unit);
+/** view_cell_text - a text; empty: missing, since it was not recorded. */
+void view_cell_text(struct site *s, json_t *table, const char *text);
 /** view_cell_value - the same with any text; if has is false, the text says why there is no value.
  *  unit  of the whole column, or else of the whole row: "ns", "ratio"; "": a number */
 void view_cell_value(struct site *s, json_t *table, const char *text, bool has, double value, const char *unit);
 /** view_cell_interval - a cell with an interval; the CSV has its ends in columns "..., from" and "..., to". */
 void view_cell_interval(struct site *s, json_t *table, const char *text, struct interval i, const char *unit);
+/** view_cell_no_interval - a cell where an interval is missing. */
+void view_cell_no_interval(struct site *s, json_t *table, const struct reason *why, const char *unit);
 /** view_exact - add an exact value of the last cell for the CSV; has false: an empty cell in a column of that unit.
  *  name  distinguishes several values of one cell; "" for a single one */
 void view_exact(struct site *s, json_t *table, const char *name, bool has, double value, const char *unit);
-/* What stands in the place of a missing value: "n/a"; "n/a: no steps marked"; "n/a because ...". */
-enum missing { NA, NA_WHY, NA_BECAUSE };
 /** VIEW_METRICS - a cell for each of these metrics, in the form of its unit.
  *  t  the table of the site; of  the table of metrics; subject  what that is of; then ids */
-#define VIEW_METRICS(s, t, missing, of, subject, ...) \
-    view_metrics(s, t, missing, of, subject, (const int[]){__VA_ARGS__, -1})
-void view_metrics(struct site *s, json_t *table, enum missing missing, const struct metrics *of, const void *subject,
-                  const int *ids);
+#define VIEW_METRICS(s, t, of, subject, ...) view_metrics(s, t, of, subject, (const int[]){__VA_ARGS__, -1})
+void view_metrics(struct site *s, json_t *table, const struct metrics *of, const void *subject, const int *ids);
 /** view_cell_said - a cell as a file of another tool has it, with its number for the CSV in all its digits.
  *  number  NULL: it is none, or in a column of texts */
 void view_cell_said(struct site *s, json_t *table, const char *text, const char *number);
@@ -114,9 +120,12 @@ void view_cell_class(struct site *s, json_t *table, const char *text, const char
 /** view_frame - what frame.html shows, but content.  root: "" or "../../"  returns  gives */
 json_t *view_frame(struct site *s, const char *root, const char *title, const char *here, enum page_kind kind);
 
-/** site_table - write a table as tables/STEM.csv and .tex, of a run in the run's folder; the table gets the links.
- *  stem   [a-z0-9-], unique in its folder; run  index into report.runs, -1: of the whole site
- *  table  borrows; null does nothing. Its CSV has exact values where the cells have them */
+/** view_pruned - rows and columns in which nothing has a value go, and a line below the table names them; the marks
+ *  of missing values that are left are explained. A table without any value says only that. */
+void view_pruned(struct site *s, json_t *table);
+/** site_table - write a table as tables/STEM.csv and .tex, of a run in the run's folder; the table gets the links and
+ * is pruned, but for its CSV. stem   [a-z0-9-], unique in its folder; run  index into report.runs, -1: of the whole
+ * site table  borrows; null does nothing. Its CSV has exact values where the cells have them */
 void site_table(struct site *s, json_t *table, const char *stem, int run);
 /** site_data_file - list a file of the site on the data page. forms: "PNG|figures/a.png|SVG|figures/a.svg" */
 void site_data_file(struct site *s, const char *title, const char *forms, int run);

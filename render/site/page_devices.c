@@ -31,11 +31,14 @@ static const char *device_name(struct site *s, const struct run *r, const struct
                         : site_text(s, "%s, GPU %lld", d->file, (long long)d->device);
 }
 
-/* otherwise: the text if whole_ns is 0 */
-static void cell_share(struct site *s, json_t *t, int64_t part, int64_t whole, const char *otherwise)
+/* why: if whole is 0 */
+static void cell_share(struct site *s, json_t *t, int64_t part, int64_t whole, const struct reason *why)
 {
     double ratio = whole > 0 ? (double)part / (double)whole : 0;
-    view_cell_value(s, t, whole > 0 ? fmt_percent(ratio).text : otherwise, whole > 0, ratio, "ratio");
+    if (whole > 0)
+        view_cell_value(s, t, fmt_percent(ratio).text, true, ratio, "ratio");
+    else
+        view_cell_missing(s, t, why, "ratio");
 }
 
 /* Calls `row` for every device of the run. */
@@ -58,7 +61,7 @@ static json_t *breakdown(struct site *s, const struct run *r)
     EACH_DEVICE(r, d)
     {
         view_row(s, t, device_name(s, r, d));
-        VIEW_METRICS(s, t, NA_WHY, &device_metrics, d, DEVICE_DEV_SPAN, DEVICE_BUSY, DEVICE_IDLE, DEVICE_COMPUTE,
+        VIEW_METRICS(s, t, &device_metrics, d, DEVICE_DEV_SPAN, DEVICE_BUSY, DEVICE_IDLE, DEVICE_COMPUTE,
                      DEVICE_NON_COMPUTE, DEVICE_COMM, DEVICE_EXPOSED_COMM, DEVICE_OVERLAP, DEVICE_EXPOSED_MEM,
                      DEVICE_DEV_KERNELS, DEVICE_SMALL_SHARE, DEVICE_SMALL_TIME_SHARE, DEVICE_MODEL);
     }
@@ -73,7 +76,7 @@ static void idle_row(struct site *s, json_t *t, const struct run *r, const struc
     view_cell_time(s, t, true, idle_ns);
     for (int c = 0; c < N_IDLE_CAUSES; c++)
         cell_share(s, t, causes_ns[c], d->has_idle_causes ? idle_ns : 0,
-                   d->has_idle_causes ? "n/a" : site_text(s, "n/a: %s", say_clause(&s->arena, &d->idle_why)));
+                   d->has_idle_causes ? &REASON(NONE) : &d->idle_why);
 }
 
 static json_t *idle(struct site *s, const struct run *r)
@@ -105,14 +108,15 @@ static json_t *use(struct site *s, const struct run *r)
     EACH_DEVICE(r, d)
     {
         view_row(s, t, device_name(s, r, d));
-        VIEW_METRICS(s, t, NA_WHY, &device_metrics, d, DEVICE_UTILIZATION, DEVICE_SM);
+        VIEW_METRICS(s, t, &device_metrics, d, DEVICE_UTILIZATION, DEVICE_SM);
         double queued = d->queue.n ? (double)d->queue.sum / (double)d->queue.n : 0;
-        view_cell(s, t,
-                  d->queue.n ? site_text(s, "%s (%s)", fmt_number(queued).text, site_int(s, d->queue.max))
-                             : "n/a: no launches");
+        if (d->queue.n)
+            view_cell(s, t, site_text(s, "%s (%s)", fmt_number(queued).text, site_int(s, d->queue.max)));
+        else
+            view_cell_missing(s, t, &REASON(NOTHING_LAUNCHED), NULL);
         view_exact(s, t, "mean", d->queue.n > 0, queued, "");
         view_exact(s, t, "largest", d->queue.n > 0, (double)d->queue.max, "");
-        VIEW_METRICS(s, t, NA_WHY, &device_metrics, d, DEVICE_OCCUPANCY, DEVICE_TENSOR);
+        VIEW_METRICS(s, t, &device_metrics, d, DEVICE_OCCUPANCY, DEVICE_TENSOR);
     }
     return t;
 }
@@ -127,7 +131,7 @@ static json_t *findings(struct site *s, const struct run *r)
     EACH_DEVICE(r, d)
     {
         view_row(s, t, device_name(s, r, d));
-        VIEW_METRICS(s, t, NA_WHY, &device_metrics, d, DEVICE_MARKED_STEPS, DEVICE_MALLOCS, DEVICE_FREES, DEVICE_SYNCS,
+        VIEW_METRICS(s, t, &device_metrics, d, DEVICE_MARKED_STEPS, DEVICE_MALLOCS, DEVICE_FREES, DEVICE_SYNCS,
                      DEVICE_COPIES_TO_HOST);
     }
     return t;
@@ -148,9 +152,8 @@ static json_t *memory(struct site *s, const struct run *r)
             continue;
         view_row(s, t, device_name(s, r, d));
         view_cell(s, t, m->is_driver ? "allocations seen" : "the framework's allocator");
-        VIEW_METRICS(s, t, NA_WHY, &device_metrics, d, DEVICE_MEMORY_EVENTS, DEVICE_PEAK_ALLOCATED,
-                     DEVICE_PEAK_RESERVED, DEVICE_MEMORY_SHARE, DEVICE_MEMORY_CHANGE, DEVICE_MEMORY_GROWTH,
-                     DEVICE_MEMORY_STEP_PEAKS);
+        VIEW_METRICS(s, t, &device_metrics, d, DEVICE_MEMORY_EVENTS, DEVICE_PEAK_ALLOCATED, DEVICE_PEAK_RESERVED,
+                     DEVICE_MEMORY_SHARE, DEVICE_MEMORY_CHANGE, DEVICE_MEMORY_GROWTH, DEVICE_MEMORY_STEP_PEAKS);
     }
     return t;
 }
@@ -175,10 +178,10 @@ static json_t *collectives(struct site *s, const struct run *r)
     for (int i = 0; i < d->n_collectives && i < MOST; i++) {
         const struct device_collective *c = &d->collectives[i];
         view_row(s, t, device_name(s, r, d));
-        VIEW_METRICS(s, t, NA_WHY, &collective_metrics, c, COLLECTIVE_NAME, COLLECTIVE_RANKS);
+        VIEW_METRICS(s, t, &collective_metrics, c, COLLECTIVE_NAME, COLLECTIVE_RANKS);
         view_cell_value(s, t, site_int(s, c->bytes), true, (double)c->bytes, "bytes");
-        VIEW_METRICS(s, t, NA_WHY, &collective_metrics, c, COLLECTIVE_CALLS, COLLECTIVE_MEAN, COLLECTIVE_MIN,
-                     COLLECTIVE_ALGBW, COLLECTIVE_BUSBW);
+        VIEW_METRICS(s, t, &collective_metrics, c, COLLECTIVE_CALLS, COLLECTIVE_MEAN, COLLECTIVE_MIN, COLLECTIVE_ALGBW,
+                     COLLECTIVE_BUSBW);
     }
     return t;
 }
@@ -204,9 +207,10 @@ static json_t *operations(struct site *s, const struct run *r, const struct run_
         int is_kernel = n->kind == OP_COMPUTE || n->kind == OP_COMM;
         view_row(s, t, n->name);
         view_cell(s, t, kinds[n->kind]);
-        VIEW_METRICS(s, t, NA_WHY, &operation_metrics, n, OPERATION_CALLS, OPERATION_SUM, OPERATION_MEAN, OPERATION_MIN,
+        VIEW_METRICS(s, t, &operation_metrics, n, OPERATION_CALLS, OPERATION_SUM, OPERATION_MEAN, OPERATION_MIN,
                      OPERATION_MAX, OPERATION_STDDEV);
-        cell_share(s, t, n->sum_ns, is_kernel ? d->value[DEV_KERNEL_SUM] : 0, is_kernel ? "n/a" : "");
+        cell_share(s, t, n->sum_ns, is_kernel ? d->value[DEV_KERNEL_SUM] : 0,
+                   is_kernel ? &REASON(NONE) : &REASON(NOT_A_KERNEL));
     }
     return t;
 }

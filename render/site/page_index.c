@@ -140,9 +140,13 @@ static json_t *pop_table(struct site *s, const struct series *series)
         for (int i = 0; i < series->n_points; i++) {
             efficiencies_of(&series->points[i], e);
             any |= e[k].has;
-            view_cell_class(s, t, e[k].has ? fmt_ratio(e[k].ratio).text : "n/a",
-                            e[k].has && e[k].ratio < s->rep->thresholds.efficiency ? "v-watch" : NULL);
-            view_exact(s, t, "", e[k].has, e[k].ratio, "ratio");
+            if (!e[k].has) {
+                view_cell_missing(s, t, &REASON(NONE), "ratio");
+                continue;
+            }
+            view_cell_class(s, t, fmt_ratio(e[k].ratio).text,
+                            e[k].ratio < s->rep->thresholds.efficiency ? "v-watch" : NULL);
+            view_exact(s, t, "", true, e[k].ratio, "ratio");
         }
     }
     if (!any) {
@@ -211,8 +215,6 @@ static const struct series_point *point_of(const struct report *rep, const struc
 
 static const char *limited_by(const struct report *rep, const struct run_result *r)
 {
-    if (!r->has_steps)
-        return "steps not recorded";
     if (r->n_claims == 0)
         return "nothing";
     static const char *const words[N_CLASSES] = {
@@ -226,8 +228,6 @@ static const char *counted_title(struct site *s)
     const char *word = counted_word(s->rep->unit);
     return site_text(s, "%c%s", word[0] >= 'a' && word[0] <= 'z' ? word[0] - 'a' + 'A' : word[0], word + 1);
 }
-
-#define NO_VALUE "\xe2\x80\x93"
 
 /* Columns of the table of runs: one without any value goes. */
 struct run_columns {
@@ -298,7 +298,10 @@ static json_t *runs_table(struct site *s)
                             r->throughput, "samples/s");
         if (has.points)
             add_scaling_cells(s, t, r, point_of(rep, r));
-        view_cell(s, t, limited_by(rep, r));
+        if (r->has_steps)
+            view_cell(s, t, limited_by(rep, r));
+        else
+            view_cell_missing(s, t, &r->steps_why, NULL);
     }
     return t;
 }

@@ -115,11 +115,6 @@ static const char *bibtex(struct site *s)
     return text;
 }
 
-static const char *or_unknown(const char *text)
-{
-    return *text ? text : "n/a: not recorded";
-}
-
 static json_t *versions(struct site *s)
 {
     json_t *t = view_table(s, "What made the evidence, archive by archive",
@@ -128,9 +123,9 @@ static json_t *versions(struct site *s)
         const struct cited *c = &s->cited[i];
         view_row(s, t, c->is.archive);
         view_cell(s, t, c->run < 0 ? "before (baseline)" : s->rep->runs[c->run].label);
-        view_cell(s, t, or_unknown(c->is.program));
-        view_cell(s, t, or_unknown(c->is.backend));
-        view_cell(s, t, or_unknown(c->is.collector));
+        view_cell_text(s, t, c->is.program);
+        view_cell_text(s, t, c->is.backend);
+        view_cell_text(s, t, c->is.collector);
         view_cell(s, t, c->is.sha256_of);
         view_cell_class(s, t, *c->is.sha256 ? c->is.sha256 : c->is.unhashed, "hash");
     }

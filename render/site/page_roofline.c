@@ -9,23 +9,21 @@ enum { MOST_KERNELS = 50 };
 
 static void cell_rate(struct site *s, json_t *t, double per_s, const struct reason *why)
 {
-    view_cell_value(s, t,
-                    per_s >= 0  ? fmt_number(per_s / 1e9).text
-                    : why->code ? say_reason(&s->arena, why)
-                                : "n/a",
-                    per_s >= 0, per_s / 1e9, "");
+    if (per_s >= 0)
+        view_cell_value(s, t, fmt_number(per_s / 1e9).text, true, per_s / 1e9, "");
+    else
+        view_cell_missing(s, t, why, "");
 }
 
 /* rate: the achieved rate. Above the peak no share is shown. */
 static void cell_of_peak(struct site *s, json_t *t, double ratio, double rate, double peak, const struct reason *why)
 {
-    if (ratio < 0 && rate >= 0 && peak > 0)
-        view_cell(s, t, say_reason(&s->arena, &REASON(KERNEL_COUNTS_DISAGREE)));
-    else if (ratio >= 0)
-        view_cell_sub(s, t, fmt_of_peak(ratio).text, site_text(s, "of %s", fmt_number(peak / 1e9).text));
-    else
-        view_cell(s, t, why->code ? say_reason(&s->arena, why) : "n/a");
-    view_exact(s, t, "", ratio >= 0, ratio, "ratio");
+    if (ratio < 0) {
+        view_cell_missing(s, t, rate >= 0 && peak > 0 ? &REASON(KERNEL_COUNTS_DISAGREE) : why, "ratio");
+        return;
+    }
+    view_cell_sub(s, t, fmt_of_peak(ratio).text, site_text(s, "of %s", fmt_number(peak / 1e9).text));
+    view_exact(s, t, "", true, ratio, "ratio");
 }
 
 static void row(struct site *s, json_t *t, const struct run_kernel_counts *k)
@@ -33,17 +31,20 @@ static void row(struct site *s, json_t *t, const struct run_kernel_counts *k)
     const struct kernel_of of = {k, kernel_roofline_of(k, &s->rep->thresholds)};
     const struct kernel_roofline x = of.at;
     view_row(s, t, k->kernel);
-    VIEW_METRICS(s, t, NA, &kernel_metrics, &of, KERNEL_CALLS, KERNEL_TIME);
-    view_cell_value(s, t,
-                    x.intensity >= 0
-                        ? site_text(s, "%s%s", *k->missing ? "at least " : "", fmt_number(x.intensity).text)
-                        : say_reason(&s->arena, &x.intensity_why),
-                    x.intensity >= 0, x.intensity, "");
+    VIEW_METRICS(s, t, &kernel_metrics, &of, KERNEL_CALLS, KERNEL_TIME);
+    if (x.intensity >= 0)
+        view_cell_value(s, t, site_text(s, "%s%s", *k->missing ? "at least " : "", fmt_number(x.intensity).text), true,
+                        x.intensity, "");
+    else
+        view_cell_missing(s, t, &x.intensity_why, "");
     cell_rate(s, t, x.flop_per_s, &k->flop_why);
     cell_of_peak(s, t, x.flop_ratio, x.flop_per_s, k->peak_flop_per_s, &k->peak_flop_why);
     cell_rate(s, t, x.bytes_per_s, &k->bytes_why);
     cell_of_peak(s, t, x.bytes_ratio, x.bytes_per_s, k->peak_bytes_per_s, &k->peak_bytes_why);
-    view_cell(s, t, x.bound ? roof_bound_word(x.bound) : say_reason(&s->arena, &x.bound_why));
+    if (x.bound)
+        view_cell(s, t, roof_bound_word(x.bound));
+    else
+        view_cell_missing(s, t, &x.bound_why, NULL);
 }
 
 /* What the numbers are of, by the first kernel: a profile counts the same of all of them. */

@@ -97,19 +97,24 @@ static json_t *whole_phases(struct site *s, const struct run_result *r)
     for (int i = 0; i < r->n_phases; i++) {
         const struct phase_result *p = &r->phases[i];
         const struct phase_of of = {r, p};
-        const char *category = p->category < N_CATEGORIES ? category_name(p->category) : "n/a: its name does not say";
         view_row(s, t, p->name);
-        view_cell(s, t, category);
+        if (p->category < N_CATEGORIES)
+            view_cell(s, t, category_name(p->category));
+        else
+            view_cell_missing(s, t, &REASON(UNTOLD_BY_NAME), NULL);
         view_cell(s, t, p->is_whole ? "host" : "host, without the ranges inside");
-        VIEW_METRICS(s, t, NA, &phase_metrics, &of, PHASE_MEAN, PHASE_MEDIAN, PHASE_P95, PHASE_SHARE);
+        VIEW_METRICS(s, t, &phase_metrics, &of, PHASE_MEAN, PHASE_MEDIAN, PHASE_P95, PHASE_SHARE);
         phase_steps(s, t, r, p->n_steps);
         phase_ranks(s, t, r, p->ranks);
         if (!p->has_gpu)
             continue;
         view_row(s, t, p->name);
-        view_cell(s, t, category);
+        if (p->category < N_CATEGORIES)
+            view_cell(s, t, category_name(p->category));
+        else
+            view_cell_missing(s, t, &REASON(UNTOLD_BY_NAME), NULL);
         view_cell(s, t, "GPU");
-        VIEW_METRICS(s, t, NA, &phase_metrics, &of, PHASE_GPU_MEAN, PHASE_GPU_MEDIAN, PHASE_GPU_P95, PHASE_GPU_SHARE);
+        VIEW_METRICS(s, t, &phase_metrics, &of, PHASE_GPU_MEAN, PHASE_GPU_MEDIAN, PHASE_GPU_P95, PHASE_GPU_SHARE);
         phase_steps(s, t, r, p->n_gpu_steps);
         phase_ranks(s, t, r, p->gpu_ranks);
     }
@@ -134,7 +139,7 @@ static json_t *phases_table(struct site *s, const struct run_result *r)
         const struct phase_of of = {r, p};
         view_row(s, t, p->name);
         view_cell(s, t, category_name(p->category));
-        VIEW_METRICS(s, t, NA, &phase_metrics, &of, PHASE_MEAN, PHASE_MEDIAN, PHASE_P95, PHASE_SHARE);
+        VIEW_METRICS(s, t, &phase_metrics, &of, PHASE_MEAN, PHASE_MEDIAN, PHASE_P95, PHASE_SHARE);
         phase_steps(s, t, r, p->n_steps);
         phase_ranks(s, t, r, p->ranks);
     }
@@ -154,29 +159,28 @@ static json_t *nodes_table(struct site *s, const struct run *run)
     for (int i = 0; i < run->nodes_len; i++) {
         const struct run_node *n = &run->nodes[i];
         view_row(s, t, site_text(s, "%d", n->node));
-        view_cell(s, t, n->host[0] ? n->host : "n/a");
-        view_cell(s, t, n->cpu_model[0] ? n->cpu_model : "n/a");
+        view_cell_text(s, t, n->host);
+        view_cell_text(s, t, n->cpu_model);
         int usable = n->cores_allowed > 0 ? n->cores_allowed : n->cores;
         if (n->share.cores > 0)
             view_cell_value(s, t, site_text(s, "%.4g of %d", n->share.cores, n->cores), true, n->share.cores, "");
+        else if (usable > 0)
+            view_cell_value(s, t, site_text(s, usable != n->cores ? "%d of %d" : "%d", usable, n->cores), true, usable,
+                            "");
         else
+            view_cell_missing(s, t, &REASON(NOT_RECORDED), "");
+        if (n_shares && n->share.has)
             view_cell_value(s, t,
-                            usable != n->cores ? site_text(s, "%d of %d", usable, n->cores)
-                            : usable > 0       ? site_text(s, "%d", usable)
-                                               : "n/a",
-                            usable > 0, usable, "");
-        if (n_shares)
-            view_cell_value(s, t,
-                            n->share.link_bit_per_s ? fmt_bit_rate((double)n->share.link_bit_per_s).text
-                            : n->share.has          ? "not shaped"
-                                                    : "n/a",
+                            n->share.link_bit_per_s ? fmt_bit_rate((double)n->share.link_bit_per_s).text : "not shaped",
                             n->share.link_bit_per_s > 0, (double)n->share.link_bit_per_s, "bit/s");
+        else if (n_shares)
+            view_cell_missing(s, t, &REASON(NOT_RECORDED), "bit/s");
         view_cell_bytes(s, t, n->memory_bytes > 0, (double)n->memory_bytes);
-        view_cell(s, t, n->kernel[0] ? n->kernel : "n/a");
-        view_cell(s, t,
-                  n->n_gpus              ? fmt_count(n->n_gpus, "GPU").text
-                  : n->gpu_monitor.state ? n->gpu_monitor.text
-                                         : "n/a");
+        view_cell_text(s, t, n->kernel);
+        view_cell_text(s, t,
+                       n->n_gpus              ? fmt_count(n->n_gpus, "GPU").text
+                       : n->gpu_monitor.state ? n->gpu_monitor.text
+                                              : "");
     }
     return t;
 }
@@ -185,6 +189,14 @@ static void roofline_row(struct site *s, json_t *t, const char *name, double val
 {
     view_row(s, t, name);
     view_cell_value(s, t, site_text(s, "%s %s", fmt_number(value).text, unit), true, value, unit);
+}
+
+static void cell_of_peak(struct site *s, json_t *t, double ratio, const struct reason *why)
+{
+    if (why->code)
+        view_cell_missing(s, t, why, "ratio");
+    else
+        view_cell_value(s, t, fmt_of_peak(ratio).text, true, ratio, "ratio");
 }
 
 /* Where the compute of a step stands under the ceilings of memory and arithmetic. */
@@ -209,15 +221,14 @@ static json_t *roofline_table(struct site *s, const struct run_result *r)
     roofline_row(s, t, f->is_of_step ? "achieved over whole steps" : "achieved while computing", f->gflop_per_s,
                  "GFLOP/s");
     view_row(s, t, "achieved / attainable");
-    view_cell_value(s, t,
-                    f->of_attainable_why.code ? say_reason(&s->arena, &f->of_attainable_why)
-                                              : fmt_of_peak(f->of_attainable_ratio).text,
-                    !f->of_attainable_why.code, f->of_attainable_ratio, "ratio");
+    cell_of_peak(s, t, f->of_attainable_ratio, &f->of_attainable_why);
     view_row(s, t, "model FLOP utilisation (MFU): of the step's time times the peak");
-    view_cell_value(s, t, f->mfu_why.code ? say_reason(&s->arena, &f->mfu_why) : fmt_of_peak(f->mfu_ratio).text,
-                    !f->mfu_why.code, f->mfu_ratio, "ratio");
+    cell_of_peak(s, t, f->mfu_ratio, &f->mfu_why);
     view_row(s, t, "bound by");
-    view_cell(s, t, f->bound ? roof_bound_word(f->bound) : say_reason(&s->arena, &f->of_attainable_why));
+    if (f->bound)
+        view_cell(s, t, roof_bound_word(f->bound));
+    else
+        view_cell_missing(s, t, &f->of_attainable_why, NULL);
     return t;
 }
 
@@ -231,11 +242,14 @@ static json_t *memory_table(struct site *s, const struct run_result *r)
     for (int i = 0; i < r->n_memory; i++) {
         const struct gpu_memory *m = &r->memory[i];
         view_row(s, t, m->who);
-        VIEW_METRICS(s, t, NA_WHY, &gpu_memory_metrics, m, GPU_MEMORY_SOURCE, GPU_MEMORY_USED, GPU_MEMORY_TOTAL,
+        VIEW_METRICS(s, t, &gpu_memory_metrics, m, GPU_MEMORY_SOURCE, GPU_MEMORY_USED, GPU_MEMORY_TOTAL,
                      GPU_MEMORY_SHARE);
-        VIEW_METRICS(s, t, NA_BECAUSE, &gpu_memory_metrics, m, GPU_MEMORY_STATE);
-        view_cell(s, t, m->grows < 0 ? run_not_available(s, &m->grows_why) : m->grows ? "yes" : "no");
-        VIEW_METRICS(s, t, NA, &gpu_memory_metrics, m, GPU_MEMORY_SAMPLES);
+        VIEW_METRICS(s, t, &gpu_memory_metrics, m, GPU_MEMORY_STATE);
+        if (m->grows < 0)
+            view_cell_missing(s, t, &m->grows_why, NULL);
+        else
+            view_cell(s, t, m->grows ? "yes" : "no");
+        VIEW_METRICS(s, t, &gpu_memory_metrics, m, GPU_MEMORY_SAMPLES);
     }
     return t;
 }
@@ -388,8 +402,13 @@ void page_run(struct site *s, int run)
     view_set_list(s, data, "devices", view_devices(s, run));
     view_set_list(s, data, "evidence", view_evidence(s, run));
     view_text(s, data, "warmup", r->has_steps ? r->warmup_because : NULL);
-    view_text(s, data, "no_steps", r->has_steps ? NULL : run_not_available(s, &r->steps_why));
-    view_text(s, data, "steps_action", r->has_steps ? NULL : r->steps_action);
+    bool has_monitors = json_is_object(json_object_get(data, "monitors")),
+         has_memory = json_is_object(json_object_get(data, "gpu_memory")),
+         has_losses = json_is_object(json_object_get(data, "losses"));
+    view_flag(s, data, "has_monitors", has_monitors || has_memory || has_losses);
+    view_flag(s, data, "is_monitors", has_monitors && !r->has_steps && !r->run->n_traces && !r->run->n_mpi_calls);
+    view_text(s, data, "no_steps", r->has_steps ? NULL : say_clause(&s->arena, &r->steps_why));
+    view_text(s, data, "steps_action", r->has_steps || r->advised.id ? NULL : r->steps_action);
     view_text(s, data, "stepless_advice", r->stepless_advice);
     view_set_list(s, data, "actions", view_actions(s, &run, 1, false, "../../"));
     view_text(s, data, "unnamed_action", r->unnamed_action);

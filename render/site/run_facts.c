@@ -21,7 +21,7 @@ static void add_fact(struct facts *f, const char *name, const char *value)
 {
     json_t *v = view_object(f->s);
     view_text(f->s, v, "name", name);
-    view_text(f->s, v, "value", value && value[0] ? value : "n/a: not recorded");
+    view_text(f->s, v, "value", value && value[0] ? value : "not recorded");
     view_set(f->s, v, "code", json_null());
     view_add(f->s, f->list, v);
 }
@@ -30,7 +30,7 @@ static void add_code(struct facts *f, const char *name, const char *code)
 {
     json_t *v = view_object(f->s);
     view_text(f->s, v, "name", name);
-    view_text(f->s, v, "value", code && code[0] ? NULL : "n/a: not recorded");
+    view_text(f->s, v, "value", code && code[0] ? NULL : "not recorded");
     view_text(f->s, v, "code", code);
     view_add(f->s, f->list, v);
 }

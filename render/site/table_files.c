@@ -57,11 +57,11 @@ static const char *unit_of(const json_t *cell, size_t k)
     return text_of(json_array_get(json_object_get(cell, "exact"), k), "unit");
 }
 
-/* The text of a cell without a number; "" if it has a number, or is just "n/a". */
-static const char *note_of(const json_t *cell)
+/* Of a missing value its reason; of a cell with a text in a column of numbers that text; "" of others. */
+static const char *note_of(const json_t *cell, bool is_text)
 {
-    const char *text = text_of(cell, "text");
-    return number_of(cell, 0) || strcmp(text, "n/a") == 0 ? "" : text;
+    const char *note = json_string_value(json_object_get(cell, "note"));
+    return note ? note : is_text || number_of(cell, 0) ? "" : text_of(cell, "text");
 }
 
 /* "2 nodes, share": a head that several columns share is prefixed with the head before it. */
@@ -83,9 +83,9 @@ static struct csv_column column_of(struct site *s, const json_t *heads, const js
             c.names = json_object_get(cell_at(rows, r, i), "exact");
     c.is_text &= !c.names;
     const json_t *first = NULL;
-    for (size_t r = 0; r < json_array_size(rows) && !c.is_text; r++) {
+    for (size_t r = 0; r < json_array_size(rows); r++) {
         const json_t *cell = cell_at(rows, r, i);
-        c.has_notes |= *note_of(cell) != '\0';
+        c.has_notes |= *note_of(cell, c.is_text) != '\0';
         if (!json_array_size(json_object_get(cell, "exact")))
             continue;
         first = first ? first : cell;
@@ -119,16 +119,15 @@ static void csv_cell(const struct csv_column *c, const json_t *cell, struct dcr_
 {
     if (c->is_text) {
         dcr_buf_putc(out, ',');
-        csv_text(out, text_of(cell, "text"));
-        return;
+        csv_text(out, json_is_string(json_object_get(cell, "note")) ? "" : text_of(cell, "text"));
     }
-    for (size_t k = 0; k < n_values(c); k++) {
+    for (size_t k = 0; k < n_values(c) && !c->is_text; k++) {
         const char *number = number_of(cell, k);
         dcr_buf_printf(out, ",%s", number ? number : "");
     }
     if (c->has_notes) {
         dcr_buf_putc(out, ',');
-        csv_text(out, note_of(cell));
+        csv_text(out, note_of(cell, c->is_text));
     }
 }
 
@@ -199,8 +198,10 @@ void site_table(struct site *s, json_t *table, const char *stem, int run)
         path[i] = site_text(s, "%s%s", at, from);
         if (i == 0)
             write_csv(s, table, &out);
-        else
+        else {
+            view_pruned(s, table);
             table_tex(table, label, s->sources, &out);
+        }
         if (out.failed)
             site_fail(s, dcr_err_set(s->err, DCR_FATAL, "out of memory making a table"));
         site_write(s, path[i], dcr_buf_text(&out), out.len);

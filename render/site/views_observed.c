@@ -32,9 +32,9 @@ json_t *view_mpi_calls(struct site *s, const struct run *run)
         const struct dct_io *c = &run->mpi_calls[i].sum;
         view_row(s, t, run->mpi_calls[i].name);
         const struct calls_of of = {c, true};
-        VIEW_METRICS(s, t, NA, &calls_metrics, &of, CALLS_CALLS);
+        VIEW_METRICS(s, t, &calls_metrics, &of, CALLS_CALLS);
         bytes_or_none(s, t, c->bytes);
-        VIEW_METRICS(s, t, NA, &calls_metrics, &of, CALLS_TIME, CALLS_MEAN, CALLS_MAX);
+        VIEW_METRICS(s, t, &calls_metrics, &of, CALLS_TIME, CALLS_MEAN, CALLS_MAX);
     }
     return t;
 }
@@ -72,9 +72,9 @@ static void add_file_row(struct site *s, json_t *t, const char *name, const stru
 {
     view_row(s, t, name);
     for (int kind = DCT_IO_READ; kind <= DCT_IO_WRITE; kind++)
-        VIEW_METRICS(s, t, NA, &calls_metrics, (&(struct calls_of){&c[kind], c[kind].n > 0}), CALLS_CALLS, CALLS_BYTES,
+        VIEW_METRICS(s, t, &calls_metrics, (&(struct calls_of){&c[kind], c[kind].n > 0}), CALLS_CALLS, CALLS_BYTES,
                      CALLS_TIME);
-    VIEW_METRICS(s, t, NA, &calls_metrics, (&(struct calls_of){&c[DCT_IO_OTHER], c[DCT_IO_OTHER].n > 0}), CALLS_CALLS,
+    VIEW_METRICS(s, t, &calls_metrics, (&(struct calls_of){&c[DCT_IO_OTHER], c[DCT_IO_OTHER].n > 0}), CALLS_CALLS,
                  CALLS_TIME);
 }
 
@@ -117,11 +117,11 @@ json_t *view_io_files(struct site *s, const struct run *run)
         s,
         n_own > OBSERVED_SHOWN
             ? site_text(s,
-                        "Files, the %d with most time of %d, all ranks, over %s; n/a: no such call was seen, or "
+                        "Files, the %d with most time of %d, all ranks, over %s; \xe2\x80\x93: no such call was seen, or "
                         "it was counted and not timed",
                         OBSERVED_SHOWN, n_own, recorded_noun(run))
             : site_text(s,
-                        "Files, all ranks, longest first, over %s; n/a: no such call was seen, or it was "
+                        "Files, all ranks, longest first, over %s; \xe2\x80\x93: no such call was seen, or it was "
                         "counted and not timed",
                         recorded_noun(run)),
         "File|#Reads|#Bytes read|#Time reading|#Writes|#Bytes written|#Time writing|#Other calls|#Their time");

@@ -177,7 +177,7 @@ static void test_ranges_of_two_kinds(void **state)
     assert_has(&page, "No row for the GPU: of 1 range because no GPU was traced, of 2 ranges because no "
                       "operation of a GPU was launched inside");
     assert_has(&page, "host, without the ranges inside");
-    assert_has(&page, "n/a: its name does not say");
+    assert_has(&page, ">\xe2\x80\x93 <abbr title=\"its name does not say\">N</abbr><");
     assert_null(strstr(page.data, "GPU: n/a"));
     dcr_buf_release(&page);
     sample_release(&sample);
@@ -249,7 +249,7 @@ static void test_what_is_not_known(void **state)
     slurp("unknown", "runs/4node-20310425/index.html", &page);
     assert_has(&page, "share of the time from the first step to the last");
     assert_null(strstr(page.data, "what the steps were made of"));
-    assert_has(&page, "n/a: no such call was seen, or it was counted and not timed");
+    assert_has(&page, "\xe2\x80\x93: no such call was seen, or it was counted and not timed");
     dcr_buf_clear(&page);
     slurp("unknown", "runs/1node-20310425/index.html", &page);
     assert_has(&page, "what the steps were made of");
