@@ -3,7 +3,9 @@
 
 #include "render/analyse/analyse.h"
 #include "render/say/format.h"
+#include "render/say/say.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -222,6 +224,10 @@ static void fill_predictions(struct report *rep, struct comparison *c, const str
         }
         p.as_fast_ns = p.as_fast_ns > gain ? p.as_fast_ns : 0;
         p.is_removed = 2 * p.after_ns <= p.before_ns;
+        int limiting = 0;
+        for (int i = 0; i < b->n; i++)
+            limiting += b->runs[i]->classes[k].verdict == VERDICT_LIMITS;
+        p.still_limits = 2 * limiting > b->n;
         if (k == CLASS_COMPUTE) { /* kernels are what can be removed of it */
             int64_t left = 0;
             for (int i = 0; i < b->n; i++)
@@ -278,37 +284,45 @@ static const char *differing(struct report *rep, const struct run *a, const stru
                                                  : unlike_names(rep, which & ~may_be_changed);
 }
 
-/* Append to text a sentence on the lost events of a side's runs. which: "Before", "After". */
-static const char *with_losses(struct report *rep, const char *text, const struct side *s, const char *which)
+static int64_t least_steps(const struct side *s, int64_t least)
+{
+    for (int i = 0; i < s->n; i++)
+        least = s->runs[i]->n_counted < least ? s->runs[i]->n_counted : least;
+    return least;
+}
+
+static int has_losses(const struct side *s)
 {
     for (int i = 0; i < s->n; i++)
         if (lost_steps(s->runs[i]->run))
-            text = report_text(rep, "%s%s%s, %s: the steps are those that are whole.", text, *text ? " " : "", which,
-                               lost_words(rep, s->runs[i]->run));
-    return text;
+            return 1;
+    return 0;
 }
 
-/* Why the runs of a side say little; NULL: they do not. which: "before", "after". */
-static const char *doubt(struct report *rep, const struct side *s, const char *which)
+/* Why the runs of a side say little; PHRASE_NONE: they do not. which: "before", "after". */
+static struct phrase doubt(struct report *rep, const struct side *s, const char *which)
 {
+    const struct slot side = slot_name(which);
     int64_t least = INT64_MAX, most = 0;
     for (int i = 0; i < s->n; i++) {
         const struct run_result *r = s->runs[i];
-        if (is_doubtful(r))
-            return report_text(rep, "%s, %s", which, r->shared.because);
+        if (is_doubtful(r)) {
+            const char *why = r->shared.said.id ? say_phrase(&rep->arena, &r->shared.said)
+                                                : report_text(rep, "%s", r->shared.because);
+            return PHRASE(DOUBT_CORES, side, slot_name(why));
+        }
         if (has_bad_clock(s->rep, r))
-            return report_text(rep, "%s, a GPU ran below its clock", which);
+            return PHRASE(DOUBT_CLOCK, side);
         if (lost_steps(r->run))
-            return report_text(rep, "%s, %s", which, lost_words(rep, r->run));
+            return PHRASE(DOUBT_LOST, side);
         least = r->step.mean_ns < least ? r->step.mean_ns : least;
         most = r->step.mean_ns > most ? r->step.mean_ns : most;
     }
     if ((double)s->n_steps < rep->thresholds.few_steps)
-        return report_text(rep, "%s, %s, too few to conclude", which, fmt_count(s->n_steps, "step").text);
+        return PHRASE(DOUBT_STEPS, side, slot_count(s->n_steps), slot_count((int64_t)ceil(rep->thresholds.few_steps)));
     if ((double)(most - least) > rep->thresholds.step_cv * (double)s->step_ns)
-        return report_text(rep, "%s, the runs differ by %s", which,
-                           fmt_percent((double)(most - least) / (double)s->step_ns).text);
-    return NULL;
+        return PHRASE(DOUBT_SPREAD, side, slot_percent((double)(most - least) / (double)s->step_ns));
+    return PHRASE(NONE);
 }
 
 int comparison_is_repeated(const struct comparison *c)
@@ -318,18 +332,16 @@ int comparison_is_repeated(const struct comparison *c)
 
 static void judge(struct report *rep, struct comparison *c, const struct side *a, const struct side *b)
 {
-    const char *because = *c->differing ? report_text(rep, "the runs differ in their %s", c->differing) : NULL;
-    because = because ? because : doubt(rep, a, "before");
-    because = because ? because : doubt(rep, b, "after");
-    c->confidence = because ? CONFIDENCE_LOW : CONFIDENCE_HIGH;
-    if (!because && (a->n < 2 || b->n < 2)) {
+    struct phrase why = *c->differing             ? PHRASE(DOUBT_DIFFERING, slot_name(c->differing))
+                        : c->n_same == c->n_after ? PHRASE(DOUBT_SAME)
+                                                  : doubt(rep, a, "before");
+    why = why.id ? why : doubt(rep, b, "after");
+    c->confidence = why.id ? CONFIDENCE_LOW : CONFIDENCE_HIGH;
+    if (!why.id && (a->n < 2 || b->n < 2)) {
         c->confidence = comparison_is_repeated(c) ? CONFIDENCE_MEDIUM : CONFIDENCE_LOW;
-        because = !comparison_is_repeated(c) ? "runs were not repeated, so that the spread between runs is unknown"
-                                             : "there is one run on a side, so that the spread between runs is unknown";
+        why = comparison_is_repeated(c) ? PHRASE(DOUBT_ONE_RUN) : PHRASE(DOUBT_NOT_REPEATED);
     }
-    c->confidence_because = because ? because
-                                    : report_text(rep, "%s before and %s after agree", fmt_count(a->n, "run").text,
-                                                  fmt_count(b->n, "run").text);
+    c->doubt = why.id ? why : PHRASE(DOUBT_NONE, slot_count(a->n), slot_count(b->n));
 }
 
 /* "0.25 core, 50 Mbit/s each" of the first node, with its period where nothing else tells it from `other`. */
@@ -359,7 +371,6 @@ static void compare_at(struct report *rep, const struct report *before, const st
                              .anchor = "",
                              .sentence = "",
                              .support = "",
-                             .tried_text = "",
                              .confidence_because = ""};
     for (int i = 1; i < b.n; i++)
         c->series = b.runs[i]->series == c->series ? c->series : -1;
@@ -395,7 +406,9 @@ static void compare_at(struct report *rep, const struct report *before, const st
         c->nodes_before = nodes_words(rep, x, y);
         c->nodes_after = nodes_words(rep, y, x);
     }
-    c->lost = with_losses(rep, with_losses(rep, "", &a, "Before"), &b, "After");
+    c->lost_before = has_losses(&a);
+    c->lost_after = has_losses(&b);
+    c->least_steps = least_steps(&b, least_steps(&a, INT64_MAX));
     judge(rep, c, &a, &b);
     free(a.mean);
     free(b.mean);

@@ -30,6 +30,7 @@ struct prediction {
     int64_t before_ns, after_ns; /* the class's time of a step */
     enum gain_basis basis;       /* of both predictions */
     int is_removed;              /* its time fell by half or more */
+    int still_limits;            /* in more than half of the runs after */
 };
 
 /* The change that the report before advised, tried by the runs after: their commands are those. Medians of the steps.
@@ -41,6 +42,8 @@ struct tried {
     int64_t before_ns, forecast_ns, achieved_ns;
     double error_ratio; /* forecast / achieved - 1 */
 };
+
+enum { COMPARED_MAX = 3 }; /* sentences of a paragraph */
 
 /* Runs of one node count and one number of ranks on both sides; of one configuration where both sides have it. */
 struct comparison {
@@ -58,16 +61,19 @@ struct comparison {
     int64_t expected_mean_ns; /* the same of the mean step */
     int64_t achieved_ns;      /* median step before - median step after: single slow steps are no part of a gain */
     struct tried tried;
-    enum confidence confidence; /* in the comparison as a whole, and why no more; narrate_comparisons */
-    const char *confidence_because;
-    int n_same;            /* runs after that are runs before too: the same archive or file on both sides */
-    const char *differing; /* "data set": what else differs, and makes the comparison unfair; "" = nothing */
+    enum confidence confidence; /* in the comparison as a whole */
+    struct phrase doubt;        /* why no more */
+    int n_same;                 /* runs after that are runs before too: the same archive or file on both sides */
+    const char *differing;      /* "data set": what else differs, and makes the comparison unfair; "" = nothing */
     /* "0.25 core, 20 Mbit/s each": emulated nodes that are other ones before and after; "" they are not. When nothing
      * else was changed either, `differing` does not name them: they are what is compared. */
     const char *nodes_before, *nodes_after;
-    const char *lost; /* "Before, 5 events were lost ...": of runs whose traces lack events; "" = no events were lost */
-    const char *sentence, *support;
-    const char *tried_text; /* of tried; "" */
+    int lost_before, lost_after; /* do traces of runs of a side lack events? */
+    int64_t least_steps;         /* of any of its runs */
+    struct said said;            /* what changed; this and the rest by narrate_comparisons */
+    struct phrase forecast[COMPARED_MAX], more[COMPARED_MAX]; /* forecast beside achieved; what else changed */
+    struct phrase sure[N_SURE_ITEMS][SAID_MAX];
+    const char *confidence_because, *sentence, *support; /* their texts */
 };
 
 /** comparison_is_repeated - does a side have repetitions? Else the intervals hold the spread of steps, not that between

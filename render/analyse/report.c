@@ -18,14 +18,14 @@ DCR_PRINTF(2, 0) static const char *text_of(struct report *rep, const char *fmt,
     return text;
 }
 
-const char *sure_label(enum sure_item i)
+const char *sure_label(enum sure_item i, int is_comparison)
 {
-    static const char *const labels[] = {
-#define X(id, label) label,
+    static const char *const labels[][2] = {
+#define X(id, label, of_comparison) {label, of_comparison},
         SURE_ITEMS(X)
 #undef X
     };
-    return labels[i];
+    return labels[i][is_comparison];
 }
 
 const char *report_text(struct report *rep, const char *fmt, ...)

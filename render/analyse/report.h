@@ -358,20 +358,20 @@ struct source {
     const char *program, *backend, *collector; /* with versions */
 };
 
-/* What the section on certainty says, an item each. X(id, label) */
-#define SURE_ITEMS(X)            \
-    X(SURE_CAUSE, "Cause")       \
-    X(SURE_FORECAST, "Gain")     \
-    X(SURE_UNKNOWN, "Not known") \
-    X(SURE_IMPROVE, "To improve")
+/* What the section on certainty says, an item each. X(id, label, label of a comparison) */
+#define SURE_ITEMS(X)                         \
+    X(SURE_CAUSE, "Cause", "Change")          \
+    X(SURE_FORECAST, "Gain", "Forecast")      \
+    X(SURE_UNKNOWN, "Not known", "Not known") \
+    X(SURE_IMPROVE, "To improve", "To improve")
 enum sure_item {
-#define X(id, label) id,
+#define X(id, label, of_comparison) id,
     SURE_ITEMS(X)
 #undef X
         N_SURE_ITEMS
 };
-/** sure_label - "Cause", as in the table. */
-const char *sure_label(enum sure_item i);
+/** sure_label - "Cause", of a comparison "Change", as in the table. */
+const char *sure_label(enum sure_item i, int is_comparison);
 
 struct comparison;
 struct report {
@@ -402,10 +402,11 @@ struct report {
     enum counted_unit unit;       /* what node counts count */
     const char *node_label;       /* "emulated nodes", "Slurm nodes on one kernel", ...; "" = separate machines */
     const char *headline, *support, *first_action, *how_sure; /* narrative.md order; support etc. may be "" */
+    const char *limits_now;    /* the headline of the runs themselves, where that of the report is of a comparison */
     const char *first_command; /* what a shell can be given to try first_action here; "" = there is none */
     const char
         *first_expected; /* "The median step should take about 101 ms instead of 178 ms (estimate)."; "" no forecast */
-    struct phrase sure[N_SURE_ITEMS][SAID_MAX]; /* how sure the answer is; a comparison has how_sure alone */
+    struct phrase sure[N_SURE_ITEMS][SAID_MAX]; /* how sure the answer is */
     int has_first_forecast;
     int64_t first_forecast_ns;  /* of the median step */
     const char *first_words;    /* first_action without "Do first: ", for below a heading */

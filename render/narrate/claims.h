@@ -11,6 +11,9 @@ void claims_of_runs(struct report *rep);
 void claims_of_series(struct report *rep);
 /** top_sentences - headline, support, first action, confidence and verdict of the whole report. */
 void top_sentences(struct report *rep);
+struct comparison;
+/** top_of_comparison - the same where runs were compared: the change comes first, then what limits now. */
+void top_of_comparison(struct report *rep, const struct comparison *c);
 
 /** say_how_sure - rep->sure, how_sure and confidence: of series s (NULL: of run r alone) and the claim c that comes
  * first (NULL: none). (sure.c) */

@@ -4,101 +4,46 @@
 #include "render/analyse/analyse.h"
 #include "render/analyse/trials.h"
 #include "render/narrate/claims.h"
+#include "render/narrate/json_values.h"
 #include "render/say/format.h"
 #include "render/say/say.h"
-#include "render/narrate/json_values.h"
 
+#include <ctype.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
-/* "-27.2 ms", with a sign either way. */
-static const char *signed_time(struct report *rep, int64_t ns)
+/* ---- names ------------------------------------------------------------------------------------------------------- */
+
+static const char *capital(struct report *rep, const char *name)
 {
-    return report_text(rep, "%s%s", ns > 0 ? "+" : "", fmt_time(ns).text);
+    return report_text(rep, "%c%s", toupper((unsigned char)name[0]), name + 1);
 }
 
-static const char *chance(struct report *rep, const struct compared *c)
+/* "Data loading" inside a sentence; "I/O" stays. */
+static const char *small(struct report *rep, const char *name)
 {
-    return report_text(rep, "95 %% interval of the difference %s to %s%s", signed_time(rep, (int64_t)c->change_ns.lo),
-                       signed_time(rep, (int64_t)c->change_ns.hi),
-                       c->is_significant ? "" : ", which includes no change");
+    int is_word = name[0] >= 'A' && name[0] <= 'Z' && name[1] >= 'a' && name[1] <= 'z';
+    return is_word ? report_text(rep, "%c%s", tolower((unsigned char)name[0]), name + 1) : name;
 }
 
-#define NOT_REPEATED "Runs were not repeated: the spread between runs is not in the interval."
-
-static const char *where_text(struct report *rep, const struct comparison *c)
+/* A part of a step in a sentence. The trace of one rank of many does not tell transfer from waiting. */
+static const char *part_words(const struct comparison *c, enum part p)
 {
-    return c->n_nodes == 0 ? "A step" : report_text(rep, "At %s a step", c->label);
+    const struct compared *wait = &c->part[PART_WAIT];
+    return p == PART_TRANSFER ? (wait->has_before || wait->has_after ? "transfer" : "communication")
+           : p == PART_WAIT   ? "waiting for other ranks"
+                              : part_name(p);
 }
 
-static const char *way_text(struct report *rep, const struct compared *s)
+/* The subject of a sentence, singular. */
+static const char *cause_words(const struct prediction *p)
 {
-    return s->change_ns.has && !s->is_significant ? "no difference that can be told from chance"
-           : s->after_ns <= s->before_ns
-               ? report_text(rep, "%s as fast as before", fmt_x((double)s->before_ns / (double)s->after_ns).text)
-               : report_text(rep, "%s as long as before", fmt_x((double)s->after_ns / (double)s->before_ns).text);
-}
-
-static const char *step_sentence(struct report *rep, const struct comparison *c)
-{
-    const struct compared *s = &c->step;
-    const char *where = where_text(rep, c), *way = way_text(rep, s);
-    if (!s->change_ns.has)
-        return report_text(
-            rep, "%s takes %s against %s before, %s; %s too few to tell that from chance.", where,
-            fmt_time(s->after_ns).text, fmt_time(s->before_ns).text, way,
-            c->steps_after != c->steps_before
-                ? report_text(rep, "%lld and %lld steps are", (long long)c->steps_after, (long long)c->steps_before)
-                : report_text(rep, "%s each %s", fmt_count(c->steps_after, "step").text,
-                              c->steps_after == 1 ? "is" : "are"));
-    return report_text(rep, "%s takes %s against %s before: %s (%s).%s", where, fmt_time(s->after_ns).text,
-                       fmt_time(s->before_ns).text, way, chance(rep, s),
-                       comparison_is_repeated(c) ? "" : " " NOT_REPEATED);
-}
-
-/* The part that changed most, if more than chance; of too few steps to know, the one that changed most, said so. */
-static const char *part_sentence(struct report *rep, const struct comparison *c)
-{
-    int most = -1;
-    int64_t by = 0;
-    for (int p = 0; p < N_PARTS; p++) {
-        int64_t d = c->part[p].after_ns - c->part[p].before_ns;
-        d = d < 0 ? -d : d;
-        if (compared_has(&c->part[p]) && (c->part[p].is_significant || !c->step.change_ns.has) && d > by) {
-            by = d;
-            most = p;
-        }
-    }
-    if (most < 0)
-        return " No part of the step changed by more than chance.";
-    const struct compared *k = &c->part[most];
-    return report_text(rep, " Of the parts %s changed most: %s against %s (%s of the step, before %s).",
-                       part_name((enum part)most), fmt_time(k->after_ns).text, fmt_time(k->before_ns).text,
-                       fmt_percent((double)k->after_ns / (double)c->step.after_ns).text,
-                       fmt_percent((double)k->before_ns / (double)c->step.before_ns).text);
-}
-
-static const char *utilization_sentence(struct report *rep, const struct comparison *c)
-{
-    if (c->utilization_before < 0 || c->utilization_after < 0)
-        return "";
-    return report_text(rep, " GPU utilisation in the steps is %s, before %s.", fmt_percent(c->utilization_after).text,
-                       fmt_percent(c->utilization_before).text);
-}
-
-/* " Meanwhile overhead grew by 12.3 ms.": parts that took of the gain; "" none of any size. */
-static const char *meanwhile(struct report *rep, const struct comparison *c)
-{
-    const char *text = "";
-    for (int p = 0; p < N_PARTS; p++) {
-        const struct compared *k = &c->part[p];
-        int64_t by = k->after_ns - k->before_ns;
-        if (!compared_has(k) || (double)by <= rep->thresholds.loss_matters * (double)c->expected_mean_ns ||
-            (k->change_ns.has && !k->is_significant))
-            continue;
-        text = report_text(rep, "%s%s%s by %s", text, *text ? ", " : "", part_name((enum part)p), fmt_time(by).text);
-    }
-    return *text ? report_text(rep, " Meanwhile these parts grew: %s.", text) : "";
+    static const char *const words[N_CLASSES] = {[CLASS_COMPUTE] = "Compute of slow kernels",
+                                                 [CLASS_COPY] = "Copying between host and GPU",
+                                                 [CLASS_HOST] = "Waiting of the GPU for its host",
+                                                 [CLASS_OVERHEAD] = "Unnamed time"};
+    return words[p->cls] ? words[p->cls] : p->name;
 }
 
 static int is_of(enum cause_class cls, enum part p)
@@ -115,6 +60,21 @@ static int is_of(enum cause_class cls, enum part p)
     return parts[cls] >> p & 1;
 }
 
+/* ---- what is known ------------------------------------------------------------------------------------------------
+ */
+
+/* Of the mean step, like the predictions. */
+static int64_t saved_ns(const struct comparison *c)
+{
+    return c->step.before_ns - c->step.after_ns;
+}
+
+/* May the difference of the step be chance? Then it is not known whether anything was saved. */
+static int is_chance(const struct comparison *c)
+{
+    return c->step.change_ns.has && !c->step.is_significant;
+}
+
 /* The removed cause with the largest prediction; NULL = none. */
 static const struct prediction *removed(const struct comparison *c)
 {
@@ -124,53 +84,85 @@ static const struct prediction *removed(const struct comparison *c)
     return NULL;
 }
 
-/* "about 59.3 ms a step (estimate)", "up to 59.3 ms a step". */
-static const char *predicted(struct report *rep, const struct prediction *p)
+/* What is left of a cause's time; less than this is nothing that a reader would look for. */
+static double left_ratio(const struct prediction *p)
 {
-    return report_text(rep, p->basis == GAIN_BOUND ? "up to %s a step" : "about %s a step (estimate)",
-                       fmt_time(p->predicted_mean_ns).text);
+    return p->before_ns > 0 ? (double)p->after_ns / (double)p->before_ns : 0;
+}
+static int is_left(const struct prediction *p)
+{
+    const double little = 0.1;
+    return p->cls != CLASS_COMPUTE && left_ratio(p) > little;
 }
 
-/* "load imbalance (about 1.29 ms a step (estimate))": the other removed causes with their predictions; "" = none. */
-static const char *removed_beside(struct report *rep, const struct comparison *c)
+/* The cause that the headline may name: its loss explains half of what was saved. NULL = none */
+static const struct prediction *cause_of(const struct comparison *c)
 {
-    const char *text = "";
-    for (int i = 0; i < c->n_predictions; i++) {
-        const struct prediction *p = &c->predictions[i];
-        if (p->is_removed && p->predicted_mean_ns != c->expected_mean_ns)
-            text = report_text(rep, "%s%s%s (%s)", text, *text ? ", " : "", p->name, predicted(rep, p));
+    const struct prediction *p = removed(c);
+    if (p && 2 * p->predicted_mean_ns < saved_ns(c))
+        p = NULL;
+    for (int i = 0; i < c->n_predictions && !p; i++)
+        if (2 * (c->predictions[i].before_ns - c->predictions[i].after_ns) >= saved_ns(c))
+            p = &c->predictions[i];
+    return p && p->cls != CLASS_COMPUTE && p->cls != CLASS_MEMORY && saved_ns(c) > 0 ? p : NULL;
+}
+
+/* The part that changed most, by more than chance; N_PARTS = none. but: not this one; any_way: also if the step
+ * changed the other way */
+static enum part changed_most(const struct comparison *c, enum part but, int any_way)
+{
+    enum part most = N_PARTS;
+    int64_t by = 0;
+    for (enum part p = 0; p < N_PARTS; p++) {
+        int64_t d = c->part[p].before_ns - c->part[p].after_ns;
+        d = any_way ? llabs(d) : saved_ns(c) < 0 ? -d : d;
+        if (p != but && compared_has(&c->part[p]) && (c->part[p].is_significant || !c->step.change_ns.has) && d > by) {
+            by = d;
+            most = p;
+        }
     }
-    return text;
+    return most;
 }
 
-/* Why more was saved than predicted. */
-static const char *beyond(struct report *rep, const struct comparison *c)
+/* The part of a cause that fell most; N_PARTS = none fell. */
+static enum part part_of(const struct comparison *c, const struct prediction *cause)
 {
-    const char *text = "";
-    if (removed(c) && removed(c)->as_fast_ns > 0) /* the cause was a slow rank */
-        return "it is of equal times for all ranks, and a late rank that becomes as fast as the others saves more";
-    for (int p = 0; p < N_PARTS; p++) {
+    enum part most = N_PARTS;
+    int64_t by = 0;
+    for (enum part p = 0; p < N_PARTS && cause; p++) {
+        int64_t d = c->part[p].before_ns - c->part[p].after_ns;
+        if (is_of(cause->cls, p) && compared_has(&c->part[p]) && d > by) {
+            by = d;
+            most = p;
+        }
+    }
+    return most;
+}
+
+/* Parts that grew, or fell, by more than matters beside the forecast; counted causes are left out. */
+static int parts_changed(struct report *rep, const struct comparison *c, int sign, enum part out[N_PARTS])
+{
+    int n = 0;
+    int64_t beside = c->expected_mean_ns > 0 ? c->expected_mean_ns : saved_ns(c);
+    for (enum part p = 0; p < N_PARTS; p++) {
         const struct compared *k = &c->part[p];
+        int64_t by = sign * (k->after_ns - k->before_ns);
         int is_named = 0;
-        for (int i = 0; i < c->n_predictions; i++)
-            is_named |= c->predictions[i].is_removed && is_of(c->predictions[i].cls, (enum part)p);
-        int64_t by = k->before_ns - k->after_ns;
-        if (!is_named && k->is_significant && (double)by > rep->thresholds.loss_matters * (double)c->expected_mean_ns)
-            text =
-                report_text(rep, "%s%s%s by %s", text, *text ? ", " : "", part_name((enum part)p), fmt_time(by).text);
+        for (int i = 0; i < c->n_predictions && sign < 0; i++)
+            is_named |= c->predictions[i].is_removed && is_of(c->predictions[i].cls, p);
+        if (!is_named && compared_has(k) && (double)by > rep->thresholds.loss_matters * (double)beside &&
+            (k->change_ns.has ? k->is_significant : sign > 0))
+            out[n++] = p;
     }
-    const char *others = removed_beside(rep, c);
-    if (*others)
-        return report_text(rep, "it is of the largest cause that was removed, and beside it went %s", others);
-    return *text
-               ? report_text(rep, "these parts, which it does not count, fell too: %s", text)
-               : "no part beside it fell by more than chance, so that the rest is the spread of the steps, or of runs";
+    return n;
 }
 
-/* From the means, like the predictions of the report before. */
-static int64_t saved_ns(const struct comparison *c)
+static const char *parts_list(struct report *rep, const struct comparison *c, const enum part *parts, int n)
 {
-    return c->step.before_ns - c->step.after_ns;
+    const char *names[N_PARTS];
+    for (int i = 0; i < n; i++)
+        names[i] = part_words(c, parts[i]);
+    return say_list(&rep->arena, names, n);
 }
 
 /* Was clearly more saved than predicted? More than rounding explains, and the interval of the saving does not contain
@@ -183,94 +175,224 @@ static int is_beyond(const struct comparison *c)
     return predicted > 0 && !is_within && (double)saved_ns(c) > 1.005 * predicted;
 }
 
-/* "12.0 ms were saved (84 %)": the share of the prediction. */
-static const char *saved(struct report *rep, const struct comparison *c)
-{
-    return saved_ns(c) <= 0 ? "nothing was saved"
-                            : report_text(rep, "%s were saved (%s)", fmt_time(saved_ns(c)).text,
-                                          fmt_percent((double)saved_ns(c) / (double)c->expected_mean_ns).text);
-}
+/* ---- findings -----------------------------------------------------------------------------------------------------
+ */
 
-/* May the difference of the step be chance? Then it is not known whether anything was saved. */
-static int is_chance(const struct comparison *c)
+static struct phrase headline_of(struct report *rep, const struct comparison *c)
 {
-    return c->step.change_ns.has && !c->step.is_significant;
-}
-
-#define CANNOT_BE_TOLD "cannot be told, since the step's difference is no more than chance"
-
-/* Compare the prediction with the saving. */
-static const char *achieved_sentence(struct report *rep, const struct comparison *c)
-{
+    const struct slot after = slot_time(c->step.after_ns), before = slot_time(c->step.before_ns);
+    const struct prediction *p = cause_of(c);
+    enum part most = changed_most(c, N_PARTS, 0);
+    int64_t by = most < N_PARTS ? c->part[most].before_ns - c->part[most].after_ns : 0;
+    const char *part = 2 * llabs(by) >= llabs(saved_ns(c)) && by != 0 ? part_words(c, most) : NULL;
+    if (!c->step.change_ns.has)
+        return PHRASE(CHANGE_UNKNOWN, slot_count(c->least_steps), slot_count((int64_t)ceil(rep->thresholds.few_steps)));
     if (is_chance(c))
-        return report_text(rep, " How much of the predicted %s was saved " CANNOT_BE_TOLD ".%s",
-                           fmt_time(c->expected_mean_ns).text, meanwhile(rep, c));
-    return report_text(rep, " Its removal was predicted to save %s: %s.%s%s", predicted(rep, removed(c)), saved(rep, c),
-                       is_beyond(c) ? report_text(rep, " More than predicted: %s.", beyond(rep, c)) : "",
-                       meanwhile(rep, c));
+        return PHRASE(NO_CHANGE, before, after);
+    if (p) {
+        const char *name = cause_words(p); /* behind "4 nodes: " it begins nothing */
+        const struct slot cause = slot_name(rep->n_comparisons > 1 ? small(rep, name) : capital(rep, name));
+        int may_be_fixed = p->cls == CLASS_DATA || p->cls == CLASS_IO || p->cls == CLASS_IMBALANCE;
+        return p->still_limits               ? PHRASE(CAUSE_STILL_LIMITS, cause, after, before)
+               : may_be_fixed && !is_left(p) ? PHRASE(CAUSE_FIXED, cause, after, before)
+                                             : PHRASE(CAUSE_NO_LIMIT, cause, after, before);
+    }
+    return !part              ? PHRASE(STEP_CHANGED, after, before)
+           : saved_ns(c) >= 0 ? PHRASE(STEP_FASTER_BY, after, before, slot_name(part))
+                              : PHRASE(STEP_SLOWER_BY, after, before, slot_name(part));
 }
 
-/* "data loading": the name of the removed cause with the largest prediction. */
-static const char *removed_name(struct report *rep, const struct comparison *c)
+static struct phrase part_changed(struct report *rep, const struct comparison *c, enum part p)
 {
-    const char *name = removed(c)->cls == CLASS_COMPUTE ? "better kernels" : removed(c)->name;
-    int is_word = name[0] >= 'A' && name[0] <= 'Z' && name[1] >= 'a' && name[1] <= 'z';
-    return is_word ? report_text(rep, "%c%s", name[0] - 'A' + 'a', name + 1) : name;
+    if (p == N_PARTS)
+        return PHRASE(NONE);
+    const struct compared *k = &c->part[p];
+    const struct slot name = slot_name(capital(rep, part_words(c, p))), before = slot_time(k->before_ns),
+                      after = slot_time(k->after_ns);
+    double share = saved_ns(c) > 0 ? (double)(k->before_ns - k->after_ns) / (double)saved_ns(c) : 0;
+    return k->after_ns > k->before_ns ? PHRASE(PART_GREW, name, before, after)
+           : !is_chance(c) && share >= 0.01 && share < 0.995
+               ? PHRASE(PART_SAVED, name, before, after, slot_percent(share))
+               : PHRASE(PART_FELL, name, before, after);
 }
 
-/* The change in one glance, for the terminal. */
-static const char *short_verdict(struct report *rep, const struct comparison *c)
+static void say_support_of(struct report *rep, struct comparison *c)
 {
     const struct compared *s = &c->step;
-    const char *promise = "";
-    if (c->tried.has) /* its own forecast is said behind this, in place of what all of the cause costs */
-        promise = "";
-    else if (c->expected_mean_ns > 0 && is_chance(c))
-        promise = report_text(rep, " How much of the %s predicted of %s was saved " CANNOT_BE_TOLD ".",
-                              fmt_time(c->expected_mean_ns).text, removed_name(rep, c));
-    else if (c->expected_mean_ns > 0)
-        promise = report_text(rep, " Without %s %s less was predicted: %s.", removed_name(rep, c),
-                              predicted(rep, removed(c)), saved(rep, c));
-    else if (c->n_predictions)
-        promise = " No cause that the report before named was removed.";
-    return report_text(rep, "%s takes %s against %s before: %s%s.%s", where_text(rep, c), fmt_time(s->after_ns).text,
-                       fmt_time(s->before_ns).text, way_text(rep, s),
-                       s->change_ns.has ? "" : ", of too few steps to tell it from chance", promise);
+    struct said *out = &c->said;
+    if (!s->change_ns.has)
+        said_add(out, PHRASE(STEP_WAS, slot_time(s->before_ns), slot_time(s->after_ns)));
+    else if (!is_chance(c) && s->before_ns > 0 && s->after_ns > 0)
+        said_add(out, s->after_ns <= s->before_ns
+                          ? PHRASE(STEPS_FASTER, slot_factor((double)s->before_ns / (double)s->after_ns))
+                          : PHRASE(STEPS_SLOWER, slot_factor((double)s->after_ns / (double)s->before_ns)));
+    enum part of = part_of(c, cause_of(c)), most = changed_most(c, of, 0);
+    if (of == N_PARTS && most == N_PARTS)
+        most = changed_most(c, N_PARTS, 1);
+    int is_more = most < N_PARTS && (of == N_PARTS || llabs(c->part[most].before_ns - c->part[most].after_ns) >
+                                                          c->part[of].before_ns - c->part[of].after_ns);
+    said_add(out, part_changed(rep, c, of));
+    if (is_more)
+        said_add(out, part_changed(rep, c, most));
+    if (of == N_PARTS && most == N_PARTS && s->is_significant)
+        said_add(out, PHRASE(NO_PART_CHANGED));
 }
 
-/* " The forecast of the median step was 117 ms; it took 119 ms (forecast 1.7 % too short).": of advice that was
- * followed. */
-static const char *tried_sentence(struct report *rep, const struct comparison *c)
+static void put(struct phrase out[COMPARED_MAX], struct phrase p)
 {
-    const struct tried *t = &c->tried;
-    const double even = 0.0005; /* prints as 0.0 % */
-    if (!t->has)
-        return "";
-    return report_text(rep, "The advised change was tried: a median step of %s was forecast, %s were achieved (%s).",
-                       fmt_time(t->forecast_ns).text, fmt_time(t->achieved_ns).text,
-                       fabs(t->error_ratio) < even
-                           ? "as forecast"
-                           : report_text(rep, "the forecast was %s too %s", fmt_percent(fabs(t->error_ratio)).text,
-                                         t->error_ratio > 0 ? "long" : "short"));
+    for (int i = 0; i < COMPARED_MAX && p.id != PHRASE_NONE; i++)
+        if (out[i].id == PHRASE_NONE) {
+            out[i] = p;
+            return;
+        }
 }
 
-static const char *prediction_sentence(struct report *rep, const struct comparison *c)
+/* Single slow steps are in the mean, of which the headline is, and not in the median, of which forecasts of a command
+ * are. Where the two disagree, both are said. */
+static struct phrase median_of(const struct comparison *c)
 {
-    const char *text = "";
-    if (c->tried.has) /* its own forecast has been said, and the table has the causes */
-        return text;
-    for (int i = 0; i < c->n_predictions; i++) {
-        const struct prediction *p = &c->predictions[i];
-        text = report_text(rep, "%s The report before named %s, with %s to gain; %s went from %s to %s.", text, p->name,
-                           predicted(rep, p), p->cls == CLASS_IMBALANCE ? "the waiting that it explains" : "it",
-                           fmt_time(p->before_ns).text, p->after_ns ? fmt_time(p->after_ns).text : "none");
+    const double differ = 0.05;
+    if (is_chance(c) || c->median_after_ns <= 0 || c->step.after_ns <= 0 || !c->step.change_ns.has)
+        return PHRASE(NONE);
+    double median = (double)c->median_before_ns / (double)c->median_after_ns,
+           mean = (double)c->step.before_ns / (double)c->step.after_ns;
+    return fabs(mean / median - 1) < differ ? PHRASE(NONE)
+                                            : PHRASE(MEDIAN_STEP_WENT, slot_time(c->median_after_ns),
+                                                     slot_time(c->median_before_ns), slot_factor(median));
+}
+
+static int is_growth_said(const struct said *s)
+{
+    for (int i = 0; i < SAID_MAX; i++)
+        if (s->support[i].id == PHRASE_PART_GREW)
+            return 1;
+    return 0;
+}
+
+static void say_more(struct report *rep, struct comparison *c)
+{
+    enum part grew[N_PARTS];
+    int n = saved_ns(c) > 0 && !is_chance(c) && !is_growth_said(&c->said) ? parts_changed(rep, c, 1, grew) : 0;
+    if (c->nodes_before && *c->nodes_before) {
+        put(c->more, PHRASE(NODES_BEFORE, slot_name(c->nodes_before)));
+        put(c->more, PHRASE(NODES_AFTER, slot_name(c->nodes_after)));
     }
-    if (c->expected_mean_ns > 0)
-        text = report_text(rep, "%s%s", text, achieved_sentence(rep, c));
-    else if (c->n_predictions)
-        text = report_text(rep, "%s None of these was removed.", text);
-    return text;
+    if (n)
+        put(c->more,
+            n == 1 ? part_changed(rep, c, grew[0]) : PHRASE(PARTS_GREW, slot_name(parts_list(rep, c, grew, n))));
+    if (c->utilization_before >= 0 && c->utilization_after >= 0)
+        put(c->more,
+            PHRASE(GPU_UTILIZATION_WENT, slot_percent(c->utilization_before), slot_percent(c->utilization_after)));
+    put(c->more, median_of(c));
 }
+
+/* Why more was saved than predicted. */
+static struct phrase beyond(struct report *rep, const struct comparison *c)
+{
+    const char *others[N_CLASSES];
+    enum part fell[N_PARTS];
+    int n_others = 0, n = parts_changed(rep, c, -1, fell);
+    if (removed(c)->as_fast_ns > 0)
+        return PHRASE(BEYOND_RANK);
+    for (int i = 0; i < c->n_predictions; i++)
+        if (c->predictions[i].is_removed && c->predictions[i].predicted_mean_ns != c->expected_mean_ns)
+            others[n_others++] = small(rep, cause_words(&c->predictions[i]));
+    return n_others ? PHRASE(BEYOND_CAUSES, slot_name(say_list(&rep->arena, others, n_others)))
+           : n      ? PHRASE(BEYOND_PARTS, slot_name(parts_list(rep, c, fell, n)))
+                    : PHRASE(BEYOND_NOTHING);
+}
+
+static void say_tried(const struct tried *t, struct phrase out[COMPARED_MAX])
+{
+    const double even = 0.0005; /* prints as 0.0 % */
+    const struct slot error = slot_percent(fabs(t->error_ratio));
+    put(out, PHRASE(TRIED, slot_time(t->achieved_ns), slot_time(t->forecast_ns)));
+    put(out, fabs(t->error_ratio) < even ? PHRASE(NONE)
+             : t->error_ratio > 0        ? PHRASE(TRIED_TOO_LONG, error)
+                                         : PHRASE(TRIED_TOO_SHORT, error));
+}
+
+static void say_forecast(struct report *rep, struct comparison *c)
+{
+    const struct prediction *p = removed(c);
+    const struct slot forecast = slot_time(c->expected_mean_ns);
+    if (c->tried.has) {
+        say_tried(&c->tried, c->forecast);
+        return;
+    }
+    if (!p) {
+        if (c->n_predictions && !is_chance(c)) {
+            const struct prediction *first = &c->predictions[0];
+            put(c->forecast, PHRASE(CAUSE_WENT, slot_name(capital(rep, cause_words(first))),
+                                    slot_time(first->before_ns), slot_time(first->after_ns)));
+        }
+        return;
+    }
+    if (is_chance(c)) {
+        put(c->forecast, PHRASE(SAVING_NOT_KNOWN, forecast));
+        return;
+    }
+    const struct slot cause = slot_name(small(rep, cause_words(p)));
+    put(c->forecast, saved_ns(c) >= 0 ? PHRASE(STEP_GOT_SHORTER, slot_time(saved_ns(c)))
+                                      : PHRASE(STEP_GOT_LONGER, slot_time(-saved_ns(c))));
+    if (is_left(p)) {
+        put(c->forecast, p->basis == GAIN_BOUND ? PHRASE(FORECAST_WITHOUT_UP_TO, cause, forecast)
+                                                : PHRASE(FORECAST_WITHOUT_ABOUT, cause, forecast));
+        put(c->forecast, PHRASE(CAUSE_LEFT, slot_name(capital(rep, cause_words(p))), slot_percent(left_ratio(p))));
+        return;
+    }
+    put(c->forecast, p->basis == GAIN_BOUND ? PHRASE(FORECAST_UP_TO, forecast) : PHRASE(FORECAST_ABOUT, forecast));
+    put(c->forecast, is_beyond(c) ? beyond(rep, c) : PHRASE(NONE));
+}
+
+/* ---- how sure -----------------------------------------------------------------------------------------------------
+ */
+
+static void add(struct comparison *c, enum sure_item item, struct phrase p)
+{
+    for (int i = 0; i < SAID_MAX && p.id != PHRASE_NONE; i++)
+        if (c->sure[item][i].id == PHRASE_NONE) {
+            c->sure[item][i] = p;
+            return;
+        }
+}
+
+/* "-27.2 ms", with a sign either way. */
+static const char *signed_time(struct report *rep, double ns)
+{
+    return report_text(rep, "%s%s", llround(ns) > 0 ? "+" : "", fmt_time(llround(ns)).text);
+}
+
+static void say_how_sure_of(struct report *rep, struct comparison *c)
+{
+    const struct interval *i = &c->step.change_ns;
+    const struct prediction *p = removed(c);
+    add(c, SURE_CAUSE,
+        PHRASE(COUNTED_BOTH, slot_count(c->steps_before), slot_count(c->n_before), slot_count(c->steps_after),
+               slot_count(c->n_after)));
+    if (i->has)
+        add(c, SURE_CAUSE,
+            PHRASE(INTERVAL_OF_CHANGE,
+                   slot_name(report_text(rep, "%s to %s", signed_time(rep, i->lo), signed_time(rep, i->hi)))));
+    add(c, SURE_CAUSE, PHRASE(CONFIDENCE, slot_name(confidence_word(c->confidence)), slot_name(c->confidence_because)));
+    if (c->tried.has)
+        add(c, SURE_FORECAST, PHRASE(FORECAST_OF_MEDIAN));
+    else if (p)
+        add(c, SURE_FORECAST, p->basis == GAIN_BOUND ? PHRASE(FORECAST_IS_BOUND) : PHRASE(FORECAST_IS_ESTIMATE));
+    if (*c->differing)
+        add(c, SURE_UNKNOWN, PHRASE(RUNS_DIFFER, slot_name(c->differing)));
+    if (c->n_same && c->doubt.id != PHRASE_DOUBT_SAME)
+        add(c, SURE_UNKNOWN, PHRASE(COMPARED_SOME_SAME));
+    if (c->lost_before)
+        add(c, SURE_UNKNOWN, PHRASE(LOST_ON_SIDE, slot_name("Before")));
+    if (c->lost_after)
+        add(c, SURE_UNKNOWN, PHRASE(LOST_ON_SIDE, slot_name("After")));
+    if (!comparison_is_repeated(c))
+        add(c, SURE_IMPROVE, PHRASE(REPEAT_BOTH));
+}
+
+/* ---- the report ---------------------------------------------------------------------------------------------------
+ */
 
 /* A node count is named alone where it is compared once, else with what makes it another comparison. */
 static void name_comparison(struct report *rep, struct comparison *c)
@@ -293,54 +415,32 @@ static void name_comparison(struct report *rep, struct comparison *c)
         c->label = report_text(rep, "%s, %s", c->label, c->series >= 0 ? rep->series[c->series].label : "the others");
 }
 
-/* Why it is no comparison of before and after; "" nothing. */
-static const char *unfair(struct report *rep, const struct comparison *c)
+static void say_comparison(struct report *rep, struct comparison *c)
 {
-    const char *same = c->n_same == 0            ? ""
-                       : c->n_same == c->n_after ? " The same archives or files are on both sides: a run is "
-                                                   "compared with itself."
-                                                 : " Some archives or files are on both sides.";
-    if (c->nodes_before && *c->nodes_before)
-        same = report_text(rep, " The emulated nodes differ: %s before, %s after.%s", c->nodes_before, c->nodes_after,
-                           same);
-    return !*c->differing
-               ? same
-               : report_text(rep, " The runs differ in their %s, so this is no fair comparison.%s", c->differing, same);
-}
-
-/* A comparison comes first, at the largest node count; then what limits now. */
-static void say_first(struct report *rep, const struct comparison *c)
-{
-    const char *sure =
-        rep->confidence && *rep->confidence ? report_text(rep, " Confidence in that is %s.", rep->confidence) : "";
-    rep->support = report_text(rep, "%s What limits now: %s%s", c->support, rep->headline, sure);
-    rep->verdict = report_text(rep, "%s%s%s%s Confidence is %s: %s.", short_verdict(rep, c), *c->tried_text ? " " : "",
-                               c->tried_text, unfair(rep, c), confidence_word(c->confidence), c->confidence_because);
-    rep->headline = c->sentence;
-    rep->headline_series = -1;
-    rep->how_sure = report_text(rep, "%s counted in %s before, %s in %s after. Confidence is %s: %s.",
-                                fmt_count(c->steps_before, "step").text, fmt_count(c->n_before, "run").text,
-                                fmt_count(c->steps_after, "step").text, fmt_count(c->n_after, "run").text,
-                                confidence_word(c->confidence), c->confidence_because);
-    rep->confidence = confidence_word(c->confidence);
+    struct dcr_buf b = {0};
+    c->confidence_because = say_phrase(&rep->arena, &c->doubt);
+    c->said = (struct said){.where = rep->n_comparisons > 1 ? slot_name(c->label) : (struct slot){0},
+                            .headline = headline_of(rep, c)};
+    say_support_of(rep, c);
+    say_forecast(rep, c);
+    say_more(rep, c);
+    say_how_sure_of(rep, c);
+    c->sentence = say_headline(&rep->arena, &c->said);
+    say_put_phrases(&b, c->said.support, SAID_MAX);
+    say_put_phrases(&b, c->forecast, COMPARED_MAX);
+    say_put_phrases(&b, c->more, COMPARED_MAX);
+    c->support = report_text(rep, "%s", dcr_buf_text(&b));
+    dcr_buf_release(&b);
 }
 
 void narrate_comparisons(struct report *rep)
 {
     for (int i = 0; i < rep->n_comparisons; i++)
         name_comparison(rep, &rep->comparisons[i]);
-    for (int i = 0; i < rep->n_comparisons; i++) {
-        struct comparison *c = &rep->comparisons[i];
-        c->sentence = report_text(rep, "%s%s%s", step_sentence(rep, c), *c->lost ? " " : "", c->lost);
-        c->tried_text = tried_sentence(rep, c);
-        c->support =
-            report_text(rep, "%s%s%s%s%s%s Confidence in this comparison is %s: %s.", *c->tried_text ? " " : "",
-                        c->tried_text, part_sentence(rep, c), utilization_sentence(rep, c), prediction_sentence(rep, c),
-                        unfair(rep, c), confidence_word(c->confidence), c->confidence_because) +
-            1;
-    }
+    for (int i = 0; i < rep->n_comparisons; i++)
+        say_comparison(rep, &rep->comparisons[i]);
     if (rep->n_comparisons)
-        say_first(rep, &rep->comparisons[rep->n_comparisons - 1]);
+        top_of_comparison(rep, &rep->comparisons[rep->n_comparisons - 1]);
     else if (*rep->baseline)
         rep->verdict = report_text(rep, "Nothing to compare with: %s. %s", say_clause(&rep->arena, &rep->no_comparison),
                                    rep->verdict);
@@ -405,6 +505,7 @@ json_t *comparisons_json(const struct report *rep)
             value_string(confidence_word(c->confidence)), "confidence_because", value_string(c->confidence_because),
             "sentence", value_string(c->sentence), "support", value_string(c->support), "is_repeated",
             comparison_is_repeated(c));
+        value_set(o, "finding", value_string(say_finding(&c->said)));
         if (c->nodes_before && *c->nodes_before) {
             value_set(o, "nodes_before", value_string(c->nodes_before));
             value_set(o, "nodes_after", value_string(c->nodes_after));

@@ -4,6 +4,7 @@
 #include "render/narrate/claims.h"
 
 #include "render/analyse/analyse.h"
+#include "render/analyse/compare.h"
 #include "render/say/format.h"
 #include "render/say/say.h"
 #include "render/narrate/narrate.h"
@@ -202,6 +203,25 @@ void top_sentences(struct report *rep)
                          : r->has_steps                         ? rep->first_action
                                                                 : rep->support;
     rep->verdict = report_text(rep, "%s%s%s", rep->headline, *second ? " " : "", second);
+}
+
+void top_of_comparison(struct report *rep, const struct comparison *c)
+{
+    struct dcr_arena *a = &rep->arena;
+    const char *forecast = say_phrases(a, c->forecast, COMPARED_MAX),
+               *unknown = say_phrases(a, c->sure[SURE_UNKNOWN], SAID_MAX);
+    const struct phrase sure =
+        PHRASE(CONFIDENCE, slot_name(confidence_word(c->confidence)), slot_name(c->confidence_because));
+    rep->limits_now = rep->headline ? rep->headline : "";
+    rep->headline = c->sentence;
+    rep->headline_series = -1;
+    rep->said = c->said;
+    rep->support = report_text(rep, "%s%s%s", c->support, *rep->limits_now ? " " : "", rep->limits_now);
+    rep->verdict = report_text(rep, "%s%s%s%s%s %s", c->sentence, *forecast ? " " : "", forecast, *unknown ? " " : "",
+                               unknown, say_phrase(a, &sure));
+    memcpy(rep->sure, c->sure, sizeof rep->sure);
+    rep->how_sure = say_phrases(a, c->sure[SURE_CAUSE], SAID_MAX);
+    rep->confidence = confidence_word(c->confidence);
 }
 
 void narrate(struct report *rep)

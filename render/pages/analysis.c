@@ -70,7 +70,7 @@ static void put_comparisons(const struct report *rep, struct doc *d)
         paragraph_of_reason(d, &rep->no_comparison, ".");
     for (int i = 0; i < rep->n_comparisons; i++) {
         const struct comparison *c = &rep->comparisons[i];
-        doc_paragraph(d, "%s %s", c->sentence, c->support);
+        paragraphs_of_comparison(rep, c, d);
         doc_table(d, "Part of a step, ms|#Before|#After|#Difference|95 % interval|More than chance");
         put_compared(c, N_PARTS, &c->step, d);
         for (int p = 0; p < N_PARTS; p++)

@@ -2,6 +2,7 @@
 #include "render/pages/parts.h"
 
 #include "render/analyse/analyse.h"
+#include "render/analyse/compare.h"
 #include "render/pages/caveats.h"
 #include "render/say/say.h"
 
@@ -28,14 +29,46 @@ void paragraph_of_phrases(struct doc *d, const struct phrase *p, int n)
 void section_of_lead(const struct report *rep, struct doc *d, int level)
 {
     (void)level; /* it has no heading */
-    if (is_split(rep))
+    if (rep->n_comparisons)
+        paragraph_of_phrases(d, rep->said.support, SAID_MAX);
+    else if (is_split(rep))
         paragraph_of_phrases(d, rep->said.support, LEAD_MAX);
     else
         doc_paragraph(d, "%s", rep->support);
 }
 
+/* Of a comparison: forecast beside achieved, and what limits now. */
+static void section_of_change(const struct report *rep, struct doc *d, int level)
+{
+    const struct comparison *c = &rep->comparisons[rep->n_comparisons - 1];
+    if (c->forecast[0].id != PHRASE_NONE) {
+        doc_heading(d, level, "Forecast and result");
+        paragraph_of_phrases(d, c->forecast, COMPARED_MAX);
+    }
+    if (*rep->limits_now) {
+        doc_heading(d, level, "What limits now");
+        doc_paragraph(d, "%s", rep->limits_now);
+    }
+}
+
+void paragraphs_of_comparison(const struct report *rep, const struct comparison *c, struct doc *d)
+{
+    if (c != &rep->comparisons[rep->n_comparisons - 1]) { /* the last is the answer */
+        doc_paragraph(d, "%s", c->sentence);
+        paragraph_of_phrases(d, c->said.support, SAID_MAX);
+        paragraph_of_phrases(d, c->forecast, COMPARED_MAX);
+        paragraph_of_phrases(d, c->sure[SURE_CAUSE], SAID_MAX);
+        paragraph_of_phrases(d, c->sure[SURE_UNKNOWN], SAID_MAX);
+    }
+    paragraph_of_phrases(d, c->more, COMPARED_MAX);
+}
+
 void section_of_why(const struct report *rep, struct doc *d, int level)
 {
+    if (rep->n_comparisons) {
+        section_of_change(rep, d, level);
+        return;
+    }
     if (!is_split(rep))
         return;
     doc_heading(d, level, "Why");
@@ -52,21 +85,22 @@ void section_of_action(const struct report *rep, struct doc *d, int level)
     }
 }
 
+void list_of_sure(const struct phrase sure[N_SURE_ITEMS][SAID_MAX], int is_comparison, struct doc *d)
+{
+    doc_list(d, DOC_BULLETS);
+    for (int i = 0; i < N_SURE_ITEMS; i++) {
+        if (sure[i][0].id == PHRASE_NONE)
+            continue;
+        doc_open(d, DOC_ITEM);
+        doc_strong(d, "%s:", sure_label((enum sure_item)i, is_comparison));
+        doc_text(d, " %s", say_phrases(&d->arena, sure[i], SAID_MAX));
+    }
+}
+
 void section_of_certainty(const struct report *rep, struct doc *d, int level)
 {
     doc_heading(d, level, "How sure are we");
-    if (rep->sure[SURE_CAUSE][0].id == PHRASE_NONE) { /* of a comparison */
-        doc_paragraph(d, "%s", rep->how_sure);
-        return;
-    }
-    doc_list(d, DOC_BULLETS);
-    for (int i = 0; i < N_SURE_ITEMS; i++) {
-        if (rep->sure[i][0].id == PHRASE_NONE)
-            continue;
-        doc_open(d, DOC_ITEM);
-        doc_strong(d, "%s:", sure_label((enum sure_item)i));
-        doc_text(d, " %s", say_phrases(&d->arena, rep->sure[i], SAID_MAX));
-    }
+    list_of_sure(rep->sure, rep->n_comparisons > 0, d);
 }
 
 void section_of_answer(const struct report *rep, struct doc *d, int level)

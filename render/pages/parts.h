@@ -14,6 +14,10 @@ void section_of_why(const struct report *rep, struct doc *d, int level);
 /** section_of_action, section_of_certainty - what to do first, and how sure that is, each under a heading. */
 void section_of_action(const struct report *rep, struct doc *d, int level);
 void section_of_certainty(const struct report *rep, struct doc *d, int level);
+/** list_of_sure - its items, below a heading. */
+void list_of_sure(const struct phrase sure[N_SURE_ITEMS][SAID_MAX], int is_comparison, struct doc *d);
+/** paragraphs_of_comparison - what the answer of the report does not say already. */
+void paragraphs_of_comparison(const struct report *rep, const struct comparison *c, struct doc *d);
 /** section_of_answer - the headline and all of these. */
 void section_of_answer(const struct report *rep, struct doc *d, int level);
 /** section_of_notes - caveats and gaps that concern a run; run < 0: all of the report. */

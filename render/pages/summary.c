@@ -14,10 +14,8 @@ static void put_comparisons(const struct report *rep, struct doc *d)
     doc_paragraph(d, "Baseline: %s", rep->baseline);
     if (rep->n_comparisons == 0)
         paragraph_of_reason(d, &rep->no_comparison, ".");
-    for (int i = 0; i < rep->n_comparisons; i++) {
-        doc_paragraph(d, "%s", rep->comparisons[i].sentence);
-        doc_paragraph(d, "%s", rep->comparisons[i].support);
-    }
+    for (int i = 0; i < rep->n_comparisons; i++)
+        paragraphs_of_comparison(rep, &rep->comparisons[i], d);
 }
 
 static void put_runs(const struct report *rep, struct doc *d)

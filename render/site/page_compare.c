@@ -4,13 +4,27 @@
 
 #include "render/analyse/compare.h"
 #include "render/analyse/trials.h"
+#include "render/pages/parts.h"
 #include "render/say/format.h"
+#include "render/say/say.h"
+#include "render/write/html.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* What is outside the interval of runs that were not repeated is marked, and coloured as no change that is certain. */
+static const char *verdict_on(const struct compared *c)
+{
+    return !compared_has(c)      ? (c->has_before  ? "not recorded after"
+                                    : c->has_after ? "not recorded before"
+                                                   : "not recorded")
+           : !c->change_ns.has   ? "too few steps"
+           : !c->is_significant  ? "no more than chance"
+           : c->change_ns.hi < 0 ? "shorter"
+                                 : "longer";
+}
+
+/* What is outside the interval of runs that were not repeated is not coloured: it is no change that is certain. */
 static void add_compared(struct site *s, json_t *t, const char *name, const struct compared *c, bool repeated)
 {
     const struct interval *i = &c->change_ns;
@@ -18,22 +32,13 @@ static void add_compared(struct site *s, json_t *t, const char *name, const stru
     view_cell_time(s, t, c->has_before, c->before_ns);
     view_cell_time(s, t, c->has_after, c->after_ns);
     int64_t change_ns = c->after_ns - c->before_ns;
-    view_cell_value(s, t, compared_has(c) ? signed_time(s, change_ns) : "n/a", compared_has(c), (double)change_ns,
-                    "ns");
+    view_cell_value(s, t, compared_has(c) ? signed_time(s, change_ns) : "\xe2\x80\x93", compared_has(c),
+                    (double)change_ns, "ns");
     view_cell_interval(s, t,
                        i->has ? site_text(s, "%s to %s", signed_time(s, llround(i->lo)), signed_time(s, llround(i->hi)))
-                       : compared_has(c) ? "n/a: too few steps"
-                       : c->has_before   ? "n/a: not recorded after"
-                                         : "n/a: not recorded before",
+                              : "\xe2\x80\x93",
                        *i, "ns");
-    view_cell_class(s, t,
-                    !i->has ? "n/a"
-                    : !c->is_significant
-                        ? "no more than chance"
-                        : site_text(s, "%s%s", i->hi < 0 ? "shorter" : "longer", repeated ? "" : " (unreliable)"),
-                    !c->is_significant || !repeated ? "v-na"
-                    : i->hi < 0                     ? "v-fine"
-                                                    : "v-limits");
+    view_cell_class(s, t, verdict_on(c), !c->is_significant || !repeated ? "v-na" : i->hi < 0 ? "v-fine" : "v-limits");
 }
 
 /* Traces alone say no node count, and a pair of them needs none. */
@@ -91,12 +96,23 @@ void view_compared(struct site *s, json_t *data)
     view_set(s, data, "compared", v);
 }
 
+/* "97 %"; of compute only kernels can go, whose time is not known by itself. */
+static const char *went(struct site *s, const struct prediction *p)
+{
+    if (p->cls == CLASS_COMPUTE)
+        return p->is_removed ? "most of its gain" : "little of its gain";
+    return p->after_ns >= p->before_ns
+               ? "nothing"
+               : site_text(s, "%s", fmt_percent(1 - (double)p->after_ns / (double)p->before_ns).text);
+}
+
 static json_t *predictions_table(struct site *s, const struct comparison *c)
 {
     if (c->n_predictions == 0)
         return json_null();
-    json_t *t = view_table(s, site_text(s, "%s: what the report on the runs before had predicted", name_of(s, c)),
-                           "Cause|#Predicted gain|Basis|#Its time before|#Its time after|Removed");
+    json_t *t =
+        view_table(s, site_text(s, "%s: causes that the report before named, and what became of them", name_of(s, c)),
+                   "Cause|#Forecast without it|Basis|#Its time before|#Its time after|How much of it went");
     for (int i = 0; i < c->n_predictions; i++) {
         const struct prediction *p = &c->predictions[i];
         view_row(s, t, p->name);
@@ -104,7 +120,7 @@ static json_t *predictions_table(struct site *s, const struct comparison *c)
         view_cell(s, t, gain_basis_word(p->basis));
         view_cell_time(s, t, true, p->before_ns);
         view_cell_time(s, t, true, p->after_ns);
-        view_cell(s, t, p->is_removed ? "yes" : "no");
+        view_cell(s, t, went(s, p));
     }
     return t;
 }
@@ -181,7 +197,7 @@ static json_t *figure(struct site *s, const struct report *rep)
                .stem = "compare",
                .run = -1,
                .title = "The mean step before and after",
-               .caption = "Mean step, on the left before and on the right after; the parts of each column sum to it.",
+               .caption = "Mean step, on the left before and on the right after. The parts of each column sum to it.",
                .alt = dcr_buf_text(&alt),
                .draw = draw_stack,
                .spec = &spec,
@@ -192,35 +208,50 @@ static json_t *figure(struct site *s, const struct report *rep)
     return view;
 }
 
+static const char *phrases(struct site *s, const struct phrase *p, int n)
+{
+    const char *text = say_phrases(&s->arena, p, n);
+    return *text ? text : NULL;
+}
+
+static json_t *comparison_view(struct site *s, const struct comparison *c)
+{
+    json_t *v = view_object(s), *parts = parts_table(s, c), *predictions = predictions_table(s, c),
+           *tried = tried_table(s, c);
+    struct doc d = {0};
+    struct dcr_buf sure = {0};
+    list_of_sure(c->sure, 1, &d);
+    write_html(&d, &sure);
+    doc_release(&d);
+    site_table(s, tried, site_text(s, "tried-%s", c->anchor), -1);
+    site_table(s, parts, site_text(s, "compare-%s", c->anchor), -1);
+    site_table(s, predictions, site_text(s, "predictions-%s", c->anchor), -1);
+    view_text(s, v, "anchor", site_text(s, "nodes-%s", c->anchor));
+    view_text(s, v, "headline", say_title(&s->arena, &c->said));
+    view_text(s, v, "support", phrases(s, c->said.support, SAID_MAX));
+    view_text(s, v, "forecast", phrases(s, c->forecast, COMPARED_MAX));
+    view_text(s, v, "more", phrases(s, c->more, COMPARED_MAX));
+    view_html(s, v, "sure", &sure);
+    view_set(s, v, "tried", tried);
+    view_text(s, v, "command", c->tried.has ? c->tried.command : NULL);
+    view_set(s, v, "parts", parts);
+    view_set(s, v, "predictions", predictions);
+    dcr_buf_release(&sure);
+    return v;
+}
+
 void page_compare(struct site *s)
 {
     const struct report *rep = s->rep;
     if (rep->n_comparisons == 0)
         return;
-    json_t *data = view_object(s), *list = view_list(s);
-    for (int i = 0; i < rep->n_comparisons; i++) {
-        const struct comparison *c = &rep->comparisons[i];
-        json_t *v = view_object(s), *parts = parts_table(s, c), *predictions = predictions_table(s, c),
-               *tried = tried_table(s, c);
-        site_table(s, tried, site_text(s, "tried-%s", c->anchor), -1);
-        site_table(s, parts, site_text(s, "compare-%s", c->anchor), -1);
-        site_table(s, predictions, site_text(s, "predictions-%s", c->anchor), -1);
-        view_text(s, v, "nodes", name_of(s, c));
-        view_text(s, v, "anchor", site_text(s, "nodes-%s", c->anchor));
-        bool is_verdict = i == rep->n_comparisons - 1; /* which the page begins with */
-        view_text(s, v, "sentence", is_verdict ? NULL : c->sentence);
-        view_text(s, v, "support", is_verdict ? NULL : c->support);
-        view_set(s, v, "tried", tried);
-        view_text(s, v, "command", c->tried.has ? c->tried.command : NULL);
-        view_set(s, v, "parts", parts);
-        view_set(s, v, "predictions", predictions);
-        view_add(s, list, v);
-    }
+    json_t *data = view_object(s), *others = view_list(s);
+    for (int i = 0; i < rep->n_comparisons - 1; i++)
+        view_add(s, others, comparison_view(s, &rep->comparisons[i]));
+    view_set(s, data, "first", comparison_view(s, &rep->comparisons[rep->n_comparisons - 1]));
     view_text(s, data, "baseline", rep->baseline);
-    view_text(s, data, "sentence", rep->comparisons[rep->n_comparisons - 1].sentence);
-    view_text(s, data, "support", rep->comparisons[rep->n_comparisons - 1].support);
     view_caveats(s, data, -1);
-    view_set(s, data, "comparisons", list);
+    view_set(s, data, "others", others);
     view_set(s, data, "figure", figure(s, rep));
     site_page(s, "compare", "compare.html", site_text(s, "Before and after, %s", rep->title), "compare", data);
 }

@@ -82,13 +82,13 @@ check "is marked unlike" report '([.notes[] | select(.id == "differing")][0].tex
 check "before and after a faster link" render --baseline "$TMP/equal4.tar" -- "$TMP/faster4.tar"
 check "is compared" report '.comparisons | length == 1 and .[0].achieved_gain_ns == 7500000 and .[0].differing == ""'
 check "and says what differs" report '(.comparisons[0] | .nodes_before == "0.25 core, 50 Mbit/s each" and .nodes_after == "0.25 core, 100 Mbit/s each") and
-    (.verdict | test("The emulated nodes differ: 0\\.25 core, 50 Mbit/s each before, 0\\.25 core, 100 Mbit/s each after\\."))'
+    (.comparisons[0] as $c | .support | contains($c.nodes_before) and contains($c.nodes_after))'
 made period4 4 "${equal[@]}" node_period=10000 transfer=20000000
 check "another period" render --baseline "$TMP/period4.tar" -- "$TMP/equal4.tar"
 check "is said, since nothing else tells them apart" report '.comparisons[0] | .nodes_before == "0.25 core, 50 Mbit/s each, a quota every 10.0 ms" and .nodes_after == "0.25 core, 50 Mbit/s each, a quota every 4.00 ms"'
 made ranks4 4 kind=emulated cores=8 transfer=15000000
 check "ranks of one host before, equal nodes after" render --baseline "$TMP/ranks4.tar" -- "$TMP/equal4.tar"
-check "is no fair comparison" report '.comparisons[0].differing == "emulated nodes" and .comparisons[0].confidence == "low" and (.verdict | test("The runs differ in their emulated nodes, so this is no fair comparison"))'
+check "is no fair comparison" report '.comparisons[0].differing == "emulated nodes" and .comparisons[0].confidence == "low" and (.verdict | test("differ in their emulated nodes"))'
 check "equal nodes before and after" render --baseline "$TMP/equal4.tar" -- "$TMP/equal4.tar"
 check "differ in nothing" report '.comparisons[0] | .differing == "" and (has("nodes_before") | not)'
 

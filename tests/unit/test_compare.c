@@ -4,6 +4,7 @@
 #include "render/narrate/compare_doc.h"
 #include "render/narrate/narrate.h"
 #include "render/pages/pages.h"
+#include "render/say/say.h"
 #include "render/write/markdown.h"
 #include "tests/unit/made_run.h"
 
@@ -77,7 +78,7 @@ static void test_other_gpu(void **state)
     assert_int_equal(compare(&after, &before), 1);
     assert_string_equal(after.comparisons[0].differing, "GPU models");
     assert_int_equal(after.comparisons[0].confidence, CONFIDENCE_LOW);
-    assert_string_equal(after.comparisons[0].confidence_because, "the runs differ in their GPU models");
+    assert_int_equal(after.comparisons[0].doubt.id, PHRASE_DOUBT_DIFFERING);
     report_free(&before);
     report_free(&after);
     run_free(old[0]);
@@ -110,9 +111,12 @@ static void test_other_emulated_nodes(void **state)
         assert_string_equal(c->differing, is_both ? "emulated nodes" : "");
         assert_string_equal(c->nodes_before, "0.25 core, 50 Mbit/s each");
         assert_string_equal(c->nodes_after, "0.25 core, 100 Mbit/s each");
-        assert_non_null(strstr(after.verdict, "The emulated nodes differ: 0.25 core, 50 Mbit/s each before, 0.25 core, "
-                                              "100 Mbit/s each after."));
-        assert_int_equal(strstr(after.verdict, "no fair comparison") != NULL, is_both);
+        assert_int_equal(c->more[0].id, PHRASE_NODES_BEFORE);
+        assert_string_equal(c->more[0].slot[0].name, c->nodes_before);
+        assert_int_equal(c->more[1].id, PHRASE_NODES_AFTER);
+        assert_string_equal(c->more[1].slot[0].name, c->nodes_after);
+        assert_int_equal(after.sure[SURE_UNKNOWN][0].id, is_both ? PHRASE_RUNS_DIFFER : PHRASE_NONE);
+        assert_int_equal(c->doubt.id, is_both ? PHRASE_DOUBT_DIFFERING : PHRASE_DOUBT_NOT_REPEATED);
         report_free(&before);
         report_free(&after);
         run_free(old[0]);
@@ -205,7 +209,9 @@ static void test_gain_by_medians(void **state)
     assert_int_equal(c->expected_ns, 60);
     assert_int_equal(c->expected_mean_ns, 60);
     assert_int_equal(c->confidence, CONFIDENCE_LOW);
-    assert_string_equal(c->confidence_because, "before, 9 steps, too few to conclude");
+    assert_int_equal(c->doubt.id, PHRASE_DOUBT_STEPS);
+    assert_string_equal(c->doubt.slot[0].name, "before");
+    assert_int_equal(c->doubt.slot[1].count, 9);
     report_free(&before);
     report_free(&after);
     run_free(old[0]);
@@ -261,19 +267,19 @@ static void test_more_than_promised(void **state)
         after.baseline = "old";
         assert_int_equal(compare(&after, &before), 1);
         narrate_comparisons(&after);
-        const char *said = after.comparisons[0].support;
-        assert_int_equal(
-            strstr(said, "predicted to save about 60.0 ms a step (estimate): 69.9 ms were saved (116 %).") != NULL,
-            is_more);
-        assert_int_equal(strstr(said, "More than predicted: these parts, which it does not count, fell too: compute "
-                                      "by 10.0 ms.") != NULL,
-                         is_more);
-        assert_null(strstr(said, "at most")); /* what can be exceeded is no bound */
-        assert_non_null(
-            strstr(after.verdict,
-                   is_more ? "Without data loading about 60.0 ms a step (estimate) less was predicted: 69.9 ms were "
-                             "saved (116 %). Confidence is low: "
-                           : "(estimate) less was predicted: 59.9 ms were saved (99.8 %). Confidence"));
+        const struct comparison *c = &after.comparisons[0];
+        assert_int_equal(c->said.headline.id, PHRASE_CAUSE_FIXED);
+        assert_string_equal(c->said.headline.slot[0].name, "Data loading");
+        assert_int_equal(c->forecast[0].id, PHRASE_STEP_GOT_SHORTER);
+        assert_int_equal(c->forecast[0].slot[0].count, is_more ? 69900000 : 59900000);
+        assert_int_equal(c->forecast[1].id, PHRASE_FORECAST_ABOUT); /* what can be exceeded is no bound */
+        assert_int_equal(c->forecast[1].slot[0].count, 60000000);
+        assert_int_equal(c->forecast[2].id, is_more ? PHRASE_BEYOND_PARTS : PHRASE_NONE);
+        if (is_more)
+            assert_string_equal(c->forecast[2].slot[0].name, "compute");
+        assert_int_equal(c->sure[SURE_FORECAST][0].id, PHRASE_FORECAST_IS_ESTIMATE);
+        assert_int_equal(after.sure[SURE_FORECAST][0].id, PHRASE_FORECAST_IS_ESTIMATE); /* not that of the next limit */
+        assert_non_null(strstr(after.verdict, say_phrase(&after.arena, &c->forecast[1])));
         assert_true(strlen(after.verdict) < 300);
         report_free(&before);
         report_free(&after);
@@ -289,13 +295,10 @@ static void test_chance_is_no_gain(void **state)
     (void)state;
     static const struct {
         int64_t noise, compute_after;
-        const char *said;    /* of the support */
-        const char *printed; /* of the verdict */
+        enum phrase_id headline, forecast[3];
         int is_chance;
-    } cases[] = {{120000000, 41000000, " How much of the predicted 12.0 ms was saved cannot be told",
-                  " How much of the 12.0 ms predicted of data loading was saved cannot be told", 1},
-                 {3000000, 39500000, "about 12.0 ms a step (estimate): 12.4 ms were saved (103 %)",
-                  "12.4 ms were saved (103 %).", 0}};
+    } cases[] = {{120000000, 41000000, PHRASE_NO_CHANGE, {PHRASE_SAVING_NOT_KNOWN}, 1},
+                 {3000000, 39500000, PHRASE_CAUSE_FIXED, {PHRASE_STEP_GOT_SHORTER, PHRASE_FORECAST_ABOUT}, 0}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct run *old[] = {made_run(1, 64)}, *new[] = {made_run(1, 64)};
         for (int s = 0; s < 40; s++) {
@@ -318,9 +321,11 @@ static void test_chance_is_no_gain(void **state)
         const struct comparison *c = &after.comparisons[0];
         assert_int_equal(!c->step.is_significant, cases[i].is_chance);
         assert_true(c->predictions[0].is_removed);
-        if (!strstr(c->support, cases[i].said) || !strstr(after.verdict, cases[i].printed))
-            fail_msg("'%s' and '%s'", c->support, after.verdict);
-        assert_null(strstr(c->support, "More than predicted"));
+        assert_int_equal(c->said.headline.id, cases[i].headline);
+        for (int k = 0; k < COMPARED_MAX; k++)
+            assert_int_equal(c->forecast[k].id, cases[i].forecast[k]);
+        assert_int_equal(c->forecast[0].slot[0].count, cases[i].is_chance ? 12000000 : 12400000);
+        assert_non_null(strstr(after.verdict, say_phrase(&after.arena, &c->forecast[0])));
         report_free(&before);
         report_free(&after);
         run_free(old[0]);
@@ -387,7 +392,14 @@ static void test_unknown_on_one_side(void **state)
         assert_true(io->has_before == !is_after && io->has_after == is_after);
         assert_false(compared_has(io) || io->change_ns.has || io->is_significant);
         assert_true(c->part[PART_COMPUTE].is_significant);
-        assert_non_null(strstr(c->support, "Of the parts compute changed most"));
+        int n_compute = 0;
+        for (int k = 0; k < SAID_MAX; k++) {
+            const struct phrase *p = &c->said.support[k];
+            n_compute += (p->id == PHRASE_PART_GREW || p->id == PHRASE_PART_FELL || p->id == PHRASE_PART_SAVED) &&
+                         strcmp(p->slot[0].name, "Compute") == 0;
+            assert_null(strstr(say_phrase(&after.arena, p), "I/O"));
+        }
+        assert_int_equal(n_compute, 1);
         struct dcr_buf b = {0};
         put_analysis(&after, &b);
         assert_non_null(strstr(dcr_buf_text(&b), is_after ? "| n/a | < 0.001 | n/a | n/a: not recorded before | n/a |"
@@ -423,8 +435,8 @@ static void test_slow_rank_as_fast(void **state)
     assert_int_equal(c->predictions[0].predicted_mean_ns, 30);
     assert_int_equal(c->predictions[0].as_fast_ns, 60);
     assert_int_equal(c->achieved_ns, 60);
-    assert_non_null(strstr(c->support, "the waiting that it explains went from 30 ns to none"));
-    assert_non_null(strstr(c->support, "a late rank that becomes as fast as the others saves more"));
+    assert_true(c->predictions[0].before_ns == 30 && c->predictions[0].after_ns == 0);
+    assert_int_equal(c->forecast[2].id, PHRASE_BEYOND_RANK);
     report_free(&before);
     report_free(&after);
     run_free(old[0]);
@@ -449,8 +461,8 @@ static void test_one_trace_of_many(void **state)
     assert_int_equal(c->n_predictions, 1);
     assert_int_equal(c->predictions[0].cls, CLASS_COMMUNICATION);
     assert_string_equal(c->predictions[0].name, "Communication");
-    assert_non_null(strstr(c->support, "The report before named Communication"));
-    assert_null(strstr(c->support, "Transfer"));
+    assert_string_equal(c->said.support[1].slot[0].name, "Communication");
+    assert_null(strstr(c->support, "ransfer"));
     report_free(&before);
     report_free(&after);
     run_free(old[0]);

@@ -4,6 +4,7 @@
 #include "render/analyse/compare.h"
 #include "render/narrate/claims.h"
 #include "render/narrate/compare_doc.h"
+#include "render/say/say.h"
 #include "render/narrate/narrate.h"
 #include "tests/unit/made_run.h"
 
@@ -280,14 +281,17 @@ static void test_tried(void **state)
         narrate_comparisons(&rep);
         const struct tried *t = &rep.comparisons[0].tried;
         assert_int_equal(t->has, is_trial);
-        assert_int_equal(!!strstr(rep.verdict, "The advised change was tried"), is_trial);
+        const struct phrase *said = rep.comparisons[0].forecast;
+        assert_int_equal(said[0].id == PHRASE_TRIED, is_trial);
         if (is_trial) {
             int64_t forecast = (int64_t)(264 - 48 * 15 / 18.2 + 0.5);
             assert_int_equal(t->kind, TRIAL_OVERLAP);
             assert_true(t->before_ns == 264 && t->forecast_ns == forecast && t->achieved_ns == 264);
             assert_near(t->error_ratio, (double)forecast / 264 - 1);
-            assert_non_null(strstr(rep.verdict, "a median step of 224 ns was forecast, 264 ns were achieved (the "
-                                                "forecast was 15 % too short)."));
+            assert_true(said[0].slot[0].count == 264 && said[0].slot[1].count == forecast);
+            assert_int_equal(said[1].id, PHRASE_TRIED_TOO_SHORT);
+            assert_near(said[1].slot[0].real, 1 - (double)forecast / 264);
+            assert_non_null(strstr(rep.verdict, say_phrase(&rep.arena, &said[0])));
         }
         report_free(&rep);
         report_free(&before);
