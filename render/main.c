@@ -79,13 +79,13 @@ static void conclude(const struct options *o, const struct report *rep)
 {
     if (o->is_quiet)
         return;
-    for (int i = 0; i < rep->n_notes; i++) /* the first, and any that is about all runs */
-        if (rep->notes[i].kind == NOTE_CAVEAT && (i == 0 || rep->notes[i].run < 0))
-            text_print(stdout, "Note: %s\n", rep->notes[i].text);
     text_print(stdout, "%s\n", rep->verdict);
     if (*rep->first_command)
         text_print(stdout, "Try first: %s\n%s%s", rep->first_command, rep->first_expected,
                    *rep->first_expected ? "\n" : "");
+    for (int i = 0; i < rep->n_notes; i++) /* the first, and any that is about all runs */
+        if (rep->notes[i].kind == NOTE_CAVEAT && (i == 0 || rep->notes[i].run < 0))
+            text_print(stdout, "Note: %s\n", rep->notes[i].text);
     if (rep->n_gaps) {
         printf("%d %s missing:\n", rep->n_gaps, rep->n_gaps == 1 ? "thing is" : "things are");
         for (int i = 0; i < rep->n_notes; i++)

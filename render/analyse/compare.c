@@ -330,6 +330,25 @@ int comparison_is_repeated(const struct comparison *c)
     return c->n_before > 1 || c->n_after > 1;
 }
 
+static int64_t size_of_change(const struct compared *c)
+{
+    return compared_has(c) ? llabs(c->after_ns - c->before_ns) : -1;
+}
+
+int comparison_order(const struct comparison *c, enum part *out)
+{
+    int n = 0;
+    for (enum part p = 0; p < N_PARTS; p++) {
+        if (!c->part[p].before_ns && !c->part[p].after_ns)
+            continue;
+        int at = n++;
+        for (; at > 0 && size_of_change(&c->part[out[at - 1]]) < size_of_change(&c->part[p]); at--)
+            out[at] = out[at - 1];
+        out[at] = p;
+    }
+    return n;
+}
+
 static void judge(struct report *rep, struct comparison *c, const struct side *a, const struct side *b)
 {
     struct phrase why = *c->differing             ? PHRASE(DOUBT_DIFFERING, slot_name(c->differing))

@@ -80,6 +80,10 @@ struct comparison {
  * runs, and what is outside of them is no established change. */
 int comparison_is_repeated(const struct comparison *c);
 
+/** comparison_order - the parts that took time on a side, by their change, the largest first; last those that a side
+ * did not record. out      shape (N_PARTS) returns  how many */
+int comparison_order(const struct comparison *c, enum part *out);
+
 /** compare - fill rep->comparisons: one per node count and number of ranks that has runs with steps on both sides.
  *           Runs whose configuration is on both sides are compared with those; what is left on both sides is what was
  *           changed, and compared together. label and anchor: narrate_comparisons.

@@ -28,6 +28,7 @@ enum { SAID_MAX = 6 };
 /* What a finding says: a headline, and the sentences that support it. Those of PHRASE_NONE are left out. */
 struct said {
     struct slot where; /* "4 nodes", before the headline of a run of a series; SLOT_NONE of others */
+    int is_on;         /* "On 4 nodes, ..." instead of "4 nodes: ..." */
     struct phrase headline;
     struct phrase support[SAID_MAX];
 };

@@ -186,12 +186,11 @@ static struct phrase headline_of(struct report *rep, const struct comparison *c)
     int64_t by = most < N_PARTS ? c->part[most].before_ns - c->part[most].after_ns : 0;
     const char *part = 2 * llabs(by) >= llabs(saved_ns(c)) && by != 0 ? part_words(c, most) : NULL;
     if (!c->step.change_ns.has)
-        return PHRASE(CHANGE_UNKNOWN, slot_count(c->least_steps), slot_count((int64_t)ceil(rep->thresholds.few_steps)));
+        return PHRASE(CHANGE_UNKNOWN, slot_count(c->least_steps));
     if (is_chance(c))
         return PHRASE(NO_CHANGE, before, after);
     if (p) {
-        const char *name = cause_words(p); /* behind "4 nodes: " it begins nothing */
-        const struct slot cause = slot_name(rep->n_comparisons > 1 ? small(rep, name) : capital(rep, name));
+        const struct slot cause = slot_name(small(rep, cause_words(p)));
         int may_be_fixed = p->cls == CLASS_DATA || p->cls == CLASS_IO || p->cls == CLASS_IMBALANCE;
         return p->still_limits               ? PHRASE(CAUSE_STILL_LIMITS, cause, after, before)
                : may_be_fixed && !is_left(p) ? PHRASE(CAUSE_FIXED, cause, after, before)
@@ -306,7 +305,8 @@ static void say_tried(const struct tried *t, struct phrase out[COMPARED_MAX])
 {
     const double even = 0.0005; /* prints as 0.0 % */
     const struct slot error = slot_percent(fabs(t->error_ratio));
-    put(out, PHRASE(TRIED, slot_time(t->achieved_ns), slot_time(t->forecast_ns)));
+    put(out, PHRASE(TRIED, slot_time(t->achieved_ns)));
+    put(out, PHRASE(FORECAST_ABOUT, slot_time(t->forecast_ns)));
     put(out, fabs(t->error_ratio) < even ? PHRASE(NONE)
              : t->error_ratio > 0        ? PHRASE(TRIED_TOO_LONG, error)
                                          : PHRASE(TRIED_TOO_SHORT, error));
@@ -323,8 +323,10 @@ static void say_forecast(struct report *rep, struct comparison *c)
     if (!p) {
         if (c->n_predictions && !is_chance(c)) {
             const struct prediction *first = &c->predictions[0];
-            put(c->forecast, PHRASE(CAUSE_WENT, slot_name(capital(rep, cause_words(first))),
-                                    slot_time(first->before_ns), slot_time(first->after_ns)));
+            const struct slot cause = slot_name(capital(rep, cause_words(first))), before = slot_time(first->before_ns),
+                              after = slot_time(first->after_ns);
+            int is_same = fmt_is_same(fmt_time(first->before_ns), fmt_time(first->after_ns));
+            put(c->forecast, is_same ? PHRASE(CAUSE_STAYED, cause, after) : PHRASE(CAUSE_WENT, cause, before, after));
         }
         return;
     }
@@ -335,10 +337,12 @@ static void say_forecast(struct report *rep, struct comparison *c)
     const struct slot cause = slot_name(small(rep, cause_words(p)));
     put(c->forecast, saved_ns(c) >= 0 ? PHRASE(STEP_GOT_SHORTER, slot_time(saved_ns(c)))
                                       : PHRASE(STEP_GOT_LONGER, slot_time(-saved_ns(c))));
-    if (is_left(p)) {
+    if (is_left(p) || saved_ns(c) < 0) { /* beside a step that got longer a time alone would read as more of it */
         put(c->forecast, p->basis == GAIN_BOUND ? PHRASE(FORECAST_WITHOUT_UP_TO, cause, forecast)
                                                 : PHRASE(FORECAST_WITHOUT_ABOUT, cause, forecast));
-        put(c->forecast, PHRASE(CAUSE_LEFT, slot_name(capital(rep, cause_words(p))), slot_percent(left_ratio(p))));
+        put(c->forecast, is_left(p)
+                             ? PHRASE(CAUSE_LEFT, slot_name(capital(rep, cause_words(p))), slot_percent(left_ratio(p)))
+                             : PHRASE(NONE));
         return;
     }
     put(c->forecast, p->basis == GAIN_BOUND ? PHRASE(FORECAST_UP_TO, forecast) : PHRASE(FORECAST_ABOUT, forecast));
@@ -361,6 +365,31 @@ static void add(struct comparison *c, enum sure_item item, struct phrase p)
 static const char *signed_time(struct report *rep, double ns)
 {
     return report_text(rep, "%s%s", llround(ns) > 0 ? "+" : "", fmt_time(llround(ns)).text);
+}
+
+/* What would end the doubt. */
+static struct phrase improvement(const struct report *rep, const struct comparison *c)
+{
+    switch (c->doubt.id) {
+    case PHRASE_DOUBT_DIFFERING:
+        return PHRASE(COMPARE_ALIKE);
+    case PHRASE_DOUBT_SAME:
+        return PHRASE(COMPARE_OTHERS);
+    case PHRASE_DOUBT_CORES:
+        return PHRASE(FREE_CORES);
+    case PHRASE_DOUBT_CLOCK:
+        return PHRASE(FULL_CLOCK);
+    case PHRASE_DOUBT_LOST:
+        return PHRASE(REPEAT_LOST);
+    case PHRASE_DOUBT_STEPS:
+        return PHRASE(MORE_STEPS, slot_count((int64_t)ceil(rep->thresholds.few_steps)));
+    case PHRASE_DOUBT_SPREAD:
+        return PHRASE(REPEAT_UNLIKE);
+    case PHRASE_DOUBT_ONE_RUN:
+        return PHRASE(REPEAT_OTHER);
+    default:
+        return PHRASE(NONE);
+    }
 }
 
 static void say_how_sure_of(struct report *rep, struct comparison *c)
@@ -387,7 +416,8 @@ static void say_how_sure_of(struct report *rep, struct comparison *c)
         add(c, SURE_UNKNOWN, PHRASE(LOST_ON_SIDE, slot_name("Before")));
     if (c->lost_after)
         add(c, SURE_UNKNOWN, PHRASE(LOST_ON_SIDE, slot_name("After")));
-    if (!comparison_is_repeated(c))
+    add(c, SURE_IMPROVE, improvement(rep, c));
+    if (!comparison_is_repeated(c) && c->doubt.id != PHRASE_DOUBT_SAME)
         add(c, SURE_IMPROVE, PHRASE(REPEAT_BOTH));
 }
 
@@ -420,6 +450,7 @@ static void say_comparison(struct report *rep, struct comparison *c)
     struct dcr_buf b = {0};
     c->confidence_because = say_phrase(&rep->arena, &c->doubt);
     c->said = (struct said){.where = rep->n_comparisons > 1 ? slot_name(c->label) : (struct slot){0},
+                            .is_on = c->n_nodes > 0 && strcmp(c->label, nodes_text(rep, c->n_nodes)) == 0,
                             .headline = headline_of(rep, c)};
     say_support_of(rep, c);
     say_forecast(rep, c);

@@ -37,29 +37,44 @@ static void put_summary(const struct report *rep, struct doc *d)
     put_notes(rep, NOTE_GAP, "Missing from the evidence:", d);
 }
 
-static void put_compared(const struct comparison *c, enum part p, const struct compared *k, struct doc *d)
+static void put_compared(const struct comparison *c, const char *name, const struct compared *k, struct doc *d)
 {
     int has = compared_has(k);
     doc_row(d);
-    doc_cell(d, "%s", p == N_PARTS ? "whole step" : part_name(p));
-    doc_cell(d, "%s", k->has_before ? fmt_ms(k->before_ns).text : "n/a");
-    doc_cell(d, "%s", k->has_after ? fmt_ms(k->after_ns).text : "n/a");
-    doc_cell(d, "%s", has ? fmt_ms(k->after_ns - k->before_ns).text : "n/a");
-    if (!has)
-        doc_cell(d, "n/a: not recorded%s", k->has_before ? " after" : k->has_after ? " before" : "");
-    else if (k->change_ns.has)
+    doc_cell(d, "%s", name);
+    doc_cell(d, "%s", k->has_before ? fmt_ms(k->before_ns).text : "–");
+    doc_cell(d, "%s", k->has_after ? fmt_ms(k->after_ns).text : "–");
+    doc_cell(d, "%s",
+             has             ? fmt_ms(k->after_ns - k->before_ns).text
+             : k->has_before ? "not recorded after"
+                             : "not recorded before");
+    if (!c->step.change_ns.has)
+        return;
+    if (k->change_ns.has)
         doc_cell(d, "%s to %s", fmt_ms((int64_t)k->change_ns.lo).text, fmt_ms((int64_t)k->change_ns.hi).text);
     else
-        doc_cell(d, "n/a: too few steps");
-    doc_cell(d, "%s",
-             !has || !k->change_ns.has   ? "n/a"
-             : !k->is_significant        ? "no"
-             : comparison_is_repeated(c) ? "yes"
-                                         : "unreliable: runs were not repeated");
+        doc_cell(d, "–");
+}
+
+static void put_comparison(const struct comparison *c, struct doc *d)
+{
+    const char *missing[N_PARTS];
+    enum part parts[N_PARTS];
+    int n_missing = 0, n = comparison_order(c, parts);
+    doc_table(d, c->step.change_ns.has ? "Mean step (ms)|#Before|#After|#Change|95 % interval of the change"
+                                       : "Mean step (ms)|#Before|#After|#Change");
+    for (int i = 0; i < n; i++)
+        put_compared(c, part_name(parts[i]), &c->part[parts[i]], d);
+    put_compared(c, "step", &c->step, d);
+    for (int p = 0; p < N_PARTS; p++)
+        if (!c->part[p].has_before && !c->part[p].has_after)
+            missing[n_missing++] = part_name((enum part)p);
+    paragraph_of_missing(d, missing, n_missing);
 }
 
 static void put_comparisons(const struct report *rep, struct doc *d)
 {
+    int has_intervals = 0;
     if (!*rep->baseline)
         return;
     doc_heading(d, 2, "Before and after");
@@ -70,14 +85,14 @@ static void put_comparisons(const struct report *rep, struct doc *d)
         paragraph_of_reason(d, &rep->no_comparison, ".");
     for (int i = 0; i < rep->n_comparisons; i++) {
         const struct comparison *c = &rep->comparisons[i];
+        if (rep->n_comparisons > 1)
+            doc_heading(d, 3, "%s", c->label);
         paragraphs_of_comparison(rep, c, d);
-        doc_table(d, "Part of a step, ms|#Before|#After|#Difference|95 % interval|More than chance");
-        put_compared(c, N_PARTS, &c->step, d);
-        for (int p = 0; p < N_PARTS; p++)
-            put_compared(c, (enum part)p, &c->part[p], d);
+        put_comparison(c, d);
+        has_intervals |= c->step.change_ns.has;
     }
-    doc_paragraph(d, "Intervals by bootstrap over steps, each part by itself: of twenty parts that did not change one "
-                     "would seem to have.");
+    if (has_intervals)
+        paragraph_of_phrases(d, (const struct phrase[]){PHRASE(INTERVAL_AND_CHANCE), PHRASE(PARTS_AND_CHANCE)}, 2);
 }
 
 static void put_row(const struct report *rep, int from, int to, const char *name,

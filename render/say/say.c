@@ -267,8 +267,9 @@ static void put_title(struct dcr_buf *out, const struct said *s)
 {
     const struct phrase_row *row = &phrases[s->headline.id];
     if (s->where.kind != SLOT_NONE) {
+        dcr_buf_puts(out, s->is_on ? "On " : "");
         put_slot(out, &s->where, 0);
-        dcr_buf_puts(out, ": ");
+        dcr_buf_puts(out, s->is_on ? ", " : ": ");
     }
     say_fill(out, row->text, row->slots, s->headline.slot);
     if (s->where.kind == SLOT_NONE) /* names keep their letters */

@@ -24,19 +24,47 @@ static const char *verdict_on(const struct compared *c)
                                  : "longer";
 }
 
+/* "13.4" of a column in one unit, which the longest time of it gives. */
+static const char *time_in(struct site *s, int64_t ns, int64_t longest_ns)
+{
+    struct fmt time = fmt_time_beside(ns, longest_ns);
+    char *unit = strrchr(time.text, ' ');
+    if (unit)
+        *unit = '\0';
+    return site_text(s, "%s", time.text);
+}
+
+static const char *unit_of(struct site *s, int64_t longest_ns)
+{
+    struct fmt time = fmt_time_beside(longest_ns, longest_ns);
+    const char *unit = strrchr(time.text, ' ');
+    return site_text(s, "%s", unit ? unit + 1 : "");
+}
+
+static int64_t longest(const struct compared *step)
+{
+    return step->before_ns > step->after_ns ? step->before_ns : step->after_ns;
+}
+
+#define NO_VALUE "\xe2\x80\x93"
+
 /* What is outside the interval of runs that were not repeated is not coloured: it is no change that is certain. */
-static void add_compared(struct site *s, json_t *t, const char *name, const struct compared *c, bool repeated)
+static void add_compared(struct site *s, json_t *t, const char *name, const struct compared *c, int64_t longest_ns,
+                         bool repeated)
 {
     const struct interval *i = &c->change_ns;
-    view_row(s, t, name);
-    view_cell_time(s, t, c->has_before, c->before_ns);
-    view_cell_time(s, t, c->has_after, c->after_ns);
     int64_t change_ns = c->after_ns - c->before_ns;
-    view_cell_value(s, t, compared_has(c) ? signed_time(s, change_ns) : "\xe2\x80\x93", compared_has(c),
+    view_row(s, t, name);
+    view_cell_value(s, t, c->has_before ? time_in(s, c->before_ns, longest_ns) : NO_VALUE, c->has_before,
+                    (double)c->before_ns, "ns");
+    view_cell_value(s, t, c->has_after ? time_in(s, c->after_ns, longest_ns) : NO_VALUE, c->has_after,
+                    (double)c->after_ns, "ns");
+    view_cell_value(s, t, compared_has(c) ? time_in(s, change_ns, longest_ns) : NO_VALUE, compared_has(c),
                     (double)change_ns, "ns");
     view_cell_interval(s, t,
-                       i->has ? site_text(s, "%s to %s", signed_time(s, llround(i->lo)), signed_time(s, llround(i->hi)))
-                              : "\xe2\x80\x93",
+                       i->has ? site_text(s, "%s to %s", time_in(s, llround(i->lo), longest_ns),
+                                          time_in(s, llround(i->hi), longest_ns))
+                              : NO_VALUE,
                        *i, "ns");
     view_cell_class(s, t, verdict_on(c), !c->is_significant || !repeated ? "v-na" : i->hi < 0 ? "v-fine" : "v-limits");
 }
@@ -50,26 +78,26 @@ static const char *name_of(const struct site *s, const struct comparison *c)
 /* "data loading, -29.0 ms" */
 static const char *changed_most(struct site *s, const struct comparison *c)
 {
-    int most = 0;
-    int64_t change[N_PARTS];
-    for (int k = 0; k < N_PARTS; k++) {
-        change[k] = compared_has(&c->part[k]) ? c->part[k].after_ns - c->part[k].before_ns : 0;
-        if (llabs(change[k]) > llabs(change[most]))
-            most = k;
-    }
-    return change[most] ? site_text(s, "%s, %s", part_name((enum part)most), signed_time(s, change[most])) : "none";
+    enum part parts[N_PARTS];
+    const struct compared *most = comparison_order(c, parts) ? &c->part[parts[0]] : NULL;
+    return most && compared_has(most) && most->after_ns != most->before_ns
+               ? site_text(s, "%s, %s", part_name(parts[0]),
+                           fmt_time_beside(most->after_ns - most->before_ns, longest(&c->step)).text)
+               : "none";
 }
 
 static json_t *parts_table(struct site *s, const struct comparison *c)
 {
+    enum part parts[N_PARTS];
+    int n = comparison_order(c, parts);
     json_t *t = view_table(s,
-                           site_text(s, "%s, mean step: %s before, %s after", name_of(s, c),
-                                     fmt_count(c->steps_before, "step").text, fmt_count(c->steps_after, "step").text),
+                           site_text(s, "%s, mean step in %s: %s before, %s after", name_of(s, c),
+                                     unit_of(s, longest(&c->step)), fmt_count(c->steps_before, "step").text,
+                                     fmt_count(c->steps_after, "step").text),
                            "Part|#Before|#After|#Change|95 % interval of the change|Verdict");
-    for (int k = 0; k < N_PARTS; k++)
-        if (c->part[k].before_ns || c->part[k].after_ns)
-            add_compared(s, t, part_name((enum part)k), &c->part[k], comparison_is_repeated(c));
-    add_compared(s, t, "whole step", &c->step, comparison_is_repeated(c));
+    for (int i = 0; i < n; i++)
+        add_compared(s, t, part_name(parts[i]), &c->part[parts[i]], longest(&c->step), comparison_is_repeated(c));
+    add_compared(s, t, "whole step", &c->step, longest(&c->step), comparison_is_repeated(c));
     return t;
 }
 
@@ -80,10 +108,15 @@ void view_compared(struct site *s, json_t *data)
     if (rep->n_comparisons == 0)
         return;
     json_t *v = view_object(s);
-    json_t *t = view_table(s, "Mean step before and after; a node count leads to its parts",
+    int64_t longest_ns = 0;
+    for (int i = 0; i < rep->n_comparisons; i++) {
+        int64_t ns = longest(&rep->comparisons[i].step);
+        longest_ns = ns > longest_ns ? ns : longest_ns;
+    }
+    json_t *t = view_table(s, site_text(s, "Mean step before and after, in %s", unit_of(s, longest_ns)),
                            "Nodes|#Before|#After|#Change|95 % interval of the change|Verdict|Part that changed most");
     for (int i = 0; i < rep->n_comparisons; i++) {
-        add_compared(s, t, name_of(s, &rep->comparisons[i]), &rep->comparisons[i].step,
+        add_compared(s, t, name_of(s, &rep->comparisons[i]), &rep->comparisons[i].step, longest_ns,
                      comparison_is_repeated(&rep->comparisons[i]));
         view_cell(s, t, changed_most(s, &rep->comparisons[i]));
         json_t *rows = json_object_get(t, "rows");
@@ -96,23 +129,13 @@ void view_compared(struct site *s, json_t *data)
     view_set(s, data, "compared", v);
 }
 
-/* "97 %"; of compute only kernels can go, whose time is not known by itself. */
-static const char *went(struct site *s, const struct prediction *p)
-{
-    if (p->cls == CLASS_COMPUTE)
-        return p->is_removed ? "most of its gain" : "little of its gain";
-    return p->after_ns >= p->before_ns
-               ? "nothing"
-               : site_text(s, "%s", fmt_percent(1 - (double)p->after_ns / (double)p->before_ns).text);
-}
-
 static json_t *predictions_table(struct site *s, const struct comparison *c)
 {
     if (c->n_predictions == 0)
         return json_null();
     json_t *t =
         view_table(s, site_text(s, "%s: causes that the report before named, and what became of them", name_of(s, c)),
-                   "Cause|#Forecast without it|Basis|#Its time before|#Its time after|How much of it went");
+                   "Cause|#Forecast without it|Basis|#Its time before|#Its time after|#Left of it");
     for (int i = 0; i < c->n_predictions; i++) {
         const struct prediction *p = &c->predictions[i];
         view_row(s, t, p->name);
@@ -120,7 +143,10 @@ static json_t *predictions_table(struct site *s, const struct comparison *c)
         view_cell(s, t, gain_basis_word(p->basis));
         view_cell_time(s, t, true, p->before_ns);
         view_cell_time(s, t, true, p->after_ns);
-        view_cell(s, t, went(s, p));
+        /* of compute only kernels can go, whose time is not known by itself */
+        bool has = p->cls != CLASS_COMPUTE && p->before_ns > 0;
+        double left = has ? (double)p->after_ns / (double)p->before_ns : 0;
+        view_cell_value(s, t, has ? fmt_percent(left).text : NO_VALUE, has, left, "ratio");
     }
     return t;
 }
@@ -150,6 +176,17 @@ static const char *change_words(struct site *s, const struct compared *step)
     if (!step->is_significant || step->after_ns <= 0 || step->before_ns <= 0)
         return "no more than chance";
     return site_text(s, "%s as fast", fmt_x((double)step->before_ns / (double)step->after_ns).text);
+}
+
+/* What the chart shows first. */
+static const char *chart_title(struct site *s, const struct comparison *c)
+{
+    enum part parts[N_PARTS];
+    const struct compared *most = comparison_order(c, parts) ? &c->part[parts[0]] : NULL;
+    int is_told = most && compared_has(most) && (most->is_significant || !c->step.change_ns.has);
+    struct said found = {.headline =
+                             is_told ? PHRASE(MOST_CHANGED, slot_name(part_name(parts[0]))) : PHRASE(NONE_CHANGED)};
+    return say_title(&s->arena, &found);
 }
 
 static json_t *figure(struct site *s, const struct report *rep)
@@ -192,18 +229,16 @@ static json_t *figure(struct site *s, const struct report *rep)
         .n_bars = n,
         .group = 2,
         .group_label = names};
-    json_t *view = figure_view(
-        s, &(struct figure){
-               .stem = "compare",
-               .run = -1,
-               .title = "The mean step before and after",
-               .caption = "Mean step, on the left before and on the right after. The parts of each column sum to it.",
-               .alt = dcr_buf_text(&alt),
-               .draw = draw_stack,
-               .spec = &spec,
-               .wide = n > 4 ? FIGURE_FULL : FIGURE_HALF,
-               .height = 340,
-               .narrow_height = 300});
+    json_t *view = figure_view(s, &(struct figure){.stem = "compare",
+                                                   .run = -1,
+                                                   .title = chart_title(s, &rep->comparisons[rep->n_comparisons - 1]),
+                                                   .caption = "Mean steps. The parts of a column sum to it.",
+                                                   .alt = dcr_buf_text(&alt),
+                                                   .draw = draw_stack,
+                                                   .spec = &spec,
+                                                   .wide = n > 4 ? FIGURE_FULL : FIGURE_HALF,
+                                                   .height = 340,
+                                                   .narrow_height = 300});
     dcr_buf_release(&alt);
     return view;
 }

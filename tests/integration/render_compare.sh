@@ -39,7 +39,7 @@ check "each node count is compared" jq -e '[.comparisons[].n_nodes] == [1, 2] an
     "$TMP/site/report.json"
 check "a run compared with itself is said, of the others not" jq -e '[.comparisons[].finding] == ["NO_CHANGE", "CAUSE_FIXED"]
     and [.comparisons[].confidence_because | test("compared with themselves")] == [true, false]
-    and (.comparisons[0].sentence | startswith("1 node: "))' "$TMP/site/report.json"
+    and (.comparisons[0].sentence | startswith("On 1 node, "))' "$TMP/site/report.json"
 # The same training with no loader worker and with four (TensorBoard plugin's samples): what tb_plugin's article tells.
 pair=$SHARED/data/traces/kineto
 if [ -d "$pair" ]; then
