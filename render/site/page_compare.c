@@ -50,7 +50,7 @@ static int64_t longest(const struct compared *step)
 
 /* What is outside the interval of runs that were not repeated is not coloured: it is no change that is certain. */
 static void add_compared(struct site *s, json_t *t, const char *name, const struct compared *c, int64_t longest_ns,
-                         bool repeated)
+                         bool repeated, bool has_interval)
 {
     const struct interval *i = &c->change_ns;
     int64_t change_ns = c->after_ns - c->before_ns;
@@ -59,8 +59,13 @@ static void add_compared(struct site *s, json_t *t, const char *name, const stru
                     (double)c->before_ns, "ns");
     view_cell_value(s, t, c->has_after ? time_in(s, c->after_ns, longest_ns) : NO_VALUE, c->has_after,
                     (double)c->after_ns, "ns");
-    view_cell_value(s, t, compared_has(c) ? time_in(s, change_ns, longest_ns) : NO_VALUE, compared_has(c),
-                    (double)change_ns, "ns");
+    view_cell_value(s, t,
+                    compared_has(c) ? time_in(s, change_ns, longest_ns)
+                    : has_interval  ? NO_VALUE
+                                    : verdict_on(c),
+                    compared_has(c), (double)change_ns, "ns");
+    if (!has_interval)
+        return;
     view_cell_interval(s, t,
                        i->has ? site_text(s, "%s to %s", time_in(s, llround(i->lo), longest_ns),
                                           time_in(s, llround(i->hi), longest_ns))
@@ -90,14 +95,17 @@ static json_t *parts_table(struct site *s, const struct comparison *c)
 {
     enum part parts[N_PARTS];
     int n = comparison_order(c, parts);
+    bool has_interval = c->step.change_ns.has;
     json_t *t = view_table(s,
                            site_text(s, "%s, mean step in %s: %s before, %s after", name_of(s, c),
                                      unit_of(s, longest(&c->step)), fmt_count(c->steps_before, "step").text,
                                      fmt_count(c->steps_after, "step").text),
-                           "Part|#Before|#After|#Change|95 % interval of the change|Verdict");
+                           has_interval ? "Part|#Before|#After|#Change|95 % interval of the change|Verdict"
+                                        : "Part|#Before|#After|#Change");
     for (int i = 0; i < n; i++)
-        add_compared(s, t, part_name(parts[i]), &c->part[parts[i]], longest(&c->step), comparison_is_repeated(c));
-    add_compared(s, t, "whole step", &c->step, longest(&c->step), comparison_is_repeated(c));
+        add_compared(s, t, part_name(parts[i]), &c->part[parts[i]], longest(&c->step), comparison_is_repeated(c),
+                     has_interval);
+    add_compared(s, t, "whole step", &c->step, longest(&c->step), comparison_is_repeated(c), has_interval);
     return t;
 }
 
@@ -117,7 +125,7 @@ void view_compared(struct site *s, json_t *data)
                            "Nodes|#Before|#After|#Change|95 % interval of the change|Verdict|Part that changed most");
     for (int i = 0; i < rep->n_comparisons; i++) {
         add_compared(s, t, name_of(s, &rep->comparisons[i]), &rep->comparisons[i].step, longest_ns,
-                     comparison_is_repeated(&rep->comparisons[i]));
+                     comparison_is_repeated(&rep->comparisons[i]), true);
         view_cell(s, t, changed_most(s, &rep->comparisons[i]));
         json_t *rows = json_object_get(t, "rows");
         view_text(s, json_array_get(rows, json_array_size(rows) - 1), "href",
@@ -185,7 +193,7 @@ static const char *chart_title(struct site *s, const struct comparison *c)
     const struct compared *most = comparison_order(c, parts) ? &c->part[parts[0]] : NULL;
     int is_told = most && compared_has(most) && (most->is_significant || !c->step.change_ns.has);
     struct said found = {.headline =
-                             is_told ? PHRASE(MOST_CHANGED, slot_name(part_name(parts[0]))) : PHRASE(NONE_CHANGED)};
+                             is_told ? PHRASE(MOST_CHANGED, slot_name(part_label(parts[0]))) : PHRASE(NONE_CHANGED)};
     return say_title(&s->arena, &found);
 }
 
