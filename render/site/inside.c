@@ -173,15 +173,9 @@ void view_exact(struct site *s, json_t *table, const char *name, bool has, doubl
     view_text(s, cell, "value", json_array_size(json_object_get(cell, "exact")) == 1 ? digits : NULL);
 }
 
-void view_cell_value(struct site *s, json_t *table, const char *text, bool has, double value, const char *unit)
-{
-    view_cell(s, table, text);
-    view_exact(s, table, "", has, value, unit);
-}
-
 void view_cell_missing(struct site *s, json_t *table, const struct reason *why, const char *unit)
 {
-    json_t *cell = add_cell(s, table, NO_VALUE);
+    json_t *cell = add_cell(s, table, "\xe2\x80\x93");
     bool is_said = why->code && why->code != REASON_NOT_MEASURED; /* which the dash says itself */
     view_text(s, cell, "mark", is_said ? say_row(why->code)->mark : NULL);
     view_text(s, cell, "note", is_said ? say_clause(&s->arena, why) : "");
@@ -197,33 +191,34 @@ void view_cell_text(struct site *s, json_t *table, const char *text)
         view_cell_missing(s, table, &REASON(NOT_RECORDED), NULL);
 }
 
-/* Why a value is missing is not known here. */
-static void cell_or_none(struct site *s, json_t *table, const char *text, bool has, double value, const char *unit)
+void view_cell_value(struct site *s, json_t *table, const char *text, bool has, double value, const char *unit)
 {
-    if (has)
-        view_cell_value(s, table, text, true, value, unit);
-    else
+    if (!has && !text) {
         view_cell_missing(s, table, &REASON(NONE), unit);
+        return;
+    }
+    view_cell(s, table, text);
+    view_exact(s, table, "", has, value, unit);
 }
 
 void view_cell_time(struct site *s, json_t *table, bool has, int64_t ns)
 {
-    cell_or_none(s, table, fmt_time(ns).text, has, (double)ns, "ns");
+    view_cell_value(s, table, has ? fmt_time(ns).text : NULL, has, (double)ns, "ns");
 }
 
 void view_cell_percent(struct site *s, json_t *table, bool has, double ratio)
 {
-    cell_or_none(s, table, fmt_percent(ratio).text, has, ratio, "ratio");
+    view_cell_value(s, table, has ? fmt_percent(ratio).text : NULL, has, ratio, "ratio");
 }
 
 void view_cell_count(struct site *s, json_t *table, bool has, int64_t n)
 {
-    cell_or_none(s, table, site_int(s, n), has, (double)n, "");
+    view_cell_value(s, table, has ? site_int(s, n) : NULL, has, (double)n, "");
 }
 
 void view_cell_bytes(struct site *s, json_t *table, bool has, double bytes)
 {
-    cell_or_none(s, table, fmt_bytes(bytes).text, has, bytes, "bytes");
+    view_cell_value(s, table, has ? fmt_bytes(bytes).text : NULL, has, bytes, "bytes");
 }
 
 static const char *words_of(struct site *s, const struct value *v)
@@ -280,6 +275,10 @@ void view_cell_said(struct site *s, json_t *table, const char *text, const char 
 
 void view_cell_interval(struct site *s, json_t *table, const char *text, struct interval i, const char *unit)
 {
+    if (!text) {
+        view_cell_no_interval(s, table, &REASON(NONE), unit);
+        return;
+    }
     view_cell(s, table, text);
     view_exact(s, table, "from", i.has, i.lo, unit);
     view_exact(s, table, "to", i.has, i.hi, unit);

@@ -79,8 +79,6 @@ void view_set_list(struct site *s, json_t *object, const char *key, json_t *list
 json_t *view_table(struct site *s, const char *caption, const char *columns);
 /** view_row - append a row; its first cell is the row's heading. returns  borrows the list of its cells */
 json_t *view_row(struct site *s, json_t *table, const char *heading);
-/* A dash, in place of a value. */
-#define NO_VALUE "\xe2\x80\x93"
 /** view_cell - append a cell to the last row. */
 void view_cell(struct site *s, json_t *table, const char *text);
 /** view_cell_time, view_cell_percent, view_cell_count, view_cell_bytes - a cell with an exact value (ns, ratio, number,
@@ -95,7 +93,7 @@ void view_cell_bytes(struct site *s, json_t *table, bool has, double bytes);
 void view_cell_missing(struct site *s, json_t *table, const struct reason *why, const char *unit);
 /** view_cell_text - a text; empty: missing, since it was not recorded. */
 void view_cell_text(struct site *s, json_t *table, const char *text);
-/** view_cell_value - the same with any text; if has is false, the text says why there is no value.
+/** view_cell_value - the same with any text; if has is false, the text says why there is no value, or is NULL.
  *  unit  of the whole column, or else of the whole row: "ns", "ratio"; "": a number */
 void view_cell_value(struct site *s, json_t *table, const char *text, bool has, double value, const char *unit);
 /** view_cell_interval - a cell with an interval; the CSV has its ends in columns "..., from" and "..., to". */

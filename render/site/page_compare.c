@@ -46,8 +46,6 @@ static int64_t longest(const struct compared *step)
     return step->before_ns > step->after_ns ? step->before_ns : step->after_ns;
 }
 
-#define NO_VALUE "\xe2\x80\x93"
-
 /* What is outside the interval of runs that were not repeated is not coloured: it is no change that is certain. */
 static void add_compared(struct site *s, json_t *t, const char *name, const struct compared *c, int64_t longest_ns,
                          bool repeated, bool has_interval)
@@ -55,13 +53,13 @@ static void add_compared(struct site *s, json_t *t, const char *name, const stru
     const struct interval *i = &c->change_ns;
     int64_t change_ns = c->after_ns - c->before_ns;
     view_row(s, t, name);
-    view_cell_value(s, t, c->has_before ? time_in(s, c->before_ns, longest_ns) : NO_VALUE, c->has_before,
+    view_cell_value(s, t, c->has_before ? time_in(s, c->before_ns, longest_ns) : NULL, c->has_before,
                     (double)c->before_ns, "ns");
-    view_cell_value(s, t, c->has_after ? time_in(s, c->after_ns, longest_ns) : NO_VALUE, c->has_after,
-                    (double)c->after_ns, "ns");
+    view_cell_value(s, t, c->has_after ? time_in(s, c->after_ns, longest_ns) : NULL, c->has_after, (double)c->after_ns,
+                    "ns");
     view_cell_value(s, t,
                     compared_has(c) ? time_in(s, change_ns, longest_ns)
-                    : has_interval  ? NO_VALUE
+                    : has_interval  ? NULL
                                     : verdict_on(c),
                     compared_has(c), (double)change_ns, "ns");
     if (!has_interval)
@@ -69,7 +67,7 @@ static void add_compared(struct site *s, json_t *t, const char *name, const stru
     view_cell_interval(s, t,
                        i->has ? site_text(s, "%s to %s", time_in(s, llround(i->lo), longest_ns),
                                           time_in(s, llround(i->hi), longest_ns))
-                              : NO_VALUE,
+                              : NULL,
                        *i, "ns");
     view_cell_class(s, t, verdict_on(c), !c->is_significant || !repeated ? "v-na" : i->hi < 0 ? "v-fine" : "v-limits");
 }
@@ -154,7 +152,7 @@ static json_t *predictions_table(struct site *s, const struct comparison *c)
         /* of compute only kernels can go, whose time is not known by itself */
         bool has = p->cls != CLASS_COMPUTE && p->before_ns > 0;
         double left = has ? (double)p->after_ns / (double)p->before_ns : 0;
-        view_cell_value(s, t, has ? fmt_percent(left).text : NO_VALUE, has, left, "ratio");
+        view_cell_value(s, t, has ? fmt_percent(left).text : NULL, has, left, "ratio");
     }
     return t;
 }

@@ -253,7 +253,7 @@ static void add_ranks_cell(struct site *s, json_t *t, const struct run_result *r
     view_cell_value(s, t,
                     r->n_ranks > 0 ? site_text(s, "%d", r->n_ranks)
                     : of > 1       ? site_text(s, "1 of %s", site_int(s, of))
-                                   : NO_VALUE,
+                                   : NULL,
                     r->n_ranks > 0 || of > 1, r->n_ranks > 0 ? r->n_ranks : 1, "");
 }
 
@@ -261,11 +261,10 @@ static void add_scaling_cells(struct site *s, json_t *t, const struct run_result
 {
     bool is_scaled = p && p->speedup > 0, has_cost = r->has_throughput && r->n_nodes > 0;
     double hours = has_cost ? r->n_nodes * 1e6 / r->throughput / 3600 : 0;
-    view_cell_value(s, t, is_scaled ? fmt_x(p->speedup).text : NO_VALUE, is_scaled, is_scaled ? p->speedup : 0,
+    view_cell_value(s, t, is_scaled ? fmt_x(p->speedup).text : NULL, is_scaled, is_scaled ? p->speedup : 0, "ratio");
+    view_cell_value(s, t, is_scaled ? fmt_ratio(p->efficiency).text : NULL, is_scaled, is_scaled ? p->efficiency : 0,
                     "ratio");
-    view_cell_value(s, t, is_scaled ? fmt_ratio(p->efficiency).text : NO_VALUE, is_scaled,
-                    is_scaled ? p->efficiency : 0, "ratio");
-    view_cell_value(s, t, has_cost ? fmt_number(hours).text : NO_VALUE, has_cost, hours, "h");
+    view_cell_value(s, t, has_cost ? fmt_number(hours).text : NULL, has_cost, hours, "h");
 }
 
 static json_t *runs_table(struct site *s)
@@ -288,13 +287,13 @@ static json_t *runs_table(struct site *s)
         if (has.ranks)
             add_ranks_cell(s, t, r);
         if (has.step) {
-            view_cell_value(s, t, has_step ? fmt_time(r->step.mean_ns).text : NO_VALUE, has_step,
-                            (double)r->step.mean_ns, "ns");
+            view_cell_value(s, t, has_step ? fmt_time(r->step.mean_ns).text : NULL, has_step, (double)r->step.mean_ns,
+                            "ns");
             view_exact(s, t, "p95", has_step, (double)r->step.p95_ns, "ns");
             view_exact(s, t, "steps counted", has_step, r->has_steps ? (double)r->n_counted : (double)r->step.n, "");
         }
         if (has.throughput)
-            view_cell_value(s, t, r->has_throughput ? fmt_number(r->throughput).text : NO_VALUE, r->has_throughput,
+            view_cell_value(s, t, r->has_throughput ? fmt_number(r->throughput).text : NULL, r->has_throughput,
                             r->throughput, "samples/s");
         if (has.points)
             add_scaling_cells(s, t, r, point_of(rep, r));

@@ -116,10 +116,11 @@ json_t *view_io_files(struct site *s, const struct run *run)
     json_t *t = view_table(
         s,
         n_own > OBSERVED_SHOWN
-            ? site_text(s,
-                        "Files, the %d with most time of %d, all ranks, over %s; \xe2\x80\x93: no such call was seen, or "
-                        "it was counted and not timed",
-                        OBSERVED_SHOWN, n_own, recorded_noun(run))
+            ? site_text(
+                  s,
+                  "Files, the %d with most time of %d, all ranks, over %s; \xe2\x80\x93: no such call was seen, or "
+                  "it was counted and not timed",
+                  OBSERVED_SHOWN, n_own, recorded_noun(run))
             : site_text(s,
                         "Files, all ranks, longest first, over %s; \xe2\x80\x93: no such call was seen, or it was "
                         "counted and not timed",
