@@ -44,7 +44,7 @@ NVTX_CFLAGS = $(if $(NVTX_INC),-DHAVE_NVTX -isystem $(NVTX_INC))
 
 # ---- what is made of what ------------------------------------------------------------------------
 # Every program is all .c files of its folder; main.c stays out of the archive that the unit tests link.
-sources = $(wildcard $(1)/*.c $(1)/*/*.c)
+sources = $(wildcard $(1)/*.c $(1)/*/*.c $(1)/*/*/*.c)
 LIB_SRC := $(call sources,lib)
 TRAINER_SRC := $(call sources,trainer)
 INJECT_SRC := $(wildcard collect/inject/*.c)
@@ -127,7 +127,7 @@ $(BUILD)/libtrainer.a: $(call objects,$(filter-out trainer/main.c,$(TRAINER_SRC)
 $(BUILD)/libcollect.a: $(call objects,$(filter-out collect/main.c,$(COLLECT_SRC)))
 $(BUILD)/librender.a: $(call objects,$(filter-out render/main.c,$(RENDER_SRC)))
 # The assembler copies the site's JavaScript and two documents into the object.
-$(BUILD)/obj/render/site/script.o: $(wildcard render/site/*.js) docs/metrics.md docs/glossary.md
+$(BUILD)/obj/render/site/theme/script.o: render/site/theme/site.js render/site/timeline/timeline.js docs/metrics.md docs/glossary.md
 
 # The options of the sanitizers are linked into each program.
 $(PROGRAMS) $(UNIT_TESTS): $(if $(SANITIZE),$(call objects,tests/lib/sanitized.c))
@@ -288,7 +288,7 @@ FUZZ_CFLAGS = -std=c11 -D_GNU_SOURCE -I. -DDCR_VERSION='"$(VERSION)"' -O1 -gline
 FUZZ_TRAINER_SRC := $(wildcard trainer/data/*.c) $(addprefix trainer/,checkpoint.c dataset.c dataset_read.c dcrnn_config.c graph.c \
   graph_eigen.c graph_read.c npy.c rng.c scenario.c scenario_run.c table.c window_store.c window_store_write.c)
 FUZZ_OBJ = $(patsubst %.c,$(BUILD)/fuzz/%.o,$(LIB_SRC) $(FUZZ_TRAINER_SRC) $(filter-out render/main.c render/options.c render/draw/% render/site/%,$(RENDER_SRC)) \
-  render/site/template.c)
+  render/site/theme/template.c)
 fuzz-programs: $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(FUZZ_SRC))
 $(BUILD)/fuzz/%.o: %.c Makefile
 	@mkdir -p $(@D)
@@ -331,8 +331,8 @@ BANNED := \b(sprintf|vsprintf|strcpy|strcat|gets|atoi|atol|atof|strtok)[ ]*\(
 lint: hdr-check lint-temporaries
 	@clang-format --dry-run -Werror $(FORMATTED)
 	@! grep -nE '$(BANNED)' $(FORMATTED) || { echo "banned: say snprintf, memcpy, strtol, strtok_r"; exit 1; }
-	@! grep -nE '\bjson_(object_set_new|array_append_new|string|real)\(' $(filter-out %/json_values.c,$(filter render/narrate/%,$(FORMATTED))) || \
-	  { echo "banned: a key could get lost; say value_set, value_add, value_string, value_real (render/narrate/json_values.h)"; exit 1; }
+	@! grep -nE '\bjson_(object_set_new|array_append_new|string|real)\(' $(filter-out %/json_values.c,$(filter render/write/json/% render/findings/%,$(FORMATTED))) || \
+	  { echo "banned: a key could get lost; say value_set, value_add, value_string, value_real (render/write/json/json_values.h)"; exit 1; }
 	@! grep -nE '^[^/]*"n/a because [^"]' $(filter render/%,$(FORMATTED)) || \
 	  { echo "banned: why a value is missing is a row of render/say/reasons.def, and say_reason makes the words"; exit 1; }
 	@printf '%s\n' $(LIB_SRC) $(TRAINER_SRC) $(INJECT_SRC) $(PRELOAD_SRC) $(COLLECT_SRC) $(CALIBRATE_SRC) $(RENDER_SRC) | \

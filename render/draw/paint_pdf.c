@@ -1,4 +1,4 @@
-/* paint_pdf.c - see paint_pdf.h. Called by render/site/figure.c. */
+/* paint_pdf.c - see paint_pdf.h. Called by render/site/figures/figure.c. */
 #include "render/draw/paint_pdf.h"
 
 #include "render/draw/paint_cairo.h"

@@ -1,4 +1,4 @@
-/* paint_png.c - see paint_png.h. Called by render/site/figure.c. */
+/* paint_png.c - see paint_png.h. Called by render/site/figures/figure.c. */
 #include "render/draw/paint_png.h"
 
 #include "render/draw/paint_cairo.h"

@@ -1,5 +1,5 @@
 /* paint_svg.c - see paint_svg.h. Coordinates are written with two decimals: a hundredth of a pixel is invisible and
- * keeps pages small. A clip is a nested <svg>, which needs no id. Called by render/site/figure.c. */
+ * keeps pages small. A clip is a nested <svg>, which needs no id. Called by render/site/figures/figure.c. */
 #include "render/draw/paint_svg.h"
 
 #include "lib/text.h"

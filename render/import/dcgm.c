@@ -4,8 +4,8 @@
 
 #include "lib/buf.h"
 #include "render/import/dcgm_activity.h"
-#include "render/import/from_line.h"
-#include "render/import/gpu_samples.h"
+#include "render/import/text/from_line.h"
+#include "render/import/text/gpu_samples.h"
 
 #include <math.h>
 #include <stdio.h>

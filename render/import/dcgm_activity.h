@@ -4,7 +4,7 @@
 #ifndef RENDER_IMPORT_DCGM_ACTIVITY_H
 #define RENDER_IMPORT_DCGM_ACTIVITY_H
 
-#include "render/import/gpu_samples.h"
+#include "render/import/text/gpu_samples.h"
 
 enum { DCGM_N_ACTIVITIES = 11 };
 struct dcgm_gpu {

@@ -3,7 +3,7 @@
  * pytorch-ddp-scaling. */
 #include "render/import/parsers.h"
 
-#include "render/import/json.h"
+#include "render/import/text/json.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,10 +1,10 @@
 /* import.c - see import.h. Which parser a file is for, by its first bytes. */
 #include "render/import/import.h"
 
-#include "render/import/gunzip.h"
-#include "render/import/json_window.h"
-#include "render/import/kineto.h"
-#include "render/import/kineto_counters.h"
+#include "render/import/text/gunzip.h"
+#include "render/import/text/json_window.h"
+#include "render/import/kineto/kineto.h"
+#include "render/import/kineto/kineto_counters.h"
 #include "render/import/no_evidence.h"
 #include "render/import/parsers.h"
 #include "render/device/watch.h"

@@ -3,8 +3,8 @@
  * held at the peak of all. source: torch/profiler/_memory_profiler.py, export_memory_timeline_raw. */
 #include "render/import/parsers.h"
 
-#include "render/import/decimal.h"
-#include "render/import/json_window.h"
+#include "render/import/text/decimal.h"
+#include "render/import/text/json_window.h"
 
 #include <stdio.h>
 

@@ -2,7 +2,7 @@
  * over how many ranks; size, time, bandwidths. */
 #include "render/import/parsers.h"
 
-#include "render/import/from_line.h"
+#include "render/import/text/from_line.h"
 
 #include "lib/buf.h"
 

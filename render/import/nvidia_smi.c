@@ -7,8 +7,8 @@
 #include "render/import/parsers.h"
 
 #include "lib/buf.h"
-#include "render/import/date.h"
-#include "render/import/from_line.h"
+#include "render/import/text/date.h"
+#include "render/import/text/from_line.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #define RENDER_IMPORT_NVIDIA_SMI_H
 
 #include "lib/err.h"
-#include "render/import/gpu_samples.h"
+#include "render/import/text/gpu_samples.h"
 
 enum { SMI_MAX_COLUMNS = 64, SMI_MAX_LINE = 4096 };
 

@@ -1,7 +1,7 @@
 /* nvidia_smi_columns.c - see nvidia_smi.h. */
 #include "render/import/nvidia_smi.h"
 
-#include "render/import/date.h"
+#include "render/import/text/date.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
  * tests/unit/test_logs.c */
 #include "render/import/parsers.h"
 
-#include "render/import/json.h"
+#include "render/import/text/json.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -4,8 +4,8 @@
 #include "render/import/parsers.h"
 
 #include "lib/buf.h"
-#include "render/import/date.h"
-#include "render/import/gpu_samples.h"
+#include "render/import/text/date.h"
+#include "render/import/text/gpu_samples.h"
 
 #include <math.h>
 #include <stdio.h>

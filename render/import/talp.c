@@ -3,7 +3,7 @@
 
 #include "lib/buf.h"
 #include "render/model/talp.h"
-#include "render/import/json.h"
+#include "render/import/text/json.h"
 
 #include <stdio.h>
 #include <string.h>

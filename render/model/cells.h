@@ -1,5 +1,5 @@
-/* cells.h - the cells of a table of another tool, for the sentences about it. Inside render/narrate and
- * render/analyse. */
+/* cells.h - the cells of a table of another tool, for the sentences about it. Inside render/findings and
+ * render/metrics. */
 #ifndef RENDER_MODEL_CELLS_H
 #define RENDER_MODEL_CELLS_H
 

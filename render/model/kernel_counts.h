@@ -1,5 +1,5 @@
 /* kernel_counts.h - what a profiler counted in a kernel of the GPU, all its runs together: the roofline's side of
- * counters. Filled by render/import/ncu_counters.c; read by render/analyse/kernel_roofline.c (docs/metrics.md). */
+ * counters. Filled by render/import/ncu/ncu_counters.c; read by render/metrics/kernel_roofline.c (docs/metrics.md). */
 #ifndef RENDER_MODEL_KERNEL_COUNTS_H
 #define RENDER_MODEL_KERNEL_COUNTS_H
 

@@ -1,6 +1,7 @@
 /* run.h - one run as the rest of the renderer sees it: read once from its archive, reduced while reading.
  * Memory grows with ranks, steps and collectives, not with events. Nothing here is computed beyond sums:
- * statistics and judgements live in render/analyse. Filled by render/read, never changed afterwards.
+ * statistics and judgements live in render/metrics and render/findings. Filled by render/read, never changed
+ * afterwards.
  *
  * All times are integer nanoseconds of the host's monotonic clock. Every sum is of one host's times; where times of
  * different hosts meet (timeline, charts of monitors) render/model/clocks.h puts them on one axis.

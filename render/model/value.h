@@ -1,5 +1,5 @@
 /* value.h - a number of the report with its unit, or why there is none. What it is of, and its name in files, say the
- * tables of render/metrics/metrics.h. */
+ * tables of render/metrics/registry/metrics.h. */
 #ifndef RENDER_MODEL_VALUE_H
 #define RENDER_MODEL_VALUE_H
 

@@ -1,12 +1,12 @@
 /* analysis.c - the bottleneck analysis; see pages.h. */
 #include "render/pages/pages.h"
 
-#include "render/analyse/analyse.h"
-#include "render/analyse/compare.h"
-#include "render/narrate/claims.h"
-#include "render/narrate/efficiencies.h"
-#include "render/narrate/narrate.h"
-#include "render/narrate/shares.h"
+#include "render/findings/rules/analyse.h"
+#include "render/findings/rules/compare.h"
+#include "render/findings/claims.h"
+#include "render/findings/efficiencies.h"
+#include "render/findings/narrate.h"
+#include "render/findings/shares.h"
 #include "render/pages/parts.h"
 #include "render/say/format.h"
 #include "render/say/say.h"

@@ -1,8 +1,8 @@
 /* analysis_scaling.c - how runs scale, in the bottleneck analysis: points, shares, losses and laws of each series. */
 #include "render/pages/parts.h"
 
-#include "render/analyse/analyse.h"
-#include "render/narrate/narrate.h"
+#include "render/findings/rules/analyse.h"
+#include "render/findings/narrate.h"
 #include "render/say/format.h"
 
 #include <string.h>

@@ -3,7 +3,7 @@
 #ifndef RENDER_PAGES_CAVEATS_H
 #define RENDER_PAGES_CAVEATS_H
 
-#include "render/analyse/report.h"
+#include "render/metrics/report.h"
 
 struct caveat {
     const struct note *note;  /* NULL: how the archive is incomplete */

@@ -3,9 +3,9 @@
 #ifndef RENDER_PAGES_PAGES_H
 #define RENDER_PAGES_PAGES_H
 
-#include "render/analyse/report.h"
+#include "render/metrics/report.h"
 #include "render/doc/doc.h"
-#include "render/narrate/checks.h"
+#include "render/findings/checks.h"
 
 /** page_of_analysis - the bottleneck analysis of all runs: BOTTLENECK_ANALYSIS.md. */
 void page_of_analysis(const struct report *rep, struct doc *d);

@@ -1,12 +1,12 @@
 /* parts.c - what several pages say alike; see parts.h. */
 #include "render/pages/parts.h"
 
-#include "render/analyse/analyse.h"
-#include "render/analyse/compare.h"
+#include "render/findings/rules/analyse.h"
+#include "render/findings/rules/compare.h"
 #include "render/pages/caveats.h"
 #include "render/say/say.h"
 
-#include "render/narrate/efficiencies.h"
+#include "render/findings/efficiencies.h"
 
 /* So many sentences of support follow the headline where there are more than one more. The others are under "Why". */
 enum { LEAD_MAX = 2 };

@@ -2,7 +2,7 @@
 #ifndef RENDER_PAGES_PARTS_H
 #define RENDER_PAGES_PARTS_H
 
-#include "render/analyse/report.h"
+#include "render/metrics/report.h"
 #include "render/doc/doc.h"
 
 /** finding_of_answer - what the report as a whole found; NULL: its headline is composed otherwise. */

@@ -2,9 +2,9 @@
  * hosts: profile_host.c. */
 #include "render/pages/pages.h"
 
-#include "render/analyse/analyse.h"
-#include "render/narrate/efficiencies.h"
-#include "render/narrate/shares.h"
+#include "render/findings/rules/analyse.h"
+#include "render/findings/efficiencies.h"
+#include "render/findings/shares.h"
 #include "render/pages/parts.h"
 #include "render/say/format.h"
 

@@ -1,7 +1,7 @@
 /* profile_host.c - what of a run was seen without its steps: processes, calls, files and hosts; parts of profile.c. */
 #include "render/pages/parts.h"
 
-#include "render/analyse/analyse.h"
+#include "render/findings/rules/analyse.h"
 #include "render/say/format.h"
 
 #include <string.h>

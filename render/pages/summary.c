@@ -1,8 +1,8 @@
 /* summary.c - the whole report on one page of text; see pages.h. */
 #include "render/pages/pages.h"
 
-#include "render/analyse/analyse.h"
-#include "render/analyse/compare.h"
+#include "render/findings/rules/analyse.h"
+#include "render/findings/rules/compare.h"
 #include "render/pages/parts.h"
 #include "render/say/format.h"
 

@@ -1,7 +1,7 @@
 /* calibration.c - calibration.json, what `dccollect calibrate` measured. Values that make no sense are left out. */
 #include "render/read/members.h"
 
-#include "render/import/json.h"
+#include "render/import/text/json.h"
 
 #include "lib/format.h"
 

@@ -16,7 +16,7 @@
 
 enum { MAX_DEPTH = 16, MAX_FILES = 200000 };
 
-/* What publishing leaves in a finished report (render/site/publish.h). */
+/* What publishing leaves in a finished report (render/site/publish/publish.h). */
 #define REPORT_MARK ".dcreport"
 
 static struct input *add_input(struct inputs *x, const char *path, const char *root)

@@ -1,7 +1,7 @@
 /* manifest.c - manifest.json, and the roles of members where there is none. */
 #include "render/read/members.h"
 
-#include "render/import/json.h"
+#include "render/import/text/json.h"
 
 #include "lib/buf.h"
 #include "lib/manifest_sum.h"

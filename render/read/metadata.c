@@ -2,7 +2,7 @@
 #include "render/read/members.h"
 #include "render/read/recorder.h"
 
-#include "render/import/json.h"
+#include "render/import/text/json.h"
 
 #include "lib/buf.h"
 

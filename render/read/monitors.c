@@ -3,7 +3,7 @@
 #include "render/read/members.h"
 
 #include "lib/csv.h"
-#include "render/import/date.h"
+#include "render/import/text/date.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,11 +1,11 @@
 /* site.c - the order in which a site is made; see site.h. Called by main(). */
-#include "render/site/spans.h"
+#include "render/site/timeline/spans.h"
 #include "render/site/site.h"
 
-#include "render/analyse/analyse.h"
+#include "render/findings/rules/analyse.h"
 #include "lib/utf8.h"
-#include "render/site/inside.h"
-#include "render/site/single.h"
+#include "render/site/theme/inside.h"
+#include "render/site/publish/single.h"
 #include "render/site/workers.h"
 
 #include <string.h>

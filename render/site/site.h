@@ -4,7 +4,7 @@
 #ifndef RENDER_SITE_SITE_H
 #define RENDER_SITE_SITE_H
 
-#include "render/analyse/report.h"
+#include "render/metrics/report.h"
 #include "render/model/watch.h"
 #include "render/read/inputs.h"
 

@@ -4,7 +4,7 @@
 
 #include "lib/cores.h"
 #include "lib/stream.h"
-#include "render/narrate/json_values.h"
+#include "render/write/json/json_values.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -3,7 +3,7 @@
 #ifndef RENDER_SITE_WORKERS_H
 #define RENDER_SITE_WORKERS_H
 
-#include "render/site/inside.h"
+#include "render/site/theme/inside.h"
 
 /** page_runs - page_run for every run of the report; what they leave in the site (its list of files, the data page's
  *  list) is the same, in the same order, as from one process. With few runs, one core or a single file wanted, whose

@@ -1,6 +1,6 @@
 /* fuzz_archive.c - any bytes as an archive, through reading, analysis and narration: no crash, and the sums hold. */
-#include "render/analyse/analyse.h"
-#include "render/narrate/narrate.h"
+#include "render/findings/rules/analyse.h"
+#include "render/findings/narrate.h"
 #include "render/pages/pages.h"
 #include "render/read/read.h"
 

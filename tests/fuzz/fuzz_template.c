@@ -1,6 +1,6 @@
 /* fuzz_template.c - any bytes as two templates of a theme, separated by a NUL; the second is the partial {{>b}} of the
  * first. Filled with data of every kind: no crash, no leak, no endless loop, and every refusal has a reason. */
-#include "render/site/template.h"
+#include "render/site/theme/template.h"
 
 #include <stdint.h>
 #include <stdlib.h>

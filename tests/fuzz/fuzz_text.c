@@ -1,8 +1,8 @@
 /* fuzz_text.c - any bytes as a small text that a user writes: a file of thresholds, a --check rule or a scenario,
  * chosen by the first byte. No crash, no leak, every refusal has a reason, and accepted values are in range. */
-#include "render/analyse/thresholds.h"
-#include "render/narrate/checks.h"
-#include "render/narrate/narrate.h"
+#include "render/metrics/thresholds.h"
+#include "render/findings/checks.h"
+#include "render/findings/narrate.h"
 #include "render/pages/pages.h"
 #include "render/write/markdown.h"
 #include "trainer/scenario.h"

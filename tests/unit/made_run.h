@@ -2,7 +2,7 @@
 #ifndef TESTS_UNIT_MADE_RUN_H
 #define TESTS_UNIT_MADE_RUN_H
 
-#include "render/analyse/analyse.h"
+#include "render/findings/rules/analyse.h"
 #include "render/model/build.h"
 
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #ifndef TESTS_UNIT_SAMPLE_REPORT_H
 #define TESTS_UNIT_SAMPLE_REPORT_H
 
-#include "render/analyse/report.h"
+#include "render/metrics/report.h"
 #include "render/say/format.h"
 
 #include <math.h>

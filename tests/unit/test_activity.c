@@ -1,5 +1,5 @@
 /* test_activity.c - operations of a device into exact sums: unions, differences, idle causes; and the sorter below. */
-#include "render/analyse/device_shares.h"
+#include "render/metrics/device_shares.h"
 #include "render/device/activity.h"
 #include "render/device/collectives.h"
 #include "render/device/spill.h"

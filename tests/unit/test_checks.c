@@ -1,7 +1,7 @@
-/* test_checks.c - rules for continuous integration (render/narrate/checks.c). */
-#include "render/narrate/checks.h"
+/* test_checks.c - rules for continuous integration (render/findings/checks.c). */
+#include "render/findings/checks.h"
 
-#include "render/narrate/narrate.h"
+#include "render/findings/narrate.h"
 #include "render/pages/pages.h"
 #include "render/write/markdown.h"
 #include "tests/unit/made_run.h"

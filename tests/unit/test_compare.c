@@ -1,8 +1,8 @@
-/* test_compare.c - runs before and after (render/analyse/compare.c), by hand. */
-#include "render/analyse/compare.h"
+/* test_compare.c - runs before and after (render/findings/rules/compare.c), by hand. */
+#include "render/findings/rules/compare.h"
 
-#include "render/narrate/compare_doc.h"
-#include "render/narrate/narrate.h"
+#include "render/findings/compare_doc.h"
+#include "render/findings/narrate.h"
 #include "render/pages/pages.h"
 #include "render/say/say.h"
 #include "render/write/markdown.h"

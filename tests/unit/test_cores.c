@@ -1,8 +1,8 @@
 /* test_cores.c - who held the cores: ranks that share them, that waited for one, and what is said of it. */
 #include "tests/unit/made_rules.h"
 #include "render/say/say.h"
-#include "render/narrate/actions.h"
-#include "render/narrate/narrate.h"
+#include "render/findings/actions.h"
+#include "render/findings/narrate.h"
 
 /* Run-queue delay before the first step is no matter of the steps. */
 static void test_start_up_is_left_out(void **state)

@@ -1,4 +1,4 @@
-/* test_devices_told.c - render/narrate: what is found in GPU traces and files without steps, and what is advised. */
+/* test_devices_told.c - render/findings: what is found in GPU traces and files without steps, and what is advised. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* A page as a tree, and what each writer makes of it. */
 #include "render/doc/doc.h"
-#include "render/site/markdown.h"
+#include "render/site/theme/markdown.h"
 #include "render/write/html.h"
 #include "render/write/markdown.h"
 #include "render/write/text.h"

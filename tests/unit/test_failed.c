@@ -1,4 +1,4 @@
-/* test_failed.c - render/narrate: a run that failed before its first step says so, and where to look first. */
+/* test_failed.c - render/findings: a run that failed before its first step says so, and where to look first. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

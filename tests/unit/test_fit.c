@@ -1,5 +1,5 @@
-/* test_fit.c - least squares and its prediction interval (render/analyse/fit.c), by hand. */
-#include "render/analyse/fit.h"
+/* test_fit.c - least squares and its prediction interval (render/metrics/fit.c), by hand. */
+#include "render/metrics/fit.h"
 
 #include <math.h>
 #include <setjmp.h>

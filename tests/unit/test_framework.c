@@ -1,8 +1,8 @@
 /* test_framework.c - whose options advice names: PyTorch's for programs that are or may be PyTorch's, none of them for
  * others. */
-#include "render/analyse/analyse.h"
+#include "render/findings/rules/analyse.h"
 #include "render/model/build.h"
-#include "render/narrate/actions.h"
+#include "render/findings/actions.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

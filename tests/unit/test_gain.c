@@ -1,7 +1,7 @@
-/* test_gain.c - what a step would take without a cause where ranks share cores (render/analyse/gain.c), by hand. */
-#include "render/narrate/claims.h"
-#include "render/narrate/run_said.h"
-#include "render/narrate/narrate.h"
+/* test_gain.c - what a step would take without a cause where ranks share cores (render/metrics/gain.c), by hand. */
+#include "render/findings/claims.h"
+#include "render/findings/run_said.h"
+#include "render/findings/narrate.h"
 #include "tests/unit/made_run.h"
 
 #include <setjmp.h>

@@ -1,7 +1,7 @@
 /* test_gpu_memory.c - what a share of a GPU's memory means, by hand. */
 #include "tests/unit/made_rules.h"
 
-#include "render/analyse/gpu_memory.h"
+#include "render/metrics/gpu_memory.h"
 
 static void test_states(void **state)
 {

@@ -1,5 +1,5 @@
 /* test_grounds.c - what a claim stands on: window, threshold, where to look; in report.json too
- * (render/narrate/grounds.c).
+ * (render/findings/grounds.c).
  */
 #include "render/model/build.h"
 

@@ -1,5 +1,5 @@
 /* test_intervals.c - the interval beside a share is of that share: with the waiting that a cause is charged with, of
- * what the headline claims (render/analyse/cause_intervals.c, render/narrate/top.c). */
+ * what the headline claims (render/findings/rules/cause_intervals.c, render/findings/top.c). */
 #include "render/model/build.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* test_json_index.c - the parts of reading large JSON: decimal numbers, escaped texts, the index of brackets. */
-#include "render/import/decimal.h"
-#include "render/import/json_index.h"
-#include "render/import/json_window.h"
+#include "render/import/text/decimal.h"
+#include "render/import/text/json_index.h"
+#include "render/import/text/json_window.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* test_kineto_stream.c - Chrome traces as streams: cut, broken, packed, larger than a window, read by two threads. */
 #include "tests/unit/kineto_text.h"
-#include "render/import/kineto.h"
+#include "render/import/kineto/kineto.h"
 
 #include <zlib.h>
 

@@ -1,4 +1,5 @@
-/* test_laws.c - laws of scaling over the points of a series (render/analyse/laws.c), by hand; runs of summaries. */
+/* test_laws.c - laws of scaling over the points of a series (render/metrics/series/laws.c), by hand; runs of summaries.
+ */
 #include "tests/unit/made_run.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* Markdown pages: tables, linkable headings, nothing active. */
-#include "render/site/markdown.h"
+#include "render/site/theme/markdown.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

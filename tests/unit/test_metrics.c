@@ -1,8 +1,8 @@
 /* test_metrics.c - the tables of render/metrics: their names, keys and units, and values with their reasons. What is
  * written of them: test_report_json.c, test_checks.c, tests/golden/numbers.sh. */
-#include "render/metrics/metrics.h"
+#include "render/metrics/registry/metrics.h"
 
-#include "render/narrate/checks.h"
+#include "render/findings/checks.h"
 #include "tests/unit/made_run.h"
 
 #include <setjmp.h>

@@ -1,9 +1,9 @@
-/* test_narrate.c - numbers become sentences: claims, advice, confidence, documents of one run (render/narrate); of many
- * runs: test_narrate_runs.c. */
+/* test_narrate.c - numbers become sentences: claims, advice, confidence, documents of one run (render/findings); of
+ * many runs: test_narrate_runs.c. */
 #include "render/read/recorder.h"
-#include "render/narrate/actions.h"
-#include "render/narrate/claims.h"
-#include "render/narrate/exchange.h"
+#include "render/findings/actions.h"
+#include "render/findings/claims.h"
+#include "render/findings/exchange.h"
 #include "render/model/build.h"
 
 #include <setjmp.h>

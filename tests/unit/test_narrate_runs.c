@@ -1,5 +1,5 @@
 /* test_narrate_runs.c - numbers of many runs become sentences: headlines of series, labels, ranking, documents
- * (render/narrate). */
+ * (render/findings). */
 #include "render/say/format.h"
 #include "render/model/build.h"
 

@@ -1,7 +1,7 @@
-/* test_ncu_roofline.c - kernels under their roofline by counters of ncu (render/import/ncu_counters.c,
- * render/analyse/kernel_roofline.c). All numbers by hand. */
-#include "render/analyse/kernel_roofline.h"
-#include "render/import/ncu_counters.h"
+/* test_ncu_roofline.c - kernels under their roofline by counters of ncu (render/import/ncu/ncu_counters.c,
+ * render/metrics/kernel_roofline.c). All numbers by hand. */
+#include "render/metrics/kernel_roofline.h"
+#include "render/import/ncu/ncu_counters.h"
 #include "tests/unit/import_text.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /* test_nsys.c - nsys SQLite exports made here: tables and columns that are absent, texts where ids are usual, rows
  * without an end. Sums by hand. */
-#include "render/import/nsys_gpu.h"
+#include "render/import/nsys/nsys_gpu.h"
 #include "tests/unit/imported.h"
 
 #include <math.h>

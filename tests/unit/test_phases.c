@@ -1,4 +1,4 @@
-/* test_phases.c - mean, median, p95 and the spread over ranks of named phases (render/analyse/phases.c). */
+/* test_phases.c - mean, median, p95 and the spread over ranks of named phases (render/metrics/phases.c). */
 #include "tests/unit/made_run.h"
 
 #include <setjmp.h>

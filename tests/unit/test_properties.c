@@ -4,7 +4,7 @@
  *
  *   PROPERTY_SEEDS=17 build/tests/unit/test_properties          repeats it
  *   PROPERTY_SEEDS=1000-1999 build/tests/unit/test_properties   tries others */
-#include "render/narrate/narrate.h"
+#include "render/findings/narrate.h"
 #include "render/pages/pages.h"
 #include "tests/unit/random_run.h"
 

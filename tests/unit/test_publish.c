@@ -1,5 +1,5 @@
 /* The output folder: whose may be replaced, and that nothing is half written. */
-#include "render/site/publish.h"
+#include "render/site/publish/publish.h"
 
 #include "lib/fs.h"
 

@@ -8,7 +8,7 @@
 #include "lib/tar.h"
 #include "render/read/members.h"
 #include "render/read/read.h"
-#include "render/site/spans.h"
+#include "render/site/timeline/spans.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

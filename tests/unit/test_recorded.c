@@ -1,9 +1,9 @@
 /* test_recorded.c - sums of recorded calls are divided by the recorded time, and are not given if events were lost
- * (render/analyse/recorded.c). */
-#include "render/analyse/compare.h"
-#include "render/narrate/checks.h"
-#include "render/narrate/compare_doc.h"
-#include "render/narrate/narrate.h"
+ * (render/metrics/recorded.c). */
+#include "render/findings/rules/compare.h"
+#include "render/findings/checks.h"
+#include "render/findings/compare_doc.h"
+#include "render/findings/narrate.h"
 #include "tests/unit/made_run.h"
 
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* test_report_json.c - report.json has all its keys, whatever bytes a name is made of, or the program fails
- * (render/narrate/json_values.h). */
-#include "render/narrate/narrate.h"
+ * (render/write/json/json_values.h). */
+#include "render/findings/narrate.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

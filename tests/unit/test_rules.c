@@ -2,9 +2,9 @@
 #include "render/read/recorder.h"
 #include "tests/unit/made_rules.h"
 
-#include "render/narrate/shares.h"
+#include "render/findings/shares.h"
 #include "render/say/format.h"
-#include "render/narrate/narrate.h"
+#include "render/findings/narrate.h"
 
 static void test_data(void **state)
 {

@@ -1,4 +1,4 @@
-/* test_scaling.c - series of node counts: grouping, speed-up, efficiency, losses (render/analyse/scaling.c). */
+/* test_scaling.c - series of node counts: grouping, speed-up, efficiency, losses (render/metrics/series/scaling.c). */
 #include "tests/unit/made_run.h"
 
 #include <setjmp.h>

@@ -2,7 +2,7 @@
  * named with its line; options of the command line win. */
 #include "trainer/scenario.h"
 
-#include "render/analyse/report.h"
+#include "render/metrics/report.h"
 #include "tests/unit/trainer_files.h"
 #include "trainer/options.h"
 

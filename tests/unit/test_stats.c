@@ -1,6 +1,6 @@
-/* test_stats.c - the arithmetic under every number (render/analyse/stats.h), against values worked out by hand. */
-#include "render/analyse/stats.h"
-#include "render/narrate/shares.h"
+/* test_stats.c - the arithmetic under every number (render/metrics/stats.h), against values worked out by hand. */
+#include "render/metrics/stats.h"
+#include "render/findings/shares.h"
 #include "render/say/format.h"
 
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* test_table_tex.c - tables for LaTeX: what TeX must not see, lines that hold, tables over pages. */
-#include "render/site/table_tex.h"
+#include "render/site/theme/table_tex.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

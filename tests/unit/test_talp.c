@@ -2,7 +2,7 @@
 #include "render/import/import.h"
 #include "render/model/build.h"
 #include "render/model/talp.h"
-#include "render/narrate/narrate.h"
+#include "render/findings/narrate.h"
 #include "tests/unit/made_run.h"
 
 #include <math.h>

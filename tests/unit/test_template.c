@@ -1,5 +1,5 @@
 /* The template language: values, sections, partials, blank lines, and messages that name the place. */
-#include "render/site/template.h"
+#include "render/site/theme/template.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* test_thresholds.c - the table of thresholds, its documented file, and reading a file of that form. */
-#include "render/analyse/thresholds.h"
+#include "render/metrics/thresholds.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,11 +1,11 @@
 /* The timeline's data: rows and lanes, levels of detail that lose no time, a bound on memory. */
 #include "render/model/build.h"
-#include "render/site/levels.h"
+#include "render/site/timeline/levels.h"
 
 #include "lib/cores.h"
 #include "render/device/watch.h"
-#include "render/import/kineto.h"
-#include "render/site/spans_inside.h"
+#include "render/import/kineto/kineto.h"
+#include "render/site/timeline/spans_inside.h"
 
 #include <jansson.h>
 #include <dlfcn.h>

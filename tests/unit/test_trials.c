@@ -1,11 +1,11 @@
 /* test_trials.c - what can be tried with one command, and the step that it is forecast to have: exact numbers. */
-#include "render/analyse/trials.h"
+#include "render/findings/rules/trials.h"
 
-#include "render/analyse/compare.h"
-#include "render/narrate/claims.h"
-#include "render/narrate/compare_doc.h"
+#include "render/findings/rules/compare.h"
+#include "render/findings/claims.h"
+#include "render/findings/compare_doc.h"
 #include "render/say/say.h"
-#include "render/narrate/narrate.h"
+#include "render/findings/narrate.h"
 #include "tests/unit/made_run.h"
 
 #include <setjmp.h>

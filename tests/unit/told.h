@@ -4,8 +4,8 @@
 #define TESTS_UNIT_TOLD_H
 
 #include "render/say/say.h"
-#include "render/narrate/claims.h"
-#include "render/narrate/narrate.h"
+#include "render/findings/claims.h"
+#include "render/findings/narrate.h"
 #include "render/pages/pages.h"
 #include "render/say/say.h"
 #include "tests/unit/made_run.h"

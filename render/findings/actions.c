@@ -1,0 +1,248 @@
+/* actions.c - see actions.h. */
+#include "render/findings/actions.h"
+
+#include "render/findings/rules/analyse.h"
+#include "render/findings/claims.h"
+#include "render/findings/exchange.h"
+#include "render/say/say.h"
+
+#include <string.h>
+
+static const enum advice of_class[N_CLASSES] = {
+    [CLASS_COMPUTE] = ADVICE_COMPUTE,     [CLASS_MEMORY] = ADVICE_MEMORY,
+    [CLASS_IMBALANCE] = ADVICE_BALANCE,   [CLASS_COMMUNICATION] = ADVICE_COMMUNICATION,
+    [CLASS_DATA] = ADVICE_DATA,           [CLASS_IO] = ADVICE_CHECKPOINTS,
+    [CLASS_COPY] = ADVICE_COPIES,         [CLASS_HOST] = ADVICE_LAUNCHES,
+    [CLASS_OVERHEAD] = ADVICE_NAME_PHASES /* CLASS_SHARED: see below */
+};
+
+/* What holds the ranks back is a matter of the machine: the same advice for every program, but for the options' names.
+ */
+static const enum advice of_shared[N_SHARED_KINDS] = {
+    [SHARED_OVERSUBSCRIBED] = ADVICE_CORES_FOR_RANKS, [SHARED_THROTTLED] = ADVICE_CPU_QUOTA,
+    [SHARED_STEAL] = ADVICE_NO_OTHER_GUESTS,          [SHARED_OWN_THREADS] = ADVICE_CORE_FOR_HELPERS,
+    [SHARED_BOUND] = ADVICE_CORES_FOR_THREADS,        [SHARED_RUN_DELAY] = ADVICE_IDLE_CORES,
+};
+
+/* What helps depends on what travels: gradients, shards of the parameters, tokens and rows of tables, activations. */
+static const enum advice of_exchange[N_EXCHANGES] = {
+    [EXCHANGE_UNKNOWN] = ADVICE_OTHER_EXCHANGE,        [EXCHANGE_ALL_GATHER] = ADVICE_ALL_GATHER,
+    [EXCHANGE_REDUCE_SCATTER] = ADVICE_REDUCE_SCATTER, [EXCHANGE_ALL_TO_ALL] = ADVICE_ALL_TO_ALL,
+    [EXCHANGE_SEND_RECEIVE] = ADVICE_SEND_RECEIVE,     [EXCHANGE_PAIRS] = ADVICE_PAIRS,
+    [EXCHANGE_BROADCAST] = ADVICE_BROADCAST,           [EXCHANGE_REDUCE] = ADVICE_REDUCE,
+};
+
+/* Time of products and convolutions without tensor cores matters from a fifth of kernel time on (device_notes.c). */
+static int has_idle_tensor_cores(const struct run *r)
+{
+    int64_t kernels = 0, without = 0;
+    for (int i = 0; i < r->n_traces; i++)
+        for (int k = 0; k < r->traces[i].n_devices; k++) {
+            const struct run_device *d = &r->traces[i].devices[k];
+            kernels += d->value[DEV_KERNEL_SUM];
+            without += d->eligible_ns - d->tensor_ns;
+        }
+    return kernels > 0 && (double)without > 0.2 * (double)kernels;
+}
+
+/* Operators were recorded, and neither an optimiser nor a backward pass is among them. */
+static int is_inference(const struct run *r)
+{
+    int64_t n = 0;
+    for (int i = 0; i < r->n_traces; i++) {
+        const struct host_operators *all = &r->traces[i].operators;
+        n += all->n;
+        for (int k = 0; k < all->n_names; k++)
+            if (strcasestr(all->list[k].name, "optimizer") || strcasestr(all->list[k].name, "backward"))
+                return 0;
+    }
+    return n > 0;
+}
+
+/* Any program's calls on files: what helps depends on which take most time. */
+static enum advice of_files(const struct run *r)
+{
+    static const enum advice of[DCT_N_IO] = {
+        [DCT_IO_READ] = ADVICE_READ_AHEAD, [DCT_IO_WRITE] = ADVICE_WRITE_LESS, [DCT_IO_OTHER] = ADVICE_SYNC_LESS};
+    struct file_time f = file_time(r);
+    int most = 0;
+    for (int k = 1; k < DCT_N_IO; k++)
+        most = f.kind_ns[k] > f.kind_ns[most] ? k : most;
+    return of[most];
+}
+
+/* Cores that the advice needs for each rank; 0 = it needs none. Loaders that work ahead need one more than the rank. */
+static int cores_asked(const struct run_result *r, enum cause_class cls)
+{
+    int threads = r->run->program.threads > 0 ? (int)r->run->program.threads : 1;
+    if (cls == CLASS_DATA)
+        return threads + 1;
+    if (cls != CLASS_SHARED || r->shared.kind == SHARED_THROTTLED || r->shared.kind == SHARED_STEAL)
+        return 0;
+    return r->shared.kind == SHARED_OWN_THREADS && !r->shared.has_neighbours ? threads + 1 : threads;
+}
+
+/* The cores that an advice needs, where the recorded hosts do not have them; PHRASE_NONE: they have, or it is not
+ * known. */
+static struct phrase too_few_cores(const struct run_result *r, enum cause_class cls)
+{
+    const struct run *a = r->run;
+    int is_one = run_is_one_machine(a), asked = cores_asked(r, cls);
+    for (int i = 0; i < a->nodes_len && !has_shares(a); i++) { /* their ranks have shares of cores */
+        int cores = a->nodes[i].cores, ranks = is_one ? r->n_ranks : 0;
+        for (int k = 0; k < a->ranks_len && !is_one; k++)
+            ranks += a->ranks[k].node == a->nodes[i].node;
+        if (cores > 0 && ranks * asked > cores)
+            return machines_of(a) > 1
+                       ? PHRASE(NEEDS_CORES_A_NODE, slot_count((int64_t)ranks * asked), slot_count(cores))
+                       : PHRASE(NEEDS_CORES, slot_count((int64_t)ranks * asked), slot_count(cores));
+    }
+    return PHRASE(NONE);
+}
+
+/* Is a faster link the first change that one command can try? */
+static int is_link_tried(const struct run_result *r)
+{
+    for (int i = 0; i < r->n_trials; i++)
+        if (*r->trials[i].command)
+            return r->trials[i].kind == TRIAL_LINK;
+    return 0;
+}
+
+struct choice {
+    enum advice ours, generic; /* ours: of dcrnn-train; the same as generic but where its options say more */
+};
+
+static enum advice for_compute(const struct run_result *r)
+{
+    if (is_compute_waiting(r))
+        return ADVICE_FIND_WAITS_IN_COMPUTE;
+    if (r->run->n_traces)
+        return has_idle_tensor_cores(r->run) ? ADVICE_TENSOR_CORES : ADVICE_COMPUTE_ON_GPU;
+    /* A thread for every core; stand-ins for nodes have no others. */
+    if (strcmp(r->run->program.backend, "cuda") == 0 || cores_unused(r) != 0)
+        return ADVICE_COMPUTE;
+    return r->run->node_kind == NODES_EMULATED ? ADVICE_LARGER_MACHINE : ADVICE_MORE_CORES_OR_NODES;
+}
+
+static struct choice for_communication(const struct run_result *r, int is_torch)
+{
+    if (is_one_of_many(r)) /* what to do depends on what is not known */
+        return (struct choice){ADVICE_TRACE_ALL_RANKS, ADVICE_TRACE_ALL_RANKS};
+    if (r->n_ranks == 1 && r->has_steps) /* nobody is there to exchange with */
+        return (struct choice){ADVICE_NO_COLLECTIVES, ADVICE_NO_COLLECTIVES};
+    enum advice exchange = is_torch ? of_exchange[exchange_of(r).kind] : ADVICE_NONE, ours = ADVICE_COMMUNICATION;
+    if (r->run->program.allreduce_is_overlapped == 0)
+        ours = ADVICE_OVERLAP;
+    else if (strcmp(r->run->program.allreduce_dtype, "bf16") == 0)
+        ours = is_link_tried(r) ? ADVICE_FASTER_LINK : ADVICE_FEWER_RANKS;
+    return (struct choice){ours, exchange ? exchange : ADVICE_COMMUNICATION};
+}
+
+static enum advice for_imbalance(const struct run_result *r)
+{
+    if (!r->has_steps) /* who is waited for in MPI: any program */
+        return ADVICE_BALANCE_MPI;
+    int is_on_one = machines_of(r->run) == 1 && r->run->node_kind != NODES_SHARES;
+    return is_on_one ? ADVICE_BALANCE_ON_NODE : ADVICE_BALANCE;
+}
+
+static struct choice choose(const struct run_result *r, enum cause_class cls, int is_torch)
+{
+    enum advice both = of_class[cls];
+    switch (cls) {
+    case CLASS_COMPUTE:
+        both = for_compute(r);
+        return (struct choice){r->gain_ns[CLASS_COMPUTE] > 0 ? ADVICE_BEST_KERNELS : both, both};
+    case CLASS_COMMUNICATION:
+        return for_communication(r, is_torch);
+    case CLASS_IMBALANCE: /* the options are the same on one node and on many */
+        return (struct choice){r->has_steps ? ADVICE_BALANCE : ADVICE_NONE, for_imbalance(r)};
+    case CLASS_DATA: /* where the threads wait for each other's cores, more workers would wait too */
+        both = r->shared.own && r->shared.is_each_other ? ADVICE_DATA_WITHOUT_CORES : both;
+        break;
+    case CLASS_IO:
+        both = r->has_steps ? both : of_files(r->run);
+        break;
+    case CLASS_HOST:
+        both = is_inference(r->run) ? ADVICE_LAUNCHES_OF_INFERENCE : both;
+        break;
+    case CLASS_SHARED:
+        both = r->shared.has_neighbours ? ADVICE_IDLE_CORES_FOR_RANKS : of_shared[r->shared.kind];
+        break;
+    default:
+        break;
+    }
+    return (struct choice){both, both};
+}
+
+/* Its sentences and what else must be there, without the last full stop. */
+static const char *in_words(struct report *rep, enum advice id, double limit, enum advice_part part,
+                            const struct phrase *needs)
+{
+    struct advised a = {.id = id, .slot = {slot_percent(limit)}};
+    const char *text = say_advice(&rep->arena, &a, part);
+    if (!*text)
+        return "";
+    if (needs->id)
+        return report_text(rep, "%s %s", text, say_phrase(&rep->arena, needs));
+    char *s = dcr_arena_strdup(&rep->arena, text);
+    s[strlen(s) - 1] = '\0';
+    return s;
+}
+
+static struct action action_of(struct report *rep, const struct run_result *r, enum cause_class cls, struct choice c)
+{
+    int is_dcrnn = strcmp(r->run->program.name, "dcrnn-train") == 0, is_torch = is_dcrnn || run_may_be_torch(r->run);
+    double limit = r->classes[cls].threshold_ratio;
+    struct phrase needs = too_few_cores(r, cls);
+    struct action a = {.ours = "", .check = ""};
+    if (is_dcrnn)
+        a.ours = in_words(rep, c.ours, limit, ADVICE_OURS, &needs);
+    a.generic = in_words(rep, c.generic, limit, is_torch ? ADVICE_TORCH : ADVICE_PLAIN, &needs);
+    a.id = *a.ours ? c.ours : c.generic;
+    struct advised said = {.id = a.id, .slot = {slot_percent(limit)}};
+    if (limit > 0)
+        a.check = say_advice(&rep->arena, &said, ADVICE_CHECK);
+    return a;
+}
+
+struct action action_for(struct report *rep, const struct run_result *r, enum cause_class cls)
+{
+    int is_torch = strcmp(r->run->program.name, "dcrnn-train") == 0 || run_may_be_torch(r->run);
+    return action_of(rep, r, cls, choose(r, cls, is_torch));
+}
+
+int is_advice_to_measure(const struct run_result *r)
+{
+    return r->shared.kind &&
+           (r->shared.has_neighbours || r->shared.kind == SHARED_STEAL || r->shared.kind == SHARED_RUN_DELAY);
+}
+
+struct action action_for_scaling(struct report *rep, const struct run_result *r, enum cause_class cls)
+{
+    static const struct choice more_work = {ADVICE_MORE_WORK_PER_RANK, ADVICE_MORE_WORK_PER_RANK};
+    return cls == CLASS_COMPUTE ? action_of(rep, r, cls, more_work) : action_for(rep, r, cls);
+}
+
+struct advised advice_for_unnamed(const struct run_result *r)
+{
+    int64_t rest = r->part_ns[PART_OTHER], step = r->step.mean_ns;
+    return (struct advised){.id = !r->run->n_traces                         ? ADVICE_NAME_REST
+                                  : foreign_is_nsys(r->run->traces[0].kind) ? ADVICE_NAME_REST_IN_NSYS
+                                                                            : ADVICE_NAME_REST_IN_TRACE,
+                            .slot = {slot_percent(step > 0 ? (double)rest / (double)step : 0), slot_time(rest)}};
+}
+
+const char *action_for_unnamed(struct report *rep, const struct run_result *r)
+{
+    struct advised a = advice_for_unnamed(r);
+    char *s = dcr_arena_strdup(&rep->arena, say_advice(&rep->arena, &a, ADVICE_TORCH));
+    s[strlen(s) - 1] = '\0';
+    return s;
+}
+
+const char *advice_words(struct report *rep, const struct run *r, const struct advised *a)
+{
+    return say_advice(&rep->arena, a, run_may_be_torch(r) ? ADVICE_TORCH : ADVICE_PLAIN);
+}

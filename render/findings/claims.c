@@ -1,0 +1,220 @@
+/* claims.c - claims about single runs. What they say: run_said.h. */
+#include "render/findings/claims.h"
+
+#include "render/findings/rules/analyse.h"
+#include "render/model/build.h"
+#include "render/findings/actions.h"
+#include "render/findings/run_said.h"
+#include "render/findings/shares.h"
+#include "render/findings/stepless.h"
+#include "render/say/say.h"
+
+#include <math.h>
+
+static const char *evidence_of(struct report *rep, const struct run_result *r, enum cause_class cls)
+{
+    const char *anchor = cls == CLASS_IMBALANCE ? "ranks" : cls == CLASS_COMMUNICATION ? "collectives" : "breakdown";
+    return report_text(rep, "runs/%s/index.html#%s", r->slug, anchor);
+}
+
+static void say_claim(struct report *rep, struct claim *c)
+{
+    c->sentence = say_headline(&rep->arena, &c->said);
+    c->support = say_support(&rep->arena, &c->said);
+}
+
+/* The processor time of the ranks says that they wait, and not for what; or it is of several processes, of which the
+ * one that makes the steps may have waited. */
+static enum confidence unless_waiting(struct report *rep, const struct run_result *r, enum confidence sure,
+                                      const char **because)
+{
+    if (r->processor.is_of_several && !r->processor.is_waiting && sure != CONFIDENCE_LOW) {
+        *because = say_phrase(&rep->arena, &PHRASE(SURE_PROCESSES_USED));
+        return sure == CONFIDENCE_HIGH ? CONFIDENCE_MEDIUM : CONFIDENCE_LOW;
+    }
+    if (!is_compute_waiting(r) || sure != CONFIDENCE_HIGH)
+        return sure;
+    *because = say_phrase(&rep->arena, &PHRASE(SURE_WAITING));
+    return CONFIDENCE_MEDIUM;
+}
+
+static void add_class_claim(struct report *rep, int run, const struct class_result *k)
+{
+    struct run_result *r = &rep->runs[run];
+    const char *key = class_key(k->cls);
+    int is_comm = k->cls == CLASS_COMMUNICATION;
+    struct claim *c = claim_add(rep);
+    c->run = run;
+    c->cls = k->cls;
+    c->id = report_text(rep, "%s.%s", r->slug, key);
+    c->said = said_of_class(rep, r, k);
+    if (is_doubtful(r) && !is_comm && k->cls != CLASS_IMBALANCE &&
+        (double)(k->gain_ns - k->share_ns) > rep->thresholds.loss_matters * (double)r->step.mean_ns)
+        said_some(&c->said, PHRASE(CORES_LEFT));
+    say_claim(rep, c);
+    const struct judged j = judged_of(k);
+    c->threshold_ratio = j.threshold_ratio; /* of the host a floor */
+    c->threshold_name = j.threshold;
+    c->rule = k->rule;
+    claim_grounds(rep, c, r, k->cls);
+    const char *share = is_share_with_waiting(r, k->cls) ? "the share with that waiting"
+                        : j.by && j.interval.has         ? "the share of communication"
+                        : is_comm && !is_one_of_many(r)  ? "the share of transfer"
+                                                         : "the share";
+    /* The interval of the share is said all the same where what was judged has none; no threshold is compared with it.
+     */
+    int is_judged = !j.by || j.interval.has;
+    c->confidence =
+        confidence_of_share(rep, r, share, is_judged ? j.interval : k->share_interval,
+                            is_judged ? j.threshold_ratio : -1, &c->confidence_because, &c->is_interval_told);
+    if (k->cls == CLASS_COMPUTE) {
+        enum confidence sure = unless_waiting(rep, r, c->confidence, &c->confidence_because);
+        sure = unless_unjudged(rep, r, sure, &c->confidence_because);
+        c->is_interval_told &= sure == c->confidence; /* what lowers it stands in the place of the interval */
+        c->confidence = sure;
+    }
+    c->evidence = evidence_of(rep, r, k->cls);
+    c->action = action_for(rep, r, k->cls);
+    c->has_gain =
+        k->cls != CLASS_COMPUTE || k->gain_ns > 0; /* compute cannot be removed, but can be below its ceiling */
+    c->gain_ns = k->gain_ns;
+    c->step_ns = r->step.mean_ns;
+    c->gain_basis = gain_basis_of(r, k->cls);
+    c->gain_text = c->has_gain ? gain_text(rep, k->gain_ns, r->step.mean_ns, c->gain_basis) : "";
+    c->gain_why = c->has_gain ? REASON(NONE) : REASON(GAIN_OF_COMPUTE);
+    if (k->cls == CLASS_IMBALANCE && *c->gain_text) {
+        struct phrase balanced = PHRASE(GAIN_BALANCED, slot_time(k->gain_ns), slot_time(r->step.mean_ns),
+                                        slot_factor((double)r->step.mean_ns / (double)(r->step.mean_ns - k->gain_ns)));
+        c->gain_text = say_phrase(&rep->arena, &balanced);
+    }
+    c->interval = claimed_interval(r, k->cls);
+    c->interval_of = c->interval.has ? share_name(rep, r, k->cls) : "";
+    claim_number(rep, c, report_text(rep, "runs.%s.classes.%s.share_ratio", r->slug, key), "ratio", k->share_ratio);
+    claim_number(rep, c, report_text(rep, "runs.%s.classes.%s.share_ns", r->slug, key), "ns", (double)k->share_ns);
+    if (k->caused_ns) {
+        int64_t own = k->share_ns - k->caused_ns;
+        claim_number(rep, c, report_text(rep, "runs.%s.classes.%s.own_ns", r->slug, key), "ns", (double)own);
+        claim_number(rep, c, report_text(rep, "runs.%s.classes.%s.own_ratio", r->slug, key), "ratio",
+                     (double)own / (double)r->step.mean_ns);
+        claim_number(rep, c, report_text(rep, "runs.%s.classes.%s.caused_wait_ns", r->slug, key), "ns",
+                     (double)k->caused_ns);
+    }
+    claim_number(rep, c, report_text(rep, "runs.%s.step.mean_ns", r->slug), "ns", (double)r->step.mean_ns);
+    if (k->cls == CLASS_COMPUTE && is_compute_waiting(r))
+        claim_number(rep, c, report_text(rep, "runs.%s.processor.used_cores", r->slug), "cores",
+                     r->processor.used_cores);
+    if (is_comm) {
+        claim_number(rep, c, report_text(rep, "runs.%s.communication_ns", r->slug), "ns", (double)r->comm_ns);
+        claim_number(rep, c, report_text(rep, "runs.%s.parts_ns.comm_transfer", r->slug), "ns",
+                     (double)r->part_ns[PART_TRANSFER]);
+        if (is_part_known(r, PART_WAIT))
+            claim_number(rep, c, report_text(rep, "runs.%s.parts_ns.comm_wait", r->slug), "ns",
+                         (double)r->part_ns[PART_WAIT]);
+    }
+    if (j.by && isfinite(j.ratio)) /* what the threshold is of */
+        claim_number(rep, c, report_text(rep, "runs.%s.classes.%s.judged.ratio", r->slug, key), "ratio", j.ratio);
+    r->claims[r->n_claims++] = rep->n_claims - 1;
+}
+
+/* Limiting classes of a run by predicted gain, largest first; equal gains keep the table's order. */
+static int limiting(const struct run_result *r, const struct class_result *out[N_CLASSES])
+{
+    int n = 0;
+    for (int c = 0; c < N_CLASSES; c++) {
+        if (r->classes[c].verdict != VERDICT_LIMITS || c == CLASS_SHARED)
+            continue;
+        int at = n++;
+        while (at > 0 && out[at - 1]->gain_ns < r->classes[c].gain_ns) {
+            out[at] = out[at - 1];
+            at--;
+        }
+        out[at] = &r->classes[c];
+    }
+    return n;
+}
+
+/* Ranks without cores of their own are said before any other cause: they make every other number doubtful. */
+static void add_shared_claim(struct report *rep, int run, const struct class_result *first)
+{
+    struct run_result *r = &rep->runs[run];
+    struct claim *c = claim_add(rep);
+    const struct class_result *k = first ? first : &r->classes[CLASS_COMPUTE];
+    c->run = run;
+    c->cls = CLASS_SHARED;
+    c->id = report_text(rep, "%s.shared", r->slug);
+    c->said = said_of_shared(rep, r);
+    say_claim(rep, c);
+    c->threshold_ratio = r->classes[CLASS_SHARED].threshold_ratio;
+    c->threshold_name = r->classes[CLASS_SHARED].threshold_name;
+    c->rule = r->classes[CLASS_SHARED].rule;
+    claim_grounds(rep, c, r, CLASS_SHARED);
+    c->confidence = confidence_of(rep, r, (struct interval){0}, -1, &c->confidence_because);
+    if (first) { /* the share that stands behind it */
+        c->interval = claimed_interval(r, k->cls);
+        c->interval_of = c->interval.has ? share_name(rep, r, k->cls) : "";
+    }
+    c->evidence = report_text(rep, "runs/%s/index.html#classes", r->slug);
+    c->action = action_for(rep, r, CLASS_SHARED);
+    c->is_measuring = is_advice_to_measure(r);
+    c->step_ns = r->step.mean_ns;
+    c->has_gain = is_gain_of_cores_told(rep, r);
+    c->gain_ns = c->has_gain ? r->gain_ns[CLASS_SHARED] : 0;
+    c->gain_basis = gain_basis_of(r, CLASS_SHARED);
+    c->gain_text = c->has_gain ? claim_gain_text(rep, c) : "";
+    c->gain_why = c->has_gain ? REASON(NONE) : REASON(GAIN_OF_CORES);
+    shared_numbers(rep, c, r);
+    claim_number(rep, c, report_text(rep, "runs.%s.step.mean_ns", r->slug), "ns", (double)r->step.mean_ns);
+    r->claims[r->n_claims++] = rep->n_claims - 1;
+}
+
+static void say_nothing_limits(struct report *rep, struct run_result *r)
+{
+    if (r->classes[CLASS_OVERHEAD].verdict == VERDICT_WATCH)
+        r->unnamed_action = action_for_unnamed(rep, r);
+    r->said = said_of_nothing(rep, r);
+    if (!is_mostly_unnamed(r) && is_compute_waiting(r) && 2 * r->part_ns[PART_COMPUTE] > r->step.mean_ns)
+        r->unnamed_action = action_sentence(rep, action_for(rep, r, CLASS_COMPUTE));
+    r->confidence = confidence_of(rep, r, (struct interval){0}, -1, &r->confidence_because);
+    r->confidence = unless_waiting(rep, r, r->confidence, &r->confidence_because);
+}
+
+/* What its first claim says, and the cause that comes next. Shared cores hide what limits, so that the next is said
+ * first. */
+static void say_limits(struct report *rep, struct run_result *r, const struct class_result *next)
+{
+    const struct claim *first = &rep->claims[r->claims[0]];
+    r->confidence = first->confidence;
+    r->confidence_because = first->confidence_because;
+    r->said = first->said;
+    if (next)
+        said_some(&r->said, said_other_cause(rep, r, next));
+    if (first->cls == CLASS_SHARED && r->n_claims > 1)
+        said_why(&r->said, &rep->claims[r->claims[1]].said);
+}
+
+void claims_of_runs(struct report *rep)
+{
+    for (int i = 0; i < rep->n_runs; i++) {
+        struct run_result *r = &rep->runs[i];
+        const struct class_result *order[N_CLASSES];
+        if (!r->has_steps) {
+            say_without_steps(rep, r);
+            r->confidence = confidence_without_steps(rep, r, &r->confidence_because);
+            continue;
+        }
+        int n = limiting(r, order);
+        if (r->shared.kind)
+            add_shared_claim(rep, i, n ? order[0] : NULL);
+        for (int k = 0; k < n; k++)
+            add_class_claim(rep, i, order[k]);
+        if (r->n_claims == 0)
+            say_nothing_limits(rep, r);
+        else
+            say_limits(rep, r, r->shared.kind && n ? order[0] : n > 1 ? order[1] : NULL);
+        if (lost_steps(r->run))
+            said_of_loss(&r->said, r);
+        r->headline = say_headline(&rep->arena, &r->said);
+        r->support = say_support(&rep->arena, &r->said);
+        say_judged(rep, r);
+    }
+}

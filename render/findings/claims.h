@@ -1,0 +1,78 @@
+/* claims.h - the parts of narrate(): claims about runs and series, and the sentences at the top. */
+#ifndef RENDER_FINDINGS_CLAIMS_H
+#define RENDER_FINDINGS_CLAIMS_H
+
+#include "render/metrics/report.h"
+
+/** claims_of_runs - one claim per limiting class and run, ordered by predicted gain; headline and support of each run.
+ */
+void claims_of_runs(struct report *rep);
+/** claims_of_series - what limits scaling in each series, and its texts. After claims_of_runs. */
+void claims_of_series(struct report *rep);
+/** top_sentences - headline, support, first action, confidence and verdict of the whole report. */
+void top_sentences(struct report *rep);
+struct comparison;
+/** top_of_comparison - the same where runs were compared: the change comes first, then what limits now. */
+void top_of_comparison(struct report *rep, const struct comparison *c);
+
+/** say_how_sure - rep->sure, how_sure and confidence: of series s (NULL: of run r alone) and the claim c that comes
+ * first (NULL: none). (sure.c) */
+void say_how_sure(struct report *rep, const struct series *s, const struct run_result *r, const struct claim *c);
+
+/** claim_add - a zeroed claim at the end of rep->claims; valid until the next call. */
+struct claim *claim_add(struct report *rep);
+/** claim_number - attach a number to the newest claim. */
+void claim_number(struct report *rep, struct claim *c, const char *id, const char *unit, double value);
+
+/** claim_grounds - c->grounds, window and place: the steps of r that a claim is of, and where the cause cls takes most
+ * of them. (grounds.c)  Test: tests/unit/test_grounds.c */
+void claim_grounds(struct report *rep, struct claim *c, const struct run_result *r, enum cause_class cls);
+
+/** shared_numbers - what kept this run's ranks from their cores, as numbers of the newest claim. (shared_words.c) */
+void shared_numbers(struct report *rep, struct claim *c, const struct run_result *r);
+/** is_gain_of_cores_told - do the times tell what a core for each rank would save? A gain below loss_matters does not:
+ * if ranks never had the cores to themselves, all their times contain waiting. */
+int is_gain_of_cores_told(const struct report *rep, const struct run_result *r);
+
+/** confidence_of - how far a share of this run may be trusted against a threshold, and why not further. */
+enum confidence confidence_of(struct report *rep, const struct run_result *r, struct interval i, double threshold,
+                              const char **because);
+/** confidence_of_share - the same of a share that has another name in its sentence: "the share with that waiting".
+ *  is_interval  gets 1 where the reason gives the interval */
+enum confidence confidence_of_share(struct report *rep, const struct run_result *r, const char *share,
+                                    struct interval i, double threshold, const char **because, int *is_interval);
+/** confidence_without_steps - the same of what is said of a run whose steps are not known (say_without_steps). */
+enum confidence confidence_without_steps(struct report *rep, const struct run_result *r, const char **because);
+/** at_nodes - "At 4 nodes", "At 1 node", "In this run" when the count is unknown. */
+const char *at_nodes(struct report *rep, int n_nodes);
+/** nodes_text - "4 nodes", "1 node". */
+const char *nodes_text(struct report *rep, int n_nodes);
+/** of_step - "34 % of the step time (62.1 ms of 184 ms)". */
+const char *of_step(struct report *rep, const struct run_result *r, int64_t ns);
+/** gain_text - "about 29.0 ms of 184 ms a step (1.19x, estimate)", "up to 29.0 ms of 184 ms a step (1.19x)". */
+const char *gain_text(struct report *rep, int64_t gain_ns, int64_t step_ns, enum gain_basis basis);
+/** claim_gain_text - gain_text of a claim with action, gain_ns and step_ns; if it is_measuring, "would measure
+ * about 41.0 ms instead of 45.0 ms a step (estimate)". Test: tests/unit/test_narrate.c */
+const char *claim_gain_text(struct report *rep, const struct claim *c);
+/** claim_saves - the words before a gain_text: "; the cause costs ", or "; that " if is_measuring. */
+const char *claim_saves(const struct claim *c);
+/** previous_point - the point of r's series with the next smaller node count, NULL when there is none. */
+const struct series_point *previous_point(const struct report *rep, const struct run_result *r);
+/** claim_trial - what can be tried against a claim: of the run that it is about (of a series the largest), the first
+ *  change that has a command, else the first. NULL: nothing; only communication has such.
+ *  Test: tests/unit/test_trials.c */
+const struct trial *claim_trial(const struct report *rep, const struct claim *c);
+/** claim_expected - "The median step should take about 101 ms instead of 178 ms (estimate)." of such a trial; "" no
+ * forecast. */
+const char *claim_expected(struct report *rep, const struct claim *c);
+/** action_sentence - "Give ... (dcrnn-train)", first letter large, no full stop. */
+const char *action_sentence(struct report *rep, struct action a);
+
+/** say_what_to_do_without_steps - r->steps_action; of a run without steps advised, stepless_action and stepless_advice
+ * too. */
+void say_what_to_do_without_steps(struct report *rep, struct run_result *r);
+
+/** is_mostly_unnamed - are more of the steps in no named phase than in compute? Then nothing was ruled out. */
+int is_mostly_unnamed(const struct run_result *r);
+
+#endif

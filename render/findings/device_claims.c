@@ -1,0 +1,191 @@
+/* device_claims.c - what is found in GPU traces that mark no steps. Test: tests/unit/test_devices_told.c */
+#include "render/write/json/devices.h"
+#include "render/say/say.h"
+
+#include "render/findings/rules/analyse.h"
+#include "render/findings/actions.h"
+#include "render/findings/claims.h"
+
+#include <string.h>
+
+/* Steps may be marked and yet not be those of one run. */
+static int marks_steps(const struct run *r)
+{
+    for (int i = 0; i < r->n_traces; i++)
+        if (r->traces[i].steps.n_steps)
+            return 1;
+    return 0;
+}
+
+/* The same recording in another file, an export beside a table of it: the one that knows causes counts. */
+static int is_told_better(const struct run *r, const struct run_device *d)
+{
+    int is_before = 1;
+    for (int i = 0; i < r->n_traces; i++)
+        for (int k = 0; k < r->traces[i].n_devices; k++) {
+            const struct run_device *other = &r->traces[i].devices[k];
+            if (other == d)
+                is_before = 0;
+            else if (other->device == d->device && memcmp(other->value, d->value, sizeof d->value) == 0 &&
+                     (other->has_idle_causes > d->has_idle_causes ||
+                      (is_before && other->has_idle_causes == d->has_idle_causes)))
+                return 1;
+        }
+    return 0;
+}
+
+static const struct run_device *most_idle(const struct run *r, int *n)
+{
+    const struct run_device *worst = NULL;
+    *n = 0;
+    for (int i = 0; i < r->n_traces; i++)
+        for (int k = 0; k < r->traces[i].n_devices; k++) {
+            const struct run_device *d = &r->traces[i].devices[k];
+            double idle = d->value[DEV_SPAN] > 0 ? (double)d->value[DEV_IDLE] / (double)d->value[DEV_SPAN] : -1;
+            if (idle < 0 || is_told_better(r, d))
+                continue;
+            (*n)++;
+            if (!worst || idle > (double)worst->value[DEV_IDLE] / (double)worst->value[DEV_SPAN])
+                worst = d;
+        }
+    return worst;
+}
+
+/* A step of a small network launches more kernels than this: a trace of fewer is a start-up, or of single calls. */
+enum { FEW_KERNELS = 200 };
+
+static int64_t operations(const struct run_device *d)
+{
+    return d->value[DEV_KERNELS] + d->value[DEV_MEMCPYS] + d->value[DEV_MEMSETS];
+}
+
+static double idle_ratio(const struct run_device *d)
+{
+    return (double)d->value[DEV_IDLE] / (double)d->value[DEV_SPAN];
+}
+
+static enum idle_cause largest_cause(const struct run_device *d)
+{
+    int largest = 0;
+    for (int c = 1; c < N_IDLE_CAUSES; c++)
+        largest = d->idle_ns[c] > d->idle_ns[largest] ? c : largest;
+    return (enum idle_cause)largest;
+}
+
+static struct phrase idle_cause(const struct run_device *d)
+{
+    static const enum phrase_id of[N_IDLE_CAUSES] = {
+        [IDLE_DATA] = PHRASE_GPU_IDLE_DATA,   [IDLE_IO] = PHRASE_GPU_IDLE_IO,
+        [IDLE_HOST] = PHRASE_GPU_IDLE_HOST,   [IDLE_SYNC] = PHRASE_GPU_IDLE_SYNC,
+        [IDLE_PEER] = PHRASE_GPU_IDLE_PEER,   [IDLE_LAUNCH] = PHRASE_GPU_IDLE_LAUNCH,
+        [IDLE_OTHER] = PHRASE_GPU_IDLE_OTHER,
+    };
+    enum idle_cause c = largest_cause(d);
+    if (!d->has_idle_causes || d->value[DEV_IDLE] <= 0)
+        return PHRASE(NONE);
+    return (struct phrase){.id = of[c], .slot = {slot_percent((double)d->idle_ns[c] / (double)d->value[DEV_IDLE])}};
+}
+
+static struct phrase headline(const struct report *rep, const struct run_device *d, int n)
+{
+    double idle = idle_ratio(d);
+    int is_busy = idle < 1 - rep->thresholds.gpu_utilization;
+    struct slot gpu = slot_count(d->device), gpus = slot_count(n), span = slot_time(d->value[DEV_SPAN]);
+    if (n > 1)
+        return is_busy ? PHRASE(GPUS_BUSY, gpus, slot_percent(1 - idle))
+                       : PHRASE(GPUS_IDLE, gpus, slot_percent(idle), span);
+    return is_busy ? PHRASE(GPU_BUSY, gpu, slot_percent(1 - idle), span)
+                   : PHRASE(GPU_IDLE, gpu, slot_percent(idle), span);
+}
+
+int say_devices(const struct report *rep, const struct run *r, struct said *out)
+{
+    int n;
+    const struct run_device *d = most_idle(r, &n);
+    if (!d)
+        return 0;
+    const int64_t *v = d->value;
+    double span = (double)v[DEV_SPAN];
+    *out = (struct said){0};
+    if (operations(d) == 1) {
+        out->headline = PHRASE(GPU_ONE_OPERATION, slot_name(d->file), slot_time(v[DEV_SPAN]));
+        said_add(out, PHRASE(ONE_OPERATION_SHOWS));
+        return 1;
+    }
+    if (v[DEV_KERNELS] < FEW_KERNELS) {
+        out->headline =
+            PHRASE(GPU_FEW_KERNELS, slot_count(d->device), slot_count(v[DEV_KERNELS]), slot_time(v[DEV_SPAN]));
+        said_add(out, PHRASE(GPU_WORKED, slot_time(v[DEV_SPAN] - v[DEV_IDLE])));
+        said_add(out, PHRASE(GPU_START_UP));
+        return 1;
+    }
+    out->headline = headline(rep, d, n);
+    if (n > 1)
+        said_add(out, PHRASE(LEAST_BUSY_GPU, slot_count(d->device), slot_name(d->file)));
+    said_add(out, idle_cause(d));
+    if ((double)v[DEV_EXPOSED_COMM] > rep->thresholds.loss_matters * span)
+        said_add(out, PHRASE(GPU_COMMUNICATION, slot_percent((double)v[DEV_EXPOSED_COMM] / span)));
+    said_add(out, PHRASE(GPU_COMPUTE, slot_percent((double)v[DEV_COMPUTE] / span),
+                         slot_percent((double)v[DEV_EXPOSED_MEM] / span)));
+    if (marks_steps(r))
+        said_add(out, PHRASE(MARKED_NOT_USED));
+    return 1;
+}
+
+/* What the class of each cause of idle time advises; N_CLASSES: nothing that is known. */
+static enum cause_class class_of(enum idle_cause c)
+{
+    static const enum cause_class of[N_IDLE_CAUSES] = {[IDLE_DATA] = CLASS_DATA,          [IDLE_IO] = CLASS_IO,
+                                                       [IDLE_HOST] = CLASS_HOST,          [IDLE_SYNC] = CLASS_HOST,
+                                                       [IDLE_PEER] = CLASS_COMMUNICATION, [IDLE_LAUNCH] = CLASS_HOST,
+                                                       [IDLE_OTHER] = N_CLASSES};
+    return of[c];
+}
+
+/* Only a training has steps of which the user can be asked: gradients are computed, or exchanged between GPUs. */
+static int has_steps_to_mark(const struct run *r)
+{
+    if (is_training(r))
+        return 1;
+    for (int i = 0; i < r->n_traces; i++) {
+        const struct host_operators *all = &r->traces[i].operators;
+        for (int k = 0; k < all->n_names; k++)
+            if (strcasestr(all->list[k].name, "optimizer") || strcasestr(all->list[k].name, "backward"))
+                return 1;
+        for (int k = 0; k < r->traces[i].n_devices; k++)
+            if (r->traces[i].devices[k].value[DEV_COMM_KERNELS] > 1)
+                return 1;
+    }
+    return 0;
+}
+
+int advise_devices(struct report *rep, const struct run_result *r, struct stepless_advice *out)
+{
+    int n;
+    const struct run_device *d = most_idle(r->run, &n);
+    if (!d || marks_steps(r->run))
+        return 0;
+    *out = (struct stepless_advice){0};
+    enum cause_class cls = class_of(largest_cause(d));
+    int is_idle = idle_ratio(d) >= 1 - rep->thresholds.gpu_utilization;
+    int is_by_nvtx = r->run->traces[0].kind != FOREIGN_KINETO;
+    struct advised mark = !has_steps_to_mark(r->run) ? ADVISE(NONE)
+                          : is_by_nvtx               ? ADVISE(MARK_RANGES)
+                                                     : ADVISE(MARK_STEPS);
+    if (operations(d) == 1 || d->value[DEV_KERNELS] < FEW_KERNELS) {
+        out->first = ADVISE(NOTHING_ONE_TRACE);
+    } else if (is_idle && d->has_idle_causes && cls != N_CLASSES) {
+        struct action a = action_for(rep, r, cls);
+        out->first.id = a.id;
+        out->words = report_text(rep, "%s.", action_sentence(rep, a));
+        out->result = PHRASE(IDLE_COSTS, slot_time(d->idle_ns[largest_cause(d)]), slot_time(d->value[DEV_SPAN]));
+        out->then = mark;
+        out->is_first = 1;
+    } else if (mark.id || is_idle) {
+        out->first = mark.id ? mark : ADVISE(TRACE_HOST);
+        out->is_first = 1;
+    } else {
+        out->first = ADVISE(NOTHING_BUSY);
+    }
+    return 1;
+}

@@ -1,0 +1,127 @@
+/* exchange.c - see exchange.h. */
+#include "render/findings/exchange.h"
+
+#include "render/findings/rules/analyse.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+static const struct {
+    const char *word, *words;
+} called[N_EXCHANGES] = {
+    [EXCHANGE_UNKNOWN] = {"collective", "collectives"},
+    [EXCHANGE_ALL_REDUCE] = {"all-reduce", "all-reduces"},
+    [EXCHANGE_ALL_GATHER] = {"all-gather", "all-gathers"},
+    [EXCHANGE_REDUCE_SCATTER] = {"reduce-scatter", "reduce-scatters"},
+    [EXCHANGE_ALL_TO_ALL] = {"all-to-all", "all-to-alls"},
+    [EXCHANGE_SEND_RECEIVE] = {"send and receive", "sends and receives"},
+    [EXCHANGE_PAIRS] = {"send and receive, or all-to-all", "sends, receives and all-to-alls"},
+    [EXCHANGE_BROADCAST] = {"broadcast", "broadcasts"},
+    [EXCHANGE_REDUCE] = {"reduce", "reduces"},
+};
+
+const char *exchange_word(enum exchange k)
+{
+    return called[k].word;
+}
+
+const char *exchange_words(enum exchange k)
+{
+    return called[k].words;
+}
+
+enum exchange exchange_named(const char *name)
+{
+    /* Longer words first: "allreduce" holds "reduce", "reduce_scatter" too. */
+    static const struct {
+        const char *word;
+        enum exchange kind;
+    } known[] = {{"allreduce", EXCHANGE_ALL_REDUCE},    {"reducescatter", EXCHANGE_REDUCE_SCATTER},
+                 {"allgather", EXCHANGE_ALL_GATHER},    {"alltoall", EXCHANGE_ALL_TO_ALL},
+                 {"sendrecv", EXCHANGE_SEND_RECEIVE},   {"broadcast", EXCHANGE_BROADCAST},
+                 {"bcast", EXCHANGE_BROADCAST},         {"ncclsend", EXCHANGE_SEND_RECEIVE},
+                 {"ncclrecv", EXCHANGE_SEND_RECEIVE},   {"mpisend", EXCHANGE_SEND_RECEIVE},
+                 {"mpirecv", EXCHANGE_SEND_RECEIVE},    {"mpireduce", EXCHANGE_REDUCE},
+                 {"ncclkernelreduce", EXCHANGE_REDUCE}, {"nccldevkernelreduce", EXCHANGE_REDUCE}};
+    char plain[128];
+    size_t n = 0;
+    for (; *name && n + 1 < sizeof plain; name++)
+        if (*name != '_' && *name != '-' && *name != ' ' && *name != ':')
+            plain[n++] = *name;
+    plain[n] = '\0';
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strcasestr(plain, known[i].word))
+            return known[i].kind;
+    return strcasecmp(plain, "send") == 0 || strcasecmp(plain, "recv") == 0 ? EXCHANGE_SEND_RECEIVE
+           : strcasecmp(plain, "reduce") == 0                               ? EXCHANGE_REDUCE
+                                                                            : EXCHANGE_UNKNOWN;
+}
+
+/* NCCL has one kernel for sends, receives and what is made of them: which it was the host's ranges say, if any. */
+static enum exchange kernel_kind(const struct foreign_trace *t, const char *name)
+{
+    enum exchange k = exchange_named(name);
+    int is_called[N_EXCHANGES] = {0};
+    for (int i = 0; k == EXCHANGE_SEND_RECEIVE && i < t->operators.n_names; i++)
+        is_called[exchange_named(t->operators.list[i].name)] = 1;
+    if (k != EXCHANGE_SEND_RECEIVE || is_called[EXCHANGE_SEND_RECEIVE] > is_called[EXCHANGE_ALL_TO_ALL])
+        return k;
+    return is_called[EXCHANGE_ALL_TO_ALL] > is_called[EXCHANGE_SEND_RECEIVE] ? EXCHANGE_ALL_TO_ALL : EXCHANGE_PAIRS;
+}
+
+static void add_device(const struct foreign_trace *t, const struct run_device *d, double ns[N_EXCHANGES])
+{
+    double said = 0;
+    for (int i = 0; i < d->n_collectives; i++) {
+        enum exchange k = exchange_named(d->collectives[i].name);
+        ns[k] += k ? (double)d->collectives[i].sum_ns : 0;
+        said += k ? (double)d->collectives[i].sum_ns : 0;
+    }
+    for (int i = 0; said <= 0 && i < d->n_names; i++)
+        if (d->names[i].kind == OP_COMM)
+            ns[kernel_kind(t, d->names[i].name)] += (double)d->names[i].sum_ns;
+}
+
+static struct exchange_share largest(const double ns[N_EXCHANGES])
+{
+    struct exchange_share s = {EXCHANGE_UNKNOWN, 0};
+    double all = 0;
+    for (int k = 1; k < N_EXCHANGES; k++) {
+        all += ns[k];
+        if (ns[k] > (s.kind ? ns[s.kind] : 0))
+            s.kind = (enum exchange)k;
+    }
+    s.ratio = all > 0 ? ns[s.kind] / all : 0;
+    return s;
+}
+
+struct exchange_share exchange_of(const struct run_result *r)
+{
+    const struct run *a = r->run;
+    double ns[N_EXCHANGES] = {0};
+    for (int i = 0; i < a->n_traces; i++)
+        for (int k = 0; k < a->traces[i].n_devices; k++)
+            add_device(&a->traces[i], &a->traces[i].devices[k], ns);
+    ns[EXCHANGE_UNKNOWN] = 0;
+    struct exchange_share s = largest(ns);
+    for (int i = 0; s.kind == EXCHANGE_UNKNOWN && i < r->n_phases; i++)
+        if (r->phases[i].category == CAT_COMM)
+            ns[exchange_named(r->phases[i].name)] += (double)r->phases[i].spread.mean_ns;
+    ns[EXCHANGE_UNKNOWN] = 0;
+    s = largest(ns);
+    int is_known = s.kind == EXCHANGE_UNKNOWN && !recorded_part(a).n_ranks_lost;
+    for (int i = 0; is_known && i < a->n_mpi_calls; i++)
+        ns[exchange_named(a->mpi_calls[i].name)] += (double)a->mpi_calls[i].sum.ns;
+    ns[EXCHANGE_UNKNOWN] = 0;
+    s = largest(ns);
+    if (s.kind == EXCHANGE_UNKNOWN && strcmp(a->program.name, "dcrnn-train") == 0)
+        s = (struct exchange_share){EXCHANGE_ALL_REDUCE, 1};
+    return s;
+}
+
+int is_gradient_exchange(const struct run_result *r)
+{
+    struct exchange_share most = exchange_of(r);
+    return most.kind == EXCHANGE_ALL_REDUCE && most.ratio > 0.5;
+}

@@ -1,0 +1,104 @@
+/* failed.c - see failed.h. Called by stepless.c and stepless_action.c. */
+#include "render/findings/failed.h"
+
+#include "render/findings/rules/analyse.h"
+#include <signal.h>
+#include <string.h>
+
+struct failure {
+    struct run_ending is;        /* ENDING_OTHER = the run did not fail, as far as is known */
+    const struct run_rank *rank; /* NULL = of the program as a whole */
+};
+
+/* The first rank that ended by itself: launchers end the others when one fails. */
+static struct failure failure_of(const struct run *a)
+{
+    struct failure f = {0};
+    if (a->is_complete || !*a->collector_version || a->n_epochs || a->summary.n_steps || a->n_traces || a->is_foreign)
+        return f;
+    for (int i = 0; i < a->n_endings && f.is.kind != ENDING_FAILED; i++)
+        if (a->endings[i].kind == ENDING_FAILED || (a->endings[i].kind == ENDING_TOLD && !f.is.kind))
+            f.is = a->endings[i];
+    for (int i = 0; f.is.kind && i < a->ranks_len; i++)
+        f.rank = a->ranks[i].rank == f.is.rank ? &a->ranks[i] : f.rank;
+    return f;
+}
+
+static const char *host_of(const struct run *a, const struct failure *f)
+{
+    return f->rank && *f->rank->host ? f->rank->host : a->nodes_len == 1 ? a->nodes[0].host : "";
+}
+
+static int signal_of(const struct run_ending *e)
+{
+    return e->signal ? e->signal : e->status > 128 && e->status < 128 + NSIG ? e->status - 128 : 0;
+}
+
+static struct phrase headline(struct report *rep, const struct run_ending *e)
+{
+    int by = signal_of(e);
+    struct slot rank = slot_count(e->rank), status = slot_count(e->status);
+    if (e->kind == ENDING_TOLD)
+        return e->rank < 0 ? PHRASE(PROGRAM_TOLD) : PHRASE(RANK_TOLD, rank);
+    if (!by)
+        return e->rank < 0 ? PHRASE(PROGRAM_FAILED, status) : PHRASE(RANK_FAILED, rank, status);
+    const char *words = sigdescr_np(by);
+    struct slot name =
+        slot_name(words ? report_text(rep, "Signal %d (%s)", by, words) : report_text(rep, "Signal %d", by));
+    return e->rank < 0 ? PHRASE(PROGRAM_KILLED, name) : PHRASE(RANK_KILLED, rank, name);
+}
+
+int say_failed(struct report *rep, const struct run_result *r, struct said *out)
+{
+    const struct run *a = r->run;
+    struct failure f = failure_of(a);
+    if (r->has_steps || !f.is.kind)
+        return 0;
+    *out = (struct said){.headline = headline(rep, &f.is)};
+    if (*host_of(a, &f))
+        said_add(out, PHRASE(FAILED_ON, slot_name(host_of(a, &f))));
+    if (f.rank && *f.rank->ended_in)
+        said_add(out, PHRASE(FAILED_INSIDE, slot_name(report_text(rep, "%.80s", f.rank->ended_in))));
+    double s = a->started_s > 0 && a->ended_s > a->started_s ? a->ended_s - a->started_s : 0;
+    if (s > 0 && s < 1e9)
+        said_add(out, PHRASE(FAILED_AFTER, slot_time((int64_t)(s * 1e9))));
+    return 1;
+}
+
+/* What a rank held when it was killed. */
+static struct phrase memory_held(const struct run *a, const struct failure *f)
+{
+    int64_t most = -1, of = 0;
+    for (int i = 0; i < a->ranks_len; i++)
+        if ((!f->rank || f->rank == &a->ranks[i]) && a->ranks[i].peak_rss_bytes > most)
+            most = a->ranks[i].peak_rss_bytes;
+    for (int i = 0; i < a->nodes_len; i++)
+        of = a->nodes[i].memory_bytes > of ? a->nodes[i].memory_bytes : of;
+    return most < 0 ? PHRASE(NONE)
+           : of > 0 ? PHRASE(FAILED_HOLDING, slot_bytes((double)most), slot_bytes((double)of))
+                    : PHRASE(FAILED_HOLDING_SOME, slot_bytes((double)most));
+}
+
+struct stepless_advice advise_failed(struct report *rep, const struct run_result *r, int *is_long)
+{
+    const struct run *a = r->run;
+    struct failure f = failure_of(a);
+    struct slot host = slot_name(*host_of(a, &f) ? host_of(a, &f) : "its host");
+    struct slot who = slot_name(f.rank ? report_text(rep, "rank %d", f.rank->rank) : "the program");
+    int by = signal_of(&f.is);
+    struct stepless_advice out = {.first = ADVISE(READ_STDERR, who), .is_first = 1};
+    *is_long = a->ranges.n || a->ended_s - a->started_s > 60;
+    if (f.is.kind == ENDING_TOLD || by == SIGTERM || by == SIGINT || by == SIGHUP || by == SIGXCPU) {
+        out.first = ADVISE(FIND_WHO_ENDED);
+    } else if (by == SIGKILL) {
+        out.first = ADVISE(CHECK_MEMORY, who, host);
+        out.result = memory_held(a, &f);
+    } else if (by == SIGSEGV || by == SIGBUS || by == SIGABRT || by == SIGFPE || by == SIGILL) {
+        out.first = ADVISE(READ_CORE_FILE, who);
+    } else if (f.is.status == 127) {
+        out.first = ADVISE(CHECK_COMMAND, host);
+    } else if (f.is.status == 126) {
+        out.first = ADVISE(CHECK_PERMISSION, host);
+    }
+    return out;
+}

@@ -1,0 +1,107 @@
+/* phrases.c - the phrases that all claims are made of. See claims.h. */
+#include "render/findings/claims.h"
+
+#include "render/findings/rules/analyse.h"
+#include "render/say/format.h"
+#include "render/say/say.h"
+#include "render/findings/narrate.h"
+
+const char *nodes_text(struct report *rep, int n)
+{
+    return report_text(rep, "%s", fmt_count(n, counted_word(rep->unit)).text);
+}
+
+const char *at_nodes(struct report *rep, int n)
+{
+    return n == 0 ? "In this run" : report_text(rep, "At %s", nodes_text(rep, n));
+}
+
+static double share(const struct run_result *r, int64_t ns)
+{
+    return r->step.mean_ns > 0 ? (double)ns / (double)r->step.mean_ns : 0;
+}
+
+const char *claim_class_name(const struct report *rep, const struct claim *c)
+{
+    return c->run >= 0 ? run_class_name(&rep->runs[c->run], c->cls) : class_name(c->cls);
+}
+
+const char *of_step(struct report *rep, const struct run_result *r, int64_t ns)
+{
+    return report_text(rep, "%s of the step time (%s of %s)", fmt_percent(share(r, ns)).text, fmt_time(ns).text,
+                       fmt_time(r->step.mean_ns).text);
+}
+
+const char *gain_text(struct report *rep, int64_t gain_ns, int64_t step_ns, enum gain_basis basis)
+{
+    if (gain_ns <= 0 || gain_ns >= step_ns)
+        return "";
+    const struct slot gain = slot_time(gain_ns), step = slot_time(step_ns),
+                      factor = slot_factor((double)step_ns / (double)(step_ns - gain_ns));
+    struct phrase p =
+        basis == GAIN_BOUND ? PHRASE(GAIN_UP_TO, gain, step, factor) : PHRASE(GAIN_ABOUT, gain, step, factor);
+    return say_phrase(&rep->arena, &p);
+}
+
+const char *claim_gain_text(struct report *rep, const struct claim *c)
+{
+    if (!c->is_measuring || c->gain_ns <= 0 || c->gain_ns >= c->step_ns)
+        return gain_text(rep, c->gain_ns, c->step_ns, c->gain_basis);
+    const struct slot after = slot_time(c->step_ns - c->gain_ns), now = slot_time(c->step_ns);
+    if (fmt_is_same(fmt_time(after.count), fmt_time(now.count)))
+        return ""; /* nothing to promise */
+    struct phrase p =
+        c->gain_basis == GAIN_BOUND ? PHRASE(MEASURED_LEAST, after, now) : PHRASE(MEASURED_ABOUT, after, now);
+    return say_phrase(&rep->arena, &p);
+}
+
+const char *claim_saves(const struct claim *c)
+{
+    return c->is_measuring ? "; that " : "; the cause costs "; /* it is not known how much of it the action saves */
+}
+
+const struct series_point *previous_point(const struct report *rep, const struct run_result *r)
+{
+    if (r->series < 0)
+        return NULL;
+    const struct series *s = &rep->series[r->series];
+    const struct series_point *before = NULL;
+    for (int i = 0; i < s->n_points && s->points[i].n_nodes < r->n_nodes; i++)
+        before = &s->points[i];
+    return before;
+}
+
+static const struct run_result *tried_run(const struct report *rep, const struct claim *c)
+{
+    if (c->run >= 0 || c->series < 0)
+        return c->run >= 0 ? &rep->runs[c->run] : NULL;
+    const struct series *s = &rep->series[c->series];
+    return &rep->runs[s->points[s->n_points - 1].runs[0]];
+}
+
+const struct trial *claim_trial(const struct report *rep, const struct claim *c)
+{
+    const struct run_result *r = c->cls == CLASS_COMMUNICATION ? tried_run(rep, c) : NULL;
+    for (int i = 0; r && i < r->n_trials; i++)
+        if (*r->trials[i].command)
+            return &r->trials[i];
+    return r && r->n_trials ? &r->trials[0] : NULL;
+}
+
+const char *claim_expected(struct report *rep, const struct claim *c)
+{
+    const struct trial *t = claim_trial(rep, c);
+    if (!t || !t->has_forecast)
+        return "";
+    struct phrase p = PHRASE(EXPECTED_MEDIAN, slot_time(t->step_ns), slot_time(tried_run(rep, c)->step.median_ns));
+    return say_phrase(&rep->arena, &p);
+}
+
+const char *action_sentence(struct report *rep, struct action a)
+{
+    const char *text = *a.ours ? a.ours : a.generic;
+    char *s = dcr_arena_strdup(&rep->arena, text);
+    if (*s >= 'a' && *s <= 'z')
+        *s = (char)(*s - 'a' + 'A');
+    return s;
+}

@@ -1,0 +1,163 @@
+/* ranking.c - see ranking.h. */
+#include "render/findings/ranking.h"
+
+#include "render/findings/rules/analyse.h"
+#include "render/say/format.h"
+
+#include <string.h>
+
+static double share_of(const struct claim *c)
+{
+    return c->has_gain && c->gain_ns > 0 && c->gain_ns < c->step_ns ? (double)c->gain_ns / (double)c->step_ns : -1;
+}
+
+/* What comes first in a run, as cores that were shared do, need not be what costs it most. NULL: no gain is known */
+static const struct claim *largest_gain(const struct report *rep, const struct run_result *r)
+{
+    const struct claim *most = NULL;
+    for (int i = 0; i < r->n_claims; i++) {
+        const struct claim *c = &rep->claims[r->claims[i]];
+        if (share_of(c) > (most ? share_of(most) : 0))
+            most = c;
+    }
+    return most;
+}
+
+double ranking_gain(const struct report *rep, const struct run_result *r)
+{
+    const struct claim *c = largest_gain(rep, r);
+    return c ? share_of(c) : -1;
+}
+
+/* Each -1 where a run does not say it. */
+static double largest_of(const struct run_result *r, enum device_column part)
+{
+    double most = -1;
+    for (int i = 0; i < r->run->n_traces; i++)
+        for (int k = 0; k < r->run->traces[i].n_devices; k++) {
+            const int64_t *v = r->run->traces[i].devices[k].value;
+            double ratio = v[DEV_SPAN] > 0 ? (double)v[part] / (double)v[DEV_SPAN] : -1;
+            most = ratio > most ? ratio : most;
+        }
+    return most;
+}
+
+static double idle_of(const struct report *rep, const struct run_result *r)
+{
+    (void)rep;
+    return largest_of(r, DEV_IDLE);
+}
+
+/* Of a step where there are steps, of the GPU's span without. */
+static double communication_of(const struct report *rep, const struct run_result *r)
+{
+    (void)rep;
+    double ratio = r->has_steps && r->step.mean_ns > 0 ? (double)r->comm_ns / (double)r->step.mean_ns
+                                                       : largest_of(r, DEV_EXPOSED_COMM);
+    return ratio > 0 ? ratio : -1;
+}
+
+static double loading_of(const struct report *rep, const struct run_result *r)
+{
+    (void)rep;
+    const struct class_result *c = &r->classes[CLASS_DATA];
+    return r->has_steps && c->has_share && c->share_ns > 0 ? c->share_ratio : -1;
+}
+
+static int most_of(const struct report *rep, double (*of)(const struct report *, const struct run_result *))
+{
+    int most = -1;
+    for (int i = 0; i < rep->n_runs; i++)
+        if (of(rep, &rep->runs[i]) > (most < 0 ? -0.5 : of(rep, &rep->runs[most])))
+            most = i;
+    return most;
+}
+
+/* How far the gain of a run can be trusted: 2 = medium or high confidence, 1 = low, 0 = low and only one counted step.
+ */
+static int trust_of(const struct report *rep, const struct run_result *r)
+{
+    const struct claim *c = largest_gain(rep, r);
+    if ((c ? c->confidence : r->confidence) > CONFIDENCE_LOW)
+        return 2;
+    return r->n_counted != 1;
+}
+
+/* Does x come before y? The more trusted run comes first; on a tie, the one with the larger value of `of`. */
+static int is_before(const struct report *rep, const struct run_result *x, const struct run_result *y,
+                     double (*of)(const struct report *, const struct run_result *))
+{
+    int difference = trust_of(rep, x) - trust_of(rep, y);
+    return difference ? difference > 0 : of(rep, x) > of(rep, y);
+}
+
+static int first_by(const struct report *rep, double (*of)(const struct report *, const struct run_result *))
+{
+    int first = -1;
+    for (int i = 0; i < rep->n_runs; i++)
+        if (of(rep, &rep->runs[i]) >= 0 && (first < 0 || is_before(rep, &rep->runs[i], &rep->runs[first], of)))
+            first = i;
+    return first;
+}
+
+int ranking_first(const struct report *rep)
+{
+    int first = first_by(rep, ranking_gain);
+    first = first < 0 ? first_by(rep, idle_of) : first;
+    return first < 0 ? rep->n_runs - 1 : first;
+}
+
+const char *ranking_name(struct report *rep, const struct run_result *r)
+{
+    return *r->name ? report_text(rep, "'%s'", r->name) : r->label;
+}
+
+/* The runs with the largest gains, more trusted runs first; ties stay in order. */
+static const char *by_gain(struct report *rep)
+{
+    enum { SHOWN = 5 };
+    int order[SHOWN], n = 0, n_all = 0;
+    for (int i = 0; i < rep->n_runs; i++) {
+        if (ranking_gain(rep, &rep->runs[i]) < 0)
+            continue;
+        n_all++;
+        int at = n < SHOWN ? n++ : SHOWN;
+        for (; at > 0 && is_before(rep, &rep->runs[i], &rep->runs[order[at - 1]], ranking_gain); at--)
+            if (at < SHOWN)
+                order[at] = order[at - 1];
+        if (at < SHOWN)
+            order[at] = i;
+    }
+    const char *text = "";
+    for (int i = 0; i < n; i++) {
+        const struct run_result *r = &rep->runs[order[i]];
+        const struct claim *c = largest_gain(rep, r);
+        static const char *const known[] = {", seen in 1 step", ", low confidence", ""};
+        text =
+            report_text(rep, "%s%s%s (%s, %s%s%s%s)", text, i ? ", " : "By what can be gained: ", ranking_name(rep, r),
+                        run_class_name(r, c->cls), c->gain_basis == GAIN_BOUND ? "up to " : "about ",
+                        fmt_x((double)c->step_ns / (double)(c->step_ns - c->gain_ns)).text,
+                        c->gain_basis == GAIN_BOUND ? "" : ", estimate", known[trust_of(rep, r)]);
+    }
+    return n_all > n ? report_text(rep, "%s and %d more.", text, n_all - n) : n ? report_text(rep, "%s.", text) : "";
+}
+
+const char *ranking_text(struct report *rep)
+{
+    static const struct {
+        const char *what;
+        double (*value)(const struct report *, const struct run_result *);
+    } rows[] = {
+        {"Most idle GPU", idle_of}, {"Most communication", communication_of}, {"Most data loading", loading_of}};
+    const char *text = by_gain(rep);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        int most = most_of(rep, rows[i].value);
+        if (most < 0 || rows[i].value(rep, &rep->runs[most]) <= rep->thresholds.loss_matters)
+            continue;
+        const struct run_result *r = &rep->runs[most];
+        text = report_text(rep, "%s%s%s: %s, %s of %s.", text, *text ? " " : "", rows[i].what, ranking_name(rep, r),
+                           fmt_percent(rows[i].value(rep, r)).text,
+                           r->has_steps && rows[i].value != idle_of ? "a step" : "its span");
+    }
+    return text;
+}

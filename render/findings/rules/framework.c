@@ -1,0 +1,53 @@
+/* framework.c - is a run one of PyTorch? Advice names the options of who can use them. */
+#include "render/findings/rules/analyse.h"
+
+#include "lib/fs.h"
+
+#include <string.h>
+#include <strings.h>
+
+/* In names of its kernels, operators and ranges. */
+static int is_torch_name(const char *name)
+{
+    static const char *const words[] = {"at::", "aten::", "torch", "c10", "autograd::", "ProfilerStep", "DataLoader"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcasestr(name, words[i]))
+            return 1;
+    return 0;
+}
+
+static int has_torch_names(const struct foreign_trace *t)
+{
+    for (int i = 0; i < t->operators.n_names; i++)
+        if (is_torch_name(t->operators.list[i].name))
+            return 1;
+    for (int k = 0; k < t->n_devices; k++)
+        for (int i = 0; i < t->devices[k].n_names; i++)
+            if (is_torch_name(t->devices[k].names[i].name))
+                return 1;
+    return 0;
+}
+
+static int is_torch_command(const struct run *r)
+{
+    const char *program = dcr_last_part(r->command[launched_word(r)]);
+    for (int i = 0; i < r->n_command; i++) {
+        const char *word = dcr_last_part(r->command[i]);
+        if (strncmp(word, "python", 6) == 0 || dcr_ends_with(word, ".py") || is_torch_name(word))
+            return 1;
+    }
+    return dcr_ends_with(program, "sh"); /* a script or a shell: it may start anything */
+}
+
+int run_may_be_torch(const struct run *r)
+{
+    int n_silent = 0;
+    for (int i = 0; i < r->n_traces; i++) {
+        if (has_torch_names(&r->traces[i]))
+            return 1;
+        n_silent += r->traces[i].kind == FOREIGN_KINETO && r->traces[i].operators.n_names == 0;
+    }
+    if (r->n_command)
+        return is_torch_command(r);
+    return r->n_traces == 0 || n_silent > 0;
+}

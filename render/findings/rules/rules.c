@@ -1,0 +1,352 @@
+/* rules.c - the class table: every possible cause is looked at and either limits, is watched, is fine, or is n/a with
+ * a reason. Rules and their sources: docs/metrics.md#rules; numbers: thresholds.h. Compute and memory: roofline.c. */
+#include "render/findings/rules/rules.h"
+
+#include "lib/fs.h"
+#include "render/say/format.h"
+#include "render/say/say.h"
+
+#include <math.h>
+#include <string.h>
+
+static const char *a_step(struct report *rep, int64_t ns)
+{
+    return ns ? report_text(rep, "%s a step", fmt_time(ns).text) : "none";
+}
+
+/* The same share of what loading costs, and of what its removal would save, goes to I/O. */
+static int64_t as_files(const struct run_result *r, int64_t ns)
+{
+    return r->part_ns[PART_DATA] ? (int64_t)((double)ns * (double)files_in_loading(r) / (double)r->part_ns[PART_DATA])
+                                 : 0;
+}
+
+static void split_loading(struct run_result *r)
+{
+    int64_t files = as_files(r, r->gain_ns[CLASS_DATA]);
+    r->gain_ns[CLASS_DATA] -= files;
+    r->gain_ns[CLASS_IO] += files;
+    for (int64_t k = 0; k < r->n_counted; k++) {
+        files = as_files(r, r->step_gain_ns[k][CLASS_DATA]);
+        r->step_gain_ns[k][CLASS_DATA] -= files;
+        r->step_gain_ns[k][CLASS_IO] += files;
+    }
+}
+
+static int is_loading_elsewhere(struct loading_elsewhere l)
+{
+    return l.wall_ns > 0 && l.between_ns + l.other_ns > 0;
+}
+
+/* The steps' own thread names no loading: where else it was. */
+static struct reason why_no_loading(const struct run_result *r)
+{
+    struct loading_elsewhere l = loading_elsewhere(r->run);
+    if (!is_loading_elsewhere(l))
+        return REASON(NO_LOADING);
+    if (l.between_ns >= l.other_ns)
+        return REASON(LOADING_BETWEEN_STEPS, slot_percent(l.between_ns / l.wall_ns));
+    return REASON(LOADING_ELSEWHERE, slot_time((int64_t)l.other_ns), slot_percent(l.other_ns / l.wall_ns));
+}
+
+static void rule_data(struct report *rep, struct run_result *r)
+{
+    const struct thresholds *t = &rep->thresholds;
+    int64_t caused = r->wait_cause_ns[CAT_DATA];
+    if (r->part_ns[PART_DATA] == 0) {
+        rule_not_measured(rep, r, CLASS_DATA, why_no_loading(r));
+        r->classes[CLASS_DATA].is_unrecorded = !is_loading_elsewhere(loading_elsewhere(r->run));
+        return;
+    }
+    struct class_result *c = rule_begin(
+        r, CLASS_DATA, r->part_ns[PART_DATA] - files_in_loading(r) + caused - as_files(r, caused),
+        report_text(rep, "limits above %s of step time, with the waiting it causes", fmt_percent(t->data_limits).text),
+        "data_limits", t->data_limits);
+    c->caused_ns = caused - as_files(r, caused);
+    c->share_interval = r->cause_interval[CLASS_DATA];
+    rule_grade(c, t->data_limits, t->data_watch);
+    c->text = c->caused_ns * 1000 > r->step.mean_ns
+                  ? report_text(rep, "%s a step loading, %s more waiting for ranks that load",
+                                fmt_time(c->share_ns - c->caused_ns).text, fmt_time(c->caused_ns).text)
+                  : a_step(rep, c->share_ns - c->caused_ns);
+    if (files_in_loading(r))
+        c->text = report_text(rep, "%s, besides %s in calls on files, which are judged as I/O", c->text,
+                              fmt_time(files_in_loading(r)).text);
+}
+
+/* Did a recorder watch the calls on files? Then that there was nothing is a measurement. */
+static int is_io_recorded(const struct run *a)
+{
+    return (a->n_files > 0 || a->io.state == RECORDER_OK) && !recorded_part(a).n_ranks_lost;
+}
+
+/* "53.7 us", summed over ranks; 0 of a run that made none that was timed. */
+static const char *all_of_files(struct report *rep, const struct run *a)
+{
+    double ns = 0;
+    for (int i = 0; i < a->n_files; i++)
+        for (int k = 0; k < DCT_N_IO; k++)
+            ns += (double)a->files[i].sum[k].ns;
+    return report_text(rep, "%s", fmt_time(ns < 9e18 ? (int64_t)ns : INT64_MAX).text);
+}
+
+/* The bytes that the kernel counted beyond recorded calls; their time is not known. 0: few, or not known. */
+static double unseen_bytes(const struct run *a)
+{
+    static const double LITTLE = 1e6; /* a program reads and prints about this much at start */
+    struct files_explained e = files_explained(a);
+    double rest = e.rest_why.code ? 0 : (double)e.rest_bytes[DCT_IO_READ] + (double)e.rest_bytes[DCT_IO_WRITE];
+    /* Ranks that exchange by sockets read and write there what they send: of an all-reduce twice its bytes, each way.
+     */
+    for (int i = 0; i < a->n_mpi_calls; i++)
+        rest -= 4 * (double)a->mpi_calls[i].sum.bytes;
+    return rest > LITTLE * a->ranks_len ? rest : 0;
+}
+
+static const char *beside_files(struct report *rep, const struct run *a)
+{
+    double rest = unseen_bytes(a);
+    return rest > 0
+               ? report_text(rep, "; %s more were read and written in calls that were not seen", fmt_bytes(rest).text)
+               : "";
+}
+
+/* Could they have taken so much of the run that I/O would be watched? */
+static int is_io_unseen(const struct thresholds *t, const struct run *a)
+{
+    static const double BYTES_PER_NS = 0.5; /* a disk that is not slow, through the kernel's cache */
+    double bytes = unseen_bytes(a), watched = (double)recorded_part(a).watched_ns;
+    return watched > 0 && bytes / BYTES_PER_NS > t->io_watch * watched;
+}
+
+/* Checkpoints may lie inside steps or between them: both count against the wall time. */
+static void rule_io(struct report *rep, struct run_result *r)
+{
+    const struct thresholds *t = &rep->thresholds;
+    int64_t files = files_in_loading(r), late = as_files(r, r->wait_cause_ns[CAT_DATA]);
+    int64_t in_steps = r->part_ns[PART_IO] + r->wait_cause_ns[CAT_IO] + files + late;
+    double iowait = 0;
+    for (int i = 0; i < r->run->nodes_len; i++) {
+        const struct sampled *s = &r->run->nodes[i].iowait_percent;
+        if (s->n && s->sum / (double)s->n / 100 > iowait)
+            iowait = s->sum / (double)s->n / 100;
+    }
+    if (in_steps == 0 && r->io_outside_ns == 0 && iowait <= t->iowait_limits && !is_io_recorded(r->run)) {
+        rule_not_measured(rep, r, CLASS_IO, REASON(NO_WRITES));
+        r->classes[CLASS_IO].is_unrecorded = 1;
+        return;
+    }
+    struct class_result *c = rule_begin(
+        r, CLASS_IO, in_steps,
+        report_text(rep,
+                    "limits above %s of step time or of the run, with the waiting it causes, or above %s I/O "
+                    "wait of a node's CPUs",
+                    fmt_percent(t->io_limits).text, fmt_percent(t->iowait_limits).text),
+        "io_limits", t->io_limits);
+    c->caused_ns = r->wait_cause_ns[CAT_IO] + late;
+    c->share_interval = r->cause_interval[CLASS_IO];
+    double of_wall = r->wall_ns > 0 ? (double)r->io_outside_ns / (double)r->wall_ns +
+                                          c->share_ratio * (r->coverage_ratio > 0 ? r->coverage_ratio : 1)
+                                    : 0;
+    rule_grade(c, t->io_limits, t->io_watch);
+    if (of_wall > t->io_limits || iowait > t->iowait_limits)
+        c->verdict = VERDICT_LIMITS;
+    else if (c->verdict == VERDICT_FINE && of_wall > t->io_watch)
+        c->verdict = VERDICT_WATCH;
+    if (c->share_ratio <= t->io_limits && of_wall > t->io_watch && of_wall > c->share_ratio)
+        c->judged = (struct judged){JUDGED_RUN, of_wall, "io_limits", t->io_limits, {0}};
+    if (c->share_ratio <= t->io_limits && of_wall <= t->io_limits && iowait > t->iowait_limits)
+        c->judged = (struct judged){JUDGED_IO_WAIT, iowait, "iowait_limits", t->iowait_limits, {0}};
+    c->text = r->part_ns[PART_IO] ? a_step(rep, r->part_ns[PART_IO]) : "none in steps";
+    if (files)
+        c->text = report_text(rep, "%s, %s in calls on files while loading", c->text, fmt_time(files).text);
+    if (c->caused_ns * 1000 > r->step.mean_ns)
+        c->text = report_text(rep, "%s, %s more waiting for ranks that %s", c->text, fmt_time(c->caused_ns).text,
+                              !late                      ? "write"
+                              : r->wait_cause_ns[CAT_IO] ? "read or write"
+                                                         : "read");
+    if (r->io_outside_ns)
+        c->text = report_text(rep, "%s, and %s between steps over the run", c->text, fmt_time(r->io_outside_ns).text);
+    if (is_io_recorded(r->run)) /* calls too short for an event are known as sums only */
+        c->text = report_text(rep, "%s; all calls on files that were recorded took %s, summed over ranks%s", c->text,
+                              all_of_files(rep, r->run), beside_files(rep, r->run));
+    if (c->verdict == VERDICT_FINE && is_io_unseen(t, r->run)) { /* what was not seen is no zero */
+        struct slot unseen = slot_bytes(unseen_bytes(r->run));
+        rule_not_measured(rep, r, CLASS_IO,
+                          r->part_ns[PART_IO] ? REASON(FILES_UNSEEN_BUT, unseen, slot_time(r->part_ns[PART_IO]))
+                                              : REASON(FILES_UNSEEN, unseen));
+        c->is_unrecorded = 1;
+    }
+}
+
+static void rule_copy(struct report *rep, struct run_result *r)
+{
+    const struct thresholds *t = &rep->thresholds;
+    if (r->part_ns[PART_COPY] == 0) {
+        rule_not_measured(rep, r, CLASS_COPY, REASON(NO_COPIES));
+        return;
+    }
+    struct class_result *c =
+        rule_begin(r, CLASS_COPY, r->part_ns[PART_COPY],
+                   report_text(rep, "limits above %s of step time", fmt_percent(t->copy_limits).text), "copy_limits",
+                   t->copy_limits);
+    c->share_interval = r->part_interval[PART_COPY];
+    rule_grade(c, t->copy_limits, t->copy_limits / 2);
+    c->text = a_step(rep, r->part_ns[PART_COPY]);
+}
+
+static void rule_overhead(struct report *rep, struct run_result *r)
+{
+    const struct thresholds *t = &rep->thresholds;
+    struct class_result *c = rule_begin(r, CLASS_OVERHEAD, r->part_ns[PART_OTHER],
+                                        report_text(rep, "watched above %s of step time; never limits, having no name",
+                                                    fmt_percent(t->overhead_watch).text),
+                                        "overhead_watch", t->overhead_watch);
+    c->share_interval = r->part_interval[PART_OTHER];
+    rule_grade(c, 2, t->overhead_watch); /* never limits: it has no name yet */
+    c->text = a_step(rep, r->part_ns[PART_OTHER]);
+}
+
+/* "a core for every rank; waiting for one took 2.1 % of the run at most; CPU quota not measured": no more than was
+ * seen. */
+static const char *enough_cores(struct report *rep, const struct run_result *r)
+{
+    double delay = -1;
+    int has_steal = 0, has_quota = 0;
+    for (int i = 0; i < r->run->ranks_len; i++) {
+        double ratio = waiting_for_core(r->run, &r->run->ranks[i]);
+        delay = ratio > delay ? ratio : delay;
+    }
+    for (int i = 0; i < r->run->nodes_len; i++) {
+        has_steal |= r->run->nodes[i].steal_percent.n > 0;
+        has_quota |= r->run->nodes[i].throttled_ns >= 0;
+    }
+    int is_share = has_shares(r->run);
+    const char *text = is_share ? "a share of the machine for every emulated node" : "a core for every rank";
+    if (delay >= 0)
+        text = report_text(rep, "%s; waiting for %s took %s of %s at most", text, is_share ? "a core" : "one",
+                           fmt_percent(delay).text, r->has_steps ? "the steps" : "the run");
+    if (delay < 0 || !has_steal || !has_quota)
+        text = report_text(rep, "%s; not measured: %s%s%s%s%s", text, delay < 0 ? "waiting for a core" : "",
+                           delay < 0 && (!has_steal || !has_quota) ? ", " : "", has_steal ? "" : "steal",
+                           !has_steal && !has_quota ? ", " : "", has_quota ? "" : "CPU quota");
+    return text;
+}
+
+/* The threshold that decides about shared cores; of more threads than cores there is none. */
+struct limit {
+    const char *name;
+    double ratio;
+};
+static struct limit limit_of_shared(const struct thresholds *t, enum shared_kind kind)
+{
+    switch (kind) {
+    case SHARED_THROTTLED:
+        return (struct limit){"throttled_limits", t->throttled_limits};
+    case SHARED_STEAL:
+        return (struct limit){"steal_limits", t->steal_limits};
+    case SHARED_OWN_THREADS:
+    case SHARED_BOUND:
+    case SHARED_RUN_DELAY:
+        return (struct limit){"run_delay_limits", t->run_delay_limits};
+    default:
+        return (struct limit){"", -1};
+    }
+}
+
+static void rule_shared(struct report *rep, struct run_result *r)
+{
+    const struct thresholds *t = &rep->thresholds;
+    const struct shared *s = &r->shared;
+    struct class_result *c = &r->classes[CLASS_SHARED];
+    const struct limit limit = limit_of_shared(t, s->kind);
+    *c = (struct class_result){
+        .cls = CLASS_SHARED,
+        .rule = report_text(rep,
+                            "limits with more threads than cores, or above these shares of the run: CPU quota %s, "
+                            "steal %s, waiting for a core %s",
+                            fmt_percent(t->throttled_limits).text, fmt_percent(t->steal_limits).text,
+                            fmt_percent(t->run_delay_limits).text),
+        .threshold_name = limit.name,
+        .threshold_ratio = limit.ratio,
+        .gain_ns = s->kind ? r->gain_ns[CLASS_SHARED] : 0,
+        .verdict = VERDICT_FINE};
+    int has_cores = 0;
+    for (int i = 0; i < r->run->nodes_len; i++)
+        has_cores |= r->run->nodes[i].cores > 0;
+    if (s->kind) {
+        c->verdict = VERDICT_LIMITS;
+        c->text = s->because;
+    } else if (s->own) {
+        c->verdict = VERDICT_WATCH;
+        c->text = s->own;
+    } else if (!has_cores) {
+        c->verdict = VERDICT_NA;
+        c->why = REASON(NO_CORES);
+        c->text = say_reason(&rep->arena, &c->why);
+    } else {
+        c->text = enough_cores(rep, r);
+    }
+}
+
+/* A cost that can be avoided, though none is above its own threshold: the largest is named rather than nothing. */
+static void rule_largest_gain(struct report *rep, struct run_result *r)
+{
+    if (rule_share(r, gain_of_kernels(rep, r)) > rep->thresholds.gain_limits)
+        return; /* compute will limit by that */
+    static const enum cause_class avoidable[] = {CLASS_COMMUNICATION, CLASS_IMBALANCE, CLASS_DATA, CLASS_IO,
+                                                 CLASS_COPY};
+    struct class_result *largest = NULL;
+    for (int c = 0; c < N_CLASSES; c++)
+        if (c != CLASS_SHARED && r->classes[c].verdict == VERDICT_LIMITS)
+            return;
+    for (size_t i = 0; i < sizeof avoidable / sizeof *avoidable; i++) {
+        struct class_result *c = &r->classes[avoidable[i]];
+        if (c->verdict != VERDICT_NA && (!largest || c->gain_ns > largest->gain_ns))
+            largest = c;
+    }
+    if (largest && (double)largest->gain_ns > rep->thresholds.gain_limits * (double)r->step.mean_ns) {
+        largest->verdict = VERDICT_LIMITS;
+        largest->rule = report_text(rep, "limits as the largest gain, above %s of step time, where nothing else limits",
+                                    fmt_percent(rep->thresholds.gain_limits).text);
+        largest->threshold_name = "gain_limits";
+        largest->threshold_ratio = rep->thresholds.gain_limits;
+        largest->judged = (struct judged){
+            JUDGED_GAIN, rule_share(r, largest->gain_ns), "gain_limits", rep->thresholds.gain_limits, {0}};
+        largest->share_interval = (struct interval){0};
+    }
+}
+
+void rules(struct report *rep)
+{
+    for (int i = 0; i < rep->n_runs; i++) {
+        struct run_result *r = &rep->runs[i];
+        if (r->has_steps) {
+            r->processor = processor_of(rep, r);
+            if (r->shared.kind) {
+                bound_work(r);
+                if (is_doubtful(r))
+                    waiting_when_shared(rep, r);
+                gain_when_shared(rep, r);
+            }
+            split_loading(r);
+            cause_intervals(r);
+            rule_data(rep, r);
+            rule_io(rep, r);
+            rule_communication(rep, r);
+            rule_copy(rep, r);
+            rule_overhead(rep, r);
+        } else {
+            for (int c = 0; c < N_CLASSES; c++)
+                rule_not_measured(rep, r, (enum cause_class)c, r->steps_why);
+        }
+        rule_host(rep, r);
+        rule_shared(rep, r);
+        if (r->has_steps) {
+            rule_memory(rep, r);
+            rule_largest_gain(rep, r);
+            rule_compute(rep, r);
+        }
+        findings(rep, r);
+    }
+}

@@ -1,0 +1,258 @@
+/* rules_communication.c - transfer, and waiting for the rank that comes last. See rules.h. */
+#include "render/findings/rules/rules.h"
+
+#include "render/model/build.h"
+#include "render/say/format.h"
+
+#include <string.h>
+
+/* The loss of efficiency up to this run that the growth of transfer explains, 0..1; 0 when there is none. */
+static double transfer_of_loss(const struct report *rep, const struct run_result *r)
+{
+    if (r->series < 0)
+        return 0;
+    const struct series *s = &rep->series[r->series];
+    for (int i = 0; i < s->n_losses; i++) {
+        const struct series_loss *l = &s->losses[i];
+        const struct series_point *a = &s->points[l->from], *b = &s->points[l->to];
+        if (b->n_nodes != r->n_nodes || b->step.mean_ns == 0 || a->step.mean_ns == 0)
+            continue;
+        double before = (double)a->part_ns[PART_TRANSFER] / (double)a->step.mean_ns;
+        double now = (double)b->part_ns[PART_TRANSFER] / (double)b->step.mean_ns;
+        int64_t grown = 0;
+        for (int p = 0; p < N_PARTS; p++)
+            grown += l->part_ns[p] > 0 ? l->part_ns[p] : 0;
+        if (now <= before || grown == 0 || l->part_ns[PART_TRANSFER] <= 0 ||
+            (double)l->loss_ns < rep->thresholds.loss_matters * (double)b->step.mean_ns)
+            return 0;
+        return (double)l->part_ns[PART_TRANSFER] / (double)grown;
+    }
+    return 0;
+}
+
+/* Where ranks are late by turns (no core, a neighbour's interrupts) they wait in every exchange, and nothing is saved
+ * without it: what limits has to be worth removing. */
+static void only_if_it_matters(const struct thresholds *t, const struct run_result *r, struct class_result *c)
+{
+    if (c->verdict == VERDICT_LIMITS && (double)c->gain_ns <= t->loss_matters * (double)r->step.mean_ns)
+        c->verdict = VERDICT_WATCH;
+}
+
+/* Calls of MPI that the recorder saw, without those that only begin and end a program. */
+static int64_t mpi_calls(const struct run *a)
+{
+    uint64_t n = 0;
+    for (int i = 0; i < a->n_mpi_calls; i++)
+        if (!run_is_mpi_frame(a->mpi_calls[i].name) && a->mpi_calls[i].sum.n < INT64_MAX - n)
+            n += a->mpi_calls[i].sum.n;
+    return (int64_t)n;
+}
+
+/* In the steps there is none: that may be because it lies outside them.  n: calls that do */
+static struct reason why_no_communication(int64_t n)
+{
+    return n ? REASON(COMMUNICATION_OUTSIDE, slot_count(n)) : REASON(NO_COMMUNICATION);
+}
+
+/* Above the threshold of waiting for one rank it limits, whatever that of all waiting is. */
+static void limits_by_straggler(const struct thresholds *t, struct class_result *w)
+{
+    if (w->share_ratio <= t->straggler_wait)
+        return;
+    w->verdict = VERDICT_LIMITS;
+    if (w->share_ratio <= t->comm_limits) {
+        w->threshold_name = "straggler_wait";
+        w->threshold_ratio = t->straggler_wait;
+    }
+}
+
+/* Waiting for a rank without a core is no waiting for a slow one: only what unequal work explains is. */
+static void rule_imbalance_when_shared(struct report *rep, struct run_result *r, int64_t caused)
+{
+    const struct thresholds *t = &rep->thresholds;
+    struct class_result *w = &r->classes[CLASS_IMBALANCE];
+    int64_t wait = r->part_ns[PART_WAIT];
+    if (caused > 0 && r->uneven_wait_ns == 0) {
+        rule_not_measured(rep, r, CLASS_IMBALANCE,
+                          REASON(WAITING_FOR_CORES, slot_time(wait), slot_percent(rule_share(r, wait))));
+        return;
+    }
+    w->share_ns = r->uneven_wait_ns;
+    w->share_ratio = rule_share(r, w->share_ns);
+    w->share_interval = r->cause_interval[CLASS_IMBALANCE];
+    rule_grade(w, t->comm_limits, t->straggler_wait);
+    if (r->straggler.has)
+        limits_by_straggler(t, w);
+    w->text =
+        1000 * (wait - w->share_ns) < r->step.mean_ns
+            ? report_text(rep, "%s a step waiting, all of which unequal work explains", fmt_time(wait).text)
+            : report_text(rep,
+                          "%s a step waiting, of which unequal work explains %s: the rest waits for ranks without "
+                          "a core",
+                          fmt_time(wait).text, w->share_ns ? fmt_time(w->share_ns).text : "nothing");
+    if (r->straggler.has)
+        w->text = report_text(rep, "rank %d arrives last in %s of the collectives; %s", r->straggler.rank,
+                              fmt_percent(r->straggler.wins_ratio).text, w->text);
+    only_if_it_matters(t, r, w);
+}
+
+/* "5.81 ms a step waiting": all waiting, and how much of it belongs to other classes. */
+static const char *all_waiting(struct report *rep, const struct run_result *r, int64_t caused)
+{
+    int64_t wait = r->part_ns[PART_WAIT];
+    return 1000 * (wait - caused) < r->step.mean_ns
+               ? report_text(rep, "%s a step waiting", fmt_time(wait).text)
+               : report_text(rep, "%s a step waiting, %s of it for ranks that load or write files", fmt_time(wait).text,
+                             fmt_time(wait - caused).text);
+}
+
+static void rule_imbalance(struct report *rep, struct run_result *r, int64_t caused)
+{
+    const struct thresholds *t = &rep->thresholds;
+    const struct straggler *s = &r->straggler;
+    struct class_result *w = &r->classes[CLASS_IMBALANCE];
+    w->share_interval = r->cause_interval[CLASS_IMBALANCE];
+    rule_grade(w, t->comm_limits, t->straggler_wait);
+    /* A rank that is late because it loads or writes is those classes' matter, whatever the balance. */
+    int is_unbalanced = r->pop.has && r->pop.load_balance_ratio < t->load_balance;
+    if (is_unbalanced || s->has)
+        limits_by_straggler(t, w);
+    const struct fmt balance = r->pop.has ? fmt_ratio(r->pop.load_balance_ratio) : (struct fmt){"n/a"};
+    if (s->has)
+        w->text = report_text(rep, "rank %d arrives last in %s of the collectives; load balance %s", s->rank,
+                              fmt_percent(s->wins_ratio).text, balance.text);
+    else if (s->is_mostly_last)
+        w->text =
+            report_text(rep,
+                        "%s; rank %d arrives last in %s of the collectives, which costs each other rank only %s a "
+                        "step; load balance %s",
+                        all_waiting(rep, r, caused), s->rank, fmt_percent(s->wins_ratio).text,
+                        fmt_time(s->caused_ns).text, balance.text);
+    else
+        w->text =
+            report_text(rep, "%s, no rank stands out; load balance %s", all_waiting(rep, r, caused), balance.text);
+    /* A rank that is named is not fine, though what all ranks wait in the mean may be little. */
+    double of_others = w->share_ratio * r->n_rank_results / (r->n_rank_results - 1);
+    if (s->has && w->verdict == VERDICT_FINE && of_others > t->straggler_wait)
+        w->verdict = VERDICT_WATCH;
+    only_if_it_matters(t, r, w);
+}
+
+static const char *communication_rule(struct report *rep)
+{
+    const struct thresholds *t = &rep->thresholds;
+    return report_text(rep,
+                       "limits above %s of step time in transfer, or when transfer grew with the nodes and is over %s "
+                       "of the time lost to scaling",
+                       fmt_percent(t->comm_limits).text, fmt_percent(t->comm_loss).text);
+}
+
+/* Collectives of a job of one rank take their time, though nothing is exchanged. */
+static void rule_one_rank(struct report *rep, struct run_result *r)
+{
+    const struct thresholds *t = &rep->thresholds;
+    struct class_result *c =
+        rule_begin(r, CLASS_COMMUNICATION, r->comm_ns, communication_rule(rep), "comm_limits", t->comm_limits);
+    c->share_interval = r->part_interval[PART_TRANSFER];
+    rule_grade(c, t->comm_limits, t->comm_watch);
+    only_if_it_matters(t, r, c);
+    c->text =
+        report_text(rep, "%s a step in calls that exchange data, though there is one rank", fmt_time(r->comm_ns).text);
+}
+
+/* If the ranks' own threads take turns on the cores, that alone makes ranks late in turn. Waiting for each other is
+ * then no sign of unequal work if it is no longer than the waiting for cores and no rank is mostly last. */
+static int may_be_for_cores(const struct run_result *r)
+{
+    double delays = 0, n = r->n_rank_results;
+    if (!r->shared.own || r->shared.is_of_several || r->straggler.is_mostly_last)
+        return 0;
+    for (int i = 0; i < r->run->ranks_len; i++) {
+        double delay = waiting_for_core(r->run, &r->run->ranks[i]);
+        delays += delay > 0 ? delay : 0;
+    }
+    return r->classes[CLASS_IMBALANCE].share_ratio <= delays * (n - 1) / n;
+}
+
+/* Watch imbalance instead of naming it, without a gain. */
+static void rule_imbalance_of_cores(struct report *rep, struct run_result *r)
+{
+    struct class_result *w = &r->classes[CLASS_IMBALANCE];
+    if (w->verdict != VERDICT_FINE)
+        w->verdict = VERDICT_WATCH;
+    r->gain_ns[CLASS_IMBALANCE] = w->gain_ns = 0;
+    w->text = report_text(rep, "%s; threads of the ranks waited for a core for as long or longer, and that may be why",
+                          w->text);
+}
+
+void rule_communication(struct report *rep, struct run_result *r)
+{
+    const struct thresholds *t = &rep->thresholds;
+    int is_alone = is_one_of_many(r);
+    if (r->n_ranks < 2 && !is_alone) {
+        rule_not_measured(rep, r, CLASS_COMMUNICATION, REASON(NO_PARTNER));
+        rule_not_measured(rep, r, CLASS_IMBALANCE, REASON(ONE_RANK));
+        if (r->comm_ns > 0) /* and yet it calls them */
+            rule_one_rank(rep, r);
+        return;
+    }
+    if (r->comm_ns == 0) {
+        int64_t outside = r->hidden_comm_ns ? 0 : mpi_calls(r->run);
+        rule_not_measured(rep, r, CLASS_COMMUNICATION, why_no_communication(outside));
+        r->classes[CLASS_COMMUNICATION].is_unrecorded = !outside;
+        rule_not_measured(rep, r, CLASS_IMBALANCE, outside ? REASON(NO_WAITING_IN_STEPS) : REASON(NO_WAITING));
+        return;
+    }
+    int64_t transfer = r->part_ns[PART_TRANSFER], caused = 0;
+    for (int i = 0; i < N_CATEGORIES; i++) /* waiting for loading and file writes belongs to those classes */
+        caused += i == CAT_DATA || i == CAT_IO ? 0 : r->wait_cause_ns[i];
+    struct class_result *c =
+        rule_begin(r, CLASS_COMMUNICATION, transfer, communication_rule(rep), "comm_limits", t->comm_limits);
+    struct class_result *w =
+        rule_begin(r, CLASS_IMBALANCE, caused,
+                   report_text(rep,
+                               "limits above %s of step time spent waiting, or above %s with load "
+                               "balance below %s or a straggler",
+                               fmt_percent(t->comm_limits).text, fmt_percent(t->straggler_wait).text,
+                               fmt_ratio(t->load_balance).text),
+                   "comm_limits", t->comm_limits);
+    c->share_interval = r->part_interval[PART_TRANSFER];
+    rule_grade(c, t->comm_limits, t->comm_watch);
+    double of_loss = transfer_of_loss(rep, r);
+    if (of_loss > t->comm_loss) {
+        c->verdict = VERDICT_LIMITS;
+        if (c->share_ratio <= t->comm_limits)
+            c->judged = (struct judged){JUDGED_LOST_TIME, of_loss, "comm_loss", t->comm_loss, {0}};
+    }
+    only_if_it_matters(t, r, c);
+    c->text = of_loss > t->comm_loss ? report_text(rep, "%s a step in transfer, %s of the time lost to scaling",
+                                                   fmt_time(transfer).text, fmt_percent(of_loss).text)
+                                     : report_text(rep, "%s a step in transfer", fmt_time(transfer).text);
+    if (is_alone) {
+        c->text = report_text(rep, "%s a step, waiting for the ranks whose traces are not here included",
+                              fmt_time(transfer).text);
+        rule_not_measured(rep, r, CLASS_IMBALANCE, REASON(ONE_OF_MANY_WAITS));
+        return;
+    }
+
+    if (is_doubtful(r)) {
+        rule_imbalance_when_shared(rep, r, caused);
+        return;
+    }
+    rule_imbalance(rep, r, caused);
+    if (may_be_for_cores(r)) {
+        rule_imbalance_of_cores(rep, r);
+        return;
+    }
+
+    /* Together above the threshold although neither is alone: the larger one is named. */
+    if (c->verdict != VERDICT_LIMITS && w->verdict != VERDICT_LIMITS &&
+        c->share_ratio + w->share_ratio > t->comm_limits) {
+        struct class_result *larger = c->gain_ns >= w->gain_ns ? c : w;
+        larger->verdict = VERDICT_LIMITS;
+        larger->judged =
+            (struct judged){larger == c ? JUDGED_WITH_WAITING : JUDGED_WITH_TRANSFER, c->share_ratio + w->share_ratio,
+                            "comm_limits", t->comm_limits, r->comm_interval};
+        only_if_it_matters(t, r, larger);
+    }
+}

@@ -1,0 +1,41 @@
+/* trials.h - changes to a run of dcrnn-train that can be tried here with one command, and the step that each is
+ * forecast to have: the closed loop of advice, command and comparison. */
+#ifndef RENDER_FINDINGS_RULES_TRIALS_H
+#define RENDER_FINDINGS_RULES_TRIALS_H
+
+#include "render/metrics/report.h"
+
+/* How the gradients of a step travel. unit: ns of a step, mean over ranks */
+struct flight {
+    double exposed_ns;  /* transfer that no work hides */
+    double hidden_ns;   /* under way while the rank computed; 0: sent after the backward pass */
+    double backward_ns; /* the backward pass */
+    double early_ratio; /* of the gradients, those that are final before it ends */
+    double left_ratio;  /* of the backward pass, what is to come then */
+    double held_ns; /* a rank may be kept from its processor for so long at a time: what a quota leaves of a period */
+    double core_share; /* of a core that it has; 1 without a quota */
+    double wire_ns;    /* what its bytes take on the link at least; 0: the link's rate is not known */
+    int n_looks;       /* so often messages are moved on in what is to come */
+    int n_ranks;
+    int is_overlapped;
+};
+
+/* The same after a change. */
+struct flown {
+    double whole_ns;   /* the gradients are under way, waiting for looks not counted */
+    double exposed_ns; /* of it, what no work hides */
+    double spent_ns;   /* processor time of messages that lengthens the backward pass */
+};
+
+/** flight_now, flight_after - what can be told of a flight as it was, and after a change.
+ *  source   docs/metrics.md#trials. Test: tests/unit/test_trials.c */
+struct flown flight_now(const struct flight *f);
+struct flown flight_after(const struct flight *f, enum trial_kind change);
+
+/** trials - r->trials and r->trial_key of every run. After rules. */
+void trials(struct report *rep);
+
+/** trial_key_word - "overlap", "bf16", "link": in report.json. */
+const char *trial_key_word(enum trial_kind k);
+
+#endif

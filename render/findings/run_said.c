@@ -1,0 +1,406 @@
+/* run_said.c - see run_said.h. */
+#include "render/findings/run_said.h"
+
+#include "render/findings/rules/analyse.h"
+#include "render/findings/claims.h"
+#include "render/findings/exchange.h"
+#include "render/findings/shares.h"
+#include "render/say/format.h"
+#include "render/say/say.h"
+
+#include <math.h>
+#include <string.h>
+
+void said_some(struct said *s, struct phrase p)
+{
+    enum { MOST = 3 };
+    if (s->support[MOST - 1].id == PHRASE_NONE)
+        said_add(s, p);
+}
+
+static struct slot slot_share(const struct run_result *r, int64_t ns)
+{
+    return slot_percent(r->step.mean_ns > 0 ? (double)ns / (double)r->step.mean_ns : 0);
+}
+
+static struct phrase part_of_step(const struct run_result *r, int64_t ns)
+{
+    return PHRASE(PART_OF_STEP, slot_time(ns), slot_time(r->step.mean_ns));
+}
+
+struct phrase phrase_of_step(const struct report *rep, const struct run_result *r)
+{
+    const struct series_point *before = previous_point(rep, r);
+    const struct slot now = slot_time(r->step.mean_ns);
+    return before && before->step.mean_ns > 0 ? PHRASE(STEP_TIME_BEFORE, now, slot_time(before->step.mean_ns),
+                                                       slot_things(before->n_nodes, counted_word(rep->unit)))
+                                              : PHRASE(STEP_TIME, now);
+}
+
+/* ---- a cause that limits ------------------------------------------------------------------------------------- */
+
+static const char *exchange_subject(const struct run_result *r)
+{
+    const struct run *a = r->run;
+    if (is_gradient_exchange(r))
+        return "exposed gradient synchronisation";
+    return a->n_traces || strcmp(a->program.backend, "cuda") == 0 ? "communication between GPUs"
+                                                                  : "communication between ranks";
+}
+
+static void say_communication(struct report *rep, const struct run_result *r, struct said *s)
+{
+    struct exchange_share most = exchange_of(r);
+    int64_t wait = r->part_ns[PART_WAIT];
+    s->headline = PHRASE(COMM_LIMITS, slot_share(r, r->comm_ns), slot_name(exchange_subject(r)));
+    said_some(s, part_of_step(r, r->comm_ns));
+    said_some(s, share_of_median_step(rep, r, CLASS_COMMUNICATION));
+    said_some(s, share_before(rep, r, PART_TRANSFER, PART_WAIT));
+    if (is_one_of_many(r))
+        said_some(s, PHRASE(COMM_OF_ONE_RANK));
+    else if (is_part_known(r, PART_WAIT))
+        said_some(s, PHRASE(COMM_SPLIT, slot_time(r->part_ns[PART_TRANSFER]), slot_time(wait)));
+    if (most.kind != EXCHANGE_UNKNOWN && most.kind != EXCHANGE_ALL_REDUCE)
+        said_some(s, PHRASE(COMM_MOSTLY, slot_percent(most.ratio), slot_name(exchange_word(most.kind))));
+    if (wait * 20 > r->step.mean_ns)
+        said_some(s, phrase_of_waiting(rep, r));
+}
+
+/* Every collective of a step counts for who comes last: one kind is named where nearly all are of it. */
+static const char *collectives(const struct run_result *r)
+{
+    struct exchange_share most = exchange_of(r);
+    return exchange_words(most.ratio > 0.9 ? most.kind : EXCHANGE_UNKNOWN);
+}
+
+static void say_imbalance(struct report *rep, const struct run_result *r, const struct class_result *k, struct said *s)
+{
+    const struct straggler *w = &r->straggler;
+    int64_t ns = said_ns(r, k), wait = r->part_ns[PART_WAIT];
+    s->headline = w->has ? PHRASE(STRAGGLER_LIMITS, slot_share(r, ns), slot_count(w->rank))
+                         : PHRASE(WAITING_LIMITS, slot_share(r, ns));
+    if (w->has)
+        said_some(s,
+                  PHRASE(STRAGGLER_LAST, slot_count(w->rank), slot_percent(w->wins_ratio), slot_name(collectives(r))));
+    else
+        said_some(s, part_of_step(r, ns));
+    if (ns != wait)
+        said_some(s, PHRASE(WAITING_IN_ALL, slot_share(r, wait)));
+    said_some(s, phrase_of_waiting(rep, r));
+    said_some(s, phrase_of_longer_phase(rep, r));
+    if (ns == wait)
+        said_some(s, share_before(rep, r, PART_WAIT, PART_WAIT));
+}
+
+/* Data loading and I/O are judged with the waiting that they cause on other ranks; what the breakdown shows of them is
+ * said too. */
+static void say_loading_or_files(struct report *rep, const struct run_result *r, const struct class_result *k,
+                                 struct said *s)
+{
+    int is_data = k->cls == CLASS_DATA, is_caused = is_share_with_waiting(r, k->cls);
+    int64_t own = k->share_ns - k->caused_ns, files = files_in_loading(r);
+    enum part part = is_data ? PART_DATA : PART_IO;
+    if (k->judged.by == JUDGED_RUN || k->judged.by == JUDGED_IO_WAIT) {
+        s->headline = k->judged.by == JUDGED_RUN ? PHRASE(IO_LIMITS_RUN, slot_percent(k->judged.ratio))
+                                                 : PHRASE(IO_WAIT_LIMITS, slot_percent(k->judged.ratio));
+        said_some(s, PHRASE(FILES_OF_STEP, slot_time(own), slot_time(r->step.mean_ns)));
+    } else {
+        s->headline = is_data ? PHRASE(DATA_LIMITS, slot_percent(share_said(r, k)))
+                              : PHRASE(IO_LIMITS, slot_percent(share_said(r, k)));
+        if (!is_caused)
+            said_some(s, part_of_step(r, own));
+    }
+    if (is_caused)
+        said_some(s, is_data ? PHRASE(LOADING_AND_WAITING, slot_time(own), slot_time(k->caused_ns))
+                             : PHRASE(FILES_AND_WAITING, slot_time(own), slot_time(k->caused_ns)));
+    said_some(s, share_of_median_step(rep, r, k->cls));
+    if (files > 0)
+        said_some(s, PHRASE(FILES_WHILE_LOADING, slot_time(files)));
+    else if (!is_caused && k->judged.by == JUDGED_SHARE)
+        said_some(s, share_before(rep, r, part, part));
+}
+
+/* A run whose ranks use little processor time while they are said to compute. */
+static void say_waiting_compute(const struct run_result *r, struct said *s)
+{
+    const struct processor *p = &r->processor;
+    double others = p->used_cores - p->own_ready;
+    int is_child = p->own_ready >= 0 && others > 0.1;
+    s->headline =
+        is_child ? PHRASE(PROCESS_WAITS, slot_percent(p->own_ready)) : PHRASE(RANKS_WAIT, slot_percent(p->used_cores));
+    said_some(s, part_of_step(r, r->part_ns[PART_COMPUTE]));
+    if (is_child)
+        said_some(s, PHRASE(CHILDREN_COMPUTE, slot_percent(others)));
+    said_some(s, PHRASE(WAIT_NOT_RECORDED));
+}
+
+static void say_compute(const struct run_result *r, const struct class_result *k, struct said *s)
+{
+    const struct roofline *f = &r->roofline;
+    if (k->gain_ns <= 0 && is_compute_waiting(r)) {
+        say_waiting_compute(r, s);
+        return;
+    }
+    s->headline = k->gain_ns > 0 ? PHRASE(KERNELS_LIMIT, slot_share(r, k->share_ns))
+                                 : PHRASE(COMPUTE_LIMITS, slot_share(r, k->share_ns));
+    said_some(s, part_of_step(r, k->share_ns));
+    if (k->gain_ns > 0)
+        said_some(s, PHRASE(KERNELS_BEST, slot_name(r->run->program.kernels_best),
+                            slot_percent(r->run->program.kernels_best_ratio)));
+    if (f->has && !f->of_attainable_why.code && f->of_attainable_ratio <= 1 && !f->is_of_step && !is_doubtful(r))
+        said_some(s, PHRASE(COMPUTE_OF_PEAK, slot_percent(f->of_attainable_ratio), slot_name(peaks_word(f->peaks))));
+}
+
+struct slot said_where(const struct report *rep, const struct run_result *r)
+{
+    int is_of_several = r->n_nodes > 0 && r->series >= 0 && rep->series[r->series].n_points > 1;
+    return is_of_several ? slot_things(r->n_nodes, counted_word(rep->unit)) : (struct slot){0};
+}
+
+struct said said_of_class(struct report *rep, const struct run_result *r, const struct class_result *k)
+{
+    struct said s = {.where = said_where(rep, r)};
+    switch (k->cls) {
+    case CLASS_COMMUNICATION:
+        say_communication(rep, r, &s);
+        break;
+    case CLASS_IMBALANCE:
+        say_imbalance(rep, r, k, &s);
+        break;
+    case CLASS_DATA:
+    case CLASS_IO:
+        say_loading_or_files(rep, r, k, &s);
+        break;
+    case CLASS_MEMORY:
+        s.headline = PHRASE(MEMORY_LIMITS, slot_percent(k->judged.ratio), slot_name(peaks_word(r->roofline.peaks)));
+        said_some(&s, PHRASE(MEMORY_TRAFFIC, slot_time(k->share_ns), slot_time(r->step.mean_ns)));
+        break;
+    case CLASS_COPY:
+        s.headline = PHRASE(COPIES_LIMIT, slot_share(r, k->share_ns));
+        said_some(&s, part_of_step(r, k->share_ns));
+        said_some(&s, share_of_median_step(rep, r, CLASS_COPY));
+        said_some(&s, share_before(rep, r, PART_COPY, PART_COPY));
+        break;
+    case CLASS_COMPUTE:
+        say_compute(r, k, &s);
+        break;
+    case CLASS_HOST:
+        s.headline = PHRASE(HOST_LIMITS, slot_share(r, k->share_ns));
+        said_some(&s, part_of_step(r, k->share_ns));
+        said_some(&s, PHRASE(GPU_BELOW_FLOOR, slot_percent(k->judged.ratio), slot_percent(k->judged.threshold_ratio)));
+        break;
+    default: /* step time without a name is no cause, and shared cores are no class of the work */
+        break;
+    }
+    return s;
+}
+
+/* ---- several causes; none ------------------------------------------------------------------------------------ */
+
+void said_why(struct said *s, const struct said *of)
+{
+    for (int i = 0; i < SAID_MAX; i++)
+        switch (of->support[i].id) {
+        case PHRASE_PART_OF_STEP: /* they go on from their headline */
+        case PHRASE_SHARE_BEFORE:
+        case PHRASE_SHARE_OF_MEDIAN:
+        case PHRASE_CORES_LEFT:
+            break;
+        default:
+            said_some(s, of->support[i]);
+        }
+}
+
+struct phrase said_other_cause(struct report *rep, const struct run_result *r, const struct class_result *k)
+{
+    static const char *const names[N_CLASSES] = {[CLASS_COMPUTE] = "compute",
+                                                 [CLASS_MEMORY] = "memory traffic",
+                                                 [CLASS_COMMUNICATION] = "communication",
+                                                 [CLASS_IMBALANCE] = "waiting for other ranks",
+                                                 [CLASS_DATA] = "data loading",
+                                                 [CLASS_IO] = "reading and writing files",
+                                                 [CLASS_COPY] = "copies between host and GPU",
+                                                 [CLASS_HOST] = "waiting for the host"};
+    const char *name = k->cls == CLASS_IMBALANCE && r->straggler.has
+                           ? report_text(rep, "waiting for rank %d", r->straggler.rank)
+                           : names[k->cls];
+    return name ? PHRASE(OTHER_CAUSE, slot_name(name), slot_percent(share_said(r, k))) : PHRASE(NONE);
+}
+
+void said_of_loss(struct said *s, const struct run_result *r)
+{
+    const struct recorded part = recorded_part(r->run);
+    int is_since = part.n_lost > 0 && part.lost_from_ns >= 0 && part.watched_ns > 0;
+    int at = 0;
+    while (at < 2 && s->support[at].id != PHRASE_NONE)
+        at++;
+    s->support[at] = is_since ? PHRASE(EVENTS_LOST_AFTER, slot_count((int64_t)part.n_lost),
+                                       slot_time(part.lost_from_ns), slot_time(part.watched_ns / r->run->ranks_len))
+                              : PHRASE(EVENTS_LOST);
+}
+
+/* How near a class is to limiting, 1 = there; the host is judged by a floor of utilisation, which leaves the rest of
+ * the step to it. < 0: it is not judged by a share. */
+static double nearness(const struct report *rep, const struct class_result *k)
+{
+    if (k->judged.by && k->cls != CLASS_HOST)
+        return isfinite(k->judged.ratio) ? k->judged.ratio / k->judged.threshold_ratio : -1;
+    double most = k->cls == CLASS_HOST ? 1 - rep->thresholds.gpu_utilization : k->threshold_ratio;
+    return k->has_share && most > 0 ? k->share_ratio / most : -1;
+}
+
+enum { NEAR_PERCENT = 40 }; /* of its threshold: what is farther away is no next limit */
+
+/* The class that would limit next, however far away that is; is_near tells. */
+static const struct class_result *next_limit(const struct report *rep, const struct run_result *r)
+{
+    const struct class_result *next = NULL;
+    for (int c = 0; c < N_CLASSES; c++) {
+        const struct class_result *k = &r->classes[c];
+        if (c == CLASS_COMPUTE || c == CLASS_OVERHEAD || k->verdict == VERDICT_LIMITS || nearness(rep, k) < 0)
+            continue;
+        if (!next || nearness(rep, k) > nearness(rep, next))
+            next = k;
+    }
+    return next;
+}
+
+static int is_near(const struct report *rep, const struct class_result *k)
+{
+    return 100 * nearness(rep, k) >= NEAR_PERCENT;
+}
+
+/* Names of causes inside a sentence. */
+static const char *cause_name(const struct run_result *r, enum cause_class c)
+{
+    static const char *const names[N_CLASSES] = {[CLASS_SHARED] = "shared cores",
+                                                 [CLASS_COMPUTE] = "compute",
+                                                 [CLASS_MEMORY] = "memory bandwidth",
+                                                 [CLASS_COMMUNICATION] = "transfer",
+                                                 [CLASS_IMBALANCE] = "load imbalance",
+                                                 [CLASS_DATA] = "data loading",
+                                                 [CLASS_IO] = "I/O",
+                                                 [CLASS_COPY] = "copies to the GPU",
+                                                 [CLASS_HOST] = "kernel launch",
+                                                 [CLASS_OVERHEAD] = "unnamed time"};
+    return c == CLASS_COMMUNICATION && is_one_of_many(r) ? "communication" : names[c];
+}
+
+static struct phrase phrase_of_next(struct report *rep, const struct run_result *r, const struct class_result *next)
+{
+    const struct judged j = judged_of(next);
+    const struct slot name = slot_name(cause_name(r, next->cls)), threshold = slot_percent(j.threshold_ratio);
+    if (next->cls == CLASS_HOST) {
+        struct fmt floor = fmt_percent(j.threshold_ratio);
+        if (j.ratio < j.threshold_ratio)
+            return PHRASE(HOST_NOT_LATE, slot_percent(j.ratio));
+        return fmt_is_same(fmt_percent(j.ratio), floor) ? PHRASE(NEXT_LIMIT_HOST_AT_FLOOR, threshold)
+                                                        : PHRASE(NEXT_LIMIT_HOST, slot_percent(j.ratio), threshold);
+    }
+    if (!j.by && j.ratio > j.threshold_ratio) /* spared for another reason than being small */
+        return PHRASE(SAVES_LITTLE, name, slot_percent(j.ratio));
+    if (j.by)
+        return PHRASE(NEXT_LIMIT_OF, name, slot_name(report_text(rep, "%s", judged_share(next).text)), threshold);
+    return is_share_with_waiting(r, next->cls) ? PHRASE(NEXT_LIMIT_WITH_WAITING, name, slot_percent(j.ratio), threshold)
+                                               : PHRASE(NEXT_LIMIT, name, slot_percent(j.ratio), threshold);
+}
+
+/* Without a named phase nothing was ruled out. */
+int is_mostly_unnamed(const struct run_result *r)
+{
+    return r->has_steps && r->classes[CLASS_OVERHEAD].verdict == VERDICT_WATCH &&
+           r->part_ns[PART_OTHER] > r->part_ns[PART_COMPUTE];
+}
+
+struct said said_of_nothing(struct report *rep, const struct run_result *r)
+{
+    const struct class_result *next = next_limit(rep, r);
+    struct said s = {.where = said_where(rep, r)};
+    if (is_mostly_unnamed(r))
+        s.headline = PHRASE(UNNAMED_MOST, slot_share(r, r->part_ns[PART_OTHER]));
+    else if (is_compute_waiting(r) && 2 * r->part_ns[PART_COMPUTE] > r->step.mean_ns)
+        say_waiting_compute(r, &s);
+    else
+        s.headline = PHRASE(NOTHING_LIMITS, slot_share(r, r->part_ns[PART_COMPUTE]));
+    if (s.support[0].id == PHRASE_NONE)
+        said_some(&s, phrase_of_step(rep, r));
+    if (next)
+        said_some(&s, is_near(rep, next) ? phrase_of_next(rep, r, next) : PHRASE(NOTHING_NEAR));
+    return s;
+}
+
+/* ---- what was ruled out, and what could not be judged -------------------------------------------------------- */
+
+/* Why a class could not be judged, by the mark of its reason. Those that do not apply (no GPU, one rank) are in the
+ * table alone. */
+static const struct {
+    char mark;
+    const char *words;
+} unjudged[] = {{'S', "shared cores"},    {'R', "not recorded"},     {'C', "no usable calibration"},
+                {'F', "too few samples"}, {'L', "events were lost"}, {'H', "hidden behind other work"},
+                {'X', "numbers disagree"}};
+
+static void add_judged(struct run_result *r, struct phrase p)
+{
+    for (int i = 0; i < JUDGED_MAX; i++)
+        if (r->judged[i].id == PHRASE_NONE) {
+            r->judged[i] = p;
+            return;
+        }
+}
+
+/* next: stands in a sentence of its own; NULL = none. */
+static void add_ruled_out(struct report *rep, struct run_result *r, const struct class_result *next)
+{
+    static const enum cause_class order[] = {CLASS_SHARED, CLASS_COMMUNICATION, CLASS_IMBALANCE, CLASS_DATA,
+                                             CLASS_IO,     CLASS_COPY,          CLASS_HOST,      CLASS_MEMORY};
+    const char *names[N_CLASSES];
+    int n = 0, is_out[N_CLASSES];
+    for (int c = 0; c < N_CLASSES; c++)
+        is_out[c] = r->classes[c].verdict == VERDICT_FINE && (!next || next->cls != (enum cause_class)c);
+    int is_both = is_out[CLASS_COMMUNICATION] && is_out[CLASS_IMBALANCE];
+    for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
+        if (!is_out[order[i]] || (is_both && order[i] == CLASS_IMBALANCE))
+            continue;
+        names[n++] = is_both && order[i] == CLASS_COMMUNICATION ? "communication" : cause_name(r, order[i]);
+    }
+    if (n)
+        add_judged(r, PHRASE(RULED_OUT, slot_name(say_list(&rep->arena, names, n))));
+}
+
+static void add_not_judged(struct report *rep, struct run_result *r)
+{
+    const struct class_result *host = &r->classes[CLASS_HOST];
+    int is_without_gpu = host->verdict == VERDICT_NA && *say_row(host->why.code)->mark == 'G';
+    for (size_t i = 0; i < sizeof unjudged / sizeof *unjudged; i++) {
+        const char *names[N_CLASSES];
+        int n = 0;
+        for (int c = 0; c < N_CLASSES; c++)
+            if (r->classes[c].verdict == VERDICT_NA && !(is_without_gpu && c == CLASS_COPY) &&
+                *say_row(r->classes[c].why.code)->mark == unjudged[i].mark)
+                names[n++] = cause_name(r, (enum cause_class)c);
+        if (n)
+            add_judged(r, PHRASE(NOT_JUDGED, slot_name(say_list(&rep->arena, names, n)), slot_name(unjudged[i].words)));
+    }
+}
+
+/* First, unless the others fill a paragraph. */
+static void add_next(struct run_result *r, struct phrase next)
+{
+    if (r->judged[JUDGED_MAX - 2].id != PHRASE_NONE)
+        return;
+    for (int i = JUDGED_MAX - 1; i > 0; i--)
+        r->judged[i] = r->judged[i - 1];
+    r->judged[0] = next;
+}
+
+void say_judged(struct report *rep, struct run_result *r)
+{
+    const struct class_result *next = next_limit(rep, r);
+    next = next && is_near(rep, next) ? next : NULL;
+    add_ruled_out(rep, r, next);
+    add_not_judged(rep, r);
+    if (next && r->n_claims)
+        add_next(r, phrase_of_next(rep, r, next));
+    r->judged_text = say_phrases(&rep->arena, r->judged, JUDGED_MAX);
+}

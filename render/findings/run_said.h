@@ -1,0 +1,36 @@
+/* run_said.h - what is said of a run with steps: findings with the sentences that support them. */
+#ifndef RENDER_FINDINGS_RUN_SAID_H
+#define RENDER_FINDINGS_RUN_SAID_H
+
+#include "render/metrics/report.h"
+
+/** said_where - "4 nodes" for the headline of a run, where those of several counts stand beside each other; else none.
+ */
+struct slot said_where(const struct report *rep, const struct run_result *r);
+/** said_of_class - of a class that limits the run. Test: tests/unit/test_narrate.c */
+struct said said_of_class(struct report *rep, const struct run_result *r, const struct class_result *k);
+/** said_of_shared - of ranks that share their cores or are kept from them. (shared_words.c) */
+struct said said_of_shared(const struct report *rep, const struct run_result *r);
+/** said_of_nothing - of a run in which no cause limits. */
+struct said said_of_nothing(struct report *rep, const struct run_result *r);
+/** said_some - said_add, but no fourth sentence: that is too long for a paragraph. */
+void said_some(struct said *s, struct phrase p);
+/** said_of_loss - that events of its steps were lost; in place of the third sentence where there is one. */
+void said_of_loss(struct said *s, const struct run_result *r);
+/** said_other_cause - "The largest other cause is data loading: 34 % of a step." */
+struct phrase said_other_cause(struct report *rep, const struct run_result *r, const struct class_result *k);
+/** said_why - those sentences of another finding that can stand without its headline. */
+void said_why(struct said *s, const struct said *of);
+/** phrase_of_step - "A step takes 32.3 ms instead of 81.7 ms on 1 node." */
+struct phrase phrase_of_step(const struct report *rep, const struct run_result *r);
+/** say_judged - r->judged and its text: the next limit, unless r->said has it, what was ruled out and what could not be
+ *  judged, by reason. */
+void say_judged(struct report *rep, struct run_result *r);
+
+/** phrase_of_waiting - what the rank that came last was doing for most of the waiting; none without waiting.
+ *  (waiting.c)  Test: tests/unit/test_gain.c */
+struct phrase phrase_of_waiting(const struct report *rep, const struct run_result *r);
+/** phrase_of_longer_phase - of a straggler: the phase in which it loses most. (waiting.c) */
+struct phrase phrase_of_longer_phase(const struct report *rep, const struct run_result *r);
+
+#endif

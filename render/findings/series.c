@@ -1,0 +1,431 @@
+/* series.c - what limits scaling: the finding of a series of node counts. */
+#include "render/findings/claims.h"
+
+#include "render/findings/rules/analyse.h"
+#include "render/findings/actions.h"
+#include "render/findings/exchange.h"
+#include "render/say/format.h"
+#include "render/say/say.h"
+#include "render/findings/narrate.h"
+#include "render/findings/series_scaling.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const struct run_result *run_of(const struct report *rep, const struct series_point *p)
+{
+    return &rep->runs[p->runs[0]];
+}
+
+static double part_share(const struct series_point *p, int64_t ns)
+{
+    return p->step.mean_ns > 0 ? (double)ns / (double)p->step.mean_ns : 0;
+}
+
+static int64_t comm_of(const int64_t *part)
+{
+    return part[PART_TRANSFER] + part[PART_WAIT];
+}
+
+/* The last node count before efficiency falls below its threshold; the first one when it falls at once. */
+static const struct series_point *good_until(const struct report *rep, const struct series *s)
+{
+    const struct series_point *good = &s->points[0];
+    for (int i = 1; i < s->n_points; i++) {
+        if (s->points[i].efficiency < rep->thresholds.efficiency)
+            break;
+        good = &s->points[i];
+    }
+    return good;
+}
+
+/* The loss from the reference to the largest node count; NULL when it is n/a. */
+static const struct series_loss *whole_loss(const struct series *s)
+{
+    for (int i = 0; i < s->n_losses; i++)
+        if (s->losses[i].from == 0 && s->losses[i].to == s->n_points - 1)
+            return &s->losses[i];
+    return NULL;
+}
+
+/* What lost most: a single part, or communication as transfer and waiting together, named by its larger half. */
+struct cause {
+    enum cause_class cls;
+    int64_t lost_ns;
+    enum part part; /* PART_TRANSFER stands for all of communication, PART_WAIT for waiting alone */
+};
+
+static int is_mostly_files(const struct run_result *r)
+{
+    return files_in_loading(r) > r->part_ns[PART_DATA] / 2;
+}
+
+static enum cause_class class_of_wait(const struct run_result *r)
+{
+    int64_t data = r->wait_cause_ns[CAT_DATA], io = r->wait_cause_ns[CAT_IO], half = r->part_ns[PART_WAIT] / 2;
+    return data > half ? (is_mostly_files(r) ? CLASS_IO : CLASS_DATA) : io > half ? CLASS_IO : CLASS_IMBALANCE;
+}
+
+static struct cause largest_cause(const struct run_result *at_end, const struct series_loss *l)
+{
+    static const struct {
+        enum part part;
+        enum cause_class cls;
+    } single[] = {{PART_COMPUTE, CLASS_COMPUTE},
+                  {PART_DATA, CLASS_DATA},
+                  {PART_IO, CLASS_IO},
+                  {PART_COPY, CLASS_COPY},
+                  {PART_OTHER, CLASS_OVERHEAD}};
+    int is_wait = l->part_ns[PART_WAIT] > l->part_ns[PART_TRANSFER];
+    /* Both belong to the all-reduce and are weighed as one; the larger half is named. */
+    struct cause c = {is_wait ? class_of_wait(at_end) : CLASS_COMMUNICATION, comm_of(l->part_ns),
+                      is_wait ? PART_WAIT : PART_TRANSFER};
+    for (size_t i = 0; i < sizeof single / sizeof *single; i++)
+        if (l->part_ns[single[i].part] > c.lost_ns)
+            c = (struct cause){single[i].cls, l->part_ns[single[i].part], single[i].part};
+    if (c.cls == CLASS_DATA && is_mostly_files(at_end))
+        c.cls = CLASS_IO;
+    return c;
+}
+
+/* Time in which the cause of the limit shows at a point. */
+static int64_t cause_ns(const struct cause *c, const struct series_point *p)
+{
+    return c->part == PART_TRANSFER ? comm_of(p->part_ns) : p->part_ns[c->part];
+}
+
+/* ---- the finding ------------------------------------------------------------------------------------------ */
+
+static struct slot slot_nodes(const struct report *rep, const struct series_point *p)
+{
+    return slot_things(p->n_nodes, counted_word(rep->unit));
+}
+
+/* The point with the highest throughput; NULL when one is not known. */
+static const struct series_point *fastest(const struct series *s)
+{
+    const struct series_point *best = &s->points[0];
+    for (int i = 0; i < s->n_points; i++) {
+        if (!s->points[i].has_throughput)
+            return NULL;
+        best = s->points[i].throughput > best->throughput ? &s->points[i] : best;
+    }
+    return best;
+}
+
+/* More nodes that bring less than this are no gain: "no faster". */
+static const double no_faster_ratio = 1.02;
+
+/* The first point that none of the larger ones is much faster than; NULL: the largest is the fastest, or it is not
+ * known. */
+static const struct series_point *stops_after(const struct series *s)
+{
+    const struct series_point *best = fastest(s), *last = &s->points[s->n_points - 1];
+    for (const struct series_point *p = s->points; best && p < last; p++)
+        if (best->throughput < no_faster_ratio * p->throughput)
+            return p;
+    return NULL;
+}
+
+static const char *waited_for(struct report *rep, const struct run_result *r, const struct cause *c)
+{
+    return c->cls == CLASS_DATA                       ? "ranks that load data"
+           : c->cls == CLASS_IO                       ? "ranks that write files"
+           : r->straggler.has                         ? report_text(rep, "rank %d", r->straggler.rank)
+           : is_doubtful(r) && r->uneven_wait_ns == 0 ? "ranks without a core"
+                                                      : "the slowest rank";
+}
+
+static struct phrase shared_headline(const struct report *rep, const struct series *s, const struct run_result *r)
+{
+    const struct series_point *last = &s->points[s->n_points - 1], *stop = stops_after(s);
+    int64_t cores = (int64_t)r->shared.cores;
+    if (r->shared.kind == SHARED_OVERSUBSCRIBED && cores > 0)
+        return stop ? PHRASE(SCALING_STOPS_CORES, slot_nodes(rep, stop), slot_count(cores))
+                    : PHRASE(SCALING_SHARES_CORES, slot_count(r->n_ranks), slot_count(cores), slot_nodes(rep, last));
+    if (r->shared.kind == SHARED_THROTTLED && r->shared.run_ratio >= 0)
+        return PHRASE(SCALING_QUOTA, slot_percent(r->shared.run_ratio), slot_nodes(rep, last));
+    if (r->shared.kind == SHARED_STEAL && r->shared.run_ratio >= 0)
+        return PHRASE(SCALING_STEAL, slot_percent(r->shared.run_ratio), slot_nodes(rep, last));
+    return stop ? PHRASE(SCALING_STOPS_WAITING, slot_nodes(rep, stop)) : PHRASE(SCALING_WAITS, slot_nodes(rep, last));
+}
+
+static struct phrase communication_headline(struct report *rep, const struct series *s, const struct cause *c)
+{
+    const struct series_point *last = &s->points[s->n_points - 1], *before = last - 1;
+    const struct run_result *r = run_of(rep, last);
+    double now = part_share(last, cause_ns(c, last)), then = part_share(before, cause_ns(c, before));
+    if (c->part == PART_WAIT)
+        return PHRASE(SCALING_WAITING, slot_name(waited_for(rep, r, c)), slot_percent(now), slot_nodes(rep, last));
+    const char *what = is_gradient_exchange(r) ? "Exposed gradient synchronisation" : "Communication";
+    return now > then ? PHRASE(SCALING_COMMUNICATION_GROWS, slot_name(what), slot_percent(now), slot_nodes(rep, last),
+                               slot_percent(then))
+                      : PHRASE(SCALING_COMMUNICATION, slot_name(what), slot_percent(now), slot_nodes(rep, last));
+}
+
+static struct phrase part_headline(const struct report *rep, const struct series *s, const struct cause *c)
+{
+    static const char *const subject[N_PARTS] = {[PART_COMPUTE] = "Compute",
+                                                 [PART_DATA] = "Data loading",
+                                                 [PART_IO] = "Writing files",
+                                                 [PART_COPY] = "Copying",
+                                                 [PART_OTHER] = "Time in no named phase"};
+    const struct series_point *last = &s->points[s->n_points - 1];
+    int64_t now = last->part_ns[c->part];
+    const char *what = c->part == PART_DATA && c->cls == CLASS_IO ? "Reading files" : subject[c->part];
+    return PHRASE(SCALING_PART, slot_name(what), slot_time(now), slot_nodes(rep, last), slot_time(now - c->lost_ns));
+}
+
+static struct phrase speedup_of(const struct report *rep, const struct series *s, const struct series_point *p)
+{
+    if (p->speedup <= 0)
+        return PHRASE(NONE);
+    return PHRASE(SPEEDUP, slot_nodes(rep, p), slot_factor(p->speedup), slot_nodes(rep, &s->points[0]),
+                  slot_ratio(p->efficiency));
+}
+
+/* How fast the largest point is, and that it is no faster than a smaller one. */
+static void add_speed(const struct report *rep, struct series *s)
+{
+    const struct series_point *last = &s->points[s->n_points - 1], *stop = stops_after(s);
+    const struct series_point *shown = stop && stop != &s->points[0] ? stop : last;
+    if (!stop || stop != &s->points[0])
+        said_add(&s->said, speedup_of(rep, s, shown));
+    if (stop && last->throughput * no_faster_ratio < stop->throughput)
+        said_add(&s->said, PHRASE(SLOWER, slot_nodes(rep, last), slot_nodes(rep, stop), slot_number(last->throughput),
+                                  slot_number(stop->throughput)));
+    else if (stop)
+        said_add(&s->said, PHRASE(NO_FASTER, slot_nodes(rep, last), slot_nodes(rep, stop),
+                                  slot_number(last->throughput), slot_number(stop->throughput)));
+}
+
+/* Node time is that of all nodes together, for the same work. */
+static struct phrase node_time(const struct report *rep, const struct series *s)
+{
+    const struct series_point *first = &s->points[0], *good = good_until(rep, s), *last = &s->points[s->n_points - 1];
+    if (last->efficiency <= 0 || good->efficiency <= 0)
+        return PHRASE(NONE);
+    double ratio = good->efficiency / last->efficiency;
+    return good == last
+               ? PHRASE(NODES_PAY, slot_nodes(rep, last), slot_factor(1 / last->efficiency), slot_nodes(rep, first))
+               : PHRASE(NODES_STOP_PAYING, slot_nodes(rep, good), slot_nodes(rep, last), slot_factor(ratio));
+}
+
+/* What compute does, where communication limits. Below a tenth of it, what it lost is no second cause. */
+static struct phrase compute_beside(const struct series *s, const struct series_loss *l)
+{
+    const struct series_point *last = &s->points[s->n_points - 1];
+    int64_t lost = l->part_ns[PART_COMPUTE];
+    if (10 * lost > last->part_ns[PART_COMPUTE])
+        return PHRASE(COMPUTE_LOST_TOO, slot_time(lost));
+    return last->compute_speedup > 0 ? PHRASE(COMPUTE_SCALES, slot_factor(last->compute_speedup)) : PHRASE(NONE);
+}
+
+static void add_why(const struct report *rep, struct series *s, const struct cause *c, const struct series_loss *l,
+                    int is_shared)
+{
+    const struct series_point *last = &s->points[s->n_points - 1];
+    int64_t compute = last->part_ns[PART_COMPUTE], ideal = compute - l->part_ns[PART_COMPUTE];
+    if (c->part == PART_TRANSFER || c->part == PART_WAIT) {
+        said_add(&s->said,
+                 PHRASE(COMMUNICATION_TIME, slot_time(comm_of(last->part_ns)), slot_time(last->step.mean_ns)));
+        if (is_point_part_known(rep, last, PART_WAIT))
+            said_add(&s->said, PHRASE(COMMUNICATION_SPLIT, slot_time(last->part_ns[PART_TRANSFER]),
+                                      slot_time(last->part_ns[PART_WAIT])));
+        if (!is_shared)
+            said_add(&s->said, compute_beside(s, l));
+        return;
+    }
+    if (c->part != PART_COMPUTE || is_shared)
+        said_add(&s->said, PHRASE(STEP_LONGER, slot_time(l->loss_ns), slot_time(l->ideal_ns)));
+    if (is_shared && 10 * (compute - ideal) > compute)
+        said_add(&s->said, PHRASE(COMPUTE_STAYS, slot_time(compute), slot_time(ideal)));
+    if (comm_of(last->part_ns) > 0)
+        said_add(&s->said, PHRASE(COMMUNICATION_BESIDE, slot_time(comm_of(last->part_ns)),
+                                  slot_percent(part_share(last, comm_of(last->part_ns)))));
+}
+
+static enum confidence series_confidence(struct report *rep, const struct series *s, const char **because)
+{
+    const struct series_point *last = &s->points[s->n_points - 1];
+    enum confidence worst = CONFIDENCE_HIGH;
+    *because = "";
+    for (int i = 0; i < s->n_points; i++) {
+        const struct run_result *r = run_of(rep, &s->points[i]);
+        const char *why;
+        enum confidence c = confidence_of(rep, r, (struct interval){0}, -1, &why);
+        if (c < CONFIDENCE_HIGH && c <= worst) { /* of equal ones the largest node count, where it matters most */
+            worst = c;
+            *because = report_text(rep, "at %s %s", nodes_text(rep, r->n_nodes), why);
+        }
+    }
+    for (int i = 0; worst > CONFIDENCE_LOW && i < s->n_points; i++)
+        if (repetition_spread(rep, &s->points[i]) > rep->thresholds.step_cv) {
+            worst = CONFIDENCE_LOW;
+            *because = report_text(rep, "the runs on %s differ by %s", nodes_text(rep, s->points[i].n_nodes),
+                                   fmt_percent(repetition_spread(rep, &s->points[i])).text);
+        }
+    unsigned which = unlike_in_series(rep, s);
+    if (worst > CONFIDENCE_LOW && which) {
+        worst = CONFIDENCE_LOW;
+        *because = report_text(rep, "the runs differ in %s", unlike_names(rep, which));
+    }
+    if (worst == CONFIDENCE_HIGH && last->n_runs < 2) {
+        worst = CONFIDENCE_MEDIUM;
+        *because = report_text(rep, "there is one run per %s count, so that the spread between runs is unknown",
+                               counted_word(rep->unit));
+    }
+    return worst;
+}
+
+/* Ids are paths into report.json. The loss of communication is in two of its fields. */
+static void add_series_numbers(struct report *rep, int index, struct claim *c, const struct cause *cause)
+{
+    const struct series *s = &rep->series[index];
+    int at = s->n_points - 1, loss = s->n_losses - 1; /* the last loss is that of the whole series */
+    const struct series_point *last = &s->points[at];
+    const char *point = report_text(rep, "series.%d.points.%d", index, at);
+    const char *lost = report_text(rep, "series.%d.losses.%d.parts_ns", index, loss);
+    claim_number(rep, c, report_text(rep, "%s.step.mean_ns", point), "ns", (double)last->step.mean_ns);
+    claim_number(rep, c, report_text(rep, "%s.efficiency", point), "ratio", last->efficiency);
+    int n_parts = cause->part == PART_TRANSFER ? 2 : 1; /* transfer and waiting */
+    const enum part parts[] = {cause->part, PART_WAIT};
+    for (int i = 0; i < n_parts; i++) {
+        const char *key = part_key(parts[i]);
+        if (!is_point_part_known(rep, last, parts[i]))
+            continue; /* null there */
+        claim_number(rep, c, report_text(rep, "%s.parts_ns.%s", point, key), "ns", (double)last->part_ns[parts[i]]);
+        claim_number(rep, c, report_text(rep, "%s.%s", lost, key), "ns", (double)s->losses[loss].part_ns[parts[i]]);
+    }
+}
+
+static int add_series_claim(struct report *rep, int index, const struct cause *cause)
+{
+    struct series *s = &rep->series[index];
+    const struct series_point *last = &s->points[s->n_points - 1];
+    const struct run_result *r = run_of(rep, last);
+    struct claim *c = claim_add(rep);
+    c->series = index;
+    const struct run_result *shared = series_shared_run(rep, last);
+    c->cls = shared ? CLASS_SHARED : cause->cls;
+    c->id = report_text(rep, "series%d.limit", index);
+    c->confidence = series_confidence(rep, s, &c->confidence_because);
+    c->evidence = "index.html#scaling";
+    c->action = shared ? action_for(rep, shared, CLASS_SHARED) : action_for_scaling(rep, r, cause->cls);
+    c->is_measuring = shared && is_advice_to_measure(shared);
+    /* Compute cannot be removed; what it lost against ideal scaling can be gained. What cores of their own would bring
+     * the run itself estimates, as on its page; without that it is all that was lost with them, and how much when the
+     * reference had too few too, nobody knows. */
+    const struct run_result *of = shared ? shared : r;
+    int64_t own_ns = shared && is_gain_of_cores_told(rep, shared) ? shared->gain_ns[CLASS_SHARED] : 0;
+    c->has_gain = !shared || !series_shared_run(rep, &s->points[0]);
+    c->gain_basis = own_ns > 0 ? gain_basis_of(shared, CLASS_SHARED)
+                    : shared   ? GAIN_ESTIMATE
+                               : gain_basis_of(r, cause->cls);
+    c->gain_ns = !c->has_gain                  ? 0
+                 : own_ns > 0                  ? own_ns
+                 : shared                      ? whole_loss(s)->loss_ns
+                 : cause->cls == CLASS_COMPUTE ? cause->lost_ns
+                                               : r->classes[cause->cls].gain_ns;
+    c->step_ns = of->step.mean_ns;
+    c->gain_text = claim_gain_text(rep, c);
+    c->gain_why = c->has_gain ? REASON(NONE) : REASON(GAIN_REFERENCE_SHARED);
+    c->threshold_ratio = rep->thresholds.efficiency;
+    c->threshold_name = "efficiency";
+    c->rule = report_text(rep, "limits scaling where the efficiency falls below %s",
+                          fmt_ratio(rep->thresholds.efficiency).text);
+    claim_grounds(rep, c, of, cause->cls);
+    c->window = report_text(rep, "%s at %s", c->window, nodes_text(rep, of->n_nodes));
+    c->interval = point_share_interval(rep, last, cause->part, cause->part == PART_TRANSFER ? PART_WAIT : cause->part);
+    c->interval_of = !c->interval.has               ? ""
+                     : cause->part == PART_TRANSFER ? "communication"
+                     : cause->part == PART_WAIT     ? "waiting for ranks"
+                                                    : part_name(cause->part);
+    if (shared)
+        shared_numbers(rep, c, shared);
+    add_series_numbers(rep, index, c, cause);
+    return rep->n_claims - 1;
+}
+
+/* Where the time went is not known: there is no loss to split. */
+static void find_without_losses(const struct report *rep, struct series *s)
+{
+    const struct series_point *first = &s->points[0], *last = &s->points[s->n_points - 1], *stop = stops_after(s);
+    if (last->speedup <= 0) {
+        s->said.headline = PHRASE(SCALING_UNKNOWN, slot_nodes(rep, first), slot_nodes(rep, last));
+        said_add(&s->said, PHRASE(SPEEDUP_UNKNOWN, slot_reason(&s->speedup_why)));
+    } else if (!stop && good_until(rep, s) == last) {
+        s->said.headline =
+            PHRASE(SCALING_GOOD, slot_nodes(rep, last), slot_factor(last->speedup), slot_ratio(last->efficiency));
+    } else {
+        s->said.headline = stop ? PHRASE(SCALING_STOPS, slot_nodes(rep, stop))
+                                : PHRASE(SCALING_FALLS, slot_ratio(last->efficiency), slot_nodes(rep, last));
+        add_speed(rep, s);
+    }
+    if (s->losses_why.code)
+        said_add(&s->said, PHRASE(LOSSES_UNKNOWN, slot_reason(&s->losses_why)));
+}
+
+static void find_series(struct report *rep, int index)
+{
+    struct series *s = &rep->series[index];
+    const struct series_point *last = &s->points[s->n_points - 1];
+    const struct series_loss *l = whole_loss(s);
+    if (!l) {
+        find_without_losses(rep, s);
+        return;
+    }
+    const struct run_result *shared = series_shared_run(rep, last);
+    struct cause c = largest_cause(run_of(rep, last), l);
+    if (good_until(rep, s) == last || (double)l->loss_ns < rep->thresholds.loss_matters * (double)last->step.mean_ns) {
+        s->said.headline =
+            PHRASE(SCALING_GOOD, slot_nodes(rep, last), slot_factor(last->speedup), slot_ratio(last->efficiency));
+        c = (struct cause){CLASS_COMPUTE, l->part_ns[PART_COMPUTE], PART_COMPUTE}; /* what there was to scale */
+    } else {
+        s->said.headline = shared                                           ? shared_headline(rep, s, shared)
+                           : c.part == PART_TRANSFER || c.part == PART_WAIT ? communication_headline(rep, s, &c)
+                                                                            : part_headline(rep, s, &c);
+        add_speed(rep, s);
+        s->limit_claim = add_series_claim(rep, index, &c);
+    }
+    add_why(rep, s, &c, l, shared != NULL);
+}
+
+/* Lost events of its runs, of the first that has any. */
+static void add_losses(const struct report *rep, struct series *s)
+{
+    for (int i = 0; i < s->n_points; i++)
+        for (int k = 0; k < s->points[i].n_runs; k++) {
+            const struct run_result *r = &rep->runs[s->points[i].runs[k]];
+            for (int j = 0; j < SAID_MAX; j++)
+                if (r->said.support[j].id == PHRASE_EVENTS_LOST || r->said.support[j].id == PHRASE_EVENTS_LOST_AFTER) {
+                    said_add(&s->said, r->said.support[j]);
+                    return;
+                }
+        }
+}
+
+static void say_series(struct report *rep, int index)
+{
+    struct series *s = &rep->series[index];
+    if (s->n_points < 2)
+        return;
+    series_scaling_texts(rep, s);
+    find_series(rep, index);
+    add_losses(rep, s);
+    s->node_time = node_time(rep, s);
+    s->headline = say_headline(&rep->arena, &s->said);
+    s->support = say_support(&rep->arena, &s->said);
+    if (s->limit_claim >= 0) {
+        struct claim *c = &rep->claims[s->limit_claim];
+        c->said = s->said;
+        c->sentence = s->headline;
+        c->support = s->support;
+    }
+}
+
+void claims_of_series(struct report *rep)
+{
+    for (int i = 0; i < rep->n_series; i++)
+        say_series(rep, i);
+}

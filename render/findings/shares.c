@@ -1,0 +1,128 @@
+/* shares.c - see shares.h. */
+#include "render/findings/shares.h"
+
+#include "render/findings/rules/analyse.h"
+#include "render/findings/claims.h"
+#include "render/say/format.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static double share(const struct run_result *r, int64_t ns)
+{
+    return r->step.mean_ns > 0 ? (double)ns / (double)r->step.mean_ns : 0;
+}
+
+struct phrase share_before(const struct report *rep, const struct run_result *r, enum part a, enum part b)
+{
+    const struct series_point *p = previous_point(rep, r);
+    if (!p || p->step.mean_ns == 0)
+        return PHRASE(NONE);
+    double before = (double)(p->part_ns[a] + (a == b ? 0 : p->part_ns[b])) / (double)p->step.mean_ns;
+    return PHRASE(SHARE_BEFORE, slot_percent(before), slot_things(p->n_nodes, counted_word(rep->unit)));
+}
+
+/* Do two times read alike as shares of a step? */
+static int reads_alike(const struct run_result *r, int64_t a, int64_t b)
+{
+    return fmt_is_same(fmt_percent(share(r, a)), fmt_percent(share(r, b)));
+}
+
+/* Is the waiting that a class causes too little to tell two shares apart? Then the one of the breakdown is said. */
+static int is_minor(const struct run_result *r, const struct class_result *c)
+{
+    return c->caused_ns * 200 < r->step.mean_ns || reads_alike(r, c->share_ns - c->caused_ns, c->share_ns);
+}
+
+int is_share_with_waiting(const struct run_result *r, enum cause_class cls)
+{
+    return (cls == CLASS_DATA || cls == CLASS_IO) && r->classes[cls].has_share && !is_minor(r, &r->classes[cls]);
+}
+
+const char *share_name(struct report *rep, const struct run_result *r, enum cause_class cls)
+{
+    static const char *const names[N_CLASSES] = {[CLASS_COMPUTE] = "compute",
+                                                 [CLASS_COMMUNICATION] = "communication",
+                                                 [CLASS_IMBALANCE] = "waiting for the rank that comes last",
+                                                 [CLASS_DATA] = "data loading",
+                                                 [CLASS_IO] = "reading and writing files",
+                                                 [CLASS_COPY] = "host-to-device copies",
+                                                 [CLASS_OVERHEAD] = "step time in no named phase"};
+    const char *name = names[cls] ? names[cls] : run_class_name(r, cls);
+    return is_share_with_waiting(r, cls) ? report_text(rep, "%s with the waiting that it causes", name) : name;
+}
+
+int64_t said_ns(const struct run_result *r, const struct class_result *c)
+{
+    int64_t wait = r->part_ns[PART_WAIT];
+    return c->cls == CLASS_COMMUNICATION                                    ? r->comm_ns
+           : c->cls == CLASS_IMBALANCE && reads_alike(r, wait, c->share_ns) ? wait
+                                                                            : c->share_ns;
+}
+
+double share_said(const struct run_result *r, const struct class_result *c)
+{
+    return is_share_with_waiting(r, c->cls)             ? c->share_ratio
+           : c->cls == CLASS_DATA || c->cls == CLASS_IO ? share(r, c->share_ns - c->caused_ns)
+                                                        : share(r, said_ns(r, c));
+}
+
+struct phrase share_of_median_step(const struct report *rep, const struct run_result *r, enum cause_class cls)
+{
+    static const enum part parts[N_CLASSES][2] = {[CLASS_COMMUNICATION] = {PART_TRANSFER, PART_WAIT},
+                                                  [CLASS_DATA] = {PART_DATA, PART_DATA},
+                                                  [CLASS_IO] = {PART_IO, PART_IO},
+                                                  [CLASS_COPY] = {PART_COPY, PART_COPY}};
+    const enum part *p = parts[cls];
+    double slow = (double)(r->step.mean_ns - r->step.median_ns);
+    if (p[0] == PART_COMPUTE || (double)r->n_counted >= rep->thresholds.few_steps || r->n_rank_results < 1 ||
+        slow <= rep->thresholds.step_cv * (double)r->step.median_ns)
+        return PHRASE(NONE);
+    int64_t at = 0;
+    for (int64_t i = 1; i < r->n_counted; i++)
+        if (llabs(r->step_ns[i] - r->step.median_ns) < llabs(r->step_ns[at] - r->step.median_ns))
+            at = i;
+    int64_t ns = r->step_part_ns[at][p[0]] + (p[0] == p[1] ? 0 : r->step_part_ns[at][p[1]]);
+    ns /= r->n_rank_results;
+    double mean = share(r, r->part_ns[p[0]] + (p[0] == p[1] ? 0 : r->part_ns[p[1]])),
+           median = (double)ns / (double)r->step_ns[at];
+    if (fabs(median - mean) < 0.1 * mean)
+        return PHRASE(NONE); /* the same slow steps, and nothing that they hide */
+    return PHRASE(SHARE_OF_MEDIAN, slot_percent(median));
+}
+
+struct fmt judged_share(const struct class_result *c)
+{
+    struct fmt f = {""};
+    if (!c->judged.by)
+        return c->has_share ? fmt_percent(c->share_ratio) : f;
+    if (isfinite(c->judged.ratio))
+        snprintf(f.text, sizeof f.text, "%.15s %.45s", fmt_percent(c->judged.ratio).text,
+                 judged_by_words(c->judged.by));
+    else
+        snprintf(f.text, sizeof f.text, "n/a");
+    return f;
+}
+
+struct fmt judged_threshold(const struct class_result *c)
+{
+    const struct judged j = judged_of(c);
+    return j.threshold_ratio >= 0 ? fmt_percent(j.threshold_ratio) : (struct fmt){""};
+}
+
+struct fmt_long spread_tail(const struct spread *s)
+{
+    struct fmt_long f;
+    char p99[64];
+    if (s->p99_ns > 0)
+        snprintf(p99, sizeof p99, "%s", fmt_time(s->p99_ns).text);
+    else
+        snprintf(p99, sizeof p99, "n/a (%lld of the %d values it needs)", (long long)s->n, SPREAD_P99_NEEDS);
+    snprintf(f.text, sizeof f.text, "p99 %s, slowest %s", p99,
+             s->median_ns > 0 ? fmt_x((double)s->max_ns / (double)s->median_ns).text : "n/a");
+    if (s->median_ns > 0)
+        strncat(f.text, " the median", sizeof f.text - strlen(f.text) - 1);
+    return f;
+}

@@ -1,0 +1,27 @@
+/* stepless.h - what is said of a run whose steps are not known. Inside render/findings. */
+#ifndef RENDER_FINDINGS_STEPLESS_H
+#define RENDER_FINDINGS_STEPLESS_H
+
+#include "render/metrics/report.h"
+
+/* What to do about such a run. */
+struct stepless_advice {
+    struct advised first, then; /* then: ADVICE_NONE, or what else helps */
+    const char *words;          /* of first, where an action of a class has them already; NULL = those of its row */
+    struct phrase result;       /* what it brings or is about; PHRASE_NONE = not known */
+    int is_first;               /* as in struct to_do; 0: nothing needs to be done */
+};
+
+/** say_without_steps - headline and support of such a run: its GPU traces, else the first of its tables and monitors
+ *  that has something to say. */
+void say_without_steps(struct report *rep, struct run_result *r);
+/** say_evidence - what the first table or monitor says that has something to say; (stepless_evidence.c)
+ *  returns 0: nothing, and out is unchanged */
+int say_evidence(struct report *rep, const struct run *r, struct said *out);
+/** advise_evidence - what follows from that table or monitor.   returns 0: there is none */
+int advise_evidence(struct report *rep, const struct run *r, struct stepless_advice *out);
+/** say_epochs - where the time of an epoch goes, of the epochs in metrics.csv whose parts are given and fit.
+ *  (stepless_epochs.c)   returns 0: there is none. Test: tests/golden/render_text.sh */
+int say_epochs(const struct run *r, struct said *out);
+
+#endif

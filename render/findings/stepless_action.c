@@ -1,0 +1,60 @@
+/* stepless_action.c - what to do about a run whose steps are not known: what its traces or reports of other tools say
+ * by themselves, and how the next run has steps. Test: tests/unit/test_narrate.c, test_devices_told.c */
+#include "render/findings/actions.h"
+#include "render/findings/claims.h"
+
+#include "render/findings/rules/analyse.h"
+#include "render/write/json/devices.h"
+#include "render/findings/failed.h"
+#include "render/say/say.h"
+
+/* How the steps of a run without them can be known: by names where it was watched, else by who watches. */
+static struct advised steps_advice(const struct run *r)
+{
+    if (!*r->collector_version)
+        return ADVISE(WATCH_NEXT_RUN);
+    if (r->has_window && !r->ranges.n && r->nvtx.state == RECORDER_NOTHING)
+        return ADVISE(WIDER_WINDOW);
+    return r->ranges.n ? ADVISE(RENAME_RANGE) : ADVISE(NAME_STEPS);
+}
+
+static struct stepless_advice advise(struct report *rep, const struct run_result *r)
+{
+    struct stepless_advice out, steps = {.first = steps_advice(r->run), .is_first = 1};
+    struct said said;
+    int is_long;
+    if (say_failed(rep, r, &said)) {
+        out = advise_failed(rep, r, &is_long);
+        out.then = is_long ? steps.first : ADVISE(NONE);
+        return out;
+    }
+    if (advise_devices(rep, r, &out))
+        return out;
+    /* Where the program was watched, its steps can be named whatever else is beside it. */
+    if (r->step.n || !advise_evidence(rep, r->run, &out) || (*r->run->collector_version && !out.is_first))
+        return steps;
+    return out;
+}
+
+void say_what_to_do_without_steps(struct report *rep, struct run_result *r)
+{
+    r->steps_action = r->stepless_advice = "";
+    r->stepless_action = (struct to_do){"", 0};
+    r->advised = ADVISE(NONE);
+    if (r->has_steps)
+        return;
+    struct stepless_advice todo = advise(rep, r);
+    const char *words = todo.words ? todo.words : advice_words(rep, r->run, &todo.first);
+    const char *result = say_phrase(&rep->arena, &todo.result), *then = "";
+    if (todo.then.id)
+        then = advice_words(rep, r->run, &todo.then);
+    if (*then && todo.then.id == steps_advice(r->run).id) /* of a run that failed */
+        then = report_text(rep, "%s %s", say_phrase(&rep->arena, &PHRASE(IF_IT_MADE_STEPS)), then);
+    r->stepless_advice = report_text(rep, "%s%s%s%s%s", words, *result ? " " : "", result, *then ? " " : "", then);
+    r->stepless_action = (struct to_do){r->stepless_advice, todo.is_first};
+    r->advised = todo.first;
+    if (*r->run->collector_version || todo.first.id == ADVICE_WATCH_NEXT_RUN) {
+        struct advised steps = steps_advice(r->run);
+        r->steps_action = advice_words(rep, r->run, &steps);
+    }
+}

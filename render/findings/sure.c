@@ -1,0 +1,129 @@
+/* sure.c - how sure the answer of the report is: cause and forecast apart, what is not known, how to know it. */
+#include "render/findings/claims.h"
+
+#include "render/findings/rules/analyse.h"
+#include "render/findings/narrate.h"
+#include "render/findings/shares.h"
+#include "render/say/format.h"
+#include "render/say/say.h"
+
+#include <string.h>
+
+static void add(struct report *rep, enum sure_item item, struct phrase p)
+{
+    for (int i = 0; i < SAID_MAX && p.id != PHRASE_NONE; i++)
+        if (rep->sure[item][i].id == PHRASE_NONE) {
+            rep->sure[item][i] = p;
+            return;
+        }
+}
+
+static int is_repeated(const struct series *s)
+{
+    for (int i = 0; s && i < s->n_points; i++)
+        if (s->points[i].n_runs > 1)
+            return 1;
+    return 0;
+}
+
+/* In runs without steps: of a series the one that is trusted least, without one run r. */
+static enum confidence least_sure(struct report *rep, const struct series *s, const struct run_result *r,
+                                  const char **because)
+{
+    enum confidence least = r->confidence;
+    *because = r->confidence_because;
+    for (int i = 0; s && i < s->n_points; i++) {
+        const struct run_result *k = &rep->runs[s->points[i].runs[0]];
+        double differ = repetition_spread(rep, &s->points[i]);
+        if (k->confidence < least || (i == 0 && k->confidence == least)) {
+            least = k->confidence;
+            *because = report_text(rep, "at %s %s", nodes_text(rep, k->n_nodes), k->confidence_because);
+        }
+        if (least > CONFIDENCE_LOW && differ > rep->thresholds.step_cv) {
+            least = CONFIDENCE_LOW;
+            *because =
+                report_text(rep, "the runs on %s differ by %s", nodes_text(rep, k->n_nodes), fmt_percent(differ).text);
+        }
+    }
+    return least;
+}
+
+/* The 95 % interval of what the headline claims, and of nothing else: the share of the first claim, the speed-up of a
+ * series that scales well, what a run without a cause mostly does. */
+static struct phrase interval_of(struct report *rep, const struct series *s, const struct run_result *r,
+                                 const struct claim *c)
+{
+    struct slot at = slot_things(r->n_nodes, counted_word(rep->unit));
+    enum cause_class most = is_mostly_unnamed(r) ? CLASS_OVERHEAD : CLASS_COMPUTE;
+    struct interval i = c ? c->interval : claimed_interval(r, most);
+    if (s && s->said.headline.id != PHRASE_NONE && s->limit_claim < 0) {
+        const struct series_point *last = &s->points[s->n_points - 1];
+        i = last->speedup_interval;
+        return !i.has || last->speedup <= 0
+                   ? PHRASE(NONE)
+                   : PHRASE(INTERVAL_OF_SPEEDUP, at,
+                            slot_name(report_text(rep, "%s", fmt_range(i.lo, i.hi, fmt_x).text)));
+    }
+    if (!i.has || (c && c->is_interval_told))
+        return PHRASE(NONE); /* there is none, or the confidence gives it */
+    struct slot of = slot_name(c ? c->interval_of : share_name(rep, r, most));
+    struct slot range = slot_name(report_text(rep, "%s", fmt_percent_range(i.lo, i.hi).text));
+    return r->n_nodes > 0 ? PHRASE(INTERVAL_OF_SHARE_AT, of, at, range) : PHRASE(INTERVAL_OF_SHARE, of, range);
+}
+
+static void add_steps(struct report *rep, const struct series *s, const struct run_result *r)
+{
+    int64_t steps = s ? 0 : r->n_counted, summarised = 0;
+    int runs = s ? 0 : 1, n_summarised = 0;
+    for (int i = 0; s && i < s->n_points; i++)
+        for (int k = 0; k < s->points[i].n_runs; k++, runs++)
+            steps += rep->runs[s->points[i].runs[k]].n_counted;
+    for (int i = 0; i < rep->n_runs; i++) {
+        summarised += rep->runs[i].run->summary.n_steps;
+        n_summarised += rep->runs[i].run->summary.n_steps > 0;
+    }
+    if (steps > 0 && runs < rep->n_runs)
+        add(rep, SURE_CAUSE, PHRASE(COUNTED_OF_GIVEN, slot_count(steps), slot_count(runs), slot_count(rep->n_runs)));
+    else if (steps > 0)
+        add(rep, SURE_CAUSE, PHRASE(COUNTED, slot_count(steps), slot_count(runs)));
+    else if (summarised > 0)
+        add(rep, SURE_CAUSE, PHRASE(COUNTED_MEANS, slot_count(summarised), slot_count(n_summarised)));
+    else
+        add(rep, SURE_CAUSE, PHRASE(COUNTED_NONE));
+}
+
+static void add_forecast(struct report *rep, const struct claim *c)
+{
+    if (!c)
+        return;
+    add(rep, SURE_FORECAST,
+        !c->has_gain                     ? PHRASE(GAIN_NOT_KNOWN, slot_reason(&c->gain_why))
+        : c->gain_basis == GAIN_ESTIMATE ? PHRASE(GAIN_IS_ESTIMATE)
+                                         : PHRASE(GAIN_IS_BOUND));
+}
+
+void say_how_sure(struct report *rep, const struct series *s, const struct run_result *r, const struct claim *c)
+{
+    const char *because = c ? c->confidence_because : r->confidence_because;
+    enum confidence sure = c ? c->confidence : r->confidence;
+    add_steps(rep, s, r);
+    if (rep->sure[SURE_CAUSE][0].id == PHRASE_COUNTED_NONE || rep->sure[SURE_CAUSE][0].id == PHRASE_COUNTED_MEANS)
+        sure = least_sure(rep, s, r, &because);
+    else
+        add(rep, SURE_CAUSE, interval_of(rep, s, r, c));
+    rep->confidence = confidence_word(sure);
+    add(rep, SURE_CAUSE,
+        *because ? PHRASE(CONFIDENCE, slot_name(rep->confidence), slot_name(because))
+                 : PHRASE(CONFIDENCE_ALONE, slot_name(rep->confidence)));
+    add_forecast(rep, c);
+    int is_emulated = 0;
+    for (int i = 0; i < rep->n_runs; i++)
+        is_emulated |= rep->runs[i].run->node_kind == NODES_EMULATED;
+    if (s && is_emulated)
+        add(rep, SURE_UNKNOWN, PHRASE(REAL_NODES_UNKNOWN));
+    if (s && !is_repeated(s))
+        add(rep, SURE_IMPROVE,
+            strcmp(r->run->program.name, "dcrnn-train") == 0 ? PHRASE(REPEAT_WITH)
+                                                             : PHRASE(REPEAT_RUNS, slot_name(counted_word(rep->unit))));
+    rep->how_sure = say_phrases(&rep->arena, rep->sure[SURE_CAUSE], SAID_MAX);
+}

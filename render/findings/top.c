@@ -1,0 +1,273 @@
+/* top.c - the top of the report: headline, first action, how sure, the verdict in two sentences; and the order in which
+ * causes are acted on. */
+#include "render/findings/actions.h"
+#include "render/findings/claims.h"
+
+#include "render/findings/rules/analyse.h"
+#include "render/findings/rules/compare.h"
+#include "render/say/format.h"
+#include "render/say/say.h"
+#include "render/findings/narrate.h"
+#include "render/findings/ranking.h"
+#include "render/findings/shares.h"
+
+#include <string.h>
+
+static const struct run_result *run_of(const struct report *rep, const struct series_point *p)
+{
+    return &rep->runs[p->runs[0]];
+}
+
+/* The series with most points; of equal ones the first. */
+static const struct series *main_series(const struct report *rep)
+{
+    const struct series *best = NULL;
+    for (int i = 0; i < rep->n_series; i++)
+        if (rep->series[i].n_points > 1 && (!best || rep->series[i].n_points > best->n_points))
+            best = &rep->series[i];
+    return best;
+}
+
+static const struct run_result *largest_run(const struct report *rep, const struct series *s)
+{
+    return s ? run_of(rep, &s->points[s->n_points - 1]) : &rep->runs[rep->n_runs - 1];
+}
+
+/* Index of the claim that comes first, -1 when there is none. */
+static int claim_to_act_on(const struct series *s, const struct run_result *r)
+{
+    return s && s->limit_claim >= 0 ? s->limit_claim : r->n_claims ? r->claims[0] : -1;
+}
+
+/* The node count with the highest throughput; NULL when one is not known. */
+static const struct series_point *fastest_point(const struct series *s)
+{
+    const struct series_point *best = &s->points[0];
+    for (int i = 0; i < s->n_points; i++) {
+        if (!s->points[i].has_throughput)
+            return NULL;
+        best = s->points[i].throughput > best->throughput ? &s->points[i] : best;
+    }
+    return best;
+}
+
+/* A fifth of the steps or more in which the first operation of a GPU had not come yet; else 0. */
+static int64_t lead_ns(const struct run *a)
+{
+    int64_t most = 0;
+    for (int i = 0; i < a->n_traces; i++)
+        for (int k = 0; k < a->traces[i].n_devices; k++) {
+            const struct run_device *d = &a->traces[i].devices[k];
+            most = 5 * d->steps_lead_ns > d->steps_ns && d->steps_lead_ns > most ? d->steps_lead_ns : most;
+        }
+    return most;
+}
+
+/* A run that computes, in the best kernels as far as is known: no cause to remove. */
+static int is_all_healthy(const struct report *rep, const struct claim *c)
+{
+    return c->cls == CLASS_COMPUTE && c->series < 0 && !c->has_gain && !is_compute_waiting(&rep->runs[c->run]);
+}
+
+/* Better kernels and fewer ranks are two ways to compute faster. */
+static int is_same_advice(const struct claim *a, const struct claim *b)
+{
+    return a->action.id == b->action.id;
+}
+
+/* Of a run whose first claim is to measure again, the claim whose removal is predicted to bring more; -1 none. */
+static int worth_more(const struct report *rep, const struct run_result *r, const struct claim *c)
+{
+    int best = -1;
+    int64_t most = c->has_gain ? c->gain_ns : 0;
+    for (int i = 0; i < r->n_claims && c->is_measuring && c->series < 0; i++) {
+        const struct claim *k = &rep->claims[r->claims[i]];
+        if (k->cls != CLASS_SHARED && k->has_gain && k->gain_ns > most) {
+            best = r->claims[i];
+            most = k->gain_ns;
+        }
+    }
+    return best;
+}
+
+/* What an action says, what it brings and by what one sees that it helped. */
+static const char *advised_by(struct report *rep, const struct claim *c)
+{
+    struct phrase gain = !*c->gain_text    ? PHRASE(NONE)
+                         : c->is_measuring ? PHRASE(GAIN_MEASURES, slot_name(c->gain_text))
+                                           : PHRASE(GAIN_COSTS, slot_name(c->gain_text));
+    return report_text(rep, "%s.%s%s%s%s", action_sentence(rep, c->action), gain.id ? " " : "",
+                       say_phrase(&rep->arena, &gain), *c->action.check ? " " : "", c->action.check);
+}
+
+/* Of a run that computes: how to be faster, and what is not known of its compute. */
+static const char *advised_of_compute(struct report *rep, const struct run_result *r, const struct claim *c)
+{
+    const char *unrecorded = unrecorded_in_compute(rep, r);
+    const struct phrase known[] = {
+        PHRASE(COMPUTE_ALONE), *unrecorded ? PHRASE(COMPUTE_UNRECORDED, slot_name(unrecorded)) : PHRASE(NONE),
+        is_memory_judged(r) ? PHRASE(NONE) : PHRASE(COMPUTE_MEMORY, slot_name(how_to_judge_memory(r)))};
+    int is_unnamed = r->classes[CLASS_OVERHEAD].verdict == VERDICT_WATCH;
+    return report_text(rep, "%s %s.%s%s%s", say_phrases(&rep->arena, known, 3), action_sentence(rep, c->action),
+                       is_unnamed ? " " : "", is_unnamed ? action_for_unnamed(rep, r) : "", is_unnamed ? "." : "");
+}
+
+/* More nodes than the fastest point has are no gain. NULL = the largest is it, or something else limits. */
+static const struct series_point *better_point(const struct series *s)
+{
+    const struct series_point *best = s ? fastest_point(s) : NULL;
+    return best && best != &s->points[s->n_points - 1] && s->limit_claim < 0 ? best : NULL;
+}
+
+/* beside: what else to measure; is_stepless gets 1 where it is r->stepless_action. */
+static struct to_do what_to_do(struct report *rep, const struct series *s, const struct run_result *r,
+                               const struct claim *c, const struct claim *beside, int *is_stepless)
+{
+    const struct series_point *best = better_point(s);
+    if (best) {
+        const struct phrase use[] = {PHRASE(USE_FEWER, slot_things(best->n_nodes, counted_word(rep->unit))),
+                                     r->has_steps || *r->run->collector_version ? PHRASE(NONE) : PHRASE(WATCH_NEXT)};
+        return (struct to_do){say_phrases(&rep->arena, use, 2), 1};
+    }
+    if (c && is_all_healthy(rep, c))
+        return (struct to_do){advised_of_compute(rep, &rep->runs[c->run], c), 0};
+    /* A program that is known not to train gets no advice on steps. */
+    const char *steps = r->has_steps || !run_may_be_torch(r->run) ? "" : rep->steps_action;
+    const struct phrase lead = lead_ns(r->run) > 0 ? PHRASE(PROFILE_LATER, slot_time(lead_ns(r->run))) : PHRASE(NONE);
+    if (c)
+        return (struct to_do){report_text(rep, "%s%s%s%s%s", advised_by(rep, c), beside ? " " : "",
+                                          beside ? advised_by(rep, beside) : "", *steps ? " " : "", steps),
+                              1};
+    if (is_mostly_unnamed(r) && lead.id)
+        return (struct to_do){say_phrase(&rep->arena, &lead), 1};
+    if (r->has_steps && *r->unnamed_action)
+        return (struct to_do){report_text(rep, "%s.", r->unnamed_action), 1};
+    if (r->has_steps)
+        return (struct to_do){say_phrase(&rep->arena, &PHRASE(NOTHING_FIRST)), 0};
+    *is_stepless = 1;
+    return r->stepless_action;
+}
+
+void top_sentences(struct report *rep)
+{
+    const struct series *s = main_series(rep);
+    int is_ranked = !s && rep->n_series > 1;
+    const struct run_result *r = is_ranked ? &rep->runs[ranking_first(rep)] : largest_run(rep, s);
+    rep->first_series = s ? (int)(s - rep->series) : r->series > 0 ? r->series : 0;
+    rep->first_claim = claim_to_act_on(s, r);
+    const struct claim *c = rep->first_claim >= 0 ? &rep->claims[rep->first_claim] : NULL, *beside = NULL;
+    int more = c ? worth_more(rep, r, c) : -1;
+    if (more >= 0) { /* to measure again saves nothing: both are said first, this one ahead */
+        beside = c;
+        rep->first_claim = more;
+        c = &rep->claims[more];
+    }
+    rep->headline = s && *s->headline ? s->headline : r->headline;
+    int n_scaling = 0;
+    for (int i = 0; i < rep->n_series; i++)
+        n_scaling += rep->series[i].n_points > 1;
+    rep->headline_series = s && *s->headline && n_scaling <= 1 ? (int)(s - rep->series) : -1;
+    if (s && *s->headline && n_scaling > 1) {
+        struct said of_one = s->said;
+        of_one.where = slot_name(report_text(rep, "%s (%s scaling)", s->label, scaling_word(s->kind)));
+        rep->headline = say_headline(&rep->arena, &of_one);
+        rep->said = of_one;
+    } else
+        rep->said = s && *s->headline ? s->said : r->said;
+    rep->support = s && *s->support ? s->support : r->support;
+    if (is_ranked) {
+        const char *ranks = ranking_text(rep);
+        struct said of_one = r->said;
+        of_one.where =
+            slot_name(ranking_gain(rep, r) > 0 ? report_text(rep, "%s can gain most", ranking_name(rep, r)) : r->label);
+        rep->said = of_one;
+        if (of_one.headline.id)
+            rep->headline = say_headline(&rep->arena, &of_one);
+        rep->support = report_text(rep, "%s%s%s", ranks, *ranks && *rep->support ? " " : "", rep->support);
+    }
+    rep->steps_action = r->steps_action;
+    int is_stepless = 0;
+    struct to_do first = what_to_do(rep, s, r, c, beside, &is_stepless);
+    rep->first_action = report_text(rep, "%s%s", first.is_first ? "Do first: " : "", first.text);
+    rep->first_words = first.text;
+    const struct trial *t = c ? claim_trial(rep, c) : NULL;
+    rep->first_command = t ? t->command : "";
+    rep->first_expected = t ? claim_expected(rep, c) : "";
+    rep->has_first_forecast = t && t->has_forecast;
+    rep->first_forecast_ns = t ? t->step_ns : 0;
+    rep->next_action = is_stepless ? r->stepless_advice : first.text;
+    say_how_sure(rep, s, r, c);
+    /* Of a series that scales the headline has the speed-up already: what its largest run does follows. */
+    const char *second = s && s->limit_claim < 0 && s->n_losses ? r->headline
+                         : s && *s->headline                    ? say_phrase(&rep->arena, &s->said.support[0])
+                         : r->has_steps                         ? rep->first_action
+                                                                : rep->support;
+    rep->verdict = report_text(rep, "%s%s%s", rep->headline, *second ? " " : "", second);
+}
+
+void top_of_comparison(struct report *rep, const struct comparison *c)
+{
+    struct dcr_arena *a = &rep->arena;
+    const char *forecast = say_phrases(a, c->forecast, COMPARED_MAX),
+               *unknown = say_phrases(a, c->sure[SURE_UNKNOWN], SAID_MAX);
+    const struct phrase sure =
+        PHRASE(CONFIDENCE, slot_name(confidence_word(c->confidence)), slot_name(c->confidence_because));
+    rep->limits_now = rep->headline ? rep->headline : "";
+    rep->headline = c->sentence;
+    rep->headline_series = -1;
+    rep->said = c->said;
+    rep->support = report_text(rep, "%s%s%s", c->support, *rep->limits_now ? " " : "", rep->limits_now);
+    rep->verdict = report_text(rep, "%s%s%s%s%s %s", c->sentence, *forecast ? " " : "", forecast, *unknown ? " " : "",
+                               unknown, say_phrase(a, &sure));
+    memcpy(rep->sure, c->sure, sizeof rep->sure);
+    rep->how_sure = say_phrases(a, c->sure[SURE_CAUSE], SAID_MAX);
+    rep->confidence = confidence_word(c->confidence);
+}
+
+void narrate(struct report *rep)
+{
+    claims_of_runs(rep);
+    for (int i = 0; i < rep->n_runs; i++)
+        say_what_to_do_without_steps(rep, &rep->runs[i]);
+    claims_of_series(rep);
+    top_sentences(rep);
+}
+
+/* ---- what to act on ------------------------------------------------------------------------------- */
+
+static double urgency(const struct report *rep, const struct claim *c)
+{
+    if (rep->first_claim >= 0 && c == &rep->claims[rep->first_claim])
+        return 3;
+    if (c->cls == CLASS_SHARED)
+        return 2;
+    return c->has_gain && c->step_ns > 0 ? (double)c->gain_ns / (double)c->step_ns : 0;
+}
+
+int claims_in_order(const struct report *rep, const int *runs, int n_runs, int is_whole, const struct claim **out)
+{
+    int n = 0;
+    for (int i = 0; i < rep->n_claims; i++) {
+        const struct claim *c = &rep->claims[i];
+        int is_wanted = c->run < 0 && is_whole;
+        for (int k = 0; k < n_runs; k++)
+            is_wanted |= c->run == runs[k];
+        if (!is_wanted)
+            continue;
+        int at = n++;
+        for (; at > 0 && urgency(rep, out[at - 1]) < urgency(rep, c); at--)
+            out[at] = out[at - 1];
+        out[at] = c;
+    }
+    int kept = 0, n_others = 0;
+    for (int i = 0; i < n; i++)
+        n_others += !is_all_healthy(rep, out[i]);
+    for (int i = 0; i < n; i++) {
+        int is_seen = n_others && is_all_healthy(rep, out[i]);
+        for (int k = 0; k < kept; k++)
+            is_seen |= out[k]->cls == out[i]->cls && (out[i]->cls != CLASS_COMPUTE || is_same_advice(out[k], out[i]));
+        if (!is_seen)
+            out[kept++] = out[i];
+    }
+    return kept;
+}

@@ -1,0 +1,71 @@
+/* waiting.c - for whom and for what ranks wait. See run_said.h. */
+#include "render/findings/run_said.h"
+
+#include "render/findings/rules/analyse.h"
+
+/* Of a phase: what rank `late` takes, and the others on average. */
+static void times_of(const struct run_result *r, const struct phase_result *p, int64_t *late, int64_t *others)
+{
+    int64_t sum = 0;
+    for (int i = 0; i < r->n_rank_results; i++) {
+        int is_late = r->ranks[i].rank == r->straggler.rank;
+        *late = is_late ? p->ranks[i].mean_ns : *late;
+        sum += is_late ? 0 : p->ranks[i].mean_ns;
+    }
+    *others = sum / (r->n_rank_results - 1);
+}
+
+static enum category largest_cause(const struct run_result *r)
+{
+    enum category largest = CAT_OTHER;
+    for (int c = 0; c < N_CATEGORIES; c++)
+        if (r->wait_cause_ns[c] > r->wait_cause_ns[largest])
+            largest = (enum category)c;
+    return largest;
+}
+
+static int is_for_cores(const struct report *rep, const struct run_result *r)
+{
+    return is_doubtful(r) && uneven_rank(rep, r) < 0;
+}
+
+struct phrase phrase_of_longer_phase(const struct report *rep, const struct run_result *r)
+{
+    const struct phase_result *longest = NULL;
+    int64_t most = 0, late = 0, others = 0;
+    if (!r->straggler.has || is_for_cores(rep, r))
+        return PHRASE(NONE);
+    for (int i = 0; i < r->n_phases && r->n_rank_results > 1; i++) {
+        const struct phase_result *p = &r->phases[i];
+        times_of(r, p, &late, &others);
+        int64_t more = late - others;
+        if (p->category != largest_cause(r) || p->is_whole || /* those hold each other */ others <= 0 ||
+            (double)more <= rep->thresholds.straggler_wait * (double)r->step.mean_ns || more <= most)
+            continue;
+        longest = p;
+        most = more;
+    }
+    if (!longest)
+        return PHRASE(NONE);
+    times_of(r, longest, &late, &others);
+    return PHRASE(LONGER_PHASE, slot_count(r->straggler.rank), slot_time(others), slot_name(longest->name),
+                  slot_time(late), slot_factor((double)late / (double)others));
+}
+
+struct phrase phrase_of_waiting(const struct report *rep, const struct run_result *r)
+{
+    static const enum phrase_id doing[N_CATEGORIES] = {
+        [CAT_COMPUTE] = PHRASE_WAITED_FOR_COMPUTE, [CAT_COMM] = PHRASE_WAITED_BETWEEN_STEPS,
+        [CAT_DATA] = PHRASE_WAITED_FOR_DATA,       [CAT_IO] = PHRASE_WAITED_FOR_FILES,
+        [CAT_COPY] = PHRASE_WAITED_FOR_COPIES,     [CAT_OTHER] = PHRASE_WAITED_FOR_NOTHING,
+    };
+    enum category largest = largest_cause(r);
+    int64_t wait = r->part_ns[PART_WAIT];
+    if (wait <= 0)
+        return PHRASE(NONE);
+    if (is_for_cores(rep, r))
+        return PHRASE(WAITED_FOR_CORES);
+    int is_host = largest == CAT_OTHER && r->run->n_traces && r->classes[CLASS_HOST].verdict == VERDICT_LIMITS;
+    return (struct phrase){.id = is_host ? PHRASE_WAITED_FOR_HOST : doing[largest],
+                           .slot = {slot_percent((double)r->wait_cause_ns[largest] / (double)wait)}};
+}

@@ -1,0 +1,410 @@
+/* kineto.c - see kineto.h. The walk over the file; kineto_fields.c reads one event, kineto_event.c adds it up: where a
+ * core is free, the one in a thread of its own, the other in the caller's. */
+#include "render/import/kineto/kineto.h"
+
+#include "lib/cores.h"
+#include "render/import/text/json_window.h"
+#include "render/import/kineto/kineto_event.h"
+#include "render/import/kineto/kineto_hand.h"
+#include "render/import/kineto/kineto_header.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct walk {
+    struct window w;
+    struct kineto_sink sink;
+    struct json_index *index;       /* of the window */
+    struct kineto_hand *hand;       /* NULL: events are added at once; else they are handed over: */
+    struct kineto_batch *batch;     /* being filled */
+    struct kineto_stretch *stretch; /* of the window */
+    int is_lent;                    /* events in the window have been handed over */
+    int64_t n_indexed;              /* bytes */
+    struct kineto_header header;
+    const char *name;        /* of the file, for messages */
+    int has_events, is_list; /* is_list: the file is the list of events itself */
+    int is_unclosed, is_last_cut;
+    int64_t n_taken; /* events */
+    int64_t n_alien; /* entries of the list that are no events */
+    int rc;          /* of a thread of its own */
+    struct dcr_err err;
+};
+
+static int cut(struct walk *k, const char *where, struct dcr_err *err)
+{
+    return dcr_err_set(err, DCR_FAIL, "'%s' ends %s, at byte %lld: it was cut; write or copy it again", k->name, where,
+                       (long long)window_offset(&k->w, k->w.end));
+}
+
+static int broken(struct walk *k, const char *p, const char *what, struct dcr_err *err)
+{
+    int rc = dcr_err_set(err, DCR_FAIL, "'%s' is not well-formed JSON: %s at byte %lld", k->name, what,
+                         (long long)window_offset(&k->w, p));
+    return k->has_events ? rc : dcr_err_mark(err, DCR_ERR_NO_TRACE, rc);
+}
+
+/* Hands the events over. They lie in the window, which is not ours alone from now on. */
+static void hand_over(struct walk *k)
+{
+    k->batch->index = k->index;
+    k->batch = kineto_hand_on(k->hand);
+    k->is_lent = 1;
+}
+
+/* Where the window may be written to again: elsewhere, or, since two large ones are too much, here when it has been
+ * done with. */
+static int leave(struct walk *k, struct dcr_err *err)
+{
+    k->is_lent = 0;
+    if (k->w.cap > WINDOW_BYTES) {
+        kineto_hand_wait(k->hand);
+        return 0;
+    }
+    struct kineto_stretch *next = kineto_hand_stretch(k->hand);
+    char *data = next->data ? next->data : malloc(WINDOW_BYTES + WINDOW_PAD);
+    if (!data)
+        return dcr_err_set(err, DCR_FATAL, "out of memory reading '%s'", k->name);
+    next->data = NULL;
+    k->stretch->data = window_move(&k->w, data);
+    k->stretch = next;
+    k->index = &next->index;
+    k->index->end = NULL; /* it is of nothing that is there any more */
+    return 0;
+}
+
+/* More bytes behind the unit that begins at w.at; a unit is read again from there. where NULL: the file may end here
+ * (DCR_END). */
+static int more(struct walk *k, const char *where, struct dcr_err *err)
+{
+    size_t cap = k->w.cap;
+    if (k->batch && k->batch->n)
+        hand_over(k);
+    int rc = k->is_lent ? leave(k, err) : 0;
+    rc = rc ? rc : window_more(&k->w, err);
+    if (k->w.cap < cap)
+        json_index_release(k->index);
+    return rc == DCR_END && where ? cut(k, where, err) : rc;
+}
+
+/* An event that begins at p; as kineto_event. */
+static const char *take_event(struct walk *k, const char *p, const char **wrong)
+{
+    struct kineto_raw one, *e = k->batch ? &k->batch->events[k->batch->n] : &one;
+    const char *after = kineto_event(e, k->index, p, wrong);
+    k->n_taken += after != NULL;
+    if (after && k->batch)
+        k->batch->n++;
+    else if (after)
+        kineto_add(&k->sink, e);
+    return after;
+}
+
+/* The first byte of the next unit, behind space and commas; where as of more. */
+static int next_byte(struct walk *k, const char *where, char *out, struct dcr_err *err)
+{
+    for (;;) {
+        k->w.at = json_space(k->w.at, k->w.end);
+        if (k->w.at < k->w.end && *k->w.at == ',')
+            k->w.at++;
+        else if (k->w.at < k->w.end)
+            break;
+        else {
+            int rc = more(k, where, err);
+            if (rc)
+                return rc;
+        }
+    }
+    *out = *k->w.at;
+    return 0;
+}
+
+/* Behind a value of any size, without having it in the window as a whole. */
+static int skip_large(struct walk *k, struct dcr_err *err)
+{
+    int depth = 0, in_string = 0, is_escaped = 0, is_begun = 0;
+    for (;; k->w.at++) {
+        if (k->w.at >= k->w.end) {
+            int rc = more(k, "in the middle of a value", err);
+            if (rc)
+                return rc;
+        }
+        char c = *k->w.at;
+        if (in_string) {
+            in_string = is_escaped || c != '"';
+            is_escaped = !is_escaped && c == '\\';
+            if (in_string || depth)
+                continue;
+            k->w.at++;
+            return 0;
+        }
+        if (c == '"')
+            in_string = 1;
+        else if (c == '{' || c == '[')
+            depth++;
+        else if ((c == '}' || c == ']') && depth == 0)
+            return 0; /* of the object around: behind a number */
+        else if (c == '}' || c == ']') {
+            if (--depth == 0) {
+                k->w.at++;
+                return 0;
+            }
+        } else if (depth == 0 && is_begun && (c == ',' || (unsigned char)c <= ' '))
+            return 0;
+        is_begun = 1;
+    }
+}
+
+/* The window has moved on: index what is new, from an event's beginning. Its bytes also move when the stream turns out
+ * to have no more. */
+static int index_window(struct walk *k, int64_t *indexed_to, struct dcr_err *err)
+{
+    int64_t to = window_offset(&k->w, k->w.end);
+    if (to == *indexed_to && k->index->end == k->w.end)
+        return 0;
+    if (json_index_make(k->index, k->w.at, k->w.end))
+        return dcr_err_set(err, DCR_FATAL, "out of memory reading '%s'", k->name);
+    *indexed_to = to;
+    k->n_indexed += k->w.end - k->w.at;
+    return 0;
+}
+
+/* To behind the ']', which a list that is the whole file may lack: who appends to it until killed never writes one, and
+ * the format allows that. It may have been killed inside an event, too: the complete ones count. That the end is
+ * missing is kept to be said. source: Trace Event Format, "JSON Array Format" */
+static int events(struct walk *k, struct dcr_err *err)
+{
+    int64_t indexed_to = -1;
+    k->has_events = 1;
+    for (;;) {
+        char c;
+        int rc = next_byte(k, k->is_list ? NULL : "between two events", &c, err);
+        if (rc == DCR_END) {
+            k->is_unclosed = 1;
+            return 0;
+        }
+        if (rc || (rc = index_window(k, &indexed_to, err)))
+            return rc;
+        if (c == ']') {
+            k->w.at++;
+            return 0;
+        }
+        const char *p = k->w.at, *wrong = NULL;
+        const char *after = c == '{' ? take_event(k, p, &wrong) : json_skip(p, k->w.end);
+        if (wrong)
+            return broken(k, wrong, "an event is not an object of names and values", err);
+        if (after == p)
+            return broken(k, p, "an event is missing", err);
+        if (!after) {
+            static const char where[] = "in the middle of an event";
+            rc = more(k, k->is_list && k->n_taken ? NULL : where, err);
+            if (rc == DCR_END) {
+                k->is_unclosed = k->is_last_cut = 1;
+                return 0;
+            }
+            if (rc)
+                return rc;
+            continue;
+        }
+        k->w.at = after;
+        k->n_alien += c != '{' && c != 'n'; /* null does not count */
+        if (k->batch && k->batch->n == BATCH_EVENTS)
+            hand_over(k);
+    }
+}
+
+/* One "key": value of the top level, at w.at. */
+static int member(struct walk *k, struct dcr_err *err)
+{
+    for (;;) {
+        struct window *w = &k->w;
+        int is_escaped = 0, rc;
+        const char *key = w->at + 1, *end = json_string_end(key, w->end, &is_escaped), *p = end;
+        if (p) {
+            p = json_space(p + 1, w->end);
+            if (p < w->end && *p != ':')
+                return broken(k, p, "a ':' is missing", err);
+            p = p < w->end ? json_space(p + 1, w->end) : p;
+        }
+        if (!p || p >= w->end) {
+            if ((rc = more(k, "in the middle of a name", err)) != 0)
+                return rc;
+            continue;
+        }
+        size_t n = (size_t)(end - key);
+        char plain[32];
+        if (is_escaped) {
+            n = json_unescape(key, n, plain, sizeof plain);
+            key = plain;
+        }
+        if (json_text_is(key, n, "traceEvents") && *p == '[') {
+            w->at = p + 1;
+            return events(k, err);
+        }
+        if (json_text_is(key, n, "deviceProperties") || json_text_is(key, n, "distributedInfo")) {
+            const char *after = json_skip(p, w->end);
+            if (!after) {
+                if ((rc = more(k, "in the middle of its header", err)) != 0)
+                    return rc;
+                continue;
+            }
+            kineto_header_take(&k->header, key, n, p, (size_t)(after - p));
+            w->at = after;
+            return 0;
+        }
+        w->at = p;
+        return skip_large(k, err);
+    }
+}
+
+/* Nothing but space may follow: a second trace behind the first one would be left out unsaid. */
+static int end_of_file(struct walk *k, struct dcr_err *err)
+{
+    char c;
+    int rc = next_byte(k, NULL, &c, err);
+    if (rc)
+        return rc == DCR_END ? 0 : rc;
+    return broken(k, k->w.at, "there is more behind its end,", err);
+}
+
+static int walk_file(struct walk *k, struct dcr_err *err)
+{
+    char c;
+    if (k->w.len >= 3 && memcmp(k->w.data, "\xef\xbb\xbf", 3) == 0)
+        k->w.at += 3;
+    int rc = next_byte(k, "before anything", &c, err);
+    if (rc)
+        return rc;
+    if (c == '[') {
+        k->w.at++;
+        k->is_list = 1;
+        rc = events(k, err);
+        return rc || k->is_unclosed ? rc : end_of_file(k, err);
+    }
+    if (c != '{')
+        return broken(k, k->w.at, "neither an object nor an array", err);
+    for (k->w.at++; !(rc = next_byte(k, "before its closing brace", &c, err));) {
+        if (c == '}') {
+            k->w.at++;
+            rc = end_of_file(k, err);
+            break;
+        }
+        if (c != '"')
+            return broken(k, k->w.at, "a name is missing", err);
+        if ((rc = member(k, err)) != 0)
+            return rc;
+    }
+    if (!rc && !k->has_events)
+        return dcr_err_mark(
+            err, DCR_ERR_NO_TRACE,
+            dcr_err_set(err, DCR_FAIL, "'%s' is JSON without traceEvents: no trace that this program knows", k->name));
+    return rc;
+}
+
+static void *walk_apart(void *ctx)
+{
+    struct walk *k = ctx;
+    k->rc = walk_file(k, &k->err);
+    k->batch->index = k->index;
+    kineto_hand_end(k->hand);
+    return NULL;
+}
+
+static enum kineto_way way;
+static _Thread_local int64_t work;
+
+int64_t kineto_work(void)
+{
+    return work;
+}
+
+void kineto_way(enum kineto_way w)
+{
+    way = w;
+}
+
+/* Is it worth a thread, and is there a core for it? To be ended by dcr_cores_work(-1). */
+static int goes_apart(const struct walk *k)
+{
+    if (k->w.is_end || way == KINETO_ALONE)
+        return 0;
+    if (way == KINETO_AS_CORES)
+        return dcr_cores_spare();
+    dcr_cores_work(1);
+    return 1;
+}
+
+/* The whole file: reading apart from adding up where there is a core for it. The caller's thread adds, since who
+ * watches (render/device/watch.h) watches a thread; what comes out is the same. */
+static int walk(struct walk *k, struct json_index *own, struct dcr_err *err)
+{
+    pthread_t reader;
+    const struct kineto_batch *b;
+    int is_apart = goes_apart(k);
+    k->index = own;
+    k->sink.index = own;
+    k->hand = is_apart ? kineto_hand_new() : NULL;
+    if (k->hand) {
+        k->batch = kineto_hand_first(k->hand);
+        k->stretch = kineto_hand_stretch(k->hand);
+        k->index = &k->stretch->index;
+        if (pthread_create(&reader, NULL, walk_apart, k) != 0) {
+            kineto_hand_free(k->hand);
+            k->hand = NULL;
+            k->batch = NULL;
+            k->index = own;
+        }
+    }
+    int rc = 0;
+    if (!k->hand) {
+        rc = walk_file(k, err);
+    } else {
+        while ((b = kineto_hand_take(k->hand)) != NULL) {
+            k->sink.index = b->index;
+            for (size_t i = 0; i < b->n; i++)
+                kineto_add(&k->sink, &b->events[i]);
+        }
+        pthread_join(reader, NULL);
+        rc = k->rc;
+        if (rc && err)
+            *err = k->err;
+        kineto_hand_free(k->hand);
+    }
+    if (is_apart)
+        dcr_cores_work(-1);
+    return rc;
+}
+
+int kineto_read(struct foreign_trace *out, struct dcr_arena *arena, struct dcr_stream *s, struct dcr_err *err)
+{
+    struct walk k = {.name = s->name, .header = {.rank = -1, .world_size = -1}};
+    struct json_index index = {0};
+    *out = (struct foreign_trace){.file = s->name, .kind = FOREIGN_KINETO, .rank = -1, .world_size = -1};
+    k.sink.activity = activity_new(0);
+    k.sink.pairs = kineto_pairs_new();
+    k.sink.trace = out;
+    k.sink.arena = arena;
+    int rc = !k.sink.activity || !k.sink.pairs ? dcr_err_set(err, DCR_FATAL, "out of memory reading '%s'", s->name)
+                                               : window_open(&k.w, s, err);
+    if (rc || (rc = walk(&k, &index, err)))
+        goto out;
+    rc = activity_finish(k.sink.activity, arena, &out->devices, &out->n_devices, &out->steps, err);
+    rc = rc ? rc : activity_operators(k.sink.activity, arena, &out->operators, err);
+    activity_accumulation(k.sink.activity, &out->accumulation);
+    activity_lost_steps(k.sink.activity, out->n_lost_steps);
+    out->n_unusable += k.n_alien;
+    out->n_unclosed = k.is_unclosed ? k.n_taken : 0;
+    out->is_last_cut = k.is_last_cut;
+    out->n_unpaired += kineto_pairs_open(k.sink.pairs);
+    out->rank = k.header.rank;
+    out->world_size = k.header.world_size;
+    kineto_header_name(&k.header, out, arena);
+out:
+    work = k.w.n_copied + k.n_indexed;
+    kineto_header_release(&k.header);
+    json_index_release(&index);
+    window_close(&k.w);
+    kineto_pairs_free(k.sink.pairs);
+    activity_free(k.sink.activity);
+    return rc;
+}

@@ -1,0 +1,111 @@
+/* kineto_counters.c - see kineto_counters.h. */
+#include "render/import/kineto/kineto_counters.h"
+
+#include "render/import/text/json_window.h"
+#include "render/import/ncu/ncu_counters.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Of the units of multiprocessors only: "sm__..." beside them is the same work once more. */
+static double flop_of(const char *counter)
+{
+    return strncmp(counter, "smsp__", 6) == 0 ? ncu_flop_of(counter) : 0;
+}
+
+/* The one of that name; names beyond the limit share the last one. */
+static struct range_sum *sum_of(struct range_sum *list, int *n, struct dcr_arena *arena, const char *name, size_t len)
+{
+    for (int i = 0; i < *n; i++)
+        if (list[i].len == len && memcmp(list[i].name, name, len) == 0)
+            return &list[i];
+    static const char other[] = "(other names)";
+    if (*n == RANGE_NAMES - 1) {
+        name = other;
+        len = sizeof other - 1;
+    }
+    if (*n < RANGE_NAMES)
+        list[(*n)++] = (struct range_sum){.name = dcr_arena_strndup(arena, name, len), .len = len};
+    return &list[*n - 1];
+}
+
+void kineto_counters_add(struct range_counters **all, struct dcr_arena *arena, struct kineto_text name,
+                         const struct kineto_raw *e)
+{
+    if (!*all)
+        *all = dcr_arena_alloc(arena, sizeof **all);
+    struct range_counters *c = *all;
+    struct range_sum *kernel = sum_of(c->kernels, &c->n_kernels, arena, name.p, name.n);
+    char key[128];
+    c->n_ranges++;
+    kernel->n++;
+    if (!e->args)
+        return;
+    const char *p = e->args + 1, *end = e->args_end;
+    int is_escaped;
+    while ((p = json_space(p, end)) < end && *p != '}') {
+        const char *from = p + 1, *key_end = *p == '"' ? json_string_end(from, end, &is_escaped) : NULL;
+        p = key_end ? json_space(key_end + 1, end) : p + 1;
+        if (!key_end || p >= end || *p != ':')
+            continue;
+        p = json_space(p + 1, end);
+        const char *after = p < end ? json_skip(p, end) : NULL;
+        if (!after)
+            return;
+        char *behind;
+        double v = strtod(p, &behind);
+        if (behind > p && isfinite(v) && fabs(v) < 1e30) {
+            size_t n = json_unescape(from, (size_t)(key_end - from), key, sizeof key);
+            struct range_sum *s = sum_of(c->counters, &c->n_counters, arena, key, n);
+            s->n++;
+            s->sum += v;
+            kernel->sum += flop_of(s->name) * v;
+            c->has_flop |= flop_of(s->name) > 0;
+        }
+        p = after;
+    }
+}
+
+static int compare(const void *a, const void *b)
+{
+    const struct range_sum *x = a, *y = b;
+    return x->sum != y->sum ? (x->sum < y->sum ? 1 : -1) : strcmp(x->name, y->name);
+}
+
+void kineto_counters_tables(struct run *r, const struct foreign_trace *t)
+{
+    struct range_counters *c = t->counters;
+    if (!c)
+        return;
+    struct foreign_table *f =
+        run_add_table(r, t->file, FOREIGN_KINETO, "counters of its ranges (CUPTI), which say nothing of time",
+                      "Counter|#Ranges with it|#Sum|#Mean of a range");
+    for (int i = 0; i < c->n_counters; i++) {
+        const struct range_sum *s = &c->counters[i];
+        size_t n = strlen(s->name);
+        int is_sum = n > 4 && strcmp(s->name + n - 4, ".sum") == 0;
+        table_add(r, f, "%s", s->name);
+        table_add(r, f, "%lld", (long long)s->n);
+        if (is_sum)
+            table_add(r, f, "%.0f", s->sum);
+        else
+            table_add(r, f, "n/a: not a count");
+        table_add(r, f, "%.6g", s->sum / (double)s->n);
+    }
+    if (!c->has_flop)
+        return;
+    qsort(c->kernels, (size_t)c->n_kernels, sizeof *c->kernels, compare);
+    f = run_add_table(r, t->file, FOREIGN_KINETO,
+                      "floating-point operations of its kernels by those counters: adds, products, and twice the fused "
+                      "ones, of FP16 twice that (two values an instruction), of all precisions that were counted; "
+                      "work of tensor cores is not in them. FLOP/s are n/a because the ranges have no times of their "
+                      "own",
+                      "Kernel|#Ranges|#FLOP|#FLOP of a range");
+    for (int i = 0; i < c->n_kernels; i++) {
+        table_add(r, f, "%s", c->kernels[i].name);
+        table_add(r, f, "%lld", (long long)c->kernels[i].n);
+        table_add(r, f, "%.0f", c->kernels[i].sum);
+        table_add(r, f, "%.6g", c->kernels[i].sum / (double)c->kernels[i].n);
+    }
+}

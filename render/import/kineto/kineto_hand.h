@@ -1,0 +1,44 @@
+/* kineto_hand.h - batches of events on their way from the thread that reads a Chrome trace to the one that adds them
+ * up: a few of them go round, so that the reader is never far ahead. And the stretches of text that their events lie
+ * in, which go round too: one is of as many batches as its events fill, so that no byte is copied or indexed once more
+ * for a batch. Inside render/import only. Test: tests/unit/test_kineto_stream.c; with SANITIZE=thread too */
+#ifndef RENDER_IMPORT_KINETO_KINETO_HAND_H
+#define RENDER_IMPORT_KINETO_KINETO_HAND_H
+
+#include "render/import/text/json_index.h"
+#include "render/import/kineto/kineto_pairs.h"
+
+enum { BATCH_EVENTS = 4096 };
+
+/* Text of WINDOW_BYTES, and WINDOW_PAD. The one that is being read is the window's: there it may grow. */
+struct kineto_stretch {
+    char *data; /* NULL = none yet, or the window's */
+    struct json_index index;
+};
+
+struct kineto_batch {
+    const struct json_index *index; /* of the stretch that the events lie in */
+    struct kineto_raw *events;
+    size_t n; /* 0 when the reader gets it */
+};
+
+struct kineto_hand;
+
+/** kineto_hand_new - gives; free with kineto_hand_free. NULL: out of memory */
+struct kineto_hand *kineto_hand_new(void);
+/** kineto_hand_first - the reader's first batch.
+ *  kineto_hand_on     what the reader has is full: the next one to fill; waits until there is one
+ *  kineto_hand_end    what the reader has was the last */
+struct kineto_batch *kineto_hand_first(struct kineto_hand *h);
+struct kineto_batch *kineto_hand_on(struct kineto_hand *h);
+void kineto_hand_end(struct kineto_hand *h);
+/** kineto_hand_stretch - the first stretch, then the next one. Asked for only when a batch of the one before has been
+ *  handed over, and then nobody looks at it any more: there is one for each batch.
+ *  kineto_hand_wait       until all that was handed over has been added up */
+struct kineto_stretch *kineto_hand_stretch(struct kineto_hand *h);
+void kineto_hand_wait(struct kineto_hand *h);
+/** kineto_hand_take - the next full batch, in order; waits. The one before is the reader's again. NULL: that was all */
+const struct kineto_batch *kineto_hand_take(struct kineto_hand *h);
+void kineto_hand_free(struct kineto_hand *h);
+
+#endif

@@ -1,0 +1,27 @@
+/* kineto_header.h - what a Chrome trace says beside its events: on which devices it ran, as which rank. Inside
+ * render/import only. Test: tests/unit/test_kineto.c */
+#ifndef RENDER_IMPORT_KINETO_KINETO_HEADER_H
+#define RENDER_IMPORT_KINETO_KINETO_HEADER_H
+
+#include "lib/arena.h"
+#include "render/model/foreign.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* deviceProperties and distributedInfo, kept until the devices are known. */
+struct kineto_header {
+    struct json_t *properties; /* NULL = not said */
+    int64_t rank, world_size;  /* -1 = not said */
+};
+
+/** kineto_header_take - deviceProperties or distributedInfo, small enough for a tree. What is not understood is not a
+ *  failure.
+ *  value    its JSON text, len bytes; borrows */
+void kineto_header_take(struct kineto_header *h, const char *key, size_t key_len, const char *value, size_t len);
+/** kineto_header_name - rank, models and memory of the devices of a trace; and first_model.
+ *  arena    texts */
+void kineto_header_name(const struct kineto_header *h, struct foreign_trace *out, struct dcr_arena *arena);
+void kineto_header_release(struct kineto_header *h);
+
+#endif

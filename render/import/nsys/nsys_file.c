@@ -1,0 +1,166 @@
+/* nsys_file.c - see nsys_file.h. */
+#include "render/import/nsys/nsys_file.h"
+
+#include "lib/fs.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Limits on instructions of SQLite's machine: LOOK between two checks, FOR_ALL for any file, and FOR_A_BYTE more for
+ * each byte. A row takes about 100 instructions and is longer than a byte. */
+enum { LOOK = 10000, FOR_ALL = 10000000, FOR_A_BYTE = 200, LONGEST_TEXT = 16 << 20, HEADER_BYTES = 100 };
+
+static int64_t big_endian(const unsigned char *p, int n)
+{
+    int64_t v = 0;
+    for (int i = 0; i < n; i++)
+        v = v << 8 | p[i];
+    return v;
+}
+
+/* SQLite reads a truncated file without an error, as if the missing pages were empty. */
+static int check_size(struct nsys_file *f, int fd, struct dcr_err *err)
+{
+    unsigned char head[HEADER_BYTES];
+    struct stat st;
+    if (fstat(fd, &st) || pread(fd, head, sizeof head, 0) != (ssize_t)sizeof head)
+        return dcr_err_set(err, DCR_FAIL, "'%s' is shorter than the header of SQLite: it was cut; copy it again",
+                           f->name);
+    int64_t page = big_endian(head + 16, 2), n = big_endian(head + 28, 4);
+    int has_count = n > 0 && big_endian(head + 24, 4) == big_endian(head + 92, 4);
+    page = page == 1 ? 65536 : page;
+    f->n_left = FOR_ALL + (int64_t)st.st_size * FOR_A_BYTE;
+    if (has_count && st.st_size < n * page)
+        return dcr_err_set(err, DCR_FAIL,
+                           "'%s' has %lld bytes, but its header says %lld: it was cut; copy or export it again",
+                           f->name, (long long)st.st_size, (long long)(n * page));
+    return 0;
+}
+
+static int look(void *ctx)
+{
+    struct nsys_file *f = ctx;
+    f->n_left -= LOOK;
+    return f->n_left < 0;
+}
+
+static void keep_failure(struct nsys_file *f)
+{
+    if (f->code != SQLITE_OK)
+        return;
+    f->code = sqlite3_errcode(f->db);
+    snprintf(f->why, sizeof f->why, "%s",
+             f->n_left < 0 ? "reading it takes too long for its size" : sqlite3_errmsg(f->db));
+}
+
+sqlite3_stmt *nsys_file_query(struct nsys_file *f, const char *sql)
+{
+    sqlite3_stmt *q = NULL;
+    int rc = f->code == SQLITE_OK ? sqlite3_prepare_v2(f->db, sql, -1, &q, NULL) : SQLITE_ERROR;
+    if (rc != SQLITE_OK && rc != SQLITE_ERROR) /* SQLITE_ERROR: no such table or column */
+        keep_failure(f);
+    return q;
+}
+
+sqlite3_stmt *nsys_file_query_known(struct nsys_file *f, const char *sql)
+{
+    sqlite3_stmt *q = nsys_file_query(f, sql);
+    if (!q)
+        keep_failure(f);
+    return q;
+}
+
+int nsys_file_next(struct nsys_file *f, sqlite3_stmt *q)
+{
+    if (!q || f->code != SQLITE_OK)
+        return 0;
+    int rc = sqlite3_step(q);
+    if (rc != SQLITE_ROW && rc != SQLITE_DONE)
+        keep_failure(f);
+    return rc == SQLITE_ROW;
+}
+
+int nsys_file_check(const struct nsys_file *f, struct dcr_err *err)
+{
+    return f->code == SQLITE_OK
+               ? 0
+               : dcr_err_set(err, DCR_FAIL, "'%s' is a damaged SQLite file: %s; export it again", f->name, f->why);
+}
+
+/* Its pages are consistent, and tables of nsys are tables and not views. */
+static int check_content(struct nsys_file *f, struct dcr_err *err)
+{
+    int rc = 0;
+    sqlite3_stmt *q = nsys_file_query(f, "PRAGMA quick_check(1)");
+    if (nsys_file_next(f, q) && sqlite3_stricmp((const char *)sqlite3_column_text(q, 0), "ok") != 0)
+        rc = dcr_err_set(err, DCR_FAIL, "'%s' is a damaged SQLite file: %s; export it again", f->name,
+                         (const char *)sqlite3_column_text(q, 0));
+    sqlite3_finalize(q);
+    q = rc ? NULL
+           : nsys_file_query(f, "SELECT name FROM sqlite_master WHERE type = 'view' AND (name LIKE 'CUPTI\\_%' ESCAPE "
+                                "'\\' OR name LIKE 'TARGET\\_%' ESCAPE '\\' OR name IN ('NVTX_EVENTS', 'StringIds'))");
+    if (nsys_file_next(f, q))
+        rc = dcr_err_set(err, DCR_FAIL, "'%s' has a view %s where nsys writes a table; export it again with nsys",
+                         f->name, (const char *)sqlite3_column_text(q, 0));
+    sqlite3_finalize(q);
+    return rc ? rc : nsys_file_check(f, err);
+}
+
+/* Copy the stream to a temporary file, because SQLite reads only files. path: gets its name, at least 4096 bytes; ""
+ * when there is none. returns  descriptor, or -1 */
+static int to_file(struct dcr_stream *s, char *path, struct dcr_err *err)
+{
+    char piece[65536];
+    snprintf(path, 4096, "%s/dcreport-XXXXXX", dcr_temporary_folder());
+    int fd = mkstemp(path);
+    if (fd < 0) {
+        path[0] = '\0';
+        dcr_err_sys(err, DCR_FAIL, "cannot copy '%s' to a temporary file", s->name);
+        return -1;
+    }
+    ssize_t k;
+    while ((k = s->read(s->ctx, piece, sizeof piece, err)) > 0)
+        for (ssize_t done = 0, w; done < k; done += w)
+            if ((w = write(fd, piece + done, (size_t)(k - done))) <= 0) {
+                dcr_err_sys(err, DCR_FAIL, "cannot copy '%s' to a temporary file; point TMPDIR at a disk with room",
+                            s->name);
+                close(fd);
+                return -1;
+            }
+    if (k == 0)
+        return fd;
+    close(fd);
+    return -1;
+}
+
+int nsys_file_open(struct nsys_file *f, struct dcr_stream *s, struct dcr_err *err)
+{
+    char path[4096], uri[4200];
+    *f = (struct nsys_file){.name = s->name};
+    int fd = to_file(s, path, err), rc = fd < 0 ? DCR_FAIL : check_size(f, fd, err);
+    snprintf(uri, sizeof uri, "file:%s?mode=ro&immutable=1", path);
+    if (!rc && sqlite3_open_v2(uri, &f->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, NULL) != SQLITE_OK)
+        rc = dcr_err_set(err, DCR_FAIL, "'%s' cannot be read as SQLite: %s", s->name, sqlite3_errmsg(f->db));
+    if (!rc) {
+        sqlite3_limit(f->db, SQLITE_LIMIT_LENGTH, LONGEST_TEXT);
+        sqlite3_db_config(f->db, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
+        sqlite3_db_config(f->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+        /* Constraints come from the file, which is not trusted. */
+        sqlite3_exec(f->db, "PRAGMA ignore_check_constraints = ON", NULL, NULL, NULL);
+        sqlite3_progress_handler(f->db, LOOK, look, f);
+        rc = check_content(f, err); /* opens the file, so that its name can be removed */
+    }
+    if (path[0])
+        unlink(path);
+    if (fd >= 0)
+        close(fd);
+    return rc;
+}
+
+void nsys_file_close(struct nsys_file *f)
+{
+    sqlite3_close(f->db);
+    f->db = NULL;
+}

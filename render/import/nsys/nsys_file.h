@@ -1,0 +1,39 @@
+/* nsys_file.h - read an untrusted SQLite file. It is refused unless it is complete, because SQLite returns fewer rows
+ * without an error if a file was cut or its pages are inconsistent. Views are refused, because they can have endless
+ * rows. Inside render/import only. source: "Database File Format", https://www.sqlite.org/fileformat2.html.
+ * Test: tests/unit/test_nsys.c */
+#ifndef RENDER_IMPORT_NSYS_NSYS_FILE_H
+#define RENDER_IMPORT_NSYS_NSYS_FILE_H
+
+#include "lib/stream.h"
+
+#include <sqlite3.h>
+#include <stdint.h>
+
+/* Initialise to zero. */
+struct nsys_file {
+    sqlite3 *db;
+    const char *name; /* for messages */
+    int64_t n_left;   /* instructions of SQLite's machine before reading is given up */
+    int code;         /* of the first failure; SQLITE_OK = none */
+    char why[256];
+};
+
+/** nsys_file_open - open the stream's bytes, by a temporary file.
+ *  s        borrows; from its first byte
+ *  errors   DCR_FAIL: cut, damaged, no SQLite, or with views where nsys writes tables
+ *  f        close with nsys_file_close, whatever is returned */
+int nsys_file_open(struct nsys_file *f, struct dcr_stream *s, struct dcr_err *err) DCR_MUST_CHECK;
+/** nsys_file_query - a statement, ready for nsys_file_next; release with sqlite3_finalize.
+ *  returns  NULL when a table or column is not there, or after a failure, which is kept */
+sqlite3_stmt *nsys_file_query(struct nsys_file *f, const char *sql);
+/** nsys_file_query_known - the same for a table and columns that are known to exist: a missing one is a failure.
+ *  returns  NULL after a failure, which is kept */
+sqlite3_stmt *nsys_file_query_known(struct nsys_file *f, const char *sql);
+/** nsys_file_next - is there another row? 0 at the end or after a failure, which is kept. q: may be NULL */
+int nsys_file_next(struct nsys_file *f, sqlite3_stmt *q);
+/** nsys_file_check - did all reading succeed? errors  DCR_FAIL with the first failure */
+int nsys_file_check(const struct nsys_file *f, struct dcr_err *err) DCR_MUST_CHECK;
+void nsys_file_close(struct nsys_file *f);
+
+#endif

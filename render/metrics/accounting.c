@@ -1,0 +1,96 @@
+/* accounting.c - jobs that a table of sacct says did not end by themselves. Called by findings.c and narrate. */
+#include "render/findings/rules/analyse.h"
+#include "render/model/cells.h"
+#include "render/say/format.h"
+
+#include <string.h>
+
+/* States of sacct(1), JOB STATE CODES; the most telling first: a job whose step ran out of memory is often FAILED. */
+static const struct {
+    const char *state, *words;
+} states[N_JOB_ENDS] = {
+    [JOB_OUT_OF_MEMORY] = {"OUT_OF_MEMORY", "ran out of memory (ask for more with --mem, or use less)"},
+    [JOB_NODE_FAILED] = {"NODE_FAIL", "lost a node"},
+    [JOB_TIMED_OUT] = {"TIMEOUT", "reached its time limit (ask for more with --time)"},
+    [JOB_CANCELLED] = {"CANCELLED", "was cancelled"},
+};
+
+/* enum job_end, N_JOB_ENDS none. "CANCELLED by 0"; narrow columns cut a word and put a '+': "OUT_OF_ME+". */
+static int state_of(const char *cell)
+{
+    size_t n = strcspn(cell, " +");
+    int i = 0;
+    while (i < N_JOB_ENDS &&
+           (n < 4 || strncmp(cell, states[i].state, n) != 0 || (cell[n] != '+' && states[i].state[n])))
+        i++;
+    return i;
+}
+
+/* "17" of "17.batch" */
+static size_t job_length(const char *id)
+{
+    return strcspn(id, ".");
+}
+
+static int is_same_job(const char *a, const char *b)
+{
+    size_t n = job_length(a);
+    return n == job_length(b) && memcmp(a, b, n) == 0;
+}
+
+/* The worst state of a job's rows from row i on; N_JOB_ENDS: none, or the job has an earlier row. */
+static int worst_of_job(const struct foreign_table *t, size_t i, int id, int state)
+{
+    int worst = N_JOB_ENDS;
+    for (size_t k = 0; k < table_rows(t); k++) {
+        if (!is_same_job(table_cell(t, i, id), table_cell(t, k, id)))
+            continue;
+        if (k < i)
+            return N_JOB_ENDS;
+        int one = state_of(table_cell(t, k, state));
+        worst = one < worst ? one : worst;
+    }
+    return worst;
+}
+
+static int job_column(const struct foreign_table *t)
+{
+    int id = table_column(t, "JobID");
+    return id < 0 ? table_column(t, "JobIDRaw") : id;
+}
+
+struct jobs_ended accounting_jobs(struct report *rep, const struct foreign_table *t)
+{
+    struct jobs_ended all = {.first = ""};
+    int state = table_column(t, "State"), id = job_column(t);
+    for (size_t i = 0; state >= 0 && id >= 0 && i < table_rows(t); i++) {
+        const char *job = table_cell(t, i, id);
+        int worst = worst_of_job(t, i, id, state);
+        if (worst != N_JOB_ENDS && all.n++ == 0) {
+            all.end = (enum job_end)worst;
+            all.first = report_text(rep, "%.*s", (int)job_length(job), job);
+        }
+    }
+    return all;
+}
+
+const char *accounting_ended(struct report *rep, const struct foreign_table *t)
+{
+    enum { SHOWN = 3 };
+    int state = table_column(t, "State"), id = job_column(t), n = 0;
+    const char *text = "";
+    for (size_t i = 0; state >= 0 && id >= 0 && i < table_rows(t); i++) {
+        const char *job = table_cell(t, i, id);
+        int worst = worst_of_job(t, i, id, state);
+        if (worst == N_JOB_ENDS || n++ >= SHOWN)
+            continue;
+        text = report_text(rep, "%s%s job %.*s %s", text, n > 1 ? "," : "", (int)job_length(job), job,
+                           states[worst].words);
+    }
+    return n == 0
+               ? ""
+               : report_text(rep, "By Slurm's accounting in %s'%s'%s%s.",
+                             t->n_left_out ? report_text(rep, "the first %zu rows of ", table_rows(t)) : "", t->file,
+                             text,
+                             n > SHOWN ? report_text(rep, ", and %d more did not end by themselves", n - SHOWN) : "");
+}

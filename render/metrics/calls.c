@@ -1,0 +1,181 @@
+/* calls.c - what calls that the recorder saw by itself say of a run whose steps have no names. */
+#include "render/findings/rules/analyse.h"
+
+#include "render/model/build.h"
+
+#include <string.h>
+
+struct mpi_share mpi_share(const struct run *a)
+{
+    struct recorded part = recorded_part(a);
+    struct mpi_share m = {.wall_ns = part.ns, .why = part.why};
+    for (int i = 0; i < a->n_mpi_calls; i++) { /* the longest first */
+        const struct run_mpi_call *c = &a->mpi_calls[i];
+        if (run_is_mpi_frame(c->name))
+            continue;
+        m.largest = m.largest ? m.largest : c;
+        m.ns += (int64_t)c->sum.ns;
+    }
+    if (!m.why.code && !(m.largest && m.ns > 0))
+        m.why = REASON(NO_MPI_CALL);
+    else if (!m.why.code && m.ns > m.wall_ns)
+        m.why = REASON(MPI_AT_ONCE);
+    m.has = !m.why.code;
+    m.ratio = m.has ? (double)m.ns / (double)m.wall_ns : 0;
+    return m;
+}
+
+static int64_t file_ns(const struct run_file *f)
+{
+    int64_t sum = 0;
+    for (int k = 0; k < DCT_N_IO; k++)
+        sum += (int64_t)f->sum[k].ns;
+    return sum;
+}
+
+static int folder_of(const char *name)
+{
+    const char *slash = strrchr(name, '/');
+    return slash ? (int)(slash - name) : 0;
+}
+
+/* Many files of one folder are one cause. After f->ns. */
+static void find_folder(const struct run *a, struct file_time *f)
+{
+    for (int i = 0; i < a->n_files; i++) {
+        int len = folder_of(a->files[i].name), n = 0;
+        int64_t sum = 0;
+        for (int k = 0; k < a->n_files && len; k++)
+            if (folder_of(a->files[k].name) == len && strncmp(a->files[k].name, a->files[i].name, (size_t)len) == 0) {
+                n++;
+                sum += file_ns(&a->files[k]);
+            }
+        if (sum > f->folder_ns) {
+            f->folder = a->files[i].name;
+            f->folder_len = len;
+            f->folder_ns = sum;
+            f->n_in_folder = n;
+        }
+    }
+}
+
+struct file_time file_time(const struct run *a)
+{
+    struct recorded part = recorded_part(a);
+    struct file_time f = {.wall_ns = part.ns};
+    double all = 0, most = 0;
+    for (int i = 0; i < a->n_files; i++) {
+        double one = 0;
+        for (int k = 0; k < DCT_N_IO; k++)
+            one += (double)a->files[i].sum[k].ns;
+        all += one;
+        f.largest = one > most ? &a->files[i] : f.largest;
+        most = one > most ? one : most;
+    }
+    if (!(all > 0))
+        f.why = REASON(NO_FILE_TIMED);
+    else if (part.why.code)
+        f.why = part.why;
+    else if (all > (double)f.wall_ns)
+        f.why = REASON(FILES_AT_ONCE);
+    else
+        f.has = 1;
+    if (!f.has)
+        return f;
+    for (int i = 0; i < a->n_files; i++)
+        for (int k = 0; k < DCT_N_IO; k++)
+            f.kind_ns[k] += (int64_t)a->files[i].sum[k].ns;
+    f.ns = f.kind_ns[DCT_IO_READ] + f.kind_ns[DCT_IO_WRITE] + f.kind_ns[DCT_IO_OTHER];
+    f.ratio = (double)f.ns / (double)f.wall_ns;
+    f.largest_ns = (int64_t)most;
+    find_folder(a, &f);
+    if (*f.largest->name == '(')
+        f.largest = NULL;
+    return f;
+}
+
+/* Sum of two numbers >= 0, limited to 63 bits, since damaged files may hold any values. */
+static int64_t plus(int64_t a, int64_t b)
+{
+    return b < INT64_MAX - a ? a + b : INT64_MAX;
+}
+
+struct files_explained files_explained(const struct run *a)
+{
+    static const enum dct_io_total bytes_of[] = {DCT_IO_READ_CHARS, DCT_IO_WRITE_CHARS},
+                                   calls_of[] = {DCT_IO_READ_CALLS, DCT_IO_WRITE_CALLS};
+    struct recorded part = recorded_part(a);
+    struct files_explained e = {0};
+    int64_t own = 0;
+    for (int i = 0; i < a->ranks_len; i++) {
+        const struct run_rank *r = &a->ranks[i];
+        if (r->io[DCT_IO_READ_CALLS] <= 0)
+            e.why = REASON(NO_KERNEL_TOTALS);
+        for (int k = DCT_IO_READ; k <= DCT_IO_WRITE; k++) {
+            e.bytes[k] = plus(e.bytes[k], r->io[bytes_of[k]]);
+            e.calls[k] = plus(e.calls[k], r->io[calls_of[k]]);
+        }
+        own = plus(own, r->own_bytes);
+    }
+    if (!a->ranks_len)
+        e.why = REASON(NO_RANK_WATCHED);
+    e.has = !e.why.code;
+    e.bytes[DCT_IO_WRITE] -= own < e.bytes[DCT_IO_WRITE] ? own : e.bytes[DCT_IO_WRITE];
+    e.rest_why = !e.has              ? e.why
+                 : part.n_ranks_lost ? part.why
+                 : part.is_part      ? REASON(TOTALS_OF_WHOLE_RUN)
+                                     : REASON(NONE);
+    for (int k = DCT_IO_READ; k <= DCT_IO_WRITE; k++) {
+        int64_t recorded = 0;
+        for (int i = 0; i < a->n_files; i++)
+            recorded = plus(recorded, (int64_t)a->files[i].sum[k].bytes); /* the model keeps it within 63 bits */
+        int was_watched = a->n_files > 0 || *a->collector_version;
+        e.recorded_bytes[k] = part.n_ranks_lost || !was_watched ? -1 : recorded;
+        e.rest_bytes[k] = e.rest_why.code ? -1 : e.bytes[k] - recorded;
+    }
+    for (int k = DCT_IO_READ; k <= DCT_IO_WRITE; k++)
+        if (e.rest_bytes[k] < 0 && !e.rest_why.code)
+            e.rest_why = REASON(TOTALS_TOO_EARLY);
+    for (int k = DCT_IO_READ; k <= DCT_IO_WRITE; k++)
+        e.rest_bytes[k] = e.rest_bytes[k] < 0 ? -1 : e.rest_bytes[k];
+    return e;
+}
+
+/* Ranks below half way between the least and the most time came late, if they are the minority. */
+struct mpi_late mpi_late(const struct thresholds *t, const struct run *a)
+{
+    struct mpi_late l = {.others_least_ns = INT64_MAX};
+    int64_t least = INT64_MAX, most = 0;
+    struct recorded part = recorded_part(a);
+    double wall = part.why.code ? 0 : (double)part.ns, late = 0, others = 0;
+    for (int i = 0; i < a->ranks_len; i++) {
+        int64_t ns = a->ranks[i].mpi_ns;
+        if (ns <= 0)
+            return l;
+        least = ns < least ? ns : least;
+        most = ns > most ? ns : most;
+    }
+    for (int i = 0; i < a->ranks_len; i++) {
+        int64_t ns = a->ranks[i].mpi_ns;
+        if (ns < least + (most - least) / 2) {
+            if (l.n < MPI_LATE_NAMED)
+                l.ranks[l.n] = a->ranks[i].rank;
+            l.n++;
+            late += (double)ns;
+            l.most_ns = ns > l.most_ns ? ns : l.most_ns;
+        } else {
+            others += (double)ns;
+            l.others_least_ns = ns < l.others_least_ns ? ns : l.others_least_ns;
+            l.others_most_ns = ns > l.others_most_ns ? ns : l.others_most_ns;
+        }
+    }
+    int n_others = a->ranks_len - l.n;
+    if (l.n == 0 || n_others == 0)
+        return l;
+    double mean_wall = wall / a->ranks_len;
+    l.least_ns = least;
+    l.waited_ns = (int64_t)(others / n_others - late / l.n);
+    l.has = wall > 0 && l.n <= MPI_LATE_NAMED && l.n < n_others + (n_others == 1) &&
+            (double)l.waited_ns > t->straggler_wait * mean_wall;
+    return l;
+}

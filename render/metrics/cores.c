@@ -1,0 +1,71 @@
+/* cores.c - on how many cores the ranks of a machine may run, all of them together. Called by caveats.c. */
+#include "render/findings/rules/analyse.h"
+
+#include <stdlib.h>
+
+enum { MAX_CPUS = 4096 };
+
+/* "0-1,4" into a set; what is no such list adds nothing more. */
+static void add_cpus(unsigned char set[MAX_CPUS], const char *list)
+{
+    while (*list) {
+        char *end;
+        long from = strtol(list, &end, 10), to = from;
+        if (end == list)
+            return;
+        if (*end == '-')
+            to = strtol(end + 1, &end, 10);
+        for (long c = from < 0 ? 0 : from; c <= to && c < MAX_CPUS; c++)
+            set[c] = 1;
+        list = end + (*end == ',');
+    }
+}
+
+int cores_of_all(const struct run *a)
+{
+    unsigned char set[MAX_CPUS] = {0};
+    int n = 0;
+    for (int i = 0; i < a->ranks_len; i++) {
+        if (!*a->ranks[i].cpus_allowed)
+            return 0;
+        add_cpus(set, a->ranks[i].cpus_allowed);
+    }
+    for (int i = 0; i < MAX_CPUS; i++)
+        n += set[i];
+    return n;
+}
+
+int cores_of_rank(const struct run_rank *k)
+{
+    unsigned char set[MAX_CPUS] = {0};
+    int n = 0;
+    add_cpus(set, k->cpus_allowed);
+    for (int i = 0; i < MAX_CPUS; i++)
+        n += set[i];
+    return n;
+}
+
+int cores_unused(const struct run_result *r)
+{
+    const struct run *a = r->run;
+    int threads = a->program.threads > 0 ? (int)a->program.threads : 1, least = -1;
+    int is_shared = run_is_one_machine(a);
+    for (int i = 0; i < a->nodes_len; i++) {
+        const struct run_node *n = &a->nodes[i];
+        int cores = n->cores_allowed ? n->cores_allowed : n->cores, ranks = is_shared ? r->n_ranks : 0;
+        int all = is_shared ? cores_of_all(a) : 0;
+        cores = all > cores ? all : cores;
+        for (int k = 0; k < a->ranks_len && !is_shared; k++)
+            ranks += a->ranks[k].node == n->node;
+        if (cores <= 0 || ranks <= 0)
+            return -1;
+        if (n->share.cores > 0) { /* what its quota lets run */
+            cores = (int)n->share.cores;
+            for (int k = ranks = 0; k < a->ranks_len; k++)
+                ranks += a->ranks[k].node == n->node;
+        }
+        int left = cores > ranks * threads ? cores - ranks * threads : 0;
+        least = least < 0 || left < least ? left : least;
+    }
+    return least;
+}

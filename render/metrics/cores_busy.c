@@ -1,0 +1,349 @@
+/* cores_busy.c - who had the cores while the steps ran: how long ranks waited for one, and what other programs took.
+ * Called by caveats_cores.c and rules.c. Test: tests/unit/test_cores.c, tests/unit/test_gain.c */
+#include "render/findings/rules/analyse.h"
+
+#include <string.h>
+
+/* From the first step's start to the last step's end, because start-up and shutdown are not training. Without steps it
+ * is the recorded part of the run, which calls of MPI and on files belong to. */
+struct window {
+    int64_t from, to;
+};
+
+/* Do the readings reach over the window? The last one may be missing. */
+static int covers(const struct run_reading *list, int n, struct window w)
+{
+    return n > 1 && w.to > w.from && w.from >= list[0].t_ns && w.to <= list[n - 1].t_ns + (w.to - w.from) / 4;
+}
+
+/* Both counters at a moment, on straight lines between two readings. */
+static struct run_reading reading_at(const struct run_reading *list, int n, int64_t t_ns)
+{
+    int i = 1;
+    while (i < n - 1 && list[i].t_ns < t_ns)
+        i++;
+    const struct run_reading *a = &list[i - 1], *b = &list[i];
+    double part = b->t_ns > a->t_ns ? (double)(t_ns - a->t_ns) / (double)(b->t_ns - a->t_ns) : 0;
+    part = part < 0 ? 0 : part > 1 ? 1 : part;
+    return (struct run_reading){t_ns, a->run_delay_ns + (int64_t)(part * (double)(b->run_delay_ns - a->run_delay_ns)),
+                                a->cpu_ns + (int64_t)(part * (double)(b->cpu_ns - a->cpu_ns)),
+                                a->own_ns + (int64_t)(part * (double)(b->own_ns - a->own_ns))};
+}
+
+static struct window steps_of(const struct run_rank *k)
+{
+    struct recorded_rank part = recorded_of_rank(k);
+    if (!k->n_steps && k->window.until_ns && part.ns > 0)
+        return (struct window){k->watched_from_ns + part.from_ns, k->watched_from_ns + part.to_ns};
+    if (!k->n_steps)
+        return (struct window){0, 0};
+    const struct step_record *last = &k->steps[k->n_steps - 1];
+    return (struct window){k->steps[0].start_ns, last->start_ns + last->step_ns};
+}
+
+/* How many threads of a rank were ready and did not run, in the mean; -1 not measured. The kernel counts the time in
+ * which a quota stopped them too. */
+static double ready_threads(const struct run_rank *k)
+{
+    struct window w = steps_of(k);
+    if (k->run_delay_ns < 0 || !(k->process_seconds > 0))
+        return -1;
+    if (covers(k->delays, k->n_delays, w)) {
+        int64_t delay = reading_at(k->delays, k->n_delays, w.to).run_delay_ns -
+                        reading_at(k->delays, k->n_delays, w.from).run_delay_ns;
+        if (delay >= 0)
+            return (double)delay / (double)(w.to - w.from);
+    }
+    return (double)k->run_delay_ns / 1e9 / k->process_seconds;
+}
+
+/* Cores' worth of processor time that a rank's processes used in the window; < 0: the readings do not say. */
+static double used_by(const struct run_rank *k, struct window w)
+{
+    for (int i = 0; i < k->n_delays; i++)
+        if (k->delays[i].cpu_ns < 0)
+            return -1;
+    if (!covers(k->delays, k->n_delays, w))
+        return -1;
+    return (double)(reading_at(k->delays, k->n_delays, w.to).cpu_ns -
+                    reading_at(k->delays, k->n_delays, w.from).cpu_ns) /
+           (double)(w.to - w.from);
+}
+
+/* Of its whole run where the readings do not cover the steps; 0 = not measured. */
+static double used_cores(const struct run_rank *k)
+{
+    double used = used_by(k, steps_of(k));
+    if (used < 0)
+        used = k->cpu_ns >= 0 && k->process_seconds > 0 ? (double)k->cpu_ns / 1e9 / k->process_seconds : 0;
+    return used;
+}
+
+/* ---- emulated nodes --------------------------------------------------------------------------------------- */
+
+/* The node of a rank when a quota makes it so fast and no faster; NULL = it is none. */
+static const struct run_node *share_node(const struct run *a, const struct run_rank *k)
+{
+    for (int i = 0; i < a->nodes_len; i++)
+        if (a->nodes[i].node == k->node && a->nodes[i].share.cores > 0)
+            return &a->nodes[i];
+    return NULL;
+}
+
+/* Share of the time in the window, or of the whole run, in which the quota had stopped a node; -1 not measured. */
+static double stopped(const struct run_node *n, struct window w)
+{
+    if (covers(n->busy, n->n_busy, w)) {
+        int64_t from = reading_at(n->busy, n->n_busy, w.from).run_delay_ns,
+                to = reading_at(n->busy, n->n_busy, w.to).run_delay_ns;
+        if (from >= 0 && to >= from)
+            return (double)(to - from) / (double)(w.to - w.from);
+    }
+    return n->throttled_ns >= 0 && n->monitor_seconds > 0 ? (double)n->throttled_ns / 1e9 / n->monitor_seconds : -1;
+}
+
+/* Threads on an emulated node that waited for a core though its quota let them run. It is no more than they were ready
+ * beyond the time that the quota stopped them; and no more than the time that they were ready beyond what a node of
+ * this speed takes for the work that they did: who waits within a period and still uses up the quota lost nothing. The
+ * collector has its time from the share too: 0.006 core was measured, by samples every 100 ms. */
+static double waiting_on_share(const struct run *a, const struct run_rank *k, const struct run_node *n)
+{
+    const double collector = 0.01; /* cores */
+    double ready = 0, used = 0, own = ready_threads(k), off = stopped(n, steps_of(k));
+    for (int i = 0; i < a->ranks_len; i++) {
+        double here = a->ranks[i].node == n->node ? ready_threads(&a->ranks[i]) : -1;
+        if (here < 0)
+            continue;
+        ready += here;
+        used += used_cores(&a->ranks[i]);
+    }
+    double lost = ready + used - (used + collector) / node_speed(a, k), beyond = off >= 0 ? ready - off : ready;
+    lost = beyond < lost ? beyond : lost;
+    return lost > 0 && ready > 0 ? lost * own / ready : 0;
+}
+
+/* How many threads of a rank waited for a core, in the mean; -1 not measured. */
+static double waiting_threads(const struct run *a, const struct run_rank *k)
+{
+    const struct run_node *n = share_node(a, k);
+    double threads = ready_threads(k);
+    return n && threads > 0 ? waiting_on_share(a, k, n) : threads;
+}
+
+double waiting_for_core(const struct run *a, const struct run_rank *k)
+{
+    double threads = waiting_threads(a, k);
+    return threads < 1 ? threads : 1;
+}
+
+double node_speed(const struct run *a, const struct run_rank *k)
+{
+    const struct run_node *n = share_node(a, k);
+    double threads = 0;
+    for (int i = 0; n && i < a->ranks_len; i++)
+        if (a->ranks[i].node == n->node)
+            threads += a->program.threads > 0 ? (double)a->program.threads : 1;
+    return n && n->share.cores < threads ? n->share.cores / threads : 1;
+}
+
+double cores_missing(const struct others *o)
+{
+    double wanted = o->own + o->waiting;
+    return wanted > o->cores ? 1 - o->cores / wanted : 0;
+}
+
+/* ---- other programs --------------------------------------------------------------------------------------- */
+
+/* Cores' worth of time in which the process that makes the steps ran or waited for a core: it is the first of the
+ * rank's, or the other of two (a shell in front of it), of `all` that these ran and waited. < 0: not known. */
+static double ready_of_steps(const struct run_rank *k, struct window w, double all)
+{
+    int is_first = k->step_pid == k->monitor_pid;
+    if (k->most_processes == 1)
+        return all;
+    if (!k->step_pid || !k->monitor_pid || (!is_first && k->most_processes != 2))
+        return -1;
+    for (int i = 0; i < k->n_delays; i++)
+        if (k->delays[i].own_ns < 0)
+            return -1;
+    double own =
+        (double)(reading_at(k->delays, k->n_delays, w.to).own_ns - reading_at(k->delays, k->n_delays, w.from).own_ns) /
+        (double)(w.to - w.from);
+    own = is_first ? own : all - own;
+    return own > 0 ? own : 0;
+}
+
+/* A node while its ranks trained: cores that were busy, and those of them that its ranks kept so. Of the whole run
+ * where the readings do not cover the steps. busy < 0: not watched */
+struct load {
+    double busy, own;
+};
+
+static struct load load_of(const struct run *a, const struct run_node *n, int is_shared)
+{
+    struct window w = {INT64_MAX, INT64_MIN};
+    struct load steps = {-1, 0}, all = {-1, 0};
+    for (int i = 0; i < a->ranks_len; i++) {
+        struct window k = steps_of(&a->ranks[i]);
+        if (!is_shared && a->ranks[i].node != n->node)
+            continue;
+        if (k.to > k.from) {
+            w.from = k.from < w.from ? k.from : w.from;
+            w.to = k.to > w.to ? k.to : w.to;
+        }
+        all.own += (double)a->ranks[i].cpu_ns / 1e9 / n->monitor_seconds;
+    }
+    if (n->cpu_percent.n)
+        all.busy = n->cpu_percent.sum / (double)n->cpu_percent.n / 100 * n->cores;
+    if (w.from >= w.to || !covers(n->busy, n->n_busy, w))
+        return all;
+    steps.busy = (double)(reading_at(n->busy, n->n_busy, w.to).cpu_ns - reading_at(n->busy, n->n_busy, w.from).cpu_ns) /
+                 (double)(w.to - w.from) * n->cores;
+    for (int i = 0; i < a->ranks_len; i++) {
+        if (!is_shared && a->ranks[i].node != n->node)
+            continue;
+        double own = used_by(&a->ranks[i], w);
+        if (own < 0)
+            return all;
+        steps.own += own;
+    }
+    return steps;
+}
+
+/* Cores on which the ranks of a node may run. */
+static double allowed_on(const struct run *a, const struct run_node *n, int all_cores)
+{
+    double allowed = n->cores_allowed > 0 ? n->cores_allowed : n->cores;
+    if (a->node_kind == NODES_EMULATED && all_cores > allowed)
+        allowed = all_cores < n->cores ? all_cores : n->cores;
+    return allowed;
+}
+
+/* What a node's own monitor saw; cores 0: it saw nothing. */
+static struct others seen_on(const struct run *a, const struct run_node *n, int all)
+{
+    if (n->cpu_percent.n == 0 || n->cores <= 0 || !(n->monitor_seconds > 0))
+        return (struct others){0};
+    struct load l = load_of(a, n, run_is_one_machine(a));
+    double cores = allowed_on(a, n, all), most = l.busy - l.own, here = most - (n->cores - cores);
+    return (struct others){.cores = cores,
+                           .all_cores = n->cores,
+                           .taken = here < 0       ? 0
+                                    : here < cores ? here
+                                                   : cores,
+                           .at_most = most < 0       ? 0
+                                      : most < cores ? most
+                                                     : cores,
+                           .own = l.own,
+                           .steal = n->steal_percent.n ? n->steal_percent.sum / (double)n->steal_percent.n / 100 : 0};
+}
+
+int machines_of(const struct run *a)
+{
+    return run_is_one_machine(a) && a->nodes_len > 1 ? 1 : a->nodes_len;
+}
+
+struct others others_at(const struct run *a, int machine)
+{
+    int is_shared = run_is_one_machine(a), all = is_shared ? cores_of_all(a) : 0;
+    struct others sum = {0};
+    for (int i = is_shared ? 0 : machine; i < (is_shared ? a->nodes_len : machine + 1); i++) {
+        struct others seen = seen_on(a, &a->nodes[i], all);
+        if (seen.cores <= 0) /* one collector of those on a machine is enough to watch it */
+            continue;
+        seen.taken = seen.taken > sum.taken ? seen.taken : sum.taken;
+        seen.at_most = seen.at_most > sum.at_most ? seen.at_most : sum.at_most;
+        seen.steal = seen.steal > sum.steal ? seen.steal : sum.steal;
+        sum = seen;
+    }
+    for (int i = 0; i < a->ranks_len; i++) {
+        const struct run_rank *k = &a->ranks[i];
+        if (!is_shared && k->node != a->nodes[machine].node)
+            continue;
+        double threads = waiting_threads(a, k), delay = waiting_for_core(a, k);
+        sum.cores = k->cpu_ns < 0 ? 0 : sum.cores;
+        sum.waiting += threads > 0 ? threads : 0;
+        sum.delay = delay > sum.delay ? delay : sum.delay;
+    }
+    return sum;
+}
+
+struct others others_of(const struct run *a)
+{
+    struct others sum = {0};
+    for (int i = 0; i < a->ranks_len; i++)
+        if (a->ranks[i].cpu_ns < 0)
+            return sum;
+    for (int i = 0; i < machines_of(a); i++) {
+        struct others o = others_at(a, i);
+        if (o.cores <= 0)
+            return (struct others){0};
+        sum.cores += o.cores;
+        sum.all_cores += o.all_cores;
+        sum.taken += o.taken;
+        sum.at_most += o.at_most;
+        sum.own += o.own;
+        sum.waiting += o.waiting;
+        sum.steal = o.steal > sum.steal ? o.steal : sum.steal;
+        sum.delay = o.delay > sum.delay ? o.delay : sum.delay;
+    }
+    return sum;
+}
+
+/* ---- a rank's own cores ------------------------------------------------------------------------------------ */
+
+/* Two readings at least within the steps: a straight line from start-up on would say nothing of them. */
+static int is_read_within(const struct run_rank *k, struct window w)
+{
+    int n = 0;
+    for (int i = 0; i < k->n_delays; i++)
+        n += k->delays[i].t_ns >= w.from && k->delays[i].t_ns <= w.to;
+    return n > 1;
+}
+
+static int has_gpus(const struct run *a)
+{
+    int n = a->n_traces + (strcmp(a->program.backend, "cuda") == 0);
+    for (int i = 0; i < a->nodes_len; i++)
+        n += a->nodes[i].n_gpus;
+    return n > 0;
+}
+
+struct processor processor_of(const struct report *rep, const struct run_result *r)
+{
+    struct processor p = {.of_work = -1};
+    int64_t least_comm = INT64_MAX, step = r->step.mean_ns;
+    if (!r->has_steps || step <= 0 || has_gpus(r->run) || r->shared.kind == SHARED_THROTTLED ||
+        r->shared.kind == SHARED_STEAL || r->n_rank_results != r->run->ranks_len)
+        return p;
+    for (int i = 0; i < r->n_rank_results; i++) {
+        const struct run_rank *k = &r->run->ranks[i];
+        /* A node that its quota had stopped was ready, and would have worked. */
+        const struct run_node *n = share_node(r->run, k);
+        double used = used_by(k, steps_of(k)), waiting = ready_threads(k), off = n ? stopped(n, steps_of(k)) : -1;
+        waiting = waiting >= 0 && off > waiting ? off : waiting;
+        if (k->rank != r->ranks[i].rank || used < 0 || waiting < 0 || !is_read_within(k, steps_of(k)))
+            return (struct processor){.of_work = -1};
+        double own = ready_of_steps(k, steps_of(k), used + waiting);
+        p.is_of_several |= own < 0 && k->most_processes > 1;
+        const int64_t *part = r->ranks[i].part_ns;
+        int64_t comm = part[PART_TRANSFER] + part[PART_WAIT];
+        int64_t work = part[PART_COMPUTE] + part[PART_COPY] + part[PART_OTHER];
+        p.used_cores += used / r->n_rank_results;
+        p.own_ready = own < 0 || p.own_ready < 0 ? -1 : p.own_ready + own / r->n_rank_results;
+        if (comm < least_comm && work > 0) {
+            least_comm = comm;
+            p.of_work = (own < 0 ? used + waiting : own) * (double)step / (double)work;
+        }
+    }
+    p.has = p.of_work >= 0;
+    p.is_waiting = p.has && p.of_work < rep->thresholds.processor_used;
+    return p;
+}
+
+struct ready ready_of(const struct run *a, const struct run_rank *k)
+{
+    double waiting = waiting_threads(a, k);
+    return (struct ready){
+        .used = used_cores(k) / node_speed(a, k), .waiting = waiting > 0 ? waiting : 0, .cores = cores_of_rank(k)};
+}

@@ -1,0 +1,221 @@
+/* gpu_memory.c - see gpu_memory.h. */
+#include "render/metrics/gpu_memory.h"
+
+#include "render/metrics/fit.h"
+#include "render/findings/rules/rules.h"
+#include "render/say/format.h"
+#include "render/say/say.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { LEAST_POINTS = 10 }; /* of a line: fewer tell no growth */
+#define MB (1024.0 * 1024.0)
+
+const char *memory_state_word(enum memory_state s)
+{
+    static const char *const words[] = {
+#define X(id, word) [id] = word,
+        MEMORY_STATES(X)
+#undef X
+    };
+    return words[s];
+}
+
+enum memory_state gpu_memory_state(const struct thresholds *t, double share, int grows)
+{
+    return share > t->gpu_memory_risk            ? MEMORY_RISK
+           : share > t->gpu_memory_warn          ? MEMORY_NEARLY_FULL
+           : share > t->gpu_memory && grows == 1 ? MEMORY_GROWS
+           : share >= t->gpu_memory_full         ? MEMORY_BY_DESIGN
+           : share < t->gpu_memory_room          ? MEMORY_ROOM
+                                                 : MEMORY_FINE;
+}
+
+int gpu_memory_grows(double bytes_per_step, double whole)
+{
+    return bytes_per_step * 100 > 0.01 * whole;
+}
+
+/* The slope of a monitor's later half: the earlier one holds the start, in which every program takes its memory. */
+static int monitor_grows(const struct run_result *r, const struct run_gpu *g, double total_mb, struct reason *why)
+{
+    const struct sampled *s = &g->memory_used_mb;
+    double x[RUN_MAX_POINTS][FIT_MAX_PARAMETERS], y[RUN_MAX_POINTS];
+    int n = 0;
+    for (int i = s->n_points / 2; i < s->n_points; i++, n++) {
+        x[n][0] = 1;
+        x[n][1] = s->t_s[i];
+        y[n] = s->value[i];
+    }
+    *why = REASON(NONE);
+    if (!r->has_steps)
+        *why = REASON(MEMORY_NO_STEPS);
+    else if (n < LEAST_POINTS)
+        *why = REASON(MEMORY_FEW_SAMPLES);
+    struct fit f = n < LEAST_POINTS || !r->has_steps ? (struct fit){0} : fit_linear(x, y, n, 2);
+    if (!f.has && !why->code)
+        *why = REASON(MEMORY_ONE_TIME);
+    return why->code ? -1 : gpu_memory_grows(f.parameter[1] * (double)r->step.mean_ns / 1e9, total_mb);
+}
+
+static void judge(struct report *rep, struct gpu_memory *m)
+{
+    m->has_share = m->used_bytes >= 0 && m->total_bytes > 0 && !m->why.code;
+    if (!m->has_share)
+        return;
+    m->share_ratio = (double)m->used_bytes / (double)m->total_bytes;
+    m->state = gpu_memory_state(&rep->thresholds, m->share_ratio, m->grows);
+    if (m->state != MEMORY_ROOM)
+        return;
+    if (m->is_least) /* of what was there before nothing is known */
+        m->state = MEMORY_UNKNOWN;
+    m->why = m->is_least ? REASON(MEMORY_AT_LEAST) : REASON(NONE);
+}
+
+static void add_monitored(struct report *rep, struct run_result *r, const struct run_node *n, const struct run_gpu *g)
+{
+    struct gpu_memory *m = &r->memory[r->n_memory++];
+    double total = rule_mean(&g->memory_total_mb);
+    int has_total = g->memory_total_mb.n && total > 0;
+    *m = (struct gpu_memory){.node = n->node,
+                             .gpu = g->gpu_id,
+                             .file = "",
+                             .source = MEMORY_BY_MONITOR,
+                             .n = g->memory_used_mb.n,
+                             .used_bytes = (int64_t)(g->memory_used_mb.max * MB),
+                             .total_bytes = has_total ? (int64_t)(total * MB) : -1,
+                             .grows = -1};
+    m->who = report_text(rep, "GPU %d of node %d", g->gpu_id, n->node);
+    if (!has_total)
+        m->why = REASON(MEMORY_NO_TOTAL);
+    else if (g->utilization_percent.n && g->utilization_percent.max <= 0)
+        m->why = REASON(MEMORY_NO_KERNEL);
+    else
+        m->grows = monitor_grows(r, g, total, &m->grows_why);
+    if (m->why.code)
+        m->grows_why = m->why; /* before the judgement adds what it cannot tell of the share alone */
+    judge(rep, m);
+}
+
+static void add_traced(struct report *rep, struct run_result *r, const struct run_device *d)
+{
+    const struct device_memory *k = &d->memory;
+    struct gpu_memory *m = &r->memory[r->n_memory++];
+    int64_t peak = k->peak_reserved > k->peak_allocated ? k->peak_reserved : k->peak_allocated;
+    *m = (struct gpu_memory){.node = -1,
+                             .gpu = (int)d->device,
+                             .file = d->file ? d->file : "",
+                             .source = k->is_driver ? MEMORY_BY_ALLOCATIONS : MEMORY_BY_ALLOCATOR,
+                             .n = k->n,
+                             .used_bytes = peak,
+                             .total_bytes = d->memory_total_bytes > 0 ? d->memory_total_bytes : -1,
+                             .is_least = k->is_driver,
+                             .grows = -1,
+                             .grows_why = REASON(MEMORY_FEW_STEPS)};
+    m->who =
+        r->run->n_traces > 1 ? report_text(rep, "GPU %d of %s", m->gpu, m->file) : report_text(rep, "GPU %d", m->gpu);
+    if (m->total_bytes < 0)
+        m->grows_why = m->why = REASON(MEMORY_TOTAL_UNTRACED);
+    else if (k->has_growth && k->n_step_peaks >= LEAST_POINTS) {
+        m->grows = gpu_memory_grows(k->growth_bytes_per_step, (double)d->memory_total_bytes);
+        m->grows_why = REASON(NONE);
+    }
+    judge(rep, m);
+}
+
+/* 95.3 %, where fmt_percent would give one of the thresholds itself. */
+static struct fmt percent(const struct thresholds *t, double ratio)
+{
+    const double limits[] = {t->gpu_memory_room, t->gpu_memory_full, t->gpu_memory, t->gpu_memory_warn,
+                             t->gpu_memory_risk};
+    struct fmt f = fmt_percent(ratio);
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
+        if (ratio != limits[i] && fmt_is_same(f, fmt_percent(limits[i]))) {
+            f = fmt_number(100 * ratio);
+            strncat(f.text, " %", sizeof f.text - strlen(f.text) - 1);
+            break;
+        }
+    return f;
+}
+
+/* What a state means and what to do, behind "... full at its peak". */
+static const char *meaning(struct report *rep, const struct run_result *r, const struct gpu_memory *m)
+{
+    const struct thresholds *t = &rep->thresholds;
+    const char *smaller =
+        r->accumulation.micro_batches > 1
+            ? "More, smaller micro-batches of a step, or activation checkpointing, make room"
+            : "A smaller batch a rank, with gradient accumulation, or activation checkpointing make room";
+    switch (m->state) {
+    case MEMORY_RISK:
+        return report_text(rep, "above %s the next longer input or fragment ends the run for want of memory. %s.",
+                           fmt_percent(t->gpu_memory_risk).text, smaller);
+    case MEMORY_NEARLY_FULL:
+        return report_text(rep, "above %s little is left. %s.", fmt_percent(t->gpu_memory_warn).text, smaller);
+    case MEMORY_GROWS:
+        return report_text(rep, "and it grows over the steps, which above %s is pressure: find what is kept.",
+                           fmt_percent(t->gpu_memory).text);
+    case MEMORY_BY_DESIGN:
+        return report_text(rep, "full by design (%s to %s)%s.", fmt_percent(t->gpu_memory_full).text,
+                           fmt_percent(t->gpu_memory_warn).text,
+                           m->grows == 0 ? ", and it does not grow over the steps"
+                           : m->share_ratio > t->gpu_memory
+                               ? report_text(rep, "; whether it grows over the steps, which would be pressure, is %s",
+                                             say_reason(&rep->arena, &m->grows_why))
+                               : "");
+    case MEMORY_ROOM:
+        return report_text(rep, "below %s there is room for a larger batch%s.", fmt_percent(t->gpu_memory_room).text,
+                           r->accumulation.micro_batches > 1 ? ", or for fewer micro-batches of a step" : "");
+    case MEMORY_UNKNOWN:
+    case MEMORY_FINE:
+    case N_MEMORY_STATES:
+        break;
+    }
+    return "";
+}
+
+/* The fullest GPU of each state. A batch is as large as the fullest GPU of all lets it be. */
+static void say(struct report *rep, struct run_result *r)
+{
+    const struct gpu_memory *top[N_MEMORY_STATES] = {0}, *first = NULL;
+    int n[N_MEMORY_STATES] = {0};
+    for (int i = 0; i < r->n_memory; i++) {
+        const struct gpu_memory *m = &r->memory[i], **at = &top[m->state];
+        n[m->state]++;
+        *at = !*at || m->share_ratio > (*at)->share_ratio ? m : *at;
+        if (m->has_share && (!first || m->share_ratio > first->share_ratio))
+            first = m;
+    }
+    for (int s = N_MEMORY_STATES - 1; s > MEMORY_UNKNOWN; s--) {
+        if (!top[s] || s == MEMORY_FINE || (s == MEMORY_ROOM && (top[s] != first || n[MEMORY_UNKNOWN])) ||
+            r->n_notes >= RUN_MAX_NOTES)
+            continue;
+        if (s > MEMORY_BY_DESIGN)
+            r->memory_notes |= UINT64_C(1) << r->n_notes;
+        r->notes[r->n_notes++] =
+            report_text(rep, "Memory of %s%s was %s full at its peak: %s", top[s]->who,
+                        n[s] > 1 ? report_text(rep, ", and alike of %s,", fmt_count(n[s] - 1, "other GPU").text) : "",
+                        percent(&rep->thresholds, top[s]->share_ratio).text, meaning(rep, r, top[s]));
+    }
+}
+
+void gpu_memory(struct report *rep, struct run_result *r)
+{
+    const struct run *a = r->run;
+    size_t n = 0;
+    for (int i = 0; i < a->nodes_len; i++)
+        n += (size_t)a->nodes[i].n_gpus;
+    for (int i = 0; i < a->n_traces; i++)
+        n += (size_t)a->traces[i].n_devices;
+    r->memory = n ? dcr_arena_alloc(&rep->arena, n * sizeof *r->memory) : NULL;
+    for (int i = 0; i < a->nodes_len; i++)
+        for (int k = 0; k < a->nodes[i].n_gpus; k++)
+            if (a->nodes[i].gpus[k].memory_used_mb.n)
+                add_monitored(rep, r, &a->nodes[i], &a->nodes[i].gpus[k]);
+    for (int i = 0; i < a->n_traces; i++)
+        for (int k = 0; k < a->traces[i].n_devices; k++)
+            if (a->traces[i].devices[k].memory.n)
+                add_traced(rep, r, &a->traces[i].devices[k]);
+    say(rep, r);
+}

@@ -1,0 +1,65 @@
+/* known.c - of which parts of a step anything was recorded: the others are n/a, and 0 only in sums. After rules. */
+#include "render/findings/rules/analyse.h"
+
+/* A GPU trace may be that of one rank among many. Its communication counts, although its peers were not traced. */
+int is_one_of_many(const struct run_result *r)
+{
+    return r->n_ranks < 2 && r->comm_ns > 0 && r->run->n_traces && r->run->traces->world_size != 1;
+}
+
+enum cause_class class_of_part(enum part p)
+{
+    static const enum cause_class of[N_PARTS] = {[PART_COMPUTE] = CLASS_COMPUTE,
+                                                 [PART_TRANSFER] = CLASS_COMMUNICATION,
+                                                 [PART_WAIT] = CLASS_COMMUNICATION,
+                                                 [PART_DATA] = CLASS_DATA,
+                                                 [PART_IO] = CLASS_IO,
+                                                 [PART_COPY] = CLASS_COPY,
+                                                 [PART_OTHER] = CLASS_OVERHEAD};
+    return of[p];
+}
+
+int is_part_known(const struct run_result *r, enum part p)
+{
+    if (p == PART_WAIT && is_one_of_many(r))
+        return 0;
+    if ((p == PART_TRANSFER || p == PART_WAIT) && r->n_ranks == 1 && r->has_steps)
+        return 1; /* alone it exchanges nothing */
+    return p == PART_OTHER || r->part_ns[p] > 0 || r->classes[class_of_part(p)].verdict != VERDICT_NA;
+}
+
+int is_point_part_known(const struct report *rep, const struct series_point *p, enum part part)
+{
+    return known_point_parts(rep, p) >> part & 1;
+}
+
+const char *run_part_name(const struct run_result *r, enum part p)
+{
+    return p == PART_TRANSFER && is_one_of_many(r) ? "communication: transfer and waiting" : part_name(p);
+}
+
+const char *run_class_name(const struct run_result *r, enum cause_class c)
+{
+    return c == CLASS_COMMUNICATION && is_one_of_many(r) ? "Communication" : class_name(c);
+}
+
+unsigned known_parts(const struct run_result *r)
+{
+    unsigned known = 0;
+    for (int p = 0; p < N_PARTS; p++)
+        known |= is_part_known(r, (enum part)p) ? 1U << p : 0;
+    return known;
+}
+
+unsigned known_point_parts(const struct report *rep, const struct series_point *p)
+{
+    unsigned known = 0;
+    for (int i = 0; i < p->n_runs; i++)
+        known |= known_parts(&rep->runs[p->runs[i]]);
+    return known;
+}
+
+unsigned known_loss_parts(const struct report *rep, const struct series *s, const struct series_loss *l)
+{
+    return known_point_parts(rep, &s->points[l->from]) | known_point_parts(rep, &s->points[l->to]);
+}

@@ -1,0 +1,152 @@
+/* recorded.c - which part of a run its traces cover, and whether events are missing in it. This file alone decides by
+ * what time sums of recorded calls are divided, and when such sums are not valid. Called wherever they are used.
+ * Test: tests/unit/test_recorded.c */
+#include "render/findings/rules/analyse.h"
+
+#include "render/say/format.h"
+
+int64_t rank_watched_ns(const struct run_rank *k)
+{
+    return k->process_seconds > 0 && k->process_seconds < 9e9 ? (int64_t)(k->process_seconds * 1e9) : 0;
+}
+
+int rank_lost_events(const struct run_rank *k)
+{
+    return k->n_dropped > k->n_dropped_gpu || k->n_bad_blocks || k->n_missing_blocks || k->is_torn || k->lost_from_ns;
+}
+
+int lost_steps(const struct run *a)
+{
+    for (int i = 0; i < a->ranks_len; i++)
+        if (a->ranks[i].source == STEPS_TRACE && rank_lost_events(&a->ranks[i]))
+            return 1;
+    return 0;
+}
+
+/* A time of the window, limited to the time in which the rank's monitor saw its processes. */
+static int64_t while_watched(const struct run_rank *k, int64_t t_ns)
+{
+    t_ns = t_ns > k->watched_from_ns ? t_ns : k->watched_from_ns;
+    return t_ns < k->watched_to_ns ? t_ns : k->watched_to_ns;
+}
+
+struct recorded_rank recorded_of_rank(const struct run_rank *k)
+{
+    const struct dct_window *w = &k->window;
+    struct recorded_rank r = {.ns = rank_watched_ns(k), .to_ns = rank_watched_ns(k)};
+    if (!w->until_ns)
+        return r;
+    if (!r.ns || k->watched_to_ns <= k->watched_from_ns)
+        return (struct recorded_rank){0};
+    int64_t open = w->since_ns ? while_watched(k, w->until_ns) - while_watched(k, w->since_ns) : 0;
+    int64_t sum = w->closed_ns + (open > 0 ? open : 0);
+    r.ns = sum < r.ns ? sum : r.ns;
+    r.from_ns = while_watched(k, w->first_ns) - k->watched_from_ns;
+    r.to_ns = while_watched(k, w->since_ns ? w->until_ns : w->last_ns) - k->watched_from_ns;
+    return r;
+}
+
+static int64_t earlier(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Add the losses of a rank. If one rank's loss has no time, the time of the whole is not known (-1). */
+static void add_loss(const struct run_rank *k, struct recorded *r)
+{
+    int64_t from = k->lost_from_ns > 0 && k->watched_from_ns > 0 ? k->lost_from_ns - k->watched_from_ns : -1;
+    if (!rank_lost_events(k))
+        return;
+    r->n_ranks_lost++;
+    r->n_lost += k->n_dropped > k->n_dropped_gpu ? k->n_dropped - k->n_dropped_gpu : 0;
+    r->lost_from_ns = r->n_ranks_lost == 1 ? from : earlier(r->lost_from_ns, from);
+}
+
+/* Is the recorded time of the rank known? It is 0 if the window never opened. */
+static int is_told(const struct run *a, const struct run_rank *k)
+{
+    if (!k->window.until_ns) /* if the run has a window: the rank has no trace, or one of an earlier recorder */
+        return !a->has_window && rank_watched_ns(k) > 0;
+    return rank_watched_ns(k) > 0 && k->watched_to_ns > k->watched_from_ns;
+}
+
+struct recorded recorded_part(const struct run *a)
+{
+    struct recorded r = {.is_part = a->has_window, .from_ns = INT64_MAX};
+    int n_told = 0, n_watched = 0;
+    for (int i = 0; i < a->ranks_len; i++) {
+        int told = is_told(a, &a->ranks[i]);
+        struct recorded_rank k = told ? recorded_of_rank(&a->ranks[i]) : (struct recorded_rank){0};
+        r.watched_ns += rank_watched_ns(&a->ranks[i]);
+        r.ns += k.ns;
+        n_told += told;
+        n_watched += rank_watched_ns(&a->ranks[i]) > 0;
+        if (k.ns > 0) {
+            r.from_ns = earlier(r.from_ns, k.from_ns);
+            r.to_ns = k.to_ns > r.to_ns ? k.to_ns : r.to_ns;
+        }
+        add_loss(&a->ranks[i], &r);
+    }
+    r.is_never_open = !r.ns && n_told > 0 && n_told == a->ranks_len;
+    if (!r.ns || n_told < a->ranks_len)
+        r.ns = r.from_ns = r.to_ns = 0;
+    if (n_watched < a->ranks_len)
+        r.watched_ns = 0;
+    if (r.n_ranks_lost)
+        r.why = REASON(EVENTS_LOST);
+    else if (!r.watched_ns)
+        r.why = REASON(WALL_UNKNOWN);
+    else if (r.is_never_open)
+        r.why = REASON(WINDOW_NEVER_OPEN);
+    else if (!r.ns)
+        r.why = REASON(WINDOW_UNKNOWN);
+    return r;
+}
+
+/* ---- in words -------------------------------------------------------------------------------------- */
+
+const char *recorded_noun(const struct run *a)
+{
+    return recorded_part(a).is_part ? "the recorded part of the run" : "the run";
+}
+
+const char *recorded_sentence(struct report *rep, const struct run *a)
+{
+    struct recorded part = recorded_part(a);
+    if (!part.is_part)
+        return "";
+    if (part.is_never_open)
+        return "The window never opened while a rank ran: nothing was recorded.";
+    if (part.ns <= 0 || part.watched_ns <= 0)
+        return "How long the recorded part of the run was is not known: not every rank has a trace that says it.";
+    int64_t mean = part.ns / a->ranks_len;
+    return report_text(rep, "%s of the %s that a rank ran were recorded (mean over ranks), between %s and %s.",
+                       fmt_time(mean).text, fmt_time(part.watched_ns / a->ranks_len).text, fmt_time(part.from_ns).text,
+                       fmt_time(part.to_ns).text);
+}
+
+const char *lost_words(struct report *rep, const struct run *a)
+{
+    struct recorded part = recorded_part(a);
+    const char *since = part.lost_from_ns >= 0 && part.watched_ns > 0
+                            ? report_text(rep, " after %s of %s", fmt_time(part.lost_from_ns).text,
+                                          fmt_time(part.watched_ns / a->ranks_len).text)
+                            : "";
+    if (!part.n_ranks_lost)
+        return "";
+    return !part.n_lost ? report_text(rep, "events were lost%s", since)
+                        : report_text(rep, "%s %s lost%s", fmt_count((int64_t)part.n_lost, "event").text,
+                                      part.n_lost == 1 ? "was" : "were", since);
+}
+
+const char *lost_sentence(struct report *rep, const struct run_result *r)
+{
+    const char *words = lost_words(rep, r->run);
+    int letter = *words >= 'a' && *words <= 'z' ? *words - 'a' + 'A' : *words;
+    if (!*words)
+        return "";
+    return report_text(rep, "%c%s%s.", letter, words + 1,
+                       !r->has_steps || !lost_steps(r->run)      ? ""
+                       : recorded_part(r->run).lost_from_ns >= 0 ? ": the steps are those before"
+                                                                 : ": parts of its steps may be missing");
+}

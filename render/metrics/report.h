@@ -1,0 +1,431 @@
+/* report.h - everything the report says, computed once. analyse_* fill the numbers, narrate_* the sentences and the
+ * documents; render/site and render/draw only read. No number may appear on the site that is not in here.
+ *
+ * Rules that hold throughout:
+ *  - times are integer ns; parts of a whole sum to it exactly (largest remainder where a mean was rounded);
+ *  - a value that could not be measured has its has_... flag 0 (or n == 0) and a struct reason, never 0;
+ *  - ratios are 0..1, *_percent appears only in text; text is made with render/say/format.h and nowhere else, so
+ *    that the same number is printed the same everywhere;
+ *  - runs are ordered by node count, then run id; everything else follows from that.
+ * Text and arrays belong to the report's arena and live until report_free; runs are borrowed from main(). */
+#ifndef RENDER_METRICS_REPORT_H
+#define RENDER_METRICS_REPORT_H
+
+#include "render/metrics/run_result.h"
+#include "render/metrics/thresholds.h"
+#include "render/model/advice.h"
+
+#include <stdint.h>
+
+/* What to do about a class: sentences, the last one without its full stop. `ours` names exact options of the program at
+ * hand when we know it, else "". */
+struct action {
+    enum advice id; /* of ours, else of generic: what decisions compare */
+    const char *ours, *generic;
+    const char *check; /* "Check: ranks without a core below 5 %."; "" nothing was measured that tells */
+};
+
+struct number {
+    const char *id; /* "run.4node-a.part.comm_transfer" as in report.json */
+    const char *unit;
+    double value;
+};
+
+/* What a claim is of, and where its cause shows most. */
+enum { GROUNDS_STEPS = 3 };
+struct grounds {
+    int64_t n_steps, first_step,
+        last_step;                /* counted, numbered as in the evidence; n_steps 0: it is of the whole run */
+    int64_t n_left_out;           /* warm-up, and steps that not all ranks have */
+    int n_ranks;                  /* 0 = unknown */
+    int *ranks, n_shown_ranks;    /* those with at least half of what the one with most has; ascending */
+    int64_t steps[GROUNDS_STEPS]; /* in which it took most, most first */
+    int n_shown_steps;
+};
+
+/* No sentence without its numbers. */
+struct claim {
+    const char *id; /* stable: "4node-<run id>.communication" or "series0.limit" */
+    enum cause_class cls;
+    int run;          /* index into report.runs, -1 = about a series */
+    int series;       /* index into report.series, -1 = about one run */
+    struct said said; /* the finding; headline.id PHRASE_NONE while its sentence is composed otherwise */
+    const char *sentence;
+    const char *support; /* further sentences, "" none */
+    struct number *numbers;
+    int n_numbers;
+    double threshold_ratio;     /* < 0 none */
+    const char *threshold_name; /* key in docs/thresholds, "" none */
+    const char *rule;           /* how it was judged, where that is more than one threshold: a clause; "" */
+    struct grounds grounds;
+    const char *window;       /* "39 steps (1 to 39) of 4 ranks" */
+    const char *place;        /* "most on rank 2, in steps 7, 31 and 8"; "" it is not known */
+    struct interval interval; /* of the share of step time that the sentence gives; has 0: of none, or too few steps */
+    const char *interval_of;  /* what that is a share of: "data loading with the waiting that it causes"; "" */
+    enum confidence confidence;
+    const char *confidence_because;
+    int is_interval_told; /* confidence_because gives the interval */
+    const char *evidence; /* link from the site's root: "runs/<slug>/index.html#breakdown", "index.html#scaling" */
+    struct action action;
+    int is_measuring; /* its action is to measure on cores that nothing else uses: that trains no faster */
+    int has_gain;     /* 0: the gain of removing the cause is not known */
+    int64_t gain_ns;  /* per step */
+    enum gain_basis gain_basis;
+    int64_t step_ns; /* the step time the gain refers to */
+    const char
+        *gain_text; /* "about 29.0 ms of 184 ms a step (1.19x, estimate)", "up to 29.0 ms of 184 ms a step (1.19x)" */
+    struct reason gain_why; /* when !has_gain */
+};
+
+/* What the processor counted of the ranks of a point, per step and all ranks together. Of their whole processes: the
+ * start, and polling while they wait, are in it. */
+struct point_counters {
+    int has;
+    double instructions, cycles, task_clock_ns;
+    int has_scaling;             /* against the series' reference; the product of all three is that of processor time */
+    int has_instruction_scaling; /* it takes a known amount of work as well */
+    double instruction_scaling_ratio, ipc_scaling_ratio, frequency_scaling_ratio;
+    struct reason why; /* of the first of these that is not there */
+};
+
+struct series_point {
+    int n_nodes, n_ranks;
+    int *runs; /* indices into report.runs: the repetitions */
+    int n_runs;
+    int *left_out, n_left_out;     /* incomplete runs beside complete ones: in none of the numbers */
+    struct spread step;            /* over the counted steps of all repetitions */
+    struct interval step_interval; /* ns */
+    int64_t part_ns[N_PARTS];      /* sums to step.mean_ns */
+    int has_throughput;
+    double throughput;
+    double speedup, efficiency; /* against point 0; 0 = n/a */
+    struct interval speedup_interval, efficiency_interval;
+    const char *unreliable; /* why these are: cores were shared here or at the reference; "" = they were not */
+    double compute_speedup; /* compute time per step of the reference / here, by strong or weak; 0 = n/a */
+    struct pop pop;
+    struct point_counters counters;
+};
+
+/* What a loss is lost to: the parts, with the waiting given to what the rank that came last was doing. Sums to the
+ * loss. X(id, key, name in the table, what counts as that) */
+#define LOSS_CLASSES(X)                                                                                           \
+    X(LOST_COMPUTE, "compute", "compute", "phases of compute")                                                    \
+    X(LOST_IMBALANCE, "imbalance", "imbalance", "waiting for a rank that comes last, but for loading or writing") \
+    X(LOST_COMMUNICATION, "communication", "transfer", "transfer that no work hides")                             \
+    X(LOST_COPY, "copy", "copies", "copies to and from the GPU that no kernel hides")                             \
+    X(LOST_DATA, "data", "data", "loading, and waiting for ranks that load")                                      \
+    X(LOST_IO, "io", "I/O", "files read while loading and files written, and waiting for ranks that do so")       \
+    X(LOST_HOST, "host", "host", "unnamed time in which GPUs waited for their host")                              \
+    X(LOST_OTHER, "other", "other", "unnamed time of the steps, and waiting for ranks that were kept from their cores")
+enum loss_class {
+#define X(id, key, name, what) id,
+    LOSS_CLASSES(X)
+#undef X
+        N_LOSS_CLASSES
+};
+/** loss_class_key, loss_class_name, loss_class_what - in report.json; in tables; what counts as that class. */
+const char *loss_class_key(enum loss_class c);
+const char *loss_class_name(enum loss_class c);
+const char *loss_class_what(enum loss_class c);
+
+/* The time lost between two points: step time here minus what perfect scaling from `from` would give. */
+struct series_loss {
+    int from, to;                            /* indices of points */
+    int64_t ideal_ns, actual_ns, loss_ns;    /* loss = actual - ideal, may be negative */
+    int64_t part_ns[N_PARTS];                /* sums to loss_ns exactly */
+    int64_t class_ns[N_LOSS_CLASSES];        /* the same */
+    struct reason class_why[N_LOSS_CLASSES]; /* nothing of it was recorded at either point, or it cannot be told
+                                                apart: class_ns is 0 then. REASON_NONE = it is known */
+    int has_host;                            /* 0: no GPU traces at both points; host time is in "other" */
+    int largest;                             /* enum part with the largest loss */
+};
+
+/* Laws of scaling. X(id, key in report.json) */
+#define SCALING_LAWS(X)       \
+    X(LAW_AMDAHL, "amdahl")   \
+    X(LAW_USL, "usl")         \
+    X(LAW_COMPUTE, "compute") \
+    X(LAW_ALL_REDUCE, "all_reduce")
+enum law_id {
+    LAW_NONE = 0,
+#define X(id, key) id,
+    SCALING_LAWS(X)
+#undef X
+};
+/** law_key - in report.json; "" of LAW_NONE. */
+const char *law_key(enum law_id id);
+
+/* What a law or the all-reduces by the network are from. X(id, words, in report.json too) */
+#define LAW_SOURCES(X)                   \
+    X(LAW_BY_FIT, "fit of these points") \
+    X(LAW_BY_CALIBRATION, "calibration") \
+    X(LAW_BY_NCCL_TESTS, "nccl-tests")
+enum law_source {
+    LAW_BY_NOTHING = 0,
+#define X(id, words) id,
+    LAW_SOURCES(X)
+#undef X
+};
+/** law_source_words - "" of LAW_BY_NOTHING. */
+const char *law_source_words(enum law_source s);
+
+/* X(id, key, unit): in report.json as KEY_UNIT */
+#define LAW_PARAMETERS(X)                    \
+    X(LAW_SERIAL, "serial", "ratio")         \
+    X(LAW_CONTENTION, "contention", "ratio") \
+    X(LAW_COHERENCY, "coherency", "ratio")   \
+    X(LAW_PEAK, "peak", "nodes")             \
+    X(LAW_C, "c", "ns")                      \
+    X(LAW_LATENCY, "latency", "ns")          \
+    X(LAW_BANDWIDTH, "bandwidth", "ns")      \
+    X(LAW_CALIBRATED, "calibrated", "ns")
+enum law_parameter_id {
+#define X(id, key, unit) id,
+    LAW_PARAMETERS(X)
+#undef X
+};
+/** law_parameter_key, law_parameter_unit - as in the table. */
+const char *law_parameter_key(enum law_parameter_id id);
+const char *law_parameter_unit(enum law_parameter_id id);
+struct law_parameter {
+    enum law_parameter_id id;
+    double value;
+};
+
+/* A law of scaling fitted to the points of a series. */
+struct law {
+    enum law_id id;
+    const char *name; /* "Amdahl's law" */
+    int has;
+    struct reason why;      /* when !has */
+    enum law_source source; /* of the all-reduce as in struct all_reduce */
+    struct law_parameter parameters[3];
+    int n_parameters;
+    double residual_ratio; /* largest |fitted - measured| / measured */
+};
+/* What the all-reduces of a step should take by what was measured of the network alone, beside what they took. */
+struct all_reduce_point {
+    int n_nodes, n_ranks;
+    int64_t predicted_ns, measured_ns; /* per step; measured: the transfer, 0 = not, or not run */
+    int has_residual;
+    double residual_ratio;    /* predicted / measured - 1 */
+    double bytes, count;      /* as in struct all_reduce, at this point */
+    int is_counted;           /* count was recorded at this point; 0: as many as at the largest one, else one */
+    int is_count_of_last;     /* nothing was counted here: as many as at the largest point, where it was */
+    struct reason why;        /* when !has_residual; REASON_NONE of what was not run */
+    struct interval interval; /* ns: 95 % prediction interval, of the scatter of what was measured of the network;
+                               * of what was not run at least as wide as the law misses what was */
+    struct interval measured_interval; /* ns: 95 % bootstrap of measured_ns over the steps, and the repetitions */
+};
+enum { SERIES_AHEAD = 2 };
+struct all_reduce {
+    enum law_source source; /* LAW_BY_NOTHING = neither a calibration nor a log can be used */
+    struct reason why;      /* without a source */
+    const char *of;         /* which archive or log, and its counts of ranks */
+    int n_counts;           /* so many of those */
+    const char *left_out;   /* of the source: what was not used and why, a clause; "" nothing */
+    struct reason mismatch; /* it was measured with another library than the runs reduce with, or maybe in another
+                             * network */
+    const char *beyond;     /* the messages of the runs are larger or smaller than any measured one, a clause; "" not */
+    double bytes, count;    /* of a step, per rank, at the largest point; in so many all-reduces */
+    int is_counted;         /* count was recorded; 0: taken as one */
+    double latency_ns;      /* of an all-reduce, times log2 p */
+    double busbw_gb_per_s;  /* 0 = time does not grow with bytes there */
+    int n_fitted;           /* sizes and counts of ranks near the message */
+    double fit_residual_ratio;       /* largest |law - measured| / measured over those */
+    struct all_reduce_point *points; /* those of two ranks and more, ascending; shape (n_points) */
+    int n_points;
+    struct all_reduce_point ahead[SERIES_AHEAD]; /* not run */
+    int n_ahead;
+    struct reason ahead_why; /* why there is none */
+    const char *text;        /* the same in sentences; "" without a source */
+};
+/* Not measured: what the law says of a node count that was not run. */
+struct extrapolation {
+    int n_nodes;
+    double speedup, efficiency;
+    struct interval speedup_interval; /* 95 % prediction interval */
+};
+enum { SERIES_MAX_LAWS = 4 };
+
+enum scaling_kind { SCALING_NONE = 0 /* one node count */, SCALING_STRONG, SCALING_WEAK, SCALING_UNKNOWN };
+const char *scaling_word(enum scaling_kind k);
+
+struct series {
+    const char *label; /* "DCRNN, 8 sensors, fp32, 1 rank per node" */
+    enum scaling_kind kind;
+    const char *kind_because;    /* how strong or weak was detected */
+    struct series_point *points; /* ascending node count */
+    int n_points;
+    struct reason speedup_why;  /* of the last point; REASON_NONE too where there is one point */
+    struct series_loss *losses; /* consecutive points, then first to last when there are more than two */
+    int n_losses;
+    struct reason losses_why; /* when n_losses is 0 */
+    struct law *laws;
+    int n_laws;
+    struct all_reduce all_reduce;
+    struct extrapolation ahead[SERIES_AHEAD];
+    int n_ahead;
+    enum law_id extrapolated_by;
+    struct reason extrapolation_why; /* why there is none */
+    int limit_claim;                 /* index into report.claims: what limits scaling; -1 none */
+    struct said said;                /* the finding */
+    struct phrase node_time;         /* which node count to use: where more of them stop paying */
+    const char *headline, *support, *scaling_text, *beyond_text; /* sentences; "" none */
+};
+
+/* Said at the top, before any verdict. */
+/* What a note says. X(id, key in report.json) */
+#define REPORT_NOTES(X)                        \
+    X(NOTE_EMULATED, "emulated")               \
+    X(NOTE_ONE_KERNEL, "one-kernel")           \
+    X(NOTE_NODE_KIND, "node-kind")             \
+    X(NOTE_RANKS_MISSING, "ranks-missing")     \
+    X(NOTE_LOOSE_RANKS, "loose-ranks")         \
+    X(NOTE_NODES_OPTION, "nodes-option")       \
+    X(NOTE_NODES_UNKNOWN, "nodes-unknown")     \
+    X(NOTE_LEFT_OUT_FILE, "left-out-file")     \
+    X(NOTE_COPY, "copy")                       \
+    X(NOTE_INCOMPLETE, "incomplete")           \
+    X(NOTE_TOLD_TO_END, "told-to-end")         \
+    X(NOTE_FAILED, "failed")                   \
+    X(NOTE_BROKE_OFF, "broke-off")             \
+    X(NOTE_DROPPED, "dropped")                 \
+    X(NOTE_TORN, "torn")                       \
+    X(NOTE_MISSING, "missing")                 \
+    X(NOTE_WINDOW, "window")                   \
+    X(NOTE_FEW_STEPS, "few-steps")             \
+    X(NOTE_CUT_STEP, "cut-step")               \
+    X(NOTE_PARTIAL_STEPS, "partial-steps")     \
+    X(NOTE_STEP_PROCESSES, "step-processes")   \
+    X(NOTE_STEP_NUMBERS, "step-numbers")       \
+    X(NOTE_INCONSISTENT, "inconsistent")       \
+    X(NOTE_NO_EXCHANGE, "no-exchange")         \
+    X(NOTE_CLOCKS, "clocks")                   \
+    X(NOTE_TRACED_PART, "traced-part")         \
+    X(NOTE_LITTLE_COVERED, "little-covered")   \
+    X(NOTE_OVERSUBSCRIBED, "oversubscribed")   \
+    X(NOTE_OWN_THREADS, "own-threads")         \
+    X(NOTE_RUN_DELAY, "run-delay")             \
+    X(NOTE_BOUND, "bound")                     \
+    X(NOTE_THROTTLED, "throttled")             \
+    X(NOTE_STEAL, "steal")                     \
+    X(NOTE_NEIGHBOURS, "neighbours")           \
+    X(NOTE_DIFFERING, "differing")             \
+    X(NOTE_SURROUNDINGS, "surroundings")       \
+    X(NOTE_REPETITIONS, "repetitions")         \
+    X(NOTE_LEFT_OUT, "left-out")               \
+    X(NOTE_UNTOLD, "untold")                   \
+    X(NOTE_JOBS, "jobs")                       \
+    X(NOTE_MIXED, "mixed")                     \
+    X(NOTE_ONE_NODE_COUNT, "one-node-count")   \
+    X(NOTE_SCALING_UNKNOWN, "scaling-unknown") \
+    X(NOTE_NO_COMPARISON, "no-comparison")
+enum note_id {
+#define X(id, key) id,
+    REPORT_NOTES(X)
+#undef X
+        N_NOTES
+};
+/** note_key - in report.json. */
+const char *note_key(enum note_id id);
+
+enum note_kind { NOTE_CAVEAT /* lowers confidence */, NOTE_GAP /* something is missing: exit status 3 */ };
+struct note {
+    enum note_kind kind;
+    int run; /* -1 = all */
+    enum note_id id;
+    const char *words; /* one sentence or two */
+    const char *text;  /* the same behind the label of its run */
+};
+
+/* A finished file of the site, written as it is. */
+struct document {
+    int run;           /* index into report.runs, -1 = of the report */
+    const char *name;  /* of its file, in the folder of the run */
+    const char *path;  /* from the site's root: "report.json", "runs/<slug>/profiling_report.txt" */
+    const char *title; /* for lists of files */
+    const char *bytes;
+    size_t len;
+};
+
+/* An archive that the report rests on, as a citation needs it; "" where the archive does not say. */
+struct source {
+    const char *archive, *manifest_sha256;
+    const char *files_sha256;       /* without a manifest */
+    const char *unhashed;           /* why there is no sha256 */
+    const char *sha256, *sha256_of; /* the one that is there, and of what: "manifest", "file", "list of its 3 files" */
+    const char *program, *backend, *collector; /* with versions */
+};
+
+/* What the section on certainty says, an item each. X(id, label, label of a comparison) */
+#define SURE_ITEMS(X)                         \
+    X(SURE_CAUSE, "Cause", "Change")          \
+    X(SURE_FORECAST, "Gain", "Forecast")      \
+    X(SURE_UNKNOWN, "Not known", "Not known") \
+    X(SURE_IMPROVE, "To improve", "To improve")
+enum sure_item {
+#define X(id, label, of_comparison) id,
+    SURE_ITEMS(X)
+#undef X
+        N_SURE_ITEMS
+};
+/** sure_label - "Cause", of a comparison "Change", as in the table. */
+const char *sure_label(enum sure_item i, int is_comparison);
+
+struct comparison;
+struct report {
+    struct dcr_arena arena;
+    struct thresholds thresholds;
+    const char *title; /* "DCRNN on 1, 2 and 4 nodes" */
+    struct run_result *runs;
+    int n_runs;
+    struct series *series;
+    int n_series;
+    struct claim *claims;
+    int n_claims;
+    struct said said;    /* what is found of all, where the headline is one finding */
+    int headline_series; /* whose headline is that of the report, as it is; -1 none */
+    int first_series;    /* that the headline is about, or that its run is of */
+    int first_claim;     /* what first_action is about; -1 none */
+    struct note *notes;  /* caveats first, then gaps */
+    int n_notes, n_gaps;
+    const char **none; /* files beside the evidence that are none, and nothing is missing without them; ascending */
+    int n_none;
+    struct comparison *comparisons; /* against --baseline: render/findings/rules/compare.h */
+    int n_comparisons;
+    const char *baseline;        /* what it was compared with, "" nothing */
+    struct reason no_comparison; /* why nothing could be compared with that */
+    struct source *before;       /* the archives of baseline */
+    int n_before;
+    size_t notes_cap, claims_cap; /* filling only */
+    enum counted_unit unit;       /* what node counts count */
+    const char *node_label;       /* "emulated nodes", "Slurm nodes on one kernel", ...; "" = separate machines */
+    const char *headline, *support, *first_action, *how_sure; /* narrative.md order; support etc. may be "" */
+    const char *limits_now;    /* the headline of the runs themselves, where that of the report is of a comparison */
+    const char *first_command; /* what a shell can be given to try first_action here; "" = there is none */
+    const char
+        *first_expected; /* "The median step should take about 101 ms instead of 178 ms (estimate)."; "" no forecast */
+    struct phrase sure[N_SURE_ITEMS][SAID_MAX]; /* how sure the answer is */
+    int has_first_forecast;
+    int64_t first_forecast_ns;  /* of the median step */
+    const char *first_words;    /* first_action without "Do first: ", for below a heading */
+    const char *next_action;    /* without a claim: first_action again, and what more there is to do */
+    const char *steps_action;   /* how the steps of the run at the top can be known in the next one */
+    const char *confidence;     /* of the headline, as how_sure says it: confidence_word(); "" or NULL not said */
+    const char *verdict;        /* the two sentences that main prints */
+    struct document *documents; /* made by documents_make; the publisher writes each */
+    int n_documents;
+};
+
+/** report_text - printf into the report's arena. gives; lives as long as the report */
+const char *report_text(struct report *rep, const char *fmt, ...) DCR_PRINTF(2, 3);
+/** report_add_note - one sentence about a run, whose label is put before it, or about all.
+ *  run  index into rep->runs, -1 = all */
+void report_add_note(struct report *rep, enum note_kind kind, int run, enum note_id id, const char *fmt, ...)
+    DCR_PRINTF(5, 6);
+/** report_drop_note - takes back all notes of that id. */
+void report_drop_note(struct report *rep, enum note_id id);
+void report_free(struct report *rep);
+
+#endif

@@ -1,0 +1,369 @@
+/* roofline.c - the classes of compute and memory: analytic counts of the program against what was calibrated on its
+ * nodes, and against the kernels that it could have used. See rules.h. */
+#include "render/findings/rules/rules.h"
+
+#include "render/model/calibration.h"
+#include "render/say/format.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The peak rates of all ranks of a run together: calibrated on their machines, or stated for one rank. */
+struct ceilings {
+    struct reason why;            /* REASON_NONE: they are known */
+    enum peaks peaks;             /* as in struct roofline */
+    double gflop_per_s, gb_per_s; /* of all ranks together */
+    int is_turns; /* ranks took turns: a machine had more threads than cores, or than its CPU quota allows at once */
+};
+
+/* The best of all repetitions, because other programs only slow them down. Threads beyond the cores add nothing. */
+static double ceiling(const struct run_measured *one, const struct run_measured *all, double threads)
+{
+    double v = one->max * threads;
+    return all->n && v > all->max ? all->max : v;
+}
+
+/* What else would tell, by the first rank: of its counters the archive has a reason, or those of cycles and the like.
+ */
+static struct reason untold(struct report *rep, const struct run *a)
+{
+    const struct recorder counters = a->ranks_len ? a->ranks[0].counters : (struct recorder){0};
+    if (counters.state == RECORDER_OK)
+        return REASON(NO_COUNTS_BUT_COUNTERS);
+    const char *says = counters.state == RECORDER_NOT_AVAILABLE ? counters.because : counters.text;
+    return counters.state ? REASON(NO_COUNTS_NOR_COUNTERS, slot_name(report_text(rep, "%.300s", says)))
+                          : REASON(NO_COUNTS);
+}
+
+/* `dccollect run --label KEY=N`: of one rank's cores or GPU. 0 = it is not stated */
+static double stated(const struct run *a, const char *key)
+{
+    for (int i = 0; i < a->n_labels; i++)
+        if (strcmp(a->labels[i].key, key) == 0) {
+            char *end;
+            double v = strtod(a->labels[i].value, &end);
+            return end != a->labels[i].value && !*end && v > 0 && v < 1e12 ? v : 0;
+        }
+    return 0;
+}
+
+/* The index of the first node on the same machine as node i. Emulated nodes, and nodes on one kernel, are one machine,
+ * whose peak rates count once. */
+static int machine_of(const struct run *a, int i)
+{
+    const char *kernel = a->nodes[i].boot_id;
+    if (a->node_kind == NODES_EMULATED || (run_is_one_machine(a) && !*kernel))
+        return 0;
+    for (int k = 0; k < i && *kernel; k++)
+        if (strcmp(a->nodes[k].boot_id, kernel) == 0)
+            return k;
+    return i;
+}
+
+/* The number of ranks of each machine, at the index of its first node; 0 at the other nodes. shape (nodes_len) */
+static const int *ranks_of_machines(struct report *rep, const struct run_result *r)
+{
+    const struct run *a = r->run;
+    int *n = dcr_arena_alloc(&rep->arena, (size_t)(a->nodes_len + 1) * sizeof *n), n_elsewhere = 0;
+    for (int i = 0; i < a->nodes_len; i++) {
+        int machine = machine_of(a, i);
+        for (int k = 0; k < a->ranks_len; k++)
+            n[machine] += a->ranks[k].node == a->nodes[i].node;
+        n_elsewhere += machine > 0;
+    }
+    if (n[0] && !n_elsewhere) /* ranks without a record computed too */
+        n[0] = r->n_ranks;
+    return n;
+}
+
+/* The number of threads that the CPU quotas of a machine let run at once. Each node on one kernel has its own quota;
+ * emulated nodes share one. */
+static double threads_at_once(const struct run *a, int machine, double threads)
+{
+    double quotas = 0;
+    for (int i = machine; i < a->nodes_len; i++) {
+        if (i > machine && (a->node_kind == NODES_EMULATED || machine_of(a, i) != machine))
+            continue;
+        if (!(a->nodes[i].cores_quota > 0))
+            return threads;
+        quotas += a->nodes[i].cores_quota;
+    }
+    return fmin(quotas, threads);
+}
+
+/* Emulated nodes that are parts of it. */
+static int shares_of(const struct run *a, int machine)
+{
+    int n = 0;
+    for (int i = machine; i < a->nodes_len; i++)
+        n += a->nodes[i].share.cores > 0 && machine_of(a, i) == machine;
+    return n;
+}
+
+static void add_machine(const struct run *a, int machine, double threads, struct ceilings *f)
+{
+    const struct run_node_calibration *c = run_calibration_of(a, a->nodes[machine].node);
+    if (!c || !c->memory_one.n || !c->flop_one.n) {
+        f->why = REASON(NODE_NOT_CALIBRATED);
+        return;
+    }
+    if (c->disturbed && *c->disturbed) {
+        f->why = REASON(CALIBRATION_DISTURBED, slot_name(c->disturbed));
+        return;
+    }
+    /* Arithmetic was measured by processor time, which a quota does not change, so the quota is applied here. Memory
+     * was measured by wall time, and it is not known how much the quota slowed its best repetition. */
+    double at_once = threads_at_once(a, machine, threads);
+    f->gflop_per_s += ceiling(&c->flop_one, &c->flop_all, at_once);
+    int n_shares = shares_of(a, machine);
+    if (n_shares) { /* measured inside one of them: what a share of the machine can do. Side by side they do it all */
+        f->gb_per_s += n_shares * fmax(c->memory_one.max, c->memory_all.max);
+        f->is_turns |= c->cores > 0 && at_once > c->cores;
+        return;
+    }
+    f->gb_per_s += ceiling(&c->memory_one, &c->memory_all, threads);
+    f->is_turns |= at_once < threads || (c->cores > 0 && threads > c->cores);
+}
+
+static struct ceilings ceilings_of(struct report *rep, const struct run_result *r)
+{
+    struct ceilings f = {.peaks = PEAKS_CALIBRATED};
+    const struct run *a = r->run;
+    if (!(a->program.traffic_bytes_per_step > 0) || !(a->program.flop_per_step > 0))
+        f.why = untold(rep, a);
+    else if (stated(a, "peak_gflop_per_s") > 0 && stated(a, "peak_gb_per_s") > 0) {
+        f.peaks = PEAKS_STATED;
+        f.gflop_per_s = stated(a, "peak_gflop_per_s") * r->n_ranks;
+        f.gb_per_s = stated(a, "peak_gb_per_s") * r->n_ranks;
+        return f;
+    } else if (strcmp(a->program.backend, "cuda") == 0)
+        f.why = REASON(CALIBRATION_OF_PROCESSORS);
+    else if (!a->calibration)
+        f.why = REASON(NOT_CALIBRATED);
+    const int *ranks = f.why.code ? NULL : ranks_of_machines(rep, r);
+    for (int i = 0; !f.why.code && i < a->nodes_len; i++)
+        if (ranks[i])
+            add_machine(a, i, ranks[i] * (double)(a->program.threads > 0 ? a->program.threads : 1), &f);
+    if (!f.why.code && !(f.gflop_per_s > 0 && f.gb_per_s > 0))
+        f.why = REASON(NO_RANK_CALIBRATED);
+    return f;
+}
+
+/* The wall time of a step's operations. Ranks with a core for each thread compute at the same time, and it is the mean
+ * of their compute phases. If ranks take turns on cores, one computes while another waits for a core or communicates,
+ * and it is the whole step. Rates by these times do not exceed what the machines can do. */
+static double wall_of_compute(const struct run_result *r, int is_of_step)
+{
+    return is_of_step ? (double)r->step.mean_ns : (double)r->part_ns[PART_COMPUTE];
+}
+
+/* The share of usable cores that other programs left to the ranks. The ranks reached their rates with this share, so
+ * the rates are compared with the same share of a ceiling. */
+static double left_by_others(const struct run_result *r)
+{
+    double cores = r->shared.machine_cores, threads = r->run->program.threads > 0 ? (double)r->run->program.threads : 1;
+    if (!(cores > 0))
+        return 1;
+    double wanted = fmin(r->n_ranks * threads, cores);
+    return fmin(cores * (1 - others_ratio(r)) / wanted, 1);
+}
+
+/* "34.1 GB/s, 85 % of the calibrated 40.0 GB/s" */
+static const char *of_ceiling(struct report *rep, const char *peaks, double ratio, double ceiling, const char *unit)
+{
+    const char *amount = report_text(rep, "%s %s", fmt_number(ratio * ceiling).text, unit);
+    if (ratio > 1)
+        return report_text(rep, "%s, %s (%s: %s %s)", amount, fmt_of_peak(ratio).text, peaks, fmt_number(ceiling).text,
+                           unit);
+    return report_text(rep, "%s, %s of the %s %s %s", amount, fmt_of_peak(ratio).text, peaks, fmt_number(ceiling).text,
+                       unit);
+}
+
+/* Why a rate cannot be compared with its peak; REASON_NONE = it can. A rate above the peak means that the program's
+ * counts or the peak are wrong. */
+static struct reason disagree(const struct report *rep, const struct roofline *f, double rate, double peak,
+                              const char *unit)
+{
+    if (rate / peak <= 1 + rep->thresholds.peak_error)
+        return REASON(NONE);
+    struct slot is = slot_number(rate), of = slot_name(unit), times = slot_ratio(rate / peak), can = slot_number(peak);
+    return f->peaks == PEAKS_STATED ? REASON(STATED_PEAKS_DISAGREE, is, of, times, can)
+                                    : REASON(CALIBRATION_DISAGREES, is, of, times, can);
+}
+
+static void set_shares(const struct report *rep, struct roofline *f)
+{
+    struct reason flop = disagree(rep, f, f->gflop_per_s, f->peak_gflop_per_s, "GFLOP/s");
+    struct reason bytes = disagree(rep, f, f->gb_per_s, f->peak_gb_per_s, "GB/s");
+    f->mfu_why = flop;
+    f->of_attainable_why = flop.code ? flop : bytes;
+    if (f->of_attainable_why.code)
+        f->bound = BOUND_UNKNOWN;
+}
+
+struct roofline roofline_of(const struct run_program *p, double peak_gflop_per_s, double peak_gb_per_s, double wall_ns,
+                            double step_ns, double bound_ratio)
+{
+    struct roofline f = {.has = 1,
+                         .flop = p->flop_per_step,
+                         .bytes = p->traffic_bytes_per_step,
+                         .peak_gflop_per_s = peak_gflop_per_s,
+                         .peak_gb_per_s = peak_gb_per_s};
+    f.intensity = f.flop / f.bytes;
+    f.ridge = peak_gflop_per_s / peak_gb_per_s;
+    f.attainable_gflop_per_s = fmin(peak_gflop_per_s, f.intensity * peak_gb_per_s);
+    f.gflop_per_s = f.flop / wall_ns; /* operations per nanosecond are GFLOP/s */
+    f.gb_per_s = f.bytes / wall_ns;
+    f.of_attainable_ratio = f.gflop_per_s / f.attainable_gflop_per_s;
+    f.mfu_ratio = f.flop / (step_ns * peak_gflop_per_s);
+    f.bound = f.intensity > f.ridge && f.gflop_per_s / peak_gflop_per_s > bound_ratio ? BOUND_COMPUTE
+              : f.intensity < f.ridge && f.gb_per_s / peak_gb_per_s > bound_ratio     ? BOUND_MEMORY
+                                                                                      : BOUND_NEITHER;
+    return f;
+}
+
+void rule_memory(struct report *rep, struct run_result *r)
+{
+    const struct thresholds *t = &rep->thresholds;
+    struct ceilings p = ceilings_of(rep, r);
+    if (!p.why.code && r->part_ns[PART_COMPUTE] <= 0)
+        p.why = REASON(NO_COMPUTE);
+    if (p.why.code) {
+        r->roofline.why = p.why;
+        rule_not_measured(rep, r, CLASS_MEMORY, p.why);
+        return;
+    }
+    double step = (double)r->step.mean_ns, wall = wall_of_compute(r, p.is_turns), left = left_by_others(r);
+    struct roofline f = roofline_of(&r->run->program, p.gflop_per_s, p.gb_per_s, wall, step, t->memory_bound * left);
+    f.peaks = p.peaks;
+    f.is_of_step = p.is_turns;
+    set_shares(rep, &f);
+    r->roofline = f;
+    if (f.of_attainable_why.code) {
+        rule_not_measured(rep, r, CLASS_MEMORY, f.of_attainable_why);
+        return;
+    }
+    /* Counts and ceilings are estimates: more than all of compute they cannot take. */
+    double moves = f.gb_per_s / f.peak_gb_per_s, does = f.gflop_per_s / f.peak_gflop_per_s;
+    double used = fmin(moves / left, 1), busy = fmin(does / left, 1), compute = (double)r->part_ns[PART_COMPUTE];
+    double gain = moves > does ? (1 - busy) * compute : 0;
+    int is_beside = left < 1 - t->loss_matters;
+    r->gain_ns[CLASS_MEMORY] = (int64_t)gain;
+    struct class_result *c = rule_begin(r, CLASS_MEMORY, (int64_t)(used * compute),
+                                        report_text(rep,
+                                                    "limits above %s of the %s bandwidth%s, when products need less "
+                                                    "time than memory traffic",
+                                                    fmt_percent(t->memory_bound).text, peaks_word(f.peaks),
+                                                    is_beside ? ", as far as other programs left it" : ""),
+                                        "memory_bound", t->memory_bound);
+    c->judged = (struct judged){JUDGED_BANDWIDTH, used, "memory_bound", t->memory_bound, {0}};
+    int is_memory = moves > does && gain > t->gain_limits * step;
+    c->verdict = used > t->memory_bound && is_memory       ? VERDICT_LIMITS
+                 : used > t->memory_bound / 2 && is_memory ? VERDICT_WATCH
+                                                           : VERDICT_FINE;
+    c->text = report_text(
+        rep, "%s it moves %s and does %s (analytic counts%s)", f.is_of_step ? "over whole steps" : "while computing",
+        of_ceiling(rep, peaks_word(f.peaks), moves, f.peak_gb_per_s, "GB/s"),
+        of_ceiling(rep, peaks_word(f.peaks), does, f.peak_gflop_per_s, "GFLOP/s"),
+        is_beside ? report_text(rep, "; other programs left %s of the cores that it could use", fmt_percent(left).text)
+                  : "");
+}
+
+/* Of the ranks' work, where they shared cores: shares of the time hold neighbours' turns. */
+static double compute_of_work(const struct run_result *r)
+{
+    double work = 0, own = 0;
+    for (int i = 0; i < r->n_rank_results; i++)
+        for (int k = 0; k < N_CATEGORIES; k++) {
+            work += (double)r->ranks[i].work_ns[k];
+            own += k == CAT_COMPUTE ? (double)r->ranks[i].work_ns[k] : 0;
+        }
+    return work > 0 ? own / work : 0;
+}
+
+/* Compute cannot be removed, and small products cannot reach the peak of multiply-adds in registers. So a gain is known
+ * only if the program timed better kernels on its own batches. Waiting for a rank that computes shrinks with it. */
+int64_t gain_of_kernels(struct report *rep, const struct run_result *r)
+{
+    double ratio = r->run->program.kernels_best_ratio, gain, step = (double)r->step.mean_ns;
+    if (!(ratio > 0 && ratio < 1) || !*r->run->program.kernels_best)
+        return 0;
+    gain = is_doubtful(r) ? saved_when_shared(rep, r, ratio) * step
+                          : (1 - ratio) * (double)(r->part_ns[PART_COMPUTE] + r->wait_cause_ns[CAT_COMPUTE]);
+    return gain > rep->thresholds.loss_matters * step ? (int64_t)gain : 0;
+}
+
+int is_compute_waiting(const struct run_result *r)
+{
+    return r->processor.is_waiting && r->classes[CLASS_COMPUTE].gain_ns <= 0;
+}
+
+int is_memory_judged(const struct run_result *r)
+{
+    return r->classes[CLASS_MEMORY].verdict != VERDICT_NA;
+}
+
+static const char *compute_text(struct report *rep, const struct run_result *r, const struct class_result *c,
+                                int is_bound)
+{
+    const char *kernels = "";
+    if (c->gain_ns > 0)
+        kernels = report_text(rep, "; with the kernels '%s' a batch takes %s of the time (measured before training)",
+                              r->run->program.kernels_best, fmt_percent(r->run->program.kernels_best_ratio).text);
+    return report_text(rep, "%s a step%s%s", fmt_time(r->part_ns[PART_COMPUTE]).text,
+                       !is_bound               ? ""
+                       : is_compute_waiting(r) ? ", in which the ranks mostly wait"
+                       : is_doubtful(r)        ? ": compute-bound, as far as shared cores let one see"
+                       : c->gain_ns > 0        ? ": compute-bound"
+                       : !is_memory_judged(r)  ? ": compute-bound, by memory or by arithmetic, which is not known"
+                                               : ": compute-bound, which is healthy",
+                       kernels);
+}
+
+/* Compute-bound means: nothing else limits and the ranks compute most of the time. That is healthy. Where cores were
+ * shared the shares are of the work, not of the time; and exchanges in which ranks lose time by turns, so that too
+ * little is saved without them to be named, are left out of the time. */
+void rule_compute(struct report *rep, struct run_result *r)
+{
+    const struct thresholds *t = &rep->thresholds;
+    if (r->part_ns[PART_COMPUTE] == 0) {
+        rule_not_measured(rep, r, CLASS_COMPUTE, REASON(NO_COMPUTE));
+        return;
+    }
+    r->gain_ns[CLASS_COMPUTE] = gain_of_kernels(rep, r);
+    struct class_result *c = rule_begin(
+        r, CLASS_COMPUTE, r->part_ns[PART_COMPUTE],
+        report_text(rep, "limits above %s of step time when nothing else does", fmt_percent(t->compute_bound).text),
+        "compute_bound", t->compute_bound);
+    c->share_interval = r->part_interval[PART_COMPUTE];
+    int others = 0;
+    for (int i = 0; i < N_CLASSES; i++)
+        others += i != CLASS_COMPUTE && i != CLASS_SHARED && r->classes[i].verdict == VERDICT_LIMITS;
+    double comm = rule_share(r, r->comm_ns), data = rule_share(r, r->part_ns[PART_DATA]), compute = c->share_ratio;
+    double saved = rule_share(r, r->gain_ns[CLASS_COMMUNICATION]), uneven = rule_share(r, r->gain_ns[CLASS_IMBALANCE]);
+    if (is_doubtful(r)) {
+        comm = saved;
+        data = rule_share(r, r->gain_ns[CLASS_DATA]);
+        compute = compute_of_work(r);
+    } else if (comm >= t->comm_watch && comm < 1 && saved < t->gain_limits && uneven < t->gain_limits) {
+        compute /= 1 - comm;
+        comm = saved;
+    }
+    int is_bound = !others && compute > t->compute_bound && comm < t->comm_watch && data < t->data_watch;
+    if (is_bound) {
+        c->verdict = VERDICT_LIMITS;
+        if (c->share_ratio <= t->compute_bound)
+            c->judged = (struct judged){
+                is_doubtful(r) ? JUDGED_WORK : JUDGED_REST, compute, "compute_bound", t->compute_bound, {0}};
+    } else if (rule_share(r, c->gain_ns) > t->gain_limits) { /* a cost that can be avoided, whatever else can be */
+        c->verdict = VERDICT_LIMITS;
+        c->rule = report_text(rep, "limits where kernels that were timed would save above %s of step time",
+                              fmt_percent(t->gain_limits).text);
+        c->threshold_name = "gain_limits";
+        c->threshold_ratio = t->gain_limits;
+        c->judged = (struct judged){JUDGED_GAIN, rule_share(r, c->gain_ns), "gain_limits", t->gain_limits, {0}};
+        c->share_interval = (struct interval){0};
+    }
+    c->text = compute_text(rep, r, c, is_bound);
+}

@@ -1,0 +1,219 @@
+/* command.c - which words of a recorded command are the program's own. */
+#include "render/findings/rules/analyse.h"
+
+#include "lib/fs.h"
+
+#include <string.h>
+
+static int is_one_of(const char *word, const char *const *list, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(word, list[i]) == 0)
+            return 1;
+    return 0;
+}
+
+static int has_word(const char *words, const char *word, size_t n)
+{
+    for (const char *p = words; *(p += strspn(p, " ")); p += strcspn(p, " "))
+        if (strcspn(p, " ") == n && strncmp(p, word, n) == 0)
+            return 1;
+    return 0;
+}
+
+/* Options of a launcher by the words behind them that are their values. */
+struct options {
+    const char *two, *one, *none;
+    const char *letters; /* short options as getopt has them, "n:l"; NULL: they are words as any other */
+};
+
+/* Open MPI's, MPICH's and Intel's have no word in common that means two things, but -s. source: mpirun(1) of Open MPI
+ * 4, prterun(1) of PRRTE 3, mpiexec(1) of MPICH 4, "Global Hydra Options" of Intel MPI 2021 */
+static const struct options of_mpi = {
+    "mca gmca pmca omca gomca prtemca gprtemca pmixmca gpmixmca genv env",
+    "n np c N x H host hosts hostfile machinefile machine f default-hostfile add-host add-hostfile map-by rank-by "
+    "bind-to ppr npernode npersocket ppn perhost grr cpu-list cpu-set cpus-per-proc cpus-per-rank gpus-per-proc "
+    "membind rf rankfile slot-list order-nodes wd wdir path prefix app-prefix pmix-prefix tmpdir umask preload-files "
+    "output output-filename xml-file xterm display stdin stream-buffering outfile-pattern errfile-pattern "
+    "prepend-pattern tune am app appfile configfile pset with-ft personality runtime-options timeout spawn-timeout "
+    "max-restarts max-vm-size report-pid report-uri report-events ompi-server hnp dvm-uri namespace launch-agent "
+    "exec-agent forward-signals keepalive debugger cf cartofile genvlist envlist bootstrap bootstrap-exec "
+    "bootstrap-exec-args launcher launcher-exec rmk iface nameserver branch-count demux usize topolib hostos gtool "
+    "gtoolfile localroot ckpointlib ckpoint-prefix ckpoint-interval ckpoint-num disable-x arch soft file",
+    "allow-run-as-root oversubscribe nooversubscribe use-hwthread-cpus nolocal noprefix novm pernode bynode byslot "
+    "bycore bind-to-core bind-to-socket bind-to-none report-bindings display-map display-allocation display-topo "
+    "tag-output timestamp-output merge-stderr-to-stdout xml v verbose q quiet d debug tv l prepend-rank rr genvall "
+    "genvnone envall envnone print-rank-map ordered-output disable-recovery enable-recovery continuous do-not-launch "
+    "do-not-resolve show-progress get-stack-traces leave-session-attached report-state-on-timeout "
+    "report-child-jobs-separately preload-binary set-cwd-to-session-dir index-argv-by-rank fwd-mpirun-port",
+    NULL};
+/* source: srun(1) of Slurm 22, 23 and 24. What may have a value has it behind "=". */
+static const struct options of_srun = {
+    "",
+    "accel-bind account acctg-freq bb bbf begin cluster-constraint clusters comment constraint container "
+    "container-id core-spec cores-per-socket cpu-bind cpu_bind cpu-freq cpus-per-gpu cpus-per-task deadline "
+    "delay-boot dependency distribution epilog error exclude export export-file extra extra-node-info gid gpu-bind "
+    "gpu-freq gpus gpus-per-node gpus-per-socket gpus-per-task gres gres-flags het-group pack-group hint input "
+    "job-name jobid licenses mail-type mail-user max-threads mcs-label mem mem-bind mem_bind mem-per-cpu mem-per-gpu "
+    "mincpus mpi msg-timeout network nodefile nodelist nodes ntasks ntasks-per-core ntasks-per-gpu ntasks-per-node "
+    "ntasks-per-socket ntasks-per-tres open-mode output partition power prefer priority profile prolog qos relative "
+    "reservation segment signal slurmd-debug sockets-per-node switches task-epilog task-prolog tasks-per-node "
+    "thread-spec threads threads-per-core time time-min tmp tree-width treewidth tres-bind tres-per-task uid wait "
+    "wckey oom-kill-step",
+    "contiguous disable-status exact external hold interactive label multi-prog no-allocate no-kill overcommit "
+    "overlap oversubscribe share preserve-env quiet quit-on-interrupt reboot spread-job stepmgr test-only unbuffered "
+    "use-min-nodes verbose whole bcast compress exclusive immediate kill-on-bad-exit nice propagate pty resv-ports "
+    "send-libs x11",
+    "A:B:C:D:EF:G:HI::J:K::L:M:N:OP:QS:T:W:XZb:c:d:e:g:hi:klm:n:o:p:q:r:st:uvVw:x:"};
+
+enum { NOT_KNOWN = -1 };
+
+/* How many words behind this option are its values. */
+static int n_values(const struct options *of, const char *option)
+{
+    const char *name = option + strspn(option, "-");
+    size_t n = strlen(name);
+    if (of->letters && name == option + 1) { /* "-n4", "-ln 4" */
+        for (; *name; name++) {
+            const char *letter = *name == ':' ? NULL : strchr(of->letters, *name);
+            if (!letter)
+                return NOT_KNOWN;
+            if (letter[1] == ':')
+                return letter[2] != ':' && !name[1];
+        }
+        return 0;
+    }
+    if (strchr(name, '='))
+        return 0;
+    return has_word(of->two, name, n)    ? 2
+           : has_word(of->one, name, n)  ? 1
+           : has_word(of->none, name, n) ? 0
+                                         : NOT_KNOWN;
+}
+
+/* Does a word look like a program: a path from a root, a script, or what runs scripts and other programs? */
+static int is_executable(const char *word)
+{
+    static const char *const endings[] = {".py", ".sh", ".exe", ".x", ".out", ".bin"};
+    static const char *const roots[] = {"/", "./", "../", "~/"};
+    size_t n = strlen(word);
+    for (size_t i = 0; i < sizeof roots / sizeof *roots; i++)
+        if (strncmp(word, roots[i], strlen(roots[i])) == 0)
+            return 1;
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+        if (n > strlen(endings[i]) && strcmp(word + n - strlen(endings[i]), endings[i]) == 0)
+            return 1;
+    return strncmp(word, "python", 6) == 0 ||
+           has_word("bash sh env julia perl Rscript java numactl taskset nsys ncu singularity apptainer torchrun "
+                    "accelerate deepspeed dccollect",
+                    word, n);
+}
+
+/* The first word behind a launcher and its options. Behind an option that is not known it may be a value: then the
+ * first one that looks like a program, as far as launcher's options go on, is preferred.   returns  0: there is none */
+static int first_word(const struct run *a, const struct options *of)
+{
+    int doubtful = 0, is_after_unknown = 0;
+    for (int i = 1; i < a->n_command; i++) {
+        const char *word = a->command[i];
+        if (word[0] != '-') {
+            if (is_executable(word))
+                return i;
+            if (!is_after_unknown)
+                return doubtful ? doubtful : i;
+            doubtful = doubtful ? doubtful : i;
+            is_after_unknown = 0;
+            continue;
+        }
+        if (strcmp(word, "--") == 0)
+            return doubtful ? doubtful : i + 1 < a->n_command ? i + 1 : 0;
+        int n = n_values(of, word);
+        if (n == NOT_KNOWN && doubtful)
+            return doubtful;
+        is_after_unknown = n == NOT_KNOWN;
+        i += n > 0 ? n : 0;
+    }
+    return doubtful;
+}
+
+int launched_word(const struct run *a)
+{
+    static const char *const launchers[] = {"srun", "mpirun",         "mpiexec",         "orterun",      "prterun",
+                                            "prun", "mpirun.openmpi", "mpiexec.openmpi", "mpiexec.hydra"};
+    if (a->n_command == 0 || !is_one_of(dcr_last_part(a->command[0]), launchers, sizeof launchers / sizeof *launchers))
+        return 0;
+    int first = first_word(a, strcmp(dcr_last_part(a->command[0]), launchers[0]) == 0 ? &of_srun : &of_mpi);
+    /* The name may be a value of an option too: "srun -J train ./train". */
+    for (int from = first, k = 0; *a->program.name && k < 2; k++, from = 1)
+        for (int i = from > 0 ? from : 1; i < a->n_command; i++)
+            if (strcmp(dcr_last_part(a->command[i]), a->program.name) == 0)
+                return i;
+    return first;
+}
+
+/* Is the next word a script's text, no name? A launcher's -c is something else. */
+static int is_text_next(const char *starter, const char *option)
+{
+    static const char *const interpreters[] = {"python", "python3", "bash", "sh"};
+    for (size_t i = 0; i < sizeof interpreters / sizeof *interpreters; i++)
+        if (strcmp(starter, interpreters[i]) == 0)
+            return option[0] == '-' && option[1] != '-' && dcr_ends_with(option, "c");
+    return 0;
+}
+
+/* Behind a launcher or an interpreter the program is the first word that looks like a file; of a script's text on the
+ * command line its interpreter. */
+const char *program_of(const struct run *a)
+{
+    static const char *const starters[] = {"mpirun", "mpiexec", "srun", "python", "python3", "bash", "sh", "env"};
+    if (*a->program.name)
+        return a->program.name;
+    const char *word = a->n_command ? dcr_last_part(a->command[0]) : "";
+    const char *starter = word;
+    int is_starter = 0;
+    for (size_t i = 0; i < sizeof starters / sizeof *starters; i++)
+        is_starter |= strcmp(word, starters[i]) == 0;
+    for (int i = 1; is_starter && i < a->n_command; i++) {
+        if (a->command[i][0] != '-')
+            starter = "";
+        for (size_t k = 0; k < sizeof starters / sizeof *starters; k++)
+            if (strcmp(a->command[i], starters[k]) == 0)
+                starter = starters[k];
+        if (is_text_next(starter, a->command[i]))
+            return starter;
+        if (a->command[i][0] != '-' && (strchr(a->command[i], '/') || dcr_ends_with(a->command[i], ".py")))
+            return dcr_last_part(a->command[i]);
+    }
+    return is_starter ? "" : word;
+}
+
+/* Does this option differ between the points of one series (sizes), or not matter to the work (places)? */
+int scaling_is_masked(const char *option)
+{
+    static const char *const names[] = {"o",      "out",    "output",   "out-dir",     "output-dir",    "log-dir",
+                                        "resume", "b",      "batch",    "batch-size",  "global-batch",  "local-batch",
+                                        "nodes",  "nnodes", "progress", "gradient-to", "checkpoint-dir"};
+    const char *name = option + strspn(option, "-");
+    size_t n = strcspn(name, "=");
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strlen(names[i]) == n && strncmp(name, names[i], n) == 0)
+            return 1;
+    return 0;
+}
+
+void command_key(const struct run *run, struct dcr_buf *out)
+{
+    int program = launched_word(run);
+    for (int i = program; i < run->n_command; i++) {
+        /* the program by name: builds may lie in different folders */
+        const char *word = i == program ? dcr_last_part(run->command[i]) : run->command[i];
+        const char *equals = strchr(word, '=');
+        if (word[0] == '-' && scaling_is_masked(word)) {
+            dcr_buf_printf(out, " %.*s", (int)(equals ? equals - word : (long)strlen(word)), word);
+            if (!equals && i + 1 < run->n_command && run->command[i + 1][0] != '-')
+                i++;
+            continue;
+        }
+        dcr_buf_printf(out, " %s", word);
+    }
+}

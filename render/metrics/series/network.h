@@ -1,0 +1,33 @@
+/* network.h - what was measured of the network alone: times of all-reduces over message sizes, of a calibration or of
+ * logs of nccl-tests. Inside render/metrics. Test: tests/unit/test_all_reduce.c */
+#ifndef RENDER_METRICS_SERIES_NETWORK_H
+#define RENDER_METRICS_SERIES_NETWORK_H
+
+#include "render/metrics/report.h"
+
+enum { MAX_CURVES = 64 };
+/* Times of all-reduces over message sizes between so many ranks. */
+struct curve {
+    int n_ranks;
+    const struct run_allreduce_point *points; /* ascending bytes */
+    int n_points, is_across;                  /* between nodes */
+};
+struct curves {
+    struct curve list[MAX_CURVES];
+    int n;
+    const char *of;      /* the archive, the log: in prose */
+    const char *because; /* why there is none, a clause; "" = nothing of that kind is there */
+};
+
+/* Where the ranks of a run meet. */
+enum network { NETWORK_ANY /* nobody says */, NETWORK_INSIDE /* one machine */, NETWORK_BETWEEN /* nodes */ };
+
+/** network_of - which network the ranks of a point meet in. */
+enum network network_of(const struct report *rep, const struct series_point *p);
+/** network_calibrated - all-reduces of this network and measured by themselves: of the archives of the series from the
+ *  one that knows most counts of ranks, of equals from that of the largest point. Points are borrowed from its run. */
+struct curves network_calibrated(struct report *rep, const struct series *s, enum network net);
+/** network_nccl_tested - of logs of nccl-tests anywhere among what was given. */
+struct curves network_nccl_tested(struct report *rep, enum network net);
+
+#endif

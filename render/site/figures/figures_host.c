@@ -1,0 +1,363 @@
+/* figures_host.c - what the machines did, over time; see figures.h. Called by page_run.c. */
+#include "render/site/figures/figures_run.h"
+
+#include "render/say/format.h"
+#include "render/say/say.h"
+
+#include <math.h>
+#include <string.h>
+
+static const struct {
+    enum ink ink;
+    bool is_dashed;
+} line_looks[] = {{INK_ACCENT, false}, {INK_TEXT, false}, {INK_AXIS, false}, {INK_ACCENT, true}, {INK_TEXT, true}};
+
+/* When a node's samples begin: its quantities need not all have a value in the first of them. */
+static double first_of(const struct run_node *n)
+{
+    const struct sampled *const all[] = {&n->memory_percent, &n->cpu_percent};
+    double zero = INFINITY;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        zero = all[i]->n ? fmin(zero, all[i]->t0) : zero;
+    return isfinite(zero) ? zero : 0;
+}
+
+/* Where the axis begins, on the clock of the node: when the first of the nodes that can be compared with it was
+ * sampled. One that cannot begins by itself. */
+static double zero_of(const struct run *r, const struct run_node *n)
+{
+    double first = first_of(n), ahead, zero = INFINITY;
+    if (run_node_ahead(r, n, first, &ahead) != 0)
+        return first;
+    for (int i = 0; i < r->nodes_len; i++) {
+        double begin = first_of(&r->nodes[i]), by;
+        if (begin > 0 && run_node_ahead(r, &r->nodes[i], begin, &by) == 0)
+            zero = fmin(zero, begin + by);
+    }
+    return zero <= first + ahead ? zero - ahead : first;
+}
+
+/* Seconds since then; a file on another clock begins by itself. */
+static const double *times_of(struct site *s, const struct run *r, const struct run_node *n, const struct sampled *v)
+{
+    double late = v->t0 - zero_of(r, n);
+    if (!(late > 0 && v->t0 - first_of(n) < 60))
+        return v->t_s;
+    double *t = dcr_arena_alloc(&s->arena, (size_t)v->n_points * sizeof *t);
+    for (int i = 0; i < v->n_points; i++)
+        t[i] = v->t_s[i] + late;
+    return t;
+}
+
+/* What a line of a monitor is drawn in. */
+struct panel_of {
+    const char *title, *axis, *unit;
+    size_t at;                 /* of the struct sampled in a run_node, or in a run_gpu */
+    bool is_brief, is_percent; /* is_percent: the axis ends at 100 */
+};
+
+static void add_line(struct site *s, const struct run *r, const struct run_node *n, struct monitors_spec *m,
+                     const struct panel_of *is, const char *name, const struct sampled *v)
+{
+    if (v->n == 0 || v->n_points == 0)
+        return;
+    int p = 0;
+    while (p < m->n_panels && strcmp(m->panel[p].chart.text.title, is->title) != 0)
+        p++;
+    if (p == m->n_panels) {
+        if (p == PANELS_MAX)
+            return;
+        m->panel[p].chart =
+            (struct chart_lines){.text = {is->title, is->axis, is->unit, is->is_percent ? label_percent : NULL},
+                                 .x_title = "seconds of monitoring",
+                                 .series = m->panel[p].lines,
+                                 .y_max = is->is_percent ? 100 : 0};
+        m->n_panels++;
+    }
+    struct chart_lines *c = &m->panel[p].chart;
+    if (is->is_percent && v->max < 110) /* a sample's window is a little longer than was asked for */
+        c->y_max = fmax(c->y_max, v->max);
+    if (c->n_series == MONITOR_LINES_MAX)
+        return;
+    size_t look = c->n_series % (sizeof line_looks / sizeof line_looks[0]);
+    m->panel[p].lines[c->n_series++] = (struct line_series){name,     line_looks[look].ink, times_of(s, r, n, v),
+                                                            v->value, (size_t)v->n_points,  line_looks[look].is_dashed};
+}
+
+static const char *node_name(struct site *s, const struct run_node *n)
+{
+    return site_text(s, "node %d", n->node);
+}
+
+#define PHASE_BINS 120
+
+/* Nanoseconds of a step's categories into the bins it lies in; within a step they are taken as evenly spread. */
+static void spread_step(const struct step_record *q, double from_s, double bin_s, double (*bin)[N_CATEGORIES])
+{
+    double to_s = from_s + (double)q->step_ns * 1e-9;
+    for (int b = (int)fmax(0, floor(from_s / bin_s)); b < PHASE_BINS && b * bin_s < to_s; b++) {
+        double inside = fmin(to_s, (b + 1) * bin_s) - fmax(from_s, b * bin_s);
+        for (int c = 0; c < N_CATEGORIES && inside > 0; c++)
+            bin[b][c] += (double)q->part_ns[c] * inside / (to_s - from_s);
+    }
+}
+
+/* What the ranks of the first monitored node were doing, on the time axis of its monitors: both read the same clock.
+ * Nothing when the monitor's file was on another one. */
+static void add_phases(struct site *s, struct monitors_spec *m, const struct run_result *r, double last_s)
+{
+    static const struct {
+        const char *name;
+        enum ink ink;
+    } looks[N_CATEGORIES] = {[CAT_COMPUTE] = {"compute", INK_COMPUTE}, [CAT_COMM] = {"communication", INK_COMM},
+                             [CAT_DATA] = {"data loading", INK_DATA},  [CAT_IO] = {"I/O", INK_IO},
+                             [CAT_COPY] = {"copies", INK_COPY},        [CAT_OTHER] = {"overhead", INK_OTHER}};
+    const struct run_node *node = NULL;
+    for (int i = 0; i < r->run->nodes_len && !node; i++)
+        node = r->run->nodes[i].cpu_percent.n ? &r->run->nodes[i] : NULL;
+    if (!node || last_s <= 0 || m->n_panels == PANELS_MAX)
+        return;
+    double(*bin)[N_CATEGORIES] = dcr_arena_alloc(&s->arena, PHASE_BINS * sizeof *bin), bin_s = last_s / PHASE_BINS;
+    double zero_s = zero_of(r->run, node);
+    int n_ranks = 0;
+    for (int k = 0; k < r->run->ranks_len; k++) {
+        const struct run_rank *q = &r->run->ranks[k];
+        double first_s = q->n_steps ? (double)q->steps[0].start_ns * 1e-9 - zero_s : -1;
+        if (q->node != node->node || first_s < 0 || first_s > last_s)
+            continue;
+        n_ranks++;
+        for (size_t i = 0; i < q->n_steps; i++)
+            spread_step(&q->steps[i], (double)q->steps[i].start_ns * 1e-9 - zero_s, bin_s, bin);
+    }
+    if (n_ranks == 0)
+        return;
+    struct chart_lines *c = &m->panel[m->n_panels].chart;
+    *c = (struct chart_lines){.text = {"Phases",
+                                       site_text(s, "what the ranks of node %d did, %% of their time", node->node), "%",
+                                       label_percent},
+                              .x_title = "seconds of monitoring",
+                              .series = m->panel[m->n_panels].lines,
+                              .y_max = 100};
+    for (int k = 0; k < N_CATEGORIES; k++) {
+        double *x = dcr_arena_alloc(&s->arena, 2 * PHASE_BINS * sizeof *x), *y = x + PHASE_BINS, sum = 0;
+        for (int b = 0; b < PHASE_BINS; b++) {
+            x[b] = (b + 0.5) * bin_s;
+            y[b] = fmin(100, bin[b][k] / (bin_s * 1e9 * n_ranks) * 100);
+            sum += y[b];
+        }
+        if (sum >= PHASE_BINS * 0.5) /* half a percent of the time: less is a line along the axis */
+            m->panel[m->n_panels].lines[c->n_series++] =
+                (struct line_series){looks[k].name, looks[k].ink, x, y, PHASE_BINS, false};
+    }
+    m->has_phases = c->n_series > 0;
+    m->n_panels += m->has_phases;
+}
+
+/* What is drawn of a node, in the order of the panels. */
+static const struct panel_of host_lines[] = {
+    {"CPU use", "CPU use of the node, % of all cores", "%", offsetof(struct run_node, cpu_percent), true, true},
+    {"CPU pressure", "CPU pressure, % of the time with a task waiting for a core", "%",
+     offsetof(struct run_node, psi_cpu_percent), false, true},
+    {"Memory use", "memory use of the node, % of all memory", "%", offsetof(struct run_node, memory_percent), true,
+     true},
+    {"Memory pressure", "memory pressure, % of the time with a task waiting for memory", "%",
+     offsetof(struct run_node, psi_memory_percent), false, true},
+    {"Page faults", "page faults of the node per second", "", offsetof(struct run_node, faults_per_s), false, false},
+    {"Major page faults", "major page faults of the node (read from a disk) per second", "",
+     offsetof(struct run_node, major_faults_per_s), false, false},
+    {"I/O pressure", "I/O pressure, % of the time with a task waiting for a disk", "%",
+     offsetof(struct run_node, psi_io_percent), false, true},
+};
+
+static const struct panel_of gpu_lines[] = {
+    {"GPU utilisation", "GPU utilisation, % of the sample window with a kernel running", "%",
+     offsetof(struct run_gpu, utilization_percent), true, true},
+    {"GPU memory", "GPU memory in use, MiB", "MiB", offsetof(struct run_gpu, memory_used_mb), false, false},
+    {"GPU power", "GPU power, W", "W", offsetof(struct run_gpu, power_w), false, false},
+    {"GPU clock", "clock of the GPU's multiprocessors, MHz", "MHz", offsetof(struct run_gpu, sm_clock_mhz), false,
+     false},
+    {"PCIe", "PCIe, both directions, MB/s", "MB/s", offsetof(struct run_gpu, pcie_mb_s), false, false},
+    {"NVLink", "NVLink, both directions, MB/s", "MB/s", offsetof(struct run_gpu, nvlink_mb_s), false, false},
+};
+#define N_OF(a) (sizeof(a) / sizeof *(a))
+
+static const struct sampled *in_node(const struct run_node *n, size_t k)
+{
+    return (const struct sampled *)(const void *)((const char *)n + host_lines[k].at);
+}
+
+static const struct sampled *in_gpu(const struct run_gpu *g, size_t k)
+{
+    return (const struct sampled *)(const void *)((const char *)g + gpu_lines[k].at);
+}
+
+/* A quantity that stayed 0 is said in the table, not drawn as an empty panel; use itself always is. */
+static bool is_worth_a_panel(const struct sampled *v, bool is_brief)
+{
+    return v->n > 0 && (is_brief || v->max > 0);
+}
+
+struct monitors_spec *monitors_spec(struct site *s, const struct run_result *r, bool is_brief)
+{
+    struct monitors_spec *m = dcr_arena_alloc(&s->arena, sizeof *m);
+    for (size_t k = 0; k < N_OF(host_lines); k++)
+        for (int i = 0; i < r->run->nodes_len && (host_lines[k].is_brief || !is_brief); i++) {
+            const struct run_node *n = &r->run->nodes[i];
+            if (is_worth_a_panel(in_node(n, k), host_lines[k].is_brief))
+                add_line(s, r->run, n, m, &host_lines[k], node_name(s, n), in_node(n, k));
+        }
+    for (size_t k = 0; k < N_OF(gpu_lines); k++)
+        for (int i = 0; i < r->run->nodes_len && (gpu_lines[k].is_brief || !is_brief); i++)
+            for (int g = 0; g < r->run->nodes[i].n_gpus; g++) {
+                const struct run_node *n = &r->run->nodes[i];
+                if (is_worth_a_panel(in_gpu(&n->gpus[g], k), gpu_lines[k].is_brief))
+                    add_line(s, r->run, n, m, &gpu_lines[k], site_text(s, "node %d GPU %d", n->node, n->gpus[g].gpu_id),
+                             in_gpu(&n->gpus[g], k));
+            }
+    /* One time axis for all, written under the last. */
+    double last = 0;
+    for (int p = 0; p < m->n_panels; p++)
+        for (size_t k = 0; k < m->panel[p].chart.n_series; k++)
+            last = fmax(last, m->panel[p].lines[k].x[m->panel[p].lines[k].n - 1]);
+    add_phases(s, m, r, last);
+    for (int p = 0; p < m->n_panels; p++) {
+        m->panel[p].chart.x_to = last;
+        m->panel[p].chart.hide_x_labels = p + 1 < m->n_panels;
+    }
+    return m->n_panels ? m : NULL;
+}
+
+void draw_monitors(struct canvas *c, struct box at, const void *spec, bool has_title)
+{
+    const struct monitors_spec *m = spec;
+    if (has_title) {
+        canvas_text(c, (struct point){at.x, at.y + 14}, ALIGN_START, (struct font){14, true}, INK_TEXT, "Monitors");
+        at = box_inset(at, 0, 26, 0, 0);
+    }
+    double side = 0;
+    for (int p = 0; p < m->n_panels; p++)
+        side = fmax(side, chart_lines_side(c, at.w, &m->panel[p].chart));
+    double gutter = 0;
+    double h = (at.h - PANEL_FOOT) / m->n_panels; /* plots of one height: the last one has the axis below */
+    for (int p = 0; p < m->n_panels; p++)
+        gutter = fmax(gutter, chart_lines_gutter(c, h / 2, &m->panel[p].chart));
+    for (int p = 0; p < m->n_panels; p++) {
+        struct chart_lines chart = m->panel[p].chart;
+        chart.text.title = NULL;
+        chart.least_side = side;
+        chart.least_gutter = gutter;
+        chart_lines(c, (struct box){at.x, at.y + h * p, at.w, p + 1 < m->n_panels ? h : h + PANEL_FOOT}, &chart);
+    }
+}
+
+static void add_sampled_row(struct site *s, json_t *t, const char *what, const struct sampled *v, const char *unit)
+{
+    view_row(s, t, what);
+    if (v->n == 0) {
+        for (int i = 0; i < 3; i++)
+            view_cell(s, t, "n/a");
+        view_cell_count(s, t, true, 0);
+        return;
+    }
+    const double values[3] = {v->sum / (double)v->n, v->min, v->max};
+    for (int i = 0; i < 3; i++)
+        view_cell_value(s, t, site_text(s, "%s %s", fmt_number(values[i]).text, unit), true, values[i], unit);
+    view_cell_count(s, t, true, v->n);
+}
+
+static json_t *monitors_table(struct site *s, const struct run *run)
+{
+    json_t *t = view_table(s, "Monitors over the run", "Quantity|#Mean|#Least|#Greatest|#Samples");
+    for (int i = 0; i < run->nodes_len; i++) {
+        const struct run_node *n = &run->nodes[i];
+        add_sampled_row(s, t, site_text(s, "node %d CPU use", n->node), &n->cpu_percent, "%");
+        add_sampled_row(s, t, site_text(s, "node %d memory", n->node), &n->memory_used_gb, "GB");
+        if (n->iowait_percent.n)
+            add_sampled_row(s, t, site_text(s, "node %d I/O wait", n->node), &n->iowait_percent, "%");
+        if (n->steal_percent.n)
+            add_sampled_row(s, t, site_text(s, "node %d time stolen", n->node), &n->steal_percent, "%");
+        for (size_t k = 0; k < N_OF(host_lines); k++)
+            if (!host_lines[k].is_brief)
+                add_sampled_row(s, t, site_text(s, "node %d %s", n->node, host_lines[k].title), in_node(n, k),
+                                *host_lines[k].unit ? host_lines[k].unit : "/s");
+        for (int g = 0; g < n->n_gpus; g++) {
+            for (size_t k = 0; k < N_OF(gpu_lines); k++)
+                add_sampled_row(s, t,
+                                site_text(s, "node %d GPU %d: %s", n->node, n->gpus[g].gpu_id, gpu_lines[k].title),
+                                in_gpu(&n->gpus[g], k), gpu_lines[k].unit);
+        }
+    }
+    return t;
+}
+
+/* What no node has samples of, in words. */
+const char *monitors_absent(struct site *s, const struct run *run)
+{
+    struct dcr_buf list = {0};
+    const struct recorder *gpu = NULL;
+    bool has_gpu = false;
+    for (size_t k = 0; k < N_OF(host_lines); k++) {
+        bool is_there = false;
+        for (int i = 0; i < run->nodes_len; i++)
+            is_there |= in_node(&run->nodes[i], k)->n > 0;
+        if (!is_there)
+            dcr_buf_printf(&list, "%s%s", list.len ? ", " : "", host_lines[k].title);
+    }
+    for (int i = 0; i < run->nodes_len; i++) {
+        has_gpu |= run->nodes[i].n_gpus > 0;
+        gpu = run->nodes[i].gpu_monitor.state ? &run->nodes[i].gpu_monitor : gpu;
+    }
+    for (size_t k = 0; k < N_OF(gpu_lines) && has_gpu; k++) {
+        bool is_there = false;
+        for (int i = 0; i < run->nodes_len; i++)
+            for (int g = 0; g < run->nodes[i].n_gpus; g++)
+                is_there |= in_gpu(&run->nodes[i].gpus[g], k)->n > 0;
+        if (!is_there)
+            dcr_buf_printf(&list, "%s%s", list.len ? ", " : "", gpu_lines[k].title);
+    }
+    const struct reason why =
+        gpu ? REASON(GPU_MONITOR_SAYS, slot_name(gpu->state == RECORDER_ABSENT ? gpu->because : gpu->text))
+            : REASON(NO_GPU_SAMPLED);
+    const char *gpus = has_gpu ? "" : site_text(s, "GPUs: %s.", say_reason(&s->arena, &why));
+    const char *text =
+        list.len ? site_text(s, "%s. %s", say_reason(&s->arena, &REASON(NO_SAMPLES_OF, slot_name(dcr_buf_text(&list)))),
+                             gpus)
+                 : gpus;
+    dcr_buf_release(&list);
+    return *text ? text : NULL;
+}
+
+json_t *run_figure_monitors(struct site *s, const struct run_result *r)
+{
+    struct monitors_spec *m = monitors_spec(s, r, false);
+    if (!m)
+        return NULL;
+    struct dcr_buf alt = {0};
+    dcr_buf_puts(&alt, "Lines over time.");
+    for (int i = 0; i < r->run->nodes_len && i < 16; i++) {
+        const struct run_node *n = &r->run->nodes[i];
+        if (n->cpu_percent.n)
+            dcr_buf_printf(&alt, " Node %d: CPU use %s %% on average, at most %s %%.", n->node,
+                           fmt_number(n->cpu_percent.sum / (double)n->cpu_percent.n).text,
+                           fmt_number(n->cpu_percent.max).text);
+    }
+    double height = (m->n_panels > PANELS_SHEET ? PANEL_LOW : PANEL_HEIGHT) * m->n_panels + PANEL_FOOT;
+    json_t *view = figure_view(
+        s, &(struct figure){.stem = "monitors-figure",
+                            .run = RUN_OF(s, r),
+                            .title = "Hosts and devices",
+                            .caption = m->has_phases ? "Samples of the hosts and devices: coarse beside the step's "
+                                                       "own timings, but they see what the program does not. Beneath, "
+                                                       "on the same axis, what the steps were made of."
+                                                     : "Samples of the hosts and devices: they see what the program "
+                                                       "does not.",
+                            .alt = dcr_buf_text(&alt),
+                            .draw = draw_monitors,
+                            .spec = m,
+                            .wide = FIGURE_FULL,
+                            .height = height,
+                            .narrow_height = height,
+                            .table = monitors_table(s, r->run)});
+    dcr_buf_release(&alt);
+    return view;
+}

@@ -1,0 +1,356 @@
+/* figures_run.c - the figures of one run; see figures.h. Called by page_run.c. */
+#include "render/site/figures/figures_run.h"
+
+#include "render/findings/rules/analyse.h"
+#include "render/say/format.h"
+#include "render/say/say.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- breakdown ---------------------------------------------------------------------------------------- */
+
+bool breakdown_spec(struct site *s, const struct run_result *r, struct chart_rows *spec)
+{
+    if (!r->has_steps || r->step.mean_ns <= 0)
+        return false;
+    struct time_axis axis = time_axis_for(r->step.mean_ns);
+    struct row_bar *rows = dcr_arena_alloc(&s->arena, N_PARTS * sizeof *rows);
+    for (int k = 0; k < N_PARTS; k++)
+        rows[k] = r->part_ns[k] == 0 /* nothing of the kind was seen: no bar of length 0 */
+                      ? (struct row_bar){.name = part_label((enum part)k),
+                                         .to = NAN,
+                                         .value = is_part_known(r, (enum part)k) ? "none" : "not recorded"}
+                      : (struct row_bar){
+                            .name = part_label((enum part)k),
+                            .to = (double)r->part_ns[k] / axis.ns,
+                            .ink = part_ink((enum part)k),
+                            .value = site_text(s, "%s, %s", fmt_time(r->part_ns[k]).text,
+                                               fmt_percent((double)r->part_ns[k] / (double)r->step.mean_ns).text)};
+    *spec = (struct chart_rows){
+        .text = {"Where a step's time goes", site_text(s, "mean per step, %s", axis.unit), axis.unit, axis.label},
+        .rows = rows,
+        .n_rows = N_PARTS};
+    return true;
+}
+
+/* Least and greatest over ranks of a part's mean: the spread that a mean hides. */
+static void part_range(const struct run_result *r, int part, int64_t *lo, int64_t *hi)
+{
+    *lo = INT64_MAX;
+    *hi = 0;
+    for (int i = 0; i < r->n_rank_results; i++) {
+        int64_t v = r->ranks[i].part_ns[part];
+        *lo = v < *lo ? v : *lo;
+        *hi = v > *hi ? v : *hi;
+    }
+}
+
+static json_t *breakdown_table(struct site *s, const struct run_result *r)
+{
+    json_t *t = view_table(s, "Categories of a step, mean per step over ranks",
+                           "Category|#Mean|#Share|95 % interval of the share|#Least rank|#Greatest rank");
+    for (int k = 0; k < N_PARTS; k++) {
+        const struct interval *i = &r->part_interval[k];
+        int64_t lo, hi;
+        part_range(r, k, &lo, &hi);
+        bool is_known = is_part_known(r, (enum part)k);
+        view_row(s, t, run_part_name(r, (enum part)k));
+        VIEW_METRICS(s, t, &run_metrics, r, RUN_NS_PART_COMPUTE + k, RUN_SHARE_PART_COMPUTE + k);
+        if (is_known && i->has)
+            view_cell_interval(s, t, fmt_percent_range(i->lo, i->hi).text, *i, "ratio");
+        else
+            view_cell_no_interval(s, t,
+                                  is_known                              ? &REASON(TOO_FEW_STEPS)
+                                  : k == PART_WAIT && is_one_of_many(r) ? &REASON(ONE_OF_MANY_RANKS)
+                                                                        : &REASON(NOT_RECORDED),
+                                  "ratio");
+        view_cell_time(s, t, is_known && r->n_rank_results, lo);
+        view_cell_time(s, t, is_known && r->n_rank_results, hi);
+    }
+    view_row(s, t, "whole step");
+    view_cell_time(s, t, true, r->step.mean_ns);
+    view_cell_percent(s, t, true, 1);
+    view_cell(s, t, "");
+    view_cell(s, t, "");
+    view_cell(s, t, "");
+    return t;
+}
+
+static const char *breakdown_alt(struct site *s, const struct run_result *r)
+{
+    struct dcr_buf alt = {0};
+    dcr_buf_printf(&alt, "Bars of the mean step of %s:", fmt_time(r->step.mean_ns).text);
+    for (int k = 0; k < N_PARTS; k++)
+        dcr_buf_printf(&alt, "%s %s %s", k ? "," : "", run_part_name(r, (enum part)k),
+                       !is_part_known(r, (enum part)k) ? "not recorded"
+                       : r->part_ns[k] == 0            ? "none"
+                                            : fmt_percent((double)r->part_ns[k] / (double)r->step.mean_ns).text);
+    const char *text = site_text(s, "%s.", dcr_buf_text(&alt));
+    dcr_buf_release(&alt);
+    return text;
+}
+
+json_t *run_figure_breakdown(struct site *s, const struct run_result *r)
+{
+    struct chart_rows spec;
+    if (!breakdown_spec(s, r, &spec))
+        return NULL;
+    double height = chart_rows_height(&spec) - 26;
+    return figure_view(s, &(struct figure){.stem = "breakdown-figure",
+                                           .run = RUN_OF(s, r),
+                                           .title = "Where a step's time goes",
+                                           .caption = "Mean over ranks and counted steps; the bars sum to the step.",
+                                           .alt = breakdown_alt(s, r),
+                                           .draw = draw_rows,
+                                           .spec = &spec,
+                                           .wide = FIGURE_HALF,
+                                           .height = height,
+                                           .narrow_height = height,
+                                           .table = breakdown_table(s, r)});
+}
+
+/* ---- ranks --------------------------------------------------------------------------------------------- */
+
+bool ranks_spec(struct site *s, const struct run_result *r, struct chart_stack *spec)
+{
+    size_t n = r->has_steps ? (size_t)r->n_rank_results : 0;
+    int64_t most = 0;
+    for (size_t i = 0; i < n; i++)
+        most = r->ranks[i].step.mean_ns > most ? r->ranks[i].step.mean_ns : most;
+    if (n == 0 || most == 0)
+        return false;
+    struct time_axis axis = time_axis_for(most);
+    size_t has_mean = n > 1; /* the mean stands before the ranks */
+    struct stack_bar *bars = dcr_arena_alloc(&s->arena, (n + has_mean) * sizeof *bars);
+    struct stack_part *parts = dcr_arena_alloc(&s->arena, N_PARTS * sizeof *parts);
+    double *v = dcr_arena_alloc(&s->arena, (n + has_mean) * N_PARTS * sizeof *v);
+    for (int k = 0; k < N_PARTS; k++)
+        parts[k] = (struct stack_part){part_label((enum part)k), part_ink((enum part)k)};
+    for (int k = 0; has_mean && k < N_PARTS; k++)
+        v[k] = (double)r->part_ns[k] / axis.ns;
+    bars[0] = (struct stack_bar){.label = "mean", .value = v};
+    v += has_mean * N_PARTS;
+    for (size_t i = 0; i < n; i++, v += N_PARTS) {
+        const struct rank_result *q = &r->ranks[i];
+        for (int k = 0; k < N_PARTS; k++)
+            v[k] = (double)q->part_ns[k] / axis.ns;
+        bool is_late = r->straggler.has && r->straggler.rank == q->rank;
+        bars[i + has_mean] = (struct stack_bar){.label = site_text(s, n <= 4 ? "rank %d" : "%d", q->rank),
+                                                .value = v,
+                                                .mark = is_late ? "arrives last" : NULL};
+    }
+    *spec =
+        (struct chart_stack){.text = {"Ranks", site_text(s, "mean step time, %s", axis.unit), axis.unit, axis.label},
+                             .parts = parts,
+                             .n_parts = N_PARTS,
+                             .bars = bars,
+                             .n_bars = n + has_mean,
+                             .x_title = n <= 4 ? NULL : "rank"};
+    return true;
+}
+
+static json_t *ranks_table(struct site *s, const struct run_result *r)
+{
+    json_t *t = view_table(s, "Ranks, mean per counted step",
+                           "Rank|#Node|#Step time|#p95|#Compute|#Transfer|#Waiting|#Data loading|#I/O|#Arrived last|"
+                           "#Waiting it caused");
+    for (int i = 0; i < r->n_rank_results; i++) {
+        struct rank_of k = {.run = r, .is = &r->ranks[i]};
+        view_row(s, t, site_text(s, "%d", k.is->rank));
+        VIEW_METRICS(s, t, &rank_metrics, &k, RANK_NODE, RANK_STEP_MEAN, RANK_STEP_P95, RANK_NS_PART_COMPUTE,
+                     RANK_NS_PART_TRANSFER, RANK_NS_PART_WAIT, RANK_NS_PART_DATA, RANK_NS_PART_IO, RANK_LAST,
+                     RANK_CAUSED_WAIT);
+    }
+    return t;
+}
+
+/* What the chart shows, as its title. */
+static const char *ranks_title(struct site *s, const struct run_result *r)
+{
+    int64_t lo = INT64_MAX, hi = 0;
+    if (r->straggler.has)
+        return site_text(s, "Rank %d arrives last in %s of the collectives", r->straggler.rank,
+                         fmt_percent(r->straggler.wins_ratio).text);
+    if (r->n_rank_results < 2)
+        return "Where a step's time goes";
+    for (int i = 0; i < r->n_rank_results; i++) {
+        int64_t v = r->ranks[i].part_ns[PART_COMPUTE];
+        lo = v < lo ? v : lo;
+        hi = v > hi ? v : hi;
+    }
+    return site_text(s, "Ranks compute for %s a step", fmt_time_range((double)lo, (double)hi).text);
+}
+
+static const char *ranks_alt(struct site *s, const struct run_result *r)
+{
+    struct dcr_buf alt = {0};
+    dcr_buf_puts(&alt, "Stacked columns of the mean step of each rank.");
+    for (int i = 0; i < r->n_rank_results && i < 16; i++)
+        dcr_buf_printf(&alt, " Rank %d: %s, of it compute %s, waiting %s.", r->ranks[i].rank,
+                       fmt_time(r->ranks[i].step.mean_ns).text, fmt_time(r->ranks[i].part_ns[PART_COMPUTE]).text,
+                       fmt_time(r->ranks[i].part_ns[PART_WAIT]).text);
+    if (r->n_rank_results > 16)
+        dcr_buf_puts(&alt, " The table has the other ranks.");
+    const char *text = site_text(s, "%s", dcr_buf_text(&alt));
+    dcr_buf_release(&alt);
+    return text;
+}
+
+json_t *run_figure_ranks(struct site *s, const struct run_result *r)
+{
+    struct chart_stack spec;
+    if (!ranks_spec(s, r, &spec))
+        return NULL;
+    return figure_view(s, &(struct figure){.stem = "ranks",
+                                           .run = RUN_OF(s, r),
+                                           .title = ranks_title(s, r),
+                                           .caption = "Mean step of each rank. A rank that waits shows the waiting.",
+                                           .alt = ranks_alt(s, r),
+                                           .draw = draw_stack,
+                                           .spec = &spec,
+                                           .wide = FIGURE_FULL,
+                                           .height = 320,
+                                           .narrow_height = 300,
+                                           .table = ranks_table(s, r)});
+}
+
+/* ---- steps --------------------------------------------------------------------------------------------- */
+
+struct step_table {
+    double *x, *mean, *lo, *hi;
+    size_t n;
+};
+
+/* Every step that all ranks have, warm-up included: mean, least and greatest over ranks. */
+static struct step_table collect_steps(struct site *s, const struct run *run, double unit_ns)
+{
+    struct step_table t = {0};
+    size_t room = 0;
+    int n_ranks = 0;
+    const struct run_rank *first = NULL;
+    for (int k = 0; k < run->ranks_len; k++) {
+        const struct run_rank *q = &run->ranks[k];
+        if (q->n_steps == 0)
+            continue;
+        n_ranks++;
+        if (!first || q->n_steps < first->n_steps)
+            first = q;
+    }
+    if (!first)
+        return t;
+    room = first->n_steps;
+    t.x = dcr_arena_alloc(&s->arena, 4 * room * sizeof *t.x);
+    t.mean = t.x + room;
+    t.lo = t.mean + room;
+    t.hi = t.lo + room;
+    size_t *at = dcr_arena_alloc(&s->arena, (size_t)run->ranks_len * sizeof *at);
+    for (size_t i = 0; i < room; i++) {
+        int64_t step = first->steps[i].step, sum = 0, lo = INT64_MAX, hi = 0;
+        int found = 0;
+        for (int k = 0; k < run->ranks_len; k++) {
+            const struct run_rank *q = &run->ranks[k];
+            while (at[k] < q->n_steps && q->steps[at[k]].step < step)
+                at[k]++;
+            if (at[k] == q->n_steps || q->steps[at[k]].step != step)
+                continue;
+            int64_t ns = q->steps[at[k]].step_ns;
+            sum += ns;
+            lo = ns < lo ? ns : lo;
+            hi = ns > hi ? ns : hi;
+            found++;
+        }
+        if (found != n_ranks)
+            continue;
+        t.x[t.n] = (double)step;
+        t.mean[t.n] = (double)sum / found / unit_ns;
+        t.lo[t.n] = (double)lo / unit_ns;
+        t.hi[t.n] = (double)hi / unit_ns;
+        t.n++;
+    }
+    return t;
+}
+
+struct steps_spec *steps_spec(struct site *s, const struct run_result *r)
+{
+    if (!r->has_steps || r->step.n == 0)
+        return NULL;
+    struct time_axis axis = time_axis_for(r->step.median_ns);
+    struct step_table t = collect_steps(s, r->run, axis.ns);
+    if (t.n < 2)
+        return NULL;
+    struct steps_spec *spec = dcr_arena_alloc(&s->arena, sizeof *spec);
+    spec->mean = (struct line_series){NULL, INK_ACCENT, t.x, t.mean, t.n, false};
+    spec->band = (struct line_band){t.x, t.lo, t.hi, t.n, INK_ACCENT};
+    spec->median = (struct line_level){(double)r->step.median_ns / axis.ns, "median", INK_TEXT};
+    spec->chart = (struct chart_lines){
+        .text = {"Step time over the run", site_text(s, "step time, %s", axis.unit), axis.unit, axis.label},
+        .x_title = "step",
+        .band = r->n_rank_results > 1 ? &spec->band : NULL,
+        .series = &spec->mean,
+        .n_series = 1,
+        .levels = &spec->median,
+        .n_levels = 1,
+        .x_is_whole = true};
+    /* The counted steps begin where the warm-up ends. */
+    if (r->n_warmup > 0 && r->n_counted > 0 && t.x[0] < (double)r->step_number[0]) {
+        spec->warmup = (struct line_span){t.x[0], (double)r->step_number[0], "warm-up"};
+        spec->chart.spans = &spec->warmup;
+        spec->chart.n_spans = 1;
+    }
+    double p95 = (double)r->step.p95_ns / axis.ns, most = 0;
+    for (size_t i = 0; i < t.n; i++)
+        most = fmax(most, t.mean[i]);
+    if (most > 2.5 * p95)
+        spec->chart.y_max = 1.6 * p95; /* one slow step must not flatten all others; it is counted in words */
+    return spec;
+}
+
+json_t *run_figure_steps(struct site *s, const struct run_result *r)
+{
+    struct steps_spec *spec = steps_spec(s, r);
+    if (!spec)
+        return NULL;
+    json_t *t = view_table(s, "Step time of the counted steps", "Quantity|#Value");
+    static const struct {
+        const char *name;
+        int id;
+    } rows[] = {{"mean", RUN_STEP_MEAN},
+                {"median", RUN_STEP_MEDIAN},
+                {"95th percentile", RUN_STEP_P95},
+                {"99th percentile", RUN_STEP_P99},
+                {"fastest", RUN_STEP_MIN},
+                {"slowest", RUN_STEP_MAX},
+                {"slowest / median", RUN_STEP_MAX_OVER_MEDIAN}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        view_row(s, t, rows[i].name);
+        VIEW_METRICS(s, t, &run_metrics, r, rows[i].id);
+    }
+    view_row(s, t, "standard deviation / mean");
+    if (r->step.n > 1)
+        view_cell_value(s, t, fmt_percent(r->step.cv_ratio).text, true, r->step.cv_ratio, "ratio");
+    else
+        view_cell_missing(s, t, &REASON(ONE_STEP), "ratio");
+    view_row(s, t, "steps counted");
+    VIEW_METRICS(s, t, &run_metrics, r, RUN_COUNTED);
+    view_row(s, t, "steps left out as warm-up");
+    VIEW_METRICS(s, t, &run_metrics, r, RUN_WARMUP);
+    const char *alt = site_text(
+        s, "Line of the step time over %s: median %s, 95th percentile %s, slowest counted %s. %s",
+        fmt_count((int64_t)spec->mean.n, "step").text, fmt_time(r->step.median_ns).text, fmt_time(r->step.p95_ns).text,
+        fmt_time(r->step.max_ns).text, r->warmup_because ? r->warmup_because : "");
+    return figure_view(s, &(struct figure){.stem = "steps-figure",
+                                           .run = RUN_OF(s, r),
+                                           .title = "Step by step",
+                                           .caption = r->n_rank_results > 1
+                                                          ? "Mean over ranks; the band runs from the fastest to the "
+                                                            "slowest rank of each step."
+                                                          : "Every step of the run.",
+                                           .alt = alt,
+                                           .draw = draw_lines,
+                                           .spec = &spec->chart,
+                                           .wide = FIGURE_FULL,
+                                           .height = 260,
+                                           .narrow_height = 240,
+                                           .table = t});
+}

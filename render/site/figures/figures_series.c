@@ -1,0 +1,344 @@
+/* figures_series.c - the figures of a scaling series; see figures.h. Called by page_index.c. */
+#include "render/site/figures/figures_run.h"
+
+#include "render/findings/rules/analyse.h"
+#include "render/say/format.h"
+
+#include <math.h>
+#include <string.h>
+
+static double in_unit(int64_t ns, const struct time_axis *a)
+{
+    return (double)ns / a->ns;
+}
+
+const char *node_words(struct site *s, int n)
+{
+    return n > 0 ? site_text(s, "%s", fmt_count(n, counted_word(s->rep->unit)).text) : "unknown node count";
+}
+
+const char *node_title(struct site *s)
+{
+    return s->rep->unit == COUNTS_NODES ? "Nodes" : site_text(s, "%ss", counted_word(s->rep->unit));
+}
+
+/* ---- speed-up ---------------------------------------------------------------------------------------- */
+
+static const char *why_unreliable(const struct series *series)
+{
+    for (int i = series->n_points; i-- > 0;)
+        if (*series->points[i].unreliable)
+            return series->points[i].unreliable;
+    return "";
+}
+
+const char *series_unreliable(struct site *s, const struct series *series)
+{
+    const char *why = why_unreliable(series);
+    return *why ? site_text(s, "; unreliable: %s", why) : "";
+}
+
+static json_t *speedup_table(struct site *s, const struct series *series)
+{
+    bool is_marked = *why_unreliable(series) != '\0';
+    const char *columns =
+        site_text(s, "%s|#Ranks|#Runs|#Step time, mean|#Speed-up|95 %% interval|#Efficiency|#Speed-up of compute%s",
+                  node_title(s), is_marked ? "|Unreliable" : "");
+    json_t *t = view_table(s, "Speed-up and efficiency", columns);
+    for (int i = 0; i < series->n_points; i++) {
+        const struct series_point *p = &series->points[i];
+        const char *mark = *p->unreliable ? "v-watch" : NULL;
+        view_row(s, t, node_words(s, p->n_nodes));
+        view_cell_count(s, t, true, p->n_ranks);
+        view_cell_count(s, t, true, p->n_runs);
+        const struct point_of of = {s->rep, p};
+        VIEW_METRICS(s, t, &point_metrics, &of, POINT_STEP_MEAN);
+        view_cell_class(s, t, p->speedup > 0 ? fmt_x(p->speedup).text : "n/a", mark);
+        view_exact(s, t, "", p->speedup > 0, p->speedup, "ratio");
+        view_cell_interval(s, t,
+                           p->speedup_interval.has
+                               ? fmt_range(p->speedup_interval.lo, p->speedup_interval.hi, fmt_x).text
+                               : (i == 0 ? "reference" : "n/a: too few steps"),
+                           p->speedup_interval, "ratio");
+        view_cell_class(s, t, p->efficiency > 0 ? fmt_ratio(p->efficiency).text : "n/a", mark);
+        view_exact(s, t, "", p->efficiency > 0, p->efficiency, "ratio");
+        VIEW_METRICS(s, t, &point_metrics, &of, POINT_COMPUTE_SPEEDUP);
+        if (is_marked)
+            view_cell(s, t, *p->unreliable ? p->unreliable : "no");
+    }
+    return t;
+}
+
+/* What the whiskers are, or why there are none. */
+static const char *speedup_caption(struct site *s, const struct series *series)
+{
+    const char *whiskers = " There are no intervals: too few steps.";
+    for (int i = 1; i < series->n_points; i++)
+        if (series->points[i].speedup_interval.has)
+            whiskers =
+                is_interval_of_summary(s->rep, series, &series->points[i])
+                    ? " Whiskers are 95 % intervals from the mean and the standard deviation in the files, which "
+                      "do not hold the steps themselves."
+                    : " Whiskers are 95 % intervals by bootstrap over steps.";
+    const char *because = why_unreliable(series);
+    return site_text(s, "Throughput relative to the smallest run.%s%s%s%s", whiskers,
+                     *because ? " Hollow points are unreliable: " : "", because, *because ? "." : "");
+}
+
+static json_t *speedup_figure(struct site *s, const struct series *series, const char *suffix)
+{
+    size_t n = 0;
+    struct speedup_point *p = dcr_arena_alloc(&s->arena, (size_t)series->n_points * sizeof *p);
+    struct dcr_buf alt = {0};
+    const struct series_point *ref = &series->points[0];
+    dcr_buf_printf(&alt, "Speed-up against %s.", node_words(s, ref->n_nodes));
+    for (int i = 0; i < series->n_points; i++) {
+        const struct series_point *q = &series->points[i];
+        if (q->speedup <= 0 || q->n_nodes <= 0)
+            continue;
+        p[n] = (struct speedup_point){q->n_nodes, q->speedup, NAN, NAN, NULL, i > 0 && *q->unreliable};
+        if (q->speedup_interval.has) {
+            p[n].lo = q->speedup_interval.lo;
+            p[n].hi = q->speedup_interval.hi;
+        }
+        if (i > 0 && q->efficiency > 0)
+            p[n].note = site_text(s, "efficiency %s", fmt_ratio(q->efficiency).text);
+        dcr_buf_printf(&alt, " %s: %s", node_words(s, q->n_nodes), fmt_x(q->speedup).text);
+        if (i > 0)
+            dcr_buf_printf(&alt, " of ideal %s%s", fmt_x((double)q->n_nodes / ref->n_nodes).text,
+                           *q->unreliable ? ", unreliable" : "");
+        dcr_buf_putc(&alt, '.');
+        n++;
+    }
+    json_t *view = NULL;
+    if (n > 1) {
+        const char *axis = site_text(s, "speed-up against %s (dashed: ideal)", node_words(s, ref->n_nodes));
+        struct chart_speedup spec = {.text = {"Speed-up", axis, "", label_factor},
+                                     .noun = counted_word(s->rep->unit),
+                                     .points = p,
+                                     .n_points = n,
+                                     .n_ref = ref->n_nodes};
+        view = figure_view(s, &(struct figure){.stem = site_text(s, "speedup%s", suffix),
+                                               .title = "Speed-up against ideal",
+                                               .caption = speedup_caption(s, series),
+                                               .alt = dcr_buf_text(&alt),
+                                               .draw = draw_speedup,
+                                               .spec = &spec,
+                                               .wide = FIGURE_HALF,
+                                               .height = 340,
+                                               .narrow_height = 300,
+                                               .run = -1,
+                                               .table = speedup_table(s, series)});
+    }
+    dcr_buf_release(&alt);
+    return view;
+}
+
+/* ---- step time by category ---------------------------------------------------------------------------- */
+
+static const struct stack_part *stack_parts(struct site *s)
+{
+    struct stack_part *parts = dcr_arena_alloc(&s->arena, N_PARTS * sizeof *parts);
+    for (int k = 0; k < N_PARTS; k++)
+        parts[k] = (struct stack_part){part_label((enum part)k), part_ink((enum part)k)};
+    return parts;
+}
+
+static json_t *breakdown_table(struct site *s, const struct series *series)
+{
+    struct dcr_buf columns = {0};
+    dcr_buf_puts(&columns, "Category");
+    for (int i = 0; i < series->n_points; i++)
+        dcr_buf_printf(&columns, "|#%s|#share", node_words(s, series->points[i].n_nodes));
+    json_t *t = view_table(s, "Mean step time by category", dcr_buf_text(&columns));
+    dcr_buf_release(&columns);
+    for (int k = 0; k <= N_PARTS; k++) {
+        view_row(s, t, k < N_PARTS ? part_name((enum part)k) : "whole step");
+        for (int i = 0; i < series->n_points; i++) {
+            const struct series_point *p = &series->points[i];
+            int64_t ns = k < N_PARTS ? p->part_ns[k] : p->step.mean_ns;
+            bool is_known = p->step.n && (k == N_PARTS || is_point_part_known(s->rep, p, (enum part)k));
+            view_cell_time(s, t, is_known, ns);
+            view_cell_percent(s, t, is_known, (double)ns / (double)p->step.mean_ns);
+        }
+    }
+    return t;
+}
+
+/* The step that perfect scaling from the first point would give; 0 = of the first itself, or not known. */
+static int64_t ideal_step(const struct series *series, int i)
+{
+    const struct series_point *first = &series->points[0], *p = &series->points[i];
+    if (i == 0 || first->n_nodes <= 0 || !first->step.n)
+        return 0;
+    return series->kind == SCALING_WEAK     ? first->step.mean_ns
+           : series->kind == SCALING_STRONG ? first->step.mean_ns * first->n_nodes / p->n_nodes
+                                            : 0;
+}
+
+static const char *breakdown_alt(struct site *s, const struct series *series)
+{
+    struct dcr_buf alt = {0};
+    dcr_buf_puts(&alt, "Stacked columns of the mean step time.");
+    for (int i = 0; i < series->n_points; i++) {
+        const struct series_point *p = &series->points[i];
+        if (!p->step.n)
+            continue;
+        dcr_buf_printf(&alt, " %s: %s", node_words(s, p->n_nodes), fmt_time(p->step.mean_ns).text);
+        for (int k = 0; k < N_PARTS; k++)
+            if (p->part_ns[k] != 0)
+                dcr_buf_printf(&alt, ", %s %s", part_label((enum part)k), fmt_time(p->part_ns[k]).text);
+        if (ideal_step(series, i))
+            dcr_buf_printf(&alt, ", ideal %s", fmt_time(ideal_step(series, i)).text);
+        dcr_buf_putc(&alt, '.');
+    }
+    const char *text = site_text(s, "%s", dcr_buf_text(&alt));
+    dcr_buf_release(&alt);
+    return text;
+}
+
+/* "A step takes 306 ms on 4 nodes, ideally 172 ms". */
+static const char *breakdown_title(struct site *s, const struct series *series)
+{
+    int last = series->n_points - 1;
+    const struct series_point *p = &series->points[last];
+    int64_t ideal = ideal_step(series, last);
+    if (!p->step.n)
+        return "Where a step's time goes";
+    const char *at = p->n_nodes > 0 ? site_text(s, " on %s", node_words(s, p->n_nodes)) : "";
+    return ideal ? site_text(s, "A step takes %s%s, ideally %s", fmt_time(p->step.mean_ns).text, at,
+                             fmt_time_beside(ideal, p->step.mean_ns).text)
+                 : site_text(s, "A step takes %s%s", fmt_time(p->step.mean_ns).text, at);
+}
+
+/* A part below this share of the step at every node count is drawn with the others. */
+static const double part_matters = 0.001;
+
+static bool is_part_drawn(const struct series *series, int part)
+{
+    for (int i = 0; i < series->n_points; i++)
+        if ((double)series->points[i].part_ns[part] > part_matters * (double)series->points[i].step.mean_ns)
+            return true;
+    return false;
+}
+
+static json_t *breakdown_figure(struct site *s, const struct series *series, const char *suffix)
+{
+    size_t n = 0;
+    int64_t most = 0;
+    struct stack_bar *bars = dcr_arena_alloc(&s->arena, (size_t)series->n_points * sizeof *bars);
+    for (int i = 0; i < series->n_points; i++)
+        if (series->points[i].step.n && series->points[i].step.mean_ns > most)
+            most = series->points[i].step.mean_ns;
+    if (most == 0)
+        return NULL;
+    struct time_axis axis = time_axis_for(most);
+    bool has_interval = false, has_ideal = false, is_short = series->n_points > 2; /* the axis names the unit once */
+    for (int i = 0; i < series->n_points; i++) {
+        const struct series_point *p = &series->points[i];
+        if (!p->step.n)
+            continue;
+        double *v = dcr_arena_alloc(&s->arena, N_PARTS * sizeof *v);
+        for (int k = 0; k < N_PARTS; k++)
+            v[k] = 0;
+        for (int k = 0; k < N_PARTS; k++)
+            v[is_part_drawn(series, k) ? k : PART_OTHER] += in_unit(p->part_ns[k], &axis);
+        const char *at = p->n_nodes <= 0 && series->n_points == 1 ? "this run" : node_words(s, p->n_nodes);
+        bars[n] = (struct stack_bar){.label = is_short ? site_text(s, "%d", p->n_nodes) : at,
+                                     .value = v,
+                                     .ideal = in_unit(ideal_step(series, i), &axis)};
+        has_ideal |= ideal_step(series, i) > 0;
+        if (p->step_interval.has) {
+            bars[n].lo = p->step_interval.lo / axis.ns;
+            bars[n].hi = p->step_interval.hi / axis.ns;
+            has_interval = true;
+        }
+        n++;
+    }
+    struct chart_stack spec = {.parts = stack_parts(s), .n_parts = N_PARTS, .bars = bars, .n_bars = n};
+    spec.x_title = is_short ? site_text(s, "%ss", counted_word(s->rep->unit)) : NULL;
+    spec.text = (struct chart_text){"Step time by category", site_text(s, "mean step time, %s", axis.unit), axis.unit,
+                                    axis.label};
+    return figure_view(s, &(struct figure){.stem = site_text(s, "breakdown%s", suffix),
+                                           .title = breakdown_title(s, series),
+                                           .caption = site_text(s, "Means over ranks and counted steps%s.%s",
+                                                                has_interval ? ", with 95 % intervals" : "",
+                                                                has_ideal ? " The black line is ideal scaling." : ""),
+                                           .alt = breakdown_alt(s, series),
+                                           .draw = draw_stack,
+                                           .spec = &spec,
+                                           .wide = FIGURE_FULL,
+                                           .height = 340,
+                                           .narrow_height = 300,
+                                           .run = -1,
+                                           .table = breakdown_table(s, series)});
+}
+
+/* ---- the waterfall of the loss --------------------------------------------------------------------------- */
+
+static json_t *loss_figure(struct site *s, const struct series *series, const char *suffix)
+{
+    if (series->n_losses == 0)
+        return NULL;
+    /* The last one spans the whole series. */
+    const struct series_loss *l = &series->losses[series->n_losses - 1];
+    struct time_axis axis = time_axis_for(l->actual_ns > l->ideal_ns ? l->actual_ns : l->ideal_ns);
+    struct row_bar rows[N_PARTS + 2];
+    struct dcr_buf alt = {0};
+    size_t n = 0;
+    int n_to = series->points[l->to].n_nodes;
+    int64_t at = l->ideal_ns;
+    rows[n++] = (struct row_bar){site_text(s, "perfect scaling"), 0, in_unit(at, &axis), INK_MUTED, NULL, true};
+    dcr_buf_printf(&alt, "Waterfall from %s, the step at %s with perfect scaling, to %s measured.",
+                   fmt_time(l->ideal_ns).text, node_words(s, n_to), fmt_time(l->actual_ns).text);
+    for (int k = 0; k < N_PARTS; k++) {
+        int64_t part = l->part_ns[k];
+        if (part == 0)
+            continue;
+        rows[n++] = (struct row_bar){part_label((enum part)k), in_unit(at, &axis),   in_unit(at + part, &axis),
+                                     part_ink((enum part)k),   signed_time(s, part), false};
+        at += part;
+        dcr_buf_printf(&alt, " %s %s.", part_name((enum part)k), signed_time(s, part));
+    }
+    rows[n++] = (struct row_bar){"measured", 0, in_unit(l->actual_ns, &axis), INK_TEXT, NULL, true};
+    const char *title = site_text(s, "What %s lose", node_words(s, n_to));
+    struct chart_rows spec = {
+        .text = {title, site_text(s, "step time at %s, %s", node_words(s, n_to), axis.unit), axis.unit, axis.label},
+        .rows = rows,
+        .n_rows = n,
+        .is_waterfall = true};
+    double height = chart_rows_height(&spec) - 26;
+    json_t *view = figure_view(
+        s, &(struct figure){.stem = site_text(s, "loss%s", suffix),
+                            .title = title,
+                            .caption = site_text(s,
+                                                 "From the step that perfect scaling from %s would give to the step "
+                                                 "measured; the parts sum to the loss.",
+                                                 node_words(s, series->points[l->from].n_nodes)),
+                            .alt = dcr_buf_text(&alt),
+                            .draw = draw_rows,
+                            .spec = &spec,
+                            .wide = FIGURE_HALF,
+                            .height = height < 340 ? 340 : height,
+                            .narrow_height = height,
+                            .run = -1,
+                            .table = view_loss_parts(s, series)});
+    dcr_buf_release(&alt);
+    return view;
+}
+
+json_t *series_steps(struct site *s, const struct series *series, const char *suffix)
+{
+    json_t *view = breakdown_figure(s, series, suffix);
+    return view ? view : json_null();
+}
+
+json_t *series_figures(struct site *s, const struct series *series, const char *suffix)
+{
+    json_t *list = view_list(s);
+    json_t *view[] = {speedup_figure(s, series, suffix), loss_figure(s, series, suffix)};
+    for (int i = 0; i < 2; i++)
+        if (view[i])
+            view_add(s, list, view[i]);
+    return list;
+}

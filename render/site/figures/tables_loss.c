@@ -1,0 +1,78 @@
+/* tables_loss.c - the time that a series lost against perfect scaling, in tables: by part of a step, and by cause. See
+ * inside.h. */
+#include "render/site/figures/figures_run.h"
+
+#include "render/findings/rules/analyse.h"
+#include "render/say/format.h"
+#include "render/say/say.h"
+
+const char *signed_time(struct site *s, int64_t ns)
+{
+    return site_text(s, "%s%s", ns > 0 ? "+" : "", fmt_time(ns).text);
+}
+
+static void lost_cell(struct site *s, json_t *t, bool is_known, int64_t ns)
+{
+    view_cell_value(s, t, is_known ? signed_time(s, ns) : "n/a", is_known, (double)ns, "ns");
+}
+
+static const char *loss_columns(struct site *s, const struct series *series, const char *first, const char *last)
+{
+    struct dcr_buf columns = {0};
+    dcr_buf_puts(&columns, first);
+    for (int i = 0; i < series->n_losses; i++)
+        dcr_buf_printf(&columns, "|#%d to %d %ss", series->points[series->losses[i].from].n_nodes,
+                       series->points[series->losses[i].to].n_nodes, counted_word(s->rep->unit));
+    dcr_buf_puts(&columns, last);
+    const char *text = site_text(s, "%s", dcr_buf_text(&columns));
+    dcr_buf_release(&columns);
+    return text;
+}
+
+json_t *view_loss_parts(struct site *s, const struct series *series)
+{
+    json_t *t = view_table(s, "Time lost per step against perfect scaling; the parts sum to the loss",
+                           loss_columns(s, series, "Part", ""));
+    static const char *const heads[] = {"perfect scaling", "measured", "loss"};
+    for (int row = 0; row < 3 + N_PARTS; row++) {
+        view_row(s, t, row < 2 ? heads[row] : row < 2 + N_PARTS ? part_name((enum part)(row - 2)) : heads[2]);
+        for (int i = 0; i < series->n_losses; i++) {
+            const struct series_loss *l = &series->losses[i];
+            if (row < 2)
+                view_cell_time(s, t, true, row == 0 ? l->ideal_ns : l->actual_ns);
+            else if (row < 2 + N_PARTS)
+                lost_cell(s, t, known_loss_parts(s->rep, series, l) >> (row - 2) & 1, l->part_ns[row - 2]);
+            else
+                lost_cell(s, t, true, l->loss_ns);
+        }
+    }
+    return t;
+}
+
+/* Why a cause is n/a: of the last loss, which spans the series, first. */
+static const char *because_of(struct site *s, const struct series *series, enum loss_class c)
+{
+    for (int i = series->n_losses; i-- > 0;)
+        if (series->losses[i].class_why[c].code)
+            return say_reason(&s->arena, &series->losses[i].class_why[c]);
+    return NULL;
+}
+
+json_t *view_loss_causes(struct site *s, const struct series *series)
+{
+    if (series->n_losses == 0)
+        return json_null();
+    json_t *t = view_table(s, "Time lost per step against perfect scaling, by cause; the causes sum to the loss",
+                           loss_columns(s, series, "Cause", "|What counts as that"));
+    for (int c = 0; c < N_LOSS_CLASSES; c++) {
+        view_row(s, t, loss_class_name((enum loss_class)c));
+        for (int i = 0; i < series->n_losses; i++)
+            lost_cell(s, t, !series->losses[i].class_why[c].code, series->losses[i].class_ns[c]);
+        view_cell_sub(s, t, loss_class_what((enum loss_class)c), because_of(s, series, (enum loss_class)c));
+    }
+    view_row(s, t, "loss");
+    for (int i = 0; i < series->n_losses; i++)
+        lost_cell(s, t, true, series->losses[i].loss_ns);
+    view_cell(s, t, "measured less perfect scaling");
+    return t;
+}

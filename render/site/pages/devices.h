@@ -1,0 +1,16 @@
+/* devices.h - GPUs on a run's page. Inside render/site only. */
+#ifndef RENDER_SITE_PAGES_DEVICES_H
+#define RENDER_SITE_PAGES_DEVICES_H
+
+#include "render/site/theme/inside.h"
+
+/** view_devices - the tables of what foreign traces say of GPUs; an empty list when there are none.
+ *  returns  gives a list of tables (view_table) */
+json_t *view_devices(struct site *s, int run);
+/** view_evidence - tables of other tools' files, shown as they are, and what follows from counters; empty when there
+ *  are none. gives a list of tables */
+json_t *view_evidence(struct site *s, int run);
+/** view_roofline - kernels that a profiler counted, under the roofline of their GPU. gives a table (page_roofline.c) */
+json_t *view_roofline(struct site *s, const struct run *r);
+
+#endif

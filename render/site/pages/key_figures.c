@@ -1,0 +1,132 @@
+/* key_figures.c - the three figures of the front page; see figures.h. Called by page_index.c. */
+#include "render/site/figures/figures.h"
+
+#include "render/findings/rules/analyse.h"
+#include "render/findings/narrate.h"
+#include "render/findings/shares.h"
+#include "render/say/format.h"
+
+/* value: NULL = not known, and the figure is left out */
+static void add_key(struct site *s, json_t *list, const char *name, const char *value, const char *note)
+{
+    if (!value)
+        return;
+    json_t *v = view_object(s);
+    view_text(s, v, "name", name);
+    view_text(s, v, "value", value);
+    view_text(s, v, "note", note && *note ? note : NULL);
+    view_add(s, list, v);
+}
+
+static const char *throughput_text(struct site *s, double samples_per_s)
+{
+    return site_text(s, "%s samples/s", fmt_number(samples_per_s).text);
+}
+
+/* The best of the series, and the largest point beside it. */
+static void add_throughput(struct site *s, json_t *list, const struct series *series)
+{
+    const struct series_point *last = &series->points[series->n_points - 1], *best = last;
+    for (int i = series->n_points; i-- > 0;)
+        if (series->points[i].has_throughput &&
+            (!best->has_throughput || series->points[i].throughput > best->throughput))
+            best = &series->points[i];
+    if (!best->has_throughput)
+        return;
+    const char *at = node_words(s, best->n_nodes);
+    if (series->n_points == 1)
+        add_key(s, list, "Throughput", throughput_text(s, best->throughput), last->n_nodes > 0 ? at : NULL);
+    else
+        add_key(s, list, "Best throughput", throughput_text(s, best->throughput),
+                best == last || !last->has_throughput
+                    ? at
+                    : site_text(s, "%s (%s: %s)", at, node_words(s, last->n_nodes), fmt_number(last->throughput).text));
+}
+
+static void add_speedup(struct site *s, json_t *list, const struct series *series)
+{
+    const struct series_point *last = &series->points[series->n_points - 1], *first = &series->points[0];
+    if (last->speedup <= 0)
+        return;
+    double ideal = first->n_nodes > 0 ? (double)last->n_nodes / first->n_nodes : 0;
+    const char *doubt = *last->unreliable ? ", unreliable" : "";
+    add_key(s, list, site_text(s, "Speed-up on %s", node_words(s, last->n_nodes)),
+            site_text(s, "%s", fmt_x(last->speedup).text),
+            ideal > 0 ? site_text(s, "ideal %gx, efficiency %s%s", ideal, fmt_ratio(last->efficiency).text, doubt)
+                      : site_text(s, "efficiency %s%s", fmt_ratio(last->efficiency).text, doubt));
+}
+
+static void add_run_step(struct site *s, json_t *list, const struct spread *step, struct interval i)
+{
+    if (step->n)
+        add_key(s, list, "Step time", site_text(s, "%s", fmt_time(step->mean_ns).text),
+                i.has ? site_text(s, "95 %% interval %s", fmt_time_range(i.lo, i.hi).text) : "mean over ranks");
+}
+
+/* What limits, by the share that was judged; where nothing does, communication.
+ *  before  share of communication at the node count before, for the note; "" none */
+static void add_cause(struct site *s, json_t *list, const struct run_result *r, int claim, const char *at,
+                      const char *before)
+{
+    enum cause_class cls = claim >= 0 ? s->rep->claims[claim].cls : CLASS_COMMUNICATION;
+    const struct class_result *k = &r->classes[cls];
+    if (!r->has_steps)
+        return;
+    if ((cls == CLASS_COMMUNICATION || cls == CLASS_IMBALANCE) && r->n_ranks > 1)
+        add_key(s, list, site_text(s, "Communication%s", at),
+                site_text(s, "%s", fmt_percent((double)r->comm_ns / (double)r->step.mean_ns).text),
+                site_text(s, "of the step time%s", before));
+    else if (cls == CLASS_SHARED && r->shared.run_ratio >= 0)
+        add_key(s, list, site_text(s, "Ranks without a core%s", at),
+                site_text(s, "%s", fmt_percent(r->shared.run_ratio).text), "of the run");
+    else if (cls == CLASS_SHARED && r->shared.cores > 0)
+        add_key(s, list, site_text(s, "Cores for %s", fmt_count(r->n_ranks, "rank").text),
+                site_text(s, "%g", r->shared.cores), "shared by all ranks");
+    else if (k->has_share && cls != CLASS_COMMUNICATION)
+        add_key(s, list, site_text(s, "%s%s", run_class_name(r, cls), at),
+                site_text(s, "%s", fmt_percent(k->share_ratio).text), "of the step time");
+}
+
+static void add_series_cause(struct site *s, json_t *list, const struct series *series)
+{
+    const struct series_point *last = &series->points[series->n_points - 1];
+    if (last->n_runs == 0)
+        return;
+    const struct run_result *r = &s->rep->runs[last->runs[0]];
+    const char *before = "";
+    if (series->n_points > 1 && last[-1].step.n)
+        before = site_text(s, " (%s: %s)", node_words(s, last[-1].n_nodes),
+                           fmt_percent((double)(last[-1].part_ns[PART_TRANSFER] + last[-1].part_ns[PART_WAIT]) /
+                                       (double)last[-1].step.mean_ns)
+                               .text);
+    add_cause(s, list, r,
+              series->limit_claim >= 0 ? series->limit_claim
+              : r->n_claims            ? r->claims[0]
+                                       : -1,
+              series->n_points > 1 ? site_text(s, ", %s", node_words(s, last->n_nodes)) : "", before);
+}
+
+json_t *view_keys(struct site *s, const struct series *series)
+{
+    json_t *list = view_list(s);
+    const struct series_point *last = &series->points[series->n_points - 1];
+    if (series->n_points > 1) {
+        add_throughput(s, list, series);
+        add_speedup(s, list, series);
+    } else {
+        add_run_step(s, list, point_step(s->rep, last), last->step_interval);
+        add_throughput(s, list, series);
+    }
+    add_series_cause(s, list, series);
+    return list;
+}
+
+json_t *view_run_keys(struct site *s, const struct run_result *r)
+{
+    json_t *list = view_list(s);
+    add_run_step(s, list, &r->step, r->step_interval);
+    if (r->has_throughput)
+        add_key(s, list, "Throughput", throughput_text(s, r->throughput), "all ranks together");
+    add_cause(s, list, r, r->n_claims ? r->claims[0] : -1, "", "");
+    return list;
+}

@@ -1,0 +1,298 @@
+/* page_compare.c - before and after (--baseline): step times part by part, what is more than chance, and what had been
+ * predicted. See inside.h. */
+#include "render/site/figures/figures_run.h"
+
+#include "render/findings/rules/compare.h"
+#include "render/findings/rules/trials.h"
+#include "render/pages/parts.h"
+#include "render/say/format.h"
+#include "render/say/say.h"
+#include "render/write/html.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *verdict_on(const struct compared *c)
+{
+    return !compared_has(c)      ? (c->has_before  ? "not recorded after"
+                                    : c->has_after ? "not recorded before"
+                                                   : "not recorded")
+           : !c->change_ns.has   ? "too few steps"
+           : !c->is_significant  ? "no more than chance"
+           : c->change_ns.hi < 0 ? "shorter"
+                                 : "longer";
+}
+
+/* "13.4" of a column in one unit, which the longest time of it gives. */
+static const char *time_in(struct site *s, int64_t ns, int64_t longest_ns)
+{
+    struct fmt time = fmt_time_beside(ns, longest_ns);
+    char *unit = strrchr(time.text, ' ');
+    if (unit)
+        *unit = '\0';
+    return site_text(s, "%s", time.text);
+}
+
+static const char *unit_of(struct site *s, int64_t longest_ns)
+{
+    struct fmt time = fmt_time_beside(longest_ns, longest_ns);
+    const char *unit = strrchr(time.text, ' ');
+    return site_text(s, "%s", unit ? unit + 1 : "");
+}
+
+static int64_t longest(const struct compared *step)
+{
+    return step->before_ns > step->after_ns ? step->before_ns : step->after_ns;
+}
+
+/* What is outside the interval of runs that were not repeated is not coloured: it is no change that is certain. */
+static void add_compared(struct site *s, json_t *t, const char *name, const struct compared *c, int64_t longest_ns,
+                         bool repeated, bool has_interval)
+{
+    const struct interval *i = &c->change_ns;
+    int64_t change_ns = c->after_ns - c->before_ns;
+    view_row(s, t, name);
+    view_cell_value(s, t, c->has_before ? time_in(s, c->before_ns, longest_ns) : NULL, c->has_before,
+                    (double)c->before_ns, "ns");
+    view_cell_value(s, t, c->has_after ? time_in(s, c->after_ns, longest_ns) : NULL, c->has_after, (double)c->after_ns,
+                    "ns");
+    view_cell_value(s, t,
+                    compared_has(c) ? time_in(s, change_ns, longest_ns)
+                    : has_interval  ? NULL
+                                    : verdict_on(c),
+                    compared_has(c), (double)change_ns, "ns");
+    if (!has_interval)
+        return;
+    view_cell_interval(s, t,
+                       i->has ? site_text(s, "%s to %s", time_in(s, llround(i->lo), longest_ns),
+                                          time_in(s, llround(i->hi), longest_ns))
+                              : NULL,
+                       *i, "ns");
+    view_cell_class(s, t, verdict_on(c), !c->is_significant || !repeated ? "v-na" : i->hi < 0 ? "v-fine" : "v-limits");
+}
+
+/* Traces alone say no node count, and a pair of them needs none. */
+static const char *name_of(const struct site *s, const struct comparison *c)
+{
+    return c->n_nodes <= 0 && s->rep->n_comparisons == 1 ? "These runs" : c->label;
+}
+
+/* "data loading, -29.0 ms" */
+static const char *changed_most(struct site *s, const struct comparison *c)
+{
+    enum part parts[N_PARTS];
+    const struct compared *most = comparison_order(c, parts) ? &c->part[parts[0]] : NULL;
+    return most && compared_has(most) && most->after_ns != most->before_ns
+               ? site_text(s, "%s, %s", part_name(parts[0]),
+                           fmt_time_beside(most->after_ns - most->before_ns, longest(&c->step)).text)
+               : "none";
+}
+
+static json_t *parts_table(struct site *s, const struct comparison *c)
+{
+    enum part parts[N_PARTS];
+    int n = comparison_order(c, parts);
+    bool has_interval = c->step.change_ns.has;
+    json_t *t = view_table(s,
+                           site_text(s, "%s, mean step in %s: %s before, %s after", name_of(s, c),
+                                     unit_of(s, longest(&c->step)), fmt_count(c->steps_before, "step").text,
+                                     fmt_count(c->steps_after, "step").text),
+                           has_interval ? "Part|#Before|#After|#Change|95 % interval of the change|Verdict"
+                                        : "Part|#Before|#After|#Change");
+    for (int i = 0; i < n; i++)
+        add_compared(s, t, part_name(parts[i]), &c->part[parts[i]], longest(&c->step), comparison_is_repeated(c),
+                     has_interval);
+    add_compared(s, t, "whole step", &c->step, longest(&c->step), comparison_is_repeated(c), has_interval);
+    return t;
+}
+
+void view_compared(struct site *s, json_t *data)
+{
+    const struct report *rep = s->rep;
+    view_set(s, data, "compared", json_null());
+    if (rep->n_comparisons == 0)
+        return;
+    json_t *v = view_object(s);
+    int64_t longest_ns = 0;
+    for (int i = 0; i < rep->n_comparisons; i++) {
+        int64_t ns = longest(&rep->comparisons[i].step);
+        longest_ns = ns > longest_ns ? ns : longest_ns;
+    }
+    json_t *t = view_table(s, site_text(s, "Mean step before and after, in %s", unit_of(s, longest_ns)),
+                           "Nodes|#Before|#After|#Change|95 % interval of the change|Verdict|Part that changed most");
+    for (int i = 0; i < rep->n_comparisons; i++) {
+        add_compared(s, t, name_of(s, &rep->comparisons[i]), &rep->comparisons[i].step, longest_ns,
+                     comparison_is_repeated(&rep->comparisons[i]), true);
+        view_cell(s, t, changed_most(s, &rep->comparisons[i]));
+        json_t *rows = json_object_get(t, "rows");
+        view_text(s, json_array_get(rows, json_array_size(rows) - 1), "href",
+                  site_text(s, "compare.html#nodes-%s", rep->comparisons[i].anchor));
+    }
+    site_table(s, t, "compared", -1);
+    view_text(s, v, "baseline", rep->baseline);
+    view_set(s, v, "table", t);
+    view_set(s, data, "compared", v);
+}
+
+static json_t *predictions_table(struct site *s, const struct comparison *c)
+{
+    if (c->n_predictions == 0)
+        return json_null();
+    json_t *t =
+        view_table(s, site_text(s, "%s: causes that the report before named, and what became of them", name_of(s, c)),
+                   "Cause|#Forecast without it|Basis|#Its time before|#Its time after|#Left of it");
+    for (int i = 0; i < c->n_predictions; i++) {
+        const struct prediction *p = &c->predictions[i];
+        view_row(s, t, p->name);
+        view_cell_time(s, t, true, p->predicted_mean_ns);
+        view_cell(s, t, gain_basis_word(p->basis));
+        view_cell_time(s, t, true, p->before_ns);
+        view_cell_time(s, t, true, p->after_ns);
+        /* of compute only kernels can go, whose time is not known by itself */
+        bool has = p->cls != CLASS_COMPUTE && p->before_ns > 0;
+        double left = has ? (double)p->after_ns / (double)p->before_ns : 0;
+        view_cell_value(s, t, has ? fmt_percent(left).text : NULL, has, left, "ratio");
+    }
+    return t;
+}
+
+/* Forecast beside achieved, of a change that the report before advised. */
+static json_t *tried_table(struct site *s, const struct comparison *c)
+{
+    const struct tried *t = &c->tried;
+    if (!t->has)
+        return json_null();
+    json_t *table =
+        view_table(s, site_text(s, "%s, median step: the advised change as forecast and as achieved", name_of(s, c)),
+                   "Change|#Before|#Forecast|#Achieved|#Forecast too long by");
+    view_row(s, table, trial_key_word(t->kind));
+    view_cell_time(s, table, true, t->before_ns);
+    view_cell_time(s, table, true, t->forecast_ns);
+    view_cell_time(s, table, true, t->achieved_ns);
+    view_cell_value(s, table, fmt_percent(t->error_ratio).text, true, t->error_ratio, "ratio");
+    return table;
+}
+
+/* What became of the step, in words that fit under two columns. */
+static const char *change_words(struct site *s, const struct compared *step)
+{
+    if (!step->change_ns.has)
+        return "too few steps to tell";
+    if (!step->is_significant || step->after_ns <= 0 || step->before_ns <= 0)
+        return "no more than chance";
+    return site_text(s, "%s as fast", fmt_x((double)step->before_ns / (double)step->after_ns).text);
+}
+
+/* What the chart shows first. */
+static const char *chart_title(struct site *s, const struct comparison *c)
+{
+    enum part parts[N_PARTS];
+    const struct compared *most = comparison_order(c, parts) ? &c->part[parts[0]] : NULL;
+    int is_told = most && compared_has(most) && (most->is_significant || !c->step.change_ns.has);
+    struct said found = {.headline =
+                             is_told ? PHRASE(MOST_CHANGED, slot_name(part_label(parts[0]))) : PHRASE(NONE_CHANGED)};
+    return say_title(&s->arena, &found);
+}
+
+static json_t *figure(struct site *s, const struct report *rep)
+{
+    size_t n = 0;
+    int64_t most = 0;
+    struct stack_bar *bars = dcr_arena_alloc(&s->arena, 2 * (size_t)rep->n_comparisons * sizeof *bars);
+    const char **names = dcr_arena_alloc(&s->arena, (size_t)rep->n_comparisons * sizeof *names);
+    struct stack_part parts[N_PARTS];
+    struct dcr_buf alt = {0};
+    dcr_buf_puts(&alt, "Stacked columns of the mean step before and after.");
+    for (int i = 0; i < rep->n_comparisons; i++) {
+        const struct compared *step = &rep->comparisons[i].step;
+        most = step->before_ns > most ? step->before_ns : most;
+        most = step->after_ns > most ? step->after_ns : most;
+    }
+    if (most <= 0)
+        return json_null();
+    struct time_axis axis = time_axis_for(most);
+    for (int k = 0; k < N_PARTS; k++)
+        parts[k] = (struct stack_part){part_label((enum part)k), part_ink((enum part)k)};
+    for (int i = 0; i < rep->n_comparisons; i++) {
+        const struct comparison *c = &rep->comparisons[i];
+        dcr_buf_printf(&alt, " %s: %s before, %s after: %s.", c->label, fmt_time(c->step.before_ns).text,
+                       fmt_time(c->step.after_ns).text, change_words(s, &c->step));
+        for (int side = 0; side < 2; side++) {
+            double *v = dcr_arena_alloc(&s->arena, N_PARTS * sizeof *v);
+            for (int k = 0; k < N_PARTS; k++)
+                v[k] = (double)(side ? c->part[k].after_ns : c->part[k].before_ns) / axis.ns;
+            bars[n++] = (struct stack_bar){.label = side ? "after" : "before", .value = v};
+        }
+        names[i] = site_text(s, "%s%s", rep->n_comparisons > 1 ? site_text(s, "%s, ", c->label) : "",
+                             change_words(s, &c->step));
+    }
+    struct chart_stack spec = {
+        .text = {"Before and after", site_text(s, "mean step time, %s", axis.unit), axis.unit, axis.label},
+        .parts = parts,
+        .n_parts = N_PARTS,
+        .bars = bars,
+        .n_bars = n,
+        .group = 2,
+        .group_label = names};
+    json_t *view = figure_view(s, &(struct figure){.stem = "compare",
+                                                   .run = -1,
+                                                   .title = chart_title(s, &rep->comparisons[rep->n_comparisons - 1]),
+                                                   .caption = "Mean steps. The parts of a column sum to it.",
+                                                   .alt = dcr_buf_text(&alt),
+                                                   .draw = draw_stack,
+                                                   .spec = &spec,
+                                                   .wide = n > 4 ? FIGURE_FULL : FIGURE_HALF,
+                                                   .height = 340,
+                                                   .narrow_height = 300});
+    dcr_buf_release(&alt);
+    return view;
+}
+
+static const char *phrases(struct site *s, const struct phrase *p, int n)
+{
+    const char *text = say_phrases(&s->arena, p, n);
+    return *text ? text : NULL;
+}
+
+static json_t *comparison_view(struct site *s, const struct comparison *c)
+{
+    json_t *v = view_object(s), *parts = parts_table(s, c), *predictions = predictions_table(s, c),
+           *tried = tried_table(s, c);
+    struct doc d = {0};
+    struct dcr_buf sure = {0};
+    list_of_sure(c->sure, 1, &d);
+    write_html(&d, &sure);
+    doc_release(&d);
+    site_table(s, tried, site_text(s, "tried-%s", c->anchor), -1);
+    site_table(s, parts, site_text(s, "compare-%s", c->anchor), -1);
+    site_table(s, predictions, site_text(s, "predictions-%s", c->anchor), -1);
+    view_text(s, v, "anchor", site_text(s, "nodes-%s", c->anchor));
+    view_text(s, v, "headline", say_title(&s->arena, &c->said));
+    view_text(s, v, "support", phrases(s, c->said.support, SAID_MAX));
+    view_text(s, v, "forecast", phrases(s, c->forecast, COMPARED_MAX));
+    view_text(s, v, "more", phrases(s, c->more, COMPARED_MAX));
+    view_html(s, v, "sure", &sure);
+    view_set(s, v, "tried", tried);
+    view_text(s, v, "command", c->tried.has ? c->tried.command : NULL);
+    view_set(s, v, "parts", parts);
+    view_set(s, v, "predictions", predictions);
+    dcr_buf_release(&sure);
+    return v;
+}
+
+void page_compare(struct site *s)
+{
+    const struct report *rep = s->rep;
+    if (rep->n_comparisons == 0)
+        return;
+    json_t *data = view_object(s), *others = view_list(s);
+    for (int i = 0; i < rep->n_comparisons - 1; i++)
+        view_add(s, others, comparison_view(s, &rep->comparisons[i]));
+    view_set(s, data, "first", comparison_view(s, &rep->comparisons[rep->n_comparisons - 1]));
+    view_text(s, data, "baseline", rep->baseline);
+    view_caveats(s, data, -1);
+    view_set(s, data, "others", others);
+    view_set(s, data, "figure", figure(s, rep));
+    site_page(s, "compare", "compare.html", site_text(s, "Before and after, %s", rep->title), "compare", data);
+}

@@ -1,0 +1,309 @@
+/* page_devices.c - what traces of other tools say of GPUs, as tables of a run's page. */
+#include "render/site/pages/devices.h"
+
+#include "render/metrics/device_shares.h"
+#include "render/say/format.h"
+#include "render/say/say.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Do rank and number tell this GPU from all others of the run? Then the name of its file, which is long, need not. */
+static bool is_told_by_rank(const struct run *r, const struct run_device *d)
+{
+    int same = 0;
+    for (int t = 0; t < r->n_traces; t++)
+        for (int k = 0; k < r->traces[t].n_devices; k++)
+            same += r->traces[t].devices[k].rank == d->rank && r->traces[t].devices[k].device == d->device;
+    return d->rank >= 0 && same == 1;
+}
+
+/* The file is named where there are several and nothing else tells them apart. */
+static const char *device_name(struct site *s, const struct run *r, const struct run_device *d)
+{
+    if (r->n_traces > 1 && is_told_by_rank(r, d))
+        return site_text(s, "rank %lld, GPU %lld", (long long)d->rank, (long long)d->device);
+    if (r->n_traces == 1)
+        return d->rank >= 0 ? site_text(s, "GPU %lld, rank %lld", (long long)d->device, (long long)d->rank)
+                            : site_text(s, "GPU %lld", (long long)d->device);
+    return d->rank >= 0 ? site_text(s, "%s, GPU %lld, rank %lld", d->file, (long long)d->device, (long long)d->rank)
+                        : site_text(s, "%s, GPU %lld", d->file, (long long)d->device);
+}
+
+/* why: if whole is 0 */
+static void cell_share(struct site *s, json_t *t, int64_t part, int64_t whole, const struct reason *why)
+{
+    double ratio = whole > 0 ? (double)part / (double)whole : 0;
+    if (whole > 0)
+        view_cell_value(s, t, fmt_percent(ratio).text, true, ratio, "ratio");
+    else
+        view_cell_missing(s, t, why, "ratio");
+}
+
+/* Calls `row` for every device of the run. */
+#define EACH_DEVICE(r, d)                                          \
+    for (int t_ = 0; t_ < (r)->n_traces; t_++)                     \
+        for (const struct run_device *d = (r)->traces[t_].devices; \
+             d < (r)->traces[t_].devices + (r)->traces[t_].n_devices; d++)
+
+static json_t *breakdown(struct site *s, const struct run *r)
+{
+    json_t *t = view_table(
+        s,
+        site_text(s,
+                  "Time of each GPU%s%s, as shares of its span: from the start of its first operation to "
+                  "the end of its last",
+                  r->n_traces == 1 ? " of " : "", r->n_traces == 1 ? r->traces[0].file : ""),
+        "Trace and GPU|#Span|#Busy|#Idle|#Compute|#Only other than compute|#Kernels of communication|#Exposed "
+        "communication|#Hidden beside compute, of communication|#Exposed copies|"
+        "#Kernels|#Under 100 us|#Their time|Model");
+    EACH_DEVICE(r, d)
+    {
+        view_row(s, t, device_name(s, r, d));
+        VIEW_METRICS(s, t, &device_metrics, d, DEVICE_DEV_SPAN, DEVICE_BUSY, DEVICE_IDLE, DEVICE_COMPUTE,
+                     DEVICE_NON_COMPUTE, DEVICE_COMM, DEVICE_EXPOSED_COMM, DEVICE_OVERLAP, DEVICE_EXPOSED_MEM,
+                     DEVICE_DEV_KERNELS, DEVICE_SMALL_SHARE, DEVICE_SMALL_TIME_SHARE, DEVICE_MODEL);
+    }
+    return t;
+}
+
+static void idle_row(struct site *s, json_t *t, const struct run *r, const struct run_device *d, const char *window,
+                     int64_t idle_ns, const int64_t *causes_ns)
+{
+    view_row(s, t, device_name(s, r, d));
+    view_cell(s, t, window);
+    view_cell_time(s, t, true, idle_ns);
+    for (int c = 0; c < N_IDLE_CAUSES; c++)
+        cell_share(s, t, causes_ns[c], d->has_idle_causes ? idle_ns : 0,
+                   d->has_idle_causes ? &REASON(NONE) : &d->idle_why);
+}
+
+static json_t *idle(struct site *s, const struct run *r)
+{
+    struct dcr_buf columns = {0};
+    dcr_buf_puts(&columns, "Trace and GPU|Window|#Idle");
+    for (int c = 0; c < N_IDLE_CAUSES; c++)
+        dcr_buf_printf(&columns, "|#%s", idle_cause_name((enum idle_cause)c));
+    json_t *t = view_table(s,
+                           "Why it was idle, as shares of its idle time in the window; the causes sum to it. Steps: "
+                           "from the first one's start to the last one's end, the window of GPU utilisation",
+                           dcr_buf_text(&columns));
+    dcr_buf_release(&columns);
+    EACH_DEVICE(r, d)
+    {
+        idle_row(s, t, r, d, "span", d->value[DEV_IDLE], d->idle_ns);
+        if (d->n_steps)
+            idle_row(s, t, r, d, "steps", d->steps_ns - d->steps_busy_ns, d->steps_idle_ns);
+    }
+    return t;
+}
+
+static json_t *use(struct site *s, const struct run *r)
+{
+    json_t *t = view_table(s, "How kernels fill the GPU, estimated from launch geometry and names",
+                           "Trace and GPU|#GPU utilisation, of steps|#SM efficiency, of steps (without steps: of "
+                           "span)|#Queue, mean (largest)|#Occupancy, of kernel "
+                           "time|#Tensor cores, of eligible time");
+    EACH_DEVICE(r, d)
+    {
+        view_row(s, t, device_name(s, r, d));
+        VIEW_METRICS(s, t, &device_metrics, d, DEVICE_UTILIZATION, DEVICE_SM);
+        double queued = d->queue.n ? (double)d->queue.sum / (double)d->queue.n : 0;
+        if (d->queue.n)
+            view_cell(s, t, site_text(s, "%s (%s)", fmt_number(queued).text, site_int(s, d->queue.max)));
+        else
+            view_cell_missing(s, t, &REASON(NOTHING_LAUNCHED), NULL);
+        view_exact(s, t, "mean", d->queue.n > 0, queued, "");
+        view_exact(s, t, "largest", d->queue.n > 0, (double)d->queue.max, "");
+        VIEW_METRICS(s, t, &device_metrics, d, DEVICE_OCCUPANCY, DEVICE_TENSOR);
+    }
+    return t;
+}
+
+/* What a step should not hold, and the framework's memory. */
+static json_t *findings(struct site *s, const struct run *r)
+{
+    json_t *t = view_table(s,
+                           "Inside the steps: allocations, synchronisations and copies to the "
+                           "host make the host wait for the GPU (in PyTorch .item(), .cpu(), print of a tensor)",
+                           "Trace and GPU|#Steps|#Allocations|#Releases|#Synchronisations|#Copies to the host");
+    EACH_DEVICE(r, d)
+    {
+        view_row(s, t, device_name(s, r, d));
+        VIEW_METRICS(s, t, &device_metrics, d, DEVICE_MARKED_STEPS, DEVICE_MALLOCS, DEVICE_FREES, DEVICE_SYNCS,
+                     DEVICE_COPIES_TO_HOST);
+    }
+    return t;
+}
+
+static json_t *memory(struct site *s, const struct run *r)
+{
+    json_t *t =
+        view_table(s,
+                   "Memory of each GPU: peaks, change from the first event to the last, and the line through the "
+                   "peaks of the steps",
+                   "Trace and GPU|Of|#Events|#Peak allocated|#Peak reserved|#Share of the GPU's memory|#Change|"
+                   "#Growth per step|#Steps");
+    EACH_DEVICE(r, d)
+    {
+        const struct device_memory *m = &d->memory;
+        if (!m->n)
+            continue;
+        view_row(s, t, device_name(s, r, d));
+        view_cell(s, t, m->is_driver ? "allocations seen" : "the framework's allocator");
+        VIEW_METRICS(s, t, &device_metrics, d, DEVICE_MEMORY_EVENTS, DEVICE_PEAK_ALLOCATED, DEVICE_PEAK_RESERVED,
+                     DEVICE_MEMORY_SHARE, DEVICE_MEMORY_CHANGE, DEVICE_MEMORY_GROWTH, DEVICE_MEMORY_STEP_PEAKS);
+    }
+    return t;
+}
+
+static int has_memory(const struct run *r)
+{
+    EACH_DEVICE(r, d)
+    if (d->memory.n)
+        return 1;
+    return 0;
+}
+
+static json_t *collectives(struct site *s, const struct run *r)
+{
+    enum { MOST = 20 };
+    json_t *t = view_table(
+        s,
+        "Collectives whose traces say what they moved, by summed time; bandwidths (decimal GB/s, as nccl-tests "
+        "defines them) are of the shortest: the others hold waiting for ranks",
+        "Trace and GPU|Collective|#Ranks|#Bytes|#Calls|#Mean|#Shortest|#algbw, GB/s|#busbw, GB/s");
+    EACH_DEVICE(r, d)
+    for (int i = 0; i < d->n_collectives && i < MOST; i++) {
+        const struct device_collective *c = &d->collectives[i];
+        view_row(s, t, device_name(s, r, d));
+        VIEW_METRICS(s, t, &collective_metrics, c, COLLECTIVE_NAME, COLLECTIVE_RANKS);
+        view_cell_value(s, t, site_int(s, c->bytes), true, (double)c->bytes, "bytes");
+        VIEW_METRICS(s, t, &collective_metrics, c, COLLECTIVE_CALLS, COLLECTIVE_MEAN, COLLECTIVE_MIN, COLLECTIVE_ALGBW,
+                     COLLECTIVE_BUSBW);
+    }
+    return t;
+}
+
+static int has_collectives(const struct run *r)
+{
+    EACH_DEVICE(r, d)
+    if (d->n_collectives)
+        return 1;
+    return 0;
+}
+
+static json_t *operations(struct site *s, const struct run *r, const struct run_device *d)
+{
+    enum { MOST = 15 };
+    static const char *const kinds[] = {"compute", "communication", "copy", "memset"};
+    json_t *t = view_table(s,
+                           site_text(s, "%s: operations by summed time, %d of %s names", device_name(s, r, d),
+                                     d->n_names < MOST ? d->n_names : MOST, site_int(s, d->n_names)),
+                           "Name|Kind|#Calls|#Sum|#Mean|#Min|#Max|#Standard deviation|#Share of kernel time");
+    for (int i = 0; i < d->n_names && i < MOST; i++) {
+        const struct device_name *n = &d->names[i];
+        int is_kernel = n->kind == OP_COMPUTE || n->kind == OP_COMM;
+        view_row(s, t, n->name);
+        view_cell(s, t, kinds[n->kind]);
+        VIEW_METRICS(s, t, &operation_metrics, n, OPERATION_CALLS, OPERATION_SUM, OPERATION_MEAN, OPERATION_MIN,
+                     OPERATION_MAX, OPERATION_STDDEV);
+        cell_share(s, t, n->sum_ns, is_kernel ? d->value[DEV_KERNEL_SUM] : 0,
+                   is_kernel ? &REASON(NONE) : &REASON(NOT_A_KERNEL));
+    }
+    return t;
+}
+
+/* Operators of the framework, annotations and NVTX ranges on the host. */
+static json_t *operators(struct site *s, const struct foreign_trace *f)
+{
+    return view_operators(
+        s, &f->operators,
+        site_text(s, "%s: operators and ranges of the host",
+                  f->rank >= 0 ? site_text(s, "%s, rank %lld", f->file, (long long)f->rank) : f->file));
+}
+
+/* is_folded: one more of its kind, behind its caption. */
+static void add(struct site *s, json_t *list, json_t *table, const char *key, int run, bool is_folded)
+{
+    site_table(s, table, key, run);
+    view_text(s, table, "folded", is_folded ? json_string_value(json_object_get(table, "caption")) : NULL);
+    view_add(s, list, table);
+}
+
+json_t *view_devices(struct site *s, int run)
+{
+    const struct run *r = s->rep->runs[run].run;
+    json_t *list = view_list(s);
+    int n = 0;
+    EACH_DEVICE(r, d)
+    n++;
+    enum { MOST_DEVICES = 8 };
+    if (n > 0) {
+        add(s, list, breakdown(s, r), "devices", run, false);
+        add(s, list, idle(s, r), "devices_idle", run, false);
+        add(s, list, use(s, r), "devices_use", run, false);
+        add(s, list, findings(s, r), "devices_findings", run, false);
+        if (has_memory(r))
+            add(s, list, memory(s, r), "devices_memory", run, false);
+        if (has_collectives(r))
+            add(s, list, collectives(s, r), "devices_collectives", run, false);
+        n = 0;
+        EACH_DEVICE(r, d)
+        if (n++ < MOST_DEVICES)
+            add(s, list, operations(s, r, d), site_text(s, "devices_operations_%d", n), run, n > 1);
+    }
+    n = 0;
+    for (int i = 0; i < r->n_traces; i++)
+        if (r->traces[i].operators.n && n++ < MOST_DEVICES)
+            add(s, list, operators(s, &r->traces[i]), site_text(s, "operators_%d", n), run, n > 1);
+    return list;
+}
+
+/* Does this comma separate thousands: a digit before it, three digits behind it? "18,5" of other locales has none. */
+static bool parts_thousands(const char *text, const char *comma)
+{
+    return comma > text && comma[-1] >= '0' && comma[-1] <= '9' && strspn(comma + 1, "0123456789") == 3;
+}
+
+/* What a file of another tool has in a column of numbers, as one for programs: without the commas of thousands; NULL if
+ * it is none. */
+static const char *said_number(struct site *s, const char *text)
+{
+    char *plain = dcr_arena_strdup(&s->arena, text), *end;
+    size_t n = 0;
+    for (const char *c = text; *c; c++)
+        if (*c != ',' || !parts_thousands(text, c))
+            plain[n++] = *c;
+    plain[n] = '\0';
+    bool is_clean = n > 0 && strspn(plain, "+-.0123456789eE") == n;
+    return is_clean && isfinite(strtod(plain, &end)) && !*end ? plain : NULL;
+}
+
+static json_t *foreign(struct site *s, const struct foreign_table *f)
+{
+    json_t *t =
+        view_table(s,
+                   f->n_left_out ? site_text(s, "%s, %s: %s; %s more rows are not shown", f->file,
+                                             foreign_kind_words(f->kind), f->caption, site_int(s, f->n_left_out))
+                                 : site_text(s, "%s, %s: %s", f->file, foreign_kind_words(f->kind), f->caption),
+                   f->columns);
+    for (size_t i = 0; i < f->n_cells; i++)
+        if (i % (size_t)f->n_columns == 0)
+            view_row(s, t, f->cells[i]);
+        else
+            view_cell_said(s, t, f->cells[i], said_number(s, f->cells[i]));
+    return t;
+}
+
+json_t *view_evidence(struct site *s, int run)
+{
+    const struct run *r = s->rep->runs[run].run;
+    json_t *list = view_list(s);
+    if (r->n_kernels)
+        add(s, list, view_roofline(s, r), "kernel_roofline", run, false);
+    for (int i = 0; i < r->n_tables; i++)
+        add(s, list, foreign(s, &r->tables[i]), site_text(s, "evidence_%d", i + 1), run, false);
+    return list;
+}

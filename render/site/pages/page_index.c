@@ -1,0 +1,432 @@
+/* page_index.c - the first page: the verdict, its numbers, its pictures, what to do. */
+#include "render/site/figures/figures.h"
+
+#include "render/findings/rules/compare.h"
+#include "render/findings/narrate.h"
+#include "render/pages/parts.h"
+#include "render/say/format.h"
+#include "render/say/say.h"
+#include "render/write/html.h"
+
+#include <string.h>
+
+/* ---- series ------------------------------------------------------------------------------------------- */
+
+/* More columns than this leave no room for words: the first point and the last ones are shown. */
+#define CLASS_COLUMNS_MAX 4
+
+/* The first run of each point stands for it in the table of causes. */
+static json_t *series_classes(struct site *s, const struct series *series)
+{
+    int *runs = dcr_arena_alloc(&s->arena, (size_t)series->n_points * sizeof *runs);
+    int n = 0;
+    bool is_repeated = false;
+    for (int i = 0; i < series->n_points; i++) {
+        if (series->points[i].n_runs == 0 || !s->rep->runs[series->points[i].runs[0]].has_steps)
+            continue;
+        runs[n++] = series->points[i].runs[0];
+        is_repeated |= series->points[i].n_runs > 1;
+    }
+    if (n == 0)
+        return json_null();
+    if (n > CLASS_COLUMNS_MAX) {
+        memmove(runs + 1, runs + n - (CLASS_COLUMNS_MAX - 1), (CLASS_COLUMNS_MAX - 1) * sizeof *runs);
+        n = CLASS_COLUMNS_MAX;
+    }
+    const char *at = s->rep->runs[runs[n - 1]].label;
+    return view_classes(s,
+                        site_text(s,
+                                  "Share of step time of every cause that was looked at%s; verdict and finding for %s",
+                                  is_repeated ? " (first run of each node count)" : "", at),
+                        runs, n);
+}
+
+/* A row of the table of efficiencies: of a point its value, or that it has none. */
+struct efficiency {
+    const char *name;
+    bool has;
+    double ratio;
+};
+enum { N_EFFICIENCIES = 14 };
+static void efficiencies_of(const struct series_point *point, struct efficiency out[N_EFFICIENCIES])
+{
+    const struct pop *p = &point->pop;
+    const struct point_counters *c = &point->counters;
+    const struct efficiency e[N_EFFICIENCIES] = {
+        {"global efficiency", p->has && p->has_scaling, p->global_ratio},
+        {"parallel efficiency", p->has, p->parallel_ratio},
+        {"load balance", p->has, p->load_balance_ratio},
+        {"load balance within nodes", p->has && p->has_in_nodes, p->in_nodes_ratio},
+        {"load balance between nodes", p->has && p->has_between_nodes, p->between_nodes_ratio},
+        {"communication efficiency", p->has, p->communication_ratio},
+        {"GPU communication", p->has && p->is_of_gpus, p->gpu_communication_ratio},
+        {"GPU orchestration", p->has && p->is_of_gpus, p->orchestration_ratio},
+        {"serialisation (estimated)", p->has, p->serialization_ratio},
+        {"transfer (estimated)", p->has, p->transfer_ratio},
+        {"computation scaling", p->has && p->has_scaling, p->computation_scaling_ratio},
+        {"instruction scaling", c->has_instruction_scaling, c->instruction_scaling_ratio},
+        {"IPC scaling", c->has_scaling, c->ipc_scaling_ratio},
+        {"frequency scaling", c->has_scaling, c->frequency_scaling_ratio}};
+    memcpy(out, e, sizeof e);
+}
+
+static const char *no_balance_because(struct site *s, const struct series_point *p, bool is_between)
+{
+    return p->pop.has ? say_reason(&s->arena, is_between ? &p->pop.between_nodes_why : &p->pop.in_nodes_why) : "";
+}
+
+/* "; load balance within nodes is n/a because every node has one rank": each reason once, with the points that it is
+ * of, unless it is of all. */
+static void put_no_balance(struct site *s, const struct series *series, bool is_between, struct dcr_buf *out)
+{
+    for (int i = 0; i < series->n_points; i++) {
+        const char *because = no_balance_because(s, &series->points[i], is_between), *at = "";
+        int n = 0, n_has = 0, is_new = *because != '\0';
+        for (int k = 0; k < series->n_points; k++) {
+            bool is_same = strcmp(no_balance_because(s, &series->points[k], is_between), because) == 0;
+            n_has += series->points[k].pop.has;
+            is_new &= !(is_same && k < i);
+            at = is_same ? site_text(s, "%s%s%s", at, n ? ", " : " at ", node_words(s, series->points[k].n_nodes)) : at;
+            n += is_same;
+        }
+        if (is_new)
+            dcr_buf_printf(out, "; load balance %s nodes%s is %s", is_between ? "between" : "within",
+                           n < n_has ? at : "", because);
+    }
+}
+
+/* What of the rows needs words: "" or "; ...". */
+static const char *efficiency_words(struct site *s, const struct series *series)
+{
+    const char *unknown = series->kind == SCALING_UNKNOWN
+                              ? site_text(s, "; global efficiency and computation scaling are %s",
+                                          say_reason(&s->arena, &REASON(KIND_OF_SCALING)))
+                              : "";
+    const struct reason *why = &REASON(NONE);
+    bool has_counters = false;
+    for (int i = 0; i < series->n_points; i++) {
+        why = why->code ? why : &series->points[i].counters.why;
+        has_counters |= series->points[i].counters.has_scaling;
+    }
+    struct dcr_buf balance = {0};
+    put_no_balance(s, series, false, &balance);
+    put_no_balance(s, series, true, &balance);
+    const char *words = site_text(s, "%s", dcr_buf_text(&balance));
+    dcr_buf_release(&balance);
+    return site_text(s, "%s%s%s%s%s", unknown, words,
+                     has_counters
+                         ? "; instruction, IPC and frequency scaling are of whole processes, polling while they "
+                           "wait included"
+                         : "",
+                     why->code ? "; instruction, IPC and frequency scaling: " : "", say_reason(&s->arena, why));
+}
+
+static json_t *pop_table(struct site *s, const struct series *series)
+{
+    struct efficiency e[N_EFFICIENCIES] = {{0}};
+    struct dcr_buf columns = {0};
+    dcr_buf_puts(&columns, "Efficiency");
+    for (int i = 0; i < series->n_points; i++)
+        dcr_buf_printf(&columns, "|#%s", node_words(s, series->points[i].n_nodes));
+    json_t *t = view_table(s,
+                           site_text(s, "POP efficiencies; 0.80 is acceptable by POP's own rule%s%s",
+                                     efficiency_words(s, series), series_unreliable(s, series)),
+                           dcr_buf_text(&columns));
+    dcr_buf_release(&columns);
+    bool any = false;
+    for (size_t k = 0; k < N_EFFICIENCIES && series->n_points; k++) {
+        efficiencies_of(&series->points[0], e);
+        view_row(s, t, e[k].name);
+        for (int i = 0; i < series->n_points; i++) {
+            efficiencies_of(&series->points[i], e);
+            any |= e[k].has;
+            if (!e[k].has) {
+                view_cell_missing(s, t, &REASON(NONE), "ratio");
+                continue;
+            }
+            view_cell_class(s, t, fmt_ratio(e[k].ratio).text,
+                            e[k].ratio < s->rep->thresholds.efficiency ? "v-watch" : NULL);
+            view_exact(s, t, "", true, e[k].ratio, "ratio");
+        }
+    }
+    if (!any) {
+        json_decref(t);
+        return json_null();
+    }
+    return t;
+}
+
+static json_t *series_view(struct site *s, int index)
+{
+    const struct series *series = &s->rep->series[index];
+    json_t *v = view_object(s);
+    const char *suffix = index ? site_text(s, "-%d", index + 1) : "";
+    view_text(s, v, "anchor", site_text(s, "scaling%s", suffix));
+    view_text(s, v, "suffix", suffix);
+    view_text(s, v, "label", s->rep->n_series > 1 ? series->label : NULL);
+    view_text(s, v, "kind", series->n_points > 1 ? scaling_word(series->kind) : NULL);
+    view_text(s, v, "kind_because", series->kind_because);
+    bool is_told = s->rep->n_series < 2 || index == s->rep->headline_series; /* at the top of the page */
+    view_text(s, v, "headline", is_told ? NULL : series->headline);
+    view_text(s, v, "support", is_told ? NULL : series->support);
+    view_text(s, v, "scaling", series->scaling_text);
+    view_text(s, v, "beyond", series->beyond_text);
+    view_set_list(s, v, "keys", view_keys(s, series));
+    view_set(s, v, "steps", series_steps(s, series, suffix));
+    view_set(s, v, "figures", series_figures(s, series, suffix));
+    json_t *classes = series_classes(s, series), *pop = pop_table(s, series);
+    site_table(s, classes, site_text(s, "causes%s", suffix), -1);
+    site_table(s, pop, site_text(s, "pop%s", suffix), -1);
+    json_t *lost = view_loss_causes(s, series);
+    site_table(s, lost, site_text(s, "lost%s", suffix), -1);
+    view_set(s, v, "lost", lost);
+    json_t *laws = view_laws(s, series), *ahead = view_ahead(s, series);
+    site_table(s, laws, site_text(s, "laws%s", suffix), -1);
+    site_table(s, ahead, site_text(s, "extrapolation%s", suffix), -1);
+    json_t *all_reduce = view_all_reduce(s, series);
+    site_table(s, all_reduce, site_text(s, "all-reduce%s", suffix), -1);
+    view_set(s, v, "all_reduce", all_reduce);
+    view_text(s, v, "all_reduce_text", series->all_reduce.text);
+    view_text(s, v, "all_reduce_because", say_reason(&s->arena, &series->all_reduce.why));
+    view_text(s, v, "title", series->label);
+    view_set(s, v, "laws", laws);
+    view_set(s, v, "ahead", ahead);
+    view_text(s, v, "ahead_because", series->n_ahead ? NULL : say_reason(&s->arena, &series->extrapolation_why));
+    view_text(s, v, "losses_because", series->n_losses ? NULL : say_reason(&s->arena, &series->losses_why));
+    view_set(s, v, "classes", classes);
+    view_set(s, v, "pop", pop);
+    return v;
+}
+
+/* ---- runs, files ----------------------------------------------------------------------------------------- */
+
+/* The point that a run belongs to; NULL: none, or of several node counts there is one. */
+static const struct series_point *point_of(const struct report *rep, const struct run_result *r)
+{
+    if (r->series < 0)
+        return NULL;
+    const struct series *series = &rep->series[r->series];
+    for (int i = 0; i < series->n_points && series->n_points > 1; i++)
+        for (int k = 0; k < series->points[i].n_runs; k++)
+            if (&rep->runs[series->points[i].runs[k]] == r)
+                return &series->points[i];
+    return NULL;
+}
+
+static const char *limited_by(const struct report *rep, const struct run_result *r)
+{
+    if (r->n_claims == 0)
+        return "nothing";
+    static const char *const words[N_CLASSES] = {
+        [CLASS_SHARED] = "shared cores", [CLASS_COMMUNICATION] = "communication", [CLASS_IMBALANCE] = "waiting"};
+    const struct claim *c = &rep->claims[r->claims[0]];
+    return words[c->cls] ? words[c->cls] : claim_class_name(rep, c);
+}
+
+static const char *counted_title(struct site *s)
+{
+    const char *word = counted_word(s->rep->unit);
+    return site_text(s, "%c%s", word[0] >= 'a' && word[0] <= 'z' ? word[0] - 'a' + 'A' : word[0], word + 1);
+}
+
+/* Columns of the table of runs: one without any value goes. */
+struct run_columns {
+    bool points, ranks, step, throughput;
+};
+static struct run_columns run_columns_of(const struct report *rep)
+{
+    struct run_columns c = {0};
+    for (int i = 0; i < rep->n_runs; i++) {
+        const struct run_result *r = &rep->runs[i];
+        c.points |= point_of(rep, r) != NULL;
+        c.ranks |= r->n_ranks > 0 || (r->run->n_traces == 1 && r->run->traces[0].world_size > 1);
+        c.step |= r->has_steps || r->step.n > 0;
+        c.throughput |= r->has_throughput;
+    }
+    c.ranks &= !c.points;
+    return c;
+}
+
+static void add_ranks_cell(struct site *s, json_t *t, const struct run_result *r)
+{
+    int64_t of = r->run->n_traces == 1 ? r->run->traces[0].world_size : 0;
+    view_cell_value(s, t,
+                    r->n_ranks > 0 ? site_text(s, "%d", r->n_ranks)
+                    : of > 1       ? site_text(s, "1 of %s", site_int(s, of))
+                                   : NULL,
+                    r->n_ranks > 0 || of > 1, r->n_ranks > 0 ? r->n_ranks : 1, "");
+}
+
+static void add_scaling_cells(struct site *s, json_t *t, const struct run_result *r, const struct series_point *p)
+{
+    bool is_scaled = p && p->speedup > 0, has_cost = r->has_throughput && r->n_nodes > 0;
+    double hours = has_cost ? r->n_nodes * 1e6 / r->throughput / 3600 : 0;
+    view_cell_value(s, t, is_scaled ? fmt_x(p->speedup).text : NULL, is_scaled, is_scaled ? p->speedup : 0, "ratio");
+    view_cell_value(s, t, is_scaled ? fmt_ratio(p->efficiency).text : NULL, is_scaled, is_scaled ? p->efficiency : 0,
+                    "ratio");
+    view_cell_value(s, t, has_cost ? fmt_number(hours).text : NULL, has_cost, hours, "h");
+}
+
+static json_t *runs_table(struct site *s)
+{
+    const struct report *rep = s->rep;
+    struct run_columns has = run_columns_of(rep);
+    json_t *t = view_table(
+        s, "All runs of this report",
+        site_text(s, "Run%s%s%s%s|Limited by", has.ranks ? "|#Ranks" : "", has.step ? "|#Step time" : "",
+                  has.throughput ? "|#Samples/s" : "",
+                  has.points ? site_text(s, "|#Speed-up|#Efficiency|#%s-hours per million samples", counted_title(s))
+                             : ""));
+    for (int i = 0; i < rep->n_runs; i++) {
+        const struct run_result *r = &rep->runs[i];
+        bool has_step = r->has_steps || r->step.n > 0; /* of a summary: the same without phases */
+        view_row(s, t, r->label);
+        json_t *rows = json_object_get(t, "rows");
+        view_text(s, json_array_get(rows, json_array_size(rows) - 1), "href",
+                  site_text(s, "runs/%s/index.html", r->slug));
+        if (has.ranks)
+            add_ranks_cell(s, t, r);
+        if (has.step) {
+            view_cell_value(s, t, has_step ? fmt_time(r->step.mean_ns).text : NULL, has_step, (double)r->step.mean_ns,
+                            "ns");
+            view_exact(s, t, "p95", has_step, (double)r->step.p95_ns, "ns");
+            view_exact(s, t, "steps counted", has_step, r->has_steps ? (double)r->n_counted : (double)r->step.n, "");
+        }
+        if (has.throughput)
+            view_cell_value(s, t, r->has_throughput ? fmt_number(r->throughput).text : NULL, r->has_throughput,
+                            r->throughput, "samples/s");
+        if (has.points)
+            add_scaling_cells(s, t, r, point_of(rep, r));
+        if (r->has_steps)
+            view_cell(s, t, limited_by(rep, r));
+        else
+            view_cell_missing(s, t, &r->steps_why, NULL);
+    }
+    return t;
+}
+
+/* What lay beside the evidence and is none; the first of many. */
+static const char *no_evidence(struct site *s)
+{
+    enum { SHOWN = 20 };
+    const struct report *rep = s->rep;
+    const char *text = rep->n_none ? "" : NULL;
+    for (int i = 0; i < rep->n_none && i < SHOWN; i++)
+        text = site_text(s, "%s%s%s", text, i ? ", " : "", rep->none[i]);
+    return rep->n_none > SHOWN ? site_text(s, "%s and %d more", text, rep->n_none - SHOWN) : text;
+}
+
+static json_t *file_list(struct site *s)
+{
+    json_t *list = view_list(s);
+    for (int i = 0; i < s->rep->n_documents; i++) {
+        const struct document *d = &s->rep->documents[i];
+        if (d->run >= 0)
+            continue;
+        json_t *v = view_object(s);
+        view_text(s, v, "path", d->path);
+        view_text(s, v, "title", d->title);
+        view_add(s, list, v);
+    }
+    return list;
+}
+
+/* The runs whose findings the first page's actions come from: the largest of each series, else all. */
+static json_t *first_actions(struct site *s)
+{
+    const struct report *rep = s->rep;
+    int *runs = dcr_arena_alloc(&s->arena, (size_t)(rep->n_runs + 1) * sizeof *runs), n = 0;
+    for (int i = 0; i < rep->n_series; i++) {
+        const struct series_point *p = &rep->series[i].points[rep->series[i].n_points - 1];
+        for (int k = 0; k < p->n_runs; k++)
+            runs[n++] = p->runs[k];
+    }
+    for (int i = 0; i < rep->n_runs && rep->n_series == 0; i++)
+        runs[n++] = i;
+    return view_actions(s, runs, n, true, "");
+}
+
+/* Links to what the verdict rests on: the two strongest claims. */
+static json_t *evidence_links(struct site *s)
+{
+    json_t *list = view_list(s);
+    const struct report *rep = s->rep;
+    for (int i = 0; i < rep->n_series; i++) {
+        int c = rep->series[i].limit_claim;
+        if (c < 0 || !rep->claims[c].evidence || !rep->claims[c].evidence[0])
+            continue;
+        json_t *v = view_object(s);
+        view_text(s, v, "href", rep->claims[c].evidence);
+        view_text(s, v, "text", rep->n_series > 1 ? rep->series[i].label : "Scaling, in numbers");
+        view_add(s, list, v);
+    }
+    /* The run that the verdict is about, in time. One with steps has a timeline. */
+    for (int i = 0; i < rep->n_series && rep->n_series == 1; i++) {
+        const struct series_point *p = &rep->series[i].points[rep->series[i].n_points - 1];
+        const struct run_result *r = p->n_runs ? &rep->runs[p->runs[0]] : NULL;
+        if (!r || !r->has_steps)
+            continue;
+        json_t *v = view_object(s);
+        view_text(s, v, "href", site_text(s, "runs/%s/timeline.html", r->slug));
+        view_text(s, v, "text", site_text(s, "Timeline of %s", r->label));
+        view_add(s, list, v);
+    }
+    return list;
+}
+
+/* A section of the answer, as the documents have it. */
+static void view_section(struct site *s, json_t *data, const char *key,
+                         void (*section)(const struct report *, struct doc *, int))
+{
+    struct doc d = {0};
+    struct dcr_buf html = {0};
+    section(s->rep, &d, 2);
+    write_html(&d, &html);
+    doc_release(&d);
+    if (html.len)
+        view_html(s, data, key, &html);
+    else
+        view_set(s, data, key, json_null());
+    dcr_buf_release(&html);
+}
+
+void page_index(struct site *s)
+{
+    const struct report *rep = s->rep;
+    json_t *data = view_object(s), *series = view_list(s);
+    const struct said *found = finding_of_answer(rep);
+    view_text(s, data, "kicker",
+              rep->n_series != 1 ? rep->title
+              : rep->series[0].n_points > 1
+                  ? site_text(s, "%s, %s scaling", rep->series[0].label, scaling_word(rep->series[0].kind))
+                  : rep->series[0].label);
+    view_text(s, data, "node_label", rep->node_label);
+    view_text(s, data, "headline", found ? say_title(&s->arena, found) : rep->headline);
+    view_section(s, data, "lead", section_of_lead);
+    view_section(s, data, "why", section_of_why);
+    view_section(s, data, "action", section_of_action);
+    view_section(s, data, "certainty", section_of_certainty);
+    view_compared(s, data);
+    view_set_list(s, data, "evidence", evidence_links(s));
+    view_caveats(s, data, -1);
+    view_set_list(s, data, "gaps", view_gaps(s));
+    for (int i = 0; i < rep->n_series; i++) { /* what the headline is about comes first, the others in their order */
+        int first = rep->first_series < rep->n_series ? rep->first_series : 0;
+        view_add(s, series, series_view(s, i == 0 ? first : i <= first ? i - 1 : i));
+    }
+    s->series_views = json_incref(series);
+    view_set(s, data, "series", series);
+    view_flag(s, data, "has_scaling", has_scaling(s));
+    view_text(s, data, "next_action", rep->next_action);
+    view_set_list(s, data, "actions", first_actions(s));
+    json_t *runs = runs_table(s);
+    site_table(s, runs, "runs", -1);
+    view_set(s, data, "runs", runs);
+    view_text(s, data, "node_time",
+              rep->headline_series >= 0 && rep->headline_series < rep->n_series
+                  ? say_phrase(&s->arena, &rep->series[rep->headline_series].node_time)
+                  : NULL);
+    view_set(s, data, "files", file_list(s));
+    view_text(s, data, "none", no_evidence(s));
+    site_page(s, "index", "index.html", rep->title, "index", data);
+}

@@ -1,0 +1,78 @@
+/* page_roofline.c - kernels that a profiler counted, under the roofline of their GPU, as a table of a run's page. */
+#include "render/site/pages/devices.h"
+
+#include "render/metrics/kernel_roofline.h"
+#include "render/say/format.h"
+#include "render/say/say.h"
+
+enum { MOST_KERNELS = 50 };
+
+static void cell_rate(struct site *s, json_t *t, double per_s, const struct reason *why)
+{
+    if (per_s >= 0)
+        view_cell_value(s, t, fmt_number(per_s / 1e9).text, true, per_s / 1e9, "");
+    else
+        view_cell_missing(s, t, why, "");
+}
+
+/* rate: the achieved rate. Above the peak no share is shown. */
+static void cell_of_peak(struct site *s, json_t *t, double ratio, double rate, double peak, const struct reason *why)
+{
+    if (ratio < 0) {
+        view_cell_missing(s, t, rate >= 0 && peak > 0 ? &REASON(KERNEL_COUNTS_DISAGREE) : why, "ratio");
+        return;
+    }
+    view_cell_sub(s, t, fmt_of_peak(ratio).text, site_text(s, "of %s", fmt_number(peak / 1e9).text));
+    view_exact(s, t, "", true, ratio, "ratio");
+}
+
+static void row(struct site *s, json_t *t, const struct run_kernel_counts *k)
+{
+    const struct kernel_of of = {k, kernel_roofline_of(k, &s->rep->thresholds)};
+    const struct kernel_roofline x = of.at;
+    view_row(s, t, k->kernel);
+    VIEW_METRICS(s, t, &kernel_metrics, &of, KERNEL_CALLS, KERNEL_TIME);
+    if (x.intensity >= 0)
+        view_cell_value(s, t, site_text(s, "%s%s", *k->missing ? "at least " : "", fmt_number(x.intensity).text), true,
+                        x.intensity, "");
+    else
+        view_cell_missing(s, t, &x.intensity_why, "");
+    cell_rate(s, t, x.flop_per_s, &k->flop_why);
+    cell_of_peak(s, t, x.flop_ratio, x.flop_per_s, k->peak_flop_per_s, &k->peak_flop_why);
+    cell_rate(s, t, x.bytes_per_s, &k->bytes_why);
+    cell_of_peak(s, t, x.bytes_ratio, x.bytes_per_s, k->peak_bytes_per_s, &k->peak_bytes_why);
+    if (x.bound)
+        view_cell(s, t, roof_bound_word(x.bound));
+    else
+        view_cell_missing(s, t, &x.bound_why, NULL);
+}
+
+/* What the numbers are of, by the first kernel: a profile counts the same of all of them. */
+static const char *caption(struct site *s, const struct run *r)
+{
+    const struct run_kernel_counts *k = &r->kernels[0];
+    const char *text =
+        site_text(s,
+                  "Kernels by their counters under the profiler, all launches together: operations (%s%s%s) "
+                  "and traffic with the device's memory against its peaks; bound by what runs above %s of "
+                  "the lower roof, else by latency",
+                  *k->counted ? k->counted : "not counted", *k->missing ? " without " : "", k->missing,
+                  fmt_percent(s->rep->thresholds.kernel_bound).text);
+    if (k->peak_flop_per_s > 0)
+        text = site_text(s, "%s; peak of operations: %s", text, k->peak_flop_source);
+    if (k->peak_bytes_per_s > 0)
+        text = site_text(s, "%s; peak of memory: %s", text, k->peak_bytes_source);
+    return r->n_kernels > MOST_KERNELS
+               ? site_text(s, "%s; the %d with most time of %d", text, (int)MOST_KERNELS, r->n_kernels)
+               : text;
+}
+
+json_t *view_roofline(struct site *s, const struct run *r)
+{
+    json_t *t =
+        view_table(s, caption(s, r),
+                   "Kernel|#Launches|#Time|#FLOP per byte|#GFLOP/s|#Of peak GFLOP/s|#GB/s|#Of peak GB/s|Bound by");
+    for (int i = 0; i < r->n_kernels && i < MOST_KERNELS; i++)
+        row(s, t, &r->kernels[i]);
+    return t;
+}

@@ -1,0 +1,19 @@
+/* run_facts.h - lists of a run's facts: an object each with name and value, or code where it is to be copied. What was
+ * not recorded says so. Inside render/site only. */
+#ifndef RENDER_SITE_PAGES_RUN_FACTS_H
+#define RENDER_SITE_PAGES_RUN_FACTS_H
+
+#include "render/site/theme/inside.h"
+
+/** run_facts_overview - nodes, steps, step time, throughput, when and by which command. Owned by the site. */
+json_t *run_facts_overview(struct site *s, const struct run_result *r);
+/** run_facts_communication - exposed, hidden, volume, bandwidth, who arrives last; empty for a run of one
+ * rank, and without steps. */
+json_t *run_facts_communication(struct site *s, const struct run_result *r);
+/** run_facts_program - program, model, versions and what else the archive knows; what it does not is left out. */
+json_t *run_facts_program(struct site *s, const struct run *run);
+
+/** run_not_available - "n/a because ..."; "n/a: not recorded" of REASON_NONE. */
+const char *run_not_available(struct site *s, const struct reason *why);
+
+#endif

@@ -1,0 +1,116 @@
+/* views.c - the parts that several pages show: notes, the table of causes, actions. See inside.h. */
+#include "render/site/theme/inside.h"
+
+#include "render/findings/rules/analyse.h"
+#include "render/findings/shares.h"
+#include "render/say/format.h"
+#include "render/findings/narrate.h"
+#include "render/pages/caveats.h"
+#include "render/site/figures/figures.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+json_t *view_gaps(struct site *s)
+{
+    json_t *list = view_list(s);
+    for (int i = 0; i < s->rep->n_notes; i++) {
+        const struct note *n = &s->rep->notes[i];
+        if (n->kind != NOTE_GAP)
+            continue;
+        json_t *v = view_object(s);
+        view_text(s, v, "text", n->text);
+        view_add(s, list, v);
+    }
+    return list;
+}
+
+void view_caveats(struct site *s, json_t *data, int run)
+{
+    struct caveats c = caveats_of(s->rep, run, &s->arena);
+    json_t *shown = view_list(s), *folded = view_list(s);
+    for (int i = 0; i < c.n; i++) {
+        json_t *v = view_object(s);
+        view_text(s, v, "text", c.list[i].text);
+        view_add(s, c.list[i].is_shown ? shown : folded, v);
+    }
+    view_text(s, data, "n_caveats", fmt_count(c.n, "caveat").text);
+    view_text(s, data, "mind", c.mind);
+    view_text(s, data, "n_folded", fmt_count((int64_t)json_array_size(folded), "more caveat").text);
+    view_set_list(s, data, "caveats", shown);
+    view_set_list(s, data, "folded", folded);
+}
+
+static const char *verdict_class(enum verdict v)
+{
+    static const char *const names[] = {"v-na", "v-fine", "v-watch", "v-limits"};
+    return names[v];
+}
+
+json_t *view_classes(struct site *s, const char *caption, const int *runs, int n_runs)
+{
+    struct dcr_buf columns = {0};
+    dcr_buf_puts(&columns, "Cause");
+    for (int i = 0; i < n_runs; i++)
+        dcr_buf_printf(&columns, "|#%s", n_runs == 1 ? "Share of step" : s->rep->runs[runs[i]].label);
+    dcr_buf_puts(&columns, "|Verdict|#Threshold|What was found");
+    json_t *t = view_table(s, caption, dcr_buf_text(&columns));
+    dcr_buf_release(&columns);
+    for (int c = 0; c < N_CLASSES; c++) {
+        const struct class_result *last = &s->rep->runs[runs[n_runs - 1]].classes[c];
+        view_row(s, t, run_class_name(&s->rep->runs[runs[n_runs - 1]], (enum cause_class)c));
+        for (int i = 0; i < n_runs; i++) {
+            const struct class_result *q = &s->rep->runs[runs[i]].classes[c];
+            view_cell_class(s, t,
+                            *judged_share(q).text                  ? judged_share(q).text
+                            : q->verdict == VERDICT_NA             ? "n/a"
+                            : q->cls == CLASS_SHARED && n_runs > 1 ? verdict_word(q->verdict)
+                                                                   : "n/a",
+                            n_runs > 1 && q->verdict >= VERDICT_WATCH ? verdict_class(q->verdict) : NULL);
+            view_exact(s, t, "", q->has_share, q->share_ratio, "ratio"); /* always the share of step time */
+        }
+        view_cell_class(s, t, verdict_word(last->verdict), verdict_class(last->verdict));
+        view_cell_value(s, t, judged_threshold(last).text, last->threshold_ratio >= 0 && !last->judged.by,
+                        last->threshold_ratio, "ratio"); /* if it is of another quantity, the CSV has it as a note */
+        view_cell_sub(s, t, last->text, last->rule && last->rule[0] ? last->rule : NULL);
+    }
+    return t;
+}
+
+/* NULL: it has none */
+static const char *basis(struct site *s, const struct claim *c)
+{
+    struct dcr_buf words = {0};
+    claim_basis(s->rep, c, &words);
+    const char *text = words.len ? site_text(s, "%s", dcr_buf_text(&words)) : NULL;
+    dcr_buf_release(&words);
+    return text;
+}
+
+json_t *view_actions(struct site *s, const int *runs, int n_runs, bool is_whole, const char *root)
+{
+    const struct report *rep = s->rep;
+    json_t *list = view_list(s);
+    const struct claim **order = dcr_arena_alloc(&s->arena, ((size_t)rep->n_claims + 1) * sizeof *order);
+    int n = claims_in_order(rep, runs, n_runs, is_whole, order);
+    for (int i = 0; i < n; i++) {
+        const struct claim *c = order[i];
+        json_t *v = view_object(s);
+        view_text(s, v, "cause", claim_class_name(rep, c));
+        view_text(s, v, "sentence", c->sentence);
+        view_text(s, v, "ours", c->action.ours);
+        view_text(s, v, "generic", c->action.generic);
+        view_text(s, v, "gain", c->gain_text);
+        view_text(s, v, "confidence", confidence_word(c->confidence));
+        view_text(s, v, "because", c->confidence_because);
+        view_text(s, v, "basis", basis(s, c));
+        view_text(s, v, "where",
+                  !is_whole           ? NULL
+                  : c->run >= 0       ? rep->runs[c->run].label
+                  : rep->n_series > 1 ? rep->series[c->series].label
+                                      : NULL);
+        view_text(s, v, "evidence", c->evidence && c->evidence[0] ? site_text(s, "%s%s", root, c->evidence) : NULL);
+        view_add(s, list, v);
+    }
+    return list;
+}

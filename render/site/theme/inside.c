@@ -1,0 +1,387 @@
+/* inside.c - see inside.h: sticky failure, JSON for templates, writing pages. */
+#include "render/site/theme/inside.h"
+
+#include "render/draw/scale.h"
+#include "render/say/format.h"
+#include "render/say/say.h"
+#include "render/write/json/json_values.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+void site_fail(struct site *s, int rc)
+{
+    if (rc && !s->rc)
+        s->rc = rc;
+}
+
+static void out_of_memory(struct site *s)
+{
+    if (!s->rc)
+        s->rc = dcr_err_set(s->err, DCR_FATAL, "out of memory making the site");
+}
+
+const char *site_text(struct site *s, const char *fmt, ...)
+{
+    va_list ap, again;
+    va_start(ap, fmt);
+    va_copy(again, ap);
+    int n = vsnprintf(NULL, 0, fmt, ap);
+    va_end(ap);
+    char *text = dcr_arena_alloc(&s->arena, n > 0 ? (size_t)n + 1 : 1);
+    if (n > 0)
+        vsnprintf(text, (size_t)n + 1, fmt, again);
+    va_end(again);
+    return text;
+}
+
+const char *site_int(struct site *s, int64_t n)
+{
+    char text[64];
+    number_label((double)n, 0, text, sizeof text);
+    return site_text(s, "%s", text);
+}
+
+void site_write(struct site *s, const char *path, const void *bytes, size_t n)
+{
+    if (!s->rc)
+        site_fail(s, publish_add(&s->publish, path, bytes, n, s->err));
+}
+
+json_t *view_object(struct site *s)
+{
+    json_t *v = json_object();
+    if (!v)
+        out_of_memory(s);
+    return v;
+}
+
+json_t *view_list(struct site *s)
+{
+    json_t *v = json_array();
+    if (!v)
+        out_of_memory(s);
+    return v;
+}
+
+void view_set(struct site *s, json_t *object, const char *key, json_t *value)
+{
+    if (json_object_set_new(object, key, value))
+        out_of_memory(s);
+}
+
+void view_add(struct site *s, json_t *list, json_t *value)
+{
+    if (json_array_append_new(list, value))
+        out_of_memory(s);
+}
+
+void view_text(struct site *s, json_t *object, const char *key, const char *text)
+{
+    view_set(s, object, key, value_string(text));
+}
+
+void view_html(struct site *s, json_t *object, const char *key, struct dcr_buf *html)
+{
+    if (html->failed)
+        out_of_memory(s);
+    view_set(s, object, key, json_stringn(dcr_buf_text(html), html->failed ? 0 : html->len));
+}
+
+void view_flag(struct site *s, json_t *object, const char *key, bool value)
+{
+    view_set(s, object, key, json_boolean(value));
+}
+
+void view_set_list(struct site *s, json_t *object, const char *key, json_t *list)
+{
+    view_flag(s, object, site_text(s, "has_%s", key), json_array_size(list) > 0);
+    view_set(s, object, key, list);
+}
+
+json_t *view_table(struct site *s, const char *caption, const char *columns)
+{
+    json_t *table = view_object(s), *head = view_list(s);
+    view_text(s, table, "caption", caption);
+    while (*columns) {
+        size_t n = strcspn(columns, "|");
+        bool is_number = *columns == '#';
+        json_t *column = view_object(s);
+        view_text(s, column, "text", site_text(s, "%.*s", (int)n - is_number, columns + is_number));
+        view_flag(s, column, "num", is_number);
+        view_add(s, head, column);
+        columns += n + (columns[n] == '|');
+    }
+    view_set(s, table, "head", head);
+    view_set(s, table, "rows", view_list(s));
+    view_set(s, table, "csv", json_null());
+    view_set(s, table, "tex", json_null());
+    view_flag(s, table, "is_empty", false);
+    view_set(s, table, "without", json_null());
+    view_set_list(s, table, "legend", view_list(s));
+    return table;
+}
+
+json_t *view_row(struct site *s, json_t *table, const char *heading)
+{
+    json_t *row = view_object(s), *cells = view_list(s);
+    view_text(s, row, "heading", heading);
+    view_set(s, row, "href", json_null());
+    view_set(s, row, "fragment", json_null());
+    view_set(s, row, "cells", cells);
+    view_add(s, json_object_get(table, "rows"), row);
+    return cells;
+}
+
+static json_t *add_cell(struct site *s, json_t *table, const char *text)
+{
+    json_t *rows = json_object_get(table, "rows");
+    json_t *cells = json_object_get(json_array_get(rows, json_array_size(rows) - 1), "cells");
+    json_t *column = json_array_get(json_object_get(table, "head"), json_array_size(cells) + 1);
+    json_t *cell = view_object(s);
+    view_text(s, cell, "text", text);
+    view_set(s, cell, "class", json_null());
+    view_set(s, cell, "remark", json_null());
+    view_set(s, cell, "mark", json_null());
+    view_set(s, cell, "note", json_null());
+    view_set(s, cell, "value", json_null());
+    view_set(s, cell, "exact", view_list(s));
+    view_flag(s, cell, "num", json_is_true(json_object_get(column, "num")));
+    view_add(s, cells, cell);
+    return cell;
+}
+
+void view_cell(struct site *s, json_t *table, const char *text)
+{
+    add_cell(s, table, text);
+}
+
+void view_exact(struct site *s, json_t *table, const char *name, bool has, double value, const char *unit)
+{
+    json_t *rows = json_object_get(table, "rows");
+    json_t *cells = json_object_get(json_array_get(rows, json_array_size(rows) - 1), "cells");
+    json_t *cell = json_array_get(cells, json_array_size(cells) - 1), *exact = view_object(s);
+    const char *digits = NULL; /* a text keeps all digits, since templates print numbers as they are */
+    if (has && isfinite(value))
+        digits = site_text(s, fabs(value) < 9e15 && value == trunc(value) ? "%.0f" : "%.9g", value + 0.0);
+    view_text(s, exact, "name", name);
+    view_text(s, exact, "value", digits);
+    view_text(s, exact, "unit", unit);
+    view_add(s, json_object_get(cell, "exact"), exact);
+    view_text(s, cell, "value", json_array_size(json_object_get(cell, "exact")) == 1 ? digits : NULL);
+}
+
+void view_cell_missing(struct site *s, json_t *table, const struct reason *why, const char *unit)
+{
+    json_t *cell = add_cell(s, table, "\xe2\x80\x93");
+    bool is_said = why->code && why->code != REASON_NOT_MEASURED; /* which the dash says itself */
+    view_text(s, cell, "mark", is_said ? say_row(why->code)->mark : NULL);
+    view_text(s, cell, "note", is_said ? say_clause(&s->arena, why) : "");
+    if (unit)
+        view_exact(s, table, "", false, 0, unit);
+}
+
+void view_cell_text(struct site *s, json_t *table, const char *text)
+{
+    if (*text)
+        view_cell(s, table, text);
+    else
+        view_cell_missing(s, table, &REASON(NOT_RECORDED), NULL);
+}
+
+void view_cell_value(struct site *s, json_t *table, const char *text, bool has, double value, const char *unit)
+{
+    if (!has && !text) {
+        view_cell_missing(s, table, &REASON(NONE), unit);
+        return;
+    }
+    view_cell(s, table, text);
+    view_exact(s, table, "", has, value, unit);
+}
+
+void view_cell_time(struct site *s, json_t *table, bool has, int64_t ns)
+{
+    view_cell_value(s, table, has ? fmt_time(ns).text : NULL, has, (double)ns, "ns");
+}
+
+void view_cell_percent(struct site *s, json_t *table, bool has, double ratio)
+{
+    view_cell_value(s, table, has ? fmt_percent(ratio).text : NULL, has, ratio, "ratio");
+}
+
+void view_cell_count(struct site *s, json_t *table, bool has, int64_t n)
+{
+    view_cell_value(s, table, has ? site_int(s, n) : NULL, has, (double)n, "");
+}
+
+void view_cell_bytes(struct site *s, json_t *table, bool has, double bytes)
+{
+    view_cell_value(s, table, has ? fmt_bytes(bytes).text : NULL, has, bytes, "bytes");
+}
+
+static const char *words_of(struct site *s, const struct value *v)
+{
+    double x = value_number(v);
+    switch (v->unit) {
+    case UNIT_COUNT:
+        return site_int(s, v->whole);
+    case UNIT_NUMBER:
+        return site_text(s, "%s", fmt_number(x).text);
+    case UNIT_FACTOR:
+        return site_text(s, "%s", fmt_x(x).text);
+    case UNIT_RATIO:
+        return site_text(s, "%s", fmt_percent(x).text);
+    case UNIT_NS:
+        return site_text(s, "%s", fmt_time(llround(x)).text);
+    case UNIT_BYTES:
+        return site_text(s, "%s", fmt_bytes(x).text);
+    default:
+        return v->text;
+    }
+}
+
+void view_metrics(struct site *s, json_t *table, const struct metrics *of, const void *subject, const int *ids)
+{
+    static const char *const units[] = {
+#define X(id, word) word,
+        VALUE_UNITS(X)
+#undef X
+    };
+    for (; *ids >= 0; ids++) {
+        struct value v = metric_value(of, *ids, subject);
+        double x = value_number(&v);
+        const char *unit = v.unit == UNIT_NONE ? NULL : units[v.unit];
+        if (!value_is_known(&v)) {
+            view_cell_missing(s, table, &v.why, unit);
+            continue;
+        }
+        view_cell(s, table, words_of(s, &v));
+        if (unit)
+            view_exact(s, table, "", true, v.unit == UNIT_NS ? round(x) : x, unit);
+    }
+}
+
+void view_cell_said(struct site *s, json_t *table, const char *text, const char *number)
+{
+    json_t *cell = add_cell(s, table, text);
+    if (!number || !json_is_true(json_object_get(cell, "num")))
+        return;
+    json_t *exact = view_object(s);
+    view_text(s, exact, "value", number);
+    view_add(s, json_object_get(cell, "exact"), exact);
+}
+
+void view_cell_interval(struct site *s, json_t *table, const char *text, struct interval i, const char *unit)
+{
+    if (!text) {
+        view_cell_no_interval(s, table, &REASON(NONE), unit);
+        return;
+    }
+    view_cell(s, table, text);
+    view_exact(s, table, "from", i.has, i.lo, unit);
+    view_exact(s, table, "to", i.has, i.hi, unit);
+}
+
+void view_cell_no_interval(struct site *s, json_t *table, const struct reason *why, const char *unit)
+{
+    view_cell_missing(s, table, why, NULL);
+    view_exact(s, table, "from", false, 0, unit);
+    view_exact(s, table, "to", false, 0, unit);
+}
+
+void view_cell_sub(struct site *s, json_t *table, const char *text, const char *remark)
+{
+    view_text(s, add_cell(s, table, text), "remark", remark);
+}
+
+void view_cell_class(struct site *s, json_t *table, const char *text, const char *class_name)
+{
+    view_text(s, add_cell(s, table, text), "class", class_name);
+}
+
+/* ---- tables without empty rows and columns ---------------------------------------------------------------------- */
+
+static bool is_missing(const json_t *cell)
+{
+    return json_is_string(json_object_get(cell, "note"));
+}
+
+static json_t *cell_of(const json_t *rows, size_t row, size_t column)
+{
+    return json_array_get(json_object_get(json_array_get(rows, row), "cells"), column);
+}
+
+static bool is_empty_row(const json_t *rows, size_t row)
+{
+    const json_t *cells = json_object_get(json_array_get(rows, row), "cells");
+    for (size_t i = 0; i < json_array_size(cells); i++)
+        if (!is_missing(json_array_get(cells, i)))
+            return false;
+    return json_array_size(cells) > 0;
+}
+
+static bool is_empty_column(const json_t *rows, size_t column)
+{
+    for (size_t r = 0; r < json_array_size(rows); r++)
+        if (!is_missing(cell_of(rows, r, column)))
+            return false;
+    return json_array_size(rows) > 0;
+}
+
+/* "Occupancy (R), Tensor cores (N)": with the mark of its first cell. */
+static void add_without(struct dcr_buf *out, const char *name, const json_t *cell)
+{
+    const char *mark = json_string_value(json_object_get(cell, "mark"));
+    dcr_buf_printf(out, "%s%s", out->len ? ", " : "", name);
+    if (mark)
+        dcr_buf_printf(out, " (%s)", mark);
+}
+
+static void explain(struct site *s, json_t *table, const char *mark)
+{
+    json_t *legend = json_object_get(table, "legend"), *v;
+    for (size_t i = 0; i < json_array_size(legend); i++)
+        if (strcmp(json_string_value(json_object_get(json_array_get(legend, i), "sign")), mark) == 0)
+            return;
+    v = view_object(s);
+    view_text(s, v, "sign", mark);
+    view_text(s, v, "words", say_mark(mark));
+    view_add(s, legend, v);
+    view_flag(s, table, "has_legend", true);
+}
+
+void view_pruned(struct site *s, json_t *table)
+{
+    json_t *head = json_object_get(table, "head"), *rows = json_object_get(table, "rows");
+    struct dcr_buf without = {0};
+    size_t n_empty = 0;
+    for (size_t r = 0; r < json_array_size(rows); r++)
+        n_empty += is_empty_row(rows, r);
+    bool is_empty = n_empty && n_empty == json_array_size(rows);
+    view_flag(s, table, "is_empty", is_empty);
+    for (size_t r = 0; r < json_array_size(rows); r++)
+        for (size_t i = 1; i < json_array_size(head); i++) {
+            const char *mark = json_string_value(json_object_get(cell_of(rows, r, i - 1), "mark"));
+            if (mark)
+                explain(s, table, mark);
+        }
+    for (size_t i = json_array_size(head); i-- > 1 && !is_empty;)
+        if (is_empty_column(rows, i - 1)) {
+            add_without(&without, json_string_value(json_object_get(json_array_get(head, i), "text")),
+                        cell_of(rows, 0, i - 1));
+            json_array_remove(head, i);
+            for (size_t r = 0; r < json_array_size(rows); r++)
+                json_array_remove(json_object_get(json_array_get(rows, r), "cells"), i - 1);
+        }
+    for (size_t r = json_array_size(rows); r-- > 0 && !is_empty;)
+        if (is_empty_row(rows, r)) {
+            add_without(&without, json_string_value(json_object_get(json_array_get(rows, r), "heading")),
+                        cell_of(rows, r, 0));
+            json_array_remove(rows, r);
+        }
+    if (without.len)
+        view_text(s, table, "without", site_text(s, "%s", dcr_buf_text(&without)));
+    dcr_buf_release(&without);
+}

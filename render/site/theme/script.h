@@ -1,0 +1,14 @@
+/* script.h - the site's own JavaScript, inside the program: themes hold none. Each stands in its pages as it is here,
+ * and their policy allows exactly these bytes. */
+#ifndef RENDER_SITE_THEME_SCRIPT_H
+#define RENDER_SITE_THEME_SCRIPT_H
+
+/** script_site - tables that sort and filter, on every page. borrows, static. */
+const char *script_site(void);
+/** script_timeline - the timeline; it loads data files as it needs them. borrows, static. */
+const char *script_timeline(void);
+/** document_metrics, document_glossary - docs/metrics.md and docs/glossary.md: Markdown. borrows, static. */
+const char *document_metrics(void);
+const char *document_glossary(void);
+
+#endif

@@ -1,0 +1,222 @@
+/* spans.c - ranges as they are collected, and their names; see spans.h. spans_finish.c brings them into rows. Called by
+ * timeline.c. Test: tests/unit/test_timeline.c */
+#include "render/site/timeline/spans_inside.h"
+
+#include "lib/reduce.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Open addressing over the names; size a power of two. */
+struct span_index {
+    uint32_t *slot; /* index + 1; 0 = free */
+    size_t size;
+};
+
+/* Ranges that all runs hold, until their pages are made. */
+static atomic_size_t n_held;
+
+bool spans_hold(struct spans_share *share, size_t n)
+{
+    if (n == share->n)
+        return true;
+    size_t held = atomic_fetch_add(&n_held, n - share->n) + n - share->n;
+    share->n = n;
+    return held <= SPANS_MAX;
+}
+
+void spans_start(struct spans *s)
+{
+    memset(s, 0, sizeof *s);
+}
+
+void spans_release(struct spans *s)
+{
+    free(s->span);
+    free(s->blocks);
+    if (s->index)
+        free(s->index->slot);
+    free(s->index);
+    dcr_map_release(&s->track_of);
+    dcr_arena_release(&s->arena);
+    memset(s, 0, sizeof *s);
+}
+
+/* ---- names ------------------------------------------------------------------------------------------- */
+
+static uint64_t hash_text(uint64_t h, const char *text)
+{
+    for (; *text; text++)
+        h = (h ^ (unsigned char)*text) * 0x100000001b3ull; /* FNV-1a */
+    return (h ^ 0xff) * 0x100000001b3ull;
+}
+
+static int colour_of(const char *category, const char *name)
+{
+    enum category c = CAT_OTHER;
+    switch (event_classify(category, name, &c)) {
+    case EVENT_STEP:
+        return SPAN_STEP;
+    case EVENT_VALIDATION:
+        return SPAN_VALIDATION;
+    case EVENT_PHASE:
+        return (int)c;
+    default:
+        return SPAN_PLAIN;
+    }
+}
+
+static void grow_index(struct spans *s)
+{
+    struct span_index *x = s->index;
+    size_t size = x ? 2 * x->size : 1024;
+    uint32_t *slot = calloc(size, sizeof *slot);
+    if (!x)
+        x = calloc(1, sizeof *x);
+    if (!slot || !x)
+        abort(); /* as the arena does */
+    for (size_t i = 0; i < s->n_names; i++) {
+        uint64_t h = hash_text(hash_text(hash_text(14695981039346656037ull, s->names[i].domain), s->names[i].category),
+                               s->names[i].name);
+        size_t at = h & (size - 1);
+        while (slot[at])
+            at = (at + 1) & (size - 1);
+        slot[at] = (uint32_t)i + 1;
+    }
+    free(x->slot);
+    x->slot = slot;
+    x->size = size;
+    s->index = x;
+}
+
+uint32_t spans_name(struct spans *s, const char *domain, const char *category, const char *name)
+{
+    if (!s->index || s->n_names * 2 >= s->index->size)
+        grow_index(s);
+    size_t mask = s->index->size - 1;
+    size_t at = hash_text(hash_text(hash_text(14695981039346656037ull, domain), category), name) & mask;
+    for (; s->index->slot[at]; at = (at + 1) & mask) {
+        const struct span_name *k = &s->names[s->index->slot[at] - 1];
+        if (!strcmp(k->name, name) && !strcmp(k->category, category) && !strcmp(k->domain, domain))
+            return s->index->slot[at] - 1;
+    }
+    s->names = arena_grow(&s->arena, s->names, s->n_names, &s->names_cap, sizeof *s->names);
+    struct span_name *k = &s->names[s->n_names];
+    k->name = dcr_arena_strdup(&s->arena, name);
+    k->category = dcr_arena_strdup(&s->arena, category);
+    k->domain = dcr_arena_strdup(&s->arena, domain);
+    k->colour = colour_of(category, name);
+    k->joined_ns = -1;
+    for (int i = 0; i < SPAN_LONGEST; i++)
+        k->longest[i].dur_ns = -1;
+    s->index->slot[at] = (uint32_t)++s->n_names;
+    return (uint32_t)s->n_names - 1;
+}
+
+/* ---- adding -------------------------------------------------------------------------------------------- */
+
+size_t spans_track(struct spans *s, int rank, int node, uint32_t file, uint32_t id, bool is_beside)
+{
+    uint64_t key = (uint64_t)file << 33 | (uint64_t)id << 1 | is_beside;
+    uint32_t at;
+    const struct span_track *last =
+        s->n_tracks ? &s->tracks[s->last_track] : NULL; /* events come in blocks of one thread */
+    if (last && last->file == file && last->id == id && last->is_beside == is_beside)
+        return s->last_track;
+    if (dcr_map_get(&s->track_of, key, &at))
+        return s->last_track = at;
+    if (dcr_map_put(&s->track_of, key, (uint32_t)s->n_tracks))
+        abort();
+    s->tracks = arena_grow(&s->arena, s->tracks, s->n_tracks, &s->tracks_cap, sizeof *s->tracks);
+    s->tracks[s->n_tracks] =
+        (struct span_track){.rank = rank, .node = node, .id = id, .is_beside = is_beside, .name = "", .file = file};
+    return s->last_track = s->n_tracks++;
+}
+
+/* Full: what is shorter than twice the bound goes, until a quarter of the room is free. */
+static void thin(struct spans *s)
+{
+    while (s->n > SPANS_MAX / 4 * 3) {
+        size_t kept = 0;
+        s->least_ns = s->least_ns ? 2 * s->least_ns : 1000;
+        for (size_t i = 0; i < s->n; i++)
+            if (s->span[i].dur_ns >= s->least_ns)
+                s->span[kept++] = s->span[i];
+            else
+                s->n_left_out += s->span[i].name & SPAN_BLOCK ? s->span[i].bytes : 1;
+        s->n = kept;
+    }
+}
+
+static void grow(struct spans *s)
+{
+    size_t cap = s->cap ? 2 * s->cap : 4096; /* no power of two where ranges were joined */
+    cap = cap < SPANS_MAX ? cap : SPANS_MAX;
+    struct span *more = realloc(s->span, cap * sizeof *more);
+    if (!more)
+        abort();
+    s->span = more;
+    s->cap = cap;
+}
+
+/* Room for one more of that length, which stands for n ranges; false: they are left out. */
+static bool make_room(struct spans *s, int64_t dur_ns, uint64_t n)
+{
+    if (dur_ns < 0)
+        return false;
+    if (dur_ns < s->least_ns && !s->blocks) {
+        s->n_left_out += n;
+        return false;
+    }
+    if (s->n + (s->blocks ? SPAN_FOREIGN_TRACKS : 0) < s->cap)
+        return true;
+    if (s->blocks)
+        spans_join_room(s);
+    else if (s->cap >= SPANS_MAX)
+        thin(s);
+    else
+        grow(s);
+    return true;
+}
+
+static void put(struct spans *s, size_t track, int depth, uint32_t key, int64_t start_ns, int64_t end_ns,
+                uint64_t bytes)
+{
+    depth = depth < 0 ? 0 : depth > SPANS_DEPTH_MAX ? SPANS_DEPTH_MAX : depth;
+    struct span p = {start_ns, end_ns - start_ns, bytes, key, (uint32_t)track << 6 | (uint32_t)depth};
+    if (s->blocks && p.dur_ns < s->least_ns)
+        spans_join_one(s, &p);
+    else
+        s->span[s->n++] = p;
+}
+
+void spans_add_block(struct spans *s, size_t track, const struct span *p)
+{
+    if (make_room(s, p->dur_ns, p->bytes))
+        put(s, track, 0, p->name, p->start_ns, p->start_ns + p->dur_ns, p->bytes);
+}
+
+void spans_add(struct spans *s, size_t track, int depth, const char *domain, const char *category, const char *name,
+               int64_t start_ns, int64_t end_ns, uint64_t bytes)
+{
+    if (make_room(s, end_ns - start_ns, 1))
+        put(s, track, depth, spans_name(s, domain, category, name), start_ns, end_ns, bytes);
+}
+
+void spans_add_stable(struct spans *s, size_t track, int depth, const char *domain, const char *category,
+                      const char *name, int64_t start_ns, int64_t end_ns, uint64_t bytes)
+{
+    if (!make_room(s, end_ns - start_ns, 1))
+        return;
+    uintptr_t at = (uintptr_t)name ^ (uintptr_t)category >> 3;
+    struct span_recent *k = &s->recent[(at ^ at >> 4 ^ at >> 10) % SPANS_RECENT];
+    if (!k->name || k->name != name || k->category != category || k->domain != domain)
+        *k = (struct span_recent){domain, category, name, spans_name(s, domain, category, name)};
+    put(s, track, depth, k->key, start_ns, end_ns, bytes);
+}
+
+void spans_forget(struct spans *s)
+{
+    memset(s->recent, 0, sizeof s->recent);
+}
