@@ -2,6 +2,10 @@
 #include "render/findings/actions.h"
 
 #include "render/findings/rules/analyse.h"
+#include "render/metrics/calls.h"
+#include "render/metrics/cores.h"
+#include "render/metrics/known.h"
+#include "render/metrics/rule.h"
 #include "render/findings/claims.h"
 #include "render/findings/exchange.h"
 #include "render/say/say.h"

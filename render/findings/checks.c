@@ -1,7 +1,9 @@
 /* checks.c - see checks.h. */
 #include "render/findings/checks.h"
 
-#include "render/findings/rules/analyse.h"
+#include "render/metrics/cores.h"
+#include "render/metrics/known.h"
+#include "render/metrics/recorded.h"
 #include "render/metrics/registry/metrics.h"
 #include "render/say/format.h"
 #include "render/say/say.h"

@@ -2,6 +2,12 @@
 #include "render/findings/claims.h"
 
 #include "render/findings/rules/analyse.h"
+#include "render/findings/rules/rules.h"
+#include "render/metrics/cores.h"
+#include "render/metrics/gain.h"
+#include "render/metrics/known.h"
+#include "render/metrics/recorded.h"
+#include "render/metrics/rule.h"
 #include "render/model/build.h"
 #include "render/findings/actions.h"
 #include "render/findings/run_said.h"

@@ -3,6 +3,10 @@
 #include "render/findings/claims.h"
 
 #include "render/findings/rules/analyse.h"
+#include "render/metrics/calls.h"
+#include "render/metrics/cores.h"
+#include "render/metrics/recorded.h"
+#include "render/metrics/series/series.h"
 #include "render/say/format.h"
 #include "render/say/say.h"
 

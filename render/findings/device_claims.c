@@ -1,5 +1,5 @@
 /* device_claims.c - what is found in GPU traces that mark no steps. Test: tests/unit/test_devices_told.c */
-#include "render/write/json/devices.h"
+#include "render/findings/stepless.h"
 #include "render/say/say.h"
 
 #include "render/findings/rules/analyse.h"

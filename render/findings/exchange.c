@@ -1,7 +1,7 @@
 /* exchange.c - see exchange.h. */
 #include "render/findings/exchange.h"
 
-#include "render/findings/rules/analyse.h"
+#include "render/metrics/recorded.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,6 @@
 /* failed.c - see failed.h. Called by stepless.c and stepless_action.c. */
 #include "render/findings/failed.h"
 
-#include "render/findings/rules/analyse.h"
 #include <signal.h>
 #include <string.h>
 

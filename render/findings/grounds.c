@@ -2,7 +2,8 @@
  * cause shows most, by rank and step. See claims.h. */
 #include "render/findings/claims.h"
 
-#include "render/findings/rules/analyse.h"
+#include "render/metrics/known.h"
+#include "render/metrics/rule.h"
 #include "render/findings/narrate.h"
 #include "render/say/say.h"
 

@@ -1,7 +1,7 @@
 /* phrases.c - the phrases that all claims are made of. See claims.h. */
 #include "render/findings/claims.h"
 
-#include "render/findings/rules/analyse.h"
+#include "render/metrics/known.h"
 #include "render/say/format.h"
 #include "render/say/say.h"
 #include "render/findings/narrate.h"

@@ -1,7 +1,7 @@
 /* ranking.c - see ranking.h. */
 #include "render/findings/ranking.h"
 
-#include "render/findings/rules/analyse.h"
+#include "render/metrics/known.h"
 #include "render/say/format.h"
 
 #include <string.h>

@@ -1,7 +1,10 @@
 /* run_said.c - see run_said.h. */
 #include "render/findings/run_said.h"
 
-#include "render/findings/rules/analyse.h"
+#include "render/metrics/cores.h"
+#include "render/metrics/known.h"
+#include "render/metrics/recorded.h"
+#include "render/metrics/rule.h"
 #include "render/findings/claims.h"
 #include "render/findings/exchange.h"
 #include "render/findings/shares.h"

@@ -1,7 +1,12 @@
 /* series.c - what limits scaling: the finding of a series of node counts. */
 #include "render/findings/claims.h"
 
-#include "render/findings/rules/analyse.h"
+#include "render/metrics/cores.h"
+#include "render/metrics/gain.h"
+#include "render/metrics/known.h"
+#include "render/metrics/rule.h"
+#include "render/metrics/series/differing.h"
+#include "render/metrics/series/series.h"
 #include "render/findings/actions.h"
 #include "render/findings/exchange.h"
 #include "render/say/format.h"

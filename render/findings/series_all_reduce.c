@@ -2,7 +2,7 @@
  * should take, what they took, what they would take beyond. Called by series_scaling.c. */
 #include "render/findings/series_scaling.h"
 
-#include "render/findings/rules/analyse.h"
+#include "render/metrics/series/series.h"
 #include "render/findings/claims.h"
 #include "render/say/format.h"
 #include "render/say/say.h"

@@ -1,7 +1,8 @@
 /* series_scaling.c - see series_scaling.h. */
 #include "render/findings/series_scaling.h"
 
-#include "render/findings/rules/analyse.h"
+#include "render/metrics/cores.h"
+#include "render/metrics/series/series.h"
 #include "render/findings/claims.h"
 #include "render/findings/narrate.h"
 #include "render/say/format.h"

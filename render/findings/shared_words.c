@@ -2,7 +2,8 @@
 #include "render/findings/claims.h"
 #include "render/findings/run_said.h"
 
-#include "render/findings/rules/analyse.h"
+#include "render/metrics/cores.h"
+#include "render/metrics/gain.h"
 #include "render/say/format.h"
 
 void shared_numbers(struct report *rep, struct claim *c, const struct run_result *r)

@@ -1,7 +1,7 @@
 /* shares.c - see shares.h. */
 #include "render/findings/shares.h"
 
-#include "render/findings/rules/analyse.h"
+#include "render/metrics/known.h"
 #include "render/findings/claims.h"
 #include "render/say/format.h"
 

@@ -2,10 +2,11 @@
  */
 #include "render/findings/stepless.h"
 
-#include "render/findings/rules/analyse.h"
+#include "render/metrics/calls.h"
+#include "render/metrics/cores.h"
+#include "render/metrics/recorded.h"
 #include "render/findings/actions.h"
 #include "render/findings/claims.h"
-#include "render/write/json/devices.h"
 #include "render/findings/failed.h"
 #include "render/say/say.h"
 

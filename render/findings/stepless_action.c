@@ -3,8 +3,7 @@
 #include "render/findings/actions.h"
 #include "render/findings/claims.h"
 
-#include "render/findings/rules/analyse.h"
-#include "render/write/json/devices.h"
+#include "render/findings/stepless.h"
 #include "render/findings/failed.h"
 #include "render/say/say.h"
 

@@ -1,7 +1,7 @@
 /* stepless_epochs.c - what metrics.csv says of where the time of an epoch goes, for runs without steps. */
 #include "render/findings/stepless.h"
 
-#include "render/findings/rules/analyse.h"
+#include "render/findings/rules/rules.h"
 
 int say_epochs(const struct run *r, struct said *out)
 {

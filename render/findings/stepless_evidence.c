@@ -3,7 +3,7 @@
  * Test: tests/unit/test_devices_told.c, tests/integration/render_foreign.sh */
 #include "render/findings/stepless.h"
 
-#include "render/findings/rules/analyse.h"
+#include "render/metrics/rule.h"
 #include "render/metrics/kernel_roofline.h"
 #include "render/model/cells.h"
 #include "render/findings/talp_claims.h"

@@ -1,7 +1,8 @@
 /* sure.c - how sure the answer of the report is: cause and forecast apart, what is not known, how to know it. */
 #include "render/findings/claims.h"
 
-#include "render/findings/rules/analyse.h"
+#include "render/findings/rules/rules.h"
+#include "render/metrics/series/series.h"
 #include "render/findings/narrate.h"
 #include "render/findings/shares.h"
 #include "render/say/format.h"

@@ -1,7 +1,6 @@
 /* talp_claims.c - see talp_claims.h. Which efficiency is a factor of which: render/model/talp.h. */
 #include "render/findings/talp_claims.h"
 
-#include "render/findings/rules/analyse.h"
 #include "render/model/talp.h"
 #include "render/model/cells.h"
 #include "render/say/say.h"

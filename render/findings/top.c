@@ -4,6 +4,7 @@
 #include "render/findings/claims.h"
 
 #include "render/findings/rules/analyse.h"
+#include "render/metrics/rule.h"
 #include "render/findings/rules/compare.h"
 #include "render/say/format.h"
 #include "render/say/say.h"

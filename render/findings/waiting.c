@@ -1,7 +1,8 @@
 /* waiting.c - for whom and for what ranks wait. See run_said.h. */
 #include "render/findings/run_said.h"
 
-#include "render/findings/rules/analyse.h"
+#include "render/metrics/cores.h"
+#include "render/metrics/gain.h"
 
 /* Of a phase: what rank `late` takes, and the others on average. */
 static void times_of(const struct run_result *r, const struct phase_result *p, int64_t *late, int64_t *others)

@@ -1,6 +1,6 @@
 /* dcgm.c - DCGM: one or more scrapes of its exporter (Prometheus text), and `dcgmi dmon`. Metric names as in DCGM's
  * field list. */
-#include "render/import/parsers.h"
+#include "render/import/text/parsers.h"
 
 #include "lib/buf.h"
 #include "render/import/dcgm_activity.h"

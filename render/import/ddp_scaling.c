@@ -1,7 +1,7 @@
 /* ddp_scaling.c - results of a DDP scaling benchmark: one JSON object a run with its world size, mode (strong or weak),
  * model, batch and step times over all steps. No phases are in these files. Fields as in the public results of
  * pytorch-ddp-scaling. */
-#include "render/import/parsers.h"
+#include "render/import/text/parsers.h"
 
 #include "render/import/text/json.h"
 

@@ -6,7 +6,7 @@
 #include "render/import/kineto/kineto.h"
 #include "render/import/kineto/kineto_counters.h"
 #include "render/import/no_evidence.h"
-#include "render/import/parsers.h"
+#include "render/import/text/parsers.h"
 #include "render/device/watch.h"
 #include "render/model/watch.h"
 

@@ -1,7 +1,7 @@
 /* memory_timeline.c - PyTorch's raw memory timeline (export_memory_timeline("x.raw.json.gz")): [[t, action, bytes,
  * kind], ...] in order of time, bytes above zero when a tensor appears and below when it goes. What each kind of tensor
  * held at the peak of all. source: torch/profiler/_memory_profiler.py, export_memory_timeline_raw. */
-#include "render/import/parsers.h"
+#include "render/import/text/parsers.h"
 
 #include "render/import/text/decimal.h"
 #include "render/import/text/json_window.h"

@@ -1,6 +1,6 @@
 /* nccl_tests.c - logs of nccl-tests programs (all_reduce_perf and its like), several in one file too: which collective,
  * over how many ranks; size, time, bandwidths. */
-#include "render/import/parsers.h"
+#include "render/import/text/parsers.h"
 
 #include "render/import/text/from_line.h"
 

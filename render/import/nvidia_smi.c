@@ -4,7 +4,7 @@
  * memory. GPUs are told by index, else by uuid or bus id, else by their place in each burst of rows; without times rows
  * count as seconds. Test: render_foreign.sh, test_smi.c */
 #include "render/import/nvidia_smi.h"
-#include "render/import/parsers.h"
+#include "render/import/text/parsers.h"
 
 #include "lib/buf.h"
 #include "render/import/text/date.h"

@@ -1,6 +1,6 @@
 /* sacct.c - tables of Slurm's accounting: `sacct -P` (columns divided by '|') or the default, aligned under dashes.
  * Shown as they are. */
-#include "render/import/parsers.h"
+#include "render/import/text/parsers.h"
 
 #include "lib/buf.h"
 

@@ -1,7 +1,7 @@
 /* sacct_json.c - `sacct --json`: jobs and their steps as the rows that `sacct -P` would write. Versions of Slurm differ
  * in what is a word, a list of words or an object. source: Slurm REST API, dbv0.0.37 to v0.0.41. Test:
  * tests/unit/test_logs.c */
-#include "render/import/parsers.h"
+#include "render/import/text/parsers.h"
 
 #include "render/import/text/json.h"
 

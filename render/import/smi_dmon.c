@@ -1,7 +1,7 @@
 /* smi_dmon.c - `nvidia-smi dmon`, with -o DT and --format csv or without: a header of two lines, "# gpu pwr ..." and
  * "# Idx W ...", that comes again from time to time, and a row a GPU. Without dates rows count as seconds.
  * source: nvidia-smi(1), "Device Monitoring". Test: tests/unit/test_smi.c */
-#include "render/import/parsers.h"
+#include "render/import/text/parsers.h"
 
 #include "lib/buf.h"
 #include "render/import/text/date.h"

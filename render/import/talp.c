@@ -1,5 +1,5 @@
 /* talp.c - DLB's TALP report: POP efficiencies per region, of MPI, OpenMP and GPUs, as TALP computed them. */
-#include "render/import/parsers.h"
+#include "render/import/text/parsers.h"
 
 #include "lib/buf.h"
 #include "render/model/talp.h"

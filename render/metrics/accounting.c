@@ -1,5 +1,5 @@
 /* accounting.c - jobs that a table of sacct says did not end by themselves. Called by findings.c and narrate. */
-#include "render/findings/rules/analyse.h"
+#include "render/metrics/rule.h"
 #include "render/model/cells.h"
 #include "render/say/format.h"
 

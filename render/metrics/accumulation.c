@@ -1,5 +1,5 @@
 /* accumulation.c - gradient accumulation: is a step one batch or several micro-batches? See rules.h. */
-#include "render/findings/rules/rules.h"
+#include "render/metrics/rule.h"
 
 #include "render/device/activity.h"
 

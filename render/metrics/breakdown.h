@@ -4,7 +4,7 @@
 #ifndef RENDER_METRICS_BREAKDOWN_H
 #define RENDER_METRICS_BREAKDOWN_H
 
-#include "render/findings/rules/analyse.h"
+#include "render/metrics/gain.h"
 
 /* The steps that all ranks have, as one row of step records per step. */
 struct grid {

@@ -1,5 +1,6 @@
 /* calls.c - what calls that the recorder saw by itself say of a run whose steps have no names. */
-#include "render/findings/rules/analyse.h"
+#include "render/metrics/calls.h"
+#include "render/metrics/recorded.h"
 
 #include "render/model/build.h"
 

@@ -1,5 +1,5 @@
 /* cores.c - on how many cores the ranks of a machine may run, all of them together. Called by caveats.c. */
-#include "render/findings/rules/analyse.h"
+#include "render/metrics/cores.h"
 
 #include <stdlib.h>
 

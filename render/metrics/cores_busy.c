@@ -1,6 +1,7 @@
 /* cores_busy.c - who had the cores while the steps ran: how long ranks waited for one, and what other programs took.
  * Called by caveats_cores.c and rules.c. Test: tests/unit/test_cores.c, tests/unit/test_gain.c */
-#include "render/findings/rules/analyse.h"
+#include "render/metrics/cores.h"
+#include "render/metrics/recorded.h"
 
 #include <string.h>
 

@@ -1,7 +1,10 @@
 /* gain.c - what a step would take without a cause: replayed on the critical path over ranks, or, where ranks had no
  * cores of their own, from the work that they share cores for. Called by breakdown.c while it passes over the steps,
  * and by rules.c once it is known whether cores were shared. */
-#include "render/findings/rules/analyse.h"
+#include "render/metrics/cores.h"
+#include "render/metrics/gain.h"
+#include "render/metrics/stats.h"
+#include "render/metrics/steps.h"
 
 #include <stdlib.h>
 #include <string.h>

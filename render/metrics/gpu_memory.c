@@ -2,7 +2,8 @@
 #include "render/metrics/gpu_memory.h"
 
 #include "render/metrics/fit.h"
-#include "render/findings/rules/rules.h"
+#include "render/metrics/rule.h"
+#include "render/metrics/rule.h"
 #include "render/say/format.h"
 #include "render/say/say.h"
 

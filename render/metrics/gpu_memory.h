@@ -4,7 +4,7 @@
 #ifndef RENDER_METRICS_GPU_MEMORY_H
 #define RENDER_METRICS_GPU_MEMORY_H
 
-#include "render/findings/rules/analyse.h"
+#include "render/metrics/report.h"
 
 /** gpu_memory_state - what a share of a GPU's memory at its peak means.
  *  share    used / all, 0 to 1

@@ -1,5 +1,5 @@
 /* known.c - of which parts of a step anything was recorded: the others are n/a, and 0 only in sums. After rules. */
-#include "render/findings/rules/analyse.h"
+#include "render/metrics/known.h"
 
 /* A GPU trace may be that of one rank among many. Its communication counts, although its peers were not traced. */
 int is_one_of_many(const struct run_result *r)

@@ -2,7 +2,7 @@
  * breakdown.c. Test: tests/unit/test_narrate.c */
 #include "render/metrics/breakdown.h"
 
-#include "render/findings/rules/analyse.h"
+#include "render/metrics/recorded.h"
 
 #include <string.h>
 

@@ -1,5 +1,6 @@
 /* phases.c - the named ranges of the steps: what forward, backward, the optimiser and the others take. */
-#include "render/findings/rules/analyse.h"
+#include "render/metrics/stats.h"
+#include "render/metrics/steps.h"
 
 #include "render/model/build.h"
 

@@ -1,6 +1,8 @@
 /* pop.c - the POP multiplicative model (pop-coe.eu): ranks, or GPUs where their traces have the steps, as the workers.
  */
 #include "render/metrics/breakdown.h"
+#include "render/metrics/known.h"
+#include "render/metrics/pop.h"
 
 void pop_ratios(struct pop *p)
 {

@@ -1,6 +1,6 @@
 /* quota.c - CPU quotas of the nodes of runs that are compared: are they equal, and did the collector make them? Called
  * by caveats_cores.c. Test: tests/unit/test_cores.c */
-#include "render/findings/rules/analyse.h"
+#include "render/metrics/cores.h"
 
 #include <math.h>
 

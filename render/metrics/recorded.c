@@ -1,7 +1,7 @@
 /* recorded.c - which part of a run its traces cover, and whether events are missing in it. This file alone decides by
  * what time sums of recorded calls are divided, and when such sums are not valid. Called wherever they are used.
  * Test: tests/unit/test_recorded.c */
-#include "render/findings/rules/analyse.h"
+#include "render/metrics/recorded.h"
 
 #include "render/say/format.h"
 

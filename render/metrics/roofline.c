@@ -1,6 +1,8 @@
 /* roofline.c - the classes of compute and memory: analytic counts of the program against what was calibrated on its
  * nodes, and against the kernels that it could have used. See rules.h. */
-#include "render/findings/rules/rules.h"
+#include "render/metrics/cores.h"
+#include "render/metrics/gain.h"
+#include "render/metrics/rule.h"
 
 #include "render/model/calibration.h"
 #include "render/say/format.h"

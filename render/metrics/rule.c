@@ -1,5 +1,5 @@
 /* rule.c - one line of the class table: what all rules share. See rules.h. */
-#include "render/findings/rules/rules.h"
+#include "render/metrics/rule.h"
 
 #include "lib/fs.h"
 #include "render/say/say.h"

@@ -379,6 +379,8 @@ enum throughput_source {
 };
 
 enum { JUDGED_MAX = 4 };
+enum { RUN_MAX_NOTES = 16 };
+
 struct run_result {
     const struct run *run;
     const char *slug;  /* unique, [a-z0-9.-]: "4node-20310425-101502-4f2a"; its page is runs/<slug>/index.html */

@@ -1,7 +1,7 @@
 /* analysis.c - the bottleneck analysis; see pages.h. */
 #include "render/pages/pages.h"
 
-#include "render/findings/rules/analyse.h"
+#include "render/metrics/known.h"
 #include "render/findings/rules/compare.h"
 #include "render/findings/claims.h"
 #include "render/findings/efficiencies.h"

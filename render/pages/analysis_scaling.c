@@ -1,7 +1,9 @@
 /* analysis_scaling.c - how runs scale, in the bottleneck analysis: points, shares, losses and laws of each series. */
 #include "render/pages/parts.h"
 
-#include "render/findings/rules/analyse.h"
+#include "render/metrics/known.h"
+#include "render/metrics/series/series.h"
+#include "render/metrics/steps.h"
 #include "render/findings/narrate.h"
 #include "render/say/format.h"
 

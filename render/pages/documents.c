@@ -1,7 +1,6 @@
 /* documents.c - the list of text documents of a report. */
 #include "render/findings/narrate.h"
 
-#include "render/findings/rules/analyse.h"
 #include "render/pages/pages.h"
 #include "render/write/markdown.h"
 #include "render/write/text.h"

@@ -1,7 +1,7 @@
 /* parts.c - what several pages say alike; see parts.h. */
 #include "render/pages/parts.h"
 
-#include "render/findings/rules/analyse.h"
+#include "render/metrics/known.h"
 #include "render/findings/rules/compare.h"
 #include "render/pages/caveats.h"
 #include "render/say/say.h"

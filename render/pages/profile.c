@@ -3,6 +3,9 @@
 #include "render/pages/pages.h"
 
 #include "render/findings/rules/analyse.h"
+#include "render/metrics/known.h"
+#include "render/metrics/series/differing.h"
+#include "render/metrics/steps.h"
 #include "render/findings/efficiencies.h"
 #include "render/findings/shares.h"
 #include "render/pages/parts.h"

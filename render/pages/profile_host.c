@@ -1,7 +1,8 @@
 /* profile_host.c - what of a run was seen without its steps: processes, calls, files and hosts; parts of profile.c. */
 #include "render/pages/parts.h"
 
-#include "render/findings/rules/analyse.h"
+#include "render/metrics/calls.h"
+#include "render/metrics/recorded.h"
 #include "render/say/format.h"
 
 #include <string.h>

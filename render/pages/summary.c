@@ -1,7 +1,7 @@
 /* summary.c - the whole report on one page of text; see pages.h. */
 #include "render/pages/pages.h"
 
-#include "render/findings/rules/analyse.h"
+#include "render/metrics/known.h"
 #include "render/findings/rules/compare.h"
 #include "render/pages/parts.h"
 #include "render/say/format.h"

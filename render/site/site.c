@@ -5,7 +5,7 @@
 #include "render/findings/rules/analyse.h"
 #include "lib/utf8.h"
 #include "render/site/theme/inside.h"
-#include "render/site/publish/single.h"
+#include "render/site/single.h"
 #include "render/site/workers.h"
 
 #include <string.h>

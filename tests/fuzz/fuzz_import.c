@@ -4,7 +4,7 @@
  * The first byte chooses the parser, so that each is reached without its own first words; 255 lets the content choose.
  */
 #include "render/import/import.h"
-#include "render/import/parsers.h"
+#include "render/import/text/parsers.h"
 
 #include <stdint.h>
 #include <stdlib.h>

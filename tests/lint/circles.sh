@@ -44,4 +44,11 @@ no_circle "no circle of files in render/" "$TMP/edges"
 awk '{ a = $1; b = $2; if (!sub(/\/[^\/]*$/, "", a)) a = "main"; if (!sub(/\/[^\/]*$/, "", b)) b = "program"; if (a != b) print a, b }' "$TMP/edges" |
     sort -u >"$TMP/folders"
 no_circle "no circle of folders in render/" "$TMP/folders"
+# The same of headers. Tables (.def) are lists of names, which the folder below may read.
+git grep -noE '#include "render/[^"]+\.h"' -- 'render/*.c' 'render/*.h' |
+    sed -E 's/^([^:]+):[0-9]+:#include "([^"]+)"/\1 \2/' |
+    awk '{ a = $1; b = $2; sub(/\/[^\/]*$/, "", a); sub(/\/[^\/]*$/, "", b); if (a == "render") a = "main"; if (a != b) print a, b }' |
+    sort -u >"$TMP/headers"
+check "includes between folders are seen" test "$(wc -l <"$TMP/headers")" -gt 40
+no_circle "no circle of includes between folders in render/" "$TMP/headers"
 finish

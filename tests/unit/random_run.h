@@ -4,6 +4,7 @@
 #define TESTS_UNIT_RANDOM_RUN_H
 
 #include "render/device/activity.h"
+#include "render/metrics/stats.h"
 #include "tests/unit/made_run.h"
 
 #include <stdlib.h>

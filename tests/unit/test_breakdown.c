@@ -1,5 +1,8 @@
 /* test_breakdown.c - from ranks and steps to where the time goes (render/metrics/breakdown.c), worked out by hand. */
 #include "tests/unit/made_run.h"
+#include "render/metrics/gain.h"
+#include "render/metrics/stats.h"
+#include "render/metrics/steps.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

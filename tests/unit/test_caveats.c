@@ -1,5 +1,6 @@
 /* test_caveats.c - what is said besides the verdicts: runs that differ, notes of devices, accumulated gradients. */
 #include "render/say/say.h"
+#include "render/metrics/series/differing.h"
 #include "tests/unit/made_rules.h"
 
 #include <stdio.h>

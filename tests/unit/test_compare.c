@@ -1,5 +1,6 @@
 /* test_compare.c - runs before and after (render/findings/rules/compare.c), by hand. */
 #include "render/findings/rules/compare.h"
+#include "render/write/json/json_lists.h"
 
 #include "render/findings/compare_doc.h"
 #include "render/findings/narrate.h"

@@ -1,6 +1,8 @@
 /* test_cores.c - who held the cores: ranks that share them, that waited for one, and what is said of it. */
 #include "tests/unit/made_rules.h"
 #include "render/say/say.h"
+#include "render/metrics/cores.h"
+#include "render/metrics/rule.h"
 #include "render/findings/actions.h"
 #include "render/findings/narrate.h"
 

@@ -1,5 +1,6 @@
 /* test_gain.c - what a step would take without a cause where ranks share cores (render/metrics/gain.c), by hand. */
 #include "render/findings/claims.h"
+#include "render/metrics/gain.h"
 #include "render/findings/run_said.h"
 #include "render/findings/narrate.h"
 #include "tests/unit/made_run.h"

@@ -1,6 +1,6 @@
 /* test_logs.c - text of DCGM and logs of nccl-tests, as their versions and launchers write them. The texts are made
  * after the documentation of their tools. */
-#include "render/findings/rules/analyse.h"
+#include "render/metrics/rule.h"
 #include "tests/unit/import_text.h"
 
 static int import_text(const char *text)

@@ -1,6 +1,7 @@
 /* test_narrate.c - numbers become sentences: claims, advice, confidence, documents of one run (render/findings); of
  * many runs: test_narrate_runs.c. */
 #include "render/read/recorder.h"
+#include "render/metrics/cores.h"
 #include "render/findings/actions.h"
 #include "render/findings/claims.h"
 #include "render/findings/exchange.h"

@@ -1,6 +1,7 @@
 /* test_narrate_runs.c - numbers of many runs become sentences: headlines of series, labels, ranking, documents
  * (render/findings). */
 #include "render/say/format.h"
+#include "render/metrics/series/differing.h"
 #include "render/model/build.h"
 
 #include <math.h>

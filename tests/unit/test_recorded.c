@@ -1,6 +1,9 @@
 /* test_recorded.c - sums of recorded calls are divided by the recorded time, and are not given if events were lost
  * (render/metrics/recorded.c). */
 #include "render/findings/rules/compare.h"
+#include "render/metrics/calls.h"
+#include "render/metrics/cores.h"
+#include "render/metrics/recorded.h"
 #include "render/findings/checks.h"
 #include "render/findings/compare_doc.h"
 #include "render/findings/narrate.h"

@@ -1,5 +1,8 @@
 /* test_rules.c - numbers against thresholds: what limits, what is watched, what is n/a. */
 #include "render/read/recorder.h"
+#include "render/metrics/calls.h"
+#include "render/metrics/known.h"
+#include "render/metrics/rule.h"
 #include "tests/unit/made_rules.h"
 
 #include "render/findings/shares.h"

@@ -1,5 +1,8 @@
 /* test_scaling.c - series of node counts: grouping, speed-up, efficiency, losses (render/metrics/series/scaling.c). */
 #include "tests/unit/made_run.h"
+#include "render/metrics/series/differing.h"
+#include "render/metrics/series/series.h"
+#include "render/metrics/stats.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

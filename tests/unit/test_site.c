@@ -1,5 +1,5 @@
 /* A whole site from a report made by hand: every page, the same bytes twice, hostile text, broken themes. */
-#include "render/site/publish/single.h"
+#include "render/site/single.h"
 #include "render/site/site.h"
 #include "tests/unit/sample_report.h"
 

@@ -1,5 +1,10 @@
 /* analyse.c - the order of the analysis, and the names of runs. */
 #include "render/findings/rules/analyse.h"
+#include "render/findings/rules/rules.h"
+#include "render/metrics/cores.h"
+#include "render/metrics/series/differing.h"
+#include "render/metrics/series/series.h"
+#include "render/metrics/steps.h"
 #include "render/findings/rules/trials.h"
 
 #include "lib/fs.h"

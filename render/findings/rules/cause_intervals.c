@@ -1,6 +1,9 @@
 /* cause_intervals.c - how sure the shares of causes are that waiting or calls on files belong to: what is judged is not
  * one part of a step, so that no interval of a part is theirs. Called by rules.c. */
 #include "render/findings/rules/rules.h"
+#include "render/metrics/cores.h"
+#include "render/metrics/rule.h"
+#include "render/metrics/stats.h"
 
 #include <stdlib.h>
 

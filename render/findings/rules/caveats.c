@@ -2,7 +2,11 @@
  * is missing; cores in caveats_cores.c, runs that are compared in caveats_series.c. Caveats lower confidence; gaps also
  * change the exit status. */
 #include "render/findings/rules/analyse.h"
-#include "render/findings/rules/rules.h"
+#include "render/metrics/cores.h"
+#include "render/metrics/recorded.h"
+#include "render/metrics/rule.h"
+
+#include "render/metrics/device_shares.h"
 
 #include "lib/fs.h"
 #include "render/model/build.h"
@@ -316,17 +320,6 @@ static void check_clocks(struct report *rep, int run)
                         "throttled (%s), so its times are not those of the GPU at full clock.",
                         gpu, node, fmt_percent(worst).text, is_told ? "what it can run at" : "its highest",
                         is_told ? "power, heat, or a lower clock set" : "power, heat");
-}
-
-double traced_utilization(const struct run *a)
-{
-    double kernel = 0, steps = 0;
-    for (int i = 0; i < a->n_traces; i++)
-        for (int k = 0; k < a->traces[i].n_devices; k++) {
-            kernel += (double)a->traces[i].devices[k].steps_kernel_ns;
-            steps += (double)a->traces[i].devices[k].steps_ns;
-        }
-    return steps > 0 ? kernel / steps : NAN;
 }
 
 /* Which of the monitored GPUs was traced is not known: outside the range of them all it was none as it was traced. */

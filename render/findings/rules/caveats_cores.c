@@ -2,6 +2,7 @@
  * core, and neighbours that use the cores too; who had them: cores_busy.c. Called by caveats.c; fills
  * run_result.shared. Test: tests/unit/test_cores.c */
 #include "render/findings/rules/analyse.h"
+#include "render/metrics/cores.h"
 
 #include "render/model/build.h"
 #include "render/say/format.h"

@@ -2,6 +2,8 @@
  * runs that are left out, configurations that do not belong together. Called by caveats.c. Test:
  * tests/unit/test_caveats.c */
 #include "render/findings/rules/analyse.h"
+#include "render/metrics/series/differing.h"
+#include "render/metrics/series/series.h"
 
 #include "render/say/format.h"
 

@@ -2,6 +2,13 @@
 #include "render/findings/rules/compare.h"
 
 #include "render/findings/rules/analyse.h"
+#include "render/metrics/cores.h"
+#include "render/metrics/gain.h"
+#include "render/metrics/known.h"
+#include "render/metrics/recorded.h"
+#include "render/metrics/series/differing.h"
+#include "render/metrics/series/series.h"
+#include "render/metrics/stats.h"
 #include "render/say/format.h"
 #include "render/say/say.h"
 

@@ -2,6 +2,7 @@
  * monitors. Window of both numbers: the steps, first start to last end.  source:
  * docs/metrics.md#rules. Test: render_devices.sh */
 #include "render/findings/rules/rules.h"
+#include "render/metrics/rule.h"
 
 #include "render/say/format.h"
 

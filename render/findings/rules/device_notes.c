@@ -1,8 +1,9 @@
 /* device_notes.c - what is said of GPU traces besides the classes: calls that a step should not hold, memory that
  * grows, products that do not use tensor cores.  source: docs/metrics.md#rules. Test: tests/unit/test_caveats.c */
 #include "render/findings/rules/analyse.h"
-#include "render/metrics/gpu_memory.h"
 #include "render/findings/rules/rules.h"
+#include "render/metrics/cores.h"
+#include "render/metrics/gpu_memory.h"
 
 #include "render/say/format.h"
 #include "render/say/say.h"

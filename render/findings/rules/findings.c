@@ -1,8 +1,8 @@
 /* findings.c - what is said of a run besides the classes. See rules.h. */
 #include "render/metrics/gpu_memory.h"
 #include "render/findings/rules/rules.h"
+#include "render/metrics/rule.h"
 
-#include "render/findings/rules/analyse.h"
 #include "render/say/format.h"
 
 #include <math.h>

@@ -1,5 +1,6 @@
 /* framework.c - is a run one of PyTorch? Advice names the options of who can use them. */
 #include "render/findings/rules/analyse.h"
+#include "render/metrics/series/differing.h"
 
 #include "lib/fs.h"
 

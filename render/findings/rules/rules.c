@@ -1,6 +1,11 @@
 /* rules.c - the class table: every possible cause is looked at and either limits, is watched, is fine, or is n/a with
  * a reason. Rules and their sources: docs/metrics.md#rules; numbers: thresholds.h. Compute and memory: roofline.c. */
 #include "render/findings/rules/rules.h"
+#include "render/metrics/calls.h"
+#include "render/metrics/cores.h"
+#include "render/metrics/gain.h"
+#include "render/metrics/recorded.h"
+#include "render/metrics/rule.h"
 
 #include "lib/fs.h"
 #include "render/say/format.h"

@@ -1,5 +1,8 @@
 /* rules_communication.c - transfer, and waiting for the rank that comes last. See rules.h. */
 #include "render/findings/rules/rules.h"
+#include "render/metrics/cores.h"
+#include "render/metrics/known.h"
+#include "render/metrics/rule.h"
 
 #include "render/model/build.h"
 #include "render/say/format.h"

@@ -2,7 +2,7 @@
 #include "render/findings/rules/trials.h"
 
 #include "lib/fs.h"
-#include "render/findings/rules/analyse.h"
+#include "render/metrics/series/differing.h"
 #include "render/metrics/stats.h"
 
 #include <math.h>

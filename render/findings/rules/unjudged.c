@@ -1,5 +1,6 @@
 /* unjudged.c - what may hide in the compute of a run because nothing was recorded of it. See analyse.h. */
 #include "render/findings/rules/analyse.h"
+#include "render/metrics/rule.h"
 
 #include "render/say/say.h"
 

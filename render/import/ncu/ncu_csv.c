@@ -2,7 +2,7 @@
  * per metric and a line of units. Per kernel name: how often it ran under the profiler and the means of the metrics
  * that say what it is limited by. Numbers are in the locale of whom ran it: "1,234.5" or "1.234,5"; a number that can
  * be read in one way only says which. Test: tests/unit/test_ncu.c */
-#include "render/import/parsers.h"
+#include "render/import/text/parsers.h"
 
 #include "lib/csv.h"
 #include "render/import/text/from_line.h"

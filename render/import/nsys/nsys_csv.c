@@ -1,6 +1,6 @@
 /* nsys_csv.c - `nsys stats --report cuda_gpu_trace` and `cuda_api_trace` as CSV, and the same as the pipit library
  * writes them (a row at the begin, with the time of the end, and one at the end). */
-#include "render/import/parsers.h"
+#include "render/import/text/parsers.h"
 
 #include "lib/csv.h"
 #include "render/device/activity.h"

@@ -1,7 +1,7 @@
 /* nsys_sqlite.c - what `nsys export --type sqlite` makes of a report: kernels, copies, memsets, calls of the runtime
  * and NVTX ranges, as far as their tables and columns are there. Times are integer nanoseconds already. */
 #include "render/import/nsys/nsys_devices.h"
-#include "render/import/parsers.h"
+#include "render/import/text/parsers.h"
 
 #include "lib/buf.h"
 #include "render/device/activity.h"

@@ -1,7 +1,7 @@
 /* nsys_sums.c - the summaries of `nsys stats --format csv` (cuda_gpu_kern_sum, cuda_api_sum, cuda_gpu_mem_time_sum,
  * cuda_gpu_mem_size_sum, nvtx_sum, osrt_sum ...): one table or several below each other, as nsys wrote them, with the
  * name in front.  source: Nsight Systems User Guide, "Report Scripts". Test: render_foreign.sh */
-#include "render/import/parsers.h"
+#include "render/import/text/parsers.h"
 
 #include "lib/buf.h"
 #include "render/import/text/from_line.h"

@@ -1,7 +1,13 @@
 /* metrics.c - see metrics.h. */
 #include "render/metrics/registry/metrics.h"
+#include "render/metrics/series/series.h"
+#include "render/metrics/known.h"
+#include "render/metrics/series/differing.h"
 
-#include "render/findings/rules/analyse.h"
+#include "render/metrics/calls.h"
+#include "render/metrics/known.h"
+#include "render/metrics/recorded.h"
+#include "render/metrics/steps.h"
 #include "render/metrics/device_shares.h"
 #include "render/say/say.h"
 

@@ -1,7 +1,8 @@
 /* all_reduce.c - what the all-reduces of a step should take by what was measured of the network alone: a calibration in
  * an archive, or a log of nccl-tests. Its latency and bandwidth beside the transfer of each point, and ahead of them.
  * Called by laws.c. */
-#include "render/findings/rules/analyse.h"
+#include "render/metrics/recorded.h"
+#include "render/metrics/series/series.h"
 #include "render/metrics/fit.h"
 #include "render/metrics/series/network.h"
 #include "render/say/format.h"

@@ -1,5 +1,5 @@
 /* command.c - which words of a recorded command are the program's own. */
-#include "render/findings/rules/analyse.h"
+#include "render/metrics/series/differing.h"
 
 #include "lib/fs.h"
 

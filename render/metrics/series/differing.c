@@ -1,6 +1,6 @@
 /* differing.c - in what two runs differ, by name: configurations that are no repetitions, and machines or libraries
  * that explain another speed on their own. Called by caveats.c and compare.c. */
-#include "render/findings/rules/analyse.h"
+#include "render/metrics/series/differing.h"
 
 #include <math.h>
 #include <stddef.h>

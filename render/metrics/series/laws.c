@@ -1,6 +1,7 @@
 /* laws.c - laws of scaling fitted to the points of a series, and what they say of the next node counts. Every law has
  * its residual; an extrapolation has its interval, or the reason why there is none. Called by scaling.c. */
-#include "render/findings/rules/analyse.h"
+#include "render/metrics/cores.h"
+#include "render/metrics/series/series.h"
 #include "render/metrics/fit.h"
 
 #include <math.h>

@@ -1,5 +1,9 @@
 /* loss.c - the time lost between two points of a series: by part, and by cause. Sums to the loss exactly. */
-#include "render/findings/rules/analyse.h"
+#include "render/metrics/cores.h"
+#include "render/metrics/known.h"
+#include "render/metrics/rule.h"
+#include "render/metrics/series/series.h"
+#include "render/metrics/stats.h"
 
 struct series_loss loss_between(const int64_t *from_parts, const int64_t *to_parts, int64_t num, int64_t den)
 {

@@ -1,5 +1,6 @@
 /* model_words.c - what a model says of itself that others do not, and series told apart by it. See analyse.h. */
-#include "render/findings/rules/analyse.h"
+#include "render/metrics/cores.h"
+#include "render/metrics/series/differing.h"
 
 #include <string.h>
 

@@ -1,7 +1,6 @@
 /* network.c - see network.h. */
 #include "render/metrics/series/network.h"
 
-#include "render/findings/rules/analyse.h"
 #include "render/model/calibration.h"
 
 #include <string.h>

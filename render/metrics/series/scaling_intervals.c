@@ -1,6 +1,7 @@
 /* scaling_intervals.c - how sure step times, speed-up and efficiency of a series are: by bootstrap over steps and
  * repetitions, or from the standard error where only summaries were kept. */
-#include "render/findings/rules/analyse.h"
+#include "render/metrics/series/series.h"
+#include "render/metrics/stats.h"
 
 #include <math.h>
 #include <stdlib.h>

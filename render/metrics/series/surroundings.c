@@ -1,7 +1,7 @@
 /* surroundings.c - in what else two runs differ by the metadata of their collectors: versions of loaded libraries,
  * resource limits, changes of the code that are in no commit. They may explain another speed, or be of no account, so
  * that they are said and lower no confidence. Called by caveats_series.c. */
-#include "render/findings/rules/analyse.h"
+#include "render/metrics/series/differing.h"
 
 #include <ctype.h>
 #include <stddef.h>

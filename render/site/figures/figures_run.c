@@ -1,7 +1,7 @@
 /* figures_run.c - the figures of one run; see figures.h. Called by page_run.c. */
 #include "render/site/figures/figures_run.h"
 
-#include "render/findings/rules/analyse.h"
+#include "render/metrics/known.h"
 #include "render/say/format.h"
 #include "render/say/say.h"
 

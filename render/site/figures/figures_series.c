@@ -1,7 +1,8 @@
 /* figures_series.c - the figures of a scaling series; see figures.h. Called by page_index.c. */
 #include "render/site/figures/figures_run.h"
 
-#include "render/findings/rules/analyse.h"
+#include "render/metrics/known.h"
+#include "render/metrics/series/series.h"
 #include "render/say/format.h"
 
 #include <math.h>

@@ -2,7 +2,7 @@
  * inside.h. */
 #include "render/site/figures/figures_run.h"
 
-#include "render/findings/rules/analyse.h"
+#include "render/metrics/known.h"
 #include "render/say/format.h"
 #include "render/say/say.h"
 

@@ -1,7 +1,8 @@
 /* key_figures.c - the three figures of the front page; see figures.h. Called by page_index.c. */
 #include "render/site/figures/figures.h"
 
-#include "render/findings/rules/analyse.h"
+#include "render/metrics/known.h"
+#include "render/metrics/series/series.h"
 #include "render/findings/narrate.h"
 #include "render/findings/shares.h"
 #include "render/say/format.h"

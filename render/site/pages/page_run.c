@@ -3,7 +3,8 @@
 #include "render/site/figures/figures.h"
 #include "render/site/pages/run_facts.h"
 
-#include "render/findings/rules/analyse.h"
+#include "render/metrics/recorded.h"
+#include "render/metrics/steps.h"
 #include "render/say/format.h"
 #include "render/say/say.h"
 

@@ -3,7 +3,8 @@
  */
 #include "render/site/pages/run_facts.h"
 
-#include "render/findings/rules/analyse.h"
+#include "render/metrics/known.h"
+#include "render/metrics/series/differing.h"
 #include "render/findings/efficiencies.h"
 #include "render/findings/shares.h"
 #include "render/say/format.h"

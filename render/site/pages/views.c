@@ -2,6 +2,7 @@
 #include "render/site/theme/inside.h"
 
 #include "render/findings/rules/analyse.h"
+#include "render/metrics/known.h"
 #include "render/findings/shares.h"
 #include "render/say/format.h"
 #include "render/findings/narrate.h"

@@ -4,7 +4,8 @@
 #include "render/site/theme/inside.h"
 
 #include "lib/fs.h"
-#include "render/findings/rules/analyse.h"
+#include "render/metrics/calls.h"
+#include "render/metrics/recorded.h"
 #include "render/say/format.h"
 #include "render/say/say.h"
 

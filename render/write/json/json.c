@@ -2,10 +2,10 @@
  * digits, so that equal reports are equal bytes. Runs: json_run.c. */
 #include "render/findings/narrate.h"
 
-#include "render/findings/rules/analyse.h"
+#include "render/metrics/known.h"
+#include "render/metrics/series/series.h"
 #include "render/findings/claims.h"
-#include "render/findings/compare_doc.h"
-#include "render/write/json/devices.h"
+#include "render/write/json/json_lists.h"
 #include "render/write/json/json_values.h"
 #include "render/say/say.h"
 

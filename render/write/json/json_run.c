@@ -2,7 +2,8 @@
  * json_values.h. */
 #include "render/write/json/json_values.h"
 
-#include "render/findings/rules/analyse.h"
+#include "render/metrics/calls.h"
+#include "render/metrics/recorded.h"
 #include "render/findings/rules/trials.h"
 
 #include <math.h>

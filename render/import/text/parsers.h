@@ -4,8 +4,8 @@
  *
  * *_read: s is from its first byte; DCR_FAIL with a sentence that names s->name when the file is broken: nothing of it
  * is kept then. */
-#ifndef RENDER_IMPORT_PARSERS_H
-#define RENDER_IMPORT_PARSERS_H
+#ifndef RENDER_IMPORT_TEXT_PARSERS_H
+#define RENDER_IMPORT_TEXT_PARSERS_H
 
 #include "lib/stream.h"
 #include "render/model/build.h"

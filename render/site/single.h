@@ -1,7 +1,7 @@
 /* single.h - the whole report as one file: every page behind the other, links turned into anchors, files into data
  * URIs. */
-#ifndef RENDER_SITE_PUBLISH_SINGLE_H
-#define RENDER_SITE_PUBLISH_SINGLE_H
+#ifndef RENDER_SITE_SINGLE_H
+#define RENDER_SITE_SINGLE_H
 
 #include "render/site/theme/inside.h"
 

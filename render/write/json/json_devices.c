@@ -1,5 +1,5 @@
 /* devices.c - the `devices` of report.json. Schema: docs/report-json.md. */
-#include "render/write/json/devices.h"
+#include "render/write/json/json_lists.h"
 
 #include "render/write/json/json_values.h"
 

@@ -1,5 +1,5 @@
 /* single.c - see single.h. Called by site.c. */
-#include "render/site/publish/single.h"
+#include "render/site/single.h"
 
 #include "lib/fs.h"
 #include "lib/stream.h"

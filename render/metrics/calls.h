@@ -1,0 +1,58 @@
+/* calls.h - shares of MPI calls and calls on files in the recorded time. */
+#ifndef RENDER_METRICS_CALLS_H
+#define RENDER_METRICS_CALLS_H
+
+#include "render/metrics/report.h"
+
+/** mpi_share - share of the recorded time inside MPI calls except MPI_Init and MPI_Finalize. */
+struct mpi_share {
+    int has;
+    struct reason why;   /* when !has */
+    int64_t ns, wall_ns; /* sums over the ranks */
+    double ratio;
+    const struct run_mpi_call *largest;
+};
+struct mpi_share mpi_share(const struct run *a);
+
+/** mpi_late - the late ranks of a run without steps, for which the others wait: they spend little time in MPI calls
+ *  while all others spend much, longer by over straggler_wait of the recorded time. They are the minority, and at most
+ *  MPI_LATE_NAMED. Test: tests/unit/test_rules.c */
+enum { MPI_LATE_NAMED = 4 };
+struct mpi_late {
+    int has, n, ranks[MPI_LATE_NAMED];
+    int64_t least_ns, most_ns;               /* of the late ones, in MPI calls */
+    int64_t others_least_ns, others_most_ns; /* of the others */
+    int64_t waited_ns;                       /* mean of the others - mean of these */
+};
+struct mpi_late mpi_late(const struct thresholds *t, const struct run *a);
+
+/** file_time - share of the recorded time inside calls on files. Simultaneous calls of threads and processes of a rank
+ *  each count, so a sum above the recorded time is not valid.
+ *  source   docs/metrics.md#breakdown. Test: tests/unit/test_rules.c */
+struct file_time {
+    int has;
+    struct reason why;                      /* when !has */
+    int64_t ns, kind_ns[DCT_N_IO], wall_ns; /* sums over the ranks */
+    double ratio;
+    const struct run_file *largest; /* NULL: it is one of many, of which no names are known */
+    int64_t largest_ns;
+    const char *folder; /* of the files of one folder that take most of the time; folder_len characters of a name */
+    int folder_len, n_in_folder;
+    int64_t folder_ns;
+};
+struct file_time file_time(const struct run *a);
+
+/** files_explained - compare the bytes in recorded calls on files with the kernel's totals of all ranks' processes. The
+ *  rest are file calls that cannot be seen (fprintf; mmap is in neither), pipes, sockets, terminals and files that
+ *  programs read at start. Bytes that the recorder wrote are not counted. Test: tests/unit/test_recorded.c */
+struct files_explained {
+    int has;
+    struct reason why;          /* when !has */
+    int64_t bytes[2], calls[2]; /* [DCT_IO_READ], [DCT_IO_WRITE]: the kernel's totals of bytes and system calls */
+    int64_t recorded_bytes[2];  /* in recorded calls; -1 = not all calls are known */
+    int64_t rest_bytes[2];      /* not in recorded calls; -1 = not known */
+    struct reason rest_why;
+};
+struct files_explained files_explained(const struct run *a);
+
+#endif

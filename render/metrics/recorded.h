@@ -1,0 +1,54 @@
+/* recorded.h - which part of a run was recorded, and what was lost. */
+#ifndef RENDER_METRICS_RECORDED_H
+#define RENDER_METRICS_RECORDED_H
+
+#include "render/metrics/report.h"
+
+/** rank_watched_ns - time that a rank's processes ran, by their monitor. unit: ns; 0 = not known. (recorded.c) */
+int64_t rank_watched_ns(const struct run_rank *k);
+
+/** rank_lost_events - are host events missing in the rank's traces? Then sums of its calls are not valid, and its steps
+ *  are those before the loss. GPU activity that CUPTI lost does not count. (recorded.c) */
+int rank_lost_events(const struct run_rank *k);
+
+/** lost_steps - are steps of the run from traces in which events are missing? (recorded.c) */
+int lost_steps(const struct run *a);
+
+/** recorded_of_rank - time in which calls and ranges of a rank were recorded: the time that the window (--steps,
+ * --delay
+ *  ...) was open by the rank's trace, or the whole run without a window. Times count from the first sample of the
+ * rank's process. (recorded.c) */
+struct recorded_rank {
+    int64_t ns; /* 0 = not known, or the window never opened */
+    int64_t from_ns, to_ns;
+};
+struct recorded_rank recorded_of_rank(const struct run_rank *k);
+
+/** recorded_part - the same for all ranks. Sums of recorded calls are divided by `ns` and by nothing else. (recorded.c)
+ */
+struct recorded {
+    int is_part;            /* a window was asked for */
+    int64_t ns;             /* summed over the ranks; 0 = not known, or is_never_open */
+    int is_never_open;      /* the window opened on no rank */
+    int64_t watched_ns;     /* time that the processes ran, summed over all ranks; 0 = not known */
+    int64_t from_ns, to_ns; /* when the window first opened and last closed, from the start of the ranks */
+    int n_ranks_lost;       /* ranks with missing events */
+    uint64_t n_lost;        /* missing events; 0 for damaged traces */
+    int64_t lost_from_ns;   /* since when they are missing, from the start of the ranks; -1 = not known */
+    struct reason why;      /* sums of calls are not valid */
+};
+struct recorded recorded_part(const struct run *a);
+
+/** recorded_noun - "the run", "the recorded part of the run". */
+const char *recorded_noun(const struct run *a);
+
+/** recorded_sentence - how long the recorded part is; "" = the whole run was recorded. */
+const char *recorded_sentence(struct report *rep, const struct run *a);
+
+/** lost_words - "39,421 events were lost after 2.1 s of 4.2 s" if events are missing in the run's traces, else "". */
+const char *lost_words(struct report *rep, const struct run *a);
+
+/** lost_sentence - the same as a sentence. */
+const char *lost_sentence(struct report *rep, const struct run_result *r);
+
+#endif

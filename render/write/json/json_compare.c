@@ -1,0 +1,76 @@
+/* json_compare.c - comparisons of report.json. Fields: docs/report-json.md. */
+#include "render/write/json/json_values.h"
+
+#include "render/findings/rules/compare.h"
+#include "render/findings/rules/trials.h"
+#include "render/say/say.h"
+
+static json_t *compared_json(const struct compared *c)
+{
+    json_t *interval = c->change_ns.has ? json_pack("{s:o, s:o}", "lo", value_real(1, c->change_ns.lo), "hi",
+                                                    value_real(1, c->change_ns.hi))
+                                        : json_null();
+    return json_pack("{s:o, s:o, s:o, s:o}", "before_ns", value_int(c->has_before, c->before_ns), "after_ns",
+                     value_int(c->has_after, c->after_ns), "change_interval_ns", interval, "is_significant",
+                     c->change_ns.has ? json_boolean(c->is_significant) : json_null());
+}
+
+static json_t *tried_json(const struct tried *t)
+{
+    if (!t->has)
+        return json_null();
+    json_t *o = json_object();
+    value_set(o, "change", value_string(trial_key_word(t->kind)));
+    value_set(o, "command", value_string(t->command));
+    value_set(o, "before_ns", json_integer(t->before_ns));
+    value_set(o, "forecast_ns", json_integer(t->forecast_ns));
+    value_set(o, "achieved_ns", json_integer(t->achieved_ns));
+    value_set(o, "error_ratio", value_real(1, t->error_ratio));
+    return o;
+}
+
+json_t *comparisons_json(const struct report *rep)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < rep->n_comparisons; i++) {
+        const struct comparison *c = &rep->comparisons[i];
+        json_t *parts = json_object(), *predictions = json_array();
+        for (int p = 0; p < N_PARTS; p++)
+            value_set(parts, part_key((enum part)p), compared_json(&c->part[p]));
+        for (int k = 0; k < c->n_predictions; k++) {
+            const struct prediction *p = &c->predictions[k];
+            value_add(predictions,
+                      json_pack("{s:o, s:I, s:I, s:o, s:I, s:I, s:I, s:b}", "class", value_string(class_key(p->cls)),
+                                "gain_ns", (json_int_t)p->predicted_ns, "gain_mean_ns",
+                                (json_int_t)p->predicted_mean_ns, "gain_basis", value_string(gain_basis_word(p->basis)),
+                                "as_fast_ns", (json_int_t)p->as_fast_ns, "before_ns", (json_int_t)p->before_ns,
+                                "after_ns", (json_int_t)p->after_ns, "is_removed", p->is_removed));
+        }
+        const int has = c->utilization_before >= 0 && c->utilization_after >= 0;
+        json_t *use = has ? json_pack("{s:o, s:o}", "before", value_real(1, c->utilization_before), "after",
+                                      value_real(1, c->utilization_after))
+                          : json_null();
+        json_t *o = json_pack(
+            "{s:o, s:o, s:o, s:i, s:i, s:I, s:I, s:o, s:I, s:I, s:o, s:o, s:o, s:I, s:I, s:I, s:I, "
+            "s:o, s:o, s:o, s:o, s:o, s:o, s:b}",
+            "n_nodes", value_int(c->n_nodes > 0, c->n_nodes), "n_ranks", value_int(c->n_ranks > 0, c->n_ranks), "label",
+            value_string(c->label), "runs_before", c->n_before, "runs_after", c->n_after, "steps_before",
+            (json_int_t)c->steps_before, "steps_after", (json_int_t)c->steps_after, "step", compared_json(&c->step),
+            "median_before_ns", (json_int_t)c->median_before_ns, "median_after_ns", (json_int_t)c->median_after_ns,
+            "parts", parts, "gpu_utilization_ratio", use, "predictions", predictions, "predicted_gain_ns",
+            (json_int_t)c->expected_ns, "predicted_mean_gain_ns", (json_int_t)c->expected_mean_ns, "achieved_gain_ns",
+            (json_int_t)c->achieved_ns, "achieved_mean_gain_ns", (json_int_t)(c->step.before_ns - c->step.after_ns),
+            "gain_statistic", value_string("median"), "differing", value_string(c->differing), "confidence",
+            value_string(confidence_word(c->confidence)), "confidence_because", value_string(c->confidence_because),
+            "sentence", value_string(c->sentence), "support", value_string(c->support), "is_repeated",
+            comparison_is_repeated(c));
+        value_set(o, "finding", value_string(say_finding(&c->said)));
+        if (c->nodes_before && *c->nodes_before) {
+            value_set(o, "nodes_before", value_string(c->nodes_before));
+            value_set(o, "nodes_after", value_string(c->nodes_after));
+        }
+        value_set(o, "tried", tried_json(&c->tried));
+        value_add(list, o);
+    }
+    return list;
+}
