@@ -37,6 +37,7 @@ static void check(struct run *run, int want)
             n += names_torch(a.generic);
         }
     assert_true(want ? n >= 3 : n == 0);
+    report_free(&rep);
 }
 
 static void test_commands(void **state)

@@ -109,6 +109,7 @@ static void test_advice_knows_how_gradients_travelled(void **state)
     assert_null(strstr(action_for(&rep, &r, CLASS_COMMUNICATION).ours, "bf16"));
     p->name = "another";
     assert_string_equal(action_for(&rep, &r, CLASS_COMMUNICATION).ours, "");
+    report_free(&rep);
     run_free((struct run *)r.run);
 }
 
@@ -161,6 +162,7 @@ static void test_exchange(void **state)
     assert_int_equal(exchange_of(&r).kind, EXCHANGE_ALL_TO_ALL);
     trace.operators = (struct host_operators){.list = ranges + 1, .n_names = 1};
     assert_int_equal(exchange_of(&r).kind, EXCHANGE_SEND_RECEIVE);
+    report_free(&rep);
     run_free(a);
 }
 

@@ -131,7 +131,8 @@ static int put_row(struct line row, const enum side *side, int n_columns, int is
 }
 
 /* returns  1 when the paragraph is a table and stands in out, 0 when not, -1 without memory */
-static int put_table(cmark_node *paragraph, const char *text, size_t len, int number, struct dcr_buf *out)
+static int put_table(cmark_node *paragraph, const char *text, size_t len, const char *prefix, int number,
+                     struct dcr_buf *out)
 {
     enum side side[COLUMNS_MAX];
     int first = cmark_node_get_start_line(paragraph), last = cmark_node_get_end_line(paragraph);
@@ -141,7 +142,10 @@ static int put_table(cmark_node *paragraph, const char *text, size_t len, int nu
     int n_columns = read_rule(line_at(text, len, first + 1), side);
     if (n_columns == 0 || !memchr(head.text, '|', head.len))
         return 0;
-    dcr_buf_printf(out, "<section class=\"scroll\" tabindex=\"0\" aria-label=\"Table %d\"><table>\n<thead>\n", number);
+    /* A page may hold several documents, and no two tables of it may have the same name. */
+    size_t name = strcspn(prefix, "-");
+    dcr_buf_printf(out, "<section class=\"scroll\" tabindex=\"0\" aria-label=\"Table %d%s%.*s\"><table>\n<thead>\n",
+                   number, name ? " of " : "", (int)name, prefix);
     if (put_row(head, side, n_columns, 1, out))
         return -1;
     dcr_buf_puts(out, "</thead>\n<tbody>\n");
@@ -215,7 +219,7 @@ static int replace_blocks(cmark_node *root, const char *text, size_t len, const 
             put_heading(node, prefix, &ids, &html);
             put_custom(node, &html);
         } else if (cmark_node_get_type(node) == CMARK_NODE_PARAGRAPH) {
-            int is_table = put_table(node, text, len, n_tables + 1, &html);
+            int is_table = put_table(node, text, len, prefix, n_tables + 1, &html);
             n_tables += is_table > 0;
             if (is_table > 0)
                 put_custom(node, &html);
