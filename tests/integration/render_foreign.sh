@@ -115,11 +115,11 @@ for name in down text; do
     is "all ten" '.runs[0].n_steps' 10
 done
 check_status 2 "a view without end is not read" timeout 60 "$report" "$made/endless.sqlite" -o "$TMP/none"
-said=$(cat "$TMP/tap.out")
-check "... and that is said" test -z "${said##*endless.sqlite\' has a view CUPTI_ACTIVITY_KIND_KERNEL*}"
+cp "$TMP/tap.out" "$TMP/said"
+check "... and that is said" grep -qF "endless.sqlite' has a view CUPTI_ACTIVITY_KIND_KERNEL" "$TMP/said"
 check_status 2 "an SQLite file one byte short" "$report" "$made/cut.sqlite" -o "$TMP/none"
-said=$(cat "$TMP/tap.out")
-check "... is known by its header" test -z "${said##*cut.sqlite\' has 12287 bytes, but its header says 12288: it was cut*}"
+cp "$TMP/tap.out" "$TMP/said"
+check "... is known by its header" grep -qF "cut.sqlite' has 12287 bytes, but its header says 12288: it was cut" "$TMP/said"
 
 # ---- names with invisible characters never reach a terminal or a page. Python's table of characters says which they are.
 odd=$made/odd

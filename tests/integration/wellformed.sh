@@ -205,4 +205,20 @@ for trace in "bytes-$odd.json" "$odd.pt.trace.json"; do
     check "a trace of odd names: a report, or refused" test $status -eq 0 -o $status -eq 2 -o $status -eq 3
 done
 check_status 2 "a report, refused" "$BIN/dcreport" "$TMP/$odd-none.tar" -o "$TMP/none"
+
+# ---- every kind of output is known by what the programs write today: with a byte behind it that is no text, each is named
+real=$TMP/nested/real
+mkdir -p "$real"
+cp "$TMP/$odd"/out/{program.json,metrics.csv,steps-rank0.csv} "$TMP"/{one.html,junit.xml,summary.md} "$real"
+cp "$TMP/$odd.json" "$real/export.json"
+cp "$TMP/$odd.csv" "$real/export.csv"
+cp "$TMP/site/report.json" "$real"
+fixture_calibrate "$real"
+for command in "dcrnn-train --data none" "dccollect verify none" "dcreport none -o none"; do
+    # shellcheck disable=SC2086  # words
+    "$BIN"/$command >"$real/${command%% *}" 2>&1
+done
+for file in "$real"/*; do printf '\377' >>"$file"; done
+check_status 1 "outputs of all programs, spoiled" script real 'ok one'
+for file in "$real"/*; do check "... found: ${file##*/}" grep -q "^#   ${file##*/}: .*no UTF-8" "$TMP/nested/real.tap"; done
 finish
