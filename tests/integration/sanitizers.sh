@@ -13,7 +13,7 @@ cat >"$TMP/faults.c" <<'C'
 #include <stdlib.h>
 #include <string.h>
 static char *volatile kept;
-static void keep(void)
+__attribute__((noinline)) static void keep(void) /* inlined, it would be a use after scope */
 {
     char local[32];
     snprintf(local, sizeof local, "local");
