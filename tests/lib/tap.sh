@@ -70,6 +70,18 @@ check() {
     shift
     check_status 0 "$name" "$@"
 }
+# says FILE ID...: FILE has these phrases of the phrasebook one after the other on one line, with whatever values.
+says() {
+    local file=$1 id sentence pattern=''
+    shift
+    for id; do
+        sentence=$(sed -n "s/^$id: //p" tests/golden/phrasebook.txt)
+        [ -n "$sentence" ] || { echo "the phrasebook has no $id"; return 1; }
+        sentence=$(sed -E 's/[][().?*+^$|]/\\&/g; s/[0-9]+(\\\.[0-9]+)? (s|ms|us|ns)\b/[0-9.]+ (s|ms|us|ns)/g; s/[0-9]+ %/[0-9.]+ %/g' <<<"$sentence")
+        pattern+=${pattern:+ }$sentence
+    done
+    grep -qE -- "$pattern" "$file" || { echo "no line matches: $pattern"; return 1; }
+}
 # shellcheck disable=SC2086  # globs for the watcher, a word each
 finish_watch() {
     local watch=$tap_watch
