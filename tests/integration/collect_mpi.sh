@@ -77,6 +77,11 @@ spans c 1 >got
 check "the other rank has its own view" sh -c 'grep -q "^Recv comm bytes=800 size=2 peer=0" got && grep -q "^Allgatherv comm bytes=12 " got'
 check "pack" "$COLLECT" pack c -o c.tar
 check "the metadata says so" metadata c.tar '.collector | .mpi == "ok" and .mpi_calls > 60 and .events == 0'
+# On an emulated node waits sleep, inside of MPI: what is recorded stays the same.
+DCREPORT_NODE="cores=1 period_us=4000 link_bit_per_s=0 default=0" "${MPIRUN[@]}" -n 2 "$COLLECT" run --spool node -- ./mpi_calls >out 2>err
+for rank in 0 1; do
+    check "rank $rank on an emulated node: the same calls, each once" diff <(spans c $rank | sort) <(spans node $rank | sort)
+done
 check "events of the program are counted apart" metadata c.tar '.collector.nvtx | test("^nothing recorded")'
 
 # ---- many at once: what is not followed is said

@@ -274,6 +274,17 @@ check_status 125 "an emulated node is not as many as its ranks, too" env DCREPOR
 check "said" grep -q "DCREPORT_NODE says that this host is an emulated node, and --emulate-nodes that each rank is one; leave one of them out" err
 check_status 1 "no spool is left" test -e both
 
+# ---- waits: on an emulated node, and nowhere else, giving way is a short sleep, and Open MPI gives way
+(cd "$OLDPWD" && build_program yields yields.c) || not_ok "yields builds"
+emulated="DCREPORT_NODE=cores=0.25 period_us=4000 link_bit_per_s=50000000 default=1"
+way() { # PROGRAM'S OUTPUT, VARIABLE...: what it prints under the collector
+    test "$(env -u OMPI_MCA_mpi_yield_when_idle "${@:2}" "$COLLECT" run -o yields.tar -- sh -c './yields; echo "${DCC_YIELD_NS-unset} ${OMPI_MCA_mpi_yield_when_idle-unset}"' 2>err | xargs)" = "$1"
+}
+check "to give way on an emulated node is to sleep" way "all 50000 1" "$emulated"
+check "which records no call of it" metadata yields.tar '.collector.io_calls < 100'
+check "a user's own setting of Open MPI stays" way "all 50000 0" "$emulated" OMPI_MCA_mpi_yield_when_idle=0
+check "elsewhere it is not, whatever the environment holds" way "none unset unset" DCC_YIELD_NS=50000
+
 # ---- secrets: not in any member
 env WANDB_API_KEY=hunter2a SLURM_JWT=hunter2b NCCL_PWD=hunter2m SLURM_MPI_PWD=hunter2n NCCL_Tok=hunter2o OMP_PAT=hunter2p SLURM_Access=hunter2q NCCL_PROXY=http://me:hunter2c@host "$COLLECT" run -o secret.tar --label token=hunter2d --label from=https://me:hunter2i@host/x -- \
     sh -c 'exec true' --token hunter2e --api-key=hunter2f 'HF_TOKEN=hunter2g ./x --password hunter2h' \
