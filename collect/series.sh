@@ -9,6 +9,7 @@
 # ranks), DATA and GRAPH (traffic data; generated when empty), ARGS (more options of dcrnn-train), BUILD, RESULTS (folder).
 # Leaves results/<n>node-<run id>.tar and the list of them in results/last-series.
 set -euo pipefail
+trap 'exit 143' INT TERM HUP # without a trap bash forgets an interrupt that comes while a program of the script runs
 cd "$(dirname "$0")/.."
 bin=${BUILD:-build}/bin
 results=${RESULTS:-results}
@@ -60,6 +61,7 @@ if [ -z "${NODES_ENTER:-}" ] && [ "${EMULATE:-}" != ranks ]; then
     got=0
     why=$("${make_nodes[@]}" true 2>&1) || got=$?
     [ $got -ne 0 ] || exec "${make_nodes[@]}" collect/series.sh
+    [ $got -lt 128 ] || exit $got # a signal
     [ $got -eq 77 ] || fail "${why#collect/nodes: }"
     [ -z "${EMULATE:-}${NODE_CPU:-}${NODE_NET:-}" ] || fail "nodes with shares and links of their own cannot be emulated here: $why; EMULATE=ranks takes plain processes"
     echo "the nodes are plain processes that share all cores, because nodes with shares and links of their own cannot be emulated here: $why"

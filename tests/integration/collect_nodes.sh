@@ -111,7 +111,8 @@ check "without limits, none are set" bash -c '[ "$($0 --nodes 2 --cpu none --net
 # nothing_left FOLDER: no process, cgroup or folder of those nodes within two seconds; cgroups of what was killed may stay.
 nothing_left() {
     local name=${1##*/} tries=20
-    while [ "$tries" -gt 0 ] && grep -qzsx "NODES_ENTER=$1/enter" /proc/[0-9]*/environ; do
+    # Namespaces and links live as long as their process 1, which has the folder on its command line only.
+    while [ "$tries" -gt 0 ] && { grep -qzsx "NODES_ENTER=$1/enter" /proc/[0-9]*/environ || grep -qzsF "$1" /proc/[0-9]*/cmdline; }; do
         sleep 0.1
         tries=$((tries - 1))
     done
@@ -162,6 +163,27 @@ check_status 2 "EMULATE takes nothing else" env EMULATE=vm RESULTS="$TMP/none" b
 check "nodes of another size" env NODE_CPU=0.125 NODE_NET=80mbit RESULTS="$TMP/other" bash collect/series.sh
 check "the archive knows them" sh -c 'tar xOf "$(cat "$0/last-series")" job_metadata.json | jq -e ".nodes | length == 2 and all(.emulated.cores == 0.125 and .emulated.link_bit_per_s == 80000000 and (.emulated.is_default | not))"' "$TMP/other"
 
+# ---- a signal to the script alone, while the nodes are being made
+heard() { # SIGNAL SECONDS
+    local pid tries=50
+    env --default-signal=INT "$nodes" --nodes 4 -- sleep 60 &
+    pid=$!
+    sleep "$2"
+    kill "-$1" "$pid"
+    while [ "$tries" -gt 0 ] && kill -0 "$pid" 2>/dev/null; do
+        sleep 0.1
+        tries=$((tries - 1))
+    done
+    kill -KILL "$pid" 2>/dev/null
+    wait "$pid" 2>/dev/null
+    [ "$tries" -gt 0 ]
+}
+for after in 0.05 0.1 0.2 0.3 0.4 0.5 0.6 0.8; do
+    for signal in INT TERM; do
+        check "SIG$signal after $after s is heard" heard $signal $after
+    done
+done
+
 # ---- ended from outside -----------------------------------------------------------------------------------------
 # A series that would go on for minutes, ended by a signal after a random time.
 end_it() { # end_it SIGNAL SECONDS
@@ -179,7 +201,7 @@ end_it() { # end_it SIGNAL SECONDS
 }
 killed=()
 rounds=1
-[ "${LONG:-0}" = 0 ] || rounds=33
+[ "${LONG:-0}" = 0 ] || rounds=34
 RANDOM=${SEED:-$$}
 for ((round = 1; round <= rounds; round++)); do
     for signal in INT TERM KILL; do
@@ -189,6 +211,17 @@ for ((round = 1; round <= rounds; round++)); do
 done
 check "the next nodes start" $nodes --nodes 1 -- true
 for folder in "${killed[@]}"; do
-    check "and have removed the cgroups of those that were killed" nothing_left "$folder"
+    check "and have removed what was left of those that were killed" nothing_left "$folder"
 done
+# Without a share there is no cgroup that would lead to the folder.
+$nodes --nodes 1 --cpu none --net none -- sh -c 'echo "${NODES_ENTER%/*}"; exec sleep 60' >"$TMP/unlimited" &
+pid=$!
+for ((tries = 0; tries < 100; tries++)); do
+    [ ! -s "$TMP/unlimited" ] || break
+    sleep 0.1
+done
+check "another run does not touch nodes that live" sh -c '"$0" --nodes 1 --cpu none --net none -- true && test -e "$(cat "$1")/pid"' $nodes "$TMP/unlimited"
+kill -KILL $pid
+wait $pid 2>/dev/null
+check "the next run removes the folder of nodes without a share, too" sh -c '"$0" --nodes 1 --cpu none --net none -- true && test -n "$(cat "$1")" && ! test -e "$(cat "$1")"' $nodes "$TMP/unlimited"
 finish
