@@ -206,7 +206,8 @@ static struct action action_of(struct report *rep, const struct run_result *r, e
     a.generic = in_words(rep, c.generic, limit, is_torch ? ADVICE_TORCH : ADVICE_PLAIN, &needs);
     a.id = *a.ours ? c.ours : c.generic;
     struct advised said = {.id = a.id, .slot = {slot_percent(limit)}};
-    if (limit > 0)
+    int is_met = r->classes[cls].has_share && r->classes[cls].share_ratio < limit; /* judged by something else */
+    if (limit > 0 && !is_met)
         a.check = say_advice(&rep->arena, &said, ADVICE_CHECK);
     return a;
 }

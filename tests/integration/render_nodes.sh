@@ -37,6 +37,12 @@ page=$(find "$TMP/site/runs" -name index.html | grep equal4)
 check "the nodes table has share and link" sh -c 'grep -A3 -F "Emulated nodes of this run: parts of one machine" "$0" | grep -q . && grep -q "0.25 of 2" "$0" && grep -q "50 Mbit/s" "$0"' "$page"
 check "the text report too" grep -rq "2 cores (emulated: 0.25 of them, link 50 Mbit/s)" "$TMP/site/runs"
 
+# Transfer that limits only as most of what scaling loses is below the share of a step that its check would name.
+made little4 4 "${equal[@]}" transfer=4500000
+check "little transfer, most of the loss" render "$TMP"/equal1.tar "$TMP/little4.tar"
+check "limits as such" report '.runs[1].classes.communication | .verdict == "limits" and .judged.threshold_name == "comm_loss" and .share_ratio < .threshold_ratio'
+check "and is given no check that holds already" report '.first_action | test("bf16|fewer ranks|verlap") and (test("Check:") | not)'
+
 check "a run alone" render "$TMP/equal4.tar"
 check "names communication with high confidence" report '.runs[0].confidence == "high" and .claims[0].class == "communication"'
 check "one node" render "$TMP/equal1.tar"
