@@ -121,9 +121,10 @@ progress() { # nodes
     printf '\r\033[K' >&2
 }
 
-# launcher NODES: sets launch, what starts a rank on each node.
+# launcher NODES: sets launch, what starts a rank on each node. Nothing is started any more after an interrupt.
 launcher() {
     local i hosts=''
+    [ -z "$interrupted" ] || { echo "interrupted" >&2; exit 130; }
     launch=("${apart[@]}" mpirun -n "$1" --bind-to none)
     if [ -n "${NODES_ENTER:-}" ]; then
         for ((i = 1; i <= $1; i++)); do hosts+=,node$i; done
@@ -164,9 +165,9 @@ run_one() { # nodes
     archive=$results/$name.tar
     spool=$results/.spool-$name
     log=$spool/program/log/output.txt
+    launcher "$n"
     mkdir -p "$spool/program/log"
     began=$SECONDS
-    launcher "$n"
     "${launch[@]}" "$bin/dccollect" run --spool "$spool" "${stand_in[@]}" -- \
         "$bin/dcrnn-train" --out "$spool/program" "${train_args[@]}" >"$log" 2>&1 &
     pid=$!
@@ -253,7 +254,4 @@ if [ -n "${NODES_ENTER:-}" ] && [ -z "${CALIBRATE:-}" ] && awk -v c="$(sed -n 's
 elif [ "${CALIBRATE:-1}" != 0 ]; then
     calibrate
 fi
-for n in "${nodes[@]}"; do
-    [ -z "$interrupted" ] || { echo "interrupted" >&2; exit 130; }
-    run_one "$n"
-done
+for n in "${nodes[@]}"; do run_one "$n"; done
