@@ -52,7 +52,11 @@ check "so has the report" jq -e '.comparisons[0].tried | .change == "bf16" and .
     ((.forecast_ns / .achieved_ns - 1 - .error_ratio) | fabs < 0.001)' "$FIX/report.json"
 check "the list of the series is what it was" test "$(cat "$RESULTS/last-series")" = "$RESULTS/2node-tried.tar"
 check "the trial's archive is kept" test "$(find "$RESULTS/fix" -name '2node-*.tar' | wc -l)" -eq 1
-fix 0 "again: the comparison is replaced"
+mkdir "$TMP/screen"
+# shellcheck disable=SC2016  # of the fake
+printf '#!/bin/sh\necho "$1" >"$TMP/opened"\n' >"$TMP/screen/xdg-open" && chmod +x "$TMP/screen/xdg-open"
+PATH="$TMP/screen:$PATH" DISPLAY=:9 fix 0 "again: the comparison is replaced"
+check "and opened where there is a screen" grep -qxF "$FIX/compare.html" "$TMP/opened"
 
 echo "$RESULTS/2node-other.tar" >"$RESULTS/last-series"
 fix 2 "an archive that is gone"
