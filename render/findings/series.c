@@ -226,25 +226,35 @@ static struct phrase compute_beside(const struct series *s, const struct series_
     return last->compute_speedup > 0 ? PHRASE(COMPUTE_SCALES, slot_factor(last->compute_speedup)) : PHRASE(NONE);
 }
 
-static void add_why(const struct report *rep, struct series *s, const struct cause *c, const struct series_loss *l,
-                    int is_shared)
+/* Transfer cannot be told from waiting where ranks wait for cores. */
+static void add_why_shared(const struct report *rep, struct series *s, const struct run_result *shared, int64_t ideal)
 {
     const struct series_point *last = &s->points[s->n_points - 1];
-    int64_t compute = last->part_ns[PART_COMPUTE], ideal = compute - l->part_ns[PART_COMPUTE];
-    if (c->part == PART_TRANSFER || c->part == PART_WAIT) {
+    double delay = others_of(shared->run).delay;
+    int64_t compute = last->part_ns[PART_COMPUTE];
+    if (delay > rep->thresholds.run_delay_limits)
+        said_add(&s->said, PHRASE(CORE_AWAITED_ON, slot_nodes(rep, last), slot_percent(delay)));
+    if (10 * (compute - ideal) > compute)
+        said_add(&s->said, PHRASE(COMPUTE_STAYS, slot_time(compute), slot_time(ideal)));
+}
+
+static void add_why(const struct report *rep, struct series *s, const struct cause *c, const struct series_loss *l,
+                    const struct run_result *shared)
+{
+    const struct series_point *last = &s->points[s->n_points - 1];
+    if (shared) {
+        add_why_shared(rep, s, shared, last->part_ns[PART_COMPUTE] - l->part_ns[PART_COMPUTE]);
+    } else if (c->part == PART_TRANSFER || c->part == PART_WAIT) {
         said_add(&s->said,
                  PHRASE(COMMUNICATION_TIME, slot_time(comm_of(last->part_ns)), slot_time(last->step.mean_ns)));
         if (is_point_part_known(rep, last, PART_WAIT))
             said_add(&s->said, PHRASE(COMMUNICATION_SPLIT, slot_time(last->part_ns[PART_TRANSFER]),
                                       slot_time(last->part_ns[PART_WAIT])));
-        if (!is_shared)
-            said_add(&s->said, compute_beside(s, l));
+        said_add(&s->said, compute_beside(s, l));
         return;
-    }
-    if (c->part != PART_COMPUTE || is_shared)
+    } else if (c->part != PART_COMPUTE) {
         said_add(&s->said, PHRASE(STEP_LONGER, slot_time(l->loss_ns), slot_time(l->ideal_ns)));
-    if (is_shared && 10 * (compute - ideal) > compute)
-        said_add(&s->said, PHRASE(COMPUTE_STAYS, slot_time(compute), slot_time(ideal)));
+    }
     if (comm_of(last->part_ns) > 0)
         said_add(&s->said, PHRASE(COMMUNICATION_BESIDE, slot_time(comm_of(last->part_ns)),
                                   slot_percent(part_share(last, comm_of(last->part_ns)))));
@@ -393,7 +403,7 @@ static void find_series(struct report *rep, int index)
         add_speed(rep, s);
         s->limit_claim = add_series_claim(rep, index, &c);
     }
-    add_why(rep, s, &c, l, shared != NULL);
+    add_why(rep, s, &c, l, shared);
 }
 
 /* Lost events of its runs, of the first that has any. */
