@@ -1,6 +1,6 @@
 /* phrase.h - a sentence of the report before it has words: which one, and what fills its slots. The words stand in
- * render/say/phrases.def, a row each, and render/say/say.h makes the text. Findings are made of these, so that no
- * decision reads a sentence. */
+ * render/say/phrases.def and notes.def, a row each, and render/say/say.h makes the text. Findings are made of these, so
+ * that no decision reads a sentence. */
 #ifndef RENDER_MODEL_PHRASE_H
 #define RENDER_MODEL_PHRASE_H
 
@@ -10,6 +10,7 @@ enum phrase_id {
     PHRASE_NONE = 0, /* nothing is said */
 #define P(id, slots, text) PHRASE_##id,
 #include "render/say/phrases.def"
+#include "render/say/notes.def"
 #undef P
     N_PHRASES
 };
@@ -24,6 +25,7 @@ struct phrase {
  */
 #define PHRASE(id_, ...) ((struct phrase){.id = PHRASE_##id_, .slot = {__VA_ARGS__}})
 
+enum { NOTE_PHRASES = 3 /* of a note */ };
 enum { SAID_MAX = 6 };
 /* What a finding says: a headline, and the sentences that support it. Those of PHRASE_NONE are left out. */
 struct said {

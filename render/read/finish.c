@@ -157,7 +157,7 @@ static void name_gaps(struct reading *g)
     if (!n_steps && g->has_steps)
         run_add_gap(r, "steps.csv holds no step: the run ended, or its disk was full, before the first was written.");
     else if (!n_steps)
-        run_add_gap(r, "No steps were recorded (%s): where the time of a step goes is unknown.",
+        run_add_gap(r, "No steps were recorded (%s).",
                     r->has_window && r->nvtx.state == RECORDER_NOTHING ? "nothing lies in the window that was asked for"
                                                                        : "no steps.csv, no trace with step ranges");
     /* Only programs that train write metrics.csv, so the others do not lack it. */

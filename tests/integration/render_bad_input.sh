@@ -280,7 +280,7 @@ gap "a trace that is noise" "trace-7.dct" "$TMP/bad.tar" "$TMP/1.tar"
 check_status 0 "one whole archive lacks nothing" "$report" -q "$TMP/2.tar" -o "$site"
 fixture_run "$TMP/again" 2 id=again
 fixture_pack "$TMP/again" "$TMP/again.tar"
-gap "archives of one node count only" "nothing can be said about scaling" "$TMP/2.tar" "$TMP/again.tar"
+gap "archives of one node count only" "archives are of one node count only" "$TMP/2.tar" "$TMP/again.tar"
 fixture_run "$TMP/other" 4 steps=12 batch=128
 fixture_pack "$TMP/other" "$TMP/4.tar"
 sed -i 's/"--epochs","2"/"--epochs","5"/' "$TMP/other/job_metadata.json"

@@ -429,7 +429,10 @@ static void test_sacct_json(void **state)
         assert_int_equal(run->tables[0].n_cells, 12);
         for (size_t k = 0; k < 12; k++)
             assert_string_equal(run->tables[0].cells[k], want[k]);
-        assert_non_null(strstr(accounting_ended(&rep, &run->tables[0]), "job 17 reached its time limit"));
+        struct phrase said[NOTE_PHRASES] = {{0}};
+        assert_true(accounting_ended(&rep, &run->tables[0], said));
+        assert_int_equal(said[0].id, PHRASE_JOB_TIMED_OUT);
+        assert_string_equal(said[0].slot[0].name, "17");
     }
     report_free(&rep);
     assert_int_equal(import_text("{\"meta\":{\"slurm\":1},\"jobs\":[{\"job_id\":{}}]}"), DCR_FAIL);
@@ -473,24 +476,25 @@ static void test_accounting(void **state)
     (void)state;
     struct report rep = {0};
     static const struct {
-        const char *table, *said;
+        const char *table;
         int n;
+        enum phrase_id said;
         enum job_end end;
     } c[] = {
-        {"JobID|State\n7|COMPLETED\n7.0|COMPLETED\n8|FAILED\n", "", 0, JOB_OUT_OF_MEMORY},
-        {"JobID|State\n7|FAILED\n7.batch|FAILED\n7.0|OUT_OF_MEMORY\n71|NODE_FAIL\n",
-         "By Slurm's accounting in 'log.txt' job 7 ran out of memory (ask for more with --mem, or use less), job 71 "
-         "lost a node.",
-         2, JOB_OUT_OF_MEMORY},
+        {"JobID|State\n7|COMPLETED\n7.0|COMPLETED\n8|FAILED\n", 0, PHRASE_NONE, JOB_OUT_OF_MEMORY},
+        {"JobID|State\n7|FAILED\n7.batch|FAILED\n7.0|OUT_OF_MEMORY\n71|NODE_FAIL\n", 2, PHRASE_JOB_OUT_OF_MEMORY,
+         JOB_OUT_OF_MEMORY},
         {"JobID    State\n-------- ----------\n7        CANCELLED+\n8        OUT_OF_ME+\n9        CANCELLED+\n10       "
          "TIMEOUT\n",
-         "By Slurm's accounting in 'log.txt' job 7 was cancelled, job 8 ran out of memory (ask for more with --mem, or "
-         "use less), job 9 was cancelled, and 1 more did not end by themselves.",
-         4, JOB_CANCELLED},
-        {"JobID|Elapsed\n7|TIMEOUT\n", "", 0, JOB_OUT_OF_MEMORY}};
+         4, PHRASE_JOB_CANCELLED, JOB_CANCELLED},
+        {"JobID|Elapsed\n7|TIMEOUT\n", 0, PHRASE_NONE, JOB_OUT_OF_MEMORY}};
     for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
         assert_int_equal(import_text(c[i].table), 0);
-        assert_string_equal(accounting_ended(&rep, &run->tables[0]), c[i].said);
+        struct phrase said[NOTE_PHRASES] = {{0}};
+        assert_int_equal(accounting_ended(&rep, &run->tables[0], said), c[i].n > 0);
+        assert_int_equal(said[0].id, c[i].said);
+        assert_int_equal(said[1].id, c[i].n ? PHRASE_BY_ACCOUNTING : PHRASE_NONE);
+        assert_int_equal(said[2].slot[0].count, c[i].n > 1 ? c[i].n - 1 : 0);
         struct jobs_ended all = accounting_jobs(&rep, &run->tables[0]);
         assert_int_equal(all.n, c[i].n);
         assert_string_equal(all.first, all.n ? "7" : "");
@@ -504,10 +508,10 @@ static void test_accounting(void **state)
         dcr_buf_printf(&b, "%d|%s\n", 10 + i, i < FOREIGN_MAX_ROWS - 1 ? "COMPLETED" : "NODE_FAIL");
     assert_int_equal(import_text(dcr_buf_text(&b)), 0);
     dcr_buf_release(&b);
-    assert_string_equal(
-        accounting_ended(&rep, &run->tables[0]),
-        "By Slurm's accounting in the first 200 rows of 'log.txt' job 7 reached its time limit (ask for "
-        "more with --time).");
+    struct phrase said[NOTE_PHRASES] = {{0}};
+    assert_true(accounting_ended(&rep, &run->tables[0], said));
+    assert_int_equal(said[1].id, PHRASE_BY_ACCOUNTING_ROWS);
+    assert_int_equal(said[1].slot[1].count, FOREIGN_MAX_ROWS);
     report_free(&rep);
 }
 

@@ -296,6 +296,17 @@ static json_t *texts(struct site *s, const char *const *text, int n)
     return list;
 }
 
+static json_t *run_notes(struct site *s, const struct run_result *r, int from, int to)
+{
+    json_t *list = view_list(s);
+    for (int i = from; i < to; i++) {
+        json_t *v = view_object(s);
+        view_text(s, v, "text", r->notes[i].text);
+        view_add(s, list, v);
+    }
+    return list;
+}
+
 static json_t *run_files(struct site *s, const struct run_result *r)
 {
     json_t *list = view_list(s);
@@ -374,8 +385,8 @@ void page_run(struct site *s, int run)
     view_caveats(s, data, run);
     bool is_folded = r->n_notes > NOTES_SHOWN + 1; /* one alone is not folded */
     int n_shown = is_folded ? NOTES_SHOWN : r->n_notes;
-    view_set_list(s, data, "notes", texts(s, r->notes, n_shown));
-    view_set_list(s, data, "more_notes", texts(s, r->notes + n_shown, r->n_notes - n_shown));
+    view_set_list(s, data, "notes", run_notes(s, r, 0, n_shown));
+    view_set_list(s, data, "more_notes", run_notes(s, r, n_shown, r->n_notes));
     view_text(s, data, "n_more_notes", fmt_count(r->n_notes - n_shown, "more observation").text);
     view_set(s, data, "overview", run_facts_overview(s, r));
     set_table(s, data, "classes",
