@@ -39,31 +39,13 @@ const char *report_text(struct report *rep, const char *fmt, ...)
     return text;
 }
 
-/* Whose name or reason a slot borrows may end before the report does. */
-static void keep_slots(struct report *rep, struct slot slot[SLOTS_MAX])
-{
-    for (int i = 0; i < SLOTS_MAX; i++) {
-        if (slot[i].kind == SLOT_NAME)
-            slot[i].name = dcr_arena_strdup(&rep->arena, slot[i].name);
-        if (slot[i].kind != SLOT_REASON)
-            continue;
-        struct reason *why = dcr_arena_alloc(&rep->arena, sizeof *why);
-        *why = *slot[i].reason;
-        keep_slots(rep, why->slot);
-        slot[i].reason = why;
-    }
-}
-
 void report_put_note(struct report *rep, enum note_kind kind, int run, enum note_id id,
                      const struct phrase said[NOTE_PHRASES])
 {
     struct note n = {.kind = kind, .run = run, .id = id, .text = say_note(&rep->arena, said, NOTE_PHRASES)};
     if (run >= 0)
         n.text = report_text(rep, "%s: %s", rep->runs[run].label, n.text);
-    for (int i = 0; i < NOTE_PHRASES; i++) {
-        n.said[i] = said[i];
-        keep_slots(rep, n.said[i].slot);
-    }
+    keep_phrases(&rep->arena, said, n.said);
     rep->notes = arena_grow(&rep->arena, rep->notes, (size_t)rep->n_notes, &rep->notes_cap, sizeof *rep->notes);
     rep->notes[rep->n_notes++] = n;
     rep->n_gaps += kind == NOTE_GAP;

@@ -4,6 +4,7 @@
 #ifndef RENDER_MODEL_PHRASE_H
 #define RENDER_MODEL_PHRASE_H
 
+#include "lib/arena.h"
 #include "render/model/reason.h"
 
 enum phrase_id {
@@ -25,7 +26,12 @@ struct phrase {
  */
 #define PHRASE(id_, ...) ((struct phrase){.id = PHRASE_##id_, .slot = {__VA_ARGS__}})
 
-enum { NOTE_PHRASES = 3 /* of a note */ };
+enum { NOTE_PHRASES = 3 }; /* of a note */
+/** are_same_phrases - the same sentences with the same in their slots? */
+int are_same_phrases(const struct phrase a[NOTE_PHRASES], const struct phrase b[NOTE_PHRASES]);
+/** keep_phrases - a copy whose names, made clean by text_clean, and reasons live as long as the arena. */
+void keep_phrases(struct dcr_arena *a, const struct phrase said[NOTE_PHRASES], struct phrase kept[NOTE_PHRASES]);
+
 enum { SAID_MAX = 6 };
 /* What a finding says: a headline, and the sentences that support it. Those of PHRASE_NONE are left out. */
 struct said {

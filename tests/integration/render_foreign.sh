@@ -104,7 +104,7 @@ base("cut", "CREATE TABLE NVTX_EVENTS(start INT, end INT, eventType INT, text TE
 whole = open(sys.argv[1] + "/cut.sqlite", "rb").read()
 open(sys.argv[1] + "/cut.sqlite", "wb").write(whole[:-1])
 EOF
-for lost in 'backward|2|8 steps are left out: their times do not ascend' 'overlap|5|5 steps are left out: they overlap'; do
+for lost in 'backward|2|8 steps of the trace .* are left out: their times do not ascend' 'overlap|5|5 steps of the trace .* are left out: they overlap'; do
     IFS='|' read -r name n says <<<"$lost"
     read_one 3 "steps are lost: $name" "$made/lost-$name.json"
     is "those that are left" '.runs[0].n_steps' "$n"

@@ -73,7 +73,7 @@ check "the nodes are not called equal" report '.node_label == "emulated nodes: u
 made half4 4 kind=emulated cores=2 node_cores=0.5 quota=0.5 throttled=40 node_link=50000000 transfer=15000000
 check "another share at another node count" render "$TMP"/equal{1,2}.tar "$TMP/half4.tar"
 check "the quota is the cause there, too" report '.series[0] | .finding == "SCALING_QUOTA" and (.headline | test("40 %"))'
-check "the series is marked unlike" report '[.notes[] | select(.id == "differing")][0].text | test("they used different emulated nodes;")'
+check "the series is marked unlike" report '[.notes[] | select(.id == "differing")][0].text | test("used different emulated nodes[.]")'
 
 # ---- a link that differs within a series, and between before and after
 made faster4 4 "${share[@]}" node_link=100000000 transfer=7500000

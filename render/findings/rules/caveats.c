@@ -186,7 +186,7 @@ static void note_endings(struct report *rep, int run)
         report_add_note(rep, NOTE_GAP, run, NOTE_INCOMPLETE, PHRASE(INCOMPLETE_UNTOLD));
     for (int i = 0; i < a->n_endings; i++)
         report_add_note(rep, NOTE_GAP, run, NOTE_INCOMPLETE, PHRASE(INCOMPLETE),
-                        PHRASE(GAP, slot_name(a->endings[i].text)));
+                        PHRASE(ENDING, slot_name(a->endings[i].text)));
     caveat_of_end(rep, run);
     int64_t after = a->started_s > 0 && a->ended_s > a->started_s ? (int64_t)((a->ended_s - a->started_s) * 1e9) : 0;
     if (a->is_complete && *a->told_to_end)
@@ -270,7 +270,7 @@ static void check_run(struct report *rep, int run)
     if (r->n_nodes == 0 && !a->is_foreign)
         report_add_note(rep, NOTE_GAP, run, NOTE_NODES_UNKNOWN, PHRASE(NODES_NOT_KNOWN), PHRASE(PASS_NODES));
     for (int i = 0; i < a->n_gaps; i++)
-        report_add_note(rep, NOTE_GAP, run, NOTE_MISSING, PHRASE(GAP, slot_name(a->gaps[i])));
+        report_put_note(rep, NOTE_GAP, run, NOTE_MISSING, a->gaps[i].said);
 }
 
 /* What a GPU can do is the clock that it says, where the monitor asked, else its largest sample; a mean far below it

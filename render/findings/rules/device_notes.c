@@ -30,43 +30,12 @@ static const char *who(struct report *rep, const struct run *run, const struct r
                              : report_text(rep, "GPU %lld", (long long)d->device);
 }
 
-static int is_same_slot(const struct slot *a, const struct slot *b)
-{
-    if (a->kind != b->kind)
-        return 0;
-    switch (a->kind) {
-    case SLOT_COUNT:
-    case SLOT_TIME:
-        return a->count == b->count;
-    case SLOT_PERCENT:
-    case SLOT_NUMBER:
-    case SLOT_BYTES:
-        return !(a->real < b->real || a->real > b->real);
-    case SLOT_REASON:
-        return a->reason->code == b->reason->code;
-    default:
-        return a->kind == SLOT_NONE;
-    }
-}
-
-static int is_same(const struct phrase *a, const struct phrase *b)
-{
-    for (int i = 0; i < NOTE_PHRASES; i++) {
-        if (a[i].id != b[i].id)
-            return 0;
-        for (int k = 0; k < SLOTS_MAX; k++)
-            if (!is_same_slot(&a[i].slot[k], &b[i].slot[k]))
-                return 0;
-    }
-    return 1;
-}
-
 /* "GPU 0 and 3 other GPUs: Memory grows ..." */
 static void note(struct notes *x, const struct run_device *d, const struct phrase *said)
 {
     struct run_result *r = x->r;
     struct told *s = x->said;
-    while (s < x->said + x->n_said && !is_same(s->said, said))
+    while (s < x->said + x->n_said && !are_same_phrases(s->said, said))
         s++;
     if (s == x->said + x->n_said) {
         if (r->n_notes == RUN_MAX_NOTES || x->n_said == RUN_MAX_NOTES)

@@ -285,12 +285,12 @@ static json_t *members_table(struct site *s, const struct run *run)
 /* Of many GPUs the same is said many times: more than these would part the verdict from its figures. */
 #define NOTES_SHOWN 2
 
-static json_t *texts(struct site *s, const char *const *text, int n)
+static json_t *run_gaps(struct site *s, const struct run *run)
 {
     json_t *list = view_list(s);
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < run->n_gaps; i++) {
         json_t *v = view_object(s);
-        view_text(s, v, "text", text[i]);
+        view_text(s, v, "text", say_sentences(&s->arena, run->gaps[i].said, NOTE_PHRASES));
         view_add(s, list, v);
     }
     return list;
@@ -436,7 +436,7 @@ void page_run(struct site *s, int run)
     set_table(s, data, "environment", environment_table(s, r->run), run);
     set_table(s, data, "members", members_table(s, r->run), run);
     view_text(s, data, "archive", r->run->archive);
-    view_set_list(s, data, "gaps", texts(s, r->run->gaps, r->run->n_gaps));
+    view_set_list(s, data, "gaps", run_gaps(s, r->run));
     view_set(s, data, "files", run_files(s, r));
     const char *folder = site_text(s, "runs/%s/", r->slug);
     run_picture(s, r, site_text(s, "%sprofiling_analysis.png", folder));
