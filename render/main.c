@@ -60,13 +60,14 @@ static int compare_with(struct report *rep, const struct options *o, const struc
             rep->before[rep->n_before++] = report_source(&rep->arena, old.runs[i]);
         }
         for (size_t i = 0; i < old.n_left_out; i++)
-            report_add_note(rep, NOTE_GAP, -1, NOTE_LEFT_OUT_FILE, "Left out of the baseline: %s.", old.left_out[i]);
+            report_add_note(rep, NOTE_GAP, -1, NOTE_LEFT_OUT_FILE,
+                            PHRASE(LEFT_OUT_OF_BASELINE, slot_name(old.left_out[i])));
         for (size_t i = 0; i < old.n_copies; i++)
-            report_add_note(rep, NOTE_CAVEAT, -1, NOTE_COPY, "Used once of the baseline: %s.", old.copies[i]);
+            report_add_note(rep, NOTE_CAVEAT, -1, NOTE_COPY, PHRASE(USED_ONCE_OF_BASELINE, slot_name(old.copies[i])));
         report_drop_note(rep, NOTE_ONE_NODE_COUNT); /* it is before and after that was asked for */
         if (compare(rep, &before) <= 0)
-            report_add_note(rep, NOTE_GAP, -1, NOTE_NO_COMPARISON, "Nothing is compared: %s.",
-                            say_clause(&rep->arena, &rep->no_comparison));
+            report_add_note(rep, NOTE_GAP, -1, NOTE_NO_COMPARISON,
+                            PHRASE(NOTHING_COMPARED, slot_reason(&rep->no_comparison)));
         narrate_comparisons(rep);
     }
     report_free(&before);

@@ -163,7 +163,7 @@ static struct choice choose(const struct run_result *r, enum cause_class cls, in
     case CLASS_IMBALANCE: /* the options are the same on one node and on many */
         return (struct choice){r->has_steps ? ADVICE_BALANCE : ADVICE_NONE, for_imbalance(r)};
     case CLASS_DATA: /* where the threads wait for each other's cores, more workers would wait too */
-        both = r->shared.own && r->shared.is_each_other ? ADVICE_DATA_WITHOUT_CORES : both;
+        both = r->shared.own[0].id && r->shared.is_each_other ? ADVICE_DATA_WITHOUT_CORES : both;
         break;
     case CLASS_IO:
         both = r->has_steps ? both : of_files(r->run);

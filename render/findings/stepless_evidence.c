@@ -138,23 +138,17 @@ static int tell_kernels(struct report *rep, const struct run *r, const struct fo
 
 static int tell_jobs(struct report *rep, const struct foreign_table *t, struct said *out, struct stepless_advice *todo)
 {
-    static const struct {
-        enum phrase_id said;
-        enum advice advice;
-    } of[N_JOB_ENDS] = {
-        [JOB_OUT_OF_MEMORY] = {PHRASE_JOB_OUT_OF_MEMORY, ADVICE_MORE_MEMORY},
-        [JOB_NODE_FAILED] = {PHRASE_JOB_NODE_FAILED, ADVICE_SUBMIT_AGAIN},
-        [JOB_TIMED_OUT] = {PHRASE_JOB_TIMED_OUT, ADVICE_MORE_TIME},
-        [JOB_CANCELLED] = {PHRASE_JOB_CANCELLED, ADVICE_FIND_WHO_CANCELLED},
-    };
-    struct jobs_ended all = accounting_jobs(rep, t);
-    if (!all.n)
+    static const enum advice advice[N_JOB_ENDS] = {[JOB_OUT_OF_MEMORY] = ADVICE_MORE_MEMORY,
+                                                   [JOB_NODE_FAILED] = ADVICE_SUBMIT_AGAIN,
+                                                   [JOB_TIMED_OUT] = ADVICE_MORE_TIME,
+                                                   [JOB_CANCELLED] = ADVICE_FIND_WHO_CANCELLED};
+    struct phrase said[NOTE_PHRASES] = {{0}};
+    if (!accounting_ended(rep, t, said))
         return 0;
-    *out = (struct said){.headline = {.id = of[all.end].said, .slot = {slot_name(all.first)}}};
-    said_add(out, PHRASE(BY_ACCOUNTING, slot_name(t->file)));
-    if (all.n > 1)
-        said_add(out, PHRASE(MORE_JOBS, slot_count(all.n - 1)));
-    *todo = (struct stepless_advice){.first = {.id = of[all.end].advice}, .is_first = 1};
+    *out = (struct said){.headline = said[0]};
+    said_add(out, said[1]);
+    said_add(out, said[2]);
+    *todo = (struct stepless_advice){.first = {.id = advice[accounting_jobs(rep, t).end]}, .is_first = 1};
     return 1;
 }
 

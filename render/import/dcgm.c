@@ -329,10 +329,9 @@ int dcgm_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
             "power, temperature, SM clock)",
             s->name);
     if (!rc && x.is_cut)
-        run_add_gap(r, "The last line of '%s' is cut and left out.", s->name);
+        run_add_gap(r, PHRASE(LAST_LINE_CUT, slot_name(s->name)));
     if (!rc && x.has_instances)
-        run_add_gap(r, "Memory of GPU instances (MIG) in '%s' is left out: that of their GPU is not known by theirs.",
-                    s->name);
+        run_add_gap(r, PHRASE(MIG_LEFT_OUT, slot_name(s->name)));
     if (!rc) {
         gpu_samples_say(r, s->name, &x.left);
         gpu_samples_say_ids(r, s->name, &x.ids);

@@ -76,10 +76,8 @@ static double throughput_of(struct run *r, const json_t *o, const char *file)
         return by_batch;
     if (fabs(said - by_batch) <= 0.01 * by_batch)
         return said;
-    run_add_gap(r,
-                "'%s' says %.4g images per second, but its batch of %lld in a mean step of %.4g s makes %.4g: its "
-                "throughput is not used.",
-                file, said, (long long)r->program.global_batch, step_s, by_batch);
+    run_add_gap(r, PHRASE(DDP_CONTRADICTS, slot_name(file), slot_number(said), slot_number(by_batch)),
+                PHRASE(DDP_UNUSED));
     return 0;
 }
 

@@ -129,8 +129,8 @@ static void leave_row(struct unread *u, int line, const char *wrong)
 static void say_unread(struct run *r, const char *file, const struct unread *u)
 {
     if (u->n)
-        run_add_gap(r, "%d row%s of the nccl-tests log '%s' cannot be read and %s left out (line %d: %s).", u->n,
-                    u->n == 1 ? "" : "s", file, u->n == 1 ? "is" : "are", u->first_line, u->why);
+        run_add_gap(r, PHRASE(ROWS_LEFT_OUT_FROM, slot_count(u->n), slot_name(file), slot_count(u->first_line),
+                              slot_name(u->why)));
 }
 
 /* What a launcher puts in front of each line of a rank ("0: " of srun -l, "[1,0]<stdout>:" of mpirun): the bytes before
@@ -149,13 +149,11 @@ static void say_failure(struct run *r, const char *file, const char *line)
     const char *at = strstr(line, bounds), *failure = strstr(line, "Test NCCL failure");
     failure = failure ? failure : strstr(line, "Test CUDA failure");
     if (at && strstr(at, "FAILED"))
-        run_add_gap(r,
-                    "'%s' says that %lld values came out wrong: do not rely on its bandwidths before that is mended "
-                    "(network, driver, version of NCCL).",
-                    file, strtoll(at + sizeof bounds - 1, NULL, 10));
+        run_add_gap(r, PHRASE(NCCL_WRONG, slot_name(file), slot_count(strtoll(at + sizeof bounds - 1, NULL, 10))),
+                    PHRASE(NCCL_MEND));
     else if (failure)
-        run_add_gap(r, "'%s' ends early (%.*s): what would have followed was not measured.", file,
-                    (int)strcspn(failure, "\r"), failure);
+        run_add_gap(r, PHRASE(NCCL_ENDS, slot_name(file),
+                              slot_name(dcr_arena_strndup(&r->arena, failure, strcspn(failure, "\r")))));
 }
 
 /* One test of the log while it is read. */

@@ -232,33 +232,23 @@ int nvidia_smi_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
         goto out;
     }
     if (n_bad)
-        run_add_gap(r, "%zu row%s of '%s' could not be read.", n_bad, n_bad == 1 ? "" : "s", s->name);
+        run_add_gap(r, PHRASE(ROWS_UNREAD, slot_count((int64_t)n_bad), slot_name(s->name)));
     if (is_cut)
-        run_add_gap(r, "The last line of '%s' is cut and left out.", s->name);
+        run_add_gap(r, PHRASE(LAST_LINE_CUT, slot_name(s->name)));
     if (g.n_behind)
-        run_add_gap(
-            r,
-            "'%s' goes on under another header: the %zu line%s behind it %s left out. Give them a file of their "
-            "own.",
-            s->name, g.n_behind, g.n_behind == 1 ? "" : "s", g.n_behind == 1 ? "is" : "are");
+        run_add_gap(r, PHRASE(OTHER_HEADER, slot_name(s->name)), PHRASE(LINES_BEHIND, slot_count((int64_t)g.n_behind)),
+                    PHRASE(SEPARATE_FILE));
     gpu_samples_say(r, s->name, &left);
     if (g.time_column < 0)
-        run_add_gap(r,
-                    "'%s' holds no times: its samples are counted as seconds%s. Record with "
-                    "--query-gpu=timestamp,index,...",
-                    s->name, g.id_column < 0 ? ", and taken as those of one GPU" : "");
+        run_add_gap(r, PHRASE(SMI_NO_TIMES, slot_name(s->name)), g.id_column < 0 ? PHRASE(SMI_ONE_GPU) : PHRASE(NONE),
+                    PHRASE(SMI_RECORD));
     if (n_names > 1)
-        run_add_gap(r, "The GPUs of '%s' are numbered in order of appearance: it has no index, only ids.", s->name);
+        run_add_gap(r, PHRASE(SMI_BY_APPEARANCE, slot_name(s->name)));
     if (burst > 1)
-        run_add_gap(r,
-                    "'%s' is of %d GPUs and names none: they are told by their place in each sample, as nvidia-smi "
-                    "writes them in order of index. Record with --query-gpu=timestamp,index,...",
-                    s->name, burst);
+        run_add_gap(r, PHRASE(SMI_UNNAMED, slot_name(s->name), slot_count(burst)), PHRASE(SMI_BY_PLACE),
+                    PHRASE(SMI_RECORD));
     else if (burst == 0)
-        run_add_gap(r,
-                    "'%s' mixes rows of several GPUs and names none, a different number in each sample: they cannot be "
-                    "told apart and are shown as one. Record with --query-gpu=timestamp,index,...",
-                    s->name);
+        run_add_gap(r, PHRASE(SMI_MIXED, slot_name(s->name)), PHRASE(SMI_SHOWN_AS_ONE), PHRASE(SMI_RECORD));
 out:
     free(g.lines);
     free(g.t);

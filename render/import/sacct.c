@@ -107,14 +107,14 @@ static void refuse_row(struct refused *x, int line, int n, int n_columns)
         snprintf(x->why, sizeof x->why, n == CUT ? "it is cut" : "its text is not under the dashes of the header");
     else
         snprintf(x->why, sizeof x->why, "%d cell%s, the header has %d%s", n, n == 1 ? "" : "s", n_columns,
-                 n > n_columns ? "; a name may hold a '|'" : "");
+                 n > n_columns ? ", but a name may hold a '|'" : "");
 }
 
 static void say_refused(struct run *r, const char *file, const struct refused *x)
 {
     if (x->n)
-        run_add_gap(r, "%d row%s of the table of sacct '%s' %s left out (line %d: %s).", x->n, x->n == 1 ? "" : "s",
-                    file, x->n == 1 ? "is" : "are", x->first_line, x->why);
+        run_add_gap(r, PHRASE(ROWS_LEFT_OUT_FROM, slot_count(x->n), slot_name(file), slot_count(x->first_line),
+                              slot_name(x->why)));
 }
 
 int sacct_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)

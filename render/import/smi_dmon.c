@@ -132,8 +132,7 @@ int smi_dmon_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
     if (!rc && !n_rows)
         rc = dcr_err_set(err, DCR_FAIL, "'%s' is output of nvidia-smi dmon without a row that can be read", s->name);
     if (!rc && n_bad)
-        run_add_gap(r, "%lld row%s of '%s' could not be read (other cells than the header, or no time).",
-                    (long long)n_bad, n_bad == 1 ? "" : "s", s->name);
+        run_add_gap(r, PHRASE(ROWS_UNREAD_CELLS, slot_count(n_bad), slot_name(s->name)));
     if (!rc) {
         gpu_samples_say(r, s->name, &left);
         gpu_samples_say_ids(r, s->name, &ids);

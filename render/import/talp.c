@@ -249,11 +249,8 @@ int talp_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
     else
         rc = dcr_err_set(err, DCR_FAIL, "'%s' is a TALP report without regions", s->name);
     if (f.n_impossible)
-        run_add_gap(r,
-                    "%d number%s of the TALP report '%s' cannot be (%s%s: efficiencies are from 0 to 1, times not "
-                    "negative) and %s left out.",
-                    f.n_impossible, f.n_impossible == 1 ? "" : "s", s->name, f.impossible,
-                    f.n_impossible == 1 ? "" : ", the first", f.n_impossible == 1 ? "is" : "are");
+        run_add_gap(r, PHRASE(TALP_IMPOSSIBLE, slot_count(f.n_impossible), slot_name(s->name)),
+                    PHRASE(TALP_FIRST, slot_name(f.impossible)), PHRASE(TALP_LIMITS));
     json_decref(o);
     return rc;
 }

@@ -1,18 +1,18 @@
 /* accounting.c - jobs that a table of sacct says did not end by themselves. Called by findings.c and narrate. */
 #include "render/metrics/rule.h"
 #include "render/model/cells.h"
-#include "render/say/format.h"
 
 #include <string.h>
 
 /* States of sacct(1), JOB STATE CODES; the most telling first: a job whose step ran out of memory is often FAILED. */
 static const struct {
-    const char *state, *words;
+    const char *state;
+    enum phrase_id said;
 } states[N_JOB_ENDS] = {
-    [JOB_OUT_OF_MEMORY] = {"OUT_OF_MEMORY", "ran out of memory (ask for more with --mem, or use less)"},
-    [JOB_NODE_FAILED] = {"NODE_FAIL", "lost a node"},
-    [JOB_TIMED_OUT] = {"TIMEOUT", "reached its time limit (ask for more with --time)"},
-    [JOB_CANCELLED] = {"CANCELLED", "was cancelled"},
+    [JOB_OUT_OF_MEMORY] = {"OUT_OF_MEMORY", PHRASE_JOB_OUT_OF_MEMORY},
+    [JOB_NODE_FAILED] = {"NODE_FAIL", PHRASE_JOB_NODE_FAILED},
+    [JOB_TIMED_OUT] = {"TIMEOUT", PHRASE_JOB_TIMED_OUT},
+    [JOB_CANCELLED] = {"CANCELLED", PHRASE_JOB_CANCELLED},
 };
 
 /* enum job_end, N_JOB_ENDS none. "CANCELLED by 0"; narrow columns cut a word and put a '+': "OUT_OF_ME+". */
@@ -74,23 +74,14 @@ struct jobs_ended accounting_jobs(struct report *rep, const struct foreign_table
     return all;
 }
 
-const char *accounting_ended(struct report *rep, const struct foreign_table *t)
+int accounting_ended(struct report *rep, const struct foreign_table *t, struct phrase said[NOTE_PHRASES])
 {
-    enum { SHOWN = 3 };
-    int state = table_column(t, "State"), id = job_column(t), n = 0;
-    const char *text = "";
-    for (size_t i = 0; state >= 0 && id >= 0 && i < table_rows(t); i++) {
-        const char *job = table_cell(t, i, id);
-        int worst = worst_of_job(t, i, id, state);
-        if (worst == N_JOB_ENDS || n++ >= SHOWN)
-            continue;
-        text = report_text(rep, "%s%s job %.*s %s", text, n > 1 ? "," : "", (int)job_length(job), job,
-                           states[worst].words);
-    }
-    return n == 0
-               ? ""
-               : report_text(rep, "By Slurm's accounting in %s'%s'%s%s.",
-                             t->n_left_out ? report_text(rep, "the first %zu rows of ", table_rows(t)) : "", t->file,
-                             text,
-                             n > SHOWN ? report_text(rep, ", and %d more did not end by themselves", n - SHOWN) : "");
+    struct jobs_ended all = accounting_jobs(rep, t);
+    if (!all.n)
+        return 0;
+    said[0] = (struct phrase){.id = states[all.end].said, .slot = {slot_name(all.first)}};
+    said[1] = t->n_left_out ? PHRASE(BY_ACCOUNTING_ROWS, slot_name(t->file), slot_count((int64_t)table_rows(t)))
+                            : PHRASE(BY_ACCOUNTING, slot_name(t->file));
+    said[2] = all.n > 1 ? PHRASE(MORE_JOBS, slot_count(all.n - 1)) : PHRASE(NONE);
+    return 1;
 }

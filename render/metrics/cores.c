@@ -1,6 +1,8 @@
 /* cores.c - on how many cores the ranks of a machine may run, all of them together. Called by caveats.c. */
 #include "render/metrics/cores.h"
 
+#include "render/say/say.h"
+
 #include <stdlib.h>
 
 enum { MAX_CPUS = 4096 };
@@ -68,4 +70,12 @@ int cores_unused(const struct run_result *r)
         least = least < 0 || left < least ? left : least;
     }
     return least;
+}
+
+void shared_with_others(struct report *rep, struct run_result *r)
+{
+    r->shared.has_neighbours = 1;
+    r->shared.why.code = REASON_CORES_SHARED_WITH_OTHERS;
+    r->shared.because = say_clause(&rep->arena, &r->shared.why);
+    r->shared.said.id = PHRASE_CORES_SHARED_WITH_OTHERS;
 }

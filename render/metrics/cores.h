@@ -79,6 +79,10 @@ enum quota quota_of(const struct report *rep, int run);
 /** has_shares - are all nodes emulated ones with a share of the cores of their own? (quota.c) */
 int has_shares(const struct run *a);
 
+/** shared_with_others - note that something else uses the cores too of which the ranks of a run had too few. (cores.c)
+ */
+void shared_with_others(struct report *rep, struct run_result *r);
+
 /** is_doubtful - do shared or missing cores make verdicts on this run unreliable? Not where an equal quota held all
  *  nodes back alike. After caveats. (quota.c) */
 int is_doubtful(const struct run_result *r);

@@ -221,9 +221,7 @@ void gain_when_shared(struct report *rep, struct run_result *r)
     int is_crowded = r->shared.kind == SHARED_OVERSUBSCRIBED && !r->shared.has_neighbours && is_too_many(rep, r);
     if (step - own <= matters && (step - alone > matters || is_crowded)) {
         own = alone;
-        r->shared.has_neighbours = 1;
-        r->shared.because = report_text(rep, "%s, which something else uses too", r->shared.because);
-        r->shared.said.id = PHRASE_CORES_SHARED_WITH_OTHERS;
+        shared_with_others(rep, r);
     }
     double saved = own < step ? step - own : 0, most = r->shared.most_ratio * step;
     r->shared.is_most = most > 0 && saved > most;

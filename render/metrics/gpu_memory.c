@@ -140,40 +140,41 @@ static struct fmt percent(const struct thresholds *t, double ratio)
     return f;
 }
 
-/* What a state means and what to do, behind "... full at its peak". */
-static const char *meaning(struct report *rep, const struct run_result *r, const struct gpu_memory *m)
+/* What a state means and what to do. */
+static void add_meaning(const struct report *rep, const struct run_result *r, const struct gpu_memory *m,
+                        struct phrase said[2])
 {
     const struct thresholds *t = &rep->thresholds;
-    const char *smaller =
-        r->accumulation.micro_batches > 1
-            ? "More, smaller micro-batches of a step, or activation checkpointing, make room"
-            : "A smaller batch a rank, with gradient accumulation, or activation checkpointing make room";
+    int has_parts = r->accumulation.micro_batches > 1;
+    const struct phrase smaller = has_parts ? PHRASE(MEMORY_SMALLER_PARTS) : PHRASE(MEMORY_SMALLER_BATCH);
+    const struct slot room = slot_percent(t->gpu_memory_room);
     switch (m->state) {
     case MEMORY_RISK:
-        return report_text(rep, "above %s the next longer input or fragment ends the run for want of memory. %s.",
-                           fmt_percent(t->gpu_memory_risk).text, smaller);
+        said[0] = PHRASE(MEMORY_ENDS_RUN, slot_percent(t->gpu_memory_risk));
+        said[1] = smaller;
+        break;
     case MEMORY_NEARLY_FULL:
-        return report_text(rep, "above %s little is left. %s.", fmt_percent(t->gpu_memory_warn).text, smaller);
+        said[0] = PHRASE(MEMORY_LITTLE_LEFT, slot_percent(t->gpu_memory_warn));
+        said[1] = smaller;
+        break;
     case MEMORY_GROWS:
-        return report_text(rep, "and it grows over the steps, which above %s is pressure: find what is kept.",
-                           fmt_percent(t->gpu_memory).text);
+        said[0] = PHRASE(MEMORY_GROWS, slot_percent(t->gpu_memory));
+        said[1] = PHRASE(MEMORY_FIND_KEPT);
+        break;
     case MEMORY_BY_DESIGN:
-        return report_text(rep, "full by design (%s to %s)%s.", fmt_percent(t->gpu_memory_full).text,
-                           fmt_percent(t->gpu_memory_warn).text,
-                           m->grows == 0 ? ", and it does not grow over the steps"
-                           : m->share_ratio > t->gpu_memory
-                               ? report_text(rep, "; whether it grows over the steps, which would be pressure, is %s",
-                                             say_reason(&rep->arena, &m->grows_why))
-                               : "");
+        said[0] = PHRASE(MEMORY_BY_DESIGN, slot_percent(t->gpu_memory_full), slot_percent(t->gpu_memory_warn));
+        said[1] = m->grows == 0                    ? PHRASE(MEMORY_STEADY)
+                  : m->share_ratio > t->gpu_memory ? PHRASE(MEMORY_GROWTH_UNKNOWN, slot_reason(&m->grows_why))
+                                                   : PHRASE(NONE);
+        break;
     case MEMORY_ROOM:
-        return report_text(rep, "below %s there is room for a larger batch%s.", fmt_percent(t->gpu_memory_room).text,
-                           r->accumulation.micro_batches > 1 ? ", or for fewer micro-batches of a step" : "");
+        said[0] = has_parts ? PHRASE(MEMORY_HAS_ROOM_FOR_PARTS, room) : PHRASE(MEMORY_HAS_ROOM, room);
+        break;
     case MEMORY_UNKNOWN:
     case MEMORY_FINE:
     case N_MEMORY_STATES:
         break;
     }
-    return "";
 }
 
 /* The fullest GPU of each state. A batch is as large as the fullest GPU of all lets it be. */
@@ -192,12 +193,14 @@ static void say(struct report *rep, struct run_result *r)
         if (!top[s] || s == MEMORY_FINE || (s == MEMORY_ROOM && (top[s] != first || n[MEMORY_UNKNOWN])) ||
             r->n_notes >= RUN_MAX_NOTES)
             continue;
-        if (s > MEMORY_BY_DESIGN)
-            r->memory_notes |= UINT64_C(1) << r->n_notes;
-        r->notes[r->n_notes++] =
-            report_text(rep, "Memory of %s%s was %s full at its peak: %s", top[s]->who,
-                        n[s] > 1 ? report_text(rep, ", and alike of %s,", fmt_count(n[s] - 1, "other GPU").text) : "",
-                        percent(&rep->thresholds, top[s]->share_ratio).text, meaning(rep, r, top[s]));
+        const struct slot gpu = slot_name(top[s]->who);
+        const struct slot share =
+            slot_name(report_text(rep, "%s", percent(&rep->thresholds, top[s]->share_ratio).text));
+        struct phrase said[NOTE_PHRASES] = {n[s] > 1 ? PHRASE(MEMORY_PEAK_ALIKE, gpu, share, slot_count(n[s] - 1))
+                                                     : PHRASE(MEMORY_PEAK, gpu, share)};
+        add_meaning(rep, r, top[s], said + 1);
+        run_put_note(rep, r, said);
+        r->notes[r->n_notes - 1].is_memory_scarce = s > MEMORY_BY_DESIGN;
     }
 }
 

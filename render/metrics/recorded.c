@@ -3,8 +3,6 @@
  * Test: tests/unit/test_recorded.c */
 #include "render/metrics/recorded.h"
 
-#include "render/say/format.h"
-
 int64_t rank_watched_ns(const struct run_rank *k)
 {
     return k->process_seconds > 0 && k->process_seconds < 9e9 ? (int64_t)(k->process_seconds * 1e9) : 0;
@@ -110,43 +108,33 @@ const char *recorded_noun(const struct run *a)
     return recorded_part(a).is_part ? "the recorded part of the run" : "the run";
 }
 
-const char *recorded_sentence(struct report *rep, const struct run *a)
+struct window_said window_said(const struct run *a)
 {
     struct recorded part = recorded_part(a);
-    if (!part.is_part)
-        return "";
     if (part.is_never_open)
-        return "The window never opened while a rank ran: nothing was recorded.";
+        return (struct window_said){.length = PHRASE(WINDOW_CLOSED)};
     if (part.ns <= 0 || part.watched_ns <= 0)
-        return "How long the recorded part of the run was is not known: not every rank has a trace that says it.";
-    int64_t mean = part.ns / a->ranks_len;
-    return report_text(rep, "%s of the %s that a rank ran were recorded (mean over ranks), between %s and %s.",
-                       fmt_time(mean).text, fmt_time(part.watched_ns / a->ranks_len).text, fmt_time(part.from_ns).text,
-                       fmt_time(part.to_ns).text);
+        return (struct window_said){.length = PHRASE(WINDOW_LENGTH_UNKNOWN)};
+    return (struct window_said){
+        .length = PHRASE(WINDOW_LENGTH, slot_time(part.ns / a->ranks_len), slot_time(part.watched_ns / a->ranks_len)),
+        .between = PHRASE(WINDOW_BETWEEN, slot_time(part.from_ns), slot_time(part.to_ns))};
 }
 
-const char *lost_words(struct report *rep, const struct run *a)
+struct phrase lost_events(const struct run *a)
 {
     struct recorded part = recorded_part(a);
-    const char *since = part.lost_from_ns >= 0 && part.watched_ns > 0
-                            ? report_text(rep, " after %s of %s", fmt_time(part.lost_from_ns).text,
-                                          fmt_time(part.watched_ns / a->ranks_len).text)
-                            : "";
-    if (!part.n_ranks_lost)
-        return "";
-    return !part.n_lost ? report_text(rep, "events were lost%s", since)
-                        : report_text(rep, "%s %s lost%s", fmt_count((int64_t)part.n_lost, "event").text,
-                                      part.n_lost == 1 ? "was" : "were", since);
+    const struct slot n = slot_count((int64_t)part.n_lost);
+    if (!part.n_lost)
+        return PHRASE(NONE);
+    if (part.lost_from_ns < 0 || part.watched_ns <= 0)
+        return PHRASE(LOST_EVENTS, n);
+    return PHRASE(LOST_EVENTS_AFTER, n, slot_time(part.lost_from_ns), slot_time(part.watched_ns / a->ranks_len));
 }
 
-const char *lost_sentence(struct report *rep, const struct run_result *r)
+struct phrase steps_of_lost(const struct run_result *r)
 {
-    const char *words = lost_words(rep, r->run);
-    int letter = *words >= 'a' && *words <= 'z' ? *words - 'a' + 'A' : *words;
-    if (!*words)
-        return "";
-    return report_text(rep, "%c%s%s.", letter, words + 1,
-                       !r->has_steps || !lost_steps(r->run)      ? ""
-                       : recorded_part(r->run).lost_from_ns >= 0 ? ": the steps are those before"
-                                                                 : ": parts of its steps may be missing");
+    struct recorded part = recorded_part(r->run);
+    if (!part.n_ranks_lost || !r->has_steps || !lost_steps(r->run))
+        return PHRASE(NONE);
+    return part.lost_from_ns >= 0 ? PHRASE(STEPS_BEFORE_LOSS) : PHRASE(STEPS_MAY_LACK);
 }

@@ -42,13 +42,16 @@ struct recorded recorded_part(const struct run *a);
 /** recorded_noun - "the run", "the recorded part of the run". */
 const char *recorded_noun(const struct run *a);
 
-/** recorded_sentence - how long the recorded part is; "" = the whole run was recorded. */
-const char *recorded_sentence(struct report *rep, const struct run *a);
+/** window_said - how long the recorded part of a run with a window is, and where it lies. */
+struct window_said {
+    struct phrase length, between;
+};
+struct window_said window_said(const struct run *a);
 
-/** lost_words - "39,421 events were lost after 2.1 s of 4.2 s" if events are missing in the run's traces, else "". */
-const char *lost_words(struct report *rep, const struct run *a);
+/** lost_events - how many events are missing in the run's traces, and since when; PHRASE_NONE = none. */
+struct phrase lost_events(const struct run *a);
 
-/** lost_sentence - the same as a sentence. */
-const char *lost_sentence(struct report *rep, const struct run_result *r);
+/** steps_of_lost - what that means for its steps; PHRASE_NONE = nothing. */
+struct phrase steps_of_lost(const struct run_result *r);
 
 #endif

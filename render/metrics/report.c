@@ -1,6 +1,8 @@
 /* report.c - see report.h: the store of a report's texts and notes. */
 #include "render/metrics/report.h"
 
+#include "render/say/say.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -37,16 +39,25 @@ const char *report_text(struct report *rep, const char *fmt, ...)
     return text;
 }
 
-void report_add_note(struct report *rep, enum note_kind kind, int run, enum note_id id, const char *fmt, ...)
+void report_put_note(struct report *rep, enum note_kind kind, int run, enum note_id id,
+                     const struct phrase said[NOTE_PHRASES])
 {
-    va_list ap;
-    va_start(ap, fmt);
-    const char *words = text_of(rep, fmt, ap);
-    va_end(ap);
-    const char *text = run < 0 ? words : report_text(rep, "%s: %s", rep->runs[run].label, words);
+    struct note n = {.kind = kind, .run = run, .id = id, .text = say_note(&rep->arena, said, NOTE_PHRASES)};
+    if (run >= 0)
+        n.text = report_text(rep, "%s: %s", rep->runs[run].label, n.text);
+    keep_phrases(&rep->arena, said, n.said);
     rep->notes = arena_grow(&rep->arena, rep->notes, (size_t)rep->n_notes, &rep->notes_cap, sizeof *rep->notes);
-    rep->notes[rep->n_notes++] = (struct note){kind, run, id, words, text};
+    rep->notes[rep->n_notes++] = n;
     rep->n_gaps += kind == NOTE_GAP;
+}
+
+void run_put_note(struct report *rep, struct run_result *r, const struct phrase said[NOTE_PHRASES])
+{
+    if (r->n_notes == RUN_MAX_NOTES)
+        return;
+    struct run_note *n = &r->notes[r->n_notes++];
+    *n = (struct run_note){.text = say_sentences(&rep->arena, said, NOTE_PHRASES)};
+    memcpy(n->said, said, sizeof n->said);
 }
 
 void report_drop_note(struct report *rep, enum note_id id)

@@ -335,8 +335,8 @@ struct note {
     enum note_kind kind;
     int run; /* -1 = all */
     enum note_id id;
-    const char *words; /* one sentence or two */
-    const char *text;  /* the same behind the label of its run */
+    struct phrase said[NOTE_PHRASES];
+    const char *text; /* the same, behind the label of its run */
 };
 
 /* A finished file of the site, written as it is. */
@@ -420,10 +420,18 @@ struct report {
 
 /** report_text - printf into the report's arena. gives; lives as long as the report */
 const char *report_text(struct report *rep, const char *fmt, ...) DCR_PRINTF(2, 3);
-/** report_add_note - one sentence about a run, whose label is put before it, or about all.
+/** report_add_note - up to NOTE_PHRASES sentences about a run, whose label is put before them, or about all:
+ *  report_add_note(rep, NOTE_GAP, -1, NOTE_NODE_KIND, PHRASE(NODE_KIND_UNKNOWN)). Names in slots are copied.
  *  run  index into rep->runs, -1 = all */
-void report_add_note(struct report *rep, enum note_kind kind, int run, enum note_id id, const char *fmt, ...)
-    DCR_PRINTF(5, 6);
+#define report_add_note(rep, kind, run, id, ...) \
+    report_put_note(rep, kind, run, id, (const struct phrase[NOTE_PHRASES]){__VA_ARGS__})
+void report_put_note(struct report *rep, enum note_kind kind, int run, enum note_id id,
+                     const struct phrase said[NOTE_PHRASES]);
+/** run_add_note - up to NOTE_PHRASES sentences as an observation on a run; no more than RUN_MAX_NOTES. Slots are
+ * borrowed.
+ */
+#define run_add_note(rep, r, ...) run_put_note(rep, r, (const struct phrase[NOTE_PHRASES]){__VA_ARGS__})
+void run_put_note(struct report *rep, struct run_result *r, const struct phrase said[NOTE_PHRASES]);
 /** report_drop_note - takes back all notes of that id. */
 void report_drop_note(struct report *rep, enum note_id id);
 void report_free(struct report *rep);

@@ -26,9 +26,9 @@ struct jobs_ended {
 };
 struct jobs_ended accounting_jobs(struct report *rep, const struct foreign_table *t);
 
-/** accounting_ended - a sentence on jobs that were cancelled, timed out, ran out of memory or lost a node by the table
- * of sacct, or "". source   sacct(1), JOB STATE CODES. Test: tests/unit/test_logs.c */
-const char *accounting_ended(struct report *rep, const struct foreign_table *t);
+/** accounting_ended - how the first of those jobs ended, by which table, and how many more there are.
+ *  returns  0 = all ended by themselves. source   sacct(1), JOB STATE CODES. Test: tests/unit/test_logs.c */
+int accounting_ended(struct report *rep, const struct foreign_table *t, struct phrase said[NOTE_PHRASES]);
 
 /** rule_begin - the line of a class that was looked at: fine so far, with its share and the gain of the run. */
 struct class_result *rule_begin(struct run_result *r, enum cause_class cls, int64_t ns, const char *rule,

@@ -207,7 +207,8 @@ const char *shared_key(enum shared_kind k);
 /* Ranks that share or are kept from their cores: verdicts on the run are unreliable. */
 struct shared {
     enum shared_kind kind;
-    const char *because; /* "4 ranks share 2 cores"; "" = none seen */
+    struct reason why;   /* REASON_NONE = none seen */
+    const char *because; /* the clause of that: "4 ranks share 2 cores" */
     struct phrase said;  /* the same as a headline */
     double run_ratio;    /* of the run in which ranks were held back; < 0: it is not a matter of time */
     double cores;        /* that all ranks together could use; 0: one each */
@@ -220,7 +221,8 @@ struct shared {
     int is_by_processor; /* alone_ns is from processor time: the shortest times hold waits for a core */
     int is_most;         /* the gain of shared cores is most_ratio of a step, which is an upper bound */
     double most_ratio;   /* of a step, what cores for all of its ranks' threads can save at most; 0 = not known */
-    const char *own;   /* not for other programs, but for their own threads the ranks waited: a sentence; NULL = not */
+    struct phrase
+        own[NOTE_PHRASES]; /* not for other programs, but for their own threads the ranks waited; none = not */
     int is_of_several; /* nor is it known that the one that makes the steps waited, and not another of its processes */
     int is_each_other; /* and other programs took next to nothing */
 };
@@ -380,6 +382,11 @@ enum throughput_source {
 
 enum { JUDGED_MAX = 4 };
 enum { RUN_MAX_NOTES = 16 };
+struct run_note {
+    struct phrase said[NOTE_PHRASES];
+    const char *text;     /* the same, behind whom it is about: "GPU 0: ..." */
+    int is_memory_scarce; /* it says that the memory of a GPU was nearly full, or grew */
+};
 
 struct run_result {
     const struct run *run;
@@ -466,14 +473,13 @@ struct run_result {
     const char *stepless_advice;   /* the same for this run's page, and what more there is to do; "" with steps */
     struct trial trials[N_TRIALS]; /* of runs of dcrnn-train on several ranks: what it does not do yet */
     int n_trials;
-    const char *trial_key; /* the same for runs that were started by equal commands; "" = not known */
-    struct shared shared;  /* what kept the ranks from their cores */
-    const char **notes;    /* further findings, one sentence each */
+    const char *trial_key;  /* the same for runs that were started by equal commands; "" = not known */
+    struct shared shared;   /* what kept the ranks from their cores */
+    struct run_note *notes; /* further observations: run_add_note */
     int n_notes;
     struct roofline roofline;
     struct gpu_memory *memory; /* of GPUs, monitors' first */
     int n_memory;
-    uint64_t memory_notes; /* bit i: notes[i] says that the memory of a GPU was nearly full */
 };
 
 /** throughput_source_words - in report.json and on pages; "" of THROUGHPUT_OF_NOTHING. */

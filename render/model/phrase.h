@@ -1,15 +1,17 @@
 /* phrase.h - a sentence of the report before it has words: which one, and what fills its slots. The words stand in
- * render/say/phrases.def, a row each, and render/say/say.h makes the text. Findings are made of these, so that no
- * decision reads a sentence. */
+ * render/say/phrases.def and notes.def, a row each, and render/say/say.h makes the text. Findings are made of these, so
+ * that no decision reads a sentence. */
 #ifndef RENDER_MODEL_PHRASE_H
 #define RENDER_MODEL_PHRASE_H
 
+#include "lib/arena.h"
 #include "render/model/reason.h"
 
 enum phrase_id {
     PHRASE_NONE = 0, /* nothing is said */
 #define P(id, slots, text) PHRASE_##id,
 #include "render/say/phrases.def"
+#include "render/say/notes.def"
 #undef P
     N_PHRASES
 };
@@ -23,6 +25,12 @@ struct phrase {
 /** PHRASE - a phrase by its id without the prefix, and its slots: PHRASE(SCALING_GOOD, slot_factor(3.8)).
  */
 #define PHRASE(id_, ...) ((struct phrase){.id = PHRASE_##id_, .slot = {__VA_ARGS__}})
+
+enum { NOTE_PHRASES = 3 }; /* of a note */
+/** are_same_phrases - the same sentences with the same in their slots? */
+int are_same_phrases(const struct phrase a[NOTE_PHRASES], const struct phrase b[NOTE_PHRASES]);
+/** keep_phrases - a copy whose names, made clean by text_clean, and reasons live as long as the arena. */
+void keep_phrases(struct dcr_arena *a, const struct phrase said[NOTE_PHRASES], struct phrase kept[NOTE_PHRASES]);
 
 enum { SAID_MAX = 6 };
 /* What a finding says: a headline, and the sentences that support it. Those of PHRASE_NONE are left out. */

@@ -151,18 +151,15 @@ int run_is_one_machine(const struct run *r)
     return r->node_kind == NODES_EMULATED || r->node_kind == NODES_ONE_KERNEL || r->node_kind == NODES_SHARES;
 }
 
-void run_add_gap(struct run *r, const char *fmt, ...)
+void run_put_gap(struct run *r, const struct phrase said[NOTE_PHRASES])
 {
-    char text[1024];
-    va_list ap;
-    va_start(ap, fmt);
-    vsnprintf(text, sizeof text, fmt, ap);
-    va_end(ap);
+    struct run_gap gap;
+    keep_phrases(&r->arena, said, gap.said);
     for (int i = 0; i < r->n_gaps; i++)
-        if (strcmp(r->gaps[i], text) == 0)
+        if (are_same_phrases(r->gaps[i].said, gap.said))
             return;
     r->gaps = arena_grow(&r->arena, r->gaps, (size_t)r->n_gaps, &r->gaps_cap, sizeof *r->gaps);
-    r->gaps[r->n_gaps++] = run_text(r, text);
+    r->gaps[r->n_gaps++] = gap;
 }
 
 /* Points per bucket double when the series is full: neighbours are averaged. */

@@ -16,6 +16,7 @@
 #include "render/model/clocks.h"
 #include "render/model/foreign.h"
 #include "render/model/kernel_counts.h"
+#include "render/model/phrase.h"
 #include "lib/reduce.h"
 #include "lib/trace.h"
 
@@ -248,6 +249,10 @@ struct run_ending {
     int status, signal; /* 0 = not said; a status above 128 is that of a signal */
 };
 
+struct run_gap {
+    struct phrase said[NOTE_PHRASES];
+};
+
 struct run {
     struct dcr_arena arena;
     const char *archive; /* file name without folder */
@@ -302,7 +307,7 @@ struct run {
     int n_kernels;
     int has_window; /* its traces were to hold a part of the run only: --steps, --delay, --duration, --capture-range */
     int is_foreign; /* made of other tools' files only: what our archives hold is not missing */
-    const char **gaps; /* sentences: what is missing in this archive and why it matters */
+    struct run_gap *gaps; /* what is missing in this archive and why it matters */
     int n_gaps;
     const struct run_watch *watch; /* who wants single ranges while the traces are read (render/model/watch.h), and */
     void *watched;                 /* what it made of them; NULL = nobody. Freed with the run */
@@ -312,8 +317,10 @@ struct run {
 
 /** run_is_one_machine - do all nodes share the cores and the memory of one machine? */
 int run_is_one_machine(const struct run *r);
-/** run_add_gap - note that something is missing; the same sentence is kept once. text is copied. */
-void run_add_gap(struct run *r, const char *fmt, ...) DCR_PRINTF(2, 3);
+/** run_add_gap - note in up to NOTE_PHRASES sentences that something is missing: run_add_gap(r, PHRASE(NO_MANIFEST)).
+ * The same is kept once. Names in slots are copied. */
+#define run_add_gap(r, ...) run_put_gap(r, (const struct phrase[NOTE_PHRASES]){__VA_ARGS__})
+void run_put_gap(struct run *r, const struct phrase said[NOTE_PHRASES]);
 /** run_free - NULL is fine. */
 void run_free(struct run *r);
 

@@ -21,35 +21,24 @@ void run_add_trace(struct run *r, const struct foreign_trace *t)
     for (int i = 0; i < kept->n_devices; i++)
         kept->devices[i].file = kept->file;
     if (t->n_unclosed > 0)
-        run_add_gap(r,
-                    "Of the trace '%s' its list is not closed: the writer was stopped, or the file is cut; %lld %s "
-                    "there%s.",
-                    kept->file, (long long)t->n_unclosed, t->n_unclosed == 1 ? "event is" : "events are",
-                    t->is_last_cut ? ", without the last one, which is cut" : "");
+        run_add_gap(r, PHRASE(TRACE_UNCLOSED, slot_name(kept->file)),
+                    t->is_last_cut ? PHRASE(TRACE_EVENTS_BUT_LAST, slot_count(t->n_unclosed))
+                                   : PHRASE(TRACE_EVENTS, slot_count(t->n_unclosed)));
     if (t->n_unusable > 0)
-        run_add_gap(r, "Of the trace '%s' %lld %s no time that can be read; its numbers are without.", kept->file,
-                    (long long)t->n_unusable, t->n_unusable == 1 ? "event has" : "events have");
+        run_add_gap(r, PHRASE(TRACE_UNTIMED, slot_things(t->n_unusable, "event"), slot_name(kept->file)));
     if (t->n_backward > 0)
-        run_add_gap(r, "Of the trace '%s' %lld %s: %s no time.", kept->file, (long long)t->n_backward,
-                    t->n_backward == 1 ? "range of the host ends before it begins"
-                                       : "ranges of the host end before they begin",
-                    t->n_backward == 1 ? "it covers" : "they cover");
+        run_add_gap(r, PHRASE(TRACE_BACKWARD, slot_count(t->n_backward), slot_name(kept->file)),
+                    PHRASE(COVERS_NO_TIME, slot_count(t->n_backward)));
     for (int i = 0; i < N_STEP_LOSSES; i++)
         if (t->n_lost_steps[i] > 0)
-            run_add_gap(r, "Of the trace '%s' %lld %s left out: %s.", kept->file, (long long)t->n_lost_steps[i],
-                        t->n_lost_steps[i] == 1 ? "step is" : "steps are", why_lost[i]);
+            run_add_gap(r, PHRASE(TRACE_STEPS_LEFT_OUT, slot_count(t->n_lost_steps[i]), slot_name(kept->file),
+                                  slot_name(why_lost[i])));
     if (t->n_negative > 0)
-        run_add_gap(r,
-                    "Of the trace '%s' %lld %s a negative duration: %s no time, and the sum of kernel time is "
-                    "lower by what stands there.",
-                    kept->file, (long long)t->n_negative, t->n_negative == 1 ? "operation has" : "operations have",
-                    t->n_negative == 1 ? "it covers" : "they cover");
+        run_add_gap(r, PHRASE(TRACE_NEGATIVE, slot_count(t->n_negative), slot_name(kept->file)),
+                    PHRASE(NEGATIVE_SUM, slot_count(t->n_negative)));
     if (t->n_unpaired > 0)
-        run_add_gap(
-            r,
-            "Of the trace '%s' %lld %s no partner: a beginning without its end, or an end without its beginning; "
-            "its numbers are without.",
-            kept->file, (long long)t->n_unpaired, t->n_unpaired == 1 ? "event has" : "events have");
+        run_add_gap(r, PHRASE(TRACE_UNPAIRED, slot_count(t->n_unpaired), slot_name(kept->file)),
+                    PHRASE(UNPAIRED_MEANS));
 }
 
 struct foreign_table *run_add_table(struct run *r, const char *file, enum foreign_kind kind, const char *caption,
@@ -106,10 +95,7 @@ void run_take_trace_steps(struct run *r)
     for (int i = 0; i < r->n_traces; i++)
         n += r->traces[i].steps.n_steps > 0;
     if (n > 1 && !are_one_run(r)) {
-        run_add_gap(r,
-                    "The steps of the %d traces are not analysed: they are not one of each rank of one run. Give each "
-                    "run by itself.",
-                    n);
+        run_add_gap(r, PHRASE(TRACES_OF_MANY, slot_count(n)), PHRASE(RUNS_APART));
         return;
     }
     for (int i = 0; i < r->n_traces; i++) {

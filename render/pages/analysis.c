@@ -220,7 +220,7 @@ static void put_run(const struct report *rep, const struct run_result *r, struct
     }
     doc_list(d, DOC_BULLETS);
     for (int i = 0; i < r->n_notes; i++)
-        doc_item(d, "%s", r->notes[i]);
+        doc_item(d, "%s", r->notes[i].text);
 }
 
 static void put_recommendation(const struct report *rep, const struct claim *c, struct doc *d)

@@ -1,24 +1,15 @@
 /* caveats.c - see caveats.h. */
 #include "render/pages/caveats.h"
 
-#include "lib/buf.h"
-
 #include <stdio.h>
 #include <string.h>
 
 /* More caveats than this would bury the verdict: the others are folded away behind their number. */
 enum { CAVEATS_SHOWN = 3 };
-/* More letters than this are more than a line, or three on a phone. */
-enum { MIND_LETTERS = 110 };
 
 int note_concerns(const struct note *n, int run)
 {
     return run < 0 || n->run < 0 || n->run == run;
-}
-
-static const char *label_of(const struct report *rep, const struct note *n)
-{
-    return n->run >= 0 ? rep->runs[n->run].label : "";
 }
 
 /* What is about all runs weighs most, then the largest run, whose numbers the verdict has. */
@@ -33,7 +24,7 @@ static int weight(const struct report *rep, const struct note *n)
 
 static void add(struct caveats *c, const struct note *n)
 {
-    c->list[c->n++] = (struct caveat){.note = n, .text = n->text, .words = n->words};
+    c->list[c->n++] = (struct caveat){.note = n, .text = n->text};
 }
 
 /* On a page about one run in the order of the report, on others the weightiest first. */
@@ -55,7 +46,7 @@ static void add_endings(struct caveats *c, const struct run *run, struct dcr_are
         size_t n = sizeof incomplete + strlen(run->endings[i].text);
         char *text = dcr_arena_alloc(a, n);
         snprintf(text, n, "%s%s", incomplete, run->endings[i].text);
-        c->list[c->n++] = (struct caveat){.text = text, .words = text};
+        c->list[c->n++] = (struct caveat){.text = text};
     }
 }
 
@@ -69,7 +60,7 @@ static int is_repeated(const struct caveats *c, int at)
     return 0;
 }
 
-/* One alone is not folded. */
+/* One alone is not folded, unless it repeats what is shown. */
 static void choose(struct caveats *c)
 {
     int n_shown = 0;
@@ -78,46 +69,7 @@ static void choose(struct caveats *c)
         n_shown += c->list[i].is_shown;
     }
     for (int i = 0; i < c->n && n_shown + 1 == c->n; i++)
-        c->list[i].is_shown = 1;
-}
-
-/* "The nodes are emulated: ranks of one host stand in for them. ..." -> "the nodes are emulated": a caveat in a few
- * words. What it is about stays in front ("4 nodes: 4 ranks share 2 cores") unless the page is about that, or the
- * report about nothing else. */
-static const char *in_short(const struct report *rep, const struct caveat *c, int run, struct dcr_arena *a)
-{
-    static const char *const ends[] = {". ", "; ", ": ", ", so "};
-    const char *words = c->words, *label = run < 0 && rep->n_runs > 1 && c->note ? label_of(rep, c->note) : "";
-    size_t n = strlen(words), n_label = strlen(label);
-    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
-        const char *end = strstr(words, ends[i]);
-        n = end && (size_t)(end - words) < n ? (size_t)(end - words) : n;
-    }
-    n -= n && words[n - 1] == '.';
-    char *copy = dcr_arena_alloc(a, n_label + n + sizeof ": ");
-    snprintf(copy, n_label + n + sizeof ": ", "%s%s%.*s", label, n_label ? ": " : "", (int)n, words);
-    if (copy[0] >= 'A' && copy[0] <= 'Z' && copy[1] >= 'a' && copy[1] <= 'z')
-        copy[0] = (char)(copy[0] - 'A' + 'a');
-    return copy;
-}
-
-static const char *mind(const struct report *rep, const struct caveats *c, int run, struct dcr_arena *a)
-{
-    struct dcr_buf line = {0};
-    int n = 0;
-    for (int i = 0; i < c->n; i++) {
-        if (!c->list[i].is_shown)
-            continue;
-        const char *words = in_short(rep, &c->list[i], run, a);
-        if (n > 0 && line.len + strlen(words) > MIND_LETTERS)
-            break;
-        dcr_buf_printf(&line, "%s%s", n++ ? "; " : "", words);
-    }
-    if (n < c->n)
-        dcr_buf_printf(&line, "; and %d more", c->n - n);
-    const char *text = dcr_arena_strdup(a, dcr_buf_text(&line));
-    dcr_buf_release(&line);
-    return text;
+        c->list[i].is_shown = !is_repeated(c, i);
 }
 
 struct caveats caveats_of(const struct report *rep, int run, struct dcr_arena *a)
@@ -129,6 +81,5 @@ struct caveats caveats_of(const struct report *rep, int run, struct dcr_arena *a
     if (run >= 0)
         add_endings(&c, rep->runs[run].run, a);
     choose(&c);
-    c.mind = mind(rep, &c, run, a);
     return c;
 }

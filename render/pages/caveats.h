@@ -1,4 +1,4 @@
-/* caveats.h - which caveats a page shows in full, in which order, and the line that names them.
+/* caveats.h - which caveats a page shows in full, and in which order.
  * Test: tests/unit/test_pages.c */
 #ifndef RENDER_PAGES_CAVEATS_H
 #define RENDER_PAGES_CAVEATS_H
@@ -6,14 +6,13 @@
 #include "render/metrics/report.h"
 
 struct caveat {
-    const struct note *note;  /* NULL: how the archive is incomplete */
-    const char *text, *words; /* with the label of its run in front, and without */
-    int is_shown;             /* 0: folded away */
+    const struct note *note; /* NULL: how the archive is incomplete */
+    const char *text;        /* with the label of its run in front */
+    int is_shown;            /* 0: folded away */
 };
 struct caveats {
     struct caveat *list; /* in the order they are shown */
     int n;
-    const char *mind; /* those that are shown, in a few words: "the nodes are emulated; and 2 more" */
 };
 
 /** caveats_of - all caveats, or those that concern a run (run >= 0: its own and those of all).

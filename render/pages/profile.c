@@ -223,7 +223,7 @@ void page_of_profile(const struct report *rep, const struct run_result *run, str
     put_classes(run, d);
     put_ranks(run, d);
     for (int i = 0; i < run->n_notes; i++)
-        doc_paragraph(d, "%s", run->notes[i]);
+        doc_paragraph(d, "%s", run->notes[i].text);
     put_training(run, d);
     section_of_processes(run->run, d);
     section_of_calls(run->run, d);

@@ -26,8 +26,8 @@ static void put_runs(const struct report *rep, struct doc *d)
         doc_details(d, "%s", r->label);
         paragraphs_of_run(r, d);
         for (int k = 0; k < r->n_notes; k++)
-            if (r->memory_notes >> k & 1)
-                doc_paragraph(d, "%s", r->notes[k]);
+            if (r->notes[k].is_memory_scarce)
+                doc_paragraph(d, "%s", r->notes[k].text);
         doc_end(d);
     }
 }

@@ -40,8 +40,7 @@ static int read_summary(struct reading *g, const char *name, int rank, struct dc
 {
     char trace[4400];
     if (!g->run->has_manifest) {
-        run_add_gap(g->run,
-                    "Summaries of traces were not read: without a manifest nobody knows which traces they stand for.");
+        run_add_gap(g->run, PHRASE(SUMMARIES_UNREAD));
         return 0;
     }
     if (dcr_trace_name(name, trace, sizeof trace) == 0 && manifest_find(&g->manifest, trace))
@@ -159,7 +158,7 @@ static void check_second_metrics(struct reading *g, const char *name, const char
     const struct run *r = g->run;
     for (size_t i = 0; g->is_second_metrics && i < r->n_members; i++)
         if (strcmp(r->members[i].name, DCR_METRICS) == 0 && strcmp(r->members[i].sha256, sha256) != 0)
-            run_add_gap(g->run, "Member '%.200s' was not read: the metrics.csv at the top is used.", name);
+            run_add_gap(g->run, PHRASE(METRICS_NESTED, slot_name(name)));
     g->is_second_metrics = 0;
 }
 
@@ -191,7 +190,7 @@ static int read_member(struct reading *g, struct dcr_tar_member *m, struct dcr_e
         node = entry->node >= 0 ? entry->node : node;
         rank = entry->rank >= 0 ? entry->rank : rank;
     } else if (r->has_manifest && !is_manifest && !is_beside(g, role)) {
-        run_add_gap(r, "Member '%.200s' is not in the manifest and was not read.", m->name);
+        run_add_gap(r, PHRASE(MEMBER_UNLISTED, slot_name(m->name)));
         role = DCR_ROLE_OTHER;
         is_read = 0;
     }
@@ -210,8 +209,7 @@ static int read_member(struct reading *g, struct dcr_tar_member *m, struct dcr_e
              : is_read   ? parse(g, m->name, role, node, rank, &s, &parse_err)
                          : 0;
     if (r->has_manifest && !is_manifest && !entry && g->n_foreign > n_foreign)
-        run_add_gap(r, "File '%.200s' is not in the manifest: it was read, but nothing says that it is of this run.",
-                    m->name);
+        run_add_gap(r, PHRASE(FILE_UNLISTED, slot_name(m->name)), PHRASE(FILE_UNLISTED_READ));
     int drained = is_hashed ? dcr_stream_drain(&s, &stream_err) : 0;
     dcr_cores_work(-1);
     sha256[0] = '\0';
@@ -228,7 +226,7 @@ static int read_member(struct reading *g, struct dcr_tar_member *m, struct dcr_e
     else if (reading_check(g, m->name, n_bytes, sha256, err))
         return DCR_FAIL;
     if (rc && rc != DCR_FATAL && !is_manifest && is_optional(role)) {
-        run_add_gap(r, "Left out: %s.", parse_err.text);
+        run_add_gap(r, PHRASE(LEFT_OUT_FILE, slot_name(parse_err.text)));
         if (g->n_failed++ == 0)
             g->first_failure = parse_err;
         rc = 0;

@@ -87,13 +87,11 @@ static void find_sizes(struct reading *g)
         r->n_nodes = told_nodes(r);
     if (!r->n_nodes && g->folder_nodes) {
         r->n_nodes = g->folder_nodes;
-        run_add_gap(r, "The number of nodes (%d) is taken from a folder name; nothing in the archive confirms it.",
-                    r->n_nodes);
+        run_add_gap(r, PHRASE(NODES_BY_FOLDER, slot_count(r->n_nodes)), PHRASE(NOTHING_CONFIRMS));
     }
     if (!r->n_nodes && reading_nodes(r->archive)) {
         r->n_nodes = reading_nodes(r->archive);
-        run_add_gap(r, "The number of nodes (%d) is taken from the file name; nothing in the file confirms it.",
-                    r->n_nodes);
+        run_add_gap(r, PHRASE(NODES_BY_FILE, slot_count(r->n_nodes)), PHRASE(NOTHING_CONFIRMS));
     }
     int n_with_steps = 0;
     for (int i = 0; i < r->ranks_len; i++)
@@ -136,8 +134,7 @@ static void forget_column(struct run *r, const char *column)
         r->epochs[i].value[m] = NAN;
     }
     if (had_value)
-        run_add_gap(r, "metrics.csv has %s = 0 in every epoch and there is no monitor of it: that is not measured.",
-                    column);
+        run_add_gap(r, PHRASE(METRICS_ZERO, slot_name(column)));
 }
 
 static void name_gaps(struct reading *g)
@@ -151,24 +148,22 @@ static void name_gaps(struct reading *g)
         n_cpu += r->nodes[i].cpu_percent.n > 0;
     }
     if (!r->has_manifest)
-        run_add_gap(r, "There is no manifest.json: nothing could be checked against sizes and checksums.");
+        run_add_gap(r, PHRASE(NO_MANIFEST));
     if (!r->has_metadata)
-        run_add_gap(r, "There is no job_metadata.json: command, hosts and environment are unknown.");
+        run_add_gap(r, PHRASE(NO_METADATA));
     if (!n_steps && g->has_steps)
-        run_add_gap(r, "steps.csv holds no step: the run ended, or its disk was full, before the first was written.");
+        run_add_gap(r, PHRASE(STEPS_CSV_EMPTY), PHRASE(STEPS_CSV_EMPTY_WHY));
     else if (!n_steps)
-        run_add_gap(r, "No steps were recorded (%s): where the time of a step goes is unknown.",
-                    r->has_window && r->nvtx.state == RECORDER_NOTHING ? "nothing lies in the window that was asked for"
-                                                                       : "no steps.csv, no trace with step ranges");
+        run_add_gap(r, r->has_window && r->nvtx.state == RECORDER_NOTHING ? PHRASE(NO_STEPS_IN_WINDOW)
+                                                                          : PHRASE(NO_STEPS_RECORDED));
     /* Only programs that train write metrics.csv, so the others do not lack it. */
     int is_training = g->has_steps || *r->program.model || *r->program.dataset;
     if (!r->has_metrics && is_training)
-        run_add_gap(r, "There is no metrics.csv: losses and epochs are unknown.");
+        run_add_gap(r, PHRASE(NO_METRICS_CSV));
     if (!n_cpu)
-        run_add_gap(r, g->has_cpu_monitor ? "The CPU monitor holds no whole interval: CPU and memory use are unknown."
-                                          : "There is no CPU monitor: CPU and memory use are unknown.");
+        run_add_gap(r, g->has_cpu_monitor ? PHRASE(CPU_MONITOR_EMPTY) : PHRASE(NO_CPU_MONITOR));
     if (r->n_ranks && n_steps && n_steps < r->n_ranks)
-        run_add_gap(r, "Steps were recorded on %d of %d ranks.", n_steps, r->n_ranks);
+        run_add_gap(r, PHRASE(STEPS_ON_SOME, slot_count(n_steps), slot_count(r->n_ranks)));
     if (!n_gpus && all_zero_or_absent(r, "gpu_util_avg"))
         forget_column(r, "gpu_util_avg");
     if (!n_cpu && all_zero_or_absent(r, "cpu_util_avg"))
@@ -227,9 +222,8 @@ int reading_finish(struct reading *g, struct dcr_err *err)
             "cannot use '%s': it holds no metrics.csv, no steps and no trace; is it the archive of a run?", g->path);
     }
     if (g->n_unknown)
-        run_add_gap(r, "%d %s not read, since nothing here knows that kind of file: '%.200s'%s.", g->n_unknown,
-                    g->n_unknown == 1 ? "file was" : "files were", g->first_unknown,
-                    g->n_unknown > 1 ? " and others" : "");
+        run_add_gap(r, PHRASE(FILES_UNKNOWN, slot_count(g->n_unknown)),
+                    PHRASE(FIRST_UNKNOWN, slot_count(g->n_unknown), slot_name(g->first_unknown)));
     r->is_foreign = !is_ours;
     if (is_ours)
         name_gaps(g);

@@ -69,8 +69,8 @@ static int read_count(struct run *r, const json_t *root, const char *key, int mo
     int n = (int)json_int(root, key, 1, most, 0);
     if (!n && v && !json_is_null(v)) {
         char *text = json_dumps(v, JSON_ENCODE_ANY | JSON_REAL_PRECISION(6));
-        run_add_gap(r, "manifest.json gives %.40s as %s, which is not a possible number; it is not used.",
-                    text ? text : "?", key);
+        run_add_gap(r, PHRASE(MANIFEST_NO_NUMBER, slot_name(text && strlen(text) <= 40 ? text : "something else"),
+                              slot_name(key)));
         free(text);
     }
     return n;
@@ -106,11 +106,8 @@ static void name_unread_reports(struct run *r, const struct manifest *m, const j
             continue;
         snprintf(sqlite, sizeof sqlite, "%.*s.sqlite", (int)(dot - name), name);
         if (!manifest_find(m, sqlite))
-            run_add_gap(
-                r,
-                "'%.300s' is a report that only nsys reads. Where it is installed, run: nsys export --type sqlite "
-                "--output %.300s %.300s; then pack again.",
-                name, sqlite, name);
+            run_add_gap(r, PHRASE(NSYS_REPORT, slot_name(name)),
+                        PHRASE(NSYS_EXPORT, slot_name(sqlite), slot_name(name)));
     }
 }
 

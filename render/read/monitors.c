@@ -373,7 +373,7 @@ static int read_clock(struct run *r, int node, struct dcr_stream *in, struct dcr
     if (rc)
         return rc;
     if (n_bad)
-        run_add_gap(r, "%ld cells or rows of '%s' are no numbers and are left out.", n_bad, in->name);
+        run_add_gap(r, PHRASE(CELLS_NO_NUMBERS, slot_count(n_bad), slot_name(in->name)));
     run_node_at(r, node)->clock = c;
     return 0;
 }
@@ -404,14 +404,9 @@ int monitor_read(struct run *r, enum dcr_role role, int node, int rank, struct d
         rc = read_traffic(&t, node, role, err);
     }
     if (t.n_bad_cells)
-        run_add_gap(r, "%ld cells or rows of '%s' are no numbers that can be true and are left out.", t.n_bad_cells,
-                    t.name);
+        run_add_gap(r, PHRASE(CELLS_NO_NUMBERS, slot_count(t.n_bad_cells), slot_name(t.name)));
     if (t.n_untimed)
-        run_add_gap(r,
-                    "%ld row%s of '%s' %s no time that can be read (t_ns, or timestamp in Unix seconds or as a date) "
-                    "and %s left out.",
-                    t.n_untimed, t.n_untimed == 1 ? "" : "s", t.name, t.n_untimed == 1 ? "has" : "have",
-                    t.n_untimed == 1 ? "is" : "are");
+        run_add_gap(r, PHRASE(ROWS_UNTIMED, slot_count(t.n_untimed), slot_name(t.name)), PHRASE(ROWS_TIMES));
     dcr_csv_close(t.csv);
     return rc;
 }

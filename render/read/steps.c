@@ -120,10 +120,10 @@ int steps_read(struct run *r, struct step_rows *t, int rank, struct dcr_stream *
             i == F_allreduce_inflight_ns)
             continue;
         if (i == F_step || i == F_step_ns) {
-            run_add_gap(r, "steps.csv has no column '%s', so that no step can be read from it.", field_names[i]);
+            run_add_gap(r, PHRASE(STEPS_CSV_NO_COLUMN, slot_name(field_names[i])));
             goto out;
         }
-        run_add_gap(r, "steps.csv has no column '%s': that time is counted as overhead.", field_names[i]);
+        run_add_gap(r, PHRASE(STEPS_CSV_LACKS, slot_name(field_names[i])));
     }
     for (;;) {
         struct dcr_err bad = {0};
@@ -149,7 +149,7 @@ int steps_read(struct run *r, struct step_rows *t, int rank, struct dcr_stream *
     }
     rc = 0;
     if (torn.grade)
-        run_add_gap(r, "steps.csv ends in the middle of its last row, which is left out.");
+        run_add_gap(r, PHRASE(LAST_ROW_CUT, slot_name("steps.csv")));
 out:
     dcr_csv_close(c);
     return rc;
@@ -312,8 +312,7 @@ static void join_samples(struct run *r, struct run_rank *k, const struct rank_ro
     }
     double ratio = table_ns > 0 ? trace_ns / table_ns : 1;
     if (n_both && (ratio < 0.95 || ratio > 1.05))
-        run_add_gap(r, "Rank %d: step times of the trace and of steps.csv differ by %.0f %%; the trace is used.",
-                    k->rank, 100 * (ratio - 1));
+        run_add_gap(r, PHRASE(STEP_TIMES_DIFFER, slot_percent(ratio - 1), slot_count(k->rank)), PHRASE(TRACE_IS_USED));
 }
 
 void step_rows_finish(struct run *r, struct step_rows *t)
@@ -332,13 +331,13 @@ void step_rows_finish(struct run *r, struct step_rows *t)
                 n_copies += memcmp(&rows->rows[j], &rows->rows[kept - 1], sizeof rows->rows[j]) == 0;
         }
         if (kept + n_copies < rows->n)
-            run_add_gap(r, "steps.csv lists %zu steps of rank %d more than once; the first of each is used.",
-                        rows->n - kept, rows->rank);
+            run_add_gap(r, PHRASE(STEPS_CSV_TWICE, slot_count((int64_t)(rows->n - kept)), slot_count(rows->rank)),
+                        PHRASE(STEPS_CSV_FIRST));
         rows->n = kept;
         if (k->n_steps == 0 || (k->n_steps + 1 < rows->n && !r->has_window)) {
             if (k->n_steps)
-                run_add_gap(r, "The trace of rank %d holds %zu of %zu steps; its breakdown is from steps.csv instead.",
-                            rows->rank, k->n_steps, rows->n);
+                run_add_gap(r, PHRASE(TRACE_HOLDS_SOME, slot_count(rows->rank), slot_count((int64_t)k->n_steps),
+                                      slot_count((int64_t)rows->n)));
             fill_from_rows(r, k, rows);
         } else {
             join_samples(r, k, rows);

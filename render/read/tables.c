@@ -27,8 +27,10 @@ static int read_cell(struct run *r, const struct dcr_csv *c, int column, int met
 {
     *out = NAN;
     if (is_not_finite(dcr_csv_text(c, column))) {
-        run_add_gap(r, "metrics.csv line %ld: %s is '%.20s', which is no number; it is treated as not measured.",
-                    dcr_csv_line(c), column_names[metric], dcr_csv_text(c, column));
+        const char *cell = dcr_csv_text(c, column);
+        size_t n = strlen(cell);
+        run_add_gap(r, PHRASE(METRICS_NO_NUMBER, slot_count(dcr_csv_line(c)), slot_name(column_names[metric]),
+                              slot_name(dcr_arena_strndup(&r->arena, cell, n < 20 ? n : 20))));
         return 0;
     }
     int rc = dcr_csv_double(c, column, out, err);
@@ -65,7 +67,7 @@ int metrics_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
         column[i] = dcr_csv_column(c, column_names[i]);
         n_known += column[i] >= 0;
         if (column[i] < 0 && i < N_COMMON_COLUMNS)
-            run_add_gap(r, "metrics.csv has no column '%s'.", column_names[i]);
+            run_add_gap(r, PHRASE(METRICS_NO_COLUMN, slot_name(column_names[i])));
     }
     size_t cap = 0;
     struct dcr_err torn = {0};
@@ -97,9 +99,9 @@ int metrics_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
     }
     rc = 0;
     if (torn.grade)
-        run_add_gap(r, "metrics.csv ends in the middle of its last row, which is left out.");
+        run_add_gap(r, PHRASE(LAST_ROW_CUT, slot_name("metrics.csv")));
     if (r->n_epochs == 0)
-        run_add_gap(r, "metrics.csv holds no epoch: the run ended before its first one did.");
+        run_add_gap(r, PHRASE(METRICS_EMPTY));
     r->has_metrics = 1;
 out:
     dcr_csv_close(c);

@@ -130,14 +130,9 @@ static int absorb(struct run *r, int rank, const struct summary *s, const char *
     take_steps(k, s);
     add_loading(k, s);
     if (s->n_overflow)
-        run_add_gap(r, "%llu ranges of '%s' were not looked at: one step holds more than a million.",
-                    (unsigned long long)s->n_overflow, name);
+        run_add_gap(r, PHRASE(RANGES_OVERFLOW, slot_count((int64_t)s->n_overflow), slot_name(name)));
     if (s->is_loading_unknown && has_files_in_loading(&s->steps))
-        run_add_gap(
-            r,
-            "'%s' is of an older collector: how long the calls on files within loading took that were too short "
-            "to be events is not in it.",
-            name);
+        run_add_gap(r, PHRASE(OLDER_COLLECTOR, slot_name(name)), PHRASE(OLDER_LACKS_CALLS));
     return 0;
 }
 
@@ -169,8 +164,6 @@ int summary_member_read(struct run *r, int rank, struct dcr_stream *s, struct dc
     struct summary sum;
     int rc = summary_read(&sum, &r->arena, s, err);
     if (rc == 0 && sum.n_gpu_events)
-        run_add_gap(
-            r, "What the GPUs did was recorded, but some traces were not packed: summaries do not hold it. Pack with "
-               "--traces all to see it of all ranks.");
+        run_add_gap(r, PHRASE(SUMMARIES_LACK_GPUS), PHRASE(PACK_ALL_TRACES));
     return rc ? rc : absorb(r, rank, &sum, s->name, err);
 }

@@ -71,6 +71,15 @@ static const struct phrase_row phrases[N_PHRASES] = {
     [PHRASE_NONE] = {"NONE", NO_SLOTS, ""},
 #define P(id, slots, text) [PHRASE_##id] = {#id, slots, text},
 #include "render/say/phrases.def"
+#include "render/say/notes.def"
+#undef P
+};
+
+/* Rows of notes.def follow those of phrases.def. */
+enum {
+    FIRST_NOTE = 1
+#define P(id, slots, text) +1
+#include "render/say/phrases.def"
 #undef P
 };
 
@@ -295,20 +304,36 @@ const char *say_headline(struct dcr_arena *a, const struct said *s)
     return kept(a, &b);
 }
 
-const char *say_support(struct dcr_arena *a, const struct said *s)
+/* Headlines of findings are sentences too. Evidence may say its own words with a full stop or without. */
+static const char *sentences(struct dcr_arena *a, const struct phrase *p, int n, int is_first_large)
 {
     struct dcr_buf b = {0};
-    for (int i = 0; i < SAID_MAX; i++) {
-        const struct phrase_row *row = &phrases[s->support[i].id];
-        if (s->support[i].id == PHRASE_NONE)
+    for (int i = 0; i < n; i++) {
+        if (p[i].id == PHRASE_NONE)
             continue;
         dcr_buf_puts(&b, b.len ? " " : "");
         size_t at = b.len;
-        say_fill(&b, row->text, row->slots, s->support[i].slot);
-        begin_large(&b, at);
-        dcr_buf_puts(&b, row->text[strlen(row->text) - 1] == '.' ? "" : "."); /* the headline of another finding */
+        say_fill(&b, phrases[p[i].id].text, phrases[p[i].id].slots, p[i].slot);
+        if (at || is_first_large)
+            begin_large(&b, at);
+        dcr_buf_puts(&b, b.len && b.data[b.len - 1] == '.' ? "" : ".");
     }
     return kept(a, &b);
+}
+
+const char *say_support(struct dcr_arena *a, const struct said *s)
+{
+    return sentences(a, s->support, SAID_MAX, 1);
+}
+
+const char *say_sentences(struct dcr_arena *a, const struct phrase *p, int n)
+{
+    return sentences(a, p, n, 1);
+}
+
+const char *say_note(struct dcr_arena *a, const struct phrase *p, int n)
+{
+    return sentences(a, p, n, 0);
 }
 
 const struct advice_row *say_advice_row(enum advice id)
@@ -414,7 +439,10 @@ static void put_reason_samples(struct dcr_buf *out, enum reason_code code)
 void say_phrasebook(struct dcr_buf *out)
 {
     dcr_buf_puts(out, "Phrases: the sentences of findings\n\n");
-    for (int id = PHRASE_NONE + 1; id < N_PHRASES; id++)
+    for (int id = PHRASE_NONE + 1; id < FIRST_NOTE; id++)
+        put_phrase_samples(out, &phrases[id]);
+    dcr_buf_puts(out, "\nNotes: what to mind and what is missing\n\n");
+    for (int id = FIRST_NOTE; id < N_PHRASES; id++)
         put_phrase_samples(out, &phrases[id]);
     dcr_buf_puts(out, "\nAdvice: what to do, for whom, and how to check it\n\n");
     for (int id = ADVICE_NONE + 1; id < N_ADVICES; id++)

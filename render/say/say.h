@@ -1,5 +1,5 @@
-/* say.h - templates with named slots become text. Reasons are rows of reasons.def, sentences rows of phrases.def,
- * actions rows of advice.def.
+/* say.h - templates with named slots become text. Reasons are rows of reasons.def, sentences rows of phrases.def
+ * and notes.def, actions rows of advice.def.
  *
  * A template names its slots in braces:
  *   {ranks}             the slot as its kind prints it (format.h): "4", "184 ms", "34 %", "1.92x"
@@ -29,7 +29,7 @@ struct reason_row {
     const char *clause;
 };
 
-/* A row of phrases.def. */
+/* A row of phrases.def or notes.def. */
 struct phrase_row {
     const char *id; /* "SCALING_GOOD" */
     struct slot_row slots[SLOTS_MAX + 1];
@@ -62,6 +62,11 @@ const char *say_headline(struct dcr_arena *a, const struct said *s);
 /** say_support - its sentences of support, among which the headline of another finding is a sentence too; "" of none.
  */
 const char *say_support(struct dcr_arena *a, const struct said *s);
+/** say_note - its sentences, each with a full stop. The first keeps a small letter: the label of a run may stand before
+ * it. p  shape (n); those of PHRASE_NONE are left out */
+const char *say_note(struct dcr_arena *a, const struct phrase *p, int n);
+/** say_sentences - the same with a capital in front. */
+const char *say_sentences(struct dcr_arena *a, const struct phrase *p, int n);
 /** say_finding - the name of what is found: that of the headline's row; "" of PHRASE_NONE. */
 const char *say_finding(const struct said *s);
 /** say_list - "a", "a and b", "a, b and c"; "" of none.

@@ -261,7 +261,7 @@ table gap "a monitor with text in a number" "no numbers" node0/cpu_monitor.csv '
 spoil
 sed -i '2,$d' "$TMP"/bad/rank*/steps.csv
 fixture_pack "$TMP/bad" "$TMP/bad.tar"
-gap "steps.csv with a header alone, as a full disk leaves it" "steps.csv holds no step: the run ended, or its disk was full" "$TMP/bad.tar" "$TMP/1.tar"
+gap "steps.csv with a header alone, as a full disk leaves it" "steps.csv holds no step. The run ended, or its disk was full" "$TMP/bad.tar" "$TMP/1.tar"
 spoil
 sed -i '1s/$/,extra/; 2,$s/$/,7/' "$TMP/bad/metrics.csv"
 fixture_pack "$TMP/bad" "$TMP/bad.tar"
@@ -280,7 +280,7 @@ gap "a trace that is noise" "trace-7.dct" "$TMP/bad.tar" "$TMP/1.tar"
 check_status 0 "one whole archive lacks nothing" "$report" -q "$TMP/2.tar" -o "$site"
 fixture_run "$TMP/again" 2 id=again
 fixture_pack "$TMP/again" "$TMP/again.tar"
-gap "archives of one node count only" "nothing can be said about scaling" "$TMP/2.tar" "$TMP/again.tar"
+gap "archives of one node count only" "archives are of one node count only" "$TMP/2.tar" "$TMP/again.tar"
 fixture_run "$TMP/other" 4 steps=12 batch=128
 fixture_pack "$TMP/other" "$TMP/4.tar"
 sed -i 's/"--epochs","2"/"--epochs","5"/' "$TMP/other/job_metadata.json"
@@ -298,7 +298,7 @@ spoil
 fixture_manifest "$TMP/bad"
 sed -i 's|"complete":true,"incomplete_because":\[\]|"complete":false,"incomplete_because":["killed by the time limit"]|' "$TMP/bad/manifest.json"
 fixture_tar "$TMP/bad" "$TMP/bad.tar"
-gap "an incomplete run" "killed by the time limit" "$TMP/bad.tar" "$TMP/1.tar"
+gap "an incomplete run" "Killed by the time limit" "$TMP/bad.tar" "$TMP/1.tar"
 spoil
 sed -i 's/"command" *: *\[/&"mpirun","-n","2",/' "$TMP/bad/job_metadata.json"
 fixture_pack "$TMP/bad" "$TMP/bad.tar"

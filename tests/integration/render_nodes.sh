@@ -30,7 +30,7 @@ check "the quota is in no sentence" report '[.. | strings] | all(test("quota hel
 check "laws are fitted" report '[.series[0].laws[] | select(.name | test("Amdahl"))] | length == 1 and .[0].because == null'
 check "points are reliable" report '[.series[0].points[].unreliable_because] | unique == [null]'
 check "one caveat says what holds and what does not" report '[.notes[] | select(.kind == "caveat" and .run == null)] | length == 1 and .[0].id == "emulated" and .[0].text ==
-    "The nodes are equal parts of one machine. Scaling, communication and imbalance hold for this emulated cluster, absolute times are not those of real nodes."'
+    "The emulated nodes are equal parts of one machine. Scaling, communication and imbalance hold for this emulated cluster. Absolute times are not those of real nodes."'
 check "what a node was is in report.json" report '.runs[2].nodes[3].emulated == {"cores": 0.25, "period_us": 4000, "link_bit_per_s": 50000000, "is_default": true} and .runs[2].nodes[3].cores_quota == 0.25'
 check "the kind is emulated" report '[.runs[].provenance.node_kind] | unique == ["emulated"]'
 page=$(find "$TMP/site/runs" -name index.html | grep equal4)
@@ -46,7 +46,7 @@ check "and is given no check that holds already" report '.first_action | test("b
 check "a run alone" render "$TMP/equal4.tar"
 check "names communication with high confidence" report '.runs[0].confidence == "high" and .claims[0].class == "communication"'
 check "one node" render "$TMP/equal1.tar"
-check "is one node" report '.node_label == "emulated node: 0.25 core, 50 Mbit/s" and ([.notes[] | select(.id == "emulated")][0].text | test("^The node is a part of one machine\\. "))'
+check "is one node" report '.node_label == "emulated node: 0.25 core, 50 Mbit/s" and ([.notes[] | select(.id == "emulated")][0].text | test("^The emulated node is a part of one machine\\. "))'
 made other 1
 check_status 3 "beside a run of a machine itself" render "$TMP/equal1.tar" "$TMP/equal4.tar" "$TMP/other.tar"
 check "the emulated nodes stay equal" report '[.notes[] | select(.id == "emulated")][0].text | test("^The emulated nodes are equal parts of one machine\\. ")'
@@ -59,7 +59,7 @@ shared=(kind=emulated cores=2 node_cores=0 node_link=50000000)
 made all2 2 "${shared[@]}" transfer=8000000
 check "nodes that share cores" render "$TMP/all2.tar"
 check "say so, and what follows" report '.node_label == "emulated nodes: cores shared, 50 Mbit/s each" and ([.notes[] | select(.id == "emulated")][0].text ==
-    "The nodes are equal parts of one machine, whose cores they share. Absolute times are not those of real nodes.")'
+    "The emulated nodes are equal parts of one machine and share its cores. Absolute times are not those of real nodes.")'
 check "with enough of them, confidence is medium" report '.runs[0].confidence == "medium" and .runs[0].confidence_because == "the nodes are emulated on one host"'
 made all4 4 "${shared[@]}" transfer=15000000
 check "with too few" render "$TMP/all4.tar"
@@ -79,7 +79,7 @@ check "the nodes are not called equal" report '.node_label == "emulated nodes: u
 made half4 4 kind=emulated cores=2 node_cores=0.5 quota=0.5 throttled=40 node_link=50000000 transfer=15000000
 check "another share at another node count" render "$TMP"/equal{1,2}.tar "$TMP/half4.tar"
 check "the quota is the cause there, too" report '.series[0] | .finding == "SCALING_QUOTA" and (.headline | test("40 %"))'
-check "the series is marked unlike" report '[.notes[] | select(.id == "differing")][0].text | test("they used different emulated nodes;")'
+check "the series is marked unlike" report '[.notes[] | select(.id == "differing")][0].text | test("used different emulated nodes[.]")'
 
 # ---- a link that differs within a series, and between before and after
 made faster4 4 "${share[@]}" node_link=100000000 transfer=7500000

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Rules of language for the report's prose. Prints every sentence that breaks a rule and exits with 1.
 
-    voice.py phrasebook FILE        the rows under "Phrases" and "Advice" of `dcreport --phrasebook`
+    voice.py phrasebook FILE        the rows under "Phrases", "Notes" and "Advice" of `dcreport --phrasebook`
     voice.py page FILE [--open N]   an HTML page: its open prose, and at most N open words
     voice.py site FOLDER            the front page, those of runs, of scaling and of the comparison, with the limits of the first two
 
@@ -147,6 +147,7 @@ def check_phrasebook(path):
     with open(path, encoding="utf-8") as f:
         part = f.read().split("\n\n")
     rows = part[part.index("Phrases: the sentences of findings") + 1].splitlines()
+    rows += part[part.index("Notes: what to mind and what is missing") + 1].splitlines()
     for row in rows:
         name, text = row.split(": ", 1)
         is_headline = not text.endswith((".", "?"))

@@ -324,8 +324,8 @@ static void sample_init(struct sample *s, const char *hostile)
     static const char emulated[] =
         "The nodes are emulated: ranks of one host stand in for nodes, so the network is not a real one.";
     const char *gpu = hostile ? hostile : "No GPU was found, so there are no GPU metrics.";
-    rep->notes[0] = (struct note){NOTE_CAVEAT, -1, NOTE_EMULATED, emulated, emulated};
-    rep->notes[1] = (struct note){NOTE_GAP, 0, NOTE_MISSING, gpu, gpu};
+    rep->notes[0] = (struct note){NOTE_CAVEAT, -1, NOTE_EMULATED, .text = emulated};
+    rep->notes[1] = (struct note){NOTE_GAP, 0, NOTE_MISSING, .text = gpu};
     rep->node_label = "emulated nodes";
     rep->baseline = "";
     rep->headline =

@@ -138,7 +138,7 @@ static void test_surroundings(void **state)
     b->limits = of_second;
     a->n_limits = b->n_limits = 3;
     assert_string_equal(other_surroundings(&rep, 0, both, 2),
-                        "resource limits (ulimit: memlock); changes of the code that are in no commit (git.dirty)");
+                        "resource limits (ulimit: memlock) and changes of the code that are in no commit (git.dirty)");
     dcr_arena_release(&rep.arena);
     run_free(a);
     run_free(b);
@@ -157,14 +157,20 @@ static void test_broke_off(void **state)
         }
         struct report rep = {0};
         struct analyse_options o = made_options();
-        const char *said = "";
+        const struct note *n = NULL;
         assert_int_equal(analyse(&rep, runs, 1, &o, NULL), 0);
         for (int i = 0; i < rep.n_notes; i++)
-            said = rep.notes[i].id == NOTE_BROKE_OFF ? rep.notes[i].text : said;
-        assert_string_equal(said, is_complete ? ""
-                                              : "4 nodes: the trace of rank 1 breaks off inside 'forward', behind 25 "
-                                                "whole steps, while those of 3 other ranks end inside 'all_reduce': "
-                                                "they waited for rank 1, which is where to look first.");
+            n = rep.notes[i].id == NOTE_BROKE_OFF ? &rep.notes[i] : n;
+        assert_int_equal(n == NULL, is_complete);
+        if (n) {
+            assert_int_equal(n->said[0].id, PHRASE_BROKE_OFF);
+            assert_int_equal(n->said[0].slot[0].count, 1);
+            assert_string_equal(n->said[0].slot[1].name, "forward");
+            assert_int_equal(n->said[0].slot[2].count, 25);
+            assert_int_equal(n->said[1].id, PHRASE_OTHERS_WAITED);
+            assert_int_equal(n->said[1].slot[0].count, 3);
+            assert_string_equal(n->said[1].slot[1].name, "all_reduce");
+        }
         report_free(&rep);
         run_free(r);
     }
@@ -261,7 +267,7 @@ static const char *notes_of_gpus(struct run_device d, int n)
     assert_int_equal(analyse(&rep, runs, 1, &o, NULL), 0);
     text[0] = '\0';
     for (int i = 0; i < rep.runs[0].n_notes; i++)
-        snprintf(text + strlen(text), sizeof text - strlen(text), "%s\n", rep.runs[0].notes[i]);
+        snprintf(text + strlen(text), sizeof text - strlen(text), "%s\n", rep.runs[0].notes[i].text);
     report_free(&rep);
     run_free(r);
     return text;
@@ -317,7 +323,8 @@ static void test_device_notes(void **state)
                                        .n_step_peaks = 10,
                                        .growth_bytes_per_step = 0.009},
                             .memory_total_bytes = 100};
-    assert_non_null(strstr(notes_of(d), "was 91 % full at its peak: full by design"));
+    assert_true(is_noted(notes_of(d), PHRASE(MEMORY_PEAK, slot_name("GPU 0"), slot_name("91 %"))));
+    assert_true(is_noted(notes_of(d), PHRASE(MEMORY_BY_DESIGN, slot_percent(0.85), slot_percent(0.95))));
     assert_false(is_noted(notes_of(d), PHRASE(GPU_GROWTH_OF_ALL)));
     d.memory.growth_bytes_per_step = 0.011;
     assert_true(is_noted(notes_of(d), PHRASE(GPU_MEMORY_GROWS, slot_bytes(0.011), steps)));
@@ -340,7 +347,8 @@ static struct accumulated accumulated_by(struct run *r)
     struct accumulated a = rep.runs[0].accumulation;
     int is_said = 0;
     for (int i = 0; i < rep.runs[0].n_notes; i++)
-        is_said |= strncmp(rep.runs[0].notes[i], "Gradients are accumulated", 25) == 0;
+        is_said |= rep.runs[0].notes[i].said[0].id == PHRASE_ACCUMULATED_STEP ||
+                   rep.runs[0].notes[i].said[0].id == PHRASE_ACCUMULATED_OVER;
     assert_int_equal(is_said, a.micro_batches > 1);
     report_free(&rep);
     return a;
@@ -368,14 +376,14 @@ static void test_loose_ranks(void **state)
     for (int n = N; n > 2; n -= 3) {
         struct report rep = {0};
         struct analyse_options o = made_options();
-        const char *said = "";
+        const struct slot *said = NULL;
         assert_int_equal(analyse(&rep, runs, n, &o, NULL), 0);
         for (int i = 0; i < rep.n_notes; i++)
-            said = rep.notes[i].id == NOTE_LOOSE_RANKS ? rep.notes[i].text : said;
-        assert_ptr_equal(strstr(said, n == N ? "'a', 'b', 'e' and 'f' are ranks 2, 0, 5 and 7 of 8 and look like one"
-                                             : "'a' and 'b' are ranks 2 and 0 of 8 and look like one run"),
-                         said);
-        assert_true(*said);
+            said = rep.notes[i].id == NOTE_LOOSE_RANKS ? rep.notes[i].said[0].slot : said;
+        assert_non_null(said);
+        assert_string_equal(said[0].name, n == N ? "'a', 'b', 'e' and 'f'" : "'a' and 'b'");
+        assert_string_equal(said[1].name, n == N ? "2, 0, 5 and 7" : "2 and 0");
+        assert_int_equal(said[2].count, 8);
         report_free(&rep);
     }
     for (int i = 0; i < N; i++) {

@@ -71,18 +71,16 @@ static void test_own_threads_wait(void **state)
         assert_int_equal(k->classes[CLASS_SHARED].verdict, c[t].is_own ? VERDICT_WATCH : VERDICT_LIMITS);
         assert_int_equal(k->classes[CLASS_SHARED].gain_ns > 0, 0);
         if (c[t].is_own) {
-            assert_string_equal(
-                k->classes[CLASS_SHARED].text,
-                t ? "the threads of a rank, taken together, waited for a core for 10 % of the time of "
-                    "its steps; other programs took 4.0 % of the cores, so they waited for those or for "
-                    "each other: 2 ranks of 1 thread and 1 loader worker each and the collector share "
-                    "2 cores"
-                  : "the threads of a rank, taken together, waited for a core for 10 % of the time of "
-                    "its steps; other programs took 2.0 % of the cores, so they waited for each other: "
-                    "2 ranks of 1 thread and 1 loader worker each and the collector share 2 cores");
+            const struct phrase *own = k->shared.own;
+            assert_int_equal(own[0].id, PHRASE_THREADS_WAITED);
+            assert_string_equal(fmt_percent(own[0].slot[0].real).text, "10 %");
+            assert_int_equal(own[1].id, t ? PHRASE_FOR_OTHERS_TOO : PHRASE_FOR_EACH_OTHER);
+            assert_string_equal(fmt_percent(own[1].slot[0].real).text, t ? "4.0 %" : "2.0 %");
+            assert_int_equal(own[2].id, PHRASE_WORKERS_SHARE);
+            assert_int_equal(own[2].slot[3].count, 2);
             assert_int_equal(action_for(&rep, k, CLASS_DATA).id, t ? ADVICE_DATA : ADVICE_DATA_WITHOUT_CORES);
         } else {
-            assert_null(k->shared.own);
+            assert_int_equal(k->shared.own[0].id, PHRASE_NONE);
             assert_int_equal(action_for(&rep, k, CLASS_DATA).id, ADVICE_DATA);
         }
         report_free(&rep);
@@ -117,9 +115,8 @@ static void test_own_threads_wait(void **state)
     struct analyse_options options = made_options();
     assert_int_equal(analyse(&rep, runs, 1, &options, NULL), 0);
     assert_int_equal(rep.runs[0].shared.kind, SHARED_OWN_THREADS);
-    assert_string_equal(
-        rep.runs[0].shared.because,
-        "the ranks' own threads wait for cores (2 ranks of 1 thread, with their helpers, share 2 cores)");
+    assert_int_equal(rep.runs[0].shared.why.code, REASON_THREADS_WAIT);
+    assert_int_equal(rep.runs[0].shared.why.slot[2].count, 2);
     assert_int_equal(rep.runs[0].classes[CLASS_SHARED].verdict, VERDICT_LIMITS);
     assert_int_equal(action_for(&rep, &rep.runs[0], CLASS_SHARED).id, ADVICE_CORE_FOR_HELPERS);
     report_free(&rep);
@@ -177,46 +174,72 @@ static void test_waits_by_node(void **state)
         double taken;                                           /* on that rank's node */
         const char *cpus;
         enum shared_kind kind;
-        const char *says;
+        enum reason_code why;
+        enum phrase_id own[2];
         int verdict;
-    } c[] = {/* the whole job has 128 cores, its slowest node lacks 4 of 8 */
-             {16, 16, 8, 5, {4000, 4000}, {7900, 0}, 4, "", SHARED_RUN_DELAY, "a rank waited", VERDICT_LIMITS},
-             /* 16 threads on 8 cores of one node: half a step there, 6 % of all */
-             {16, 16, 8, 5, {7950, 8000}, {7900, 0}, 0, "", SHARED_OWN_THREADS, "own threads", VERDICT_LIMITS},
-             {16, 16, 8, 5, {7950, 100}, {7900, 0}, 0, "", SHARED_NONE, "other programs took 0 %", VERDICT_WATCH},
-             /* not less than half of what waited, and too little to matter */
-             {1,
-              2,
-              2,
-              0,
-              {960, 56},
-              {960, 50},
-              0.078,
-              "",
-              SHARED_NONE,
-              "so they waited for those or for each other",
-              VERDICT_WATCH},
-             /* half a core of 64, but on the core of a rank */
-             {1, 8, 64, 3, {500, 500}, {1000, 0}, 0.5, "3", SHARED_RUN_DELAY, "a rank waited", VERDICT_LIMITS},
-             /* four threads on a core, of 64 */
-             {1,
-              4,
-              64,
-              1,
-              {1000, 3000},
-              {1000, 3000},
-              0,
-              "1",
-              SHARED_BOUND,
-              "rank 1 is bound to fewer cores than it has threads (1 core, 4.00 threads ready in the mean)",
-              VERDICT_LIMITS},
-             {1, 4, 64, 1, {1000, 3000}, {1000, 3000}, 0, "", SHARED_RUN_DELAY, "a rank waited", VERDICT_LIMITS},
-             {1, 4, 64, 1, {1000, 3000}, {1000, 3000}, 32, "1", SHARED_BOUND, "rank 1 is bound", VERDICT_LIMITS},
-             /* a worker that waits now and then, on a node with cores left */
-             {1, 1, 4, 0, {1200, 60}, {0, 0}, 0, "", SHARED_NONE, "waited for a core for 6.0 %", VERDICT_WATCH},
-             /* 8 of 16 threads wait: no share of time */
-             {1, 1, 8, 0, {7950, 800}, {0, 0}, 0, "", SHARED_NONE, "for 80 %", VERDICT_WATCH},
-             {1, 1, 8, 0, {7950, 8000}, {0, 0}, 0, "", SHARED_OWN_THREADS, "own threads", VERDICT_LIMITS}};
+    } c[] = {
+        /* the whole job has 128 cores, its slowest node lacks 4 of 8 */
+        {16, 16, 8, 5, {4000, 4000}, {7900, 0}, 4, "", SHARED_RUN_DELAY, REASON_CORE_AWAITED, {0}, VERDICT_LIMITS},
+        /* 16 threads on 8 cores of one node: half a step there, 6 % of all */
+        {16, 16, 8, 5, {7950, 8000}, {7900, 0}, 0, "", SHARED_OWN_THREADS, REASON_THREADS_WAIT, {0}, VERDICT_LIMITS},
+        {16,
+         16,
+         8,
+         5,
+         {7950, 100},
+         {7900, 0},
+         0,
+         "",
+         SHARED_NONE,
+         0,
+         {PHRASE_THREADS_WAITED, PHRASE_FOR_EACH_OTHER},
+         VERDICT_WATCH},
+        /* not less than half of what waited, and too little to matter */
+        {1,
+         2,
+         2,
+         0,
+         {960, 56},
+         {960, 50},
+         0.078,
+         "",
+         SHARED_NONE,
+         0,
+         {PHRASE_THREADS_WAITED, PHRASE_FOR_OTHERS_TOO},
+         VERDICT_WATCH},
+        /* half a core of 64, but on the core of a rank */
+        {1, 8, 64, 3, {500, 500}, {1000, 0}, 0.5, "3", SHARED_RUN_DELAY, REASON_CORE_AWAITED, {0}, VERDICT_LIMITS},
+        /* four threads on a core, of 64 */
+        {1, 4, 64, 1, {1000, 3000}, {1000, 3000}, 0, "1", SHARED_BOUND, REASON_RANK_BOUND, {0}, VERDICT_LIMITS},
+        {1, 4, 64, 1, {1000, 3000}, {1000, 3000}, 0, "", SHARED_RUN_DELAY, REASON_CORE_AWAITED, {0}, VERDICT_LIMITS},
+        {1, 4, 64, 1, {1000, 3000}, {1000, 3000}, 32, "1", SHARED_BOUND, REASON_RANK_BOUND, {0}, VERDICT_LIMITS},
+        /* a worker that waits now and then, on a node with cores left */
+        {1,
+         1,
+         4,
+         0,
+         {1200, 60},
+         {0, 0},
+         0,
+         "",
+         SHARED_NONE,
+         0,
+         {PHRASE_THREADS_WAITED, PHRASE_FOR_EACH_OTHER},
+         VERDICT_WATCH},
+        /* 8 of 16 threads wait: no share of time */
+        {1,
+         1,
+         8,
+         0,
+         {7950, 800},
+         {0, 0},
+         0,
+         "",
+         SHARED_NONE,
+         0,
+         {PHRASE_THREADS_WAITED, PHRASE_FOR_EACH_OTHER},
+         VERDICT_WATCH},
+        {1, 1, 8, 0, {7950, 8000}, {0, 0}, 0, "", SHARED_OWN_THREADS, REASON_THREADS_WAIT, {0}, VERDICT_LIMITS}};
     for (size_t t = 0; t < sizeof c / sizeof *c; t++) {
         int milli[16][2];
         for (int i = 0; i < c[t].n_ranks; i++)
@@ -233,12 +256,16 @@ static void test_waits_by_node(void **state)
         const struct class_result *k = &rep.runs[0].classes[CLASS_SHARED];
         assert_int_equal(rep.runs[0].shared.kind, c[t].kind);
         assert_int_equal(k->verdict, c[t].verdict);
-        if (!strstr(k->text, c[t].says))
-            fail_msg("case %zu says: %s", t, k->text);
+        const struct shared *shared = &rep.runs[0].shared;
+        assert_int_equal(shared->why.code, c[t].why);
+        for (int i = 0; i < 2 && c[t].own[0]; i++)
+            assert_int_equal(shared->own[i].id, c[t].own[i]);
         if (c[t].kind == SHARED_BOUND)
             assert_int_equal(action_for(&rep, &rep.runs[0], CLASS_SHARED).id, ADVICE_CORES_FOR_THREADS);
-        if (t == sizeof c / sizeof *c - 1)
-            assert_non_null(strstr(rep.runs[0].shared.own, "of the threads of a rank 8.00 waited for a core"));
+        if (t == sizeof c / sizeof *c - 1) {
+            assert_int_equal(shared->own[0].id, PHRASE_THREADS_WAITING);
+            assert_string_equal(fmt_number(shared->own[0].slot[0].real).text, "8.00");
+        }
         report_free(&rep);
         run_free(r);
     }
@@ -261,13 +288,13 @@ static void test_wait_of_several(void **state)
         const struct class_result *k = &rep.runs[0].classes[CLASS_SHARED];
         assert_int_equal(rep.runs[0].shared.kind, c[t].leads ? SHARED_RUN_DELAY : SHARED_NONE);
         assert_int_equal(k->verdict, c[t].leads ? VERDICT_LIMITS : VERDICT_WATCH);
-        const char *says = c[t].leads
-                               ? "a rank waited for a core for 60 %"
-                               : "of the processes and threads of rank 0, taken together, 0.600 waited for a core "
-                                 "in the mean of the time of its steps, and 0.900 ran; whether the one that makes "
-                                 "the steps waited is not recorded";
-        if (!strstr(k->text, says))
-            fail_msg("case %zu says: %s", t, k->text);
+        const struct shared *shared = &rep.runs[0].shared;
+        assert_int_equal(shared->why.code, c[t].leads ? REASON_CORE_AWAITED : REASON_NONE);
+        assert_int_equal(shared->own[0].id, c[t].leads ? PHRASE_NONE : PHRASE_SOME_WAITED);
+        if (!c[t].leads) {
+            assert_string_equal(fmt_number(shared->own[0].slot[1].real).text, "0.600");
+            assert_string_equal(fmt_number(shared->own[0].slot[2].real).text, "0.900");
+        }
         assert_int_equal(rep.runs[0].shared.is_of_several, !c[t].leads);
         narrate(&rep);
         assert_string_equal(rep.confidence, c[t].leads ? "low" : "medium");
@@ -544,7 +571,7 @@ static void test_late_by_turns_without_a_core(void **state)
         assert_int_equal(analyse(&rep, runs, 1, &o, NULL), 0);
         const struct run_result *k = &rep.runs[0];
         assert_int_equal(k->shared.kind, SHARED_NONE); /* so little that it is watched */
-        assert_int_equal(k->shared.own != NULL, c[t].delay_ns > 0);
+        assert_int_equal(k->shared.own[0].id != PHRASE_NONE, c[t].delay_ns > 0);
         assert_int_equal(k->classes[CLASS_IMBALANCE].verdict, c[t].is_imbalance ? VERDICT_LIMITS : VERDICT_WATCH);
         assert_int_equal(k->classes[CLASS_COMPUTE].verdict == VERDICT_LIMITS, !c[t].is_imbalance);
         if (!c[t].is_imbalance)

@@ -39,24 +39,31 @@ static struct run *monitored(double used, double slope, int points, double busy)
     return r;
 }
 
-static void check(struct run *r, enum memory_state is, int grows, const char *said)
+/* The note on memory whose second sentence is `meaning`; NULL = none. share: as the first sentence names it. */
+static void check(struct run *r, enum memory_state is, int grows, const char *share, enum phrase_id meaning,
+                  enum phrase_id more)
 {
     struct report rep = {0};
     struct analyse_options o = made_options();
     assert_int_equal(analyse(&rep, &r, 1, &o, NULL), 0);
     const struct run_result *x = rep.runs;
-    int found = said == NULL;
+    int found = share == NULL;
     assert_int_equal(x->n_memory, 1);
     assert_int_equal(x->memory->state, is);
     assert_int_equal(x->memory->grows, grows);
     assert_int_equal(x->memory->grows < 0, x->memory->grows_why.code != REASON_NONE);
     for (int i = 0; i < x->n_notes; i++) {
-        found |= said && strstr(x->notes[i], said) != NULL;
-        if (!said)
-            assert_null(strstr(x->notes[i], "full at its peak"));
+        const struct phrase *said = x->notes[i].said;
+        if (said->id != PHRASE_MEMORY_PEAK)
+            continue;
+        assert_non_null(share);
+        assert_string_equal(said[0].slot[1].name, share);
+        assert_int_equal(said[1].id, meaning);
+        assert_int_equal(said[2].id, more);
+        assert_int_equal(x->notes[i].is_memory_scarce, is > MEMORY_BY_DESIGN);
+        found = 1;
     }
     assert_true(found);
-    assert_int_equal(x->memory_notes != 0, is > MEMORY_BY_DESIGN);
     report_free(&rep);
     run_free(r);
 }
@@ -64,18 +71,21 @@ static void check(struct run *r, enum memory_state is, int grows, const char *sa
 static void test_monitor(void **state)
 {
     (void)state;
-    check(monitored(928, 0, 40, 80), MEMORY_BY_DESIGN, 0,
-          "Memory of GPU 0 of node 0 was 93 % full at its peak: full by design (85 % to 95 %), and it does not grow");
+    check(monitored(928, 0, 40, 80), MEMORY_BY_DESIGN, 0, "93 %", PHRASE_MEMORY_BY_DESIGN, PHRASE_MEMORY_STEADY);
     /* 1 % of 1000 MB in 100 steps of 100 ms is 1 MB/s */
-    check(monitored(928, 1.1, 40, 80), MEMORY_GROWS, 1, "and it grows over the steps, which above 90 % is pressure");
-    check(monitored(928, 0.9, 40, 80), MEMORY_BY_DESIGN, 0, "full by design");
-    check(monitored(928, 1.1, 18, 80), MEMORY_BY_DESIGN, -1, "is n/a because the later half of the run has under ten");
-    check(monitored(953, 0, 40, 80), MEMORY_NEARLY_FULL, 0, "was 95.3 % full at its peak: above 95 % little is left");
-    check(monitored(902, 0, 40, 80), MEMORY_BY_DESIGN, 0, "was 90.2 % full"); /* not "90 %", which is a threshold */
-    check(monitored(990, 0, 40, 80), MEMORY_RISK, 0, "above 98 % the next longer input");
-    check(monitored(490, 0, 40, 80), MEMORY_ROOM, 0, "below 50 % there is room for a larger batch.");
-    check(monitored(600, 0, 40, 80), MEMORY_FINE, 0, NULL);
-    check(monitored(100, 0, 40, 0), MEMORY_UNKNOWN, -1, NULL); /* not the run's: nothing ran on it */
+    check(monitored(928, 1.1, 40, 80), MEMORY_GROWS, 1, "93 %", PHRASE_MEMORY_GROWS, PHRASE_MEMORY_FIND_KEPT);
+    check(monitored(928, 0.9, 40, 80), MEMORY_BY_DESIGN, 0, "93 %", PHRASE_MEMORY_BY_DESIGN, PHRASE_MEMORY_STEADY);
+    check(monitored(928, 1.1, 18, 80), MEMORY_BY_DESIGN, -1, "93 %", PHRASE_MEMORY_BY_DESIGN,
+          PHRASE_MEMORY_GROWTH_UNKNOWN);
+    check(monitored(953, 0, 40, 80), MEMORY_NEARLY_FULL, 0, "95.3 %", PHRASE_MEMORY_LITTLE_LEFT,
+          PHRASE_MEMORY_SMALLER_BATCH);
+    check(monitored(902, 0, 40, 80), MEMORY_BY_DESIGN, 0, "90.2 %", PHRASE_MEMORY_BY_DESIGN,
+          PHRASE_MEMORY_STEADY); /* not "90 %", which is a threshold */
+    check(monitored(990, 0, 40, 80), MEMORY_RISK, 0, "99 %", PHRASE_MEMORY_ENDS_RUN, PHRASE_MEMORY_SMALLER_BATCH);
+    check(monitored(490, 0, 40, 80), MEMORY_ROOM, 0, "49 %", PHRASE_MEMORY_HAS_ROOM, PHRASE_NONE);
+    check(monitored(600, 0, 40, 80), MEMORY_FINE, 0, NULL, PHRASE_NONE, PHRASE_NONE);
+    check(monitored(100, 0, 40, 0), MEMORY_UNKNOWN, -1, NULL, PHRASE_NONE,
+          PHRASE_NONE); /* not the run's: nothing ran on it */
 }
 
 /* A batch is as large as the fullest GPU lets it be. */
@@ -95,9 +105,10 @@ static void test_fullest(void **state)
     assert_int_equal(analyse(&rep, &r, 1, &o, NULL), 0);
     int n_said = 0;
     for (int i = 0; i < rep.runs->n_notes; i++)
-        if (strstr(rep.runs->notes[i], "full at its peak")) {
+        if (rep.runs->notes[i].said->id == PHRASE_MEMORY_PEAK) {
             n_said++;
-            assert_non_null(strstr(rep.runs->notes[i], "GPU 1 of node 0 was 96"));
+            assert_string_equal(rep.runs->notes[i].said->slot[0].name, "GPU 1 of node 0");
+            assert_string_equal(rep.runs->notes[i].said->slot[1].name, "96 %");
         }
     assert_int_equal(n_said, 1);
     report_free(&rep);
@@ -116,7 +127,8 @@ static void test_trace(void **state)
         d.memory = (struct device_memory){.n = 4, .is_driver = is_driver, .peak_allocated = 40, .peak_reserved = -1};
         r->traces = &f;
         r->n_traces = 1;
-        check(r, is_driver ? MEMORY_UNKNOWN : MEMORY_ROOM, -1, is_driver ? NULL : "Memory of GPU 0 was 40");
+        check(r, is_driver ? MEMORY_UNKNOWN : MEMORY_ROOM, -1, is_driver ? NULL : "40 %", PHRASE_MEMORY_HAS_ROOM,
+              PHRASE_NONE);
     }
 }
 

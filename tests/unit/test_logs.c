@@ -2,6 +2,16 @@
  * after the documentation of their tools. */
 #include "render/metrics/rule.h"
 #include "tests/unit/import_text.h"
+#include "tests/unit/gaps.h"
+
+/* n rows of the file were left out, the first of which is this line, and why. */
+static void assert_rows_left_out(int n, int line, const char *why)
+{
+    const struct slot *slot = assert_gap(run, 0, PHRASE_ROWS_LEFT_OUT_FROM);
+    assert_int_equal(slot[0].count, n);
+    assert_int_equal(slot[2].count, line);
+    assert_string_equal(slot[3].name, why);
+}
 
 static int import_text(const char *text)
 {
@@ -41,24 +51,23 @@ static void test_ids(void **state)
 {
     (void)state;
     static const char *const ids[] = {"-1", "99999999999", "1024", "4x", "N/A"};
-    char text[256], want[128];
+    char text[256];
     for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
         for (int is_exporter = 0; is_exporter < 2; is_exporter++) {
             snprintf(text, sizeof text,
                      is_exporter ? "DCGM_FI_DEV_GPU_UTIL{gpu=\"0\"} 90\nDCGM_FI_DEV_GPU_UTIL{gpu=\"%s\"} 50\n"
                                  : "#Entity GPUTL\nID\nGPU 0 90\nGPU %s 50\n",
                      ids[i]);
-            snprintf(want, sizeof want, "1 row of 'log.txt' is left out: '%s' is no number of a GPU (0 to 1023).",
-                     ids[i]);
             assert_int_equal(import_text(text), 0);
             assert_int_equal(run->nodes[0].n_gpus, 1);
             check_utilization(1, 90);
             assert_int_equal(run->n_gaps, 1);
-            assert_string_equal(run->gaps[0], want);
+            assert_int_equal(assert_gap(run, 0, PHRASE_GPU_ROWS_LEFT_OUT)[0].count, 1);
+            assert_string_equal(assert_gap(run, 0, PHRASE_FIRST_NO_GPU)[1].name, ids[i]);
         }
     assert_int_equal(import_text("#Entity FBTTL FBUSD\nID\nGPU 0 1000 900\nGPU 0 1000 9000\n"), 0);
     assert_int_equal(run->nodes[0].gpus[0].memory_used_mb.n, 1);
-    assert_non_null(strstr(run->gaps[0], "'9000 of 1000 MiB used'"));
+    assert_first_left_out(run, 0, 1, "9000 of 1000 MiB used");
     assert_int_equal(import_text("#Entity GPUTL\nID\nGPU -1 90\n"), DCR_FAIL);
     assert_non_null(strstr(err.text, "('-1' is the first)"));
 }
@@ -90,14 +99,13 @@ static void test_values(void **state)
     check_utilization(1, 90);
     assert_int_equal(run->nodes[0].gpus[0].power_w.n, 1);
     assert_int_equal(run->n_gaps, 2);
-    assert_non_null(strstr(run->gaps[0], "The last line of 'log.txt' is cut"));
-    assert_non_null(strstr(run->gaps[1], "3 values of 'log.txt'"));
-    assert_non_null(strstr(run->gaps[1], "'98x' is the first"));
+    assert_gap(run, 0, PHRASE_LAST_LINE_CUT);
+    assert_first_left_out(run, 1, 3, "98x");
 #define UTIL "DCGM_FI_DEV_GPU_UTIL{gpu=\"0\"} "
     assert_int_equal(import_text(UTIL "98abc\n" UTIL "250\n" UTIL "42 1000\n" UTIL), 0);
     check_utilization(1, 42);
     assert_int_equal(run->n_gaps, 2);
-    assert_non_null(strstr(run->gaps[1], "2 values of 'log.txt' are"));
+    assert_int_equal(assert_gap(run, 1, PHRASE_VALUES_LEFT_OUT)[0].count, 2);
     assert_int_equal(import_text(UTIL "250\n"), DCR_FAIL);
 }
 
@@ -195,7 +203,7 @@ static void test_parts_of_one_time(void **state)
     assert_int_equal(import_text(FREE("80000") FREE("1000") USED("1000") USED("80000")), 0);
     assert_int_equal(run->nodes[0].gpus[0].memory_total_mb.n, 0);
     assert_int_equal(run->n_gaps, 1);
-    assert_non_null(strstr(run->gaps[0], "('2000 MiB used and free')"));
+    assert_first_left_out(run, 0, 1, "2000 MiB used and free");
     /* Instances have memory of their own; what they use of the GPU is its own all the same. */
 #define INSTANCE(id, field, value) \
     "DCGM_FI_" field "{gpu=\"0\",GPU_I_PROFILE=\"1g.10gb\",GPU_I_ID=\"" id "\"} " value "\n"
@@ -206,7 +214,7 @@ static void test_parts_of_one_time(void **state)
     g = &run->nodes[0].gpus[0];
     assert_true(g->memory_total_mb.n == 0 && g->memory_used_mb.n == 0 && g->temperature_c.n == 1);
     assert_int_equal(run->n_gaps, 1);
-    assert_non_null(strstr(run->gaps[0], "(MIG)"));
+    assert_gap(run, 0, PHRASE_MIG_LEFT_OUT);
 }
 
 #define HEADER(label)                                                                                                 \
@@ -279,13 +287,14 @@ static void test_failures(void **state)
                                             "# Out of bounds values : 3 FAILED\n"),
                      0);
     assert_int_equal(run->n_gaps, 1);
-    assert_non_null(strstr(run->gaps[0], "'log.txt' says that 3 values came out wrong"));
+    assert_int_equal(assert_gap(run, 0, PHRASE_NCCL_WRONG)[1].count, 3);
     assert_int_equal(import_text(HEADER("") "8 2 float sum -1 16.3 0.1 0.2 3 16.2 0.3 0.4 0\n"
                                             "n1: Test NCCL failure common.cu:958 'remote process exited'\r\n"),
                      0);
     check_rows(1, "0.4");
     assert_int_equal(run->n_gaps, 1);
-    assert_non_null(strstr(run->gaps[0], "(Test NCCL failure common.cu:958 'remote process exited')"));
+    assert_string_equal(assert_gap(run, 0, PHRASE_NCCL_ENDS)[1].name,
+                        "Test NCCL failure common.cu:958 'remote process exited'");
     assert_int_equal(import_text(HEADER("0: ") "0: n1: Test CUDA failure common.cu:1 'out of memory'\n"), DCR_FAIL);
 }
 
@@ -308,14 +317,12 @@ static void test_numbers(void **state)
         assert_int_equal(import_text(text), 0);
         assert_int_equal(run->tables[0].n_cells, 6);
         assert_int_equal(run->n_gaps, 1);
-        snprintf(want, sizeof want, "1 row of the nccl-tests log 'log.txt' cannot be read");
-        assert_non_null(strstr(run->gaps[0], want));
-        snprintf(want, sizeof want, "(line 5: '%s' is no time or bandwidth)", wrong[i]);
-        assert_non_null(strstr(run->gaps[0], want));
+        snprintf(want, sizeof want, "'%s' is no time or bandwidth", wrong[i]);
+        assert_rows_left_out(1, 5, want);
     }
     assert_int_equal(import_text(HEADER("") TIMES("10", "8") "16 4 float su"), 0);
     assert_int_equal(run->n_gaps, 1);
-    assert_non_null(strstr(run->gaps[0], "(line 4: it is cut)"));
+    assert_rows_left_out(1, 4, "it is cut");
     assert_int_equal(import_text(HEADER("") TIMES("nan", "8")), DCR_FAIL);
     assert_non_null(strstr(err.text, "line 3: 'nan' is no time or bandwidth"));
 }
@@ -337,7 +344,7 @@ static void test_other_lines(void **state)
     assert_int_equal(run->tables[0].n_cells, 6);
     assert_int_equal(import_text(HEADER("") TIMES("10", "8") "8 2 bfloat16 sum\n8 2 e8m0 sum -1 x 1 1 0 1 1 1 0\n"), 0);
     assert_int_equal(run->n_gaps, 1);
-    assert_non_null(strstr(run->gaps[0], "2 rows of the nccl-tests log"));
+    assert_int_equal(assert_gap(run, 0, PHRASE_ROWS_LEFT_OUT_FROM)[0].count, 2);
 }
 
 /* Out of place or in place alone, by the header or by the row. */
@@ -388,7 +395,7 @@ static void test_ddp(void **state)
         assert_true(run->summary.throughput == c[i].throughput);
         assert_int_equal(run->n_gaps, c[i].n_gaps);
         if (c[i].n_gaps)
-            assert_non_null(strstr(run->gaps[0], "a mean step of 0.25 s makes 256: its throughput is not used"));
+            assert_true(assert_gap(run, 0, PHRASE_DDP_CONTRADICTS)[2].real == 256);
     }
 }
 
@@ -429,7 +436,10 @@ static void test_sacct_json(void **state)
         assert_int_equal(run->tables[0].n_cells, 12);
         for (size_t k = 0; k < 12; k++)
             assert_string_equal(run->tables[0].cells[k], want[k]);
-        assert_non_null(strstr(accounting_ended(&rep, &run->tables[0]), "job 17 reached its time limit"));
+        struct phrase said[NOTE_PHRASES] = {{0}};
+        assert_true(accounting_ended(&rep, &run->tables[0], said));
+        assert_int_equal(said[0].id, PHRASE_JOB_TIMED_OUT);
+        assert_string_equal(said[0].slot[0].name, "17");
     }
     report_free(&rep);
     assert_int_equal(import_text("{\"meta\":{\"slurm\":1},\"jobs\":[{\"job_id\":{}}]}"), DCR_FAIL);
@@ -440,28 +450,27 @@ static void test_sacct_rows(void **state)
 {
     (void)state;
     static const struct {
-        const char *text, *why;
+        const char *text;
+        int n, line;
+        const char *why;
         size_t n_cells;
     } c[] = {
-        {"JobID|State|End\n7|FAILED\n8|FAILED|now\n",
-         "1 row of the table of sacct 'log.txt' is left out (line 2: 2 cells, the header has 3).", 3},
-        {"JobID|JobName|State\n7|a|FAILED\n\n8|x|y|FAILED\n9\n",
-         "2 rows of the table of sacct 'log.txt' are left out (line 4: 4 cells, the header has 3; a name may hold a "
-         "'|').",
-         3},
-        {"JobID|State|MaxRSS\n7|FAILED|\n", NULL, 3}, /* sacct -P: no bar at the end, the last cell is empty */
-        {"JobID|State|MaxRSS|\r\n7|FAILED||\r\n", NULL, 3},
-        {"JobID|State|\n7|FAILED\n8|FAILED|\n", NULL, 4}, /* -p, a bar was cut off */
-        {"JobID    State\n-------- ---------\n7        FAILED\n8 name of job  FAILED\n",
-         "(line 4: its text is not under the dashes of the header)", 2},
-        {"JobID    State\n-------- ---------\n7        FAILED\n8", "(line 4: it is cut)", 2},
+        {"JobID|State|End\n7|FAILED\n8|FAILED|now\n", 1, 2, "2 cells, the header has 3", 3},
+        {"JobID|JobName|State\n7|a|FAILED\n\n8|x|y|FAILED\n9\n", 2, 4,
+         "4 cells, the header has 3, but a name may hold a '|'", 3},
+        {"JobID|State|MaxRSS\n7|FAILED|\n", 0, 0, NULL, 3}, /* sacct -P: no bar at the end, the last cell is empty */
+        {"JobID|State|MaxRSS|\r\n7|FAILED||\r\n", 0, 0, NULL, 3},
+        {"JobID|State|\n7|FAILED\n8|FAILED|\n", 0, 0, NULL, 4}, /* -p, a bar was cut off */
+        {"JobID    State\n-------- ---------\n7        FAILED\n8 name of job  FAILED\n", 1, 4,
+         "its text is not under the dashes of the header", 2},
+        {"JobID    State\n-------- ---------\n7        FAILED\n8", 1, 4, "it is cut", 2},
     };
     for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
         assert_int_equal(import_text(c[i].text), 0);
         assert_int_equal(run->tables[0].n_cells, c[i].n_cells);
         assert_int_equal(run->n_gaps, c[i].why != NULL);
         if (c[i].why)
-            assert_non_null(strstr(run->gaps[0], c[i].why));
+            assert_rows_left_out(c[i].n, c[i].line, c[i].why);
     }
     assert_int_equal(import_text("JobID|State|End\n7|FAILED\n"), DCR_FAIL);
     assert_non_null(strstr(err.text, "line 2: 2 cells, the header has 3"));
@@ -473,24 +482,25 @@ static void test_accounting(void **state)
     (void)state;
     struct report rep = {0};
     static const struct {
-        const char *table, *said;
+        const char *table;
         int n;
+        enum phrase_id said;
         enum job_end end;
     } c[] = {
-        {"JobID|State\n7|COMPLETED\n7.0|COMPLETED\n8|FAILED\n", "", 0, JOB_OUT_OF_MEMORY},
-        {"JobID|State\n7|FAILED\n7.batch|FAILED\n7.0|OUT_OF_MEMORY\n71|NODE_FAIL\n",
-         "By Slurm's accounting in 'log.txt' job 7 ran out of memory (ask for more with --mem, or use less), job 71 "
-         "lost a node.",
-         2, JOB_OUT_OF_MEMORY},
+        {"JobID|State\n7|COMPLETED\n7.0|COMPLETED\n8|FAILED\n", 0, PHRASE_NONE, JOB_OUT_OF_MEMORY},
+        {"JobID|State\n7|FAILED\n7.batch|FAILED\n7.0|OUT_OF_MEMORY\n71|NODE_FAIL\n", 2, PHRASE_JOB_OUT_OF_MEMORY,
+         JOB_OUT_OF_MEMORY},
         {"JobID    State\n-------- ----------\n7        CANCELLED+\n8        OUT_OF_ME+\n9        CANCELLED+\n10       "
          "TIMEOUT\n",
-         "By Slurm's accounting in 'log.txt' job 7 was cancelled, job 8 ran out of memory (ask for more with --mem, or "
-         "use less), job 9 was cancelled, and 1 more did not end by themselves.",
-         4, JOB_CANCELLED},
-        {"JobID|Elapsed\n7|TIMEOUT\n", "", 0, JOB_OUT_OF_MEMORY}};
+         4, PHRASE_JOB_CANCELLED, JOB_CANCELLED},
+        {"JobID|Elapsed\n7|TIMEOUT\n", 0, PHRASE_NONE, JOB_OUT_OF_MEMORY}};
     for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
         assert_int_equal(import_text(c[i].table), 0);
-        assert_string_equal(accounting_ended(&rep, &run->tables[0]), c[i].said);
+        struct phrase said[NOTE_PHRASES] = {{0}};
+        assert_int_equal(accounting_ended(&rep, &run->tables[0], said), c[i].n > 0);
+        assert_int_equal(said[0].id, c[i].said);
+        assert_int_equal(said[1].id, c[i].n ? PHRASE_BY_ACCOUNTING : PHRASE_NONE);
+        assert_int_equal(said[2].slot[0].count, c[i].n > 1 ? c[i].n - 1 : 0);
         struct jobs_ended all = accounting_jobs(&rep, &run->tables[0]);
         assert_int_equal(all.n, c[i].n);
         assert_string_equal(all.first, all.n ? "7" : "");
@@ -504,10 +514,10 @@ static void test_accounting(void **state)
         dcr_buf_printf(&b, "%d|%s\n", 10 + i, i < FOREIGN_MAX_ROWS - 1 ? "COMPLETED" : "NODE_FAIL");
     assert_int_equal(import_text(dcr_buf_text(&b)), 0);
     dcr_buf_release(&b);
-    assert_string_equal(
-        accounting_ended(&rep, &run->tables[0]),
-        "By Slurm's accounting in the first 200 rows of 'log.txt' job 7 reached its time limit (ask for "
-        "more with --time).");
+    struct phrase said[NOTE_PHRASES] = {{0}};
+    assert_true(accounting_ended(&rep, &run->tables[0], said));
+    assert_int_equal(said[1].id, PHRASE_BY_ACCOUNTING_ROWS);
+    assert_int_equal(said[1].slot[1].count, FOREIGN_MAX_ROWS);
     report_free(&rep);
 }
 

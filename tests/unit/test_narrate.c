@@ -178,7 +178,8 @@ static void test_without_steps(void **state)
     for (int k = 0; k < 2; k++)
         a->ranks[k].run_delay_ns = 8000000000, a->ranks[k].process_seconds = 10;
     tell(&f);
-    assert_string_equal(f.rep.runs[0].shared.because, "a rank waited for a core for 80 % of its run");
+    assert_int_equal(f.rep.runs[0].shared.why.code, REASON_CORE_AWAITED_IN_RUN);
+    assert_int_equal(percent_of(f.rep.runs[0].shared.why.slot), 80);
     const struct said *said = &f.rep.runs[0].said;
     assert_finds(said, PHRASE_RUN_SHARES_CORES);
     assert_true(assert_supports(said, PHRASE_MPI_SHARE)[0].real == 0.25);
@@ -648,7 +649,7 @@ static void test_confidence(void **state)
     run->ranks[0].n_dropped = 1;
     assert_int_equal(confidence_of(&rep, &r, (struct interval){1, 0.3, 0.4}, 0.2, &why), CONFIDENCE_LOW);
     run->ranks[0].n_dropped = 0;
-    struct note clocks = {NOTE_CAVEAT, 0, NOTE_CLOCKS, "", ""};
+    struct note clocks = {.kind = NOTE_CAVEAT, .id = NOTE_CLOCKS};
     rep.runs = &r;
     rep.notes = &clocks;
     rep.n_notes = 1;

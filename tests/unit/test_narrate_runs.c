@@ -193,8 +193,8 @@ static void test_too_few_cores_is_one_story(void **state)
     assert_int_equal(f.rep.runs[1].classes[CLASS_COMPUTE].verdict, VERDICT_LIMITS);
     assert_null(strstr(f.rep.runs[1].classes[CLASS_COMPUTE].text, "healthy"));
     assert_contains(f.rep.first_action, "That would measure about 20.0 ms instead of 41.0 ms a step (estimate).");
-    assert_string_equal(f.rep.runs[1].classes[CLASS_SHARED].text,
-                        "a rank waited for a core for 80 % of the time of its steps");
+    assert_int_equal(f.rep.runs[1].shared.why.code, REASON_CORE_AWAITED);
+    assert_int_equal(percent_of(f.rep.runs[1].shared.why.slot), 80);
     release(&f);
 }
 
@@ -217,7 +217,7 @@ static void test_no_gain_against_a_held_back_reference(void **state)
     f.runs[0]->ranks[0].run_delay_ns = 5000000000, f.runs[0]->ranks[0].process_seconds = 10;
     tell(&f);
     assert_string_equal(f.rep.series[0].points[2].unreliable,
-                        "at the reference, 1 node, a rank waited for a core for 50 % of the time of its steps");
+                        "at the reference, 1 node, a rank waited for a core for 50 % of its steps");
     release(&f);
 }
 
@@ -465,7 +465,7 @@ static void test_unused_nodes(void **state)
     assert_int_equal(f.rep.runs[0].n_nodes, 2);
     int found = 0;
     for (int i = 0; i < f.rep.n_notes; i++)
-        found += f.rep.notes[i].id == NOTE_NODES_OPTION && strstr(f.rep.notes[i].text, "--nodes 8 is not used");
+        found += f.rep.notes[i].id == NOTE_NODES_OPTION && f.rep.notes[i].said[0].slot[0].count == 8;
     assert_int_equal(found, 1);
     release(&f);
 }
@@ -486,9 +486,8 @@ static void test_neighbours(void **state)
             f.runs[i]->program.threads = threads;
         }
         tell(&f);
-        assert_string_equal(f.rep.runs[1].shared.because, threads
-                                                              ? "16 ranks share 8 cores, which something else uses too"
-                                                              : "16 ranks share 8 cores");
+        assert_int_equal(f.rep.runs[1].shared.why.code,
+                         threads ? REASON_CORES_SHARED_WITH_OTHERS : REASON_CORES_SHARED);
         release(&f);
     }
 }

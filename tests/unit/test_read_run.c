@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include "tests/unit/gaps.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -61,12 +62,13 @@ static int read_back(const char *tar_name, const struct file *f, int n, struct r
     "epoch,step,rank,start_ns,step_ns,data_ns,h2d_ns,forward_ns,backward_ns,allreduce_ns,optimizer_ns,checkpoint_ns," \
     "samples,allreduce_bytes,loss\n"
 
-static int has_gap(const struct run *r, const char *part)
+/* The slots of the first gap that says it; NULL: none does. */
+static const struct slot *has_gap(const struct run *r, enum phrase_id id)
 {
     for (int i = 0; i < r->n_gaps; i++)
-        if (strstr(r->gaps[i], part))
-            return 1;
-    return 0;
+        if (gap_slots(r, i, id))
+            return gap_slots(r, i, id);
+    return NULL;
 }
 
 static void test_steps_of_two_ranks_in_one_file(void **state)
@@ -98,8 +100,8 @@ static void test_steps_of_two_ranks_in_one_file(void **state)
     assert_int_equal(r->ranks[0].collectives[1].since_ns[CAT_COMPUTE], 73);
     assert_int_equal(r->ranks[0].collectives[1].outside_ns, 10);
     assert_int_equal(r->n_nodes, 2); /* from the file name, and said */
-    assert_true(has_gap(r, "file name"));
-    assert_true(has_gap(r, "no manifest"));
+    assert_non_null(has_gap(r, PHRASE_NODES_BY_FILE));
+    assert_non_null(has_gap(r, PHRASE_NO_MANIFEST));
     run_free(r);
 }
 
@@ -141,7 +143,7 @@ static void test_in_flight_column(void **state)
         assert_int_equal(r->ranks[0].steps[i].hidden_comm_ns, hidden[i]);
     assert_int_equal(r->ranks[0].steps[0].part_ns[CAT_COMM], 10);
     assert_int_equal(r->ranks[0].steps[0].part_ns[CAT_COMPUTE], 85);
-    assert_int_equal(has_gap(r, "allreduce_inflight_ns"), 0);
+    assert_null(has_gap(r, PHRASE_STEPS_CSV_LACKS));
     run_free(r);
 }
 
@@ -154,13 +156,13 @@ static void test_doubled_steps(void **state)
     assert_int_equal(read_back("x.tar", f, 1, &r, NULL), 0);
     assert_int_equal(r->ranks[0].n_steps, 1);
     assert_int_equal(r->ranks[0].steps[0].step_ns, 100);
-    assert_true(has_gap(r, "more than once"));
+    assert_non_null(has_gap(r, PHRASE_STEPS_CSV_TWICE));
     run_free(r);
     const struct file copies[] = {{"rank0/steps.csv", STEPS_HEADER "1,0,0,10,100,0,,30,50,0,5,0,32,0,1\n", 0},
                                   {"steps-rank0.csv", STEPS_HEADER "1,0,0,10,100,0,,30,50,0,5,0,32,0,1\n", 0}};
     assert_int_equal(read_back("x.tar", copies, 2, &r, NULL), 0);
     assert_int_equal(r->ranks[0].n_steps, 1);
-    assert_false(has_gap(r, "more than once"));
+    assert_null(has_gap(r, PHRASE_STEPS_CSV_TWICE));
     run_free(r);
 }
 
@@ -176,7 +178,7 @@ static void test_zero_columns_are_not_facts(void **state)
     assert_int_equal(read_back("x.tar", f, 1, &r, NULL), 0);
     assert_int_equal(r->n_epochs, 2);
     assert_true(isnan(r->epochs[0].value[run_metric("gpu_util_avg")]));
-    assert_true(has_gap(r, "gpu_util_avg = 0"));
+    assert_non_null(has_gap(r, PHRASE_METRICS_ZERO));
     assert_true(r->epochs[1].value[run_metric("cpu_util_avg")] == 55); /* not all zero: kept */
     assert_true(isnan(r->epochs[1].value[run_metric("val_loss")]));    /* an empty cell */
     assert_true(r->epochs[1].value[run_metric("val_mae")] == 0.4);
@@ -198,8 +200,8 @@ static void test_dates(void **state)
     const struct sampled *s = &r->nodes[0].gpus[0].utilization_percent;
     assert_int_equal(s->n, 2);
     assert_true(s->sum == 160);
-    assert_true(has_gap(r, "1 row of 'x.tar: gpu_monitor.csv' has no time that can be read"));
-    assert_true(has_gap(r, "1 cells or rows of 'x.tar: gpu_monitor.csv' are no numbers that can be true"));
+    assert_int_equal(has_gap(r, PHRASE_ROWS_UNTIMED)[0].count, 1);
+    assert_string_equal(has_gap(r, PHRASE_CELLS_NO_NUMBERS)[1].name, "x.tar: gpu_monitor.csv");
     run_free(r);
 }
 
@@ -255,7 +257,7 @@ static void test_monitors(void **state)
     assert_true(fabs(n->psi_cpu_percent.max - 100) < 1e-6 && fabs(n->psi_cpu_percent.min - 96) < 1e-6);
     assert_true(n->gpus[0].pcie_mb_s.n == 1 && fabs(n->gpus[0].pcie_mb_s.max - 6) < 1e-6);
     assert_int_equal(n->gpus[1].pcie_mb_s.n, 0);
-    assert_true(has_gap(r, "1 cells or rows of 'x.tar: node1/cpu_monitor.csv'"));
+    assert_string_equal(has_gap(r, PHRASE_CELLS_NO_NUMBERS)[1].name, "x.tar: node1/cpu_monitor.csv");
     assert_int_equal(n->n_gpus, 2);
     assert_int_equal(n->gpus[0].utilization_percent.n, 2);
     assert_int_equal(n->gpus[0].memory_used_mb.n, 1);
@@ -409,7 +411,7 @@ static void test_metadata_of_earlier_users(void **state)
     const struct file g[] = {{"2node/run_17/metrics.csv", "epoch,train_loss\n1,2\n", 0}};
     assert_int_equal(read_back("x.tar", g, 1, &r, NULL), 0);
     assert_int_equal(r->n_nodes, 2);
-    assert_true(has_gap(r, "folder name"));
+    assert_non_null(has_gap(r, PHRASE_NODES_BY_FOLDER));
     run_free(r);
     const struct file two[] = {{"1node/run_1/metrics.csv", "epoch,train_loss\n1,2\n", 0},
                                {"2node/run_2/metrics.csv", "epoch,train_loss\n1,2\n", 0}};
@@ -742,7 +744,7 @@ static void test_trace_against_table(void **state)
     assert_int_equal(read_back("x.tar", f, 2, &r, NULL), 0);
     assert_int_equal(r->ranks[0].source, STEPS_TRACE);
     assert_int_equal(r->ranks[0].steps[1].samples, 16); /* only the table knows */
-    assert_false(has_gap(r, "differ"));
+    assert_null(has_gap(r, PHRASE_STEP_TIMES_DIFFER));
     run_free(r);
     static const char more[] =
         STEPS_HEADER "1,0,3,0,650,0,,300,0,200,0,0,16,1,1\n1,1,3,1000,650,0,,300,0,200,0,0,16,1,1\n"
@@ -751,7 +753,7 @@ static void test_trace_against_table(void **state)
     assert_int_equal(read_back("x.tar", g, 2, &r, NULL), 0);
     assert_int_equal(r->ranks[0].source, STEPS_CSV);
     assert_int_equal(r->ranks[0].n_steps, 4);
-    assert_true(has_gap(r, "holds 2 of 4 steps"));
+    assert_int_equal(has_gap(r, PHRASE_TRACE_HOLDS_SOME)[1].count, 2);
     run_free(r);
     free(t);
 }

@@ -53,7 +53,7 @@ static struct fixture named(const char *name)
         r->mpi_calls = dcr_arena_alloc(&r->arena, sizeof *r->mpi_calls);
         r->mpi_calls[0] = (struct run_mpi_call){.name = name, .sum = {.n = 20}};
         r->n_mpi_calls = 1;
-        run_add_gap(r, "A note on '%s'.", name);
+        run_add_gap(r, PHRASE(ENDING, slot_name(name)));
     }
     return f;
 }
@@ -66,7 +66,7 @@ static void test_bytes_that_are_no_text(void **state)
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         struct fixture f = named(names[i]);
         tell(&f);
-        report_add_note(&f.rep, NOTE_GAP, 0, NOTE_MISSING, "A note on '%s'.", names[i]);
+        report_add_note(&f.rep, NOTE_GAP, 0, NOTE_MISSING, PHRASE(ENDING, slot_name(names[i])));
         for (int k = 0; k < f.rep.n_runs; k++)
             f.rep.runs[k].label = f.rep.runs[k].headline = names[i];
         json_t *root = report_of(&f.rep);
@@ -88,8 +88,8 @@ static void test_long_text(void **state)
         memcpy(text + i, "\xc3\xa4", 2);
     struct fixture f = strong();
     tell(&f);
-    report_add_note(&f.rep, NOTE_GAP, 0, NOTE_MISSING, "A note on '%s'.", text);
-    assert_int_equal(strlen(f.rep.notes[f.rep.n_notes - 1].words), N - 1 + strlen("A note on ''."));
+    report_add_note(&f.rep, NOTE_GAP, 0, NOTE_MISSING, PHRASE(ENDING, slot_name(text)));
+    assert_int_equal(strlen(f.rep.notes[f.rep.n_notes - 1].text), strlen(f.rep.runs[0].label) + N - 1 + strlen(": ."));
     assert_int_equal(strlen(report_text(&f.rep, "%s", text)), N - 1);
     release(&f);
 }

@@ -406,7 +406,7 @@ static void test_outside_the_steps(void **state)
                         "n/a because no communication was recorded inside the steps; 87 MPI calls lie outside them");
     int found = 0;
     for (int i = 0; i < k->n_notes; i++)
-        found |= strstr(k->notes[i], "if the step waits for its batch there, loading limits") != NULL;
+        found |= k->notes[i].said[0].id == PHRASE_LOADING_ELSEWHERE;
     assert_true(found);
     report_free(&rep);
     for (int i = 0; i < 2; i++)

@@ -1,5 +1,6 @@
 /* test_smi.c - logs of nvidia-smi as users write them: with and without header and units, one GPU and several. */
 #include "tests/unit/import_text.h"
+#include "tests/unit/gaps.h"
 
 static int import_text(const char *text)
 {
@@ -28,7 +29,7 @@ static void test_header(void **state)
                      0);
     check_gpu(0, 0, 2, 20, 100);
     check_gpu(1, 1, 2, 80, 300);
-    assert_non_null(strstr(run->gaps[0], "order of appearance"));
+    assert_gap(run, 0, PHRASE_SMI_BY_APPEARANCE);
     assert_int_equal(import_text("utilization.gpu, memory.used, index, timestamp, gpu_uuid\n" /* the index counts */
                                  "50, 7, 3, 2026/02/01 00:00:01.5, GPU-x\n"),
                      0);
@@ -71,14 +72,14 @@ static void test_no_header(void **state)
     assert_int_equal(import_text(text), 0);
     assert_int_equal(run->nodes[0].n_gpus, 3);
     check_gpu(2, 2, 4, 20, 2);
-    assert_non_null(strstr(run->gaps[0], "is of 3 GPUs and names none"));
+    assert_int_equal(assert_gap(run, 0, PHRASE_SMI_UNNAMED)[1].count, 3);
     /* One row of the second burst is lost: they cannot be told apart. */
     char *second = strstr(text, "00:01.004");
     memset(second - 14, ' ', strlen("2026/02/01 00:00:01.004, 10 %, 1 MiB"));
     assert_int_equal(import_text(text), 0);
     assert_int_equal(run->nodes[0].n_gpus, 1);
     assert_int_equal(run->nodes[0].gpus[0].utilization_percent.n, 11);
-    assert_non_null(strstr(run->gaps[run->n_gaps - 1], "cannot be told apart"));
+    assert_gap(run, run->n_gaps - 1, PHRASE_SMI_MIXED);
 }
 
 /* Without times rows are counted; a mark of the byte order, fields in any order, one field alone. */
@@ -90,7 +91,7 @@ static void test_no_times(void **state)
                      0);
     check_gpu(0, 0, 2, 60, 200);
     check_gpu(1, 1, 2, 20, 5);
-    assert_non_null(strstr(run->gaps[0], "holds no times"));
+    assert_gap(run, 0, PHRASE_SMI_NO_TIMES);
     assert_int_equal(import_text("\xef\xbb\xbf"
                                  "50 %, 100 MiB, 80.5 W\r\n70 %, 200 MiB, 81.5 W\r\n"),
                      0);
@@ -148,8 +149,7 @@ static void test_values(void **state)
     check_gpu(0, 0, 1, 10, 100);
     assert_int_equal(run->nodes[0].gpus[0].power_w.n, 1);
     assert_int_equal(run->n_gaps, 1);
-    assert_non_null(strstr(run->gaps[0], "8 values of 'smi.csv' are no number of a known unit that can be true "
-                                         "('101 %' is the first) and are left out."));
+    assert_first_left_out(run, 0, 8, "101 %");
     assert_int_equal(import_text("index, memory.used [GiB], timestamp\n0, 2, 2026/02/01 00:00:01.0\n"), 0);
     assert_true(run->nodes[0].gpus[0].memory_used_mb.sum == 2048);
     /* A unit that is not known, or of something else, is none for numbers that have no other. */
@@ -159,15 +159,14 @@ static void test_values(void **state)
     assert_true(run->nodes[0].gpus[0].memory_used_mb.n == 1 && run->nodes[0].gpus[0].memory_used_mb.sum == 5);
     assert_true(run->nodes[0].gpus[0].power_w.n == 1 && run->nodes[0].gpus[0].power_w.sum == 90);
     assert_int_equal(run->n_gaps, 1);
-    assert_non_null(strstr(run->gaps[0], "4 values of 'smi.csv'"));
-    assert_non_null(strstr(run->gaps[0], "('memory.used [MB]' is the first)"));
+    assert_first_left_out(run, 0, 4, "memory.used [MB]");
     assert_int_equal(import_text(ROW("01.0", "10 %, 1 GiB, 80 GiB") ROW("02.0", "30 %, 2 GiB, 80 GiB")), 0);
     check_gpu(0, 0, 2, 20, 1536);
     assert_true(run->nodes[0].gpus[0].memory_total_mb.max == 80 * 1024);
     assert_int_equal(import_text(HEAD ROW("01.0", "0, 10 %, 100 MiB, 80 W") "2026/02/01 00:00:02.0, 0, 9"), 0);
     check_gpu(0, 0, 1, 10, 100);
     assert_int_equal(run->n_gaps, 1);
-    assert_string_equal(run->gaps[0], "The last line of 'smi.csv' is cut and left out.");
+    assert_gap(run, 0, PHRASE_LAST_LINE_CUT);
     assert_int_equal(
         import_text(HEAD ROW("01.0", "0, 10 %, 100 MiB, 80 W") "2026/02/01 00:00:02.0, 0, 30 %, 100 MiB, 9 W"), 0);
     check_gpu(0, 0, 2, 20, 100);
@@ -196,7 +195,7 @@ static void test_dmon(void **state)
         0);
     check_gpu(0, 3, 2, 50, 0);
     assert_int_equal(run->n_gaps, 1);
-    assert_non_null(strstr(run->gaps[0], "1 row of 'smi.csv' could not be read"));
+    assert_int_equal(assert_gap(run, 0, PHRASE_ROWS_UNREAD_CELLS)[0].count, 1);
     assert_int_equal(import_text("#gpu, pwr, sm\n#Idx, W, %\n 0, 71, 12\n 0, 71, 512\n -1, 71, 12\n"), 0);
     check_gpu(0, 0, 1, 12, 0);
     assert_int_equal(run->n_gaps, 2);
@@ -213,7 +212,7 @@ static void test_memory_beyond_all(void **state)
     assert_true(g->memory_used_mb.n == 1 && g->memory_used_mb.sum == 100);
     assert_true(g->memory_total_mb.n == 2 && g->utilization_percent.n == 2);
     assert_int_equal(run->n_gaps, 1);
-    assert_non_null(strstr(run->gaps[0], "'90000 of 1000 MiB used'"));
+    assert_first_left_out(run, 0, 1, "90000 of 1000 MiB used");
 }
 
 static void test_odd_lines(void **state)
@@ -242,7 +241,7 @@ static void test_odd_lines(void **state)
         assert_int_equal(import_text(text), 0);
         assert_int_equal(run->nodes[0].gpus[0].utilization_percent.n, 3);
         assert_int_equal(run->n_gaps, 1);
-        assert_non_null(strstr(run->gaps[0], "1 row of 'smi.csv' could not be read."));
+        assert_int_equal(assert_gap(run, 0, PHRASE_ROWS_UNREAD)[0].count, 1);
     }
 }
 
@@ -260,8 +259,8 @@ static void test_another_header(void **state)
         assert_int_equal(run->nodes[0].gpus[0].temperature_c.n, 1);
         assert_true(run->nodes[0].gpus[0].temperature_c.sum == 60);
         assert_int_equal(run->n_gaps, 1);
-        assert_string_equal(run->gaps[0], "'smi.csv' goes on under another header: the 2 lines behind it are left out. "
-                                          "Give them a file of their own.");
+        assert_gap(run, 0, PHRASE_OTHER_HEADER);
+        assert_int_equal(assert_gap(run, 0, PHRASE_LINES_BEHIND)[0].count, 2);
     }
 }
 

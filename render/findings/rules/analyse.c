@@ -347,12 +347,11 @@ int analyse(struct report *rep, struct run **runs, int n, const struct analyse_o
     for (int i = 0; i < n && opt->nodes; i++)
         if (rep->runs[i].n_nodes != opt->nodes)
             report_add_note(rep, NOTE_CAVEAT, i, NOTE_NODES_OPTION,
-                            "--nodes %d is not used, since the archive says %d; it is for archives that do not say.",
-                            opt->nodes, rep->runs[i].n_nodes);
+                            PHRASE(NODES_OPTION_UNUSED, slot_count(opt->nodes), slot_count(rep->runs[i].n_nodes)));
     for (size_t i = 0; i < opt->n_left_out; i++)
-        report_add_note(rep, NOTE_GAP, -1, NOTE_LEFT_OUT_FILE, "Left out: %s.", opt->left_out[i]);
+        report_add_note(rep, NOTE_GAP, -1, NOTE_LEFT_OUT_FILE, PHRASE(LEFT_OUT_FILE, slot_name(opt->left_out[i])));
     for (size_t i = 0; i < opt->n_copies; i++)
-        report_add_note(rep, NOTE_CAVEAT, -1, NOTE_COPY, "Used once: %s.", opt->copies[i]);
+        report_add_note(rep, NOTE_CAVEAT, -1, NOTE_COPY, PHRASE(USED_ONCE, slot_name(opt->copies[i])));
     rep->none = dcr_arena_alloc(&rep->arena, (opt->n_none + 1) * sizeof *rep->none);
     for (size_t i = 0; i < opt->n_none; i++)
         rep->none[rep->n_none++] = text_clean(&rep->arena, opt->none[i]);

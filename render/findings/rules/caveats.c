@@ -8,9 +8,9 @@
 
 #include "render/metrics/device_shares.h"
 
-#include "lib/fs.h"
 #include "render/model/build.h"
 #include "render/say/format.h"
+#include "render/say/say.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -45,13 +45,12 @@ const char *share_words(struct report *rep, const struct node_share *s, int n_no
 static void say_shares(struct report *rep)
 {
     const struct node_share *first = NULL;
-    int n_others = 0, n_unlike = 0, n_runs = 0;
+    int n_others = 0, n_unlike = 0;
     for (int i = 0; i < rep->n_runs; i++) {
         const struct run *a = rep->runs[i].run;
         if (a->node_kind != NODES_EMULATED &&
             a->node_kind != NODES_SHARES) /* another program, on this machine itself */
             continue;
-        n_runs++;
         for (int k = 0; k < rep->runs[i].run->nodes_len; k++) {
             const struct node_share *s = &rep->runs[i].run->nodes[k].share;
             first = first ? first : s;
@@ -63,15 +62,13 @@ static void say_shares(struct report *rep)
     rep->node_label = n_unlike ? "emulated nodes: unlike parts of one machine"
                                : report_text(rep, "emulated node%s: %s", n_others ? "s" : "",
                                              share_words(rep, first, n_others ? 2 : 1));
-    report_add_note(
-        rep, NOTE_CAVEAT, -1, NOTE_EMULATED, "The %s%s of one machine%s. %sbsolute times are not those of real nodes.",
-        n_runs < rep->n_runs ? "emulated " : "",
-        n_unlike   ? "nodes are unlike parts"
-        : n_others ? "nodes are equal parts"
-                   : "node is a part",
-        n_unlike || first->cores > 0 ? "" : ", whose cores they share",
-        n_unlike || !(first->cores > 0) ? "A"
-                                        : "Scaling, communication and imbalance hold for this emulated cluster, a");
+    int has_cores = !n_unlike && first->cores > 0;
+    report_add_note(rep, NOTE_CAVEAT, -1, NOTE_EMULATED,
+                    n_unlike    ? PHRASE(NODES_UNLIKE)
+                    : !n_others ? PHRASE(NODE_IS_PART)
+                    : has_cores ? PHRASE(NODES_ALIKE)
+                                : PHRASE(NODES_ALIKE_SHARE),
+                    has_cores ? PHRASE(PARTS_HOLD) : PHRASE(NONE), PHRASE(PARTS_TIMES));
 }
 
 static void say_nodes(struct report *rep)
@@ -92,23 +89,16 @@ static void say_nodes(struct report *rep)
     rep->node_label = "";
     if (n_emulated) {
         rep->node_label = "emulated nodes: ranks of one host";
-        report_add_note(
-            rep, NOTE_CAVEAT, -1, NOTE_EMULATED,
-            "The nodes are emulated: ranks of one host stand in for them. They share its memory, caches and "
-            "cores, and no network lies between them.");
+        report_add_note(rep, NOTE_CAVEAT, -1, NOTE_EMULATED, PHRASE(NODES_EMULATED), PHRASE(NODES_SHARE_ALL));
     } else if (n_one_kernel && largest) {
         int is_slurm = strcmp(largest->scheduler, "slurm") == 0;
         rep->node_label = report_text(rep, "%s %snodes on one kernel", number_word(most), is_slurm ? "Slurm " : "");
-        report_add_note(rep, NOTE_CAVEAT, -1, NOTE_ONE_KERNEL,
-                        "The nodes are %s: they have one boot id, so they share one machine's cores and memory, and "
-                        "the network between them is virtual.",
-                        rep->node_label);
+        report_add_note(rep, NOTE_CAVEAT, -1, NOTE_ONE_KERNEL, PHRASE(NODES_ONE_KERNEL), PHRASE(NODES_ONE_MACHINE));
     }
     if (n_shares)
         say_shares(rep);
     if (n_unknown)
-        report_add_note(rep, NOTE_GAP, -1, NOTE_NODE_KIND,
-                        "Whether the nodes were separate machines is unknown: the archives do not say.");
+        report_add_note(rep, NOTE_GAP, -1, NOTE_NODE_KIND, PHRASE(NODE_KIND_UNKNOWN));
 }
 
 /* ---- the run itself ------------------------------------------------------------------------------- */
@@ -129,12 +119,8 @@ static void check_ranks_here(struct report *rep, int run)
     }
     here = a->ranks_len > here ? a->ranks_len : here;
     if (of > here)
-        report_add_note(rep, NOTE_CAVEAT, run, NOTE_RANKS_MISSING,
-                        here == 1 ? "traces of %d of the %lld ranks are here; which rank the others waited for, and "
-                                    "how long, does not show in it."
-                                  : "traces of %d of the %lld ranks are here; transfer, waiting and which rank comes "
-                                    "last are computed from these alone.",
-                        here, (long long)of);
+        report_add_note(rep, NOTE_CAVEAT, run, NOTE_RANKS_MISSING, PHRASE(RANKS_HERE, slot_count(here), slot_count(of)),
+                        here == 1 ? PHRASE(RANK_ALONE) : PHRASE(RANKS_ALONE));
 }
 
 /* The only trace of a run, as one of many ranks; NULL when it is none. */
@@ -157,30 +143,26 @@ static int is_beside(const struct foreign_trace *a, const struct foreign_trace *
 /* Names every run from i on that may be another rank of what run i is a rank of; two of one rank are no such pair. */
 static void add_loose(struct report *rep, int i)
 {
-    const struct foreign_trace *a = rank_alone(rep->runs[i].run), *last = a;
-    const char *files = report_text(rep, "'%s'", rep->runs[i].run->archive);
-    const char *ranks = report_text(rep, "%lld", (long long)a->rank);
-    const char *last_file = "";
-    for (int k = i + 1; k < rep->n_runs; k++) {
+    const struct foreign_trace *a = rank_alone(rep->runs[i].run);
+    const char **files = dcr_arena_alloc(&rep->arena, (size_t)rep->n_runs * sizeof *files);
+    const char **ranks = dcr_arena_alloc(&rep->arena, (size_t)rep->n_runs * sizeof *ranks);
+    int n = 0;
+    for (int k = i; k < rep->n_runs; k++) {
         const struct foreign_trace *b = rank_alone(rep->runs[k].run);
-        int is_new = is_beside(a, b);
+        int is_new = k == i || is_beside(a, b);
         for (int m = i; m < k && is_new; m++) {
             const struct foreign_trace *c = rank_alone(rep->runs[m].run);
             is_new = !is_beside(a, c) || c->rank != b->rank;
         }
         if (!is_new)
             continue;
-        if (last != a) {
-            files = report_text(rep, "%s, '%s'", files, last_file);
-            ranks = report_text(rep, "%s, %lld", ranks, (long long)last->rank);
-        }
-        last = b;
-        last_file = rep->runs[k].run->archive;
+        files[n] = report_text(rep, "'%s'", rep->runs[k].run->archive);
+        ranks[n++] = report_text(rep, "%lld", (long long)b->rank);
     }
     report_add_note(rep, NOTE_GAP, -1, NOTE_LOOSE_RANKS,
-                    "%s and '%s' are ranks %s and %lld of %lld and look like one run: put the traces of "
-                    "all its ranks into one folder and give that, to have them analysed together.",
-                    files, last_file, ranks, (long long)last->rank, (long long)a->world_size);
+                    PHRASE(RANKS_LOOSE, slot_name(say_list(&rep->arena, files, n)),
+                           slot_name(say_list(&rep->arena, ranks, n)), slot_count(a->world_size)),
+                    PHRASE(RANKS_TOGETHER));
 }
 
 /* Ranks of one run, given as files of their own, are read as runs of their own. */
@@ -196,6 +178,66 @@ static void check_loose_ranks(struct report *rep)
         }
 }
 
+/* How the run came to its end before all of it was done. */
+static void note_endings(struct report *rep, int run)
+{
+    const struct run *a = rep->runs[run].run;
+    if (!a->is_complete && a->n_endings == 0)
+        report_add_note(rep, NOTE_GAP, run, NOTE_INCOMPLETE, PHRASE(INCOMPLETE_UNTOLD));
+    for (int i = 0; i < a->n_endings; i++)
+        report_add_note(rep, NOTE_GAP, run, NOTE_INCOMPLETE, PHRASE(INCOMPLETE),
+                        PHRASE(ENDING, slot_name(a->endings[i].text)));
+    caveat_of_end(rep, run);
+    int64_t after = a->started_s > 0 && a->ended_s > a->started_s ? (int64_t)((a->ended_s - a->started_s) * 1e9) : 0;
+    if (a->is_complete && *a->told_to_end)
+        report_add_note(rep, NOTE_CAVEAT, run, NOTE_TOLD_TO_END, PHRASE(TOLD_TO_END, slot_name(a->told_to_end)),
+                        after ? PHRASE(TOLD_AFTER, slot_time(after)) : PHRASE(TOLD_AND_ENDED));
+}
+
+/* Steps that are few, cut, or not where they are looked for. */
+static void note_steps(struct report *rep, int run)
+{
+    const struct run_result *r = &rep->runs[run];
+    const struct run *a = r->run;
+    const double few = rep->thresholds.few_steps;
+    const char *cut = NULL;
+    int n_cut = 0;
+    int is_skewed = (double)(r->step.mean_ns - r->step.median_ns) > rep->thresholds.step_cv * (double)r->step.median_ns;
+    if (r->has_steps && (double)r->n_counted < few)
+        report_add_note(rep, NOTE_CAVEAT, run, NOTE_FEW_STEPS, PHRASE(STEPS_FEW, slot_count(r->n_counted)),
+                        PHRASE(STEPS_NEEDED, slot_count((int64_t)ceil(few))),
+                        is_skewed ? PHRASE(STEPS_SLOW, slot_time(r->step.mean_ns), slot_time(r->step.median_ns))
+                                  : PHRASE(NONE));
+    for (int i = 0; i < a->n_traces; i++)
+        for (int k = 0; k < a->traces[i].n_devices; k++)
+            if (a->traces[i].devices[k].is_last_step_cut) {
+                cut = a->traces[i].file;
+                n_cut++;
+            }
+    if (n_cut)
+        report_add_note(rep, NOTE_CAVEAT, run, NOTE_CUT_STEP,
+                        n_cut == 1 ? PHRASE(STEP_CUT, slot_name(cut)) : PHRASE(STEPS_CUT, slot_count(n_cut)),
+                        PHRASE(STEP_CUT_RULE));
+    if (r->n_partial_steps)
+        report_add_note(rep, NOTE_CAVEAT, run, NOTE_PARTIAL_STEPS,
+                        PHRASE(STEPS_PARTIAL, slot_count(r->n_partial_steps)));
+    for (int i = 0; i < a->ranks_len; i++) {
+        const struct run_rank *k = &a->ranks[i];
+        if (k->source == STEPS_TRACE && k->n_step_processes > 1)
+            report_add_note(rep, NOTE_CAVEAT, run, NOTE_STEP_PROCESSES,
+                            PHRASE(STEP_PROCESSES, slot_count(k->n_step_processes), slot_count(k->rank)),
+                            PHRASE(STEPS_OF_PROCESS, slot_count((int64_t)k->n_steps), slot_count(k->step_pid)),
+                            PHRASE(STEPS_OF_OTHERS, slot_count(k->n_steps_of_others)));
+        if (k->is_renumbered)
+            report_add_note(rep, NOTE_CAVEAT, run, NOTE_STEP_NUMBERS, PHRASE(STEP_NUMBERS, slot_count(k->rank)),
+                            PHRASE(STEPS_BY_TIME));
+        if (k->n_inconsistent)
+            report_add_note(rep, NOTE_GAP, run, NOTE_INCONSISTENT,
+                            PHRASE(PHASES_TOO_LONG, slot_count(k->rank), slot_count((int64_t)k->n_inconsistent)),
+                            PHRASE(PHASES_CUT));
+    }
+}
+
 static void check_run(struct report *rep, int run)
 {
     const struct run_result *r = &rep->runs[run];
@@ -208,86 +250,27 @@ static void check_run(struct report *rep, int run)
         n_torn += a->ranks[i].is_torn;
         n_failed += a->ranks[i].exit_status > 0 || a->ranks[i].signal > 0;
     }
-    if (!a->is_complete && a->n_endings == 0)
-        report_add_note(rep, NOTE_GAP, run, NOTE_INCOMPLETE, "the run is incomplete; the archive does not say why.");
-    for (int i = 0; i < a->n_endings; i++)
-        report_add_note(rep, NOTE_GAP, run, NOTE_INCOMPLETE, "the run is incomplete: %s%s", a->endings[i].text,
-                        dcr_ends_with(a->endings[i].text, ".") ? "" : ".");
-    caveat_of_end(rep, run);
-    if (a->is_complete && *a->told_to_end) {
-        char after[48] = "";
-        if (a->started_s > 0 && a->ended_s > a->started_s)
-            snprintf(after, sizeof after, ", after %.0f s", a->ended_s - a->started_s);
-        report_add_note(rep, NOTE_CAVEAT, run, NOTE_TOLD_TO_END,
-                        "the program was told to end (%s) and ended by itself with status 0%s: the run may be "
-                        "shorter than was asked for.",
-                        a->told_to_end, after);
-    }
+    note_endings(rep, run);
     if (n_failed && a->is_complete)
-        report_add_note(rep, NOTE_CAVEAT, run, NOTE_FAILED, "%s ended with an error.",
-                        fmt_count(n_failed, "rank").text);
-    if (recorded_part(a).n_lost)
-        report_add_note(rep, NOTE_GAP, run, NOTE_DROPPED,
-                        "%s The time in calls of MPI and on files is not known without the lost events.",
-                        lost_sentence(rep, r));
+        report_add_note(rep, NOTE_CAVEAT, run, NOTE_FAILED, PHRASE(RANKS_FAILED, slot_count(n_failed)));
+    if (lost_events(a).id)
+        report_add_note(rep, NOTE_GAP, run, NOTE_DROPPED, lost_events(a), steps_of_lost(r), PHRASE(CALLS_UNKNOWN));
     if (n_dropped_gpu)
-        report_add_note(rep, NOTE_GAP, run, NOTE_DROPPED, "%llu activities of GPUs were lost while recording.",
-                        (unsigned long long)n_dropped_gpu);
+        report_add_note(rep, NOTE_GAP, run, NOTE_DROPPED, PHRASE(GPU_EVENTS_LOST, slot_count((int64_t)n_dropped_gpu)));
     if (n_bad || n_torn)
-        report_add_note(rep, NOTE_GAP, run, NOTE_TORN,
-                        "%s cut or damaged (%llu blocks unreadable); what came before is used.",
-                        n_torn > 1 ? "traces are" : "a trace is", (unsigned long long)n_bad);
-    if (a->has_window)
-        report_add_note(rep, NOTE_CAVEAT, run, NOTE_WINDOW,
-                        "a part of the run was recorded, as it was asked for (--steps, --delay, --duration or "
-                        "--capture-range); steps and calls are those of that part. %s",
-                        recorded_sentence(rep, a));
-    if (r->has_steps && (double)r->n_counted < rep->thresholds.few_steps)
-        report_add_note(
-            rep, NOTE_CAVEAT, run, NOTE_FEW_STEPS, "only %s counted; below %.0f the figures are a first impression%s.",
-            fmt_count(r->n_counted, "step").text, rep->thresholds.few_steps,
-            (double)(r->step.mean_ns - r->step.median_ns) > rep->thresholds.step_cv * (double)r->step.median_ns
-                ? report_text(rep, ", and single slow ones make the mean: %s against a median of %s",
-                              fmt_time(r->step.mean_ns).text, fmt_time(r->step.median_ns).text)
-                : "");
-    for (int i = 0; i < a->n_traces; i++)
-        for (int k = 0; k < a->traces[i].n_devices; k++)
-            if (a->traces[i].devices[k].is_last_step_cut)
-                report_add_note(
-                    rep, NOTE_CAVEAT, run, NOTE_CUT_STEP,
-                    "the last step in '%s' launched under 80 %% of the operations of the one before of its kind: "
-                    "it is "
-                    "taken as cut by the end of the recording (the TensorBoard plugin's rule) and left out.",
-                    a->traces[i].file);
-    if (r->n_partial_steps)
-        report_add_note(rep, NOTE_CAVEAT, run, NOTE_PARTIAL_STEPS, "%s not seen on all ranks and left out.",
-                        fmt_count(r->n_partial_steps, "step").text);
-    for (int i = 0; i < a->ranks_len; i++)
-        if (a->ranks[i].source == STEPS_TRACE && a->ranks[i].n_step_processes > 1)
-            report_add_note(rep, NOTE_CAVEAT, run, NOTE_STEP_PROCESSES,
-                            "%d processes of rank %d named steps; these are the %zu of process %lld, which spent "
-                            "most time in them, without the %lld of the others.",
-                            a->ranks[i].n_step_processes, a->ranks[i].rank, a->ranks[i].n_steps,
-                            (long long)a->ranks[i].step_pid, (long long)a->ranks[i].n_steps_of_others);
-    for (int i = 0; i < a->ranks_len; i++)
-        if (a->ranks[i].is_renumbered)
-            report_add_note(rep, NOTE_CAVEAT, run, NOTE_STEP_NUMBERS,
-                            "the step numbers of rank %d do not ascend. %s are counted in order of time.",
-                            a->ranks[i].rank, a->ranks_len > 1 ? "The steps of all ranks" : "Its steps");
-    for (int i = 0; i < a->ranks_len; i++)
-        if (a->ranks[i].n_inconsistent)
-            report_add_note(rep, NOTE_GAP, run, NOTE_INCONSISTENT,
-                            "on rank %d the phases of %llu steps are longer than the step; they were cut to fit.",
-                            a->ranks[i].rank, (unsigned long long)a->ranks[i].n_inconsistent);
+        report_add_note(rep, NOTE_GAP, run, NOTE_TORN, PHRASE(TRACES_TORN, slot_count(n_torn > 1 ? n_torn : 1)),
+                        n_bad ? PHRASE(TORN_BLOCKS, slot_count((int64_t)n_bad)) : PHRASE(NONE), PHRASE(TORN_USED));
+    if (a->has_window) {
+        struct window_said said = window_said(a);
+        report_add_note(rep, NOTE_CAVEAT, run, NOTE_WINDOW, PHRASE(WINDOW), said.length, said.between);
+    }
+    note_steps(rep, run);
     if (strcmp(a->program.allreduce_dtype, "none") == 0 && r->n_ranks > 1)
-        report_add_note(rep, NOTE_CAVEAT, run, NOTE_NO_EXCHANGE,
-                        "the ranks exchanged no gradients (--allreduce-dtype none), so that each trained a model of "
-                        "its own: its times are a measurement, its accuracy means nothing.");
+        report_add_note(rep, NOTE_CAVEAT, run, NOTE_NO_EXCHANGE, PHRASE(NO_EXCHANGE), PHRASE(NO_EXCHANGE_MEANS));
     if (r->n_nodes == 0 && !a->is_foreign)
-        report_add_note(rep, NOTE_GAP, run, NOTE_NODES_UNKNOWN,
-                        "the number of nodes is unknown (no metadata, no folder name); pass --nodes N.");
+        report_add_note(rep, NOTE_GAP, run, NOTE_NODES_UNKNOWN, PHRASE(NODES_NOT_KNOWN), PHRASE(PASS_NODES));
     for (int i = 0; i < a->n_gaps; i++)
-        report_add_note(rep, NOTE_GAP, run, NOTE_MISSING, "%s", a->gaps[i]);
+        report_put_note(rep, NOTE_GAP, run, NOTE_MISSING, a->gaps[i].said);
 }
 
 /* What a GPU can do is the clock that it says, where the monitor asked, else its largest sample; a mean far below it
@@ -315,11 +298,10 @@ static void check_clocks(struct report *rep, int run)
             }
         }
     if (worst < rep->thresholds.clock)
-        report_add_note(rep, NOTE_CAVEAT, run, NOTE_CLOCKS,
-                        "the SM clock of GPU %d on node %d was %s of %s in the mean while it was busy: it was "
-                        "throttled (%s), so its times are not those of the GPU at full clock.",
-                        gpu, node, fmt_percent(worst).text, is_told ? "what it can run at" : "its highest",
-                        is_told ? "power, heat, or a lower clock set" : "power, heat");
+        report_add_note(rep, NOTE_CAVEAT, run, NOTE_CLOCKS, PHRASE(GPU_THROTTLED, slot_count(gpu), slot_count(node)),
+                        is_told ? PHRASE(CLOCK_OF_MAX, slot_percent(worst))
+                                : PHRASE(CLOCK_OF_HIGHEST, slot_percent(worst)),
+                        is_told ? PHRASE(CLOCK_WHY_MAX) : PHRASE(CLOCK_WHY));
 }
 
 /* Which of the monitored GPUs was traced is not known: outside the range of them all it was none as it was traced. */
@@ -335,12 +317,10 @@ static void check_traced_part(struct report *rep, int run)
         }
     if (isnan(traced) || least > most || (traced <= most + TRACED_PART_GAP && traced >= least - TRACED_PART_GAP))
         return;
-    report_add_note(rep, NOTE_CAVEAT, run, NOTE_TRACED_PART,
-                    "GPU utilisation is %s in the traced steps and %s by the monitor over all of its time: the "
-                    "traced part is not what the GPU did most of that time.",
-                    fmt_percent(traced).text,
-                    least < most ? report_text(rep, "%s to %s", fmt_percent(least).text, fmt_percent(most).text)
-                                 : fmt_percent(most).text);
+    report_add_note(rep, NOTE_CAVEAT, run, NOTE_TRACED_PART, PHRASE(TRACED_PART, slot_percent(traced)),
+                    least < most ? PHRASE(SEEN_FROM_TO, slot_percent(least), slot_percent(most))
+                                 : PHRASE(SEEN_BY_MONITOR, slot_percent(most)),
+                    PHRASE(TRACED_UNLIKE));
 }
 
 int has_bad_clock(const struct report *rep, const struct run_result *r)
@@ -360,8 +340,8 @@ static void check_cover(struct report *rep, int run)
         steps >= rep->thresholds.covered * job)
         return;
     report_add_note(rep, NOTE_CAVEAT, run, NOTE_LITTLE_COVERED,
-                    "the recorded steps cover %s of the job's %s; whether the rest ran alike is not known.",
-                    fmt_percent(steps / job).text, fmt_time((int64_t)(job * 1e9)).text);
+                    PHRASE(STEPS_COVER, slot_percent(steps / job), slot_time((int64_t)(job * 1e9))),
+                    PHRASE(REST_MAY_DIFFER));
 }
 
 /* What decides whether the numbers mean anything comes before what only dims them. */

@@ -5,7 +5,7 @@
 #include "render/metrics/cores.h"
 
 #include "render/model/build.h"
-#include "render/say/format.h"
+#include "render/say/say.h"
 
 #include <string.h>
 
@@ -48,19 +48,19 @@ static void check_cores(struct report *rep, int run)
             continue;
         if (a->node_kind != NODES_EMULATED && is_shared && cores_wanted(a, threads) <= cores)
             continue; /* each node's quota leaves room for the others */
-        r->shared = (struct shared){
-            .kind = SHARED_OVERSUBSCRIBED,
-            .because = report_text(rep, "%d %s share %d %s", ranks * threads, threads == 1 ? "ranks" : "threads", cores,
-                                   cores == 1 ? "core" : "cores"),
-            .said = PHRASE(CORES_SHARED, slot_things(ranks * threads, threads == 1 ? "rank" : "thread"),
-                           slot_things(cores, "core")),
-            .run_ratio = -1,
-            .cores = (double)cores / threads * (is_shared ? 1 : a->nodes_len)};
+        r->shared =
+            (struct shared){.kind = SHARED_OVERSUBSCRIBED,
+                            .why = REASON(CORES_SHARED, slot_things(ranks * threads, threads == 1 ? "rank" : "thread"),
+                                          slot_count(cores)),
+                            .said = PHRASE(CORES_SHARED, slot_things(ranks * threads, threads == 1 ? "rank" : "thread"),
+                                           slot_things(cores, "core")),
+                            .run_ratio = -1,
+                            .cores = (double)cores / threads * (is_shared ? 1 : a->nodes_len)};
         report_add_note(rep, NOTE_CAVEAT, run, NOTE_OVERSUBSCRIBED,
-                        "%d ranks of %d %s share %d %s%s. Waiting for a core looks like waiting for a message, "
-                        "so communication, imbalance and scaling verdicts are unreliable.",
-                        ranks, threads, threads == 1 ? "thread" : "threads", cores, cores == 1 ? "core" : "cores",
-                        is_shared ? "" : " of a node");
+                        is_shared
+                            ? PHRASE(RANKS_SHARE, slot_count(ranks), slot_count(threads), slot_count(cores))
+                            : PHRASE(RANKS_SHARE_OF_NODE, slot_count(ranks), slot_count(threads), slot_count(cores)),
+                        PHRASE(SHARED_UNSURE));
         return;
     }
 }
@@ -98,7 +98,7 @@ static double most_taken(const struct report *rep, const struct run *a)
 
 /* Loader workers and the like wait for the threads that compute, or these for them. Which of them waited is not
  * recorded, so that the gain told is a bound: where it were those that compute, their phases are longer for it. */
-static void say_own_threads(struct report *rep, int run, double delay, const char *of)
+static void say_own_threads(struct report *rep, int run, double delay)
 {
     struct run_result *r = &rep->runs[run];
     const struct run_program *p = &r->run->program;
@@ -117,40 +117,26 @@ static void say_own_threads(struct report *rep, int run, double delay, const cha
     }
     /* Another program can keep each rank that it meets waiting as long as it runs. */
     int is_each_other = is_of_own_threads(rep, r->run, 0.25);
-    const char *whom = is_each_other ? "so they waited for each other" : "so they waited for those or for each other";
-    const char *all = report_text(rep, "%d %s of %d %s", ranks, ranks == 1 ? "rank" : "ranks", threads,
-                                  threads == 1 ? "thread" : "threads");
-    if (workers)
-        all = report_text(rep, "%s and %d loader %s%s", all, workers, workers == 1 ? "worker" : "workers",
-                          ranks == 1 ? "" : " each");
-    const char *how = waited < 1
-                          ? report_text(rep, "the threads of a rank, taken together, waited for a core for %s of %s",
-                                        fmt_percent(delay).text, of)
-                          : report_text(rep, "of the threads of a rank %s waited for a core in the mean of %s",
-                                        fmt_number(waited).text, of);
-    r->shared.own = report_text(rep, "%s; other programs took %s of the cores, %s: %s%s share %g %s", how,
-                                fmt_percent(most_taken(rep, r->run)).text, whom, all,
-                                workers ? " and the collector"
-                                        : ", their helpers (loader workers, communication) and "
-                                          "the collector",
-                                o.cores, o.cores > 1 ? "cores" : "core");
-    r->shared.is_each_other = is_each_other;
+    const struct slot taken = slot_percent(most_taken(rep, r->run)), n_ranks = slot_count(ranks);
+    const struct slot n_threads = slot_count(threads), cores = slot_count((int64_t)o.cores);
+    const struct phrase own[NOTE_PHRASES] = {
+        waited >= 1    ? PHRASE(THREADS_WAITING, slot_number(waited))
+        : r->has_steps ? PHRASE(THREADS_WAITED, slot_percent(delay))
+                       : PHRASE(THREADS_WAITED_IN_RUN, slot_percent(delay)),
+        is_each_other ? PHRASE(FOR_EACH_OTHER, taken) : PHRASE(FOR_OTHERS_TOO, taken),
+        workers ? PHRASE(WORKERS_SHARE, n_ranks, n_threads, slot_count(workers), cores)
+                : PHRASE(HELPERS_SHARE, n_ranks, n_threads, cores)};
     /* So many that it matters: then any wait in a step may be for a core. */
     if (most > rep->thresholds.gain_limits)
-        r->shared = (struct shared){
-            .kind = SHARED_OWN_THREADS,
-            .because = report_text(rep, "the ranks' own threads wait for cores (%s%s share %g %s)", all,
-                                   workers ? "" : ", with their helpers,", o.cores, o.cores > 1 ? "cores" : "core"),
-            .said = PHRASE(OWN_THREADS_WAIT),
-            .run_ratio = delay,
-            .most_ratio = most,
-            .own = r->shared.own,
-            .is_each_other = is_each_other};
-    report_add_note(rep, NOTE_CAVEAT, run, NOTE_OWN_THREADS, "%s. What that costs is in the times of their phases; %s.",
-                    r->shared.own,
-                    is_ours ? "one more core for each rank, or fewer --loader-workers, would end it"
-                            : "one more core for each rank (Slurm: --cpus-per-task), fewer helpers (num_workers of the "
-                              "DataLoader) or fewer threads (torch.set_num_threads) would end it");
+        r->shared = (struct shared){.kind = SHARED_OWN_THREADS,
+                                    .why = REASON(THREADS_WAIT, n_ranks, n_threads, cores),
+                                    .said = PHRASE(OWN_THREADS_WAIT),
+                                    .run_ratio = delay,
+                                    .most_ratio = most};
+    memcpy(r->shared.own, own, sizeof own);
+    r->shared.is_each_other = is_each_other;
+    report_add_note(rep, NOTE_CAVEAT, run, NOTE_OWN_THREADS, own[0], own[1],
+                    is_ours ? PHRASE(WORKERS_FEWER) : PHRASE(HELPERS_FEWER));
 }
 
 /* ---- fewer cores than the machine has ---------------------------------------------------------------------- */
@@ -216,24 +202,21 @@ static double known_delay(const struct run *a)
 }
 
 /* Not known to be those that make the steps: watched, and no verdict is changed by it. */
-static void say_several(struct report *rep, int run, const char *of)
+static void say_several(struct report *rep, int run)
 {
     struct run_result *r = &rep->runs[run];
     const struct run_rank *most = &r->run->ranks[0];
     for (int i = 1; i < r->run->ranks_len; i++)
         if (ready_of(r->run, &r->run->ranks[i]).waiting > ready_of(r->run, most).waiting)
             most = &r->run->ranks[i];
-    r->shared.own = report_text(rep,
-                                "of the processes and threads of rank %d, taken together, %s waited for a core in the "
-                                "mean of %s, and %s ran; whether the one that makes the steps waited is not recorded",
-                                most->rank, fmt_number(ready_of(r->run, most).waiting).text, of,
-                                fmt_number(ready_of(r->run, most).used).text);
+    struct ready k = ready_of(r->run, most);
+    r->shared.own[0] = PHRASE(SOME_WAITED, slot_count(most->rank), slot_number(k.waiting), slot_number(k.used));
+    r->shared.own[1] = PHRASE(SOME_UNTOLD);
     r->shared.is_of_several = 1;
-    report_add_note(rep, NOTE_CAVEAT, run, NOTE_RUN_DELAY, "%s. If it did, its phases are longer for it.",
-                    r->shared.own);
+    report_add_note(rep, NOTE_CAVEAT, run, NOTE_RUN_DELAY, r->shared.own[0], r->shared.own[1], PHRASE(SOME_LONGER));
 }
 
-static void say_waits(struct report *rep, int run, double delay, const char *of)
+static void say_waits(struct report *rep, int run, double delay)
 {
     struct run_result *r = &rep->runs[run];
     const struct thresholds *t = &rep->thresholds;
@@ -252,33 +235,31 @@ static void say_waits(struct report *rep, int run, double delay, const char *of)
         }
     }
     if (!bound && is_own && !is_kept) {
-        say_own_threads(rep, run, delay, of);
+        say_own_threads(rep, run, delay);
         return;
     }
     double known = known_delay(r->run);
     if (!bound && known <= t->run_delay_limits) {
-        say_several(rep, run, of);
+        say_several(rep, run);
         return;
     }
     delay = bound ? delay : known;
-    r->shared = (struct shared){
-        .kind = bound ? SHARED_BOUND : SHARED_RUN_DELAY,
-        .because = report_text(rep, "a rank waited for a core for %s of %s", fmt_percent(delay).text, of),
-        .said =
-            r->has_steps ? PHRASE(CORE_AWAITED, slot_percent(delay)) : PHRASE(CORE_AWAITED_IN_RUN, slot_percent(delay)),
-        .run_ratio = delay,
-        .most_ratio = most};
+    r->shared = (struct shared){.kind = bound ? SHARED_BOUND : SHARED_RUN_DELAY,
+                                .why = r->has_steps ? REASON(CORE_AWAITED, slot_percent(delay))
+                                                    : REASON(CORE_AWAITED_IN_RUN, slot_percent(delay)),
+                                .said = r->has_steps ? PHRASE(CORE_AWAITED, slot_percent(delay))
+                                                     : PHRASE(CORE_AWAITED_IN_RUN, slot_percent(delay)),
+                                .run_ratio = delay,
+                                .most_ratio = most};
     if (!bound)
         return;
     struct ready p = ready_of(r->run, bound);
-    r->shared.said = PHRASE(RANK_BOUND, slot_count(bound->rank), slot_count(p.cores), slot_number(p.used + p.waiting));
-    r->shared.because =
-        report_text(rep, "rank %d is bound to fewer cores than it has threads (%d %s, %s threads ready in the mean)",
-                    bound->rank, p.cores, p.cores == 1 ? "core" : "cores", fmt_number(p.used + p.waiting).text);
-    report_add_note(rep, NOTE_CAVEAT, run, NOTE_BOUND,
-                    "%s, while its node has %d. Waiting for a core looks like compute, or like waiting for a "
-                    "message.",
-                    r->shared.because, all_cores_of(r->run, bound));
+    const struct slot rank = slot_count(bound->rank), cores = slot_count(p.cores);
+    const struct slot ready = slot_number(p.used + p.waiting);
+    r->shared.said = PHRASE(RANK_BOUND, rank, cores, ready);
+    r->shared.why = REASON(RANK_BOUND, rank, cores, ready);
+    report_add_note(rep, NOTE_CAVEAT, run, NOTE_BOUND, r->shared.said,
+                    PHRASE(NODE_HAS_CORES, slot_count(all_cores_of(r->run, bound))), PHRASE(CORES_DOUBT));
 }
 
 static void check_held_back(struct report *rep, int run)
@@ -300,39 +281,31 @@ static void check_held_back(struct report *rep, int run)
     }
     enum quota quota = quota_of(rep, run);
     throttled = quota == QUOTA_OF_NODES ? 0 : throttled < 1 ? throttled : 1; /* the speed of the nodes, and no cause */
-    const char *of = r->has_steps ? "the time of its steps" : "its run";
     if (throttled > t->throttled_limits) /* the strongest reason: it names the quota, not the neighbours */
-        r->shared = (struct shared){
-            .kind = SHARED_THROTTLED,
-            .because = report_text(rep, "a CPU quota held a node back for %s of the run", fmt_percent(throttled).text),
-            .said = PHRASE(QUOTA_HOLDS, slot_percent(throttled)),
-            .run_ratio = throttled,
-            .is_equal = quota == QUOTA_EQUAL && !r->shared.kind,
-            .cores = r->shared.cores};
+        r->shared = (struct shared){.kind = SHARED_THROTTLED,
+                                    .why = REASON(QUOTA_HELD, slot_percent(throttled)),
+                                    .said = PHRASE(QUOTA_HOLDS, slot_percent(throttled)),
+                                    .run_ratio = throttled,
+                                    .is_equal = quota == QUOTA_EQUAL && !r->shared.kind,
+                                    .cores = r->shared.cores};
     else if (!r->shared.kind && steal > t->steal_limits)
-        r->shared = (struct shared){
-            .kind = SHARED_STEAL,
-            .because = report_text(rep, "other machines took %s of a node's CPU time", fmt_percent(steal).text),
-            .said = PHRASE(CPU_STOLEN, slot_percent(steal)),
-            .run_ratio = steal};
+        r->shared = (struct shared){.kind = SHARED_STEAL,
+                                    .why = REASON(CPU_STOLEN, slot_percent(steal)),
+                                    .said = PHRASE(CPU_STOLEN, slot_percent(steal)),
+                                    .run_ratio = steal};
     else if (!r->shared.kind && delay > t->run_delay_limits)
-        say_waits(rep, run, delay, of);
+        say_waits(rep, run, delay);
     if (throttled > t->throttled_limits)
-        report_add_note(rep, NOTE_CAVEAT, run, NOTE_THROTTLED,
-                        "a CPU quota (cgroup) held a node back for %s of the run. That time shows as slow compute "
-                        "or late ranks; do not blame the network for it.%s",
-                        fmt_percent(throttled).text,
-                        r->shared.is_equal ? " It is equal on all nodes and at all node counts, so what they are to "
-                                             "each other holds."
-                                           : "");
+        report_add_note(rep, NOTE_CAVEAT, run, NOTE_THROTTLED, PHRASE(QUOTA_HOLDS, slot_percent(throttled)),
+                        PHRASE(QUOTA_LOOKS), r->shared.is_equal ? PHRASE(CORES_EQUAL_QUOTA) : PHRASE(NONE));
     if (steal > t->steal_limits)
-        report_add_note(rep, NOTE_CAVEAT, run, NOTE_STEAL,
-                        "other machines took %s of a node's CPU time (steal). Times vary with their load.",
-                        fmt_percent(steal).text);
+        report_add_note(rep, NOTE_CAVEAT, run, NOTE_STEAL, PHRASE(CPU_STOLEN, slot_percent(steal)),
+                        PHRASE(STEAL_VARIES));
     if (delay > t->run_delay_limits && throttled <= t->throttled_limits && /* under a quota it is the same time again */
-        !r->shared.own && r->shared.kind != SHARED_BOUND)
-        report_add_note(rep, NOTE_CAVEAT, run, NOTE_RUN_DELAY, "a rank was ready to run but had no core for %s of %s.",
-                        fmt_percent(delay).text, of);
+        !r->shared.own[0].id && r->shared.kind != SHARED_BOUND)
+        report_add_note(rep, NOTE_CAVEAT, run, NOTE_RUN_DELAY,
+                        r->has_steps ? PHRASE(CORE_AWAITED, slot_percent(delay))
+                                     : PHRASE(CORE_AWAITED_IN_RUN, slot_percent(delay)));
 }
 
 /* Ranks that waited although they had cores enough: something else used the cores, and will when there are too few.
@@ -345,14 +318,9 @@ static void check_neighbours(struct report *rep)
                                                                                                        : NULL;
     for (int i = 0; waited && i < rep->n_runs; i++)
         if (rep->runs[i].shared.kind == SHARED_OVERSUBSCRIBED) {
-            report_add_note(rep, NOTE_CAVEAT, i, NOTE_NEIGHBOURS,
-                            "something else used the cores too: %s waited for a core though there were enough. "
-                            "Fewer ranks alone do not mend that; measure while nothing else runs.",
-                            waited->label);
-            rep->runs[i].shared.because =
-                report_text(rep, "%s, which something else uses too", rep->runs[i].shared.because);
-            rep->runs[i].shared.said.id = PHRASE_CORES_SHARED_WITH_OTHERS;
-            rep->runs[i].shared.has_neighbours = 1;
+            report_add_note(rep, NOTE_CAVEAT, i, NOTE_NEIGHBOURS, PHRASE(NEIGHBOURS),
+                            PHRASE(NEIGHBOURS_SEEN, slot_name(waited->label)), PHRASE(NEIGHBOURS_LEAVE));
+            shared_with_others(rep, &rep->runs[i]);
         }
 }
 
@@ -361,6 +329,7 @@ void caveats_of_cores(struct report *rep)
     for (int i = 0; i < rep->n_runs; i++) {
         check_cores(rep, i);
         check_held_back(rep, i);
+        rep->runs[i].shared.because = say_clause(&rep->arena, &rep->runs[i].shared.why);
         if (rep->runs[i].shared.kind) {
             struct others o = others_of(rep->runs[i].run);
             rep->runs[i].shared.machine_cores = o.cores;

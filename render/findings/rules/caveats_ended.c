@@ -2,8 +2,6 @@
  * communication when they are ended, the one that died is not. Called by caveats.c. Test: tests/unit/test_caveats.c */
 #include "render/findings/rules/analyse.h"
 
-#include "render/say/format.h"
-
 static int is_in_exchange(const struct run_rank *k)
 {
     enum category c;
@@ -28,11 +26,10 @@ void caveat_of_end(struct report *rep, int run)
     }
     if (a->is_complete || n_late != 1 || !n_waiting)
         return;
+    const struct slot rank = slot_count(late->rank), waited_in = slot_name(waits->ended_in);
     report_add_note(rep, NOTE_CAVEAT, run, NOTE_BROKE_OFF,
-                    "the trace of rank %d breaks off inside '%.80s', behind %s, while %s inside '%.80s': they "
-                    "waited for rank %d, which is where to look first.",
-                    late->rank, late->ended_in, fmt_count((int64_t)late->n_steps, "whole step").text,
-                    n_waiting == 1 ? report_text(rep, "that of rank %d ends", waits->rank)
-                                   : report_text(rep, "those of %d other ranks end", n_waiting),
-                    waits->ended_in, late->rank);
+                    PHRASE(BROKE_OFF, rank, slot_name(late->ended_in), slot_count((int64_t)late->n_steps)),
+                    n_waiting == 1 ? PHRASE(ONE_WAITED, slot_count(waits->rank), waited_in, rank)
+                                   : PHRASE(OTHERS_WAITED, slot_count(n_waiting), waited_in, rank),
+                    PHRASE(LOOK_AT_RANK, rank));
 }

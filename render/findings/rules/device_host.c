@@ -5,6 +5,7 @@
 #include "render/metrics/rule.h"
 
 #include "render/say/format.h"
+#include "render/say/say.h"
 
 #include <math.h>
 #include <string.h>
@@ -53,11 +54,12 @@ static int host_by_traces(struct report *rep, struct run_result *r)
     int is_none = c->has_share && c->share_ns * 100 < r->step.mean_ns;
     if (since_first < limit)
         c->verdict = share > 0.5 && !is_none ? VERDICT_LIMITS : VERDICT_WATCH;
-    c->text = report_text(
-        rep, "%s GPU utilisation in the steps%s%s; %s of the GPU's idle time in them%s waited for the host",
-        fmt_percent(utilization).text, n_comm ? ", kernels of communication counted as busy" : "",
-        20 * lead > window ? report_text(rep, ", %s from its first operation on", fmt_percent(since_first).text) : "",
-        fmt_percent(share).text, 20 * lead > window ? " since then" : "");
+    const struct phrase said[] = {n_comm ? PHRASE(HOST_UTILISATION_COMM, slot_percent(utilization))
+                                         : PHRASE(HOST_UTILISATION, slot_percent(utilization)),
+                                  20 * lead > window ? PHRASE(HOST_UTILISATION_SINCE, slot_percent(since_first))
+                                                     : PHRASE(NONE),
+                                  PHRASE(HOST_WAITED, slot_percent(share))};
+    c->text = say_sentences(&rep->arena, said, sizeof said / sizeof *said);
     return 1;
 }
 
@@ -104,8 +106,6 @@ void rule_host(struct report *rep, struct run_result *r)
         .threshold_ratio = -1,
         .judged = {JUDGED_UTILISATION, sum / n, "gpu_utilization", t->gpu_utilization, {0}}};
     c->verdict = sum / n < t->gpu_utilization ? VERDICT_WATCH : VERDICT_FINE;
-    c->text = report_text(rep,
-                          "mean GPU utilisation (monitor) %s; which part of the idle time is the host's needs a GPU "
-                          "trace",
-                          fmt_percent(sum / n).text);
+    const struct phrase said[] = {PHRASE(HOST_MONITORED, slot_percent(sum / n)), PHRASE(HOST_NEEDS_TRACE)};
+    c->text = say_sentences(&rep->arena, said, sizeof said / sizeof *said);
 }

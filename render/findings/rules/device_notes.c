@@ -11,11 +11,10 @@
 #include <string.h>
 
 /* What has been said, so that GPUs of which the same is true share one note. */
-enum { NOTE_SENTENCES = 4 };
 struct told {
-    struct phrase said[NOTE_SENTENCES]; /* without the GPU */
-    const char *who;                    /* the first GPU */
-    int n_gpus, note;                   /* note: index into r->notes */
+    struct phrase said[NOTE_PHRASES]; /* without the GPU */
+    const char *who;                  /* the first GPU */
+    int n_gpus, note;                 /* note: index into r->notes */
 };
 struct notes {
     struct report *rep;
@@ -31,56 +30,26 @@ static const char *who(struct report *rep, const struct run *run, const struct r
                              : report_text(rep, "GPU %lld", (long long)d->device);
 }
 
-static int is_same_slot(const struct slot *a, const struct slot *b)
-{
-    if (a->kind != b->kind)
-        return 0;
-    switch (a->kind) {
-    case SLOT_COUNT:
-    case SLOT_TIME:
-        return a->count == b->count;
-    case SLOT_PERCENT:
-    case SLOT_NUMBER:
-    case SLOT_BYTES:
-        return !(a->real < b->real || a->real > b->real);
-    case SLOT_REASON:
-        return a->reason->code == b->reason->code;
-    default:
-        return a->kind == SLOT_NONE;
-    }
-}
-
-static int is_same(const struct phrase *a, const struct phrase *b)
-{
-    for (int i = 0; i < NOTE_SENTENCES; i++) {
-        if (a[i].id != b[i].id)
-            return 0;
-        for (int k = 0; k < SLOTS_MAX; k++)
-            if (!is_same_slot(&a[i].slot[k], &b[i].slot[k]))
-                return 0;
-    }
-    return 1;
-}
-
 /* "GPU 0 and 3 other GPUs: Memory grows ..." */
 static void note(struct notes *x, const struct run_device *d, const struct phrase *said)
 {
     struct run_result *r = x->r;
     struct told *s = x->said;
-    while (s < x->said + x->n_said && !is_same(s->said, said))
+    while (s < x->said + x->n_said && !are_same_phrases(s->said, said))
         s++;
     if (s == x->said + x->n_said) {
         if (r->n_notes == RUN_MAX_NOTES || x->n_said == RUN_MAX_NOTES)
             return;
-        *s = (struct told){.who = who(x->rep, r->run, d), .note = r->n_notes++};
+        *s = (struct told){.who = who(x->rep, r->run, d), .note = r->n_notes};
         memcpy(s->said, said, sizeof s->said);
+        run_put_note(x->rep, r, said);
         x->n_said++;
     }
     s->n_gpus++;
     const char *others =
         s->n_gpus > 1 ? report_text(x->rep, " and %s", fmt_count(s->n_gpus - 1, "other GPU").text) : "";
-    r->notes[s->note] =
-        report_text(x->rep, "%s%s: %s", s->who, others, say_phrases(&x->rep->arena, said, NOTE_SENTENCES));
+    r->notes[s->note].text =
+        report_text(x->rep, "%s%s: %s", s->who, others, say_sentences(&x->rep->arena, said, NOTE_PHRASES));
 }
 
 /* How often a step, and how often in how many steps. */
@@ -91,7 +60,7 @@ static void note(struct notes *x, const struct run_device *d, const struct phras
  * gaps that began during such a call and whose end was launched only then; from a hundredth of the steps' time. */
 static void note_syncs(struct notes *x, const struct run_device *d)
 {
-    struct phrase said[NOTE_SENTENCES] = {PHRASE(GPU_SYNCS, PER_STEP(d->n_syncs, d->n_steps))};
+    struct phrase said[NOTE_PHRASES] = {PHRASE(GPU_SYNCS, PER_STEP(d->n_syncs, d->n_steps))};
     if (!d->has_idle_causes) {
         said[1] = PHRASE(GPU_SYNCS_UNTOLD, slot_reason(&d->idle_why));
     } else if (100 * (double)d->steps_behind_sync_ns < (double)d->steps_ns) {
@@ -110,14 +79,14 @@ static void note_calls(struct notes *x, const struct run_device *d)
     int64_t n = d->n_mallocs + d->n_frees;
     if (n > d->n_steps)
         note(x, d,
-             (struct phrase[NOTE_SENTENCES]){PHRASE(GPU_MALLOCS, PER_STEP(n, d->n_steps)), PHRASE(GPU_MALLOCS_WAIT),
-                                             x->is_torch ? PHRASE(GPU_MALLOCS_OF_TORCH) : PHRASE(GPU_MALLOCS_OF_CUDA)});
+             (struct phrase[NOTE_PHRASES]){PHRASE(GPU_MALLOCS, PER_STEP(n, d->n_steps)), PHRASE(GPU_MALLOCS_WAIT),
+                                           x->is_torch ? PHRASE(GPU_MALLOCS_OF_TORCH) : PHRASE(GPU_MALLOCS_OF_CUDA)});
     if (d->n_to_host > d->n_steps)
         note(x, d,
-             (struct phrase[NOTE_SENTENCES]){PHRASE(GPU_TO_HOST, PER_STEP(d->n_to_host, d->n_steps)),
-                                             d->n_syncs ? PHRASE(GPU_SYNCS, PER_STEP(d->n_syncs, d->n_steps))
-                                                        : PHRASE(GPU_SYNCS_UNSEEN),
-                                             x->is_torch ? PHRASE(GPU_TO_HOST_OF_TORCH) : PHRASE(GPU_TO_HOST_OF_CUDA)});
+             (struct phrase[NOTE_PHRASES]){PHRASE(GPU_TO_HOST, PER_STEP(d->n_to_host, d->n_steps)),
+                                           d->n_syncs ? PHRASE(GPU_SYNCS, PER_STEP(d->n_syncs, d->n_steps))
+                                                      : PHRASE(GPU_SYNCS_UNSEEN),
+                                           x->is_torch ? PHRASE(GPU_TO_HOST_OF_TORCH) : PHRASE(GPU_TO_HOST_OF_CUDA)});
     else if (d->n_syncs > d->n_steps) /* with the copies it is said beside them */
         note_syncs(x, d);
 }
@@ -132,7 +101,7 @@ static void note_memory(struct notes *x, const struct run_device *d)
         return;
     if (m->has_growth && m->n_step_peaks >= 10 && gpu_memory_grows(m->growth_bytes_per_step, whole))
         note(x, d,
-             (struct phrase[NOTE_SENTENCES]){
+             (struct phrase[NOTE_PHRASES]){
                  PHRASE(GPU_MEMORY_GROWS, slot_bytes(m->growth_bytes_per_step), slot_count((int64_t)m->n_step_peaks)),
                  d->memory_total_bytes > 0 ? PHRASE(GPU_GROWTH_OF_ALL) : PHRASE(GPU_GROWTH_OF_PEAK),
                  x->is_torch ? PHRASE(GPU_KEEPS_TENSORS) : PHRASE(GPU_KEEPS_BUFFERS)});
@@ -145,7 +114,7 @@ static void note_tensor_cores(struct notes *x, const struct run_device *d)
     if (d->eligible_ns <= 0 || 2 * d->tensor_ns >= d->eligible_ns || 5 * without < d->value[DEV_KERNEL_SUM])
         return;
     note(x, d,
-         (struct phrase[NOTE_SENTENCES]){
+         (struct phrase[NOTE_PHRASES]){
              PHRASE(GPU_TENSOR_CORES, slot_percent((double)d->tensor_ns / (double)d->eligible_ns)),
              PHRASE(GPU_WITHOUT_TENSOR_CORES, slot_percent((double)without / (double)d->value[DEV_KERNEL_SUM])),
              x->is_torch ? PHRASE(GPU_MIXED_OF_TORCH) : PHRASE(GPU_MIXED)});
@@ -156,9 +125,9 @@ static void note_lead(struct notes *x, const struct run_device *d)
 {
     if (5 * d->steps_lead_ns > d->steps_ns)
         note(x, d,
-             (struct phrase[NOTE_SENTENCES]){PHRASE(GPU_LEAD, slot_time(d->steps_lead_ns), slot_time(d->steps_ns)),
-                                             PHRASE(GPU_LEAD_OF_PROFILER),
-                                             x->is_torch ? PHRASE(GPU_WARM_UP_OF_TORCH) : PHRASE(GPU_WARM_UP)});
+             (struct phrase[NOTE_PHRASES]){PHRASE(GPU_LEAD, slot_time(d->steps_lead_ns), slot_time(d->steps_ns)),
+                                           PHRASE(GPU_LEAD_OF_PROFILER),
+                                           x->is_torch ? PHRASE(GPU_WARM_UP_OF_TORCH) : PHRASE(GPU_WARM_UP)});
 }
 
 void device_notes(struct report *rep, struct run_result *r)

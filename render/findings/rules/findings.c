@@ -3,8 +3,6 @@
 #include "render/findings/rules/rules.h"
 #include "render/metrics/rule.h"
 
-#include "render/say/format.h"
-
 #include <math.h>
 #include <string.h>
 
@@ -48,13 +46,8 @@ static void note_epochs(struct report *rep, struct run_result *r)
     double data = epoch_mean(r->run, "data_load_time_sec");
     if (r->has_steps || epoch_times(r->run).has || !(epoch > 0) || isnan(compute) || isnan(data))
         return;
-    r->notes[r->n_notes++] =
-        report_text(rep,
-                    "metrics.csv gives %s s an epoch, compute_time_sec %s and data_load_time_sec %s (means over %s); "
-                    "whether those two "
-                    "are per epoch is not defined in files of this kind, so no verdict rests on them.",
-                    fmt_number(epoch).text, fmt_number(compute).text, fmt_number(data).text,
-                    fmt_count((int64_t)r->run->n_epochs, "epoch").text);
+    run_add_note(rep, r, PHRASE(EPOCH_GIVEN, slot_number(epoch), slot_count((int64_t)r->run->n_epochs)),
+                 PHRASE(EPOCH_PARTS, slot_number(compute), slot_number(data)), PHRASE(EPOCH_UNSURE));
 }
 
 static void note_accumulation(struct report *rep, struct run_result *r)
@@ -62,18 +55,14 @@ static void note_accumulation(struct report *rep, struct run_result *r)
     const struct accumulated *a = &r->accumulation;
     if (a->micro_batches < 2)
         return;
-    r->notes[r->n_notes++] =
-        a->steps_between < 2 || !r->has_steps
-            ? report_text(
-                  rep, "Gradients are accumulated: a step is %lld micro-batches and one run of the optimiser (by %s).",
-                  (long long)a->micro_batches, a->source)
-            : report_text(
-                  rep,
-                  "Gradients are accumulated over %lld micro-batches (by %s): what the trace marks as a step is "
-                  "one of the %lld parts of an optimiser step, which takes %s in the mean. Light and heavy parts "
-                  "take turns: the variation of step time is theirs.",
-                  (long long)a->micro_batches, a->source, (long long)a->steps_between,
-                  fmt_time(r->step.mean_ns * a->steps_between).text);
+    const struct slot n = slot_count(a->micro_batches), source = slot_name(a->source);
+    if (a->steps_between < 2 || !r->has_steps)
+        run_add_note(rep, r, PHRASE(ACCUMULATED_STEP, n, source));
+    else
+        run_add_note(
+            rep, r, PHRASE(ACCUMULATED_OVER, n, source),
+            PHRASE(ACCUMULATED_PART, slot_count(a->steps_between), slot_time(r->step.mean_ns * a->steps_between)),
+            PHRASE(ACCUMULATED_VARIES));
 }
 
 /* Beside other evidence; alone it is the headline. */
@@ -82,11 +71,11 @@ static void note_accounting(struct report *rep, struct run_result *r)
     enum { MOST = 4 };
     int n = 0;
     for (int i = 0; i < r->run->n_tables && n < MOST && (r->has_steps || r->run->n_tables > 1); i++) {
-        const char *text = r->run->tables[i].kind == FOREIGN_SACCT ? accounting_ended(rep, &r->run->tables[i]) : "";
-        if (*text) {
-            r->notes[r->n_notes++] = text;
-            n++;
-        }
+        struct phrase said[NOTE_PHRASES] = {{0}};
+        if (r->run->tables[i].kind != FOREIGN_SACCT || !accounting_ended(rep, &r->run->tables[i], said))
+            continue;
+        run_put_note(rep, r, said);
+        n++;
     }
 }
 
@@ -98,14 +87,9 @@ static void note_loading_elsewhere(struct report *rep, struct run_result *r)
     if (!r->has_steps || r->part_ns[PART_DATA] || l.other_ns < BUSY * l.wall_ns || l.wall_ns <= 0 ||
         rule_share(r, r->part_ns[PART_OTHER]) <= rep->thresholds.data_limits)
         return;
-    r->notes[r->n_notes++] = report_text(
-        rep,
-        "Data loading outside the thread of the steps took %s of their time, summed, while %s of a step (%s of %s) "
-        "lies "
-        "in no named phase: if the step waits for its batch there, loading limits. Name that wait data_load to know, "
-        "and load with more workers or further ahead.",
-        fmt_percent(l.other_ns / l.wall_ns).text, fmt_percent(rule_share(r, r->part_ns[PART_OTHER])).text,
-        fmt_time(r->part_ns[PART_OTHER]).text, fmt_time(r->step.mean_ns).text);
+    run_add_note(rep, r, PHRASE(LOADING_ELSEWHERE, slot_percent(l.other_ns / l.wall_ns)),
+                 PHRASE(LOADING_UNNAMED, slot_time(r->part_ns[PART_OTHER]), slot_time(r->step.mean_ns)),
+                 PHRASE(LOADING_NAME));
 }
 
 void findings(struct report *rep, struct run_result *r)
@@ -117,22 +101,15 @@ void findings(struct report *rep, struct run_result *r)
     note_loading_elsewhere(rep, r);
     note_accounting(rep, r);
     if (r->has_steps && r->step.cv_ratio > rep->thresholds.step_cv)
-        r->notes[r->n_notes++] = report_text(
-            rep,
-            "Step time varies by %s (standard deviation over mean; target below %s): median %s, 95th percentile %s.",
-            fmt_percent(r->step.cv_ratio).text, fmt_percent(rep->thresholds.step_cv).text,
-            fmt_time(r->step.median_ns).text, fmt_time(r->step.p95_ns).text);
+        run_add_note(rep, r, PHRASE(STEP_VARIES, slot_percent(r->step.cv_ratio), slot_percent(rep->thresholds.step_cv)),
+                     PHRASE(STEP_SPREAD, slot_time(r->step.median_ns), slot_time(r->step.p95_ns)));
     if (r->hidden_comm_ns * 100 > r->step.mean_ns && r->step.mean_ns > 0)
-        r->notes[r->n_notes++] = report_text(
-            rep,
-            "Communication is under way for %s a step beside other work. That is no saving yet: it includes "
-            "waiting for other ranks. What overlap saves shows against a run without it.",
-            fmt_time(r->hidden_comm_ns).text);
+        run_add_note(rep, r, PHRASE(HIDDEN_COMMUNICATION, slot_time(r->hidden_comm_ns)), PHRASE(HIDDEN_IS_NO_SAVING),
+                     PHRASE(HIDDEN_REPEAT));
     if (r->coverage_ratio > 0 && r->coverage_ratio < 0.9)
-        r->notes[r->n_notes++] = report_text(
-            rep, "Steps cover %s of the time from the first step to the last; %s.", fmt_percent(r->coverage_ratio).text,
-            r->validation_ns > 0 ? report_text(rep, "validation took %s of the rest", fmt_time(r->validation_ns).text)
-                                 : "the rest lies between steps");
+        run_add_note(rep, r, PHRASE(COVERAGE, slot_percent(r->coverage_ratio)),
+                     r->validation_ns > 0 ? PHRASE(COVERAGE_VALIDATION, slot_time(r->validation_ns))
+                                          : PHRASE(COVERAGE_REST));
     gpu_memory(rep, r);
     device_notes(rep, r);
 }

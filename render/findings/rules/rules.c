@@ -282,9 +282,9 @@ static void rule_shared(struct report *rep, struct run_result *r)
     if (s->kind) {
         c->verdict = VERDICT_LIMITS;
         c->text = s->because;
-    } else if (s->own) {
+    } else if (s->own[0].id) {
         c->verdict = VERDICT_WATCH;
-        c->text = s->own;
+        c->text = say_sentences(&rep->arena, s->own, NOTE_PHRASES);
     } else if (!has_cores) {
         c->verdict = VERDICT_NA;
         c->why = REASON(NO_CORES);

@@ -168,7 +168,7 @@ static void rule_one_rank(struct report *rep, struct run_result *r)
 static int may_be_for_cores(const struct run_result *r)
 {
     double delays = 0, n = r->n_rank_results;
-    if (!r->shared.own || r->shared.is_of_several || r->straggler.is_mostly_last)
+    if (!r->shared.own[0].id || r->shared.is_of_several || r->straggler.is_mostly_last)
         return 0;
     for (int i = 0; i < r->run->ranks_len; i++) {
         double delay = waiting_for_core(r->run, &r->run->ranks[i]);

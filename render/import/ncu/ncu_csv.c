@@ -330,10 +330,9 @@ static void write_table(const struct profile *p, const char *file)
             ncu_sums_keep(p->run, file, p->kernels[i].name, &p->kernels[i].sums[style]);
     gpu_samples_say(p->run, file, &p->left[style]);
     if (p->is_cut)
-        run_add_gap(p->run, "The last line of '%s' is cut and left out.", file);
+        run_add_gap(p->run, PHRASE(LAST_LINE_CUT, slot_name(file)));
     if (p->n_left_out)
-        run_add_gap(p->run, "%lld rows of '%s' are not in its table: it holds more than %d kernels.",
-                    (long long)p->n_left_out, file, MAX_KERNELS);
+        run_add_gap(p->run, PHRASE(NCU_KERNELS, slot_count(p->n_left_out), slot_name(file), slot_count(MAX_KERNELS)));
 }
 
 /* Output without a table: why, in ncu's words where it says why. */

@@ -180,15 +180,12 @@ static int next(struct run *r, struct dcr_csv *csv, const char *file, struct dcr
     int rc = dcr_csv_next(csv, err);
     const char *first = dcr_csv_text(csv, 0);
     if (rc == DCR_FAIL && dcr_csv_is_cut(csv)) {
-        run_add_gap(r, "The last line of '%s' is cut and left out.", file);
+        run_add_gap(r, PHRASE(LAST_LINE_CUT, slot_name(file)));
         return DCR_END;
     }
     if (rc != DCR_FAIL || (strncmp(first, "Processing [", 12) && strncmp(first, " ** ", 4)))
         return rc;
-    run_add_gap(r,
-                "'%s' holds further tables behind its first one, which are not read; write each into a file "
-                "of its own.",
-                file);
+    run_add_gap(r, PHRASE(FURTHER_TABLES, slot_name(file)), PHRASE(EACH_SEPARATE));
     return DCR_END;
 }
 
@@ -292,8 +289,7 @@ int nsys_api_csv_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
     if (rc == DCR_END) {
         rc = 0;
         if (n_bad)
-            run_add_gap(r, "Of the trace '%s' %lld call%s no time that can be read; its numbers are without.", s->name,
-                        (long long)n_bad, n_bad == 1 ? " has" : "s have");
+            run_add_gap(r, PHRASE(TRACE_UNTIMED, slot_things(n_bad, "call"), slot_name(s->name)));
         qsort(calls, (size_t)n, sizeof *calls, by_time);
         struct foreign_table *t =
             run_add_table(r, s->name, FOREIGN_NSYS_API_CSV, "Calls of the CUDA API, by summed time",

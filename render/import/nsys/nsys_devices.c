@@ -68,11 +68,8 @@ int64_t nsys_devices_gpu(const struct nsys_devices *d, int64_t number)
 void nsys_devices_say(const struct nsys_devices *d, struct run *r, const char *file)
 {
     if (d->n_gpus > 1 && d->has_unknown && d->has_other_processes && !d->has_other_devices)
-        run_add_gap(r,
-                    "In '%s' several processes ran on device %lld, and it does not say whether that is one of the "
-                    "machine's %lld GPUs or one for each process: its times are read as of one. Record each rank into "
-                    "a file of its own.",
-                    file, (long long)d->last.device, (long long)d->n_gpus);
+        run_add_gap(r, PHRASE(NSYS_DEVICES, slot_name(file), slot_count(d->last.device)),
+                    PHRASE(NSYS_AS_ONE, slot_count(d->n_gpus)), PHRASE(RANKS_SEPARATE));
 }
 
 void nsys_devices_release(struct nsys_devices *d)

@@ -241,10 +241,7 @@ static void use_steps(struct nsys *x, struct run *r, struct steps *s)
     for (size_t i = 0; i < n && !is_of_many; i++)
         activity_named_step(x->activity, s->list[i].kind, s->list[i].number, s->list[i].start, s->list[i].dur);
     if (is_of_many && x->file.code == SQLITE_OK)
-        run_add_gap(r,
-                    "The steps in '%s' are not analysed: they are of several processes. Record each rank into a file "
-                    "of its own.",
-                    x->file.name);
+        run_add_gap(r, PHRASE(NSYS_STEPS, slot_name(x->file.name)), PHRASE(RANKS_SEPARATE));
     dcr_arena_release(&s->arena);
 }
 
@@ -310,10 +307,8 @@ static void say_graphs(struct nsys *x, struct run *r)
 {
     sqlite3_stmt *q = nsys_file_query(&x->file, "SELECT count(*) FROM CUPTI_ACTIVITY_KIND_GRAPH_TRACE");
     if (nsys_file_next(&x->file, q) && sqlite3_column_int64(q, 0) > 0)
-        run_add_gap(r,
-                    "'%s' holds %lld launch%s of CUDA graphs without their kernels: the GPU looks idle while they ran. "
-                    "Record with nsys profile --cuda-graph-trace=node.",
-                    x->file.name, (long long)sqlite3_column_int64(q, 0), sqlite3_column_int64(q, 0) == 1 ? "" : "es");
+        run_add_gap(r, PHRASE(NSYS_GRAPHS, slot_count(sqlite3_column_int64(q, 0)), slot_name(x->file.name)),
+                    PHRASE(NSYS_GRAPH_NODES));
     sqlite3_finalize(q);
 }
 
@@ -352,8 +347,8 @@ int nsys_sqlite_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
     /* Every export has StringIds. Of a recording of the host alone no other table is read: a trace without operations.
      */
     for (int i = 0; i < x.n_lacking; i++)
-        run_add_gap(r, "The table %s of '%s' is not read: it has no column '%s'. Export it again with nsys.",
-                    x.lacking[i], s->name, x.column[i]);
+        run_add_gap(r, PHRASE(NSYS_TABLE, slot_name(x.lacking[i]), slot_name(s->name), slot_name(x.column[i])),
+                    PHRASE(NSYS_EXPORT_AGAIN));
     if (x.n_tables == 0 && !has_strings) {
         rc = dcr_err_set(err, DCR_FAIL, "'%s' is SQLite without the tables of an nsys export, or damaged", s->name);
         goto out;

@@ -178,8 +178,7 @@ int nsys_sums_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
     } else {
         gpu_samples_say(r, s->name, &left);
         if (n_wrong)
-            run_add_gap(r, "%d row%s of the summary '%s' %s left out: %s.", n_wrong, n_wrong == 1 ? "" : "s", s->name,
-                        n_wrong == 1 ? "is" : "are", wrong);
+            run_add_gap(r, PHRASE(ROWS_LEFT_OUT, slot_count(n_wrong), slot_name(s->name), slot_name(wrong)));
     }
 out:
     dcr_buf_release(&b);

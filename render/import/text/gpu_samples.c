@@ -99,9 +99,8 @@ int samples_memory(struct samples_left *left, double used, double total)
 void gpu_samples_say(struct run *r, const char *file, const struct samples_left *left)
 {
     if (left->n)
-        run_add_gap(r, "%lld value%s of '%s' %s no number of a known unit that can be true ('%s'%s) and %s left out.",
-                    (long long)left->n, left->n == 1 ? "" : "s", file, left->n == 1 ? "is" : "are", left->first,
-                    left->n == 1 ? "" : " is the first", left->n == 1 ? "is" : "are");
+        run_add_gap(r, PHRASE(VALUES_LEFT_OUT, slot_count(left->n), slot_name(file)),
+                    PHRASE(FIRST_NO_VALUE, slot_count(left->n), slot_name(left->first)));
 }
 
 enum { MAX_GPUS = 1024 };
@@ -125,9 +124,8 @@ int64_t gpu_samples_id(const char *text, size_t n, struct ids_left *left)
 void gpu_samples_say_ids(struct run *r, const char *file, const struct ids_left *left)
 {
     if (left->n)
-        run_add_gap(r, "%lld row%s of '%s' %s left out: '%s'%s is no number of a GPU (0 to %d).", (long long)left->n,
-                    left->n == 1 ? "" : "s", file, left->n == 1 ? "is" : "are", left->first,
-                    left->n == 1 ? "" : ", of the first,", MAX_GPUS - 1);
+        run_add_gap(r, PHRASE(GPU_ROWS_LEFT_OUT, slot_count(left->n), slot_name(file)),
+                    PHRASE(FIRST_NO_GPU, slot_count(left->n), slot_name(left->first), slot_count(MAX_GPUS - 1)));
 }
 
 int64_t gpu_samples_node(struct run *r, const char *name, size_t n)

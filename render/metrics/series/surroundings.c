@@ -3,6 +3,8 @@
  * that they are said and lower no confidence. Called by caveats_series.c. */
 #include "render/metrics/series/differing.h"
 
+#include "render/say/say.h"
+
 #include <ctype.h>
 #include <stddef.h>
 #include <string.h>
@@ -134,9 +136,10 @@ const char *other_surroundings(struct report *rep, int first, const int *runs, i
     const struct run *a = rep->runs[first].run;
     const char *parts[] = {libraries_that_differ(rep, a, runs, n), limits_that_differ(rep, a, runs, n),
                            changes_that_differ(rep, a, runs, n)};
-    const char *text = "";
+    const char *differ[sizeof parts / sizeof *parts];
+    int n_differ = 0;
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (*parts[i])
-            text = report_text(rep, "%s%s%s", text, *text ? "; " : "", parts[i]);
-    return text;
+            differ[n_differ++] = parts[i];
+    return say_list(&rep->arena, differ, n_differ);
 }

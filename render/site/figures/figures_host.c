@@ -290,10 +290,11 @@ static json_t *monitors_table(struct site *s, const struct run *run)
     return t;
 }
 
-/* What no node has samples of, in words. */
+/* What no node has samples of, in sentences. */
 const char *monitors_absent(struct site *s, const struct run *run)
 {
-    struct dcr_buf list = {0};
+    const char *host[N_OF(host_lines)], *of_gpu[N_OF(gpu_lines)];
+    int n_host = 0, n_of_gpu = 0;
     const struct recorder *gpu = NULL;
     bool has_gpu = false;
     for (size_t k = 0; k < N_OF(host_lines); k++) {
@@ -301,7 +302,7 @@ const char *monitors_absent(struct site *s, const struct run *run)
         for (int i = 0; i < run->nodes_len; i++)
             is_there |= in_node(&run->nodes[i], k)->n > 0;
         if (!is_there)
-            dcr_buf_printf(&list, "%s%s", list.len ? ", " : "", host_lines[k].title);
+            host[n_host++] = host_lines[k].title;
     }
     for (int i = 0; i < run->nodes_len; i++) {
         has_gpu |= run->nodes[i].n_gpus > 0;
@@ -313,17 +314,17 @@ const char *monitors_absent(struct site *s, const struct run *run)
             for (int g = 0; g < run->nodes[i].n_gpus; g++)
                 is_there |= in_gpu(&run->nodes[i].gpus[g], k)->n > 0;
         if (!is_there)
-            dcr_buf_printf(&list, "%s%s", list.len ? ", " : "", gpu_lines[k].title);
+            of_gpu[n_of_gpu++] = gpu_lines[k].title;
     }
     const struct reason why =
         gpu ? REASON(GPU_MONITOR_SAYS, slot_name(gpu->state == RECORDER_ABSENT ? gpu->because : gpu->text))
             : REASON(NO_GPU_SAMPLED);
-    const char *gpus = has_gpu ? "" : site_text(s, "GPUs: %s.", say_reason(&s->arena, &why));
-    const char *text =
-        list.len ? site_text(s, "%s. %s", say_reason(&s->arena, &REASON(NO_SAMPLES_OF, slot_name(dcr_buf_text(&list)))),
-                             gpus)
-                 : gpus;
-    dcr_buf_release(&list);
+    const struct phrase said[] = {n_host ? PHRASE(MONITORS_LACK, slot_name(say_list(&s->arena, host, n_host)))
+                                         : PHRASE(NONE),
+                                  !has_gpu   ? PHRASE(GPUS_NOT_MONITORED, slot_reason(&why))
+                                  : n_of_gpu ? PHRASE(MONITORS_LACK, slot_name(say_list(&s->arena, of_gpu, n_of_gpu)))
+                                             : PHRASE(NONE)};
+    const char *text = say_note(&s->arena, said, N_OF(said));
     return *text ? text : NULL;
 }
 

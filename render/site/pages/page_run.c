@@ -285,12 +285,23 @@ static json_t *members_table(struct site *s, const struct run *run)
 /* Of many GPUs the same is said many times: more than these would part the verdict from its figures. */
 #define NOTES_SHOWN 2
 
-static json_t *texts(struct site *s, const char *const *text, int n)
+static json_t *run_gaps(struct site *s, const struct run *run)
 {
     json_t *list = view_list(s);
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < run->n_gaps; i++) {
         json_t *v = view_object(s);
-        view_text(s, v, "text", text[i]);
+        view_text(s, v, "text", say_sentences(&s->arena, run->gaps[i].said, NOTE_PHRASES));
+        view_add(s, list, v);
+    }
+    return list;
+}
+
+static json_t *run_notes(struct site *s, const struct run_result *r, int from, int to)
+{
+    json_t *list = view_list(s);
+    for (int i = from; i < to; i++) {
+        json_t *v = view_object(s);
+        view_text(s, v, "text", r->notes[i].text);
         view_add(s, list, v);
     }
     return list;
@@ -374,8 +385,8 @@ void page_run(struct site *s, int run)
     view_caveats(s, data, run);
     bool is_folded = r->n_notes > NOTES_SHOWN + 1; /* one alone is not folded */
     int n_shown = is_folded ? NOTES_SHOWN : r->n_notes;
-    view_set_list(s, data, "notes", texts(s, r->notes, n_shown));
-    view_set_list(s, data, "more_notes", texts(s, r->notes + n_shown, r->n_notes - n_shown));
+    view_set_list(s, data, "notes", run_notes(s, r, 0, n_shown));
+    view_set_list(s, data, "more_notes", run_notes(s, r, n_shown, r->n_notes));
     view_text(s, data, "n_more_notes", fmt_count(r->n_notes - n_shown, "more observation").text);
     view_set(s, data, "overview", run_facts_overview(s, r));
     set_table(s, data, "classes",
@@ -425,7 +436,7 @@ void page_run(struct site *s, int run)
     set_table(s, data, "environment", environment_table(s, r->run), run);
     set_table(s, data, "members", members_table(s, r->run), run);
     view_text(s, data, "archive", r->run->archive);
-    view_set_list(s, data, "gaps", texts(s, r->run->gaps, r->run->n_gaps));
+    view_set_list(s, data, "gaps", run_gaps(s, r->run));
     view_set(s, data, "files", run_files(s, r));
     const char *folder = site_text(s, "runs/%s/", r->slug);
     run_picture(s, r, site_text(s, "%sprofiling_analysis.png", folder));

@@ -35,8 +35,6 @@ void view_caveats(struct site *s, json_t *data, int run)
         view_text(s, v, "text", c.list[i].text);
         view_add(s, c.list[i].is_shown ? shown : folded, v);
     }
-    view_text(s, data, "n_caveats", fmt_count(c.n, "caveat").text);
-    view_text(s, data, "mind", c.mind);
     view_text(s, data, "n_folded", fmt_count((int64_t)json_array_size(folded), "more caveat").text);
     view_set_list(s, data, "caveats", shown);
     view_set_list(s, data, "folded", folded);

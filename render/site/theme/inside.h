@@ -177,8 +177,7 @@ json_t *view_mpi_calls(struct site *s, const struct run *run);
 json_t *view_io_files(struct site *s, const struct run *run);
 /** view_gaps - what is missing from the evidence of any run. */
 json_t *view_gaps(struct site *s);
-/** view_caveats - set n_caveats and mind, for a line that names them, and caveats, folded and n_folded: the first few
- * in full, the others, and how many those are. */
+/** view_caveats - set caveats, folded and n_folded: the first few in full, the others, and how many those are. */
 void view_caveats(struct site *s, json_t *data, int run);
 /** view_actions - what to do (claims_in_order), from the claims of these runs and, is_whole, of the series. */
 json_t *view_actions(struct site *s, const int *runs, int n_runs, bool is_whole, const char *root);

@@ -96,6 +96,14 @@ static json_t *strings(const char *const *s, int n)
     return list;
 }
 
+static json_t *notes(const struct run_result *r)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < r->n_notes; i++)
+        value_add(list, value_string(r->notes[i].text));
+    return list;
+}
+
 static json_t *endings(const struct run *run)
 {
     json_t *list = json_array();
@@ -241,7 +249,7 @@ json_t *run_json(const struct run_result *r)
     value_set(o, "trials", trials_json(r));
     value_set(o, "gain_ns", gains(r));
     value_set(o, "classes", classes(r));
-    value_set(o, "notes", strings(r->notes, r->n_notes));
+    value_set(o, "notes", notes(r));
     value_set(o, "nodes", nodes_json(r->run));
     value_set(o, "gpu_memory", gpu_memories(r));
     value_set(o, "epochs", epochs(r->run));
