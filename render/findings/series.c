@@ -368,7 +368,8 @@ static void find_without_losses(const struct report *rep, struct series *s)
         add_speed(rep, s);
     }
     if (s->losses_why.code)
-        said_add(&s->said, PHRASE(LOSSES_UNKNOWN, slot_reason(&s->losses_why)));
+        said_add(&s->said, PHRASE(NOT_JUDGED, slot_name("loss by cause"),
+                                  slot_name(say_mark(say_row(s->losses_why.code)->mark))));
 }
 
 static void find_series(struct report *rep, int index)

@@ -290,22 +290,23 @@ static json_t *monitors_table(struct site *s, const struct run *run)
     return t;
 }
 
-/* What no node has samples of, in words. */
+/* What no node has samples of, in words: of hosts and of GPUs in a sentence each. */
 const char *monitors_absent(struct site *s, const struct run *run)
 {
-    struct dcr_buf list = {0};
-    const struct recorder *gpu = NULL;
+    const char *host[N_OF(host_lines)], *gpu[N_OF(gpu_lines)];
+    int n_host = 0, n_gpu = 0;
+    const struct recorder *monitor = NULL;
     bool has_gpu = false;
     for (size_t k = 0; k < N_OF(host_lines); k++) {
         bool is_there = false;
         for (int i = 0; i < run->nodes_len; i++)
             is_there |= in_node(&run->nodes[i], k)->n > 0;
         if (!is_there)
-            dcr_buf_printf(&list, "%s%s", list.len ? ", " : "", host_lines[k].title);
+            host[n_host++] = host_lines[k].title;
     }
     for (int i = 0; i < run->nodes_len; i++) {
         has_gpu |= run->nodes[i].n_gpus > 0;
-        gpu = run->nodes[i].gpu_monitor.state ? &run->nodes[i].gpu_monitor : gpu;
+        monitor = run->nodes[i].gpu_monitor.state ? &run->nodes[i].gpu_monitor : monitor;
     }
     for (size_t k = 0; k < N_OF(gpu_lines) && has_gpu; k++) {
         bool is_there = false;
@@ -313,17 +314,19 @@ const char *monitors_absent(struct site *s, const struct run *run)
             for (int g = 0; g < run->nodes[i].n_gpus; g++)
                 is_there |= in_gpu(&run->nodes[i].gpus[g], k)->n > 0;
         if (!is_there)
-            dcr_buf_printf(&list, "%s%s", list.len ? ", " : "", gpu_lines[k].title);
+            gpu[n_gpu++] = gpu_lines[k].title;
     }
+    if (!has_gpu && !monitor)
+        gpu[n_gpu++] = "GPUs";
     const struct reason why =
-        gpu ? REASON(GPU_MONITOR_SAYS, slot_name(gpu->state == RECORDER_ABSENT ? gpu->because : gpu->text))
-            : REASON(NO_GPU_SAMPLED);
-    const char *gpus = has_gpu ? "" : site_text(s, "GPUs: %s.", say_reason(&s->arena, &why));
-    const char *text =
-        list.len ? site_text(s, "%s. %s", say_reason(&s->arena, &REASON(NO_SAMPLES_OF, slot_name(dcr_buf_text(&list)))),
-                             gpus)
-                 : gpus;
-    dcr_buf_release(&list);
+        monitor
+            ? REASON(GPU_MONITOR_SAYS, slot_name(monitor->state == RECORDER_ABSENT ? monitor->because : monitor->text))
+            : REASON(NONE);
+    const struct phrase said[] = {
+        n_host ? PHRASE(PARTS_NOT_RECORDED, slot_name(say_list(&s->arena, host, n_host))) : PHRASE(NONE),
+        n_gpu ? PHRASE(PARTS_NOT_RECORDED, slot_name(say_list(&s->arena, gpu, n_gpu))) : PHRASE(NONE),
+        !has_gpu && monitor ? PHRASE(GPUS_NOT_SAMPLED, slot_reason(&why)) : PHRASE(NONE)};
+    const char *text = say_phrases(&s->arena, said, 3);
     return *text ? text : NULL;
 }
 
@@ -341,23 +344,19 @@ json_t *run_figure_monitors(struct site *s, const struct run_result *r)
                            fmt_number(n->cpu_percent.sum / (double)n->cpu_percent.n).text,
                            fmt_number(n->cpu_percent.max).text);
     }
+    const struct phrase caption[] = {PHRASE(CAPTION_MONITORS), m->has_phases ? PHRASE(CAPTION_PHASES) : PHRASE(NONE)};
     double height = (m->n_panels > PANELS_SHEET ? PANEL_LOW : PANEL_HEIGHT) * m->n_panels + PANEL_FOOT;
-    json_t *view = figure_view(
-        s, &(struct figure){.stem = "monitors-figure",
-                            .run = RUN_OF(s, r),
-                            .title = "Hosts and devices",
-                            .caption = m->has_phases ? "Samples of the hosts and devices: coarse beside the step's "
-                                                       "own timings, but they see what the program does not. Beneath, "
-                                                       "on the same axis, what the steps were made of."
-                                                     : "Samples of the hosts and devices: they see what the program "
-                                                       "does not.",
-                            .alt = dcr_buf_text(&alt),
-                            .draw = draw_monitors,
-                            .spec = m,
-                            .wide = FIGURE_FULL,
-                            .height = height,
-                            .narrow_height = height,
-                            .table = monitors_table(s, r->run)});
+    json_t *view = figure_view(s, &(struct figure){.stem = "monitors-figure",
+                                                   .run = RUN_OF(s, r),
+                                                   .title = "Hosts and devices",
+                                                   .caption = say_phrases(&s->arena, caption, 2),
+                                                   .alt = dcr_buf_text(&alt),
+                                                   .draw = draw_monitors,
+                                                   .spec = m,
+                                                   .wide = FIGURE_FULL,
+                                                   .height = height,
+                                                   .narrow_height = height,
+                                                   .table = monitors_table(s, r->run)});
     dcr_buf_release(&alt);
     return view;
 }

@@ -3,6 +3,7 @@
 
 #include "render/findings/rules/compare.h"
 #include "render/findings/narrate.h"
+#include "render/findings/ranking.h"
 #include "render/pages/parts.h"
 #include "render/say/format.h"
 #include "render/say/say.h"
@@ -166,12 +167,14 @@ static json_t *series_view(struct site *s, int index)
     view_text(s, v, "label", s->rep->n_series > 1 ? series->label : NULL);
     view_text(s, v, "kind", series->n_points > 1 ? scaling_word(series->kind) : NULL);
     view_text(s, v, "kind_because", series->kind_because);
-    bool is_told = s->rep->n_series < 2 || index == s->rep->headline_series; /* at the top of the page */
+    bool is_told = s->rep->n_series < 2 || is_series_told(s->rep, index);
     view_text(s, v, "headline", is_told ? NULL : series->headline);
     view_text(s, v, "support", is_told ? NULL : series->support);
     view_text(s, v, "scaling", series->scaling_text);
     view_text(s, v, "beyond", series->beyond_text);
-    view_set_list(s, v, "keys", view_keys(s, series));
+    view_text(s, v, "not_judged", series->not_judged_text);
+    bool is_first = s->rep->n_series < 2 || index == s->rep->first_series; /* three figures a page */
+    view_set_list(s, v, "keys", is_first ? view_keys(s, series) : view_list(s));
     view_set(s, v, "steps", series_steps(s, series, suffix));
     view_set(s, v, "figures", series_figures(s, series, suffix));
     json_t *classes = series_classes(s, series), *pop = pop_table(s, series);
@@ -186,13 +189,17 @@ static json_t *series_view(struct site *s, int index)
     json_t *all_reduce = view_all_reduce(s, series);
     site_table(s, all_reduce, site_text(s, "all-reduce%s", suffix), -1);
     view_set(s, v, "all_reduce", all_reduce);
-    view_text(s, v, "all_reduce_text", series->all_reduce.text);
-    view_text(s, v, "all_reduce_because", say_reason(&s->arena, &series->all_reduce.why));
+    json_t *said = view_list(s);
+    for (int i = 0; i < N_REDUCE_SAID; i++)
+        if (series->all_reduce.said[i][0].id != PHRASE_NONE) {
+            json_t *paragraph = view_object(s);
+            view_text(s, paragraph, "text", say_phrases(&s->arena, series->all_reduce.said[i], REDUCE_SAID_MAX));
+            view_add(s, said, paragraph);
+        }
+    view_set_list(s, v, "all_reduce_said", said);
     view_text(s, v, "title", series->label);
     view_set(s, v, "laws", laws);
     view_set(s, v, "ahead", ahead);
-    view_text(s, v, "ahead_because", series->n_ahead ? NULL : say_reason(&s->arena, &series->extrapolation_why));
-    view_text(s, v, "losses_because", series->n_losses ? NULL : say_reason(&s->arena, &series->losses_why));
     view_set(s, v, "classes", classes);
     view_set(s, v, "pop", pop);
     return v;
@@ -231,7 +238,7 @@ static const char *counted_title(struct site *s)
 
 /* Columns of the table of runs: one without any value goes. */
 struct run_columns {
-    bool points, ranks, step, throughput;
+    bool points, ranks, step, throughput, gain;
 };
 static struct run_columns run_columns_of(const struct report *rep)
 {
@@ -242,6 +249,7 @@ static struct run_columns run_columns_of(const struct report *rep)
         c.ranks |= r->n_ranks > 0 || (r->run->n_traces == 1 && r->run->traces[0].world_size > 1);
         c.step |= r->has_steps || r->step.n > 0;
         c.throughput |= r->has_throughput;
+        c.gain |= is_ranked(rep) && *ranking_gain_text(rep, r).text;
     }
     c.ranks &= !c.points;
     return c;
@@ -267,16 +275,27 @@ static void add_scaling_cells(struct site *s, json_t *t, const struct run_result
     view_cell_value(s, t, has_cost ? fmt_number(hours).text : NULL, has_cost, hours, "h");
 }
 
+/* How much faster a run would be without what costs it most. */
+static void add_gain_cell(struct site *s, json_t *t, const struct run_result *r)
+{
+    const struct fmt gain = ranking_gain_text(s->rep, r);
+    if (*gain.text)
+        view_cell_value(s, t, gain.text, true, 1 / (1 - ranking_gain(s->rep, r)), "ratio");
+    else
+        view_cell_missing(s, t, r->n_counted == 1 ? &REASON(ONE_STEP) : &REASON(NONE), "ratio");
+}
+
 static json_t *runs_table(struct site *s)
 {
     const struct report *rep = s->rep;
     struct run_columns has = run_columns_of(rep);
     json_t *t = view_table(
         s, "All runs of this report",
-        site_text(s, "Run%s%s%s%s|Limited by", has.ranks ? "|#Ranks" : "", has.step ? "|#Step time" : "",
+        site_text(s, "Run%s%s%s%s%s|Limited by", has.ranks ? "|#Ranks" : "", has.step ? "|#Step time" : "",
                   has.throughput ? "|#Samples/s" : "",
                   has.points ? site_text(s, "|#Speed-up|#Efficiency|#%s-hours per million samples", counted_title(s))
-                             : ""));
+                             : "",
+                  has.gain ? "|#Gain" : ""));
     for (int i = 0; i < rep->n_runs; i++) {
         const struct run_result *r = &rep->runs[i];
         bool has_step = r->has_steps || r->step.n > 0; /* of a summary: the same without phases */
@@ -297,6 +316,8 @@ static json_t *runs_table(struct site *s)
                             r->throughput, "samples/s");
         if (has.points)
             add_scaling_cells(s, t, r, point_of(rep, r));
+        if (has.gain)
+            add_gain_cell(s, t, r);
         if (r->has_steps)
             view_cell(s, t, limited_by(rep, r));
         else
