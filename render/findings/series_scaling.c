@@ -29,6 +29,11 @@ static const struct run_result *doubtful_run(const struct report *rep, const str
     return r && is_doubtful(r) ? r : NULL;
 }
 
+static struct slot slot_nodes(const struct report *rep, int n_nodes)
+{
+    return slot_things(n_nodes, counted_word(rep->unit));
+}
+
 /* Numbers of a point are those of the reference too. */
 static void say_unreliable(struct report *rep, struct series *s)
 {
@@ -36,10 +41,11 @@ static void say_unreliable(struct report *rep, struct series *s)
     for (int i = 0; i < s->n_points; i++) {
         struct series_point *p = &s->points[i];
         const struct run_result *here = i ? doubtful_run(rep, p) : NULL;
-        p->unreliable = here    ? report_text(rep, "at %s %s", nodes_text(rep, p->n_nodes), here->shared.because)
-                        : there ? report_text(rep, "at the reference, %s, %s", nodes_text(rep, s->points[0].n_nodes),
-                                              there->shared.because)
-                                : "";
+        const struct phrase because =
+            here    ? PHRASE(SURE_AT, slot_nodes(rep, p->n_nodes), slot_name(here->shared.because))
+            : there ? PHRASE(SURE_AT_REFERENCE, slot_nodes(rep, s->points[0].n_nodes), slot_name(there->shared.because))
+                    : PHRASE(NONE);
+        p->unreliable = say_phrase(&rep->arena, &because);
     }
 }
 
@@ -50,11 +56,6 @@ static void add(struct phrase *said, struct phrase p)
             said[i] = p;
             return;
         }
-}
-
-static struct slot slot_nodes(const struct report *rep, int n_nodes)
-{
-    return slot_things(n_nodes, counted_word(rep->unit));
 }
 
 /* Of the largest point; the table has the others. */

@@ -108,14 +108,14 @@ struct series_point {
 
 /* What a loss is lost to: the parts, with the waiting given to what the rank that came last was doing. Sums to the
  * loss. X(id, key, name in the table, what counts as that) */
-#define LOSS_CLASSES(X)                                                                                           \
-    X(LOST_COMPUTE, "compute", "compute", "phases of compute")                                                    \
-    X(LOST_IMBALANCE, "imbalance", "imbalance", "waiting for a rank that comes last, but for loading or writing") \
-    X(LOST_COMMUNICATION, "communication", "transfer", "transfer that no work hides")                             \
-    X(LOST_COPY, "copy", "copies", "copies to and from the GPU that no kernel hides")                             \
-    X(LOST_DATA, "data", "data", "loading, and waiting for ranks that load")                                      \
-    X(LOST_IO, "io", "I/O", "files read while loading and files written, and waiting for ranks that do so")       \
-    X(LOST_HOST, "host", "host", "unnamed time in which GPUs waited for their host")                              \
+#define LOSS_CLASSES(X)                                                                                               \
+    X(LOST_COMPUTE, "compute", "compute", "phases of compute")                                                        \
+    X(LOST_IMBALANCE, "imbalance", "imbalance", "waiting for a rank that comes last, except when it loads or writes") \
+    X(LOST_COMMUNICATION, "communication", "transfer", "transfer that no work hides")                                 \
+    X(LOST_COPY, "copy", "copies", "copies to and from the GPU that no kernel hides")                                 \
+    X(LOST_DATA, "data", "data", "loading, and waiting for ranks that load")                                          \
+    X(LOST_IO, "io", "I/O", "files read while loading and files written, and waiting for ranks that do so")           \
+    X(LOST_HOST, "host", "host", "unnamed time in which GPUs waited for their host")                                  \
     X(LOST_OTHER, "other", "other", "unnamed time of the steps, and waiting for ranks that were kept from their cores")
 enum loss_class {
 #define X(id, key, name, what) id,

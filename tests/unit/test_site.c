@@ -107,7 +107,7 @@ static void test_pages_say_it(void **state)
     assert_has(&page, ">+40.3 ms<"); /* the waterfall's transfer */
     assert_has(&page, "<h3>Lost time by cause</h3>");
     assert_has(&page, "transfer that no work hides");
-    assert_has(&page, "n/a because the run used no GPU");
+    assert_has(&page, "<abbr title=\"the run used no GPU\">G</abbr>");
     dcr_buf_clear(&page);
     slurp("site", "runs/4node-20310425/index.html", &page);
     assert_has(&page, "id=\"breakdown\"");
@@ -357,8 +357,8 @@ static void test_reasons_of_balance(void **state)
         fail_msg("%s", err.text);
     sample_release(&sample);
     slurp("balance", "scaling.html", &page);
-    assert_has(&page, "; load balance within nodes is n/a because the nodes of the ranks are not known; load balance "
-                      "between nodes at 1 node is n/a because all ranks are on one node");
+    assert_has(&page, "load balance within nodes (R)");
+    assert_has(&page, "<abbr title=\"all ranks are on one node\">N</abbr>");
     assert_null(strstr(page.data, "every node has one rank"));
     assert_null(strstr(page.data, "<td class=\"num\"></td>"));
     dcr_buf_release(&page);

@@ -41,6 +41,16 @@ const char *series_unreliable(struct site *s, const struct series *series)
     return *why ? site_text(s, "; unreliable: %s", why) : "";
 }
 
+static void add_ratio(struct site *s, json_t *t, bool has, struct fmt text, double value, const char *mark)
+{
+    if (!has) {
+        view_cell_missing(s, t, &REASON(NOT_RECORDED), "ratio");
+        return;
+    }
+    view_cell_class(s, t, text.text, mark);
+    view_exact(s, t, "", true, value, "ratio");
+}
+
 static json_t *speedup_table(struct site *s, const struct series *series)
 {
     bool is_marked = *why_unreliable(series) != '\0';
@@ -56,15 +66,14 @@ static json_t *speedup_table(struct site *s, const struct series *series)
         view_cell_count(s, t, true, p->n_runs);
         const struct point_of of = {s->rep, p};
         VIEW_METRICS(s, t, &point_metrics, &of, POINT_STEP_MEAN);
-        view_cell_class(s, t, p->speedup > 0 ? fmt_x(p->speedup).text : "n/a", mark);
-        view_exact(s, t, "", p->speedup > 0, p->speedup, "ratio");
-        view_cell_interval(s, t,
-                           p->speedup_interval.has
-                               ? fmt_range(p->speedup_interval.lo, p->speedup_interval.hi, fmt_x).text
-                               : (i == 0 ? "reference" : "n/a: too few steps"),
-                           p->speedup_interval, "ratio");
-        view_cell_class(s, t, p->efficiency > 0 ? fmt_ratio(p->efficiency).text : "n/a", mark);
-        view_exact(s, t, "", p->efficiency > 0, p->efficiency, "ratio");
+        add_ratio(s, t, p->speedup > 0, fmt_x(p->speedup), p->speedup, mark);
+        if (p->speedup_interval.has || i == 0)
+            view_cell_interval(
+                s, t, i == 0 ? "reference" : fmt_range(p->speedup_interval.lo, p->speedup_interval.hi, fmt_x).text,
+                p->speedup_interval, "ratio");
+        else
+            view_cell_no_interval(s, t, &REASON(TOO_FEW_STEPS), "ratio");
+        add_ratio(s, t, p->efficiency > 0, fmt_ratio(p->efficiency), p->efficiency, mark);
         VIEW_METRICS(s, t, &point_metrics, &of, POINT_COMPUTE_SPEEDUP);
         if (is_marked)
             view_cell(s, t, *p->unreliable ? p->unreliable : "no");
