@@ -43,19 +43,13 @@ enum confidence confidence_of_share(struct report *rep, const struct run_result 
                                     struct interval i, double threshold, const char **because, int *is_interval);
 /** confidence_without_steps - the same of what is said of a run whose steps are not known (say_without_steps). */
 enum confidence confidence_without_steps(struct report *rep, const struct run_result *r, const char **because);
-/** at_nodes - "At 4 nodes", "At 1 node", "In this run" when the count is unknown. */
-const char *at_nodes(struct report *rep, int n_nodes);
 /** nodes_text - "4 nodes", "1 node". */
 const char *nodes_text(struct report *rep, int n_nodes);
-/** of_step - "34 % of the step time (62.1 ms of 184 ms)". */
-const char *of_step(struct report *rep, const struct run_result *r, int64_t ns);
 /** gain_text - "about 29.0 ms of 184 ms a step (1.19x, estimate)", "up to 29.0 ms of 184 ms a step (1.19x)". */
 const char *gain_text(struct report *rep, int64_t gain_ns, int64_t step_ns, enum gain_basis basis);
 /** claim_gain_text - gain_text of a claim with action, gain_ns and step_ns; if it is_measuring, "would measure
  * about 41.0 ms instead of 45.0 ms a step (estimate)". Test: tests/unit/test_narrate.c */
 const char *claim_gain_text(struct report *rep, const struct claim *c);
-/** claim_saves - the words before a gain_text: "; the cause costs ", or "; that " if is_measuring. */
-const char *claim_saves(const struct claim *c);
 /** previous_point - the point of r's series with the next smaller node count, NULL when there is none. */
 const struct series_point *previous_point(const struct report *rep, const struct run_result *r);
 /** claim_trial - what can be tried against a claim: of the run that it is about (of a series the largest), the first

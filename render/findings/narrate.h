@@ -25,6 +25,10 @@ int claims_in_order(const struct report *rep, const int *runs, int n_runs, int i
  *  tests/unit/test_grounds.c */
 void claim_basis(const struct report *rep, const struct claim *c, struct dcr_buf *out);
 
+/** is_series_told - does the top of the report say the headline and support of series `index`? Then its section does
+ * not. */
+int is_series_told(const struct report *rep, int index);
+
 /** narrate_law - the parameters of a law in words, with units: "serial share 12 %", "c 84.7 ms"; "" without any. */
 void narrate_law(const struct law *l, struct dcr_buf *out);
 

@@ -11,25 +11,9 @@ const char *nodes_text(struct report *rep, int n)
     return report_text(rep, "%s", fmt_count(n, counted_word(rep->unit)).text);
 }
 
-const char *at_nodes(struct report *rep, int n)
-{
-    return n == 0 ? "In this run" : report_text(rep, "At %s", nodes_text(rep, n));
-}
-
-static double share(const struct run_result *r, int64_t ns)
-{
-    return r->step.mean_ns > 0 ? (double)ns / (double)r->step.mean_ns : 0;
-}
-
 const char *claim_class_name(const struct report *rep, const struct claim *c)
 {
     return c->run >= 0 ? run_class_name(&rep->runs[c->run], c->cls) : class_name(c->cls);
-}
-
-const char *of_step(struct report *rep, const struct run_result *r, int64_t ns)
-{
-    return report_text(rep, "%s of the step time (%s of %s)", fmt_percent(share(r, ns)).text, fmt_time(ns).text,
-                       fmt_time(r->step.mean_ns).text);
 }
 
 const char *gain_text(struct report *rep, int64_t gain_ns, int64_t step_ns, enum gain_basis basis)
@@ -53,11 +37,6 @@ const char *claim_gain_text(struct report *rep, const struct claim *c)
     struct phrase p =
         c->gain_basis == GAIN_BOUND ? PHRASE(MEASURED_LEAST, after, now) : PHRASE(MEASURED_ABOUT, after, now);
     return say_phrase(&rep->arena, &p);
-}
-
-const char *claim_saves(const struct claim *c)
-{
-    return c->is_measuring ? "; that " : "; the cause costs "; /* it is not known how much of it the action saves */
 }
 
 const struct series_point *previous_point(const struct report *rep, const struct run_result *r)

@@ -4,6 +4,7 @@
 #include "render/metrics/known.h"
 #include "render/say/format.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static double share_of(const struct claim *c)
@@ -112,52 +113,42 @@ const char *ranking_name(struct report *rep, const struct run_result *r)
     return *r->name ? report_text(rep, "'%s'", r->name) : r->label;
 }
 
-/* The runs with the largest gains, more trusted runs first; ties stay in order. */
-static const char *by_gain(struct report *rep)
+struct fmt ranking_gain_text(const struct report *rep, const struct run_result *r)
 {
-    enum { SHOWN = 5 };
-    int order[SHOWN], n = 0, n_all = 0;
-    for (int i = 0; i < rep->n_runs; i++) {
-        if (ranking_gain(rep, &rep->runs[i]) < 0)
-            continue;
-        n_all++;
-        int at = n < SHOWN ? n++ : SHOWN;
-        for (; at > 0 && is_before(rep, &rep->runs[i], &rep->runs[order[at - 1]], ranking_gain); at--)
-            if (at < SHOWN)
-                order[at] = order[at - 1];
-        if (at < SHOWN)
-            order[at] = i;
-    }
-    const char *text = "";
-    for (int i = 0; i < n; i++) {
-        const struct run_result *r = &rep->runs[order[i]];
-        const struct claim *c = largest_gain(rep, r);
-        static const char *const known[] = {", seen in 1 step", ", low confidence", ""};
-        text =
-            report_text(rep, "%s%s%s (%s, %s%s%s%s)", text, i ? ", " : "By what can be gained: ", ranking_name(rep, r),
-                        run_class_name(r, c->cls), c->gain_basis == GAIN_BOUND ? "up to " : "about ",
-                        fmt_x((double)c->step_ns / (double)(c->step_ns - c->gain_ns)).text,
-                        c->gain_basis == GAIN_BOUND ? "" : ", estimate", known[trust_of(rep, r)]);
-    }
-    return n_all > n ? report_text(rep, "%s and %d more.", text, n_all - n) : n ? report_text(rep, "%s.", text) : "";
+    struct fmt out = {""};
+    const struct claim *c = largest_gain(rep, r);
+    int trust = trust_of(rep, r);
+    if (c && trust > 0)
+        snprintf(out.text, sizeof out.text, "%s %.16s%s", c->gain_basis == GAIN_BOUND ? "up to" : "about",
+                 fmt_x((double)c->step_ns / (double)(c->step_ns - c->gain_ns)).text,
+                 trust < 2 ? ", low confidence" : "");
+    return out;
 }
 
-const char *ranking_text(struct report *rep)
+int is_ranked(const struct report *rep)
+{
+    for (int i = 0; i < rep->n_series; i++)
+        if (rep->series[i].n_points > 1)
+            return 0;
+    return rep->n_series > 1;
+}
+
+void ranking_say(struct report *rep)
 {
     static const struct {
-        const char *what;
+        enum phrase_id of_step, of_trace;
         double (*value)(const struct report *, const struct run_result *);
-    } rows[] = {
-        {"Most idle GPU", idle_of}, {"Most communication", communication_of}, {"Most data loading", loading_of}};
-    const char *text = by_gain(rep);
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    } rows[RANKING_MAX] = {{PHRASE_MOST_IDLE, PHRASE_MOST_IDLE, idle_of},
+                           {PHRASE_MOST_COMMUNICATION, PHRASE_MOST_COMMUNICATION_OF_TRACE, communication_of},
+                           {PHRASE_MOST_LOADING, PHRASE_MOST_LOADING, loading_of}};
+    int n = 0;
+    for (int i = 0; i < RANKING_MAX; i++) {
         int most = most_of(rep, rows[i].value);
         if (most < 0 || rows[i].value(rep, &rep->runs[most]) <= rep->thresholds.loss_matters)
             continue;
         const struct run_result *r = &rep->runs[most];
-        text = report_text(rep, "%s%s%s: %s, %s of %s.", text, *text ? " " : "", rows[i].what, ranking_name(rep, r),
-                           fmt_percent(rows[i].value(rep, r)).text,
-                           r->has_steps && rows[i].value != idle_of ? "a step" : "its span");
+        rep->ranking[n++] =
+            (struct phrase){.id = r->has_steps ? rows[i].of_step : rows[i].of_trace,
+                            .slot = {slot_name(ranking_name(rep, r)), slot_percent(rows[i].value(rep, r))}};
     }
-    return text;
 }

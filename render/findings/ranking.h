@@ -4,6 +4,7 @@
 #define RENDER_FINDINGS_RANKING_H
 
 #include "render/metrics/report.h"
+#include "render/say/format.h"
 
 /** ranking_gain - the largest predicted gain of the run's claims.
  *  returns  share of a step; -1: no claim, or no gain is known */
@@ -15,11 +16,13 @@ double ranking_gain(const struct report *rep, const struct run_result *r);
  *  returns  index into runs */
 int ranking_first(const struct report *rep);
 
-/** ranking_text - "By what can be gained: A (about 3.10x, estimate), B (up to 4.50x, low confidence). Most idle GPU: C,
- *  97 % of its span. Most communication: ...", over all runs; "" = nothing to rank. Shares up to loss_matters are left
- *  out.
- *  returns  gives; lives as long as the report */
-const char *ranking_text(struct report *rep);
+/** is_ranked - runs of several configurations, none at two node counts: what they have in common is an order. */
+int is_ranked(const struct report *rep);
+/** ranking_say - rep->ranking: the runs with the most idle GPU, communication and data loading. */
+void ranking_say(struct report *rep);
+/** ranking_gain_text - "up to 4.06x", "about 2.80x, low confidence": how much faster a run would be without what costs
+ * it most; "" not known, or known of one step alone. */
+struct fmt ranking_gain_text(const struct report *rep, const struct run_result *r);
 
 /** ranking_name - the name of a run inside a sentence: "'resnet50'" for "Run resnet50", else its label. */
 const char *ranking_name(struct report *rep, const struct run_result *r);

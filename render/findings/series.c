@@ -271,24 +271,23 @@ static enum confidence series_confidence(struct report *rep, const struct series
         enum confidence c = confidence_of(rep, r, (struct interval){0}, -1, &why);
         if (c < CONFIDENCE_HIGH && c <= worst) { /* of equal ones the largest node count, where it matters most */
             worst = c;
-            *because = report_text(rep, "at %s %s", nodes_text(rep, r->n_nodes), why);
+            *because = say_phrase(&rep->arena, &PHRASE(SURE_AT, slot_nodes(rep, &s->points[i]), slot_name(why)));
         }
     }
     for (int i = 0; worst > CONFIDENCE_LOW && i < s->n_points; i++)
         if (repetition_spread(rep, &s->points[i]) > rep->thresholds.step_cv) {
             worst = CONFIDENCE_LOW;
-            *because = report_text(rep, "the runs on %s differ by %s", nodes_text(rep, s->points[i].n_nodes),
-                                   fmt_percent(repetition_spread(rep, &s->points[i])).text);
+            *because = say_phrase(&rep->arena, &PHRASE(SURE_RUNS_DIFFER, slot_nodes(rep, &s->points[i]),
+                                                       slot_percent(repetition_spread(rep, &s->points[i]))));
         }
     unsigned which = unlike_in_series(rep, s);
     if (worst > CONFIDENCE_LOW && which) {
         worst = CONFIDENCE_LOW;
-        *because = report_text(rep, "the runs differ in %s", unlike_names(rep, which));
+        *because = say_phrase(&rep->arena, &PHRASE(SURE_RUNS_UNLIKE, slot_name(unlike_names(rep, which))));
     }
     if (worst == CONFIDENCE_HIGH && last->n_runs < 2) {
         worst = CONFIDENCE_MEDIUM;
-        *because = report_text(rep, "there is one run per %s count, so that the spread between runs is unknown",
-                               counted_word(rep->unit));
+        *because = say_phrase(&rep->arena, &PHRASE(SURE_ONE_RUN, slot_name(counted_word(rep->unit))));
     }
     return worst;
 }
@@ -378,7 +377,8 @@ static void find_without_losses(const struct report *rep, struct series *s)
         add_speed(rep, s);
     }
     if (s->losses_why.code)
-        said_add(&s->said, PHRASE(LOSSES_UNKNOWN, slot_reason(&s->losses_why)));
+        said_add(&s->said, PHRASE(NOT_JUDGED, slot_name("loss by cause"),
+                                  slot_name(say_mark(say_row(s->losses_why.code)->mark))));
 }
 
 static void find_series(struct report *rep, int index)

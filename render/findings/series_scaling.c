@@ -15,14 +15,6 @@ static int64_t comm_of(const int64_t *part)
     return part[PART_TRANSFER] + part[PART_WAIT];
 }
 
-static const char *range_text(struct report *rep, struct interval i, struct fmt (*f)(double))
-{
-    if (!i.has)
-        return "";
-    return report_text(rep, " (95 %% interval%s %s)", fmt_is_same(f(i.lo), f(i.hi)) ? ":" : "",
-                       fmt_range(i.lo, i.hi, f).text);
-}
-
 const struct run_result *series_shared_run(const struct report *rep, const struct series_point *p)
 {
     for (int i = 0; i < p->n_runs; i++)
@@ -37,6 +29,11 @@ static const struct run_result *doubtful_run(const struct report *rep, const str
     return r && is_doubtful(r) ? r : NULL;
 }
 
+static struct slot slot_nodes(const struct report *rep, int n_nodes)
+{
+    return slot_things(n_nodes, counted_word(rep->unit));
+}
+
 /* Numbers of a point are those of the reference too. */
 static void say_unreliable(struct report *rep, struct series *s)
 {
@@ -44,92 +41,125 @@ static void say_unreliable(struct report *rep, struct series *s)
     for (int i = 0; i < s->n_points; i++) {
         struct series_point *p = &s->points[i];
         const struct run_result *here = i ? doubtful_run(rep, p) : NULL;
-        p->unreliable = here    ? report_text(rep, "at %s %s", nodes_text(rep, p->n_nodes), here->shared.because)
-                        : there ? report_text(rep, "at the reference, %s, %s", nodes_text(rep, s->points[0].n_nodes),
-                                              there->shared.because)
-                                : "";
+        const struct phrase because =
+            here    ? PHRASE(SURE_AT, slot_nodes(rep, p->n_nodes), slot_name(here->shared.because))
+            : there ? PHRASE(SURE_AT_REFERENCE, slot_nodes(rep, s->points[0].n_nodes), slot_name(there->shared.because))
+                    : PHRASE(NONE);
+        p->unreliable = say_phrase(&rep->arena, &because);
     }
 }
 
-static void say_scaling(struct report *rep, struct series *s)
+static void add(struct phrase *said, struct phrase p)
 {
-    const char *text = "";
-    for (int i = 1; i < s->n_points; i++) {
-        const struct series_point *p = &s->points[i];
-        if (p->speedup > 0)
-            text = report_text(rep, "%s%s%s the speed-up is %s%s and the efficiency %s%s.", text, i > 1 ? " " : "",
-                               at_nodes(rep, p->n_nodes), fmt_x(p->speedup).text,
-                               range_text(rep, p->speedup_interval, fmt_x), fmt_ratio(p->efficiency).text,
-                               *p->unreliable ? " (unreliable)" : "");
-    }
-    if (*text)
-        text = report_text(rep, "%s The reference is %s%s%s.", text, nodes_text(rep, s->points[0].n_nodes),
-                           *s->points[0].unreliable ? ", where " : "",
-                           *s->points[0].unreliable ? doubtful_run(rep, &s->points[0])->shared.because : "");
-    s->scaling_text = text;
+    for (int i = 0; i < SERIES_SAID_MAX && p.id != PHRASE_NONE; i++)
+        if (said[i].id == PHRASE_NONE) {
+            said[i] = p;
+            return;
+        }
+}
+
+/* Of the largest point; the table has the others. */
+static void say_scaling(const struct report *rep, struct series *s)
+{
+    const struct series_point *last = &s->points[s->n_points - 1];
+    const char *why = "";
+    for (int i = 0; i < s->n_points; i++)
+        why = *s->points[i].unreliable ? s->points[i].unreliable : why;
+    if (last->speedup > 0)
+        add(s->scaling, PHRASE(SPEEDUP_ON, slot_nodes(rep, last->n_nodes), slot_factor(last->speedup),
+                               slot_ratio(last->efficiency)));
+    if (last->speedup > 0 && *why)
+        add(s->scaling, PHRASE(SPEEDUP_UNRELIABLE, slot_name(why)));
+}
+
+/* Equal values print equally, so no change is told of them. */
+static int is_printed_alike(const int64_t time[2])
+{
+    int64_t most = time[0] > time[1] ? time[0] : time[1];
+    return fmt_is_same(fmt_time_beside(time[0], most), fmt_time_beside(time[1], most));
 }
 
 /* What grows from here on, from what was measured: compute per rank shrinks, the all-reduce does not. */
-static void say_beyond(struct report *rep, struct series *s)
+static void say_trend(const struct report *rep, struct series *s)
 {
     const struct series_point *b = &s->points[s->n_points - 1], *a = &s->points[s->n_points - 2];
-    if (a->step.n == 0 || b->step.n == 0)
-        return;
     int64_t compute[2] = {a->part_ns[PART_COMPUTE], b->part_ns[PART_COMPUTE]};
     int64_t comm[2] = {comm_of(a->part_ns), comm_of(b->part_ns)};
-    const char *next = "";
-    if (doubtful_run(rep, a) || doubtful_run(rep, b))
-        next = " Cores were shared, so that no trend follows from this.";
-    else if (s->kind == SCALING_STRONG && comm[1] > 0 && compute[0] > 0 && comm[0] > 0)
-        next = (double)comm[1] / (double)comm[0] > (double)compute[1] / (double)compute[0]
-                   ? report_text(rep,
-                                 " If both go on like this, communication limits beyond %s: a trend from two %s "
-                                 "counts, not a forecast.",
-                                 nodes_text(rep, b->n_nodes), counted_word(rep->unit))
-                   : report_text(rep,
-                                 " If both go on like this, communication does not become the limit beyond %s: a trend "
-                                 "from two %s counts, not a forecast.",
-                                 nodes_text(rep, b->n_nodes), counted_word(rep->unit));
-    s->beyond_text =
-        report_text(rep, "From %s to %s compute went from %s to %s a step and communication from %s to %s.%s",
-                    nodes_text(rep, a->n_nodes), nodes_text(rep, b->n_nodes), fmt_time(compute[0]).text,
-                    fmt_time(compute[1]).text, fmt_time(comm[0]).text, fmt_time(comm[1]).text, next);
+    if (a->step.n == 0 || b->step.n == 0)
+        return;
+    const struct slot from = slot_nodes(rep, a->n_nodes), to = slot_nodes(rep, b->n_nodes);
+    add(s->beyond, is_printed_alike(compute)
+                       ? PHRASE(COMPUTE_STAYED, from, to, slot_time(compute[1]))
+                       : PHRASE(COMPUTE_WENT, from, to, slot_time(compute[0]), slot_time(compute[1])));
+    if (comm[1] <= 0)
+        return;
+    add(s->beyond, is_printed_alike(comm) ? PHRASE(COMMUNICATION_STAYED, slot_time(comm[1]))
+                                          : PHRASE(COMMUNICATION_WENT, slot_time(comm[0]), slot_time(comm[1])));
+    if (s->n_ahead || doubtful_run(rep, a) || doubtful_run(rep, b) || s->kind != SCALING_STRONG || compute[0] <= 0 ||
+        comm[0] <= 0)
+        return;
+    const struct slot last = slot_nodes(rep, b->n_nodes), unit = slot_name(counted_word(rep->unit));
+    add(s->beyond, (double)comm[1] / (double)comm[0] > (double)compute[1] / (double)compute[0]
+                       ? PHRASE(TREND_LIMITS, last, unit)
+                       : PHRASE(TREND_LIMITS_NOT, last, unit));
 }
 
-/* The law that fits best, and what it says of the next node counts: never mixed with what was measured. */
-static const char *extrapolation_sentence(struct report *rep, const struct series *s)
+/* The law that fits best, and what it says of the next node count: never mixed with what was measured. */
+static void say_ahead(struct report *rep, struct series *s)
 {
-    if (s->n_ahead == 0) {
-        const struct reason *why = &s->extrapolation_why;
-        return is_too_few_for_trend(why) ? report_text(rep, "T%s.", say_clause(&rep->arena, why) + 1)
-               : why->code == REASON_NO_LAW_FITS
-                   ? report_text(rep,
-                                 "What more %ss would bring is n/a because no law of scaling fits what was measured.",
-                                 counted_word(rep->unit))
-                   : "";
-    }
     const struct law *l = s->laws;
+    const struct extrapolation *e = &s->ahead[0];
+    if (s->n_ahead == 0)
+        return;
     for (int i = 0; i < s->n_laws; i++)
         if (s->laws[i].id == s->extrapolated_by)
             l = &s->laws[i];
-    const char *text =
-        report_text(rep, "Extrapolated, not measured (%s, off by %s at most where it was measured):", l->name,
-                    fmt_percent(l->residual_ratio).text);
-    for (int i = 0; i < s->n_ahead; i++)
-        text = report_text(rep, "%s%s at %s a speed-up of %s (95 %% interval %s)", text, i ? "," : "",
-                           nodes_text(rep, s->ahead[i].n_nodes), fmt_x(s->ahead[i].speedup).text,
-                           fmt_range(s->ahead[i].speedup_interval.lo, s->ahead[i].speedup_interval.hi, fmt_x).text);
-    return report_text(rep, "%s.", text);
+    const char *range = report_text(rep, "%s", fmt_range(e->speedup_interval.lo, e->speedup_interval.hi, fmt_x).text);
+    add(s->beyond, PHRASE(LAW_AHEAD, slot_nodes(rep, e->n_nodes),
+                          slot_name(l->id == LAW_USL ? "the Universal Scalability Law" : l->name),
+                          slot_factor(e->speedup), slot_name(range)));
+}
+
+/* What could not be judged, in a sentence for each mark. What does not apply is not missed. */
+static void say_not_judged(struct report *rep, struct series *s)
+{
+    const char *more = report_text(rep, "more %ss", counted_word(rep->unit));
+    const struct reason none = {0};
+    const struct {
+        const char *what;
+        const struct reason *why;
+    } all[] = {{"speed-up", &s->speedup_why},
+               {"loss by cause", &s->losses_why},
+               {more, s->n_ahead ? &none : &s->extrapolation_why},
+               {"all-reduces", &s->all_reduce.why},
+               {report_text(rep, "all-reduces on %s", more), s->all_reduce.n_ahead ? &none : &s->all_reduce.ahead_why}};
+    enum { N_ALL = sizeof all / sizeof *all };
+    int is_said[N_ALL] = {0};
+    for (int i = 0; i < N_ALL; i++) {
+        const char *mark = say_row(all[i].why->code)->mark, *names[N_ALL];
+        int n = 0;
+        for (int k = i; k < N_ALL && *mark && !strchr("NOG", *mark); k++)
+            if (!is_said[k] && strcmp(say_row(all[k].why->code)->mark, mark) == 0) {
+                is_said[k] = 1;
+                names[n++] = all[k].what;
+            }
+        if (n)
+            add(s->not_judged,
+                PHRASE(NOT_JUDGED, slot_name(say_list(&rep->arena, names, n)), slot_name(say_mark(mark))));
+    }
 }
 
 void series_scaling_texts(struct report *rep, struct series *s)
 {
     say_unreliable(rep, s);
     say_scaling(rep, s);
-    say_beyond(rep, s);
-    const char *ahead = extrapolation_sentence(rep, s);
-    s->beyond_text = report_text(rep, "%s%s%s", s->beyond_text, *s->beyond_text && *ahead ? " " : "", ahead);
+    say_trend(rep, s);
+    say_ahead(rep, s);
+    say_not_judged(rep, s);
     series_all_reduce_text(rep, s);
+    s->scaling_text = say_phrases(&rep->arena, s->scaling, SERIES_SAID_MAX);
+    s->beyond_text = say_phrases(&rep->arena, s->beyond, SERIES_SAID_MAX);
+    s->not_judged_text = say_phrases(&rep->arena, s->not_judged, SERIES_SAID_MAX);
 }
 
 /* A fit may give a time that is no possible one: it stands there as a number under its bare name. */

@@ -38,7 +38,7 @@ static struct stepless_advice advise(struct report *rep, const struct run_result
 void say_what_to_do_without_steps(struct report *rep, struct run_result *r)
 {
     r->steps_action = r->stepless_advice = "";
-    r->stepless_action = (struct to_do){"", 0};
+    r->stepless_action = (struct to_do){.text = ""};
     r->advised = ADVISE(NONE);
     if (r->has_steps)
         return;
@@ -50,7 +50,7 @@ void say_what_to_do_without_steps(struct report *rep, struct run_result *r)
     if (*then && todo.then.id == steps_advice(r->run).id) /* of a run that failed */
         then = report_text(rep, "%s %s", say_phrase(&rep->arena, &PHRASE(IF_IT_MADE_STEPS)), then);
     r->stepless_advice = report_text(rep, "%s%s%s%s%s", words, *result ? " " : "", result, *then ? " " : "", then);
-    r->stepless_action = (struct to_do){r->stepless_advice, todo.is_first};
+    r->stepless_action = (struct to_do){.text = words, .is_first = todo.is_first, .result = result, .also = then};
     r->advised = todo.first;
     if (*r->run->collector_version || todo.first.id == ADVICE_WATCH_NEXT_RUN) {
         struct advised steps = steps_advice(r->run);

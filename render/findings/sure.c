@@ -38,12 +38,14 @@ static enum confidence least_sure(struct report *rep, const struct series *s, co
         double differ = repetition_spread(rep, &s->points[i]);
         if (k->confidence < least || (i == 0 && k->confidence == least)) {
             least = k->confidence;
-            *because = report_text(rep, "at %s %s", nodes_text(rep, k->n_nodes), k->confidence_because);
+            *because = say_phrase(&rep->arena, &PHRASE(SURE_AT, slot_things(k->n_nodes, counted_word(rep->unit)),
+                                                       slot_name(k->confidence_because)));
         }
         if (least > CONFIDENCE_LOW && differ > rep->thresholds.step_cv) {
             least = CONFIDENCE_LOW;
             *because =
-                report_text(rep, "the runs on %s differ by %s", nodes_text(rep, k->n_nodes), fmt_percent(differ).text);
+                say_phrase(&rep->arena, &PHRASE(SURE_RUNS_DIFFER, slot_things(k->n_nodes, counted_word(rep->unit)),
+                                                slot_percent(differ)));
         }
     }
     return least;

@@ -19,6 +19,12 @@ static const struct run_result *run_of(const struct report *rep, const struct se
     return &rep->runs[p->runs[0]];
 }
 
+/* Two texts, a space between them where both say something. */
+static const char *joined(struct report *rep, const char *a, const char *b)
+{
+    return report_text(rep, "%s%s%s", a, *a && *b ? " " : "", b);
+}
+
 /* The series with most points; of equal ones the first. */
 static const struct series *main_series(const struct report *rep)
 {
@@ -91,26 +97,36 @@ static int worth_more(const struct report *rep, const struct run_result *r, cons
     return best;
 }
 
-/* What an action says, what it brings and by what one sees that it helped. */
-static const char *advised_by(struct report *rep, const struct claim *c)
+/* What an action brings and by what one sees that it helped. */
+static const char *result_of(struct report *rep, const struct claim *c)
 {
     struct phrase gain = !*c->gain_text    ? PHRASE(NONE)
                          : c->is_measuring ? PHRASE(GAIN_MEASURES, slot_name(c->gain_text))
                                            : PHRASE(GAIN_COSTS, slot_name(c->gain_text));
-    return report_text(rep, "%s.%s%s%s%s", action_sentence(rep, c->action), gain.id ? " " : "",
-                       say_phrase(&rep->arena, &gain), *c->action.check ? " " : "", c->action.check);
+    return joined(rep, say_phrase(&rep->arena, &gain), c->action.check);
+}
+
+static struct to_do advised_by(struct report *rep, const struct claim *c, const struct claim *beside, const char *steps)
+{
+    const char *also = beside ? report_text(rep, "%s.", action_sentence(rep, beside->action)) : "";
+    also = joined(rep, also, beside ? result_of(rep, beside) : "");
+    return (struct to_do){.text = report_text(rep, "%s.", action_sentence(rep, c->action)),
+                          .is_first = 1,
+                          .result = result_of(rep, c),
+                          .also = joined(rep, also, steps)};
 }
 
 /* Of a run that computes: how to be faster, and what is not known of its compute. */
-static const char *advised_of_compute(struct report *rep, const struct run_result *r, const struct claim *c)
+static struct to_do advised_of_compute(struct report *rep, const struct run_result *r, const struct claim *c)
 {
     const char *unrecorded = unrecorded_in_compute(rep, r);
-    const struct phrase known[] = {
-        PHRASE(COMPUTE_ALONE), *unrecorded ? PHRASE(COMPUTE_UNRECORDED, slot_name(unrecorded)) : PHRASE(NONE),
-        is_memory_judged(r) ? PHRASE(NONE) : PHRASE(COMPUTE_MEMORY, slot_name(how_to_judge_memory(r)))};
+    const struct phrase known[] = {*unrecorded ? PHRASE(COMPUTE_UNRECORDED, slot_name(unrecorded)) : PHRASE(NONE),
+                                   is_memory_judged(r) ? PHRASE(NONE)
+                                                       : PHRASE(COMPUTE_MEMORY, slot_name(how_to_judge_memory(r)))};
     int is_unnamed = r->classes[CLASS_OVERHEAD].verdict == VERDICT_WATCH;
-    return report_text(rep, "%s %s.%s%s%s", say_phrases(&rep->arena, known, 3), action_sentence(rep, c->action),
-                       is_unnamed ? " " : "", is_unnamed ? action_for_unnamed(rep, r) : "", is_unnamed ? "." : "");
+    return (struct to_do){.text = report_text(rep, "%s.", action_sentence(rep, c->action)),
+                          .result = say_phrases(&rep->arena, known, 2),
+                          .also = is_unnamed ? report_text(rep, "%s.", action_for_unnamed(rep, r)) : ""};
 }
 
 /* More nodes than the fastest point has are no gain. NULL = the largest is it, or something else limits. */
@@ -128,23 +144,21 @@ static struct to_do what_to_do(struct report *rep, const struct series *s, const
     if (best) {
         const struct phrase use[] = {PHRASE(USE_FEWER, slot_things(best->n_nodes, counted_word(rep->unit))),
                                      r->has_steps || *r->run->collector_version ? PHRASE(NONE) : PHRASE(WATCH_NEXT)};
-        return (struct to_do){say_phrases(&rep->arena, use, 2), 1};
+        return (struct to_do){.text = say_phrases(&rep->arena, use, 2), .is_first = 1};
     }
     if (c && is_all_healthy(rep, c))
-        return (struct to_do){advised_of_compute(rep, &rep->runs[c->run], c), 0};
+        return advised_of_compute(rep, &rep->runs[c->run], c);
     /* A program that is known not to train gets no advice on steps. */
     const char *steps = r->has_steps || !run_may_be_torch(r->run) ? "" : rep->steps_action;
     const struct phrase lead = lead_ns(r->run) > 0 ? PHRASE(PROFILE_LATER, slot_time(lead_ns(r->run))) : PHRASE(NONE);
     if (c)
-        return (struct to_do){report_text(rep, "%s%s%s%s%s", advised_by(rep, c), beside ? " " : "",
-                                          beside ? advised_by(rep, beside) : "", *steps ? " " : "", steps),
-                              1};
+        return advised_by(rep, c, beside, steps);
     if (is_mostly_unnamed(r) && lead.id)
-        return (struct to_do){say_phrase(&rep->arena, &lead), 1};
+        return (struct to_do){.text = say_phrase(&rep->arena, &lead), .is_first = 1};
     if (r->has_steps && *r->unnamed_action)
-        return (struct to_do){report_text(rep, "%s.", r->unnamed_action), 1};
+        return (struct to_do){.text = report_text(rep, "%s.", r->unnamed_action), .is_first = 1};
     if (r->has_steps)
-        return (struct to_do){say_phrase(&rep->arena, &PHRASE(NOTHING_FIRST)), 0};
+        return (struct to_do){.text = say_phrase(&rep->arena, &PHRASE(NOTHING_FIRST))};
     *is_stepless = 1;
     return r->stepless_action;
 }
@@ -152,8 +166,7 @@ static struct to_do what_to_do(struct report *rep, const struct series *s, const
 void top_sentences(struct report *rep)
 {
     const struct series *s = main_series(rep);
-    int is_ranked = !s && rep->n_series > 1;
-    const struct run_result *r = is_ranked ? &rep->runs[ranking_first(rep)] : largest_run(rep, s);
+    const struct run_result *r = is_ranked(rep) ? &rep->runs[ranking_first(rep)] : largest_run(rep, s);
     rep->first_series = s ? (int)(s - rep->series) : r->series > 0 ? r->series : 0;
     rep->first_claim = claim_to_act_on(s, r);
     const struct claim *c = rep->first_claim >= 0 ? &rep->claims[rep->first_claim] : NULL, *beside = NULL;
@@ -176,27 +189,28 @@ void top_sentences(struct report *rep)
     } else
         rep->said = s && *s->headline ? s->said : r->said;
     rep->support = s && *s->support ? s->support : r->support;
-    if (is_ranked) {
-        const char *ranks = ranking_text(rep);
+    if (is_ranked(rep)) {
+        ranking_say(rep);
         struct said of_one = r->said;
         of_one.where =
             slot_name(ranking_gain(rep, r) > 0 ? report_text(rep, "%s can gain most", ranking_name(rep, r)) : r->label);
         rep->said = of_one;
         if (of_one.headline.id)
             rep->headline = say_headline(&rep->arena, &of_one);
-        rep->support = report_text(rep, "%s%s%s", ranks, *ranks && *rep->support ? " " : "", rep->support);
     }
     rep->steps_action = r->steps_action;
     int is_stepless = 0;
     struct to_do first = what_to_do(rep, s, r, c, beside, &is_stepless);
-    rep->first_action = report_text(rep, "%s%s", first.is_first ? "Do first: " : "", first.text);
-    rep->first_words = first.text;
+    const char *all =
+        joined(rep, first.text, joined(rep, first.result ? first.result : "", first.also ? first.also : ""));
+    rep->first_action = report_text(rep, "%s%s", first.is_first ? "Do first: " : "", all);
+    rep->first = first;
     const struct trial *t = c ? claim_trial(rep, c) : NULL;
     rep->first_command = t ? t->command : "";
     rep->first_expected = t ? claim_expected(rep, c) : "";
     rep->has_first_forecast = t && t->has_forecast;
     rep->first_forecast_ns = t ? t->step_ns : 0;
-    rep->next_action = is_stepless ? r->stepless_advice : first.text;
+    rep->next_action = is_stepless ? r->stepless_advice : all;
     say_how_sure(rep, s, r, c);
     /* Of a series that scales the headline has the speed-up already: what its largest run does follows. */
     const char *second = s && s->limit_claim < 0 && s->n_losses ? r->headline
@@ -204,6 +218,12 @@ void top_sentences(struct report *rep)
                          : r->has_steps                         ? rep->first_action
                                                                 : rep->support;
     rep->verdict = report_text(rep, "%s%s%s", rep->headline, *second ? " " : "", second);
+}
+
+int is_series_told(const struct report *rep, int index)
+{
+    const struct series *s = main_series(rep);
+    return rep->n_comparisons == 0 && s && *s->headline && s == &rep->series[index];
 }
 
 void top_of_comparison(struct report *rep, const struct comparison *c)

@@ -108,14 +108,14 @@ struct series_point {
 
 /* What a loss is lost to: the parts, with the waiting given to what the rank that came last was doing. Sums to the
  * loss. X(id, key, name in the table, what counts as that) */
-#define LOSS_CLASSES(X)                                                                                           \
-    X(LOST_COMPUTE, "compute", "compute", "phases of compute")                                                    \
-    X(LOST_IMBALANCE, "imbalance", "imbalance", "waiting for a rank that comes last, but for loading or writing") \
-    X(LOST_COMMUNICATION, "communication", "transfer", "transfer that no work hides")                             \
-    X(LOST_COPY, "copy", "copies", "copies to and from the GPU that no kernel hides")                             \
-    X(LOST_DATA, "data", "data", "loading, and waiting for ranks that load")                                      \
-    X(LOST_IO, "io", "I/O", "files read while loading and files written, and waiting for ranks that do so")       \
-    X(LOST_HOST, "host", "host", "unnamed time in which GPUs waited for their host")                              \
+#define LOSS_CLASSES(X)                                                                                               \
+    X(LOST_COMPUTE, "compute", "compute", "phases of compute")                                                        \
+    X(LOST_IMBALANCE, "imbalance", "imbalance", "waiting for a rank that comes last, except when it loads or writes") \
+    X(LOST_COMMUNICATION, "communication", "transfer", "transfer that no work hides")                                 \
+    X(LOST_COPY, "copy", "copies", "copies to and from the GPU that no kernel hides")                                 \
+    X(LOST_DATA, "data", "data", "loading, and waiting for ranks that load")                                          \
+    X(LOST_IO, "io", "I/O", "files read while loading and files written, and waiting for ranks that do so")           \
+    X(LOST_HOST, "host", "host", "unnamed time in which GPUs waited for their host")                                  \
     X(LOST_OTHER, "other", "other", "unnamed time of the steps, and waiting for ranks that were kept from their cores")
 enum loss_class {
 #define X(id, key, name, what) id,
@@ -218,6 +218,9 @@ struct all_reduce_point {
     struct interval measured_interval; /* ns: 95 % bootstrap of measured_ns over the steps, and the repetitions */
 };
 enum { SERIES_AHEAD = 2 };
+/* A paragraph each. */
+enum reduce_said { REDUCE_SAID_LAW, REDUCE_SAID_STEP, REDUCE_SAID_DOUBT, N_REDUCE_SAID };
+enum { REDUCE_SAID_MAX = 3 };
 struct all_reduce {
     enum law_source source; /* LAW_BY_NOTHING = neither a calibration nor a log can be used */
     struct reason why;      /* without a source */
@@ -226,19 +229,20 @@ struct all_reduce {
     const char *left_out;   /* of the source: what was not used and why, a clause; "" nothing */
     struct reason mismatch; /* it was measured with another library than the runs reduce with, or maybe in another
                              * network */
-    const char *beyond;     /* the messages of the runs are larger or smaller than any measured one, a clause; "" not */
-    double bytes, count;    /* of a step, per rank, at the largest point; in so many all-reduces */
-    int is_counted;         /* count was recorded; 0: taken as one */
-    double latency_ns;      /* of an all-reduce, times log2 p */
-    double busbw_gb_per_s;  /* 0 = time does not grow with bytes there */
-    int n_fitted;           /* sizes and counts of ranks near the message */
+    double least_bytes, most_bytes;  /* of the messages that were measured */
+    double bytes, count;             /* of a step, per rank, at the largest point; in so many all-reduces */
+    int is_counted;                  /* count was recorded; 0: taken as one */
+    double latency_ns;               /* of an all-reduce, times log2 p */
+    double busbw_gb_per_s;           /* 0 = time does not grow with bytes there */
+    int n_fitted;                    /* sizes and counts of ranks near the message */
     double fit_residual_ratio;       /* largest |law - measured| / measured over those */
     struct all_reduce_point *points; /* those of two ranks and more, ascending; shape (n_points) */
     int n_points;
     struct all_reduce_point ahead[SERIES_AHEAD]; /* not run */
     int n_ahead;
-    struct reason ahead_why; /* why there is none */
-    const char *text;        /* the same in sentences; "" without a source */
+    struct reason ahead_why;                            /* why there is none */
+    struct phrase said[N_REDUCE_SAID][REDUCE_SAID_MAX]; /* the same in sentences; none without a source */
+    const char *text;                                   /* all of them; "" none */
 };
 /* Not measured: what the law says of a node count that was not run. */
 struct extrapolation {
@@ -246,7 +250,7 @@ struct extrapolation {
     double speedup, efficiency;
     struct interval speedup_interval; /* 95 % prediction interval */
 };
-enum { SERIES_MAX_LAWS = 4 };
+enum { SERIES_MAX_LAWS = 4, SERIES_SAID_MAX = 3 };
 
 enum scaling_kind { SCALING_NONE = 0 /* one node count */, SCALING_STRONG, SCALING_WEAK, SCALING_UNKNOWN };
 const char *scaling_word(enum scaling_kind k);
@@ -271,8 +275,12 @@ struct series {
     int limit_claim;                 /* index into report.claims: what limits scaling; -1 none */
     struct said said;                /* the finding */
     struct phrase node_time;         /* which node count to use: where more of them stop paying */
-    const char *headline, *support, *scaling_text, *beyond_text; /* sentences; "" none */
+    struct phrase scaling[SERIES_SAID_MAX], beyond[SERIES_SAID_MAX];
+    struct phrase not_judged[SERIES_SAID_MAX]; /* what could not be said, by the mark of its reason */
+    const char *headline, *support, *scaling_text, *beyond_text, *not_judged_text; /* sentences; "" none */
 };
+
+enum { RANKING_MAX = 3 };
 
 /* Said at the top, before any verdict. */
 /* What a note says. X(id, key in report.json) */
@@ -402,6 +410,7 @@ struct report {
     enum counted_unit unit;       /* what node counts count */
     const char *node_label;       /* "emulated nodes", "Slurm nodes on one kernel", ...; "" = separate machines */
     const char *headline, *support, *first_action, *how_sure; /* narrative.md order; support etc. may be "" */
+    struct phrase ranking[RANKING_MAX];                       /* of runs that are no series */
     const char *limits_now;    /* the headline of the runs themselves, where that of the report is of a comparison */
     const char *first_command; /* what a shell can be given to try first_action here; "" = there is none */
     const char
@@ -409,7 +418,7 @@ struct report {
     struct phrase sure[N_SURE_ITEMS][SAID_MAX]; /* how sure the answer is */
     int has_first_forecast;
     int64_t first_forecast_ns;  /* of the median step */
-    const char *first_words;    /* first_action without "Do first: ", for below a heading */
+    struct to_do first;         /* the same as first_action, a paragraph each, for below a heading */
     const char *next_action;    /* without a claim: first_action again, and what more there is to do */
     const char *steps_action;   /* how the steps of the run at the top can be known in the next one */
     const char *confidence;     /* of the headline, as how_sure says it: confidence_word(); "" or NULL not said */

@@ -349,6 +349,8 @@ struct trial {
 struct to_do {
     const char *text; /* "" or NULL = nothing */
     int is_first;
+    const char *result; /* what it brings and how one sees that, or what is not known; "" or NULL = nothing */
+    const char *also;   /* what else to do, likewise */
 };
 
 /* What the steps of a run are read from. X(id, words, in report.json too) */

@@ -16,31 +16,32 @@ static const char *counted(const struct report *rep)
 
 static void put_points(const struct report *rep, const struct series *s, struct doc *d)
 {
-    const char *unreliable = ""; /* of the first such point: the others are so for the like reason */
     doc_table(d, NULL);
     doc_column(d, DOC_RIGHT, "%s", counted(rep));
-    static const char *const heads[] = {"Ranks",    "Runs",       "Step time",        "Samples/s",
-                                        "Speed-up", "Efficiency", "Compute speed-up", "Parallel efficiency"};
+    static const char *const heads[] = {
+        "Ranks",         "Runs",       "Step time",        "Samples/s",          "Speed-up",
+        "95 % interval", "Efficiency", "Compute speed-up", "Parallel efficiency"};
     for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
         doc_column(d, DOC_RIGHT, "%s", heads[i]);
     for (int i = 0; i < s->n_points; i++) {
         const struct series_point *p = &s->points[i];
         const struct spread *step = point_step(rep, p);
         const char *mark = *p->unreliable ? " (!)" : "";
-        unreliable = *unreliable ? unreliable : p->unreliable;
         doc_row(d);
         doc_cell(d, "%d", p->n_nodes);
         doc_cell(d, "%d", p->n_ranks);
         doc_cell(d, "%d", p->n_runs);
-        doc_cell(d, "%s", step->n ? fmt_time(step->mean_ns).text : "n/a");
-        doc_cell(d, "%s", p->has_throughput ? fmt_number(p->throughput).text : "n/a");
-        doc_cell(d, "%s%s", p->speedup > 0 ? fmt_x(p->speedup).text : "n/a", p->speedup > 0 ? mark : "");
-        doc_cell(d, "%s%s", p->efficiency > 0 ? fmt_ratio(p->efficiency).text : "n/a", p->efficiency > 0 ? mark : "");
-        doc_cell(d, "%s", p->compute_speedup > 0 ? fmt_x(p->compute_speedup).text : "n/a");
-        doc_cell(d, "%s", p->pop.has ? fmt_ratio(p->pop.parallel_ratio).text : "n/a");
+        doc_cell(d, "%s", step->n ? fmt_time(step->mean_ns).text : "–");
+        doc_cell(d, "%s", p->has_throughput ? fmt_number(p->throughput).text : "–");
+        doc_cell(d, "%s%s", p->speedup > 0 ? fmt_x(p->speedup).text : "–", p->speedup > 0 ? mark : "");
+        doc_cell(d, "%s",
+                 p->speedup_interval.has ? fmt_range(p->speedup_interval.lo, p->speedup_interval.hi, fmt_x).text
+                 : i == 0                ? "reference"
+                                         : "–");
+        doc_cell(d, "%s%s", p->efficiency > 0 ? fmt_ratio(p->efficiency).text : "–", p->efficiency > 0 ? mark : "");
+        doc_cell(d, "%s", p->compute_speedup > 0 ? fmt_x(p->compute_speedup).text : "–");
+        doc_cell(d, "%s", p->pop.has ? fmt_ratio(p->pop.parallel_ratio).text : "–");
     }
-    if (*unreliable)
-        doc_paragraph(d, "(!) Unreliable: %s", unreliable);
 }
 
 /* Share of step time of each part at each node count: how the bottleneck moves. */
@@ -58,7 +59,7 @@ static void put_shares(const struct report *rep, const struct series *s, struct 
             doc_cell(d, "%s",
                      k->step.n && is_point_part_known(rep, k, (enum part)p)
                          ? fmt_percent((double)k->part_ns[p] / (double)k->step.mean_ns).text
-                         : "n/a");
+                         : "–");
         }
     }
 }
@@ -80,7 +81,7 @@ static void put_losses(const struct report *rep, const struct series *s, struct 
         doc_cell(d, "%s", fmt_ms(l->actual_ns).text);
         doc_cell(d, "%s", fmt_ms(l->loss_ns).text);
         for (int p = 0; p < N_PARTS; p++)
-            doc_cell(d, "%s", known_loss_parts(rep, s, l) >> p & 1 ? fmt_ms(l->part_ns[p]).text : "n/a");
+            doc_cell(d, "%s", known_loss_parts(rep, s, l) >> p & 1 ? fmt_ms(l->part_ns[p]).text : "–");
     }
 }
 
@@ -102,12 +103,12 @@ static void put_loss_causes(const struct report *rep, const struct series *s, st
         for (int i = 0; i < s->n_losses; i++) {
             const struct series_loss *l = &s->losses[i];
             why = l->class_why[c].code ? &l->class_why[c] : why; /* the last one spans the series */
-            doc_cell(d, "%s", l->class_why[c].code ? "n/a" : fmt_ms(l->class_ns[c]).text);
+            doc_cell(d, "%s", l->class_why[c].code ? "–" : fmt_ms(l->class_ns[c]).text);
         }
         doc_cell(d, "%s", loss_class_what((enum loss_class)c));
         if (why) {
             doc_text(d, "; ");
-            text_of_reason(d, why);
+            text_of_clause(d, why);
         }
     }
 }
@@ -129,9 +130,10 @@ static void put_laws(const struct report *rep, const struct series *s, struct do
         doc_open(d, DOC_CELL);
         doc_buf(d, &parameters);
         if (!l->has && l->n_parameters)
-            doc_text(d, "%s", s->all_reduce.source && l->id == LAW_ALL_REDUCE ? "; the residual is " : "; ");
-        text_of_reason(d, &l->why);
-        doc_cell(d, "%s", l->has ? fmt_percent(l->residual_ratio).text : "n/a");
+            doc_text(d, "; ");
+        if (!l->has)
+            text_of_clause(d, &l->why);
+        doc_cell(d, "%s", l->has ? fmt_percent(l->residual_ratio).text : "–");
     }
 }
 
@@ -146,13 +148,13 @@ static void put_all_reduce_point(const struct all_reduce_point *p, int is_ahead,
     doc_cell(d, "%d", p->n_nodes);
     doc_cell(d, "%d", p->n_ranks);
     doc_cell(d, "%s", all_reduces_words(p).text);
-    doc_cell(d, "%s", p->predicted_ns > 0 ? fmt_time(p->predicted_ns).text : "n/a");
+    doc_cell(d, "%s", p->predicted_ns > 0 ? fmt_time(p->predicted_ns).text : "–");
     put_interval(p->interval, d);
-    doc_cell(d, "%s", is_ahead ? "not measured" : p->measured_ns > 0 ? fmt_time(p->measured_ns).text : "n/a");
+    doc_cell(d, "%s", is_ahead ? "not measured" : p->measured_ns > 0 ? fmt_time(p->measured_ns).text : "–");
     put_interval(p->measured_interval, d);
     doc_cell(d, "%s", p->has_residual ? fmt_x(1 / (p->residual_ratio + 1)).text : "");
     if (!p->has_residual)
-        text_of_reason(d, &p->why);
+        text_of_clause(d, &p->why);
 }
 
 /* What a calibration or a log of nccl-tests says of the all-reduces, beside the transfer that was measured. */
@@ -161,15 +163,10 @@ static void put_all_reduce(const struct report *rep, const struct series *s, str
     const struct all_reduce *a = &s->all_reduce;
     if (s->n_laws == 0)
         return;
-    if (!a->source) {
-        if (a->why.code) {
-            doc_paragraph(d, "What the all-reduces should take by the network alone is ");
-            text_of_reason(d, &a->why);
-            doc_text(d, ".");
-        }
+    if (!a->source)
         return;
-    }
-    doc_paragraph(d, "%s", a->text);
+    for (int i = 0; i < N_REDUCE_SAID; i++)
+        paragraph_of_phrases(d, a->said[i], REDUCE_SAID_MAX);
     doc_table(d, NULL);
     doc_column(d, DOC_RIGHT, "%s", counted(rep));
     doc_column(d, DOC_RIGHT, "Ranks");
@@ -201,17 +198,19 @@ void section_of_scaling(const struct report *rep, struct doc *d)
                       : s->kind == SCALING_WEAK ? "Weak"
                                                 : "Unknown",
                       s->kind_because);
-        doc_paragraph(d, "%s", s->headline);
+        int is_told = is_series_told(rep, i);
+        doc_paragraph(d, "%s", is_told ? "" : s->headline);
         doc_paragraph(d, "%s", s->scaling_text);
         put_points(rep, s, d);
         if (s->points[0].step.n)
             put_shares(rep, s, d);
-        doc_paragraph(d, "%s", s->support);
+        doc_paragraph(d, "%s", is_told ? "" : s->support);
         put_losses(rep, s, d);
         put_loss_causes(rep, s, d);
         put_laws(rep, s, d);
         put_all_reduce(rep, s, d);
         doc_paragraph(d, "%s", s->beyond_text);
+        doc_paragraph(d, "%s", s->not_judged_text);
     }
     if (n == 0)
         paragraph_of_reason(d, &REASON(NO_SERIES), ".");

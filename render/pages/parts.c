@@ -35,6 +35,8 @@ void section_of_lead(const struct report *rep, struct doc *d, int level)
         paragraph_of_phrases(d, rep->said.support, LEAD_MAX);
     else
         doc_paragraph(d, "%s", rep->support);
+    if (!rep->n_comparisons && rep->ranking[0].id != PHRASE_NONE)
+        paragraph_of_phrases(d, rep->ranking, RANKING_MAX);
 }
 
 /* Of a comparison: forecast beside achieved, and what limits now. */
@@ -78,7 +80,9 @@ void section_of_why(const struct report *rep, struct doc *d, int level)
 void section_of_action(const struct report *rep, struct doc *d, int level)
 {
     doc_heading(d, level, "What to do first");
-    doc_paragraph(d, "%s", rep->first_words);
+    doc_paragraph(d, "%s", rep->first.text);
+    doc_paragraph(d, "%s", rep->first.result ? rep->first.result : "");
+    doc_paragraph(d, "%s", rep->first.also ? rep->first.also : "");
     if (rep->first_command && *rep->first_command) {
         doc_command(d, "Try first", rep->first_command);
         doc_paragraph(d, "%s", rep->first_expected);

@@ -92,5 +92,6 @@ void page_of_summary(const struct report *rep, struct doc *d)
         doc_heading(d, 2, "Scaling");
         doc_paragraph(d, "%s", s->scaling_text);
         doc_paragraph(d, "%s", s->beyond_text);
+        doc_paragraph(d, "%s", s->not_judged_text);
     }
 }

@@ -101,7 +101,7 @@ const char *say_mark(const char *mark)
                                            {"H", "hidden behind other work"},
                                            {"L", "events were lost"},
                                            {"N", "does not apply"},
-                                           {"X", "the numbers do not fit"}};
+                                           {"X", "numbers disagree"}};
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
         if (strcmp(words[i][0], mark) == 0)
             return words[i][1];

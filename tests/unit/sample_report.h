@@ -283,7 +283,7 @@ static void sample_fill_series(struct sample *s)
     q->limit_claim = 0;
     q->headline = q->support = "";
     q->scaling_text = "Strong scaling from 1 to 4 nodes loses most to the all-reduce.";
-    q->beyond_text = "";
+    q->beyond_text = q->not_judged_text = "";
 }
 
 /* hostile: NULL, or a text put wherever an archive's text is shown */
@@ -333,7 +333,7 @@ static void sample_init(struct sample *s, const char *hostile)
                 : "Gradient synchronisation limits scaling beyond 2 nodes: at 4 nodes 57 % of each step (62.4 of 110 "
                   "ms) waits for the all-reduce.";
     rep->support = "It was 0 % at 1 node and 21 % at 2. Data loading (2.7 %) and I/O (0.2 %) are not limiting.";
-    rep->first_action = rep->first_words =
+    rep->first_action = rep->first.text =
         "Overlapping the decoder's gradients with the encoder's backward pass can hide up to 29 ms a step.";
     rep->how_sure = "57 steps over 1 run per node count; 95 % interval of the share 55 to 59 %.";
     rep->n_documents = 2;

@@ -6,11 +6,14 @@
 #include "render/findings/narrate.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+
+#include "tests/unit/told.h"
 
 enum { N_RUNS = 3, N_SIZES = 5 };
 static struct report rep;
@@ -118,15 +121,16 @@ static void test_calibration(void **state)
     const struct law *l = law_of_all_reduce();
     assert_true(l->has && fabs(l->residual_ratio - 0.15) < 1e-9);
     assert_int_equal(l->source, LAW_BY_CALIBRATION);
-    assert_string_equal(
-        a->text,
-        "By the calibration in 4node-made.tar (2 and 4 ranks) an all-reduce of about 1.00 MB has a latency of 10.0 us "
-        "times log2 of the ranks and a bus bandwidth of 2.00 GB/s; where that was measured the law is off by < 0.1 % "
-        "at "
-        "most. A step's all-reduces (1.00 MB per rank, taken as one: their number was not recorded) should take 510 "
-        "us at 2 nodes (measured: 600 us, 18 % more), 770 us at 4 nodes (measured: 700 us, 9.1 % less). Extrapolated "
-        "from the calibration in 4node-made.tar (2 and 4 ranks), not measured: 905 us at 8 nodes (95 % interval 769 us "
-        "to 1.06 ms), 978 us at 16 nodes (95 % interval 831 us to 1.15 ms).");
+    assert_string_equal(assert_says(a->said[REDUCE_SAID_LAW], REDUCE_SAID_MAX, PHRASE_REDUCE_LAW)[0].name, a->of);
+    const struct slot *rates = assert_says(a->said[REDUCE_SAID_LAW], REDUCE_SAID_MAX, PHRASE_REDUCE_RATES);
+    assert_true(llabs(rates[0].count - 10000) <= 1 && fabs(rates[1].real - 2) < 1e-6);
+    const struct slot *took = assert_says(a->said[REDUCE_SAID_STEP], REDUCE_SAID_MAX, PHRASE_REDUCE_TOOK);
+    assert_true(took[0].count == 4 && took[1].count == 700000 && took[2].count == 770000);
+    assert_true(assert_says(a->said[REDUCE_SAID_STEP], REDUCE_SAID_MAX, PHRASE_REDUCE_NOT_COUNTED)[0].real > 0);
+    const struct slot *ahead = assert_says(a->said[REDUCE_SAID_STEP], REDUCE_SAID_MAX, PHRASE_REDUCE_AHEAD);
+    assert_true(ahead[0].count == 8 && ahead[1].count == 905000);
+    assert_string_equal(ahead[2].name, "769 us to 1.06 ms");
+    assert_int_equal(a->said[REDUCE_SAID_DOUBT][0].id, PHRASE_NONE);
 }
 
 /* Three ranks on two nodes and on three, one a node in whole numbers: the calibration says one time for both. */
@@ -164,9 +168,9 @@ static void test_calls_are_counted(void **state)
     assert_int_equal(a->points[0].predicted_ns, 540000); /* 4 * 10 us + 1 MB * 1 / 2 GB/s: not counted, as many */
     assert_int_equal(a->points[1].predicted_ns, 830000); /* 4 * 20 us + 1 MB * 1.5 / 2 GB/s */
     assert_int_equal(a->ahead[0].predicted_ns, 995000);  /* 4 * 30 us + 1 MB * 1.75 / 2 GB/s */
-    assert_non_null(
-        strstr(a->text, "A step's 4 all-reduces (1.00 MB per rank) should take 540 us at 2 nodes taken to be as many "
-                        "(measured: 600 us, 11 % more), 830 us at 4 nodes (measured"));
+    assert_true(a->points[0].is_count_of_last && !a->points[1].is_count_of_last);
+    assert_int_equal(assert_says(a->said[REDUCE_SAID_STEP], REDUCE_SAID_MAX, PHRASE_REDUCE_TOOK)[2].count, 830000);
+    assert_int_equal(a->said[REDUCE_SAID_STEP][1].id, PHRASE_REDUCE_AHEAD); /* and nothing of their number */
 }
 
 /* Each point by its own: 3 at 2 nodes, where 4 nodes make 4. */
@@ -198,9 +202,7 @@ static void test_counts_differ(void **state)
     assert_non_null(strstr(json.data, "\"all_reduces_per_step\": 3.0"));
     assert_non_null(strstr(json.data, "\"measured_interval_ns\": "));
     dcr_buf_release(&json);
-    assert_non_null(strstr(rep.series[0].all_reduce.text,
-                           "A step's 4 all-reduces (1.00 MB per rank) should take 530 us at 2 "
-                           "nodes with 3 of them, 1.00 MB per rank (measured: 600 us"));
+    assert_int_equal(p[0].predicted_ns, 530000);
 }
 
 /* A step's number of all-reduces need not be whole, where not every step reduces alike. */
@@ -214,7 +216,7 @@ static void test_count_is_no_whole_number(void **state)
     runs[2]->n_mpi_calls = 1;
     const struct all_reduce *a = analyse_runs();
     assert_true(a->is_counted && a->count == 2.5);
-    assert_non_null(strstr(a->text, "A step's 2.50 all-reduces (1.00 MB per rank) should take"));
+    assert_string_equal(all_reduces_words(&a->points[1]).text, "2.50 of 400 kB");
 }
 
 /* Logs in any order, a name inside another's, a count of ranks twice; a law far from what was measured. */
@@ -231,7 +233,7 @@ static void test_several_logs(void **state)
     const struct all_reduce *a = analyse_runs();
     assert_string_equal(a->of, "the nccl-tests log 'aa.txt', 'b.txt', 'a.txt' (4 and 8 ranks)");
     assert_int_equal(a->n_counts, 2);
-    assert_non_null(strstr(a->text, "at 2 nodes (measured: 600 us, < 0.1 % of that)"));
+    assert_true(a->points[0].measured_ns == 600000 && a->points[0].predicted_ns > 600000000);
     assert_int_equal(a->n_ahead, 0);
     assert_int_equal(a->ahead_why.code, REASON_REDUCE_LAW_MISSES);
 }
@@ -252,7 +254,7 @@ static void test_nccl_tests_come_first_on_gpus(void **state)
     assert_int_equal(a->points[0].predicted_ns, 510000);
     assert_int_equal(a->n_ahead, 2);
     assert_int_equal(a->mismatch.code, REASON_NONE);
-    assert_non_null(strstr(a->text, "It was measured at one number of ranks"));
+    (void)assert_says(a->said[REDUCE_SAID_LAW], REDUCE_SAID_MAX, PHRASE_REDUCE_ONE_COUNT);
     assert_string_equal(a->left_out,
                         "the calibration in 4node-made.tar, since nccl-tests comes first where ranks reduce on GPUs");
     assert_int_equal(law_of_all_reduce()->source, LAW_BY_NCCL_TESTS);
@@ -267,7 +269,8 @@ static void test_another_library_is_no_forecast(void **state)
     assert_int_equal(a->source, LAW_BY_NCCL_TESTS);
     assert_int_equal(a->points[1].predicted_ns, 770000);
     assert_int_equal(a->n_ahead, 0);
-    assert_non_null(strstr(a->text, "Mind that it was measured with NCCL between GPUs"));
+    assert_int_equal(a->mismatch.code, REASON_REDUCE_MEASURED_ON_GPUS);
+    (void)assert_says(a->said[REDUCE_SAID_DOUBT], REDUCE_SAID_MAX, PHRASE_REDUCE_MISMATCH);
 }
 
 /* One group was disturbed, one stayed within a node: the reasons are named, and the points are fitted as before. */
@@ -299,8 +302,8 @@ static void test_nodes_of_no_known_kind(void **state)
     const struct all_reduce *a = analyse_runs();
     assert_int_equal(a->points[1].predicted_ns, 770000);
     assert_int_equal(a->n_ahead, 0);
-    assert_non_null(strstr(a->text, "Mind that it was measured within one node, and whether the nodes of these runs "
-                                    "are machines is not recorded."));
+    (void)assert_says(a->said[REDUCE_SAID_DOUBT], REDUCE_SAID_MAX, PHRASE_REDUCE_MISMATCH);
+    assert_int_equal(a->mismatch.code, REASON_REDUCE_MEASURED_INSIDE);
 }
 
 static void test_neither(void **state)
@@ -338,9 +341,7 @@ static void test_sizes_beyond(void **state)
 {
     (void)state;
     static const int64_t bytes[] = {100000000, 4000000000, 4000, 2000};
-    static const char *const said[] = {"an all-reduce of about 100 MB (it was measured up to 10.2 MB only) has a", NULL,
-                                       "an all-reduce of about 4.00 kB (it was measured from 40.0 kB only) has a",
-                                       NULL};
+    static const enum phrase_id said[] = {PHRASE_REDUCE_ABOVE, PHRASE_NONE, PHRASE_REDUCE_BELOW, PHRASE_NONE};
     for (size_t k = 0; k < 4; k++) {
         make_runs();
         (void)calibrate(runs[2], 10000, 2);
@@ -349,7 +350,8 @@ static void test_sizes_beyond(void **state)
         const struct all_reduce *a = analyse_runs();
         assert_int_equal(a->source, said[k] ? LAW_BY_CALIBRATION : LAW_BY_NOTHING);
         if (said[k])
-            assert_non_null(strstr(a->text, said[k]));
+            assert_true(fabs(assert_says(a->said[REDUCE_SAID_DOUBT], REDUCE_SAID_MAX, said[k])[0].real -
+                             (k == 0 ? 10240000 : 40000)) < 1);
         else
             assert_int_equal(a->why.code, REASON_REDUCE_OTHER_SIZES);
         if (k < 3)
@@ -369,7 +371,7 @@ static void test_no_negative_term(void **state)
     const struct all_reduce *a = analyse_runs();
     assert_true(a->busbw_gb_per_s == 0 && a->latency_ns > 9000 && a->latency_ns < 10000);
     assert_true(a->points[0].interval.has && a->points[0].interval.lo > 0);
-    assert_non_null(strstr(a->text, "does not grow with its bytes"));
+    (void)assert_says(a->said[REDUCE_SAID_LAW], REDUCE_SAID_MAX, PHRASE_REDUCE_LATENCY);
     (void)forget(NULL);
     make_runs();
     c = calibrate(runs[2], 5e6, 0);

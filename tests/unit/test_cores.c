@@ -348,7 +348,7 @@ static void test_waiting_in_compute(void **state)
         assert_int_equal(q->classes[CLASS_COMPUTE].verdict, c[t].unnamed == 5 ? VERDICT_LIMITS : VERDICT_FINE);
         assert_int_equal(action_for(&rep, q, CLASS_COMPUTE).id == ADVICE_FIND_WAITS_IN_COMPUTE, c[t].is_waiting);
         assert_int_equal(is_compute_waiting(q), c[t].is_waiting);
-        assert_int_equal(!!strstr(rep.first_action, say_phrase_row(PHRASE_COMPUTE_ALONE)->text), !c[t].is_waiting);
+        assert_int_equal(rep.first.is_first, c[t].is_waiting);
         assert_int_equal(q->said.headline.id == PHRASE_RANKS_WAIT, c[t].is_waiting);
         assert_string_equal(rep.confidence, "medium");
         assert_string_equal(q->confidence_because, c[t].is_waiting

@@ -60,14 +60,20 @@ static inline void assert_finds(const struct said *s, enum phrase_id id)
         fail_msg("'%s' was found, not '%s'", say_phrase_row(s->headline.id)->id, say_phrase_row(id)->id);
 }
 
-/* The slots of a sentence of support; fails if it is not there. */
+/* The slots of a sentence among n; fails if it is not there. */
+static inline const struct slot *assert_says(const struct phrase *p, int n, enum phrase_id id)
+{
+    for (int i = 0; i < n; i++)
+        if (p[i].id == id)
+            return p[i].slot;
+    fail_msg("'%s' is not said", say_phrase_row(id)->id);
+    return NULL;
+}
+
+/* The same of a sentence of support. */
 static inline const struct slot *assert_supports(const struct said *s, enum phrase_id id)
 {
-    for (int i = 0; i < SAID_MAX; i++)
-        if (s->support[i].id == id)
-            return s->support[i].slot;
-    fail_msg("'%s' is not said in support", say_phrase_row(id)->id);
-    return NULL;
+    return assert_says(s->support, SAID_MAX, id);
 }
 
 static inline int is_said(const struct said *s, enum phrase_id id)

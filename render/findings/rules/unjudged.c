@@ -41,8 +41,7 @@ const char *how_to_judge_memory(const struct run_result *r)
     return is_memory_judged(r) ? ""
            : told              ? told
            : r->pop.is_of_gpus ? "ncu (Nsight Compute) tells it of each kernel"
-                               : "a program.json with its operations and memory traffic, and dccollect calibrate "
-                                 "before the run, tell";
+                               : "a program.json with its operations and traffic, and dccollect calibrate, tell";
 }
 
 enum confidence unless_unjudged(struct report *rep, const struct run_result *r, enum confidence sure,

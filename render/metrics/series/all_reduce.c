@@ -283,7 +283,7 @@ static int is_any_inside(const struct curves *c)
 void all_reduce(struct report *rep, struct series *s, int is_shared)
 {
     struct all_reduce *a = &s->all_reduce;
-    *a = (struct all_reduce){.of = "", .beyond = ""};
+    *a = (struct all_reduce){.of = ""};
     const struct series_point *last = &s->points[s->n_points - 1];
     const struct run *r = run_of(rep, last)->run;
     enum network net = network_of(rep, last);
@@ -312,9 +312,8 @@ void all_reduce(struct report *rep, struct series *s, int is_shared)
             REASON(REDUCE_OTHER_SIZES, slot_name(c[use].of), slot_bytes(least), slot_bytes(most), slot_bytes(message));
         return;
     }
-    a->beyond = message > most    ? report_text(rep, "it was measured up to %s only", fmt_bytes(most).text)
-                : message < least ? report_text(rep, "it was measured from %s only", fmt_bytes(least).text)
-                                  : "";
+    a->least_bytes = least;
+    a->most_bytes = most;
     struct network_fit n = fit_network(&c[use], message);
     if (!n.f.has) {
         a->why = REASON(REDUCE_FEW_SIZES, slot_name(c[use].of), slot_bytes(n.message_bytes));
@@ -329,7 +328,7 @@ void all_reduce(struct report *rep, struct series *s, int is_shared)
     a->left_out = c[use].because;
     if (c[!use].n)
         a->left_out = report_text(rep, "%s%s%s, since %s comes first where ranks reduce on %s", a->left_out,
-                                  *a->left_out ? "; " : "", c[!use].of, use ? "nccl-tests" : "a calibration",
+                                  *a->left_out ? ", and " : "", c[!use].of, use ? "nccl-tests" : "a calibration",
                                   use ? "GPUs" : "CPUs");
     a->bytes = m.bytes;
     a->count = m.count;

@@ -371,7 +371,7 @@ void scaling(struct report *rep)
     for (int i = 0; i < rep->n_series; i++) {
         struct series *s = &rep->series[i];
         s->limit_claim = -1;
-        s->headline = s->support = s->scaling_text = s->beyond_text = "";
+        s->headline = s->support = s->scaling_text = s->beyond_text = s->not_judged_text = "";
         make_points(rep, s, &groups[i]);
         s->kind = s->n_points > 1 ? groups[i].kind : SCALING_NONE;
         say_kind(rep, s);

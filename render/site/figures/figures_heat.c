@@ -2,6 +2,7 @@
 #include "render/site/figures/figures_run.h"
 
 #include "render/say/format.h"
+#include "render/say/say.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -134,17 +135,15 @@ json_t *run_figure_heat(struct site *s, const struct run_result *r)
         fmt_time(h.late_ns[worst] / (int64_t)h.n_steps).text, (long long)h.worst_step[worst],
         fmt_time(h.worst_ns[worst]).text);
     double height = chart_heat_height(&spec);
-    return figure_view(s,
-                       &(struct figure){.stem = "late-ranks",
-                                        .run = RUN_OF(s, r),
-                                        .title = "Late ranks, step by step",
-                                        .caption = "The stronger the colour, the longer a rank worked than the fastest "
-                                                   "one in that step; the others wait for it.",
-                                        .alt = alt,
-                                        .draw = draw_heat,
-                                        .spec = &spec,
-                                        .wide = FIGURE_FULL,
-                                        .height = height,
-                                        .narrow_height = height,
-                                        .table = t});
+    return figure_view(s, &(struct figure){.stem = "late-ranks",
+                                           .run = RUN_OF(s, r),
+                                           .title = "Late ranks, step by step",
+                                           .caption = say_phrase(&s->arena, &PHRASE(CAPTION_HEAT)),
+                                           .alt = alt,
+                                           .draw = draw_heat,
+                                           .spec = &spec,
+                                           .wide = FIGURE_FULL,
+                                           .height = height,
+                                           .narrow_height = height,
+                                           .table = t});
 }

@@ -2,6 +2,7 @@
 #include "render/site/figures/figures_run.h"
 
 #include "render/say/format.h"
+#include "render/say/say.h"
 
 #include <math.h>
 
@@ -58,6 +59,7 @@ json_t *run_figure_losses(struct site *s, const struct run_result *r)
                 view_cell_missing(s, t, &REASON(NOT_RECORDED), "");
         }
     }
+    const struct phrase caption[] = {PHRASE(CAPTION_LOSSES), PHRASE(CAPTION_FREE_AXIS)};
     struct chart_lines spec = {.text = {"Loss", "loss", "", NULL},
                                .x_title = "epoch",
                                .series = lines,
@@ -67,7 +69,7 @@ json_t *run_figure_losses(struct site *s, const struct run_result *r)
     return figure_view(s, &(struct figure){.stem = "losses-figure",
                                            .run = RUN_OF(s, r),
                                            .title = "Is it learning?",
-                                           .caption = "From metrics.csv. The axis does not begin at zero.",
+                                           .caption = say_phrases(&s->arena, caption, 2),
                                            .alt = losses_in_words(s, &lines[0]),
                                            .draw = draw_lines,
                                            .spec = &spec,

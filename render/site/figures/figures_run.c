@@ -100,7 +100,7 @@ json_t *run_figure_breakdown(struct site *s, const struct run_result *r)
     return figure_view(s, &(struct figure){.stem = "breakdown-figure",
                                            .run = RUN_OF(s, r),
                                            .title = "Where a step's time goes",
-                                           .caption = "Mean over ranks and counted steps; the bars sum to the step.",
+                                           .caption = say_phrase(&s->arena, &PHRASE(CAPTION_BREAKDOWN)),
                                            .alt = breakdown_alt(s, r),
                                            .draw = draw_rows,
                                            .spec = &spec,
@@ -205,7 +205,7 @@ json_t *run_figure_ranks(struct site *s, const struct run_result *r)
     return figure_view(s, &(struct figure){.stem = "ranks",
                                            .run = RUN_OF(s, r),
                                            .title = ranks_title(s, r),
-                                           .caption = "Mean step of each rank. A rank that waits shows the waiting.",
+                                           .caption = say_phrase(&s->arena, &PHRASE(CAPTION_RANKS)),
                                            .alt = ranks_alt(s, r),
                                            .draw = draw_stack,
                                            .spec = &spec,
@@ -339,18 +339,17 @@ json_t *run_figure_steps(struct site *s, const struct run_result *r)
         s, "Line of the step time over %s: median %s, 95th percentile %s, slowest counted %s. %s",
         fmt_count((int64_t)spec->mean.n, "step").text, fmt_time(r->step.median_ns).text, fmt_time(r->step.p95_ns).text,
         fmt_time(r->step.max_ns).text, r->warmup_because ? r->warmup_because : "");
-    return figure_view(s, &(struct figure){.stem = "steps-figure",
-                                           .run = RUN_OF(s, r),
-                                           .title = "Step by step",
-                                           .caption = r->n_rank_results > 1
-                                                          ? "Mean over ranks; the band runs from the fastest to the "
-                                                            "slowest rank of each step."
-                                                          : "Every step of the run.",
-                                           .alt = alt,
-                                           .draw = draw_lines,
-                                           .spec = &spec->chart,
-                                           .wide = FIGURE_FULL,
-                                           .height = 260,
-                                           .narrow_height = 240,
-                                           .table = t});
+    return figure_view(
+        s, &(struct figure){.stem = "steps-figure",
+                            .run = RUN_OF(s, r),
+                            .title = "Step by step",
+                            .caption = say_phrase(&s->arena, r->n_rank_results > 1 ? &PHRASE(CAPTION_STEPS_OF_RANKS)
+                                                                                   : &PHRASE(CAPTION_STEPS)),
+                            .alt = alt,
+                            .draw = draw_lines,
+                            .spec = &spec->chart,
+                            .wide = FIGURE_FULL,
+                            .height = 260,
+                            .narrow_height = 240,
+                            .table = t});
 }

@@ -4,8 +4,10 @@
 #include "render/metrics/known.h"
 #include "render/metrics/series/series.h"
 #include "render/say/format.h"
+#include "render/say/say.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static double in_unit(int64_t ns, const struct time_axis *a)
@@ -39,6 +41,16 @@ const char *series_unreliable(struct site *s, const struct series *series)
     return *why ? site_text(s, "; unreliable: %s", why) : "";
 }
 
+static void add_ratio(struct site *s, json_t *t, bool has, struct fmt text, double value, const char *mark)
+{
+    if (!has) {
+        view_cell_missing(s, t, &REASON(NOT_RECORDED), "ratio");
+        return;
+    }
+    view_cell_class(s, t, text.text, mark);
+    view_exact(s, t, "", true, value, "ratio");
+}
+
 static json_t *speedup_table(struct site *s, const struct series *series)
 {
     bool is_marked = *why_unreliable(series) != '\0';
@@ -54,15 +66,14 @@ static json_t *speedup_table(struct site *s, const struct series *series)
         view_cell_count(s, t, true, p->n_runs);
         const struct point_of of = {s->rep, p};
         VIEW_METRICS(s, t, &point_metrics, &of, POINT_STEP_MEAN);
-        view_cell_class(s, t, p->speedup > 0 ? fmt_x(p->speedup).text : "n/a", mark);
-        view_exact(s, t, "", p->speedup > 0, p->speedup, "ratio");
-        view_cell_interval(s, t,
-                           p->speedup_interval.has
-                               ? fmt_range(p->speedup_interval.lo, p->speedup_interval.hi, fmt_x).text
-                               : (i == 0 ? "reference" : "n/a: too few steps"),
-                           p->speedup_interval, "ratio");
-        view_cell_class(s, t, p->efficiency > 0 ? fmt_ratio(p->efficiency).text : "n/a", mark);
-        view_exact(s, t, "", p->efficiency > 0, p->efficiency, "ratio");
+        add_ratio(s, t, p->speedup > 0, fmt_x(p->speedup), p->speedup, mark);
+        if (p->speedup_interval.has || i == 0)
+            view_cell_interval(
+                s, t, i == 0 ? "reference" : fmt_range(p->speedup_interval.lo, p->speedup_interval.hi, fmt_x).text,
+                p->speedup_interval, "ratio");
+        else
+            view_cell_no_interval(s, t, &REASON(TOO_FEW_STEPS), "ratio");
+        add_ratio(s, t, p->efficiency > 0, fmt_ratio(p->efficiency), p->efficiency, mark);
         VIEW_METRICS(s, t, &point_metrics, &of, POINT_COMPUTE_SPEEDUP);
         if (is_marked)
             view_cell(s, t, *p->unreliable ? p->unreliable : "no");
@@ -73,17 +84,13 @@ static json_t *speedup_table(struct site *s, const struct series *series)
 /* What the whiskers are, or why there are none. */
 static const char *speedup_caption(struct site *s, const struct series *series)
 {
-    const char *whiskers = " There are no intervals: too few steps.";
+    struct phrase said[] = {PHRASE(CAPTION_NO_INTERVALS),
+                            *why_unreliable(series) ? PHRASE(CAPTION_HOLLOW) : PHRASE(NONE)};
     for (int i = 1; i < series->n_points; i++)
         if (series->points[i].speedup_interval.has)
-            whiskers =
-                is_interval_of_summary(s->rep, series, &series->points[i])
-                    ? " Whiskers are 95 % intervals from the mean and the standard deviation in the files, which "
-                      "do not hold the steps themselves."
-                    : " Whiskers are 95 % intervals by bootstrap over steps.";
-    const char *because = why_unreliable(series);
-    return site_text(s, "Throughput relative to the smallest run.%s%s%s%s", whiskers,
-                     *because ? " Hollow points are unreliable: " : "", because, *because ? "." : "");
+            said[0].id = is_interval_of_summary(s->rep, series, &series->points[i]) ? PHRASE_CAPTION_NORMAL
+                                                                                    : PHRASE_CAPTION_BOOTSTRAP;
+    return say_phrases(&s->arena, said, 2);
 }
 
 static json_t *speedup_figure(struct site *s, const struct series *series, const char *suffix)
@@ -260,11 +267,11 @@ static json_t *breakdown_figure(struct site *s, const struct series *series, con
     spec.x_title = is_short ? site_text(s, "%ss", counted_word(s->rep->unit)) : NULL;
     spec.text = (struct chart_text){"Step time by category", site_text(s, "mean step time, %s", axis.unit), axis.unit,
                                     axis.label};
+    const struct phrase caption[] = {has_interval ? PHRASE(CAPTION_MEANS_INTERVALS) : PHRASE(CAPTION_MEANS),
+                                     has_ideal ? PHRASE(CAPTION_IDEAL) : PHRASE(NONE)};
     return figure_view(s, &(struct figure){.stem = site_text(s, "breakdown%s", suffix),
                                            .title = breakdown_title(s, series),
-                                           .caption = site_text(s, "Means over ranks and counted steps%s.%s",
-                                                                has_interval ? ", with 95 % intervals" : "",
-                                                                has_ideal ? " The black line is ideal scaling." : ""),
+                                           .caption = say_phrases(&s->arena, caption, 2),
                                            .alt = breakdown_alt(s, series),
                                            .draw = draw_stack,
                                            .spec = &spec,
@@ -302,28 +309,26 @@ static json_t *loss_figure(struct site *s, const struct series *series, const ch
         dcr_buf_printf(&alt, " %s %s.", part_name((enum part)k), signed_time(s, part));
     }
     rows[n++] = (struct row_bar){"measured", 0, in_unit(l->actual_ns, &axis), INK_TEXT, NULL, true};
-    const char *title = site_text(s, "What %s lose", node_words(s, n_to));
+    const char *title =
+        site_text(s, l->loss_ns > 0 ? "A step on %s loses %s" : "A step on %s is better than ideal by %s",
+                  node_words(s, n_to), fmt_time(llabs(l->loss_ns)).text);
     struct chart_rows spec = {
         .text = {title, site_text(s, "step time at %s, %s", node_words(s, n_to), axis.unit), axis.unit, axis.label},
         .rows = rows,
         .n_rows = n,
         .is_waterfall = true};
     double height = chart_rows_height(&spec) - 26;
-    json_t *view = figure_view(
-        s, &(struct figure){.stem = site_text(s, "loss%s", suffix),
-                            .title = title,
-                            .caption = site_text(s,
-                                                 "From the step that perfect scaling from %s would give to the step "
-                                                 "measured; the parts sum to the loss.",
-                                                 node_words(s, series->points[l->from].n_nodes)),
-                            .alt = dcr_buf_text(&alt),
-                            .draw = draw_rows,
-                            .spec = &spec,
-                            .wide = FIGURE_HALF,
-                            .height = height < 340 ? 340 : height,
-                            .narrow_height = height,
-                            .run = -1,
-                            .table = view_loss_parts(s, series)});
+    json_t *view = figure_view(s, &(struct figure){.stem = site_text(s, "loss%s", suffix),
+                                                   .title = title,
+                                                   .caption = say_phrase(&s->arena, &PHRASE(CAPTION_LOSS)),
+                                                   .alt = dcr_buf_text(&alt),
+                                                   .draw = draw_rows,
+                                                   .spec = &spec,
+                                                   .wide = FIGURE_HALF,
+                                                   .height = height < 340 ? 340 : height,
+                                                   .narrow_height = height,
+                                                   .run = -1,
+                                                   .table = view_loss_parts(s, series)});
     dcr_buf_release(&alt);
     return view;
 }

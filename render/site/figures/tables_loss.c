@@ -4,16 +4,19 @@
 
 #include "render/metrics/known.h"
 #include "render/say/format.h"
-#include "render/say/say.h"
 
 const char *signed_time(struct site *s, int64_t ns)
 {
     return site_text(s, "%s%s", ns > 0 ? "+" : "", fmt_time(ns).text);
 }
 
-static void lost_cell(struct site *s, json_t *t, bool is_known, int64_t ns)
+/* why: REASON_NONE = it is known */
+static void lost_cell(struct site *s, json_t *t, const struct reason *why, int64_t ns)
 {
-    view_cell_value(s, t, is_known ? signed_time(s, ns) : "n/a", is_known, (double)ns, "ns");
+    if (why->code)
+        view_cell_missing(s, t, why, "ns");
+    else
+        view_cell_value(s, t, signed_time(s, ns), true, (double)ns, "ns");
 }
 
 static const char *loss_columns(struct site *s, const struct series *series, const char *first, const char *last)
@@ -41,21 +44,14 @@ json_t *view_loss_parts(struct site *s, const struct series *series)
             if (row < 2)
                 view_cell_time(s, t, true, row == 0 ? l->ideal_ns : l->actual_ns);
             else if (row < 2 + N_PARTS)
-                lost_cell(s, t, known_loss_parts(s->rep, series, l) >> (row - 2) & 1, l->part_ns[row - 2]);
+                lost_cell(s, t,
+                          known_loss_parts(s->rep, series, l) >> (row - 2) & 1 ? &REASON(NONE) : &REASON(NOT_RECORDED),
+                          l->part_ns[row - 2]);
             else
-                lost_cell(s, t, true, l->loss_ns);
+                lost_cell(s, t, &REASON(NONE), l->loss_ns);
         }
     }
     return t;
-}
-
-/* Why a cause is n/a: of the last loss, which spans the series, first. */
-static const char *because_of(struct site *s, const struct series *series, enum loss_class c)
-{
-    for (int i = series->n_losses; i-- > 0;)
-        if (series->losses[i].class_why[c].code)
-            return say_reason(&s->arena, &series->losses[i].class_why[c]);
-    return NULL;
 }
 
 json_t *view_loss_causes(struct site *s, const struct series *series)
@@ -67,12 +63,12 @@ json_t *view_loss_causes(struct site *s, const struct series *series)
     for (int c = 0; c < N_LOSS_CLASSES; c++) {
         view_row(s, t, loss_class_name((enum loss_class)c));
         for (int i = 0; i < series->n_losses; i++)
-            lost_cell(s, t, !series->losses[i].class_why[c].code, series->losses[i].class_ns[c]);
-        view_cell_sub(s, t, loss_class_what((enum loss_class)c), because_of(s, series, (enum loss_class)c));
+            lost_cell(s, t, &series->losses[i].class_why[c], series->losses[i].class_ns[c]);
+        view_cell(s, t, loss_class_what((enum loss_class)c));
     }
     view_row(s, t, "loss");
     for (int i = 0; i < series->n_losses; i++)
-        lost_cell(s, t, true, series->losses[i].loss_ns);
+        lost_cell(s, t, &REASON(NONE), series->losses[i].loss_ns);
     view_cell(s, t, "measured less perfect scaling");
     return t;
 }

@@ -238,7 +238,7 @@ static json_t *figure(struct site *s, const struct report *rep)
     json_t *view = figure_view(s, &(struct figure){.stem = "compare",
                                                    .run = -1,
                                                    .title = chart_title(s, &rep->comparisons[rep->n_comparisons - 1]),
-                                                   .caption = "Mean steps. The parts of a column sum to it.",
+                                                   .caption = say_phrase(&s->arena, &PHRASE(CAPTION_COMPARED)),
                                                    .alt = dcr_buf_text(&alt),
                                                    .draw = draw_stack,
                                                    .spec = &spec,

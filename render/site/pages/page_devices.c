@@ -224,7 +224,7 @@ static json_t *operators(struct site *s, const struct foreign_trace *f)
                   f->rank >= 0 ? site_text(s, "%s, rank %lld", f->file, (long long)f->rank) : f->file));
 }
 
-/* is_folded: one more of its kind, behind its caption. */
+/* is_folded: one more of its kind, or a long one, behind its caption. */
 static void add(struct site *s, json_t *list, json_t *table, const char *key, int run, bool is_folded)
 {
     site_table(s, table, key, run);
@@ -303,7 +303,11 @@ json_t *view_evidence(struct site *s, int run)
     json_t *list = view_list(s);
     if (r->n_kernels)
         add(s, list, view_roofline(s, r), "kernel_roofline", run, false);
-    for (int i = 0; i < r->n_tables; i++)
-        add(s, list, foreign(s, &r->tables[i]), site_text(s, "evidence_%d", i + 1), run, false);
+    enum { MOST_CELLS = 100 };
+    size_t n_cells = 0;
+    for (int i = 0; i < r->n_tables; i++) {
+        n_cells += r->tables[i].n_cells;
+        add(s, list, foreign(s, &r->tables[i]), site_text(s, "evidence_%d", i + 1), run, n_cells > MOST_CELLS);
+    }
     return list;
 }

@@ -3,6 +3,7 @@
 
 #include "render/findings/rules/compare.h"
 #include "render/findings/narrate.h"
+#include "render/findings/ranking.h"
 #include "render/pages/parts.h"
 #include "render/say/format.h"
 #include "render/say/say.h"
@@ -41,84 +42,45 @@ static json_t *series_classes(struct site *s, const struct series *series)
                         runs, n);
 }
 
-/* A row of the table of efficiencies: of a point its value, or that it has none. */
+/* A row of the table of efficiencies: of a point its value, or why it has none. */
 struct efficiency {
     const char *name;
     bool has;
     double ratio;
+    const struct reason *why; /* NULL: the table does not say */
 };
 enum { N_EFFICIENCIES = 14 };
-static void efficiencies_of(const struct series_point *point, struct efficiency out[N_EFFICIENCIES])
+static void efficiencies_of(const struct series *series, const struct series_point *point,
+                            struct efficiency out[N_EFFICIENCIES])
 {
+    static const struct reason kind = {.code = REASON_KIND_OF_SCALING};
     const struct pop *p = &point->pop;
     const struct point_counters *c = &point->counters;
+    const struct reason *unknown = p->has && series->kind == SCALING_UNKNOWN ? &kind : NULL;
     const struct efficiency e[N_EFFICIENCIES] = {
-        {"global efficiency", p->has && p->has_scaling, p->global_ratio},
-        {"parallel efficiency", p->has, p->parallel_ratio},
-        {"load balance", p->has, p->load_balance_ratio},
-        {"load balance within nodes", p->has && p->has_in_nodes, p->in_nodes_ratio},
-        {"load balance between nodes", p->has && p->has_between_nodes, p->between_nodes_ratio},
-        {"communication efficiency", p->has, p->communication_ratio},
-        {"GPU communication", p->has && p->is_of_gpus, p->gpu_communication_ratio},
-        {"GPU orchestration", p->has && p->is_of_gpus, p->orchestration_ratio},
-        {"serialisation (estimated)", p->has, p->serialization_ratio},
-        {"transfer (estimated)", p->has, p->transfer_ratio},
-        {"computation scaling", p->has && p->has_scaling, p->computation_scaling_ratio},
-        {"instruction scaling", c->has_instruction_scaling, c->instruction_scaling_ratio},
-        {"IPC scaling", c->has_scaling, c->ipc_scaling_ratio},
-        {"frequency scaling", c->has_scaling, c->frequency_scaling_ratio}};
+        {"global efficiency", p->has && p->has_scaling, p->global_ratio, unknown},
+        {"parallel efficiency", p->has, p->parallel_ratio, NULL},
+        {"load balance", p->has, p->load_balance_ratio, NULL},
+        {"load balance within nodes", p->has && p->has_in_nodes, p->in_nodes_ratio, &p->in_nodes_why},
+        {"load balance between nodes", p->has && p->has_between_nodes, p->between_nodes_ratio, &p->between_nodes_why},
+        {"communication efficiency", p->has, p->communication_ratio, NULL},
+        {"GPU communication", p->has && p->is_of_gpus, p->gpu_communication_ratio, NULL},
+        {"GPU orchestration", p->has && p->is_of_gpus, p->orchestration_ratio, NULL},
+        {"serialisation (estimated)", p->has, p->serialization_ratio, NULL},
+        {"transfer (estimated)", p->has, p->transfer_ratio, NULL},
+        {"computation scaling", p->has && p->has_scaling, p->computation_scaling_ratio, unknown},
+        {"instruction scaling", c->has_instruction_scaling, c->instruction_scaling_ratio, &c->why},
+        {"IPC scaling", c->has_scaling, c->ipc_scaling_ratio, &c->why},
+        {"frequency scaling", c->has_scaling, c->frequency_scaling_ratio, &c->why}};
     memcpy(out, e, sizeof e);
 }
 
-static const char *no_balance_because(struct site *s, const struct series_point *p, bool is_between)
+static bool has_counters(const struct series *series)
 {
-    return p->pop.has ? say_reason(&s->arena, is_between ? &p->pop.between_nodes_why : &p->pop.in_nodes_why) : "";
-}
-
-/* "; load balance within nodes is n/a because every node has one rank": each reason once, with the points that it is
- * of, unless it is of all. */
-static void put_no_balance(struct site *s, const struct series *series, bool is_between, struct dcr_buf *out)
-{
-    for (int i = 0; i < series->n_points; i++) {
-        const char *because = no_balance_because(s, &series->points[i], is_between), *at = "";
-        int n = 0, n_has = 0, is_new = *because != '\0';
-        for (int k = 0; k < series->n_points; k++) {
-            bool is_same = strcmp(no_balance_because(s, &series->points[k], is_between), because) == 0;
-            n_has += series->points[k].pop.has;
-            is_new &= !(is_same && k < i);
-            at = is_same ? site_text(s, "%s%s%s", at, n ? ", " : " at ", node_words(s, series->points[k].n_nodes)) : at;
-            n += is_same;
-        }
-        if (is_new)
-            dcr_buf_printf(out, "; load balance %s nodes%s is %s", is_between ? "between" : "within",
-                           n < n_has ? at : "", because);
-    }
-}
-
-/* What of the rows needs words: "" or "; ...". */
-static const char *efficiency_words(struct site *s, const struct series *series)
-{
-    const char *unknown = series->kind == SCALING_UNKNOWN
-                              ? site_text(s, "; global efficiency and computation scaling are %s",
-                                          say_reason(&s->arena, &REASON(KIND_OF_SCALING)))
-                              : "";
-    const struct reason *why = &REASON(NONE);
-    bool has_counters = false;
-    for (int i = 0; i < series->n_points; i++) {
-        why = why->code ? why : &series->points[i].counters.why;
-        has_counters |= series->points[i].counters.has_scaling;
-    }
-    struct dcr_buf balance = {0};
-    put_no_balance(s, series, false, &balance);
-    put_no_balance(s, series, true, &balance);
-    const char *words = site_text(s, "%s", dcr_buf_text(&balance));
-    dcr_buf_release(&balance);
-    return site_text(s, "%s%s%s%s%s", unknown, words,
-                     has_counters
-                         ? "; instruction, IPC and frequency scaling are of whole processes, polling while they "
-                           "wait included"
-                         : "",
-                     why->code ? "; instruction, IPC and frequency scaling: " : "", say_reason(&s->arena, why));
+    for (int i = 0; i < series->n_points; i++)
+        if (series->points[i].counters.has_scaling)
+            return true;
+    return false;
 }
 
 static json_t *pop_table(struct site *s, const struct series *series)
@@ -130,18 +92,21 @@ static json_t *pop_table(struct site *s, const struct series *series)
         dcr_buf_printf(&columns, "|#%s", node_words(s, series->points[i].n_nodes));
     json_t *t = view_table(s,
                            site_text(s, "POP efficiencies; 0.80 is acceptable by POP's own rule%s%s",
-                                     efficiency_words(s, series), series_unreliable(s, series)),
+                                     has_counters(series) ? "; instruction, IPC and frequency scaling are of whole "
+                                                            "processes, polling while they wait included"
+                                                          : "",
+                                     series_unreliable(s, series)),
                            dcr_buf_text(&columns));
     dcr_buf_release(&columns);
     bool any = false;
     for (size_t k = 0; k < N_EFFICIENCIES && series->n_points; k++) {
-        efficiencies_of(&series->points[0], e);
+        efficiencies_of(series, &series->points[0], e);
         view_row(s, t, e[k].name);
         for (int i = 0; i < series->n_points; i++) {
-            efficiencies_of(&series->points[i], e);
+            efficiencies_of(series, &series->points[i], e);
             any |= e[k].has;
             if (!e[k].has) {
-                view_cell_missing(s, t, &REASON(NONE), "ratio");
+                view_cell_missing(s, t, e[k].why ? e[k].why : &REASON(NONE), "ratio");
                 continue;
             }
             view_cell_class(s, t, fmt_ratio(e[k].ratio).text,
@@ -166,14 +131,20 @@ static json_t *series_view(struct site *s, int index)
     view_text(s, v, "label", s->rep->n_series > 1 ? series->label : NULL);
     view_text(s, v, "kind", series->n_points > 1 ? scaling_word(series->kind) : NULL);
     view_text(s, v, "kind_because", series->kind_because);
-    bool is_told = s->rep->n_series < 2 || index == s->rep->headline_series; /* at the top of the page */
+    bool is_told = s->rep->n_series < 2 || is_series_told(s->rep, index);
     view_text(s, v, "headline", is_told ? NULL : series->headline);
     view_text(s, v, "support", is_told ? NULL : series->support);
     view_text(s, v, "scaling", series->scaling_text);
     view_text(s, v, "beyond", series->beyond_text);
-    view_set_list(s, v, "keys", view_keys(s, series));
-    view_set(s, v, "steps", series_steps(s, series, suffix));
-    view_set(s, v, "figures", series_figures(s, series, suffix));
+    view_text(s, v, "not_judged", series->not_judged_text);
+    bool is_first = s->rep->n_series < 2 || index == s->rep->first_series; /* three figures a page */
+    view_set_list(s, v, "keys", is_first ? view_keys(s, series) : view_list(s));
+    json_t *steps = series_steps(s, series, suffix), *figures = series_figures(s, series, suffix);
+    view_set(s, v, "steps", is_first ? json_incref(steps) : json_null());
+    if (!is_first && json_is_object(steps)) /* then it is on the page of scaling */
+        json_array_insert(figures, 0, steps);
+    json_decref(steps);
+    view_set(s, v, "figures", figures);
     json_t *classes = series_classes(s, series), *pop = pop_table(s, series);
     site_table(s, classes, site_text(s, "causes%s", suffix), -1);
     site_table(s, pop, site_text(s, "pop%s", suffix), -1);
@@ -186,13 +157,17 @@ static json_t *series_view(struct site *s, int index)
     json_t *all_reduce = view_all_reduce(s, series);
     site_table(s, all_reduce, site_text(s, "all-reduce%s", suffix), -1);
     view_set(s, v, "all_reduce", all_reduce);
-    view_text(s, v, "all_reduce_text", series->all_reduce.text);
-    view_text(s, v, "all_reduce_because", say_reason(&s->arena, &series->all_reduce.why));
+    json_t *said = view_list(s);
+    for (int i = 0; i < N_REDUCE_SAID; i++)
+        if (series->all_reduce.said[i][0].id != PHRASE_NONE) {
+            json_t *paragraph = view_object(s);
+            view_text(s, paragraph, "text", say_phrases(&s->arena, series->all_reduce.said[i], REDUCE_SAID_MAX));
+            view_add(s, said, paragraph);
+        }
+    view_set_list(s, v, "all_reduce_said", said);
     view_text(s, v, "title", series->label);
     view_set(s, v, "laws", laws);
     view_set(s, v, "ahead", ahead);
-    view_text(s, v, "ahead_because", series->n_ahead ? NULL : say_reason(&s->arena, &series->extrapolation_why));
-    view_text(s, v, "losses_because", series->n_losses ? NULL : say_reason(&s->arena, &series->losses_why));
     view_set(s, v, "classes", classes);
     view_set(s, v, "pop", pop);
     return v;
@@ -231,7 +206,7 @@ static const char *counted_title(struct site *s)
 
 /* Columns of the table of runs: one without any value goes. */
 struct run_columns {
-    bool points, ranks, step, throughput;
+    bool points, ranks, step, throughput, gain;
 };
 static struct run_columns run_columns_of(const struct report *rep)
 {
@@ -242,6 +217,7 @@ static struct run_columns run_columns_of(const struct report *rep)
         c.ranks |= r->n_ranks > 0 || (r->run->n_traces == 1 && r->run->traces[0].world_size > 1);
         c.step |= r->has_steps || r->step.n > 0;
         c.throughput |= r->has_throughput;
+        c.gain |= is_ranked(rep) && *ranking_gain_text(rep, r).text;
     }
     c.ranks &= !c.points;
     return c;
@@ -267,16 +243,27 @@ static void add_scaling_cells(struct site *s, json_t *t, const struct run_result
     view_cell_value(s, t, has_cost ? fmt_number(hours).text : NULL, has_cost, hours, "h");
 }
 
+/* How much faster a run would be without what costs it most. */
+static void add_gain_cell(struct site *s, json_t *t, const struct run_result *r)
+{
+    const struct fmt gain = ranking_gain_text(s->rep, r);
+    if (*gain.text)
+        view_cell_value(s, t, gain.text, true, 1 / (1 - ranking_gain(s->rep, r)), "ratio");
+    else
+        view_cell_missing(s, t, r->n_counted == 1 ? &REASON(ONE_STEP) : &REASON(NONE), "ratio");
+}
+
 static json_t *runs_table(struct site *s)
 {
     const struct report *rep = s->rep;
     struct run_columns has = run_columns_of(rep);
     json_t *t = view_table(
         s, "All runs of this report",
-        site_text(s, "Run%s%s%s%s|Limited by", has.ranks ? "|#Ranks" : "", has.step ? "|#Step time" : "",
+        site_text(s, "Run%s%s%s%s%s|Limited by", has.ranks ? "|#Ranks" : "", has.step ? "|#Step time" : "",
                   has.throughput ? "|#Samples/s" : "",
                   has.points ? site_text(s, "|#Speed-up|#Efficiency|#%s-hours per million samples", counted_title(s))
-                             : ""));
+                             : "",
+                  has.gain ? "|#Gain" : ""));
     for (int i = 0; i < rep->n_runs; i++) {
         const struct run_result *r = &rep->runs[i];
         bool has_step = r->has_steps || r->step.n > 0; /* of a summary: the same without phases */
@@ -297,6 +284,8 @@ static json_t *runs_table(struct site *s)
                             r->throughput, "samples/s");
         if (has.points)
             add_scaling_cells(s, t, r, point_of(rep, r));
+        if (has.gain)
+            add_gain_cell(s, t, r);
         if (r->has_steps)
             view_cell(s, t, limited_by(rep, r));
         else

@@ -407,7 +407,9 @@ void page_run(struct site *s, int run)
     set_or_null(s, data, "monitors", run_figure_monitors(s, r));
     set_table(s, data, "roofline", roofline_table(s, r), run);
     view_text(s, data, "no_roofline",
-              r->has_steps && !r->roofline.has ? say_reason(&s->arena, &r->roofline.why) : NULL);
+              r->has_steps && !r->roofline.has
+                  ? say_phrase(&s->arena, &PHRASE(ROOFLINE_NOT_KNOWN, slot_reason(&r->roofline.why)))
+                  : NULL);
     set_table(s, data, "gpu_memory", memory_table(s, r), run);
     view_text(s, data, "monitors_absent", monitors_absent(s, r->run));
     set_or_null(s, data, "losses", run_figure_losses(s, r));
@@ -428,7 +430,7 @@ void page_run(struct site *s, int run)
     struct recorded part = recorded_part(r->run);
     view_text(s, data, "calls_missing",
               part.n_ranks_lost && (r->run->n_mpi_calls || r->run->n_files)
-                  ? site_text(s, "Calls of MPI and on files are %s.", say_reason(&s->arena, &part.why))
+                  ? say_phrase(&s->arena, &PHRASE(CALLS_NOT_KNOWN, slot_reason(&part.why)))
                   : NULL);
     set_table(s, data, "mpi_calls", view_mpi_calls(s, r->run), run);
     set_table(s, data, "io_files", view_io_files(s, r->run), run);

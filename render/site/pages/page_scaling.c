@@ -24,13 +24,17 @@ json_t *view_laws(struct site *s, const struct series *series)
         struct dcr_buf text = {0};
         view_row(s, t, l->name);
         view_cell(s, t, law_source_words(l->source));
-        bool is_known = l->has || (series->all_reduce.source && l->id == LAW_ALL_REDUCE);
-        if (is_known)
+        if (l->has || (series->all_reduce.source && l->id == LAW_ALL_REDUCE))
             narrate_law(l, &text);
-        if (!l->has) /* of the network's law only the residual is n/a */
-            dcr_buf_printf(&text, "%s%s", is_known ? "; the residual is " : "", say_reason(&s->arena, &l->why));
-        view_cell(s, t, dcr_buf_text(&text));
-        view_cell_percent(s, t, l->has, l->residual_ratio);
+        bool is_told = l->has || text.len; /* of the network's law the residual alone may be missing */
+        if (is_told)
+            view_cell(s, t, dcr_buf_text(&text));
+        else
+            view_cell_missing(s, t, &l->why, NULL);
+        if (l->has)
+            view_cell_percent(s, t, true, l->residual_ratio);
+        else
+            view_cell_missing(s, t, is_told ? &l->why : &REASON(NONE), "ratio");
         dcr_buf_release(&text);
     }
     return t;
