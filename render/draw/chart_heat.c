@@ -114,5 +114,5 @@ void chart_heat(struct canvas *c, struct box at, const struct chart_heat *s)
     }
     struct scale x = {.lo = s->x_from, .hi = s->x_to, .from = plot.x, .to = plot.x + plot.w};
     struct ticks t = scale_ticks_whole(x.lo, x.hi, plot.w < 300 ? 5 : 9);
-    chart_x_ticks(c, plot, &x, &t, s->x_title);
+    chart_x_ticks(c, plot, &x, &t, NULL, s->x_title);
 }

@@ -417,11 +417,16 @@ void page_index(struct site *s)
     s->series_views = json_incref(series);
     view_set(s, data, "series", series);
     view_flag(s, data, "has_scaling", has_scaling(s));
-    view_text(s, data, "next_action", rep->next_action);
     view_set_list(s, data, "actions", first_actions(s));
     json_t *runs = runs_table(s);
+    bool is_one = rep->n_runs == 1 && !rep->runs[0].has_steps; /* its row would say nothing */
     site_table(s, runs, "runs", -1);
-    view_set(s, data, "runs", runs);
+    view_set(s, data, "runs", is_one ? json_null() : runs);
+    if (is_one)
+        json_decref(runs);
+    view_text(s, data, "only_run", is_one ? site_text(s, "runs/%s/index.html", rep->runs[0].slug) : NULL);
+    json_t *lead = is_one ? run_figure_stepless(s, &rep->runs[0], -1) : NULL;
+    view_set(s, data, "lead_figure", lead ? lead : json_null());
     view_text(s, data, "node_time",
               rep->headline_series >= 0 && rep->headline_series < rep->n_series
                   ? say_phrase(&s->arena, &rep->series[rep->headline_series].node_time)

@@ -3,6 +3,7 @@
 #include "render/site/figures/figures.h"
 #include "render/site/pages/run_facts.h"
 
+#include "render/findings/claims.h"
 #include "render/metrics/recorded.h"
 #include "render/metrics/steps.h"
 #include "render/say/format.h"
@@ -282,6 +283,9 @@ static json_t *members_table(struct site *s, const struct run *run)
     return t;
 }
 
+/* Of MPI calls the longest are on the page, the CSV has all. */
+#define CALLS_SHOWN 8
+
 /* Of many GPUs the same is said many times: more than these would part the verdict from its figures. */
 #define NOTES_SHOWN 2
 
@@ -392,8 +396,13 @@ void page_run(struct site *s, int run)
     set_table(s, data, "waiting", waiting_table(s, r), run);
     set_or_null(s, data, "ranks", run_figure_ranks(s, r));
     set_or_null(s, data, "steps", run_figure_steps(s, r));
+    set_or_null(s, data, "spread", run_figure_spread(s, r));
     set_or_null(s, data, "heat", run_figure_heat(s, r));
-    set_or_null(s, data, "monitors", run_figure_monitors(s, r));
+    json_t *monitors = run_figure_monitors(s, r), *lead = run_figure_stepless(s, r, run);
+    bool is_monitors = monitors && !lead && !r->has_steps && !r->run->n_traces && !r->run->n_mpi_calls &&
+                       !r->run->n_tables && r->run->is_foreign; /* the run is its samples */
+    set_or_null(s, data, "lead", is_monitors ? monitors : lead);
+    set_or_null(s, data, "monitors", is_monitors ? NULL : monitors);
     set_table(s, data, "roofline", roofline_table(s, r), run);
     view_text(s, data, "no_roofline",
               r->has_steps && !r->roofline.has ? say_reason(&s->arena, &r->roofline.why) : NULL);
@@ -407,8 +416,10 @@ void page_run(struct site *s, int run)
          has_memory = json_is_object(json_object_get(data, "gpu_memory")),
          has_losses = json_is_object(json_object_get(data, "losses"));
     view_flag(s, data, "has_monitors", has_monitors || has_memory || has_losses);
-    view_flag(s, data, "is_monitors", has_monitors && !r->has_steps && !r->run->n_traces && !r->run->n_mpi_calls);
-    view_text(s, data, "no_steps", r->has_steps ? NULL : say_clause(&s->arena, &r->steps_why));
+    view_flag(s, data, "no_steps", !r->has_steps);
+    /* What an archive of ours lacks is named among the gaps. */
+    view_text(s, data, "no_breakdown",
+              are_steps_missed(r) && r->run->is_foreign ? say_clause(&s->arena, &r->steps_why) : NULL);
     view_text(s, data, "steps_action", r->has_steps || r->advised.id ? NULL : r->steps_action);
     view_text(s, data, "stepless_advice", r->stepless_advice);
     view_set_list(s, data, "actions", view_actions(s, &run, 1, false, "../../"));
@@ -419,7 +430,13 @@ void page_run(struct site *s, int run)
               part.n_ranks_lost && (r->run->n_mpi_calls || r->run->n_files)
                   ? site_text(s, "Calls of MPI and on files are %s.", say_reason(&s->arena, &part.why))
                   : NULL);
-    set_table(s, data, "mpi_calls", view_mpi_calls(s, r->run), run);
+    json_t *calls = view_mpi_calls(s, r->run);
+    site_table(s, calls, "mpi_calls", run);
+    view_shorten(s, calls, CALLS_SHOWN);
+    view_set(s, data, "calls_first", r->has_steps ? json_null() : json_incref(calls));
+    view_set(s, data, "mpi_calls", r->has_steps ? calls : json_null());
+    if (!r->has_steps)
+        json_decref(calls);
     set_table(s, data, "io_files", view_io_files(s, r->run), run);
     set_table(s, data, "nodes", nodes_table(s, r->run), run);
     set_table(s, data, "environment", environment_table(s, r->run), run);

@@ -120,6 +120,7 @@ json_t *view_table(struct site *s, const char *caption, const char *columns)
     view_set(s, table, "tex", json_null());
     view_flag(s, table, "is_empty", false);
     view_set(s, table, "without", json_null());
+    view_set(s, table, "shortened", json_null());
     view_set_list(s, table, "legend", view_list(s));
     return table;
 }
@@ -299,6 +300,32 @@ void view_cell_sub(struct site *s, json_t *table, const char *text, const char *
 void view_cell_class(struct site *s, json_t *table, const char *text, const char *class_name)
 {
     view_text(s, add_cell(s, table, text), "class", class_name);
+}
+
+/* ---- long tables ------------------------------------------------------------------------------------------------ */
+
+void view_keep_rows(struct site *s, json_t *table, const size_t *row, size_t n)
+{
+    json_t *rows = json_object_get(table, "rows"), *kept = view_list(s);
+    size_t n_all = json_array_size(rows);
+    for (size_t i = 0; i < n; i++)
+        if (row[i] < n_all)
+            view_add(s, kept, json_incref(json_array_get(rows, row[i])));
+    size_t n_kept = json_array_size(kept);
+    view_set(s, table, "rows", kept);
+    view_text(s, table, "shortened",
+              say_phrase(&s->arena, &PHRASE(ROWS_SHOWN, slot_count((int64_t)n_kept), slot_count((int64_t)n_all))));
+}
+
+void view_shorten(struct site *s, json_t *table, size_t most)
+{
+    size_t n = json_array_size(json_object_get(table, "rows"));
+    if (!json_is_object(table) || n <= most + 2)
+        return;
+    size_t *row = dcr_arena_alloc(&s->arena, most * sizeof *row);
+    for (size_t i = 0; i < most; i++)
+        row[i] = i;
+    view_keep_rows(s, table, row, most);
 }
 
 /* ---- tables without empty rows and columns ---------------------------------------------------------------------- */

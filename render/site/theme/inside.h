@@ -125,6 +125,11 @@ void view_pruned(struct site *s, json_t *table);
  * is pruned, but for its CSV. stem   [a-z0-9-], unique in its folder; run  index into report.runs, -1: of the whole
  * site table  borrows; null does nothing. Its CSV has exact values where the cells have them */
 void site_table(struct site *s, json_t *table, const char *stem, int run);
+/** view_shorten - only the first rows of a table stay on the page, once site_table has written its CSV, and a line says
+ * how many there are. One or two rows more than most stay too. */
+void view_shorten(struct site *s, json_t *table, size_t most);
+/** view_keep_rows - the same with any rows in any order.   row  shape (n) */
+void view_keep_rows(struct site *s, json_t *table, const size_t *row, size_t n);
 /** site_data_file - list a file of the site on the data page. forms: "PNG|figures/a.png|SVG|figures/a.svg" */
 void site_data_file(struct site *s, const char *title, const char *forms, int run);
 
