@@ -134,8 +134,8 @@ json_t *run_figure_heat(struct site *s, const struct run_result *r)
         fmt_time(h.late_ns[worst] / (int64_t)h.n_steps).text, (long long)h.worst_step[worst],
         fmt_time(h.worst_ns[worst]).text);
     double height = chart_heat_height(&spec);
-    return figure_view(s,
-                       &(struct figure){.stem = "late-ranks",
+    json_t *view =
+        figure_view(s, &(struct figure){.stem = "late-ranks",
                                         .run = RUN_OF(s, r),
                                         .title = "Late ranks, step by step",
                                         .caption = "The stronger the colour, the longer a rank worked than the fastest "
@@ -147,4 +147,11 @@ json_t *run_figure_heat(struct site *s, const struct run_result *r)
                                         .height = height,
                                         .narrow_height = height,
                                         .table = t});
+    double *late = dcr_arena_alloc(&s->arena, h.n_ranks * sizeof *late);
+    for (size_t k = 0; k < h.n_ranks; k++)
+        late[k] = (double)h.late_ns[k];
+    size_t n_shown;
+    const struct rank_shown *shown = ranks_to_show(s, late, h.n_ranks, "earliest", "latest", &n_shown);
+    view_keep_ranks(s, t, shown, n_shown);
+    return view;
 }

@@ -358,6 +358,7 @@ json_t *run_figure_monitors(struct site *s, const struct run_result *r)
                             .height = height,
                             .narrow_height = height,
                             .table = monitors_table(s, r->run)});
+    view_shorten(s, json_object_get(view, "table"), 24);
     dcr_buf_release(&alt);
     return view;
 }

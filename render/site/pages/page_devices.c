@@ -227,7 +227,9 @@ static json_t *operators(struct site *s, const struct foreign_trace *f)
 /* is_folded: one more of its kind, behind its caption. */
 static void add(struct site *s, json_t *list, json_t *table, const char *key, int run, bool is_folded)
 {
+    enum { ROWS_SHOWN = 24 };
     site_table(s, table, key, run);
+    view_shorten(s, table, ROWS_SHOWN);
     view_text(s, table, "folded", is_folded ? json_string_value(json_object_get(table, "caption")) : NULL);
     view_add(s, list, table);
 }
