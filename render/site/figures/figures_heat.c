@@ -2,6 +2,7 @@
 #include "render/site/figures/figures_run.h"
 
 #include "render/say/format.h"
+#include "render/say/say.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -133,11 +134,13 @@ json_t *run_figure_heat(struct site *s, const struct run_result *r)
         fmt_count((int64_t)h.n_ranks, "rank").text, fmt_count((int64_t)h.n_steps, "step").text, r->ranks[worst].rank,
         fmt_time(h.late_ns[worst] / (int64_t)h.n_steps).text, (long long)h.worst_step[worst],
         fmt_time(h.worst_ns[worst]).text);
+    const struct said title = {.headline = PHRASE(RANK_IS_LATEST, slot_count(r->ranks[worst].rank),
+                                                  slot_time(h.late_ns[worst] / (int64_t)h.n_steps))};
     double height = chart_heat_height(&spec);
     json_t *view =
         figure_view(s, &(struct figure){.stem = "late-ranks",
                                         .run = RUN_OF(s, r),
-                                        .title = "Late ranks, step by step",
+                                        .title = say_title(&s->arena, &title),
                                         .caption = "The stronger the colour, the longer a rank worked than the fastest "
                                                    "one in that step; the others wait for it.",
                                         .alt = alt,

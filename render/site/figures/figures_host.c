@@ -327,6 +327,19 @@ const char *monitors_absent(struct site *s, const struct run *run)
     return *text ? text : NULL;
 }
 
+static const char *host_title(struct site *s, const struct run *run)
+{
+    double sum = 0;
+    int n = 0;
+    for (int i = 0; i < run->nodes_len; i++)
+        if (run->nodes[i].cpu_percent.n) {
+            sum += run->nodes[i].cpu_percent.sum / (double)run->nodes[i].cpu_percent.n;
+            n++;
+        }
+    const struct said title = {.headline = PHRASE(CPUS_BUSY, slot_percent(sum / (n ? n : 1) / 100), slot_count(n))};
+    return n ? say_title(&s->arena, &title) : "Hosts and devices";
+}
+
 json_t *run_figure_monitors(struct site *s, const struct run_result *r)
 {
     struct monitors_spec *m = monitors_spec(s, r, false);
@@ -345,7 +358,7 @@ json_t *run_figure_monitors(struct site *s, const struct run_result *r)
     json_t *view = figure_view(
         s, &(struct figure){.stem = "monitors-figure",
                             .run = RUN_OF(s, r),
-                            .title = "Hosts and devices",
+                            .title = host_title(s, r->run),
                             .caption = m->has_phases ? "Samples of the hosts and devices: coarse beside the step's "
                                                        "own timings, but they see what the program does not. Beneath, "
                                                        "on the same axis, what the steps were made of."

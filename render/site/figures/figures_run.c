@@ -25,7 +25,7 @@ bool breakdown_spec(struct site *s, const struct run_result *r, struct chart_row
                             .name = part_label((enum part)k),
                             .to = (double)r->part_ns[k] / axis.ns,
                             .ink = part_ink((enum part)k),
-                            .value = site_text(s, "%s, %s", fmt_time(r->part_ns[k]).text,
+                            .value = site_text(s, "%s, %s", fmt_time_beside(r->part_ns[k], r->step.mean_ns).text,
                                                fmt_percent((double)r->part_ns[k] / (double)r->step.mean_ns).text)};
     *spec = (struct chart_rows){
         .text = {"Where a step's time goes", site_text(s, "mean per step, %s", axis.unit), axis.unit, axis.label},
@@ -91,6 +91,16 @@ static const char *breakdown_alt(struct site *s, const struct run_result *r)
     return text;
 }
 
+static const char *most_title(struct site *s, const struct run_result *r)
+{
+    int most = 0;
+    for (int k = 1; k < N_PARTS; k++)
+        most = r->part_ns[k] > r->part_ns[most] ? k : most;
+    const struct said title = {.headline = PHRASE(PART_IS_MOST, slot_name(part_label((enum part)most)),
+                                                  slot_percent((double)r->part_ns[most] / (double)r->step.mean_ns))};
+    return say_title(&s->arena, &title);
+}
+
 json_t *run_figure_breakdown(struct site *s, const struct run_result *r)
 {
     struct chart_rows spec;
@@ -99,7 +109,7 @@ json_t *run_figure_breakdown(struct site *s, const struct run_result *r)
     double height = chart_rows_height(&spec) - 26;
     return figure_view(s, &(struct figure){.stem = "breakdown-figure",
                                            .run = RUN_OF(s, r),
-                                           .title = "Where a step's time goes",
+                                           .title = most_title(s, r),
                                            .caption = "Mean over ranks and counted steps; the bars sum to the step.",
                                            .alt = breakdown_alt(s, r),
                                            .draw = draw_rows,
@@ -358,13 +368,14 @@ json_t *run_figure_steps(struct site *s, const struct run_result *r)
     VIEW_METRICS(s, t, &run_metrics, r, RUN_COUNTED);
     view_row(s, t, "steps left out as warm-up");
     VIEW_METRICS(s, t, &run_metrics, r, RUN_WARMUP);
+    const struct said title = {.headline = PHRASE(STEPS_TAKE, slot_time(r->step.median_ns), slot_time(r->step.p95_ns))};
     const char *alt = site_text(
         s, "Line of the step time over %s: median %s, 95th percentile %s, slowest counted %s. %s",
         fmt_count((int64_t)spec->mean.n, "step").text, fmt_time(r->step.median_ns).text, fmt_time(r->step.p95_ns).text,
         fmt_time(r->step.max_ns).text, r->warmup_because ? r->warmup_because : "");
     return figure_view(s, &(struct figure){.stem = "steps-figure",
                                            .run = RUN_OF(s, r),
-                                           .title = "Step by step",
+                                           .title = say_title(&s->arena, &title),
                                            .caption = r->n_rank_results > 1
                                                           ? "Mean over ranks; the band runs from the fastest to the "
                                                             "slowest rank of each step."

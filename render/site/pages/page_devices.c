@@ -299,6 +299,9 @@ static json_t *foreign(struct site *s, const struct foreign_table *f)
     return t;
 }
 
+/* A table of more columns is looked up, not read. */
+#define COLUMNS_OPEN 7
+
 json_t *view_evidence(struct site *s, int run)
 {
     const struct run *r = s->rep->runs[run].run;
@@ -306,6 +309,7 @@ json_t *view_evidence(struct site *s, int run)
     if (r->n_kernels)
         add(s, list, view_roofline(s, r), "kernel_roofline", run, false);
     for (int i = 0; i < r->n_tables; i++)
-        add(s, list, foreign(s, &r->tables[i]), site_text(s, "evidence_%d", i + 1), run, false);
+        add(s, list, foreign(s, &r->tables[i]), site_text(s, "evidence_%d", i + 1), run,
+            r->tables[i].n_columns > COLUMNS_OPEN);
     return list;
 }

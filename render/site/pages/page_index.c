@@ -156,7 +156,10 @@ static json_t *pop_table(struct site *s, const struct series *series)
     return t;
 }
 
-static json_t *series_view(struct site *s, int index)
+/* A page shows as many charts at once; further series are folded behind their headlines. */
+#define SERIES_SHOWN 3
+
+static json_t *series_view(struct site *s, int index, int place)
 {
     const struct series *series = &s->rep->series[index];
     json_t *v = view_object(s);
@@ -169,6 +172,9 @@ static json_t *series_view(struct site *s, int index)
     bool is_told = s->rep->n_series < 2 || index == s->rep->headline_series; /* at the top of the page */
     view_text(s, v, "headline", is_told ? NULL : series->headline);
     view_text(s, v, "support", is_told ? NULL : series->support);
+    view_text(s, v, "folded",
+              place >= SERIES_SHOWN ? site_text(s, "%s: %s", series->label, say_title(&s->arena, &series->said))
+                                    : NULL);
     view_text(s, v, "scaling", series->scaling_text);
     view_text(s, v, "beyond", series->beyond_text);
     view_set_list(s, v, "keys", view_keys(s, series));
@@ -176,6 +182,7 @@ static json_t *series_view(struct site *s, int index)
     view_set(s, v, "figures", series_figures(s, series, suffix));
     json_t *classes = series_classes(s, series), *pop = pop_table(s, series);
     site_table(s, classes, site_text(s, "causes%s", suffix), -1);
+    view_threshold_tips(s, classes);
     site_table(s, pop, site_text(s, "pop%s", suffix), -1);
     json_t *lost = view_loss_causes(s, series);
     site_table(s, lost, site_text(s, "lost%s", suffix), -1);
@@ -459,7 +466,7 @@ void page_index(struct site *s)
     view_set_list(s, data, "gaps", view_gaps(s));
     for (int i = 0; i < rep->n_series; i++) { /* what the headline is about comes first, the others in their order */
         int first = rep->first_series < rep->n_series ? rep->first_series : 0;
-        view_add(s, series, series_view(s, i == 0 ? first : i <= first ? i - 1 : i));
+        view_add(s, series, series_view(s, i == 0 ? first : i <= first ? i - 1 : i, i));
     }
     s->series_views = json_incref(series);
     view_set(s, data, "series", series);

@@ -326,6 +326,7 @@ static void set_table(struct site *s, json_t *data, const char *key, json_t *tab
 {
     site_table(s, table, key, run);
     view_shorten(s, table, ROWS_SHOWN);
+    view_threshold_tips(s, table);
     view_set(s, data, key, table);
 }
 
