@@ -93,7 +93,7 @@ void chart_heat(struct canvas *c, struct box at, const struct chart_heat *s)
     gutter = fmin(gutter, rest.w * 0.3);
     side = fmin(side, rest.w * 0.3);
     struct box plot = box_inset(rest, ceil(gutter) + 8, 0, side > 0 ? side : 12, 40);
-    size_t n_shown = (size_t)fmin((double)s->n_rows, fmax(1, plot.h / 2));
+    size_t n_shown = (size_t)fmin((double)s->n_rows, fmax(1, plot.h / 4));
     double h = plot.h / (double)n_shown, next_label = -INFINITY;
     canvas_rect(c, plot, INK_SHADE);
     for (size_t i = 0; i < n_shown; i++) {
@@ -114,5 +114,5 @@ void chart_heat(struct canvas *c, struct box at, const struct chart_heat *s)
     }
     struct scale x = {.lo = s->x_from, .hi = s->x_to, .from = plot.x, .to = plot.x + plot.w};
     struct ticks t = scale_ticks_whole(x.lo, x.hi, plot.w < 300 ? 5 : 9);
-    chart_x_ticks(c, plot, &x, &t, s->x_title);
+    chart_x_ticks(c, plot, &x, &t, NULL, s->x_title);
 }

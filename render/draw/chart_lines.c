@@ -201,7 +201,7 @@ void chart_lines(struct canvas *c, struct box at, const struct chart_lines *s)
     if (!s->hide_x_labels) {
         struct ticks t = s->x_is_whole ? scale_ticks_whole(x.lo, x.hi, plot.w < 300 ? 5 : 9)
                                        : scale_ticks(x.lo, x.hi, plot.w < 300 ? 5 : 9);
-        chart_x_ticks(c, plot, &x, &t, s->x_title);
+        chart_x_ticks(c, plot, &x, &t, s->x_label, s->x_title);
     }
     for (size_t k = 0; k < s->n_levels; k++) {
         double at_y = scale_map(&y, s->levels[k].y);

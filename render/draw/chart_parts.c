@@ -57,14 +57,17 @@ struct box chart_y_axis(struct canvas *c, struct box plot, struct scale *scale, 
 }
 
 void chart_x_ticks(struct canvas *c, struct box plot, const struct scale *x, const struct ticks *ticks,
-                   const char *title)
+                   void (*label)(double value, char *out, size_t n), const char *title)
 {
     double base = plot.y + plot.h;
     for (int i = 0; i < ticks->n; i++) {
         char text[48];
         double at = scale_map(x, ticks->at[i]);
         canvas_line(c, (struct point){at, base}, (struct point){at, base + 4}, (struct stroke){INK_AXIS, 1, false});
-        number_label(ticks->at[i], ticks->decimals, text, sizeof text);
+        if (label)
+            label(ticks->at[i], text, sizeof text);
+        else
+            number_label(ticks->at[i], ticks->decimals, text, sizeof text);
         double half = typeface_width(c->typeface, FONT_LABEL, text) / 2;
         at = fmax(at, plot.x - 20 + half);
         canvas_text(c, (struct point){at, base + 17}, ALIGN_MIDDLE, FONT_LABEL, INK_MUTED, text);

@@ -20,9 +20,10 @@ struct box chart_head(struct canvas *c, struct box at, const struct chart_text *
 double chart_y_gutter(struct canvas *c, const struct scale *scale, int most);
 struct box chart_y_axis(struct canvas *c, struct box plot, struct scale *scale, int most);
 
-/** chart_x_ticks - numbers under the plot and the axis title at the right end of the line below. */
+/** chart_x_ticks - numbers under the plot and the axis title at the right end of the line below.
+ *  label  how a tick reads; NULL: as a number */
 void chart_x_ticks(struct canvas *c, struct box plot, const struct scale *x, const struct ticks *ticks,
-                   const char *title);
+                   void (*label)(double value, char *out, size_t n), const char *title);
 
 /* A label beside the plot, with a thin line to where it belongs. */
 struct side_label {

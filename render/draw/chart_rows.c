@@ -85,7 +85,7 @@ void chart_rows(struct canvas *c, struct box at, const struct chart_rows *s)
         canvas_line(c, (struct point){at_x, bars.y}, (struct point){at_x, bars.y + bars.h},
                     (struct stroke){t.at[i] == 0 ? INK_AXIS : INK_GRID, 1, false});
     }
-    chart_x_ticks(c, bars, &x, &t, NULL);
+    chart_x_ticks(c, bars, &x, &t, NULL, NULL);
     for (size_t i = 0; i < s->n_rows; i++)
         draw_row(c, s, i, &x, (struct box){plot.x, plot.y + pitch * (double)i, plot.w, pitch}, name_width);
 }

@@ -95,7 +95,7 @@ void chart_speedup(struct canvas *c, struct box at, const struct chart_speedup *
     }
     char title[96];
     snprintf(title, sizeof title, "%ss%s", s->noun, is_log2 ? " (both axes logarithmic)" : "");
-    chart_x_ticks(c, plot, &x, &t, title);
+    chart_x_ticks(c, plot, &x, &t, NULL, title);
     double n0 = is_log2 ? s->n_ref : 0;
     struct point ideal[2] = {{scale_map(&x, n0), scale_map(&y, n0 / s->n_ref)},
                              {scale_map(&x, max_n), scale_map(&y, max_n / s->n_ref)}};

@@ -3,7 +3,9 @@
 #include "render/findings/actions.h"
 #include "render/findings/claims.h"
 
+#include "render/findings/rules/analyse.h"
 #include "render/findings/stepless.h"
+#include "render/metrics/calls.h"
 #include "render/findings/failed.h"
 #include "render/say/say.h"
 
@@ -15,6 +17,15 @@ static struct advised steps_advice(const struct run *r)
     if (r->has_window && !r->ranges.n && r->nvtx.state == RECORDER_NOTHING)
         return ADVISE(WIDER_WINDOW);
     return r->ranges.n ? ADVISE(RENAME_RANGE) : ADVISE(NAME_STEPS);
+}
+
+int are_steps_missed(const struct run_result *r)
+{
+    const struct run *a = r->run;
+    if (r->has_steps || r->advised.id == ADVICE_NOTHING_ONE_TRACE || (a->is_foreign && !a->n_traces))
+        return 0;
+    int is_training = *a->program.model || a->ranges.n_names || a->n_traces || run_may_be_torch(a);
+    return is_training || !mpi_share(a).has;
 }
 
 static struct stepless_advice advise(struct report *rep, const struct run_result *r)
@@ -31,7 +42,7 @@ static struct stepless_advice advise(struct report *rep, const struct run_result
         return out;
     /* Where the program was watched, its steps can be named whatever else is beside it. */
     if (r->step.n || !advise_evidence(rep, r->run, &out) || (*r->run->collector_version && !out.is_first))
-        return steps;
+        return are_steps_missed(r) ? steps : (struct stepless_advice){.first = ADVISE(NOTHING_MPI)};
     return out;
 }
 
@@ -52,7 +63,7 @@ void say_what_to_do_without_steps(struct report *rep, struct run_result *r)
     r->stepless_advice = report_text(rep, "%s%s%s%s%s", words, *result ? " " : "", result, *then ? " " : "", then);
     r->stepless_action = (struct to_do){.text = words, .is_first = todo.is_first, .result = result, .also = then};
     r->advised = todo.first;
-    if (*r->run->collector_version || todo.first.id == ADVICE_WATCH_NEXT_RUN) {
+    if ((*r->run->collector_version && are_steps_missed(r)) || todo.first.id == ADVICE_WATCH_NEXT_RUN) {
         struct advised steps = steps_advice(r->run);
         r->steps_action = advice_words(rep, r->run, &steps);
     }

@@ -91,7 +91,7 @@ static void add_steps(struct report *rep, const struct series *s, const struct r
         add(rep, SURE_CAUSE, PHRASE(COUNTED, slot_count(steps), slot_count(runs)));
     else if (summarised > 0)
         add(rep, SURE_CAUSE, PHRASE(COUNTED_MEANS, slot_count(summarised), slot_count(n_summarised)));
-    else
+    else if (s || are_steps_missed(r))
         add(rep, SURE_CAUSE, PHRASE(COUNTED_NONE));
 }
 
@@ -110,7 +110,8 @@ void say_how_sure(struct report *rep, const struct series *s, const struct run_r
     const char *because = c ? c->confidence_because : r->confidence_because;
     enum confidence sure = c ? c->confidence : r->confidence;
     add_steps(rep, s, r);
-    if (rep->sure[SURE_CAUSE][0].id == PHRASE_COUNTED_NONE || rep->sure[SURE_CAUSE][0].id == PHRASE_COUNTED_MEANS)
+    enum phrase_id counted = rep->sure[SURE_CAUSE][0].id;
+    if (counted == PHRASE_COUNTED_NONE || counted == PHRASE_COUNTED_MEANS || counted == PHRASE_NONE)
         sure = least_sure(rep, s, r, &because);
     else
         add(rep, SURE_CAUSE, interval_of(rep, s, r, c));
@@ -118,7 +119,8 @@ void say_how_sure(struct report *rep, const struct series *s, const struct run_r
     add(rep, SURE_CAUSE,
         *because ? PHRASE(CONFIDENCE, slot_name(rep->confidence), slot_name(because))
                  : PHRASE(CONFIDENCE_ALONE, slot_name(rep->confidence)));
-    add_forecast(rep, c);
+    if (s || r->has_steps || are_steps_missed(r)) /* of other runs nobody asks for a gain in steps */
+        add_forecast(rep, c);
     int is_emulated = 0;
     for (int i = 0; i < rep->n_runs; i++)
         is_emulated |= rep->runs[i].run->node_kind == NODES_EMULATED;

@@ -101,6 +101,32 @@ struct recorded recorded_part(const struct run *a)
     return r;
 }
 
+/* Nanoseconds for one event: `make bench-collect`, rounded up (docs/performance.md). */
+#define COST_RANGE_NS 60
+#define COST_MPI_NS 100
+#define COST_FILE_NS 60
+
+struct recording_cost recording_cost(const struct run *a)
+{
+    struct recorded part = recorded_part(a);
+    struct recording_cost c = {0};
+    double ranges = (double)a->ranges.n, mpi = 0, files = 0;
+    for (int i = 0; i < a->n_mpi_calls; i++)
+        mpi += (double)a->mpi_calls[i].sum.n;
+    for (int i = 0; i < a->n_files; i++)
+        for (int k = 0; k < DCT_N_IO; k++)
+            files += (double)a->files[i].sum[k].n;
+    double ns = ranges * COST_RANGE_NS + mpi * COST_MPI_NS + files * COST_FILE_NS;
+    c.has = *a->collector_version && ranges + mpi + files > 0 && !part.n_ranks_lost && part.ns > 0 &&
+            ns < (double)part.ns; /* damaged files may hold any number */
+    if (c.has) {
+        c.n_events = (int64_t)(ranges + mpi + files);
+        c.ns = (int64_t)ns;
+        c.ratio = ns / (double)part.ns;
+    }
+    return c;
+}
+
 /* ---- in words -------------------------------------------------------------------------------------- */
 
 const char *recorded_noun(const struct run *a)

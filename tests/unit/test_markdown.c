@@ -42,6 +42,8 @@ static void test_tables(void **state)
     assert_has(table, "<td>1</td><td class=\"num\">160 <code>a|b</code></td>");
     assert_has(table, "<td>2 | 3</td><td class=\"num\"></td>");
     assert_has(table, "<p>after</p>");
+    assert_has(table, "aria-label=\"table 1\"");
+    assert_has("# Exact `sums`\n\n| a | b |\n|---|---|\n| 1 | 2 |\n", "aria-label=\"Exact sums, table 1\"");
     assert_has("| a |\nno rule", "<p>| a |\nno rule</p>");
     assert_has("a | b\n--- | ---\n1 | 2\n", "<td>1</td><td>2</td>");
     assert_has("| a | b |\n|---|---|\n| <script>x</script> | [l](javascript:x) |\n", "<td><!-- raw HTML omitted -->");

@@ -211,6 +211,26 @@ static void test_files_explained(void **state)
     run_free(u.r);
 }
 
+/* 42 calls of MPI and 9 on files in 20 s of two ranks. */
+static void test_recording_cost(void **state)
+{
+    (void)state;
+    struct uniform u;
+    begin(&u, 10000);
+    u.r->ranges.n = 1000;
+    struct recording_cost c = recording_cost(u.r);
+    assert_true(c.has);
+    assert_int_equal(c.n_events, 1051);
+    assert_int_equal(c.ns, 1000 * 60 + 42 * 100 + 9 * 60);
+    assert_true(c.ratio > 3.23e-6 && c.ratio < 3.24e-6);
+    u.r->ranks[0].n_dropped = 1; /* how many events there were is not known */
+    assert_false(recording_cost(u.r).has);
+    u.r->ranks[0].n_dropped = 0;
+    u.r->collector_version = ""; /* nothing was recorded */
+    assert_false(recording_cost(u.r).has);
+    run_free(u.r);
+}
+
 static void analysed(struct uniform *u, struct report *rep)
 {
     struct analyse_options o = made_options();
@@ -324,10 +344,11 @@ static void test_lost_in_a_comparison(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_window),    cmocka_unit_test(test_unknown_window),
-        cmocka_unit_test(test_never_opened),    cmocka_unit_test(test_monitors_of_the_window),
-        cmocka_unit_test(test_files_explained), cmocka_unit_test(test_lost_without_steps),
-        cmocka_unit_test(test_lost_with_steps), cmocka_unit_test(test_lost_in_a_comparison),
+        cmocka_unit_test(test_every_window),         cmocka_unit_test(test_unknown_window),
+        cmocka_unit_test(test_never_opened),         cmocka_unit_test(test_monitors_of_the_window),
+        cmocka_unit_test(test_recording_cost),       cmocka_unit_test(test_files_explained),
+        cmocka_unit_test(test_lost_without_steps),   cmocka_unit_test(test_lost_with_steps),
+        cmocka_unit_test(test_lost_in_a_comparison),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -134,11 +134,11 @@ static void put(const struct fmt *f, char *out, size_t n)
     snprintf(out, n, "%s", f->text);
 }
 
-#define TIME_LABEL(name, ns)                            \
-    static void name(double value, char *out, size_t n) \
-    {                                                   \
-        struct fmt f = fmt_time(llround(value * (ns))); \
-        put(&f, out, n);                                \
+#define TIME_LABEL(name, ns)                                                  \
+    static void name(double value, char *out, size_t n)                       \
+    {                                                                         \
+        struct fmt f = fmt_time_beside(llround(value * (ns)), (int64_t)(ns)); \
+        put(&f, out, n);                                                      \
     }
 TIME_LABEL(label_ns, 1)
 TIME_LABEL(label_us, 1e3)

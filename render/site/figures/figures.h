@@ -12,6 +12,27 @@ json_t *series_steps(struct site *s, const struct series *series, const char *su
  * out.  returns gives a list for the partial figure.html */
 json_t *series_figures(struct site *s, const struct series *series, const char *suffix);
 
+/** run_figure_stepless - the figure of a run without steps: bandwidth by size of a benchmark's log, time of a GPU, time of
+ * ranks in MPI calls.  run   whose files these are: index into report.runs, -1: of the site.   null: none of them */
+json_t *run_figure_stepless(struct site *s, const struct run_result *r, int run);
+
+/* Of many ranks these are shown: the one with the least, the median and the most, each with its word. */
+enum { RANKS_SHOWN = 16 };
+struct rank_shown {
+    size_t at;        /* index into the ranks */
+    const char *word; /* "slowest"; NULL where all are shown */
+};
+/** ranks_to_show - all of at most RANKS_SHOWN, else the three with the most, the median and the least value, in that order.
+ *  value   by which they are ordered, shape (n).   least, most   their words.   returns  borrows; shape (*n_shown) */
+const struct rank_shown *ranks_to_show(struct site *s, const double *value, size_t n, const char *least,
+                                       const char *most, size_t *n_shown);
+/** rank_own_ns - time of a mean step outside communication. */
+double rank_own_ns(const struct rank_result *q);
+/** run_figure_spread - own work of all ranks, in ascending order; null for RANKS_SHOWN ranks or fewer. */
+json_t *run_figure_spread(struct site *s, const struct run_result *r);
+/** view_keep_ranks - the same ranks of a table with a row for each rank, after its CSV was written. */
+void view_keep_ranks(struct site *s, json_t *table, const struct rank_shown *shown, size_t n_shown);
+
 /** run_figures_* - figures of one run's page; null when there is nothing to draw. */
 json_t *run_figure_breakdown(struct site *s, const struct run_result *r);
 json_t *run_figure_ranks(struct site *s, const struct run_result *r);

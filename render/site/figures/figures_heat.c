@@ -134,16 +134,25 @@ json_t *run_figure_heat(struct site *s, const struct run_result *r)
         fmt_count((int64_t)h.n_ranks, "rank").text, fmt_count((int64_t)h.n_steps, "step").text, r->ranks[worst].rank,
         fmt_time(h.late_ns[worst] / (int64_t)h.n_steps).text, (long long)h.worst_step[worst],
         fmt_time(h.worst_ns[worst]).text);
+    const struct said title = {.headline = PHRASE(RANK_IS_LATEST, slot_count(r->ranks[worst].rank),
+                                                  slot_time(h.late_ns[worst] / (int64_t)h.n_steps))};
     double height = chart_heat_height(&spec);
-    return figure_view(s, &(struct figure){.stem = "late-ranks",
-                                           .run = RUN_OF(s, r),
-                                           .title = "Late ranks, step by step",
-                                           .caption = say_phrase(&s->arena, &PHRASE(CAPTION_HEAT)),
-                                           .alt = alt,
-                                           .draw = draw_heat,
-                                           .spec = &spec,
-                                           .wide = FIGURE_FULL,
-                                           .height = height,
-                                           .narrow_height = height,
-                                           .table = t});
+    json_t *view = figure_view(s, &(struct figure){.stem = "late-ranks",
+                                                   .run = RUN_OF(s, r),
+                                                   .title = say_title(&s->arena, &title),
+                                                   .caption = say_phrase(&s->arena, &PHRASE(CAPTION_HEAT)),
+                                                   .alt = alt,
+                                                   .draw = draw_heat,
+                                                   .spec = &spec,
+                                                   .wide = FIGURE_FULL,
+                                                   .height = height,
+                                                   .narrow_height = height,
+                                                   .table = t});
+    double *late = dcr_arena_alloc(&s->arena, h.n_ranks * sizeof *late);
+    for (size_t k = 0; k < h.n_ranks; k++)
+        late[k] = (double)h.late_ns[k];
+    size_t n_shown;
+    const struct rank_shown *shown = ranks_to_show(s, late, h.n_ranks, "earliest", "latest", &n_shown);
+    view_keep_ranks(s, t, shown, n_shown);
+    return view;
 }

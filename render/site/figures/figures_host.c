@@ -290,12 +290,12 @@ static json_t *monitors_table(struct site *s, const struct run *run)
     return t;
 }
 
-/* What no node has samples of, in sentences. */
+/* What no node has samples of, in words: of hosts and of GPUs in a sentence each. */
 const char *monitors_absent(struct site *s, const struct run *run)
 {
-    const char *host[N_OF(host_lines)], *of_gpu[N_OF(gpu_lines)];
-    int n_host = 0, n_of_gpu = 0;
-    const struct recorder *gpu = NULL;
+    const char *host[N_OF(host_lines)], *gpu[N_OF(gpu_lines)];
+    int n_host = 0, n_gpu = 0;
+    const struct recorder *monitor = NULL;
     bool has_gpu = false;
     for (size_t k = 0; k < N_OF(host_lines); k++) {
         bool is_there = false;
@@ -306,7 +306,7 @@ const char *monitors_absent(struct site *s, const struct run *run)
     }
     for (int i = 0; i < run->nodes_len; i++) {
         has_gpu |= run->nodes[i].n_gpus > 0;
-        gpu = run->nodes[i].gpu_monitor.state ? &run->nodes[i].gpu_monitor : gpu;
+        monitor = run->nodes[i].gpu_monitor.state ? &run->nodes[i].gpu_monitor : monitor;
     }
     for (size_t k = 0; k < N_OF(gpu_lines) && has_gpu; k++) {
         bool is_there = false;
@@ -314,18 +314,33 @@ const char *monitors_absent(struct site *s, const struct run *run)
             for (int g = 0; g < run->nodes[i].n_gpus; g++)
                 is_there |= in_gpu(&run->nodes[i].gpus[g], k)->n > 0;
         if (!is_there)
-            of_gpu[n_of_gpu++] = gpu_lines[k].title;
+            gpu[n_gpu++] = gpu_lines[k].title;
     }
+    if (!has_gpu && !monitor)
+        gpu[n_gpu++] = "GPUs";
     const struct reason why =
-        gpu ? REASON(GPU_MONITOR_SAYS, slot_name(gpu->state == RECORDER_ABSENT ? gpu->because : gpu->text))
-            : REASON(NO_GPU_SAMPLED);
-    const struct phrase said[] = {n_host ? PHRASE(MONITORS_LACK, slot_name(say_list(&s->arena, host, n_host)))
-                                         : PHRASE(NONE),
-                                  !has_gpu   ? PHRASE(GPUS_NOT_MONITORED, slot_reason(&why))
-                                  : n_of_gpu ? PHRASE(MONITORS_LACK, slot_name(say_list(&s->arena, of_gpu, n_of_gpu)))
-                                             : PHRASE(NONE)};
-    const char *text = say_note(&s->arena, said, N_OF(said));
+        monitor
+            ? REASON(GPU_MONITOR_SAYS, slot_name(monitor->state == RECORDER_ABSENT ? monitor->because : monitor->text))
+            : REASON(NONE);
+    const struct phrase said[] = {
+        n_host ? PHRASE(PARTS_NOT_RECORDED, slot_name(say_list(&s->arena, host, n_host))) : PHRASE(NONE),
+        n_gpu ? PHRASE(PARTS_NOT_RECORDED, slot_name(say_list(&s->arena, gpu, n_gpu))) : PHRASE(NONE),
+        !has_gpu && monitor ? PHRASE(GPUS_NOT_SAMPLED, slot_reason(&why)) : PHRASE(NONE)};
+    const char *text = say_phrases(&s->arena, said, 3);
     return *text ? text : NULL;
+}
+
+static const char *host_title(struct site *s, const struct run *run)
+{
+    double sum = 0;
+    int n = 0;
+    for (int i = 0; i < run->nodes_len; i++)
+        if (run->nodes[i].cpu_percent.n) {
+            sum += run->nodes[i].cpu_percent.sum / (double)run->nodes[i].cpu_percent.n;
+            n++;
+        }
+    const struct said title = {.headline = PHRASE(CPUS_BUSY, slot_percent(sum / (n ? n : 1) / 100), slot_count(n))};
+    return n ? say_title(&s->arena, &title) : "Hosts and devices";
 }
 
 json_t *run_figure_monitors(struct site *s, const struct run_result *r)
@@ -342,23 +357,20 @@ json_t *run_figure_monitors(struct site *s, const struct run_result *r)
                            fmt_number(n->cpu_percent.sum / (double)n->cpu_percent.n).text,
                            fmt_number(n->cpu_percent.max).text);
     }
+    const struct phrase caption[] = {PHRASE(CAPTION_MONITORS), m->has_phases ? PHRASE(CAPTION_PHASES) : PHRASE(NONE)};
     double height = (m->n_panels > PANELS_SHEET ? PANEL_LOW : PANEL_HEIGHT) * m->n_panels + PANEL_FOOT;
-    json_t *view = figure_view(
-        s, &(struct figure){.stem = "monitors-figure",
-                            .run = RUN_OF(s, r),
-                            .title = "Hosts and devices",
-                            .caption = m->has_phases ? "Samples of the hosts and devices: coarse beside the step's "
-                                                       "own timings, but they see what the program does not. Beneath, "
-                                                       "on the same axis, what the steps were made of."
-                                                     : "Samples of the hosts and devices: they see what the program "
-                                                       "does not.",
-                            .alt = dcr_buf_text(&alt),
-                            .draw = draw_monitors,
-                            .spec = m,
-                            .wide = FIGURE_FULL,
-                            .height = height,
-                            .narrow_height = height,
-                            .table = monitors_table(s, r->run)});
+    json_t *view = figure_view(s, &(struct figure){.stem = "monitors-figure",
+                                                   .run = RUN_OF(s, r),
+                                                   .title = host_title(s, r->run),
+                                                   .caption = say_phrases(&s->arena, caption, 2),
+                                                   .alt = dcr_buf_text(&alt),
+                                                   .draw = draw_monitors,
+                                                   .spec = m,
+                                                   .wide = FIGURE_FULL,
+                                                   .height = height,
+                                                   .narrow_height = height,
+                                                   .table = monitors_table(s, r->run)});
+    view_shorten(s, json_object_get(view, "table"), 24);
     dcr_buf_release(&alt);
     return view;
 }

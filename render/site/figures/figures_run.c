@@ -25,7 +25,7 @@ bool breakdown_spec(struct site *s, const struct run_result *r, struct chart_row
                             .name = part_label((enum part)k),
                             .to = (double)r->part_ns[k] / axis.ns,
                             .ink = part_ink((enum part)k),
-                            .value = site_text(s, "%s, %s", fmt_time(r->part_ns[k]).text,
+                            .value = site_text(s, "%s, %s", fmt_time_beside(r->part_ns[k], r->step.mean_ns).text,
                                                fmt_percent((double)r->part_ns[k] / (double)r->step.mean_ns).text)};
     *spec = (struct chart_rows){
         .text = {"Where a step's time goes", site_text(s, "mean per step, %s", axis.unit), axis.unit, axis.label},
@@ -91,6 +91,16 @@ static const char *breakdown_alt(struct site *s, const struct run_result *r)
     return text;
 }
 
+static const char *most_title(struct site *s, const struct run_result *r)
+{
+    int most = 0;
+    for (int k = 1; k < N_PARTS; k++)
+        most = r->part_ns[k] > r->part_ns[most] ? k : most;
+    const struct said title = {.headline = PHRASE(PART_IS_MOST, slot_name(part_label((enum part)most)),
+                                                  slot_percent((double)r->part_ns[most] / (double)r->step.mean_ns))};
+    return say_title(&s->arena, &title);
+}
+
 json_t *run_figure_breakdown(struct site *s, const struct run_result *r)
 {
     struct chart_rows spec;
@@ -99,7 +109,7 @@ json_t *run_figure_breakdown(struct site *s, const struct run_result *r)
     double height = chart_rows_height(&spec) - 26;
     return figure_view(s, &(struct figure){.stem = "breakdown-figure",
                                            .run = RUN_OF(s, r),
-                                           .title = "Where a step's time goes",
+                                           .title = most_title(s, r),
                                            .caption = say_phrase(&s->arena, &PHRASE(CAPTION_BREAKDOWN)),
                                            .alt = breakdown_alt(s, r),
                                            .draw = draw_rows,
@@ -112,6 +122,15 @@ json_t *run_figure_breakdown(struct site *s, const struct run_result *r)
 
 /* ---- ranks --------------------------------------------------------------------------------------------- */
 
+static const struct rank_shown *shown_ranks(struct site *s, const struct run_result *r, size_t *n_shown)
+{
+    size_t n = (size_t)r->n_rank_results;
+    double *own = dcr_arena_alloc(&s->arena, (n + 1) * sizeof *own);
+    for (size_t i = 0; i < n; i++)
+        own[i] = rank_own_ns(&r->ranks[i]);
+    return ranks_to_show(s, own, n, "fastest", "slowest", n_shown);
+}
+
 bool ranks_spec(struct site *s, const struct run_result *r, struct chart_stack *spec)
 {
     size_t n = r->has_steps ? (size_t)r->n_rank_results : 0;
@@ -121,32 +140,35 @@ bool ranks_spec(struct site *s, const struct run_result *r, struct chart_stack *
     if (n == 0 || most == 0)
         return false;
     struct time_axis axis = time_axis_for(most);
-    size_t has_mean = n > 1; /* the mean stands before the ranks */
-    struct stack_bar *bars = dcr_arena_alloc(&s->arena, (n + has_mean) * sizeof *bars);
+    size_t has_mean = n > 1, n_shown; /* the mean stands before the ranks */
+    const struct rank_shown *shown = shown_ranks(s, r, &n_shown);
+    struct stack_bar *bars = dcr_arena_alloc(&s->arena, (n_shown + has_mean) * sizeof *bars);
     struct stack_part *parts = dcr_arena_alloc(&s->arena, N_PARTS * sizeof *parts);
-    double *v = dcr_arena_alloc(&s->arena, (n + has_mean) * N_PARTS * sizeof *v);
+    double *v = dcr_arena_alloc(&s->arena, (n_shown + has_mean) * N_PARTS * sizeof *v);
     for (int k = 0; k < N_PARTS; k++)
         parts[k] = (struct stack_part){part_label((enum part)k), part_ink((enum part)k)};
     for (int k = 0; has_mean && k < N_PARTS; k++)
         v[k] = (double)r->part_ns[k] / axis.ns;
     bars[0] = (struct stack_bar){.label = "mean", .value = v};
     v += has_mean * N_PARTS;
-    for (size_t i = 0; i < n; i++, v += N_PARTS) {
-        const struct rank_result *q = &r->ranks[i];
+    for (size_t i = 0; i < n_shown; i++, v += N_PARTS) {
+        const struct rank_result *q = &r->ranks[shown[i].at];
         for (int k = 0; k < N_PARTS; k++)
             v[k] = (double)q->part_ns[k] / axis.ns;
         bool is_late = r->straggler.has && r->straggler.rank == q->rank;
-        bars[i + has_mean] = (struct stack_bar){.label = site_text(s, n <= 4 ? "rank %d" : "%d", q->rank),
-                                                .value = v,
-                                                .mark = is_late ? "arrives last" : NULL};
+        bars[i + has_mean] =
+            (struct stack_bar){.label = shown[i].word ? site_text(s, "%s: rank %d", shown[i].word, q->rank)
+                                                      : site_text(s, n <= 4 ? "rank %d" : "%d", q->rank),
+                               .value = v,
+                               .mark = is_late ? "arrives last" : NULL};
     }
     *spec =
         (struct chart_stack){.text = {"Ranks", site_text(s, "mean step time, %s", axis.unit), axis.unit, axis.label},
                              .parts = parts,
                              .n_parts = N_PARTS,
                              .bars = bars,
-                             .n_bars = n + has_mean,
-                             .x_title = n <= 4 ? NULL : "rank"};
+                             .n_bars = n_shown + has_mean,
+                             .x_title = n <= 4 || n_shown < n ? NULL : "rank"};
     return true;
 }
 
@@ -186,12 +208,16 @@ static const char *ranks_alt(struct site *s, const struct run_result *r)
 {
     struct dcr_buf alt = {0};
     dcr_buf_puts(&alt, "Stacked columns of the mean step of each rank.");
-    for (int i = 0; i < r->n_rank_results && i < 16; i++)
-        dcr_buf_printf(&alt, " Rank %d: %s, of it compute %s, waiting %s.", r->ranks[i].rank,
-                       fmt_time(r->ranks[i].step.mean_ns).text, fmt_time(r->ranks[i].part_ns[PART_COMPUTE]).text,
-                       fmt_time(r->ranks[i].part_ns[PART_WAIT]).text);
-    if (r->n_rank_results > 16)
-        dcr_buf_puts(&alt, " The table has the other ranks.");
+    size_t n_shown;
+    const struct rank_shown *shown = shown_ranks(s, r, &n_shown);
+    for (size_t i = 0; i < n_shown; i++) {
+        const struct rank_result *q = &r->ranks[shown[i].at];
+        dcr_buf_printf(&alt, " Rank %d%s%s: %s, of it compute %s, waiting %s.", q->rank, shown[i].word ? ", the " : "",
+                       shown[i].word ? shown[i].word : "", fmt_time(q->step.mean_ns).text,
+                       fmt_time(q->part_ns[PART_COMPUTE]).text, fmt_time(q->part_ns[PART_WAIT]).text);
+    }
+    if (n_shown < (size_t)r->n_rank_results)
+        dcr_buf_puts(&alt, " The CSV of the table has the other ranks.");
     const char *text = site_text(s, "%s", dcr_buf_text(&alt));
     dcr_buf_release(&alt);
     return text;
@@ -200,19 +226,25 @@ static const char *ranks_alt(struct site *s, const struct run_result *r)
 json_t *run_figure_ranks(struct site *s, const struct run_result *r)
 {
     struct chart_stack spec;
+    size_t n_shown;
     if (!ranks_spec(s, r, &spec))
         return NULL;
-    return figure_view(s, &(struct figure){.stem = "ranks",
-                                           .run = RUN_OF(s, r),
-                                           .title = ranks_title(s, r),
-                                           .caption = say_phrase(&s->arena, &PHRASE(CAPTION_RANKS)),
-                                           .alt = ranks_alt(s, r),
-                                           .draw = draw_stack,
-                                           .spec = &spec,
-                                           .wide = FIGURE_FULL,
-                                           .height = 320,
-                                           .narrow_height = 300,
-                                           .table = ranks_table(s, r)});
+    const struct rank_shown *shown = shown_ranks(s, r, &n_shown);
+    json_t *view = figure_view(s, &(struct figure){.stem = "ranks",
+                                                   .run = RUN_OF(s, r),
+                                                   .title = ranks_title(s, r),
+                                                   .caption = n_shown < (size_t)r->n_rank_results
+                                                                  ? say_phrase(&s->arena, &PHRASE(RANKS_SHOWN_ARE))
+                                                                  : say_phrase(&s->arena, &PHRASE(CAPTION_RANKS)),
+                                                   .alt = ranks_alt(s, r),
+                                                   .draw = draw_stack,
+                                                   .spec = &spec,
+                                                   .wide = FIGURE_FULL,
+                                                   .height = 320,
+                                                   .narrow_height = 300,
+                                                   .table = ranks_table(s, r)});
+    view_keep_ranks(s, json_object_get(view, "table"), shown, n_shown);
+    return view;
 }
 
 /* ---- steps --------------------------------------------------------------------------------------------- */
@@ -335,6 +367,7 @@ json_t *run_figure_steps(struct site *s, const struct run_result *r)
     VIEW_METRICS(s, t, &run_metrics, r, RUN_COUNTED);
     view_row(s, t, "steps left out as warm-up");
     VIEW_METRICS(s, t, &run_metrics, r, RUN_WARMUP);
+    const struct said title = {.headline = PHRASE(STEPS_TAKE, slot_time(r->step.median_ns), slot_time(r->step.p95_ns))};
     const char *alt = site_text(
         s, "Line of the step time over %s: median %s, 95th percentile %s, slowest counted %s. %s",
         fmt_count((int64_t)spec->mean.n, "step").text, fmt_time(r->step.median_ns).text, fmt_time(r->step.p95_ns).text,
@@ -342,7 +375,7 @@ json_t *run_figure_steps(struct site *s, const struct run_result *r)
     return figure_view(
         s, &(struct figure){.stem = "steps-figure",
                             .run = RUN_OF(s, r),
-                            .title = "Step by step",
+                            .title = say_title(&s->arena, &title),
                             .caption = say_phrase(&s->arena, r->n_rank_results > 1 ? &PHRASE(CAPTION_STEPS_OF_RANKS)
                                                                                    : &PHRASE(CAPTION_STEPS)),
                             .alt = alt,

@@ -120,6 +120,9 @@ static json_t *speedup_figure(struct site *s, const struct series *series, const
     }
     json_t *view = NULL;
     if (n > 1) {
+        const struct said title = {.headline = PHRASE(SPEEDUP_IS, slot_factor(p[n - 1].speedup),
+                                                      slot_things((int)p[n - 1].n, counted_word(s->rep->unit)),
+                                                      slot_factor(p[n - 1].n / ref->n_nodes))};
         const char *axis = site_text(s, "speed-up against %s (dashed: ideal)", node_words(s, ref->n_nodes));
         struct chart_speedup spec = {.text = {"Speed-up", axis, "", label_factor},
                                      .noun = counted_word(s->rep->unit),
@@ -127,7 +130,7 @@ static json_t *speedup_figure(struct site *s, const struct series *series, const
                                      .n_points = n,
                                      .n_ref = ref->n_nodes};
         view = figure_view(s, &(struct figure){.stem = site_text(s, "speedup%s", suffix),
-                                               .title = "Speed-up against ideal",
+                                               .title = say_title(&s->arena, &title),
                                                .caption = speedup_caption(s, series),
                                                .alt = dcr_buf_text(&alt),
                                                .draw = draw_speedup,
@@ -303,15 +306,27 @@ static json_t *loss_figure(struct site *s, const struct series *series, const ch
         int64_t part = l->part_ns[k];
         if (part == 0)
             continue;
-        rows[n++] = (struct row_bar){part_label((enum part)k), in_unit(at, &axis),   in_unit(at + part, &axis),
-                                     part_ink((enum part)k),   signed_time(s, part), false};
+        const char *words = site_text(s, "%s%s", part > 0 ? "+" : "", fmt_time_beside(part, l->actual_ns).text);
+        rows[n++] = (struct row_bar){part_label((enum part)k),
+                                     in_unit(at, &axis),
+                                     in_unit(at + part, &axis),
+                                     part_ink((enum part)k),
+                                     words,
+                                     false};
         at += part;
-        dcr_buf_printf(&alt, " %s %s.", part_name((enum part)k), signed_time(s, part));
+        dcr_buf_printf(&alt, " %s %s.", part_name((enum part)k), words);
     }
     rows[n++] = (struct row_bar){"measured", 0, in_unit(l->actual_ns, &axis), INK_TEXT, NULL, true};
-    const char *title =
-        site_text(s, l->loss_ns > 0 ? "A step on %s loses %s" : "A step on %s is better than ideal by %s",
-                  node_words(s, n_to), fmt_time(llabs(l->loss_ns)).text);
+    int most = 0;
+    for (int k = 1; k < N_PARTS; k++)
+        most = l->part_ns[k] > l->part_ns[most] ? k : most;
+    const struct said lost = {.headline = PHRASE(LOSS_IS, slot_things(n_to, counted_word(s->rep->unit)),
+                                                 slot_time(l->actual_ns - l->ideal_ns),
+                                                 slot_name(part_label((enum part)most)))};
+    bool is_loss = l->actual_ns > l->ideal_ns && n_to > 0;
+    const char *title = is_loss ? say_title(&s->arena, &lost)
+                                : site_text(s, "A step on %s is better than ideal by %s", node_words(s, n_to),
+                                            fmt_time(l->ideal_ns - l->actual_ns).text);
     struct chart_rows spec = {
         .text = {title, site_text(s, "step time at %s, %s", node_words(s, n_to), axis.unit), axis.unit, axis.label},
         .rows = rows,

@@ -5,7 +5,7 @@
 #include "render/metrics/known.h"
 #include "render/say/format.h"
 
-const char *signed_time(struct site *s, int64_t ns)
+static const char *signed_time(struct site *s, int64_t ns)
 {
     return site_text(s, "%s%s", ns > 0 ? "+" : "", fmt_time(ns).text);
 }

@@ -65,17 +65,17 @@ static void add_run_step(struct site *s, json_t *list, const struct spread *step
 }
 
 /* What limits, by the share that was judged; where nothing does, communication.
- *  before  share of communication at the node count before, for the note; "" none */
-static void add_cause(struct site *s, json_t *list, const struct run_result *r, int claim, const char *at,
-                      const char *before)
+ *  communication  its share of a step
+ *  before  the same at the node count before, for the note; "" none */
+static void add_cause(struct site *s, json_t *list, const struct run_result *r, int claim, double communication,
+                      const char *at, const char *before)
 {
     enum cause_class cls = claim >= 0 ? s->rep->claims[claim].cls : CLASS_COMMUNICATION;
     const struct class_result *k = &r->classes[cls];
     if (!r->has_steps)
         return;
     if ((cls == CLASS_COMMUNICATION || cls == CLASS_IMBALANCE) && r->n_ranks > 1)
-        add_key(s, list, site_text(s, "Communication%s", at),
-                site_text(s, "%s", fmt_percent((double)r->comm_ns / (double)r->step.mean_ns).text),
+        add_key(s, list, site_text(s, "Communication%s", at), site_text(s, "%s", fmt_percent(communication).text),
                 site_text(s, "of the step time%s", before));
     else if (cls == CLASS_SHARED && r->shared.run_ratio >= 0)
         add_key(s, list, site_text(s, "Ranks without a core%s", at),
@@ -88,6 +88,11 @@ static void add_cause(struct site *s, json_t *list, const struct run_result *r, 
                 site_text(s, "%s", fmt_percent(k->share_ratio).text), "of the step time");
 }
 
+static double communication_of(const struct series_point *p)
+{
+    return (double)(p->part_ns[PART_TRANSFER] + p->part_ns[PART_WAIT]) / (double)p->step.mean_ns;
+}
+
 static void add_series_cause(struct site *s, json_t *list, const struct series *series)
 {
     const struct series_point *last = &series->points[series->n_points - 1];
@@ -96,14 +101,13 @@ static void add_series_cause(struct site *s, json_t *list, const struct series *
     const struct run_result *r = &s->rep->runs[last->runs[0]];
     const char *before = "";
     if (series->n_points > 1 && last[-1].step.n)
-        before = site_text(s, " (%s: %s)", node_words(s, last[-1].n_nodes),
-                           fmt_percent((double)(last[-1].part_ns[PART_TRANSFER] + last[-1].part_ns[PART_WAIT]) /
-                                       (double)last[-1].step.mean_ns)
-                               .text);
+        before =
+            site_text(s, " (%s: %s)", node_words(s, last[-1].n_nodes), fmt_percent(communication_of(&last[-1])).text);
     add_cause(s, list, r,
               series->limit_claim >= 0 ? series->limit_claim
               : r->n_claims            ? r->claims[0]
                                        : -1,
+              last->step.n ? communication_of(last) : (double)r->comm_ns / (double)r->step.mean_ns,
               series->n_points > 1 ? site_text(s, ", %s", node_words(s, last->n_nodes)) : "", before);
 }
 
@@ -128,6 +132,7 @@ json_t *view_run_keys(struct site *s, const struct run_result *r)
     add_run_step(s, list, &r->step, r->step_interval);
     if (r->has_throughput)
         add_key(s, list, "Throughput", throughput_text(s, r->throughput), "all ranks together");
-    add_cause(s, list, r, r->n_claims ? r->claims[0] : -1, "", "");
+    add_cause(s, list, r, r->n_claims ? r->claims[0] : -1,
+              (double)r->comm_ns / (double)(r->step.mean_ns > 0 ? r->step.mean_ns : 1), "", "");
     return list;
 }

@@ -227,7 +227,9 @@ static json_t *operators(struct site *s, const struct foreign_trace *f)
 /* is_folded: one more of its kind, or a long one, behind its caption. */
 static void add(struct site *s, json_t *list, json_t *table, const char *key, int run, bool is_folded)
 {
+    enum { ROWS_SHOWN = 24 };
     site_table(s, table, key, run);
+    view_shorten(s, table, ROWS_SHOWN);
     view_text(s, table, "folded", is_folded ? json_string_value(json_object_get(table, "caption")) : NULL);
     view_add(s, list, table);
 }
@@ -297,6 +299,9 @@ static json_t *foreign(struct site *s, const struct foreign_table *f)
     return t;
 }
 
+/* A table of more columns is looked up, not read. */
+#define COLUMNS_OPEN 7
+
 json_t *view_evidence(struct site *s, int run)
 {
     const struct run *r = s->rep->runs[run].run;
@@ -307,7 +312,8 @@ json_t *view_evidence(struct site *s, int run)
     size_t n_cells = 0;
     for (int i = 0; i < r->n_tables; i++) {
         n_cells += r->tables[i].n_cells;
-        add(s, list, foreign(s, &r->tables[i]), site_text(s, "evidence_%d", i + 1), run, n_cells > MOST_CELLS);
+        add(s, list, foreign(s, &r->tables[i]), site_text(s, "evidence_%d", i + 1), run,
+            n_cells > MOST_CELLS || r->tables[i].n_columns > COLUMNS_OPEN);
     }
     return list;
 }

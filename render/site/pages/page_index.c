@@ -121,7 +121,10 @@ static json_t *pop_table(struct site *s, const struct series *series)
     return t;
 }
 
-static json_t *series_view(struct site *s, int index)
+/* A page shows as many charts at once; further series are folded behind their headlines. */
+#define SERIES_SHOWN 3
+
+static json_t *series_view(struct site *s, int index, int place)
 {
     const struct series *series = &s->rep->series[index];
     json_t *v = view_object(s);
@@ -134,6 +137,9 @@ static json_t *series_view(struct site *s, int index)
     bool is_told = s->rep->n_series < 2 || is_series_told(s->rep, index);
     view_text(s, v, "headline", is_told ? NULL : series->headline);
     view_text(s, v, "support", is_told ? NULL : series->support);
+    view_text(s, v, "folded",
+              place >= SERIES_SHOWN ? site_text(s, "%s: %s", series->label, say_title(&s->arena, &series->said))
+                                    : NULL);
     view_text(s, v, "scaling", series->scaling_text);
     view_text(s, v, "beyond", series->beyond_text);
     view_text(s, v, "not_judged", series->not_judged_text);
@@ -147,6 +153,7 @@ static json_t *series_view(struct site *s, int index)
     view_set(s, v, "figures", figures);
     json_t *classes = series_classes(s, series), *pop = pop_table(s, series);
     site_table(s, classes, site_text(s, "causes%s", suffix), -1);
+    view_threshold_tips(s, classes);
     site_table(s, pop, site_text(s, "pop%s", suffix), -1);
     json_t *lost = view_loss_causes(s, series);
     site_table(s, lost, site_text(s, "lost%s", suffix), -1);
@@ -294,6 +301,53 @@ static json_t *runs_table(struct site *s)
     return t;
 }
 
+/* Above so many runs the best, the worst and the largest are shown, and the others are folded. */
+#define RUNS_SHOWN 10
+
+/* More is better: throughput where all runs have it, else a short step. */
+static double goodness(const struct run_result *r, bool has_throughput)
+{
+    return has_throughput ? r->throughput : r->step.mean_ns > 0 ? 1e9 / (double)r->step.mean_ns : 0;
+}
+
+/* The rows of a few runs in a table of their own, each with what it stands for. NULL: all runs are shown. */
+static json_t *chosen_runs(struct site *s, const json_t *all)
+{
+    const struct report *rep = s->rep;
+    int best = -1, worst = -1, largest = -1;
+    bool has_throughput = true;
+    if (rep->n_runs <= RUNS_SHOWN)
+        return NULL;
+    for (int i = 0; i < rep->n_runs; i++)
+        has_throughput &= rep->runs[i].has_throughput;
+    for (int i = 0; i < rep->n_runs; i++) {
+        const struct run_result *r = &rep->runs[i];
+        double good = goodness(r, has_throughput);
+        if (good <= 0)
+            continue;
+        best = best < 0 || good > goodness(&rep->runs[best], has_throughput) ? i : best;
+        worst = worst < 0 || good < goodness(&rep->runs[worst], has_throughput) ? i : worst;
+        largest = largest < 0 || r->n_ranks > rep->runs[largest].n_ranks ? i : largest;
+    }
+    if (best < 0)
+        return NULL;
+    const struct {
+        const char *word;
+        int run;
+    } chosen[] = {{"Best", best}, {"Worst", worst}, {"Largest", largest}};
+    json_t *t = json_deep_copy(all), *rows = view_list(s);
+    for (size_t k = 0; k < sizeof chosen / sizeof *chosen; k++) {
+        json_t *row = json_deep_copy(json_array_get(json_object_get(all, "rows"), (size_t)chosen[k].run));
+        view_text(s, row, "heading",
+                  site_text(s, "%s: %s", chosen[k].word, json_string_value(json_object_get(row, "heading"))));
+        view_add(s, rows, row);
+    }
+    view_set(s, t, "rows", rows);
+    view_text(s, t, "caption",
+              say_phrase(&s->arena, has_throughput ? &PHRASE(BEST_BY_THROUGHPUT) : &PHRASE(BEST_BY_STEP)));
+    return t;
+}
+
 /* What lay beside the evidence and is none; the first of many. */
 static const char *no_evidence(struct site *s)
 {
@@ -401,16 +455,24 @@ void page_index(struct site *s)
     view_set_list(s, data, "gaps", view_gaps(s));
     for (int i = 0; i < rep->n_series; i++) { /* what the headline is about comes first, the others in their order */
         int first = rep->first_series < rep->n_series ? rep->first_series : 0;
-        view_add(s, series, series_view(s, i == 0 ? first : i <= first ? i - 1 : i));
+        view_add(s, series, series_view(s, i == 0 ? first : i <= first ? i - 1 : i, i));
     }
     s->series_views = json_incref(series);
     view_set(s, data, "series", series);
     view_flag(s, data, "has_scaling", has_scaling(s));
-    view_text(s, data, "next_action", rep->next_action);
     view_set_list(s, data, "actions", first_actions(s));
     json_t *runs = runs_table(s);
+    bool is_one = rep->n_runs == 1 && !rep->runs[0].has_steps; /* its row would say nothing */
+    json_t *chosen = chosen_runs(s, runs);
     site_table(s, runs, "runs", -1);
-    view_set(s, data, "runs", runs);
+    view_set(s, data, "chosen", chosen ? chosen : json_null());
+    view_text(s, data, "all_runs", chosen ? site_text(s, "All %s", fmt_count(rep->n_runs, "run").text) : NULL);
+    view_set(s, data, "runs", is_one ? json_null() : runs);
+    if (is_one)
+        json_decref(runs);
+    view_text(s, data, "only_run", is_one ? site_text(s, "runs/%s/index.html", rep->runs[0].slug) : NULL);
+    json_t *lead = is_one ? run_figure_stepless(s, &rep->runs[0], -1) : NULL;
+    view_set(s, data, "lead_figure", lead ? lead : json_null());
     view_text(s, data, "node_time",
               rep->headline_series >= 0 && rep->headline_series < rep->n_series
                   ? say_phrase(&s->arena, &rep->series[rep->headline_series].node_time)

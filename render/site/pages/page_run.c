@@ -3,6 +3,7 @@
 #include "render/site/figures/figures.h"
 #include "render/site/pages/run_facts.h"
 
+#include "render/findings/claims.h"
 #include "render/metrics/recorded.h"
 #include "render/metrics/steps.h"
 #include "render/say/format.h"
@@ -282,6 +283,12 @@ static json_t *members_table(struct site *s, const struct run *run)
     return t;
 }
 
+/* More rows are looked up in the CSV. */
+#define ROWS_SHOWN 24
+
+/* Of MPI calls the longest are on the page, the CSV has all. */
+#define CALLS_SHOWN 8
+
 /* Of many GPUs the same is said many times: more than these would part the verdict from its figures. */
 #define NOTES_SHOWN 2
 
@@ -329,6 +336,8 @@ static json_t *run_files(struct site *s, const struct run_result *r)
 static void set_table(struct site *s, json_t *data, const char *key, json_t *table, int run)
 {
     site_table(s, table, key, run);
+    view_shorten(s, table, ROWS_SHOWN);
+    view_threshold_tips(s, table);
     view_set(s, data, key, table);
 }
 
@@ -343,6 +352,64 @@ static const char *confidence_text(struct site *s, const struct run_result *r)
         *r->confidence_because
             ? PHRASE(CONFIDENCE, slot_name(confidence_word(r->confidence)), slot_name(r->confidence_because))
             : PHRASE(CONFIDENCE_ALONE, slot_name(confidence_word(r->confidence)));
+    return say_phrase(&s->arena, &p);
+}
+
+static const char *cost_text(struct site *s, const struct run *run)
+{
+    struct recording_cost c = recording_cost(run);
+    const struct phrase p = PHRASE(RECORDING_COST, slot_time(c.ns), slot_percent(c.ratio), slot_count(c.n_events));
+    return c.has ? say_phrase(&s->arena, &p) : NULL;
+}
+
+/* ---- ranks of a set that are not here --------------------------------------------------------------------------- */
+
+static bool is_rank_here(const struct run *run, int64_t rank)
+{
+    for (int i = 0; i < run->n_traces; i++)
+        if (run->traces[i].rank == rank)
+            return true;
+    for (int i = 0; i < run->ranks_len; i++)
+        if (run->ranks[i].rank == rank)
+            return true;
+    return false;
+}
+
+/* "ranks 2, 4 to 6 and 9": NULL where none is missing, or which are here is not known. */
+static const char *ranks_missing(struct site *s, const struct run *run)
+{
+    enum { NAMED = 4, MANY = 1 << 16 };
+    const char *name[NAMED + 1];
+    int64_t of = run->is_foreign ? 0 : run->n_ranks, n_missing = 0, n_named = 0;
+    int n = 0;
+    for (int i = 0; i < run->n_traces; i++) {
+        if (run->traces[i].rank < 0)
+            return NULL;
+        of = run->traces[i].world_size > of ? run->traces[i].world_size : of;
+    }
+    if (of > MANY)
+        return NULL;
+    for (int64_t rank = 0, to; rank < of; rank = to) {
+        to = rank + 1;
+        if (is_rank_here(run, rank))
+            continue;
+        while (to < of && !is_rank_here(run, to))
+            to++;
+        to = to - rank == 2 ? rank + 1 : to; /* two are listed, three and more are a range */
+        n_missing += to - rank;
+        if (n == NAMED)
+            continue;
+        n_named += to - rank;
+        name[n++] = site_text(s, to - rank > 1 ? "%lld to %lld" : "%lld", (long long)rank, (long long)to - 1);
+    }
+    if (n_missing == 0 || n_missing == of)
+        return NULL;
+    if (n_named < n_missing)
+        name[n++] = site_text(s, "%lld more", (long long)(n_missing - n_named));
+    const struct phrase p =
+        PHRASE(RANKS_MISSING,
+               slot_name(site_text(s, "%s %s", n_missing == 1 ? "rank" : "ranks", say_list(&s->arena, name, n))),
+               slot_count(of));
     return say_phrase(&s->arena, &p);
 }
 
@@ -369,6 +436,8 @@ void page_run(struct site *s, int run)
                                        site_int(s, r->n_warmup))
                            : NULL);
     view_text(s, data, "sure", confidence_text(s, r));
+    view_text(s, data, "cost", cost_text(s, r->run));
+    view_text(s, data, "ranks_missing", ranks_missing(s, r->run));
     view_text(s, data, "first_action", r->n_claims ? first_action(s, &s->rep->claims[r->claims[0]]) : NULL);
     view_text(s, data, "title_phases",
               r->has_steps ? site_text(s, "Where a step of %s goes", fmt_time(r->step.mean_ns).text) : NULL);
@@ -403,8 +472,13 @@ void page_run(struct site *s, int run)
     set_table(s, data, "waiting", waiting_table(s, r), run);
     set_or_null(s, data, "ranks", run_figure_ranks(s, r));
     set_or_null(s, data, "steps", run_figure_steps(s, r));
+    set_or_null(s, data, "spread", run_figure_spread(s, r));
     set_or_null(s, data, "heat", run_figure_heat(s, r));
-    set_or_null(s, data, "monitors", run_figure_monitors(s, r));
+    json_t *monitors = run_figure_monitors(s, r), *lead = run_figure_stepless(s, r, run);
+    bool is_monitors = monitors && !lead && !r->has_steps && !r->run->n_traces && !r->run->n_mpi_calls &&
+                       !r->run->n_tables && r->run->is_foreign; /* the run is its samples */
+    set_or_null(s, data, "lead", is_monitors ? monitors : lead);
+    set_or_null(s, data, "monitors", is_monitors ? NULL : monitors);
     set_table(s, data, "roofline", roofline_table(s, r), run);
     view_text(s, data, "no_roofline",
               r->has_steps && !r->roofline.has
@@ -420,8 +494,10 @@ void page_run(struct site *s, int run)
          has_memory = json_is_object(json_object_get(data, "gpu_memory")),
          has_losses = json_is_object(json_object_get(data, "losses"));
     view_flag(s, data, "has_monitors", has_monitors || has_memory || has_losses);
-    view_flag(s, data, "is_monitors", has_monitors && !r->has_steps && !r->run->n_traces && !r->run->n_mpi_calls);
-    view_text(s, data, "no_steps", r->has_steps ? NULL : say_clause(&s->arena, &r->steps_why));
+    view_flag(s, data, "no_steps", !r->has_steps);
+    /* What an archive of ours lacks is named among the gaps. */
+    view_text(s, data, "no_breakdown",
+              are_steps_missed(r) && r->run->is_foreign ? say_clause(&s->arena, &r->steps_why) : NULL);
     view_text(s, data, "steps_action", r->has_steps || r->advised.id ? NULL : r->steps_action);
     view_text(s, data, "stepless_advice", r->stepless_advice);
     view_set_list(s, data, "actions", view_actions(s, &run, 1, false, "../../"));
@@ -432,7 +508,13 @@ void page_run(struct site *s, int run)
               part.n_ranks_lost && (r->run->n_mpi_calls || r->run->n_files)
                   ? say_phrase(&s->arena, &PHRASE(CALLS_NOT_KNOWN, slot_reason(&part.why)))
                   : NULL);
-    set_table(s, data, "mpi_calls", view_mpi_calls(s, r->run), run);
+    json_t *calls = view_mpi_calls(s, r->run);
+    site_table(s, calls, "mpi_calls", run);
+    view_shorten(s, calls, CALLS_SHOWN);
+    view_set(s, data, "calls_first", r->has_steps ? json_null() : json_incref(calls));
+    view_set(s, data, "mpi_calls", r->has_steps ? calls : json_null());
+    if (!r->has_steps)
+        json_decref(calls);
     set_table(s, data, "io_files", view_io_files(s, r->run), run);
     set_table(s, data, "nodes", nodes_table(s, r->run), run);
     set_table(s, data, "environment", environment_table(s, r->run), run);

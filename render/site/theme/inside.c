@@ -120,6 +120,7 @@ json_t *view_table(struct site *s, const char *caption, const char *columns)
     view_set(s, table, "tex", json_null());
     view_flag(s, table, "is_empty", false);
     view_set(s, table, "without", json_null());
+    view_set(s, table, "shortened", json_null());
     view_set_list(s, table, "legend", view_list(s));
     return table;
 }
@@ -143,6 +144,7 @@ static json_t *add_cell(struct site *s, json_t *table, const char *text)
     json_t *cell = view_object(s);
     view_text(s, cell, "text", text);
     view_set(s, cell, "class", json_null());
+    view_set(s, cell, "tip", json_null());
     view_set(s, cell, "remark", json_null());
     view_set(s, cell, "mark", json_null());
     view_set(s, cell, "note", json_null());
@@ -301,7 +303,7 @@ void view_cell_class(struct site *s, json_t *table, const char *text, const char
     view_text(s, add_cell(s, table, text), "class", class_name);
 }
 
-/* ---- tables without empty rows and columns ---------------------------------------------------------------------- */
+/* ---- units and tooltips ------------------------------------------------------------------------------------------ */
 
 static bool is_missing(const json_t *cell)
 {
@@ -312,6 +314,93 @@ static json_t *cell_of(const json_t *rows, size_t row, size_t column)
 {
     return json_array_get(json_object_get(json_array_get(rows, row), "cells"), column);
 }
+
+static bool is_plain_time(const json_t *cell, int64_t *ns)
+{
+    const json_t *exact = json_object_get(cell, "exact"), *first = json_array_get(exact, 0);
+    const char *unit = json_string_value(json_object_get(first, "unit")),
+               *value = json_string_value(json_object_get(first, "value")),
+               *text = json_string_value(json_object_get(cell, "text"));
+    if (json_array_size(exact) != 1 || !unit || !value || !text || strcmp(unit, "ns") != 0)
+        return false;
+    *ns = strtoll(value, NULL, 10);
+    return strcmp(text + (*text == '+'), fmt_time(*ns).text) == 0;
+}
+
+void view_in_one_unit(struct site *s, json_t *table)
+{
+    json_t *rows = json_object_get(table, "rows");
+    size_t n_columns = json_array_size(json_object_get(table, "head"));
+    for (size_t i = 0; i + 1 < n_columns; i++) {
+        int64_t longest = 0, ns;
+        for (size_t r = 0; r < json_array_size(rows); r++)
+            if (is_plain_time(cell_of(rows, r, i), &ns) && llabs(ns) > longest)
+                longest = llabs(ns);
+        for (size_t r = 0; r < json_array_size(rows); r++) {
+            json_t *cell = cell_of(rows, r, i);
+            if (!is_plain_time(cell, &ns))
+                continue;
+            struct fmt alone = fmt_time(ns), beside = fmt_time_beside(ns, longest);
+            if (strcmp(alone.text, beside.text) == 0)
+                continue;
+            const char *sign = *json_string_value(json_object_get(cell, "text")) == '+' ? "+" : "";
+            view_text(s, cell, "text", site_text(s, "%s%s", sign, beside.text));
+            view_text(s, cell, "tip", site_text(s, "%s%s", sign, alone.text));
+        }
+    }
+}
+
+static size_t column_called(const json_t *head, const char *name)
+{
+    for (size_t i = 1; i < json_array_size(head); i++)
+        if (strcmp(json_string_value(json_object_get(json_array_get(head, i), "text")), name) == 0)
+            return i;
+    return 0;
+}
+
+void view_threshold_tips(struct site *s, json_t *table)
+{
+    json_t *head = json_object_get(table, "head"), *rows = json_object_get(table, "rows");
+    size_t verdict = column_called(head, "Verdict"), threshold = column_called(head, "Threshold");
+    if (!verdict || !threshold)
+        return;
+    for (size_t r = 0; r < json_array_size(rows); r++) {
+        const json_t *cell = cell_of(rows, r, threshold - 1);
+        if (!is_missing(cell))
+            view_text(s, cell_of(rows, r, verdict - 1), "tip",
+                      site_text(s, "threshold %s", json_string_value(json_object_get(cell, "text"))));
+        json_array_remove(json_object_get(json_array_get(rows, r), "cells"), threshold - 1);
+    }
+    json_array_remove(head, threshold);
+}
+
+/* ---- long tables ------------------------------------------------------------------------------------------------ */
+
+void view_keep_rows(struct site *s, json_t *table, const size_t *row, size_t n)
+{
+    json_t *rows = json_object_get(table, "rows"), *kept = view_list(s);
+    size_t n_all = json_array_size(rows);
+    for (size_t i = 0; i < n; i++)
+        if (row[i] < n_all)
+            view_add(s, kept, json_incref(json_array_get(rows, row[i])));
+    size_t n_kept = json_array_size(kept);
+    view_set(s, table, "rows", kept);
+    view_text(s, table, "shortened",
+              say_phrase(&s->arena, &PHRASE(ROWS_SHOWN, slot_count((int64_t)n_kept), slot_count((int64_t)n_all))));
+}
+
+void view_shorten(struct site *s, json_t *table, size_t most)
+{
+    size_t n = json_array_size(json_object_get(table, "rows"));
+    if (!json_is_object(table) || n <= most + 2)
+        return;
+    size_t *row = dcr_arena_alloc(&s->arena, most * sizeof *row);
+    for (size_t i = 0; i < most; i++)
+        row[i] = i;
+    view_keep_rows(s, table, row, most);
+}
+
+/* ---- tables without empty rows and columns ---------------------------------------------------------------------- */
 
 static bool is_empty_row(const json_t *rows, size_t row)
 {

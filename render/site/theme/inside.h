@@ -118,6 +118,11 @@ void view_cell_class(struct site *s, json_t *table, const char *text, const char
 /** view_frame - what frame.html shows, but content.  root: "" or "../../"  returns  gives */
 json_t *view_frame(struct site *s, const char *root, const char *title, const char *here, enum page_kind kind);
 
+/** view_in_one_unit - times of a column get the unit of the longest, as far as they are plain times; what is lost of a
+ * short one is its tooltip. The CSV has exact values in any case. */
+void view_in_one_unit(struct site *s, json_t *table);
+/** view_threshold_tips - the column of thresholds becomes tooltips of the verdicts, once site_table has written its CSV. */
+void view_threshold_tips(struct site *s, json_t *table);
 /** view_pruned - rows and columns in which nothing has a value go, and a line below the table names them; the marks
  *  of missing values that are left are explained. A table without any value says only that. */
 void view_pruned(struct site *s, json_t *table);
@@ -125,6 +130,11 @@ void view_pruned(struct site *s, json_t *table);
  * is pruned, but for its CSV. stem   [a-z0-9-], unique in its folder; run  index into report.runs, -1: of the whole
  * site table  borrows; null does nothing. Its CSV has exact values where the cells have them */
 void site_table(struct site *s, json_t *table, const char *stem, int run);
+/** view_shorten - only the first rows of a table stay on the page, once site_table has written its CSV, and a line says
+ * how many there are. One or two rows more than most stay too. */
+void view_shorten(struct site *s, json_t *table, size_t most);
+/** view_keep_rows - the same with any rows in any order.   row  shape (n) */
+void view_keep_rows(struct site *s, json_t *table, const size_t *row, size_t n);
 /** site_data_file - list a file of the site on the data page. forms: "PNG|figures/a.png|SVG|figures/a.svg" */
 void site_data_file(struct site *s, const char *title, const char *forms, int run);
 
@@ -161,8 +171,6 @@ json_t *view_classes(struct site *s, const char *caption, const int *runs, int n
  *  latter is null without losses. (tables_loss.c) */
 json_t *view_loss_parts(struct site *s, const struct series *series);
 json_t *view_loss_causes(struct site *s, const struct series *series);
-/** signed_time - "+1.2 ms": lost or gained. (tables_loss.c) */
-const char *signed_time(struct site *s, int64_t ns);
 /** view_laws, view_ahead - tables of the fitted laws of a series, and of what they say of other node counts; null:
  * none. */
 json_t *view_laws(struct site *s, const struct series *series);

@@ -130,9 +130,9 @@ static int put_row(struct line row, const enum side *side, int n_columns, int is
     return 0;
 }
 
-/* returns  1 when the paragraph is a table and stands in out, 0 when not, -1 without memory */
-static int put_table(cmark_node *paragraph, const char *text, size_t len, const char *prefix, int number,
-                     struct dcr_buf *out)
+/* name  tells the table from all others of a page
+ * returns  1 when the paragraph is a table and stands in out, 0 when not, -1 without memory */
+static int put_table(cmark_node *paragraph, const char *text, size_t len, const char *name, struct dcr_buf *out)
 {
     enum side side[COLUMNS_MAX];
     int first = cmark_node_get_start_line(paragraph), last = cmark_node_get_end_line(paragraph);
@@ -142,10 +142,9 @@ static int put_table(cmark_node *paragraph, const char *text, size_t len, const 
     int n_columns = read_rule(line_at(text, len, first + 1), side);
     if (n_columns == 0 || !memchr(head.text, '|', head.len))
         return 0;
-    /* A page may hold several documents, and no two tables of it may have the same name. */
-    size_t name = strcspn(prefix, "-");
-    dcr_buf_printf(out, "<section class=\"scroll\" tabindex=\"0\" aria-label=\"Table %d%s%.*s\"><table>\n<thead>\n",
-                   number, name ? " of " : "", (int)name, prefix);
+    dcr_buf_puts(out, "<section class=\"scroll\" tabindex=\"0\" aria-label=\"");
+    html_text(out, name);
+    dcr_buf_puts(out, "\"><table>\n<thead>\n");
     if (put_row(head, side, n_columns, 1, out))
         return -1;
     dcr_buf_puts(out, "</thead>\n<tbody>\n");
@@ -170,18 +169,19 @@ static void collect_text(cmark_node *node, struct dcr_buf *out)
     cmark_iter_free(it);
 }
 
-static void put_heading(cmark_node *heading, const char *prefix, struct html_ids *ids, struct dcr_buf *out)
+/* words  gets the text of the heading */
+static void put_heading(cmark_node *heading, const char *prefix, struct html_ids *ids, struct dcr_buf *words,
+                        struct dcr_buf *out)
 {
-    struct dcr_buf words = {0};
     int level = cmark_node_get_heading_level(heading);
     cmark_node_set_heading_level(heading, level < 6 ? level + 1 : 6);
-    collect_text(heading, &words);
+    dcr_buf_clear(words);
+    collect_text(heading, words);
     char *html = cmark_render_html(heading, OPTIONS);
     dcr_buf_printf(out, "<h%d id=\"%s", cmark_node_get_heading_level(heading), prefix);
-    html_id(ids, dcr_buf_text(&words), out);
+    html_id(ids, dcr_buf_text(words), out);
     dcr_buf_printf(out, "\"%s", html ? html + 3 : ">");
     free(html);
-    dcr_buf_release(&words);
 }
 
 static void put_custom(cmark_node *old, struct dcr_buf *html)
@@ -208,7 +208,7 @@ static void prefix_links(const char *html, const char *prefix, struct dcr_buf *o
 
 static int replace_blocks(cmark_node *root, const char *text, size_t len, const char *prefix)
 {
-    struct dcr_buf html = {0};
+    struct dcr_buf html = {0}, heading = {0}, name = {0};
     struct html_ids ids = {0};
     int rc = 0, n_tables = 0;
     cmark_node *next;
@@ -216,20 +216,24 @@ static int replace_blocks(cmark_node *root, const char *text, size_t len, const 
         next = cmark_node_next(node);
         dcr_buf_clear(&html);
         if (cmark_node_get_type(node) == CMARK_NODE_HEADING) {
-            put_heading(node, prefix, &ids, &html);
+            put_heading(node, prefix, &ids, &heading, &html);
             put_custom(node, &html);
         } else if (cmark_node_get_type(node) == CMARK_NODE_PARAGRAPH) {
-            int is_table = put_table(node, text, len, prefix, n_tables + 1, &html);
+            dcr_buf_clear(&name); /* a page may hold several documents, whose tables are all counted from 1 */
+            dcr_buf_printf(&name, "%s%stable %d", dcr_buf_text(&heading), heading.len ? ", " : "", n_tables + 1);
+            int is_table = put_table(node, text, len, dcr_buf_text(&name), &html);
             n_tables += is_table > 0;
             if (is_table > 0)
                 put_custom(node, &html);
             else if (is_table < 0)
                 rc = -1;
         }
-        if (html.failed || ids.used.failed)
+        if (html.failed || ids.used.failed || heading.failed || name.failed)
             rc = -1;
     }
     dcr_buf_release(&html);
+    dcr_buf_release(&heading);
+    dcr_buf_release(&name);
     dcr_buf_release(&ids.used);
     return rc;
 }

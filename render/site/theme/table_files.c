@@ -187,6 +187,7 @@ void site_table(struct site *s, json_t *table, const char *stem, int run)
 {
     if (s->rc || !json_is_object(table))
         return;
+    view_in_one_unit(s, table);
     const char *slug = run >= 0 ? s->rep->runs[run].slug : NULL;
     const char *at = slug ? site_text(s, "runs/%s/", slug) : "",
                *label = slug ? site_text(s, "%s-%s", slug, stem) : stem;
