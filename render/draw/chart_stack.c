@@ -85,6 +85,15 @@ static void draw_whisker(struct canvas *c, const struct whisker *k)
     }
 }
 
+/* The larger piece of a part that the mark of the ideal would cut through its middle. */
+static struct box beside_mark(struct box part, double mark)
+{
+    double above = mark - part.y, below = part.y + part.h - mark;
+    if (fabs(above - below) > 20 || above < 0 || below < 0)
+        return part;
+    return (struct box){part.x, above > below ? part.y : mark, part.w, fmax(above, below)};
+}
+
 /* The number of a part, in its middle; left of the whisker where that is as high. */
 static void draw_number(struct canvas *c, const struct box *part, const struct whisker *k, enum ink ink,
                         const char *value)
@@ -129,7 +138,9 @@ static double draw_bar(struct canvas *c, const struct chart_stack *s, const stru
         snprintf(note, sizeof note, "%s, %s: %s", b->label, s->parts[k].name, value);
         canvas_note(c, note);
         canvas_rect(c, (struct box){x, top, w, bottom - top - seam}, s->parts[k].ink);
-        draw_number(c, &(struct box){x, top, w, bottom - top}, &whisker, s->parts[k].ink, value);
+        struct box room = {x, top, w, bottom - top};
+        room = b->ideal > 0 ? beside_mark(room, scale_map(y, b->ideal)) : room;
+        draw_number(c, &room, &whisker, s->parts[k].ink, value);
         canvas_end_note(c);
         base += v;
     }

@@ -198,9 +198,9 @@ static const struct series_point *point_of(const struct report *rep, const struc
 static const char *limited_by(const struct report *rep, const struct run_result *r)
 {
     if (r->n_claims == 0)
-        return "nothing";
+        return "Nothing";
     static const char *const words[N_CLASSES] = {
-        [CLASS_SHARED] = "shared cores", [CLASS_COMMUNICATION] = "communication", [CLASS_IMBALANCE] = "waiting"};
+        [CLASS_SHARED] = "Shared cores", [CLASS_COMMUNICATION] = "Communication", [CLASS_IMBALANCE] = "Waiting"};
     const struct claim *c = &rep->claims[r->claims[0]];
     return words[c->cls] ? words[c->cls] : claim_class_name(rep, c);
 }
