@@ -30,15 +30,19 @@ static int is_same_slot(const struct slot *a, const struct slot *b)
     return 0;
 }
 
+int is_same_phrase(const struct phrase *a, const struct phrase *b)
+{
+    for (int i = 0; i < SLOTS_MAX; i++)
+        if (!is_same_slot(&a->slot[i], &b->slot[i]))
+            return 0;
+    return a->id == b->id;
+}
+
 int are_same_phrases(const struct phrase a[NOTE_PHRASES], const struct phrase b[NOTE_PHRASES])
 {
-    for (int i = 0; i < NOTE_PHRASES; i++) {
-        if (a[i].id != b[i].id)
+    for (int i = 0; i < NOTE_PHRASES; i++)
+        if (!is_same_phrase(&a[i], &b[i]))
             return 0;
-        for (int k = 0; k < SLOTS_MAX; k++)
-            if (!is_same_slot(&a[i].slot[k], &b[i].slot[k]))
-                return 0;
-    }
     return 1;
 }
 

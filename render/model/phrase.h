@@ -27,7 +27,8 @@ struct phrase {
 #define PHRASE(id_, ...) ((struct phrase){.id = PHRASE_##id_, .slot = {__VA_ARGS__}})
 
 enum { NOTE_PHRASES = 3 }; /* of a note */
-/** are_same_phrases - the same sentences with the same in their slots? */
+/** is_same_phrase, are_same_phrases - the same sentence, or sentences, with the same in their slots? */
+int is_same_phrase(const struct phrase *a, const struct phrase *b);
 int are_same_phrases(const struct phrase a[NOTE_PHRASES], const struct phrase b[NOTE_PHRASES]);
 /** keep_phrases - a copy whose names, made clean by text_clean, and reasons live as long as the arena. */
 void keep_phrases(struct dcr_arena *a, const struct phrase said[NOTE_PHRASES], struct phrase kept[NOTE_PHRASES]);

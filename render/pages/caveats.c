@@ -1,8 +1,7 @@
 /* caveats.c - see caveats.h. */
 #include "render/pages/caveats.h"
 
-#include <stdio.h>
-#include <string.h>
+#include "render/say/say.h"
 
 /* More caveats than this would bury the verdict: the others are folded away behind their number. */
 enum { CAVEATS_SHOWN = 3 };
@@ -41,13 +40,9 @@ static void add_notes(struct caveats *c, const struct report *rep, int run)
 
 static void add_endings(struct caveats *c, const struct run *run, struct dcr_arena *a)
 {
-    static const char incomplete[] = "The archive is incomplete: ";
-    for (int i = 0; i < run->n_endings; i++) {
-        size_t n = sizeof incomplete + strlen(run->endings[i].text);
-        char *text = dcr_arena_alloc(a, n);
-        snprintf(text, n, "%s%s", incomplete, run->endings[i].text);
-        c->list[c->n++] = (struct caveat){.text = text};
-    }
+    for (int i = 0; i < run->n_endings; i++)
+        c->list[c->n++] =
+            (struct caveat){.text = say_note(a, &PHRASE(ARCHIVE_INCOMPLETE, slot_name(run->endings[i].text)), 1)};
 }
 
 /* The same was said above, of another run, which weighs more. */

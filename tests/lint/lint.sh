@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Names in docs/metrics.md; `make lint`: formatting, banned functions, headers that compile alone, clang's warnings as errors, shellcheck.
+# Names in docs/metrics.md; slots of phrases; `make lint`: formatting, banned functions, headers that compile alone, clang's warnings as errors, shellcheck.
 . tests/lib/tap.sh
 
 git rev-parse --is-inside-work-tree >/dev/null 2>&1 || { skip "lint" "not a git checkout"; finish; }
@@ -27,6 +27,7 @@ check "the formulas name functions that are where they say" awk '
     }
     END { exit bad || !said }' "$TMP/names"
 
+check "phrases and reasons fill the slots that their rows declare" python3 tests/lint/slots.py
 for tool in clang clang-format shellcheck; do
     command -v $tool >/dev/null || { skip "lint" "no $tool"; finish; }
 done

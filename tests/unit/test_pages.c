@@ -67,7 +67,7 @@ static void test_of_one_run(void **state)
     assert_ptr_equal(c.list[0].note, &notes[1]);
     assert_ptr_equal(c.list[1].note, &notes[2]);
     assert_null(c.list[2].note);
-    assert_string_equal(c.list[2].text, "The archive is incomplete: it was stopped");
+    assert_string_equal(c.list[2].text, "The archive is incomplete: it was stopped.");
     dcr_arena_release(&a);
 }
 

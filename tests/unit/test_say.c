@@ -134,6 +134,24 @@ static void test_phrases(void **state)
     dcr_arena_release(&a);
 }
 
+/* Behind the label of a run a note begins with a small letter; what it keeps outlives whose names it was given. */
+static void test_notes(void **state)
+{
+    (void)state;
+    struct dcr_arena a = {0};
+    char name[] = "it was stopped.";
+    struct phrase p[NOTE_PHRASES] = {PHRASE(INCOMPLETE), PHRASE(NONE), PHRASE(ENDING, slot_name(name))};
+    struct phrase kept[NOTE_PHRASES];
+    keep_phrases(&a, p, kept);
+    assert_true(are_same_phrases(p, kept));
+    assert_string_equal(say_note(&a, p, NOTE_PHRASES), "the run is incomplete. It was stopped.");
+    assert_string_equal(say_sentences(&a, p, 1), "The run is incomplete.");
+    name[0] = '?';
+    assert_false(are_same_phrases(p, kept));
+    assert_string_equal(say_note(&a, kept, NOTE_PHRASES), "the run is incomplete. It was stopped.");
+    dcr_arena_release(&a);
+}
+
 /* Sentences with slots that are there; words for PyTorch's users are there always, but not all have others. */
 static void test_advice_rows(void **state)
 {
@@ -248,15 +266,11 @@ static void test_phrasebook(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_fill),
-        cmocka_unit_test(test_kinds),
-        cmocka_unit_test(test_reason),
-        cmocka_unit_test(test_reason_rows),
-        cmocka_unit_test(test_phrase_rows),
-        cmocka_unit_test(test_phrases),
-        cmocka_unit_test(test_advice_rows),
-        cmocka_unit_test(test_times),
-        cmocka_unit_test(test_every_row_is_used),
+        cmocka_unit_test(test_fill),        cmocka_unit_test(test_kinds),
+        cmocka_unit_test(test_reason),      cmocka_unit_test(test_reason_rows),
+        cmocka_unit_test(test_phrase_rows), cmocka_unit_test(test_phrases),
+        cmocka_unit_test(test_notes),       cmocka_unit_test(test_advice_rows),
+        cmocka_unit_test(test_times),       cmocka_unit_test(test_every_row_is_used),
         cmocka_unit_test(test_phrasebook),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

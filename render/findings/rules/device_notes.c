@@ -30,6 +30,15 @@ static const char *who(struct report *rep, const struct run *run, const struct r
                              : report_text(rep, "GPU %lld", (long long)d->device);
 }
 
+enum { WHAT_TO_DO = 2 }; /* the sentence of a note that says it */
+static int is_told(const struct notes *x, const struct phrase *what_to_do)
+{
+    for (int i = 0; i < x->n_said; i++)
+        if (is_same_phrase(&x->said[i].said[WHAT_TO_DO], what_to_do))
+            return 1;
+    return 0;
+}
+
 /* "GPU 0 and 3 other GPUs: Memory grows ..." */
 static void note(struct notes *x, const struct run_device *d, const struct phrase *said)
 {
@@ -42,14 +51,18 @@ static void note(struct notes *x, const struct run_device *d, const struct phras
             return;
         *s = (struct told){.who = who(x->rep, r->run, d), .note = r->n_notes};
         memcpy(s->said, said, sizeof s->said);
-        run_put_note(x->rep, r, said);
+        struct phrase shown[NOTE_PHRASES];
+        memcpy(shown, said, sizeof shown);
+        if (is_told(x, &said[WHAT_TO_DO]))
+            shown[WHAT_TO_DO] = PHRASE(NONE);
+        run_put_note(x->rep, r, shown);
         x->n_said++;
     }
     s->n_gpus++;
     const char *others =
         s->n_gpus > 1 ? report_text(x->rep, " and %s", fmt_count(s->n_gpus - 1, "other GPU").text) : "";
-    r->notes[s->note].text =
-        report_text(x->rep, "%s%s: %s", s->who, others, say_sentences(&x->rep->arena, said, NOTE_PHRASES));
+    r->notes[s->note].text = report_text(x->rep, "%s%s: %s", s->who, others,
+                                         say_sentences(&x->rep->arena, r->notes[s->note].said, NOTE_PHRASES));
 }
 
 /* How often a step, and how often in how many steps. */
