@@ -73,7 +73,7 @@ static json_t *bandwidth_figure(struct site *s, const struct run_result *r, int 
         return NULL;
     const struct phrase *found = &r->said.headline;
     const char *title =
-        title_of(s, found->id == PHRASE_BUS_SATURATES ? PHRASE(BANDWIDTH_STOPS, found->slot[3])
+        title_of(s, found->id == PHRASE_BUS_SATURATES ? PHRASE(BANDWIDTH_REACHES, found->slot[3])
                                                       : PHRASE(BANDWIDTH_GROWS, slot_bytes(a->tests[0].busbw_bytes)));
     struct chart_lines spec = {.text = {"Bus bandwidth", "bus bandwidth, GB/s", "GB/s", label_rate},
                                .x_title = "message size",
