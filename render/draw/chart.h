@@ -96,11 +96,11 @@ struct chart_lines {
     bool x_is_whole; /* ticks at whole numbers */
     bool y_is_free;  /* the axis need not begin at 0 (loss curves) */
     double y_max;    /* end of the axis; 0: from the data. Values above are cut off at the edge and counted in words */
-    double x_from, x_to; /* ends of the x axis; x_to <= x_from: from the data */
+    double x_from, x_to;                                /* ends of the x axis; x_to <= x_from: from the data */
     void (*x_label)(double value, char *out, size_t n); /* how a tick of the x axis reads; NULL: as a number */
-    bool hide_x_labels;  /* another panel below has them */
-    double least_gutter; /* the same for the numbers at the left */
-    double least_side;   /* room for labels at the right that is kept in any case: panels of one axis share it */
+    bool hide_x_labels;                                 /* another panel below has them */
+    double least_gutter;                                /* the same for the numbers at the left */
+    double least_side; /* room for labels at the right that is kept in any case: panels of one axis share it */
 };
 /** chart_lines_gutter - the room at the left that the numbers of the axis take in a box of about this height. */
 double chart_lines_gutter(struct canvas *c, double height, const struct chart_lines *spec);

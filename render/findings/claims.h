@@ -66,8 +66,8 @@ const char *action_sentence(struct report *rep, struct action a);
  * too. */
 void say_what_to_do_without_steps(struct report *rep, struct run_result *r);
 
-/** are_steps_missed - could a run without steps have had them: not of a benchmark's log, a few kernels, samples alone or an
- * MPI program that does not look like a training. Test: tests/unit/test_narrate.c */
+/** are_steps_missed - could a run without steps have had them: not of a benchmark's log, a few kernels, samples alone
+ * or an MPI program that does not look like a training. Test: tests/unit/test_narrate.c */
 int are_steps_missed(const struct run_result *r);
 
 /** is_mostly_unnamed - are more of the steps in no named phase than in compute? Then nothing was ruled out. */

@@ -39,8 +39,8 @@ struct recorded {
 };
 struct recorded recorded_part(const struct run *a);
 
-/** recording_cost - what the recording itself cost the ranks, estimated from the numbers of recorded events and the cost of
- * one on a test machine (docs/performance.md). Test: tests/unit/test_recorded.c */
+/** recording_cost - what the recording itself cost the ranks, estimated from the numbers of recorded events and the
+ * cost of one on a test machine (docs/performance.md). Test: tests/unit/test_recorded.c */
 struct recording_cost {
     int has;          /* the run was recorded by dccollect, and the time of its ranks is known */
     int64_t n_events; /* ranges, calls of MPI and on files, all ranks */

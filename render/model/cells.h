@@ -1,5 +1,4 @@
-/* cells.h - the cells of a table of another tool, for the sentences about it. Inside render/findings and
- * render/metrics. */
+/* cells.h - the cells of a table of another tool, for the sentences and figures of it. */
 #ifndef RENDER_MODEL_CELLS_H
 #define RENDER_MODEL_CELLS_H
 

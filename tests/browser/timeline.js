@@ -89,7 +89,7 @@ const wait = ms => new Promise(done => setTimeout(done, ms));
   const follow = words => page.evaluate(w => [...document.querySelectorAll('a')].find(a => new RegExp(w).test(a.textContent)).click(), words);
   await page.goto('file://' + gpu);
   await Promise.all([page.waitForNavigation(), follow('^Run ')]);
-  await Promise.all([page.waitForNavigation(), follow('^Timeline of every rank')]);
+  await Promise.all([page.waitForNavigation(), follow('^Timeline$')]);
   await there(page);
   await follow('^ncclDevKernel');
   await page.waitForSelector('#chosen h2', { timeout: 5000 });

@@ -14,6 +14,7 @@ page=$(ls "$TMP"/ranks/runs/*/index.html)
 rows() { # CAPTION: rows of the table on the page
     tr -d '\n' <"$page" | grep -oE "<caption>$1[^<]*</caption>.*" | sed 's|</table>.*||' | grep -oE '<tr>' | wc -l
 }
+# shellcheck disable=SC2317  # called by check
 is_small() { # FILE BYTES
     [ "$(stat -c %s "$1")" -lt "$2" ]
 }

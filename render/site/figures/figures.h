@@ -12,8 +12,8 @@ json_t *series_steps(struct site *s, const struct series *series, const char *su
  * out.  returns gives a list for the partial figure.html */
 json_t *series_figures(struct site *s, const struct series *series, const char *suffix);
 
-/** run_figure_stepless - the figure of a run without steps: bandwidth by size of a benchmark's log, time of a GPU, time of
- * ranks in MPI calls.  run   whose files these are: index into report.runs, -1: of the site.   null: none of them */
+/** run_figure_stepless - the figure of a run without steps: bandwidth by size of a benchmark's log, time of a GPU, time
+ * of ranks in MPI calls.  run   whose files these are: index into report.runs, -1: of the site.   null: none of them */
 json_t *run_figure_stepless(struct site *s, const struct run_result *r, int run);
 
 /* Of many ranks these are shown: the one with the least, the median and the most, each with its word. */
@@ -22,8 +22,9 @@ struct rank_shown {
     size_t at;        /* index into the ranks */
     const char *word; /* "slowest"; NULL where all are shown */
 };
-/** ranks_to_show - all of at most RANKS_SHOWN, else the three with the most, the median and the least value, in that order.
- *  value   by which they are ordered, shape (n).   least, most   their words.   returns  borrows; shape (*n_shown) */
+/** ranks_to_show - all of at most RANKS_SHOWN, else the three with the most, the median and the least value, in that
+ * order. value   by which they are ordered, shape (n).   least, most   their words.   returns  borrows; shape
+ * (*n_shown) */
 const struct rank_shown *ranks_to_show(struct site *s, const double *value, size_t n, const char *least,
                                        const char *most, size_t *n_shown);
 /** rank_own_ns - time of a mean step outside communication. */

@@ -330,17 +330,26 @@ const char *monitors_absent(struct site *s, const struct run *run)
     return *text ? text : NULL;
 }
 
+static void add_mean(const struct sampled *v, double *sum, int *n)
+{
+    *sum += v->n ? v->sum / (double)v->n : 0;
+    *n += v->n > 0;
+}
+
 static const char *host_title(struct site *s, const struct run *run)
 {
-    double sum = 0;
-    int n = 0;
-    for (int i = 0; i < run->nodes_len; i++)
-        if (run->nodes[i].cpu_percent.n) {
-            sum += run->nodes[i].cpu_percent.sum / (double)run->nodes[i].cpu_percent.n;
-            n++;
-        }
-    const struct said title = {.headline = PHRASE(CPUS_BUSY, slot_percent(sum / (n ? n : 1) / 100), slot_count(n))};
-    return n ? say_title(&s->arena, &title) : "Hosts and devices";
+    double cpu = 0, gpu = 0;
+    int n_cpu = 0, n_gpu = 0;
+    for (int i = 0; i < run->nodes_len; i++) {
+        add_mean(&run->nodes[i].cpu_percent, &cpu, &n_cpu);
+        for (int g = 0; g < run->nodes[i].n_gpus; g++)
+            add_mean(&run->nodes[i].gpus[g].utilization_percent, &gpu, &n_gpu);
+    }
+    const struct said title = {.headline = n_cpu ? PHRASE(CPUS_BUSY, slot_percent(cpu / n_cpu / 100), slot_count(n_cpu))
+                                           : n_gpu
+                                               ? PHRASE(GPUS_USED, slot_percent(gpu / n_gpu / 100), slot_count(n_gpu))
+                                               : PHRASE(NONE)};
+    return title.headline.id ? say_title(&s->arena, &title) : "Hosts and devices";
 }
 
 json_t *run_figure_monitors(struct site *s, const struct run_result *r)

@@ -73,7 +73,7 @@ static json_t *bandwidth_figure(struct site *s, const struct run_result *r, int 
         return NULL;
     const struct phrase *found = &r->said.headline;
     const char *title =
-        title_of(s, found->id == PHRASE_BUS_SATURATES ? PHRASE(BANDWIDTH_STOPS, found->slot[3])
+        title_of(s, found->id == PHRASE_BUS_SATURATES ? PHRASE(BANDWIDTH_REACHES, found->slot[3])
                                                       : PHRASE(BANDWIDTH_GROWS, slot_bytes(a->tests[0].busbw_bytes)));
     struct chart_lines spec = {.text = {"Bus bandwidth", "bus bandwidth, GB/s", "GB/s", label_rate},
                                .x_title = "message size",
@@ -200,7 +200,8 @@ static const struct run_device *least_busy(const struct run *a)
 }
 
 struct gpu_part {
-    const char *name;
+    const char *name;  /* beside the bar */
+    const char *words; /* in the title */
     int64_t ns;
     enum ink ink;
 };
@@ -208,34 +209,46 @@ struct gpu_part {
 static json_t *gpu_figure(struct site *s, const struct run_result *r, int run)
 {
     enum { KINDS = 4 };
+    static const double matters = 0.001; /* a shorter part is left out */
+    static const char *const idle_labels[N_IDLE_CAUSES] = {
+        [IDLE_DATA] = "idle: data loading",  [IDLE_IO] = "idle: I/O",           [IDLE_HOST] = "idle: host late",
+        [IDLE_SYNC] = "idle: synchronising", [IDLE_PEER] = "idle: other ranks", [IDLE_LAUNCH] = "idle: launch gaps",
+        [IDLE_OTHER] = "idle: unknown"};
+    static const char *const idle_words[N_IDLE_CAUSES] = {[IDLE_DATA] = "waiting for data",
+                                                          [IDLE_IO] = "waiting for files",
+                                                          [IDLE_HOST] = "waiting for its host",
+                                                          [IDLE_SYNC] = "waiting for a synchronising call",
+                                                          [IDLE_PEER] = "waiting for other ranks",
+                                                          [IDLE_LAUNCH] = "gaps between launches",
+                                                          [IDLE_OTHER] = "idle time without a known cause"};
     const struct run_device *d = least_busy(r->run);
     if (!d || d->value[DEV_IDLE] <= 0 || r->advised.id == ADVICE_NOTHING_ONE_TRACE)
         return NULL;
     const int64_t *v = d->value;
     int64_t rest = v[DEV_BUSY] - v[DEV_COMPUTE] - v[DEV_EXPOSED_COMM] - v[DEV_EXPOSED_MEM];
-    struct gpu_part part[KINDS + N_IDLE_CAUSES] = {{"compute", v[DEV_COMPUTE], INK_COMPUTE},
-                                                   {"communication", v[DEV_EXPOSED_COMM], INK_COMM},
-                                                   {"copies", v[DEV_EXPOSED_MEM], INK_COPY},
-                                                   {"other work", rest, INK_OTHER}};
+    struct gpu_part part[KINDS + N_IDLE_CAUSES] = {
+        {"compute", "compute", v[DEV_COMPUTE], INK_COMPUTE},
+        {"communication", "communication", v[DEV_EXPOSED_COMM], INK_COMM},
+        {"copies", "copies", v[DEV_EXPOSED_MEM], INK_COPY},
+        {"other work", "other work", rest, INK_OTHER},
+    };
     size_t n_parts = KINDS, n = 0, most = 0;
     if (rest < 0)
         return NULL;
     if (d->has_idle_causes)
         for (int c = 0; c < N_IDLE_CAUSES; c++)
-            part[n_parts++] = (struct gpu_part){
-                site_text(s, "idle: %s", c == IDLE_OTHER ? "no known cause" : idle_cause_name((enum idle_cause)c)),
-                d->idle_ns[c], INK_MUTED};
+            part[n_parts++] = (struct gpu_part){idle_labels[c], idle_words[c], d->idle_ns[c], INK_MUTED};
     else
-        part[n_parts++] = (struct gpu_part){"idle", v[DEV_IDLE], INK_MUTED};
+        part[n_parts++] = (struct gpu_part){"idle", "idle time", v[DEV_IDLE], INK_MUTED};
     struct time_axis axis = time_axis_for(v[DEV_SPAN]);
     struct row_bar rows[KINDS + N_IDLE_CAUSES];
     struct dcr_buf alt = {0};
     dcr_buf_printf(&alt, "Bars of the %s trace of GPU %lld:", fmt_time(v[DEV_SPAN]).text, (long long)d->device);
     for (size_t k = 0; k < n_parts; k++) {
-        const char *words = site_text(s, "%s, %s", fmt_time(part[k].ns).text,
+        const char *words = site_text(s, "%s, %s", fmt_time_beside(part[k].ns, v[DEV_SPAN]).text,
                                       fmt_percent((double)part[k].ns / (double)v[DEV_SPAN]).text);
         most = part[k].ns > part[most].ns ? k : most;
-        if (part[k].ns <= 0)
+        if ((double)part[k].ns < matters * (double)v[DEV_SPAN])
             continue;
         dcr_buf_printf(&alt, "%s %s %s", n ? "," : "", part[k].name, words);
         rows[n++] = (struct row_bar){
@@ -251,7 +264,7 @@ static json_t *gpu_figure(struct site *s, const struct run_result *r, int run)
     json_t *view = figure_view(
         s, &(struct figure){.stem = "gpu-time",
                             .run = run,
-                            .title = title_of(s, PHRASE(GPU_MOST_TIME, slot_name(part[most].name),
+                            .title = title_of(s, PHRASE(GPU_MOST_TIME, slot_name(part[most].words),
                                                         slot_percent((double)part[most].ns / (double)v[DEV_SPAN]),
                                                         slot_count(d->device))),
                             .caption = say_phrase(&s->arena, &PHRASE(GPU_CAPTION)),

@@ -224,14 +224,19 @@ static json_t *operators(struct site *s, const struct foreign_trace *f)
                   f->rank >= 0 ? site_text(s, "%s, rank %lld", f->file, (long long)f->rank) : f->file));
 }
 
-/* is_folded: one more of its kind, or a long one, behind its caption. */
-static void add(struct site *s, json_t *list, json_t *table, const char *key, int run, bool is_folded)
+/* folded: the line behind which the table is; NULL: it is open. is_folded: one more of its kind, behind its caption. */
+static void add_named(struct site *s, json_t *list, json_t *table, const char *key, int run, const char *folded)
 {
     enum { ROWS_SHOWN = 24 };
     site_table(s, table, key, run);
     view_shorten(s, table, ROWS_SHOWN);
-    view_text(s, table, "folded", is_folded ? json_string_value(json_object_get(table, "caption")) : NULL);
+    view_text(s, table, "folded", folded);
     view_add(s, list, table);
+}
+
+static void add(struct site *s, json_t *list, json_t *table, const char *key, int run, bool is_folded)
+{
+    add_named(s, list, table, key, run, is_folded ? json_string_value(json_object_get(table, "caption")) : NULL);
 }
 
 json_t *view_devices(struct site *s, int run)
@@ -311,9 +316,12 @@ json_t *view_evidence(struct site *s, int run)
     enum { MOST_CELLS = 100 };
     size_t n_cells = 0;
     for (int i = 0; i < r->n_tables; i++) {
-        n_cells += r->tables[i].n_cells;
-        add(s, list, foreign(s, &r->tables[i]), site_text(s, "evidence_%d", i + 1), run,
-            n_cells > MOST_CELLS || r->tables[i].n_columns > COLUMNS_OPEN);
+        const struct foreign_table *t = &r->tables[i];
+        n_cells += t->n_cells;
+        add_named(s, list, foreign(s, t), site_text(s, "evidence_%d", i + 1), run,
+                  n_cells > MOST_CELLS || t->n_columns > COLUMNS_OPEN
+                      ? site_text(s, "%s (%s)", t->file, foreign_kind_words(t->kind))
+                      : NULL);
     }
     return list;
 }

@@ -195,14 +195,17 @@ static const struct series_point *point_of(const struct report *rep, const struc
     return NULL;
 }
 
-static const char *limited_by(const struct report *rep, const struct run_result *r)
+static const char *limited_by(struct site *s, const struct run_result *r)
 {
+    const struct report *rep = s->rep;
     if (r->n_claims == 0)
         return "Nothing";
     static const char *const words[N_CLASSES] = {
         [CLASS_SHARED] = "Shared cores", [CLASS_COMMUNICATION] = "Communication", [CLASS_IMBALANCE] = "Waiting"};
     const struct claim *c = &rep->claims[r->claims[0]];
-    return words[c->cls] ? words[c->cls] : claim_class_name(rep, c);
+    const char *name = claim_class_name(rep, c);
+    bool is_word = name[0] >= 'A' && name[0] <= 'Z' && name[1] >= 'a' && name[1] <= 'z'; /* not "I/O" */
+    return words[c->cls] ? words[c->cls] : is_word ? site_text(s, "%c%s", name[0] - 'A' + 'a', name + 1) : name;
 }
 
 static const char *counted_title(struct site *s)
@@ -294,7 +297,7 @@ static json_t *runs_table(struct site *s)
         if (has.gain)
             add_gain_cell(s, t, r);
         if (r->has_steps)
-            view_cell(s, t, limited_by(rep, r));
+            view_cell(s, t, limited_by(s, r));
         else
             view_cell_missing(s, t, &r->steps_why, NULL);
     }

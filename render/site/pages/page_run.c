@@ -432,9 +432,10 @@ void page_run(struct site *s, int run)
     view_text(s, data, "support", r->support);
     view_set_list(s, data, "keys", view_run_keys(s, r));
     view_text(s, data, "steps_line",
-              r->has_steps ? site_text(s, "%s counted, %s left out as warm-up.", fmt_count(r->n_counted, "step").text,
-                                       site_int(s, r->n_warmup))
-                           : NULL);
+              !r->has_steps     ? NULL
+              : r->n_warmup > 0 ? site_text(s, "%s counted, %s left out as warm-up.",
+                                            fmt_count(r->n_counted, "step").text, site_int(s, r->n_warmup))
+                                : site_text(s, "%s counted.", fmt_count(r->n_counted, "step").text));
     view_text(s, data, "sure", confidence_text(s, r));
     view_text(s, data, "cost", cost_text(s, r->run));
     view_text(s, data, "ranks_missing", ranks_missing(s, r->run));

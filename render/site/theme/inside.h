@@ -121,7 +121,8 @@ json_t *view_frame(struct site *s, const char *root, const char *title, const ch
 /** view_in_one_unit - times of a column get the unit of the longest, as far as they are plain times; what is lost of a
  * short one is its tooltip. The CSV has exact values in any case. */
 void view_in_one_unit(struct site *s, json_t *table);
-/** view_threshold_tips - the column of thresholds becomes tooltips of the verdicts, once site_table has written its CSV. */
+/** view_threshold_tips - the column of thresholds becomes tooltips of the verdicts, once site_table has written its
+ * CSV. */
 void view_threshold_tips(struct site *s, json_t *table);
 /** view_pruned - rows and columns in which nothing has a value go, and a line below the table names them; the marks
  *  of missing values that are left are explained. A table without any value says only that. */
