@@ -1,4 +1,5 @@
 /* json_compare.c - comparisons of report.json. Fields: docs/report-json.md. */
+#include "render/write/json/json_lists.h"
 #include "render/write/json/json_values.h"
 
 #include "render/findings/rules/compare.h"
