@@ -78,11 +78,11 @@ static void put_comparisons(const struct report *rep, struct doc *d)
     if (!*rep->baseline)
         return;
     doc_heading(d, 2, "Before and after");
-    doc_paragraph(d, "Against the baseline ");
+    doc_paragraph(d, "The baseline is ");
     doc_code(d, "%s", rep->baseline);
     doc_text(d, ".");
     if (rep->n_comparisons == 0)
-        paragraph_of_reason(d, &rep->no_comparison, ".");
+        paragraph_of_phrases(d, &PHRASE(NO_COMPARISON, slot_reason(&rep->no_comparison)), 1);
     for (int i = 0; i < rep->n_comparisons; i++) {
         const struct comparison *c = &rep->comparisons[i];
         if (rep->n_comparisons > 1)
@@ -154,9 +154,7 @@ static void put_roofline(const struct roofline *f, struct doc *d)
 {
     const struct slot rate = slot_number(f->attainable_gflop_per_s), intensity = slot_number(f->intensity);
     if (f->has && f->of_attainable_why.code) {
-        doc_paragraph(d, "No roofline, because ");
-        text_of_clause(d, &f->of_attainable_why);
-        doc_text(d, ".");
+        paragraph_of_phrases(d, &PHRASE(ROOFLINE_NOT_KNOWN, slot_reason(&f->of_attainable_why)), 1);
     } else if (f->has)
         paragraph_of_phrases(d,
                              f->of_attainable_ratio > 1
@@ -212,11 +210,11 @@ static void put_run(const struct report *rep, const struct run_result *r, struct
     if (r->has_steps) {
         put_figures(rep, r, d);
     } else {
-        doc_paragraph(d, "Step time and its breakdown: ");
-        text_of_reason(d, &r->steps_why);
-        if (r->has_throughput)
-            doc_paragraph(d, "Throughput by %s: %s samples per second.", throughput_source_words(r),
-                          fmt_number(r->throughput).text);
+        const struct phrase said[] = {
+            PHRASE(STEPS_NOT_KNOWN, slot_reason(&r->steps_why)),
+            r->has_throughput ? PHRASE(THROUGHPUT_BY, slot_number(r->throughput), slot_name(throughput_source_words(r)))
+                              : PHRASE(NONE)};
+        paragraph_of_phrases(d, said, 2);
     }
     doc_list(d, DOC_BULLETS);
     for (int i = 0; i < r->n_notes; i++)
@@ -240,8 +238,10 @@ static void put_recommendation(const struct report *rep, const struct claim *c, 
     struct dcr_buf b = {0};
     say_put_phrases(&b, said, *c->confidence_because ? 2 : 1);
     doc_buf(d, &b);
-    if (text != c->action.generic)
-        doc_text(d, " In general: %s.", c->action.generic);
+    if (text != c->action.generic) {
+        const struct phrase general = PHRASE(IN_GENERAL, slot_name(c->action.generic));
+        doc_text(d, " %s", say_phrase(&d->arena, &general));
+    }
     if (*c->action.check)
         doc_text(d, " %s", c->action.check);
 }
@@ -269,9 +269,10 @@ static void put_recommendations(const struct report *rep, struct doc *d)
     if (n == 0 && rep->n_runs && rep->runs[rep->n_runs - 1].has_steps)
         doc_paragraph(d, "%s", rep->first_action); /* nothing, or to name what has no name yet */
     else if (n == 0)
-        doc_paragraph(d, "No cause can be ranked because no %s recorded. %s",
-                      has_any_steps(rep) ? "phases of a step were" : "steps were",
-                      rep->first_action); /* it knows what has been recorded */
+        doc_paragraph(
+            d, "%s %s",
+            say_phrase(&d->arena, has_any_steps(rep) ? &PHRASE(NO_CAUSE_OF_PHASES) : &PHRASE(NO_CAUSE_OF_STEPS)),
+            rep->first_action); /* it knows what has been recorded */
 }
 
 static void put_thresholds(const struct thresholds *t, struct doc *d)
@@ -289,29 +290,17 @@ static void put_thresholds(const struct thresholds *t, struct doc *d)
 static void put_methodology(const struct report *rep, struct doc *d)
 {
     doc_heading(d, 2, "Methodology");
-    doc_paragraph(
-        d, "Times are integer nanoseconds of each host's monotonic clock. Sums and means never mix clocks of different "
-           "hosts; where times of several hosts stand on one axis (timeline, charts of monitors) the offset that was "
-           "measured between them is applied, with its error. Each instant of a step belongs to the innermost range "
-           "with a known category; what no range names is overhead, so that the parts of a step sum to the step "
-           "exactly. Percentages are of step time, mean over ranks and counted steps.");
-    doc_paragraph(
-        d, "A collective's transfer time is its shortest duration over the ranks; what the other ranks spend beyond "
-           "that is waiting for the rank that arrives last, and is blamed on what that rank did longer than the others "
-           "since the collective before. A predicted gain is the step time saved if a cause were removed, replayed on "
-           "the last arrival of each collective, where cores were shared from the work of the ranks. That is an "
-           "estimate: the rest of a step may change with the cause, and more or less may be saved. Upper bounds, said "
-           "as \"up to\", are what a GPU waits for its host and what threads wait for a core.");
-    doc_paragraph(
-        d,
-        "Useful time in the POP efficiencies is, of a rank, the time outside communication; where the steps are those "
-        "of traces of GPUs, it is of each GPU the time with a kernel running that is not of communication. Speed-up is "
-        "the ratio of throughputs to the smallest count of %ss. Lost time is the measured step time minus the ideal "
-        "one, split by parts. Intervals are 95 %% percentile bootstrap over steps (1,000 resamples, fixed seed); with "
-        "one run per %s count they do not hold the spread between runs. Results without steps have normal intervals "
-        "from their mean and standard error.",
-        counted_word(rep->unit), counted_word(rep->unit));
-    doc_paragraph(d, "Every formula is in docs/metrics.md of dcreport, every number of this report in report.json.");
+    enum { N_METHOD = 6, METHOD_MAX = 3 };
+    const struct slot unit = slot_name(counted_word(rep->unit));
+    const struct phrase method[N_METHOD][METHOD_MAX] = {
+        {PHRASE(METHOD_CLOCK), PHRASE(METHOD_CLOCKS), PHRASE(METHOD_RANGES)},
+        {PHRASE(METHOD_SHARES), PHRASE(METHOD_TRANSFER), PHRASE(METHOD_BLAME)},
+        {PHRASE(METHOD_GAIN), PHRASE(METHOD_GAIN_CORES), PHRASE(METHOD_BOUNDS)},
+        {PHRASE(METHOD_USEFUL), PHRASE(METHOD_USEFUL_GPU), PHRASE(METHOD_SPEEDUP, unit)},
+        {PHRASE(METHOD_LOSS), PHRASE(METHOD_INTERVALS), PHRASE(METHOD_ONE_RUN, unit)},
+        {PHRASE(METHOD_NORMAL), PHRASE(METHOD_DOCS)}};
+    for (int i = 0; i < N_METHOD; i++)
+        paragraph_of_phrases(d, method[i], METHOD_MAX);
     put_thresholds(&rep->thresholds, d);
     doc_table(d, "Run|Archive|Manifest SHA-256");
     for (int i = 0; i < rep->n_runs; i++) {

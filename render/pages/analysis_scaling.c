@@ -68,7 +68,7 @@ static void put_losses(const struct report *rep, const struct series *s, struct 
 {
     if (s->n_losses == 0)
         return;
-    doc_paragraph(d, "Time a step lost against ideal scaling, in ms; the parts sum to the loss:");
+    doc_paragraph(d, "Time a step lost against ideal scaling (ms), by part:");
     doc_table(d, "From|To|#Ideal|#Measured|#Lost");
     for (int p = 0; p < N_PARTS; p++)
         doc_column(d, DOC_RIGHT, "%s", part_name((enum part)p));
@@ -90,7 +90,7 @@ static void put_loss_causes(const struct report *rep, const struct series *s, st
 {
     if (s->n_losses == 0)
         return;
-    doc_paragraph(d, "The same by cause, in ms; the causes sum to the loss:");
+    doc_paragraph(d, "The same by cause (ms):");
     doc_table(d, "Cause");
     for (int i = 0; i < s->n_losses; i++)
         doc_column(d, DOC_RIGHT, "%d to %s", s->points[s->losses[i].from].n_nodes,
@@ -193,11 +193,8 @@ void section_of_scaling(const struct report *rep, struct doc *d)
         n++;
         if (rep->n_series > 1)
             doc_heading(d, 3, "%s", s->label);
-        doc_paragraph(d, "%s scaling: %s.",
-                      s->kind == SCALING_STRONG ? "Strong"
-                      : s->kind == SCALING_WEAK ? "Weak"
-                                                : "Unknown",
-                      s->kind_because);
+        const char *kind = s->kind == SCALING_STRONG ? "Strong" : s->kind == SCALING_WEAK ? "Weak" : "Unknown";
+        paragraph_of_phrases(d, &PHRASE(KIND_BECAUSE, slot_name(kind), slot_name(s->kind_because)), 1);
         int is_told = is_series_told(rep, i);
         doc_paragraph(d, "%s", is_told ? "" : s->headline);
         doc_paragraph(d, "%s", s->scaling_text);
@@ -213,5 +210,5 @@ void section_of_scaling(const struct report *rep, struct doc *d)
         doc_paragraph(d, "%s", s->not_judged_text);
     }
     if (n == 0)
-        paragraph_of_reason(d, &REASON(NO_SERIES), ".");
+        paragraph_of_phrases(d, &PHRASE(NO_SCALING, slot_reason(&REASON(NO_SERIES))), 1);
 }

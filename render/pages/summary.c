@@ -13,7 +13,7 @@ static void put_comparisons(const struct report *rep, struct doc *d)
     doc_heading(d, 2, "Before and after");
     doc_paragraph(d, "Baseline: %s", rep->baseline);
     if (rep->n_comparisons == 0)
-        paragraph_of_reason(d, &rep->no_comparison, ".");
+        paragraph_of_phrases(d, &PHRASE(NO_COMPARISON, slot_reason(&rep->no_comparison)), 1);
     for (int i = 0; i < rep->n_comparisons; i++)
         paragraphs_of_comparison(rep, &rep->comparisons[i], d);
 }
@@ -71,8 +71,8 @@ static void put_parts(const struct report *rep, struct doc *d)
         put_part_table(rep, d);
         return;
     }
-    doc_open(d, DOC_PARAGRAPH);
-    text_of_reason(d, rep->n_runs == 1 ? &rep->runs[0].steps_why : &REASON(NO_RUN_HAS_PARTS));
+    const struct reason *why = rep->n_runs == 1 ? &rep->runs[0].steps_why : &REASON(NO_RUN_HAS_PARTS);
+    paragraph_of_phrases(d, &PHRASE(STEPS_NOT_KNOWN, slot_reason(why)), 1);
 }
 
 void page_of_summary(const struct report *rep, struct doc *d)

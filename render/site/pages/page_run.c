@@ -496,9 +496,12 @@ void page_run(struct site *s, int run)
          has_losses = json_is_object(json_object_get(data, "losses"));
     view_flag(s, data, "has_monitors", has_monitors || has_memory || has_losses);
     view_flag(s, data, "no_steps", !r->has_steps);
+    view_flag(s, data, "is_monitors", has_monitors && !r->has_steps && !r->run->n_traces && !r->run->n_mpi_calls);
     /* What an archive of ours lacks is named among the gaps. */
     view_text(s, data, "no_breakdown",
-              are_steps_missed(r) && r->run->is_foreign ? say_clause(&s->arena, &r->steps_why) : NULL);
+              are_steps_missed(r) && r->run->is_foreign
+                  ? say_phrase(&s->arena, &PHRASE(STEPS_NOT_KNOWN, slot_reason(&r->steps_why)))
+                  : NULL);
     view_text(s, data, "steps_action", r->has_steps || r->advised.id ? NULL : r->steps_action);
     view_text(s, data, "stepless_advice", r->stepless_advice);
     view_set_list(s, data, "actions", view_actions(s, &run, 1, false, "../../"));
