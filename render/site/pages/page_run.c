@@ -496,7 +496,6 @@ void page_run(struct site *s, int run)
          has_losses = json_is_object(json_object_get(data, "losses"));
     view_flag(s, data, "has_monitors", has_monitors || has_memory || has_losses);
     view_flag(s, data, "no_steps", !r->has_steps);
-    view_flag(s, data, "is_monitors", has_monitors && !r->has_steps && !r->run->n_traces && !r->run->n_mpi_calls);
     /* What an archive of ours lacks is named among the gaps. */
     view_text(s, data, "no_breakdown",
               are_steps_missed(r) && r->run->is_foreign

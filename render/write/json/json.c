@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { SCHEMA_VERSION = 1, REAL_DIGITS = 9 };
+enum { SCHEMA_VERSION = 2, REAL_DIGITS = 9 };
 
 static json_t *archives_before(const struct report *rep)
 {
