@@ -180,6 +180,17 @@ static void one_quote(struct dcr_buf *b)
         }
 }
 
+/* A table is named by its heading in one, by its number in the other. */
+static void no_label(struct dcr_buf *b)
+{
+    static const char begin[] = " aria-label=\"", end[] = "\"><table>";
+    for (char *at = b->data; at && (at = strstr(at, begin)); at++) {
+        char *rest = strstr(at, end);
+        assert_non_null(rest);
+        memmove(at, rest, strlen(rest) + 1);
+    }
+}
+
 /* A reader of the Markdown sees what the HTML shows, whatever a text holds. */
 static void test_markdown_reads_as_html(void **state)
 {
@@ -209,6 +220,8 @@ static void test_markdown_reads_as_html(void **state)
         write_markdown(&d, &markdown);
         write_html(&d, &written);
         assert_int_equal(markdown_to_html(dcr_buf_text(&markdown), markdown.len, "", &read, NULL), 0);
+        no_label(&read);
+        no_label(&written);
         one_quote(&read);
         one_quote(&written);
         for (char *h = read.data; (h = strstr(h, "h3")); h++) /* a page reads Markdown one level lower */

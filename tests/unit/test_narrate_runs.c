@@ -587,7 +587,7 @@ static void test_report_json(void **state)
     json_t *root = json_loadb(d->bytes, d->len, JSON_REJECT_DUPLICATES, NULL);
     assert_non_null(root);
     assert_string_equal(json_string_value(json_object_get(root, "format")), "dcreport-report");
-    assert_int_equal(json_integer_value(json_object_get(root, "version")), 1);
+    assert_int_equal(json_integer_value(json_object_get(root, "version")), 2);
     const json_t *runs = json_object_get(root, "runs");
     assert_int_equal(json_array_size(runs), 3);
     for (size_t i = 0; i < 3; i++) {
