@@ -32,6 +32,12 @@ read_one 0 "sacct -p" "$made/sacct-p.txt"
 is "its table" '.evidence[0].rows' '[["17","train","TIMEOUT",""],["17.0","srun","CANCELLED by 0","12K"]]'
 is "how the job ended" '.runs[0].finding, (.headline | test("17"))' '"JOB_TIMED_OUT"
 true'
+read_one 0 "sacct with tabs, named as a log" "$made/sacct-tabs.log"
+is "its table" '.evidence[0] | [.columns, .rows[1]]' '[["JobID","JobName","State","Elapsed"],["21.0","python3 train.py","OUT_OF_MEMORY","00:03:08"]]'
+read_one 3 "sacct with commas" "$made/sacct-commas.csv"
+is "its table, without the row of which nobody knows which cell is which" '.evidence[0].rows' \
+    '[["22","train","COMPLETED","00:03:10","cpu=4"],["22.1","eval","COMPLETED","00:00:08","cpu=4"]]'
+is "... which is named" '[.notes[] | select(.kind == "gap") .text] | any(test("1 row .*line 3: 6 cells, the header has 5; a value may hold a comma"))' true
 read_one 0 "ncu --csv" "$made/ncu.csv"
 is "its means" '.evidence[0].rows' '[["gemm(float*, int)","2","10.5 usecond","70","20","n/a","n/a"]]'
 read_one 0 "ncu with counters of a roofline" "$made/ncu-roofline.csv"
