@@ -80,6 +80,15 @@ with open(sys.argv[1] + "/many-names.csv", "w") as f:
 EOF
 read_one 0 "ranges of 1,100 names" "$made/many-names.csv"
 is "what has no row of its own stands under no name of another" '.evidence[0] | [(.rows | length) + .n_rows_left_out, (.rows | map(select(.[0] == "further names"))[0][1:3])]' '[1024,["77","385"]]'
+# ---- a folder as a job leaves it: one command makes one report
+job=$made/job
+mkdir -p "$job"
+cp tests/data/foreign/kineto/rank?.json "$made/smi.csv" "$made/sacct.txt" "$job"
+echo 'epoch 1 loss 0.5' >"$job/slurm-123.out"
+read_one 0 "traces, a monitor, accounting and the job's output in one folder" "$job"
+is "one run with all of them, and what is no evidence is named" \
+    '[(.runs | length), .runs[0].n_ranks, .runs[0].nodes[0].gpus[0].utilization_percent.n, [.evidence[] | [.file, .kind]], .not_evidence]' \
+    '[1,2,2,[["sacct.txt","sacct table"]],["slurm-123.out"]]'
 
 # ---- broken ones: one sentence, nothing written
 for broken in 'x.csv:2026/01/31 aa:59:59, 50 %, 1 W' 'talp.json:{"dlbVersion": "3.5", "Application": {}}' 'ddp.json:{"scaling_mode": "strong", "world_size": 2}' \
