@@ -1,5 +1,5 @@
-/* sacct.c - tables of Slurm's accounting: `sacct -P` (columns divided by '|') or the default, aligned under dashes.
- * Shown as they are. */
+/* sacct.c - tables of Slurm's accounting: `sacct -P` (columns divided by '|', by a tab or comma with --delimiter) or
+ * the default, aligned under dashes. Shown as they are. */
 #include "render/import/text/parsers.h"
 
 #include "lib/buf.h"
@@ -17,7 +17,8 @@ int sacct_is(const char *head, size_t n)
     while (len && *head == ' ')
         head++, len--;
     return len > 5 && (strncmp(head, "JobID", 5) == 0 || strncmp(head, "JobIDRaw", 8) == 0) &&
-           (memchr(head, '|', len) || memmem(head, len, "State", 5) || memmem(head, len, "Elapsed", 7));
+           (memchr(head, '|', len) || memchr(head, '\t', len) || memmem(head, len, "State", 5) ||
+            memmem(head, len, "Elapsed", 7));
 }
 
 static char *trimmed(char *p)
@@ -29,28 +30,38 @@ static char *trimmed(char *p)
     return p;
 }
 
-static int ends_with_bar(const char *line)
+static int ends_with(const char *line, char mark)
 {
     size_t n = strlen(line);
     while (n && strchr(" \r", line[n - 1]))
         n--;
-    return n && line[n - 1] == '|';
+    return n && line[n - 1] == mark;
 }
 
-/* Cells of a line: by '|', or by the columns of the dashes. is_barred: every line ends with '|' (sacct -p), behind
- * which there is no cell. */
-static int split(char *line, const size_t *from, const size_t *to, int n_fixed, int is_barred, char **cells)
+/* What divides the columns of the header; 0: nothing that a name of a column cannot hold. */
+static char mark_of(const char *header)
+{
+    static const char marks[] = "|\t,";
+    for (const char *m = marks; *m; m++)
+        if (strchr(header, *m))
+            return *m;
+    return 0;
+}
+
+/* Cells of a line: by the mark, or by the columns of the dashes. is_closed: every line ends with the mark (sacct -p),
+ * behind which there is no cell. */
+static int split(char *line, const size_t *from, const size_t *to, int n_fixed, char mark, int is_closed, char **cells)
 {
     int n = 0;
     if (!n_fixed) {
         for (char *p = line; p && n < MAX_COLUMNS; n++) {
-            char *bar = strchr(p, '|');
-            if (bar)
-                *bar = '\0';
+            char *at = strchr(p, mark);
+            if (at)
+                *at = '\0';
             cells[n] = trimmed(p);
-            p = bar ? bar + 1 : NULL;
+            p = at ? at + 1 : NULL;
         }
-        return is_barred && n > 1 && !*cells[n - 1] ? n - 1 : n;
+        return is_closed && n > 1 && !*cells[n - 1] ? n - 1 : n;
     }
     size_t len = strlen(line);
     for (; n < n_fixed; n++) {
@@ -82,7 +93,7 @@ static int dashes(const char *line, size_t *from, size_t *to)
 /* Rows of other cells than the header, of which nobody knows which is which. */
 struct refused {
     int n, first_line;
-    char why[96]; /* of the first */
+    char why[128]; /* of the first */
 };
 
 enum { ASTRAY = -1, CUT = -2 };
@@ -98,7 +109,7 @@ static int is_astray(const char *line, const size_t *from, const size_t *to, int
     return 0;
 }
 
-static void refuse_row(struct refused *x, int line, int n, int n_columns)
+static void refuse_row(struct refused *x, int line, int n, int n_columns, char mark)
 {
     if (x->n++)
         return;
@@ -107,7 +118,10 @@ static void refuse_row(struct refused *x, int line, int n, int n_columns)
         snprintf(x->why, sizeof x->why, n == CUT ? "it is cut" : "its text is not under the dashes of the header");
     else
         snprintf(x->why, sizeof x->why, "%d cell%s, the header has %d%s", n, n == 1 ? "" : "s", n_columns,
-                 n > n_columns ? ", but a name may hold a '|'" : "");
+                 n <= n_columns ? ""
+                 : mark == ','  ? ", but a value may hold a comma (use sacct -P)"
+                 : mark == '\t' ? ", but a name may hold a tab"
+                                : ", but a name may hold a '|'");
 }
 
 static void say_refused(struct run *r, const char *file, const struct refused *x)
@@ -136,16 +150,17 @@ int sacct_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
         rc = dcr_err_set(err, DCR_FAIL, "'%s' is an empty table of sacct", s->name);
         goto out;
     }
-    if (line && !strchr(header, '|'))
+    char mark = mark_of(header);
+    if (line && !mark)
         n_fixed = dashes(line, from, to);
-    if (!strchr(header, '|') && !n_fixed) {
+    if (!mark && !n_fixed) {
         rc =
             dcr_err_set(err, DCR_FAIL,
                         "'%s' looks like a table of sacct, but nothing tells its columns apart; use sacct -P", s->name);
         goto out;
     }
-    int is_barred = !n_fixed && ends_with_bar(header);
-    n_columns = split(header, from, to, n_fixed, is_barred, cells);
+    int is_closed = mark && ends_with(header, mark);
+    n_columns = split(header, from, to, n_fixed, mark, is_closed, cells);
     for (int i = 0; i < n_columns; i++) {
         dcr_buf_printf(&columns, "%s%s", i ? "|" : "", trimmed(cells[i]));
         if (n_fixed)
@@ -163,12 +178,13 @@ int sacct_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
         if (!line[strspn(line, " \r")])
             continue;
         int is_cut = n_fixed && !text && strlen(line) <= from[n_fixed - 1]; /* sacct fills every line up */
-        int n = is_cut                                          ? CUT
-                : n_fixed && is_astray(line, from, to, n_fixed) ? ASTRAY
-                                                                : split(line, from, to, n_fixed, is_barred, cells);
+        int n = is_cut ? CUT
+                : n_fixed && is_astray(line, from, to, n_fixed)
+                    ? ASTRAY
+                    : split(line, from, to, n_fixed, mark, is_closed, cells);
         int is_row = n == n_columns;
         if (!is_row)
-            refuse_row(&refused, n_line, n, n_columns);
+            refuse_row(&refused, n_line, n, n_columns, mark);
         for (int i = 0; is_row && i < n_columns; i++)
             table_add(r, t, "%s", trimmed(cells[i]));
         for (int i = 0; n_fixed && i < n; i++)

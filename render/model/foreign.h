@@ -12,6 +12,8 @@
     X(FOREIGN_NSYS_SQLITE, "nsys SQLite export")              \
     X(FOREIGN_NSYS_GPU_CSV, "nsys GPU trace (CSV)")           \
     X(FOREIGN_NSYS_API_CSV, "nsys API trace (CSV)")           \
+    X(FOREIGN_NSYS_NVTX_CSV, "nsys NVTX trace (CSV)")         \
+    X(FOREIGN_NSYS_MPI_CSV, "nsys MPI trace (CSV)")           \
     X(FOREIGN_NSYS_SUMMARY, "nsys summary (CSV)")             \
     X(FOREIGN_NCU, "ncu kernels (CSV)")                       \
     X(FOREIGN_MEMORY_TIMELINE, "PyTorch memory timeline")     \

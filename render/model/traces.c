@@ -154,5 +154,5 @@ const char *foreign_kind_words(enum foreign_kind k)
 int foreign_is_nsys(enum foreign_kind k)
 {
     return k == FOREIGN_NSYS_SQLITE || k == FOREIGN_NSYS_GPU_CSV || k == FOREIGN_NSYS_API_CSV ||
-           k == FOREIGN_NSYS_SUMMARY;
+           k == FOREIGN_NSYS_NVTX_CSV || k == FOREIGN_NSYS_MPI_CSV || k == FOREIGN_NSYS_SUMMARY;
 }

@@ -32,6 +32,12 @@ read_one 0 "sacct -p" "$made/sacct-p.txt"
 is "its table" '.evidence[0].rows' '[["17","train","TIMEOUT",""],["17.0","srun","CANCELLED by 0","12K"]]'
 is "how the job ended" '.runs[0].finding, (.headline | test("17"))' '"JOB_TIMED_OUT"
 true'
+read_one 0 "sacct with tabs, named as a log" "$made/sacct-tabs.log"
+is "its table" '.evidence[0] | [.columns, .rows[1]]' '[["JobID","JobName","State","Elapsed"],["21.0","python3 train.py","OUT_OF_MEMORY","00:03:08"]]'
+read_one 3 "sacct with commas" "$made/sacct-commas.csv"
+is "its table, without the row of which nobody knows which cell is which" '.evidence[0].rows' \
+    '[["22","train","COMPLETED","00:03:10","cpu=4"],["22.1","eval","COMPLETED","00:00:08","cpu=4"]]'
+is "... which is named" '[.notes[] | select(.kind == "gap") .text] | any(test("1 row .*line 3: 6 cells, the header has 5, but a value may hold a comma"))' true
 read_one 0 "ncu --csv" "$made/ncu.csv"
 is "its means" '.evidence[0].rows' '[["gemm(float*, int)","2","10.5 usecond","70","20","n/a","n/a"]]'
 read_one 0 "ncu with counters of a roofline" "$made/ncu-roofline.csv"
@@ -53,6 +59,36 @@ read_one 0 "nvidia-smi with header, without units" "$made/smi-plain.csv"
 is "its samples" '.runs[0].nodes[0].gpus[0] | [.utilization_percent.mean, .sm_clock_mhz.mean]' '[50,1410]'
 read_one 0 "nsys stats cuda_gpu_trace" "$made/gputrace.csv"
 is "its integers" '.devices[0] | [.device, .kernels, .comm_kernels, .memcpys, .span_ns, .busy_ns, .overlap_ns, .exposed_mem_ns]' '[2,2,1,1,10500,4500,1750,1000]'
+read_one 0 "nsys stats nvtx_pushpop_trace" "$made/nvtx-trace.csv"
+is "steps are summed as one name, without the sign of no domain" '.evidence[0].rows' '[["step","2","22000","11000","12000"],["data_load","2","7000","3500","4000"]]'
+is "ranges that hold others have no share of all" '.runs[0].finding, (.headline | test("%"))' '"RANGES_LONGEST"
+false'
+read_one 0 "nsys stats mpi_event_trace" "$made/mpi-trace.csv"
+is "its calls, over both ranks" '.evidence[0].rows' \
+    '[["MPI_Allreduce","2","5500","2750","3000"],["MPI_Send","1","1000","1000","1000"],["MPI_Recv","1","900","900","900"]]'
+is "the call that takes most" '.runs[0].finding, (.headline | test("MPI_Allreduce.* 5[.]50 us, 74 %"))' '"MOST_TIME"
+true'
+read_one 0 "nsys stats cuda_gpu_sum, mpi_event_sum and nvtx_pushpop_sum" "$made/sums"
+is "each is told by its columns" '[.evidence[] | [.caption, .rows[0][0]]]' \
+    '[["Calls of the API and operations of the GPU, by summed time","gemm(float*)"],["Calls of MPI, by summed time","MPI_Allreduce"],["NVTX ranges, by summed time; ranges may hold others, whose time counts twice then",":step"]]'
+python3 - "$made" <<'EOF'
+import sys
+with open(sys.argv[1] + "/many-names.csv", "w") as f:
+    f.write("Start (ns),End (ns),Duration (ns),DurChild (ns),DurNonChild (ns),Name,PID,TID,Lvl,NumChild,RangeId,ParentId,RangeStack,NameTree\n")
+    for i in range(1100):
+        f.write(f"{10 * i},{10 * i + 5},5,0,5,:n{i},1,1,0,0,{i},,:{i},:n{i}\n")
+EOF
+read_one 0 "ranges of 1,100 names" "$made/many-names.csv"
+is "what has no row of its own stands under no name of another" '.evidence[0] | [(.rows | length) + .n_rows_left_out, (.rows | map(select(.[0] == "further names"))[0][1:3])]' '[1024,["77","385"]]'
+# ---- a folder as a job leaves it: one command makes one report
+job=$made/job
+mkdir -p "$job"
+cp tests/data/foreign/kineto/rank?.json "$made/smi.csv" "$made/sacct.txt" "$job"
+echo 'epoch 1 loss 0.5' >"$job/slurm-123.out"
+read_one 0 "traces, a monitor, accounting and the job's output in one folder" "$job"
+is "one run with all of them, and what is no evidence is named" \
+    '[(.runs | length), .runs[0].n_ranks, .runs[0].nodes[0].gpus[0].utilization_percent.n, [.evidence[] | [.file, .kind]], .not_evidence]' \
+    '[1,2,2,[["sacct.txt","sacct table"]],["slurm-123.out"]]'
 
 # ---- broken ones: one sentence, nothing written
 for broken in 'x.csv:2026/01/31 aa:59:59, 50 %, 1 W' 'talp.json:{"dlbVersion": "3.5", "Application": {}}' 'ddp.json:{"scaling_mode": "strong", "world_size": 2}' \

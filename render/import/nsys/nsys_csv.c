@@ -1,8 +1,10 @@
-/* nsys_csv.c - `nsys stats --report cuda_gpu_trace` and `cuda_api_trace` as CSV, and the same as the pipit library
- * writes them (a row at the begin, with the time of the end, and one at the end). */
+/* nsys_csv.c - `nsys stats --report cuda_gpu_trace` and `cuda_api_trace` as CSV, the same as the pipit library writes
+ * them (a row at the begin, with the time of the end, and one at the end), and `nvtx_pushpop_trace` and
+ * `mpi_event_trace`. source: Nsight Systems User Guide, "Report Scripts". Test: render_foreign.sh */
 #include "render/import/text/parsers.h"
 
 #include "lib/csv.h"
+#include "lib/step_name.h"
 #include "render/device/activity.h"
 #include "render/import/text/decimal.h"
 #include "render/import/text/from_line.h"
@@ -14,6 +16,8 @@
 
 static const char *const gpu_words[] = {"Start", "Duration", "CorrId", "GrdX", "Name", NULL};
 static const char *const api_words[] = {"Start", "Duration", "Name", "Result", "CorrID", NULL};
+static const char *const nvtx_words[] = {"Start", "End", "Duration", "Name", "RangeStack", NULL};
+static const char *const mpi_words[] = {"Start", "End", "Duration", "Event", "PeerRank", NULL};
 static const char *const pipit_gpu_words[] = {"Name", "streamId", "Event Type", "Timestamp (ns)", "_matching_timestamp",
                                               NULL};
 static const char *const pipit_api_words[] = {
@@ -27,6 +31,16 @@ int nsys_gpu_csv_is(const char *head, size_t n)
 int nsys_api_csv_is(const char *head, size_t n)
 {
     return line_with(head, n, api_words) || line_with(head, n, pipit_api_words);
+}
+
+int nsys_nvtx_csv_is(const char *head, size_t n)
+{
+    return line_with(head, n, nvtx_words) != NULL;
+}
+
+int nsys_mpi_csv_is(const char *head, size_t n)
+{
+    return line_with(head, n, mpi_words) != NULL;
 }
 
 struct columns {
@@ -60,7 +74,7 @@ static int find(const struct dcr_csv *csv, struct columns *c)
 {
     int ignored;
     *c = (struct columns){
-        .name = dcr_csv_column(csv, "Name"),
+        .name = dcr_csv_column(csv, "Name") >= 0 ? dcr_csv_column(csv, "Name") : dcr_csv_column(csv, "Event"),
         .kind = dcr_csv_column(csv, "type"),
         .event = dcr_csv_column(csv, "Event Type"),
         .end = dcr_csv_column(csv, "_matching_timestamp"),
@@ -234,7 +248,14 @@ int nsys_gpu_csv_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
     return rc;
 }
 
-/* ---- calls of the runtime ------------------------------------------------------------------------------ */
+/* ---- calls of the runtime and of MPI, ranges of NVTX ----------------------------------------------------- */
+
+/* A trace of which sums by name are kept. */
+struct summed {
+    enum foreign_kind kind;
+    const char *const *words, *const *other; /* of its header, as one tool or another writes it */
+    const char *caption, *columns;
+};
 
 struct call {
     const char *name;
@@ -249,7 +270,7 @@ static struct call *call_of(struct run *r, struct call *calls, int *n, const cha
             return &calls[i];
     if (*n == MAX_CALLS)
         return &calls[MAX_CALLS - 1];
-    calls[*n].name = run_text(r, name);
+    calls[*n].name = *n == MAX_CALLS - 1 ? "further names" : run_text(r, name);
     return &calls[(*n)++];
 }
 
@@ -259,7 +280,22 @@ static int by_time(const void *a, const void *b)
     return x->sum_ns != y->sum_ns ? (x->sum_ns > y->sum_ns ? -1 : 1) : strcmp(x->name, y->name);
 }
 
-int nsys_api_csv_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
+/* What a row is summed under: "step 12" and ":step 13" (a range of no domain) are two of "step", "ProfilerStep#7" is
+ * one of "ProfilerStep". */
+static const char *summed_name(const char *name, enum foreign_kind kind)
+{
+    static const char profiler[] = "ProfilerStep";
+    const char *word;
+    int64_t ignored;
+    if (kind != FOREIGN_NSYS_NVTX_CSV)
+        return name;
+    name += *name == ':';
+    if (strncmp(name, profiler, sizeof profiler - 1) == 0)
+        return profiler;
+    return step_name_of(name, &word, &ignored) == STEP_NAME_STEP ? word : name;
+}
+
+static int read_summed(struct run *r, struct dcr_stream *s, const struct summed *of, struct dcr_err *err)
 {
     struct from_line *lines = malloc(sizeof *lines);
     struct call *calls = calloc(MAX_CALLS, sizeof *calls);
@@ -268,7 +304,7 @@ int nsys_api_csv_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
     struct columns c;
     int n = 0;
     int64_t n_bad = 0;
-    int rc = lines && calls ? open_csv(&csv, lines, &from, s, api_words, pipit_api_words, &c, err)
+    int rc = lines && calls ? open_csv(&csv, lines, &from, s, of->words, of->other, &c, err)
                             : dcr_err_set(err, DCR_FATAL, "out of memory reading '%s'", s->name);
     while (!rc && (rc = next(r, csv, s->name, err)) == 0) {
         int64_t start, dur;
@@ -280,7 +316,7 @@ int nsys_api_csv_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
         n_bad += what < 0 || (what == 1 && dur < 0);
         if (what != 1 || dur < 0)
             continue;
-        struct call *k = call_of(r, calls, &n, dcr_csv_text(csv, c.name));
+        struct call *k = call_of(r, calls, &n, summed_name(dcr_csv_text(csv, c.name), of->kind));
         k->n++;
         if (__builtin_add_overflow(k->sum_ns, dur, &k->sum_ns))
             k->sum_ns = INT64_MAX;
@@ -291,9 +327,7 @@ int nsys_api_csv_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
         if (n_bad)
             run_add_gap(r, PHRASE(TRACE_UNTIMED, slot_things(n_bad, "call"), slot_name(s->name)));
         qsort(calls, (size_t)n, sizeof *calls, by_time);
-        struct foreign_table *t =
-            run_add_table(r, s->name, FOREIGN_NSYS_API_CSV, "Calls of the CUDA API, by summed time",
-                          "Call|#Calls|#Sum, ns|#Mean, ns|#Max, ns");
+        struct foreign_table *t = run_add_table(r, s->name, of->kind, of->caption, of->columns);
         for (int i = 0; i < n; i++) {
             table_add(r, t, "%s", calls[i].name);
             table_add(r, t, "%lld", (long long)calls[i].n);
@@ -306,4 +340,29 @@ int nsys_api_csv_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
     free(calls);
     free(lines);
     return rc;
+}
+
+int nsys_api_csv_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
+{
+    static const struct summed of = {FOREIGN_NSYS_API_CSV, api_words, pipit_api_words,
+                                     "Calls of the CUDA API, by summed time",
+                                     "Call|#Calls|#Sum, ns|#Mean, ns|#Max, ns"};
+    return read_summed(r, s, &of, err);
+}
+
+int nsys_nvtx_csv_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
+{
+    static const struct summed of = {
+        FOREIGN_NSYS_NVTX_CSV, nvtx_words, nvtx_words,
+        "NVTX ranges, by summed time; ranges may hold others, whose time counts twice then",
+        "Range|#Calls|#Sum, ns|#Mean, ns|#Max, ns"};
+    return read_summed(r, s, &of, err);
+}
+
+int nsys_mpi_csv_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
+{
+    static const struct summed of = {FOREIGN_NSYS_MPI_CSV, mpi_words, mpi_words,
+                                     "Calls of MPI, by summed time over all ranks in the file",
+                                     "Call|#Calls|#Sum, ns|#Mean, ns|#Max, ns"};
+    return read_summed(r, s, &of, err);
 }

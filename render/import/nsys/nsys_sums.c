@@ -1,6 +1,6 @@
 /* nsys_sums.c - the summaries of `nsys stats --format csv` (cuda_gpu_kern_sum, cuda_api_sum, cuda_gpu_mem_time_sum,
- * cuda_gpu_mem_size_sum, nvtx_sum, osrt_sum ...): one table or several below each other, as nsys wrote them, with the
- * name in front.  source: Nsight Systems User Guide, "Report Scripts". Test: render_foreign.sh */
+ * cuda_gpu_mem_size_sum, nvtx_sum, mpi_event_sum, osrt_sum ...): one table or several below each other, as nsys wrote
+ * them, with the name in front.  source: Nsight Systems User Guide, "Report Scripts". Test: render_foreign.sh */
 #include "render/import/text/parsers.h"
 
 #include "lib/buf.h"
@@ -71,6 +71,7 @@ static const char *caption_of(char *const *cells, int n)
     } known[] = {{"Category", "Calls of the API and operations of the GPU, by summed time"},
                  {"Range", "NVTX ranges, by summed time; ranges may hold others, whose time counts twice then"},
                  {"Num Calls", "Calls of an API, by summed time"},
+                 {"Source", "Calls of MPI, by summed time"},
                  {"Instances", "Kernels of the GPU, by summed time"},
                  {"Operations", "Memory operations of the GPU"},
                  {"Operation", "Memory operations of the GPU"}};
@@ -90,7 +91,7 @@ struct reading {
 
 static void begin(struct run *r, const char *file, char **cells, int n, struct reading *x)
 {
-    static const char *const names[] = {"Name", "Range", "Operation", NULL}, *const texts[] = {"Style", NULL};
+    static const char *const names[] = {"Name", "Range", "Operation", NULL}, *const texts[] = {"Style", "Source", NULL};
     static const char *const amounts[] = {"Total Time", "Average", "Minimum",    "Maximum", "StdDev", "Instances",
                                           "Num Calls",  "Calls",   "Operations", "Total",   "Count",  NULL};
     struct dcr_buf columns = {0};

@@ -15,6 +15,8 @@
     X(IMPORT_PART, nsys_sqlite)     /* nsys export --type sqlite */       \
     X(IMPORT_PART, nsys_gpu_csv)    /* nsys stats, operations of a GPU */ \
     X(IMPORT_PART, nsys_api_csv)    /* nsys stats, calls */               \
+    X(IMPORT_PART, nsys_nvtx_csv)   /* nsys stats, ranges */              \
+    X(IMPORT_PART, nsys_mpi_csv)    /* nsys stats, calls of MPI */        \
     X(IMPORT_PART, ncu_csv)         /* ncu --csv */                       \
     X(IMPORT_PART, smi_dmon)        /* nvidia-smi dmon */                 \
     X(IMPORT_PART, nvidia_smi)      /* nvidia-smi --format=csv */         \
