@@ -45,7 +45,7 @@ is "far above it: no share, and why" '.runs[0].roofline | .mfu_ratio == null and
 is "memory is not judged" '.runs[0].classes.memory | .verdict == "n/a" and .share_ratio == null and (.text | test("disagree"))'
 is "compute is not called healthy" '[.claims[] | select(.class == "compute")] | all(.confidence != "high")'
 says "the page says that they disagree" ' (X)' 'counts and calibration disagree (48.0'
-check "the analysis says so" grep -q 'No roofline, because counts and calibration disagree' "$TMP/site/BOTTLENECK_ANALYSIS.md"
+check "the analysis says so" grep -q 'Roofline and MFU are not known: counts and calibration disagree' "$TMP/site/BOTTLENECK_ANALYSIS.md"
 grep -rlE '12[0-9] % of the|>120 %' "$TMP/site" >"$TMP/shares"
 check "no share of the peak is anywhere" test ! -s "$TMP/shares"
 finish

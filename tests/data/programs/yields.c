@@ -1,5 +1,5 @@
 /* yields.c - gives way a thousand times and prints how many of them were sleeps. The system counts a sleep as a
- * voluntary switch, and a sched_yield of its own not. */
+ * voluntary switch, unless another process took the core just then, and a sched_yield by itself not. */
 #include <sched.h>
 #include <stdio.h>
 #include <sys/resource.h>
@@ -12,6 +12,6 @@ int main(void)
         sched_yield();
     getrusage(RUSAGE_SELF, &after);
     long sleeps = after.ru_nvcsw - before.ru_nvcsw;
-    printf("%s\n", sleeps >= 1000 ? "all" : sleeps < 100 ? "none" : "some");
+    printf("%s\n", sleeps >= 900 ? "all" : sleeps < 100 ? "none" : "some");
     return 0;
 }
