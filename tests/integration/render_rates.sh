@@ -37,7 +37,7 @@ rendered 1.03
 is "slightly above the peak: an error of measuring" '.runs[0].roofline | (.mfu_ratio - 1.03 | fabs) < 1e-6 and .mfu_because == null and .bound == "compute"'
 is "memory is judged" '.runs[0].classes.memory | .verdict == "fine" and (.text | test("at the peak .calibrated: 40.0 GFLOP/s."))'
 says "the page says at the peak" 'at the peak' ',1\.03'
-check "the analysis says at the peak" grep -q 'Roofline: at the peak, 40.0 GFLOP/s attainable' "$TMP/site/BOTTLENECK_ANALYSIS.md"
+check "the analysis says at the peak" grep -q 'Compute reaches the 40.0 GFLOP/s attainable' "$TMP/site/BOTTLENECK_ANALYSIS.md"
 
 rendered 1.2
 is "far above it: no share, and why" '.runs[0].roofline | .mfu_ratio == null and .of_attainable_ratio == null and .bound == null

@@ -708,9 +708,9 @@ static void test_measured_alike(void **state)
     c.gain_ns = 10000;
     assert_string_equal(claim_gain_text(&rep, &c), "");
     c.gain_ns = 10200000;
-    assert_string_equal(claim_gain_text(&rep, &c), "would measure about 10.0 ms instead of 20.2 ms a step (estimate)");
+    assert_string_equal(claim_gain_text(&rep, &c), "should bring a step from 20.2 ms to about 10.0 ms (estimate)");
     c.gain_basis = GAIN_BOUND;
-    assert_string_equal(claim_gain_text(&rep, &c), "would measure at least 10.0 ms instead of 20.2 ms a step");
+    assert_string_equal(claim_gain_text(&rep, &c), "can bring a step from 20.2 ms to 10.0 ms at best");
     c.is_measuring = 0;
     assert_string_equal(claim_gain_text(&rep, &c), "up to 10.2 ms of 20.2 ms a step (2.02x)");
     report_free(&rep);

@@ -123,7 +123,7 @@ static void test_ranking(void **state)
     const struct slot *most = assert_says(f.rep.ranking, RANKING_MAX, PHRASE_MOST_LOADING);
     assert_string_equal(most[0].name, "'b'");
     assert_int_equal(percent_of(&most[1]), 60);
-    assert_contains(f.rep.first_action, "The cause costs about 60 ns of 100 ns");
+    assert_contains(f.rep.first_action, "This can save about 60 ns of 100 ns");
     release(&f);
     struct fixture d = {.n = 2}; /* cores that were shared come first in 'b', and are not what it can gain most by */
     for (int i = 0; i < 2; i++) {
@@ -195,7 +195,7 @@ static void test_too_few_cores_is_one_story(void **state)
     assert_one_story(&f.rep, CLASS_SHARED, 1);
     assert_int_equal(f.rep.runs[1].classes[CLASS_COMPUTE].verdict, VERDICT_LIMITS);
     assert_null(strstr(f.rep.runs[1].classes[CLASS_COMPUTE].text, "healthy"));
-    assert_contains(f.rep.first_action, "That would measure about 20.0 ms instead of 41.0 ms a step (estimate).");
+    assert_contains(f.rep.first_action, "That should bring a step from 41.0 ms to about 20.0 ms (estimate).");
     assert_int_equal(f.rep.runs[1].shared.why.code, REASON_CORE_AWAITED);
     assert_int_equal(percent_of(f.rep.runs[1].shared.why.slot), 80);
     release(&f);
@@ -210,7 +210,7 @@ static void test_no_gain_against_a_held_back_reference(void **state)
         f.runs[i]->ranks[0].run_delay_ns = 5000000000, f.runs[i]->ranks[0].process_seconds = 10;
     tell(&f);
     assert_one_story(&f.rep, CLASS_SHARED, 2);
-    assert_lacks(f.rep.first_action, "The cause costs");
+    assert_lacks(f.rep.first_action, "Removing the cause");
     assert_int_equal(f.rep.claims[f.rep.first_claim].has_gain, 0);
     const struct series *s = &f.rep.series[0];
     for (int i = 0; i < SERIES_SAID_MAX; i++)
@@ -225,7 +225,7 @@ static void test_no_gain_against_a_held_back_reference(void **state)
     f.runs[0]->ranks[0].run_delay_ns = 5000000000, f.runs[0]->ranks[0].process_seconds = 10;
     tell(&f);
     assert_string_equal(f.rep.series[0].points[2].unreliable,
-                        "at the reference, 1 node, a rank waited for a core for 50 % of its steps");
+                        "at the reference, 1 node, a rank had no core for 50 % of step time");
     release(&f);
 }
 
@@ -514,7 +514,7 @@ static void test_shared_cores(void **state)
     assert_finds(&f.rep.series[0].said, PHRASE_SCALING_SHARES_CORES);
     assert_int_equal(f.rep.series[0].said.headline.slot[0].count, 4);
     assert_int_equal(f.rep.series[0].said.headline.slot[1].count, 2);
-    assert_contains(f.rep.how_sure, "Confidence is low: at 4 nodes time without a core looks like compute or waiting");
+    assert_contains(f.rep.how_sure, "Confidence is low: at 4 nodes, time without a core looks like compute or waiting");
     assert_int_equal(f.rep.claims[f.rep.first_claim].action.id, ADVICE_CORES_FOR_RANKS);
     assert_one_story(&f.rep, CLASS_SHARED, 2);
     assert_int_equal(f.rep.notes[0].id, NOTE_EMULATED);

@@ -325,7 +325,7 @@ static void test_io_unseen(void **state)
         if (cases[i].sent) /* messages that sockets carried are no files */
             assert_null(strstr(k->classes[CLASS_IO].text, "not seen"));
         if (cases[i].verdict == VERDICT_NA) {
-            assert_non_null(strstr(k->classes[CLASS_IO].text, "n/a because 3.00 GB were read and written"));
+            assert_non_null(strstr(k->classes[CLASS_IO].text, "n/a because no call on a file was seen in the steps, and 3.00 GB were read and written"));
             assert_non_null(strstr(unrecorded_in_compute(&rep, k), "I/O")); /* it may be in what is called compute */
         }
         r->n_mpi_calls = 0;
@@ -400,10 +400,10 @@ static void test_outside_the_steps(void **state)
     assert_int_equal(analyse(&rep, runs, 1, &o, NULL), 0);
     const struct run_result *k = &rep.runs[0];
     assert_string_equal(k->classes[CLASS_DATA].text,
-                        "n/a because no data loading was recorded on the thread of the steps; elsewhere (other "
-                        "threads, or before the steps) it took 7.60 us, 95 % of the time of the steps");
+                        "n/a because no data loading was recorded on the thread of the steps, but on other threads "
+                        "or before the steps it took 7.60 us (95 % of the time of the steps)");
     assert_string_equal(k->classes[CLASS_COMMUNICATION].text,
-                        "n/a because no communication was recorded inside the steps; 87 MPI calls lie outside them");
+                        "n/a because no communication was recorded inside the steps (87 MPI calls lie outside them)");
     int found = 0;
     for (int i = 0; i < k->n_notes; i++)
         found |= k->notes[i].said[0].id == PHRASE_LOADING_ELSEWHERE;

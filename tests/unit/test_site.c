@@ -248,11 +248,11 @@ static void test_what_is_not_known(void **state)
     dcr_buf_clear(&page);
     slurp("unknown", "runs/4node-20310425/index.html", &page);
     assert_has(&page, "share of the time from the first step to the last");
-    assert_null(strstr(page.data, "The last panel shows what steps were made of"));
+    assert_null(strstr(page.data, "The last panel shows the parts of steps"));
     assert_has(&page, "\xe2\x80\x93: no such call was seen, or it was counted and not timed");
     dcr_buf_clear(&page);
     slurp("unknown", "runs/1node-20310425/index.html", &page);
-    assert_has(&page, "The last panel shows what steps were made of");
+    assert_has(&page, "The last panel shows the parts of steps");
     dcr_buf_clear(&page);
     slurp("unknown", "runs/4node-20310425/tables/io_files.csv", &page);
     /* What was not seen is no zero. The archive has no totals of the kernel. */
