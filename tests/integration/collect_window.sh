@@ -71,7 +71,7 @@ check "lost: no share, and why" says lost '.mpi_share.ratio == null and .mpi_cal
 check "the first sentence of support says it" sh -c 'jq -e ".support | test(\"^[0-9]+ events were lost after .* of \")" lost/report.json'
 check "nothing is said of MPI" sh -c 'jq -e ".support + .headline | test(\"MPI_|waits for rank\") | not" lost/report.json'
 check "nor on the page, nor in the text" sh -c '! grep -q "MPI_Allreduce" lost/runs/*/index.html lost/runs/*/profiling_report.txt'
-check "the page says why" grep -q "Calls of MPI and on files are not known: events were lost" lost/runs/*/index.html
+check "the page says why" grep -q "The time in MPI calls and in calls on files is not known: events were lost" lost/runs/*/index.html
 recorded steps_lost "--max-disk-mb 1" 12000 0 named
 check "steps: those before the loss" says steps_lost '.n_steps > 1000 and .n_steps < 11900 and .recorded.lost_from_ns > 0'
 check "a sentence says it too" sh -c 'jq -e ".support | test(\"events were lost after [0-9].* of [0-9]\")" steps_lost/report.json'

@@ -64,7 +64,7 @@ fi
 check_status 3 "a node count that only one side has" "$report" --baseline "$TMP/one.tar" "$TMP/fast.tar" -o "$TMP/site"
 cp "$TMP/tap.out" "$TMP/said"
 check "... is said" grep -q "Nothing to compare with" "$TMP/said"
-check "... and is a gap" grep -q "^  Nothing is compared: the baseline has no run with steps at any node count of these" "$TMP/said"
+check "... and is a gap" grep -q "^  Nothing is compared: the baseline has no run with steps at any node count of the new runs" "$TMP/said"
 check "... which is no call for further node counts" test -z "$(grep -o 'add runs with other node counts' "$TMP/said")"
 check_status 0 "a pair of one node count has no gap" "$report" -q --baseline "$TMP/slow.tar" -- "$TMP/fast.tar" -o "$TMP/pair0"
 check_status 2 "a baseline alone" "$report" --baseline "$TMP/slow.tar" -o "$TMP/nothing"

@@ -144,7 +144,7 @@ static void test_single_rank(void **state)
         assert_int_equal(c.n_failed, n_runs == 1 ? 2 : n_runs == 2 ? 0 : 3);
         assert_int_equal(c.n_unmeasured, c.n_failed);
         assert_int_equal(c.list[0].holds, 0);
-        assert_string_equal(c.list[0].text, n_runs == 1 ? "n/a because it is of several ranks, and this run has one"
+        assert_string_equal(c.list[0].text, n_runs == 1 ? "n/a because it concerns several ranks, and this run has one"
                                                         : "one rank waits for nobody");
         report_free(&rep);
         for (int i = 0; i < 3; i++)
@@ -253,7 +253,7 @@ static void test_gpu_memory(void **state)
     static const char *const rules[] = {"gpu_memory<90%"};
     static const char *const told[] = {
         "n/a because no GPU was monitored", "n/a because the GPU's monitor gives no memory in use",
-        "n/a because the GPU's monitor gives the memory in use and not how much there is", "50 %, below 90 %"};
+        "n/a because the GPU's monitor gives the memory in use but not the total", "50 %, below 90 %"};
     for (int i = 0; i < 4; i++) {
         struct run *r = made_even_run(1, 64, 40, 70000000, 0, 0, 0);
         struct run_gpu gpu = {0};

@@ -416,7 +416,7 @@ static void test_outside_the_steps(void **state)
     rep = (struct report){0};
     assert_int_equal(analyse(&rep, runs, 1, &o, NULL), 0);
     assert_string_equal(rep.runs[0].classes[CLASS_DATA].text,
-                        "n/a because no data loading was recorded inside the steps; between them it took 90 % of the "
+                        "n/a because no data loading was recorded inside the steps, but between them it took 90 % of the "
                         "time from the first step to the last");
     found = 0;
     for (int i = 0; i < rep.n_notes; i++)

@@ -150,7 +150,7 @@ static void test_losses_on_shared_cores(void **state)
     assert_int_equal(r->shared.kind, SHARED_OVERSUBSCRIBED);
     assert_int_equal(r->part_ns[PART_WAIT], 10);
     assert_int_equal(r->classes[CLASS_IMBALANCE].verdict, VERDICT_NA);
-    assert_non_null(strstr(r->classes[CLASS_IMBALANCE].text, "of 10 ns a step (23 %) that they wait"));
+    assert_non_null(strstr(r->classes[CLASS_IMBALANCE].text, "10 ns a step (23 %) for ranks without a core"));
     const struct series_loss *l = &f.rep.series[0].losses[0];
     int64_t sum = 0;
     for (int c = 0; c < N_LOSS_CLASSES; c++)
