@@ -325,7 +325,9 @@ static void test_io_unseen(void **state)
         if (cases[i].sent) /* messages that sockets carried are no files */
             assert_null(strstr(k->classes[CLASS_IO].text, "not seen"));
         if (cases[i].verdict == VERDICT_NA) {
-            assert_non_null(strstr(k->classes[CLASS_IO].text, "n/a because no call on a file was seen in the steps, and 3.00 GB were read and written"));
+            assert_non_null(
+                strstr(k->classes[CLASS_IO].text,
+                       "n/a because no call on a file was seen in the steps, and 3.00 GB were read and written"));
             assert_non_null(strstr(unrecorded_in_compute(&rep, k), "I/O")); /* it may be in what is called compute */
         }
         r->n_mpi_calls = 0;
@@ -415,9 +417,10 @@ static void test_outside_the_steps(void **state)
     r->ranks[1].source = STEPS_TRACE;
     rep = (struct report){0};
     assert_int_equal(analyse(&rep, runs, 1, &o, NULL), 0);
-    assert_string_equal(rep.runs[0].classes[CLASS_DATA].text,
-                        "n/a because no data loading was recorded inside the steps, but between them it took 90 % of the "
-                        "time from the first step to the last");
+    assert_string_equal(
+        rep.runs[0].classes[CLASS_DATA].text,
+        "n/a because no data loading was recorded inside the steps, but between them it took 90 % of the "
+        "time from the first step to the last");
     found = 0;
     for (int i = 0; i < rep.n_notes; i++)
         found |= rep.notes[i].id == NOTE_STEP_PROCESSES;
