@@ -47,8 +47,8 @@ NVTX_CFLAGS = $(if $(NVTX_INC),-DHAVE_NVTX -isystem $(NVTX_INC))
 sources = $(wildcard $(1)/*.c $(1)/*/*.c $(1)/*/*/*.c)
 LIB_SRC := $(call sources,lib)
 TRAINER_SRC := $(call sources,trainer)
-INJECT_SRC := $(wildcard collect/inject/*.c)
-COLLECT_SRC := $(wildcard collect/*.c)
+INJECT_SRC := $(wildcard collect/guest/*.c collect/guest/nvtx/*.c)
+COLLECT_SRC := $(wildcard collect/*.c $(addsuffix /*.c,$(addprefix collect/,record run monitor pack export)))
 CALIBRATE_SRC := $(wildcard collect/calibrate/*.c)
 RENDER_SRC := $(call sources,render)
 UNIT_SRC := $(wildcard tests/unit/test_*.c)
@@ -60,7 +60,7 @@ INJECT_SO := $(BUILD)/lib/dcreport/libdccollect-inject.so
 # A folder each, loaded by LD_PRELOAD or, cupti, by CUDA; they record through the injected library beside them.
 PRELOADS := mpi io cudaprof cupti
 PRELOAD_SO := $(patsubst %,$(BUILD)/lib/dcreport/libdccollect-%.so,$(PRELOADS))
-PRELOAD_SRC := $(wildcard $(PRELOADS:%=collect/inject/%/*.c))
+PRELOAD_SRC := $(wildcard $(PRELOADS:%=collect/guest/%/*.c))
 # The device half of the trainer, opened at run time: the programs themselves need no CUDA.
 CUDA_SRC := $(wildcard trainer/gpu/*.cu)
 CUDA_SO := $(if $(NVCC),$(BUILD)/lib/dcreport/libdcrnn-cuda.so)
@@ -106,7 +106,7 @@ $(call objects,$(TRAINER_SRC)): EXTRA_CFLAGS = -fvisibility=hidden $(MPI_CFLAGS)
 # Plain loops over all weights: vectorised, and a root that sets no errno. The same bits, a quarter of the instructions.
 $(patsubst %,$(BUILD)/obj/trainer/%.o,adam adam_f64 dcgru dcgru_f64): EXTRA_CFLAGS += -O3 -fno-math-errno
 # What every event of a trace passes: 4 % of the report of a large one.
-$(patsubst %,$(BUILD)/obj/lib/%.o,trace_events trace_blocks reduce summary summary_names): EXTRA_CFLAGS += -O3
+$(patsubst %,$(BUILD)/obj/lib/%.o,trace/trace_events trace/trace_blocks reduce/reduce reduce/summary reduce/summary_names): EXTRA_CFLAGS += -O3
 $(call objects,$(CALIBRATE_SRC)): EXTRA_CFLAGS = $(MPI_CFLAGS)
 # This file alone wants multiply and add fused into one instruction, where the processor has one.
 $(BUILD)/obj/collect/calibrate/fma.o: EXTRA_CFLAGS += -ffp-contract=fast
@@ -147,7 +147,7 @@ $(BIN)/dcreport: $(BUILD)/obj/render/main.o $(BUILD)/librender.a $(BUILD)/libdcr
 $(INJECT_SO): $(call objects,$(INJECT_SRC))
 	$(link)
 	$(call say,link $@) $(CC) $(CFLAGS) -shared -Wl,-z,defs,-z,nodelete,-soname,$(@F) -o $@ $^ -pthread -ldl
-$(foreach d,$(PRELOADS),$(eval $(BUILD)/lib/dcreport/libdccollect-$(d).so: $(call objects,$(wildcard collect/inject/$(d)/*.c))))
+$(foreach d,$(PRELOADS),$(eval $(BUILD)/lib/dcreport/libdccollect-$(d).so: $(call objects,$(wildcard collect/guest/$(d)/*.c))))
 $(PRELOAD_SO): $(INJECT_SO)
 	$(link)
 	$(call say,link $@) $(CC) $(CFLAGS) -shared -Wl,-z,defs,-z,nodelete,-soname,$(@F),-rpath,'$$ORIGIN' -o $@ $(filter %.o,$^) $(INJECT_SO) -pthread -ldl
@@ -158,7 +158,7 @@ GENCODE := $(foreach a,75 80 90,-gencode arch=compute_$(a),code=sm_$(a)) -gencod
 NVCCFLAGS = -std=c++17 -O3 -I. $(GENCODE) --fmad=true -Werror all-warnings \
   -Xcompiler -Wall,-Wextra,-fPIC,-fvisibility=hidden,-D_GNU_SOURCE
 # The files of lib that the device code calls.
-PIC_OBJ := $(patsubst %,$(BUILD)/obj/lib/%.pic.o,err utf8)
+PIC_OBJ := $(patsubst %,$(BUILD)/obj/lib/base/%.pic.o,err utf8)
 CUDA_OBJ := $(patsubst %.cu,$(BUILD)/obj/%.cu.o,$(CUDA_SRC)) $(PIC_OBJ)
 $(BUILD)/obj/%.cu.o: %.cu Makefile
 	@mkdir -p $(@D)

@@ -1,12 +1,13 @@
 /* main.c - dccollect: run, pack, verify, ls. The only file that prints results and chooses the exit status. */
-#include "collect/calibrate.h"
-#include "collect/ls.h"
-#include "collect/options.h"
-#include "collect/pack.h"
-#include "collect/run.h"
-#include "collect/verify.h"
-#include "lib/outfile.h"
-#include "lib/text.h"
+#include "collect/record/calibrate.h"
+#include "collect/pack/ls.h"
+#include "collect/run/environment.h"
+#include "collect/run/options.h"
+#include "collect/pack/pack.h"
+#include "collect/run/run.h"
+#include "collect/pack/verify.h"
+#include "lib/base/outfile.h"
+#include "lib/base/text.h"
 
 #include <limits.h>
 #include <signal.h>
@@ -146,6 +147,7 @@ int main(int argc, char **argv)
         break;
     case COMMAND_CALIBRATE:
         status = DCR_EXIT_INPUT;
+        environment_set_waits();
         if (calibrate_start(o.program, &err) != 0)
             complain(err.text);
         break;

@@ -35,7 +35,7 @@
     X(DCR_ROLE_CLOCK_MONITOR, "clock-monitor") /* how far a node's clock is from that of rank 0's */ \
     X(DCR_ROLE_PROCESS_MONITOR, "process-monitor")                                                   \
     X(DCR_ROLE_TRACE, "trace")             /* native trace, rank<r>/trace-<pid>.dct */               \
-    X(DCR_ROLE_SUMMARY, "summary")         /* what a trace comes down to: lib/summary.h */           \
+    X(DCR_ROLE_SUMMARY, "summary")         /* what a trace comes down to: lib/reduce/summary.h */    \
     X(DCR_ROLE_RANK, "rank")               /* rank<r>/rank.json: how this rank began and ended */    \
     X(DCR_ROLE_CALIBRATION, "calibration") /* calibration.json: what the machine can do */           \
     X(DCR_ROLE_LOG, "log")                                                                           \
@@ -298,7 +298,8 @@ enum dct_kind {
     DCT_CATEGORY = 18, /* domain, name = the id defined (program's own numbering) */
     DCT_THREAD = 19,   /* name of the thread `name` (Linux thread id) */
     DCT_NOTE = 20,     /* a sentence for people: why something is missing */
-    DCT_SCHEMA = 21    /* domain, name = low half of the ID of a payload schema or enumeration; text: lib/payload.h */
+    DCT_SCHEMA =
+        21 /* domain, name = low half of the ID of a payload schema or enumeration; text: lib/trace/payload.h */
 };
 #define DCT_MAX_TEXT (255u * DCT_SLOT_BYTES)
 

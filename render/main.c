@@ -1,7 +1,7 @@
 /* main.c - dcreport: archives in, a report out. The steps of the pipeline and nothing else; see docs/man/dcreport.1. */
-#include "lib/fs.h"
-#include "lib/outfile.h"
-#include "lib/text.h"
+#include "lib/base/fs.h"
+#include "lib/base/outfile.h"
+#include "lib/base/text.h"
 #include "render/findings/rules/analyse.h"
 #include "render/findings/rules/compare.h"
 #include "render/findings/checks.h"

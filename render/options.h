@@ -2,7 +2,7 @@
 #ifndef RENDER_OPTIONS_H
 #define RENDER_OPTIONS_H
 
-#include "lib/err.h"
+#include "lib/base/err.h"
 
 struct options {
     char **archives; /* words of argv; shape (n_archives) */

@@ -1,7 +1,7 @@
 /* outputs.c - see outputs.h. */
 #include "render/outputs.h"
 
-#include "lib/outfile.h"
+#include "lib/base/outfile.h"
 
 #include <string.h>
 

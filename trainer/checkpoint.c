@@ -2,8 +2,8 @@
  * File: header, tensors, CRC-32C of all before it (4 bytes). */
 #include "trainer/checkpoint.h"
 
-#include "lib/fs.h"
-#include "lib/hash.h"
+#include "lib/base/fs.h"
+#include "lib/base/hash.h"
 #include "trainer/dcrnn.h"
 #include "trainer/graph.h"
 

@@ -8,7 +8,7 @@
 #ifndef TRAINER_COMM_H
 #define TRAINER_COMM_H
 
-#include "lib/err.h"
+#include "lib/base/err.h"
 
 #include <stddef.h>
 #include <stdint.h>

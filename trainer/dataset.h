@@ -5,7 +5,7 @@
 #ifndef TRAINER_DATASET_H
 #define TRAINER_DATASET_H
 
-#include "lib/err.h"
+#include "lib/base/err.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -8,7 +8,7 @@
 #ifndef TRAINER_DCRNN_H
 #define TRAINER_DCRNN_H
 
-#include "lib/err.h"
+#include "lib/base/err.h"
 #include "trainer/graph.h"
 #include "trainer/real.h"
 

@@ -1,9 +1,9 @@
 /* describe.c - see describe.h. */
 #include "trainer/describe.h"
 
-#include "lib/buf.h"
-#include "lib/fs.h"
-#include "lib/text.h"
+#include "lib/base/buf.h"
+#include "lib/base/fs.h"
+#include "lib/base/text.h"
 #include "trainer/mark.h"
 
 #include <math.h>

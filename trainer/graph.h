@@ -4,7 +4,7 @@
 #ifndef TRAINER_GRAPH_H
 #define TRAINER_GRAPH_H
 
-#include "lib/err.h"
+#include "lib/base/err.h"
 
 #include <stdint.h>
 

@@ -1,7 +1,7 @@
 /* input.c - see input.h. */
 #include "trainer/input.h"
 
-#include "lib/hash.h"
+#include "lib/base/hash.h"
 #include "trainer/simulate.h"
 
 #include <stdlib.h>

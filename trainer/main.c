@@ -1,5 +1,5 @@
 /* main.c - dcrnn-train: options, data, training; the only file of the trainer that prints errors and exits. */
-#include "lib/text.h"
+#include "lib/base/text.h"
 #include "trainer/baseline.h"
 #include "trainer/blas.h"
 #include "trainer/comm.h"
@@ -12,7 +12,7 @@
 #include "trainer/stop.h"
 #include "trainer/train.h"
 #include "trainer/verify.h"
-#include "lib/outfile.h"
+#include "lib/base/outfile.h"
 
 #include <math.h>
 #include <signal.h>

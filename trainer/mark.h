@@ -1,7 +1,7 @@
 /* mark.h - names for the phases of a run, for whoever watches. The only file that knows NVTX.
  *
  * With the NVTX headers the marks are NVTX push/pop ranges in the domain "dcrnn". Without them the library named by
- * NVTX_INJECTION64_PATH is opened and told directly, by entry points of its own, if it has them (collect/inject). With
+ * NVTX_INJECTION64_PATH is opened and told directly, by entry points of its own, if it has them (collect/guest). With
  * neither, a mark costs one comparison. Any thread may mark: push and pop belong to the thread that calls them, a range
  * that was started may be ended by another. */
 #ifndef TRAINER_MARK_H

@@ -1,9 +1,9 @@
 /* metrics.c - see metrics.h. */
 #include "trainer/metrics.h"
 
-#include "lib/buf.h"
+#include "lib/base/buf.h"
 #include "lib/format.h"
-#include "lib/fs.h"
+#include "lib/base/fs.h"
 #include "trainer/table.h"
 
 #include <errno.h>

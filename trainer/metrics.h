@@ -4,7 +4,7 @@
 #ifndef TRAINER_METRICS_H
 #define TRAINER_METRICS_H
 
-#include "lib/err.h"
+#include "lib/base/err.h"
 #include "trainer/loss.h"
 
 #include <stdint.h>

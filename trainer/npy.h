@@ -4,7 +4,7 @@
 #ifndef TRAINER_NPY_H
 #define TRAINER_NPY_H
 
-#include "lib/stream.h"
+#include "lib/base/stream.h"
 
 #include <stddef.h>
 

@@ -3,7 +3,7 @@
 #ifndef TRAINER_OPTION_VALUE_H
 #define TRAINER_OPTION_VALUE_H
 
-#include "lib/err.h"
+#include "lib/base/err.h"
 
 #include <stdint.h>
 

@@ -1,8 +1,8 @@
 /* refuse.c - see refuse.h. */
 #include "trainer/refuse.h"
 
-#include "lib/rank.h"
-#include "lib/text.h"
+#include "lib/archive/rank.h"
+#include "lib/base/text.h"
 #include "trainer/stop.h"
 #include "trainer/verdict.h"
 

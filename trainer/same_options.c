@@ -1,7 +1,7 @@
 /* same_options.c - see same_options.h. */
 #include "trainer/same_options.h"
 
-#include "lib/hash.h"
+#include "lib/base/hash.h"
 
 #include <string.h>
 

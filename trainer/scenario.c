@@ -2,7 +2,7 @@
  */
 #include "trainer/scenario_inside.h"
 
-#include "lib/fs.h"
+#include "lib/base/fs.h"
 
 #include <ctype.h>
 #include <errno.h>

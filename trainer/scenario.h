@@ -6,7 +6,7 @@
 #ifndef TRAINER_SCENARIO_H
 #define TRAINER_SCENARIO_H
 
-#include "lib/err.h"
+#include "lib/base/err.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -2,7 +2,7 @@
  * scenario.c. */
 #include "trainer/scenario_inside.h"
 
-#include "lib/text.h"
+#include "lib/base/text.h"
 #include "trainer/rng.h"
 
 #include <stdlib.h>

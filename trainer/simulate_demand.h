@@ -3,7 +3,7 @@
 #ifndef TRAINER_SIMULATE_DEMAND_H
 #define TRAINER_SIMULATE_DEMAND_H
 
-#include "lib/err.h"
+#include "lib/base/err.h"
 #include "trainer/simulate_network.h"
 
 #define DT_S 5.0                       /* a step of the simulation */

@@ -4,7 +4,7 @@
 #ifndef TRAINER_SIMULATE_NETWORK_H
 #define TRAINER_SIMULATE_NETWORK_H
 
-#include "lib/err.h"
+#include "lib/base/err.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,8 +1,8 @@
 /* simulate_write.c - generated traffic as files that others can read. See simulate.h. */
 #include "trainer/simulate.h"
 
-#include "lib/buf.h"
-#include "lib/fs.h"
+#include "lib/base/buf.h"
+#include "lib/base/fs.h"
 
 #include <stdio.h>
 

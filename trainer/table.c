@@ -1,7 +1,7 @@
 /* table.c - see table.h. */
 #include "trainer/table.h"
 
-#include "lib/stream.h"
+#include "lib/base/stream.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,12 +1,12 @@
 /* table.h - comma separated text, line by line, with the line number at hand for every complaint.
  *
  * For files whose header line is optional and whose columns go by position (speeds, distance lists, matrices);
- * lib/csv.h is for tables with named columns. Called by dataset_read.c and graph_read.c. */
+ * lib/base/csv.h is for tables with named columns. Called by dataset_read.c and graph_read.c. */
 #ifndef TRAINER_TABLE_H
 #define TRAINER_TABLE_H
 
-#include "lib/buf.h"
-#include "lib/err.h"
+#include "lib/base/buf.h"
+#include "lib/base/err.h"
 
 #include <stddef.h>
 

@@ -1,7 +1,7 @@
 /* train_setup.c - what surrounds the loop of train.c: sizes, model, resuming, tables. */
 #include "trainer/train_internal.h"
 
-#include "lib/fs.h"
+#include "lib/base/fs.h"
 #include "trainer/describe.h"
 #include "trainer/sampler.h"
 

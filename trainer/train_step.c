@@ -1,8 +1,8 @@
 /* train_step.c - one step of train.h, and the gradient of one. The loop around it is train.c. */
 #include "trainer/train_internal.h"
 
-#include "lib/buf.h"
-#include "lib/fs.h"
+#include "lib/base/buf.h"
+#include "lib/base/fs.h"
 #include "trainer/stop.h"
 
 #include <math.h>

@@ -2,8 +2,8 @@
  */
 #include "trainer/verdict.h"
 
-#include "lib/hash.h"
-#include "lib/rank.h"
+#include "lib/base/hash.h"
+#include "lib/archive/rank.h"
 
 #include <stddef.h>
 #include <stdio.h>

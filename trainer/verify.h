@@ -2,7 +2,7 @@
 #ifndef TRAINER_VERIFY_H
 #define TRAINER_VERIFY_H
 
-#include "lib/err.h"
+#include "lib/base/err.h"
 
 #include <stdio.h>
 

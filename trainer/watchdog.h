@@ -6,7 +6,7 @@
 #ifndef TRAINER_WATCHDOG_H
 #define TRAINER_WATCHDOG_H
 
-#include "lib/err.h"
+#include "lib/base/err.h"
 
 struct watchdog_config {
     double patience_s; /* 0 = never loses patience: no thread is started */

@@ -1,7 +1,7 @@
 /* window_store.c - the reading half of window_store.h; the bytes are in window_file.h. */
 #include "trainer/window_file.h"
 
-#include "lib/hash.h"
+#include "lib/base/hash.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,8 +1,8 @@
 /* window_store_write.c - the writing half of window_store.h. */
 #include "trainer/window_file.h"
 
-#include "lib/fs.h"
-#include "lib/hash.h"
+#include "lib/base/fs.h"
+#include "lib/base/hash.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* allreduce.c - sums over ranks: time over sizes. See calibrate.h. */
 #include "collect/calibrate/calibrate.h"
 
-#include "collect/disturbed.h"
-#include "collect/procfs.h"
+#include "collect/record/disturbed.h"
+#include "collect/record/procfs.h"
 
 #include <math.h>
 #include <stdlib.h>

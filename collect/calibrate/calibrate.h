@@ -3,11 +3,11 @@
  *
  * It is a separate program because it links MPI and dccollect does not. A measurement that fails is left
  * out, with a sentence in "missing" of the same object; what was measured while something else was at work has one in
- * "disturbed" (collect/disturbed.h). */
+ * "disturbed" (collect/record/disturbed.h). */
 #ifndef COLLECT_CALIBRATE_H
 #define COLLECT_CALIBRATE_H
 
-#include "lib/err.h"
+#include "lib/base/err.h"
 
 #include <jansson.h>
 #include <mpi.h>

@@ -1,9 +1,9 @@
 /* disk.c - the file system that takes the evidence and the checkpoints. See calibrate.h. */
 #include "collect/calibrate/calibrate.h"
 
-#include "collect/disturbed.h"
-#include "collect/meta.h"
-#include "lib/fs.h"
+#include "collect/record/disturbed.h"
+#include "collect/record/meta.h"
+#include "lib/base/fs.h"
 
 #include <errno.h>
 #include <fcntl.h>

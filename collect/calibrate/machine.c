@@ -2,9 +2,9 @@
 #include "collect/calibrate/calibrate.h"
 
 #include "collect/calibrate/fma.h"
-#include "collect/disturbed.h"
-#include "collect/meta.h"
-#include "collect/procfs.h"
+#include "collect/record/disturbed.h"
+#include "collect/record/meta.h"
+#include "collect/record/procfs.h"
 
 #include <pthread.h>
 #include <stdio.h>

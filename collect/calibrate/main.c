@@ -3,13 +3,13 @@
  * others sleep; nodes that share a kernel take turns. Then all ranks measure the all-reduce. */
 #include "collect/calibrate/calibrate.h"
 
-#include "collect/disturbed.h"
-#include "collect/meta.h"
-#include "lib/rank.h"
+#include "collect/record/disturbed.h"
+#include "collect/record/meta.h"
+#include "lib/archive/rank.h"
 #include "lib/format.h"
-#include "lib/fs.h"
-#include "lib/outfile.h"
-#include "lib/text.h"
+#include "lib/base/fs.h"
+#include "lib/base/outfile.h"
+#include "lib/base/text.h"
 
 #include <limits.h>
 #include <stdio.h>

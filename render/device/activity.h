@@ -7,10 +7,10 @@
 #ifndef RENDER_DEVICE_ACTIVITY_H
 #define RENDER_DEVICE_ACTIVITY_H
 
-#include "lib/arena.h"
-#include "lib/err.h"
-#include "lib/reduce.h"
-#include "lib/step_name.h"
+#include "lib/base/arena.h"
+#include "lib/base/err.h"
+#include "lib/reduce/reduce.h"
+#include "lib/trace/step_name.h"
 #include "render/model/foreign.h"
 
 /* One operation on a device. */

@@ -3,7 +3,7 @@
 #ifndef RENDER_DEVICE_COLLECTIVES_H
 #define RENDER_DEVICE_COLLECTIVES_H
 
-#include "lib/arena.h"
+#include "lib/base/arena.h"
 #include "render/device/activity.h"
 
 enum { COLLECTIVES_MAX = 512 }; /* kinds; further ones are not kept */

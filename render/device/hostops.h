@@ -5,8 +5,8 @@
 #ifndef RENDER_DEVICE_HOSTOPS_H
 #define RENDER_DEVICE_HOSTOPS_H
 
-#include "lib/arena.h"
-#include "lib/err.h"
+#include "lib/base/arena.h"
+#include "lib/base/err.h"
 #include "render/model/foreign.h"
 
 struct host_ops;

@@ -4,8 +4,8 @@
 #ifndef RENDER_DEVICE_MEMORY_H
 #define RENDER_DEVICE_MEMORY_H
 
-#include "lib/arena.h"
-#include "lib/err.h"
+#include "lib/base/arena.h"
+#include "lib/base/err.h"
 #include "render/device/steps.h"
 #include "render/model/device.h"
 

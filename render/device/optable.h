@@ -2,7 +2,7 @@
 #ifndef RENDER_DEVICE_OPTABLE_H
 #define RENDER_DEVICE_OPTABLE_H
 
-#include "lib/arena.h"
+#include "lib/base/arena.h"
 #include "render/model/device.h"
 
 enum { OPTABLE_MAX = 16384 }; /* further names share one entry, OPTABLE_OTHER */

@@ -4,7 +4,7 @@
 #ifndef RENDER_DEVICE_QUEUE_H
 #define RENDER_DEVICE_QUEUE_H
 
-#include "lib/err.h"
+#include "lib/base/err.h"
 #include "render/device/spill.h"
 #include "render/model/device.h"
 

@@ -3,7 +3,7 @@
  * log64(n / bound) times. */
 #include "render/device/spill.h"
 
-#include "lib/fs.h"
+#include "lib/base/fs.h"
 
 #include <errno.h>
 #include <stdio.h>

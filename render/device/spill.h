@@ -4,7 +4,7 @@
 #ifndef RENDER_DEVICE_SPILL_H
 #define RENDER_DEVICE_SPILL_H
 
-#include "lib/err.h"
+#include "lib/base/err.h"
 
 #include <stddef.h>
 #include <stdint.h>

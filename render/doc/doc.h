@@ -8,8 +8,8 @@
 #ifndef RENDER_DOC_DOC_H
 #define RENDER_DOC_DOC_H
 
-#include "lib/arena.h"
-#include "lib/buf.h"
+#include "lib/base/arena.h"
+#include "lib/base/buf.h"
 
 enum doc_kind {
     DOC_HEADING,

@@ -1,7 +1,7 @@
 /* canvas.c - see canvas.h. Guards the painters: empty shapes, numbers that are not finite and text that is not UTF-8
  * stop here. Called by the charts. */
 #include "render/draw/canvas.h"
-#include "lib/utf8.h"
+#include "lib/base/utf8.h"
 
 #include <math.h>
 #include <string.h>

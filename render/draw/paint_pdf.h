@@ -2,7 +2,7 @@
 #ifndef DCR_DRAW_PAINT_PDF_H
 #define DCR_DRAW_PAINT_PDF_H
 
-#include "lib/buf.h"
+#include "lib/base/buf.h"
 #include "render/draw/canvas.h"
 
 struct paint_pdf;

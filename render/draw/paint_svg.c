@@ -2,7 +2,7 @@
  * keeps pages small. A clip is a nested <svg>, which needs no id. Called by render/site/figures/figure.c. */
 #include "render/draw/paint_svg.h"
 
-#include "lib/text.h"
+#include "lib/base/text.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 #ifndef DCR_DRAW_PAINT_SVG_H
 #define DCR_DRAW_PAINT_SVG_H
 
-#include "lib/buf.h"
+#include "lib/base/buf.h"
 #include "render/draw/canvas.h"
 
 struct paint_svg {

@@ -1,7 +1,7 @@
 /* typeface.c - see typeface.h. Widths come from cairo's unhinted metrics, so that they scale and do not depend on the
  * output's resolution. Called by canvas.c and the charts. */
 #include "render/draw/typeface.h"
-#include "lib/utf8.h"
+#include "lib/base/utf8.h"
 
 #include <cairo.h>
 #include <fontconfig/fontconfig.h>

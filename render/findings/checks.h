@@ -2,7 +2,7 @@
 #ifndef RENDER_FINDINGS_CHECKS_H
 #define RENDER_FINDINGS_CHECKS_H
 
-#include "lib/buf.h"
+#include "lib/base/buf.h"
 #include "render/metrics/report.h"
 
 /* What can be checked, of every run that the report is about, or of the largest node count of a series. X(name, table,

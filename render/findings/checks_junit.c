@@ -1,7 +1,7 @@
 /* checks_junit.c - how checks went, for other programs: JUnit XML. See checks.h. */
 #include "render/findings/checks.h"
 
-#include "lib/text.h"
+#include "lib/base/text.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
 #ifndef RENDER_FINDINGS_EFFICIENCIES_H
 #define RENDER_FINDINGS_EFFICIENCIES_H
 
-#include "lib/buf.h"
+#include "lib/base/buf.h"
 #include "render/metrics/report.h"
 
 /** efficiencies_name - "Parallel efficiency", "Parallel efficiency of the GPUs". */

@@ -2,7 +2,7 @@
 #ifndef RENDER_FINDINGS_NARRATE_H
 #define RENDER_FINDINGS_NARRATE_H
 
-#include "lib/buf.h"
+#include "lib/base/buf.h"
 #include "render/metrics/report.h"
 #include "render/say/format.h"
 

@@ -2,7 +2,7 @@
  * field list. */
 #include "render/import/text/parsers.h"
 
-#include "lib/buf.h"
+#include "lib/base/buf.h"
 #include "render/import/dcgm_activity.h"
 #include "render/import/text/from_line.h"
 #include "render/import/text/gpu_samples.h"

@@ -123,7 +123,7 @@ static const struct format formats[] = {
 #undef X
 };
 
-/* As collect/export_chrome.c begins: events of an archive of ours, of which too little is left to be analysed. */
+/* As collect/export/export_chrome.c begins: events of an archive of ours, of which too little is left to be analysed. */
 static int is_export(const struct gunzip *g)
 {
     size_t n;

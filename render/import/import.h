@@ -3,7 +3,7 @@
 #ifndef RENDER_IMPORT_IMPORT_H
 #define RENDER_IMPORT_IMPORT_H
 
-#include "lib/stream.h"
+#include "lib/base/stream.h"
 #include "render/model/build.h"
 
 /* What a file is, told from its beginning. */

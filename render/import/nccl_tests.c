@@ -4,7 +4,7 @@
 
 #include "render/import/text/from_line.h"
 
-#include "lib/buf.h"
+#include "lib/base/buf.h"
 
 #include <ctype.h>
 #include <math.h>

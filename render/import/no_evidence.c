@@ -1,8 +1,8 @@
 /* no_evidence.c - see no_evidence.h. Test: tests/unit/test_no_evidence.c, tests/integration/render_devices.sh */
 #include "render/import/no_evidence.h"
 
-#include "lib/foreign.h"
-#include "lib/fs.h"
+#include "lib/archive/foreign.h"
+#include "lib/base/fs.h"
 
 #include <string.h>
 

@@ -6,7 +6,7 @@
 #include "render/import/nvidia_smi.h"
 #include "render/import/text/parsers.h"
 
-#include "lib/buf.h"
+#include "lib/base/buf.h"
 #include "render/import/text/date.h"
 #include "render/import/text/from_line.h"
 

@@ -2,7 +2,7 @@
 #ifndef RENDER_IMPORT_NVIDIA_SMI_H
 #define RENDER_IMPORT_NVIDIA_SMI_H
 
-#include "lib/err.h"
+#include "lib/base/err.h"
 #include "render/import/text/gpu_samples.h"
 
 enum { SMI_MAX_COLUMNS = 64, SMI_MAX_LINE = 4096 };

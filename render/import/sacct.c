@@ -2,7 +2,7 @@
  * the default, aligned under dashes. Shown as they are. */
 #include "render/import/text/parsers.h"
 
-#include "lib/buf.h"
+#include "lib/base/buf.h"
 
 #include <stdio.h>
 #include <stdlib.h>

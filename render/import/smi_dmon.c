@@ -3,7 +3,7 @@
  * source: nvidia-smi(1), "Device Monitoring". Test: tests/unit/test_smi.c */
 #include "render/import/text/parsers.h"
 
-#include "lib/buf.h"
+#include "lib/base/buf.h"
 #include "render/import/text/date.h"
 #include "render/import/text/gpu_samples.h"
 

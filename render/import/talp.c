@@ -1,7 +1,7 @@
 /* talp.c - DLB's TALP report: POP efficiencies per region, of MPI, OpenMP and GPUs, as TALP computed them. */
 #include "render/import/text/parsers.h"
 
-#include "lib/buf.h"
+#include "lib/base/buf.h"
 #include "render/model/talp.h"
 #include "render/import/text/json.h"
 

@@ -1,7 +1,7 @@
 /* rule.c - one line of the class table: what all rules share. See rules.h. */
 #include "render/metrics/rule.h"
 
-#include "lib/fs.h"
+#include "lib/base/fs.h"
 #include "render/say/say.h"
 
 #include <math.h>

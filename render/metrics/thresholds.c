@@ -1,7 +1,7 @@
 /* thresholds.c - see thresholds.h. */
 #include "render/metrics/thresholds.h"
 
-#include "lib/fs.h"
+#include "lib/base/fs.h"
 
 #include <errno.h>
 #include <math.h>

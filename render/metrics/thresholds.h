@@ -3,7 +3,7 @@
 #ifndef RENDER_METRICS_THRESHOLDS_H
 #define RENDER_METRICS_THRESHOLDS_H
 
-#include "lib/err.h"
+#include "lib/base/err.h"
 
 /* X(name, default, smallest, largest, meaning). Ratios are 0..1. */
 #define THRESHOLDS(X)                                                                                               \

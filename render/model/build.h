@@ -2,8 +2,8 @@
 #ifndef RENDER_MODEL_BUILD_H
 #define RENDER_MODEL_BUILD_H
 
-#include "lib/summary.h"
-#include "lib/text.h"
+#include "lib/reduce/summary.h"
+#include "lib/base/text.h"
 #include "render/model/run.h"
 
 /* Largest rank and node number accepted from an archive: bounds memory against a file that lies. */

@@ -1,9 +1,9 @@
 /* clocks.h - how far a node's clock is from that of rank 0's host, as its clock monitor measured it during the run
- * (lib/clocks.h). Filled by render/read/monitors.c. */
+ * (lib/archive/clocks.h). Filled by render/read/monitors.c. */
 #ifndef RENDER_MODEL_CLOCKS_H
 #define RENDER_MODEL_CLOCKS_H
 
-#include "lib/clocks.h"
+#include "lib/archive/clocks.h"
 
 struct run;
 struct run_node;

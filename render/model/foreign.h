@@ -2,7 +2,7 @@
 #ifndef RENDER_MODEL_FOREIGN_H
 #define RENDER_MODEL_FOREIGN_H
 
-#include "lib/reduce.h"
+#include "lib/reduce/reduce.h"
 #include "render/model/device.h"
 
 /* What kind of file of another tool a trace or a table is from. X(id, words in report.json and on pages) */

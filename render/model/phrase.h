@@ -4,7 +4,7 @@
 #ifndef RENDER_MODEL_PHRASE_H
 #define RENDER_MODEL_PHRASE_H
 
-#include "lib/arena.h"
+#include "lib/base/arena.h"
 #include "render/model/reason.h"
 
 enum phrase_id {

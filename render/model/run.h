@@ -9,16 +9,16 @@
 #ifndef RENDER_MODEL_RUN_H
 #define RENDER_MODEL_RUN_H
 
-#include "lib/arena.h"
-#include "lib/err.h"
+#include "lib/base/arena.h"
+#include "lib/base/err.h"
 #include "lib/format.h"
 #include "render/model/calibration.h"
 #include "render/model/clocks.h"
 #include "render/model/foreign.h"
 #include "render/model/kernel_counts.h"
 #include "render/model/phrase.h"
-#include "lib/reduce.h"
-#include "lib/trace.h"
+#include "lib/reduce/reduce.h"
+#include "lib/trace/trace.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -3,7 +3,7 @@
 #ifndef RENDER_MODEL_WATCH_H
 #define RENDER_MODEL_WATCH_H
 
-#include "lib/trace.h"
+#include "lib/trace/trace.h"
 
 struct activity_watch;
 

@@ -1,8 +1,8 @@
 /* ahead.c - see ahead.h. */
 #include "render/read/ahead.h"
 
-#include "lib/cores.h"
-#include "lib/member.h"
+#include "lib/base/cores.h"
+#include "lib/archive/member.h"
 #include "render/read/cores.h"
 
 #include <fcntl.h>

@@ -2,11 +2,11 @@
  * checked in finish.c. */
 #include "render/read/read.h"
 
-#include "lib/cores.h"
-#include "lib/fs.h"
-#include "lib/hash.h"
-#include "lib/member.h"
-#include "lib/tar.h"
+#include "lib/base/cores.h"
+#include "lib/base/fs.h"
+#include "lib/base/hash.h"
+#include "lib/archive/member.h"
+#include "lib/archive/tar.h"
 #include "render/import/import.h"
 #include "render/read/reading.h"
 

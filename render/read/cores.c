@@ -1,7 +1,7 @@
 /* cores.c - see cores.h. */
 #include "render/read/cores.h"
 
-#include "lib/cores.h"
+#include "lib/base/cores.h"
 
 static _Thread_local int shared; /* 0: nobody else reads */
 

@@ -4,7 +4,7 @@
 
 enum { CORES_MAX = 16 };
 
-/** cores_free - cores that this thread may use, itself included: those of the process (lib/cores.h), unless it shares
+/** cores_free - cores that this thread may use, itself included: those of the process (lib/base/cores.h), unless it shares
  * them. */
 int cores_free(void);
 /** cores_share - this thread and its like share them: cores_free is n from now on. */

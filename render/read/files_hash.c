@@ -1,8 +1,8 @@
 /* files_hash.c - see files_hash.h. */
 #include "render/read/files_hash.h"
 
-#include "lib/buf.h"
-#include "lib/hash.h"
+#include "lib/base/buf.h"
+#include "lib/base/hash.h"
 
 #include <limits.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
 /* inputs.c - see inputs.h. */
 #include "render/read/inputs.h"
 
-#include "lib/fs.h"
+#include "lib/base/fs.h"
 #include "lib/format.h"
-#include "lib/stream.h"
+#include "lib/base/stream.h"
 #include "render/import/import.h"
 #include "render/read/jobs.h"
 #include "render/read/members.h"

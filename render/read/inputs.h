@@ -5,8 +5,8 @@
 #ifndef RENDER_READ_INPUTS_H
 #define RENDER_READ_INPUTS_H
 
-#include "lib/arena.h"
-#include "lib/err.h"
+#include "lib/base/arena.h"
+#include "lib/base/err.h"
 
 #include <stddef.h>
 

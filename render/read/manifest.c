@@ -3,8 +3,8 @@
 
 #include "render/import/text/json.h"
 
-#include "lib/buf.h"
-#include "lib/manifest_sum.h"
+#include "lib/base/buf.h"
+#include "lib/archive/manifest_sum.h"
 #include "render/read/ending.h"
 
 #include <stdio.h>

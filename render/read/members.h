@@ -3,7 +3,7 @@
 #ifndef RENDER_READ_MEMBERS_H
 #define RENDER_READ_MEMBERS_H
 
-#include "lib/stream.h"
+#include "lib/base/stream.h"
 #include "render/model/build.h"
 
 #include <jansson.h>

@@ -4,7 +4,7 @@
 
 #include "render/import/text/json.h"
 
-#include "lib/buf.h"
+#include "lib/base/buf.h"
 
 #include <errno.h>
 #include <stdio.h>

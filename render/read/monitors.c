@@ -2,7 +2,7 @@
  * zero, and never ends the report. */
 #include "render/read/members.h"
 
-#include "lib/csv.h"
+#include "lib/base/csv.h"
 #include "render/import/text/date.h"
 
 #include <math.h>

@@ -2,7 +2,7 @@
  * durations, not as intervals, so overlap shows only as phases that do not fit into their step. */
 #include "render/read/members.h"
 
-#include "lib/csv.h"
+#include "lib/base/csv.h"
 
 #include <stddef.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* tables.c - metrics.csv: one row per epoch, columns by name, an empty cell is "not measured". */
 #include "render/read/members.h"
 
-#include "lib/csv.h"
+#include "lib/base/csv.h"
 
 #include <math.h>
 #include <string.h>

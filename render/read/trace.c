@@ -1,9 +1,9 @@
-/* trace.c - a native trace (.dct), or the summary of one, into the run. Both come as a struct summary (lib/summary.h),
+/* trace.c - a native trace (.dct), or the summary of one, into the run. Both come as a struct summary (lib/reduce/summary.h),
  * so that a report has the same numbers whether the trace itself was packed or not. */
 #include "render/read/members.h"
 
-#include "lib/fs.h"
-#include "lib/summary.h"
+#include "lib/base/fs.h"
+#include "lib/reduce/summary.h"
 #include "render/model/watch.h"
 #include "render/read/trace_gpu.h"
 

@@ -2,7 +2,7 @@
 #ifndef RENDER_READ_TRACE_GPU_H
 #define RENDER_READ_TRACE_GPU_H
 
-#include "lib/trace.h"
+#include "lib/trace/trace.h"
 #include "render/device/activity.h"
 #include "render/model/build.h"
 

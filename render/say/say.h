@@ -9,8 +9,8 @@
 #ifndef RENDER_SAY_SAY_H
 #define RENDER_SAY_SAY_H
 
-#include "lib/arena.h"
-#include "lib/buf.h"
+#include "lib/base/arena.h"
+#include "lib/base/buf.h"
 #include "render/model/advice.h"
 #include "render/model/phrase.h"
 

@@ -1,8 +1,8 @@
 /* single.c - see single.h. Called by site.c. */
 #include "render/site/single.h"
 
-#include "lib/fs.h"
-#include "lib/stream.h"
+#include "lib/base/fs.h"
+#include "lib/base/stream.h"
 #include "render/write/escape.h"
 #include "render/site/theme/theme.h"
 

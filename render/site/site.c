@@ -3,7 +3,7 @@
 #include "render/site/site.h"
 
 #include "render/findings/rules/analyse.h"
-#include "lib/utf8.h"
+#include "lib/base/utf8.h"
 #include "render/site/theme/inside.h"
 #include "render/site/single.h"
 #include "render/site/workers.h"

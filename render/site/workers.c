@@ -2,8 +2,8 @@
  * the runs, writes their files and tells by a pipe what it wrote. */
 #include "render/site/workers.h"
 
-#include "lib/cores.h"
-#include "lib/stream.h"
+#include "lib/base/cores.h"
+#include "lib/base/stream.h"
 #include "render/write/json/json_values.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* escape.c - see escape.h. Called by the template engine and by nothing that could forget it. */
 #include "render/write/escape.h"
 
-#include "lib/utf8.h"
+#include "lib/base/utf8.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #ifndef RENDER_WRITE_ESCAPE_H
 #define RENDER_WRITE_ESCAPE_H
 
-#include "lib/buf.h"
+#include "lib/base/buf.h"
 
 /** html_text - between tags or inside a quoted attribute value: & < > " ' are escaped; line breaks and tabs stay. */
 void html_text(struct dcr_buf *out, const char *text);

@@ -1,5 +1,5 @@
 /* fuzz_csv.c - any bytes as each of the tables that archives hold: no crash, no leak, and every step's parts sum. */
-#include "lib/csv.h"
+#include "lib/base/csv.h"
 #include "render/read/members.h"
 
 #include <stdint.h>

@@ -3,7 +3,7 @@
  *
  * Wrong checksums would stop the fuzzer early. So the first byte chooses the kind of file and which of its checksums
  * are corrected here. */
-#include "lib/hash.h"
+#include "lib/base/hash.h"
 #include "trainer/checkpoint.h"
 #include "trainer/window_file.h"
 

@@ -4,10 +4,10 @@
  * somebody looks on while the summary is made (by way of lib/trace_chunks), who must see every event. A trace's summary
  * must come back from its own text.
  */
-#include "lib/hash.h"
-#include "lib/payload.h"
-#include "lib/summary.h"
-#include "lib/trace.h"
+#include "lib/base/hash.h"
+#include "lib/trace/payload.h"
+#include "lib/reduce/summary.h"
+#include "lib/trace/trace.h"
 
 #include <stdint.h>
 #include <stdlib.h>

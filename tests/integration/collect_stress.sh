@@ -57,7 +57,7 @@ chmod 755 spool
 # The same under ThreadSanitizer, library and program built for it.
 cd - >/dev/null || exit 1
 if "$CC" -std=c11 -g -O1 -D_GNU_SOURCE -I. -fsanitize=thread -fPIC -fvisibility=hidden -shared -o "$TMP/tsan.so" \
-    collect/inject/*.c -pthread -ldl 2>"$TMP/cc.txt" && build_program tsan stress.c -fsanitize=thread 2>>"$TMP/cc.txt"; then
+    collect/guest/*.c collect/guest/nvtx/*.c -pthread -ldl 2>"$TMP/cc.txt" && build_program tsan stress.c -fsanitize=thread 2>>"$TMP/cc.txt"; then
     for work in "names 3000" "threads 20"; do
         rm -rf "$TMP/spool" && mkdir "$TMP/spool"
         # shellcheck disable=SC2086  # two words

@@ -15,7 +15,7 @@ mkdir "$build"
 compile() {
     local status=0 p jobs=()
     g++ "${flags[@]}" -rdynamic tests/gpu/nccl/ranks.cpp "$objects"/trainer/gpu/{nccl,nccl_library}.cu.o \
-        "$objects"/tests/gpu/emulator/{blocks,device,memory,streams}.cpp.o "$BUILD"/obj/lib/{err,utf8}.pic.o -o "$build/ranks" -pthread -ldl &
+        "$objects"/tests/gpu/emulator/{blocks,device,memory,streams}.cpp.o "$BUILD"/obj/lib/base/{err,utf8}.pic.o -o "$build/ranks" -pthread -ldl &
     jobs+=($!)
     fake good & jobs+=($!)
     fake old -DFAKE_VERSION=20900 & jobs+=($!)

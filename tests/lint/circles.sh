@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The renderer's files and folders form no circle: what a file calls stands below it. Calls are read from the symbols of
+# Files and folders of the programs form no circle: what a file calls stands below it. Calls are read from the symbols of
 # the compiled files, so that no call is missed and no include is needed for one to count.
 . tests/lib/tap.sh
 
@@ -37,18 +37,24 @@ else
     ok "a planted circle is found"
 fi
 
-edges "$BUILD/obj/render" render >"$TMP/edges"
-check "calls between files are seen" test "$(wc -l <"$TMP/edges")" -gt 300
-no_circle "no circle of files in render/" "$TMP/edges"
-# A folder stands above all that it calls. Files directly in render/ are the program.
-awk '{ a = $1; b = $2; if (!sub(/\/[^\/]*$/, "", a)) a = "main"; if (!sub(/\/[^\/]*$/, "", b)) b = "program"; if (a != b) print a, b }' "$TMP/edges" |
-    sort -u >"$TMP/folders"
-no_circle "no circle of folders in render/" "$TMP/folders"
-# The same of headers. Tables (.def) are lists of names, which the folder below may read.
-git grep -noE '#include "render/[^"]+\.h"' -- 'render/*.c' 'render/*.h' |
-    sed -E 's/^([^:]+):[0-9]+:#include "([^"]+)"/\1 \2/' |
-    awk '{ a = $1; b = $2; sub(/\/[^\/]*$/, "", a); sub(/\/[^\/]*$/, "", b); if (a == "render") a = "main"; if (a != b) print a, b }' |
-    sort -u >"$TMP/headers"
-check "includes between folders are seen" test "$(wc -l <"$TMP/headers")" -gt 40
-no_circle "no circle of includes between folders in render/" "$TMP/headers"
+# layers TOP LEAST_CALLS LEAST_INCLUDES: no circle in the folder TOP. Files directly in it are the program, or what all of it shares.
+layers() {
+    edges "$BUILD/obj/$1" "$1" | grep -v '\bguest/' >"$TMP/edges" # the guest is libraries of their own
+    check "calls between files of $1/ are seen" test "$(wc -l <"$TMP/edges")" -gt "$2"
+    no_circle "no circle of files in $1/" "$TMP/edges"
+    # A folder stands above all that it calls.
+    awk '{ a = $1; b = $2; if (!sub(/\/[^\/]*$/, "", a)) a = "main"; if (!sub(/\/[^\/]*$/, "", b)) b = "program"; if (a != b) print a, b }' "$TMP/edges" |
+        sort -u >"$TMP/folders"
+    no_circle "no circle of folders in $1/" "$TMP/folders"
+    # The same of headers. Tables (.def) are lists of names, which the folder below may read.
+    git grep -noE "#include \"$1/[^\"]+\.h\"" -- "$1/*.c" "$1/*.h" | grep -v "^$1/guest/" |
+        sed -E 's/^([^:]+):[0-9]+:#include "([^"]+)"/\1 \2/' |
+        awk -v top="$1" '{ a = $1; b = $2; sub(/\/[^\/]*$/, "", a); sub(/\/[^\/]*$/, "", b); if (a == top) a = "main"; if (a != b) print a, b }' |
+        sort -u >"$TMP/headers"
+    check "includes between folders of $1/ are seen" test "$(wc -l <"$TMP/headers")" -gt "$3"
+    no_circle "no circle of includes between folders in $1/" "$TMP/headers"
+}
+layers render 300 40
+layers collect 50 8
+layers lib 30 4
 finish

@@ -1,6 +1,6 @@
-/* test_clocks.c - clock_monitor.csv into offsets, error and drift (lib/clocks.c), and times of several hosts
+/* test_clocks.c - clock_monitor.csv into offsets, error and drift (lib/archive/clocks.c), and times of several hosts
  * on one axis. */
-#include "lib/buf.h"
+#include "lib/base/buf.h"
 #include "render/model/build.h"
 #include "render/read/members.h"
 

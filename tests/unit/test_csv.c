@@ -1,5 +1,5 @@
 /* test_csv.c - lib/csv: quoting, line ends, rows that do not fit, numbers that are none. */
-#include "lib/csv.h"
+#include "lib/base/csv.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* test_cupti_abi.c - our declarations of CUPTI against the real headers, where there are some. */
-#include "collect/inject/cupti/cupti_abi.h"
+#include "collect/guest/cupti/cupti_abi.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

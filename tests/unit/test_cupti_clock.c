@@ -1,6 +1,6 @@
-/* test_cupti_clock.c - times of CUPTI on the clock of the trace (collect/inject/cupti/convert.c). What becomes of whole
+/* test_cupti_clock.c - times of CUPTI on the clock of the trace (collect/guest/cupti/convert.c). What becomes of whole
  * records is tested inside a program (tests/integration/collect_cupti.sh). */
-#include "collect/inject/cupti/convert.c"
+#include "collect/guest/cupti/convert.c"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -4,7 +4,7 @@
 
 #include "tests/unit/trainer_files.h"
 
-#include "lib/fs.h"
+#include "lib/base/fs.h"
 
 #define DATA "tests/data/readers/"
 #define START_S (15400LL * 86400 + 22 * 3600) /* 2012-03-01 22:00 */

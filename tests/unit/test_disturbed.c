@@ -1,5 +1,5 @@
-/* test_disturbed.c - collect/disturbed.c: measurements taken while something else was at work. */
-#include "collect/disturbed.h"
+/* test_disturbed.c - collect/record/disturbed.c: measurements taken while something else was at work. */
+#include "collect/record/disturbed.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
-/* test_hot.c - collect/inject/hot.h: is a text at an address that was seen before still the same text? */
-#include "collect/inject/hot.h"
+/* test_hot.c - collect/guest/hot.h: is a text at an address that was seen before still the same text? */
+#include "collect/guest/hot.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* test_jobs.c - which traces of a folder are ranks of one job (render/read/jobs.c), by what their beginnings say. */
-#include "lib/stream.h"
+#include "lib/base/stream.h"
 #include "render/import/import.h"
 #include "render/read/jobs.h"
 

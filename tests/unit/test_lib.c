@@ -1,15 +1,15 @@
 /* test_lib.c - the small helpers: errors, buffers, arena, files, hashes. */
-#include "lib/arena.h"
-#include "lib/buf.h"
-#include "lib/cgroup.h"
-#include "lib/cores.h"
-#include "lib/err.h"
-#include "lib/fs.h"
-#include "lib/hash.h"
-#include "lib/map.h"
-#include "lib/member.h"
-#include "lib/text.h"
-#include "lib/utf8.h"
+#include "lib/base/arena.h"
+#include "lib/base/buf.h"
+#include "lib/base/cgroup.h"
+#include "lib/base/cores.h"
+#include "lib/base/err.h"
+#include "lib/base/fs.h"
+#include "lib/base/hash.h"
+#include "lib/base/map.h"
+#include "lib/archive/member.h"
+#include "lib/base/text.h"
+#include "lib/base/utf8.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -1,7 +1,7 @@
 /* test_libraries.c - collect/libraries: the list of what a maps file shows, when it is looked at, and versions. */
-#include "collect/libraries.h"
+#include "collect/record/libraries.h"
 
-#include "lib/fs.h"
+#include "lib/base/fs.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

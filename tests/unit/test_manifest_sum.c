@@ -1,10 +1,10 @@
 /* test_manifest_sum.c - no byte of an archive's content goes without a checksum: each is flipped, and verify sees it.
  * A disk that fails is none of the archive's faults. */
-#include "collect/verify.h"
+#include "collect/pack/verify.h"
 #include "lib/format.h"
-#include "lib/hash.h"
-#include "lib/manifest_sum.h"
-#include "lib/tar.h"
+#include "lib/base/hash.h"
+#include "lib/archive/manifest_sum.h"
+#include "lib/archive/tar.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

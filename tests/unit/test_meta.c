@@ -1,12 +1,12 @@
 /* test_meta.c - collect/meta, rank, procfs: what is recorded of a host and an environment, and what never is. */
-#include "collect/ask.h"
-#include "collect/git.h"
-#include "collect/meta.h"
-#include "collect/node_share.h"
-#include "collect/procfs.h"
-#include "lib/json_string.h"
-#include "lib/rank.h"
-#include "collect/redact.h"
+#include "collect/record/ask.h"
+#include "collect/record/git.h"
+#include "collect/record/meta.h"
+#include "collect/record/node_share.h"
+#include "collect/record/procfs.h"
+#include "lib/base/json_string.h"
+#include "lib/archive/rank.h"
+#include "collect/record/redact.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* test_metrics_train.c - the trainer's tables: columns, empty cells, and what a resumed run keeps. */
 #include "trainer/metrics.h"
 
-#include "lib/csv.h"
+#include "lib/base/csv.h"
 #include "tests/unit/trainer_files.h"
 
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* test_mpi_abi.c - what the MPI interposer assumes of Open MPI's binary interface, against the real mpi.h. */
-#include "collect/inject/mpi/mpi_abi.h"
+#include "collect/guest/mpi/mpi_abi.h"
 
 #include <mpi.h>
 

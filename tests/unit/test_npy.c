@@ -3,7 +3,7 @@
  * test_verify.c. */
 #include "trainer/npy.h"
 
-#include "lib/fs.h"
+#include "lib/base/fs.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

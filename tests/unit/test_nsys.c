@@ -3,7 +3,7 @@
 #include "render/import/nsys/nsys_gpu.h"
 #include "tests/unit/imported.h"
 #include "tests/unit/gaps.h"
-#include "lib/fs.h"
+#include "lib/base/fs.h"
 
 #include <math.h>
 #include <sqlite3.h>

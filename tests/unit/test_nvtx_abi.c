@@ -1,7 +1,7 @@
 /* test_nvtx_abi.c - our declarations of the NVTX tools interface against the real headers, where there are some, and
  * that a copy of NVTX is found by them. */
-#include "collect/inject/maps.c"
-#include "collect/inject/nvtx_copy.c"
+#include "collect/guest/maps.c"
+#include "collect/guest/nvtx/nvtx_copy.c"
 
 #include <dlfcn.h>
 #include <setjmp.h>

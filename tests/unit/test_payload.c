@@ -1,9 +1,9 @@
 /* test_payload.c - NVTX payloads as text: every predefined type, enumerations, fields without an offset, what no schema
  * tells, and definitions that lie. */
-#include "collect/inject/payload_text.c"
-#include "collect/export_parts.h"
+#include "collect/guest/nvtx/payload_text.c"
+#include "collect/export/export_parts.h"
 #include "lib/format.h"
-#include "lib/payload.h"
+#include "lib/trace/payload.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* The output folder: whose may be replaced, and that nothing is half written. */
 #include "render/site/publish/publish.h"
 
-#include "lib/fs.h"
+#include "lib/base/fs.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,11 +1,11 @@
 /* test_read_run.c - archives made in memory, read back as runs (render/read). Refusals of whole archives are tested
  * from outside by tests/integration/render_bad_input.sh. */
 #include "render/read/recorder.h"
-#include "lib/csv.h"
+#include "lib/base/csv.h"
 #include "lib/format.h"
-#include "lib/hash.h"
-#include "lib/summary.h"
-#include "lib/tar.h"
+#include "lib/base/hash.h"
+#include "lib/reduce/summary.h"
+#include "lib/archive/tar.h"
 #include "render/read/members.h"
 #include "render/read/read.h"
 #include "render/site/timeline/spans.h"

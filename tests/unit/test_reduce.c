@@ -1,6 +1,6 @@
-/* test_reduce.c - the stream of events becomes steps (lib/reduce.h). Times are chosen by hand. */
-#include "lib/reduce.h"
-#include "lib/trace.h"
+/* test_reduce.c - the stream of events becomes steps (lib/reduce/reduce.h). Times are chosen by hand. */
+#include "lib/reduce/reduce.h"
+#include "lib/trace/trace.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

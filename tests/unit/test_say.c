@@ -1,5 +1,5 @@
 /* test_say.c - templates and their slots (render/say/say.h), and the rows of reasons.def and phrases.def. */
-#include "lib/buf.h"
+#include "lib/base/buf.h"
 #include "render/say/say.h"
 
 #include <ftw.h>

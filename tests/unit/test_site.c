@@ -3,9 +3,9 @@
 #include "render/site/site.h"
 #include "tests/unit/sample_report.h"
 
-#include "lib/buf.h"
-#include "lib/fs.h"
-#include "lib/stream.h"
+#include "lib/base/buf.h"
+#include "lib/base/fs.h"
+#include "lib/base/stream.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

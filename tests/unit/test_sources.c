@@ -1,11 +1,11 @@
 /* test_sources.c - the sources of samples: rows that parse, counters that do not run backwards, and failure that is
  * said instead of shown as 0. */
-#include "collect/clock_server.h"
-#include "collect/sampler.h"
-#include "collect/source.h"
-#include "lib/mono.h"
-#include "lib/csv.h"
-#include "lib/fs.h"
+#include "collect/monitor/clock_server.h"
+#include "collect/monitor/sampler.h"
+#include "collect/monitor/source.h"
+#include "lib/base/mono.h"
+#include "lib/base/csv.h"
+#include "lib/base/fs.h"
 
 #include <fcntl.h>
 #include <netdb.h>

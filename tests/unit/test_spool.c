@@ -1,9 +1,9 @@
 /* test_spool.c - parts of the injected library that can be had alone: its checksum, its tables of names, its clock. The
  * library itself is tested inside programs (tests/integration/collect_trace.sh). */
-#include "collect/inject/clock.c"
-#include "collect/inject/crc32c.c"
-#include "collect/inject/names.c"
-#include "lib/hash.h"
+#include "collect/guest/clock.c"
+#include "collect/guest/crc32c.c"
+#include "collect/guest/names.c"
+#include "lib/base/hash.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,8 +1,8 @@
-/* test_summary.c - lib/summary.h: the sketch of durations, what is covered, and the text, there and back. */
-#include "lib/summary.h"
+/* test_summary.c - lib/reduce/summary.h: the sketch of durations, what is covered, and the text, there and back. */
+#include "lib/reduce/summary.h"
 #include "lib/format.h"
-#include "lib/summary_names.h"
-#include "lib/trace_end.h"
+#include "lib/reduce/summary_names.h"
+#include "lib/trace/trace_end.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

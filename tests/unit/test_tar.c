@@ -1,8 +1,8 @@
 /* test_tar.c - lib/tar: round trip, same bytes twice, and every kind of archive that must be refused. */
-#include "lib/buf.h"
-#include "lib/fs.h"
-#include "lib/hash.h"
-#include "lib/tar.h"
+#include "lib/base/buf.h"
+#include "lib/base/fs.h"
+#include "lib/base/hash.h"
+#include "lib/archive/tar.h"
 
 #include <archive.h>
 #include <archive_entry.h>

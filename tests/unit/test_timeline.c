@@ -2,7 +2,7 @@
 #include "render/model/build.h"
 #include "render/site/timeline/levels.h"
 
-#include "lib/cores.h"
+#include "lib/base/cores.h"
 #include "render/device/watch.h"
 #include "render/import/kineto/kineto.h"
 #include "render/site/timeline/spans_inside.h"

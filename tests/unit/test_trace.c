@@ -1,6 +1,6 @@
 /* test_trace.c - lib/trace: what is read from whole, torn, damaged and hostile traces. */
-#include "lib/hash.h"
-#include "lib/trace.h"
+#include "lib/base/hash.h"
+#include "lib/trace/trace.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,9 +1,9 @@
 /* test_trace_beside.c - lib/trace_beside, lib/trace_chunks: who looks on from a core of its own sees what it would see
  * from the reader's, and the summary is the same; whole, damaged, torn and failing traces. */
-#include "lib/cores.h"
-#include "lib/hash.h"
-#include "lib/summary.h"
-#include "lib/trace_beside.h"
+#include "lib/base/cores.h"
+#include "lib/base/hash.h"
+#include "lib/reduce/summary.h"
+#include "lib/trace/trace_beside.h"
 
 #include <pthread.h>
 #include <setjmp.h>

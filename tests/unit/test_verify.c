@@ -6,7 +6,7 @@
 #include "trainer/npy.h"
 #include "trainer/verify.h"
 
-#include "lib/fs.h"
+#include "lib/base/fs.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

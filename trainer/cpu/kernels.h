@@ -6,7 +6,7 @@
 #ifndef TRAINER_CPU_KERNELS_H
 #define TRAINER_CPU_KERNELS_H
 
-#include "lib/err.h"
+#include "lib/base/err.h"
 #include "trainer/real.h"
 
 #include <stddef.h>

@@ -3,7 +3,7 @@
 #ifndef TRAINER_DATA_FILE_KIND_H
 #define TRAINER_DATA_FILE_KIND_H
 
-#include "lib/err.h"
+#include "lib/base/err.h"
 
 enum file_kind {
     FILE_TEXT, /* anything that is none of the others; pipes too */

@@ -1,8 +1,8 @@
 /* graph_pickle.c - see graph_pickle.h. */
 #include "trainer/data/graph_pickle.h"
 
-#include "lib/stream.h"
-#include "lib/buf.h"
+#include "lib/base/stream.h"
+#include "lib/base/buf.h"
 #include "trainer/data/file_kind.h"
 #include "trainer/data/pickle.h"
 

@@ -6,7 +6,7 @@
 #ifndef TRAINER_DATA_H5_H
 #define TRAINER_DATA_H5_H
 
-#include "lib/err.h"
+#include "lib/base/err.h"
 
 #include <stddef.h>
 #include <stdint.h>

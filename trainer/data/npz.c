@@ -1,7 +1,7 @@
 /* npz.c - see npz.h. */
 #include "trainer/data/npz.h"
 
-#include "lib/fs.h"
+#include "lib/base/fs.h"
 
 #include <archive.h>
 #include <archive_entry.h>

@@ -8,8 +8,8 @@
 #ifndef TRAINER_DATA_PICKLE_H
 #define TRAINER_DATA_PICKLE_H
 
-#include "lib/arena.h"
-#include "lib/err.h"
+#include "lib/base/arena.h"
+#include "lib/base/err.h"
 #include "trainer/npy.h"
 
 #include <stddef.h>

@@ -7,8 +7,8 @@
 #include "render/metrics/steps.h"
 #include "render/findings/rules/trials.h"
 
-#include "lib/fs.h"
-#include "lib/text.h"
+#include "lib/base/fs.h"
+#include "lib/base/text.h"
 #include "render/model/build.h"
 #include "render/say/format.h"
 

@@ -2,7 +2,7 @@
 #include "render/findings/rules/analyse.h"
 #include "render/metrics/series/differing.h"
 
-#include "lib/fs.h"
+#include "lib/base/fs.h"
 
 #include <string.h>
 #include <strings.h>

@@ -7,7 +7,7 @@
 #include "render/metrics/recorded.h"
 #include "render/metrics/rule.h"
 
-#include "lib/fs.h"
+#include "lib/base/fs.h"
 #include "render/say/format.h"
 #include "render/say/say.h"
 

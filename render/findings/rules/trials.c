@@ -1,7 +1,7 @@
 /* trials.c - see trials.h. Options of dcrnn-train as in docs/man/dcrnn-train.1, variables as in `make help`. */
 #include "render/findings/rules/trials.h"
 
-#include "lib/fs.h"
+#include "lib/base/fs.h"
 #include "render/metrics/series/differing.h"
 #include "render/metrics/stats.h"
 

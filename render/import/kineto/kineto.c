@@ -2,7 +2,7 @@
  * core is free, the one in a thread of its own, the other in the caller's. */
 #include "render/import/kineto/kineto.h"
 
-#include "lib/cores.h"
+#include "lib/base/cores.h"
 #include "render/import/text/json_window.h"
 #include "render/import/kineto/kineto_event.h"
 #include "render/import/kineto/kineto_hand.h"

@@ -9,7 +9,7 @@
 #ifndef RENDER_IMPORT_KINETO_KINETO_H
 #define RENDER_IMPORT_KINETO_KINETO_H
 
-#include "lib/stream.h"
+#include "lib/base/stream.h"
 #include "render/device/activity.h"
 #include "render/model/foreign.h"
 

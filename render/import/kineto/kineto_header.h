@@ -3,7 +3,7 @@
 #ifndef RENDER_IMPORT_KINETO_KINETO_HEADER_H
 #define RENDER_IMPORT_KINETO_KINETO_HEADER_H
 
-#include "lib/arena.h"
+#include "lib/base/arena.h"
 #include "render/model/foreign.h"
 
 #include <stddef.h>

@@ -4,7 +4,7 @@
  * be read in one way only says which. Test: tests/unit/test_ncu.c */
 #include "render/import/text/parsers.h"
 
-#include "lib/csv.h"
+#include "lib/base/csv.h"
 #include "render/import/text/from_line.h"
 #include "render/import/text/gpu_samples.h"
 #include "render/import/ncu/ncu_counters.h"

@@ -1,7 +1,7 @@
 /* ncu_sums.c - what the counters of a kernel's launches come to, or why they do not: see ncu_counters.h. */
 #include "render/import/ncu/ncu_counters.h"
 
-#include "lib/buf.h"
+#include "lib/base/buf.h"
 
 static const char *const format_names[NCU_N_FORMATS] = {"FP64", "FP32", "FP16", "tensor cores"};
 static const char *const op_names[NCU_N_PLAIN][NCU_N_OPS] = {

@@ -3,8 +3,8 @@
  * `mpi_event_trace`. source: Nsight Systems User Guide, "Report Scripts". Test: render_foreign.sh */
 #include "render/import/text/parsers.h"
 
-#include "lib/csv.h"
-#include "lib/step_name.h"
+#include "lib/base/csv.h"
+#include "lib/trace/step_name.h"
 #include "render/device/activity.h"
 #include "render/import/text/decimal.h"
 #include "render/import/text/from_line.h"

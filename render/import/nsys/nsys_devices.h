@@ -5,7 +5,7 @@
 #ifndef RENDER_IMPORT_NSYS_NSYS_DEVICES_H
 #define RENDER_IMPORT_NSYS_NSYS_DEVICES_H
 
-#include "lib/arena.h"
+#include "lib/base/arena.h"
 #include "render/import/nsys/nsys_file.h"
 #include "render/model/build.h"
 

@@ -1,7 +1,7 @@
 /* nsys_file.c - see nsys_file.h. */
 #include "render/import/nsys/nsys_file.h"
 
-#include "lib/fs.h"
+#include "lib/base/fs.h"
 
 #include <stdio.h>
 #include <stdlib.h>

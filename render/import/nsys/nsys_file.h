@@ -5,7 +5,7 @@
 #ifndef RENDER_IMPORT_NSYS_NSYS_FILE_H
 #define RENDER_IMPORT_NSYS_NSYS_FILE_H
 
-#include "lib/stream.h"
+#include "lib/base/stream.h"
 
 #include <sqlite3.h>
 #include <stdint.h>

@@ -3,7 +3,7 @@
 #include "render/import/nsys/nsys_devices.h"
 #include "render/import/text/parsers.h"
 
-#include "lib/buf.h"
+#include "lib/base/buf.h"
 #include "render/device/activity.h"
 #include "render/import/nsys/nsys_gpu.h"
 

@@ -3,7 +3,7 @@
  * them, with the name in front.  source: Nsight Systems User Guide, "Report Scripts". Test: render_foreign.sh */
 #include "render/import/text/parsers.h"
 
-#include "lib/buf.h"
+#include "lib/base/buf.h"
 #include "render/import/text/from_line.h"
 #include "render/import/text/gpu_samples.h"
 

@@ -3,7 +3,7 @@
 #ifndef RENDER_IMPORT_TEXT_FROM_LINE_H
 #define RENDER_IMPORT_TEXT_FROM_LINE_H
 
-#include "lib/stream.h"
+#include "lib/base/stream.h"
 
 enum { FROM_LINE_BYTES = 1 << 16 }; /* the line must begin within so much */
 

@@ -1,7 +1,7 @@
 /* gpu_samples.c - see gpu_samples.h. */
 #include "render/import/text/gpu_samples.h"
 
-#include "lib/text.h"
+#include "lib/base/text.h"
 
 #include <ctype.h>
 #include <math.h>

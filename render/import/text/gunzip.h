@@ -3,7 +3,7 @@
 #ifndef RENDER_IMPORT_TEXT_GUNZIP_H
 #define RENDER_IMPORT_TEXT_GUNZIP_H
 
-#include "lib/stream.h"
+#include "lib/base/stream.h"
 
 struct gunzip;
 enum { GUNZIP_HEAD_BYTES = 1 << 16 };

@@ -1,7 +1,7 @@
 /* json.c - see json.h. */
 #include "render/import/text/json.h"
 
-#include "lib/buf.h"
+#include "lib/base/buf.h"
 
 #include <math.h>
 #include <string.h>

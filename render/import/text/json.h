@@ -3,7 +3,7 @@
 #ifndef RENDER_IMPORT_TEXT_JSON_H
 #define RENDER_IMPORT_TEXT_JSON_H
 
-#include "lib/stream.h"
+#include "lib/base/stream.h"
 #include "render/model/build.h"
 
 #include <jansson.h>

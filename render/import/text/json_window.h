@@ -8,7 +8,7 @@
 #ifndef RENDER_IMPORT_TEXT_JSON_WINDOW_H
 #define RENDER_IMPORT_TEXT_JSON_WINDOW_H
 
-#include "lib/stream.h"
+#include "lib/base/stream.h"
 
 #include <stdint.h>
 #include <string.h>

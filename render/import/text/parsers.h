@@ -7,7 +7,7 @@
 #ifndef RENDER_IMPORT_TEXT_PARSERS_H
 #define RENDER_IMPORT_TEXT_PARSERS_H
 
-#include "lib/stream.h"
+#include "lib/base/stream.h"
 #include "render/model/build.h"
 
 #define IMPORT_FORMATS(X)                                                 \

@@ -1,7 +1,7 @@
 /* command.c - which words of a recorded command are the program's own. */
 #include "render/metrics/series/differing.h"
 
-#include "lib/fs.h"
+#include "lib/base/fs.h"
 
 #include <string.h>
 

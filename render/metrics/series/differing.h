@@ -2,7 +2,7 @@
 #ifndef RENDER_METRICS_SERIES_DIFFERING_H
 #define RENDER_METRICS_SERIES_DIFFERING_H
 
-#include "lib/buf.h"
+#include "lib/base/buf.h"
 #include "render/metrics/report.h"
 
 /** command_key - the program's command without launcher, output paths, batch sizes and node counts; its first word

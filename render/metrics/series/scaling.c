@@ -4,7 +4,7 @@
 #include "render/metrics/series/series.h"
 #include "render/metrics/stats.h"
 
-#include "lib/fs.h"
+#include "lib/base/fs.h"
 
 #include <stdlib.h>
 #include <string.h>

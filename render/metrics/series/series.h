@@ -2,7 +2,7 @@
 #ifndef RENDER_METRICS_SERIES_SERIES_H
 #define RENDER_METRICS_SERIES_SERIES_H
 
-#include "lib/buf.h"
+#include "lib/base/buf.h"
 #include "render/metrics/report.h"
 
 /** scaling - group runs into series; points, speed-up, efficiency, intervals, losses.

@@ -1,7 +1,7 @@
 /* page_method.c - how the numbers are made, the words, the formulas, the files to take away, and how to cite them. */
 #include "render/site/figures/figure.h"
 
-#include "lib/utf8.h"
+#include "lib/base/utf8.h"
 #include "render/say/format.h"
 #include "render/site/theme/markdown.h"
 #include "render/site/theme/script.h"

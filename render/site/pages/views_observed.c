@@ -3,7 +3,7 @@
  */
 #include "render/site/theme/inside.h"
 
-#include "lib/fs.h"
+#include "lib/base/fs.h"
 #include "render/metrics/calls.h"
 #include "render/metrics/recorded.h"
 #include "render/say/format.h"

@@ -3,9 +3,9 @@
 #include "render/site/publish/publish_check.h"
 #include "render/site/publish/publish_guard.h"
 
-#include "lib/buf.h"
-#include "lib/fs.h"
-#include "lib/stream.h"
+#include "lib/base/buf.h"
+#include "lib/base/fs.h"
+#include "lib/base/stream.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -9,7 +9,7 @@
 #ifndef RENDER_SITE_PUBLISH_PUBLISH_H
 #define RENDER_SITE_PUBLISH_PUBLISH_H
 
-#include "lib/err.h"
+#include "lib/base/err.h"
 
 #include <signal.h>
 #include <stdbool.h>

@@ -2,7 +2,7 @@
 #include "render/site/publish/publish_check.h"
 #include "render/site/publish/publish_guard.h"
 
-#include "lib/fs.h"
+#include "lib/base/fs.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* publish_guard.c - see publish_guard.h. Called by publish.c. Test: tests/unit/test_publish.c */
 #include "render/site/publish/publish_guard.h"
 
-#include "lib/fs.h"
-#include "lib/stream.h"
+#include "lib/base/fs.h"
+#include "lib/base/stream.h"
 
 #include <errno.h>
 #include <fcntl.h>

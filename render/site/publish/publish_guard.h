@@ -2,7 +2,7 @@
 #ifndef RENDER_SITE_PUBLISH_PUBLISH_GUARD_H
 #define RENDER_SITE_PUBLISH_PUBLISH_GUARD_H
 
-#include "lib/buf.h"
+#include "lib/base/buf.h"
 #include "render/site/publish/publish.h"
 
 /** publish_read_whole - append a file of at most max bytes to out. */

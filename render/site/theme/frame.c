@@ -1,7 +1,7 @@
 /* frame.c - what surrounds every page (navigation, archives, policy), and the page put into it. See inside.h. */
 #include "render/site/theme/inside.h"
 
-#include "lib/utf8.h"
+#include "lib/base/utf8.h"
 #include "render/site/theme/script.h"
 
 #include <string.h>

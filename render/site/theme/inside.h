@@ -5,7 +5,7 @@
 #ifndef RENDER_SITE_THEME_INSIDE_H
 #define RENDER_SITE_THEME_INSIDE_H
 
-#include "lib/arena.h"
+#include "lib/base/arena.h"
 #include "render/metrics/report.h"
 #include "render/draw/typeface.h"
 #include "render/metrics/registry/metrics.h"

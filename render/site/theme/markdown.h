@@ -3,7 +3,7 @@
 #ifndef RENDER_SITE_THEME_MARKDOWN_H
 #define RENDER_SITE_THEME_MARKDOWN_H
 
-#include "lib/buf.h"
+#include "lib/base/buf.h"
 
 /** markdown_to_html - append the HTML of a document.
  *  Headings stand one level lower, since the page has a heading of its own. They get an id: the prefix and their words

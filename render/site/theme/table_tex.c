@@ -1,7 +1,7 @@
 /* table_tex.c - see table_tex.h. */
 #include "render/site/theme/table_tex.h"
 
-#include "lib/utf8.h"
+#include "lib/base/utf8.h"
 
 #include <stdbool.h>
 #include <stdint.h>

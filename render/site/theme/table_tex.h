@@ -2,7 +2,7 @@
 #ifndef RENDER_SITE_THEME_TABLE_TEX_H
 #define RENDER_SITE_THEME_TABLE_TEX_H
 
-#include "lib/buf.h"
+#include "lib/base/buf.h"
 
 #include <jansson.h>
 

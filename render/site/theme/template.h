@@ -15,7 +15,7 @@
 #ifndef RENDER_SITE_THEME_TEMPLATE_H
 #define RENDER_SITE_THEME_TEMPLATE_H
 
-#include "lib/buf.h"
+#include "lib/base/buf.h"
 
 #include <jansson.h>
 

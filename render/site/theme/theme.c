@@ -1,9 +1,9 @@
 /* theme.c - see theme.h. */
 #include "render/site/theme/theme.h"
 
-#include "lib/fs.h"
-#include "lib/hash.h"
-#include "lib/stream.h"
+#include "lib/base/fs.h"
+#include "lib/base/hash.h"
+#include "lib/base/stream.h"
 #include "render/write/escape.h"
 #include "render/site/theme/script.h"
 

@@ -6,7 +6,7 @@
 #ifndef RENDER_SITE_TIMELINE_LEVELS_H
 #define RENDER_SITE_TIMELINE_LEVELS_H
 
-#include "lib/buf.h"
+#include "lib/base/buf.h"
 #include "render/site/timeline/spans.h"
 
 #define LEVELS_MAX 5

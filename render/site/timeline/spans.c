@@ -2,7 +2,7 @@
  * timeline.c. Test: tests/unit/test_timeline.c */
 #include "render/site/timeline/spans_inside.h"
 
-#include "lib/reduce.h"
+#include "lib/reduce/reduce.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>

@@ -5,10 +5,10 @@
 #ifndef RENDER_SITE_TIMELINE_SPANS_H
 #define RENDER_SITE_TIMELINE_SPANS_H
 
-#include "lib/arena.h"
-#include "lib/map.h"
-#include "lib/stream.h"
-#include "lib/trace.h"
+#include "lib/base/arena.h"
+#include "lib/base/map.h"
+#include "lib/base/stream.h"
+#include "lib/trace/trace.h"
 #include "render/model/run.h"
 #include "render/model/watch.h"
 #include "render/read/inputs.h"

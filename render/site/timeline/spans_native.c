@@ -2,8 +2,8 @@
  * of a run has been read: until then ranges have their trace's own times. Test: tests/unit/test_timeline.c */
 #include "render/site/timeline/spans_inside.h"
 
-#include "lib/clocks.h"
-#include "lib/member.h"
+#include "lib/archive/clocks.h"
+#include "lib/archive/member.h"
 #include "render/model/build.h"
 
 #include <string.h>

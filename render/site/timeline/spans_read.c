@@ -2,10 +2,10 @@
  */
 #include "render/site/timeline/spans_inside.h"
 
-#include "lib/cores.h"
-#include "lib/member.h"
-#include "lib/tar.h"
-#include "lib/trace.h"
+#include "lib/base/cores.h"
+#include "lib/archive/member.h"
+#include "lib/archive/tar.h"
+#include "lib/trace/trace.h"
 #include "render/model/build.h"
 
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* spans_watch.c - spans collected while runs are read, so that no trace is read twice; see spans.h. */
 #include "render/site/timeline/spans_inside.h"
 
-#include "lib/member.h"
+#include "lib/archive/member.h"
 #include "render/model/watch.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* json_values.c - see json_values.h. */
 #include "render/write/json/json_values.h"
 
-#include "lib/json_string.h"
+#include "lib/base/json_string.h"
 #include "render/say/say.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /* gpu_text.c - the GPU events of a trace as text, a line each in file order, then what was lost.
  *   gpu_text FILE.dct */
-#include "lib/trace.h"
+#include "lib/trace/trace.h"
 
 #include <fcntl.h>
 #include <inttypes.h>

@@ -5,7 +5,7 @@
  * start and lose so many parts per million more, and their clock monitors say so; their calendars are an
  * hour behind. */
 #include "lib/format.h"
-#include "lib/hash.h"
+#include "lib/base/hash.h"
 
 #include <inttypes.h>
 #include <stdio.h>

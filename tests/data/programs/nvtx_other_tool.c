@@ -1,6 +1,6 @@
 /* nvtx_other_tool.c - an NVTX tool of another maker, as small as can be: installs a few callbacks, hands out handles of
  * its own, and says at the end what it saw, on standard error. A handle that is not its own is an error it reports. */
-#include "collect/inject/nvtx_abi.h"
+#include "collect/guest/nvtx/nvtx_abi.h"
 
 #include <stdio.h>
 #include <string.h>

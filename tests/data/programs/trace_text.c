@@ -1,7 +1,7 @@
 /* trace_text.c - a trace as text without times, for comparison: one line per event, one for what was lost.
  *   trace_text FILE.dct [--count | --notes]
  * Of sums per file: calls:bytes, "-" when none was timed. */
-#include "lib/trace.h"
+#include "lib/trace/trace.h"
 
 #include <fcntl.h>
 #include <inttypes.h>

@@ -1,0 +1,370 @@
+/* export.c - see export.h. Walks the archive; how an event is written is export_chrome.c and export_csv.c. */
+#include "collect/export/export.h"
+
+#include "collect/export/export_parts.h"
+#include "lib/base/fs.h"
+#include "lib/base/hash.h"
+#include "lib/archive/member.h"
+#include "lib/base/outfile.h"
+#include "lib/archive/tar.h"
+#include "lib/base/text.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct export_state {
+    struct export_writer w;
+    const struct export_style *style;
+    struct dcr_arena arena;
+    json_t *nodes;  /* of the metadata: which host is which node */
+    json_t *sha256; /* of the manifest: member's name -> checksum */
+    struct node_clock {
+        const char *host;
+        struct dcr_clock clock;
+    } * clocks; /* of nodes that were measured; shape (n_clocks) */
+    size_t n_clocks, cap_clocks;
+    int n_late; /* clocks that came behind traces */
+    uint64_t n_summaries, n_damaged;
+    int has_base;
+};
+
+/* An archive without a manifest, or with one that cannot be read, has nothing to be held against. */
+static void take_checksums(struct export_state *x, struct dcr_tar_member *m)
+{
+    struct dcr_buf b = {0};
+    if (!x->sha256 && dcr_stream_slurp(&m->stream, &b, (size_t)64 << 20, NULL) == 0) {
+        json_t *o = json_loadb(dcr_buf_text(&b), b.len, 0, NULL), *entry;
+        size_t i;
+        x->sha256 = json_object();
+        json_array_foreach(json_object_get(o, "members"), i, entry)
+        {
+            const char *name = json_string_value(json_object_get(entry, "name"));
+            if (name)
+                json_object_set(x->sha256, name, json_object_get(entry, "sha256"));
+        }
+        json_decref(o);
+    }
+    dcr_buf_release(&b);
+}
+
+/* The whole second in which the run started: times count from there. */
+static void take_base(struct export_state *x, struct dcr_tar_member *m)
+{
+    struct dcr_buf b = {0};
+    if (dcr_stream_slurp(&m->stream, &b, (size_t)64 << 20, NULL) == 0) {
+        json_t *o = json_loadb(dcr_buf_text(&b), b.len, 0, NULL);
+        double started = json_number_value(json_object_get(o, "started"));
+        if (started > 0 && started < 1e10) {
+            x->w.base_ns = (int64_t)floor(started) * 1000000000;
+            x->has_base = 1;
+        }
+        json_decref(x->nodes);
+        x->nodes = json_incref(json_object_get(o, "nodes"));
+        json_decref(o);
+    }
+    dcr_buf_release(&b);
+}
+
+/* A table of clocks that cannot be read leaves the host's calendar, as if there were none; the closing line says so. */
+static void take_clock(struct export_state *x, int node, struct dcr_tar_member *m)
+{
+    struct dcr_clock clock;
+    const char *host = NULL;
+    long n_bad;
+    for (size_t i = 0; i < json_array_size(x->nodes); i++) {
+        const json_t *o = json_array_get(x->nodes, i), *number = json_object_get(o, "node");
+        if (json_is_integer(number) && json_integer_value(number) == node)
+            host = json_string_value(json_object_get(o, "host"));
+    }
+    if (dcr_clock_read(&clock, &x->arena, &m->stream, &n_bad, NULL) != 0 || !clock.n || !host)
+        return;
+    x->n_late += x->w.n_traces > 0;
+    x->clocks = arena_grow(&x->arena, x->clocks, x->n_clocks, &x->cap_clocks, sizeof *x->clocks);
+    x->clocks[x->n_clocks++] = (struct node_clock){host, clock};
+}
+
+static const struct dcr_clock *clock_of(const struct export_state *x, const char *host)
+{
+    for (size_t i = 0; i < x->n_clocks; i++)
+        if (strncmp(x->clocks[i].host, host, DCR_HOST_NAME) == 0)
+            return &x->clocks[i].clock;
+    return NULL;
+}
+
+static void on_gpu(void *ctx, const struct dct_gpu_event *e)
+{
+    struct export_state *x = ctx;
+    x->w.n_events++;
+    x->style->gpu(&x->w, e);
+}
+
+static int export_events(struct export_state *x, const struct dcr_tar_member *m, struct dcr_stream *s,
+                         struct dcr_err *err)
+{
+    struct dct_reader *r = NULL;
+    struct dct_event e;
+    struct dcr_err why = {0};
+    int node, rank;
+    int rc = dct_open(&r, s, &x->w.info, &why);
+    if (rc == DCR_FAIL) { /* verify complains; here it is left out, and counted */
+        x->w.n_unreadable++;
+        return DCR_OK;
+    }
+    if (rc) {
+        if (err)
+            *err = why;
+        return rc;
+    }
+    (void)dcr_role_of(m->name, &node, &rank);
+    if (rank >= 0)
+        x->w.info.rank = rank;
+    x->w.host =
+        dcr_host_of(&x->w.hosts, x->w.info.host, x->w.info.mono_ns, x->w.info.real_ns, clock_of(x, x->w.info.host));
+    if (!x->has_base) {
+        x->w.base_ns = x->w.info.real_ns - x->w.info.real_ns % 1000000000;
+        x->has_base = 1;
+    }
+    dct_on_gpu(r, on_gpu, x);
+    if (x->w.n_traces++ == 0)
+        x->style->begin(&x->w); /* an archive without traces writes nothing */
+    x->w.n_tracks = 0;
+    x->style->trace(&x->w);
+    while ((rc = dct_next(r, &e, err)) == DCR_OK && !ferror(x->w.out)) {
+        if (e.kind == DCT_FILE) {
+            x->w.n_files++;
+            continue;
+        }
+        x->w.n_events++;
+        dcr_buf_clear(&x->w.payload);
+        dct_put_payload(r, &e, &x->w.payload);
+        x->style->event(&x->w, &e);
+    }
+    for (size_t i = 0; rc == DCR_END && i < x->w.n_tracks; i++)
+        x->style->thread(&x->w, x->w.tracks[i], dct_thread_name(r, (uint32_t)x->w.tracks[i]));
+    dct_close(r);
+    return rc == DCR_END ? DCR_OK : rc;
+}
+
+/* What can be read of a damaged trace is exported, and the closing line says that it is damaged. */
+static int export_trace(struct export_state *x, struct dcr_tar_member *m, struct dcr_err *err)
+{
+    struct dcr_hashed h;
+    struct dcr_stream s = dcr_stream_hashed(&h, &m->stream, m->name);
+    char got[DCR_SHA256_HEX];
+    uint64_t n_before = x->w.n_traces;
+    const char *want = json_string_value(json_object_get(x->sha256, m->name));
+    int rc = export_events(x, m, &s, err);
+    if (rc == 0)
+        rc = dcr_stream_drain(&s, err);
+    dcr_sha256_finish(h.hash, got);
+    x->n_damaged += rc == 0 && x->w.n_traces > n_before && want && strcmp(want, got) != 0;
+    return rc;
+}
+
+static int export_members(struct export_state *x, struct dcr_tar_reader *tar, struct dcr_err *err)
+{
+    struct dcr_tar_member m;
+    int rc;
+    while ((rc = dcr_tar_next(tar, &m, err)) == DCR_OK) {
+        int node, rank;
+        enum dcr_role role = dcr_role_of(m.name, &node, &rank);
+        if (strcmp(m.name, DCR_MANIFEST) == 0)
+            take_checksums(x, &m);
+        if (strcmp(m.name, DCR_METADATA) == 0)
+            take_base(x, &m);
+        x->n_summaries += role == DCR_ROLE_SUMMARY;
+        if (role == DCR_ROLE_CLOCK_MONITOR && node >= 0)
+            take_clock(x, node, &m);
+        if (role == DCR_ROLE_TRACE && (rc = export_trace(x, &m, err)) != 0)
+            return rc;
+        if (role != DCR_ROLE_TRACE && (rc = dcr_stream_drain(&m.stream, err)) < 0)
+            return rc;
+    }
+    return rc == DCR_END ? DCR_OK : rc;
+}
+
+static void summarise(const struct export_state *x, const char *output, char *message, size_t n)
+{
+    const struct export_writer *w = &x->w;
+    snprintf(message, n, "%s: %llu event%s of %llu trace%s", output ? output : "standard output",
+             (unsigned long long)w->n_events, w->n_events == 1 ? "" : "s", (unsigned long long)w->n_traces,
+             w->n_traces == 1 ? "" : "s");
+    if (w->n_files) {
+        size_t used = strlen(message);
+        snprintf(message + used, n - used,
+                 "; left out: sums of short calls on %llu file%s, which have no time of their own",
+                 (unsigned long long)w->n_files, w->n_files == 1 ? "" : "s");
+    }
+    if (w->hosts.n_seen > 1) {
+        size_t used = strlen(message);
+        int n_by_calendar = w->hosts.n_seen - w->hosts.n_measured - 1;
+        if (w->hosts.n_measured)
+            snprintf(message + used, n - used,
+                     "; clocks of %d host%s set by what was measured, wrong by at most %.3f us", w->hosts.n_measured,
+                     w->hosts.n_measured == 1 ? "" : "s", (double)w->hosts.error_ns / 1e3);
+        used = strlen(message);
+        if (n_by_calendar > 0)
+            snprintf(message + used, n - used,
+                     "; %d host%s laid beside the first by the time of day, nobody knows how wrong%s", n_by_calendar,
+                     n_by_calendar == 1 ? "" : "s",
+                     x->n_late ? " (their clocks were measured, but stand behind the traces in the archive)" : "");
+    }
+    if (x->n_summaries > w->n_traces) {
+        size_t used = strlen(message);
+        snprintf(message + used, n - used, "; %llu ranks' traces were not packed, only their summaries",
+                 (unsigned long long)(x->n_summaries - w->n_traces));
+    }
+    if (x->n_damaged) {
+        size_t used = strlen(message);
+        snprintf(message + used, n - used, "; %llu of these traces %s another content than the manifest says: damaged",
+                 (unsigned long long)x->n_damaged, x->n_damaged == 1 ? "has" : "have");
+    }
+    if (w->n_unreadable) {
+        size_t used = strlen(message);
+        snprintf(message + used, n - used, "; %llu trace%s cannot be read (dccollect verify says why)",
+                 (unsigned long long)w->n_unreadable, w->n_unreadable == 1 ? "" : "s");
+    }
+}
+
+static int check_content(const struct export_state *x, const char *path, struct dcr_err *err)
+{
+    if (x->w.n_traces)
+        return DCR_OK;
+    return dcr_err_set(err, DCR_FAIL, "cannot export '%s': %s", path,
+                       x->n_summaries
+                           ? "it holds summaries of traces only (it was packed with --traces); pack again with "
+                             "--traces all while the spool is there"
+                           : "it holds no trace of events (native traces only are exported)");
+}
+
+/* Either format, whichever is to be written now: the name may have been used for the other one. */
+static int is_export(const char *head)
+{
+    static const char csv[] = "rank,host,pid,track,kind,depth,",
+                      chrome[] = "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[";
+    return strncmp(head, csv, sizeof csv - 1) == 0 ||
+           (strncmp(head, chrome, sizeof chrome - 1) == 0 && strstr(head, "\"labels\":\"dccollect export\""));
+}
+
+static int check_output(const char *path, const char *output, struct dcr_err *err)
+{
+    const struct dcr_output out = {"-o", output, "an export of dccollect", is_export};
+    char *inputs[] = {(char *)path};
+    int rc = dcr_output_spares(&out, inputs, 1, err);
+    return rc ? rc : dcr_output_check(&out, err);
+}
+
+/* The name says the format; an ending of another one would be a lie. None at all is Chrome's. */
+static int check_ending(const char *output, struct dcr_err *err)
+{
+    const char *slash = strrchr(output, '/'), *name = slash ? slash + 1 : output, *dot = strrchr(name, '.');
+    if (!dot || dot == name || dcr_ends_with(name, ".json") || dcr_ends_with(name, ".csv"))
+        return DCR_OK;
+    return dcr_err_set(err, DCR_FAIL,
+                       "cannot export to '%s': '%s' is no ending of a format; end the name in .json or .csv, or say "
+                       "--format chrome|csv",
+                       output, dot);
+}
+
+/* partial: the temporary name; NULL = write directly into output */
+static int open_output(const char *output, const char *partial, FILE **out, struct dcr_err *err)
+{
+    int fd = -1, rc = partial ? dcr_open_partial(output, partial, &fd, err) : DCR_OK;
+    if (rc)
+        return rc;
+    *out = partial ? fdopen(fd, "w") : fopen(output, "we");
+    if (!*out)
+        rc = dcr_err_sys(err, DCR_FAIL, "cannot write '%s'", output);
+    if (rc && partial) {
+        unlink(partial);
+        close(fd);
+    }
+    return rc;
+}
+
+int export_archive(const char *path, const char *output, enum export_format format, char *message, size_t n,
+                   struct dcr_err *err)
+{
+    char partial[PATH_MAX];
+    struct dcr_tar_reader *tar = NULL;
+    struct export_state x = {.w = {.out = stdout}};
+    x.w.hosts.arena = &x.arena;
+    int is_csv = format == EXPORT_CSV || (format == EXPORT_BY_NAME && output && dcr_ends_with(output, ".csv"));
+    x.style = is_csv ? &export_csv : &export_chrome;
+    message[0] = '\0';
+    if (output && strcmp(output, "-") == 0)
+        output = NULL;
+    struct stat st;
+    /* A pipe or device (/dev/stdout, /dev/null) is written into; no file takes its place. */
+    int is_beside = output && (stat(output, &st) != 0 || S_ISREG(st.st_mode) || S_ISDIR(st.st_mode));
+    int k = snprintf(partial, sizeof partial, "%s%s", output ? output : "", is_beside ? ".partial" : "");
+    if (k < 0 || (size_t)k >= sizeof partial)
+        return dcr_err_set(err, DCR_FAIL, "the name '%s' is too long", output);
+    int rc = is_beside ? check_output(path, output, err) : DCR_OK;
+    if (rc == 0 && is_beside && format == EXPORT_BY_NAME)
+        rc = check_ending(output, err);
+    if (rc == 0)
+        rc = dcr_tar_open(&tar, path, err);
+    if (rc)
+        return rc;
+    if (output)
+        rc = open_output(output, is_beside ? partial : NULL, &x.w.out, err);
+    if (rc) {
+        dcr_tar_close(tar);
+        return rc;
+    }
+    rc = export_members(&x, tar, err);
+    dcr_tar_close(tar);
+    if (rc == 0)
+        rc = check_content(&x, path, err);
+    if (rc == 0)
+        x.style->end(&x.w);
+    int is_written = !ferror(x.w.out) && fflush(x.w.out) == 0;
+    if (rc == 0 && !is_written)
+        rc = dcr_err_sys(err, DCR_FAIL, "cannot write '%s'", output ? output : "standard output");
+    if (rc == 0 && is_beside)
+        rc = dcr_commit_file(fileno(x.w.out), partial, output, err);
+    if (rc && is_beside)
+        unlink(partial);
+    if (output && fclose(x.w.out) != 0 && rc == 0)
+        rc = dcr_err_sys(err, DCR_FAIL, "cannot write '%s'", output);
+    if (rc == 0)
+        summarise(&x, output, message, n);
+    free(x.w.tracks);
+    json_decref(x.nodes);
+    json_decref(x.sha256);
+    dcr_arena_release(&x.arena);
+    dcr_buf_release(&x.w.line);
+    dcr_buf_release(&x.w.payload);
+    dcr_buf_release(&x.w.cell);
+    return rc;
+}
+
+const char *export_text(struct export_writer *w, const char *text)
+{
+    dcr_buf_clear(&w->cell);
+    dcr_buf_puts(&w->cell, text ? text : "");
+    if (w->cell.len && !w->cell.failed)
+        text_clean_bytes(w->cell.data, w->cell.len);
+    return dcr_buf_text(&w->cell);
+}
+
+void export_note_track(struct export_writer *w, uint64_t track)
+{
+    for (size_t i = w->n_tracks; i-- > 0;) /* the last one is the likeliest */
+        if (w->tracks[i] == track)
+            return;
+    if (w->n_tracks == w->cap_tracks) {
+        w->cap_tracks = w->cap_tracks ? 2 * w->cap_tracks : 64;
+        w->tracks = realloc(w->tracks, w->cap_tracks * sizeof *w->tracks);
+        if (!w->tracks)
+            abort(); /* as dcr_arena_alloc does */
+    }
+    w->tracks[w->n_tracks++] = track;
+}

@@ -1,0 +1,66 @@
+/* clock.h - CLOCK_MONOTONIC for the events of one track, cheaper than the system's own call where that is sound.
+ *
+ * With an invariant time stamp counter that the kernel itself uses as its clock, a track reads the counter and goes on
+ * from its last look at CLOCK_MONOTONIC; it looks again every 4 ms. The rate is measured over at least 20 ms and held
+ * against every later look: what is handed out differs from CLOCK_MONOTONIC by at most CLOCK_MAX_ERROR_NS, else the
+ * rate is measured anew, and after three failures (a machine that moved, a counter that stops) the system's call serves
+ * for good. Times of a track never run backwards. Every value is CLOCK_MONOTONIC nanoseconds: files need no conversion.
+ */
+#ifndef DCC_INJECT_CLOCK_H
+#define DCC_INJECT_CLOCK_H
+
+#include "lib/format.h"
+#include "lib/base/mono.h"
+
+#include <stdint.h>
+
+#if defined(__x86_64__)
+#include <x86intrin.h>
+#endif
+
+#define CLOCK_MAX_ERROR_NS DCT_CLOCK_ERROR_NS
+
+struct clock_track {
+    uint64_t tsc; /* at the last look */
+    int64_t ns;   /* CLOCK_MONOTONIC then */
+    int64_t last; /* handed out last */
+};
+
+/* ns per tick in units of 2^-32 (0: the counter is not used), and how long one look serves, in ticks. One value at a
+ * time is replaced; a track that sees the new rate with the old limit is wrong by nothing that matters. */
+struct clock_rate {
+    uint64_t ns_per_tick, max_ticks;
+};
+extern struct clock_rate dcc_clock_rate;
+
+/** clock_begin - at load: is the counter sound here? DCC_CLOCK=monotonic in the environment says no. */
+void clock_begin(void);
+/** clock_system_ns - CLOCK_MONOTONIC by the system. */
+static inline int64_t clock_system_ns(void)
+{
+    return dcr_mono_ns();
+}
+/** clock_look - look at CLOCK_MONOTONIC now. */
+int64_t clock_look(struct clock_track *c);
+
+/** clock_now_ns - time for the next event of the track. */
+static inline int64_t clock_now_ns(struct clock_track *c)
+{
+#if defined(__x86_64__)
+    uint64_t max = __atomic_load_n(&dcc_clock_rate.max_ticks, __ATOMIC_RELAXED), passed;
+    /* A counter behind the last look gives a huge number. */
+    if (__builtin_expect(max && (passed = __rdtsc() - c->tsc) < max, 1)) {
+        int64_t now = c->ns + (int64_t)(passed * __atomic_load_n(&dcc_clock_rate.ns_per_tick, __ATOMIC_RELAXED) >> 32);
+        return c->last = now > c->last ? now : c->last;
+    }
+#endif
+    return clock_look(c);
+}
+
+/** clock_not_before - a time taken elsewhere, no earlier than what the track has seen. */
+static inline int64_t clock_not_before(struct clock_track *c, int64_t t_ns)
+{
+    return c->last = t_ns > c->last ? t_ns : c->last;
+}
+
+#endif

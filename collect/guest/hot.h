@@ -1,0 +1,138 @@
+/* hot.h - what a push and a pop pass through every time, inline: nothing is called but what is rare. spool.h has the
+ * same for everybody else; what is rare there goes on in spool.c and spool_names.c. */
+#ifndef DCC_INJECT_HOT_H
+#define DCC_INJECT_HOT_H
+
+#include "collect/guest/file.h"
+#include "collect/guest/spool.h"
+#include "collect/guest/track.h"
+
+#include <string.h>
+
+#define HOT static inline __attribute__((always_inline))
+#define LIKELY(condition) __builtin_expect(!!(condition), 1)
+
+/* initial-exec: the general model may allocate inside a signal handler. 16 bytes fit glibc's surplus for dlopen. */
+extern __thread struct spool_self {
+    struct spool_track *track;
+    uintptr_t busy; /* where the stack was when the thread came in; 0: it is not inside */
+} spool_self __attribute__((tls_model("initial-exec"), visibility("hidden")));
+
+/* spool.c and spool_names.c: what is rare. spool_next_block: of the track, 0 when it has one. */
+int spool_next_block(struct spool_track *t);
+void spool_count_drop(struct spool_track *t);
+struct spool_track *spool_enter_again(void);
+struct spool_track *spool_enter_slowly(void);
+uint32_t spool_name_slowly(struct spool_track *t, const char *text, struct cached *c);
+
+HOT uintptr_t hot_stack(void)
+{
+#if defined(__x86_64__)
+    uintptr_t now;
+    __asm__ volatile("mov %%rsp, %0" : "=r"(now));
+    return now;
+#else
+    return (uintptr_t)__builtin_frame_address(0);
+#endif
+}
+
+/** hot_enter, hot_leave - as spool_enter, spool_leave. */
+HOT struct spool_track *hot_enter(void)
+{
+    if (!LIKELY(spool_self.busy == 0))
+        return spool_enter_again();
+    spool_self.busy = hot_stack();
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    struct spool_track *t = spool_self.track; /* who has one has a process */
+    if (LIKELY(t && t->epoch == __atomic_load_n(&dcc_process->epoch, __ATOMIC_RELAXED)))
+        return t;
+    return spool_enter_slowly();
+}
+
+HOT void hot_leave(void)
+{
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    spool_self.busy = 0;
+}
+
+HOT uint64_t hot_word(const char *at)
+{
+    uint64_t word;
+    memcpy(&word, at, sizeof word);
+    return word;
+}
+
+/** hot_same - is text the known text of n bytes, its NUL included? When it is, no byte behind its NUL is looked at;
+ * when it is another, the bytes looked at lie on the page where it begins. */
+HOT int hot_same(const char *text, const char *known, uint32_t n)
+{
+    enum { PAGE = 4096 };
+    if (n > 32 || n < 4 || ((uintptr_t)text & (PAGE - 1)) > PAGE - 32)
+        return strcmp(text, known) == 0;
+    const char *text_end = text + n, *known_end = known + n;
+    if (n < 8) {
+        uint32_t a, b, c, d;
+        memcpy(&a, text, sizeof a);
+        memcpy(&b, known, sizeof b);
+        memcpy(&c, text_end - sizeof c, sizeof c);
+        memcpy(&d, known_end - sizeof d, sizeof d);
+        return ((a ^ b) | (c ^ d)) == 0;
+    }
+    uint64_t differs = (hot_word(text) ^ hot_word(known)) | (hot_word(text_end - 8) ^ hot_word(known_end - 8));
+    if (n > 16)
+        differs |= (hot_word(text + 8) ^ hot_word(known + 8)) | (hot_word(text_end - 16) ^ hot_word(known_end - 16));
+    return differs == 0;
+}
+
+/** hot_name - as spool_name. */
+HOT uint32_t hot_name(struct spool_track *t, const char *text)
+{
+    uintptr_t at = (uintptr_t)text;
+    struct cached *c = &t->name[(at ^ at >> 8) % CACHE_ENTRIES];
+    if (LIKELY(text && c->seen_at == text && hot_same(text, c->text, c->n)))
+        return c->id;
+    return spool_name_slowly(t, text, c);
+}
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ && sizeof(struct dct_slot) == 16 &&
+                   offsetof(struct dct_slot, n_extra) == 1 && offsetof(struct dct_slot, domain) == 2 &&
+                   offsetof(struct dct_slot, name) == 4,
+               "hot_put writes the first half of a slot as one number, little endian");
+
+/* The head of an event with n slots in all, written last but for the count. */
+HOT void hot_put(struct spool_track *t, struct dct_slot *s, int kind, uint32_t n, uint32_t domain, uint32_t name,
+                 int64_t t_ns)
+{
+    uint64_t head = (uint64_t)kind | (uint64_t)(n - 1) << 8 | (uint64_t)domain << 16 | (uint64_t)name << 32;
+    memcpy(s, &head, sizeof head);
+    s->t_ns = t_ns;
+    t->used += n;
+    __atomic_store_n(&t->block->used_slots, t->used, __ATOMIC_RELEASE);
+}
+
+/** hot_push - as spool_put_push. */
+HOT int hot_push(struct spool_track *t, uint32_t domain, uint32_t name, const struct dct_attr *attr)
+{
+    const uint32_t n = attr ? 2 : 1;
+    if (!LIKELY(t->cap - t->used >= n && !dcc_window_is_used))
+        return spool_put_push(t, domain, name, attr);
+    struct dct_slot *s = (struct dct_slot *)(t->block + 1) + t->used;
+    if (attr)
+        memcpy(s + 1, attr, sizeof *attr);
+    hot_put(t, s, DCT_PUSH, n, domain, name, clock_now_ns(&t->clock));
+    return t->level[domain].recorded++; /* without a window no others are open */
+}
+
+/** hot_pop - as spool_put_pop; t_ns was taken on the track since hot_enter. */
+HOT int hot_pop(struct spool_track *t, uint32_t domain, int64_t t_ns)
+{
+    if (!LIKELY(t->used < t->cap && !dcc_window_is_used))
+        return spool_put_pop(t, domain, t_ns);
+    struct levels *l = &t->level[domain];
+    int level = l->recorded - 1;
+    l->recorded = level < 0 ? 0 : level;
+    hot_put(t, (struct dct_slot *)(t->block + 1) + t->used, DCT_POP, 1, domain, 0, t_ns);
+    return level;
+}
+
+#endif

@@ -1,0 +1,256 @@
+/* files.c - see files.h. */
+#include "collect/guest/io/files.h"
+
+#include "collect/guest/guest.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define N_DESCRIPTORS 65536u
+#define N_SLOTS (2 * FILES_MAX)
+#define PATH_BYTES (1u << 20)
+#define DEFAULT_THRESHOLD_US 100
+enum { FD_UNKNOWN = 0, FD_NOT_FOLLOWED = 1, FD_FIRST_FILE = 2 };
+
+struct file {
+    struct dct_io *sums;           /* in the trace, once there is one */
+    struct dct_io early[DCT_N_IO]; /* before */
+    const char *path;
+    uint32_t hash, name; /* name: its number in the trace */
+};
+
+static struct files {
+    pthread_mutex_t lock;
+    uint16_t fd[N_DESCRIPTORS]; /* FD_*, or FD_FIRST_FILE + index */
+    uint16_t slot[N_SLOTS];     /* index + 1, open addressing by path */
+    struct file file[FILES_MAX];
+    uint32_t n_files;
+    uint64_t early_bytes;
+    size_t path_used;
+    char paths[PATH_BYTES];
+} * files;
+
+static int64_t threshold_ns;
+static __thread int is_inside __attribute__((tls_model("initial-exec")));
+
+/* mpirun and the like read their own configuration: of a launched job only the ranks are of interest. A batch
+ * script has a SLURM_PROCID, too. */
+static int is_launcher(void)
+{
+    static const char *const ranks[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "RANK"};
+    if (!getenv("DCC_RANKS_ONLY") || (getenv("SLURM_PROCID") && getenv("SLURM_STEP_ID")))
+        return 0;
+    for (size_t i = 0; i < sizeof ranks / sizeof *ranks; i++)
+        if (getenv(ranks[i]))
+            return 0;
+    return 1;
+}
+
+static void forget_in_child(void)
+{
+    if (files)
+        memset(files, 0, sizeof *files);
+}
+
+int files_begin(void)
+{
+    const char *text = getenv("DCC_IO_US");
+    char *end;
+    long us = text ? strtol(text, &end, 10) : 0;
+    threshold_ns = 1000 * (int64_t)(us > 0 && us < 1000000000 && *end == '\0' ? us : DEFAULT_THRESHOLD_US);
+    if (!dcc_guest_is_wanted() || is_launcher())
+        return -1;
+    void *p = mmap(NULL, sizeof *files, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (p == MAP_FAILED)
+        return -1;
+    if (madvise(p, sizeof *files, MADV_WIPEONFORK) != 0 && pthread_atfork(NULL, NULL, forget_in_child) != 0) {
+        munmap(p, sizeof *files);
+        return -1;
+    }
+    __atomic_store_n(&files, p, __ATOMIC_RELEASE);
+    return 0;
+}
+
+int files_is_on(void)
+{
+    return __atomic_load_n(&files, __ATOMIC_ACQUIRE) && !is_inside && !dcc_guest_is_busy();
+}
+
+/* ---- descriptor -> file ------------------------------------------------------------------------ */
+
+static uint32_t hash_of(const char *text)
+{
+    uint32_t h = 2166136261u; /* FNV-1a */
+    for (; *text; text++)
+        h = (h ^ (unsigned char)*text) * 16777619u;
+    return h;
+}
+
+/* Index of the file of that name, made when it is new. Caller holds the lock. */
+static uint32_t file_of_path(const char *path)
+{
+    uint32_t hash = hash_of(path), i = hash % N_SLOTS;
+    for (; files->slot[i]; i = (i + 1) % N_SLOTS) {
+        const struct file *f = &files->file[files->slot[i] - 1];
+        if (f->hash == hash && strcmp(f->path, path) == 0)
+            return files->slot[i] - 1u;
+    }
+    size_t len = strlen(path) + 1;
+    int is_full = files->n_files + 1 >= FILES_MAX || files->path_used + len > PATH_BYTES - sizeof FILES_OVERFLOW;
+    if (is_full && strcmp(path, FILES_OVERFLOW) != 0)
+        return file_of_path(FILES_OVERFLOW);
+    struct file *f = &files->file[files->n_files];
+    f->hash = hash;
+    f->path = memcpy(files->paths + files->path_used, path, len);
+    files->path_used += len;
+    files->slot[i] = (uint16_t)(files->n_files + 1);
+    return files->n_files++;
+}
+
+static int begins_with(const char *text, const char *prefix)
+{
+    return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+static uint16_t look_up(int fd)
+{
+    char link[32], path[PATH_MAX];
+    struct stat st;
+    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
+        return FD_NOT_FOLLOWED;
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    ssize_t n = readlink(link, path, sizeof path - 1);
+    if (n <= 0)
+        return FD_NOT_FOLLOWED;
+    path[n] = '\0';
+    if (path[0] != '/' || begins_with(path, "/proc/") || begins_with(path, "/sys/") || begins_with(path, "/dev/"))
+        return FD_NOT_FOLLOWED;
+    pthread_mutex_lock(&files->lock);
+    uint32_t index = file_of_path(path);
+    pthread_mutex_unlock(&files->lock);
+    return (uint16_t)(FD_FIRST_FILE + index);
+}
+
+struct file *files_known(int fd)
+{
+    if (fd < 0 || (unsigned)fd >= N_DESCRIPTORS)
+        return NULL;
+    uint16_t what = __atomic_load_n(&files->fd[fd], __ATOMIC_RELAXED);
+    return what >= FD_FIRST_FILE ? &files->file[what - FD_FIRST_FILE] : NULL;
+}
+
+struct file *files_of(int fd)
+{
+    if (fd < 0 || (unsigned)fd >= N_DESCRIPTORS)
+        return NULL;
+    if (__atomic_load_n(&files->fd[fd], __ATOMIC_RELAXED) == FD_UNKNOWN) {
+        int saved_errno = errno;
+        is_inside = 1;
+        __atomic_store_n(&files->fd[fd], look_up(fd), __ATOMIC_RELAXED);
+        is_inside = 0;
+        errno = saved_errno;
+    }
+    return files_known(fd);
+}
+
+void files_forget(unsigned from, unsigned to)
+{
+    for (unsigned fd = from; fd <= to && fd < N_DESCRIPTORS; fd++)
+        if (__atomic_load_n(&files->fd[fd], __ATOMIC_RELAXED))
+            __atomic_store_n(&files->fd[fd], FD_UNKNOWN, __ATOMIC_RELAXED);
+}
+
+/* ---- sums -------------------------------------------------------------------------------------- */
+
+static void add(struct dct_io *io, uint64_t n, uint64_t bytes, uint64_t ns, uint64_t max_ns)
+{
+    __atomic_fetch_add(&io->n, n, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&io->bytes, bytes, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&io->ns, ns, __ATOMIC_RELAXED);
+    uint64_t known = __atomic_load_n(&io->max_ns, __ATOMIC_RELAXED);
+    while (max_ns > known &&
+           !__atomic_compare_exchange_n(&io->max_ns, &known, max_ns, 1, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+    }
+}
+
+/* What came in before there was a trace. Threads that still add to it are caught by the next call, or at exit. */
+static void move_early(struct file *f)
+{
+    for (int kind = 0; kind < DCT_N_IO; kind++) {
+        struct dct_io *e = &f->early[kind];
+        uint64_t n = __atomic_exchange_n(&e->n, 0, __ATOMIC_RELAXED);
+        uint64_t bytes = __atomic_exchange_n(&e->bytes, 0, __ATOMIC_RELAXED);
+        uint64_t ns = __atomic_exchange_n(&e->ns, 0, __ATOMIC_RELAXED);
+        if (n | bytes | ns)
+            add(&f->sums[kind], n, bytes, ns, __atomic_load_n(&e->max_ns, __ATOMIC_RELAXED));
+    }
+}
+
+static void bring_into_trace(struct file *f)
+{
+    pthread_mutex_lock(&files->lock);
+    if (!f->sums) {
+        struct dct_io *sums = dcc_guest_file(f->path, &f->name);
+        __atomic_store_n(&f->sums, sums, __ATOMIC_RELEASE);
+    }
+    if (f->sums)
+        move_early(f);
+    pthread_mutex_unlock(&files->lock);
+}
+
+static void put_span(const struct file *f, const char *call, int64_t start_ns, int64_t end_ns, uint64_t bytes)
+{
+    struct dcc_span span = {.domain = DCT_DOMAIN_IO,
+                            .category = "io",
+                            .name = call,
+                            .start_ns = start_ns,
+                            .end_ns = end_ns,
+                            .bytes = bytes,
+                            .payload_type = DCT_PAYLOAD_FILE,
+                            .payload = f->name};
+    dcc_guest_span(&span);
+}
+
+static int is_due(const struct file *f, int is_long, uint64_t bytes)
+{
+    if (__atomic_load_n(&f->sums, __ATOMIC_RELAXED))
+        return 0;
+    return is_long || dcc_guest_is_recording() ||
+           __atomic_add_fetch(&files->early_bytes, bytes, __ATOMIC_RELAXED) >= FILES_QUIET_BYTES;
+}
+
+void files_count(struct file *f, int kind, const char *call, int64_t start_ns, int64_t end_ns, uint64_t bytes)
+{
+    if (!dcc_guest_part(&start_ns, &end_ns))
+        return;
+    int64_t ns = end_ns ? end_ns - start_ns : 0;
+    int is_long = ns >= threshold_ns, saved_errno = errno;
+    is_inside = 1;
+    if (is_due(f, is_long, bytes))
+        bring_into_trace(f);
+    struct dct_io *sums = __atomic_load_n(&f->sums, __ATOMIC_ACQUIRE);
+    if (is_long && sums)
+        put_span(f, call, start_ns, end_ns, bytes);
+    else
+        add(sums ? &sums[kind] : &f->early[kind], 1, bytes, (uint64_t)ns, (uint64_t)ns);
+    is_inside = 0;
+    errno = saved_errno;
+}
+
+/* A trace that began after the last call on a file: what came in before belongs into it too. */
+__attribute__((destructor)) static void at_exit(void)
+{
+    if (!files || is_inside || !dcc_guest_is_recording())
+        return;
+    is_inside = 1;
+    for (uint32_t i = 0; i < files->n_files; i++)
+        bring_into_trace(&files->file[i]);
+    is_inside = 0;
+}

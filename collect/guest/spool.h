@@ -1,0 +1,98 @@
+/* spool.h - the trace file of this process: blocks, threads ("tracks"), drops. Format: lib/format.h, docs/FORMAT.md.
+ *
+ * Every event goes: track = spool_enter(); spool_put_*(track, ...); spool_leave(track). Between enter and leave the
+ * thread is marked busy, so that an event of a signal handler that interrupts us is counted as dropped instead of
+ * tearing the slot. Hot path: no lock, no allocation, no system call but the clock (vDSO).
+ *
+ * The library is a guest: nothing here exits, prints, or waits for other than a short lock. When no block can be had
+ * (disk full, file size limit, memory) the process stops recording for good and only counts: a gap in the middle
+ * would leave pushes without pops. */
+#ifndef DCC_SPOOL_H
+#define DCC_SPOOL_H
+
+#include "lib/format.h"
+
+#include "collect/guest/names.h"
+
+struct spool_track;
+
+/** spool_enter - this thread's track, ready for events; opens the file and a block when needed.
+ *  returns  NULL when the event must be dropped (it is counted) */
+struct spool_track *spool_enter(void);
+void spool_leave(struct spool_track *t);
+
+/** spool_is_wanted - the collector has named a spool folder in the environment. */
+int spool_is_wanted(void);
+
+/* Numbers for texts. Text is copied; a pointer alone is never trusted to mean the same text again. */
+uint32_t spool_name(struct spool_track *t, const char *text);
+uint32_t spool_name_wide(struct spool_track *t, const wchar_t *text);
+/** spool_registered - number of a handle that spool_register gave, 0 for anything else. */
+uint32_t spool_registered(struct spool_track *t, const void *handle);
+const void *spool_register(const char *text);
+const void *spool_register_wide(const wchar_t *text);
+/** spool_domain - handle of the domain of that name; the same name gives the same handle. NULL = default domain. */
+const void *spool_domain(const char *name);
+const void *spool_domain_wide(const wchar_t *name);
+/** spool_domain_of - number behind a handle that spool_domain gave; 0 for NULL and anything else. */
+uint32_t spool_domain_of(struct spool_track *t, const void *handle);
+/** spool_domain_by_text - the same by name, for our own entry points. */
+uint32_t spool_domain_by_text(struct spool_track *t, const char *text);
+/** spool_category - name a category of a domain. */
+void spool_category(const void *domain, uint32_t category, const char *name);
+/** spool_category_by_text - number of a category known by its text only (our own entry points). */
+uint32_t spool_category_by_text(struct spool_track *t, uint32_t domain, const char *text);
+void spool_thread_name(uint32_t tid, const char *name);
+
+/* Events. attr may be NULL. push returns the level of the new range, pop that of the closed one (-1: none open). */
+int spool_put_push(struct spool_track *t, uint32_t domain, uint32_t name, const struct dct_attr *attr);
+int spool_put_pop(struct spool_track *t, uint32_t domain, int64_t t_ns);
+uint64_t spool_put_start(struct spool_track *t, uint32_t domain, uint32_t name, const struct dct_attr *attr);
+void spool_put_end(struct spool_track *t, uint32_t domain, uint64_t id, int64_t t_ns);
+void spool_put_mark(struct spool_track *t, uint32_t domain, uint32_t name, const struct dct_attr *attr);
+
+/* attr of a raw payload: the bytes that stand behind it (struct dct_raw and items), attr->payload of them. */
+int spool_put_push_raw(struct spool_track *t, uint32_t domain, uint32_t name, const struct dct_attr *attr,
+                       const void *raw);
+uint64_t spool_put_start_raw(struct spool_track *t, uint32_t domain, uint32_t name, const struct dct_attr *attr,
+                             const void *raw);
+/* What comes with the end of a range; attr NULL: nothing. */
+int spool_put_pop_raw(struct spool_track *t, uint32_t domain, int64_t t_ns, const struct dct_attr *attr,
+                      const void *raw);
+void spool_put_end_raw(struct spool_track *t, uint32_t domain, uint64_t id, int64_t t_ns, const struct dct_attr *attr,
+                       const void *raw);
+void spool_put_mark_raw(struct spool_track *t, uint32_t domain, uint32_t name, const struct dct_attr *attr,
+                        const void *raw);
+/** spool_put_span - a complete interval; attr may be NULL. */
+void spool_put_span(struct spool_track *t, uint32_t domain, uint32_t name, int64_t start_ns, int64_t end_ns,
+                    uint64_t bytes, const struct dct_attr *attr);
+/** spool_put_gpu - what a GPU did; kernel only of a kernel. Taken when it began inside the window. */
+void spool_put_gpu(struct spool_track *t, uint32_t domain, uint32_t name, int64_t start_ns, int64_t end_ns,
+                   uint64_t bytes, const struct dct_gpu *gpu, const struct dct_kernel *kernel);
+/** spool_lost - count n GPU events that CUPTI lost. */
+void spool_lost(uint64_t n);
+/** spool_incomplete - note that an event that began at since_ns is lost. The caller has counted it. */
+void spool_incomplete(int64_t since_ns);
+/** spool_schema - a payload schema of that number, described by text. */
+void spool_schema(struct spool_track *t, uint32_t domain, uint32_t schema, const char *text);
+/** spool_note - a sentence for people, once per process. Quiet when nothing is recorded. */
+void spool_note(const char *sentence);
+/** spool_is_busy - this thread is inside the library: calls it makes now are the library's own. */
+int spool_is_busy(void);
+/** spool_hide, spool_show - what this thread calls in between is the library's own. show takes what hide gave. */
+uintptr_t spool_hide(void);
+void spool_show(uintptr_t before);
+/** spool_is_recording - the process has a trace file, and room in it. */
+int spool_is_recording(void);
+/** spool_file - sums for the file of that name (DCT_FILE), in the trace itself: to be added to with atomic adds, also
+ *  by several threads. Starts the trace when there is none. returns  NULL when nothing is being recorded */
+struct dct_io *spool_file(const char *path, uint32_t *name);
+
+/** spool_now_ns - time on the track of this thread; spool_track_now the same where the track is at hand. */
+int64_t spool_now_ns(void);
+int64_t spool_track_now(struct spool_track *t);
+
+/** spool_wide_to_utf8 - convert at most n - 1 bytes; unpaired surrogates and values beyond Unicode become U+FFFD. */
+void spool_wide_to_utf8(const wchar_t *in, char *out, size_t n);
+
+#endif

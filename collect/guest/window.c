@@ -1,0 +1,300 @@
+/* window.c - see window.h. */
+#include "collect/guest/window.h"
+
+#include "collect/guest/clock.h"
+#include "collect/guest/file.h"
+#include "lib/format.h"
+#include "lib/trace/step_name.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+enum { MAX_STEP_CATEGORIES = 16 };
+
+int dcc_window_is_used;
+static struct {
+    int64_t from_ns, until_ns;
+    int64_t first_step, last_step;
+    int by_steps, by_capture, by_cuda;
+    char capture_name[DCT_MAX_TEXT + 1]; /* a copy: programs write over their environment (setproctitle) */
+    int in_step;                         /* of the wanted ones */
+    int64_t n_steps;                     /* seen, for steps without a number */
+    int has_steps;                       /* a step other than a batch was seen, so batches no longer count as steps */
+    int n_captures;                      /* open */
+    uint64_t range_id;                   /* of a capture that is a process range; 0 = none */
+    struct {
+        uint32_t domain, category;
+    } step_category[MAX_STEP_CATEGORIES];
+    int n_step_categories;
+} window = {.until_ns = INT64_MAX};
+
+static int64_t number_of(const char *name, int64_t absent)
+{
+    const char *text = getenv(name);
+    if (!text || !*text)
+        return absent;
+    char *end;
+    long long n = strtoll(text, &end, 10);
+    return *end == '\0' && n >= 0 ? n : absent;
+}
+
+void window_begin(void)
+{
+    const char *steps = getenv("DCC_STEPS"), *capture = getenv("DCC_CAPTURE");
+    window.from_ns = number_of("DCC_FROM_NS", 0);
+    window.until_ns = number_of("DCC_UNTIL_NS", INT64_MAX);
+    if (steps && *steps) {
+        char *end;
+        window.first_step = strtoll(steps, &end, 10);
+        window.last_step = *end == ':' ? strtoll(end + 1, NULL, 10) : window.first_step;
+        window.by_steps = 1;
+    }
+    if (capture && strncmp(capture, "nvtx:", 5) == 0) {
+        snprintf(window.capture_name, sizeof window.capture_name, "%s", capture + 5);
+        window.by_capture = 1;
+    } else if (capture && strcmp(capture, "cudaProfilerApi") == 0) {
+        window.by_capture = window.by_cuda = 1;
+    }
+    dcc_window_is_used = window.by_steps || window.by_capture || window.from_ns > 0 || window.until_ns != INT64_MAX;
+}
+
+int window_is_open(int64_t now_ns)
+{
+    return now_ns >= window.from_ns && now_ns < window.until_ns &&
+           (!window.by_steps || __atomic_load_n(&window.in_step, __ATOMIC_RELAXED)) &&
+           (!window.by_capture || __atomic_load_n(&window.n_captures, __ATOMIC_RELAXED) > 0);
+}
+
+/* ---- the past --------------------------------------------------------------------------------- */
+
+enum { N_CHANGES = 4096 };
+static struct {
+    pthread_mutex_t lock; /* of writers */
+    int is_due;           /* a thread did not get the lock: its holder must look again */
+    uint64_t n;           /* all; the last N_CHANGES are kept */
+    int is_open;
+    int64_t change[N_CHANGES];                      /* its time, twice; plus 1 when the window opened */
+    int64_t first_ns, last_ns, closed_ns, since_ns; /* as in the file header */
+} past = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* --delay and --duration also limit windows that steps or captures open. */
+static int64_t within_times(int64_t t_ns)
+{
+    t_ns = t_ns > window.from_ns ? t_ns : window.from_ns;
+    return t_ns < window.until_ns ? t_ns : window.until_ns;
+}
+
+static void add_piece(int is_open, int64_t now_ns)
+{
+    if (is_open) {
+        /* With --delay and --duration alone no event opens the window, so it was open before the first event. */
+        past.since_ns = window.by_steps || window.by_capture ? within_times(now_ns) : window.from_ns;
+        past.since_ns = past.since_ns > 0 ? past.since_ns : 1;
+        past.first_ns = past.first_ns ? past.first_ns : past.since_ns;
+    } else if (past.since_ns) {
+        int64_t until = within_times(now_ns);
+        if (until > past.since_ns) {
+            past.last_ns = until;
+            past.closed_ns += until - past.since_ns;
+        } else if (past.closed_ns == 0) { /* all of it lay before the delay: the window has not been open yet */
+            past.first_ns = 0;
+        }
+        past.since_ns = 0;
+    }
+}
+
+/* The caller holds the lock. A forked child has no header until it begins its own trace. */
+static void look_again(void)
+{
+    int is_open = (!window.by_steps || __atomic_load_n(&window.in_step, __ATOMIC_RELAXED)) &&
+                  (!window.by_capture || __atomic_load_n(&window.n_captures, __ATOMIC_RELAXED) > 0);
+    if (is_open != past.is_open) {
+        int64_t now = clock_system_ns();
+        past.is_open = is_open;
+        __atomic_store_n(&past.change[past.n % N_CHANGES], 2 * now + is_open, __ATOMIC_RELAXED);
+        __atomic_store_n(&past.n, past.n + 1, __ATOMIC_RELEASE);
+        add_piece(is_open, now);
+    }
+    struct dct_file_header *h = __atomic_load_n(&dcc_process->header, __ATOMIC_ACQUIRE);
+    if (h) {
+        h->window_first_ns = past.first_ns;
+        h->window_last_ns = past.last_ns;
+        h->window_closed_ns = past.closed_ns;
+        h->window_since_ns = past.since_ns;
+        h->window_until_ns = window.until_ns;
+    }
+}
+
+/* Steps or captures may have opened or closed the window. Never waits: a signal handler may have interrupted whoever
+ * holds the lock, and in a forked child its holder may be gone. */
+static void keep_past(void)
+{
+    __atomic_store_n(&past.is_due, 1, __ATOMIC_SEQ_CST);
+    while (__atomic_load_n(&past.is_due, __ATOMIC_SEQ_CST) && pthread_mutex_trylock(&past.lock) == 0) {
+        __atomic_store_n(&past.is_due, 0, __ATOMIC_SEQ_CST);
+        look_again();
+        pthread_mutex_unlock(&past.lock);
+    }
+}
+
+void window_tell(void)
+{
+    if (dcc_window_is_used)
+        keep_past();
+}
+
+int window_part(int64_t *start_ns, int64_t *end_ns)
+{
+    int64_t from = window.from_ns, until = window.until_ns;
+    if (window.by_steps || window.by_capture) {
+        uint64_t n = __atomic_load_n(&past.n, __ATOMIC_ACQUIRE);
+        int64_t last = n ? __atomic_load_n(&past.change[(n - 1) % N_CHANGES], __ATOMIC_RELAXED) : 0, opened = last / 2;
+        if (n < 2 && !(last & 1))
+            return 0;
+        if (!(last & 1)) { /* it is closed, and opening and closing alternate */
+            until = last / 2 < until ? last / 2 : until;
+            opened = __atomic_load_n(&past.change[(n - 2) % N_CHANGES], __ATOMIC_RELAXED) / 2;
+        }
+        from = opened > from ? opened : from;
+    }
+    if (*end_ns < from || *start_ns >= until || from >= until)
+        return 0;
+    *start_ns = *start_ns > from ? *start_ns : from;
+    *end_ns = *end_ns < until ? *end_ns : until;
+    return 1;
+}
+
+int window_was_open(int64_t t_ns)
+{
+    if (t_ns < window.from_ns || t_ns >= window.until_ns)
+        return 0;
+    if (!window.by_steps && !window.by_capture)
+        return 1;
+    /* What is overwritten meanwhile is later than t_ns, and passed over. */
+    uint64_t n = __atomic_load_n(&past.n, __ATOMIC_ACQUIRE), oldest = n > N_CHANGES ? n - N_CHANGES : 0;
+    for (uint64_t i = n; i > oldest; i--) {
+        int64_t change = __atomic_load_n(&past.change[(i - 1) % N_CHANGES], __ATOMIC_RELAXED);
+        if (change / 2 <= t_ns)
+            return (int)(change & 1);
+    }
+    return 0;
+}
+
+unsigned window_name(const char *text)
+{
+    const char *word;
+    int64_t number;
+    unsigned flags = 0;
+    switch (step_name_of(text, &word, &number)) { /* as the report reads them */
+    case STEP_NAME_STEP:
+        flags = WINDOW_NAME_STEP;
+        break;
+    case STEP_NAME_BATCH:
+        flags = WINDOW_NAME_STEP | WINDOW_NAME_BATCH;
+        break;
+    case STEP_NAME_EPOCH: /* may carry the category of the steps that it encloses */
+        flags = WINDOW_NAME_EPOCH;
+        break;
+    case STEP_NAME_NONE:
+        break;
+    }
+    if (*window.capture_name && strcmp(text, window.capture_name) == 0)
+        flags |= WINDOW_NAME_CAPTURE;
+    return flags;
+}
+
+void window_category(uint32_t domain, uint32_t category, const char *name)
+{
+    int n = window.n_step_categories;
+    if (strcasecmp(name, "step") != 0 || n == MAX_STEP_CATEGORIES)
+        return;
+    window.step_category[n].domain = domain;
+    window.step_category[n].category = category;
+    __atomic_store_n(&window.n_step_categories, n + 1, __ATOMIC_RELEASE);
+}
+
+static int is_step_category(uint32_t domain, uint32_t category)
+{
+    int n = __atomic_load_n(&window.n_step_categories, __ATOMIC_ACQUIRE);
+    for (int i = 0; category && i < n; i++)
+        if (window.step_category[i].domain == domain && window.step_category[i].category == category)
+            return 1;
+    return 0;
+}
+
+/* Sets t->is_batch. The first step that is more than a batch begins the count anew. */
+static int is_step(struct window_track *t, uint32_t domain, unsigned flags, uint32_t category)
+{
+    int is_of_category = is_step_category(domain, category);
+    if (!is_of_category && !(flags & WINDOW_NAME_STEP))
+        return 0;
+    t->is_batch = !is_of_category && (flags & WINDOW_NAME_BATCH);
+    if (t->is_batch)
+        return !__atomic_load_n(&window.has_steps, __ATOMIC_RELAXED);
+    if (!__atomic_exchange_n(&window.has_steps, 1, __ATOMIC_RELAXED))
+        __atomic_store_n(&window.n_steps, 0, __ATOMIC_RELAXED);
+    return 1;
+}
+
+void window_push(struct window_track *t, uint32_t domain, unsigned flags, uint32_t category, int64_t number, int level)
+{
+    if (window.by_steps && !t->step_level && !(flags & WINDOW_NAME_EPOCH) && is_step(t, domain, flags, category)) {
+        int64_t counted = __atomic_fetch_add(&window.n_steps, 1, __ATOMIC_RELAXED);
+        int64_t step = number >= 0 ? number : counted;
+        t->step_level = level + 1;
+        t->step_domain = domain;
+        t->is_last_step = step >= window.last_step;
+        __atomic_store_n(&window.in_step, step >= window.first_step && step <= window.last_step, __ATOMIC_RELAXED);
+        keep_past();
+    }
+    if ((flags & WINDOW_NAME_CAPTURE) && !t->capture_level) {
+        t->capture_level = level + 1;
+        t->capture_domain = domain;
+        __atomic_fetch_add(&window.n_captures, 1, __ATOMIC_RELAXED);
+        keep_past();
+    }
+}
+
+void window_pop(struct window_track *t, uint32_t domain, int level)
+{
+    /* What lies between two wanted steps is recorded, what follows the last one is not. */
+    if (t->step_level == level + 1 && t->step_domain == domain) {
+        t->step_level = 0;
+        if (t->is_last_step && !(t->is_batch && __atomic_load_n(&window.has_steps, __ATOMIC_RELAXED)))
+            __atomic_store_n(&window.in_step, 0, __ATOMIC_RELAXED);
+        keep_past();
+    }
+    if (t->capture_level == level + 1 && t->capture_domain == domain) {
+        t->capture_level = 0;
+        __atomic_fetch_sub(&window.n_captures, 1, __ATOMIC_RELAXED);
+        keep_past();
+    }
+}
+
+void window_start(unsigned flags, uint64_t id)
+{
+    uint64_t none = 0;
+    if ((flags & WINDOW_NAME_CAPTURE) &&
+        __atomic_compare_exchange_n(&window.range_id, &none, id, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+        __atomic_fetch_add(&window.n_captures, 1, __ATOMIC_RELAXED);
+        keep_past();
+    }
+}
+
+void window_end(uint64_t id)
+{
+    if (id && __atomic_compare_exchange_n(&window.range_id, &id, 0, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+        __atomic_fetch_sub(&window.n_captures, 1, __ATOMIC_RELAXED);
+        keep_past();
+    }
+}
+
+void window_capture(int is_on)
+{
+    if (window.by_cuda)
+        __atomic_store_n(&window.n_captures, is_on, __ATOMIC_RELAXED);
+    keep_past();
+}

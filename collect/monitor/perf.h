@@ -1,0 +1,33 @@
+/* perf.h - the processor's counters for a program and all it starts (perf_event_open): cycles, instructions, misses of
+ * the last-level cache, time on a processor. Each is there or has its reason; many machines and containers permit none.
+ */
+#ifndef COLLECT_PERF_H
+#define COLLECT_PERF_H
+
+#include "lib/base/err.h"
+
+#include <jansson.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+enum perf_counter { PERF_CYCLES = 0, PERF_INSTRUCTIONS, PERF_LLC_MISSES, PERF_TASK_CLOCK, N_PERF };
+
+struct perf {
+    int fd[N_PERF]; /* -1 = not counted */
+    int is_user_only[N_PERF];
+    char why[N_PERF][200]; /* why not; "" = counted */
+};
+
+/** perf_open - begin to count the process and what it will start. Call before it executes anything: threads that exist
+ *  already are not followed. Nothing is an error: what is not counted says why. */
+void perf_open(struct perf *p, pid_t pid);
+/** perf_leave - count nothing, because of why. */
+void perf_leave(struct perf *p, const char *why);
+/** perf_read - the count so far, scaled up when the counter had to be shared.
+ *  returns  0, or -1 when it is not counted, or was never on a processor */
+int perf_read(const struct perf *p, enum perf_counter c, uint64_t *out);
+/** perf_describe - {"cycles": "ok" | "ok: user mode only" | "n/a because ...", ...}. gives */
+json_t *perf_describe(const struct perf *p);
+void perf_close(struct perf *p);
+
+#endif

@@ -1,0 +1,165 @@
+/* sampler.c - see sampler.h. */
+#include "collect/monitor/sampler.h"
+
+#include "collect/record/thread.h"
+#include "lib/base/json_string.h"
+#include "lib/base/mono.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { MAX_SOURCES = 16 };
+
+struct slot {
+    const struct source *source;
+    void *ctx;
+    int is_configured;
+    long n_samples, n_failed, n_partial;
+    char reason[512]; /* the first */
+};
+
+struct sampler {
+    struct slot slots[MAX_SOURCES];
+    int n;
+    struct outputs *out;
+    int interval_ms;
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t wake;
+    int is_stopping;
+};
+
+struct tick sampler_now(void)
+{
+    return (struct tick){.mono_ns = dcr_mono_ns(), .real_ms = dcr_clock_ns(CLOCK_REALTIME) / 1000000};
+}
+
+static void sample_all(struct sampler *s, int is_last)
+{
+    for (int i = 0; i < s->n; i++) {
+        struct slot *slot = &s->slots[i];
+        if (!slot->is_configured)
+            continue;
+        struct dcr_err err = {0};
+        struct tick now = sampler_now();
+        now.is_last = is_last;
+        int rc = slot->source->sample(slot->ctx, &now, s->out, &err);
+        if (rc == DCR_END)
+            continue;
+        slot->n_samples++;
+        slot->n_failed += rc < DCR_WARN;
+        slot->n_partial += rc == DCR_WARN;
+        if (rc < 0 && !slot->reason[0])
+            snprintf(slot->reason, sizeof slot->reason, "%.500s", err.text);
+    }
+}
+
+static void *thread_main(void *arg)
+{
+    struct sampler *s = arg;
+    struct timespec next;
+    clock_gettime(CLOCK_MONOTONIC, &next);
+    pthread_mutex_lock(&s->lock);
+    while (!s->is_stopping) {
+        pthread_mutex_unlock(&s->lock);
+        sample_all(s, 0);
+        struct timespec now;
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        do { /* instants that have passed meanwhile are left out, the grid stays */
+            next.tv_nsec += (long)s->interval_ms % 1000 * 1000000;
+            next.tv_sec += s->interval_ms / 1000 + next.tv_nsec / 1000000000;
+            next.tv_nsec %= 1000000000;
+        } while (next.tv_sec < now.tv_sec || (next.tv_sec == now.tv_sec && next.tv_nsec <= now.tv_nsec));
+        pthread_mutex_lock(&s->lock);
+        while (!s->is_stopping && pthread_cond_timedwait(&s->wake, &s->lock, &next) != ETIMEDOUT)
+            ;
+    }
+    pthread_mutex_unlock(&s->lock);
+    sample_all(s, 1);
+    return NULL;
+}
+
+static void configure_all(struct sampler *s, const struct source_config *config)
+{
+    for (const struct source *const *p = source_all(); *p && s->n < MAX_SOURCES; p++) {
+        if ((*p)->is_of_host && !config->host_dir)
+            continue;
+        struct slot *slot = &s->slots[s->n++];
+        struct dcr_err err = {0};
+        slot->source = *p;
+        slot->is_configured = (*p)->configure(&slot->ctx, config, &err) == 0;
+        if (!slot->is_configured)
+            snprintf(slot->reason, sizeof slot->reason, "%.500s", err.text);
+    }
+}
+
+static void release(struct sampler *s)
+{
+    for (int i = 0; i < s->n; i++)
+        if (s->slots[i].is_configured)
+            s->slots[i].source->destroy(s->slots[i].ctx);
+    outputs_close(s->out);
+    free(s);
+}
+
+int sampler_start(struct sampler **out, const char *spool, const struct source_config *config, int interval_ms,
+                  struct dcr_err *err)
+{
+    struct sampler *s = calloc(1, sizeof *s);
+    *out = NULL;
+    if (!s || (s->out = outputs_open(spool)) == NULL) {
+        free(s);
+        return dcr_err_set(err, DCR_FAIL, "no memory to sample");
+    }
+    s->interval_ms = interval_ms;
+    configure_all(s, config);
+    thread_condition(&s->wake);
+    pthread_mutex_init(&s->lock, NULL);
+    int failed = thread_start(&s->thread, thread_main, s);
+    if (failed) {
+        release(s);
+        errno = failed;
+        return dcr_err_sys(err, DCR_FAIL, "cannot start the sampling thread");
+    }
+    *out = s;
+    return DCR_OK;
+}
+
+static void describe(const struct slot *slot, char *out, size_t n)
+{
+    if (!slot->is_configured)
+        snprintf(out, n, "absent: %s", slot->reason);
+    else if (slot->n_failed == slot->n_samples)
+        snprintf(out, n, "absent: %s", slot->reason[0] ? slot->reason : "no sample was taken");
+    else if (slot->n_failed)
+        snprintf(out, n, "partial: %ld of %ld samples failed, first because: %s", slot->n_failed, slot->n_samples,
+                 slot->reason);
+    else if (slot->n_partial)
+        snprintf(out, n, "partial: cells are empty in %ld of %ld samples, first because: %s", slot->n_partial,
+                 slot->n_samples, slot->reason);
+    else
+        snprintf(out, n, "ok");
+}
+
+void sampler_stop(struct sampler *s, json_t *monitors)
+{
+    if (!s)
+        return;
+    pthread_mutex_lock(&s->lock);
+    s->is_stopping = 1;
+    pthread_cond_signal(&s->wake);
+    pthread_mutex_unlock(&s->lock);
+    pthread_join(s->thread, NULL);
+    for (int i = 0; monitors && i < s->n; i++) {
+        char text[700];
+        describe(&s->slots[i], text, sizeof text);
+        json_object_set_new(monitors, s->slots[i].source->name, json_string_kept(text));
+    }
+    pthread_cond_destroy(&s->wake);
+    pthread_mutex_destroy(&s->lock);
+    release(s);
+}

@@ -1,0 +1,77 @@
+/* source.h - a source of samples is a small table of functions. To add one: write source_<name>.c (source_net.c is the
+ * shortest to copy), list it in source_all(). The sampler calls all of them from one thread.
+ *
+ * sample() returns its error. A value that cannot be read is an empty cell and a reason, never 0. */
+#ifndef COLLECT_SOURCE_H
+#define COLLECT_SOURCE_H
+
+#include "lib/base/buf.h"
+#include "lib/base/err.h"
+
+#include <stdint.h>
+#include <sys/types.h>
+
+struct libraries;
+struct outputs;
+struct perf;
+
+/* Both clocks, read together before the sources are asked. */
+struct tick {
+    int64_t mono_ns;
+    int64_t real_ms;
+    int is_last; /* the program has ended */
+};
+
+struct source_config {
+    const char *host_dir; /* folder of this host below the spool, "host-node1"; NULL: do not sample the host */
+    int rank;             /* of this collector's program; -1: ranks are found among its descendants */
+    pid_t pid;            /* the program */
+    const char
+        *clock_folder; /* where the collector of rank 0 writes its address for clients; NULL: there is no other one */
+    const struct perf *perf;     /* its counters, or NULL */
+    struct libraries *libraries; /* what its processes have mapped goes there, or NULL */
+};
+
+struct source {
+    const char *name; /* key in the metadata's "monitors" */
+    int is_of_host;   /* sampled once per host; otherwise once per collector */
+    /* gives *ctx. DCR_FAIL: the source is absent, the sentence says why */
+    int (*configure)(void **ctx, const struct source_config *config, struct dcr_err *err);
+    /* append rows to the outputs. DCR_WARN: rows were written with empty cells; DCR_FAIL: no row;
+     * DCR_END: nothing was due */
+    int (*sample)(void *ctx, const struct tick *now, struct outputs *out, struct dcr_err *err);
+    void (*destroy)(void *ctx);
+};
+
+extern const struct source source_cpu, source_disk, source_net, source_gpu, source_process, source_clock;
+/** source_all - the sources in a fixed order, NULL at the end. */
+const struct source *const *source_all(void);
+
+/* ---- where rows go ---------------------------------------------------------------------------- */
+
+/** outputs_open - files are created below the spool folder when their first row comes. gives; outputs_close. */
+struct outputs *outputs_open(const char *spool);
+/** outputs_rows - append rows (each with its newline) to the file of that relative name, header first when it is new.
+ *  errors   DCR_FAIL: the rows cannot be written. The file then ends with the previous row, and later rows are refused
+ *           at once */
+int outputs_rows(struct outputs *o, const char *name, const char *header, const char *rows, size_t n,
+                 struct dcr_err *err) DCR_MUST_CHECK;
+void outputs_close(struct outputs *o);
+
+/* ---- cells ------------------------------------------------------------------------------------ */
+
+/* A header line from an X-macro of lib/format.h: CELL_NAME("a","s") CELL_NAME("b","s") gives "a,b,"; the last comma is
+ * cut by source_header(). */
+#define SOURCE_CELL(name, unit) name ","
+/** source_header - copy of text without its last comma. */
+void source_header(char *out, size_t n, const char *text);
+void cell_time(struct dcr_buf *row, const struct tick *now); /* "1700000000.123," */
+void cell_int(struct dcr_buf *row, int64_t value);           /* "42," */
+void cell_unsigned(struct dcr_buf *row, uint64_t value);
+void cell_real(struct dcr_buf *row, double value, int digits);
+void cell_text(struct dcr_buf *row, const char *text);
+void cell_empty(struct dcr_buf *row);
+/** cell_end - the last comma becomes the end of the line. */
+void cell_end(struct dcr_buf *row);
+
+#endif

@@ -1,0 +1,170 @@
+/* source_cpu.c - processor and memory of the host: /proc/stat, /proc/meminfo, the cgroup's throttling. */
+#include "collect/record/procfs.h"
+#include "collect/monitor/source.h"
+#include "lib/format.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { USER, NICE, SYSTEM, IDLE, IOWAIT, IRQ, SOFTIRQ, STEAL, N_FIELDS };
+
+struct cpu {
+    char file[320], header[512];
+    struct cgroup_cpu cgroup;
+    int has_previous;
+    uint64_t previous[N_FIELDS], previous_switches;
+    int64_t previous_ns;
+    struct dcr_buf row;
+};
+
+static int configure(void **ctx, const struct source_config *config, struct dcr_err *err)
+{
+    struct cpu *c = calloc(1, sizeof *c);
+    if (!c)
+        return dcr_err_set(err, DCR_FAIL, "no memory");
+    snprintf(c->file, sizeof c->file, "%s/cpu_monitor.csv", config->host_dir);
+    source_header(c->header, sizeof c->header, DCR_CPU_MONITOR_COLUMNS(SOURCE_CELL));
+    cgroup_cpu_find(&c->cgroup);
+    *ctx = c;
+    return DCR_OK;
+}
+
+static void destroy(void *ctx)
+{
+    struct cpu *c = ctx;
+    dcr_buf_release(&c->row);
+    free(c);
+}
+
+static int parse_times(const char *text, uint64_t out[N_FIELDS])
+{
+    if (strncmp(text, "cpu ", 4) != 0)
+        return -1;
+    const char *at = text + 4;
+    for (int i = 0; i < N_FIELDS; i++) {
+        char *end;
+        out[i] = strtoull(at, &end, 10);
+        if (end == at)
+            return -1;
+        at = end;
+    }
+    return 0;
+}
+
+static void put_memory(struct dcr_buf *row, int *rc, struct dcr_err *err)
+{
+    char text[8192];
+    uint64_t total = 0, available = 0;
+    int n = procfs_read("/proc/meminfo", text, sizeof text, err);
+    if (n >= 0 && (procfs_field(text, "MemTotal", &total) != 0 || total == 0 ||
+                   procfs_field(text, "MemAvailable", &available) != 0))
+        n = dcr_err_set(err, DCR_WARN, "'/proc/meminfo' has no MemTotal and MemAvailable");
+    if (n < 0) {
+        *rc = DCR_WARN;
+        for (int i = 0; i < 3; i++)
+            cell_empty(row);
+        return;
+    }
+    double used = (double)(total - available);
+    cell_real(row, 100 * used / (double)total, 2);
+    cell_real(row, used * 1024 / 1e9, 3);
+    cell_real(row, (double)total * 1024 / 1e9, 3);
+}
+
+/* Counters since boot of what the whole host waited for. A kernel without them leaves the cells empty; the metadata say
+ * why (meta.c). */
+static void put_faults_and_pressure(struct dcr_buf *row)
+{
+    static const char *const faults[] = {"pgfault", "pgmajfault"};
+    static const struct {
+        const char *path, *line;
+    } pressure[] = {{PROCFS_PRESSURE "cpu", "some"},
+                    {PROCFS_PRESSURE "memory", "some"},
+                    {PROCFS_PRESSURE "memory", "full"},
+                    {PROCFS_PRESSURE "io", "some"},
+                    {PROCFS_PRESSURE "io", "full"}};
+    char text[32 << 10];
+    uint64_t value;
+    int has_text = procfs_read("/proc/vmstat", text, sizeof text, NULL) > 0;
+    for (int i = 0; i < 2; i++)
+        if (has_text && procfs_field(text, faults[i], &value) == 0)
+            cell_unsigned(row, value);
+        else
+            cell_empty(row);
+    for (size_t i = 0; i < sizeof pressure / sizeof *pressure; i++)
+        if (procfs_pressure(pressure[i].path, pressure[i].line, &value) == 0)
+            cell_unsigned(row, value);
+        else
+            cell_empty(row);
+}
+
+static int sample(void *ctx, const struct tick *now, struct outputs *out, struct dcr_err *err)
+{
+    struct cpu *c = ctx;
+    char text[64 << 10];
+    uint64_t t[N_FIELDS], running, switches;
+    int rc = procfs_read("/proc/stat", text, sizeof text, err);
+    if (rc < 0)
+        return rc;
+    if (parse_times(text, t) != 0)
+        return dcr_err_set(err, DCR_FAIL, "'/proc/stat' does not begin with the times of the processors");
+    rc = DCR_OK;
+
+    uint64_t total = 0, busy = 0, d[N_FIELDS];
+    for (int i = 0; i < N_FIELDS; i++) {
+        /* iowait may run backwards (proc(5)) */
+        d[i] = t[i] >= c->previous[i] ? t[i] - c->previous[i] : 0;
+        total += d[i];
+        if (i != IDLE && i != IOWAIT && i != STEAL)
+            busy += d[i];
+    }
+    int has_shares = c->has_previous && total > 0;
+    double percent = has_shares ? 100.0 / (double)total : 0;
+
+    dcr_buf_clear(&c->row);
+    cell_time(&c->row, now);
+    if (has_shares)
+        cell_real(&c->row, percent * (double)busy, 2);
+    else
+        cell_empty(&c->row);
+    put_memory(&c->row, &rc, err);
+    cell_int(&c->row, now->mono_ns);
+    if (has_shares) {
+        cell_real(&c->row, percent * (double)d[IOWAIT], 2);
+        cell_real(&c->row, percent * (double)d[STEAL], 2);
+    } else {
+        cell_empty(&c->row);
+        cell_empty(&c->row);
+    }
+    if (procfs_field(text, "procs_running", &running) == 0)
+        cell_unsigned(&c->row, running);
+    else
+        cell_empty(&c->row);
+    int has_switches = procfs_field(text, "ctxt", &switches) == 0;
+    if (has_switches && c->has_previous && now->mono_ns > c->previous_ns)
+        cell_real(&c->row, (double)(switches - c->previous_switches) * 1e9 / (double)(now->mono_ns - c->previous_ns),
+                  1);
+    else
+        cell_empty(&c->row);
+    uint64_t throttled_ns, n_throttled;
+    if (cgroup_cpu_throttled(&c->cgroup, &throttled_ns, &n_throttled, err) == 0) {
+        cell_unsigned(&c->row, throttled_ns);
+        cell_unsigned(&c->row, n_throttled);
+    } else {
+        rc = DCR_WARN;
+        cell_empty(&c->row);
+        cell_empty(&c->row);
+    }
+    put_faults_and_pressure(&c->row);
+    cell_end(&c->row);
+
+    memcpy(c->previous, t, sizeof t);
+    c->previous_switches = has_switches ? switches : 0;
+    c->previous_ns = now->mono_ns;
+    c->has_previous = 1;
+    int written = outputs_rows(out, c->file, c->header, dcr_buf_text(&c->row), c->row.len, err);
+    return written ? written : rc;
+}
+
+const struct source source_cpu = {"cpu", 1, configure, sample, destroy};

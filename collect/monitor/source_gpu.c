@@ -1,0 +1,114 @@
+/* source_gpu.c - GPUs of the host through NVML, opened at run time: neither headers nor library are needed to build.
+ * Prototypes and numbers follow NVIDIA's NVML API reference; nvml.h is not used. */
+#include "collect/record/nvml.h"
+#include "collect/monitor/source.h"
+#include "lib/format.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct gpu {
+    char file[320], header[512];
+    struct nvml nvml;
+    struct dcr_buf rows;
+};
+
+static int configure(void **ctx, const struct source_config *config, struct dcr_err *err)
+{
+    struct gpu *c = calloc(1, sizeof *c);
+    if (!c)
+        return dcr_err_set(err, DCR_FAIL, "no memory");
+    int rc = nvml_open(&c->nvml, err);
+    if (rc) {
+        free(c);
+        return rc;
+    }
+    snprintf(c->file, sizeof c->file, "%s/gpu_monitor.csv", config->host_dir);
+    source_header(c->header, sizeof c->header, DCR_GPU_MONITOR_COLUMNS(SOURCE_CELL));
+    *ctx = c;
+    return DCR_OK;
+}
+
+static void destroy(void *ctx)
+{
+    struct gpu *c = ctx;
+    nvml_close(&c->nvml);
+    dcr_buf_release(&c->rows);
+    free(c);
+}
+
+/* 1 when the call was there and succeeded; else the reason is kept, the first of the sample. */
+static int got(const struct nvml *n, int status, const char *what, int *rc, struct dcr_err *err)
+{
+    if (status == NVML_OK)
+        return 1;
+    if (*rc == DCR_OK)
+        *rc = dcr_err_set(err, DCR_WARN, "%s: %s", what, nvml_reason(n, status));
+    return 0;
+}
+
+static void put_device(struct gpu *c, unsigned id, const struct tick *now, int *rc, struct dcr_err *err)
+{
+    const struct nvml *n = &c->nvml;
+    struct dcr_buf *row = &c->rows;
+    void *device = n->devices[id];
+    struct nvml_utilization use;
+    struct nvml_memory memory;
+    unsigned value;
+    unsigned long long reasons;
+
+    cell_time(row, now);
+    cell_unsigned(row, id);
+    if (got(n, n->utilization(device, &use), "utilisation", rc, err)) {
+        cell_unsigned(row, use.gpu);
+        cell_unsigned(row, use.memory);
+    } else {
+        cell_empty(row);
+        cell_empty(row);
+    }
+    if (got(n, n->memory(device, &memory), "memory", rc, err)) {
+        cell_real(row, (double)memory.used / 1e6, 1);
+        cell_real(row, (double)memory.total / 1e6, 1);
+    } else {
+        cell_empty(row);
+        cell_empty(row);
+    }
+    if (got(n, n->temperature(device, NVML_TEMPERATURE_GPU, &value), "temperature", rc, err))
+        cell_unsigned(row, value);
+    else
+        cell_empty(row);
+    if (got(n, n->power(device, &value), "power", rc, err))
+        cell_real(row, value / 1000.0, 1); /* NVML counts milliwatts */
+    else
+        cell_empty(row);
+    cell_int(row, now->mono_ns);
+    if (got(n, n->clock(device, NVML_CLOCK_SM, &value), "clock", rc, err))
+        cell_unsigned(row, value);
+    else
+        cell_empty(row);
+    if (got(n, n->throttle_reasons(device, &reasons), "throttle reasons", rc, err))
+        cell_unsigned(row, reasons);
+    else
+        cell_empty(row);
+    /* What a device has no counter for has its reason with the device in the metadata (meta.c). */
+    for (int k = 0; k < N_NVML_COUNTERS; k++)
+        if (nvml_counter(n, device, (enum nvml_counter)k, &reasons) == NVML_OK)
+            cell_unsigned(row, reasons);
+        else
+            cell_empty(row);
+    cell_end(row);
+}
+
+static int sample(void *ctx, const struct tick *now, struct outputs *out, struct dcr_err *err)
+{
+    struct gpu *c = ctx;
+    int rc = DCR_OK;
+    dcr_buf_clear(&c->rows);
+    for (unsigned i = 0; i < c->nvml.n_devices; i++)
+        put_device(c, i, now, &rc, err);
+    int written = outputs_rows(out, c->file, c->header, dcr_buf_text(&c->rows), c->rows.len, err);
+    return written ? written : rc;
+}
+
+const struct source source_gpu = {"gpu", 1, configure, sample, destroy};

@@ -1,0 +1,374 @@
+/* source_process.c - what the program's processes use: /proc/<pid>/{stat,io} and, per thread, {status,schedstat}.
+ *
+ * Under one collector per rank all descendants are summed into that rank. A collector in front of mpirun finds the
+ * ranks among its descendants by their environment; processes without a rank (mpirun itself, or a program that has no
+ * ranks) go to launcher/process_monitor.csv. Counters of ended processes stay in the sums with their last value. The
+ * exception is /proc/<pid>/io, which the kernel adds to the parent that waits for the process. */
+#include "collect/record/libraries.h"
+#include "collect/monitor/perf.h"
+#include "collect/record/procfs.h"
+#include "lib/archive/rank.h"
+#include "collect/monitor/source.h"
+#include "lib/format.h"
+
+#include <dirent.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { MAX_PROCESSES = 4096, MAX_THREADS = 64, TREE_DEPTH = 64 };
+enum { USER, SYSTEM, READ, WRITTEN, VOLUNTARY, INVOLUNTARY, DELAY, MINOR, MAJOR, IO_TOTALS };
+enum { N_COUNTERS = IO_TOTALS + DCT_N_IO_TOTALS };
+/* The counters of /proc/<pid>/io. */
+#define IO_COUNTERS (1u << READ | 1u << WRITTEN | ((1u << DCT_N_IO_TOTALS) - 1) << IO_TOTALS)
+
+struct counters {
+    uint64_t value[N_COUNTERS];
+    unsigned has; /* bit per counter */
+    uint64_t rss_bytes;
+};
+
+struct process {
+    pid_t pid;
+    uint64_t start; /* in ticks since boot; tells a reused pid */
+    pid_t parent;
+    int rank;
+    int is_alive, was_alive; /* in this sample, in the previous one; a zombie counts as alive */
+    int is_in_parent;        /* its I/O counters are part of its parent's */
+    struct counters last;
+    int is_zombie, is_end_told;   /* ended, but its parent has not waited; its end is in a row */
+    int64_t look_ns, look_gap_ns; /* when its libraries are looked at next */
+};
+
+struct processes {
+    char header[640];
+    int fixed_rank;
+    const struct perf *perf; /* of the whole tree, or NULL */
+    struct libraries *libraries;
+    int64_t now_ns, looked_ns; /* at the libraries of a process */
+    pid_t root;
+    uint64_t tick_ns, page_bytes;
+    struct process *known;
+    size_t n;
+    char environ_block[128 << 10];
+    struct dcr_buf row;
+    char trouble[256]; /* first of this sample */
+};
+
+static int configure(void **ctx, const struct source_config *config, struct dcr_err *err)
+{
+    struct processes *c = calloc(1, sizeof *c);
+    if (c)
+        c->known = calloc(MAX_PROCESSES, sizeof *c->known);
+    if (!c || !c->known) {
+        free(c);
+        return dcr_err_set(err, DCR_FAIL, "no memory");
+    }
+    c->fixed_rank = config->rank;
+    c->root = config->pid;
+    c->perf = config->perf;
+    c->libraries = config->libraries;
+    c->tick_ns = 1000000000u / (uint64_t)sysconf(_SC_CLK_TCK);
+    c->page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
+    source_header(c->header, sizeof c->header, DCR_PROCESS_MONITOR_COLUMNS(SOURCE_CELL));
+    *ctx = c;
+    return DCR_OK;
+}
+
+static void destroy(void *ctx)
+{
+    struct processes *c = ctx;
+    dcr_buf_release(&c->row);
+    free(c->known);
+    free(c);
+}
+
+static void note(struct processes *c, const char *what)
+{
+    if (!c->trouble[0])
+        snprintf(c->trouble, sizeof c->trouble, "%s", what);
+}
+
+/* ---- one process ------------------------------------------------------------------------------ */
+
+static int read_stat(const struct processes *c, pid_t pid, struct counters *out, struct process *who)
+{
+    char path[64], text[2048];
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    if (procfs_read(path, text, sizeof text, NULL) <= 0)
+        return -1;
+    /* The command's name stands in parentheses and may hold anything, parentheses too. */
+    const char *at = strrchr(text, ')');
+    unsigned long long minor, major, user, system, begun;
+    long long rss;
+    int parent;
+    char state;
+    if (!at ||
+        sscanf(at + 1, " %c %d %*d %*d %*d %*d %*u %llu %*u %llu %*u %llu %llu %*d %*d %*d %*d %*d %*d %llu %*u %lld",
+               &state, &parent, &minor, &major, &user, &system, &begun, &rss) != 8)
+        return -1;
+    *who = (struct process){.pid = pid, .parent = parent, .start = begun, .rank = -1, .is_zombie = state == 'Z'};
+    out->value[USER] = user * c->tick_ns;
+    out->value[SYSTEM] = system * c->tick_ns;
+    out->rss_bytes = rss > 0 ? (uint64_t)rss * c->page_bytes : 0;
+    out->value[MINOR] = minor;
+    out->value[MAJOR] = major;
+    out->has |= 1u << USER | 1u << SYSTEM | 1u << MINOR | 1u << MAJOR;
+    return 0;
+}
+
+static void read_io(struct processes *c, pid_t pid, struct counters *out, int is_zombie)
+{
+    static const char *const totals[DCT_N_IO_TOTALS] = {
+#define X(id, kernel, column) [id] = kernel,
+        DCT_IO_TOTALS(X)
+#undef X
+    };
+    char path[64], text[1024];
+    snprintf(path, sizeof path, "/proc/%d/io", (int)pid);
+    int is_read = procfs_read(path, text, sizeof text, NULL) > 0;
+    for (int i = 0; is_read && i < DCT_N_IO_TOTALS; i++)
+        is_read = procfs_field(text, totals[i], &out->value[IO_TOTALS + i]) == 0;
+    if (is_read && procfs_field(text, "read_bytes", &out->value[READ]) == 0 &&
+        procfs_field(text, "write_bytes", &out->value[WRITTEN]) == 0)
+        out->has |= IO_COUNTERS;
+    else if (!is_zombie)
+        note(c, "bytes read and written: '/proc/<pid>/io' cannot be read");
+}
+
+static int read_thread(pid_t pid, const char *tid, struct counters *out)
+{
+    char path[96], text[4096];
+    uint64_t voluntary, involuntary;
+    unsigned long long delay;
+    snprintf(path, sizeof path, "/proc/%d/task/%.20s/status", (int)pid, tid);
+    if (procfs_read(path, text, sizeof text, NULL) <= 0 ||
+        procfs_field(text, "voluntary_ctxt_switches", &voluntary) != 0 ||
+        procfs_field(text, "nonvoluntary_ctxt_switches", &involuntary) != 0)
+        return -1;
+    out->value[VOLUNTARY] += voluntary;
+    out->value[INVOLUNTARY] += involuntary;
+    snprintf(path, sizeof path, "/proc/%d/task/%.20s/schedstat", (int)pid, tid);
+    if (procfs_read(path, text, sizeof text, NULL) <= 0 || sscanf(text, "%*u %llu", &delay) != 1)
+        return 0;
+    out->value[DELAY] += delay;
+    out->has |= 1u << DELAY;
+    return 0;
+}
+
+static void read_threads(struct processes *c, pid_t pid, struct counters *out)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+    DIR *d = opendir(path);
+    int n = 0;
+    for (struct dirent *e; d && (e = readdir(d)) != NULL;) {
+        if (e->d_name[0] == '.')
+            continue;
+        if (++n > MAX_THREADS)
+            break;
+        if (read_thread(pid, e->d_name, out) == 0)
+            out->has |= 1u << VOLUNTARY | 1u << INVOLUNTARY;
+    }
+    if (d)
+        closedir(d);
+    if (n > MAX_THREADS) { /* it would cost the program more than it tells */
+        out->has &= ~(1u << VOLUNTARY | 1u << INVOLUNTARY | 1u << DELAY);
+        note(c, "switches and run delay: not read for processes of more than 64 threads");
+    } else if (!(out->has & 1u << DELAY))
+        note(c, "run delay: this kernel has no '/proc/<pid>/task/<tid>/schedstat'");
+}
+
+static int rank_of_process(struct processes *c, pid_t pid)
+{
+    char path[64];
+    if (c->fixed_rank >= 0)
+        return c->fixed_rank;
+    snprintf(path, sizeof path, "/proc/%d/environ", (int)pid);
+    int n = procfs_read(path, c->environ_block, sizeof c->environ_block, NULL);
+    return n > 0 ? rank_of_block(c->environ_block, (unsigned long)n).rank : -1;
+}
+
+/* ---- the tree --------------------------------------------------------------------------------- */
+
+static void look_at(struct processes *c, pid_t pid)
+{
+    struct counters now = {0};
+    struct process *p = NULL, seen;
+    if (read_stat(c, pid, &now, &seen) != 0)
+        return;
+    for (size_t i = 0; i < c->n && !p; i++)
+        if (c->known[i].pid == pid && c->known[i].start == seen.start)
+            p = &c->known[i];
+    if (!p && c->n < MAX_PROCESSES) {
+        p = &c->known[c->n++];
+        *p = seen;
+    }
+    if (!p) {
+        note(c, "more processes than are followed");
+        return;
+    }
+    p->parent = seen.parent;
+    /* A process begins with its parent's environment and gets its own by exec. */
+    if (p->rank < 0)
+        p->rank = rank_of_process(c, pid);
+    /* One a tick: of a process with many mappings it takes the kernel a while. */
+    if (c->libraries && !seen.is_zombie && c->looked_ns != c->now_ns &&
+        libraries_is_due(c->now_ns, &p->look_ns, &p->look_gap_ns)) {
+        libraries_look(c->libraries, pid, p->rank);
+        c->looked_ns = c->now_ns;
+    }
+    read_io(c, pid, &now, seen.is_zombie);
+    read_threads(c, pid, &now);
+    for (int i = 0; i < N_COUNTERS; i++) /* threads that ended take their counts away: never run backwards */
+        if (now.value[i] < p->last.value[i])
+            now.value[i] = p->last.value[i];
+    if (seen.is_zombie) { /* it has no memory any more, and some of its counters may be unreadable */
+        now.has |= p->last.has;
+        now.rss_bytes = p->last.rss_bytes;
+    }
+    p->last = now;
+    p->is_alive = 1;
+    p->is_zombie = seen.is_zombie;
+}
+
+static void walk(struct processes *c, pid_t pid, int depth)
+{
+    char path[96], children[16 << 10];
+    look_at(c, pid);
+    snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+    DIR *d = depth < TREE_DEPTH ? opendir(path) : NULL;
+    for (struct dirent *e; d && (e = readdir(d)) != NULL;) {
+        if (e->d_name[0] == '.')
+            continue;
+        snprintf(path, sizeof path, "/proc/%d/task/%.20s/children", (int)pid, e->d_name);
+        if (procfs_read(path, children, sizeof children, NULL) <= 0)
+            continue;
+        for (char *at = children, *end; *at; at = end) {
+            long child = strtol(at, &end, 10);
+            if (end == at)
+                break;
+            if (child > 0)
+                walk(c, (pid_t)child, depth + 1);
+        }
+    }
+    if (d)
+        closedir(d);
+}
+
+/* ---- rows ------------------------------------------------------------------------------------- */
+
+static void put_counter(struct dcr_buf *row, const struct counters *sum, int i)
+{
+    if (sum->has & 1u << i)
+        cell_unsigned(row, sum->value[i]);
+    else
+        cell_empty(row);
+}
+
+/* Counted for the program and all below it: of one rank when it has a collector of its own, else of the launcher. */
+static void put_perf(struct processes *c, int rank)
+{
+    for (int k = 0; k < N_PERF; k++) {
+        uint64_t value;
+        if (c->perf && rank == c->fixed_rank && perf_read(c->perf, (enum perf_counter)k, &value) == 0)
+            cell_unsigned(&c->row, value);
+        else
+            cell_empty(&c->row);
+    }
+}
+
+static int put_rank(struct processes *c, int rank, const struct tick *now, struct outputs *out, struct dcr_err *err)
+{
+    struct counters sum = {.has = (1u << N_COUNTERS) - 1};
+    const struct process *first = NULL;
+    uint64_t ended_rss_bytes = 0;
+    int n_running = 0, n_zombies = 0, has_news = 0;
+    for (size_t i = 0; i < c->n; i++) {
+        struct process *p = &c->known[i];
+        if (p->rank != rank)
+            continue;
+        if (!first)
+            first = p;
+        for (int k = 0; k < N_COUNTERS; k++)
+            sum.value[k] += p->is_in_parent && IO_COUNTERS >> k & 1 ? 0 : p->last.value[k];
+        sum.has &= p->last.has;
+        if (p->is_alive && !p->is_zombie) {
+            sum.rss_bytes += p->last.rss_bytes;
+            n_running++;
+        } else if (p->is_alive) {
+            ended_rss_bytes += p->last.rss_bytes;
+            n_zombies++;
+            has_news |= !p->is_end_told;
+            p->is_end_told = 1;
+        }
+    }
+    /* Who has ended and is not waited for yet takes no time and no memory any more: one row tells its last counters. */
+    if (!n_running && !has_news)
+        return DCR_OK;
+    if (!n_running)
+        sum.rss_bytes = ended_rss_bytes;
+    dcr_buf_clear(&c->row);
+    cell_time(&c->row, now);
+    cell_int(&c->row, now->mono_ns);
+    cell_int(&c->row, rank < 0 ? 0 : rank);
+    cell_int(&c->row, first->pid);
+    put_counter(&c->row, &sum, USER);
+    put_counter(&c->row, &sum, SYSTEM);
+    cell_unsigned(&c->row, sum.rss_bytes);
+    for (int i = READ; i < IO_TOTALS; i++)
+        put_counter(&c->row, &sum, i);
+    put_perf(c, rank);
+    if (first->last.has & 1u << USER)
+        cell_unsigned(&c->row, first->last.value[USER] + first->last.value[SYSTEM]);
+    else
+        cell_empty(&c->row);
+    put_counter(&c->row, &first->last, DELAY);
+    cell_int(&c->row, n_running ? n_running : n_zombies);
+    for (int i = IO_TOTALS; i < N_COUNTERS; i++)
+        put_counter(&c->row, &sum, i);
+    cell_end(&c->row);
+    char name[64] = "launcher/process_monitor.csv";
+    if (rank >= 0)
+        snprintf(name, sizeof name, "rank%d/process_monitor.csv", rank);
+    return outputs_rows(out, name, c->header, dcr_buf_text(&c->row), c->row.len, err);
+}
+
+/* Is the parent, which waited for this process, alive and of the same rank? */
+static int has_parent(const struct processes *c, const struct process *p)
+{
+    for (size_t i = 0; i < c->n; i++)
+        if (c->known[i].pid == p->parent && c->known[i].is_alive)
+            return c->known[i].rank == p->rank;
+    return 0;
+}
+
+static int sample(void *ctx, const struct tick *now, struct outputs *out, struct dcr_err *err)
+{
+    struct processes *c = ctx;
+    c->trouble[0] = '\0';
+    c->now_ns = now->mono_ns;
+    for (size_t i = 0; i < c->n; i++) {
+        c->known[i].was_alive = c->known[i].is_alive;
+        c->known[i].is_alive = 0;
+    }
+    walk(c, c->root, 0);
+    for (size_t i = 0; i < c->n; i++)
+        if (c->known[i].was_alive && !c->known[i].is_alive)
+            c->known[i].is_in_parent = has_parent(c, &c->known[i]);
+    int rc = DCR_OK;
+    for (size_t i = 0; i < c->n && rc == DCR_OK; i++) {
+        int is_first = 1;
+        for (size_t k = 0; k < i && is_first; k++)
+            is_first = c->known[k].rank != c->known[i].rank;
+        if (is_first)
+            rc = put_rank(c, c->known[i].rank, now, out, err);
+    }
+    if (rc == DCR_OK && c->trouble[0])
+        rc = dcr_err_set(err, DCR_WARN, "%s", c->trouble);
+    return rc;
+}
+
+const struct source source_process = {"process", 0, configure, sample, destroy};

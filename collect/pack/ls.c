@@ -1,0 +1,375 @@
+/* ls.c - see ls.h. */
+#include "collect/pack/ls.h"
+
+#include "collect/record/node_share.h"
+#include "collect/pack/words.h"
+#include "lib/format.h"
+#include "lib/archive/manifest_sum.h"
+#include "lib/archive/member.h"
+#include "lib/archive/tar.h"
+
+#include <jansson.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+enum { MAX_JSON_BYTES = 256 << 20 };
+
+/* What a role means to people; several members of a role make one line. */
+static const struct {
+    enum dcr_role role;
+    const char *words;
+} meanings[] = {
+    {DCR_ROLE_METADATA, "what ran, where, with what"},
+    {DCR_ROLE_METADATA_TEXT, "the same, to read"},
+    {DCR_ROLE_METRICS, "losses and throughput per epoch"},
+    {DCR_ROLE_STEPS, "times of every training step"},
+    {DCR_ROLE_CPU_MONITOR, "samples of processors and memory"},
+    {DCR_ROLE_GPU_MONITOR, "samples of the GPUs"},
+    {DCR_ROLE_NET_MONITOR, "samples of the network interfaces"},
+    {DCR_ROLE_DISK_MONITOR, "samples of the disks"},
+    {DCR_ROLE_CLOCK_MONITOR, "how far the nodes' clocks are apart"},
+    {DCR_ROLE_PROCESS_MONITOR, "samples of the ranks' processes"},
+    {DCR_ROLE_TRACE, "events of the program, MPI, files"},
+    {DCR_ROLE_SUMMARY, "what each trace comes down to"},
+    {DCR_ROLE_RANK, "how each rank began and ended"},
+    {DCR_ROLE_CALIBRATION, "what the machine can do: products, memory, disk, all-reduce"},
+    {DCR_ROLE_LOG, "logs"},
+    {DCR_ROLE_FOREIGN, "evidence of other tools, as it came"},
+    {DCR_ROLE_OTHER, "other files, kept as they came"},
+};
+enum { N_MEANINGS = sizeof meanings / sizeof *meanings };
+
+struct group {
+    size_t n;
+    int64_t bytes;
+    char first[256];
+};
+
+struct listing {
+    json_t *roles; /* of the manifest, by name; NULL without one */
+    json_t *manifest, *metadata;
+    const char *broken; /* the manifest is not as it was written; NULL: it is */
+    struct group groups[N_MEANINGS];
+    struct dcr_buf members; /* a line each */
+};
+
+static const char *text_of(const json_t *o, const char *key)
+{
+    const char *text = json_string_value(json_object_get(o, key));
+    return text ? text : "";
+}
+
+/* "1.2 MB"; decimal units, as the members' sizes in docs/FORMAT.md. */
+static const char *size_text(int64_t bytes, char out[24])
+{
+    static const char *const units[] = {"B", "kB", "MB", "GB", "TB"};
+    double value = (double)bytes;
+    size_t u = 0;
+    for (; value >= 999.5 && u + 1 < sizeof units / sizeof *units; u++)
+        value /= 1000;
+    snprintf(out, 24, u == 0 || value >= 99.95 ? "%.0f %s" : "%.1f %s", value, units[u]);
+    return out;
+}
+
+/* ---- reading ---------------------------------------------------------------------------------- */
+
+static enum dcr_role role_of(const struct listing *l, const char *name)
+{
+    static const char *const texts[] = {
+#define X(id, text) text,
+        DCR_ROLES(X)
+#undef X
+    };
+    int node, rank;
+    const char *role = json_string_value(json_object_get(l->roles, name));
+    for (int i = 0; role && i < DCR_N_ROLES; i++)
+        if (strcmp(role, texts[i]) == 0)
+            return (enum dcr_role)i;
+    return dcr_role_of(name, &node, &rank);
+}
+
+/* broken: gives a sentence about a manifest that is not as it was written, else NULL; may be NULL for other members */
+static json_t *read_json(struct dcr_tar_member *m, const char **broken, struct dcr_err *err)
+{
+    struct dcr_buf b = {0};
+    json_error_t why;
+    json_t *o = NULL;
+    if (dcr_stream_slurp(&m->stream, &b, MAX_JSON_BYTES, err) == 0) {
+        o = json_loadb(dcr_buf_text(&b), b.len, JSON_REJECT_DUPLICATES, &why);
+        if (!json_is_object(o)) {
+            dcr_err_set(err, DCR_FAIL, "cannot read '%s': %s", m->stream.name, o ? "no JSON object" : why.text);
+            json_decref(o);
+            o = NULL;
+        } else if (broken && dcr_manifest_check(dcr_buf_text(&b), b.len,
+                                                json_integer_value(json_object_get(o, "version")), broken) == 0) {
+            *broken = NULL;
+        }
+    }
+    dcr_buf_release(&b);
+    return o;
+}
+
+static int take_manifest(struct listing *l, struct dcr_tar_member *m, struct dcr_err *err)
+{
+    l->manifest = read_json(m, &l->broken, err);
+    if (!l->manifest)
+        return DCR_FAIL;
+    const json_t *list = json_object_get(l->manifest, "members");
+    l->roles = json_object();
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *entry = json_array_get(list, i);
+        json_t *role = json_object_get(entry, "role");
+        if (json_is_string(role) && json_is_string(json_object_get(entry, "name")))
+            json_object_set(l->roles, text_of(entry, "name"), role);
+    }
+    return DCR_OK;
+}
+
+static void count_member(struct listing *l, const struct dcr_tar_member *m)
+{
+    char size[24], name[4096];
+    snprintf(name, sizeof name, "%s", m->name);
+    dcr_clean_line(name); /* to print: an archive may hold anything */
+    enum dcr_role role = role_of(l, m->name);
+    size_t k = 0;
+    while (k + 1 < N_MEANINGS && meanings[k].role != role)
+        k++;
+    struct group *g = &l->groups[k];
+    if (g->n++ == 0)
+        snprintf(g->first, sizeof g->first, "%.*s", (int)sizeof g->first - 1, name);
+    g->bytes += m->size_bytes;
+    dcr_buf_printf(&l->members, "%10s  %-36s %s\n", size_text(m->size_bytes, size), meanings[k].words, name);
+}
+
+static int read_all(struct listing *l, struct dcr_tar_reader *tar, struct dcr_err *err)
+{
+    struct dcr_tar_member m;
+    int rc;
+    while ((rc = dcr_tar_next(tar, &m, err)) == DCR_OK) {
+        if (strcmp(m.name, DCR_MANIFEST) == 0) {
+            rc = take_manifest(l, &m, err);
+            if (rc)
+                return rc;
+            continue;
+        }
+        count_member(l, &m);
+        struct dcr_err ignored = {0}; /* metadata that cannot be read leaves the list as useful as it is */
+        if (strcmp(m.name, DCR_METADATA) == 0)
+            l->metadata = read_json(&m, NULL, &ignored);
+        else if ((rc = dcr_stream_drain(&m.stream, err)) < 0)
+            return rc;
+    }
+    return rc == DCR_END ? DCR_OK : rc;
+}
+
+/* ---- words ------------------------------------------------------------------------------------ */
+
+/* " (emulated: 0.25 core, 50 Mbit/s each)", of the first that says so: an archive of unlike nodes says no more. */
+static void say_node_kind(const struct listing *l, struct dcr_buf *out)
+{
+    const char *kind = text_of(l->manifest, "node_kind");
+    const json_t *nodes = json_object_get(l->metadata, "nodes"), *share = NULL;
+    int n_unlike = 0;
+    char words[120] = "";
+    for (size_t i = 0; i < json_array_size(nodes); i++) {
+        const json_t *here = json_object_get(json_array_get(nodes, i), "emulated");
+        share = share ? share : here;
+        n_unlike += !here || !json_equal(share, here);
+    }
+    node_share_words(share, (int)json_array_size(nodes), words, sizeof words);
+    if (strcmp(kind, "one-kernel") == 0)
+        dcr_buf_puts(out, " (on one kernel)");
+    else if (strcmp(kind, "emulated") == 0 && share)
+        dcr_buf_printf(out, " (emulated: %s)", n_unlike || !*words ? "unlike parts of one machine" : words);
+    else if (strcmp(kind, "emulated") == 0)
+        dcr_buf_puts(out, " (ranks of one host stand in for them)");
+}
+
+static void say_counts(const struct listing *l, struct dcr_buf *out)
+{
+    const json_t *nodes = json_object_get(l->manifest, "n_nodes"), *ranks = json_object_get(l->manifest, "n_ranks");
+    if (json_is_integer(nodes)) {
+        dcr_buf_printf(out, ", %lld node%s", (long long)json_integer_value(nodes),
+                       json_integer_value(nodes) == 1 ? "" : "s");
+        say_node_kind(l, out);
+    } else {
+        dcr_buf_puts(out, ", number of nodes unknown");
+    }
+    if (json_is_integer(ranks))
+        dcr_buf_printf(out, ", %lld rank%s", (long long)json_integer_value(ranks),
+                       json_integer_value(ranks) == 1 ? "" : "s");
+}
+
+/* As a shell would take it. */
+static void say_word(const char *word, const char *before, struct dcr_buf *out)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-";
+    dcr_buf_puts(out, before);
+    if (!word || (*word && !word[strspn(word, plain)])) {
+        dcr_buf_puts(out, word ? word : "?");
+        return;
+    }
+    dcr_buf_putc(out, '\'');
+    for (; *word; word++) {
+        if (*word == '\'')
+            dcr_buf_puts(out, "'\\''");
+        else if ((unsigned char)*word < ' ' || *word == 127) /* nothing for the terminal to obey */
+            dcr_buf_putc(out, '?');
+        else
+            dcr_buf_putc(out, *word);
+    }
+    dcr_buf_putc(out, '\'');
+}
+
+static void say_program(const struct listing *l, struct dcr_buf *out)
+{
+    const json_t *command = json_object_get(l->metadata, "command");
+    for (size_t i = 0; i < json_array_size(command) && i < 40; i++)
+        say_word(json_string_value(json_array_get(command, i)), i ? " " : "  program   ", out);
+    if (json_array_size(command))
+        dcr_buf_puts(out, json_array_size(command) > 40 ? " ...\n" : "\n");
+    const json_t *from = json_object_get(l->metadata, "started"), *to = json_object_get(l->metadata, "ended");
+    time_t t = (time_t)json_number_value(from);
+    struct tm tm;
+    char stamp[40];
+    if (!json_is_number(from) || !gmtime_r(&t, &tm) || !strftime(stamp, sizeof stamp, "%Y-%m-%d %H:%M:%S UTC", &tm))
+        return;
+    dcr_buf_printf(out, "  started   %s", stamp);
+    if (json_is_number(to))
+        dcr_buf_printf(out, ", took %.1f s", json_number_value(to) - json_number_value(from));
+    dcr_buf_putc(out, '\n');
+}
+
+static void say_labels(const struct listing *l, struct dcr_buf *out)
+{
+    enum { MAX_LABELS = 40 };
+    const json_t *labels = json_object_get(l->metadata, "labels");
+    const char *key;
+    json_t *value;
+    int n = 0;
+    json_object_foreach((json_t *)labels, key, value)
+    {
+        if (n == MAX_LABELS)
+            break;
+        say_word(key, n++ ? " " : "  labels    ", out);
+        say_word(json_string_value(value), "=", out);
+    }
+    if (n)
+        dcr_buf_puts(out, json_object_size(labels) > MAX_LABELS ? " ...\n" : "\n");
+}
+
+static void say_recorded(const struct listing *l, struct dcr_buf *out)
+{
+    const json_t *c = json_object_get(l->metadata, "collector");
+    if (!json_is_object(c))
+        return;
+    long long events = (long long)json_integer_value(json_object_get(c, "events"));
+    const char *nvtx = text_of(c, "nvtx");
+    static const char because[] = "nothing recorded ";
+    long long mpi = (long long)json_integer_value(json_object_get(c, "mpi_calls"));
+    long long io = (long long)json_integer_value(json_object_get(c, "io_calls"));
+    char window[700], drops[64];
+    words_window(c, window, sizeof window);
+    words_dropped((uint64_t)json_integer_value(json_object_get(c, "dropped_events")), drops, sizeof drops);
+    dcr_buf_printf(out, "  recorded  %s%lld ranges, %lld MPI calls, %lld file calls; %s\n", window, events, mpi, io,
+                   drops);
+    if (*text_of(c, "not_loaded"))
+        dcr_buf_printf(out, "  missing   MPI calls, file calls: %s\n", text_of(c, "not_loaded"));
+    else if (*nvtx && strcmp(nvtx, "ok") != 0)
+        dcr_buf_printf(out, "  no ranges %s\n",
+                       strncmp(nvtx, because, sizeof because - 1) == 0 ? nvtx + sizeof because - 1 : nvtx);
+    if (*words_other_mpi(c))
+        dcr_buf_printf(out, "  missing   MPI calls: %s\n", words_other_mpi(c));
+}
+
+static void say_reasons(const struct listing *l, struct dcr_buf *out)
+{
+    const json_t *reasons = json_object_get(l->manifest, "incomplete_because");
+    for (size_t i = 0; i < json_array_size(reasons); i++) {
+        const char *line = json_string_value(json_array_get(reasons, i));
+        dcr_buf_printf(out, "  INCOMPLETE: %s\n", line ? line : "?");
+    }
+    const json_t *monitors = json_object_get(json_array_get(json_object_get(l->metadata, "nodes"), 0), "monitors");
+    const char *key;
+    json_t *value;
+    json_object_foreach((json_t *)monitors, key, value)
+    {
+        const char *state = json_string_value(value);
+        if (state && strcmp(state, "ok") != 0)
+            dcr_buf_printf(out, "  missing   %s: %s\n", key, state);
+    }
+    size_t n = json_array_size(json_object_get(l->metadata, "not_packed"));
+    if (n)
+        dcr_buf_printf(out, "  left out  %zu file%s when packing (not_packed in %s says why)\n", n, n == 1 ? "" : "s",
+                       DCR_METADATA);
+}
+
+/* What other programs wrote may hold what our own records leave out. */
+static void say_as_it_came(const struct listing *l, struct dcr_buf *out)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < N_MEANINGS; i++)
+        if (meanings[i].role == DCR_ROLE_FOREIGN || meanings[i].role == DCR_ROLE_OTHER ||
+            meanings[i].role == DCR_ROLE_LOG)
+            n += l->groups[i].n;
+    if (n)
+        dcr_buf_printf(out,
+                       "  others    %zu file%s as other programs wrote %s: not searched for secrets (dccollect(1))\n",
+                       n, n == 1 ? "" : "s", n == 1 ? "it" : "them");
+}
+
+static void say_groups(const struct listing *l, struct dcr_buf *out)
+{
+    char size[24];
+    for (size_t i = 0; i < N_MEANINGS; i++) {
+        const struct group *g = &l->groups[i];
+        if (g->n)
+            dcr_buf_printf(out, "%10s  %5zu  %-36s %s%s\n", size_text(g->bytes, size), g->n, meanings[i].words,
+                           g->first, g->n > 1 ? " ..." : "");
+    }
+}
+
+int ls_archive(const char *path, int is_long, struct dcr_buf *out, struct dcr_err *err)
+{
+    struct dcr_tar_reader *tar = NULL;
+    struct listing l = {0};
+    int rc = dcr_tar_open(&tar, path, err);
+    if (rc)
+        return rc;
+    rc = read_all(&l, tar, err);
+    struct dcr_err end = {0};
+    if (rc == DCR_OK && dcr_tar_check_end(tar, &end) == DCR_OK)
+        end.text[0] = '\0';
+    dcr_tar_close(tar);
+    if (rc == DCR_OK && l.broken)
+        rc = dcr_err_set(err, DCR_FAIL, "cannot trust '%s': %s", path, l.broken);
+    if (!l.manifest) {
+        if (rc == DCR_OK)
+            rc = dcr_err_set(err, DCR_FAIL, "cannot read '%s': it has no %s; it is no run archive", path, DCR_MANIFEST);
+    } else {
+        char head[PATH_MAX + 256];
+        snprintf(head, sizeof head, "%s: run %s", path, text_of(l.manifest, "run_id"));
+        dcr_buf_puts(out, dcr_clean_line(head));
+        say_counts(&l, out);
+        dcr_buf_puts(out, rc ? ", DAMAGED: what can be read of it\n"
+                          : json_is_true(json_object_get(l.manifest, "complete")) ? ", complete\n"
+                                                                                  : ", INCOMPLETE\n");
+        say_program(&l, out);
+        say_labels(&l, out);
+        say_recorded(&l, out);
+        say_reasons(&l, out);
+        if (end.text[0])
+            dcr_buf_printf(out, "  WRONG     %s\n", end.text);
+        say_as_it_came(&l, out);
+        say_groups(&l, out);
+        if (is_long)
+            dcr_buf_puts(out, dcr_buf_text(&l.members));
+    }
+    json_decref(l.roles);
+    json_decref(l.manifest);
+    json_decref(l.metadata);
+    dcr_buf_release(&l.members);
+    return rc;
+}

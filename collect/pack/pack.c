@@ -1,0 +1,192 @@
+/* pack.c - see pack.h. */
+#include "collect/pack/pack.h"
+
+#include "collect/record/calibrate.h"
+#include "collect/pack/pack_foreign.h"
+#include "collect/pack/pack_parts.h"
+#include "collect/pack/words.h"
+#include "lib/format.h"
+#include "lib/base/fs.h"
+#include "lib/archive/tar.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static void release(struct pack *p)
+{
+    for (size_t i = 0; i < p->n_ranks; i++)
+        json_decref(p->ranks[i].record);
+    for (size_t i = 0; i < p->n_hosts; i++)
+        json_decref(p->hosts[i].facts);
+    json_decref(p->launcher);
+    json_decref(p->metadata);
+    json_decref(p->reasons);
+    json_decref(p->not_packed);
+    json_decref(p->missing);
+    json_decref(p->trace_notes);
+    pack_forget_exports(p);
+    if (p->made_fd >= 0)
+        close(p->made_fd);
+    pack_copy_release(p);
+    free(p->members);
+    free(p->ranks);
+    free(p->hosts);
+    dcr_arena_release(&p->arena);
+}
+
+static void put_list(char *out, size_t n, const char *label, const json_t *list)
+{
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        size_t used = strlen(out);
+        snprintf(out + used, n - used, "%s%s", i ? ", " : label, json_string_value(json_array_get(list, i)));
+    }
+}
+
+static void summarise(const struct pack *p, char *out, size_t n)
+{
+    char nodes[64] = "nodes unknown";
+    const char *kind = pack_json_text(p->metadata, "node_kind");
+    size_t n_found = 0; /* files that were there, not those written into the archive here */
+    for (size_t i = 0; i < p->n_members; i++)
+        n_found += p->members[i].path != NULL;
+    if (p->n_nodes)
+        snprintf(nodes, sizeof nodes, "%d node%s%s", p->n_nodes, p->n_nodes == 1 ? "" : "s",
+                 strcmp(kind, "emulated") == 0 ? " (emulated)" : "");
+    snprintf(out, n, "%s: %s, ", p->request->output, nodes);
+    size_t used = strlen(out);
+    const json_t *collector = json_object_get(p->metadata, "collector");
+    char window[700], drops[64];
+    words_window(collector, window, sizeof window);
+    words_dropped(p->n_dropped, drops, sizeof drops);
+    if (p->n_ranks)
+        snprintf(out + used, n - used, "%zu rank%s, %s%llu ranges, %llu MPI calls, %llu file calls in %d trace%s, %s",
+                 p->n_ranks, p->n_ranks == 1 ? "" : "s", window, (unsigned long long)p->n_events,
+                 (unsigned long long)p->n_mpi_calls, (unsigned long long)p->n_io_calls, p->n_traces,
+                 p->n_traces == 1 ? "" : "s", drops);
+    else
+        snprintf(out + used, n - used, "%zu file%s of a results folder", n_found, n_found == 1 ? "" : "s");
+    if (p->n_traces_packed < p->n_traces) {
+        used = strlen(out);
+        snprintf(out + used, n - used, " (%d packed, %d as summaries)", p->n_traces_packed,
+                 p->n_traces - p->n_traces_packed);
+    }
+    if (p->n_unknown) {
+        used = strlen(out);
+        snprintf(out + used, n - used, "; %d file%s of no known kind kept", p->n_unknown, p->n_unknown == 1 ? "" : "s");
+    }
+    if (p->n_sparse) {
+        used = strlen(out);
+        snprintf(out + used, n - used, "; %d sparse file%s left out (see not_packed in " DCR_METADATA ")", p->n_sparse,
+                 p->n_sparse == 1 ? "" : "s");
+    }
+    if (p->n_ranks && !p->n_events && !p->n_mpi_calls && !p->n_io_calls && !json_object_get(collector, "not_loaded")) {
+        used = strlen(out);
+        snprintf(out + used, n - used, "; %.300s", pack_json_text(collector, "nvtx"));
+    }
+    if (*words_other_mpi(collector)) {
+        used = strlen(out);
+        snprintf(out + used, n - used, "; no MPI calls: %.300s", words_other_mpi(collector));
+    }
+    put_list(out, n, "; missing: ", p->missing);
+    put_list(out, n, "; INCOMPLETE: ", p->reasons);
+}
+
+/* What a link names is replaced, as tar and cp would, and the link stays. *out: what is to be written */
+static int follow_link(const char *output, char out[PATH_MAX], struct dcr_err *err)
+{
+    struct stat st;
+    int is_link = lstat(output, &st) == 0 && S_ISLNK(st.st_mode);
+    if (is_link && !realpath(output, out))
+        return dcr_err_sys(err, DCR_FAIL, "cannot write '%s', a link: what it names", output);
+    if (!is_link && snprintf(out, PATH_MAX, "%s", output) >= PATH_MAX)
+        return dcr_err_set(err, DCR_FAIL, "the name '%s' is too long", output);
+    return DCR_OK;
+}
+
+int pack_check_output(const char *output, struct dcr_err *err)
+{
+    static const char *const others[] = {".gz", ".tgz", ".bz2", ".xz", ".lz4", ".zip", ".7z", ".rar", ".Z"};
+    struct stat st;
+    char dir[PATH_MAX], target[PATH_MAX];
+    int rc = follow_link(output, target, err);
+    const char *slash = strrchr(output, '/');
+    if (rc)
+        return rc;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (dcr_ends_with(output, others[i]))
+            return dcr_err_set(
+                err, DCR_FAIL,
+                "'%s': an archive is a plain tar, or compressed by zstd; end its name in .tar or .tar.zst", output);
+    snprintf(dir, sizeof dir, "%.*s", slash == output ? 1 : slash ? (int)(slash - output) : 1, slash ? output : ".");
+    if (stat(dir, &st) != 0 || !S_ISDIR(st.st_mode))
+        return dcr_err_set(err, DCR_FAIL, "cannot write '%s': there is no folder '%s'; make it first", output, dir);
+    if (stat(output, &st) != 0)
+        return DCR_OK;
+    if (S_ISDIR(st.st_mode))
+        return dcr_err_set(err, DCR_FAIL, "cannot write '%s': a folder of that name is in the way", output);
+    struct dcr_tar_reader *archive = NULL;
+    struct dcr_tar_member first;
+    int is_ours = dcr_tar_open(&archive, output, NULL) == 0 && dcr_tar_next(archive, &first, NULL) == 0 &&
+                  strcmp(first.name, DCR_MANIFEST) == 0;
+    dcr_tar_close(archive);
+    if (!is_ours)
+        return dcr_err_set(
+            err, DCR_FAIL,
+            "'%s' exists and is no run archive, so it is not overwritten; remove it or choose another name", output);
+    return DCR_OK;
+}
+
+/* is_copied: of files that are still written into; *has_changed: there are such, and is_copied should be */
+static int pack_once(const struct pack_request *request, int is_copied, int *has_changed, char *message, size_t n,
+                     struct dcr_err *err)
+{
+    struct pack p = {.request = request, .made_fd = -1, .is_copied = is_copied};
+    p.reasons = json_array();
+    if (request->reason)
+        pack_reason(&p, "%s", request->reason);
+    p.not_packed = json_array();
+    p.missing = json_array();
+    p.trace_notes = json_array();
+    int rc = pack_gather(&p, err);
+    if (rc == 0 && request->calibration)
+        pack_add(&p, DCR_CALIBRATION, request->calibration, NULL, DCR_ROLE_CALIBRATION, -1, -1);
+    if (rc == 0)
+        rc = pack_describe(&p, err);
+    if (rc == 0)
+        rc = pack_write(&p, err);
+    if (rc == 0)
+        summarise(&p, message, n);
+    *has_changed = p.has_changed;
+    if (request->n_unread)
+        *request->n_unread = p.n_unread;
+    release(&p);
+    return rc;
+}
+
+int pack_spool(const struct pack_request *request, char *message, size_t n, struct dcr_err *err)
+{
+    struct stat st;
+    message[0] = '\0';
+    if (stat(request->spool, &st) != 0)
+        return dcr_err_sys(err, DCR_FAIL, "cannot pack '%s'", request->spool);
+    if (!S_ISDIR(st.st_mode))
+        return dcr_err_set(err, DCR_FAIL, "cannot pack '%s': it is not a folder", request->spool);
+    int rc = pack_check_output(request->output, err);
+    if (rc == 0 && request->calibration)
+        rc = calibrate_check(request->calibration, err);
+    if (rc)
+        return rc;
+    char target[PATH_MAX];
+    struct pack_request followed = *request;
+    followed.output = target;
+    rc = follow_link(request->output, target, err);
+    if (rc)
+        return rc;
+    int has_changed = 0;
+    rc = pack_once(&followed, request->is_live, &has_changed, message, n, err);
+    return rc && has_changed && !request->is_live ? pack_once(&followed, 1, &has_changed, message, n, err) : rc;
+}

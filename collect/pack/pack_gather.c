@@ -1,0 +1,370 @@
+/* pack_gather.c - what lies in the spool and in adopted folders, and which member each file becomes. Links and other
+ * things that are not plain files are never followed or packed, only listed. */
+#include "collect/pack/pack_foreign.h"
+#include "collect/pack/pack_parts.h"
+
+#include "collect/record/libraries.h"
+#include "collect/record/spool_layout.h"
+#include "lib/base/fs.h"
+#include "lib/archive/member.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { MAX_DEPTH = 16 };
+
+/* ---- names ------------------------------------------------------------------------------------ */
+
+/* Checkpoints are large, private to the program, and say nothing about its speed. */
+static int is_checkpoint(const char *name)
+{
+    static const char *const ends[] = {".ckpt", ".pt", ".pth", ".safetensors"};
+    if (strncmp(name, "checkpoint", 10) == 0 || strstr(name, "/checkpoint"))
+        return 1;
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        if (dcr_ends_with(name, ends[i]))
+            return 1;
+    return 0;
+}
+
+/* ---- walking ---------------------------------------------------------------------------------- */
+
+/* A results folder inside the spool is gathered once, by pack_adopt. */
+static int is_adopted(const struct pack *p, const struct stat *dir)
+{
+    struct stat st;
+    for (size_t i = 0; i < p->request->n_adopt; i++)
+        if (stat(p->request->adopt[i], &st) == 0 && st.st_dev == dir->st_dev && st.st_ino == dir->st_ino)
+            return 1;
+    return 0;
+}
+
+/* The archive that is replaced may lie in the folder that is packed. */
+static int is_output(const struct pack *p, const struct stat *file)
+{
+    struct stat st;
+    return stat(p->request->output, &st) == 0 && st.st_dev == file->st_dev && st.st_ino == file->st_ino;
+}
+
+typedef int (*file_fn)(struct pack *p, const char *name, const char *path, const struct stat *st, struct dcr_err *err);
+
+static int add_spool_file(struct pack *p, const char *name, const char *path, const struct stat *st,
+                          struct dcr_err *err);
+
+static int is_spool_entry(const char *name)
+{
+    return strcmp(name, SPOOL_LAUNCHER) == 0 || dcr_name_number(name, strlen(name), "rank") >= 0 ||
+           strncmp(name, SPOOL_HOST_PREFIX, strlen(SPOOL_HOST_PREFIX)) == 0;
+}
+
+/* The spool may be a folder with other files. Files that no collector wrote do not belong to the run unless they are
+ * adopted. */
+static int is_foreign(const struct pack *p, const char *name)
+{
+    static const char *const ours[] = {SPOOL_LAUNCHER_DIR, DCR_USER_NOTE_FILE, DCR_CALIBRATION};
+    for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
+        if (strcmp(name, ours[i]) == 0)
+            return 0;
+    int rank;
+    return p->is_watched && !is_spool_entry(name) && !libraries_is_list(name, &rank) &&
+           !dcr_ends_with(name, ".partial");
+}
+
+/* Call f for every plain file below dir, names sorted; name is relative to the first dir. */
+static int walk(struct pack *p, const char *dir, const char *prefix, int depth, file_fn f, struct dcr_err *err)
+{
+    char **names = NULL;
+    size_t n = 0;
+    int rc = dcr_list_dir(dir, &names, &n, err);
+    for (size_t i = 0; i < n && rc == 0; i++) {
+        char path[PATH_MAX], name[PATH_MAX];
+        struct stat st;
+        int a = snprintf(path, sizeof path, "%s/%s", dir, names[i]);
+        int b = snprintf(name, sizeof name, "%s%s", prefix, names[i]);
+        if (a < 0 || (size_t)a >= sizeof path || b < 0 || (size_t)b + 2 >= sizeof name) {
+            pack_leave_out(p, names[i], 0, "the name is too long");
+            continue;
+        }
+        if (lstat(path, &st) != 0)
+            continue; /* removed meanwhile */
+        if (S_ISDIR(st.st_mode) && is_adopted(p, &st)) {
+            continue;
+        } else if (depth == 0 && f == add_spool_file && is_foreign(p, names[i])) {
+            if (!S_ISREG(st.st_mode) || !is_output(p, &st))
+                pack_leave_out(p, path, S_ISREG(st.st_mode) ? st.st_size : 0,
+                               "no collector wrote it; --adopt packs what the program left");
+        } else if (S_ISDIR(st.st_mode) && depth < MAX_DEPTH) {
+            memcpy(name + b, "/", 2);
+            int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+            if (fd < 0) {
+                pack_leave_unread(p, path, 0);
+                continue;
+            }
+            close(fd);
+            rc = walk(p, path, name, depth + 1, f, err);
+        } else if (S_ISREG(st.st_mode) && is_output(p, &st)) {
+            continue;
+        } else if (S_ISREG(st.st_mode)) {
+            rc = f(p, name, path, &st, err);
+        } else {
+            pack_leave_out(p, path, 0, S_ISDIR(st.st_mode) ? "folders are nested too deeply" : "not a plain file");
+        }
+    }
+    dcr_free_names(names, n);
+    return rc;
+}
+
+/* ---- our own spool ---------------------------------------------------------------------------- */
+
+/* A record that was being replaced when the power went is no reason to refuse the rest. */
+static json_t *read_record(struct pack *p, const char *path)
+{
+    json_error_t why;
+    json_t *o = json_load_file(path, JSON_REJECT_DUPLICATES, &why);
+    if (json_is_object(o))
+        return o;
+    struct stat st;
+    if (stat(path, &st) == 0 && st.st_size > 0)
+        pack_reason(p, "the record '%s' cannot be read: %s", path, o ? "no JSON object" : why.text);
+    json_decref(o);
+    return NULL;
+}
+
+static int add_host_file(struct pack *p, const char *name, const char *path)
+{
+    const char *slash = strchr(name, '/');
+    size_t prefix = strlen(SPOOL_HOST_PREFIX);
+    char *host_name = dcr_arena_strndup(&p->arena, name + prefix, (size_t)(slash - name) - prefix);
+    struct pack_host *host = pack_host_at(p, host_name);
+    if (strcmp(slash + 1, SPOOL_HOST) == 0) {
+        host->facts = read_record(p, path);
+        return DCR_OK;
+    }
+    /* The member's name needs the node's number, which is known later: see pack_describe.c. */
+    int node, rank;
+    pack_add(p, name, path, NULL, dcr_role_of(slash + 1, &node, &rank), -1, -1);
+    return DCR_OK;
+}
+
+static int add_spool_file(struct pack *p, const char *name, const char *path, const struct stat *st,
+                          struct dcr_err *err)
+{
+    int node, rank;
+    (void)err;
+    if (strcmp(name, SPOOL_LAUNCHER) == 0) {
+        p->launcher = read_record(p, path);
+        return DCR_OK;
+    }
+    if (strcmp(name, DCR_USER_NOTE_FILE) == 0) {
+        pack_user_note(p, path);
+        return DCR_OK;
+    }
+    if (libraries_is_list(name, &rank)) /* pack_libraries.c */
+        return DCR_OK;
+    if (strcmp(name, SPOOL_LAUNCHER_DIR "/process_monitor.csv") == 0) {
+        p->launcher_monitor = dcr_arena_strdup(&p->arena, path);
+        return DCR_OK;
+    }
+    if (dcr_ends_with(name, ".partial")) {
+        pack_leave_out(p, path, st->st_size, "a file that was being written");
+        return DCR_OK;
+    }
+    if (strncmp(name, SPOOL_HOST_PREFIX, strlen(SPOOL_HOST_PREFIX)) == 0 && strchr(name, '/'))
+        return add_host_file(p, name, path);
+    enum dcr_role role = dcr_role_of(name, &node, &rank);
+    if (rank >= 0) {
+        struct pack_rank *r = pack_rank_at(p, rank);
+        if (role == DCR_ROLE_RANK) {
+            json_decref(r->record);
+            r->record = read_record(p, path);
+            if (!r->record)
+                return DCR_OK;
+        }
+    }
+    pack_add(p, name, path, NULL, role, node, rank);
+    return DCR_OK;
+}
+
+/* ---- results folders of others ----------------------------------------------------------------- */
+
+/* Bytes in holes of the file. The number of blocks does not tell: a compressing file system stores few blocks although
+ * the file has no holes. */
+static int64_t hole_bytes(const char *path, int64_t size)
+{
+    int64_t holes = 0;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+    for (off_t at = 0; fd >= 0 && at < size;) {
+        off_t data = lseek(fd, at, SEEK_DATA);
+        int is_last = data < 0 && errno == ENXIO;
+        if (data < 0 && !is_last) /* the file system does not support SEEK_DATA */
+            break;
+        holes += (is_last ? size : data) - at;
+        at = is_last ? size : lseek(fd, data, SEEK_HOLE);
+        if (at < 0)
+            break;
+    }
+    if (fd >= 0)
+        close(fd);
+    return holes;
+}
+
+/* More than half of the file is holes. An archive would store them as zeros: gigabytes for a file of kilobytes. */
+static int is_sparse(const char *path, const struct stat *st)
+{
+    const int64_t most = INT64_C(64) << 20;
+    if (st->st_size < most || (int64_t)st->st_blocks * 512 > st->st_size / 2)
+        return 0;
+    int64_t holes = hole_bytes(path, st->st_size);
+    return holes > most && holes > st->st_size / 2;
+}
+
+/* A file of another tool. If its name does not tell what it is, its content may. */
+static void add_recognised(struct pack *p, const char *name, const char *path, const struct stat *st,
+                           enum dcr_role role, int node, int rank)
+{
+    const char *kind;
+    size_t before = p->n_members;
+    role = pack_recognise(path, role, &kind);
+    if (is_sparse(path, st)) {
+        char why[200];
+        snprintf(why, sizeof why,
+                 "a sparse file: %.1f GB long with %.1f MB on disk; an archive would store its full length",
+                 (double)st->st_size / 1e9, (double)st->st_blocks * 512 / 1e6);
+        pack_leave_out(p, path, st->st_size, why);
+        if (role != DCR_ROLE_OTHER && role != DCR_ROLE_LOG) /* evidence: the report would not miss it */
+            pack_reason(p, "'%.300s' is not packed: %s", name, why);
+        p->n_sparse++;
+        return;
+    }
+    pack_add(p, name, path, NULL, role, node, rank);
+    if (p->n_members == before)
+        return;
+    p->members[before].kind = kind;
+    p->n_unknown += role == DCR_ROLE_OTHER;
+}
+
+static int add_results_file(struct pack *p, const char *name, const char *path, const struct stat *st,
+                            struct dcr_err *err)
+{
+    int node, rank;
+    (void)err;
+    if (is_checkpoint(name)) {
+        pack_leave_out(p, path, st->st_size, "checkpoints are not packed");
+        return DCR_OK;
+    }
+    if (strcmp(name, DCR_MANIFEST) == 0) {
+        pack_leave_out(p, path, st->st_size, "the archive gets a manifest of its own");
+        return DCR_OK;
+    }
+    enum dcr_role role = dcr_role_of(name, &node, &rank);
+    if (rank >= 0)
+        (void)pack_rank_at(p, rank);
+    /* Monitors beside metrics.csv are those of the one node that wrote them. */
+    if (node < 0 && role >= DCR_ROLE_CPU_MONITOR && role <= DCR_ROLE_DISK_MONITOR)
+        node = 0;
+    add_recognised(p, name, path, st, role, node, rank);
+    return DCR_OK;
+}
+
+/* Is there a collector's record? */
+static int is_watched(const char *spool, const char *entry)
+{
+    char path[PATH_MAX];
+    struct stat st;
+    int n =
+        snprintf(path, sizeof path, "%s/%s%s", spool, entry, strcmp(entry, SPOOL_LAUNCHER) == 0 ? "" : "/" SPOOL_RANK);
+    return n > 0 && (size_t)n < sizeof path && is_spool_entry(entry) && lstat(path, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+/* What tar has taken out of an archive is whole already: packed as if it were evidence, its nodes would be lost. */
+static int check_unpacked(const struct pack *p, struct dcr_err *err)
+{
+    char path[PATH_MAX];
+    const char *dir = p->request->spool;
+    if (snprintf(path, sizeof path, "%s/" DCR_MANIFEST, dir) >= (int)sizeof path)
+        return DCR_OK;
+    json_t *o = json_load_file(path, 0, NULL);
+    const char *format = json_string_value(json_object_get(o, "format"));
+    int is_unpacked = format && strcmp(format, DCR_ARCHIVE_FORMAT) == 0;
+    json_decref(o);
+    return is_unpacked
+               ? dcr_err_set(
+                     err, DCR_FAIL,
+                     "'%s' is an unpacked run archive; put it together again with `(cd %s; find . -type f ! -path "
+                     "./" DCR_MANIFEST " | LC_ALL=C sort | tar -cf - " DCR_MANIFEST " -T -) >%s`",
+                     dir, dir, p->request->output)
+               : DCR_OK;
+}
+
+int pack_gather(struct pack *p, struct dcr_err *err)
+{
+    char **names = NULL;
+    size_t n = 0;
+    int rc = dcr_list_dir(p->request->spool, &names, &n, err);
+    for (size_t i = 0; i < n; i++) {
+        p->is_spool |= is_spool_entry(names[i]);
+        p->is_watched |= is_watched(p->request->spool, names[i]);
+    }
+    dcr_free_names(names, n);
+    if (rc)
+        return rc;
+    rc = check_unpacked(p, err);
+    if (rc)
+        return rc;
+    if (n == 0)
+        return dcr_err_set(err, DCR_FAIL, "nothing to pack: the folder '%s' is empty", p->request->spool);
+    rc = walk(p, p->request->spool, "", 0, p->is_spool ? add_spool_file : add_results_file, err);
+    if (rc == 0 && !p->is_spool && p->n_members > 0)
+        rc = pack_check_results(p, err);
+    if (rc || p->n_members > 0 || p->launcher)
+        return rc;
+    if (p->request->n_adopt == 0)
+        return dcr_err_set(err, DCR_FAIL, "nothing to pack: '%s' holds no evidence of a run", p->request->spool);
+    /* mpirun that fails before the first rank leaves its messages among the program's results: an incomplete run. */
+    p->is_spool = 1;
+    return DCR_OK;
+}
+
+/* ---- what the program itself left ---------------------------------------------------------------- */
+
+static int adopt_file(struct pack *p, const char *name, const char *path, const struct stat *st, struct dcr_err *err)
+{
+    int node, rank, r;
+    char target[PATH_MAX];
+    (void)err;
+    snprintf(target, sizeof target, "%s", name);
+    size_t len = strlen(name);
+    if (is_checkpoint(name) || dcr_ends_with(name, ".partial")) {
+        pack_leave_out(p, path, st->st_size, "checkpoints and unfinished files are not packed");
+        return DCR_OK;
+    }
+    /* Left by an earlier run in the same folder; file systems may round times to two seconds. */
+    if (p->started_s > 0 && (double)st->st_mtime < p->started_s - 2) {
+        pack_leave_out(p, path, st->st_size, "older than the run");
+        return DCR_OK;
+    }
+    if (len > 4 && dcr_ends_with(name, ".csv") && (r = dcr_name_number(name, len - 4, "steps-rank")) >= 0)
+        snprintf(target, sizeof target, "rank%d/" DCR_STEPS, r);
+    else if (!strchr(name, '/') && (dcr_ends_with(name, ".log") || dcr_ends_with(name, ".txt")) &&
+             strcmp(name, DCR_METADATA_TEXT) != 0 && strcmp(name, "sacct_summary.txt") != 0)
+        snprintf(target, sizeof target, "log/%s", name);
+    enum dcr_role role = dcr_role_of(target, &node, &rank);
+    add_recognised(p, target, path, st, role, node, rank);
+    return DCR_OK;
+}
+
+int pack_adopt(struct pack *p, const char *dir, struct dcr_err *err)
+{
+    struct stat st;
+    if (stat(dir, &st) != 0 || !S_ISDIR(st.st_mode)) {
+        pack_reason(p, "the program's results are not there: no folder '%s'", dir);
+        return DCR_OK;
+    }
+    return walk(p, dir, "", 0, adopt_file, err);
+}

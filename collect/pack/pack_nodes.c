@@ -1,0 +1,184 @@
+/* pack_nodes.c - which rank ran on which node, what is known of each node, and what kind of nodes they were. */
+#include "collect/pack/pack_parts.h"
+
+#include "collect/record/node_share.h"
+#include "collect/record/spool_layout.h"
+#include "lib/base/json_string.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct pack_host *find_host(struct pack *p, const char *name)
+{
+    for (size_t i = 0; i < p->n_hosts; i++)
+        if (strcmp(p->hosts[i].name, name) == 0)
+            return &p->hosts[i];
+    return NULL;
+}
+
+static int node_of_earlier_rank(const struct pack *p, size_t i)
+{
+    for (size_t k = 0; k < i; k++)
+        if (strcmp(p->ranks[k].host, p->ranks[i].host) == 0)
+            return p->ranks[k].node;
+    return -1;
+}
+
+/* Hosts in the order of their lowest rank; with emulation every rank is a node and a host's monitors stay with the
+ * first of them. */
+void pack_assign_nodes(struct pack *p)
+{
+    const json_t *record = pack_first_record(p);
+    p->is_emulated = p->request->emulate_nodes || json_is_true(json_object_get(record, "emulate_nodes"));
+    for (size_t i = 0; i < p->n_ranks; i++) {
+        int node = p->is_emulated ? -1 : node_of_earlier_rank(p, i);
+        p->ranks[i].node = node >= 0 ? node : p->n_nodes++;
+        struct pack_host *host = find_host(p, p->ranks[i].host);
+        if (host && host->node < 0)
+            host->node = p->ranks[i].node;
+    }
+    for (size_t i = 0; i < p->n_hosts; i++) /* a host that was sampled but whose ranks left nothing */
+        if (p->hosts[i].node < 0)
+            p->hosts[i].node = p->n_nodes++;
+    for (size_t i = 0; i < p->n_members; i++) {
+        struct pack_member *m = &p->members[i];
+        size_t prefix = strlen(SPOOL_HOST_PREFIX);
+        const char *slash = strchr(m->name, '/');
+        if (m->rank >= 0 && p->is_spool)
+            m->node = pack_rank_at(p, m->rank)->node;
+        if (strncmp(m->name, SPOOL_HOST_PREFIX, prefix) != 0 || !slash)
+            continue;
+        char *name = dcr_arena_strndup(&p->arena, m->name + prefix, (size_t)(slash - m->name) - prefix);
+        struct pack_host *host = find_host(p, name);
+        if (!host)
+            continue;
+        size_t n = strlen(slash) + 24;
+        char *member = dcr_arena_alloc(&p->arena, n);
+        snprintf(member, n, "node%d%s", host->node, slash);
+        m->name = member;
+        m->node = host->node;
+    }
+}
+
+/* "0-1,4" into a set of processors. */
+static void add_cpus(unsigned char set[4096], const char *list)
+{
+    while (*list) {
+        char *end;
+        long from = strtol(list, &end, 10), to = from;
+        if (end == list)
+            return;
+        if (*end == '-')
+            to = strtol(end + 1, &end, 10);
+        for (long c = from; c >= 0 && c <= to && c < 4096; c++)
+            set[c] = 1;
+        list = end + (*end == ',');
+    }
+}
+
+/* Each rank may be bound to a core of its own: the node's are all of them together. */
+static void put_allowed_cores(const struct pack *p, int node, json_t *o)
+{
+    unsigned char set[4096] = {0};
+    int n = 0;
+    for (size_t i = 0; i < p->n_ranks; i++)
+        if (p->ranks[i].node == node)
+            add_cpus(set, pack_json_text(p->ranks[i].record, "cpus_allowed"));
+    for (size_t i = 0; i < sizeof set; i++)
+        n += set[i];
+    if (n)
+        json_object_set_new(o, "cores_allowed", json_integer(n));
+}
+
+/* The state of a node's monitors if no collector recorded it. node -1: there are no monitors. */
+static void put_monitors(const struct pack *p, json_t *o, int node, const char *why)
+{
+    static const struct {
+        const char *name;
+        enum dcr_role role;
+    } kinds[] = {{"cpu", DCR_ROLE_CPU_MONITOR},
+                 {"disk", DCR_ROLE_DISK_MONITOR},
+                 {"net", DCR_ROLE_NET_MONITOR},
+                 {"gpu", DCR_ROLE_GPU_MONITOR}};
+    json_t *monitors = json_object();
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        char line[160];
+        int is_there = 0;
+        for (size_t k = 0; k < p->n_members && node >= 0; k++)
+            is_there |= p->members[k].role == kinds[i].role && p->members[k].node == node;
+        snprintf(line, sizeof line, "%s: %s", is_there ? "partial" : "absent", why);
+        json_object_set_new(monitors, kinds[i].name, json_string_kept(line));
+    }
+    json_object_set_new(o, "monitors", monitors);
+}
+
+/* A rank below a collector in front of mpirun is in that collector's node, when it is on its host. */
+static json_t *share_of_rank(const struct pack *p, const struct pack_rank *r)
+{
+    json_t *share = json_object_get(r->record, "emulated");
+    if (!share && p->launcher && strcmp(pack_json_text(p->launcher, "host"), r->host) == 0)
+        share = json_object_get(p->launcher, "emulated");
+    return share;
+}
+
+int pack_check_emulation(const struct pack *p, struct dcr_err *err)
+{
+    for (size_t i = 0; i < p->n_ranks && p->request->emulate_nodes; i++)
+        if (share_of_rank(p, &p->ranks[i]))
+            return dcr_err_set(
+                err, DCR_FAIL,
+                "cannot pack '%s' with --emulate-nodes: rank %d ran in an emulated node (" NODE_SHARE_VARIABLE
+                "), and a rank is not another one; leave the option out",
+                p->request->spool, p->ranks[i].rank);
+    return DCR_OK;
+}
+
+json_t *pack_node_object(struct pack *p, int node)
+{
+    const struct pack_rank *first = NULL;
+    struct pack_host *host = NULL;
+    for (size_t i = 0; i < p->n_ranks && !first; i++)
+        if (p->ranks[i].node == node)
+            first = &p->ranks[i];
+    for (size_t i = 0; i < p->n_hosts; i++)
+        if (first ? strcmp(p->hosts[i].name, first->host) == 0 : p->hosts[i].node == node)
+            host = &p->hosts[i];
+    json_t *o = json_object();
+    json_object_set_new(o, "node", json_integer(node));
+    if (host && host->facts)
+        json_object_update(o, host->facts);
+    if (host)
+        json_object_set_new(o, "host", json_string_kept(host->name));
+    else if (first && *first->host)
+        json_object_set_new(o, "host", json_string_kept(first->host));
+    if (!*pack_json_text(o, "boot_id") && first && *pack_json_text(first->record, "boot_id"))
+        json_object_set_new(o, "boot_id", json_string(pack_json_text(first->record, "boot_id")));
+    put_allowed_cores(p, node, o);
+    for (size_t i = 0; i < p->n_ranks && !json_object_get(o, "emulated"); i++)
+        if (p->ranks[i].node == node && share_of_rank(p, &p->ranks[i]))
+            json_object_set(o, "emulated", share_of_rank(p, &p->ranks[i]));
+    if (host && host->node != node)
+        put_monitors(p, o, -1, "an emulated node; the host's monitors are with the first node of the host");
+    else if (!host || !host->facts)
+        put_monitors(p, o, node, "no collector sampled this host");
+    else if (!json_object_get(o, "monitors"))
+        put_monitors(p, o, node, "the collector of this host was killed before it could report");
+    return o;
+}
+
+const char *pack_node_kind(const struct pack *p, const json_t *nodes)
+{
+    size_t n = json_array_size(nodes), n_equal = 0;
+    for (size_t i = 0; i < n; i++)
+        if (p->is_emulated || json_object_get(json_array_get(nodes, i), "emulated"))
+            return "emulated";
+    for (size_t i = 0; i < n; i++) {
+        const char *id = pack_json_text(json_array_get(nodes, i), "boot_id");
+        if (!*id)
+            return "unknown";
+        for (size_t k = 0; k < i; k++)
+            n_equal += strcmp(id, pack_json_text(json_array_get(nodes, k), "boot_id")) == 0;
+    }
+    return n == 0 ? "unknown" : n_equal ? "one-kernel" : "machines";
+}

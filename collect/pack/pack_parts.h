@@ -1,0 +1,171 @@
+/* pack_parts.h - the steps of packing and what they share. Called by pack.c only, in this order:
+ * gather (what lies where) -> describe (nodes, ranks, metadata, completeness) -> write (hash, manifest, tar). */
+#ifndef COLLECT_PACK_PARTS_H
+#define COLLECT_PACK_PARTS_H
+
+#include "collect/pack/pack.h"
+#include "lib/base/arena.h"
+#include "lib/format.h"
+
+#include <jansson.h>
+#include <stdint.h>
+
+struct pack_member {
+    const char *name; /* in the archive */
+    const char *path; /* file to read, or NULL */
+    const char *bytes;
+    int is_made; /* neither: size bytes of p->made_fd from offset on */
+    int64_t offset;
+    int copy_fd; /* that path names; 0 none */
+    int64_t size;
+    enum dcr_role role;
+    const char *kind; /* of evidence of another tool (lib/archive/foreign.h), or NULL */
+    int node, rank;   /* -1: does not apply */
+    char sha256[65];
+};
+
+struct pack_rank {
+    int rank, node;
+    json_t *record;   /* rank.json, or NULL */
+    const char *host; /* "" unknown */
+    long pid;         /* 0 unknown */
+    uint64_t n_events, n_dropped;
+    const char *first_trace; /* of the oldest process that recorded, and its host and clocks then; NULL none */
+    char first_host[64];
+    int64_t first_mono_ns, first_real_ns;
+};
+
+struct pack_host {
+    const char *name;
+    json_t *facts; /* host.json, or NULL */
+    int node;
+};
+
+struct pack {
+    const struct pack_request *request;
+    struct dcr_arena arena;
+    struct pack_member *members;
+    size_t n_members, cap_members;
+    struct pack_rank *ranks; /* ascending */
+    size_t n_ranks, cap_ranks;
+    struct pack_host *hosts;
+    size_t n_hosts, cap_hosts;
+    json_t *launcher;             /* launcher.json, or NULL */
+    const char *launcher_monitor; /* file, or NULL */
+    json_t *metadata;             /* what becomes job_metadata.json */
+    json_t *reasons;              /* array of sentences: why the run is incomplete */
+    json_t *not_packed;           /* array of {name, size, reason} */
+    json_t *missing;              /* array of words for the closing line */
+    int is_spool;                 /* ours, rather than a results folder */
+    int is_watched;               /* a spool with a collector's record in it */
+    int is_emulated;
+    const char *exports; /* folder of exports made here, removed in the end; NULL none */
+    int n_unknown;       /* files of no known kind */
+    int n_unread;        /* files of the spool that could not be read */
+    int n_sparse;        /* files left out because they are mostly holes */
+    int n_nodes;         /* 0 unknown */
+    int n_traces, n_traces_packed;
+    int n_empty;     /* traces without a byte */
+    int is_copied;   /* every file is copied before it is read, because a process still writes into the spool */
+    int has_changed; /* packing failed because a file was not the same when it was read again */
+    int made_fd;     /* summaries made here, one behind the other, in a file without a name; -1 none */
+    int64_t made_bytes;
+    uint64_t n_events, n_dropped;     /* named by the program */
+    uint64_t n_mpi_calls, n_io_calls; /* observed beside it */
+    json_t *trace_notes;              /* array: the recorder's own sentences */
+    int n_gpu_cut;                    /* traces whose process ended before CUPTI had handed over all */
+    double started_s;                 /* 0 unknown */
+    int64_t mtime;
+};
+
+/* ---- pack_gather.c ---- */
+int pack_gather(struct pack *p, struct dcr_err *err) DCR_MUST_CHECK;
+/** pack_adopt - files of a folder of the program's results. A folder that is not there is a reason, no error. */
+int pack_adopt(struct pack *p, const char *dir, struct dcr_err *err) DCR_MUST_CHECK;
+
+/* ---- pack_list.c ---- */
+/** pack_add - a member; name and path are copied, bytes too. A name that is taken goes to not_packed. */
+void pack_add(struct pack *p, const char *name, const char *path, const char *bytes, enum dcr_role role, int node,
+              int rank);
+void pack_reason(struct pack *p, const char *fmt, ...) DCR_PRINTF(2, 3);
+/** pack_rank_at, pack_host_at - made when there is none yet. */
+struct pack_rank *pack_rank_at(struct pack *p, int rank);
+struct pack_host *pack_host_at(struct pack *p, const char *name);
+/** pack_leave_out - list a file that does not become a member under not_packed. */
+void pack_leave_out(struct pack *p, const char *name, int64_t size, const char *reason);
+/** pack_leave_unread - the same for a file that could not be read; errno is the reason. If the file is in the spool,
+ * the run is incomplete. */
+void pack_leave_unread(struct pack *p, const char *path, int64_t size);
+
+/* ---- pack_traces.c ---- */
+/** pack_user_note - takes the note of processes without a trace, DCR_USER_NOTE_FILE. */
+void pack_user_note(struct pack *p, const char *path);
+/** pack_traces - read every trace (or the summary that its node made already): counts, losses, notes; add summaries;
+ *  take the traces that were not asked for out of the archive. */
+int pack_traces(struct pack *p, struct dcr_err *err) DCR_MUST_CHECK;
+
+/* ---- pack_describe.c ---- */
+int pack_describe(struct pack *p, struct dcr_err *err) DCR_MUST_CHECK;
+/** pack_first_record - the record that stands for the run: launcher's, else the lowest rank's; NULL when there is
+ *  none. */
+const json_t *pack_first_record(const struct pack *p);
+/** pack_libraries - "libraries", "library_versions" and "limits" of the metadata o (pack_libraries.c). */
+void pack_libraries(const struct pack *p, json_t *o);
+/** pack_recorded - "collector" of the metadata o: what was recorded, and why something was not (pack_recorded.c). */
+void pack_recorded(const struct pack *p, const json_t *record, json_t *o);
+/** pack_text - job_metadata.txt of the metadata. gives a string in the arena */
+const char *pack_text(struct pack *p);
+
+/* ---- pack_judge.c ---- */
+/** pack_judge - reasons why the run is incomplete, of the records of the program or of the ranks. */
+void pack_judge(struct pack *p);
+
+/* ---- pack_mixed.c ---- */
+/** pack_check_mixed - processes of two runs in one spool: a reason, and "several_runs" of the metadata. Ranks have
+ * their records. */
+void pack_check_mixed(struct pack *p);
+
+/* ---- pack_nodes.c ---- */
+/** pack_assign_nodes - numbers for nodes, ranks and the members that belong to them; p->n_nodes, p->is_emulated. */
+void pack_assign_nodes(struct pack *p);
+/** pack_node_object - one entry of the metadata's "nodes". gives */
+json_t *pack_node_object(struct pack *p, int node);
+/** pack_check_emulation - no rank that ran in an emulated node is asked to stand in for another one. After the ranks'
+ * records are there. */
+int pack_check_emulation(const struct pack *p, struct dcr_err *err) DCR_MUST_CHECK;
+/** pack_node_kind - "machines", "one-kernel", "emulated" or "unknown", of the array of all node objects. */
+const char *pack_node_kind(const struct pack *p, const json_t *nodes);
+
+/** pack_json_text - string member of an object, "" when there is none. */
+static inline const char *pack_json_text(const json_t *o, const char *key)
+{
+    const char *text = json_string_value(json_object_get(o, key));
+    return text ? text : "";
+}
+
+static inline json_int_t pack_json_int(const json_t *o, const char *key, json_int_t absent)
+{
+    const json_t *v = json_object_get(o, key);
+    return json_is_integer(v) ? json_integer_value(v) : absent;
+}
+
+/** pack_json_copy - a member of one object into another, when it is there. */
+static inline void pack_json_copy(json_t *to, const json_t *from, const char *key)
+{
+    json_t *v = json_object_get(from, key);
+    if (v)
+        json_object_set(to, key, v);
+}
+
+/* ---- pack_copy.c ---- */
+/** pack_copy - replace the members' files by copies without a name, made now; closed by pack_copy_release. Members that
+ *  are copies already stay. A trace that grows meanwhile is one that ends where it was copied, as after a crash. */
+int pack_copy(struct pack *p, struct dcr_err *err) DCR_MUST_CHECK;
+void pack_copy_release(struct pack *p);
+/** pack_nameless - a file without a name beside the output: nothing of it is left, however packing ends. gives */
+int pack_nameless(const struct pack *p, int *fd, struct dcr_err *err) DCR_MUST_CHECK;
+
+/* ---- pack_write.c ---- */
+int pack_write(struct pack *p, struct dcr_err *err) DCR_MUST_CHECK;
+
+#endif

@@ -1,0 +1,26 @@
+/* verify.h - does an archive hold what its manifest says, and are its traces sound? The archive is not trusted. */
+#ifndef COLLECT_VERIFY_H
+#define COLLECT_VERIFY_H
+
+#include "lib/base/buf.h"
+#include "lib/base/err.h"
+
+#include <stdint.h>
+
+struct verify_report {
+    int n_problems;
+    char first[768];     /* the first problem */
+    struct dcr_buf text; /* one line per problem, at most 100 */
+    int n_members, n_traces, n_summaries;
+    uint64_t n_events;
+    int is_complete; /* what the manifest says */
+};
+
+/** verify_archive - read the whole archive once.
+ *  errors   a negative grade: there is nothing to check (no such file, a folder, no permission), it cannot be read to
+ * its end (a disk that fails, no memory), or it is of a later version. Whatever else is wrong, also with a file that is
+ * no archive at all, is a problem in the report */
+int verify_archive(const char *path, struct verify_report *report, struct dcr_err *err) DCR_MUST_CHECK;
+void verify_release(struct verify_report *report);
+
+#endif

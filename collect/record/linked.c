@@ -1,0 +1,198 @@
+/* linked.c - see linked.h. */
+#include "collect/record/linked.h"
+
+#include "collect/record/meta.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* Words that are looked at: the program may stand behind a launcher and its options. */
+enum { MAX_WORDS = 64, MAX_PROGRAMS = 8 };
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* What starts programs that stand in no command line. */
+static int is_interpreter(const char *path)
+{
+    static const char *const names[] = {"sh", "bash", "dash", "zsh", "ksh", "env", "perl", "Rscript", "julia"};
+    char start[2] = "";
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    ssize_t n = fd >= 0 ? read(fd, start, sizeof start) : -1;
+    if (fd >= 0)
+        close(fd);
+    if (n == (ssize_t)sizeof start && memcmp(start, "#!", 2) == 0)
+        return 1;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(base_name(path), names[i]) == 0)
+            return 1;
+    return strncmp(base_name(path), "python", 6) == 0;
+}
+
+int linked_is_launcher(const char *program)
+{
+    static const char *const names[] = {"mpirun", "torchrun", "mpiexec",        "orterun",         "prterun",
+                                        "prun",   "srun",     "mpirun.openmpi", "mpiexec.openmpi", "mpiexec.hydra"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(base_name(program), names[i]) == 0)
+            return 1;
+    return 0;
+}
+
+/* The program's loader, of glibc; no text of the file is trusted beyond that. returns 0, or -1 when there is none */
+static int loader_of(const char *path, char *out, size_t n)
+{
+    Elf64_Ehdr e;
+    int rc = -1, fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return -1;
+    if (read(fd, &e, sizeof e) != (ssize_t)sizeof e || memcmp(e.e_ident, ELFMAG, SELFMAG) != 0 ||
+        e.e_ident[EI_CLASS] != ELFCLASS64 || e.e_phentsize != sizeof(Elf64_Phdr))
+        goto out;
+    for (int i = 0; i < e.e_phnum && i < 64; i++) {
+        Elf64_Phdr p;
+        if (pread(fd, &p, sizeof p, (off_t)(e.e_phoff + (Elf64_Off)i * sizeof p)) != (ssize_t)sizeof p)
+            goto out;
+        if (p.p_type != PT_INTERP || p.p_filesz < 2 || p.p_filesz > n)
+            continue;
+        if (pread(fd, out, p.p_filesz, (off_t)p.p_offset) == (ssize_t)p.p_filesz && out[p.p_filesz - 1] == '\0' &&
+            out[0] == '/' && strncmp(base_name(out), "ld-linux", 8) == 0)
+            rc = 0;
+        goto out;
+    }
+out:
+    close(fd);
+    return rc;
+}
+
+/* An executable of this machine that asks for no loader. */
+static int is_static(const char *path)
+{
+    Elf64_Ehdr e;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    int is = fd >= 0 && read(fd, &e, sizeof e) == (ssize_t)sizeof e && memcmp(e.e_ident, ELFMAG, SELFMAG) == 0 &&
+             e.e_ident[EI_CLASS] == ELFCLASS64 && (e.e_type == ET_EXEC || e.e_type == ET_DYN) &&
+             e.e_phentsize == sizeof(Elf64_Phdr);
+    for (int i = 0; is && i < e.e_phnum; i++) {
+        Elf64_Phdr p;
+        is = pread(fd, &p, sizeof p, (off_t)(e.e_phoff + (Elf64_Off)i * sizeof p)) == (ssize_t)sizeof p &&
+             p.p_type != PT_INTERP;
+    }
+    if (fd >= 0)
+        close(fd);
+    return is;
+}
+
+/* Runs `loader --list program` and gives what it says, cut at n - 1 bytes. */
+static int list_libraries(const char *loader, const char *program, char *out, size_t n)
+{
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return -1;
+    pid_t child = fork();
+    if (child == 0) {
+        int null = open("/dev/null", O_WRONLY);
+        dup2(ends[1], STDOUT_FILENO);
+        dup2(null, STDERR_FILENO);
+        execl(loader, loader, "--list", program, (char *)NULL);
+        _exit(127);
+    }
+    close(ends[1]);
+    size_t used = 0;
+    char rest[1024];
+    ssize_t k;
+    while (child > 0 && (k = read(ends[0], rest, sizeof rest)) > 0) {
+        size_t fits = (size_t)k < n - 1 - used ? (size_t)k : n - 1 - used;
+        memcpy(out + used, rest, fits);
+        used += fits;
+    }
+    out[used] = '\0';
+    close(ends[0]);
+    if (child > 0)
+        waitpid(child, NULL, 0);
+    return child > 0 ? 0 : -1;
+}
+
+/* 1: an MPI that may be Open MPI; 0: none; -1: another one, named in out. */
+static int mpi_of(const char *path, char *other, size_t n)
+{
+    static char list[65536];
+    char loader[256];
+    int found = 0;
+    if (loader_of(path, loader, sizeof loader) != 0 || list_libraries(loader, path, list, sizeof list) != 0)
+        return 0;
+    char *at, *state = NULL;
+    for (at = strtok_r(list, "\n", &state); at; at = strtok_r(NULL, "\n", &state)) {
+        char *name = at + strspn(at, " \t");
+        name[strcspn(name, " \t(")] = '\0';
+        if (strncmp(name, "libmpich", 8) == 0 || strncmp(name, "libmpi_cray", 11) == 0) {
+            snprintf(other, n, "%s", name);
+            return -1;
+        }
+        if (strncmp(name, "libmpi.so", 9) == 0 || strncmp(name, "libmpi_", 7) == 0)
+            found = 1;
+    }
+    return found;
+}
+
+int linked_with_mpi(char *const *words, int n_words, char *why, size_t n)
+{
+    int n_programs = 0;
+    for (int i = 0; i < n_words && i < MAX_WORDS && n_programs < MAX_PROGRAMS; i++) {
+        char path[PATH_MAX], other[128];
+        if (words[i][0] == '-' || meta_find_program(words[i], path, sizeof path) != 0 || access(path, X_OK) != 0)
+            continue;
+        int found = is_interpreter(path) ? 1 : mpi_of(path, other, sizeof other);
+        n_programs++;
+        if (found > 0)
+            return 1;
+        if (found < 0) {
+            snprintf(why, n, "'%s' is linked with %s; only Open MPI's calls are known", base_name(path), other);
+            return 0;
+        }
+    }
+    return 0;
+}
+
+/* The first among the words that is a program of the kind. */
+static const char *first_that(int (*is_of_kind)(const char *path), char *const *words, int n_words)
+{
+    for (int i = 0; i < n_words && i < MAX_WORDS; i++) {
+        char path[PATH_MAX];
+        if (words[i][0] != '-' && meta_find_program(words[i], path, sizeof path) == 0 && access(path, X_OK) == 0 &&
+            is_of_kind(path))
+            return words[i];
+    }
+    return NULL;
+}
+
+const char *linked_statically(char *const *words, int n_words)
+{
+    return first_that(is_static, words, n_words);
+}
+
+static int changes_user(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
+           (((st.st_mode & S_ISUID) && st.st_uid != geteuid()) || ((st.st_mode & S_ISGID) && st.st_gid != getegid()));
+}
+
+/* Arguments may be called as such programs are ("write", "at"): beside the first word only paths are taken for one. */
+const char *linked_changes_user(char *const *words, int n_words)
+{
+    for (int i = 0; i < n_words; i++)
+        if ((i == 0 || strchr(words[i], '/')) && first_that(changes_user, words + i, 1))
+            return words[i];
+    return NULL;
+}

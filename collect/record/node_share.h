@@ -1,0 +1,28 @@
+/* node_share.h - what an emulated node is: its share of this machine, as the script that made it says. The script sets
+ * DCREPORT_NODE for everything that runs in the node. Called by run.c and pack_nodes.c. */
+#ifndef COLLECT_NODE_SHARE_H
+#define COLLECT_NODE_SHARE_H
+
+#include "lib/base/err.h"
+
+#include <jansson.h>
+
+#define NODE_SHARE_VARIABLE "DCREPORT_NODE"
+
+/** node_share_of_text - the object "emulated" of docs/FORMAT.md.
+ *
+ *  text     "cores=0.25 period_us=4000 link_bit_per_s=50000000 default=1": each once, in any order
+ *  out      gives; NULL on failure
+ *  returns  0; DCR_FAIL when a word is malformed, unknown, missing or there twice: err quotes it
+ *  Test: tests/unit/test_meta.c */
+int node_share_of_text(const char *text, json_t **out, struct dcr_err *err) DCR_MUST_CHECK;
+
+/** node_share_of_environment - the same of DCREPORT_NODE.
+ *  out      gives; NULL when the variable is unset or empty: this host is no emulated node */
+int node_share_of_environment(json_t **out, struct dcr_err *err) DCR_MUST_CHECK;
+
+/** node_share_words - "0.25 core, 50 Mbit/s each", of one node without "each".
+ *  share    "emulated" of a node; NULL or malformed: an empty text */
+void node_share_words(const json_t *share, int n_nodes, char *out, size_t n);
+
+#endif

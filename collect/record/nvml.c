@@ -1,0 +1,182 @@
+/* nvml.c - see nvml.h. */
+#include "collect/record/nvml.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int no_utilization(void *d, struct nvml_utilization *u)
+{
+    (void)d, (void)u;
+    return NVML_MISSING;
+}
+static int no_memory(void *d, struct nvml_memory *m)
+{
+    (void)d, (void)m;
+    return NVML_MISSING;
+}
+static int no_number_of(void *d, int which, unsigned *value)
+{
+    (void)d, (void)which, (void)value;
+    return NVML_MISSING;
+}
+static int no_number(void *d, unsigned *value)
+{
+    (void)d, (void)value;
+    return NVML_MISSING;
+}
+static int no_bits(void *d, unsigned long long *value)
+{
+    (void)d, (void)value;
+    return NVML_MISSING;
+}
+static int no_fields(void *d, int n, struct nvml_field *f)
+{
+    (void)d, (void)n, (void)f;
+    return NVML_MISSING;
+}
+static int no_ecc(void *d, int type, int period, unsigned long long *value)
+{
+    (void)d, (void)type, (void)period, (void)value;
+    return NVML_MISSING;
+}
+static int no_name(void *d, char *out, unsigned n)
+{
+    (void)d, (void)out, (void)n;
+    return NVML_MISSING;
+}
+static int no_version(char *out, unsigned n)
+{
+    (void)out, (void)n;
+    return NVML_MISSING;
+}
+
+const char *nvml_reason(const struct nvml *n, int status)
+{
+    if (status == NVML_MISSING)
+        return "this driver has no such function";
+    return n->error_string ? n->error_string(status) : "NVML gives no reason";
+}
+
+/* POSIX lets a pointer from dlsym be stored through a void pointer. */
+#define FIND(field, symbol, otherwise)                   \
+    do {                                                 \
+        *(void **)&n->field = dlsym(n->library, symbol); \
+        if (!n->field)                                   \
+            n->field = otherwise;                        \
+    } while (0)
+
+static void find_functions(struct nvml *n)
+{
+    FIND(shutdown, "nvmlShutdown", NULL);
+    FIND(error_string, "nvmlErrorString", NULL);
+    FIND(utilization, "nvmlDeviceGetUtilizationRates", no_utilization);
+    FIND(memory, "nvmlDeviceGetMemoryInfo", no_memory);
+    FIND(temperature, "nvmlDeviceGetTemperature", no_number_of);
+    FIND(power, "nvmlDeviceGetPowerUsage", no_number);
+    FIND(clock, "nvmlDeviceGetClockInfo", no_number_of);
+    FIND(throttle_reasons, "nvmlDeviceGetCurrentClocksThrottleReasons", no_bits);
+    FIND(field_values, "nvmlDeviceGetFieldValues", no_fields);
+    FIND(ecc_errors, "nvmlDeviceGetTotalEccErrors", no_ecc);
+    FIND(name, "nvmlDeviceGetName", no_name);
+    FIND(driver_version, "nvmlSystemGetDriverVersion", no_version);
+}
+
+static int read_field(const struct nvml *n, void *device, unsigned id, unsigned scope, unsigned long long *out)
+{
+    struct nvml_field f = {.id = id, .scope = scope};
+    int status = n->field_values(device, 1, &f);
+    if (status != NVML_OK || f.status != NVML_OK)
+        return status != NVML_OK ? status : f.status;
+    switch (f.type) {
+    case 0:
+        *out = f.value.d > 0 ? (unsigned long long)f.value.d : 0;
+        return NVML_OK;
+    case 1:
+        *out = f.value.u;
+        return NVML_OK;
+    case 2:
+        *out = f.value.ul;
+        return NVML_OK;
+    case 3:
+        *out = f.value.ull;
+        return NVML_OK;
+    case 4:
+        *out = f.value.ll > 0 ? (unsigned long long)f.value.ll : 0;
+        return NVML_OK;
+    default:
+        return NVML_MISSING;
+    }
+}
+
+/* Fields by their numbers: NVML_FI_DEV_PCIE_COUNT_TX_BYTES, ..._RX_BYTES, NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_TX,
+ * ..._RX. nvmlDeviceGetPcieThroughput is not asked: it takes 20 ms a direction. */
+int nvml_counter(const struct nvml *n, void *device, enum nvml_counter which, unsigned long long *out)
+{
+    int status;
+    switch (which) {
+    case NVML_PCIE_TX_BYTES:
+        return read_field(n, device, 197, 0, out);
+    case NVML_PCIE_RX_BYTES:
+        return read_field(n, device, 198, 0, out);
+    case NVML_NVLINK_TX_BYTES:
+    case NVML_NVLINK_RX_BYTES:
+        status = read_field(n, device, which == NVML_NVLINK_TX_BYTES ? 138 : 139, ~0u, out); /* all links */
+        *out = status == NVML_OK ? *out * 1024 : 0;
+        return status;
+    case NVML_ECC_CORRECTED:
+        return n->ecc_errors(device, 0, 0, out);
+    case NVML_ECC_UNCORRECTED:
+        return n->ecc_errors(device, 1, 0, out);
+    default:
+        return NVML_MISSING;
+    }
+}
+
+static int find_devices(struct nvml *n, struct dcr_err *err)
+{
+    int (*count)(unsigned *), (*handle)(unsigned, void **);
+    *(void **)&count = dlsym(n->library, "nvmlDeviceGetCount_v2");
+    *(void **)&handle = dlsym(n->library, "nvmlDeviceGetHandleByIndex_v2");
+    unsigned found = 0;
+    if (!count || !handle)
+        return dcr_err_set(err, DCR_FAIL, "NVML is older than this collector can use");
+    int status = count(&found);
+    if (status != NVML_OK)
+        return dcr_err_set(err, DCR_FAIL, "NVML cannot count devices: %s", nvml_reason(n, status));
+    for (unsigned i = 0; i < found && n->n_devices < NVML_MAX_DEVICES; i++)
+        if (handle(i, &n->devices[n->n_devices]) == NVML_OK)
+            n->n_devices++;
+    return n->n_devices ? DCR_OK : dcr_err_set(err, DCR_FAIL, "NVML sees no device");
+}
+
+int nvml_open(struct nvml *n, struct dcr_err *err)
+{
+    *n = (struct nvml){0};
+    n->library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
+    if (!n->library)
+        return dcr_err_set(err, DCR_FAIL, "no NVIDIA driver here (libnvidia-ml.so.1 is not found)");
+    int (*init)(void);
+    *(void **)&init = dlsym(n->library, "nvmlInit_v2");
+    find_functions(n);
+    int status = init ? init() : NVML_MISSING;
+    if (status != NVML_OK) {
+        dcr_err_set(err, DCR_FAIL, "NVML does not start: %s", nvml_reason(n, status));
+        n->shutdown = NULL;
+        nvml_close(n);
+        return DCR_FAIL;
+    }
+    int rc = find_devices(n, err);
+    if (rc)
+        nvml_close(n);
+    return rc;
+}
+
+void nvml_close(struct nvml *n)
+{
+    if (n->shutdown)
+        n->shutdown();
+    if (n->library)
+        dlclose(n->library);
+    *n = (struct nvml){0};
+}

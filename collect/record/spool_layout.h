@@ -1,0 +1,31 @@
+/* spool_layout.h - what lies where in a spool folder, agreed between run (writes) and pack (reads).
+ *
+ *   launcher.json                       a collector that is not itself a rank: alone, or in front of mpirun
+ *   rank<r>/rank.json                   a collector per rank
+ *   rank<r>/trace-<pid>[-<n>].dct       written by the injected library
+ *   rank<r>/process_monitor.csv
+ *   launcher/process_monitor.csv        processes without a rank
+ *   user-note.txt                       why forked children that became another user are not recorded; may be empty
+ *   libraries-<rank|none>-<sum>.txt    shared objects of its processes, by the injected library
+ *   host-<name>/host.json               facts of a host, and what its monitors could measure
+ *   host-<name>/{cpu,gpu,net,disk}_monitor.csv
+ *
+ * rank.json and launcher.json are records of the same shape; "state" is "running" until the program has ended. */
+#ifndef COLLECT_SPOOL_LAYOUT_H
+#define COLLECT_SPOOL_LAYOUT_H
+
+#include "lib/base/err.h"
+
+#include <jansson.h>
+
+#define SPOOL_LAUNCHER "launcher.json"
+#define SPOOL_LAUNCHER_DIR "launcher"
+#define SPOOL_RANK "rank.json"
+#define SPOOL_HOST "host.json"
+#define SPOOL_HOST_PREFIX "host-"
+#define SPOOL_RUNNING "running"
+#define SPOOL_ENDED "ended"
+
+/** spool_write_json - <dir>/<name>, replaced as a whole. */
+int spool_write_json(const char *dir, const char *name, const json_t *o, struct dcr_err *err) DCR_MUST_CHECK;
+#endif

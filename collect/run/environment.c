@@ -1,0 +1,239 @@
+/* environment.c - see environment.h. */
+#include "collect/run/environment.h"
+
+#include "collect/record/linked.h"
+#include "collect/record/node_share.h"
+#include "lib/base/fs.h"
+#include "lib/base/json_string.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LIBRARY_FOLDER "../lib/dcreport"
+
+static void note(json_t *record, const char *key, const char *sentence)
+{
+    json_object_set_new(record, key, json_string_kept(sentence));
+}
+
+static int library(const char *what, char *out, size_t n)
+{
+    char dir[PATH_MAX], path[PATH_MAX + 80];
+    if (dcr_exe_dir(dir, sizeof dir, NULL) != 0)
+        return -1;
+    snprintf(path, sizeof path, "%s/" LIBRARY_FOLDER "/libdccollect-%s.so", dir, what);
+    char *real = realpath(path, NULL);
+    int is_there = real && strlen(real) < n;
+    if (is_there)
+        memcpy(out, real, strlen(real) + 1);
+    free(real);
+    return is_there ? 0 : -1;
+}
+
+/* What cannot be loaded will be missing: the closing line and `ls` say it. */
+static void note_not_loaded(json_t *record, const char *sentence)
+{
+    note(record, "not_loaded", sentence);
+}
+
+/* Into a static program nothing can be loaded, nor into one that changes the user; behind a shell it may be one of
+ * several. */
+static void note_unloadable(const struct options *o, json_t *record)
+{
+    static const char *const keys[] = {"nvtx_note", "mpi_note", "io_note", "cuda_note"};
+    char line[PATH_MAX + 200];
+    const char *is_static = linked_statically(o->program, o->n_program);
+    const char *changes = is_static ? NULL : linked_changes_user(o->program, o->n_program);
+    if (is_static)
+        snprintf(line, sizeof line, "'%.400s' is statically linked, so that no library can be loaded into it",
+                 is_static);
+    else if (changes)
+        snprintf(line, sizeof line,
+                 "'%.400s' changes the user (set-user-ID): the loader refuses other libraries then, and what it starts "
+                 "may not know of the collector; start the collector behind it",
+                 changes);
+    else
+        return;
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (!json_object_get(record, keys[i]) || (strcmp(keys[i], "mpi_note") == 0 && o->mpi < 0))
+            note(record, keys[i], line);
+    note_not_loaded(record, line);
+}
+
+static void set_nvtx(json_t *record)
+{
+    char path[PATH_MAX];
+    const char *already = getenv("NVTX_INJECTION64_PATH");
+    if (library("inject", path, sizeof path) != 0) {
+        note(record, "nvtx_note", "libdccollect-inject.so is not beside the collector in " LIBRARY_FOLDER);
+        return;
+    }
+    char already_real[PATH_MAX];
+    if (already && *already && (!realpath(already, already_real) || strcmp(already_real, path) != 0)) {
+        setenv("DCC_CHAIN_NVTX", already, 1);
+        json_object_set_new(record, "nvtx_chained", json_string_kept(already));
+    }
+    setenv("NVTX_INJECTION64_PATH", path, 1);
+}
+
+/* Adds a library in front of what is preloaded already. The loader takes blanks and colons as ends of names. */
+static int preload(const char *what, char *why, size_t n)
+{
+    char path[PATH_MAX];
+    if (library(what, path, sizeof path) != 0) {
+        snprintf(why, n, "libdccollect-%s.so is not beside the collector in " LIBRARY_FOLDER, what);
+        return -1;
+    }
+    if (strpbrk(path, " \t\n:")) {
+        snprintf(why, n, "the name '%s' has a blank or a colon, which LD_PRELOAD cannot hold", path);
+        return -1;
+    }
+    const char *already = getenv("LD_PRELOAD");
+    if (already && strstr(already, path))
+        return 0;
+    size_t room = strlen(path) + (already ? strlen(already) : 0) + 2;
+    char *all = malloc(room);
+    if (!all)
+        return -1;
+    snprintf(all, room, "%s%s%s", path, already && *already ? ":" : "", already ? already : "");
+    setenv("LD_PRELOAD", all, 1);
+    free(all);
+    return 0;
+}
+
+static void set_mpi(const struct options *o, json_t *record)
+{
+    char why[PATH_MAX + 200] = "";
+    if (o->mpi == 0)
+        snprintf(why, sizeof why, "switched off (--mpi off)");
+    else if (o->mpi < 0 && !linked_with_mpi(o->program, o->n_program, why, sizeof why) && !*why)
+        snprintf(why, sizeof why,
+                 "no program on the command line is linked with MPI (--mpi on records it all the same)");
+    if (*why) {
+        note(record, "mpi_note", why);
+    } else if (preload("mpi", why, sizeof why) != 0) {
+        note(record, "mpi_note", why);
+        note_not_loaded(record, why);
+    }
+}
+
+static void set_io(const struct options *o, json_t *record)
+{
+    char why[PATH_MAX + 200] = "", number[32];
+    if (!o->io)
+        snprintf(why, sizeof why, "switched off (--io off)");
+    if (*why) {
+        note(record, "io_note", why);
+    } else if (preload("io", why, sizeof why) != 0) {
+        note(record, "io_note", why);
+        note_not_loaded(record, why);
+    }
+    snprintf(number, sizeof number, "%d", o->io_us);
+    setenv("DCC_IO_US", number, 1);
+    /* In front of mpirun the ranks are of interest, not mpirun's own files. */
+    if (linked_is_launcher(o->program[0]))
+        setenv("DCC_RANKS_ONLY", "1", 1);
+}
+
+/* CUDA loads the library that its variable names when the program first uses a device. Only one tool can listen to
+ * CUPTI. */
+static void set_cuda(const struct options *o, json_t *record)
+{
+    char path[PATH_MAX], why[PATH_MAX + 200] = "";
+    const char *already = getenv("CUDA_INJECTION64_PATH");
+    int is_there = library("cupti", path, sizeof path) == 0;
+    if (!o->cuda)
+        snprintf(why, sizeof why, "switched off (--cuda off)");
+    else if (!is_there)
+        snprintf(why, sizeof why, "libdccollect-cupti.so is not beside the collector in " LIBRARY_FOLDER);
+    else if (already && *already && strcmp(already, path) != 0)
+        snprintf(why, sizeof why, "another tool listens: CUDA_INJECTION64_PATH is '%.300s'", already);
+    if (*why) {
+        note(record, "cuda_note", why);
+        return;
+    }
+    setenv("CUDA_INJECTION64_PATH", path, 1);
+    void *driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
+    if (driver)
+        dlclose(driver);
+    else
+        note(record, "cuda_note", "no NVIDIA driver here (libcuda.so.1 is not found)");
+}
+
+/* 50 us is far less than a message takes over such links. MPI's own waiting calls are told to give way too. */
+static int set_waits(void)
+{
+    unsetenv("DCC_YIELD_NS");
+    if (!getenv(NODE_SHARE_VARIABLE))
+        return 0;
+    setenv("DCC_YIELD_NS", "50000", 1);
+    setenv("OMPI_MCA_mpi_yield_when_idle", "1", 0);
+    return 1;
+}
+
+void environment_set_waits(void)
+{
+    char why[PATH_MAX + 200];
+    if (set_waits())
+        (void)preload("io", why, sizeof why); /* without it a wait polls, and takes longer */
+}
+
+static void set_window(const struct options *o, json_t *record)
+{
+    char number[32], why[PATH_MAX + 200];
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    double from_s = (double)now.tv_sec + 1e-9 * (double)now.tv_nsec + o->delay_s;
+    if (o->delay_s > 0) {
+        snprintf(number, sizeof number, "%.0f", from_s * 1e9);
+        setenv("DCC_FROM_NS", number, 1);
+    }
+    if (o->duration_s > 0) {
+        snprintf(number, sizeof number, "%.0f", (from_s + o->duration_s) * 1e9);
+        setenv("DCC_UNTIL_NS", number, 1);
+    }
+    if (o->steps)
+        setenv("DCC_STEPS", o->steps, 1);
+    if (o->capture_range)
+        setenv("DCC_CAPTURE", o->capture_range, 1);
+    if (o->capture_range && strcmp(o->capture_range, "cudaProfilerApi") == 0 &&
+        preload("cudaprof", why, sizeof why) != 0)
+        note(record, "nvtx_note", why);
+    if (o->delay_s > 0 || o->duration_s > 0 || o->steps || o->capture_range) {
+        json_t *window = json_object();
+        if (o->steps)
+            json_object_set_new(window, "steps", json_string_kept(o->steps));
+        if (o->delay_s > 0)
+            json_object_set_new(window, "delay_s", json_real(o->delay_s));
+        if (o->duration_s > 0)
+            json_object_set_new(window, "duration_s", json_real(o->duration_s));
+        if (o->capture_range)
+            json_object_set_new(window, "capture_range", json_string_kept(o->capture_range));
+        json_object_set_new(record, "window", window);
+    }
+}
+
+void environment_set(const struct options *o, json_t *record)
+{
+    /* What another collector, of which this one is a program, or the user's shell has set is not meant for this run. */
+    static const char *const stale[] = {"DCC_FROM_NS", "DCC_UNTIL_NS", "DCC_STEPS", "DCC_CAPTURE", "DCC_RANKS_ONLY"};
+    for (size_t i = 0; i < sizeof stale / sizeof *stale; i++)
+        unsetenv(stale[i]);
+    char number[32];
+    snprintf(number, sizeof number, "%d", o->max_mb);
+    setenv("DCC_MAX_MB", number, 1);
+    snprintf(number, sizeof number, "%d", o->max_disk_mb);
+    setenv("DCC_MAX_DISK_MB", number, 1);
+    set_nvtx(record);
+    set_mpi(o, record);
+    set_io(o, record);
+    set_cuda(o, record);
+    (void)set_waits();
+    set_window(o, record);
+    note_unloadable(o, record);
+}

@@ -1,0 +1,79 @@
+/* leftover.c - see leftover.h. */
+#include "collect/run/leftover.h"
+
+#include "lib/base/mono.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Does the file hold the text? Read in pieces that overlap by the text's length. */
+static int holds(const char *path, const char *text, size_t len)
+{
+    enum { PIECE = 65536 };
+    FILE *f = fopen(path, "re");
+    char *b = malloc(PIECE + PATH_MAX + 64);
+    size_t kept = 0, k;
+    int is_found = 0;
+    while (f && b && !is_found && (k = fread(b + kept, 1, PIECE, f)) > 0) {
+        size_t n = kept + k;
+        is_found = memmem(b, n, text, len) != NULL;
+        kept = n < len ? n : len - 1;
+        memmove(b, b + n - kept, kept);
+    }
+    free(b);
+    if (f)
+        fclose(f);
+    return is_found;
+}
+
+static int belongs(const char *pid, const char *spool)
+{
+    char path[320], text[PATH_MAX + 16];
+    size_t n = (size_t)snprintf(text, sizeof text, "DCC_SPOOL=%s", spool);
+    if (n + 1 > sizeof text)
+        return 0;
+    snprintf(path, sizeof path, "/proc/%.20s/environ", pid);
+    if (holds(path, text, n + 1)) /* with the NUL: not another spool whose name begins so */
+        return 1;
+    n = (size_t)snprintf(text, sizeof text, "%s/", spool);
+    snprintf(path, sizeof path, "/proc/%.20s/maps", pid);
+    return n < sizeof text && holds(path, text, n);
+}
+
+static int look(const char *spool, char *pids, size_t n)
+{
+    int count = 0;
+    DIR *d = opendir("/proc");
+    const struct dirent *e;
+    *pids = '\0';
+    while (d && (e = readdir(d)) != NULL) {
+        if (!isdigit((unsigned char)e->d_name[0]) || strtol(e->d_name, NULL, 10) == (long)getpid() ||
+            !belongs(e->d_name, spool))
+            continue;
+        size_t used = strlen(pids);
+        if (used + strlen(e->d_name) + 3 < n)
+            snprintf(pids + used, n - used, "%s%.20s", count ? ", " : "", e->d_name);
+        count++;
+    }
+    if (d)
+        closedir(d);
+    return count;
+}
+
+int leftover_wait(const char *spool, int wait_ms, char *pids, size_t n)
+{
+    const struct timespec step = {.tv_nsec = 50000000};
+    int64_t until_ns = dcr_mono_ns() + (int64_t)wait_ms * 1000000; /* by the clock: a look takes its time too */
+    int count = look(spool, pids, n);
+    while (count > 0 && dcr_mono_ns() < until_ns) {
+        nanosleep(&step, NULL);
+        count = look(spool, pids, n);
+    }
+    return count;
+}

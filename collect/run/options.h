@@ -1,0 +1,63 @@
+/* options.h - the command line of dccollect. */
+#ifndef COLLECT_OPTIONS_H
+#define COLLECT_OPTIONS_H
+
+#include "collect/export/export.h"
+#include "collect/pack/pack.h"
+#include "lib/base/err.h"
+
+#include <stddef.h>
+
+enum command {
+    COMMAND_HELP,
+    COMMAND_VERSION,
+    COMMAND_RUN,
+    COMMAND_PACK,
+    COMMAND_VERIFY,
+    COMMAND_LS,
+    COMMAND_EXPORT,
+    COMMAND_CALIBRATE
+};
+
+struct options {
+    enum command command;
+    const char *output;      /* -o */
+    const char *calibration; /* --calibration */
+    const char *spool;       /* --spool, or the folder to pack */
+    const char *clock;       /* --clock; NULL = the spool */
+    const char **adopt;
+    size_t n_adopt;
+    const char **labels; /* "key=value" */
+    size_t n_labels;
+    int emulate_nodes;
+    int interval_ms;
+    int n_nodes;               /* --nodes; 0 = not given */
+    int mpi;                   /* --mpi: 0 = off, 1 = on, -1 = when the program is linked with it */
+    int cuda;                  /* --cuda: 0 = off */
+    int counters;              /* --counters: 0 = off */
+    int io;                    /* --io: 0 = off */
+    int io_us;                 /* --io-threshold, microseconds */
+    int max_mb;                /* --max-mb */
+    int max_disk_mb;           /* --max-disk-mb; 0 = no limit */
+    int sync_s;                /* --sync-seconds; 0 = off */
+    int zstd_level;            /* --zstd; 0 = as the output's name says */
+    char *dashed_spool;        /* what `spool` points to when its name begins with a dash */
+    char *zstd_output;         /* what `output` points to when --zstd gave it its ending */
+    enum pack_traces traces;   /* --traces */
+    int n_sample;              /* --traces sample:N */
+    enum export_format format; /* --format of export */
+    int is_long;               /* ls -l */
+    const char *steps;         /* --steps "A:B", NULL = all */
+    double delay_s;            /* --delay */
+    double duration_s;         /* --duration; 0 = to the end */
+    const char *capture_range; /* --capture-range; NULL = everything */
+    char **program;            /* argv of the program, NULL-terminated; or the archives to look at */
+    int n_program;
+};
+
+/** options_parse - argv is borrowed. errors  DCR_FAIL with what to write instead */
+int options_parse(struct options *o, int argc, char **argv, struct dcr_err *err) DCR_MUST_CHECK;
+void options_release(struct options *o);
+extern const char options_usage[];
+
+#endif

@@ -1,0 +1,343 @@
+/* run.c - see run.h. */
+#include "collect/run/run.h"
+
+#include "collect/record/calibrate.h"
+#include "collect/monitor/clock_server.h"
+#include "collect/run/environment.h"
+#include "collect/run/leftover.h"
+#include "collect/record/libraries.h"
+#include "collect/record/meta.h"
+#include "collect/record/node_share.h"
+#include "collect/pack/pack.h"
+#include "collect/monitor/perf.h"
+#include "collect/run/run_parts.h"
+#include "collect/monitor/sampler.h"
+#include "collect/record/spool_layout.h"
+#include "collect/pack/summarize.h"
+#include "collect/run/sync.h"
+#include "lib/base/fs.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int write_host(const struct run *r, json_t *monitors, struct dcr_err *err)
+{
+    char dir[PATH_MAX + 320];
+    if (!r->is_host_sampled)
+        return DCR_OK;
+    snprintf(dir, sizeof dir, "%s/%s", r->spool, r->host_dir);
+    json_t *host = meta_host();
+    if (monitors)
+        json_object_set(host, "monitors", monitors);
+    int rc = spool_write_json(dir, SPOOL_HOST, host, err);
+    json_decref(host);
+    return rc;
+}
+
+/* Ranks with collectors of their own, which may be on several hosts. */
+static int is_one_of_many(const struct run *r)
+{
+    return r->o->spool && r->id.rank >= 0 && r->id.world_size > 1;
+}
+
+static void open_counters(void *ctx, pid_t pid)
+{
+    perf_open(ctx, pid);
+}
+
+/* Each collector takes care of what it and its rank write; one without a rank, of the whole spool. */
+static struct syncer *start_sync(const struct run *r)
+{
+    char host[PATH_MAX + 320];
+    snprintf(host, sizeof host, "%s/%s", r->spool, r->host_dir);
+    const char *own[] = {r->record_dir, r->is_host_sampled ? host : NULL}, *all[] = {r->spool};
+    return r->id.rank >= 0 ? sync_start(own, 2, r->o->sync_s) : sync_start(all, 1, r->o->sync_s);
+}
+
+/* The monitors take their last sample before the ended program is waited for: until then the kernel keeps its totals.
+ */
+struct last_look {
+    struct sampler *sampler;
+    json_t *monitors;
+};
+
+static void take_last_look(void *ctx)
+{
+    struct last_look *last = ctx;
+    sampler_stop(last->sampler, last->monitors);
+}
+
+static int observe(struct run *r, int *status, struct dcr_err *err)
+{
+    pid_t pid;
+    struct sampler *sampler = NULL;
+    struct perf perf;
+    perf_leave(&perf, "switched off (--counters off)");
+    start_block_signals();
+    int rc = start_program(r->o->program, r->spool, &r->program_mask, r->o->counters ? open_counters : NULL, &perf,
+                           &pid, err);
+    if (rc) {
+        perf_close(&perf);
+        *status = err && err->sys == ENOENT ? 127 : err && err->sys == EACCES ? 126 : DCR_EXIT_SELF;
+        return rc;
+    }
+    json_object_set_new(r->record, "pid", json_integer(pid));
+    struct clock_server *clock = NULL;
+    const char *meeting = r->o->clock ? r->o->clock : r->spool;
+    if (is_one_of_many(r) && r->id.rank == 0 && clock_server_start(&clock, meeting, NULL) != 0)
+        clock = NULL; /* the others say that nobody answers */
+    struct dcr_err trouble = {0};
+    struct libraries *libraries = libraries_new();
+    struct source_config config = {.host_dir = r->is_host_sampled ? r->host_dir : NULL,
+                                   .rank = r->id.rank,
+                                   .pid = pid,
+                                   .perf = &perf,
+                                   .libraries = libraries,
+                                   .clock_folder = is_one_of_many(r) ? meeting : NULL};
+    /* From here on the program runs, and nothing that fails on our side may end it. */
+    int failed = spool_write_json(r->record_dir, r->record_name, r->record, &trouble);
+    failed = sampler_start(&sampler, r->spool, &config, r->o->interval_ms, failed ? NULL : &trouble) || failed;
+    struct syncer *syncer = start_sync(r);
+    struct last_look last = {sampler, json_object()};
+    struct ended ended = start_wait(pid, take_last_look, &last);
+    sync_stop(syncer);
+    *status = ended.signal ? 128 + ended.signal : ended.exit_status < 0 ? DCR_EXIT_SELF : ended.exit_status;
+    json_t *monitors = last.monitors;
+    clock_server_stop(clock);
+    failed = write_host(r, monitors, failed ? NULL : &trouble) || failed;
+    if (json_object_get(monitors, "process"))
+        json_object_set(r->record, "process_monitor", json_object_get(monitors, "process"));
+    json_decref(monitors);
+    json_object_set_new(r->record, "counters", perf_describe(&perf));
+    perf_close(&perf);
+    run_put_libraries(r, libraries);
+    libraries_free(libraries);
+    run_end_record(r, &ended);
+    failed = spool_write_json(r->record_dir, r->record_name, r->record, failed ? NULL : &trouble) || failed;
+    if (failed && err)
+        *err = trouble;
+    return failed ? DCR_FAIL : DCR_OK;
+}
+
+/* An empty spool that cannot be removed is no reason for another message. */
+static void discard(const char *spool)
+{
+    int ignored = dcr_remove_tree(spool, NULL);
+    (void)ignored;
+}
+
+static void unclaim(const struct run *r)
+{
+    char path[PATH_MAX + 64];
+    snprintf(path, sizeof path, "%s/%s", r->record_dir, r->record_name);
+    unlink(path);
+}
+
+static int write_not_started(struct run *r, int status)
+{
+    struct ended never = {.exit_status = status};
+    run_end_record(r, &never);
+    return spool_write_json(r->record_dir, r->record_name, r->record, NULL);
+}
+
+/* The run is packed, but the spool is kept because other processes still write into it. */
+static void say_leftovers(const struct run *r, int n_left, const char *pids, char *message, size_t n)
+{
+    size_t used = strlen(message);
+    snprintf(message + used, n - used,
+             "\ndccollect: %d process%s that the program left behind (%s) may still record in '%s'; when %s ended: "
+             "dccollect "
+             "pack %s -o %s",
+             n_left, n_left == 1 ? "" : "es", pids, r->spool, n_left == 1 ? "it has" : "they have", r->spool,
+             r->o->output);
+}
+
+/* The spool is kept because it has the only copy of the files that could not be read. */
+static void say_unread(const struct run *r, int n_unread, char *message, size_t n)
+{
+    size_t used = strlen(message);
+    snprintf(message + used, n - used,
+             "\ndccollect: %d file%s of '%s' could not be read, so the folder is kept. Make %s readable, then: "
+             "dccollect pack %s -o %s",
+             n_unread, n_unread == 1 ? "" : "s", r->spool, n_unread == 1 ? "it" : "them", r->spool, r->o->output);
+}
+
+/* Who removes the folder may do so while files are made in it: then there may be a folder of the same name again, with
+ * the last few of them. */
+static int is_spool_gone(const struct run *r)
+{
+    struct stat st;
+    return (r->spool_fd >= 0 && (fstat(r->spool_fd, &st) != 0 || st.st_nlink == 0)) ||
+           (access(r->spool, F_OK) != 0 && errno == ENOENT);
+}
+
+static int pack_own(struct run *r, char *message, size_t n, struct dcr_err *err)
+{
+    enum { GRACE_MS = 2000 };
+    char pids[200], reason[300];
+    int n_unread = 0;
+    struct pack_request request = {.spool = r->spool,
+                                   .output = r->o->output,
+                                   .zstd_level = r->o->zstd_level,
+                                   .traces = r->o->traces,
+                                   .n_sample = r->o->n_sample,
+                                   .n_unread = &n_unread};
+    if (pack_check_output(request.output, NULL) != 0) /* the program took the folder away in which we stand */
+        request.output = r->output;
+    int n_left = leftover_wait(r->spool, GRACE_MS, pids, sizeof pids);
+    if (n_left) {
+        snprintf(reason, sizeof reason,
+                 "%d process%s that the program left behind still ran when the run was packed (%s)", n_left,
+                 n_left == 1 ? "" : "es", pids);
+        request.reason = reason;
+        request.is_live = 1;
+    }
+    int rc = pack_spool(&request, message, n, err);
+    if (rc && is_spool_gone(r))
+        return dcr_err_set(err, DCR_FAIL,
+                           "no archive was made: '%s', where the run was recorded, was removed while the program ran, "
+                           "and what was recorded with it",
+                           r->spool);
+    if (rc) {
+        dcr_err_while(err,
+                      "no archive was made; what was recorded is kept in '%s': when there is room, or what is wrong is "
+                      "mended, `dccollect pack %s -o %s`",
+                      r->spool, r->spool, request.output);
+        return rc;
+    }
+    if (n_unread)
+        say_unread(r, n_unread, message, n);
+    if (n_left)
+        say_leftovers(r, n_left, pids, message, n);
+    if (n_left || n_unread)
+        return DCR_OK;
+    return r->is_own_spool ? dcr_remove_tree(r->spool, err) : DCR_OK;
+}
+
+/* A folder that is not there yet may be made by the program; what can never be one is said now. */
+static int check_adopt(const struct options *o, struct dcr_err *err)
+{
+    for (size_t i = 0; i < o->n_adopt; i++) {
+        struct stat st;
+        if (stat(o->adopt[i], &st) != 0 && errno == ENOTDIR)
+            return dcr_err_sys(err, DCR_FAIL, "cannot adopt '%s'", o->adopt[i]);
+        if (stat(o->adopt[i], &st) == 0 && !S_ISDIR(st.st_mode))
+            return dcr_err_set(err, DCR_FAIL, "cannot adopt '%s': it is no folder; give the one it lies in",
+                               o->adopt[i]);
+        /* The record of the run, by which its results are found when it is packed, is JSON. */
+        char path[PATH_MAX];
+        json_t *text = dcr_absolute(o->adopt[i], path, sizeof path, NULL) == 0 ? json_string(path) : NULL;
+        json_decref(text);
+        if (!text)
+            return dcr_err_set(err, DCR_FAIL,
+                               "cannot adopt '%s': its path is too long or not UTF-8; leave it out, and give it to "
+                               "'dccollect pack' of the run's --spool",
+                               o->adopt[i]);
+    }
+    return DCR_OK;
+}
+
+static int check_clock(const struct options *o, struct dcr_err *err)
+{
+    struct stat st;
+    if (!o->clock || (stat(o->clock, &st) == 0 && S_ISDIR(st.st_mode)))
+        return DCR_OK;
+    return dcr_err_set(err, DCR_FAIL, "'--clock %s': there is no such folder; create it where all hosts see it",
+                       o->clock);
+}
+
+/* An emulated node is one node: it cannot be as many as it has ranks, too. */
+static int check_node(const struct options *o, json_t **share, struct dcr_err *err)
+{
+    int rc = node_share_of_environment(share, err);
+    if (rc == DCR_OK && *share && o->emulate_nodes)
+        return dcr_err_set(err, DCR_FAIL,
+                           NODE_SHARE_VARIABLE
+                           " says that this host is an emulated node, and --emulate-nodes that each "
+                           "rank is one; leave one of them out");
+    return rc;
+}
+
+int run_program(const struct options *o, char *message, size_t n, int *status, struct dcr_err *err)
+{
+    struct run r = {.o = o, .id = rank_of_self(), .spool_fd = -1};
+    message[0] = '\0';
+    *status = DCR_EXIT_SELF;
+    start_block_file_signal(&r.program_mask);
+    int rc = o->output ? pack_check_output(o->output, err) : DCR_OK; /* before the program has cost hours */
+    if (rc == 0)
+        rc = check_adopt(o, err);
+    if (rc == 0)
+        rc = check_clock(o, err);
+    if (rc == 0)
+        rc = check_node(o, &r.node_share, err);
+    if (rc == 0)
+        rc = run_choose_places(&r, err);
+    if (rc == 0 && o->calibration && r.id.rank <= 0)
+        rc = calibrate_copy(o->calibration, r.spool, err);
+    if (rc == 0)
+        rc = run_claim_host(&r, err);
+    if (rc) {
+        if (err && err->sys) /* a disk, not what was asked for */
+            dcr_err_while(err, "the program was not started");
+        goto out;
+    }
+    run_begin_record(&r);
+    environment_set(o, r.record);
+    rc = write_host(&r, NULL, err);
+    if (rc == 0)
+        rc = spool_write_json(r.record_dir, r.record_name, r.record, err);
+    if (rc) { /* the program never started: the place is free again */
+        dcr_err_while(err, "the program was not started");
+        json_decref(r.record);
+        r.record = NULL;
+        goto out;
+    }
+    rc = observe(&r, status, err);
+    if (!json_object_get(r.record, "pid")) { /* never started: nothing to keep */
+        if (r.is_own_spool)
+            discard(r.spool);
+        else
+            (void)write_not_started(&r, *status);
+        goto out;
+    }
+    if (o->output) {
+        struct dcr_err pack_err = {0};
+        int packed = pack_own(&r, message, n, &pack_err);
+        if (packed && err && (rc == 0 || !message[0])) /* no archive: what to do, and most often why it all failed */
+            *err = pack_err;
+        rc = rc ? rc : packed;
+    } else {
+        /* Here, where the trace lies and a core has become free: packing then has summaries to merge. */
+        if (r.id.rank >= 0)
+            summarize_folder(r.record_dir, r.id.rank);
+    }
+    if (!o->output && is_spool_gone(&r))
+        rc = dcr_err_set(err, DCR_FAIL,
+                         "'%s', where the run was recorded, was removed while the program ran, and what was recorded "
+                         "with it",
+                         r.spool);
+    else if (!o->output && r.id.rank <= 0) {
+        snprintf(message, n, "recorded in '%s'; when all ranks have ended: dccollect pack %s -o RUN.tar", o->spool,
+                 o->spool);
+    }
+    if (rc && *status == 0) {
+        dcr_err_while(err, "the program ended with status 0; status %d is dccollect's own", DCR_EXIT_SELF);
+        *status = DCR_EXIT_SELF;
+    }
+out:
+    if (r.record == NULL && r.is_own_spool)
+        discard(r.spool);
+    else if (r.record == NULL && r.has_claimed)
+        unclaim(&r);
+    json_decref(r.record);
+    json_decref(r.node_share);
+    if (r.spool_fd >= 0)
+        close(r.spool_fd);
+    return rc;
+}

@@ -1,0 +1,13 @@
+/* run.h - dccollect run: start, observe, record, and pack when asked. */
+#ifndef COLLECT_RUN_H
+#define COLLECT_RUN_H
+
+#include "collect/run/options.h"
+
+/** run_program - everything `dccollect run` does.
+ *  message  one line for people: what was recorded, dropped, missing; "" when another rank says it
+ *  status   the exit status to pass on: the program's, 128+signal, 126 or 127 when it could not be started
+ *  errors   DCR_FAIL: dccollect itself failed before or after; *status is then what to exit with all the same */
+int run_program(const struct options *o, char *message, size_t n, int *status, struct dcr_err *err) DCR_MUST_CHECK;
+
+#endif

@@ -1,0 +1,46 @@
+/* run_parts.h - what the files of `dccollect run` share: run.c (all together), run_places.c (where), run_record.c (the
+ * record). */
+#ifndef COLLECT_RUN_PARTS_H
+#define COLLECT_RUN_PARTS_H
+
+#include "collect/run/options.h"
+#include "collect/run/start.h"
+#include "lib/base/err.h"
+#include "lib/archive/rank.h"
+
+#include <jansson.h>
+#include <limits.h>
+
+struct libraries;
+
+struct run {
+    const struct options *o;
+    struct rank_identity id;
+    char spool[PATH_MAX];
+    int spool_fd;          /* of that folder, to know it from one of the same name that was made later; -1: none yet */
+    int is_own_spool;      /* made for -o, removed when packed */
+    char output[PATH_MAX]; /* of -o, from the root on */
+    char record_dir[PATH_MAX + 32];
+    const char *record_name;
+    json_t *record;
+    json_t *node_share; /* of DCREPORT_NODE; NULL: this host is no emulated node */
+    char host_dir[300]; /* "host-<name>" */
+    int is_host_sampled;
+    int has_claimed;       /* the record's file is ours */
+    sigset_t program_mask; /* signals that were blocked before ours; the program gets them back */
+};
+
+/** run_choose_places - spool, folder and name of the record, which is made, empty. What another run holds is refused.
+ */
+int run_choose_places(struct run *r, struct dcr_err *err) DCR_MUST_CHECK;
+/** run_claim_host - one collector per host samples the host: is it this one? r->is_host_sampled */
+int run_claim_host(struct run *r, struct dcr_err *err) DCR_MUST_CHECK;
+/** run_begin_record - r->record, with all that is known before the program starts. */
+void run_begin_record(struct run *r);
+/** run_put_libraries - what the program's processes had mapped, and the versions of those that matter.
+ *  libraries    what was sampled; NULL: nothing. What the processes left in the spool comes to it */
+void run_put_libraries(struct run *r, struct libraries *libraries);
+/** run_end_record - how it ended. */
+void run_end_record(struct run *r, const struct ended *e);
+
+#endif

@@ -1,0 +1,151 @@
+/* run_places.c - where a run records: the spool, the folder of this rank, and who samples the host. See run_parts.h. */
+#include "collect/run/run_parts.h"
+
+#include "collect/record/job.h"
+#include "collect/record/meta.h"
+#include "collect/record/spool_layout.h"
+#include "lib/base/fs.h"
+#include "lib/archive/member.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* -o RUN.tar: evidence is gathered in RUN.tar.spool beside it, so that a killed collector leaves something to pack.
+ * What an earlier killed run left is not touched: the next free name is taken. */
+static int make_own_spool(struct run *r, struct dcr_err *err)
+{
+    const char *base = r->output;
+    int rc = dcr_resolve(r->o->output, r->output, sizeof r->output, err);
+    if (rc)
+        return rc;
+    for (int i = 1; i < 1000; i++) {
+        int k = i == 1 ? snprintf(r->spool, sizeof r->spool, "%s.spool", base)
+                       : snprintf(r->spool, sizeof r->spool, "%s.spool-%d", base, i);
+        if (k < 0 || (size_t)k >= sizeof r->spool)
+            return dcr_err_set(err, DCR_FAIL, "the name '%s' is too long", r->o->output);
+        int is_made = mkdir(r->spool, 0777) == 0;
+        if (!is_made && errno != EEXIST)
+            return dcr_err_sys(err, DCR_FAIL, "cannot create folder '%s'", r->spool);
+        /* Held for as long as this collector lives, so that another one does not record into the same archive. */
+        int lock = open(r->spool, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (lock >= 0 && flock(lock, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+            close(lock);
+            return dcr_err_set(err, DCR_FAIL, "another dccollect is recording for '%s' just now; choose another name",
+                               r->o->output);
+        }
+        if (is_made) {
+            r->is_own_spool = 1;
+            return DCR_OK;
+        }
+        if (lock >= 0)
+            close(lock);
+    }
+    return dcr_err_set(err, DCR_FAIL, "too many folders '%s.spool-*' are left from killed runs; pack or remove them",
+                       r->o->output);
+}
+
+/* A run that has ended lies there already. A collector in front of a launcher comes before its ranks, and they before
+ * it has ended; ranks of one job may come one after another. */
+static int holds_another_run(const struct run *r)
+{
+    char path[PATH_MAX + 64], **names = NULL;
+    size_t n = 0;
+    int is_other = 0;
+    if (r->id.rank >= 0) {
+        snprintf(path, sizeof path, "%s/" SPOOL_LAUNCHER, r->spool);
+        json_t *launcher = json_load_file(path, 0, NULL);
+        const char *state = json_string_value(json_object_get(launcher, "state"));
+        is_other = state && strcmp(state, SPOOL_ENDED) == 0;
+        json_decref(launcher);
+        if (!is_other && dcr_list_dir(r->spool, &names, &n, NULL) == 0)
+            is_other = job_is_another(r->spool, names, n, r->id.rank);
+        dcr_free_names(names, n);
+        return is_other;
+    }
+    if (dcr_list_dir(r->spool, &names, &n, NULL) == 0)
+        for (size_t i = 0; i < n; i++)
+            is_other |=
+                strcmp(names[i], SPOOL_LAUNCHER) == 0 || dcr_name_number(names[i], strlen(names[i]), "rank") >= 0;
+    dcr_free_names(names, n);
+    return is_other;
+}
+
+int run_choose_places(struct run *r, struct dcr_err *err)
+{
+    int rc;
+    if (r->id.rank > DCR_MAX_RANK)
+        return dcr_err_set(err, DCR_FAIL,
+                           "the launcher's variables say that this is rank %d; more than %d ranks cannot be told apart",
+                           r->id.rank, DCR_MAX_RANK + 1);
+    if (r->o->output && r->id.world_size > 1)
+        return dcr_err_set(err, DCR_FAIL,
+                           "each of %d ranks would write '%s'; use --spool DIR here, then `dccollect pack DIR -o %s`",
+                           r->id.world_size, r->o->output, r->o->output);
+    if (r->o->spool) {
+        rc = dcr_absolute(r->o->spool, r->spool, sizeof r->spool, err);
+        char real[PATH_MAX];
+        if (rc == 0)
+            rc = dcr_mkdirs(r->spool, err);
+        if (rc == 0 && realpath(r->spool, real))
+            memcpy(r->spool, real, strlen(real) + 1);
+    } else {
+        rc = make_own_spool(r, err);
+    }
+    if (rc)
+        return rc;
+    r->spool_fd = open(r->spool, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    int is_taken = holds_another_run(r); /* before anything of this one lies there */
+    char host[256];
+    meta_host_name(host, sizeof host);
+    snprintf(r->host_dir, sizeof r->host_dir, SPOOL_HOST_PREFIX "%s", host);
+    if (r->id.rank >= 0) {
+        snprintf(r->record_dir, sizeof r->record_dir, "%s/rank%d", r->spool, r->id.rank);
+        r->record_name = SPOOL_RANK;
+        rc = is_taken ? DCR_OK : dcr_mkdirs(r->record_dir, err);
+        if (rc)
+            return rc;
+    } else {
+        snprintf(r->record_dir, sizeof r->record_dir, "%s", r->spool);
+        r->record_name = SPOOL_LAUNCHER;
+    }
+    char path[PATH_MAX + 64];
+    snprintf(path, sizeof path, "%s/%s", r->record_dir, r->record_name);
+    /* Made here, empty, so that of two that come at once one is refused. */
+    int fd = is_taken ? -1 : open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd < 0 && !is_taken && errno != EEXIST)
+        return dcr_err_sys(err, DCR_FAIL, "cannot write '%s'", path);
+    if (fd >= 0)
+        close(fd);
+    r->has_claimed = fd >= 0;
+    if (fd < 0)
+        return dcr_err_set(err, DCR_FAIL,
+                           "the spool '%s' already holds a run; give another folder, or pack and remove it",
+                           r->o->spool);
+    return DCR_OK;
+}
+
+/* Local rank 0, or without that knowledge the first to create host.json. */
+int run_claim_host(struct run *r, struct dcr_err *err)
+{
+    char path[PATH_MAX + 400];
+    if (r->id.local_rank > 0)
+        return DCR_OK;
+    snprintf(path, sizeof path, "%s/%s", r->spool, r->host_dir);
+    int rc = dcr_mkdirs(path, err);
+    if (rc)
+        return rc;
+    snprintf(path, sizeof path, "%s/%s/%s", r->spool, r->host_dir, SPOOL_HOST);
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd < 0 && errno != EEXIST)
+        return dcr_err_sys(err, DCR_FAIL, "cannot write '%s'", path);
+    r->is_host_sampled = fd >= 0;
+    if (fd >= 0)
+        close(fd);
+    return DCR_OK;
+}

@@ -1,0 +1,147 @@
+/* run_record.c - the record of a run: what is known before it starts, and how it ended. See run_parts.h. */
+#include "collect/run/run_parts.h"
+
+#include "collect/record/git.h"
+#include "collect/record/job.h"
+#include "collect/record/libraries.h"
+#include "collect/record/meta.h"
+#include "collect/record/redact.h"
+#include "collect/monitor/sampler.h"
+#include "collect/record/spool_layout.h"
+#include "lib/base/fs.h"
+#include "lib/base/json_string.h"
+
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+extern char **environ;
+
+/* The command line, without secrets. */
+static json_t *command_words(char *const *words, size_t n)
+{
+    json_t *list = json_array();
+    struct dcr_buf clean = {0};
+    struct redact_line line = {0};
+    for (size_t i = 0; i < n; i++) {
+        dcr_buf_clear(&clean);
+        redact_word(&line, words[i], &clean);
+        json_array_append_new(list, json_string_kept(dcr_buf_text(&clean)));
+    }
+    dcr_buf_release(&clean);
+    return list;
+}
+
+static void put_adopt(struct run *r)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < r->o->n_adopt; i++) {
+        char path[PATH_MAX];
+        if (dcr_absolute(r->o->adopt[i], path, sizeof path, NULL) == 0)
+            json_array_append_new(list, json_string(path)); /* to be found by: UTF-8, which was checked */
+    }
+    json_object_set_new(r->record, "adopt", list);
+}
+
+/* The program of rank 0 starts so much later at most, and the others wait for it in MPI_Init. */
+enum { GIT_MS = 300 };
+
+void run_begin_record(struct run *r)
+{
+    json_t *o = r->record = json_object();
+    char line[1024];
+    struct tick now = sampler_now();
+    json_object_set_new(o, "collector_pid", json_integer(getpid()));
+    if (r->id.rank >= 0)
+        json_object_set_new(o, "rank", json_integer(r->id.rank));
+    if (r->id.local_rank >= 0)
+        json_object_set_new(o, "local_rank", json_integer(r->id.local_rank));
+    if (r->id.world_size > 0)
+        json_object_set_new(o, "world_size", json_integer(r->id.world_size));
+    if (r->id.rank >= 0)
+        json_object_set_new(o, "job", job_of_self());
+    json_object_set_new(o, "state", json_string(SPOOL_RUNNING));
+    meta_host_name(line, sizeof line);
+    json_object_set_new(o, "host", json_string(line));
+    meta_boot_id(line, sizeof line);
+    json_object_set_new(o, "boot_id", json_string(line));
+    meta_allowed_cpus(line, sizeof line);
+    json_object_set_new(o, "cpus_allowed", json_string(line));
+    json_object_set_new(o, "started", json_real((double)now.real_ms / 1000));
+    json_object_set_new(o, "started_ns", json_integer(now.mono_ns));
+    json_object_set_new(o, "command", command_words(r->o->program, (size_t)r->o->n_program));
+    if (getcwd(line, sizeof line))
+        json_object_set_new(o, "folder", json_string_kept(line));
+    json_t *git = git_of_command(r->o->program, (size_t)r->o->n_program);
+    if (git && r->id.rank <= 0) /* a thousand ranks would ask the same of one file system */
+        git_put_dirty(git, GIT_MS);
+    else if (git)
+        meta_missing(git, "dirty", "only the collector of rank 0 asks git");
+    if (git)
+        json_object_set_new(o, "git", git);
+    json_object_set_new(o, "limits", meta_limits());
+    json_object_set_new(o, "scheduler", meta_scheduler(environ));
+    json_object_set_new(o, "environment", meta_environment(environ));
+    json_t *labels = json_object();
+    struct dcr_buf clean = {0};
+    for (size_t i = 0; i < r->o->n_labels; i++) {
+        const char *equals = strchr(r->o->labels[i], '=');
+        snprintf(line, sizeof line, "%.*s", (int)(equals - r->o->labels[i]), r->o->labels[i]);
+        int is_secret = redact_is_secret_name(line, strlen(line));
+        dcr_buf_clear(&clean);
+        redact_word(&(struct redact_line){0}, equals + 1, &clean);
+        json_t *key = json_string_kept(line);
+        json_object_set_new(labels, json_string_value(key),
+                            json_string_kept(is_secret ? REDACTED : dcr_buf_text(&clean)));
+        json_decref(key);
+    }
+    dcr_buf_release(&clean);
+    json_object_set_new(o, "labels", labels);
+    json_object_set_new(o, "emulate_nodes", json_boolean(r->o->emulate_nodes));
+    if (r->node_share)
+        json_object_set(o, "emulated", r->node_share);
+    json_object_set_new(o, "interval_ms", json_integer(r->o->interval_ms));
+    json_object_set_new(o, "collector_version", json_string(DCR_VERSION));
+    put_adopt(r);
+}
+
+static const char *name_of(int signal)
+{
+    return signal == SIGINT ? "SIGINT" : signal == SIGTERM ? "SIGTERM" : signal == SIGHUP ? "SIGHUP" : "SIGQUIT";
+}
+
+void run_put_libraries(struct run *r, struct libraries *libraries)
+{
+    if (libraries)
+        libraries_read(libraries, r->spool, r->id.rank >= 0 ? r->id.rank : LIBRARIES_ALL);
+    json_t *list = libraries ? libraries_describe(libraries) : json_array();
+    if (json_array_size(list)) {
+        json_object_set(r->record, "libraries", list);
+        json_object_set_new(r->record, "library_versions", libraries_versions(list, r->id.rank <= 0 ? 2000 : 0));
+    } else {
+        meta_missing(r->record, "libraries", "the program had ended before it was looked at");
+    }
+    json_decref(list);
+}
+
+void run_end_record(struct run *r, const struct ended *e)
+{
+    json_t *o = r->record;
+    struct tick now = sampler_now();
+    json_object_set_new(o, "state", json_string(SPOOL_ENDED));
+    json_object_set_new(o, "ended", json_real((double)now.real_ms / 1000));
+    json_object_set_new(o, "ended_ns", json_integer(now.mono_ns));
+    if (e->exit_status >= 0)
+        json_object_set_new(o, "exit_status", json_integer(e->exit_status));
+    else
+        meta_missing(o, "exit_status", e->signal ? "ended by a signal" : "the system could not tell");
+    json_object_set_new(o, "signal", json_integer(e->signal));
+    if (e->told)
+        json_object_set_new(o, "told_to_end", json_string(name_of(e->told)));
+    const struct timeval *user = &e->usage.ru_utime, *system = &e->usage.ru_stime;
+    json_object_set_new(o, "user_ns", json_integer((json_int_t)user->tv_sec * 1000000000 + user->tv_usec * 1000));
+    json_object_set_new(o, "system_ns", json_integer((json_int_t)system->tv_sec * 1000000000 + system->tv_usec * 1000));
+    json_object_set_new(o, "max_rss_bytes", json_integer((json_int_t)e->usage.ru_maxrss * 1024));
+}

@@ -1,0 +1,36 @@
+/* start.h - start the program as if dccollect were not there, and wait for it: same standard streams, same process
+ * group, same signal dispositions and mask. */
+#ifndef COLLECT_START_H
+#define COLLECT_START_H
+
+#include "lib/base/err.h"
+
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/types.h>
+
+struct ended {
+    int exit_status; /* -1 when a signal ended it */
+    int signal;      /* 0 when it exited */
+    int told;        /* the first signal by which it was told to end (Ctrl-C, kill, a time limit); 0: none */
+    struct rusage usage;
+};
+
+/** start_block_file_signal - from now on a file that may not grow (ulimit -f) is an error like another, not our end.
+ *  *old: the mask the program shall have. */
+void start_block_file_signal(sigset_t *old);
+/** start_block_signals - from now on signals wait for start_wait. */
+void start_block_signals(void);
+/** start_program - fork and exec.
+ *  spool    its DCC_SPOOL, set in it alone: the libraries that look at it are in this process too when a collector
+ *           watches this collector, and would record packing into what is packed
+ *  before   called between the two, while the process that will be the program waits; NULL = nothing to do
+ *  errors   DCR_FAIL: exec failed; err->sys says why (ENOENT, EACCES ...) */
+int start_program(char **argv, const char *spool, const sigset_t *mask, void (*before)(void *ctx, pid_t pid), void *ctx,
+                  pid_t *pid, struct dcr_err *err) DCR_MUST_CHECK;
+/** start_wait - wait until the program ends. Signals sent to us are passed on, except those that the terminal already
+ *  sent to the whole process group; .told has the first signal that told the program to end.
+ *  last_look  called when the program has ended and the kernel still has its counters; may be NULL */
+struct ended start_wait(pid_t pid, void (*last_look)(void *ctx), void *ctx);
+
+#endif

@@ -1,0 +1,103 @@
+/* rank.c - see rank.h. */
+#include "lib/archive/rank.h"
+
+#include <limits.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int number(const char *text)
+{
+    if (!text || !*text)
+        return -1;
+    char *end;
+    long k = strtol(text, &end, 10);
+    return *end == '\0' && k >= 0 && k < INT_MAX ? (int)k : -1;
+}
+
+struct rank_identity rank_identify(const char *(*get)(const char *name, const void *ctx), const void *ctx)
+{
+    static const struct {
+        const char *rank, *local, *size, *only_with;
+    } launchers[] = {
+        /* Below torchrun, which a launcher may have started once per node: its own count is the finer one. */
+        {"RANK", "LOCAL_RANK", "WORLD_SIZE", "TORCHELASTIC_RUN_ID"},
+        {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_SIZE", NULL},
+        {"PMIX_RANK", "PMIX_LOCAL_RANK", "PMIX_SIZE", NULL},
+        {"PMI_RANK", "MPI_LOCALRANKID", "PMI_SIZE", NULL},
+        {"SLURM_PROCID", "SLURM_LOCALID", "SLURM_NTASKS", "SLURM_STEP_ID"},
+        {"RANK", "LOCAL_RANK", "WORLD_SIZE", "WORLD_SIZE"}, /* PyTorch's names, set by whatever started it */
+    };
+    struct rank_identity id = {-1, -1, -1};
+    for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++) {
+        if (launchers[i].only_with && !get(launchers[i].only_with, ctx))
+            continue;
+        int rank = number(get(launchers[i].rank, ctx));
+        /* srun --mpi=pmix sets PMIX_RANK alone: what it leaves out is taken from who counts the rank the same. */
+        if (rank < 0 || (id.rank >= 0 && rank != id.rank))
+            continue;
+        id.rank = rank;
+        if (id.local_rank < 0)
+            id.local_rank = number(get(launchers[i].local, ctx));
+        if (id.world_size <= 0)
+            id.world_size = number(get(launchers[i].size, ctx));
+    }
+    if (id.world_size == 0)
+        id.world_size = -1;
+    return id;
+}
+
+static const char *from_self(const char *name, const void *ctx)
+{
+    (void)ctx;
+    return getenv(name);
+}
+
+struct rank_identity rank_of_self(void)
+{
+    return rank_identify(from_self, NULL);
+}
+
+static int put_job(struct rank_job *out, const char *key, const char *name)
+{
+    if (!name || !*name)
+        return 0;
+    out->key = key;
+    snprintf(out->name, sizeof out->name, "%s", name);
+    return 1;
+}
+
+int rank_jobs_of_self(struct rank_job out[RANK_JOB_NAMES])
+{
+    const char *torch = getenv("TORCHELASTIC_RUN_ID"), *slurm = getenv("SLURM_JOB_ID");
+    int n = 0;
+    if (torch && strcmp(torch, "none") != 0) /* what it is called when nobody gave it a name */
+        n += put_job(&out[n], "torchrun", torch);
+    if (!torch) /* below torchrun a launcher may have started each node by itself */
+        n += put_job(&out[n], "pmix", getenv("PMIX_NAMESPACE"));
+    if (!getenv("SLURM_HET_SIZE") && !getenv("SLURM_PACK_SIZE"))
+        n += put_job(&out[n], "slurm", slurm);
+    return n;
+}
+
+struct block {
+    const char *bytes;
+    unsigned long n;
+};
+
+static const char *from_block(const char *name, const void *ctx)
+{
+    const struct block *b = ctx;
+    size_t len = strlen(name);
+    for (unsigned long at = 0; at < b->n; at += strlen(b->bytes + at) + 1)
+        if (strncmp(b->bytes + at, name, len) == 0 && b->bytes[at + len] == '=')
+            return b->bytes + at + len + 1;
+    return NULL;
+}
+
+struct rank_identity rank_of_block(const char *environ_block, unsigned long n)
+{
+    struct block b = {environ_block, n};
+    return rank_identify(from_block, &b);
+}

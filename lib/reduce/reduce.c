@@ -1,0 +1,373 @@
+/* reduce.c - see reduce.h. One pending list per track holds the ranges since the last step, cut so that they do not
+ * overlap; a step takes its share of them and the list begins anew. */
+#include "lib/reduce/reduce_inside.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_PENDING = 1000000, MAX_CALLS = 4000000 };
+
+struct reducer *reduce_new(void)
+{
+    struct dcr_arena a = {0};
+    struct reducer *d = dcr_arena_alloc(&a, sizeof *d);
+    d->arena = a;
+    d->until_ns = INT64_MAX;
+    return d;
+}
+
+void reduce_until(struct reducer *d, int64_t until_ns)
+{
+    d->until_ns = until_ns;
+}
+
+static struct track *track_of(struct reducer *d, uint32_t id)
+{
+    uint32_t at;
+    if (d->last && d->last->id == id)
+        return d->last;
+    if (dcr_map_get(&d->track_of, id, &at))
+        return d->last = d->tracks[at];
+    if (dcr_map_put(&d->track_of, id, (uint32_t)d->n_tracks))
+        abort(); /* as the arena does */
+    d->tracks = arena_grow(&d->arena, d->tracks, d->n_tracks, &d->tracks_cap, sizeof *d->tracks);
+    struct track *t = dcr_arena_alloc(&d->arena, sizeof *t);
+    t->id = id;
+    t->last_step_end_ns = INT64_MIN;
+    d->tracks[d->n_tracks++] = t;
+    return d->last = t;
+}
+
+/* The phase of that name and category, made when it is new and there is room; else -1. */
+static int phase_of(struct reducer *d, const struct event *e)
+{
+    if (!e->name || !*e->name)
+        return -1;
+    for (int i = 0; i < d->n_phases; i++)
+        if (d->phases[i].category == e->category && strcmp(d->phases[i].name, e->name) == 0)
+            return i;
+    if (d->n_phases == RUN_MAX_PHASES)
+        return -1;
+    d->phases[d->n_phases] = (struct phase){dcr_arena_strdup(&d->arena, e->name), e->category};
+    return d->n_phases++;
+}
+
+static void push_segment(struct reducer *d, struct track *t, struct segment g)
+{
+    if (g.end_ns <= g.start_ns)
+        return;
+    struct segment *last = t->n_pending ? &t->pending[t->n_pending - 1] : NULL;
+    if (last && last->end_ns == g.start_ns && last->category == g.category && last->phase == g.phase &&
+        last->is_observed == g.is_observed && last->file == g.file) {
+        last->end_ns = g.end_ns;
+        return;
+    }
+    if (t->n_pending >= MAX_PENDING) {
+        d->overflow++;
+        return;
+    }
+    t->pending = arena_grow(&d->arena, t->pending, t->n_pending, &t->pending_cap, sizeof *t->pending);
+    t->pending[t->n_pending++] = g;
+}
+
+/* Is what was observed inside a range of the program's the range's own time? */
+static int is_absorbed(const struct segment *inner, const struct event *e)
+{
+    return inner->is_observed && !e->is_observed && (inner->category == e->category || inner->category == CAT_IO);
+}
+
+/* File calls inside loading stay loading, as a phase of their own: what waits for a disk and what decodes are two
+ * causes. */
+static int files_phase(struct reducer *d, const struct event *e)
+{
+    char name[256];
+    struct event files = *e;
+    if (e->category != CAT_DATA || !e->name || !*e->name)
+        return -1;
+    snprintf(name, sizeof name, "%.200s" REDUCE_FILES, e->name);
+    files.name = name;
+    return phase_of(d, &files);
+}
+
+static void add_loading(struct reducer *d, struct track *t, uint32_t file, int64_t ns)
+{
+    if (file == 0)
+        return;
+    while (t->n_loading < file) {
+        t->loading_ns = arena_grow(&d->arena, t->loading_ns, t->n_loading, &t->loading_cap, sizeof *t->loading_ns);
+        t->loading_ns[t->n_loading++] = 0;
+    }
+    reduce_add(&t->loading_ns[file - 1], ns);
+}
+
+/* Gives the parts of [e.start, e.end) that no earlier (inner) range took to e's category. */
+static void add_phase(struct reducer *d, struct track *t, const struct event *e)
+{
+    size_t first = t->n_pending;
+    while (first > 0 && t->pending[first - 1].end_ns > e->start_ns)
+        first--;
+    size_t n_inner = t->n_pending - first;
+    struct segment own = {e->start_ns, e->end_ns, e->category, phase_of(d, e), e->is_observed, e->file};
+    if (n_inner == 0) { /* a leaf, by far the most frequent case */
+        push_segment(d, t, own);
+        return;
+    }
+    struct segment *inner = malloc(n_inner * sizeof *inner);
+    if (!inner) {
+        d->overflow++;
+        return;
+    }
+    memcpy(inner, t->pending + first, n_inner * sizeof *inner);
+    t->n_pending = first;
+    for (size_t i = 0; i < n_inner; i++) {
+        if (is_absorbed(&inner[i], e)) {
+            if (inner[i].category != CAT_IO || e->category != CAT_DATA)
+                continue;
+            inner[i].category = CAT_DATA;
+            inner[i].phase = files_phase(d, e);
+            inner[i].is_observed = 0;
+            add_loading(d, t, inner[i].file, inner[i].end_ns - inner[i].start_ns);
+            inner[i].file = 0;
+        }
+        struct segment before = own;
+        before.end_ns = inner[i].start_ns < e->end_ns ? inner[i].start_ns : e->end_ns;
+        push_segment(d, t, before);
+        push_segment(d, t, inner[i]);
+        if (inner[i].end_ns > own.start_ns)
+            own.start_ns = inner[i].end_ns;
+    }
+    push_segment(d, t, own);
+    free(inner);
+}
+
+static void keep_call(struct reducer *d, struct track *t, struct call c)
+{
+    if (t->n_calls >= MAX_CALLS) {
+        d->overflow++;
+        return;
+    }
+    t->calls = arena_grow(&d->arena, t->calls, t->n_calls, &t->calls_cap, sizeof *t->calls);
+    t->calls[t->n_calls++] = c;
+}
+
+/* A communication range swallows those inside it (an all_reduce mark around MPI_Allreduce is one collective). */
+static void add_call(struct reducer *d, struct track *t, const struct event *e)
+{
+    int64_t bytes = e->bytes;
+    while (t->n_calls && t->calls[t->n_calls - 1].start_ns >= e->start_ns) {
+        t->n_calls--;
+        if (e->bytes == 0)
+            reduce_add(&bytes, t->calls[t->n_calls].bytes);
+    }
+    keep_call(d, t, (struct call){e->start_ns, e->end_ns, bytes});
+}
+
+static void forget_inside(struct track *t, int64_t start)
+{
+    while (t->n_pending && t->pending[t->n_pending - 1].start_ns >= start)
+        t->n_pending--;
+    while (t->n_calls && t->calls[t->n_calls - 1].start_ns >= start)
+        t->n_calls--;
+}
+
+/* The pending ranges before `until` lie between two steps. */
+static void count_outside(struct track *t, int64_t until)
+{
+    if (t->n_steps == 0) /* before the first step: start-up, not training */
+        return;
+    for (size_t i = 0; i < t->n_pending && t->pending[i].start_ns < until; i++) {
+        int64_t end = t->pending[i].end_ns < until ? t->pending[i].end_ns : until;
+        reduce_add(&t->tail_ns[t->pending[i].category], end - t->pending[i].start_ns);
+    }
+}
+
+/* Sums over many collectives stay within 64 bits. */
+static int64_t at_most_a_step(int64_t ns)
+{
+    return ns < RUN_MAX_STEP_NS ? ns : RUN_MAX_STEP_NS;
+}
+
+static void close_collective(struct reducer *d, struct track *t, const struct call *c)
+{
+    t->collectives =
+        arena_grow(&d->arena, t->collectives, t->n_collectives, &t->collectives_cap, sizeof *t->collectives);
+    t->collective_start =
+        arena_grow(&d->arena, t->collective_start, t->n_collectives, &t->starts_cap, sizeof *t->collective_start);
+    t->since.dur_ns = at_most_a_step(c->end_ns - c->start_ns);
+    for (int k = 0; k < N_CATEGORIES; k++)
+        t->since.since_ns[k] = k == CAT_COMM ? 0 : at_most_a_step(t->since.since_ns[k]);
+    t->since.outside_ns = at_most_a_step(t->since.outside_ns);
+    t->collectives[t->n_collectives] = t->since;
+    t->collective_start[t->n_collectives++] = c->start_ns;
+    memset(&t->since, 0, sizeof t->since);
+}
+
+/* Adds [start, end) of one category to the running "since the last collective", closing the collectives that end in
+ * it. A collective is closed when time passes its end. */
+static void pass_time(struct reducer *d, struct track *t, size_t *next_call, int64_t start, int64_t end,
+                      enum category c)
+{
+    while (*next_call < t->n_calls && t->calls[*next_call].end_ns <= start)
+        close_collective(d, t, &t->calls[(*next_call)++]);
+    if (c != CAT_COMM)
+        t->since.since_ns[c] += end - start;
+}
+
+/* Time of a phase in the step that is being made. */
+static void add_phase_time(struct reducer *d, struct track *t, int phase, int64_t ns)
+{
+    if (phase < 0)
+        return;
+    struct column *c = &t->phases[phase];
+    while (c->n <= t->n_steps) {
+        c->ns = arena_grow(&d->arena, c->ns, c->n, &c->cap, sizeof *c->ns);
+        c->ns[c->n++] = 0;
+    }
+    c->ns[t->n_steps] += ns;
+}
+
+static void add_step(struct reducer *d, struct track *t, const struct event *e)
+{
+    count_outside(t, e->start_ns);
+    for (int c = 0; c < N_CATEGORIES; c++)
+        reduce_add(&t->outside_ns[c], t->tail_ns[c]);
+    reduce_add(&t->validation_ns, t->tail_validation_ns);
+    memset(t->tail_ns, 0, sizeof t->tail_ns);
+    t->tail_validation_ns = 0;
+    t->steps = arena_grow(&d->arena, t->steps, t->n_steps, &t->steps_cap, sizeof *t->steps);
+    struct step_record *s = &t->steps[t->n_steps];
+    memset(s, 0, sizeof *s);
+    s->step = e->number >= 0 ? e->number : (int64_t)t->n_steps;
+    s->start_ns = e->start_ns;
+    s->step_ns = e->end_ns - e->start_ns;
+    s->samples = -1;
+    s->first_collective = (uint32_t)t->n_collectives;
+    if (t->n_steps && e->start_ns > t->last_step_end_ns)
+        t->since.outside_ns += e->start_ns - t->last_step_end_ns;
+
+    size_t call = 0;
+    while (call < t->n_calls && t->calls[call].start_ns < e->start_ns)
+        call++; /* outside the step */
+    int64_t at = e->start_ns;
+    for (size_t i = 0; i < t->n_pending; i++) {
+        struct segment g = t->pending[i];
+        if (g.end_ns <= e->start_ns || g.start_ns >= e->end_ns)
+            continue;
+        int64_t from = g.start_ns > e->start_ns ? g.start_ns : e->start_ns;
+        int64_t to = g.end_ns < e->end_ns ? g.end_ns : e->end_ns;
+        if (from > at) {
+            s->part_ns[CAT_OTHER] += from - at;
+            pass_time(d, t, &call, at, from, CAT_OTHER);
+        }
+        s->part_ns[g.category] += to - from;
+        add_phase_time(d, t, g.phase, to - from);
+        pass_time(d, t, &call, from, to, g.category);
+        at = to;
+    }
+    s->part_ns[CAT_OTHER] += e->end_ns - at;
+    pass_time(d, t, &call, at, e->end_ns, CAT_OTHER);
+    while (call < t->n_calls)
+        close_collective(d, t, &t->calls[call++]);
+    s->n_collectives = (uint32_t)(t->n_collectives - s->first_collective);
+    for (size_t i = 0; i < t->n_calls; i++)
+        if (t->calls[i].start_ns >= e->start_ns)
+            reduce_add(&s->bytes, t->calls[i].bytes);
+    t->n_steps++;
+    t->last_step_end_ns = e->end_ns;
+    t->n_pending = t->n_calls = 0;
+}
+
+/* What were taken for steps are parts of steps. */
+static void forget_batches(struct reducer *d)
+{
+    for (size_t i = 0; i < d->n_tracks; i++) {
+        struct track *t = d->tracks[i];
+        if (t->n_steps == 0)
+            continue;
+        t->n_steps = t->n_collectives = t->n_pending = t->n_calls = t->n_loading = 0;
+        t->validation_ns = t->tail_validation_ns = 0;
+        t->last_step_end_ns = INT64_MIN;
+        memset(t->outside_ns, 0, sizeof t->outside_ns);
+        memset(t->tail_ns, 0, sizeof t->tail_ns);
+        memset(&t->since, 0, sizeof t->since);
+        for (int k = 0; k < d->n_phases; k++)
+            t->phases[k].n = 0;
+    }
+}
+
+/* A batch is a step as long as nothing else is; the first step of another name that encloses batches has lost what was
+ * in them, and begins the count. returns  1 when e is to be taken */
+static int is_wanted_step(struct reducer *d, const struct track *t, const struct event *e)
+{
+    size_t n = t->n_steps;
+    if (e->is_batch ? d->has_steps : n && d->has_steps && e->start_ns <= t->steps[n - 1].start_ns)
+        return 0; /* the latter encloses steps: a larger unit under the same name */
+    if (e->is_batch)
+        return !n || e->start_ns > t->steps[n - 1].start_ns;
+    int is_emptied = !d->has_steps && n && e->start_ns <= t->steps[n - 1].start_ns;
+    if (!d->has_steps)
+        forget_batches(d);
+    d->has_steps = 1;
+    return !is_emptied;
+}
+
+void reduce_event(struct reducer *d, const struct event *e)
+{
+    if (e->end_ns < e->start_ns)
+        return;
+    if (e->kind == EVENT_STEP &&
+        (e->end_ns == e->start_ns || e->end_ns - e->start_ns > RUN_MAX_STEP_NS || e->end_ns > d->until_ns))
+        return;
+    if (e->is_beside && e->kind == EVENT_PHASE && e->category == CAT_COMM) {
+        keep_call(d, e->is_observed ? &d->flights : &d->beside, (struct call){e->start_ns, e->end_ns, e->bytes});
+        return;
+    }
+    struct track *t = track_of(d, e->track);
+    if (e->kind == EVENT_STEP && !is_wanted_step(d, t, e))
+        return;
+    switch (e->kind) {
+    case EVENT_STEP:
+        add_step(d, t, e);
+        break;
+    case EVENT_PHASE:
+        add_phase(d, t, e);
+        if (e->category == CAT_COMM && reduce_waits(e->name) && !(e->is_observed && reduce_is_between_two(e->name)))
+            add_call(d, t, e);
+        break;
+    case EVENT_VALIDATION:
+        forget_inside(t, e->start_ns);
+        if (t->n_steps)
+            reduce_add(&t->tail_validation_ns, e->end_ns - e->start_ns);
+        break;
+    case EVENT_NONE:
+        break;
+    }
+    /* Outermost ranges end whatever came before them; on tracks that never see a step this bounds the memory. */
+    if (e->depth == 0 && e->kind != EVENT_STEP) {
+        if (t->n_steps) {
+            count_outside(t, INT64_MAX);
+            t->n_calls = 0;
+        }
+        t->n_pending = 0;
+    }
+}
+
+uint64_t reduce_overflow(const struct reducer *d)
+{
+    return d->overflow;
+}
+
+uint64_t reduce_looks(const struct reducer *d)
+{
+    return d->track_of.n_looks;
+}
+
+void reduce_free(struct reducer *d)
+{
+    if (!d)
+        return;
+    dcr_map_release(&d->track_of);
+    struct dcr_arena a = d->arena;
+    dcr_arena_release(&a);
+}

@@ -1,0 +1,148 @@
+/* reduce.h - the stream of neutral events becomes steps. Every importer (native trace, later Kineto, nsys ...) feeds
+ * this one reducer, so that all evidence is measured by the same rule: by the renderer when it reads a trace, by the
+ * collector when it reduces one to a summary (lib/reduce/summary.h), with equal results.
+ *
+ * The rule: a rank's steps are the step ranges of one track (thread). Each instant of a step belongs to the innermost
+ * range of that track with a known category; what none covers is overhead. Communication on other tracks, and
+ * communication that lies beside all of them (a process range: a bucket of gradients under way), costs only what the
+ * step's own track waits for; the rest is counted as hidden.
+ * Memory: steps and collectives, one number per step and name, and the ranges inside one step.
+ * source: docs/metrics.md#breakdown */
+#ifndef DCR_REDUCE_H
+#define DCR_REDUCE_H
+
+#include "lib/base/arena.h"
+
+#include <stdint.h>
+
+/* Where an instant of a step goes: the innermost range with a known category wins; what no range names is OTHER.
+ * The categories of a step sum to the step exactly. X(id, key in files, name in prose, what it covers) */
+#define RUN_CATEGORIES(X)                                                                                   \
+    X(CAT_COMPUTE, "compute", "compute", "forward, backward, optimizer")                                    \
+    X(CAT_COMM, "communication", "communication", "exposed collective communication, transfer and waiting") \
+    X(CAT_DATA, "data", "data loading", "waiting for and preparing the batch")                              \
+    X(CAT_IO, "io", "I/O", "checkpoints and other file writes")                                             \
+    X(CAT_COPY, "copy", "copies", "host-to-device copies")                                                  \
+    X(CAT_OTHER, "other", "overhead", "step time in no named phase")
+
+enum category {
+#define X(id, key, name, covers) id,
+    RUN_CATEGORIES(X)
+#undef X
+        N_CATEGORIES
+};
+/** category_key - "compute", "communication", ... as in report.json. */
+const char *category_key(enum category c);
+
+/* One optimiser step on one rank. */
+struct step_record {
+    int64_t step;                  /* number counted by the program, from 0 */
+    int64_t start_ns, step_ns;     /* step_ns > 0 */
+    int64_t part_ns[N_CATEGORIES]; /* exclusive; sum == step_ns */
+    int64_t hidden_comm_ns;        /* communication under way while this step's own thread did something else */
+    int64_t bytes;                 /* sent into collectives; 0 = not recorded */
+    int64_t samples;               /* -1 = not recorded */
+    int64_t runtime_ns;            /* host in calls of the GPU's runtime, any thread; 0 unless reduced.has_runtime */
+    uint32_t first_collective, n_collectives;
+};
+
+/* The ranges of one name and category on a rank's step track: time in which they were innermost, so that the phases of
+ * a category sum to it. From steps.csv: as its columns say. */
+struct run_phase {
+    const char *name;
+    enum category category;
+    int64_t *ns; /* shape (n_steps); 0: no such range in that step */
+    /* Of traces of other tools (render/device/stepranges.h): */
+    int is_whole;    /* ns: from begin to end, with the ranges inside; category N_CATEGORIES: the name says none */
+    int64_t *gpu_ns; /* from the first to the last operation launched inside. shape (n_steps); NULL = not known, */
+    int gpu_why;     /* and why: a code of render/model/reason.h; 0 = of no trace of a GPU */
+};
+
+/* One collective call of one rank; the k-th of a step is the same operation on all ranks. */
+struct collective {
+    int64_t dur_ns;
+    /* What the rank did since its previous collective ended (or since its first step began): the upstream causes of
+     * a late arrival. since_ns[CAT_COMM] is unused; outside_ns is time between steps (validation, logging). */
+    int64_t since_ns[N_CATEGORIES];
+    int64_t outside_ns;
+};
+
+#define RUN_MAX_PHASES 32
+/* End of the name of a phase that is the calls on files inside a range of data loading: "data_load: files". */
+#define REDUCE_FILES ": files"
+
+/* Longest step or phase (2.4 hours) and latest time accepted: sums over a million steps stay within 64 bits. */
+#define RUN_MAX_STEP_NS (INT64_MAX / 1048576)
+#define RUN_MAX_TIME_NS (INT64_MAX / 4)
+
+/* What one trace comes down to: the steps of its best track (thread). Arrays belong to the arena that was given. */
+struct reduced {
+    struct step_record *steps; /* ascending step number */
+    size_t n_steps;
+    struct collective *collectives;
+    size_t n_collectives;
+    struct run_phase *phases; /* in order of appearance; names beyond RUN_MAX_PHASES are not kept */
+    int n_phases;
+    int64_t outside_ns[N_CATEGORIES]; /* between the first step's start and the last one's end, not in steps */
+    int64_t validation_ns;            /* part of the time outside steps */
+    int64_t wall_ns;                  /* first step start to last step end */
+    int64_t *loading_ns;              /* reading inside ranges of data loading, by event.file - 1. shape: (n_loading) */
+    size_t n_loading;                 /* files after the n-th: none */
+    int n_gpus; /* the steps are what a GPU did in them: GPUs of the process with kernels of its own; 0 = a host's */
+    int has_runtime; /* runtime_ns of the steps is known */
+};
+
+enum event_kind {
+    EVENT_NONE = 0,   /* known range that says nothing about the breakdown (epoch, names of the program) */
+    EVENT_STEP,       /* number = step number, -1 = not said */
+    EVENT_PHASE,      /* category; bytes of a collective */
+    EVENT_VALIDATION, /* all inside it is outside the steps */
+};
+
+struct event {
+    uint32_t track;
+    enum event_kind kind;
+    enum category category; /* of EVENT_PHASE */
+    int depth;              /* 0 = outermost on its track: nothing before it can matter later */
+    int is_beside;          /* a range of the process, not of the thread: under way, whatever the thread does */
+    int is_batch;           /* of EVENT_STEP: a step only as long as no other is found ("batch 7", step_name.h) */
+    int is_observed; /* seen by the recorder, not named by the program: a call of MPI or on a file. Inside a range
+                         of the same category, and file calls inside any, it is that range's time */
+    int64_t start_ns, end_ns;
+    int64_t number;
+    int64_t bytes; /* 0 = not said */
+    uint32_t file; /* of a call that read from a file: its number from 1, as the caller counts them; 0 = no such call */
+    const char *name; /* of the range, borrowed during the call; NULL or "" = none */
+};
+
+/** event_classify - what a range means, by its category, else by its name (docs/FORMAT.md, and names other programs
+ *  use).
+ *  category, name  "" = none; case is ignored
+ *  out             the category of a phase */
+enum event_kind event_classify(const char *category, const char *name, enum category *out);
+/** event_numbered_step - is this a step's name with more in it ("step 12", "epoch 3 iter_12", step_name.h)? Such
+ *  ranges are steps; they are counted, not taken by their numbers, which programs begin anew with each epoch.
+ *  returns  the name without the number as in docs/FORMAT.md ("step"); NULL if it is not a step or only the bare word
+ */
+const char *event_numbered_step(const char *name);
+
+struct reducer;
+/** reduce_new - gives; free with reduce_free. */
+struct reducer *reduce_new(void);
+/** reduce_until - leave out steps that end later, because they were not recorded completely. Call before the first
+ * event.
+ */
+void reduce_until(struct reducer *d, int64_t until_ns);
+/** reduce_event - one complete range. Events of a track come ordered by end (children before parents). */
+void reduce_event(struct reducer *d, const struct event *e);
+/** reduce_finish - write steps, collectives, phases, outside, validation and wall time into out (arrays in a). Replaces
+ *  what was there when this reducer has more steps; otherwise leaves out alone.
+ *  returns  1 when out was written */
+int reduce_finish(struct reducer *d, struct dcr_arena *a, struct reduced *out);
+/** reduce_overflow - ranges not looked at because one step held more than a million. */
+uint64_t reduce_overflow(const struct reducer *d);
+/** reduce_looks - how many tracks were looked at to find those of the events so far, for tests. */
+uint64_t reduce_looks(const struct reducer *d);
+void reduce_free(struct reducer *d);
+
+#endif

@@ -1,0 +1,81 @@
+/* reduce_inside.h - the reducer from inside. Included by lib/reduce*.c only: reduce_words.c knows what names mean,
+ * reduce.c takes the events, reduce_finish.c gives the result. */
+#ifndef DCR_REDUCE_INSIDE_H
+#define DCR_REDUCE_INSIDE_H
+
+#include "lib/reduce/reduce.h"
+
+#include "lib/base/map.h"
+
+struct segment {
+    int64_t start_ns, end_ns;
+    enum category category;
+    int phase; /* index into the reducer's phases, -1 none */
+    int is_observed;
+    uint32_t file; /* of struct event */
+};
+
+struct phase {
+    const char *name;
+    enum category category;
+};
+
+struct column { /* of one phase on one track */
+    int64_t *ns;
+    size_t n, cap; /* steps after the n-th had none */
+};
+
+struct call { /* one collective: the outermost communication range */
+    int64_t start_ns, end_ns, bytes;
+};
+
+struct track {
+    uint32_t id;
+    struct segment *pending; /* ascending, disjoint */
+    size_t n_pending, pending_cap;
+    struct call *calls; /* since the last step; on a track without steps: all */
+    size_t n_calls, calls_cap;
+    struct step_record *steps;
+    size_t n_steps, steps_cap;
+    struct collective *collectives;
+    int64_t *collective_start; /* shape (n_collectives) */
+    size_t n_collectives, collectives_cap, starts_cap;
+    int64_t outside_ns[N_CATEGORIES], validation_ns;
+    int64_t tail_ns[N_CATEGORIES],
+        tail_validation_ns;  /* after the last step so far; counts once another step follows */
+    struct collective since; /* running: since the last collective */
+    int64_t last_step_end_ns;
+    struct column phases[RUN_MAX_PHASES];
+    int64_t *loading_ns; /* of struct reduced */
+    size_t n_loading, loading_cap;
+};
+
+struct reducer {
+    struct dcr_arena arena;
+    struct track **tracks;   /* by pointer: they grow */
+    struct dcr_map track_of; /* index by id */
+    struct track *last;      /* a thread writes many events in a row */
+    struct track beside;     /* its calls: communication that no thread waits in, as the program names it */
+    struct track flights;    /* the same as observed: what counts where the program names none */
+    size_t n_tracks, tracks_cap;
+    int64_t until_ns; /* set by reduce_until */
+    int has_steps;    /* found one that is more than a batch */
+    struct phase phases[RUN_MAX_PHASES];
+    int n_phases;
+    uint64_t overflow;
+};
+
+/** reduce_waits - MPI calls that start something or only look are communication, but no collective that ranks could
+ * wait in. */
+int reduce_waits(const char *name);
+/** reduce_is_between_two - point-to-point calls differ from rank to rank: no k-th call that all ranks have in common.
+ */
+int reduce_is_between_two(const char *name);
+/** reduce_add - times and payloads are what a file says: sums of those that lie stay within 63 bits. */
+static inline void reduce_add(int64_t *sum, int64_t more)
+{
+    if (__builtin_add_overflow(*sum, more, sum))
+        *sum = INT64_MAX;
+}
+
+#endif

@@ -1,0 +1,353 @@
+/* summary.c - see summary.h. A trace into a struct summary; the text of it is summary_write.c and summary_read.c. */
+#include "lib/reduce/summary.h"
+
+#include "lib/base/hash.h"
+#include "lib/reduce/summary_names.h"
+#include "lib/base/text.h"
+#include "lib/trace/trace_beside.h"
+#include "lib/trace/trace_end.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+/* ---- the sketch ------------------------------------------------------------------------------- */
+
+int sketch_bucket(int64_t ns)
+{
+    uint64_t v = ns < 0 ? 0 : (uint64_t)ns;
+    if (v < 1u << SKETCH_SUB_BITS)
+        return (int)v;
+    int power = 63 - __builtin_clzll(v);
+    int sub = (int)(v >> (power - SKETCH_SUB_BITS)) & ((1 << SKETCH_SUB_BITS) - 1);
+    return ((power - SKETCH_SUB_BITS + 1) << SKETCH_SUB_BITS) + sub;
+}
+
+uint64_t sketch_low(int bucket)
+{
+    if (bucket < 1 << SKETCH_SUB_BITS)
+        return (uint64_t)bucket;
+    int power = (bucket >> SKETCH_SUB_BITS) + SKETCH_SUB_BITS - 1;
+    if (power > 63)
+        return UINT64_MAX;
+    uint64_t sub = (uint64_t)bucket & ((1u << SKETCH_SUB_BITS) - 1);
+    return (UINT64_C(1) << power) + (sub << (power - SKETCH_SUB_BITS));
+}
+
+/* ---- what was observed ------------------------------------------------------------------------ */
+
+struct observed {
+    struct summary *out;
+    struct dcr_arena *arena;
+    size_t cap;
+    uint32_t *slots; /* hash table of index + 1 */
+    size_t n_slots;
+};
+
+static size_t hash_of(const char *name, int kind)
+{
+    size_t h = (size_t)(kind + 2) * 0x9e3779b97f4a7c15u;
+    for (const unsigned char *c = (const unsigned char *)name; *c; c++)
+        h = (h ^ *c) * 0x100000001b3u;
+    return h ^ h >> 29;
+}
+
+static size_t slot_of(const struct observed *t, const char *name, int kind)
+{
+    size_t i = hash_of(name, kind) & (t->n_slots - 1);
+    while (t->slots[i]) {
+        const struct observation *o = &t->out->observed[t->slots[i] - 1];
+        if (o->kind == kind && strcmp(o->name, name) == 0)
+            break;
+        i = (i + 1) & (t->n_slots - 1);
+    }
+    return i;
+}
+
+static void grow_slots(struct observed *t)
+{
+    t->n_slots = t->n_slots ? 2 * t->n_slots : 64;
+    t->slots = dcr_arena_alloc(t->arena, t->n_slots * sizeof *t->slots);
+    for (size_t k = 0; k < t->out->n_observed; k++)
+        t->slots[slot_of(t, t->out->observed[k].name, t->out->observed[k].kind)] = (uint32_t)k + 1;
+}
+
+/* Sums of a file that lies stay within 63 bits. */
+static uint64_t plus(uint64_t a, uint64_t b)
+{
+    uint64_t sum;
+    return __builtin_add_overflow(a, b, &sum) || sum > INT64_MAX ? INT64_MAX : sum;
+}
+
+/* returns what was observed of that name and kind so far, NULL when there is nothing */
+static struct observation *observe(struct observed *t, const char *name, int kind, const struct dct_io *calls)
+{
+    if (kind >= 0 && calls->n == 0)
+        return NULL;
+    if (2 * (t->out->n_observed + 1) > t->n_slots)
+        grow_slots(t);
+    size_t at = slot_of(t, name, kind);
+    if (!t->slots[at]) {
+        t->out->observed =
+            arena_grow(t->arena, t->out->observed, t->out->n_observed, &t->cap, sizeof *t->out->observed);
+        t->out->observed[t->out->n_observed] =
+            (struct observation){.name = dcr_arena_strdup(t->arena, name), .kind = kind};
+        t->slots[at] = (uint32_t)++t->out->n_observed;
+    }
+    struct observation *o = &t->out->observed[t->slots[at] - 1];
+    struct dct_io *sum = &o->sum;
+    sum->n = plus(sum->n, calls->n);
+    sum->bytes = plus(sum->bytes, calls->bytes);
+    sum->ns = plus(sum->ns, calls->ns);
+    uint64_t max = plus(calls->max_ns, 0);
+    sum->max_ns = max > sum->max_ns ? max : sum->max_ns;
+    return o;
+}
+
+static int io_kind(const char *name)
+{
+    return strstr(name, "read") || strstr(name, "sendfile")           ? DCT_IO_READ
+           : strstr(name, "write") || strstr(name, "copy_file_range") ? DCT_IO_WRITE
+                                                                      : DCT_IO_OTHER;
+}
+
+/* What the recorder saw without the program naming it, and the counts of both.
+ * returns  of a call that read from a file: which observation counts it, from 1; else 0 */
+static uint32_t count(struct observed *t, const struct dct_event *e)
+{
+    if (e->kind != DCT_FILE && e->kind != DCT_SPAN) {
+        t->out->n_events++;
+        return 0;
+    }
+    struct dct_io once = {.n = 1, .bytes = e->bytes};
+    once.ns = once.max_ns = (uint64_t)(e->end_ns - e->start_ns);
+    if (e->kind == DCT_FILE) {
+        for (int kind = 0; kind < DCT_N_IO; kind++) {
+            observe(t, e->name, kind, &e->io[kind]);
+            t->out->n_io_calls += e->io[kind].n;
+        }
+    } else if (e->kind == DCT_SPAN && strcmp(e->domain, DCT_DOMAIN_MPI) == 0) {
+        /* A flight has the bytes of its call, which is counted by itself; its length is no time of the thread. */
+        if (strcmp(e->category, DCT_IN_FLIGHT) == 0)
+            once.n = once.ns = once.max_ns = 0;
+        t->out->n_mpi_calls += once.n;
+        observe(t, e->name, -1, &once);
+    } else {
+        t->out->n_io_calls++;
+        struct observation *o =
+            strcmp(e->domain, DCT_DOMAIN_IO) == 0 ? observe(t, e->file, io_kind(e->name), &once) : NULL;
+        if (!o)
+            return 0;
+        o->event_ns = plus(o->event_ns, once.ns);
+        return o->kind == DCT_IO_READ ? (uint32_t)(o - t->out->observed) + 1 : 0;
+    }
+    return 0;
+}
+
+static void say_loading(struct summary *out)
+{
+    for (size_t i = 0; i < out->steps.n_loading && i < out->n_observed; i++)
+        out->observed[i].loading_ns = (uint64_t)out->steps.loading_ns[i];
+}
+
+/* ---- neutral events --------------------------------------------------------------------------- */
+
+static int64_t payload_int(const struct dct_event *e)
+{
+    switch (e->payload_type) {
+    case DCT_PAYLOAD_U64:
+        return e->payload <= INT64_MAX ? (int64_t)e->payload : -1;
+    case DCT_PAYLOAD_I64:
+        return (int64_t)e->payload;
+    default:
+        return -1;
+    }
+}
+
+/* A non-blocking operation under way. Only what all ranks do counts as communication beside the work: a receive may be
+ * posted long before anybody sends. */
+static int neutral_flight(const struct dct_event *in, struct event *out)
+{
+    if (strncmp(in->name, "MPI_I", 5) != 0 || strstr(in->name, "send") || strstr(in->name, "recv"))
+        return 0;
+    *out = (struct event){.track = in->track,
+                          .kind = EVENT_PHASE,
+                          .category = CAT_COMM,
+                          .depth = 1,
+                          .is_beside = 1,
+                          .is_observed = 1,
+                          .start_ns = in->start_ns,
+                          .end_ns = in->end_ns,
+                          .number = -1,
+                          .name = in->name};
+    return 1;
+}
+
+/* What was found out of a name: what event_classify says, where it is counted. The reader gives equal texts at equal
+ * addresses until it is closed, and a program has few names: one look tells all, without a comparison of texts. */
+enum { KNOWN_RANGES = 64 };
+struct known_range {
+    const char *domain, *category, *name; /* name NULL = empty */
+    int kind;
+    uint32_t place; /* of names_add */
+    enum event_kind means;
+    enum category is;
+    int is_batch;        /* of struct event */
+    const char *counted; /* the name under which such ranges are summed: "step" for "step 12" */
+};
+
+static inline struct known_range *known_of(struct known_range *known, const struct dct_event *e)
+{
+    uintptr_t at = (uintptr_t)e->name ^ (uintptr_t)e->category >> 3;
+    struct known_range *k = &known[(at ^ at >> 4 ^ at >> 10) % KNOWN_RANGES];
+    if (k->name != e->name || k->category != e->category || k->domain != e->domain || k->kind != e->kind) {
+        *k = (struct known_range){.domain = e->domain, .category = e->category, .name = e->name, .kind = e->kind};
+        k->means = event_classify(e->category, e->name, &k->is);
+        const char *step = k->means == EVENT_STEP ? event_numbered_step(e->name) : NULL;
+        k->counted = step ? step : e->name;
+        k->is_batch = step && strcasecmp(e->category, "step") != 0 && strcmp(step, "batch") == 0;
+    }
+    return k;
+}
+
+/* A range as a neutral event; 0 when it says nothing. */
+static int neutral(const struct known_range *known, const struct dct_event *in, struct event *out)
+{
+    if (in->kind == DCT_MARK || in->kind == DCT_FILE || in->is_open || in->start_ns < 0 || in->end_ns > RUN_MAX_TIME_NS)
+        return 0;
+    if (in->kind == DCT_SPAN && strcmp(in->category, DCT_IN_FLIGHT) == 0)
+        return neutral_flight(in, out);
+    enum event_kind kind = known->means;
+    /* Process ranges lie beside the stack of the thread: never outermost. */
+    int depth = in->kind == DCT_PUSH || in->kind == DCT_SPAN ? in->depth : 1;
+    if (kind == EVENT_NONE && depth > 0)
+        return 0;
+    out->kind = kind;
+    out->category = known->is;
+    out->is_batch = known->is_batch;
+    out->track = in->track;
+    out->depth = depth;
+    out->is_beside = in->kind == DCT_START;
+    out->is_observed = in->kind == DCT_SPAN;
+    out->start_ns = in->start_ns;
+    out->end_ns = in->end_ns;
+    int64_t payload = payload_int(in);
+    out->name = in->name;
+    out->number = kind == EVENT_STEP ? payload : -1;
+    out->bytes = in->kind == DCT_SPAN && in->bytes <= INT64_MAX ? (int64_t)in->bytes : payload > 0 ? payload : 0;
+    return 1;
+}
+
+int summary_of_trace(struct summary *out, struct dcr_arena *a, struct dcr_stream *s, enum summary_names keep,
+                     struct dcr_err *err)
+{
+    return summary_of_trace_with_gpu(out, a, s, keep, NULL, NULL, NULL, err);
+}
+
+struct gpu_tap {
+    void (*f)(void *ctx, const struct dct_gpu_event *e);
+    void *ctx;
+    uint64_t n;
+};
+
+static void tap_gpu(void *ctx, const struct dct_gpu_event *e)
+{
+    struct gpu_tap *tap = ctx;
+    tap->n++;
+    if (tap->f)
+        tap->f(tap->ctx, e);
+}
+
+int summary_of_trace_with_gpu(struct summary *out, struct dcr_arena *a, struct dcr_stream *s, enum summary_names keep,
+                              void (*on_gpu)(void *ctx, const struct dct_gpu_event *e), void *ctx,
+                              const struct dct_watch *watch, struct dcr_err *err)
+{
+    struct dct_reader *t = NULL;
+    struct dct_event e;
+    struct observed observed = {.out = out, .arena = a};
+    struct name_table *names = NULL;
+    struct known_range known[KNOWN_RANGES] = {{0}};
+    const char *ended_in = "";
+    int ended_depth = -1;
+    *out = (struct summary){.notes = "", .trace_name = "", .ended_in = ""};
+    int rc = dct_open(&t, s, &out->info, err);
+    if (rc)
+        return rc;
+    if (watch)
+        watch->begin(watch->ctx, &out->info);
+    struct gpu_tap tap = {on_gpu, ctx, 0};
+    dct_on_gpu(t, tap_gpu, &tap);
+    out->info.rank = out->info.rank < 0 ? -1 : out->info.rank;
+    out->info.node = out->info.node < 0 ? -1 : out->info.node;
+    struct dct_beside *beside = watch ? dct_beside_start(t, watch) : NULL;
+    const struct dct_watch *here = beside ? NULL : watch;
+    int is_enough = 0;
+    struct reducer *d = reduce_new();
+    reduce_until(d, dct_recorded_until(&out->info));
+    if (keep != SUMMARY_NO_NAMES)
+        names = names_new(keep);
+    while ((rc = dct_next(t, &e, err)) == 0) {
+        struct event n;
+        if (here && !is_enough)
+            is_enough = here->event(here->ctx, &e);
+        uint32_t file = count(&observed, &e);
+        struct known_range *k = known_of(known, &e);
+        if (neutral(k, &e, &n)) {
+            n.file = file;
+            reduce_event(d, &n);
+        }
+        e.name = k->counted;
+        if (e.is_open && e.kind == DCT_PUSH && e.depth > ended_depth) {
+            ended_depth = e.depth;
+            ended_in = e.name;
+        }
+        if (names)
+            names_add(names, &e, &k->place);
+    }
+    if (here)
+        here->end(here->ctx, t);
+    if (rc == DCR_END) {
+        rc = DCR_OK;
+        dct_get_loss(t, &out->loss);
+        if (*dct_notes(t))
+            out->notes = dcr_arena_strdup(a, dct_notes(t));
+        out->ended_in = text_clean(a, ended_in);
+        reduce_finish(d, a, &out->steps);
+        say_loading(out);
+        out->n_overflow = reduce_overflow(d);
+        out->n_gpu_events = tap.n;
+        if (names)
+            names_finish(names, a, &out->names, &out->n_names);
+    }
+    dct_beside_end(beside);
+    names_free(names);
+    reduce_free(d);
+    dct_close(t);
+    return rc;
+}
+
+/* ---- has the trace changed? ------------------------------------------------------------------- */
+
+int summary_fingerprint(int fd, int64_t *size, uint32_t *crc, struct dcr_err *err)
+{
+    enum { HEADER_BYTES = 128 }; /* as in the first version, so that all versions have the same fingerprint */
+    struct dct_file_header h;
+    *crc = 0;
+    *size = dct_used_bytes(fd);
+    if (*size < 0 || pread(fd, &h, sizeof h, 0) != (ssize_t)sizeof h || h.magic != DCT_MAGIC || h.block_bytes < 4096 ||
+        h.block_bytes > 16u << 20)
+        return dcr_err_set(err, DCR_FAIL, "not a trace");
+    *crc = dcr_crc32c(0, &h, HEADER_BYTES);
+    unsigned char *block = malloc(h.block_bytes);
+    for (off_t at = h.block_bytes; block && at < *size; at += h.block_bytes) {
+        struct dct_block_header b = {0};
+        ssize_t n = pread(fd, &b, sizeof b, at);
+        *crc = dcr_crc32c(*crc, &b, n > 0 ? (size_t)n : 0);
+        if (b.magic == DCT_BLOCK_MAGIC && b.state == DCT_BLOCK_OPEN && (n = pread(fd, block, h.block_bytes, at)) > 0)
+            *crc = dcr_crc32c(*crc, block, (size_t)n);
+    }
+    int rc = block ? DCR_OK : dcr_err_set(err, DCR_FATAL, "no memory");
+    free(block);
+    return rc;
+}

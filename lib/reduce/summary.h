@@ -1,0 +1,100 @@
+/* summary.h - what a native trace comes down to: the steps of its rank, what was observed beside them, and per name
+ * counts, sums, extremes, a sketch of the durations and the time covered. Made by reading the trace once; written as
+ * lines of JSON into the archive (docs/FORMAT.md, Summaries), so that a report needs no full trace. The renderer takes
+ * its numbers from this struct in both cases, which is why they are the same. */
+#ifndef DCR_SUMMARY_H
+#define DCR_SUMMARY_H
+
+#include "lib/base/arena.h"
+#include "lib/base/buf.h"
+#include "lib/reduce/reduce.h"
+#include "lib/trace/trace.h"
+
+#define DCR_SUMMARY_FORMAT "dcreport-summary"
+#define DCR_SUMMARY_VERSION 1
+
+/* Sketch of durations: a histogram with 32 buckets per power of two. A bucket is at most 1/32 of its lower end wide, so
+ * that its middle is wrong by less than 1.6 %. Adding counts merges two sketches; the result does not depend on the
+ * order. */
+#define SKETCH_SUB_BITS 5
+#define SKETCH_BUCKETS ((64 - SKETCH_SUB_BITS) << SKETCH_SUB_BITS)
+/** sketch_bucket - bucket of a duration, 0 .. SKETCH_BUCKETS - 1; negative ones count as 0. */
+int sketch_bucket(int64_t ns);
+/** sketch_low - the smallest duration of a bucket; sketch_low(SKETCH_BUCKETS) is above all. */
+uint64_t sketch_low(int bucket);
+
+/* All ranges (or marks, or observed calls) of one name. */
+struct name_sum {
+    const char *domain, *category, *name;
+    int kind; /* DCT_PUSH, DCT_START, DCT_MARK or DCT_SPAN */
+    uint64_t n;
+    int64_t sum_ns, min_ns, max_ns;
+    int64_t self_ns;  /* of DCT_PUSH: without the ranges inside them on their thread; -1 = not said, or another kind */
+    int64_t union_ns; /* time in which at least one was open, all threads; -1 = too many to tell */
+    uint64_t bytes;   /* of spans */
+    struct sketch_bucket_count {
+        int bucket;
+        uint64_t n;
+    } * sketch; /* buckets that are not empty, ascending                                          shape: (n_sketch) */
+    int n_sketch;
+};
+
+/* Calls of MPI by function, calls on files by name and kind. */
+struct observation {
+    const char *name;
+    int kind; /* -1: MPI; else DCT_IO_READ ... */
+    struct dct_io sum;
+    uint64_t event_ns;   /* of sum.ns, in calls that are events of their own: the recorder only sums the shorter ones */
+    uint64_t loading_ns; /* of event_ns, reading inside data loading, on the thread of the steps; 0 when not said */
+};
+
+struct summary {
+    struct dct_info info;
+    struct dct_loss loss;
+    const char *notes;    /* the writer's sentences, "" none */
+    const char *ended_in; /* the innermost range of a thread that was never closed, "" none or not said */
+    uint64_t n_events, n_mpi_calls, n_io_calls; /* named by the program; observed beside it */
+    uint64_t n_gpu_events;                      /* counted only: a summary does not hold what GPUs did */
+    uint64_t n_overflow;                        /* ranges not looked at: one step held more than a million */
+    struct reduced steps;
+    int is_loading_unknown;       /* read from a summary that does not say event_ns and loading_ns of its files */
+    struct observation *observed; /* in order of first appearance */
+    size_t n_observed;
+    struct name_sum *names; /* by domain, category, name, kind; the last may be SUMMARY_OTHER_NAMES */
+    size_t n_names;
+    /* Of the trace that this was made from, "" and 0 when not said. */
+    const char *trace_name;
+    int64_t trace_bytes;
+    uint32_t fingerprint;
+};
+#define SUMMARY_MAX_NAMES 4096
+#define SUMMARY_OTHER_NAMES "(other names)"
+
+/* What is kept of names: nothing; all of struct name_sum; counts, sums and extremes, which are what a report shows. */
+enum summary_names { SUMMARY_NO_NAMES, SUMMARY_NAMES, SUMMARY_NAME_SUMS };
+
+/** summary_of_trace - read a trace to its end.
+ *  out         texts and arrays in a; trace_name and fingerprint are left to the caller
+ *  errors      DCR_FAIL: not a trace; DCR_FATAL: the stream
+ *  cost        as dct_next; memory: steps, names, and 16 bytes per range up to 64 MB */
+int summary_of_trace(struct summary *out, struct dcr_arena *a, struct dcr_stream *s, enum summary_names keep,
+                     struct dcr_err *err) DCR_MUST_CHECK;
+
+/** summary_of_trace_with_gpu - the same; on_gpu is called for every GPU event, in file order (see dct_on_gpu).
+ *  watch    sees every event too, once the trace is open; NULL = nobody */
+int summary_of_trace_with_gpu(struct summary *out, struct dcr_arena *a, struct dcr_stream *s, enum summary_names keep,
+                              void (*on_gpu)(void *ctx, const struct dct_gpu_event *e), void *ctx,
+                              const struct dct_watch *watch, struct dcr_err *err) DCR_MUST_CHECK;
+
+/** summary_write - append the lines to a buffer. */
+void summary_write(const struct summary *sum, struct dcr_buf *out);
+
+/** summary_read - the lines back. Nothing in them is trusted.
+ *  errors   DCR_FAIL: another format, a line that is wrong (the sentence has its number), no last line */
+int summary_read(struct summary *out, struct dcr_arena *a, struct dcr_stream *s, struct dcr_err *err) DCR_MUST_CHECK;
+
+/** summary_fingerprint - a checksum over the block headers of a trace file, and over the whole of blocks that are still
+ *  open: it changes when anything is written. size is that of what was ever used (trace_end.h). errors  DCR_FAIL */
+int summary_fingerprint(int fd, int64_t *size, uint32_t *crc, struct dcr_err *err) DCR_MUST_CHECK;
+
+#endif

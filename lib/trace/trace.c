@@ -1,0 +1,196 @@
+/* trace.c - see trace.h. Every number read from the file is taken for hostile until checked. */
+#include "lib/trace/trace_inside.h"
+
+#include "lib/trace/payload.h"
+#include "lib/trace/trace_chunks.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+int dct_grow(void *array, uint32_t *cap, uint32_t need, size_t item)
+{
+    void **p = array;
+    if (need <= *cap)
+        return 0;
+    uint32_t want = *cap ? *cap : 16;
+    while (want < need)
+        want *= 2;
+    void *bigger = realloc(*p, (size_t)want * item);
+    if (!bigger)
+        return -1;
+    memset((char *)bigger + (size_t)*cap * item, 0, (size_t)(want - *cap) * item);
+    *p = bigger;
+    *cap = want;
+    return 0;
+}
+
+/* Limit impossible values of clocks and counters, so that the sum of two fits into 63 bits. */
+static int64_t harmless(int64_t t_ns)
+{
+    return t_ns < 0 ? 0 : t_ns < INT64_MAX / 4 ? t_ns : INT64_MAX / 4;
+}
+
+static struct dct_window window_of(const struct dct_file_header *h)
+{
+    return (struct dct_window){.until_ns = harmless(h->window_until_ns),
+                               .first_ns = harmless(h->window_first_ns),
+                               .last_ns = harmless(h->window_last_ns),
+                               .closed_ns = harmless(h->window_closed_ns),
+                               .since_ns = harmless(h->window_since_ns)};
+}
+
+int64_t dct_recorded_until(const struct dct_info *info)
+{
+    const struct dct_window *w = &info->window;
+    /* The end of a step is taken before it closes the window, and by a clock that may be ahead of the window's. */
+    int64_t closed = w->last_ns + DCT_CLOCK_ERROR_NS;
+    int64_t until = w->until_ns == 0 ? INT64_MAX : w->since_ns ? w->until_ns : closed;
+    return info->incomplete_ns && info->incomplete_ns < until ? info->incomplete_ns : until;
+}
+
+int dct_open(struct dct_reader **out, struct dcr_stream *s, struct dct_info *info, struct dcr_err *err)
+{
+    *out = NULL;
+    struct dct_file_header h;
+    ssize_t n = dcr_stream_read_full(s, &h, sizeof h, err);
+    if (n < 0)
+        return (int)n;
+    if ((size_t)n < sizeof h)
+        return dcr_err_set(err, DCR_FAIL, "'%s' is not a trace: it ends after %zd bytes", s->name, n);
+    if (h.magic != DCT_MAGIC)
+        return dcr_err_set(err, DCR_FAIL, "'%s' is not a trace: it does not begin with the mark of one", s->name);
+    if (h.version > DCT_VERSION)
+        return dcr_err_set(err, DCR_FAIL,
+                           "'%s' was made by a newer dccollect: it is a trace of version %u, this program reads up to "
+                           "%d; use a later one",
+                           s->name, h.version, DCT_VERSION);
+    if (h.version < DCT_OLDEST_VERSION)
+        return dcr_err_set(err, DCR_FAIL, "'%s' is not a trace: version %u", s->name, h.version);
+    if (h.block_bytes < 4096 || h.block_bytes > MAX_BLOCK_BYTES || h.block_bytes % 4096)
+        return dcr_err_set(err, DCR_FAIL, "'%s' is not a trace: block size %u", s->name, h.block_bytes);
+
+    struct dct_reader *r = calloc(1, sizeof *r);
+    if (r)
+        r->own = malloc(h.block_bytes);
+    if (!r || !r->own) {
+        dct_close(r);
+        return dcr_err_mark(err, DCR_ERR_MACHINE, dcr_err_set(err, DCR_FAIL, "no memory to read '%s'", s->name));
+    }
+    r->s = s;
+    r->block_bytes = h.block_bytes;
+    r->notes.max = MAX_NOTES_BYTES;
+    r->dropped_without_block = h.dropped;
+    r->last_ns = h.mono_ns;
+    if (info) {
+        *info = (struct dct_info){.rank = h.rank,
+                                  .node = h.node,
+                                  .pid = h.pid,
+                                  .mono_ns = h.mono_ns,
+                                  .real_ns = h.real_ns,
+                                  .incomplete_ns = harmless(h.incomplete_ns),
+                                  .window = window_of(&h),
+                                  .n_dropped_gpu = h.dropped_gpu,
+                                  .own_bytes = harmless((int64_t)h.own_bytes)};
+        for (int i = 0; i < DCT_N_IO_TOTALS; i++)
+            info->io[i] = harmless((int64_t)h.io[i]);
+        memcpy(info->host, h.host, sizeof h.host);
+    }
+    n = dcr_stream_read_full(s, r->own, h.block_bytes - sizeof h, err);
+    if (n < 0) {
+        dct_close(r);
+        return (int)n;
+    }
+    r->loss.is_torn = (size_t)n < h.block_bytes - sizeof h;
+    *out = r;
+    return DCR_OK;
+}
+
+void dct_close(struct dct_reader *r)
+{
+    if (!r)
+        return;
+    for (uint32_t i = 0; i < r->n_tracks; i++) {
+        for (uint32_t k = 0; k < r->tracks[i].n_open; k++)
+            free(r->tracks[i].stack[k].raw);
+        free(r->tracks[i].stack);
+    }
+    for (uint32_t i = 0; i < r->n_ranges; i++)
+        free(r->ranges[i].raw);
+    for (; r->first_end < r->next_end; r->first_end++)
+        free(r->ends[r->first_end % MAX_ENDS].raw);
+    free(r->delivered_raw);
+    free(r->tracks);
+    free(r->ranges);
+    free(r->ends);
+    free(r->names);
+    free(r->domains);
+    free(r->texts);
+    dcr_map_release(&r->category_of);
+    dcr_map_release(&r->thread_of);
+    dcr_map_release(&r->schema_of);
+    dcr_map_release(&r->track_of);
+    dcr_map_release(&r->range_of);
+    dcr_map_release(&r->end_of);
+    dcr_buf_release(&r->notes);
+    dcr_arena_release(&r->arena);
+    if (r->side == 0)
+        dct_chunks_free(r->chunks);
+    free(r->own);
+    free(r);
+}
+
+void dct_on_gpu(struct dct_reader *r, void (*f)(void *ctx, const struct dct_gpu_event *e), void *ctx)
+{
+    r->on_gpu = f;
+    r->gpu_ctx = ctx;
+}
+
+static const char *schema_text(void *ctx, uint64_t id)
+{
+    struct dct_reader *r = ctx;
+    uint32_t i;
+    return dcr_map_get(&r->schema_of, dct_domain_key(r->delivered_domain, (uint32_t)id), &i) ? r->texts[i] : NULL;
+}
+
+void dct_put_payload(struct dct_reader *r, const struct dct_event *e, struct dcr_buf *out)
+{
+    if (e->payload_type == DCT_PAYLOAD_RAW && e->raw)
+        payload_put(out, e->raw, e->payload, schema_text, r);
+}
+
+void dct_get_loss(const struct dct_reader *r, struct dct_loss *out)
+{
+    *out = r->loss;
+    out->n_dropped = r->dropped_without_block + r->dropped_of_ended;
+    for (uint32_t i = 0; i < r->n_tracks; i++)
+        out->n_dropped += r->tracks[i].dropped;
+}
+
+static void note_unread(struct dct_reader *r, uint64_t n, const char *why)
+{
+    if (!n)
+        return;
+    r->notes.max += 200;
+    dcr_buf_printf(&r->notes, "%s%" PRIu64 " range%s%s", r->notes.len ? "\n" : "", n, n == 1 ? " was" : "s were", why);
+}
+
+const char *dct_notes(struct dct_reader *r)
+{
+    if (!r->has_said_unread) {
+        char deep[100], many[100];
+        snprintf(deep, sizeof deep, " recorded inside %u others of the thread, and not read", MAX_DEPTH);
+        snprintf(many, sizeof many, " recorded while %u others of the process were open, and not read", MAX_OPEN);
+        note_unread(r, r->loss.n_too_deep, deep);
+        note_unread(r, r->loss.n_too_many, many);
+        note_unread(r, r->loss.n_no_memory, " recorded, and not read: the reader had no memory for them");
+        r->has_said_unread = 1;
+    }
+    return dcr_buf_text(&r->notes);
+}
+
+const char *dct_thread_name(struct dct_reader *r, uint32_t track)
+{
+    uint32_t i;
+    return dcr_map_get(&r->thread_of, track, &i) ? r->texts[i] : "";
+}

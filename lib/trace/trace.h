@@ -1,0 +1,131 @@
+/* trace.h - read a native trace (.dct) as a stream of events, in memory that depends on the number of names and
+ * open ranges, not on the number of events. Tolerates a torn tail and damaged blocks; counts what it skipped.
+ * The format is lib/format.h and docs/FORMAT.md. Used by dccollect (pack, verify) and dcreport. */
+#ifndef DCR_TRACE_H
+#define DCR_TRACE_H
+
+#include "lib/base/buf.h"
+#include "lib/format.h"
+#include "lib/base/stream.h"
+
+/* When calls and ranges were recorded, if a window was asked for (--steps, --delay ...). The values of the file header,
+ * limited to 0..INT64_MAX / 4. */
+struct dct_window {
+    int64_t until_ns;          /* latest time at which it closes; 0 = no window, or an earlier writer */
+    int64_t first_ns, last_ns; /* when it first opened and last closed; 0 = never */
+    int64_t closed_ns;         /* total length of the closed pieces */
+    int64_t since_ns;          /* start of the open piece; 0 = none is open */
+};
+
+struct dct_info {
+    int rank, node; /* -1 unknown */
+    uint32_t pid;
+    char host[65];
+    int64_t mono_ns, real_ns;
+    int64_t incomplete_ns; /* events from this time on may be missing; 0 = none is, or not recorded */
+    struct dct_window window;
+    uint64_t n_dropped_gpu;      /* part of the dropped events: GPU activity that CUPTI lost */
+    int64_t own_bytes;           /* bytes that the recorder itself wrote by system calls; 0 = not recorded */
+    int64_t io[DCT_N_IO_TOTALS]; /* the kernel's totals of the process at exit(); 0 = not recorded */
+};
+
+/** dct_recorded_until - the time after which the trace is not complete: the window closed, or events may be missing.
+ *  Includes DCT_CLOCK_ERROR_NS, since event times may be ahead of the clock that closed the window.
+ *  returns  INT64_MAX = complete to its end */
+int64_t dct_recorded_until(const struct dct_info *info);
+
+/* One range, mark or span, delivered when it is complete. Text borrows until dct_close. */
+struct dct_event {
+    int kind;    /* DCT_PUSH (a closed range), DCT_START (a closed process range), DCT_MARK, DCT_SPAN, DCT_FILE */
+    int is_open; /* never closed: the data ended, or a part of the track is lost; end_ns is then the last time seen */
+    uint32_t track;
+    int depth;            /* of a DCT_PUSH or DCT_SPAN: number of enclosing ranges on its track, all domains */
+    const char *domain;   /* "" = default */
+    const char *category; /* "" = none; "#7" when the program never named category 7 */
+    const char *name;     /* "" = none */
+    int64_t start_ns, end_ns;
+    int payload_type; /* DCT_PAYLOAD_* */
+    uint32_t color;   /* 0xRRGGBB, 0 = none */
+    uint64_t payload; /* bits of the value */
+    const void *raw;  /* DCT_PAYLOAD_RAW: `payload` bytes, valid until the next call; else NULL. What came with the
+                         end of a range stands behind what came with its beginning */
+    const char *file; /* DCT_PAYLOAD_FILE: its name; else "" */
+    uint64_t bytes;   /* DCT_SPAN */
+    struct dct_io io[DCT_N_IO]; /* DCT_FILE */
+};
+
+/* What a GPU or its runtime did (DCT_GPU). Text borrows until dct_close. */
+struct dct_gpu_event {
+    const char *name; /* kernel, function called, kind of copy ...; "" = none */
+    int64_t start_ns, end_ns;
+    uint64_t bytes;
+    struct dct_gpu gpu;
+    struct dct_kernel kernel; /* of DCT_GPU_KERNEL, else 0 */
+};
+
+struct dct_loss {
+    uint64_t n_dropped;        /* counted by the writer: memory or disk was full */
+    uint64_t n_bad_blocks;     /* checksum or structure wrong; skipped, from the first wrong slot on when still open */
+    uint64_t n_missing_blocks; /* numbers left out in a track's sequence: lost, or the bad ones */
+    uint64_t n_open_blocks;    /* without a checksum: the writer did not end in the normal way */
+    uint64_t n_unmatched_pops; /* pop without push */
+    uint64_t n_open_ranges;    /* pushed or started, never closed */
+    /* Recorded and not read; dct_notes says it. Ends of such process ranges count as unmatched. */
+    uint64_t n_too_deep;  /* pushed inside 16384 others of the thread */
+    uint64_t n_too_many;  /* pushed or started while 2^20 others of the process were open */
+    uint64_t n_no_memory; /* the reader had none */
+    int is_torn;          /* file ends inside a block */
+};
+
+struct dct_reader;
+
+/* Ranges that a watcher can skip: of this thread, without inner ranges, shorter than shorter_ns and ending by
+ * latest_ns. */
+struct dct_leave_out {
+    uint32_t track;
+    int64_t shorter_ns, latest_ns; /* shorter_ns 0: needs all */
+    uint64_t n;                    /* how many were not given for it */
+};
+
+/* A watcher: gets the events of a trace while it is read for something else. */
+struct dct_watch {
+    void (*begin)(void *ctx, const struct dct_info *info);
+    int (*event)(void *ctx, const struct dct_event *e); /* returns 1: that is enough, no more are given */
+    void (*end)(void *ctx, struct dct_reader *r); /* all that could be read has been, or enough; r is still open */
+    void *ctx;
+    struct dct_leave_out *leave_out; /* kept by begin and event; what it says may be given all the same. NULL = all */
+};
+
+/** dct_open - read the file header.
+ *  s        borrows until dct_close
+ *  out      gives; free with dct_close
+ *  errors   DCR_FAIL: not a trace, or of a later version (the sentence says which) */
+int dct_open(struct dct_reader **out, struct dcr_stream *s, struct dct_info *info, struct dcr_err *err) DCR_MUST_CHECK;
+
+/** dct_next - the next complete event, in file order (ordered by end within a track, tracks interleaved by block).
+ *  Ranges still open at the end of the data come last.
+ *  returns  0, DCR_END, or DCR_FATAL when the underlying stream fails
+ *  cost     amortised constant per event; memory: names, open ranges (at most 2^20), one block */
+int dct_next(struct dct_reader *r, struct dct_event *out, struct dcr_err *err) DCR_MUST_CHECK;
+
+/** dct_on_gpu - f is called by dct_next for every GPU event, in file order; without it they are passed over.
+ *  ctx      borrows until dct_close */
+void dct_on_gpu(struct dct_reader *r, void (*f)(void *ctx, const struct dct_gpu_event *e), void *ctx);
+
+/** dct_put_payload - the payload of the event that dct_next gave last, when it is DCT_PAYLOAD_RAW: appended as
+ * "field=value; field=value" by the schemas that the program registered before, in hexadecimal where it did not
+ * (lib/trace/payload.h). */
+void dct_put_payload(struct dct_reader *r, const struct dct_event *e, struct dcr_buf *out);
+
+/** dct_get_loss - what was not recorded or not readable; complete after DCR_END. */
+void dct_get_loss(const struct dct_reader *r, struct dct_loss *out);
+
+/** dct_notes - the writer's DCT_NOTE sentences, joined by newlines; "" when none. Valid after DCR_END. */
+const char *dct_notes(struct dct_reader *r);
+
+/** dct_thread_name - what the program called the thread, "" when nothing. Valid after DCR_END. */
+const char *dct_thread_name(struct dct_reader *r, uint32_t track);
+
+void dct_close(struct dct_reader *r);
+
+#endif

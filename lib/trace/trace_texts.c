@@ -1,0 +1,102 @@
+/* trace_texts.c - what the program said beside times, names and payloads: see trace_inside.h. */
+#include "lib/trace/trace_inside.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static void set_text(struct dct_reader *r, struct dcr_map *m, uint64_t key, const char *text)
+{
+    if (r->n_texts >= MAX_NAME_ID || dct_grow(&r->texts, &r->cap_texts, r->n_texts + 1, sizeof *r->texts) != 0 ||
+        dcr_map_put(m, key, r->n_texts) != 0)
+        return;
+    r->texts[r->n_texts++] = text;
+}
+
+void dct_define(struct dct_reader *r, const struct dct_slot *s)
+{
+    const char *bytes = (const char *)(s + 1);
+    size_t len = (size_t)s->t_ns;
+    if (s->kind == DCT_NOTE) {
+        if (r->notes.len && !r->notes.failed)
+            dcr_buf_putc(&r->notes, '\n');
+        dcr_buf_add(&r->notes, bytes, len);
+        return;
+    }
+    if (r->arena.total_bytes + len > MAX_TEXT_TOTAL)
+        return;
+    const char *text = dcr_arena_strndup(&r->arena, bytes, len);
+    switch (s->kind) {
+    case DCT_STRING:
+        if (s->name < MAX_NAME_ID && dct_grow(&r->names, &r->n_names, s->name + 1, sizeof *r->names) == 0)
+            r->names[s->name] = text;
+        break;
+    case DCT_DOMAIN:
+        if (dct_grow(&r->domains, &r->n_domains, s->domain + 1u, sizeof *r->domains) == 0)
+            r->domains[s->domain] = text;
+        break;
+    case DCT_CATEGORY:
+        set_text(r, &r->category_of, dct_domain_key(s->domain, s->name), text);
+        break;
+    case DCT_THREAD:
+        set_text(r, &r->thread_of, s->name, text);
+        break;
+    case DCT_SCHEMA:
+        set_text(r, &r->schema_of, dct_domain_key(s->domain, s->name), text);
+        break;
+    default:
+        break;
+    }
+}
+
+const char *dct_category(struct dct_reader *r, uint32_t domain, uint32_t category)
+{
+    uint32_t i;
+    if (dcr_map_get(&r->category_of, dct_domain_key(domain, category), &i))
+        return r->texts[i];
+    char number[16];
+    snprintf(number, sizeof number, "#%u", category);
+    const char *text = dcr_arena_strdup(&r->arena, number);
+    set_text(r, &r->category_of, dct_domain_key(domain, category), text);
+    return text;
+}
+
+void dct_keep_attr(struct open_range *o, const struct dct_slot *s)
+{
+    o->attr = dct_attr_in(s);
+    if ((o->attr.payload_type & 0xff) == DCT_PAYLOAD_RAW && o->attr.payload) {
+        o->raw = malloc(o->attr.payload);
+        if (o->raw)
+            memcpy(o->raw, s + 1, o->attr.payload);
+    }
+}
+
+static void add_payload(struct open_range *o, struct dct_attr a, const void *bytes)
+{
+    uint32_t type = o->attr.payload_type & 0xff;
+    size_t before = type == DCT_PAYLOAD_RAW && o->raw ? o->attr.payload : 0;
+    if ((a.payload_type & 0xff) != DCT_PAYLOAD_RAW || !a.payload || (type != DCT_PAYLOAD_NONE && !before))
+        return;
+    /* whole slots, so that the next item begins where it may */
+    size_t padded = (before + DCT_SLOT_BYTES - 1) / DCT_SLOT_BYTES * DCT_SLOT_BYTES;
+    char *both = calloc(1, padded + a.payload);
+    if (!both)
+        return;
+    if (before)
+        memcpy(both, o->raw, before);
+    memcpy(both + padded, bytes, a.payload);
+    free(o->raw);
+    o->raw = both;
+    o->attr.payload_type = (o->attr.payload_type & ~0xffu) | DCT_PAYLOAD_RAW;
+    o->attr.payload = padded + a.payload;
+}
+
+void dct_add_attr(struct open_range *o, const struct dct_slot *s)
+{
+    add_payload(o, dct_attr_in(s), s + 1);
+}
+
+void dct_add_kept(struct open_range *o, const struct open_range *end)
+{
+    if (end->raw)
+        add_payload(o, end->attr, end->raw);
+}
