@@ -96,6 +96,25 @@ static void put_gpu(const struct pack *p, const json_t *record, const char *wind
     json_object_set(collector, "notes", p->trace_notes);
 }
 
+/* Processor time of all collectors of the run. Nothing is said where one of them left no time, as one that was killed.
+ */
+static void put_cost(const struct pack *p, json_t *collector)
+{
+    json_int_t sum = 0;
+    for (size_t i = 0; i <= p->n_ranks; i++) {
+        const json_t *record = i < p->n_ranks ? p->ranks[i].record : p->launcher;
+        const json_t *own = json_object_get(record, "collector_cpu_ns");
+        int has_none = i == p->n_ranks ? !p->launcher : p->launcher && !json_object_get(record, "collector_pid");
+        if (has_none) /* one collector in front of a launcher watches all ranks */
+            continue;
+        if (!json_is_integer(own))
+            return;
+        sum += json_integer_value(own);
+    }
+    if (sum > 0)
+        json_object_set_new(collector, "cpu_ns", json_integer(sum));
+}
+
 void pack_recorded(const struct pack *p, const json_t *record, json_t *o)
 {
     char line[1400];
@@ -127,6 +146,7 @@ void pack_recorded(const struct pack *p, const json_t *record, json_t *o)
     json_object_set_new(collector, "traces_packed", json_integer(p->n_traces_packed));
     json_object_set_new(collector, "events", json_integer((json_int_t)p->n_events));
     json_object_set_new(collector, "dropped_events", json_integer((json_int_t)p->n_dropped));
+    put_cost(p, collector);
     pack_json_copy(collector, record, "interval_ms");
     pack_json_copy(collector, record, "window");
     pack_json_copy(collector, record, "nvtx_chained");

@@ -15,6 +15,8 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 extern char **environ;
@@ -126,6 +128,22 @@ void run_put_libraries(struct run *r, struct libraries *libraries)
     json_decref(list);
 }
 
+static json_t *nanoseconds(const struct timeval *t)
+{
+    return json_integer((json_int_t)t->tv_sec * 1000000000 + (json_int_t)t->tv_usec * 1000);
+}
+
+/* Processor time of this process: the program is a child, and is not in it. */
+static void put_own_time(json_t *o)
+{
+    struct rusage own;
+    if (getrusage(RUSAGE_SELF, &own) != 0)
+        return;
+    struct timeval both;
+    timeradd(&own.ru_utime, &own.ru_stime, &both);
+    json_object_set_new(o, "collector_cpu_ns", nanoseconds(&both));
+}
+
 void run_end_record(struct run *r, const struct ended *e)
 {
     json_t *o = r->record;
@@ -140,8 +158,8 @@ void run_end_record(struct run *r, const struct ended *e)
     json_object_set_new(o, "signal", json_integer(e->signal));
     if (e->told)
         json_object_set_new(o, "told_to_end", json_string(name_of(e->told)));
-    const struct timeval *user = &e->usage.ru_utime, *system = &e->usage.ru_stime;
-    json_object_set_new(o, "user_ns", json_integer((json_int_t)user->tv_sec * 1000000000 + user->tv_usec * 1000));
-    json_object_set_new(o, "system_ns", json_integer((json_int_t)system->tv_sec * 1000000000 + system->tv_usec * 1000));
+    json_object_set_new(o, "user_ns", nanoseconds(&e->usage.ru_utime));
+    json_object_set_new(o, "system_ns", nanoseconds(&e->usage.ru_stime));
+    put_own_time(o);
     json_object_set_new(o, "max_rss_bytes", json_integer((json_int_t)e->usage.ru_maxrss * 1024));
 }

@@ -124,6 +124,11 @@ struct recording_cost recording_cost(const struct run *a)
         c.ns = (int64_t)ns;
         c.ratio = ns / (double)part.ns;
     }
+    c.has_cpu = a->collector_cpu_ns > 0 && part.watched_ns > 0;
+    if (c.has_cpu) {
+        c.cpu_ns = a->collector_cpu_ns;
+        c.cpu_ratio = (double)c.cpu_ns / (double)part.watched_ns;
+    }
     return c;
 }
 

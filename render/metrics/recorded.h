@@ -39,13 +39,17 @@ struct recorded {
 };
 struct recorded recorded_part(const struct run *a);
 
-/** recording_cost - what the recording itself cost the ranks, estimated from the numbers of recorded events and the
- * cost of one on a test machine (docs/performance.md). Test: tests/unit/test_recorded.c */
+/** recording_cost - what the recording itself cost. Inside the program: estimated from the numbers of recorded events
+ * and the cost of one on a test machine (docs/performance.md). Beside it: the processor time of the collectors, as
+ * measured. Test: tests/unit/test_recorded.c */
 struct recording_cost {
     int has;          /* the run was recorded by dccollect, and the time of its ranks is known */
     int64_t n_events; /* ranges, calls of MPI and on files, all ranks */
     int64_t ns;       /* summed over the ranks */
     double ratio;     /* of the recorded time of all ranks */
+    int has_cpu;      /* the archive has the processor time of the collectors */
+    int64_t cpu_ns;
+    double cpu_ratio; /* of the time that the processes of all ranks ran */
 };
 struct recording_cost recording_cost(const struct run *a);
 

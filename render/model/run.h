@@ -280,6 +280,7 @@ struct run {
     const char *told_to_end;                   /* "SIGTERM": it or a rank was told to end; "" = none, or unknown */
     const struct run_calibration *calibration; /* NULL = the machine was not measured; render/model/calibration.h */
     const char *scheduler, *job_id, *collector_version;
+    int64_t collector_cpu_ns; /* processor time of its collectors; 0 = not recorded */
     struct recorder nvtx, mpi, io;
     struct run_program program;
     struct run_summary summary;

@@ -228,6 +228,8 @@ int metadata_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
     r->job_id = json_text(r, scheduler, "job_id");
     const json_t *collector = json_object_get(root, "collector");
     r->collector_version = json_text(r, collector, "version");
+    json_int_t cpu_ns = json_integer_value(json_object_get(collector, "cpu_ns"));
+    r->collector_cpu_ns = cpu_ns > 0 && cpu_ns <= RUN_MAX_TIME_NS ? cpu_ns : 0;
     r->nvtx = recorder_of(json_text(r, collector, "nvtx"));
     r->mpi = recorder_of(json_text(r, collector, "mpi"));
     r->io = recorder_of(json_text(r, collector, "io"));

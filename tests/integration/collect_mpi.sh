@@ -92,6 +92,8 @@ check "the trace says that not all were followed" sh -c './trace_text many/rank0
 # ---- one collector in front; MPI is found behind mpirun's options
 "$COLLECT" run -o front.tar --io off -- "${MPIRUN[@]}" -n 2 ./mpi_calls >out 2>err
 check "in front of mpirun" metadata front.tar '.collector.mpi == "ok" and (.collector.traces == 2)'
+check "the collector's own processor time: in front of mpirun" metadata front.tar '.collector.cpu_ns > 1000000'
+check "and as the sum of the ranks' collectors" metadata c.tar '.collector.cpu_ns > 1000000'
 "$COLLECT" run -o off.tar --mpi off -- "${MPIRUN[@]}" -n 2 ./mpi_calls >out 2>err
 check "--mpi off" metadata off.tar '.collector | .mpi_calls == 0 and (.mpi | test("switched off"))'
 "$COLLECT" run -o none.tar -- printenv LD_PRELOAD >out 2>err

@@ -223,7 +223,13 @@ static void test_recording_cost(void **state)
     assert_int_equal(c.n_events, 1051);
     assert_int_equal(c.ns, 1000 * 60 + 42 * 100 + 9 * 60);
     assert_true(c.ratio > 3.23e-6 && c.ratio < 3.24e-6);
-    u.r->ranks[0].n_dropped = 1; /* how many events there were is not known */
+    assert_false(c.has_cpu); /* the archive does not say */
+    u.r->collector_cpu_ns = 100 * MS;
+    c = recording_cost(u.r);
+    assert_true(c.has_cpu && c.has);
+    assert_int_equal(c.cpu_ns, 100 * MS);
+    assert_true(c.cpu_ratio > 0.00499 && c.cpu_ratio < 0.00501); /* the processes of both ranks ran for 20 s */
+    u.r->ranks[0].n_dropped = 1;                                 /* how many events there were is not known */
     assert_false(recording_cost(u.r).has);
     u.r->ranks[0].n_dropped = 0;
     u.r->collector_version = ""; /* nothing was recorded */

@@ -279,6 +279,11 @@ static const char *gpu_driver(const struct run *run)
 #define OF const struct recorded *part
 #include "render/metrics/registry/table.inc"
 
+#define TABLE recording
+#define ROWS "render/metrics/registry/recording.def"
+#define OF const struct recording_cost *c
+#include "render/metrics/registry/table.inc"
+
 #define TABLE file_time
 #define ROWS "render/metrics/registry/file_time.def"
 #define OF const struct file_time *f

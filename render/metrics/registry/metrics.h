@@ -104,6 +104,7 @@ struct kernel_of {
     X(run)               \
     X(provenance)        \
     X(recorded)          \
+    X(recording)         \
     X(file_time)         \
     X(rank)              \
     X(phase)             \

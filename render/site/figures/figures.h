@@ -13,8 +13,12 @@ json_t *series_steps(struct site *s, const struct series *series, const char *su
 json_t *series_figures(struct site *s, const struct series *series, const char *suffix);
 
 /** run_figure_stepless - the figure of a run without steps: bandwidth by size of a benchmark's log, time of a GPU, time
- * of ranks in MPI calls.  run   whose files these are: index into report.runs, -1: of the site.   null: none of them */
+ * of ranks in MPI calls, else its monitors where they are all there is.  run   whose files these are: index into
+ * report.runs, -1: of the site.   null: none of them */
 json_t *run_figure_stepless(struct site *s, const struct run_result *r, int run);
+
+/** run_is_monitored_only - nothing but samples of monitors is known of the run. */
+bool run_is_monitored_only(const struct run_result *r);
 
 /* Of many ranks these are shown: the one with the least, the median and the most, each with its word. */
 enum { RANKS_SHOWN = 16 };
@@ -39,7 +43,7 @@ json_t *run_figure_breakdown(struct site *s, const struct run_result *r);
 json_t *run_figure_ranks(struct site *s, const struct run_result *r);
 json_t *run_figure_heat(struct site *s, const struct run_result *r);
 json_t *run_figure_steps(struct site *s, const struct run_result *r);
-json_t *run_figure_monitors(struct site *s, const struct run_result *r);
+json_t *run_figure_monitors(struct site *s, const struct run_result *r, int run);
 /** monitors_absent - which monitors a run has no samples of, and why; NULL: all are there. */
 const char *monitors_absent(struct site *s, const struct run *run);
 json_t *run_figure_losses(struct site *s, const struct run_result *r);

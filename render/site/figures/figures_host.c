@@ -352,7 +352,7 @@ static const char *host_title(struct site *s, const struct run *run)
     return title.headline.id ? say_title(&s->arena, &title) : "Hosts and devices";
 }
 
-json_t *run_figure_monitors(struct site *s, const struct run_result *r)
+json_t *run_figure_monitors(struct site *s, const struct run_result *r, int run)
 {
     struct monitors_spec *m = monitors_spec(s, r, false);
     if (!m)
@@ -369,7 +369,7 @@ json_t *run_figure_monitors(struct site *s, const struct run_result *r)
     const struct phrase caption[] = {PHRASE(CAPTION_MONITORS), m->has_phases ? PHRASE(CAPTION_PHASES) : PHRASE(NONE)};
     double height = (m->n_panels > PANELS_SHEET ? PANEL_LOW : PANEL_HEIGHT) * m->n_panels + PANEL_FOOT;
     json_t *view = figure_view(s, &(struct figure){.stem = "monitors-figure",
-                                                   .run = RUN_OF(s, r),
+                                                   .run = run,
                                                    .title = host_title(s, r->run),
                                                    .caption = say_phrases(&s->arena, caption, 2),
                                                    .alt = dcr_buf_text(&alt),

@@ -278,10 +278,18 @@ static json_t *gpu_figure(struct site *s, const struct run_result *r, int run)
     return view;
 }
 
+bool run_is_monitored_only(const struct run_result *r)
+{
+    const struct run *a = r->run;
+    return !r->has_steps && !r->step.n && !a->n_traces && !a->n_mpi_calls && !a->n_tables;
+}
+
 json_t *run_figure_stepless(struct site *s, const struct run_result *r, int run)
 {
     if (r->has_steps)
         return NULL;
+    if (run_is_monitored_only(r))
+        return run_figure_monitors(s, r, run);
     json_t *view = bandwidth_figure(s, r, run);
     if (!view)
         view = gpu_figure(s, r, run);

@@ -358,8 +358,11 @@ static const char *confidence_text(struct site *s, const struct run_result *r)
 static const char *cost_text(struct site *s, const struct run *run)
 {
     struct recording_cost c = recording_cost(run);
-    const struct phrase p = PHRASE(RECORDING_COST, slot_time(c.ns), slot_percent(c.ratio), slot_count(c.n_events));
-    return c.has ? say_phrase(&s->arena, &p) : NULL;
+    const struct phrase said[] = {
+        c.has ? PHRASE(RECORDING_COST, slot_time(c.ns), slot_percent(c.ratio), slot_count(c.n_events)) : PHRASE(NONE),
+        c.has_cpu ? PHRASE(COLLECTOR_COST, slot_time(c.cpu_ns), slot_percent(c.cpu_ratio)) : PHRASE(NONE)};
+    const char *text = say_phrases(&s->arena, said, 2);
+    return *text ? text : NULL;
 }
 
 /* ---- ranks of a set that are not here --------------------------------------------------------------------------- */
@@ -475,11 +478,8 @@ void page_run(struct site *s, int run)
     set_or_null(s, data, "steps", run_figure_steps(s, r));
     set_or_null(s, data, "spread", run_figure_spread(s, r));
     set_or_null(s, data, "heat", run_figure_heat(s, r));
-    json_t *monitors = run_figure_monitors(s, r), *lead = run_figure_stepless(s, r, run);
-    bool is_monitors = monitors && !lead && !r->has_steps && !r->run->n_traces && !r->run->n_mpi_calls &&
-                       !r->run->n_tables && r->run->is_foreign; /* the run is its samples */
-    set_or_null(s, data, "lead", is_monitors ? monitors : lead);
-    set_or_null(s, data, "monitors", is_monitors ? NULL : monitors);
+    set_or_null(s, data, "lead", run_figure_stepless(s, r, run));
+    set_or_null(s, data, "monitors", run_is_monitored_only(r) ? NULL : run_figure_monitors(s, r, run));
     set_table(s, data, "roofline", roofline_table(s, r), run);
     view_text(s, data, "no_roofline",
               r->has_steps && !r->roofline.has

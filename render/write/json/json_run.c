@@ -187,6 +187,12 @@ static json_t *recorded(const struct run *run)
     return !run->ranks_len || run->is_foreign ? json_null() : value_object(&recorded_metrics, &part);
 }
 
+static json_t *recording(const struct run *run)
+{
+    struct recording_cost c = recording_cost(run);
+    return c.has || c.has_cpu ? value_object(&recording_metrics, &c) : json_null();
+}
+
 static json_t *share_of_mpi(const struct run *run)
 {
     struct mpi_share m = mpi_share(run);
@@ -254,6 +260,7 @@ json_t *run_json(const struct run_result *r)
     value_set(o, "gpu_memory", gpu_memories(r));
     value_set(o, "epochs", epochs(r->run));
     value_set(o, "recorded", recorded(r->run));
+    value_set(o, "recording", recording(r->run));
     value_set(o, "files_total", files_total(r->run));
     put_observed(r->run, o);
     value_set(o, "provenance", provenance(r->run));
