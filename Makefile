@@ -16,6 +16,8 @@ NVTX_INC := $(if $(CUDA_ROOT),$(firstword $(foreach d,$(CUDA_ROOT)/include $(CUD
 # one line that changes when somebody looks.
 Q := $(if $(V),,@)
 say = $(if $(V),,@$(if $(SHORT),[ ! -t 2 ] || printf '\r\033[K  %s' "$(1)" >&2;,echo "  $(1)";))
+# In front of what writes $@, in the same shell.
+folder = [ -d $(@D) ] || mkdir -p $(@D);
 end_say = $(if $(SHORT),[ ! -t 2 ] || printf '\r\033[K' >&2,:)
 pc = $(shell pkg-config $(1) $(2) 2>/dev/null)
 
@@ -30,15 +32,17 @@ SAN := $(if $(SANITIZE),$(if $(filter thread,$(SANITIZE)),-fsanitize=thread,\
 ALL_CFLAGS = -std=c11 -D_GNU_SOURCE -I. -DDCR_VERSION='"$(VERSION)"' $(WARN) -ffp-contract=off -pthread $(CFLAGS) $(SAN)
 LDLIBS_COMMON = -pthread -lm -ldl $(SAN) -Wl,--as-needed
 
-MPI_CFLAGS = $(call pc,--cflags,ompi-c)
-MPI_LIBS = $(call pc,--libs,ompi-c)
-BLAS_LIBS = $(call pc,--libs,openblas)
-ZLIB_LIBS = $(call pc,--libs,zlib)
-LIB_LIBS = $(call pc,--libs,libarchive nettle jansson)
-RENDER_CFLAGS = $(call pc,--cflags,cairo cairo-png fontconfig libpng libcmark)
-RENDER_LIBS = $(call pc,--libs,cairo fontconfig libpng libcmark zlib sqlite3)
+# := asks pkg-config once, not for every file.
+MPI_CFLAGS := $(call pc,--cflags,ompi-c)
+MPI_LIBS := $(call pc,--libs,ompi-c)
+BLAS_CFLAGS := $(call pc,--cflags,openblas)
+BLAS_LIBS := $(call pc,--libs,openblas)
+ZLIB_LIBS := $(call pc,--libs,zlib)
+LIB_LIBS := $(call pc,--libs,libarchive nettle jansson)
+RENDER_CFLAGS := $(call pc,--cflags,cairo cairo-png fontconfig libpng libcmark)
+RENDER_LIBS := $(call pc,--libs,cairo fontconfig libpng libcmark zlib sqlite3)
 # Only its header: libhdf5 itself is loaded when the first HDF5 file is read.
-HDF5_CFLAGS = $(if $(call pc,--modversion,hdf5),-DHAVE_HDF5 $(call pc,--cflags,hdf5))
+HDF5_CFLAGS := $(if $(call pc,--modversion,hdf5),-DHAVE_HDF5 $(call pc,--cflags,hdf5))
 HDF5_LIBS = # of bundles
 NVTX_CFLAGS = $(if $(NVTX_INC),-DHAVE_NVTX -isystem $(NVTX_INC))
 
@@ -99,10 +103,9 @@ summary:
 	@echo "NVTX   $(if $(NVTX_INC),on   headers in $(NVTX_INC),off  no NVTX headers: marks reach the collector through its own entry points)"
 
 $(BUILD)/obj/%.o: %.c Makefile
-	@mkdir -p $(@D)
-	$(call say,compile $<) $(CC) $(ALL_CFLAGS) $(EXTRA_CFLAGS) -MMD -MP -c -o $@ $<
+	$(call say,compile $<) $(folder) $(CC) $(ALL_CFLAGS) $(EXTRA_CFLAGS) -MMD -MP -c -o $@ $<
 
-$(call objects,$(TRAINER_SRC)): EXTRA_CFLAGS = -fvisibility=hidden $(MPI_CFLAGS) $(NVTX_CFLAGS) $(HDF5_CFLAGS) $(call pc,--cflags,openblas)
+$(call objects,$(TRAINER_SRC)): EXTRA_CFLAGS = -fvisibility=hidden $(MPI_CFLAGS) $(NVTX_CFLAGS) $(HDF5_CFLAGS) $(BLAS_CFLAGS)
 # Plain loops over all weights: vectorised, and a root that sets no errno. The same bits, a quarter of the instructions.
 $(patsubst %,$(BUILD)/obj/trainer/%.o,adam adam_f64 dcgru dcgru_f64): EXTRA_CFLAGS += -O3 -fno-math-errno
 # What every event of a trace passes: 4 % of the report of a large one.
@@ -119,8 +122,7 @@ $(call objects,$(INJECT_SRC)): EXTRA_CFLAGS += $(if $(findstring clang,$(CC)),,-
 $(call objects,$(INJECT_SRC) $(PRELOAD_SRC)) $(INJECT_SO) $(PRELOAD_SO): SAN =
 
 $(BUILD)/lib%.a:
-	@mkdir -p $(@D)
-	@rm -f $@
+	@$(folder) rm -f $@
 	$(Q)ar rcs $@ $^
 $(BUILD)/libdcr.a: $(call objects,$(LIB_SRC))
 $(BUILD)/libtrainer.a: $(call objects,$(filter-out trainer/main.c,$(TRAINER_SRC)))
@@ -131,67 +133,54 @@ $(BUILD)/obj/render/site/theme/script.o: render/site/theme/site.js render/site/t
 
 # The options of the sanitizers are linked into each program.
 $(PROGRAMS) $(UNIT_TESTS): $(if $(SANITIZE),$(call objects,tests/lib/sanitized.c))
-link = @mkdir -p $(@D)
 $(BIN)/dcrnn-train: $(BUILD)/obj/trainer/main.o $(BUILD)/libtrainer.a $(BUILD)/libdcr.a
-	$(link)
-	$(call say,link $@) $(CC) $(CFLAGS) -o $@ $^ $(LDLIBS_COMMON) $(LIB_LIBS) $(HDF5_LIBS) $(BLAS_LIBS) $(ZLIB_LIBS) $(MPI_LIBS)
+	$(call say,link $@) $(folder) $(CC) $(CFLAGS) -o $@ $^ $(LDLIBS_COMMON) $(LIB_LIBS) $(HDF5_LIBS) $(BLAS_LIBS) $(ZLIB_LIBS) $(MPI_LIBS)
 $(BIN)/dccollect: $(BUILD)/obj/collect/main.o $(BUILD)/libcollect.a $(BUILD)/libdcr.a
-	$(link)
-	$(call say,link $@) $(CC) $(CFLAGS) -o $@ $^ $(LDLIBS_COMMON) $(LIB_LIBS)
+	$(call say,link $@) $(folder) $(CC) $(CFLAGS) -o $@ $^ $(LDLIBS_COMMON) $(LIB_LIBS)
 $(BIN)/dccollect-calibrate: $(call objects,$(CALIBRATE_SRC)) $(BUILD)/libcollect.a $(BUILD)/libdcr.a
-	$(link)
-	$(call say,link $@) $(CC) $(CFLAGS) -o $@ $^ $(LDLIBS_COMMON) $(LIB_LIBS) $(MPI_LIBS)
+	$(call say,link $@) $(folder) $(CC) $(CFLAGS) -o $@ $^ $(LDLIBS_COMMON) $(LIB_LIBS) $(MPI_LIBS)
 $(BIN)/dcreport: $(BUILD)/obj/render/main.o $(BUILD)/librender.a $(BUILD)/libdcr.a
-	$(link)
-	$(call say,link $@) $(CC) $(CFLAGS) -o $@ $^ $(LDLIBS_COMMON) $(LIB_LIBS) $(RENDER_LIBS)
+	$(call say,link $@) $(folder) $(CC) $(CFLAGS) -o $@ $^ $(LDLIBS_COMMON) $(LIB_LIBS) $(RENDER_LIBS)
 $(INJECT_SO): $(call objects,$(INJECT_SRC))
-	$(link)
-	$(call say,link $@) $(CC) $(CFLAGS) -shared -Wl,-z,defs,-z,nodelete,-soname,$(@F) -o $@ $^ -pthread -ldl
+	$(call say,link $@) $(folder) $(CC) $(CFLAGS) -shared -Wl,-z,defs,-z,nodelete,-soname,$(@F) -o $@ $^ -pthread -ldl
 $(foreach d,$(PRELOADS),$(eval $(BUILD)/lib/dcreport/libdccollect-$(d).so: $(call objects,$(wildcard collect/guest/$(d)/*.c))))
 $(PRELOAD_SO): $(INJECT_SO)
-	$(link)
-	$(call say,link $@) $(CC) $(CFLAGS) -shared -Wl,-z,defs,-z,nodelete,-soname,$(@F),-rpath,'$$ORIGIN' -o $@ $(filter %.o,$^) $(INJECT_SO) -pthread -ldl
+	$(call say,link $@) $(folder) $(CC) $(CFLAGS) -shared -Wl,-z,defs,-z,nodelete,-soname,$(@F),-rpath,'$$ORIGIN' -o $@ $(filter %.o,$^) $(INJECT_SO) -pthread -ldl
 
 # CUDA 13 knows no architecture before 7.5; PTX is kept for what comes. cudart goes in, cuBLAS stays outside, NCCL is opened at run time.
 GENCODE := $(foreach a,75 80 90,-gencode arch=compute_$(a),code=sm_$(a)) -gencode arch=compute_90,code=compute_90 \
   $(if $(NVCC),$(shell $(NVCC) --help | grep -q -e --compress-mode && echo --compress-mode=size))
-NVCCFLAGS = -std=c++17 -O3 -I. $(GENCODE) --fmad=true -Werror all-warnings \
+# Files without a kernel are the same for every architecture: one pass saves half of their time.
+KERNEL_SRC := $(if $(NVCC),$(shell grep -l __global__ $(CUDA_SRC)))
+NVCCFLAGS = -std=c++17 -O3 -I. $(if $(filter $<,$(KERNEL_SRC)),$(GENCODE),-gencode arch=compute_90,code=sm_90) --fmad=true -Werror all-warnings \
   -Xcompiler -Wall,-Wextra,-fPIC,-fvisibility=hidden,-D_GNU_SOURCE
 # The files of lib that the device code calls.
 PIC_OBJ := $(patsubst %,$(BUILD)/obj/lib/base/%.pic.o,err utf8)
 CUDA_OBJ := $(patsubst %.cu,$(BUILD)/obj/%.cu.o,$(CUDA_SRC)) $(PIC_OBJ)
 $(BUILD)/obj/%.cu.o: %.cu Makefile
-	@mkdir -p $(@D)
-	$(call say,nvcc $<) $(NVCC) $(NVCCFLAGS) -MMD -MP -c -o $@ $<
+	$(call say,nvcc $<) $(folder) $(NVCC) $(NVCCFLAGS) -MMD -MP -c -o $@ $<
 $(BUILD)/obj/%.pic.o: %.c Makefile
-	@mkdir -p $(@D)
-	$(Q)$(CC) $(ALL_CFLAGS) -fPIC -fvisibility=hidden -fno-sanitize=all -MMD -MP -c -o $@ $<
+	$(Q)$(folder) $(CC) $(ALL_CFLAGS) -fPIC -fvisibility=hidden -fno-sanitize=all -MMD -MP -c -o $@ $<
 # Looked for beside the library first, where a bundle puts them, then where the toolkit is.
 $(BUILD)/lib/dcreport/libdcrnn-cuda.so: $(CUDA_OBJ)
-	$(link)
-	$(call say,link $@) $(NVCC) -shared -cudart static -o $@ $^ -L$(CUDA_ROOT)/lib64 -lcublas -ldl \
+	$(call say,link $@) $(folder) $(NVCC) -shared -cudart static -o $@ $^ -L$(CUDA_ROOT)/lib64 -lcublas -ldl \
 	  -Xlinker -z,defs,-rpath,'$$ORIGIN:$(CUDA_ROOT)/lib64',--exclude-libs,ALL -Xcompiler -static-libstdc++,-static-libgcc
 
 # The trainer as it is without NVTX headers: one file differs.
 $(BUILD)/obj/without-nvtx/mark.o: trainer/mark.c Makefile
-	@mkdir -p $(@D)
-	$(call say,compile $<) $(CC) $(ALL_CFLAGS) -fvisibility=hidden -MMD -MP -c -o $@ $<
+	$(call say,compile $<) $(folder) $(CC) $(ALL_CFLAGS) -fvisibility=hidden -MMD -MP -c -o $@ $<
 $(BUILD)/tests/lib/dcrnn-train-without-nvtx: $(BUILD)/obj/trainer/main.o $(BUILD)/obj/without-nvtx/mark.o $(BUILD)/libtrainer.a $(BUILD)/libdcr.a
-	$(link)
-	$(call say,link $@) $(CC) $(CFLAGS) -o $@ $^ $(LDLIBS_COMMON) $(LIB_LIBS) $(BLAS_LIBS) $(ZLIB_LIBS) $(MPI_LIBS)
+	$(call say,link $@) $(folder) $(CC) $(CFLAGS) -o $@ $^ $(LDLIBS_COMMON) $(LIB_LIBS) $(BLAS_LIBS) $(ZLIB_LIBS) $(MPI_LIBS)
 
 $(BUILD)/obj/tests/unit/%.o: EXTRA_CFLAGS = $(MPI_CFLAGS) $(NVTX_CFLAGS) $(RENDER_CFLAGS)
 $(BUILD)/tests/unit/%: $(BUILD)/obj/tests/unit/%.o $(BUILD)/libtrainer.a $(BUILD)/libcollect.a $(BUILD)/librender.a $(BUILD)/libdcr.a
-	$(link)
-	$(call say,link $@) $(CC) $(CFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LDLIBS_COMMON) -lcmocka $(LIB_LIBS) $(RENDER_LIBS) $(BLAS_LIBS) $(ZLIB_LIBS) $(MPI_LIBS)
+	$(call say,link $@) $(folder) $(CC) $(CFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LDLIBS_COMMON) -lcmocka $(LIB_LIBS) $(RENDER_LIBS) $(BLAS_LIBS) $(ZLIB_LIBS) $(MPI_LIBS)
 $(BUILD)/tests/bench/%: $(BUILD)/obj/tests/bench/%.o $(BUILD)/libtrainer.a $(BUILD)/libdcr.a
-	$(link)
-	$(call say,link $@) $(CC) $(CFLAGS) -o $@ $^ $(LDLIBS_COMMON) $(LIB_LIBS) $(BLAS_LIBS) $(ZLIB_LIBS)
+	$(call say,link $@) $(folder) $(CC) $(CFLAGS) -o $@ $^ $(LDLIBS_COMMON) $(LIB_LIBS) $(BLAS_LIBS) $(ZLIB_LIBS)
 # Of the GPU tests kernels_gpu and bench_kernels reach into the device half, backend_gpu and bench_step are plain C over it.
 KERNEL_OBJ = $(patsubst %,$(BUILD)/$(1)/trainer/gpu/%.cu.o,cell_forward cell_backward narrow reduce loss optimizer products)
 $(BUILD)/tests/gpu/%: tests/gpu/%.cu Makefile
-	$(link)
-	$(call say,nvcc $<) $(NVCC) -std=c++17 -O2 -I. $(GENCODE) -o $@ $< $(filter %.o,$^) $(GPU_LIBS) -Xcompiler -static-libstdc++,-static-libgcc
+	$(call say,nvcc $<) $(folder) $(NVCC) -std=c++17 -O2 -I. $(GENCODE) -o $@ $< $(filter %.o,$^) $(GPU_LIBS) -Xcompiler -static-libstdc++,-static-libgcc
 $(BUILD)/tests/gpu/kernels_gpu $(BUILD)/tests/gpu/bench_kernels: $(call KERNEL_OBJ,obj) $(PIC_OBJ) \
   tests/gpu/gpu_test.cuh tests/gpu/reference_graph.cuh
 $(BUILD)/tests/gpu/kernels_gpu $(BUILD)/tests/gpu/bench_kernels: GPU_LIBS = -L$(CUDA_ROOT)/lib64 -lcublas \
@@ -199,23 +188,19 @@ $(BUILD)/tests/gpu/kernels_gpu $(BUILD)/tests/gpu/bench_kernels: GPU_LIBS = -L$(
 $(BUILD)/tests/gpu/backend_gpu: $(BUILD)/obj/tests/gpu/backend_cases.o $(BUILD)/obj/tests/gpu/backend_exact.o
 $(BUILD)/tests/gpu/backend_gpu $(BUILD)/tests/gpu/bench_step: $(BUILD)/tests/gpu/%: $(BUILD)/obj/tests/gpu/%.o \
   $(BUILD)/libtrainer.a $(BUILD)/libdcr.a
-	$(link)
-	$(call say,link $@) $(CC) $(CFLAGS) -o $@ $(filter %.o,$^) $(BUILD)/libtrainer.a $(BUILD)/libdcr.a $(LDLIBS_COMMON) \
+	$(call say,link $@) $(folder) $(CC) $(CFLAGS) -o $@ $(filter %.o,$^) $(BUILD)/libtrainer.a $(BUILD)/libdcr.a $(LDLIBS_COMMON) \
 	  $(LIB_LIBS) $(BLAS_LIBS) $(ZLIB_LIBS) $(MPI_LIBS)
 
 EMULATED_SRC := $(wildcard tests/gpu/emulator/*.cpp) $(CUDA_SRC)
 EMULATED_OBJ := $(patsubst %,$(BUILD)/emulated/%.o,$(EMULATED_SRC)) $(PIC_OBJ)
 EMULATED_FLAGS = -std=c++17 -O2 -g -fPIC -fvisibility=hidden -fno-strict-aliasing -ffp-contract=off -Wall -Wextra \
-  -Wno-unknown-pragmas -DDCRNN_EMULATED -Itests/gpu/emulator -I. $(call pc,--cflags,openblas) $(SAN)
+  -Wno-unknown-pragmas -DDCRNN_EMULATED -Itests/gpu/emulator -I. $(BLAS_CFLAGS) $(SAN)
 $(BUILD)/emulated/%.o: % Makefile
-	@mkdir -p $(@D)
-	$(call say,emulate $<) $(CXX) -x c++ $(EMULATED_FLAGS) -MMD -MP -c -o $@ $<
+	$(call say,emulate $<) $(folder) $(CXX) -x c++ $(EMULATED_FLAGS) -MMD -MP -c -o $@ $<
 $(EMULATED_SO): $(EMULATED_OBJ)
-	$(link)
-	$(call say,link $@) $(CXX) $(SAN) -shared -Wl,-soname,$(@F) -o $@ $^ $(BLAS_LIBS) -pthread -ldl
+	$(call say,link $@) $(folder) $(CXX) $(SAN) -shared -Wl,-soname,$(@F) -o $@ $^ $(BLAS_LIBS) -pthread -ldl
 $(BUILD)/tests/unit/test_gpu_kernels: $(BUILD)/emulated/tests/gpu/kernels_gpu.cu.o $(EMULATED_OBJ)
-	$(link)
-	$(call say,link $@) $(CXX) $(SAN) -o $@ $^ $(BLAS_LIBS) -pthread -ldl
+	$(call say,link $@) $(folder) $(CXX) $(SAN) -o $@ $^ $(BLAS_LIBS) -pthread -ldl
 $(BUILD)/tests/unit/test_backend_cuda: $(BUILD)/obj/tests/gpu/backend_cases.o $(BUILD)/obj/tests/gpu/backend_exact.o | $(EMULATED_SO)
 .SECONDARY:
 -include $(shell find $(BUILD)/obj $(BUILD)/fuzz $(BUILD)/emulated -name '*.d' 2>/dev/null)
@@ -291,8 +276,7 @@ FUZZ_OBJ = $(patsubst %.c,$(BUILD)/fuzz/%.o,$(LIB_SRC) $(FUZZ_TRAINER_SRC) $(fil
   render/site/theme/template.c)
 fuzz-programs: $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(FUZZ_SRC))
 $(BUILD)/fuzz/%.o: %.c Makefile
-	@mkdir -p $(@D)
-	$(call say,fuzz $<) clang $(FUZZ_CFLAGS) $(RENDER_CFLAGS) -MMD -MP -c -o $@ $<
+	$(call say,fuzz $<) $(folder) clang $(FUZZ_CFLAGS) $(RENDER_CFLAGS) -MMD -MP -c -o $@ $<
 $(BUILD)/fuzz/libfuzzed.a: $(FUZZ_OBJ)
 	@rm -f $@
 	$(Q)ar rcs $@ $^
@@ -337,18 +321,19 @@ lint: hdr-check lint-temporaries
 	  { echo "banned: why a value is missing is a row of render/say/reasons.def, and say_reason makes the words"; exit 1; }
 	@printf '%s\n' $(LIB_SRC) $(TRAINER_SRC) $(INJECT_SRC) $(PRELOAD_SRC) $(COLLECT_SRC) $(CALIBRATE_SRC) $(RENDER_SRC) | \
 	  xargs -P $(JOBS) -n 25 clang -fsyntax-only -Werror $(ALL_CFLAGS) $(MPI_CFLAGS) $(NVTX_CFLAGS) $(HDF5_CFLAGS) $(RENDER_CFLAGS) \
-	  $(call pc,--cflags,openblas)
+	  $(BLAS_CFLAGS)
 	@shellcheck -x $(SCRIPTS)
-# Every header compiles alone.
+# Every header compiles alone. A file that includes a header first shows that already.
 hdr-check:
-	@git ls-files 'lib/*.h' 'trainer/*.h' 'collect/*.h' 'render/*.h' | xargs -P $(JOBS) -I{} sh -c 'echo "#include \"{}\"" | \
+	@git grep -m1 -h '^#include' -- '*.c' | sed -n 's/^#include "\(.*\)"$$/\1/p' | sort -u >$(BUILD)/first-included
+	@git ls-files 'lib/*.h' 'trainer/*.h' 'collect/*.h' 'render/*.h' | grep -vxFf $(BUILD)/first-included | xargs -P $(JOBS) -I{} sh -c 'echo "#include \"{}\"" | \
 	  $(CC) -std=c11 -D_GNU_SOURCE -I. $(MPI_CFLAGS) $(RENDER_CFLAGS) -Wall -Wextra -Werror -fsyntax-only -x c - || \
 	  { echo "{} does not compile alone"; exit 255; }'
 # No pointer is kept into a record that a function returned. Always gcc, whatever CC is, because the lint reads gcc's dump.
 lint-temporaries:
 	@python3 tests/lint/temporaries.py -j $(JOBS) $(LIB_SRC) $(COLLECT_SRC) $(CALIBRATE_SRC) $(INJECT_SRC) $(PRELOAD_SRC) \
 	  $(TRAINER_SRC) $(RENDER_SRC) -- gcc -std=c11 -D_GNU_SOURCE -I. -DDCR_VERSION='"$(VERSION)"' $(MPI_CFLAGS) $(NVTX_CFLAGS) \
-	  $(HDF5_CFLAGS) $(call pc,--cflags,openblas) $(RENDER_CFLAGS)
+	  $(HDF5_CFLAGS) $(BLAS_CFLAGS) $(RENDER_CFLAGS)
 # Figures to be read, not tests: nothing here passes or fails.
 bench:
 	@.ci/packages build run bench
