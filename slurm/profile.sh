@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# profile.sh - what all profile_*.sbatch share: train under the collector on this job's nodes, pack one archive.
+# profile.sh - the work of profile.sbatch: train under the collector on this job's nodes, pack one archive.
 #
 # It does not choose nodes, GPUs or time (slurm/submit and the #SBATCH lines do) and does not render (report.sbatch
 # does). Sourced by a batch script, which then calls `profile [OPTIONS OF dcrnn-train...]`.
@@ -10,6 +10,7 @@
 #   DCREPORT_RESULTS    where archives go (default: $DCREPORT_HOME/results)
 #   DCREPORT_LAUNCHER   mpirun (default) or srun
 #   DCREPORT_LAUNCHER_OPTIONS   words put after it, for example "--mpi=pmix" or "--mca btl_tcp_if_include ib0"
+#   DCREPORT_COUNTERS   1 = hardware counters of every rank from `perf stat` (with_perf.sh)
 #   DCREPORT_CALIBRATE  0 = do not measure the machine before the run (dccollect calibrate, some 10 s per node of a kernel)
 #   DCREPORT_CONTAINER  words put before every rank, for example "apptainer exec --nv /shared/dcreport.sif"
 #   DCREPORT_LOCAL      a folder on each node's own disk: the collector writes there during the run, and the files are
@@ -64,6 +65,8 @@ profile_settings() {
     # BLAS threads: as many cores as Slurm gave a task, never more.
     export OMP_NUM_THREADS="${OMP_NUM_THREADS:-${SLURM_CPUS_PER_TASK:-1}}"
     read -r -a profile_container <<<"${DCREPORT_CONTAINER:-}"
+    profile_wrapper=() # put before each rank's collector
+    [ "${DCREPORT_COUNTERS:-0}" = 0 ] || profile_wrapper=("$DCREPORT_HOME/slurm/with_perf.sh")
 }
 
 # Run "$@" once on each node, for work on the node's own disk.
@@ -226,10 +229,9 @@ profile_pack() {
     profile_say "packed $profile_archive"
 }
 
-# profile OPTIONS... - the whole job. profile_wrapper, an array, may hold words to put before each rank's collector.
+# profile OPTIONS... - the whole job.
 profile() {
     profile_pid='' profile_why='' profile_kept='' profile_status=0
-    [ -n "${profile_wrapper+set}" ] || profile_wrapper=()
     profile_settings
     profile_launch_words
     mkdir -p "$profile_shared_spool/program" || profile_die "cannot write in '$DCREPORT_RESULTS' on $(hostname)"

@@ -46,23 +46,21 @@ dry --nodes "1 2 4 8" --account physics --partition long --time 1-12 --gpus-per-
     -- --epochs 3 --out "a b"
 check "a dry run shows one line a run and one for the report" test "$(wc -l <"$TMP/lines")" = 5
 dry --nodes "1 2" --repeat 3 --account physics --partition long --time 1-12
-check "each node count three times" test "$(sed -n 's/.*profile_\([0-9]\)node.*/\1/p' "$TMP/lines" | tr '\n' ' ')" = "1 2 1 2 1 2 "
+check "each node count three times" test "$(sed -n 's/.*--nodes=\([0-9]\) .*profile.sbatch.*/\1/p' "$TMP/lines" | tr '\n' ' ')" = "1 2 1 2 1 2 "
 dry --nodes "1 2 4 8" --account physics --partition long --time 1-12 --gpus-per-node a100:4 --data README.md \
     -- --epochs 3 --out "a b"
 check "every line carries account and partition" \
     test "$(grep -c -- '--account=physics --partition=long' "$TMP/lines")" = 5
 check "GPUs are asked for by the runs only, one rank each" \
     test "$(grep -c -- '--gres=gpu:a100:4 --ntasks-per-node=4' "$TMP/lines")" = 4
-check "1, 2 and 4 nodes have their own script" \
-    test "$(sed -n '1,3s/.*\(profile_[^ ]*\).*/\1/p' "$TMP/lines" | tr '\n' ' ')" = \
-    "profile_1node.sbatch profile_2node.sbatch profile_4node.sbatch "
-check "8 nodes run the one-node script with its number of nodes" grep -qE -- '--nodes=8 .*profile_1node.sbatch' "$TMP/lines"
+check "each node count runs the one script and has a name" \
+    test "$(sed -n 's/.*--nodes=\([0-9]\) --job-name=dcr-\([0-9]\)node .*profile.sbatch.*/\1\2/p' "$TMP/lines" | tr '\n' ' ')" = "11 22 44 88 "
 check "options of the trainer arrive, spaces kept" grep -qF -- '--epochs 3 --out a\ b' "$TMP/lines"
 check "data are named by absolute path" grep -qF -- "$(printf "%s %q" --data "$PWD/README.md")" "$TMP/lines"
 check "the report waits for the runs however they end" grep -q -- '--dependency=afterany:.*report.sbatch' "$TMP/lines"
 check "a dry run keeps nothing" test ! -e "$TMP/site.conf"
 dry --cpu --tasks-per-node 2 --cpus-per-task 8
-check "--cpu runs the CPU scripts on 1 and 2 nodes" test "$(grep -c 'profile_cpu_[12]node.sbatch' "$TMP/lines")" = 2
+check "--cpu runs 1 and 2 nodes" test "$(grep -c -- '--nodes=[12] .*profile.sbatch' "$TMP/lines")" = 2
 check "ranks and cores are as configured" test "$(grep -c -- '--ntasks-per-node=2 --cpus-per-task=8' "$TMP/lines")" = 2
 check "without GPUs configured none are asked for" test "$(grep -c gres "$TMP/lines")" = 0
 
@@ -85,7 +83,7 @@ check "srun is told how many cores a rank has" test "$(words DCREPORT_LAUNCHER=s
     "srun --kill-on-bad-exit=1 --cpus-per-task=8 --mpi=pmix"
 check "mpirun too" test "$(words DCREPORT_LAUNCHER=mpirun SLURM_CPUS_PER_TASK=8)" = \
     "mpirun -n 2 --mca odls_base_sigkill_timeout 5 --map-by slot:PE=8"
-for script in slurm/profile*.sbatch slurm/report.sbatch; do
+for script in slurm/profile.sbatch slurm/report.sbatch; do
     check "$script outside a job says what to do" bash -c "! env -u SLURM_JOB_ID DCREPORT_HOME='$PWD' DCREPORT_BIN=/nowhere \
         bash $script >$TMP/out 2>&1 && grep -qE 'submit it with slurm/submit|no dcreport in' $TMP/out"
 done
