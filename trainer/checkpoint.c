@@ -164,9 +164,11 @@ int checkpoint_read(const char *path, const struct checkpoint_key *key, struct c
     char *bytes = NULL;
     size_t n_each = (size_t)key->n_params * sizeof(float), n_body = CHECKPOINT_N_TENSORS * n_each;
     uint32_t stored, crc;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0 || fstat(fd, &st)) {
-        dcr_err_sys(err, rc, "cannot open checkpoint '%s'", path);
+    int fd = -1;
+    if (dcr_open_file("checkpoint", path, &fd, err))
+        return rc;
+    if (fstat(fd, &st)) {
+        dcr_err_sys(err, rc, "cannot read checkpoint '%s'", path);
         goto out;
     }
     if (!S_ISREG(st.st_mode)) {

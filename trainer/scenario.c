@@ -54,9 +54,10 @@ static int find(const char *name, char out[4096], struct dcr_err *err)
 
 static int read_text(struct scenario *s, struct dcr_err *err)
 {
-    FILE *f = fopen(s->path, "re");
+    int fd, rc = dcr_open_file("scenario", s->path, &fd, err);
+    FILE *f = rc ? NULL : fdopen(fd, "r");
     if (!f)
-        return dcr_err_sys(err, DCR_FAIL, "cannot read scenario '%s'", s->path);
+        return rc ? rc : dcr_err_sys(err, DCR_FAIL, "cannot read scenario '%s'", s->path);
     size_t n = fread(s->text, 1, sizeof s->text, f);
     int sys = ferror(f) ? errno : 0;
     fclose(f);

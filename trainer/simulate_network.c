@@ -133,39 +133,6 @@ static void place_sensors(struct builder *b)
     }
 }
 
-int sim_network_build(struct sim_network *net, size_t n_sensors, uint64_t seed, struct dcr_err *err)
-{
-    memset(net, 0, sizeof *net);
-    if (n_sensors < 2 || n_sensors > 4096)
-        return dcr_err_set(err, DCR_FAIL, "cannot simulate %zu sensors: choose 2 to 4096", n_sensors);
-    struct builder b = {.net = net, .seed = seed, .side = 2};
-    while (2 * 4 * (b.side + 1) * b.side <= n_sensors)
-        b.side++;
-    net->n_nodes = b.side * b.side;
-    net->n_sensors = n_sensors;
-    net->nodes = calloc(net->n_nodes, sizeof *net->nodes);
-    net->links = calloc(4 * b.side * (b.side - 1), sizeof *net->links);
-    net->sensors = calloc(n_sensors, sizeof *net->sensors);
-    if (!net->nodes || !net->links || !net->sensors) {
-        sim_network_release(net);
-        return dcr_err_set(err, DCR_FATAL, "out of memory for a network of %zu sensors", n_sensors);
-    }
-    place_nodes(&b);
-    add_links(&b);
-    for (size_t k = 0; k < net->n_nodes; k++)
-        set_turns(&b, &net->nodes[k]);
-    place_sensors(&b);
-    return 0;
-}
-
-void sim_network_release(struct sim_network *net)
-{
-    free(net->nodes);
-    free(net->links);
-    free(net->sensors);
-    memset(net, 0, sizeof *net);
-}
-
 static double link_m(const struct sim_link *l)
 {
     return (double)l->n_cells * SIMULATE_CELL_M;
@@ -203,6 +170,70 @@ static void ways_from(const struct sim_network *net, size_t source, double *to_s
     }
 }
 
+/* The way from sensor i to sensor j; to_start is of the link of i. */
+static double between(const struct sim_network *net, size_t i, size_t j, const double *to_start)
+{
+    const struct sim_sensor *a = &net->sensors[i], *b = &net->sensors[j];
+    if (a->link == b->link && b->position_m >= a->position_m)
+        return b->position_m - a->position_m;
+    return link_m(&net->links[a->link]) - a->position_m + to_start[b->link] + b->position_m;
+}
+
+/* Without two sensors in reach of each other the distance list has no distance but 0, and no graph follows from it. */
+static int has_neighbours(const struct sim_network *net, double *to_start, unsigned char *is_done)
+{
+    for (size_t i = 0; i < net->n_sensors; i++) {
+        ways_from(net, net->sensors[i].link, to_start, is_done);
+        for (size_t j = 0; j < net->n_sensors; j++) {
+            double m = between(net, i, j, to_start);
+            if (m > 0 && m <= SIMULATE_DISTANCE_M)
+                return 1;
+        }
+    }
+    return 0;
+}
+
+int sim_network_build(struct sim_network *net, size_t n_sensors, uint64_t seed, struct dcr_err *err)
+{
+    memset(net, 0, sizeof *net);
+    if (n_sensors < 2 || n_sensors > 4096)
+        return dcr_err_set(err, DCR_FAIL, "cannot simulate %zu sensors: choose 2 to 4096", n_sensors);
+    struct builder b = {.net = net, .seed = seed, .side = 2};
+    while (2 * 4 * (b.side + 1) * b.side <= n_sensors)
+        b.side++;
+    net->n_nodes = b.side * b.side;
+    net->n_sensors = n_sensors;
+    net->nodes = calloc(net->n_nodes, sizeof *net->nodes);
+    net->links = calloc(4 * b.side * (b.side - 1), sizeof *net->links);
+    net->sensors = calloc(n_sensors, sizeof *net->sensors);
+    double *to_start = calloc(4 * b.side * (b.side - 1), sizeof *to_start);
+    unsigned char *is_done = calloc(4 * b.side * (b.side - 1), 1);
+    if (!net->nodes || !net->links || !net->sensors || !to_start || !is_done) {
+        free(to_start);
+        free(is_done);
+        sim_network_release(net);
+        return dcr_err_set(err, DCR_FATAL, "out of memory for a network of %zu sensors", n_sensors);
+    }
+    place_nodes(&b);
+    add_links(&b);
+    for (size_t k = 0; k < net->n_nodes; k++)
+        set_turns(&b, &net->nodes[k]);
+    do
+        place_sensors(&b);
+    while (!has_neighbours(net, to_start, is_done));
+    free(to_start);
+    free(is_done);
+    return 0;
+}
+
+void sim_network_release(struct sim_network *net)
+{
+    free(net->nodes);
+    free(net->links);
+    free(net->sensors);
+    memset(net, 0, sizeof *net);
+}
+
 static int add_pair(struct sim_distances *d, size_t *cap, size_t from, size_t to, double metres)
 {
     if (d->n == *cap) {
@@ -233,14 +264,9 @@ int sim_network_distances(const struct sim_network *net, struct sim_distances *o
     if (!to_start || !is_done)
         rc = DCR_FATAL;
     for (size_t i = 0; !rc && i < net->n_sensors; i++) {
-        const struct sim_sensor *a = &net->sensors[i];
-        ways_from(net, a->link, to_start, is_done);
-        double rest = link_m(&net->links[a->link]) - a->position_m;
+        ways_from(net, net->sensors[i].link, to_start, is_done);
         for (size_t j = 0; !rc && j < net->n_sensors; j++) {
-            const struct sim_sensor *b = &net->sensors[j];
-            double m = rest + to_start[b->link] + b->position_m;
-            if (a->link == b->link && b->position_m >= a->position_m)
-                m = b->position_m - a->position_m;
+            double m = between(net, i, j, to_start);
             if (m <= SIMULATE_DISTANCE_M)
                 rc = add_pair(out, &cap, i, j, m);
         }

@@ -57,6 +57,7 @@ struct sim_distances {
 };
 
 /** sim_network_build - a network with room for n_sensors: the largest square grid with at least two sensors per link.
+ *  Sensors are placed anew until two of them are in reach of each other (SIMULATE_DISTANCE_M).
  *  net      gives; sim_network_release
  *  errors   DCR_FAIL: n_sensors outside 2..4096; no memory */
 int sim_network_build(struct sim_network *net, size_t n_sensors, uint64_t seed, struct dcr_err *err) DCR_MUST_CHECK;

@@ -1,6 +1,7 @@
 /* table.c - see table.h. */
 #include "trainer/table.h"
 
+#include "lib/base/fs.h"
 #include "lib/base/stream.h"
 
 #include <errno.h>
@@ -36,15 +37,13 @@ static int read_text(struct table *t, int fd, struct dcr_err *err)
 
 int table_open(struct table *t, const char *path, struct dcr_err *err)
 {
-    int rc = DCR_FAIL;
+    int fd;
     memset(t, 0, sizeof *t);
     snprintf(t->path, sizeof t->path, "%s", path);
     t->buf.max = MAX_BYTES;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) {
-        dcr_err_sys(err, rc, "cannot open '%s'", path);
-        goto out;
-    }
+    int rc = dcr_open_file("table", path, &fd, err);
+    if (rc)
+        return rc;
     rc = read_text(t, fd, err);
     if (rc)
         goto out;
@@ -53,8 +52,7 @@ int table_open(struct table *t, const char *path, struct dcr_err *err)
     else if (t->buf.len >= 3 && !memcmp(t->buf.data, "\xef\xbb\xbf", 3))
         t->pos = 3;
 out:
-    if (fd >= 0)
-        close(fd);
+    close(fd);
     if (rc)
         table_close(t);
     return rc;

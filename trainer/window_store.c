@@ -1,6 +1,7 @@
 /* window_store.c - the reading half of window_store.h; the bytes are in window_file.h. */
 #include "trainer/window_file.h"
 
+#include "lib/base/fs.h"
 #include "lib/base/hash.h"
 
 #include <errno.h>
@@ -165,14 +166,18 @@ static int open_checked(struct window_store *s, const struct dataset *d, struct 
 {
     struct stat st;
     struct window_file_header h = {0};
-    s->fd = open(s->path, O_RDONLY | O_CLOEXEC);
-    if (s->fd < 0 || fstat(s->fd, &st))
-        return dcr_err_sys(err, DCR_FAIL, "cannot open windows '%s'", s->path);
+    int rc = dcr_open_file("windows", s->path, &s->fd, err);
+    if (rc) {
+        s->fd = -1;
+        return rc;
+    }
+    if (fstat(s->fd, &st))
+        return cannot_read(s->path, err);
     if (!S_ISREG(st.st_mode))
         return dcr_err_set(err, DCR_FAIL, "windows '%s' are not a file", s->path);
     if (st.st_size >= (off_t)sizeof h && read_at(s->fd, (char *)&h, sizeof h, 0))
         return cannot_read(s->path, err);
-    int rc = check_header(s->path, &h, st.st_size, d, err);
+    rc = check_header(s->path, &h, st.st_size, d, err);
     if (rc)
         return rc;
     s->format = (enum window_format)h.format;

@@ -248,7 +248,7 @@ static int check_all(struct verify_report *r, struct dcr_tar_reader *tar, const 
 static int is_readable(const char *path)
 {
     struct stat st;
-    return stat(path, &st) == 0 && !S_ISDIR(st.st_mode) && access(path, R_OK) == 0;
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, R_OK) == 0;
 }
 
 /* The manifest in front, and all that follows. returns a negative grade when there is nothing to check */

@@ -76,10 +76,12 @@ int dcr_tar_open(struct dcr_tar_reader **out, const char *path, struct dcr_err *
     struct stat st;
     if (stat(path, &st) != 0)
         return dcr_err_sys(err, DCR_FAIL, "cannot read '%s'", path);
+    if (dcr_check_is_file(&st, path, err))
+        return DCR_FAIL;
     if (S_ISDIR(st.st_mode))
         return dcr_err_set(err, DCR_FAIL, "cannot read '%s': it is a folder; pack it first with 'dccollect pack'",
                            path);
-    if (S_ISREG(st.st_mode) && st.st_size == 0)
+    if (st.st_size == 0)
         return dcr_err_set(err, DCR_FAIL, "cannot read '%s': it is empty; copy or pack it again", path);
 
     if (access(path, R_OK) != 0) /* libarchive only says that it failed to open it */

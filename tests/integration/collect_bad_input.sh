@@ -24,6 +24,12 @@ says() {
 # ---- nothing to check: 2
 says 2 "verify: not there" "No such file" "$COLLECT" verify nowhere.tar
 says 2 "verify: a folder" "cannot read" "$COLLECT" verify .
+mkfifo nobody
+for command in verify ls "export -o x.csv"; do
+    # shellcheck disable=SC2086  # options of the command
+    says 2 "$command: a pipe that nobody writes to" "cannot use 'nobody': it is a pipe. Write its content to a file and pass that file" "$COLLECT" $command nobody
+done
+rm nobody
 says 2 "verify: no archive named" "no archive" "$COLLECT" verify
 
 # ---- what is no whole archive: 1, however much of it is one

@@ -27,10 +27,6 @@ same npy-fortran --data $data/speeds-f4-fortran.npy "${numbered[@]}" --graph $da
 same npz --data $data/pems04.npz --data-feature 2 "${numbered[@]}" --graph $data/weights.npz --graph-format weight-matrix
 same windows --data $data/windows --sensor-ids "$TMP/ids.txt" --graph $data/edges.csv
 
-mkfifo "$TMP/fifo"
-cat $data/speeds.csv >"$TMP/fifo" &
-same pipe --data "$TMP/fifo" --graph $data/edges.csv
-
 check "without --start-time" run midnight --data $data/speeds.npy --sensor-ids "$TMP/ids.txt" --graph $data/edges.csv
 cp "$TMP/tap.out" "$TMP/said"
 check "the assumed time is noted" grep -q "note: .*first row is taken as midnight" "$TMP/said"

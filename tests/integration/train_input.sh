@@ -39,7 +39,7 @@ refused "an unknown sensor" "line 3: sensor 'z' is not in the data" --data "$goo
     --graph "$(file stranger.csv 'from,to,weight\na,b,1\nb,z,1\n')"
 refused "a graph with NaN" "line 2, column 3: 'nan'" --data "$good" --graph "$(file gnan.csv 'from,to,weight\na,b,nan\n')"
 refused "a binary file" "not a text file" --data "$(file zero.csv 'a,b\n1,\0000\n')" --graph "$edges"
-refused "a device that never ends" "not a text file" --data /dev/zero --graph "$edges"
+refused "a device that never ends" "it is a device" --data /dev/zero --graph "$edges"
 refused "an output folder that is a file" "" --sensors 8 --days 1 --out "$good"
 check "nothing was written" test ! -e "$TMP/out"
 
@@ -88,10 +88,15 @@ else
     skip "a full disk" "no /dev/full"
 fi
 
-# A pipe that nobody writes to: a signal ends the wait (137 would be the second one, which cannot be refused).
+# A pipe that nobody writes to would be waited for without end.
 mkfifo "$TMP/pipe"
-check_status 124 "while it waits for a pipe SIGTERM ends it" timeout -k 10 2 "$train" --data "$TMP/pipe" \
-    --graph "$TMP/data/distances.csv" "${small[@]}" --out "$TMP/piped"
+pipe() { refused "$1" "cannot use '$TMP/pipe': it is a pipe. Write its content to a file and pass that file" "${@:2}"; }
+pipe "a pipe as data" --data "$TMP/pipe" --graph "$edges"
+pipe "... as the graph" --data "$TMP/data/speeds.csv" --graph "$TMP/pipe"
+pipe "... as the windows" "${generated[@]}" --windows "$TMP/pipe"
+pipe "... as the checkpoint" "${generated[@]}" --resume "$TMP/pipe"
+pipe "... as the scenario" --scenario "$TMP/pipe"
+refused "... of the shell" "it is a pipe" --data <(cat "$TMP/data/speeds.csv") --graph "$edges"
 
 # A learning rate that blows up: status 1 and a sentence that says what to do.
 check_status 1 "diverging training stops" "$train" "${generated[@]}" --units 4 --batch 16 --lr 1e38 --clip 0 --epochs 2 \

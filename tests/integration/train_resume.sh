@@ -44,7 +44,7 @@ printf '\377' | dd of="$TMP/flipped" bs=1 seek=2000 conv=notrunc 2>/dev/null
 refused "one changed byte" "$TMP/flipped" "is damaged"
 echo "not one" >"$TMP/text"
 refused "a text file" "$TMP/text" "is not a checkpoint"
-refused "no file" "$TMP/absent" "cannot open"
+refused "no file" "$TMP/absent" "cannot read checkpoint"
 refused "another model" "$good" "units differs (there 8, here 16)" --units 16
 refused "other data" "$good" "the speeds or the graph differs" --data-seed 2
 refused "nothing left to do" "$good" "allow more with --epochs"

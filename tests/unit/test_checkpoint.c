@@ -129,7 +129,7 @@ static void damage_is_noticed_everywhere(void **state)
     expect_refusal(spoiled(whole, 12, 0x40), "format version");
     expect_refusal(spoiled(whole, 8, 0x05), "other byte order");
     expect_refusal(spoiled(whole, 17, 0x05), "of its");
-    expect_refusal(scratch_path("absent"), "cannot open");
+    expect_refusal(scratch_path("absent"), "cannot read checkpoint");
     expect_refusal(scratch, "is not a file");
 }
 

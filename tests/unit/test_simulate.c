@@ -178,6 +178,26 @@ static void any_number_of_sensors(void **state)
     }
 }
 
+/* Few sensors may lie out of reach of each other: then every distance is 0, and no graph can be made of them. */
+static void sensors_have_neighbours(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < 6000; seed += every(20))
+        for (size_t n = 2; n <= 9; n++) {
+            struct sim_network net;
+            struct sim_distances m;
+            struct graph_csr a = {0};
+            struct dcr_err err = {0};
+            assert_int_equal(sim_network_build(&net, n, seed, &err), 0);
+            assert_int_equal(sim_network_distances(&net, &m, &err), 0);
+            if (simulate_adjacency(&m, n, &a, &err))
+                fail_msg("%zu sensors of seed %llu: %s", n, (unsigned long long)seed, err.text);
+            graph_csr_free(&a);
+            sim_distances_release(&m);
+            sim_network_release(&net);
+        }
+}
+
 static void files_say_the_same_again(void **state)
 {
     (void)state;
@@ -217,6 +237,7 @@ int main(void)
         cmocka_unit_test(queues_grow_backwards),
         cmocka_unit_test(distances_are_one_way),
         cmocka_unit_test(any_number_of_sensors),
+        cmocka_unit_test(sensors_have_neighbours),
         cmocka_unit_test(files_say_the_same_again),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_remove);

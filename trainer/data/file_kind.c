@@ -1,6 +1,8 @@
 /* file_kind.c - see file_kind.h. */
 #include "trainer/data/file_kind.h"
 
+#include "lib/base/fs.h"
+
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -32,10 +34,12 @@ int file_kind_of(const char *path, enum file_kind *out, struct dcr_err *err)
     *out = FILE_TEXT;
     if (stat(path, &st))
         return dcr_err_sys(err, DCR_FAIL, "cannot open '%s'", path);
-    if (S_ISDIR(st.st_mode))
+    if (dcr_check_is_file(&st, path, err))
+        return DCR_FAIL;
+    if (S_ISDIR(st.st_mode)) {
         *out = FILE_FOLDER;
-    if (!S_ISREG(st.st_mode)) /* from a pipe nothing must be taken away */
         return 0;
+    }
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return dcr_err_sys(err, DCR_FAIL, "cannot open '%s'", path);
