@@ -1,6 +1,6 @@
 /* backend_cases.c - see backend_cases.h. */
 #include "tests/gpu/backend_exact.h"
-#include "trainer/rng.h"
+#include "trainer/model/rng.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -2,9 +2,9 @@
  * piece, at the shapes of METR-LA and PEMS-BAY. To be read, not a test; says nothing about an emulated device.
  *   bench_step [STEPS [BATCH]] */
 #include "tests/gpu/find_library.h"
-#include "trainer/backend.h"
+#include "trainer/model/backend.h"
 #include "trainer/gpu/library.h"
-#include "trainer/rng.h"
+#include "trainer/model/rng.h"
 
 #include <stdio.h>
 #include <stdlib.h>

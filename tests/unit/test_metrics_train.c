@@ -1,5 +1,5 @@
 /* test_metrics_train.c - the trainer's tables: columns, empty cells, and what a resumed run keeps. */
-#include "trainer/metrics.h"
+#include "trainer/run/metrics.h"
 
 #include "lib/base/csv.h"
 #include "tests/unit/trainer_files.h"

@@ -2,8 +2,8 @@
  * that needs CUDA stands in libdcrnn-cuda.so, opened when --backend cuda asks for it. This header is the whole of what
  * the two know of each other: plain C, no CUDA types. The host half is backend_cuda.c, the device half api.cu.
  *
- * Functions return 0, or a grade of lib/base/err.h with one sentence in err. None is safe to call from two threads. Arrays
- * of a batch have the layouts of dcrnn.h. */
+ * Functions return 0, or a grade of lib/base/err.h with one sentence in err. None is safe to call from two threads.
+ * Arrays of a batch have the layouts of dcrnn.h. */
 #ifndef TRAINER_GPU_DEVICE_H
 #define TRAINER_GPU_DEVICE_H
 
