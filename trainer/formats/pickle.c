@@ -2,6 +2,7 @@
  * pickle_stack.c. */
 #include "trainer/formats/pickle.h"
 
+#include "trainer/formats/pickle_numpy.h"
 #include "trainer/formats/pickle_stack.h"
 
 #include <errno.h>
@@ -14,18 +15,6 @@
 #define MAX_LINE 4096
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
-
-int pickle_refuse(struct pickle *p, const char *why, struct dcr_err *err)
-{
-    return dcr_err_set(err, DCR_FAIL, "cannot read '%s': byte %zu: %s", p->name, p->at, why);
-}
-
-struct pickle_value *pickle_new(struct pickle *p, enum pickle_type type)
-{
-    struct pickle_value *v = dcr_arena_alloc(p->arena, sizeof *v);
-    v->type = type;
-    return v;
-}
 
 /* The next n bytes, or NULL. */
 static const char *take(struct pickle_machine *m, size_t n)

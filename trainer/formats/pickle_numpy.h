@@ -2,18 +2,7 @@
 #ifndef TRAINER_FORMATS_PICKLE_NUMPY_H
 #define TRAINER_FORMATS_PICKLE_NUMPY_H
 
-#include "trainer/formats/pickle.h"
-
-/* The pickle that is read. */
-struct pickle {
-    const char *bytes, *name;
-    size_t n, at;
-    struct dcr_arena *arena;
-};
-
-/** pickle_refuse - a sentence with the file and the place. returns DCR_FAIL */
-int pickle_refuse(struct pickle *p, const char *why, struct dcr_err *err);
-struct pickle_value *pickle_new(struct pickle *p, enum pickle_type type);
+#include "trainer/formats/pickle_stack.h"
 
 /** pickle_function - one of the five by its name; NULL and a sentence for any other. */
 struct pickle_value *pickle_function(struct pickle *p, const char *module, size_t n_module, const char *name,

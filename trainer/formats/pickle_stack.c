@@ -6,6 +6,18 @@
 
 #define MAX_MEMO ((size_t)1 << 20)
 
+int pickle_refuse(struct pickle *p, const char *why, struct dcr_err *err)
+{
+    return dcr_err_set(err, DCR_FAIL, "cannot read '%s': byte %zu: %s", p->name, p->at, why);
+}
+
+struct pickle_value *pickle_new(struct pickle *p, enum pickle_type type)
+{
+    struct pickle_value *v = dcr_arena_alloc(p->arena, sizeof *v);
+    v->type = type;
+    return v;
+}
+
 /* A mark on the stack. */
 static struct pickle_value the_mark;
 

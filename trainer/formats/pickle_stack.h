@@ -3,9 +3,20 @@
 #ifndef TRAINER_FORMATS_PICKLE_STACK_H
 #define TRAINER_FORMATS_PICKLE_STACK_H
 
-#include "trainer/formats/pickle_numpy.h"
+#include "trainer/formats/pickle.h"
 
 #include <stdint.h>
+
+/* The pickle that is read. */
+struct pickle {
+    const char *bytes, *name;
+    size_t n, at;
+    struct dcr_arena *arena;
+};
+
+/** pickle_refuse - a sentence with the file and the place. returns DCR_FAIL */
+int pickle_refuse(struct pickle *p, const char *why, struct dcr_err *err);
+struct pickle_value *pickle_new(struct pickle *p, enum pickle_type type);
 
 /* Zero but for p to begin with; who made it frees stack and memo. Values are the arena's. */
 struct pickle_machine {

@@ -9,18 +9,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* A failure of one rank alone must not take it out of the loop, or the others wait for it: it goes on, and all leave
- * together when the next tally has told them. */
-void train_note_failure(struct train *t, int rc, const struct dcr_err *what, struct dcr_err *err)
-{
-    if (!rc || t->failed)
-        return;
-    t->failed = rc;
-    *err = *what;
-    if (t->c->n_ranks > 1)
-        dcr_err_while(err, "rank %d on %s", t->c->rank, t->c->host);
-}
-
 /* ---- one epoch --------------------------------------------------------------------------------- */
 
 /* Forecast errors over n_windows of a range (0 = all). returns 0 when a signal broke it off. */

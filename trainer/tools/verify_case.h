@@ -1,4 +1,4 @@
-/* verify_case.h - one reference case while it is being compared; shared by verify.c and verify_run.c only. */
+/* verify_case.h - one reference case while it is being compared; for verify.c and verify_run.c. */
 #ifndef TRAINER_TOOLS_VERIFY_CASE_H
 #define TRAINER_TOOLS_VERIFY_CASE_H
 
