@@ -51,6 +51,10 @@ NVTX_CFLAGS = $(if $(NVTX_INC),-DHAVE_NVTX -isystem $(NVTX_INC))
 sources = $(wildcard $(1)/*.c $(1)/*/*.c $(1)/*/*/*.c)
 LIB_SRC := $(call sources,lib)
 TRAINER_SRC := $(call sources,trainer)
+# Compiled a second time, in double precision: trainer/cpu/real.h.
+F64_SRC := $(addprefix trainer/,cpu/kernels.c cpu/kernels_portable.c model/adam.c model/dcgru.c model/dcrnn.c model/dcrnn_run.c \
+  model/gconv.c model/loss.c tools/verify_run.c)
+F64_OBJ = $(patsubst %.c,$(BUILD)/obj/%.f64.o,$(F64_SRC))
 INJECT_SRC := $(wildcard collect/guest/*.c collect/guest/nvtx/*.c)
 COLLECT_SRC := $(wildcard collect/*.c $(addsuffix /*.c,$(addprefix collect/,record run monitor pack export)))
 CALIBRATE_SRC := $(wildcard collect/calibrate/*.c)
@@ -105,9 +109,12 @@ summary:
 $(BUILD)/obj/%.o: %.c Makefile
 	$(call say,compile $<) $(folder) $(CC) $(ALL_CFLAGS) $(EXTRA_CFLAGS) -MMD -MP -c -o $@ $<
 
-$(call objects,$(TRAINER_SRC)): EXTRA_CFLAGS = -fvisibility=hidden $(MPI_CFLAGS) $(NVTX_CFLAGS) $(HDF5_CFLAGS) $(BLAS_CFLAGS)
+$(BUILD)/obj/%.f64.o: %.c Makefile
+	$(call say,compile $< (f64)) $(folder) $(CC) $(ALL_CFLAGS) $(EXTRA_CFLAGS) -DDCR_REAL_F64 -MMD -MP -c -o $@ $<
+
+$(call objects,$(TRAINER_SRC)) $(F64_OBJ): EXTRA_CFLAGS = -fvisibility=hidden $(MPI_CFLAGS) $(NVTX_CFLAGS) $(HDF5_CFLAGS) $(BLAS_CFLAGS)
 # Plain loops over all weights: vectorised, and a root that sets no errno. The same bits, a quarter of the instructions.
-$(patsubst %,$(BUILD)/obj/trainer/model/%.o,adam adam_f64 dcgru dcgru_f64): EXTRA_CFLAGS += -O3 -fno-math-errno
+$(patsubst %,$(BUILD)/obj/trainer/model/%.o,adam adam.f64 dcgru dcgru.f64): EXTRA_CFLAGS += -O3 -fno-math-errno
 # What every event of a trace passes: 4 % of the report of a large one.
 $(patsubst %,$(BUILD)/obj/lib/%.o,trace/trace_events trace/trace_blocks reduce/reduce reduce/summary reduce/summary_names): EXTRA_CFLAGS += -O3
 $(call objects,$(CALIBRATE_SRC)): EXTRA_CFLAGS = $(MPI_CFLAGS)
@@ -125,7 +132,7 @@ $(BUILD)/lib%.a:
 	@$(folder) rm -f $@
 	$(Q)ar rcs $@ $^
 $(BUILD)/libdcr.a: $(call objects,$(LIB_SRC))
-$(BUILD)/libtrainer.a: $(call objects,$(filter-out trainer/main.c,$(TRAINER_SRC)))
+$(BUILD)/libtrainer.a: $(call objects,$(filter-out trainer/main.c,$(TRAINER_SRC))) $(F64_OBJ)
 $(BUILD)/libcollect.a: $(call objects,$(filter-out collect/main.c,$(COLLECT_SRC)))
 $(BUILD)/librender.a: $(call objects,$(filter-out render/main.c,$(RENDER_SRC)))
 # The assembler copies the site's JavaScript and two documents into the object.
@@ -322,6 +329,7 @@ lint: hdr-check lint-temporaries
 	@printf '%s\n' $(LIB_SRC) $(TRAINER_SRC) $(INJECT_SRC) $(PRELOAD_SRC) $(COLLECT_SRC) $(CALIBRATE_SRC) $(RENDER_SRC) | \
 	  xargs -P $(JOBS) -n 25 clang -fsyntax-only -Werror $(ALL_CFLAGS) $(MPI_CFLAGS) $(NVTX_CFLAGS) $(HDF5_CFLAGS) $(RENDER_CFLAGS) \
 	  $(BLAS_CFLAGS)
+	@clang -fsyntax-only -Werror -DDCR_REAL_F64 $(ALL_CFLAGS) $(BLAS_CFLAGS) $(F64_SRC)
 	@shellcheck -x $(SCRIPTS)
 # Every header compiles alone. A file that includes a header first shows that already.
 hdr-check:
