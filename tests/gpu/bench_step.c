@@ -91,11 +91,11 @@ static int run(struct backend *be, const struct backend_batch *batch, int n_step
             return 1;
         }
         double values[N_TIMES] = {now_ms() - since,
-                                  1e-6 * (double)s.h2d_ns,
-                                  1e-6 * (double)s.forward_ns,
-                                  1e-6 * (double)s.backward_ns,
-                                  1e-6 * (double)s.all_reduce_ns,
-                                  1e-6 * (double)s.optimizer_ns};
+                                  1e-6 * (double)s.ns[MARK_H2D],
+                                  1e-6 * (double)s.ns[MARK_FORWARD],
+                                  1e-6 * (double)s.ns[MARK_BACKWARD],
+                                  1e-6 * (double)s.ns[MARK_ALL_REDUCE],
+                                  1e-6 * (double)s.ns[MARK_OPTIMIZER]};
         for (int k = 0; k < N_TIMES && i >= 0; k++)
             ms[k][i] = values[k];
     }

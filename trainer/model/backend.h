@@ -12,6 +12,7 @@
 #ifndef TRAINER_MODEL_BACKEND_H
 #define TRAINER_MODEL_BACKEND_H
 
+#include "trainer/mark.h"
 #include "trainer/model/adam.h"
 #include "trainer/ranks/comm.h"
 #include "trainer/model/dcrnn.h"
@@ -52,9 +53,9 @@ struct backend_step {
     void (*meanwhile)(void *ctx);
     void *ctx;
     double norm; /* overwritten: of the mean gradient before clipping; not finite = nothing was changed */
-    /* overwritten, of this call; measured on the device. h2d is what the step before did not hide of the batch's copy,
-     * all_reduce what the backward pass did not hide.   unit: ns */
-    int64_t h2d_ns, forward_ns, backward_ns, all_reduce_ns, optimizer_ns;
+    /* overwritten, of this call, by phase; measured on the device. MARK_H2D is what the step before did not hide of the
+     * batch's copy, MARK_ALL_REDUCE what the backward pass did not hide */
+    int64_t ns[MARK_N_RANGES];
 };
 
 struct backend {

@@ -109,21 +109,28 @@ static void put_number(FILE *f, int is_known, double v)
         fputc(',', f);
 }
 
+/* The phases of the table, in the order of its columns. */
+static const enum mark_range phases[] = {MARK_STEP,     MARK_DATA_LOAD,  MARK_H2D,       MARK_FORWARD,
+                                         MARK_BACKWARD, MARK_ALL_REDUCE, MARK_OPTIMIZER, MARK_CHECKPOINT};
+
+static void put_time(FILE *f, int is_known, int64_t ns)
+{
+    if (is_known)
+        fprintf(f, ",%lld", (long long)ns);
+    else
+        fputc(',', f);
+}
+
 int metrics_add_step(struct metrics *m, const struct step_row *r, struct dcr_err *err)
 {
     const struct step_times *t = &r->times;
-    fprintf(m->steps, "%lld,%lld,%d,%lld,%lld,%lld,", (long long)r->epoch, (long long)r->step, r->rank,
-            (long long)t->start_ns, (long long)t->total_ns, (long long)t->data_ns);
-    if (r->has_device) /* else empty: nothing is copied */
-        fprintf(m->steps, "%lld", (long long)t->h2d_ns);
-    fprintf(m->steps, ",%lld,%lld,%lld,%lld,%lld,%zu,%zu", (long long)t->forward_ns, (long long)t->backward_ns,
-            (long long)t->all_reduce_ns, (long long)t->optimizer_ns, (long long)t->checkpoint_ns, r->samples,
-            r->all_reduce_bytes);
+    fprintf(m->steps, "%lld,%lld,%d,%lld", (long long)r->epoch, (long long)r->step, r->rank, (long long)t->start_ns);
+    for (size_t i = 0; i < sizeof phases / sizeof *phases; i++) /* without a device nothing is copied */
+        put_time(m->steps, phases[i] != MARK_H2D || r->has_device, t->ns[phases[i]]);
+    fprintf(m->steps, ",%zu,%zu", r->samples, r->all_reduce_bytes);
     put_number(m->steps, 1, r->loss);
-    if (r->has_in_flight) /* else empty: nobody looked */
-        fprintf(m->steps, ",%lld\n", (long long)t->in_flight_ns);
-    else
-        fputs(",\n", m->steps);
+    put_time(m->steps, r->has_in_flight, t->ns[MARK_ALL_REDUCE_BUCKET]);
+    fputc('\n', m->steps);
     return end_row(m->steps, m->steps_path, err);
 }
 
@@ -145,6 +152,7 @@ static void put_horizons(FILE *f, const struct epoch_row *r, const struct loss_h
 int metrics_add_epoch(struct metrics *m, const struct epoch_row *r, struct dcr_err *err)
 {
     FILE *f = m->epochs;
+    const int64_t *ns = r->times.ns;
     int val = r->has_validation;
     if (!f)
         return 0;
@@ -154,14 +162,14 @@ int metrics_add_epoch(struct metrics *m, const struct epoch_row *r, struct dcr_e
     put_number(f, val, loss_mae(&r->val_total));
     put_number(f, val, loss_rmse(&r->val_total));
     put_number(f, 1, seconds(r->epoch_ns));
-    put_number(f, r->times.total_ns > 0, (double)r->n_samples / seconds(r->times.total_ns));
-    put_number(f, 1, seconds(r->times.data_ns));
-    put_number(f, 1, seconds(r->times.forward_ns + r->times.backward_ns + r->times.optimizer_ns));
+    put_number(f, ns[MARK_STEP] > 0, (double)r->n_samples / seconds(ns[MARK_STEP]));
+    put_number(f, 1, seconds(ns[MARK_DATA_LOAD]));
+    put_number(f, 1, seconds(ns[MARK_FORWARD] + ns[MARK_BACKWARD] + ns[MARK_OPTIMIZER]));
     put_number(f, 0, 0); /* gpu_util_avg, cpu_util_avg: the program cannot see them */
     put_number(f, 0, 0);
-    put_number(f, 1, seconds(r->times.all_reduce_ns));
-    put_number(f, 1, seconds(r->times.checkpoint_ns));
-    put_number(f, val, seconds(r->validation_ns));
+    put_number(f, 1, seconds(ns[MARK_ALL_REDUCE]));
+    put_number(f, 1, seconds(ns[MARK_CHECKPOINT]));
+    put_number(f, val, seconds(ns[MARK_VALIDATION]));
     put_number(f, 1, r->learning_rate);
     put_number(f, 1, r->grad_norm);
     put_horizons(f, r, r->val, val, loss_mae, 1);

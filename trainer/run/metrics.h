@@ -5,16 +5,16 @@
 #define TRAINER_RUN_METRICS_H
 
 #include "lib/base/err.h"
+#include "trainer/mark.h"
 #include "trainer/model/loss.h"
 
 #include <stdint.h>
 #include <stdio.h>
 
-/* Durations of one step, or their sums over an epoch. unit: ns */
+/* Durations of one step, or their sums over an epoch. */
 struct step_times {
-    int64_t start_ns; /* of a step: CLOCK_MONOTONIC */
-    int64_t total_ns, data_ns, h2d_ns, forward_ns, backward_ns, all_reduce_ns, optimizer_ns, checkpoint_ns;
-    int64_t in_flight_ns; /* at least one bucket of gradients was under way, waited for or not */
+    int64_t start_ns;          /* of a step: CLOCK_MONOTONIC */
+    int64_t ns[MARK_N_RANGES]; /* by phase. MARK_ALL_REDUCE_BUCKET: at least one was under way, waited for or not */
 };
 
 struct step_row {
@@ -35,7 +35,7 @@ struct epoch_row {
     int has_test;
     const struct loss_horizon *test; /* (n_out) */
     size_t n_out;
-    int64_t epoch_ns, validation_ns;
+    int64_t epoch_ns;
     int64_t n_samples;               /* of all ranks, in the steps done since the epoch began or was resumed */
     struct step_times times;         /* sums on rank 0 */
     double learning_rate, grad_norm; /* norm: mean over the steps */

@@ -12,12 +12,11 @@
 /* ---- one epoch --------------------------------------------------------------------------------- */
 
 /* Forecast errors over n_windows of a range (0 = all). returns 0 when a signal broke it off. */
-static int evaluate(struct train *t, struct window_range range, size_t n_windows, struct loss_horizon *sums,
-                    int64_t *sum_ns)
+static int evaluate(struct train *t, struct window_range range, size_t n_windows, struct loss_horizon *sums)
 {
-    int64_t since = phase_begin(MARK_VALIDATION, evaluate_count(range, n_windows, t->c));
+    struct phase phase = phase_begin(MARK_VALIDATION, evaluate_count(range, n_windows, t->c));
     int is_whole = evaluate_model(t->be, t->data, range, n_windows, &t->room, t->c, stop_signal, sums);
-    phase_end(since, sum_ns);
+    phase_end(phase, &t->epoch_times);
     if (!is_whole) { /* some rank was asked to stop: all must know by what */
         double asked[2] = {stop_signal() == SIGTERM, stop_signal() == SIGINT};
         comm_sum_f64(t->c, asked, 2);
@@ -34,7 +33,7 @@ static void at_horizons(const struct train *t, const struct loss_horizon *sums, 
 
 static void validate(struct train *t, struct epoch_row *row)
 {
-    if (!evaluate(t, t->data->val, (size_t)t->o->validation_windows, t->val, &row->validation_ns))
+    if (!evaluate(t, t->data->val, (size_t)t->o->validation_windows, t->val))
         return;
     row->val_total = evaluate_total(t->val, t->data->n_out);
     if (row->val_total.n_valid == 0) /* every target is missing */
@@ -43,8 +42,7 @@ static void validate(struct train *t, struct epoch_row *row)
     t->result->val_total = row->val_total;
     at_horizons(t, t->val, t->result->val_mae);
     /* the test split is looked at only where validation has chosen the epoch */
-    if (!t->o->test || loss_mae(&row->val_total) >= t->at.best_val_mae ||
-        !evaluate(t, t->data->test, 0, t->test, &row->validation_ns) ||
+    if (!t->o->test || loss_mae(&row->val_total) >= t->at.best_val_mae || !evaluate(t, t->data->test, 0, t->test) ||
         evaluate_total(t->test, t->data->n_out).n_valid == 0)
         return;
     row->has_test = t->result->has_test = 1;
@@ -102,7 +100,7 @@ static void end_epoch(struct train *t, struct dcr_err *err)
     t->is_over = is_last || t->result->signal || (t->o->patience && at->epochs_since_best >= t->o->patience);
     int is_checkpoint_due = is_complete && t->o->checkpoint_epochs && at->epoch % t->o->checkpoint_epochs == 0;
     if (is_checkpoint_due || (t->is_over && (t->o->checkpoint_steps || t->o->checkpoint_epochs)))
-        train_checkpoint(t, &t->epoch_times.checkpoint_ns, err);
+        train_checkpoint(t, &t->epoch_times, err);
 
     row.epoch_ns = phase_now_ns() - t->epoch_start_ns;
     row.times = t->epoch_times;

@@ -29,7 +29,7 @@ static void keep_good_one(struct train *t)
     t->has_checkpoint_before = 1;
 }
 
-void train_checkpoint(struct train *t, int64_t *sum_ns, struct dcr_err *err)
+void train_checkpoint(struct train *t, struct step_times *times, struct dcr_err *err)
 {
     float *const tensors[CHECKPOINT_N_TENSORS] = {t->be->params, t->be->adam_m, t->be->adam_v};
     struct dcr_err what = {0};
@@ -46,7 +46,7 @@ void train_checkpoint(struct train *t, int64_t *sum_ns, struct dcr_err *err)
     t->checkpoint_at = t->at.step;
     t->checkpoint_at_epoch = t->at.epoch;
     if (t->c->rank == 0) {
-        int64_t since = phase_begin(MARK_CHECKPOINT, checkpoint_bytes(t->be->n_params));
+        struct phase phase = phase_begin(MARK_CHECKPOINT, checkpoint_bytes(t->be->n_params));
         if (t->be->fetch)
             t->be->fetch(t->be);
         t->at.n_updates = t->be->step;
@@ -54,7 +54,7 @@ void train_checkpoint(struct train *t, int64_t *sum_ns, struct dcr_err *err)
         train_note_failure(
             t, checkpoint_write(t->checkpoint_path, t->o->checkpoint_fsync, &t->key, &t->at, tensors, &what), &what,
             err);
-        phase_end(since, sum_ns);
+        phase_end(phase, times);
     }
     t->checkpoint_is_good = 0;
 }
@@ -69,7 +69,7 @@ static void forget_one_before(struct train *t)
     t->has_checkpoint_before = 0;
 }
 
-void train_checkpoint_proves_good(struct train *t, int64_t *sum_ns)
+void train_checkpoint_proves_good(struct train *t, struct step_times *times)
 {
     t->has_left_out_checkpoint = 0;
     if (t->checkpoint_at < 0 || t->checkpoint_is_good)
@@ -77,9 +77,9 @@ void train_checkpoint_proves_good(struct train *t, int64_t *sum_ns)
     t->checkpoint_is_good = 1;
     if (t->has_checkpoint_before) {
         /* freeing the blocks of a large file takes milliseconds: part of what checkpoints cost */
-        int64_t since = phase_begin(MARK_CHECKPOINT, 0);
+        struct phase phase = phase_begin(MARK_CHECKPOINT, 0);
         forget_one_before(t);
-        phase_end(since, sum_ns);
+        phase_end(phase, times);
     }
 }
 

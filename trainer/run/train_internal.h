@@ -86,10 +86,10 @@ void train_note_failure(struct train *t, int rc, const struct dcr_err *what, str
 
 /** train_checkpoint - write the state, unless it is on disk already or the loss is suspicious (divergence.h). Rank 0.
  */
-void train_checkpoint(struct train *t, int64_t *sum_ns, struct dcr_err *err);
+void train_checkpoint(struct train *t, struct step_times *times, struct dcr_err *err);
 /** train_checkpoint_proves_good - a step went well from the weights of the last checkpoint, or later ones: the one
- *  before is removed, in a checkpoint range of its own whose time is added to *sum_ns. */
-void train_checkpoint_proves_good(struct train *t, int64_t *sum_ns);
+ *  before is removed, in a checkpoint range of its own. */
+void train_checkpoint_proves_good(struct train *t, struct step_times *times);
 /** train_checkpoint_end - the run is over: nothing but checkpoint.bin is left. */
 void train_checkpoint_end(struct train *t);
 /** train_diverged - the sentence for a run whose loss or gradient makes no sense any more; checkpoint.bin becomes the
@@ -103,14 +103,18 @@ static inline int64_t phase_now_ns(void)
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
-static inline int64_t phase_begin(enum mark_range range, uint64_t payload)
+struct phase {
+    enum mark_range range;
+    int64_t since_ns;
+};
+static inline struct phase phase_begin(enum mark_range range, uint64_t payload)
 {
     mark_push(range, payload);
-    return phase_now_ns();
+    return (struct phase){range, phase_now_ns()};
 }
-static inline void phase_end(int64_t since_ns, int64_t *sum_ns)
+static inline void phase_end(struct phase p, struct step_times *sums)
 {
-    *sum_ns += phase_now_ns() - since_ns;
+    sums->ns[p.range] += phase_now_ns() - p.since_ns;
     mark_pop();
 }
 

@@ -23,7 +23,7 @@ static struct backend_batch load_batch(struct train *t, struct step_times *times
 {
     struct loader_batch b = {0};
     struct dcr_err what = {0};
-    int64_t since = phase_begin(MARK_DATA_LOAD, t->share);
+    struct phase phase = phase_begin(MARK_DATA_LOAD, t->share);
     int rc = t->failed;
     if (!rc && t->has_ahead)
         b = t->ahead;
@@ -33,19 +33,20 @@ static struct backend_batch load_batch(struct train *t, struct step_times *times
     train_note_failure(t, rc, &what, err);
     if (rc)
         b = (struct loader_batch){0};
-    phase_end(since, &times->data_ns);
+    phase_end(phase, times);
     return as_batch(t, &b);
 }
 
 static void forward(struct train *t, const struct backend_batch *batch, struct tally *tally, struct step_times *times)
 {
-    int64_t since = phase_begin(MARK_FORWARD, (uint64_t)batch->n), n_valid = 0;
+    struct phase phase = phase_begin(MARK_FORWARD, (uint64_t)batch->n);
+    int64_t n_valid = 0;
     double sum = 0;
     t->be->forward(t->be, batch);
     t->be->loss(t->be, &sum, &n_valid);
     tally->loss_sum += sum;
     tally->n_valid += (double)n_valid;
-    phase_end(since, &times->forward_ns);
+    phase_end(phase, times);
 }
 
 /* What this rank tells the others in this step. */
@@ -62,18 +63,18 @@ static void fill_tally(const struct train *t, struct tally *tally)
 static void backward(struct train *t, const struct backend_batch *batch, int micro, struct step_times *times)
 {
     const struct dcrnn_progress send = {grad_sync_ready, t->sync};
-    int64_t since = phase_begin(MARK_BACKWARD, (uint64_t)batch->n);
+    struct phase phase = phase_begin(MARK_BACKWARD, (uint64_t)batch->n);
     t->be->backward(t->be, micro == 0, micro == t->o->accumulate - 1 ? &send : NULL);
-    phase_end(since, &times->backward_ns);
+    phase_end(phase, times);
 }
 
 static void all_reduce(struct train *t, struct step_times *times)
 {
     struct grad_sync_stats stats;
-    int64_t since = phase_begin(MARK_ALL_REDUCE, train_all_reduce_bytes(t));
+    struct phase phase = phase_begin(MARK_ALL_REDUCE, train_all_reduce_bytes(t));
     grad_sync_finish(t->sync, &stats);
-    phase_end(since, &times->all_reduce_ns);
-    times->in_flight_ns += stats.in_flight_ns;
+    phase_end(phase, times);
+    times->ns[MARK_ALL_REDUCE_BUCKET] += stats.in_flight_ns;
 }
 
 /* Mean over all valid targets of the global batch, whatever each rank had of them. */
@@ -101,10 +102,10 @@ static void sum_gradient(struct train *t, struct tally *tally, struct step_times
 
 static double update(struct train *t, const struct tally *tally, struct step_times *times)
 {
-    int64_t since = phase_begin(MARK_OPTIMIZER, t->be->n_params);
+    struct phase phase = phase_begin(MARK_OPTIMIZER, t->be->n_params);
     scale_gradient(t, tally);
     double norm = t->be->update(t->be, schedule_lr_at(&t->lr, (int)t->at.epoch), t->o->clip);
-    phase_end(since, &times->optimizer_ns);
+    phase_end(phase, times);
     return norm;
 }
 
@@ -118,6 +119,12 @@ static void prefetch(void *ctx)
     const struct backend_batch batch = as_batch(t, &t->ahead);
     t->has_ahead = 1;
     t->be->prefetch(t->be, &batch);
+}
+
+static void add_phases(struct step_times *sum, const int64_t ns[MARK_N_RANGES])
+{
+    for (int i = 0; i < MARK_N_RANGES; i++)
+        sum->ns[i] += ns[i];
 }
 
 /* The same on a device that does all of it by itself. */
@@ -141,11 +148,7 @@ static int step_on_device(struct train *t, struct tally *tally, double *norm, st
         rc = t->be->whole_step(t->be, &s, err);
         mark_pop();
         *norm = s.norm;
-        times->h2d_ns += s.h2d_ns;
-        times->forward_ns += s.forward_ns;
-        times->backward_ns += s.backward_ns;
-        times->all_reduce_ns += s.all_reduce_ns;
-        times->optimizer_ns += s.optimizer_ns;
+        add_phases(times, s.ns);
     }
     return rc;
 }
@@ -155,7 +158,7 @@ static void progress(const struct train *t, const struct step_row *row)
     if (t->c->rank || !t->is_terminal || (t->at.step_in_epoch % t->o->progress_steps != 0))
         return;
     fprintf(stderr, "epoch %lld step %lld/%zu loss %.3f mph, %.3f s per step\n", (long long)row->epoch,
-            (long long)t->at.step_in_epoch, t->steps_per_epoch, row->loss, (double)row->times.total_ns * 1e-9);
+            (long long)t->at.step_in_epoch, t->steps_per_epoch, row->loss, (double)row->times.ns[MARK_STEP] * 1e-9);
 }
 
 static void keep_duration(struct train *t, int64_t ns)
@@ -171,21 +174,8 @@ static void keep_duration(struct train *t, int64_t ns)
     t->step_s[t->n_step_s++] = (double)ns * 1e-9;
 }
 
-static void add_times(struct step_times *sum, const struct step_times *one)
-{
-    sum->total_ns += one->total_ns;
-    sum->data_ns += one->data_ns;
-    sum->h2d_ns += one->h2d_ns;
-    sum->forward_ns += one->forward_ns;
-    sum->backward_ns += one->backward_ns;
-    sum->all_reduce_ns += one->all_reduce_ns;
-    sum->in_flight_ns += one->in_flight_ns;
-    sum->optimizer_ns += one->optimizer_ns;
-    sum->checkpoint_ns += one->checkpoint_ns;
-}
-
 /* The same verdict on all ranks: it comes from what they have alike. */
-static int has_diverged(struct train *t, const struct tally *tally, double norm, int64_t *checkpoint_ns)
+static int has_diverged(struct train *t, const struct tally *tally, double norm, struct step_times *times)
 {
     int is_common = t->o->allreduce_dtype != ALLREDUCE_NONE; /* the norm */
     if (is_common && !isfinite(norm))
@@ -194,7 +184,7 @@ static int has_diverged(struct train *t, const struct tally *tally, double norm,
         return 0;
     enum divergence_verdict v = divergence_add(&t->divergence, tally->loss_sum / tally->n_valid);
     if (v == DIVERGENCE_NONE)
-        train_checkpoint_proves_good(t, checkpoint_ns);
+        train_checkpoint_proves_good(t, times);
     return v == DIVERGENCE_CERTAIN;
 }
 
@@ -212,7 +202,8 @@ int train_step(struct train *t, struct dcr_err *err)
     struct dcr_err what = {0};
     int rc = 0;
 
-    times->start_ns = phase_begin(MARK_STEP, (uint64_t)t->at.step);
+    struct phase phase = phase_begin(MARK_STEP, (uint64_t)t->at.step);
+    times->start_ns = phase.since_ns;
     if (t->o->sampling_decay > 0)
         schedule_coins(t->o->seed, t->at.step, t->o->sampling_decay, (int)t->data->n_out, t->coins);
     double norm = 0;
@@ -227,7 +218,7 @@ int train_step(struct train *t, struct dcr_err *err)
     row.loss = tally.n_valid > 0 ? tally.loss_sum / tally.n_valid : 0;
     if (rc) {
         t->failed = rc;
-    } else if (tally.n_failed == 0 && has_diverged(t, &tally, norm, &times->checkpoint_ns)) {
+    } else if (tally.n_failed == 0 && has_diverged(t, &tally, norm, times)) {
         rc = train_diverged(t, row.loss, norm, err);
     } else if (tally.n_failed == 0) {
         t->at.step++;
@@ -236,15 +227,15 @@ int train_step(struct train *t, struct dcr_err *err)
         t->at.epoch_n_valid += tally.n_valid;
         t->at.epoch_norm_sum += norm;
         if (t->o->checkpoint_steps && t->at.step % t->o->checkpoint_steps == 0)
-            train_checkpoint(t, &times->checkpoint_ns, err);
+            train_checkpoint(t, times, err);
     }
-    phase_end(times->start_ns, &times->total_ns);
+    phase_end(phase, times);
 
     t->result->signal = tally.n_sigterm > 0 ? SIGTERM : tally.n_sigint > 0 ? SIGINT : 0;
     row.all_reduce_bytes = train_all_reduce_bytes(t);
-    add_times(&t->epoch_times, times);
+    add_phases(&t->epoch_times, times->ns);
     t->epoch_samples += (int64_t)t->global_batch;
-    keep_duration(t, times->total_ns);
+    keep_duration(t, times->ns[MARK_STEP]);
     train_note_failure(t, metrics_add_step(&t->tables, &row, &what), &what, err);
     progress(t, &row);
     return rc ? rc : tally.n_failed > 0;
