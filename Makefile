@@ -51,6 +51,10 @@ NVTX_CFLAGS = $(if $(NVTX_INC),-DHAVE_NVTX -isystem $(NVTX_INC))
 sources = $(wildcard $(1)/*.c $(1)/*/*.c $(1)/*/*/*.c)
 LIB_SRC := $(call sources,lib)
 TRAINER_SRC := $(call sources,trainer)
+# Compiled a second time, in double precision: trainer/cpu/real.h.
+F64_SRC := $(addprefix trainer/,cpu/kernels.c cpu/kernels_portable.c model/adam.c model/dcgru.c model/dcrnn.c model/dcrnn_run.c \
+  model/gconv.c model/loss.c tools/verify_run.c)
+F64_OBJ = $(patsubst %.c,$(BUILD)/obj/%.f64.o,$(F64_SRC))
 INJECT_SRC := $(wildcard collect/guest/*.c collect/guest/nvtx/*.c)
 COLLECT_SRC := $(wildcard collect/*.c $(addsuffix /*.c,$(addprefix collect/,record run monitor pack export)))
 CALIBRATE_SRC := $(wildcard collect/calibrate/*.c)
@@ -105,9 +109,12 @@ summary:
 $(BUILD)/obj/%.o: %.c Makefile
 	$(call say,compile $<) $(folder) $(CC) $(ALL_CFLAGS) $(EXTRA_CFLAGS) -MMD -MP -c -o $@ $<
 
-$(call objects,$(TRAINER_SRC)): EXTRA_CFLAGS = -fvisibility=hidden $(MPI_CFLAGS) $(NVTX_CFLAGS) $(HDF5_CFLAGS) $(BLAS_CFLAGS)
+$(BUILD)/obj/%.f64.o: %.c Makefile
+	$(call say,compile $< (f64)) $(folder) $(CC) $(ALL_CFLAGS) $(EXTRA_CFLAGS) -DDCR_REAL_F64 -MMD -MP -c -o $@ $<
+
+$(call objects,$(TRAINER_SRC)) $(F64_OBJ): EXTRA_CFLAGS = -fvisibility=hidden $(MPI_CFLAGS) $(NVTX_CFLAGS) $(HDF5_CFLAGS) $(BLAS_CFLAGS)
 # Plain loops over all weights: vectorised, and a root that sets no errno. The same bits, a quarter of the instructions.
-$(patsubst %,$(BUILD)/obj/trainer/%.o,adam adam_f64 dcgru dcgru_f64): EXTRA_CFLAGS += -O3 -fno-math-errno
+$(patsubst %,$(BUILD)/obj/trainer/model/%.o,adam adam.f64 dcgru dcgru.f64): EXTRA_CFLAGS += -O3 -fno-math-errno
 # What every event of a trace passes: 4 % of the report of a large one.
 $(patsubst %,$(BUILD)/obj/lib/%.o,trace/trace_events trace/trace_blocks reduce/reduce reduce/summary reduce/summary_names): EXTRA_CFLAGS += -O3
 $(call objects,$(CALIBRATE_SRC)): EXTRA_CFLAGS = $(MPI_CFLAGS)
@@ -125,7 +132,7 @@ $(BUILD)/lib%.a:
 	@$(folder) rm -f $@
 	$(Q)ar rcs $@ $^
 $(BUILD)/libdcr.a: $(call objects,$(LIB_SRC))
-$(BUILD)/libtrainer.a: $(call objects,$(filter-out trainer/main.c,$(TRAINER_SRC)))
+$(BUILD)/libtrainer.a: $(call objects,$(filter-out trainer/main.c,$(TRAINER_SRC))) $(F64_OBJ)
 $(BUILD)/libcollect.a: $(call objects,$(filter-out collect/main.c,$(COLLECT_SRC)))
 $(BUILD)/librender.a: $(call objects,$(filter-out render/main.c,$(RENDER_SRC)))
 # The assembler copies the site's JavaScript and two documents into the object.
@@ -270,8 +277,8 @@ FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
 FUZZ_CFLAGS = -std=c11 -D_GNU_SOURCE -I. -DDCR_VERSION='"$(VERSION)"' -O1 -gline-tables-only -fsanitize=fuzzer-no-link,address,undefined,float-cast-overflow \
   -fno-sanitize-recover=all
 # The files of the trainer that read foreign bytes.
-FUZZ_TRAINER_SRC := $(wildcard trainer/data/*.c) $(addprefix trainer/,checkpoint.c dataset.c dataset_read.c dcrnn_config.c graph.c \
-  graph_eigen.c graph_read.c npy.c rng.c scenario.c scenario_run.c table.c window_store.c window_store_write.c)
+FUZZ_TRAINER_SRC := $(wildcard trainer/formats/*.c trainer/data/window_store*.c trainer/scenarios/*.c) $(addprefix trainer/,data/dataset.c \
+  model/dcrnn_config.c model/graph.c model/graph_eigen.c model/rng.c run/checkpoint.c)
 FUZZ_OBJ = $(patsubst %.c,$(BUILD)/fuzz/%.o,$(LIB_SRC) $(FUZZ_TRAINER_SRC) $(filter-out render/main.c render/options.c render/draw/% render/site/%,$(RENDER_SRC)) \
   render/site/theme/template.c)
 fuzz-programs: $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(FUZZ_SRC))
@@ -292,11 +299,11 @@ BUNDLE_LIB_LIBS = $(if $(call libdir,libarchive,libarchive.a),\
   $(call libdir,libarchive,libarchive.a) $(ARCHIVE_NEEDS) $(call pc,--libs,nettle jansson),$(LIB_LIBS))
 # By their names at run time: not all have a package for compiling here.
 ARCHIVE_NEEDS = $(shell ldd $(call libdir,libarchive,libarchive.so) | grep -oE '/[^ ]*/lib(z|zstd|lzma|bz2)\.so[^ ]*')
-# So does libhdf5, which brings curl and thirty more for files on web servers: what trainer/data/h5.c asks for by name goes into
+# So does libhdf5, which brings curl and thirty more for files on web servers: what trainer/formats/h5.c asks for by name goes into
 # the program, where it is found like in a library.
 HDF5_ARCHIVE = $(if $(HDF5_CFLAGS),$(firstword $(wildcard $(patsubst -L%,%/libhdf5.a,$(call pc,--libs-only-L,hdf5)) \
   $(call libdir,hdf5,libhdf5.a))))
-HDF5_CALLED = $(shell grep -oE '^    X.H5\w+|"H5\w+_g"' trainer/data/h5.c | grep -oE 'H5\w+')
+HDF5_CALLED = $(shell grep -oE '^    X.H5\w+|"H5\w+_g"' trainer/formats/h5.c | grep -oE 'H5\w+')
 BUNDLE_HDF5_LIBS = $(if $(HDF5_ARCHIVE),$(foreach f,$(HDF5_CALLED),-Wl,-u,$(f),--export-dynamic-symbol=$(f)) \
   $(HDF5_ARCHIVE) $(foreach l,sz aec,$(if $(findstring /,$(shell $(CC) -print-file-name=lib$(l).a)),-l:lib$(l).a)) -lz -ldl)
 .PHONY: bundle bundle-thin
@@ -322,6 +329,7 @@ lint: hdr-check lint-temporaries
 	@printf '%s\n' $(LIB_SRC) $(TRAINER_SRC) $(INJECT_SRC) $(PRELOAD_SRC) $(COLLECT_SRC) $(CALIBRATE_SRC) $(RENDER_SRC) | \
 	  xargs -P $(JOBS) -n 25 clang -fsyntax-only -Werror $(ALL_CFLAGS) $(MPI_CFLAGS) $(NVTX_CFLAGS) $(HDF5_CFLAGS) $(RENDER_CFLAGS) \
 	  $(BLAS_CFLAGS)
+	@clang -fsyntax-only -Werror -DDCR_REAL_F64 $(ALL_CFLAGS) $(BLAS_CFLAGS) $(F64_SRC)
 	@shellcheck -x $(SCRIPTS)
 # Every header compiles alone. A file that includes a header first shows that already.
 hdr-check:

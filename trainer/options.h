@@ -2,13 +2,13 @@
 #ifndef TRAINER_OPTIONS_H
 #define TRAINER_OPTIONS_H
 
-#include "trainer/backend.h"
-#include "trainer/comm.h"
-#include "trainer/dataset_read.h"
-#include "trainer/dcrnn.h"
-#include "trainer/graph_read.h"
-#include "trainer/scenario.h"
-#include "trainer/window_store.h"
+#include "trainer/model/backend.h"
+#include "trainer/ranks/comm.h"
+#include "trainer/formats/dataset_read.h"
+#include "trainer/model/dcrnn.h"
+#include "trainer/formats/graph_read.h"
+#include "trainer/scenarios/scenario.h"
+#include "trainer/data/window_store.h"
 
 #include <stdint.h>
 #include <stdio.h>

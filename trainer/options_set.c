@@ -1,7 +1,7 @@
 /* options_set.c - see options_set.h. */
 #include "trainer/options_set.h"
 
-#include "trainer/data/dataset_time.h"
+#include "trainer/formats/dataset_time.h"
 #include "trainer/option_value.h"
 
 #include <errno.h>

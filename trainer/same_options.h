@@ -3,7 +3,7 @@
 #ifndef TRAINER_SAME_OPTIONS_H
 #define TRAINER_SAME_OPTIONS_H
 
-#include "trainer/comm.h"
+#include "trainer/ranks/comm.h"
 #include "trainer/options.h"
 
 /** same_options - compares what must be equal with rank 0's: the model, the training, the ranks, what is done together

@@ -1,10 +1,10 @@
 /* loader.c - what a batch costs: from memory and from files of windows, by workers or without. METR-LA's shape, random
  * speeds. Two figures each: taken as fast as they come, and how long a training loop waits that computes in between,
  * on a core of its own as far as there are cores. Prints a table; means over the batches. */
-#include "trainer/loader.h"
+#include "trainer/data/loader.h"
 
-#include "trainer/rng.h"
-#include "trainer/sampler.h"
+#include "trainer/model/rng.h"
+#include "trainer/data/sampler.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  * turns. What a training step is measured against by step.sh. Prints one line of key=value pairs: the best of the
  * rounds, since a busy neighbour only takes.
  *   sgemm [N [ROUNDS]]      (3000, 3) */
-#include "trainer/blas.h"
+#include "trainer/cpu/blas.h"
 #include "trainer/cpu/kernels.h"
 
 #include <cblas.h>

@@ -1,9 +1,9 @@
 /* step.c - times one training step of the model (forward, backward, optimiser) on generated numbers: no files, no
  * ranks. step.sh sets it beside the yardstick, instructions.sh counts its instructions. Prints one line of key=value
  * pairs, medians over the steps. */
-#include "trainer/backend.h"
-#include "trainer/blas.h"
-#include "trainer/rng.h"
+#include "trainer/model/backend.h"
+#include "trainer/cpu/blas.h"
+#include "trainer/model/rng.h"
 
 #include <getopt.h>
 #include <stdio.h>

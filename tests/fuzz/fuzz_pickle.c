@@ -1,6 +1,6 @@
 /* fuzz_pickle.c - any bytes as a pickle: no crash, no leak, no more memory than promised, and every array that is
  * complete has all the bytes it says. */
-#include "trainer/data/pickle.h"
+#include "trainer/formats/pickle.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -4,8 +4,8 @@
  * Wrong checksums would stop the fuzzer early. So the first byte chooses the kind of file and which of its checksums
  * are corrected here. */
 #include "lib/base/hash.h"
-#include "trainer/checkpoint.h"
-#include "trainer/window_file.h"
+#include "trainer/run/checkpoint.h"
+#include "trainer/data/window_file.h"
 
 #include <stdint.h>
 #include <stdio.h>

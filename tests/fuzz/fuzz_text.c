@@ -5,7 +5,7 @@
 #include "render/findings/narrate.h"
 #include "render/pages/pages.h"
 #include "render/write/markdown.h"
-#include "trainer/scenario.h"
+#include "trainer/scenarios/scenario.h"
 
 #include "tests/unit/made_run.h"
 

@@ -3,7 +3,7 @@
 #ifndef TESTS_GPU_BACKEND_CASES_H
 #define TESTS_GPU_BACKEND_CASES_H
 
-#include "trainer/backend.h"
+#include "trainer/model/backend.h"
 
 struct backend_case {
     int n_sensors, n_units, n_layers, n_in, n_out, d_in, d_out, k_hops;

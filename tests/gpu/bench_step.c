@@ -2,9 +2,9 @@
  * piece, at the shapes of METR-LA and PEMS-BAY. To be read, not a test; says nothing about an emulated device.
  *   bench_step [STEPS [BATCH]] */
 #include "tests/gpu/find_library.h"
-#include "trainer/backend.h"
+#include "trainer/model/backend.h"
 #include "trainer/gpu/library.h"
-#include "trainer/rng.h"
+#include "trainer/model/rng.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -91,11 +91,11 @@ static int run(struct backend *be, const struct backend_batch *batch, int n_step
             return 1;
         }
         double values[N_TIMES] = {now_ms() - since,
-                                  1e-6 * (double)s.h2d_ns,
-                                  1e-6 * (double)s.forward_ns,
-                                  1e-6 * (double)s.backward_ns,
-                                  1e-6 * (double)s.all_reduce_ns,
-                                  1e-6 * (double)s.optimizer_ns};
+                                  1e-6 * (double)s.ns[MARK_H2D],
+                                  1e-6 * (double)s.ns[MARK_FORWARD],
+                                  1e-6 * (double)s.ns[MARK_BACKWARD],
+                                  1e-6 * (double)s.ns[MARK_ALL_REDUCE],
+                                  1e-6 * (double)s.ns[MARK_OPTIMIZER]};
         for (int k = 0; k < N_TIMES && i >= 0; k++)
             ms[k][i] = values[k];
     }

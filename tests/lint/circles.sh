@@ -4,13 +4,13 @@
 . tests/lib/tap.sh
 
 # edges FOLDER SOURCES: "caller callee" of the object files below FOLDER whose source is still in SOURCES; named without
-# FOLDER and without ".o".
+# FOLDER and without ".o" (".f64.o": the same file in double precision).
 edges() {
     local file source
     while IFS= read -r file; do
-        source=$2${file#"$1"}
-        [ -f "${source%.o}.c" ] || continue
-        nm -P "$file" | awk -v file="${file#"$1"/}" '{ sub(/\.o$/, "", file); print $1, $2, file }'
+        source=$2${file#"$1"} source=${source%.o}
+        [ -f "${source%.f64}.c" ] || continue
+        nm -P "$file" | awk -v file="${file#"$1"/}" '{ sub(/(\.f64)?\.o$/, "", file); print $1, $2, file }'
     done < <(find "$1" -name '*.o' | LC_ALL=C sort) | awk '
         $2 ~ /^[TDBR]$/ { home[$1] = $3 }
         $2 == "U" { name[++n] = $1; from[n] = $3 }
@@ -53,8 +53,15 @@ layers() {
         sort -u >"$TMP/headers"
     check "includes between folders of $1/ are seen" test "$(wc -l <"$TMP/headers")" -gt "$3"
     no_circle "no circle of includes between folders in $1/" "$TMP/headers"
+    git grep -noE "#include \"$1/[^\"]+\.h\"" -- "$1/*.h" | sed -E 's/^([^:]+):[0-9]+:#include "([^"]+)"/\1 \2/' >"$TMP/headers"
+    no_circle "no circle of headers in $1/" "$TMP/headers"
 }
 layers render 300 40
 layers collect 50 8
 layers lib 30 4
+layers trainer 100 15
+# A folder one can take in at a glance: a module is a source and its header.
+crowded=$(git ls-files 'trainer/*.c' 'trainer/*.h' 'trainer/*.cu' 'trainer/*.cuh' | sed 's/\.[a-z]*$//' | sort -u |
+    awk -F/ '{ sub(/\/[^\/]*$/, ""); n[$0]++ } END { for (d in n) if (n[d] > 30) print d, n[d] }')
+check "no folder of trainer/ has more than 30 modules" test -z "$crowded"
 finish

@@ -6,8 +6,8 @@
 #ifndef TESTS_UNIT_DCRNN_NAIVE_H
 #define TESTS_UNIT_DCRNN_NAIVE_H
 
-#include "trainer/dcrnn.h"
-#include "trainer/rng.h"
+#include "trainer/model/dcrnn.h"
+#include "trainer/model/rng.h"
 
 #include <complex.h>
 #include <math.h>

@@ -1,5 +1,5 @@
 /* test_adam.c - norm, clipping and Adam against the formulas written out, and the state that a checkpoint carries. */
-#include "trainer/adam.h"
+#include "trainer/model/adam.h"
 
 #include <math.h>
 #include <setjmp.h>

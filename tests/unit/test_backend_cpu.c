@@ -1,8 +1,8 @@
 /* test_backend_cpu.c - the back end as the training loop sees it, in single precision: the gradient of several ranks is
  * one rank's, all kernel tables agree, an update that is not finite changes nothing, training reduces the loss. */
-#include "trainer/backend.h"
-#include "trainer/probe.h"
-#include "trainer/rng.h"
+#include "trainer/model/backend.h"
+#include "trainer/tools/probe.h"
+#include "trainer/model/rng.h"
 
 #include <math.h>
 #include <setjmp.h>

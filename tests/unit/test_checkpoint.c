@@ -1,7 +1,7 @@
 /* test_checkpoint.c - what is written is read back to the bit; everything else is refused with a sentence. */
-#include "trainer/checkpoint.h"
-#include "trainer/dcrnn.h"
-#include "trainer/graph.h"
+#include "trainer/run/checkpoint.h"
+#include "trainer/model/dcrnn.h"
+#include "trainer/model/graph.h"
 
 #include "tests/unit/trainer_files.h"
 

@@ -1,6 +1,6 @@
 /* test_dataset.c - reading speeds; windows, split, scaler and batches as dcrnn-model.md section 6 says. */
-#include "trainer/dataset_read.h"
-#include "trainer/baseline.h"
+#include "trainer/formats/dataset_read.h"
+#include "trainer/tools/baseline.h"
 
 #include "tests/unit/trainer_files.h"
 

@@ -2,7 +2,7 @@
  * before) give what the long way gives. */
 #define DCR_REAL_F64
 #include "tests/unit/dcrnn_naive.h"
-#include "trainer/dcgru.h"
+#include "trainer/model/dcgru.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -3,7 +3,7 @@
 #define DCR_REAL_F64
 #include "tests/unit/dcrnn_naive.h"
 #include "tests/unit/quick.h"
-#include "trainer/loss.h"
+#include "trainer/model/loss.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

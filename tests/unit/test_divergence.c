@@ -1,5 +1,5 @@
-/* test_divergence.c - when a loss makes no sense any more (trainer/divergence.h). */
-#include "trainer/divergence.h"
+/* test_divergence.c - when a loss makes no sense any more (trainer/run/divergence.h). */
+#include "trainer/run/divergence.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,7 +2,7 @@
  */
 #define DCR_REAL_F64
 #include "tests/unit/dcrnn_naive.h"
-#include "trainer/gconv.h"
+#include "trainer/model/gconv.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

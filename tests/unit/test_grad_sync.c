@@ -1,6 +1,6 @@
 /* test_grad_sync.c - bounds of buckets. What travels between ranks: tests/integration/train_ranks.sh, train_overlap.sh.
  */
-#include "trainer/grad_sync.h"
+#include "trainer/ranks/grad_sync.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* test_graph.c - adjacency and supports on graphs small enough to check by hand, and properties on random ones. */
-#include "trainer/graph.h"
-#include "trainer/graph_eigen.h"
-#include "trainer/rng.h"
+#include "trainer/model/graph.h"
+#include "trainer/model/graph_eigen.h"
+#include "trainer/model/rng.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -2,7 +2,7 @@
  * stated for sigmoid and tanh over the whole float range. */
 #include "tests/unit/quick.h"
 #include "trainer/cpu/kernels.h"
-#include "trainer/rng.h"
+#include "trainer/model/rng.h"
 
 #include <math.h>
 #include <setjmp.h>

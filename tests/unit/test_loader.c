@@ -1,9 +1,9 @@
 /* test_loader.c - the batches are those of dataset_batch, bit for bit, whoever makes them and from where; failures
  * arrive with their sentence; plans can be left in the middle. */
-#include "trainer/loader.h"
+#include "trainer/data/loader.h"
 
 #include "tests/unit/trainer_files.h"
-#include "trainer/sampler.h"
+#include "trainer/data/sampler.h"
 
 #include <fcntl.h>
 

@@ -1,5 +1,5 @@
 /* test_loss.c - masked error sums and gradient on numbers worked out by hand. */
-#include "trainer/loss.h"
+#include "trainer/model/loss.h"
 
 #include <math.h>
 #include <setjmp.h>

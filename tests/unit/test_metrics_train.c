@@ -1,5 +1,5 @@
 /* test_metrics_train.c - the trainer's tables: columns, empty cells, and what a resumed run keeps. */
-#include "trainer/metrics.h"
+#include "trainer/run/metrics.h"
 
 #include "lib/base/csv.h"
 #include "tests/unit/trainer_files.h"
@@ -13,8 +13,8 @@ static void add_steps(struct metrics *m, int64_t from, int64_t to)
     for (int64_t i = from; i < to; i++) {
         struct step_row row = {.epoch = 1 + i / 3, .step = i, .samples = 8, .loss = 2.5, .has_in_flight = i > 0};
         row.times.start_ns = 1000 + i;
-        row.times.in_flight_ns = 9;
-        row.times.total_ns = 77;
+        row.times.ns[MARK_ALL_REDUCE_BUCKET] = 9;
+        row.times.ns[MARK_STEP] = 77;
         assert_int_equal(metrics_add_step(m, &row, &err), 0);
     }
 }
@@ -32,7 +32,7 @@ static void add_epoch(struct metrics *m, int64_t epoch, int has_validation)
                             .epoch_ns = 2000000000,
                             .n_samples = 100,
                             .learning_rate = 0.01};
-    row.times.total_ns = 500000000;
+    row.times.ns[MARK_STEP] = 500000000;
     assert_int_equal(metrics_add_epoch(m, &row, &err), 0);
 }
 

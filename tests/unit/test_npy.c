@@ -1,7 +1,7 @@
 /* test_npy.c - what npy.h reads that the reference cases do not show: a scalar, an empty array, versions 2.0 and 3.0,
  * byte orders, Fortran order, whole numbers; claims that the file does not keep. More damaged files are in
  * test_verify.c. */
-#include "trainer/npy.h"
+#include "trainer/formats/npy.h"
 
 #include "lib/base/fs.h"
 

@@ -1,6 +1,6 @@
 /* test_pickle.c - the machine of pickle.h: values of every opcode, and programs that are none of ours. Whole files of
  * every protocol are in test_graph_files.c; tests/fuzz/fuzz_pickle.c tries everything else. */
-#include "trainer/data/pickle.h"
+#include "trainer/formats/pickle.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* test_rng.c - known answers of Philox4x32-10 (kat_vectors of Random123, the authors' library), and the shape of what
  * is drawn from it. */
-#include "trainer/rng.h"
+#include "trainer/model/rng.h"
 
 #include <math.h>
 #include <setjmp.h>

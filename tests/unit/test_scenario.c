@@ -1,6 +1,6 @@
 /* test_scenario.c - a scenario gives the words it says, with numbers drawn by its seed; whatever is wrong in a file is
  * named with its line; options of the command line win. */
-#include "trainer/scenario.h"
+#include "trainer/scenarios/scenario.h"
 
 #include "render/metrics/report.h"
 #include "tests/unit/trainer_files.h"

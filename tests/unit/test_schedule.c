@@ -1,5 +1,5 @@
 /* test_schedule.c - learning rate by epoch, probability and coins of scheduled sampling. */
-#include "trainer/schedule.h"
+#include "trainer/run/schedule.h"
 
 #include <math.h>
 #include <setjmp.h>

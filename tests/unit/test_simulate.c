@@ -1,7 +1,7 @@
 /* test_simulate.c - generated traffic: same seed same bits, vehicles that behave, files that say the same again. */
-#include "trainer/dataset_read.h"
-#include "trainer/graph_read.h"
-#include "trainer/simulate.h"
+#include "trainer/formats/dataset_read.h"
+#include "trainer/formats/graph_read.h"
+#include "trainer/simulate/simulate.h"
 
 #include "tests/unit/quick.h"
 #include "tests/unit/trainer_files.h"

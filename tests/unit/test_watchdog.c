@@ -1,5 +1,5 @@
-/* test_watchdog.c - a wait that lasts too long is noticed, one that ends is not (trainer/watchdog.h). */
-#include "trainer/watchdog.h"
+/* test_watchdog.c - a wait that lasts too long is noticed, one that ends is not (trainer/ranks/watchdog.h). */
+#include "trainer/ranks/watchdog.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

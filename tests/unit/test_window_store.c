@@ -1,6 +1,6 @@
 /* test_window_store.c - a store gives the data set back to the bit, however it is read; everything else is refused with
  * a sentence. */
-#include "trainer/window_store.h"
+#include "trainer/data/window_store.h"
 
 #include "tests/unit/trainer_files.h"
 

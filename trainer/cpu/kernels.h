@@ -7,7 +7,7 @@
 #define TRAINER_CPU_KERNELS_H
 
 #include "lib/base/err.h"
-#include "trainer/real.h"
+#include "trainer/cpu/real.h"
 
 #include <stddef.h>
 

@@ -182,11 +182,11 @@ static int read_copy_time(struct gpu *g, int64_t *exposed_ns, struct dcr_err *er
 
 static int read_times(struct gpu *g, struct gpu_step *s, struct dcr_err *err)
 {
-    TRY(read_copy_time(g, &s->h2d_ns, err));
-    TRY(elapsed_ns(g->marks[AT_START], g->marks[AT_FORWARD], &s->forward_ns, err));
-    TRY(elapsed_ns(g->marks[AT_FORWARD], g->marks[AT_BACKWARD], &s->backward_ns, err));
-    TRY(elapsed_ns(g->marks[AT_BACKWARD], g->marks[AT_REDUCED], &s->all_reduce_ns, err));
-    return elapsed_ns(g->marks[AT_REDUCED], g->marks[AT_END], &s->optimizer_ns, err);
+    static const enum mark_range between[N_MARKS - 1] = {MARK_FORWARD, MARK_BACKWARD, MARK_ALL_REDUCE, MARK_OPTIMIZER};
+    std::memset(s->ns, 0, sizeof s->ns);
+    for (int i = 0; i < N_MARKS - 1; i++)
+        TRY(elapsed_ns(g->marks[i], g->marks[i + 1], &s->ns[between[i]], err));
+    return read_copy_time(g, &s->ns[MARK_H2D], err);
 }
 
 static int step(struct gpu *g, struct gpu_step *s, struct dcr_err *err)

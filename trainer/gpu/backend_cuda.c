@@ -151,11 +151,7 @@ static int cuda_whole_step(struct backend *be, struct backend_step *b, struct dc
     int rc = s->api->step(s->gpu, &g, err);
     if (rc)
         return rc;
-    b->h2d_ns = g.h2d_ns;
-    b->forward_ns = g.forward_ns;
-    b->backward_ns = g.backward_ns;
-    b->all_reduce_ns = g.all_reduce_ns;
-    b->optimizer_ns = g.optimizer_ns;
+    memcpy(b->ns, g.ns, sizeof b->ns);
     if (b->is_last) {
         b->norm = g.norm;
         be->step += g.is_updated != 0;

@@ -3,7 +3,7 @@
 #ifndef TRAINER_GPU_BACKEND_CUDA_H
 #define TRAINER_GPU_BACKEND_CUDA_H
 
-#include "trainer/backend.h"
+#include "trainer/model/backend.h"
 #include "trainer/gpu/device.h"
 
 struct cuda {

@@ -2,8 +2,8 @@
  * that needs CUDA stands in libdcrnn-cuda.so, opened when --backend cuda asks for it. This header is the whole of what
  * the two know of each other: plain C, no CUDA types. The host half is backend_cuda.c, the device half api.cu.
  *
- * Functions return 0, or a grade of lib/base/err.h with one sentence in err. None is safe to call from two threads. Arrays
- * of a batch have the layouts of dcrnn.h. */
+ * Functions return 0, or a grade of lib/base/err.h with one sentence in err. None is safe to call from two threads.
+ * Arrays of a batch have the layouts of dcrnn.h. */
 #ifndef TRAINER_GPU_DEVICE_H
 #define TRAINER_GPU_DEVICE_H
 
@@ -13,13 +13,15 @@
 #ifdef __cplusplus
 extern "C" {
 #include "lib/base/err.h"
+#include "trainer/mark.h"
 }
 #else
 #include "lib/base/err.h"
+#include "trainer/mark.h"
 #endif
 
 /* Raised with every change below: the two halves are built together, and a stale library must be told apart. */
-#define GPU_API_VERSION 5
+#define GPU_API_VERSION 6
 #define GPU_API_SYMBOL "dcrnn_gpu_api"
 
 #define GPU_MAX_LAYERS 8
@@ -85,7 +87,7 @@ struct gpu_step {
     int is_updated;               /* overwritten: the norm was finite */
     void (*meanwhile)(void *ctx); /* called once, when the batch is copied, while the device works; may be NULL */
     void *ctx;
-    int64_t h2d_ns, forward_ns, backward_ns, all_reduce_ns, optimizer_ns;
+    int64_t ns[MARK_N_RANGES]; /* overwritten, by phase */
 };
 
 struct gpu_description {

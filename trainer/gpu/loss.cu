@@ -1,5 +1,5 @@
 /* loss.cu - masked absolute error and its gradient, per forecast step; sums in double, in a fixed order. Formulas:
- * trainer/loss.h. */
+ * trainer/model/loss.h. */
 #include "trainer/gpu/kernels.cuh"
 
 enum { THREADS = 256, N_SUMS = 4 };

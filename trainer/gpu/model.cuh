@@ -41,7 +41,7 @@ struct batch_set {
     cudaEvent_t wanted;     /* the step had nothing else to do but wait for it */
 };
 
-/* Marks between the phases of a step. */
+/* Marks between the phases of a step, in the order in which they pass. */
 enum mark_at { AT_START, AT_FORWARD, AT_BACKWARD, AT_REDUCED, AT_END, N_MARKS };
 
 /* A task that was done, and its recording: valid for this and nothing else. */

@@ -4,7 +4,7 @@
 #ifndef TRAINER_GPU_SHARE_H
 #define TRAINER_GPU_SHARE_H
 
-#include "trainer/comm.h"
+#include "trainer/ranks/comm.h"
 
 /** share_check - does every rank have a GPU of its own? Collective; before the first call of NCCL.
  *  bus_id     of this rank's device on its machine; machines are told apart by their kernel's boot, so that two

@@ -1,9 +1,9 @@
 /* grad_sync_ranks.c - sums of gradients over the ranks of an mpirun, against sums made from all ranks' numbers, which
  * every rank can draw. Says on rank 0 what was wrong; exit status 0 or 1.
  *   mpirun -n RANKS grad_sync_ranks DTYPE BUCKET_BYTES OVERLAP(0|1) */
-#include "trainer/grad_sync.h"
+#include "trainer/ranks/grad_sync.h"
 
-#include "trainer/rng.h"
+#include "trainer/model/rng.h"
 
 #include <math.h>
 #include <stdio.h>

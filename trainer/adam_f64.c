@@ -1,3 +1,0 @@
-/* adam_f64.c - adam.c in double precision. */
-#define DCR_REAL_F64
-#include "trainer/adam.c"

@@ -1,3 +1,0 @@
-/* dcrnn_f64.c - dcrnn.c in double precision. */
-#define DCR_REAL_F64
-#include "trainer/dcrnn.c"

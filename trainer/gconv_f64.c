@@ -1,3 +1,0 @@
-/* gconv_f64.c - gconv.c in double precision. */
-#define DCR_REAL_F64
-#include "trainer/gconv.c"

@@ -1,3 +1,0 @@
-/* loss_f64.c - loss.c in double precision. */
-#define DCR_REAL_F64
-#include "trainer/loss.c"

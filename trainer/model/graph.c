@@ -1,0 +1,355 @@
+/* graph.c - see graph.h: sparse adjacency and the diffusion supports. lambda_max is in graph_eigen.c. */
+#include "trainer/model/graph.h"
+#include "trainer/model/graph_eigen.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const filter_names[] = {
+    [GRAPH_LAPLACIAN] = "laplacian",
+    [GRAPH_RANDOM_WALK] = "random_walk",
+    [GRAPH_DUAL_RANDOM_WALK] = "dual_random_walk",
+};
+
+const char *graph_filter_name(enum graph_filter filter)
+{
+    return filter_names[filter];
+}
+
+int graph_filter_parse(const char *text, enum graph_filter *out, struct dcr_err *err)
+{
+    for (int f = GRAPH_LAPLACIAN; f <= GRAPH_DUAL_RANDOM_WALK; f++)
+        if (strcmp(text, filter_names[f]) == 0) {
+            *out = (enum graph_filter)f;
+            return 0;
+        }
+    return dcr_err_set(err, DCR_FAIL, "unknown filter '%s'; use laplacian, random_walk or dual_random_walk", text);
+}
+
+/* ---- sparse matrices -------------------------------------------------------------------------------------------- */
+
+void graph_csr_free(struct graph_csr *m)
+{
+    free(m->row_start);
+    free(m->col);
+    free(m->val);
+    memset(m, 0, sizeof *m);
+}
+
+static int csr_alloc(struct graph_csr *m, int n, size_t nnz, struct dcr_err *err)
+{
+    *m = (struct graph_csr){.n = n,
+                            .row_start = calloc((size_t)n + 1, sizeof *m->row_start),
+                            .col = calloc(nnz + 1, sizeof *m->col),
+                            .val = calloc(nnz + 1, sizeof *m->val)};
+    if (m->row_start && m->col && m->val)
+        return 0;
+    graph_csr_free(m);
+    return dcr_err_set(err, DCR_FAIL, "no memory for a graph of %d sensors and %zu edges", n, nnz);
+}
+
+struct entry {
+    int row, col;
+    double val;
+};
+
+static int compare_entries(const void *a, const void *b)
+{
+    const struct entry *x = a, *y = b;
+    if (x->row != y->row)
+        return x->row < y->row ? -1 : 1;
+    return x->col < y->col ? -1 : x->col > y->col;
+}
+
+/* A sum of one for every sensor is still finite. */
+#define MAX_WEIGHT 1e300
+
+/* Sorted copy of all edges; duplicates are an error even when one of them weighs nothing. */
+static int sort_edges(int n, int64_t n_edges, const int *from, const int *to, const double *weight,
+                      struct entry *entries, struct dcr_err *err)
+{
+    for (int64_t e = 0; e < n_edges; e++) {
+        if (from[e] < 0 || from[e] >= n || to[e] < 0 || to[e] >= n)
+            return dcr_err_set(err, DCR_FAIL, "edge %lld goes from %d to %d, but there are only %d sensors",
+                               (long long)e + 1, from[e], to[e], n);
+        if (!isfinite(weight[e]) || weight[e] < 0)
+            return dcr_err_set(err, DCR_FAIL, "edge %lld has weight %g; weights must be finite and not negative",
+                               (long long)e + 1, weight[e]);
+        if (weight[e] > MAX_WEIGHT)
+            return dcr_err_set(err, DCR_FAIL, "edge %lld has weight %g, too large to be added up; scale the weights",
+                               (long long)e + 1, weight[e]);
+        entries[e] = (struct entry){from[e], to[e], weight[e]};
+    }
+    if (n_edges > 0)
+        qsort(entries, (size_t)n_edges, sizeof *entries, compare_entries);
+    for (int64_t e = 1; e < n_edges; e++)
+        if (compare_entries(&entries[e - 1], &entries[e]) == 0)
+            return dcr_err_set(err, DCR_FAIL, "the edge from %d to %d is given twice", entries[e].row, entries[e].col);
+    return 0;
+}
+
+int graph_csr_from_triplets(int n, int64_t n_edges, const int *from, const int *to, const double *weight,
+                            struct graph_csr *out, struct dcr_err *err)
+{
+    memset(out, 0, sizeof *out);
+    if (n < 1)
+        return dcr_err_set(err, DCR_FAIL, "a graph needs at least one sensor");
+    if (n_edges < 0 || n_edges > INT32_MAX - 1)
+        return dcr_err_set(err, DCR_FAIL, "%lld edges are too many", (long long)n_edges);
+    struct entry *entries = malloc(((size_t)n_edges + 1) * sizeof *entries);
+    if (!entries)
+        return dcr_err_set(err, DCR_FAIL, "no memory for %lld edges", (long long)n_edges);
+    int rc = sort_edges(n, n_edges, from, to, weight, entries, err);
+    if (rc == 0)
+        rc = csr_alloc(out, n, (size_t)n_edges, err);
+    int nnz = 0;
+    for (int64_t e = 0; rc == 0 && e < n_edges; e++)
+        if (entries[e].val != 0) {
+            out->row_start[entries[e].row + 1]++;
+            out->col[nnz] = entries[e].col;
+            out->val[nnz++] = entries[e].val;
+        }
+    for (int i = 0; rc == 0 && i < n; i++)
+        out->row_start[i + 1] += out->row_start[i];
+    free(entries);
+    return rc;
+}
+
+int graph_csr_from_dense(int n, const double *dense, struct graph_csr *out, struct dcr_err *err)
+{
+    memset(out, 0, sizeof *out);
+    if (n < 1)
+        return dcr_err_set(err, DCR_FAIL, "a graph needs at least one sensor");
+    size_t nnz = 0, all = (size_t)n * (size_t)n;
+    for (size_t i = 0; i < all; i++) {
+        if (!isfinite(dense[i]) || dense[i] < 0)
+            return dcr_err_set(err, DCR_FAIL,
+                               "entry (%zu, %zu) of the adjacency is %g; weights must be finite and not negative",
+                               i / (size_t)n, i % (size_t)n, dense[i]);
+        nnz += dense[i] != 0;
+    }
+    if (nnz > INT32_MAX - 1)
+        return dcr_err_set(err, DCR_FAIL, "%zu edges are too many", nnz);
+    int rc = csr_alloc(out, n, nnz, err), e = 0;
+    for (int i = 0; rc == 0 && i < n; i++) {
+        for (int j = 0; j < n; j++) {
+            double v = dense[(size_t)i * (size_t)n + (size_t)j];
+            if (v != 0) {
+                out->col[e] = j;
+                out->val[e++] = v;
+            }
+        }
+        out->row_start[i + 1] = e;
+    }
+    return rc;
+}
+
+void graph_csr_to_dense(const struct graph_csr *m, double *out)
+{
+    size_t n = (size_t)m->n;
+    memset(out, 0, n * n * sizeof *out);
+    for (int i = 0; i < m->n; i++)
+        for (int e = m->row_start[i]; e < m->row_start[i + 1]; e++)
+            out[(size_t)i * n + (size_t)m->col[e]] = m->val[e];
+}
+
+int graph_csr_transpose(const struct graph_csr *m, struct graph_csr *out, struct dcr_err *err)
+{
+    int nnz = graph_csr_nnz(m);
+    int rc = csr_alloc(out, m->n, (size_t)nnz, err);
+    if (rc)
+        return rc;
+    for (int e = 0; e < nnz; e++)
+        out->row_start[m->col[e] + 1]++;
+    for (int i = 0; i < m->n; i++)
+        out->row_start[i + 1] += out->row_start[i];
+    /* rows in order fill every column in order; row_start moves along and is shifted back at the end */
+    for (int i = 0; i < m->n; i++)
+        for (int e = m->row_start[i]; e < m->row_start[i + 1]; e++) {
+            int at = out->row_start[m->col[e]]++;
+            out->col[at] = i;
+            out->val[at] = m->val[e];
+        }
+    memmove(out->row_start + 1, out->row_start, (size_t)m->n * sizeof *out->row_start);
+    out->row_start[0] = 0;
+    return 0;
+}
+
+/* ---- supports --------------------------------------------------------------------------------------------------- */
+
+/* P(A)^T: divide every row of A by its sum, then transpose. Stored rows are not empty and weights are positive, but a
+ * sum may still underflow to 0 for denormal weights: then the row stays zero. */
+static int random_walk(const struct graph_csr *adjacency, struct graph_csr *out, struct dcr_err *err)
+{
+    int rc = graph_csr_transpose(adjacency, out, err);
+    double *sum = rc == 0 ? calloc((size_t)adjacency->n, sizeof *sum) : NULL;
+    if (rc == 0 && !sum)
+        rc = dcr_err_set(err, DCR_FAIL, "no memory for a graph of %d sensors", adjacency->n);
+    if (rc == 0) {
+        for (int i = 0; i < adjacency->n; i++)
+            for (int e = adjacency->row_start[i]; e < adjacency->row_start[i + 1]; e++)
+                sum[i] += adjacency->val[e];
+        for (int e = 0; e < graph_csr_nnz(out); e++)
+            out->val[e] = sum[out->col[e]] > 0 ? out->val[e] / sum[out->col[e]] : 0;
+    }
+    free(sum);
+    if (rc)
+        graph_csr_free(out);
+    return rc;
+}
+
+static double entry_at(const struct graph_csr *m, int row, int col)
+{
+    for (int e = m->row_start[row]; e < m->row_start[row + 1]; e++)
+        if (m->col[e] == col)
+            return m->val[e];
+    return 0;
+}
+
+/* The entries of max(A, A^T), every one once, and the identity's diagonal where A has none (weight 0). */
+static size_t symmetric_entries(const struct graph_csr *a, const struct graph_csr *at, struct entry *entries)
+{
+    size_t n = 0;
+    for (int i = 0; i < a->n; i++) {
+        int has_diagonal = 0;
+        for (int e = a->row_start[i]; e < a->row_start[i + 1]; e++) {
+            int j = a->col[e];
+            has_diagonal |= i == j;
+            entries[n++] = (struct entry){i, j, fmax(a->val[e], entry_at(at, i, j))};
+        }
+        for (int e = at->row_start[i]; e < at->row_start[i + 1]; e++)
+            if (entry_at(a, i, at->col[e]) == 0)
+                entries[n++] = (struct entry){i, at->col[e], at->val[e]};
+        if (!has_diagonal)
+            entries[n++] = (struct entry){i, i, 0};
+    }
+    qsort(entries, n, sizeof *entries, compare_entries);
+    return n;
+}
+
+/* L = I - D^-1/2 W D^-1/2 with W = max(A, A^T); D^-1/2 is 0 where the degree is 0. */
+static int normalised_laplacian(const struct graph_csr *a, struct graph_csr *out, struct dcr_err *err)
+{
+    struct graph_csr at = {0};
+    struct entry *entries = NULL;
+    double *root = NULL;
+    size_t n = 0, room = 2 * (size_t)graph_csr_nnz(a) + (size_t)a->n;
+    int rc = graph_csr_transpose(a, &at, err);
+    if (rc == 0)
+        rc = csr_alloc(out, a->n, room, err);
+    if (rc)
+        goto out;
+    entries = malloc(room * sizeof *entries);
+    root = calloc((size_t)a->n, sizeof *root);
+    if (!entries || !root) {
+        rc = dcr_err_set(err, DCR_FAIL, "no memory for a graph of %d sensors", a->n);
+        goto out;
+    }
+    n = symmetric_entries(a, &at, entries);
+    for (size_t e = 0; e < n; e++)
+        root[entries[e].row] += entries[e].val;
+    for (int i = 0; i < a->n; i++)
+        root[i] = root[i] > 0 ? 1 / sqrt(root[i]) : 0;
+    for (size_t e = 0; e < n; e++) {
+        const struct entry *x = &entries[e];
+        out->col[e] = x->col;
+        out->val[e] = (x->row == x->col) - root[x->row] * x->val * root[x->col];
+        out->row_start[x->row + 1] = (int)e + 1;
+    }
+out:
+    free(root);
+    free(entries);
+    graph_csr_free(&at);
+    if (rc)
+        graph_csr_free(out);
+    return rc;
+}
+
+/* (2 / lambda_max) L - I. L has every diagonal entry stored. */
+static int scaled_laplacian(const struct graph_csr *adjacency, struct graph_csr *out, struct dcr_err *err)
+{
+    double lambda = 0;
+    if (graph_csr_nnz(adjacency) == 0)
+        return dcr_err_set(err, DCR_FAIL, "the graph has no edges, so its laplacian filter is not defined");
+    int rc = normalised_laplacian(adjacency, out, err);
+    if (rc == 0)
+        rc = graph_lambda_max(out, &lambda, err);
+    if (rc == 0 && !(lambda > 0))
+        rc = dcr_err_set(err, DCR_FAIL,
+                         "the graph has only self loops, so its laplacian filter is not defined; use random_walk");
+    if (rc) {
+        graph_csr_free(out);
+        return rc;
+    }
+    for (int i = 0; i < out->n; i++)
+        for (int e = out->row_start[i]; e < out->row_start[i + 1]; e++)
+            out->val[e] = 2 / lambda * out->val[e] - (out->col[e] == i);
+    return 0;
+}
+
+int graph_supports_build(const struct graph_csr *adjacency, enum graph_filter filter, struct graph_supports *out,
+                         struct dcr_err *err)
+{
+    struct graph_csr transposed = {0};
+    int rc = 0;
+    *out = (struct graph_supports){.filter = filter, .n_sensors = adjacency->n};
+    if (filter == GRAPH_LAPLACIAN)
+        rc = scaled_laplacian(adjacency, &out->support[0], err);
+    else
+        rc = random_walk(adjacency, &out->support[0], err);
+    out->n = 1;
+    if (rc == 0 && filter == GRAPH_DUAL_RANDOM_WALK) {
+        rc = graph_csr_transpose(adjacency, &transposed, err);
+        if (rc == 0)
+            rc = random_walk(&transposed, &out->support[1], err);
+        out->n = 2;
+    }
+    graph_csr_free(&transposed);
+    if (rc)
+        graph_supports_free(out);
+    return rc;
+}
+
+void graph_supports_free(struct graph_supports *s)
+{
+    for (int i = 0; i < GRAPH_MAX_SUPPORTS; i++)
+        graph_csr_free(&s->support[i]);
+    s->n = 0;
+}
+
+/* ---- weights from distances ------------------------------------------------------------------------------------- */
+
+#define SMALLEST_WEIGHT 0.1 /* of the authors' gen_adj_mx.py */
+
+int graph_from_distances(int n, int64_t n_edges, const int *from, const int *to, const double *distance_m,
+                         struct graph_csr *out, struct dcr_err *err)
+{
+    memset(out, 0, sizeof *out);
+    double sum = 0, square = 0;
+    for (int64_t e = 0; e < n_edges; e++) {
+        if (!isfinite(distance_m[e]) || distance_m[e] < 0)
+            return dcr_err_set(err, DCR_FAIL, "distance %lld is %g metres; it must be finite and not negative",
+                               (long long)e + 1, distance_m[e]);
+        sum += distance_m[e];
+    }
+    double mean = n_edges > 0 ? sum / (double)n_edges : 0;
+    for (int64_t e = 0; e < n_edges; e++)
+        square += (distance_m[e] - mean) * (distance_m[e] - mean);
+    double deviation = n_edges > 0 ? sqrt(square / (double)n_edges) : 0;
+    if (!(deviation > 0))
+        return dcr_err_set(err, DCR_FAIL,
+                           "all %lld distances are equal, so they say nothing about who is near; "
+                           "give weights instead",
+                           (long long)n_edges);
+    double *weight = malloc((size_t)n_edges * sizeof *weight);
+    if (!weight)
+        return dcr_err_set(err, DCR_FAIL, "no memory for %lld edges", (long long)n_edges);
+    for (int64_t e = 0; e < n_edges; e++) {
+        double d = distance_m[e] / deviation, w = exp(-d * d);
+        weight[e] = w < SMALLEST_WEIGHT ? 0 : w;
+    }
+    int rc = graph_csr_from_triplets(n, n_edges, from, to, weight, out, err);
+    free(weight);
+    return rc;
+}

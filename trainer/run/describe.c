@@ -1,0 +1,184 @@
+/* describe.c - see describe.h. */
+#include "trainer/run/describe.h"
+
+#include "lib/base/buf.h"
+#include "lib/base/fs.h"
+#include "lib/base/text.h"
+#include "trainer/mark.h"
+
+#include <math.h>
+#include <stdio.h>
+
+static void put_text(struct dcr_buf *b, const char *key, const char *text)
+{
+    dcr_buf_printf(b, "  \"%s\": ", key);
+    text_json(b, text);
+    dcr_buf_puts(b, ",\n");
+}
+
+static void put_number(struct dcr_buf *b, const char *key, double v)
+{
+    dcr_buf_printf(b, v == floor(v) && fabs(v) < 1e15 ? "  \"%s\": %.0f,\n" : "  \"%s\": %.9g,\n", key, v);
+}
+
+static void put_bool(struct dcr_buf *b, const char *key, int v)
+{
+    dcr_buf_printf(b, "  \"%s\": %s,\n", key, v ? "true" : "false");
+}
+
+static int64_t supports_nnz(const struct graph_supports *s)
+{
+    int64_t nnz = 0;
+    for (int i = 0; i < s->n; i++)
+        nnz += graph_csr_nnz(&s->support[i]);
+    return nnz;
+}
+
+double describe_flop_per_step(const struct description *d)
+{
+    struct dcrnn_count n = dcrnn_count_step(d->model, d->supports->n, supports_nnz(d->supports), (int)d->global_batch);
+    return n.dense_flop + n.sparse_flop + n.update_flop + n.projection_flop;
+}
+
+double describe_traffic_bytes_per_step(const struct description *d)
+{
+    const struct dcrnn_config *m = d->model;
+    double params = (double)d->backend->n_params, rows = (double)d->global_batch * m->n_sensors;
+    double passes = d->backend->whole_step ? 4 : 11;
+    double parameters = (passes * d->options->accumulate + 10) * params * d->comm->n_ranks;
+    double states = 2.0 * 4 * m->n_units * m->n_layers * (m->n_in + m->n_out) * rows;
+    double batch = (2.0 * DATASET_FEATURES * m->n_in + 2.0 * m->n_out) * rows;
+    return (parameters + states + batch) * sizeof(float);
+}
+
+static void put_model(struct dcr_buf *b, const struct description *d)
+{
+    static const char *const precisions[] = {
+        [BACKEND_FP32] = "float32", [BACKEND_TF32] = "tf32", [BACKEND_BF16] = "bf16"};
+    const struct dcrnn_config *m = d->model;
+    char model[256];
+    snprintf(model, sizeof model, "DCRNN, %d + %d layers of %d units, K = %d, %s (%s), %d in, %d out", m->n_layers,
+             m->n_layers, m->n_units, m->k_hops, graph_filter_name(d->supports->filter),
+             dcrnn_recursion_name(m->recursion), m->n_in, m->n_out);
+    put_text(b, "model", model);
+    put_number(b, "parameters", (double)d->backend->n_params);
+    put_text(b, "precision", precisions[d->options->precision]);
+    put_number(b, "flop_per_step", describe_flop_per_step(d));
+    put_number(b, "traffic_bytes_per_step", describe_traffic_bytes_per_step(d));
+    put_number(b, "allreduce_bytes_per_step", (double)d->all_reduce_bytes);
+}
+
+/* What can travel while the backward pass goes on, whether it does or not: the decoder's gradients, and of the pass, by
+ * its operations, what then is to come: the encoder, after each of
+ * whose time steps the messages are looked after (grad_sync.h). Operations of a backward pass go with those of the
+ * forward pass.
+ */
+static void put_overlap(struct dcr_buf *b, const struct description *d)
+{
+    struct dcrnn_config encoder = *d->model;
+    encoder.n_out = 0;
+    int64_t nnz = supports_nnz(d->supports);
+    double all = dcrnn_count_step(d->model, d->supports->n, nnz, 1).forward_flop;
+    double left = dcrnn_count_step(&encoder, d->supports->n, nnz, 1).forward_flop;
+    put_bool(b, "allreduce_is_overlapped", d->options->is_overlapped);
+    put_number(b, "allreduce_early_ratio", (double)d->n_early / (double)d->backend->n_params);
+    put_number(b, "backward_left_ratio", left / all);
+    put_number(b, "backward_left_looks", d->model->n_in);
+}
+
+static void put_data(struct dcr_buf *b, const struct description *d)
+{
+    const struct dataset *s = &d->input->data;
+    put_text(b, "dataset", s->description);
+    put_bool(b, "dataset_is_generated", s->is_generated);
+    put_number(b, "n_sensors", (double)s->n_sensors);
+    put_number(b, "n_edges", (double)graph_csr_nnz(&d->input->adjacency));
+    put_number(b, "n_rows", (double)s->n_rows);
+    put_number(b, "n_training_windows", (double)s->train.count);
+    put_number(b, "n_validation_windows", (double)s->val.count);
+    put_number(b, "time_gaps", (double)s->n_gaps);
+}
+
+static void put_loading(struct dcr_buf *b, const struct description *d)
+{
+    const struct options *o = d->options;
+    put_text(b, "windows_from", d->store ? window_format_name(window_store_format(d->store)) : "memory");
+    if (d->store) {
+        put_text(b, "windows_read_by", window_store_way(d->store));
+        put_number(b, "windows_chunk_rows", (double)window_store_chunk_rows(d->store));
+    }
+    put_number(b, "loader_workers", o->loader_workers);
+    put_number(b, "prefetch", o->loader_workers ? o->n_ahead : 0);
+    if (o->is_cuda)
+        put_bool(b, "pinned_buffers", o->is_pinned);
+    if (o->checkpoint_steps || o->checkpoint_epochs)
+        put_bool(b, "checkpoint_fsync", o->checkpoint_fsync);
+}
+
+static void put_scenario(struct dcr_buf *b, const struct options_scenario *s)
+{
+    if (!s->name)
+        return;
+    put_text(b, "scenario", s->file.name);
+    put_text(b, "knob", s->choice.is_off ? "off" : "on");
+    dcr_buf_printf(b, "  \"scenario_seed\": %llu,\n", (unsigned long long)s->choice.seed);
+}
+
+/* Absent when all are equal. */
+static void put_weights(struct dcr_buf *b, const struct options *o)
+{
+    for (int i = 0; i < o->n_rank_weights; i++)
+        dcr_buf_printf(b, "%s%.9g", i ? ", " : "  \"rank_weights\": [", o->rank_weights[i]);
+    if (o->n_rank_weights)
+        dcr_buf_puts(b, "],\n");
+}
+
+int describe_write(const struct description *d, struct dcr_err *err)
+{
+    const struct options *o = d->options;
+    struct dcr_buf b = {0};
+    char path[4096];
+    int rc;
+    dcr_buf_puts(&b, "{\n");
+    put_text(&b, "name", "dcrnn-train");
+    put_text(&b, "version", DCR_VERSION);
+    put_model(&b, d);
+    put_data(&b, d);
+    put_loading(&b, d);
+    put_scenario(&b, &o->scenario);
+    put_text(&b, "backend", d->backend->name);
+    put_text(&b, "blas", d->backend->kernels);
+    if (*d->probe.best) {
+        put_text(&b, "kernels_best", d->probe.best);
+        dcr_buf_printf(&b, "  \"kernels_best_ratio\": %.4g,\n", d->probe.ratio);
+    }
+    if (d->backend->ranks_per_device)
+        put_number(&b, "ranks_per_gpu", d->backend->ranks_per_device);
+    if (d->backend->ranks_per_device > 1)
+        put_text(&b, "emulated", "ranks share a GPU and stand for nodes: times say nothing about a cluster");
+    if (o->is_cuda)
+        put_bool(&b, "cuda_graph", o->use_cuda_graph);
+    put_text(&b, "mpi", comm_library());
+    put_text(&b, "marks", mark_way());
+    put_number(&b, "threads", o->threads);
+    put_number(&b, "n_ranks", d->comm->n_ranks);
+    put_number(&b, "global_batch", (double)d->global_batch);
+    put_number(&b, "local_batch", (double)d->local_batch);
+    put_number(&b, "accumulate", o->accumulate);
+    put_bool(&b, "strong_scaling", !o->is_weak);
+    put_text(&b, "allreduce_dtype", allreduce_dtype_name(o->allreduce_dtype));
+    put_overlap(&b, d);
+    put_number(&b, "allreduce_bucket_bytes", (double)o->bucket_bytes);
+    put_weights(&b, o);
+    put_number(&b, "learning_rate", o->lr);
+    put_number(&b, "memory_bytes", (double)d->backend->memory_bytes(d->backend));
+    /* seeds are 63 bits: a double would round them */
+    dcr_buf_printf(&b, "  \"data_seed\": %llu,\n  \"seed\": %llu\n}\n", (unsigned long long)o->data_seed,
+                   (unsigned long long)o->seed);
+    if (b.failed || snprintf(path, sizeof path, "%s/program.json", o->out) >= (int)sizeof path)
+        rc = dcr_err_set(err, DCR_FAIL, "cannot write program.json in '%.200s'", o->out);
+    else
+        rc = dcr_write_file(path, b.data, b.len, err);
+    dcr_buf_release(&b);
+    return rc;
+}

@@ -1,0 +1,33 @@
+/* train.h - the training loop: epochs of steps, validation, checkpoints, tables. It reads like the equation of a step
+ * and knows neither MPI (comm.h) nor kernels (backend.h) nor NVTX (mark.h). */
+#ifndef TRAINER_RUN_TRAIN_H
+#define TRAINER_RUN_TRAIN_H
+
+#include "trainer/model/backend.h"
+#include "trainer/ranks/comm.h"
+#include "trainer/run/input.h"
+#include "trainer/options.h"
+
+struct train_result {
+    int64_t steps, epochs; /* done in all, epochs complete */
+    int signal;            /* the run was stopped by it; 0 = it came to its end */
+    int has_diverged;
+    int has_validation;
+    struct loss_horizon val_total; /* of the last validation */
+    double val_mae[3];             /* at 15, 30, 60 minutes; NaN when not forecast */
+    int has_test;                  /* --test: */
+    int64_t test_epoch;            /* the one with the best validation of this run */
+    double test_mae[3];            /* there */
+    double median_step_s;          /* of this rank, the first steps of the run left out */
+};
+
+/** train_run - train as the options say. Collective.
+ *  in, c     borrows
+ *  result    overwritten
+ *  returns   0 also when a signal ended it; DCR_FAIL for what the user must mend (checkpoint, output folder, sizes)
+ * and, with result->has_diverged, when loss or gradient is no number any more. All ranks return the same.
+ */
+int train_run(const struct options *o, const struct input *in, struct comm *c, struct train_result *result,
+              struct dcr_err *err) DCR_MUST_CHECK;
+
+#endif

@@ -1,0 +1,338 @@
+/* simulate.c - see simulate.h: incidents, the cell transmission model, and what detectors make of it. Demand is
+ * simulate_demand.c. */
+#include "trainer/simulate/simulate.h"
+#include "trainer/simulate/simulate_demand.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ROW_S (DATASET_STEP_MINUTES * 60)
+#define STEPS_PER_ROW ((int)(ROW_S / DT_S))
+#define ROWS_PER_DAY (24 * 60 / DATASET_STEP_MINUTES)
+#define WARM_UP_ROWS 36 /* three hours of night traffic before the first row */
+
+#define WAVE_MPS 5.0       /* of the backward wave; the jam density follows */
+#define CAPACITY_DROP 0.06 /* a queue discharges that much below capacity */
+
+#define MOST_LEAVE 0.45 /* share that takes the off-ramp before a standing queue */
+#define MOST_WAIT 120.0 /* vehicles that queue at a ramp; more look for another way */
+
+#define MPS_TO_MPH (1 / 0.44704)
+#define SPEED_SPREAD_MPH 7.0 /* s.d. of single vehicles */
+#define SENSOR_NOISE_MPH 0.6
+#define INCIDENTS_PER_KM_DAY 0.035
+#define OUTAGES_PER_SENSOR_DAY 0.25
+#define BLACKOUTS_PER_DAY 0.10
+
+struct cell {
+    double n;        /* vehicles */
+    double capacity; /* vehicles per DT, now (incidents lower it) */
+    double full;     /* vehicles at jam density */
+    double critical; /* vehicles above which the cell is congested */
+    double out_rate; /* free_mps * DT / cell length */
+    double in_rate;  /* WAVE_MPS * DT / cell length */
+};
+
+struct sim {
+    const struct simulate_config *c;
+    struct sim_network net;
+    struct cell *cells;
+    double *flow;           /* (n_cells) vehicles leaving each cell in this step */
+    double *staying;        /* (n_links) share of the flow over the off-ramp's cell that stays on the carriageway */
+    double *joining;        /* (n_cells) vehicles entering it from ramps and interchanges */
+    struct sim_ramp *ramps; /* (n_links) on-ramps, then (n_nodes) origins */
+    int *incident_rows;     /* (n_links) rows left */
+    size_t *incident_cell;
+    double *speed_flow, *flow_sum; /* (n_sensors) sums over a row */
+    int *outage_rows;              /* (n_sensors) */
+    int blackout_rows;
+    double day_factor;
+    uint64_t n_demand, n_incident, n_sensor, n_outage; /* numbers drawn so far */
+};
+
+static int start(struct sim *s, struct dcr_err *err)
+{
+    struct sim_network *net = &s->net;
+    int rc = sim_network_build(net, s->c->n_sensors, s->c->seed, err);
+    if (rc)
+        return rc;
+    s->cells = calloc(net->n_cells, sizeof *s->cells);
+    s->flow = calloc(net->n_cells, sizeof *s->flow);
+    s->joining = calloc(net->n_cells, sizeof *s->joining);
+    s->staying = calloc(net->n_links, sizeof *s->staying);
+    s->ramps = calloc(net->n_links + net->n_nodes, sizeof *s->ramps);
+    s->incident_rows = calloc(net->n_links, sizeof *s->incident_rows);
+    s->incident_cell = calloc(net->n_links, sizeof *s->incident_cell);
+    s->speed_flow = calloc(net->n_sensors, sizeof *s->speed_flow);
+    s->flow_sum = calloc(net->n_sensors, sizeof *s->flow_sum);
+    s->outage_rows = calloc(net->n_sensors, sizeof *s->outage_rows);
+    if (!s->cells || !s->flow || !s->joining || !s->staying || !s->ramps || !s->incident_rows || !s->incident_cell ||
+        !s->speed_flow || !s->flow_sum || !s->outage_rows)
+        return dcr_err_set(err, DCR_FATAL, "out of memory for a network of %zu cells", net->n_cells);
+    for (size_t i = 0; i < net->n_links; i++)
+        for (size_t k = 0; k < net->links[i].n_cells; k++) {
+            const struct sim_link *l = &net->links[i];
+            struct cell *c = &s->cells[l->first_cell + k];
+            double per_m = l->n_lanes * CAPACITY_VEH_S * (1 / l->free_mps + 1 / WAVE_MPS); /* jam density */
+            c->capacity = l->n_lanes * CAPACITY_VEH_S * DT_S;
+            c->full = per_m * SIMULATE_CELL_M;
+            c->critical = l->n_lanes * CAPACITY_VEH_S / l->free_mps * SIMULATE_CELL_M;
+            c->out_rate = l->free_mps * DT_S / SIMULATE_CELL_M;
+            c->in_rate = WAVE_MPS * DT_S / SIMULATE_CELL_M;
+        }
+    return sim_demand_calibrate(net, s->ramps, err);
+}
+
+static void finish(struct sim *s)
+{
+    free(s->cells);
+    free(s->flow);
+    free(s->joining);
+    free(s->staying);
+    free(s->ramps);
+    free(s->incident_rows);
+    free(s->incident_cell);
+    free(s->speed_flow);
+    free(s->flow_sum);
+    free(s->outage_rows);
+    sim_network_release(&s->net);
+}
+
+/* What a cell can send and take in one step (Daganzo 1994, equation 4 with the capacity drop of a queue). */
+static double sending(const struct cell *c)
+{
+    double most = c->n > c->critical * 1.05 ? c->capacity * (1 - CAPACITY_DROP) : c->capacity;
+    return fmin(c->n * c->out_rate, most);
+}
+
+static double receiving(const struct cell *c)
+{
+    return fmin(c->capacity, (c->full - c->n) * c->in_rate);
+}
+
+/* Drivers who see a queue ahead leave by the ramp: without this a closed loop of queues would stand for ever. */
+static double stay_ratio(const struct sim_link *l, const struct cell *ahead)
+{
+    double queue = fmax(0, (ahead->n - ahead->critical) / (ahead->full - ahead->critical));
+    return 1 - (l->exit_ratio + (MOST_LEAVE - l->exit_ratio) * fmin(1, queue));
+}
+
+/* Flows inside one link. What leaves its last cell is decided by the interchange. */
+static void flow_link(struct sim *s, size_t i)
+{
+    const struct sim_link *l = &s->net.links[i];
+    struct cell *c = s->cells + l->first_cell;
+    double *out = s->flow + l->first_cell;
+    struct sim_ramp *on = &s->ramps[i];
+    for (size_t k = 0; k + 1 < l->n_cells; k++) {
+        double stays = 1;
+        if (k == l->off_cell)
+            stays = s->staying[i] = stay_ratio(l, &c[k + 1]);
+        double send = sending(&c[k]), take = receiving(&c[k + 1]);
+        if (k + 1 == l->on_cell) {
+            /* the ramp and the carriageway share the room in proportion to what they bring */
+            double ramp = fmin(on->queue + on->inflow, CAPACITY_VEH_S * DT_S);
+            double share = send + ramp > take ? take / (send + ramp) : 1;
+            out[k] = send * share;
+            on->queue = fmin(MOST_WAIT, on->queue + on->inflow - ramp * share);
+            s->joining[l->first_cell + k + 1] += ramp * share;
+        } else {
+            out[k] = fmin(send, take / stays);
+        }
+    }
+}
+
+/* Interchanges: every arm in asks for room in the arms out by its turning shares; an arm out that is too full lets
+ * the same share of every request pass; traffic keeps its order, so the worst direction holds up the whole arm. */
+static void flow_node(struct sim *s, size_t k)
+{
+    const struct sim_network *net = &s->net;
+    const struct sim_node *node = &net->nodes[k];
+    struct sim_ramp *origin = &s->ramps[net->n_links + k];
+    double send[SIMULATE_MAX_ARMS] = {0}, pass[SIMULATE_MAX_ARMS] = {1, 1, 1, 1, 1}, in[4] = {0};
+    for (int a = 0; a < 4; a++)
+        if (node->in[a] >= 0) {
+            const struct sim_link *l = &net->links[node->in[a]];
+            send[a] = sending(&s->cells[l->first_cell + l->n_cells - 1]);
+        }
+    send[4] = fmin(origin->queue + origin->inflow, 3 * CAPACITY_VEH_S * DT_S);
+    for (int out = 0; out < 4; out++) {
+        double asked = 0;
+        for (int a = 0; a < SIMULATE_MAX_ARMS; a++)
+            asked += send[a] * node->turn[a][out];
+        if (node->out[out] < 0 || asked <= 0)
+            continue;
+        double room = receiving(&s->cells[net->links[node->out[out]].first_cell]);
+        for (int a = 0; a < SIMULATE_MAX_ARMS && asked > room; a++)
+            if (node->turn[a][out] > 0)
+                pass[a] = fmin(pass[a], room / asked);
+    }
+    for (int a = 0; a < SIMULATE_MAX_ARMS; a++)
+        for (int out = 0; out < 4; out++)
+            in[out] += send[a] * pass[a] * node->turn[a][out];
+    for (int a = 0; a < 4; a++)
+        if (node->in[a] >= 0) {
+            const struct sim_link *l = &net->links[node->in[a]];
+            s->flow[l->first_cell + l->n_cells - 1] = send[a] * pass[a];
+        }
+    origin->queue = fmin(3 * MOST_WAIT, origin->queue + origin->inflow - send[4] * pass[4]);
+    for (int out = 0; out < 4; out++)
+        if (node->out[out] >= 0)
+            s->joining[net->links[node->out[out]].first_cell] += in[out];
+}
+
+/* Speeds of the vehicles that pass the detectors in this step, weighted by their number. */
+static void sense(struct sim *s)
+{
+    for (size_t i = 0; i < s->net.n_sensors; i++) {
+        const struct sim_link *l = &s->net.links[s->net.sensors[i].link];
+        size_t k = l->first_cell + s->net.sensors[i].cell;
+        double q = s->flow[k], n = s->cells[k].n;
+        if (n <= 1e-9)
+            continue;
+        double mps = fmin(l->free_mps, q * SIMULATE_CELL_M / (n * DT_S));
+        s->speed_flow[i] += q * mps;
+        s->flow_sum[i] += q;
+    }
+}
+
+static void advance(struct sim *s)
+{
+    const struct sim_network *net = &s->net;
+    for (size_t i = 0; i < net->n_links; i++)
+        flow_link(s, i);
+    for (size_t k = 0; k < net->n_nodes; k++)
+        flow_node(s, k);
+    sense(s);
+    for (size_t i = 0; i < net->n_links; i++) {
+        const struct sim_link *l = &net->links[i];
+        struct cell *c = s->cells + l->first_cell;
+        for (size_t k = 0; k < l->n_cells; k++) {
+            double out = s->flow[l->first_cell + k];
+            c[k].n += s->joining[l->first_cell + k] - out;
+            s->joining[l->first_cell + k] = 0;
+            if (k + 1 < l->n_cells)
+                c[k + 1].n += k == l->off_cell ? out * s->staying[i] : out;
+        }
+    }
+}
+
+/* Demand of the row that begins now; row counts from the first recorded one and may be negative. */
+static void set_demand(struct sim *s, long row)
+{
+    long day = row < 0 ? 0 : row / ROWS_PER_DAY;
+    double hour = row < 0 ? 0 : (double)(row % ROWS_PER_DAY) * 24 / ROWS_PER_DAY;
+    if (row >= 0 && row % ROWS_PER_DAY == 0)
+        s->day_factor = exp(0.05 * sim_normal(s->c->seed, SIM_DRAW_DEMAND, s->n_demand++));
+    for (size_t i = 0; i < s->net.n_links + s->net.n_nodes; i++) {
+        struct sim_ramp *r = &s->ramps[i];
+        r->wobble = 0.95 * r->wobble + 0.03 * sim_normal(s->c->seed, SIM_DRAW_DEMAND, s->n_demand++);
+        double shape = sim_demand_shape(hour, (int)(day % 7), r->morning, r->evening);
+        r->inflow = fmax(0, r->peak * shape * s->day_factor * (1 + r->wobble));
+    }
+}
+
+/* Incidents begin and end with a row: a cell loses part of its capacity for some tens of minutes. */
+static void set_incidents(struct sim *s)
+{
+    for (size_t i = 0; i < s->net.n_links; i++) {
+        const struct sim_link *l = &s->net.links[i];
+        double normal = l->n_lanes * CAPACITY_VEH_S * DT_S;
+        if (s->incident_rows[i] > 0 && --s->incident_rows[i] == 0)
+            s->cells[s->incident_cell[i]].capacity = normal;
+        double km = (double)l->n_cells * SIMULATE_CELL_M / 1000;
+        double u = sim_uniform(s->c->seed, SIM_DRAW_INCIDENT, s->n_incident++);
+        if (s->incident_rows[i] > 0 || u >= INCIDENTS_PER_KM_DAY * km / ROWS_PER_DAY)
+            continue;
+        double where = sim_uniform(s->c->seed, SIM_DRAW_INCIDENT, s->n_incident++);
+        double left = 0.25 + 0.45 * sim_uniform(s->c->seed, SIM_DRAW_INCIDENT, s->n_incident++);
+        double minutes = 35 * exp(0.5 * sim_normal(s->c->seed, SIM_DRAW_INCIDENT, s->n_incident++));
+        s->incident_cell[i] = l->first_cell + (size_t)(where * (double)l->n_cells);
+        s->incident_rows[i] = 1 + (int)(minutes / DATASET_STEP_MINUTES);
+        s->cells[s->incident_cell[i]].capacity = normal * left;
+    }
+}
+
+/* Rows that an outage of the given mean lasts, 0 when none begins; geometric, so that the end cannot be foreseen. */
+static int draw_outage(struct sim *s, double per_day, double mean_rows)
+{
+    double u = sim_uniform(s->c->seed, SIM_DRAW_OUTAGE, s->n_outage++);
+    if (u >= per_day / ROWS_PER_DAY)
+        return 0;
+    double v = sim_uniform(s->c->seed, SIM_DRAW_OUTAGE, s->n_outage++);
+    return 1 + (int)(-mean_rows * log(1 - v));
+}
+
+/* Turn the sums of a row into readings: few vehicles make a noisy mean, an outage a missing one. */
+static void read_out(struct sim *s, float *out)
+{
+    if (s->blackout_rows > 0)
+        s->blackout_rows--;
+    else
+        s->blackout_rows = draw_outage(s, BLACKOUTS_PER_DAY, 10);
+    for (size_t i = 0; i < s->net.n_sensors; i++) {
+        if (s->outage_rows[i] > 0)
+            s->outage_rows[i]--;
+        else
+            s->outage_rows[i] = draw_outage(s, OUTAGES_PER_SENSOR_DAY, 25);
+        double mph = s->flow_sum[i] > 0 ? s->speed_flow[i] / s->flow_sum[i] * MPS_TO_MPH : 0;
+        double noise = sim_normal(s->c->seed, SIM_DRAW_SENSOR, s->n_sensor++);
+        mph += noise * sqrt(SENSOR_NOISE_MPH * SENSOR_NOISE_MPH +
+                            SPEED_SPREAD_MPH * SPEED_SPREAD_MPH / fmax(1, s->flow_sum[i]));
+        mph = fmin(85, fmax(1, mph));
+        int is_missing = s->outage_rows[i] > 0 || s->blackout_rows > 0 || s->flow_sum[i] <= 0;
+        out[i] = is_missing ? 0 : (float)(round(mph * 100) / 100);
+        s->speed_flow[i] = s->flow_sum[i] = 0;
+    }
+}
+
+int simulate_traffic(const struct simulate_config *c, struct dataset *d, struct sim_distances *distances,
+                     struct dcr_err *err)
+{
+    struct sim s = {.c = c, .day_factor = 1};
+    memset(d, 0, sizeof *d);
+    memset(distances, 0, sizeof *distances);
+    if (c->n_days < 1 || c->n_days > 366)
+        return dcr_err_set(err, DCR_FAIL, "cannot simulate %zu days: choose 1 to 366", c->n_days);
+    int rc = start(&s, err);
+    if (!rc)
+        rc = dataset_alloc(d, c->n_days * ROWS_PER_DAY, c->n_sensors, err);
+    if (!rc)
+        rc = sim_network_distances(&s.net, distances, err);
+    if (rc)
+        goto out;
+    for (long row = -WARM_UP_ROWS; row < (long)d->n_rows; row++) {
+        set_demand(&s, row);
+        if (row >= 0)
+            set_incidents(&s);
+        for (int i = 0; i < STEPS_PER_ROW; i++)
+            advance(&s);
+        if (row < 0)
+            continue;
+        read_out(&s, d->speed_mph + (size_t)row * c->n_sensors);
+        d->time_of_day[row] = (float)((double)(row % ROWS_PER_DAY) / ROWS_PER_DAY);
+        d->week_slot[row] = (uint16_t)(row % DATASET_WEEK_SLOTS);
+    }
+    for (size_t i = 0; i < c->n_sensors; i++)
+        snprintf(d->id[i], DATASET_ID_BYTES, "s%04zu", i + 1);
+    d->is_generated = 1;
+    snprintf(d->description, sizeof d->description,
+             "generated: cell transmission model, %zu sensors, %zu days, seed %llu", c->n_sensors, c->n_days,
+             (unsigned long long)c->seed);
+out:
+    finish(&s);
+    if (rc) {
+        dataset_release(d);
+        sim_distances_release(distances);
+    }
+    return rc;
+}
+
+int simulate_adjacency(const struct sim_distances *distances, size_t n_sensors, struct graph_csr *a,
+                       struct dcr_err *err)
+{
+    return graph_from_distances((int)n_sensors, (int64_t)distances->n, distances->from, distances->to,
+                                distances->metres, a, err);
+}

@@ -1,0 +1,164 @@
+/* verify.c - see verify.h: reads what case.json says and compares in both precisions (verify_run.c). */
+#include "trainer/tools/verify.h"
+#include "trainer/tools/verify_case.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- case.json -------------------------------------------------------------------------------------------------- */
+
+static int get_int(const struct verify *v, json_t *root, const char *key, int low, int high, int *out,
+                   struct dcr_err *err)
+{
+    json_t *x = json_object_get(root, key);
+    if (!json_is_integer(x) || json_integer_value(x) < low || json_integer_value(x) > high)
+        return dcr_err_set(err, DCR_FAIL, "'%s/case.json': \"%s\" must be an integer from %d to %d", v->dir, key, low,
+                           high);
+    *out = (int)json_integer_value(x);
+    return 0;
+}
+
+static int get_number(const struct verify *v, json_t *root, const char *key, double *out, struct dcr_err *err)
+{
+    json_t *x = json_object_get(root, key);
+    if (!json_is_number(x) || !isfinite(json_number_value(x)))
+        return dcr_err_set(err, DCR_FAIL, "'%s/case.json': \"%s\" must be a number", v->dir, key);
+    *out = json_number_value(x);
+    return 0;
+}
+
+static int get_text(const struct verify *v, json_t *root, const char *key, const char **out, struct dcr_err *err)
+{
+    *out = json_string_value(json_object_get(root, key));
+    return *out ? 0 : dcr_err_set(err, DCR_FAIL, "'%s/case.json': \"%s\" must be a text", v->dir, key);
+}
+
+static int get_coins(struct verify *v, json_t *root, struct dcr_err *err)
+{
+    json_t *list = json_object_get(root, "coins");
+    int n = v->model.n_out;
+    if (!json_is_array(list) || json_array_size(list) != (size_t)n)
+        return dcr_err_set(err, DCR_FAIL, "'%s/case.json': \"coins\" must be a list of H = %d numbers", v->dir, n);
+    v->coins = calloc((size_t)n, 1);
+    if (!v->coins)
+        return dcr_err_set(err, DCR_FAIL, "no memory for %d coins", n);
+    for (int t = 0; t < n; t++) {
+        json_t *x = json_array_get(list, (size_t)t);
+        int is_set = json_is_true(x) || (json_is_number(x) && json_number_value(x) == 1);
+        if (!is_set && !json_is_false(x) && !(json_is_number(x) && json_number_value(x) == 0))
+            return dcr_err_set(err, DCR_FAIL, "'%s/case.json': coin %d is neither 0 nor 1", v->dir, t + 1);
+        v->coins[t] = (uint8_t)is_set;
+    }
+    return 0;
+}
+
+static int get_sizes(struct verify *v, json_t *root, struct dcr_err *err)
+{
+    struct dcrnn_config *m = &v->model;
+    int rc = get_int(v, root, "N", 1, 1 << 14, &m->n_sensors, err);
+    if (rc == 0)
+        rc = get_int(v, root, "U", 1, 4096, &m->n_units, err);
+    if (rc == 0)
+        rc = get_int(v, root, "layers", 1, DCRNN_MAX_LAYERS, &m->n_layers, err);
+    if (rc == 0)
+        rc = get_int(v, root, "B", 1, 1 << 16, &m->max_batch, err);
+    if (rc == 0)
+        rc = get_int(v, root, "T", 1, 4096, &m->n_in, err);
+    if (rc == 0)
+        rc = get_int(v, root, "H", 1, 4096, &m->n_out, err);
+    if (rc == 0)
+        rc = get_int(v, root, "K", 1, DCRNN_MAX_K, &m->k_hops, err);
+    if (rc == 0)
+        rc = get_int(v, root, "Din", 1, 64, &m->d_in, err);
+    if (rc == 0)
+        rc = get_int(v, root, "Dout", 1, 64, &m->d_out, err);
+    if (rc == 0)
+        rc = get_int(v, root, "adam_steps", 1, 1000, &v->adam_steps, err);
+    return rc;
+}
+
+static int get_rest(struct verify *v, json_t *root, struct dcr_err *err)
+{
+    const char *filter = NULL, *recursion = NULL;
+    int rc = get_text(v, root, "filter", &filter, err);
+    if (rc == 0)
+        rc = get_text(v, root, "recursion", &recursion, err);
+    if (rc == 0)
+        rc = graph_filter_parse(filter, &v->filter, err);
+    if (rc == 0)
+        rc = dcrnn_recursion_parse(recursion, &v->model.recursion, err);
+    if (rc == 0)
+        rc = get_number(v, root, "mean", &v->mean, err);
+    if (rc == 0)
+        rc = get_number(v, root, "std", &v->std, err);
+    if (rc == 0)
+        rc = get_number(v, root, "lr", &v->lr, err);
+    if (rc == 0)
+        rc = get_number(v, root, "eps", &v->eps, err);
+    if (rc == 0)
+        rc = get_number(v, root, "clip", &v->clip, err);
+    if (rc == 0)
+        rc = get_coins(v, root, err);
+    return rc;
+}
+
+static int read_json(struct verify *v, struct dcr_err *err)
+{
+    char path[4096];
+    json_error_t why;
+    if (snprintf(path, sizeof path, "%s/case.json", v->dir) >= (int)sizeof path)
+        return dcr_err_set(err, DCR_FAIL, "the name of the case folder is too long");
+    json_t *root = json_load_file(path, JSON_REJECT_DUPLICATES, &why);
+    if (!root && access(path, R_OK) != 0)
+        return dcr_err_sys(err, DCR_FAIL, "cannot read '%s'", path);
+    if (!root)
+        return dcr_err_set(err, DCR_FAIL, "cannot read '%s' line %d: %s", path, why.line, why.text);
+    v->model.n_threads = 1;
+    int rc = json_is_object(root) ? 0 : dcr_err_set(err, DCR_FAIL, "'%s' is not a JSON object", path);
+    if (rc == 0)
+        rc = get_sizes(v, root, err);
+    if (rc == 0)
+        rc = get_rest(v, root, err);
+    json_decref(root);
+    return rc;
+}
+
+static int read_graph(struct verify *v, struct dcr_err *err)
+{
+    struct npy dense = {0};
+    struct graph_csr adjacency = {0};
+    int n = v->model.n_sensors;
+    int rc = verify_read(v, "adj", "f64", VERIFY_SHAPE(n, n), &dense, err);
+    if (rc == 0)
+        rc = graph_csr_from_dense(n, dense.values, &adjacency, err);
+    if (rc == 0)
+        rc = graph_supports_build(&adjacency, v->filter, &v->supports, err);
+    graph_csr_free(&adjacency);
+    npy_free(&dense);
+    return rc;
+}
+
+/* ---- the whole case --------------------------------------------------------------------------------------------- */
+
+int verify_case(const char *dir, FILE *out, int *n_failed, struct dcr_err *err)
+{
+    struct verify v = {.dir = dir, .out = out};
+    int rc = read_json(&v, err);
+    if (rc == 0)
+        rc = read_graph(&v, err);
+    if (rc == 0)
+        rc = verify_run_f64(&v, err);
+    if (rc == 0)
+        rc = verify_run_f32(&v, err);
+    if (rc == 0) {
+        fprintf(out, "verify: %s worst=%s %.2e\n", v.n_failed ? "failed" : "ok", v.worst_name, v.worst_error);
+        *n_failed = v.n_failed;
+    }
+    graph_supports_free(&v.supports);
+    free(v.coins);
+    return rc;
+}

@@ -1,3 +1,0 @@
-/* verify_run_f64.c - verify_run.c in double precision. */
-#define DCR_REAL_F64
-#include "trainer/verify_run.c"
