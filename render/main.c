@@ -68,7 +68,7 @@ static int compare_with(struct report *rep, const struct options *o, const struc
         report_drop_note(rep, NOTE_ONE_NODE_COUNT); /* it is before and after that was asked for */
         if (compare(rep, &before) <= 0)
             report_add_note(rep, NOTE_GAP, -1, NOTE_NO_COMPARISON,
-                            PHRASE(NOTHING_COMPARED, slot_reason(&rep->no_comparison)));
+                            PHRASE(NO_COMPARISON, slot_reason(&rep->no_comparison)));
         narrate_comparisons(rep);
     }
     report_free(&before);

@@ -23,7 +23,7 @@
     X(CAT_DATA, "data", "data loading", "waiting for and preparing the batch")                              \
     X(CAT_IO, "io", "I/O", "checkpoints and other file writes")                                             \
     X(CAT_COPY, "copy", "copies", "host-to-device copies")                                                  \
-    X(CAT_OTHER, "other", "overhead", "step time in no named phase")
+    X(CAT_OTHER, "other", "unnamed time", "step time in no named phase")
 
 enum category {
 #define X(id, key, name, covers) id,

@@ -32,7 +32,7 @@ static void draw_row(struct canvas *c, const struct chart_rows *s, size_t i, con
     canvas_text_fit(c, (struct point){at.x - 10, mid + 4}, ALIGN_END, font, INK_TEXT, r->name, name_width + 0.5);
     if (!isfinite(r->from) || !isfinite(r->to)) {
         canvas_text_fit(c, (struct point){at.x + 6, mid + 4}, ALIGN_START, FONT_LABEL, INK_MUTED,
-                        r->value ? r->value : "n/a", at.w - 6);
+                        r->value ? r->value : "\xe2\x80\x93", at.w - 6);
         return;
     }
     row_value(s, r, value, sizeof value);

@@ -124,7 +124,8 @@ static double draw_bar(struct canvas *c, const struct chart_stack *s, const stru
     double base = 0, total = bar_total(s, b);
     char value[48], note[256];
     if (!isfinite(total)) {
-        canvas_text(c, (struct point){x + w / 2, scale_map(y, 0) - 5}, ALIGN_MIDDLE, FONT_SMALL, INK_MUTED, "n/a");
+        canvas_text(c, (struct point){x + w / 2, scale_map(y, 0) - 5}, ALIGN_MIDDLE, FONT_SMALL, INK_MUTED,
+                    "\xe2\x80\x93");
         return INFINITY;
     }
     struct whisker whisker = whisker_of(b, y, x, w);

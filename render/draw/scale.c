@@ -87,7 +87,7 @@ void number_label(double value, int decimals, char *out, size_t n)
 {
     char plain[64];
     if (!isfinite(value)) {
-        snprintf(out, n, "n/a");
+        snprintf(out, n, "\xe2\x80\x93");
         return;
     }
     snprintf(plain, sizeof plain, "%.*f", value == 0 ? 0 : decimals, value == 0 ? 0.0 : value);
@@ -111,7 +111,7 @@ void number_label3(double value, char *out, size_t n)
 {
     double a = fabs(value);
     if (!isfinite(value))
-        snprintf(out, n, "n/a");
+        snprintf(out, n, "\xe2\x80\x93");
     else if (a >= 1e9 || (a > 0 && a < 1e-4))
         snprintf(out, n, "%.2e", value);
     else if (a >= 99.95)

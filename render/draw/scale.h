@@ -40,7 +40,7 @@ double scale_round_up(double hi, int most);
  * prose. n  32 or more */
 void number_label(double value, int decimals, char *out, size_t n);
 
-/** number_label3 - a value for people: three significant digits, no exponent below a million. "n/a" when not finite. */
+/** number_label3 - a value for people: three significant digits, no exponent below a million. "–" when not finite. */
 void number_label3(double value, char *out, size_t n);
 
 /* A unit for an axis: divide the value by `divisor`, write `name` behind. */

@@ -157,10 +157,10 @@ static void skip_single_ranks(struct report *rep, struct checks *out, int first,
         struct check *c = &out->list[first + i];
         if (!is_single(&rep->runs[i], id))
             continue;
-        c->text = "one rank waits for nobody";
+        c->text = say_clause(&rep->arena, &REASON(ONE_RANK));
         if (n_single == n) {
             struct reason why = n == 1 ? REASON(RULE_OF_RANKS_ONE_RUN) : REASON(RULE_OF_RANKS_ALL_RUNS);
-            c->text = say_reason(&rep->arena, &why);
+            c->text = say_clause(&rep->arena, &why);
             continue;
         }
         c->is_skipped = 1;
@@ -206,7 +206,7 @@ static void add(struct report *rep, struct checks *out, const char *text, const 
     double v = value_number(&value);
     *c = (struct check){.rule = text, .what = r->of->what, .on = on};
     if (!value_is_known(&value)) {
-        c->text = say_reason(&rep->arena, &value.why);
+        c->text = say_clause(&rep->arena, &value.why);
         out->n_unmeasured++;
     } else {
         c->is_measured = 1;

@@ -43,9 +43,9 @@ struct check {
     const char *what;  /* the metric in prose */
     const char *on;    /* label of the run or series */
     int holds;         /* 0 also when it is n/a: what cannot be checked has not passed */
-    int is_measured;   /* 0: it is n/a, and text says why */
+    int is_measured;   /* 0: text says why */
     int is_skipped;    /* not applicable to this run, but to another: neither passed nor failed, and text says why */
-    const char *text;  /* "23 % (62.0 ms of 184 ms), not below 20 %"; "n/a because ..." */
+    const char *text;  /* "23 % (62.0 ms of 184 ms), not below 20 %"; "no GPU was monitored" */
     int is_unreliable; /* the report trusts no verdict on these times; text ends in " (unreliable: why)" */
 };
 struct checks {

@@ -238,11 +238,7 @@ static void say_support_of(struct report *rep, struct comparison *c)
 
 static void put(struct phrase out[COMPARED_MAX], struct phrase p)
 {
-    for (int i = 0; i < COMPARED_MAX && p.id != PHRASE_NONE; i++)
-        if (out[i].id == PHRASE_NONE) {
-            out[i] = p;
-            return;
-        }
+    phrase_put(out, COMPARED_MAX, p);
 }
 
 /* Single slow steps are in the mean, of which the headline is, and not in the median, of which forecasts of a command
@@ -353,11 +349,7 @@ static void say_forecast(struct report *rep, struct comparison *c)
 
 static void add(struct comparison *c, enum sure_item item, struct phrase p)
 {
-    for (int i = 0; i < SAID_MAX && p.id != PHRASE_NONE; i++)
-        if (c->sure[item][i].id == PHRASE_NONE) {
-            c->sure[item][i] = p;
-            return;
-        }
+    phrase_put(c->sure[item], SAID_MAX, p);
 }
 
 /* "-27.2 ms", with a sign either way. */

@@ -13,7 +13,7 @@ void efficiencies_put(const struct run_result *r, struct dcr_buf *out)
 {
     const struct pop *p = &r->pop;
     if (!p->has) {
-        say_put_reason(out, &r->pop_why);
+        say_put_clause(out, &r->pop_why);
         return;
     }
     dcr_buf_printf(out, "%s = load balance %s", fmt_ratio(p->parallel_ratio).text,
@@ -37,11 +37,10 @@ int efficiencies_has_host(const struct run_result *r)
 void efficiencies_put_host(const struct run_result *r, struct dcr_buf *out)
 {
     if (!r->pop_host.has) {
-        say_put_reason(out, &r->pop_host_why);
+        say_put_clause(out, &r->pop_host_why);
         return;
     }
-    dcr_buf_printf(out, "%s = device offload: %s of a step of %s in calls of the GPU's runtime; MPI is ",
+    dcr_buf_printf(out, "%s = device offload: %s of a step of %s in calls of the GPU's runtime",
                    fmt_ratio(r->pop_host.offload_ratio).text, fmt_time(r->pop_host.runtime_mean_ns).text,
                    fmt_time(r->step.mean_ns).text);
-    say_put_reason(out, &REASON(NO_MPI_IN_TRACES));
 }

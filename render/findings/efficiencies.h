@@ -13,7 +13,7 @@ const char *efficiencies_name(const struct run_result *r);
 void efficiencies_put(const struct run_result *r, struct dcr_buf *out);
 /** efficiencies_has_host - is there a host side to tell? Only of GPUs. */
 int efficiencies_has_host(const struct run_result *r);
-/** efficiencies_put_host - "0.83 = device offload: ..."; or "n/a because ...". */
+/** efficiencies_put_host - "0.83 = device offload: ..."; or why it is not known. */
 void efficiencies_put_host(const struct run_result *r, struct dcr_buf *out);
 
 #endif

@@ -32,7 +32,8 @@ int is_series_told(const struct report *rep, int index);
 /** narrate_law - the parameters of a law in words, with units: "serial share 12 %", "c 84.7 ms"; "" without any. */
 void narrate_law(const struct law *l, struct dcr_buf *out);
 
-/** all_reduces_words - the all-reduces of a step at a point: "4 of 250 kB", "1 of 1.00 MB (assumed)", "n/a". */
+/** all_reduces_words - the all-reduces of a step at a point: "4 of 250 kB", "1 of 1.00 MB (assumed)"; "–": not known.
+ */
 struct fmt all_reduces_words(const struct all_reduce_point *p);
 
 /* The single documents; each appends to out. */

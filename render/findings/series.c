@@ -248,8 +248,8 @@ static void add_why(const struct report *rep, struct series *s, const struct cau
         said_add(&s->said,
                  PHRASE(COMMUNICATION_TIME, slot_time(comm_of(last->part_ns)), slot_time(last->step.mean_ns)));
         if (is_point_part_known(rep, last, PART_WAIT))
-            said_add(&s->said, PHRASE(COMMUNICATION_SPLIT, slot_time(last->part_ns[PART_TRANSFER]),
-                                      slot_time(last->part_ns[PART_WAIT])));
+            said_add(&s->said,
+                     PHRASE(COMM_SPLIT, slot_time(last->part_ns[PART_TRANSFER]), slot_time(last->part_ns[PART_WAIT])));
         said_add(&s->said, compute_beside(s, l));
         return;
     } else if (c->part != PART_COMPUTE) {
@@ -346,15 +346,11 @@ static int add_series_claim(struct report *rep, int index, const struct cause *c
     c->gain_why = c->has_gain ? REASON(NONE) : REASON(GAIN_REFERENCE_SHARED);
     c->threshold_ratio = rep->thresholds.efficiency;
     c->threshold_name = "efficiency";
-    c->rule = report_text(rep, "limits scaling where the efficiency falls below %s",
-                          fmt_ratio(rep->thresholds.efficiency).text);
+    c->rule = say_phrase(&rep->arena, &PHRASE(RULE_EFFICIENCY, slot_ratio(rep->thresholds.efficiency)));
     claim_grounds(rep, c, of, cause->cls);
     c->window = report_text(rep, "%s at %s", c->window, nodes_text(rep, of->n_nodes));
     c->interval = point_share_interval(rep, last, cause->part, cause->part == PART_TRANSFER ? PART_WAIT : cause->part);
-    c->interval_of = !c->interval.has               ? ""
-                     : cause->part == PART_TRANSFER ? "communication"
-                     : cause->part == PART_WAIT     ? "waiting for ranks"
-                                                    : part_name(cause->part);
+    c->interval_of = !c->interval.has ? "" : cause->part == PART_TRANSFER ? "communication" : part_name(cause->part);
     if (shared)
         shared_numbers(rep, c, shared);
     add_series_numbers(rep, index, c, cause);

@@ -15,7 +15,7 @@ struct fmt all_reduces_words(const struct all_reduce_point *p)
     struct fmt out;
     double n = p->count;
     if (p->bytes <= 0 || n <= 0)
-        snprintf(out.text, sizeof out.text, "n/a");
+        snprintf(out.text, sizeof out.text, "%s", "–");
     else
         snprintf(out.text, sizeof out.text, fabs(n - round(n)) < 0.005 ? "%.0f of %s%s" : "%.2f of %s%s", n,
                  fmt_bytes(p->bytes / n).text, p->is_counted ? "" : " (assumed)");
@@ -24,11 +24,7 @@ struct fmt all_reduces_words(const struct all_reduce_point *p)
 
 static void add(struct all_reduce *a, enum reduce_said paragraph, struct phrase p)
 {
-    for (int i = 0; i < REDUCE_SAID_MAX && p.id != PHRASE_NONE; i++)
-        if (a->said[paragraph][i].id == PHRASE_NONE) {
-            a->said[paragraph][i] = p;
-            return;
-        }
+    phrase_put(a->said[paragraph], REDUCE_SAID_MAX, p);
 }
 
 static void say_law(struct all_reduce *a)

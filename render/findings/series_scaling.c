@@ -182,7 +182,7 @@ void narrate_law(const struct law *l, struct dcr_buf *out)
             dcr_buf_printf(out, "%s%s share %s", what, name, fmt_percent(p->value).text);
             break;
         case LAW_BANDWIDTH: /* the second term of the law of transfer is the time to move a step's bytes */
-            put_time(out, what, "bytes at bus bandwidth", name, p->value);
+            put_time(out, what, "moving the bytes", name, p->value);
             break;
         case LAW_C:
         case LAW_LATENCY:

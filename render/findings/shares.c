@@ -45,11 +45,11 @@ const char *share_name(struct report *rep, const struct run_result *r, enum caus
 {
     static const char *const names[N_CLASSES] = {[CLASS_COMPUTE] = "compute",
                                                  [CLASS_COMMUNICATION] = "communication",
-                                                 [CLASS_IMBALANCE] = "waiting for the rank that comes last",
+                                                 [CLASS_IMBALANCE] = "waiting for a late rank",
                                                  [CLASS_DATA] = "data loading",
                                                  [CLASS_IO] = "reading and writing files",
-                                                 [CLASS_COPY] = "host-to-device copies",
-                                                 [CLASS_OVERHEAD] = "step time in no named phase"};
+                                                 [CLASS_COPY] = "copies",
+                                                 [CLASS_OVERHEAD] = "unnamed time"};
     const char *name = names[cls] ? names[cls] : run_class_name(r, cls);
     return is_share_with_waiting(r, cls) ? report_text(rep, "%s with the waiting that it causes", name) : name;
 }
@@ -101,8 +101,6 @@ struct fmt judged_share(const struct class_result *c)
     if (isfinite(c->judged.ratio))
         snprintf(f.text, sizeof f.text, "%.15s %.45s", fmt_percent(c->judged.ratio).text,
                  judged_by_words(c->judged.by));
-    else
-        snprintf(f.text, sizeof f.text, "n/a");
     return f;
 }
 
@@ -114,15 +112,17 @@ struct fmt judged_threshold(const struct class_result *c)
 
 struct fmt_long spread_tail(const struct spread *s)
 {
-    struct fmt_long f;
-    char p99[64];
+    struct fmt_long f = {""};
+    int n = 0;
     if (s->p99_ns > 0)
-        snprintf(p99, sizeof p99, "%s", fmt_time(s->p99_ns).text);
-    else
-        snprintf(p99, sizeof p99, "n/a (%lld of the %d values it needs)", (long long)s->n, SPREAD_P99_NEEDS);
-    snprintf(f.text, sizeof f.text, "p99 %s, slowest %s", p99,
-             s->median_ns > 0 ? fmt_x((double)s->max_ns / (double)s->median_ns).text : "n/a");
+        n = snprintf(f.text, sizeof f.text, ", p99 %s", fmt_time(s->p99_ns).text);
     if (s->median_ns > 0)
-        strncat(f.text, " the median", sizeof f.text - strlen(f.text) - 1);
+        snprintf(f.text + n, sizeof f.text - (size_t)n, ", slowest %s the median",
+                 fmt_x((double)s->max_ns / (double)s->median_ns).text);
     return f;
+}
+
+const char *verdict_said(enum verdict v)
+{
+    return v == VERDICT_NA ? "not judged" : verdict_word(v);
 }

@@ -24,7 +24,7 @@ int64_t said_ns(const struct run_result *r, const struct class_result *c);
  * are no parts of a step. */
 struct phrase share_of_median_step(const struct report *rep, const struct run_result *r, enum cause_class cls);
 
-/** spread_tail - "p99 21.0 ms, slowest 1.31x the median", "p99 n/a (40 of the 100 values it needs), slowest ...". */
+/** spread_tail - ", p99 21.0 ms, slowest 1.31x the median"; without the 99th percentile of too few values. */
 struct fmt_long {
     char text[192];
 };
@@ -33,5 +33,7 @@ struct fmt_long spread_tail(const struct spread *s);
  * "85 % of bandwidth"; "" = none. */
 struct fmt judged_share(const struct class_result *c);
 struct fmt judged_threshold(const struct class_result *c);
+/** verdict_said - "not judged", "fine", "watch", "limits". */
+const char *verdict_said(enum verdict v);
 
 #endif

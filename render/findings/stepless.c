@@ -228,7 +228,7 @@ static void say_what_is_known(struct report *rep, struct run_result *r, struct s
         say_claims(rep, r, s);
     }
     if (r->has_throughput)
-        said_add(s, PHRASE(PROCESSED, slot_number(r->throughput)));
+        said_add(s, PHRASE(THROUGHPUT, slot_number(r->throughput)));
     said_add(s, window(a));
     say_mpi(rep, s, a);
 }

@@ -121,11 +121,10 @@ static struct to_do advised_of_compute(struct report *rep, const struct run_resu
 {
     const char *unrecorded = unrecorded_in_compute(rep, r);
     const struct phrase known[] = {*unrecorded ? PHRASE(COMPUTE_UNRECORDED, slot_name(unrecorded)) : PHRASE(NONE),
-                                   is_memory_judged(r) ? PHRASE(NONE)
-                                                       : PHRASE(COMPUTE_MEMORY, slot_name(how_to_judge_memory(r)))};
+                                   is_memory_judged(r) ? PHRASE(NONE) : PHRASE(COMPUTE_MEMORY), remedy_of_memory(r)};
     int is_unnamed = r->classes[CLASS_OVERHEAD].verdict == VERDICT_WATCH;
     return (struct to_do){.text = report_text(rep, "%s.", action_sentence(rep, c->action)),
-                          .result = say_phrases(&rep->arena, known, 2),
+                          .result = say_phrases(&rep->arena, known, 3),
                           .also = is_unnamed ? report_text(rep, "%s.", action_for_unnamed(rep, r)) : ""};
 }
 

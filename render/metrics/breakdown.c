@@ -4,7 +4,7 @@
 #include "render/metrics/steps.h"
 #include "render/metrics/stats.h"
 
-#include "render/say/format.h"
+#include "render/say/say.h"
 
 size_t warmup_steps(const int64_t *x, size_t n, double ratio, double share)
 {
@@ -32,13 +32,9 @@ static size_t count_steps(struct report *rep, struct run_result *out, const stru
     out->step_number = dcr_arena_alloc(&rep->arena, (size_t)out->n_counted * sizeof *out->step_number);
     for (size_t i = first; i < g->n_steps; i++)
         out->step_number[i - first] = grid_at(g, i, 0)->step;
-    if (first)
-        out->warmup_because =
-            report_text(rep, "the first %sof %zu steps took more than %.2f times the median of the later half",
-                        first > 1 ? report_text(rep, "%zu ", first) : "", g->n_steps, t->warmup_ratio);
-    else
-        out->warmup_because =
-            report_text(rep, "no leading step took more than %.2f times the median of the later half", t->warmup_ratio);
+    const struct phrase why =
+        first ? PHRASE(WARMUP_LEFT_OUT, slot_count((int64_t)first), slot_factor(t->warmup_ratio)) : PHRASE(NO_WARMUP);
+    out->warmup_because = say_phrase(&rep->arena, &why);
     return first;
 }
 

@@ -75,7 +75,6 @@ int cores_unused(const struct run_result *r)
 void shared_with_others(struct report *rep, struct run_result *r)
 {
     r->shared.has_neighbours = 1;
-    r->shared.why.code = REASON_CORES_SHARED_WITH_OTHERS;
-    r->shared.because = say_clause(&rep->arena, &r->shared.why);
     r->shared.said.id = PHRASE_CORES_SHARED_WITH_OTHERS;
+    r->shared.because = say_phrase(&rep->arena, &r->shared.said);
 }

@@ -89,7 +89,7 @@ static void add_monitored(struct report *rep, struct run_result *r, const struct
                              .grows = -1};
     m->who = report_text(rep, "GPU %d of node %d", g->gpu_id, n->node);
     if (!has_total)
-        m->why = REASON(MEMORY_NO_TOTAL);
+        m->why = REASON(GPU_MONITOR_NO_TOTAL);
     else if (g->utilization_percent.n && g->utilization_percent.max <= 0)
         m->why = REASON(MEMORY_NO_KERNEL);
     else

@@ -35,7 +35,7 @@ int is_point_part_known(const struct report *rep, const struct series_point *p, 
 
 const char *run_part_name(const struct run_result *r, enum part p)
 {
-    return p == PART_TRANSFER && is_one_of_many(r) ? "communication: transfer and waiting" : part_name(p);
+    return p == PART_TRANSFER && is_one_of_many(r) ? "communication" : part_name(p);
 }
 
 const char *run_class_name(const struct run_result *r, enum cause_class c)

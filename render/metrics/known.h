@@ -27,7 +27,7 @@ unsigned known_parts(const struct run_result *r);
 unsigned known_point_parts(const struct report *rep, const struct series_point *p);
 unsigned known_loss_parts(const struct report *rep, const struct series *s, const struct series_loss *l);
 
-/** run_part_name - part_name, or what stands there instead: "communication: transfer and waiting". */
+/** run_part_name - part_name, or what stands there instead: "communication". */
 const char *run_part_name(const struct run_result *r, enum part p);
 
 /** run_class_name - class_name; but "Communication" instead of "Transfer" for a run in which transfer and waiting

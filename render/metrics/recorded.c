@@ -159,7 +159,7 @@ struct phrase lost_events(const struct run *a)
         return PHRASE(NONE);
     if (part.lost_from_ns < 0 || part.watched_ns <= 0)
         return PHRASE(LOST_EVENTS, n);
-    return PHRASE(LOST_EVENTS_AFTER, n, slot_time(part.lost_from_ns), slot_time(part.watched_ns / a->ranks_len));
+    return PHRASE(LOST_AFTER, n, slot_time(part.lost_from_ns), slot_time(part.watched_ns / a->ranks_len));
 }
 
 struct phrase steps_of_lost(const struct run_result *r)

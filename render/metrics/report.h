@@ -108,15 +108,16 @@ struct series_point {
 
 /* What a loss is lost to: the parts, with the waiting given to what the rank that came last was doing. Sums to the
  * loss. X(id, key, name in the table, what counts as that) */
-#define LOSS_CLASSES(X)                                                                                               \
-    X(LOST_COMPUTE, "compute", "compute", "phases of compute")                                                        \
-    X(LOST_IMBALANCE, "imbalance", "imbalance", "waiting for a rank that comes last, except when it loads or writes") \
-    X(LOST_COMMUNICATION, "communication", "transfer", "transfer that no work hides")                                 \
-    X(LOST_COPY, "copy", "copies", "copies to and from the GPU that no kernel hides")                                 \
-    X(LOST_DATA, "data", "data", "loading, and waiting for ranks that load")                                          \
-    X(LOST_IO, "io", "I/O", "files read while loading and files written, and waiting for ranks that do so")           \
-    X(LOST_HOST, "host", "host", "unnamed time in which GPUs waited for their host")                                  \
-    X(LOST_OTHER, "other", "other", "unnamed time of the steps, and waiting for ranks that were kept from their cores")
+#define LOSS_CLASSES(X)                                                                                       \
+    X(LOST_COMPUTE, "compute", "compute", "phases of compute")                                                \
+    X(LOST_CORES, "cores", "without a core", "waiting for ranks that had no core")                            \
+    X(LOST_IMBALANCE, "imbalance", "load imbalance", "waiting for a late rank that neither loads nor writes") \
+    X(LOST_COMMUNICATION, "communication", "transfer", "transfer that no work hides")                         \
+    X(LOST_COPY, "copy", "copies", "copies to and from the GPU that no kernel hides")                         \
+    X(LOST_DATA, "data", "data loading", "loading, and waiting for ranks that load")                          \
+    X(LOST_IO, "io", "I/O", "reading files while loading, writing files, and waiting for ranks that do so")   \
+    X(LOST_HOST, "host", "kernel launch", "time in no named phase in which GPUs waited for their host")       \
+    X(LOST_OTHER, "other", "unnamed time", "other time in no named phase")
 enum loss_class {
 #define X(id, key, name, what) id,
     LOSS_CLASSES(X)
@@ -128,7 +129,7 @@ const char *loss_class_key(enum loss_class c);
 const char *loss_class_name(enum loss_class c);
 const char *loss_class_what(enum loss_class c);
 
-/* The time lost between two points: step time here minus what perfect scaling from `from` would give. */
+/* The time lost between two points: step time here minus what ideal scaling from `from` would give. */
 struct series_loss {
     int from, to;                            /* indices of points */
     int64_t ideal_ns, actual_ns, loss_ns;    /* loss = actual - ideal, may be negative */

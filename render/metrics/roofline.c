@@ -5,7 +5,6 @@
 #include "render/metrics/rule.h"
 
 #include "render/model/calibration.h"
-#include "render/say/format.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -171,17 +170,6 @@ static double left_by_others(const struct run_result *r)
     return fmin(cores * (1 - others_ratio(r)) / wanted, 1);
 }
 
-/* "34.1 GB/s, 85 % of the calibrated 40.0 GB/s" */
-static const char *of_ceiling(struct report *rep, const char *peaks, double ratio, double ceiling, const char *unit)
-{
-    const char *amount = report_text(rep, "%s %s", fmt_number(ratio * ceiling).text, unit);
-    if (ratio > 1)
-        return report_text(rep, "%s, %s (%s: %s %s)", amount, fmt_of_peak(ratio).text, peaks, fmt_number(ceiling).text,
-                           unit);
-    return report_text(rep, "%s, %s of the %s %s %s", amount, fmt_of_peak(ratio).text, peaks, fmt_number(ceiling).text,
-                       unit);
-}
-
 /* Why a rate cannot be compared with its peak; REASON_NONE = it can. A rate above the peak means that the program's
  * counts or the peak are wrong. */
 static struct reason disagree(const struct report *rep, const struct roofline *f, double rate, double peak,
@@ -233,7 +221,7 @@ void rule_memory(struct report *rep, struct run_result *r)
         p.why = REASON(NO_COMPUTE);
     if (p.why.code) {
         r->roofline.why = p.why;
-        rule_not_measured(rep, r, CLASS_MEMORY, p.why);
+        rule_not_measured(r, CLASS_MEMORY, p.why);
         return;
     }
     double step = (double)r->step.mean_ns, wall = wall_of_compute(r, p.is_turns), left = left_by_others(r);
@@ -243,7 +231,7 @@ void rule_memory(struct report *rep, struct run_result *r)
     set_shares(rep, &f);
     r->roofline = f;
     if (f.of_attainable_why.code) {
-        rule_not_measured(rep, r, CLASS_MEMORY, f.of_attainable_why);
+        rule_not_measured(r, CLASS_MEMORY, f.of_attainable_why);
         return;
     }
     /* Counts and ceilings are estimates: more than all of compute they cannot take. */
@@ -252,24 +240,26 @@ void rule_memory(struct report *rep, struct run_result *r)
     double gain = moves > does ? (1 - busy) * compute : 0;
     int is_beside = left < 1 - t->loss_matters;
     r->gain_ns[CLASS_MEMORY] = (int64_t)gain;
-    struct class_result *c = rule_begin(r, CLASS_MEMORY, (int64_t)(used * compute),
-                                        report_text(rep,
-                                                    "limits above %s of the %s bandwidth%s, when products need less "
-                                                    "time than memory traffic",
-                                                    fmt_percent(t->memory_bound).text, peaks_word(f.peaks),
-                                                    is_beside ? ", as far as other programs left it" : ""),
-                                        "memory_bound", t->memory_bound);
+    const struct slot peaks = slot_name(peaks_word(f.peaks));
+    struct class_result *c =
+        rule_begin(r, CLASS_MEMORY, (int64_t)(used * compute),
+                   PHRASE(RULE_MEMORY, slot_percent(t->memory_bound), peaks), "memory_bound", t->memory_bound);
+    if (is_beside)
+        c->ruled[1] = PHRASE(RULE_MEMORY_BESIDE);
     c->judged = (struct judged){JUDGED_BANDWIDTH, used, "memory_bound", t->memory_bound, {0}};
     int is_memory = moves > does && gain > t->gain_limits * step;
     c->verdict = used > t->memory_bound && is_memory       ? VERDICT_LIMITS
                  : used > t->memory_bound / 2 && is_memory ? VERDICT_WATCH
                                                            : VERDICT_FINE;
-    c->text = report_text(
-        rep, "%s it moves %s and does %s (analytic counts%s)", f.is_of_step ? "over whole steps" : "while computing",
-        of_ceiling(rep, peaks_word(f.peaks), moves, f.peak_gb_per_s, "GB/s"),
-        of_ceiling(rep, peaks_word(f.peaks), does, f.peak_gflop_per_s, "GFLOP/s"),
-        is_beside ? report_text(rep, "; other programs left %s of the cores that it could use", fmt_percent(left).text)
-                  : "");
+    const struct slot traffic = slot_number(f.gb_per_s), bandwidth = slot_number(f.peak_gb_per_s);
+    const struct slot rate = slot_number(f.gflop_per_s), peak = slot_number(f.peak_gflop_per_s);
+    rule_found(c, moves > 1 ? PHRASE(FOUND_TRAFFIC_AT_PEAK, traffic, peaks, bandwidth)
+                            : PHRASE(FOUND_TRAFFIC, traffic, slot_percent(moves), peaks, bandwidth));
+    rule_found(c, does > 1 ? PHRASE(FOUND_OPERATIONS_AT_PEAK, rate, peaks, peak)
+                           : PHRASE(FOUND_OPERATIONS, rate, slot_percent(does), peaks, peak));
+    rule_found(c, f.is_of_step ? PHRASE(FOUND_RATES_OF_STEP) : PHRASE(FOUND_RATES_OF_COMPUTE));
+    if (is_beside)
+        rule_found(c, PHRASE(FOUND_CORES_LEFT, slot_percent(left)));
 }
 
 /* Of the ranks' work, where they shared cores: shares of the time hold neighbours' turns. */
@@ -306,21 +296,18 @@ int is_memory_judged(const struct run_result *r)
     return r->classes[CLASS_MEMORY].verdict != VERDICT_NA;
 }
 
-static const char *compute_text(struct report *rep, const struct run_result *r, const struct class_result *c,
-                                int is_bound)
+static void compute_found(const struct run_result *r, struct class_result *c, int is_bound)
 {
-    const char *kernels = "";
+    const struct run_program *p = &r->run->program;
+    rule_found(c, PHRASE(FOUND_COMPUTE, slot_time(r->part_ns[PART_COMPUTE])));
+    if (is_bound)
+        rule_found(c, is_compute_waiting(r)  ? PHRASE(FOUND_COMPUTE_WAITS)
+                      : is_doubtful(r)       ? PHRASE(FOUND_COMPUTE_SHARED)
+                      : c->gain_ns > 0       ? PHRASE(FOUND_COMPUTE_BOUND)
+                      : !is_memory_judged(r) ? PHRASE(FOUND_COMPUTE_UNTOLD)
+                                             : PHRASE(FOUND_COMPUTE_HEALTHY));
     if (c->gain_ns > 0)
-        kernels = report_text(rep, "; with the kernels '%s' a batch takes %s of the time (measured before training)",
-                              r->run->program.kernels_best, fmt_percent(r->run->program.kernels_best_ratio).text);
-    return report_text(rep, "%s a step%s%s", fmt_time(r->part_ns[PART_COMPUTE]).text,
-                       !is_bound               ? ""
-                       : is_compute_waiting(r) ? ", in which the ranks mostly wait"
-                       : is_doubtful(r)        ? ": compute-bound, as far as shared cores let one see"
-                       : c->gain_ns > 0        ? ": compute-bound"
-                       : !is_memory_judged(r)  ? ": compute-bound, by memory or by arithmetic, which is not known"
-                                               : ": compute-bound, which is healthy",
-                       kernels);
+        rule_found(c, PHRASE(KERNELS_BEST, slot_name(p->kernels_best), slot_percent(p->kernels_best_ratio)));
 }
 
 /* Compute-bound means: nothing else limits and the ranks compute most of the time. That is healthy. Where cores were
@@ -330,14 +317,13 @@ void rule_compute(struct report *rep, struct run_result *r)
 {
     const struct thresholds *t = &rep->thresholds;
     if (r->part_ns[PART_COMPUTE] == 0) {
-        rule_not_measured(rep, r, CLASS_COMPUTE, REASON(NO_COMPUTE));
+        rule_not_measured(r, CLASS_COMPUTE, REASON(NO_COMPUTE));
         return;
     }
     r->gain_ns[CLASS_COMPUTE] = gain_of_kernels(rep, r);
-    struct class_result *c = rule_begin(
-        r, CLASS_COMPUTE, r->part_ns[PART_COMPUTE],
-        report_text(rep, "limits above %s of step time when nothing else does", fmt_percent(t->compute_bound).text),
-        "compute_bound", t->compute_bound);
+    struct class_result *c =
+        rule_begin(r, CLASS_COMPUTE, r->part_ns[PART_COMPUTE], PHRASE(RULE_COMPUTE, slot_percent(t->compute_bound)),
+                   "compute_bound", t->compute_bound);
     c->share_interval = r->part_interval[PART_COMPUTE];
     int others = 0;
     for (int i = 0; i < N_CLASSES; i++)
@@ -360,12 +346,11 @@ void rule_compute(struct report *rep, struct run_result *r)
                 is_doubtful(r) ? JUDGED_WORK : JUDGED_REST, compute, "compute_bound", t->compute_bound, {0}};
     } else if (rule_share(r, c->gain_ns) > t->gain_limits) { /* a cost that can be avoided, whatever else can be */
         c->verdict = VERDICT_LIMITS;
-        c->rule = report_text(rep, "limits where kernels that were timed would save above %s of step time",
-                              fmt_percent(t->gain_limits).text);
+        c->ruled[0] = PHRASE(RULE_KERNELS, slot_percent(t->gain_limits));
         c->threshold_name = "gain_limits";
         c->threshold_ratio = t->gain_limits;
         c->judged = (struct judged){JUDGED_GAIN, rule_share(r, c->gain_ns), "gain_limits", t->gain_limits, {0}};
         c->share_interval = (struct interval){0};
     }
-    c->text = compute_text(rep, r, c, is_bound);
+    compute_found(r, c, is_bound);
 }

@@ -2,7 +2,6 @@
 #include "render/metrics/rule.h"
 
 #include "lib/base/fs.h"
-#include "render/say/say.h"
 
 #include <math.h>
 
@@ -11,7 +10,7 @@ double rule_share(const struct run_result *r, int64_t ns)
     return r->step.mean_ns > 0 ? (double)ns / (double)r->step.mean_ns : 0;
 }
 
-struct class_result *rule_begin(struct run_result *r, enum cause_class cls, int64_t ns, const char *rule,
+struct class_result *rule_begin(struct run_result *r, enum cause_class cls, int64_t ns, struct phrase rule,
                                 const char *threshold_name, double threshold)
 {
     struct class_result *c = &r->classes[cls];
@@ -20,22 +19,21 @@ struct class_result *rule_begin(struct run_result *r, enum cause_class cls, int6
                                .has_share = 1,
                                .share_ns = ns,
                                .share_ratio = rule_share(r, ns),
-                               .rule = rule,
+                               .ruled = {rule},
                                .threshold_name = threshold_name,
                                .threshold_ratio = threshold,
-                               .gain_ns = r->gain_ns[cls],
-                               .text = ""};
+                               .gain_ns = r->gain_ns[cls]};
     return c;
 }
 
-void rule_not_measured(struct report *rep, struct run_result *r, enum cause_class cls, struct reason why)
+void rule_found(struct class_result *c, struct phrase p)
 {
-    r->classes[cls] = (struct class_result){.cls = cls,
-                                            .rule = "",
-                                            .threshold_name = "",
-                                            .threshold_ratio = -1,
-                                            .why = why,
-                                            .text = say_reason(&rep->arena, &why)};
+    phrase_put(c->found, SAID_MAX, p);
+}
+
+void rule_not_measured(struct run_result *r, enum cause_class cls, struct reason why)
+{
+    r->classes[cls] = (struct class_result){.cls = cls, .threshold_name = "", .threshold_ratio = -1, .why = why};
 }
 
 void rule_grade(struct class_result *c, double limits, double watch)

@@ -31,11 +31,14 @@ struct jobs_ended accounting_jobs(struct report *rep, const struct foreign_table
 int accounting_ended(struct report *rep, const struct foreign_table *t, struct phrase said[NOTE_PHRASES]);
 
 /** rule_begin - the line of a class that was looked at: fine so far, with its share and the gain of the run. */
-struct class_result *rule_begin(struct run_result *r, enum cause_class cls, int64_t ns, const char *rule,
+struct class_result *rule_begin(struct run_result *r, enum cause_class cls, int64_t ns, struct phrase rule,
                                 const char *threshold_name, double threshold);
 
+/** rule_found - one more sentence on what was found. */
+void rule_found(struct class_result *c, struct phrase p);
+
 /** rule_not_measured - the line of a class of which nothing is known. */
-void rule_not_measured(struct report *rep, struct run_result *r, enum cause_class cls, struct reason why);
+void rule_not_measured(struct run_result *r, enum cause_class cls, struct reason why);
 
 /** rule_grade - limits above one share, watched above another. */
 void rule_grade(struct class_result *c, double limits, double watch);

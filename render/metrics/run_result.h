@@ -13,14 +13,14 @@
 
 /* The parts of a mean step, in the order in which charts stack them: communication is split into the transfer itself
  * and the waiting for the rank that arrives last (docs/metrics.md). X(id, key in files, name in prose) */
-#define REPORT_PARTS(X)                                           \
-    X(PART_COMPUTE, "compute", "compute")                         \
-    X(PART_TRANSFER, "comm_transfer", "communication: transfer")  \
-    X(PART_WAIT, "comm_wait", "communication: waiting for ranks") \
-    X(PART_DATA, "data", "data loading")                          \
-    X(PART_IO, "io", "I/O")                                       \
-    X(PART_COPY, "copy", "copies")                                \
-    X(PART_OTHER, "other", "overhead")
+#define REPORT_PARTS(X)                           \
+    X(PART_COMPUTE, "compute", "compute")         \
+    X(PART_TRANSFER, "comm_transfer", "transfer") \
+    X(PART_WAIT, "comm_wait", "waiting")          \
+    X(PART_DATA, "data", "data loading")          \
+    X(PART_IO, "io", "I/O")                       \
+    X(PART_COPY, "copy", "copies")                \
+    X(PART_OTHER, "other", "unnamed time")
 enum part {
 #define X(id, key, name) id,
     REPORT_PARTS(X)
@@ -100,16 +100,16 @@ struct phase_result {
 /* The classes of causes that a report rules in or out. CLASS_COMMUNICATION is judged by transfer alone and called so,
  * because waiting belongs to the cause that makes ranks late. X(id, key, name in the table) */
 #define REPORT_CLASSES(X)                               \
-    X(CLASS_SHARED, "shared", "Shared resources")       \
+    X(CLASS_SHARED, "shared", "Shared cores")           \
     X(CLASS_COMPUTE, "compute", "Compute")              \
     X(CLASS_MEMORY, "memory", "Memory bandwidth")       \
     X(CLASS_COMMUNICATION, "communication", "Transfer") \
     X(CLASS_IMBALANCE, "imbalance", "Load imbalance")   \
     X(CLASS_DATA, "data", "Data loading")               \
     X(CLASS_IO, "io", "I/O")                            \
-    X(CLASS_COPY, "copy", "Host-to-device copies")      \
-    X(CLASS_HOST, "host", "Host and kernel launch")     \
-    X(CLASS_OVERHEAD, "overhead", "Unnamed step time")
+    X(CLASS_COPY, "copy", "Copies")                     \
+    X(CLASS_HOST, "host", "Kernel launch")              \
+    X(CLASS_OVERHEAD, "overhead", "Unnamed time")
 enum cause_class {
 #define X(id, key, name) id,
     REPORT_CLASSES(X)
@@ -159,6 +159,7 @@ struct judged {
     struct interval interval; /* of ratio; has 0: none is known */
 };
 
+enum { RULED_MAX = 2 };
 /* One line of the ruled-in-or-out table of a run. */
 struct class_result {
     enum cause_class cls;
@@ -168,15 +169,16 @@ struct class_result {
     struct interval share_interval; /* of share_ratio, by bootstrap over steps */
     int64_t share_ns;               /* per step */
     int64_t caused_ns;              /* of it, waiting of other ranks for those that load or write */
-    const char *rule;               /* "transfer > 20 % of step time" */
+    struct phrase ruled[RULED_MAX]; /* how it is judged */
     const char *threshold_name;     /* key in docs/thresholds, "" none */
     double threshold_ratio;
     struct judged judged;
     int64_t
         gain_ns; /* step time saved if the cause were removed (critical path); gain_basis_of says how sure that is */
-    double utilization_ratio; /* of CLASS_HOST by traces: over all of the steps, as its text says; 0 = not known */
-    struct reason why;        /* of VERDICT_NA */
-    const char *text;         /* one line: what was found, or why in words */
+    double utilization_ratio;      /* of CLASS_HOST by traces: over all of the steps, as its text says; 0 = not known */
+    struct reason why;             /* of VERDICT_NA */
+    struct phrase found[SAID_MAX]; /* what was found, or, of VERDICT_NA, how it can be judged */
+    const char *rule, *text;       /* ruled, and what was found or why in words; after rules */
     int is_unrecorded; /* nothing of it was recorded, not elsewhere either: it may be in what is called compute */
 };
 /** judged_of - what decided about a class: `judged`, or else its share, whose `by` is JUDGED_SHARE then. What is said
@@ -207,9 +209,8 @@ const char *shared_key(enum shared_kind k);
 /* Ranks that share or are kept from their cores: verdicts on the run are unreliable. */
 struct shared {
     enum shared_kind kind;
-    struct reason why;   /* REASON_NONE = none seen */
-    const char *because; /* the clause of that: "4 ranks share 2 cores" */
-    struct phrase said;  /* the same as a headline */
+    struct phrase said;  /* a headline: "4 ranks take turns on 2 cores"; PHRASE_NONE = none seen */
+    const char *because; /* the same in words */
     double run_ratio;    /* of the run in which ranks were held back; < 0: it is not a matter of time */
     double cores;        /* that all ranks together could use; 0: one each */
     int is_equal;        /* by a CPU quota, equal on all nodes and at all node counts: relations between them hold */
@@ -289,7 +290,7 @@ struct roofline {
 
 /* What the memory of a GPU was at its peak. X(id, word in report.json and on the page) */
 #define MEMORY_STATES(X)                  \
-    X(MEMORY_UNKNOWN, "n/a")              \
+    X(MEMORY_UNKNOWN, "")                 \
     X(MEMORY_ROOM, "room")                \
     X(MEMORY_FINE, "fine")                \
     X(MEMORY_BY_DESIGN, "full by design") \
@@ -405,7 +406,7 @@ struct run_result {
     int64_t n_steps;         /* complete on all ranks */
     int64_t n_partial_steps; /* seen on some ranks only; left out */
     int64_t n_warmup;
-    const char *warmup_because;             /* how many were excluded and why; also when none */
+    const char *warmup_because;             /* how many were left out and why, as a sentence; also when none were */
     int64_t n_counted;                      /* n_steps - n_warmup */
     int64_t *step_number;                   /* shape (n_counted) */
     int64_t *step_ns;                       /* shape (n_counted): mean over ranks */

@@ -1,6 +1,6 @@
 /* phrase.h - a sentence of the report before it has words: which one, and what fills its slots. The words stand in
- * render/say/phrases.def and notes.def, a row each, and render/say/say.h makes the text. Findings are made of these, so
- * that no decision reads a sentence. */
+ * render/say/phrases.def, notes.def and causes.def, a row each, and render/say/say.h makes the text. Findings are made
+ * of these, so that no decision reads a sentence. */
 #ifndef RENDER_MODEL_PHRASE_H
 #define RENDER_MODEL_PHRASE_H
 
@@ -12,6 +12,7 @@ enum phrase_id {
 #define P(id, slots, text) PHRASE_##id,
 #include "render/say/phrases.def"
 #include "render/say/notes.def"
+#include "render/say/causes.def"
 #undef P
     N_PHRASES
 };
@@ -33,6 +34,17 @@ int are_same_phrases(const struct phrase a[NOTE_PHRASES], const struct phrase b[
 /** keep_phrases - a copy whose names, made clean by text_clean, and reasons live as long as the arena. */
 void keep_phrases(struct dcr_arena *a, const struct phrase said[NOTE_PHRASES], struct phrase kept[NOTE_PHRASES]);
 
+/** phrase_put - one more sentence behind those that are there; PHRASE_NONE adds nothing. At most n: more are left out.
+ *  list  shape (n) */
+static inline void phrase_put(struct phrase *list, int n, struct phrase p)
+{
+    for (int i = 0; i < n && p.id != PHRASE_NONE; i++)
+        if (list[i].id == PHRASE_NONE) {
+            list[i] = p;
+            return;
+        }
+}
+
 enum { SAID_MAX = 6 };
 /* What a finding says: a headline, and the sentences that support it. Those of PHRASE_NONE are left out. */
 struct said {
@@ -42,14 +54,10 @@ struct said {
     struct phrase support[SAID_MAX];
 };
 
-/** said_add - one more sentence of support behind those that are there. At most SAID_MAX: more are left out. */
+/** said_add - one more sentence of support behind those that are there, as phrase_put. */
 static inline void said_add(struct said *s, struct phrase p)
 {
-    for (int i = 0; i < SAID_MAX && p.id != PHRASE_NONE; i++)
-        if (s->support[i].id == PHRASE_NONE) {
-            s->support[i] = p;
-            return;
-        }
+    phrase_put(s->support, SAID_MAX, p);
 }
 
 #endif

@@ -259,7 +259,7 @@ struct run {
     const char *run_id, *config_hash;
     const char *manifest_sha256; /* of manifest.json, which holds all other hashes; "" = no manifest */
     const char *files_sha256;   /* without a manifest: of the file, or of the list of files (files_hash.h); "" = none */
-    const char *files_unhashed; /* why there is none: "n/a: ..."; "" = not needed, or there is one */
+    const char *files_unhashed; /* why there is none: "not a plain file"; "" = not needed, or there is one */
     size_t n_files_hashed;
     int has_manifest, has_metadata, has_metrics;
     int is_complete;            /* 0: endings say why */

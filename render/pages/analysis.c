@@ -64,7 +64,8 @@ static void put_comparison(const struct comparison *c, struct doc *d)
     doc_table(d, c->step.change_ns.has ? "Mean step (ms)|#Before|#After|#Change|95 % interval of the change"
                                        : "Mean step (ms)|#Before|#After|#Change");
     for (int i = 0; i < n; i++)
-        put_compared(c, part_name(parts[i]), &c->part[parts[i]], d);
+        if (!compared_is_small(&c->part[parts[i]], &c->step))
+            put_compared(c, part_name(parts[i]), &c->part[parts[i]], d);
     put_compared(c, "step", &c->step, d);
     for (int p = 0; p < N_PARTS; p++)
         if (!c->part[p].has_before && !c->part[p].has_after)
@@ -163,22 +164,14 @@ static void put_roofline(const struct roofline *f, struct doc *d)
                              1);
 }
 
-static void put_figures(const struct report *rep, const struct run_result *r, struct doc *d)
+static void put_figures(const struct run_result *r, struct doc *d)
 {
-    const struct phrase said[] = {phrase_of_counted(r), phrase_of_warmup(rep, r),
-                                  r->has_throughput ? PHRASE(THROUGHPUT, slot_number(r->throughput)) : PHRASE(NONE)};
-    paragraph_of_phrases(d, said, 3);
+    const struct phrase counted = phrase_of_counted(r), rate = PHRASE(THROUGHPUT, slot_number(r->throughput));
+    doc_paragraph(d, "%s %s", say_phrase(&d->arena, &counted), r->warmup_because);
+    if (r->has_throughput)
+        doc_text(d, " %s", say_phrase(&d->arena, &rate));
     put_roofline(&r->roofline, d);
-    if (r->pop.has) {
-        doc_open(d, DOC_PARAGRAPH);
-        text_of_efficiency(r, d);
-        doc_text(d, ".");
-    }
-    if (r->pop_host.has && efficiencies_has_host(r)) {
-        doc_open(d, DOC_PARAGRAPH);
-        text_of_host_efficiency(r, d);
-        doc_text(d, ".");
-    }
+    paragraphs_of_efficiency(r, d);
 }
 
 /* Emulated nodes share one host, which is named once. */
@@ -197,6 +190,21 @@ static const char *hosts_of(const struct run *run, struct doc *d)
     return say_list(&d->arena, hosts, n);
 }
 
+/* Of a run of a series a line is enough: tables have its numbers, and its profile has the rest. */
+static void put_run_of_series(const struct run_result *r, struct doc *d)
+{
+    struct said said = r->said;
+    said.where = (struct slot){0}; /* the label says it */
+    doc_open(d, DOC_ITEM);
+    doc_strong(d, "%s:", r->label);
+    doc_text(d, " %s", said.headline.id == PHRASE_NONE ? r->headline : say_headline(&d->arena, &said));
+    if (*r->judged_text)
+        doc_text(d, " %s", r->judged_text);
+    for (int i = 0; i < r->n_notes; i++)
+        if (r->notes[i].is_memory_scarce)
+            doc_text(d, " %s", r->notes[i].text);
+}
+
 static void put_run(const struct report *rep, const struct run_result *r, struct doc *d)
 {
     const char *hosts = hosts_of(r->run, d);
@@ -208,7 +216,7 @@ static void put_run(const struct report *rep, const struct run_result *r, struct
                          1);
     paragraphs_of_run(r, d);
     if (r->has_steps) {
-        put_figures(rep, r, d);
+        put_figures(r, d);
     } else {
         const struct phrase said[] = {
             PHRASE(STEPS_NOT_KNOWN, slot_reason(&r->steps_why)),
@@ -218,7 +226,24 @@ static void put_run(const struct report *rep, const struct run_result *r, struct
     }
     doc_list(d, DOC_BULLETS);
     for (int i = 0; i < r->n_notes; i++)
-        doc_item(d, "%s", r->notes[i].text);
+        if (rep->n_runs == 1 || r->notes[i].is_memory_scarce)
+            doc_item(d, "%s", r->notes[i].text);
+}
+
+static int is_in_table(const struct report *rep, const struct run_result *r)
+{
+    return r->series >= 0 && rep->series[r->series].n_points > 1;
+}
+
+static void put_runs(const struct report *rep, struct doc *d)
+{
+    doc_list(d, DOC_BULLETS);
+    for (int i = 0; i < rep->n_runs; i++)
+        if (is_in_table(rep, &rep->runs[i]))
+            put_run_of_series(&rep->runs[i], d);
+    for (int i = 0; i < rep->n_runs; i++)
+        if (!is_in_table(rep, &rep->runs[i]))
+            put_run(rep, &rep->runs[i], d);
 }
 
 static void put_recommendation(const struct report *rep, const struct claim *c, struct doc *d)
@@ -238,10 +263,6 @@ static void put_recommendation(const struct report *rep, const struct claim *c, 
     struct dcr_buf b = {0};
     say_put_phrases(&b, said, *c->confidence_because ? 2 : 1);
     doc_buf(d, &b);
-    if (text != c->action.generic) {
-        const struct phrase general = PHRASE(IN_GENERAL, slot_name(c->action.generic));
-        doc_text(d, " %s", say_phrase(&d->arena, &general));
-    }
     if (*c->action.check)
         doc_text(d, " %s", c->action.check);
 }
@@ -275,14 +296,19 @@ static void put_recommendations(const struct report *rep, struct doc *d)
             rep->first_action); /* it knows what has been recorded */
 }
 
+/* Those that were given: the others are on the page of the method. */
 static void put_thresholds(const struct thresholds *t, struct doc *d)
 {
-    doc_table(d, "Threshold|#Value|Meaning");
-#define X(name, def, lo, hi, meaning) \
-    doc_row(d);                       \
-    doc_cell(d, "%s", #name);         \
-    doc_cell(d, "%g", t->name);       \
-    doc_cell(d, "%s", meaning);
+    int n = 0;
+#define X(name, def, lo, hi, meaning)                          \
+    if (t->name > (def) || t->name < (def)) {                  \
+        if (n++ == 0)                                          \
+            doc_table(d, "Changed threshold|#Value|#Default"); \
+        doc_row(d);                                            \
+        doc_cell(d, "%s", #name);                              \
+        doc_cell(d, "%g", t->name);                            \
+        doc_cell(d, "%g", (double)(def));                      \
+    }
     THRESHOLDS(X)
 #undef X
 }
@@ -290,28 +316,13 @@ static void put_thresholds(const struct thresholds *t, struct doc *d)
 static void put_methodology(const struct report *rep, struct doc *d)
 {
     doc_heading(d, 2, "Methodology");
-    enum { N_METHOD = 6, METHOD_MAX = 3 };
     const struct slot unit = slot_name(counted_word(rep->unit));
-    const struct phrase method[N_METHOD][METHOD_MAX] = {
-        {PHRASE(METHOD_CLOCK), PHRASE(METHOD_CLOCKS), PHRASE(METHOD_RANGES)},
-        {PHRASE(METHOD_SHARES), PHRASE(METHOD_TRANSFER), PHRASE(METHOD_BLAME)},
-        {PHRASE(METHOD_GAIN), PHRASE(METHOD_GAIN_CORES), PHRASE(METHOD_BOUNDS)},
-        {PHRASE(METHOD_USEFUL), PHRASE(METHOD_USEFUL_GPU), PHRASE(METHOD_SPEEDUP, unit)},
-        {PHRASE(METHOD_LOSS), PHRASE(METHOD_INTERVALS), PHRASE(METHOD_ONE_RUN, unit)},
-        {PHRASE(METHOD_NORMAL), PHRASE(METHOD_DOCS)}};
-    for (int i = 0; i < N_METHOD; i++)
-        paragraph_of_phrases(d, method[i], METHOD_MAX);
+    const struct phrase times[] = {PHRASE(METHOD_SHARES), PHRASE(METHOD_TRANSFER)};
+    const struct phrase sure[] = {PHRASE(METHOD_INTERVALS), PHRASE(METHOD_ONE_RUN, unit)};
+    paragraph_of_phrases(d, times, 2);
+    paragraph_of_phrases(d, sure, 2);
     put_thresholds(&rep->thresholds, d);
-    doc_table(d, "Run|Archive|Manifest SHA-256");
-    for (int i = 0; i < rep->n_runs; i++) {
-        const struct run *r = rep->runs[i].run;
-        doc_row(d);
-        doc_cell(d, "%s", rep->runs[i].label);
-        doc_cell(d, "%s", r->archive);
-        doc_cell(d, "%s", r->manifest_sha256);
-        if (!*r->manifest_sha256)
-            text_of_reason(d, &REASON(NO_MANIFEST));
-    }
+    paragraph_of_phrases(d, &PHRASE(METHOD_DOCS), 1);
 }
 
 void page_of_analysis(const struct report *rep, struct doc *d)
@@ -323,8 +334,7 @@ void page_of_analysis(const struct report *rep, struct doc *d)
     put_comparisons(rep, d);
     doc_heading(d, 2, "Per-Scenario Analysis");
     put_breakdowns(rep, d);
-    for (int i = 0; i < rep->n_runs; i++)
-        put_run(rep, &rep->runs[i], d);
+    put_runs(rep, d);
     section_of_scaling(rep, d);
     put_recommendations(rep, d);
     put_methodology(rep, d);

@@ -8,6 +8,8 @@
 
 #include "render/findings/efficiencies.h"
 
+#include <string.h>
+
 /* So many sentences of support follow the headline where there are more than one more. The others are under "Why". */
 enum { LEAD_MAX = 2 };
 
@@ -117,34 +119,55 @@ void section_of_answer(const struct report *rep, struct doc *d, int level)
     section_of_certainty(rep, d, level);
 }
 
-void text_of_efficiency(const struct run_result *r, struct doc *d)
+static void paragraph_of_efficiency(const struct run_result *r, const char *name,
+                                    void (*put)(const struct run_result *, struct dcr_buf *), struct doc *d)
 {
     struct dcr_buf b = {0};
-    efficiencies_put(r, &b);
-    doc_text(d, "%s%s ", efficiencies_name(r), r->pop.has ? "" : ":");
+    put(r, &b);
+    doc_paragraph(d, "%s ", name);
     doc_buf(d, &b);
+    doc_text(d, ".");
 }
 
-void text_of_host_efficiency(const struct run_result *r, struct doc *d)
+void paragraphs_of_efficiency(const struct run_result *r, struct doc *d)
 {
-    struct dcr_buf b = {0};
-    efficiencies_put_host(r, &b);
-    doc_text(d, "Parallel efficiency of the hosts%s ", r->pop_host.has ? "" : ":");
-    doc_buf(d, &b);
+    if (r->pop.has)
+        paragraph_of_efficiency(r, efficiencies_name(r), efficiencies_put, d);
+    if (r->pop_host.has && efficiencies_has_host(r))
+        paragraph_of_efficiency(r, "Parallel efficiency of the hosts", efficiencies_put_host, d);
 }
 
-void text_of_reason(struct doc *d, const struct reason *why)
+void paragraph_of_reason(struct doc *d, const struct reason *why)
 {
-    struct dcr_buf b = {0};
-    say_put_reason(&b, why);
-    doc_buf(d, &b);
+    doc_paragraph(d, "%s", say_because(&d->arena, why));
 }
 
-void paragraph_of_reason(struct doc *d, const struct reason *why, const char *end)
+void mark_reason(struct doc *d, struct marks *m, const struct reason *why)
+{
+    const char *mark = why->code == REASON_NOT_MEASURED ? "" : say_row(why->code)->mark;
+    if (!*mark)
+        return;
+    doc_text(d, " ");
+    doc_code(d, "%s", mark);
+    if (!strchr(m->used, *mark))
+        m->used[strlen(m->used)] = *mark;
+}
+
+void cell_without(struct doc *d, struct marks *m, const struct reason *why)
+{
+    doc_cell(d, "–");
+    mark_reason(d, m, why);
+}
+
+void paragraph_of_marks(struct doc *d, const struct marks *m)
 {
     doc_open(d, DOC_PARAGRAPH);
-    text_of_reason(d, why);
-    doc_text(d, "%s", end);
+    for (const char *c = m->used; *c; c++) {
+        const char mark[] = {*c, '\0'};
+        doc_text(d, c == m->used ? "" : " ");
+        doc_code(d, "%s", mark);
+        doc_text(d, ": %s.", say_mark(mark));
+    }
 }
 
 void text_of_clause(struct doc *d, const struct reason *why)
@@ -202,10 +225,4 @@ void paragraphs_of_run(const struct run_result *r, struct doc *d)
 struct phrase phrase_of_counted(const struct run_result *r)
 {
     return PHRASE(STEPS_COUNTED, slot_count(r->n_counted), slot_name(steps_source_words(r->steps_source)));
-}
-
-struct phrase phrase_of_warmup(const struct report *rep, const struct run_result *r)
-{
-    return r->n_warmup ? PHRASE(WARMUP_LEFT_OUT, slot_count(r->n_warmup), slot_factor(rep->thresholds.warmup_ratio))
-                       : PHRASE(NO_WARMUP);
 }

@@ -28,9 +28,8 @@ void paragraphs_of_run(const struct run_result *r, struct doc *d);
 /** paragraph_of_phrases - sentences; those of PHRASE_NONE are left out.
  *  p  shape (n) */
 void paragraph_of_phrases(struct doc *d, const struct phrase *p, int n);
-/** phrase_of_counted, phrase_of_warmup - the steps that a run is judged by, and those that were left out. */
+/** phrase_of_counted - the steps that a run is judged by. Behind it: r->warmup_because. */
 struct phrase phrase_of_counted(const struct run_result *r);
-struct phrase phrase_of_warmup(const struct report *rep, const struct run_result *r);
 /** is_part_of_any - is the part known in any of the runs from..to-1? Else its row goes, and is named below. */
 int is_part_of_any(const struct report *rep, int from, int to, enum part p);
 /** paragraph_of_missing - "Not recorded: I/O and copies."; nothing of none.
@@ -45,15 +44,22 @@ void section_of_calls(const struct run *run, struct doc *d);
 void section_of_hosts(const struct run *run, struct doc *d);
 /** section_of_scaling - series of node counts in the bottleneck analysis, under a heading. (analysis_scaling.c) */
 void section_of_scaling(const struct report *rep, struct doc *d);
-/** paragraph_of_reason - "n/a because ..." and what follows it, "." say. */
-void paragraph_of_reason(struct doc *d, const struct reason *why, const char *end);
-/** text_of_reason - "n/a because ..." into the open block; nothing of REASON_NONE. text_of_clause: without "n/a because
- * ". */
-void text_of_reason(struct doc *d, const struct reason *why);
+/** paragraph_of_reason - why something is missing, as a sentence. */
+void paragraph_of_reason(struct doc *d, const struct reason *why);
+/** text_of_clause - the same as a clause into the open block. */
 void text_of_clause(struct doc *d, const struct reason *why);
-/** text_of_efficiency - "Parallel efficiency 0.41 = load balance 0.89 x ..." into the open block; of the hosts of GPUs:
- *  only where efficiencies_has_host. */
-void text_of_efficiency(const struct run_result *r, struct doc *d);
-void text_of_host_efficiency(const struct run_result *r, struct doc *d);
+/* The marks of missing values in a table. Zero it before use. */
+struct marks {
+    char used[16];
+};
+/** cell_without - a cell without a value: a dash with the mark of the reason. */
+void cell_without(struct doc *d, struct marks *m, const struct reason *why);
+/** mark_reason - the mark of a reason behind what stands in the cell. */
+void mark_reason(struct doc *d, struct marks *m, const struct reason *why);
+/** paragraph_of_marks - below the table, what its marks mean; nothing of none. */
+void paragraph_of_marks(struct doc *d, const struct marks *m);
+/** paragraphs_of_efficiency - "Parallel efficiency 0.41 = load balance 0.89 x ...", and that of the hosts of GPUs; what
+ * is not known is left out. */
+void paragraphs_of_efficiency(const struct run_result *r, struct doc *d);
 
 #endif

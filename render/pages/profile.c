@@ -10,6 +10,7 @@
 #include "render/findings/shares.h"
 #include "render/pages/parts.h"
 #include "render/say/format.h"
+#include "render/say/say.h"
 
 #include <math.h>
 
@@ -36,11 +37,11 @@ static void put_breakdown(const struct run_result *r, struct doc *d)
     paragraph_of_missing(d, missing, n);
 }
 
-static void put_steps(const struct report *rep, const struct run_result *r, struct doc *d)
+static void put_steps(const struct run_result *r, struct doc *d)
 {
     doc_heading(d, 2, "Step time");
     if (!r->has_steps) {
-        paragraph_of_reason(d, &r->steps_why, "");
+        paragraph_of_reason(d, &r->steps_why);
         return;
     }
     doc_table(d, r->step.p99_ns > 0 ? "||||||" : "|||||");
@@ -53,52 +54,71 @@ static void put_steps(const struct report *rep, const struct run_result *r, stru
     doc_cell(d, "min %s", fmt_time(r->step.min_ns).text);
     doc_cell(d, "max %s", fmt_time(r->step.max_ns).text);
     doc_cell(d, "variation %s", fmt_percent(r->step.cv_ratio).text);
-    const struct phrase counted[] = {phrase_of_counted(r), phrase_of_warmup(rep, r)};
-    paragraph_of_phrases(d, counted, 2);
+    const struct phrase counted = phrase_of_counted(r);
+    doc_paragraph(d, "%s %s", say_phrase(&d->arena, &counted), r->warmup_because);
     put_breakdown(r, d);
 }
 
+/* Without steps next to nothing can be judged: the reason stands under the step time. */
 static void put_classes(const struct run_result *r, struct doc *d)
 {
+    int n_judged = 0;
+    for (int i = 0; i < N_CLASSES; i++)
+        n_judged += r->classes[i].verdict != VERDICT_NA;
+    if (!n_judged)
+        return;
     doc_heading(d, 2, "Causes looked at");
+    struct marks marks = {""};
     doc_table(d, "cause|verdict|#share|#threshold|finding");
     for (int i = 0; i < N_CLASSES; i++) {
         const struct class_result *c = &r->classes[i];
         const struct fmt share = judged_share(c), threshold = judged_threshold(c);
+        if (c->verdict == VERDICT_NA && !r->has_steps)
+            continue;
         doc_row(d);
         doc_cell(d, "%s", run_class_name(r, c->cls));
-        doc_cell(d, "%s", verdict_word(c->verdict));
-        doc_cell(d, "%s", *share.text ? share.text : "-");
-        doc_cell(d, "%s", *threshold.text ? threshold.text : "-");
+        doc_cell(d, "%s", verdict_said(c->verdict));
+        if (*share.text)
+            doc_cell(d, "%s", share.text);
+        else
+            cell_without(d, &marks, &c->why);
+        doc_cell(d, "%s", *threshold.text ? threshold.text : "–");
         doc_cell(d, "%s", c->text);
     }
+    paragraph_of_marks(d, &marks);
 }
 
 static void put_ranks(const struct run_result *r, struct doc *d)
 {
-    static const enum part shown[] = {PART_COMPUTE, PART_TRANSFER, PART_WAIT, PART_DATA, PART_IO};
+    static const struct {
+        enum part part;
+        const char *name;
+    } shown[] = {{PART_COMPUTE, "compute"},
+                 {PART_TRANSFER, "transfer"},
+                 {PART_WAIT, "waiting"},
+                 {PART_DATA, "data"},
+                 {PART_IO, "I/O"}};
     if (!r->has_steps)
         return;
     doc_heading(d, 2, "Ranks (ms per step)");
-    doc_table(d, "#rank|#step|#compute|#transfer|#waiting|#data|#I/O|#last in");
+    doc_table(d, "#rank|#step");
+    for (size_t p = 0; p < sizeof shown / sizeof *shown; p++)
+        if (is_part_known(r, shown[p].part))
+            doc_column(d, DOC_RIGHT, "%s", shown[p].name);
+    if (r->n_matched)
+        doc_column(d, DOC_RIGHT, "last in");
     for (int i = 0; i < r->n_rank_results; i++) {
         const struct rank_result *k = &r->ranks[i];
         doc_row(d);
         doc_cell(d, "%d", k->rank);
         doc_cell(d, "%s", fmt_ms(k->step.mean_ns).text);
         for (size_t p = 0; p < sizeof shown / sizeof *shown; p++)
-            doc_cell(d, "%s", is_part_known(r, shown[p]) ? fmt_ms(k->part_ns[shown[p]]).text : "n/a");
+            if (is_part_known(r, shown[p].part))
+                doc_cell(d, "%s", fmt_ms(k->part_ns[shown[p].part]).text);
         if (r->n_matched)
             doc_cell(d, "%lld", (long long)k->n_last);
-        else
-            doc_cell(d, "n/a");
     }
-    doc_open(d, DOC_PARAGRAPH);
-    text_of_efficiency(r, d);
-    if (efficiencies_has_host(r)) {
-        doc_open(d, DOC_PARAGRAPH);
-        text_of_host_efficiency(r, d);
-    }
+    paragraphs_of_efficiency(r, d);
     if (r->algbw_gb_s > 0) {
         const struct slot algbw = slot_number(r->algbw_gb_s), busbw = slot_number(r->busbw_gb_s);
         const struct phrase rates[] = {PHRASE(ALL_REDUCE_BYTES, slot_bytes(r->bytes_per_step)),
@@ -138,10 +158,10 @@ static void put_phase(const struct run_result *r, const struct phase_result *p, 
     } else if (is_whole) {
         doc_row(d);
         doc_cell(d, "  on the GPU");
-        doc_cell(d, "n/a");
+        doc_cell(d, "–");
         for (int i = 0; i < 3; i++)
             doc_open(d, DOC_CELL);
-        doc_cell(d, "because ");
+        doc_open(d, DOC_CELL);
         text_of_clause(d, &p->gpu_why);
     }
 }
@@ -155,7 +175,7 @@ static void put_phases(const struct run_result *r, struct doc *d)
                 is_whole ? "Named ranges inside the steps, from begin to end on the host (ms per step, mean over ranks)"
                          : "Phases by name (ms per step, mean over ranks)");
     if (r->n_phases == 0) {
-        paragraph_of_reason(d, &REASON(NO_NAMED_RANGE), "");
+        paragraph_of_reason(d, &REASON(NO_NAMED_RANGE));
         return;
     }
     doc_table(d, "phase|#mean|#median|#p95|#of step|mean of the fastest and the slowest rank");
@@ -171,7 +191,7 @@ static void put_training(const struct run_result *r, struct doc *d)
         return;
     doc_heading(d, 2, "Training");
     if (run->n_epochs == 0) {
-        paragraph_of_reason(d, &REASON(NO_EPOCHS), "");
+        paragraph_of_reason(d, &REASON(NO_EPOCHS));
         return;
     }
     doc_table(d, "#epoch|#train loss|#val loss|#val MAE|#seconds");
@@ -181,7 +201,7 @@ static void put_training(const struct run_result *r, struct doc *d)
         doc_cell(d, "%.0f", isnan(epoch) ? (double)(i + 1) : epoch);
         for (size_t k = 0; k < sizeof shown / sizeof *shown; k++) {
             double v = run->epochs[i].value[run_metric(shown[k])];
-            doc_cell(d, "%s", isnan(v) ? "n/a" : fmt_number(v).text);
+            doc_cell(d, "%s", isnan(v) ? "–" : fmt_number(v).text);
         }
     }
 }
@@ -210,7 +230,7 @@ static void put_environment(const struct run *run, struct doc *d)
     for (int i = 0; i < run->n_command; i++)
         doc_text(d, "%s%s", i ? " " : "", run->command[i]);
     if (run->n_command == 0)
-        text_of_reason(d, &REASON(NOT_RECORDED));
+        doc_text(d, "not recorded");
 }
 
 void page_of_profile(const struct report *rep, const struct run_result *run, struct doc *d)
@@ -218,7 +238,7 @@ void page_of_profile(const struct report *rep, const struct run_result *run, str
     doc_heading(d, 1, "Profiling report: %.200s, run %.200s", run->label, run->run->run_id);
     paragraphs_of_run(run, d);
     section_of_notes(rep, (int)(run - rep->runs), d);
-    put_steps(rep, run, d);
+    put_steps(run, d);
     put_phases(run, d);
     put_classes(run, d);
     put_ranks(run, d);

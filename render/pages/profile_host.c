@@ -4,6 +4,7 @@
 #include "render/metrics/calls.h"
 #include "render/metrics/recorded.h"
 #include "render/say/format.h"
+#include "render/say/say.h"
 
 #include <string.h>
 
@@ -36,7 +37,7 @@ static void put_files_explained(const struct run *run, struct doc *d)
     struct files_explained e = files_explained(run);
     if (!e.has)
         return;
-    doc_heading(d, 2, "Read and written by the processes of all ranks, by the kernel");
+    doc_heading(d, 2, "Read and written by the processes of all ranks (totals of the kernel)");
     doc_table(d, "|#|");
     for (int k = DCT_IO_READ; k <= DCT_IO_WRITE; k++) {
         doc_row(d);
@@ -48,12 +49,9 @@ static void put_files_explained(const struct run *run, struct doc *d)
                      fmt_bytes((double)e.recorded_bytes[k]).text, fmt_bytes((double)e.rest_bytes[k]).text);
     }
     if (e.rest_why.code) {
-        doc_paragraph(d, "How much of it is in recorded calls is ");
-        text_of_reason(d, &e.rest_why);
-        doc_text(d, ".");
+        paragraph_of_phrases(d, &PHRASE(FILES_NOT_SPLIT, slot_reason(&e.rest_why)), 1);
     } else {
-        doc_paragraph(d, "Not attributed: files by calls that cannot be seen (fprintf, fgets and others), pipes, "
-                         "sockets, the terminal, and what programs read to start.");
+        doc_paragraph(d, "%s", say_sentences(&d->arena, &PHRASE(FILES_NOT_ATTRIBUTED), 1));
     }
 }
 
@@ -63,8 +61,8 @@ static void put_calls(const char *name, const struct dct_io *io, struct doc *d)
     doc_row(d);
     doc_cell(d, "%.60s", name);
     doc_cell(d, "%llu", (unsigned long long)io->n);
-    doc_cell(d, "%s", is_timed ? fmt_time((int64_t)io->ns).text : "n/a");
-    doc_cell(d, "%s", is_timed ? fmt_time((int64_t)io->max_ns).text : "n/a");
+    doc_cell(d, "%s", is_timed ? fmt_time((int64_t)io->ns).text : "–");
+    doc_cell(d, "%s", is_timed ? fmt_time((int64_t)io->max_ns).text : "–");
     doc_cell(d, "%s", fmt_bytes((double)io->bytes).text);
 }
 
@@ -85,7 +83,7 @@ static void put_files(const struct run *run, const char *of, struct doc *d)
     static const char *const kinds[DCT_N_IO] = {"  read", "  write", "  open, close, sync ..."};
     if (run->n_files == 0)
         return;
-    doc_heading(d, 2, "Calls on files of the %s, all ranks together (n/a: counted, not timed)", of);
+    doc_heading(d, 2, "Calls on files of the %s, all ranks together (–: counted, not timed)", of);
     doc_table(d, "file|#calls|#time inside|#longest|#bytes");
     for (int i = 0; i < run->n_files && i < SHOWN; i++) {
         doc_row(d);
@@ -102,7 +100,7 @@ void section_of_calls(const struct run *run, struct doc *d)
     const char *of = part.is_part ? "recorded part of the run" : "whole run";
     if (part.n_ranks_lost && (run->n_mpi_calls || run->n_files)) {
         doc_heading(d, 2, "MPI calls, calls on files");
-        paragraph_of_reason(d, &part.why, "");
+        paragraph_of_reason(d, &part.why);
         put_files_explained(run, d);
         return;
     }
@@ -112,7 +110,7 @@ void section_of_calls(const struct run *run, struct doc *d)
     int left =
         (run->n_mpi_calls > SHOWN ? run->n_mpi_calls - SHOWN : 0) + (run->n_files > SHOWN ? run->n_files - SHOWN : 0);
     if (left)
-        doc_paragraph(d, "%d further ones are in report.json.", left);
+        doc_paragraph(d, "%d more are in report.json.", left);
 }
 
 static const char *reason(const struct recorder *monitor, const char *otherwise)
@@ -136,7 +134,7 @@ static void put_sampled(const char *name, const struct sampled *s, const char *u
         doc_cell(d, "mean %s %s, max %s %s", fmt_number(s->sum / (double)s->n).text, unit, fmt_number(s->max).text,
                  unit);
     else
-        doc_cell(d, "n/a because: %s", because);
+        doc_cell(d, "not recorded: %s", because);
 }
 
 static void put_host(const struct run_node *n, struct doc *d)
@@ -156,7 +154,7 @@ static void put_host(const struct run_node *n, struct doc *d)
     if (n->n_gpus == 0) {
         doc_row(d);
         doc_cell(d, "GPU");
-        doc_cell(d, "n/a because: %s", reason(&n->gpu_monitor, "there is no GPU monitor"));
+        doc_cell(d, "not recorded: %s", reason(&n->gpu_monitor, "there is no GPU monitor"));
     }
     if (n->throttled_ns > 0) {
         doc_row(d);
@@ -177,7 +175,7 @@ void section_of_hosts(const struct run *run, struct doc *d)
 {
     doc_heading(d, 2, "Hosts");
     if (run->nodes_len == 0)
-        paragraph_of_reason(d, &REASON(NO_HOSTS), "");
+        paragraph_of_reason(d, &REASON(NO_HOSTS));
     for (int i = 0; i < run->nodes_len; i++)
         put_host(&run->nodes[i], d);
 }

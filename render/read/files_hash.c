@@ -73,7 +73,7 @@ void files_hash(struct run *r, const struct input *x)
     if (r->has_manifest)
         return;
     if (!is_small(x)) {
-        r->files_unhashed = "n/a: of more than 64 MB none is made; sha256sum makes one";
+        r->files_unhashed = "not made above 64 MB (sha256sum makes one)";
         return;
     }
     if (x->root && x->n_names > 1) {
@@ -83,5 +83,5 @@ void files_hash(struct run *r, const struct input *x)
         r->n_files_hashed = 1;
     }
     if (!*r->files_sha256)
-        r->files_unhashed = "n/a: not a plain file";
+        r->files_unhashed = "not a plain file";
 }

@@ -224,7 +224,7 @@ struct fmt fmt_count(int64_t n, const char *noun)
 
 struct fmt fmt_utc(double unix_s)
 {
-    struct fmt f = {"n/a"};
+    struct fmt f = {""};
     struct tm tm;
     if (unix_s <= 0 || unix_s > 253402300799.0)
         return f;

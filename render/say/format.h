@@ -44,7 +44,7 @@ struct fmt fmt_bit_rate(double bit_per_s);
 struct fmt fmt_bytes(double bytes);
 /** fmt_count - "1 step", "412 steps": n with the noun, plural by adding s. */
 struct fmt fmt_count(int64_t n, const char *noun);
-/** fmt_utc - Unix seconds as "2031-04-25 10:15:02 UTC"; "n/a" for 0. */
+/** fmt_utc - Unix seconds as "2031-04-25 10:15:02 UTC"; "" for 0. */
 struct fmt fmt_utc(double unix_s);
 
 #endif

@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NA_BECAUSE "n/a because "
-
 /* The words in which the rows of reasons.def declare their slots. */
 #define SLOTS(...)  \
     {               \
@@ -72,14 +70,18 @@ static const struct phrase_row phrases[N_PHRASES] = {
 #define P(id, slots, text) [PHRASE_##id] = {#id, slots, text},
 #include "render/say/phrases.def"
 #include "render/say/notes.def"
+#include "render/say/causes.def"
 #undef P
 };
 
-/* Rows of notes.def follow those of phrases.def. */
+/* Rows of notes.def follow those of phrases.def, and rows of causes.def those. */
 enum {
     FIRST_NOTE = 1
 #define P(id, slots, text) +1
 #include "render/say/phrases.def"
+    ,
+    FIRST_CAUSE = FIRST_NOTE
+#include "render/say/notes.def"
 #undef P
 };
 
@@ -208,28 +210,11 @@ void say_fill(struct dcr_buf *out, const char *text, const struct slot_row *rows
     dcr_buf_puts(out, text);
 }
 
-void say_put_reason(struct dcr_buf *out, const struct reason *why)
-{
-    if (why->code == REASON_NONE)
-        return;
-    dcr_buf_puts(out, NA_BECAUSE);
-    say_put_clause(out, why);
-}
-
 static const char *kept(struct dcr_arena *a, struct dcr_buf *b)
 {
     const char *text = dcr_arena_strndup(a, dcr_buf_text(b), b->failed ? 0 : b->len);
     dcr_buf_release(b);
     return text;
-}
-
-const char *say_reason(struct dcr_arena *a, const struct reason *why)
-{
-    struct dcr_buf b = {0};
-    if (why->code == REASON_NONE)
-        return "";
-    say_put_reason(&b, why);
-    return kept(a, &b);
 }
 
 const char *say_clause(struct dcr_arena *a, const struct reason *why)
@@ -270,6 +255,17 @@ static void begin_large(struct dcr_buf *b, size_t at)
 {
     if (!b->failed && at < b->len && b->data[at] >= 'a' && b->data[at] <= 'z')
         b->data[at] = (char)(b->data[at] - 'a' + 'A');
+}
+
+const char *say_because(struct dcr_arena *a, const struct reason *why)
+{
+    struct dcr_buf b = {0};
+    if (why->code == REASON_NONE)
+        return "";
+    say_put_clause(&b, why);
+    begin_large(&b, 0);
+    dcr_buf_putc(&b, '.');
+    return kept(a, &b);
 }
 
 static void put_title(struct dcr_buf *out, const struct said *s)
@@ -359,12 +355,22 @@ const char *say_finding(const struct said *s)
     return s->headline.id == PHRASE_NONE ? "" : phrases[s->headline.id].id;
 }
 
-const char *say_list(struct dcr_arena *a, const char *const *items, int n)
+static const char *joined(struct dcr_arena *a, const char *const *items, int n, const char *last)
 {
     struct dcr_buf b = {0};
     for (int i = 0; i < n; i++)
-        dcr_buf_printf(&b, "%s%s", i == 0 ? "" : i == n - 1 ? " and " : ", ", items[i]);
+        dcr_buf_printf(&b, "%s%s", i == 0 ? "" : i == n - 1 ? last : ", ", items[i]);
     return kept(a, &b);
+}
+
+const char *say_list(struct dcr_arena *a, const char *const *items, int n)
+{
+    return joined(a, items, n, " and ");
+}
+
+const char *say_either(struct dcr_arena *a, const char *const *items, int n)
+{
+    return joined(a, items, n, " or ");
 }
 
 /* Sample values of a row: counts differ from each other, or all are 1. */
@@ -431,7 +437,7 @@ static void put_reason_samples(struct dcr_buf *out, enum reason_code code)
         struct reason sample = {.code = code};
         put_samples(row->slots, are_one, sample.slot);
         dcr_buf_printf(out, "%-2s %s: ", row->mark, row->id);
-        say_put_reason(out, &sample);
+        say_put_clause(out, &sample);
         dcr_buf_putc(out, '\n');
     }
 }
@@ -442,7 +448,10 @@ void say_phrasebook(struct dcr_buf *out)
     for (int id = PHRASE_NONE + 1; id < FIRST_NOTE; id++)
         put_phrase_samples(out, &phrases[id]);
     dcr_buf_puts(out, "\nNotes: what to mind and what is missing\n\n");
-    for (int id = FIRST_NOTE; id < N_PHRASES; id++)
+    for (int id = FIRST_NOTE; id < FIRST_CAUSE; id++)
+        put_phrase_samples(out, &phrases[id]);
+    dcr_buf_puts(out, "\nCauses: how they are judged, and what was found\n\n");
+    for (int id = FIRST_CAUSE; id < N_PHRASES; id++)
         put_phrase_samples(out, &phrases[id]);
     dcr_buf_puts(out, "\nAdvice: what to do, for whom, and how to check it\n\n");
     for (int id = ADVICE_NONE + 1; id < N_ADVICES; id++)

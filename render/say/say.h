@@ -1,5 +1,5 @@
-/* say.h - templates with named slots become text. Reasons are rows of reasons.def, sentences rows of phrases.def
- * and notes.def, actions rows of advice.def.
+/* say.h - templates with named slots become text. Reasons are rows of reasons.def, sentences rows of phrases.def,
+ * notes.def and causes.def, actions rows of advice.def.
  *
  * A template names its slots in braces:
  *   {ranks}             the slot as its kind prints it (format.h): "4", "184 ms", "34 %", "1.92x"
@@ -29,7 +29,7 @@ struct reason_row {
     const char *clause;
 };
 
-/* A row of phrases.def or notes.def. */
+/* A row of phrases.def, notes.def or causes.def. */
 struct phrase_row {
     const char *id; /* "SCALING_GOOD" */
     struct slot_row slots[SLOTS_MAX + 1];
@@ -69,9 +69,10 @@ const char *say_note(struct dcr_arena *a, const struct phrase *p, int n);
 const char *say_sentences(struct dcr_arena *a, const struct phrase *p, int n);
 /** say_finding - the name of what is found: that of the headline's row; "" of PHRASE_NONE. */
 const char *say_finding(const struct said *s);
-/** say_list - "a", "a and b", "a, b and c"; "" of none.
+/** say_list - "a", "a and b", "a, b and c"; "" of none. say_either: with "or".
  *  items  shape (n) */
 const char *say_list(struct dcr_arena *a, const char *const *items, int n);
+const char *say_either(struct dcr_arena *a, const char *const *items, int n);
 
 /** say_advice_row - of ADVICE_NONE one of empty texts. */
 const struct advice_row *say_advice_row(enum advice id);
@@ -88,14 +89,12 @@ const char *say_mark(const char *mark);
  *  rows     shape (as many as there are slots, then name NULL), in their order
  *  slots    shape (SLOTS_MAX) */
 void say_fill(struct dcr_buf *out, const char *text, const struct slot_row *rows, const struct slot *slots);
-/** say_put_reason - appends "n/a because ..."; nothing of REASON_NONE. */
-void say_put_reason(struct dcr_buf *out, const struct reason *why);
-/** say_put_clause - the same without "n/a because ". */
+/** say_put_clause - appends why a value is missing: "no GPU was monitored"; nothing of REASON_NONE. */
 void say_put_clause(struct dcr_buf *out, const struct reason *why);
-/** say_reason - "n/a because ..."; "" of REASON_NONE.   gives; lives as long as the arena */
-const char *say_reason(struct dcr_arena *a, const struct reason *why);
-/** say_clause - say_reason without "n/a because ". */
+/** say_clause - the same; "" of REASON_NONE.   gives; lives as long as the arena */
 const char *say_clause(struct dcr_arena *a, const struct reason *why);
+/** say_because - the same as a sentence: "No GPU was monitored." */
+const char *say_because(struct dcr_arena *a, const struct reason *why);
 /** say_phrasebook - appends every row with sample values, and once more with counts of 1 where a plural depends on one.
  */
 void say_phrasebook(struct dcr_buf *out);

@@ -16,6 +16,8 @@ numbers() {
         [ -z "${ACCEPT:-}" ] || cp "$made" "$expected/$name"
         check "$name" diff -U0 "$expected/$name" "$made"
     fi
+    # What a person reads: a value that is missing is a dash with a mark, and no tooltip is without its value.
+    grep -rlwE 'n/a|title="threshold "' "$TMP/site" --include=*.html --include=*.md --include=*.txt --include=*.tex >>"$TMP/missing" 2>/dev/null
     [ ! -d "$TMP/site" ] || python3 tests/lib/voice.py site "$TMP/site" | sed -n "s|^  \\(.*\\): the page$|\\1: $name|p; t; s|^  ||p" >>"$TMP/voice"
     rm -rf "$TMP/site"
 }
@@ -26,6 +28,9 @@ voice() {
     [ -z "${ACCEPT:-}" ] || cp "$TMP/voice-made" tests/golden/voice.txt
     check "no new sentence breaks a rule of language" test -z "$(comm -13 tests/golden/voice.txt "$TMP/voice-made")"
     [ "$1" != all ] || check "the list holds nothing that was mended" test -z "$(comm -23 tests/golden/voice.txt "$TMP/voice-made")"
+}
+missing_values() {
+    check "no page, document or LaTeX table says n/a" test -z "$(sort -u "$TMP/missing")"
 }
 # made NAME NODES settings...: an archive of made-up text files, $TMP/NAME.tar
 made() {
@@ -85,6 +90,7 @@ numbers foreign-scaling 0 $foreign/scaling
 numbers foreign-files 0 $foreign/{dmon.txt,scrape,smi.csv,smi-plain.csv,gputrace.csv,raw,ncu.csv,ncu-roofline.csv,sacct.txt,sacct-p.txt}
 if [ ! -d "$SHARED/data/traces" ]; then
     skip "numbers of real files of other tools" "no ../shared/data/traces"
+    missing_values
     voice some
     finish
 fi
@@ -100,9 +106,11 @@ numbers real-h100-before-and-after 3 --baseline "$traces/nsys-h100/mfu_2gpu_befo
 if [ -d "$SHARED/data/seed-run" ]; then
     numbers real-seed-run 3 "$SHARED/data/seed-run"
     check "every file of the golden has a case" test "$(ls $expected)" = "$(cd "$TMP" && printf '%s\n' numbers-* prose | sed 's/^numbers-//' | sort)"
+    missing_values
     voice all
 else
     skip "numbers of a real results folder" "no ../shared/data/seed-run"
+    missing_values
     voice some
 fi
 finish

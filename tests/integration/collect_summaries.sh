@@ -57,7 +57,7 @@ else
     render four/run.tar by-trace && render five/run.tar by-summary
     numbers by-trace >by-trace.json && numbers by-summary >by-summary.json
     check "every number of files in loading is the same with and without traces" diff by-trace.json by-summary.json
-    check "part of loading is calls on files" jq -e '.runs[0].classes.io.text | test("in calls on files while loading")' by-summary.json
+    check "part of loading is calls on files" jq -e '.runs[0].classes.io.text | test("Calls on files while loading take")' by-summary.json
 fi
 
 # A collector per rank summarises its own rank when the program has ended; packing believes it only while it fits.

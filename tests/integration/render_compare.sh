@@ -50,10 +50,10 @@ if [ -d "$pair" ]; then
         | .parts.data.before_ns / .step.before_ns > 0.32 and .parts.data.after_ns / .step.after_ns < 0.01
         and (.gpu_utilization_ratio | .before > 0.54 and .before < 0.57 and .after > 0.69 and .after < 0.72)
         and .predictions[0].class == "data" and .predictions[0].is_removed' "$TMP/pair/report.json"
-    check "... and is said, with the forecast beside the result, the overhead that grew, and no verdict of 5 steps" jq -e '.comparisons[0]
+    check "... and is said, with the forecast beside the result, the unnamed time that grew, and no verdict of 5 steps" jq -e '.comparisons[0]
         | .finding == "CHANGE_UNKNOWN" and (.support | test("Data loading .* 59.3 ms to 0.56 ms")
         and test("utilisation .* 56 % to 70 %") and test("44.8 ms .* about 5[0-9.]+ ms .estimate.")
-        and test("Overhead .* 17.7 ms to 30.1 ms"))' "$TMP/pair/report.json"
+        and test("Unnamed time .* 17.7 ms to 30.1 ms"))' "$TMP/pair/report.json"
     check "the predicted gain is within a quarter of the achieved one, by medians of steps" jq -e '.comparisons[0]
         | (.predicted_gain_ns / (.median_before_ns - .median_after_ns)) | . > 0.75 and . < 1.25' "$TMP/pair/report.json"
     check "what limits next is the host" jq -e '.runs[0] | .finding == "NOTHING_LIMITS"
@@ -64,7 +64,7 @@ fi
 check_status 3 "a node count that only one side has" "$report" --baseline "$TMP/one.tar" "$TMP/fast.tar" -o "$TMP/site"
 cp "$TMP/tap.out" "$TMP/said"
 check "... is said" grep -q "Nothing to compare with" "$TMP/said"
-check "... and is a gap" grep -q "^  Nothing is compared: the baseline has no run with steps at any node count of the new runs" "$TMP/said"
+check "... and is a gap" grep -q "^  Nothing was compared: the baseline has no run with steps at any node count of the new runs" "$TMP/said"
 check "... which is no call for further node counts" test -z "$(grep -o 'add runs with other node counts' "$TMP/said")"
 check_status 0 "a pair of one node count has no gap" "$report" -q --baseline "$TMP/slow.tar" -- "$TMP/fast.tar" -o "$TMP/pair0"
 check_status 2 "a baseline alone" "$report" --baseline "$TMP/slow.tar" -o "$TMP/nothing"
@@ -78,7 +78,7 @@ check "JUnit XML counts it" grep -q '<testsuites tests="2" failures="1">' "$TMP/
 check "the Markdown summary too" grep -q '^## dcreport: 1 of 2 checks failed$' "$TMP/summary.md"
 check_status 1 "what cannot be checked has not passed" "$report" -q --check 'gpu_utilization>1%' "$TMP/fast.tar"
 cp "$TMP/tap.out" "$TMP/said"
-check "... and says why" grep -q '^not measured: gpu_utilization>1% on 2 nodes: n/a because no GPU was monitored' "$TMP/said"
+check "... and says why" grep -q '^not measured: gpu_utilization>1% on 2 nodes: no GPU was monitored' "$TMP/said"
 check_status 1 "with a site" "$report" --check 'data<5%' "$TMP/slow.tar" -o "$TMP/site2"
 check "... which is there" test -s "$TMP/site2/index.html"
 check_status 2 "a finished report is no evidence" "$report" "$TMP/site2" -o "$TMP/nothing"

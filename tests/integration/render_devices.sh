@@ -66,7 +66,7 @@ check_status 0 "a trace with a range in its step" "$report" "$TMP/phases.json" -
 check "... which is a phase, on the host and on the GPU" jq -e '.runs[0].phases | length == 1 and (.[0] | .name == "## forward ##" and
     .category == "compute" and .time == "whole" and .mean_ns == 20000 and .share_ratio == 0.2 and .n_steps == 1 and
     .gpu.mean_ns == 35000 and .gpu.share_ratio == 0.35 and .gpu.n_steps == 1 and .gpu_because == null)' "$TMP/site/report.json"
-check "... without communication none of it is hidden: n/a, not 0" jq -e '.devices[0].overlap_ratio == null' "$TMP/site/report.json"
+check "... without communication none of it is hidden: null, not 0" jq -e '.devices[0].overlap_ratio == null' "$TMP/site/report.json"
 check "... nor on the page" grep -q ' (N), .*N: does not apply\|Without any value: .*Hidden beside compute, of communication (N)' "$TMP"/site/runs/*/index.html
 check "... on its page" grep -q '## forward ##' "$TMP"/site/runs/*/index.html
 check_status 1 "... where nothing says that there is no range" grep -rq 'no named range' "$TMP/site"
@@ -95,15 +95,15 @@ check "... is of a GPU's run, too" grep -q 'ProfilerActivity.CUDA' "$TMP/site/in
 } >"$TMP/unlaunched.json"
 check_status 0 "steps without calls of the runtime" "$report" "$TMP/unlaunched.json" -o "$TMP/site"
 check "... lack those, not steps" jq -e '.runs[0].classes.host.text ==
-    "n/a because why the GPU was idle in the steps is not known: the trace holds no calls of the runtime"' "$TMP/site/report.json"
+    "Why the GPU was idle in the steps is not known: the trace holds no calls of the runtime."' "$TMP/site/report.json"
 
 # A hash for the citation would cost a third of the time of a large file: it says that there is none, and why.
 cp "$TMP/in/a.json" "$TMP/large.json"
 truncate -s 65M "$TMP/large.json"
 check "a large file" "$report" -q "$TMP/large.json" -o "$TMP/site"
 check "... has no checksum, because ..." jq -e '.runs[0].provenance | .files_sha256 == null and
-    (.files_sha256_because | test("of more than 64 MB"))' "$TMP/site/report.json"
-check "... on its page too" grep -q 'class="hash">n/a: of more than 64' "$TMP/site/methodology.html"
+    (.files_sha256_because | test("above 64 MB"))' "$TMP/site/report.json"
+check "... on its page too" grep -q 'class="hash">not made above 64' "$TMP/site/methodology.html"
 
 # A folder of results with what people put beside them.
 mkdir "$TMP/results" "$TMP/results/texts"
@@ -179,11 +179,11 @@ check_status 1 "an idle GPU is not useful" "$report" "$traces/kineto/dlrm_8rank"
 check "send and receive is not called gradient synchronisation" jq -e '.claims[] | select(.finding == "COMM_LIMITS")
     | (.sentence | test("gradient") | not) and (.support | test("[0-9]+ % of .* (send and receive|all-to-all)"))' "$TMP/dlrm/report.json"
 "$report" "$traces/kineto/mi300_resnet_act_checkpoint.json.gz" -q -o "$TMP/one" >/dev/null 2>&1
-check "one rank of eight: its communication limits, and whom it waited for is n/a" jq -e '.runs[0].classes |
+check "one rank of eight: its communication limits, and whom it waited for is not judged" jq -e '.runs[0].classes |
     .communication.verdict == "limits" and .communication.share_ratio > 0.6 and .imbalance.verdict == "n/a"' "$TMP/one/report.json"
 check "... nor is transfer told from waiting, or a balance made of it" jq -e '.runs[0] | .finding == "COMM_LIMITS" and .parts_ns.comm_wait == null
     and (.support | test("does not tell transfer from waiting")) and .pop == null' "$TMP/one/report.json"
-check "... and its page tells the communication" grep -q '<dt>Exposed</dt><dd>.* per step, .*how much of that is waiting is n/a' "$TMP"/one/runs/*/index.html
+check "... and its page tells the communication" grep -q '<dt>Exposed</dt><dd>.* per step, .*how much of that is waiting is not known' "$TMP"/one/runs/*/index.html
 # Ranks of which large compressed traces say at their end, out of reach of a look: told when they have been read.
 large() { # rank of, in file
     printf '{"schemaVersion":1,"deviceProperties":[{"id":0,"name":"A"}],"traceEvents":['

@@ -35,16 +35,16 @@ says "the page says the share" '90.\{1,8\}%' ',0\.9'
 
 rendered 1.03
 is "slightly above the peak: an error of measuring" '.runs[0].roofline | (.mfu_ratio - 1.03 | fabs) < 1e-6 and .mfu_because == null and .bound == "compute"'
-is "memory is judged" '.runs[0].classes.memory | .verdict == "fine" and (.text | test("at the peak .calibrated: 40.0 GFLOP/s."))'
+is "memory is judged" '.runs[0].classes.memory | .verdict == "fine" and (.text | test("at the calibrated peak of 40.0 GFLOP/s"))'
 says "the page says at the peak" 'at the peak' ',1\.03'
 check "the analysis says at the peak" grep -q 'Compute reaches the 40.0 GFLOP/s attainable' "$TMP/site/BOTTLENECK_ANALYSIS.md"
 
 rendered 1.2
 is "far above it: no share, and why" '.runs[0].roofline | .mfu_ratio == null and .of_attainable_ratio == null and .bound == null
-    and .gflop_per_s > 47.9 and ([.mfu_because, .of_attainable_because] | all(test("counts and calibration disagree .48.0 GFLOP/s is 1.20 times the calibrated 40.0 GFLOP/s.")))'
+    and .gflop_per_s > 47.9 and ([.mfu_because, .of_attainable_because] | all(test("counts and calibration disagree: 48.0 GFLOP/s is 1.20 times the calibrated 40.0 GFLOP/s")))'
 is "memory is not judged" '.runs[0].classes.memory | .verdict == "n/a" and .share_ratio == null and (.text | test("disagree"))'
 is "compute is not called healthy" '[.claims[] | select(.class == "compute")] | all(.confidence != "high")'
-says "the page says that they disagree" ' (X)' 'counts and calibration disagree (48.0'
+says "the page says that they disagree" ' (X)' 'counts and calibration disagree: 48.0'
 check "the analysis says so" grep -q 'Roofline and MFU are not known: counts and calibration disagree' "$TMP/site/BOTTLENECK_ANALYSIS.md"
 grep -rlE '12[0-9] % of the|>120 %' "$TMP/site" >"$TMP/shares"
 check "no share of the peak is anywhere" test ! -s "$TMP/shares"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Results of a scaling benchmark that hold step times and no phases: what they say of scaling is said, the rest is n/a with
+# Results of a scaling benchmark that hold step times and no phases: what they say of scaling is said, the rest is missing with
 # its reason. Made-up results always; the public V100 results where they lie beside the checkout.
 . tests/lib/tap.sh
 
@@ -8,7 +8,7 @@ check_status 0 "made-up results" "$BIN/dcreport" tests/data/foreign/scaling -o "
 check "one is one, in tooltips too" test -z "$(grep -rhoE '\b1 (GPU|node|rank|step|run)s\b' "$TMP/site" --include=*.html --include=*.svg --include=*.md)"
 check "more GPUs that are slower are said first" jq -e '.series[0] | .finding == "SCALING_STOPS" and (.headline | test("4 GPUs")) and
     (.support | test("650 and 700"))' "$TMP/site/report.json"
-check "the split of the loss is n/a and says why" jq -e '.series[0] | (.losses | length) == 0 and (.losses_because | test("no phases"))' \
+check "the split of the loss is missing and says why" jq -e '.series[0] | (.losses | length) == 0 and (.losses_because | test("no phases"))' \
     "$TMP/site/report.json"
 check "strong scaling by the global batch" jq -e '.series[0].scaling == "strong"' "$TMP/site/report.json"
 check "steps of points, as far as summaries say them" jq -e '.series[0].points[1].step | .n == 500 and .mean_ns == 106666667 and .min_ns == null' "$TMP/site/report.json"

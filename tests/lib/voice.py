@@ -148,6 +148,7 @@ def check_phrasebook(path):
         part = f.read().split("\n\n")
     rows = part[part.index("Phrases: the sentences of findings") + 1].splitlines()
     rows += part[part.index("Notes: what to mind and what is missing") + 1].splitlines()
+    rows += part[part.index("Causes: how they are judged, and what was found") + 1].splitlines()
     for row in rows:
         name, text = row.split(": ", 1)
         is_headline = not text.endswith((".", "?"))

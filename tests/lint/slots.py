@@ -14,7 +14,7 @@ MADE_BY["slot_reason"] = "WHY"
 
 
 def rows():
-    return {(m[1], m[2]): KIND.findall(m[3] or "") for name in ("phrases", "notes", "reasons")
+    return {(m[1], m[2]): KIND.findall(m[3] or "") for name in ("phrases", "notes", "causes", "reasons")
             for m in ROW.finditer(re.sub(r"/\*.*?\*/", "", (SAY / (name + ".def")).read_text(), flags=re.S))}
 
 

@@ -38,8 +38,8 @@ check "of two gains the larger is told, within a quarter neither" \
     test "$(larger data 40 io 15) $(larger data 4 io 70) $(larger data 30 io 33)" = "data io even"
 
 mkdir -p "$TMP/told/site"
-echo '{"runs": [{"classes": {"memory": {"verdict": "n/a", "text": "n/a because other work was on the machine while it was calibrated"},
-    "data": {"verdict": "n/a", "text": "n/a because no loading was recorded"}}}]}' >"$TMP/told/site/report.json"
+echo '{"runs": [{"classes": {"memory": {"verdict": "n/a", "text": "Other work was on the machine while it was calibrated."},
+    "data": {"verdict": "n/a", "text": "No loading was recorded."}}}]}' >"$TMP/told/site/report.json"
 check "one answer is right; what no calibration could tell is told from a wrong report" \
     test "$(judge memory memory 1) $(judge memory compute 1) $(judge memory compute 1 "$TMP/told") $(judge data compute 1 "$TMP/told")" = "right wrong unjudged wrong"
 

@@ -274,13 +274,13 @@ static void test_stack_of_many_ranks(void **state)
     chart_stack(&rec->canvas, (struct box){0, 0, 1040, 320}, &spec);
     for (int i = 0; i < rec->n; i++)
         assert_int_not_equal(rec->stroke[i].kind, STROKE_RECT);
-    assert_non_null(recording_find_text(rec, "n/a"));
+    assert_non_null(recording_find_text(rec, "–"));
 }
 
 static void test_waterfall_sums(void **state)
 {
     (void)state;
-    const struct row_bar rows[] = {{"perfect scaling", 0, 40, INK_MUTED, NULL, true},
+    const struct row_bar rows[] = {{"ideal scaling", 0, 40, INK_MUTED, NULL, true},
                                    {"compute", 40, 38, INK_COMPUTE, NULL, false},
                                    {"transfer", 38, 98, INK_COMM, "+60.0 ms", false},
                                    {"not measured", NAN, NAN, INK_IO, NULL, false},
@@ -300,7 +300,7 @@ static void test_waterfall_sums(void **state)
         assert_near(bar[1]->at.x, zero + 38 * unit, 0.01); /* a gain goes back */
         assert_near(bar[2]->at.x + bar[2]->at.w, zero + 98 * unit, 0.01);
         assert_near(bar[3]->at.w, 98 * unit, 0.01);
-        assert_non_null(recording_find_text(rec, "n/a"));
+        assert_non_null(recording_find_text(rec, "–"));
         assert_texts_are_readable(rec);
     }
 }

@@ -81,7 +81,7 @@ static void test_documents(void **state)
     (void)state;
     struct check list[] = {{"data<3%", "data", "1 node", 1, 1, 0, "1.0 %, below 3.0 %", 0},
                            {"io<\"3%", "I/O & more", "a|b", 0, 1, 0, "5.0 %, not below 3.0 %", 0},
-                           {"copy<3%", "copies", "a", 0, 0, 0, "n/a because nothing was recorded", 0}};
+                           {"copy<3%", "copies", "a", 0, 0, 0, "nothing was recorded", 0}};
     struct checks c = {list, 2, 1, 0, 0};
     struct report rep = {.verdict = "It is *so*."};
     struct dcr_buf b = {0};
@@ -101,11 +101,10 @@ static void test_documents(void **state)
     dcr_buf_clear(&b);
     put_summary(&rep, &c, &b);
     assert_non_null(strstr(dcr_buf_text(&b), "1 of 3 checks failed, 1 of 3 not measured"));
-    assert_non_null(strstr(dcr_buf_text(&b), "| **not measured** | copy\\<3% | a | copies: n/a because nothing"));
+    assert_non_null(strstr(dcr_buf_text(&b), "| **not measured** | copy\\<3% | a | copies: nothing"));
     dcr_buf_clear(&b);
     checks_junit(&c, &b);
-    assert_non_null(
-        strstr(dcr_buf_text(&b), "<failure message=\"not measured\">copies: n/a because nothing was recorded"));
+    assert_non_null(strstr(dcr_buf_text(&b), "<failure message=\"not measured\">copies: nothing was recorded"));
     list[0].is_unreliable = 1;
     list[0].text = "1.0 %, below 3.0 % (unreliable: why)";
     dcr_buf_clear(&b);
@@ -116,8 +115,7 @@ static void test_documents(void **state)
     dcr_buf_clear(&b);
     checks_junit(&c, &b);
     assert_non_null(strstr(dcr_buf_text(&b), "failures=\"1\" errors=\"0\" skipped=\"1\">"));
-    assert_non_null(
-        strstr(dcr_buf_text(&b), ">\n      <skipped message=\"not applicable: n/a because nothing was recorded\"/>\n"));
+    assert_non_null(strstr(dcr_buf_text(&b), ">\n      <skipped message=\"not applicable: nothing was recorded\"/>\n"));
     dcr_buf_clear(&b);
     put_summary(&rep, &c, &b);
     assert_non_null(strstr(dcr_buf_text(&b), "1 of 3 checks failed, 1 not applicable"));
@@ -144,7 +142,7 @@ static void test_single_rank(void **state)
         assert_int_equal(c.n_failed, n_runs == 1 ? 2 : n_runs == 2 ? 0 : 3);
         assert_int_equal(c.n_unmeasured, c.n_failed);
         assert_int_equal(c.list[0].holds, 0);
-        assert_string_equal(c.list[0].text, n_runs == 1 ? "n/a because it concerns several ranks, and this run has one"
+        assert_string_equal(c.list[0].text, n_runs == 1 ? "it concerns several ranks, and this run has one"
                                                         : "one rank waits for nobody");
         report_free(&rep);
         for (int i = 0; i < 3; i++)
@@ -173,12 +171,12 @@ static void test_parts_that_were_not_recorded(void **state)
         const char *rule;
         int64_t comm_ns;
         const char *because; /* NULL: measured */
-    } cases[] = {{"io<5%", 25000000, "n/a because no checkpoint or other file write was recorded"},
-                 {"copy<10%", 25000000, "n/a because no host-to-device copy was recorded"},
-                 {"data<10%", 25000000, "n/a because no data loading was recorded"},
-                 {"exposed_comm<20%", 0, "n/a because no communication was recorded"},
-                 {"comm_transfer<20%", 0, "n/a because no communication was recorded"},
-                 {"comm_wait<20%", 0, "n/a because no communication was recorded"},
+    } cases[] = {{"io<5%", 25000000, "no checkpoint or other file write was recorded"},
+                 {"copy<10%", 25000000, "no host-to-device copy was recorded"},
+                 {"data<10%", 25000000, "no data loading was recorded"},
+                 {"exposed_comm<20%", 0, "no communication was recorded"},
+                 {"comm_transfer<20%", 0, "no communication was recorded"},
+                 {"comm_wait<20%", 0, "no communication was recorded"},
                  {"exposed_comm<30%", 25000000, NULL},
                  {"comm_wait<20%", 25000000, NULL},
                  {"other<20%", 25000000, NULL}};
@@ -251,9 +249,9 @@ static void test_gpu_memory(void **state)
 {
     (void)state;
     static const char *const rules[] = {"gpu_memory<90%"};
-    static const char *const told[] = {
-        "n/a because no GPU was monitored", "n/a because the GPU's monitor gives no memory in use",
-        "n/a because the GPU's monitor gives the memory in use but not the total", "50 %, below 90 %"};
+    static const char *const told[] = {"no GPU was monitored", "the GPU's monitor gives no memory in use",
+                                       "the GPU's monitor gives the memory in use but not the total",
+                                       "50 %, below 90 %"};
     for (int i = 0; i < 4; i++) {
         struct run *r = made_even_run(1, 64, 40, 70000000, 0, 0, 0);
         struct run_gpu gpu = {0};

@@ -546,6 +546,20 @@ static void test_nothing_to_compare(void **state)
     }
 }
 
+/* A part of 0.05 % of a step is not shown, and one that changed by less than 0.1 % of a step is unchanged, however
+ * narrow its interval is. */
+static void test_what_nobody_sees(void **state)
+{
+    (void)state;
+    const struct compared step = {.before_ns = 20000, .after_ns = 12000};
+    const struct compared tiny = {.before_ns = 10, .after_ns = 4}, same = {.before_ns = 5000, .after_ns = 4990};
+    const struct compared seen = {.before_ns = 20, .after_ns = 0};
+    assert_true(compared_is_small(&tiny, &step) && compared_is_unchanged(&tiny, &step));
+    assert_true(!compared_is_small(&same, &step) && compared_is_unchanged(&same, &step));
+    assert_true(!compared_is_small(&seen, &step) && !compared_is_unchanged(&seen, &step));
+    assert_int_equal(compared_longest(&step), 20000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -553,10 +567,10 @@ int main(void)
         cmocka_unit_test(test_gain_by_medians),      cmocka_unit_test(test_gain_is_a_bound),
         cmocka_unit_test(test_other_emulated_nodes), cmocka_unit_test(test_like_with_like),
         cmocka_unit_test(test_no_difference),        cmocka_unit_test(test_slow_rank_as_fast),
-        cmocka_unit_test(test_one_trace_of_many),    cmocka_unit_test(test_nothing_to_compare),
-        cmocka_unit_test(test_more_than_promised),   cmocka_unit_test(test_chance_is_no_gain),
-        cmocka_unit_test(test_several_and_longer),   cmocka_unit_test(test_unknown_is_no_zero),
-        cmocka_unit_test(test_unknown_on_one_side),
+        cmocka_unit_test(test_one_trace_of_many),    cmocka_unit_test(test_what_nobody_sees),
+        cmocka_unit_test(test_nothing_to_compare),   cmocka_unit_test(test_more_than_promised),
+        cmocka_unit_test(test_chance_is_no_gain),    cmocka_unit_test(test_several_and_longer),
+        cmocka_unit_test(test_unknown_is_no_zero),   cmocka_unit_test(test_unknown_on_one_side),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

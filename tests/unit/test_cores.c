@@ -115,8 +115,7 @@ static void test_own_threads_wait(void **state)
     struct analyse_options options = made_options();
     assert_int_equal(analyse(&rep, runs, 1, &options, NULL), 0);
     assert_int_equal(rep.runs[0].shared.kind, SHARED_OWN_THREADS);
-    assert_int_equal(rep.runs[0].shared.why.code, REASON_THREADS_WAIT);
-    assert_int_equal(rep.runs[0].shared.why.slot[2].count, 2);
+    assert_int_equal(rep.runs[0].shared.said.id, PHRASE_OWN_THREADS_WAIT);
     assert_int_equal(rep.runs[0].classes[CLASS_SHARED].verdict, VERDICT_LIMITS);
     assert_int_equal(action_for(&rep, &rep.runs[0], CLASS_SHARED).id, ADVICE_CORE_FOR_HELPERS);
     report_free(&rep);
@@ -174,14 +173,25 @@ static void test_waits_by_node(void **state)
         double taken;                                           /* on that rank's node */
         const char *cpus;
         enum shared_kind kind;
-        enum reason_code why;
+        enum phrase_id why;
         enum phrase_id own[2];
         int verdict;
     } c[] = {
         /* the whole job has 128 cores, its slowest node lacks 4 of 8 */
-        {16, 16, 8, 5, {4000, 4000}, {7900, 0}, 4, "", SHARED_RUN_DELAY, REASON_CORE_AWAITED, {0}, VERDICT_LIMITS},
+        {16, 16, 8, 5, {4000, 4000}, {7900, 0}, 4, "", SHARED_RUN_DELAY, PHRASE_CORE_AWAITED, {0}, VERDICT_LIMITS},
         /* 16 threads on 8 cores of one node: half a step there, 6 % of all */
-        {16, 16, 8, 5, {7950, 8000}, {7900, 0}, 0, "", SHARED_OWN_THREADS, REASON_THREADS_WAIT, {0}, VERDICT_LIMITS},
+        {16,
+         16,
+         8,
+         5,
+         {7950, 8000},
+         {7900, 0},
+         0,
+         "",
+         SHARED_OWN_THREADS,
+         PHRASE_OWN_THREADS_WAIT,
+         {0},
+         VERDICT_LIMITS},
         {16,
          16,
          8,
@@ -208,11 +218,11 @@ static void test_waits_by_node(void **state)
          {PHRASE_THREADS_WAITED, PHRASE_FOR_OTHERS_TOO},
          VERDICT_WATCH},
         /* half a core of 64, but on the core of a rank */
-        {1, 8, 64, 3, {500, 500}, {1000, 0}, 0.5, "3", SHARED_RUN_DELAY, REASON_CORE_AWAITED, {0}, VERDICT_LIMITS},
+        {1, 8, 64, 3, {500, 500}, {1000, 0}, 0.5, "3", SHARED_RUN_DELAY, PHRASE_CORE_AWAITED, {0}, VERDICT_LIMITS},
         /* four threads on a core, of 64 */
-        {1, 4, 64, 1, {1000, 3000}, {1000, 3000}, 0, "1", SHARED_BOUND, REASON_RANK_BOUND, {0}, VERDICT_LIMITS},
-        {1, 4, 64, 1, {1000, 3000}, {1000, 3000}, 0, "", SHARED_RUN_DELAY, REASON_CORE_AWAITED, {0}, VERDICT_LIMITS},
-        {1, 4, 64, 1, {1000, 3000}, {1000, 3000}, 32, "1", SHARED_BOUND, REASON_RANK_BOUND, {0}, VERDICT_LIMITS},
+        {1, 4, 64, 1, {1000, 3000}, {1000, 3000}, 0, "1", SHARED_BOUND, PHRASE_RANK_BOUND, {0}, VERDICT_LIMITS},
+        {1, 4, 64, 1, {1000, 3000}, {1000, 3000}, 0, "", SHARED_RUN_DELAY, PHRASE_CORE_AWAITED, {0}, VERDICT_LIMITS},
+        {1, 4, 64, 1, {1000, 3000}, {1000, 3000}, 32, "1", SHARED_BOUND, PHRASE_RANK_BOUND, {0}, VERDICT_LIMITS},
         /* a worker that waits now and then, on a node with cores left */
         {1,
          1,
@@ -239,7 +249,7 @@ static void test_waits_by_node(void **state)
          0,
          {PHRASE_THREADS_WAITED, PHRASE_FOR_EACH_OTHER},
          VERDICT_WATCH},
-        {1, 1, 8, 0, {7950, 8000}, {0, 0}, 0, "", SHARED_OWN_THREADS, REASON_THREADS_WAIT, {0}, VERDICT_LIMITS}};
+        {1, 1, 8, 0, {7950, 8000}, {0, 0}, 0, "", SHARED_OWN_THREADS, PHRASE_OWN_THREADS_WAIT, {0}, VERDICT_LIMITS}};
     for (size_t t = 0; t < sizeof c / sizeof *c; t++) {
         int milli[16][2];
         for (int i = 0; i < c[t].n_ranks; i++)
@@ -257,7 +267,7 @@ static void test_waits_by_node(void **state)
         assert_int_equal(rep.runs[0].shared.kind, c[t].kind);
         assert_int_equal(k->verdict, c[t].verdict);
         const struct shared *shared = &rep.runs[0].shared;
-        assert_int_equal(shared->why.code, c[t].why);
+        assert_int_equal(shared->said.id, c[t].why);
         for (int i = 0; i < 2 && c[t].own[0]; i++)
             assert_int_equal(shared->own[i].id, c[t].own[i]);
         if (c[t].kind == SHARED_BOUND)
@@ -289,7 +299,7 @@ static void test_wait_of_several(void **state)
         assert_int_equal(rep.runs[0].shared.kind, c[t].leads ? SHARED_RUN_DELAY : SHARED_NONE);
         assert_int_equal(k->verdict, c[t].leads ? VERDICT_LIMITS : VERDICT_WATCH);
         const struct shared *shared = &rep.runs[0].shared;
-        assert_int_equal(shared->why.code, c[t].leads ? REASON_CORE_AWAITED : REASON_NONE);
+        assert_int_equal(shared->said.id, c[t].leads ? PHRASE_CORE_AWAITED : PHRASE_NONE);
         assert_int_equal(shared->own[0].id, c[t].leads ? PHRASE_NONE : PHRASE_SOME_WAITED);
         if (!c[t].leads) {
             assert_string_equal(fmt_number(shared->own[0].slot[1].real).text, "0.600");
@@ -575,7 +585,7 @@ static void test_late_by_turns_without_a_core(void **state)
         assert_int_equal(k->classes[CLASS_IMBALANCE].verdict, c[t].is_imbalance ? VERDICT_LIMITS : VERDICT_WATCH);
         assert_int_equal(k->classes[CLASS_COMPUTE].verdict == VERDICT_LIMITS, !c[t].is_imbalance);
         if (!c[t].is_imbalance)
-            assert_non_null(strstr(k->classes[CLASS_IMBALANCE].text, "waited for a core for as long or longer"));
+            assert_non_null(found_of(&k->classes[CLASS_IMBALANCE], PHRASE_FOUND_MAY_BE_CORES));
         report_free(&rep);
         run_free(r);
     }

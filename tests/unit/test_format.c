@@ -87,9 +87,9 @@ static void test_numbers(void **state)
     expect(fmt_count(1, "step"), "1 step");
     expect(fmt_count(0, "step"), "0 steps");
     expect(fmt_count(412, "step"), "412 steps");
-    expect(fmt_utc(0), "n/a");
+    expect(fmt_utc(0), "");
     expect(fmt_utc(1935224102), "2031-04-29 10:15:02 UTC");
-    expect(fmt_utc(1e300), "n/a");
+    expect(fmt_utc(1e300), "");
 }
 
 int main(void)

@@ -155,8 +155,8 @@ static void test_steady_neighbours(void **state)
         const struct run_result *k = &rep.runs[0];
         assert_true(near(k->shared.others_cores, is_busy ? 6.2 : 0));
         assert_int_equal(k->shared.has_neighbours, is_busy);
-        assert_int_equal(k->shared.why.code, is_busy ? REASON_CORES_SHARED_WITH_OTHERS : REASON_CORES_SHARED);
-        assert_int_equal(k->shared.why.slot[0].count, 10);
+        assert_int_equal(k->shared.said.id, is_busy ? PHRASE_CORES_SHARED_WITH_OTHERS : PHRASE_CORES_SHARED);
+        assert_int_equal(k->shared.said.slot[0].count, 10);
         report_free(&rep);
         run_free(r);
     }

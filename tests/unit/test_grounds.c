@@ -58,7 +58,7 @@ static void test_one_rank_and_three_steps(void **state)
     assert_contains(dcr_buf_text(&basis),
                     ", threshold data_limits 30 %. It shows most on rank 2, in steps 20, 31 and 2.");
     dcr_buf_release(&basis);
-    assert_contains(c->rule, "limits above 30 % of step time");
+    assert_contains(c->rule, "Limits above 30 % of step time");
     const char *json = document(&f.rep, "report.json")->bytes;
     assert_contains(json, "\"evidence_ranks\": [\n        2\n      ]");
     assert_contains(json, "\"evidence_steps\": [\n        20,\n        31,\n        2\n      ]");
@@ -104,7 +104,7 @@ static void test_series(void **state)
     const struct claim *c = &f.rep.claims[f.rep.series[0].limit_claim];
     assert_string_equal(c->window, "40 steps (0 to 39) of 4 ranks at 4 nodes");
     assert_string_equal(c->threshold_name, "efficiency");
-    assert_contains(c->rule, "efficiency falls below");
+    assert_contains(c->rule, "below an efficiency of");
     struct dcr_buf basis = {0};
     claim_basis(&f.rep, c, &basis);
     assert_contains(dcr_buf_text(&basis), "40 steps (0 to 39) of 4 ranks at 4 nodes. Efficiency: 0.");

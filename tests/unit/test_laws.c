@@ -123,7 +123,7 @@ static void test_no_law_through_shared_cores(void **state)
         assert_int_equal(s->laws[i].n_parameters, 0);
         assert_int_equal(s->laws[i].why.code, REASON_LAW_CORES_SHARED);
         assert_int_equal(s->laws[i].why.slot[0].count, 8);
-        assert_string_equal(s->laws[i].why.slot[2].name, "8 ranks share 4 cores");
+        assert_string_equal(s->laws[i].why.slot[2].name, "8 ranks take turns on 4 cores");
     }
     assert_int_equal(s->n_ahead, 0);
     release(&f);

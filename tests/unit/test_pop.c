@@ -76,7 +76,7 @@ static void test_gpus_of_traces(void **state)
     dcr_buf_release(&told);
     efficiencies_put_host(&rep.runs[0], &told);
     assert_string_equal(dcr_buf_text(&told), "0.70 = device offload: 30 ns of a step of 100 ns in calls of the GPU's "
-                                             "runtime; MPI is n/a because these traces hold no MPI calls");
+                                             "runtime");
     dcr_buf_release(&told);
     report_free(&rep);
     run_free(r);

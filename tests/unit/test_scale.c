@@ -102,7 +102,7 @@ static void test_labels(void **state)
     assert_label(1234, 0, "1234");
     assert_label(12345, 0, "12,345");
     assert_label(-1234567.5, 1, "-1,234,567.5");
-    assert_label(NAN, 0, "n/a");
+    assert_label(NAN, 0, "–");
     const struct {
         double v;
         const char *want;

@@ -150,14 +150,17 @@ static void test_losses_on_shared_cores(void **state)
     assert_int_equal(r->shared.kind, SHARED_OVERSUBSCRIBED);
     assert_int_equal(r->part_ns[PART_WAIT], 10);
     assert_int_equal(r->classes[CLASS_IMBALANCE].verdict, VERDICT_NA);
-    assert_non_null(strstr(r->classes[CLASS_IMBALANCE].text, "10 ns a step (23 %) for ranks without a core"));
+    const struct reason *why = &r->classes[CLASS_IMBALANCE].why;
+    assert_int_equal(why->code, REASON_WAITING_FOR_CORES);
+    assert_int_equal(why->slot[0].count, 10);
     const struct series_loss *l = &f.rep.series[0].losses[0];
     int64_t sum = 0;
     for (int c = 0; c < N_LOSS_CLASSES; c++)
         sum += l->class_ns[c];
     assert_int_equal(l->loss_ns, 24); /* 44 - 20 */
     assert_int_equal(sum, l->loss_ns);
-    assert_int_equal(l->class_ns[LOST_OTHER], 10);
+    assert_int_equal(l->class_ns[LOST_CORES], 10);
+    assert_int_equal(l->class_ns[LOST_OTHER], 0);
     static const enum loss_class unknown[] = {LOST_IMBALANCE, LOST_COPY, LOST_DATA, LOST_IO, LOST_HOST};
     for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++) {
         assert_int_equal(l->class_ns[unknown[i]], 0);
@@ -198,7 +201,7 @@ static void test_losses_to_shared_cores(void **state)
     assert_int_equal(sum, l->loss_ns);
     assert_int_equal(l->class_ns[LOST_IMBALANCE], 0);
     assert_int_equal(l->class_why[LOST_IMBALANCE].code, REASON_WAITING_FOR_CORES);
-    assert_int_equal(l->class_ns[LOST_OTHER], l->part_ns[PART_WAIT]);
+    assert_int_equal(l->class_ns[LOST_CORES], l->part_ns[PART_WAIT]);
     release(&f);
 }
 

@@ -211,7 +211,7 @@ static void test_unreliable_speedups_are_marked(void **state)
     dcr_buf_release(&page);
 }
 
-/* What was not measured is n/a, and what a summary holds is shown, wherever it stands. */
+/* What was not measured is missing, and what a summary holds is shown, wherever it stands. */
 static void test_what_is_not_known(void **state)
 {
     (void)state;
@@ -244,12 +244,12 @@ static void test_what_is_not_known(void **state)
     dcr_buf_clear(&page);
     slurp("unknown", "tables/breakdown.csv", &page);
     assert_has(&page, "\ncopies,,,,,,\n");
-    assert_has(&page, "\ncommunication: waiting for ranks,0,0,9700000,0.0898980538,,\n");
+    assert_has(&page, "\nwaiting,0,0,9700000,0.0898980538,,\n");
     dcr_buf_clear(&page);
     slurp("unknown", "runs/4node-20310425/index.html", &page);
     assert_has(&page, "share of the time from the first step to the last");
     assert_null(strstr(page.data, "The last panel shows the parts of steps"));
-    assert_has(&page, "\xe2\x80\x93: no such call was seen, or it was counted and not timed");
+    assert_has(&page, "\xe2\x80\x93: no such call was seen, or it was not timed");
     dcr_buf_clear(&page);
     slurp("unknown", "runs/1node-20310425/index.html", &page);
     assert_has(&page, "The last panel shows the parts of steps");
@@ -259,7 +259,7 @@ static void test_what_is_not_known(void **state)
     assert_has(&page, "\nsmall,,,,7,70,,,\n"
                       "\"(2 files of the system, the interpreter or the launcher)\",3,30,,,,,2,");
     assert_has(&page, "\n(all recorded calls on files),,30,,,70,,,\n");
-    assert_has(&page, "(not attributed: n/a because the archive has no totals of the kernel of every rank)");
+    assert_has(&page, "(not attributed: the archive has no totals of the kernel of every rank)");
     dcr_buf_release(&page);
 }
 
@@ -336,8 +336,8 @@ static void test_no_key_figures(void **state)
     dcr_buf_release(&page);
 }
 
-/* Load balance of nodes is n/a for the reason that the analysis gives, of the points that it is of; a cause that is
- * judged without a share has n/a there, no empty cell. */
+/* Load balance of nodes is missing for the reason that the analysis gives, of the points that it is of; a cause that is
+ * judged without a share has a dash there, no empty cell. */
 static void test_reasons_of_balance(void **state)
 {
     (void)state;
@@ -437,7 +437,7 @@ static void test_empty_report(void **state)
     if (site_publish(&rep, &(struct site_options){.out_dir = out}, &err))
         fail_msg("%s", err.text);
     slurp("bare", "runs/a/index.html", &page);
-    assert_has(&page, "n/a because the traces mark no steps");
+    assert_has(&page, "not known: the traces mark no steps");
     assert_null(strstr(page.data, "<figure"));
     dcr_buf_release(&page);
 }

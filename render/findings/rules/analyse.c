@@ -194,8 +194,7 @@ struct source report_source(struct dcr_arena *arena, const struct run *run)
     struct source s = {.archive = dcr_arena_strdup(arena, run->archive),
                        .manifest_sha256 = dcr_arena_strdup(arena, run->manifest_sha256),
                        .files_sha256 = dcr_arena_strdup(arena, run->files_sha256 ? run->files_sha256 : ""),
-                       .unhashed =
-                           run->files_unhashed && *run->files_unhashed ? run->files_unhashed : "n/a: no manifest",
+                       .unhashed = run->files_unhashed && *run->files_unhashed ? run->files_unhashed : "no manifest",
                        .sha256_of = hashed_thing(arena, run),
                        .program = dcr_arena_strdup(arena, program.len ? dcr_buf_text(&program) : ""),
                        .backend = dcr_arena_strdup(arena, p->backend ? p->backend : ""),

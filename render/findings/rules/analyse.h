@@ -26,8 +26,8 @@ int analyse(struct report *rep, struct run **runs, int n, const struct analyse_o
  *  loading or I/O"; "" nothing. Gives text of the report. (unjudged.c)  Test: tests/unit/test_rules.c */
 const char *unrecorded_in_compute(struct report *rep, const struct run_result *r);
 
-/** how_to_judge_memory - a clause, "" where it is judged. Borrows text of the report. (unjudged.c) */
-const char *how_to_judge_memory(const struct run_result *r);
+/** remedy_of_memory - how it can be judged in the next run; none where it is judged. (unjudged.c) */
+struct phrase remedy_of_memory(const struct run_result *r);
 
 /** unless_unjudged - the confidence in a run being compute-bound: at most medium where something that could limit was
  * not judged; then *because says what. (unjudged.c) */

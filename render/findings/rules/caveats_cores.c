@@ -50,8 +50,6 @@ static void check_cores(struct report *rep, int run)
             continue; /* each node's quota leaves room for the others */
         r->shared =
             (struct shared){.kind = SHARED_OVERSUBSCRIBED,
-                            .why = REASON(CORES_SHARED, slot_things(ranks * threads, threads == 1 ? "rank" : "thread"),
-                                          slot_count(cores)),
                             .said = PHRASE(CORES_SHARED, slot_things(ranks * threads, threads == 1 ? "rank" : "thread"),
                                            slot_things(cores, "core")),
                             .run_ratio = -1,
@@ -128,11 +126,8 @@ static void say_own_threads(struct report *rep, int run, double delay)
                 : PHRASE(HELPERS_SHARE, n_ranks, n_threads, cores)};
     /* So many that it matters: then any wait in a step may be for a core. */
     if (most > rep->thresholds.gain_limits)
-        r->shared = (struct shared){.kind = SHARED_OWN_THREADS,
-                                    .why = REASON(THREADS_WAIT, n_ranks, n_threads, cores),
-                                    .said = PHRASE(OWN_THREADS_WAIT),
-                                    .run_ratio = delay,
-                                    .most_ratio = most};
+        r->shared = (struct shared){
+            .kind = SHARED_OWN_THREADS, .said = PHRASE(OWN_THREADS_WAIT), .run_ratio = delay, .most_ratio = most};
     memcpy(r->shared.own, own, sizeof own);
     r->shared.is_each_other = is_each_other;
     report_add_note(rep, NOTE_CAVEAT, run, NOTE_OWN_THREADS, own[0], own[1],
@@ -245,8 +240,6 @@ static void say_waits(struct report *rep, int run, double delay)
     }
     delay = bound ? delay : known;
     r->shared = (struct shared){.kind = bound ? SHARED_BOUND : SHARED_RUN_DELAY,
-                                .why = r->has_steps ? REASON(CORE_AWAITED, slot_percent(delay))
-                                                    : REASON(CORE_AWAITED_IN_RUN, slot_percent(delay)),
                                 .said = r->has_steps ? PHRASE(CORE_AWAITED, slot_percent(delay))
                                                      : PHRASE(CORE_AWAITED_IN_RUN, slot_percent(delay)),
                                 .run_ratio = delay,
@@ -257,7 +250,6 @@ static void say_waits(struct report *rep, int run, double delay)
     const struct slot rank = slot_count(bound->rank), cores = slot_count(p.cores);
     const struct slot ready = slot_number(p.used + p.waiting);
     r->shared.said = PHRASE(RANK_BOUND, rank, cores, ready);
-    r->shared.why = REASON(RANK_BOUND, rank, cores, ready);
     report_add_note(rep, NOTE_CAVEAT, run, NOTE_BOUND, r->shared.said,
                     PHRASE(NODE_HAS_CORES, slot_count(all_cores_of(r->run, bound))), PHRASE(CORES_DOUBT));
 }
@@ -283,16 +275,13 @@ static void check_held_back(struct report *rep, int run)
     throttled = quota == QUOTA_OF_NODES ? 0 : throttled < 1 ? throttled : 1; /* the speed of the nodes, and no cause */
     if (throttled > t->throttled_limits) /* the strongest reason: it names the quota, not the neighbours */
         r->shared = (struct shared){.kind = SHARED_THROTTLED,
-                                    .why = REASON(QUOTA_HELD, slot_percent(throttled)),
                                     .said = PHRASE(QUOTA_HOLDS, slot_percent(throttled)),
                                     .run_ratio = throttled,
                                     .is_equal = quota == QUOTA_EQUAL && !r->shared.kind,
                                     .cores = r->shared.cores};
     else if (!r->shared.kind && steal > t->steal_limits)
-        r->shared = (struct shared){.kind = SHARED_STEAL,
-                                    .why = REASON(CPU_STOLEN, slot_percent(steal)),
-                                    .said = PHRASE(CPU_STOLEN, slot_percent(steal)),
-                                    .run_ratio = steal};
+        r->shared =
+            (struct shared){.kind = SHARED_STEAL, .said = PHRASE(CPU_STOLEN, slot_percent(steal)), .run_ratio = steal};
     else if (!r->shared.kind && delay > t->run_delay_limits)
         say_waits(rep, run, delay);
     if (throttled > t->throttled_limits)
@@ -329,7 +318,7 @@ void caveats_of_cores(struct report *rep)
     for (int i = 0; i < rep->n_runs; i++) {
         check_cores(rep, i);
         check_held_back(rep, i);
-        rep->runs[i].shared.because = say_clause(&rep->arena, &rep->runs[i].shared.why);
+        rep->runs[i].shared.because = say_phrase(&rep->arena, &rep->runs[i].shared.said);
         if (rep->runs[i].shared.kind) {
             struct others o = others_of(rep->runs[i].run);
             rep->runs[i].shared.machine_cores = o.cores;

@@ -313,11 +313,8 @@ static struct phrase doubt(struct report *rep, const struct side *s, const char 
     int64_t least = INT64_MAX, most = 0;
     for (int i = 0; i < s->n; i++) {
         const struct run_result *r = s->runs[i];
-        if (is_doubtful(r)) {
-            const char *why = r->shared.said.id ? say_phrase(&rep->arena, &r->shared.said)
-                                                : report_text(rep, "%s", r->shared.because);
-            return PHRASE(DOUBT_CORES, side, slot_name(why));
-        }
+        if (is_doubtful(r)) /* the words are kept, for `before` does not last */
+            return PHRASE(DOUBT_CORES, side, slot_name(say_phrase(&rep->arena, &r->shared.said)));
         if (has_bad_clock(s->rep, r))
             return PHRASE(DOUBT_CLOCK, side);
         if (lost_steps(r->run))

@@ -20,6 +20,23 @@ static inline int compared_has(const struct compared *c)
     return c->has_before && c->has_after;
 }
 
+/** compared_longest - the longer of both sides. */
+static inline int64_t compared_longest(const struct compared *c)
+{
+    return c->before_ns > c->after_ns ? c->before_ns : c->after_ns;
+}
+/** compared_is_small - does a part take less than 0.1 % of the step on both sides? compared_is_unchanged: is its change
+ * less than that? Of many steps an interval may tell apart what matters to nobody. Test: tests/unit/test_compare.c */
+static inline int compared_is_small(const struct compared *part, const struct compared *step)
+{
+    return 1000 * compared_longest(part) < compared_longest(step);
+}
+static inline int compared_is_unchanged(const struct compared *part, const struct compared *step)
+{
+    int64_t change = part->after_ns - part->before_ns;
+    return 1000 * (change < 0 ? -change : change) < compared_longest(step);
+}
+
 /* One cause that the report on the runs before named, and what became of it. */
 struct prediction {
     enum cause_class cls;

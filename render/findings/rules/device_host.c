@@ -4,9 +4,6 @@
 #include "render/findings/rules/rules.h"
 #include "render/metrics/rule.h"
 
-#include "render/say/format.h"
-#include "render/say/say.h"
-
 #include <math.h>
 #include <string.h>
 
@@ -37,16 +34,15 @@ static int host_by_traces(struct report *rep, struct run_result *r)
     double share = idle > lead ? (double)(late - lead) / (double)(idle - lead) : 0;
     int64_t overhead = r->part_ns[PART_OTHER] - (r->n_warmup ? 0 : lead / n_steps);
     struct class_result *c = &r->classes[CLASS_HOST];
-    *c = (struct class_result){
-        .cls = CLASS_HOST,
-        .verdict = VERDICT_FINE,
-        .has_share = r->has_steps,
-        .share_ns = overhead > 0 ? (int64_t)(share * (double)overhead) : 0,
-        .rule = report_text(rep, "limits below %s GPU utilisation when over half of the idle time waits for the host",
-                            fmt_percent(limit).text),
-        .threshold_name = "gpu_utilization",
-        .threshold_ratio = -1, /* the threshold is a floor of utilisation: the share is of something else */
-        .judged = {JUDGED_UTILISATION, since_first, "gpu_utilization", limit, {0}}};
+    *c = (struct class_result){.cls = CLASS_HOST,
+                               .verdict = VERDICT_FINE,
+                               .has_share = r->has_steps,
+                               .share_ns = overhead > 0 ? (int64_t)(share * (double)overhead) : 0,
+                               .ruled = {PHRASE(RULE_HOST, slot_percent(limit))},
+                               .threshold_name = "gpu_utilization",
+                               .threshold_ratio =
+                                   -1, /* the threshold is a floor of utilisation: the share is of something else */
+                               .judged = {JUDGED_UTILISATION, since_first, "gpu_utilization", limit, {0}}};
     c->share_ratio = r->step.mean_ns > 0 ? (double)c->share_ns / (double)r->step.mean_ns : 0;
     c->gain_ns = c->share_ns;
     c->utilization_ratio = utilization;
@@ -54,12 +50,11 @@ static int host_by_traces(struct report *rep, struct run_result *r)
     int is_none = c->has_share && c->share_ns * 100 < r->step.mean_ns;
     if (since_first < limit)
         c->verdict = share > 0.5 && !is_none ? VERDICT_LIMITS : VERDICT_WATCH;
-    const struct phrase said[] = {n_comm ? PHRASE(HOST_UTILISATION_COMM, slot_percent(utilization))
-                                         : PHRASE(HOST_UTILISATION, slot_percent(utilization)),
-                                  20 * lead > window ? PHRASE(HOST_UTILISATION_SINCE, slot_percent(since_first))
-                                                     : PHRASE(NONE),
-                                  PHRASE(HOST_WAITED, slot_percent(share))};
-    c->text = say_sentences(&rep->arena, said, sizeof said / sizeof *said);
+    rule_found(c, n_comm ? PHRASE(HOST_UTILISATION_COMM, slot_percent(utilization))
+                         : PHRASE(HOST_UTILISATION, slot_percent(utilization)));
+    if (20 * lead > window)
+        rule_found(c, PHRASE(HOST_UTILISATION_SINCE, slot_percent(since_first)));
+    rule_found(c, PHRASE(HOST_WAITED, slot_percent(share)));
     return 1;
 }
 
@@ -92,20 +87,19 @@ void rule_host(struct report *rep, struct run_result *r)
             }
         }
     if (n == 0) {
-        rule_not_measured(rep, r, CLASS_HOST,
+        rule_not_measured(r, CLASS_HOST,
                           r->run->n_traces                              ? why_not_by_traces(r->run)
                           : strcmp(r->run->program.backend, "cpu") == 0 ? REASON(NO_GPU)
                                                                         : REASON(NO_GPU_SEEN));
         return;
     }
     struct class_result *c = &r->classes[CLASS_HOST];
-    *c = (struct class_result){
-        .cls = CLASS_HOST,
-        .rule = report_text(rep, "watched below %s GPU utilisation", fmt_percent(t->gpu_utilization).text),
-        .threshold_name = "gpu_utilization",
-        .threshold_ratio = -1,
-        .judged = {JUDGED_UTILISATION, sum / n, "gpu_utilization", t->gpu_utilization, {0}}};
+    *c = (struct class_result){.cls = CLASS_HOST,
+                               .ruled = {PHRASE(RULE_HOST_MONITORED, slot_percent(t->gpu_utilization))},
+                               .threshold_name = "gpu_utilization",
+                               .threshold_ratio = -1,
+                               .judged = {JUDGED_UTILISATION, sum / n, "gpu_utilization", t->gpu_utilization, {0}}};
     c->verdict = sum / n < t->gpu_utilization ? VERDICT_WATCH : VERDICT_FINE;
-    const struct phrase said[] = {PHRASE(HOST_MONITORED, slot_percent(sum / n)), PHRASE(HOST_NEEDS_TRACE)};
-    c->text = say_sentences(&rep->arena, said, sizeof said / sizeof *said);
+    rule_found(c, PHRASE(HOST_MONITORED, slot_percent(sum / n)));
+    rule_found(c, PHRASE(HOST_NEEDS_TRACE));
 }

@@ -1,6 +1,8 @@
-/* rules.c - the class table: every possible cause is looked at and either limits, is watched, is fine, or is n/a with
- * a reason. Rules and their sources: docs/metrics.md#rules; numbers: thresholds.h. Compute and memory: roofline.c. */
+/* rules.c - the class table: every possible cause is looked at and either limits, is watched, is fine, or is not
+ * judged, with a reason. Rules and their sources: docs/metrics.md#rules; numbers: thresholds.h. Compute and memory:
+ * roofline.c. */
 #include "render/findings/rules/rules.h"
+#include "render/findings/rules/analyse.h"
 #include "render/metrics/calls.h"
 #include "render/metrics/cores.h"
 #include "render/metrics/gain.h"
@@ -8,16 +10,10 @@
 #include "render/metrics/rule.h"
 
 #include "lib/base/fs.h"
-#include "render/say/format.h"
 #include "render/say/say.h"
 
 #include <math.h>
 #include <string.h>
-
-static const char *a_step(struct report *rep, int64_t ns)
-{
-    return ns ? report_text(rep, "%s a step", fmt_time(ns).text) : "none";
-}
 
 /* The same share of what loading costs, and of what its removal would save, goes to I/O. */
 static int64_t as_files(const struct run_result *r, int64_t ns)
@@ -59,24 +55,21 @@ static void rule_data(struct report *rep, struct run_result *r)
     const struct thresholds *t = &rep->thresholds;
     int64_t caused = r->wait_cause_ns[CAT_DATA];
     if (r->part_ns[PART_DATA] == 0) {
-        rule_not_measured(rep, r, CLASS_DATA, why_no_loading(r));
+        rule_not_measured(r, CLASS_DATA, why_no_loading(r));
         r->classes[CLASS_DATA].is_unrecorded = !is_loading_elsewhere(loading_elsewhere(r->run));
         return;
     }
-    struct class_result *c = rule_begin(
-        r, CLASS_DATA, r->part_ns[PART_DATA] - files_in_loading(r) + caused - as_files(r, caused),
-        report_text(rep, "limits above %s of step time, with the waiting it causes", fmt_percent(t->data_limits).text),
-        "data_limits", t->data_limits);
+    struct class_result *c =
+        rule_begin(r, CLASS_DATA, r->part_ns[PART_DATA] - files_in_loading(r) + caused - as_files(r, caused),
+                   PHRASE(RULE_DATA, slot_percent(t->data_limits)), "data_limits", t->data_limits);
     c->caused_ns = caused - as_files(r, caused);
     c->share_interval = r->cause_interval[CLASS_DATA];
     rule_grade(c, t->data_limits, t->data_watch);
-    c->text = c->caused_ns * 1000 > r->step.mean_ns
-                  ? report_text(rep, "%s a step loading, %s more waiting for ranks that load",
-                                fmt_time(c->share_ns - c->caused_ns).text, fmt_time(c->caused_ns).text)
-                  : a_step(rep, c->share_ns - c->caused_ns);
+    const struct slot own = slot_time(c->share_ns - c->caused_ns);
+    rule_found(c, c->caused_ns * 1000 > r->step.mean_ns ? PHRASE(LOADING_AND_WAITING, own, slot_time(c->caused_ns))
+                                                        : PHRASE(FOUND_LOADING, own));
     if (files_in_loading(r))
-        c->text = report_text(rep, "%s, besides %s in calls on files, which are judged as I/O", c->text,
-                              fmt_time(files_in_loading(r)).text);
+        rule_found(c, PHRASE(FILES_WHILE_LOADING, slot_time(files_in_loading(r))));
 }
 
 /* Did a recorder watch the calls on files? Then that there was nothing is a measurement. */
@@ -85,14 +78,14 @@ static int is_io_recorded(const struct run *a)
     return (a->n_files > 0 || a->io.state == RECORDER_OK) && !recorded_part(a).n_ranks_lost;
 }
 
-/* "53.7 us", summed over ranks; 0 of a run that made none that was timed. */
-static const char *all_of_files(struct report *rep, const struct run *a)
+/* Summed over ranks; 0 of a run that made none that was timed. */
+static int64_t all_of_files(const struct run *a)
 {
     double ns = 0;
     for (int i = 0; i < a->n_files; i++)
         for (int k = 0; k < DCT_N_IO; k++)
             ns += (double)a->files[i].sum[k].ns;
-    return report_text(rep, "%s", fmt_time(ns < 9e18 ? (int64_t)ns : INT64_MAX).text);
+    return ns < 9e18 ? (int64_t)ns : INT64_MAX;
 }
 
 /* The bytes that the kernel counted beyond recorded calls; their time is not known. 0: few, or not known. */
@@ -108,20 +101,32 @@ static double unseen_bytes(const struct run *a)
     return rest > LITTLE * a->ranks_len ? rest : 0;
 }
 
-static const char *beside_files(struct report *rep, const struct run *a)
-{
-    double rest = unseen_bytes(a);
-    return rest > 0
-               ? report_text(rep, "; %s more were read and written in calls that were not seen", fmt_bytes(rest).text)
-               : "";
-}
-
 /* Could they have taken so much of the run that I/O would be watched? */
 static int is_io_unseen(const struct thresholds *t, const struct run *a)
 {
     static const double BYTES_PER_NS = 0.5; /* a disk that is not slow, through the kernel's cache */
     double bytes = unseen_bytes(a), watched = (double)recorded_part(a).watched_ns;
     return watched > 0 && bytes / BYTES_PER_NS > t->io_watch * watched;
+}
+
+/* files: of loading */
+static void io_found(const struct run_result *r, struct class_result *c, int64_t files)
+{
+    double unseen = unseen_bytes(r->run);
+    if (r->part_ns[PART_IO] || !files)
+        rule_found(c,
+                   r->part_ns[PART_IO] ? PHRASE(FOUND_FILES, slot_time(r->part_ns[PART_IO])) : PHRASE(FOUND_NO_FILES));
+    if (files)
+        rule_found(c, PHRASE(FILES_WHILE_LOADING, slot_time(files)));
+    if (c->caused_ns * 1000 > r->step.mean_ns)
+        rule_found(c, PHRASE(FOUND_WAIT_FOR_FILES, slot_time(c->caused_ns)));
+    if (r->io_outside_ns)
+        rule_found(c, PHRASE(FOUND_FILES_BETWEEN, slot_time(r->io_outside_ns)));
+    if (!is_io_recorded(r->run))
+        return;
+    rule_found(c, PHRASE(FOUND_FILES_ALL, slot_time(all_of_files(r->run)))); /* with those too short for an event */
+    if (unseen > 0)
+        rule_found(c, PHRASE(FOUND_FILES_UNSEEN, slot_bytes(unseen)));
 }
 
 /* Checkpoints may lie inside steps or between them: both count against the wall time. */
@@ -137,17 +142,13 @@ static void rule_io(struct report *rep, struct run_result *r)
             iowait = s->sum / (double)s->n / 100;
     }
     if (in_steps == 0 && r->io_outside_ns == 0 && iowait <= t->iowait_limits && !is_io_recorded(r->run)) {
-        rule_not_measured(rep, r, CLASS_IO, REASON(NO_WRITES));
+        rule_not_measured(r, CLASS_IO, REASON(NO_WRITES));
         r->classes[CLASS_IO].is_unrecorded = 1;
         return;
     }
-    struct class_result *c = rule_begin(
-        r, CLASS_IO, in_steps,
-        report_text(rep,
-                    "limits above %s of step time or of the run, with the waiting it causes, or above %s I/O "
-                    "wait of a node's CPUs",
-                    fmt_percent(t->io_limits).text, fmt_percent(t->iowait_limits).text),
-        "io_limits", t->io_limits);
+    struct class_result *c =
+        rule_begin(r, CLASS_IO, in_steps, PHRASE(RULE_IO, slot_percent(t->io_limits)), "io_limits", t->io_limits);
+    c->ruled[1] = PHRASE(RULE_IO_WAIT, slot_percent(t->iowait_limits));
     c->caused_ns = r->wait_cause_ns[CAT_IO] + late;
     c->share_interval = r->cause_interval[CLASS_IO];
     double of_wall = r->wall_ns > 0 ? (double)r->io_outside_ns / (double)r->wall_ns +
@@ -162,22 +163,10 @@ static void rule_io(struct report *rep, struct run_result *r)
         c->judged = (struct judged){JUDGED_RUN, of_wall, "io_limits", t->io_limits, {0}};
     if (c->share_ratio <= t->io_limits && of_wall <= t->io_limits && iowait > t->iowait_limits)
         c->judged = (struct judged){JUDGED_IO_WAIT, iowait, "iowait_limits", t->iowait_limits, {0}};
-    c->text = r->part_ns[PART_IO] ? a_step(rep, r->part_ns[PART_IO]) : "none in steps";
-    if (files)
-        c->text = report_text(rep, "%s, %s in calls on files while loading", c->text, fmt_time(files).text);
-    if (c->caused_ns * 1000 > r->step.mean_ns)
-        c->text = report_text(rep, "%s, %s more waiting for ranks that %s", c->text, fmt_time(c->caused_ns).text,
-                              !late                      ? "write"
-                              : r->wait_cause_ns[CAT_IO] ? "read or write"
-                                                         : "read");
-    if (r->io_outside_ns)
-        c->text = report_text(rep, "%s, and %s between steps over the run", c->text, fmt_time(r->io_outside_ns).text);
-    if (is_io_recorded(r->run)) /* calls too short for an event are known as sums only */
-        c->text = report_text(rep, "%s; all calls on files that were recorded took %s, summed over ranks%s", c->text,
-                              all_of_files(rep, r->run), beside_files(rep, r->run));
+    io_found(r, c, files);
     if (c->verdict == VERDICT_FINE && is_io_unseen(t, r->run)) { /* what was not seen is no zero */
         struct slot unseen = slot_bytes(unseen_bytes(r->run));
-        rule_not_measured(rep, r, CLASS_IO,
+        rule_not_measured(r, CLASS_IO,
                           r->part_ns[PART_IO] ? REASON(FILES_UNSEEN_BUT, unseen, slot_time(r->part_ns[PART_IO]))
                                               : REASON(FILES_UNSEEN, unseen));
         c->is_unrecorded = 1;
@@ -188,33 +177,31 @@ static void rule_copy(struct report *rep, struct run_result *r)
 {
     const struct thresholds *t = &rep->thresholds;
     if (r->part_ns[PART_COPY] == 0) {
-        rule_not_measured(rep, r, CLASS_COPY, REASON(NO_COPIES));
+        rule_not_measured(r, CLASS_COPY, REASON(NO_COPIES));
         return;
     }
     struct class_result *c =
-        rule_begin(r, CLASS_COPY, r->part_ns[PART_COPY],
-                   report_text(rep, "limits above %s of step time", fmt_percent(t->copy_limits).text), "copy_limits",
-                   t->copy_limits);
+        rule_begin(r, CLASS_COPY, r->part_ns[PART_COPY], PHRASE(RULE_COPIES, slot_percent(t->copy_limits)),
+                   "copy_limits", t->copy_limits);
     c->share_interval = r->part_interval[PART_COPY];
     rule_grade(c, t->copy_limits, t->copy_limits / 2);
-    c->text = a_step(rep, r->part_ns[PART_COPY]);
+    rule_found(c, PHRASE(FOUND_COPIES, slot_time(r->part_ns[PART_COPY])));
 }
 
 static void rule_overhead(struct report *rep, struct run_result *r)
 {
     const struct thresholds *t = &rep->thresholds;
-    struct class_result *c = rule_begin(r, CLASS_OVERHEAD, r->part_ns[PART_OTHER],
-                                        report_text(rep, "watched above %s of step time; never limits, having no name",
-                                                    fmt_percent(t->overhead_watch).text),
-                                        "overhead_watch", t->overhead_watch);
+    struct class_result *c =
+        rule_begin(r, CLASS_OVERHEAD, r->part_ns[PART_OTHER], PHRASE(RULE_UNNAMED, slot_percent(t->overhead_watch)),
+                   "overhead_watch", t->overhead_watch);
     c->share_interval = r->part_interval[PART_OTHER];
     rule_grade(c, 2, t->overhead_watch); /* never limits: it has no name yet */
-    c->text = a_step(rep, r->part_ns[PART_OTHER]);
+    rule_found(c, r->part_ns[PART_OTHER] ? PHRASE(FOUND_UNNAMED, slot_time(r->part_ns[PART_OTHER]))
+                                         : PHRASE(FOUND_ALL_NAMED));
 }
 
-/* "a core for every rank; waiting for one took 2.1 % of the run at most; CPU quota not measured": no more than was
- * seen. */
-static const char *enough_cores(struct report *rep, const struct run_result *r)
+/* No more than was seen. */
+static void enough_cores(struct report *rep, const struct run_result *r, struct class_result *c)
 {
     double delay = -1;
     int has_steal = 0, has_quota = 0;
@@ -226,16 +213,20 @@ static const char *enough_cores(struct report *rep, const struct run_result *r)
         has_steal |= r->run->nodes[i].steal_percent.n > 0;
         has_quota |= r->run->nodes[i].throttled_ns >= 0;
     }
-    int is_share = has_shares(r->run);
-    const char *text = is_share ? "a share of the machine for every emulated node" : "a core for every rank";
+    rule_found(c, has_shares(r->run) ? PHRASE(FOUND_CORE_SHARES) : PHRASE(FOUND_CORES));
     if (delay >= 0)
-        text = report_text(rep, "%s; waiting for %s took %s of %s at most", text, is_share ? "a core" : "one",
-                           fmt_percent(delay).text, r->has_steps ? "the steps" : "the run");
-    if (delay < 0 || !has_steal || !has_quota)
-        text = report_text(rep, "%s; not measured: %s%s%s%s%s", text, delay < 0 ? "waiting for a core" : "",
-                           delay < 0 && (!has_steal || !has_quota) ? ", " : "", has_steal ? "" : "steal",
-                           !has_steal && !has_quota ? ", " : "", has_quota ? "" : "CPU quota");
-    return text;
+        rule_found(c, r->has_steps ? PHRASE(FOUND_CORE_AWAITED, slot_percent(delay))
+                                   : PHRASE(FOUND_CORE_AWAITED_IN_RUN, slot_percent(delay)));
+    const char *missing[3];
+    int n = 0;
+    if (delay < 0)
+        missing[n++] = "waiting for a core";
+    if (!has_steal)
+        missing[n++] = "steal";
+    if (!has_quota)
+        missing[n++] = "CPU quota";
+    if (n)
+        rule_found(c, PHRASE(PARTS_NOT_RECORDED, slot_name(say_list(&rep->arena, missing, n))));
 }
 
 /* The threshold that decides about shared cores; of more threads than cores there is none. */
@@ -267,11 +258,8 @@ static void rule_shared(struct report *rep, struct run_result *r)
     const struct limit limit = limit_of_shared(t, s->kind);
     *c = (struct class_result){
         .cls = CLASS_SHARED,
-        .rule = report_text(rep,
-                            "limits with more threads than cores, or above these shares of the run: CPU quota %s, "
-                            "steal %s, waiting for a core %s",
-                            fmt_percent(t->throttled_limits).text, fmt_percent(t->steal_limits).text,
-                            fmt_percent(t->run_delay_limits).text),
+        .ruled = {PHRASE(RULE_CORES, slot_percent(t->run_delay_limits)),
+                  PHRASE(RULE_CORES_HELD, slot_percent(t->throttled_limits), slot_percent(t->steal_limits))},
         .threshold_name = limit.name,
         .threshold_ratio = limit.ratio,
         .gain_ns = s->kind ? r->gain_ns[CLASS_SHARED] : 0,
@@ -281,16 +269,15 @@ static void rule_shared(struct report *rep, struct run_result *r)
         has_cores |= r->run->nodes[i].cores > 0;
     if (s->kind) {
         c->verdict = VERDICT_LIMITS;
-        c->text = s->because;
+        rule_found(c, s->said);
     } else if (s->own[0].id) {
         c->verdict = VERDICT_WATCH;
-        c->text = say_sentences(&rep->arena, s->own, NOTE_PHRASES);
+        memcpy(c->found, s->own, sizeof s->own);
     } else if (!has_cores) {
         c->verdict = VERDICT_NA;
         c->why = REASON(NO_CORES);
-        c->text = say_reason(&rep->arena, &c->why);
     } else {
-        c->text = enough_cores(rep, r);
+        enough_cores(rep, r, c);
     }
 }
 
@@ -312,13 +299,23 @@ static void rule_largest_gain(struct report *rep, struct run_result *r)
     }
     if (largest && (double)largest->gain_ns > rep->thresholds.gain_limits * (double)r->step.mean_ns) {
         largest->verdict = VERDICT_LIMITS;
-        largest->rule = report_text(rep, "limits as the largest gain, above %s of step time, where nothing else limits",
-                                    fmt_percent(rep->thresholds.gain_limits).text);
+        memset(largest->ruled, 0, sizeof largest->ruled);
+        largest->ruled[0] = PHRASE(RULE_LARGEST_GAIN, slot_percent(rep->thresholds.gain_limits));
         largest->threshold_name = "gain_limits";
         largest->threshold_ratio = rep->thresholds.gain_limits;
         largest->judged = (struct judged){
             JUDGED_GAIN, rule_share(r, largest->gain_ns), "gain_limits", rep->thresholds.gain_limits, {0}};
         largest->share_interval = (struct interval){0};
+    }
+}
+
+static void say_classes(struct report *rep, struct run_result *r)
+{
+    for (int i = 0; i < N_CLASSES; i++) {
+        struct class_result *c = &r->classes[i];
+        c->rule = say_sentences(&rep->arena, c->ruled, RULED_MAX);
+        const char *why = say_because(&rep->arena, &c->why), *found = say_sentences(&rep->arena, c->found, SAID_MAX);
+        c->text = report_text(rep, "%s%s%s", why, *why && *found ? " " : "", found);
     }
 }
 
@@ -343,15 +340,17 @@ void rules(struct report *rep)
             rule_overhead(rep, r);
         } else {
             for (int c = 0; c < N_CLASSES; c++)
-                rule_not_measured(rep, r, (enum cause_class)c, r->steps_why);
+                rule_not_measured(r, (enum cause_class)c, r->steps_why);
         }
         rule_host(rep, r);
         rule_shared(rep, r);
         if (r->has_steps) {
             rule_memory(rep, r);
+            rule_found(&r->classes[CLASS_MEMORY], remedy_of_memory(r));
             rule_largest_gain(rep, r);
             rule_compute(rep, r);
         }
+        say_classes(rep, r);
         findings(rep, r);
     }
 }

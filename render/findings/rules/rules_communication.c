@@ -5,7 +5,6 @@
 #include "render/metrics/rule.h"
 
 #include "render/model/build.h"
-#include "render/say/format.h"
 
 #include <string.h>
 
@@ -69,6 +68,11 @@ static void limits_by_straggler(const struct thresholds *t, struct class_result 
     }
 }
 
+static struct phrase last_in(const struct straggler *s)
+{
+    return PHRASE(STRAGGLER_LAST, slot_count(s->rank), slot_percent(s->wins_ratio), slot_name("collectives"));
+}
+
 /* Waiting for a rank without a core is no waiting for a slow one: only what unequal work explains is. */
 static void rule_imbalance_when_shared(struct report *rep, struct run_result *r, int64_t caused)
 {
@@ -76,7 +80,7 @@ static void rule_imbalance_when_shared(struct report *rep, struct run_result *r,
     struct class_result *w = &r->classes[CLASS_IMBALANCE];
     int64_t wait = r->part_ns[PART_WAIT];
     if (caused > 0 && r->uneven_wait_ns == 0) {
-        rule_not_measured(rep, r, CLASS_IMBALANCE,
+        rule_not_measured(r, CLASS_IMBALANCE,
                           REASON(WAITING_FOR_CORES, slot_time(wait), slot_percent(rule_share(r, wait))));
         return;
     }
@@ -86,27 +90,22 @@ static void rule_imbalance_when_shared(struct report *rep, struct run_result *r,
     rule_grade(w, t->comm_limits, t->straggler_wait);
     if (r->straggler.has)
         limits_by_straggler(t, w);
-    w->text =
-        1000 * (wait - w->share_ns) < r->step.mean_ns
-            ? report_text(rep, "%s a step waiting, all of which unequal work explains", fmt_time(wait).text)
-            : report_text(rep,
-                          "%s a step waiting, of which unequal work explains %s: the rest waits for ranks without "
-                          "a core",
-                          fmt_time(wait).text, w->share_ns ? fmt_time(w->share_ns).text : "nothing");
     if (r->straggler.has)
-        w->text = report_text(rep, "rank %d arrives last in %s of the collectives; %s", r->straggler.rank,
-                              fmt_percent(r->straggler.wins_ratio).text, w->text);
+        rule_found(w, last_in(&r->straggler));
+    rule_found(w, PHRASE(FOUND_WAITING, slot_time(wait)));
+    rule_found(w, 1000 * (wait - w->share_ns) < r->step.mean_ns ? PHRASE(FOUND_UNEVEN)
+                  : w->share_ns                                 ? PHRASE(FOUND_UNEVEN_PART, slot_time(w->share_ns))
+                                                                : PHRASE(FOUND_UNEVEN_NOTHING));
     only_if_it_matters(t, r, w);
 }
 
-/* "5.81 ms a step waiting": all waiting, and how much of it belongs to other classes. */
-static const char *all_waiting(struct report *rep, const struct run_result *r, int64_t caused)
+/* All waiting, and how much of it belongs to other classes. */
+static struct phrase all_waiting(const struct run_result *r, int64_t caused)
 {
     int64_t wait = r->part_ns[PART_WAIT];
     return 1000 * (wait - caused) < r->step.mean_ns
-               ? report_text(rep, "%s a step waiting", fmt_time(wait).text)
-               : report_text(rep, "%s a step waiting, %s of it for ranks that load or write files", fmt_time(wait).text,
-                             fmt_time(wait - caused).text);
+               ? PHRASE(FOUND_WAITING, slot_time(wait))
+               : PHRASE(FOUND_WAITING_FOR, slot_time(wait), slot_time(wait - caused));
 }
 
 static void rule_imbalance(struct report *rep, struct run_result *r, int64_t caused)
@@ -120,20 +119,13 @@ static void rule_imbalance(struct report *rep, struct run_result *r, int64_t cau
     int is_unbalanced = r->pop.has && r->pop.load_balance_ratio < t->load_balance;
     if (is_unbalanced || s->has)
         limits_by_straggler(t, w);
-    const struct fmt balance = r->pop.has ? fmt_ratio(r->pop.load_balance_ratio) : (struct fmt){"n/a"};
-    if (s->has)
-        w->text = report_text(rep, "rank %d arrives last in %s of the collectives; load balance %s", s->rank,
-                              fmt_percent(s->wins_ratio).text, balance.text);
-    else if (s->is_mostly_last)
-        w->text =
-            report_text(rep,
-                        "%s; rank %d arrives last in %s of the collectives, which costs each other rank only %s a "
-                        "step; load balance %s",
-                        all_waiting(rep, r, caused), s->rank, fmt_percent(s->wins_ratio).text,
-                        fmt_time(s->caused_ns).text, balance.text);
-    else
-        w->text =
-            report_text(rep, "%s, no rank stands out; load balance %s", all_waiting(rep, r, caused), balance.text);
+    rule_found(w, s->has ? last_in(s) : all_waiting(r, caused));
+    if (!s->has)
+        rule_found(w, s->is_mostly_last ? last_in(s) : PHRASE(FOUND_NO_LAST));
+    if (!s->has && s->is_mostly_last)
+        rule_found(w, PHRASE(FOUND_LAST_COSTS, slot_time(s->caused_ns)));
+    if (r->pop.has)
+        rule_found(w, PHRASE(FOUND_BALANCE, slot_ratio(r->pop.load_balance_ratio)));
     /* A rank that is named is not fine, though what all ranks wait in the mean may be little. */
     double of_others = w->share_ratio * r->n_rank_results / (r->n_rank_results - 1);
     if (s->has && w->verdict == VERDICT_FINE && of_others > t->straggler_wait)
@@ -141,26 +133,20 @@ static void rule_imbalance(struct report *rep, struct run_result *r, int64_t cau
     only_if_it_matters(t, r, w);
 }
 
-static const char *communication_rule(struct report *rep)
+static struct phrase communication_rule(const struct thresholds *t)
 {
-    const struct thresholds *t = &rep->thresholds;
-    return report_text(rep,
-                       "limits above %s of step time in transfer, or when transfer grew with the nodes and is over %s "
-                       "of the time lost to scaling",
-                       fmt_percent(t->comm_limits).text, fmt_percent(t->comm_loss).text);
+    return PHRASE(RULE_TRANSFER, slot_percent(t->comm_limits), slot_percent(t->comm_loss));
 }
 
 /* Collectives of a job of one rank take their time, though nothing is exchanged. */
-static void rule_one_rank(struct report *rep, struct run_result *r)
+static void rule_one_rank(const struct thresholds *t, struct run_result *r)
 {
-    const struct thresholds *t = &rep->thresholds;
     struct class_result *c =
-        rule_begin(r, CLASS_COMMUNICATION, r->comm_ns, communication_rule(rep), "comm_limits", t->comm_limits);
+        rule_begin(r, CLASS_COMMUNICATION, r->comm_ns, communication_rule(t), "comm_limits", t->comm_limits);
     c->share_interval = r->part_interval[PART_TRANSFER];
     rule_grade(c, t->comm_limits, t->comm_watch);
     only_if_it_matters(t, r, c);
-    c->text =
-        report_text(rep, "%s a step in calls that exchange data, though there is one rank", fmt_time(r->comm_ns).text);
+    rule_found(c, PHRASE(FOUND_ALONE, slot_time(r->comm_ns)));
 }
 
 /* If the ranks' own threads take turns on the cores, that alone makes ranks late in turn. Waiting for each other is
@@ -178,14 +164,13 @@ static int may_be_for_cores(const struct run_result *r)
 }
 
 /* Watch imbalance instead of naming it, without a gain. */
-static void rule_imbalance_of_cores(struct report *rep, struct run_result *r)
+static void rule_imbalance_of_cores(struct run_result *r)
 {
     struct class_result *w = &r->classes[CLASS_IMBALANCE];
     if (w->verdict != VERDICT_FINE)
         w->verdict = VERDICT_WATCH;
     r->gain_ns[CLASS_IMBALANCE] = w->gain_ns = 0;
-    w->text = report_text(rep, "%s; threads of the ranks waited for a core for as long or longer, and that may be why",
-                          w->text);
+    rule_found(w, PHRASE(FOUND_MAY_BE_CORES));
 }
 
 void rule_communication(struct report *rep, struct run_result *r)
@@ -193,32 +178,27 @@ void rule_communication(struct report *rep, struct run_result *r)
     const struct thresholds *t = &rep->thresholds;
     int is_alone = is_one_of_many(r);
     if (r->n_ranks < 2 && !is_alone) {
-        rule_not_measured(rep, r, CLASS_COMMUNICATION, REASON(NO_PARTNER));
-        rule_not_measured(rep, r, CLASS_IMBALANCE, REASON(ONE_RANK));
+        rule_not_measured(r, CLASS_COMMUNICATION, REASON(NO_PARTNER));
+        rule_not_measured(r, CLASS_IMBALANCE, REASON(ONE_RANK));
         if (r->comm_ns > 0) /* and yet it calls them */
-            rule_one_rank(rep, r);
+            rule_one_rank(t, r);
         return;
     }
     if (r->comm_ns == 0) {
         int64_t outside = r->hidden_comm_ns ? 0 : mpi_calls(r->run);
-        rule_not_measured(rep, r, CLASS_COMMUNICATION, why_no_communication(outside));
+        rule_not_measured(r, CLASS_COMMUNICATION, why_no_communication(outside));
         r->classes[CLASS_COMMUNICATION].is_unrecorded = !outside;
-        rule_not_measured(rep, r, CLASS_IMBALANCE, outside ? REASON(NO_WAITING_IN_STEPS) : REASON(NO_WAITING));
+        rule_not_measured(r, CLASS_IMBALANCE, outside ? REASON(NO_WAITING_IN_STEPS) : REASON(NO_WAITING));
         return;
     }
     int64_t transfer = r->part_ns[PART_TRANSFER], caused = 0;
     for (int i = 0; i < N_CATEGORIES; i++) /* waiting for loading and file writes belongs to those classes */
         caused += i == CAT_DATA || i == CAT_IO ? 0 : r->wait_cause_ns[i];
     struct class_result *c =
-        rule_begin(r, CLASS_COMMUNICATION, transfer, communication_rule(rep), "comm_limits", t->comm_limits);
-    struct class_result *w =
-        rule_begin(r, CLASS_IMBALANCE, caused,
-                   report_text(rep,
-                               "limits above %s of step time spent waiting, or above %s with load "
-                               "balance below %s or a straggler",
-                               fmt_percent(t->comm_limits).text, fmt_percent(t->straggler_wait).text,
-                               fmt_ratio(t->load_balance).text),
-                   "comm_limits", t->comm_limits);
+        rule_begin(r, CLASS_COMMUNICATION, transfer, communication_rule(t), "comm_limits", t->comm_limits);
+    struct class_result *w = rule_begin(r, CLASS_IMBALANCE, caused, PHRASE(RULE_WAITING, slot_percent(t->comm_limits)),
+                                        "comm_limits", t->comm_limits);
+    w->ruled[1] = PHRASE(RULE_WAITING_UNEVEN, slot_percent(t->straggler_wait), slot_ratio(t->load_balance));
     c->share_interval = r->part_interval[PART_TRANSFER];
     rule_grade(c, t->comm_limits, t->comm_watch);
     double of_loss = transfer_of_loss(rep, r);
@@ -228,13 +208,12 @@ void rule_communication(struct report *rep, struct run_result *r)
             c->judged = (struct judged){JUDGED_LOST_TIME, of_loss, "comm_loss", t->comm_loss, {0}};
     }
     only_if_it_matters(t, r, c);
-    c->text = of_loss > t->comm_loss ? report_text(rep, "%s a step in transfer, %s of the time lost to scaling",
-                                                   fmt_time(transfer).text, fmt_percent(of_loss).text)
-                                     : report_text(rep, "%s a step in transfer", fmt_time(transfer).text);
+    rule_found(c,
+               is_alone ? PHRASE(FOUND_OF_ONE_RANK, slot_time(transfer)) : PHRASE(FOUND_TRANSFER, slot_time(transfer)));
+    if (of_loss > t->comm_loss && !is_alone)
+        rule_found(c, PHRASE(FOUND_OF_LOST_TIME, slot_percent(of_loss)));
     if (is_alone) {
-        c->text = report_text(rep, "%s a step, waiting for the ranks whose traces are not here included",
-                              fmt_time(transfer).text);
-        rule_not_measured(rep, r, CLASS_IMBALANCE, REASON(ONE_OF_MANY_WAITS));
+        rule_not_measured(r, CLASS_IMBALANCE, REASON(ONE_OF_MANY_WAITS));
         return;
     }
 
@@ -244,7 +223,7 @@ void rule_communication(struct report *rep, struct run_result *r)
     }
     rule_imbalance(rep, r, caused);
     if (may_be_for_cores(r)) {
-        rule_imbalance_of_cores(rep, r);
+        rule_imbalance_of_cores(r);
         return;
     }
 

@@ -16,32 +16,28 @@ const char *unrecorded_in_compute(struct report *rep, const struct run_result *r
     for (size_t i = 0; !r->pop.is_of_gpus && i < sizeof hidden / sizeof *hidden; i++)
         if (r->classes[hidden[i].cls].is_unrecorded)
             names[n++] = hidden[i].name;
-    return n == 0   ? ""
-           : n == 1 ? names[0]
-           : n == 2 ? report_text(rep, "%s or %s", names[0], names[1])
-                    : report_text(rep, "%s, %s or %s", names[0], names[1], names[2]);
+    return say_either(&rep->arena, names, n);
 }
 
-/* What would let the report judge memory, by the reason why it cannot. */
-static const char *const remedies[N_REASONS] = {
-    [REASON_NODE_NOT_CALIBRATED] = "run dccollect calibrate on it",
-    [REASON_CALIBRATION_DISTURBED] = "calibrate again while nothing else runs",
-    [REASON_CALIBRATION_OF_PROCESSORS] =
-        "state what one can do (dccollect run --label peak_gflop_per_s=N --label peak_gb_per_s=N)",
-    [REASON_NOT_CALIBRATED] = "run dccollect calibrate before the run",
-    [REASON_CALIBRATION_DISAGREES] = "calibrate again while nothing else runs, and check flop_per_step and "
-                                     "traffic_bytes_per_step of program.json",
-    [REASON_STATED_PEAKS_DISAGREE] = "state the peaks of one rank anew, and check flop_per_step and "
-                                     "traffic_bytes_per_step of program.json",
-};
-
-const char *how_to_judge_memory(const struct run_result *r)
+struct phrase remedy_of_memory(const struct run_result *r)
 {
-    const char *told = remedies[r->classes[CLASS_MEMORY].why.code];
-    return is_memory_judged(r) ? ""
-           : told              ? told
-           : r->pop.is_of_gpus ? "ncu (Nsight Compute) tells it of each kernel"
-                               : "a program.json with its operations and traffic, and dccollect calibrate, tell";
+    if (is_memory_judged(r))
+        return PHRASE(NONE);
+    switch (r->classes[CLASS_MEMORY].why.code) {
+    case REASON_NODE_NOT_CALIBRATED:
+    case REASON_NOT_CALIBRATED:
+        return PHRASE(JUDGE_CALIBRATE);
+    case REASON_CALIBRATION_DISTURBED:
+        return PHRASE(JUDGE_CALIBRATE_AGAIN);
+    case REASON_CALIBRATION_OF_PROCESSORS:
+        return PHRASE(JUDGE_STATE_PEAKS);
+    case REASON_CALIBRATION_DISAGREES:
+        return PHRASE(JUDGE_CALIBRATION);
+    case REASON_STATED_PEAKS_DISAGREE:
+        return PHRASE(JUDGE_PEAKS);
+    default:
+        return r->pop.is_of_gpus ? PHRASE(JUDGE_NCU) : PHRASE(JUDGE_COUNTS);
+    }
 }
 
 enum confidence unless_unjudged(struct report *rep, const struct run_result *r, enum confidence sure,

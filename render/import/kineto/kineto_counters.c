@@ -90,7 +90,7 @@ void kineto_counters_tables(struct run *r, const struct foreign_trace *t)
         if (is_sum)
             table_add(r, f, "%.0f", s->sum);
         else
-            table_add(r, f, "n/a: not a count");
+            table_add(r, f, "n/a");
         table_add(r, f, "%.6g", s->sum / (double)s->n);
     }
     if (!c->has_flop)
@@ -99,8 +99,8 @@ void kineto_counters_tables(struct run *r, const struct foreign_trace *t)
     f = run_add_table(r, t->file, FOREIGN_KINETO,
                       "floating-point operations of its kernels by those counters: adds, products, and twice the fused "
                       "ones, of FP16 twice that (two values an instruction), of all precisions that were counted; "
-                      "work of tensor cores is not in them. FLOP/s are n/a because the ranges have no times of their "
-                      "own",
+                      "work of tensor cores is not in them. FLOP/s are not known, because the ranges have no times of "
+                      "their own",
                       "Kernel|#Ranges|#FLOP|#FLOP of a range");
     for (int i = 0; i < c->n_kernels; i++) {
         table_add(r, f, "%s", c->kernels[i].name);

@@ -4,10 +4,10 @@
  *
  * A table is a file of rows, <subject>.def:
  *   M(id, key, unit, value)            a dot in the key stands behind an object; key "": it is not in report.json
- *   W(id, key, because, unit, value)   because: the key beside it for why it is missing, as say_reason has it; of key
- * "" with its object C(id, key, because, unit, value)   the same, as say_clause has it An object that can be null has a
- * row of its own before those of what is in it. metrics.c has the functions that make the values. Test:
- * tests/unit/test_metrics.c */
+ *   W(id, key, because, unit, value)   because: the key beside it for why it is missing, as say_clause has it; of key
+ *                                      "" with its object
+ * An object that can be null has a row of its own before those of what is in it. metrics.c has the functions that make
+ * the values. Test: tests/unit/test_metrics.c */
 #ifndef RENDER_METRICS_REGISTRY_METRICS_H
 #define RENDER_METRICS_REGISTRY_METRICS_H
 
@@ -18,7 +18,6 @@
 struct metric {
     const char *id, *key;
     const char *because; /* NULL: report.json does not say why */
-    int is_clause;
     enum value_unit unit;
     struct value (*of)(const void *subject);
 };
@@ -128,7 +127,6 @@ extern const struct metrics *const metric_tables[N_METRIC_TABLES];
 
 /* Those that are asked for by name. */
 #define W M
-#define C M
 enum run_metric {
 #define M(id, ...) RUN_##id,
 #include "render/metrics/registry/run.def"
@@ -180,7 +178,6 @@ enum operation_metric {
 #undef M
 };
 #undef W
-#undef C
 
 /** metric_value - a value with its unit.
  *  id  of the table's enumerators; subject  what the table is of */

@@ -81,12 +81,6 @@ static struct guess guess_usl(const struct fit *f, double n)
     return (struct guess){half < 1 + y, n / (1 + y), n / (1 + y + half), n / (1 + y - half)};
 }
 
-int is_too_few_for_trend(const struct reason *why)
-{
-    return why->code == REASON_TREND_FEW_POINTS || why->code == REASON_TREND_TOO_WIDE ||
-           why->code == REASON_REDUCE_TOO_WIDE;
-}
-
 enum { MAX_POINTS = 64 };
 
 /* Measured speed-ups: n points, the reference among them. */

@@ -123,7 +123,7 @@ static double files_share(const struct report *rep, const struct series_point *p
     return data > 0 ? files / data : 0;
 }
 
-/* Why the class is n/a in the class table, of the run that lost first. */
+/* Why the class is not judged in the class table, of the run that lost first. */
 static struct reason why_no_class(const struct report *rep, const struct series_point *b, const struct series_point *a,
                                   enum cause_class cls)
 {
@@ -212,7 +212,7 @@ void loss_classes(struct report *rep)
             int64_t late = now[WAITED_RANK] - before[WAITED_RANK];
             int is_told = tells_late_ranks(rep, a) && tells_late_ranks(rep, b);
             l->class_ns[LOST_IMBALANCE] = is_told ? late : 0;
-            l->class_ns[LOST_OTHER] += now[WAITED_CORE] - before[WAITED_CORE] + (is_told ? 0 : late);
+            l->class_ns[LOST_CORES] = now[WAITED_CORE] - before[WAITED_CORE] + (is_told ? 0 : late);
             say_unknown(rep, s, l);
         }
 }

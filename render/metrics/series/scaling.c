@@ -3,6 +3,7 @@
 #include "render/metrics/series/differing.h"
 #include "render/metrics/series/series.h"
 #include "render/metrics/stats.h"
+#include "render/say/say.h"
 
 #include "lib/base/fs.h"
 
@@ -317,22 +318,13 @@ static void say_kind(struct report *rep, struct series *s)
 {
     const struct run_program *p = &rep->runs[s->points[0].runs[0]].run->program;
     const struct run_program *q = &rep->runs[s->points[s->n_points - 1].runs[0]].run->program;
-    switch (s->kind) {
-    case SCALING_STRONG:
-        s->kind_because = report_text(rep, "the global batch is %lld samples at every %s count",
-                                      (long long)p->global_batch, counted_word(rep->unit));
-        break;
-    case SCALING_WEAK:
-        s->kind_because = report_text(rep, "the global batch grows with the %ss, from %lld to %lld samples",
-                                      counted_word(rep->unit), (long long)p->global_batch, (long long)q->global_batch);
-        break;
-    case SCALING_UNKNOWN:
-        s->kind_because =
-            "the archives do not say the global batch, so that neither strong nor weak scaling is certain";
-        break;
-    default:
-        s->kind_because = "all runs have the same number of nodes";
-    }
+    const struct slot unit = slot_name(counted_word(rep->unit));
+    const struct phrase why[] = {[SCALING_NONE] = PHRASE(KIND_ONE_COUNT),
+                                 [SCALING_STRONG] = PHRASE(KIND_STRONG, slot_count(p->global_batch), unit),
+                                 [SCALING_WEAK] =
+                                     PHRASE(KIND_WEAK, unit, slot_count(p->global_batch), slot_count(q->global_batch)),
+                                 [SCALING_UNKNOWN] = PHRASE(KIND_UNKNOWN)};
+    s->kind_because = say_phrase(&rep->arena, &why[s->kind]);
 }
 
 const struct spread *point_step(const struct report *rep, const struct series_point *p)

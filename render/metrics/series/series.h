@@ -65,9 +65,6 @@ void losses(struct report *rep, struct series *s);
  *  source   docs/metrics.md#loss. Test: tests/unit/test_scaling.c */
 void loss_classes(struct report *rep);
 
-/** is_too_few_for_trend - is it for want of points that there is no extrapolation? */
-int is_too_few_for_trend(const struct reason *why);
-
 /** laws - fit Amdahl's law, the Universal Scalability Law, compute and all-reduce over node counts; extrapolate.
  *  source   docs/metrics.md#fits. Test: tests/unit/test_laws.c */
 void laws(struct report *rep, struct series *s);

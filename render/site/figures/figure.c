@@ -165,11 +165,6 @@ void label_factor(double value, char *out, size_t n)
     put(&f, out, n);
 }
 
-const char *part_label(enum part p)
-{
-    return p == PART_TRANSFER ? "transfer" : p == PART_WAIT ? "waiting" : p == PART_OTHER ? "other" : part_name(p);
-}
-
 enum ink part_ink(enum part p)
 {
     switch (p) {

@@ -55,9 +55,6 @@ struct time_axis time_axis_for(int64_t max_ns);
 void label_percent(double value, char *out, size_t n);
 void label_factor(double value, char *out, size_t n);
 
-/** part_label - a part's name where room is short and its colour stands beside it: "transfer", "waiting". */
-const char *part_label(enum part p);
-
 /** part_ink - the one colour of a part of the step. */
 enum ink part_ink(enum part p);
 

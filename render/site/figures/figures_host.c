@@ -111,7 +111,7 @@ static void add_phases(struct site *s, struct monitors_spec *m, const struct run
         enum ink ink;
     } looks[N_CATEGORIES] = {[CAT_COMPUTE] = {"compute", INK_COMPUTE}, [CAT_COMM] = {"communication", INK_COMM},
                              [CAT_DATA] = {"data loading", INK_DATA},  [CAT_IO] = {"I/O", INK_IO},
-                             [CAT_COPY] = {"copies", INK_COPY},        [CAT_OTHER] = {"overhead", INK_OTHER}};
+                             [CAT_COPY] = {"copies", INK_COPY},        [CAT_OTHER] = {"unnamed time", INK_OTHER}};
     const struct run_node *node = NULL;
     for (int i = 0; i < r->run->nodes_len && !node; i++)
         node = r->run->nodes[i].cpu_percent.n ? &r->run->nodes[i] : NULL;
@@ -255,7 +255,7 @@ static void add_sampled_row(struct site *s, json_t *t, const char *what, const s
     view_row(s, t, what);
     if (v->n == 0) {
         for (int i = 0; i < 3; i++)
-            view_cell(s, t, "n/a");
+            view_cell_missing(s, t, &REASON(UNRECORDED), "");
         view_cell_count(s, t, true, 0);
         return;
     }

@@ -18,11 +18,11 @@ bool breakdown_spec(struct site *s, const struct run_result *r, struct chart_row
     struct row_bar *rows = dcr_arena_alloc(&s->arena, N_PARTS * sizeof *rows);
     for (int k = 0; k < N_PARTS; k++)
         rows[k] = r->part_ns[k] == 0 /* nothing of the kind was seen: no bar of length 0 */
-                      ? (struct row_bar){.name = part_label((enum part)k),
+                      ? (struct row_bar){.name = part_name((enum part)k),
                                          .to = NAN,
                                          .value = is_part_known(r, (enum part)k) ? "none" : "not recorded"}
                       : (struct row_bar){
-                            .name = part_label((enum part)k),
+                            .name = part_name((enum part)k),
                             .to = (double)r->part_ns[k] / axis.ns,
                             .ink = part_ink((enum part)k),
                             .value = site_text(s, "%s, %s", fmt_time_beside(r->part_ns[k], r->step.mean_ns).text,
@@ -96,7 +96,7 @@ static const char *most_title(struct site *s, const struct run_result *r)
     int most = 0;
     for (int k = 1; k < N_PARTS; k++)
         most = r->part_ns[k] > r->part_ns[most] ? k : most;
-    const struct said title = {.headline = PHRASE(PART_IS_MOST, slot_name(part_label((enum part)most)),
+    const struct said title = {.headline = PHRASE(PART_IS_MOST, slot_name(part_name((enum part)most)),
                                                   slot_percent((double)r->part_ns[most] / (double)r->step.mean_ns))};
     return say_title(&s->arena, &title);
 }
@@ -146,7 +146,7 @@ bool ranks_spec(struct site *s, const struct run_result *r, struct chart_stack *
     struct stack_part *parts = dcr_arena_alloc(&s->arena, N_PARTS * sizeof *parts);
     double *v = dcr_arena_alloc(&s->arena, (n_shown + has_mean) * N_PARTS * sizeof *v);
     for (int k = 0; k < N_PARTS; k++)
-        parts[k] = (struct stack_part){part_label((enum part)k), part_ink((enum part)k)};
+        parts[k] = (struct stack_part){part_name((enum part)k), part_ink((enum part)k)};
     for (int k = 0; has_mean && k < N_PARTS; k++)
         v[k] = (double)r->part_ns[k] / axis.ns;
     bars[0] = (struct stack_bar){.label = "mean", .value = v};

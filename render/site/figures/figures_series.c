@@ -151,7 +151,7 @@ static const struct stack_part *stack_parts(struct site *s)
 {
     struct stack_part *parts = dcr_arena_alloc(&s->arena, N_PARTS * sizeof *parts);
     for (int k = 0; k < N_PARTS; k++)
-        parts[k] = (struct stack_part){part_label((enum part)k), part_ink((enum part)k)};
+        parts[k] = (struct stack_part){part_name((enum part)k), part_ink((enum part)k)};
     return parts;
 }
 
@@ -176,7 +176,7 @@ static json_t *breakdown_table(struct site *s, const struct series *series)
     return t;
 }
 
-/* The step that perfect scaling from the first point would give; 0 = of the first itself, or not known. */
+/* The step that ideal scaling from the first point would give; 0 = of the first itself, or not known. */
 static int64_t ideal_step(const struct series *series, int i)
 {
     const struct series_point *first = &series->points[0], *p = &series->points[i];
@@ -198,7 +198,7 @@ static const char *breakdown_alt(struct site *s, const struct series *series)
         dcr_buf_printf(&alt, " %s: %s", node_words(s, p->n_nodes), fmt_time(p->step.mean_ns).text);
         for (int k = 0; k < N_PARTS; k++)
             if (p->part_ns[k] != 0)
-                dcr_buf_printf(&alt, ", %s %s", part_label((enum part)k), fmt_time(p->part_ns[k]).text);
+                dcr_buf_printf(&alt, ", %s %s", part_name((enum part)k), fmt_time(p->part_ns[k]).text);
         if (ideal_step(series, i))
             dcr_buf_printf(&alt, ", ideal %s", fmt_time(ideal_step(series, i)).text);
         dcr_buf_putc(&alt, '.');
@@ -299,15 +299,15 @@ static json_t *loss_figure(struct site *s, const struct series *series, const ch
     size_t n = 0;
     int n_to = series->points[l->to].n_nodes;
     int64_t at = l->ideal_ns;
-    rows[n++] = (struct row_bar){site_text(s, "perfect scaling"), 0, in_unit(at, &axis), INK_MUTED, NULL, true};
-    dcr_buf_printf(&alt, "Waterfall from %s, the step at %s with perfect scaling, to %s measured.",
+    rows[n++] = (struct row_bar){site_text(s, "ideal scaling"), 0, in_unit(at, &axis), INK_MUTED, NULL, true};
+    dcr_buf_printf(&alt, "Waterfall from %s, the step at %s with ideal scaling, to %s measured.",
                    fmt_time(l->ideal_ns).text, node_words(s, n_to), fmt_time(l->actual_ns).text);
     for (int k = 0; k < N_PARTS; k++) {
         int64_t part = l->part_ns[k];
         if (part == 0)
             continue;
         const char *words = site_text(s, "%s%s", part > 0 ? "+" : "", fmt_time_beside(part, l->actual_ns).text);
-        rows[n++] = (struct row_bar){part_label((enum part)k),
+        rows[n++] = (struct row_bar){part_name((enum part)k),
                                      in_unit(at, &axis),
                                      in_unit(at + part, &axis),
                                      part_ink((enum part)k),
@@ -320,9 +320,9 @@ static json_t *loss_figure(struct site *s, const struct series *series, const ch
     int most = 0;
     for (int k = 1; k < N_PARTS; k++)
         most = l->part_ns[k] > l->part_ns[most] ? k : most;
-    const struct said lost = {.headline = PHRASE(LOSS_IS, slot_things(n_to, counted_word(s->rep->unit)),
-                                                 slot_time(l->actual_ns - l->ideal_ns),
-                                                 slot_name(part_label((enum part)most)))};
+    const struct said lost = {.headline =
+                                  PHRASE(LOSS_IS, slot_things(n_to, counted_word(s->rep->unit)),
+                                         slot_time(l->actual_ns - l->ideal_ns), slot_name(part_name((enum part)most)))};
     bool is_loss = l->actual_ns > l->ideal_ns && n_to > 0;
     const char *title = is_loss ? say_title(&s->arena, &lost)
                                 : site_text(s, "A step on %s is better than ideal by %s", node_words(s, n_to),

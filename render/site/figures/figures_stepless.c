@@ -67,7 +67,7 @@ static json_t *bandwidth_figure(struct site *s, const struct run_result *r, int 
         if (t->kind != FOREIGN_NCCL_TESTS)
             continue;
         n += add_rates(s, t, "busbw, GB/s", site_text(s, "out of place%s", of), &lines[n], n);
-        n += add_rates(s, t, "busbw in place, GB/s", site_text(s, "in place%s", of), &lines[n], n);
+        n += add_rates(s, t, "bus bandwidth in place, GB/s", site_text(s, "in place%s", of), &lines[n], n);
     }
     if (n == 0 || a->n_tests == 0)
         return NULL;

@@ -1,4 +1,4 @@
-/* tables_loss.c - the time that a series lost against perfect scaling, in tables: by part of a step, and by cause. See
+/* tables_loss.c - the time that a series lost against ideal scaling, in tables: by part of a step, and by cause. See
  * inside.h. */
 #include "render/site/figures/figures_run.h"
 
@@ -34,9 +34,9 @@ static const char *loss_columns(struct site *s, const struct series *series, con
 
 json_t *view_loss_parts(struct site *s, const struct series *series)
 {
-    json_t *t = view_table(s, "Time lost per step against perfect scaling; the parts sum to the loss",
+    json_t *t = view_table(s, "Time lost per step against ideal scaling; the parts sum to the loss",
                            loss_columns(s, series, "Part", ""));
-    static const char *const heads[] = {"perfect scaling", "measured", "loss"};
+    static const char *const heads[] = {"ideal scaling", "measured", "loss"};
     for (int row = 0; row < 3 + N_PARTS; row++) {
         view_row(s, t, row < 2 ? heads[row] : row < 2 + N_PARTS ? part_name((enum part)(row - 2)) : heads[2]);
         for (int i = 0; i < series->n_losses; i++) {
@@ -58,7 +58,7 @@ json_t *view_loss_causes(struct site *s, const struct series *series)
 {
     if (series->n_losses == 0)
         return json_null();
-    json_t *t = view_table(s, "Time lost per step against perfect scaling, by cause; the causes sum to the loss",
+    json_t *t = view_table(s, "Time lost per step against ideal scaling, by cause; the causes sum to the loss",
                            loss_columns(s, series, "Cause", "|What counts as that"));
     for (int c = 0; c < N_LOSS_CLASSES; c++) {
         view_row(s, t, loss_class_name((enum loss_class)c));
@@ -69,6 +69,6 @@ json_t *view_loss_causes(struct site *s, const struct series *series)
     view_row(s, t, "loss");
     for (int i = 0; i < series->n_losses; i++)
         lost_cell(s, t, &REASON(NONE), series->losses[i].loss_ns);
-    view_cell(s, t, "measured less perfect scaling");
+    view_cell(s, t, "measured less ideal scaling");
     return t;
 }

@@ -1,11 +1,14 @@
 /* key_figures.c - the three figures of the front page; see figures.h. Called by page_index.c. */
 #include "render/site/figures/figures.h"
 
+#include "render/findings/rules/compare.h"
 #include "render/metrics/known.h"
 #include "render/metrics/series/series.h"
 #include "render/findings/narrate.h"
 #include "render/findings/shares.h"
 #include "render/say/format.h"
+
+#include <string.h>
 
 /* value: NULL = not known, and the figure is left out */
 static void add_key(struct site *s, json_t *list, const char *name, const char *value, const char *note)
@@ -64,6 +67,22 @@ static void add_run_step(struct site *s, json_t *list, const struct spread *step
                 i.has ? site_text(s, "95 %% interval %s", fmt_time_range(i.lo, i.hi).text) : "mean over ranks");
 }
 
+/* The comparison that the front page is about; NULL: it is not of this point. */
+static const struct comparison *comparison_of(const struct report *rep, const struct series_point *last)
+{
+    const struct comparison *c = rep->n_comparisons ? &rep->comparisons[rep->n_comparisons - 1] : NULL;
+    return c && c->n_nodes == last->n_nodes && c->n_ranks == last->n_ranks ? c : NULL;
+}
+
+static void add_compared_step(struct site *s, json_t *list, const struct comparison *c)
+{
+    int64_t before = c->step.before_ns, after = c->step.after_ns, longest = before > after ? before : after;
+    struct fmt first = fmt_time_beside(before, longest);
+    first.text[strcspn(first.text, " ")] = '\0'; /* the unit stands behind both */
+    add_key(s, list, "Step time", site_text(s, "%s \xe2\x86\x92 %s", first.text, fmt_time_beside(after, longest).text),
+            "mean step before and after");
+}
+
 /* What limits, by the share that was judged; where nothing does, communication.
  *  communication  its share of a step
  *  before  the same at the node count before, for the note; "" none */
@@ -119,7 +138,11 @@ json_t *view_keys(struct site *s, const struct series *series)
         add_throughput(s, list, series);
         add_speedup(s, list, series);
     } else {
-        add_run_step(s, list, point_step(s->rep, last), last->step_interval);
+        const struct comparison *c = comparison_of(s->rep, last);
+        if (c)
+            add_compared_step(s, list, c);
+        else
+            add_run_step(s, list, point_step(s->rep, last), last->step_interval);
         add_throughput(s, list, series);
     }
     add_series_cause(s, list, series);

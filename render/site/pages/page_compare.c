@@ -13,15 +13,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *verdict_on(const struct compared *c)
+static const char *verdict_on(const struct compared *c, const struct compared *step)
 {
-    return !compared_has(c)      ? (c->has_before  ? "not recorded after"
-                                    : c->has_after ? "not recorded before"
-                                                   : "not recorded")
-           : !c->change_ns.has   ? "too few steps"
-           : !c->is_significant  ? "no more than chance"
-           : c->change_ns.hi < 0 ? "shorter"
-                                 : "longer";
+    return !compared_has(c)                 ? (c->has_before  ? "not recorded after"
+                                               : c->has_after ? "not recorded before"
+                                                              : "not recorded")
+           : compared_is_unchanged(c, step) ? "unchanged"
+           : !c->change_ns.has              ? "too few steps"
+           : !c->is_significant             ? "may be chance"
+           : c->change_ns.hi < 0            ? "shorter"
+                                            : "longer";
 }
 
 /* "13.4" of a column in one unit, which the longest time of it gives. */
@@ -41,14 +42,9 @@ static const char *unit_of(struct site *s, int64_t longest_ns)
     return site_text(s, "%s", unit ? unit + 1 : "");
 }
 
-static int64_t longest(const struct compared *step)
-{
-    return step->before_ns > step->after_ns ? step->before_ns : step->after_ns;
-}
-
 /* What is outside the interval of runs that were not repeated is not coloured: it is no change that is certain. */
-static void add_compared(struct site *s, json_t *t, const char *name, const struct compared *c, int64_t longest_ns,
-                         bool repeated, bool has_interval)
+static void add_compared(struct site *s, json_t *t, const char *name, const struct compared *c,
+                         const struct compared *step, int64_t longest_ns, bool repeated, bool has_interval)
 {
     const struct interval *i = &c->change_ns;
     int64_t change_ns = c->after_ns - c->before_ns;
@@ -60,7 +56,7 @@ static void add_compared(struct site *s, json_t *t, const char *name, const stru
     view_cell_value(s, t,
                     compared_has(c) ? time_in(s, change_ns, longest_ns)
                     : has_interval  ? NULL
-                                    : verdict_on(c),
+                                    : verdict_on(c, step),
                     compared_has(c), (double)change_ns, "ns");
     if (!has_interval)
         return;
@@ -69,7 +65,8 @@ static void add_compared(struct site *s, json_t *t, const char *name, const stru
                                           time_in(s, llround(i->hi), longest_ns))
                               : NULL,
                        *i, "ns");
-    view_cell_class(s, t, verdict_on(c), !c->is_significant || !repeated ? "v-na" : i->hi < 0 ? "v-fine" : "v-limits");
+    bool is_certain = c->is_significant && repeated && !compared_is_unchanged(c, step);
+    view_cell_class(s, t, verdict_on(c, step), !is_certain ? "v-na" : i->hi < 0 ? "v-fine" : "v-limits");
 }
 
 /* Traces alone say no node count, and a pair of them needs none. */
@@ -85,7 +82,7 @@ static const char *changed_most(struct site *s, const struct comparison *c)
     const struct compared *most = comparison_order(c, parts) ? &c->part[parts[0]] : NULL;
     return most && compared_has(most) && most->after_ns != most->before_ns
                ? site_text(s, "%s, %s", part_name(parts[0]),
-                           fmt_time_beside(most->after_ns - most->before_ns, longest(&c->step)).text)
+                           fmt_time_beside(most->after_ns - most->before_ns, compared_longest(&c->step)).text)
                : "none";
 }
 
@@ -96,15 +93,30 @@ static json_t *parts_table(struct site *s, const struct comparison *c)
     bool has_interval = c->step.change_ns.has;
     json_t *t = view_table(s,
                            site_text(s, "%s, mean step in %s: %s before, %s after", name_of(s, c),
-                                     unit_of(s, longest(&c->step)), fmt_count(c->steps_before, "step").text,
+                                     unit_of(s, compared_longest(&c->step)), fmt_count(c->steps_before, "step").text,
                                      fmt_count(c->steps_after, "step").text),
                            has_interval ? "Part|#Before|#After|#Change|95 % interval of the change|Verdict"
                                         : "Part|#Before|#After|#Change");
     for (int i = 0; i < n; i++)
-        add_compared(s, t, part_name(parts[i]), &c->part[parts[i]], longest(&c->step), comparison_is_repeated(c),
-                     has_interval);
-    add_compared(s, t, "whole step", &c->step, longest(&c->step), comparison_is_repeated(c), has_interval);
+        add_compared(s, t, part_name(parts[i]), &c->part[parts[i]], &c->step, compared_longest(&c->step),
+                     comparison_is_repeated(c), has_interval);
+    add_compared(s, t, "whole step", &c->step, &c->step, compared_longest(&c->step), comparison_is_repeated(c),
+                 has_interval);
     return t;
+}
+
+/* The page shows the parts that a reader can see, the CSV has all. */
+static void drop_small_parts(struct site *s, const struct comparison *c, json_t *table)
+{
+    enum part parts[N_PARTS];
+    size_t row[N_PARTS + 1], n = 0;
+    int n_parts = comparison_order(c, parts);
+    for (int i = 0; i < n_parts; i++)
+        if (!compared_is_small(&c->part[parts[i]], &c->step))
+            row[n++] = (size_t)i;
+    row[n++] = (size_t)n_parts; /* the step */
+    if (n <= (size_t)n_parts)
+        view_keep_rows(s, table, row, n);
 }
 
 void view_compared(struct site *s, json_t *data)
@@ -116,14 +128,14 @@ void view_compared(struct site *s, json_t *data)
     json_t *v = view_object(s);
     int64_t longest_ns = 0;
     for (int i = 0; i < rep->n_comparisons; i++) {
-        int64_t ns = longest(&rep->comparisons[i].step);
+        int64_t ns = compared_longest(&rep->comparisons[i].step);
         longest_ns = ns > longest_ns ? ns : longest_ns;
     }
     json_t *t = view_table(s, site_text(s, "Mean step before and after, in %s", unit_of(s, longest_ns)),
                            "Nodes|#Before|#After|#Change|95 % interval of the change|Verdict|Part that changed most");
     for (int i = 0; i < rep->n_comparisons; i++) {
-        add_compared(s, t, name_of(s, &rep->comparisons[i]), &rep->comparisons[i].step, longest_ns,
-                     comparison_is_repeated(&rep->comparisons[i]), true);
+        add_compared(s, t, name_of(s, &rep->comparisons[i]), &rep->comparisons[i].step, &rep->comparisons[i].step,
+                     longest_ns, comparison_is_repeated(&rep->comparisons[i]), true);
         view_cell(s, t, changed_most(s, &rep->comparisons[i]));
         json_t *rows = json_object_get(t, "rows");
         view_text(s, json_array_get(rows, json_array_size(rows) - 1), "href",
@@ -139,16 +151,24 @@ static json_t *predictions_table(struct site *s, const struct comparison *c)
 {
     if (c->n_predictions == 0)
         return json_null();
-    json_t *t =
-        view_table(s, site_text(s, "%s: causes that the report before named, and what became of them", name_of(s, c)),
-                   "Cause|#Forecast without it|Basis|#Its time before|#Its time after|#Left of it");
+    int64_t longest_ns = 0;
+    for (int i = 0; i < c->n_predictions; i++) {
+        const struct prediction *p = &c->predictions[i];
+        const int64_t ns[] = {p->predicted_mean_ns, p->before_ns, p->after_ns};
+        for (int k = 0; k < 3; k++)
+            longest_ns = ns[k] > longest_ns ? ns[k] : longest_ns;
+    }
+    json_t *t = view_table(s,
+                           site_text(s, "%s: causes that the earlier report named, before and after, in %s a step",
+                                     name_of(s, c), unit_of(s, longest_ns)),
+                           "Cause|#Forecast to save|Basis|#Before|#After|#Left");
     for (int i = 0; i < c->n_predictions; i++) {
         const struct prediction *p = &c->predictions[i];
         view_row(s, t, p->name);
-        view_cell_time(s, t, true, p->predicted_mean_ns);
+        view_cell_value(s, t, time_in(s, p->predicted_mean_ns, longest_ns), true, (double)p->predicted_mean_ns, "ns");
         view_cell(s, t, gain_basis_word(p->basis));
-        view_cell_time(s, t, true, p->before_ns);
-        view_cell_time(s, t, true, p->after_ns);
+        view_cell_value(s, t, time_in(s, p->before_ns, longest_ns), true, (double)p->before_ns, "ns");
+        view_cell_value(s, t, time_in(s, p->after_ns, longest_ns), true, (double)p->after_ns, "ns");
         /* of compute only kernels can go, whose time is not known by itself */
         bool has = p->cls != CLASS_COMPUTE && p->before_ns > 0;
         double left = has ? (double)p->after_ns / (double)p->before_ns : 0;
@@ -163,13 +183,14 @@ static json_t *tried_table(struct site *s, const struct comparison *c)
     const struct tried *t = &c->tried;
     if (!t->has)
         return json_null();
-    json_t *table =
-        view_table(s, site_text(s, "%s, median step: the advised change as forecast and as achieved", name_of(s, c)),
-                   "Change|#Before|#Forecast|#Achieved|#Forecast too long by");
+    json_t *table = view_table(s,
+                               site_text(s, "%s, median step in %s: the advised change as forecast and as achieved",
+                                         name_of(s, c), unit_of(s, t->before_ns)),
+                               "Change|#Before|#Forecast|#Achieved|#Forecast too long by");
     view_row(s, table, trial_key_word(t->kind));
-    view_cell_time(s, table, true, t->before_ns);
-    view_cell_time(s, table, true, t->forecast_ns);
-    view_cell_time(s, table, true, t->achieved_ns);
+    view_cell_value(s, table, time_in(s, t->before_ns, t->before_ns), true, (double)t->before_ns, "ns");
+    view_cell_value(s, table, time_in(s, t->forecast_ns, t->before_ns), true, (double)t->forecast_ns, "ns");
+    view_cell_value(s, table, time_in(s, t->achieved_ns, t->before_ns), true, (double)t->achieved_ns, "ns");
     view_cell_value(s, table, fmt_percent(t->error_ratio).text, true, t->error_ratio, "ratio");
     return table;
 }
@@ -180,7 +201,7 @@ static const char *change_words(struct site *s, const struct compared *step)
     if (!step->change_ns.has)
         return "too few steps to tell";
     if (!step->is_significant || step->after_ns <= 0 || step->before_ns <= 0)
-        return "no more than chance";
+        return "may be chance";
     return site_text(s, "%s as fast", fmt_x((double)step->before_ns / (double)step->after_ns).text);
 }
 
@@ -191,7 +212,7 @@ static const char *chart_title(struct site *s, const struct comparison *c)
     const struct compared *most = comparison_order(c, parts) ? &c->part[parts[0]] : NULL;
     int is_told = most && compared_has(most) && (most->is_significant || !c->step.change_ns.has);
     struct said found = {.headline =
-                             is_told ? PHRASE(MOST_CHANGED, slot_name(part_label(parts[0]))) : PHRASE(NONE_CHANGED)};
+                             is_told ? PHRASE(MOST_CHANGED, slot_name(part_name(parts[0]))) : PHRASE(NONE_CHANGED)};
     return say_title(&s->arena, &found);
 }
 
@@ -213,7 +234,7 @@ static json_t *figure(struct site *s, const struct report *rep)
         return json_null();
     struct time_axis axis = time_axis_for(most);
     for (int k = 0; k < N_PARTS; k++)
-        parts[k] = (struct stack_part){part_label((enum part)k), part_ink((enum part)k)};
+        parts[k] = (struct stack_part){part_name((enum part)k), part_ink((enum part)k)};
     for (int i = 0; i < rep->n_comparisons; i++) {
         const struct comparison *c = &rep->comparisons[i];
         dcr_buf_printf(&alt, " %s: %s before, %s after: %s.", c->label, fmt_time(c->step.before_ns).text,
@@ -266,6 +287,7 @@ static json_t *comparison_view(struct site *s, const struct comparison *c)
     doc_release(&d);
     site_table(s, tried, site_text(s, "tried-%s", c->anchor), -1);
     site_table(s, parts, site_text(s, "compare-%s", c->anchor), -1);
+    drop_small_parts(s, c, parts);
     site_table(s, predictions, site_text(s, "predictions-%s", c->anchor), -1);
     view_text(s, v, "anchor", site_text(s, "nodes-%s", c->anchor));
     view_text(s, v, "headline", say_title(&s->arena, &c->said));

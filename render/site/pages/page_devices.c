@@ -169,11 +169,11 @@ static int has_memory(const struct run *r)
 static json_t *collectives(struct site *s, const struct run *r)
 {
     enum { MOST = 20 };
-    json_t *t = view_table(
-        s,
-        "Collectives whose traces say what they moved, by summed time; bandwidths (decimal GB/s, as nccl-tests "
-        "defines them) are of the shortest: the others hold waiting for ranks",
-        "Trace and GPU|Collective|#Ranks|#Bytes|#Calls|#Mean|#Shortest|#algbw, GB/s|#busbw, GB/s");
+    json_t *t = view_table(s,
+                           "Collectives with recorded sizes, by summed time; bandwidths (decimal GB/s, as nccl-tests "
+                           "defines them) are of the shortest call, since the others include waiting",
+                           "Trace and GPU|Collective|#Ranks|#Bytes|#Calls|#Mean|#Shortest|#Algorithm bandwidth, "
+                           "GB/s|#Bus bandwidth, GB/s");
     EACH_DEVICE(r, d)
     for (int i = 0; i < d->n_collectives && i < MOST; i++) {
         const struct device_collective *c = &d->collectives[i];
@@ -299,6 +299,8 @@ static json_t *foreign(struct site *s, const struct foreign_table *f)
     for (size_t i = 0; i < f->n_cells; i++)
         if (i % (size_t)f->n_columns == 0)
             view_row(s, t, f->cells[i]);
+        else if (strcmp(f->cells[i], "n/a") == 0)
+            view_cell_missing(s, t, &REASON(UNRECORDED), NULL);
         else
             view_cell_said(s, t, f->cells[i], said_number(s, f->cells[i]));
     return t;

@@ -133,7 +133,6 @@ static json_t *series_view(struct site *s, int index, int place)
     view_text(s, v, "suffix", suffix);
     view_text(s, v, "label", s->rep->n_series > 1 ? series->label : NULL);
     view_text(s, v, "kind", series->n_points > 1 ? scaling_word(series->kind) : NULL);
-    view_text(s, v, "kind_because", series->kind_because);
     bool is_told = s->rep->n_series < 2 || is_series_told(s->rep, index);
     view_text(s, v, "headline", is_told ? NULL : series->headline);
     view_text(s, v, "support", is_told ? NULL : series->support);

@@ -117,7 +117,7 @@ static const char *bibtex(struct site *s)
 
 static json_t *versions(struct site *s)
 {
-    json_t *t = view_table(s, "What made the evidence, archive by archive",
+    json_t *t = view_table(s, "Programs and checksums of each archive",
                            "Archive|Run|Program|Back end|Collector|Checksum of the|SHA-256");
     for (int i = 0; i < s->n_cited; i++) {
         const struct cited *c = &s->cited[i];
@@ -134,7 +134,7 @@ static json_t *versions(struct site *s)
 
 static json_t *categories_table(struct site *s)
 {
-    json_t *t = view_table(s, "Where an instant of a step goes", "Category|What it covers");
+    json_t *t = view_table(s, "Categories of step time", "Category|What it covers");
 #define X(id, key, name, covers) \
     view_row(s, t, name);        \
     view_cell(s, t, covers);
@@ -187,8 +187,8 @@ void page_methodology(struct site *s)
     view_text(s, data, "left_out",
               s->rep->n_runs > FIGURE_RUN_FILES_MAX
                   ? site_text(s,
-                              "Of more than %d runs the figures of single runs are on their pages only; a report on "
-                              "one run has them as files.",
+                              "Above %d runs, figures of single runs are on their pages only. A report on one run has "
+                              "them as files.",
                               FIGURE_RUN_FILES_MAX)
                   : NULL);
     view_set(s, data, "groups", groups(s));

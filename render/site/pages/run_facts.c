@@ -38,7 +38,7 @@ static void add_code(struct facts *f, const char *name, const char *code)
 
 const char *run_not_available(struct site *s, const struct reason *why)
 {
-    return why->code ? say_reason(&s->arena, why) : "n/a: not recorded";
+    return why->code ? site_text(s, "not known: %s", say_clause(&s->arena, why)) : "not recorded";
 }
 
 static void add_known(struct facts *f, const char *name, const char *value)
@@ -89,7 +89,7 @@ static const char *command_line(struct site *s, const struct run *run)
     return line;
 }
 
-/* why: NULL, or why it is n/a. */
+/* why: NULL, or why it is not known. */
 static void add_efficiency(struct facts *f, const char *name, const struct run_result *r, const struct reason *why,
                            void (*put)(const struct run_result *, struct dcr_buf *))
 {
@@ -113,15 +113,15 @@ json_t *run_facts_overview(struct site *s, const struct run_result *r)
                                       site_int(s, r->n_warmup), steps_source_words(r->steps_source))
                           : run_not_available(s, &r->steps_why));
     if (r->has_steps) {
-        add_fact(&f, "Step time",
-                 r->step_interval.has ? site_text(s, "%s on average (95 %% interval %s), median %s, p95 %s, %s",
-                                                  fmt_time(r->step.mean_ns).text,
-                                                  fmt_time_range(r->step_interval.lo, r->step_interval.hi).text,
-                                                  fmt_time(r->step.median_ns).text, fmt_time(r->step.p95_ns).text,
-                                                  spread_tail(&r->step).text)
-                                      : site_text(s, "%s on average, median %s, p95 %s, %s",
-                                                  fmt_time(r->step.mean_ns).text, fmt_time(r->step.median_ns).text,
-                                                  fmt_time(r->step.p95_ns).text, spread_tail(&r->step).text));
+        add_fact(
+            &f, "Step time",
+            r->step_interval.has
+                ? site_text(s, "%s on average (95 %% interval %s), median %s, p95 %s%s", fmt_time(r->step.mean_ns).text,
+                            fmt_time_range(r->step_interval.lo, r->step_interval.hi).text,
+                            fmt_time(r->step.median_ns).text, fmt_time(r->step.p95_ns).text, spread_tail(&r->step).text)
+                : site_text(s, "%s on average, median %s, p95 %s%s", fmt_time(r->step.mean_ns).text,
+                            fmt_time(r->step.median_ns).text, fmt_time(r->step.p95_ns).text,
+                            spread_tail(&r->step).text));
     }
     add_fact(&f, "Throughput",
              r->has_throughput ? site_text(s, "%s samples per second (from %s)", fmt_number(r->throughput).text,
@@ -153,8 +153,8 @@ json_t *run_facts_communication(struct site *s, const struct run_result *r)
     const struct fmt share = fmt_percent((double)r->comm_ns / (double)r->step.mean_ns);
     if (is_one)
         add_fact(&f, "Exposed",
-                 site_text(s, "%s per step, %s of it; how much of that is waiting is %s", fmt_time(r->comm_ns).text,
-                           share.text, say_reason(&s->arena, &REASON(ONE_OF_MANY_RANKS))));
+                 site_text(s, "%s per step, %s of it; how much of that is waiting is not known, because %s",
+                           fmt_time(r->comm_ns).text, share.text, say_clause(&s->arena, &REASON(ONE_OF_MANY_RANKS))));
     else
         add_fact(&f, "Exposed",
                  site_text(s, "%s per step, %s of it: %s transfer, %s waiting", fmt_time(r->comm_ns).text, share.text,
@@ -162,25 +162,24 @@ json_t *run_facts_communication(struct site *s, const struct run_result *r)
     add_fact(&f, "Hidden",
              r->hidden_comm_ns > 0
                  ? site_text(s,
-                             "%s per step under way beside other work, waiting for other ranks included; what that "
-                             "saves shows against a run without overlap",
+                             "%s per step beside other work, waiting for other ranks included; to measure what that "
+                             "saves, repeat the run without overlap",
                              fmt_time(r->hidden_comm_ns).text)
                  : "none: no communication was recorded beside other work");
     if (r->skew.n)
-        add_fact(
-            &f, "Start skew, estimated",
-            site_text(s,
-                      "%s from the first to the last rank's arrival at a collective on average, p95 %s, at most %s "
-                      "(%s; longest less shortest duration, as all leave together)",
-                      fmt_time(r->skew.mean_ns).text, fmt_time(r->skew.p95_ns).text, fmt_time(r->skew.max_ns).text,
-                      fmt_count(r->skew.n, "collective").text));
+        add_fact(&f, "Start skew, estimated",
+                 site_text(s,
+                           "%s between the first and the last arrival at a collective on average, p95 %s, at most %s "
+                           "(longest minus shortest duration, of %s)",
+                           fmt_time(r->skew.mean_ns).text, fmt_time(r->skew.p95_ns).text, fmt_time(r->skew.max_ns).text,
+                           fmt_count(r->skew.n, "collective").text));
     else if (r->skew_why.code && !is_one)
         add_fact(&f, "Start skew, estimated", run_not_available(s, &r->skew_why));
     add_fact(&f, "Volume",
              r->bytes_per_step > 0 ? site_text(s, "%s per step and rank", fmt_bytes(r->bytes_per_step).text) : NULL);
     if (r->algbw_gb_s > 0 && !is_one)
         add_fact(&f, "Bandwidth",
-                 site_text(s, "%s%s GB/s algorithm, %s GB/s bus, of the transfer (nccl-tests' definitions)",
+                 site_text(s, "algorithm bandwidth %s%s GB/s, bus bandwidth %s GB/s (as nccl-tests defines them)",
                            r->hidden_comm_ns > 0 ? "at least " : "", fmt_number(r->algbw_gb_s).text,
                            fmt_number(r->busbw_gb_s).text));
     if (r->straggler.has)

@@ -60,16 +60,19 @@ json_t *view_classes(struct site *s, const char *caption, const int *runs, int n
         view_row(s, t, run_class_name(&s->rep->runs[runs[n_runs - 1]], (enum cause_class)c));
         for (int i = 0; i < n_runs; i++) {
             const struct class_result *q = &s->rep->runs[runs[i]].classes[c];
-            view_cell_class(s, t,
-                            *judged_share(q).text                  ? judged_share(q).text
-                            : q->verdict == VERDICT_NA             ? "n/a"
-                            : q->cls == CLASS_SHARED && n_runs > 1 ? verdict_word(q->verdict)
-                                                                   : "n/a",
+            const struct fmt share = judged_share(q);
+            int is_verdict = !*share.text && q->cls == CLASS_SHARED && n_runs > 1 && q->verdict != VERDICT_NA;
+            if (!*share.text && !is_verdict) {
+                view_cell_missing(s, t, &q->why, "ratio");
+                continue;
+            }
+            view_cell_class(s, t, is_verdict ? verdict_said(q->verdict) : share.text,
                             n_runs > 1 && q->verdict >= VERDICT_WATCH ? verdict_class(q->verdict) : NULL);
             view_exact(s, t, "", q->has_share, q->share_ratio, "ratio"); /* always the share of step time */
         }
-        view_cell_class(s, t, verdict_word(last->verdict), verdict_class(last->verdict));
-        view_cell_value(s, t, judged_threshold(last).text, last->threshold_ratio >= 0 && !last->judged.by,
+        view_cell_class(s, t, verdict_said(last->verdict), verdict_class(last->verdict));
+        const struct fmt threshold = judged_threshold(last);
+        view_cell_value(s, t, *threshold.text ? threshold.text : NULL, last->threshold_ratio >= 0 && !last->judged.by,
                         last->threshold_ratio, "ratio"); /* if it is of another quantity, the CSV has it as a note */
         view_cell_sub(s, t, last->text, last->rule && last->rule[0] ? last->rule : NULL);
     }

@@ -25,9 +25,9 @@ json_t *view_mpi_calls(struct site *s, const struct run *run)
         return json_null();
     json_t *t = view_table(
         s,
-        site_text(
-            s, "MPI calls of %s, all ranks, longest first; a call that only starts an operation counts the call alone",
-            recorded_noun(run)),
+        site_text(s,
+                  "MPI calls of %s, all ranks, longest first (of a call that only starts an operation, the call alone)",
+                  recorded_noun(run)),
         "Call|#Calls|#Bytes|#Time inside, sum|#Mean|#Longest");
     for (int i = 0; i < run->n_mpi_calls && i < OBSERVED_SHOWN; i++) {
         const struct dct_io *c = &run->mpi_calls[i].sum;
@@ -100,9 +100,8 @@ static void add_totals(struct site *s, json_t *t, const struct run *run)
     if (e.has)
         add_total_row(s, t, "(all that the processes read and wrote, by the kernel)", e.bytes, e.calls);
     add_total_row(s, t,
-                  e.rest_why.code ? site_text(s, "(not attributed: %s)", say_reason(&s->arena, &e.rest_why))
-                                  : "(not attributed: files by calls that cannot be seen, as fprintf; pipes, sockets, "
-                                    "terminals; what programs read to start)",
+                  e.rest_why.code ? site_text(s, "(not attributed: %s)", say_clause(&s->arena, &e.rest_why))
+                                  : site_text(s, "(%s)", say_phrase(&s->arena, &PHRASE(FILES_NOT_ATTRIBUTED))),
                   e.rest_bytes, NULL);
 }
 
@@ -119,12 +118,12 @@ json_t *view_io_files(struct site *s, const struct run *run)
         n_own > OBSERVED_SHOWN
             ? site_text(
                   s,
-                  "Files, the %d with most time of %d, all ranks, over %s; \xe2\x80\x93: no such call was seen, or "
-                  "it was counted and not timed",
+                  "Files, the %d with most time of %d, all ranks, over %s (\xe2\x80\x93: no such call was seen, or "
+                  "it was not timed)",
                   OBSERVED_SHOWN, n_own, recorded_noun(run))
             : site_text(s,
-                        "Files, all ranks, longest first, over %s; \xe2\x80\x93: no such call was seen, or it was "
-                        "counted and not timed",
+                        "Files, all ranks, longest first, over %s (\xe2\x80\x93: no such call was seen, or it was "
+                        "not timed)",
                         recorded_noun(run)),
         "File|#Reads|#Bytes read|#Time reading|#Writes|#Bytes written|#Time writing|#Other calls|#Their time");
     struct run_file folded = {0};
@@ -158,11 +157,10 @@ json_t *view_operators(struct site *s, const struct host_operators *o, const cha
         return json_null();
     for (int i = 0; i < o->n_names; i++)
         self += o->list[i].self_ns > 0 ? o->list[i].self_ns : 0;
-    json_t *t =
-        view_table(s,
-                   site_text(s, "%s by self time (without those inside them on the same thread), %d of %s names", what,
-                             o->n_names < MOST ? o->n_names : MOST, site_int(s, o->n_names)),
-                   "Name|Kind|#Calls|#Self time|#Share of self time|#Total time|#Mean|#Min|#Max");
+    json_t *t = view_table(s,
+                           site_text(s, "%s by self time (without those inside on the same thread), %d of %s names",
+                                     what, o->n_names < MOST ? o->n_names : MOST, site_int(s, o->n_names)),
+                           "Name|Kind|#Calls|#Self time|#Share of self time|#Total time|#Mean|#Min|#Max");
     for (int i = 0; i < o->n_names && i < MOST; i++) {
         const struct host_operator *n = &o->list[i];
         bool is_known = n->self_ns >= 0;

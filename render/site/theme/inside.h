@@ -168,7 +168,7 @@ bool page_timeline(struct site *s, int run);
 /** view_classes - the ruled-in-or-out table of some runs of one series (or of one run).
  *  runs  indices into report.runs, ascending node count; the last one is judged in words */
 json_t *view_classes(struct site *s, const char *caption, const int *runs, int n_runs);
-/** view_loss_parts, view_loss_causes - what a series lost against perfect scaling, by part of a step and by cause; the
+/** view_loss_parts, view_loss_causes - what a series lost against ideal scaling, by part of a step and by cause; the
  *  latter is null without losses. (tables_loss.c) */
 json_t *view_loss_parts(struct site *s, const struct series *series);
 json_t *view_loss_causes(struct site *s, const struct series *series);

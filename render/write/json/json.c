@@ -168,17 +168,6 @@ static json_t *all_reduce_points(const struct all_reduce_point *points, int n)
     return list;
 }
 
-/* Of too few points "too few points to extrapolate: ...". */
-static json_t *no_trend(const struct reason *why)
-{
-    static const char there_are[] = "there are ";
-    struct dcr_buf b = {0};
-    say_put_clause(&b, why);
-    json_t *v = is_too_few_for_trend(why) ? value_text(dcr_buf_text(&b) + sizeof there_are - 1) : value_reason(why);
-    dcr_buf_release(&b);
-    return v;
-}
-
 static json_t *all_reduce_object(const struct all_reduce *a)
 {
     json_t *o = json_object();
@@ -188,7 +177,7 @@ static json_t *all_reduce_object(const struct all_reduce *a)
         return o;
     value_set(o, "of", value_text(a->of));
     value_set(o, "left_out", value_text(a->left_out));
-    value_set(o, "mismatch", value_clause(&a->mismatch));
+    value_set(o, "mismatch", value_reason(&a->mismatch));
     value_set(o, "bytes_per_step", value_real(1, a->bytes));
     value_set(o, "all_reduces_per_step", value_real(a->is_counted, a->count));
     value_set(o, "latency_ns", value_real(1, a->latency_ns));
@@ -197,7 +186,7 @@ static json_t *all_reduce_object(const struct all_reduce *a)
     value_set(o, "fit_residual_ratio", value_real(1, a->fit_residual_ratio));
     value_set(o, "points", all_reduce_points(a->points, a->n_points));
     value_set(o, "extrapolation", all_reduce_points(a->ahead, a->n_ahead));
-    value_set(o, "extrapolation_because", no_trend(&a->ahead_why));
+    value_set(o, "extrapolation_because", value_reason(&a->ahead_why));
     value_set(o, "text", value_text(a->text));
     return o;
 }
@@ -212,7 +201,7 @@ static json_t *extrapolation(const struct series *s)
                                   value_interval(e->speedup_interval)));
     }
     value_set(o, "law", value_text(law_key(s->extrapolated_by)));
-    value_set(o, "because", no_trend(&s->extrapolation_why));
+    value_set(o, "because", value_reason(&s->extrapolation_why));
     value_set(o, "points", list);
     return o;
 }

@@ -63,7 +63,7 @@ static json_t *device(const struct run_result *r, const struct foreign_trace *t,
     value_set(o, "run", value_string(r->slug));
     value_set(o, "source", value_string(foreign_kind_words(t->kind)));
     value_set(o, "idle_causes_ns", idle_causes(d->has_idle_causes, d->idle_ns));
-    value_set(o, "idle_because", value_clause(&d->idle_why));
+    value_set(o, "idle_because", value_reason(&d->idle_why));
     value_set(o, "steps_idle_causes_ns", idle_causes(d->n_steps > 0 && d->has_idle_causes, d->steps_idle_ns));
     value_set(json_object_get(o, "memory"), "points", memory_points(&d->memory));
     value_set(o, "collectives", collectives(d));

@@ -129,7 +129,7 @@ static json_t *trials_json(const struct run_result *r)
         json_t *o = json_object();
         value_set(o, "change", value_string(trial_key_word(t->kind)));
         value_set(o, "command", value_text(t->command));
-        value_set(o, "command_because", value_clause(&t->why));
+        value_set(o, "command_because", value_reason(&t->why));
         value_set(o, "forecast_step_ns", value_int(t->has_forecast, t->step_ns));
         value_set(o, "forecast_because", value_reason(&t->forecast_why));
         value_add(list, o);
@@ -165,7 +165,7 @@ static json_t *files_total(const struct run *run)
                             value_int(e.has, e.calls[k]), "recorded_bytes",
                             value_int(e.recorded_bytes[k] >= 0, e.recorded_bytes[k]), "not_attributed_bytes",
                             value_int(e.rest_bytes[k] >= 0, e.rest_bytes[k])));
-    value_set(o, "because", value_clause(&e.rest_why));
+    value_set(o, "because", value_reason(&e.rest_why));
     return o;
 }
 
@@ -196,7 +196,7 @@ static json_t *recording(const struct run *run)
 static json_t *share_of_mpi(const struct run *run)
 {
     struct mpi_share m = mpi_share(run);
-    return json_pack("{s:o, s:o, s:o, s:o}", "ratio", value_real(m.has, m.ratio), "because", value_clause(&m.why),
+    return json_pack("{s:o, s:o, s:o, s:o}", "ratio", value_real(m.has, m.ratio), "because", value_reason(&m.why),
                      "time_ns", value_int(m.has, m.ns), "recorded_ns", value_int(m.wall_ns > 0, m.wall_ns));
 }
 

@@ -51,15 +51,6 @@ json_t *value_text(const char *s)
 json_t *value_reason(const struct reason *why)
 {
     struct dcr_buf b = {0};
-    say_put_reason(&b, why);
-    json_t *v = value_text(dcr_buf_text(&b));
-    dcr_buf_release(&b);
-    return v;
-}
-
-json_t *value_clause(const struct reason *why)
-{
-    struct dcr_buf b = {0};
     say_put_clause(&b, why);
     json_t *v = value_text(dcr_buf_text(&b));
     dcr_buf_release(&b);
@@ -110,9 +101,9 @@ static const char *last(const char *key)
 }
 
 /* That it was not measured says the null itself. */
-static json_t *why(const struct metric *m, const struct reason *r)
+static json_t *why(const struct reason *r)
 {
-    return r->code == REASON_NOT_MEASURED ? json_null() : m->is_clause ? value_clause(r) : value_reason(r);
+    return r->code == REASON_NOT_MEASURED ? json_null() : value_reason(r);
 }
 
 void value_put(json_t *o, const struct metrics *t, const void *subject)
@@ -125,7 +116,7 @@ void value_put(json_t *o, const struct metrics *t, const void *subject)
         if (*m->key)
             value_set(in, last(m->key), value_is_known(&v) ? known(&v) : json_null());
         if (m->because)
-            value_set(in, last(m->because), why(m, &v.why));
+            value_set(in, last(m->because), why(&v.why));
     }
 }
 

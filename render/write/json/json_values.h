@@ -19,9 +19,8 @@ json_t *value_string(const char *s);
 json_t *value_real(int has, double v);
 json_t *value_int(int has, int64_t v);
 json_t *value_text(const char *s);
-/** value_reason - "n/a because ..."; null of REASON_NONE. value_clause: without these words. */
+/** value_reason - "no GPU was monitored"; null of REASON_NONE. */
 json_t *value_reason(const struct reason *why);
-json_t *value_clause(const struct reason *why);
 /** value_interval - {"lo", "hi"} or null. */
 json_t *value_interval(struct interval i);
 /** value_put - sets all keys of a table; value_object: of a new object.   subject  what the table is of */
