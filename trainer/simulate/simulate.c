@@ -319,8 +319,8 @@ int simulate_traffic(const struct simulate_config *c, struct dataset *d, struct 
         snprintf(d->id[i], DATASET_ID_BYTES, "s%04zu", i + 1);
     d->is_generated = 1;
     snprintf(d->description, sizeof d->description,
-             "generated: cell transmission model, %zu sensors, %zu days, seed %llu", c->n_sensors, c->n_days,
-             (unsigned long long)c->seed);
+             "generated: cell transmission model, %zu sensors, %zu day%s, seed %llu", c->n_sensors, c->n_days,
+             c->n_days == 1 ? "" : "s", (unsigned long long)c->seed);
 out:
     finish(&s);
     if (rc) {
