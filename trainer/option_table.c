@@ -272,6 +272,14 @@ void option_presets(struct options *o)
             abort(); /* a row whose default it would refuse: tests/unit/test_options_train.c */
 }
 
+/* As short as says it exactly. */
+static void put_number(struct dcr_buf *out, double v)
+{
+    char text[40];
+    snprintf(text, sizeof text, "%.15g", v);
+    dcr_buf_printf(out, strtod(text, NULL) == v ? "%.15g" : "%.17g", v);
+}
+
 void option_value(const struct options *o, const struct option_row *row, struct dcr_buf *out)
 {
     const void *field = (const char *)o + row->field;
@@ -295,7 +303,7 @@ void option_value(const struct options *o, const struct option_row *row, struct 
         return;
     case OPTION_REAL:
     case OPTION_POSITIVE:
-        dcr_buf_printf(out, "%.17g", *(const double *)field);
+        put_number(out, *(const double *)field);
         return;
     case OPTION_CHOICE:
         memcpy(&place, field, sizeof place);
