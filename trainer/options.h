@@ -54,8 +54,8 @@ struct options_scenario {
 struct options {
     enum options_task task;
     const char *given[OPTIONS_N]; /* by row of options.def: the word that set it; NULL: it has its default */
-    int is_check;      /* the options of TASK_TRAIN are looked at, and that is all */
-    int is_data_check; /* its data, too */
+    int is_check;                 /* the options of TASK_TRAIN are looked at, and that is all */
+    int is_data_check;            /* its data, too */
     struct options_scenario scenario;
     const char *verify_dir;     /* TASK_VERIFY */
     const char *write_data_dir; /* TASK_WRITE_DATA */
@@ -134,8 +134,8 @@ void options_help(FILE *out);
 /** options_json - every option of a training with its value, as a JSON object, for program.json. */
 void options_json(const struct options *o, struct dcr_buf *out);
 
-/** options_alike - were all ranks started alike? Compares what must be equal with rank 0's: the model, the training, the
- *  ranks, what is done together when. Places of files, threads, kernels and loading are each rank's own. Collective.
+/** options_alike - were all ranks started alike? Compares what must be equal with rank 0's: the model, the training,
+ * the ranks, what is done together when. Places of files, threads, kernels and loading are each rank's own. Collective.
  *  returns  0; else DCR_FAIL on all ranks, with the sentence of the first that differs: rank, host and option */
 int options_alike(const struct options *o, struct comm *c, struct dcr_err *err) DCR_MUST_CHECK;
 

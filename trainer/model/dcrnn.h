@@ -19,7 +19,7 @@
 #define DCRNN_MAX_K 8
 
 /* X(enumerator, name) */
-#define DCRNN_RECURSIONS(X)                                                                                  \
+#define DCRNN_RECURSIONS(X)                                                                                           \
     X(DCRNN_PUBLISHED, "published") /* support 2 starts from the last but one term of support 1, as in public code */ \
     X(DCRNN_RESET, "reset")         /* every support starts from the input, as the text of the paper means */
 enum dcrnn_recursion {

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 /* X(enumerator, name) */
-#define GRAPH_FILTERS(X)                                                                                           \
+#define GRAPH_FILTERS(X)                                                                                             \
     X(GRAPH_LAPLACIAN, "laplacian")               /* one support: (2 / lambda_max) L - I of the symmetrised graph */ \
     X(GRAPH_RANDOM_WALK, "random_walk")           /* one support: P(A)^T */                                          \
     X(GRAPH_DUAL_RANDOM_WALK, "dual_random_walk") /* two supports: P(A)^T and P(A^T)^T */
