@@ -7,7 +7,6 @@
 #include "trainer/mark.h"
 #include "trainer/options.h"
 #include "trainer/ranks/refuse.h"
-#include "trainer/same_options.h"
 #include "trainer/simulate/simulate.h"
 #include "trainer/ranks/stop.h"
 #include "trainer/run/train.h"
@@ -211,7 +210,7 @@ int main(int argc, char **argv)
     /* elsewhere rank 0 works alone, for as long as it takes, while the others wait */
     comm_open(&c, &argc, &argv, o.task == TASK_TRAIN ? o.comm_timeout : 0);
     mark_open();
-    rc = same_options(&o, &c, &err);
+    rc = options_alike(&o, &c, &err);
     if (!rc) {
         blas_set_threads(1); /* the model's own workers share the samples: --threads */
         if (o.task == TASK_BASELINE) {

@@ -1,81 +1,58 @@
-/* options.c - see options.h. What a single option means is options_set.c. */
+/* options.c - see options.h. The rows are options.def, what one of them does is option_table.c. */
 #include "trainer/options.h"
 
-#include "trainer/options_set.h"
+#include "lib/base/buf.h"
+#include "lib/base/text.h"
+#include "trainer/option_table.h"
 
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const struct {
-    int id;
-    const char *name, *argument, *help;
-} table[] = {
-#define X(id, name, argument, help) {id, name, argument, help},
-    OPTIONS(X)
-#undef X
-};
-#define N_TABLE (sizeof table / sizeof *table)
+/* ---- --help and program.json ---------------------------------------------------------------------- */
+
+/* " (48)"; a flag is off, and what is not set has its words in the row. */
+static void print_row(FILE *out, const struct option_row *row)
+{
+    char left[64];
+    snprintf(left, sizeof left, "--%s%s%s", row->name, row->argument ? " " : "", row->argument ? row->argument : "");
+    fprintf(out, "  %-24s %s", left, row->help);
+    for (int i = 0; row->words && !strchr(row->argument, '|') && row->words[i]; i++)
+        fprintf(out, "%s %s", i ? "," : ":", row->words[i]);
+    fprintf(out, row->preset ? " (%s)\n" : "\n", row->preset);
+}
 
 void options_help(FILE *out)
 {
     fputs("Usage: [mpirun -n RANKS] dcrnn-train [OPTION...]\n"
           "Train a diffusion convolutional recurrent network on traffic speeds, data-parallel over MPI ranks.\n",
           out);
-    for (size_t i = 0; i < N_TABLE; i++) {
-        if (!table[i].name) {
-            fprintf(out, "\n%s:\n", table[i].help);
-            continue;
-        }
-        char left[64];
-        snprintf(left, sizeof left, "--%s%s%s", table[i].name, table[i].argument ? " " : "",
-                 table[i].argument ? table[i].argument : "");
-        fprintf(out, "  %-24s %s\n", left, table[i].help);
-    }
+    for (const struct option_row *row = option_rows; row < option_rows + OPTIONS_N; row++)
+        if (row->kind == OPTION_SECTION)
+            fprintf(out, "\n%s:\n", row->help);
+        else
+            print_row(out, row);
     fputs(
         "\nExit status: 0 done; 1 --verify failed or the training diverged; 2 bad input or usage; 143, 130 stopped by\n"
         "SIGTERM, SIGINT after a whole step.\n",
         out);
 }
 
-static struct options defaults(void)
+void options_json(const struct options *o, struct dcr_buf *out)
 {
-    return (struct options){
-        .sensors = 48,
-        .days = 14,
-        .data_seed = 1,
-        .units = 32,
-        .layers = 2,
-        .hops = 2,
-        .input_steps = 12,
-        .forecast_steps = 12,
-        .filter = GRAPH_DUAL_RANDOM_WALK,
-        .recursion = DCRNN_PUBLISHED,
-        .batch = 64,
-        .epochs = 3,
-        .accumulate = 1,
-        .lr = 0.01,
-        .clip = 5,
-        .sampling_decay = 2000,
-        .n_milestones = 4,
-        .milestone = {20, 30, 40, 50},
-        .seed = 1,
-        .validate_every = 1,
-        .n_ahead = 2,
-        .is_pinned = -1,
-        .windows_chunk = 24,
-        .explode_factor = 10,
-        .bucket_bytes = 1 << 18,
-        .is_overlapped = 1,
-        .comm_timeout = 300,
-        .out = "dcrnn-out",
-        .checkpoint_fsync = 1,
-        .threads = 1,
-        .use_cuda_graph = 1,
-        .progress_steps = 10,
-        .scenario.choice.seed = 1,
-    };
+    const char *comma = "";
+    dcr_buf_puts(out, "{");
+    for (const struct option_row *row = option_rows; row < option_rows + OPTIONS_N; row++) {
+        if (row->kind == OPTION_SECTION || row->kind == OPTION_INSTEAD)
+            continue;
+        dcr_buf_printf(out, "%s\n    \"%s\": ", comma, row->name);
+        option_value(o, row, out);
+        comma = ",";
+    }
+    dcr_buf_puts(out, "\n  }");
 }
+
+/* ---- the command line ------------------------------------------------------------------------------ */
 
 /* What only the whole command line can be blamed for. */
 static int check(const struct options *o, struct dcr_err *err)
@@ -97,7 +74,7 @@ static int check(const struct options *o, struct dcr_err *err)
         return dcr_err_set(err, DCR_FAIL, "--precision tf32 and bf16 need --backend cuda; the CPU computes in fp32");
     if (o->may_share_gpu && !o->is_cuda)
         return dcr_err_set(err, DCR_FAIL, "--share-gpu needs --backend cuda");
-    if (o->is_pinned > 0 && !o->is_cuda)
+    if (o->pinned == PINNED_YES && !o->is_cuda)
         return dcr_err_set(err, DCR_FAIL, "--pinned yes needs --backend cuda: nothing is copied to the CPU");
     if (o->windows && o->stage_windows)
         return dcr_err_set(err, DCR_FAIL, "--stage-windows writes a file of its own; leave out --%s",
@@ -135,29 +112,26 @@ enum pass { PASS_SCENARIO, PASS_ALL };
 
 static int parse_words(struct options *o, enum pass pass, int argc, char **argv, struct dcr_err *err)
 {
-    struct option known[N_TABLE + 1] = {0};
+    struct option known[OPTIONS_N + 1] = {0};
+    const int first = 256; /* behind all letters */
     size_t n = 0;
-    for (size_t i = 0; i < N_TABLE; i++)
-        if (table[i].name)
-            known[n++] =
-                (struct option){table[i].name, table[i].argument ? required_argument : no_argument, NULL, table[i].id};
+    for (int i = 0; i < OPTIONS_N; i++)
+        if (option_rows[i].name)
+            known[n++] = (struct option){option_rows[i].name, option_rows[i].argument ? required_argument : no_argument,
+                                         NULL, first + i};
     optind = 0; /* so that a second pass starts anew */
-    for (int id, index = 0; (id = getopt_long(argc, argv, ":", known, &index)) != -1;) {
-        if (pass == PASS_SCENARIO && (id == OPT_HELP || id == OPT_VERSION))
+    for (int id; (id = getopt_long(argc, argv, ":", known, NULL)) != -1;) {
+        if (id == '?' || id == ':')
+            return pass == PASS_SCENARIO ? 0 : complain(id, argv, known, err); /* the other pass complains */
+        const struct option_row *row = &option_rows[id - first];
+        int is_last = row->task == TASK_HELP || row->task == TASK_VERSION;
+        if (pass == PASS_SCENARIO && is_last)
             return 0;
-        if (id == '?' || id == ':') {
-            if (pass == PASS_SCENARIO)
-                return 0; /* the other pass complains */
-            return complain(id, argv, known, err);
-        }
-        const char *name = known[index].name;
-        if (pass == PASS_SCENARIO && !options_is_scenario(id))
+        if (pass == PASS_SCENARIO && !option_is_scenario(row))
             continue;
-        int rc = options_set(o, id, name, optarg, err);
-        if (rc)
+        int rc = option_set(o, row, optarg, err);
+        if (rc || is_last)
             return rc;
-        if (o->task == TASK_HELP || o->task == TASK_VERSION)
-            return 0;
     }
     if (optind < argc)
         return dcr_err_set(err, DCR_FAIL, "unexpected argument '%.60s'; see --help", argv[optind]);
@@ -188,23 +162,18 @@ static int parse_scenario(struct options *o, struct dcr_err *err)
 }
 
 /* --check-options and --check-data are asked for a training. */
-static int check_trains(const struct options *o, struct dcr_err *err)
+static int check_trains(struct options *o, struct dcr_err *err)
 {
-    static const char *const tasks[] = {[TASK_HELP] = "help",
-                                        [TASK_VERSION] = "version",
-                                        [TASK_VERIFY] = "verify",
-                                        [TASK_BASELINE] = "baseline",
-                                        [TASK_WRITE_DATA] = "write-data",
-                                        [TASK_WRITE_WINDOWS] = "write-windows",
-                                        [TASK_SHOW_SCENARIO] = "show-scenario"};
-    if (o->is_check && o->task != TASK_TRAIN)
-        return dcr_err_set(err, DCR_FAIL, "--%s trains nothing; leave it out", tasks[o->task]);
+    o->is_check |= o->is_data_check;
+    for (const struct option_row *row = option_rows; o->is_check && row < option_rows + OPTIONS_N; row++)
+        if (row->kind == OPTION_INSTEAD && row->task == o->task)
+            return dcr_err_set(err, DCR_FAIL, "--%s trains nothing; leave it out", row->name);
     return 0;
 }
 
 int options_parse(struct options *o, int argc, char **argv, struct dcr_err *err)
 {
-    *o = defaults();
+    option_presets(o);
     int rc = parse_words(o, PASS_SCENARIO, argc, argv, err);
     if (!rc && o->scenario.name)
         rc = parse_scenario(o, err);

@@ -2,6 +2,7 @@
 #ifndef TRAINER_OPTIONS_H
 #define TRAINER_OPTIONS_H
 
+#include "lib/base/buf.h"
 #include "trainer/model/backend.h"
 #include "trainer/ranks/comm.h"
 #include "trainer/formats/dataset_read.h"
@@ -14,6 +15,21 @@
 #include <stdio.h>
 
 #define OPTIONS_MAX_WEIGHTS 1024
+
+/* Ranks that wait longer than a year wait for ever; far beyond, clocks overflow. */
+#define OPTIONS_MAX_TIMEOUT_S (365 * 24 * 3600)
+
+/* Rows of options.def. */
+enum {
+    OPTIONS_N = 0
+#define SECTION(title) +1
+#define OPTION(...) +1
+#include "trainer/options.def"
+#undef SECTION
+#undef OPTION
+};
+
+enum options_pinned { PINNED_AUTO, PINNED_YES, PINNED_NO }; /* auto: where the back end has such memory */
 
 enum options_task {
     TASK_TRAIN,
@@ -37,8 +53,9 @@ struct options_scenario {
 /* Not to be copied: some pointers point into it. */
 struct options {
     enum options_task task;
-    int is_check;      /* the options of TASK_TRAIN are looked at, and that is all */
-    int is_data_check; /* its data, too */
+    const char *given[OPTIONS_N]; /* by row of options.def: the word that set it; NULL: it has its default */
+    int is_check;                 /* the options of TASK_TRAIN are looked at, and that is all */
+    int is_data_check;            /* its data, too */
     struct options_scenario scenario;
     const char *verify_dir;     /* TASK_VERIFY */
     const char *write_data_dir; /* TASK_WRITE_DATA */
@@ -79,12 +96,12 @@ struct options {
     double rank_weights[OPTIONS_MAX_WEIGHTS];
     enum allreduce_dtype allreduce_dtype;
     size_t bucket_bytes;
-    int is_overlapped;   /* gradients travel during the backward pass */
+    int is_late;         /* gradients travel after the backward pass, not during it */
     double comm_timeout; /* s; 0 = wait for ever */
 
     /* loading */
     int loader_workers, n_ahead; /* threads; batches they make ahead */
-    int is_pinned;               /* batches in page-locked memory; -1 = where the back end has such */
+    enum options_pinned pinned;  /* batches in page-locked memory */
     const char *windows;         /* file to read, or to write with TASK_WRITE_WINDOWS; NULL: memory */
     int stage_windows;           /* write it into `out` first */
     enum window_format windows_format;
@@ -113,5 +130,13 @@ int options_parse(struct options *o, int argc, char **argv, struct dcr_err *err)
 
 /** options_help - the text of --help. */
 void options_help(FILE *out);
+
+/** options_json - every option of a training with its value, as a JSON object, for program.json. */
+void options_json(const struct options *o, struct dcr_buf *out);
+
+/** options_alike - were all ranks started alike? Compares what must be equal with rank 0's: the model, the training,
+ * the ranks, what is done together when. Places of files, threads, kernels and loading are each rank's own. Collective.
+ *  returns  0; else DCR_FAIL on all ranks, with the sentence of the first that differs: rank, host and option */
+int options_alike(const struct options *o, struct comm *c, struct dcr_err *err) DCR_MUST_CHECK;
 
 #endif

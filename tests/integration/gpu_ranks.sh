@@ -148,6 +148,9 @@ check_status 1 "and the ranks learn on their own" cmp -s "$TMP/2/checkpoint.bin"
 ended bf16 "gradients as bf16"
 near "bf16 learns nearly the same" bf16 1e-2
 check_status 1 "bf16 is not the same" cmp -s "$TMP/2/checkpoint.bin" "$TMP/bf16/checkpoint.bin"
+said() { sed -n "s/.*\"$2\": \([0-9]*\),.*/\1/p" "$TMP/$1/program.json"; }
+check "the gradients' bf16 copy is in the memory that a run says it takes" \
+    test $(($(said bf16 memory_bytes) - $(said 2 memory_bytes))) -eq $((2 * $(said 2 parameters)))
 began=$SECONDS
 # One rank fails before they join; the others must not wait for it, whatever --comm-timeout says.
 # shellcheck disable=SC2016

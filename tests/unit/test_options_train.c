@@ -1,5 +1,5 @@
 /* test_options_train.c - the command line of dcrnn-train. */
-#include "trainer/options.h"
+#include "trainer/option_table.h"
 
 #include "tests/unit/trainer_files.h"
 
@@ -41,7 +41,7 @@ static void defaults_train_on_generated_data(void **state)
     assert_null(o.kernels);
     assert_int_equal(o.is_weak, 0);
     assert_true(o.lr == 0.01 && o.clip == 5);
-    assert_true(o.is_overlapped && o.allreduce_dtype == ALLREDUCE_FP32 && o.n_rank_weights == 0);
+    assert_true(!o.is_late && o.allreduce_dtype == ALLREDUCE_FP32 && o.n_rank_weights == 0);
     assert_true(o.bucket_bytes == 1 << 18 && o.comm_timeout == 300 && o.explode_factor == 10);
 }
 
@@ -78,7 +78,7 @@ static void values_arrive(void **state)
                      0);
     assert_int_equal(o.n_rank_weights, 3);
     assert_true(o.rank_weights[0] == 2 && o.rank_weights[1] == 0 && o.rank_weights[2] == 1.5);
-    assert_true(o.bucket_bytes == 4096 && !o.is_overlapped && o.allreduce_dtype == ALLREDUCE_BF16);
+    assert_true(o.bucket_bytes == 4096 && o.is_late && o.allreduce_dtype == ALLREDUCE_BF16);
     assert_true(o.comm_timeout == 0 && o.explode_factor == 2.5);
     assert_int_equal(parse(&o, "--checkpoint-every epoch", &err), 0);
     assert_int_equal(o.checkpoint_epochs, 1);
@@ -120,6 +120,9 @@ static void wrong_words_get_a_sentence(void **state)
     expect_failure("--recursion x", "--recursion");
     expect_failure("--lr-milestones 5,2", "ascending epochs");
     expect_failure("--lr-milestones 5;2", "ascending epochs");
+    expect_failure("--lr-milestones 1,", "ascending epochs");
+    expect_failure("--lr-milestones 1.5", "ascending epochs");
+    expect_failure("--lr-milestones 1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17", "at most 16");
     expect_failure("--checkpoint-every never", "steps (100) or epochs (2epochs)");
     expect_failure("--data d.csv", "--data needs --graph");
     expect_failure("--graph g.csv", "--graph needs --data");
@@ -135,32 +138,109 @@ static void wrong_words_get_a_sentence(void **state)
     expect_failure("--bucket-bytes 3", "--bucket-bytes takes a whole number from 4");
     expect_failure("--allreduce-dtype fp16", "one of fp32, bf16, none, not 'fp16'");
     expect_failure("--comm-timeout -1", "--comm-timeout takes");
+    expect_failure("--comm-timeout 1e10", "a number from 0 to 31536000, not '1e10'");
+    expect_failure("--clip -1", "--clip takes a number, 0 or more, not '-1'");
+    expect_failure("--out=", "--out takes the name of a folder");
     expect_failure("--explode-factor 1.5", "0 (never) or a number from 2 on");
     expect_failure("--seed 99999999999999999999", "--seed takes");
 }
 
-static void help_names_every_option(void **state)
+static const char *help(void)
 {
-    (void)state;
-    static const char *const some[] = {"--data FILE",   "--graph-format F", "--weak ",
-                                       "--resume FILE", "--baseline",       "Exit status"};
-    const char *path = scratch_path("help");
     static char text[16384];
-    FILE *f = fopen(path, "w+");
+    FILE *f = fopen(scratch_path("help"), "w+");
     assert_non_null(f);
     options_help(f);
     rewind(f);
-    size_t n = fread(text, 1, sizeof text - 1, f);
+    text[fread(text, 1, sizeof text - 1, f)] = 0;
     fclose(f);
-    text[n] = 0;
-    for (size_t i = 0; i < sizeof some / sizeof *some; i++)
-        if (!strstr(text, some[i]))
-            fail_msg("--help lacks '%s'", some[i]);
-    for (char *line = text; line;) {
-        char *end = strchr(line, '\n');
-        assert_true((end ? (size_t)(end - line) : strlen(line)) <= 120);
+    return text;
+}
+
+static void lines_of_help_fit(void **state)
+{
+    (void)state;
+    assert_non_null(strstr(help(), "Exit status"));
+    for (const char *line = help(); line;) {
+        const char *end = strchr(line, '\n');
+        size_t n = end ? (size_t)(end - line) : strlen(line);
+        if (n > 120)
+            fail_msg("%zu characters: %.*s", n, (int)n, line);
         line = end ? end + 1 : NULL;
     }
+}
+
+/* "--lr-milestones" in the manual's escapes, the whole word. */
+static int is_in_manual(const char *manual, const char *name)
+{
+    char word[128] = "\\-\\-";
+    for (size_t n = strlen(word); *name; name++)
+        n += (size_t)snprintf(word + n, sizeof word - n, *name == '-' ? "\\-" : "%c", *name);
+    for (const char *at = manual; (at = strstr(at, word)); at++)
+        if (strchr(" \"\n", at[strlen(word)]))
+            return 1;
+    return 0;
+}
+
+static void every_option_is_told_of_everywhere(void **state)
+{
+    (void)state;
+    struct options o;
+    struct dcr_err err = {0};
+    struct dcr_buf json = {0};
+    static char manual[1 << 16];
+    FILE *f = fopen("docs/man/dcrnn-train.1", "r"); /* from the top of the repository */
+    assert_non_null(f);
+    manual[fread(manual, 1, sizeof manual - 1, f)] = 0;
+    fclose(f);
+    assert_int_equal(parse(&o, "", &err), 0);
+    options_json(&o, &json);
+    for (const struct option_row *row = option_rows; row < option_rows + OPTIONS_N; row++) {
+        char left[64], key[64];
+        if (row->kind == OPTION_SECTION)
+            continue;
+        snprintf(left, sizeof left, "  --%s %s", row->name, row->argument ? row->argument : "");
+        snprintf(key, sizeof key, "\"%s\": ", row->name);
+        if (!strstr(help(), left))
+            fail_msg("--help lacks --%s", row->name);
+        if (!is_in_manual(manual, row->name))
+            fail_msg("docs/man/dcrnn-train.1 lacks --%s", row->name);
+        if ((strstr(dcr_buf_text(&json), key) != NULL) == (row->kind == OPTION_INSTEAD))
+            fail_msg("program.json has --%s, or lacks it", row->name);
+    }
+    dcr_buf_release(&json);
+}
+
+static void values_of_all_kinds_are_written(void **state)
+{
+    (void)state;
+    static const char *const expected[] = {"\"data\": null",
+                                           "\"units\": 7",
+                                           "\"lr\": 0.1,",
+                                           "\"filter\": \"laplacian\"",
+                                           "\"weak\": true",
+                                           "\"test\": false",
+                                           "\"seed\": 9223372036854775807",
+                                           "\"pinned\": \"no\"",
+                                           "\"kernels\": \"auto\"",
+                                           "\"lr-milestones\": \"20,30,40,50\"",
+                                           "\"rank-weights\": null",
+                                           "\"checkpoint-every\": \"2epochs\"",
+                                           "\"out\": \"a\\\"b\"",
+                                           "\"knob\": \"on\""};
+    struct options o;
+    struct dcr_err err = {0};
+    struct dcr_buf json = {0};
+    assert_int_equal(parse(&o,
+                           "--units 7 --lr 1e-1 --filter laplacian --weak --seed 9223372036854775807 --pinned no "
+                           "--checkpoint-every 2epochs --out a\"b",
+                           &err),
+                     0);
+    options_json(&o, &json);
+    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++)
+        if (!strstr(dcr_buf_text(&json), expected[i]))
+            fail_msg("%s is not in %s", expected[i], dcr_buf_text(&json));
+    dcr_buf_release(&json);
 }
 
 static void a_training_can_be_looked_at_only(void **state)
@@ -190,7 +270,9 @@ int main(void)
         cmocka_unit_test(values_arrive),
         cmocka_unit_test(tasks),
         cmocka_unit_test(wrong_words_get_a_sentence),
-        cmocka_unit_test(help_names_every_option),
+        cmocka_unit_test(lines_of_help_fit),
+        cmocka_unit_test(every_option_is_told_of_everywhere),
+        cmocka_unit_test(values_of_all_kinds_are_written),
         cmocka_unit_test(a_training_can_be_looked_at_only),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_remove);

@@ -154,6 +154,13 @@ static int clear(struct gpu *g, struct dcr_err *err)
     return launch_pack(g->n_packed, g->map, g->params, g->packed, g->packed_bf16, g->main, err);
 }
 
+/* Gradients on their way in bf16 have memory of their own, which joining takes (nccl.cu). */
+static size_t wire_bytes(const struct gpu *g)
+{
+    const struct gpu_ranks *r = &g->c.ranks;
+    return r->n_ranks > 1 && r->is_bf16 && !r->is_none ? g->c.n_params * sizeof(bf16) : 0;
+}
+
 static int build(struct gpu *g, struct dcr_err *err)
 {
     struct cudaDeviceProp p;
@@ -168,7 +175,7 @@ static int build(struct gpu *g, struct dcr_err *err)
     g->answer_bytes = sizeof(struct answer) + (size_t)g->c.n_out * 4 * sizeof(double);
     const size_t workspace = workspace_bytes(p.major);
     TRY(open_streams(g, err));
-    TRY(memory_allocate(g, p.name, 2 * workspace, err));
+    TRY(memory_allocate(g, p.name, 2 * workspace + wire_bytes(g), err));
     TRY(open_products(g, workspace, err));
     TRY(open_host_memory(g, err));
     TRY(copy_graph(g, err));

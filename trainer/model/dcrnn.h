@@ -18,9 +18,14 @@
 #define DCRNN_MAX_LAYERS 8
 #define DCRNN_MAX_K 8
 
+/* X(enumerator, name) */
+#define DCRNN_RECURSIONS(X)                                                                                           \
+    X(DCRNN_PUBLISHED, "published") /* support 2 starts from the last but one term of support 1, as in public code */ \
+    X(DCRNN_RESET, "reset")         /* every support starts from the input, as the text of the paper means */
 enum dcrnn_recursion {
-    DCRNN_PUBLISHED, /* support 2 starts from the last but one term of support 1, as both public repositories do */
-    DCRNN_RESET,     /* every support starts from the input, as the text of the paper means */
+#define X(id, text) id,
+    DCRNN_RECURSIONS(X)
+#undef X
 };
 
 /** dcrnn_recursion_name - "published" or "reset". */

@@ -3,7 +3,11 @@
 
 #include <string.h>
 
-static const char *const recursion_names[] = {[DCRNN_PUBLISHED] = "published", [DCRNN_RESET] = "reset"};
+static const char *const recursion_names[] = {
+#define X(id, text) text,
+    DCRNN_RECURSIONS(X)
+#undef X
+};
 
 const char *dcrnn_recursion_name(enum dcrnn_recursion r)
 {

@@ -7,9 +7,9 @@
 #include <string.h>
 
 static const char *const filter_names[] = {
-    [GRAPH_LAPLACIAN] = "laplacian",
-    [GRAPH_RANDOM_WALK] = "random_walk",
-    [GRAPH_DUAL_RANDOM_WALK] = "dual_random_walk",
+#define X(id, text) text,
+    GRAPH_FILTERS(X)
+#undef X
 };
 
 const char *graph_filter_name(enum graph_filter filter)

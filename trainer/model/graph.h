@@ -8,10 +8,15 @@
 
 #include <stdint.h>
 
+/* X(enumerator, name) */
+#define GRAPH_FILTERS(X)                                                                                             \
+    X(GRAPH_LAPLACIAN, "laplacian")               /* one support: (2 / lambda_max) L - I of the symmetrised graph */ \
+    X(GRAPH_RANDOM_WALK, "random_walk")           /* one support: P(A)^T */                                          \
+    X(GRAPH_DUAL_RANDOM_WALK, "dual_random_walk") /* two supports: P(A)^T and P(A^T)^T */
 enum graph_filter {
-    GRAPH_LAPLACIAN,        /* one support: (2 / lambda_max) L - I of the symmetrised graph */
-    GRAPH_RANDOM_WALK,      /* one support: P(A)^T */
-    GRAPH_DUAL_RANDOM_WALK, /* two supports: P(A)^T and P(A^T)^T */
+#define X(id, text) id,
+    GRAPH_FILTERS(X)
+#undef X
 };
 
 /** graph_filter_name - "laplacian", "random_walk", "dual_random_walk". */

@@ -80,7 +80,7 @@ static void put_overlap(struct dcr_buf *b, const struct description *d)
     int64_t nnz = supports_nnz(d->supports);
     double all = dcrnn_count_step(d->model, d->supports->n, nnz, 1).forward_flop;
     double left = dcrnn_count_step(&encoder, d->supports->n, nnz, 1).forward_flop;
-    put_bool(b, "allreduce_is_overlapped", d->options->is_overlapped);
+    put_bool(b, "allreduce_is_overlapped", !d->options->is_late);
     put_number(b, "allreduce_early_ratio", (double)d->n_early / (double)d->backend->n_params);
     put_number(b, "backward_left_ratio", left / all);
     put_number(b, "backward_left_looks", d->model->n_in);
@@ -110,7 +110,7 @@ static void put_loading(struct dcr_buf *b, const struct description *d)
     put_number(b, "loader_workers", o->loader_workers);
     put_number(b, "prefetch", o->loader_workers ? o->n_ahead : 0);
     if (o->is_cuda)
-        put_bool(b, "pinned_buffers", o->is_pinned);
+        put_bool(b, "pinned_buffers", o->pinned != PINNED_NO);
     if (o->checkpoint_steps || o->checkpoint_epochs)
         put_bool(b, "checkpoint_fsync", o->checkpoint_fsync);
 }
@@ -173,8 +173,10 @@ int describe_write(const struct description *d, struct dcr_err *err)
     put_number(&b, "learning_rate", o->lr);
     put_number(&b, "memory_bytes", (double)d->backend->memory_bytes(d->backend));
     /* seeds are 63 bits: a double would round them */
-    dcr_buf_printf(&b, "  \"data_seed\": %llu,\n  \"seed\": %llu\n}\n", (unsigned long long)o->data_seed,
+    dcr_buf_printf(&b, "  \"data_seed\": %llu,\n  \"seed\": %llu,\n  \"options\": ", (unsigned long long)o->data_seed,
                    (unsigned long long)o->seed);
+    options_json(o, &b);
+    dcr_buf_puts(&b, "\n}\n");
     if (b.failed || snprintf(path, sizeof path, "%s/program.json", o->out) >= (int)sizeof path)
         rc = dcr_err_set(err, DCR_FAIL, "cannot write program.json in '%.200s'", o->out);
     else

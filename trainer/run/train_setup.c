@@ -181,9 +181,9 @@ static int open_ways(struct train *t, struct dcr_err *err)
                                        .max_windows = (size_t)t->model.max_batch,
                                        .n_workers = t->o->loader_workers,
                                        .n_ahead = t->o->n_ahead,
-                                       .alloc = t->o->is_pinned ? t->be->host_alloc : NULL,
-                                       .free = t->o->is_pinned ? t->be->host_free : NULL};
-    const struct grad_sync_config sum = {.is_overlapped = t->o->is_overlapped,
+                                       .alloc = t->o->pinned != PINNED_NO ? t->be->host_alloc : NULL,
+                                       .free = t->o->pinned != PINNED_NO ? t->be->host_free : NULL};
+    const struct grad_sync_config sum = {.is_overlapped = !t->o->is_late,
                                          .bucket_bytes = t->o->bucket_bytes,
                                          .n_early = n_decoder(t->be),
                                          .dtype = t->o->allreduce_dtype};
@@ -214,7 +214,7 @@ static int open_backend(struct train *t, struct dcr_err *err)
                                               .use_graph = o->use_cuda_graph,
                                               .all_reduce_bf16 = o->allreduce_dtype == ALLREDUCE_BF16,
                                               .all_reduce_none = o->allreduce_dtype == ALLREDUCE_NONE,
-                                              .is_overlapped = o->is_overlapped,
+                                              .is_overlapped = !o->is_late,
                                               .may_share = o->may_share_gpu,
                                               .bucket_bytes = o->bucket_bytes,
                                               .timeout_s = o->comm_timeout};

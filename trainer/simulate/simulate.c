@@ -1,6 +1,9 @@
 /* simulate.c - see simulate.h: incidents, the cell transmission model, and what detectors make of it. Demand is
  * simulate_demand.c. */
 #include "trainer/simulate/simulate.h"
+
+#include "lib/base/buf.h"
+#include "lib/base/fs.h"
 #include "trainer/simulate/simulate_demand.h"
 
 #include <math.h>
@@ -319,8 +322,8 @@ int simulate_traffic(const struct simulate_config *c, struct dataset *d, struct 
         snprintf(d->id[i], DATASET_ID_BYTES, "s%04zu", i + 1);
     d->is_generated = 1;
     snprintf(d->description, sizeof d->description,
-             "generated: cell transmission model, %zu sensors, %zu days, seed %llu", c->n_sensors, c->n_days,
-             (unsigned long long)c->seed);
+             "generated: cell transmission model, %zu sensors, %zu day%s, seed %llu", c->n_sensors, c->n_days,
+             c->n_days == 1 ? "" : "s", (unsigned long long)c->seed);
 out:
     finish(&s);
     if (rc) {
@@ -335,4 +338,60 @@ int simulate_adjacency(const struct sim_distances *distances, size_t n_sensors, 
 {
     return graph_from_distances((int)n_sensors, (int64_t)distances->n, distances->from, distances->to,
                                 distances->metres, a, err);
+}
+
+/* ---- as files, for --write-data -------------------------------------------------------------------- */
+
+static int write_buf(const char *dir, const char *name, const struct dcr_buf *b, struct dcr_err *err)
+{
+    char path[4096];
+    if (b->failed || snprintf(path, sizeof path, "%s/%s", dir, name) >= (int)sizeof path)
+        return dcr_err_set(err, DCR_FAIL, "cannot write '%s' in '%.200s': %s", name, dir,
+                           b->failed ? "out of memory" : "the path is too long");
+    return dcr_write_file(path, b->data, b->len, err);
+}
+
+/* Date of a day counted from Monday 2018-01-01; a year is enough. */
+static void put_date(struct dcr_buf *b, size_t day)
+{
+    static const size_t length[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+    size_t year = 2018, month = 0;
+    while (day >= length[month]) {
+        day -= length[month++];
+        if (month == 12) {
+            month = 0;
+            year++;
+        }
+    }
+    dcr_buf_printf(b, "%zu-%02zu-%02zu", year, month + 1, day + 1);
+}
+
+int simulate_write(const char *dir, const struct dataset *d, const struct sim_distances *distances, struct dcr_err *err)
+{
+    const size_t rows_per_day = 24 * 60 / DATASET_STEP_MINUTES;
+    struct dcr_buf speeds = {0}, pairs = {0};
+    dcr_buf_puts(&speeds, "timestamp");
+    for (size_t i = 0; i < d->n_sensors; i++)
+        dcr_buf_printf(&speeds, ",%s", d->id[i]);
+    dcr_buf_putc(&speeds, '\n');
+    for (size_t row = 0; row < d->n_rows; row++) {
+        size_t minutes = row % rows_per_day * DATASET_STEP_MINUTES;
+        put_date(&speeds, row / rows_per_day);
+        dcr_buf_printf(&speeds, " %02zu:%02zu", minutes / 60, minutes % 60);
+        for (size_t i = 0; i < d->n_sensors; i++)
+            dcr_buf_printf(&speeds, ",%.9g", (double)d->speed_mph[row * d->n_sensors + i]);
+        dcr_buf_putc(&speeds, '\n');
+    }
+    dcr_buf_puts(&pairs, "from,to,metres\n");
+    for (size_t k = 0; k < distances->n; k++)
+        dcr_buf_printf(&pairs, "%s,%s,%.1f\n", d->id[distances->from[k]], d->id[distances->to[k]],
+                       distances->metres[k]);
+    int rc = dcr_mkdirs(dir, err);
+    if (!rc)
+        rc = write_buf(dir, "speeds.csv", &speeds, err);
+    if (!rc)
+        rc = write_buf(dir, "distances.csv", &pairs, err);
+    dcr_buf_release(&speeds);
+    dcr_buf_release(&pairs);
+    return rc;
 }

@@ -10,8 +10,9 @@
 
 /* ---- the flight of the gradients ---------------------------------------------------------------------------- */
 
-/* Messages of an all-reduce that wait for each other: Rabenseifner's algorithm (trainer/ranks/comm_mpi.c) halves what is
- * exchanged in each of log2 p rounds, and doubles it again; ranks beyond a power of two hand theirs in and get it back.
+/* Messages of an all-reduce that wait for each other: Rabenseifner's algorithm (trainer/ranks/comm_mpi.c) halves what
+ * is exchanged in each of log2 p rounds, and doubles it again; ranks beyond a power of two hand theirs in and get it
+ * back.
  */
 static double rounds(int n_ranks)
 {
