@@ -99,11 +99,12 @@ json_t *view_all_reduce(struct site *s, const struct series *series)
                         is_measured, (double)p->measured_ns, "ns");
         view_cell_interval(s, t, is_ahead ? "not measured" : interval_words(s, p->measured_interval),
                            is_ahead ? (struct interval){0} : p->measured_interval, "ns");
-        view_cell_value(s, t,
-                        p->has_residual ? fmt_x(1 / (p->residual_ratio + 1)).text
-                        : is_ahead      ? "extrapolated"
-                                        : say_reason(&s->arena, &p->why),
-                        p->has_residual, 1 / (p->residual_ratio + 1), "ratio");
+        if (p->has_residual)
+            view_cell_value(s, t, fmt_x(1 / (p->residual_ratio + 1)).text, true, 1 / (p->residual_ratio + 1), "ratio");
+        else if (is_ahead)
+            view_cell(s, t, "extrapolated");
+        else
+            view_cell_missing(s, t, &p->why, "ratio");
     }
     return t;
 }
