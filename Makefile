@@ -375,6 +375,10 @@ bench-site:
 	@BUILD="$(abspath $(BUILD))" bash tests/bench/site.sh
 screenshots:
 	@BUILD="$(abspath $(BUILD))" bash tests/bench/screenshots.sh
+# docs/report.png anew, from the site/ that make report made.
+.PHONY: picture
+picture:
+	@bash tests/bench/picture.sh
 bench-collect:
 	@.ci/packages build run bench
 	@$(MAKE) --no-print-directory SHORT=1 programs
@@ -424,6 +428,7 @@ help:
 	@echo "make test-fresh    both commands in a fresh Debian root (needs root; FRESH=report for the first only)"
 	@echo "make bench         timings: training step, event cost, rendering; bench-collect: what the collector costs; bench-site: the pages"
 	@echo "make screenshots   every page of site/ at three widths, light and dark, into build/screenshots"
+	@echo "make picture       docs/report.png, the picture of the README, from the site/ of a default series"
 	@echo "make bench-render  dcreport over 570 MB of Kineto JSON and native traces of 10^6 and 10^7 ranges: seconds, memory, rates"
 	@echo "make bench-pack    size, time and memory of packing and rendering 1,024 ranks"
 	@echo "make bench-train   a training step beside PyTorch's and a plain sgemm; ARGS='--threads 2'"

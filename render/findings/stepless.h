@@ -24,7 +24,8 @@ int advise_evidence(struct report *rep, const struct run *r, struct stepless_adv
  *  (stepless_epochs.c)   returns 0: there is none. Test: tests/golden/render_text.sh */
 int say_epochs(const struct run *r, struct said *out);
 
-/** say_devices - what GPU traces without steps say.   returns 0: there are none, and out is unchanged */
+/** say_devices - how busy the GPUs were, from traces without steps.
+ *  returns 1, or 0 without such a trace: out is unchanged */
 int say_devices(const struct report *rep, const struct run *r, struct said *out);
 /** advise_devices - what to do about the idle time of GPU traces without steps; nothing for a trace of so few kernels
  *  that it shows no loop. How steps are marked is said of trainings alone.   returns 0: there are none */

@@ -241,7 +241,7 @@ struct all_reduce {
     int n_points;
     struct all_reduce_point ahead[SERIES_AHEAD]; /* not run */
     int n_ahead;
-    struct reason ahead_why;                            /* why there is none */
+    struct reason ahead_why;                            /* when n_ahead is 0 */
     struct phrase said[N_REDUCE_SAID][REDUCE_SAID_MAX]; /* the same in sentences; none without a source */
     const char *text;                                   /* all of them; "" none */
 };

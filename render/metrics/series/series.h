@@ -56,7 +56,8 @@ struct interval point_share_interval(const struct report *rep, const struct seri
  *  not from its steps? docs/metrics.md#intervals */
 int is_interval_of_summary(const struct report *rep, const struct series *s, const struct series_point *p);
 
-/** losses - of a series: between consecutive points, and from the first to the last; or why there are none. */
+/** losses - time lost between consecutive points of a series, and from its first point to its last. Sets losses_why
+ * when there are none. */
 void losses(struct report *rep, struct series *s);
 
 /** loss_classes - losses[].class_ns: waiting for a rank that loads or writes is data and I/O, all other is imbalance;

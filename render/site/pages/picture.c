@@ -1,7 +1,7 @@
 /* picture.c - profiling_analysis.png: one run on one sheet. Called by page_run.c. */
 #include "render/site/figures/figures_run.h"
 
-/* Beyond so many runs their sheets are drawn at half the resolution: they would take longer than all the rest. */
+/* Sheets of more runs are drawn at two thirds of the resolution: they would take longer than all the rest. */
 #define SHEETS_FINE_MAX 8
 
 /* ---- the composed picture ------------------------------------------------------------------------------------- */
@@ -65,5 +65,5 @@ void run_picture(struct site *s, const struct run_result *r, const char *path)
                                 .spec = &p,
                                 .wide = FIGURE_FULL,
                                 .height = 780},
-               s->rep->n_runs > SHEETS_FINE_MAX ? 1 : 2, path);
+               s->rep->n_runs > SHEETS_FINE_MAX ? 1 : 1.5, path);
 }
