@@ -47,8 +47,9 @@ static const char *exchange_subject(const struct run_result *r)
     const struct run *a = r->run;
     if (is_gradient_exchange(r))
         return "exposed gradient synchronisation";
-    return a->n_traces || strcmp(a->program.backend, "cuda") == 0 ? "communication between GPUs"
-                                                                  : "communication between ranks";
+    return (a->n_traces && !run_is_of_hosts(a)) || strcmp(a->program.backend, "cuda") == 0
+               ? "communication between GPUs"
+               : "communication between ranks";
 }
 
 static void say_communication(struct report *rep, const struct run_result *r, struct said *s)
