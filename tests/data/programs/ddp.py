@@ -65,7 +65,7 @@ class Case:
     def __init__(self, name, rank, world, folder):
         self.name, self.rank, self.world, self.folder = name, rank, world, f"{folder}/{name}"
         os.makedirs(self.folder, exist_ok=True)
-        width, depth, batch = (1024, 3, 8) if name == "gradients" else (192, 3, 64)
+        width, depth, batch = (256, 32, 4) if name == "gradients" else (192, 3, 64)
         self.model = DistributedDataParallel(Model(width, depth))
         self.optimizer = torch.optim.SGD(self.model.parameters(), lr=1e-3)
         samples = Samples(batch * (BEFORE + STEPS + 2), width, 0.0003 if name == "loader" else 0)
