@@ -74,6 +74,7 @@ if [ -z "$torch" ]; then
 fi
 # Memory that is given back after each step would be paged in anew, which costs more than the work.
 export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MALLOC_MMAP_THRESHOLD_=33554432 MALLOC_TRIM_THRESHOLD_=1073741824
+# shellcheck disable=SC2317  # check calls it
 # ranks N CASE...: N ranks run the cases one after the other, into $TMP/N
 ranks() {
     local n=$1 rank pids=() failed=0
@@ -84,7 +85,7 @@ ranks() {
         pids+=($!)
     done
     for rank in "${pids[@]}"; do wait "$rank" || failed=1; done
-    return $failed
+    return "$failed"
 }
 check "2 ranks train with five bottlenecks" ranks 2 none loader slow gradients checkpoint unmarked
 for case in none loader slow gradients checkpoint unmarked; do
