@@ -5,6 +5,7 @@
 #include "render/device/collectives.h"
 #include "render/device/hostops.h"
 #include "render/device/hostranges.h"
+#include "render/device/hostwork.h"
 #include "render/device/memory.h"
 #include "render/device/queue.h"
 #include "render/device/runtime.h"
@@ -32,7 +33,10 @@ struct activity {
     struct spill *ops, *launches, *calls, *queue;
     struct host_ranges *ranges;
     struct runtime_log *runtime;
-    struct host_ops *operators; /* made with the first one */
+    struct host_ops *operators;  /* made with the first one */
+    struct host_operators table; /* of them; has_table: it is made */
+    int has_table;
+    struct host_work *work;     /* of a trace that shows no GPU */
     struct step_ranges *phases; /* the same */
     int has_no_memory;
     size_t max_bytes;
@@ -44,6 +48,7 @@ struct activity {
     int has_times;
     int64_t low_ns, high_ns;   /* of all operations */
     struct memory_log *memory; /* made with the first event */
+    struct device_memory host_memory;
 };
 
 struct activity *activity_new(size_t max_bytes)
@@ -203,7 +208,8 @@ int activity_operators(struct activity *a, struct dcr_arena *arena, struct host_
     memset(out, 0, sizeof *out);
     if (a->has_no_memory)
         return dcr_err_set(err, DCR_FATAL, "out of memory");
-    return a->operators ? host_ops_finish(a->operators, arena, out, err) : 0;
+    *out = a->table;
+    return a->operators && !a->has_table ? host_ops_finish(a->operators, NULL, arena, out, err) : 0;
 }
 
 /* ---- launches meet operations ------------------------------------------------------------------------ */
@@ -310,9 +316,16 @@ void activity_named_step(struct activity *a, enum step_name kind, int64_t number
     device_steps_add(&a->steps, &a->arena, grade, number, start_ns, dur_ns);
 }
 
-void activity_mark(struct activity *a, enum step_mark mark, const char *name, size_t len, int64_t t_ns)
+void activity_mark(struct activity *a, enum step_mark mark, const char *name, size_t len, int64_t start_ns,
+                   int64_t dur_ns)
 {
-    device_steps_mark(&a->steps, &a->arena, mark, name, len, t_ns);
+    device_steps_mark(&a->steps, &a->arena, mark, name, len, start_ns, dur_ns);
+}
+
+void activity_steps_known(const struct activity *a, int *by_optimizer, int *is_cut)
+{
+    *by_optimizer = a->steps.n > 0 && a->steps.surest == STEP_GRADE_OPTIMIZER;
+    *is_cut = a->n_devices == 0 && a->steps.is_cut;
 }
 
 void activity_accumulation(const struct activity *a, struct accumulation *out)
@@ -323,6 +336,11 @@ void activity_accumulation(const struct activity *a, struct accumulation *out)
 void activity_lost_steps(const struct activity *a, int64_t n[N_STEP_LOSSES])
 {
     device_steps_lost(&a->steps, n);
+}
+
+void activity_host_memory(const struct activity *a, struct device_memory *out)
+{
+    *out = a->host_memory;
 }
 
 static struct memory_log *memory_of(struct activity *a)
@@ -377,6 +395,21 @@ static uint32_t main_device(const struct activity *a)
     return best;
 }
 
+/* Operators are work of the host itself where no GPU is seen, nor a call to one. */
+static int is_host_alone(const struct activity *a)
+{
+    return a->n_devices == 0 && !runtime_log_has(a->runtime) && a->operators;
+}
+
+/* The table of operators, and what they do in the steps, which are sorted. */
+static int work_of_host(struct activity *a, struct dcr_arena *arena, struct dcr_err *err)
+{
+    a->work = host_work_new(&a->steps, a->max_bytes / 8);
+    a->has_table = 1;
+    return a->work ? host_ops_finish(a->operators, a->work, arena, &a->table, err)
+                   : dcr_err_set(err, DCR_FATAL, "out of memory");
+}
+
 int activity_finish(struct activity *a, struct dcr_arena *arena, struct run_device **out, int *n, struct reduced *steps,
                     struct dcr_err *err)
 {
@@ -387,8 +420,12 @@ int activity_finish(struct activity *a, struct dcr_arena *arena, struct run_devi
     memset(steps, 0, sizeof *steps);
     struct spill *by_device = spill_new(sizeof(struct op_record), a->max_bytes / 4);
     *n = 0;
+    if (is_host_alone(a) && a->steps.n == 0)
+        device_steps_by_optimizer(&a->steps, &a->arena);
     int rc = by_device ? join(a, by_device, err) : dcr_err_set(err, DCR_FATAL, "out of memory");
     if (rc || (rc = host_ranges_finish(a->ranges, &a->arena, &host, &is_too_many, err)))
+        goto out;
+    if (is_host_alone(a) && (rc = work_of_host(a, arena, err)) != 0)
         goto out;
     *out = dcr_arena_alloc(arena, (a->n_devices + 1) * sizeof **out);
     struct device_queue *queues = dcr_arena_alloc(&a->arena, (a->n_devices + 1) * sizeof *queues);
@@ -399,6 +436,9 @@ int activity_finish(struct activity *a, struct dcr_arena *arena, struct run_devi
         goto out;
     if (a->memory && (rc = memory_log_finish(a->memory, &a->steps, arena, &memories, &n_memories, err)) != 0)
         goto out;
+    for (int i = 0; i < n_memories; i++)
+        if (memories[i].device == ACTIVITY_HOST)
+            a->host_memory = memories[i];
     const struct op_record *first = spill_next(by_device);
     while (first) {
         uint32_t k = first->device;
@@ -426,6 +466,8 @@ int activity_finish(struct activity *a, struct dcr_arena *arena, struct run_devi
         qsort(*out, (size_t)*n, sizeof **out, compare_device);
     else
         a->steps.is_device = 1; /* of the host alone: its ranges, and what none of them names */
+    if (!rc && a->work)
+        rc = host_work_finish(a->work, host.of, &a->arena, err);
     device_steps_finish(&a->steps, host.of, arena, steps);
     for (size_t i = 0; i < a->n_devices; i++)
         steps->n_gpus += a->devices[i].n_kind[OP_COMPUTE] > 0;
@@ -433,6 +475,8 @@ int activity_finish(struct activity *a, struct dcr_arena *arena, struct run_devi
     steps->has_runtime = steps->n_gpus && runtime_log_has(a->runtime);
     if (!rc && a->phases && steps->n_steps)
         rc = step_ranges_finish(a->phases, &a->steps, *n == 0 ? REASON_TRACE_WITHOUT_GPU : unknown, arena, steps, err);
+    if (!rc && a->work && steps->n_steps)
+        host_work_phases(a->work, arena, steps);
 out:
     spill_free(by_device);
     return rc;
@@ -449,6 +493,7 @@ void activity_free(struct activity *a)
     spill_free(a->queue);
     runtime_log_free(a->runtime);
     host_ops_free(a->operators);
+    host_work_free(a->work);
     step_ranges_free(a->phases);
     memory_log_free(a->memory);
     optable_release(&a->names);

@@ -43,6 +43,18 @@ int step_mark_of(const char *name, size_t n);
 /** step_mark_name - in prose: "backward passes". */
 const char *step_mark_name(enum step_mark m);
 
+/* What a range of the host is, by its name in PyTorch's traces. */
+enum host_name {
+    HOST_NAME_RANGE = 0, /* named by the program, or of no kind that is known */
+    HOST_NAME_OPERATOR,
+    HOST_NAME_BACKWARD,  /* an operator of the backward pass */
+    HOST_NAME_OPTIMIZER, /* a range of the program in which its optimiser runs */
+    HOST_NAME_COMM,      /* a collective of a backend: gloo, NCCL, MPI */
+    HOST_NAME_COMM_CALL, /* the call that asks a backend for one */
+};
+/** host_name_of - is_range: the trace says that the program named it; then it is no operator. */
+enum host_name host_name_of(const char *name, size_t len, int is_range);
+
 struct activity;
 
 /** activity_new - max_bytes: memory for events before they go to a temporary file; 0 = the default (32 MiB).
@@ -57,6 +69,8 @@ void activity_call(struct activity *a, enum call_kind kind, int64_t correlation,
 void activity_call_of(struct activity *a, int64_t process, int64_t thread, enum call_kind kind, int64_t correlation,
                       int64_t start_ns, int64_t dur_ns);
 void activity_range(struct activity *a, enum host_range kind, int64_t start_ns, int64_t dur_ns);
+/* Stands for the host where memory is of a device. */
+#define ACTIVITY_HOST INT64_MIN
 /** activity_memory - the allocator's state of a device after an event of it; reserved -1 = not said. */
 void activity_memory(struct activity *a, int64_t device, int64_t t_ns, int64_t allocated, int64_t reserved);
 /** activity_memory_change - bytes were allocated from the device (> 0) or given back (< 0). */
@@ -66,20 +80,27 @@ void activity_step(struct activity *a, int64_t number, int64_t start_ns, int64_t
 /** activity_named_step - a range of the program that is a step by its name (step_name.h); taken where the trace holds
  *  no surer ones: batches (STEP_NAME_BATCH) only without other steps, and named ones only without ProfilerStep#n. */
 void activity_named_step(struct activity *a, enum step_name kind, int64_t number, int64_t start_ns, int64_t dur_ns);
-/** activity_mark - a range of that kind and name began on the host. */
-void activity_mark(struct activity *a, enum step_mark mark, const char *name, size_t len, int64_t t_ns);
+/** activity_mark - a range of that kind and name on the host. */
+void activity_mark(struct activity *a, enum step_mark mark, const char *name, size_t len, int64_t start_ns,
+                   int64_t dur_ns);
 /** activity_operator - an operator or range of the host, for its self time; as host_ops_add (hostops.h). */
 void activity_operator(struct activity *a, int64_t thread, enum operator_kind kind, const char *name, size_t len,
                        int64_t start_ns, int64_t dur_ns);
 /** activity_phase - a named range of the host that may be a phase of a step: any but those that mark steps. */
 void activity_phase(struct activity *a, const char *name, size_t len, int64_t start_ns, int64_t dur_ns);
 /** activity_finish - the devices of the trace, ascending. Text and arrays in arena.
- *  steps    where the time of the steps went, on the device with most operations; n_steps 0 without steps or device
- *  errors   DCR_FATAL: no memory or no temporary file */
+ *  steps    where the time of the steps went: on the device with most operations, or, where the trace shows no GPU, on
+ * the host (hostwork.h). There steps end with the optimiser if nothing marks them. n_steps 0 without steps errors
+ * DCR_FATAL: no memory or no temporary file */
 int activity_finish(struct activity *a, struct dcr_arena *arena, struct run_device **out, int *n, struct reduced *steps,
                     struct dcr_err *err) DCR_MUST_CHECK;
 /** activity_accumulation - gradient accumulation, as the marks in the steps show it; after activity_finish. */
 void activity_accumulation(const struct activity *a, struct accumulation *out);
+/** activity_steps_known - by_optimizer: no range marked the steps, they are taken from runs of the optimiser. is_cut:
+ * the last step of a host was cut by the end of the recording and is left out. After activity_finish. */
+void activity_steps_known(const struct activity *a, int *by_optimizer, int *is_cut);
+/** activity_host_memory - of ACTIVITY_HOST; n 0: nothing was said. After activity_finish; points in its arena. */
+void activity_host_memory(const struct activity *a, struct device_memory *out);
 /** activity_lost_steps - count the added steps that activity_finish left out, by reason; call after it. Steps of a less
  *  certain grade than the one in use, and duplicates of a step, do not count. */
 void activity_lost_steps(const struct activity *a, int64_t n[N_STEP_LOSSES]);

@@ -1,6 +1,7 @@
 /* hostops.c - see hostops.h. */
 #include "render/device/hostops.h"
 
+#include "render/device/hostwork.h"
 #include "render/device/optable.h"
 #include "render/device/spill.h"
 #include "render/model/build.h"
@@ -24,6 +25,10 @@ struct host_ops {
     struct dcr_arena arena;
     struct optable names; /* a "device" for every kind */
     struct spill *ops;
+    enum host_name *is; /* by name */
+    size_t n_is, is_cap;
+    struct host_comm *comm;
+    size_t n_comm, comm_cap;
     int64_t *self_ns; /* by name */
     struct open_range *open;
     size_t n_open, open_cap;
@@ -52,6 +57,14 @@ void host_ops_add(struct host_ops *h, int64_t thread, enum operator_kind kind, c
     struct name_entry *e = optable_entry(&h->names, (int)kind, OP_COMPUTE, name, len);
     optable_add(e, dur_ns);
     r.name = e->index;
+    for (; h->n_is < h->names.n; h->n_is++) { /* the name is new */
+        h->is = arena_grow(&h->arena, h->is, h->n_is, &h->is_cap, sizeof *h->is);
+        h->is[h->n_is] = host_name_of(e->text, e->len, kind != OPERATOR_OP);
+    }
+    if (h->is[r.name] == HOST_NAME_COMM || h->is[r.name] == HOST_NAME_COMM_CALL) {
+        h->comm = arena_grow(&h->arena, h->comm, h->n_comm, &h->comm_cap, sizeof *h->comm);
+        h->comm[h->n_comm++] = (struct host_comm){start_ns, r.end_ns, thread, h->is[r.name]};
+    }
     spill_add(h->ops, &r);
 }
 
@@ -92,7 +105,8 @@ static int compare(const void *a, const void *b)
     return c ? c : (int)x->kind - (int)y->kind;
 }
 
-int host_ops_finish(struct host_ops *h, struct dcr_arena *arena, struct host_operators *out, struct dcr_err *err)
+int host_ops_finish(struct host_ops *h, struct host_work *work, struct dcr_arena *arena, struct host_operators *out,
+                    struct dcr_err *err)
 {
     const struct host_record *r;
     int64_t thread = 0;
@@ -101,11 +115,15 @@ int host_ops_finish(struct host_ops *h, struct dcr_arena *arena, struct host_ope
     if (rc)
         return rc;
     h->self_ns = dcr_arena_alloc(&h->arena, (h->names.n + 1) * sizeof *h->self_ns);
+    if (work)
+        host_work_comm(work, h->comm, h->n_comm);
     while ((r = spill_next(h->ops)) != NULL) {
         while (h->n_open && r->key.a != thread)
             close_innermost(h);
         thread = r->key.a;
         open_range(h, r);
+        if (work)
+            host_work_add(work, thread, h->is[r->name], r->key.b, r->end_ns);
         out->n++;
     }
     while (h->n_open)

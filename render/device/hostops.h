@@ -10,6 +10,7 @@
 #include "render/model/foreign.h"
 
 struct host_ops;
+struct host_work;
 
 /** host_ops_new - max_bytes: of events in memory. gives; free with host_ops_free. NULL: out of memory */
 struct host_ops *host_ops_new(size_t max_bytes);
@@ -19,8 +20,9 @@ struct host_ops *host_ops_new(size_t max_bytes);
 void host_ops_add(struct host_ops *h, int64_t thread, enum operator_kind kind, const char *name, size_t len,
                   int64_t start_ns, int64_t dur_ns);
 /** host_ops_finish - the table, longest self time first; text and array in arena.
+ *  work     gets all of them; NULL = nobody
  *  errors   DCR_FATAL: no memory or no temporary file */
-int host_ops_finish(struct host_ops *h, struct dcr_arena *arena, struct host_operators *out,
+int host_ops_finish(struct host_ops *h, struct host_work *work, struct dcr_arena *arena, struct host_operators *out,
                     struct dcr_err *err) DCR_MUST_CHECK;
 void host_ops_free(struct host_ops *h);
 

@@ -183,7 +183,9 @@ enum category step_range_category(const char *name)
     } known[] = {{"enumerate(DataLoader)", CAT_DATA},
                  {"Optimizer.", CAT_COMPUTE},
                  {"DistributedDataParallel.forward", CAT_COMPUTE},
-                 {"nccl:", CAT_COMM}};
+                 {"nccl:", CAT_COMM},
+                 {"gloo:", CAT_COMM},
+                 {"mpi:", CAT_COMM}};
     char word[64];
     enum category c;
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)

@@ -20,7 +20,7 @@ void device_steps_add(struct device_steps *s, struct dcr_arena *arena, enum step
 }
 
 void device_steps_mark(struct device_steps *s, struct dcr_arena *arena, enum step_mark kind, const char *name,
-                       size_t len, int64_t t_ns)
+                       size_t len, int64_t start_ns, int64_t dur_ns)
 {
     int at = 0;
     len = len < sizeof s->names->text ? len : sizeof s->names->text - 1;
@@ -34,7 +34,10 @@ void device_steps_mark(struct device_steps *s, struct dcr_arena *arena, enum ste
         memcpy(s->names[s->n_names++].text, name, len);
     }
     s->marks = arena_grow(arena, s->marks, s->n_marks, &s->marks_cap, sizeof *s->marks);
-    s->marks[s->n_marks++] = (struct device_mark){t_ns, at};
+    int64_t end_ns = start_ns;
+    if (dur_ns > 0 && __builtin_add_overflow(start_ns, dur_ns, &end_ns))
+        end_ns = start_ns;
+    s->marks[s->n_marks++] = (struct device_mark){start_ns, end_ns, at};
 }
 
 int device_step_runs(const struct device_steps *s, const struct device_step *x)
@@ -76,6 +79,28 @@ static int compare_mark(const void *a, const void *b)
     return x->t_ns < y->t_ns ? -1 : x->t_ns > y->t_ns;
 }
 
+void device_steps_by_optimizer(struct device_steps *s, struct dcr_arena *arena)
+{
+    int64_t n_of[MARK_NAMES] = {0}, before = 0;
+    int most = -1, n = 0;
+    for (size_t i = 0; i < s->n_marks; i++)
+        n_of[s->marks[i].name]++;
+    for (int i = 0; i < s->n_names; i++)
+        if (host_name_of(s->names[i].text, strlen(s->names[i].text), 1) == HOST_NAME_OPTIMIZER &&
+            (most < 0 || n_of[i] > n_of[most]))
+            most = i;
+    if (s->n_marks > 1)
+        qsort(s->marks, s->n_marks, sizeof *s->marks, compare_mark);
+    for (size_t i = 0; i < s->n_marks; i++) {
+        int64_t end = s->marks[i].end_ns;
+        if (s->marks[i].name != most || (n && end <= before))
+            continue;
+        if (n++)
+            device_steps_add(s, arena, STEP_GRADE_OPTIMIZER, n - 1, before, end - before);
+        before = end;
+    }
+}
+
 /* The same range on two tracks is one. */
 static void give_marks(struct device_steps *s)
 {
@@ -110,7 +135,7 @@ void device_steps_lost(const struct device_steps *s, int64_t n[N_STEP_LOSSES])
 void device_steps_sort(struct device_steps *s)
 {
     size_t k = 0;
-    s->surest = STEP_GRADE_BATCH;
+    s->surest = STEP_GRADE_OPTIMIZER;
     for (size_t i = 0; i < s->n; i++)
         s->surest = s->list[i].grade > s->surest ? s->list[i].grade : s->surest;
     if (s->n > 1)

@@ -10,14 +10,14 @@
 enum { STEPS_MAX = 1 << 18, MARK_NAMES = 8 };
 
 /* How a step was marked. Only steps of the surest grade count. */
-enum step_grade { STEP_GRADE_BATCH = 0, STEP_GRADE_NAMED, STEP_GRADE_PROFILER, N_STEP_GRADES };
+enum step_grade { STEP_GRADE_OPTIMIZER = 0, STEP_GRADE_BATCH, STEP_GRADE_NAMED, STEP_GRADE_PROFILER, N_STEP_GRADES };
 
 struct device_step {
     int64_t number;
     enum step_grade grade;
     int64_t host_start_ns, host_end_ns;
     int64_t start_ns, end_ns;   /* begins where the previous one ended, ends with the last operation launched inside */
-    int64_t n_launched;         /* operations */
+    int64_t n_launched;         /* operations; on a host without a GPU operators */
     int32_t n_mark[MARK_NAMES]; /* by name */
     int64_t part_ns[N_CATEGORIES];
     int64_t hidden_comm_ns, runtime_ns;
@@ -31,7 +31,7 @@ struct mark_name {
     enum step_mark kind;
 };
 struct device_mark {
-    int64_t t_ns;
+    int64_t t_ns, end_ns;
     int name; /* index */
 };
 struct device_steps {
@@ -53,7 +53,11 @@ void device_steps_add(struct device_steps *s, struct dcr_arena *arena, enum step
                       int64_t start_ns, int64_t dur_ns);
 /** device_steps_mark - in any order; beyond STEPS_MAX and MARK_NAMES they are left out. */
 void device_steps_mark(struct device_steps *s, struct dcr_arena *arena, enum step_mark kind, const char *name,
-                       size_t len, int64_t t_ns);
+                       size_t len, int64_t start_ns, int64_t dur_ns);
+/** device_steps_by_optimizer - nothing marks steps: they reach from the end of one run of the optimiser to the end of
+ * the next. Of several optimisers (HOST_NAME_OPTIMIZER) the one that ran most often counts. Before device_steps_sort.
+ */
+void device_steps_by_optimizer(struct device_steps *s, struct dcr_arena *arena);
 /** device_step_runs - how often one optimiser ran in the step: the largest count of their names. */
 int device_step_runs(const struct device_steps *s, const struct device_step *x);
 /** device_steps_sort - after the last device_steps_add: sort the steps, keep those of the surest grade, and give marks

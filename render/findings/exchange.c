@@ -83,6 +83,16 @@ static void add_device(const struct foreign_trace *t, const struct run_device *d
             ns[kernel_kind(t, d->names[i].name)] += (double)d->names[i].sum_ns;
 }
 
+/* Of a host: the ranges of its backends, "gloo:all_reduce". */
+static void add_host(const struct foreign_trace *t, double ns[N_EXCHANGES])
+{
+    static const char *const backends[] = {"gloo:", "mpi:", "nccl:"};
+    for (int i = 0; i < t->operators.n_names; i++)
+        for (size_t k = 0; k < sizeof backends / sizeof *backends; k++)
+            if (strncmp(t->operators.list[i].name, backends[k], strlen(backends[k])) == 0)
+                ns[exchange_named(t->operators.list[i].name)] += (double)t->operators.list[i].total_ns;
+}
+
 static struct exchange_share largest(const double ns[N_EXCHANGES])
 {
     struct exchange_share s = {EXCHANGE_UNKNOWN, 0};
@@ -100,9 +110,12 @@ struct exchange_share exchange_of(const struct run_result *r)
 {
     const struct run *a = r->run;
     double ns[N_EXCHANGES] = {0};
-    for (int i = 0; i < a->n_traces; i++)
+    for (int i = 0; i < a->n_traces; i++) {
         for (int k = 0; k < a->traces[i].n_devices; k++)
             add_device(&a->traces[i], &a->traces[i].devices[k], ns);
+        if (run_is_of_hosts(a))
+            add_host(&a->traces[i], ns);
+    }
     ns[EXCHANGE_UNKNOWN] = 0;
     struct exchange_share s = largest(ns);
     for (int i = 0; s.kind == EXCHANGE_UNKNOWN && i < r->n_phases; i++)

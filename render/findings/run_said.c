@@ -1,4 +1,5 @@
 /* run_said.c - see run_said.h. */
+#include "render/findings/rules/analyse.h"
 #include "render/findings/run_said.h"
 
 #include "render/metrics/cores.h"
@@ -47,8 +48,9 @@ static const char *exchange_subject(const struct run_result *r)
     const struct run *a = r->run;
     if (is_gradient_exchange(r))
         return "exposed gradient synchronisation";
-    return a->n_traces || strcmp(a->program.backend, "cuda") == 0 ? "communication between GPUs"
-                                                                  : "communication between ranks";
+    return (a->n_traces && !run_is_of_hosts(a)) || strcmp(a->program.backend, "cuda") == 0
+               ? "communication between GPUs"
+               : "communication between ranks";
 }
 
 static void say_communication(struct report *rep, const struct run_result *r, struct said *s)
@@ -76,13 +78,27 @@ static const char *collectives(const struct run_result *r)
     return exchange_words(most.ratio > 0.9 ? most.kind : EXCHANGE_UNKNOWN);
 }
 
+/* Hosts of other tools have no name but that of their file; NULL: of other runs. */
+static const char *file_of_rank(const struct run *a, int rank)
+{
+    for (int i = 0; run_is_of_hosts(a) && i < a->n_traces; i++)
+        if (a->traces[i].rank == rank)
+            return a->traces[i].file;
+    return NULL;
+}
+
 static void say_imbalance(struct report *rep, const struct run_result *r, const struct class_result *k, struct said *s)
 {
     const struct straggler *w = &r->straggler;
     int64_t ns = said_ns(r, k), wait = r->part_ns[PART_WAIT];
     s->headline = w->has ? PHRASE(STRAGGLER_LIMITS, slot_share(r, ns), slot_count(w->rank))
                          : PHRASE(WAITING_LIMITS, slot_share(r, ns));
-    if (w->has)
+    const char *file = w->has ? file_of_rank(r->run, w->rank) : NULL;
+    if (file)
+        said_some(s, PHRASE(STRAGGLER_OF_FILE, slot_percent(w->wait_ratio), slot_name(file)));
+    else if (w->has && !w->is_mostly_last)
+        said_some(s, PHRASE(STRAGGLER_CAUSES, slot_count(w->rank), slot_percent(w->wait_ratio)));
+    else if (w->has)
         said_some(s,
                   PHRASE(STRAGGLER_LAST, slot_count(w->rank), slot_percent(w->wins_ratio), slot_name(collectives(r))));
     else
@@ -320,7 +336,9 @@ struct said said_of_nothing(struct report *rep, const struct run_result *r)
     const struct class_result *next = next_limit(rep, r);
     struct said s = {.where = said_where(rep, r)};
     if (is_mostly_unnamed(r))
-        s.headline = PHRASE(UNNAMED_MOST, slot_share(r, r->part_ns[PART_OTHER]));
+        s.headline = run_is_of_hosts(r->run) && run_may_be_torch(r->run)
+                         ? PHRASE(UNNAMED_ON_HOST, slot_share(r, r->part_ns[PART_OTHER]))
+                         : PHRASE(UNNAMED_MOST, slot_share(r, r->part_ns[PART_OTHER]));
     else if (is_compute_waiting(r) && 2 * r->part_ns[PART_COMPUTE] > r->step.mean_ns)
         say_waiting_compute(r, &s);
     else

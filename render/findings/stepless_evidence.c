@@ -1,6 +1,7 @@
 /* stepless_evidence.c - what the files of other tools say that hold no steps: reports, tables, monitors. The first that
  * has something to say is the finding, and what follows from it the advice. Called by stepless.c and stepless_action.c.
  * Test: tests/unit/test_devices_told.c, tests/integration/render_foreign.sh */
+#include "render/findings/rules/analyse.h"
 #include "render/findings/stepless.h"
 
 #include "render/metrics/rule.h"
@@ -275,7 +276,15 @@ static int tell_empty_trace(const struct run *r, struct said *out, struct steple
     }
     if (!r->n_traces)
         return 0;
-    *out = (struct said){.headline = PHRASE(TRACE_WITHOUT_WORK, slot_name(r->traces[0].file))};
+    int is_host = run_is_of_hosts(r) || (!n_devices && !n_calls && run_may_be_torch(r) && r->traces[0].operators.n);
+    struct slot file = slot_name(r->traces[0].file);
+    *out = (struct said){.headline = !is_host    ? PHRASE(TRACE_WITHOUT_WORK, file)
+                                     : is_marked ? PHRASE(TRACES_APART, slot_count(r->n_traces))
+                                                 : PHRASE(TRACE_WITHOUT_STEPS, file)};
+    if (is_host && !is_marked) {
+        *todo = (struct stepless_advice){.first = ADVISE(MARK_STEPS), .is_first = 1};
+        return 1;
+    }
     if (is_marked || n_devices)
         *todo = (struct stepless_advice){.first = ADVISE(WATCH_NEXT_RUN), .is_first = 1};
     else if (n_calls)

@@ -5,6 +5,7 @@
 #include "render/import/text/json_window.h"
 #include "render/import/kineto/kineto.h"
 #include "render/import/kineto/kineto_counters.h"
+#include "render/import/kineto/kineto_header.h"
 #include "render/import/no_evidence.h"
 #include "render/import/text/parsers.h"
 #include "render/device/watch.h"
@@ -78,7 +79,7 @@ int chrome_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
     int rc = kineto_read(&t, &r->arena, s, err);
     if (!rc) {
         run_add_trace(r, &t);
-        kineto_counters_tables(r, &t);
+        kineto_tables(r, &t);
     }
     return rc;
 }
@@ -91,7 +92,7 @@ void import_trace_add(struct run *r, struct trace_ahead *t)
     else if (t->watched)
         t->watch->foreign_free(t->watched);
     run_add_trace(r, &t->trace);
-    kineto_counters_tables(r, &t->trace);
+    kineto_tables(r, &t->trace);
     t->watched = NULL;
 }
 
@@ -123,7 +124,8 @@ static const struct format formats[] = {
 #undef X
 };
 
-/* As collect/export/export_chrome.c begins: events of an archive of ours, of which too little is left to be analysed. */
+/* As collect/export/export_chrome.c begins: events of an archive of ours, of which too little is left to be analysed.
+ */
 static int is_export(const struct gunzip *g)
 {
     size_t n;
@@ -237,7 +239,10 @@ enum import_kind import_job(struct dcr_stream *s, struct import_job *out)
         snprintf(out->model, sizeof out->model, "%.*s", (int)(end_on - on), on);
     out->rank = number_of(at, end, "\"rank\"");
     out->world_size = number_of(at, end, "\"world_size\"");
-    if (out->is_trace && out->rank < 0 && gunzip_is_compressed(g))
+    int is_list = out->is_trace && n && *head == '[';
+    if (is_list)
+        out->rank = kineto_rank_named(s->name);
+    else if (out->is_trace && out->rank < 0 && gunzip_is_compressed(g))
         read_to_end(out, g);
     gunzip_close(g);
     return f ? f->kind : IMPORT_NONE;

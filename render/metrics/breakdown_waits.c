@@ -172,7 +172,33 @@ static int is_worse(const struct rank_result *x, const struct rank_result *y)
     return x->caused_wait_ns != y->caused_wait_ns ? x->caused_wait_ns > y->caused_wait_ns : busy_of(x) > busy_of(y);
 }
 
-/* A rank is a straggler when it comes last clearly more often than its share and the others pay for it. */
+/* The rank that causes most waiting. Where a step has several collectives, the first one levels the ranks, and who
+ * comes last in the others is chance: then the count names nobody. */
+static int causes_most(const struct run_result *out)
+{
+    int most = 0;
+    for (int r = 1; r < out->n_rank_results; r++)
+        if (out->ranks[r].caused_wait_ns > out->ranks[most].caused_wait_ns)
+            most = r;
+    return most;
+}
+
+static void take_rank(const struct run_result *out, struct straggler *w, int rank, const struct sums *s)
+{
+    int64_t all = 0;
+    for (int r = 0; r < out->n_rank_results; r++)
+        all += out->ranks[r].caused_wait_ns;
+    w->rank = out->ranks[rank].rank;
+    w->wins_ratio = (double)out->ranks[rank].n_last / (double)s->n_matched;
+    w->wait_ratio = all > 0 ? (double)out->ranks[rank].caused_wait_ns / (double)all : 0;
+    w->caused_ns =
+        out->ranks[rank].caused_wait_ns / (out->n_rank_results - 1); /* the others waited, not the rank itself */
+    w->caused_ratio = (double)w->caused_ns / (double)out->step.mean_ns;
+    w->as_fast_ns = as_fast_as_the_next(out, rank);
+}
+
+/* A rank is a straggler when it comes last clearly more often than its share, or causes clearly more of the waiting,
+ * and the others pay for it. */
 void breakdown_straggler(const struct report *rep, struct run_result *out, const struct sums *s)
 {
     const double never_less_than = 0.75; /* of two ranks, one is last in half of the collectives by chance */
@@ -183,15 +209,17 @@ void breakdown_straggler(const struct report *rep, struct run_result *out, const
     for (int r = 1; r < n; r++)
         if (is_worse(&out->ranks[r], &out->ranks[worst]))
             worst = r;
-    struct straggler *w = &out->straggler;
-    double wins = rep->thresholds.straggler_wins / n;
-    w->rank = out->ranks[worst].rank;
-    w->wins_ratio = (double)out->ranks[worst].n_last / (double)s->n_matched;
-    w->caused_ns = out->ranks[worst].caused_wait_ns / (n - 1); /* the others waited, not the rank itself */
-    w->caused_ratio = (double)w->caused_ns / (double)out->step.mean_ns;
-    w->as_fast_ns = as_fast_as_the_next(out, worst);
-    w->is_mostly_last = w->wins_ratio > (n == 2 || wins > never_less_than ? never_less_than : wins);
+    struct straggler *w = &out->straggler, by_wait = {0};
+    double wins = rep->thresholds.straggler_wins / n,
+           enough = n == 2 || wins > never_less_than ? never_less_than : wins;
+    take_rank(out, w, worst, s);
+    w->is_mostly_last = w->wins_ratio > enough;
     w->has = w->is_mostly_last && w->caused_ratio > rep->thresholds.straggler_wait;
+    take_rank(out, &by_wait, causes_most(out), s);
+    by_wait.has = s->n_matched > out->n_counted && by_wait.wait_ratio > enough &&
+                  by_wait.caused_ratio > rep->thresholds.straggler_wait;
+    if (!w->is_mostly_last && by_wait.has)
+        *w = by_wait;
 }
 
 /* The causes of waiting, scaled so that they sum to the waiting that the breakdown shows. */

@@ -305,6 +305,8 @@ enum { RANKING_MAX = 3 };
     X(NOTE_WINDOW, "window")                   \
     X(NOTE_FEW_STEPS, "few-steps")             \
     X(NOTE_CUT_STEP, "cut-step")               \
+    X(NOTE_STEPS_ASSUMED, "steps-assumed")     \
+    X(NOTE_RANKS_ASSUMED, "ranks-assumed")     \
     X(NOTE_PARTIAL_STEPS, "partial-steps")     \
     X(NOTE_STEP_PROCESSES, "step-processes")   \
     X(NOTE_STEP_NUMBERS, "step-numbers")       \

@@ -244,6 +244,7 @@ struct straggler {
     int is_mostly_last;  /* it comes last clearly more often than its share, whatever that costs */
     int rank;            /* the one that came last most often; of n_matched > 0 only, as what follows */
     double wins_ratio;   /* of collectives in which it came last */
+    double wait_ratio;   /* of all waiting, what it caused */
     double caused_ratio; /* waiting it caused, share of step time */
     int64_t caused_ns;   /* mean per step and rank that waited for it */
     int64_t as_fast_ns;  /* time that a step saves if it computes as fast as the next rank; 0 = it has more samples */

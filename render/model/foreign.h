@@ -110,8 +110,12 @@ struct foreign_trace {
     int64_t n_unpaired;       /* beginnings without an end, ends without a beginning */
     int64_t n_lost_steps[N_STEP_LOSSES];
     struct reduced steps; /* of the rank; n_steps 0 = the trace marks none */
+    int is_by_optimizer;  /* nothing marks the steps: they are taken from runs of the optimiser */
+    int is_last_step_cut; /* of steps of a host: the last was cut by the end of the recording and is left out */
+    int is_rank_named;    /* the rank is that of the file's name: the trace holds none */
     struct accumulation accumulation;
     struct host_operators operators;
+    struct device_memory host_memory; /* of the framework's allocator; n 0 = not recorded, or there is a GPU */
     struct run_device *devices;
     int n_devices;
     int64_t n_mallocs, n_frees, n_syncs; /* calls of the runtime; of a trace that records them */

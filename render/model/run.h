@@ -318,6 +318,8 @@ struct run {
 
 /** run_is_one_machine - do all nodes share the cores and the memory of one machine? */
 int run_is_one_machine(const struct run *r);
+/** run_is_of_hosts - are its traces of hosts: with steps, and without an operation of a GPU or a call to one? */
+int run_is_of_hosts(const struct run *r);
 /** run_add_gap - note in up to NOTE_PHRASES sentences that something is missing: run_add_gap(r, PHRASE(NO_MANIFEST)).
  * The same is kept once. Names in slots are copied. */
 #define run_add_gap(r, ...) run_put_gap(r, (const struct phrase[NOTE_PHRASES]){__VA_ARGS__})

@@ -78,6 +78,8 @@ static int are_one_run(const struct run *r)
             continue;
         if (first && (t->rank < 0 || first->rank < 0 || t->world_size != first->world_size))
             return 0;
+        if (first && t->is_rank_named && t->steps.n_steps != first->steps.n_steps)
+            return 0;
         for (int k = 0; k < i; k++)
             if (r->traces[k].steps.n_steps && r->traces[k].rank == t->rank)
                 return 0;
@@ -107,6 +109,17 @@ void run_take_trace_steps(struct run *r)
     int is_one = r->is_foreign && r->n_traces == 1 && r->traces[0].kind == FOREIGN_KINETO; /* one process */
     if (!r->n_ranks)
         r->n_ranks = n ? n : is_one;
+}
+
+int run_is_of_hosts(const struct run *r)
+{
+    int n_steps = 0;
+    for (int i = 0; i < r->n_traces; i++) {
+        if (r->traces[i].n_devices || r->traces[i].n_calls)
+            return 0;
+        n_steps += r->traces[i].steps.n_steps > 0;
+    }
+    return n_steps > 0;
 }
 
 static int compare_table(const void *a, const void *b)

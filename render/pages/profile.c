@@ -155,7 +155,7 @@ static void put_phase(const struct run_result *r, const struct phase_result *p, 
     if (p->has_gpu) {
         put_spread("  on the GPU", &p->gpu, r, d);
         doc_cell(d, "first to last operation launched inside");
-    } else if (is_whole) {
+    } else if (is_whole && !run_is_of_hosts(r->run)) {
         doc_row(d);
         doc_cell(d, "  on the GPU");
         doc_cell(d, "–");

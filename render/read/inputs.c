@@ -10,6 +10,7 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -180,6 +181,15 @@ static int search(struct search *s, const char *dir, size_t input, const char *i
     return rc;
 }
 
+/* An input whose files all went into others. */
+static void drop_empty(struct inputs *x, size_t input)
+{
+    if (x->list[input].n_names)
+        return;
+    memmove(&x->list[input], &x->list[input + 1], (x->n - input - 1) * sizeof *x->list);
+    x->n--;
+}
+
 static int search_folder(struct inputs *x, const char *path, struct dcr_err *err)
 {
     struct search s = {.x = x, .err = err};
@@ -199,10 +209,8 @@ static int search_folder(struct inputs *x, const char *path, struct dcr_err *err
         x->list[i].is_found = 1;
     if (!rc && s.n_files == 0)
         rc = dcr_err_set(err, DCR_FAIL, "cannot use '%s': the folder holds no files", root);
-    if (!rc && x->list[first].n_names == 0) { /* all of it went into runs of their own */
-        memmove(&x->list[first], &x->list[first + 1], (x->n - first - 1) * sizeof *x->list);
-        x->n--;
-    }
+    if (!rc)
+        drop_empty(x, first); /* all of it went into runs of their own */
     return rc;
 }
 
@@ -213,18 +221,84 @@ static int is_table_of_run(const char *path)
     return strcmp(dcr_last_part(path), DCR_METRICS) == 0 && stat(path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
+/* Chrome traces that were named themselves: some may be ranks of one run. */
+struct named_trace {
+    char *path;
+    struct known_file known;
+    int argument;
+};
+struct named_traces {
+    struct named_trace *list;
+    size_t n, cap;
+};
+
+static int is_trace(struct inputs *x, char *path, int argument, struct named_traces *traces)
+{
+    int is_table;
+    struct known_file f = look(path, &is_table);
+    if (!f.job.is_trace)
+        return 0;
+    traces->list = arena_grow(&x->arena, traces->list, traces->n, &traces->cap, sizeof *traces->list);
+    traces->list[traces->n++] = (struct named_trace){path, f, argument};
+    return 1;
+}
+
 /* Of a file: an archive unless it is something of another tool or a run's table; what is none of it is refused as an
- * archive is. */
-static void add_file(struct inputs *x, const char *path)
+ * archive is. Traces are gathered. */
+static void add_file(struct inputs *x, char *path, int argument, struct named_traces *traces)
 {
     if (is_archive_name(path) || (kind_of(path) == IMPORT_NONE && !is_table_of_run(path))) {
         add_input(x, path, NULL);
         return;
     }
+    if (is_trace(x, path, argument, traces))
+        return;
     const char *slash = strrchr(path, '/');
     char *root = slash ? dcr_arena_strndup(&x->arena, path, (size_t)(slash - path) + (slash == path)) : NULL;
     add_input(x, path, root ? root : "");
     add_name(x, x->n - 1, slash ? slash + 1 : path);
+}
+
+/* The folder that all names share becomes the root; several are called by it. */
+static void find_root(struct inputs *x, struct input *in)
+{
+    const char *slash = strrchr(in->names[0], '/');
+    size_t len = slash ? (size_t)(slash - in->names[0]) + 1 : 0;
+    char *folder = dcr_arena_strndup(&x->arena, in->names[0], len > 1 ? len - 1 : len);
+    in->path = in->n_names > 1 && len ? folder : dcr_arena_strdup(&x->arena, in->names[0]);
+    for (size_t i = 1; i < in->n_names; i++)
+        if (strncmp(in->names[i], in->names[0], len) != 0 || strchr(in->names[i] + len, '/'))
+            return;
+    in->root = folder;
+    for (size_t i = 0; i < in->n_names; i++)
+        in->names[i] += len;
+}
+
+static int by_path(const void *a, const void *b)
+{
+    return strcmp(((const struct named_trace *)a)->path, ((const struct named_trace *)b)->path);
+}
+
+/* Ranks of one run become one input, each other trace its own, as in a folder. */
+static void add_traces(struct inputs *x, struct named_traces *traces)
+{
+    size_t first = x->n;
+    if (traces->n == 0)
+        return;
+    qsort(traces->list, traces->n, sizeof *traces->list, by_path);
+    struct known_file *known = dcr_arena_alloc(&x->arena, traces->n * sizeof *known);
+    add_input(x, "", "");
+    for (size_t i = 0; i < traces->n; i++) {
+        add_name(x, first, traces->list[i].path);
+        known[i] = traces->list[i].known;
+    }
+    jobs_read(x, first, known);
+    jobs_split(x, first, known);
+    drop_empty(x, first);
+    for (size_t i = first; i < x->n; i++) {
+        x->list[i].argument = traces->list[0].argument;
+        find_root(x, &x->list[i]);
+    }
 }
 
 /* Is paths[i] one of those before it, under whatever name? Of an archive of ours its manifest says it, also of a copy.
@@ -243,6 +317,7 @@ static int check_is_new(const struct stat *seen, char *const *paths, int i, stru
 
 int inputs_find(struct inputs *out, char *const *paths, int n, struct dcr_err *err)
 {
+    struct named_traces traces = {0};
     struct stat *seen = dcr_arena_alloc(&out->arena, ((size_t)n + 1) * sizeof *seen);
     for (int i = 0; i < n; i++) {
         size_t first = out->n;
@@ -257,11 +332,12 @@ int inputs_find(struct inputs *out, char *const *paths, int n, struct dcr_err *e
             if (rc)
                 return rc;
         } else {
-            add_file(out, paths[i]);
+            add_file(out, paths[i], i, &traces);
         }
         for (; first < out->n; first++)
             out->list[first].argument = i;
     }
+    add_traces(out, &traces);
     return 0;
 }
 

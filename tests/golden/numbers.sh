@@ -86,6 +86,7 @@ numbers recorded-all 3 $recorded/*.tar.zst
 # ---- files of other tools
 foreign=tests/data/foreign
 numbers foreign-kineto 0 $foreign/kineto
+numbers foreign-torch-cpu 0 $foreign/torch-cpu
 numbers foreign-scaling 0 $foreign/scaling
 numbers foreign-files 0 $foreign/{dmon.txt,scrape,smi.csv,smi-plain.csv,gputrace.csv,raw,ncu.csv,ncu-roofline.csv,sacct.txt,sacct-p.txt}
 if [ ! -d "$SHARED/data/traces" ]; then

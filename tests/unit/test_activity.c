@@ -250,11 +250,11 @@ static struct accumulation accumulate(const char *kinds, int is_marked, int n_lo
         int launches = kinds[i] == 'M' ? 10 : kinds[i] == 'm' ? 5 : 2;
         activity_step(a, i, 100 * i, 100);
         for (int k = 0; k < n_loads; k++)
-            activity_mark(a, MARK_LOADED, "load", 4, 100 * i + 3 * k);
+            activity_mark(a, MARK_LOADED, "load", 4, 100 * i + 3 * k, 0);
         for (int k = 0; k < n_loads; k++) { /* two parts of the model, one inside the other */
-            activity_mark(a, MARK_FORWARD_PASS, "forward", 7, 100 * i + 3 * k + 1);
-            activity_mark(a, MARK_FORWARD_PASS, "DDP", 3, 100 * i + 3 * k + 1);
-            activity_mark(a, MARK_FORWARD_PASS, "DDP", 3, 100 * i + 3 * k + 2);
+            activity_mark(a, MARK_FORWARD_PASS, "forward", 7, 100 * i + 3 * k + 1, 0);
+            activity_mark(a, MARK_FORWARD_PASS, "DDP", 3, 100 * i + 3 * k + 1, 0);
+            activity_mark(a, MARK_FORWARD_PASS, "DDP", 3, 100 * i + 3 * k + 2, 0);
         }
         for (int k = 0; k < launches; k++, n++) {
             struct device_op o = op(OP_COMPUTE, "k", 100 * i + 9 * k + 5, 5, n);
@@ -262,9 +262,9 @@ static struct accumulation accumulate(const char *kinds, int is_marked, int n_lo
             activity_call(a, CALL_LAUNCH, n, 100 * i + 9 * k, 1);
         }
         if (kinds[i] == 'M' && is_marked) {
-            activity_mark(a, MARK_OPTIMIZER_RUN, "SGD", 3, 100 * i + 95);
-            activity_mark(a, MARK_OPTIMIZER_RUN, "SGD", 3, 100 * i + 95); /* the same range on another track */
-            activity_mark(a, MARK_OPTIMIZER_RUN, "EMA", 3, 100 * i + 97); /* another optimiser */
+            activity_mark(a, MARK_OPTIMIZER_RUN, "SGD", 3, 100 * i + 95, 0);
+            activity_mark(a, MARK_OPTIMIZER_RUN, "SGD", 3, 100 * i + 95, 0); /* the same range on another track */
+            activity_mark(a, MARK_OPTIMIZER_RUN, "EMA", 3, 100 * i + 97, 0); /* another optimiser */
         }
     }
     struct run_device *d = NULL;

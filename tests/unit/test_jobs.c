@@ -148,9 +148,34 @@ static void test_end(void **state)
     }
 }
 
+/* A list of events names no rank: the name of its file may, if it names one. */
+static void test_named(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *path;
+        int64_t rank;
+    } of[] = {{"rank0.json", 0},           {"rank3/trace.json", -1},    {"out/node2-rank_12.json.gz", 12},
+              {"Rank-7.pt.trace.json", 7}, {"rank1-of-rank2.json", -1}, {"rank1_rank1.json", 1},
+              {"ranks.json", -1},          {"trace.json", -1}};
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+        struct text t = {"[{\"ph\":\"X\",\"name\":\"x\"}]", 24};
+        struct dcr_stream s = {text_read, &t, of[i].path};
+        struct import_job job;
+        assert_int_equal(import_job(&s, &job), IMPORT_PART);
+        assert_int_equal(job.rank, of[i].rank);
+    }
+    struct text t = {"{\"traceEvents\":[{\"ph\":\"X\"}]}", 31};
+    struct dcr_stream s = {text_read, &t, "rank5.json"};
+    struct import_job job;
+    assert_int_equal(import_job(&s, &job), IMPORT_PART);
+    assert_int_equal(job.rank, -1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_no_gpu), cmocka_unit_test(test_split),
-                                       cmocka_unit_test(test_many), cmocka_unit_test(test_end)};
+                                       cmocka_unit_test(test_many), cmocka_unit_test(test_end),
+                                       cmocka_unit_test(test_named)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -194,6 +194,34 @@ static void note_endings(struct report *rep, int run)
                         after ? PHRASE(TOLD_AFTER, slot_time(after)) : PHRASE(TOLD_AND_ENDED));
 }
 
+/* What a trace of a host does not say, and what is taken for it. */
+static void note_assumed(struct report *rep, int run)
+{
+    const struct run *a = rep->runs[run].run;
+    const char *by_optimizer = NULL, *cut = NULL;
+    int n_by_optimizer = 0, n_cut = 0, n_named = 0;
+    for (int i = 0; i < a->n_traces; i++) {
+        const struct foreign_trace *t = &a->traces[i];
+        by_optimizer = t->is_by_optimizer ? t->file : by_optimizer;
+        cut = t->is_last_step_cut ? t->file : cut;
+        n_by_optimizer += t->is_by_optimizer;
+        n_cut += t->is_last_step_cut;
+        n_named += t->is_rank_named;
+    }
+    if (n_named > 1 && rep->runs[run].has_steps)
+        report_add_note(rep, NOTE_CAVEAT, run, NOTE_RANKS_ASSUMED, PHRASE(RANKS_BY_NAME, slot_count(n_named)),
+                        PHRASE(RUN_BY_STEPS));
+    if (n_by_optimizer)
+        report_add_note(rep, NOTE_CAVEAT, run, NOTE_STEPS_ASSUMED,
+                        n_by_optimizer == 1 ? PHRASE(STEPS_BY_OPTIMIZER, slot_name(by_optimizer))
+                                            : PHRASE(STEPS_BY_OPTIMIZERS, slot_count(n_by_optimizer)),
+                        PHRASE(STEPS_UNMARKED), PHRASE(STEPS_FROM_FIRST_END));
+    if (n_cut)
+        report_add_note(rep, NOTE_CAVEAT, run, NOTE_CUT_STEP,
+                        n_cut == 1 ? PHRASE(STEP_CUT, slot_name(cut)) : PHRASE(STEPS_CUT, slot_count(n_cut)),
+                        PHRASE(STEP_CUT_RULE_OF_HOST));
+}
+
 /* Steps that are few, cut, or not where they are looked for. */
 static void note_steps(struct report *rep, int run)
 {
@@ -218,6 +246,7 @@ static void note_steps(struct report *rep, int run)
         report_add_note(rep, NOTE_CAVEAT, run, NOTE_CUT_STEP,
                         n_cut == 1 ? PHRASE(STEP_CUT, slot_name(cut)) : PHRASE(STEPS_CUT, slot_count(n_cut)),
                         PHRASE(STEP_CUT_RULE));
+    note_assumed(rep, run);
     if (r->n_partial_steps)
         report_add_note(rep, NOTE_CAVEAT, run, NOTE_PARTIAL_STEPS,
                         PHRASE(STEPS_PARTIAL, slot_count(r->n_partial_steps)));

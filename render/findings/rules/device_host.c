@@ -88,7 +88,8 @@ void rule_host(struct report *rep, struct run_result *r)
         }
     if (n == 0) {
         rule_not_measured(r, CLASS_HOST,
-                          r->run->n_traces                              ? why_not_by_traces(r->run)
+                          run_is_of_hosts(r->run)                       ? REASON(NO_GPU_SEEN)
+                          : r->run->n_traces                            ? why_not_by_traces(r->run)
                           : strcmp(r->run->program.backend, "cpu") == 0 ? REASON(NO_GPU)
                                                                         : REASON(NO_GPU_SEEN));
         return;

@@ -392,11 +392,17 @@ int kineto_read(struct foreign_trace *out, struct dcr_arena *arena, struct dcr_s
     rc = rc ? rc : activity_operators(k.sink.activity, arena, &out->operators, err);
     activity_accumulation(k.sink.activity, &out->accumulation);
     activity_lost_steps(k.sink.activity, out->n_lost_steps);
+    activity_steps_known(k.sink.activity, &out->is_by_optimizer, &out->is_last_step_cut);
+    if (out->n_devices == 0)
+        activity_host_memory(k.sink.activity, &out->host_memory);
     out->n_unusable += k.n_alien;
     out->n_unclosed = k.is_unclosed ? k.n_taken : 0;
     out->is_last_cut = k.is_last_cut;
     out->n_unpaired += kineto_pairs_open(k.sink.pairs);
     out->rank = k.header.rank;
+    out->is_rank_named = k.is_list && kineto_rank_named(s->name) >= 0; /* a list has no place for it */
+    if (out->is_rank_named)
+        out->rank = kineto_rank_named(s->name);
     out->world_size = k.header.world_size;
     kineto_header_name(&k.header, out, arena);
 out:

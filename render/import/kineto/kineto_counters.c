@@ -73,7 +73,7 @@ static int compare(const void *a, const void *b)
     return x->sum != y->sum ? (x->sum < y->sum ? 1 : -1) : strcmp(x->name, y->name);
 }
 
-void kineto_counters_tables(struct run *r, const struct foreign_trace *t)
+static void counters_tables(struct run *r, const struct foreign_trace *t)
 {
     struct range_counters *c = t->counters;
     if (!c)
@@ -108,4 +108,31 @@ void kineto_counters_tables(struct run *r, const struct foreign_trace *t)
         table_add(r, f, "%.0f", c->kernels[i].sum);
         table_add(r, f, "%.6g", c->kernels[i].sum / (double)c->kernels[i].n);
     }
+}
+
+/* GPUs have pages of their own for this. */
+static void memory_table(struct run *r, const struct foreign_trace *t)
+{
+    const struct device_memory *m = &t->host_memory;
+    if (!m->n)
+        return;
+    struct foreign_table *f = run_add_table(
+        r, t->file, FOREIGN_KINETO,
+        m->is_driver ? "memory of the host that PyTorch allocated, without what was there before the trace"
+                     : "memory of the host that PyTorch allocated",
+        "Memory|#Events|#Peak, MB|#At the end, MB|#Growth a step, MB");
+    table_add(r, f, "host");
+    table_add(r, f, "%lld", (long long)m->n);
+    table_add(r, f, "%.6g", (double)m->peak_allocated / 1e6);
+    table_add(r, f, "%.6g", (double)m->last_allocated / 1e6);
+    if (m->has_growth)
+        table_add(r, f, "%.3g", m->growth_bytes_per_step / 1e6);
+    else
+        table_add(r, f, "n/a: fewer than three steps with events");
+}
+
+void kineto_tables(struct run *r, const struct foreign_trace *t)
+{
+    counters_tables(r, t);
+    memory_table(r, t);
 }

@@ -12,7 +12,7 @@
  */
 void kineto_counters_add(struct range_counters **c, struct dcr_arena *arena, struct kineto_text name,
                          const struct kineto_raw *e);
-/** kineto_counters_tables - what they sum to, as evidence of the run. */
-void kineto_counters_tables(struct run *r, const struct foreign_trace *t);
+/** kineto_tables - what they sum to, and the memory of a host, as evidence of the run. */
+void kineto_tables(struct run *r, const struct foreign_trace *t);
 
 #endif

@@ -6,7 +6,9 @@
 #include "render/import/text/json_window.h"
 #include "render/import/kineto/kineto_counters.h"
 
+#include <ctype.h>
 #include <stdlib.h>
+#include <strings.h>
 
 enum event_class {
     CLASS_NONE = 0,
@@ -301,6 +303,26 @@ static int is_named_step(struct kineto_sink *k, const struct kineto_raw *e, stru
     return 1;
 }
 
+/* "save model", "load_checkpoint", "ckpt.save()": a word of the name says so, and none that it is of batches. */
+static int names_files(const char *text)
+{
+    static const char *const words[] = {"checkpoint", "checkpointing", "save", "load"}, *const others[] = {"data",
+                                                                                                           "batch"};
+    int is_files = 0;
+    for (const char *p = text; *p;) {
+        size_t n = 0;
+        while (isalpha((unsigned char)p[n]))
+            n++;
+        for (size_t i = 0; n && i < sizeof words / sizeof *words; i++)
+            is_files |= strlen(words[i]) == n && strncasecmp(p, words[i], n) == 0;
+        for (size_t i = 0; n && i < sizeof others / sizeof *others; i++)
+            if (strlen(others[i]) == n && strncasecmp(p, others[i], n) == 0)
+                return 0;
+        p += n ? n : 1;
+    }
+    return is_files;
+}
+
 /* Loading or files, by the profiler's own names, or by those that a program gives its ranges ("## data_load ##").
  * -1: neither */
 static int what_host_does(struct kineto_text name, int is_annotation)
@@ -316,7 +338,7 @@ static int what_host_does(struct kineto_text name, int is_annotation)
     memcpy(text, name.p, name.n);
     text[name.n] = '\0';
     enum category c = step_range_category(text);
-    return c == CAT_DATA ? HOST_DATA : c == CAT_IO ? HOST_IO : -1;
+    return c == CAT_DATA ? HOST_DATA : c == CAT_IO || names_files(text) ? HOST_IO : -1;
 }
 
 static void add_host(struct kineto_sink *k, const struct kineto_raw *e, struct kineto_text name, int is_annotation)
@@ -328,7 +350,7 @@ static void add_host(struct kineto_sink *k, const struct kineto_raw *e, struct k
                       e->ts_ns, e->dur_ns);
     int mark = step_mark_of(name.p, name.n);
     if (mark >= 0)
-        activity_mark(k->activity, (enum step_mark)mark, name.p, name.n, e->ts_ns);
+        activity_mark(k->activity, (enum step_mark)mark, name.p, name.n, e->ts_ns, e->dur_ns);
     if (name.n >= sizeof step - 1 && memcmp(name.p, step, sizeof step - 1) == 0) {
         int64_t number = -1;
         const char *digits = memchr(name.p, '#', name.n);
@@ -343,11 +365,13 @@ static void add_host(struct kineto_sink *k, const struct kineto_raw *e, struct k
         activity_range(k->activity, (enum host_range)doing, e->ts_ns, e->dur_ns);
 }
 
-/* "[memory]" of the framework's allocator, on a GPU (Device Type 1). */
+/* "[memory]" of the framework's allocator, on a GPU (Device Type 1) or the host (0), where older versions say no more
+ * than what an event changes. */
 static void add_memory(struct kineto_sink *k, const struct kineto_raw *e)
 {
-    static const char *const keys[] = {"Device Type", "Device Id", "Total Allocated", "Total Reserved"};
-    int64_t v[4] = {-1, -1, -1, -1};
+    static const char *const keys[] = {"Device Type", "Device Id", "Total Allocated", "Total Reserved", "Bytes"};
+    enum { KEYS = sizeof keys / sizeof *keys };
+    int64_t v[KEYS] = {-1, -1, -1, -1, 0};
     const char *p = e->args + 1, *end = e->args_end;
     int is_escaped;
     while ((p = json_space(p, end)) < end && *p != '}') {
@@ -363,7 +387,7 @@ static void add_memory(struct kineto_sink *k, const struct kineto_raw *e)
         const char *after = p < end ? json_skip(p, end) : NULL;
         if (!after)
             return;
-        for (int i = 0; i < 4; i++)
+        for (int i = 0; i < KEYS; i++)
             if ((size_t)(key_end - key) == strlen(keys[i]) && memcmp(key, keys[i], strlen(keys[i])) == 0 &&
                 decimal_scaled(p, after, 0, &v[i]))
                 v[i] = -1;
@@ -371,6 +395,27 @@ static void add_memory(struct kineto_sink *k, const struct kineto_raw *e)
     }
     if (v[0] == 1 && v[2] >= 0 && is_timed(k, e))
         activity_memory(k->activity, v[1], e->ts_ns, v[2], v[3]);
+    else if (v[0] == 0 && v[2] > 0 && is_timed(k, e))
+        activity_memory(k->activity, ACTIVITY_HOST, e->ts_ns, v[2], -1);
+    else if (v[0] == 0 && v[4] && e->has_ts)
+        activity_memory_change(k->activity, ACTIVITY_HOST, e->ts_ns, v[4]);
+}
+
+/* What PyTorch writes without Kineto: no category, and a process called so. source: torch/autograd/profiler_util.py,
+ * export_chrome_trace */
+static int is_of_older_profiler(const struct kineto_raw *e)
+{
+    static const char process[] = "\"CPU functions\"";
+    return !e->cat.n && e->pid && (size_t)(e->pid_end - e->pid) == sizeof process - 1 &&
+           memcmp(e->pid, process, sizeof process - 1) == 0;
+}
+
+/* There the name alone tells operators, which have a namespace or are of the backward pass, from what a program named.
+ */
+static int is_range_of_program(struct kineto_text name)
+{
+    enum host_name is = host_name_of(name.p, name.n, 0);
+    return is == HOST_NAME_RANGE || is == HOST_NAME_OPTIMIZER;
 }
 
 /* An event with a beginning and a duration. */
@@ -382,7 +427,8 @@ static void add_complete(struct kineto_sink *k, const struct kineto_raw *e)
         cat.n = json_unescape(cat.p, cat.n, plain, sizeof plain);
         cat.p = plain;
     }
-    enum event_class class = class_of(&cat);
+    int is_older = is_of_older_profiler(e);
+    enum event_class class = is_older ? CLASS_HOST : class_of(&cat);
     if (class == CLASS_NONE)
         return;
     struct kineto_text name = e->name;
@@ -390,7 +436,9 @@ static void add_complete(struct kineto_sink *k, const struct kineto_raw *e)
         name.n = json_unescape(name.p, name.n, k->text, sizeof k->text);
         name.p = k->text;
     }
-    if (class == CLASS_HOST)
+    if (is_older)
+        add_host(k, e, name, is_range_of_program(name));
+    else if (class == CLASS_HOST)
         add_host(k, e, name, cat.n == sizeof "user_annotation" - 1);
     else if (class == CLASS_CALL || class == CLASS_ANY_CALL)
         add_call(k, e, name, class == CLASS_ANY_CALL);

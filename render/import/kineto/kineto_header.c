@@ -5,6 +5,8 @@
 #include "render/model/build.h"
 
 #include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
 
 static int64_t int_of(const json_t *object, const char *key)
 {
@@ -43,6 +45,24 @@ void kineto_header_name(const struct kineto_header *h, struct foreign_trace *out
             d->memory_total_bytes = bytes > 0 ? bytes : 0;
         }
     }
+}
+
+int64_t kineto_rank_named(const char *path)
+{
+    int64_t rank = -1;
+    const char *slash = strrchr(path, '/');
+    for (const char *p = slash ? slash : path; (p = strcasestr(p, "rank")) != NULL;) {
+        p += sizeof "rank" - 1;
+        p += *p == '-' || *p == '_';
+        size_t n = strspn(p, "0123456789");
+        if (n == 0 || n > 9)
+            continue;
+        int64_t is = strtoll(p, NULL, 10);
+        if (rank >= 0 && rank != is)
+            return -1;
+        rank = is;
+    }
+    return rank;
 }
 
 void kineto_header_release(struct kineto_header *h)

@@ -22,6 +22,9 @@ void kineto_header_take(struct kineto_header *h, const char *key, size_t key_len
 /** kineto_header_name - rank, models and memory of the devices of a trace; and first_model.
  *  arena    texts */
 void kineto_header_name(const struct kineto_header *h, struct foreign_trace *out, struct dcr_arena *arena);
+/** kineto_rank_named - "rank" and a number in the name of a file, folders apart: "rank0.json", "ddp-rank_3.json.gz".
+ * -1: it has none, or several different ones. */
+int64_t kineto_rank_named(const char *path);
 void kineto_header_release(struct kineto_header *h);
 
 #endif

@@ -286,7 +286,7 @@ static void read_host(struct nsys *x, struct run *r)
                           is_process ? OPERATOR_PROCESS : OPERATOR_RANGE, name, strlen(name), start, dur);
         int mark = step_mark_of(name, strlen(name));
         if (mark >= 0)
-            activity_mark(x->activity, (enum step_mark)mark, name, strlen(name), start);
+            activity_mark(x->activity, (enum step_mark)mark, name, strlen(name), start, dur);
         enum step_name step = step_of(name, &number);
         if (step == STEP_NAME_STEP || step == STEP_NAME_BATCH) {
             mark_step(&steps, (struct marked){step, sqlite3_column_int64(q, 4) >> 24, number, start, dur});

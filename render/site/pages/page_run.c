@@ -86,16 +86,19 @@ static const char *without_gpu(struct site *s, const struct run_result *r)
 static json_t *whole_phases(struct site *s, const struct run_result *r)
 {
     bool is_one = r->n_rank_results < 2;
-    json_t *t =
-        view_table(s,
-                   site_text(s,
-                             "Named ranges inside the steps, mean over ranks. Host: from begin to end. GPU: from the "
-                             "start of the first operation launched inside to the end of the last, whatever ran "
-                             "between. Ranges may lie in each other, so that the shares sum to nothing%s",
-                             without_gpu(s, r)),
-                   is_one ? "Range|Category|Time on|#Mean|#Median|#p95|#Share of step|#Steps with it"
-                          : "Range|Category|Time on|#Mean|#Median|#p95|#Share of step|#Steps with it|#Fastest "
-                            "rank|#Slowest rank");
+    json_t *t = view_table(
+        s,
+        run_is_of_hosts(r->run)
+            ? "Named ranges inside the steps, from begin to end, and the operators of each "
+              "part of compute, mean over ranks. Ranges may lie in each other"
+            : site_text(s,
+                        "Named ranges inside the steps, mean over ranks. Host: from begin to end. GPU: from the "
+                        "start of the first operation launched inside to the end of the last, whatever ran "
+                        "between. Ranges may lie in each other, so that the shares sum to nothing%s",
+                        without_gpu(s, r)),
+        is_one ? "Range|Category|Time on|#Mean|#Median|#p95|#Share of step|#Steps with it"
+               : "Range|Category|Time on|#Mean|#Median|#p95|#Share of step|#Steps with it|#Fastest "
+                 "rank|#Slowest rank");
     for (int i = 0; i < r->n_phases; i++) {
         const struct phase_result *p = &r->phases[i];
         const struct phase_of of = {r, p};

@@ -14,11 +14,11 @@ json_t *view_laws(struct site *s, const struct series *series)
 {
     if (series->n_laws == 0)
         return json_null();
-    json_t *t =
-        view_table(s,
-                   site_text(s, "Laws of scaling, least squares of what is named; residuals at the measured points%s",
-                             series_unreliable(s, series)),
-                   "Law|From|Parameters|#Largest residual");
+    json_t *t = view_table(
+        s,
+        site_text(s, "Laws of scaling, fitted by least squares, with their residuals at the measured points%s",
+                  series_unreliable(s, series)),
+        "Law|From|Parameters|#Largest residual");
     for (int i = 0; i < series->n_laws; i++) {
         const struct law *l = &series->laws[i];
         struct dcr_buf text = {0};
@@ -54,7 +54,7 @@ json_t *view_ahead(struct site *s, const struct series *series)
         view_cell_value(s, t, fmt_x(e->speedup).text, true, e->speedup, "ratio");
         view_cell_interval(
             s, t,
-            e->speedup_interval.has ? fmt_range(e->speedup_interval.lo, e->speedup_interval.hi, fmt_x).text : "n/a",
+            e->speedup_interval.has ? fmt_range(e->speedup_interval.lo, e->speedup_interval.hi, fmt_x).text : NULL,
             e->speedup_interval, "ratio");
         view_cell_value(s, t, fmt_ratio(e->efficiency).text, true, e->efficiency, "ratio");
     }
@@ -63,7 +63,7 @@ json_t *view_ahead(struct site *s, const struct series *series)
 
 static const char *interval_words(struct site *s, struct interval i)
 {
-    return i.has ? site_text(s, "%s", fmt_time_range(i.lo, i.hi).text) : "n/a";
+    return i.has ? site_text(s, "%s", fmt_time_range(i.lo, i.hi).text) : NULL;
 }
 
 json_t *view_all_reduce(struct site *s, const struct series *series)
@@ -95,16 +95,15 @@ json_t *view_all_reduce(struct site *s, const struct series *series)
         view_cell_value(s, t,
                         is_measured ? fmt_time(p->measured_ns).text
                         : is_ahead  ? "not measured"
-                                    : "n/a",
+                                    : NULL,
                         is_measured, (double)p->measured_ns, "ns");
         view_cell_interval(s, t, is_ahead ? "not measured" : interval_words(s, p->measured_interval),
                            is_ahead ? (struct interval){0} : p->measured_interval, "ns");
-        if (p->has_residual)
-            view_cell_value(s, t, fmt_x(1 / (p->residual_ratio + 1)).text, true, 1 / (p->residual_ratio + 1), "ratio");
-        else if (is_ahead)
-            view_cell(s, t, "extrapolated");
-        else
+        if (!p->has_residual && !is_ahead)
             view_cell_missing(s, t, &p->why, "ratio");
+        else
+            view_cell_value(s, t, is_ahead ? "extrapolated" : fmt_x(1 / (p->residual_ratio + 1)).text, p->has_residual,
+                            1 / (p->residual_ratio + 1), "ratio");
     }
     return t;
 }

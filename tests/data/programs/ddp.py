@@ -1,0 +1,134 @@
+#!/usr/bin/env python3
+"""ddp.py - a small data-parallel PyTorch program on CPUs whose bottleneck is known: the truth for traces of such programs.
+
+    ddp.py RANK WORLD FOLDER CASE...        CASE = none | loader | slow | gradients | checkpoint | unmarked
+
+Each rank writes FOLDER/CASE/rankN.json with torch.profiler, and FOLDER/CASE/truth-rankN: milliseconds of each step by a clock
+of its own that knows nothing of the profiler. Ranks meet through a file. `unmarked` is `none` without schedule=, so that
+nothing marks its steps. Needs PyTorch with gloo."""
+import json
+import os
+import sys
+import time
+
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+from torch.profiler import ProfilerActivity, profile, record_function, schedule
+from torch.utils.data import DataLoader, Dataset
+
+STEPS, BEFORE = 10, 3
+clock = time.perf_counter
+
+
+class Samples(Dataset):
+    """A sample takes as long to load as it is told."""
+
+    def __init__(self, n, width, seconds):
+        self.n, self.seconds, self.data = n, seconds, torch.randn(64, width)
+
+    def __len__(self):
+        return self.n
+
+    def __getitem__(self, i):
+        if self.seconds:
+            time.sleep(self.seconds)
+        return self.data[i % 64]
+
+
+class SumOfRanks(torch.autograd.Function):
+    """An operator that holds a collective: it all-reduces in its backward pass."""
+
+    @staticmethod
+    def forward(ctx, x):
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx, gradient):
+        gradient = gradient.contiguous()
+        dist.all_reduce(gradient)
+        return gradient
+
+
+class Model(torch.nn.Module):
+    def __init__(self, width, depth):
+        super().__init__()
+        self.layers = torch.nn.ModuleList(torch.nn.Linear(width, width) for _ in range(depth))
+
+    def forward(self, x):
+        for layer in self.layers:
+            x = torch.relu(layer(x))
+        return SumOfRanks.apply(x)
+
+
+class Case:
+    def __init__(self, name, rank, world, folder):
+        self.name, self.rank, self.world, self.folder = name, rank, world, f"{folder}/{name}"
+        os.makedirs(self.folder, exist_ok=True)
+        width, depth, batch = (256, 32, 4) if name == "gradients" else (192, 3, 64)
+        self.model = DistributedDataParallel(Model(width, depth))
+        self.optimizer = torch.optim.SGD(self.model.parameters(), lr=1e-3)
+        samples = Samples(batch * (BEFORE + STEPS + 2), width, 0.0003 if name == "loader" else 0)
+        self.batches = iter(DataLoader(samples, batch_size=batch))
+        self.more = torch.randn(384, 384)
+        self.truth = {k: [] for k in ("data", "work", "io", "extra")}
+
+    def step(self):
+        t = [clock()]
+        x = next(self.batches)
+        t.append(clock())
+        while self.name == "slow" and self.rank == self.world - 1 and clock() < t[1] + 0.012:
+            torch.mm(self.more, self.more)
+        extra = clock() - t[1]
+        loss = self.model(x).square().mean()
+        self.optimizer.zero_grad()
+        loss.backward()
+        self.optimizer.step()
+        t.append(clock())
+        if self.name == "checkpoint":
+            with record_function("save_checkpoint"), open(f"{self.folder}.checkpoint-{self.rank}", "wb") as f:
+                torch.save(self.model.state_dict(), f)
+                f.flush()
+                os.fsync(f.fileno())
+                time.sleep(0.008)
+        t.append(clock())
+        for key, seconds in (("data", t[1] - t[0]), ("work", t[2] - t[1]), ("io", t[3] - t[2]), ("extra", extra)):
+            self.truth[key].append(1e3 * seconds)
+
+    def write(self, profiler):
+        profiler.export_chrome_trace(f"{self.folder}/rank{self.rank}.json")
+
+    def run(self):
+        is_marked = self.name != "unmarked"
+        for _ in range(BEFORE):
+            self.step()
+        dist.barrier()
+        with profile(activities=[ProfilerActivity.CPU], on_trace_ready=self.write if is_marked else None,
+                     schedule=schedule(wait=0, warmup=1, active=STEPS + 1) if is_marked else None) as p:
+            if is_marked:
+                self.step()
+                p.step()
+            for list_ in self.truth.values():
+                list_.clear()
+            for _ in range(STEPS):
+                self.step()
+                if is_marked:
+                    p.step()
+        if not is_marked:
+            self.write(p)
+        with open(f"{self.folder}/truth-rank{self.rank}", "w") as f:
+            json.dump(self.truth, f)
+        dist.barrier()
+
+
+def main():
+    rank, world, folder, *cases = sys.argv[1:]
+    torch.set_num_threads(1)
+    torch.manual_seed(1)
+    dist.init_process_group("gloo", init_method=f"file://{os.path.abspath(folder)}/meeting", rank=int(rank),
+                            world_size=int(world))
+    for case in cases:
+        Case(case, int(rank), int(world), folder).run()
+
+
+main()

@@ -1,0 +1,213 @@
+/* test_host_work.c - steps of a host without a GPU: PyTorch's traces of both profilers become parts of steps. Numbers
+ * by hand, in microseconds. */
+#include "render/device/activity.h"
+
+#include "tests/unit/kineto_text.h"
+
+/* An event as the older profiler writes it, and as Kineto does. */
+#define OLD(name, tid, ts, dur)                                                                  \
+    "{\"name\": \"" name "\", \"ph\": \"X\", \"ts\": " #ts ", \"dur\": " #dur ", \"tid\": " #tid \
+    ", \"pid\": \"CPU functions\", \"args\": {}}, "
+#define NEW(cat, name, tid, ts, dur)                                                                                  \
+    "{\"ph\":\"X\",\"cat\":\"" cat "\",\"name\":\"" name "\",\"pid\":9,\"tid\":" #tid ",\"ts\":" #ts ",\"dur\":" #dur \
+    ",\"args\":{}},"
+#define END                                                                                                        \
+    "{\"name\": \"aten::end\", \"ph\": \"X\", \"ts\": 99999, \"dur\": 1, \"tid\": 1, \"pid\": \"CPU functions\", " \
+    "\"args\": {}}]"
+
+static const struct step_record *step(int i)
+{
+    assert_true((size_t)i < run->traces[0].steps.n_steps);
+    return &run->traces[0].steps.steps[i];
+}
+
+static void has_parts(int i, int64_t compute, int64_t comm, int64_t data, int64_t io, int64_t other, int64_t hidden)
+{
+    const int64_t *part = step(i)->part_ns;
+    assert_int_equal(part[CAT_COMPUTE], 1000 * compute);
+    assert_int_equal(part[CAT_COMM], 1000 * comm);
+    assert_int_equal(part[CAT_DATA], 1000 * data);
+    assert_int_equal(part[CAT_IO], 1000 * io);
+    assert_int_equal(part[CAT_OTHER], 1000 * other);
+    assert_int_equal(part[CAT_COPY], 0);
+    assert_int_equal(step(i)->hidden_comm_ns, 1000 * hidden);
+}
+
+static int64_t phase(const char *name, int i)
+{
+    const struct reduced *s = &run->traces[0].steps;
+    for (int k = 0; k < s->n_phases; k++)
+        if (strcmp(s->phases[k].name, name) == 0 && !s->phases[k].is_whole)
+            return s->phases[k].ns[i] / 1000;
+    return -1;
+}
+
+/* A step of 1000: loading 100 with an operator in it, forward 200, backward 300 with a gap of 20, of which a collective
+ * on another thread hides 150 of 250; its rest of 100, the optimiser 60, a checkpoint 80 with an operator in it. */
+#define STEP(EVENT_RANGE, EVENT_OP)                                                               \
+    EVENT_RANGE("ProfilerStep#4", 1, 0, 1000)                                                     \
+    EVENT_RANGE("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", 1, 0, 100)         \
+    EVENT_OP("aten::stack", 1, 20, 30)                                                            \
+    EVENT_RANGE("the whole step", 1, 0, 1000)                                                     \
+    EVENT_RANGE("DistributedDataParallel.forward", 1, 110, 230)                                   \
+    EVENT_OP("aten::linear", 1, 120, 200)                                                         \
+    EVENT_OP("aten::addmm", 1, 130, 180)                                                          \
+    EVENT_OP("autograd::engine::evaluate_function: AddmmBackward0", 1, 400, 100)                  \
+    EVENT_OP("AddmmBackward0", 1, 410, 80)                                                        \
+    EVENT_OP("aten::mm", 1, 420, 60)                                                              \
+    EVENT_OP("autograd::engine::evaluate_function: torch::autograd::AccumulateGrad", 1, 520, 180) \
+    EVENT_OP("gloo:all_reduce", 2, 550, 250)                                                      \
+    EVENT_RANGE("Optimizer.step#SGD.step", 1, 820, 70)                                            \
+    EVENT_OP("aten::add_", 1, 825, 60)                                                            \
+    EVENT_RANGE("save_checkpoint", 1, 900, 80)                                                    \
+    EVENT_OP("aten::copy_", 1, 910, 10)
+
+static void check_step(void)
+{
+    assert_int_equal(run->traces[0].n_devices, 0);
+    has_parts(0, 200 + 280 + 60, 100, 100, 80, 180, 150);
+    assert_int_equal(phase("forward and other operators", 0), 200);
+    assert_int_equal(phase("backward operators", 0), 280);
+    assert_int_equal(phase("optimizer operators", 0), 60);
+    assert_int_equal(step(0)->n_collectives, 1);
+    assert_int_equal(run->traces[0].steps.collectives[0].dur_ns, 250000);
+    assert_int_equal(step(0)->step, 4);
+}
+
+static void test_both_forms(void **state)
+{
+    (void)state;
+    assert_int_equal(import_text("[" STEP(OLD, OLD) END), 0);
+    check_step();
+#define RANGE(...) NEW("user_annotation", __VA_ARGS__)
+#define OP(...) NEW("cpu_op", __VA_ARGS__)
+    assert_int_equal(
+        import_text("{\"schemaVersion\":1,\"distributedInfo\":{\"backend\":\"gloo\",\"rank\":1,\"world_size\":2},"
+                    "\"traceEvents\":[" STEP(RANGE, OP) "null]}"),
+        0);
+    check_step();
+    assert_int_equal(run->traces[0].rank, 1);
+    /* A collective that the trace calls a range of the program is one all the same; a range is no operator by its name.
+     */
+    assert_int_equal(import_text("{\"traceEvents\":[" RANGE("ProfilerStep#1", 1, 0, 100)
+                                     RANGE("nccl:all_reduce", 1, 10, 20) RANGE("MyBackward", 1, 50, 20)
+                                         OP("aten::mm", 1, 80, 5) "null]}"),
+                     0);
+    has_parts(0, 5, 20, 0, 0, 75, 0);
+}
+
+/* An operator whose backward all-reduces: it counts without the collective, whichever thread has that. One that a long
+ * operator of another thread only happens to cover is hidden. */
+static void test_nested(void **state)
+{
+    (void)state;
+    assert_int_equal(import_text("[" OLD("ProfilerStep#1", 1, 0, 1000) OLD("SumBackward", 1, 100, 400)
+                                     OLD("aten::contiguous", 1, 110, 20) OLD("c10d::allreduce_", 1, 140, 10)
+                                         OLD("gloo:all_reduce", 2, 160, 300) OLD("aten::mm", 3, 200, 50) END),
+                     0);
+    /* Without the call [140,150) and the collective [160,460), in which another thread has an operator of 50. */
+    has_parts(0, 400 - 10 - 300 + 50, 10 + 250, 0, 0, 600, 50);
+    assert_int_equal(step(0)->n_collectives, 1); /* the call for it is no second one */
+    assert_int_equal(import_text("[" OLD("ProfilerStep#1", 1, 0, 1000) OLD("SumBackward", 1, 100, 400)
+                                     OLD("gloo:all_reduce", 1, 160, 300) END),
+                     0);
+    has_parts(0, 100, 300, 0, 0, 600, 0);
+    assert_int_equal(import_text("[" OLD("ProfilerStep#1", 1, 0, 1000) OLD("aten::mm", 1, 100, 400)
+                                     OLD("gloo:all_reduce", 2, 160, 300) END),
+                     0);
+    has_parts(0, 400, 0, 0, 0, 600, 300);
+    /* Of an operator and a collective that cross, the operator is whole. */
+    assert_int_equal(import_text("[" OLD("ProfilerStep#1", 1, 0, 1000) OLD("aten::mm", 1, 100, 100)
+                                     OLD("gloo:all_reduce", 1, 150, 300) END),
+                     0);
+    has_parts(0, 100, 250, 0, 0, 650, 50);
+    /* Only calls: they are the collectives. */
+    assert_int_equal(import_text("[" OLD("ProfilerStep#1", 1, 0, 1000) OLD("c10d::allreduce_", 1, 100, 100)
+                                     OLD("c10d::broadcast_", 1, 300, 50) END),
+                     0);
+    has_parts(0, 0, 150, 0, 0, 850, 0);
+    assert_int_equal(step(0)->n_collectives, 2);
+}
+
+/* Nothing marks steps: from one end of the optimiser to the next. */
+static void test_by_optimizer(void **state)
+{
+    (void)state;
+    assert_int_equal(import_text("[" OLD("aten::mm", 1, 10, 20) OLD("Optimizer.step#Adam.step", 1, 40, 10)
+                                     OLD("aten::mm", 1, 60, 20) OLD("Optimizer.step#Adam.step", 1, 100, 10)
+                                         OLD("aten::mm", 1, 120, 60) OLD("Optimizer.step#Adam.step", 1, 190, 10) END),
+                     0);
+    assert_int_equal(run->traces[0].steps.n_steps, 2);
+    assert_true(run->traces[0].is_by_optimizer);
+    assert_int_equal(step(0)->start_ns, 50000);
+    has_parts(0, 20, 0, 0, 0, 40, 0);
+    has_parts(1, 60, 0, 0, 0, 30, 0);
+    assert_int_equal(import_text("[" OLD("Optimizer.step#Adam.step", 1, 40, 10) END), 0);
+    assert_int_equal(run->traces[0].steps.n_steps, 0);
+    assert_false(run->traces[0].is_by_optimizer);
+}
+
+/* The last step is of no operators: the profiler stopped in it. */
+static void test_cut(void **state)
+{
+    (void)state;
+    assert_int_equal(import_text("[" OLD("ProfilerStep#1", 1, 0, 100) OLD("aten::mm", 1, 10, 20)
+                                     OLD("ProfilerStep#2", 1, 100, 100) OLD("aten::mm", 1, 110, 20)
+                                         OLD("ProfilerStep#3", 1, 200, 7) END),
+                     0);
+    assert_int_equal(run->traces[0].steps.n_steps, 2);
+    assert_true(run->traces[0].is_last_step_cut);
+    assert_false(run->traces[0].is_by_optimizer);
+}
+
+/* Names of ranges that are files, and such that are not. */
+static void test_files(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        int is_files;
+    } of[] = {{"checkpoint", 1}, {"save", 1},     {"Save model", 1}, {"load_checkpoint", 1}, {"torch.load", 1},
+              {"load batch", 0}, {"saved_by", 0}, {"workload", 0},   {"epoch.save()", 1},    {"validation", 0}};
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+        char text[1024];
+        snprintf(text, sizeof text,
+                 "[%s{\"name\": \"%s\", \"ph\": \"X\", \"ts\": 10, \"dur\": 50, \"tid\": 1, \"pid\": "
+                 "\"CPU functions\", \"args\": {}}, " END,
+                 OLD("ProfilerStep#1", 1, 0, 100), of[i].name);
+        assert_int_equal(import_text(text), 0);
+        has_parts(0, 0, 0, 0, of[i].is_files ? 50 : 0, of[i].is_files ? 50 : 100, 0);
+    }
+}
+
+static void test_names(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        enum host_name is;
+    } of[] = {{"aten::mm", HOST_NAME_OPERATOR},
+              {"torch::autograd::AccumulateGrad", HOST_NAME_OPERATOR},
+              {"AddmmBackward0", HOST_NAME_BACKWARD},
+              {"Backward", HOST_NAME_RANGE},
+              {"Backward pass", HOST_NAME_RANGE},
+              {"my Backward", HOST_NAME_RANGE},
+              {"gloo:all_reduce", HOST_NAME_COMM},
+              {"mpi:barrier", HOST_NAME_COMM},
+              {"c10d::send", HOST_NAME_COMM_CALL},
+              {"Optimizer.step#SGD.step", HOST_NAME_OPTIMIZER},
+              {"torch.distributed.ddp.reducer::copy_bucket_to_grad", HOST_NAME_RANGE},
+              {"autograd::engine::evaluate_function: PowBackward0", HOST_NAME_BACKWARD}};
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++)
+        assert_int_equal(host_name_of(of[i].name, strlen(of[i].name), 0), of[i].is);
+    assert_int_equal(host_name_of("aten::mm", 8, 1), HOST_NAME_RANGE);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_both_forms), cmocka_unit_test(test_nested), cmocka_unit_test(test_by_optimizer),
+        cmocka_unit_test(test_cut),        cmocka_unit_test(test_files),  cmocka_unit_test(test_names),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
