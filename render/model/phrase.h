@@ -33,7 +33,7 @@ int are_same_phrases(const struct phrase a[NOTE_PHRASES], const struct phrase b[
 /** keep_phrases - a copy whose names, made clean by text_clean, and reasons live as long as the arena. */
 void keep_phrases(struct dcr_arena *a, const struct phrase said[NOTE_PHRASES], struct phrase kept[NOTE_PHRASES]);
 
-enum { SAID_MAX = 6 };
+enum { SAID_MAX = 7 };
 /* What a finding says: a headline, and the sentences that support it. Those of PHRASE_NONE are left out. */
 struct said {
     struct slot where; /* "4 nodes", before the headline of a run of a series; SLOT_NONE of others */
