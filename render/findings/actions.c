@@ -210,6 +210,8 @@ static struct action action_of(struct report *rep, const struct run_result *r, e
 {
     int is_dcrnn = strcmp(r->run->program.name, "dcrnn-train") == 0, is_torch = is_dcrnn || run_may_be_torch(r->run);
     double limit = r->classes[cls].threshold_ratio;
+    if (cls == CLASS_SHARED && r->shared.kind == SHARED_OVERSUBSCRIBED) /* found by counting, and seen by waiting */
+        limit = rep->thresholds.run_delay_limits;
     struct phrase needs = too_few_cores(r, cls);
     struct action a = {.ours = "", .check = ""};
     if (is_dcrnn)

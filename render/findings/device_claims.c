@@ -86,16 +86,41 @@ static struct phrase idle_cause(const struct run_device *d)
     return (struct phrase){.id = of[c], .slot = {slot_percent((double)d->idle_ns[c] / (double)d->value[DEV_IDLE])}};
 }
 
+/* Of most of its idle time; NULL none is. */
+static const char *why_idle(const struct run_device *d)
+{
+    static const char *const of[N_IDLE_CAUSES] = {
+        [IDLE_DATA] = "its host loaded data",      [IDLE_IO] = "its host read or wrote files",
+        [IDLE_HOST] = "its host launched late",    [IDLE_SYNC] = "its host synchronised",
+        [IDLE_PEER] = "it waited for other ranks", [IDLE_LAUNCH] = "of short gaps between operations",
+    };
+    enum idle_cause c = largest_cause(d);
+    return d->has_idle_causes && 2 * d->idle_ns[c] > d->value[DEV_IDLE] ? of[c] : NULL;
+}
+
+static double share_of(const struct run_device *d, enum device_column c)
+{
+    return (double)d->value[c] / (double)d->value[DEV_SPAN];
+}
+
 static struct phrase headline(const struct report *rep, const struct run_device *d, int n)
 {
+    const struct thresholds *t = &rep->thresholds;
     double idle = idle_ratio(d);
-    int is_busy = idle < 1 - rep->thresholds.gpu_utilization;
+    const char *because = why_idle(d);
     struct slot gpu = slot_count(d->device), gpus = slot_count(n), span = slot_time(d->value[DEV_SPAN]);
-    if (n > 1)
-        return is_busy ? PHRASE(GPUS_BUSY, gpus, slot_percent(1 - idle))
-                       : PHRASE(GPUS_IDLE, gpus, slot_percent(idle), span);
-    return is_busy ? PHRASE(GPU_BUSY, gpu, slot_percent(1 - idle), span)
-                   : PHRASE(GPU_IDLE, gpu, slot_percent(idle), span);
+    if (idle >= 1 - t->gpu_utilization && because)
+        return n > 1 ? PHRASE(GPUS_IDLE_MOSTLY, gpus, slot_percent(idle), slot_name(because))
+                     : PHRASE(GPU_IDLE_MOSTLY, gpu, slot_percent(idle), slot_name(because));
+    if (idle >= 1 - t->gpu_utilization)
+        return n > 1 ? PHRASE(GPUS_IDLE, gpus, slot_percent(idle), span)
+                     : PHRASE(GPU_IDLE, gpu, slot_percent(idle), span);
+    if (share_of(d, DEV_EXPOSED_COMM) > t->comm_limits)
+        return PHRASE(GPU_COMMUNICATES, slot_percent(share_of(d, DEV_EXPOSED_COMM)));
+    if (share_of(d, DEV_EXPOSED_MEM) > t->copy_limits)
+        return PHRASE(GPU_COPIES, slot_percent(share_of(d, DEV_EXPOSED_MEM)));
+    return n > 1 ? PHRASE(GPUS_COMPUTE, gpus, slot_percent(share_of(d, DEV_COMPUTE)))
+                 : PHRASE(GPU_COMPUTES, gpu, slot_percent(share_of(d, DEV_COMPUTE)), span);
 }
 
 int say_devices(const struct report *rep, const struct run *r, struct said *out)
@@ -105,7 +130,6 @@ int say_devices(const struct report *rep, const struct run *r, struct said *out)
     if (!d)
         return 0;
     const int64_t *v = d->value;
-    double span = (double)v[DEV_SPAN];
     *out = (struct said){0};
     if (operations(d) == 1) {
         out->headline = PHRASE(GPU_ONE_OPERATION, slot_name(d->file), slot_time(v[DEV_SPAN]));
@@ -122,11 +146,14 @@ int say_devices(const struct report *rep, const struct run *r, struct said *out)
     out->headline = headline(rep, d, n);
     if (n > 1)
         said_add(out, PHRASE(LEAST_BUSY_GPU, slot_count(d->device), slot_name(d->file)));
+    if (idle_ratio(d) < 1 - rep->thresholds.gpu_utilization)
+        said_add(out, PHRASE(GPU_WAS_IDLE, slot_count(d->device), slot_percent(idle_ratio(d))));
     said_add(out, idle_cause(d));
-    if ((double)v[DEV_EXPOSED_COMM] > rep->thresholds.loss_matters * span)
-        said_add(out, PHRASE(GPU_COMMUNICATION, slot_percent((double)v[DEV_EXPOSED_COMM] / span)));
-    said_add(out, PHRASE(GPU_COMPUTE, slot_percent((double)v[DEV_COMPUTE] / span),
-                         slot_percent((double)v[DEV_EXPOSED_MEM] / span)));
+    if (share_of(d, DEV_EXPOSED_COMM) > rep->thresholds.loss_matters && out->headline.id != PHRASE_GPU_COMMUNICATES)
+        said_add(out, PHRASE(GPU_COMMUNICATION, slot_percent(share_of(d, DEV_EXPOSED_COMM))));
+    if (out->headline.id != PHRASE_GPU_COMPUTES && out->headline.id != PHRASE_GPUS_COMPUTE)
+        said_add(out, PHRASE(GPU_COMPUTE, slot_percent(share_of(d, DEV_COMPUTE)),
+                             slot_percent(share_of(d, DEV_EXPOSED_MEM))));
     if (marks_steps(r))
         said_add(out, PHRASE(MARKED_NOT_USED));
     return 1;
@@ -157,6 +184,14 @@ static int has_steps_to_mark(const struct run *r)
                 return 1;
     }
     return 0;
+}
+
+enum cause_class cause_of_idle(const struct report *rep, const struct run *r)
+{
+    int n;
+    const struct run_device *d = most_idle(r, &n);
+    int is_idle = d && d->value[DEV_KERNELS] >= FEW_KERNELS && idle_ratio(d) >= 1 - rep->thresholds.gpu_utilization;
+    return is_idle && d->has_idle_causes ? class_of(largest_cause(d)) : N_CLASSES;
 }
 
 int advise_devices(struct report *rep, const struct run_result *r, struct stepless_advice *out)

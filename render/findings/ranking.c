@@ -1,8 +1,10 @@
 /* ranking.c - see ranking.h. */
 #include "render/findings/ranking.h"
 
+#include "render/findings/stepless.h"
 #include "render/metrics/known.h"
 #include "render/say/format.h"
+#include "render/say/say.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -131,6 +133,47 @@ int is_ranked(const struct report *rep)
         if (rep->series[i].n_points > 1)
             return 0;
     return rep->n_series > 1;
+}
+
+/* What limits a run first: of its steps, or of the GPU that idles most; N_CLASSES nothing. */
+static enum cause_class limit_of(const struct report *rep, const struct run_result *r)
+{
+    return r->n_claims ? rep->claims[r->claims[0]].cls : r->has_steps ? N_CLASSES : cause_of_idle(rep, r->run);
+}
+
+/* The cause that comes first in most runs. Of equal counts the first in the table of causes. */
+static struct phrase most_limited(const struct report *rep)
+{
+    static const char *const what[N_CLASSES] = {[CLASS_SHARED] = "ranks lack cores",
+                                                [CLASS_COMPUTE] = "compute limits",
+                                                [CLASS_MEMORY] = "memory bandwidth limits",
+                                                [CLASS_COMMUNICATION] = "communication limits",
+                                                [CLASS_IMBALANCE] = "waiting for other ranks limits",
+                                                [CLASS_DATA] = "data loading limits",
+                                                [CLASS_IO] = "reading and writing files limits",
+                                                [CLASS_COPY] = "copies between host and GPU limit",
+                                                [CLASS_HOST] = "the GPU waits for its host",
+                                                [CLASS_OVERHEAD] = "time without a name limits"};
+    int n[N_CLASSES + 1] = {0}, most = 0, n_traces = 0;
+    for (int i = 0; i < rep->n_runs; i++) {
+        n[limit_of(rep, &rep->runs[i])]++;
+        n_traces += rep->runs[i].run->is_foreign && rep->runs[i].run->n_traces > 0;
+    }
+    for (int c = 1; c < N_CLASSES; c++)
+        most = n[c] > n[most] ? c : most;
+    const struct slot runs = slot_count(rep->n_runs), noun = slot_name(n_traces == rep->n_runs ? "trace" : "run");
+    return n[most] ? PHRASE(MOST_RUNS_LIMITED, slot_count(n[most]), runs, noun, slot_name(what[most]))
+                   : PHRASE(NO_RUN_LIMITED, runs, noun);
+}
+
+struct said ranking_said(struct report *rep, const struct run_result *r)
+{
+    const struct slot name = slot_name(ranking_name(rep, r)),
+                      finding = slot_name(say_phrase(&rep->arena, &r->said.headline));
+    struct said s = {.headline = most_limited(rep)};
+    if (r->said.headline.id != PHRASE_NONE)
+        said_add(&s, ranking_gain(rep, r) > 0 ? PHRASE(GAINS_MOST, name, finding) : PHRASE(LEADS, name, finding));
+    return s;
 }
 
 void ranking_say(struct report *rep)

@@ -18,6 +18,9 @@ int ranking_first(const struct report *rep);
 
 /** is_ranked - runs of several configurations, none at two node counts: what they have in common is an order. */
 int is_ranked(const struct report *rep);
+/** ranking_said - what is found of such runs together: what limits most of them, and the one that leads.
+ *  r  that one. Test: tests/unit/test_narrate_runs.c */
+struct said ranking_said(struct report *rep, const struct run_result *r);
 /** ranking_say - rep->ranking: the runs with the most idle GPU, communication and data loading. */
 void ranking_say(struct report *rep);
 /** ranking_gain_text - "up to 4.06x", "about 2.80x, low confidence": how much faster a run would be without what costs

@@ -41,6 +41,22 @@ struct phrase phrase_of_step(const struct report *rep, const struct run_result *
                                               : PHRASE(STEP_TIME, now);
 }
 
+struct phrase phrase_of_communication(const struct run_result *r, const int64_t part_ns[N_PARTS], int64_t step_ns)
+{
+    const struct class_result *transfer = &r->classes[CLASS_COMMUNICATION], *wait = &r->classes[CLASS_IMBALANCE];
+    int64_t ns = part_ns[PART_TRANSFER] + part_ns[PART_WAIT];
+    const struct slot time = slot_time(ns), ratio = slot_percent(step_ns > 0 ? (double)ns / (double)step_ns : 0);
+    if (!r->has_steps || r->n_ranks < 2 || step_ns <= 0 || transfer->verdict == VERDICT_NA)
+        return PHRASE(NONE);
+    if (transfer->verdict == VERDICT_LIMITS || wait->verdict == VERDICT_LIMITS)
+        return PHRASE(COMMUNICATION_TOO, time, ratio);
+    if (wait->why.code == REASON_WAITING_FOR_CORES)
+        return PHRASE(COMMUNICATION_WAITS_FOR_CORES, slot_time(part_ns[PART_TRANSFER]), slot_time(part_ns[PART_WAIT]));
+    return transfer->verdict == VERDICT_WATCH || wait->verdict == VERDICT_WATCH
+               ? PHRASE(COMMUNICATION_NEAR, time, ratio)
+               : PHRASE(COMMUNICATION_NOT_CAUSE, time, ratio);
+}
+
 /* ---- a cause that limits ------------------------------------------------------------------------------------- */
 
 static const char *exchange_subject(const struct run_result *r)

@@ -13,6 +13,9 @@ struct said said_of_class(struct report *rep, const struct run_result *r, const 
 struct said said_of_shared(const struct report *rep, const struct run_result *r);
 /** said_of_nothing - of a run in which no cause limits. */
 struct said said_of_nothing(struct report *rep, const struct run_result *r);
+/** phrase_of_communication - is communication the cause? Its time in a step of a run or point; none of one rank, and
+ * where it was not judged. Test: tests/unit/test_narrate_runs.c */
+struct phrase phrase_of_communication(const struct run_result *r, const int64_t part_ns[N_PARTS], int64_t step_ns);
 /** said_some - said_add, but no fourth sentence: that is too long for a paragraph. */
 void said_some(struct said *s, struct phrase p);
 /** said_of_loss - that events of its steps were lost; in place of the third sentence where there is one. */

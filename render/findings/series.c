@@ -9,6 +9,7 @@
 #include "render/metrics/series/series.h"
 #include "render/findings/actions.h"
 #include "render/findings/exchange.h"
+#include "render/findings/run_said.h"
 #include "render/say/format.h"
 #include "render/say/say.h"
 #include "render/findings/narrate.h"
@@ -145,6 +146,11 @@ static struct phrase shared_headline(const struct report *rep, const struct seri
 {
     const struct series_point *last = &s->points[s->n_points - 1], *stop = stops_after(s);
     int64_t cores = (int64_t)r->shared.cores;
+    if (r->shared.kind == SHARED_OVERSUBSCRIBED && cores > 0 && others_ratio(r) > rep->thresholds.loss_matters)
+        return stop ? PHRASE(SCALING_STOPS_CORES_OTHERS, slot_nodes(rep, stop), slot_count(r->n_ranks),
+                             slot_count(cores))
+                    : PHRASE(SCALING_SHARES_CORES_OTHERS, slot_count(r->n_ranks), slot_count(cores),
+                             slot_nodes(rep, last));
     if (r->shared.kind == SHARED_OVERSUBSCRIBED && cores > 0)
         return stop ? PHRASE(SCALING_STOPS_CORES, slot_nodes(rep, stop), slot_count(cores))
                     : PHRASE(SCALING_SHARES_CORES, slot_count(r->n_ranks), slot_count(cores), slot_nodes(rep, last));
@@ -230,10 +236,12 @@ static struct phrase compute_beside(const struct series *s, const struct series_
 static void add_why_shared(const struct report *rep, struct series *s, const struct run_result *shared, int64_t ideal)
 {
     const struct series_point *last = &s->points[s->n_points - 1];
-    double delay = others_of(shared->run).delay;
+    double delay = others_of(shared->run).delay, others = others_ratio(shared);
     int64_t compute = last->part_ns[PART_COMPUTE];
     if (delay > rep->thresholds.run_delay_limits)
         said_add(&s->said, PHRASE(CORE_AWAITED_ON, slot_nodes(rep, last), slot_percent(delay)));
+    if (others > rep->thresholds.loss_matters)
+        said_add(&s->said, PHRASE(OTHER_PROGRAMS, slot_percent(others)));
     if (10 * (compute - ideal) > compute)
         said_add(&s->said, PHRASE(COMPUTE_STAYS, slot_time(compute), slot_time(ideal)));
 }
@@ -255,9 +263,7 @@ static void add_why(const struct report *rep, struct series *s, const struct cau
     } else if (c->part != PART_COMPUTE) {
         said_add(&s->said, PHRASE(STEP_LONGER, slot_time(l->loss_ns), slot_time(l->ideal_ns)));
     }
-    if (comm_of(last->part_ns) > 0)
-        said_add(&s->said, PHRASE(COMMUNICATION_BESIDE, slot_time(comm_of(last->part_ns)),
-                                  slot_percent(part_share(last, comm_of(last->part_ns)))));
+    said_add(&s->said, phrase_of_communication(run_of(rep, last), last->part_ns, last->step.mean_ns));
 }
 
 static enum confidence series_confidence(struct report *rep, const struct series *s, const char **because)

@@ -47,11 +47,11 @@ const char *share_name(struct report *rep, const struct run_result *r, enum caus
                                                  [CLASS_COMMUNICATION] = "communication",
                                                  [CLASS_IMBALANCE] = "waiting for a late rank",
                                                  [CLASS_DATA] = "data loading",
-                                                 [CLASS_IO] = "reading and writing files",
+                                                 [CLASS_IO] = "I/O",
                                                  [CLASS_COPY] = "copies",
                                                  [CLASS_OVERHEAD] = "unnamed time"};
     const char *name = names[cls] ? names[cls] : run_class_name(r, cls);
-    return is_share_with_waiting(r, cls) ? report_text(rep, "%s with the waiting that it causes", name) : name;
+    return is_share_with_waiting(r, cls) ? report_text(rep, "%s with the waiting it causes", name) : name;
 }
 
 int64_t said_ns(const struct run_result *r, const struct class_result *c)

@@ -14,7 +14,7 @@ struct phrase share_before(const struct report *rep, const struct run_result *r,
 double share_said(const struct run_result *r, const struct class_result *c);
 /** is_share_with_waiting - does what is said of a class hold the waiting that it causes on other ranks? */
 int is_share_with_waiting(const struct run_result *r, enum cause_class cls);
-/** share_name - what claimed_interval is of: "data loading with the waiting that it causes", "compute". */
+/** share_name - what claimed_interval is of: "data loading with the waiting it causes", "compute". */
 const char *share_name(struct report *rep, const struct run_result *r, enum cause_class cls);
 /** said_ns - the time of a step in a sentence on a class: all communication for CLASS_COMMUNICATION, all waiting for
  *  imbalance if its own share prints the same, else the class's own time. */

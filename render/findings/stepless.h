@@ -27,6 +27,9 @@ int say_epochs(const struct run *r, struct said *out);
 /** say_devices - how busy the GPUs were, from traces without steps.
  *  returns 1, or 0 without such a trace: out is unchanged */
 int say_devices(const struct report *rep, const struct run *r, struct said *out);
+/** cause_of_idle - the class that most of the idle time of the least busy GPU belongs to; N_CLASSES: it is busy, or
+ * that is not known. */
+enum cause_class cause_of_idle(const struct report *rep, const struct run *r);
 /** advise_devices - what to do about the idle time of GPU traces without steps; nothing for a trace of so few kernels
  *  that it shows no loop. How steps are marked is said of trainings alone.   returns 0: there are none */
 int advise_devices(struct report *rep, const struct run_result *r, struct stepless_advice *out);

@@ -258,7 +258,8 @@ static int tell_counters(const struct foreign_trace *t, struct said *out, struct
         flop += c->kernels[i].sum;
     *out = (struct said){.headline = PHRASE(TRACE_OF_COUNTERS, slot_name(t->file), slot_count(c->n_ranges))};
     if (c->has_flop)
-        said_add(out, PHRASE(COUNTED_FLOP, slot_number(flop)));
+        said_add(out,
+                 flop < 1e9 ? PHRASE(COUNTED_FLOP, slot_number(flop)) : PHRASE(COUNTED_GFLOP, slot_number(flop / 1e9)));
     *todo = (struct stepless_advice){.first = ADVISE(WITHOUT_COUNTERS), .is_first = 1};
     return 1;
 }

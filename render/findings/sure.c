@@ -67,14 +67,15 @@ static struct phrase interval_of(struct report *rep, const struct series *s, con
                    : PHRASE(INTERVAL_OF_SPEEDUP, at,
                             slot_name(report_text(rep, "%s", fmt_range(i.lo, i.hi, fmt_x).text)));
     }
-    if (!i.has || (c && c->is_interval_told))
+    if (!i.has || (c && c->is_interval_told && c->confidence != CONFIDENCE_HIGH))
         return PHRASE(NONE); /* there is none, or the confidence gives it */
     struct slot of = slot_name(c ? c->interval_of : share_name(rep, r, most));
     struct slot range = slot_name(report_text(rep, "%s", fmt_percent_range(i.lo, i.hi).text));
     return r->n_nodes > 0 ? PHRASE(INTERVAL_OF_SHARE_AT, of, at, range) : PHRASE(INTERVAL_OF_SHARE, of, range);
 }
 
-static void add_steps(struct report *rep, const struct series *s, const struct run_result *r)
+/*  returns  were single steps counted? */
+static int add_steps(struct report *rep, const struct series *s, const struct run_result *r)
 {
     int64_t steps = s ? 0 : r->n_counted, summarised = 0;
     int runs = s ? 0 : 1, n_summarised = 0;
@@ -92,43 +93,71 @@ static void add_steps(struct report *rep, const struct series *s, const struct r
     else if (summarised > 0)
         add(rep, SURE_CAUSE, PHRASE(COUNTED_MEANS, slot_count(summarised), slot_count(n_summarised)));
     else if (s || are_steps_missed(r))
-        add(rep, SURE_CAUSE, PHRASE(COUNTED_NONE));
+        add(rep, SURE_UNKNOWN, PHRASE(COUNTED_NONE));
+    return steps > 0;
 }
 
 static void add_forecast(struct report *rep, const struct claim *c)
 {
     if (!c)
         return;
-    add(rep, SURE_FORECAST,
-        !c->has_gain                     ? PHRASE(GAIN_NOT_KNOWN, slot_reason(&c->gain_why))
-        : c->gain_basis == GAIN_ESTIMATE ? PHRASE(GAIN_IS_ESTIMATE)
-                                         : PHRASE(GAIN_IS_BOUND));
+    if (!c->has_gain)
+        add(rep, SURE_UNKNOWN, PHRASE(GAIN_NOT_KNOWN, slot_reason(&c->gain_why)));
+    else
+        add(rep, SURE_FORECAST, c->gain_basis == GAIN_ESTIMATE ? PHRASE(GAIN_IS_ESTIMATE) : PHRASE(GAIN_IS_BOUND));
+}
+
+/* That ranks had too few cores is a fact, however little the times of their steps tell. */
+static void add_fact(struct report *rep, const struct series *s, const struct claim *c, const struct run_result *r)
+{
+    if (c && c->cls == CLASS_SHARED && r->shared.kind)
+        add(rep, SURE_CAUSE,
+            s ? PHRASE(CORES_FACT_ON, slot_things(r->n_nodes, counted_word(rep->unit)), slot_name(r->shared.because))
+              : PHRASE(CORES_FACT, slot_name(r->shared.because)));
+}
+
+static void add_confidence(struct report *rep, const struct claim *c, enum confidence sure, const char *because)
+{
+    const struct slot level = slot_name(rep->confidence), why = slot_name(because);
+    if (sure != CONFIDENCE_HIGH && *because)
+        add(rep, SURE_DOUBT,
+            c && c->cls == CLASS_SHARED ? PHRASE(DOUBT_OF_PARTS, level, why) : PHRASE(DOUBT, level, why));
+}
+
+/* What stand-ins for nodes do not show. */
+static void add_real_nodes(struct report *rep)
+{
+    int n_kind[NODES_SHARES + 1] = {0};
+    for (int i = 0; i < rep->n_runs; i++)
+        n_kind[rep->runs[i].run->node_kind] += rep->runs[i].n_nodes > 1;
+    const struct phrase how = n_kind[NODES_EMULATED]     ? PHRASE(NODES_OF_RANKS)
+                              : n_kind[NODES_SHARES]     ? PHRASE(NODES_OF_PARTS)
+                              : n_kind[NODES_ONE_KERNEL] ? PHRASE(NODES_OF_KERNEL)
+                                                         : PHRASE(NONE);
+    add(rep, SURE_UNKNOWN, how);
 }
 
 void say_how_sure(struct report *rep, const struct series *s, const struct run_result *r, const struct claim *c)
 {
     const char *because = c ? c->confidence_because : r->confidence_because;
     enum confidence sure = c ? c->confidence : r->confidence;
-    add_steps(rep, s, r);
-    enum phrase_id counted = rep->sure[SURE_CAUSE][0].id;
-    if (counted == PHRASE_COUNTED_NONE || counted == PHRASE_COUNTED_MEANS || counted == PHRASE_NONE)
+    add_fact(rep, s, c, r);
+    int is_shared = c && c->cls == CLASS_SHARED; /* other shares are not what is found */
+    if (!add_steps(rep, s, r))
         sure = least_sure(rep, s, r, &because);
-    else
+    else if (!is_shared)
         add(rep, SURE_CAUSE, interval_of(rep, s, r, c));
     rep->confidence = confidence_word(sure);
-    add(rep, SURE_CAUSE,
-        *because ? PHRASE(CONFIDENCE, slot_name(rep->confidence), slot_name(because))
-                 : PHRASE(CONFIDENCE_ALONE, slot_name(rep->confidence)));
+    add_confidence(rep, c, sure, because);
     if (s || r->has_steps || are_steps_missed(r)) /* of other runs nobody asks for a gain in steps */
         add_forecast(rep, c);
-    int is_emulated = 0;
-    for (int i = 0; i < rep->n_runs; i++)
-        is_emulated |= rep->runs[i].run->node_kind == NODES_EMULATED;
-    if (s && is_emulated)
-        add(rep, SURE_UNKNOWN, PHRASE(REAL_NODES_UNKNOWN));
+    if (s)
+        add_real_nodes(rep);
     if (s && !is_repeated(s))
         add(rep, SURE_IMPROVE,
             strcmp(r->run->program.name, "dcrnn-train") == 0 ? PHRASE(REPEAT_WITH)
                                                              : PHRASE(REPEAT_RUNS, slot_name(counted_word(rep->unit))));
     rep->how_sure = say_phrases(&rep->arena, rep->sure[SURE_CAUSE], SAID_MAX);
+    const char *doubt = say_phrases(&rep->arena, rep->sure[SURE_DOUBT], SAID_MAX);
+    rep->how_sure = report_text(rep, "%s%s%s", rep->how_sure, *rep->how_sure && *doubt ? " " : "", doubt);
 }

@@ -6,6 +6,7 @@
 #include "render/findings/rules/analyse.h"
 #include "render/metrics/rule.h"
 #include "render/findings/rules/compare.h"
+#include "render/findings/rules/trials.h"
 #include "render/say/format.h"
 #include "render/say/say.h"
 #include "render/findings/narrate.h"
@@ -97,22 +98,27 @@ static int worth_more(const struct report *rep, const struct run_result *r, cons
     return best;
 }
 
-/* What an action brings and by what one sees that it helped. */
-static const char *result_of(struct report *rep, const struct claim *c)
+/* What an action brings. */
+static const char *expected_of(struct report *rep, const struct claim *c)
 {
-    struct phrase gain = !*c->gain_text    ? PHRASE(NONE)
-                         : c->is_measuring ? PHRASE(GAIN_MEASURES, slot_name(c->gain_text))
-                                           : PHRASE(GAIN_COSTS, slot_name(c->gain_text));
-    return joined(rep, say_phrase(&rep->arena, &gain), c->action.check);
+    const struct slot after = slot_time(c->step_ns - c->gain_ns), now = slot_time(c->step_ns),
+                      factor = slot_factor((double)c->step_ns / (double)(c->step_ns - c->gain_ns));
+    if (!*c->gain_text)
+        return "";
+    struct phrase p = c->cls == CLASS_IMBALANCE     ? PHRASE(EXPECT_BALANCED, after, now, factor)
+                      : c->gain_basis == GAIN_BOUND ? PHRASE(EXPECT_AT_BEST, after, now, factor)
+                                                    : PHRASE(EXPECT_ABOUT, after, now, factor);
+    return say_phrase(&rep->arena, &p);
 }
 
 static struct to_do advised_by(struct report *rep, const struct claim *c, const struct claim *beside, const char *steps)
 {
     const char *also = beside ? report_text(rep, "%s.", action_sentence(rep, beside->action)) : "";
-    also = joined(rep, also, beside ? result_of(rep, beside) : "");
+    also = joined(rep, also, beside ? joined(rep, expected_of(rep, beside), beside->action.check) : "");
     return (struct to_do){.text = report_text(rep, "%s.", action_sentence(rep, c->action)),
                           .is_first = 1,
-                          .result = result_of(rep, c),
+                          .expected = expected_of(rep, c),
+                          .check = c->action.check,
                           .also = joined(rep, also, steps)};
 }
 
@@ -162,6 +168,24 @@ static struct to_do what_to_do(struct report *rep, const struct series *s, const
     return r->stepless_action;
 }
 
+/* The run that a claim of shared cores is about: of a series the one at its largest count. */
+static const struct run_result *shared_run_of(const struct report *rep, const struct claim *c,
+                                              const struct run_result *r)
+{
+    return c->run >= 0 ? &rep->runs[c->run] : r;
+}
+
+/* Stand-ins for nodes that are too many for their machine: the same series on nodes of a cluster. */
+static const char *command_elsewhere(struct report *rep, const struct series *s, const struct run_result *r)
+{
+    const char *counts = "";
+    if (r->shared.kind != SHARED_OVERSUBSCRIBED || !run_is_one_machine(r->run))
+        return "";
+    for (int i = 0; i < s->n_points; i++)
+        counts = report_text(rep, "%s%s%d", counts, i ? " " : "", s->points[i].n_nodes);
+    return trial_on_cluster(rep, r, counts);
+}
+
 void top_sentences(struct report *rep)
 {
     const struct series *s = main_series(rep);
@@ -190,26 +214,29 @@ void top_sentences(struct report *rep)
     rep->support = s && *s->support ? s->support : r->support;
     if (is_ranked(rep)) {
         ranking_say(rep);
-        struct said of_one = r->said;
-        of_one.where =
-            slot_name(ranking_gain(rep, r) > 0 ? report_text(rep, "%s can gain most", ranking_name(rep, r)) : r->label);
-        rep->said = of_one;
-        if (of_one.headline.id)
-            rep->headline = say_headline(&rep->arena, &of_one);
+        rep->said = ranking_said(rep, r);
+        rep->headline = say_headline(&rep->arena, &rep->said);
+        rep->support = say_support(&rep->arena, &rep->said);
+        rep->first_of = ranking_name(rep, r);
     }
+    rep->first_of = is_ranked(rep) ? rep->first_of : "";
     rep->steps_action = r->steps_action;
     int is_stepless = 0;
     struct to_do first = what_to_do(rep, s, r, c, beside, &is_stepless);
-    const char *all =
-        joined(rep, first.text, joined(rep, first.result ? first.result : "", first.also ? first.also : ""));
+    const char *all = first.text, *const more_of[] = {first.expected, first.check, first.result, first.also};
+    for (size_t i = 0; i < sizeof more_of / sizeof *more_of; i++)
+        all = joined(rep, all, more_of[i] ? more_of[i] : "");
     rep->first_action = report_text(rep, "%s%s", first.is_first ? "Do first: " : "", all);
     rep->first = first;
     const struct trial *t = c ? claim_trial(rep, c) : NULL;
-    rep->first_command = t ? t->command : "";
+    rep->first_command = t ? t->command : c && c->is_measuring ? shared_run_of(rep, c, r)->command_again : "";
+    rep->first_elsewhere = c && c->cls == CLASS_SHARED && s ? command_elsewhere(rep, s, shared_run_of(rep, c, r)) : "";
     rep->first_expected = t ? claim_expected(rep, c) : "";
     rep->has_first_forecast = t && t->has_forecast;
     rep->first_forecast_ns = t ? t->step_ns : 0;
     rep->next_action = is_stepless ? r->stepless_advice : all;
+    if (!is_ranked(rep))
+        memcpy(rep->ruled_out, r->judged, sizeof rep->ruled_out);
     say_how_sure(rep, s, r, c);
     /* Of a series that scales the headline has the speed-up already: what its largest run does follows. */
     const char *second = s && s->limit_claim < 0 && s->n_losses ? r->headline

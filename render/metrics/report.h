@@ -22,7 +22,8 @@
 struct action {
     enum advice id; /* of ours, else of generic: what decisions compare */
     const char *ours, *generic;
-    const char *check; /* "Check: ranks without a core below 5 %."; "" nothing was measured that tells */
+    const char
+        *check; /* "The time of ranks without a core should fall below 5 %."; "" nothing was measured that tells */
 };
 
 struct number {
@@ -61,7 +62,7 @@ struct claim {
     const char *window;       /* "39 steps (1 to 39) of 4 ranks" */
     const char *place;        /* "most on rank 2, in steps 7, 31 and 8"; "" it is not known */
     struct interval interval; /* of the share of step time that the sentence gives; has 0: of none, or too few steps */
-    const char *interval_of;  /* what that is a share of: "data loading with the waiting that it causes"; "" */
+    const char *interval_of;  /* what that is a share of: "data loading with the waiting it causes"; "" */
     enum confidence confidence;
     const char *confidence_because;
     int is_interval_told; /* confidence_because gives the interval */
@@ -371,9 +372,10 @@ struct source {
 
 /* What the section on certainty says, an item each. X(id, label, label of a comparison) */
 #define SURE_ITEMS(X)                         \
-    X(SURE_CAUSE, "Cause", "Change")          \
-    X(SURE_FORECAST, "Gain", "Forecast")      \
-    X(SURE_UNKNOWN, "Not known", "Not known") \
+    X(SURE_CAUSE, "Certain", "Change")        \
+    X(SURE_DOUBT, "Doubtful", "Doubt")        \
+    X(SURE_FORECAST, "Estimated", "Forecast") \
+    X(SURE_UNKNOWN, "Unknown", "Not known")   \
     X(SURE_IMPROVE, "To improve", "To improve")
 enum sure_item {
 #define X(id, label, of_comparison) id,
@@ -381,7 +383,7 @@ enum sure_item {
 #undef X
         N_SURE_ITEMS
 };
-/** sure_label - "Cause", of a comparison "Change", as in the table. */
+/** sure_label - "Certain", of a comparison "Change", as in the table. */
 const char *sure_label(enum sure_item i, int is_comparison);
 
 struct comparison;
@@ -414,14 +416,17 @@ struct report {
     const char *node_label;       /* "emulated nodes", "Slurm nodes on one kernel", ...; "" = separate machines */
     const char *headline, *support, *first_action, *how_sure; /* narrative.md order; support etc. may be "" */
     struct phrase ranking[RANKING_MAX];                       /* of runs that are no series */
-    const char *limits_now;    /* the headline of the runs themselves, where that of the report is of a comparison */
-    const char *first_command; /* what a shell can be given to try first_action here; "" = there is none */
+    const char *limits_now;      /* the headline of the runs themselves, where that of the report is of a comparison */
+    const char *first_command;   /* what a shell can be given to try first_action here; "" = there is none */
+    const char *first_elsewhere; /* the same on a Slurm cluster, where the machine is too small; "" */
     const char
         *first_expected; /* "The median step should take about 101 ms instead of 178 ms (estimate)."; "" no forecast */
     struct phrase sure[N_SURE_ITEMS][SAID_MAX]; /* how sure the answer is */
+    struct phrase ruled_out[JUDGED_MAX];        /* of the run that the answer is about: what else was looked at */
     int has_first_forecast;
     int64_t first_forecast_ns;  /* of the median step */
     struct to_do first;         /* the same as first_action, a paragraph each, for below a heading */
+    const char *first_of;       /* the run that first_action is about, where there are many; "" */
     const char *next_action;    /* without a claim: first_action again, and what more there is to do */
     const char *steps_action;   /* how the steps of the run at the top can be known in the next one */
     const char *confidence;     /* of the headline, as how_sure says it: confidence_word(); "" or NULL not said */

@@ -209,12 +209,14 @@ const char *shared_key(enum shared_kind k);
 /* Ranks that share or are kept from their cores: verdicts on the run are unreliable. */
 struct shared {
     enum shared_kind kind;
-    struct phrase said;  /* a headline: "4 ranks take turns on 2 cores"; PHRASE_NONE = none seen */
-    const char *because; /* the same in words */
-    double run_ratio;    /* of the run in which ranks were held back; < 0: it is not a matter of time */
-    double cores;        /* that all ranks together could use; 0: one each */
-    int is_equal;        /* by a CPU quota, equal on all nodes and at all node counts: relations between them hold */
-    int has_neighbours;  /* other runs waited though they had cores enough: something else uses them too */
+    struct phrase said;   /* a headline: "4 ranks take turns on 2 cores"; PHRASE_NONE = none seen */
+    const char *because;  /* the same in words */
+    double run_ratio;     /* of the run in which ranks were held back; < 0: it is not a matter of time */
+    double awaited_ratio; /* largest share of its steps in which a rank was ready and had no core, known of any run;
+                              0 = of none, or not measured */
+    double cores;         /* that all ranks together could use; 0: one each */
+    int is_equal;         /* by a CPU quota, equal on all nodes and at all node counts: relations between them hold */
+    int has_neighbours;   /* other runs waited though they had cores enough: something else uses them too */
     double
         machine_cores;   /* that the ranks' processes may use and a monitor watched; 0 = not known how busy they were */
     double others_cores; /* of them, what other programs took in the mean */
@@ -351,8 +353,10 @@ struct trial {
 struct to_do {
     const char *text; /* "" or NULL = nothing */
     int is_first;
-    const char *result; /* what it brings and how one sees that, or what is not known; "" or NULL = nothing */
-    const char *also;   /* what else to do, likewise */
+    const char *expected; /* what it brings; "" or NULL = nothing, as in the next three */
+    const char *check;    /* by what one sees that it helped */
+    const char *result;   /* what is not known, or what it is about */
+    const char *also;     /* what else to do */
 };
 
 /* What the steps of a run are read from. X(id, words, in report.json too) */
@@ -477,9 +481,10 @@ struct run_result {
     const char *stepless_advice;   /* the same for this run's page, and what more there is to do; "" with steps */
     struct trial trials[N_TRIALS]; /* of runs of dcrnn-train on several ranks: what it does not do yet */
     int n_trials;
-    const char *trial_key;  /* the same for runs that were started by equal commands; "" = not known */
-    struct shared shared;   /* what kept the ranks from their cores */
-    struct run_note *notes; /* further observations: run_add_note */
+    const char *command_again; /* the command that makes it again, for a shell in the folder of the sources; "" none */
+    const char *trial_key;     /* the same for runs that were started by equal commands; "" = not known */
+    struct shared shared;      /* what kept the ranks from their cores */
+    struct run_note *notes;    /* further observations: run_add_note */
     int n_notes;
     struct roofline roofline;
     struct gpu_memory *memory; /* of GPUs, monitors' first */

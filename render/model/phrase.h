@@ -45,7 +45,7 @@ static inline void phrase_put(struct phrase *list, int n, struct phrase p)
         }
 }
 
-enum { SAID_MAX = 6 };
+enum { SAID_MAX = 7 };
 /* What a finding says: a headline, and the sentences that support it. Those of PHRASE_NONE are left out. */
 struct said {
     struct slot where; /* "4 nodes", before the headline of a run of a series; SLOT_NONE of others */

@@ -15,9 +15,15 @@ struct caveats {
     int n;
 };
 
-/** caveats_of - all caveats, or those that concern a run (run >= 0: its own and those of all).
- *  a        memory of the list and its texts */
+/** caveats_of - all caveats but those that are told elsewhere, those of one kind once; or all that concern a run (run
+ * >= 0: its own and those of all). a        memory of the list and its texts */
 struct caveats caveats_of(const struct report *rep, int run, struct dcr_arena *a);
+
+/** gaps_of - what is missing in all runs, each kind once; folded is what runs lack that the answer is not about. */
+struct caveats gaps_of(const struct report *rep, struct dcr_arena *a);
+
+/** is_note_told - do the finding and how sure it is say this note already, on a page about all runs? */
+int is_note_told(const struct report *rep, const struct note *n);
 
 /** note_concerns - does a page about a run say this note? run < 0: a page about all of them. */
 int note_concerns(const struct note *n, int run);

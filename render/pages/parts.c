@@ -11,7 +11,7 @@
 #include <string.h>
 
 /* So many sentences of support follow the headline where there are more than one more. The others are under "Why". */
-enum { LEAD_MAX = 2 };
+enum { LEAD_MAX = 2, PARAGRAPH_MAX = 3 };
 
 const struct said *finding_of_answer(const struct report *rep)
 {
@@ -73,22 +73,43 @@ void section_of_why(const struct report *rep, struct doc *d, int level)
         section_of_change(rep, d, level);
         return;
     }
-    if (!is_split(rep))
+    const struct phrase *why = is_split(rep) ? rep->said.support + LEAD_MAX : NULL;
+    if (!why && rep->ruled_out[0].id == PHRASE_NONE)
         return;
     doc_heading(d, level, "Why");
-    paragraph_of_phrases(d, rep->said.support + LEAD_MAX, SAID_MAX - LEAD_MAX);
+    for (int i = 0; why && i < SAID_MAX - LEAD_MAX; i += PARAGRAPH_MAX)
+        paragraph_of_phrases(d, why + i,
+                             SAID_MAX - LEAD_MAX - i < PARAGRAPH_MAX ? SAID_MAX - LEAD_MAX - i : PARAGRAPH_MAX);
+    paragraph_of_phrases(d, rep->ruled_out, JUDGED_MAX);
+}
+
+/* A paragraph behind its name; nothing of none. */
+static void labelled(struct doc *d, const char *label, const char *text)
+{
+    if (!text || !*text)
+        return;
+    doc_open(d, DOC_PARAGRAPH);
+    doc_strong(d, "%s:", label);
+    doc_text(d, " %s", text);
 }
 
 void section_of_action(const struct report *rep, struct doc *d, int level)
 {
     doc_heading(d, level, "What to do first");
-    doc_paragraph(d, "%s", rep->first.text);
+    if (rep->first_of && *rep->first_of)
+        labelled(d, rep->first_of, rep->first.text);
+    else
+        doc_paragraph(d, "%s", rep->first.text);
+    if (rep->first_elsewhere && *rep->first_elsewhere) {
+        paragraph_of_phrases(d, &PHRASE(ON_CLUSTER), 1);
+        doc_command(d, "On a cluster", rep->first_elsewhere);
+    } else if (rep->first_command && *rep->first_command) {
+        doc_command(d, "Try first", rep->first_command);
+    }
+    labelled(d, "Expected", rep->first_expected && *rep->first_expected ? rep->first_expected : rep->first.expected);
+    labelled(d, "Check", rep->first.check);
     doc_paragraph(d, "%s", rep->first.result ? rep->first.result : "");
     doc_paragraph(d, "%s", rep->first.also ? rep->first.also : "");
-    if (rep->first_command && *rep->first_command) {
-        doc_command(d, "Try first", rep->first_command);
-        doc_paragraph(d, "%s", rep->first_expected);
-    }
 }
 
 void list_of_sure(const struct phrase sure[N_SURE_ITEMS][SAID_MAX], int is_comparison, struct doc *d)

@@ -4,8 +4,8 @@
 
 enum { CORES_MAX = 16 };
 
-/** cores_free - cores that this thread may use, itself included: those of the process (lib/base/cores.h), unless it shares
- * them. */
+/** cores_free - cores that this thread may use, itself included: those of the process (lib/base/cores.h), unless it
+ * shares them. */
 int cores_free(void);
 /** cores_share - this thread and its like share them: cores_free is n from now on. */
 void cores_share(int n);

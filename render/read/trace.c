@@ -1,5 +1,5 @@
-/* trace.c - a native trace (.dct), or the summary of one, into the run. Both come as a struct summary (lib/reduce/summary.h),
- * so that a report has the same numbers whether the trace itself was packed or not. */
+/* trace.c - a native trace (.dct), or the summary of one, into the run. Both come as a struct summary
+ * (lib/reduce/summary.h), so that a report has the same numbers whether the trace itself was packed or not. */
 #include "render/read/members.h"
 
 #include "lib/base/fs.h"

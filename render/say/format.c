@@ -159,6 +159,21 @@ struct fmt fmt_x(double factor)
     return f;
 }
 
+/* "12,300" */
+static struct fmt with_commas(long long n)
+{
+    struct fmt f;
+    char digits[32];
+    int len = snprintf(digits, sizeof digits, "%lld", n), at = 0, sign = n < 0;
+    for (int i = 0; i < len; i++) {
+        if (i > sign && (len - i) % 3 == 0)
+            f.text[at++] = ',';
+        f.text[at++] = digits[i];
+    }
+    f.text[at] = '\0';
+    return f;
+}
+
 struct fmt fmt_number(double value)
 {
     struct fmt f;
@@ -173,18 +188,12 @@ struct fmt fmt_number(double value)
         return f;
     }
     double unit = pow(10, floor(log10(a)) - 2);
-    long long n = llround(a / unit) * llround(unit);
-    char digits[32];
-    int len = snprintf(digits, sizeof digits, "%lld", n), at = 0;
-    if (value < 0)
-        f.text[at++] = '-';
-    for (int i = 0; i < len; i++) {
-        if (i && (len - i) % 3 == 0)
-            f.text[at++] = ',';
-        f.text[at++] = digits[i];
-    }
-    f.text[at] = '\0';
-    return f;
+    return with_commas((value < 0 ? -1 : 1) * llround(a / unit) * llround(unit));
+}
+
+struct fmt fmt_whole(int64_t n)
+{
+    return with_commas((long long)n);
 }
 
 struct fmt fmt_bytes(double bytes)
@@ -218,7 +227,7 @@ struct fmt fmt_bit_rate(double bit_per_s)
 struct fmt fmt_count(int64_t n, const char *noun)
 {
     struct fmt f;
-    snprintf(f.text, sizeof f.text, "%lld %s%s", (long long)n, noun, n == 1 ? "" : "s");
+    snprintf(f.text, sizeof f.text, "%.32s %.24s%s", fmt_whole(n).text, noun, n == 1 ? "" : "s");
     return f;
 }
 

@@ -42,7 +42,9 @@ struct fmt fmt_number(double value);
 struct fmt fmt_bit_rate(double bit_per_s);
 /** fmt_bytes - decimal units: "1.2 GB". */
 struct fmt fmt_bytes(double bytes);
-/** fmt_count - "1 step", "412 steps": n with the noun, plural by adding s. */
+/** fmt_whole - a whole number, all its digits: "412", "12,345". */
+struct fmt fmt_whole(int64_t n);
+/** fmt_count - "1 step", "2,125 steps": n with the noun, plural by adding s. */
 struct fmt fmt_count(int64_t n, const char *noun);
 /** fmt_utc - Unix seconds as "2031-04-25 10:15:02 UTC"; "" for 0. */
 struct fmt fmt_utc(double unix_s);

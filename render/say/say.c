@@ -193,8 +193,9 @@ void say_fill(struct dcr_buf *out, const char *text, const struct slot_row *rows
         const char *word = name_end + 1, *word_end = word + strcspn(word, "|}"); /* of a count */
         switch (*name_end) {
         case ':':
-            dcr_buf_printf(out, "%lld %.*s%s", (long long)slots[i].count, (int)(word_end - word), word,
-                           slots[i].count == 1 ? "" : "s");
+            dcr_buf_puts(out, fmt_whole(slots[i].count).text);
+            if (word < word_end)
+                dcr_buf_printf(out, " %.*s%s", (int)(word_end - word), word, slots[i].count == 1 ? "" : "s");
             break;
         case '|':
             if (slots[i].count != 1) {
@@ -400,7 +401,7 @@ static int has_plural(const char *text, const struct slot_row *rows)
             return 1;
     while ((text = strchr(text, '{')) != NULL) {
         text += strcspn(text, ":|}");
-        if (*text == ':' || *text == '|')
+        if ((*text == ':' && text[1] != '}') || *text == '|')
             return 1;
     }
     return 0;

@@ -3,9 +3,9 @@
  *
  * A template names its slots in braces:
  *   {ranks}             the slot as its kind prints it (format.h): "4", "184 ms", "34 %", "1.92x"
- *   {ranks:rank}        a count with its noun: "1 rank", "4 ranks"
- *   {ranks|was|were}    the first words for a count of 1, else the second
- * Test: tests/unit/test_say.c */
+ *   {ranks:rank}        a count with its noun: "1 rank", "2,125 ranks"
+ *   {ranks:}            a count that may be large: "2,125". Without the colon it is a number of a rank, step or line:
+ * "2125" {ranks|was|were}    the first words for a count of 1, else the second Test: tests/unit/test_say.c */
 #ifndef RENDER_SAY_SAY_H
 #define RENDER_SAY_SAY_H
 

@@ -41,7 +41,7 @@ check "the text report too" grep -rq "2 cores (emulated: 0.25 of them, link 50 M
 made little4 4 "${equal[@]}" transfer=4500000
 check "little transfer, most of the loss" render "$TMP"/equal1.tar "$TMP/little4.tar"
 check "limits as such" report '.runs[1].classes.communication | .verdict == "limits" and .judged.threshold_name == "comm_loss" and .share_ratio < .threshold_ratio'
-check "and is given no check that holds already" report '.first_action | test("bf16|fewer ranks|verlap") and (test("Check:") | not)'
+check "and is given no check that holds already" report '.first_action | test("bf16|fewer ranks|verlap") and (test("should fall below") | not)'
 
 check "a run alone" render "$TMP/equal4.tar"
 check "names communication with high confidence" report '.runs[0].confidence == "high" and .claims[0].class == "communication"'
@@ -84,7 +84,7 @@ check "the series is marked unlike" report '[.notes[] | select(.id == "differing
 # ---- a link that differs within a series, and between before and after
 made faster4 4 "${share[@]}" node_link=100000000 transfer=7500000
 check "a series with a faster link at 4 nodes" render "$TMP"/equal{1,2}.tar "$TMP/faster4.tar"
-check "is marked unlike" report '([.notes[] | select(.id == "differing")][0].text | test("different emulated nodes")) and (.how_sure | test("Confidence is low: the runs differ in emulated nodes"))'
+check "is marked unlike" report '([.notes[] | select(.id == "differing")][0].text | test("different emulated nodes")) and (.how_sure | test("Confidence is low, because the runs differ in emulated nodes"))'
 check "before and after a faster link" render --baseline "$TMP/equal4.tar" -- "$TMP/faster4.tar"
 check "is compared" report '.comparisons | length == 1 and .[0].achieved_gain_ns == 7500000 and .[0].differing == ""'
 check "and says what differs" report '(.comparisons[0] | .nodes_before == "0.25 core, 50 Mbit/s each" and .nodes_after == "0.25 core, 100 Mbit/s each") and
@@ -104,10 +104,10 @@ made quota1 1 "${quota[@]}"; made quota2 2 "${quota[@]}" transfer=8000000; made 
 check "an equal quota" render "$TMP"/quota{1,2,4}.tar
 check "is the cause of each run" report '[.runs[] | .finding] | unique == ["QUOTA_HOLDS"]'
 check "and not of the loss of scaling" report '.series[0].finding == "SCALING_COMMUNICATION_GROWS"'
-check "scaling is as sure as without it" report '(.how_sure | test("Confidence is medium: there is one run per node count")) and ([.series[0].points[].unreliable_because] | unique == [null])'
+check "scaling is as sure as without it" report '(.how_sure | test("Confidence is medium, because there is one run per node count")) and ([.series[0].points[].unreliable_because] | unique == [null])'
 made quota4b 4 cores=4 quota=0.5 last_quota=1 throttled=45 transfer=15000000
 check "a quota that differs between nodes" render "$TMP"/quota{1,2}.tar "$TMP/quota4b.tar"
-check "makes all of it doubtful" report '.how_sure | test("Confidence is low: at 4 nodes, time without a core")'
+check "makes all of it doubtful" report '.how_sure | test("Parts of a step have low confidence, because at 4 nodes, time without a core")'
 
 # ---- ranks of one host: as it was
 made r1 1 kind=emulated cores=2; made r4 4 kind=emulated cores=2 transfer=15000000

@@ -602,11 +602,11 @@ static void test_advice_counts_the_cores(void **state)
         enum cause_class cls;
         const char *says;
     } c[] = {
-        {NODES_EMULATED, 4, 2, 2, CLASS_SHARED, "It needs 4 cores, and the recorded host has 2"},
+        {NODES_EMULATED, 4, 2, 2, CLASS_SHARED, "That needs 4 cores, and the recorded host has 2"},
         {NODES_EMULATED, 4, 64, 2, CLASS_SHARED, NULL},
-        {NODES_EMULATED, 2, 2, 2, CLASS_DATA, "It needs 4 cores, and the recorded host has 2"},
+        {NODES_EMULATED, 2, 2, 2, CLASS_DATA, "That needs 4 cores, and the recorded host has 2"},
         {NODES_EMULATED, 1, 2, 2, CLASS_DATA, NULL},
-        {NODES_MACHINES, 2, 1, 1, CLASS_DATA, "It needs 2 cores a node, and a recorded node has 1"},
+        {NODES_MACHINES, 2, 1, 1, CLASS_DATA, "That needs 2 cores a node, and a recorded node has 1"},
         {NODES_MACHINES, 2, 8, 8, CLASS_DATA, NULL},
         {NODES_EMULATED, 4, 2, 2, CLASS_IO, NULL},
         {NODES_EMULATED, 4, 0, 0, CLASS_DATA, NULL},

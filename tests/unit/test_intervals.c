@@ -62,8 +62,8 @@ static void test_interval_holds_its_share(void **state)
     const struct claim *claim = &f.rep.claims[r->claims[0]];
     assert_true(c->share_interval.lo < c->share_ratio && c->share_ratio < c->share_interval.hi);
     assert_true(claim->interval.lo == c->share_interval.lo);
-    assert_string_equal(claim->interval_of, "data loading with the waiting that it causes");
-    assert_contains(f.rep.how_sure, "95 % interval of data loading with the waiting that it causes on 2 nodes is 5");
+    assert_string_equal(claim->interval_of, "data loading with the waiting it causes");
+    assert_contains(f.rep.how_sure, "95 % interval of data loading with the waiting it causes on 2 nodes is 5");
     int n = 0; /* report.json has what the sentence says */
     for (int i = 0; i < claim->n_numbers; i++)
         n += claim->numbers[i].value == (double)c->share_ns || claim->numbers[i].value == (double)c->caused_ns;
@@ -82,7 +82,7 @@ static void test_unknown_nodes_are_not_none(void **state)
     f.runs[0]->node_kind = NODES_EMULATED;
     tell(&f);
     assert_int_equal(f.rep.runs[0].n_nodes, 0);
-    assert_contains(f.rep.how_sure, "with the waiting that it causes is 5");
+    assert_contains(f.rep.how_sure, "with the waiting it causes is 5");
     assert_lacks(f.rep.how_sure, "0 nodes");
     release(&f);
 }

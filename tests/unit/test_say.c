@@ -175,7 +175,7 @@ static void test_advice_rows(void **state)
         assert_true(*row->text[ADVICE_TORCH]);
     }
     struct advised x = ADVISE(OVERLAP, slot_percent(0.2));
-    assert_string_equal(say_advice(&a, &x, ADVICE_CHECK), "Check: transfer below 20 % of a step.");
+    assert_string_equal(say_advice(&a, &x, ADVICE_CHECK), "Transfer should fall below 20 % of a step.");
     x = ADVISE(MORE_TIME);
     assert_string_equal(say_advice(&a, &x, ADVICE_OURS), "");
     assert_string_equal(say_advice(&a, &x, ADVICE_PLAIN), say_advice(&a, &x, ADVICE_TORCH));

@@ -103,6 +103,46 @@ static void say_nodes(struct report *rep)
 
 /* ---- the run itself ------------------------------------------------------------------------------- */
 
+static int is_rank_here(const struct run *a, int64_t rank)
+{
+    for (int i = 0; i < a->n_traces; i++)
+        if (a->traces[i].rank == rank)
+            return 1;
+    for (int i = 0; i < a->ranks_len; i++)
+        if (a->ranks[i].rank == rank)
+            return 1;
+    return 0;
+}
+
+/* "2, 4 to 6 and 9"; "" which are here is not known. */
+static const char *ranks_absent(struct report *rep, const struct run *a, int64_t of, int64_t *n_absent)
+{
+    enum { NAMED = 4, MANY = 1 << 16 };
+    const char *name[NAMED + 1];
+    int64_t n_named = 0;
+    int n = 0;
+    *n_absent = 0;
+    for (int i = 0; i < a->n_traces; i++)
+        if (a->traces[i].rank < 0)
+            return "";
+    for (int64_t rank = 0, to; rank < of && of <= MANY; rank = to) {
+        to = rank + 1;
+        if (is_rank_here(a, rank))
+            continue;
+        while (to < of && !is_rank_here(a, to))
+            to++;
+        to = to - rank == 2 ? rank + 1 : to; /* two are listed, three and more are a range */
+        *n_absent += to - rank;
+        if (n == NAMED)
+            continue;
+        n_named += to - rank;
+        name[n++] = report_text(rep, to - rank > 1 ? "%lld to %lld" : "%lld", (long long)rank, (long long)to - 1);
+    }
+    if (n_named < *n_absent)
+        name[n++] = report_text(rep, "%lld more", (long long)(*n_absent - n_named));
+    return *n_absent < of ? say_list(&rep->arena, name, n) : "";
+}
+
 /* Traces of some of a job's ranks: what they lost to the others shows as theirs. */
 static void check_ranks_here(struct report *rep, int run)
 {
@@ -118,8 +158,12 @@ static void check_ranks_here(struct report *rep, int run)
         of = a->traces[i].world_size > of ? a->traces[i].world_size : of;
     }
     here = a->ranks_len > here ? a->ranks_len : here;
+    int64_t n_absent = 0;
+    const char *absent = of > here ? ranks_absent(rep, a, of, &n_absent) : "";
     if (of > here)
-        report_add_note(rep, NOTE_CAVEAT, run, NOTE_RANKS_MISSING, PHRASE(RANKS_HERE, slot_count(here), slot_count(of)),
+        report_add_note(rep, NOTE_CAVEAT, run, NOTE_RANKS_MISSING,
+                        *absent ? PHRASE(RANKS_ABSENT, slot_name(absent), slot_count(n_absent), slot_count(of))
+                                : PHRASE(RANKS_HERE, slot_count(here), slot_count(of)),
                         here == 1 ? PHRASE(RANK_ALONE) : PHRASE(RANKS_ALONE));
 }
 

@@ -318,6 +318,8 @@ void caveats_of_cores(struct report *rep)
     for (int i = 0; i < rep->n_runs; i++) {
         check_cores(rep, i);
         check_held_back(rep, i);
+        double awaited = others_of(rep->runs[i].run).delay;
+        rep->runs[i].shared.awaited_ratio = awaited > 0 ? awaited : 0;
         rep->runs[i].shared.because = say_phrase(&rep->arena, &rep->runs[i].shared.said);
         if (rep->runs[i].shared.kind) {
             struct others o = others_of(rep->runs[i].run);

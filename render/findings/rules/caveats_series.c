@@ -38,7 +38,7 @@ static void check_repetitions(struct report *rep, const struct series *s)
         const struct series_point *p = &s->points[i];
         double spread = repetition_spread(rep, p);
         if (spread > rep->thresholds.step_cv)
-            report_add_note(rep, NOTE_CAVEAT, -1, NOTE_REPETITIONS,
+            report_add_note(rep, NOTE_CAVEAT, rep->n_series > 1 ? p->runs[0] : -1, NOTE_REPETITIONS,
                             PHRASE(RUNS_DISAGREE, slot_count(p->n_runs),
                                    slot_things(p->n_nodes, counted_word(rep->unit)), slot_percent(spread)),
                             PHRASE(RUNS_UNCERTAIN));

@@ -268,15 +268,23 @@ void trials(struct report *rep)
 {
     for (int i = 0; i < rep->n_runs; i++) {
         struct run_result *r = &rep->runs[i];
-        const char *ignored;
-        r->trial_key = "";
+        r->trial_key = r->command_again = "";
         if (strcmp(r->run->program.name, "dcrnn-train") != 0 || !r->has_steps || r->n_rank_results < 2)
             continue;
-        (void)command_of(rep, r, NO_CHANGE, &ignored, &r->trial_key);
+        (void)command_of(rep, r, NO_CHANGE, &r->command_again, &r->trial_key);
         for (int k = 0; k < N_TRIALS; k++)
             if (is_possible(r, (enum trial_kind)k))
                 add_trial(rep, r, (enum trial_kind)k);
     }
+}
+
+const char *trial_on_cluster(struct report *rep, const struct run_result *r, const char *counts)
+{
+    struct typed t = {"", "", ""};
+    if (strcmp(r->run->program.name, "dcrnn-train") != 0 || take_apart(rep, r->run, NO_CHANGE, &t).code)
+        return "";
+    return report_text(rep, "slurm/submit --nodes \"%s\"%s%s%s%s%s%s", counts, *t.data ? " --data " : "", t.data,
+                       *t.graph ? " --graph " : "", t.graph, *t.args ? " -- " : "", t.args);
 }
 
 const char *trial_key_word(enum trial_kind k)

@@ -85,19 +85,24 @@ static void add_compared_step(struct site *s, json_t *list, const struct compari
 
 /* What limits, by the share that was judged; where nothing does, communication.
  *  communication  its share of a step
- *  before  the same at the node count before, for the note; "" none */
+ *  before, cores_before  the same at the node count before, and that of ranks without a core, for the note; "" none */
 static void add_cause(struct site *s, json_t *list, const struct run_result *r, int claim, double communication,
-                      const char *at, const char *before)
+                      const char *at, const char *before, const char *cores_before)
 {
     enum cause_class cls = claim >= 0 ? s->rep->claims[claim].cls : CLASS_COMMUNICATION;
     const struct class_result *k = &r->classes[cls];
+    bool is_held = r->shared.kind == SHARED_THROTTLED || r->shared.kind == SHARED_STEAL;
     if (!r->has_steps)
         return;
     if ((cls == CLASS_COMMUNICATION || cls == CLASS_IMBALANCE) && r->n_ranks > 1)
         add_key(s, list, site_text(s, "Communication%s", at), site_text(s, "%s", fmt_percent(communication).text),
                 site_text(s, "of the step time%s", before));
-    else if (cls == CLASS_SHARED && r->shared.run_ratio >= 0)
+    else if (cls == CLASS_SHARED && !is_held && r->shared.awaited_ratio > 0)
         add_key(s, list, site_text(s, "Ranks without a core%s", at),
+                site_text(s, "up to %s", fmt_percent(r->shared.awaited_ratio).text),
+                site_text(s, "threshold %s%s", fmt_percent(s->rep->thresholds.run_delay_limits).text, cores_before));
+    else if (cls == CLASS_SHARED && r->shared.run_ratio >= 0)
+        add_key(s, list, site_text(s, "Ranks held back%s", at),
                 site_text(s, "%s", fmt_percent(r->shared.run_ratio).text), "of the run");
     else if (cls == CLASS_SHARED && r->shared.cores > 0)
         add_key(s, list, site_text(s, "Cores for %s", fmt_count(r->n_ranks, "rank").text),
@@ -118,16 +123,19 @@ static void add_series_cause(struct site *s, json_t *list, const struct series *
     if (last->n_runs == 0)
         return;
     const struct run_result *r = &s->rep->runs[last->runs[0]];
-    const char *before = "";
+    const char *before = "", *cores_before = "";
     if (series->n_points > 1 && last[-1].step.n)
         before =
             site_text(s, " (%s: %s)", node_words(s, last[-1].n_nodes), fmt_percent(communication_of(&last[-1])).text);
+    if (series->n_points > 1 && last[-1].n_runs && s->rep->runs[last[-1].runs[0]].shared.awaited_ratio > 0)
+        cores_before = site_text(s, " (%s: %s)", node_words(s, last[-1].n_nodes),
+                                 fmt_percent(s->rep->runs[last[-1].runs[0]].shared.awaited_ratio).text);
     add_cause(s, list, r,
               series->limit_claim >= 0 ? series->limit_claim
               : r->n_claims            ? r->claims[0]
                                        : -1,
               last->step.n ? communication_of(last) : (double)r->comm_ns / (double)r->step.mean_ns,
-              series->n_points > 1 ? site_text(s, ", %s", node_words(s, last->n_nodes)) : "", before);
+              series->n_points > 1 ? site_text(s, ", %s", node_words(s, last->n_nodes)) : "", before, cores_before);
 }
 
 json_t *view_keys(struct site *s, const struct series *series)
@@ -156,6 +164,6 @@ json_t *view_run_keys(struct site *s, const struct run_result *r)
     if (r->has_throughput)
         add_key(s, list, "Throughput", throughput_text(s, r->throughput), "all ranks together");
     add_cause(s, list, r, r->n_claims ? r->claims[0] : -1,
-              (double)r->comm_ns / (double)(r->step.mean_ns > 0 ? r->step.mean_ns : 1), "", "");
+              (double)r->comm_ns / (double)(r->step.mean_ns > 0 ? r->step.mean_ns : 1), "", "", "");
     return list;
 }

@@ -321,7 +321,7 @@ json_t *view_evidence(struct site *s, int run)
         const struct foreign_table *t = &r->tables[i];
         n_cells += t->n_cells;
         add_named(s, list, foreign(s, t), site_text(s, "evidence_%d", i + 1), run,
-                  n_cells > MOST_CELLS || t->n_columns > COLUMNS_OPEN
+                  i > 0 || n_cells > MOST_CELLS || t->n_columns > COLUMNS_OPEN
                       ? site_text(s, "%s (%s)", t->file, foreign_kind_words(t->kind))
                       : NULL);
     }

@@ -142,7 +142,8 @@ static json_t *series_view(struct site *s, int index, int place)
     view_text(s, v, "scaling", series->scaling_text);
     view_text(s, v, "beyond", series->beyond_text);
     view_text(s, v, "not_judged", series->not_judged_text);
-    bool is_first = s->rep->n_series < 2 || index == s->rep->first_series; /* three figures a page */
+    /* Three figures a page, of what the headline is about: of runs that are no series it is about none of them. */
+    bool is_first = (s->rep->n_series < 2 || index == s->rep->first_series) && !is_ranked(s->rep);
     view_set_list(s, v, "keys", is_first ? view_keys(s, series) : view_list(s));
     json_t *steps = series_steps(s, series, suffix), *figures = series_figures(s, series, suffix);
     view_set(s, v, "steps", is_first ? json_incref(steps) : json_null());
@@ -202,9 +203,7 @@ static const char *limited_by(struct site *s, const struct run_result *r)
     static const char *const words[N_CLASSES] = {
         [CLASS_SHARED] = "Shared cores", [CLASS_COMMUNICATION] = "Communication", [CLASS_IMBALANCE] = "Waiting"};
     const struct claim *c = &rep->claims[r->claims[0]];
-    const char *name = claim_class_name(rep, c);
-    bool is_word = name[0] >= 'A' && name[0] <= 'Z' && name[1] >= 'a' && name[1] <= 'z'; /* not "I/O" */
-    return words[c->cls] ? words[c->cls] : is_word ? site_text(s, "%c%s", name[0] - 'A' + 'a', name + 1) : name;
+    return words[c->cls] ? words[c->cls] : claim_class_name(rep, c);
 }
 
 static const char *counted_title(struct site *s)
@@ -312,7 +311,55 @@ static double goodness(const struct run_result *r, bool has_throughput)
     return has_throughput ? r->throughput : r->step.mean_ns > 0 ? 1e9 / (double)r->step.mean_ns : 0;
 }
 
-/* The rows of a few runs in a table of their own, each with what it stands for. NULL: all runs are shown. */
+/* The rows of some runs in a table of their own.
+ *  words  before the name of each run; NULL none */
+static json_t *table_of_some(struct site *s, const json_t *all, const int *runs, int n, const char *const *words)
+{
+    json_t *t = json_deep_copy(all), *rows = view_list(s);
+    for (int k = 0; k < n; k++) {
+        json_t *row = json_deep_copy(json_array_get(json_object_get(all, "rows"), (size_t)runs[k]));
+        if (words)
+            view_text(s, row, "heading",
+                      site_text(s, "%s: %s", words[k], json_string_value(json_object_get(row, "heading"))));
+        view_add(s, rows, row);
+    }
+    view_set(s, t, "rows", rows);
+    return t;
+}
+
+/* Of runs that are no series: those with most to gain. */
+static json_t *most_to_gain(struct site *s, const json_t *all)
+{
+    enum { MOST = 5 };
+    int runs[MOST + 1], n = 0;
+    for (int i = 0; i < s->rep->n_runs; i++) {
+        double gain = *ranking_gain_text(s->rep, &s->rep->runs[i]).text ? ranking_gain(s->rep, &s->rep->runs[i]) : -1;
+        int at = n < MOST ? n++ : MOST;
+        for (; at > 0 && ranking_gain(s->rep, &s->rep->runs[runs[at - 1]]) < gain; at--)
+            runs[at] = runs[at - 1];
+        runs[at] = i;
+        n -= gain <= 0 && n > 0 && runs[n - 1] == i;
+    }
+    json_t *t = n ? table_of_some(s, all, runs, n, NULL) : NULL;
+    if (t)
+        view_text(s, t, "caption", say_phrase(&s->arena, &PHRASE(RUNS_BY_GAIN)));
+    return t;
+}
+
+/* Those of the series that the headline is about, where there are runs of other configurations too. */
+static json_t *of_first_series(struct site *s, const json_t *all)
+{
+    int runs[RUNS_SHOWN], n = 0;
+    for (int i = 0; i < s->rep->n_runs; i++)
+        if (s->rep->runs[i].series == s->rep->first_series) {
+            if (n == RUNS_SHOWN)
+                return NULL;
+            runs[n++] = i;
+        }
+    return n ? table_of_some(s, all, runs, n, NULL) : NULL;
+}
+
+/* A few runs of many, each with what it stands for. NULL: all runs are shown. */
 static json_t *chosen_runs(struct site *s, const json_t *all)
 {
     const struct report *rep = s->rep;
@@ -320,6 +367,11 @@ static json_t *chosen_runs(struct site *s, const json_t *all)
     bool has_throughput = true;
     if (rep->n_runs <= RUNS_SHOWN)
         return NULL;
+    if (is_ranked(rep))
+        return most_to_gain(s, all);
+    json_t *first = rep->n_series > 1 ? of_first_series(s, all) : NULL;
+    if (first)
+        return first;
     for (int i = 0; i < rep->n_runs; i++)
         has_throughput &= rep->runs[i].has_throughput;
     for (int i = 0; i < rep->n_runs; i++) {
@@ -333,18 +385,8 @@ static json_t *chosen_runs(struct site *s, const json_t *all)
     }
     if (best < 0)
         return NULL;
-    const struct {
-        const char *word;
-        int run;
-    } chosen[] = {{"Best", best}, {"Worst", worst}, {"Largest", largest}};
-    json_t *t = json_deep_copy(all), *rows = view_list(s);
-    for (size_t k = 0; k < sizeof chosen / sizeof *chosen; k++) {
-        json_t *row = json_deep_copy(json_array_get(json_object_get(all, "rows"), (size_t)chosen[k].run));
-        view_text(s, row, "heading",
-                  site_text(s, "%s: %s", chosen[k].word, json_string_value(json_object_get(row, "heading"))));
-        view_add(s, rows, row);
-    }
-    view_set(s, t, "rows", rows);
+    json_t *t = table_of_some(s, all, (const int[]){best, worst, largest}, 3,
+                              (const char *const[]){"Best", "Worst", "Largest"});
     view_text(s, t, "caption",
               say_phrase(&s->arena, has_throughput ? &PHRASE(BEST_BY_THROUGHPUT) : &PHRASE(BEST_BY_STEP)));
     return t;
@@ -396,13 +438,16 @@ static json_t *evidence_links(struct site *s)
 {
     json_t *list = view_list(s);
     const struct report *rep = s->rep;
+    int n_scaling = 0;
+    for (int i = 0; i < rep->n_series; i++)
+        n_scaling += rep->series[i].limit_claim >= 0;
     for (int i = 0; i < rep->n_series; i++) {
         int c = rep->series[i].limit_claim;
         if (c < 0 || !rep->claims[c].evidence || !rep->claims[c].evidence[0])
             continue;
         json_t *v = view_object(s);
         view_text(s, v, "href", rep->claims[c].evidence);
-        view_text(s, v, "text", rep->n_series > 1 ? rep->series[i].label : "Scaling, in numbers");
+        view_text(s, v, "text", n_scaling > 1 ? rep->series[i].label : "Scaling, in numbers");
         view_add(s, list, v);
     }
     /* The run that the verdict is about, in time. One with steps has a timeline. */
@@ -454,7 +499,7 @@ void page_index(struct site *s)
     view_compared(s, data);
     view_set_list(s, data, "evidence", evidence_links(s));
     view_caveats(s, data, -1);
-    view_set_list(s, data, "gaps", view_gaps(s));
+    view_gaps(s, data);
     for (int i = 0; i < rep->n_series; i++) { /* what the headline is about comes first, the others in their order */
         int first = rep->first_series < rep->n_series ? rep->first_series : 0;
         view_add(s, series, series_view(s, i == 0 ? first : i <= first ? i - 1 : i, i));

@@ -368,57 +368,6 @@ static const char *cost_text(struct site *s, const struct run *run)
     return *text ? text : NULL;
 }
 
-/* ---- ranks of a set that are not here --------------------------------------------------------------------------- */
-
-static bool is_rank_here(const struct run *run, int64_t rank)
-{
-    for (int i = 0; i < run->n_traces; i++)
-        if (run->traces[i].rank == rank)
-            return true;
-    for (int i = 0; i < run->ranks_len; i++)
-        if (run->ranks[i].rank == rank)
-            return true;
-    return false;
-}
-
-/* "ranks 2, 4 to 6 and 9": NULL where none is missing, or which are here is not known. */
-static const char *ranks_missing(struct site *s, const struct run *run)
-{
-    enum { NAMED = 4, MANY = 1 << 16 };
-    const char *name[NAMED + 1];
-    int64_t of = run->is_foreign ? 0 : run->n_ranks, n_missing = 0, n_named = 0;
-    int n = 0;
-    for (int i = 0; i < run->n_traces; i++) {
-        if (run->traces[i].rank < 0)
-            return NULL;
-        of = run->traces[i].world_size > of ? run->traces[i].world_size : of;
-    }
-    if (of > MANY)
-        return NULL;
-    for (int64_t rank = 0, to; rank < of; rank = to) {
-        to = rank + 1;
-        if (is_rank_here(run, rank))
-            continue;
-        while (to < of && !is_rank_here(run, to))
-            to++;
-        to = to - rank == 2 ? rank + 1 : to; /* two are listed, three and more are a range */
-        n_missing += to - rank;
-        if (n == NAMED)
-            continue;
-        n_named += to - rank;
-        name[n++] = site_text(s, to - rank > 1 ? "%lld to %lld" : "%lld", (long long)rank, (long long)to - 1);
-    }
-    if (n_missing == 0 || n_missing == of)
-        return NULL;
-    if (n_named < n_missing)
-        name[n++] = site_text(s, "%lld more", (long long)(n_missing - n_named));
-    const struct phrase p =
-        PHRASE(RANKS_MISSING,
-               slot_name(site_text(s, "%s %s", n_missing == 1 ? "rank" : "ranks", say_list(&s->arena, name, n))),
-               slot_count(of));
-    return say_phrase(&s->arena, &p);
-}
-
 static const char *first_action(struct site *s, const struct claim *c)
 {
     const char *text = *c->action.ours ? c->action.ours : c->action.generic;
@@ -444,7 +393,6 @@ void page_run(struct site *s, int run)
                                 : site_text(s, "%s counted.", fmt_count(r->n_counted, "step").text));
     view_text(s, data, "sure", confidence_text(s, r));
     view_text(s, data, "cost", cost_text(s, r->run));
-    view_text(s, data, "ranks_missing", ranks_missing(s, r->run));
     view_text(s, data, "first_action", r->n_claims ? first_action(s, &s->rep->claims[r->claims[0]]) : NULL);
     view_text(s, data, "title_phases",
               r->has_steps ? site_text(s, "Where a step of %s goes", fmt_time(r->step.mean_ns).text) : NULL);

@@ -12,18 +12,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-json_t *view_gaps(struct site *s)
+void view_gaps(struct site *s, json_t *data)
 {
-    json_t *list = view_list(s);
-    for (int i = 0; i < s->rep->n_notes; i++) {
-        const struct note *n = &s->rep->notes[i];
-        if (n->kind != NOTE_GAP)
-            continue;
+    json_t *shown = view_list(s), *folded = view_list(s);
+    struct caveats gaps = gaps_of(s->rep, &s->arena);
+    for (int i = 0; i < gaps.n; i++) {
         json_t *v = view_object(s);
-        view_text(s, v, "text", n->text);
-        view_add(s, list, v);
+        view_text(s, v, "text", gaps.list[i].text);
+        view_add(s, gaps.list[i].is_shown ? shown : folded, v);
     }
-    return list;
+    view_text(s, data, "n_more_gaps", fmt_count((int64_t)json_array_size(folded), "gap").text);
+    view_set_list(s, data, "gaps", shown);
+    view_set_list(s, data, "more_gaps", folded);
 }
 
 void view_caveats(struct site *s, json_t *data, int run)

@@ -39,9 +39,7 @@ const char *site_text(struct site *s, const char *fmt, ...)
 
 const char *site_int(struct site *s, int64_t n)
 {
-    char text[64];
-    number_label((double)n, 0, text, sizeof text);
-    return site_text(s, "%s", text);
+    return site_text(s, "%s", fmt_whole(n).text);
 }
 
 void site_write(struct site *s, const char *path, const void *bytes, size_t n)

@@ -54,7 +54,7 @@ struct site {
 void site_fail(struct site *s, int rc);
 /** site_text - printf into the arena. */
 const char *site_text(struct site *s, const char *fmt, ...) DCR_PRINTF(2, 3);
-/** site_int - a whole number as text, with commas from 10,000 on as fmt_number has them. */
+/** site_int - a whole number as text, by fmt_whole. */
 const char *site_int(struct site *s, int64_t n);
 /** site_write - one file of the site. */
 void site_write(struct site *s, const char *path, const void *bytes, size_t n);
@@ -184,8 +184,8 @@ json_t *view_operators(struct site *s, const struct host_operators *o, const cha
 /** view_mpi_calls, view_io_files - what the recorder saw by itself; null: nothing. */
 json_t *view_mpi_calls(struct site *s, const struct run *run);
 json_t *view_io_files(struct site *s, const struct run *run);
-/** view_gaps - what is missing from the evidence of any run. */
-json_t *view_gaps(struct site *s);
+/** view_gaps - what is missing from the evidence of any run: gaps, more_gaps of runs beside the answer, n_more_gaps. */
+void view_gaps(struct site *s, json_t *data);
 /** view_caveats - set caveats, folded and n_folded: the first few in full, the others, and how many those are. */
 void view_caveats(struct site *s, json_t *data, int run);
 /** view_actions - what to do (claims_in_order), from the claims of these runs and, is_whole, of the series. */
