@@ -165,8 +165,8 @@ check "the archive knows them" sh -c 'tar xOf "$(cat "$0/last-series")" job_meta
 
 # ---- a signal to the script alone, while the nodes are being made
 heard() { # SIGNAL SECONDS
-    local pid tries=50
-    env --default-signal=INT "$nodes" --nodes 4 -- sleep 60 &
+    local pid tries=50 got=0
+    env --default-signal=INT "$nodes" --nodes 4 -- sleep 60 2>"$TMP/said" &
     pid=$!
     sleep "$2"
     kill "-$1" "$pid"
@@ -175,8 +175,10 @@ heard() { # SIGNAL SECONDS
         tries=$((tries - 1))
     done
     kill -KILL "$pid" 2>/dev/null
-    wait "$pid" 2>/dev/null
-    [ "$tries" -gt 0 ]
+    wait "$pid" 2>/dev/null || got=$?
+    # Before the command runs the script ends with 143; the command ends of its signal.
+    { [ "$got" -eq 143 ] || { [ "$1" = INT ] && [ "$got" -eq 130 ]; }; } || { echo "status $got: $(cat "$TMP/said")"; return 1; }
+    [ -z "$(find /tmp /sys/fs/cgroup -maxdepth 6 -name "dcreport-nodes.$pid-*" 2>/dev/null)" ] || { echo "something is left"; return 1; }
 }
 for after in 0.05 0.1 0.2 0.3 0.4 0.5 0.6 0.8; do
     check "SIGTERM after $after s is heard" heard TERM $after
