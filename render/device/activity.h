@@ -89,9 +89,9 @@ void activity_operator(struct activity *a, int64_t thread, enum operator_kind ki
 /** activity_phase - a named range of the host that may be a phase of a step: any but those that mark steps. */
 void activity_phase(struct activity *a, const char *name, size_t len, int64_t start_ns, int64_t dur_ns);
 /** activity_finish - the devices of the trace, ascending. Text and arrays in arena.
- *  steps    where the time of the steps went: on the device with most operations, or, where the trace shows no GPU, on
- * the host (hostwork.h). There steps end with the optimiser if nothing marks them. n_steps 0 without steps errors
- * DCR_FATAL: no memory or no temporary file */
+ *  steps    where the time of the steps went: on the device with most operations, or on the host (hostwork.h) if the
+ *           trace shows no GPU. There steps end with the optimiser if nothing marks them. n_steps is 0 without steps
+ *  errors   DCR_FATAL: no memory or no temporary file */
 int activity_finish(struct activity *a, struct dcr_arena *arena, struct run_device **out, int *n, struct reduced *steps,
                     struct dcr_err *err) DCR_MUST_CHECK;
 /** activity_accumulation - gradient accumulation, as the marks in the steps show it; after activity_finish. */

@@ -22,8 +22,8 @@
 struct action {
     enum advice id; /* of ours, else of generic: what decisions compare */
     const char *ours, *generic;
-    const char
-        *check; /* "The time of ranks without a core should fall below 5 %."; "" nothing was measured that tells */
+    /* "The time of ranks without a core should fall below 5 %."; "" if nothing measured can show it */
+    const char *check;
 };
 
 struct number {
@@ -417,7 +417,7 @@ struct report {
     const char *headline, *support, *first_action, *how_sure; /* narrative.md order; support etc. may be "" */
     struct phrase ranking[RANKING_MAX];                       /* of runs that are no series */
     const char *limits_now;      /* the headline of the runs themselves, where that of the report is of a comparison */
-    const char *first_command;   /* what a shell can be given to try first_action here; "" = there is none */
+    const char *first_command;   /* the shell command that tries first_action here; "" if no command can */
     const char *first_elsewhere; /* the same on a Slurm cluster, where the machine is too small; "" */
     const char
         *first_expected; /* "The median step should take about 101 ms instead of 178 ms (estimate)."; "" no forecast */

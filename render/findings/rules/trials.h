@@ -36,7 +36,9 @@ struct flown flight_after(const struct flight *f, enum trial_kind change);
 void trials(struct report *rep);
 
 /** trial_on_cluster - the command that makes a series with the options of this run on nodes of a Slurm cluster; ""
- * there is none. Test: tests/unit/test_trials.c counts  "1 2 4" */
+ * if the program is not dcrnn-train or its command cannot be repeated.
+ *  counts  "1 2 4"
+ * Test: tests/unit/test_trials.c */
 const char *trial_on_cluster(struct report *rep, const struct run_result *r, const char *counts);
 
 /** trial_key_word - "overlap", "bf16", "link": in report.json. */

@@ -6,8 +6,8 @@
  *   M(id, key, unit, value)            a dot in the key stands behind an object; key "": it is not in report.json
  *   W(id, key, because, unit, value)   because: the key beside it for why it is missing, as say_clause has it; of key
  *                                      "" with its object
- * An object that can be null has a row of its own before those of what is in it. metrics.c has the functions that make
- * the values. Test: tests/unit/test_metrics.c */
+ * An object that can be null has one row for itself, before the rows of its members. metrics.c has the functions that
+ * make the values. Test: tests/unit/test_metrics.c */
 #ifndef RENDER_METRICS_REGISTRY_METRICS_H
 #define RENDER_METRICS_REGISTRY_METRICS_H
 
