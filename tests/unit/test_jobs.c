@@ -159,13 +159,13 @@ static void test_named(void **state)
               {"Rank-7.pt.trace.json", 7}, {"rank1-of-rank2.json", -1}, {"rank1_rank1.json", 1},
               {"ranks.json", -1},          {"trace.json", -1}};
     for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
-        struct text t = {"[{\"ph\":\"X\",\"name\":\"x\"}]", 24};
+        struct text t = {"[{\"ph\":\"X\",\"name\":\"x\"}]", 23};
         struct dcr_stream s = {text_read, &t, of[i].path};
         struct import_job job;
         assert_int_equal(import_job(&s, &job), IMPORT_PART);
         assert_int_equal(job.rank, of[i].rank);
     }
-    struct text t = {"{\"traceEvents\":[{\"ph\":\"X\"}]}", 31};
+    struct text t = {"{\"traceEvents\":[{\"ph\":\"X\"}]}", 28};
     struct dcr_stream s = {text_read, &t, "rank5.json"};
     struct import_job job;
     assert_int_equal(import_job(&s, &job), IMPORT_PART);
