@@ -15,7 +15,6 @@
 #include "render/site/site.h"
 #include "render/write/markdown.h"
 
-#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -195,7 +194,6 @@ int main(int argc, char **argv)
     struct checks checks = {0};
     struct analyse_options how;
     dcr_hold_standard_streams();
-    mallopt(M_MMAP_THRESHOLD, 1 << 20); /* the memory of a picture goes back to the system: less at the peak */
     signal(SIGXFSZ, SIG_IGN);           /* a write beyond the file size limit then fails with an error */
     int rc = options_parse(&o, argc, argv, &err);
     if (rc)
