@@ -194,7 +194,7 @@ int main(int argc, char **argv)
     struct checks checks = {0};
     struct analyse_options how;
     dcr_hold_standard_streams();
-    signal(SIGXFSZ, SIG_IGN);           /* a write beyond the file size limit then fails with an error */
+    signal(SIGXFSZ, SIG_IGN); /* a write beyond the file size limit then fails with an error */
     int rc = options_parse(&o, argc, argv, &err);
     if (rc)
         goto out;
