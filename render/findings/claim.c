@@ -14,6 +14,7 @@ struct claim *claim_add(struct report *rep)
                         .evidence = "",
                         .action = {.ours = "", .generic = "", .check = ""},
                         .gain_text = "",
+                        .expected = "",
                         .interval_of = "",
                         .threshold_name = "",
                         .rule = "",

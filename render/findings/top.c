@@ -103,8 +103,8 @@ static const char *expected_of(struct report *rep, const struct claim *c)
 {
     const struct slot after = slot_time(c->step_ns - c->gain_ns), now = slot_time(c->step_ns),
                       factor = slot_factor((double)c->step_ns / (double)(c->step_ns - c->gain_ns));
-    if (!*c->gain_text)
-        return "";
+    if (*c->expected || !*c->gain_text)
+        return c->expected;
     struct phrase p = c->cls == CLASS_IMBALANCE     ? PHRASE(EXPECT_BALANCED, after, now, factor)
                       : c->gain_basis == GAIN_BOUND ? PHRASE(EXPECT_AT_BEST, after, now, factor)
                                                     : PHRASE(EXPECT_ABOUT, after, now, factor);
@@ -192,6 +192,8 @@ void top_sentences(struct report *rep)
     const struct run_result *r = is_ranked(rep) ? &rep->runs[ranking_first(rep)] : largest_run(rep, s);
     rep->first_series = s ? (int)(s - rep->series) : r->series > 0 ? r->series : 0;
     rep->first_claim = claim_to_act_on(s, r);
+    for (int i = 0; i < rep->n_claims; i++)
+        rep->claims[i].expected = claim_expected(rep, &rep->claims[i]);
     const struct claim *c = rep->first_claim >= 0 ? &rep->claims[rep->first_claim] : NULL, *beside = NULL;
     int more = c ? worth_more(rep, r, c) : -1;
     if (more >= 0) { /* to measure again saves nothing: both are said first, this one ahead */
@@ -231,7 +233,7 @@ void top_sentences(struct report *rep)
     const struct trial *t = c ? claim_trial(rep, c) : NULL;
     rep->first_command = t ? t->command : c && c->is_measuring ? shared_run_of(rep, c, r)->command_again : "";
     rep->first_elsewhere = c && c->cls == CLASS_SHARED && s ? command_elsewhere(rep, s, shared_run_of(rep, c, r)) : "";
-    rep->first_expected = t ? claim_expected(rep, c) : "";
+    rep->first_expected = c ? c->expected : "";
     rep->has_first_forecast = t && t->has_forecast;
     rep->first_forecast_ns = t ? t->step_ns : 0;
     rep->next_action = is_stepless ? r->stepless_advice : all;

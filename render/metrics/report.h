@@ -76,6 +76,7 @@ struct claim {
     const char
         *gain_text; /* "about 29.0 ms of 184 ms a step (1.19x, estimate)", "up to 29.0 ms of 184 ms a step (1.19x)" */
     struct reason gain_why; /* when !has_gain */
+    const char *expected;   /* what its command should bring, which people read instead of gain_text; "" no forecast */
 };
 
 /* What the processor counted of the ranks of a point, per step and all ranks together. Of their whole processes: the

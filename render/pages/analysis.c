@@ -256,11 +256,12 @@ static void put_recommendation(const struct report *rep, const struct claim *c, 
     doc_text(d, ": %s. ", text);
     const struct slot gain = slot_name(c->gain_text);
     const struct phrase said[] = {
-        !*c->gain_text    ? PHRASE(NONE)
-        : c->is_measuring ? PHRASE(GAIN_MEASURES, gain)
-                          : PHRASE(GAIN_COSTS, gain),
+        *c->expected || !*c->gain_text ? PHRASE(NONE)
+        : c->is_measuring              ? PHRASE(GAIN_MEASURES, gain)
+                                       : PHRASE(GAIN_COSTS, gain),
         PHRASE(CONFIDENCE, slot_name(confidence_word(c->confidence)), slot_name(c->confidence_because))};
     struct dcr_buf b = {0};
+    doc_text(d, *c->expected ? "%s " : "%s", c->expected);
     say_put_phrases(&b, said, *c->confidence_because ? 2 : 1);
     doc_buf(d, &b);
     if (*c->action.check)

@@ -106,7 +106,7 @@ void section_of_action(const struct report *rep, struct doc *d, int level)
     } else if (rep->first_command && *rep->first_command) {
         doc_command(d, "Try first", rep->first_command);
     }
-    labelled(d, "Expected", rep->first_expected && *rep->first_expected ? rep->first_expected : rep->first.expected);
+    labelled(d, "Expected", rep->first.expected);
     labelled(d, "Check", rep->first.check);
     doc_paragraph(d, "%s", rep->first.result ? rep->first.result : "");
     doc_paragraph(d, "%s", rep->first.also ? rep->first.also : "");

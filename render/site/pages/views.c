@@ -102,7 +102,7 @@ json_t *view_actions(struct site *s, const int *runs, int n_runs, bool is_whole,
         view_text(s, v, "sentence", c->sentence);
         view_text(s, v, "ours", c->action.ours);
         view_text(s, v, "generic", c->action.generic);
-        view_text(s, v, "gain", c->gain_text);
+        view_text(s, v, "gain", *c->expected ? c->expected : c->gain_text);
         view_text(s, v, "confidence", confidence_word(c->confidence));
         view_text(s, v, "because", c->confidence_because);
         view_text(s, v, "basis", basis(s, c));
