@@ -22,14 +22,20 @@ end_say = $(if $(SHORT),[ ! -t 2 ] || printf '\r\033[K' >&2,:)
 pc = $(shell pkg-config $(1) $(2) 2>/dev/null)
 
 CC ?= gcc
+# The sanitized build is clang's, so that one pass serves the sanitizers, the fuzzers, and clang's warnings.
+ifeq ($(SANITIZE),1)
+CC := clang
+CXX := clang++
+WARN_IS_ERROR := -Werror
+endif
 WARN := -Wall -Wextra -Wconversion -Wshadow -Wmissing-prototypes -Wstrict-prototypes -Wvla -Wformat=2
 # Sanitizers at -O1: half the time to compile, and they see the same.
 CFLAGS ?= $(if $(DEBUG),-O0 -g3,$(if $(SANITIZE),-O1 -g1,-O2 -g))
 comma := ,
 SAN := $(if $(SANITIZE),$(if $(filter thread,$(SANITIZE)),-fsanitize=thread,\
-  -fsanitize=address$(comma)undefined$(comma)float-cast-overflow -fno-sanitize-recover=all) -fno-omit-frame-pointer)
+  -fsanitize=address$(comma)undefined$(comma)float-cast-overflow$(comma)fuzzer-no-link -fno-sanitize-recover=all) -fno-omit-frame-pointer)
 # -ffp-contract=off keeps sums reproducible between compilers; kernels that want FMA say so themselves.
-ALL_CFLAGS = -std=c11 -D_GNU_SOURCE -I. -DDCR_VERSION='"$(VERSION)"' $(WARN) -ffp-contract=off -pthread $(CFLAGS) $(SAN)
+ALL_CFLAGS = -std=c11 -D_GNU_SOURCE -I. -DDCR_VERSION='"$(VERSION)"' $(WARN) $(WARN_IS_ERROR) -ffp-contract=off -pthread $(CFLAGS) $(SAN)
 LDLIBS_COMMON = -pthread -lm -ldl $(SAN) -Wl,--as-needed
 
 # := asks pkg-config once, not for every file.
@@ -179,7 +185,7 @@ $(BUILD)/obj/without-nvtx/mark.o: trainer/mark.c Makefile
 $(BUILD)/tests/lib/dcrnn-train-without-nvtx: $(BUILD)/obj/trainer/main.o $(BUILD)/obj/without-nvtx/mark.o $(BUILD)/libtrainer.a $(BUILD)/libdcr.a
 	$(call say,link $@) $(folder) $(CC) $(CFLAGS) -o $@ $^ $(LDLIBS_COMMON) $(LIB_LIBS) $(BLAS_LIBS) $(ZLIB_LIBS) $(MPI_LIBS)
 
-$(BUILD)/obj/tests/unit/%.o: EXTRA_CFLAGS = $(MPI_CFLAGS) $(NVTX_CFLAGS) $(RENDER_CFLAGS)
+$(BUILD)/obj/tests/unit/%.o $(BUILD)/obj/tests/fuzz/%.o: EXTRA_CFLAGS = $(MPI_CFLAGS) $(NVTX_CFLAGS) $(RENDER_CFLAGS)
 $(BUILD)/tests/unit/%: $(BUILD)/obj/tests/unit/%.o $(BUILD)/libtrainer.a $(BUILD)/libcollect.a $(BUILD)/librender.a $(BUILD)/libdcr.a
 	$(call say,link $@) $(folder) $(CC) $(CFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LDLIBS_COMMON) -lcmocka $(LIB_LIBS) $(RENDER_LIBS) $(BLAS_LIBS) $(ZLIB_LIBS) $(MPI_LIBS)
 $(BUILD)/tests/bench/%: $(BUILD)/obj/tests/bench/%.o $(BUILD)/libtrainer.a $(BUILD)/libdcr.a
@@ -200,8 +206,10 @@ $(BUILD)/tests/gpu/backend_gpu $(BUILD)/tests/gpu/bench_step: $(BUILD)/tests/gpu
 
 EMULATED_SRC := $(wildcard tests/gpu/emulator/*.cpp) $(CUDA_SRC)
 EMULATED_OBJ := $(patsubst %,$(BUILD)/emulated/%.o,$(EMULATED_SRC)) $(PIC_OBJ)
+# clang's checks of C++ types would need the C++ part of its runtime in programs that are C.
 EMULATED_FLAGS = -std=c++17 -O2 -g -fPIC -fvisibility=hidden -fno-strict-aliasing -ffp-contract=off -Wall -Wextra \
-  -Wno-unknown-pragmas -DDCRNN_EMULATED -Itests/gpu/emulator -I. $(BLAS_CFLAGS) $(SAN)
+  -Wno-unknown-pragmas -DDCRNN_EMULATED -Itests/gpu/emulator -I. $(BLAS_CFLAGS) \
+  $(SAN) $(if $(filter 1,$(SANITIZE)),-fno-sanitize=vptr$(comma)function)
 $(BUILD)/emulated/%.o: % Makefile
 	$(call say,emulate $<) $(folder) $(CXX) -x c++ $(EMULATED_FLAGS) -MMD -MP -c -o $@ $<
 $(EMULATED_SO): $(EMULATED_OBJ)
@@ -210,7 +218,7 @@ $(BUILD)/tests/unit/test_gpu_kernels: $(BUILD)/emulated/tests/gpu/kernels_gpu.cu
 	$(call say,link $@) $(folder) $(CXX) $(SAN) -o $@ $^ $(BLAS_LIBS) -pthread -ldl
 $(BUILD)/tests/unit/test_backend_cuda: $(BUILD)/obj/tests/gpu/backend_cases.o $(BUILD)/obj/tests/gpu/backend_exact.o | $(EMULATED_SO)
 .SECONDARY:
--include $(shell find $(BUILD)/obj $(BUILD)/fuzz $(BUILD)/emulated -name '*.d' 2>/dev/null)
+-include $(shell find $(BUILD)/obj $(BUILD)/emulated -name '*.d' 2>/dev/null)
 
 # ---- the main job --------------------------------------------------------------------------------
 NODES ?= 1 2 4
@@ -261,10 +269,10 @@ test:
 test-long:
 	@from=$$(od -An -N3 -tu4 /dev/urandom | tr -d ' '); \
 	  $(MAKE) --no-print-directory test LONG=1 PROPERTY_SEEDS="$(or $(PROPERTY_SEEDS),$$from-$$((from + 299)))" SUITES="$(LONG_SUITES)"
-test-programs: unit-tests $(if $(filter sanitize integration swapped,$(SUITES)),test-sanitize) $(if $(filter fuzz,$(SUITES)),fuzz-programs) ;
+test-programs: unit-tests $(if $(filter sanitize integration swapped fuzz lint,$(SUITES)),test-sanitize) ;
 .PHONY: test-sanitize fuzz-programs
 test-sanitize:
-	@$(MAKE) --no-print-directory SANITIZE=1 BUILD=$(BUILD)-sanitize CUDA_SO= programs unit-tests
+	@$(MAKE) --no-print-directory SANITIZE=1 BUILD=$(BUILD)-sanitize CUDA_SO= programs unit-tests fuzz-programs
 # Both commands of the README in a fresh Debian root. FRESH=report leaves out the second, which takes longer.
 FRESH ?= report test
 test-fresh:
@@ -274,21 +282,10 @@ golden-accept:
 	ACCEPT=1 BUILD="$(abspath $(BUILD))" tests/run golden
 
 FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
-FUZZ_CFLAGS = -std=c11 -D_GNU_SOURCE -I. -DDCR_VERSION='"$(VERSION)"' -O1 -gline-tables-only -fsanitize=fuzzer-no-link,address,undefined,float-cast-overflow \
-  -fno-sanitize-recover=all
-# The files of the trainer that read foreign bytes.
-FUZZ_TRAINER_SRC := $(wildcard trainer/formats/*.c trainer/data/window_store*.c trainer/scenarios/*.c) $(addprefix trainer/,data/dataset.c \
-  model/dcrnn_config.c model/graph.c model/graph_eigen.c model/rng.c run/checkpoint.c)
-FUZZ_OBJ = $(patsubst %.c,$(BUILD)/fuzz/%.o,$(LIB_SRC) $(FUZZ_TRAINER_SRC) $(filter-out render/main.c render/options.c render/draw/% render/site/%,$(RENDER_SRC)) \
-  render/site/theme/template.c)
 fuzz-programs: $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(FUZZ_SRC))
-$(BUILD)/fuzz/%.o: %.c Makefile
-	$(call say,fuzz $<) $(folder) clang $(FUZZ_CFLAGS) $(RENDER_CFLAGS) -MMD -MP -c -o $@ $<
-$(BUILD)/fuzz/libfuzzed.a: $(FUZZ_OBJ)
-	@rm -f $@
-	$(Q)ar rcs $@ $^
-$(BUILD)/fuzz/%: tests/fuzz/%.c $(BUILD)/fuzz/libfuzzed.a
-	$(call say,link $@) clang $(FUZZ_CFLAGS) -fsanitize=fuzzer -o $@ $^ $(LIB_LIBS) $(RENDER_LIBS) -lm
+$(BUILD)/fuzz/%: $(BUILD)/obj/tests/fuzz/%.o $(BUILD)/libtrainer.a $(BUILD)/librender.a $(BUILD)/libdcr.a
+	$(call say,link $@) $(folder) $(CC) $(CFLAGS) -fsanitize=fuzzer -o $@ $^ $(LDLIBS_COMMON) $(LIB_LIBS) $(RENDER_LIBS) $(BLAS_LIBS) \
+	  $(ZLIB_LIBS) $(MPI_LIBS)
 
 # ---- for machines without packages ---------------------------------------------------------------
 # A thin bundle has to be small. Debian's libarchive.so brings XML and Unicode (35 MB) for a format that nobody here writes: in
@@ -319,17 +316,13 @@ FORMATTED = $(shell git ls-files '*.c' '*.h' '*.cu' '*.cuh' '*.cpp' 2>/dev/null)
 SCRIPTS = .ci/run .ci/packages $(shell git ls-files '*.sh' '*.sbatch' slurm/submit tests/run tests/slurm/cluster tests/scenarios/truth 2>/dev/null)
 BANNED := \b(sprintf|vsprintf|strcpy|strcat|gets|atoi|atol|atof|strtok)[ ]*\(
 .PHONY: lint lint-temporaries format hdr-check bench bench-collect help clean install
-lint: hdr-check lint-temporaries
+lint: hdr-check lint-temporaries test-sanitize
 	@clang-format --dry-run -Werror $(FORMATTED)
 	@! grep -nE '$(BANNED)' $(FORMATTED) || { echo "banned: say snprintf, memcpy, strtol, strtok_r"; exit 1; }
 	@! grep -nE '\bjson_(object_set_new|array_append_new|string|real)\(' $(filter-out %/json_values.c,$(filter render/write/json/% render/findings/%,$(FORMATTED))) || \
 	  { echo "banned: a key could get lost; say value_set, value_add, value_string, value_real (render/write/json/json_values.h)"; exit 1; }
 	@! grep -nE '^[^/]*"n/a because [^"]' $(filter render/%,$(FORMATTED)) || \
 	  { echo "banned: why a value is missing is a row of render/say/reasons.def, and say_reason makes the words"; exit 1; }
-	@printf '%s\n' $(LIB_SRC) $(TRAINER_SRC) $(INJECT_SRC) $(PRELOAD_SRC) $(COLLECT_SRC) $(CALIBRATE_SRC) $(RENDER_SRC) | \
-	  xargs -P $(JOBS) -n 25 clang -fsyntax-only -Werror $(ALL_CFLAGS) $(MPI_CFLAGS) $(NVTX_CFLAGS) $(HDF5_CFLAGS) $(RENDER_CFLAGS) \
-	  $(BLAS_CFLAGS)
-	@clang -fsyntax-only -Werror -DDCR_REAL_F64 $(ALL_CFLAGS) $(BLAS_CFLAGS) $(F64_SRC)
 	@shellcheck -x $(SCRIPTS)
 # Every header compiles alone. A file that includes a header first shows that already.
 hdr-check:

@@ -16,7 +16,7 @@ fuzz() { # program name
 
 # One program a core at a time.
 names=()
-for program in "$BUILD"/fuzz/fuzz_*; do
+for program in "$BUILD-sanitize"/fuzz/fuzz_*; do
     [ -x "$program" ] || continue
     case $program in *.o | *.d) continue ;; esac
     [ ${#names[@]} -lt "$(nproc)" ] || wait -n

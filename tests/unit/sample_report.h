@@ -317,7 +317,8 @@ static void sample_init(struct sample *s, const char *hostile)
         .action = {.id = ADVICE_OVERLAP, .ours = "--overlap on", .generic = "DDP bucket_cap_mb", .check = ""},
         .gain_ns = 62 * SAMPLE_MS,
         .step_ns = 110 * SAMPLE_MS,
-        .gain_text = "at most 62.4 ms of 110 ms a step (2.30x)"};
+        .gain_text = "at most 62.4 ms of 110 ms a step (2.30x)",
+        .expected = ""};
     rep->n_notes = 2;
     rep->n_gaps = 1;
     rep->notes = sample_alloc(s, 2, sizeof *rep->notes);

@@ -195,8 +195,8 @@ static void test_counts_differ(void **state)
     const struct all_reduce_point *p = analyse_runs()->points;
     assert_true(p[0].is_counted && p[0].count == 3 && p[1].count == 4 && p[0].bytes == 1000000);
     assert_string_equal(all_reduces_words(&p[0]).text, "3 of 333 kB");
-    assert_true(p[0].measured_interval.lo > 400000 && p[0].measured_interval.lo < p[0].measured_ns);
-    assert_true(p[0].measured_interval.hi < 800000 && p[0].measured_interval.hi > p[0].measured_ns);
+    assert_true(p[0].measured_interval.lo > 400000 && p[0].measured_interval.lo < (double)p[0].measured_ns);
+    assert_true(p[0].measured_interval.hi < 800000 && p[0].measured_interval.hi > (double)p[0].measured_ns);
     struct dcr_buf json = {0};
     narrate_report_json(&rep, &json);
     assert_non_null(strstr(json.data, "\"all_reduces_per_step\": 3.0"));

@@ -167,7 +167,7 @@ static void test_monitors(void **state)
         struct fixture f = {.n = 1};
         f.runs[0] = run_new("smi.csv");
         f.runs[0]->is_foreign = 1;
-        struct run_gpu gpu = {.utilization_percent = {.n = (size_t)c[i].n, .sum = c[i].percent * c[i].n}};
+        struct run_gpu gpu = {.utilization_percent = {.n = c[i].n, .sum = c[i].percent * c[i].n}};
         struct run_node *node = run_node_at(f.runs[0], 0);
         node->gpus = &gpu;
         node->n_gpus = 1;

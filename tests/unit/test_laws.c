@@ -36,7 +36,7 @@ static const struct law *law_of(const struct series *s, enum law_id id)
     for (int i = 0; i < s->n_laws; i++)
         if (s->laws[i].id == id)
             return &s->laws[i];
-    fail_msg("no law '%s'", id);
+    fail_msg("no law %d", (int)id);
     return NULL;
 }
 
