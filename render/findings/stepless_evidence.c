@@ -85,14 +85,24 @@ static int tell_memory(const struct foreign_table *t, struct said *out)
     return 1;
 }
 
-/* Sorted by summed time: the first row, and how much of all rows it is where the table says nanoseconds. */
+/* The row of most summed time, and how much of all rows it is where the table says nanoseconds. */
 static int tell_nsys(struct report *rep, const struct foreign_table *t, struct said *out)
 {
+    static const char *const sums[] = {"Sum, ns", "Total Time (ns)", "Total Proj Time (ns)"};
+    static const char *const others[] = {"NVTX Range", "KAvg (ns)", "Total Message Volume (bytes)"};
+    int sum = -1;
+    size_t most = 0;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) /* kernels under several ranges, means, bytes */
+        if (table_column(t, others[i]) >= 0)
+            return 0;
     if (!table_rows(t))
         return 0;
-    int sum = table_column(t, "Sum, ns") >= 0 ? table_column(t, "Sum, ns") : table_column(t, "Total Time (ns)");
-    double all = 0, first = sum >= 0 ? table_value(t, 0, sum) : -1;
-    struct slot name = slot_name(report_text(rep, "%.80s", table_cell(t, 0, 0)));
+    for (size_t i = 0; i < sizeof sums / sizeof *sums && sum < 0; i++)
+        sum = table_column(t, sums[i]);
+    for (size_t i = 1; sum >= 0 && i < table_rows(t); i++)
+        most = table_value(t, i, sum) > table_value(t, most, sum) ? i : most;
+    double all = 0, first = sum >= 0 ? table_value(t, most, sum) : -1;
+    struct slot name = slot_name(report_text(rep, "%.80s", table_cell(t, most, 0)));
     *out = (struct said){0};
     if (first > 0 && first < (double)INT64_MAX && table_column(t, "Range") >= 0) {
         out->headline = PHRASE(RANGES_LONGEST, name, slot_time((int64_t)first));

@@ -15,6 +15,27 @@
 #include <stdlib.h>
 #include <string.h>
 
+struct format {
+    enum import_kind kind;
+    const char *words;
+    int (*is_it)(const char *head, size_t n);
+    int (*read)(struct run *r, struct dcr_stream *s, struct dcr_err *err);
+};
+
+static const struct format formats[] = {
+#define X(kind, name, words) {kind, words, name##_is, name##_read},
+    IMPORT_FORMATS(X)
+#undef X
+};
+
+static const char *words_of(int (*read)(struct run *r, struct dcr_stream *s, struct dcr_err *err))
+{
+    size_t i = 0;
+    while (formats[i].read != read)
+        i++;
+    return formats[i].words;
+}
+
 /* The first byte that is no space and no byte-order mark. */
 static const char *beginning(const char *head, size_t *n)
 {
@@ -86,6 +107,7 @@ int chrome_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
 
 void import_trace_add(struct run *r, struct trace_ahead *t)
 {
+    r->told.role = words_of(chrome_read);
     dcr_arena_take(&r->arena, &t->arena);
     if (t->watched && r->watched)
         r->watch->foreign_keep(r->watched, t->watched, t->trace.file);
@@ -111,18 +133,6 @@ void import_trace_free(struct trace_ahead *t)
         t->watch->foreign_free(t->watched);
     dcr_arena_release(&t->arena);
 }
-
-struct format {
-    enum import_kind kind;
-    int (*is_it)(const char *head, size_t n);
-    int (*read)(struct run *r, struct dcr_stream *s, struct dcr_err *err);
-};
-
-static const struct format formats[] = {
-#define X(kind, name) {kind, name##_is, name##_read},
-    IMPORT_FORMATS(X)
-#undef X
-};
 
 /* As collect/export/export_chrome.c begins: events of an archive of ours, of which too little is left to be analysed.
  */
@@ -255,8 +265,9 @@ enum import_kind import_kind(struct dcr_stream *s)
     if (rc)
         return rc == DCR_FAIL ? IMPORT_PART : IMPORT_NONE;
     const struct format *f = format_of(g);
+    enum import_kind kind = f ? f->kind : gunzip_is_failed(g) ? IMPORT_PART : IMPORT_NONE;
     gunzip_close(g);
-    return f ? f->kind : IMPORT_NONE;
+    return kind;
 }
 
 /* What was not understood: is it plainly nobody's? */
@@ -296,6 +307,7 @@ static int read_beside(const struct format *f, struct run *r, struct dcr_stream 
     void *watched = r->watched ? r->watch->foreign(&w) : NULL;
     if (watched)
         activity_watch(&w);
+    r->told.role = f->words;
     int rc = f->read(r, s, err);
     if (watched)
         activity_watch(NULL);
@@ -320,7 +332,7 @@ int import_foreign(struct run *r, const char *name, struct dcr_stream *s, struct
                            name);
     }
     struct dcr_stream plain = gunzip_stream(g);
-    rc = f ? read_beside(f, r, &plain, err) : DCR_END;
+    rc = f ? read_beside(f, r, &plain, err) : gunzip_is_failed(g) ? DCR_FAIL : DCR_END;
     mark_none(g, plain.name, rc, err);
     gunzip_close(g);
     return rc;

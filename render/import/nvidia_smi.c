@@ -1,5 +1,6 @@
-/* nvidia_smi.c - `nvidia-smi --query-gpu=... --format=csv -l`, with header and units, or without one of them. Without a
- * header columns are told by their units: the first "%" is the GPU's utilisation, the first "MiB" memory used, "W"
+/* nvidia_smi.c - tables of GPU monitors: `nvidia-smi --query-gpu=... --format=csv -l`, with header and units, or
+ * without one of them, and those of home-made monitors, whose columns are told by their names (text/columns.h). Without
+ * a header columns are told by their units: the first "%" is the GPU's utilisation, the first "MiB" memory used, "W"
  * power, "MHz" the SM clock, a bare whole number from 10 to 130 the temperature; a second "MiB" that never changes all
  * memory. GPUs are told by index, else by uuid or bus id, else by their place in each burst of rows; without times rows
  * count as seconds. Test: render_foreign.sh, test_smi.c */
@@ -7,6 +8,7 @@
 #include "render/import/text/parsers.h"
 
 #include "lib/base/buf.h"
+#include "render/import/text/columns.h"
 #include "render/import/text/date.h"
 #include "render/import/text/from_line.h"
 
@@ -24,32 +26,41 @@ static int is_value(const char *cell)
     return end > cell || *cell == '[';
 }
 
-/* The first line, NUL-terminated and without a byte-order mark. */
-static void first_line(const char *head, size_t n, char *line, size_t cap)
+/* The first record, NUL-terminated and without a byte-order mark. */
+static void first_record(const char *head, size_t n, char *line, size_t cap)
 {
-    size_t len = 0, skipped = n >= 3 && memcmp(head, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
-    for (head += skipped, n -= skipped; len < n && len + 1 < cap && head[len] != '\n'; len++)
-        line[len] = head[len];
-    line[len] = '\0';
-}
-
-/* Names of columns, one of which is used here. */
-static int are_names(char *const *cells, int n_cells)
-{
-    int n_known = 0;
-    for (int i = 0; i < n_cells; i++) {
-        n_known += smi_by_name(cells[i]) != SAMPLE_NONE;
-        if (*cells[i] < 'a' || *cells[i] > 'z')
-            return 0;
-    }
-    return n_known > 0;
+    size_t skipped = n >= 3 && memcmp(head, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+    snprintf(line, cap, "%.*s", (int)(n - skipped), head + skipped);
+    line[smi_record_end(line) - line] = '\0';
 }
 
 static int is_header(const char *head, size_t n)
 {
     char line[SMI_MAX_LINE], *cells[SMI_MAX_COLUMNS];
-    first_line(head, n, line, sizeof line);
-    return are_names(cells, smi_split(line, cells));
+    first_record(head, n, line, sizeof line);
+    return smi_is_header(cells, smi_split(line, cells));
+}
+
+/* Has the first row a number where a column samples? Of the table of a training, whose epochs are numbers of their own,
+ * no column is read. */
+static int is_of_monitor(const char *head, size_t n)
+{
+    char header[SMI_MAX_LINE], line[SMI_MAX_LINE], *names[SMI_MAX_COLUMNS], *cells[SMI_MAX_COLUMNS];
+    first_record(head, n, header, sizeof header);
+    size_t len = strlen(header) + (n >= 3 && memcmp(head, "\xef\xbb\xbf", 3) == 0 ? 3 : 0);
+    if (len + 1 >= n)
+        return 0;
+    first_record(head + len + 1, n - len - 1, line, sizeof line);
+    int n_names = smi_split(header, names), has_time = 0, has_number = 0, is_training = 0;
+    if (n_names < 2 || smi_split(line, cells) != n_names)
+        return 0;
+    for (int i = 0; i < n_names; i++) {
+        struct column c = column_of(names[i]);
+        has_time |= c.kind == COLUMN_TIME;
+        has_number |= c.kind == COLUMN_SAMPLE && is_value(cells[i]);
+        is_training |= c.kind == COLUMN_EPOCH && strtod(cells[i], NULL) < 1e8;
+    }
+    return has_number && (has_time || !is_training);
 }
 
 /* The header again, of a log that was appended to. */
@@ -71,14 +82,14 @@ static int is_without_samples(const char *head, size_t n)
     static const char *const makes[] = {"NVIDIA", "Tesla", "GeForce", "Quadro", "GPU-", "00000000:"};
     char line[SMI_MAX_LINE], *cells[SMI_MAX_COLUMNS];
     const char *second = memchr(head, '\n', n);
-    first_line(head, n, line, sizeof line);
+    first_record(head, n, line, sizeof line);
     int n_cells = smi_split(line, cells), n_fields = 0, has_make = 0;
     for (int c = 0; c < n_cells; c++)
         for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
             n_fields += strcmp(cells[c], fields[i]) == 0;
     if (!second || n_cells < 2 || n_fields < n_cells)
         return 0;
-    first_line(second + 1, n - (size_t)(second + 1 - head), line, sizeof line);
+    first_record(second + 1, n - (size_t)(second + 1 - head), line, sizeof line);
     for (size_t i = 0; i < sizeof makes / sizeof *makes; i++)
         has_make |= strstr(line, makes[i]) != NULL;
     return has_make;
@@ -88,9 +99,12 @@ int nvidia_smi_is(const char *head, size_t n)
 {
     char line[SMI_MAX_LINE], *cells[SMI_MAX_COLUMNS];
     int seen[SAMPLE_CLOCK + 1] = {0}, n_numbers = 0, n_units = 0;
-    if (is_header(head, n) || is_without_samples(head, n))
+    int header = is_header(head, n);
+    if (header == 2 || is_without_samples(head, n))
         return 1;
-    first_line(head, n, line, sizeof line);
+    if (header)
+        return is_of_monitor(head, n);
+    first_record(head, n, line, sizeof line);
     int has_time = date_seconds(line) >= 0,
         is_with_units = strstr(line, " %") || strstr(line, " MiB") || strstr(line, " W");
     if (has_time && strchr(line, ',') && is_with_units)
@@ -131,18 +145,23 @@ static int lines_of(struct smi_log *g, char *text, const char *name, struct dcr_
 {
     text += strncmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
     g->is_open = *text && text[strlen(text) - 1] != '\n';
-    for (int i = 0; i < SMI_MAX_COLUMNS; i++)
+    for (int i = 0; i < SMI_MAX_COLUMNS; i++) {
         g->factor[i] = 1;
+        g->gpu[i] = -1;
+    }
     size_t cap = 1;
-    char *save = NULL;
     for (const char *p = text; *p; p++)
         cap += *p == '\n';
     g->lines = malloc(cap * sizeof *g->lines);
     g->t = malloc(cap * sizeof *g->t);
     if (!g->lines || !g->t)
         return dcr_err_set(err, DCR_FATAL, "out of memory reading '%s'", name);
-    for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
-        g->lines[g->n++] = line;
+    while (*(text += strspn(text, "\n"))) {
+        char *end = text + (smi_record_end(text) - text);
+        g->lines[g->n++] = text;
+        text = *end ? end + 1 : end;
+        *end = '\0';
+    }
     return 0;
 }
 
@@ -156,9 +175,10 @@ static int add_rows(struct run *r, struct smi_log *g, size_t first, int burst, s
     for (size_t i = first; i < g->n; i++) {
         char *cells[SMI_MAX_COLUMNS];
         int n = smi_split(g->lines[i], cells);
-        if (are_names(cells, n) && is_same_header(g, cells, n))
+        int is_names = smi_is_header(cells, n);
+        if (is_names && is_same_header(g, cells, n))
             continue;
-        if (are_names(cells, n)) { /* other columns, or the same in another order or unit */
+        if (is_names) { /* other columns, or the same in another order or unit */
             g->n_behind = g->n - i - 1;
             break;
         }
@@ -173,32 +193,65 @@ static int add_rows(struct run *r, struct smi_log *g, size_t first, int burst, s
             (*n_bad)++;
             continue;
         }
-        double used = NAN, total = NAN;
-        double t = g->time_column < 0 && id >= 0 && id < MAX_GPUS ? (double)n_of[id]++ : g->t[i];
+        double t = g->time_column < 0 && id >= 0 && id < MAX_GPUS ? (double)n_of[id]++ : g->t[i], v[SMI_MAX_COLUMNS];
         row++;
         for (int c = 0; c < n; c++) {
-            double v;
-            if (!gpu_samples_read(cells[c], g->what[c], g->factor[c], &v, left))
-                continue;
-            used = g->what[c] == SAMPLE_MEMORY_USED ? v : used;
-            total = g->what[c] == SAMPLE_MEMORY_TOTAL ? v : total;
-            if (g->what[c] != SAMPLE_MEMORY_USED)
-                gpu_samples_add(r, 0, id, g->what[c], t, v);
+            if (!gpu_samples_read(cells[c], g->what[c], g->factor[c], &v[c], left))
+                v[c] = NAN;
+            else if (g->what[c] != SAMPLE_MEMORY_USED)
+                gpu_samples_add(r, 0, g->gpu[c] < 0 ? id : g->gpu[c], g->what[c], t, v[c]);
         }
-        if (samples_memory(left, used, total))
-            gpu_samples_add(r, 0, id, SAMPLE_MEMORY_USED, t, used);
+        for (int c = 0; c < n; c++) {
+            double total = NAN;
+            for (int k = 0; k < n; k++)
+                total = g->what[k] == SAMPLE_MEMORY_TOTAL && g->gpu[k] == g->gpu[c] ? v[k] : total;
+            if (g->what[c] == SAMPLE_MEMORY_USED && samples_memory(left, v[c], total))
+                gpu_samples_add(r, 0, g->gpu[c] < 0 ? id : g->gpu[c], SAMPLE_MEMORY_USED, t, v[c]);
+        }
     }
     *n_names = known.n;
     return row > 0;
 }
 
+static void add_name(struct dcr_buf *list, const char *name)
+{
+    dcr_buf_printf(list, "%s%s", list->len ? ", " : "", *name ? name : "(no name)");
+}
+
+/* What was understood of the header, to be listed. */
+static void tell_columns(struct run *r, const struct smi_log *g)
+{
+    struct dcr_buf used = {0}, unused = {0};
+    for (int i = 0; i < g->n_names; i++)
+        add_name(g->what[i] != SAMPLE_NONE || i == g->time_column || i == g->id_column ? &used : &unused, g->names[i]);
+    r->told.role = g->is_smi || !g->n_names ? r->told.role : "table of a GPU monitor";
+    r->told.columns_read = run_text(r, dcr_buf_text(&used));
+    r->told.columns_unread = run_text(r, dcr_buf_text(&unused));
+    dcr_buf_release(&used);
+    dcr_buf_release(&unused);
+}
+
+static int no_times(const struct smi_log *g, const char *name, struct dcr_err *err)
+{
+    struct dcr_buf seen = {0};
+    for (int i = 0; i < g->n_names; i++)
+        add_name(&seen, g->names[i]);
+    int rc = dcr_err_set(
+        err, DCR_FAIL,
+        "'%s' is a table of a GPU without a column of times. It has %.300s. Name one of them " COLUMN_TIME_WORDS, name,
+        dcr_buf_text(&seen));
+    dcr_buf_release(&seen);
+    return rc;
+}
+
 int nvidia_smi_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
 {
     struct dcr_buf b = {.max = MAX_BYTES};
-    struct smi_log g = {.id_column = -1};
+    struct smi_log g = {.id_column = -1, .time_column = -1, .time_factor = NAN};
     struct samples_left left = {.n = 0};
     size_t n_bad = 0;
-    int rc = dcr_stream_slurp(s, &b, MAX_BYTES, err), burst = 1, n_names = 0;
+    const char *unknown[SMI_MAX_COLUMNS];
+    int rc = dcr_stream_slurp(s, &b, MAX_BYTES, err), burst = 1, n_names = 0, n_unknown = 0;
     int is_bare = !rc && b.len && is_without_samples(b.data, b.len); /* lines_of cuts the text */
     if (rc || (rc = lines_of(&g, (char *)(uintptr_t)dcr_buf_text(&b), s->name, err)))
         goto out;
@@ -213,6 +266,10 @@ int nvidia_smi_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
     int has_header = b.len && is_header(b.data, b.len);
     if (has_header && g.n) {
         g.n_columns = smi_by_header(&g, &left);
+        if (g.time_column < 0 && !g.is_smi) {
+            rc = no_times(&g, s->name, err);
+            goto out;
+        }
     } else if (g.n) {
         g.n_columns = smi_cells_in(g.lines[0]);
         const char *slash = strchr(g.lines[0], '/'), *comma = strchr(g.lines[0], ',');
@@ -222,13 +279,14 @@ int nvidia_smi_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
     int is_cut = g.is_open && g.n > 1 && smi_cells_in(g.lines[g.n - 1]) < g.n_columns;
     g.n -= (size_t)is_cut;
     smi_read_times(&g);
-    if (has_header && g.n)
+    if (has_header && g.n) {
         g.t[0] = -1;
-    else if ((rc = smi_by_first_row(&g, s->name, err)) != 0)
+        smi_check_units(&g, unknown, &n_unknown);
+    } else if ((rc = smi_by_first_row(&g, s->name, err)) != 0)
         goto out;
-    burst = g.id_column < 0 ? smi_burst_length(&g) : 1;
+    burst = g.id_column < 0 && !g.has_gpus ? smi_burst_length(&g) : 1;
     if (!add_rows(r, &g, has_header ? 1 : 0, burst, &n_bad, &n_names, &left)) {
-        rc = dcr_err_set(err, DCR_FAIL, "'%s' is a log of nvidia-smi without a row that can be read", s->name);
+        rc = dcr_err_set(err, DCR_FAIL, "'%s' is a table of a GPU monitor without a row that can be read", s->name);
         goto out;
     }
     if (n_bad)
@@ -239,6 +297,9 @@ int nvidia_smi_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
         run_add_gap(r, PHRASE(OTHER_HEADER, slot_name(s->name)), PHRASE(LINES_BEHIND, slot_count((int64_t)g.n_behind)),
                     PHRASE(SEPARATE_FILE));
     gpu_samples_say(r, s->name, &left);
+    for (int i = 0; i < n_unknown; i++)
+        run_add_gap(r, PHRASE(COLUMN_NO_UNIT, slot_name(unknown[i]), slot_name(s->name)), PHRASE(COLUMN_UNIT_HOW));
+    tell_columns(r, &g);
     if (g.time_column < 0)
         run_add_gap(r, PHRASE(SMI_NO_TIMES, slot_name(s->name)), g.id_column < 0 ? PHRASE(SMI_ONE_GPU) : PHRASE(NONE),
                     PHRASE(SMI_RECORD));

@@ -1,4 +1,5 @@
-/* nvidia_smi.h - which columns and GPUs a log of nvidia-smi has. Inside render/import only. */
+/* nvidia_smi.h - which columns and GPUs a monitor's table has: a log of nvidia-smi, or a table that somebody's own
+ * monitor wrote. Inside render/import only. */
 #ifndef RENDER_IMPORT_NVIDIA_SMI_H
 #define RENDER_IMPORT_NVIDIA_SMI_H
 
@@ -14,6 +15,11 @@ struct smi_log {
     size_t n;
     enum gpu_sample what[SMI_MAX_COLUMNS];
     double factor[SMI_MAX_COLUMNS];        /* of numbers without a unit: "memory.used [GiB]" */
+    int gpu[SMI_MAX_COLUMNS];              /* that the column is of, -1 = that of the row */
+    int is_smi;                            /* a name is one of nvidia-smi's own */
+    int has_gpus;                          /* a column is of a GPU that its name says */
+    int is_unitless[SMI_MAX_COLUMNS];      /* its name says no unit */
+    double time_factor;                    /* of times that are numbers, to seconds; NAN = not said */
     int is_open;                           /* the last line has no end */
     int n_columns, time_column, id_column; /* -1 = none */
     char *names[SMI_MAX_COLUMNS];          /* of the header, in its line      shape (n_names), 0 without a header */
@@ -21,18 +27,26 @@ struct smi_log {
     size_t n_behind; /* lines behind another header, which are not read */
 };
 
+/** smi_record_end - the line feed or the end of text behind the record that begins at p; a line feed in quotes is of a
+ * cell.
+ */
+const char *smi_record_end(const char *p);
 /** smi_split - the cells of a line, trimmed in place. cells: shape (SMI_MAX_COLUMNS). returns  how many */
 int smi_split(char *line, char **cells);
 /** smi_cells_in - the same number, of a line that stays as it is. */
 int smi_cells_in(const char *line);
-/** smi_by_name - what a column of that name samples. */
-enum gpu_sample smi_by_name(const char *name);
+/** smi_is_header - are the cells names of columns, one of which is a sample of a GPU? returns  2: a name of nvidia-smi;
+ * 1: one of somebody's own; 0: no header */
+int smi_is_header(char *const *cells, int n);
 /** smi_by_unit - what a value with a unit samples; the first of its kind in a line only. seen: counts them */
 enum gpu_sample smi_by_unit(const char *cell, int *seen);
 
 /** smi_by_header - columns and their names by the first line, which is split. Under a unit that is not known numbers
  * without one of their own are none; left gets the name of such a column. returns  how many */
 int smi_by_header(struct smi_log *g, struct samples_left *left);
+/** smi_check_units - stop reading columns whose numbers have no unit. unknown: gets their names, shape
+ * (SMI_MAX_COLUMNS) */
+void smi_check_units(struct smi_log *g, const char **unknown, int *n_unknown);
 /** smi_read_times - the times of all lines. Without a column of times rows with all columns are samples; who adds them
  *  counts them. */
 void smi_read_times(struct smi_log *g);

@@ -1,42 +1,49 @@
 /* nvidia_smi_columns.c - see nvidia_smi.h. */
 #include "render/import/nvidia_smi.h"
 
+#include "render/import/text/columns.h"
 #include "render/import/text/date.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+/* Behind the cell that begins at p: its comma, or the end of the record. In quotes both may stand in a cell; quotes
+ * that do not end soon are no quotes. */
+static const char *cell_end(const char *p)
+{
+    const char *q = p + strspn(p, " \t");
+    if (*q == '"') {
+        const char *most = q + strnlen(q, SMI_MAX_LINE);
+        for (q++; q < most && !(*q == '"' && q[1] != '"'); q++)
+            q += *q == '"';
+        q = q < most ? q : p;
+    }
+    return q + strcspn(q, ",\n");
+}
+
+const char *smi_record_end(const char *p)
+{
+    while (*(p = cell_end(p)) == ',')
+        p++;
+    return p;
+}
+
 int smi_split(char *line, char **cells)
 {
     int n = 0;
     for (char *p = line; p && n < SMI_MAX_COLUMNS; n++) {
-        char *comma = strchr(p, ',');
-        if (comma)
-            *comma = '\0';
+        char *end = p + (cell_end(p) - p), mark = *end;
+        *end = '\0';
         p += strspn(p, " \t\"");
         for (size_t k = strlen(p); k > 0 && strchr(" \t\r\"", p[k - 1]); k--)
             p[k - 1] = '\0';
         cells[n] = p;
-        p = comma ? comma + 1 : NULL;
+        p = mark ? end + 1 : NULL;
     }
     return n;
-}
-
-enum gpu_sample smi_by_name(const char *name)
-{
-    static const struct {
-        const char *begin;
-        enum gpu_sample what;
-    } names[] = {{"utilization.gpu", SAMPLE_UTILIZATION}, {"memory.used", SAMPLE_MEMORY_USED},
-                 {"memory.total", SAMPLE_MEMORY_TOTAL},   {"power.draw", SAMPLE_POWER},
-                 {"temperature.gpu", SAMPLE_TEMPERATURE}, {"clocks.sm", SAMPLE_CLOCK},
-                 {"clocks.current.sm", SAMPLE_CLOCK},     {"clocks.max.sm", SAMPLE_CLOCK_MAX}};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strncmp(name, names[i].begin, strlen(names[i].begin)) == 0 && strncmp(name, "power.draw.", 11) != 0)
-            return names[i].what;
-    return SAMPLE_NONE;
 }
 
 enum gpu_sample smi_by_unit(const char *cell, int *seen)
@@ -57,8 +64,10 @@ enum gpu_sample smi_by_unit(const char *cell, int *seen)
 int smi_cells_in(const char *line)
 {
     int n = 1;
-    for (; *line; line++)
-        n += *line == ',';
+    while (*(line = cell_end(line)) == ',') {
+        line++;
+        n++;
+    }
     return n;
 }
 
@@ -66,9 +75,8 @@ int smi_cells_in(const char *line)
 static const char *cell_of(const char *line, int column)
 {
     for (; line && column > 0; column--)
-        if ((line = strchr(line, ',')) != NULL)
-            line++;
-    while (line && (*line == ' ' || *line == '\t'))
+        line = *(line = cell_end(line)) == ',' ? line + 1 : NULL;
+    while (line && (*line == ' ' || *line == '\t' || *line == '"'))
         line++;
     return line;
 }
@@ -180,30 +188,110 @@ static void find_total(struct smi_log *g)
         g->what[total] = SAMPLE_MEMORY_TOTAL;
 }
 
+/* Seconds of a time: a date, or a number in the unit that the name says, else in that of its size: since 1973 a number
+ * of Unix seconds, milliseconds ... has its own number of digits. returns  < 0: none */
+static double seconds_of(const char *cell, double factor)
+{
+    static const double since[] = {1e17, 1e-9, 1e14, 1e-6, 1e11, 1e-3};
+    char *end;
+    double t = date_seconds(cell), v;
+    if (t >= 0)
+        return t;
+    v = isdigit((unsigned char)*cell) ? strtod(cell, &end) : -1;
+    char behind = v < 0 ? 'x' : end[strspn(end, " \t\r\"")];
+    if (!isfinite(v) || (behind && behind != ','))
+        return -1;
+    for (size_t i = 0; i < sizeof since / sizeof *since && isnan(factor); i += 2)
+        factor = v >= since[i] ? since[i + 1] : factor;
+    return v * (isnan(factor) ? 1 : factor);
+}
+
+/* A bare "mem" is of a GPU where others are and nothing is of the host. */
+static int is_of_gpus(char *const *cells, int n)
+{
+    int has_gpu = 0, has_host = 0;
+    for (int i = 0; i < n; i++) {
+        struct column c = column_of(cells[i]);
+        has_gpu |= c.is_smi || (c.kind && !c.is_bare);
+        has_host |= strcasestr(cells[i], "cpu") || strcasestr(cells[i], "host") || strcasestr(cells[i], "ram");
+    }
+    return has_gpu && !has_host;
+}
+
+int smi_is_header(char *const *cells, int n)
+{
+    int n_fields = 0, n_samples = 0, is_bare_used = is_of_gpus(cells, n);
+    for (int i = 0; i < n; i++) {
+        if (isdigit((unsigned char)cells[i][strspn(cells[i], "+-.")]) || *cells[i] == '[')
+            return 0;
+        struct column c = column_of(cells[i]);
+        n_fields += c.is_smi;
+        n_samples += c.kind == COLUMN_SAMPLE && (!c.is_bare || is_bare_used);
+    }
+    return n_fields ? 2 : n_samples > 0;
+}
+
+/* Is the same sampled by a column before, of the same GPU? */
+static int is_sampled(const struct smi_log *g, int column)
+{
+    for (int i = 0; i < column; i++)
+        if (g->what[i] == g->what[column] && g->gpu[i] == g->gpu[column])
+            return 1;
+    return 0;
+}
+
 /* returns  columns */
 int smi_by_header(struct smi_log *g, struct samples_left *left)
 {
     char *cells[SMI_MAX_COLUMNS];
-    int n = smi_split(g->lines[0], cells);
-    static const char *const identities[] = {"pci.bus_id", "gpu_bus_id", "gpu_uuid", "uuid", "index"}; /* best last */
-    int rank = -1;
-    g->time_column = -1;
+    int n = smi_split(g->lines[0], cells), is_bare_used = is_of_gpus(cells, n);
+    g->is_smi = smi_is_header(cells, n) == 2;
+    enum column_kind id_kind = COLUMN_OTHER, time_kind = COLUMN_OTHER;
     for (int i = 0; i < n; i++) {
-        const char *unit = strchr(cells[i], '[');
+        struct column c = column_of(cells[i]);
+        int is_time = c.kind == COLUMN_TIME || c.kind == COLUMN_EPOCH;
         g->names[g->n_names++] = cells[i];
-        g->what[i] = smi_by_name(cells[i]);
-        if (unit && g->what[i] != SAMPLE_NONE)
-            g->factor[i] = gpu_samples_factor(unit + 1, strcspn(unit + 1, "]"), g->what[i]);
-        if (isnan(g->factor[i]))
-            samples_leave(left, cells[i]);
-        g->time_column = strncmp(cells[i], "timestamp", 9) == 0 ? i : g->time_column;
-        for (int k = 0; k < (int)(sizeof identities / sizeof *identities); k++)
-            if (strcmp(cells[i], identities[k]) == 0 && k > rank) {
-                rank = k;
-                g->id_column = i;
-            }
+        if (c.kind == COLUMN_SAMPLE && (c.is_smi || !c.is_bare || is_bare_used)) {
+            g->what[i] = c.what;
+            g->gpu[i] = c.gpu;
+            g->factor[i] = c.factor;
+            g->has_gpus |= c.gpu >= 0;
+            g->is_unitless[i] = !c.has_unit;
+            if (isnan(c.factor) && c.has_unit)
+                samples_leave(left, cells[i]);
+            if (is_sampled(g, i))
+                g->what[i] = SAMPLE_NONE;
+        } else if (is_time && (time_kind == COLUMN_OTHER || (time_kind == COLUMN_EPOCH && c.kind == COLUMN_TIME))) {
+            time_kind = c.kind;
+            g->time_column = i;
+            g->time_factor = c.factor;
+        } else if ((c.kind == COLUMN_INDEX && (g->is_smi || !c.is_bare) && id_kind != COLUMN_INDEX) ||
+                   (c.kind == COLUMN_NAME && id_kind == COLUMN_OTHER)) {
+            id_kind = c.kind;
+            g->id_column = i;
+        }
     }
     return n;
+}
+
+/* A utilisation without a unit is one of 100 when a value is above 1. No other number says its unit. */
+void smi_check_units(struct smi_log *g, const char **unknown, int *n_unknown)
+{
+    for (int c = 0; c < g->n_names; c++) {
+        double most = 0;
+        if (g->what[c] == SAMPLE_NONE || !g->is_unitless[c])
+            continue;
+        for (size_t i = 1; i < g->n && g->what[c] == SAMPLE_UTILIZATION; i++) {
+            const char *cell = g->t[i] < 0 ? NULL : cell_of(g->lines[i], c);
+            double v = cell ? strtod(cell, NULL) : 0;
+            most = isfinite(v) && v > most ? v : most;
+        }
+        g->factor[c] = 1;
+        if (g->what[c] == SAMPLE_UTILIZATION && (most > 1 || most <= 0))
+            continue;
+        g->what[c] = SAMPLE_NONE;
+        unknown[(*n_unknown)++] = g->names[c];
+    }
 }
 
 /* Without a column of times rows with all columns are samples; add_rows counts them. */
@@ -212,7 +300,7 @@ void smi_read_times(struct smi_log *g)
     for (size_t i = 0; i < g->n; i++) {
         const char *cell = g->time_column >= 0 ? cell_of(g->lines[i], g->time_column) : NULL;
         int is_row = g->time_column < 0 && smi_cells_in(g->lines[i]) == g->n_columns;
-        g->t[i] = cell ? date_seconds(cell) : is_row ? 0 : -1;
+        g->t[i] = cell ? seconds_of(cell, g->time_factor) : is_row ? 0 : -1;
     }
 }
 

@@ -104,6 +104,9 @@ struct foreign_trace {
     int64_t n_events;         /* of any kind */
     int64_t n_unclosed;       /* events of a list that is the file and lacks its ']'; 0 = it does not */
     int is_last_cut;          /* the file ends inside one more event, which is left out */
+    int64_t n_damaged;        /* places between events that could not be read */
+    int64_t damaged_bytes;    /* of these */
+    const char *why_rest;     /* why the rest could not be read, a sentence; NULL = it could */
     int64_t n_negative;       /* operations of negative duration: they count, but cover no time */
     int64_t n_unusable;       /* events without a usable time */
     int64_t n_backward;       /* calls and ranges of the host that end before they begin */

@@ -190,7 +190,9 @@ struct run_pair {
 };
 #define RUN_NO_EVIDENCE "not evidence, left out" /* role of a folder's file that no tool left: a README, a log */
 struct run_member {
-    const char *name, *role, *sha256; /* sha256 computed while reading */
+    const char *name, *sha256;                 /* sha256 computed while reading */
+    const char *role;                          /* what it was taken for */
+    const char *columns_read, *columns_unread; /* of a table whose columns are told by their names; NULL = of none */
     int64_t size_bytes;
 };
 
@@ -299,6 +301,7 @@ struct run {
     size_t n_epochs;
     struct run_member *members; /* sorted by name */
     size_t n_members;
+    struct run_member told;       /* what its reader says of the file that is being read */
     struct foreign_trace *traces; /* GPU traces of other tools, by file name */
     struct foreign_table *tables; /* by file name */
     int n_traces, n_tables;

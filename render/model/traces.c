@@ -24,6 +24,11 @@ void run_add_trace(struct run *r, const struct foreign_trace *t)
         run_add_gap(r, PHRASE(TRACE_UNCLOSED, slot_name(kept->file)),
                     t->is_last_cut ? PHRASE(TRACE_EVENTS_BUT_LAST, slot_count(t->n_unclosed))
                                    : PHRASE(TRACE_EVENTS, slot_count(t->n_unclosed)));
+    if (t->n_damaged > 0)
+        run_add_gap(r, PHRASE(TRACE_DAMAGED, slot_bytes((double)t->damaged_bytes), slot_count(t->n_damaged),
+                              slot_name(kept->file)));
+    if (t->why_rest)
+        run_add_gap(r, PHRASE(TRACE_REST_UNREAD, slot_name(run_text(r, t->why_rest))));
     if (t->n_unusable > 0)
         run_add_gap(r, PHRASE(TRACE_UNTIMED, slot_things(t->n_unusable, "event"), slot_name(kept->file)));
     if (t->n_backward > 0)

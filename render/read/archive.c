@@ -81,7 +81,10 @@ static int read_foreign(struct reading *g, const char *name, enum dcr_role role,
         return 0;
     if (rc != DCR_END)
         return rc;
-    if ((g->is_folder || role == DCR_ROLE_FOREIGN) && g->n_unknown++ == 0)
+    if (!g->is_folder && role != DCR_ROLE_FOREIGN)
+        return 0;
+    g->run->told.role = "of no known kind, not read";
+    if (g->n_unknown++ == 0)
         g->first_unknown = dcr_arena_strdup(&g->run->arena, name);
     return 0;
 }
@@ -146,7 +149,11 @@ static void keep_member(struct reading *g, const char *name, enum dcr_role role,
     struct run *r = g->run;
     r->members = arena_grow(&r->arena, r->members, r->n_members, &g->members_cap, sizeof *r->members);
     r->members[r->n_members++] = (struct run_member){.name = dcr_arena_strdup(&r->arena, name),
-                                                     .role = g->is_none ? RUN_NO_EVIDENCE : texts[role],
+                                                     .role = g->is_none     ? RUN_NO_EVIDENCE
+                                                             : r->told.role ? r->told.role
+                                                                            : texts[role],
+                                                     .columns_read = r->told.columns_read,
+                                                     .columns_unread = r->told.columns_unread,
                                                      .sha256 = dcr_arena_strdup(&r->arena, sha256),
                                                      .size_bytes = size};
     g->is_none = 0;
@@ -204,6 +211,7 @@ static int read_member(struct reading *g, struct dcr_tar_member *m, struct dcr_e
     if (is_hashed)
         s = dcr_stream_hashed(&h, &m->stream, shown);
     struct dcr_err parse_err = {0}, stream_err = {0};
+    r->told = (struct run_member){0};
     dcr_cores_work(1);
     int rc = is_manifest ? manifest_read(r, &g->manifest, &s, &parse_err)
              : is_read   ? parse(g, m->name, role, node, rank, &s, &parse_err)
@@ -227,6 +235,7 @@ static int read_member(struct reading *g, struct dcr_tar_member *m, struct dcr_e
         return DCR_FAIL;
     if (rc && rc != DCR_FATAL && !is_manifest && is_optional(role)) {
         run_add_gap(r, PHRASE(LEFT_OUT_FILE, slot_name(parse_err.text)));
+        r->told = (struct run_member){.role = "not read"};
         if (g->n_failed++ == 0)
             g->first_failure = parse_err;
         rc = 0;

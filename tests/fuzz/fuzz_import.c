@@ -13,7 +13,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static int (*const parsers[])(struct run *, struct dcr_stream *, struct dcr_err *) = {
-#define X(kind, name) name##_read,
+#define X(kind, name, words) name##_read,
     IMPORT_FORMATS(X)
 #undef X
 };

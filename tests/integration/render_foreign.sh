@@ -80,6 +80,40 @@ with open(sys.argv[1] + "/many-names.csv", "w") as f:
 EOF
 read_one 0 "ranges of 1,100 names" "$made/many-names.csv"
 is "what has no row of its own stands under no name of another" '.evidence[0] | [(.rows | length) + .n_rows_left_out, (.rows | map(select(.[0] == "further names"))[0][1:3])]' '[1024,["77","385"]]'
+read_one 0 "nsys stats nvtx_gpu_proj_trace" "$made/nvtx-proj-trace.csv"
+is "its ranges, by their time on the GPU" '.evidence[0].rows' '[["forward","2","10000","5000","6000"],["backward","1","3000","3000","3000"]]'
+read_one 0 "nsys stats cuda_kern_exec_trace" "$made/kern-exec-trace.csv"
+is "its kernels, without launch and queue" '.evidence[0].rows, .runs[0].finding, (.headline | test("gemm.* 4[.]00 us, 89 %"))' \
+    '[["gemm(float*, int)","2","4000","2000","3000"],["copy","1","500","500","500"]]
+"MOST_TIME"
+true'
+read_one 0 "nsys stats cuda_kern_exec_sum, mpi_msg_size_sum, nvtx_gpu_proj_sum and nvtx_kern_sum" "$made/sums-gpu"
+is "each is told by its columns" '[.evidence[] | [.caption, .rows[0][0]]]' \
+    '[["Kernels of the GPU: means of the launch (A), of the wait (Q) and of the execution (K)","gemm(float*, int)"],["Bytes of MPI messages by call","MPI_Allreduce"],["NVTX ranges on the GPU, from the first to the last operation launched inside",":forward"],["Kernels of the GPU by the NVTX range that launched them","gemm(float*, int)"]]'
+is "bytes and means lead to no headline, ranges do" '.runs[0].finding, (.headline | test("forward.* 10[.]0 us"))' '"RANGES_LONGEST"
+true'
+
+# ---- monitors of users' own
+gpus='[.runs[0].nodes[0].gpus[] | [.gpu, .utilization_percent.mean, .memory_used_mb.mean, .power_w.max, .temperature_c.max]]'
+# taken: rows of the table "what each file was taken for", cells between bars.
+taken() { tr '\n' ' ' <"$TMP/site/methodology.html" | sed 's/.*id="inputs"//; s/<tfoot.*//; s/<\/t[dh]>/|/g; s/<[^>]*>//g; s/ *| */|/g'; }
+read_one 0 "a column a GPU, Unix seconds, blanks, units in names, a cell of two lines" "$made/home.csv"
+is "its samples" "$gpus" '[[0,70,2000,null,null],[1,40,null,300,null]]'
+taken >"$TMP/taken"
+check "the page lists the columns that were read and those that were not" grep -qF \
+    'home.csv|Run home|table of a GPU monitor|epoch, gpu0_util [%], gpu0_mem_MB, GPU 1 load (%), gpu1_power_W|host note|' "$TMP/taken"
+read_one 0 "dates, and a row a GPU" "$made/home-iso.csv"
+is "its samples" "$gpus" '[[0,30,1536,null,61],[1,80,2560,null,62]]'
+printf 'time, gpu_util, gpu_mem, gpu_power [W]\n1, 50, 100, 5\n2, 60, 100, 6\n' >"$made/no-unit.csv"
+read_one 3 "a column without a unit" "$made/no-unit.csv"
+is "... is named and not read" "$gpus, ([.notes[].text] | any(test(\"column 'gpu_mem' .* says no unit. Name it with its unit\")))" '[[0,55,null,6,null]]
+true'
+printf 'step, gpu_util [%%], gpu_mem [MiB]\n1, 50, 100\n2, 60, 100\n' >"$made/no-time.csv"
+check_status 2 "no times: refused" "$report" "$made/no-time.csv" -o "$TMP/none"
+cp "$TMP/tap.out" "$TMP/said"
+check "... with the columns that are there and the one that is needed" grep -qF \
+    "It has step, gpu_util [%], gpu_mem [MiB]. Name one of them time, timestamp or date" "$TMP/said"
+
 # ---- a folder as a job leaves it: one command makes one report
 job=$made/job
 mkdir -p "$job"
@@ -89,6 +123,11 @@ read_one 0 "traces, a monitor, accounting and the job's output in one folder" "$
 is "one run with all of them, and what is no evidence is named" \
     '[(.runs | length), .runs[0].n_ranks, .runs[0].nodes[0].gpus[0].utilization_percent.n, [.evidence[] | [.file, .kind]], .not_evidence]' \
     '[1,2,2,[["sacct.txt","sacct table"]],["slurm-123.out"]]'
+taken >"$TMP/taken"
+for row in 'sacct.txt|Run job|table of sacct|' 'smi.csv|Run job|log of nvidia-smi|' 'rank0.json|Run job|trace of a profiler|' \
+    'slurm-123.out|Run job|not evidence, left out|'; do
+    check "what each was taken for: ${row%%|*}" grep -qF "$row" "$TMP/taken"
+done
 
 # ---- broken ones: one sentence, nothing written
 for broken in 'x.csv:2026/01/31 aa:59:59, 50 %, 1 W' 'talp.json:{"dlbVersion": "3.5", "Application": {}}' 'ddp.json:{"scaling_mode": "strong", "world_size": 2}' \
@@ -156,6 +195,39 @@ check "... and that is said" grep -qF "endless.sqlite' has a view CUPTI_ACTIVITY
 check_status 2 "an SQLite file one byte short" "$report" "$made/cut.sqlite" -o "$TMP/none"
 cp "$TMP/tap.out" "$TMP/said"
 check "... is known by its header" grep -qF "cut.sqlite' has 12287 bytes, but its header says 12288: it was cut" "$TMP/said"
+
+# ---- damaged in the middle: the rest is read, what is missing is said, the status is 3
+python3 - "$made" <<'EOF'
+import sqlite3, sys
+text = open(sys.argv[1] + "/whole-text.json").read()
+at = text.index("ProfilerStep#5")
+open(sys.argv[1] + "/damaged.json", "w").write(text[:at] + '\x01"{' + text[at + 30:])
+db = sqlite3.connect(sys.argv[1] + "/damaged.sqlite")
+db.executescript("PRAGMA page_size = 4096; CREATE TABLE StringIds(id INTEGER PRIMARY KEY, value TEXT);"
+                 "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL(start INT, end INT, deviceId INT, shortName);"
+                 + "".join(f"INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES({10 * i}, {10 * i + 5}, 0, 'k');" for i in range(1000)))
+db.close()
+whole = bytearray(open(sys.argv[1] + "/damaged.sqlite", "rb").read())
+whole[4 * 4096] = 1
+open(sys.argv[1] + "/damaged.sqlite", "wb").write(whole)
+lines = open(sys.argv[1] + "/gputrace.csv").read().splitlines()
+open(sys.argv[1] + "/damaged.csv", "w").write("\n".join(lines[:-1] + ["1,2"] + lines[-1:]) + "\n")
+EOF
+read_one 3 "a trace damaged in the middle" "$made/damaged.json"
+is "the other nine steps, and the bytes that are missing" '.runs[0].n_steps, ([.notes[].text] | any(test("[0-9] bytes in 1 place of the trace .* could not be read")))' '9
+true'
+read_one 3 "an nsys export damaged in the middle" "$made/damaged.sqlite"
+# shellcheck disable=SC2016  # a variable of jq
+is "kernels before the damage, and the rows that are missing" \
+    '.devices[0].kernels as $n | ($n > 0 and $n < 1000), ([.notes[].text] | any(test("\(1000 - $n) rows of 1 table could not be read")))' 'true
+true'
+read_one 3 "a table of nsys with a row of other cells" "$made/damaged.csv"
+is "the others, and the row" '.devices[0].kernels, ([.notes[].text] | any(test("1 row of .* is left out: line 6 has other cells")))' '2
+true'
+gzip -c "$made/whole-text.json" | head -c 300 >"$made/cut.json.gz"
+read_one 3 "a packed trace that is cut" "$made/cut.json.gz"
+is "its whole events" '.runs[0].n_steps > 0, ([.notes[].text] | any(test("is cut in the middle of its gzip data")))' 'true
+true'
 
 # ---- names with invisible characters never reach a terminal or a page. Python's table of characters says which they are.
 odd=$made/odd

@@ -222,9 +222,39 @@ static void test_damaged(void **state)
     check_spoiled(1, 0, 0, "12287 bytes, but its header says 12288: it was cut");
     check_spoiled(4096, 0, 0, "it was cut");
     check_spoiled(12288 - 50, 0, 0, "shorter than the header");
-    check_spoiled(0, 2 * 4096 + 4, 3, "damaged SQLite file"); /* rows on the page */
-    check_spoiled(0, 2 * 4096 + 4, 0, "damaged SQLite file");
-    check_spoiled(0, 2 * 4096, 5, "damaged SQLite file"); /* its kind */
+    check_spoiled(0, 2 * 4096 + 4, 0, "damaged SQLite file"); /* rows on the page */
+    check_spoiled(0, 2 * 4096, 5, "damaged SQLite file");     /* its kind */
+    /* One row fewer than there are. */
+    assert_int_equal(import_spoiled(KERNELS, 0, 2 * 4096 + 4, 3), 0);
+    assert_int_equal(device(0)->value[DEV_KERNELS], 3);
+    assert_int_equal(run->n_gaps, 1);
+    assert_non_null(strstr(assert_gap(run, 0, PHRASE_NSYS_DAMAGED)[0].name, "damaged SQLite file"));
+}
+
+/* A damaged page in the middle of a table: the rows before it count, and those that were not read are counted, where
+ * the last row can still be found. */
+static void test_damaged_middle(void **state)
+{
+    (void)state;
+    static const char sql[] = "PRAGMA page_size = 4096; CREATE TABLE StringIds(id INTEGER PRIMARY KEY, value);"
+                              "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL(start INT, end INT, deviceId INT, shortName);"
+                              "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000) "
+                              "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL SELECT 10 * i, 10 * i + 5, 0, 'k' FROM n;";
+    assert_int_equal(import_sql(sql), 0);
+    assert_int_equal(device(0)->value[DEV_KERNELS], 1000);
+    assert_int_equal(import_spoiled(sql, 0, 4 * 4096, 1), 0); /* the kind of the second page of rows */
+    int64_t n = device(0)->value[DEV_KERNELS];
+    assert_in_range(n, 1, 999);
+    assert_int_equal(run->n_gaps, 1);
+    assert_gap(run, 0, PHRASE_NSYS_DAMAGED);
+    const struct slot *slot = assert_gap(run, 0, PHRASE_NSYS_ROWS_LOST);
+    assert_int_equal(slot[0].count, 1000 - n);
+    assert_int_equal(slot[1].count, 1);
+    assert_gap(run, 0, PHRASE_NSYS_LOOKS_IDLE);
+    assert_int_equal(import_spoiled(sql, 4096, 0, 0), 0); /* the last page is not there */
+    assert_in_range(device(0)->value[DEV_KERNELS], n + 1, 999);
+    assert_true(assert_gap(run, 0, PHRASE_NSYS_CUT)[0].real == 4096);
+    assert_int_equal(assert_gap(run, 0, PHRASE_NSYS_ROWS_UNKNOWN)[0].count, 1);
 }
 
 /* A table that exists but cannot be queried is an error, since its rows would be missing. */
@@ -509,7 +539,8 @@ static void test_grouped(void **state)
     assert_int_equal(import_csv(API "1,\"1,5\",cudaMalloc,0,1,1,1\n"), DCR_FAIL);
 }
 
-/* A program that was stopped while it wrote: what is whole counts. A short row before the end is an error. */
+/* A program that was stopped while it wrote: what is whole counts. Short rows before the end are
+ * counted. */
 static void test_cut(void **state)
 {
     (void)state;
@@ -522,7 +553,10 @@ static void test_cut(void **state)
         assert_int_equal(run->n_gaps, 1);
         assert_gap(run, 0, PHRASE_LAST_LINE_CUT);
         snprintf(text, sizeof text, GPU "%s\n1000,200" REST, i < 2 ? cut[i] : cut[0]);
-        assert_int_equal(import_csv(text), DCR_FAIL);
+        assert_int_equal(import_csv(text), 0);
+        assert_int_equal(device(0)->value[DEV_KERNELS], 1);
+        assert_int_equal(run->n_gaps, 1);
+        assert_int_equal(assert_gap(run, 0, PHRASE_ROWS_LEFT_OUT)[0].count, 1);
     }
     assert_int_equal(import_csv(API "1,5,cudaMalloc,0,1,1,1\n2,5,cuda"), 0);
     assert_string_equal(run->tables[0].cells[1], "1");
@@ -539,6 +573,7 @@ int main(void)
                                        cmocka_unit_test_teardown(test_steps, forget),
                                        cmocka_unit_test_teardown(test_little, forget),
                                        cmocka_unit_test_teardown(test_damaged, forget),
+                                       cmocka_unit_test_teardown(test_damaged_middle, forget),
                                        cmocka_unit_test_teardown(test_view, forget),
                                        cmocka_unit_test_teardown(test_unreadable, forget),
                                        cmocka_unit_test_teardown(test_endless, forget),

@@ -152,14 +152,16 @@ static void test_values(void **state)
     assert_first_left_out(run, 0, 8, "101 %");
     assert_int_equal(import_text("index, memory.used [GiB], timestamp\n0, 2, 2026/02/01 00:00:01.0\n"), 0);
     assert_true(run->nodes[0].gpus[0].memory_used_mb.sum == 2048);
+    assert_int_equal(import_text("index, memory.used [MB], timestamp\n0, 1048.576, 2026/02/01 00:00:01.0\n"), 0);
+    assert_true(run->nodes[0].gpus[0].memory_used_mb.sum == 1000);
     /* A unit that is not known, or of something else, is none for numbers that have no other. */
-    assert_int_equal(import_text("index, memory.used [MB], power.draw [MHz], timestamp\n"
+    assert_int_equal(import_text("index, memory.used [TB], power.draw [MHz], timestamp\n"
                                  "0, 2, 80, 2026/02/01 00:00:01.0\n0, 5 MiB, 90 W, 2026/02/01 00:00:02.0\n"),
                      0);
     assert_true(run->nodes[0].gpus[0].memory_used_mb.n == 1 && run->nodes[0].gpus[0].memory_used_mb.sum == 5);
     assert_true(run->nodes[0].gpus[0].power_w.n == 1 && run->nodes[0].gpus[0].power_w.sum == 90);
     assert_int_equal(run->n_gaps, 1);
-    assert_first_left_out(run, 0, 4, "memory.used [MB]");
+    assert_first_left_out(run, 0, 4, "memory.used [TB]");
     assert_int_equal(import_text(ROW("01.0", "10 %, 1 GiB, 80 GiB") ROW("02.0", "30 %, 2 GiB, 80 GiB")), 0);
     check_gpu(0, 0, 2, 20, 1536);
     assert_true(run->nodes[0].gpus[0].memory_total_mb.max == 80 * 1024);

@@ -9,6 +9,7 @@
 #include "render/import/kineto/kineto_header.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,9 +26,12 @@ struct walk {
     const char *name;        /* of the file, for messages */
     int has_events, is_list; /* is_list: the file is the list of events itself */
     int is_unclosed, is_last_cut;
-    int64_t n_taken; /* events */
-    int64_t n_alien; /* entries of the list that are no events */
-    int rc;          /* of a thread of its own */
+    int64_t n_taken;                                    /* events */
+    int64_t n_damaged, damaged_bytes;                   /* places between events, and their size */
+    int64_t n_searched;                                 /* bytes that were looked at for the end of damage */
+    char why_rest[sizeof(((struct dcr_err *)0)->text)]; /* the rest could not be read; "" = it could */
+    int64_t n_alien;                                    /* entries of the list that are no events */
+    int rc;                                             /* of a thread of its own */
     struct dcr_err err;
 };
 
@@ -169,16 +173,61 @@ static int index_window(struct walk *k, int64_t *indexed_to, struct dcr_err *err
     return 0;
 }
 
+/* Is [p, after) an event? An object inside of one has no "ph". */
+static int is_event(struct walk *k, const char *p, const char *after)
+{
+    struct json_index index = {0};
+    struct kineto_raw e;
+    const char *wrong = NULL;
+    k->n_searched += after - p;
+    int is_it = memmem(p, (size_t)(after - p), "\"ph\"", 4) && json_index_make(&index, p, after) == 0 &&
+                kineto_event(&e, &index, p, &wrong) == after && e.ph;
+    json_index_release(&index);
+    return is_it;
+}
+
+/* The event at w.at cannot be read. To the next one that can; what lies between is counted.
+ * returns  0; DCR_END when there is none */
+static int skip_damage(struct walk *k, struct dcr_err *err)
+{
+    enum { MOST_EVENT = 1 << 16, MOST_SEARCHED = 1 << 30 };
+    const struct window *w = &k->w;
+    int64_t from = window_offset(w, w->at);
+    int rc = 0;
+    if (k->batch && k->batch->n)
+        hand_over(k);
+    if (k->is_lent && (rc = leave(k, err)) != 0) /* the index of events that were handed over stays as it is */
+        return rc;
+    k->w.at++;
+    for (;;) {
+        const char *p = k->n_searched < MOST_SEARCHED ? memchr(w->at, '{', (size_t)(w->end - w->at)) : NULL;
+        k->w.at = p ? p : w->end;
+        const char *key = p ? json_space(p + 1, w->end) : w->end, *after = p ? json_skip(p, w->end) : NULL;
+        k->n_searched += p ? (after ? after : w->end) - p : 0;
+        if (after && *key == '"' && is_event(k, p, after))
+            break;
+        int is_short = !p || key == w->end || (*key == '"' && !after && w->end - p < MOST_EVENT);
+        if (!is_short || (p && w->is_end))
+            k->w.at++;
+        else if ((rc = more(k, NULL, err)) != 0)
+            break;
+    }
+    k->n_damaged++;
+    k->damaged_bytes += window_offset(w, w->at) - from;
+    return rc;
+}
+
 /* To behind the ']', which a list that is the whole file may lack: who appends to it until killed never writes one, and
  * the format allows that. It may have been killed inside an event, too: the complete ones count. That the end is
  * missing is kept to be said. source: Trace Event Format, "JSON Array Format" */
 static int events(struct walk *k, struct dcr_err *err)
 {
+    enum { MOST_EVENT = 1 << 26 };
     int64_t indexed_to = -1;
     k->has_events = 1;
     for (;;) {
         char c;
-        int rc = next_byte(k, k->is_list ? NULL : "between two events", &c, err);
+        int rc = next_byte(k, k->is_list || k->n_taken ? NULL : "between two events", &c, err);
         if (rc == DCR_END) {
             k->is_unclosed = 1;
             return 0;
@@ -191,19 +240,29 @@ static int events(struct walk *k, struct dcr_err *err)
         }
         const char *p = k->w.at, *wrong = NULL;
         const char *after = c == '{' ? take_event(k, p, &wrong) : json_skip(p, k->w.end);
-        if (wrong)
-            return broken(k, wrong, "an event is not an object of names and values", err);
-        if (after == p)
-            return broken(k, p, "an event is missing", err);
-        if (!after) {
-            static const char where[] = "in the middle of an event";
-            rc = more(k, k->is_list && k->n_taken ? NULL : where, err);
-            if (rc == DCR_END) {
-                k->is_unclosed = k->is_last_cut = 1;
-                return 0;
+        if ((wrong || after == p) && !k->n_taken)
+            return wrong ? broken(k, wrong, "an event is not an object of names and values", err)
+                         : broken(k, p, "an event is missing", err);
+        int is_cut = 0;
+        if (!after && !wrong && k->w.end - p < MOST_EVENT) {
+            rc = more(k, k->n_taken ? NULL : "in the middle of an event", err);
+            if (rc == 0)
+                continue;
+            if (rc != DCR_END)
+                return rc;
+            is_cut = 1; /* or the end of this event is damaged, and others follow */
+        }
+        if (wrong || after == p || !after) {
+            const int64_t n = k->n_damaged, bytes = k->damaged_bytes;
+            rc = skip_damage(k, err);
+            k->is_unclosed = rc == DCR_END;
+            if ((k->is_last_cut = is_cut && rc == DCR_END) != 0) {
+                k->n_damaged = n;
+                k->damaged_bytes = bytes;
             }
             if (rc)
-                return rc;
+                return rc == DCR_END ? 0 : rc;
+            indexed_to = -1;
             continue;
         }
         k->w.at = after;
@@ -267,7 +326,7 @@ static int end_of_file(struct walk *k, struct dcr_err *err)
     return broken(k, k->w.at, "there is more behind its end,", err);
 }
 
-static int walk_file(struct walk *k, struct dcr_err *err)
+static int walk_top(struct walk *k, struct dcr_err *err)
 {
     char c;
     if (k->w.len >= 3 && memcmp(k->w.data, "\xef\xbb\xbf", 3) == 0)
@@ -291,13 +350,40 @@ static int walk_file(struct walk *k, struct dcr_err *err)
         }
         if (c != '"')
             return broken(k, k->w.at, "a name is missing", err);
-        if ((rc = member(k, err)) != 0)
+        if ((rc = member(k, err)) != 0 || k->is_unclosed)
             return rc;
     }
     if (!rc && !k->has_events)
         return dcr_err_mark(
             err, DCR_ERR_NO_TRACE,
             dcr_err_set(err, DCR_FAIL, "'%s' is JSON without traceEvents: no trace that this program knows", k->name));
+    return rc;
+}
+
+/* The whole file. Where its rest cannot be read the events before it count, and the rest is counted in bytes. When no
+ * bytes are left, or the stream itself fails, that is kept as a sentence. */
+static int walk_file(struct walk *k, struct dcr_err *err)
+{
+    struct dcr_err why = {0};
+    int rc = walk_top(k, &why);
+    if (rc == DCR_FAIL && k->n_taken) {
+        int64_t from = window_offset(&k->w, k->w.at);
+        do
+            k->w.at = k->w.end;
+        while ((rc = more(k, NULL, &why)) == 0);
+        int64_t n = window_offset(&k->w, k->w.end) - from;
+        k->n_damaged += rc == DCR_END && n > 0;
+        k->damaged_bytes += rc == DCR_END ? n : 0;
+        if (rc == DCR_FAIL || n == 0) {
+            snprintf(k->why_rest, sizeof k->why_rest, "%s", why.text);
+            char *advice = strrchr(k->why_rest, ';');
+            if (advice)
+                *advice = '\0';
+        }
+        rc = rc == DCR_FATAL ? rc : 0;
+    }
+    if (rc && err)
+        *err = why;
     return rc;
 }
 
@@ -398,6 +484,9 @@ int kineto_read(struct foreign_trace *out, struct dcr_arena *arena, struct dcr_s
     out->n_unusable += k.n_alien;
     out->n_unclosed = k.is_unclosed ? k.n_taken : 0;
     out->is_last_cut = k.is_last_cut;
+    out->n_damaged = k.n_damaged;
+    out->damaged_bytes = k.damaged_bytes;
+    out->why_rest = *k.why_rest ? dcr_arena_strdup(arena, k.why_rest) : NULL;
     out->n_unpaired += kineto_pairs_open(k.sink.pairs);
     out->rank = k.header.rank;
     out->is_rank_named = k.is_list && kineto_rank_named(s->name) >= 0; /* a list has no place for it */

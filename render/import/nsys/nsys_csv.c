@@ -1,6 +1,7 @@
 /* nsys_csv.c - `nsys stats --report cuda_gpu_trace` and `cuda_api_trace` as CSV, the same as the pipit library writes
- * them (a row at the begin, with the time of the end, and one at the end), and `nvtx_pushpop_trace` and
- * `mpi_event_trace`. source: Nsight Systems User Guide, "Report Scripts". Test: render_foreign.sh */
+ * them (a row at the begin, with the time of the end, and one at the end), and `nvtx_pushpop_trace`,
+ * `nvtx_gpu_proj_trace`, `cuda_kern_exec_trace` and `mpi_event_trace`. source: Nsight Systems User Guide, "Report
+ * Scripts". Test: render_foreign.sh */
 #include "render/import/text/parsers.h"
 
 #include "lib/base/csv.h"
@@ -17,6 +18,8 @@
 static const char *const gpu_words[] = {"Start", "Duration", "CorrId", "GrdX", "Name", NULL};
 static const char *const api_words[] = {"Start", "Duration", "Name", "Result", "CorrID", NULL};
 static const char *const nvtx_words[] = {"Start", "End", "Duration", "Name", "RangeStack", NULL};
+static const char *const proj_words[] = {"Projected Start", "Projected Duration", "Name", "RangeStack", NULL};
+static const char *const exec_words[] = {"Kernel Start", "Kernel Dur", "Kernel Name", NULL};
 static const char *const mpi_words[] = {"Start", "End", "Duration", "Event", "PeerRank", NULL};
 static const char *const pipit_gpu_words[] = {"Name", "streamId", "Event Type", "Timestamp (ns)", "_matching_timestamp",
                                               NULL};
@@ -38,6 +41,16 @@ int nsys_nvtx_csv_is(const char *head, size_t n)
     return line_with(head, n, nvtx_words) != NULL;
 }
 
+int nsys_proj_csv_is(const char *head, size_t n)
+{
+    return line_with(head, n, proj_words) != NULL;
+}
+
+int nsys_exec_csv_is(const char *head, size_t n)
+{
+    return line_with(head, n, exec_words) != NULL;
+}
+
 int nsys_mpi_csv_is(const char *head, size_t n)
 {
     return line_with(head, n, mpi_words) != NULL;
@@ -46,6 +59,7 @@ int nsys_mpi_csv_is(const char *head, size_t n)
 struct columns {
     int start, duration, end, name, kind, event, correlation, device, stream, grid[3], memory;
     int start_scale, duration_scale; /* decimal places to nanoseconds */
+    long lines_before;               /* of the table, in its file */
 };
 
 /* "Start (ns)", "Start(nsec)" or "Start (us)" ...: the column and how many decimal places its unit is above a
@@ -70,20 +84,38 @@ static int timed(const struct dcr_csv *csv, const char *what, int *scale)
     return -1;
 }
 
+/* The first of these columns that is there. */
+static int one_of(const struct dcr_csv *csv, const char *const *names)
+{
+    for (; *names; names++)
+        if (dcr_csv_column(csv, *names) >= 0)
+            return dcr_csv_column(csv, *names);
+    return -1;
+}
+
+static int one_timed(const struct dcr_csv *csv, const char *const *names, int *scale)
+{
+    int c = -1;
+    for (; *names && c < 0; names++)
+        c = timed(csv, *names, scale);
+    return c;
+}
+
 static int find(const struct dcr_csv *csv, struct columns *c)
 {
+    static const char *const names[] = {"Name", "Kernel Name", "Event", NULL};
+    static const char *const starts[] = {"Start", "Projected Start", "Kernel Start", "Timestamp", NULL};
+    static const char *const durations[] = {"Duration", "Projected Duration", "Kernel Dur", NULL};
     int ignored;
     *c = (struct columns){
-        .name = dcr_csv_column(csv, "Name") >= 0 ? dcr_csv_column(csv, "Name") : dcr_csv_column(csv, "Event"),
+        .name = one_of(csv, names),
         .kind = dcr_csv_column(csv, "type"),
         .event = dcr_csv_column(csv, "Event Type"),
         .end = dcr_csv_column(csv, "_matching_timestamp"),
         .device = dcr_csv_column(csv, "Device"),
         .grid = {dcr_csv_column(csv, "GrdX"), dcr_csv_column(csv, "GrdY"), dcr_csv_column(csv, "GrdZ")}};
-    c->start = timed(csv, "Start", &c->start_scale);
-    c->duration = timed(csv, "Duration", &c->duration_scale);
-    if (c->start < 0)
-        c->start = timed(csv, "Timestamp", &c->start_scale);
+    c->start = one_timed(csv, starts, &c->start_scale);
+    c->duration = one_timed(csv, durations, &c->duration_scale);
     c->correlation = dcr_csv_column(csv, "CorrId") >= 0 ? dcr_csv_column(csv, "CorrId") : dcr_csv_column(csv, "CorrID");
     c->stream = dcr_csv_column(csv, "Strm") >= 0 ? dcr_csv_column(csv, "Strm") : dcr_csv_column(csv, "streamId");
     c->memory = timed(csv, "Bytes", &ignored);
@@ -183,24 +215,53 @@ static int open_csv(struct dcr_csv **csv, struct from_line *lines, struct dcr_st
         const char *line = line_with(lines->bytes, lines->len, other);
         lines->pos = line ? (size_t)(line - lines->bytes) : 0;
     }
+    long before = 0;
+    for (size_t i = 0; !rc && i < lines->pos; i++)
+        before += lines->bytes[i] == '\n';
     if (rc || (rc = dcr_csv_open(csv, from, err)))
         return rc;
-    return find(*csv, c) ? dcr_err_set(err, DCR_FAIL, "'%s' lacks columns of an nsys trace", s->name) : 0;
+    rc = find(*csv, c) ? dcr_err_set(err, DCR_FAIL, "'%s' lacks columns of an nsys trace", s->name) : 0;
+    c->lines_before = before;
+    return rc;
 }
 
-/* The next row. What follows the table (nsys stats writes one report below the other) is named and left. */
-static int next(struct run *r, struct dcr_csv *csv, const char *file, struct dcr_err *err)
+/* Rows of other cells than the header has. */
+struct astray {
+    int64_t n;
+    char why[96]; /* of the first */
+};
+
+/* The next row. Rows of other cells are counted. What follows the table (nsys stats writes one report below the other)
+ * is named and left. */
+static int next(struct run *r, struct dcr_csv *csv, const struct columns *c, const char *file, struct astray *astray,
+                struct dcr_err *err)
 {
-    int rc = dcr_csv_next(csv, err);
-    const char *first = dcr_csv_text(csv, 0);
-    if (rc == DCR_FAIL && dcr_csv_is_cut(csv)) {
-        run_add_gap(r, PHRASE(LAST_LINE_CUT, slot_name(file)));
-        return DCR_END;
+    struct dcr_err why;
+    int rc;
+    while ((rc = dcr_csv_next(csv, &why)) == DCR_FAIL) {
+        const char *first = dcr_csv_text(csv, 0);
+        if (dcr_csv_is_cut(csv)) {
+            run_add_gap(r, PHRASE(LAST_LINE_CUT, slot_name(file)));
+            return DCR_END;
+        }
+        if (strncmp(first, "Processing [", 12) == 0 || strncmp(first, " ** ", 4) == 0) {
+            run_add_gap(r, PHRASE(FURTHER_TABLES, slot_name(file)), PHRASE(EACH_SEPARATE));
+            return DCR_END;
+        }
+        if (astray->n++ == 0)
+            snprintf(astray->why, sizeof astray->why, "line %ld has other cells than the header",
+                     c->lines_before + dcr_csv_line(csv));
     }
-    if (rc != DCR_FAIL || (strncmp(first, "Processing [", 12) && strncmp(first, " ** ", 4)))
-        return rc;
-    run_add_gap(r, PHRASE(FURTHER_TABLES, slot_name(file)), PHRASE(EACH_SEPARATE));
-    return DCR_END;
+    if (rc < 0 && err)
+        *err = why;
+    return rc;
+}
+
+static void say_astray(struct run *r, const char *file, const struct astray *astray)
+{
+    if (astray->n)
+        run_add_gap(r,
+                    PHRASE(ROWS_LEFT_OUT, slot_count(astray->n), slot_name(file), slot_name(run_text(r, astray->why))));
 }
 
 int nsys_gpu_csv_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
@@ -211,9 +272,10 @@ int nsys_gpu_csv_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
     struct dcr_csv *csv = NULL;
     struct dcr_stream from;
     struct columns c;
+    struct astray astray = {.n = 0};
     int rc = lines && a ? open_csv(&csv, lines, &from, s, gpu_words, pipit_gpu_words, &c, err)
                         : dcr_err_set(err, DCR_FATAL, "out of memory reading '%s'", s->name);
-    while (!rc && (rc = next(r, csv, s->name, err)) == 0) {
+    while (!rc && (rc = next(r, csv, &c, s->name, &astray, err)) == 0) {
         int64_t start, dur;
         const char *name = dcr_csv_text(csv, c.name);
         int what = interval(csv, &c, &start, &dur, s->name, err);
@@ -240,8 +302,10 @@ int nsys_gpu_csv_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
     }
     if (rc == DCR_END)
         rc = activity_finish(a, &r->arena, &t.devices, &t.n_devices, &t.steps, err);
-    if (!rc)
+    if (!rc) {
         run_add_trace(r, &t);
+        say_astray(r, s->name, &astray);
+    }
     dcr_csv_close(csv);
     activity_free(a);
     free(lines);
@@ -302,11 +366,12 @@ static int read_summed(struct run *r, struct dcr_stream *s, const struct summed 
     struct dcr_csv *csv = NULL;
     struct dcr_stream from;
     struct columns c;
+    struct astray astray = {.n = 0};
     int n = 0;
     int64_t n_bad = 0;
     int rc = lines && calls ? open_csv(&csv, lines, &from, s, of->words, of->other, &c, err)
                             : dcr_err_set(err, DCR_FATAL, "out of memory reading '%s'", s->name);
-    while (!rc && (rc = next(r, csv, s->name, err)) == 0) {
+    while (!rc && (rc = next(r, csv, &c, s->name, &astray, err)) == 0) {
         int64_t start, dur;
         int what = interval(csv, &c, &start, &dur, s->name, err);
         if (what == DCR_FAIL) {
@@ -324,6 +389,7 @@ static int read_summed(struct run *r, struct dcr_stream *s, const struct summed 
     }
     if (rc == DCR_END) {
         rc = 0;
+        say_astray(r, s->name, &astray);
         if (n_bad)
             run_add_gap(r, PHRASE(TRACE_UNTIMED, slot_things(n_bad, "call"), slot_name(s->name)));
         qsort(calls, (size_t)n, sizeof *calls, by_time);
@@ -356,6 +422,23 @@ int nsys_nvtx_csv_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
         FOREIGN_NSYS_NVTX_CSV, nvtx_words, nvtx_words,
         "NVTX ranges, by summed time; ranges may hold others, whose time counts twice then",
         "Range|#Calls|#Sum, ns|#Mean, ns|#Max, ns"};
+    return read_summed(r, s, &of, err);
+}
+
+int nsys_proj_csv_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
+{
+    static const struct summed of = {
+        FOREIGN_NSYS_NVTX_CSV, proj_words, proj_words,
+        "NVTX ranges on the GPU, by summed time from the first to the last operation launched inside; ranges may hold "
+        "others, whose time counts twice then",
+        "Range|#Calls|#Sum, ns|#Mean, ns|#Max, ns"};
+    return read_summed(r, s, &of, err);
+}
+
+int nsys_exec_csv_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
+{
+    static const struct summed of = {FOREIGN_NSYS_GPU_CSV, exec_words, exec_words, "Kernels of the GPU, by summed time",
+                                     "Kernel|#Calls|#Sum, ns|#Mean, ns|#Max, ns"};
     return read_summed(r, s, &of, err);
 }
 

@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -20,7 +21,8 @@ static int64_t big_endian(const unsigned char *p, int n)
     return v;
 }
 
-/* SQLite reads a truncated file without an error, as if the missing pages were empty. */
+/* SQLite reads a truncated file without an error, as if the missing bytes were zero. Of a file that was cut the pages
+ * that are not whole become zero, which is no page of a table: who reads one hears of it. */
 static int check_size(struct nsys_file *f, int fd, struct dcr_err *err)
 {
     unsigned char head[HEADER_BYTES];
@@ -32,11 +34,22 @@ static int check_size(struct nsys_file *f, int fd, struct dcr_err *err)
     int has_count = n > 0 && big_endian(head + 24, 4) == big_endian(head + 92, 4);
     page = page == 1 ? 65536 : page;
     f->n_left = FOR_ALL + (int64_t)st.st_size * FOR_A_BYTE;
-    if (has_count && st.st_size < n * page)
-        return dcr_err_set(err, DCR_FAIL,
-                           "'%s' has %lld bytes, but its header says %lld: it was cut; copy or export it again",
-                           f->name, (long long)st.st_size, (long long)(n * page));
+    if (has_count && st.st_size < n * page) {
+        f->n_missing_bytes = n * page - st.st_size;
+        dcr_err_set(&f->why_damaged, DCR_FAIL,
+                    "'%s' has %lld bytes, but its header says %lld: it was cut; copy or export it again", f->name,
+                    (long long)st.st_size, (long long)(n * page));
+        if (st.st_size < page || ftruncate(fd, (off_t)(st.st_size / page * page)) || ftruncate(fd, (off_t)(n * page)))
+            return nsys_file_refuse(f, err);
+    }
     return 0;
+}
+
+int nsys_file_refuse(const struct nsys_file *f, struct dcr_err *err)
+{
+    if (err)
+        *err = f->why_damaged;
+    return DCR_FAIL;
 }
 
 static int look(void *ctx)
@@ -61,6 +74,7 @@ sqlite3_stmt *nsys_file_query(struct nsys_file *f, const char *sql)
     int rc = f->code == SQLITE_OK ? sqlite3_prepare_v2(f->db, sql, -1, &q, NULL) : SQLITE_ERROR;
     if (rc != SQLITE_OK && rc != SQLITE_ERROR) /* SQLITE_ERROR: no such table or column */
         keep_failure(f);
+    f->last = NULL; /* a statement that is released may leave its address */
     return q;
 }
 
@@ -72,12 +86,37 @@ sqlite3_stmt *nsys_file_query_known(struct nsys_file *f, const char *sql)
     return q;
 }
 
+/* A damaged page of the table that q reads: what follows it is not read. Rows of an export are numbered from 1. */
+static void count_lost(struct nsys_file *f, sqlite3_stmt *q)
+{
+    const char *from = NULL;
+    char sql[128];
+    sqlite3_stmt *last = NULL;
+    int64_t n = -1;
+    for (const char *p = sqlite3_sql(q); (p = strstr(p, " FROM ")) != NULL; p++)
+        from = p; /* the last: others are in brackets before it */
+    f->n_lost_tables++;
+    if (from) {
+        snprintf(sql, sizeof sql, "SELECT max(rowid) FROM %.*s", (int)strcspn(from + 6, " "), from + 6);
+        if (sqlite3_prepare_v2(f->db, sql, -1, &last, NULL) == SQLITE_OK && sqlite3_step(last) == SQLITE_ROW)
+            n = sqlite3_column_int64(last, 0);
+        sqlite3_finalize(last);
+    }
+    f->n_lost_rows += n > f->n_rows ? n - f->n_rows : 0;
+    f->is_loss_unknown |= n <= f->n_rows;
+}
+
 int nsys_file_next(struct nsys_file *f, sqlite3_stmt *q)
 {
     if (!q || f->code != SQLITE_OK)
         return 0;
     int rc = sqlite3_step(q);
-    if (rc != SQLITE_ROW && rc != SQLITE_DONE)
+    f->n_rows = q == f->last ? f->n_rows : 0;
+    f->last = q;
+    f->n_rows += rc == SQLITE_ROW;
+    if ((rc & 0xff) == SQLITE_CORRUPT && *f->why_damaged.text)
+        count_lost(f, q);
+    else if (rc != SQLITE_ROW && rc != SQLITE_DONE)
         keep_failure(f);
     return rc == SQLITE_ROW;
 }
@@ -89,18 +128,18 @@ int nsys_file_check(const struct nsys_file *f, struct dcr_err *err)
                : dcr_err_set(err, DCR_FAIL, "'%s' is a damaged SQLite file: %s; export it again", f->name, f->why);
 }
 
-/* Its pages are consistent, and tables of nsys are tables and not views. */
+/* Are its pages consistent? If not, that is kept. Tables of nsys are tables and not views. */
 static int check_content(struct nsys_file *f, struct dcr_err *err)
 {
     int rc = 0;
     sqlite3_stmt *q = nsys_file_query(f, "PRAGMA quick_check(1)");
-    if (nsys_file_next(f, q) && sqlite3_stricmp((const char *)sqlite3_column_text(q, 0), "ok") != 0)
-        rc = dcr_err_set(err, DCR_FAIL, "'%s' is a damaged SQLite file: %s; export it again", f->name,
-                         (const char *)sqlite3_column_text(q, 0));
+    if (nsys_file_next(f, q) && sqlite3_stricmp((const char *)sqlite3_column_text(q, 0), "ok") != 0 &&
+        !f->n_missing_bytes)
+        dcr_err_set(&f->why_damaged, DCR_FAIL, "'%s' is a damaged SQLite file: %s; export it again", f->name,
+                    (const char *)sqlite3_column_text(q, 0));
     sqlite3_finalize(q);
-    q = rc ? NULL
-           : nsys_file_query(f, "SELECT name FROM sqlite_master WHERE type = 'view' AND (name LIKE 'CUPTI\\_%' ESCAPE "
-                                "'\\' OR name LIKE 'TARGET\\_%' ESCAPE '\\' OR name IN ('NVTX_EVENTS', 'StringIds'))");
+    q = nsys_file_query(f, "SELECT name FROM sqlite_master WHERE type = 'view' AND (name LIKE 'CUPTI\\_%' ESCAPE "
+                           "'\\' OR name LIKE 'TARGET\\_%' ESCAPE '\\' OR name IN ('NVTX_EVENTS', 'StringIds'))");
     if (nsys_file_next(f, q))
         rc = dcr_err_set(err, DCR_FAIL, "'%s' has a view %s where nsys writes a table; export it again with nsys",
                          f->name, (const char *)sqlite3_column_text(q, 0));

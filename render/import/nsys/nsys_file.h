@@ -1,7 +1,7 @@
-/* nsys_file.h - read an untrusted SQLite file. It is refused unless it is complete, because SQLite returns fewer rows
- * without an error if a file was cut or its pages are inconsistent. Views are refused, because they can have endless
- * rows. Inside render/import only. source: "Database File Format", https://www.sqlite.org/fileformat2.html.
- * Test: tests/unit/test_nsys.c */
+/* nsys_file.h - read an untrusted SQLite file. SQLite returns fewer rows without an error if a file was cut or its
+ * pages are inconsistent, so that is looked for first; of such a file the rows before the damage are read, and what is
+ * lost is counted. Views are refused, because they can have endless rows. Inside render/import only. source: "Database
+ * File Format", https://www.sqlite.org/fileformat2.html. Test: tests/unit/test_nsys.c */
 #ifndef RENDER_IMPORT_NSYS_NSYS_FILE_H
 #define RENDER_IMPORT_NSYS_NSYS_FILE_H
 
@@ -17,13 +17,22 @@ struct nsys_file {
     int64_t n_left;   /* instructions of SQLite's machine before reading is given up */
     int code;         /* of the first failure; SQLITE_OK = none */
     char why[256];
+    struct dcr_err why_damaged; /* "" = complete and consistent */
+    int64_t n_missing_bytes;    /* of the end of a file that was cut */
+    int n_lost_tables;          /* that were not read to their ends */
+    int64_t n_lost_rows;        /* of these */
+    int is_loss_unknown;        /* of at least one of them the number is not known */
+    const sqlite3_stmt *last;   /* the statement that gave n_rows rows */
+    int64_t n_rows;
 };
 
 /** nsys_file_open - open the stream's bytes, by a temporary file.
  *  s        borrows; from its first byte
- *  errors   DCR_FAIL: cut, damaged, no SQLite, or with views where nsys writes tables
+ *  errors   DCR_FAIL: no SQLite, damaged where its tables are named, or with views where nsys writes tables
  *  f        close with nsys_file_close, whatever is returned */
 int nsys_file_open(struct nsys_file *f, struct dcr_stream *s, struct dcr_err *err) DCR_MUST_CHECK;
+/** nsys_file_refuse - err gets why the file is damaged. returns  DCR_FAIL */
+int nsys_file_refuse(const struct nsys_file *f, struct dcr_err *err);
 /** nsys_file_query - a statement, ready for nsys_file_next; release with sqlite3_finalize.
  *  returns  NULL when a table or column is not there, or after a failure, which is kept */
 sqlite3_stmt *nsys_file_query(struct nsys_file *f, const char *sql);

@@ -322,6 +322,26 @@ static void name_devices(struct nsys *x, struct run *r)
     sqlite3_finalize(q);
 }
 
+/* How much of a damaged file was not read. */
+static void say_damage(const struct nsys_file *f, struct run *r)
+{
+    if (!*f->why_damaged.text)
+        return;
+    char why[sizeof f->why_damaged.text];
+    snprintf(why, sizeof why, "%s", f->why_damaged.text);
+    char *advice = strrchr(why, ';');
+    if (advice)
+        *advice = '\0';
+    struct phrase lost = f->is_loss_unknown ? PHRASE(NSYS_ROWS_UNKNOWN, slot_count(f->n_lost_tables))
+                         : f->n_lost_tables > 0
+                             ? PHRASE(NSYS_ROWS_LOST, slot_count(f->n_lost_rows), slot_count(f->n_lost_tables))
+                             : PHRASE(NONE);
+    run_add_gap(r,
+                f->n_missing_bytes ? PHRASE(NSYS_CUT, slot_bytes((double)f->n_missing_bytes), slot_name(f->name))
+                                   : PHRASE(NSYS_DAMAGED, slot_name(run_text(r, why))),
+                lost, f->n_lost_tables ? PHRASE(NSYS_LOOKS_IDLE) : PHRASE(NONE));
+}
+
 int nsys_sqlite_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
 {
     struct nsys x = {.trace = {.file = s->name, .kind = FOREIGN_NSYS_SQLITE, .rank = -1, .world_size = -1}};
@@ -344,6 +364,10 @@ int nsys_sqlite_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
     int has_strings = has_table(&x, "StringIds");
     if ((rc = nsys_file_check(&x.file, err)) != 0)
         goto out;
+    if (*x.file.why_damaged.text && x.trace.n_events == 0) {
+        rc = nsys_file_refuse(&x.file, err);
+        goto out;
+    }
     /* Every export has StringIds. Of a recording of the host alone no other table is read: a trace without operations.
      */
     for (int i = 0; i < x.n_lacking; i++)
@@ -362,6 +386,7 @@ int nsys_sqlite_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
     say_graphs(&x, r);
     if ((rc = nsys_file_check(&x.file, err)) != 0)
         goto out;
+    say_damage(&x.file, r);
     nsys_devices_say(&x.devices, r, s->name);
     run_add_trace(r, &x.trace);
 out:

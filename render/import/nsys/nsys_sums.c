@@ -1,6 +1,7 @@
 /* nsys_sums.c - the summaries of `nsys stats --format csv` (cuda_gpu_kern_sum, cuda_api_sum, cuda_gpu_mem_time_sum,
- * cuda_gpu_mem_size_sum, nvtx_sum, mpi_event_sum, osrt_sum ...): one table or several below each other, as nsys wrote
- * them, with the name in front.  source: Nsight Systems User Guide, "Report Scripts". Test: render_foreign.sh */
+ * cuda_gpu_mem_size_sum, cuda_kern_exec_sum, nvtx_sum, nvtx_gpu_proj_sum, nvtx_kern_sum, mpi_event_sum,
+ * mpi_msg_size_sum, osrt_sum ...): one table or several below each other, as nsys wrote them, with the name in front.
+ * source: Nsight Systems User Guide, "Report Scripts". Test: render_foreign.sh */
 #include "render/import/text/parsers.h"
 
 #include "lib/base/buf.h"
@@ -14,8 +15,12 @@
 
 enum { MAX_BYTES = 64 << 20, MAX_COLUMNS = 32, MIN_COLUMNS = 3 };
 
-/* Headers of times (newer, older) and of sizes. */
-static const char *const headers[][4] = {{"Time (%)", "Total Time", NULL},
+/* Headers of times (newer, older), of sizes, and of reports with columns of their own. */
+static const char *const headers[][4] = {{"Range", "Total Proj Time", "Range Instances", NULL},
+                                         {"NVTX Range", "Kern Inst", "Total Time", NULL},
+                                         {"Count", "KAvg", "Kernel Name", NULL},
+                                         {"Total Message Volume", "Instances", "Source", NULL},
+                                         {"Time (%)", "Total Time", NULL},
                                          {"Time(%)", "Total Time", NULL},
                                          {"Total (", "Count", "Operation", NULL},
                                          {"Total,", "Operations,", "Operation", NULL}};
@@ -63,12 +68,23 @@ static int is_one_of(const char *name, const char *const *names)
     return 0;
 }
 
+/* Is it that column, with a unit or without? */
+static int is_named(const char *cell, const char *column)
+{
+    size_t n = strlen(column);
+    return strncmp(cell, column, n) == 0 && (!cell[n] || strncmp(cell + n, " (", 2) == 0);
+}
+
 /* What a table is of, by the columns that only it has. */
 static const char *caption_of(char *const *cells, int n)
 {
     static const struct {
         const char *column, *caption;
-    } known[] = {{"Category", "Calls of the API and operations of the GPU, by summed time"},
+    } known[] = {{"Total Proj Time", "NVTX ranges on the GPU, from the first to the last operation launched inside"},
+                 {"Kern Inst", "Kernels of the GPU by the NVTX range that launched them"},
+                 {"KAvg", "Kernels of the GPU: means of the launch (A), of the wait (Q) and of the execution (K)"},
+                 {"Total Message Volume", "Bytes of MPI messages by call"},
+                 {"Category", "Calls of the API and operations of the GPU, by summed time"},
                  {"Range", "NVTX ranges, by summed time; ranges may hold others, whose time counts twice then"},
                  {"Num Calls", "Calls of an API, by summed time"},
                  {"Source", "Calls of MPI, by summed time"},
@@ -77,7 +93,7 @@ static const char *caption_of(char *const *cells, int n)
                  {"Operation", "Memory operations of the GPU"}};
     for (size_t k = 0; k < sizeof known / sizeof *known; k++)
         for (int i = 0; i < n; i++)
-            if (strcmp(cells[i], known[k].column) == 0)
+            if (is_named(cells[i], known[k].column))
                 return known[k].caption;
     return "Summary of nsys";
 }
@@ -91,9 +107,13 @@ struct reading {
 
 static void begin(struct run *r, const char *file, char **cells, int n, struct reading *x)
 {
-    static const char *const names[] = {"Name", "Range", "Operation", NULL}, *const texts[] = {"Style", "Source", NULL};
-    static const char *const amounts[] = {"Total Time", "Average", "Minimum",    "Maximum", "StdDev", "Instances",
-                                          "Num Calls",  "Calls",   "Operations", "Total",   "Count",  NULL};
+    static const char *const names[] = {"Name", "Range", "Operation", "Kernel Name", NULL},
+                             *const texts[] = {"Style",    "Source",   "Category",   "GridXYZ",
+                                               "BlockXYZ", "API Name", "NVTX Range", NULL};
+    static const char *const amounts[] = {"Total Time",    "Average",     "Minimum",   "Maximum",    "StdDev",
+                                          "Instances",     "Num Calls",   "Calls",     "Operations", "Total",
+                                          "Count",         "QCount",      "NVTX Inst", "Kern Inst",  "Range Instances",
+                                          "Total GPU Ops", "Avg GPU Ops", NULL};
     struct dcr_buf columns = {0};
     *x = (struct reading){.n = n, .name = n - 1};
     for (int i = 0; i < n; i++)

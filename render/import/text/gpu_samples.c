@@ -14,10 +14,20 @@ static const struct {
     const char *unit;
     enum gpu_sample what;
     double factor;
-} units[] = {{"%", SAMPLE_UTILIZATION, 1},      {"MiB", SAMPLE_MEMORY_USED, 1}, {"KiB", SAMPLE_MEMORY_USED, 1.0 / 1024},
-             {"GiB", SAMPLE_MEMORY_USED, 1024}, {"W", SAMPLE_POWER, 1},         {"mW", SAMPLE_POWER, 1e-3},
-             {"kW", SAMPLE_POWER, 1e3},         {"C", SAMPLE_TEMPERATURE, 1},   {"MHz", SAMPLE_CLOCK, 1},
-             {"GHz", SAMPLE_CLOCK, 1e3}};
+} units[] = {{"%", SAMPLE_UTILIZATION, 1},
+             {"MiB", SAMPLE_MEMORY_USED, 1},
+             {"KiB", SAMPLE_MEMORY_USED, 1.0 / 1024},
+             {"GiB", SAMPLE_MEMORY_USED, 1024},
+             {"W", SAMPLE_POWER, 1},
+             {"mW", SAMPLE_POWER, 1e-3},
+             {"kW", SAMPLE_POWER, 1e3},
+             {"C", SAMPLE_TEMPERATURE, 1},
+             {"MHz", SAMPLE_CLOCK, 1},
+             {"GHz", SAMPLE_CLOCK, 1e3},
+             {"B", SAMPLE_MEMORY_USED, 0x1p-20},
+             {"KB", SAMPLE_MEMORY_USED, 1e3 * 0x1p-20},
+             {"MB", SAMPLE_MEMORY_USED, 1e6 * 0x1p-20},
+             {"GB", SAMPLE_MEMORY_USED, 1e9 * 0x1p-20}};
 
 enum gpu_sample gpu_samples_unit(const char *unit, size_t n, double *factor)
 {

@@ -12,7 +12,7 @@ enum { HEAD_BYTES = GUNZIP_HEAD_BYTES, IN_BYTES = 1 << 16 };
 struct gunzip {
     struct dcr_stream *from;
     z_stream z;
-    int is_gzip, is_open, is_member_end, is_end;
+    int is_gzip, is_open, is_member_end, is_end, is_failed;
     size_t in_filled, in_pos; /* compressed (or plain) bytes that were read ahead */
     size_t head_len, head_pos;
     unsigned char in[IN_BYTES];
@@ -89,7 +89,7 @@ static ssize_t inflated(struct gunzip *g, void *out, size_t n, struct dcr_err *e
         g->in_pos = g->in_filled - g->z.avail_in;
         if (rc == Z_STREAM_END)
             g->is_member_end = 1;
-        else if (rc != Z_OK && rc != Z_BUF_ERROR)
+        else if (rc != Z_OK && rc != Z_BUF_ERROR && g->z.avail_out == wanted) /* else the next call says it */
             return damaged(g, err);
     }
     return (ssize_t)(wanted - g->z.avail_out);
@@ -133,10 +133,11 @@ int gunzip_open(struct gunzip **out, struct dcr_stream *s, struct dcr_err *err)
     }
     while (g->head_len < HEAD_BYTES) {
         k = body(g, g->head + g->head_len, HEAD_BYTES - g->head_len, err);
+        g->is_failed = k == DCR_FAIL && g->is_gzip && g->head_len > 0; /* who reads on hears of it */
+        if (k == 0 || g->is_failed)
+            break;
         if (k < 0)
             goto fail;
-        if (k == 0)
-            break;
         g->head_len += (size_t)k;
     }
     *out = g;
@@ -155,6 +156,11 @@ const char *gunzip_head(const struct gunzip *g, size_t *n)
 {
     *n = g->head_len;
     return g->head;
+}
+
+int gunzip_is_failed(const struct gunzip *g)
+{
+    return g->is_failed;
 }
 
 int gunzip_is_compressed(const struct gunzip *g)

@@ -5,21 +5,23 @@
 
 enum { MAX_VALUE_BYTES = 1 << 28 };
 
+/* A stream that fails gives its bytes before that first; the next call fails. */
 static int fill(struct window *w, struct dcr_err *err)
 {
-    while (w->len < w->cap) {
-        ssize_t k = w->stream->read(w->stream->ctx, w->data + w->len, w->cap - w->len, err);
-        if (k < 0)
-            return (int)k;
-        if (k == 0) {
-            w->is_end = 1;
-            break;
-        }
-        w->len += (size_t)k;
-    }
+    const size_t before = w->len;
+    ssize_t k = w->is_failed ? DCR_FAIL : 1;
+    while (k > 0 && w->len < w->cap)
+        if ((k = w->stream->read(w->stream->ctx, w->data + w->len, w->cap - w->len, &w->failure)) > 0)
+            w->len += (size_t)k;
+    w->is_end = k == 0;
+    w->is_failed = k == DCR_FAIL;
     memset(w->data + w->len, 0, WINDOW_PAD);
     w->end = w->data + w->len;
-    return 0;
+    if (k >= 0 || (w->is_failed && w->len > before))
+        return 0;
+    if (err)
+        *err = w->failure;
+    return (int)k;
 }
 
 int window_open(struct window *w, struct dcr_stream *s, struct dcr_err *err)

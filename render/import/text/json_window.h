@@ -28,7 +28,9 @@ struct window {
     const char *at, *end; /* reading position and data + len */
     int64_t offset;       /* of data[0] in the (decompressed) file */
     int is_end;           /* the stream has no more */
-    int64_t n_copied;     /* bytes of it that were moved within memory */
+    int is_failed;        /* the stream, by failure */
+    struct dcr_err failure;
+    int64_t n_copied; /* bytes of it that were moved within memory */
 };
 
 /** window_open - fill the first window.

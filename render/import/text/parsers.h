@@ -10,26 +10,29 @@
 #include "lib/base/stream.h"
 #include "render/model/build.h"
 
-#define IMPORT_FORMATS(X)                                                 \
-    X(IMPORT_RUN, ddp_scaling)      /* results of a scaling benchmark */  \
-    X(IMPORT_PART, nsys_sqlite)     /* nsys export --type sqlite */       \
-    X(IMPORT_PART, nsys_gpu_csv)    /* nsys stats, operations of a GPU */ \
-    X(IMPORT_PART, nsys_api_csv)    /* nsys stats, calls */               \
-    X(IMPORT_PART, nsys_nvtx_csv)   /* nsys stats, ranges */              \
-    X(IMPORT_PART, nsys_mpi_csv)    /* nsys stats, calls of MPI */        \
-    X(IMPORT_PART, ncu_csv)         /* ncu --csv */                       \
-    X(IMPORT_PART, smi_dmon)        /* nvidia-smi dmon */                 \
-    X(IMPORT_PART, nvidia_smi)      /* nvidia-smi --format=csv */         \
-    X(IMPORT_PART, dcgm)            /* dcgmi dmon, DCGM exporter */       \
-    X(IMPORT_PART, nccl_tests)      /* log of nccl-tests */               \
-    X(IMPORT_PART, talp)            /* DLB's TALP JSON */                 \
-    X(IMPORT_PART, sacct)           /* sacct */                           \
-    X(IMPORT_PART, sacct_json)      /* sacct --json */                    \
-    X(IMPORT_PART, memory_timeline) /* PyTorch's raw memory timeline */   \
-    X(IMPORT_PART, chrome)          /* Kineto and other Chrome traces */  \
-    X(IMPORT_PART, nsys_sums)       /* nsys stats, summaries */
+/* X(what it is, name of the functions, in words) */
+#define IMPORT_FORMATS(X)                                            \
+    X(IMPORT_RUN, ddp_scaling, "results of a scaling benchmark")     \
+    X(IMPORT_PART, nsys_sqlite, "nsys export")                       \
+    X(IMPORT_PART, nsys_gpu_csv, "nsys trace of a GPU")              \
+    X(IMPORT_PART, nsys_api_csv, "nsys trace of calls")              \
+    X(IMPORT_PART, nsys_nvtx_csv, "nsys trace of ranges")            \
+    X(IMPORT_PART, nsys_proj_csv, "nsys trace of ranges on the GPU") \
+    X(IMPORT_PART, nsys_exec_csv, "nsys trace of kernels")           \
+    X(IMPORT_PART, nsys_mpi_csv, "nsys trace of MPI")                \
+    X(IMPORT_PART, ncu_csv, "table of ncu")                          \
+    X(IMPORT_PART, smi_dmon, "log of nvidia-smi dmon")               \
+    X(IMPORT_PART, nvidia_smi, "log of nvidia-smi")                  \
+    X(IMPORT_PART, dcgm, "log of DCGM")                              \
+    X(IMPORT_PART, nccl_tests, "log of nccl-tests")                  \
+    X(IMPORT_PART, talp, "TALP report")                              \
+    X(IMPORT_PART, sacct, "table of sacct")                          \
+    X(IMPORT_PART, sacct_json, "accounting of sacct")                \
+    X(IMPORT_PART, memory_timeline, "memory timeline of PyTorch")    \
+    X(IMPORT_PART, chrome, "trace of a profiler")                    \
+    X(IMPORT_PART, nsys_sums, "nsys summary")
 
-#define X(kind, name)                          \
+#define X(kind, name, words)                   \
     int name##_is(const char *head, size_t n); \
     int name##_read(struct run *r, struct dcr_stream *s, struct dcr_err *err) DCR_MUST_CHECK;
 IMPORT_FORMATS(X)

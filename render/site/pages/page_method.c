@@ -132,6 +132,40 @@ static json_t *versions(struct site *s)
     return t;
 }
 
+static int has_columns(const struct report *rep)
+{
+    for (int i = 0; i < rep->n_runs; i++)
+        for (size_t k = 0; k < rep->runs[i].run->n_members; k++)
+            if (rep->runs[i].run->members[k].columns_read)
+                return 1;
+    return 0;
+}
+
+/* Files that no packer listed: each was taken for something by its content, which the reader may want to check. */
+static json_t *inputs_table(struct site *s)
+{
+    int is_columns = has_columns(s->rep), n = 0;
+    json_t *t = view_table(s, "What each file was taken for",
+                           is_columns ? "File|Run|Taken for|Columns read|Columns not read" : "File|Run|Taken for");
+    for (int i = 0; i < s->rep->n_runs; i++) {
+        const struct run *run = s->rep->runs[i].run;
+        for (size_t k = 0; !run->has_manifest && k < run->n_members; k++, n++) {
+            const struct run_member *m = &run->members[k];
+            view_row(s, t, m->name);
+            view_cell(s, t, s->rep->runs[i].label);
+            view_cell(s, t, m->role);
+            if (is_columns)
+                view_cell(s, t, m->columns_read ? m->columns_read : "");
+            if (is_columns)
+                view_cell(s, t, m->columns_unread ? m->columns_unread : "");
+        }
+    }
+    if (n)
+        return t;
+    json_decref(t);
+    return json_null();
+}
+
 static json_t *categories_table(struct site *s)
 {
     json_t *t = view_table(s, "Categories of step time", "Category|What it covers");
@@ -177,6 +211,10 @@ void page_methodology(struct site *s)
     set_document(s, data, "formulas", document_metrics(), "formulas-");
     site_table(s, t, "versions", -1);
     view_set(s, data, "versions", t);
+    json_t *inputs = inputs_table(s);
+    if (json_is_object(inputs))
+        site_table(s, inputs, "inputs", -1);
+    view_set(s, data, "inputs", inputs);
     const char *bib = bibtex(s);
     site_write(s, "citation.bib", bib, strlen(bib));
     struct dcr_buf html = {0};

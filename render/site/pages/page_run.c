@@ -275,7 +275,7 @@ static json_t *members_table(struct site *s, const struct run *run)
 {
     if (run->n_members == 0)
         return json_null();
-    json_t *t = view_table(s, site_text(s, "Members of %s", run->archive), "Member|Role|#Bytes|SHA-256");
+    json_t *t = view_table(s, site_text(s, "Members of %s", run->archive), "Member|Taken for|#Bytes|SHA-256");
     for (size_t i = 0; i < run->n_members; i++) {
         const struct run_member *m = &run->members[i];
         view_row(s, t, m->name);
