@@ -147,7 +147,8 @@ static void sample_fill_run(struct sample *s, int k, const char *hostile)
         r->epochs[e].value[run_metric("val_loss")] = 5.6 / ((double)e + 1.3);
     }
     r->members = sample_alloc(s, 1, sizeof *r->members);
-    r->members[0] = (struct run_member){hostile ? hostile : "metrics.csv", "metrics", r->manifest_sha256, 412};
+    r->members[0] = (struct run_member){
+        .name = hostile ? hostile : "metrics.csv", .role = "metrics", .sha256 = r->manifest_sha256, .size_bytes = 412};
     r->n_members = 1;
 }
 
