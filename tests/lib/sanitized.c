@@ -6,7 +6,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#ifdef __SANITIZE_ADDRESS__
+#ifndef __has_feature /* gcc */
+#define __has_feature(name) 0
+#endif
+#if defined __SANITIZE_ADDRESS__ || __has_feature(address_sanitizer)
 
 const char *__asan_default_options(void);
 const char *__ubsan_default_options(void);
@@ -36,7 +39,7 @@ int __lsan_is_turned_off(void)
     return initialized && initialized(&has_joined) == 0 && has_joined;
 }
 
-/* ASan writes its reports to the path in ASAN_OPTIONS=log_path. gcc's UBSan only prints, and a script that expects a
+/* ASan writes its reports to the path in ASAN_OPTIONS=log_path. UBSan only prints, and a script that expects a
  * failure may take the report for a refusal. So UBSan's reports are written to a file here. */
 void __ubsan_on_report(void)
 {
