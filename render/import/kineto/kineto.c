@@ -31,7 +31,7 @@ struct walk {
     int64_t n_searched;                                 /* bytes that were looked at for the end of damage */
     char why_rest[sizeof(((struct dcr_err *)0)->text)]; /* the rest could not be read; "" = it could */
     int64_t n_alien;                                    /* entries of the list that are no events */
-    int rc;                                             /* of a thread of its own */
+    int rc;                                             /* what walk_apart returned */
     struct dcr_err err;
 };
 
@@ -187,7 +187,7 @@ static int is_event(struct walk *k, const char *p, const char *after)
 }
 
 /* The event at w.at cannot be read. To the next one that can; what lies between is counted.
- * returns  0; DCR_END when there is none */
+ * returns  0: w.at is at that event; DCR_END: the file ended before one was found; DCR_FAIL: the stream failed */
 static int skip_damage(struct walk *k, struct dcr_err *err)
 {
     enum { MOST_EVENT = 1 << 16, MOST_SEARCHED = 1 << 30 };
