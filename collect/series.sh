@@ -72,18 +72,20 @@ fi
 # has a session of its own, where neither Ctrl-C nor a signal to the group of this script reaches it.
 interrupted=""
 on_signal() { # signal
-    local record collector n=0
+    local record collector told=()
     if [ -n "$pid" ] && [ -z "$interrupted" ]; then
         for record in "${spool:-/nowhere}"/rank*/rank.json; do
             collector=$(sed -n 's/^ "collector_pid": \([0-9]*\),*$/\1/p' "$record" 2>/dev/null || true)
             if grep -qs '"state": "running"' "$record" && grep -qsx dccollect "/proc/${collector:-none}/comm"; then
-                kill "-$1" "$collector" 2>/dev/null && n=$((n + 1))
+                told+=("$collector")
             fi
         done
+        # All at once: the ranks end together, a step after the first of them was told.
+        [ ${#told[@]} -eq 0 ] || kill "-$1" "${told[@]}" 2>/dev/null || told=()
     fi
     interrupted=yes
     # Nobody beside a rank yet, or asked again: mpirun ends them its own way.
-    [ -z "$pid" ] || [ $n -gt 0 ] || kill -TERM "$pid" 2>/dev/null || true
+    [ -z "$pid" ] || [ ${#told[@]} -gt 0 ] || kill -TERM "$pid" 2>/dev/null || true
 }
 trap 'on_signal TERM' TERM
 trap 'on_signal INT' INT
