@@ -157,9 +157,9 @@ def compare_report(report, folder):
 
 
 def near(what, got, want, wrong):
-    """Medians over steps, in ms."""
+    """Medians over steps, in ms. The profiler's own work is part of its steps, and takes longer on a busy machine."""
     got, want = statistics.median(got), statistics.median(want)
-    if abs(got - want) > max(0.3, 0.05 * want):
+    if abs(got - want) > max(0.5, 0.1 * want):
         wrong.append(f"{what}: {got:.3f} ms instead of {want:.3f}")
 
 
