@@ -1,6 +1,7 @@
 /* foreign.c - see foreign.h. Headers of tables as the tools of 2019 to 2025 write them. */
 #include "lib/archive/foreign.h"
 #include "lib/base/fs.h"
+#include "lib/base/utf8.h"
 
 #include <archive.h>
 #include <archive_entry.h>
@@ -114,8 +115,8 @@ enum dcr_foreign dcr_foreign_of_head(const char *head, size_t n, const char *nam
         return DCR_FOREIGN_NSYS_REPORT;
     if (dcr_ends_with(name, ".ncu-rep"))
         return DCR_FOREIGN_NCU_REPORT;
-    if (begins(h, "\xef\xbb\xbf"))
-        h = (struct head){h.bytes + 3, h.n - 3};
+    size_t mark = utf8_mark((const char *)h.bytes, h.n);
+    h = (struct head){h.bytes + mark, h.n - mark};
     while (h.n && isspace((unsigned char)*h.bytes)) {
         h.bytes++;
         h.n--;

@@ -1,6 +1,8 @@
 /* csv.c - see csv.h. One row is held at a time, as cells that point into one buffer. */
 #include "lib/base/csv.h"
 
+#include "lib/base/utf8.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -154,8 +156,8 @@ int dcr_csv_open(struct dcr_csv **out, struct dcr_stream *s, struct dcr_err *err
     if (rc == DCR_END)
         rc = dcr_err_set(err, DCR_FAIL, "'%s' is empty; a header line was expected", s->name);
     if (rc == 0) {
-        if (strncmp(cell(&c->header, 0), "\xef\xbb\xbf", 3) == 0)
-            c->header.offset[0] += 3;
+        const char *first = cell(&c->header, 0);
+        c->header.offset[0] += utf8_mark(first, strlen(first));
         for (int i = 0; i < c->header.n; i++)
             trim(&c->header, i);
     }

@@ -22,6 +22,12 @@ char *dcr_clean_line(char *text)
     return text;
 }
 
+void dcr_err_why(const struct dcr_err *err, char *out, size_t cap)
+{
+    const char *advice = strrchr(err->text, ';');
+    snprintf(out, cap, "%.*s", (int)(advice ? (size_t)(advice - err->text) : strlen(err->text)), err->text);
+}
+
 int dcr_err_set(struct dcr_err *err, int grade, const char *fmt, ...)
 {
     if (err) {

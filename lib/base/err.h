@@ -6,6 +6,8 @@
 #ifndef DCR_ERR_H
 #define DCR_ERR_H
 
+#include <stddef.h>
+
 enum {
     DCR_OK = 0,
     DCR_END = 1,     /* no more data; not a failure */
@@ -59,6 +61,10 @@ int dcr_err_mark(struct dcr_err *err, enum dcr_err_kind kind, int grade);
 /** dcr_err_while - put "<what>: " in front of the sentence, on the way up.
  *  returns  err->grade (DCR_FAIL when err is NULL) */
 int dcr_err_while(struct dcr_err *err, const char *fmt, ...) DCR_PRINTF(2, 3);
+
+/** dcr_err_why - the sentence without its advice, which is what follows the last semicolon.
+ *  out  gives; at most cap bytes with the NUL */
+void dcr_err_why(const struct dcr_err *err, char *out, size_t cap);
 
 /** dcr_clean_text - make a text safe to print on a terminal, in place. Bytes that are not UTF-8 and invisible
  * characters (utf8_is_unseen: ESC, changes of the writing direction ...) become '?'; line feeds and tabs stay.

@@ -87,3 +87,8 @@ void utf8_mask(char *text, size_t n, char blank)
         at += k;
     }
 }
+
+size_t utf8_mark(const char *text, size_t n)
+{
+    return n >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+}

@@ -17,8 +17,11 @@ size_t utf8_decode(const char *text, uint32_t *code);
 int utf8_is_unseen(uint32_t code);
 
 /** utf8_next - the next character of text as valid UTF-8. An invalid byte and a character for which utf8_is_unseen
- * holds become U+FFFD. text  not empty out   gives; 1 to 4 bytes and a NUL code  gives; the code point returns  bytes
- * of text used, 1 to 4. Test: tests/unit/test_site.c */
+ *  holds become U+FFFD.
+ *  text     not empty
+ *  out      gives; 1 to 4 bytes and a NUL
+ *  code     gives; the code point
+ *  returns  bytes of text used, 1 to 4. Test: tests/unit/test_site.c */
 size_t utf8_next(const char *text, char out[5], uint32_t *code);
 
 /** utf8_clean - copy text to out by utf8_next; if out is too small, the copy is cut between characters.
@@ -29,5 +32,10 @@ size_t utf8_clean(const char *text, char *out, size_t out_size);
  *  n      bytes of text
  *  blank  replaces line feeds, tabs and carriage returns; 0 = line feeds and tabs stay, carriage returns become '?' */
 void utf8_mask(char *text, size_t n, char blank);
+
+/** utf8_mark - bytes of the byte-order mark with which some programs begin a text file.
+ *  n        bytes of text
+ *  returns  3; 0: text begins otherwise */
+size_t utf8_mark(const char *text, size_t n);
 
 #endif

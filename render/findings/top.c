@@ -233,7 +233,6 @@ void top_sentences(struct report *rep)
     const struct trial *t = c ? claim_trial(rep, c) : NULL;
     rep->first_command = t ? t->command : c && c->is_measuring ? shared_run_of(rep, c, r)->command_again : "";
     rep->first_elsewhere = c && c->cls == CLASS_SHARED && s ? command_elsewhere(rep, s, shared_run_of(rep, c, r)) : "";
-    rep->first_expected = c ? c->expected : "";
     rep->has_first_forecast = t && t->has_forecast;
     rep->first_forecast_ns = t ? t->step_ns : 0;
     rep->next_action = is_stepless ? r->stepless_advice : all;

@@ -3,6 +3,7 @@
 #include "render/import/text/parsers.h"
 
 #include "lib/base/buf.h"
+#include "lib/base/utf8.h"
 #include "render/import/dcgm_activity.h"
 #include "render/import/text/from_line.h"
 #include "render/import/text/gpu_samples.h"
@@ -309,7 +310,7 @@ int dcgm_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
     x.has_total = strstr(text, "DCGM_FI_DEV_FB_TOTAL{") != NULL;
     x.is_of_many = is_of_many(text);
     last = last ? last + 1 : text;
-    char *begin = text + (strncmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0);
+    char *begin = text + utf8_mark(text, b.len);
     for (char *line = b.len ? strtok_r(begin, "\n", &save) : NULL; line; line = strtok_r(NULL, "\n", &save)) {
         if (line == last && is_short(line, &d)) {
             x.is_cut = 1;

@@ -1,6 +1,8 @@
 /* import.c - see import.h. Which parser a file is for, by its first bytes. */
 #include "render/import/import.h"
 
+#include "lib/base/utf8.h"
+
 #include "render/import/text/gunzip.h"
 #include "render/import/text/json_window.h"
 #include "render/import/kineto/kineto.h"
@@ -39,7 +41,7 @@ static const char *words_of(int (*read)(struct run *r, struct dcr_stream *s, str
 /* The first byte that is no space and no byte-order mark. */
 static const char *beginning(const char *head, size_t *n)
 {
-    size_t i = *n >= 3 && memcmp(head, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+    size_t i = utf8_mark(head, *n);
     while (i < *n && (unsigned char)head[i] <= ' ')
         i++;
     *n -= i;

@@ -3,6 +3,7 @@
 
 #include "lib/archive/foreign.h"
 #include "lib/base/fs.h"
+#include "lib/base/utf8.h"
 
 #include <string.h>
 
@@ -62,7 +63,7 @@ int is_no_evidence(const char *head, size_t n, int is_whole, const char *name)
 {
     if (is_container(head, n) || dcr_foreign_of_head(head, n, name) != DCR_FOREIGN_UNKNOWN)
         return 0;
-    size_t from = n >= 3 && memcmp(head, "\xef\xbb\xbf", 3) == 0 ? 3 : 0, to = n;
+    size_t from = utf8_mark(head, n), to = n;
     while (from < to && is_space(head[from]))
         from++;
     while (to > from && is_space(head[to - 1]))

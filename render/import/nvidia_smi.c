@@ -8,6 +8,7 @@
 #include "render/import/text/parsers.h"
 
 #include "lib/base/buf.h"
+#include "lib/base/utf8.h"
 #include "render/import/text/columns.h"
 #include "render/import/text/date.h"
 #include "render/import/text/from_line.h"
@@ -29,7 +30,7 @@ static int is_value(const char *cell)
 /* The first record, NUL-terminated and without a byte-order mark. */
 static void first_record(const char *head, size_t n, char *line, size_t cap)
 {
-    size_t skipped = n >= 3 && memcmp(head, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+    size_t skipped = utf8_mark(head, n);
     snprintf(line, cap, "%.*s", (int)(n - skipped), head + skipped);
     line[smi_record_end(line) - line] = '\0';
 }
@@ -47,7 +48,7 @@ static int is_of_monitor(const char *head, size_t n)
 {
     char header[SMI_MAX_LINE], line[SMI_MAX_LINE], *names[SMI_MAX_COLUMNS], *cells[SMI_MAX_COLUMNS];
     first_record(head, n, header, sizeof header);
-    size_t len = strlen(header) + (n >= 3 && memcmp(head, "\xef\xbb\xbf", 3) == 0 ? 3 : 0);
+    size_t len = strlen(header) + utf8_mark(head, n);
     if (len + 1 >= n)
         return 0;
     first_record(head + len + 1, n - len - 1, line, sizeof line);
@@ -143,7 +144,7 @@ static int64_t identity(struct identities *x, const char *cell)
 
 static int lines_of(struct smi_log *g, char *text, const char *name, struct dcr_err *err)
 {
-    text += strncmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+    text += utf8_mark(text, strlen(text));
     g->is_open = *text && text[strlen(text) - 1] != '\n';
     for (int i = 0; i < SMI_MAX_COLUMNS; i++) {
         g->factor[i] = 1;

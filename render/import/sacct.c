@@ -3,6 +3,7 @@
 #include "render/import/text/parsers.h"
 
 #include "lib/base/buf.h"
+#include "lib/base/utf8.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -142,7 +143,7 @@ int sacct_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
     if (rc)
         goto out;
     (void)dcr_buf_text(&b);
-    char *text = b.len ? b.data + (strncmp(b.data, "\xef\xbb\xbf", 3) == 0 ? 3 : 0) : NULL;
+    char *text = b.len ? b.data + utf8_mark(b.data, b.len) : NULL;
     while (text && *text == '\n')
         text++, n_line++;
     char *header = text ? strsep(&text, "\n") : NULL, *line = text;

@@ -420,8 +420,6 @@ struct report {
     const char *limits_now;      /* the headline of the runs themselves, where that of the report is of a comparison */
     const char *first_command;   /* the shell command that tries first_action here; "" if no command can */
     const char *first_elsewhere; /* the same on a Slurm cluster, where the machine is too small; "" */
-    const char
-        *first_expected; /* "The median step should take about 101 ms instead of 178 ms (estimate)."; "" no forecast */
     struct phrase sure[N_SURE_ITEMS][SAID_MAX]; /* how sure the answer is */
     struct phrase ruled_out[JUDGED_MAX];        /* of the run that the answer is about: what else was looked at */
     int has_first_forecast;

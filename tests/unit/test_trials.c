@@ -172,7 +172,8 @@ static void test_commands(void **state)
     /* communication limits: the first of them is the advice */
     assert_int_equal(rep.claims[rep.first_claim].cls, CLASS_COMMUNICATION);
     assert_ptr_equal(rep.first_command, t->command);
-    assert_string_equal(rep.first_expected, "The median step should take about 263 ns instead of 264 ns (estimate).");
+    assert_string_equal(rep.claims[rep.first_claim].expected,
+                        "The median step should take about 263 ns instead of 264 ns (estimate).");
     report_free(&rep);
     run_free(r);
 }
@@ -257,7 +258,7 @@ static void test_what_is_not_advised(void **state)
     tell(&rep, r);
     assert_non_null(trial_of(&rep, TRIAL_BF16));
     assert_false(trial_of(&rep, TRIAL_BF16)->has_forecast);
-    assert_string_equal(rep.first_expected, "");
+    assert_string_equal(rep.claims[rep.first_claim].expected, "");
     report_free(&rep);
     run_free(r);
 }

@@ -3,6 +3,7 @@
 
 #include "lib/base/fs.h"
 #include "lib/base/stream.h"
+#include "lib/base/utf8.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -49,8 +50,8 @@ int table_open(struct table *t, const char *path, struct dcr_err *err)
         goto out;
     if (!t->buf.len)
         rc = dcr_err_set(err, DCR_FAIL, "'%s' is empty", path);
-    else if (t->buf.len >= 3 && !memcmp(t->buf.data, "\xef\xbb\xbf", 3))
-        t->pos = 3;
+    else
+        t->pos = utf8_mark(t->buf.data, t->buf.len);
 out:
     close(fd);
     if (rc)

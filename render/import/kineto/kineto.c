@@ -3,6 +3,7 @@
 #include "render/import/kineto/kineto.h"
 
 #include "lib/base/cores.h"
+#include "lib/base/utf8.h"
 #include "render/import/text/json_window.h"
 #include "render/import/kineto/kineto_event.h"
 #include "render/import/kineto/kineto_hand.h"
@@ -329,8 +330,7 @@ static int end_of_file(struct walk *k, struct dcr_err *err)
 static int walk_top(struct walk *k, struct dcr_err *err)
 {
     char c;
-    if (k->w.len >= 3 && memcmp(k->w.data, "\xef\xbb\xbf", 3) == 0)
-        k->w.at += 3;
+    k->w.at += utf8_mark(k->w.data, k->w.len);
     int rc = next_byte(k, "before anything", &c, err);
     if (rc)
         return rc;
@@ -375,10 +375,7 @@ static int walk_file(struct walk *k, struct dcr_err *err)
         k->n_damaged += rc == DCR_END && n > 0;
         k->damaged_bytes += rc == DCR_END ? n : 0;
         if (rc == DCR_FAIL || n == 0) {
-            snprintf(k->why_rest, sizeof k->why_rest, "%s", why.text);
-            char *advice = strrchr(k->why_rest, ';');
-            if (advice)
-                *advice = '\0';
+            dcr_err_why(&why, k->why_rest, sizeof k->why_rest);
         }
         rc = rc == DCR_FATAL ? rc : 0;
     }

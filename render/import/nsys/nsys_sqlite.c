@@ -328,10 +328,7 @@ static void say_damage(const struct nsys_file *f, struct run *r)
     if (!*f->why_damaged.text)
         return;
     char why[sizeof f->why_damaged.text];
-    snprintf(why, sizeof why, "%s", f->why_damaged.text);
-    char *advice = strrchr(why, ';');
-    if (advice)
-        *advice = '\0';
+    dcr_err_why(&f->why_damaged, why, sizeof why);
     struct phrase lost = f->is_loss_unknown ? PHRASE(NSYS_ROWS_UNKNOWN, slot_count(f->n_lost_tables))
                          : f->n_lost_tables > 0
                              ? PHRASE(NSYS_ROWS_LOST, slot_count(f->n_lost_rows), slot_count(f->n_lost_tables))

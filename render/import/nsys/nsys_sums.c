@@ -5,6 +5,7 @@
 #include "render/import/text/parsers.h"
 
 #include "lib/base/buf.h"
+#include "lib/base/utf8.h"
 #include "render/import/text/from_line.h"
 #include "render/import/text/gpu_samples.h"
 
@@ -173,7 +174,7 @@ int nsys_sums_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
     for (char *line; (line = strsep(&rest, "\n")) != NULL;) {
         n_line++;
         line[strcspn(line, "\r")] = '\0';
-        line += strncmp(line, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+        line += utf8_mark(line, strlen(line));
         int is_new = is_header(line, strlen(line)), n = split(line, cells);
         if (is_new && n < MIN_COLUMNS) /* of other separators */
             x.table = NULL;

@@ -2,6 +2,7 @@
 #include "render/import/text/json.h"
 
 #include "lib/base/buf.h"
+#include "lib/base/utf8.h"
 
 #include <math.h>
 #include <string.h>
@@ -16,7 +17,7 @@ json_t *json_slurp(struct dcr_stream *s, struct dcr_err *err)
     if (dcr_stream_slurp(s, &b, MAX_JSON_BYTES, err))
         goto out;
     const char *text = dcr_buf_text(&b);
-    size_t mark = strncmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0; /* of the byte order */
+    size_t mark = utf8_mark(text, b.len);
     root = json_loadb(text + mark, b.len - mark, JSON_REJECT_DUPLICATES, &e);
     if (!root)
         dcr_err_set(err, DCR_FAIL, "cannot read '%s': not JSON (line %d: %s)", s->name, e.line, e.text);
