@@ -115,7 +115,7 @@ enum dcr_foreign dcr_foreign_of_head(const char *head, size_t n, const char *nam
         return DCR_FOREIGN_NSYS_REPORT;
     if (dcr_ends_with(name, ".ncu-rep"))
         return DCR_FOREIGN_NCU_REPORT;
-    size_t mark = utf8_mark((const char *)h.bytes, h.n);
+    size_t mark = utf8_mark(h.bytes, h.n);
     h = (struct head){h.bytes + mark, h.n - mark};
     while (h.n && isspace((unsigned char)*h.bytes)) {
         h.bytes++;

@@ -2,7 +2,6 @@
 #include "render/import/import.h"
 
 #include "lib/base/utf8.h"
-
 #include "render/import/text/gunzip.h"
 #include "render/import/text/json_window.h"
 #include "render/import/kineto/kineto.h"

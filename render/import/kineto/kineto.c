@@ -374,9 +374,8 @@ static int walk_file(struct walk *k, struct dcr_err *err)
         int64_t n = window_offset(&k->w, k->w.end) - from;
         k->n_damaged += rc == DCR_END && n > 0;
         k->damaged_bytes += rc == DCR_END ? n : 0;
-        if (rc == DCR_FAIL || n == 0) {
+        if (rc == DCR_FAIL || n == 0)
             dcr_err_why(&why, k->why_rest, sizeof k->why_rest);
-        }
         rc = rc == DCR_FATAL ? rc : 0;
     }
     if (rc && err)
