@@ -133,8 +133,6 @@ $(call objects,$(INJECT_SRC) $(PRELOAD_SRC)): EXTRA_CFLAGS = -fPIC -fvisibility=
 # One optimisation over all of the recorder: a tenth less of a pair of events. clang's would need a linker of its own.
 $(call objects,$(INJECT_SRC)): EXTRA_CFLAGS += $(if $(findstring clang,$(CC)),,-flto)
 ifeq ($(SANITIZE),1)
-# With this check clang compiles the unrolled tiles for a minute, without it for ten seconds. ASan sees pointers that leave their array.
-$(patsubst %,$(BUILD)/obj/trainer/cpu/kernels_%.o,avx2 avx512): EXTRA_CFLAGS += -fno-sanitize=pointer-overflow
 # What reads files counts the branches it takes, for the fuzzers. Elsewhere that costs three times the time of the tests.
 FUZZED_SRC := $(filter lib/% $(addprefix render/,import/% read/% site/theme/%) \
   $(addprefix trainer/,data/% formats/% run/checkpoint.c scenarios/%),$(LIB_SRC) $(TRAINER_SRC) $(RENDER_SRC))
