@@ -47,17 +47,16 @@ is_of_cuda() { # path
     return 1
 }
 copy_library() { # path soname
-    if is_of_cuda "$1"; then
-        if [ -z "${THIN:-}" ]; then
-            mkdir -p "$work/lib/cuda"
-            [ -e "$work/lib/cuda/$2" ] || cp -L "$1" "$work/lib/cuda/$2"
-        fi
-    elif [ ! -e "$work/lib/$2" ]; then
+    if [ -e "$work/lib/$2" ] || [ -e "$work/lib/cuda/$2" ]; then
+        return
+    elif ! is_of_cuda "$1"; then
         cp -L "$1" "$work/lib/$2"
+    elif [ -z "${THIN:-}" ]; then
+        mkdir -p "$work/lib/cuda"
+        cp -L "$1" "$work/lib/cuda/$2"
     fi
 }
-# ldd follows the libraries of libraries.
-take_libraries_of() { # file...
+take_needed() { # files...; what ldd says of them on standard input
     local soname path
     while read -r soname _ path _; do
         soname=${soname##*/}
@@ -65,7 +64,14 @@ take_libraries_of() { # file...
         case $path in "$BUILD"/*) continue ;; esac # it is taken as itself
         [ "$path" != not ] || fail "$soname is needed by one of $* and not found on this machine"
         copy_library "$path" "$soname"
-    done < <(LD_LIBRARY_PATH=${CUDA_ROOT:+$CUDA_ROOT/lib64:}${LD_LIBRARY_PATH:-} ldd "$@" | grep ' => ' | sort -u)
+    done < <(grep ' => ' | sort -u)
+}
+# ldd follows the libraries of libraries.
+needs_of() { # file...
+    LD_LIBRARY_PATH=${CUDA_ROOT:+$CUDA_ROOT/lib64:}${LD_LIBRARY_PATH:-} ldd "$@"
+}
+take_libraries_of() { # file...
+    needs_of "$@" | take_needed "$@"
 }
 
 # Every program of bin/ is this: libexec/start finds out which one it is.
@@ -96,27 +102,31 @@ take_programs() {
 # Plugins for fabrics and OpenSHMEM stay behind: they need drivers' libraries of exactly their version on both sides.
 # Between nodes this Open MPI speaks TCP; NCCL brings its own InfiniBand. Nobody here needs files or windows of MPI.
 readonly LEFT_OUT_NEEDING='lib(ucp|fabric|psm2|psm_infinipath|ibverbs|oshmem)\.so' LEFT_OUT='mca_(io|fs|fbtl|fcoll|sharedfp|osc)_'
-is_left_out() { # plugin
-    local needs
-    needs=$(ldd "$1") # not through a pipe: grep -q would end it early
-    [[ $1 =~ $LEFT_OUT || $needs =~ $LEFT_OUT_NEEDING ]]
+# What ldd says of the plugins that are taken, from what it says of all.
+without_left_out() {
+    named=$LEFT_OUT needing=$LEFT_OUT_NEEDING awk '
+        function tell() { if (said !~ ENVIRON["named"] && said !~ ENVIRON["needing"]) printf "%s", said; said = "" }
+        /^[^ \t].*:$/ { tell() }
+        { said = said $0 "\n" }
+        END { tell() }'
 }
+
 take_open_mpi() {
-    local of plugins help plugin pmix
+    local of plugins help plugin pmix taken
     of=$(ompi_info --path all --parsable 2>/dev/null) || fail "there is no ompi_info, so Open MPI's parts cannot be found; install openmpi-bin"
     plugins=$(sed -n 's/^path:pkglibdir://p' <<<"$of" | head -n 1)
     help=$(sed -n 's/^path:pkgdatadir://p' <<<"$of" | head -n 1)
     command -v orterun orted >/dev/null || fail "there is no orterun or no orted here; bundles are made with Open MPI 4"
-    for plugin in "$plugins"/mca_*.so; do
-        is_left_out "$plugin" || cp "$plugin" "$work/openmpi/plugins/"
-    done
+    taken=$(needs_of "$plugins"/mca_*.so | without_left_out)
+    sed -n 's/:$//p' <<<"$taken" | xargs -d '\n' cp -t "$work/openmpi/plugins/"
+    take_needed "$plugins/mca_*.so" <<<"$taken"
     cp "$(command -v orterun)" "$work/libexec/mpirun"
     cp "$(command -v orted)" "$work/libexec/orted"
     put_starter mpirun
     put_starter orted
     ln -s ../bin "$work/openmpi/bin" # where a remote node looks for orted
     cp "$help"/help-*.txt "$work/openmpi/help/"
-    take_libraries_of "$work"/libexec/{mpirun,orted} "$work"/openmpi/plugins/*.so
+    take_libraries_of "$work"/libexec/{mpirun,orted}
     # Debian's PMIx is a library of its own, with plugins.
     pmix=$(ldd "$plugins/mca_pmix_ext3x.so" 2>/dev/null | awk '$1 ~ /^libpmix/ { print $3 }')
     [ -n "$pmix" ] || return 0
@@ -212,13 +222,14 @@ drop_libraries_nobody_needs() {
 # DT_RPATH and not DT_RUNPATH: it comes before LD_LIBRARY_PATH, in which clusters' modules have other versions, and it holds for
 # what a library needs in turn. NVIDIA's own libraries stay as they are.
 find_libraries_relatively() {
-    local f up
-    while read -r f; do
-        chmod u+w "$f"
-        up=$(dirname "${f#"$work"/}" | sed -E 's#[^/]+#..#g')
+    local depth=2 up=..
+    elf_files | xargs -d '\n' chmod u+w
+    while [ -n "$(find "$work" -mindepth $depth -print -quit)" ]; do
         # shellcheck disable=SC2016  # for the loader
-        patchelf --force-rpath --set-rpath "\$ORIGIN:\$ORIGIN/$up/lib:\$ORIGIN/$up/lib/cuda" "$f"
-    done < <(elf_files)
+        find "$work" -mindepth $depth -maxdepth $depth -type f | grep -xFf <(elf_files) |
+            xargs -r -d '\n' patchelf --force-rpath --set-rpath "\$ORIGIN:\$ORIGIN/$up/lib:\$ORIGIN/$up/lib/cuda"
+        depth=$((depth + 1)) up=$up/..
+    done
 }
 # The newest version of glibc that anything asks for.
 glibc_needed() {

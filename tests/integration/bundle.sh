@@ -48,7 +48,7 @@ if [ -z "$other" ] && [ "$(grep -cF "$b/" "$TMP/all")" -gt 50 ]; then
 else
     not_ok "libraries come from the bundle and glibc" "${other:-few were loaded: $(cat "$TMP/all")}"
 fi
-missing=$(find "$b" -type f \( -name '*.so*' -o -path '*/libexec/*' \) -not -name 'libdcrnn-cuda.so' -exec ldd {} \; 2>/dev/null |
+missing=$(find "$b" -type f \( -name '*.so*' -o -path '*/libexec/*' \) -not -name 'libdcrnn-cuda.so' -exec ldd {} + 2>/dev/null |
     grep 'not found')
 if [ -z "$missing" ]; then ok "every library finds its own"; else not_ok "every library finds its own" "$missing"; fi
 
@@ -192,7 +192,8 @@ printf '#!/bin/sh\ncase $* in *-L*) echo "GPU 0: played" ;; esac\n' >"$TMP/playe
 printf '#!/bin/sh\ncase $* in *--compile*) exit 1 ;; *step*) echo "forward 0.1 s step 0.125 s (min 0.1)" ;; esac\n' >"$TMP/played/python3"
 chmod +x "$b"/tests/gpu/* "$TMP"/played/*
 touch "$b/bench/torch_dcrnn.py"
-check_status 1 "a played GPU" "${alone[@]}" PATH="$TMP/played:/usr/bin:/bin" "$b/run-on-device" --steps 2 --only "gpu-tests bench yardstick" "$TMP/device-3"
+check_status 1 "a played GPU" "${alone[@]}" PATH="$TMP/played:/usr/bin:/bin" "$b/run-on-device" --steps 2 --sensors 8 \
+    --only "gpu-tests bench yardstick" "$TMP/device-3"
 if command -v jq >/dev/null; then
     check "what it measured, what failed and why" jq -e '
         ([.figures[] | {(.name): .value}] | add) == {"step on the device, METR-LA, fp32, graph": 9.125, "yardstick eager": 0.125, "yardstick eager, tf32": 0.125}

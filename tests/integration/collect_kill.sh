@@ -45,7 +45,7 @@ died thread
 check "exit while threads name ranges: every block is sound" sh -c './trace_text spool/rank0/*.dct --count | grep -q "bad=0 missing=0 unmatched=0 .*torn=0"'
 
 # ---- memory: a limit on addresses, and the kernel's own killer
-died oom bash -c 'ulimit -v 3000000; exec "$@"' -
+died oom bash -c 'ulimit -v 500000; exec "$@"' -
 has "no memory (ulimit -v)" 1
 # A group of our own with 300 MB, version 2 or 1; prints its folder.
 make_group() {
