@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """temporaries.py - no pointer is kept into a record that a function returned: in C that record ends with its expression.
 
-    temporaries.py [-j JOBS] FILE.c... -- COMPILER FLAG...
+    temporaries.py FILE.gimple...    each written by gcc -fdump-tree-gimple-lineno=FILE.gimple
 
 `const char *s = fmt_time(ns).text;` compiles without a warning, and s points to nothing. So does the same in a return, a
 member, a conditional expression, or an argument of a function that keeps or returns its argument. gcc writes each function
@@ -9,12 +9,10 @@ in three-address code (GIMPLE), where the returned record is a variable of its o
 a pointer into it is an assignment. The script follows these over all files at once, and finds in the same way which function
 keeps or returns which of its parameters. It does not follow calls by a function pointer, nor copies made with memcpy.
 
-Prints "file:line:column: what" for each and exits with 1; exits with 2 when a file does not compile. Prints the number of
+Prints "file:line:column: what" for each and exits with 1; exits with 2 when a file cannot be read. Prints the number of
 records that it followed, so that a reader sees that something was checked."""
 import re
-import subprocess
 import sys
-import threading
 
 PLACE = re.compile(r"\[([^][\s]+:\d+:\d+)\] ")
 STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
@@ -146,13 +144,11 @@ class Program:
         return set().union(LIBC_RETURNS.get(name, set()), *(f.returns for f in self.called(file, name)))
 
 
-def functions_of(file, compiler):
-    run = subprocess.run([*compiler, "-O0", "-w", "-S", "-o", "/dev/null", "-fdump-tree-gimple-lineno=/dev/stdout", file],
-                         stdout=subprocess.PIPE, check=False)
-    if run.returncode != 0:
-        return None
+def functions_of(file):
     out, f = [], None
-    for line in run.stdout.decode(errors="replace").split("\n"):
+    with open(file, encoding="utf-8", errors="replace") as dump:
+        lines = dump.read().split("\n")
+    for line in lines:
         at = PLACE.search(line)
         header = HEADER.match(line) if not at else None
         if header:
@@ -170,29 +166,13 @@ def functions_of(file, compiler):
     return out
 
 
-def functions_of_all(files, compiler, jobs):
-    found = {}
-
-    def lane(n):
-        for file in files[n::jobs]:
-            found[file] = functions_of(file, compiler)
-
-    lanes = [threading.Thread(target=lane, args=(n,)) for n in range(jobs)]
-    for t in lanes:
-        t.start()
-    for t in lanes:
-        t.join()
-    if any(found.get(file) is None for file in files):
-        sys.exit(2)
-    return [f for file in files for f in found[file]]
-
-
 def main():
-    arguments = sys.argv[1:]
-    jobs = int(arguments[1]) if arguments[:1] == ["-j"] else 1
-    files = arguments[2 if arguments[:1] == ["-j"] else 0:arguments.index("--")]
-    compiler = arguments[arguments.index("--") + 1:]
-    functions = functions_of_all(files, compiler, jobs)
+    files = sys.argv[1:]
+    try:
+        functions = [f for file in files for f in functions_of(file)]
+    except OSError as error:
+        print(f"temporaries.py: {error}; gcc -fdump-tree-gimple-lineno writes it", file=sys.stderr)
+        sys.exit(2)
     program = Program(functions)
     faults = sorted({(place, how, what, where) for f in functions for place, how, what, where in f.holders({}, program, True)})
     for place, how, what, where in faults:
