@@ -1,10 +1,12 @@
 /* main.c - dccollect-calibrate: the order of the measurements, and the file with the results. `dccollect calibrate`
  * starts it, alone or one per rank under mpirun or srun. The first rank of every node measures the node while the
- * others sleep; nodes that share a kernel take turns. Then all ranks measure the all-reduce. */
+ * others sleep; nodes that share a kernel take turns, and equal shares of it are measured once. Then all ranks
+ * measure the all-reduce. */
 #include "collect/calibrate/calibrate.h"
 
 #include "collect/record/disturbed.h"
 #include "collect/record/meta.h"
+#include "collect/record/procfs.h"
 #include "lib/archive/rank.h"
 #include "lib/format.h"
 #include "lib/base/fs.h"
@@ -30,6 +32,7 @@ static const char usage[] =
 struct place {
     char host[256], boot_id[64];
     cpu_set_t cpus;
+    double quota_cores; /* 0: no quota */
 };
 
 struct world {
@@ -39,6 +42,7 @@ struct world {
     struct place *places;     /* shape (n) */
     int *node, *cores;        /* of each rank: its node, and how many cores that has; shape (n) */
     int *is_leader, *turn;    /* first rank of its node, and when it measures among those of one kernel; shape (n) */
+    int *measures;            /* first rank of the node that is measured for this node, too; shape (n) */
     int n_nodes, n_turns;
 };
 
@@ -73,19 +77,34 @@ static void join_world(struct world *w)
     }
 }
 
+/* Emulated nodes: equal shares of the same cores. */
+static int are_equal(const struct place *a, const struct place *b)
+{
+    return a->quota_cores > 0 && a->quota_cores == b->quota_cores && CPU_EQUAL(&a->cpus, &b->cpus);
+}
+
+static int is_measured(const struct world *w, int rank)
+{
+    return w->is_leader[rank] && w->measures[rank] == rank;
+}
+
 static int find_places(struct world *w)
 {
     struct place own = {0};
+    struct cgroup_cpu cgroup;
     meta_host_name(own.host, sizeof own.host);
     meta_boot_id(own.boot_id, sizeof own.boot_id);
     sched_getaffinity(0, sizeof own.cpus, &own.cpus);
+    cgroup_cpu_find(&cgroup);
+    own.quota_cores = cgroup.quota_cores;
     w->places = calloc((size_t)w->n, sizeof *w->places);
-    w->node = calloc(4 * (size_t)w->n, sizeof *w->node);
+    w->node = calloc(5 * (size_t)w->n, sizeof *w->node);
     if (!w->places || !w->node)
         return -1;
     w->cores = w->node + w->n;
     w->is_leader = w->cores + w->n;
     w->turn = w->is_leader + w->n;
+    w->measures = w->turn + w->n;
     w->places[0] = own;
     if (w->n > 1)
         MPI_Allgather(&own, (int)sizeof own, MPI_BYTE, w->places, (int)sizeof own, MPI_BYTE, MPI_COMM_WORLD);
@@ -96,9 +115,15 @@ static int find_places(struct world *w)
             first++;
         w->is_leader[i] = first == i;
         w->node[i] = first == i ? w->n_nodes++ : w->node[first];
-        for (int k = 0; k < i; k++)
-            w->turn[i] += w->is_leader[k] && strcmp(w->places[k].boot_id, w->places[i].boot_id) == 0;
-        if (w->is_leader[i] && w->turn[i] >= w->n_turns)
+        w->measures[i] = i;
+        for (int k = 0; k < i && w->measures[i] == i; k++) {
+            if (!w->is_leader[k] || w->measures[k] != k || strcmp(w->places[k].boot_id, w->places[i].boot_id) != 0)
+                continue;
+            w->turn[i]++;
+            if (are_equal(&w->places[k], &w->places[i]))
+                w->measures[i] = k;
+        }
+        if (is_measured(w, i) && w->turn[i] >= w->n_turns)
             w->n_turns = w->turn[i] + 1;
     }
     return 0;
@@ -151,6 +176,13 @@ static json_t *collect_nodes(const struct world *w, json_t *own)
         int n;
         if (!w->is_leader[i])
             continue;
+        if (!is_measured(w, i)) {
+            json_t *same = json_deep_copy(json_array_get(list, (size_t)w->node[w->measures[i]]));
+            json_object_set_new(same, "host", json_string(w->places[i].host));
+            json_object_set_new(same, "measured_on", json_string(w->places[w->measures[i]].host));
+            json_array_append_new(list, same);
+            continue;
+        }
         MPI_Probe(i, 0, MPI_COMM_WORLD, &status);
         MPI_Get_count(&status, MPI_CHAR, &n);
         char *text = calloc((size_t)n + 1, 1);
@@ -177,7 +209,7 @@ static json_t *measure_all(struct world *w, const char *disk)
     json_object_set_new(o, "measured", json_integer((json_int_t)time(NULL)));
     for (int turn = 0; turn < w->n_turns; turn++) {
         int me = w->n > 1 ? w->rank : 0;
-        if (w->is_leader[me] && w->turn[me] == turn)
+        if (is_measured(w, me) && w->turn[me] == turn)
             own = measure_node(&cpus, disk);
         if (w->n > 1)
             allreduce_wait(MPI_COMM_WORLD);

@@ -14,6 +14,8 @@ mapfile -t archives <"$RESULTS/last-series"
 check "three archives" test "$(printf '%s\n' "${archives[@]}" | sort -u | wc -l)" -eq 3
 check "they are whole" "$COLLECT" verify "${archives[@]}"
 check "all have what the machine can do, of all ranks" sh -c 'for a; do tar xOf "$a" calibration.json | jq -e ".allreduce[-1].n_ranks == 2" || exit; done' x "${archives[@]}"
+check "equal nodes are measured once" sh -c 'tar xOf "$0" calibration.json | jq -e "
+    [.nodes[] | .measured_on] == [null, .nodes[0].host] or (.nodes | length == 1)"' "${archives[2]}"
 check "complete, and the last has two nodes, emulated" manifest "${archives[2]}" '.complete and .n_nodes == 2 and .node_kind == "emulated"'
 check "the two of one node are repetitions" test "$(manifest "${archives[0]}" .config_hash)" = "$(manifest "${archives[1]}" .config_hash)"
 check "what the program said is in it" sh -c 'tar xOf "$0" log/output.txt | grep -q "validation MAE"' "${archives[2]}"
