@@ -5,6 +5,8 @@
 #ifndef DCR_TESTS_QUICK_H
 #define DCR_TESTS_QUICK_H
 
+#include "tests/lib/under_asan.h"
+
 #include <stdlib.h>
 
 /** every - the increment of the loop: 1 for all cases, or part.
@@ -13,7 +15,7 @@
  */
 static inline size_t every(size_t part)
 {
-#ifdef __SANITIZE_ADDRESS__
+#ifdef UNDER_ASAN
     const char *all = getenv("LONG");
     return all && *all ? 1 : part;
 #else

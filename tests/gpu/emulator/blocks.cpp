@@ -1,6 +1,7 @@
 /* blocks.cpp - of the emulator: one kernel, block after block, the threads of a block as fibers. A thread runs until it
  * waits at a barrier or ends; a thread that never waits gives its fiber to the next one. */
 #include "tests/gpu/emulator/inside.h"
+#include "tests/lib/under_asan.h"
 
 #include <csignal>
 #include <cstdio>
@@ -8,7 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#ifdef __SANITIZE_ADDRESS__
+#ifdef UNDER_ASAN
 #include <sanitizer/common_interface_defs.h>
 #endif
 
@@ -118,7 +119,7 @@ static struct {
     bool has_passed; /* some warp, since the last look */
     char *shared;
     size_t shared_bytes;
-#ifdef __SANITIZE_ADDRESS__
+#ifdef UNDER_ASAN
     const void *host_stack;
     size_t host_stack_bytes;
 #endif
@@ -128,7 +129,7 @@ static void to_fiber(fiber *f)
 {
     block.self = f;
     emulator_here.thread = {f->thread % emulator_here.block_dim.x, f->thread / emulator_here.block_dim.x, 0};
-#ifdef __SANITIZE_ADDRESS__
+#ifdef UNDER_ASAN
     void *fake = nullptr;
     __sanitizer_start_switch_fiber(&fake, f->stack, STACK_BYTES);
     switch_context(&block.host, &f->c);
@@ -140,7 +141,7 @@ static void to_fiber(fiber *f)
 
 static void to_host()
 {
-#ifdef __SANITIZE_ADDRESS__
+#ifdef UNDER_ASAN
     void *fake = nullptr;
     __sanitizer_start_switch_fiber(&fake, block.host_stack, block.host_stack_bytes);
     switch_context(&block.self->c, &block.host);
@@ -154,7 +155,7 @@ static void to_host()
  * each block would leak memory, because ASan keeps a second stack for every fiber that was started. */
 static void run_threads()
 {
-#ifdef __SANITIZE_ADDRESS__
+#ifdef UNDER_ASAN
     __sanitizer_finish_switch_fiber(nullptr, &block.host_stack, &block.host_stack_bytes);
 #endif
     for (;;) {
@@ -329,7 +330,7 @@ static void on_bad_access(int, siginfo_t *info, void *)
 
 static void catch_bad_accesses()
 {
-#ifndef __SANITIZE_ADDRESS__
+#ifndef UNDER_ASAN
     static bool is_done;
     static char stack[64 * 1024];
     if (is_done)
