@@ -46,6 +46,7 @@ check "and without" gcc -D_GNU_SOURCE -O1 -w "$TMP/faults.c" -o "$TMP/build/bin/
 
 # A thread of an emulated kernel is a fiber with a stack of its own. ASan must know of each switch, or it reads the wrong stack.
 emulated=$BUILD-sanitize/tests/lib/libdcrnn-emulated.so
+# shellcheck disable=SC2016  # the inner shell expands it
 check "the emulator tells ASan when it switches stacks" sh -c 'nm -D "$0" | grep -q "U __sanitizer_start_switch_fiber"' "$emulated"
 
 # told SUITE FAULT HEAD PATTERN: a script with that head runs the program; one passed test and what the closing line counts
