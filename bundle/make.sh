@@ -7,7 +7,8 @@
 #   VERSION    of the programs                    DATA GRAPH a data set to take instead of a generated one
 set -euo pipefail
 export LC_ALL=C
-trap 'echo "make bundle: line $LINENO of bundle/make.sh failed" >&2' ERR
+said=''
+trap '[ $? -eq 0 ] || [ -n "$said" ] || echo "make bundle: bundle/make.sh failed at: $BASH_COMMAND" >&2' EXIT
 cd "$(dirname "$0")/.."
 : "${BUILD:?}" "${PROGRAMS:?}" "${VERSION:?}"
 readonly THIN_LIMIT_MB=60
@@ -16,6 +17,7 @@ out=$BUILD/bundle/$name
 work=$out.partial
 
 fail() { # sentence
+    said=yes
     echo "make bundle: $1" >&2
     exit 2
 }
@@ -71,7 +73,7 @@ needs_of() { # file...
     LD_LIBRARY_PATH=${CUDA_ROOT:+$CUDA_ROOT/lib64:}${LD_LIBRARY_PATH:-} ldd "$@"
 }
 take_libraries_of() { # file...
-    needs_of "$@" | take_needed "$@"
+    take_needed "$@" < <(needs_of "$@")
 }
 
 # Every program of bin/ is this: libexec/start finds out which one it is.
@@ -226,7 +228,7 @@ find_libraries_relatively() {
     elf_files | xargs -d '\n' chmod u+w
     while [ -n "$(find "$work" -mindepth $depth -print -quit)" ]; do
         # shellcheck disable=SC2016  # for the loader
-        find "$work" -mindepth $depth -maxdepth $depth -type f | grep -xFf <(elf_files) |
+        find "$work" -mindepth $depth -maxdepth $depth -type f | { grep -xFf <(elf_files) || true; } |
             xargs -r -d '\n' patchelf --force-rpath --set-rpath "\$ORIGIN:\$ORIGIN/$up/lib:\$ORIGIN/$up/lib/cuda"
         depth=$((depth + 1)) up=$up/..
     done

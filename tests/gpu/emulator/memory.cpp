@@ -68,14 +68,20 @@ void emulator_check_range(const void *p, size_t bytes, const char *what)
     emulator_die("%s: %zu bytes %s", what, bytes, where);
 }
 
+/* All but the page behind it. */
+static void set_access(const allocation &a, int access)
+{
+    if (mprotect(a.base, a.mapped - PAGE, access) != 0)
+        emulator_die("mprotect failed");
+}
+
 void emulator_open_memory(bool open)
 {
     if (open == is_open)
         return;
     is_open = open;
     for (auto &one : device)
-        if (mprotect(one.second.base, one.second.mapped - PAGE, open ? PROT_READ | PROT_WRITE : PROT_NONE) != 0)
-            emulator_die("mprotect failed");
+        set_access(one.second, open ? PROT_READ | PROT_WRITE : PROT_NONE);
 }
 
 /* The few bytes that alignment leaves behind an allocation must stay as they were made. */
@@ -128,9 +134,8 @@ cudaError_t cudaFree(void *p)
     auto one = device.find((char *)p);
     if (one == device.end())
         return cudaErrorInvalidValue;
-    emulator_open_memory(true);
+    set_access(one->second, PROT_READ);
     check_slack(one->first, one->second);
-    emulator_open_memory(false);
     munmap(one->second.base, one->second.mapped);
     used -= up(one->second.bytes, ALIGN);
     device.erase(one);
