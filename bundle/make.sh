@@ -104,7 +104,7 @@ take_programs() {
 # Plugins for fabrics and OpenSHMEM stay behind: they need drivers' libraries of exactly their version on both sides.
 # Between nodes this Open MPI speaks TCP; NCCL brings its own InfiniBand. Nobody here needs files or windows of MPI.
 readonly LEFT_OUT_NEEDING='lib(ucp|fabric|psm2|psm_infinipath|ibverbs|oshmem)\.so' LEFT_OUT='mca_(io|fs|fbtl|fcoll|sharedfp|osc)_'
-# What ldd says of the plugins that are taken, from what it says of all.
+# Reads what ldd says of all plugins, prints the part of those that are taken.
 without_left_out() {
     named=$LEFT_OUT needing=$LEFT_OUT_NEEDING awk '
         function tell() { if (said !~ ENVIRON["named"] && said !~ ENVIRON["needing"]) printf "%s", said; said = "" }

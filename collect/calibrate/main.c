@@ -1,12 +1,12 @@
 /* main.c - dccollect-calibrate: the order of the measurements, and the file with the results. `dccollect calibrate`
  * starts it, alone or one per rank under mpirun or srun. The first rank of every node measures the node while the
- * others sleep; nodes that share a kernel take turns, and equal shares of it are measured once. Then all ranks
+ * others sleep; nodes that share a kernel take turns, and of equal emulated nodes one is measured. Then all ranks
  * measure the all-reduce. */
 #include "collect/calibrate/calibrate.h"
 
 #include "collect/record/disturbed.h"
 #include "collect/record/meta.h"
-#include "collect/record/procfs.h"
+#include "collect/record/node_share.h"
 #include "lib/archive/rank.h"
 #include "lib/format.h"
 #include "lib/base/fs.h"
@@ -32,7 +32,7 @@ static const char usage[] =
 struct place {
     char host[256], boot_id[64];
     cpu_set_t cpus;
-    double quota_cores; /* 0: no quota */
+    char share[128]; /* of an emulated node: what DCREPORT_NODE says of it; else "" */
 };
 
 struct world {
@@ -42,7 +42,7 @@ struct world {
     struct place *places;     /* shape (n) */
     int *node, *cores;        /* of each rank: its node, and how many cores that has; shape (n) */
     int *is_leader, *turn;    /* first rank of its node, and when it measures among those of one kernel; shape (n) */
-    int *measures;            /* first rank of the node that is measured for this node, too; shape (n) */
+    int *measured_by;         /* first rank of the node that is measured for this node, too; shape (n) */
     int n_nodes, n_turns;
 };
 
@@ -77,26 +77,25 @@ static void join_world(struct world *w)
     }
 }
 
-/* Emulated nodes: equal shares of the same cores. */
+/* Emulated nodes are made equal: the same share of the same cores, and one disk. */
 static int are_equal(const struct place *a, const struct place *b)
 {
-    return a->quota_cores > 0 && a->quota_cores == b->quota_cores && CPU_EQUAL(&a->cpus, &b->cpus);
+    return a->share[0] && strcmp(a->share, b->share) == 0 && strcmp(a->boot_id, b->boot_id) == 0;
 }
 
 static int is_measured(const struct world *w, int rank)
 {
-    return w->is_leader[rank] && w->measures[rank] == rank;
+    return w->is_leader[rank] && w->measured_by[rank] == rank;
 }
 
 static int find_places(struct world *w)
 {
     struct place own = {0};
-    struct cgroup_cpu cgroup;
+    const char *share = getenv(NODE_SHARE_VARIABLE);
     meta_host_name(own.host, sizeof own.host);
     meta_boot_id(own.boot_id, sizeof own.boot_id);
     sched_getaffinity(0, sizeof own.cpus, &own.cpus);
-    cgroup_cpu_find(&cgroup);
-    own.quota_cores = cgroup.quota_cores;
+    snprintf(own.share, sizeof own.share, "%s", share ? share : "");
     w->places = calloc((size_t)w->n, sizeof *w->places);
     w->node = calloc(5 * (size_t)w->n, sizeof *w->node);
     if (!w->places || !w->node)
@@ -104,7 +103,7 @@ static int find_places(struct world *w)
     w->cores = w->node + w->n;
     w->is_leader = w->cores + w->n;
     w->turn = w->is_leader + w->n;
-    w->measures = w->turn + w->n;
+    w->measured_by = w->turn + w->n;
     w->places[0] = own;
     if (w->n > 1)
         MPI_Allgather(&own, (int)sizeof own, MPI_BYTE, w->places, (int)sizeof own, MPI_BYTE, MPI_COMM_WORLD);
@@ -115,13 +114,13 @@ static int find_places(struct world *w)
             first++;
         w->is_leader[i] = first == i;
         w->node[i] = first == i ? w->n_nodes++ : w->node[first];
-        w->measures[i] = i;
-        for (int k = 0; k < i && w->measures[i] == i; k++) {
-            if (!w->is_leader[k] || w->measures[k] != k || strcmp(w->places[k].boot_id, w->places[i].boot_id) != 0)
+        w->measured_by[i] = i;
+        for (int k = 0; k < i && w->measured_by[i] == i; k++) {
+            if (!w->is_leader[k] || w->measured_by[k] != k || strcmp(w->places[k].boot_id, w->places[i].boot_id) != 0)
                 continue;
             w->turn[i]++;
             if (are_equal(&w->places[k], &w->places[i]))
-                w->measures[i] = k;
+                w->measured_by[i] = k;
         }
         if (is_measured(w, i) && w->turn[i] >= w->n_turns)
             w->n_turns = w->turn[i] + 1;
@@ -177,9 +176,9 @@ static json_t *collect_nodes(const struct world *w, json_t *own)
         if (!w->is_leader[i])
             continue;
         if (!is_measured(w, i)) {
-            json_t *same = json_deep_copy(json_array_get(list, (size_t)w->node[w->measures[i]]));
+            json_t *same = json_deep_copy(json_array_get(list, (size_t)w->node[w->measured_by[i]]));
             json_object_set_new(same, "host", json_string(w->places[i].host));
-            json_object_set_new(same, "measured_on", json_string(w->places[w->measures[i]].host));
+            json_object_set_new(same, "measured_on", json_string(w->places[w->measured_by[i]].host));
             json_array_append_new(list, same);
             continue;
         }

@@ -56,6 +56,8 @@ int disturbed_list(const json_t *calibration, struct dcr_buf *out)
     for (size_t i = 0; i < json_array_size(nodes); i++) {
         const json_t *node = json_array_get(nodes, i);
         const char *host = json_string_value(json_object_get(node, "host"));
+        if (json_object_get(node, "measured_on")) /* repeats another node, which is listed */
+            continue;
         for (size_t k = 0; k < sizeof measured / sizeof *measured; k++) {
             const json_t *o = json_object_get(json_object_get(node, measured[k].part), measured[k].key);
             const char *why = json_string_value(json_object_get(o, KEY));

@@ -115,11 +115,16 @@ struct fmt right(struct row *out, int a)
     return fmt_time(33);
 }
 C
-for name in kept helpers; do gcc -std=c11 -w -S -o /dev/null -fdump-tree-gimple-lineno="$TMP/$name.gimple" "$TMP/$name.c"; done
-python3 tests/lint/temporaries.py "$TMP/kept.gimple" "$TMP/helpers.gimple" >"$TMP/found" 2>"$TMP/followed"
-check "planted pointers are a failure" test $? -eq 1
 grep -n fault "$TMP/kept.c" | cut -d: -f1 >"$TMP/want"
-cut -d: -f2 "$TMP/found" | sort -nu >"$TMP/got"
-check "each of the $(wc -l <"$TMP/want") is found, and nothing else" diff "$TMP/want" "$TMP/got"
+for level in -O0 "-O2 -g"; do
+    for name in kept helpers; do
+        # shellcheck disable=SC2086  # two words
+        gcc -std=c11 -w $level -S -o /dev/null -fdump-tree-gimple-lineno="$TMP/$name.gimple" "$TMP/$name.c"
+    done
+    python3 tests/lint/temporaries.py "$TMP/kept.gimple" "$TMP/helpers.gimple" >"$TMP/found" 2>"$TMP/followed"
+    check "$level: planted pointers are a failure" test $? -eq 1
+    cut -d: -f2 "$TMP/found" | sort -nu >"$TMP/got"
+    check "$level: each of the $(wc -l <"$TMP/want") is found, and nothing else" diff "$TMP/want" "$TMP/got"
+done
 check_status 2 "a file that is missing is not passed over" python3 tests/lint/temporaries.py "$TMP/kept.gimple" "$TMP/none.gimple"
 finish

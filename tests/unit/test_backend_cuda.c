@@ -3,6 +3,7 @@
  * The same cases run on a device in tests/gpu/backend_gpu.cu. */
 #include "tests/gpu/backend_cases.h"
 #include "tests/gpu/emulator/emulator.h"
+#include "tests/lib/under_asan.h"
 #include "trainer/gpu/device.h"
 
 #include <dlfcn.h>
@@ -18,7 +19,7 @@
 #include <cmocka.h>
 
 /* The sanitized build takes several times as long for the same. */
-#ifdef __SANITIZE_ADDRESS__
+#ifdef UNDER_ASAN
 enum { SHAPES = 5, STEPS_SHAPES = 3, STRIDE = 7 };
 #else
 enum { SHAPES = 14, STEPS_SHAPES = 8, STRIDE = 1 };

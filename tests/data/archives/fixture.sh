@@ -110,7 +110,8 @@ fixture_manifest() {
     # One program for all files: starting one takes longer than what it does here.
     mapfile -t names < <(cd "$dir" && find . -type f ! -name .fixture ! -name manifest.json -printf '%P\n' | LC_ALL=C sort)
     mapfile -t sizes < <(cd "$dir" && stat -c %s -- "${names[@]}")
-    mapfile -t sums < <(cd "$dir" && sha256sum -- "${names[@]}")
+    mapfile -t sums < <(cd "$dir" && sha256sum -- "${names[@]}" < /dev/null)
+    [ ${#names[@]} -gt 0 ] && [ ${#sums[@]} -eq ${#names[@]} ] && [ ${#sizes[@]} -eq ${#names[@]} ] || return 1
     for i in "${!names[@]}"; do
         name=${names[i]} place=''
         case ${name##*/} in
