@@ -1,5 +1,6 @@
 /* sanitized.c - linked into every program and unit test built with SANITIZE=1: options of the sanitizers, and the exit
- * status after a report, wherever the program is started. Reports of ASan and UBSan go where log_path of ASAN_OPTIONS says. */
+ * status after a report, wherever the program is started. Reports of ASan and UBSan go where log_path of ASAN_OPTIONS
+ * says. */
 #include "tests/lib/under_asan.h"
 
 #include <dlfcn.h>
