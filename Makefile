@@ -367,7 +367,7 @@ hdr-check:
 # No pointer is kept into a record that a function returned.
 LINTED_OBJ := $(call objects,$(LIB_SRC) $(COLLECT_SRC) $(CALIBRATE_SRC) $(INJECT_SRC) $(PRELOAD_SRC) $(TRAINER_SRC) $(RENDER_SRC))
 lint-temporaries:
-	@+$(if $(IS_GCC),$(parallel) $(LINTED_OBJ),:)
+	@+$(if $(IS_GCC),$(parallel) -s $(LINTED_OBJ),:)
 	@$(if $(IS_GCC),python3 tests/lint/temporaries.py $(LINTED_OBJ:.o=.gimple),echo "skipped: lint-temporaries reads what gcc writes, and CC is $(CC)")
 # Figures to be read, not tests: nothing here passes or fails.
 bench:
