@@ -43,9 +43,10 @@ is_of_the_machine() { # soname
     esac
     return 1
 }
+cuda_real=$(readlink -f "${CUDA_ROOT:-/nowhere}")
 is_of_cuda() { # path
     [ -n "${CUDA_ROOT:-}" ] || return 1
-    case $(readlink -f "$1") in "$(readlink -f "$CUDA_ROOT")"/*) return 0 ;; esac
+    case $(readlink -f "$1") in "$cuda_real"/*) return 0 ;; esac
     return 1
 }
 copy_library() { # path soname
@@ -224,11 +225,12 @@ drop_libraries_nobody_needs() {
 # DT_RPATH and not DT_RUNPATH: it comes before LD_LIBRARY_PATH, in which clusters' modules have other versions, and it holds for
 # what a library needs in turn. NVIDIA's own libraries stay as they are.
 find_libraries_relatively() {
-    local depth=2 up=..
-    elf_files | xargs -d '\n' chmod u+w
+    local depth=2 up=.. elf
+    elf=$(elf_files)
+    xargs -d '\n' chmod u+w <<<"$elf"
     while [ -n "$(find "$work" -mindepth $depth -print -quit)" ]; do
         # shellcheck disable=SC2016  # for the loader
-        find "$work" -mindepth $depth -maxdepth $depth -type f | { grep -xFf <(elf_files) || true; } |
+        find "$work" -mindepth $depth -maxdepth $depth -type f | { grep -xFf <(echo "$elf") || true; } |
             xargs -r -d '\n' patchelf --force-rpath --set-rpath "\$ORIGIN:\$ORIGIN/$up/lib:\$ORIGIN/$up/lib/cuda"
         depth=$((depth + 1)) up=$up/..
     done

@@ -77,10 +77,10 @@ static void join_world(struct world *w)
     }
 }
 
-/* Emulated nodes are made equal: the same share of the same cores, and one disk. */
+/* Of two nodes on one kernel. Emulated nodes are made equal: the same share of the same cores, and one disk. */
 static int are_equal(const struct place *a, const struct place *b)
 {
-    return a->share[0] && strcmp(a->share, b->share) == 0 && strcmp(a->boot_id, b->boot_id) == 0;
+    return a->share[0] && strcmp(a->share, b->share) == 0;
 }
 
 static int is_measured(const struct world *w, int rank)

@@ -44,7 +44,8 @@ check "the program with the options of all sanitized programs" clang -I. -D_GNU_
     -fno-sanitize-recover=undefined "$TMP/faults.c" tests/lib/sanitized.c -o "$TMP/build-sanitize/bin/faults" -ldl
 check "and without" gcc -D_GNU_SOURCE -O1 -w "$TMP/faults.c" -o "$TMP/build/bin/faults"
 
-# A thread of an emulated kernel is a fiber with a stack of its own. ASan must know of each switch, or it reads the wrong stack.
+# The emulator gives each thread of a kernel its own stack. It must tell ASan when it changes from one stack to another. Otherwise
+# ASan compares addresses with the wrong stack.
 emulated=$BUILD-sanitize/tests/lib/libdcrnn-emulated.so
 # shellcheck disable=SC2016  # the inner shell expands it
 check "the emulator tells ASan when it switches stacks" sh -c 'nm -D "$0" | grep -q "U __sanitizer_start_switch_fiber"' "$emulated"
