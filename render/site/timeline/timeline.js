@@ -143,7 +143,7 @@
       }
       if (w > 28) {
         const text = c.name[i] < 0 ? '' : meta.names[c.name[i]].name, room = Math.floor((w - 6) / LABEL);
-        if (text && room > 2) {
+        if (text && (text.length <= room || room > 5)) {
           ctx.fillStyle = onFills[ink];
           fill = -1;
           ctx.fillText(text.length > room ? text.slice(0, room - 1) + '\u2026' : text, gutter + x0 + 3, y + 12);
