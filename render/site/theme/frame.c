@@ -3,6 +3,8 @@
 
 #include "lib/base/utf8.h"
 #include "render/site/theme/script.h"
+#include "render/say/format.h"
+#include "render/say/say.h"
 
 #include <string.h>
 
@@ -85,6 +87,20 @@ static json_t *archives(struct site *s)
     return list;
 }
 
+/* Above so many archives the line under a page has their number; the list that it opens has their names. */
+#define NAMED_MAX 4
+
+static const char *made_from(struct site *s)
+{
+    const char *names[NAMED_MAX];
+    if (s->n_cited > NAMED_MAX)
+        return site_text(s, "%s", fmt_count(s->n_cited, "input").text);
+    for (int i = 0; i < s->n_cited; i++)
+        names[i] = s->cited[i].which ? site_text(s, "%s (%s)", s->cited[i].is.archive, s->cited[i].which)
+                                     : s->cited[i].is.archive;
+    return say_list(&s->arena, names, s->n_cited);
+}
+
 json_t *view_frame(struct site *s, const char *root, const char *title, const char *here, enum page_kind kind)
 {
     json_t *frame = view_object(s);
@@ -101,6 +117,7 @@ json_t *view_frame(struct site *s, const char *root, const char *title, const ch
     view_set(s, frame, "style", json_string(theme_style(s->theme)));
     view_set(s, frame, "nav", navigation(s, root, here));
     view_set(s, frame, "archives", archives(s));
+    view_text(s, frame, "made_from", made_from(s));
     return frame;
 }
 
