@@ -421,23 +421,42 @@ static void add_not_judged(struct report *rep, struct run_result *r)
     }
 }
 
-/* First, unless the others fill a paragraph. */
-static void add_next(struct run_result *r, struct phrase next)
+static void put_first(struct run_result *r, struct phrase p)
 {
-    if (r->judged[JUDGED_MAX - 2].id != PHRASE_NONE)
-        return;
     for (int i = JUDGED_MAX - 1; i > 0; i--)
         r->judged[i] = r->judged[i - 1];
-    r->judged[0] = next;
+    r->judged[0] = p;
+}
+
+static int has_said_other(const struct run_result *r)
+{
+    for (int i = 0; i < SAID_MAX; i++)
+        if (r->said.support[i].id == PHRASE_OTHER_CAUSE)
+            return 1;
+    return 0;
+}
+
+/* What limits beside the first claim, unless the answer has the largest of it. Compute is what is left to do. */
+static struct phrase phrase_of_others(struct report *rep, const struct run_result *r)
+{
+    const char *names[N_CLASSES];
+    int n = 0, n_said = has_said_other(r) ? 2 : 1;
+    for (int i = n_said; i < r->n_claims; i++)
+        if (rep->claims[r->claims[i]].cls != CLASS_COMPUTE)
+            names[n++] = cause_name(r, rep->claims[r->claims[i]].cls);
+    return n ? PHRASE(LIMITS_TOO, slot_name(say_list(&rep->arena, names, n))) : PHRASE(NONE);
 }
 
 void say_judged(struct report *rep, struct run_result *r)
 {
     const struct class_result *next = next_limit(rep, r);
-    next = next && is_near(rep, next) ? next : NULL;
+    const struct phrase others = phrase_of_others(rep, r);
+    next = others.id == PHRASE_NONE && next && is_near(rep, next) ? next : NULL;
     add_ruled_out(rep, r, next);
     add_not_judged(rep, r);
-    if (next && r->n_claims)
-        add_next(r, phrase_of_next(rep, r, next));
+    if (others.id != PHRASE_NONE)
+        put_first(r, others);
+    else if (next && r->n_claims && r->judged[JUDGED_MAX - 2].id == PHRASE_NONE) /* else the others fill a paragraph */
+        put_first(r, phrase_of_next(rep, r, next));
     r->judged_text = say_phrases(&rep->arena, r->judged, JUDGED_MAX);
 }

@@ -111,13 +111,33 @@ static const char *expected_of(struct report *rep, const struct claim *c)
     return say_phrase(&rep->arena, &p);
 }
 
+/* Of repeated runs a gain is computed for one, whose step is not the mean that the answer has. */
+static const char *run_of_expected(struct report *rep, const struct claim *c)
+{
+    const struct series *s = c->series >= 0 ? &rep->series[c->series] : NULL;
+    const struct run_result *r = c->run >= 0 ? &rep->runs[c->run] : s ? largest_run(rep, s) : NULL;
+    s = r && r->series >= 0 ? &rep->series[r->series] : NULL;
+    for (int i = 0; s && i < s->n_points; i++)
+        for (int k = 0; k < s->points[i].n_runs && s->points[i].n_runs > 1; k++)
+            if (&rep->runs[s->points[i].runs[k]] == r)
+                return say_phrase(&rep->arena, &PHRASE(TIMES_OF_RUN, slot_name(r->label)));
+    return "";
+}
+
+/* The same, and which run it is about. */
+static const char *expected_said(struct report *rep, const struct claim *c)
+{
+    const char *text = expected_of(rep, c);
+    return *text ? joined(rep, text, run_of_expected(rep, c)) : text;
+}
+
 static struct to_do advised_by(struct report *rep, const struct claim *c, const struct claim *beside, const char *steps)
 {
     const char *also = beside ? report_text(rep, "%s.", action_sentence(rep, beside->action)) : "";
     also = joined(rep, also, beside ? joined(rep, expected_of(rep, beside), beside->action.check) : "");
     return (struct to_do){.text = report_text(rep, "%s.", action_sentence(rep, c->action)),
                           .is_first = 1,
-                          .expected = expected_of(rep, c),
+                          .expected = expected_said(rep, c),
                           .check = c->action.check,
                           .also = joined(rep, also, steps)};
 }

@@ -62,7 +62,9 @@ struct fmt fmt_time_beside(int64_t ns, int64_t longest_ns)
     struct fmt f;
     if (u == 0)
         return fmt_time(ns);
-    if (fabs(value) >= 0.0095)
+    if (fabs(value) >= 999.5)
+        snprintf(f.text, sizeof f.text, "%.16s %s", fmt_number(value).text, units[u].unit);
+    else if (fabs(value) >= 0.0095)
         snprintf(f.text, sizeof f.text, "%.*f %s", decimals(value) < 2 ? decimals(value) : 2, value, units[u].unit);
     else
         snprintf(f.text, sizeof f.text, "%s %s", ns == 0 ? "0" : value < 0 ? "> -0.01" : "< 0.01", units[u].unit);

@@ -36,6 +36,7 @@ static void test_order_of_gain(void **state)
     const struct slot *next = assert_supports(&r->said, PHRASE_OTHER_CAUSE);
     assert_string_equal(next[0].name, "communication");
     assert_int_equal(percent_of(&next[1]), 30);
+    assert_string_equal(assert_says(r->judged, JUDGED_MAX, PHRASE_LIMITS_TOO)[0].name, "I/O");
     release(&f);
 }
 

@@ -79,6 +79,7 @@ static void add_line(struct site *s, const struct run *r, const struct run_node 
         c->y_max = fmax(c->y_max, v->max);
     if (c->n_series == MONITOR_LINES_MAX)
         return;
+    m->n_in_point = v->per_point > m->n_in_point ? v->per_point : m->n_in_point;
     size_t look = c->n_series % (sizeof line_looks / sizeof line_looks[0]);
     m->panel[p].lines[c->n_series++] = (struct line_series){name,     line_looks[look].ink, times_of(s, r, n, v),
                                                             v->value, (size_t)v->n_points,  line_looks[look].is_dashed};
@@ -257,6 +258,7 @@ static void add_sampled_row(struct site *s, json_t *t, const char *what, const s
         for (int i = 0; i < 3; i++)
             view_cell_missing(s, t, &REASON(UNRECORDED), "");
         view_cell_count(s, t, true, 0);
+        view_row_empty(s, t);
         return;
     }
     const double values[3] = {v->sum / (double)v->n, v->min, v->max};
@@ -366,12 +368,14 @@ json_t *run_figure_monitors(struct site *s, const struct run_result *r, int run)
                            fmt_number(n->cpu_percent.sum / (double)n->cpu_percent.n).text,
                            fmt_number(n->cpu_percent.max).text);
     }
-    const struct phrase caption[] = {PHRASE(CAPTION_MONITORS), m->has_phases ? PHRASE(CAPTION_PHASES) : PHRASE(NONE)};
+    const struct phrase caption[] = {
+        PHRASE(CAPTION_MONITORS), m->n_in_point > 1 ? PHRASE(CAPTION_THINNED, slot_count(m->n_in_point)) : PHRASE(NONE),
+        m->has_phases ? PHRASE(CAPTION_PHASES) : PHRASE(NONE)};
     double height = (m->n_panels > PANELS_SHEET ? PANEL_LOW : PANEL_HEIGHT) * m->n_panels + PANEL_FOOT;
     json_t *view = figure_view(s, &(struct figure){.stem = "monitors-figure",
                                                    .run = run,
                                                    .title = host_title(s, r->run),
-                                                   .caption = say_phrases(&s->arena, caption, 2),
+                                                   .caption = say_phrases(&s->arena, caption, 3),
                                                    .alt = dcr_buf_text(&alt),
                                                    .draw = draw_monitors,
                                                    .spec = m,

@@ -91,11 +91,17 @@ json_t *run_figure_spread(struct site *s, const struct run_result *r)
         .levels = &median,
         .n_levels = 1,
         .x_is_whole = true};
-    bool is_alike = order[n - 1].value < 1.01 * order[0].value;
+    bool is_alike = order[n - 1].value < 1.01 * order[0].value,
+         is_all_one = fmt_is_same(fmt_time(llround(order[0].value)), fmt_time(llround(order[n - 1].value))),
+         is_middle_one =
+             fmt_is_same(fmt_time(llround(order[n / 4].value)), fmt_time(llround(order[n - 1 - n / 4].value)));
     const struct said title = {
         .headline = is_alike ? PHRASE(RANKS_ALIKE, slot_count((int64_t)n), slot_time((int64_t)order[n / 2].value))
-                             : PHRASE(RANKS_SPREAD, slot_count((int64_t)n), slot_name(middle))};
-    const struct phrase caption[] = {PHRASE(SPREAD_CAPTION), PHRASE(SPREAD_ALL, slot_name(all))};
+                    : is_middle_one
+                        ? PHRASE(RANKS_MIDDLE, slot_count((int64_t)n), slot_time((int64_t)order[n / 2].value))
+                        : PHRASE(RANKS_SPREAD, slot_count((int64_t)n), slot_name(middle))};
+    const struct phrase caption[] = {PHRASE(SPREAD_CAPTION),
+                                     is_all_one ? PHRASE(NONE) : PHRASE(SPREAD_ALL, slot_name(all))};
     return figure_view(
         s, &(struct figure){.stem = "ranks-spread",
                             .run = RUN_OF(s, r),

@@ -27,7 +27,8 @@ struct monitors_spec {
         struct line_series lines[MONITOR_LINES_MAX];
     } panel[PANELS_MAX];
     int n_panels;
-    bool has_phases; /* the last panel shows what the steps were made of */
+    bool has_phases;    /* the last panel shows what the steps were made of */
+    int64_t n_in_point; /* samples of which a point is the mean, at most */
 };
 
 #define RUN_OF(s, r) ((int)((r) - (s)->rep->runs))

@@ -17,7 +17,7 @@ static double in_unit(int64_t ns, const struct time_axis *a)
 
 const char *node_words(struct site *s, int n)
 {
-    return n > 0 ? site_text(s, "%s", fmt_count(n, counted_word(s->rep->unit)).text) : "unknown node count";
+    return n > 0 ? site_text(s, "%s", fmt_count(n, counted_word(s->rep->unit)).text) : "this run";
 }
 
 const char *node_title(struct site *s)

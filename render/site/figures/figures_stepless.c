@@ -106,7 +106,7 @@ static int is_late(const struct mpi_late *l, int rank)
 
 static json_t *mpi_table(struct site *s, const struct run *a)
 {
-    json_t *t = view_table(s, "Recorded time of each rank", "Rank|#In MPI calls|#Share|#Outside of them");
+    json_t *t = view_table(s, "Recorded time of each rank", "Rank|#In MPI calls|#Share|#Other time");
     for (int i = 0; i < a->ranks_len; i++) {
         int64_t ns = recorded_of_rank(&a->ranks[i]).ns, mpi = a->ranks[i].mpi_ns;
         view_row(s, t, site_text(s, "%d", a->ranks[i].rank));
@@ -119,7 +119,7 @@ static json_t *mpi_table(struct site *s, const struct run *a)
 
 static json_t *mpi_figure(struct site *s, const struct run_result *r, int run)
 {
-    static const struct stack_part parts[] = {{"in MPI calls", INK_WAIT}, {"outside of them", INK_COMPUTE}};
+    static const struct stack_part parts[] = {{"in MPI calls", INK_WAIT}, {"other time", INK_COMPUTE}};
     const struct run *a = r->run;
     size_t n = (size_t)a->ranks_len, n_shown, n_bars = 0;
     double least = 1, most = 0;
@@ -163,6 +163,7 @@ static json_t *mpi_figure(struct site *s, const struct run_result *r, int run)
         .bars = bars,
         .n_bars = n_bars,
         .x_title = n <= 4 || n_shown < n ? NULL : "rank"};
+    const struct phrase caption[] = {PHRASE(MPI_CAPTION), PHRASE(MPI_CAPTION_START)};
     json_t *view = figure_view(
         s, &(struct figure){
                .stem = "mpi-ranks",
@@ -170,7 +171,7 @@ static json_t *mpi_figure(struct site *s, const struct run_result *r, int run)
                .title = title_of(
                    s, n > 1 ? PHRASE(MPI_OF_RANKS, slot_name(site_text(s, "%s", fmt_percent_range(least, most).text)))
                             : PHRASE(MPI_OF_RANK, slot_percent(most))),
-               .caption = say_phrase(&s->arena, &PHRASE(MPI_CAPTION)),
+               .caption = say_phrases(&s->arena, caption, 2),
                .alt = dcr_buf_text(&alt),
                .draw = draw_stack,
                .spec = &spec,

@@ -195,6 +195,17 @@ static const struct series_point *point_of(const struct report *rep, const struc
     return NULL;
 }
 
+/* Has the table of runs several rows with one speed-up? */
+static bool is_any_repeated(const struct report *rep)
+{
+    for (int i = 0; i < rep->n_runs; i++) {
+        const struct series_point *p = point_of(rep, &rep->runs[i]);
+        if (p && p->n_runs > 1)
+            return true;
+    }
+    return false;
+}
+
 static const char *limited_by(struct site *s, const struct run_result *r)
 {
     const struct report *rep = s->rep;
@@ -520,10 +531,11 @@ void page_index(struct site *s)
     view_text(s, data, "only_run", is_one ? site_text(s, "runs/%s/index.html", rep->runs[0].slug) : NULL);
     json_t *lead = is_one ? run_figure_stepless(s, &rep->runs[0], -1) : NULL;
     view_set(s, data, "lead_figure", lead ? lead : json_null());
-    view_text(s, data, "node_time",
-              rep->headline_series >= 0 && rep->headline_series < rep->n_series
-                  ? say_phrase(&s->arena, &rep->series[rep->headline_series].node_time)
-                  : NULL);
+    const struct phrase beside[] = {
+        rep->headline_series >= 0 && rep->headline_series < rep->n_series ? rep->series[rep->headline_series].node_time
+                                                                          : PHRASE(NONE),
+        is_any_repeated(rep) ? PHRASE(SPEEDUP_OF_ALL, slot_name(counted_word(rep->unit))) : PHRASE(NONE)};
+    view_text(s, data, "node_time", say_phrases(&s->arena, beside, 2));
     view_set(s, data, "files", file_list(s));
     view_text(s, data, "none", no_evidence(s));
     site_page(s, "index", "index.html", rep->title, "index", data);

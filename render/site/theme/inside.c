@@ -325,15 +325,33 @@ static bool is_plain_time(const json_t *cell, int64_t *ns)
     return strcmp(text + (*text == '+'), fmt_time(*ns).text) == 0;
 }
 
+/* The time whose unit a column gets: the longest. Where more than a third would then print as "< 0.01", the next
+ * smaller unit, unless the longest would get five digits in it. */
+static int64_t measure_of(const json_t *rows, size_t column)
+{
+    int64_t longest = 0, ns;
+    size_t n = 0, n_lost = 0;
+    for (size_t r = 0; r < json_array_size(rows); r++)
+        if (is_plain_time(cell_of(rows, r, column), &ns) && llabs(ns) > longest)
+            longest = llabs(ns);
+    for (size_t r = 0; r < json_array_size(rows); r++)
+        if (is_plain_time(cell_of(rows, r, column), &ns) && ns != 0) {
+            const struct fmt f = fmt_time_beside(ns, longest);
+            n++;
+            n_lost += *f.text == '<' || *f.text == '>';
+        }
+    double in_unit = (double)longest;
+    while (in_unit >= 999.5)
+        in_unit /= 1000;
+    return 3 * n_lost > n && in_unit < 9.995 && longest > 999 ? longest / 1000 : longest;
+}
+
 void view_in_one_unit(struct site *s, json_t *table)
 {
     json_t *rows = json_object_get(table, "rows");
     size_t n_columns = json_array_size(json_object_get(table, "head"));
     for (size_t i = 0; i + 1 < n_columns; i++) {
-        int64_t longest = 0, ns;
-        for (size_t r = 0; r < json_array_size(rows); r++)
-            if (is_plain_time(cell_of(rows, r, i), &ns) && llabs(ns) > longest)
-                longest = llabs(ns);
+        int64_t ns, longest = measure_of(rows, i);
         for (size_t r = 0; r < json_array_size(rows); r++) {
             json_t *cell = cell_of(rows, r, i);
             if (!is_plain_time(cell, &ns))
@@ -400,9 +418,17 @@ void view_shorten(struct site *s, json_t *table, size_t most)
 
 /* ---- tables without empty rows and columns ---------------------------------------------------------------------- */
 
+void view_row_empty(struct site *s, json_t *table)
+{
+    json_t *rows = json_object_get(table, "rows");
+    view_flag(s, json_array_get(rows, json_array_size(rows) - 1), "is_empty", true);
+}
+
 static bool is_empty_row(const json_t *rows, size_t row)
 {
-    const json_t *cells = json_object_get(json_array_get(rows, row), "cells");
+    const json_t *all = json_array_get(rows, row), *cells = json_object_get(all, "cells");
+    if (json_is_true(json_object_get(all, "is_empty")))
+        return true;
     for (size_t i = 0; i < json_array_size(cells); i++)
         if (!is_missing(json_array_get(cells, i)))
             return false;

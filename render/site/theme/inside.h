@@ -118,12 +118,15 @@ void view_cell_class(struct site *s, json_t *table, const char *text, const char
 /** view_frame - what frame.html shows, but content.  root: "" or "../../"  returns  gives */
 json_t *view_frame(struct site *s, const char *root, const char *title, const char *here, enum page_kind kind);
 
-/** view_in_one_unit - times of a column get the unit of the longest, as far as they are plain times; what is lost of a
- * short one is its tooltip. The CSV has exact values in any case. */
+/** view_in_one_unit - times of a column get one unit, as far as they are plain times: that of the longest, or the next
+ * smaller one where too many would be lost; what is lost of a short one is its tooltip. The CSV has exact values in any
+ * case. */
 void view_in_one_unit(struct site *s, json_t *table);
 /** view_threshold_tips - the column of thresholds becomes tooltips of the verdicts, once site_table has written its
  * CSV. */
 void view_threshold_tips(struct site *s, json_t *table);
+/** view_row_empty - the last row has no measured value, though it has a number such as a count of 0. */
+void view_row_empty(struct site *s, json_t *table);
 /** view_pruned - rows and columns in which nothing has a value go, and a line below the table names them; the marks
  *  of missing values that are left are explained. A table without any value says only that. */
 void view_pruned(struct site *s, json_t *table);

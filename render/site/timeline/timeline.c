@@ -3,6 +3,7 @@
 #include "render/site/timeline/levels.h"
 
 #include "render/say/format.h"
+#include "render/say/say.h"
 #include "render/site/theme/inside.h"
 
 #include <stdlib.h>
@@ -239,6 +240,25 @@ static json_t *names_table(struct site *s, const struct spans *spans)
     return t;
 }
 
+/* How the tracks of ranks came onto one axis. */
+static const char *clocks_said(struct site *s, const struct spans *spans, bool is_traced)
+{
+    struct phrase said[2] = {{0}};
+    if (!is_traced) {
+        said[0] = PHRASE(TIMELINE_OF_STEPS);
+        said[1] = PHRASE(TIMELINE_RANKS);
+    } else if (spans->n_hosts > 1 && spans->n_measured_hosts >= spans->n_hosts - 1) {
+        said[0] = PHRASE(TIMELINE_CLOCKS_MEASURED);
+        said[1] = PHRASE(TIMELINE_CLOCK_ERROR, slot_time(2 * spans->clock_error_ns));
+    } else if (spans->n_hosts > 1) {
+        said[0] = PHRASE(TIMELINE_CLOCKS_OF_DAY);
+        said[1] = PHRASE(TIMELINE_CLOCK_DOUBT);
+    } else {
+        return NULL;
+    }
+    return say_phrases(&s->arena, said, 2);
+}
+
 static void write_page(struct site *s, int run, const struct spans *spans, bool is_traced)
 {
     const struct run_result *r = &s->rep->runs[run];
@@ -265,22 +285,8 @@ static void write_page(struct site *s, int run, const struct spans *spans, bool 
                               "timeline of one trace holds. All numbers of the report are of all events.",
                               fmt_count((int64_t)spans->n_joined, "range").text, fmt_time(spans->joined_ns).text)
                   : NULL);
-    view_text(s, data, "aligned",
-              spans->is_aligned ? "Traces whose clocks have no moment in common begin together; between those, "
-                                  "differences mean nothing."
-                                : NULL);
-    view_text(
-        s, data, "clocks",
-        !is_traced ? "There are the steps only, since no trace is drawn; the ranks are laid side by side by the "
-                     "first step that all have."
-        : spans->n_hosts > 1 && spans->n_measured_hosts >= spans->n_hosts - 1
-            ? site_text(s,
-                        "The clocks of different hosts are laid side by side by what was measured between them during "
-                        "the run; between hosts, differences below %s mean nothing.",
-                        fmt_time(2 * spans->clock_error_ns).text)
-        : spans->n_hosts > 1 ? "The clocks of different hosts are laid side by side by their time of day; between "
-                               "hosts, differences below some milliseconds mean nothing."
-                             : NULL);
+    view_text(s, data, "aligned", spans->is_aligned ? say_phrase(&s->arena, &PHRASE(TIMELINE_TOGETHER)) : NULL);
+    view_text(s, data, "clocks", clocks_said(s, spans, is_traced));
     view_set(s, data, "names", table);
     const char *page = site_text(s, "runs/%s/timeline.html", r->slug);
     site_page(s, "timeline", page, site_text(s, "Timeline, %s, %s", r->label, s->rep->title), r->slug, data);
