@@ -347,9 +347,10 @@ static const char *label_of(struct report *rep, const struct run_result *r, enum
         dcr_buf_printf(&b, ", batch %lld per rank", (long long)p->local_batch);
     if (*p->precision)
         dcr_buf_printf(&b, ", %s", p->precision);
-    if (r->n_nodes > 0 && r->n_ranks > 0 && rep->unit == COUNTS_NODES)
-        dcr_buf_printf(&b, ", %d %s per node", r->n_ranks / r->n_nodes,
-                       r->n_ranks / r->n_nodes == 1 ? "rank" : "ranks");
+    /* Of a rank whose steps are lost the archive still says that it was there. */
+    int n_ranks = r->run->n_ranks > r->n_ranks ? r->run->n_ranks : r->n_ranks;
+    if (r->n_nodes > 0 && n_ranks > 0 && n_ranks % r->n_nodes == 0 && rep->unit == COUNTS_NODES)
+        dcr_buf_printf(&b, ", %d %s per node", n_ranks / r->n_nodes, n_ranks == r->n_nodes ? "rank" : "ranks");
     const char *label = dcr_arena_strdup(&rep->arena, dcr_buf_text(&b));
     dcr_buf_release(&b);
     return label;
