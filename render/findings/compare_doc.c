@@ -390,10 +390,13 @@ static void say_how_sure_of(struct report *rep, struct comparison *c)
     add(c, SURE_CAUSE,
         PHRASE(COUNTED_BOTH, slot_count(c->steps_before), slot_count(c->n_before), slot_count(c->steps_after),
                slot_count(c->n_after)));
-    if (i->has)
+    if (i->has) {
+        const char *lo = signed_time(rep, i->lo), *hi = signed_time(rep, i->hi);
         add(c, SURE_CAUSE,
             PHRASE(INTERVAL_OF_CHANGE,
-                   slot_name(report_text(rep, "%s to %s", signed_time(rep, i->lo), signed_time(rep, i->hi)))));
+                   slot_name(strcmp(lo, hi) ? report_text(rep, "%s to %s", lo, hi)
+                                            : report_text(rep, "%s", fmt_time_range(i->lo, i->hi).text))));
+    }
     add(c, SURE_CAUSE, PHRASE(CONFIDENCE, slot_name(confidence_word(c->confidence)), slot_name(c->confidence_because)));
     if (c->tried.has)
         add(c, SURE_FORECAST, PHRASE(FORECAST_OF_MEDIAN));

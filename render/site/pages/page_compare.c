@@ -42,6 +42,21 @@ static const char *unit_of(struct site *s, int64_t longest_ns)
     return site_text(s, "%s", unit ? unit + 1 : "");
 }
 
+/* 0, "< 0.01" or "> -0.01" */
+static bool is_below_print(const char *time)
+{
+    return *time == '<' || *time == '>' || strcmp(time, "0") == 0;
+}
+
+/* "-14.3 to -14.1"; ends that print alike are no interval, so that its width is said instead. */
+static const char *interval_in(struct site *s, const struct interval *i, int64_t longest_ns)
+{
+    const char *lo = time_in(s, llround(i->lo), longest_ns), *hi = time_in(s, llround(i->hi), longest_ns);
+    if (is_below_print(lo) && is_below_print(hi))
+        return "within 0.01";
+    return strcmp(lo, hi) ? site_text(s, "%s to %s", lo, hi) : site_text(s, "%s", fmt_time_range(i->lo, i->hi).text);
+}
+
 /* What is outside the interval of runs that were not repeated is not coloured: it is no change that is certain. */
 static void add_compared(struct site *s, json_t *t, const char *name, const struct compared *c,
                          const struct compared *step, int64_t longest_ns, bool repeated, bool has_interval)
@@ -60,11 +75,7 @@ static void add_compared(struct site *s, json_t *t, const char *name, const stru
                     compared_has(c), (double)change_ns, "ns");
     if (!has_interval)
         return;
-    view_cell_interval(s, t,
-                       i->has ? site_text(s, "%s to %s", time_in(s, llround(i->lo), longest_ns),
-                                          time_in(s, llround(i->hi), longest_ns))
-                              : NULL,
-                       *i, "ns");
+    view_cell_interval(s, t, i->has ? interval_in(s, i, longest_ns) : NULL, *i, "ns");
     bool is_certain = c->is_significant && repeated && !compared_is_unchanged(c, step);
     view_cell_class(s, t, verdict_on(c, step), !is_certain ? "v-na" : i->hi < 0 ? "v-fine" : "v-limits");
 }
