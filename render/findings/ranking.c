@@ -141,7 +141,29 @@ static enum cause_class limit_of(const struct report *rep, const struct run_resu
     return r->n_claims ? rep->claims[r->claims[0]].cls : r->has_steps ? N_CLASSES : cause_of_idle(rep, r->run);
 }
 
-/* The cause that comes first in most runs. Of equal counts the first in the table of causes. */
+/* The cause that comes first in most runs. Of equal counts the first in the table of causes; of none, CLASS_SHARED. */
+static enum cause_class cause_of_most(const struct report *rep, int n[N_CLASSES + 1])
+{
+    int most = 0;
+    for (int i = 0; i < rep->n_runs; i++)
+        n[limit_of(rep, &rep->runs[i])]++;
+    for (int c = 1; c < N_CLASSES; c++)
+        most = n[c] > n[most] ? c : most;
+    return (enum cause_class)most;
+}
+
+struct phrase ranking_doubt(const struct report *rep)
+{
+    int n[N_CLASSES + 1] = {0}, n_low = 0;
+    enum cause_class most = cause_of_most(rep, n);
+    for (int i = 0; i < rep->n_runs; i++)
+        n_low += limit_of(rep, &rep->runs[i]) == most && rep->runs[i].confidence == CONFIDENCE_LOW;
+    if (n_low == 0)
+        return PHRASE(NONE);
+    return n_low == n[most] ? PHRASE(DOUBT_OF_ALL_RANKED)
+                            : PHRASE(DOUBT_OF_RANKED, slot_count(n_low), slot_count(n[most]));
+}
+
 static struct phrase most_limited(const struct report *rep)
 {
     static const char *const what[N_CLASSES] = {[CLASS_SHARED] = "ranks lack cores",
@@ -154,13 +176,10 @@ static struct phrase most_limited(const struct report *rep)
                                                 [CLASS_COPY] = "copies between host and GPU limit",
                                                 [CLASS_HOST] = "the GPU waits for its host",
                                                 [CLASS_OVERHEAD] = "time without a name limits"};
-    int n[N_CLASSES + 1] = {0}, most = 0, n_traces = 0;
-    for (int i = 0; i < rep->n_runs; i++) {
-        n[limit_of(rep, &rep->runs[i])]++;
+    int n[N_CLASSES + 1] = {0}, n_traces = 0;
+    enum cause_class most = cause_of_most(rep, n);
+    for (int i = 0; i < rep->n_runs; i++)
         n_traces += rep->runs[i].run->is_foreign && rep->runs[i].run->n_traces > 0;
-    }
-    for (int c = 1; c < N_CLASSES; c++)
-        most = n[c] > n[most] ? c : most;
     const struct slot runs = slot_count(rep->n_runs), noun = slot_name(n_traces == rep->n_runs ? "trace" : "run");
     return n[most] ? PHRASE(MOST_RUNS_LIMITED, slot_count(n[most]), runs, noun, slot_name(what[most]))
                    : PHRASE(NO_RUN_LIMITED, runs, noun);

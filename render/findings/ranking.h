@@ -18,6 +18,8 @@ int ranking_first(const struct report *rep);
 
 /** is_ranked - runs of several configurations, none at two node counts: what they have in common is an order. */
 int is_ranked(const struct report *rep);
+/** ranking_doubt - in how many of the runs that the headline counts confidence is low; PHRASE_NONE: in none. */
+struct phrase ranking_doubt(const struct report *rep);
 /** ranking_said - what is found of such runs together: what limits most of them, and the one that leads.
  *  r  that one. Test: tests/unit/test_narrate_runs.c */
 struct said ranking_said(struct report *rep, const struct run_result *r);

@@ -4,6 +4,7 @@
 #include "render/findings/rules/rules.h"
 #include "render/metrics/series/series.h"
 #include "render/findings/narrate.h"
+#include "render/findings/ranking.h"
 #include "render/findings/shares.h"
 #include "render/say/format.h"
 #include "render/say/say.h"
@@ -148,6 +149,8 @@ void say_how_sure(struct report *rep, const struct series *s, const struct run_r
     else if (!is_shared)
         add(rep, SURE_CAUSE, interval_of(rep, s, r, c));
     rep->confidence = confidence_word(sure);
+    if (is_ranked(rep))
+        add(rep, SURE_DOUBT, ranking_doubt(rep));
     add_confidence(rep, c, sure, because);
     if (s || r->has_steps || are_steps_missed(r)) /* of other runs nobody asks for a gain in steps */
         add_forecast(rep, c);

@@ -137,8 +137,9 @@ static json_t *series_view(struct site *s, int index, int place)
     view_text(s, v, "headline", is_told ? NULL : series->headline);
     view_text(s, v, "support", is_told ? NULL : series->support);
     view_text(s, v, "folded",
-              place >= SERIES_SHOWN ? site_text(s, "%s: %s", series->label, say_title(&s->arena, &series->said))
-                                    : NULL);
+              place >= SERIES_SHOWN && series->said.headline.id != PHRASE_NONE /* else there is nothing to fold */
+                  ? site_text(s, "%s: %s", series->label, say_title(&s->arena, &series->said))
+                  : NULL);
     view_text(s, v, "scaling", series->scaling_text);
     view_text(s, v, "beyond", series->beyond_text);
     view_text(s, v, "not_judged", series->not_judged_text);
@@ -163,6 +164,8 @@ static json_t *series_view(struct site *s, int index, int place)
     site_table(s, ahead, site_text(s, "extrapolation%s", suffix), -1);
     json_t *all_reduce = view_all_reduce(s, series);
     site_table(s, all_reduce, site_text(s, "all-reduce%s", suffix), -1);
+    if (json_is_object(all_reduce))
+        view_drop_columns(s, all_reduce, "|95 % interval (over steps)|");
     view_set(s, v, "all_reduce", all_reduce);
     json_t *said = view_list(s);
     for (int i = 0; i < N_REDUCE_SAID; i++)

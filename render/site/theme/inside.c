@@ -119,6 +119,7 @@ json_t *view_table(struct site *s, const char *caption, const char *columns)
     view_flag(s, table, "is_empty", false);
     view_set(s, table, "without", json_null());
     view_set(s, table, "shortened", json_null());
+    view_set(s, table, "narrowed", json_null());
     view_set_list(s, table, "legend", view_list(s));
     return table;
 }
@@ -403,6 +404,24 @@ void view_keep_rows(struct site *s, json_t *table, const size_t *row, size_t n)
     view_set(s, table, "rows", kept);
     view_text(s, table, "shortened",
               say_phrase(&s->arena, &PHRASE(ROWS_SHOWN, slot_count((int64_t)n_kept), slot_count((int64_t)n_all))));
+}
+
+void view_drop_columns(struct site *s, json_t *table, const char *columns)
+{
+    json_t *head = json_object_get(table, "head"), *rows = json_object_get(table, "rows");
+    int n_dropped = 0;
+    for (size_t i = json_array_size(head); i-- > 1;) {
+        const char *name = json_string_value(json_object_get(json_array_get(head, i), "text"));
+        const char *at = name ? strstr(columns, site_text(s, "|%s|", name)) : NULL;
+        if (!at)
+            continue;
+        json_array_remove(head, i);
+        for (size_t r = 0; r < json_array_size(rows); r++)
+            json_array_remove(json_object_get(json_array_get(rows, r), "cells"), i - 1);
+        n_dropped++;
+    }
+    if (n_dropped)
+        view_text(s, table, "narrowed", say_phrase(&s->arena, &PHRASE(COLUMNS_LEFT, slot_count(n_dropped))));
 }
 
 void view_shorten(struct site *s, json_t *table, size_t most)

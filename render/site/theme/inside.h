@@ -125,6 +125,9 @@ void view_in_one_unit(struct site *s, json_t *table);
 /** view_threshold_tips - the column of thresholds becomes tooltips of the verdicts, once site_table has written its
  * CSV. */
 void view_threshold_tips(struct site *s, json_t *table);
+/** view_drop_columns - behind site_table: some columns are in the CSV alone, and the page says of how many that is
+ * true. columns  their names, a bar before and behind each: "|Busy|Model|" */
+void view_drop_columns(struct site *s, json_t *table, const char *columns);
 /** view_row_empty - the last row has no measured value, though it has a number such as a count of 0. */
 void view_row_empty(struct site *s, json_t *table);
 /** view_pruned - rows and columns in which nothing has a value go, and a line below the table names them; the marks
