@@ -250,9 +250,8 @@ json_t *view_devices(struct site *s, int run)
     if (n > 0) {
         json_t *whole = breakdown(s, r);
         add(s, list, whole, "devices", run, false);
-        view_drop_columns(s, whole,
-                          "|Only other than compute|Hidden beside compute, of communication|Kernels|Under 100 us|"
-                          "Their time|Model|");
+        view_drop_columns(
+            s, whole, "|Busy|Only other than compute|Kernels of communication|Kernels|Under 100 us|Their time|Model|");
         add(s, list, idle(s, r), "devices_idle", run, false);
         add(s, list, use(s, r), "devices_use", run, false);
         add(s, list, findings(s, r), "devices_findings", run, false);
