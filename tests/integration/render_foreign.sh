@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Files of other tools beside traces: nsys exports, monitors, benchmark logs, accounting. Files under "made" are those of
 # tests/data/foreign and some written here; the others are real ones.
-# sanitized: files of other programs may hold anything
+# partly sanitized: files of other programs may hold anything; the readers of damaged ones run with them
 . tests/lib/tap.sh
-report=$BIN/dcreport
+use plain
 traces=$SHARED/data/traces
 made=$TMP/made
 mkdir -p "$TMP/tmp"
@@ -24,8 +24,10 @@ read_one 0 "dcgmi dmon" "$made/dmon.txt"
 is "the file's checksum, for a citation" '.runs[0].provenance.files_sha256' "\"$(sum_of < "$made/dmon.txt")\""
 is "its samples" '[.runs[0].nodes[0].gpus[] | [.gpu, .utilization_percent.mean, .utilization_percent.n, .power_w.max, .memory_used_mb.n // 0]]' \
     '[[0,60,2,110,2],[1,90,1,200.5,0]]'
+use sanitized
 read_one 0 "a scrape of the DCGM exporter" "$made/scrape"
 is "its samples" '.runs[0].nodes[0].gpus[0] | [.gpu, .utilization_percent.mean, .sm_clock_mhz.mean]' '[3,42,1410]'
+use plain
 read_one 0 "sacct, aligned" "$made/sacct.txt"
 is "its table" '.evidence[0] | [.columns, .rows[1]]' '[["JobID","JobName","State","Elapsed"],["17.batch","batch","COMPLETED","00:10:02"]]'
 read_one 0 "sacct -p" "$made/sacct-p.txt"
@@ -34,10 +36,12 @@ is "how the job ended" '.runs[0].finding, (.headline | test("17"))' '"JOB_TIMED_
 true'
 read_one 0 "sacct with tabs, named as a log" "$made/sacct-tabs.log"
 is "its table" '.evidence[0] | [.columns, .rows[1]]' '[["JobID","JobName","State","Elapsed"],["21.0","python3 train.py","OUT_OF_MEMORY","00:03:08"]]'
+use sanitized
 read_one 3 "sacct with commas" "$made/sacct-commas.csv"
 is "its table, without the row of which nobody knows which cell is which" '.evidence[0].rows' \
     '[["22","train","COMPLETED","00:03:10","cpu=4"],["22.1","eval","COMPLETED","00:00:08","cpu=4"]]'
 is "... which is named" '[.notes[] | select(.kind == "gap") .text] | any(test("1 row .*line 3: 6 cells, the header has 5, but a value may hold a comma"))' true
+use plain
 read_one 0 "ncu --csv" "$made/ncu.csv"
 is "its means" '.evidence[0].rows' '[["gemm(float*, int)","2","10.5 usecond","70","20","n/a","n/a"]]'
 read_one 0 "ncu with counters of a roofline" "$made/ncu-roofline.csv"
@@ -130,6 +134,7 @@ for row in 'sacct.txt|Run job|table of sacct|' 'smi.csv|Run job|log of nvidia-sm
 done
 
 # ---- broken ones: one sentence, nothing written
+use sanitized
 for broken in 'x.csv:2026/01/31 aa:59:59, 50 %, 1 W' 'talp.json:{"dlbVersion": "3.5", "Application": {}}' 'ddp.json:{"scaling_mode": "strong", "world_size": 2}' \
     'nccl.txt:#  size count type redop root time algbw busbw #wrong' 'e.csv:"ID","Kernel Name","Metric Name","Metric Unit","Metric Value"' 'job.txt:JobID|State'; do
     printf '%s\n' "${broken#*:}" >"$made/broken-${broken%%:*}"
@@ -179,6 +184,7 @@ base("cut", "CREATE TABLE NVTX_EVENTS(start INT, end INT, eventType INT, text TE
 whole = open(sys.argv[1] + "/cut.sqlite", "rb").read()
 open(sys.argv[1] + "/cut.sqlite", "wb").write(whole[:-1])
 EOF
+use plain
 for lost in 'backward|2|8 steps of the trace .* are left out: their times do not ascend' 'overlap|5|5 steps of the trace .* are left out: they overlap'; do
     IFS='|' read -r name n says <<<"$lost"
     read_one 3 "steps are lost: $name" "$made/lost-$name.json"
@@ -189,6 +195,7 @@ for name in down text; do
     read_one 0 "no step is lost: $name" "$made/whole-$name.json"
     is "all ten" '.runs[0].n_steps' 10
 done
+use sanitized
 check_status 2 "a view without end is not read" timeout 60 "$report" "$made/endless.sqlite" -o "$TMP/none"
 cp "$TMP/tap.out" "$TMP/said"
 check "... and that is said" grep -qF "endless.sqlite' has a view CUPTI_ACTIVITY_KIND_KERNEL" "$TMP/said"
@@ -261,6 +268,7 @@ sys.exit(bool(wrong))' "$TMP/odd"
 check "the broken one is named" grep -q "broken.*was cut" "$TMP/odd/refused"
 
 # ---- real ones
+use plain
 if [ ! -d "$traces/nsys" ]; then
     skip "real files of other tools" "no ../shared/data/traces"
     finish

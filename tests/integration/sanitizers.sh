@@ -50,16 +50,17 @@ emulated=$BUILD-sanitize/tests/lib/libdcrnn-emulated.so
 # shellcheck disable=SC2016  # the inner shell expands it
 check "the emulator tells ASan when it switches stacks" sh -c 'nm -D "$0" | grep -q "U __sanitizer_start_switch_fiber"' "$emulated"
 
-# told SUITE FAULT HEAD PATTERN: a script with that head runs the program; one passed test and what the closing line counts
+# told SUITE FAULT HEAD PATTERN [BUILD]: a script with that head runs the program, after `use BUILD`; one passed test and what the
+# closing line counts
 told() {
     # shellcheck disable=SC2016  # the script's own $BIN
-    printf '#!/bin/bash\n%s\n. tests/lib/tap.sh\n! "$BIN/faults" %s 2>/dev/null && ok refused\nfinish\n' "$3" "$2" \
+    printf '#!/bin/bash\n%s\n. tests/lib/tap.sh\n%s\n! "$BIN/faults" %s 2>/dev/null && ok refused\nfinish\n' "$3" "${5:+use $5}" "$2" \
         >"$TMP/tests/integration/one.sh"
     (cd "$TMP" && env -u BIN -u TMP BUILD="$TMP/build" TMPDIR="$TMP" tests/run "$1") >"$TMP/said" 2>&1
     if grep -Eqx "$4" "$TMP/said"; then
-        ok "$1, ${3:-no word in the head}, $2: $4"
+        ok "$1, ${3:-no word in the head}${5:+, use $5}, $2: $4"
     else
-        not_ok "$1, ${3:-no word in the head}, $2" "$(cat "$TMP/said")"
+        not_ok "$1, ${3:-no word in the head}${5:+, use $5}, $2" "$(cat "$TMP/said")"
     fi
 }
 for fault in stack heap overflow leak; do
@@ -70,5 +71,8 @@ told integration none "# sanitized: it is made for this" '1 passed, 0 failed, 0 
 told integration overflow "" '1 passed, 0 failed, 0 skipped'
 told swapped overflow "" '1 passed, 1 failed, 0 skipped'
 told swapped overflow "# sanitized: it is made for this" '1 passed, 0 failed, 0 skipped'
+told integration overflow "# partly sanitized: it is made for this" '1 passed, 0 failed, 0 skipped' plain
+told integration overflow "# partly sanitized: it is made for this" '1 passed, 1 failed, 0 skipped' sanitized
+told swapped overflow "# partly sanitized: it is made for this" '1 passed, 1 failed, 0 skipped' plain
 told swapped overflow "# plain: it is made for this" '0 passed, 1 failed, 0 skipped' # no test is left
 finish

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # train_failures.sh - whatever happens to one rank, all end, soon, with one message and nothing left behind; and a loss
 # that explodes ends a run with the last good checkpoint kept.
-# sanitized: error paths are rarely executed
+# partly sanitized: error paths are rarely executed; of each kind one runs with them
 # shellcheck disable=SC2317  # functions are called by check
 . tests/lib/tap.sh
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
@@ -28,6 +28,7 @@ kill -TERM $ended
 short=(--sensors 8 --days 2 --units 8 --batch 32 --epochs 30 --validate-every 0)
 check "a good run with a checkpoint" "$BIN/dcrnn-train" "${short[@]}" --checkpoint-every 5 --steps 20 --out "$TMP/good"
 cp "$TMP/good/checkpoint.bin" "$TMP/good.bin"
+use sanitized
 check_status 1 "weights that leave the valley" "$BIN/dcrnn-train" "${short[@]}" --lr 30 --clip 0 --checkpoint-every 1 \
     --resume "$TMP/good/checkpoint.bin" --out "$TMP/good"
 cp "$TMP/tap.out" "$TMP/said"
@@ -36,6 +37,7 @@ check "names the loss and the checkpoint" \
     grep -q "was above 10 times its best, .* for 10 steps; .* resume the last good checkpoint with one: $TMP/good/checkpoint.bin" "$TMP/said"
 check "the good checkpoint is still there, the spoiled one is not" cmp "$TMP/good.bin" "$TMP/good/checkpoint.bin"
 check "and nothing beside it" test "$(find "$TMP/good" -name 'checkpoint*' | wc -l)" -eq 1
+use plain
 check "it can be resumed" "$BIN/dcrnn-train" "${short[@]}" --steps 30 --resume "$TMP/good/checkpoint.bin" --out "$TMP/good"
 check_status 1 "spoiled before any checkpoint was good" "$BIN/dcrnn-train" "${short[@]}" --lr 30 --clip 0 \
     --checkpoint-every 1 --steps 100 --out "$TMP/bad"
@@ -56,6 +58,7 @@ cp "$TMP/tap.out" "$TMP/said"
 check "and it is said" grep -q "another dcrnn-train writes into '$TMP/both' just now" "$TMP/said"
 kill $first
 wait $first
+use sanitized
 check_status 2 "a folder of data without its files" "$BIN/dcrnn-train" --data "$TMP/good" --graph none.csv
 cp "$TMP/tap.out" "$TMP/said"
 check "and it is said" grep -q "has no 'train.npz'; a folder of data holds train.npz, val.npz and test.npz" "$TMP/said"
@@ -69,7 +72,7 @@ fi
 # Processes of a run: they carry its output folder among their arguments.
 processes() { # folder
     grep -lzx -- "$1" /proc/[0-9]*/cmdline 2>/dev/null | cut -d/ -f3 | while read -r p; do
-        [ "$(readlink "/proc/$p/exe")" != "$BIN/dcrnn-train" ] || echo "$p"
+        case $(readlink "/proc/$p/exe") in */bin/dcrnn-train) echo "$p" ;; esac
     done
 }
 process_of() { # folder rank
@@ -78,7 +81,6 @@ process_of() { # folder rank
         tr '\0' '\n' <"/proc/$p/environ" | grep -qx "OMPI_COMM_WORLD_RANK=$2" && echo "$p"
     done
 }
-BIN=$(realpath "$BIN")
 wait_for_steps() { # folder
     for _ in $(seq 300); do
         [ -f "$1/steps-rank0.csv" ] && [ "$(wc -l <"$1/steps-rank0.csv")" -gt 5 ] && return 0
@@ -125,6 +127,7 @@ C
 check "a library that leaves" "${CC:-cc}" $(pkg-config --cflags ompi-c) -shared -fPIC -o "$TMP/leave.so" "$TMP/leave.c"
 start killed -n 3 "$BIN/dcrnn-train" "${long[@]}" --out "$TMP/killed"
 kill -KILL "$(process_of "$TMP/killed" 1)"
+use plain
 for status in 3 0; do # they end while the next ones begin
     run=("$BIN/dcrnn-train" "${long[@]}" --comm-timeout 10 --out "$TMP/left$status")
     start left$status -n 1 "${run[@]}" : -n 1 env LD_PRELOAD="$TMP/leave.so" LEAVE_STATUS=$status "${run[@]}"
@@ -135,6 +138,7 @@ check "a rank is killed: nobody else speaks" test "$said" -eq 0
 ended left3 "a rank leaves with status 3" "not 0"
 ended left0 "a rank leaves with status 0" "not 0"
 
+use sanitized
 start stopped -n 3 "$BIN/dcrnn-train" "${long[@]}" --comm-timeout 3 --out "$TMP/stopped"
 kill -STOP "$(process_of "$TMP/stopped" 2)"
 ended stopped "a rank stands still" "not 0"
@@ -158,6 +162,7 @@ refused_with() { # name title words
     check "$2: nothing is written" test ! -e "$TMP/alike-$1"
 }
 
+use plain
 # All of them stand still for longer than patience lasts: a suspended job is no stuck one.
 start suspended -n 2 "$BIN/dcrnn-train" "${long[@]}" --comm-timeout 3 --out "$TMP/suspended"
 # shellcheck disable=SC2046  # several words are meant
@@ -168,7 +173,9 @@ of_both=()
 start_with units --units 8
 start_with seed --seed 4294967297
 start_with bytes --allreduce-dtype bf16
+use sanitized
 start_with alone --layers 0
+use plain
 of_both=(--layers 0)
 start_with all
 refused_with units "a rank with other units" "rank 1 on $host was started with another --units than rank 0"
@@ -189,11 +196,13 @@ check "a suspended job goes on" test "$(wc -l <"$out/steps-rank0.csv")" -gt "$ro
 kill -TERM "$(process_of "$out" 0)"
 ended suspended "a suspended job" 143
 
+use sanitized
 start full -n 1 "$BIN/dcrnn-train" "${long[@]}" --out "$TMP/full" : \
     -n 1 "$BIN/dcrnn-train" "${long[@]}" --out "$TMP/full"
 prlimit --pid "$(process_of "$TMP/full" 1)" --fsize="$(stat -c %s "$TMP/full/steps-rank1.csv")"
 check "a file of windows" "$BIN/dcrnn-train" --sensors 8 --days 2 --write-windows "$TMP/windows"
 cp "$TMP/windows" "$TMP/windows-of-1"
+use plain
 start reading -n 1 "$BIN/dcrnn-train" "${long[@]}" --windows "$TMP/windows" --out "$TMP/reading" : \
     -n 1 "$BIN/dcrnn-train" "${long[@]}" --windows "$TMP/windows-of-1" --loader-workers 1 --out "$TMP/reading"
 truncate -s 5000 "$TMP/windows-of-1"

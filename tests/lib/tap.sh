@@ -3,6 +3,7 @@
 #   check "name" cmd...             passes when the command succeeds; its standard input is empty (no <<)
 #   check_status N "name" cmd...    passes when the exit status is N
 #   ok/not_ok/skip "name" ["why"]   finish
+#   use sanitized|plain             the build whose programs the next cases run, in a script that is "# partly sanitized: why"
 # The programs under test are those in $BIN: tests/run chooses between the plain and the sanitized build.
 set -u
 tap_n=0
@@ -14,6 +15,19 @@ if [ -z "${TMP:-}" ]; then
     trap 'rm -rf "$TMP"' EXIT
 fi
 export BUILD BIN TMP SHARED LC_ALL=C
+
+# With "plain" the build that tests/run chose, which is the sanitized one in the suite `swapped`. Also sets the names by which
+# scripts call the programs.
+# shellcheck disable=SC2034  # used by the scripts
+use() {
+    case $1 in
+    plain) BIN=$tap_chosen ;;
+    sanitized) BIN=$BUILD-sanitize/bin ;;
+    *) not_ok "use $1: there is no such build" ;;
+    esac
+    report=$BIN/dcreport COLLECT=$BIN/dccollect train=$BIN/dcrnn-train
+}
+tap_chosen=$BIN
 
 # wellformed.py checks the outputs of the programs. It reads new files below $TMP with every counted test, so that a script may
 # delete them afterwards. The last test of a script is that all of them were well formed. WELLFORMED_NOT holds globs of outputs
