@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # train_loader.sh - training is the same to the bit whoever loads and from where; files of windows that are not what they
 # should be end it with a sentence; reads that shall be cold reach the disk, checkpoints are synced when they shall be.
-# alone: it compares times
 # shellcheck disable=SC2317  # functions are called by check
 . tests/lib/tap.sh
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1

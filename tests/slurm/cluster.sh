@@ -62,8 +62,8 @@ check "the machine's links are as before" test "$(ip -o link | cut -d: -f2)" = "
 check "and its hosts file" test "$(cksum </etc/hosts)" = "$hosts"
 
 # Ended from outside, politely and not.
-wait_for_line() {
-    local tries=100
+wait_for_line() { # as long as a busy machine needs
+    local tries=600
     while [ $tries -gt 0 ] && ! [ -s "$1" ]; do
         sleep 0.1
         tries=$((tries - 1))

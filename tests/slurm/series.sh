@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # A scaling series on the real four-node cluster, from one `slurm/submit` to the report: speed-up of compute, and a
 # communication share that grows with the nodes because their links are slow.
+# alone: it compares times of one, two and four nodes
 if [ "${1:-}" != inside ]; then
     . tests/lib/tap.sh
     status=0
