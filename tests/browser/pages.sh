@@ -52,69 +52,48 @@ mapfile -t some < <(printf '%s\n' "${pages[@]}" | grep -vE '^runs/2node|^gpu/(an
 
 mv "$TMP/whole.html" "$site/" # has the same contents: not every look is taken at it again
 
-# browse URL OPTION...: what the page became on stdout, what the browser said in $SAID. The resolver knows no name, so
-# that a request for the network would fail and be said.
-SAID=$TMP/said
-browse() {
-    local url=$1 profile
-    shift
-    profile=$(mktemp -d "$TMP/profile.XXXXXX")
-    timeout 60 chromium --headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking \
-        --disable-component-update --disable-sync --disable-dev-shm-usage --disable-extensions --no-default-browser-check \
-        --host-resolver-rules='MAP * ~NOTFOUND' --user-data-dir="$profile" --enable-logging=stderr \
-        "$@" --dump-dom "$url" 2> "$SAID"
-    rm -rf "$profile"
+# look FOLDER PAGE...: opens the pages in one browser and leaves in FOLDER what it saw (the head of look.py).
+look() {
+    timeout 400 python3 tests/browser/look.py "$@" > "$TMP/said" 2>&1
 }
-complaints() {
-    grep -E 'CONSOLE' "$SAID"
-}
-
-# The check itself must be able to fail: a page that breaks its own policy, and one that asks for the network.
-sed 's|</main>|<script>document.title = 1</script><img src="http://example.com/x.png" alt="x"></main>|' "$site/index.html" > "$TMP/bad.html"
-browse "file://$TMP/bad.html" --log-net-log="$TMP/bad.json" > "$TMP/dom"
-if [ "$(complaints | grep -c 'Content Security Policy')" -ge 2 ]; then
-    ok "a broken page is noticed"
-else
-    not_ok "a broken page is noticed" "$(cat "$TMP/said")"
-fi
-
 # Requests of pages in a net log. The browser's own services ask too; theirs come from no origin.
 requests() {
     jq -r '.constants.logEventTypes.URL_REQUEST_START_JOB as $start | .events[]
            | select(.type == $start and .params.url != null and .params.initiator != "not an origin") | .params.url' "$1" 2> "$TMP/jq" \
         | grep -vE '^(file|data|chrome|devtools|chrome-extension):' || [ ! -s "$TMP/jq" ]
 }
+
+# The check itself must be able to fail: a page that breaks its own policy, and one that asks for the network.
+sed 's|</main>|<script>document.title = 1</script><img src="http://example.com/x.png" alt="x"></main>|' "$site/index.html" > "$TMP/bad.html"
 echo '<img src="http://example.com/x.png">' > "$TMP/net.html"
-browse "file://$TMP/net.html" --log-net-log="$TMP/net.json" > "$TMP/dom"
-if requests "$TMP/net.json" | grep -q example.com; then
+look "$TMP/bad" "$TMP/bad.html" "$TMP/net.html"
+if [ "$(grep -c 'Content Security Policy' "$TMP/bad/0.said")" -ge 2 ] && [ "$(grep -c CONSOLE "$TMP/bad/stderr")" -ge 2 ]; then
+    ok "a broken page is noticed"
+else
+    not_ok "a broken page is noticed" "$(cat "$TMP/said" "$TMP/bad/stderr")"
+fi
+if grep -q example.com "$TMP/bad/1.asked" && requests "$TMP/bad/net.json" | grep -q example.com; then
     ok "a request for the network is noticed"
 else
-    not_ok "a request for the network is noticed" "$(requests "$TMP/net.json")"
+    not_ok "a request for the network is noticed" "$(cat "$TMP/said"; requests "$TMP/bad/net.json")"
 fi
 
-# Two browsers side by side: most of their time is spent in starting.
-look() { # NUMBER PAGE
-    SAID=$TMP/said.$1
-    browse "file://$site/$2" --log-net-log="$TMP/log.$1.json" > "$TMP/dom.$1"
-}
-for ((i = 0; i < ${#some[@]}; i += 2)); do
-    for ((k = i; k < i + 2 && k < ${#some[@]}; k++)); do look "$k" "${some[k]}" & done
-    wait
-done
+look "$TMP/looked" "${some[@]/#/$site/}"
+# What no page said or asked for by itself counts against all of them.
+everywhere=''
+[ -n "$(cat "$TMP"/looked/*.said)" ] || everywhere+=$(grep CONSOLE "$TMP/looked/stderr")
+[ -n "$(cat "$TMP"/looked/*.asked)" ] || everywhere+=$(requests "$TMP/looked/net.json")
 for i in "${!some[@]}"; do
     page=${some[i]}
-    SAID=$TMP/said.$i
-    wrong=$(complaints)
-    asked=$(requests "$TMP/log.$i.json")
-    if [ -n "$wrong$asked" ]; then
-        not_ok "$page: silent and without requests" "$wrong $asked"
-    elif ! grep -q '</footer>' "$TMP/dom.$i" || grep -qiE '<script[^>]*>alert|<img' "$TMP/dom.$i"; then
+    wrong=$(cat "$TMP/looked/$i.said" "$TMP/looked/$i.asked" 2>&1)
+    if [ -n "$wrong$everywhere" ]; then
+        not_ok "$page: silent and without requests" "$wrong $everywhere $(cat "$TMP/said")"
+    elif ! grep -q '</footer>' "$TMP/looked/$i.dom" || grep -qiE '<script[^>]*>alert|<img' "$TMP/looked/$i.dom"; then
         not_ok "$page: silent and without requests" "the page did not come out whole, or holds what an archive said as HTML"
     else
         ok "$page: silent and without requests"
     fi
 done
-SAID=$TMP/said
 
 # Every link leads to a file of the site, every anchor to an id in it.
 broken=$(python3 tests/browser/links.py "$site" "${pages[@]}" 2>&1)
@@ -148,6 +127,17 @@ if [ -z "$outside" ]; then ok "the single file is whole"; else not_ok "the singl
 
 check "a trace that was not packed is cited by its checksum" grep -qF "(file SHA-256 $(sha256sum "$TMP/$trace" | cut -c 1-64))" "$site/gpu/citation.bib"
 
+# browse URL OPTION...: what the page became on stdout, what the browser said in $TMP/said.
+browse() {
+    local url=$1 profile
+    shift
+    profile=$(mktemp -d "$TMP/profile.XXXXXX")
+    timeout 60 chromium --headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking \
+        --disable-component-update --disable-sync --disable-dev-shm-usage --disable-extensions --no-default-browser-check \
+        --host-resolver-rules='MAP * ~NOTFOUND' --user-data-dir="$profile" --enable-logging=stderr \
+        "$@" --dump-dom "$url" 2> "$TMP/said"
+    rm -rf "$profile"
+}
 # Inside the pages: light, then dark. probe SCHEME PAGE...: lines of the probe on stdout.
 cp tests/browser/probe.html "$TMP/probe.html"
 probe() {
