@@ -181,8 +181,9 @@ $(PRELOAD_SO): $(INJECT_SO)
 GENCODE := $(foreach a,75 80 90,-gencode arch=compute_$(a),code=sm_$(a)) -gencode arch=compute_90,code=compute_90 \
   $(if $(NVCC),$(shell $(NVCC) --help | grep -q -e --compress-mode && echo --compress-mode=size))
 # Files without a kernel are the same for every architecture: one pass saves half of their time.
-KERNEL_SRC := $(if $(NVCC),$(shell grep -l __global__ $(CUDA_SRC)))
-NVCCFLAGS = -std=c++17 -O3 -I. $(if $(filter $<,$(KERNEL_SRC)),$(GENCODE),-gencode arch=compute_90,code=sm_90) --fmad=true -Werror all-warnings \
+KERNEL_SRC := $(if $(NVCC),$(shell grep -l __global__ $(CUDA_SRC) $(GPU_SRC)))
+ARCHITECTURES = $(if $(filter $<,$(KERNEL_SRC)),$(GENCODE),-gencode arch=compute_90,code=sm_90)
+NVCCFLAGS = -std=c++17 -O3 -I. $(ARCHITECTURES) --fmad=true -Werror all-warnings \
   -Xcompiler -Wall,-Wextra,-fPIC,-fvisibility=hidden,-D_GNU_SOURCE
 # The files of lib that the device code calls.
 PIC_OBJ := $(patsubst %,$(BUILD)/obj/lib/base/%.pic.o,err utf8)
@@ -227,7 +228,7 @@ $(BUILD)/tests/bench/%: $(BUILD)/obj/tests/bench/%.o $(BUILD)/libtrainer.a $(BUI
 # Of the GPU tests kernels_gpu and bench_kernels reach into the device half, backend_gpu and bench_step are plain C over it.
 KERNEL_OBJ = $(patsubst %,$(BUILD)/$(1)/trainer/gpu/%.cu.o,cell_forward cell_backward narrow reduce loss optimizer products)
 $(BUILD)/tests/gpu/%: tests/gpu/%.cu Makefile
-	$(call say,nvcc $<) $(folder) $(NVCC) -std=c++17 -O2 -I. $(GENCODE) -o $@ $< $(filter %.o,$^) $(GPU_LIBS) -Xcompiler -static-libstdc++,-static-libgcc
+	$(call say,nvcc $<) $(folder) $(NVCC) -std=c++17 -O2 -I. $(ARCHITECTURES) -o $@ $< $(filter %.o,$^) $(GPU_LIBS) -Xcompiler -static-libstdc++,-static-libgcc
 $(BUILD)/tests/gpu/kernels_gpu $(BUILD)/tests/gpu/bench_kernels: $(call KERNEL_OBJ,obj) $(PIC_OBJ) \
   tests/gpu/gpu_test.cuh tests/gpu/reference_graph.cuh
 $(BUILD)/tests/gpu/kernels_gpu $(BUILD)/tests/gpu/bench_kernels: GPU_LIBS = -L$(CUDA_ROOT)/lib64 -lcublas \
