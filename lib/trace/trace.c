@@ -123,6 +123,7 @@ void dct_close(struct dct_reader *r)
     free(r->tracks);
     free(r->ranges);
     free(r->ends);
+    free(r->late);
     free(r->names);
     free(r->domains);
     free(r->texts);

@@ -120,11 +120,25 @@ static int put_span(struct dct_reader *r, struct track *t, const struct dct_slot
     return 1;
 }
 
+static void deliver_file(struct dct_reader *r, uint32_t track, const struct dct_slot *s, const void *io,
+                         struct dct_event *out)
+{
+    struct open_range o = {.track = track, .name = s->name, .domain = s->domain, .start_ns = s->t_ns};
+    deliver(r, out, DCT_FILE, &o, s->t_ns);
+    memcpy(out->io, io, sizeof out->io);
+}
+
 static int put_file(struct dct_reader *r, struct track *t, const struct dct_slot *s, struct dct_event *out)
 {
-    struct open_range o = {.track = t->id, .name = s->name, .domain = s->domain, .start_ns = s->t_ns};
-    deliver(r, out, DCT_FILE, &o, s->t_ns);
-    memcpy(out->io, s + 1, sizeof out->io);
+    int is_named = s->name < r->n_names && r->names[s->name];
+    if (!is_named && r->n_late < MAX_LATE_FILES &&
+        dct_grow(&r->late, &r->cap_late, r->n_late + 1, sizeof *r->late) == 0) {
+        struct late_file *late = &r->late[r->n_late++];
+        late->slot = *s;
+        memcpy(late->io, s + 1, sizeof late->io);
+        return 0;
+    }
+    deliver_file(r, t->id, s, s + 1, out);
     return 1;
 }
 
@@ -283,6 +297,11 @@ static int flush_one(struct dct_reader *r, struct track *t, int64_t end_ns, stru
 
 static int flush_at_end(struct dct_reader *r, struct dct_event *out)
 {
+    if (r->next_late < r->n_late) {
+        const struct late_file *late = &r->late[r->next_late++];
+        deliver_file(r, DCT_TRACK_PROCESS, &late->slot, late->io, out);
+        return DCR_OK;
+    }
     for (; r->flush_track < r->n_tracks; r->flush_track++)
         if (flush_one(r, &r->tracks[r->flush_track], r->last_ns, out))
             return DCR_OK;

@@ -42,6 +42,13 @@ struct track {
     uint64_t n_unread; /* pushes that are not kept; their pops come first */
 };
 
+/* Sums of a file whose name was not read yet: their block is written in place from early on, names come in new blocks. */
+struct late_file {
+    struct dct_slot slot;
+    struct dct_io io[DCT_N_IO];
+};
+#define MAX_LATE_FILES (1u << 16)
+
 struct dct_reader {
     void (*on_gpu)(void *ctx, const struct dct_gpu_event *e); /* NULL = GPU events are passed over */
     void *gpu_ctx;
@@ -79,6 +86,9 @@ struct dct_reader {
     struct open_range *ends; /* a ring                                                      shape (<= MAX_ENDS) */
     uint32_t cap_ends;
     uint64_t first_end, next_end; /* counted from when none was there */
+
+    struct late_file *late; /* shape: (n_late), those before next_late are delivered */
+    uint32_t n_late, cap_late, next_late;
 
     uint32_t n_open_total;
     int is_flushing; /* the current track's open ranges are being delivered */

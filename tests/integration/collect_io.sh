@@ -178,5 +178,8 @@ check "few descriptors and little memory: they are the program's ($(cat want))" 
 if command -v python3 >/dev/null; then
     record s 900000 python3 -c 'open("py", "wb").write(b"x" * 3000000); print(len(open("py", "rb").read()))' >out
     check "an interpreter's files" sh -c 'grep -qx 3000000 out' && check "are counted" sh -c './trace_text s/rank0/*.dct | grep -q "/py. read=[1-9][0-9]*:3000000.* write=1:3000000"'
+    mkdir many
+    record s 900000 python3 -c 'for i in range(1500): open(f"many/{i:0150}", "w").write(2048 * "y")'
+    check "1,500 files, more names than a block holds, are known by their names" sh -c 'test "$(./trace_text s/rank0/*.dct | grep -c "/many/[0-9]*. .*write=1:2048")" = 1500'
 fi
 finish
