@@ -87,6 +87,8 @@ PRELOAD_SO := $(patsubst %,$(BUILD)/lib/dcreport/libdccollect-%.so,$(PRELOADS))
 PRELOAD_SRC := $(wildcard $(PRELOADS:%=collect/guest/%/*.c))
 # The device half of the trainer, opened at run time: the programs themselves need no CUDA.
 CUDA_SRC := $(wildcard trainer/gpu/*.cu)
+# The hook for PyTorch programs: the collector puts this folder in front of PYTHONPATH.
+PYTHON_HOOK := $(patsubst collect/python/%,$(BUILD)/lib/dcreport/python/%,$(wildcard collect/python/*.py))
 CUDA_SO := $(if $(NVCC),$(BUILD)/lib/dcreport/libdcrnn-cuda.so)
 PROGRAMS := $(BIN)/dcrnn-train $(BIN)/dccollect $(BIN)/dccollect-calibrate $(BIN)/dcreport
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/tests/unit/%,$(UNIT_SRC)) $(BUILD)/tests/unit/test_gpu_kernels
@@ -106,10 +108,10 @@ endif
 all: | summary
 	@+$(parallel) programs
 	@$(end_say)
-programs: $(PROGRAMS) $(INJECT_SO) $(PRELOAD_SO) $(CUDA_SO)
+programs: $(PROGRAMS) $(INJECT_SO) $(PRELOAD_SO) $(CUDA_SO) $(PYTHON_HOOK)
 	@:
 dcrnn-train: $(BIN)/dcrnn-train $(CUDA_SO)
-dccollect: $(BIN)/dccollect $(BIN)/dccollect-calibrate $(INJECT_SO) $(PRELOAD_SO)
+dccollect: $(BIN)/dccollect $(BIN)/dccollect-calibrate $(INJECT_SO) $(PRELOAD_SO) $(PYTHON_HOOK)
 dcreport: $(BIN)/dcreport
 unit-tests: $(UNIT_TESTS)
 	@rm -f $(filter-out $(UNIT_TESTS),$(wildcard $(BUILD)/tests/unit/test_*))
@@ -160,6 +162,9 @@ $(BUILD)/libcollect.a: $(call objects,$(filter-out collect/main.c,$(COLLECT_SRC)
 $(BUILD)/librender.a: $(call objects,$(filter-out render/main.c,$(RENDER_SRC)))
 # The assembler copies the site's JavaScript and two documents into the object.
 $(BUILD)/obj/render/site/theme/script.o: render/site/theme/site.js render/site/timeline/timeline.js docs/metrics.md docs/glossary.md
+
+$(BUILD)/lib/dcreport/python/%.py: collect/python/%.py
+	$(folder) cp $< $@
 
 # The options of the sanitizers are linked into each program.
 $(PROGRAMS) $(UNIT_APART:%=$(BUILD)/tests/unit/%) $(BUILD)/tests/unit/test_gpu_kernels: $(if $(SANITIZE),$(call objects,tests/lib/sanitized.c))
@@ -438,6 +443,7 @@ install: programs
 	install -d "$$root/bin" "$$root/lib/dcreport" "$$share/dcreport" "$$share/man/man1" "$$doc/docs" && \
 	install -m 755 $(PROGRAMS) "$$root/bin" && \
 	install -m 755 $(INJECT_SO) $(PRELOAD_SO) $(CUDA_SO) "$$root/lib/dcreport" && \
+	install -d "$$root/lib/dcreport/python" && install -m 644 $(PYTHON_HOOK) "$$root/lib/dcreport/python" && \
 	cp -R themes "$$share/dcreport/" && \
 	install -d "$$share/dcreport/scenarios" && install -m 644 trainer/scenarios/*.conf "$$share/dcreport/scenarios" && \
 	install -m 644 docs/man/*.1 "$$share/man/man1" && \

@@ -91,6 +91,7 @@ take_programs() {
         cp "$PROGRAMS/$p" "$work/libexec/$p"
         put_starter $p
     done
+    cp -R "$BUILD/lib/dcreport/python" "$work/lib/dcreport/"
     for p in "$BUILD"/lib/dcreport/libdccollect-*.so; do
         cp "$p" "$work/lib/dcreport/"
         take_libraries_of "$p"

@@ -27,6 +27,7 @@ static struct {
     uint64_t range_id;                   /* of a capture that is a process range; 0 = none */
     struct {
         uint32_t domain, category;
+        int is_batch;
     } step_category[MAX_STEP_CATEGORIES];
     int n_step_categories;
 } window = {.until_ns = INT64_MAX};
@@ -208,20 +209,22 @@ unsigned window_name(const char *text)
 
 void window_category(uint32_t domain, uint32_t category, const char *name)
 {
-    int n = window.n_step_categories;
-    if (strcasecmp(name, "step") != 0 || n == MAX_STEP_CATEGORIES)
+    int n = window.n_step_categories, is_batch = strcasecmp(name, DCT_CATEGORY_BATCH) == 0;
+    if ((!is_batch && strcasecmp(name, "step") != 0) || n == MAX_STEP_CATEGORIES)
         return;
+    window.step_category[n].is_batch = is_batch;
     window.step_category[n].domain = domain;
     window.step_category[n].category = category;
     __atomic_store_n(&window.n_step_categories, n + 1, __ATOMIC_RELEASE);
 }
 
+/* returns  0 when it is not of steps; 1 of steps, 2 of batches */
 static int is_step_category(uint32_t domain, uint32_t category)
 {
     int n = __atomic_load_n(&window.n_step_categories, __ATOMIC_ACQUIRE);
     for (int i = 0; category && i < n; i++)
         if (window.step_category[i].domain == domain && window.step_category[i].category == category)
-            return 1;
+            return 1 + window.step_category[i].is_batch;
     return 0;
 }
 
@@ -231,7 +234,7 @@ static int is_step(struct window_track *t, uint32_t domain, unsigned flags, uint
     int is_of_category = is_step_category(domain, category);
     if (!is_of_category && !(flags & WINDOW_NAME_STEP))
         return 0;
-    t->is_batch = !is_of_category && (flags & WINDOW_NAME_BATCH);
+    t->is_batch = is_of_category ? is_of_category == 2 : (flags & WINDOW_NAME_BATCH) != 0;
     if (t->is_batch)
         return !__atomic_load_n(&window.has_steps, __ATOMIC_RELAXED);
     if (!__atomic_exchange_n(&window.has_steps, 1, __ATOMIC_RELAXED))

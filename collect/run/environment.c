@@ -15,24 +15,33 @@
 #include <unistd.h>
 
 #define LIBRARY_FOLDER "../lib/dcreport"
+#define PYTHON_FOLDER "python" /* in it */
 
 static void note(json_t *record, const char *key, const char *sentence)
 {
     json_object_set_new(record, key, json_string_kept(sentence));
 }
 
-static int library(const char *what, char *out, size_t n)
+/* out: the whole name of a file or folder of LIBRARY_FOLDER. returns  -1 when it is not there */
+static int in_library_folder(const char *name, char *out, size_t n)
 {
     char dir[PATH_MAX], path[PATH_MAX + 80];
     if (dcr_exe_dir(dir, sizeof dir, NULL) != 0)
         return -1;
-    snprintf(path, sizeof path, "%s/" LIBRARY_FOLDER "/libdccollect-%s.so", dir, what);
+    snprintf(path, sizeof path, "%s/" LIBRARY_FOLDER "/%s", dir, name);
     char *real = realpath(path, NULL);
     int is_there = real && strlen(real) < n;
     if (is_there)
         memcpy(out, real, strlen(real) + 1);
     free(real);
     return is_there ? 0 : -1;
+}
+
+static int library(const char *what, char *out, size_t n)
+{
+    char name[64];
+    snprintf(name, sizeof name, "libdccollect-%s.so", what);
+    return in_library_folder(name, out, n);
 }
 
 /* What cannot be loaded will be missing: the closing line and `ls` say it. */
@@ -81,6 +90,20 @@ static void set_nvtx(json_t *record)
     setenv("NVTX_INJECTION64_PATH", path, 1);
 }
 
+/* Adds a name in front of a variable's list, unless it stands there. returns  0, -1 without memory */
+static int put_in_front(const char *variable, const char *name)
+{
+    const char *already = getenv(variable);
+    if (already && strstr(already, name))
+        return 0;
+    char *all = NULL;
+    if (asprintf(&all, "%s%s%s", name, already && *already ? ":" : "", already ? already : "") < 0)
+        return -1;
+    setenv(variable, all, 1);
+    free(all);
+    return 0;
+}
+
 /* Adds a library in front of what is preloaded already. The loader takes blanks and colons as ends of names. */
 static int preload(const char *what, char *why, size_t n)
 {
@@ -93,17 +116,15 @@ static int preload(const char *what, char *why, size_t n)
         snprintf(why, n, "the name '%s' has a blank or a colon, which LD_PRELOAD cannot hold", path);
         return -1;
     }
-    const char *already = getenv("LD_PRELOAD");
-    if (already && strstr(already, path))
-        return 0;
-    size_t room = strlen(path) + (already ? strlen(already) : 0) + 2;
-    char *all = malloc(room);
-    if (!all)
-        return -1;
-    snprintf(all, room, "%s%s%s", path, already && *already ? ":" : "", already ? already : "");
-    setenv("LD_PRELOAD", all, 1);
-    free(all);
-    return 0;
+    return put_in_front("LD_PRELOAD", path);
+}
+
+/* Python imports the sitecustomize of this folder when it starts. An empty PYTHONPATH means none, so no colon is left. */
+static void set_python(const struct options *o)
+{
+    char folder[PATH_MAX];
+    if (o->python && in_library_folder(PYTHON_FOLDER, folder, sizeof folder) == 0 && !strchr(folder, ':'))
+        (void)put_in_front("PYTHONPATH", folder);
 }
 
 static void set_mpi(const struct options *o, json_t *record)
@@ -233,6 +254,7 @@ void environment_set(const struct options *o, json_t *record)
     set_mpi(o, record);
     set_io(o, record);
     set_cuda(o, record);
+    set_python(o);
     (void)set_waits();
     set_window(o, record);
     note_unloadable(o, record);

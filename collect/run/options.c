@@ -33,6 +33,7 @@ const char options_usage[] =
     "  --io-threshold US  calls on files of US microseconds and more are events, shorter ones are summed per file "
     "(100)\n"
     "  --cuda on|off      record what GPUs do, through CUPTI (on)\n"
+    "  --python on|off    mark loading, forward, backward, optimizer and steps of PyTorch programs (on)\n"
     "  --counters on|off  count cycles, instructions and cache misses of the program (on)\n"
     "  --steps A:B        record the training steps A to B only\n"
     "  --delay S, --duration S  record from S seconds after the start on, for S seconds\n"
@@ -166,6 +167,8 @@ static int parse_recording(struct options *o, int argc, char **argv, int *i, int
         rc = one_of("--io", v, io, io_values, 2, &o->io, err);
     else if ((v = value_of("--cuda", argv, argc, i, is_missing)) != NULL)
         rc = one_of("--cuda", v, io, io_values, 2, &o->cuda, err);
+    else if ((v = value_of("--python", argv, argc, i, is_missing)) != NULL)
+        rc = one_of("--python", v, io, io_values, 2, &o->python, err);
     else if ((v = value_of("--counters", argv, argc, i, is_missing)) != NULL)
         rc = one_of("--counters", v, io, io_values, 2, &o->counters, err);
     else if ((v = value_of("--io-threshold", argv, argc, i, is_missing)) != NULL)
@@ -350,7 +353,7 @@ static int check(struct options *o, struct dcr_err *err)
 int options_parse(struct options *o, int argc, char **argv, struct dcr_err *err)
 {
     *o = (struct options){
-        .interval_ms = 100, .mpi = -1, .io = 1, .cuda = 1, .counters = 1, .io_us = 100, .max_mb = 64, .sync_s = 5};
+        .interval_ms = 100, .mpi = -1, .io = 1, .cuda = 1, .python = 1, .counters = 1, .io_us = 100, .max_mb = 64, .sync_s = 5};
     if (argc < 2)
         return dcr_err_set(err, DCR_FAIL, "no command; see `dccollect --help`");
     int rc = parse_command(o, argv[1], err);

@@ -34,6 +34,7 @@ struct options {
     int n_nodes;               /* --nodes; 0 = not given */
     int mpi;                   /* --mpi: 0 = off, 1 = on, -1 = when the program is linked with it */
     int cuda;                  /* --cuda: 0 = off */
+    int python;                /* --python: 0 = off */
     int counters;              /* --counters: 0 = off */
     int io;                    /* --io: 0 = off */
     int io_us;                 /* --io-threshold, microseconds */

@@ -34,7 +34,7 @@ static struct track *track_of(struct reducer *d, uint32_t id)
     d->tracks = arena_grow(&d->arena, d->tracks, d->n_tracks, &d->tracks_cap, sizeof *d->tracks);
     struct track *t = dcr_arena_alloc(&d->arena, sizeof *t);
     t->id = id;
-    t->last_step_end_ns = INT64_MIN;
+    t->last_step_end_ns = t->optimizer_ns = INT64_MIN;
     d->tracks[d->n_tracks++] = t;
     return d->last = t;
 }
@@ -59,7 +59,7 @@ static void push_segment(struct reducer *d, struct track *t, struct segment g)
         return;
     struct segment *last = t->n_pending ? &t->pending[t->n_pending - 1] : NULL;
     if (last && last->end_ns == g.start_ns && last->category == g.category && last->phase == g.phase &&
-        last->is_observed == g.is_observed && last->file == g.file) {
+        last->maker == g.maker && last->file == g.file) {
         last->end_ns = g.end_ns;
         return;
     }
@@ -71,10 +71,11 @@ static void push_segment(struct reducer *d, struct track *t, struct segment g)
     t->pending[t->n_pending++] = g;
 }
 
-/* Is what was observed inside a range of the program's the range's own time? */
+/* Is a range inside another one the other's own time? See enum event_maker. */
 static int is_absorbed(const struct segment *inner, const struct event *e)
 {
-    return inner->is_observed && !e->is_observed && (inner->category == e->category || inner->category == CAT_IO);
+    int is_file = inner->maker == EVENT_BY_RECORDER && inner->category == CAT_IO;
+    return inner->maker > e->maker && (inner->category == e->category || is_file);
 }
 
 /* File calls inside loading stay loading, as a phase of their own: what waits for a disk and what decodes are two
@@ -108,7 +109,7 @@ static void add_phase(struct reducer *d, struct track *t, const struct event *e)
     while (first > 0 && t->pending[first - 1].end_ns > e->start_ns)
         first--;
     size_t n_inner = t->n_pending - first;
-    struct segment own = {e->start_ns, e->end_ns, e->category, phase_of(d, e), e->is_observed, e->file};
+    struct segment own = {e->start_ns, e->end_ns, e->category, phase_of(d, e), e->maker, e->file};
     if (n_inner == 0) { /* a leaf, by far the most frequent case */
         push_segment(d, t, own);
         return;
@@ -126,7 +127,7 @@ static void add_phase(struct reducer *d, struct track *t, const struct event *e)
                 continue;
             inner[i].category = CAT_DATA;
             inner[i].phase = files_phase(d, e);
-            inner[i].is_observed = 0;
+            inner[i].maker = EVENT_BY_PROGRAM;
             add_loading(d, t, inner[i].file, inner[i].end_ns - inner[i].start_ns);
             inner[i].file = 0;
         }
@@ -214,17 +215,17 @@ static void pass_time(struct reducer *d, struct track *t, size_t *next_call, int
         t->since.since_ns[c] += end - start;
 }
 
-/* Time of a phase in the step that is being made. */
-static void add_phase_time(struct reducer *d, struct track *t, int phase, int64_t ns)
+/* Time of a phase in a step. */
+static void add_phase_time(struct reducer *d, struct track *t, int phase, size_t step, int64_t ns)
 {
     if (phase < 0)
         return;
     struct column *c = &t->phases[phase];
-    while (c->n <= t->n_steps) {
+    while (c->n <= step) {
         c->ns = arena_grow(&d->arena, c->ns, c->n, &c->cap, sizeof *c->ns);
         c->ns[c->n++] = 0;
     }
-    c->ns[t->n_steps] += ns;
+    c->ns[step] += ns;
 }
 
 static void add_step(struct reducer *d, struct track *t, const struct event *e)
@@ -233,6 +234,8 @@ static void add_step(struct reducer *d, struct track *t, const struct event *e)
     for (int c = 0; c < N_CATEGORIES; c++)
         reduce_add(&t->outside_ns[c], t->tail_ns[c]);
     reduce_add(&t->validation_ns, t->tail_validation_ns);
+    memcpy(t->gap_ns, t->tail_ns, sizeof t->gap_ns);
+    t->gap_validation_ns = t->tail_validation_ns;
     memset(t->tail_ns, 0, sizeof t->tail_ns);
     t->tail_validation_ns = 0;
     t->steps = arena_grow(&d->arena, t->steps, t->n_steps, &t->steps_cap, sizeof *t->steps);
@@ -261,7 +264,7 @@ static void add_step(struct reducer *d, struct track *t, const struct event *e)
             pass_time(d, t, &call, at, from, CAT_OTHER);
         }
         s->part_ns[g.category] += to - from;
-        add_phase_time(d, t, g.phase, to - from);
+        add_phase_time(d, t, g.phase, t->n_steps, to - from);
         pass_time(d, t, &call, from, to, g.category);
         at = to;
     }
@@ -273,9 +276,40 @@ static void add_step(struct reducer *d, struct track *t, const struct event *e)
     for (size_t i = 0; i < t->n_calls; i++)
         if (t->calls[i].start_ns >= e->start_ns)
             reduce_add(&s->bytes, t->calls[i].bytes);
+    t->is_by_hook = e->maker == EVENT_BY_HOOK;
     t->n_steps++;
     t->last_step_end_ns = e->end_ns;
     t->n_pending = t->n_calls = 0;
+}
+
+/* The exchange of gradients in the backward pass of the last step, which the library timed itself and told later. What
+ * the pass waited for becomes communication: one collective, the last of its step. source: docs/metrics.md, PyTorch
+ * under the collector */
+static void add_exchange(struct reducer *d, struct track *t, const struct event *e)
+{
+    struct event backward = {.category = CAT_COMPUTE, .name = "backward"},
+                 exchange = {.category = CAT_COMM, .name = "all_reduce"};
+    int from = phase_of(d, &backward), to = phase_of(d, &exchange);
+    if (t->n_steps == 0 || e->number < 0 || from < 0 || to < 0)
+        return;
+    size_t last = t->n_steps - 1;
+    struct step_record *s = &t->steps[last];
+    t->n_exchanged = t->n_steps;
+    if (e->is_beside) {
+        int64_t rest = s->step_ns - s->hidden_comm_ns;
+        s->hidden_comm_ns += e->number < rest ? e->number : rest;
+        return;
+    }
+    struct column *pass = &t->phases[from];
+    int64_t passed = last < pass->n ? pass->ns[last] : 0, ns = e->number < passed ? e->number : passed;
+    add_phase_time(d, t, from, last, -ns);
+    add_phase_time(d, t, to, last, ns);
+    s->part_ns[CAT_COMPUTE] -= ns;
+    s->part_ns[CAT_COMM] += ns;
+    t->since.since_ns[CAT_COMPUTE] -= ns < t->since.since_ns[CAT_COMPUTE] ? ns : t->since.since_ns[CAT_COMPUTE];
+    struct call call = {t->last_step_end_ns - ns, t->last_step_end_ns, 0};
+    close_collective(d, t, &call);
+    s->n_collectives++;
 }
 
 /* What were taken for steps are parts of steps. */
@@ -287,6 +321,7 @@ static void forget_batches(struct reducer *d)
             continue;
         t->n_steps = t->n_collectives = t->n_pending = t->n_calls = t->n_loading = 0;
         t->validation_ns = t->tail_validation_ns = 0;
+        t->n_exchanged = 0;
         t->last_step_end_ns = INT64_MIN;
         memset(t->outside_ns, 0, sizeof t->outside_ns);
         memset(t->tail_ns, 0, sizeof t->tail_ns);
@@ -312,15 +347,20 @@ static int is_wanted_step(struct reducer *d, const struct track *t, const struct
     return !is_emptied;
 }
 
-void reduce_event(struct reducer *d, const struct event *e)
+/* Whether a batch was a step is known once it is over. Where the program marks steps itself, batches mean nothing.
+ * returns  EVENT_STEP, EVENT_VALIDATION or EVENT_NONE */
+static enum event_kind kind_of_batch(const struct reducer *d, const struct track *t, const struct event *e)
 {
-    if (e->end_ns < e->start_ns)
-        return;
+    return d->has_steps ? EVENT_NONE : t->optimizer_ns >= e->start_ns ? EVENT_STEP : EVENT_VALIDATION;
+}
+
+static void take_event(struct reducer *d, const struct event *e)
+{
     if (e->kind == EVENT_STEP &&
         (e->end_ns == e->start_ns || e->end_ns - e->start_ns > RUN_MAX_STEP_NS || e->end_ns > d->until_ns))
         return;
     if (e->is_beside && e->kind == EVENT_PHASE && e->category == CAT_COMM) {
-        keep_call(d, e->is_observed ? &d->flights : &d->beside, (struct call){e->start_ns, e->end_ns, e->bytes});
+        keep_call(d, e->maker == EVENT_BY_RECORDER ? &d->flights : &d->beside, (struct call){e->start_ns, e->end_ns, e->bytes});
         return;
     }
     struct track *t = track_of(d, e->track);
@@ -332,7 +372,9 @@ void reduce_event(struct reducer *d, const struct event *e)
         break;
     case EVENT_PHASE:
         add_phase(d, t, e);
-        if (e->category == CAT_COMM && reduce_waits(e->name) && !(e->is_observed && reduce_is_between_two(e->name)))
+        if (e->maker == EVENT_BY_HOOK && strcmp(e->name, "optimizer") == 0)
+            t->optimizer_ns = e->start_ns;
+        if (e->category == CAT_COMM && reduce_waits(e->name) && !(e->maker == EVENT_BY_RECORDER && reduce_is_between_two(e->name)))
             add_call(d, t, e);
         break;
     case EVENT_VALIDATION:
@@ -340,6 +382,10 @@ void reduce_event(struct reducer *d, const struct event *e)
         if (t->n_steps)
             reduce_add(&t->tail_validation_ns, e->end_ns - e->start_ns);
         break;
+    case EVENT_EXCHANGE:
+        add_exchange(d, t, e);
+        break;
+    case EVENT_BATCH: /* see reduce_event */
     case EVENT_NONE:
         break;
     }
@@ -351,6 +397,19 @@ void reduce_event(struct reducer *d, const struct event *e)
         }
         t->n_pending = 0;
     }
+}
+
+void reduce_event(struct reducer *d, const struct event *e)
+{
+    struct event batch = *e;
+    if (e->end_ns < e->start_ns)
+        return;
+    if (e->kind == EVENT_BATCH) {
+        batch.kind = kind_of_batch(d, track_of(d, e->track), e);
+        batch.is_batch = 1;
+        e = &batch;
+    }
+    take_event(d, e);
 }
 
 uint64_t reduce_overflow(const struct reducer *d)

@@ -90,6 +90,8 @@ struct reduced {
     size_t n_loading;                 /* files after the n-th: none */
     int n_gpus; /* the steps are what a GPU did in them: GPUs of the process with kernels of its own; 0 = a host's */
     int has_runtime; /* runtime_ns of the steps is known */
+    int is_by_hook;  /* the steps were marked by the hook, not by the program */
+    int is_last_left_out; /* one more step was there, but the time of its exchange of gradients was not told */
 };
 
 enum event_kind {
@@ -97,6 +99,17 @@ enum event_kind {
     EVENT_STEP,       /* number = step number, -1 = not said */
     EVENT_PHASE,      /* category; bytes of a collective */
     EVENT_VALIDATION, /* all inside it is outside the steps */
+    EVENT_BATCH,      /* a step if a range named "optimizer" is in it, else as EVENT_VALIDATION; number as of a step */
+    EVENT_EXCHANGE,   /* no range: how long the backward pass of the step before exchanged gradients. number = ns;
+                         is_beside: while it computed, else it waited for it */
+};
+
+/* Who made a range. One that lies inside a range of an earlier maker and of the same category is that range's time, and
+ * so are calls on files inside any range. */
+enum event_maker {
+    EVENT_BY_PROGRAM,
+    EVENT_BY_HOOK,     /* of the collector, in PyTorch (collect/python) */
+    EVENT_BY_RECORDER, /* a call of MPI or on a file that was seen */
 };
 
 struct event {
@@ -106,8 +119,7 @@ struct event {
     int depth;              /* 0 = outermost on its track: nothing before it can matter later */
     int is_beside;          /* a range of the process, not of the thread: under way, whatever the thread does */
     int is_batch;           /* of EVENT_STEP: a step only as long as no other is found ("batch 7", step_name.h) */
-    int is_observed; /* seen by the recorder, not named by the program: a call of MPI or on a file. Inside a range
-                         of the same category, and file calls inside any, it is that range's time */
+    enum event_maker maker;
     int64_t start_ns, end_ns;
     int64_t number;
     int64_t bytes; /* 0 = not said */

@@ -1,6 +1,7 @@
 /* reduce_words.c - what categories and names of ranges mean: see reduce.h. */
 #include "lib/reduce/reduce_inside.h"
 
+#include "lib/format.h"
 #include "lib/trace/step_name.h"
 
 #include <string.h>
@@ -21,6 +22,8 @@ static const struct word categories[] = {
     {"compute", EVENT_PHASE, CAT_COMPUTE},
     {"io", EVENT_PHASE, CAT_IO},
     {"validation", EVENT_VALIDATION, CAT_OTHER},
+    {DCT_CATEGORY_BATCH, EVENT_BATCH, CAT_OTHER},
+    {DCT_CATEGORY_EXCHANGE, EVENT_EXCHANGE, CAT_OTHER},
 };
 
 /* Whole names, for ranges without a category; those of steps: step_name.h. */

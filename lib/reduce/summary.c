@@ -176,7 +176,7 @@ static int neutral_flight(const struct dct_event *in, struct event *out)
                           .category = CAT_COMM,
                           .depth = 1,
                           .is_beside = 1,
-                          .is_observed = 1,
+                          .maker = EVENT_BY_RECORDER,
                           .start_ns = in->start_ns,
                           .end_ns = in->end_ns,
                           .number = -1,
@@ -194,6 +194,7 @@ struct known_range {
     enum event_kind means;
     enum category is;
     int is_batch;        /* of struct event */
+    enum event_maker maker;
     const char *counted; /* the name under which such ranges are summed: "step" for "step 12" */
 };
 
@@ -206,6 +207,7 @@ static inline struct known_range *known_of(struct known_range *known, const stru
         k->means = event_classify(e->category, e->name, &k->is);
         const char *step = k->means == EVENT_STEP ? event_numbered_step(e->name) : NULL;
         k->counted = step ? step : e->name;
+        k->maker = strcmp(e->domain, DCT_DOMAIN_PYTORCH) == 0 ? EVENT_BY_HOOK : EVENT_BY_PROGRAM;
         k->is_batch = step && strcasecmp(e->category, "step") != 0 && strcmp(step, "batch") == 0;
     }
     return k;
@@ -229,12 +231,13 @@ static int neutral(const struct known_range *known, const struct dct_event *in, 
     out->track = in->track;
     out->depth = depth;
     out->is_beside = in->kind == DCT_START;
-    out->is_observed = in->kind == DCT_SPAN;
+    out->maker = in->kind == DCT_SPAN ? EVENT_BY_RECORDER : known->maker;
     out->start_ns = in->start_ns;
     out->end_ns = in->end_ns;
     int64_t payload = payload_int(in);
     out->name = in->name;
-    out->number = kind == EVENT_STEP ? payload : -1;
+    out->number = kind == EVENT_STEP || kind == EVENT_BATCH || kind == EVENT_EXCHANGE ? payload : -1;
+    out->is_beside |= kind == EVENT_EXCHANGE && strcmp(in->name, "hidden") == 0;
     out->bytes = in->kind == DCT_SPAN && in->bytes <= INT64_MAX ? (int64_t)in->bytes : payload > 0 ? payload : 0;
     return 1;
 }

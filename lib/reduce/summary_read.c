@@ -163,6 +163,8 @@ static int take_head(struct reading *g, const json_t *o)
         !take_phases(g, json_object_get(o, "phases")))
         return 0;
     s->loss.is_torn = torn != 0;
+    r->is_by_hook = json_integer_value(json_object_get(o, "steps_by_hook")) == 1;
+    r->is_last_left_out = json_integer_value(json_object_get(o, "last_step_left_out")) == 1;
     g->n_steps_said = steps;
     r->wall_ns = (int64_t)wall;
     r->validation_ns = (int64_t)validation;

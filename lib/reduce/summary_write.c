@@ -98,6 +98,10 @@ static void put_head(struct dcr_buf *out, const struct summary *s)
         put_foreign(out, s->ended_in, strlen(s->ended_in));
     }
     put_field(out, "steps", r->n_steps);
+    if (r->is_by_hook)
+        put_field(out, "steps_by_hook", 1);
+    if (r->is_last_left_out)
+        put_field(out, "last_step_left_out", 1);
     put_field(out, "wall_ns", (uint64_t)r->wall_ns);
     put_field(out, "validation_ns", (uint64_t)r->validation_ns);
     dcr_buf_puts(out, ",\"categories\":[");

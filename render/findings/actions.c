@@ -117,17 +117,11 @@ struct choice {
     enum advice ours, generic; /* ours: of dcrnn-train; the same as generic but where its options say more */
 };
 
-/* PyTorch on hosts: its options are others. */
-static int is_torch_on_hosts(const struct run *r)
-{
-    return run_is_of_hosts(r) && run_may_be_torch(r);
-}
-
 static enum advice for_compute(const struct run_result *r)
 {
     if (is_compute_waiting(r))
         return ADVICE_FIND_WAITS_IN_COMPUTE;
-    if (is_torch_on_hosts(r->run))
+    if (run_is_torch_on_hosts(r->run))
         return ADVICE_COMPUTE_ON_HOST;
     if (r->run->n_traces)
         return has_idle_tensor_cores(r->run) ? ADVICE_TENSOR_CORES : ADVICE_COMPUTE_ON_GPU;
@@ -148,7 +142,7 @@ static struct choice for_communication(const struct run_result *r, int is_torch)
         ours = ADVICE_OVERLAP;
     else if (strcmp(r->run->program.allreduce_dtype, "bf16") == 0)
         ours = is_link_tried(r) ? ADVICE_FASTER_LINK : ADVICE_FEWER_RANKS;
-    enum advice rest = is_torch_on_hosts(r->run) ? ADVICE_COMMUNICATION_OF_HOSTS : ADVICE_COMMUNICATION;
+    enum advice rest = run_is_torch_on_hosts(r->run) ? ADVICE_COMMUNICATION_OF_HOSTS : ADVICE_COMMUNICATION;
     return (struct choice){ours, exchange ? exchange : rest};
 }
 
@@ -173,7 +167,7 @@ static struct choice choose(const struct run_result *r, enum cause_class cls, in
         return (struct choice){r->has_steps ? ADVICE_BALANCE : ADVICE_NONE, for_imbalance(r)};
     case CLASS_DATA: /* where the threads wait for each other's cores, more workers would wait too */
         both = r->shared.own[0].id && r->shared.is_each_other ? ADVICE_DATA_WITHOUT_CORES
-               : is_torch_on_hosts(r->run)                    ? ADVICE_DATA_OF_HOST
+               : run_is_torch_on_hosts(r->run)                    ? ADVICE_DATA_OF_HOST
                                                               : both;
         break;
     case CLASS_IO:
@@ -247,7 +241,7 @@ struct advised advice_for_unnamed(const struct run_result *r)
 {
     int64_t rest = r->part_ns[PART_OTHER], step = r->step.mean_ns;
     return (struct advised){.id = !r->run->n_traces                         ? ADVICE_NAME_REST
-                                  : is_torch_on_hosts(r->run)               ? ADVICE_FIND_PYTHON
+                                  : run_is_torch_on_hosts(r->run)               ? ADVICE_FIND_PYTHON
                                   : foreign_is_nsys(r->run->traces[0].kind) ? ADVICE_NAME_REST_IN_NSYS
                                                                             : ADVICE_NAME_REST_IN_TRACE,
                             .slot = {slot_percent(step > 0 ? (double)rest / (double)step : 0), slot_time(rest)}};

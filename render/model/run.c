@@ -110,6 +110,8 @@ void run_take_steps(struct run_rank *k, const struct reduced *from)
 {
     k->is_renumbered = number_steps(from->steps, from->n_steps);
     k->source = STEPS_TRACE;
+    k->is_by_hook = from->is_by_hook;
+    k->is_last_left_out = from->is_last_left_out;
     k->steps = from->steps;
     k->n_steps = from->n_steps;
     k->collectives = from->collectives;

@@ -134,6 +134,7 @@ struct run_rank {
     uint64_t n_inconsistent;  /* steps.csv rows whose phases did not fit into the step */
     const char *trace_notes;  /* the recorder's own sentences, "" none */
     const char *ended_in;     /* the innermost range that its trace never closed, "" none */
+    int is_by_hook, is_last_left_out; /* of struct reduced */
     int is_renumbered;        /* its trace's step numbers did not ascend, so they count from 0 in order of time */
     /* process monitor; -1 = not measured */
     int64_t cpu_ns, run_delay_ns, peak_rss_bytes, involuntary_switches;

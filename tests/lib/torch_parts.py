@@ -4,6 +4,7 @@ definitions of docs/metrics.md, "Hosts without a GPU". It shares no code with th
 
     torch_parts.py report REPORT.json FOLDER     compare the report of the folder's traces with their parts, to a microsecond
     torch_parts.py clock FOLDER                  compare the parts with the program's own clock (tests/data/programs/ddp.py)
+    torch_parts.py hook REPORT.json FOLDER       compare the report of a run under the collector with the program's own clock
     torch_parts.py rewrite FOLDER NEW            the same events as Kineto writes them
     torch_parts.py layout FOLDER FILE            do rewritten events have the fields that a real Kineto file has?"""
 import glob
@@ -180,6 +181,29 @@ def compare_clock(folder):
     sys.exit("\n".join(wrong) or None)
 
 
+def compare_hook(report, folder):
+    """The means over the same steps: within 10 % or 0.5 ms, and at most 10 % of a step in no named phase."""
+    with open(report) as f:
+        runs = json.load(f)["runs"]
+    assert len(runs) == 1, f"{len(runs)} runs"
+    run, wrong = runs[0], []
+    for rank, said in enumerate(run["ranks"]):
+        with open(f"{folder}/truth-rank{rank}") as f:
+            truth = json.load(f)
+        counted = {key: values[run["n_warmup"]:run["n_steps"]] for key, values in truth.items()}
+        parts = {key: (ns or 0) / 1e6 for key, ns in said["parts_ns"].items()}
+        work = [s - d - i for s, d, i in zip(counted["step"], counted["data"], counted["io"])]
+        for what, got, want in (("data loading", parts["data"], counted["data"]), ("checkpoints", parts["io"], counted["io"]),
+                                ("compute and communication", sum(parts[k] for k in ("compute", "comm_transfer", "comm_wait")), work),
+                                ("step", said["step"]["mean_ns"] / 1e6, counted["step"])):
+            want = statistics.mean(want)
+            if abs(got - want) > max(0.5, 0.1 * want):
+                wrong.append(f"rank {rank}: {what}: {got:.3f} ms instead of {want:.3f}")
+        if parts["other"] > 0.1 * said["step"]["mean_ns"] / 1e6:
+            wrong.append(f"rank {rank}: {parts['other']:.3f} ms of {said['step']['mean_ns'] / 1e6:.3f} are in no named phase")
+    sys.exit("\n".join(wrong) or None)
+
+
 def rewrite(folder, new):
     ranks = ranks_of(folder)
     os.makedirs(new, exist_ok=True)
@@ -214,4 +238,4 @@ def layout(folder, real):
     sys.exit("\n".join(wrong) or None)
 
 
-{"report": compare_report, "clock": compare_clock, "rewrite": rewrite, "layout": layout}[sys.argv[1]](*sys.argv[2:])
+{"report": compare_report, "clock": compare_clock, "hook": compare_hook, "rewrite": rewrite, "layout": layout}[sys.argv[1]](*sys.argv[2:])

@@ -300,7 +300,7 @@ static void observed(struct reducer *d, const char *name, enum category c, int64
                                     .kind = EVENT_PHASE,
                                     .category = c,
                                     .depth = 2,
-                                    .is_observed = 1,
+                                    .maker = EVENT_BY_RECORDER,
                                     .start_ns = start,
                                     .end_ns = end,
                                     .number = -1,
@@ -321,7 +321,7 @@ static void test_flights_count_where_none_is_named(void **state)
                                         .category = CAT_COMM,
                                         .depth = 1,
                                         .is_beside = 1,
-                                        .is_observed = 1,
+                                        .maker = EVENT_BY_RECORDER,
                                         .start_ns = 110,
                                         .end_ns = 160,
                                         .number = -1,
@@ -381,7 +381,7 @@ static void reads(struct reducer *d, uint32_t track, uint32_t file, int64_t star
                                     .kind = EVENT_PHASE,
                                     .category = CAT_IO,
                                     .depth = 2,
-                                    .is_observed = 1,
+                                    .maker = EVENT_BY_RECORDER,
                                     .start_ns = start,
                                     .end_ns = end,
                                     .number = -1,
@@ -513,6 +513,118 @@ static void test_batches(void **state)
         }
         reduce_free(d);
     }
+    dcr_arena_release(&a);
+}
+
+static void hooked(struct reducer *d, enum event_kind kind, const char *name, enum category c, int64_t start, int64_t end,
+                   int64_t number)
+{
+    reduce_event(d, &(struct event){.track = 1,
+                                    .kind = kind,
+                                    .category = c,
+                                    .depth = kind == EVENT_BATCH ? 0 : 1,
+                                    .is_beside = kind == EVENT_EXCHANGE && strcmp(name, "hidden") == 0,
+                                    .maker = EVENT_BY_HOOK,
+                                    .start_ns = start,
+                                    .end_ns = end,
+                                    .number = number,
+                                    .name = name});
+}
+
+/* A batch is a step if an optimizer steps in it. What lies in the others is outside of the steps. */
+static void test_batches_of_the_hook(void **state)
+{
+    (void)state;
+    struct reducer *d = reduce_new();
+    struct reduced k = {0};
+    struct dcr_arena a = {0};
+    for (int s = 0; s < 4; s++) {
+        int64_t at = 100 * s;
+        hooked(d, EVENT_PHASE, "data_load", CAT_DATA, at, at + 10, -1);
+        hooked(d, EVENT_PHASE, "forward", CAT_COMPUTE, at + 10, at + 40, -1);
+        if (s != 2)
+            hooked(d, EVENT_PHASE, "optimizer", CAT_COMPUTE, at + 50, at + 60, -1);
+        hooked(d, EVENT_BATCH, "step", CAT_OTHER, at, at + 90, s < 3 ? s : 2);
+    }
+    assert_int_equal(reduce_finish(d, &a, &k), 1);
+    assert_int_equal(k.n_steps, 3);
+    assert_int_equal(k.is_by_hook, 1);
+    assert_int_equal(k.is_last_left_out, 0);
+    for (int s = 0; s < 3; s++) {
+        assert_int_equal(k.steps[s].step, s);
+        expect_parts(&k.steps[s], 40, 0, 10, 0, 40);
+    }
+    assert_int_equal(k.steps[2].start_ns, 300);
+    assert_int_equal(k.validation_ns, 90);
+    assert_int_equal(k.outside_ns[CAT_DATA], 0);
+    reduce_free(d);
+    dcr_arena_release(&a);
+}
+
+/* Steps that the program names are the steps, and its phases hide those of the hook. */
+static void test_the_program_wins_over_the_hook(void **state)
+{
+    (void)state;
+    struct reducer *d = reduce_new();
+    struct reduced k = {0};
+    struct dcr_arena a = {0};
+    for (int s = 0; s < 3; s++) {
+        int64_t at = 100 * s;
+        observed(d, "read", CAT_IO, at + 2, at + 4);
+        hooked(d, EVENT_PHASE, "data_load", CAT_DATA, at, at + 10, -1);
+        hooked(d, EVENT_PHASE, "forward", CAT_COMPUTE, at + 15, at + 20, -1);
+        named(d, "my forward", CAT_COMPUTE, at + 10, at + 40);
+        hooked(d, EVENT_PHASE, "optimizer", CAT_COMPUTE, at + 50, at + 60, -1);
+        step(d, 1, s + 7, at + 5, at + 70);
+        hooked(d, EVENT_BATCH, "step", CAT_OTHER, at, at + 90, s);
+    }
+    assert_int_equal(reduce_finish(d, &a, &k), 1);
+    assert_int_equal(k.n_steps, 3);
+    assert_int_equal(k.is_by_hook, 0);
+    assert_int_equal(k.steps[1].step, 8);
+    expect_parts(&k.steps[1], 40, 0, 5, 0, 20);
+    for (int i = 0; i < k.n_phases; i++)
+        assert_string_not_equal(k.phases[i].name, "forward");
+    reduce_free(d);
+    dcr_arena_release(&a);
+}
+
+/* What the backward pass waited for is told after its step: compute becomes communication. The last step, of which
+ * nothing was told, is left out with what came before it. */
+static void test_exchange_of_gradients(void **state)
+{
+    (void)state;
+    struct reducer *d = reduce_new();
+    struct reduced k = {0};
+    struct dcr_arena a = {0};
+    for (int s = 0; s < 3; s++) {
+        int64_t at = 100 * s;
+        hooked(d, EVENT_PHASE, "forward", CAT_COMPUTE, at, at + 20, -1);
+        if (s) {
+            hooked(d, EVENT_EXCHANGE, "exposed", CAT_OTHER, at + 20, at + 20, s == 1 ? 12 : 1000);
+            hooked(d, EVENT_EXCHANGE, "hidden", CAT_OTHER, at + 20, at + 20, 7);
+        }
+        hooked(d, EVENT_PHASE, "backward", CAT_COMPUTE, at + 20, at + 50, -1);
+        hooked(d, EVENT_PHASE, "optimizer", CAT_COMPUTE, at + 50, at + 60, -1);
+        hooked(d, EVENT_BATCH, "step", CAT_OTHER, at, at + 90, s);
+        if (s == 1)
+            hooked(d, EVENT_VALIDATION, "check", CAT_OTHER, at + 91, at + 96, -1);
+    }
+    assert_int_equal(reduce_finish(d, &a, &k), 1);
+    assert_int_equal(k.n_steps, 2);
+    assert_int_equal(k.is_last_left_out, 1);
+    expect_parts(&k.steps[0], 48, 12, 0, 0, 30);
+    expect_parts(&k.steps[1], 30, 30, 0, 0, 30); /* no longer than the pass itself */
+    for (int s = 0; s < 2; s++) {
+        assert_int_equal(k.steps[s].hidden_comm_ns, 7);
+        assert_int_equal(k.steps[s].n_collectives, 1);
+        assert_int_equal(k.collectives[k.steps[s].first_collective].dur_ns, s ? 30 : 12);
+        assert_int_equal(k.collectives[k.steps[s].first_collective].since_ns[CAT_COMPUTE], s ? 30 : 48);
+    }
+    assert_int_equal(k.n_collectives, 2);
+    assert_int_equal(k.validation_ns, 0);
+    assert_int_equal(k.wall_ns, 190);
+    reduce_free(d);
     dcr_arena_release(&a);
 }
 
@@ -725,6 +837,9 @@ int main(void)
         cmocka_unit_test(test_nonsense_is_passed_over),
         cmocka_unit_test(test_memory_does_not_grow_with_events),
         cmocka_unit_test(test_batches),
+        cmocka_unit_test(test_batches_of_the_hook),
+        cmocka_unit_test(test_the_program_wins_over_the_hook),
+        cmocka_unit_test(test_exchange_of_gradients),
         cmocka_unit_test(test_classify),
         cmocka_unit_test(test_phases_by_name),
         cmocka_unit_test(test_many_names),

@@ -37,6 +37,8 @@ enum confidence unless_unjudged(struct report *rep, const struct run_result *r, 
 /** run_may_be_torch - does PyTorch's advice fit: do names in its traces or its command say so, or does nothing tell?
  *  Test: tests/unit/test_framework.c */
 int run_may_be_torch(const struct run *r);
+/** run_is_torch_on_hosts - is it PyTorch without a GPU: by traces of its profiler, or by the hook of the collector? */
+int run_is_torch_on_hosts(const struct run *r);
 
 /** is_training - does the run say that it trains: by a training loss, or ranges named backward or optimizer? Test:
  *  tests/unit/test_narrate.c */

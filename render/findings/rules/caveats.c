@@ -243,7 +243,11 @@ static void note_assumed(struct report *rep, int run)
 {
     const struct run *a = rep->runs[run].run;
     const char *by_optimizer = NULL, *cut = NULL;
-    int n_by_optimizer = 0, n_cut = 0, n_named = 0;
+    int n_by_optimizer = 0, n_cut = 0, n_named = 0, n_by_hook = 0, n_left_out = 0;
+    for (int i = 0; i < a->ranks_len; i++) {
+        n_by_hook += a->ranks[i].is_by_hook;
+        n_left_out += a->ranks[i].is_last_left_out;
+    }
     for (int i = 0; i < a->n_traces; i++) {
         const struct foreign_trace *t = &a->traces[i];
         by_optimizer = t->is_by_optimizer ? t->file : by_optimizer;
@@ -260,6 +264,9 @@ static void note_assumed(struct report *rep, int run)
                         n_by_optimizer == 1 ? PHRASE(STEPS_BY_OPTIMIZER, slot_name(by_optimizer))
                                             : PHRASE(STEPS_BY_OPTIMIZERS, slot_count(n_by_optimizer)),
                         PHRASE(STEPS_UNMARKED), PHRASE(STEPS_FROM_FIRST_END));
+    if (n_by_hook)
+        report_add_note(rep, NOTE_CAVEAT, run, NOTE_STEPS_ASSUMED, PHRASE(STEPS_BY_HOOK), PHRASE(STEPS_BY_LOADER),
+                        n_left_out ? PHRASE(LAST_STEP_UNTOLD) : PHRASE(NONE));
     if (n_cut)
         report_add_note(rep, NOTE_CAVEAT, run, NOTE_CUT_STEP,
                         n_cut == 1 ? PHRASE(STEP_CUT, slot_name(cut)) : PHRASE(STEPS_CUT, slot_count(n_cut)),

@@ -40,9 +40,27 @@ static int is_torch_command(const struct run *r)
     return dcr_ends_with(program, "sh"); /* a script or a shell: it may start anything */
 }
 
+static int is_hooked(const struct run *r)
+{
+    for (int i = 0; i < r->ranks_len; i++)
+        if (r->ranks[i].is_by_hook)
+            return 1;
+    return 0;
+}
+
+int run_is_torch_on_hosts(const struct run *r)
+{
+    int n_gpus = 0;
+    for (int i = 0; i < r->nodes_len; i++)
+        n_gpus += r->nodes[i].n_gpus;
+    return run_is_of_hosts(r) ? run_may_be_torch(r) : is_hooked(r) && n_gpus == 0 && r->n_traces == 0;
+}
+
 int run_may_be_torch(const struct run *r)
 {
     int n_silent = 0;
+    if (is_hooked(r))
+        return 1;
     for (int i = 0; i < r->n_traces; i++) {
         if (has_torch_names(&r->traces[i]))
             return 1;

@@ -1,0 +1,413 @@
+"""dcreport_torch.py - marks the phases of a PyTorch program for the collector. The program is not changed.
+
+Every training loop passes the same few functions: the data loader's __next__, the call of the outermost module, backward, an
+optimiser's step, torch.save, the collectives. install() wraps them. Each becomes a range of the trace (docs/FORMAT.md, PyTorch).
+
+Rules of this file:
+- A wrapper calls the function that it wraps exactly once, with the same arguments, and hands on its result or exception.
+- Classes and modules are wrapped, never objects: a wrapped `optimizer.step` breaks learning rate schedulers, and pickles.
+- A function that has two names is replaced under both, because pickle looks it up by name and compares.
+- Only one thread marks: the first that comes here. Others pass through.
+- What this version of PyTorch does not have is left out. Tried with 1.13; others by the names that they have."""
+import atexit
+import ctypes
+import functools
+import os
+import sys
+import threading
+import weakref
+
+DOMAIN = b"PyTorch"
+NO_PAYLOAD = 2**64 - 1
+LEARNING_STEPS = 2
+
+COLLECTIVES = ("all_reduce", "all_gather", "all_gather_into_tensor", "all_to_all", "all_to_all_single", "barrier", "broadcast", "gather",
+               "monitored_barrier", "recv", "reduce", "reduce_scatter", "reduce_scatter_tensor", "scatter", "send")
+
+
+class Recorder:
+    """The collector's entry points (collect/guest/entry.h). PyDLL keeps the interpreter's lock: a call takes less than a
+    microsecond, and giving the lock away could take longer."""
+
+    def __init__(self, path):
+        library = ctypes.PyDLL(path)
+        self._push, self._pop = library.dcc_range_push, library.dcc_range_pop
+        self._push.argtypes = [ctypes.c_char_p, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_uint64]
+        self._pop.argtypes = [ctypes.c_char_p]
+
+    def push(self, category, name, payload=NO_PAYLOAD):
+        self._push(DOMAIN, category, name, payload)
+
+    def pop(self):
+        self._pop(DOMAIN)
+
+    def tell(self, category, name, payload):
+        """A range without length, for its payload."""
+        self._push(DOMAIN, category, name, payload)
+        self._pop(DOMAIN)
+
+
+class Batches:
+    """Which part of the loop is a step.
+
+    A batch begins with the first __next__ of a loader after an optimiser's step. Whether it is a training step is known at its end:
+    it is one if an optimiser has stepped in it. The reader of the trace applies this rule (lib/reduce/reduce.c), so a range `step` of
+    the category `batch of PyTorch` can be opened when the batch begins. Programs without a loader have steps from the end of an optimiser's
+    step to the end of its next one."""
+
+    def __init__(self, recorder):
+        self.recorder = recorder
+        self.n = 0               # steps that are over
+        self.is_open = False
+        self.n_stepped = 0       # optimiser steps in the open batch
+        self.by_loader = False
+        self.since_next = 0      # optimiser steps since a loader was asked
+        self.was_asked = False   # a loader, in the open batch
+        self.loaders = weakref.WeakSet()  # those iterators, as long as they live
+        self.trained = weakref.WeakSet()  # those that gave batches of earlier steps
+        self.first_is_trained = False
+        self.optimizer = None    # weak reference to the one that ends steps where there is no loader
+
+    def begin(self):
+        self.end()
+        self.recorder.push(b"batch of PyTorch", b"step", self.n)
+        self.is_open = True
+
+    def end(self):
+        if self.is_open:
+            self.recorder.pop()
+        if self.is_open and self.n_stepped:
+            self.n += 1
+            self.trained.update(self.loaders)
+        self.is_open = False
+        self.n_stepped = 0
+        self.loaders = weakref.WeakSet()
+        self.was_asked = self.first_is_trained = False
+
+    def on_iter(self):
+        """A loop over a loader begins: an epoch, or a validation."""
+        self.by_loader = True
+        self.since_next = 0
+        self.begin()
+
+    def on_next(self, iterator):
+        self.since_next = 0
+        # A validation has ended without a step if the loader of the training is asked again.
+        if not self.by_loader or not self.is_open or self.n_stepped or (
+                self.was_asked and not self.first_is_trained and iterator in self.trained):
+            self.by_loader = True
+            self.begin()
+        if not self.was_asked:
+            self.was_asked, self.first_is_trained = True, iterator in self.trained
+        self.loaders.add(iterator)
+
+    def on_optimizer(self, optimizer):
+        """An optimiser's step has ended."""
+        self.n_stepped += 1
+        if self.optimizer is None or self.optimizer() is None:
+            self.optimizer = weakref.ref(optimizer)
+        if self.optimizer() is not optimizer:
+            return
+        self.since_next += 1
+        if self.by_loader and self.since_next == 2:
+            self.by_loader = False  # the loader was not that of the training
+        if not self.by_loader:
+            self.begin()
+
+
+class Marks:
+    def __init__(self, torch, recorder):
+        self.torch = torch
+        self.recorder = recorder
+        self.batches = Batches(recorder)
+        self.thread = None
+        self.inside = set()       # phases that are open: only the outermost call of a phase is marked
+        self.is_loading = False
+        self.root_classes = set()  # classes of outermost modules that have a __call__ of ours
+        self.module_call = None   # Module.__call__ as it was, while outermost modules are looked for
+        self.learned_at = 0       # steps that were over when the search began
+        self.ddp_exposed = self.ddp_hidden = 0
+        self.ddp_steps = 0        # steps that were over when these times were measured
+
+    def is_mine(self):
+        if self.thread is None:
+            self.thread = threading.get_ident()
+        return self.thread == threading.get_ident()
+
+    def marked(self, function, phase, category, name, before=None, after=None, payload=None):
+        """function with a range around it. before, after: called with the function's own arguments outside of the range."""
+        inside, push, pop, is_mine = self.inside, self.recorder.push, self.recorder.pop, self.is_mine
+
+        @functools.wraps(function)
+        def wrapper(*args, **kwargs):
+            if phase in inside or not is_mine():
+                return function(*args, **kwargs)
+            if before:
+                quietly(before, *args)
+            inside.add(phase)
+            push(category, name, payload(*args, **kwargs) if payload else NO_PAYLOAD)
+            try:
+                return function(*args, **kwargs)
+            finally:
+                pop()
+                inside.discard(phase)
+                if after:
+                    quietly(after, *args)
+
+        wrapper.__dcreport__ = True
+        return wrapper
+
+    # ---- loading
+
+    def wrap_loader(self):
+        from torch.utils.data import dataloader
+
+        loader, iterator = dataloader.DataLoader, dataloader._BaseDataLoaderIter
+        loader.__iter__ = self.marked(loader.__iter__, "data", b"data", b"data_load", before=lambda *_: self.batches.on_iter())
+        has_next = iterator.__dict__.get("next") is iterator.__next__
+        iterator.__next__ = self.marked(iterator.__next__, "data", b"data", b"data_load", before=lambda it, *_: self.batches.on_next(it))
+        if has_next:
+            iterator.next = iterator.__next__
+        self.wrap_workers()
+
+    def wrap_workers(self):
+        """A loader's worker is no rank: it marks nothing. A started (not forked) one finds this function by its name."""
+        from torch.utils.data._utils import worker
+
+        loop = worker._worker_loop
+
+        @functools.wraps(loop)
+        def _worker_loop(*args, **kwargs):
+            self.thread = -1
+            return loop(*args, **kwargs)
+
+        worker._worker_loop = _worker_loop
+
+    # ---- forward
+
+    def call_of_root(self, cls):
+        """A __call__ for a class whose modules are called outermost. Where the class has none of its own, it goes by what
+        Module has at the time of the call: tracers (torch.fx) replace that one."""
+        module = self.torch.nn.Module
+        own = cls.__call__ if cls.__call__ is not module.__call__ else None
+        inside, push, pop, is_mine = self.inside, self.recorder.push, self.recorder.pop, self.is_mine
+
+        def __call__(self_, *args, **kwargs):
+            call = own or module.__call__
+            if "forward" in inside or not is_mine():
+                return call(self_, *args, **kwargs)
+            inside.add("forward")
+            push(b"compute", b"forward")
+            try:
+                return call(self_, *args, **kwargs)
+            finally:
+                pop()
+                inside.discard("forward")
+
+        return __call__
+
+    def look_for_roots(self):
+        """For some steps every call of a module passes here, which costs 0.2 us each; then only those of the classes that
+        were outermost do."""
+        self.learned_at = self.batches.n
+        if self.module_call:
+            return
+        module = self.torch.nn.Module
+        original = self.module_call = module.__call__
+        inside, push, pop, is_mine = self.inside, self.recorder.push, self.recorder.pop, self.is_mine
+
+        def __call__(self_, *args, **kwargs):
+            if "forward" in inside or not is_mine():
+                return original(self_, *args, **kwargs)
+            self.root_classes.add(type(self_))
+            inside.add("forward")
+            push(b"compute", b"forward")
+            try:
+                return original(self_, *args, **kwargs)
+            finally:
+                pop()
+                inside.discard("forward")
+
+        self.looking_call = module.__call__ = functools.wraps(original)(__call__)
+
+    def stop_looking(self):
+        module = self.torch.nn.Module
+        if not self.module_call or module.__call__ is not self.looking_call:
+            return  # something else has wrapped it since
+        module.__call__, self.module_call = self.module_call, None
+        for cls in self.root_classes:
+            if not getattr(cls.__dict__.get("__call__"), "__dcreport__", False):
+                quietly(self.wrap_root, cls)
+
+    def wrap_root(self, cls):
+        call = functools.wraps(cls.__call__)(self.call_of_root(cls))
+        call.__dcreport__ = True
+        cls.__call__ = call
+
+    def on_step_end(self):
+        if self.module_call and self.batches.n - self.learned_at >= LEARNING_STEPS:
+            self.stop_looking()
+
+    # ---- backward, optimizer, files
+
+    def wrap_backward(self):
+        autograd = self.torch.autograd
+        for name in ("backward", "grad"):
+            function = getattr(autograd, name)
+            wrapper = self.marked(function, "backward", b"compute", b"backward")
+            self.tell_script(function, wrapper)
+            setattr(autograd, name, wrapper)
+
+    def tell_script(self, function, wrapper):
+        """TorchScript knows these functions by their identity."""
+        builtins = sys.modules.get("torch.jit._builtins")
+        if hasattr(builtins, "_find_builtin") and hasattr(builtins, "_register_builtin"):
+            operator = builtins._find_builtin(function)
+            if operator is not None:
+                builtins._register_builtin(wrapper, operator)
+
+    def wrap_optimizers(self):
+        optimizer = self.torch.optim.Optimizer
+        create = optimizer.__init__
+
+        @functools.wraps(create)
+        def __init__(self_, *args, **kwargs):
+            create(self_, *args, **kwargs)
+            quietly(self.wrap_class_of, type(self_))
+            quietly(self.look_for_roots)
+
+        optimizer.__init__ = __init__
+
+    def wrap_class_of(self, cls):
+        for c in cls.__mro__:
+            for method, name in (("step", b"optimizer"), ("zero_grad", b"zero_grad")):
+                function = c.__dict__.get(method)
+                if not callable(function) or getattr(function, "__dcreport__", False):
+                    continue
+                after = self.after_optimizer if method == "step" else None
+                setattr(c, method, self.marked(function, "optimizer", b"compute", name, after=after))
+
+    def after_optimizer(self, optimizer, *_):
+        self.batches.on_optimizer(optimizer)
+        self.on_step_end()
+
+    def wrap_files(self):
+        serialization = self.torch.serialization
+        for name, said in (("save", b"checkpoint"), ("load", b"torch.load")):
+            function = getattr(serialization, name)
+            wrapper = self.outside_loading(function, self.marked(function, "files", b"io", said))
+            self.replace(function, name, wrapper, (serialization, self.torch))
+
+    def outside_loading(self, function, wrapper):
+        """A data set that loads its samples with torch.load is loading data."""
+        inside = self.inside
+
+        @functools.wraps(function)
+        def either(*args, **kwargs):
+            return (function if "data" in inside else wrapper)(*args, **kwargs)
+
+        return either
+
+    @staticmethod
+    def replace(function, name, wrapper, modules):
+        for module in modules:
+            if getattr(module, name, None) is function:
+                setattr(module, name, wrapper)
+
+    # ---- communication
+
+    def wrap_collectives(self):
+        distributed = sys.modules.get("torch.distributed")
+        c10d = sys.modules.get("torch.distributed.distributed_c10d")
+        if distributed is None or c10d is None:
+            return
+        for name in COLLECTIVES:
+            function = getattr(c10d, name, None)
+            if function is not None:
+                self.replace(function, name, self.collective(function, name), (c10d, distributed))
+        work = getattr(c10d, "Work", None)
+        if work is not None:
+            work.wait = self.marked(work.wait, "comm", b"comm", b"wait")
+
+    def collective(self, function, name):
+        """One that is only started (async_op) is no communication until it is waited for."""
+        wrapper = self.marked(function, "comm", b"comm", name.encode(), payload=bytes_of)
+
+        @functools.wraps(function)
+        def either(*args, **kwargs):
+            return (function if kwargs.get("async_op") else wrapper)(*args, **kwargs)
+
+        return either
+
+    # ---- DistributedDataParallel: its all-reduces run in threads of C++, which it times itself
+
+    def wrap_ddp(self):
+        parallel = sys.modules.get("torch.nn.parallel.distributed")
+        ddp = getattr(parallel, "DistributedDataParallel", None)
+        if not all(hasattr(ddp, m) for m in ("_get_ddp_logging_data", "_set_ddp_runtime_logging_sample_rate")):
+            return
+        create, forward = ddp.__init__, ddp.forward
+
+        def has_times(model):
+            """On a GPU each reading would make the host wait for it. A single rank has nobody to exchange with."""
+            return getattr(model, "device_type", None) == "cpu" and model.process_group.size() > 1
+
+        @functools.wraps(create)
+        def __init__(self_, *args, **kwargs):
+            create(self_, *args, **kwargs)
+            quietly(lambda: has_times(self_) and self_._set_ddp_runtime_logging_sample_rate(1))
+
+        @functools.wraps(forward)
+        def forward_then_read(self_, *args, **kwargs):
+            out = forward(self_, *args, **kwargs)
+            if self_.training and self.is_mine():
+                quietly(lambda: has_times(self_) and self.read_ddp(self_))
+            return out
+
+        ddp.__init__, ddp.forward = __init__, forward_then_read
+
+    def read_ddp(self, model):
+        """Its times are those of the iteration before this forward pass. They are told once a step, after the step."""
+        data = model._get_ddp_logging_data()
+        iteration = data.get("iteration", 0)
+        if iteration == ITERATIONS.get(model):
+            return
+        ITERATIONS[model] = iteration
+        exposed = data.get("backward_comm_time", 0) - data.get("backward_compute_comm_overlap_time", 0)
+        self.ddp_exposed += max(0, exposed)
+        self.ddp_hidden += max(0, data.get("backward_compute_comm_overlap_time", 0))
+        if self.batches.n != self.ddp_steps and (self.ddp_exposed or self.ddp_hidden):
+            self.recorder.tell(b"exchange of PyTorch", b"exposed", self.ddp_exposed)
+            self.recorder.tell(b"exchange of PyTorch", b"hidden", self.ddp_hidden)
+            self.ddp_exposed = self.ddp_hidden = 0
+        self.ddp_steps = self.batches.n
+
+    def at_exit(self):
+        """What is open at the end is no step: a loop that was left early ends in nothing that could tell where."""
+        if self.batches.is_open and not self.batches.n_stepped:
+            self.recorder.pop()
+
+
+ITERATIONS = weakref.WeakKeyDictionary()  # of each DistributedDataParallel, the iteration that was read last
+
+
+def quietly(function, *args):
+    """An error in here must not become one of the program."""
+    try:
+        function(*args)
+    except Exception:
+        pass
+
+
+def bytes_of(tensor=None, *_, **__):
+    try:
+        return tensor.numel() * tensor.element_size()
+    except Exception:
+        return NO_PAYLOAD
+
+
+def install(torch):
+    marks = Marks(torch, Recorder(os.environ["NVTX_INJECTION64_PATH"]))
+    for wrap in (marks.wrap_loader, marks.wrap_backward, marks.wrap_optimizers, marks.wrap_files, marks.wrap_collectives, marks.wrap_ddp):
+        quietly(wrap)  # this version may lack a name
+    atexit.register(marks.at_exit)

@@ -1,0 +1,61 @@
+"""sitecustomize.py - Python imports this module at its start, because `dccollect run` puts this folder in front of PYTHONPATH. It waits
+until the program imports torch, and then loads dcreport_torch.py. Without torch it does nothing.
+
+The program finds everything as it would without the collector: sys.path has no entry of ours, and a sitecustomize of the user or of
+the system runs as before."""
+import os
+import sys
+
+_folder = os.path.dirname(os.path.abspath(__file__))
+
+
+class _WhenTorchIsImported:
+    """Finds no module by itself. It lets the others find torch, and calls the hook when torch has been executed."""
+
+    def find_spec(self, name, path=None, target=None):
+        if name != "torch":
+            return None
+        import importlib.util
+
+        sys.meta_path.remove(self)
+        spec = importlib.util.find_spec(name)
+        execute = getattr(getattr(spec, "loader", None), "exec_module", None)
+        if execute is None:
+            return spec
+
+        def then_hook(module):
+            del spec.loader.exec_module
+            execute(module)
+            _hook(module)
+
+        spec.loader.exec_module = then_hook
+        return spec
+
+
+def _hook(torch):
+    """An error in here must not become one of the program."""
+    try:
+        from importlib import util
+
+        spec = util.spec_from_file_location("dcreport_torch", os.path.join(_folder, "dcreport_torch.py"))
+        module = util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        module.install(torch)
+    except Exception:
+        pass
+
+
+sys.path[:] = [p for p in sys.path if not p or os.path.abspath(p) != _folder]
+if os.environ.get("NVTX_INJECTION64_PATH"):
+    sys.meta_path.insert(0, _WhenTorchIsImported())
+
+# The one that would have been found. If there is none, this module stays in its place, as Python insists on one. An ImportError out
+# of the other one goes to Python, which reports it as it would have done.
+_own = sys.modules.pop(__name__, None)
+try:
+    import sitecustomize  # noqa: F401
+except ImportError as error:
+    if error.name != "sitecustomize":
+        raise
+    if _own is not None:
+        sys.modules[__name__] = _own
