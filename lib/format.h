@@ -233,7 +233,8 @@ struct dct_raw {
 #define DCT_IN_FLIGHT "in flight"
 
 /* Domain of the ranges that the hook in PyTorch makes (collect/python/dcreport_torch.py), and the categories that only
- * it uses: a part of the loop that is a step if an optimiser steps in it, and a time that the library measured itself. */
+ * it uses: a part of the loop that is a step if an optimiser steps in it, and a time that the library measured itself.
+ */
 #define DCT_DOMAIN_PYTORCH "PyTorch"
 #define DCT_CATEGORY_BATCH "batch of PyTorch"
 #define DCT_CATEGORY_EXCHANGE "exchange of PyTorch"

@@ -119,7 +119,8 @@ static int preload(const char *what, char *why, size_t n)
     return put_in_front("LD_PRELOAD", path);
 }
 
-/* Python imports the sitecustomize of this folder when it starts. An empty PYTHONPATH means none, so no colon is left. */
+/* Python imports the sitecustomize of this folder when it starts. An empty PYTHONPATH means none, so no colon is left.
+ */
 static void set_python(const struct options *o)
 {
     char folder[PATH_MAX];

@@ -352,8 +352,15 @@ static int check(struct options *o, struct dcr_err *err)
 
 int options_parse(struct options *o, int argc, char **argv, struct dcr_err *err)
 {
-    *o = (struct options){
-        .interval_ms = 100, .mpi = -1, .io = 1, .cuda = 1, .python = 1, .counters = 1, .io_us = 100, .max_mb = 64, .sync_s = 5};
+    *o = (struct options){.interval_ms = 100,
+                          .mpi = -1,
+                          .io = 1,
+                          .cuda = 1,
+                          .python = 1,
+                          .counters = 1,
+                          .io_us = 100,
+                          .max_mb = 64,
+                          .sync_s = 5};
     if (argc < 2)
         return dcr_err_set(err, DCR_FAIL, "no command; see `dccollect --help`");
     int rc = parse_command(o, argv[1], err);

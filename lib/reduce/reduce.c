@@ -360,7 +360,8 @@ static void take_event(struct reducer *d, const struct event *e)
         (e->end_ns == e->start_ns || e->end_ns - e->start_ns > RUN_MAX_STEP_NS || e->end_ns > d->until_ns))
         return;
     if (e->is_beside && e->kind == EVENT_PHASE && e->category == CAT_COMM) {
-        keep_call(d, e->maker == EVENT_BY_RECORDER ? &d->flights : &d->beside, (struct call){e->start_ns, e->end_ns, e->bytes});
+        keep_call(d, e->maker == EVENT_BY_RECORDER ? &d->flights : &d->beside,
+                  (struct call){e->start_ns, e->end_ns, e->bytes});
         return;
     }
     struct track *t = track_of(d, e->track);
@@ -372,9 +373,10 @@ static void take_event(struct reducer *d, const struct event *e)
         break;
     case EVENT_PHASE:
         add_phase(d, t, e);
-        if (e->maker == EVENT_BY_HOOK && strcmp(e->name, "optimizer") == 0)
+        if (e->maker == EVENT_BY_HOOK && e->name && strcmp(e->name, "optimizer") == 0)
             t->optimizer_ns = e->start_ns;
-        if (e->category == CAT_COMM && reduce_waits(e->name) && !(e->maker == EVENT_BY_RECORDER && reduce_is_between_two(e->name)))
+        if (e->category == CAT_COMM && reduce_waits(e->name) &&
+            !(e->maker == EVENT_BY_RECORDER && reduce_is_between_two(e->name)))
             add_call(d, t, e);
         break;
     case EVENT_VALIDATION:

@@ -89,8 +89,8 @@ struct reduced {
     int64_t *loading_ns;              /* reading inside ranges of data loading, by event.file - 1. shape: (n_loading) */
     size_t n_loading;                 /* files after the n-th: none */
     int n_gpus; /* the steps are what a GPU did in them: GPUs of the process with kernels of its own; 0 = a host's */
-    int has_runtime; /* runtime_ns of the steps is known */
-    int is_by_hook;  /* the steps were marked by the hook, not by the program */
+    int has_runtime;      /* runtime_ns of the steps is known */
+    int is_by_hook;       /* the steps were marked by the hook, not by the program */
     int is_last_left_out; /* one more step was there, but the time of its exchange of gradients was not told */
 };
 

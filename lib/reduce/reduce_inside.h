@@ -45,10 +45,10 @@ struct track {
         tail_validation_ns;  /* after the last step so far; counts once another step follows */
     struct collective since; /* running: since the last collective */
     int64_t last_step_end_ns;
-    int64_t optimizer_ns;                                   /* start of the last range "optimizer" of the hook */
-    int64_t gap_ns[N_CATEGORIES], gap_validation_ns;        /* what the last step added to outside_ns */
-    size_t n_exchanged;                                     /* steps up to the last EVENT_EXCHANGE; 0 = none was told */
-    int is_by_hook;                                         /* of struct reduced */
+    int64_t optimizer_ns;                            /* start of the last range "optimizer" of the hook */
+    int64_t gap_ns[N_CATEGORIES], gap_validation_ns; /* what the last step added to outside_ns */
+    size_t n_exchanged;                              /* steps up to the last EVENT_EXCHANGE; 0 = none was told */
+    int is_by_hook;                                  /* of struct reduced */
     struct column phases[RUN_MAX_PHASES];
     int64_t *loading_ns; /* of struct reduced */
     size_t n_loading, loading_cap;

@@ -193,7 +193,7 @@ struct known_range {
     uint32_t place; /* of names_add */
     enum event_kind means;
     enum category is;
-    int is_batch;        /* of struct event */
+    int is_batch; /* of struct event */
     enum event_maker maker;
     const char *counted; /* the name under which such ranges are summed: "step" for "step 12" */
 };

@@ -42,7 +42,8 @@ struct track {
     uint64_t n_unread; /* pushes that are not kept; their pops come first */
 };
 
-/* Sums of a file whose name was not read yet: their block is written in place from early on, names come in new blocks. */
+/* Sums of a file whose name was not read yet: their block is written in place from early on, names come in new blocks.
+ */
 struct late_file {
     struct dct_slot slot;
     struct dct_io io[DCT_N_IO];

@@ -167,7 +167,7 @@ static struct choice choose(const struct run_result *r, enum cause_class cls, in
         return (struct choice){r->has_steps ? ADVICE_BALANCE : ADVICE_NONE, for_imbalance(r)};
     case CLASS_DATA: /* where the threads wait for each other's cores, more workers would wait too */
         both = r->shared.own[0].id && r->shared.is_each_other ? ADVICE_DATA_WITHOUT_CORES
-               : run_is_torch_on_hosts(r->run)                    ? ADVICE_DATA_OF_HOST
+               : run_is_torch_on_hosts(r->run)                ? ADVICE_DATA_OF_HOST
                                                               : both;
         break;
     case CLASS_IO:
@@ -241,7 +241,7 @@ struct advised advice_for_unnamed(const struct run_result *r)
 {
     int64_t rest = r->part_ns[PART_OTHER], step = r->step.mean_ns;
     return (struct advised){.id = !r->run->n_traces                         ? ADVICE_NAME_REST
-                                  : run_is_torch_on_hosts(r->run)               ? ADVICE_FIND_PYTHON
+                                  : run_is_torch_on_hosts(r->run)           ? ADVICE_FIND_PYTHON
                                   : foreign_is_nsys(r->run->traces[0].kind) ? ADVICE_NAME_REST_IN_NSYS
                                                                             : ADVICE_NAME_REST_IN_TRACE,
                             .slot = {slot_percent(step > 0 ? (double)rest / (double)step : 0), slot_time(rest)}};

@@ -352,9 +352,8 @@ struct said said_of_nothing(struct report *rep, const struct run_result *r)
     const struct class_result *next = next_limit(rep, r);
     struct said s = {.where = said_where(rep, r)};
     if (is_mostly_unnamed(r))
-        s.headline = run_is_torch_on_hosts(r->run)
-                         ? PHRASE(UNNAMED_ON_HOST, slot_share(r, r->part_ns[PART_OTHER]))
-                         : PHRASE(UNNAMED_MOST, slot_share(r, r->part_ns[PART_OTHER]));
+        s.headline = run_is_torch_on_hosts(r->run) ? PHRASE(UNNAMED_ON_HOST, slot_share(r, r->part_ns[PART_OTHER]))
+                                                   : PHRASE(UNNAMED_MOST, slot_share(r, r->part_ns[PART_OTHER]));
     else if (is_compute_waiting(r) && 2 * r->part_ns[PART_COMPUTE] > r->step.mean_ns)
         say_waiting_compute(r, &s);
     else

@@ -200,7 +200,7 @@ def compare_hook(report, folder):
             if abs(got - want) > max(0.5, 0.1 * want):
                 wrong.append(f"rank {rank}: {what}: {got:.3f} ms instead of {want:.3f}")
         if parts["other"] > 0.1 * said["step"]["mean_ns"] / 1e6:
-            wrong.append(f"rank {rank}: {parts['other']:.3f} ms of {said['step']['mean_ns'] / 1e6:.3f} are in no named phase")
+            wrong.append(f"rank {rank}: {parts['other']:.3f} ms of a step of {said['step']['mean_ns'] / 1e6:.3f} ms have no name")
     sys.exit("\n".join(wrong) or None)
 
 

@@ -516,8 +516,8 @@ static void test_batches(void **state)
     dcr_arena_release(&a);
 }
 
-static void hooked(struct reducer *d, enum event_kind kind, const char *name, enum category c, int64_t start, int64_t end,
-                   int64_t number)
+static void hooked(struct reducer *d, enum event_kind kind, const char *name, enum category c, int64_t start,
+                   int64_t end, int64_t number)
 {
     reduce_event(d, &(struct event){.track = 1,
                                     .kind = kind,
