@@ -109,7 +109,11 @@ for n in 1 2; do
             ?none) has "... no loading, no files limit" '.runs[0] | [.finding] | inside(["DATA_LIMITS", "IO_LIMITS", "STRAGGLER_LIMITS"]) | not' ;;
             ?loader) has "... data loading is the cause" '.runs[0].finding == "DATA_LIMITS"' ;;
             2slow) has "... the slow rank is the cause" '.runs[0] | .finding == "STRAGGLER_LIMITS" and .straggler.rank == 1' ;;
-            2gradients) has "... exchanging gradients is the cause" '.runs[0] | .finding == "COMM_LIMITS" and (.headline | test("gradient"))' ;;
+            2gradients)
+                has "... exchanging gradients takes most of a step" '.runs[0].parts_ns | .comm_transfer + .comm_wait > .compute'
+                # On two cores the threads that exchange take them from those that compute, and a report may say so first.
+                has "... and is the cause" '.runs[0] | [.finding] | inside(["COMM_LIMITS", "OWN_THREADS_WAIT"])'
+                ;;
             ?checkpoint) has "... checkpoints are the cause" '.runs[0].finding == "IO_LIMITS"' ;;
         esac
         has "... without a word of a GPU or NCCL" '[.headline, .first_action, .runs[0].headline, .runs[0].support] | map(select(. != null and test("GPU|CUDA|NCCL|NVTX"))) == []'

@@ -265,7 +265,7 @@ static void note_assumed(struct report *rep, int run)
                                             : PHRASE(STEPS_BY_OPTIMIZERS, slot_count(n_by_optimizer)),
                         PHRASE(STEPS_UNMARKED), PHRASE(STEPS_FROM_FIRST_END));
     if (n_by_hook)
-        report_add_note(rep, NOTE_CAVEAT, run, NOTE_STEPS_ASSUMED, PHRASE(STEPS_BY_HOOK), PHRASE(STEPS_BY_LOADER),
+        report_add_note(rep, NOTE_CAVEAT, run, NOTE_STEPS_ASSUMED, PHRASE(STEPS_BY_HOOK), PHRASE(STEPS_UNMARKED),
                         n_left_out ? PHRASE(LAST_STEP_UNTOLD) : PHRASE(NONE));
     if (n_cut)
         report_add_note(rep, NOTE_CAVEAT, run, NOTE_CUT_STEP,
