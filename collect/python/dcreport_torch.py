@@ -7,7 +7,8 @@ Rules of this file:
 - A wrapper calls the function that it wraps exactly once, with the same arguments, and hands on its result or exception.
 - Classes and modules are wrapped, never objects: a wrapped `optimizer.step` breaks learning rate schedulers, and pickles.
 - A function that has two names is replaced under both, because pickle looks it up by name and compares.
-- Only one thread marks: the first that comes here. Others pass through.
+- Only one thread marks: the main thread, or the one that made the last optimiser. Others pass through.
+- What torch.compile traces passes through as well.
 - What this version of PyTorch does not have is left out. Tried with 1.13; others by the names that they have."""
 import atexit
 import ctypes
@@ -20,9 +21,10 @@ import weakref
 DOMAIN = b"PyTorch"
 NO_PAYLOAD = 2**64 - 1
 LEARNING_STEPS = 2
+STEPS_WITHOUT_LOADER = 32  # so many optimiser steps without a request to the loader: it was not that of the training
 
 COLLECTIVES = ("all_reduce", "all_gather", "all_gather_into_tensor", "all_to_all", "all_to_all_single", "barrier", "broadcast", "gather",
-               "monitored_barrier", "recv", "reduce", "reduce_scatter", "reduce_scatter_tensor", "scatter", "send")
+               "recv", "reduce", "reduce_scatter", "reduce_scatter_tensor", "scatter", "send")
 
 
 class Recorder:
@@ -109,8 +111,8 @@ class Batches:
         if self.optimizer() is not optimizer:
             return
         self.since_next += 1
-        if self.by_loader and self.since_next == 2:
-            self.by_loader = False  # the loader was not that of the training
+        if self.since_next == STEPS_WITHOUT_LOADER:
+            self.by_loader = False
         if not self.by_loader:
             self.begin()
 
@@ -120,7 +122,9 @@ class Marks:
         self.torch = torch
         self.recorder = recorder
         self.batches = Batches(recorder)
-        self.thread = None
+        self.thread = threading.main_thread()
+        compiler = getattr(torch, "compiler", None)
+        self.is_compiling = getattr(compiler, "is_compiling", lambda: False)
         self.inside = set()       # phases that are open: only the outermost call of a phase is marked
         self.is_loading = False
         self.root_classes = set()  # classes of outermost modules that have a __call__ of ours
@@ -130,17 +134,15 @@ class Marks:
         self.ddp_steps = 0        # steps that were over when these times were measured
 
     def is_mine(self):
-        if self.thread is None:
-            self.thread = threading.get_ident()
-        return self.thread == threading.get_ident()
+        return threading.current_thread() is self.thread
 
     def marked(self, function, phase, category, name, before=None, after=None, payload=None):
         """function with a range around it. before, after: called with the function's own arguments outside of the range."""
-        inside, push, pop, is_mine = self.inside, self.recorder.push, self.recorder.pop, self.is_mine
+        inside, push, pop, is_mine, is_compiling = self.inside, self.recorder.push, self.recorder.pop, self.is_mine, self.is_compiling
 
         @functools.wraps(function)
         def wrapper(*args, **kwargs):
-            if phase in inside or not is_mine():
+            if is_compiling() or phase in inside or not is_mine():
                 return function(*args, **kwargs)
             if before:
                 quietly(before, *args)
@@ -178,7 +180,7 @@ class Marks:
 
         @functools.wraps(loop)
         def _worker_loop(*args, **kwargs):
-            self.thread = -1
+            self.thread = None
             return loop(*args, **kwargs)
 
         worker._worker_loop = _worker_loop
@@ -190,11 +192,11 @@ class Marks:
         Module has at the time of the call: tracers (torch.fx) replace that one."""
         module = self.torch.nn.Module
         own = cls.__call__ if cls.__call__ is not module.__call__ else None
-        inside, push, pop, is_mine = self.inside, self.recorder.push, self.recorder.pop, self.is_mine
+        inside, push, pop, is_mine, is_compiling = self.inside, self.recorder.push, self.recorder.pop, self.is_mine, self.is_compiling
 
         def __call__(self_, *args, **kwargs):
             call = own or module.__call__
-            if "forward" in inside or not is_mine():
+            if is_compiling() or "forward" in inside or not is_mine():
                 return call(self_, *args, **kwargs)
             inside.add("forward")
             push(b"compute", b"forward")
@@ -214,10 +216,10 @@ class Marks:
             return
         module = self.torch.nn.Module
         original = self.module_call = module.__call__
-        inside, push, pop, is_mine = self.inside, self.recorder.push, self.recorder.pop, self.is_mine
+        inside, push, pop, is_mine, is_compiling = self.inside, self.recorder.push, self.recorder.pop, self.is_mine, self.is_compiling
 
         def __call__(self_, *args, **kwargs):
-            if "forward" in inside or not is_mine():
+            if is_compiling() or "forward" in inside or not is_mine():
                 return original(self_, *args, **kwargs)
             self.root_classes.add(type(self_))
             inside.add("forward")
@@ -251,20 +253,13 @@ class Marks:
     # ---- backward, optimizer, files
 
     def wrap_backward(self):
-        autograd = self.torch.autograd
-        for name in ("backward", "grad"):
-            function = getattr(autograd, name)
-            wrapper = self.marked(function, "backward", b"compute", b"backward")
-            self.tell_script(function, wrapper)
-            setattr(autograd, name, wrapper)
-
-    def tell_script(self, function, wrapper):
-        """TorchScript knows these functions by their identity."""
+        """TorchScript knows the function by its identity."""
+        autograd, function = self.torch.autograd, self.torch.autograd.backward
+        wrapper = self.marked(function, "backward", b"compute", b"backward")
         builtins = sys.modules.get("torch.jit._builtins")
         if hasattr(builtins, "_find_builtin") and hasattr(builtins, "_register_builtin"):
-            operator = builtins._find_builtin(function)
-            if operator is not None:
-                builtins._register_builtin(wrapper, operator)
+            builtins._register_builtin(wrapper, builtins._find_builtin(function))
+        autograd.backward = wrapper
 
     def wrap_optimizers(self):
         optimizer = self.torch.optim.Optimizer
@@ -273,6 +268,8 @@ class Marks:
         @functools.wraps(create)
         def __init__(self_, *args, **kwargs):
             create(self_, *args, **kwargs)
+            if self.thread is not None:
+                self.thread = threading.current_thread()
             quietly(self.wrap_class_of, type(self_))
             quietly(self.look_for_roots)
 
@@ -401,9 +398,10 @@ def quietly(function, *args):
 
 def bytes_of(tensor=None, *_, **__):
     try:
-        return tensor.numel() * tensor.element_size()
+        n = tensor.numel() * tensor.element_size()
     except Exception:
         return NO_PAYLOAD
+    return n if type(n) is int else NO_PAYLOAD
 
 
 def install(torch):

@@ -10,21 +10,29 @@ _folder = os.path.dirname(os.path.abspath(__file__))
 
 
 class _WhenTorchIsImported:
-    """Finds no module by itself. It lets the others find torch, and calls the hook when torch has been executed."""
+    """Finds no module by itself. It lets the others find torch, and calls the hook when torch has been executed. Programs also look for
+    torch without importing it, to see whether it is there."""
+
+    is_looking = False
 
     def find_spec(self, name, path=None, target=None):
-        if name != "torch":
+        if name != "torch" or self.is_looking:
             return None
         import importlib.util
 
-        sys.meta_path.remove(self)
-        spec = importlib.util.find_spec(name)
+        self.is_looking = True
+        try:
+            spec = importlib.util.find_spec(name)
+        finally:
+            self.is_looking = False
         execute = getattr(getattr(spec, "loader", None), "exec_module", None)
         if execute is None:
             return spec
 
         def then_hook(module):
             del spec.loader.exec_module
+            if self in sys.meta_path:
+                sys.meta_path.remove(self)
             execute(module)
             _hook(module)
 
@@ -55,7 +63,7 @@ _own = sys.modules.pop(__name__, None)
 try:
     import sitecustomize  # noqa: F401
 except ImportError as error:
-    if error.name != "sitecustomize":
+    if getattr(error, "name", "sitecustomize") != "sitecustomize":
         raise
     if _own is not None:
         sys.modules[__name__] = _own

@@ -94,8 +94,10 @@ static void set_nvtx(json_t *record)
 static int put_in_front(const char *variable, const char *name)
 {
     const char *already = getenv(variable);
-    if (already && strstr(already, name))
-        return 0;
+    size_t n = strlen(name);
+    for (const char *at = already; at && (at = strstr(at, name)) != NULL; at += n)
+        if ((at == already || at[-1] == ':') && (at[n] == ':' || at[n] == '\0'))
+            return 0;
     char *all = NULL;
     if (asprintf(&all, "%s%s%s", name, already && *already ? ":" : "", already ? already : "") < 0)
         return -1;

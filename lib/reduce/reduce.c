@@ -293,6 +293,10 @@ static void add_exchange(struct reducer *d, struct track *t, const struct event 
     if (t->n_steps == 0 || e->number < 0 || from < 0 || to < 0)
         return;
     size_t last = t->n_steps - 1;
+    struct column *pass = &t->phases[from];
+    int64_t passed = last < pass->n ? pass->ns[last] : 0, ns = e->number < passed ? e->number : passed;
+    if (passed <= 0) /* a range of the program has the time of the pass */
+        return;
     struct step_record *s = &t->steps[last];
     t->n_exchanged = t->n_steps;
     if (e->is_beside) {
@@ -300,8 +304,6 @@ static void add_exchange(struct reducer *d, struct track *t, const struct event 
         s->hidden_comm_ns += e->number < rest ? e->number : rest;
         return;
     }
-    struct column *pass = &t->phases[from];
-    int64_t passed = last < pass->n ? pass->ns[last] : 0, ns = e->number < passed ? e->number : passed;
     add_phase_time(d, t, from, last, -ns);
     add_phase_time(d, t, to, last, ns);
     s->part_ns[CAT_COMPUTE] -= ns;
@@ -347,11 +349,14 @@ static int is_wanted_step(struct reducer *d, const struct track *t, const struct
     return !is_emptied;
 }
 
-/* Whether a batch was a step is known once it is over. Where the program marks steps itself, batches mean nothing.
+/* Whether a batch was a step is known once it is over. Where the program marks steps or batches itself, those of the
+ * hook mean nothing.
  * returns  EVENT_STEP, EVENT_VALIDATION or EVENT_NONE */
 static enum event_kind kind_of_batch(const struct reducer *d, const struct track *t, const struct event *e)
 {
-    return d->has_steps ? EVENT_NONE : t->optimizer_ns >= e->start_ns ? EVENT_STEP : EVENT_VALIDATION;
+    if (d->has_steps || (t->n_steps && !t->is_by_hook))
+        return EVENT_NONE;
+    return t->optimizer_ns >= e->start_ns ? EVENT_STEP : EVENT_VALIDATION;
 }
 
 static void take_event(struct reducer *d, const struct event *e)
@@ -409,6 +414,8 @@ void reduce_event(struct reducer *d, const struct event *e)
     if (e->kind == EVENT_BATCH) {
         batch.kind = kind_of_batch(d, track_of(d, e->track), e);
         batch.is_batch = 1;
+        if (batch.kind == EVENT_NONE)
+            return;
         e = &batch;
     }
     take_event(d, e);

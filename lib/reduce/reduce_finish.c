@@ -54,6 +54,13 @@ static struct call *calls_of_others(struct reducer *d, const struct track *t, si
     return calls;
 }
 
+/* A library may have told of a part of it already (EVENT_EXCHANGE). */
+static void add_hidden(struct step_record *s, int64_t ns)
+{
+    int64_t room = s->step_ns - s->hidden_comm_ns;
+    s->hidden_comm_ns += ns < room ? ns : room;
+}
+
 /* Communication beside the step's own track during a step, beyond what that track waited for. */
 static void find_hidden(struct reducer *d, const struct track *t)
 {
@@ -72,7 +79,7 @@ static void find_hidden(struct reducer *d, const struct track *t)
             int64_t lo = from > t->steps[k].start_ns ? from : t->steps[k].start_ns;
             int64_t hi = calls[i].end_ns < step_end ? calls[i].end_ns : step_end;
             if (hi > lo)
-                t->steps[k].hidden_comm_ns += hidden_part(t, &t->steps[k], lo, hi);
+                add_hidden(&t->steps[k], hidden_part(t, &t->steps[k], lo, hi));
         }
         if (calls[i].end_ns > done)
             done = calls[i].end_ns;

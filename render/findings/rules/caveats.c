@@ -264,6 +264,8 @@ static void note_assumed(struct report *rep, int run)
                         n_by_optimizer == 1 ? PHRASE(STEPS_BY_OPTIMIZER, slot_name(by_optimizer))
                                             : PHRASE(STEPS_BY_OPTIMIZERS, slot_count(n_by_optimizer)),
                         PHRASE(STEPS_UNMARKED), PHRASE(STEPS_FROM_FIRST_END));
+    if (n_left_out && !n_by_hook)
+        report_add_note(rep, NOTE_CAVEAT, run, NOTE_CUT_STEP, PHRASE(LAST_STEP_UNTOLD));
     if (n_by_hook)
         report_add_note(rep, NOTE_CAVEAT, run, NOTE_STEPS_ASSUMED, PHRASE(STEPS_BY_HOOK), PHRASE(STEPS_UNMARKED),
                         n_left_out ? PHRASE(LAST_STEP_UNTOLD) : PHRASE(NONE));

@@ -5,12 +5,14 @@ steps each has; and every result is the same without it.
     torch_cases.py FOLDER        prints what it computed. With TORCH_CASES_MARK set, a range around each case tells its name."""
 import copy
 import ctypes
+import functools
 import hashlib
 import io
 import os
 import pickle
 import random
 import sys
+import threading
 
 import torch
 import torch.distributed as dist
@@ -71,8 +73,8 @@ def train(model, optimizer, x):
     return loss
 
 
-def case_bare(model, optimizer):  # 6 ends of an optimizer
-    for i in range(6):
+def case_bare(model, optimizer, steps=6):  # as many ends of an optimizer
+    for i in range(steps):
         train(model, optimizer, torch.full((2, 4), float(i)))
 
 
@@ -168,11 +170,31 @@ def case_async(model, optimizer):  # 4 batches, gradients reduced by hand
         optimizer.step()
 
 
+def case_critic(model, optimizer):  # 4 batches with 3 steps of one optimizer each
+    for x in loader(8):
+        for _ in range(3):
+            train(model, optimizer, x)
+
+
+def case_other_thread(model, optimizer):  # 4 batches, while another thread saves and loads
+    thread = threading.Thread(target=lambda: torch.load(io.BytesIO(saved(model))))
+    thread.start()
+    thread.join()
+    for x in loader(8):
+        train(model, optimizer, x)
+
+
 def case_callable(_, __):  # 4 batches
     model = Callable()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
     for x in loader(8):
         train(model, optimizer, x)
+
+
+def saved(model):
+    buffer = io.BytesIO()
+    torch.save(model.state_dict(), buffer)
+    return buffer.getvalue()
 
 
 def digest(thing):
@@ -213,7 +235,7 @@ def main():
     torch.set_num_threads(1)
     torch.manual_seed(3)
     random.seed(3)
-    for name, case in [(n, c) for n, c in globals().items() if n.startswith("case_")] + [("case_bare_again", case_bare)]:
+    for name, case in [(n, c) for n, c in globals().items() if n.startswith("case_")] + [("case_bare_again", functools.partial(case_bare, steps=40))]:
         model = Net()
         optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
         if library:

@@ -1,7 +1,9 @@
 """6 batches of training, with a validation after the third and a checkpoint at the end. Prints what it sees of the collector."""
+import importlib.util
 import os
 import sys
 
+assert importlib.util.find_spec("torch")  # as libraries look whether it is there
 import torch
 from torch.utils.data.dataloader import DataLoader
 
