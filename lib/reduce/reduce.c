@@ -293,17 +293,17 @@ static void add_exchange(struct reducer *d, struct track *t, const struct event 
     if (t->n_steps == 0 || e->number < 0 || from < 0 || to < 0)
         return;
     size_t last = t->n_steps - 1;
-    struct column *pass = &t->phases[from];
-    int64_t passed = last < pass->n ? pass->ns[last] : 0, ns = e->number < passed ? e->number : passed;
-    if (passed <= 0) /* a range of the program has the time of the pass */
-        return;
     struct step_record *s = &t->steps[last];
-    t->n_exchanged = t->n_steps;
     if (e->is_beside) {
         int64_t rest = s->step_ns - s->hidden_comm_ns;
         s->hidden_comm_ns += e->number < rest ? e->number : rest;
         return;
     }
+    struct column *pass = &t->phases[from];
+    int64_t passed = last < pass->n ? pass->ns[last] : 0, ns = e->number < passed ? e->number : passed;
+    if (passed <= 0) /* a range of the program has the time of the pass */
+        return;
+    t->n_exchanged = t->n_steps;
     add_phase_time(d, t, from, last, -ns);
     add_phase_time(d, t, to, last, ns);
     s->part_ns[CAT_COMPUTE] -= ns;

@@ -12,6 +12,7 @@ prints() {
     shift 2
     if "$@" >"$TMP/printed" 2>"$TMP/printed.err" && [ "$(cat "$TMP/printed")" = "$want" ]; then ok "$name"; else not_ok "$name" "$(cat "$TMP/printed" "$TMP/printed.err")"; fi
 }
+# shellcheck disable=SC2317  # prints calls it
 # ranges ARCHIVE: "N CATEGORY NAME" for each kind of range that the hook made
 ranges() {
     "$BIN/dccollect" export "$1" -o "$TMP/ranges.csv" >"$TMP/said" 2>&1 || return

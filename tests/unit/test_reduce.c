@@ -628,6 +628,35 @@ static void test_exchange_of_gradients(void **state)
     dcr_arena_release(&a);
 }
 
+/* Where a range of the program has the time of the pass, nothing is told of the exchange, and no step is left out.
+ * Batches of the hook do not count where the program marks batches. */
+static void test_the_program_hides_the_exchange(void **state)
+{
+    (void)state;
+    struct reducer *d = reduce_new();
+    struct reduced k = {0};
+    struct dcr_arena a = {0};
+    for (int s = 0; s < 3; s++) {
+        int64_t at = 100 * s;
+        if (s)
+            hooked(d, EVENT_EXCHANGE, "exposed", CAT_OTHER, at + 3, at + 3, 12);
+        hooked(d, EVENT_PHASE, "backward", CAT_COMPUTE, at + 20, at + 50, -1);
+        named(d, "Backward of mine", CAT_COMPUTE, at + 15, at + 60);
+        hooked(d, EVENT_PHASE, "optimizer", CAT_COMPUTE, at + 61, at + 65, -1);
+        batch(d, 1, at, at + 80);
+        hooked(d, EVENT_BATCH, "step", CAT_OTHER, at + 2, at + 90, s);
+    }
+    assert_int_equal(reduce_finish(d, &a, &k), 1);
+    assert_int_equal(k.n_steps, 3);
+    assert_int_equal(k.is_by_hook, 0);
+    assert_int_equal(k.is_last_left_out, 0);
+    assert_int_equal(k.n_collectives, 0);
+    for (int s = 0; s < 3; s++)
+        expect_parts(&k.steps[s], 49, 0, 0, 0, 31);
+    reduce_free(d);
+    dcr_arena_release(&a);
+}
+
 static void test_classify(void **state)
 {
     (void)state;
@@ -840,6 +869,7 @@ int main(void)
         cmocka_unit_test(test_batches_of_the_hook),
         cmocka_unit_test(test_the_program_wins_over_the_hook),
         cmocka_unit_test(test_exchange_of_gradients),
+        cmocka_unit_test(test_the_program_hides_the_exchange),
         cmocka_unit_test(test_classify),
         cmocka_unit_test(test_phases_by_name),
         cmocka_unit_test(test_many_names),
