@@ -349,16 +349,6 @@ static int is_wanted_step(struct reducer *d, const struct track *t, const struct
     return !is_emptied;
 }
 
-/* Whether a batch was a step is known once it is over. Where the program marks steps or batches itself, those of the
- * hook mean nothing.
- * returns  EVENT_STEP, EVENT_VALIDATION or EVENT_NONE */
-static enum event_kind kind_of_batch(const struct reducer *d, const struct track *t, const struct event *e)
-{
-    if (d->has_steps || (t->n_steps && !t->is_by_hook))
-        return EVENT_NONE;
-    return t->optimizer_ns >= e->start_ns ? EVENT_STEP : EVENT_VALIDATION;
-}
-
 static void take_event(struct reducer *d, const struct event *e)
 {
     if (e->kind == EVENT_STEP &&
@@ -392,7 +382,7 @@ static void take_event(struct reducer *d, const struct event *e)
     case EVENT_EXCHANGE:
         add_exchange(d, t, e);
         break;
-    case EVENT_BATCH: /* see reduce_event */
+    case EVENT_BATCH: /* see take_batch */
     case EVENT_NONE:
         break;
     }
@@ -406,19 +396,27 @@ static void take_event(struct reducer *d, const struct event *e)
     }
 }
 
+/* Whether a batch was a step is known once it is over. Where the program marks steps or batches itself, those of the
+ * hook mean nothing. */
+static void take_batch(struct reducer *d, const struct event *e)
+{
+    const struct track *t = track_of(d, e->track);
+    struct event batch = *e;
+    if (d->has_steps || (t->n_steps && !t->is_by_hook))
+        return;
+    batch.kind = t->optimizer_ns >= e->start_ns ? EVENT_STEP : EVENT_NONE;
+    batch.is_batch = 1;
+    take_event(d, &batch);
+}
+
 void reduce_event(struct reducer *d, const struct event *e)
 {
-    struct event batch = *e;
     if (e->end_ns < e->start_ns)
         return;
-    if (e->kind == EVENT_BATCH) {
-        batch.kind = kind_of_batch(d, track_of(d, e->track), e);
-        batch.is_batch = 1;
-        if (batch.kind == EVENT_NONE)
-            return;
-        e = &batch;
-    }
-    take_event(d, e);
+    if (e->kind == EVENT_BATCH)
+        take_batch(d, e);
+    else
+        take_event(d, e);
 }
 
 uint64_t reduce_overflow(const struct reducer *d)

@@ -99,7 +99,7 @@ enum event_kind {
     EVENT_STEP,       /* number = step number, -1 = not said */
     EVENT_PHASE,      /* category; bytes of a collective */
     EVENT_VALIDATION, /* all inside it is outside the steps */
-    EVENT_BATCH,      /* a step if a range named "optimizer" is in it, else as EVENT_VALIDATION; number as of a step */
+    EVENT_BATCH,      /* a step if a range named "optimizer" is in it, else time between steps; number as of a step */
     EVENT_EXCHANGE,   /* no range: how long the backward pass of the step before exchanged gradients. number = ns;
                          is_beside: while it computed, else it waited for it */
 };

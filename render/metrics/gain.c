@@ -223,7 +223,11 @@ void gain_when_shared(struct report *rep, struct run_result *r)
         own = alone;
         shared_with_others(rep, r);
     }
-    double saved = own < step ? step - own : 0, most = r->shared.most_ratio * step;
+    double saved = own < step ? step - own : 0, most = r->shared.most_ratio * step, waited = 0;
+    for (int i = 0; i < r->run->ranks_len; i++)
+        waited += ready_of(r->run, &r->run->ranks[i]).waiting;
+    if (r->shared.kind == SHARED_RUN_DELAY && saved > waited * step) /* no more than all of the waiting goes */
+        saved = waited * step;
     r->shared.is_most = most > 0 && saved > most;
     r->gain_ns[CLASS_SHARED] = (int64_t)(r->shared.is_most ? most : saved);
 }

@@ -176,15 +176,15 @@ static int is_kept_from_free_cores(const struct thresholds *t, const struct run 
     return o.cores > 0 && o.own + o.waiting < (1 - t->gain_limits) * o.cores;
 }
 
-/* A program that does not say its threads, and whose rank had more ready than one, or is one of several of PyTorch,
- * which starts threads for communication: its forked processes, loader workers or other threads may have waited, and
- * the one that makes the steps not at all. */
+/* A program that does not say its threads, and whose rank had more ready than one. PyTorch starts threads to
+ * communicate with other ranks, and processes to load: its forked processes, loader workers or other threads may have
+ * waited, and the one that makes the steps not at all. */
 static int is_of_several(const struct run *a, const struct run_rank *k)
 {
     const double one = 1.05; /* and the grain of the monitor's times */
     struct ready p = ready_of(a, k);
     return a->program.threads <= 0 && a->program.loader_workers <= 0 &&
-           ((k->is_by_hook && a->ranks_len > 1) || p.used + p.waiting > one);
+           ((k->is_by_hook && (a->ranks_len > 1 || k->most_processes > 1)) || p.used + p.waiting > one);
 }
 
 /* The longest wait for a core of a rank that is known to have waited itself; 0 none. */
