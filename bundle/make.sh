@@ -91,7 +91,8 @@ take_programs() {
         cp "$PROGRAMS/$p" "$work/libexec/$p"
         put_starter $p
     done
-    cp -R "$BUILD/lib/dcreport/python" "$work/lib/dcreport/"
+    mkdir -p "$work/lib/dcreport/python"
+    cp "$BUILD"/lib/dcreport/python/*.py "$work/lib/dcreport/python/" # without what Python compiled beside them
     for p in "$BUILD"/lib/dcreport/libdccollect-*.so; do
         cp "$p" "$work/lib/dcreport/"
         take_libraries_of "$p"
