@@ -126,7 +126,6 @@ class Marks:
         compiler = getattr(torch, "compiler", None)
         self.is_compiling = getattr(compiler, "is_compiling", lambda: False)
         self.inside = set()       # phases that are open: only the outermost call of a phase is marked
-        self.is_loading = False
         self.root_classes = set()  # classes of outermost modules that have a __call__ of ours
         self.module_call = None   # Module.__call__ as it was, while outermost modules are looked for
         self.learned_at = 0       # steps that were over when the search began
@@ -187,27 +186,6 @@ class Marks:
 
     # ---- forward
 
-    def call_of_root(self, cls):
-        """A __call__ for a class whose modules are called outermost. Where the class has none of its own, it goes by what
-        Module has at the time of the call: tracers (torch.fx) replace that one."""
-        module = self.torch.nn.Module
-        own = cls.__call__ if cls.__call__ is not module.__call__ else None
-        inside, push, pop, is_mine, is_compiling = self.inside, self.recorder.push, self.recorder.pop, self.is_mine, self.is_compiling
-
-        def __call__(self_, *args, **kwargs):
-            call = own or module.__call__
-            if is_compiling() or "forward" in inside or not is_mine():
-                return call(self_, *args, **kwargs)
-            inside.add("forward")
-            push(b"compute", b"forward")
-            try:
-                return call(self_, *args, **kwargs)
-            finally:
-                pop()
-                inside.discard("forward")
-
-        return __call__
-
     def look_for_roots(self):
         """For some steps every call of a module passes here, which costs 0.2 us each; then only those of the classes that
         were outermost do."""
@@ -215,22 +193,9 @@ class Marks:
         if self.module_call:
             return
         module = self.torch.nn.Module
-        original = self.module_call = module.__call__
-        inside, push, pop, is_mine, is_compiling = self.inside, self.recorder.push, self.recorder.pop, self.is_mine, self.is_compiling
-
-        def __call__(self_, *args, **kwargs):
-            if is_compiling() or "forward" in inside or not is_mine():
-                return original(self_, *args, **kwargs)
-            self.root_classes.add(type(self_))
-            inside.add("forward")
-            push(b"compute", b"forward")
-            try:
-                return original(self_, *args, **kwargs)
-            finally:
-                pop()
-                inside.discard("forward")
-
-        self.looking_call = module.__call__ = functools.wraps(original)(__call__)
+        self.module_call = module.__call__
+        self.looking_call = module.__call__ = self.marked(module.__call__, "forward", b"compute", b"forward",
+                                                          before=lambda root, *_: self.root_classes.add(type(root)))
 
     def stop_looking(self):
         module = self.torch.nn.Module
@@ -242,9 +207,13 @@ class Marks:
                 quietly(self.wrap_root, cls)
 
     def wrap_root(self, cls):
-        call = functools.wraps(cls.__call__)(self.call_of_root(cls))
-        call.__dcreport__ = True
-        cls.__call__ = call
+        """A class without a __call__ of its own goes by what Module has at the time of the call: tracers (torch.fx) replace that one."""
+        module, call = self.torch.nn.Module, cls.__call__
+        if call is module.__call__:
+            @functools.wraps(call)
+            def call(self_, *args, **kwargs):
+                return module.__call__(self_, *args, **kwargs)
+        cls.__call__ = self.marked(call, "forward", b"compute", b"forward")
 
     def on_step_end(self):
         if self.module_call and self.batches.n - self.learned_at >= LEARNING_STEPS:

@@ -224,7 +224,7 @@ void gain_when_shared(struct report *rep, struct run_result *r)
         shared_with_others(rep, r);
     }
     double saved = own < step ? step - own : 0, most = r->shared.most_ratio * step, waited = 0;
-    for (int i = 0; i < r->run->ranks_len; i++)
+    for (int i = 0; i < r->run->ranks_len && r->shared.kind == SHARED_RUN_DELAY; i++)
         waited += ready_of(r->run, &r->run->ranks[i]).waiting;
     if (r->shared.kind == SHARED_RUN_DELAY && saved > waited * step) /* no more than all of the waiting goes */
         saved = waited * step;

@@ -64,10 +64,7 @@ check_status 0 "memory of a host" "$report" -q "$TMP/memory.json" -o "$TMP/site"
 has "its peak, and its growth a step" '.evidence[0].rows == [["host", "40", "160", "160", "4"]]'
 
 # ---- live
-torch=''
-for python in python3 /usr/bin/python3; do
-    [ -n "$torch" ] || ! "$python" -c 'import torch.distributed as d; assert d.is_gloo_available()' 2>/dev/null || torch=$python
-done
+torch=$(find_torch)
 if [ -z "$torch" ]; then
     skip "a data-parallel program on 2 and 3 ranks" "no PyTorch with gloo (python3-torch)"
     finish

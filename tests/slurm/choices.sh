@@ -36,7 +36,7 @@ in_archive() { # in_archive NODES MEMBER: the member's text
 
 refused "a partition that does not exist is refused, and those that do are named" "there are: short small" --partition long
 refused "more nodes than the partition has are refused" "partition 'small' has 2" --partition small
-refused "GPUs where there are none are refused" "no nodes with GPUs" --gpus-per-node 1
+refused "--gpus-per-node is refused where no node has a GPU" "no nodes with GPUs" --gpus-per-node 1
 refused "a time limit that the partition does not allow is refused" "allows, 1:00:00" --time 2:00:00
 refused "what Slurm itself refuses is passed on" "nvalid feature" --sbatch-options "--constraint=nosuch"
 DCREPORT_BIN=$TMP refused "programs that are not built are named" "no dcrnn-train in" --nodes 1

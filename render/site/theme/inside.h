@@ -118,9 +118,9 @@ void view_cell_class(struct site *s, json_t *table, const char *text, const char
 /** view_frame - what frame.html shows, but content.  root: "" or "../../"  returns  gives */
 json_t *view_frame(struct site *s, const char *root, const char *title, const char *here, enum page_kind kind);
 
-/** view_in_one_unit - times of a column get one unit, as far as they are plain times: that of the longest, or the next
- * smaller one where too many would be lost; what is lost of a short one is its tooltip. The CSV has exact values in any
- * case. */
+/** view_in_one_unit - all plain times of a column get one unit. It is the unit of the longest time, or the next smaller
+ * unit if too many times would round to nothing. A time that loses digits shows them in its tooltip. The CSV keeps
+ * exact values. */
 void view_in_one_unit(struct site *s, json_t *table);
 /** view_threshold_tips - the column of thresholds becomes tooltips of the verdicts, once site_table has written its
  * CSV. */
