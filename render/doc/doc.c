@@ -2,6 +2,7 @@
 #include "render/doc/doc.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -28,7 +29,15 @@ static struct doc_node *append_block(struct doc *d, enum doc_kind kind)
     return d->details ? append_inside(d, d->details, kind) : append(d, &d->first, &d->last, kind);
 }
 
-static void add_text(struct doc *d, enum doc_style style, const char *text)
+size_t doc_option(const char *start, const char *at)
+{
+    bool is_word = at == start || at[-1] == ' ' || at[-1] == '(';
+    if (!is_word || at[0] != '-' || at[1] != '-' || at[2] < 'a' || at[2] > 'z')
+        return 0;
+    return 2 + strspn(at + 2, "abcdefghijklmnopqrstuvwxyz0123456789-");
+}
+
+static void add_styled(struct doc *d, enum doc_style style, const char *text)
 {
     if (!*text)
         return;
@@ -39,6 +48,21 @@ static void add_text(struct doc *d, enum doc_style style, const char *text)
     else
         d->now->text = t;
     d->now->last_text = t;
+}
+
+static void add_text(struct doc *d, enum doc_style style, const char *text)
+{
+    const char *from = text;
+    for (const char *at = text; *at && style == DOC_PLAIN;) {
+        size_t n = doc_option(text, at);
+        if (n) {
+            add_styled(d, DOC_PLAIN, dcr_arena_strndup(&d->arena, from, (size_t)(at - from)));
+            add_styled(d, DOC_CODE, dcr_arena_strndup(&d->arena, at, n));
+            from = at + n;
+        }
+        at += n ? n : 1;
+    }
+    add_styled(d, style, from);
 }
 
 DCR_PRINTF(3, 0) static void add_printed(struct doc *d, enum doc_style style, const char *fmt, va_list args)

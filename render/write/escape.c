@@ -2,6 +2,7 @@
 #include "render/write/escape.h"
 
 #include "lib/base/utf8.h"
+#include "render/doc/doc.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -31,17 +32,6 @@ void html_text(struct dcr_buf *out, const char *text)
     }
 }
 
-/* The option that begins here: "--" and what may follow in a long option's name. returns  its bytes, 0 for none */
-static size_t option_length(const char *text)
-{
-    if (text[0] != '-' || text[1] != '-' || text[2] < 'a' || text[2] > 'z')
-        return 0;
-    size_t n = 3;
-    while ((text[n] >= 'a' && text[n] <= 'z') || (text[n] >= '0' && text[n] <= '9') || text[n] == '-')
-        n++;
-    return n;
-}
-
 /* Is the space at text one between a number and its unit? */
 static int parts_unit(const char *start, const char *text)
 {
@@ -60,7 +50,7 @@ void html_prose(struct dcr_buf *out, const char *text)
 {
     struct dcr_buf run = {0}; /* plain text not yet written */
     for (const char *s = text; *s;) {
-        size_t n = s == text || s[-1] == ' ' || s[-1] == '(' ? option_length(s) : 0;
+        size_t n = doc_option(text, s);
         if (n) {
             html_text(out, dcr_buf_text(&run));
             dcr_buf_clear(&run);

@@ -132,6 +132,18 @@ static void test_html_escapes(void **state)
     doc_release(&d);
 }
 
+/* Options of programs in plain text are code: not inside of words, and not two hyphens alone. */
+static void test_options_are_code(void **state)
+{
+    (void)state;
+    struct doc d = {0};
+    doc_paragraph(&d, "--batch 32 halves it (--threads 2), a--b and -- do not.");
+    assert_written(&d, write_html,
+                   "<p><code>--batch</code> 32 halves it (<code>--threads</code> 2), a--b and -- do not.</p>\n");
+    assert_written(&d, write_markdown, "`--batch` 32 halves it (`--threads` 2), a--b and -- do not.\n");
+    doc_release(&d);
+}
+
 /* A line takes 96 characters, not bytes, and no number is torn from its unit. */
 static void test_text_wraps(void **state)
 {
@@ -255,6 +267,7 @@ int main(void)
         cmocka_unit_test(test_markdown_reads_as_html),
         cmocka_unit_test(test_html),
         cmocka_unit_test(test_html_escapes),
+        cmocka_unit_test(test_options_are_code),
         cmocka_unit_test(test_text),
         cmocka_unit_test(test_text_wraps),
         cmocka_unit_test(test_text_tables),

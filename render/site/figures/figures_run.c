@@ -174,9 +174,12 @@ bool ranks_spec(struct site *s, const struct run_result *r, struct chart_stack *
 
 static json_t *ranks_table(struct site *s, const struct run_result *r)
 {
+    bool is_io = r->part_ns[PART_IO] > r->part_ns[PART_DATA]; /* the larger one is shown */
     json_t *t = view_table(s, "Ranks, mean per counted step",
-                           "Rank|#Node|#Step time|#p95|#Compute|#Transfer|#Waiting|#Data loading|#I/O|#Arrived last|"
-                           "#Waiting it caused");
+                           site_text(s,
+                                     "Rank|~#Node|#Step time|~#p95|#Compute|#Transfer|#Waiting|%s#Data loading|%s#I/O|"
+                                     "~#Arrived last|#Waiting it caused",
+                                     is_io ? "~" : "", is_io ? "" : "~"));
     for (int i = 0; i < r->n_rank_results; i++) {
         struct rank_of k = {.run = r, .is = &r->ranks[i]};
         view_row(s, t, site_text(s, "%d", k.is->rank));

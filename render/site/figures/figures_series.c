@@ -55,7 +55,7 @@ static json_t *speedup_table(struct site *s, const struct series *series)
 {
     bool is_marked = *why_unreliable(series) != '\0';
     const char *columns =
-        site_text(s, "%s|#Ranks|#Runs|#Step time, mean|#Speed-up|95 %% interval|#Efficiency|#Speed-up of compute%s",
+        site_text(s, "%s|~#Ranks|~#Runs|#Step time, mean|#Speed-up|95 %% interval|#Efficiency|#Speed-up of compute%s",
                   node_title(s), is_marked ? "|Unreliable" : "");
     json_t *t = view_table(s, "Speed-up and efficiency", columns);
     for (int i = 0; i < series->n_points; i++) {

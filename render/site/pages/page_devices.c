@@ -55,9 +55,9 @@ static json_t *breakdown(struct site *s, const struct run *r)
                   "Time of each GPU%s%s, as shares of its span: from the start of its first operation to "
                   "the end of its last",
                   r->n_traces == 1 ? " of " : "", r->n_traces == 1 ? r->traces[0].file : ""),
-        "Trace and GPU|#Span|#Busy|#Idle|#Compute|#Only other than compute|#Kernels of communication|#Exposed "
+        "Trace and GPU|#Span|~#Busy|#Idle|#Compute|~#Only other than compute|~#Kernels of communication|#Exposed "
         "communication|#Hidden beside compute, of communication|#Exposed copies|"
-        "#Kernels|#Under 100 us|#Their time|Model");
+        "~#Kernels|~#Under 100 us|~#Their time|~Model");
     EACH_DEVICE(r, d)
     {
         view_row(s, t, device_name(s, r, d));
@@ -79,12 +79,27 @@ static void idle_row(struct site *s, json_t *t, const struct run *r, const struc
                    d->has_idle_causes ? &REASON(NONE) : &d->idle_why);
 }
 
+/* How many other causes keep a GPU of this run idle for longer? */
+static int causes_before(const struct run *r, enum idle_cause cause)
+{
+    int64_t most[N_IDLE_CAUSES] = {0};
+    int n = 0;
+    EACH_DEVICE(r, d)
+    for (int c = 0; c < N_IDLE_CAUSES; c++)
+        most[c] = d->idle_ns[c] > most[c] ? d->idle_ns[c] : most[c];
+    for (int c = 0; c < N_IDLE_CAUSES; c++)
+        n += most[c] > most[cause] || (most[c] == most[cause] && c < (int)cause);
+    return n;
+}
+
 static json_t *idle(struct site *s, const struct run *r)
 {
+    enum { CAUSES_SHOWN = 4 };
     struct dcr_buf columns = {0};
     dcr_buf_puts(&columns, "Trace and GPU|Window|#Idle");
     for (int c = 0; c < N_IDLE_CAUSES; c++)
-        dcr_buf_printf(&columns, "|#%s", idle_cause_name((enum idle_cause)c));
+        dcr_buf_printf(&columns, "|%s#%s", causes_before(r, (enum idle_cause)c) < CAUSES_SHOWN ? "" : "~",
+                       idle_cause_name((enum idle_cause)c));
     json_t *t = view_table(s,
                            "Why it was idle, as shares of its idle time in the window; the causes sum to it. Steps: "
                            "from the first one's start to the last one's end, the window of GPU utilisation",
@@ -143,8 +158,8 @@ static json_t *memory(struct site *s, const struct run *r)
         view_table(s,
                    "Memory of each GPU: peaks, change from the first event to the last, and the line through the "
                    "peaks of the steps",
-                   "Trace and GPU|Of|#Events|#Peak allocated|#Peak reserved|#Share of the GPU's memory|#Change|"
-                   "#Growth per step|#Steps");
+                   "Trace and GPU|Of|~#Events|#Peak allocated|#Peak reserved|#Share of the GPU's memory|#Change|"
+                   "#Growth per step|~#Steps");
     EACH_DEVICE(r, d)
     {
         const struct device_memory *m = &d->memory;
@@ -172,7 +187,7 @@ static json_t *collectives(struct site *s, const struct run *r)
     json_t *t = view_table(s,
                            "Collectives with recorded sizes, by summed time; bandwidths (decimal GB/s, as nccl-tests "
                            "defines them) are of the shortest call, since the others include waiting",
-                           "Trace and GPU|Collective|#Ranks|#Bytes|#Calls|#Mean|#Shortest|#Algorithm bandwidth, "
+                           "Trace and GPU|Collective|~#Ranks|#Bytes|#Calls|#Mean|#Shortest|~#Algorithm bandwidth, "
                            "GB/s|#Bus bandwidth, GB/s");
     EACH_DEVICE(r, d)
     for (int i = 0; i < d->n_collectives && i < MOST; i++) {
@@ -201,7 +216,7 @@ static json_t *operations(struct site *s, const struct run *r, const struct run_
     json_t *t = view_table(s,
                            site_text(s, "%s: operations by summed time, %d of %s names", device_name(s, r, d),
                                      d->n_names < MOST ? d->n_names : MOST, site_int(s, d->n_names)),
-                           "Name|Kind|#Calls|#Sum|#Mean|#Min|#Max|#Standard deviation|#Share of kernel time");
+                           "Name|Kind|#Calls|#Sum|#Mean|~#Min|#Max|~#Standard deviation|#Share of kernel time");
     for (int i = 0; i < d->n_names && i < MOST; i++) {
         const struct device_name *n = &d->names[i];
         int is_kernel = n->kind == OP_COMPUTE || n->kind == OP_COMM;
@@ -248,10 +263,7 @@ json_t *view_devices(struct site *s, int run)
     n++;
     enum { MOST_DEVICES = 8 };
     if (n > 0) {
-        json_t *whole = breakdown(s, r);
-        add(s, list, whole, "devices", run, false);
-        view_drop_columns(
-            s, whole, "|Busy|Only other than compute|Kernels of communication|Kernels|Under 100 us|Their time|Model|");
+        add(s, list, breakdown(s, r), "devices", run, false);
         add(s, list, idle(s, r), "devices_idle", run, false);
         add(s, list, use(s, r), "devices_use", run, false);
         add(s, list, findings(s, r), "devices_findings", run, false);

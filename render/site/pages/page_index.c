@@ -164,8 +164,6 @@ static json_t *series_view(struct site *s, int index, int place)
     site_table(s, ahead, site_text(s, "extrapolation%s", suffix), -1);
     json_t *all_reduce = view_all_reduce(s, series);
     site_table(s, all_reduce, site_text(s, "all-reduce%s", suffix), -1);
-    if (json_is_object(all_reduce))
-        view_drop_columns(s, all_reduce, "|95 % interval (over steps)|");
     view_set(s, v, "all_reduce", all_reduce);
     json_t *said = view_list(s);
     for (int i = 0; i < N_REDUCE_SAID; i++)

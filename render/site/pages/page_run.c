@@ -96,8 +96,8 @@ static json_t *whole_phases(struct site *s, const struct run_result *r)
                         "start of the first operation launched inside to the end of the last, whatever ran "
                         "between. Ranges may lie in each other, so that the shares sum to nothing%s",
                         without_gpu(s, r)),
-        is_one ? "Range|Category|Time on|#Mean|#Median|#p95|#Share of step|#Steps with it"
-               : "Range|Category|Time on|#Mean|#Median|#p95|#Share of step|#Steps with it|#Fastest "
+        is_one ? "Range|Category|Time on|#Mean|~#Median|#p95|#Share of step|#Steps with it"
+               : "Range|Category|Time on|#Mean|~#Median|~#p95|#Share of step|~#Steps with it|#Fastest "
                  "rank|#Slowest rank");
     for (int i = 0; i < r->n_phases; i++) {
         const struct phase_result *p = &r->phases[i];
@@ -137,7 +137,7 @@ static json_t *phases_table(struct site *s, const struct run_result *r)
         r->steps_source != STEPS_OF_CSV ? "Named phases of a step, mean over ranks; the phases of a category sum to it"
                                         : "Named phases of a step, mean over ranks, as steps.csv says",
         r->n_rank_results < 2 ? "Phase|Category|#Mean|#Median|#p95|#Share of step|#Steps with it"
-                              : "Phase|Category|#Mean|#Median|#p95|#Share of step|#Steps with it|#Fastest rank|"
+                              : "Phase|Category|#Mean|~#Median|#p95|#Share of step|~#Steps with it|#Fastest rank|"
                                 "#Slowest rank");
     for (int i = 0; i < r->n_phases; i++) {
         const struct phase_result *p = &r->phases[i];
@@ -159,7 +159,7 @@ static json_t *nodes_table(struct site *s, const struct run *run)
     for (int i = 0; i < run->nodes_len; i++)
         n_shares += run->nodes[i].share.has;
     json_t *t = view_table(s, n_shares ? "Emulated nodes of this run: parts of one machine" : "Nodes of this run",
-                           n_shares ? "Node|Host|CPU|#Cores|#Link|#Memory|Kernel|GPU"
+                           n_shares ? "Node|Host|CPU|#Cores|#Link|#Memory|~Kernel|GPU"
                                     : "Node|Host|CPU|#Cores|#Memory|Kernel|GPU");
     for (int i = 0; i < run->nodes_len; i++) {
         const struct run_node *n = &run->nodes[i];
@@ -243,7 +243,7 @@ static json_t *memory_table(struct site *s, const struct run_result *r)
     if (r->n_memory == 0)
         return json_null();
     json_t *t = view_table(s, "Memory of each GPU at its peak, and what that means",
-                           "GPU|Source|#Most in use|#Of|#Share|State|Grows over the steps|#Samples or events");
+                           "GPU|Source|#Most in use|#Of|#Share|State|Grows over the steps|~#Samples or events");
     for (int i = 0; i < r->n_memory; i++) {
         const struct gpu_memory *m = &r->memory[i];
         view_row(s, t, m->who);

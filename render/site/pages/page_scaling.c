@@ -78,7 +78,7 @@ json_t *view_all_reduce(struct site *s, const struct series *series)
                              series_unreliable(s, series)),
                    site_text(s,
                              "%s|#Ranks|All-reduces a step|#Time by the %s|95 %% interval of the law (scatter of the "
-                             "%s)|#Transfer, measured|95 %% interval (over steps)|#Measured / law",
+                             "%s)|#Transfer, measured|~95 %% interval (over steps)|#Measured / law",
                              node_title(s), source, source));
     for (int i = 0; i < a->n_points + a->n_ahead; i++) {
         int is_ahead = i >= a->n_points;

@@ -125,7 +125,7 @@ json_t *view_io_files(struct site *s, const struct run *run)
                         "Files, all ranks, longest first, over %s (\xe2\x80\x93: no such call was seen, or it was "
                         "not timed)",
                         recorded_noun(run)),
-        "File|#Reads|#Bytes read|#Time reading|#Writes|#Bytes written|#Time writing|#Other calls|#Their time");
+        "File|#Reads|#Bytes read|#Time reading|#Writes|#Bytes written|#Time writing|~#Other calls|~#Their time");
     struct run_file folded = {0};
     for (int i = 0; i < run->n_files; i++) {
         const struct run_file *f = &run->files[i];
@@ -160,7 +160,7 @@ json_t *view_operators(struct site *s, const struct host_operators *o, const cha
     json_t *t = view_table(s,
                            site_text(s, "%s by self time (without those inside on the same thread), %d of %s names",
                                      what, o->n_names < MOST ? o->n_names : MOST, site_int(s, o->n_names)),
-                           "Name|Kind|#Calls|#Self time|#Share of self time|#Total time|#Mean|#Min|#Max");
+                           "Name|Kind|#Calls|#Self time|#Share of self time|#Total time|#Mean|~#Min|~#Max");
     for (int i = 0; i < o->n_names && i < MOST; i++) {
         const struct host_operator *n = &o->list[i];
         bool is_known = n->self_ns >= 0;

@@ -105,9 +105,11 @@ json_t *view_table(struct site *s, const char *caption, const char *columns)
     view_text(s, table, "caption", caption);
     while (*columns) {
         size_t n = strcspn(columns, "|");
-        bool is_number = *columns == '#';
+        bool is_detail = *columns == '~', is_number = columns[is_detail] == '#';
+        int n_marks = is_detail + is_number;
         json_t *column = view_object(s);
-        view_text(s, column, "text", site_text(s, "%.*s", (int)n - is_number, columns + is_number));
+        view_text(s, column, "text", site_text(s, "%.*s", (int)n - n_marks, columns + n_marks));
+        view_flag(s, column, "is_detail", is_detail);
         view_flag(s, column, "num", is_number);
         view_add(s, head, column);
         columns += n + (columns[n] == '|');
@@ -406,14 +408,15 @@ void view_keep_rows(struct site *s, json_t *table, const size_t *row, size_t n)
               say_phrase(&s->arena, &PHRASE(ROWS_SHOWN, slot_count((int64_t)n_kept), slot_count((int64_t)n_all))));
 }
 
-void view_drop_columns(struct site *s, json_t *table, const char *columns)
+/* A page shows so many columns of a table. */
+#define COLUMNS_SHOWN 7
+
+void view_narrow(struct site *s, json_t *table)
 {
     json_t *head = json_object_get(table, "head"), *rows = json_object_get(table, "rows");
     int n_dropped = 0;
-    for (size_t i = json_array_size(head); i-- > 1;) {
-        const char *name = json_string_value(json_object_get(json_array_get(head, i), "text"));
-        const char *at = name ? strstr(columns, site_text(s, "|%s|", name)) : NULL;
-        if (!at)
+    for (size_t i = json_array_size(head); i-- > 1 && json_array_size(head) > COLUMNS_SHOWN;) {
+        if (!json_is_true(json_object_get(json_array_get(head, i), "is_detail")))
             continue;
         json_array_remove(head, i);
         for (size_t r = 0; r < json_array_size(rows); r++)

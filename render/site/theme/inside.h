@@ -75,7 +75,8 @@ void view_add(struct site *s, json_t *list, json_t *value);
 void view_set_list(struct site *s, json_t *object, const char *key, json_t *list);
 
 /** view_table - a table for the partial table.html.
- *  returns  gives {"caption", "head": [{"text", "num"}], "rows": []}; columns given as "Name|#Mean, ms": # = numbers */
+ *  returns  gives {"caption", "head": [{"text", "num"}], "rows": []}
+ *  columns  "Name|#Mean, ms|~#Longest": # = numbers, ~ before it = a detail (view_narrow) */
 json_t *view_table(struct site *s, const char *caption, const char *columns);
 /** view_row - append a row; its first cell is the row's heading. returns  borrows the list of its cells */
 json_t *view_row(struct site *s, json_t *table, const char *heading);
@@ -125,9 +126,9 @@ void view_in_one_unit(struct site *s, json_t *table);
 /** view_threshold_tips - the column of thresholds becomes tooltips of the verdicts, once site_table has written its
  * CSV. */
 void view_threshold_tips(struct site *s, json_t *table);
-/** view_drop_columns - behind site_table: some columns are in the CSV alone, and the page says of how many that is
- * true. columns  their names, a bar before and behind each: "|Busy|Model|" */
-void view_drop_columns(struct site *s, json_t *table, const char *columns);
+/** view_narrow - of a table with more than seven columns the page leaves out those of details, the last one first,
+ * until seven are left, and says how many the CSV has beyond them. */
+void view_narrow(struct site *s, json_t *table);
 /** view_row_empty - the last row has no measured value, though it has a number such as a count of 0. */
 void view_row_empty(struct site *s, json_t *table);
 /** view_pruned - rows and columns in which nothing has a value go, and a line below the table names them; the marks

@@ -209,5 +209,6 @@ void site_table(struct site *s, json_t *table, const char *stem, int run)
         dcr_buf_release(&out);
         view_text(s, table, names[i], from);
     }
+    view_narrow(s, table);
     site_data_file(s, text_of(table, "caption"), site_text(s, "CSV|%s|LaTeX|%s", path[0], path[1]), run);
 }
