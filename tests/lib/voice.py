@@ -13,6 +13,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 INDEX_WORDS, RUN_WORDS = 450, 350
+TABLE_COLUMNS = 7  # but for the tables of other tools, which are shown as they are
 HEADLINE_WORDS, SENTENCE_WORDS, PARAGRAPH_SENTENCES, REPEATED_WORDS, VALUES = 16, 22, 3, 8, 2
 OPENINGS = ("Of the ", "By the ", "What ")
 QUESTIONS = ("?",)  # a heading such as "What to do first" is no sentence
@@ -74,6 +75,7 @@ class Page(HTMLParser):
     def __init__(self):
         super().__init__()
         self.stack, self.blocks, self.text, self.kind = [], [], [], ""
+        self.of_other_tools, self.columns, self.wide = 0, [], []  # wide: heads of tables with too many columns
 
     def is_open(self):
         if any(tag in self.HIDDEN for tag, _ in self.stack):
@@ -93,14 +95,26 @@ class Page(HTMLParser):
             self.kind = tag
         if tag not in self.VOID:
             self.stack.append((tag, "open" not in dict(attrs)))
+        if dict(attrs).get("id") == "evidence":
+            self.of_other_tools = len(self.stack)
+        if tag == "table":
+            self.columns = []
+        if tag == "th" and dict(attrs).get("scope") == "col":
+            self.columns.append("")
 
     def handle_endtag(self, tag):
         if tag in self.BLOCKS:
             self.flush()
         while self.stack and self.stack.pop()[0] != tag:
             pass
+        if len(self.stack) < self.of_other_tools:
+            self.of_other_tools = 0
+        if tag == "table" and len(self.columns) > TABLE_COLUMNS and not self.of_other_tools:
+            self.wide.append(" | ".join(self.columns))
 
     def handle_data(self, data):
+        if self.columns and self.stack and self.stack[-1][0] == "th" and not self.columns[-1]:
+            self.columns[-1] = data
         if self.is_open() and "main" in [tag for tag, _ in self.stack]:
             self.text.append(data)
 
@@ -110,7 +124,7 @@ def check_page(path, most_words):
     with open(path, encoding="utf-8") as f:
         page.feed(f.read())
     page.flush()
-    found, seen = [], {}
+    found, seen = [(head, f"a table of {head.count(' | ') + 1} columns") for head in page.wide], {}
     n_words = sum(len(words(text)) for _, text in page.blocks)
     for kind, text in page.blocks:
         is_prose = kind in ("p", "li", "dd", "figcaption")
