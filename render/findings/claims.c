@@ -16,6 +16,7 @@
 #include "render/say/say.h"
 
 #include <math.h>
+#include <stdbool.h>
 
 static const char *evidence_of(struct report *rep, const struct run_result *r, enum cause_class cls)
 {
@@ -139,7 +140,14 @@ static int limiting(const struct run_result *r, const struct class_result *out[N
     return n;
 }
 
-/* Ranks without cores of their own are said before any other cause: they make every other number doubtful. */
+/* Ranks that share their cores by design are said before any other cause, since they make every other number doubtful.
+ * Other programs that took cores for a while come behind a cause whose removal brings more. */
+static bool is_shared_second(const struct report *rep, const struct run_result *r, const struct class_result *first)
+{
+    int64_t own = is_gain_of_cores_told(rep, r) ? r->gain_ns[CLASS_SHARED] : 0;
+    return first && is_advice_to_measure(r) && r->shared.kind != SHARED_OVERSUBSCRIBED && first->gain_ns > own;
+}
+
 static void add_shared_claim(struct report *rep, int run, const struct class_result *first)
 {
     struct run_result *r = &rep->runs[run];
@@ -209,14 +217,17 @@ void claims_of_runs(struct report *rep)
             continue;
         }
         int n = limiting(r, order);
-        if (r->shared.kind)
-            add_shared_claim(rep, i, n ? order[0] : NULL);
-        for (int k = 0; k < n; k++)
-            add_class_claim(rep, i, order[k]);
+        int place = !r->shared.kind ? -1 : is_shared_second(rep, r, n ? order[0] : NULL);
+        for (int k = 0; k < n || k == place; k++) {
+            if (k == place)
+                add_shared_claim(rep, i, n ? order[0] : NULL);
+            if (k < n)
+                add_class_claim(rep, i, order[k]);
+        }
         if (r->n_claims == 0)
             say_nothing_limits(rep, r);
         else
-            say_limits(rep, r, r->shared.kind && n ? order[0] : n > 1 ? order[1] : NULL);
+            say_limits(rep, r, place == 0 && n ? order[0] : n > 1 ? order[1] : NULL);
         if (lost_steps(r->run))
             said_of_loss(&r->said, r);
         r->headline = say_headline(&rep->arena, &r->said);

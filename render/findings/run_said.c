@@ -149,7 +149,7 @@ static void say_loading_or_files(struct report *rep, const struct run_result *r,
         said_some(s, is_data ? PHRASE(LOADING_AND_WAITING, slot_time(own), slot_time(k->caused_ns))
                              : PHRASE(FILES_AND_WAITING, slot_time(own), slot_time(k->caused_ns)));
     said_some(s, share_of_median_step(rep, r, k->cls));
-    if (files > 0)
+    if ((double)files > rep->thresholds.loss_matters * (double)r->step.mean_ns)
         said_some(s, PHRASE(FILES_WHILE_LOADING, slot_time(files)));
     else if (!is_caused && k->judged.by == JUDGED_SHARE)
         said_some(s, share_before(rep, r, part, part));
@@ -318,6 +318,8 @@ static const char *cause_name(const struct run_result *r, enum cause_class c)
                                                  [CLASS_COPY] = "copies to the GPU",
                                                  [CLASS_HOST] = "kernel launch",
                                                  [CLASS_OVERHEAD] = "unnamed time"};
+    if (c == CLASS_SHARED && r->shared.kind == SHARED_THROTTLED)
+        return "a CPU quota";
     return c == CLASS_COMMUNICATION && is_one_of_many(r) ? "communication" : names[c];
 }
 
@@ -427,35 +429,48 @@ static void put_first(struct run_result *r, struct phrase p)
     r->judged[0] = p;
 }
 
-static int has_said_other(const struct run_result *r)
+/* The class of a run's claim that its answer has as the largest other cause; N_CLASSES: it has none. */
+static enum cause_class other_said(const struct report *rep, const struct run_result *r)
 {
     for (int i = 0; i < SAID_MAX; i++)
         if (r->said.support[i].id == PHRASE_OTHER_CAUSE)
-            return 1;
-    return 0;
+            for (int k = 1; k < r->n_claims; k++)
+                if (rep->claims[r->claims[k]].cls != CLASS_SHARED)
+                    return rep->claims[r->claims[k]].cls;
+    return N_CLASSES;
 }
 
-/* What limits beside the first claim, unless the answer has the largest of it. Compute is what is left to do. */
-static struct phrase phrase_of_others(struct report *rep, const struct run_result *r)
+struct phrase limits_too(struct report *rep, const struct run_result *r, enum cause_class cls)
 {
     const char *names[N_CLASSES];
-    int n = 0, n_said = has_said_other(r) ? 2 : 1;
-    for (int i = n_said; i < r->n_claims; i++)
-        if (rep->claims[r->claims[i]].cls != CLASS_COMPUTE)
-            names[n++] = cause_name(r, rep->claims[r->claims[i]].cls);
+    const enum cause_class other = other_said(rep, r);
+    int n = 0;
+    for (int i = 0; i < r->n_claims; i++) {
+        enum cause_class k = rep->claims[r->claims[i]].cls;
+        if (k != cls && k != other && k != CLASS_COMPUTE)
+            names[n++] = cause_name(r, k);
+    }
     return n ? PHRASE(LIMITS_TOO, slot_name(say_list(&rep->arena, names, n))) : PHRASE(NONE);
+}
+
+int n_judged(const struct phrase *judged)
+{
+    int n = 0;
+    while (n < JUDGED_MAX && judged[n].id != PHRASE_NOT_JUDGED)
+        n++;
+    return n;
 }
 
 void say_judged(struct report *rep, struct run_result *r)
 {
     const struct class_result *next = next_limit(rep, r);
-    const struct phrase others = phrase_of_others(rep, r);
+    const struct phrase others = r->n_claims ? limits_too(rep, r, rep->claims[r->claims[0]].cls) : PHRASE(NONE);
     next = others.id == PHRASE_NONE && next && is_near(rep, next) ? next : NULL;
     add_ruled_out(rep, r, next);
     add_not_judged(rep, r);
     if (others.id != PHRASE_NONE)
         put_first(r, others);
-    else if (next && r->n_claims && r->judged[JUDGED_MAX - 2].id == PHRASE_NONE) /* else the others fill a paragraph */
+    else if (next && r->n_claims)
         put_first(r, phrase_of_next(rep, r, next));
     r->judged_text = say_phrases(&rep->arena, r->judged, JUDGED_MAX);
 }

@@ -11,8 +11,10 @@
 #include "render/say/say.h"
 #include "render/findings/narrate.h"
 #include "render/findings/ranking.h"
+#include "render/findings/run_said.h"
 #include "render/findings/shares.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 static const struct run_result *run_of(const struct report *rep, const struct series_point *p)
@@ -83,21 +85,6 @@ static int is_same_advice(const struct claim *a, const struct claim *b)
     return a->action.id == b->action.id;
 }
 
-/* Of a run whose first claim is to measure again, the claim whose removal is predicted to bring more; -1 none. */
-static int worth_more(const struct report *rep, const struct run_result *r, const struct claim *c)
-{
-    int best = -1;
-    int64_t most = c->has_gain ? c->gain_ns : 0;
-    for (int i = 0; i < r->n_claims && c->is_measuring && c->series < 0; i++) {
-        const struct claim *k = &rep->claims[r->claims[i]];
-        if (k->cls != CLASS_SHARED && k->has_gain && k->gain_ns > most) {
-            best = r->claims[i];
-            most = k->gain_ns;
-        }
-    }
-    return best;
-}
-
 /* What an action brings. */
 static const char *expected_of(struct report *rep, const struct claim *c)
 {
@@ -131,15 +118,13 @@ static const char *expected_said(struct report *rep, const struct claim *c)
     return *text ? joined(rep, text, run_of_expected(rep, c)) : text;
 }
 
-static struct to_do advised_by(struct report *rep, const struct claim *c, const struct claim *beside, const char *steps)
+static struct to_do advised_by(struct report *rep, const struct claim *c, const char *steps)
 {
-    const char *also = beside ? report_text(rep, "%s.", action_sentence(rep, beside->action)) : "";
-    also = joined(rep, also, beside ? joined(rep, expected_of(rep, beside), beside->action.check) : "");
     return (struct to_do){.text = report_text(rep, "%s.", action_sentence(rep, c->action)),
                           .is_first = 1,
                           .expected = expected_said(rep, c),
                           .check = c->action.check,
-                          .also = joined(rep, also, steps)};
+                          .also = steps};
 }
 
 /* Of a run that computes: how to be faster, and what is not known of its compute. */
@@ -161,9 +146,9 @@ static const struct series_point *better_point(const struct series *s)
     return best && best != &s->points[s->n_points - 1] && s->limit_claim < 0 ? best : NULL;
 }
 
-/* beside: what else to measure; is_stepless gets 1 where it is r->stepless_action. */
+/* is_stepless gets 1 where it is r->stepless_action. */
 static struct to_do what_to_do(struct report *rep, const struct series *s, const struct run_result *r,
-                               const struct claim *c, const struct claim *beside, int *is_stepless)
+                               const struct claim *c, int *is_stepless)
 {
     const struct series_point *best = better_point(s);
     if (best) {
@@ -177,7 +162,7 @@ static struct to_do what_to_do(struct report *rep, const struct series *s, const
     const char *steps = r->has_steps || !run_may_be_torch(r->run) ? "" : rep->steps_action;
     const struct phrase lead = lead_ns(r->run) > 0 ? PHRASE(PROFILE_LATER, slot_time(lead_ns(r->run))) : PHRASE(NONE);
     if (c)
-        return advised_by(rep, c, beside, steps);
+        return advised_by(rep, c, steps);
     if (is_mostly_unnamed(r) && lead.id)
         return (struct to_do){.text = say_phrase(&rep->arena, &lead), .is_first = 1};
     if (r->has_steps && *r->unnamed_action)
@@ -206,6 +191,18 @@ static const char *command_elsewhere(struct report *rep, const struct series *s,
     return trial_on_cluster(rep, r, counts);
 }
 
+/* What the largest run says of causes beside its own answer, for an answer that is about another one. */
+static void judge_beside(struct report *rep, const struct run_result *r, const struct claim *c)
+{
+    bool has = r->judged[0].id == PHRASE_LIMITS_TOO;
+    int n = 0;
+    struct phrase too = limits_too(rep, r, c->cls);
+    if (too.id != PHRASE_NONE)
+        rep->ruled_out[n++] = too;
+    for (int i = has; i < JUDGED_MAX && n < JUDGED_MAX; i++)
+        rep->ruled_out[n++] = r->judged[i];
+}
+
 void top_sentences(struct report *rep)
 {
     const struct series *s = main_series(rep);
@@ -214,13 +211,7 @@ void top_sentences(struct report *rep)
     rep->first_claim = claim_to_act_on(s, r);
     for (int i = 0; i < rep->n_claims; i++)
         rep->claims[i].expected = claim_expected(rep, &rep->claims[i]);
-    const struct claim *c = rep->first_claim >= 0 ? &rep->claims[rep->first_claim] : NULL, *beside = NULL;
-    int more = c ? worth_more(rep, r, c) : -1;
-    if (more >= 0) { /* to measure again saves nothing: both are said first, this one ahead */
-        beside = c;
-        rep->first_claim = more;
-        c = &rep->claims[more];
-    }
+    const struct claim *c = rep->first_claim >= 0 ? &rep->claims[rep->first_claim] : NULL;
     rep->headline = s && *s->headline ? s->headline : r->headline;
     int n_scaling = 0;
     for (int i = 0; i < rep->n_series; i++)
@@ -244,7 +235,7 @@ void top_sentences(struct report *rep)
     rep->first_of = is_ranked(rep) ? rep->first_of : "";
     rep->steps_action = r->steps_action;
     int is_stepless = 0;
-    struct to_do first = what_to_do(rep, s, r, c, beside, &is_stepless);
+    struct to_do first = what_to_do(rep, s, r, c, &is_stepless);
     const char *all = first.text, *const more_of[] = {first.expected, first.check, first.result, first.also};
     for (size_t i = 0; i < sizeof more_of / sizeof *more_of; i++)
         all = joined(rep, all, more_of[i] ? more_of[i] : "");
@@ -258,6 +249,8 @@ void top_sentences(struct report *rep)
     rep->next_action = is_stepless ? r->stepless_advice : all;
     if (!is_ranked(rep))
         memcpy(rep->ruled_out, r->judged, sizeof rep->ruled_out);
+    if (!is_ranked(rep) && c && c->series >= 0)
+        judge_beside(rep, r, c);
     say_how_sure(rep, s, r, c);
     /* Of a series that scales the headline has the speed-up already: what its largest run does follows. */
     const char *second = s && s->limit_claim < 0 && s->n_losses ? r->headline

@@ -388,7 +388,7 @@ enum throughput_source {
 #undef X
 };
 
-enum { JUDGED_MAX = 4 };
+enum { JUDGED_MAX = 9 };
 enum { RUN_MAX_NOTES = 16 };
 struct run_note {
     struct phrase said[NOTE_PHRASES];

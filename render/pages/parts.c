@@ -7,6 +7,7 @@
 #include "render/say/say.h"
 
 #include "render/findings/efficiencies.h"
+#include "render/findings/run_said.h"
 
 #include <string.h>
 
@@ -26,6 +27,14 @@ static int is_split(const struct report *rep)
 void paragraph_of_phrases(struct doc *d, const struct phrase *p, int n)
 {
     doc_paragraph(d, "%s", say_phrases(&d->arena, p, n));
+}
+
+/* What could not be judged is a paragraph of its own. */
+static void paragraphs_of_judged(struct doc *d, const struct phrase *judged)
+{
+    int n = n_judged(judged);
+    paragraph_of_phrases(d, judged, n);
+    paragraph_of_phrases(d, judged + n, JUDGED_MAX - n);
 }
 
 void section_of_lead(const struct report *rep, struct doc *d, int level)
@@ -80,7 +89,7 @@ void section_of_why(const struct report *rep, struct doc *d, int level)
     for (int i = 0; why && i < SAID_MAX - LEAD_MAX; i += PARAGRAPH_MAX)
         paragraph_of_phrases(d, why + i,
                              SAID_MAX - LEAD_MAX - i < PARAGRAPH_MAX ? SAID_MAX - LEAD_MAX - i : PARAGRAPH_MAX);
-    paragraph_of_phrases(d, rep->ruled_out, JUDGED_MAX);
+    paragraphs_of_judged(d, rep->ruled_out);
 }
 
 /* A paragraph behind its name; nothing of none. */
@@ -239,7 +248,7 @@ void paragraphs_of_run(const struct run_result *r, struct doc *d)
     said.where = (struct slot){0}; /* the heading says it */
     doc_paragraph(d, "%s", said.headline.id == PHRASE_NONE ? r->headline : say_headline(&d->arena, &said));
     doc_paragraph(d, "%s", r->support);
-    doc_paragraph(d, "%s", r->judged_text);
+    paragraphs_of_judged(d, r->judged);
     section_of_confidence(r, d);
 }
 

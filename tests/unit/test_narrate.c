@@ -493,14 +493,12 @@ static void test_largest_gain_first(void **state)
     f.runs[0] = made_even_run(1, 64, 40, 40000000, 0, 50000000, 0);
     f.runs[0]->ranks[0].run_delay_ns = 1000000000, f.runs[0]->ranks[0].process_seconds = 10;
     tell(&f);
-    assert_int_equal(f.rep.runs[0].said.headline.id, PHRASE_CORE_AWAITED);
-    assert_int_equal(percent_of(&f.rep.runs[0].said.headline.slot[0]), 10);
-    assert_string_equal(assert_supports(&f.rep.runs[0].said, PHRASE_OTHER_CAUSE)[0].name, "data loading");
+    assert_int_equal(f.rep.runs[0].said.headline.id, PHRASE_DATA_LIMITS);
+    assert_string_equal(assert_says(f.rep.runs[0].judged, JUDGED_MAX, PHRASE_LIMITS_TOO)[0].name, "shared cores");
+    assert_int_equal(f.rep.claims[f.rep.runs[0].claims[1]].cls, CLASS_SHARED);
     assert_int_equal(f.rep.claims[f.rep.first_claim].cls, CLASS_DATA);
     assert_null(strstr(f.rep.first_action, "Do first: Measure"));
     assert_contains(f.rep.first_action, "about 40.0 ms instead of 90.0 ms (2.25x, estimate)");
-    struct advised beside = ADVISE(IDLE_CORES);
-    assert_contains(f.rep.first_action, say_advice(&f.rep.arena, &beside, ADVICE_TORCH));
     assert_false(is_said(&f.rep.claims[f.rep.first_claim].said, PHRASE_CORES_LEFT));
     release(&f);
 }

@@ -563,6 +563,8 @@ static void test_program(void **state)
         {{"/usr/bin/python3", "-uc", "open(\"/tmp/o.txt\")"}, "python3"},
         {{"srun", "-c4", "bash", "-c", "cd /tmp && ./train.py"}, "bash"},
         {{"mpirun", "-c", "2"}, ""},
+        {{"mpirun", "-n", "2", "hpcc"}, "hpcc"},
+        {{"mpirun", "-n", "2", "env"}, ""},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const char *words[5];

@@ -170,9 +170,8 @@ const char *program_of(const struct run *a)
         return a->program.name;
     const char *word = a->n_command ? dcr_last_part(a->command[0]) : "";
     const char *starter = word;
-    int is_starter = 0;
-    for (size_t i = 0; i < sizeof starters / sizeof *starters; i++)
-        is_starter |= strcmp(word, starters[i]) == 0;
+    enum { N_STARTERS = sizeof starters / sizeof *starters };
+    int is_starter = is_one_of(word, starters, N_STARTERS);
     for (int i = 1; is_starter && i < a->n_command; i++) {
         if (a->command[i][0] != '-')
             starter = "";
@@ -184,7 +183,10 @@ const char *program_of(const struct run *a)
         if (a->command[i][0] != '-' && (strchr(a->command[i], '/') || dcr_ends_with(a->command[i], ".py")))
             return dcr_last_part(a->command[i]);
     }
-    return is_starter ? "" : word;
+    if (!is_starter)
+        return word;
+    const char *launched = dcr_last_part(a->command[launched_word(a)]); /* a plain name: "mpirun -n 2 hpcc" */
+    return is_one_of(launched, starters, N_STARTERS) ? "" : launched;
 }
 
 /* Does this option differ between the points of one series (sizes), or not matter to the work (places)? */

@@ -215,6 +215,8 @@ static const char *limited_by(struct site *s, const struct run_result *r)
     static const char *const words[N_CLASSES] = {
         [CLASS_SHARED] = "Shared cores", [CLASS_COMMUNICATION] = "Communication", [CLASS_IMBALANCE] = "Waiting"};
     const struct claim *c = &rep->claims[r->claims[0]];
+    if (c->cls == CLASS_SHARED && r->shared.kind == SHARED_THROTTLED)
+        return "CPU quota";
     return words[c->cls] ? words[c->cls] : claim_class_name(rep, c);
 }
 

@@ -4,6 +4,7 @@
 #include "render/site/pages/run_facts.h"
 
 #include "render/findings/claims.h"
+#include "render/findings/run_said.h"
 #include "render/metrics/recorded.h"
 #include "render/metrics/steps.h"
 #include "render/say/format.h"
@@ -405,7 +406,9 @@ void page_run(struct site *s, int run)
               r->has_steps ? site_text(s, "Step by step: median %s, 95th percentile %s",
                                        fmt_time(r->step.median_ns).text, fmt_time(r->step.p95_ns).text)
                            : NULL);
-    view_text(s, data, "judged", r->judged_text);
+    int n = n_judged(r->judged);
+    view_text(s, data, "judged", say_phrases(&s->arena, r->judged, n));
+    view_text(s, data, "not_judged", say_phrases(&s->arena, r->judged + n, JUDGED_MAX - n));
     view_caveats(s, data, run);
     bool is_folded = r->n_notes > NOTES_SHOWN + 1; /* one alone is not folded */
     int n_shown = is_folded ? NOTES_SHOWN : r->n_notes;
