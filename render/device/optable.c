@@ -38,7 +38,9 @@ static int holds(const char *text, size_t len, const char *const *words)
     return 0;
 }
 
-/* Tensor-core kernels by name: the list of PyTorch's TensorBoard plugin, and the names of later libraries. */
+/* Tensor-core kernels by name: the list of PyTorch's TensorBoard plugin, and the names of later libraries. "nvjet_" are
+ * cuBLAS's products for Hopper and later; FlashAttention exists for tensor cores alone; "tensor16x8" stands in cuDNN's
+ * names; "xdl" and "gtcx" are of AMD's matrix cores. */
 static int is_tensor_name(const char *text, size_t len)
 {
     static const char *const words[] = {"h884",
@@ -66,15 +68,29 @@ static int is_tensor_name(const char *text, size_t len)
                                         "mfma",
                                         "_mi16x16",
                                         "_mi32x32",
+                                        "nvjet_",
+                                        "flash_fwd",
+                                        "flash_bwd",
+                                        "flashattn",
+                                        "fmhasm",
+                                        "tensor16x8",
+                                        "xdlops",
+                                        "_xdl_",
+                                        "_gtcx",
                                         NULL};
     return holds(text, len, words);
 }
 
+/* By the name before its template arguments, which may hold any type's name. Of words in other words, such as the
+ * library fbgemm_gpu and conversions, the name is of neither. */
 static int is_eligible_name(const char *text, size_t len)
 {
-    static const char *const words[] = {"gemm", "conv", "dgrad",  "wgrad", "fprop", "cutlass",
-                                        "xmma", "fmha", "flash_", "cijk_", NULL};
-    return holds(text, len, words);
+    static const char *const words[] = {"gemm", "conv",      "dgrad",     "wgrad",     "fprop", "cutlass", "xmma",
+                                        "fmha", "flash_fwd", "flash_bwd", "flashattn", "cijk_", "nvjet_",  NULL};
+    static const char *const others[] = {"fbgemm_gpu", "convert", "conversion", NULL};
+    const char *arguments = memchr(text, '<', len);
+    size_t n = arguments ? (size_t)(arguments - text) : len;
+    return holds(text, n, words) && !holds(text, n, others);
 }
 
 /* "Memcpy DtoH (Device -> Pageable)", "DtoH", "[CUDA memcpy Device-to-Host]", "CUDA_MEMCPY_KIND_DTOH",

@@ -141,7 +141,9 @@ static struct choice for_communication(const struct run_result *r, int is_torch)
     if (r->run->program.allreduce_is_overlapped == 0)
         ours = ADVICE_OVERLAP;
     else if (strcmp(r->run->program.allreduce_dtype, "bf16") == 0)
-        ours = is_link_tried(r) ? ADVICE_FASTER_LINK : ADVICE_FEWER_RANKS;
+        ours = is_link_tried(r)                             ? ADVICE_FASTER_LINK
+               : r->n_nodes > 0 && r->n_ranks == r->n_nodes ? ADVICE_LARGER_BATCH
+                                                            : ADVICE_FEWER_RANKS;
     enum advice rest = run_is_torch_on_hosts(r->run) ? ADVICE_COMMUNICATION_OF_HOSTS : ADVICE_COMMUNICATION;
     return (struct choice){ours, exchange ? exchange : rest};
 }
@@ -206,6 +208,8 @@ static struct action action_of(struct report *rep, const struct run_result *r, e
     double limit = r->classes[cls].threshold_ratio;
     if (cls == CLASS_SHARED && r->shared.kind == SHARED_OVERSUBSCRIBED) /* found by counting, and seen by waiting */
         limit = rep->thresholds.run_delay_limits;
+    if (cls == CLASS_IMBALANCE && r->straggler.has)
+        limit = rep->thresholds.straggler_wait;
     struct phrase needs = too_few_cores(r, cls);
     struct action a = {.ours = "", .check = ""};
     if (is_dcrnn)
@@ -249,6 +253,9 @@ struct advised advice_for_unnamed(const struct run_result *r)
 
 const char *action_for_unnamed(struct report *rep, const struct run_result *r)
 {
+    /* Time in which the GPU waits for its host has a cause, though no name. */
+    if (2 * r->classes[CLASS_HOST].share_ns > r->part_ns[PART_OTHER])
+        return action_sentence(rep, action_for(rep, r, CLASS_HOST));
     struct advised a = advice_for_unnamed(r);
     char *s = dcr_arena_strdup(&rep->arena, say_advice(&rep->arena, &a, ADVICE_TORCH));
     s[strlen(s) - 1] = '\0';

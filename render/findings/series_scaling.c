@@ -100,8 +100,8 @@ static void say_trend(const struct report *rep, struct series *s)
         return;
     const struct slot last = slot_nodes(rep, b->n_nodes), unit = slot_name(counted_word(rep->unit));
     add(s->beyond, (double)comm[1] / (double)comm[0] > (double)compute[1] / (double)compute[0]
-                       ? PHRASE(TREND_LIMITS, last, unit)
-                       : PHRASE(TREND_LIMITS_NOT, last, unit));
+                       ? PHRASE(TREND_GROWS, last, unit)
+                       : PHRASE(TREND_SHRINKS, last, unit));
 }
 
 /* The law that fits best, and what it says of the next node count: never mixed with what was measured. */

@@ -117,12 +117,14 @@ static void add_fact(struct report *rep, const struct series *s, const struct cl
               : PHRASE(CORES_FACT, slot_name(r->shared.because)));
 }
 
-static void add_confidence(struct report *rep, const struct claim *c, enum confidence sure, const char *because)
+static void add_confidence(struct report *rep, const struct run_result *r, const struct claim *c, enum confidence sure,
+                           const char *because)
 {
     const struct slot level = slot_name(rep->confidence), why = slot_name(because);
     if (sure != CONFIDENCE_HIGH && *because)
         add(rep, SURE_DOUBT,
-            c && c->cls == CLASS_SHARED ? PHRASE(DOUBT_OF_PARTS, level, why) : PHRASE(DOUBT, level, why));
+            r->has_steps && c && c->cls == CLASS_SHARED ? PHRASE(DOUBT_OF_PARTS, level, why)
+                                                        : PHRASE(DOUBT, level, why));
 }
 
 /* What stand-ins for nodes do not show. */
@@ -151,15 +153,16 @@ void say_how_sure(struct report *rep, const struct series *s, const struct run_r
     rep->confidence = confidence_word(sure);
     if (is_ranked(rep))
         add(rep, SURE_DOUBT, ranking_doubt(rep));
-    add_confidence(rep, c, sure, because);
+    add_confidence(rep, r, c, sure, because);
     if (s || r->has_steps || are_steps_missed(r)) /* of other runs nobody asks for a gain in steps */
         add_forecast(rep, c);
     if (s)
         add_real_nodes(rep);
     if (s && !is_repeated(s))
         add(rep, SURE_IMPROVE,
-            strcmp(r->run->program.name, "dcrnn-train") == 0 ? PHRASE(REPEAT_WITH)
-                                                             : PHRASE(REPEAT_RUNS, slot_name(counted_word(rep->unit))));
+            strcmp(r->run->program.name, "dcrnn-train") != 0 ? PHRASE(REPEAT_RUNS, slot_name(counted_word(rep->unit)))
+            : strcmp(r->run->scheduler, "slurm") == 0        ? PHRASE(REPEAT_SUBMIT)
+                                                             : PHRASE(REPEAT_WITH));
     rep->how_sure = say_phrases(&rep->arena, rep->sure[SURE_CAUSE], SAID_MAX);
     const char *doubt = say_phrases(&rep->arena, rep->sure[SURE_DOUBT], SAID_MAX);
     rep->how_sure = report_text(rep, "%s%s%s", rep->how_sure, *rep->how_sure && *doubt ? " " : "", doubt);

@@ -217,6 +217,36 @@ static void check_estimates(int has_steps)
     dcr_arena_release(&arena);
 }
 
+/* Which kernels run on tensor cores, and which could: by the names that libraries give them. */
+static void test_tensor_names(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        int is_tensor, is_eligible;
+    } cases[] = {
+        {"nvjet_tst_192x192_64x4_2x1_v_bz_coopB_bias_TNN", 1, 1},
+        {"void flash::flash_fwd_kernel<Flash_fwd_kernel_traits<(int)128, cutlass::bfloat16_t>, (bool)0>", 1, 1},
+        {"sm80_xmma_fprop_implicit_gemm_tf32f32_tf32f32_f32_nhwckrsc_nhwc_tilesize64x128x32_g1_tensor16x8x8", 1, 1},
+        {"igemm_fwd_gtcx3_nhwc_bf16_bx0_ex1_bt128x128x32_wt32x32x8", 1, 1},
+        {"volta_sgemm_128x64_nn", 0, 1},
+        {"void cudnn::cnn::wgrad_alg0_engine<float, 128, 6, 7, 3, 3, 5, false, 512>(int)", 0, 1},
+        {"void fbgemm_gpu::permute_2D_data_kernel<false, int>(int)", 0, 0},
+        {"std::enable_if<true && vllm::_typeConvert<c10::BFloat16>::exists, void>::type vllm::norm(int)", 0, 0},
+        {"void moe::finalizeKernelVecLoad<moe::KernelParams<cutlass::bfloat16_t>>(int)", 0, 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct dcr_arena arena = {0};
+        struct activity *a = activity_new(0);
+        struct device_op o = op(OP_COMPUTE, cases[i].name, 0, 100, -1);
+        assert_int_equal(activity_op(a, &o), 0);
+        struct run_device *d = finish(a, &arena, 1);
+        assert_int_equal(d->tensor_ns, 100 * cases[i].is_tensor);
+        assert_int_equal(d->eligible_ns, 100 * cases[i].is_eligible);
+        dcr_arena_release(&arena);
+    }
+}
+
 /* Three steps of five launches, then a step of three: the recording ended in it. */
 static void test_cut_step(void **state)
 {
@@ -778,6 +808,7 @@ int main(void)
         cmocka_unit_test(test_spilled),
         cmocka_unit_test(test_idle_causes),
         cmocka_unit_test(test_estimates),
+        cmocka_unit_test(test_tensor_names),
         cmocka_unit_test(test_cut_step),
         cmocka_unit_test(test_host_alone),
         cmocka_unit_test(test_micro_batches),

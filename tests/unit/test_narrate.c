@@ -107,6 +107,8 @@ static void test_advice_knows_how_gradients_travelled(void **state)
     p->allreduce_dtype = "bf16";
     assert_int_equal(action_for(&rep, &r, CLASS_COMMUNICATION).id, ADVICE_FEWER_RANKS);
     assert_null(strstr(action_for(&rep, &r, CLASS_COMMUNICATION).ours, "bf16"));
+    r.n_ranks = r.n_nodes = 2; /* fewer ranks would be fewer nodes */
+    assert_int_equal(action_for(&rep, &r, CLASS_COMMUNICATION).id, ADVICE_LARGER_BATCH);
     p->name = "another";
     assert_string_equal(action_for(&rep, &r, CLASS_COMMUNICATION).ours, "");
     report_free(&rep);

@@ -219,7 +219,7 @@ static void test_no_gain_against_a_held_back_reference(void **state)
     assert_int_equal(f.rep.claims[f.rep.first_claim].has_gain, 0);
     const struct series *s = &f.rep.series[0];
     for (int i = 0; i < SERIES_SAID_MAX; i++)
-        assert_false(s->beyond[i].id == PHRASE_TREND_LIMITS || s->beyond[i].id == PHRASE_TREND_LIMITS_NOT);
+        assert_false(s->beyond[i].id == PHRASE_TREND_GROWS || s->beyond[i].id == PHRASE_TREND_SHRINKS);
     assert_string_equal(assert_says(s->not_judged, SERIES_SAID_MAX, PHRASE_NOT_JUDGED)[1].name, "shared cores");
     assert_true(fabs(assert_says(s->scaling, SERIES_SAID_MAX, PHRASE_SPEEDUP_ON)[2].real - s->points[2].efficiency) <
                 1e-9);

@@ -288,7 +288,7 @@ static void check_held_back(struct report *rep, int run)
         say_waits(rep, run, delay);
     if (throttled > t->throttled_limits)
         report_add_note(rep, NOTE_CAVEAT, run, NOTE_THROTTLED, PHRASE(QUOTA_HOLDS, slot_percent(throttled)),
-                        PHRASE(QUOTA_LOOKS), r->shared.is_equal ? PHRASE(CORES_EQUAL_QUOTA) : PHRASE(NONE));
+                        r->shared.is_equal ? PHRASE(CORES_EQUAL_QUOTA) : PHRASE(QUOTA_LOOKS));
     if (steal > t->steal_limits)
         report_add_note(rep, NOTE_CAVEAT, run, NOTE_STEAL, PHRASE(CPU_STOLEN, slot_percent(steal)),
                         PHRASE(STEAL_VARIES));

@@ -52,7 +52,7 @@ static int host_by_traces(struct report *rep, struct run_result *r)
         c->verdict = share > 0.5 && !is_none ? VERDICT_LIMITS : VERDICT_WATCH;
     rule_found(c, n_comm ? PHRASE(HOST_UTILISATION_COMM, slot_percent(utilization))
                          : PHRASE(HOST_UTILISATION, slot_percent(utilization)));
-    if (20 * lead > window)
+    if (since_first - utilization >= 0.005)
         rule_found(c, PHRASE(HOST_UTILISATION_SINCE, slot_percent(since_first)));
     rule_found(c, PHRASE(HOST_WAITED, slot_percent(share)));
     return 1;

@@ -320,9 +320,10 @@ static json_t *loss_figure(struct site *s, const struct series *series, const ch
     int most = 0;
     for (int k = 1; k < N_PARTS; k++)
         most = l->part_ns[k] > l->part_ns[most] ? k : most;
-    const struct said lost = {.headline =
-                                  PHRASE(LOSS_IS, slot_things(n_to, counted_word(s->rep->unit)),
-                                         slot_time(l->actual_ns - l->ideal_ns), slot_name(part_name((enum part)most)))};
+    bool is_communication = l->part_ns[PART_TRANSFER] + l->part_ns[PART_WAIT] > l->part_ns[most];
+    const char *most_name = is_communication ? "communication" : part_name((enum part)most);
+    const struct said lost = {.headline = PHRASE(LOSS_IS, slot_things(n_to, counted_word(s->rep->unit)),
+                                                 slot_time(l->actual_ns - l->ideal_ns), slot_name(most_name))};
     bool is_loss = l->actual_ns > l->ideal_ns && n_to > 0;
     const char *title = is_loss ? say_title(&s->arena, &lost)
                                 : site_text(s, "A step on %s is better than ideal by %s", node_words(s, n_to),

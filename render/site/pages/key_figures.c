@@ -83,20 +83,25 @@ static void add_compared_step(struct site *s, json_t *list, const struct compari
             "mean step before and after");
 }
 
+static enum cause_class class_of_claim(const struct report *rep, int claim)
+{
+    return claim >= 0 ? rep->claims[claim].cls : CLASS_COMMUNICATION;
+}
+
 /* What limits, by the share that was judged; where nothing does, communication.
- *  communication  its share of a step
+ *  exchange  the share of a step that exchange_ns is
  *  before, cores_before  the same at the node count before, and that of ranks without a core, for the note; "" none */
-static void add_cause(struct site *s, json_t *list, const struct run_result *r, int claim, double communication,
+static void add_cause(struct site *s, json_t *list, const struct run_result *r, int claim, double exchange,
                       const char *at, const char *before, const char *cores_before)
 {
-    enum cause_class cls = claim >= 0 ? s->rep->claims[claim].cls : CLASS_COMMUNICATION;
+    enum cause_class cls = class_of_claim(s->rep, claim);
     const struct class_result *k = &r->classes[cls];
     bool is_held = r->shared.kind == SHARED_THROTTLED || r->shared.kind == SHARED_STEAL;
     if (!r->has_steps)
         return;
     if ((cls == CLASS_COMMUNICATION || cls == CLASS_IMBALANCE) && r->n_ranks > 1)
-        add_key(s, list, site_text(s, "Communication%s", at), site_text(s, "%s", fmt_percent(communication).text),
-                site_text(s, "of the step time%s", before));
+        add_key(s, list, site_text(s, "%s%s", cls == CLASS_IMBALANCE ? "Waiting for other ranks" : "Communication", at),
+                site_text(s, "%s", fmt_percent(exchange).text), site_text(s, "of the step time%s", before));
     else if (cls == CLASS_SHARED && !is_held && r->shared.awaited_ratio > 0)
         add_key(s, list, site_text(s, "Ranks without a core%s", at),
                 site_text(s, "up to %s", fmt_percent(r->shared.awaited_ratio).text),
@@ -112,9 +117,20 @@ static void add_cause(struct site *s, json_t *list, const struct run_result *r, 
                 site_text(s, "%s", fmt_percent(k->share_ratio).text), "of the step time");
 }
 
-static double communication_of(const struct series_point *p)
+/* Of communication, and of waiting alone where that limits. */
+static double exchange_ns(const int64_t part_ns[N_PARTS], enum cause_class cls)
 {
-    return (double)(p->part_ns[PART_TRANSFER] + p->part_ns[PART_WAIT]) / (double)p->step.mean_ns;
+    return (double)(part_ns[PART_WAIT] + (cls == CLASS_IMBALANCE ? 0 : part_ns[PART_TRANSFER]));
+}
+
+static double exchange_of(const struct series_point *p, enum cause_class cls)
+{
+    return exchange_ns(p->part_ns, cls) / (double)p->step.mean_ns;
+}
+
+static double exchange_of_run(const struct run_result *r, enum cause_class cls)
+{
+    return exchange_ns(r->part_ns, cls) / (double)(r->step.mean_ns > 0 ? r->step.mean_ns : 1);
 }
 
 static void add_series_cause(struct site *s, json_t *list, const struct series *series)
@@ -123,18 +139,16 @@ static void add_series_cause(struct site *s, json_t *list, const struct series *
     if (last->n_runs == 0)
         return;
     const struct run_result *r = &s->rep->runs[last->runs[0]];
+    int claim = series->limit_claim >= 0 ? series->limit_claim : r->n_claims ? r->claims[0] : -1;
+    enum cause_class cls = class_of_claim(s->rep, claim);
     const char *before = "", *cores_before = "";
     if (series->n_points > 1 && last[-1].step.n)
         before =
-            site_text(s, " (%s: %s)", node_words(s, last[-1].n_nodes), fmt_percent(communication_of(&last[-1])).text);
+            site_text(s, " (%s: %s)", node_words(s, last[-1].n_nodes), fmt_percent(exchange_of(&last[-1], cls)).text);
     if (series->n_points > 1 && last[-1].n_runs && s->rep->runs[last[-1].runs[0]].shared.awaited_ratio > 0)
         cores_before = site_text(s, " (%s: %s)", node_words(s, last[-1].n_nodes),
                                  fmt_percent(s->rep->runs[last[-1].runs[0]].shared.awaited_ratio).text);
-    add_cause(s, list, r,
-              series->limit_claim >= 0 ? series->limit_claim
-              : r->n_claims            ? r->claims[0]
-                                       : -1,
-              last->step.n ? communication_of(last) : (double)r->comm_ns / (double)r->step.mean_ns,
+    add_cause(s, list, r, claim, last->step.n ? exchange_of(last, cls) : exchange_of_run(r, cls),
               series->n_points > 1 ? site_text(s, ", %s", node_words(s, last->n_nodes)) : "", before, cores_before);
 }
 
@@ -163,7 +177,7 @@ json_t *view_run_keys(struct site *s, const struct run_result *r)
     add_run_step(s, list, &r->step, r->step_interval);
     if (r->has_throughput)
         add_key(s, list, "Throughput", throughput_text(s, r->throughput), "all ranks together");
-    add_cause(s, list, r, r->n_claims ? r->claims[0] : -1,
-              (double)r->comm_ns / (double)(r->step.mean_ns > 0 ? r->step.mean_ns : 1), "", "", "");
+    int claim = r->n_claims ? r->claims[0] : -1;
+    add_cause(s, list, r, claim, exchange_of_run(r, class_of_claim(s->rep, claim)), "", "", "");
     return list;
 }

@@ -505,6 +505,8 @@ void page_index(struct site *s)
                   ? site_text(s, "%s, %s scaling", rep->series[0].label, scaling_word(rep->series[0].kind))
                   : rep->series[0].label);
     view_text(s, data, "node_label", rep->node_label);
+    bool is_cut = rep->n_runs == 1 && !rep->runs[0].run->is_complete; /* of one of several its own page tells */
+    view_text(s, data, "incomplete", is_cut ? "incomplete run" : NULL);
     view_text(s, data, "headline", found ? say_title(&s->arena, found) : rep->headline);
     view_section(s, data, "lead", section_of_lead);
     view_section(s, data, "why", section_of_why);
