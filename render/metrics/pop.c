@@ -1,6 +1,6 @@
 /* pop.c - the POP multiplicative model (pop-coe.eu): ranks, or GPUs where their traces have the steps, as the workers.
  */
-#include "render/metrics/breakdown.h"
+#include "render/metrics/breakdown_inside.h"
 #include "render/metrics/known.h"
 #include "render/metrics/pop.h"
 

@@ -1,5 +1,5 @@
 /* figure_draw.c - from a spec to strokes, with or without the figure's own title. */
-#include "render/site/figures/figures_run.h"
+#include "render/site/figures/figures_inside.h"
 
 #define DRAW(name, type, chart_function)                                         \
     void name(struct canvas *c, struct box at, const void *spec, bool has_title) \

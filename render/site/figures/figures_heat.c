@@ -1,5 +1,5 @@
 /* figures_heat.c - ranks by steps: who was late, and when. See figures.h. Called by page_run.c. */
-#include "render/site/figures/figures_run.h"
+#include "render/site/figures/figures_inside.h"
 
 #include "render/say/format.h"
 #include "render/say/say.h"

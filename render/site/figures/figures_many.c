@@ -1,6 +1,6 @@
 /* figures_many.c - what is shown of many ranks: the slowest, the median and the fastest, and how all are spread. See
  * figures.h. Called by figures_run.c and figures_stepless.c. Test: tests/integration/render_large.sh */
-#include "render/site/figures/figures_run.h"
+#include "render/site/figures/figures_inside.h"
 
 #include "render/say/format.h"
 #include "render/say/say.h"

@@ -1,5 +1,5 @@
 /* figures_run.c - the figures of one run; see figures.h. Called by page_run.c. */
-#include "render/site/figures/figures_run.h"
+#include "render/site/figures/figures_inside.h"
 
 #include "render/metrics/known.h"
 #include "render/say/format.h"

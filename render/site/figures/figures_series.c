@@ -1,5 +1,5 @@
 /* figures_series.c - the figures of a scaling series; see figures.h. Called by page_index.c. */
-#include "render/site/figures/figures_run.h"
+#include "render/site/figures/figures_inside.h"
 
 #include "render/metrics/known.h"
 #include "render/metrics/series/series.h"

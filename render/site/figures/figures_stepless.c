@@ -1,7 +1,7 @@
 /* figures_stepless.c - the one figure of a run whose steps are not known: the bandwidth of a benchmark, the ranks in
  * MPI, the time of a GPU; see figures.h. Called by page_run.c and page_index.c. Test:
  * tests/integration/render_foreign.sh, render_large.sh */
-#include "render/site/figures/figures_run.h"
+#include "render/site/figures/figures_inside.h"
 
 #include "render/metrics/calls.h"
 #include "render/metrics/recorded.h"

@@ -1,6 +1,6 @@
 /* tables_loss.c - the time that a series lost against ideal scaling, in tables: by part of a step, and by cause. See
  * inside.h. */
-#include "render/site/figures/figures_run.h"
+#include "render/site/figures/figures_inside.h"
 
 #include "render/metrics/known.h"
 #include "render/say/format.h"

@@ -1,6 +1,6 @@
 /* page_compare.c - before and after (--baseline): step times part by part, what is more than chance, and what had been
  * predicted. See inside.h. */
-#include "render/site/figures/figures_run.h"
+#include "render/site/figures/figures_inside.h"
 
 #include "render/findings/rules/compare.h"
 #include "render/findings/rules/trials.h"

@@ -1,5 +1,5 @@
 /* picture.c - profiling_analysis.png: one run on one sheet. Called by page_run.c. */
-#include "render/site/figures/figures_run.h"
+#include "render/site/figures/figures_inside.h"
 
 /* Sheets of more runs are drawn at two thirds of the resolution: they would take longer than all the rest. */
 #define SHEETS_FINE_MAX 8

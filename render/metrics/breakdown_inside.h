@@ -1,8 +1,8 @@
-/* breakdown.h - what the files of the breakdown share: breakdown_grid.c (common steps), breakdown.c (steps, parts,
- * ranks), breakdown_waits.c (who waited for whom, what a removal saves), breakdown_figures.c (what follows from the
- * sums). Inside render/metrics. source: docs/metrics.md#breakdown. Test: tests/unit/test_breakdown.c */
-#ifndef RENDER_METRICS_BREAKDOWN_H
-#define RENDER_METRICS_BREAKDOWN_H
+/* breakdown_inside.h - what the files of the breakdown share: breakdown_grid.c (common steps), breakdown.c (steps,
+ * parts, ranks), breakdown_waits.c (who waited for whom, what a removal saves), breakdown_figures.c (what follows from
+ * the sums). Inside render/metrics. source: docs/metrics.md#breakdown. Test: tests/unit/test_breakdown.c */
+#ifndef RENDER_METRICS_BREAKDOWN_INSIDE_H
+#define RENDER_METRICS_BREAKDOWN_INSIDE_H
 
 #include "render/metrics/gain.h"
 

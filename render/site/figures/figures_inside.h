@@ -1,7 +1,8 @@
-/* figures_run.h - the specs of a run's figures, shared by the page and the composed picture. Inside render/site only.
+/* figures_inside.h - the specs of a run's figures, shared by the page and the composed picture. Inside render/site
+ * only.
  */
-#ifndef RENDER_SITE_FIGURES_FIGURES_RUN_H
-#define RENDER_SITE_FIGURES_FIGURES_RUN_H
+#ifndef RENDER_SITE_FIGURES_FIGURES_INSIDE_H
+#define RENDER_SITE_FIGURES_FIGURES_INSIDE_H
 
 #include "render/draw/chart.h"
 #include "render/site/figures/figures.h"
