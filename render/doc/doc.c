@@ -34,7 +34,9 @@ size_t doc_option(const char *start, const char *at)
     bool is_word = at == start || at[-1] == ' ' || at[-1] == '(';
     if (!is_word || at[0] != '-' || at[1] != '-' || at[2] < 'a' || at[2] > 'z')
         return 0;
-    return 2 + strspn(at + 2, "abcdefghijklmnopqrstuvwxyz0123456789-");
+    static const char of_name[] = "abcdefghijklmnopqrstuvwxyz0123456789-";
+    size_t n = 2 + strspn(at + 2, of_name);
+    return at[n] == '=' ? n + 1 + strspn(at + n + 1, of_name) : n;
 }
 
 static void add_styled(struct doc *d, enum doc_style style, const char *text)

@@ -75,8 +75,8 @@ void doc_open(struct doc *d, enum doc_kind kind);
 void doc_text(struct doc *d, const char *fmt, ...) DCR_PRINTF(2, 3);
 void doc_strong(struct doc *d, const char *fmt, ...) DCR_PRINTF(2, 3);
 void doc_code(struct doc *d, const char *fmt, ...) DCR_PRINTF(2, 3);
-/** doc_option - the length of the program's option ("--batch") that begins at `at`, a place in the text `start`; 0:
- * none begins there. Options in plain text are set as code. */
+/** doc_option - the length of the program's option ("--batch", "--cpu-bind=cores") that begins at `at`, a place in the
+ * text `start`; 0: none begins there. Options in plain text are set as code. */
 size_t doc_option(const char *start, const char *at);
 /** doc_buf - add what b holds as text, and release b. A failed b makes the writers fail. */
 void doc_buf(struct doc *d, struct dcr_buf *b);

@@ -94,7 +94,8 @@ static void add_class_claim(struct report *rep, int run, const struct class_resu
                                         slot_factor((double)r->step.mean_ns / (double)(r->step.mean_ns - k->gain_ns)));
         c->gain_text = say_phrase(&rep->arena, &balanced);
     }
-    c->interval = claimed_interval(r, k->cls);
+    if (k->judged.by != JUDGED_RUN && k->judged.by != JUDGED_IO_WAIT) /* these are no shares of the steps */
+        c->interval = claimed_interval(r, k->cls);
     c->interval_of = c->interval.has ? share_name(rep, r, k->cls) : "";
     claim_number(rep, c, report_text(rep, "runs.%s.classes.%s.share_ratio", r->slug, key), "ratio", k->share_ratio);
     claim_number(rep, c, report_text(rep, "runs.%s.classes.%s.share_ns", r->slug, key), "ns", (double)k->share_ns);

@@ -1,5 +1,5 @@
 /* breakdown_figures.c - what follows from the sums of a breakdown: intervals, time around the steps, bandwidth,
- * throughput, efficiencies. See breakdown.h. */
+ * throughput, efficiencies. See breakdown_inside.h. */
 #include "render/metrics/breakdown_inside.h"
 #include "render/metrics/stats.h"
 

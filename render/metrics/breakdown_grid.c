@@ -1,4 +1,4 @@
-/* breakdown_grid.c - the steps that all ranks have, and one of them in parts. See breakdown.h. */
+/* breakdown_grid.c - the steps that all ranks have, and one of them in parts. See breakdown_inside.h. */
 #include "render/metrics/breakdown_inside.h"
 #include "render/metrics/stats.h"
 

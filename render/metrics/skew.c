@@ -1,4 +1,4 @@
-/* skew.c - how far apart the ranks of a run came to their collectives. See breakdown.h. */
+/* skew.c - how far apart the ranks of a run came to their collectives. See breakdown_inside.h. */
 #include "render/metrics/breakdown_inside.h"
 #include "render/metrics/known.h"
 

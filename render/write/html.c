@@ -15,7 +15,10 @@ static void put_text(struct page *p, const struct doc_node *n)
     static const char *const open[] = {"", "<strong>", "<code>"}, *const close[] = {"", "</strong>", "</code>"};
     for (const struct doc_text *t = n->text; t; t = t->next) {
         dcr_buf_puts(p->out, open[t->style]);
-        html_text(p->out, t->text);
+        if (t->style == DOC_CODE)
+            html_text(p->out, t->text);
+        else
+            html_prose(p->out, t->text);
         dcr_buf_puts(p->out, close[t->style]);
     }
 }

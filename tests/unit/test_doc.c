@@ -137,10 +137,11 @@ static void test_options_are_code(void **state)
 {
     (void)state;
     struct doc d = {0};
-    doc_paragraph(&d, "--batch 32 halves it (--threads 2), a--b and -- do not.");
-    assert_written(&d, write_html,
-                   "<p><code>--batch</code> 32 halves it (<code>--threads</code> 2), a--b and -- do not.</p>\n");
-    assert_written(&d, write_markdown, "`--batch` 32 halves it (`--threads` 2), a--b and -- do not.\n");
+    doc_paragraph(&d, "--batch 32 halves it (--threads=2) by 5 %%, a--b and -- do not.");
+    assert_written(
+        &d, write_html,
+        "<p><code>--batch</code> 32 halves it (<code>--threads=2</code>) by 5\xc2\xa0%, a--b and -- do not.</p>\n");
+    assert_written(&d, write_markdown, "`--batch` 32 halves it (`--threads=2`) by 5 %, a--b and -- do not.\n");
     doc_release(&d);
 }
 
@@ -178,6 +179,15 @@ static void test_text_tables(void **state)
     doc_cell(&d, "n/a");
     assert_written(&d, write_text, "a very long name of a file\n  read   8  calls\n  write     n/a\n");
     doc_release(&d);
+}
+
+/* write_html keeps a number with its unit in a line. */
+static void may_break(struct dcr_buf *b)
+{
+    for (char *at = b->data; at && (at = strstr(at, "\xc2\xa0")); at++) {
+        *at = ' ';
+        memmove(at + 1, at + 2, strlen(at + 2) + 1);
+    }
 }
 
 /* cmark and write_html escape different quotation marks: all become '"'. */
@@ -236,6 +246,8 @@ static void test_markdown_reads_as_html(void **state)
         no_label(&written);
         one_quote(&read);
         one_quote(&written);
+        may_break(&read);
+        may_break(&written);
         for (char *h = read.data; (h = strstr(h, "h3")); h++) /* a page reads Markdown one level lower */
             h[1] = '2';
         assert_string_equal(dcr_buf_text(&read), dcr_buf_text(&written));

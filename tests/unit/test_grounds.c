@@ -58,7 +58,7 @@ static void test_one_rank_and_three_steps(void **state)
     assert_contains(dcr_buf_text(&basis),
                     ", threshold data_limits 30 %. It shows most on rank 2, in steps 20, 31 and 2.");
     dcr_buf_release(&basis);
-    assert_contains(c->rule, "Limits above 30 % of step time");
+    assert_contains(c->rule, "It limits above 30 % of step time");
     const char *json = document(&f.rep, "report.json")->bytes;
     assert_contains(json, "\"evidence_ranks\": [\n        2\n      ]");
     assert_contains(json, "\"evidence_steps\": [\n        20,\n        31,\n        2\n      ]");

@@ -152,7 +152,7 @@ static json_t *mpi_figure(struct site *s, const struct run_result *r, int run)
             (struct stack_bar){.label = shown[n_bars].word ? site_text(s, "%s: rank %d", shown[n_bars].word, q->rank)
                                                            : site_text(s, n <= 4 ? "rank %d" : "%d", q->rank),
                                .value = v,
-                               .mark = is_late(&late, q->rank) ? "others wait for it" : NULL};
+                               .mark = is_late(&late, q->rank) ? "late rank" : NULL};
         dcr_buf_printf(&alt, " Rank %d: %s, of it %s in MPI calls.", q->rank, fmt_time(ns).text,
                        fmt_time(q->mpi_ns).text);
     }

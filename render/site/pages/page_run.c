@@ -423,8 +423,8 @@ void page_run(struct site *s, int run)
     set_table(s, data, "ranges",
               view_operators(s, &r->run->ranges,
                              recorded_part(r->run).n_ranks_lost
-                                 ? "Ranges that the program named, all ranks, as far as they were recorded,"
-                                 : "Ranges that the program named, all ranks and their whole time,"),
+                                 ? "Named ranges of all ranks, as far as they were recorded,"
+                                 : "Named ranges of all ranks and their whole time,"),
               run);
     view_set_list(s, data, "communication", run_facts_communication(s, r));
     set_table(s, data, "waiting", waiting_table(s, r), run);
