@@ -115,7 +115,7 @@ struct foreign_trace {
     struct reduced steps; /* of the rank; n_steps 0 = the trace marks none */
     int is_by_optimizer;  /* nothing marks the steps: they are taken from runs of the optimiser */
     int is_last_step_cut; /* of steps of a host: the last was cut by the end of the recording and is left out */
-    int is_rank_named;    /* the rank is that of the file's name: the trace holds none */
+    int is_rank_by_name;  /* the trace has no place for a rank: it is that of the file's name, if that has one */
     struct accumulation accumulation;
     struct host_operators operators;
     struct device_memory host_memory; /* of the framework's allocator; n 0 = not recorded, or there is a GPU */

@@ -83,7 +83,7 @@ static int are_one_run(const struct run *r)
             continue;
         if (first && (t->rank < 0 || first->rank < 0 || t->world_size != first->world_size))
             return 0;
-        if (first && t->is_rank_named && t->steps.n_steps != first->steps.n_steps)
+        if (first && t->is_rank_by_name && t->rank >= 0 && t->steps.n_steps != first->steps.n_steps)
             return 0;
         for (int k = 0; k < i; k++)
             if (r->traces[k].steps.n_steps && r->traces[k].rank == t->rank)

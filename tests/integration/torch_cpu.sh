@@ -37,6 +37,7 @@ cp "$fixture/rank0.json.gz" "$TMP/apart/a.json.gz"
 cp "$fixture/rank1.json.gz" "$TMP/apart/b.json.gz"
 "$report" -q "$TMP/apart" -o "$TMP/site" >/dev/null 2>&1
 has "names without a rank are runs of their own" '[.runs[].n_ranks] == [1, 1]'
+has "how to join them is said" '[.notes[].text] | any(test("name the files rank0.json, rank1.json"))'
 gzip -dc "$fixture/rank0.json.gz" >"$TMP/unequal/rank0.json"
 gzip -dc "$fixture/rank1.json.gz" | python3 -c 'import json, sys; json.dump([e for e in json.load(sys.stdin) if e["name"] != "ProfilerStep#3"], sys.stdout)' >"$TMP/unequal/rank1.json"
 "$report" -q "$TMP/unequal" -o "$TMP/site" >/dev/null 2>&1

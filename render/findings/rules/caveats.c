@@ -254,7 +254,7 @@ static void note_assumed(struct report *rep, int run)
         cut = t->is_last_step_cut ? t->file : cut;
         n_by_optimizer += t->is_by_optimizer;
         n_cut += t->is_last_step_cut;
-        n_named += t->is_rank_named;
+        n_named += t->is_rank_by_name && t->rank >= 0;
     }
     if (n_named > 1 && rep->runs[run].has_steps)
         report_add_note(rep, NOTE_CAVEAT, run, NOTE_RANKS_ASSUMED, PHRASE(RANKS_BY_NAME, slot_count(n_named)),

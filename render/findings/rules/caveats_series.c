@@ -121,6 +121,12 @@ static int is_of_machine(const struct run *r)
     return r->n_tests > 0 && r->n_tables == r->n_tests && r->n_traces == 0;
 }
 
+/* A trace whose rank only the name of its file could tell, and does not. */
+static int is_nameless(const struct run *r)
+{
+    return r->n_traces == 1 && r->traces[0].is_rank_by_name && r->traces[0].rank < 0;
+}
+
 void caveats_of_series(struct report *rep)
 {
     int n_with_points = 0;
@@ -131,16 +137,17 @@ void caveats_of_series(struct report *rep)
         check_repetitions(rep, &rep->series[i]);
         check_left_out(rep, &rep->series[i]);
     }
-    int n_bare = 0, n_of_machine = 0;
+    int n_bare = 0, n_of_machine = 0, n_nameless = 0;
     for (int i = 0; i < rep->n_runs; i++) {
         n_bare += is_bare(rep->runs[i].run);
         n_of_machine += is_of_machine(rep->runs[i].run);
+        n_nameless += is_nameless(rep->runs[i].run);
     }
     if (n_bare > n_of_machine && rep->n_runs - n_of_machine > 1)
         report_add_note(rep, NOTE_CAVEAT, -1, NOTE_JOBS,
                         n_bare < rep->n_runs ? PHRASE(JOBS_OF_RUNS, slot_count(rep->n_runs - n_of_machine))
                                              : PHRASE(JOBS_OF_FILES, slot_count(rep->n_runs - n_of_machine)),
-                        PHRASE(JOBS_APART));
+                        PHRASE(JOBS_APART), n_nameless > 1 ? PHRASE(JOBS_BY_NAME) : PHRASE(NONE));
     int n_told = rep->n_series - n_bare - check_untold(rep);
     if (n_told > 1)
         report_add_note(rep, NOTE_GAP, -1, NOTE_MIXED, PHRASE(CONFIGURATIONS, slot_count(n_told)),

@@ -485,8 +485,8 @@ int kineto_read(struct foreign_trace *out, struct dcr_arena *arena, struct dcr_s
     out->why_rest = *k.why_rest ? dcr_arena_strdup(arena, k.why_rest) : NULL;
     out->n_unpaired += kineto_pairs_open(k.sink.pairs);
     out->rank = k.header.rank;
-    out->is_rank_named = k.is_list && kineto_rank_named(s->name) >= 0; /* a list has no place for it */
-    if (out->is_rank_named)
+    out->is_rank_by_name = k.is_list;
+    if (k.is_list)
         out->rank = kineto_rank_named(s->name);
     out->world_size = k.header.world_size;
     kineto_header_name(&k.header, out, arena);
