@@ -4,6 +4,8 @@ VERSION := 0.1.0
 PREFIX ?= /usr/local
 # Where everything is built. Variants get folders of their own, so that they never mix.
 BUILD ?= build$(if $(SANITIZE),-sanitize$(filter thread,$(SANITIZE)))$(if $(DEBUG),-debug)
+# The same names whoever calls: what a compiler notes of headers in .d files is of files by these names.
+override BUILD := $(patsubst $(CURDIR)/%,%,$(BUILD))
 
 # ---- what this machine has ---------------------------------------------------------------------
 # CUDA=0 switches the CUDA parts off although there is a toolkit.

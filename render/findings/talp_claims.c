@@ -71,6 +71,12 @@ static double lowest_of(const struct region *g)
     return is_of_gpus(g) ? g->v[TALP_GPU] : efficiency(g);
 }
 
+/* Does a say more of what is lost than b? A file that contradicts itself says less than any other. */
+static int is_worse(const struct region *a, const struct region *b)
+{
+    return is_contradicted(a) != is_contradicted(b) ? is_contradicted(b) : efficiency(a) < efficiency(b);
+}
+
 /* Where no report as a whole is below `enough`. */
 struct hidden {
     int is_below, is_costly; /* below, and costs more than `matters` of the report's time: the one that costs most */
@@ -83,7 +89,7 @@ static void look_into(const struct foreign_table *t, double enough, double matte
     if (!region_of(t, &whole))
         return;
     for (size_t row = 0; row < table_rows(t); row++) {
-        if (!region_at(t, row, &g) || !(g.elapsed_s > 0) || lowest_of(&g) >= enough)
+        if (!region_at(t, row, &g) || !(g.elapsed_s > 0) || lowest_of(&g) >= enough || is_contradicted(&g))
             continue;
         if (!h->is_below || lowest_of(&g) < lowest_of(&h->lowest))
             h->lowest = g;
@@ -106,7 +112,7 @@ static int worst_of(const struct report *rep, const struct run *r, struct region
         struct region g;
         if (!region_of(&r->tables[i], &g))
             continue;
-        if (n++ == 0 || efficiency(&g) < efficiency(worst))
+        if (n++ == 0 || is_worse(&g, worst))
             *worst = g;
     }
     struct hidden in = {0};
@@ -176,6 +182,15 @@ static void say_all_scaling(struct said *out, const struct run *r)
     }
 }
 
+static int n_contradicted(const struct run *r)
+{
+    int n = 0;
+    struct region g;
+    for (int i = 0; i < r->n_tables; i++)
+        n += region_of(&r->tables[i], &g) && is_contradicted(&g);
+    return n;
+}
+
 /* ---- what is found --------------------------------------------------------------------------------- */
 
 static struct phrase headline(const struct report *rep, const struct region *g)
@@ -196,8 +211,11 @@ static void say_reports(struct said *out, const struct report *rep, const struct
     struct region whole;
     int is_gpu = is_of_gpus(g);
     *out = (struct said){.headline = headline(rep, g)};
+    int n_wrong = is_contradicted(g) ? 0 : n_contradicted(r);
     if (n > 1)
-        said_add(out, PHRASE(TALP_OF_REPORTS, slot_name(g->table->file), slot_count(n)));
+        said_add(out, n_wrong ? PHRASE(TALP_OF_OTHERS, slot_name(g->table->file), slot_count(n - n_wrong),
+                                       slot_count(n_wrong))
+                              : PHRASE(TALP_OF_REPORTS, slot_name(g->table->file), slot_count(n)));
     if (is_contradicted(g))
         said_add(out, PHRASE(TALP_CONTRADICTS_WHY));
     else

@@ -27,6 +27,8 @@ check "the formulas name functions that are where they say" awk '
     }
     END { exit bad || !said }' "$TMP/names"
 
+check "a build has the same names by a whole path: its notes of headers are kept" \
+    make --no-print-directory -n BUILD="$PWD/no-such" no-such/obj/lib/base/arena.o
 check "phrases and reasons fill the slots that their rows declare" python3 tests/lint/slots.py
 for tool in clang clang-format shellcheck; do
     command -v $tool >/dev/null || { skip "lint" "no $tool"; finish; }

@@ -205,7 +205,10 @@ static void test_the_worst_leads(void **state)
                       gpus[] = "{\"dlbVersion\": \"3.6\", \"Application\": {\"Global\": {\"elapsedTime\": 2000000000, "
                                "\"usefulTime\": 1000000000, \"numGpus\": 1, \"parallelEfficiency\": 0.97, "
                                "\"mpiParallelEfficiency\": 0.97, \"gpuParallelEfficiency\": 0.30, "
-                               "\"gpuLoadBalance\": 0.30}";
+                               "\"gpuLoadBalance\": 0.30}",
+                      wrong[] = "{\"dlbVersion\": \"3.6\", \"Application\": {\"Global\": {\"elapsedTime\": 2000000000, "
+                                "\"usefulTime\": 1000000000, \"parallelEfficiency\": 1, \"mpiParallelEfficiency\": 1, "
+                                "\"mpiTime\": 600000000, \"numCpus\": 2}";
     static const char brief[] = ", \"brief\": {\"elapsedTime\": 2000000, \"usefulTime\": 100000, "
                                 "\"parallelEfficiency\": 0.10, \"mpiParallelEfficiency\": 0.10}";
     static const struct {
@@ -216,7 +219,9 @@ static void test_the_worst_leads(void **state)
         enum advice advice;
     } c[] = {{{fine, solver, NULL}, PHRASE_TALP_LOW, "solver", PHRASE_TALP_HIDES, ADVICE_TALP_MPI},
              {{fine, brief, NULL}, PHRASE_TALP_GOOD, "Global", PHRASE_TALP_FACTOR, ADVICE_NOTHING_BUT_SMALL},
-             {{fine, "", gpus}, PHRASE_TALP_GPU_LOW, "Global", PHRASE_TALP_OF_REPORTS, ADVICE_TALP_GPU_BALANCE}};
+             {{fine, "", gpus}, PHRASE_TALP_GPU_LOW, "Global", PHRASE_TALP_OF_REPORTS, ADVICE_TALP_GPU_BALANCE},
+             /* a file that contradicts itself does not lead, although its times say 0.62 */
+             {{fine, "", wrong}, PHRASE_TALP_GOOD, "Global", PHRASE_TALP_OF_OTHERS, ADVICE_NOTHING_EFFICIENT}};
     for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
         char text[2][1000];
         struct dcr_err err = {0};
@@ -242,6 +247,11 @@ static void test_the_worst_leads(void **state)
         if (c[i].support == PHRASE_TALP_OF_REPORTS) {
             assert_string_equal(supported(r, PHRASE_TALP_OF_REPORTS)[0].name, "b.json");
             assert_int_equal(supported(r, PHRASE_TALP_OF_REPORTS)[1].count, 2);
+        }
+        if (c[i].support == PHRASE_TALP_OF_OTHERS) {
+            const struct slot *others = supported(r, PHRASE_TALP_OF_OTHERS);
+            assert_string_equal(others[0].name, "a.json");
+            assert_true(others[1].count == 1 && others[2].count == 1);
         }
         assert_int_equal(r->advised.id, c[i].advice);
         report_free(&rep);
