@@ -38,6 +38,22 @@ static int holds(const char *text, size_t len, const char *const *words)
     return 0;
 }
 
+/* The name before its template arguments, which may hold any type's name. */
+static size_t plain_length(const char *text, size_t len)
+{
+    const char *arguments = memchr(text, '<', len);
+    return arguments ? (size_t)(arguments - text) : len;
+}
+
+/* Kernels whose names hold the words of products and attention, and that are neither: those of the library fbgemm_gpu,
+ * conversions, and FlashAttention's work on sums and outputs. */
+static int is_helper_name(const char *text, size_t len)
+{
+    static const char *const words[] = {"fbgemm_gpu",    "convert",         "conversion",
+                                        "flash_bwd_dot", "splitkv_combine", NULL};
+    return holds(text, plain_length(text, len), words);
+}
+
 /* Tensor-core kernels by name: the list of PyTorch's TensorBoard plugin, and the names of later libraries. "nvjet_" are
  * cuBLAS's products for Hopper and later; FlashAttention exists for tensor cores alone; "tensor16x8" stands in cuDNN's
  * names; "xdl" and "gtcx" are of AMD's matrix cores. */
@@ -78,19 +94,15 @@ static int is_tensor_name(const char *text, size_t len)
                                         "_xdl_",
                                         "_gtcx",
                                         NULL};
-    return holds(text, len, words);
+    return holds(text, len, words) && !is_helper_name(text, len);
 }
 
-/* By the name before its template arguments, which may hold any type's name. Of words in other words, such as the
- * library fbgemm_gpu and conversions, the name is of neither. */
+/* Matrix products, convolutions and attention. */
 static int is_eligible_name(const char *text, size_t len)
 {
     static const char *const words[] = {"gemm", "conv",      "dgrad",     "wgrad",     "fprop", "cutlass", "xmma",
                                         "fmha", "flash_fwd", "flash_bwd", "flashattn", "cijk_", "nvjet_",  NULL};
-    static const char *const others[] = {"fbgemm_gpu", "convert", "conversion", NULL};
-    const char *arguments = memchr(text, '<', len);
-    size_t n = arguments ? (size_t)(arguments - text) : len;
-    return holds(text, n, words) && !holds(text, n, others);
+    return holds(text, plain_length(text, len), words) && !is_helper_name(text, len);
 }
 
 /* "Memcpy DtoH (Device -> Pageable)", "DtoH", "[CUDA memcpy Device-to-Host]", "CUDA_MEMCPY_KIND_DTOH",

@@ -36,7 +36,10 @@ size_t doc_option(const char *start, const char *at)
         return 0;
     static const char of_name[] = "abcdefghijklmnopqrstuvwxyz0123456789-";
     size_t n = 2 + strspn(at + 2, of_name);
-    return at[n] == '=' ? n + 1 + strspn(at + n + 1, of_name) : n;
+    n += at[n] == '=' ? strcspn(at + n, " )") : 0;
+    while (strchr(".,:", at[n - 1]))
+        n--;
+    return n;
 }
 
 static void add_styled(struct doc *d, enum doc_style style, const char *text)

@@ -94,8 +94,7 @@ static void add_class_claim(struct report *rep, int run, const struct class_resu
                                         slot_factor((double)r->step.mean_ns / (double)(r->step.mean_ns - k->gain_ns)));
         c->gain_text = say_phrase(&rep->arena, &balanced);
     }
-    if (k->judged.by != JUDGED_RUN && k->judged.by != JUDGED_IO_WAIT) /* these are no shares of the steps */
-        c->interval = claimed_interval(r, k->cls);
+    c->interval = claimed_interval(r, k->cls);
     c->interval_of = c->interval.has ? share_name(rep, r, k->cls) : "";
     claim_number(rep, c, report_text(rep, "runs.%s.classes.%s.share_ratio", r->slug, key), "ratio", k->share_ratio);
     claim_number(rep, c, report_text(rep, "runs.%s.classes.%s.share_ns", r->slug, key), "ns", (double)k->share_ns);
@@ -141,8 +140,10 @@ static int limiting(const struct run_result *r, const struct class_result *out[N
     return n;
 }
 
-/* Ranks that share their cores by design are said before any other cause, since they make every other number doubtful.
- * Other programs that took cores for a while come behind a cause whose removal brings more. */
+/* Ranks that share their cores by design, alone or with other programs, are said before any other cause, since they
+ * make every other number doubtful. Other programs that took cores for a while come behind a cause whose removal brings
+ * more.
+ */
 static bool is_shared_second(const struct report *rep, const struct run_result *r, const struct class_result *first)
 {
     int64_t own = is_gain_of_cores_told(rep, r) ? r->gain_ns[CLASS_SHARED] : 0;

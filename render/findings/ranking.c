@@ -14,7 +14,8 @@ static double share_of(const struct claim *c)
     return c->has_gain && c->gain_ns > 0 && c->gain_ns < c->step_ns ? (double)c->gain_ns / (double)c->step_ns : -1;
 }
 
-/* What comes first in a run, as cores that were shared do, need not be what costs it most. NULL: no gain is known */
+/* What comes first in a run need not be what costs it most: cores shared by design come first. NULL: no gain is known
+ */
 static const struct claim *largest_gain(const struct report *rep, const struct run_result *r)
 {
     const struct claim *most = NULL;

@@ -320,6 +320,8 @@ static const char *cause_name(const struct run_result *r, enum cause_class c)
                                                  [CLASS_OVERHEAD] = "unnamed time"};
     if (c == CLASS_SHARED && r->shared.kind == SHARED_THROTTLED)
         return "a CPU quota";
+    if (c == CLASS_SHARED && r->shared.kind == SHARED_STEAL)
+        return "other machines on its host";
     return c == CLASS_COMMUNICATION && is_one_of_many(r) ? "communication" : names[c];
 }
 
@@ -429,21 +431,21 @@ static void put_first(struct run_result *r, struct phrase p)
     r->judged[0] = p;
 }
 
-/* The class of a run's claim that its answer has as the largest other cause; N_CLASSES: it has none. */
-static enum cause_class other_said(const struct report *rep, const struct run_result *r)
+/* The class of a run's claim that the answer has as the largest other cause; N_CLASSES: it has none. */
+static enum cause_class other_said(const struct report *rep, const struct run_result *r, const struct said *said)
 {
     for (int i = 0; i < SAID_MAX; i++)
-        if (r->said.support[i].id == PHRASE_OTHER_CAUSE)
+        if (said->support[i].id == PHRASE_OTHER_CAUSE)
             for (int k = 1; k < r->n_claims; k++)
                 if (rep->claims[r->claims[k]].cls != CLASS_SHARED)
                     return rep->claims[r->claims[k]].cls;
     return N_CLASSES;
 }
 
-struct phrase limits_too(struct report *rep, const struct run_result *r, enum cause_class cls)
+struct phrase limits_too(struct report *rep, const struct run_result *r, enum cause_class cls, const struct said *said)
 {
     const char *names[N_CLASSES];
-    const enum cause_class other = other_said(rep, r);
+    const enum cause_class other = other_said(rep, r, said);
     int n = 0;
     for (int i = 0; i < r->n_claims; i++) {
         enum cause_class k = rep->claims[r->claims[i]].cls;
@@ -464,7 +466,8 @@ int n_judged(const struct phrase *judged)
 void say_judged(struct report *rep, struct run_result *r)
 {
     const struct class_result *next = next_limit(rep, r);
-    const struct phrase others = r->n_claims ? limits_too(rep, r, rep->claims[r->claims[0]].cls) : PHRASE(NONE);
+    const struct phrase others =
+        r->n_claims ? limits_too(rep, r, rep->claims[r->claims[0]].cls, &r->said) : PHRASE(NONE);
     next = others.id == PHRASE_NONE && next && is_near(rep, next) ? next : NULL;
     add_ruled_out(rep, r, next);
     add_not_judged(rep, r);

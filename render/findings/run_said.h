@@ -31,9 +31,9 @@ struct phrase phrase_of_step(const struct report *rep, const struct run_result *
 void say_judged(struct report *rep, struct run_result *r);
 /** n_judged - how many of these sentences come before those of what could not be judged.  judged  shape (JUDGED_MAX) */
 int n_judged(const struct phrase *judged);
-/** limits_too - what limits a run beside the cause that its answer is about, and the one that the answer has as the
- * largest other. Compute is what is left to do, and is not named. */
-struct phrase limits_too(struct report *rep, const struct run_result *r, enum cause_class cls);
+/** limits_too - what limits a run beside the cause that an answer is about, and the one that it has as the largest
+ * other. Compute is what is left to do, and is not named.   said  the answer: of the run or of its series */
+struct phrase limits_too(struct report *rep, const struct run_result *r, enum cause_class cls, const struct said *said);
 
 /** phrase_of_waiting - what the rank that came last was doing for most of the waiting; none without waiting.
  *  (waiting.c)  Test: tests/unit/test_gain.c */

@@ -86,7 +86,7 @@ struct hidden {
 static void look_into(const struct foreign_table *t, double enough, double matters, double *most, struct hidden *h)
 {
     struct region whole, g;
-    if (!region_of(t, &whole))
+    if (!region_of(t, &whole) || is_contradicted(&whole))
         return;
     for (size_t row = 0; row < table_rows(t); row++) {
         if (!region_at(t, row, &g) || !(g.elapsed_s > 0) || lowest_of(&g) >= enough || is_contradicted(&g))
@@ -103,8 +103,9 @@ static void look_into(const struct foreign_table *t, double enough, double matte
     }
 }
 
-/* The reports of a run, n of them in all; *worst: the one with the lowest efficiency of its host. Where that is enough
- * in all, what in them is not, a region or the GPUs, if it costs enough; h: what is below, NULL not wanted. */
+/* The reports of a run, n of them in all; *worst: the one with the lowest efficiency of its host, of those that do not
+ * contradict themselves if there are any. Where that is enough in all, what in them is not, a region or the GPUs, if it
+ * costs enough; h: what is below, NULL not wanted. */
 static int worst_of(const struct report *rep, const struct run *r, struct region *worst, struct hidden *h)
 {
     int n = 0;
@@ -182,12 +183,16 @@ static void say_all_scaling(struct said *out, const struct run *r)
     }
 }
 
-static int n_contradicted(const struct run *r)
+/* How many reports contradict themselves; *last: one of them. */
+static int contradicted(const struct run *r, struct region *last)
 {
     int n = 0;
     struct region g;
     for (int i = 0; i < r->n_tables; i++)
-        n += region_of(&r->tables[i], &g) && is_contradicted(&g);
+        if (region_of(&r->tables[i], &g) && is_contradicted(&g)) {
+            *last = g;
+            n++;
+        }
     return n;
 }
 
@@ -211,11 +216,13 @@ static void say_reports(struct said *out, const struct report *rep, const struct
     struct region whole;
     int is_gpu = is_of_gpus(g);
     *out = (struct said){.headline = headline(rep, g)};
-    int n_wrong = is_contradicted(g) ? 0 : n_contradicted(r);
+    struct region wrong;
+    int n_wrong = is_contradicted(g) ? 0 : contradicted(r, &wrong);
+    const struct slot file = slot_name(g->table->file), others = slot_count(n_wrong);
     if (n > 1)
-        said_add(out, n_wrong ? PHRASE(TALP_OF_OTHERS, slot_name(g->table->file), slot_count(n - n_wrong),
-                                       slot_count(n_wrong))
-                              : PHRASE(TALP_OF_REPORTS, slot_name(g->table->file), slot_count(n)));
+        said_add(out, !n_wrong           ? PHRASE(TALP_OF_REPORTS, file, slot_count(n))
+                      : n - n_wrong == 1 ? PHRASE(TALP_WRONG_OTHERS, others)
+                                         : PHRASE(TALP_OF_OTHERS, file, slot_count(n - n_wrong), others));
     if (is_contradicted(g))
         said_add(out, PHRASE(TALP_CONTRADICTS_WHY));
     else
@@ -250,12 +257,15 @@ static const enum advice advice_of[N_TALP] = {
     [TALP_GPU_ORCHESTRATION] = ADVICE_TALP_GPU_ORCHESTRATION,
 };
 
-static struct stepless_advice advise(const struct report *rep, const struct region *g, const struct hidden *h)
+/* wrong: a report that contradicts itself, and is to be measured again where no other needs anything; NULL none */
+static struct stepless_advice advise(const struct report *rep, const struct region *g, const struct hidden *h,
+                                     const struct region *wrong)
 {
     enum talp_efficiency e = innermost(g->v, is_of_gpus(g) ? TALP_GPU : TALP_PARALLEL);
     struct slot enough = slot_ratio(rep->thresholds.efficiency);
-    if (is_contradicted(g))
-        return (struct stepless_advice){.first = ADVISE(TALP_MEASURE_AGAIN, slot_name(g->table->file)), .is_first = 1};
+    if (wrong && (wrong == g || lowest_of(g) >= rep->thresholds.efficiency))
+        return (struct stepless_advice){.first = ADVISE(TALP_MEASURE_AGAIN, slot_name(wrong->table->file)),
+                                        .is_first = 1};
     if (lowest_of(g) >= rep->thresholds.efficiency && h->is_below)
         return (struct stepless_advice){
             .first = ADVISE(NOTHING_BUT_SMALL, enough, slot_percent(rep->thresholds.loss_matters)),
@@ -280,6 +290,8 @@ int talp_tell(struct report *rep, const struct run *r, struct said *out, struct 
     if (n == 0)
         return 0;
     say_reports(out, rep, r, &g, n);
-    *todo = advise(rep, &g, &h);
+    struct region other;
+    const struct region *wrong = is_contradicted(&g) ? &g : contradicted(r, &other) ? &other : NULL;
+    *todo = advise(rep, &g, &h, wrong);
     return 1;
 }

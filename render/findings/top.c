@@ -194,12 +194,12 @@ static const char *command_elsewhere(struct report *rep, const struct series *s,
 /* What the largest run says of causes beside its own answer, for an answer that is about another one. */
 static void judge_beside(struct report *rep, const struct run_result *r, const struct claim *c)
 {
-    bool has = r->judged[0].id == PHRASE_LIMITS_TOO;
+    bool has_others = r->judged[0].id == PHRASE_LIMITS_TOO;
     int n = 0;
-    struct phrase too = limits_too(rep, r, c->cls);
+    struct phrase too = limits_too(rep, r, c->cls, &rep->said);
     if (too.id != PHRASE_NONE)
         rep->ruled_out[n++] = too;
-    for (int i = has; i < JUDGED_MAX && n < JUDGED_MAX; i++)
+    for (int i = has_others; i < JUDGED_MAX && n < JUDGED_MAX; i++)
         rep->ruled_out[n++] = r->judged[i];
 }
 

@@ -129,7 +129,7 @@ struct run_device {
 
     int64_t small_ns;    /* summed time of kernels under 100 us */
     int64_t tensor_ns;   /* summed time of kernels named like tensor-core ones */
-    int64_t eligible_ns; /* summed time of matrix products and convolutions, tensor core or not */
+    int64_t eligible_ns; /* summed time of matrix products, convolutions and attention, tensor core or not */
     int has_sm, has_occupancy;
     struct reason sm_why, occupancy_why;
     double sm_ratio;        /* estimated SM efficiency over the steps, without steps over the span */

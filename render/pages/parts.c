@@ -34,7 +34,8 @@ static void paragraphs_of_judged(struct doc *d, const struct phrase *judged)
 {
     int n = n_judged(judged);
     paragraph_of_phrases(d, judged, n);
-    paragraph_of_phrases(d, judged + n, JUDGED_MAX - n);
+    for (int i = n; i < JUDGED_MAX; i += PARAGRAPH_MAX)
+        paragraph_of_phrases(d, judged + i, JUDGED_MAX - i < PARAGRAPH_MAX ? JUDGED_MAX - i : PARAGRAPH_MAX);
 }
 
 void section_of_lead(const struct report *rep, struct doc *d, int level)

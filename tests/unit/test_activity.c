@@ -230,6 +230,8 @@ static void test_tensor_names(void **state)
         {"sm80_xmma_fprop_implicit_gemm_tf32f32_tf32f32_f32_nhwckrsc_nhwc_tilesize64x128x32_g1_tensor16x8x8", 1, 1},
         {"igemm_fwd_gtcx3_nhwc_bf16_bx0_ex1_bt128x128x32_wt32x32x8", 1, 1},
         {"volta_sgemm_128x64_nn", 0, 1},
+        {"void flash::flash_bwd_convert_dq_kernel<Flash_bwd_kernel_traits<64, cutlass::half_t>>(int)", 0, 0},
+        {"void flash::flash_fwd_splitkv_combine_kernel<Flash_fwd_kernel_traits<64>, 8>(int)", 0, 0},
         {"void cudnn::cnn::wgrad_alg0_engine<float, 128, 6, 7, 3, 3, 5, false, 512>(int)", 0, 1},
         {"void fbgemm_gpu::permute_2D_data_kernel<false, int>(int)", 0, 0},
         {"std::enable_if<true && vllm::_typeConvert<c10::BFloat16>::exists, void>::type vllm::norm(int)", 0, 0},

@@ -137,11 +137,12 @@ static void test_options_are_code(void **state)
 {
     (void)state;
     struct doc d = {0};
-    doc_paragraph(&d, "--batch 32 halves it (--threads=2) by 5 %%, a--b and -- do not.");
-    assert_written(
-        &d, write_html,
-        "<p><code>--batch</code> 32 halves it (<code>--threads=2</code>) by 5\xc2\xa0%, a--b and -- do not.</p>\n");
-    assert_written(&d, write_markdown, "`--batch` 32 halves it (`--threads=2`) by 5 %, a--b and -- do not.\n");
+    doc_paragraph(&d, "--batch 32 halves it (--to=/T/x.2) by 5 %%, a--b and -- do not. See --x=A.");
+    assert_written(&d, write_html,
+                   "<p><code>--batch</code> 32 halves it (<code>--to=/T/x.2</code>) by 5\xc2\xa0%, a--b and -- do not. "
+                   "See <code>--x=A</code>.</p>\n");
+    assert_written(&d, write_markdown,
+                   "`--batch` 32 halves it (`--to=/T/x.2`) by 5 %, a--b and -- do not. See `--x=A`.\n");
     doc_release(&d);
 }
 

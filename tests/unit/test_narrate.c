@@ -5,6 +5,7 @@
 #include "render/findings/actions.h"
 #include "render/findings/claims.h"
 #include "render/findings/exchange.h"
+#include "render/findings/run_said.h"
 #include "render/model/build.h"
 
 #include <setjmp.h>
@@ -394,6 +395,9 @@ static void test_unnamed_part(void **state)
     tell(&g);
     assert_contains(g.rep.first_action, action_for_unnamed(&g.rep, &g.rep.runs[0]));
     assert_true(advice_for_unnamed(&g.rep.runs[0]).slot[0].real == 0.15);
+    /* time without a name in which the GPU waits for its host has a cause */
+    g.rep.runs[0].classes[CLASS_HOST].share_ns = g.rep.runs[0].part_ns[PART_OTHER];
+    assert_contains(action_for_unnamed(&g.rep, &g.rep.runs[0]), "CUDA graphs");
     release(&g);
 }
 
@@ -498,6 +502,10 @@ static void test_largest_gain_first(void **state)
     assert_int_equal(f.rep.runs[0].said.headline.id, PHRASE_DATA_LIMITS);
     assert_string_equal(assert_says(f.rep.runs[0].judged, JUDGED_MAX, PHRASE_LIMITS_TOO)[0].name, "shared cores");
     assert_int_equal(f.rep.claims[f.rep.runs[0].claims[1]].cls, CLASS_SHARED);
+    /* beside an answer about another cause, such as that of a series, both limit */
+    const struct said other = {0};
+    const struct phrase too = limits_too(&f.rep, &f.rep.runs[0], CLASS_IO, &other);
+    assert_string_equal(too.slot[0].name, "data loading and shared cores");
     assert_int_equal(f.rep.claims[f.rep.first_claim].cls, CLASS_DATA);
     assert_null(strstr(f.rep.first_action, "Do first: Measure"));
     assert_contains(f.rep.first_action, "about 40.0 ms instead of 90.0 ms (2.25x, estimate)");

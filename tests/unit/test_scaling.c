@@ -565,6 +565,8 @@ static void test_program(void **state)
         {{"mpirun", "-c", "2"}, ""},
         {{"mpirun", "-n", "2", "hpcc"}, "hpcc"},
         {{"mpirun", "-n", "2", "env"}, ""},
+        {{"srun", "numactl", "-N0", "hpcc"}, ""},
+        {{"mpirun", "--of-another-time", "2", "hpcc"}, ""},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const char *words[5];

@@ -79,6 +79,9 @@ struct interval claimed_interval(const struct run_result *r, enum cause_class cl
 {
     static const enum part parts[N_CLASSES] = {
         [CLASS_COMPUTE] = PART_COMPUTE, [CLASS_COPY] = PART_COPY, [CLASS_OVERHEAD] = PART_OTHER};
+    enum judged_by by = r->classes[cls].judged.by;
+    if (by == JUDGED_RUN || by == JUDGED_IO_WAIT) /* no shares of the steps */
+        return (struct interval){0};
     switch (cls) {
     case CLASS_DATA:
     case CLASS_IO:

@@ -3,6 +3,7 @@
 
 #include "lib/base/fs.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 static int is_one_of(const char *word, const char *const *list, size_t n)
@@ -91,6 +92,15 @@ static int n_values(const struct options *of, const char *option)
                                          : NOT_KNOWN;
 }
 
+/* What runs scripts and other programs. */
+static int is_runner(const char *word, size_t n)
+{
+    return strncmp(word, "python", 6) == 0 ||
+           has_word("bash sh env julia perl Rscript java numactl taskset nsys ncu singularity apptainer torchrun "
+                    "accelerate deepspeed dccollect",
+                    word, n);
+}
+
 /* Does a word look like a program: a path from a root, a script, or what runs scripts and other programs? */
 static int is_executable(const char *word)
 {
@@ -103,10 +113,7 @@ static int is_executable(const char *word)
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
         if (n > strlen(endings[i]) && strcmp(word + n - strlen(endings[i]), endings[i]) == 0)
             return 1;
-    return strncmp(word, "python", 6) == 0 ||
-           has_word("bash sh env julia perl Rscript java numactl taskset nsys ncu singularity apptainer torchrun "
-                    "accelerate deepspeed dccollect",
-                    word, n);
+    return is_runner(word, n);
 }
 
 /* The first word behind a launcher and its options. Behind an option that is not known it may be a value: then the
@@ -186,7 +193,8 @@ const char *program_of(const struct run *a)
     if (!is_starter)
         return word;
     const char *launched = dcr_last_part(a->command[launched_word(a)]); /* a plain name: "mpirun -n 2 hpcc" */
-    return is_one_of(launched, starters, N_STARTERS) ? "" : launched;
+    bool is_other = is_one_of(launched, starters, N_STARTERS) || is_runner(launched, strlen(launched));
+    return is_other || (launched[0] >= '0' && launched[0] <= '9') ? "" : launched; /* "2" is an option's value */
 }
 
 /* Does this option differ between the points of one series (sizes), or not matter to the work (places)? */

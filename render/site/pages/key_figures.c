@@ -89,7 +89,7 @@ static enum cause_class class_of_claim(const struct report *rep, int claim)
 }
 
 /* What limits, by the share that was judged; where nothing does, communication.
- *  exchange  the share of a step that exchange_ns is
+ *  exchange  the share of a step that communication_or_waiting_ns is
  *  before, cores_before  the same at the node count before, and that of ranks without a core, for the note; "" none */
 static void add_cause(struct site *s, json_t *list, const struct run_result *r, int claim, double exchange,
                       const char *at, const char *before, const char *cores_before)
@@ -118,19 +118,19 @@ static void add_cause(struct site *s, json_t *list, const struct run_result *r, 
 }
 
 /* Of communication, and of waiting alone where that limits. */
-static double exchange_ns(const int64_t part_ns[N_PARTS], enum cause_class cls)
+static double communication_or_waiting_ns(const int64_t part_ns[N_PARTS], enum cause_class cls)
 {
     return (double)(part_ns[PART_WAIT] + (cls == CLASS_IMBALANCE ? 0 : part_ns[PART_TRANSFER]));
 }
 
 static double exchange_of(const struct series_point *p, enum cause_class cls)
 {
-    return exchange_ns(p->part_ns, cls) / (double)p->step.mean_ns;
+    return communication_or_waiting_ns(p->part_ns, cls) / (double)p->step.mean_ns;
 }
 
 static double exchange_of_run(const struct run_result *r, enum cause_class cls)
 {
-    return exchange_ns(r->part_ns, cls) / (double)(r->step.mean_ns > 0 ? r->step.mean_ns : 1);
+    return communication_or_waiting_ns(r->part_ns, cls) / (double)(r->step.mean_ns > 0 ? r->step.mean_ns : 1);
 }
 
 static void add_series_cause(struct site *s, json_t *list, const struct series *series)

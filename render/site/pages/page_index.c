@@ -217,6 +217,8 @@ static const char *limited_by(struct site *s, const struct run_result *r)
     const struct claim *c = &rep->claims[r->claims[0]];
     if (c->cls == CLASS_SHARED && r->shared.kind == SHARED_THROTTLED)
         return "CPU quota";
+    if (c->cls == CLASS_SHARED && r->shared.kind == SHARED_STEAL)
+        return "Other machines";
     return words[c->cls] ? words[c->cls] : claim_class_name(rep, c);
 }
 

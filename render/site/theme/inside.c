@@ -8,6 +8,7 @@
 
 #include <math.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -408,6 +409,26 @@ void view_keep_rows(struct site *s, json_t *table, const size_t *row, size_t n)
               say_phrase(&s->arena, &PHRASE(ROWS_SHOWN, slot_count((int64_t)n_kept), slot_count((int64_t)n_all))));
 }
 
+/* Is a value missing for the reason of this mark, in a cell or in what stands below the table? */
+static bool is_mark_used(const json_t *table, const char *mark)
+{
+    const json_t *rows = json_object_get(table, "rows");
+    const char *without = json_string_value(json_object_get(table, "without"));
+    char named[16];
+    snprintf(named, sizeof named, "(%s)", mark);
+    if (without && strstr(without, named))
+        return true;
+    for (size_t r = 0; r < json_array_size(rows); r++) {
+        const json_t *cells = json_object_get(json_array_get(rows, r), "cells");
+        for (size_t i = 0; i < json_array_size(cells); i++) {
+            const char *of_cell = json_string_value(json_object_get(json_array_get(cells, i), "mark"));
+            if (of_cell && strcmp(of_cell, mark) == 0)
+                return true;
+        }
+    }
+    return false;
+}
+
 /* A page shows so many columns of a table. */
 #define COLUMNS_SHOWN 7
 
@@ -423,8 +444,14 @@ void view_narrow(struct site *s, json_t *table)
             json_array_remove(json_object_get(json_array_get(rows, r), "cells"), i - 1);
         n_dropped++;
     }
-    if (n_dropped)
-        view_text(s, table, "narrowed", say_phrase(&s->arena, &PHRASE(COLUMNS_LEFT, slot_count(n_dropped))));
+    if (!n_dropped)
+        return;
+    view_text(s, table, "narrowed", say_phrase(&s->arena, &PHRASE(COLUMNS_LEFT, slot_count(n_dropped))));
+    json_t *legend = json_object_get(table, "legend");
+    for (size_t i = json_array_size(legend); i-- > 0;)
+        if (!is_mark_used(table, json_string_value(json_object_get(json_array_get(legend, i), "sign"))))
+            json_array_remove(legend, i);
+    view_flag(s, table, "has_legend", json_array_size(legend) > 0);
 }
 
 void view_shorten(struct site *s, json_t *table, size_t most)
