@@ -97,11 +97,11 @@ static int is_tensor_name(const char *text, size_t len)
     return holds(text, len, words) && !is_helper_name(text, len);
 }
 
-/* Matrix products, convolutions and attention. */
+/* Matrix products, convolutions and attention that could run on tensor cores; those of is_tensor_name count too. */
 static int is_eligible_name(const char *text, size_t len)
 {
-    static const char *const words[] = {"gemm", "conv",      "dgrad",     "wgrad",     "fprop", "cutlass", "xmma",
-                                        "fmha", "flash_fwd", "flash_bwd", "flashattn", "cijk_", "nvjet_",  NULL};
+    static const char *const words[] = {"gemm",    "conv", "dgrad", "wgrad", "fprop",
+                                        "cutlass", "xmma", "fmha",  "cijk_", NULL};
     return holds(text, plain_length(text, len), words) && !is_helper_name(text, len);
 }
 

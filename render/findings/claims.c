@@ -141,9 +141,8 @@ static int limiting(const struct run_result *r, const struct class_result *out[N
 }
 
 /* Ranks that share their cores by design, alone or with other programs, are said before any other cause, since they
- * make every other number doubtful. Other programs that took cores for a while come behind a cause whose removal brings
- * more.
- */
+ * make every other number doubtful. Other programs that took cores for a while come second if removing a cause brings
+ * more. */
 static bool is_shared_second(const struct report *rep, const struct run_result *r, const struct class_result *first)
 {
     int64_t own = is_gain_of_cores_told(rep, r) ? r->gain_ns[CLASS_SHARED] : 0;
@@ -219,17 +218,19 @@ void claims_of_runs(struct report *rep)
             continue;
         }
         int n = limiting(r, order);
-        int place = !r->shared.kind ? -1 : is_shared_second(rep, r, n ? order[0] : NULL);
-        for (int k = 0; k < n || k == place; k++) {
-            if (k == place)
-                add_shared_claim(rep, i, n ? order[0] : NULL);
-            if (k < n)
-                add_class_claim(rep, i, order[k]);
+        const struct class_result *most = n ? order[0] : NULL;
+        bool is_second = is_shared_second(rep, r, most), is_shared_first = r->shared.kind && !is_second;
+        if (is_shared_first)
+            add_shared_claim(rep, i, most);
+        for (int k = 0; k < n; k++) {
+            add_class_claim(rep, i, order[k]);
+            if (k == 0 && is_second)
+                add_shared_claim(rep, i, most);
         }
         if (r->n_claims == 0)
             say_nothing_limits(rep, r);
         else
-            say_limits(rep, r, place == 0 && n ? order[0] : n > 1 ? order[1] : NULL);
+            say_limits(rep, r, is_shared_first && n ? order[0] : n > 1 ? order[1] : NULL);
         if (lost_steps(r->run))
             said_of_loss(&r->said, r);
         r->headline = say_headline(&rep->arena, &r->said);

@@ -29,7 +29,7 @@ void paragraph_of_phrases(struct doc *d, const struct phrase *p, int n)
     doc_paragraph(d, "%s", say_phrases(&d->arena, p, n));
 }
 
-/* What could not be judged is a paragraph of its own. */
+/* Causes that could not be judged stand in a second paragraph. */
 static void paragraphs_of_judged(struct doc *d, const struct phrase *judged)
 {
     int n = n_judged(judged);

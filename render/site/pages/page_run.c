@@ -422,9 +422,8 @@ void page_run(struct site *s, int run)
     set_table(s, data, "phases", phases_table(s, r), run);
     set_table(s, data, "ranges",
               view_operators(s, &r->run->ranges,
-                             recorded_part(r->run).n_ranks_lost
-                                 ? "Named ranges of all ranks, as far as they were recorded,"
-                                 : "Named ranges of all ranks and their whole time,"),
+                             recorded_part(r->run).n_ranks_lost ? "Named ranges that were recorded, of all ranks,"
+                                                                : "Named ranges of all ranks and their whole time,"),
               run);
     view_set_list(s, data, "communication", run_facts_communication(s, r));
     set_table(s, data, "waiting", waiting_table(s, r), run);

@@ -409,6 +409,13 @@ void view_keep_rows(struct site *s, json_t *table, const size_t *row, size_t n)
               say_phrase(&s->arena, &PHRASE(ROWS_SHOWN, slot_count((int64_t)n_kept), slot_count((int64_t)n_all))));
 }
 
+static void remove_column(json_t *head, json_t *rows, size_t column)
+{
+    json_array_remove(head, column);
+    for (size_t r = 0; r < json_array_size(rows); r++)
+        json_array_remove(json_object_get(json_array_get(rows, r), "cells"), column - 1);
+}
+
 /* Is a value missing for the reason of this mark, in a cell or in what stands below the table? */
 static bool is_mark_used(const json_t *table, const char *mark)
 {
@@ -439,9 +446,7 @@ void view_narrow(struct site *s, json_t *table)
     for (size_t i = json_array_size(head); i-- > 1 && json_array_size(head) > COLUMNS_SHOWN;) {
         if (!json_is_true(json_object_get(json_array_get(head, i), "is_detail")))
             continue;
-        json_array_remove(head, i);
-        for (size_t r = 0; r < json_array_size(rows); r++)
-            json_array_remove(json_object_get(json_array_get(rows, r), "cells"), i - 1);
+        remove_column(head, rows, i);
         n_dropped++;
     }
     if (!n_dropped)
@@ -533,9 +538,7 @@ void view_pruned(struct site *s, json_t *table)
         if (is_empty_column(rows, i - 1)) {
             add_without(&without, json_string_value(json_object_get(json_array_get(head, i), "text")),
                         cell_of(rows, 0, i - 1));
-            json_array_remove(head, i);
-            for (size_t r = 0; r < json_array_size(rows); r++)
-                json_array_remove(json_object_get(json_array_get(rows, r), "cells"), i - 1);
+            remove_column(head, rows, i);
         }
     for (size_t r = json_array_size(rows); r-- > 0 && !is_empty;)
         if (is_empty_row(rows, r)) {
