@@ -6,6 +6,7 @@ PREFIX ?= /usr/local
 BUILD ?= build$(if $(SANITIZE),-sanitize$(filter thread,$(SANITIZE)))$(if $(DEBUG),-debug)
 # The same names whoever calls: what a compiler notes of headers in .d files is of files by these names.
 override BUILD := $(patsubst $(CURDIR)/%,%,$(BUILD))
+$(if $(filter $(CURDIR)/%,$(MAKECMDGOALS)),$(error name $(filter $(CURDIR)/%,$(MAKECMDGOALS)) from this folder on, without $(CURDIR)/: no rule has its whole path))
 
 # ---- what this machine has ---------------------------------------------------------------------
 # CUDA=0 switches the CUDA parts off although there is a toolkit.

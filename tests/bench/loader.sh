@@ -4,7 +4,8 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 : "${BUILD:=$PWD/build}"
-make --no-print-directory -s BUILD="$BUILD" "$BUILD/tests/bench/loader"
+folder=$(realpath --relative-to=. "$BUILD") # a goal has the name that the Makefile's rule has
+make --no-print-directory -s BUILD="$folder" "$folder/tests/bench/loader"
 tmp=$(mktemp -d "${BENCH_DIR:-${TMPDIR:-/tmp}}/dcr-bench.XXXXXX")
 trap 'rm -rf "$tmp"' EXIT
 echo "$(nproc) cores, load $(cut -d' ' -f1 /proc/loadavg), files on $(df --output=fstype "$tmp" | tail -n 1)"

@@ -17,7 +17,8 @@ while [ $# -gt 0 ]; do
 done
 tmp=$(mktemp -d "${BENCH_DIR:-${TMPDIR:-/tmp}}/dcr-bench.XXXXXX")
 trap 'rm -rf "$tmp"' EXIT
-make --no-print-directory -s BUILD="$BUILD" "$BUILD/tests/bench/repeat_trace" "$BUILD/tests/bench/make_trace"
+folder=$(realpath --relative-to=. "$BUILD") # a goal has the name that the Makefile's rule has
+make --no-print-directory -s BUILD="$folder" "$folder/tests/bench/"{repeat_trace,make_trace}
 one_core=()
 command -v taskset >/dev/null && one_core=(taskset -c "$(($(nproc) - 1))")
 
