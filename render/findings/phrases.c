@@ -72,8 +72,10 @@ const char *claim_expected(struct report *rep, const struct claim *c)
     const struct trial *t = claim_trial(rep, c);
     if (!t || !t->has_forecast)
         return "";
-    struct phrase p = PHRASE(EXPECTED_MEDIAN, slot_time(t->step_ns), slot_time(tried_run(rep, c)->step.median_ns));
-    return say_phrase(&rep->arena, &p);
+    const struct slot after = slot_time(t->step_ns), now = slot_time(tried_run(rep, c)->step.median_ns);
+    const struct phrase said[] = {PHRASE(EXPECTED_MEDIAN, after, now),
+                                  t->is_over_half ? PHRASE(EXPECTED_OVER_HALF) : PHRASE(NONE)};
+    return say_phrases(&rep->arena, said, 2);
 }
 
 const char *action_sentence(struct report *rep, struct action a)

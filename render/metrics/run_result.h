@@ -347,6 +347,7 @@ struct trial {
     int has_forecast;
     struct reason forecast_why; /* when !has_forecast */
     int64_t step_ns;            /* forecast of the median step */
+    int is_over_half;           /* it halves the transfer, and saves more than half of what is exposed */
 };
 
 /* What to do about a run: sentences. is_first: "Do first: " stands before them where no heading says so. */

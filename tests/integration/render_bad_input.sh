@@ -310,6 +310,9 @@ fixture_manifest "$TMP/bad"
 sed -i 's|"complete":true,"incomplete_because":\[\]|"complete":false,"incomplete_because":["killed by the time limit"]|' "$TMP/bad/manifest.json"
 fixture_tar "$TMP/bad" "$TMP/bad.tar"
 gap "an incomplete run" "Killed by the time limit" "$TMP/bad.tar" "$TMP/1.tar"
+"$report" "$TMP/bad.tar" -o "$site" -q > "$TMP/out" 2>&1
+check "alone it has a badge" grep -q '>incomplete run<' "$site/index.html"
+rm -rf "$site"
 spoil
 sed -i 's/"command" *: *\[/&"mpirun","-n","2",/' "$TMP/bad/job_metadata.json"
 fixture_pack "$TMP/bad" "$TMP/bad.tar"

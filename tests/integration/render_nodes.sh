@@ -103,6 +103,7 @@ quota=(cores=4 quota=0.5 throttled=45)
 made quota1 1 "${quota[@]}"; made quota2 2 "${quota[@]}" transfer=8000000; made quota4 4 "${quota[@]}" transfer=15000000
 check "an equal quota" render "$TMP"/quota{1,2,4}.tar
 check "is the cause of each run" report '[.runs[] | .finding] | unique == ["QUOTA_HOLDS"]'
+check "as the table of runs says" bash -c 'test "$(grep -o "<td[^>]*>CPU quota</td>" "$0/site/index.html" | wc -l)" = 3' "$TMP"
 check "and not of the loss of scaling" report '.series[0].finding == "SCALING_COMMUNICATION_GROWS"'
 check "scaling is as sure as without it" report '(.how_sure | test("Confidence is medium, because there is one run per node count")) and ([.series[0].points[].unreliable_because] | unique == [null])'
 made quota4b 4 cores=4 quota=0.5 last_quota=1 throttled=45 transfer=15000000
@@ -118,4 +119,17 @@ check "with low confidence" report '.claims[] | select(.id == "series0.limit").c
 made r2 2 kind=emulated cores=8 transfer=8000000
 check "with cores enough" render "$TMP/r2.tar"
 check "confidence is medium for the emulation" report '.runs[0].confidence == "medium" and .runs[0].confidence_because == "the nodes are emulated on one host"'
+
+# ---- one rank is late; jobs of Slurm
+made late2 2 slow_rank=1 transfer=1000000
+check "a rank that is late" render "$TMP/late2.tar"
+check "waiting is a key figure of its own" bash -c 'grep -o "<dt>[^<]*</dt>" "$0" | grep -q "Waiting for other ranks" && ! grep -o "<dt>[^<]*</dt>" "$0" | grep -q Communication' "$TMP/site/index.html"
+for n in 1 2; do
+    fixture_run "$TMP/job$n" $n
+    sed -i 's/"scheduler":{"name":"none"}/"scheduler":{"name":"slurm","job_id":"7"}/' "$TMP/job$n/job_metadata.json"
+    fixture_pack "$TMP/job$n" "$TMP/job$n.tar"
+done
+check "jobs of Slurm" render "$TMP"/job{1,2}.tar
+check "are repeated by slurm/submit" grep -q 'slurm/submit --repeat 3' "$TMP/site/bottleneck_summary.txt"
+check_status 1 "and not by make collect" grep -q 'make collect REPEAT' "$TMP/site/bottleneck_summary.txt"
 finish

@@ -167,6 +167,7 @@ static void test_commands(void **state)
     assert_string_equal(trial_of(&rep, TRIAL_LINK)->command, "make collect NODES=4 NODE_NET=100mbit DATA=a/b.csv "
                                                              "GRAPH=g.csv ARGS=\"--batch 32 --no-overlap\"");
     assert_int_equal(trial_of(&rep, TRIAL_BF16)->step_ns, 264 - 60);
+    assert_false(trial_of(&rep, TRIAL_BF16)->is_over_half); /* nothing is hidden: half of it goes */
     /* held for 750 at a time, far more than the 48 that are left, and 1 to compute */
     assert_int_equal(t->step_ns, (int64_t)(264 - 48 * 15 / 615.8 + 0.5));
     /* communication limits: the first of them is the advice */
@@ -252,6 +253,7 @@ static void test_what_is_not_advised(void **state)
     tell(&rep, r);
     assert_int_equal(rep.runs[0].n_trials, 1);
     assert_non_null(trial_of(&rep, TRIAL_LINK));
+    assert_true(trial_of(&rep, TRIAL_LINK)->is_over_half); /* the backward pass hides as much of half the transfer */
     report_free(&rep);
     r->program.allreduce_dtype = "fp32";
     r->program.backward_left_looks = -1; /* an archive of before */
