@@ -151,7 +151,7 @@ $(call objects,$(INJECT_SRC)): EXTRA_CFLAGS += $(if $(IS_GCC),-flto)
 ifeq ($(SANITIZE),1)
 # What reads files counts the branches it takes, for the fuzzers. Elsewhere that costs three times the time of the tests.
 FUZZED_SRC := $(filter lib/% $(addprefix render/,import/% read/% site/theme/%) \
-  $(addprefix trainer/,data/% formats/% run/checkpoint.c scenarios/%),$(LIB_SRC) $(TRAINER_SRC) $(RENDER_SRC))
+  $(addprefix trainer/,data/% formats/% run/checkpoint.c),$(LIB_SRC) $(TRAINER_SRC) $(RENDER_SRC))
 $(call objects,$(FUZZED_SRC)): EXTRA_CFLAGS += -fsanitize=fuzzer-no-link
 endif
 $(call objects,$(INJECT_SRC) $(PRELOAD_SRC)) $(INJECT_SO) $(PRELOAD_SO): SAN =
@@ -448,7 +448,6 @@ install: programs
 	install -m 755 $(INJECT_SO) $(PRELOAD_SO) $(CUDA_SO) "$$root/lib/dcreport" && \
 	install -d "$$root/lib/dcreport/python" && install -m 644 $(PYTHON_HOOK) "$$root/lib/dcreport/python" && \
 	cp -R themes "$$share/dcreport/" && \
-	install -d "$$share/dcreport/scenarios" && install -m 644 trainer/scenarios/*.conf "$$share/dcreport/scenarios" && \
 	install -m 644 docs/man/*.1 "$$share/man/man1" && \
 	install -m 644 README.md LICENSE CHANGELOG.md CONTRIBUTING.md "$$doc" && \
 	install -m 644 docs/*.md docs/*.png docs/thresholds "$$doc/docs" && \
@@ -471,7 +470,7 @@ help:
 	@echo "make bench-train   a training step beside PyTorch's and a plain sgemm; ARGS='--threads 2'"
 	@echo "make accuracy      test errors on real readings over three seeds (half an hour); ARGS='--epochs 24 --seeds 1'"
 	@echo "make bench-instructions   of one step beside the recorded (ACCEPT=1 records)"
-	@echo "make scenarios     how large each bottleneck of trainer/scenarios is here, and what the report says of it (about 15 minutes)"
+	@echo "make scenarios     how large each bottleneck of docs/scenarios.md is here, and what the report says of it (about 15 minutes)"
 	@echo "make lint format hdr-check golden-accept clean"
 	@echo "make bundle        one folder that runs without packages elsewhere, and a tar of it; bundle-thin without CUDA's libraries"
 	@echo "make install       PREFIX=/usr/local DESTDIR="

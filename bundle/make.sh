@@ -100,7 +100,6 @@ take_programs() {
     cp bundle/start.sh "$work/libexec/start"
     cp bundle/find_cuda.sh "$work/libexec/find-cuda"
     cp -R themes "$work/share/dcreport/"
-    [ ! -d trainer/scenarios ] || cp -R trainer/scenarios "$work/share/dcreport/"
     take_libraries_of "$work"/libexec/{dcrnn-train,dccollect,dccollect-calibrate,dcreport}
 }
 

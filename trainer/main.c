@@ -49,12 +49,12 @@ static void say_notes(const struct options *o, const struct input *in, const str
 {
     if (c->rank)
         return;
-    if (o->scenario.name && !o->scenario.choice.is_off && scenario_is_idle(&o->scenario.file, &o->scenario.choice))
+    if (o->scenario.name && !o->scenario.choice.is_off && scenario_is_idle(&o->scenario.choice))
         text_print(
             stderr,
             "dcrnn-train: note: scenario '%s' has no bottleneck on %d rank%s; start it by `mpirun -n 2` or `mpirun "
             "-n 4`\n",
-            o->scenario.file.name, c->n_ranks, c->n_ranks == 1 ? "" : "s");
+            o->scenario.name, c->n_ranks, c->n_ranks == 1 ? "" : "s");
     if (in->data.note[0])
         text_print(stderr, "dcrnn-train: note: '%s': %s\n", o->data, in->data.note);
     if (!dataset_n_valid(&in->data, in->data.val))
@@ -179,7 +179,7 @@ static int alone(const struct options *o, struct dcr_err *err)
     case TASK_VERIFY:
         return verify(o, err);
     case TASK_SHOW_SCENARIO:
-        return scenario_show(&o->scenario.file, &o->scenario.choice, stdout, err);
+        return scenario_show(&o->scenario.choice, stdout, err);
     default:
         return write_data(o, err);
     }

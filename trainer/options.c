@@ -145,20 +145,10 @@ static int parse_scenario(struct options *o, struct dcr_err *err)
     char *words[SCENARIO_MAX_WORDS + 2] = {(char *)(uintptr_t) "scenario"}; /* getopt permutes words, not letters */
     int n_words = 0;
     s->choice.n_ranks = scenario_launched_ranks();
-    int rc = scenario_read(&s->file, s->name, err);
+    int rc = scenario_named(s->name, &s->choice.scenario, err);
     if (!rc)
-        rc = scenario_words(&s->file, &s->choice, s->text, sizeof s->text, words + 1, &n_words, err);
-    if (!rc) {
-        const char *name = s->name;
-        const struct scenario_choice before = s->choice;
-        enum options_task task = o->task;
-        rc = parse_words(o, PASS_ALL, n_words + 1, words, err);
-        if (rc)
-            return dcr_err_while(err, "scenario '%s'", s->file.path);
-        if (o->task != task || s->name != name || s->choice.seed != before.seed || s->choice.is_off != before.is_off)
-            rc = dcr_err_set(err, DCR_FAIL, "scenario '%s' may hold options of a training run only", s->file.path);
-    }
-    return rc;
+        rc = scenario_words(&s->choice, s->text, words + 1, &n_words, err);
+    return rc ? rc : parse_words(o, PASS_ALL, n_words + 1, words, err);
 }
 
 /* --check-options and --check-data are asked for a training. */

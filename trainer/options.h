@@ -8,7 +8,7 @@
 #include "trainer/formats/dataset_read.h"
 #include "trainer/model/dcrnn.h"
 #include "trainer/formats/graph_read.h"
-#include "trainer/scenarios/scenario.h"
+#include "trainer/tools/scenario.h"
 #include "trainer/data/window_store.h"
 
 #include <stdint.h>
@@ -46,7 +46,6 @@ enum options_task {
 struct options_scenario {
     const char *name; /* NULL: no scenario */
     struct scenario_choice choice;
-    struct scenario file;     /* as read */
     char text[SCENARIO_TEXT]; /* the words that it gave; options point into it */
 };
 

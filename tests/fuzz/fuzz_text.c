@@ -1,11 +1,10 @@
-/* fuzz_text.c - any bytes as a small text that a user writes: a file of thresholds, a --check rule or a scenario,
- * chosen by the first byte. No crash, no leak, every refusal has a reason, and accepted values are in range. */
+/* fuzz_text.c - any bytes as a small text that a user writes: a file of thresholds or a --check rule, chosen by the
+ * first byte. No crash, no leak, every refusal has a reason, and accepted values are in range. */
 #include "render/metrics/thresholds.h"
 #include "render/findings/checks.h"
 #include "render/findings/narrate.h"
 #include "render/pages/pages.h"
 #include "render/write/markdown.h"
-#include "trainer/scenarios/scenario.h"
 
 #include "tests/unit/made_run.h"
 
@@ -27,34 +26,6 @@ static int read_thresholds(const char *path, struct dcr_err *err)
         abort();
     THRESHOLDS(X)
 #undef X
-    return rc;
-}
-
-/* The words of every choice, and what is shown of it, are text. */
-static int read_scenario(const char *path, struct dcr_err *err)
-{
-    static struct scenario s; /* too large for the stack */
-    static const int n_ranks[] = {1, 2, 3, 4};
-    int rc = scenario_read(&s, path, err);
-    for (int k = 0; !rc && k < 16; k++) {
-        const struct scenario_choice c = {
-            .seed = k < 8 ? 7 : UINT64_MAX, .is_off = k & 1, .n_ranks = n_ranks[k / 2 % 4]};
-        char text[SCENARIO_TEXT], *words[SCENARIO_MAX_WORDS], *shown = NULL;
-        size_t n_shown = 0;
-        int n_words = 0;
-        struct dcr_err why = {0};
-        if (scenario_words(&s, &c, text, sizeof text, words, &n_words, &why) && why.text[0] == '\0')
-            abort();
-        for (int i = 0; i < n_words; i++)
-            if (words[i] < text || words[i] + strlen(words[i]) >= text + sizeof text || *words[i] == '\0')
-                abort();
-        FILE *out = open_memstream(&shown, &n_shown);
-        if (scenario_show(&s, &c, out, &why) && why.text[0] == '\0')
-            abort();
-        fclose(out);
-        free(shown);
-        scenario_is_idle(&s, &c);
-    }
     return rc;
 }
 
@@ -103,7 +74,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     int rc;
     if (size == 0)
         return 0;
-    if (data[0] % 3 == 0) {
+    if (data[0] % 2 == 0) {
         char *rule = strndup((const char *)data + 1, size - 1);
         rc = run_check(rule, &err);
         free(rule);
@@ -113,7 +84,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         if (fd < 0 || write(fd, data + 1, size - 1) != (ssize_t)(size - 1))
             abort();
         snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-        rc = data[0] % 3 == 1 ? read_thresholds(path, &err) : read_scenario(path, &err);
+        rc = read_thresholds(path, &err);
         close(fd);
     }
     if (rc && err.text[0] == '\0')

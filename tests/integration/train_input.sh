@@ -95,7 +95,6 @@ pipe "a pipe as data" --data "$TMP/pipe" --graph "$edges"
 pipe "... as the graph" --data "$TMP/data/speeds.csv" --graph "$TMP/pipe"
 pipe "... as the windows" "${generated[@]}" --windows "$TMP/pipe"
 pipe "... as the checkpoint" "${generated[@]}" --resume "$TMP/pipe"
-pipe "... as the scenario" --scenario "$TMP/pipe"
 refused "... of the shell" "it is a pipe" --data <(cat "$TMP/data/speeds.csv") --graph "$edges"
 
 # A learning rate that blows up: status 1 and a sentence that says what to do.

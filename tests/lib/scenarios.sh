@@ -4,9 +4,8 @@
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 cores=$(nproc)
 
-scenario_names() {
-    local f
-    for f in trainer/scenarios/*.conf; do basename "$f" .conf; done
+scenario_names() { # as the program names them to someone who asks for another
+    "$BIN/dcrnn-train" --scenario '?' 2>&1 | sed -n 's/.*there are: //p' | tr -d ' ' | tr ',' '\n'
 }
 
 # A line of --show-scenario: scenario_line NAME SEED KEY
@@ -29,15 +28,19 @@ calibrate() {
 
 # One recorded run: run_scenario NAME SEED RANKS on|off STEPS FOLDER -> FOLDER/run.tar, FOLDER/out, FOLDER/log
 run_scenario() {
-    local name=$1 seed=$2 n=$3 knob=$4 steps=$5 dir=$6 launch=() evidence=(--adopt "$6/out")
+    run_options "$1" "$3" "$6" --scenario "$1" --scenario-seed "$2" --knob "$4" --steps "$5"
+}
+# The same of any options: run_options NAME RANKS FOLDER option...
+run_options() {
+    local name=$1 n=$2 dir=$3 launch=() evidence=(--adopt "$3/out")
+    shift 3
     # More ranks than cores: those that wait must give way.
     [ "$n" -eq 1 ] || launch=(mpirun --oversubscribe --bind-to none --mca btl_vader_single_copy_mechanism none -n "$n")
     [ "$n" -le "$cores" ] || launch+=(--mca mpi_yield_when_idle 1)
     calibrate "$name" && evidence+=(--calibration "$TMP/calibration.json")
     rm -rf "$dir"
     mkdir -p "$dir"
-    "$BIN/dccollect" run -o "$dir/run.tar" "${evidence[@]}" -- "${launch[@]}" "$BIN/dcrnn-train" --scenario "$name" --scenario-seed "$seed" \
-        --knob "$knob" --steps "$steps" --out "$dir/out" >"$dir/log" 2>&1 </dev/null
+    "$BIN/dccollect" run -o "$dir/run.tar" "${evidence[@]}" -- "${launch[@]}" "$BIN/dcrnn-train" "$@" --out "$dir/out" >"$dir/log" 2>&1 </dev/null
 }
 
 # Over the steps of all ranks, the first three left out: column_of FOLDER COLUMN sum|median|quartile

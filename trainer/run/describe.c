@@ -119,7 +119,7 @@ static void put_scenario(struct dcr_buf *b, const struct options_scenario *s)
 {
     if (!s->name)
         return;
-    put_text(b, "scenario", s->file.name);
+    put_text(b, "scenario", s->name);
     put_text(b, "knob", s->choice.is_off ? "off" : "on");
     dcr_buf_printf(b, "  \"scenario_seed\": %llu,\n", (unsigned long long)s->choice.seed);
 }

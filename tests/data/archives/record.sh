@@ -17,7 +17,6 @@ mount -t tmpfs none /srv/dcreport
 find /srv/runs -mindepth 1 -delete
 mkdir -p /srv/dcreport/share/dcreport
 cp -R "$build/bin" "$build/lib" /srv/dcreport
-cp -R "$top/trainer/scenarios" /srv/dcreport/share/dcreport
 bin=/srv/dcreport/bin
 cd /srv/runs
 clean=(env -i PATH=/usr/bin:/bin HOME=/home/user USER=user OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1)

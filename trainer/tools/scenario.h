@@ -1,0 +1,45 @@
+/* scenario.h - a training run with a bottleneck that is known, because it can be switched off: the options with the
+ * knob on and off, which class of the report may be named, and what the knob saves. docs/scenarios.md has what was
+ * measured.
+ *
+ * Called by options.c, which reads the words as if they came first on the command line. */
+#ifndef TRAINER_TOOLS_SCENARIO_H
+#define TRAINER_TOOLS_SCENARIO_H
+
+#include "lib/base/err.h"
+
+#include <stdint.h>
+#include <stdio.h>
+
+enum { SCENARIO_MAX_RANKS = 1024, SCENARIO_MAX_WORDS = 64, SCENARIO_TEXT = 4096 };
+
+struct scenario;
+
+struct scenario_choice {
+    const struct scenario *scenario; /* static; NULL: none */
+    uint64_t
+        seed; /* decides the sizes: equal seeds draw equal sizes on every machine. Also the seed of data and training */
+    int is_off; /* the knob */
+    int n_ranks;
+};
+
+/** scenario_named - out: static.
+ *  errors   DCR_FAIL: there is no such scenario; the sentence names those there are */
+int scenario_named(const char *name, const struct scenario **out, struct dcr_err *err) DCR_MUST_CHECK;
+/** scenario_words - the options of one run.
+ *  text     overwritten; the words' memory                                              shape: (SCENARIO_TEXT)
+ *  words    overwritten; point into text                                                shape: (SCENARIO_MAX_WORDS)
+ *  returns  how many words
+ *  errors   DCR_FAIL: more ranks than SCENARIO_MAX_RANKS */
+int scenario_words(const struct scenario_choice *c, char *text, char **words, int *n_words,
+                   struct dcr_err *err) DCR_MUST_CHECK;
+/** scenario_is_idle - 1 when the knob saves nothing on so many ranks, but does on others: what is started so has no
+ *  bottleneck. */
+int scenario_is_idle(const struct scenario_choice *c);
+/** scenario_launched_ranks - how many ranks the launcher of this process says there are (mpirun, srun); 1 without. */
+int scenario_launched_ranks(void);
+/** scenario_show - for people and scripts, a line `key: value` each: why, options on and off, classes, gains.
+ *  errors   as scenario_words */
+int scenario_show(const struct scenario_choice *c, FILE *out, struct dcr_err *err) DCR_MUST_CHECK;
+
+#endif
