@@ -1,6 +1,5 @@
 /* test_graph.c - adjacency and supports on graphs small enough to check by hand, and properties on random ones. */
 #include "trainer/model/graph.h"
-#include "trainer/model/graph_eigen.h"
 #include "trainer/model/rng.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
-/* dataset_csv.c - see dataset_csv.h. */
-#include "trainer/formats/dataset_csv.h"
+/* dataset_csv.c - speeds from comma separated text. Called by dataset_read.c, whose header describes the format. */
+#include "trainer/formats/dataset_fill.h"
 
 #include "trainer/formats/dataset_time.h"
 #include "trainer/formats/table.h"

@@ -40,4 +40,15 @@ int dataset_fill_speed(const struct dataset_fill *f, double mph, size_t number, 
 int dataset_fill_end_row(struct dataset_fill *f, const long long *seconds, size_t number,
                          struct dcr_err *err) DCR_MUST_CHECK;
 
+/* The readers, one a format; what a format is stands in the head of its file. Called by dataset_read.c. */
+int dataset_csv(struct dataset_fill *f, struct dcr_err *err) DCR_MUST_CHECK;
+/** dataset_csv_names - sensor ids from a file of their own, separated by commas or lines. */
+int dataset_csv_names(struct dataset_fill *f, const char *path, struct dcr_err *err) DCR_MUST_CHECK;
+int dataset_npy(struct dataset_fill *f, struct dcr_err *err) DCR_MUST_CHECK;
+int dataset_npz(struct dataset_fill *f, struct dcr_err *err) DCR_MUST_CHECK;
+int dataset_windows(struct dataset_fill *f, struct dcr_err *err) DCR_MUST_CHECK;
+/** dataset_hdf5 - errors beyond those of dataset_read.h: no frame, several of them and no key, another format of
+ *  pandas, times in a zone, compressed by a filter that libhdf5 lacks, a program built without libhdf5 */
+int dataset_hdf5(struct dataset_fill *f, struct dcr_err *err) DCR_MUST_CHECK;
+
 #endif

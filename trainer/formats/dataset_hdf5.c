@@ -1,5 +1,13 @@
-/* dataset_hdf5.c - see dataset_hdf5.h. */
-#include "trainer/formats/dataset_hdf5.h"
+/* dataset_hdf5.c - speeds from a pandas frame in an HDF5 file, as METR-LA (metr-la.h5, key df) and PEMS-BAY
+ * (pems-bay.h5, key speed) are published. Called by dataset_read.c.
+ *
+ * The frame is a group in pandas' `fixed` format, written through PyTables:
+ *   axis0           sensor ids, texts of fixed width or whole numbers            shape: (sensors)
+ *   axis1           times, int64 in the unit of its attribute kind ("datetime64" = ns)  shape: (rows)
+ *   blockK_items    the ids of the columns of block K; all blocks together have each id once
+ *   blockK_values   readings, floats or whole numbers; NaN = missing             shape: (rows, items of the block)
+ * Source: class BlockManagerFixed of pandas/io/pytables.py. */
+#include "trainer/formats/dataset_fill.h"
 
 #include "trainer/formats/dataset_time.h"
 #include "trainer/formats/file_kind.h"

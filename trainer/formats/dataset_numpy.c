@@ -1,5 +1,6 @@
-/* dataset_numpy.c - see dataset_numpy.h. */
-#include "trainer/formats/dataset_numpy.h"
+/* dataset_numpy.c - speeds from an array (rows, sensors) or (rows, sensors, features) in an .npy or .npz file, such as
+ * the published PEMS04.npz. Such files have neither times nor names. Called by dataset_read.c. */
+#include "trainer/formats/dataset_fill.h"
 
 #include "trainer/formats/npz.h"
 

@@ -1,12 +1,8 @@
 /* dataset_read.c - see dataset_read.h. */
 #include "trainer/formats/dataset_read.h"
 
-#include "trainer/formats/dataset_csv.h"
 #include "trainer/formats/dataset_fill.h"
-#include "trainer/formats/dataset_hdf5.h"
-#include "trainer/formats/dataset_numpy.h"
 #include "trainer/formats/dataset_time.h"
-#include "trainer/formats/dataset_windows.h"
 #include "trainer/formats/file_kind.h"
 
 #include <stdio.h>

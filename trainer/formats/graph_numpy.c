@@ -1,5 +1,7 @@
-/* graph_numpy.c - see graph_numpy.h. */
-#include "trainer/formats/graph_numpy.h"
+/* graph_numpy.c - road graphs as NumPy arrays: a dense matrix in an .npy or .npz file, or a sparse matrix as
+ * scipy.sparse.save_npz writes it (csr, csc, coo). Rows and columns are the sensors in the order of the data; row =
+ * from. Called by graph_read.c. */
+#include "trainer/formats/graph_pairs.h"
 
 #include "trainer/formats/npz.h"
 

@@ -45,4 +45,10 @@ void graph_pairs_name_all(struct graph_pairs *p);
  *  errors   DCR_FAIL: a pair twice with two values; a sensor never named; distances that are none; no pair at all */
 int graph_pairs_adjacency(struct graph_pairs *p, struct graph_csr *out, struct dcr_err *err) DCR_MUST_CHECK;
 
+/* The readers, one a format; what a format is stands in the head of its file. Called by graph_read.c. */
+int graph_text(struct graph_pairs *p, struct dcr_err *err) DCR_MUST_CHECK;
+int graph_npy(struct graph_pairs *p, struct dcr_err *err) DCR_MUST_CHECK;
+int graph_npz(struct graph_pairs *p, struct dcr_err *err) DCR_MUST_CHECK;
+int graph_pickle(struct graph_pairs *p, struct dcr_err *err) DCR_MUST_CHECK;
+
 #endif

@@ -1,5 +1,6 @@
-/* graph_pickle.c - see graph_pickle.h. */
-#include "trainer/formats/graph_pickle.h"
+/* graph_pickle.c - the road graph as DCRNN publishes it: adj_mx.pkl, a Python pickle of [sensor ids, index of each id,
+ * matrix of weights]. Read without running anything of it: pickle.h. Called by graph_read.c. */
+#include "trainer/formats/graph_pairs.h"
 
 #include "lib/base/stream.h"
 #include "lib/base/buf.h"

@@ -2,10 +2,7 @@
 #include "trainer/formats/graph_read.h"
 
 #include "trainer/formats/file_kind.h"
-#include "trainer/formats/graph_numpy.h"
 #include "trainer/formats/graph_pairs.h"
-#include "trainer/formats/graph_pickle.h"
-#include "trainer/formats/graph_text.h"
 
 static int read_kind(struct graph_pairs *p, enum file_kind kind, struct dcr_err *err)
 {

@@ -1,5 +1,5 @@
-/* graph_text.c - see graph_text.h. */
-#include "trainer/formats/graph_text.h"
+/* graph_text.c - road graphs as comma separated text: lists of pairs and matrices. Called by graph_read.c. */
+#include "trainer/formats/graph_pairs.h"
 
 #include "trainer/formats/table.h"
 

@@ -1,6 +1,5 @@
 /* graph.c - see graph.h: sparse adjacency and the diffusion supports. lambda_max is in graph_eigen.c. */
 #include "trainer/model/graph.h"
-#include "trainer/model/graph_eigen.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -82,4 +82,11 @@ void graph_supports_free(struct graph_supports *s);
 int graph_from_distances(int n, int64_t n_edges, const int *from, const int *to, const double *distance_m,
                          struct graph_csr *out, struct dcr_err *err) DCR_MUST_CHECK;
 
+/** graph_lambda_max - by Lanczos iteration with full re-orthogonalisation.
+ *  m        borrows; symmetric (not checked)
+ *  out      overwritten; relative error about 1e-14
+ *  errors   DCR_FAIL: no memory, or no convergence within 500 steps
+ *  source   Golub and Van Loan, Matrix Computations, sections 8.4 (bisection) and 10.1 (Lanczos) */
+int graph_lambda_max(const struct graph_csr *m, double *out, struct dcr_err *err) DCR_MUST_CHECK;
+
 #endif

@@ -1,5 +1,5 @@
-/* graph_eigen.c - see graph_eigen.h. Called by graph.c for the laplacian filter only. */
-#include "trainer/model/graph_eigen.h"
+/* graph_eigen.c - graph_lambda_max of graph.h. Called by graph.c for the laplacian filter only. */
+#include "trainer/model/graph.h"
 
 #include "trainer/model/rng.h"
 
