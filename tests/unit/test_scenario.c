@@ -74,18 +74,15 @@ static void a_seed_keeps_its_sizes(void **state)
     static const struct {
         const char *name;
         int sensors, batch, units;
-    } seed_1[] = {"communication", 5, 4, 294}, {"compute", 56, 12, 24}, {"data", 111, 16, 16}, {"healthy", 56, 12, 24},
-      {"host", 29, 8, 31}, {"imbalance", 56, 20, 24}, {"io", 9, 64, 71},
-    {
-        "memory", 5, 12, 520
+    } seed_1[] = {
+        {"communication", 5, 4, 294}, {"compute", 56, 12, 24},   {"data", 111, 16, 16}, {"healthy", 56, 12, 24},
+        {"host", 29, 8, 31},          {"imbalance", 56, 20, 24}, {"io", 9, 64, 71},     {"memory", 5, 12, 520}};
+    for (size_t i = 0; i < sizeof seed_1 / sizeof *seed_1; i++) {
+        const struct scenario_choice c = chosen(seed_1[i].name, 1, 0, 2);
+        assert_int_equal(number_of(&c, "--sensors"), seed_1[i].sensors);
+        assert_int_equal(number_of(&c, "--batch"), seed_1[i].batch);
+        assert_int_equal(number_of(&c, "--units"), seed_1[i].units);
     }
-};
-for (size_t i = 0; i < sizeof seed_1 / sizeof *seed_1; i++) {
-    const struct scenario_choice c = chosen(seed_1[i].name, 1, 0, 2);
-    assert_int_equal(number_of(&c, "--sensors"), seed_1[i].sensors);
-    assert_int_equal(number_of(&c, "--batch"), seed_1[i].batch);
-    assert_int_equal(number_of(&c, "--units"), seed_1[i].units);
-}
 }
 
 static void the_first_rank_has_more(void **state)
