@@ -36,7 +36,7 @@ static int number_of(const struct scenario_choice *c, const char *option)
 {
     const char *text = value_of(c, option);
     assert_non_null(text);
-    return atoi(text);
+    return (int)strtol(text, NULL, 10);
 }
 
 static void sizes_are_drawn_by_the_seed(void **state)
