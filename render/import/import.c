@@ -8,6 +8,7 @@
 #include "render/import/kineto/kineto_counters.h"
 #include "render/import/kineto/kineto_header.h"
 #include "render/import/no_evidence.h"
+#include "render/import/nsys/nsys_file.h"
 #include "render/import/text/parsers.h"
 #include "render/device/watch.h"
 #include "render/model/watch.h"
@@ -232,6 +233,12 @@ static void read_to_end(struct import_job *out, struct gunzip *g)
     free(tail);
 }
 
+void import_job_recorded(struct import_job *out, int fd)
+{
+    if (!nsys_file_recorded(fd, &out->begin_ns, &out->end_ns))
+        out->begin_ns = out->end_ns = 0;
+}
+
 enum import_kind import_job(struct dcr_stream *s, struct import_job *out)
 {
     struct gunzip *g = NULL;
@@ -250,6 +257,7 @@ enum import_kind import_job(struct dcr_stream *s, struct import_job *out)
         snprintf(out->model, sizeof out->model, "%.*s", (int)(end_on - on), on);
     out->rank = number_of(at, end, "\"rank\"");
     out->world_size = number_of(at, end, "\"world_size\"");
+    out->is_nsys = f && f->read == nsys_sqlite_read;
     int is_list = out->is_trace && n && *head == '[';
     if (is_list)
         out->rank = kineto_rank_named(s->name);

@@ -16,12 +16,15 @@ enum import_kind {
  *  so that who reads them can say what is wrong. */
 enum import_kind import_kind(struct dcr_stream *s);
 
-/* Which rank of which job a Chrome trace is of, by its distributedInfo; and on what. */
+/* Which rank of which job a Chrome trace is of, by its distributedInfo; and on what. Of an export of nsys, when it was
+ * recorded. */
 struct import_job {
     int is_trace;
     char model[64];           /* of the first GPU, as far as it fits; "" = not said */
     int64_t rank, world_size; /* -1 = not said near the beginning or the end */
     int is_end_unread;        /* it may be said at the end, which is too far away to be looked at */
+    int is_nsys;
+    int64_t begin_ns, end_ns; /* of the recording of nsys, since 1970: import_job_recorded; end 0 = not known */
 };
 /** import_job - import_kind, and that; of damaged compressed data IMPORT_NONE. Of plain data their beginning is looked
  *  at alone, of compressed ones that are not large the end too; of large ones it is found by reading them
@@ -31,6 +34,10 @@ enum import_kind import_job(struct dcr_stream *s, struct import_job *out);
  *  stands behind the events. out: as import_job made it; left alone when it says a rank, or is of no trace */
 enum { IMPORT_END_BYTES = 1 << 16 };
 void import_job_end(struct import_job *out, const char *bytes, size_t n);
+
+/** import_job_recorded - begin_ns and end_ns of an export of nsys, which stand somewhere in its database.
+ *  fd       borrows; of the whole file */
+void import_job_recorded(struct import_job *out, int fd);
 
 /** import_foreign - one file of another tool.
  *  r        gets what it says: traces, monitors ...

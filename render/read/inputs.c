@@ -94,6 +94,8 @@ static struct known_file look(const char *path, int *is_table)
     struct dcr_stream s = dcr_stream_fd(&fd, path);
     f.kind = import_job(&s, &f.job);
     *is_table = f.kind == IMPORT_NONE && is_metrics(fd);
+    if (f.job.is_nsys)
+        import_job_recorded(&f.job, fd);
     off_t size = f.job.is_trace && f.job.rank < 0 ? lseek(fd, 0, SEEK_END) : 0;
     if (size > 0) {
         char end[IMPORT_END_BYTES];

@@ -11,6 +11,7 @@ struct member {
     size_t folder_len; /* of its name */
     const struct import_job *job;
     struct trace_ahead *trace;
+    int is_split;  /* it goes into a run of its own or of others like it */
     size_t leader; /* of its run: the first of its members */
     size_t input;  /* that its run is; of a leader */
 };
@@ -20,9 +21,11 @@ static int order(int64_t a, int64_t b)
     return (a > b) - (a < b);
 }
 
-/* Both say their rank, of one size, on GPUs of one model. */
+/* Both say their rank, of one size, on GPUs of one model; or nsys recorded them at one time. */
 static int is_like(const struct member *a, const struct member *b)
 {
+    if (a->job->is_nsys && b->job->is_nsys)
+        return a->job->begin_ns < b->job->end_ns && b->job->begin_ns < a->job->end_ns;
     return a->job->rank >= 0 && b->job->rank >= 0 && a->job->world_size == b->job->world_size &&
            strcmp(a->job->model, b->job->model) == 0;
 }
@@ -43,6 +46,7 @@ static int by_rank(const void *x, const void *y)
 {
     const struct member *a = *(struct member *const *)x, *b = *(struct member *const *)y;
     int c = order(a->job->rank, b->job->rank);
+    c = c ? c : order(a->job->begin_ns, b->job->begin_ns);
     return c ? c : (a > b) - (a < b); /* as they were found */
 }
 
@@ -59,7 +63,7 @@ static int by_place(const void *x, const void *y)
 static int has_rank_twice(struct member *const *sorted, size_t n)
 {
     for (size_t i = 1; i < n; i++)
-        if (sorted[i]->job->rank == sorted[i - 1]->job->rank)
+        if (sorted[i]->job->rank >= 0 && sorted[i]->job->rank == sorted[i - 1]->job->rank)
             return 1;
     return 0;
 }
@@ -111,7 +115,7 @@ static const char *path_of(struct inputs *x, const char *root, const struct memb
 static void add_runs(struct inputs *x, const char *root, struct member *list, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        if (!list[i].job->is_trace)
+        if (!list[i].is_split)
             continue;
         struct member *first = &list[list[i].leader];
         if (first == &list[i]) {
@@ -122,7 +126,7 @@ static void add_runs(struct inputs *x, const char *root, struct member *list, si
         add(x, first->input, &list[i]);
     }
     for (size_t i = 0; i < n; i++)
-        if (list[i].job->is_trace && list[i].leader == i)
+        if (list[i].is_split && list[i].leader == i)
             x->list[list[i].input].path = path_of(x, root, &list[i], x->list[list[i].input].n_names);
 }
 
@@ -132,13 +136,17 @@ void jobs_split(struct inputs *x, size_t input, const struct known_file *files)
     struct member *list = dcr_arena_alloc(&x->arena, (in.n_names + 1) * sizeof *list);
     struct member **traces = dcr_arena_alloc(&x->arena, (in.n_names + 1) * sizeof(struct member *));
     size_t n_known = 0, n_traces = 0, first = x->n;
+    int has_chrome = 0;
+    for (size_t i = 0; i < in.n_names; i++)
+        has_chrome |= files[i].job.is_trace;
     for (size_t i = 0; i < in.n_names; i++) {
         const char *slash = strrchr(in.names[i], '/');
         list[i] = (struct member){.name = in.names[i],
                                   .folder_len = slash ? (size_t)(slash - in.names[i]) : 0,
                                   .job = &files[i].job,
                                   .trace = files[i].trace};
-        if (files[i].job.is_trace)
+        list[i].is_split = has_chrome ? files[i].job.is_trace : files[i].job.end_ns > 0;
+        if (list[i].is_split)
             traces[n_traces++] = &list[i];
         else
             n_known += files[i].kind == IMPORT_PART;
@@ -155,6 +163,6 @@ void jobs_split(struct inputs *x, size_t input, const struct known_file *files)
     x->list[input].ready = NULL;
     x->list[input].ready_cap = 0;
     for (size_t i = 0; i < in.n_names; i++) /* what is no evidence by itself is named with the first of them */
-        if (!list[i].job->is_trace)
+        if (!list[i].is_split)
             add(x, n_known ? input : first, &list[i]);
 }

@@ -21,7 +21,8 @@ struct known_file {
 void jobs_read(struct inputs *x, size_t input, struct known_file *files);
 /** jobs_split - the Chrome traces of a folder that cannot be one of each rank of one run become runs of their own, each
  *  rank set of one folder one: appended to x, and taken out of the input, which may be left without names. By what
- *  their beginnings say (distributedInfo, deviceProperties); other files stay together. Traces that may be one run are
+ *  their beginnings say (distributedInfo, deviceProperties). Without Chrome traces the same for exports of nsys: those
+ *  that were recorded at one time stay together. Other files stay together, too. Traces that may be one run are
  * left alone. n log n in the names. Test: tests/unit/test_jobs.c, tests/integration/render_devices.sh
  *  files    shape (n_names of the input), as its names; borrows */
 void jobs_split(struct inputs *x, size_t input, const struct known_file *files);

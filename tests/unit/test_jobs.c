@@ -172,10 +172,41 @@ static void test_named(void **state)
     assert_int_equal(job.rank, -1);
 }
 
+static struct known_file recorded(int64_t begin_ns, int64_t end_ns)
+{
+    return (struct known_file){
+        .kind = IMPORT_PART,
+        .job = {.rank = -1, .world_size = -1, .is_nsys = 1, .begin_ns = begin_ns, .end_ns = end_ns}};
+}
+
+/* Ranks of one job were recorded at one time; before and after a change were not. Where a file does not say when it was
+ * recorded, it stays with the others. */
+static void test_recordings_of_nsys(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"after.sqlite", "before-1.sqlite", "before-2.sqlite", "old.sqlite"};
+    const struct known_file files[] = {recorded(9000, 9100), recorded(1000, 1100), recorded(1005, 1200),
+                                       recorded(0, 0)};
+    struct inputs x = split((char **)(uintptr_t)names, files, 4);
+    assert_int_equal(x.n, 3);
+    assert_int_equal(x.list[0].n_names, 1);
+    assert_string_equal(x.list[0].names[0], "old.sqlite");
+    assert_int_equal(x.list[1].n_names, 1);
+    assert_string_equal(x.list[1].path, "top/after.sqlite");
+    assert_int_equal(x.list[2].n_names, 2);
+    assert_string_equal(x.list[2].names[0], "before-1.sqlite");
+    assert_string_equal(x.list[2].names[1], "before-2.sqlite");
+    inputs_release(&x);
+    x = split((char **)(uintptr_t)(names + 1), files + 1, 3); /* one job, as far as is known */
+    assert_int_equal(x.n, 1);
+    assert_int_equal(x.list[0].n_names, 3);
+    inputs_release(&x);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_no_gpu), cmocka_unit_test(test_split),
-                                       cmocka_unit_test(test_many), cmocka_unit_test(test_end),
-                                       cmocka_unit_test(test_named)};
+                                       cmocka_unit_test(test_many),   cmocka_unit_test(test_end),
+                                       cmocka_unit_test(test_named),  cmocka_unit_test(test_recordings_of_nsys)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

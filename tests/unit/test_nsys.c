@@ -563,10 +563,46 @@ static void test_cut(void **state)
     assert_int_equal(run->n_gaps, 1);
 }
 
+/* When a file was recorded is said without reading it; of anything else nothing is. */
+static void test_recorded(void **state)
+{
+    (void)state;
+#define WHEN(begin, duration)                                                    \
+    "CREATE TABLE TARGET_INFO_SESSION_START_TIME(utcEpochNs INT, utcTime TEXT);" \
+    "CREATE TABLE ANALYSIS_DETAILS(globalVid INT, duration INT);"                \
+    "INSERT INTO TARGET_INFO_SESSION_START_TIME VALUES(" begin                   \
+    ", ''); INSERT INTO ANALYSIS_DETAILS VALUES(1, " duration ")"
+    static const struct {
+        const char *sql;
+        size_t n_cut;
+        int is_known;
+    } cases[] = {{WHEN("1779787126655288414", "138034202235"), 0, 1},
+                 {WHEN("0", "5"), 0, 0},
+                 {WHEN("5", "0"), 0, 0},
+                 {WHEN("5", "9223372036854775807"), 0, 0},
+                 {WHEN("'x'", "'y'"), 0, 0},
+                 {"CREATE TABLE ANALYSIS_DETAILS(duration INT); INSERT INTO ANALYSIS_DETAILS VALUES(7)", 0, 0},
+                 {"CREATE VIEW TARGET_INFO_SESSION_START_TIME AS SELECT 5 AS utcEpochNs;"
+                  "CREATE VIEW ANALYSIS_DETAILS AS SELECT 5 AS duration",
+                  0, 0},
+                 {WHEN("5", "5"), 4096, 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        FILE *f = made_file(cases[i].sql, cases[i].n_cut, 0, 0);
+        int64_t begin = 0, end = 0;
+        assert_int_equal(nsys_file_recorded(fileno(f), &begin, &end), cases[i].is_known);
+        if (cases[i].is_known) {
+            assert_int_equal(begin, 1779787126655288414);
+            assert_int_equal(end - begin, 138034202235);
+        }
+        fclose(f);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_occupancy),
                                        cmocka_unit_test(test_damaged_gpu),
+                                       cmocka_unit_test(test_recorded),
                                        cmocka_unit_test_teardown(test_occupancy_of_export, forget),
                                        cmocka_unit_test_teardown(test_two_devices, forget),
                                        cmocka_unit_test_teardown(test_ranges, forget),

@@ -174,28 +174,55 @@ static int to_file(struct dcr_stream *s, char *path, struct dcr_err *err)
     return -1;
 }
 
+/* Constraints and views come from the file, which is not trusted. */
+static int open_uri(struct nsys_file *f, const char *uri, struct dcr_err *err)
+{
+    if (sqlite3_open_v2(uri, &f->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, NULL) != SQLITE_OK)
+        return dcr_err_set(err, DCR_FAIL, "'%s' cannot be read as SQLite: %s", f->name, sqlite3_errmsg(f->db));
+    sqlite3_limit(f->db, SQLITE_LIMIT_LENGTH, LONGEST_TEXT);
+    sqlite3_db_config(f->db, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
+    sqlite3_db_config(f->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+    sqlite3_exec(f->db, "PRAGMA ignore_check_constraints = ON", NULL, NULL, NULL);
+    sqlite3_progress_handler(f->db, LOOK, look, f);
+    return 0;
+}
+
 int nsys_file_open(struct nsys_file *f, struct dcr_stream *s, struct dcr_err *err)
 {
     char path[4096], uri[4200];
     *f = (struct nsys_file){.name = s->name};
     int fd = to_file(s, path, err), rc = fd < 0 ? DCR_FAIL : check_size(f, fd, err);
     snprintf(uri, sizeof uri, "file:%s?mode=ro&immutable=1", path);
-    if (!rc && sqlite3_open_v2(uri, &f->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, NULL) != SQLITE_OK)
-        rc = dcr_err_set(err, DCR_FAIL, "'%s' cannot be read as SQLite: %s", s->name, sqlite3_errmsg(f->db));
-    if (!rc) {
-        sqlite3_limit(f->db, SQLITE_LIMIT_LENGTH, LONGEST_TEXT);
-        sqlite3_db_config(f->db, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
-        sqlite3_db_config(f->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
-        /* Constraints come from the file, which is not trusted. */
-        sqlite3_exec(f->db, "PRAGMA ignore_check_constraints = ON", NULL, NULL, NULL);
-        sqlite3_progress_handler(f->db, LOOK, look, f);
+    if (!rc)
+        rc = open_uri(f, uri, err);
+    if (!rc)
         rc = check_content(f, err); /* opens the file, so that its name can be removed */
-    }
     if (path[0])
         unlink(path);
     if (fd >= 0)
         close(fd);
     return rc;
+}
+
+int nsys_file_recorded(int fd, int64_t *begin_ns, int64_t *end_ns)
+{
+    struct nsys_file f = {.name = ""};
+    struct dcr_err err = {0};
+    char uri[80];
+    int is_known = 0;
+    snprintf(uri, sizeof uri, "file:/proc/self/fd/%d?mode=ro&immutable=1", fd);
+    if (!open_uri(&f, uri, &err)) {
+        sqlite3_stmt *q = nsys_file_query(&f, "SELECT utcEpochNs, duration FROM TARGET_INFO_SESSION_START_TIME, "
+                                              "ANALYSIS_DETAILS LIMIT 1");
+        if (nsys_file_next(&f, q)) {
+            *begin_ns = sqlite3_column_int64(q, 0);
+            is_known = *begin_ns > 0 && !__builtin_add_overflow(*begin_ns, sqlite3_column_int64(q, 1), end_ns) &&
+                       *end_ns > *begin_ns;
+        }
+        sqlite3_finalize(q);
+    }
+    nsys_file_close(&f);
+    return is_known;
 }
 
 void nsys_file_close(struct nsys_file *f)

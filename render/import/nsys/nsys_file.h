@@ -45,4 +45,11 @@ int nsys_file_next(struct nsys_file *f, sqlite3_stmt *q);
 int nsys_file_check(const struct nsys_file *f, struct dcr_err *err) DCR_MUST_CHECK;
 void nsys_file_close(struct nsys_file *f);
 
+/** nsys_file_recorded - when a file was recorded, by the clock of its machine, without reading what it recorded.
+ *  fd         borrows
+ *  begin_ns, end_ns  since 1970; overwritten
+ *  returns    0 when the file does not say it, or is damaged there
+ *  source     tables TARGET_INFO_SESSION_START_TIME (utcEpochNs) and ANALYSIS_DETAILS (duration, ns) */
+int nsys_file_recorded(int fd, int64_t *begin_ns, int64_t *end_ns);
+
 #endif
