@@ -46,7 +46,7 @@ int nsys_file_check(const struct nsys_file *f, struct dcr_err *err) DCR_MUST_CHE
 void nsys_file_close(struct nsys_file *f);
 
 /** nsys_file_recorded - when a file was recorded, by the clock of its machine, without reading what it recorded.
- *  fd         borrows
+ *  fd         borrows; of a file that has a name
  *  begin_ns, end_ns  since 1970; overwritten
  *  returns    0 when the file does not say it, or is damaged there
  *  source     tables TARGET_INFO_SESSION_START_TIME (utcEpochNs) and ANALYSIS_DETAILS (duration, ns) */
