@@ -83,7 +83,9 @@ static void conclude(const struct options *o, const struct report *rep)
     text_print(stdout, "%s\n", rep->verdict);
     const char *expected = rep->first_claim >= 0 ? rep->claims[rep->first_claim].expected : "";
     if (*rep->first_command)
-        text_print(stdout, "Try first: %s\n%s%s", rep->first_command, expected, *expected ? "\n" : "");
+        text_print(stdout, "%s: %s\n%s%s",
+                   rep->is_first_measuring ? "Measure again while nothing else runs" : "Try first", rep->first_command,
+                   expected, *expected ? "\n" : "");
     for (int i = 0; i < rep->n_notes; i++) /* the first, and any that is about all runs */
         if (rep->notes[i].kind == NOTE_CAVEAT && (i == 0 || rep->notes[i].run < 0))
             text_print(stdout, "Note: %s\n", rep->notes[i].text);

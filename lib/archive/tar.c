@@ -48,7 +48,8 @@ static int no_archive(const struct dcr_tar_reader *r, int grade, struct dcr_err 
 {
     if (is_of_machine(r->archive))
         return machine_failed(r, grade, err);
-    dcr_err_set(err, grade, "cannot read '%s': not a tar archive (%s)", r->path, archive_error_string(r->archive));
+    dcr_err_set(err, grade, "cannot read '%s': not a tar archive (%s); pass what dccollect or a profiler wrote",
+                r->path, archive_error_string(r->archive));
     return dcr_err_mark(err, DCR_ERR_NO_ARCHIVE, grade);
 }
 

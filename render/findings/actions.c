@@ -211,7 +211,7 @@ static struct action action_of(struct report *rep, const struct run_result *r, e
     if (cls == CLASS_IMBALANCE && r->straggler.has)
         limit = rep->thresholds.straggler_wait;
     struct phrase needs = too_few_cores(r, cls);
-    struct action a = {.ours = "", .check = ""};
+    struct action a = {.ours = "", .is_short_of_cores = needs.id != PHRASE_NONE, .check = ""};
     if (is_dcrnn)
         a.ours = in_words(rep, c.ours, limit, ADVICE_OURS, &needs);
     a.generic = in_words(rep, c.generic, limit, is_torch ? ADVICE_TORCH : ADVICE_PLAIN, &needs);

@@ -296,6 +296,31 @@ static struct phrase beyond(struct report *rep, const struct comparison *c)
                     : PHRASE(BEYOND_NOTHING);
 }
 
+/* What an advised change can change: the exchange of gradients, and what ranks wait for in it. */
+static int is_of_trial(enum part p)
+{
+    return p == PART_TRANSFER || p == PART_WAIT;
+}
+
+/* Another part that changed: another pair of runs may show it otherwise. */
+static struct phrase beside_tried(struct report *rep, const struct comparison *c)
+{
+    enum part most = N_PARTS;
+    int64_t by = 0;
+    for (enum part p = 0; p < N_PARTS; p++) {
+        const struct compared *k = &c->part[p];
+        int64_t d = k->after_ns - k->before_ns;
+        if (!is_of_trial(p) && compared_has(k) && k->is_significant && llabs(d) > llabs(by)) {
+            most = p;
+            by = d;
+        }
+    }
+    if (most == N_PARTS || (double)llabs(by) <= rep->thresholds.loss_matters * (double)llabs(saved_ns(c)))
+        return PHRASE(NONE);
+    const struct slot part = slot_name(part_words(c, most)), time = slot_time(llabs(by));
+    return by < 0 ? PHRASE(TRIED_BESIDE_FELL, part, time) : PHRASE(TRIED_BESIDE_GREW, part, time);
+}
+
 static void say_tried(const struct tried *t, struct phrase out[COMPARED_MAX])
 {
     const double even = 0.0005; /* prints as 0.0 % */
@@ -313,6 +338,7 @@ static void say_forecast(struct report *rep, struct comparison *c)
     const struct slot forecast = slot_time(c->expected_mean_ns);
     if (c->tried.has) {
         say_tried(&c->tried, c->forecast);
+        put(c->forecast, beside_tried(rep, c));
         return;
     }
     if (!p) {
@@ -355,7 +381,7 @@ static void add(struct comparison *c, enum sure_item item, struct phrase p)
 /* "-27.2 ms", with a sign either way. */
 static const char *signed_time(struct report *rep, double ns)
 {
-    return report_text(rep, "%s%s", llround(ns) > 0 ? "+" : "", fmt_time(llround(ns)).text);
+    return report_text(rep, "%s", fmt_signed(fmt_time(llround(ns)), ns).text);
 }
 
 /* What would end the doubt. */
@@ -392,10 +418,10 @@ static void say_how_sure_of(struct report *rep, struct comparison *c)
                slot_count(c->n_after)));
     if (i->has) {
         const char *lo = signed_time(rep, i->lo), *hi = signed_time(rep, i->hi);
+        const struct slot range = slot_name(strcmp(lo, hi) ? report_text(rep, "%s to %s", lo, hi)
+                                                           : report_text(rep, "%s", fmt_time_range(i->lo, i->hi).text));
         add(c, SURE_CAUSE,
-            PHRASE(INTERVAL_OF_CHANGE,
-                   slot_name(strcmp(lo, hi) ? report_text(rep, "%s to %s", lo, hi)
-                                            : report_text(rep, "%s", fmt_time_range(i->lo, i->hi).text))));
+            c->n_before + c->n_after > 2 ? PHRASE(INTERVAL_OF_CHANGE, range) : PHRASE(INTERVAL_OF_TWO_RUNS, range));
     }
     add(c, SURE_CAUSE, PHRASE(CONFIDENCE, slot_name(confidence_word(c->confidence)), slot_name(c->confidence_because)));
     if (c->tried.has)

@@ -1,6 +1,7 @@
 /* ranking.c - see ranking.h. */
 #include "render/findings/ranking.h"
 
+#include "render/findings/failed.h"
 #include "render/findings/stepless.h"
 #include "render/metrics/known.h"
 #include "render/say/format.h"
@@ -142,7 +143,8 @@ static enum cause_class limit_of(const struct report *rep, const struct run_resu
     return r->n_claims ? rep->claims[r->claims[0]].cls : r->has_steps ? N_CLASSES : cause_of_idle(rep, r->run);
 }
 
-/* The cause that comes first in most runs. Of equal counts the first in the table of causes; of none, CLASS_SHARED. */
+/* The cause that comes first in most runs. Of equal counts that of the first run, else the first in the table of
+ * causes; of none, CLASS_SHARED. */
 static enum cause_class cause_of_most(const struct report *rep, int n[N_CLASSES + 1])
 {
     int most = 0;
@@ -150,7 +152,8 @@ static enum cause_class cause_of_most(const struct report *rep, int n[N_CLASSES 
         n[limit_of(rep, &rep->runs[i])]++;
     for (int c = 1; c < N_CLASSES; c++)
         most = n[c] > n[most] ? c : most;
-    return (enum cause_class)most;
+    enum cause_class first = limit_of(rep, &rep->runs[ranking_first(rep)]); /* whose action is the first */
+    return n[first] == n[most] && first < N_CLASSES ? first : (enum cause_class)most;
 }
 
 struct phrase ranking_doubt(const struct report *rep)
@@ -165,7 +168,7 @@ struct phrase ranking_doubt(const struct report *rep)
                             : PHRASE(DOUBT_OF_RANKED, slot_count(n_low), slot_count(n[most]));
 }
 
-static struct phrase most_limited(const struct report *rep)
+static struct phrase most_limited(struct report *rep)
 {
     static const char *const what[N_CLASSES] = {[CLASS_SHARED] = "ranks lack cores",
                                                 [CLASS_COMPUTE] = "compute limits",
@@ -182,6 +185,12 @@ static struct phrase most_limited(const struct report *rep)
     for (int i = 0; i < rep->n_runs; i++)
         n_traces += rep->runs[i].run->is_foreign && rep->runs[i].run->n_traces > 0;
     const struct slot runs = slot_count(rep->n_runs), noun = slot_name(n_traces == rep->n_runs ? "trace" : "run");
+    struct said ended = {0};
+    int n_failed = 0;
+    for (int i = 0; i < rep->n_runs; i++)
+        n_failed += say_failed(rep, &rep->runs[i], &ended) != 0;
+    if (n_failed == rep->n_runs)
+        return PHRASE(ALL_RUNS_FAILED, runs);
     return n[most] ? PHRASE(MOST_RUNS_LIMITED, slot_count(n[most]), runs, noun, slot_name(what[most]))
                    : PHRASE(NO_RUN_LIMITED, runs, noun);
 }

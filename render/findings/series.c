@@ -216,10 +216,12 @@ static struct phrase node_time(const struct report *rep, const struct series *s)
     const struct series_point *first = &s->points[0], *good = good_until(rep, s), *last = &s->points[s->n_points - 1];
     if (last->efficiency <= 0 || good->efficiency <= 0)
         return PHRASE(NONE);
-    double ratio = good->efficiency / last->efficiency;
-    return good == last
-               ? PHRASE(NODES_PAY, slot_nodes(rep, last), slot_factor(1 / last->efficiency), slot_nodes(rep, first))
-               : PHRASE(NODES_STOP_PAYING, slot_nodes(rep, good), slot_nodes(rep, last), slot_factor(ratio));
+    const struct slot first_nodes = slot_nodes(rep, first), last_nodes = slot_nodes(rep, last),
+                      of_first = slot_factor(1 / last->efficiency),
+                      of_good = slot_factor(good->efficiency / last->efficiency);
+    return good == last    ? PHRASE(NODES_PAY, last_nodes, of_first, first_nodes)
+           : good == first ? PHRASE(NODES_DO_NOT_PAY, last_nodes, of_first, first_nodes)
+                           : PHRASE(NODES_STOP_PAYING, slot_nodes(rep, good), last_nodes, of_good);
 }
 
 /* What compute does, where communication limits. Below a tenth of it, what it lost is no second cause. */

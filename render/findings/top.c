@@ -243,6 +243,7 @@ void top_sentences(struct report *rep)
     rep->first = first;
     const struct trial *t = c ? claim_trial(rep, c) : NULL;
     rep->first_command = t ? t->command : c && c->is_measuring ? shared_run_of(rep, c, r)->command_again : "";
+    rep->is_first_measuring = !t && c && c->is_measuring;
     rep->first_elsewhere = c && c->cls == CLASS_SHARED && s ? command_elsewhere(rep, s, shared_run_of(rep, c, r)) : "";
     rep->has_first_forecast = t && t->has_forecast;
     rep->first_forecast_ns = t ? t->step_ns : 0;

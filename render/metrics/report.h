@@ -22,6 +22,7 @@
 struct action {
     enum advice id; /* of ours, else of generic: what decisions compare */
     const char *ours, *generic;
+    int is_short_of_cores; /* it needs more than the recorded hosts have */
     /* "The time of ranks without a core should fall below 5 %."; "" if nothing measured can show it */
     const char *check;
 };
@@ -419,6 +420,7 @@ struct report {
     struct phrase ranking[RANKING_MAX];                       /* of runs that are no series */
     const char *limits_now;      /* the headline of the runs themselves, where that of the report is of a comparison */
     const char *first_command;   /* the shell command that tries first_action here; "" if no command can */
+    int is_first_measuring;      /* it measures the run again, because other programs used its cores */
     const char *first_elsewhere; /* the same on a Slurm cluster, where the machine is too small; "" */
     struct phrase sure[N_SURE_ITEMS][SAID_MAX]; /* how sure the answer is */
     struct phrase ruled_out[JUDGED_MAX];        /* of the run that the answer is about: what else was looked at */

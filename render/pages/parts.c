@@ -114,7 +114,7 @@ void section_of_action(const struct report *rep, struct doc *d, int level)
         paragraph_of_phrases(d, &PHRASE(ON_CLUSTER), 1);
         doc_command(d, "On a cluster", rep->first_elsewhere);
     } else if (rep->first_command && *rep->first_command) {
-        doc_command(d, "Try first", rep->first_command);
+        doc_command(d, rep->is_first_measuring ? "Measure again" : "Try first", rep->first_command);
     }
     labelled(d, "Expected", rep->first.expected);
     labelled(d, "Check", rep->first.check);

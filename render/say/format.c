@@ -29,6 +29,14 @@ static struct fmt with_unit(double value, const char *unit)
     return f;
 }
 
+struct fmt fmt_signed(struct fmt f, double value)
+{
+    struct fmt out = f;
+    if (value > 0 && f.text[0] >= '0' && f.text[0] <= '9')
+        snprintf(out.text, sizeof out.text, "+%.62s", f.text);
+    return out;
+}
+
 int fmt_is_same(struct fmt a, struct fmt b)
 {
     return strcmp(a.text, b.text) == 0;

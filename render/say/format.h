@@ -9,6 +9,8 @@
 struct fmt {
     char text[64];
 };
+/** fmt_signed - f, with "+" in front where the value is positive: "+1.20 ms", "-1.20 ms", "< 0.01 ms". */
+struct fmt fmt_signed(struct fmt f, double value);
 /** fmt_is_same - do two numbers read the same? */
 int fmt_is_same(struct fmt a, struct fmt b);
 

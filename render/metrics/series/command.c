@@ -180,14 +180,14 @@ const char *program_of(const struct run *a)
     enum { N_STARTERS = sizeof starters / sizeof *starters };
     int is_starter = is_one_of(word, starters, N_STARTERS);
     for (int i = 1; is_starter && i < a->n_command; i++) {
+        const char *last = dcr_last_part(a->command[i]);
+        bool is_another = a->command[i][0] != '-' && is_one_of(last, starters, N_STARTERS); /* /usr/bin/python3 */
         if (a->command[i][0] != '-')
-            starter = "";
-        for (size_t k = 0; k < sizeof starters / sizeof *starters; k++)
-            if (strcmp(a->command[i], starters[k]) == 0)
-                starter = starters[k];
+            starter = is_another ? last : "";
         if (is_text_next(starter, a->command[i]))
             return starter;
-        if (a->command[i][0] != '-' && (strchr(a->command[i], '/') || dcr_ends_with(a->command[i], ".py")))
+        if (a->command[i][0] != '-' && !is_another &&
+            (strchr(a->command[i], '/') || dcr_ends_with(a->command[i], ".py")))
             return dcr_last_part(a->command[i]);
     }
     if (!is_starter)

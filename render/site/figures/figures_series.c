@@ -306,7 +306,7 @@ static json_t *loss_figure(struct site *s, const struct series *series, const ch
         int64_t part = l->part_ns[k];
         if (part == 0)
             continue;
-        const char *words = site_text(s, "%s%s", part > 0 ? "+" : "", fmt_time_beside(part, l->actual_ns).text);
+        const char *words = site_text(s, "%s", fmt_signed(fmt_time_beside(part, l->actual_ns), (double)part).text);
         rows[n++] = (struct row_bar){part_name((enum part)k),
                                      in_unit(at, &axis),
                                      in_unit(at + part, &axis),

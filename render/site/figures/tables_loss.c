@@ -7,7 +7,7 @@
 
 static const char *signed_time(struct site *s, int64_t ns)
 {
-    return site_text(s, "%s%s", ns > 0 ? "+" : "", fmt_time(ns).text);
+    return site_text(s, "%s", fmt_signed(fmt_time(ns), (double)ns).text);
 }
 
 /* why: REASON_NONE = it is known */

@@ -160,7 +160,7 @@ void view_compared(struct site *s, json_t *data)
 
 static json_t *predictions_table(struct site *s, const struct comparison *c)
 {
-    if (c->n_predictions == 0)
+    if (c->n_predictions == 0 || c->tried.has) /* what the change was to save stands in the table of the forecast */
         return json_null();
     int64_t longest_ns = 0;
     for (int i = 0; i < c->n_predictions; i++) {

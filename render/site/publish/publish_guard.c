@@ -121,7 +121,7 @@ int publish_claim(struct publish *p, struct dcr_err *err)
         errno = sys;
         int rc = is_taken && i + 1 < TRIES
                      ? 0
-                     : dcr_err_sys(err, DCR_FAIL, "cannot make folder '%s' beside the output", partial);
+                     : dcr_err_sys(err, DCR_FAIL, "cannot write in the folder of '%s'; choose another with -o", p->out);
         free(partial);
         if (rc) {
             release_spare(p);
