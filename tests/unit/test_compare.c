@@ -362,6 +362,7 @@ static void test_several_and_longer(void **state)
     assert_int_equal(longer->forecast[1].id, PHRASE_FORECAST_WITHOUT_ABOUT);
     assert_int_equal(longer->forecast[2].id, PHRASE_NONE);
     assert_int_equal(c->doubt.id, PHRASE_DOUBT_STEPS);
+    assert_int_equal(longer->sure[SURE_CAUSE][1].id, PHRASE_INTERVAL_OF_TWO_RUNS); /* one run on each side */
     assert_int_equal(c->sure[SURE_IMPROVE][0].id, PHRASE_MORE_STEPS);
     assert_int_equal(c->sure[SURE_IMPROVE][0].slot[0].count, 30);
     assert_int_equal(c->sure[SURE_IMPROVE][1].id, PHRASE_REPEAT_BOTH);

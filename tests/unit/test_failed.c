@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "render/findings/ranking.h"
 #include "render/read/ending.h"
 #include "tests/unit/told.h"
 
@@ -125,6 +126,31 @@ static void test_before_the_first_step(void **state)
     }
 }
 
+/* Of several runs that failed the headline says so, not that no cause was found. */
+static void test_several(void **state)
+{
+    (void)state;
+    struct fixture f = {.n = 2};
+    static const char *const names[] = {"a", "b"};
+    for (int i = 0; i < 2; i++) {
+        f.runs[i] = failed_run((size_t)i);
+        f.runs[i]->run_id = f.runs[i]->program.name = names[i];
+    }
+    tell(&f);
+    assert_true(is_ranked(&f.rep));
+    assert_finds(&f.rep.said, PHRASE_ALL_RUNS_FAILED);
+    assert_int_equal(f.rep.said.headline.slot[0].count, 2);
+    release(&f);
+    f = (struct fixture){.n = 2};
+    f.runs[0] = failed_run(0);
+    f.runs[1] = made_even_run(1, 64, 40, 40, 0, 60, 0);
+    f.runs[0]->run_id = f.runs[0]->program.name = names[0];
+    f.runs[1]->run_id = f.runs[1]->program.name = names[1];
+    tell(&f);
+    assert_finds(&f.rep.said, PHRASE_MOST_RUNS_LIMITED);
+    release(&f);
+}
+
 /* With steps, or without a known end, the time of the steps is what is told. */
 static void test_others(void **state)
 {
@@ -153,6 +179,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_the_collector_says),
         cmocka_unit_test(test_before_the_first_step),
+        cmocka_unit_test(test_several),
         cmocka_unit_test(test_others),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

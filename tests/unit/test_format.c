@@ -20,6 +20,10 @@ static void test_time(void **state)
     expect(fmt_time(999600), "1.00 ms"); /* rounding carries into the next unit */
     expect(fmt_time(99960000), "100 ms");
     expect(fmt_time(-62000000), "-62.0 ms");
+    expect(fmt_signed(fmt_time(62000000), 1), "+62.0 ms");
+    expect(fmt_signed(fmt_time(-62000000), -1), "-62.0 ms");
+    expect(fmt_signed(fmt_time(0), 0), "0 ns");
+    expect(fmt_signed(fmt_time_beside(1000, 300000000), 1), "< 0.01 ms");
     expect(fmt_ms(0), "0");
     expect(fmt_ms(20000), "0.020");
     expect(fmt_ms(100), "< 0.001");

@@ -558,6 +558,7 @@ static void test_program(void **state)
         {{"./train", "-c", "a/b"}, "train"},
         {{"python3", "-u", "dir/train.py"}, "train.py"},
         {{"mpirun", "-c", "2", "python3", "train.py"}, "train.py"},
+        {{"mpirun", "-n", "2", "/usr/bin/python3", "train.py"}, "train.py"},
         {{"bash", "job/run", "-c", "a/b"}, "run"},
         {{"python3", "-c", "open(\"/tmp/o.txt\")"}, "python3"},
         {{"/usr/bin/python3", "-uc", "open(\"/tmp/o.txt\")"}, "python3"},

@@ -296,6 +296,7 @@ static void test_tried(void **state)
             assert_int_equal(said[1].slot[0].count, forecast);
             assert_int_equal(said[2].id, PHRASE_TRIED_TOO_SHORT);
             assert_near(said[2].slot[0].real, 1 - (double)forecast / 264);
+            assert_int_equal(said[3].id, PHRASE_NONE); /* no other part changed */
             assert_non_null(strstr(rep.verdict, say_phrase(&rep.arena, &said[0])));
         }
         report_free(&rep);
