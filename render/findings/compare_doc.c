@@ -338,7 +338,6 @@ static void say_forecast(struct report *rep, struct comparison *c)
     const struct slot forecast = slot_time(c->expected_mean_ns);
     if (c->tried.has) {
         say_tried(&c->tried, c->forecast);
-        put(c->forecast, beside_tried(rep, c));
         return;
     }
     if (!p) {
@@ -424,9 +423,10 @@ static void say_how_sure_of(struct report *rep, struct comparison *c)
             c->n_before + c->n_after > 2 ? PHRASE(INTERVAL_OF_CHANGE, range) : PHRASE(INTERVAL_OF_TWO_RUNS, range));
     }
     add(c, SURE_CAUSE, PHRASE(CONFIDENCE, slot_name(confidence_word(c->confidence)), slot_name(c->confidence_because)));
-    if (c->tried.has)
+    if (c->tried.has) {
         add(c, SURE_FORECAST, PHRASE(FORECAST_OF_MEDIAN));
-    else if (p)
+        add(c, SURE_FORECAST, beside_tried(rep, c));
+    } else if (p)
         add(c, SURE_FORECAST, p->basis == GAIN_BOUND ? PHRASE(FORECAST_IS_BOUND) : PHRASE(FORECAST_IS_ESTIMATE));
     if (*c->differing)
         add(c, SURE_UNKNOWN, PHRASE(RUNS_DIFFER, slot_name(c->differing)));
