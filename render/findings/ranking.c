@@ -191,6 +191,11 @@ static struct phrase most_limited(struct report *rep)
         n_failed += say_failed(rep, &rep->runs[i], &ended) != 0;
     if (n_failed == rep->n_runs)
         return PHRASE(ALL_RUNS_FAILED, runs);
+    int idlest = most_of(rep, idle_of), has_steps = 0;
+    for (int i = 0; i < rep->n_runs; i++)
+        has_steps |= rep->runs[i].has_steps;
+    if (!n[most] && !has_steps && idlest >= 0 && n_traces == rep->n_runs)
+        return PHRASE(TRACES_IDLE, slot_percent(idle_of(rep, &rep->runs[idlest])), runs);
     return n[most] ? PHRASE(MOST_RUNS_LIMITED, slot_count(n[most]), runs, noun, slot_name(what[most]))
                    : PHRASE(NO_RUN_LIMITED, runs, noun);
 }

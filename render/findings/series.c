@@ -220,7 +220,7 @@ static struct phrase node_time(const struct report *rep, const struct series *s)
                       of_first = slot_factor(1 / last->efficiency),
                       of_good = slot_factor(good->efficiency / last->efficiency);
     return good == last    ? PHRASE(NODES_PAY, last_nodes, of_first, first_nodes)
-           : good == first ? PHRASE(NODES_DO_NOT_PAY, last_nodes, of_first, first_nodes)
+           : good == first ? PHRASE(NODES_DO_NOT_PAY, last_nodes, of_first)
                            : PHRASE(NODES_STOP_PAYING, slot_nodes(rep, good), last_nodes, of_good);
 }
 

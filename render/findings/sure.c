@@ -1,6 +1,7 @@
 /* sure.c - how sure the answer of the report is: cause and forecast apart, what is not known, how to know it. */
 #include "render/findings/claims.h"
 
+#include "render/findings/failed.h"
 #include "render/findings/rules/rules.h"
 #include "render/metrics/series/series.h"
 #include "render/findings/narrate.h"
@@ -153,7 +154,9 @@ void say_how_sure(struct report *rep, const struct series *s, const struct run_r
     rep->confidence = confidence_word(sure);
     if (is_ranked(rep))
         add(rep, SURE_DOUBT, ranking_doubt(rep));
-    add_confidence(rep, r, c, sure, because);
+    struct said failed;
+    if (!say_failed(rep, r, &failed)) /* how a run ended is certain */
+        add_confidence(rep, r, c, sure, because);
     if (s || r->has_steps || are_steps_missed(r)) /* of other runs nobody asks for a gain in steps */
         add_forecast(rep, c);
     if (s)

@@ -318,7 +318,11 @@ static void put_methodology(const struct report *rep, struct doc *d)
 {
     doc_heading(d, 2, "Methodology");
     const struct slot unit = slot_name(counted_word(rep->unit));
-    const struct phrase times[] = {PHRASE(METHOD_SHARES), PHRASE(METHOD_TRANSFER)};
+    int has_steps = 0;
+    for (int i = 0; i < rep->n_runs; i++)
+        has_steps |= rep->runs[i].has_steps;
+    const struct phrase times[] = {has_steps ? PHRASE(METHOD_SHARES) : PHRASE(METHOD_SHARES_OF_TIME),
+                                   PHRASE(METHOD_TRANSFER)};
     const struct phrase sure[] = {PHRASE(METHOD_INTERVALS), PHRASE(METHOD_ONE_RUN, unit)};
     paragraph_of_phrases(d, times, 2);
     paragraph_of_phrases(d, sure, 2);

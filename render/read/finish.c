@@ -155,6 +155,7 @@ static void name_gaps(struct reading *g)
         run_add_gap(r, PHRASE(STEPS_CSV_EMPTY), PHRASE(STEPS_CSV_EMPTY_WHY));
     else if (!n_steps)
         run_add_gap(r, r->has_window && r->nvtx.state == RECORDER_NOTHING ? PHRASE(NO_STEPS_IN_WINDOW)
+                       : r->n_endings                                     ? PHRASE(NO_STEPS_BEFORE_END)
                                                                           : PHRASE(NO_STEPS_RECORDED));
     /* Only programs that train write metrics.csv, so the others do not lack it. */
     int is_training = g->has_steps || *r->program.model || *r->program.dataset;
