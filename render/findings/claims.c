@@ -86,7 +86,7 @@ static void add_class_claim(struct report *rep, int run, const struct class_resu
         k->cls != CLASS_COMPUTE || k->gain_ns > 0; /* compute cannot be removed, but can be below its ceiling */
     c->gain_ns = k->gain_ns;
     c->step_ns = r->step.mean_ns;
-    c->gain_basis = c->action.is_short_of_cores ? GAIN_BOUND : gain_basis_of(r, k->cls);
+    c->gain_basis = gain_basis_of(r, k->cls);
     c->gain_text = c->has_gain ? gain_text(rep, k->gain_ns, r->step.mean_ns, c->gain_basis) : "";
     c->gain_why = c->has_gain ? REASON(NONE) : REASON(GAIN_OF_COMPUTE);
     if (k->cls == CLASS_IMBALANCE && *c->gain_text) {

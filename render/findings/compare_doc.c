@@ -380,7 +380,7 @@ static void add(struct comparison *c, enum sure_item item, struct phrase p)
 /* "-27.2 ms", with a sign either way. */
 static const char *signed_time(struct report *rep, double ns)
 {
-    return report_text(rep, "%s", fmt_signed(fmt_time(llround(ns)), ns).text);
+    return report_text(rep, "%s", fmt_signed(fmt_time(llround(ns)), (double)llround(ns)).text);
 }
 
 /* What would end the doubt. */

@@ -191,6 +191,8 @@ static struct phrase most_limited(struct report *rep)
         n_failed += say_failed(rep, &rep->runs[i], &ended) != 0;
     if (n_failed == rep->n_runs)
         return PHRASE(ALL_RUNS_FAILED, runs);
+    if (!n[most] && n_failed)
+        return PHRASE(SOME_RUNS_FAILED, slot_count(n_failed), runs);
     int idlest = most_of(rep, idle_of), has_steps = 0;
     for (int i = 0; i < rep->n_runs; i++)
         has_steps |= rep->runs[i].has_steps;

@@ -213,15 +213,18 @@ static void add_speed(const struct report *rep, struct series *s)
 /* Node time is that of all nodes together, for the same work. */
 static struct phrase node_time(const struct report *rep, const struct series *s)
 {
-    const struct series_point *first = &s->points[0], *good = good_until(rep, s), *last = &s->points[s->n_points - 1];
+    const struct series_point *first = &s->points[0], *good = first, *last = &s->points[s->n_points - 1];
+    for (int i = 1; i < s->n_points; i++)
+        good = s->points[i].efficiency >= rep->thresholds.efficiency ? &s->points[i] : good;
     if (last->efficiency <= 0 || good->efficiency <= 0)
         return PHRASE(NONE);
     const struct slot first_nodes = slot_nodes(rep, first), last_nodes = slot_nodes(rep, last),
                       of_first = slot_factor(1 / last->efficiency),
                       of_good = slot_factor(good->efficiency / last->efficiency);
-    return good == last    ? PHRASE(NODES_PAY, last_nodes, of_first, first_nodes)
-           : good == first ? PHRASE(NODES_DO_NOT_PAY, last_nodes, of_first)
-                           : PHRASE(NODES_STOP_PAYING, slot_nodes(rep, good), last_nodes, of_good);
+    return good == last         ? PHRASE(NODES_PAY, last_nodes, of_first, first_nodes)
+           : good != first      ? PHRASE(NODES_STOP_PAYING, slot_nodes(rep, good), last_nodes, of_good)
+           : last->speedup <= 1 ? PHRASE(NODES_DO_NOT_PAY, last_nodes, of_first)
+                                : PHRASE(NODES_COST, last_nodes, of_first, first_nodes);
 }
 
 /* What compute does, where communication limits. Below a tenth of it, what it lost is no second cause. */

@@ -92,9 +92,10 @@ static const char *expected_of(struct report *rep, const struct claim *c)
                       factor = slot_factor((double)c->step_ns / (double)(c->step_ns - c->gain_ns));
     if (*c->expected || !*c->gain_text)
         return c->expected;
-    struct phrase p = c->cls == CLASS_IMBALANCE     ? PHRASE(EXPECT_BALANCED, after, now, factor)
-                      : c->gain_basis == GAIN_BOUND ? PHRASE(EXPECT_AT_BEST, after, now, factor)
-                                                    : PHRASE(EXPECT_ABOUT, after, now, factor);
+    struct phrase p = c->cls == CLASS_IMBALANCE ? PHRASE(EXPECT_BALANCED, after, now, factor)
+                      : c->gain_basis == GAIN_BOUND || c->action.is_short_of_cores
+                          ? PHRASE(EXPECT_AT_BEST, after, now, factor)
+                          : PHRASE(EXPECT_ABOUT, after, now, factor);
     return say_phrase(&rep->arena, &p);
 }
 

@@ -257,7 +257,7 @@ enum import_kind import_job(struct dcr_stream *s, struct import_job *out)
         snprintf(out->model, sizeof out->model, "%.*s", (int)(end_on - on), on);
     out->rank = number_of(at, end, "\"rank\"");
     out->world_size = number_of(at, end, "\"world_size\"");
-    out->is_nsys = f && f->read == nsys_sqlite_read;
+    out->is_nsys = f && f->read == nsys_sqlite_read && !gunzip_is_compressed(g);
     int is_list = out->is_trace && n && *head == '[';
     if (is_list)
         out->rank = kineto_rank_named(s->name);

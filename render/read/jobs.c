@@ -21,11 +21,9 @@ static int order(int64_t a, int64_t b)
     return (a > b) - (a < b);
 }
 
-/* Both say their rank, of one size, on GPUs of one model; or nsys recorded them at one time. */
+/* Both say their rank, of one size, on GPUs of one model. */
 static int is_like(const struct member *a, const struct member *b)
 {
-    if (a->job->is_nsys && b->job->is_nsys)
-        return a->job->begin_ns < b->job->end_ns && b->job->begin_ns < a->job->end_ns;
     return a->job->rank >= 0 && b->job->rank >= 0 && a->job->world_size == b->job->world_size &&
            strcmp(a->job->model, b->job->model) == 0;
 }
@@ -36,10 +34,16 @@ static int compare_folders(const struct member *a, const struct member *b)
                                           : memcmp(a->name, b->name, a->folder_len);
 }
 
-/* In one folder too: ranks of one run, unless a rank comes twice. */
-static int is_beside(const struct member *a, const struct member *b)
+/* May the next one be of the run of the first? Ranks of one run, unless a rank comes twice; recordings of nsys if it
+ * began before the others had ended. until: when the last of those so far ended; the next one's end moves it. */
+static int goes_on(const struct member *first, int64_t *until, const struct member *next)
 {
-    return is_like(a, b) && compare_folders(a, b) == 0;
+    if (!first->job->is_nsys || !next->job->is_nsys)
+        return is_like(first, next);
+    int is_meanwhile = next->job->begin_ns < *until;
+    if (is_meanwhile && next->job->end_ns > *until)
+        *until = next->job->end_ns;
+    return is_meanwhile;
 }
 
 static int by_rank(const void *x, const void *y)
@@ -71,10 +75,11 @@ static int has_rank_twice(struct member *const *sorted, size_t n)
 /* Every rank once, of one size, wherever the files lie. */
 static int may_be_one(struct member **traces, size_t n)
 {
+    qsort(traces, n, sizeof *traces, by_rank); /* and of nsys by when they began */
+    int64_t until = n ? traces[0]->job->end_ns : 0;
     for (size_t i = 1; i < n; i++)
-        if (!is_like(traces[0], traces[i]))
+        if (!goes_on(traces[0], &until, traces[i]))
             return 0;
-    qsort(traces, n, sizeof *traces, by_rank);
     return !has_rank_twice(traces, n);
 }
 
@@ -84,7 +89,9 @@ static void find_leaders(struct member **traces, size_t n, const struct member *
     qsort(traces, n, sizeof *traces, by_place);
     for (size_t i = 0, end; i < n; i = end) {
         size_t first = (size_t)(traces[i] - list);
-        for (end = i + 1; end < n && is_beside(traces[i], traces[end]); end++)
+        int64_t until = traces[i]->job->end_ns;
+        for (end = i + 1;
+             end < n && compare_folders(traces[i], traces[end]) == 0 && goes_on(traces[i], &until, traces[end]); end++)
             if ((size_t)(traces[end] - list) < first)
                 first = (size_t)(traces[end] - list);
         int is_one = !has_rank_twice(traces + i, end - i);
@@ -102,13 +109,22 @@ static void add(struct inputs *x, size_t input, const struct member *m)
     in->names[in->n_names++] = m->name;
 }
 
-/* The name of a run, by its first trace: of that and those beside it, their folder; of that alone, its file. */
-static const char *path_of(struct inputs *x, const char *root, const struct member *first, size_t n)
+/* The name of a run: its folder if it has several traces and is the folder's only run, else its first trace. */
+static const char *path_of(struct inputs *x, const char *root, const struct member *first, int is_folder)
 {
-    size_t len = n > 1 ? first->folder_len : strlen(first->name), size = strlen(root) + len + 2;
+    size_t len = is_folder ? first->folder_len : strlen(first->name), size = strlen(root) + len + 2;
     char *path = dcr_arena_alloc(&x->arena, size);
     snprintf(path, size, "%s%s%.*s", root, len && *root ? "/" : "", (int)len, first->name);
     return path;
+}
+
+/* Has another run its first trace in this one's folder? */
+static int has_neighbour(const struct member *list, size_t n, size_t which)
+{
+    for (size_t i = 0; i < n; i++)
+        if (i != which && list[i].is_split && list[i].leader == i && compare_folders(&list[i], &list[which]) == 0)
+            return 1;
+    return 0;
 }
 
 /* The runs, in the order of their first traces. */
@@ -127,7 +143,8 @@ static void add_runs(struct inputs *x, const char *root, struct member *list, si
     }
     for (size_t i = 0; i < n; i++)
         if (list[i].is_split && list[i].leader == i)
-            x->list[list[i].input].path = path_of(x, root, &list[i], x->list[list[i].input].n_names);
+            x->list[list[i].input].path =
+                path_of(x, root, &list[i], x->list[list[i].input].n_names > 1 && !has_neighbour(list, n, i));
 }
 
 void jobs_split(struct inputs *x, size_t input, const struct known_file *files)

@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 : "${BUILD:=$PWD/build}"
-folder=$(realpath --relative-to=. "$BUILD") # a goal has the name that the Makefile's rule has
+folder=${BUILD#"$PWD"/} # a goal has the name that the Makefile's rule has
 make --no-print-directory -s BUILD="$folder" "$folder/tests/bench/loader"
 tmp=$(mktemp -d "${BENCH_DIR:-${TMPDIR:-/tmp}}/dcr-bench.XXXXXX")
 trap 'rm -rf "$tmp"' EXIT

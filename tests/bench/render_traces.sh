@@ -17,7 +17,7 @@ while [ $# -gt 0 ]; do
 done
 tmp=$(mktemp -d "${BENCH_DIR:-${TMPDIR:-/tmp}}/dcr-bench.XXXXXX")
 trap 'rm -rf "$tmp"' EXIT
-folder=$(realpath --relative-to=. "$BUILD") # a goal has the name that the Makefile's rule has
+folder=${BUILD#"$PWD"/} # a goal has the name that the Makefile's rule has
 make --no-print-directory -s BUILD="$folder" "$folder/tests/bench/"{repeat_trace,make_trace}
 one_core=()
 command -v taskset >/dev/null && one_core=(taskset -c "$(($(nproc) - 1))")

@@ -30,7 +30,7 @@ for n in "$rounds" "$steps" "$threads"; do
     [[ $n =~ ^[1-9][0-9]{0,2}$ ]] || { echo "step.sh: '$n' is not a number from 1 to 999" >&2 && exit 2; }
 done
 
-folder=$(realpath --relative-to=. "$BUILD") # a goal has the name that the Makefile's rule has
+folder=${BUILD#"$PWD"/} # a goal has the name that the Makefile's rule has
 make --no-print-directory -s SHORT=1 BUILD="$folder" "$folder/tests/bench/"{step,sgemm}
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT

@@ -197,6 +197,24 @@ static void test_recordings_of_nsys(void **state)
     assert_string_equal(x.list[2].names[0], "before-1.sqlite");
     assert_string_equal(x.list[2].names[1], "before-2.sqlite");
     inputs_release(&x);
+    /* two ranks before and two after: both runs lie in one folder, so each is called by its first file */
+    static const char *const pairs[] = {"f/after-0", "f/after-1", "f/before-0", "f/before-1"};
+    const struct known_file pair[] = {recorded(9000, 9100), recorded(9010, 9200), recorded(1000, 1100),
+                                      recorded(1005, 1200)};
+    x = split((char **)(uintptr_t)pairs, pair, 4);
+    assert_int_equal(x.n, 3);
+    assert_string_equal(x.list[1].path, "top/f/after-0");
+    assert_string_equal(x.list[2].path, "top/f/before-0");
+    assert_int_equal(x.list[2].n_names, 2);
+    inputs_release(&x);
+    /* the first and the last do not meet, but the one between them meets both, whatever the names */
+    const struct known_file chain[3] = {recorded(1000, 1100), recorded(1050, 1300), recorded(1200, 1400)};
+    for (int i = 0; i < 3; i++) {
+        const struct known_file turned[3] = {chain[i], chain[(i + 1) % 3], chain[(i + 2) % 3]};
+        x = split((char **)(uintptr_t)names, turned, 3);
+        assert_int_equal(x.n, 1);
+        inputs_release(&x);
+    }
     x = split((char **)(uintptr_t)(names + 1), files + 1, 3); /* one job, as far as is known */
     assert_int_equal(x.n, 1);
     assert_int_equal(x.list[0].n_names, 3);

@@ -279,6 +279,11 @@ static void test_view(void **state)
                      DCR_FAIL);
     assert_non_null(strstr(refusal.text, "has a view CUPTI_ACTIVITY_KIND_KERNEL"));
     assert_int_equal(import_sql(KERNELS "CREATE VIEW mine AS SELECT 1;"), 0);
+    assert_int_equal(import_sql(KERNELS
+                                "CREATE TABLE mine(a INT, b INT AS (instr(zeroblob(4000000), zeroblob(2000000))));"
+                                "INSERT INTO mine(a) VALUES(1);"),
+                     DCR_FAIL);
+    assert_non_null(strstr(refusal.text, "has a computed column in mine"));
     assert_int_equal(device(0)->value[DEV_KERNELS], 4);
 }
 
@@ -584,6 +589,11 @@ static void test_recorded(void **state)
                  {"CREATE TABLE ANALYSIS_DETAILS(duration INT); INSERT INTO ANALYSIS_DETAILS VALUES(7)", 0, 0},
                  {"CREATE VIEW TARGET_INFO_SESSION_START_TIME AS SELECT 5 AS utcEpochNs;"
                   "CREATE VIEW ANALYSIS_DETAILS AS SELECT 5 AS duration",
+                  0, 0},
+                 {"CREATE TABLE TARGET_INFO_SESSION_START_TIME(x INT, utcEpochNs INT AS (instr(zeroblob(4000000), "
+                  "zeroblob(2000000) || x'01')));"
+                  "CREATE TABLE ANALYSIS_DETAILS(duration INT); INSERT INTO ANALYSIS_DETAILS VALUES(7);"
+                  "INSERT INTO TARGET_INFO_SESSION_START_TIME(x) VALUES(1)",
                   0, 0},
                  {WHEN("5", "5"), 4096, 0}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -29,7 +29,7 @@ int scenario_named(const char *name, const struct scenario **out, struct dcr_err
 /** scenario_words - the options of one run.
  *  text     overwritten; the words' memory                                              shape: (SCENARIO_TEXT)
  *  words    overwritten; point into text                                                shape: (SCENARIO_MAX_WORDS)
- *  returns  how many words
+ *  n_words  overwritten
  *  errors   DCR_FAIL: more ranks than SCENARIO_MAX_RANKS */
 int scenario_words(const struct scenario_choice *c, char *text, char **words, int *n_words,
                    struct dcr_err *err) DCR_MUST_CHECK;

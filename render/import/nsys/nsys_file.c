@@ -128,21 +128,37 @@ int nsys_file_check(const struct nsys_file *f, struct dcr_err *err)
                : dcr_err_set(err, DCR_FAIL, "'%s' is a damaged SQLite file: %s; export it again", f->name, f->why);
 }
 
-/* Are its pages consistent? If not, that is kept. Tables of nsys are tables and not views. */
-static int check_content(struct nsys_file *f, struct dcr_err *err)
+/* nsys writes plain tables. Views and computed columns could be computed without end. */
+static int check_tables(struct nsys_file *f, struct dcr_err *err)
 {
     int rc = 0;
-    sqlite3_stmt *q = nsys_file_query(f, "PRAGMA quick_check(1)");
-    if (nsys_file_next(f, q) && sqlite3_stricmp((const char *)sqlite3_column_text(q, 0), "ok") != 0 &&
-        !f->n_missing_bytes)
-        dcr_err_set(&f->why_damaged, DCR_FAIL, "'%s' is a damaged SQLite file: %s; export it again", f->name,
-                    (const char *)sqlite3_column_text(q, 0));
-    sqlite3_finalize(q);
-    q = nsys_file_query(f, "SELECT name FROM sqlite_master WHERE type = 'view' AND (name LIKE 'CUPTI\\_%' ESCAPE "
+    sqlite3_stmt *q =
+        nsys_file_query(f, "SELECT name FROM sqlite_master WHERE type = 'view' AND (name LIKE 'CUPTI\\_%' ESCAPE "
                            "'\\' OR name LIKE 'TARGET\\_%' ESCAPE '\\' OR name IN ('NVTX_EVENTS', 'StringIds'))");
     if (nsys_file_next(f, q))
         rc = dcr_err_set(err, DCR_FAIL, "'%s' has a view %s where nsys writes a table; export it again with nsys",
                          f->name, (const char *)sqlite3_column_text(q, 0));
+    sqlite3_finalize(q);
+    q = nsys_file_query(f,
+                        "SELECT m.name FROM sqlite_master m, pragma_table_xinfo(m.name) c WHERE m.type = 'table' AND "
+                        "c.hidden IN (2, 3)");
+    if (!rc && nsys_file_next(f, q))
+        rc = dcr_err_set(err, DCR_FAIL,
+                         "'%s' has a computed column in %s, which nsys does not write; export it again with nsys",
+                         f->name, (const char *)sqlite3_column_text(q, 0));
+    sqlite3_finalize(q);
+    return rc;
+}
+
+/* Are its pages consistent? If not, that is kept. */
+static int check_content(struct nsys_file *f, struct dcr_err *err)
+{
+    int rc = check_tables(f, err); /* first: the check computes what is computed */
+    sqlite3_stmt *q = rc ? NULL : nsys_file_query(f, "PRAGMA quick_check(1)");
+    if (nsys_file_next(f, q) && sqlite3_stricmp((const char *)sqlite3_column_text(q, 0), "ok") != 0 &&
+        !f->n_missing_bytes)
+        dcr_err_set(&f->why_damaged, DCR_FAIL, "'%s' is a damaged SQLite file: %s; export it again", f->name,
+                    (const char *)sqlite3_column_text(q, 0));
     sqlite3_finalize(q);
     return rc ? rc : nsys_file_check(f, err);
 }
@@ -211,7 +227,7 @@ int nsys_file_recorded(int fd, int64_t *begin_ns, int64_t *end_ns)
     char uri[80];
     int is_known = 0;
     snprintf(uri, sizeof uri, "file:/proc/self/fd/%d?mode=ro&immutable=1", fd);
-    if (!open_uri(&f, uri, &err)) {
+    if (!open_uri(&f, uri, &err) && !check_tables(&f, &err)) {
         sqlite3_stmt *q = nsys_file_query(&f, "SELECT utcEpochNs, duration FROM TARGET_INFO_SESSION_START_TIME, "
                                               "ANALYSIS_DETAILS LIMIT 1");
         if (nsys_file_next(&f, q)) {

@@ -158,14 +158,18 @@ int launched_word(const struct run *a)
     return first;
 }
 
+/* python, python3, python3.11 */
+static bool is_python(const char *word)
+{
+    return strncmp(word, "python", 6) == 0 && word[6 + strspn(word + 6, "0123456789.")] == '\0';
+}
+
 /* Is the next word a script's text, no name? A launcher's -c is something else. */
 static int is_text_next(const char *starter, const char *option)
 {
-    static const char *const interpreters[] = {"python", "python3", "bash", "sh"};
-    for (size_t i = 0; i < sizeof interpreters / sizeof *interpreters; i++)
-        if (strcmp(starter, interpreters[i]) == 0)
-            return option[0] == '-' && option[1] != '-' && dcr_ends_with(option, "c");
-    return 0;
+    if (!is_python(starter) && strcmp(starter, "bash") != 0 && strcmp(starter, "sh") != 0)
+        return 0;
+    return option[0] == '-' && option[1] != '-' && dcr_ends_with(option, "c");
 }
 
 /* Behind a launcher or an interpreter the program is the first word that looks like a file; of a script's text on the
@@ -178,10 +182,10 @@ const char *program_of(const struct run *a)
     const char *word = a->n_command ? dcr_last_part(a->command[0]) : "";
     const char *starter = word;
     enum { N_STARTERS = sizeof starters / sizeof *starters };
-    int is_starter = is_one_of(word, starters, N_STARTERS);
+    bool is_starter = is_one_of(word, starters, N_STARTERS) || is_python(word);
     for (int i = 1; is_starter && i < a->n_command; i++) {
         const char *last = dcr_last_part(a->command[i]);
-        bool is_another = a->command[i][0] != '-' && is_one_of(last, starters, N_STARTERS); /* /usr/bin/python3 */
+        bool is_another = a->command[i][0] != '-' && (is_one_of(last, starters, N_STARTERS) || is_python(last));
         if (a->command[i][0] != '-')
             starter = is_another ? last : "";
         if (is_text_next(starter, a->command[i]))
@@ -193,7 +197,8 @@ const char *program_of(const struct run *a)
     if (!is_starter)
         return word;
     const char *launched = dcr_last_part(a->command[launched_word(a)]); /* a plain name: "mpirun -n 2 hpcc" */
-    bool is_other = is_one_of(launched, starters, N_STARTERS) || is_runner(launched, strlen(launched));
+    bool is_other =
+        is_one_of(launched, starters, N_STARTERS) || is_python(launched) || is_runner(launched, strlen(launched));
     return is_other || (launched[0] >= '0' && launched[0] <= '9') ? "" : launched; /* "2" is an option's value */
 }
 
