@@ -130,7 +130,7 @@ static void say_not_judged(struct report *rep, struct series *s)
         const struct reason *why;
     } all[] = {{"speed-up", &s->speedup_why},
                {"loss by cause", &s->losses_why},
-               {report_text(rep, "speed-up on %s", more), s->n_ahead ? &none : &s->extrapolation_why},
+               {"extrapolated speed-up", s->n_ahead ? &none : &s->extrapolation_why},
                {"all-reduces", &s->all_reduce.why},
                {report_text(rep, "all-reduces on %s", more), s->all_reduce.n_ahead ? &none : &s->all_reduce.ahead_why}};
     enum { N_ALL = sizeof all / sizeof *all };

@@ -118,10 +118,10 @@ static const char *path_of(struct inputs *x, const char *root, const struct memb
     return path;
 }
 
-/* Has another run its first trace in this one's folder? */
+/* Of recordings of nsys: has another run its first in this one's folder? */
 static int has_neighbour(const struct member *list, size_t n, size_t which)
 {
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n && list[which].job->is_nsys; i++)
         if (i != which && list[i].is_split && list[i].leader == i && compare_folders(&list[i], &list[which]) == 0)
             return 1;
     return 0;
