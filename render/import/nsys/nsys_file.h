@@ -28,8 +28,8 @@ struct nsys_file {
 
 /** nsys_file_open - open the stream's bytes, by a temporary file.
  *  s        borrows; from its first byte
- *  errors   DCR_FAIL: no SQLite, damaged where its tables are named, or with views or computed columns where nsys writes plain tables
- *  f        close with nsys_file_close, whatever is returned */
+ *  errors   DCR_FAIL: no SQLite, damaged where its tables are named, or with views or computed columns where nsys
+ * writes plain tables f        close with nsys_file_close, whatever is returned */
 int nsys_file_open(struct nsys_file *f, struct dcr_stream *s, struct dcr_err *err) DCR_MUST_CHECK;
 /** nsys_file_refuse - err gets why the file is damaged. returns  DCR_FAIL */
 int nsys_file_refuse(const struct nsys_file *f, struct dcr_err *err);
