@@ -64,7 +64,7 @@ static void test_slow_kernels(void **state)
                 assert_string_equal(assert_supports(&r->said, PHRASE_KERNELS_BEST)[0].name, "avx2");
             assert_int_equal(f.rep.first.is_first, i == 0 || beside);
             if (i == 0)
-                assert_contains(f.rep.first_action, "--kernels auto");
+                assert_contains(f.rep.first_action, "--kernels=auto");
             assert_int_equal(!!strstr(r->classes[CLASS_COMPUTE].text, "compute-bound"), !beside);
             assert_int_equal(r->n_claims, beside && i == 0 ? 2 : 1);
             release(&f);
@@ -101,7 +101,7 @@ static void test_advice_knows_how_gradients_travelled(void **state)
     struct run_program *p = &((struct run *)r.run)->program;
     p->name = "dcrnn-train";
     assert_int_equal(action_for(&rep, &r, CLASS_COMMUNICATION).id, ADVICE_COMMUNICATION);
-    assert_contains(action_for(&rep, &r, CLASS_COMMUNICATION).ours, "--allreduce-dtype bf16");
+    assert_contains(action_for(&rep, &r, CLASS_COMMUNICATION).ours, "--allreduce-dtype=bf16");
     p->allreduce_is_overlapped = 0;
     assert_int_equal(action_for(&rep, &r, CLASS_COMMUNICATION).id, ADVICE_OVERLAP);
     p->allreduce_is_overlapped = 1;
