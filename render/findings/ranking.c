@@ -168,7 +168,8 @@ struct phrase ranking_doubt(const struct report *rep)
                             : PHRASE(DOUBT_OF_RANKED, slot_count(n_low), slot_count(n[most]));
 }
 
-static struct phrase most_limited(struct report *rep)
+/* What most of the runs have in common. */
+static struct phrase headline_of_set(struct report *rep)
 {
     static const char *const what[N_CLASSES] = {[CLASS_SHARED] = "ranks lack cores",
                                                 [CLASS_COMPUTE] = "compute limits",
@@ -180,33 +181,32 @@ static struct phrase most_limited(struct report *rep)
                                                 [CLASS_COPY] = "copies between host and GPU limit",
                                                 [CLASS_HOST] = "the GPU waits for its host",
                                                 [CLASS_OVERHEAD] = "time without a name limits"};
-    int n[N_CLASSES + 1] = {0}, n_traces = 0;
+    int n[N_CLASSES + 1] = {0}, n_traces = 0, n_failed = 0, n_with_steps = 0;
     enum cause_class most = cause_of_most(rep, n);
-    for (int i = 0; i < rep->n_runs; i++)
+    int idlest = most_of(rep, idle_of);
+    struct said ended;
+    for (int i = 0; i < rep->n_runs; i++) {
         n_traces += rep->runs[i].run->is_foreign && rep->runs[i].run->n_traces > 0;
-    const struct slot runs = slot_count(rep->n_runs), noun = slot_name(n_traces == rep->n_runs ? "trace" : "run");
-    struct said ended = {0};
-    int n_failed = 0;
-    for (int i = 0; i < rep->n_runs; i++)
         n_failed += say_failed(rep, &rep->runs[i], &ended) != 0;
+        n_with_steps += rep->runs[i].has_steps != 0;
+    }
+    const struct slot runs = slot_count(rep->n_runs), noun = slot_name(n_traces == rep->n_runs ? "trace" : "run");
     if (n_failed == rep->n_runs)
         return PHRASE(ALL_RUNS_FAILED, runs);
-    if (!n[most] && n_failed)
+    if (n[most])
+        return PHRASE(MOST_RUNS_LIMITED, slot_count(n[most]), runs, noun, slot_name(what[most]));
+    if (n_failed)
         return PHRASE(SOME_RUNS_FAILED, slot_count(n_failed), runs);
-    int idlest = most_of(rep, idle_of), has_steps = 0;
-    for (int i = 0; i < rep->n_runs; i++)
-        has_steps |= rep->runs[i].has_steps;
-    if (!n[most] && !has_steps && idlest >= 0 && n_traces == rep->n_runs)
+    if (n_with_steps == 0 && n_traces == rep->n_runs && idlest >= 0)
         return PHRASE(TRACES_IDLE, slot_percent(idle_of(rep, &rep->runs[idlest])), runs);
-    return n[most] ? PHRASE(MOST_RUNS_LIMITED, slot_count(n[most]), runs, noun, slot_name(what[most]))
-                   : PHRASE(NO_RUN_LIMITED, runs, noun);
+    return PHRASE(NO_RUN_LIMITED, runs, noun);
 }
 
 struct said ranking_said(struct report *rep, const struct run_result *r)
 {
     const struct slot name = slot_name(ranking_name(rep, r)),
                       finding = slot_name(say_phrase(&rep->arena, &r->said.headline));
-    struct said s = {.headline = most_limited(rep)};
+    struct said s = {.headline = headline_of_set(rep)};
     if (r->said.headline.id != PHRASE_NONE)
         said_add(&s, ranking_gain(rep, r) > 0 ? PHRASE(GAINS_MOST, name, finding) : PHRASE(LEADS, name, finding));
     return s;
