@@ -75,7 +75,7 @@ on_signal() { # signal
     local record collector told=()
     if [ -n "$pid" ] && [ -z "$interrupted" ]; then
         for record in "${spool:-/nowhere}"/rank*/rank.json; do
-            collector=$(sed -n 's/^ "collector_pid": \([0-9]*\),*$/\1/p' "$record" 2>/dev/null || true)
+            collector=$(sed -n 's/^ "collector_pid": \([0-9]*\),*$/\1/p' "$record" 2>/dev/null) || true
             if grep -qs '"state": "running"' "$record" && grep -qsx dccollect "/proc/${collector:-none}/comm"; then
                 told+=("$collector")
             fi
@@ -116,7 +116,8 @@ progress() { # nodes
     local rows label="$1 node"
     [ "$1" = 1 ] || label="$1 emulated nodes"
     while [ -z "$interrupted" ] && kill -0 "$pid" 2>/dev/null; do
-        rows=$(wc -l 2>/dev/null <"$spool/program/steps-rank0.csv" || echo 1)
+        # Ctrl-C ends the subshell, too: its status must not end this script (set -e) before the run is packed
+        rows=$(wc -l 2>/dev/null <"$spool/program/steps-rank0.csv") || rows=1
         printf '\r  %s: training, step %d, %d s ' "$label" $((rows > 0 ? rows - 1 : 0)) $((SECONDS - began)) >&2
         sleep 1 || true # Ctrl-C ends it too, and must not end this script
     done
