@@ -47,11 +47,16 @@ static struct phrase headline(struct report *rep, const struct run_ending *e)
     return e->rank < 0 ? PHRASE(PROGRAM_KILLED, name) : PHRASE(RANK_KILLED, rank, name);
 }
 
+int is_failed(const struct run_result *r)
+{
+    return !r->has_steps && failure_of(r->run).is.kind != 0;
+}
+
 int say_failed(struct report *rep, const struct run_result *r, struct said *out)
 {
     const struct run *a = r->run;
     struct failure f = failure_of(a);
-    if (r->has_steps || !f.is.kind)
+    if (!is_failed(r))
         return 0;
     *out = (struct said){.headline = headline(rep, &f.is)};
     if (*host_of(a, &f))

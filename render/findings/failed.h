@@ -5,6 +5,8 @@
 
 #include "render/findings/stepless.h"
 
+/** is_failed - it ended badly before any of its steps was recorded, and it is known how. */
+int is_failed(const struct run_result *r);
 /** say_failed - what ended the run, where, and after how long.
  *  returns  0: it has steps or epochs, ended well, or nobody knows; nothing is written */
 int say_failed(struct report *rep, const struct run_result *r, struct said *out);

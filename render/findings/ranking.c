@@ -169,7 +169,7 @@ struct phrase ranking_doubt(const struct report *rep)
 }
 
 /* What most of the runs have in common. */
-static struct phrase headline_of_set(struct report *rep)
+static struct phrase headline_of_set(const struct report *rep)
 {
     static const char *const what[N_CLASSES] = {[CLASS_SHARED] = "ranks lack cores",
                                                 [CLASS_COMPUTE] = "compute limits",
@@ -184,10 +184,9 @@ static struct phrase headline_of_set(struct report *rep)
     int n[N_CLASSES + 1] = {0}, n_traces = 0, n_failed = 0, n_with_steps = 0;
     enum cause_class most = cause_of_most(rep, n);
     int idlest = most_of(rep, idle_of);
-    struct said ended;
     for (int i = 0; i < rep->n_runs; i++) {
         n_traces += rep->runs[i].run->is_foreign && rep->runs[i].run->n_traces > 0;
-        n_failed += say_failed(rep, &rep->runs[i], &ended) != 0;
+        n_failed += is_failed(&rep->runs[i]);
         n_with_steps += rep->runs[i].has_steps != 0;
     }
     const struct slot runs = slot_count(rep->n_runs), noun = slot_name(n_traces == rep->n_runs ? "trace" : "run");

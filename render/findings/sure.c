@@ -154,8 +154,7 @@ void say_how_sure(struct report *rep, const struct series *s, const struct run_r
     rep->confidence = confidence_word(sure);
     if (is_ranked(rep))
         add(rep, SURE_DOUBT, ranking_doubt(rep));
-    struct said failed;
-    if (!say_failed(rep, r, &failed)) /* how a run ended is certain */
+    if (!is_failed(r)) /* how a run ended is certain */
         add_confidence(rep, r, c, sure, because);
     if (s || r->has_steps || are_steps_missed(r)) /* of other runs nobody asks for a gain in steps */
         add_forecast(rep, c);

@@ -11,7 +11,7 @@ struct member {
     size_t folder_len; /* of its name */
     const struct import_job *job;
     struct trace_ahead *trace;
-    int is_split;  /* it goes into a run of its own or of others like it */
+    int is_split;  /* it leaves this input: another run gets it */
     size_t leader; /* of its run: the first of its members */
     size_t input;  /* that its run is; of a leader */
 };

@@ -123,7 +123,7 @@ check "confidence is medium for the emulation" report '.runs[0].confidence == "m
 # ---- one rank is late; jobs of Slurm
 made late2 2 slow_rank=1 transfer=1000000
 check "a rank that is late" render "$TMP/late2.tar"
-check "waiting is a key figure of its own" bash -c 'grep -o "<dt>[^<]*</dt>" "$0" | grep -q "Waiting for other ranks" && ! grep -o "<dt>[^<]*</dt>" "$0" | grep -q Communication' "$TMP/site/index.html"
+check "the key figure is Waiting for other ranks, not Communication" bash -c 'grep -o "<dt>[^<]*</dt>" "$0" | grep -q "Waiting for other ranks" && ! grep -o "<dt>[^<]*</dt>" "$0" | grep -q Communication' "$TMP/site/index.html"
 for n in 1 2; do
     fixture_run "$TMP/job$n" $n
     sed -i 's/"scheduler":{"name":"none"}/"scheduler":{"name":"slurm","job_id":"7"}/' "$TMP/job$n/job_metadata.json"

@@ -215,7 +215,8 @@ static void test_recordings_of_nsys(void **state)
         assert_int_equal(x.n, 1);
         inputs_release(&x);
     }
-    x = split((char **)(uintptr_t)(names + 1), files + 1, 3); /* one job, as far as is known */
+    x = split((char **)(uintptr_t)(names + 1), files + 1,
+              3); /* two overlap, and the third does not say when it was recorded */
     assert_int_equal(x.n, 1);
     assert_int_equal(x.list[0].n_names, 3);
     inputs_release(&x);

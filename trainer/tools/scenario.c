@@ -17,8 +17,8 @@ struct range {
 struct scenario {
     const char *name, *why;
     int needs_gpu;
-    struct range sensors, batch,
-        units;                     /* drawn by the seed; batches by fours, so that 2 and 4 ranks have equal shares */
+    /* drawn by the seed; batches by fours, so that 2 and 4 ranks have equal shares */
+    struct range sensors, batch, units;
     const char *common, *on, *off; /* options of both runs, and with the knob on and off */
     int first_weight;              /* with the knob on, rank 0 has so many times the windows of any other; 0: as many */
     const char *answer[N_RANKS];   /* the class of report.json, `shared` may come first; NULL: no answer is expected */
@@ -29,8 +29,7 @@ struct scenario {
 static const struct scenario scenarios[] = {
     {.name = "communication",
      .why = "Many units at a handful of sensors: the gradient is large for the few operations that make it, and it "
-            "travels "
-            "in hundreds of small messages.",
+            "travels in hundreds of small messages.",
      .sensors = {3, 5},
      .batch = {4, 4},
      .units = {260, 320},
@@ -40,9 +39,8 @@ static const struct scenario scenarios[] = {
      .answer = {NULL, "communication", "shared communication"},
      .gain = {{-15, 15}, {15, 90}}},
     {.name = "compute",
-     .why =
-         "Data are in memory and few bytes travel; the products are computed by the plain kernels instead of the best "
-         "that this processor can run.",
+     .why = "Data are in memory and few bytes travel; the products are computed by the plain kernels instead of the "
+            "best that this processor can run.",
      .sensors = {40, 60},
      .batch = {8, 16},
      .units = {16, 24},
@@ -53,8 +51,7 @@ static const struct scenario scenarios[] = {
      .gain = {{20, 95}, {20, 95}}},
     {.name = "data",
      .why = "Every window of two hours is cut out of a day of deflated text, by the training loop itself: it waits for "
-            "its "
-            "own decoding.",
+            "its own decoding.",
      .sensors = {80, 120},
      .batch = {12, 20},
      .units = {16, 16},
@@ -65,8 +62,7 @@ static const struct scenario scenarios[] = {
      .gain = {{30, 90}, {30, 90}}},
     {.name = "healthy",
      .why = "A worker reads ahead what the step computes on, checkpoints are rare, and few bytes travel: nothing is "
-            "left to "
-            "gain but faster computing.",
+            "left to gain but faster computing.",
      .sensors = {40, 60},
      .batch = {8, 16},
      .units = {16, 24},
@@ -76,9 +72,8 @@ static const struct scenario scenarios[] = {
      .answer = {"compute", "compute", "shared compute"},
      .gain = {{-10, 10}, {-15, 15}}},
     {.name = "host",
-     .why =
-         "A small model on a GPU: every step is hundreds of tiny kernels that the host launches one by one, where one "
-         "graph would do.",
+     .why = "A small model on a GPU: every step is hundreds of tiny kernels that the host launches one by one, where "
+            "one graph would do.",
      .needs_gpu = 1,
      .sensors = {16, 32},
      .batch = {4, 8},
@@ -102,8 +97,7 @@ static const struct scenario scenarios[] = {
      .gain = {{-15, 15}, {20, 60}}},
     {.name = "io",
      .why = "Every window is read from the disk past the page cache when it is needed, and after every step the loop "
-            "waits "
-            "until a checkpoint is on the disk.",
+            "waits until a checkpoint is on the disk.",
      .sensors = {6, 10},
      .batch = {56, 72},
      .units = {56, 72},
@@ -113,9 +107,8 @@ static const struct scenario scenarios[] = {
      .answer = {"io", "io", "shared io"},
      .gain = {{20, 90}}},
     {.name = "memory",
-     .why =
-         "A step of many tiny parts reads all weights and adds to all gradients once per part; at a handful of sensors "
-         "hardly anything is computed with them.",
+     .why = "A step of many tiny parts reads all weights and adds to all gradients once per part; at a handful of "
+            "sensors hardly anything is computed with them.",
      .sensors = {3, 5},
      .batch = {12, 12},
      .units = {448, 576},

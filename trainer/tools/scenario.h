@@ -17,8 +17,8 @@ struct scenario;
 
 struct scenario_choice {
     const struct scenario *scenario; /* static; NULL: none */
-    uint64_t
-        seed; /* decides the sizes: equal seeds draw equal sizes on every machine. Also the seed of data and training */
+    /* Decides the sizes, alike on every machine, and seeds data and training. */
+    uint64_t seed;
     int is_off; /* the knob */
     int n_ranks;
 };
