@@ -32,7 +32,6 @@ enum mark_category {
     X(MARK_DATA_LOAD, "data_load", MARK_CAT_DATA)                 /* payload: windows */                    \
     X(MARK_DECODE, "decode", MARK_CAT_DATA)                       /* payload: windows; a loader's worker */ \
     X(MARK_H2D, "h2d", MARK_CAT_COPY)                             /* payload: bytes; only with a device */  \
-    X(MARK_DEVICE, "device", MARK_CAT_COMPUTE)                    /* payload: windows; a whole step */      \
     X(MARK_FORWARD, "forward", MARK_CAT_COMPUTE)                  /* payload: windows */                    \
     X(MARK_BACKWARD, "backward", MARK_CAT_COMPUTE)                /* payload: windows */                    \
     X(MARK_ALL_REDUCE, "all_reduce", MARK_CAT_COMM)               /* payload: bytes; waited for */          \

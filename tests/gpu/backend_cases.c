@@ -358,14 +358,29 @@ struct steps {
     int n_micro;
     int sizes[MICRO];
     struct data data[MICRO];
-    int n_meanwhile;
+    char entered[16];                 /* first letters of the phases, in order; 'm' is the call of meanwhile */
     const struct backend_batch *next; /* to be prefetched meanwhile */
 };
+
+static void enters(void *ctx, enum mark_range phase)
+{
+    struct steps *s = ctx;
+    size_t n = strlen(s->entered);
+    if (n + 1 < sizeof s->entered)
+        s->entered[n] = phase == MARK_H2D          ? 'h'
+                        : phase == MARK_FORWARD    ? 'f'
+                        : phase == MARK_BACKWARD   ? 'b'
+                        : phase == MARK_ALL_REDUCE ? 'a'
+                        : phase == MARK_OPTIMIZER  ? 'o'
+                                                   : '?';
+}
 
 static void meanwhile(void *ctx)
 {
     struct steps *s = ctx;
-    s->n_meanwhile++;
+    size_t n = strlen(s->entered);
+    if (n + 1 < sizeof s->entered)
+        s->entered[n] = 'm';
     if (s->next)
         s->gpu->prefetch(s->gpu, s->next);
 }
@@ -378,7 +393,7 @@ static double step_on_gpu(struct steps *s, double lr, double clip, double *tally
         batch[i] = batch_of(s->c, &s->data[i], s->sizes[i]);
     for (int i = 0; i < s->n_micro; i++) {
         struct dcr_err err = {0};
-        s->n_meanwhile = 0;
+        memset(s->entered, 0, sizeof s->entered);
         s->next = s->c->seed % 2 && i + 1 < s->n_micro ? &batch[i + 1] : NULL;
         step = (struct backend_step){.batch = &batch[i],
                                      .is_first = i == 0,
@@ -387,6 +402,7 @@ static double step_on_gpu(struct steps *s, double lr, double clip, double *tally
                                      .clip = clip,
                                      .tally = tally,
                                      .n_tally = N_TALLY,
+                                     .enters = enters,
                                      .meanwhile = meanwhile,
                                      .ctx = s,
                                      .norm = -1};
@@ -396,7 +412,8 @@ static double step_on_gpu(struct steps *s, double lr, double clip, double *tally
             printf("# %s\n", err.text);
             ++*failed;
         }
-        *failed += check(s->c, "calls of meanwhile", s->n_meanwhile == 1 ? 0 : 1, 0);
+        const char *want = step.is_last ? "fmbo" : "fmb", *got = s->entered + (*s->entered == 'h');
+        *failed += check(s->c, "phases in order, the next batch taken in the first", strcmp(got, want) != 0, 0);
         for (int k = 0; k < MARK_N_RANGES; k++)
             *failed += check(s->c, "a time of a step that was not set", step.ns[k] < 0, 0);
     }

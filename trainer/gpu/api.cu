@@ -112,7 +112,7 @@ static int forward(struct gpu *g, const struct gpu_batch *b, int is_training, st
     set_coins(g, b);
     if (!is_training) {
         t.is_first = 1;
-        return task_run(g, &t, nullptr, nullptr, err);
+        return task_run(g, &t, nullptr, err);
     }
     CUDA_TRY(cudaMemcpyAsync(g->orders, g->orders_host, g->orders_bytes, cudaMemcpyHostToDevice, g->main), err);
     t.is_training = t.is_first = 1;
@@ -200,7 +200,7 @@ static int step(struct gpu *g, struct gpu_step *s, struct dcr_err *err)
         set_rates(g, s->step, s->lr, s->clip);
         std::memcpy(g->orders_host->tally, s->tally, s->n_tally * sizeof *s->tally);
     }
-    TRY(task_run(g, &t, s->meanwhile, s->ctx, err));
+    TRY(task_run(g, &t, s, err));
     TRY(read_times(g, s, err));
     if (s->is_last) {
         std::memcpy(s->tally, g->answer_host->tally, s->n_tally * sizeof *s->tally);

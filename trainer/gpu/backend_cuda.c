@@ -146,6 +146,7 @@ static int cuda_whole_step(struct backend *be, struct backend_step *b, struct dc
                          .clip = b->clip,
                          .tally = b->tally,
                          .n_tally = b->n_tally,
+                         .enters = b->enters,
                          .meanwhile = b->meanwhile,
                          .ctx = b->ctx};
     int rc = s->api->step(s->gpu, &g, err);

@@ -21,7 +21,7 @@ extern "C" {
 #endif
 
 /* Raised with every change below: the two halves are built together, and a stale library must be told apart. */
-#define GPU_API_VERSION 6
+#define GPU_API_VERSION 7
 #define GPU_API_SYMBOL "dcrnn_gpu_api"
 
 #define GPU_MAX_LAYERS 8
@@ -41,7 +41,7 @@ struct gpu_tensors {
     size_t w_ru, b_ru, w_c, b_c;
 };
 
-/* How this rank reaches the others. n_ranks = 1: nothing else is read. */
+/* How this rank reaches the others. n_ranks = 1: only timeout_s is read besides. */
 struct gpu_ranks {
     int rank, n_ranks;
     const unsigned char *id; /* borrows during join; from unique_id of rank 0      shape: (GPU_ID_BYTES) */
@@ -49,7 +49,7 @@ struct gpu_ranks {
     int is_none;             /* they do not travel: every rank keeps its own, only the small sums are added up */
     int is_late;             /* only after the whole backward pass (--no-overlap) */
     size_t bucket_bytes;     /* of one all-reduce at most; 0 = as they become final */
-    double timeout_s;        /* a collective that takes longer is an error; 0 = wait for ever */
+    double timeout_s;        /* a wait for the device or the other ranks that takes longer is an error; 0 = for ever */
 };
 
 /* Everything borrows during create. */
@@ -84,8 +84,10 @@ struct gpu_step {
     double *tally;
     size_t n_tally;
     double norm;
-    int is_updated;               /* overwritten: the norm was finite */
-    void (*meanwhile)(void *ctx); /* called once, when the batch is copied, while the device works; may be NULL */
+    int is_updated; /* overwritten: the norm was finite */
+    /* as in struct backend_step; each may be NULL */
+    void (*enters)(void *ctx, enum mark_range phase);
+    void (*meanwhile)(void *ctx);
     void *ctx;
     int64_t ns[MARK_N_RANGES]; /* overwritten, by phase */
 };

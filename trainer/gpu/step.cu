@@ -251,35 +251,91 @@ static double now_s(void)
 /* NCCL is asked for failures while the host waits. */
 static const double CHECK_EVERY_S = 1e-3;
 
-int wait_for_main(struct gpu *g, struct dcr_err *err)
+/* A device that is stuck, or a rank that is lost, would keep the host waiting for ever. */
+static int check_wait(struct gpu *g, double waited_s, struct dcr_err *err)
+{
+    if (g->comm)
+        return gpu_comm_check(g->comm, waited_s, err);
+    if (g->c.ranks.timeout_s > 0 && waited_s > g->c.ranks.timeout_s)
+        return dcr_err_set(err, DCR_FATAL, "the GPU has not ended a step within %g s (--comm-timeout)",
+                           g->c.ranks.timeout_s);
+    return 0;
+}
+
+/* query: of a stream or an event. */
+template <typename Query> static int wait_until(struct gpu *g, Query query, struct dcr_err *err)
 {
     const double since = now_s();
     double checked = since;
-    if (!g->comm) {
-        CUDA_TRY(cudaStreamSynchronize(g->main), err);
-        return 0;
-    }
-    for (;;) { /* a lost rank would keep the stream busy for ever */
-        cudaError_t status = cudaStreamQuery(g->main);
-        if (status == cudaSuccess)
+    for (;;) {
+        const cudaError_t waiting = query(); /* its name is in the message */
+        if (waiting == cudaSuccess)
             return 0;
-        if (status != cudaErrorNotReady)
-            return CUDA_CHECK(status, err);
+        if (waiting != cudaErrorNotReady)
+            return CUDA_CHECK(waiting, err);
         (void)cudaGetLastError(); /* "not ready" may be kept as one, which the next launch would report */
         if (now_s() - checked > CHECK_EVERY_S) {
             checked = now_s();
-            TRY(gpu_comm_check(g->comm, checked - since, err));
+            TRY(check_wait(g, checked - since, err));
         }
         sched_yield(); /* a nap of 20 us ends 50 us late, in every step */
     }
 }
 
-int task_run(struct gpu *g, const struct task *t, void (*meanwhile)(void *ctx), void *ctx, struct dcr_err *err)
+int wait_for_main(struct gpu *g, struct dcr_err *err)
 {
+    return wait_until(
+        g, [g] { return cudaStreamQuery(g->main); }, err);
+}
+
+static int wait_for(struct gpu *g, cudaEvent_t event, struct dcr_err *err)
+{
+    return wait_until(
+        g, [event] { return cudaEventQuery(event); }, err);
+}
+
+static void enter(const struct gpu_step *s, enum mark_range phase)
+{
+    if (s->enters)
+        s->enters(s->ctx, phase);
+}
+
+/* All of the step is enqueued, and the host waits for one phase after the other. Events that a graph records count as
+ * asked for from the launch on, so that a wait is for this step's. */
+static int follow_phases(struct gpu *g, const struct task *t, const struct gpu_step *s, struct dcr_err *err)
+{
+    TRY(wait_for(g, g->marks[AT_FORWARD], err));
+    enter(s, MARK_BACKWARD);
+    TRY(wait_for(g, g->marks[AT_BACKWARD], err));
+    if (!t->is_last)
+        return 0;
+    if (g->comm) {
+        enter(s, MARK_ALL_REDUCE);
+        TRY(wait_for(g, g->marks[AT_REDUCED], err));
+    }
+    enter(s, MARK_OPTIMIZER);
+    return 0;
+}
+
+int task_run(struct gpu *g, const struct task *t, const struct gpu_step *s, struct dcr_err *err)
+{
+    const cudaEvent_t copied = g->sets[g->set].end;
+    int is_copied = 1;
+    if (s) {
+        const cudaError_t status = cudaEventQuery(copied);
+        is_copied = status == cudaSuccess;
+        if (!is_copied)
+            (void)cudaGetLastError();
+        enter(s, is_copied ? MARK_FORWARD : MARK_H2D);
+    }
     TRY(g->c.use_graph ? launch(g, t, err) : enqueue_task(g, t, err));
-    if (meanwhile) { /* which may overwrite the arrays the batch came from */
-        CUDA_TRY(cudaEventSynchronize(g->sets[g->set].end), err);
-        meanwhile(ctx);
+    if (s) {
+        TRY(wait_for(g, copied, err));
+        if (!is_copied)
+            enter(s, MARK_FORWARD);
+        if (s->meanwhile)
+            s->meanwhile(s->ctx);
+        TRY(follow_phases(g, t, s, err));
     }
     return wait_for_main(g, err);
 }

@@ -17,11 +17,11 @@ struct task {
     int has_truth, is_first, is_last;
     size_t n_tally;
 };
-/** task_run - launch it, call meanwhile(ctx) unless NULL, wait. The answer is then in g->answer_host. */
-int task_run(struct gpu *g, const struct task *t, void (*meanwhile)(void *ctx), void *ctx,
-             struct dcr_err *err) DCR_MUST_CHECK;
+/** task_run - launch it and wait, telling the caller of `s` of its phases; s NULL: nobody is told. The answer is then in
+ *  g->answer_host. */
+int task_run(struct gpu *g, const struct task *t, const struct gpu_step *s, struct dcr_err *err) DCR_MUST_CHECK;
 
-/** wait_for_main - the host waits for the main stream, watching the other ranks. */
+/** wait_for_main - the host waits for the main stream, watching the other ranks and the time. */
 int wait_for_main(struct gpu *g, struct dcr_err *err) DCR_MUST_CHECK;
 /** elapsed_ns - between two marks of the last task, or of the copy of its batch. */
 int elapsed_ns(cudaEvent_t from, cudaEvent_t to, int64_t *ns, struct dcr_err *err) DCR_MUST_CHECK;

@@ -109,22 +109,44 @@ static double update(struct train *t, const struct tally *tally, struct step_tim
     return norm;
 }
 
+static void add_phases(struct step_times *sum, const int64_t ns[MARK_N_RANGES])
+{
+    for (int i = 0; i < MARK_N_RANGES; i++)
+        sum->ns[i] += ns[i];
+}
+
+/* A step that a device does by itself: its ranges are opened and closed when the device passes from one to the next. */
+struct on_device {
+    struct train *t;
+    uint64_t n_windows;
+    int is_in_phase;
+};
+
+static void enters(void *ctx, enum mark_range phase)
+{
+    struct on_device *d = ctx;
+    /* x with two features, y_z and y_mph of a window and sensor */
+    const uint64_t n_read = 2 * d->t->data->n_in + 2 * d->t->data->n_out;
+    const uint64_t payload = phase == MARK_H2D          ? d->n_windows * n_read * d->t->data->n_sensors * sizeof(float)
+                             : phase == MARK_ALL_REDUCE ? train_all_reduce_bytes(d->t)
+                             : phase == MARK_OPTIMIZER  ? d->t->be->n_params
+                                                        : d->n_windows;
+    if (d->is_in_phase)
+        mark_pop();
+    d->is_in_phase = 1;
+    mark_push(phase, payload);
+}
+
 /* While the device computes on a copy of its batch: what the workers have ready sets out for the next step. Without
  * workers every batch is loaded when it is needed. */
 static void prefetch(void *ctx)
 {
-    struct train *t = ctx;
+    struct train *t = ((struct on_device *)ctx)->t;
     if (t->failed || !loader_take_ready(t->loader, &t->ahead))
         return;
     const struct backend_batch batch = as_batch(t, &t->ahead);
     t->has_ahead = 1;
     t->be->prefetch(t->be, &batch);
-}
-
-static void add_phases(struct step_times *sum, const int64_t ns[MARK_N_RANGES])
-{
-    for (int i = 0; i < MARK_N_RANGES; i++)
-        sum->ns[i] += ns[i];
 }
 
 /* The same on a device that does all of it by itself. */
@@ -134,6 +156,7 @@ static int step_on_device(struct train *t, struct tally *tally, double *norm, st
     int rc = 0;
     for (int micro = 0; !rc && micro < t->o->accumulate; micro++) {
         struct backend_batch batch = load_batch(t, times, err);
+        struct on_device d = {.t = t, .n_windows = (uint64_t)batch.n};
         struct backend_step s = {.batch = &batch,
                                  .is_first = micro == 0,
                                  .is_last = micro == t->o->accumulate - 1,
@@ -141,12 +164,13 @@ static int step_on_device(struct train *t, struct tally *tally, double *norm, st
                                  .clip = t->o->clip,
                                  .tally = (double *)tally,
                                  .n_tally = TALLY_N,
+                                 .enters = enters,
                                  .meanwhile = t->be->prefetch ? prefetch : NULL,
-                                 .ctx = t};
+                                 .ctx = &d};
         fill_tally(t, tally);
-        mark_push(MARK_DEVICE, (uint64_t)batch.n);
         rc = t->be->whole_step(t->be, &s, err);
-        mark_pop();
+        if (d.is_in_phase)
+            mark_pop();
         *norm = s.norm;
         add_phases(times, s.ns);
     }

@@ -18,6 +18,7 @@ struct node {
 
 struct emulator_graph {
     std::vector<node> nodes;
+    std::vector<std::shared_ptr<moment>> records; /* of events, as nodes: asked for by each launch */
 };
 
 struct recording {
@@ -136,6 +137,8 @@ template <typename F> static cudaError_t run_until(F is_reached)
         std::vector<candidate> ready;
         for (emulator_stream *s : streams)
             add_candidates(s, &ready);
+        if (ready.empty() && emulator_stuck) /* what is waited for does not come any more */
+            break;
         if (ready.empty())
             emulator_die("streams wait for each other for ever");
         const uint64_t seed = emulator_settings.seed;
@@ -306,7 +309,8 @@ cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, uns
     event->recorded_in = nullptr;
     if (stream->records) { /* a node: it comes at every launch */
         std::shared_ptr<moment> m = event->now;
-        return emulator_enqueue(stream, [m]() { arrival(m, m->n_asked = m->n_asked + 1)(); });
+        stream->records->graph.records.push_back(m);
+        return emulator_enqueue(stream, [m]() { arrival(m, m->n_asked)(); });
     }
     return emulator_enqueue(stream, arrival(event->now, ++event->now->n_asked));
 }
@@ -343,6 +347,18 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
     p.awaited = event->now->n_asked;
     stream->queue.push_back(std::move(p));
     return cudaSuccess;
+}
+
+cudaError_t cudaEventQuery(cudaEvent_t event)
+{
+    if (cudaError_t status = emulator_entered())
+        return status;
+    const std::shared_ptr<moment> m = event->now;
+    if (m->n_done >= m->n_asked)
+        return cudaSuccess;
+    /* not yet at the time of asking; it has come when the host asks again */
+    cudaError_t status = run_until([=]() { return m->n_done >= m->n_asked; });
+    return status ? status : cudaErrorNotReady;
 }
 
 cudaError_t cudaEventSynchronize(cudaEvent_t event)
@@ -465,6 +481,8 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream)
     p.running = std::make_shared<launch>();
     p.running->graph = exec->graph;
     p.running->is_done.assign(exec->graph->nodes.size(), 0);
+    for (const std::shared_ptr<moment> &m : exec->graph->records)
+        m->n_asked++;
     stream->queue.push_back(std::move(p));
     emulator_counted.n_graphs++;
     return cudaSuccess;
