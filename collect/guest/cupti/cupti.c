@@ -128,6 +128,27 @@ static size_t buffers_of_environment(void)
     return (size_t)(mb / 2 > 2 ? mb / 2 : 2) * ((1 << 20) / BUFFER_BYTES);
 }
 
+/* A call that starts, moves and waits for nothing. PyTorch makes over ten of them for each kernel, and a loop that
+ * polls makes thousands in a step; each would be a record. */
+static int only_asks(const char *name)
+{
+    static const char *const words[] = {"Get", "Query", "IsCapturing", "Occupancy", "PeekAtLastError"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strstr(name, words[i]))
+            return 1;
+    return 0;
+}
+
+/* A CUPTI that cannot leave single calls out records them. */
+static void leave_out_questions(uint32_t domain, int (*enable)(uint32_t id, uint8_t is_on))
+{
+    enum { MOST_CALLS = 2000 }; /* CUDA 13 has 480 and 820 */
+    const char *name = NULL;
+    for (uint32_t id = 1; enable && library.callback_name && id < MOST_CALLS; id++)
+        if (library.callback_name(domain, id, &name) == CUPTIABI_SUCCESS && name && only_asks(name))
+            (void)enable(id, 0);
+}
+
 /* Kinds without which there is nothing to see come first; of the others a CUPTI may lack some. */
 static int enable_all(void)
 {
@@ -141,6 +162,8 @@ static int enable_all(void)
             return -1;
         }
     }
+    leave_out_questions(CUPTIABI_DOMAIN_RUNTIME, library.enable_runtime);
+    leave_out_questions(CUPTIABI_DOMAIN_DRIVER, library.enable_driver);
     return 0;
 }
 

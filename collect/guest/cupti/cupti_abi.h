@@ -127,9 +127,11 @@ typedef void (*cuptiabi_completed)(void *context, uint32_t stream, uint8_t *buff
     X(timestamp, "cuptiGetTimestamp", (uint64_t *))                                                   \
     X(result_string, "cuptiGetResultString", (int, const char **))
 /* Not in every version. */
-#define CUPTIABI_OPTIONAL(X)                                   \
-    X(flush_period, "cuptiActivityFlushPeriod", (uint32_t ms)) \
-    X(thread_id_type, "cuptiSetThreadIdType", (uint32_t type)) \
-    X(callback_name, "cuptiGetCallbackName", (uint32_t domain, uint32_t id, const char **))
+#define CUPTIABI_OPTIONAL(X)                                                                \
+    X(flush_period, "cuptiActivityFlushPeriod", (uint32_t ms))                              \
+    X(thread_id_type, "cuptiSetThreadIdType", (uint32_t type))                              \
+    X(callback_name, "cuptiGetCallbackName", (uint32_t domain, uint32_t id, const char **)) \
+    X(enable_runtime, "cuptiActivityEnableRuntimeApi", (uint32_t id, uint8_t is_on))        \
+    X(enable_driver, "cuptiActivityEnableDriverApi", (uint32_t id, uint8_t is_on))
 
 #endif

@@ -65,10 +65,32 @@ CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind)
     return kind == CUPTI_ACTIVITY_KIND_OVERHEAD ? CUPTI_ERROR_NOT_SUPPORTED : CUPTI_SUCCESS;
 }
 
+enum { RUNTIME_LAUNCH = 211, DRIVER_LAUNCH = 307, RUNTIME_ASKS = 17, DRIVER_ASKS = 90, NAMELESS = 9999 };
+
 CUptiResult cuptiGetCallbackName(CUpti_CallbackDomain domain, uint32_t id, const char **name)
 {
-    *name = domain == CUPTI_CB_DOMAIN_RUNTIME_API ? "cudaLaunchKernel_v7000" : "cuLaunchKernel";
-    return id == 211 || id == 307 ? CUPTI_SUCCESS : CUPTI_ERROR_INVALID_PARAMETER;
+    int is_runtime = domain == CUPTI_CB_DOMAIN_RUNTIME_API;
+    *name = id == RUNTIME_ASKS && is_runtime   ? "cudaGetDevice_v3020"
+            : id == DRIVER_ASKS && !is_runtime ? "cuEventQuery"
+            : is_runtime                       ? "cudaLaunchKernel_v7000"
+                                               : "cuLaunchKernel";
+    return id == RUNTIME_LAUNCH || id == DRIVER_LAUNCH || id == (is_runtime ? RUNTIME_ASKS : DRIVER_ASKS)
+               ? CUPTI_SUCCESS
+               : CUPTI_ERROR_INVALID_PARAMETER;
+}
+
+static int runtime_asks_is_off, driver_asks_is_off;
+
+CUptiResult cuptiActivityEnableRuntimeApi(CUpti_CallbackId id, uint8_t enable)
+{
+    runtime_asks_is_off |= id == RUNTIME_ASKS && !enable;
+    return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiActivityEnableDriverApi(CUpti_CallbackId id, uint8_t enable)
+{
+    driver_asks_is_off |= id == DRIVER_ASKS && !enable;
+    return CUPTI_SUCCESS;
 }
 
 static size_t size_of(const CUpti_Activity *a)
@@ -153,16 +175,22 @@ static void *room(size_t n)
     if (name)                        \
     name->kind = CUPTI_ACTIVITY_KIND_##the_kind
 
-static void emit_one(uint32_t i, uint64_t t)
+static void emit_call(CUpti_ActivityKind kind, uint32_t id, uint64_t start, uint64_t end, uint32_t correlation)
 {
     RECORD(CUpti_ActivityAPI, r, RUNTIME);
     if (r)
-        r->cbid = 211, r->start = t, r->end = t + 5000, r->threadId = 77, r->processId = 1, r->correlationId = i,
-        r->returnValue = 0;
-    RECORD(CUpti_ActivityAPI, d, DRIVER);
-    if (d)
-        d->cbid = i % 2 ? 307 : 9999, d->start = t + 1000, d->end = t + 4000, d->threadId = 77, d->correlationId = i,
-        d->returnValue = 1;
+        r->kind = kind, r->cbid = id, r->start = start, r->end = end, r->threadId = 77, r->processId = 1,
+        r->correlationId = correlation, r->returnValue = kind == CUPTI_ACTIVITY_KIND_DRIVER;
+}
+
+static void emit_one(uint32_t i, uint64_t t)
+{
+    if (!runtime_asks_is_off)
+        emit_call(CUPTI_ACTIVITY_KIND_RUNTIME, RUNTIME_ASKS, t, t + 100, 0);
+    if (!driver_asks_is_off)
+        emit_call(CUPTI_ACTIVITY_KIND_DRIVER, DRIVER_ASKS, t, t + 100, 0);
+    emit_call(CUPTI_ACTIVITY_KIND_RUNTIME, RUNTIME_LAUNCH, t, t + 5000, i);
+    emit_call(CUPTI_ACTIVITY_KIND_DRIVER, i % 2 ? DRIVER_LAUNCH : NAMELESS, t + 1000, t + 4000, i);
     RECORD(CUpti_ActivityKernel10, k, CONCURRENT_KERNEL);
     if (k) {
         k->name = "_Z4spinPfx";
