@@ -88,6 +88,7 @@ struct reduced {
     int64_t wall_ns;                  /* first step start to last step end */
     int64_t *loading_ns;              /* reading inside ranges of data loading, by event.file - 1. shape: (n_loading) */
     size_t n_loading;                 /* files after the n-th: none */
+    uint32_t track;                   /* of the steps; not kept in a summary */
     int n_gpus; /* the steps are what a GPU did in them: GPUs of the process with kernels of its own; 0 = a host's */
     int has_runtime;      /* runtime_ns of the steps is known */
     int is_by_hook;       /* the steps were marked by the hook, not by the program */

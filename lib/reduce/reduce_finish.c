@@ -124,6 +124,7 @@ int reduce_finish(struct reducer *d, struct dcr_arena *a, struct reduced *out)
     out->is_last_left_out = 0;
     if (t->n_exchanged && t->n_exchanged < t->n_steps)
         leave_out_last(t, out);
+    out->track = t->id;
     out->is_by_hook = t->is_by_hook;
     find_hidden(d, t);
     out->n_steps = t->n_steps;

@@ -245,12 +245,11 @@ static int neutral(const struct known_range *known, const struct dct_event *in, 
 int summary_of_trace(struct summary *out, struct dcr_arena *a, struct dcr_stream *s, enum summary_names keep,
                      struct dcr_err *err)
 {
-    return summary_of_trace_with_gpu(out, a, s, keep, NULL, NULL, NULL, err);
+    return summary_of_trace_with_gpu(out, a, s, keep, NULL, NULL, err);
 }
 
 struct gpu_tap {
-    void (*f)(void *ctx, const struct dct_gpu_event *e);
-    void *ctx;
+    const struct summary_listener *listener;
     uint64_t n;
 };
 
@@ -258,13 +257,13 @@ static void tap_gpu(void *ctx, const struct dct_gpu_event *e)
 {
     struct gpu_tap *tap = ctx;
     tap->n++;
-    if (tap->f)
-        tap->f(tap->ctx, e);
+    if (tap->listener)
+        tap->listener->gpu(tap->listener->ctx, e);
 }
 
 int summary_of_trace_with_gpu(struct summary *out, struct dcr_arena *a, struct dcr_stream *s, enum summary_names keep,
-                              void (*on_gpu)(void *ctx, const struct dct_gpu_event *e), void *ctx,
-                              const struct dct_watch *watch, struct dcr_err *err)
+                              const struct summary_listener *listener, const struct dct_watch *watch,
+                              struct dcr_err *err)
 {
     struct dct_reader *t = NULL;
     struct dct_event e;
@@ -279,7 +278,7 @@ int summary_of_trace_with_gpu(struct summary *out, struct dcr_arena *a, struct d
         return rc;
     if (watch)
         watch->begin(watch->ctx, &out->info);
-    struct gpu_tap tap = {on_gpu, ctx, 0};
+    struct gpu_tap tap = {listener, 0};
     dct_on_gpu(t, tap_gpu, &tap);
     out->info.rank = out->info.rank < 0 ? -1 : out->info.rank;
     out->info.node = out->info.node < 0 ? -1 : out->info.node;
@@ -299,6 +298,8 @@ int summary_of_trace_with_gpu(struct summary *out, struct dcr_arena *a, struct d
         if (neutral(k, &e, &n)) {
             n.file = file;
             reduce_event(d, &n);
+            if (listener && n.kind == EVENT_PHASE)
+                listener->phase(listener->ctx, &n);
         }
         e.name = k->counted;
         if (e.is_open && e.kind == DCT_PUSH && e.depth > ended_depth) {

@@ -80,11 +80,17 @@ enum summary_names { SUMMARY_NO_NAMES, SUMMARY_NAMES, SUMMARY_NAME_SUMS };
 int summary_of_trace(struct summary *out, struct dcr_arena *a, struct dcr_stream *s, enum summary_names keep,
                      struct dcr_err *err) DCR_MUST_CHECK;
 
-/** summary_of_trace_with_gpu - the same; on_gpu is called for every GPU event, in file order (see dct_on_gpu).
+/* Who wants to know what the steps of a GPU are made of. Both are called in file order. */
+struct summary_listener {
+    void (*gpu)(void *ctx, const struct dct_gpu_event *e); /* see dct_on_gpu */
+    void (*phase)(void *ctx, const struct event *e);       /* EVENT_PHASE; its name stays valid for this trace */
+    void *ctx;
+};
+/** summary_of_trace_with_gpu - the same, with a listener; NULL = nobody.
  *  watch    sees every event too, once the trace is open; NULL = nobody */
 int summary_of_trace_with_gpu(struct summary *out, struct dcr_arena *a, struct dcr_stream *s, enum summary_names keep,
-                              void (*on_gpu)(void *ctx, const struct dct_gpu_event *e), void *ctx,
-                              const struct dct_watch *watch, struct dcr_err *err) DCR_MUST_CHECK;
+                              const struct summary_listener *listener, const struct dct_watch *watch,
+                              struct dcr_err *err) DCR_MUST_CHECK;
 
 /** summary_write - append the lines to a buffer. */
 void summary_write(const struct summary *sum, struct dcr_buf *out);

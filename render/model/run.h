@@ -284,7 +284,8 @@ struct run {
     const struct run_calibration *calibration; /* NULL = the machine was not measured; render/model/calibration.h */
     const char *scheduler, *job_id, *collector_version;
     int64_t collector_cpu_ns; /* processor time of its collectors; 0 = not recorded */
-    struct recorder nvtx, mpi, io;
+    struct recorder nvtx, mpi, io, cuda;
+    int has_gpu_untold; /* GPUs did something, of which the archive has no trace */
     struct run_program program;
     struct run_summary summary;
     enum counted_unit unit;                /* what n_nodes counts */

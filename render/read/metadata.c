@@ -233,6 +233,7 @@ int metadata_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
     r->nvtx = recorder_of(json_text(r, collector, "nvtx"));
     r->mpi = recorder_of(json_text(r, collector, "mpi"));
     r->io = recorder_of(json_text(r, collector, "io"));
+    r->cuda = recorder_of(json_text(r, collector, "cuda"));
     r->has_window = json_is_object(json_object_get(collector, "window"));
     const json_t *list = json_object_get(root, "nodes");
     for (size_t i = 0; i < json_array_size(list); i++)

@@ -146,14 +146,15 @@ static const char *member_of(const struct run *r, const char *name)
 int trace_read(struct run *r, int rank, struct dcr_stream *s, struct dcr_err *err)
 {
     struct summary sum;
-    struct trace_gpu gpu = {0};
+    struct trace_gpu gpu = {.has_host = r->cuda.state == RECORDER_OK};
     struct dct_watch watch;
     const char *member = member_of(r, s->name);
     int is_watched = r->watched && r->watch->trace(r->watched, member, &watch);
-    int rc = summary_of_trace_with_gpu(&sum, &r->arena, s, SUMMARY_NAME_SUMS, trace_gpu_event, &gpu,
-                                       is_watched ? &watch : NULL, err);
+    const struct summary_listener listener = {trace_gpu_event, trace_gpu_phase, &gpu};
+    int rc =
+        summary_of_trace_with_gpu(&sum, &r->arena, s, SUMMARY_NAME_SUMS, &listener, is_watched ? &watch : NULL, err);
     int gpu_rank = rank >= 0 ? rank : rc == 0 ? sum.info.rank : -1;
-    int finished = trace_gpu_finish(&gpu, r, gpu_rank, member, rc ? NULL : err);
+    int finished = trace_gpu_finish(&gpu, r, gpu_rank, rc ? NULL : &sum.steps, member, rc ? NULL : err);
     if (rc == 0 && finished)
         rc = finished;
     return rc ? rc : absorb(r, rank, &sum, s->name, err);
@@ -163,7 +164,9 @@ int summary_member_read(struct run *r, int rank, struct dcr_stream *s, struct dc
 {
     struct summary sum;
     int rc = summary_read(&sum, &r->arena, s, err);
-    if (rc == 0 && sum.n_gpu_events)
+    if (rc == 0 && sum.n_gpu_events) {
+        r->has_gpu_untold = 1;
         run_add_gap(r, PHRASE(SUMMARIES_LACK_GPUS), PHRASE(PACK_ALL_TRACES));
+    }
     return rc ? rc : absorb(r, rank, &sum, s->name, err);
 }

@@ -3,6 +3,16 @@
 
 #include <string.h>
 
+enum { MOST_PHASES = 1 << 20 }; /* 40 bytes each */
+
+/* A range of any thread; which thread has the steps is known at the end. */
+struct host_phase {
+    uint32_t track;
+    enum category category;
+    const char *name; /* of the arena */
+    int64_t start_ns, dur_ns;
+};
+
 static void add_op(struct trace_gpu *g, const struct dct_gpu_event *e, enum op_kind kind)
 {
     struct device_op op = {.device = e->gpu.device,
@@ -65,12 +75,76 @@ void trace_gpu_event(void *ctx, const struct dct_gpu_event *e)
     }
 }
 
-int trace_gpu_finish(struct trace_gpu *g, struct run *r, int rank, const char *name, struct dcr_err *err)
+/* A program has few names, and the reader gives equal texts at equal addresses. */
+static const char *copy_of(struct trace_gpu *g, const char *name)
+{
+    const uintptr_t at = (uintptr_t)name;
+    struct name_copy *n = &g->names[(at ^ at >> 5 ^ at >> 11) % TRACE_GPU_NAMES];
+    if (n->name != name)
+        *n = (struct name_copy){name, dcr_arena_strdup(&g->arena, name)};
+    return n->copy;
+}
+
+void trace_gpu_phase(void *ctx, const struct event *e)
+{
+    struct trace_gpu *g = ctx;
+    if (!g->has_host || e->is_beside || (e->category == CAT_COMM && e->maker == EVENT_BY_RECORDER) ||
+        g->n_phases == MOST_PHASES)
+        return;
+    const char *name = copy_of(g, e->name);
+    g->phases = arena_grow(&g->arena, g->phases, g->n_phases, &g->phases_cap, sizeof *g->phases);
+    g->phases[g->n_phases++] = (struct host_phase){e->track, e->category, name, e->start_ns, e->end_ns - e->start_ns};
+}
+
+/* The steps and what the host did in them, as importers of other traces say it. */
+static void add_host(struct trace_gpu *g, const struct reduced *steps)
+{
+    for (size_t i = 0; i < steps->n_steps; i++)
+        activity_named_step(g->activity, STEP_NAME_STEP, steps->steps[i].step, steps->steps[i].start_ns,
+                            steps->steps[i].step_ns);
+    for (size_t i = 0; i < g->n_phases; i++) {
+        const struct host_phase *p = &g->phases[i];
+        if (p->track != steps->track)
+            continue;
+        activity_phase(g->activity, p->name, strlen(p->name), p->start_ns, p->dur_ns);
+        if (p->category == CAT_DATA || p->category == CAT_IO)
+            activity_range(g->activity, p->category == CAT_DATA ? HOST_DATA : HOST_IO, p->start_ns, p->dur_ns);
+    }
+}
+
+/* Do the host's ranges only say how long it took to enqueue? A program with times of its own (program.json) waits for
+ * its device in them. Where ranks exchange by calls of the host, a GPU's activity does not show the exchange. */
+static int only_enqueues(const struct trace_gpu *g, const struct run *r, const struct reduced *steps)
+{
+    int64_t comm = 0;
+    for (size_t i = 0; i < steps->n_steps; i++)
+        comm += steps->steps[i].part_ns[CAT_COMM] > 0;
+    return g->has_host && !*r->program.backend && comm == 0 && g->n_phases < MOST_PHASES && g->trace.steps.n_gpus > 0 &&
+           g->trace.steps.n_steps > 0;
+}
+
+static void take_device_steps(struct reduced *steps, const struct reduced *device)
+{
+    steps->steps = device->steps;
+    steps->n_steps = device->n_steps;
+    steps->collectives = device->collectives;
+    steps->n_collectives = device->n_collectives;
+    steps->phases = device->phases;
+    steps->n_phases = device->n_phases;
+    steps->wall_ns = device->wall_ns;
+    steps->n_gpus = device->n_gpus;
+    steps->has_runtime = device->has_runtime;
+}
+
+int trace_gpu_finish(struct trace_gpu *g, struct run *r, int rank, struct reduced *steps, const char *name,
+                     struct dcr_err *err)
 {
     int rc = 0;
     if (g->has_failed)
         rc = dcr_err_set(err, DCR_FATAL, "out of memory reading '%s'", name);
     if (g->activity && rc == 0) {
+        if (steps)
+            add_host(g, steps);
         g->trace.file = name;
         g->trace.kind = FOREIGN_CUPTI;
         g->trace.rank = rank;
@@ -78,9 +152,12 @@ int trace_gpu_finish(struct trace_gpu *g, struct run *r, int rank, const char *n
         rc = activity_finish(g->activity, &r->arena, &g->trace.devices, &g->trace.n_devices, &g->trace.steps, err);
         for (int i = 0; i < g->trace.n_devices; i++)
             g->trace.devices[i].rank = rank;
+        if (rc == 0 && steps && only_enqueues(g, r, steps))
+            take_device_steps(steps, &g->trace.steps);
         if (rc == 0 && g->trace.n_devices)
             run_add_trace(r, &g->trace);
     }
+    dcr_arena_release(&g->arena);
     activity_free(g->activity);
     g->activity = NULL;
     return rc;

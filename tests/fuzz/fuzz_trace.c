@@ -82,8 +82,7 @@ static uint64_t summarise(const char *bytes, size_t n, int is_text, int is_watch
     struct dcr_memory memory = {.bytes = bytes, .len = n, .pos = 0};
     struct dcr_stream s = dcr_stream_memory(&memory, "fuzz");
     if ((is_text ? summary_read(&sum, &a, &s, NULL)
-                 : summary_of_trace_with_gpu(&sum, &a, &s, SUMMARY_NAMES, NULL, NULL, is_watched ? &watch : NULL,
-                                             NULL)) == 0)
+                 : summary_of_trace_with_gpu(&sum, &a, &s, SUMMARY_NAMES, NULL, is_watched ? &watch : NULL, NULL)) == 0)
         there_and_back(&sum);
     dcr_arena_release(&a);
     return seen;

@@ -83,6 +83,10 @@ for name in io window summaries mpi files gpu stopped; do
 done
 numbers recorded-all 3 $recorded/*.tar.zst
 
+# ---- recorded on a GPU
+numbers gpu-torch 0 tests/data/gpu/torch-h200.tar.zst
+numbers gpu-kineto 0 tests/data/gpu/kineto-h200.json.gz
+
 # ---- files of other tools
 foreign=tests/data/foreign
 numbers foreign-kineto 0 $foreign/kineto

@@ -176,7 +176,7 @@ static struct outcome read_until(uint64_t enough, size_t len, size_t fail_at, in
     struct summary sum;
     int n_others = is_beside ? -1000 : 1000;
     dcr_cores_work(n_others); /* as if all cores were free, or none */
-    o.rc = summary_of_trace_with_gpu(&sum, &a, &s, SUMMARY_NAMES, NULL, NULL, &watch, &o.err);
+    o.rc = summary_of_trace_with_gpu(&sum, &a, &s, SUMMARY_NAMES, NULL, &watch, &o.err);
     dcr_cores_work(-n_others);
     if (o.rc == 0) {
         struct dcr_buf text = {0};

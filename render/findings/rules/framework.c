@@ -50,10 +50,10 @@ static int is_hooked(const struct run *r)
 
 int run_is_torch_on_hosts(const struct run *r)
 {
-    int n_gpus = 0;
-    for (int i = 0; i < r->nodes_len; i++)
-        n_gpus += r->nodes[i].n_gpus;
-    return run_is_of_hosts(r) ? run_may_be_torch(r) : is_hooked(r) && n_gpus == 0 && r->n_traces == 0;
+    int may_use_gpu = r->has_gpu_untold;
+    for (int i = 0; i < r->nodes_len && r->cuda.state != RECORDER_OK; i++)
+        may_use_gpu |= r->nodes[i].n_gpus > 0; /* nobody listened */
+    return run_is_of_hosts(r) ? run_may_be_torch(r) : is_hooked(r) && !may_use_gpu && r->n_traces == 0;
 }
 
 int run_may_be_torch(const struct run *r)

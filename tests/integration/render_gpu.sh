@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# What dcreport says of recordings of a real GPU (tests/data/gpu) against sums that are made of the files here: PyTorch programs
+# whose host is too slow for an H200, under the collector and by the profiler.
+. tests/lib/tap.sh
+gpu=tests/data/gpu
+
+"$BIN/dccollect" export $gpu/torch-h200.tar.zst -o "$TMP/trace.json" 2>/dev/null || not_ok "the trace can be exported"
+python3 - "$TMP/trace.json" >"$TMP/truth" <<'END'
+import decimal, json, sys
+events = json.load(open(sys.argv[1]), parse_float=decimal.Decimal)
+events = events["traceEvents"] if isinstance(events, dict) else events
+ns = lambda x: int(decimal.Decimal(x) * 1000)
+spans = [(e["cat"], e["name"], ns(e["ts"]), ns(e["dur"])) for e in events if e.get("ph") == "X"]
+kernels = sorted((t, t + d) for cat, _, t, d in spans if cat == "kernel")
+busy = sorted((t, t + d) for cat, _, t, d in spans if cat in ("kernel", "memcpy", "memset"))
+def union(list, begin, end):
+    total, done = 0, begin
+    for a, b in list:
+        a, b = max(a, done), min(b, end)
+        if b > a:
+            total, done = total + b - a, b
+    return total
+steps = sorted((t, t + d) for _, name, t, d in spans if name == "step")[1:-1]  # without the warm-up and what followed the last step
+ends = [b[0] for b in steps[1:]] + [steps[-1][1]]
+computed = [union(kernels, a, e) for (a, _), e in zip(steps, ends)]
+length = [e - a for (a, _), e in zip(steps, ends)]
+print(len(kernels), sum(b - a for a, b in kernels), union(busy, 0, 10 ** 19), sum(computed) / sum(length))
+END
+read -r n sum busy share <"$TMP/truth"
+check_status 0 "an unchanged PyTorch program on a GPU" "$BIN/dcreport" -q $gpu/torch-h200.tar.zst -o "$TMP/site"
+near() { jq -e --argjson want "$2" "($1) as \$got | (\$got - \$want) | fabs <= $3" "$TMP/site/report.json"; }
+check "its kernels are counted" jq -e --argjson n "$n" '.devices[0].kernels == $n' "$TMP/site/report.json"
+check "their time is summed, to a nanosecond each" near '.devices[0].kernel_sum_ns' "$sum" "$n"
+check "and joined with copies, to a nanosecond each" near '.devices[0].busy_ns' "$busy" "$((2 * n))"
+check "a step computes as long as kernels run, to one percent of it" near \
+    '.runs[0].parts_ratio.compute' "$share" 0.01
+check "58 steps count" jq -e '.runs[0].n_counted == 58' "$TMP/site/report.json"
+check "what limits it is the host, and not compute" grep -q '^The GPU waits for its host for 7[0-9] % of a step\.$' "$TMP/site/bottleneck_summary.txt"
+check "reduced precision is no advice" sh -c '! grep -rqi "mixed precision" "$0"' "$TMP/site/bottleneck_summary.txt"
+
+check_status 0 "the profiler's trace of it" "$BIN/dcreport" -q $gpu/kineto-h200.json.gz -o "$TMP/kineto"
+zcat $gpu/kineto-h200.json.gz | jq '[.traceEvents[] | select(.cat == "kernel")] | length' >"$TMP/n"
+check "all its kernels are counted" jq -e --argjson n "$(cat "$TMP/n")" '.devices[0].kernels == $n' "$TMP/kineto/report.json"
+check "the same limit" grep -q '^The GPU waits for its host for' "$TMP/kineto/bottleneck_summary.txt"
+finish
