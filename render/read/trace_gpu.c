@@ -29,7 +29,6 @@ static void add_op(struct trace_gpu *g, const struct dct_gpu_event *e, enum op_k
         g->trace.n_unusable++;
 }
 
-/* Calls of the runtime; those of the driver lie inside them and carry the same correlation. */
 static void add_call(struct trace_gpu *g, const struct dct_gpu_event *e)
 {
     enum call_kind kind = call_kind_of(e->name, strlen(e->name));
@@ -40,6 +39,15 @@ static void add_call(struct trace_gpu *g, const struct dct_gpu_event *e)
     /* Of a call `device` is its thread. */
     activity_call_of(g->activity, 0, e->gpu.device, kind, e->gpu.correlation ? (int64_t)e->gpu.correlation : -1,
                      e->start_ns, e->end_ns - e->start_ns);
+}
+
+/* Calls of the driver may lie inside those of the runtime, with the same correlation: what they count is counted there.
+ * Libraries such as cuBLASLt and Triton launch through the driver alone. */
+static void add_driver_call(struct trace_gpu *g, const struct dct_gpu_event *e)
+{
+    if (e->gpu.correlation && call_kind_of(e->name, strlen(e->name)) == CALL_LAUNCH)
+        activity_call_of(g->activity, 0, e->gpu.device, CALL_LAUNCH, (int64_t)e->gpu.correlation, e->start_ns,
+                         e->end_ns - e->start_ns);
 }
 
 void trace_gpu_event(void *ctx, const struct dct_gpu_event *e)
@@ -69,6 +77,9 @@ void trace_gpu_event(void *ctx, const struct dct_gpu_event *e)
         break;
     case DCT_GPU_RUNTIME:
         add_call(g, e);
+        break;
+    case DCT_GPU_DRIVER:
+        add_driver_call(g, e);
         break;
     default:
         break;

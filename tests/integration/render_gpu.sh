@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # What dcreport says of recordings of a real GPU (tests/data/gpu) against sums that are made of the files here: PyTorch programs
 # whose host is too slow for an H200, under the collector and by the profiler.
+# shellcheck disable=SC2016  # $n and $want are of jq, $0 of another shell
 . tests/lib/tap.sh
 gpu=tests/data/gpu
 
@@ -28,12 +29,15 @@ print(len(kernels), sum(b - a for a, b in kernels), union(busy, 0, 10 ** 19), su
 END
 read -r n sum busy share <"$TMP/truth"
 check_status 0 "an unchanged PyTorch program on a GPU" "$BIN/dcreport" -q $gpu/torch-h200.tar.zst -o "$TMP/site"
+# shellcheck disable=SC2317  # check calls it
 near() { jq -e --argjson want "$2" "($1) as \$got | (\$got - \$want) | fabs <= $3" "$TMP/site/report.json"; }
 check "its kernels are counted" jq -e --argjson n "$n" '.devices[0].kernels == $n' "$TMP/site/report.json"
 check "their time is summed, to a nanosecond each" near '.devices[0].kernel_sum_ns' "$sum" "$n"
 check "and joined with copies, to a nanosecond each" near '.devices[0].busy_ns' "$busy" "$((2 * n))"
 check "a step computes as long as kernels run, to one percent of it" near \
     '.runs[0].parts_ratio.compute' "$share" 0.01
+check "every operation has the call that launched it, also where a library calls the driver" jq -e \
+    '.devices[0] | .queue.n == 2 * (.kernels + .memcpys + .memsets)' "$TMP/site/report.json"
 check "58 steps count" jq -e '.runs[0].n_counted == 58' "$TMP/site/report.json"
 check "what limits it is the host, and not compute" grep -q '^The GPU waits for its host for 7[0-9] % of a step\.$' "$TMP/site/bottleneck_summary.txt"
 check "reduced precision is no advice" sh -c '! grep -rqi "mixed precision" "$0"' "$TMP/site/bottleneck_summary.txt"
