@@ -9,7 +9,7 @@ Rules of this file:
 - A function that has two names is replaced under both, because pickle looks it up by name and compares.
 - Only one thread marks: the main thread, or the one that made the last optimiser. Others pass through.
 - What torch.compile traces passes through as well.
-- What this version of PyTorch does not have is left out. Tried with 1.13; others by the names that they have."""
+- What this version of PyTorch does not have is left out. Tried with 1.13 and 2.11; others by the names that they have."""
 import atexit
 import ctypes
 import functools
