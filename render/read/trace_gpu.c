@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { MOST_PHASES = 1 << 20 }; /* 40 bytes each */
+enum { MOST_PHASES = 1 << 20 }; /* of 40 bytes each */
 
 /* A range of any thread; which thread has the steps is known at the end. */
 struct host_phase {
@@ -41,8 +41,8 @@ static void add_call(struct trace_gpu *g, const struct dct_gpu_event *e)
                      e->start_ns, e->end_ns - e->start_ns);
 }
 
-/* Calls of the driver may lie inside those of the runtime, with the same correlation: what they count is counted there.
- * Libraries such as cuBLASLt and Triton launch through the driver alone. */
+/* Libraries such as cuBLASLt and Triton launch through the driver alone. A driver call inside a runtime call has the
+ * same correlation; only the runtime call is counted. */
 static void add_driver_call(struct trace_gpu *g, const struct dct_gpu_event *e)
 {
     if (e->gpu.correlation && call_kind_of(e->name, strlen(e->name)) == CALL_LAUNCH)
@@ -123,7 +123,7 @@ static void add_host(struct trace_gpu *g, const struct reduced *steps)
     }
 }
 
-/* Do the host's ranges only say how long it took to enqueue? A program with times of its own (program.json) waits for
+/* True if the host's ranges may show only the enqueueing. A program with times of its own (program.json) waits for
  * its device in them. Where ranks exchange by calls of the host, a GPU's activity does not show the exchange. */
 static int only_enqueues(const struct trace_gpu *g, const struct run *r, const struct reduced *steps)
 {

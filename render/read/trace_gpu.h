@@ -10,7 +10,7 @@
 
 enum { TRACE_GPU_NAMES = 64 };
 
-/* Zero to begin with, but for has_host. */
+/* Start from zero; the caller sets has_host. */
 struct trace_gpu {
     int has_host;              /* ranges of the host are wanted: the archive says that CUPTI recorded */
     struct activity *activity; /* made at the first event */
@@ -19,7 +19,7 @@ struct trace_gpu {
     struct host_phase *phases; /* shape (n_phases) */
     size_t n_phases, phases_cap;
     struct name_copy {
-        const char *name, *copy; /* of the reader, of the arena */
+        const char *name, *copy; /* the reader's, and its copy in the arena */
     } names[TRACE_GPU_NAMES];
     struct dcr_arena arena;
 };

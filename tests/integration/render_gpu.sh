@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What dcreport says of recordings of a real GPU (tests/data/gpu) against sums that are made of the files here: PyTorch programs
+# What dcreport says of recordings of a real GPU (tests/data/gpu) against sums of their exported events: PyTorch programs
 # whose host is too slow for an H200, under the collector and by the profiler.
 # shellcheck disable=SC2016  # $n and $want are of jq, $0 of another shell
 . tests/lib/tap.sh
@@ -34,7 +34,7 @@ near() { jq -e --argjson want "$2" "($1) as \$got | (\$got - \$want) | fabs <= $
 check "its kernels are counted" jq -e --argjson n "$n" '.devices[0].kernels == $n' "$TMP/site/report.json"
 check "their time is summed, to a nanosecond each" near '.devices[0].kernel_sum_ns' "$sum" "$n"
 check "and joined with copies, to a nanosecond each" near '.devices[0].busy_ns' "$busy" "$((2 * n))"
-check "a step computes as long as kernels run, to one percent of it" near \
+check "compute is the time of kernels, to one percent of a step" near \
     '.runs[0].parts_ratio.compute' "$share" 0.01
 check "every operation has the call that launched it, also where a library calls the driver" jq -e \
     '.devices[0] | .queue.n == 2 * (.kernels + .memcpys + .memsets)' "$TMP/site/report.json"

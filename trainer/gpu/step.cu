@@ -248,17 +248,19 @@ static double now_s(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* NCCL is asked for failures while the host waits. */
+/* How often a waiting host asks NCCL for failures and looks at the time limit. */
 static const double CHECK_EVERY_S = 1e-3;
 
-/* A device that is stuck, or a rank that is lost, would keep the host waiting for ever. */
+/* Without this, a stuck device or a lost rank would block the host for ever. */
 static int check_wait(struct gpu *g, double waited_s, struct dcr_err *err)
 {
     if (g->comm)
         return gpu_comm_check(g->comm, waited_s, err);
     if (g->c.ranks.timeout_s > 0 && waited_s > g->c.ranks.timeout_s)
-        return dcr_err_set(err, DCR_FATAL, "the GPU has not ended a step within %g s (--comm-timeout)",
-                           g->c.ranks.timeout_s);
+        return dcr_err_set(
+            err, DCR_FATAL,
+            "the GPU did not end a step within %g s; raise --comm-timeout, or look at the GPU with nvidia-smi",
+            g->c.ranks.timeout_s);
     return 0;
 }
 
@@ -268,7 +270,7 @@ template <typename Query> static int wait_until(struct gpu *g, Query query, stru
     const double since = now_s();
     double checked = since;
     for (;;) {
-        const cudaError_t waiting = query(); /* its name is in the message */
+        const cudaError_t waiting = query(); /* the message shows the variable's name */
         if (waiting == cudaSuccess)
             return 0;
         if (waiting != cudaErrorNotReady)
@@ -300,8 +302,8 @@ static void enter(const struct gpu_step *s, enum mark_range phase)
         s->enters(s->ctx, phase);
 }
 
-/* All of the step is enqueued, and the host waits for one phase after the other. Events that a graph records count as
- * asked for from the launch on, so that a wait is for this step's. */
+/* All of the step is enqueued, and the host waits for one phase after the other. A graph's launch resets its events, so
+ * each wait is for this step. */
 static int follow_phases(struct gpu *g, const struct task *t, const struct gpu_step *s, struct dcr_err *err)
 {
     TRY(wait_for(g, g->marks[AT_FORWARD], err));

@@ -17,8 +17,8 @@ struct task {
     int has_truth, is_first, is_last;
     size_t n_tally;
 };
-/** task_run - launch it and wait, telling the caller of `s` of its phases; s NULL: nobody is told. The answer is then
- * in g->answer_host. */
+/** task_run - launch it and wait; reports its phases through s (NULL: no reports). The answer is then in
+ *  g->answer_host. */
 int task_run(struct gpu *g, const struct task *t, const struct gpu_step *s, struct dcr_err *err) DCR_MUST_CHECK;
 
 /** wait_for_main - the host waits for the main stream, watching the other ranks and the time. */

@@ -115,7 +115,7 @@ static void add_phases(struct step_times *sum, const int64_t ns[MARK_N_RANGES])
         sum->ns[i] += ns[i];
 }
 
-/* A step that a device does by itself: its ranges are opened and closed when the device passes from one to the next. */
+/* Ranges of a step that the device does alone. */
 struct on_device {
     struct train *t;
     uint64_t n_windows;
@@ -125,7 +125,7 @@ struct on_device {
 static void enters(void *ctx, enum mark_range phase)
 {
     struct on_device *d = ctx;
-    /* x with two features, y_z and y_mph of a window and sensor */
+    /* values per window and sensor: two features of x, then y_z and y_mph */
     const uint64_t n_read = 2 * d->t->data->n_in + 2 * d->t->data->n_out;
     const uint64_t payload = phase == MARK_H2D          ? d->n_windows * n_read * d->t->data->n_sensors * sizeof(float)
                              : phase == MARK_ALL_REDUCE ? train_all_reduce_bytes(d->t)
@@ -137,8 +137,8 @@ static void enters(void *ctx, enum mark_range phase)
     mark_push(phase, payload);
 }
 
-/* While the device computes on a copy of its batch: what the workers have ready sets out for the next step. Without
- * workers every batch is loaded when it is needed. */
+/* Starts copying the next batch while the device computes, if a worker has it ready. Without workers every batch is
+ * loaded when it is needed. */
 static void prefetch(void *ctx)
 {
     struct train *t = ((struct on_device *)ctx)->t;
@@ -149,7 +149,7 @@ static void prefetch(void *ctx)
     t->be->prefetch(t->be, &batch);
 }
 
-/* The same on a device that does all of it by itself. */
+/* One step on a device, which does all of it by itself. */
 static int step_on_device(struct train *t, struct tally *tally, double *norm, struct step_times *times,
                           struct dcr_err *err)
 {

@@ -128,7 +128,7 @@ static size_t buffers_of_environment(void)
     return (size_t)(mb / 2 > 2 ? mb / 2 : 2) * ((1 << 20) / BUFFER_BYTES);
 }
 
-/* A call that starts, moves and waits for nothing. PyTorch makes over ten of them for each kernel, and a loop that
+/* A call that starts, moves and waits for nothing. PyTorch makes about twenty of them for each kernel, and a loop that
  * polls makes thousands in a step; each would be a record. */
 static int only_asks(const char *name)
 {
@@ -139,10 +139,10 @@ static int only_asks(const char *name)
     return 0;
 }
 
-/* A CUPTI that cannot leave single calls out records them. */
+/* A CUPTI without these functions records all calls. */
 static void leave_out_questions(uint32_t domain, int (*enable)(uint32_t id, uint8_t is_on))
 {
-    enum { MOST_CALLS = 2000 }; /* CUDA 13 has 480 and 820 */
+    enum { MOST_CALLS = 2000 }; /* more than CUDA 13 has of runtime or driver calls */
     const char *name = NULL;
     for (uint32_t id = 1; enable && library.callback_name && id < MOST_CALLS; id++)
         if (library.callback_name(domain, id, &name) == CUPTIABI_SUCCESS && name && only_asks(name))
