@@ -45,6 +45,10 @@ struct activity {
     struct device_steps steps;
     struct collective_kinds collectives;
     int64_t n_to_host; /* copies to the host launched inside steps */
+    struct exchange {
+        int64_t start_ns, dur_ns;
+    } * exchanges; /* of the host */
+    size_t n_exchanges, exchanges_cap;
     int has_times;
     int64_t low_ns, high_ns;   /* of all operations */
     struct memory_log *memory; /* made with the first event */
@@ -154,6 +158,29 @@ int activity_op(struct activity *a, const struct device_op *op)
 void activity_range(struct activity *a, enum host_range kind, int64_t start_ns, int64_t dur_ns)
 {
     host_ranges_add(a->ranges, kind, start_ns, dur_ns);
+    if (kind != HOST_COMM)
+        return;
+    a->exchanges = arena_grow(&a->arena, a->exchanges, a->n_exchanges, &a->exchanges_cap, sizeof *a->exchanges);
+    a->exchanges[a->n_exchanges++] = (struct exchange){start_ns, dur_ns};
+}
+
+static int compare_exchange(const void *a, const void *b)
+{
+    const struct exchange *x = a, *y = b;
+    return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
+}
+
+/* The host's exchanges are collectives of the steps of a GPU that has none of its own. */
+static void exchanges_of_steps(struct activity *a)
+{
+    for (size_t i = 0; i < a->steps.n; i++)
+        if (a->steps.list[i].n_comm)
+            return;
+    if (a->n_exchanges > 1)
+        qsort(a->exchanges, a->n_exchanges, sizeof *a->exchanges, compare_exchange);
+    a->steps.at = 0;
+    for (size_t i = 0; i < a->n_exchanges; i++)
+        device_steps_comm(&a->steps, &a->arena, a->exchanges[i].start_ns, a->exchanges[i].dur_ns);
 }
 
 void activity_call(struct activity *a, enum call_kind kind, int64_t correlation, int64_t start_ns, int64_t dur_ns)
@@ -468,6 +495,10 @@ int activity_finish(struct activity *a, struct dcr_arena *arena, struct run_devi
         a->steps.is_device = 1; /* of the host alone: its ranges, and what none of them names */
     if (!rc && a->work)
         rc = host_work_finish(a->work, host.of, &a->arena, err);
+    if (*n)
+        exchanges_of_steps(a);
+    else
+        host.of[HOST_COMM].n = 0; /* host_work has them */
     device_steps_finish(&a->steps, host.of, arena, steps);
     for (size_t i = 0; i < a->n_devices; i++)
         steps->n_gpus += a->devices[i].n_kind[OP_COMPUTE] > 0;

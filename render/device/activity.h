@@ -32,8 +32,9 @@ enum call_kind { CALL_LAUNCH = 0, CALL_SYNC, CALL_MALLOC, CALL_FREE, CALL_OTHER 
 /** call_kind_of - by name: cudaLaunchKernel, hipMemcpyAsync, cuStreamSynchronize ... */
 enum call_kind call_kind_of(const char *name, size_t len);
 
-/* What the host was doing. */
-enum host_range { HOST_DATA = 0, HOST_IO, HOST_SYNC, N_HOST_RANGES };
+/* What the host was doing. HOST_COMM: it exchanged with other ranks by itself (gloo, MPI), while a GPU may have waited.
+ */
+enum host_range { HOST_DATA = 0, HOST_IO, HOST_COMM, HOST_SYNC, N_HOST_RANGES };
 
 /* What of training shows on the host; of these micro-batches are counted. */
 enum step_mark { MARK_LOADED = 0, MARK_FORWARD_PASS, MARK_BACKWARD_PASS, MARK_OPTIMIZER_RUN, N_STEP_MARKS };

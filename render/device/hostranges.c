@@ -132,6 +132,8 @@ int host_ranges_finish(struct host_ranges *h, struct dcr_arena *arena, struct ho
     if (!rc && spill_failed(h->ranges))
         rc = dcr_err_set(err, DCR_FATAL, "cannot read back the temporary file of a trace");
     out->of[HOST_IO] = without(arena, &out->of[HOST_IO], &out->of[HOST_DATA]);
+    out->of[HOST_COMM] = without(arena, &out->of[HOST_COMM], &out->of[HOST_DATA]);
+    out->of[HOST_COMM] = without(arena, &out->of[HOST_COMM], &out->of[HOST_IO]);
     return rc;
 }
 

@@ -45,7 +45,8 @@ int64_t intervals_covered(const struct intervals *x, int64_t from, int64_t to, s
 
 /* What the host did: HOST_SYNC of all threads; behind the ranges the synchronising calls of each. */
 struct host_side {
-    struct intervals of[N_HOST_RANGES + THREADS_MAX]; /* HOST_IO without what HOST_DATA covers */
+    struct intervals
+        of[N_HOST_RANGES + THREADS_MAX]; /* HOST_IO without what HOST_DATA covers, HOST_COMM without both */
     const struct threads *threads;
 };
 

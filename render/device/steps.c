@@ -234,6 +234,9 @@ static void add_piece(struct device_steps *s, struct device_step *x, const struc
     x->hidden_comm_ns += (set & compute) && (set & comm) ? to - from : 0;
     x->busy_data_ns += intervals_covered(&host[HOST_DATA], from, to, &s->cursor[0]);
     x->busy_io_ns += intervals_covered(&host[HOST_IO], from, to, &s->cursor[1]);
+    int64_t exchanged = intervals_covered(&host[HOST_COMM], from, to, &s->cursor[2]);
+    x->busy_comm_ns += exchanged;
+    x->hidden_comm_ns += (set & compute) && !(set & comm) ? exchanged : 0;
 }
 
 void device_steps_pass(struct device_steps *s, const struct intervals *host, int64_t from, int64_t to, unsigned set)
@@ -272,13 +275,15 @@ static void split_idle(struct device_step *x, const struct intervals *host, size
     int64_t io = intervals_covered(&host[HOST_IO], x->start_ns, x->end_ns, &cursor[1]) - x->busy_io_ns;
     x->part_ns[CAT_DATA] = data;
     x->part_ns[CAT_IO] = io;
-    x->part_ns[CAT_OTHER] = left - data - io;
+    int64_t comm = intervals_covered(&host[HOST_COMM], x->start_ns, x->end_ns, &cursor[2]) - x->busy_comm_ns;
+    x->part_ns[CAT_COMM] += comm;
+    x->part_ns[CAT_OTHER] = left - data - io - comm;
 }
 
 void device_steps_finish(struct device_steps *s, const struct intervals *host, struct dcr_arena *arena,
                          struct reduced *out)
 {
-    size_t cursor[2] = {0, 0}, n_comm = 0;
+    size_t cursor[3] = {0, 0, 0}, n_comm = 0;
     memset(out, 0, sizeof *out);
     if (!s->is_device)
         return;

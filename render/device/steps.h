@@ -21,8 +21,8 @@ struct device_step {
     int32_t n_mark[MARK_NAMES]; /* by name */
     int64_t part_ns[N_CATEGORIES];
     int64_t hidden_comm_ns, runtime_ns;
-    int64_t busy_data_ns, busy_io_ns; /* parts of the host's ranges in which the device worked */
-    int64_t *comm_ns;                 /* durations of collectives that began inside             shape: (n_comm) */
+    int64_t busy_data_ns, busy_io_ns, busy_comm_ns; /* parts of the host's ranges in which the device worked */
+    int64_t *comm_ns; /* durations of collectives that began inside             shape: (n_comm) */
     size_t n_comm, comm_cap;
 };
 /* Ranges that tell micro-batches: each name is counted by itself, since one may hold another of its kind. */
@@ -41,7 +41,7 @@ struct device_steps {
     struct mark_name names[MARK_NAMES];
     int n_names;
     size_t n, cap, at;      /* at: the step that the sweep has reached */
-    size_t cursor[2];       /* of HOST_DATA, HOST_IO */
+    size_t cursor[3];       /* of HOST_DATA, HOST_IO, HOST_COMM */
     enum step_grade surest; /* surest grade of all steps; known after device_steps_sort */
     int is_cut;             /* the last step was cut off and is left out */
     int64_t n_lost[N_STEP_GRADES][N_STEP_LOSSES];

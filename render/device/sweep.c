@@ -51,7 +51,7 @@ static enum idle_cause cause_of(struct sweep *w, int64_t from, int64_t to, const
                                                : IDLE_OTHER;
 }
 
-/* returns  what data loading and I/O do not cover */
+/* returns  what data loading, I/O and the host's exchanges do not cover */
 static int64_t blame(const struct sweep *w, int64_t from, int64_t to, enum idle_cause cause, size_t *cursor,
                      int64_t *idle_ns)
 {
@@ -59,8 +59,11 @@ static int64_t blame(const struct sweep *w, int64_t from, int64_t to, enum idle_
     int64_t io = intervals_covered(&w->host[HOST_IO], from, to, &cursor[HOST_IO]);
     idle_ns[IDLE_DATA] += data;
     idle_ns[IDLE_IO] += io;
-    idle_ns[cause] += to - from - data - io;
-    return to - from - data - io;
+    int64_t comm = intervals_covered(&w->host[HOST_COMM], from, to, &cursor[HOST_COMM]),
+            left = to - from - data - io - comm;
+    idle_ns[IDLE_PEER] += comm;
+    idle_ns[cause] += left;
+    return left;
 }
 
 /* The part of [from, to) that lies in the steps' window. */

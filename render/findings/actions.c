@@ -131,6 +131,18 @@ static enum advice for_compute(const struct run_result *r)
     return r->run->node_kind == NODES_EMULATED ? ADVICE_LARGER_MACHINE : ADVICE_MORE_CORES_OR_NODES;
 }
 
+/* Did GPUs compute, and no kernel of them exchange? */
+static int is_exchanged_by_hosts(const struct run *r)
+{
+    int64_t n_compute = 0, n_comm = 0;
+    for (int i = 0; i < r->n_traces; i++)
+        for (int k = 0; k < r->traces[i].n_devices; k++) {
+            n_compute += r->traces[i].devices[k].value[DEV_KERNELS];
+            n_comm += r->traces[i].devices[k].value[DEV_COMM_KERNELS];
+        }
+    return n_compute > 0 && n_comm == 0;
+}
+
 static struct choice for_communication(const struct run_result *r, int is_torch)
 {
     if (is_one_of_many(r)) /* what to do depends on what is not known */
@@ -144,8 +156,10 @@ static struct choice for_communication(const struct run_result *r, int is_torch)
         ours = is_link_tried(r)                             ? ADVICE_FASTER_LINK
                : r->n_nodes > 0 && r->n_ranks == r->n_nodes ? ADVICE_LARGER_BATCH
                                                             : ADVICE_FEWER_RANKS;
-    enum advice rest = run_is_torch_on_hosts(r->run) ? ADVICE_COMMUNICATION_OF_HOSTS : ADVICE_COMMUNICATION;
-    return (struct choice){ours, exchange ? exchange : rest};
+    enum advice rest = run_is_torch_on_hosts(r->run)   ? ADVICE_COMMUNICATION_OF_HOSTS
+                       : is_exchanged_by_hosts(r->run) ? ADVICE_EXCHANGE_BY_GPUS
+                                                       : ADVICE_COMMUNICATION;
+    return (struct choice){ours, exchange && rest != ADVICE_EXCHANGE_BY_GPUS ? exchange : rest};
 }
 
 static enum advice for_imbalance(const struct run_result *r)

@@ -46,7 +46,8 @@ enum op_kind { OP_COMPUTE = 0, OP_COMM, OP_MEMCPY, OP_MEMSET, N_OP_KINDS };
     X(IDLE_IO, "io", "I/O", "the host was in a checkpoint or file range")                                      \
     X(IDLE_HOST, "host", "waiting for the host", "the next operation was launched after the gap had begun")    \
     X(IDLE_SYNC, "sync", "synchronisation", "the host sat in a synchronising call, the next operation queued") \
-    X(IDLE_PEER, "peer", "other ranks", "the next operation is a collective that was already launched")        \
+    X(IDLE_PEER, "peer", "other ranks",                                                                        \
+      "the host exchanged with them, or the next operation is a collective that waits for them")               \
     X(IDLE_LAUNCH, "launch", "launch gap", "under 10 us between operations that were already queued")          \
     X(IDLE_OTHER, "other", "other", "none of these, or the launch of the next operation is not in the trace")
 enum idle_cause {

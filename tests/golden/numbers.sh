@@ -86,6 +86,7 @@ numbers recorded-all 3 $recorded/*.tar.zst
 # ---- recorded on a GPU
 numbers gpu-torch 0 tests/data/gpu/torch-h200.tar.zst
 numbers gpu-kineto 0 tests/data/gpu/kineto-h200.json.gz
+numbers gpu-gloo 0 tests/data/gpu/kineto-gloo-h200
 
 # ---- files of other tools
 foreign=tests/data/foreign

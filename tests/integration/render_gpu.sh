@@ -46,4 +46,36 @@ check_status 0 "the profiler's trace of it" "$BIN/dcreport" -q $gpu/kineto-h200.
 zcat $gpu/kineto-h200.json.gz | jq '[.traceEvents[] | select(.cat == "kernel")] | length' >"$TMP/n"
 check "all its kernels are counted" jq -e --argjson n "$(cat "$TMP/n")" '.devices[0].kernels == $n' "$TMP/kineto/report.json"
 check "the same limit" grep -q '^The GPU waits for its host for' "$TMP/kineto/bottleneck_summary.txt"
+
+check_status 0 "two ranks that exchange by gloo" "$BIN/dcreport" -q $gpu/kineto-gloo-h200 -o "$TMP/gloo"
+for rank in 0 1; do zcat "$gpu/kineto-gloo-h200/ddp.rank$rank.json.gz" >"$TMP/rank$rank.json"; done
+python3 - "$TMP"/rank[01].json >"$TMP/truth" <<'END'
+import decimal, json, sys
+def covered(list, begin, end):
+    total, done = 0, begin
+    for a, b in sorted(list):
+        a, b = max(a, done), min(b, end)
+        if b > a:
+            total, done = total + b - a, b
+    return total
+exposed = steps_ns = 0
+for file in sys.argv[1:]:
+    events = [e for e in json.load(open(file), parse_float=decimal.Decimal)["traceEvents"] if e.get("ph") == "X"]
+    span = lambda e: (int(e["ts"] * 1000), int((e["ts"] + e["dur"]) * 1000))
+    of = lambda test: [span(e) for e in events if test(e)]
+    steps = sorted(of(lambda e: e.get("cat") == "user_annotation" and e["name"].startswith("ProfilerStep")))
+    busy = of(lambda e: e.get("cat") in ("kernel", "gpu_memcpy", "gpu_memset"))
+    gloo = of(lambda e: e["name"].startswith("gloo:"))
+    loading = of(lambda e: e["name"].startswith("enumerate(DataLoader)"))
+    for begin, end in steps:
+        other = covered(busy + loading, begin, end)
+        exposed += covered(busy + loading + gloo, begin, end) - other
+        steps_ns += end - begin
+print(exposed / steps_ns)
+END
+share=$(cat "$TMP/truth")
+check "their exchange is what no kernel, copy or loading hides, to half a percent of a step" jq -e --argjson want "$share" \
+    '(.runs[0].parts_ratio | .comm_transfer + .comm_wait - $want) | fabs <= 0.005' "$TMP/gloo/report.json"
+check "it limits them" grep -q '^Exposed gradient synchronisation takes 4[0-9] % of a step\.$' "$TMP/gloo/bottleneck_summary.txt"
+check "and the GPUs should do it" grep -q 'init_process_group("nccl")' "$TMP/gloo/bottleneck_summary.txt"
 finish

@@ -323,8 +323,8 @@ static int names_files(const char *text)
     return is_files;
 }
 
-/* Loading or files, by the profiler's own names, or by those that a program gives its ranges ("## data_load ##").
- * -1: neither */
+/* Loading or files, by the profiler's own names, or by those that a program gives its ranges ("## data_load ##"); an
+ * exchange by a backend that works on the host ("nccl:" only enqueues). -1: none of these */
 static int what_host_does(struct kineto_text name, int is_annotation)
 {
     static const char loader[] = "enumerate(DataLoader)";
@@ -338,6 +338,8 @@ static int what_host_does(struct kineto_text name, int is_annotation)
     memcpy(text, name.p, name.n);
     text[name.n] = '\0';
     enum category c = step_range_category(text);
+    if (c == CAT_COMM)
+        return host_name_of(name.p, name.n, 1) == HOST_NAME_COMM && strncmp(text, "nccl:", 5) != 0 ? HOST_COMM : -1;
     return c == CAT_DATA ? HOST_DATA : c == CAT_IO || names_files(text) ? HOST_IO : -1;
 }
 
