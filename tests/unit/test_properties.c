@@ -300,7 +300,7 @@ enum { PAINTED = 16384 };
 /* Every instant of one device, and of the host beside it. */
 struct painted {
     unsigned char kinds[PAINTED]; /* bit: operations of that kind */
-    unsigned char is_data[PAINTED], is_io[PAINTED];
+    unsigned char is_data[PAINTED], is_io[PAINTED], is_comm[PAINTED];
 };
 
 static void paint(const struct random_trace *t, int64_t device, struct painted *p)
@@ -314,7 +314,7 @@ static void paint(const struct random_trace *t, int64_t device, struct painted *
                 p->kinds[x] |= (unsigned char)(1u << kind);
         }
         for (int64_t x = e->start_ns; e->kind == TOLD_RANGE && x < e->start_ns + e->dur_ns; x++)
-            (e->range == HOST_DATA ? p->is_data : p->is_io)[x] = 1;
+            (e->range == HOST_DATA ? p->is_data : e->range == HOST_IO ? p->is_io : p->is_comm)[x] = 1;
     }
 }
 
@@ -337,12 +337,14 @@ static void check_painted(const struct run_device *d, const struct painted *p)
     holds(v[DEV_EXPOSED_MEM] == time_with(p, copy | set, compute | comm));
     if (!d->has_idle_causes)
         return;
-    int64_t data = 0, io = 0;
+    int64_t data = 0, io = 0, exchanged = 0;
     for (int64_t x = d->start_ns; x < d->start_ns + v[DEV_SPAN]; x++) {
         data += !p->kinds[x] && p->is_data[x];
         io += !p->kinds[x] && !p->is_data[x] && p->is_io[x];
+        exchanged += !p->kinds[x] && !p->is_data[x] && !p->is_io[x] && p->is_comm[x];
     }
     holds(d->idle_ns[IDLE_DATA] == data && d->idle_ns[IDLE_IO] == io);
+    holds(d->idle_ns[IDLE_PEER] >= exchanged); /* gaps before a collective besides */
 }
 
 static void check_painted_steps(const struct reduced *steps, const struct painted *p)
@@ -356,6 +358,7 @@ static void check_painted_steps(const struct reduced *steps, const struct painte
                  : p->kinds[x]                  ? CAT_COPY
                  : p->is_data[x]                ? CAT_DATA
                  : p->is_io[x]                  ? CAT_IO
+                 : p->is_comm[x]                ? CAT_COMM
                                                 : CAT_OTHER]++;
         holds(memcmp(part, s->part_ns, sizeof part) == 0);
     }
