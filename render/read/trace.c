@@ -1,5 +1,6 @@
 /* trace.c - a native trace (.dct), or the summary of one, into the run. Both come as a struct summary
- * (lib/reduce/summary.h), so that a report has the same numbers whether the trace itself was packed or not. */
+ * (lib/reduce/summary.h), so that a report has the same numbers whether the trace itself was packed or not, but for
+ * what a GPU did (trace_gpu.h). */
 #include "render/read/members.h"
 
 #include "lib/base/fs.h"
@@ -146,7 +147,7 @@ static const char *member_of(const struct run *r, const char *name)
 int trace_read(struct run *r, int rank, struct dcr_stream *s, struct dcr_err *err)
 {
     struct summary sum;
-    struct trace_gpu gpu = {.has_host = r->cuda.state == RECORDER_OK};
+    struct trace_gpu gpu = {.has_host = r->cuda.state == RECORDER_OK && !*r->program.backend};
     struct dct_watch watch;
     const char *member = member_of(r, s->name);
     int is_watched = r->watched && r->watch->trace(r->watched, member, &watch);
@@ -154,7 +155,7 @@ int trace_read(struct run *r, int rank, struct dcr_stream *s, struct dcr_err *er
     int rc =
         summary_of_trace_with_gpu(&sum, &r->arena, s, SUMMARY_NAME_SUMS, &listener, is_watched ? &watch : NULL, err);
     int gpu_rank = rank >= 0 ? rank : rc == 0 ? sum.info.rank : -1;
-    int finished = trace_gpu_finish(&gpu, r, gpu_rank, rc ? NULL : &sum.steps, member, rc ? NULL : err);
+    int finished = trace_gpu_finish(&gpu, r, gpu_rank, rc ? NULL : &sum, member, rc ? NULL : err);
     if (rc == 0 && finished)
         rc = finished;
     return rc ? rc : absorb(r, rank, &sum, s->name, err);

@@ -99,10 +99,9 @@ static const char *copy_of(struct trace_gpu *g, const char *name)
 void trace_gpu_phase(void *ctx, const struct event *e)
 {
     struct trace_gpu *g = ctx;
-    if (!g->has_host || e->is_beside || (e->category == CAT_COMM && e->maker == EVENT_BY_RECORDER) ||
-        g->n_phases == MOST_PHASES)
+    if (!g->has_host || e->is_beside || g->n_phases == MOST_PHASES)
         return;
-    const char *name = copy_of(g, e->name);
+    const char *name = e->maker == EVENT_BY_RECORDER ? "" : copy_of(g, e->name); /* a call is no phase */
     g->phases = arena_grow(&g->arena, g->phases, g->n_phases, &g->phases_cap, sizeof *g->phases);
     g->phases[g->n_phases++] = (struct host_phase){e->track, e->category, name, e->start_ns, e->end_ns - e->start_ns};
 }
@@ -117,21 +116,42 @@ static void add_host(struct trace_gpu *g, const struct reduced *steps)
         const struct host_phase *p = &g->phases[i];
         if (p->track != steps->track)
             continue;
-        activity_phase(g->activity, p->name, strlen(p->name), p->start_ns, p->dur_ns);
-        if (p->category == CAT_DATA || p->category == CAT_IO)
-            activity_range(g->activity, p->category == CAT_DATA ? HOST_DATA : HOST_IO, p->start_ns, p->dur_ns);
+        if (*p->name)
+            activity_phase(g->activity, p->name, strlen(p->name), p->start_ns, p->dur_ns);
+        if (p->category == CAT_DATA || p->category == CAT_IO || p->category == CAT_COMM)
+            activity_range(g->activity,
+                           p->category == CAT_DATA ? HOST_DATA
+                           : p->category == CAT_IO ? HOST_IO
+                                                   : HOST_COMM,
+                           p->start_ns, p->dur_ns);
     }
 }
 
-/* True if the host's ranges may show only the enqueueing. A program with times of its own (program.json) waits for
- * its device in them. Where ranks exchange by calls of the host, a GPU's activity does not show the exchange. */
-static int only_enqueues(const struct trace_gpu *g, const struct run *r, const struct reduced *steps)
+/* Is all of the GPU's work in the trace? Not if CUPTI lost some, if the process was killed before its last hand-over,
+ * or with a window, behind which work that was launched in it may have run. */
+static int is_gpu_whole(const struct trace_gpu *g, const struct summary *s)
 {
-    int64_t comm = 0;
-    for (size_t i = 0; i < steps->n_steps; i++)
-        comm += steps->steps[i].part_ns[CAT_COMM] > 0;
-    return g->has_host && !*r->program.backend && comm == 0 && g->n_phases < MOST_PHASES && g->trace.steps.n_gpus > 0 &&
-           g->trace.steps.n_steps > 0;
+    return g->n_phases < MOST_PHASES && s->info.n_dropped_gpu == 0 && strstr(s->notes, DCR_GPU_WHOLE_NOTE) &&
+           s->info.window.until_ns == 0;
+}
+
+/* Can one see in the trace how the ranks exchange: by a call of the host, or by a kernel? */
+static int is_exchange_seen(const struct trace_gpu *g, const struct summary *s)
+{
+    int64_t n = 0;
+    for (size_t i = 0; i < s->steps.n_steps; i++)
+        n += s->steps.steps[i].part_ns[CAT_COMM] > 0;
+    for (int i = 0; i < g->trace.n_devices; i++)
+        n += g->trace.devices[i].value[DEV_COMM_KERNELS];
+    return n > 0;
+}
+
+/* True if the host's ranges may show only the enqueueing. A program with times of its own (program.json) waits for its
+ * device in them, and has_host is 0. */
+static int only_enqueues(const struct trace_gpu *g, const struct run *r, const struct summary *s)
+{
+    return g->has_host && is_gpu_whole(g, s) && (r->n_ranks <= 1 || is_exchange_seen(g, s)) &&
+           g->trace.steps.n_gpus > 0 && g->trace.steps.n_steps > 0;
 }
 
 static void take_device_steps(struct reduced *steps, const struct reduced *device)
@@ -147,15 +167,15 @@ static void take_device_steps(struct reduced *steps, const struct reduced *devic
     steps->has_runtime = device->has_runtime;
 }
 
-int trace_gpu_finish(struct trace_gpu *g, struct run *r, int rank, struct reduced *steps, const char *name,
+int trace_gpu_finish(struct trace_gpu *g, struct run *r, int rank, struct summary *s, const char *name,
                      struct dcr_err *err)
 {
     int rc = 0;
     if (g->has_failed)
         rc = dcr_err_set(err, DCR_FATAL, "out of memory reading '%s'", name);
     if (g->activity && rc == 0) {
-        if (steps)
-            add_host(g, steps);
+        if (s && g->has_host)
+            add_host(g, &s->steps);
         g->trace.file = name;
         g->trace.kind = FOREIGN_CUPTI;
         g->trace.rank = rank;
@@ -163,8 +183,10 @@ int trace_gpu_finish(struct trace_gpu *g, struct run *r, int rank, struct reduce
         rc = activity_finish(g->activity, &r->arena, &g->trace.devices, &g->trace.n_devices, &g->trace.steps, err);
         for (int i = 0; i < g->trace.n_devices; i++)
             g->trace.devices[i].rank = rank;
-        if (rc == 0 && steps && only_enqueues(g, r, steps))
-            take_device_steps(steps, &g->trace.steps);
+        if (rc == 0 && s && only_enqueues(g, r, s))
+            take_device_steps(&s->steps, &g->trace.steps);
+        else
+            g->trace.steps = (struct reduced){0}; /* the run's steps are the host's */
         if (rc == 0 && g->trace.n_devices)
             run_add_trace(r, &g->trace);
     }

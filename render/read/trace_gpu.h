@@ -3,7 +3,7 @@
 #ifndef RENDER_READ_TRACE_GPU_H
 #define RENDER_READ_TRACE_GPU_H
 
-#include "lib/reduce/reduce.h"
+#include "lib/reduce/summary.h"
 #include "lib/trace/trace.h"
 #include "render/device/activity.h"
 #include "render/model/build.h"
@@ -28,11 +28,11 @@ struct trace_gpu {
 void trace_gpu_event(void *ctx, const struct dct_gpu_event *e);
 void trace_gpu_phase(void *ctx, const struct event *e);
 /** trace_gpu_finish - devices into the run when there were any; frees what g holds.
- *  steps    of the trace, as the host's ranges have them; NULL = it could not be read. Replaced by what the GPU did in
- *           them where the ranges are around calls that only enqueue: docs/metrics.md#breakdown
+ *  s        of the trace; NULL = it could not be read. Its steps are replaced by what the GPU did in them where the
+ *           host's ranges are around calls that only enqueue: docs/metrics.md#breakdown
  *  name     of the member, for people
  *  errors   DCR_FATAL: no memory, no temporary file */
-int trace_gpu_finish(struct trace_gpu *g, struct run *r, int rank, struct reduced *steps, const char *name,
+int trace_gpu_finish(struct trace_gpu *g, struct run *r, int rank, struct summary *s, const char *name,
                      struct dcr_err *err) DCR_MUST_CHECK;
 
 #endif

@@ -412,7 +412,7 @@ static double step_on_gpu(struct steps *s, double lr, double clip, double *tally
             printf("# %s\n", err.text);
             ++*failed;
         }
-        const char *want = step.is_last ? "fmbo" : "fmb", *got = s->entered + (*s->entered == 'h');
+        const char *want = step.is_last ? "fmbo" : "fmb", *got = s->entered + 2 * (s->entered[1] == 'h');
         *failed += check(s->c, "phases in order, the next batch taken in the first", strcmp(got, want) != 0, 0);
         for (int k = 0; k < MARK_N_RANGES; k++)
             *failed += check(s->c, "a time of a step that was not set", step.ns[k] < 0, 0);

@@ -53,9 +53,11 @@ check "with times of the device's phases" awk -F, '$1 == "epoch" { next } $7 <= 
     "$TMP/cuda/steps-rank0.csv"
 "$BIN/dccollect" run -o "$TMP/phases.tar" -- "${train[@]}" --backend cuda --out "$TMP/phases" >/dev/null 2>&1
 tar -xOf "$TMP/phases.tar" --wildcards 'rank0/summary-*' >"$TMP/phases.jsonl"
-for phase in forward backward optimizer; do
+for phase in backward optimizer; do
     check "a range $phase in every step" jq -se --arg name $phase 'any(.name == $name and .domain == "dcrnn" and .n == 20)' "$TMP/phases.jsonl"
 done
+check "a range forward in every step, and one more behind each wait for a copy" jq -se '[.[] | select(.name == "forward" or .name == "h2d")] |
+    (.[0].n - .[1].n | fabs) == 20' "$TMP/phases.jsonl"
 check "a range for the copy in steps that waited for it" jq -se 'any(.name == "h2d" and .n >= 1 and .n <= 20)' "$TMP/phases.jsonl"
 check "no exchange with one rank" jq -se 'all(.name != "all_reduce")' "$TMP/phases.jsonl"
 check "phases are the step but for a tenth" jq -se '[.[] | select(.step) | [.step[2], (.step[6] | add)]] |

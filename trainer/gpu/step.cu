@@ -322,19 +322,16 @@ static int follow_phases(struct gpu *g, const struct task *t, const struct gpu_s
 int task_run(struct gpu *g, const struct task *t, const struct gpu_step *s, struct dcr_err *err)
 {
     const cudaEvent_t copied = g->sets[g->set].end;
-    int is_copied = 1;
-    if (s) {
-        const cudaError_t status = cudaEventQuery(copied);
-        is_copied = status == cudaSuccess;
-        if (!is_copied)
-            (void)cudaGetLastError();
-        enter(s, is_copied ? MARK_FORWARD : MARK_H2D);
-    }
+    if (s)
+        enter(s, MARK_FORWARD); /* what is enqueued first may begin before all is */
     TRY(g->c.use_graph ? launch(g, t, err) : enqueue_task(g, t, err));
     if (s) {
-        TRY(wait_for(g, copied, err));
-        if (!is_copied)
+        if (cudaEventQuery(copied) != cudaSuccess) {
+            (void)cudaGetLastError();
+            enter(s, MARK_H2D);
+            TRY(wait_for(g, copied, err));
             enter(s, MARK_FORWARD);
+        }
         if (s->meanwhile)
             s->meanwhile(s->ctx);
         TRY(follow_phases(g, t, s, err));
