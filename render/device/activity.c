@@ -170,7 +170,7 @@ static int compare_exchange(const void *a, const void *b)
     return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
 }
 
-/* The host's exchanges are collectives of the steps of a GPU that has none of its own. */
+/* If the GPU ran no collective in any step, the host's exchanges count as the collectives of the steps. */
 static void exchanges_of_steps(struct activity *a)
 {
     for (size_t i = 0; i < a->steps.n; i++)

@@ -42,7 +42,7 @@ static void add_call(struct trace_gpu *g, const struct dct_gpu_event *e)
 }
 
 /* Libraries such as cuBLASLt and Triton launch through the driver alone. A driver call inside a runtime call has the
- * same correlation; only the runtime call is counted. */
+ * same correlation: the later begin of the two is the launch, and the runtime call alone counts as a call. */
 static void add_driver_call(struct trace_gpu *g, const struct dct_gpu_event *e)
 {
     if (e->gpu.correlation && call_kind_of(e->name, strlen(e->name)) == CALL_LAUNCH)
@@ -146,8 +146,8 @@ static int is_exchange_seen(const struct trace_gpu *g, const struct summary *s)
     return n > 0;
 }
 
-/* True if the host's ranges may show only the enqueueing. A program with times of its own (program.json) waits for its
- * device in them, and has_host is 0. */
+/* Should the steps be what the GPU did? Only if the host's ranges may show the enqueueing and no more (has_host), and
+ * the trace holds all that is needed. */
 static int only_enqueues(const struct trace_gpu *g, const struct run *r, const struct summary *s)
 {
     return g->has_host && is_gpu_whole(g, s) && (r->n_ranks <= 1 || is_exchange_seen(g, s)) &&

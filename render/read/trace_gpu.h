@@ -12,7 +12,7 @@ enum { TRACE_GPU_NAMES = 64 };
 
 /* Start from zero; the caller sets has_host. */
 struct trace_gpu {
-    int has_host;              /* ranges of the host are wanted: the archive says that CUPTI recorded */
+    int has_host; /* keep the host's ranges: CUPTI recorded, and no program.json says that they wait for the GPU */
     struct activity *activity; /* made at the first event */
     struct foreign_trace trace;
     int has_failed;

@@ -6,26 +6,17 @@
 gpu=tests/data/gpu
 
 "$BIN/dccollect" export $gpu/torch-h200.tar.zst -o "$TMP/trace.json" 2>/dev/null || not_ok "the trace can be exported"
+export PYTHONPATH=tests/lib # the algebra of intervals is torch_parts.py's
 python3 - "$TMP/trace.json" >"$TMP/truth" <<'END'
-import decimal, json, sys
-events = json.load(open(sys.argv[1]), parse_float=decimal.Decimal)
-events = events["traceEvents"] if isinstance(events, dict) else events
-ns = lambda x: int(decimal.Decimal(x) * 1000)
-spans = [(e["cat"], e["name"], ns(e["ts"]), ns(e["dur"])) for e in events if e.get("ph") == "X"]
-kernels = sorted((t, t + d) for cat, _, t, d in spans if cat == "kernel")
-busy = sorted((t, t + d) for cat, _, t, d in spans if cat in ("kernel", "memcpy", "memset"))
-def union(list, begin, end):
-    total, done = 0, begin
-    for a, b in list:
-        a, b = max(a, done), min(b, end)
-        if b > a:
-            total, done = total + b - a, b
-    return total
-steps = sorted((t, t + d) for _, name, t, d in spans if name == "step")[1:-1]  # without the warm-up and what followed the last step
-ends = [b[0] for b in steps[1:]] + [steps[-1][1]]
-computed = [union(kernels, a, e) for (a, _), e in zip(steps, ends)]
-length = [e - a for (a, _), e in zip(steps, ends)]
-print(len(kernels), sum(b - a for a, b in kernels), union(busy, 0, 10 ** 19), sum(computed) / sum(length))
+import sys
+from torch_parts import events_of, union, within
+events = events_of(sys.argv[1])
+kernels = [(a, b) for _, _, a, b, cat in events if cat == "kernel"]
+busy = [(a, b) for _, _, a, b, cat in events if cat in ("kernel", "memcpy", "memset")]
+steps = sorted((a, b) for name, _, a, b, _ in events if name == "step")[1:-1]  # without the warm-up and what followed the last step
+steps = [(a, c) for (a, _), (c, _) in zip(steps, steps[1:])] + steps[-1:]
+length = lambda spans: sum(b - a for a, b in spans)
+print(len(kernels), length(kernels), length(union(busy)), sum(within(union(kernels), a, b) for a, b in steps) / length(steps))
 END
 read -r n sum busy share <"$TMP/truth"
 check_status 0 "an unchanged PyTorch program on a GPU" "$BIN/dcreport" -q $gpu/torch-h200.tar.zst -o "$TMP/site"
@@ -48,29 +39,18 @@ check "all its kernels are counted" jq -e --argjson n "$(cat "$TMP/n")" '.device
 check "the same limit" grep -q '^The GPU waits for its host for' "$TMP/kineto/bottleneck_summary.txt"
 
 check_status 0 "two ranks that exchange by gloo" "$BIN/dcreport" -q $gpu/kineto-gloo-h200 -o "$TMP/gloo"
-for rank in 0 1; do zcat "$gpu/kineto-gloo-h200/ddp.rank$rank.json.gz" >"$TMP/rank$rank.json"; done
-python3 - "$TMP"/rank[01].json >"$TMP/truth" <<'END'
-import decimal, json, sys
-def covered(list, begin, end):
-    total, done = 0, begin
-    for a, b in sorted(list):
-        a, b = max(a, done), min(b, end)
-        if b > a:
-            total, done = total + b - a, b
-    return total
+python3 - $gpu/kineto-gloo-h200/*.gz >"$TMP/truth" <<'END'
+import sys
+from torch_parts import events_of, less, union, within
 exposed = steps_ns = 0
 for file in sys.argv[1:]:
-    events = [e for e in json.load(open(file), parse_float=decimal.Decimal)["traceEvents"] if e.get("ph") == "X"]
-    span = lambda e: (int(e["ts"] * 1000), int((e["ts"] + e["dur"]) * 1000))
-    of = lambda test: [span(e) for e in events if test(e)]
-    steps = sorted(of(lambda e: e.get("cat") == "user_annotation" and e["name"].startswith("ProfilerStep")))
-    busy = of(lambda e: e.get("cat") in ("kernel", "gpu_memcpy", "gpu_memset"))
-    gloo = of(lambda e: e["name"].startswith("gloo:"))
-    loading = of(lambda e: e["name"].startswith("enumerate(DataLoader)"))
-    for begin, end in steps:
-        other = covered(busy + loading, begin, end)
-        exposed += covered(busy + loading + gloo, begin, end) - other
-        steps_ns += end - begin
+    events = events_of(file)
+    of = lambda test: union([(a, b) for name, _, a, b, cat in events if test(name, cat)])
+    steps = of(lambda name, cat: cat == "user_annotation" and name.startswith("ProfilerStep"))
+    other = of(lambda name, cat: cat in ("kernel", "gpu_memcpy", "gpu_memset") or name.startswith("enumerate(DataLoader)"))
+    gloo = less(of(lambda name, cat: name.startswith("gloo:")), other)
+    exposed += sum(within(gloo, a, b) for a, b in steps)
+    steps_ns += sum(b - a for a, b in steps)
 print(exposed / steps_ns)
 END
 share=$(cat "$TMP/truth")

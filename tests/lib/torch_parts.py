@@ -238,4 +238,5 @@ def layout(folder, real):
     sys.exit("\n".join(wrong) or None)
 
 
-{"report": compare_report, "clock": compare_clock, "hook": compare_hook, "rewrite": rewrite, "layout": layout}[sys.argv[1]](*sys.argv[2:])
+if __name__ == "__main__":
+    {"report": compare_report, "clock": compare_clock, "hook": compare_hook, "rewrite": rewrite, "layout": layout}[sys.argv[1]](*sys.argv[2:])
