@@ -99,8 +99,14 @@ case " $FRESH " in
     check "its nodes are equal shares of this machine" grep -q '"node_label": "emulated nodes: [0-9.]* core, [0-9.]* Mbit/s each"' "$root/srv/dcreport/site/report.json"
     check "make demo-fix tries the first advice" inside root "cd /srv/dcreport && make demo-fix"
     cp "$TMP/tap.out" "$TMP/fix.log"
-    check "and says what was forecast and achieved" says "$TMP/fix.log" TRIED FORECAST_ABOUT
-    check "as its report does in numbers" jq -e '.comparisons[0].tried | .before_ns > 0 and .forecast_ns > 0 and .achieved_ns > 0' "$root/srv/dcreport/site-fix/report.json"
+    # On a machine that other programs or guests use, the first advice is to measure again, and nothing is forecast.
+    if grep -q '^Measure again while nothing else runs: make collect ' "$TMP/report.log"; then
+        check "the cores were disturbed, so nothing is forecast, and both runs are compared" jq -e '.comparisons[0] |
+            .tried == null and .median_before_ns > 0 and .median_after_ns > 0' "$root/srv/dcreport/site-fix/report.json"
+    else
+        check "and says what was forecast and achieved" says "$TMP/fix.log" TRIED FORECAST_ABOUT
+        check "as its report does in numbers" jq -e '.comparisons[0].tried | .before_ns > 0 and .forecast_ns > 0 and .achieved_ns > 0' "$root/srv/dcreport/site-fix/report.json"
+    fi
     # Without the permissions: the same command, plain processes.
     chown -R 1000:1000 "$root/srv/dcreport"
     check "make report as a plain user" inside plain "cd /srv/dcreport && make report NODES='1 2' ARGS='--batch 16 --steps 20'"
