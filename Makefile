@@ -36,8 +36,11 @@ IS_GCC := $(findstring Free Software Foundation,$(shell $(CC) --version 2>/dev/n
 # gcc's GIMPLE of each file, for make lint-temporaries. A second pass for it would take half a minute. No older one may stay.
 DUMP = $(if $(IS_GCC),-fdump-tree-gimple-lineno=$(@:.o=.gimple))
 no_old_dump = $(if $(IS_GCC),: >$(@:.o=.gimple);,[ ! -e $(@:.o=.gimple) ] || rm $(@:.o=.gimple);)
-# Sanitizers at -O1: half the time to compile, and they see the same.
-CFLAGS ?= $(if $(DEBUG),-O0 -g3,$(if $(SANITIZE),-O1 -g1,-O2 -g))
+# Sanitizers see the same at any level. What a program passes once, and its tests, they meet at -O0: a quarter of the time to
+# compile. Loops over data would take longer to run than is saved.
+PASSED_ONCE = $(filter-out $(UNIT_OF_TRAINER),$(filter $(addsuffix /%,collect/pack collect/record collect/run collect/monitor \
+  collect/export render/findings render/metrics/registry render/pages render/say render/write render/site/pages tests/unit),$<))
+CFLAGS ?= $(if $(DEBUG),-O0 -g3,$(if $(SANITIZE),$(if $(PASSED_ONCE),-O0,-O1) -g1,-O2 -g))
 comma := ,
 SAN := $(if $(SANITIZE),$(if $(filter thread,$(SANITIZE)),-fsanitize=thread,\
   -fsanitize=address$(comma)undefined$(comma)float-cast-overflow -fno-sanitize-recover=all) -fno-omit-frame-pointer)
@@ -75,8 +78,8 @@ RENDER_SRC := $(call sources,render)
 # Under the sanitizers all of them run. Without them run those of files that have compiler options of their own (the trainer, lib/trace and
 # lib/reduce), and those that tests/memcheck/valgrind.sh takes; with LONG=1 all.
 PLAIN_TOO := test_csv test_tar test_trace test_reduce test_summary
-UNIT_SRC := $(if $(SANITIZE)$(LONG),$(wildcard tests/unit/test_*.c),\
-  $(shell grep -l '^#include "trainer/' tests/unit/test_*.c) $(PLAIN_TOO:%=tests/unit/%.c))
+UNIT_OF_TRAINER := $(shell grep -l '^#include "trainer/' tests/unit/test_*.c)
+UNIT_SRC := $(if $(SANITIZE)$(LONG),$(wildcard tests/unit/test_*.c),$(UNIT_OF_TRAINER) $(PLAIN_TOO:%=tests/unit/%.c))
 # Tests that put a function of their own in the place of a real one have programs of their own.
 UNIT_APART := $(patsubst %,test_%,backend_cuda cupti_clock manifest_sum nvtx_abi payload share sources spool timeline)
 GPU_SRC := $(wildcard tests/gpu/*.cu)
@@ -188,10 +191,9 @@ $(PRELOAD_SO): $(INJECT_SO)
 # CUDA 13 knows no architecture before 7.5; PTX is kept for what comes. cudart goes in, cuBLAS stays outside, NCCL is opened at run time.
 GENCODE := $(foreach a,75 80 90,-gencode arch=compute_$(a),code=sm_$(a)) -gencode arch=compute_90,code=compute_90 \
   $(if $(NVCC),$(shell $(NVCC) --help | grep -q -e --compress-mode && echo --compress-mode=size))
-# Files without a kernel are the same for every architecture: one pass saves half of their time.
+# Files without a kernel are C++ for the host alone, which takes a third of the time.
 KERNEL_SRC := $(if $(NVCC),$(shell grep -l __global__ $(CUDA_SRC) $(GPU_SRC)))
-ARCHITECTURES = $(if $(filter $<,$(KERNEL_SRC)),$(GENCODE),-gencode arch=compute_90,code=sm_90)
-NVCCFLAGS = -std=c++17 -O3 -I. $(ARCHITECTURES) --fmad=true -Werror all-warnings \
+NVCCFLAGS = -std=c++17 -O3 -I. $(if $(filter $<,$(KERNEL_SRC)),$(GENCODE),-x c++) --fmad=true -Werror all-warnings \
   -Xcompiler -Wall,-Wextra,-fPIC,-fvisibility=hidden,-D_GNU_SOURCE
 # The files of lib that the device code calls.
 PIC_OBJ := $(patsubst %,$(BUILD)/obj/lib/base/%.pic.o,err utf8)
@@ -235,10 +237,9 @@ $(BUILD)/tests/bench/%: $(BUILD)/obj/tests/bench/%.o $(BUILD)/libtrainer.a $(BUI
 	$(call say,link $@) $(folder) $(CC) $(CFLAGS) -o $@ $^ $(LDLIBS_COMMON) $(LIB_LIBS) $(BLAS_LIBS) $(ZLIB_LIBS)
 # Of the GPU tests kernels_gpu and bench_kernels reach into the device half, backend_gpu and bench_step are plain C over it.
 KERNEL_OBJ = $(patsubst %,$(BUILD)/$(1)/trainer/gpu/%.cu.o,cell_forward cell_backward narrow reduce loss optimizer products)
-$(BUILD)/tests/gpu/%: tests/gpu/%.cu Makefile
-	$(call say,nvcc $<) $(folder) $(NVCC) -std=c++17 -O2 -I. $(ARCHITECTURES) -o $@ $< $(filter %.o,$^) $(GPU_LIBS) -Xcompiler -static-libstdc++,-static-libgcc
-$(BUILD)/tests/gpu/kernels_gpu $(BUILD)/tests/gpu/bench_kernels: $(call KERNEL_OBJ,obj) $(PIC_OBJ) \
-  tests/gpu/gpu_test.cuh tests/gpu/reference_graph.cuh
+$(BUILD)/tests/gpu/%: $(BUILD)/obj/tests/gpu/%.cu.o
+	$(call say,link $@) $(folder) $(NVCC) -o $@ $^ $(GPU_LIBS) -Xcompiler -static-libstdc++,-static-libgcc
+$(BUILD)/tests/gpu/kernels_gpu $(BUILD)/tests/gpu/bench_kernels: $(call KERNEL_OBJ,obj) $(PIC_OBJ)
 $(BUILD)/tests/gpu/kernels_gpu $(BUILD)/tests/gpu/bench_kernels: GPU_LIBS = -L$(CUDA_ROOT)/lib64 -lcublas \
   -Xlinker -rpath,'$$ORIGIN/../../lib/dcreport:$(CUDA_ROOT)/lib64'
 $(BUILD)/tests/gpu/backend_gpu: $(BUILD)/obj/tests/gpu/backend_cases.o $(BUILD)/obj/tests/gpu/backend_exact.o

@@ -11,18 +11,6 @@
 
 #include "trainer/gpu/launch.cuh"
 
-struct alignas(8) edge { /* one access brings both */
-    int col;
-    float val;
-};
-
-/* One set of supports on the device: all as they are, or all transposed. */
-struct diffusion {
-    int n_sensors, n_supports, k_hops, n_terms, is_published;
-    const int *row_start[GPU_MAX_SUPPORTS];     /* shape: (n_sensors + 1) */
-    const struct edge *edges[GPU_MAX_SUPPORTS]; /* shape: (nnz) */
-};
-
 /* Where a block stands in an array of rows. */
 struct place {
     int sample, column;  /* first column of the block */

@@ -7,7 +7,24 @@
 #ifndef TRAINER_GPU_KERNELS_CUH
 #define TRAINER_GPU_KERNELS_CUH
 
-#include "trainer/gpu/diffuse.cuh"
+#include "trainer/gpu/cuda_check.cuh"
+
+/* The upper half of a float. Only stored: all arithmetic is in float. */
+struct bf16 {
+    unsigned short bits;
+};
+
+struct alignas(8) edge { /* one access brings both */
+    int col;
+    float val;
+};
+
+/* One set of supports on the device: all as they are, or all transposed. */
+struct diffusion {
+    int n_sensors, n_supports, k_hops, n_terms, is_published;
+    const int *row_start[GPU_MAX_SUPPORTS];     /* shape: (n_sensors + 1) */
+    const struct edge *edges[GPU_MAX_SUPPORTS]; /* shape: (nnz) */
+};
 
 /* How a kernel that diffuses is cut: a block per sample and group of columns. */
 struct tiling {

@@ -1,12 +1,12 @@
-/* launch.cuh - what every kernel file needs: the launch in a form that nvcc and the emulator of tests/gpu/emulator both
- * take, shared memory, vectors of four values, the 16-bit storage type, sums over a block.
+/* launch.cuh - what every file with kernels needs: the launch in a form that nvcc and the emulator of
+ * tests/gpu/emulator both take, shared memory, vectors of four values, the 16-bit storage type, sums over a block.
  *
  * Kernels take one argument struct by value and use no CUDA feature beyond blocks, threads, __syncthreads, warp
  * shuffles and dynamic shared memory, no atomics: sums have a fixed order, so the same inputs give the same bits. */
 #ifndef TRAINER_GPU_LAUNCH_CUH
 #define TRAINER_GPU_LAUNCH_CUH
 
-#include "trainer/gpu/cuda_check.cuh"
+#include "trainer/gpu/kernels.cuh"
 
 #ifdef DCRNN_EMULATED
 #define LAUNCH_AS(name, kernel, grid, block, shared, stream, ...) \
@@ -24,11 +24,6 @@
 enum { WARP = 32 };
 
 /* ---- storage ----------------------------------------------------------------------------------------------------- */
-
-/* The upper half of a float. Only stored: all arithmetic is in float. */
-struct bf16 {
-    unsigned short bits;
-};
 
 static __device__ __forceinline__ float to_float(float x)
 {

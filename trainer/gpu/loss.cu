@@ -1,6 +1,6 @@
 /* loss.cu - masked absolute error and its gradient, per forecast step; sums in double, in a fixed order. Formulas:
  * trainer/model/loss.h. */
-#include "trainer/gpu/kernels.cuh"
+#include "trainer/gpu/launch.cuh"
 
 enum { THREADS = 256, N_SUMS = 4 };
 

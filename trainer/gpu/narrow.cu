@@ -1,7 +1,7 @@
 /* narrow.cu - the model's ends, where rows have one or two values instead of units: the encoder's input, the projection
  * to a forecast and what the decoder is fed, and the gradient of that. A block has a whole sample and diffuses in
  * device memory: so little fits the cache in any case. Called by forward.cu and backward.cu. */
-#include "trainer/gpu/kernels.cuh"
+#include "trainer/gpu/diffuse.cuh"
 
 /* Terms 1 .. M-1 of the block's sample, term 0 stored and visible. z: (N, ld), term m of feature f at m * F + f. */
 static __device__ void narrow_terms(const diffusion &d, float *z, int ld, int n_features)

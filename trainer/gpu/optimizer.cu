@@ -1,6 +1,6 @@
 /* optimizer.cu - norm of the mean gradient, clipping and Adam, as in adam.h, and the weights in the order that products
  * read. What the host decides (rate, clip) comes from device memory, so that a recorded step stays valid. */
-#include "trainer/gpu/kernels.cuh"
+#include "trainer/gpu/launch.cuh"
 
 enum { THREADS = 256 };
 

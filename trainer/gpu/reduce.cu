@@ -1,6 +1,6 @@
 /* reduce.cu - sums over rows: weight gradients of inputs that are too few for a matrix product, biases, and the sum of
  * the parts that products over row ranges left. Called by backward.cu. */
-#include "trainer/gpu/kernels.cuh"
+#include "trainer/gpu/launch.cuh"
 
 enum { J_TILE = 16, O_TILE = 256 };
 

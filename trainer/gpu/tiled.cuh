@@ -3,7 +3,7 @@
 #ifndef TRAINER_GPU_TILED_CUH
 #define TRAINER_GPU_TILED_CUH
 
-#include "trainer/gpu/kernels.cuh"
+#include "trainer/gpu/diffuse.cuh"
 
 /* kernel<Z, IN_SHARED> for the storage type and the place of the recursion. */
 #define LAUNCH_TILED(kernel, args, t, stream, err)                                            \

@@ -250,10 +250,10 @@ cudaError_t cudaStreamQuery(cudaStream_t stream)
     cudaError_t status = emulator_entered();
     if (status || stream->queue.empty())
         return status;
-    size_t left = stream->queue.size(); /* some progress, then the host asks again */
-    return run_until([=]() { return stream->queue.size() < left; }) ? emulator_stuck
-           : stream->queue.empty()                                  ? cudaSuccess
-                                                                    : cudaErrorNotReady;
+    const size_t left = stream->queue.size() / 2; /* some progress, then the host asks again */
+    return run_until([=]() { return stream->queue.size() <= left; }) ? emulator_stuck
+           : stream->queue.empty()                                   ? cudaSuccess
+                                                                     : cudaErrorNotReady;
 }
 
 cudaError_t cudaDeviceSynchronize()
