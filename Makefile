@@ -37,10 +37,10 @@ IS_GCC := $(findstring Free Software Foundation,$(shell $(CC) --version 2>/dev/n
 DUMP = $(if $(IS_GCC),-fdump-tree-gimple-lineno=$(@:.o=.gimple))
 no_old_dump = $(if $(IS_GCC),: >$(@:.o=.gimple);,[ ! -e $(@:.o=.gimple) ] || rm $(@:.o=.gimple);)
 # Sanitizers see the same at any level. What a program passes once, and its tests, they meet at -O0: a quarter of the time to
-# compile. Loops over data would take longer to run than is saved.
+# compile. Loops over data would take longer to run than is saved. -g1 is what profilers and backtraces need.
 PASSED_ONCE = $(filter-out $(UNIT_OF_TRAINER),$(filter $(addsuffix /%,collect/pack collect/record collect/run collect/monitor \
   collect/export render/findings render/metrics/registry render/pages render/say render/write render/site/pages tests/unit),$<))
-CFLAGS ?= $(if $(DEBUG),-O0 -g3,$(if $(SANITIZE),$(if $(PASSED_ONCE),-O0,-O1) -g1,-O2 -g))
+CFLAGS ?= $(if $(DEBUG),-O0 -g3,$(if $(SANITIZE),$(if $(PASSED_ONCE),-O0,-O1) -g1,-O2 -g1))
 comma := ,
 SAN := $(if $(SANITIZE),$(if $(filter thread,$(SANITIZE)),-fsanitize=thread,\
   -fsanitize=address$(comma)undefined$(comma)float-cast-overflow -fno-sanitize-recover=all) -fno-omit-frame-pointer)

@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
 # collect/nodes: what a node is by default, cgroups of both versions, and that nothing is left however it ends. LONG=1 ends it 100 times.
-# waits: for nodes to be gone
 # shellcheck disable=SC2016,SC2317  # commands for another shell; functions called by check
 . tests/lib/tap.sh
 . tests/data/programs/build.sh

@@ -1,7 +1,6 @@
 #!/bin/bash
 # Rough treatment: children that outlive the program, packing killed at any moment, targets that cannot be written, a disk
 # that fills while summaries are made, many threads, 200 processes at once.
-# waits: for programs that sleep
 # partly sanitized: error paths are rarely executed; where nothing can be written they run with them
 # shellcheck disable=SC2016,SC2317  # commands for another shell; functions that check calls
 . tests/lib/tap.sh

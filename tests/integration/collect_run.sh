@@ -1,6 +1,5 @@
 #!/bin/bash
 # dccollect run: alone, in front of mpirun, one per rank; status, signals, kills, other people's injections.
-# waits: for programs that sleep
 # shellcheck disable=SC2016,SC2317  # commands for another shell; functions that check calls
 . tests/lib/tap.sh
 . tests/data/programs/build.sh

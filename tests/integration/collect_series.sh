@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
 # collect/series.sh (make collect): repetitions, a program that fails, a series that is told to end.
-# waits: for programs that sleep
 # shellcheck disable=SC2016  # commands for another shell
 . tests/lib/tap.sh
 . tests/data/programs/build.sh

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # train_failures.sh - whatever happens to one rank, all end, soon, with one message and nothing left behind; and a loss
 # that explodes ends a run with the last good checkpoint kept.
-# waits: for ranks to notice that another is gone
 # partly sanitized: error paths are rarely executed; of each kind one runs with them
 # shellcheck disable=SC2317  # functions are called by check
 . tests/lib/tap.sh

@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
 # slurm/submit on the real cluster: what it refuses, what it asks and keeps, and a series by the CPU scripts under srun.
-# waits: for jobs, most of the time
 if [ "${1:-}" != inside ]; then
     . tests/lib/tap.sh
     status=0

@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
 # The test cluster itself: it is what it says (names, shares, link rates), and nothing of it is left, however it ends.
-# waits: for a cluster to end, most of the time
 . tests/lib/tap.sh
 cluster=tests/slurm/cluster
 

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # How runs end badly on the real cluster: time limit, scancel, everything killed at once, a program that fails.
 # Each leaves an archive marked incomplete, and the report job runs all the same.
-# waits: for jobs, most of the time
 if [ "${1:-}" != inside ]; then
     . tests/lib/tap.sh
     status=0
