@@ -36,11 +36,11 @@ IS_GCC := $(findstring Free Software Foundation,$(shell $(CC) --version 2>/dev/n
 # gcc's GIMPLE of each file, for make lint-temporaries. A second pass for it would take half a minute. No older one may stay.
 DUMP = $(if $(IS_GCC),-fdump-tree-gimple-lineno=$(@:.o=.gimple))
 no_old_dump = $(if $(IS_GCC),: >$(@:.o=.gimple);,[ ! -e $(@:.o=.gimple) ] || rm $(@:.o=.gimple);)
-# Sanitizers see the same at any level. What a program passes once, and its tests, they meet at -O0: a quarter of the time to
-# compile. Loops over data would take longer to run than is saved. -g1 is what profilers and backtraces need.
-PASSED_ONCE = $(filter-out $(UNIT_OF_TRAINER),$(filter $(addsuffix /%,collect/pack collect/record collect/run collect/monitor \
+# Code without loops over data, and the unit tests, get the sanitizers at -O0, which compiles in a quarter of the time of -O1. Loops over
+# data stay at -O1: at -O0 their tests lose more time than that saves. -g1 is enough for profilers and backtraces; DEBUG=1 has all.
+WITHOUT_LOOPS = $(filter-out $(UNIT_OF_TRAINER),$(filter $(addsuffix /%,collect/pack collect/record collect/run collect/monitor \
   collect/export render/findings render/metrics/registry render/pages render/say render/write render/site/pages tests/unit),$<))
-CFLAGS ?= $(if $(DEBUG),-O0 -g3,$(if $(SANITIZE),$(if $(PASSED_ONCE),-O0,-O1) -g1,-O2 -g1))
+CFLAGS ?= $(if $(DEBUG),-O0 -g3,$(if $(SANITIZE),$(if $(WITHOUT_LOOPS),-O0,-O1) -g1,-O2 -g1))
 comma := ,
 SAN := $(if $(SANITIZE),$(if $(filter thread,$(SANITIZE)),-fsanitize=thread,\
   -fsanitize=address$(comma)undefined$(comma)float-cast-overflow -fno-sanitize-recover=all) -fno-omit-frame-pointer)
@@ -104,7 +104,7 @@ GPU_TESTS := $(if $(NVCC),$(patsubst tests/gpu/%.cu,$(BUILD)/tests/gpu/%,$(GPU_S
   $(BUILD)/tests/gpu/bench_step)
 
 .PHONY: all programs dcrnn-train dccollect dcreport summary unit-tests gpu-tests
-JOBS ?= $(shell nproc)
+JOBS ?= $(shell OMP_NUM_THREADS= OMP_THREAD_LIMIT= nproc)
 # As many jobs as the user said, else one per core.
 parallel = $(MAKE) --no-print-directory $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(JOBS))
 # `all` is a make of its own: beside it another goal would build the same libraries at the same time.
@@ -293,7 +293,7 @@ site: $(BIN)/dcreport
 	  echo "results/last-series, the list of the last series, is gone; name the archives: $(BIN)/dcreport results/*.tar -o site" >&2 || \
 	  echo "no series yet in results/; run 'make collect' first" >&2; exit 2; }
 	@$(BIN)/dcreport $$(cat results/last-series) -o site || [ $$? -eq 3 ]
-# The first advice of that report, tried: results/fix/*.tar, and site-fix/ with forecast beside achieved.
+# Tries the first advice of that report: results/fix/*.tar, and site-fix/, which compares both runs with the forecast.
 demo-fix: programs
 	@.ci/packages build run
 	@collect/demo_fix.sh
@@ -317,7 +317,7 @@ test-programs: programs gpu-tests unit-tests $(if $(filter sanitize integration 
 .PHONY: test-sanitize fuzz-programs
 test-sanitize:
 	@$(MAKE) --no-print-directory SANITIZE=1 BUILD=$(BUILD)-sanitize CUDA_SO= programs unit-tests fuzz-programs
-# Both commands of the README in a fresh Debian root. FRESH=report leaves out the second, which takes longer.
+# make report, make demo-fix and make test in a fresh Debian root. FRESH=report leaves out make test, which takes longest.
 FRESH ?= report test
 test-fresh:
 	@.ci/packages test
@@ -461,8 +461,8 @@ help:
 	@echo "make               build; CUDA=0 without CUDA, DEBUG=1, SANITIZE=1 (or thread), CC=clang"
 	@echo "make collect       train and pack only; NODES=, REPEAT=, NODE_CPU=, NODE_NET=, EMULATE=ranks, DATA=, GRAPH=, ARGS=, SCHEDULER=slurm, CALIBRATE=0"
 	@echo "make site          render the archives of the last series again"
-	@echo "make demo-fix      run the command that the report in site/ advises first, and compare forecast and outcome in site-fix/"
-	@echo "make test-fresh    both commands in a fresh Debian root (needs root; FRESH=report for the first only)"
+	@echo "make demo-fix      run the command that the report in site/ advises first, and compare both runs with the forecast in site-fix/"
+	@echo "make test-fresh    the commands of the README in a fresh Debian root (needs root; FRESH=report leaves out make test)"
 	@echo "make bench         timings: training step, event cost, rendering; bench-collect: what the collector costs; bench-site: the pages"
 	@echo "make screenshots   every page of site/ at three widths, light and dark, into build/screenshots"
 	@echo "make picture       docs/report.png, the picture of the README, from the site/ of a default series"

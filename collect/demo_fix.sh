@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# demo_fix.sh - `make demo-fix`: runs the command that the report of the last series advises first, and compares what came
-# of it with what was forecast.
+# demo_fix.sh - `make demo-fix`: runs the command that the report of the last series advises first, and compares the new run
+# with the old one and with the forecast. The advice to measure again has no forecast.
 #
 # From the environment: BUILD; RESULTS, SITE and FIX (folders: results, site, site-fix). The new archive goes to RESULTS/fix,
 # so that RESULTS/last-series stays the list of the series; the comparison to FIX.
@@ -18,7 +18,7 @@ value_of() { # key: its text, "" for null
     sed -n "s/^  \"$1\": \"\(.*\)\",\{0,1\}\$/\1/p" "$site/report.json" | sed 's/\\"/"/g; s/\\\\/\\/g'
 }
 
-[ -s "$site/report.json" ] || fail "there is no report in $site/ yet; run 'make report' first"
+[ -s "$site/report.json" ] || fail "there is no report in $site/; run 'make report' first"
 [ -s "$results/last-series" ] || fail "$results/last-series, the list of the last series, is gone; run 'make report' again"
 command=$(value_of first_command)
 if [ -z "$command" ]; then
@@ -47,7 +47,7 @@ done <"$results/last-series"
 
 echo "The first advice of $site/index.html: $(value_of first_action | sed 's/^Do first: //')"
 echo "\$ $command"
-# What the user's own settings say otherwise is not part of the advice. What the machine can do is known.
+# Other settings of the user are no part of the advice. The machine was calibrated for the report.
 env -u DATA -u GRAPH -u EMULATE -u NODE_CPU -u NODE_NET CALIBRATE="${CALIBRATE:-0}" RESULTS="$results/fix" "${set_to[@]}" \
     bash collect/series.sh || exit
 mapfile -t new <"$results/fix/last-series"

@@ -33,12 +33,13 @@ fail() { # sentence
 read -r -a nodes <<<"${NODES-1 2 4}"
 [ ${#nodes[@]} -gt 0 ] || fail "NODES is empty; say for example NODES=\"1 2 4\""
 # Plain processes that share cores: many more than cores take their time, and mean nothing. Nodes have limits of their own.
-limit=$((16 * $(nproc)))
+cores=$(OMP_NUM_THREADS='' OMP_THREAD_LIMIT='' nproc) # nproc obeys these
+limit=$((16 * cores))
 [ "$limit" -ge 64 ] || limit=64
 most=1
 for n in "${nodes[@]}"; do
     case $n in *[!0-9]* | 0*) fail "NODES holds '$n', not a number of nodes; say for example NODES=\"1 2 4\"" ;; esac
-    { [ ${#n} -le 6 ] && [ "$n" -le "$limit" ]; } || fail "NODES holds $n, but this machine stands in for $limit nodes at most"
+    { [ ${#n} -le 6 ] && [ "$n" -le "$limit" ]; } || fail "NODES holds $n, but this machine takes $limit plain processes at most; choose fewer"
     [ "$n" -le "$most" ] || most=$n
 done
 case ${REPEAT:=1} in *[!0-9]* | 0* | ????*) fail "REPEAT is '$REPEAT', not a number of runs per node count; say for example REPEAT=3" ;; esac
@@ -63,8 +64,8 @@ if [ -z "${NODES_ENTER:-}" ] && [ "${EMULATE:-}" != ranks ]; then
     [ $got -ne 0 ] || exec "${make_nodes[@]}" collect/series.sh
     [ $got -lt 128 ] || exit $got # a signal
     [ $got -eq 77 ] || fail "${why#collect/nodes: }"
-    [ -z "${EMULATE:-}${NODE_CPU:-}${NODE_NET:-}" ] || fail "nodes with shares and links of their own cannot be emulated here: $why; EMULATE=ranks takes plain processes"
-    echo "the nodes are plain processes that share all cores, because nodes with shares and links of their own cannot be emulated here: $why"
+    [ -z "${EMULATE:-}${NODE_CPU:-}${NODE_NET:-}" ] || fail "nodes with a share and a link cannot be emulated here: $why; EMULATE=ranks takes plain processes"
+    echo "the nodes are plain processes that share all cores, because nodes with a share and a link cannot be emulated here: $why"
 fi
 
 # Interrupted: the collectors beside the ranks are told, and they tell the programs, which end with a whole step; what they
@@ -136,7 +137,7 @@ launcher() {
         # Cores are shared and said to be. --oversubscribe: Open MPI counts cores, nproc hardware threads. With more
         # ranks than either, those that wait must give way.
         launch+=(--mca btl_vader_single_copy_mechanism none --oversubscribe)
-        [ "$1" -le "$(nproc)" ] || launch+=(--mca mpi_yield_when_idle 1)
+        [ "$1" -le "$cores" ] || launch+=(--mca mpi_yield_when_idle 1)
     fi
 }
 
@@ -245,12 +246,12 @@ done
 trap keep_list EXIT
 if [ -n "${NODES_ENTER:-}" ]; then
     stand_in=()
-    echo "collecting on ${nodes[*]} emulated node(s): $(node_in_words)"
+    echo "collecting on emulated nodes (${nodes[*]}): $(node_in_words)"
     # Enough steps for a mean, and a run on one node of a quarter of a core ends within a minute.
     case " ${ARGS:-} " in *" --steps"* | *" --epochs"*) ;; *) train_args+=(--steps 70) ;; esac
 else
     stand_in=(--emulate-nodes)
-    echo "collecting on ${nodes[*]} node(s); processes of this machine stand in for nodes (emulated)"
+    echo "collecting on plain processes of this machine, one for a node (${nodes[*]})"
 fi
 if [ -n "${NODES_ENTER:-}" ] && [ -z "${CALIBRATE:-}" ] && awk -v c="$(sed -n 's/.*cores=\([0-9.]*\).*/\1/p' <<<"$DCREPORT_NODE")" 'BEGIN { exit !(c > 0 && c < 0.2) }'; then
     echo "such small nodes are not measured, which would take minutes (CALIBRATE=1 does it all the same)"

@@ -77,8 +77,8 @@ refused "a share of nothing" "NODE_CPU is '0'" --cpu 0 -- true
 refused "a share that is no number" "NODE_CPU is 'half'" --cpu half -- true
 refused "a link that is no rate" "NODE_NET is '50'" --net 50 -- true
 refused "a link that is too slow to be one" "NODE_NET is '9kbit'" --net 9kbit -- true
-refused "more nodes than the cores carry: smaller ones are offered" "NODE_CPU=0." --nodes 200 -- true
-refused "... and plain processes" "EMULATE=ranks" --nodes 200 -- true
+check_status 143 "a worker whose parent was killed ends at once" bash $nodes --worker /tmp/dcreport-nodes.1-1 -- true
+is "threads that a program is told to use are not the cores" "$(nproc)" env OMP_NUM_THREADS=99 OMP_THREAD_LIMIT=99 bash -c '. collect/nodes; cores_here ""'
 
 # ---- what it is -------------------------------------------------------------------------------------------------
 why=$($nodes --nodes 1 -- true 2>&1)
@@ -87,6 +87,13 @@ if [ $status -ne 0 ]; then
     check "what this machine does not permit is one sentence" test "$status $(wc -l <<<"$why")" = "77 1"
     skip "nodes on this machine" "$why"
     finish
+fi
+refused "more nodes than the cores carry: smaller ones are offered" "NODE_CPU=0." --nodes 200 -- true
+refused "... and plain processes" "EMULATE=ranks" --nodes 200 -- true
+if [ "$(id -u)" = 0 ]; then
+    check_status 77 "where /tmp runs no programs there are no nodes" unshare -m sh -c 'mount --bind /tmp /tmp && mount -o remount,bind,noexec /tmp &&
+        exec bash collect/nodes --nodes 1 -- true'
+    check "... which is said" grep -qx "a node cannot be entered; is /tmp mounted noexec?" "$TMP/tap.out"
 fi
 check_status 7 "the command's status is passed on" $nodes --nodes 1 -- sh -c 'exit 7'
 cat >"$TMP/look.sh" <<'END'
@@ -188,12 +195,13 @@ done
 # ---- ended from outside -----------------------------------------------------------------------------------------
 # A series that would go on for minutes, ended by a signal after a random time.
 end_it() { # end_it SIGNAL SECONDS
-    local pid folder tries
+    local pid folder tries probe probes
     NODES="4" ARGS="--sensors 40 --days 3 --batch 32 --epochs 500" RESULTS="$TMP/ended" \
-        env --default-signal=INT bash collect/series.sh >"$TMP/ended.said" 2>&1 &
+        env --default-signal=INT,HUP bash collect/series.sh >"$TMP/ended.said" 2>&1 &
     pid=$!
     sleep "$2"
     folder=$(dirname "$(grep -lsx "$pid" /tmp/dcreport-nodes.*/pid)") # the script becomes collect/nodes
+    probes=$(pgrep -P "$pid"; pgrep -P "$(pgrep -d, -P "$pid")") # before that it tries whether there can be nodes
     kill "-$1" "$pid"
     # Who sees that nothing happens asks again.
     for ((tries = 0; tries < 200; tries++)); do
@@ -202,16 +210,26 @@ end_it() { # end_it SIGNAL SECONDS
     done
     kill "-$1" "$pid" 2>/dev/null
     wait "$pid" 2>/dev/null
-    [ "$folder" != . ] || return 0 # too early for nodes
+    if [ "$folder" = . ]; then # too early for nodes; what tries them ends by itself
+        for probe in $probes; do
+            for ((tries = 0; tries < 20; tries++)); do
+                [ -n "$(find /tmp /sys/fs/cgroup -maxdepth 6 -name "dcreport-nodes.$probe-*" 2>/dev/null)" ] || continue 2
+                sleep 0.1
+            done
+            echo "the nodes of a trial are left" && return 1
+        done
+        return 0
+    fi
+    [ "$1" = KILL ] || [ -z "$(find "$TMP/ended" -name '.*' ! -name . 2>/dev/null)" ] || { ls -A "$TMP/ended"; return 1; }
     [ "$1" != KILL ] || killed+=("$folder")
     nothing_left "$folder" "$([ "$1" != KILL ] || echo killed)"
 }
 killed=()
 rounds=1
-[ "${LONG:-0}" = 0 ] || rounds=34
+[ "${LONG:-0}" = 0 ] || rounds=25
 RANDOM=${SEED:-$$}
 for ((round = 1; round <= rounds; round++)); do
-    for signal in INT TERM KILL; do
+    for signal in INT TERM HUP KILL; do
         after=$((RANDOM % 5)).$((RANDOM % 10))
         check "nothing is left after SIG$signal at $after s" end_it $signal "$after"
     done
@@ -220,6 +238,24 @@ check "the next nodes start" $nodes --nodes 1 -- true
 for folder in "${killed[@]}"; do
     check "and have removed what was left of those that were killed" nothing_left "$folder"
 done
+# The next run is in another cgroup than the one that was killed.
+base=$(bash -c '. collect/nodes; cgroup_place /proc/mounts /proc/self/cgroup')
+if [ "${base%% *}" = 1 ] && mkdir "${base#* }/dcreport-test.$$" 2>/dev/null; then
+    elsewhere=${base#* }/dcreport-test.$$
+    sh -c 'echo $$ >"$1/cgroup.procs" && exec "$0" --nodes 1 -- sh -c '"'"'echo "${NODES_ENTER%/*}"; exec sleep 60'"'" $nodes "$elsewhere" >"$TMP/elsewhere" &
+    pid=$!
+    for ((tries = 0; tries < 100; tries++)); do
+        [ ! -s "$TMP/elsewhere" ] || break
+        sleep 0.1
+    done
+    kill -KILL $pid
+    wait $pid 2>/dev/null
+    folder=$(cat "$TMP/elsewhere")
+    check "nodes that were killed in another cgroup have a cgroup there" test -d "$elsewhere/${folder##*/}"
+    check "the next run removes it" sh -c '"$0" --nodes 1 -- true && test ! -e "$1" && rmdir "$2"' $nodes "$folder" "$elsewhere"
+else
+    skip "nodes that were killed in another cgroup" "needs a cgroup of version 1 that can be divided"
+fi
 # Without a share there is no cgroup that would lead to the folder.
 $nodes --nodes 1 --cpu none --net none -- sh -c 'echo "${NODES_ENTER%/*}"; exec sleep 60' >"$TMP/unlimited" &
 pid=$!

@@ -31,7 +31,7 @@ said() { # WORDS: in what the last trial printed
 }
 
 fix 2 "without a report"
-check "... it says what to run first" said "make demo-fix: there is no report in $SITE/ yet; run 'make report' first"
+check "... it says what to run first" said "make demo-fix: there is no report in $SITE/; run 'make report' first"
 
 advised 2node-tried .
 command=$(jq -r .first_command "$SITE/report.json")

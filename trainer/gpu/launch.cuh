@@ -1,5 +1,5 @@
-/* launch.cuh - what every file with kernels needs: the launch in a form that nvcc and the emulator of
- * tests/gpu/emulator both take, shared memory, vectors of four values, sums over a block.
+/* launch.cuh - for every file with kernels: the launch in a form that nvcc and the emulator of tests/gpu/emulator both
+ * take, shared memory, conversion from and to bf16, vectors of four values, sums over a block.
  *
  * Kernels take one argument struct by value and use no CUDA feature beyond blocks, threads, __syncthreads, warp
  * shuffles and dynamic shared memory, no atomics: sums have a fixed order, so the same inputs give the same bits. */

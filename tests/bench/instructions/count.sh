@@ -15,10 +15,10 @@ export LC_ALL=C
 
 skip() { echo "skipped: $1" && exit 77; }
 
-# The compiler's own note in the program: its version and the flags that change code.
+# The compiler's own note in the program: its version and the flags that change code (-g does not).
 producer() {
     readelf --debug-dump=info "$BUILD/obj/trainer/cpu/kernels_avx2.o" 2>/dev/null |
-        sed -nE '/DW_AT_producer/{s/.*(GNU C|[A-Za-z ]*clang version)/\1/;s/ *-(fvisibility|std)=[^ ]*//g;p;q}'
+        sed -nE '/DW_AT_producer/{s/.*(GNU C|[A-Za-z ]*clang version)/\1/;s/ *-(fvisibility|std)=[^ ]*//g;s/ -g[0-9]?( |$)/\1/;p;q}'
 }
 # Three lines that must be the same for a comparison, then "total N", then "function N".
 count() { # file
