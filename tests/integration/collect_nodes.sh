@@ -93,7 +93,8 @@ refused "... and plain processes" "EMULATE=ranks" --nodes 200 -- true
 if [ "$(id -u)" = 0 ]; then
     check_status 77 "where /tmp runs no programs there are no nodes" unshare -m sh -c 'mount --bind /tmp /tmp && mount -o remount,bind,noexec /tmp &&
         exec bash collect/nodes --nodes 1 -- true'
-    check "... which is said" grep -qx "a node cannot be entered; is /tmp mounted noexec?" "$TMP/tap.out"
+    cp "$TMP/tap.out" "$TMP/said"
+    check "... which is said" grep -qx "a node cannot be entered; is /tmp mounted noexec?" "$TMP/said"
 fi
 check_status 7 "the command's status is passed on" $nodes --nodes 1 -- sh -c 'exit 7'
 cat >"$TMP/look.sh" <<'END'
