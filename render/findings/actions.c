@@ -258,7 +258,8 @@ struct action action_for_scaling(struct report *rep, const struct run_result *r,
 struct advised advice_for_unnamed(const struct run_result *r)
 {
     int64_t rest = r->part_ns[PART_OTHER], step = r->step.mean_ns;
-    return (struct advised){.id = !r->run->n_traces                         ? ADVICE_NAME_REST
+    return (struct advised){.id = r->run->has_host_steps                    ? ADVICE_GPU_WHOLE
+                                  : !r->run->n_traces                       ? ADVICE_NAME_REST
                                   : run_is_torch_on_hosts(r->run)           ? ADVICE_FIND_PYTHON
                                   : foreign_is_nsys(r->run->traces[0].kind) ? ADVICE_NAME_REST_IN_NSYS
                                                                             : ADVICE_NAME_REST_IN_TRACE,
@@ -268,7 +269,7 @@ struct advised advice_for_unnamed(const struct run_result *r)
 const char *action_for_unnamed(struct report *rep, const struct run_result *r)
 {
     /* Time in which the GPU waits for its host has a cause, though no name. */
-    if (2 * r->classes[CLASS_HOST].share_ns > r->part_ns[PART_OTHER])
+    if (!r->run->has_host_steps && 2 * r->classes[CLASS_HOST].share_ns > r->part_ns[PART_OTHER])
         return action_sentence(rep, action_for(rep, r, CLASS_HOST));
     struct advised a = advice_for_unnamed(r);
     char *s = dcr_arena_strdup(&rep->arena, say_advice(&rep->arena, &a, ADVICE_TORCH));

@@ -355,7 +355,9 @@ struct said said_of_nothing(struct report *rep, const struct run_result *r)
 {
     const struct class_result *next = next_limit(rep, r);
     struct said s = {.where = said_where(rep, r)};
-    if (is_mostly_unnamed(r))
+    if (r->run->has_host_steps)
+        s.headline = PHRASE(GPU_NOT_WHOLE);
+    else if (is_mostly_unnamed(r))
         s.headline = run_is_torch_on_hosts(r->run) ? PHRASE(UNNAMED_ON_HOST, slot_share(r, r->part_ns[PART_OTHER]))
                                                    : PHRASE(UNNAMED_MOST, slot_share(r, r->part_ns[PART_OTHER]));
     else if (is_compute_waiting(r) && 2 * r->part_ns[PART_COMPUTE] > r->step.mean_ns)
@@ -364,7 +366,7 @@ struct said said_of_nothing(struct report *rep, const struct run_result *r)
         s.headline = PHRASE(NOTHING_LIMITS, slot_share(r, r->part_ns[PART_COMPUTE]));
     if (s.support[0].id == PHRASE_NONE)
         said_some(&s, phrase_of_step(rep, r));
-    if (next)
+    if (next && !r->run->has_host_steps)
         said_some(&s, is_near(rep, next) ? phrase_of_next(rep, r, next) : PHRASE(NOTHING_NEAR));
     return s;
 }

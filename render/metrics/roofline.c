@@ -320,6 +320,10 @@ void rule_compute(struct report *rep, struct run_result *r)
         rule_not_measured(r, CLASS_COMPUTE, REASON(NO_COMPUTE));
         return;
     }
+    if (r->run->has_host_steps) {
+        rule_not_measured(r, CLASS_COMPUTE, REASON(HOST_MAY_ENQUEUE));
+        return;
+    }
     r->gain_ns[CLASS_COMPUTE] = gain_of_kernels(rep, r);
     struct class_result *c =
         rule_begin(r, CLASS_COMPUTE, r->part_ns[PART_COMPUTE], PHRASE(RULE_COMPUTE, slot_percent(t->compute_bound)),

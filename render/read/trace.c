@@ -144,10 +144,16 @@ static const char *member_of(const struct run *r, const char *name)
     return strncmp(name, r->archive, n) == 0 && strncmp(name + n, ": ", 2) == 0 ? name + n + 2 : name;
 }
 
+/* May the host's ranges show no more than how work was enqueued for the GPU? Not of dcrnn-train, which waits. */
+static int may_only_enqueue(const struct run *r)
+{
+    return r->cuda.state == RECORDER_OK && !*r->program.backend;
+}
+
 int trace_read(struct run *r, int rank, struct dcr_stream *s, struct dcr_err *err)
 {
     struct summary sum;
-    struct trace_gpu gpu = {.has_host = r->cuda.state == RECORDER_OK && !*r->program.backend};
+    struct trace_gpu gpu = {.has_host = may_only_enqueue(r)};
     struct dct_watch watch;
     const char *member = member_of(r, s->name);
     int is_watched = r->watched && r->watch->trace(r->watched, member, &watch);
@@ -167,6 +173,7 @@ int summary_member_read(struct run *r, int rank, struct dcr_stream *s, struct dc
     int rc = summary_read(&sum, &r->arena, s, err);
     if (rc == 0 && sum.n_gpu_events) {
         r->has_gpu_untold = 1;
+        r->has_host_steps |= sum.steps.n_steps > 0 && may_only_enqueue(r);
         run_add_gap(r, PHRASE(SUMMARIES_LACK_GPUS), PHRASE(PACK_ALL_TRACES));
     }
     return rc ? rc : absorb(r, rank, &sum, s->name, err);

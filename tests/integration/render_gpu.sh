@@ -33,6 +33,24 @@ check "58 steps count" jq -e '.runs[0].n_counted == 58' "$TMP/site/report.json"
 check "what limits it is the host, and not compute" grep -q '^The GPU waits for its host for 7[0-9] % of a step\.$' "$TMP/site/bottleneck_summary.txt"
 check "reduced precision is no advice" sh -c '! grep -rqi "mixed precision" "$0"' "$TMP/site/bottleneck_summary.txt"
 
+# The same without the collector's word that CUPTI's last records are there. Its block is opened, so that no checksum is due.
+mkdir "$TMP/cut"
+zstd -dcq $gpu/torch-h200.tar.zst | tar -C "$TMP/cut" -xf - && rm "$TMP/cut/manifest.json"
+python3 - "$TMP"/cut/rank0/*.dct <<'END'
+import sys
+data = bytearray(open(sys.argv[1], "rb").read())
+at = data.index(b"up to the exit")
+data[at:at + 14] = b"up to any time"
+data[data.rindex(b"DBLK", 0, at) + 4] = 1
+open(sys.argv[1], "wb").write(data)
+END
+check_status 3 "a GPU whose work is not there as a whole" "$BIN/dcreport" -q "$TMP/cut" -o "$TMP/cut-site"
+check "it has the steps of the host" jq -e '.runs[0].n_counted == 58' "$TMP/cut-site/report.json"
+check "compute is not judged, and nobody says that it limits" jq -e '(.runs[0].classes.compute.verdict == "n/a") and
+    (.headline == "The GPU'"'"'s work was not recorded as a whole, so what limits a step is not known.")' "$TMP/cut-site/report.json"
+check "the host is watched by the monitor alone" jq -e '.runs[0].classes.host | .verdict == "watch" and (.text | test("by the monitor"))' "$TMP/cut-site/report.json"
+check "what to do first is to record it as a whole" grep -q '^Do first: Let the program end by itself, record it without a window, and pack all traces' <(jq -r .first_action "$TMP/cut-site/report.json")
+
 check_status 0 "the profiler's trace of it" "$BIN/dcreport" -q $gpu/kineto-h200.json.gz -o "$TMP/kineto"
 zcat $gpu/kineto-h200.json.gz | jq '[.traceEvents[] | select(.cat == "kernel")] | length' >"$TMP/n"
 check "all its kernels are counted" jq -e --argjson n "$(cat "$TMP/n")" '.devices[0].kernels == $n' "$TMP/kineto/report.json"

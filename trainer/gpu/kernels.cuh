@@ -1,5 +1,6 @@
 /* kernels.cuh - the kernels of a DCGRU cell and what surrounds it, as functions that launch them, and the types that
- * they take. The dense products between them are cuBLAS's (products.cuh); which is called when: forward.cu, backward.cu.
+ * they take. The dense products between them are cuBLAS's (products.cuh); which is called when: forward.cu,
+ * backward.cu.
  *
  * Shapes: R = B * N rows, row b * N + n is sensor n of sample b; P = units, padded with zeros to a multiple of 8
  * (padded units stay 0 through forward and backward); M diffusion terms. `Z` is the storage type of what products read:

@@ -54,7 +54,11 @@ static int host_by_traces(struct report *rep, struct run_result *r)
                          : PHRASE(HOST_UTILISATION, slot_percent(utilization)));
     if (since_first - utilization >= 0.005)
         rule_found(c, PHRASE(HOST_UTILISATION_SINCE, slot_percent(since_first)));
+    if (r->has_steps && r->n_warmup)
+        rule_found(c, PHRASE(HOST_WITH_FIRST, slot_count(r->n_warmup)));
     rule_found(c, PHRASE(HOST_WAITED, slot_percent(share)));
+    if (c->verdict == VERDICT_LIMITS && c->share_ns > 0)
+        rule_found(&r->classes[CLASS_OVERHEAD], PHRASE(FOUND_UNNAMED_HOST, slot_time(c->share_ns)));
     return 1;
 }
 
@@ -76,7 +80,7 @@ void rule_host(struct report *rep, struct run_result *r)
     const struct thresholds *t = &rep->thresholds;
     double sum = 0;
     int n = 0;
-    if (host_by_traces(rep, r))
+    if (!r->run->has_host_steps && host_by_traces(rep, r))
         return;
     for (int i = 0; i < r->run->nodes_len; i++)
         for (int k = 0; k < r->run->nodes[i].n_gpus; k++) {
@@ -88,7 +92,8 @@ void rule_host(struct report *rep, struct run_result *r)
         }
     if (n == 0) {
         rule_not_measured(r, CLASS_HOST,
-                          run_is_of_hosts(r->run)                       ? REASON(NO_GPU_SEEN)
+                          r->run->has_host_steps                        ? REASON(HOST_MAY_ENQUEUE)
+                          : run_is_of_hosts(r->run)                     ? REASON(NO_GPU_SEEN)
                           : r->run->n_traces                            ? why_not_by_traces(r->run)
                           : strcmp(r->run->program.backend, "cpu") == 0 ? REASON(NO_GPU)
                                                                         : REASON(NO_GPU_SEEN));
