@@ -413,6 +413,8 @@ def serve(control, top, pid):
             with open(os.path.join(control, "faults"), "w", encoding="utf-8") as f:
                 f.writelines(printable(fault) + "\n" for fault in faults)
             os.write(answers, f"{len(faults)} {len(watch.contents)}\n".encode())
+            while os.path.exists(control):  # a FIFO that nobody has open forgets what was written
+                time.sleep(0.05)
             return
         watch.scan()
         os.write(answers, b"taken\n")
