@@ -47,7 +47,7 @@ END
 check_status 3 "a GPU whose work is not there as a whole" "$BIN/dcreport" -q "$TMP/cut" -o "$TMP/cut-site"
 check "it has the steps of the host" jq -e '.runs[0].n_counted == 58' "$TMP/cut-site/report.json"
 check "compute is not judged, and nobody says that it limits" jq -e '(.runs[0].classes.compute.verdict == "n/a") and
-    (.headline == "The GPU'"'"'s work was not recorded as a whole, so what limits a step is not known.")' "$TMP/cut-site/report.json"
+    (.headline == "The GPU'"'"'s work was not recorded as a whole, so the limit is not known.")' "$TMP/cut-site/report.json"
 check "the host is watched by the monitor alone" jq -e '.runs[0].classes.host | .verdict == "watch" and (.text | test("by the monitor"))' "$TMP/cut-site/report.json"
 check "what to do first is to record it as a whole" grep -q '^Do first: Let the program end by itself, record it without a window, and pack all traces' <(jq -r .first_action "$TMP/cut-site/report.json")
 
