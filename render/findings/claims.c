@@ -191,7 +191,8 @@ static void say_nothing_limits(struct report *rep, struct run_result *r)
         2 * r->part_ns[PART_COMPUTE] > r->step.mean_ns)
         r->unnamed_action = action_sentence(rep, action_for(rep, r, CLASS_COMPUTE));
     r->confidence = confidence_of(rep, r, (struct interval){0}, -1, &r->confidence_because);
-    r->confidence = unless_waiting(rep, r, r->confidence, &r->confidence_because);
+    if (!r->run->has_host_steps)
+        r->confidence = unless_waiting(rep, r, r->confidence, &r->confidence_because);
 }
 
 /* What its first claim says, and the cause that comes next. Shared cores hide what limits, so that the next is said

@@ -286,7 +286,7 @@ struct run {
     int64_t collector_cpu_ns; /* processor time of its collectors; 0 = not recorded */
     struct recorder nvtx, mpi, io, cuda;
     int has_gpu_untold; /* GPUs did something, of which the archive has no trace */
-    int has_host_steps; /* steps of a process with GPU work are the host's, which may only have enqueued it */
+    int has_host_steps; /* they may show no more than enqueueing: the GPU's work is not there as a whole */
     struct run_program program;
     struct run_summary summary;
     enum counted_unit unit;                /* what n_nodes counts */

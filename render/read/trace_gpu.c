@@ -187,7 +187,8 @@ int trace_gpu_finish(struct trace_gpu *g, struct run *r, int rank, struct summar
             take_device_steps(&s->steps, &g->trace.steps);
         else {
             g->trace.steps = (struct reduced){0}; /* the run's steps are the host's */
-            r->has_host_steps |= g->has_host && g->trace.n_devices > 0 && s && s->steps.n_steps > 0;
+            r->has_host_steps |=
+                g->has_host && g->trace.n_devices > 0 && s && s->steps.n_steps > 0 && !is_gpu_whole(g, s);
         }
         if (rc == 0 && g->trace.n_devices)
             run_add_trace(r, &g->trace);

@@ -45,7 +45,8 @@ data[data.rindex(b"DBLK", 0, at) + 4] = 1
 open(sys.argv[1], "wb").write(data)
 END
 check_status 3 "a GPU whose work is not there as a whole" "$BIN/dcreport" -q "$TMP/cut" -o "$TMP/cut-site"
-check "it has the steps of the host" jq -e '.runs[0].n_counted == 58' "$TMP/cut-site/report.json"
+check "it has the steps of the host, which enqueues for longer than the GPU computes" jq -e --slurpfile whole "$TMP/site/report.json" \
+    '.runs[0] | .n_counted == 58 and .parts_ns.compute > 3 * $whole[0].runs[0].parts_ns.compute' "$TMP/cut-site/report.json"
 check "compute is not judged, and nobody says that it limits" jq -e '(.runs[0].classes.compute.verdict == "n/a") and
     (.headline == "The GPU'"'"'s work was not recorded as a whole, so the limit is not known.")' "$TMP/cut-site/report.json"
 check "the host is watched by the monitor alone" jq -e '.runs[0].classes.host | .verdict == "watch" and (.text | test("by the monitor"))' "$TMP/cut-site/report.json"
