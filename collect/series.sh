@@ -39,7 +39,7 @@ limit=$((16 * cores))
 most=1
 for n in "${nodes[@]}"; do
     case $n in *[!0-9]* | 0*) fail "NODES holds '$n', not a number of nodes; say for example NODES=\"1 2 4\"" ;; esac
-    { [ ${#n} -le 6 ] && [ "$n" -le "$limit" ]; } || fail "NODES holds $n, but this machine takes $limit plain processes at most; choose fewer"
+    { [ ${#n} -le 6 ] && [ "$n" -le "$limit" ]; } || fail "NODES holds $n, but $limit is the most that can be tried here; choose fewer"
     [ "$n" -le "$most" ] || most=$n
 done
 case ${REPEAT:=1} in *[!0-9]* | 0* | ????*) fail "REPEAT is '$REPEAT', not a number of runs per node count; say for example REPEAT=3" ;; esac
