@@ -269,7 +269,7 @@ struct advised advice_for_unnamed(const struct run_result *r)
 const char *action_for_unnamed(struct report *rep, const struct run_result *r)
 {
     /* Time in which the GPU waits for its host has a cause, though no name. */
-    if (!r->run->has_host_steps && 2 * r->classes[CLASS_HOST].share_ns > r->part_ns[PART_OTHER])
+    if (2 * r->classes[CLASS_HOST].share_ns > r->part_ns[PART_OTHER])
         return action_sentence(rep, action_for(rep, r, CLASS_HOST));
     struct advised a = advice_for_unnamed(r);
     char *s = dcr_arena_strdup(&rep->arena, say_advice(&rep->arena, &a, ADVICE_TORCH));

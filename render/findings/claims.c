@@ -187,12 +187,10 @@ static void say_nothing_limits(struct report *rep, struct run_result *r)
     if (r->classes[CLASS_OVERHEAD].verdict == VERDICT_WATCH || r->run->has_host_steps)
         r->unnamed_action = action_for_unnamed(rep, r);
     r->said = said_of_nothing(rep, r);
-    if (!is_mostly_unnamed(r) && !r->run->has_host_steps && is_compute_waiting(r) &&
-        2 * r->part_ns[PART_COMPUTE] > r->step.mean_ns)
+    if (!is_mostly_unnamed(r) && is_compute_waiting(r) && 2 * r->part_ns[PART_COMPUTE] > r->step.mean_ns)
         r->unnamed_action = action_sentence(rep, action_for(rep, r, CLASS_COMPUTE));
     r->confidence = confidence_of(rep, r, (struct interval){0}, -1, &r->confidence_because);
-    if (!r->run->has_host_steps)
-        r->confidence = unless_waiting(rep, r, r->confidence, &r->confidence_because);
+    r->confidence = unless_waiting(rep, r, r->confidence, &r->confidence_because);
 }
 
 /* What its first claim says, and the cause that comes next. Shared cores hide what limits, so that the next is said

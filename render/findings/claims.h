@@ -70,7 +70,8 @@ void say_what_to_do_without_steps(struct report *rep, struct run_result *r);
  * or an MPI program that does not look like a training. Test: tests/unit/test_narrate.c */
 int are_steps_missed(const struct run_result *r);
 
-/** is_mostly_unnamed - are more of the steps in no named phase than in compute? Then nothing was ruled out. */
+/** is_mostly_unnamed - are more of the steps in no named phase than in compute? Then nothing was ruled out. Not asked
+ * of steps that may show no more than enqueueing. */
 int is_mostly_unnamed(const struct run_result *r);
 
 #endif

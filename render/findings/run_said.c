@@ -347,7 +347,7 @@ static struct phrase phrase_of_next(struct report *rep, const struct run_result 
 /* Without a named phase nothing was ruled out. */
 int is_mostly_unnamed(const struct run_result *r)
 {
-    return r->has_steps && r->classes[CLASS_OVERHEAD].verdict == VERDICT_WATCH &&
+    return r->has_steps && !r->run->has_host_steps && r->classes[CLASS_OVERHEAD].verdict == VERDICT_WATCH &&
            r->part_ns[PART_OTHER] > r->part_ns[PART_COMPUTE];
 }
 

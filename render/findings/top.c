@@ -164,7 +164,7 @@ static struct to_do what_to_do(struct report *rep, const struct series *s, const
     const struct phrase lead = lead_ns(r->run) > 0 ? PHRASE(PROFILE_LATER, slot_time(lead_ns(r->run))) : PHRASE(NONE);
     if (c)
         return advised_by(rep, c, steps);
-    if (is_mostly_unnamed(r) && lead.id && !r->run->has_host_steps)
+    if (is_mostly_unnamed(r) && lead.id)
         return (struct to_do){.text = say_phrase(&rep->arena, &lead), .is_first = 1};
     if (r->has_steps && *r->unnamed_action)
         return (struct to_do){.text = report_text(rep, "%s.", r->unnamed_action), .is_first = 1};

@@ -288,7 +288,7 @@ int64_t gain_of_kernels(struct report *rep, const struct run_result *r)
 
 int is_compute_waiting(const struct run_result *r)
 {
-    return r->processor.is_waiting && r->classes[CLASS_COMPUTE].gain_ns <= 0;
+    return r->processor.is_waiting && r->classes[CLASS_COMPUTE].gain_ns <= 0 && !r->run->has_host_steps;
 }
 
 int is_memory_judged(const struct run_result *r)

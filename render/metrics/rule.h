@@ -8,7 +8,8 @@
  *  to gain. After rule_memory. (roofline.c)  Test: tests/unit/test_rules.c */
 int is_memory_judged(const struct run_result *r);
 
-/** is_compute_waiting - do the ranks wait in their phases of compute, and no better kernels are known? After rules. */
+/** is_compute_waiting - do the ranks wait in their phases of compute, and no better kernels are known? Not told of
+ * steps that may show no more than enqueueing. After rules. */
 int is_compute_waiting(const struct run_result *r);
 
 /** files_in_loading - of a step's loading, the time in calls on files: the phase "NAME: files", and the calls too short

@@ -131,6 +131,8 @@ nothing_left() {
 }
 check "nothing is left of them" nothing_left "$(seen folder)"
 
+base=$(bash -c '. collect/nodes; cgroup_place /proc/mounts /proc/self/cgroup')
+
 # ---- as another user --------------------------------------------------------------------------------------------
 public=$(mktemp -d /tmp/dcreport-test.XXXXXX)
 mkdir "$public/collect"
@@ -142,7 +144,6 @@ if [ "$(id -u)" = 0 ] && "${plain[@]}" unshare --user --map-root-user -m -n -p -
     check_status 77 "but no share" "${plain[@]}" "$public/collect/nodes" --nodes 2 -- true
     cp "$TMP/tap.out" "$TMP/said"
     check "it is said what is missing" grep -Eq "^(this user may not give nodes a share of the processor|the cgroup .* may not be divided)" "$TMP/said"
-    base=$(bash -c '. collect/nodes; cgroup_place /proc/mounts /proc/self/cgroup')
     if [ "${base%% *}" = 1 ]; then
         delegated=${base#* }/dcreport-test.$$
         mkdir "$delegated" && chown -R 65534 "$delegated"
@@ -240,7 +241,6 @@ for folder in "${killed[@]}"; do
     check "and have removed what was left of those that were killed" nothing_left "$folder"
 done
 # The next run is in another cgroup than the one that was killed.
-base=$(bash -c '. collect/nodes; cgroup_place /proc/mounts /proc/self/cgroup')
 if [ "${base%% *}" = 1 ] && mkdir "${base#* }/dcreport-test.$$" 2>/dev/null; then
     elsewhere=${base#* }/dcreport-test.$$
     sh -c 'echo $$ >"$1/cgroup.procs" && exec "$0" --nodes 1 -- sh -c '"'"'echo "${NODES_ENTER%/*}"; exec sleep 60'"'" $nodes "$elsewhere" >"$TMP/elsewhere" &
