@@ -15,6 +15,11 @@ int cores_unused(const struct run_result *r);
  * run where the readings do not cover the steps; -1 not measured. Test: tests/unit/test_cores.c */
 double waiting_for_core(const struct run *a, const struct run_rank *k);
 
+/** missed_with_steal - of a rank on an emulated node with a share: share of the time of its steps in which it was ready
+ * and was kept from a core that its share lets it have, by programs or other virtual machines; -1 not measured, or no
+ * such node. Test: tests/unit/test_cores.c */
+double missed_with_steal(const struct run *a, const struct run_rank *k);
+
 /** node_speed - of a core, what each thread of a rank has: less than 1 on an emulated node whose share is smaller than
  *  its threads, 1 elsewhere. unit: cores */
 double node_speed(const struct run *a, const struct run_rank *k);

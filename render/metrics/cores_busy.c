@@ -103,14 +103,15 @@ static double stopped(const struct run_node *n, struct window w)
     return n->throttled_ns >= 0 && n->monitor_seconds > 0 ? (double)n->throttled_ns / 1e9 / n->monitor_seconds : -1;
 }
 
-/* Threads on an emulated node that waited for a core though its quota let them run. It is no more than they were ready
- * beyond the time that the quota stopped them; and no more than the time that they were ready beyond what a node of
- * this speed takes for the work that they did: who waits within a period and still uses up the quota lost nothing. The
- * collector has its time from the share too: 0.006 core was measured, by samples every 100 ms. */
-static double waiting_on_share(const struct run *a, const struct run_rank *k, const struct run_node *n)
+/* Threads on an emulated node that waited for a core though its quota let them run, if `stolen` cores' worth of their
+ * time were taken by other virtual machines. It is no more than they were ready beyond the time that the quota stopped
+ * them; and no more than the time that they were ready beyond what a node of this speed takes for the work that they
+ * did: a node that waits within a period and still uses up its quota lost nothing. The collector has its time from the
+ * share too: 0.006 core was measured, by samples every 100 ms. */
+static double waiting_on_share(const struct run *a, const struct run_rank *k, const struct run_node *n, double stolen)
 {
     const double collector = 0.01; /* cores */
-    double ready = 0, used = 0, own = ready_threads(k), off = stopped(n, steps_of(k));
+    double ready = 0, used = 0, own = ready_threads(k), off = stopped(n, steps_of(k)), wanted;
     for (int i = 0; i < a->ranks_len; i++) {
         double here = a->ranks[i].node == n->node ? ready_threads(&a->ranks[i]) : -1;
         if (here < 0)
@@ -118,7 +119,8 @@ static double waiting_on_share(const struct run *a, const struct run_rank *k, co
         ready += here;
         used += used_cores(&a->ranks[i]);
     }
-    double lost = ready + used - (used + collector) / node_speed(a, k), beyond = off >= 0 ? ready - off : ready;
+    wanted = ready + stolen;
+    double lost = wanted + used - (used + collector) / node_speed(a, k), beyond = off >= 0 ? wanted - off : wanted;
     lost = beyond < lost ? beyond : lost;
     return lost > 0 && ready > 0 ? lost * own / ready : 0;
 }
@@ -128,13 +130,23 @@ static double waiting_threads(const struct run *a, const struct run_rank *k)
 {
     const struct run_node *n = share_node(a, k);
     double threads = ready_threads(k);
-    return n && threads > 0 ? waiting_on_share(a, k, n) : threads;
+    return n && threads > 0 ? waiting_on_share(a, k, n, 0) : threads;
 }
 
 double waiting_for_core(const struct run *a, const struct run_rank *k)
 {
     double threads = waiting_threads(a, k);
     return threads < 1 ? threads : 1;
+}
+
+double missed_with_steal(const struct run *a, const struct run_rank *k)
+{
+    const struct run_node *n = share_node(a, k);
+    double steal = n && n->steal_percent.n ? n->steal_percent.sum / (double)n->steal_percent.n / 100 : 0;
+    if (!n || !(ready_threads(k) > 0))
+        return -1;
+    /* Others take from all nodes of the machine alike. The kernel counts it neither as used nor as waited for. */
+    return waiting_on_share(a, k, n, steal * n->cores / a->nodes_len);
 }
 
 double node_speed(const struct run *a, const struct run_rank *k)

@@ -169,8 +169,14 @@ check_status 2 "asked for nodes, it refuses" env PATH="$TMP/few:$PATH" EMULATE=n
 check "EMULATE=ranks is plain processes" env EMULATE=ranks RESULTS="$TMP/ranks" bash collect/series.sh
 check "as the archive says" sh -c 'tar xOf "$(cat "$0/last-series")" job_metadata.json | jq -e ".nodes | length == 2 and all(has(\"emulated\") | not)"' "$TMP/ranks"
 check_status 2 "EMULATE takes nothing else" env EMULATE=vm RESULTS="$TMP/none" bash collect/series.sh
-check "nodes of another size" env NODE_CPU=0.125 NODE_NET=80mbit RESULTS="$TMP/other" bash collect/series.sh
+check "nodes of another size" env ARGS="${small/--batch 32 /}" NODE_CPU=0.125 NODE_NET=80mbit RESULTS="$TMP/other" bash collect/series.sh
 check "the archive knows them" sh -c 'tar xOf "$(cat "$0/last-series")" job_metadata.json | jq -e ".nodes | length == 2 and all(.emulated.cores == 0.125 and .emulated.link_bit_per_s == 80000000 and (.emulated.is_default | not))"' "$TMP/other"
+
+# Without AVX-512 a step takes twice as long, so half the batch is the default.
+batch=32
+! grep -qw avx512f /proc/cpuinfo || batch=64
+check "the default batch is the machine's, $batch here" sh -c 'tar xOf "$(cat "$0/last-series")" program.json | jq -e ".global_batch == $1"' "$TMP/other" $batch
+check "a batch that was asked for stays" sh -c 'tar xOf "$(cat "$0/last-series")" program.json | jq -e ".global_batch == 32"' "$TMP/plain"
 
 # ---- a signal to the script alone, while the nodes are being made
 heard() { # SIGNAL SECONDS

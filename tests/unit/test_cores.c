@@ -424,9 +424,9 @@ static void test_forked_child_computes(void **state)
     }
 }
 
-/* A rank on an emulated node of a quarter core that always wants to run, for 4000 ns: what it used, what the quota
- * stopped it for, and what it waited for a core. */
-static double waited_on_share(int64_t used_ns, int64_t stopped_ns, int64_t delay_ns, int is_stop_known)
+/* Two emulated nodes of a quarter core that always want to run, for 4000 ns: what each used, what the quota stopped it
+ * for, and what it waited for a core. */
+static struct run *on_shares(int64_t used_ns, int64_t stopped_ns, int64_t delay_ns, int is_stop_known)
 {
     struct run *r = parts(25, 0, 0); /* 40 steps of 100 ns */
     static struct run_reading delays[2], busy[2];
@@ -448,6 +448,12 @@ static double waited_on_share(int64_t used_ns, int64_t stopped_ns, int64_t delay
         r->nodes[i].busy = busy;
         r->nodes[i].n_busy = 2;
     }
+    return r;
+}
+
+static double waited_on_share(int64_t used_ns, int64_t stopped_ns, int64_t delay_ns, int is_stop_known)
+{
+    struct run *r = on_shares(used_ns, stopped_ns, delay_ns, is_stop_known);
     assert_true(node_speed(r, &r->ranks[0]) > 0.2499 && node_speed(r, &r->ranks[0]) < 0.2501);
     double waited = waiting_for_core(r, &r->ranks[0]);
     struct ready p = ready_of(r, &r->ranks[0]);
@@ -469,6 +475,37 @@ static void test_quota_is_no_wait(void **state)
     lost = waited_on_share(500, 3400, 3500, 1); /* no more than it was ready and not stopped */
     assert_true(lost > 0.0249 && lost < 0.0251);
     assert_true(waited_on_share(200, 100, 120, 1) <= 0); /* mostly blocked: it waits for a message */
+}
+
+/* Other virtual machines limit emulated nodes only if these had less than their share for it. The nodes share what was
+ * taken of the two cores: of 8 %, each lost 8 % of a core. */
+static void test_steal_from_shares(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t used_ns, stopped_ns, delay_ns;
+        double steal_percent;
+        enum shared_kind is;
+    } c[] = {{990, 2690, 2690, 8, SHARED_NONE},  /* the share used up */
+             {900, 2780, 2780, 8, SHARED_STEAL}, /* a tenth of it not had */
+             {400, 1200, 1200, 8, SHARED_NONE},  /* mostly not wanted */
+             {-1, 2780, 2780, 8, SHARED_STEAL}}; /* nobody watched the ranks */
+    for (size_t t = 0; t < sizeof c / sizeof *c; t++) {
+        struct run *r = on_shares(c[t].used_ns, c[t].stopped_ns, c[t].delay_ns, 1);
+        for (int i = 0; i < 2; i++) {
+            r->nodes[i].cores = 2;
+            r->nodes[i].steal_percent = (struct sampled){.n = 10, .sum = 10 * c[t].steal_percent};
+            if (c[t].used_ns < 0)
+                r->ranks[i].run_delay_ns = -1;
+        }
+        struct report rep = {0};
+        struct analyse_options o = made_options();
+        assert_int_equal(analyse(&rep, &r, 1, &o, NULL), 0);
+        if (rep.runs[0].shared.kind != c[t].is)
+            fail_msg("case %zu: kind %d, missed %g", t, rep.runs[0].shared.kind, missed_with_steal(r, &r->ranks[0]));
+        report_free(&rep);
+        run_free(r);
+    }
 }
 
 /* By their quotas and what made them: the speed of the nodes, an equal quota, or one that differs. */
@@ -634,12 +671,19 @@ static void test_advice_counts_the_cores(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_start_up_is_left_out),    cmocka_unit_test(test_own_threads_wait),
-        cmocka_unit_test(test_waits_by_node),           cmocka_unit_test(test_rank_without_steps),
-        cmocka_unit_test(test_quota_is_no_wait),        cmocka_unit_test(test_quotas),
-        cmocka_unit_test(test_shared_resources),        cmocka_unit_test(test_waiting_in_compute),
-        cmocka_unit_test(test_forked_child_computes),   cmocka_unit_test(test_late_by_turns_without_a_core),
-        cmocka_unit_test(test_advice_counts_the_cores), cmocka_unit_test(test_wait_of_several),
+        cmocka_unit_test(test_start_up_is_left_out),
+        cmocka_unit_test(test_own_threads_wait),
+        cmocka_unit_test(test_waits_by_node),
+        cmocka_unit_test(test_rank_without_steps),
+        cmocka_unit_test(test_quota_is_no_wait),
+        cmocka_unit_test(test_steal_from_shares),
+        cmocka_unit_test(test_quotas),
+        cmocka_unit_test(test_shared_resources),
+        cmocka_unit_test(test_waiting_in_compute),
+        cmocka_unit_test(test_forked_child_computes),
+        cmocka_unit_test(test_late_by_turns_without_a_core),
+        cmocka_unit_test(test_advice_counts_the_cores),
+        cmocka_unit_test(test_wait_of_several),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

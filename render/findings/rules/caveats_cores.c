@@ -261,6 +261,7 @@ static void check_held_back(struct report *rep, int run)
     struct run_result *r = &rep->runs[run];
     const struct thresholds *t = &rep->thresholds;
     double throttled = 0, steal = 0, delay = 0;
+    int is_missed = !has_shares(r->run);
     for (int i = 0; i < r->run->nodes_len; i++) {
         const struct run_node *n = &r->run->nodes[i];
         if (n->throttled_ns > 0 && n->monitor_seconds > 0 &&
@@ -272,7 +273,10 @@ static void check_held_back(struct report *rep, int run)
     for (int i = 0; i < r->run->ranks_len; i++) {
         double ratio = waiting_for_core(r->run, &r->run->ranks[i]);
         delay = ratio > delay ? ratio : delay;
+        double missed = missed_with_steal(r->run, &r->run->ranks[i]);
+        is_missed |= missed < 0 || missed > t->run_delay_limits;
     }
+    steal = is_missed ? steal : 0; /* emulated nodes that had their shares all the same lost nothing by it */
     enum quota quota = quota_of(rep, run);
     throttled = quota == QUOTA_OF_NODES ? 0 : throttled < 1 ? throttled : 1; /* the speed of the nodes, and no cause */
     if (throttled > t->throttled_limits) /* the strongest reason: it names the quota, not the neighbours */
