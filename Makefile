@@ -470,7 +470,7 @@ help:
 	@echo "make bench-pack    size, time and memory of packing and rendering 1,024 ranks"
 	@echo "make bench-train   a training step beside PyTorch's and a plain sgemm; ARGS='--threads 2'"
 	@echo "make accuracy      test errors on real readings over three seeds (half an hour); ARGS='--epochs 24 --seeds 1'"
-	@echo "make bench-instructions   of one step beside the recorded (ACCEPT=1 records)"
+	@echo "make bench-instructions   instructions of one step, compared with the recorded count (ACCEPT=1 replaces it)"
 	@echo "make scenarios     how large each bottleneck of docs/scenarios.md is here, and what the report says of it (about 15 minutes)"
 	@echo "make lint format hdr-check golden-accept clean"
 	@echo "make bundle        one folder that runs without packages elsewhere, and a tar of it; bundle-thin without CUDA's libraries"

@@ -26,6 +26,15 @@ train_args=()
 read -r -a more <<<"${ARGS:-}"
 train_args+=("${more[@]}")
 
+# names BEGINNING...: does an option of the program begin so? It takes shortened options, too.
+names() {
+    local word beginning
+    for word in "${train_args[@]}"; do
+        for beginning; do [[ $word != "$beginning"* ]] || return 0; done
+    done
+    return 1
+}
+
 fail() { # sentence
     echo "make collect: $1" >&2
     exit 2
@@ -39,18 +48,23 @@ limit=$((16 * cores))
 most=1
 for n in "${nodes[@]}"; do
     case $n in *[!0-9]* | 0*) fail "NODES holds '$n', not a number of nodes; say for example NODES=\"1 2 4\"" ;; esac
-    { [ ${#n} -le 6 ] && [ "$n" -le "$limit" ]; } || fail "NODES holds $n, but $limit is the most that can be tried here; choose fewer"
+    { [ ${#n} -le 6 ] && [ "$n" -le "$limit" ]; } || fail "NODES holds $n, but at most $limit can be tried here; choose fewer"
     [ "$n" -le "$most" ] || most=$n
 done
 case ${REPEAT:=1} in *[!0-9]* | 0* | ????*) fail "REPEAT is '$REPEAT', not a number of runs per node count; say for example REPEAT=3" ;; esac
 # One series after the other: what disturbs the machine for a while meets every node count.
 once=("${nodes[@]}")
 for ((k = 1; k < REPEAT; k++)); do nodes+=("${once[@]}"); done
-case ${EMULATE:-} in '' | nodes | ranks) ;; *) fail "EMULATE is '$EMULATE'; it can be nodes or ranks" ;; esac
+case ${EMULATE:-} in
+ranks) [ -z "${NODE_CPU:-}${NODE_NET:-}" ] || fail "plain processes have no share and no link; leave out EMULATE=ranks, or NODE_CPU and NODE_NET" ;;
+'' | nodes) ;;
+*) fail "EMULATE is '$EMULATE'; it can be nodes or ranks" ;;
+esac
 for f in "${DATA:-}" "${GRAPH:-}"; do
     [ -z "$f" ] || [ -r "$f" ] || fail "cannot read '$f'; DATA and GRAPH name files of traffic data"
 done
-case " ${ARGS:-} " in *" --out"*) fail "ARGS holds --out, but the output belongs into the archive; leave it out" ;; esac
+case ${ARGS:-} in *$'\n'*) fail "ARGS has several lines; write all options in one" ;; esac
+names --o && fail "ARGS holds --out, but the output belongs into the archive; leave it out"
 # Before anything is measured; the program's own sentence says why.
 check=--check-options
 case " ${train_args[*]} " in *" --data "* | *" --data="*) check=--check-data ;; esac
@@ -85,14 +99,14 @@ on_signal() { # signal
         [ ${#told[@]} -eq 0 ] || kill "-$1" "${told[@]}" 2>/dev/null || told=()
     fi
     interrupted=yes
-    # Nobody beside a rank yet, or asked again: mpirun ends them its own way.
+    # If no collector runs yet, or on a second signal, mpirun stops the ranks.
     [ -z "$pid" ] || [ ${#told[@]} -gt 0 ] || kill -TERM "$pid" 2>/dev/null || true
 }
 trap 'on_signal TERM' TERM
 trap 'on_signal INT' INT
 trap 'exec >/dev/null 2>&1; on_signal TERM' HUP # the terminal is gone
 
-# Until mpirun has ended, which a trapped signal does not: sets status. Ranks that were told have ten seconds.
+# Waits until mpirun has ended, also across trapped signals, and sets status. Ranks that were told have ten seconds.
 await() {
     local patience=100
     while [ -z "$interrupted" ] && kill -0 "$pid" 2>/dev/null; do
@@ -115,7 +129,7 @@ apart=(setsid)
 # One line that shows how far the run is, when somebody looks.
 progress() { # nodes
     local rows label="$1 node"
-    [ "$1" = 1 ] || label="$1 emulated nodes"
+    [ "$1" = 1 ] || label="$1 nodes"
     while [ -z "$interrupted" ] && kill -0 "$pid" 2>/dev/null; do
         # Ctrl-C ends the subshell, too: its status must not end this script (set -e) before the run is packed
         rows=$(wc -l 2>/dev/null <"$spool/program/steps-rank0.csv") || rows=1
@@ -153,7 +167,7 @@ calibrate() {
         calibration=(--calibration "$file")
         sed -n "s|^$file: ||p; s|^dccollect calibrate: \(warning: \)|\1|p" "$file.log"
     elif [ -z "$interrupted" ]; then
-        echo "the machine could not be measured; the report does without:" >&2
+        echo "the peaks of the machine could not be measured; the report will have none:" >&2
         cat "$file.log" >&2
     fi
     rm -f "$file.log"
@@ -233,7 +247,7 @@ keep_list() {
 node_in_words() {
     local cores link
     cores=$(sed -n 's/.*cores=\([0-9.]*\).*/\1/p' <<<"$DCREPORT_NODE") link=$(sed -n 's/.*link_bit_per_s=\([0-9]*\).*/\1/p' <<<"$DCREPORT_NODE")
-    [ "$cores" = 0 ] && cores="all cores" || cores="$cores core"
+    case $cores in 0) cores="all cores" ;; 1 | 0.*) cores="$cores core" ;; *) cores="$cores cores" ;; esac
     [ "$link" = 0 ] && echo "$cores each, links without a limit" || echo "$cores and a link of $(awk -v l="$link" 'BEGIN { printf "%g", l / 1e6 }') Mbit/s each"
 }
 
@@ -248,19 +262,17 @@ if [ -n "${NODES_ENTER:-}" ]; then
     stand_in=()
     echo "collecting on emulated nodes (${nodes[*]}): $(node_in_words)"
     # Enough steps for a mean, and a run on one node of a quarter of a core ends in about a minute. Without AVX-512 a core takes
-    # twice as long for a step, so half the batch keeps that time, and the share that the link has of a step.
-    case " ${train_args[*]} " in
-    *" --data"* | *" --scenario"* | *" --batch"*) ;;
-    *) grep -qsw avx512f /proc/cpuinfo || train_args+=(--batch 32) ;;
-    esac
-    case " ${train_args[*]} " in *" --steps"* | *" --epochs"*) ;; *) train_args+=(--steps 70) ;; esac
+    # twice as long for a step, so half the batch keeps that time, and the share that the link has of a step. Of two the last holds.
+    [ $check = --check-data ] || names --sc --res || grep -qsw avx512f /proc/cpuinfo || train_args=(--batch 32 "${train_args[@]}")
+    names --ep || train_args=(--steps 70 "${train_args[@]}")
 else
     stand_in=(--emulate-nodes)
     echo "collecting on plain processes of this machine, one for a node (${nodes[*]})"
 fi
 if [ -n "${NODES_ENTER:-}" ] && [ -z "${CALIBRATE:-}" ] && awk -v c="$(sed -n 's/.*cores=\([0-9.]*\).*/\1/p' <<<"$DCREPORT_NODE")" 'BEGIN { exit !(c > 0 && c < 0.2) }'; then
-    echo "such small nodes are not measured, which would take minutes (CALIBRATE=1 does it all the same)"
+    echo "peaks are not measured, because that takes minutes on such small nodes (CALIBRATE=1 measures them)"
 elif [ "${CALIBRATE:-1}" != 0 ]; then
     calibrate
 fi
 for n in "${nodes[@]}"; do run_one "$n"; done
+[ -z "$interrupted" ] || exit 130 # during the last packing, which then still succeeded

@@ -321,7 +321,7 @@ static const char *cause_name(const struct run_result *r, enum cause_class c)
     if (c == CLASS_SHARED && r->shared.kind == SHARED_THROTTLED)
         return "a CPU quota";
     if (c == CLASS_SHARED && r->shared.kind == SHARED_STEAL)
-        return "other machines on its host";
+        return "other virtual machines on its host";
     return c == CLASS_COMMUNICATION && is_one_of_many(r) ? "communication" : names[c];
 }
 
@@ -373,14 +373,9 @@ struct said said_of_nothing(struct report *rep, const struct run_result *r)
 
 /* ---- what was ruled out, and what could not be judged -------------------------------------------------------- */
 
-/* Why a class could not be judged, by the mark of its reason. Those that do not apply (no GPU, one rank) are in the
+/* The marks of reasons for which a class could not be judged. Those that do not apply (no GPU, one rank) are in the
  * table alone. */
-static const struct {
-    char mark;
-    const char *words;
-} unjudged[] = {{'S', "shared cores"},    {'R', "not recorded"},     {'C', "no usable calibration"},
-                {'F', "too few samples"}, {'L', "events were lost"}, {'H', "hidden behind other work"},
-                {'X', "numbers disagree"}};
+static const char *const unjudged[] = {"S", "R", "C", "F", "L", "H", "X"};
 
 static void add_judged(struct run_result *r, struct phrase p)
 {
@@ -419,10 +414,11 @@ static void add_not_judged(struct report *rep, struct run_result *r)
         int n = 0;
         for (int c = 0; c < N_CLASSES; c++)
             if (r->classes[c].verdict == VERDICT_NA && !(is_without_gpu && c == CLASS_COPY) &&
-                *say_row(r->classes[c].why.code)->mark == unjudged[i].mark)
+                strcmp(say_row(r->classes[c].why.code)->mark, unjudged[i]) == 0)
                 names[n++] = cause_name(r, (enum cause_class)c);
         if (n)
-            add_judged(r, PHRASE(NOT_JUDGED, slot_name(say_list(&rep->arena, names, n)), slot_name(unjudged[i].words)));
+            add_judged(
+                r, PHRASE(NOT_JUDGED, slot_name(say_list(&rep->arena, names, n)), slot_name(say_mark(unjudged[i]))));
     }
 }
 

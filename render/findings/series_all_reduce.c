@@ -52,6 +52,9 @@ static void say_step(struct report *rep, struct all_reduce *a)
     if (p && p->has_residual)
         add(a, REDUCE_SAID_STEP,
             PHRASE(REDUCE_TOOK, slot_things(p->n_nodes, unit), slot_time(p->measured_ns), slot_time(p->predicted_ns)));
+    else if (p && p->why.code == REASON_REDUCE_HIDDEN)
+        add(a, REDUCE_SAID_STEP,
+            PHRASE(REDUCE_SHOULD_TAKE_HIDDEN, slot_things(p->n_nodes, unit), slot_time(p->predicted_ns)));
     else if (p)
         add(a, REDUCE_SAID_STEP, PHRASE(REDUCE_SHOULD_TAKE, slot_things(p->n_nodes, unit), slot_time(p->predicted_ns)));
     if (!a->is_counted)

@@ -69,7 +69,9 @@ static void say_scaling(const struct report *rep, struct series *s)
         add(s->scaling, PHRASE(SPEEDUP_ON, slot_nodes(rep, last->n_nodes), slot_factor(last->speedup),
                                slot_ratio(last->efficiency)));
     if (last->speedup > 0 && *why)
-        add(s->scaling, PHRASE(SPEEDUP_UNRELIABLE, slot_name(why)));
+        add(s->scaling, *last->unreliable || *s->points[0].unreliable
+                            ? PHRASE(SPEEDUP_UNRELIABLE, slot_name(why))
+                            : PHRASE(SPEEDUP_UNRELIABLE_BETWEEN, slot_name(why)));
 }
 
 /* Equal values print equally, so no change is told of them. */
@@ -85,7 +87,7 @@ static void say_trend(const struct report *rep, struct series *s)
     const struct series_point *b = &s->points[s->n_points - 1], *a = &s->points[s->n_points - 2];
     int64_t compute[2] = {a->part_ns[PART_COMPUTE], b->part_ns[PART_COMPUTE]};
     int64_t comm[2] = {comm_of(a->part_ns), comm_of(b->part_ns)};
-    if (a->step.n == 0 || b->step.n == 0)
+    if (a->step.n == 0 || b->step.n == 0 || s->losses_why.code == REASON_HOST_MAY_ENQUEUE)
         return;
     const struct slot from = slot_nodes(rep, a->n_nodes), to = slot_nodes(rep, b->n_nodes);
     add(s->beyond, is_printed_alike(compute)

@@ -82,6 +82,12 @@ static double used_cores(const struct run_rank *k)
 
 /* ---- emulated nodes --------------------------------------------------------------------------------------- */
 
+/* Of one rank. */
+static double threads_of(const struct run *a)
+{
+    return a->program.threads > 0 ? (double)a->program.threads : 1;
+}
+
 /* The node of a rank when a quota makes it so fast and no faster; NULL = it is none. */
 static const struct run_node *share_node(const struct run *a, const struct run_rank *k)
 {
@@ -103,23 +109,25 @@ static double stopped(const struct run_node *n, struct window w)
     return n->throttled_ns >= 0 && n->monitor_seconds > 0 ? (double)n->throttled_ns / 1e9 / n->monitor_seconds : -1;
 }
 
-/* Threads on an emulated node that waited for a core though its quota let them run, if `stolen` cores' worth of their
- * time were taken by other virtual machines. It is no more than they were ready beyond the time that the quota stopped
- * them; and no more than the time that they were ready beyond what a node of this speed takes for the work that they
- * did: a node that waits within a period and still uses up its quota lost nothing. The collector has its time from the
- * share too: 0.006 core was measured, by samples every 100 ms. */
+/* Threads on an emulated node that waited for a core though its quota let them run, or whose core other virtual
+ * machines had for `stolen` cores' worth of time. It is no more than they were ready beyond the time that the quota
+ * stopped them; and no more than the time that they were ready beyond what a node of this speed takes for the work that
+ * they did: a node that waits within a period and still uses up its quota lost nothing. The collector has its time from
+ * the share too: 0.006 core was measured, by samples every 100 ms. */
 static double waiting_on_share(const struct run *a, const struct run_rank *k, const struct run_node *n, double stolen)
 {
     const double collector = 0.01; /* cores */
-    double ready = 0, used = 0, own = ready_threads(k), off = stopped(n, steps_of(k)), wanted;
+    double ready = 0, used = 0, threads = 0, own = ready_threads(k), off = stopped(n, steps_of(k));
     for (int i = 0; i < a->ranks_len; i++) {
         double here = a->ranks[i].node == n->node ? ready_threads(&a->ranks[i]) : -1;
         if (here < 0)
             continue;
         ready += here;
         used += used_cores(&a->ranks[i]);
+        threads += threads_of(a);
     }
-    wanted = ready + stolen;
+    /* The kernel counts stolen time neither as used nor as waited for. */
+    double left = threads - ready - used, wanted = ready + (left < 0 ? 0 : left < stolen ? left : stolen);
     double lost = wanted + used - (used + collector) / node_speed(a, k), beyond = off >= 0 ? wanted - off : wanted;
     lost = beyond < lost ? beyond : lost;
     return lost > 0 && ready > 0 ? lost * own / ready : 0;
@@ -142,11 +150,16 @@ double waiting_for_core(const struct run *a, const struct run_rank *k)
 double missed_with_steal(const struct run *a, const struct run_rank *k)
 {
     const struct run_node *n = share_node(a, k);
-    double steal = n && n->steal_percent.n ? n->steal_percent.sum / (double)n->steal_percent.n / 100 : 0;
-    if (!n || !(ready_threads(k) > 0))
+    double stolen = 0;
+    int cores = 0;
+    for (int i = 0; i < a->nodes_len; i++) { /* each sees the whole machine, and one that does is enough */
+        double here = run_node_steal(&a->nodes[i]);
+        stolen = here > stolen ? here : stolen;
+        cores = a->nodes[i].cores > cores ? a->nodes[i].cores : cores;
+    }
+    if (!n || !cores || !(ready_threads(k) > 0))
         return -1;
-    /* Others take from all nodes of the machine alike. The kernel counts it neither as used nor as waited for. */
-    return waiting_on_share(a, k, n, steal * n->cores / a->nodes_len);
+    return waiting_on_share(a, k, n, stolen * cores / a->nodes_len);
 }
 
 double node_speed(const struct run *a, const struct run_rank *k)
@@ -155,7 +168,7 @@ double node_speed(const struct run *a, const struct run_rank *k)
     double threads = 0;
     for (int i = 0; n && i < a->ranks_len; i++)
         if (a->ranks[i].node == n->node)
-            threads += a->program.threads > 0 ? (double)a->program.threads : 1;
+            threads += threads_of(a);
     return n && n->share.cores < threads ? n->share.cores / threads : 1;
 }
 
@@ -248,7 +261,7 @@ static struct others seen_on(const struct run *a, const struct run_node *n, int 
                                       : most < cores ? most
                                                      : cores,
                            .own = l.own,
-                           .steal = n->steal_percent.n ? n->steal_percent.sum / (double)n->steal_percent.n / 100 : 0};
+                           .steal = run_node_steal(n)};
 }
 
 int machines_of(const struct run *a)

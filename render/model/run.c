@@ -148,6 +148,11 @@ struct run_node *run_node_at(struct run *r, int64_t node)
     return k;
 }
 
+double run_node_steal(const struct run_node *n)
+{
+    return n->steal_percent.n ? n->steal_percent.sum / (double)n->steal_percent.n / 100 : 0;
+}
+
 int run_is_one_machine(const struct run *r)
 {
     return r->node_kind == NODES_EMULATED || r->node_kind == NODES_ONE_KERNEL || r->node_kind == NODES_SHARES;

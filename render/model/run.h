@@ -324,6 +324,10 @@ struct run {
 
 /** run_is_one_machine - do all nodes share the cores and the memory of one machine? */
 int run_is_one_machine(const struct run *r);
+
+/** run_node_steal - share of a node's CPU time that other virtual machines took, in the mean; 0 = none, or not
+ * recorded. */
+double run_node_steal(const struct run_node *n);
 /** run_is_of_hosts - are its traces of hosts: with steps, and without an operation of a GPU or a call to one? */
 int run_is_of_hosts(const struct run *r);
 /** run_add_gap - note in up to NOTE_PHRASES sentences that something is missing: run_add_gap(r, PHRASE(NO_MANIFEST)).

@@ -96,9 +96,9 @@ const char *say_mark(const char *mark)
 {
     static const char *const words[][2] = {{"G", "no GPU"},
                                            {"O", "one rank"},
-                                           {"S", "shared cores"},
+                                           {"S", "missing cores"},
                                            {"R", "not recorded"},
-                                           {"C", "not calibrated"},
+                                           {"C", "no usable calibration"},
                                            {"F", "too few samples"},
                                            {"H", "hidden behind other work"},
                                            {"L", "events were lost"},

@@ -5,7 +5,7 @@
 #   tests/bench/nodes.sh            from the environment: ROUNDS (5), RATE_ROUNDS (3: of other rates), STEPS (60), BATCH (64)
 # In every round each variant runs once, so that what changes on the machine meanwhile meets all of them. Medians of rank
 # 0's steps, then the median, least and most of the rounds. Needs what collect/nodes needs, and an idle machine.
-set -eu
+set -euo pipefail
 cd "$(dirname "$0")/../.."
 : "${BUILD:=$PWD/build}" "${ROUNDS:=5}" "${STEPS:=60}" "${BATCH:=64}"
 export BUILD LC_ALL=C

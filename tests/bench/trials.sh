@@ -4,12 +4,12 @@
 #
 #   tests/bench/trials.sh           from the environment: ROUNDS (5), BUILD
 # Needs what collect/nodes needs, python3, and an idle machine: a round takes about two minutes.
-set -eu
+set -euo pipefail
 cd "$(dirname "$0")/../.."
 : "${BUILD:=$PWD/build}" "${ROUNDS:=5}"
-export BUILD LC_ALL=C CALIBRATE=0
+export BUILD LC_ALL=C CALIBRATE=0 EMULATE=nodes
 scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
+trap 'rm -rf "$scratch" "$scratch.lines"' EXIT
 
 # report SERIES: the report of the only archive of that series, for python3 below.
 report() {
@@ -46,4 +46,3 @@ sort "$scratch.lines" | awk '{ name = $1; x[name, ++n[name]] = $(NF - 1) }
     END { for (name in n) { k = n[name]
         for (i = 2; i <= k; i++) for (j = i; j > 1 && x[name, j - 1] + 0 > x[name, j] + 0; j--) { t = x[name, j]; x[name, j] = x[name, j - 1]; x[name, j - 1] = t }
         print "median", name, x[name, int((k + 1) / 2)], "% (" x[name, 1], "to", x[name, k] ")" } }'
-rm -f "$scratch.lines"

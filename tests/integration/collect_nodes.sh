@@ -19,6 +19,7 @@ is() { # is "name" WANTED COMMAND...
 is "a node of one core" "0.125 25mbit" of_nodes node_default 1
 is "a node of two cores" "0.25 50mbit" of_nodes node_default 2
 is "a node of eight cores" "1 200mbit" of_nodes node_default 8
+is "a node of a quota that does not divide well is rounded down, so that four fit" "0.2083 41.66mbit" of_nodes node_default 1.66667
 is "a node of 64 cores is one core" "1 200mbit" of_nodes node_default 64
 for cores in 1 2 8; do
     is "$cores core(s) carry four nodes" 4 of_nodes most_nodes "$cores" "$(of_nodes node_default "$cores" | cut -d' ' -f1)"
@@ -172,11 +173,17 @@ check_status 2 "EMULATE takes nothing else" env EMULATE=vm RESULTS="$TMP/none" b
 check "nodes of another size" env ARGS="${small/--batch 32 /}" NODE_CPU=0.125 NODE_NET=80mbit RESULTS="$TMP/other" bash collect/series.sh
 check "the archive knows them" sh -c 'tar xOf "$(cat "$0/last-series")" job_metadata.json | jq -e ".nodes | length == 2 and all(.emulated.cores == 0.125 and .emulated.link_bit_per_s == 80000000 and (.emulated.is_default | not))"' "$TMP/other"
 
-# Without AVX-512 a step takes twice as long, so half the batch is the default.
+# Without AVX-512 a step takes twice as long, so half the batch is the default. The program takes shortened options.
 batch=32
 ! grep -qw avx512f /proc/cpuinfo || batch=64
 check "the default batch is the machine's, $batch here" sh -c 'tar xOf "$(cat "$0/last-series")" program.json | jq -e ".global_batch == $1"' "$TMP/other" $batch
-check "a batch that was asked for stays" sh -c 'tar xOf "$(cat "$0/last-series")" program.json | jq -e ".global_batch == 32"' "$TMP/plain"
+check "nodes with a batch and steps of one's own" env ARGS="${small/--batch 32 --steps 3/--bat 16 --step 4}" NODES=1 RESULTS="$TMP/asked" bash collect/series.sh
+check "they hold" sh -c 'tar xOf "$(cat "$0/last-series")" program.json | jq -e ".global_batch == 16 and .options.steps == 4"' "$TMP/asked"
+for args in "--ou=/x" $'--units 4\t--out x' $'--units 4\n--steps 3'; do
+    check_status 2 "refused: ARGS=$(printf %q "$args")" env ARGS="$args" RESULTS="$TMP/none" bash collect/series.sh
+done
+check_status 2 "plain processes with a share of a node" env EMULATE=ranks NODE_CPU=0.1 RESULTS="$TMP/none" bash collect/series.sh
+check "nothing was written" test ! -e "$TMP/none"
 
 # ---- a signal to the script alone, while the nodes are being made
 heard() { # SIGNAL SECONDS

@@ -98,7 +98,7 @@ if [ -n "$screen" ]; then
     check "Ctrl-C: status 130" test $status -eq 130
     stopped=$(tr -d '\r' <"$TMP/screen" | sed -n 's/.* is in \(.*\), marked incomplete/\1/p')
     check "Ctrl-C: packed, marked incomplete, each rank interrupted" manifest "${stopped:-none}" '(.complete | not) and ([.incomplete_because[] | select(test("^rank [01] was interrupted .SIGINT."))] | length == 2)'
-    check "Ctrl-C: it showed how far the run was" grep -q '2 emulated nodes: training, step' "$TMP/screen"
+    check "Ctrl-C: it showed how far the run was" grep -q '2 nodes: training, step' "$TMP/screen"
     check "Ctrl-C: nothing is left behind" test -z "$(find "$TMP/screened" -name '.spool*' -o -name '.calib*')"
 else
     skip "Ctrl-C: packed, marked incomplete" "no script(1)"

@@ -486,10 +486,12 @@ static void test_steal_from_shares(void **state)
         int64_t used_ns, stopped_ns, delay_ns;
         double steal_percent;
         enum shared_kind is;
-    } c[] = {{990, 2690, 2690, 8, SHARED_NONE},  /* the share used up */
-             {900, 2780, 2780, 8, SHARED_STEAL}, /* a tenth of it not had */
-             {400, 1200, 1200, 8, SHARED_NONE},  /* mostly not wanted */
-             {-1, 2780, 2780, 8, SHARED_STEAL}}; /* nobody watched the ranks */
+    } c[] = {
+        {990, 2690, 2690, 8, SHARED_NONE},   /* the share used up */
+        {900, 2780, 2780, 8, SHARED_STEAL},  /* a tenth of it not had */
+        {400, 1200, 1200, 8, SHARED_NONE},   /* mostly not wanted */
+        {1000, 3000, 3000, 12, SHARED_NONE}, /* what was taken was not theirs: they ran or were stopped all the time */
+        {-1, 2780, 2780, 8, SHARED_STEAL}};  /* nobody watched the ranks */
     for (size_t t = 0; t < sizeof c / sizeof *c; t++) {
         struct run *r = on_shares(c[t].used_ns, c[t].stopped_ns, c[t].delay_ns, 1);
         for (int i = 0; i < 2; i++) {

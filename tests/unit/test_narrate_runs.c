@@ -33,6 +33,23 @@ static void assert_one_story(const struct report *rep, enum cause_class cls, int
     assert_contains(rep->first_action, action + 1);
 }
 
+/* The host may only have enqueued the GPU's work: a series over such runs names no cause. */
+static void test_gpu_not_seen(void **state)
+{
+    (void)state;
+    struct fixture f = strong();
+    f.runs[0]->has_host_steps = 1;
+    tell(&f);
+    const struct series *s = &f.rep.series[0];
+    assert_finds(&s->said, PHRASE_SCALING_FALLS);
+    assert_string_equal(assert_supports(&s->said, PHRASE_NOT_JUDGED)[1].name, "not recorded");
+    for (int i = 0; i < SERIES_SAID_MAX; i++)
+        assert_true(s->beyond[i].id != PHRASE_COMPUTE_WENT && s->beyond[i].id != PHRASE_COMPUTE_STAYED);
+    for (int i = 0; i < f.rep.n_claims; i++)
+        assert_true(f.rep.claims[i].series < 0);
+    release(&f);
+}
+
 /* The value at a path such as "series.0.points.2.step.mean_ns"; lists by index, runs by slug. NULL when there is none.
  */
 static const json_t *at_path(const json_t *root, const char *path)
@@ -220,7 +237,7 @@ static void test_no_gain_against_a_held_back_reference(void **state)
     const struct series *s = &f.rep.series[0];
     for (int i = 0; i < SERIES_SAID_MAX; i++)
         assert_false(s->beyond[i].id == PHRASE_TREND_GROWS || s->beyond[i].id == PHRASE_TREND_SHRINKS);
-    assert_string_equal(assert_says(s->not_judged, SERIES_SAID_MAX, PHRASE_NOT_JUDGED)[1].name, "shared cores");
+    assert_string_equal(assert_says(s->not_judged, SERIES_SAID_MAX, PHRASE_NOT_JUDGED)[1].name, "missing cores");
     assert_true(fabs(assert_says(s->scaling, SERIES_SAID_MAX, PHRASE_SPEEDUP_ON)[2].real - s->points[2].efficiency) <
                 1e-9);
     assert_string_equal(assert_says(s->scaling, SERIES_SAID_MAX, PHRASE_SPEEDUP_UNRELIABLE)[0].name,
@@ -680,6 +697,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_headline),
+        cmocka_unit_test(test_gpu_not_seen),
         cmocka_unit_test(test_every_claim_is_ready),
         cmocka_unit_test(test_shared_cores),
         cmocka_unit_test(test_ranking),

@@ -100,6 +100,20 @@ static void test_incomplete(void **state)
 }
 
 /* 1 node: a step of 40. 2 nodes: rank 1 loads 10 more, so rank 0 waits 10 of 2 x 40; transfer 4. */
+/* The host may only have enqueued: how fast it is holds, and what the time was lost to is not known. */
+static void test_losses_of_a_gpu_not_seen(void **state)
+{
+    (void)state;
+    struct fixture f = strong();
+    f.runs[2]->has_host_steps = 1;
+    analyse_all(&f);
+    const struct series *s = &f.rep.series[0];
+    assert_true(near(s->points[2].speedup, 8.0 / 3));
+    assert_int_equal(s->n_losses, 0);
+    assert_int_equal(s->losses_why.code, REASON_HOST_MAY_ENQUEUE);
+    release(&f);
+}
+
 static void test_losses_by_class(void **state)
 {
     (void)state;
@@ -587,6 +601,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_strong),
         cmocka_unit_test(test_incomplete),
+        cmocka_unit_test(test_losses_of_a_gpu_not_seen),
         cmocka_unit_test(test_losses_by_class),
         cmocka_unit_test(test_losses_on_shared_cores),
         cmocka_unit_test(test_losses_to_shared_cores),

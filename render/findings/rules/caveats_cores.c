@@ -267,8 +267,8 @@ static void check_held_back(struct report *rep, int run)
         if (n->throttled_ns > 0 && n->monitor_seconds > 0 &&
             (double)n->throttled_ns / 1e9 / n->monitor_seconds > throttled)
             throttled = (double)n->throttled_ns / 1e9 / n->monitor_seconds;
-        if (n->steal_percent.n && n->steal_percent.sum / (double)n->steal_percent.n / 100 > steal)
-            steal = n->steal_percent.sum / (double)n->steal_percent.n / 100;
+        double stolen = run_node_steal(n);
+        steal = stolen > steal ? stolen : steal;
     }
     for (int i = 0; i < r->run->ranks_len; i++) {
         double ratio = waiting_for_core(r->run, &r->run->ranks[i]);

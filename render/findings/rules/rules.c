@@ -203,13 +203,15 @@ static void rule_overhead(struct report *rep, struct run_result *r)
 /* No more than was seen. */
 static void enough_cores(struct report *rep, const struct run_result *r, struct class_result *c)
 {
-    double delay = -1;
+    double delay = -1, steal = 0;
     int has_steal = 0, has_quota = 0;
     for (int i = 0; i < r->run->ranks_len; i++) {
         double ratio = waiting_for_core(r->run, &r->run->ranks[i]);
         delay = ratio > delay ? ratio : delay;
     }
     for (int i = 0; i < r->run->nodes_len; i++) {
+        double stolen = run_node_steal(&r->run->nodes[i]);
+        steal = stolen > steal ? stolen : steal;
         has_steal |= r->run->nodes[i].steal_percent.n > 0;
         has_quota |= r->run->nodes[i].throttled_ns >= 0;
     }
@@ -217,6 +219,8 @@ static void enough_cores(struct report *rep, const struct run_result *r, struct 
     if (delay >= 0)
         rule_found(c, r->has_steps ? PHRASE(FOUND_CORE_AWAITED, slot_percent(delay))
                                    : PHRASE(FOUND_CORE_AWAITED_IN_RUN, slot_percent(delay)));
+    if (steal > rep->thresholds.steal_limits) /* else it would be a cause */
+        rule_found(c, PHRASE(FOUND_STEAL_NOT_MISSED, slot_percent(steal)));
     const char *missing[3];
     int n = 0;
     if (delay < 0)

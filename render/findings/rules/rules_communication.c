@@ -8,11 +8,19 @@
 
 #include <string.h>
 
-/* The loss of efficiency up to this run that the growth of transfer explains, 0..1; 0 when there is none. */
-static double transfer_of_loss(const struct report *rep, const struct run_result *r)
+/* How much of the efficiency lost between two node counts the growth of transfer explains, 0..1; 0 when there is none.
+ */
+struct explained {
+    double ratio;
+    int64_t from, to; /* nodes */
+};
+
+/* Of the loss up to this run. */
+static struct explained transfer_of_loss(const struct report *rep, const struct run_result *r)
 {
+    const struct explained none = {0};
     if (r->series < 0)
-        return 0;
+        return none;
     const struct series *s = &rep->series[r->series];
     for (int i = 0; i < s->n_losses; i++) {
         const struct series_loss *l = &s->losses[i];
@@ -26,10 +34,10 @@ static double transfer_of_loss(const struct report *rep, const struct run_result
             grown += l->part_ns[p] > 0 ? l->part_ns[p] : 0;
         if (now <= before || grown == 0 || l->part_ns[PART_TRANSFER] <= 0 ||
             (double)l->loss_ns < rep->thresholds.loss_matters * (double)b->step.mean_ns)
-            return 0;
-        return (double)l->part_ns[PART_TRANSFER] / (double)grown;
+            return none;
+        return (struct explained){(double)l->part_ns[PART_TRANSFER] / (double)grown, a->n_nodes, b->n_nodes};
     }
-    return 0;
+    return none;
 }
 
 /* Where ranks are late by turns (no core, a neighbour's interrupts) they wait in every exchange, and nothing is saved
@@ -201,17 +209,18 @@ void rule_communication(struct report *rep, struct run_result *r)
     w->ruled[1] = PHRASE(RULE_WAITING_UNEVEN, slot_percent(t->straggler_wait), slot_ratio(t->load_balance));
     c->share_interval = r->part_interval[PART_TRANSFER];
     rule_grade(c, t->comm_limits, t->comm_watch);
-    double of_loss = transfer_of_loss(rep, r);
-    if (of_loss > t->comm_loss) {
+    const struct explained of_loss = transfer_of_loss(rep, r);
+    if (of_loss.ratio > t->comm_loss) {
         c->verdict = VERDICT_LIMITS;
         if (c->share_ratio <= t->comm_limits)
-            c->judged = (struct judged){JUDGED_LOST_TIME, of_loss, "comm_loss", t->comm_loss, {0}};
+            c->judged = (struct judged){JUDGED_LOST_TIME, of_loss.ratio, "comm_loss", t->comm_loss, {0}};
     }
     only_if_it_matters(t, r, c);
     rule_found(c,
                is_alone ? PHRASE(FOUND_OF_ONE_RANK, slot_time(transfer)) : PHRASE(FOUND_TRANSFER, slot_time(transfer)));
-    if (of_loss > t->comm_loss && !is_alone)
-        rule_found(c, PHRASE(FOUND_OF_LOST_TIME, slot_percent(of_loss)));
+    if (of_loss.ratio > t->comm_loss && !is_alone)
+        rule_found(c, PHRASE(FOUND_OF_LOST_TIME, slot_count(of_loss.from), slot_things(of_loss.to, "node"),
+                             slot_percent(of_loss.ratio)));
     if (is_alone) {
         rule_not_measured(r, CLASS_IMBALANCE, REASON(ONE_OF_MANY_WAITS));
         return;

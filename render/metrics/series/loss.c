@@ -48,6 +48,12 @@ void losses(struct report *rep, struct series *s)
                                 : REASON(PHASES_NOT_AT_ALL_POINTS, slot_name(counted_word(rep->unit)));
             return;
         }
+    for (int i = 0; i < s->n_points; i++)
+        for (int k = 0; k < s->points[i].n_runs; k++)
+            if (rep->runs[s->points[i].runs[k]].run->has_host_steps) {
+                s->losses_why = REASON(HOST_MAY_ENQUEUE);
+                return;
+            }
     for (int i = 1; i < s->n_points; i++)
         add_loss(s, i - 1, i);
     if (s->n_points > 2)

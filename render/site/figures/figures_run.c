@@ -204,7 +204,9 @@ static const char *ranks_title(struct site *s, const struct run_result *r)
         lo = v < lo ? v : lo;
         hi = v > hi ? v : hi;
     }
-    return site_text(s, "Ranks compute for %s a step", fmt_time_range((double)lo, (double)hi).text);
+    return site_text(s, "Ranks compute for %s a step",
+                     fmt_is_same(fmt_time(lo), fmt_time(hi)) ? fmt_time(hi).text
+                                                             : fmt_time_range((double)lo, (double)hi).text);
 }
 
 static const char *ranks_alt(struct site *s, const struct run_result *r)

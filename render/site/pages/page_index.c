@@ -218,7 +218,7 @@ static const char *limited_by(struct site *s, const struct run_result *r)
     if (c->cls == CLASS_SHARED && r->shared.kind == SHARED_THROTTLED)
         return "CPU quota";
     if (c->cls == CLASS_SHARED && r->shared.kind == SHARED_STEAL)
-        return "Other machines";
+        return "Other virtual machines";
     return words[c->cls] ? words[c->cls] : claim_class_name(rep, c);
 }
 
