@@ -77,9 +77,11 @@ CALIBRATE_SRC := $(wildcard collect/calibrate/*.c)
 RENDER_SRC := $(call sources,render)
 # Under the sanitizers all of them run. Without them run those of files that have compiler options of their own (the trainer, lib/trace and
 # lib/reduce), and those that tests/memcheck/valgrind.sh takes; with LONG=1 all.
+# test_backend_cuda is about the emulator's code, which both builds compile at -O2.
 PLAIN_TOO := test_csv test_tar test_trace test_reduce test_summary
 UNIT_OF_TRAINER := $(shell grep -l '^#include "trainer/' tests/unit/test_*.c)
-UNIT_SRC := $(if $(SANITIZE)$(LONG),$(wildcard tests/unit/test_*.c),$(UNIT_OF_TRAINER) $(PLAIN_TOO:%=tests/unit/%.c))
+UNIT_SRC := $(if $(SANITIZE)$(LONG),$(wildcard tests/unit/test_*.c),\
+  $(filter-out tests/unit/test_backend_cuda.c,$(UNIT_OF_TRAINER)) $(PLAIN_TOO:%=tests/unit/%.c))
 # Tests that put a function of their own in the place of a real one have programs of their own.
 UNIT_APART := $(patsubst %,test_%,backend_cuda cupti_clock manifest_sum nvtx_abi payload share sources spool timeline)
 GPU_SRC := $(wildcard tests/gpu/*.cu)

@@ -247,7 +247,7 @@ keep_list() {
 node_in_words() {
     local cores link
     cores=$(sed -n 's/.*cores=\([0-9.]*\).*/\1/p' <<<"$DCREPORT_NODE") link=$(sed -n 's/.*link_bit_per_s=\([0-9]*\).*/\1/p' <<<"$DCREPORT_NODE")
-    case $cores in 0) cores="all cores" ;; 1 | 0.*) cores="$cores core" ;; *) cores="$cores cores" ;; esac
+    case $cores in 0) cores="all cores" ;; 1 | 0.* | .*) cores="$cores core" ;; *) cores="$cores cores" ;; esac
     [ "$link" = 0 ] && echo "$cores each, links without a limit" || echo "$cores and a link of $(awk -v l="$link" 'BEGIN { printf "%g", l / 1e6 }') Mbit/s each"
 }
 
@@ -262,9 +262,10 @@ if [ -n "${NODES_ENTER:-}" ]; then
     stand_in=()
     echo "collecting on emulated nodes (${nodes[*]}): $(node_in_words)"
     # Enough steps for a mean, and a run on one node of a quarter of a core ends in about a minute. Without AVX-512 a core takes
-    # twice as long for a step, so half the batch keeps that time, and the share that the link has of a step. Of two the last holds.
-    [ $check = --check-data ] || names --sc --res || grep -qsw avx512f /proc/cpuinfo || train_args=(--batch 32 "${train_args[@]}")
-    names --ep || train_args=(--steps 70 "${train_args[@]}")
+    # twice as long for a step, so half the batch keeps that time, and the share that the link has of a step. An
+    # option that is there already is not added: the command of a trial must stay the one that its report advised.
+    [ $check = --check-data ] || names --bat --sc --res || grep -qsw avx512f /proc/cpuinfo || train_args+=(--batch 32)
+    names --ste --ep || train_args+=(--steps 70)
 else
     stand_in=(--emulate-nodes)
     echo "collecting on plain processes of this machine, one for a node (${nodes[*]})"

@@ -372,6 +372,7 @@ static int add_series_claim(struct report *rep, int index, const struct cause *c
 static void find_without_losses(const struct report *rep, struct series *s)
 {
     const struct series_point *first = &s->points[0], *last = &s->points[s->n_points - 1], *stop = stops_after(s);
+    const struct run_result *shared = series_shared_run(rep, last);
     if (last->speedup <= 0) {
         s->said.headline = PHRASE(SCALING_UNKNOWN, slot_nodes(rep, first), slot_nodes(rep, last));
         said_add(&s->said, PHRASE(SPEEDUP_UNKNOWN, slot_reason(&s->speedup_why)));
@@ -379,8 +380,9 @@ static void find_without_losses(const struct report *rep, struct series *s)
         s->said.headline =
             PHRASE(SCALING_GOOD, slot_nodes(rep, last), slot_factor(last->speedup), slot_ratio(last->efficiency));
     } else {
-        s->said.headline = stop ? PHRASE(SCALING_STOPS, slot_nodes(rep, stop))
-                                : PHRASE(SCALING_FALLS, slot_ratio(last->efficiency), slot_nodes(rep, last));
+        s->said.headline = shared ? shared_headline(rep, s, shared)
+                           : stop ? PHRASE(SCALING_STOPS, slot_nodes(rep, stop))
+                                  : PHRASE(SCALING_FALLS, slot_ratio(last->efficiency), slot_nodes(rep, last));
         add_speed(rep, s);
     }
     if (s->losses_why.code)

@@ -44,7 +44,7 @@
     X(gpu_memory_risk, 0.98, 0, 1, "GPU memory use above this risks running out of memory")                         \
     X(clock, 0.90, 0, 1, "mean over highest SM clock of a busy GPU below which it was throttled")                   \
     X(covered, 0.10, 0, 1, "share of a job of a minute or more that the recorded steps have to cover")              \
-    X(steal_limits, 0.05, 0, 1, "CPU time taken by other virtual machines above which verdicts are unreliable")            \
+    X(steal_limits, 0.05, 0, 1, "CPU time taken by other virtual machines above which verdicts are unreliable")     \
     X(throttled_limits, 0.05, 0, 1,                                                                                 \
       "time in which a CPU quota held the node back, above which verdicts are unreliable")                          \
     X(run_delay_limits, 0.05, 0, 1, "time a rank was ready but had no core, above which verdicts are unreliable")   \

@@ -24,12 +24,12 @@ for ((round = 1; round <= ROUNDS; round++)); do
         NODES=4 ARGS=$options RESULTS=$scratch/before collect/series.sh >"$scratch/log" 2>&1 || { cat "$scratch/log" >&2; exit 1; }
         report before
         # The command is `make collect VARIABLE=VALUE... ARGS="..."`; make would only pass the variables on.
-        mapfile -t variables < <(python3 - "$scratch/before-site/report.json" $change <<'END'
+        python3 - "$scratch/before-site/report.json" $change >"$scratch/variables" <<'END'
 import json, shlex, sys
 trial, = (t for t in json.load(open(sys.argv[1]))["runs"][0]["trials"] if t["change"] == sys.argv[2])
 print(*shlex.split(trial["command"])[2:], sep="\n")
 END
-        )
+        mapfile -t variables <"$scratch/variables"
         env "${variables[@]}" RESULTS="$scratch/after" collect/series.sh >"$scratch/log" 2>&1 || { cat "$scratch/log" >&2; exit 1; }
         report after
         python3 - "$scratch" $change <<'END'

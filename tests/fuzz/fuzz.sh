@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Each libFuzzer program for FUZZ_SECONDS (5, with LONG=1 60), from the seeds in tests/fuzz/seeds/<program>/. Inputs that broke something
+# Each libFuzzer program for FUZZ_SECONDS (3, with LONG=1 60), from the seeds in tests/fuzz/seeds/<program>/. Inputs that broke something
 # once stay in that folder, so that they are tried first for ever.
 WELLFORMED=no # what fuzzers keep is not written by our programs
 . tests/lib/tap.sh
@@ -9,7 +9,7 @@ export ASAN_OPTIONS=detect_stack_use_after_return=1
 fuzz() { # program name
     local seeds=()
     [ ! -d "tests/fuzz/seeds/$2" ] || seeds=("tests/fuzz/seeds/$2")
-    "$1" -max_total_time="${FUZZ_SECONDS:-5}" -rss_limit_mb=1024 -timeout=10 -artifact_prefix="$TMP/$2-" \
+    "$1" -max_total_time="${FUZZ_SECONDS:-3}" -rss_limit_mb=1024 -timeout=10 -artifact_prefix="$TMP/$2-" \
         "$TMP/$2" "${seeds[@]}" >"$TMP/$2.log" 2>&1
     echo $? >"$TMP/$2.status"
 }

@@ -179,6 +179,8 @@ batch=32
 check "the default batch is the machine's, $batch here" sh -c 'tar xOf "$(cat "$0/last-series")" program.json | jq -e ".global_batch == $1"' "$TMP/other" $batch
 check "nodes with a batch and steps of one's own" env ARGS="${small/--batch 32 --steps 3/--bat 16 --step 4}" NODES=1 RESULTS="$TMP/asked" bash collect/series.sh
 check "they hold" sh -c 'tar xOf "$(cat "$0/last-series")" program.json | jq -e ".global_batch == 16 and .options.steps == 4"' "$TMP/asked"
+check "and stand in the command once, so that a trial is the one that was advised" sh -c 'tar xOf "$(cat "$0/last-series")" job_metadata.json |
+    jq -e ".command | join(\" \") | test(\"--bat 16 --step 4\") and (test(\"--batch|--steps\") | not)"' "$TMP/asked"
 for args in "--ou=/x" $'--units 4\t--out x' $'--units 4\n--steps 3'; do
     check_status 2 "refused: ARGS=$(printf %q "$args")" env ARGS="$args" RESULTS="$TMP/none" bash collect/series.sh
 done

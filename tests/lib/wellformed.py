@@ -7,7 +7,8 @@
 
 "scan" on the first FIFO reads new files below TOP and answers at once, so that the script may delete them; they are checked
 afterwards. "end" answers with the counts and writes the faults to DIR/faults. Only outputs are checked. They are recognised by
-their content: the list of a site, the seal of an archive, the programs' names. Equal contents are checked once.
+their content: the list of a site, the seal of an archive, the programs' names. Equal contents are checked once, also by other
+scripts of a run of tests/run: the folder WELLFORMED_SEEN has an empty file for every content that had no fault.
 
 Text is UTF-8 without control characters. Printed messages have no format characters either, since these could reverse a line
 on a terminal. JSON is strict, CSV strict and rectangular, SVG and JUnit are XML. HTML is parsed by gumbo, which reports the
@@ -325,6 +326,7 @@ class Watch:
         self.contents = {}  # checked contents with their faults
         self.waiting = []
         self.faults = {}  # of paths
+        self.seen = os.environ.get("WELLFORMED_SEEN", "")
 
     def scan(self, is_last=False):
         if is_last:
@@ -375,10 +377,19 @@ class Watch:
         for path, kind, data in self.waiting:
             content = (kind, hashlib.blake2b(data, digest_size=16).digest())
             if content not in self.contents:
-                self.contents[content] = faults_of(kind, data)
+                self.contents[content] = self.faults_of_new(kind, data, content[1].hex())
             of_path = self.faults.setdefault(os.path.relpath(path, self.top), [])
             of_path += [fault for fault in self.contents[content] if fault not in of_path]
         self.waiting = []
+
+    def faults_of_new(self, kind, data, name):
+        seen = os.path.join(self.seen, f"{kind}-{name}") if self.seen else ""
+        if seen and os.path.exists(seen):
+            return []
+        faults = faults_of(kind, data)
+        if seen and not faults:
+            os.close(os.open(seen, os.O_CREAT | os.O_WRONLY, 0o600))
+        return faults
 
     def left(self, damaged):
         return [f"{path}: {fault}" for path, faults in self.faults.items()

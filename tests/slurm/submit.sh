@@ -26,7 +26,7 @@ says 2 "a node count named twice is refused" "names 2 twice; say --repeat 2" --n
 says 2 "half a repetition is refused" "--repeat is '1.5', not a number of runs" --repeat 1.5
 says 2 "an unknown option is refused" "unknown option '--node'" --node 2
 says 2 "an option without its value is refused" "--time wants a value" --time
-says 2 "a stray word is pointed behind --" "behind --" 2
+says 2 "a stray word is pointed after --" "after --" 2
 says 2 "a time limit that Slurm cannot read is refused" "time limit 'soon'" --time soon
 says 2 "GPUs that are no number are refused" "gpus per node 'many'" --gpus-per-node many
 says 2 "a launcher that is neither is refused" "launcher 'mpiexec'" --launcher mpiexec

@@ -487,9 +487,10 @@ static void test_steal_from_shares(void **state)
         double steal_percent;
         enum shared_kind is;
     } c[] = {
-        {990, 2690, 2690, 8, SHARED_NONE},   /* the share used up */
-        {900, 2780, 2780, 8, SHARED_STEAL},  /* a tenth of it not had */
-        {400, 1200, 1200, 8, SHARED_NONE},   /* mostly not wanted */
+        {990, 2690, 2690, 8, SHARED_NONE},      /* the share used up */
+        {900, 2780, 2780, 8, SHARED_STEAL},     /* a tenth of it not had */
+        {500, 1500, 3500, 8, SHARED_RUN_DELAY}, /* half of it not had, for a program beside it */
+        {400, 1200, 1200, 8, SHARED_NONE},      /* mostly not wanted */
         {1000, 3000, 3000, 12, SHARED_NONE}, /* what was taken was not theirs: they ran or were stopped all the time */
         {-1, 2780, 2780, 8, SHARED_STEAL}};  /* nobody watched the ranks */
     for (size_t t = 0; t < sizeof c / sizeof *c; t++) {

@@ -99,7 +99,6 @@ static void test_incomplete(void **state)
     release(&f);
 }
 
-/* 1 node: a step of 40. 2 nodes: rank 1 loads 10 more, so rank 0 waits 10 of 2 x 40; transfer 4. */
 /* The host may only have enqueued: how fast it is holds, and what the time was lost to is not known. */
 static void test_losses_of_a_gpu_not_seen(void **state)
 {
@@ -111,9 +110,14 @@ static void test_losses_of_a_gpu_not_seen(void **state)
     assert_true(near(s->points[2].speedup, 8.0 / 3));
     assert_int_equal(s->n_losses, 0);
     assert_int_equal(s->losses_why.code, REASON_HOST_MAY_ENQUEUE);
+    assert_true(s->points[2].compute_speedup <= 0);
+    for (int i = 0; i < s->n_laws; i++)
+        if (s->laws[i].id == LAW_COMPUTE || s->laws[i].id == LAW_ALL_REDUCE)
+            assert_int_equal(s->laws[i].why.code, REASON_HOST_MAY_ENQUEUE);
     release(&f);
 }
 
+/* 1 node: a step of 40. 2 nodes: rank 1 loads 10 more, so rank 0 waits 10 of 2 x 40; transfer 4. */
 static void test_losses_by_class(void **state)
 {
     (void)state;

@@ -273,8 +273,9 @@ static void check_held_back(struct report *rep, int run)
     for (int i = 0; i < r->run->ranks_len; i++) {
         double ratio = waiting_for_core(r->run, &r->run->ranks[i]);
         delay = ratio > delay ? ratio : delay;
-        double missed = missed_with_steal(r->run, &r->run->ranks[i]);
-        is_missed |= missed < 0 || missed > t->run_delay_limits;
+        /* What the node missed all the same is not for steal. */
+        double missed = missed_with_steal(r->run, &r->run->ranks[i]), beside = ratio > t->run_delay_limits ? ratio : 0;
+        is_missed |= missed < 0 || missed - beside > t->run_delay_limits;
     }
     steal = is_missed ? steal : 0; /* emulated nodes that had their shares all the same lost nothing by it */
     enum quota quota = quota_of(rep, run);

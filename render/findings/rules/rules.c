@@ -220,7 +220,8 @@ static void enough_cores(struct report *rep, const struct run_result *r, struct 
         rule_found(c, r->has_steps ? PHRASE(FOUND_CORE_AWAITED, slot_percent(delay))
                                    : PHRASE(FOUND_CORE_AWAITED_IN_RUN, slot_percent(delay)));
     if (steal > rep->thresholds.steal_limits) /* else it would be a cause */
-        rule_found(c, PHRASE(FOUND_STEAL_NOT_MISSED, slot_percent(steal)));
+        rule_found(c,
+                   PHRASE(FOUND_STEAL_NOT_MISSED, slot_percent(steal), slot_percent(rep->thresholds.run_delay_limits)));
     const char *missing[3];
     int n = 0;
     if (delay < 0)

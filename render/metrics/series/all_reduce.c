@@ -173,7 +173,7 @@ static void add_point(struct report *rep, struct all_reduce *a, const struct ser
         out->why = REASON(REDUCE_BYTES_UNKNOWN);
     else
         out->predicted_ns = (int64_t)llround(time_of(n, p->n_ranks, m.count, m.bytes));
-    out->measured_ns = p->part_ns[PART_TRANSFER];
+    out->measured_ns = is_host_only(rep, p) ? 0 : p->part_ns[PART_TRANSFER];
     if (out->measured_ns > 0)
         out->measured_interval = part_interval(rep, p, PART_TRANSFER);
     if (out->why.code)

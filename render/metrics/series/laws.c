@@ -323,8 +323,9 @@ void laws(struct report *rep, struct series *s)
         return;
     struct reason why = unreliable(rep, s);
     struct fit amdahl = fit_amdahl(s, why), usl = fit_usl(s, why);
-    fit_compute(rep, s, why);
+    const struct reason parts = s->losses_why.code == REASON_HOST_MAY_ENQUEUE ? s->losses_why : why;
+    fit_compute(rep, s, parts);
     all_reduce(rep, s, why.code != REASON_NONE);
-    fit_all_reduce(s, why);
+    fit_all_reduce(s, parts);
     extrapolate(rep, s, &amdahl, &usl, why.code != REASON_NONE);
 }

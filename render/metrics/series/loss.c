@@ -30,6 +30,14 @@ static void add_loss(struct series *s, int from, int to)
     s->losses[s->n_losses++] = l;
 }
 
+int is_host_only(const struct report *rep, const struct series_point *p)
+{
+    int n = 0;
+    for (int i = 0; i < p->n_runs; i++)
+        n += rep->runs[p->runs[i]].run->has_host_steps;
+    return n > 0;
+}
+
 void losses(struct report *rep, struct series *s)
 {
     s->losses = dcr_arena_alloc(&rep->arena, (size_t)(s->n_points + 1) * sizeof *s->losses);
@@ -49,11 +57,13 @@ void losses(struct report *rep, struct series *s)
             return;
         }
     for (int i = 0; i < s->n_points; i++)
-        for (int k = 0; k < s->points[i].n_runs; k++)
-            if (rep->runs[s->points[i].runs[k]].run->has_host_steps) {
-                s->losses_why = REASON(HOST_MAY_ENQUEUE);
-                return;
-            }
+        if (is_host_only(rep, &s->points[i]))
+            s->losses_why = REASON(HOST_MAY_ENQUEUE);
+    if (s->losses_why.code) {
+        for (int i = 0; i < s->n_points; i++)
+            s->points[i].compute_speedup = 0;
+        return;
+    }
     for (int i = 1; i < s->n_points; i++)
         add_loss(s, i - 1, i);
     if (s->n_points > 2)

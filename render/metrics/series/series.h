@@ -56,6 +56,10 @@ struct interval point_share_interval(const struct report *rep, const struct seri
  *  not from its steps? docs/metrics.md#intervals */
 int is_interval_of_summary(const struct report *rep, const struct series *s, const struct series_point *p);
 
+/** is_host_only - do steps at a point show no more than that the host enqueued the GPU's work? Parts of them are then
+ * not what they are called. */
+int is_host_only(const struct report *rep, const struct series_point *p);
+
 /** losses - time lost between consecutive points of a series, and from its first point to its last. Sets losses_why
  * when there are none. */
 void losses(struct report *rep, struct series *s);
