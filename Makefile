@@ -172,7 +172,7 @@ $(BUILD)/librender.a: $(call objects,$(filter-out render/main.c,$(RENDER_SRC)))
 $(BUILD)/obj/render/site/theme/script.o: render/site/theme/site.js render/site/timeline/timeline.js docs/metrics.md docs/glossary.md
 
 $(BUILD)/lib/dcreport/python/%.py: collect/python/%.py
-	$(folder) cp $< $@
+	$(call say,copy $<) $(folder) cp $< $@
 
 # The options of the sanitizers are linked into each program.
 $(PROGRAMS) $(UNIT_APART:%=$(BUILD)/tests/unit/%) $(BUILD)/tests/unit/test_gpu_kernels: $(if $(SANITIZE),$(call objects,tests/lib/sanitized.c))

@@ -92,6 +92,7 @@ case " $FRESH " in
     else
         not_ok "packages are named before they are installed" "$(head -n 20 "$TMP/report.log")"
     fi
+    check "no line of it is a shell command" test "$(grep -c 'mkdir -p' "$TMP/report.log")" = 0
     check "three archives verify" inside root "cd /srv/dcreport && build/bin/dccollect verify results/1node-*.tar results/2node-*.tar results/4node-*.tar"
     check "the page is there" test -s "$root/srv/dcreport/site/index.html"
     check "the last lines say where to open it" grep -q 'site/index.html' <(tail -n 5 "$TMP/report.log")
