@@ -15,6 +15,10 @@ int cores_unused(const struct run_result *r);
  * run where the readings do not cover the steps; -1 not measured. Test: tests/unit/test_cores.c */
 double waiting_for_core(const struct run *a, const struct run_rank *k);
 
+/** steal_of - share of the CPU time of a node that other virtual machines took, of the node where that is most; 0 =
+ * none, or not recorded. */
+double steal_of(const struct run *a);
+
 /** missed_with_steal - of a rank on an emulated node with a share: share of the time of its steps in which it was ready
  * and was kept from a core that its share lets it have, by programs or other virtual machines; -1 not measured, or no
  * such node. Test: tests/unit/test_cores.c */

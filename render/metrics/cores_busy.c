@@ -147,19 +147,25 @@ double waiting_for_core(const struct run *a, const struct run_rank *k)
     return threads < 1 ? threads : 1;
 }
 
+double steal_of(const struct run *a)
+{
+    double most = 0;
+    for (int i = 0; i < a->nodes_len; i++) {
+        double here = run_node_steal(&a->nodes[i]);
+        most = here > most ? here : most;
+    }
+    return most;
+}
+
 double missed_with_steal(const struct run *a, const struct run_rank *k)
 {
     const struct run_node *n = share_node(a, k);
-    double stolen = 0;
     int cores = 0;
-    for (int i = 0; i < a->nodes_len; i++) { /* each sees the whole machine, and one that does is enough */
-        double here = run_node_steal(&a->nodes[i]);
-        stolen = here > stolen ? here : stolen;
+    for (int i = 0; i < a->nodes_len; i++) /* each node sees the whole machine, and one that says it is enough */
         cores = a->nodes[i].cores > cores ? a->nodes[i].cores : cores;
-    }
     if (!n || !cores || !(ready_threads(k) > 0))
         return -1;
-    return waiting_on_share(a, k, n, stolen * cores / a->nodes_len);
+    return waiting_on_share(a, k, n, steal_of(a) * cores / a->nodes_len);
 }
 
 double node_speed(const struct run *a, const struct run_rank *k)

@@ -477,8 +477,8 @@ static void test_quota_is_no_wait(void **state)
     assert_true(waited_on_share(200, 100, 120, 1) <= 0); /* mostly blocked: it waits for a message */
 }
 
-/* Other virtual machines limit emulated nodes only if these had less than their share for it. The nodes share what was
- * taken of the two cores: of 8 %, each lost 8 % of a core. */
+/* Other virtual machines limit emulated nodes only if that left a node less than its share. Of two cores they took 8 %,
+ * which is 8 % of a core for each of two nodes. */
 static void test_steal_from_shares(void **state)
 {
     (void)state;

@@ -260,15 +260,13 @@ static void check_held_back(struct report *rep, int run)
 {
     struct run_result *r = &rep->runs[run];
     const struct thresholds *t = &rep->thresholds;
-    double throttled = 0, steal = 0, delay = 0;
+    double throttled = 0, steal = steal_of(r->run), delay = 0;
     int is_missed = !has_shares(r->run);
     for (int i = 0; i < r->run->nodes_len; i++) {
         const struct run_node *n = &r->run->nodes[i];
         if (n->throttled_ns > 0 && n->monitor_seconds > 0 &&
             (double)n->throttled_ns / 1e9 / n->monitor_seconds > throttled)
             throttled = (double)n->throttled_ns / 1e9 / n->monitor_seconds;
-        double stolen = run_node_steal(n);
-        steal = stolen > steal ? stolen : steal;
     }
     for (int i = 0; i < r->run->ranks_len; i++) {
         double ratio = waiting_for_core(r->run, &r->run->ranks[i]);

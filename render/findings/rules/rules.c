@@ -203,15 +203,13 @@ static void rule_overhead(struct report *rep, struct run_result *r)
 /* No more than was seen. */
 static void enough_cores(struct report *rep, const struct run_result *r, struct class_result *c)
 {
-    double delay = -1, steal = 0;
+    double delay = -1, steal = steal_of(r->run);
     int has_steal = 0, has_quota = 0;
     for (int i = 0; i < r->run->ranks_len; i++) {
         double ratio = waiting_for_core(r->run, &r->run->ranks[i]);
         delay = ratio > delay ? ratio : delay;
     }
     for (int i = 0; i < r->run->nodes_len; i++) {
-        double stolen = run_node_steal(&r->run->nodes[i]);
-        steal = stolen > steal ? stolen : steal;
         has_steal |= r->run->nodes[i].steal_percent.n > 0;
         has_quota |= r->run->nodes[i].throttled_ns >= 0;
     }

@@ -8,10 +8,9 @@
 
 #include <string.h>
 
-/* How much of the efficiency lost between two node counts the growth of transfer explains, 0..1; 0 when there is none.
- */
+/* The time lost between two node counts, and the part of it that transfer lost. */
 struct explained {
-    double ratio;
+    double ratio;     /* 0..1; 0 = none, or too little was lost */
     int64_t from, to; /* nodes */
 };
 
