@@ -262,9 +262,9 @@ if [ -n "${NODES_ENTER:-}" ]; then
     stand_in=()
     echo "collecting on emulated nodes (${nodes[*]}): $(node_in_words)"
     # Enough steps for a mean, and a run on one node of a quarter of a core ends in about a minute. Without AVX-512 a core takes
-    # twice as long for a step, so half the batch keeps that time, and the share that the link has of a step. An
-    # option that is there already is not added: the command of a trial must stay the one that its report advised.
-    [ $check = --check-data ] || names --bat --sc --res || grep -qsw avx512f /proc/cpuinfo || train_args+=(--batch 32)
+    # more than twice as long for a sample, and a batch of 24 keeps that time. An option that is there already is not
+    # added: the command of a trial must stay the one that its report advised.
+    [ $check = --check-data ] || names --bat --sc --res || grep -qsw avx512f /proc/cpuinfo || train_args+=(--batch 24)
     names --ste --ep || train_args+=(--steps 70)
 else
     stand_in=(--emulate-nodes)

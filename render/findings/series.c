@@ -170,7 +170,7 @@ static struct phrase communication_headline(struct report *rep, const struct ser
         return PHRASE(SCALING_WAITING, slot_name(waited_for(rep, r, c)), slot_percent(now), slot_nodes(rep, last));
     const char *what = is_gradient_exchange(r) ? "Exposed gradient synchronisation" : "Communication";
     return now > then ? PHRASE(SCALING_COMMUNICATION_GROWS, slot_name(what), slot_percent(now), slot_nodes(rep, last),
-                               slot_percent(then))
+                               slot_percent(then), slot_count(before->n_nodes))
                       : PHRASE(SCALING_COMMUNICATION, slot_name(what), slot_percent(now), slot_nodes(rep, last));
 }
 
