@@ -29,7 +29,7 @@ word='[A-Za-z0-9_./=,:+@%-]+'
 form="^make collect NODES=([0-9]+)( EMULATE=ranks)?( NODE_CPU=[0-9a-z.]+)?( NODE_NET=[0-9a-z]+)?( DATA=$word)?( GRAPH=$word)? ARGS=\"(($word( |\"\$))*)\"?\$"
 [[ $command =~ $form ]] || fail "'$command' in $site/report.json is no command of make collect; run 'make site' again"
 nodes=${BASH_REMATCH[1]}
-set_to=("NODES=$nodes")
+set_to=("NODES=$nodes" EMULATE=nodes) # unless the command says otherwise: never nodes of another kind
 for part in "${BASH_REMATCH[@]:2:5}"; do
     [ -z "$part" ] || set_to+=("${part# }")
 done

@@ -243,10 +243,16 @@ keep_list() {
     fi
 }
 
+share_of_a_node() { # cores; 0 = no limit
+    sed -n 's/.*cores=\([0-9.]*\).*/\1/p' <<<"$DCREPORT_NODE"
+}
+has_less_than() { # CORES: has a node a share, and less than so many?
+    awk -v share="$(share_of_a_node)" -v cores="$1" 'BEGIN { exit !(share > 0 && share < cores) }'
+}
 # "0.25 core and a link of 50 Mbit/s each", from DCREPORT_NODE.
 node_in_words() {
     local cores link
-    cores=$(sed -n 's/.*cores=\([0-9.]*\).*/\1/p' <<<"$DCREPORT_NODE") link=$(sed -n 's/.*link_bit_per_s=\([0-9]*\).*/\1/p' <<<"$DCREPORT_NODE")
+    cores=$(share_of_a_node) link=$(sed -n 's/.*link_bit_per_s=\([0-9]*\).*/\1/p' <<<"$DCREPORT_NODE")
     case $cores in 0) cores="all cores" ;; 1 | 0.* | .*) cores="$cores core" ;; *) cores="$cores cores" ;; esac
     [ "$link" = 0 ] && echo "$cores each, links without a limit" || echo "$cores and a link of $(awk -v l="$link" 'BEGIN { printf "%g", l / 1e6 }') Mbit/s each"
 }
@@ -261,16 +267,19 @@ trap keep_list EXIT
 if [ -n "${NODES_ENTER:-}" ]; then
     stand_in=()
     echo "collecting on emulated nodes (${nodes[*]}): $(node_in_words)"
-    # Enough steps for a mean, and a run on one node of a quarter of a core ends in about a minute. Without AVX-512 a core takes
-    # more than twice as long for a sample, and a batch of 24 keeps that time. An option that is there already is not
-    # added: the command of a trial must stay the one that its report advised.
-    [ $check = --check-data ] || names --bat --sc --res || grep -qsw avx512f /proc/cpuinfo || train_args+=(--batch 24)
-    names --ste --ep || train_args+=(--steps 70)
+    # Enough steps for a mean, and a run on one node of a quarter of a core ends in about a minute. Without AVX-512 such a core takes
+    # more than twice as long for a sample, and a batch of 24 keeps that time. From six cores on, nodes are so large that they need
+    # no smaller batch. An option that is there already is not added: the command of a trial must stay the one that its
+    # report advised.
+    if [ $check != --check-data ] && ! names --bat --sc --res --bac && [ "$cores" -lt 6 ] && ! grep -qsw avx512f /proc/cpuinfo; then
+        train_args+=(--batch 24)
+    fi
+    names --ste --ep --sc --res || train_args+=(--steps 70)
 else
     stand_in=(--emulate-nodes)
     echo "collecting on plain processes of this machine, one for a node (${nodes[*]})"
 fi
-if [ -n "${NODES_ENTER:-}" ] && [ -z "${CALIBRATE:-}" ] && awk -v c="$(sed -n 's/.*cores=\([0-9.]*\).*/\1/p' <<<"$DCREPORT_NODE")" 'BEGIN { exit !(c > 0 && c < 0.2) }'; then
+if [ -n "${NODES_ENTER:-}" ] && [ -z "${CALIBRATE:-}" ] && has_less_than 0.2; then
     echo "peaks are not measured, because that takes minutes on such small nodes (CALIBRATE=1 measures them)"
 elif [ "${CALIBRATE:-1}" != 0 ]; then
     calibrate

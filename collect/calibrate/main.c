@@ -240,11 +240,12 @@ static double number_at(const json_t *o, const char *part, const char *key)
     return json_number_value(json_object_get(spread, strcmp(part, "disk") == 0 ? "median" : "max"));
 }
 
-/* "12 GB/s", or why there is none; never a zero. */
-static const char *measure_text(const json_t *o, const char *part, const char *key, const char *unit, char out[400])
+/* "12 GB/s", or why there is none; never a zero. share: of the value that is meant. */
+static const char *measure_text(const json_t *o, const char *part, const char *key, double share, const char *unit,
+                                char out[400])
 {
     const json_t *why = json_object_get(json_object_get(json_object_get(o, part), "missing"), key);
-    double value = number_at(o, part, key);
+    double value = share * number_at(o, part, key);
     if (value > 0)
         snprintf(out, 400, value < 1e3 ? "%.3g %s" : "%.0f %s", value, unit);
     else
@@ -258,12 +259,14 @@ static void say(const json_t *o, const char *path)
     const json_t *nodes = json_object_get(o, "nodes"), *node = json_array_get(nodes, 0);
     const json_t *groups = json_object_get(o, "allreduce");
     const json_t *last = json_array_get(groups, json_array_size(groups) - 1);
-    text_print(stderr, "%s: %zu node%s; the first, %d cores: %s, memory %s, disk write %s", path,
-               json_array_size(nodes), json_array_size(nodes) == 1 ? "" : "s",
-               (int)json_integer_value(json_object_get(node, "cores")),
-               measure_text(node, "fma", "all_cores", "GFLOP/s", arithmetic),
-               measure_text(node, "memory", "all_cores", "GB/s", memory),
-               measure_text(node, "disk", "write_fsync", "GB/s", disk));
+    double cores = (double)json_integer_value(json_object_get(node, "cores"));
+    double quota = json_number_value(json_object_get(node, "cores_quota")); /* 0 = none */
+    double share = quota > 0 && quota < cores ? quota / cores : 1;          /* the rate is by processor time */
+    text_print(stderr, "%s: %zu node%s; the first, %.6g core%s: %s, memory %s, disk write %s", path,
+               json_array_size(nodes), json_array_size(nodes) == 1 ? "" : "s", share * cores,
+               share * cores > 1 ? "s" : "", measure_text(node, "fma", "all_cores", share, "GFLOP/s", arithmetic),
+               measure_text(node, "memory", "all_cores", 1, "GB/s", memory),
+               measure_text(node, "disk", "write_fsync", 1, "GB/s", disk));
     if (last)
         fprintf(stderr, "; all-reduce of %d ranks %.3g us, %.3g GB/s",
                 (int)json_integer_value(json_object_get(last, "n_ranks")),

@@ -72,8 +72,9 @@ const char *claim_expected(struct report *rep, const struct claim *c)
     const struct trial *t = claim_trial(rep, c);
     if (!t || !t->has_forecast)
         return "";
-    const struct slot after = slot_time(t->step_ns), now = slot_time(tried_run(rep, c)->step.median_ns);
-    const struct phrase said[] = {PHRASE(EXPECTED_MEDIAN, after, now),
+    const struct run_result *r = tried_run(rep, c);
+    const struct phrase said[] = {PHRASE(EXPECTED_MEDIAN, slot_things(r->n_nodes, counted_word(rep->unit)),
+                                         slot_time(t->step_ns), slot_time(r->step.median_ns)),
                                   t->is_over_half ? PHRASE(EXPECTED_OVER_HALF) : PHRASE(NONE)};
     return say_phrases(&rep->arena, said, 2);
 }

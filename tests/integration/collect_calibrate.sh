@@ -32,7 +32,7 @@ check "format and version" jq -e '.format == "dcreport-calibration" and .version
 check "arithmetic: one core and all, their unit, precision and kernel" \
     jq -e ".nodes[0].fma | .unit == \"GFLOP/s\" and .precision == \"float32\" and (.kernel | length > 0) and (.one_core | $spread) and (.all_cores | $spread)" calibration.json
 check "the closing line says the most of it" \
-    grep -q "cores: $(jq .nodes[0].fma.all_cores.max calibration.json | awk '{ printf $1 < 1000 ? "%.3g" : "%.0f", $1 }') GFLOP/s" err
+    grep -q "cores\?: $(jq .nodes[0].fma.all_cores.max calibration.json | awk '{ printf $1 < 1000 ? "%.3g" : "%.0f", $1 }') GFLOP/s" err
 check "memory: arrays beyond the cache, or it says so" \
     jq -e ".nodes[0].memory | (.array_bytes >= 4 * .last_level_cache_bytes or .note != null) and (.one_core | $spread) and (.all_cores | $spread)" calibration.json
 check "disk: writing, reading or the reason" \
@@ -106,6 +106,8 @@ under_quota() {
 if made 2>/dev/null && under_quota true 2>/dev/null; then
     under_quota "$COLLECT" calibrate -o quota.json 2>err
     check "under a quota: it is in the file" jq -e '.nodes[0].cores_quota == 0.5' quota.json
+    check "and the closing line is about that part of the cores" grep -q "the first, 0.5 core: $(jq '.nodes[0] | .fma.all_cores.max * 0.5 / .cores' quota.json |
+        awk '{ printf $1 < 1000 ? "%.3g" : "%.0f", $1 }') GFLOP/s" err
     jq 'del(.. | .disturbed?)' quota.json >calm.json # a neighbour is not what this is about
     under_quota "$COLLECT" run -o quota.tar --adopt out.quota --calibration calm.json -- \
         "$BIN/dcrnn-train" --batch 8 --steps 6 --days 2 --validate-every 0 --out out.quota >said 2>&1

@@ -38,7 +38,7 @@ command=$(jq -r .first_command "$SITE/report.json")
 check "the advice is a command that keeps the run's options" test "$command" = \
     'make collect NODES=2 EMULATE=ranks ARGS="--sensors 8 --days 1 --units 4 --batch 32 --epochs 1 --validation-windows 10 --allreduce-dtype bf16"'
 check "dcreport says it at the end" grep -qxF "Try first: $command" "$TMP/said"
-check "and what a step should take then" grep -Eq '^The median step should take about [0-9.]+ ms instead of [0-9.]+ ms \(estimate\)\.( The backward pass hides as much .*)?$' "$TMP/said"
+check "and what a step should take then" grep -Eq '^On [0-9]+ nodes, the median step should take about [0-9.]+ ms instead of [0-9.]+ ms \(estimate\)\.( The backward pass hides as much .*)?$' "$TMP/said"
 check "the first page has it" grep -qF "<code>make collect NODES=2" "$SITE/index.html"
 check "so have the documents" grep -qF "$command" "$SITE/BOTTLENECK_ANALYSIS.md" "$SITE/bottleneck_summary.txt"
 export DATA=/none GRAPH=/none NODES=7 ARGS=--nonsense

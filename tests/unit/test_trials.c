@@ -179,7 +179,7 @@ static void test_commands(void **state)
     assert_int_equal(rep.claims[rep.first_claim].cls, CLASS_COMMUNICATION);
     assert_ptr_equal(rep.first_command, t->command);
     assert_string_equal(rep.claims[rep.first_claim].expected,
-                        "The median step should take about 263 ns instead of 264 ns (estimate).");
+                        "On 4 nodes, the median step should take about 263 ns instead of 264 ns (estimate).");
     report_free(&rep);
     run_free(r);
 }

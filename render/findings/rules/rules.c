@@ -259,14 +259,15 @@ static void rule_shared(struct report *rep, struct run_result *r)
     const struct shared *s = &r->shared;
     struct class_result *c = &r->classes[CLASS_SHARED];
     const struct limit limit = limit_of_shared(t, s->kind);
-    *c = (struct class_result){
-        .cls = CLASS_SHARED,
-        .ruled = {PHRASE(RULE_CORES, slot_percent(t->run_delay_limits)),
-                  PHRASE(RULE_CORES_HELD, slot_percent(t->throttled_limits), slot_percent(t->steal_limits))},
-        .threshold_name = limit.name,
-        .threshold_ratio = limit.ratio,
-        .gain_ns = s->kind ? r->gain_ns[CLASS_SHARED] : 0,
-        .verdict = VERDICT_FINE};
+    const struct phrase held =
+        has_shares(r->run) ? PHRASE(RULE_NODE_MISSED, slot_percent(t->run_delay_limits))
+                           : PHRASE(RULE_CORES_HELD, slot_percent(t->throttled_limits), slot_percent(t->steal_limits));
+    *c = (struct class_result){.cls = CLASS_SHARED,
+                               .ruled = {PHRASE(RULE_CORES, slot_percent(t->run_delay_limits)), held},
+                               .threshold_name = limit.name,
+                               .threshold_ratio = limit.ratio,
+                               .gain_ns = s->kind ? r->gain_ns[CLASS_SHARED] : 0,
+                               .verdict = VERDICT_FINE};
     int has_cores = 0;
     for (int i = 0; i < r->run->nodes_len; i++)
         has_cores |= r->run->nodes[i].cores > 0;

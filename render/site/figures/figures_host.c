@@ -347,7 +347,10 @@ static const char *host_title(struct site *s, const struct run *run)
         for (int g = 0; g < run->nodes[i].n_gpus; g++)
             add_mean(&run->nodes[i].gpus[g].utilization_percent, &gpu, &n_gpu);
     }
-    const struct said title = {.headline = n_cpu ? PHRASE(CPUS_BUSY, slot_percent(cpu / n_cpu / 100), slot_count(n_cpu))
+    int is_one_host = run->node_kind == NODES_SHARES || run->node_kind == NODES_EMULATED;
+    const struct slot cpus = slot_percent(n_cpu ? cpu / n_cpu / 100 : 0);
+    const struct said title = {.headline = n_cpu && is_one_host ? PHRASE(HOST_BUSY, cpus)
+                                           : n_cpu              ? PHRASE(CPUS_BUSY, cpus, slot_count(n_cpu))
                                            : n_gpu
                                                ? PHRASE(GPUS_USED, slot_percent(gpu / n_gpu / 100), slot_count(n_gpu))
                                                : PHRASE(NONE)};
