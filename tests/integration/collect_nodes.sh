@@ -2,6 +2,7 @@
 # collect/nodes: what a node is by default, cgroups of both versions, and that nothing is left however it ends. LONG=1 ends it 100 times.
 # shellcheck disable=SC2016,SC2317  # commands for another shell; functions called by check
 . tests/lib/tap.sh
+touch "$TMP/begun"
 . tests/data/programs/build.sh
 nodes=collect/nodes
 
@@ -215,6 +216,7 @@ done
 # A series that would go on for minutes, ended by a signal after a random time.
 end_it() { # end_it SIGNAL SECONDS
     local pid folder tries probe probes
+    rm -rf "$TMP/ended" # a SIGKILL leaves the spool to be packed by hand
     NODES="4" ARGS="--sensors 40 --days 3 --batch 32 --epochs 500" RESULTS="$TMP/ended" \
         env --default-signal=INT,HUP bash collect/series.sh >"$TMP/ended.said" 2>&1 &
     pid=$!
@@ -253,6 +255,7 @@ for ((round = 1; round <= rounds; round++)); do
         check "nothing is left after SIG$signal at $after s" end_it $signal "$after"
     done
 done
+check "no folder of Open MPI is left in /tmp" test -z "$(find /tmp -maxdepth 1 -name 'ompi.node*' -newer "$TMP/begun")"
 check "the next nodes start" $nodes --nodes 1 -- true
 for folder in "${killed[@]}"; do
     check "and have removed what was left of those that were killed" nothing_left "$folder"

@@ -100,6 +100,47 @@ static void test_headline(void **state)
     release(&f);
 }
 
+/* Two phases of compute on every rank; backward has what forward leaves. */
+static void add_phases(struct run *r, int64_t forward_ns)
+{
+    for (int i = 0; i < r->n_ranks; i++) {
+        struct run_rank *k = run_rank_at(r, i);
+        k->phases = dcr_arena_alloc(&r->arena, 2 * sizeof *k->phases);
+        k->n_phases = 2;
+        for (int p = 0; p < 2; p++) {
+            int64_t *ns = dcr_arena_alloc(&r->arena, 40 * sizeof *ns);
+            k->phases[p] = (struct run_phase){.name = p ? "backward" : "forward", .category = CAT_COMPUTE, .ns = ns};
+            for (int s = 0; s < 40; s++)
+                ns[s] = p ? k->steps[s].part_ns[CAT_COMPUTE] - forward_ns : forward_ns;
+        }
+    }
+}
+
+/* On four nodes 80 ms of compute (forward 20, backward 60) would be 20 (5 and 15) and are 26: the backward pass has
+ * lost all 6, the forward pass has, both have lost 3, or nothing is known of phases. */
+static void test_phase_that_lost(void **state)
+{
+    (void)state;
+    static const int64_t forward_ns[3][2] = {{20000000, 5000000}, {20000000, 11000000}, {20000000, 8000000}};
+    for (int i = 0; i < 4; i++) {
+        struct fixture f = strong();
+        run_free(f.runs[2]);
+        f.runs[2] = made_even_run(4, 64, 40, 26000000, 15000000, 0, 0);
+        if (i < 3) {
+            add_phases(f.runs[0], forward_ns[i][0]);
+            add_phases(f.runs[2], forward_ns[i][1]);
+        }
+        f.runs[2]->program.allreduce_is_overlapped = i == 0;
+        tell(&f);
+        const struct said *said = &f.rep.series[0].said;
+        int id = i == 0 ? PHRASE_COMPUTE_LOST_BESIDE : i == 1 ? PHRASE_COMPUTE_LOST_IN : PHRASE_COMPUTE_LOST_TOO;
+        assert_int_equal(assert_supports(said, id)[0].count, 6000000);
+        if (i == 1)
+            assert_string_equal(assert_supports(said, id)[1].name, "forward");
+        release(&f);
+    }
+}
+
 static void test_every_claim_is_ready(void **state)
 {
     (void)state;
@@ -697,6 +738,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_headline),
+        cmocka_unit_test(test_phase_that_lost),
         cmocka_unit_test(test_gpu_not_seen),
         cmocka_unit_test(test_every_claim_is_ready),
         cmocka_unit_test(test_shared_cores),
