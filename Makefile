@@ -281,8 +281,9 @@ ifneq ($(filter-out local slurm,$(SCHEDULER)),)
 $(error SCHEDULER is '$(SCHEDULER)'; it can be local or slurm)
 endif
 ifeq ($(SCHEDULER),slurm)
-$(if $(NODE_CPU)$(NODE_NET)$(EMULATE),$(error NODE_CPU, NODE_NET and EMULATE describe nodes of this machine; leave them out with SCHEDULER=slurm))
 collect:
+	@[ -z "$(NODE_CPU)$(NODE_NET)$(EMULATE)" ] || { \
+	  echo "make collect: NODE_CPU, NODE_NET and EMULATE describe nodes of this machine; leave them out with SCHEDULER=slurm" >&2; exit 2; }
 	@slurm/submit --nodes "$(NODES)" $(if $(REPEAT),--repeat "$(REPEAT)") $(if $(DATA),--data "$(DATA)") $(if $(GRAPH),--graph "$(GRAPH)") -- $(ARGS)
 else
 collect: programs

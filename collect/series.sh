@@ -243,11 +243,14 @@ keep_list() {
     fi
 }
 
-share_of_a_node() { # cores; 0 = no limit
+share_of_a_node() { # in cores; 0 = no limit
     sed -n 's/.*cores=\([0-9.]*\).*/\1/p' <<<"$DCREPORT_NODE"
 }
-has_less_than() { # CORES: has a node a share, and less than so many?
-    awk -v share="$(share_of_a_node)" -v cores="$1" 'BEGIN { exit !(share > 0 && share < cores) }'
+default_share() { # without NODE_CPU
+    bash -c '. collect/nodes && node_default "$(cores_here "$(cgroup_place /proc/mounts /proc/self/cgroup)")"' | cut -d" " -f1
+}
+has_less_than() { # CORES SHARE
+    awk -v share="$2" -v cores="$1" 'BEGIN { exit !(share > 0 && share < cores) }'
 }
 # "0.25 core and a link of 50 Mbit/s each", from DCREPORT_NODE.
 node_in_words() {
@@ -268,10 +271,10 @@ if [ -n "${NODES_ENTER:-}" ]; then
     stand_in=()
     echo "collecting on emulated nodes (${nodes[*]}): $(node_in_words)"
     # Enough steps for a mean, and a run on one node of a quarter of a core ends in about a minute. Without AVX-512 such a core takes
-    # more than twice as long for a sample, and a batch of 24 keeps that time. From six cores on, nodes are so large that they need
-    # no smaller batch. An option that is there already is not added: the command of a trial must stay the one that its
-    # report advised.
-    if [ $check != --check-data ] && ! names --bat --sc --res --bac && [ "$cores" -lt 6 ] && ! grep -qsw avx512f /proc/cpuinfo; then
+    # more than twice as long for a sample, and a batch of 24 keeps that time. It goes by the default share, so that a run with
+    # NODE_CPU can be compared. An option that is there already is not added: the command of a trial must stay the one that
+    # its report advised.
+    if [ $check != --check-data ] && ! names --bat --sc --res --bac && has_less_than 0.75 "$(default_share)" && ! grep -qsw avx512f /proc/cpuinfo; then
         train_args+=(--batch 24)
     fi
     names --ste --ep --sc --res || train_args+=(--steps 70)
@@ -279,7 +282,7 @@ else
     stand_in=(--emulate-nodes)
     echo "collecting on plain processes of this machine, one for a node (${nodes[*]})"
 fi
-if [ -n "${NODES_ENTER:-}" ] && [ -z "${CALIBRATE:-}" ] && has_less_than 0.2; then
+if [ -n "${NODES_ENTER:-}" ] && [ -z "${CALIBRATE:-}" ] && has_less_than 0.2 "$(share_of_a_node)"; then
     echo "peaks are not measured, because that takes minutes on such small nodes (CALIBRATE=1 measures them)"
 elif [ "${CALIBRATE:-1}" != 0 ]; then
     calibrate

@@ -227,14 +227,15 @@ static struct phrase node_time(const struct report *rep, const struct series *s)
                                 : PHRASE(NODES_COST, last_nodes, of_first, first_nodes);
 }
 
-/* Time of a step in a phase of compute, mean over the repetitions of a point. */
+/* Time of a step in a phase of compute, mean over the repetitions of a point. Not of whole ranges: they hold waiting
+ * too. */
 static double mean_phase_ns(const struct report *rep, const struct series_point *p, const char *name)
 {
     double sum = 0;
     for (int i = 0; i < p->n_runs; i++) {
         const struct run_result *r = &rep->runs[p->runs[i]];
         for (int k = 0; k < r->n_phases; k++)
-            if (r->phases[k].category == CAT_COMPUTE && strcmp(r->phases[k].name, name) == 0)
+            if (r->phases[k].category == CAT_COMPUTE && !r->phases[k].is_whole && strcmp(r->phases[k].name, name) == 0)
                 sum += (double)r->phases[k].spread.mean_ns;
     }
     return sum / p->n_runs;

@@ -2,7 +2,6 @@
 # collect/nodes: what a node is by default, cgroups of both versions, and that nothing is left however it ends. LONG=1 ends it 100 times.
 # shellcheck disable=SC2016,SC2317  # commands for another shell; functions called by check
 . tests/lib/tap.sh
-touch "$TMP/begun"
 . tests/data/programs/build.sh
 nodes=collect/nodes
 
@@ -176,9 +175,10 @@ check_status 2 "EMULATE takes nothing else" env EMULATE=vm RESULTS="$TMP/none" b
 check "nodes of another size" env ARGS="${small/--batch 32 /}" NODE_CPU=0.125 NODE_NET=80mbit RESULTS="$TMP/other" bash collect/series.sh
 check "the archive knows them" sh -c 'tar xOf "$(cat "$0/last-series")" job_metadata.json | jq -e ".nodes | length == 2 and all(.emulated.cores == 0.125 and .emulated.link_bit_per_s == 80000000 and (.emulated.is_default | not))"' "$TMP/other"
 
-# On few cores without AVX-512 a smaller batch is the default. The program takes shortened options.
+# On small nodes without AVX-512 a smaller batch is the default, by their default share. The program takes shortened options.
 batch=64
-[ "$(nproc)" -ge 6 ] || grep -qw avx512f /proc/cpuinfo || batch=24
+share=$($nodes --nodes 1 -- sh -c 'echo "$DCREPORT_NODE"' | sed 's/cores=\([0-9.]*\) .*/\1/')
+if awk -v s="$share" 'BEGIN { exit !(s < 0.75) }' && ! grep -qw avx512f /proc/cpuinfo; then batch=24; fi
 check "the default batch is the machine's, $batch here" sh -c 'tar xOf "$(cat "$0/last-series")" program.json | jq -e ".global_batch == $1"' "$TMP/other" $batch
 check "nodes with a batch and steps of one's own" env ARGS="${small/--batch 32 --steps 3/--bat 16 --step 4}" NODES=1 RESULTS="$TMP/asked" bash collect/series.sh
 check "they hold" sh -c 'tar xOf "$(cat "$0/last-series")" program.json | jq -e ".global_batch == 16 and .options.steps == 4"' "$TMP/asked"
@@ -188,11 +188,14 @@ for args in "--ou=/x" $'--units 4\t--out x' $'--units 4\n--steps 3'; do
     check_status 2 "refused: ARGS=$(printf %q "$args")" env ARGS="$args" RESULTS="$TMP/none" bash collect/series.sh
 done
 check_status 2 "plain processes with a share of a node" env EMULATE=ranks NODE_CPU=0.1 RESULTS="$TMP/none" bash collect/series.sh
+check_status 2 "Slurm with a share of a node" make --no-print-directory SCHEDULER=slurm NODE_CPU=0.1 RESULTS="$TMP/none" collect
+cp "$TMP/tap.out" "$TMP/said"
+check "and it is said" grep -q "^make collect: NODE_CPU, .*; leave them out with SCHEDULER=slurm$" "$TMP/said"
 check "nothing was written" test ! -e "$TMP/none"
 
 # ---- a signal to the script alone, while the nodes are being made
 heard() { # SIGNAL SECONDS
-    local pid tries=50 got=0
+    local pid tries=200 got=0
     env --default-signal=INT "$nodes" --nodes 4 -- sleep 60 2>"$TMP/said" &
     pid=$!
     sleep "$2"
@@ -217,7 +220,8 @@ done
 end_it() { # end_it SIGNAL SECONDS
     local pid folder tries probe probes
     rm -rf "$TMP/ended" # a SIGKILL leaves the spool to be packed by hand
-    NODES="4" ARGS="--sensors 40 --days 3 --batch 32 --epochs 500" RESULTS="$TMP/ended" \
+    mkdir -p "$TMP/elsewhere"
+    NODES="4" ARGS="--sensors 40 --days 3 --batch 32 --epochs 500" RESULTS="$TMP/ended" TMPDIR="$TMP/elsewhere" \
         env --default-signal=INT,HUP bash collect/series.sh >"$TMP/ended.said" 2>&1 &
     pid=$!
     sleep "$2"
@@ -255,7 +259,7 @@ for ((round = 1; round <= rounds; round++)); do
         check "nothing is left after SIG$signal at $after s" end_it $signal "$after"
     done
 done
-check "no folder of Open MPI is left in /tmp" test -z "$(find /tmp -maxdepth 1 -name 'ompi.node*' -newer "$TMP/begun")"
+check "Open MPI's folders were in those of the runs" test -z "$(find "$TMP/elsewhere" -name 'ompi.*')"
 check "the next nodes start" $nodes --nodes 1 -- true
 for folder in "${killed[@]}"; do
     check "and have removed what was left of those that were killed" nothing_left "$folder"

@@ -133,7 +133,9 @@ static void test_phase_that_lost(void **state)
         f.runs[2]->program.allreduce_is_overlapped = i == 0;
         tell(&f);
         const struct said *said = &f.rep.series[0].said;
-        int id = i == 0 ? PHRASE_COMPUTE_LOST_BESIDE : i == 1 ? PHRASE_COMPUTE_LOST_IN : PHRASE_COMPUTE_LOST_TOO;
+        enum phrase_id id = i == 0   ? PHRASE_COMPUTE_LOST_BESIDE
+                            : i == 1 ? PHRASE_COMPUTE_LOST_IN
+                                     : PHRASE_COMPUTE_LOST_TOO;
         assert_int_equal(assert_supports(said, id)[0].count, 6000000);
         if (i == 1)
             assert_string_equal(assert_supports(said, id)[1].name, "forward");

@@ -259,9 +259,10 @@ static void rule_shared(struct report *rep, struct run_result *r)
     const struct shared *s = &r->shared;
     struct class_result *c = &r->classes[CLASS_SHARED];
     const struct limit limit = limit_of_shared(t, s->kind);
-    const struct phrase held =
-        has_shares(r->run) ? PHRASE(RULE_NODE_MISSED, slot_percent(t->run_delay_limits))
-                           : PHRASE(RULE_CORES_HELD, slot_percent(t->throttled_limits), slot_percent(t->steal_limits));
+    const struct phrase held = /* the quotas of emulated nodes are no cause, unless one is unlike the others */
+        has_shares(r->run) && s->kind != SHARED_THROTTLED
+            ? PHRASE(RULE_NODE_MISSED, slot_percent(t->run_delay_limits))
+            : PHRASE(RULE_CORES_HELD, slot_percent(t->throttled_limits), slot_percent(t->steal_limits));
     *c = (struct class_result){.cls = CLASS_SHARED,
                                .ruled = {PHRASE(RULE_CORES, slot_percent(t->run_delay_limits)), held},
                                .threshold_name = limit.name,
