@@ -53,8 +53,8 @@ rm -f "$TMP/site.conf"
 
 # The CPU scripts, ranks started by srun, evidence gathered from each node's own disk.
 check "the CPU series runs under srun with perf" env DCREPORT_LOCAL=/run/local slurm/submit --results "$results" \
-    --site "$site" --cpu --launcher srun --launcher-options --mpi=pmix --wait -- --batch 16 --steps 5 --days 3 --validate-every 0
-check "the second node's evidence was gathered" test "$(in_archive 2 rank1/steps.csv | wc -l)" = 6
+    --site "$site" --cpu --launcher srun --launcher-options --mpi=pmix --wait -- --batch 16 --steps 30 --days 3 --validate-every 0
+check "the second node's evidence was gathered" test "$(in_archive 2 rank1/steps.csv | wc -l)" = 31
 check "and the readings of its clock" test "$(in_archive 2 node1/clock_monitor.csv | wc -l)" -ge 2
 check "nothing half-gathered is left" test -z "$(find "$results" -name '.spool*' -o -name '.from-*')"
 counters=$(in_archive 2 perf/rank1.csv 2>/dev/null)
