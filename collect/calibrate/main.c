@@ -240,7 +240,7 @@ static double number_at(const json_t *o, const char *part, const char *key)
     return json_number_value(json_object_get(spread, strcmp(part, "disk") == 0 ? "median" : "max"));
 }
 
-/* "12 GB/s", or why there is none; never a zero. share: of the value that is meant. */
+/* "12 GB/s", or the reason why it is not known; never a zero. share: the measured value is multiplied by it. */
 static const char *measure_text(const json_t *o, const char *part, const char *key, double share, const char *unit,
                                 char out[400])
 {

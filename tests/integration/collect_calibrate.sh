@@ -32,7 +32,7 @@ check "format and version" jq -e '.format == "dcreport-calibration" and .version
 check "arithmetic: one core and all, their unit, precision and kernel" \
     jq -e ".nodes[0].fma | .unit == \"GFLOP/s\" and .precision == \"float32\" and (.kernel | length > 0) and (.one_core | $spread) and (.all_cores | $spread)" calibration.json
 check "the closing line says the most of it" \
-    grep -q "cores\?: $(jq .nodes[0].fma.all_cores.max calibration.json | awk '{ printf $1 < 1000 ? "%.3g" : "%.0f", $1 }') GFLOP/s" err
+    grep -q "the first, $(nproc) cores\?: $(jq .nodes[0].fma.all_cores.max calibration.json | awk '{ printf $1 < 1000 ? "%.3g" : "%.0f", $1 }') GFLOP/s" err
 check "memory: arrays beyond the cache, or it says so" \
     jq -e ".nodes[0].memory | (.array_bytes >= 4 * .last_level_cache_bytes or .note != null) and (.one_core | $spread) and (.all_cores | $spread)" calibration.json
 check "disk: writing, reading or the reason" \

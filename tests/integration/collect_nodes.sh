@@ -195,7 +195,7 @@ check "nothing was written" test ! -e "$TMP/none"
 
 # ---- a signal to the script alone, while the nodes are being made
 heard() { # SIGNAL SECONDS
-    local pid tries=200 got=0
+    local pid tries=50 got=0
     env --default-signal=INT "$nodes" --nodes 4 -- sleep 60 2>"$TMP/said" &
     pid=$!
     sleep "$2"
