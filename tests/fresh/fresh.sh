@@ -40,6 +40,8 @@ debootstrap --variant=minbase bookworm "$root" "$source" >"$TMP/debootstrap.log"
 }
 # apt inside must reach what apt outside reaches: same sources, keys and settings of this machine.
 cp -L /etc/resolv.conf "$root/etc/resolv.conf" 2>/dev/null
+# As Debian's installer writes it. Without it every start of mpirun and MPI_Init may wait five seconds for a name server.
+printf '127.0.0.1 localhost\n127.0.1.1 %s\n' "$(hostname)" >"$root/etc/hosts"
 rm -f "$root/etc/apt/sources.list"
 for f in /etc/apt/sources.list /etc/apt/sources.list.d/* /etc/apt/apt.conf.d/*; do
     case $f in *.sources | *.list) grep -qs bookworm "$f" || continue ;; esac
