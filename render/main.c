@@ -5,6 +5,7 @@
 #include "render/findings/rules/analyse.h"
 #include "render/findings/rules/compare.h"
 #include "render/findings/checks.h"
+#include "render/findings/changes_said.h"
 #include "render/findings/compare_doc.h"
 #include "render/findings/narrate.h"
 #include "render/pages/pages.h"
@@ -65,10 +66,13 @@ static int compare_with(struct report *rep, const struct options *o, const struc
         for (size_t i = 0; i < old.n_copies; i++)
             report_add_note(rep, NOTE_CAVEAT, -1, NOTE_COPY, PHRASE(USED_ONCE_OF_BASELINE, slot_name(old.copies[i])));
         report_drop_note(rep, NOTE_ONE_NODE_COUNT); /* it is before and after that was asked for */
-        if (compare(rep, &before) <= 0)
+        int n_compared = compare(rep, &before);
+        changes_of_report(rep, &before);
+        if (n_compared <= 0 && !rep->changes)
             report_add_note(rep, NOTE_GAP, -1, NOTE_NO_COMPARISON,
                             PHRASE(NO_COMPARISON, slot_reason(&rep->no_comparison)));
         narrate_comparisons(rep);
+        narrate_changes(rep);
     }
     report_free(&before);
     evidence_release(&old);

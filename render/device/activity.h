@@ -53,6 +53,17 @@ enum host_name {
     HOST_NAME_COMM,      /* a collective of a backend: gloo, NCCL, MPI */
     HOST_NAME_COMM_CALL, /* the call that asks a backend for one */
 };
+/** host_name_without_attributes - how much of a name is left without what profilers write behind it for one call:
+ *  ", op_id = 812".
+ *  source   names that PyTorch's emit_nvtx writes. Test: tests/unit/test_host_work.c */
+size_t host_name_without_attributes(const char *name, size_t len);
+/** host_name_common - the name with * for numbers of blocks and addresses: "blocks.*.mlp".
+ *  out      shape (len)
+ *  returns  how much of it was written
+ *  source   names that FSDP writes. Test: tests/unit/test_host_work.c */
+size_t host_name_common(const char *name, size_t len, char *out);
+enum { HOST_NAME_BYTES = 512 }; /* longer names are kept as they are */
+
 /** host_name_of - is_range: the trace says that the program named it; then it is no operator. */
 enum host_name host_name_of(const char *name, size_t len, int is_range);
 

@@ -1,12 +1,51 @@
 /* hostname.c - which kind of thing a name of PyTorch stands for, see activity.h. */
 #include "render/device/activity.h"
 
+#include <ctype.h>
 #include <string.h>
 
 static int begins(const char *name, size_t len, const char *word)
 {
     size_t n = strlen(word);
     return len >= n && memcmp(name, word, n) == 0;
+}
+
+size_t host_name_without_attributes(const char *name, size_t len)
+{
+    static const char *const attributes[] = {", op_id = ", ", seq = ", ", sizes = ", ", input_op_ids = "};
+    const char *comma = memchr(name, ',', len); /* most names have none */
+    for (size_t i = 0; comma && i < sizeof attributes / sizeof *attributes; i++) {
+        const char *at = memmem(name, len, attributes[i], strlen(attributes[i]));
+        if (at && at > name)
+            len = (size_t)(at - name);
+    }
+    return len;
+}
+
+/* Where a number that begins at i ends, if it is that of a block ("blocks.9.mlp", "layers.5") or an address
+ * ("0x7f12"). A number within a word or a version ("conv2d", "layer1", "v1.5") tells things apart: then it is i. */
+static size_t end_of_number(const char *name, size_t len, size_t i)
+{
+    size_t end = i;
+    int is_address = i >= 2 && memcmp(name + i - 2, "0x", 2) == 0 && (i == 2 || !isalnum((unsigned char)name[i - 3]));
+    int is_block = i >= 2 && name[i - 1] == '.' && (isalpha((unsigned char)name[i - 2]) || name[i - 2] == '_');
+    while (end < len &&
+           (is_address ? isxdigit((unsigned char)name[end]) : is_block && isdigit((unsigned char)name[end])))
+        end++;
+    if (is_address)
+        return end - i >= 4 ? end : i;
+    return end == len || name[end] == '.' || name[end] == ')' ? end : i;
+}
+
+size_t host_name_common(const char *name, size_t len, char *out)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < len; i++) {
+        size_t end = end_of_number(name, len, i);
+        out[n++] = end > i ? '*' : name[i];
+        i = end > i ? end - 1 : i;
+    }
+    return n;
 }
 
 enum host_name host_name_of(const char *name, size_t len, int is_range)

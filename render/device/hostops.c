@@ -54,6 +54,12 @@ void host_ops_add(struct host_ops *h, int64_t thread, enum operator_kind kind, c
     dur_ns = dur_ns > 0 ? dur_ns : 0;
     if (__builtin_add_overflow(start_ns, dur_ns, &r.end_ns))
         return;
+    char common[HOST_NAME_BYTES];
+    len = host_name_without_attributes(name, len);
+    if (len <= sizeof common && (memchr(name, '.', len) || memmem(name, len, "0x", 2))) {
+        len = host_name_common(name, len, common);
+        name = common;
+    }
     struct name_entry *e = optable_entry(&h->names, (int)kind, OP_COMPUTE, name, len);
     optable_add(e, dur_ns);
     r.name = e->index;

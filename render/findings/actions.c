@@ -231,9 +231,14 @@ static struct action action_of(struct report *rep, const struct run_result *r, e
     a.generic = in_words(rep, c.generic, limit, is_torch ? ADVICE_TORCH : ADVICE_PLAIN, &needs);
     a.id = *a.ours ? c.ours : c.generic;
     struct advised said = {.id = a.id, .slot = {slot_percent(limit)}};
-    int is_met = r->classes[cls].has_share && r->classes[cls].share_ratio < limit; /* judged by something else */
-    if (limit > 0 && !is_met)
-        a.check = say_advice(&rep->arena, &said, ADVICE_CHECK);
+    const struct class_result *k = &r->classes[cls];
+    int is_met = k->has_share && k->share_ratio < limit; /* judged by something else */
+    if (limit <= 0 || is_met)
+        return a;
+    a.check = say_advice(&rep->arena, &said, ADVICE_CHECK);
+    if (*a.check && k->has_share && !k->judged.by && limit == k->threshold_ratio)
+        a.check = report_text(rep, "%s %s", a.check,
+                              say_phrase(&rep->arena, &PHRASE(CHECK_NOW, slot_percent(k->share_ratio))));
     return a;
 }
 

@@ -14,6 +14,8 @@ void top_sentences(struct report *rep);
 struct comparison;
 /** top_of_comparison - the same where runs were compared: the change comes first, then what limits now. */
 void top_of_comparison(struct report *rep, const struct comparison *c);
+/** top_of_changes - the same where no steps were compared, but names were. */
+void top_of_changes(struct report *rep);
 
 /** say_how_sure - rep->sure, how_sure and confidence: of series s (NULL: of run r alone) and the claim c that comes
  * first (NULL: none). (sure.c) */

@@ -492,7 +492,7 @@ void narrate_comparisons(struct report *rep)
         say_comparison(rep, &rep->comparisons[i]);
     if (rep->n_comparisons)
         top_of_comparison(rep, &rep->comparisons[rep->n_comparisons - 1]);
-    else if (*rep->baseline)
+    else if (*rep->baseline && !rep->changes)
         rep->verdict = report_text(rep, "Nothing to compare with: %s. %s", say_clause(&rep->arena, &rep->no_comparison),
                                    rep->verdict);
 }

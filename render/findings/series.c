@@ -227,43 +227,13 @@ static struct phrase node_time(const struct report *rep, const struct series *s)
                                 : PHRASE(NODES_COST, last_nodes, of_first, first_nodes);
 }
 
-/* Time of a step in a phase of compute, mean over the repetitions of a point. Not of whole ranges: they hold waiting
- * too. */
-static double mean_phase_ns(const struct report *rep, const struct series_point *p, const char *name)
-{
-    double sum = 0;
-    for (int i = 0; i < p->n_runs; i++) {
-        const struct run_result *r = &rep->runs[p->runs[i]];
-        for (int k = 0; k < r->n_phases; k++)
-            if (r->phases[k].category == CAT_COMPUTE && !r->phases[k].is_whole && strcmp(r->phases[k].name, name) == 0)
-                sum += (double)r->phases[k].spread.mean_ns;
-    }
-    return sum / p->n_runs;
-}
-
-/* The phase that lost more than half of what compute lost; NULL = none did, or a point has no phases. */
-static const char *phase_that_lost(const struct report *rep, const struct series *s, const struct series_loss *l)
-{
-    const struct series_point *from = &s->points[l->from], *to = &s->points[l->to];
-    const struct run_result *r = run_of(rep, to);
-    double ideal = s->kind == SCALING_WEAK ? 1 : (double)from->n_nodes / to->n_nodes, most = 0;
-    const char *name = NULL;
-    for (int i = 0; i < r->n_phases; i++) {
-        double before = mean_phase_ns(rep, from, r->phases[i].name);
-        double lost = mean_phase_ns(rep, to, r->phases[i].name) - ideal * before;
-        if (before > 0 && lost > most)
-            most = lost, name = r->phases[i].name;
-    }
-    return 2 * most > (double)l->part_ns[PART_COMPUTE] ? name : NULL;
-}
-
 /* What compute does, where communication limits. Below a tenth of it, what it lost is no second cause. */
 static struct phrase compute_beside(const struct report *rep, const struct series *s, const struct series_loss *l)
 {
     const struct series_point *last = &s->points[s->n_points - 1];
     int64_t lost = l->part_ns[PART_COMPUTE];
     if (10 * lost > last->part_ns[PART_COMPUTE]) {
-        const char *phase = phase_that_lost(rep, s, l);
+        const char *phase = phase_that_lost(s, (int)(l - s->losses), PART_COMPUTE);
         if (!phase)
             return PHRASE(COMPUTE_LOST_TOO, slot_time(lost));
         return strcmp(phase, "backward") == 0 && run_of(rep, last)->run->program.allreduce_is_overlapped == 1

@@ -6,6 +6,7 @@
 #include "render/findings/rules/analyse.h"
 #include "render/metrics/rule.h"
 #include "render/findings/rules/compare.h"
+#include "render/metrics/changes.h"
 #include "render/findings/rules/trials.h"
 #include "render/say/format.h"
 #include "render/say/say.h"
@@ -285,6 +286,21 @@ void top_of_comparison(struct report *rep, const struct comparison *c)
     memcpy(rep->sure, c->sure, sizeof rep->sure);
     rep->how_sure = say_phrases(a, c->sure[SURE_CAUSE], SAID_MAX);
     rep->confidence = confidence_word(c->confidence);
+}
+
+void top_of_changes(struct report *rep)
+{
+    const char *now = rep->headline ? rep->headline : "";
+    rep->said = rep->changes->said;
+    rep->headline = rep->changes->sentence;
+    rep->headline_series = -1;
+    rep->support = rep->changes->support;
+    rep->verdict = report_text(rep, "%s %s%s%s", rep->headline, rep->support, *now ? " " : "", now);
+    /* What was ruled out, and how sure that is, is of the run after, which has a page of its own. */
+    memset(rep->ruled_out, 0, sizeof rep->ruled_out);
+    memcpy(rep->sure, rep->changes->sure, sizeof rep->sure);
+    rep->how_sure = say_phrases(&rep->arena, rep->sure[SURE_CAUSE], SAID_MAX);
+    rep->confidence = confidence_word(CONFIDENCE_LOW);
 }
 
 void narrate(struct report *rep)

@@ -21,9 +21,10 @@ static void take_rank(const struct counted *c, int rank, const int64_t *of, int6
         ns[i] = of ? of[c->index[i * (size_t)c->n_ranks + (size_t)rank]] : 0;
 }
 
-/* Times on the host, or on the GPUs. room: shape (2)(n_steps).  returns  steps in which some rank had it */
+/* Times on the host, or on the GPUs. all: the sum over steps and ranks. room: shape (2)(n_steps).
+ * returns  steps in which some rank had it */
 static int64_t measure(struct report *rep, const struct counted *c, const struct phase_result *p, int is_gpu,
-                       struct spread *spread, struct spread **ranks, int64_t *room)
+                       struct spread *spread, struct spread **ranks, int64_t *all, int64_t *room)
 {
     int64_t *sum = room, *ns = room + c->n_steps, total = 0, n_steps = 0;
     memset(sum, 0, c->n_steps * sizeof *sum);
@@ -41,6 +42,7 @@ static int64_t measure(struct report *rep, const struct counted *c, const struct
         apportion(&sum[i], 1, 1, c->n_ranks, &ns[i]);
     }
     *spread = spread_of(ns, c->n_steps);
+    *all = total;
     apportion(&total, 1, 1, (int64_t)c->n_steps * c->n_ranks, &spread->mean_ns);
     return n_steps;
 }
@@ -85,7 +87,8 @@ static void measure_gpu(struct report *rep, const struct run *run, const struct 
                                             : REASON(RANGES_NOT_JOINED);
         return;
     }
-    out->n_gpu_steps = measure(rep, c, out, 1, &out->gpu, &out->gpu_ranks, room);
+    int64_t all;
+    out->n_gpu_steps = measure(rep, c, out, 1, &out->gpu, &out->gpu_ranks, &all, room);
     if (out->n_gpu_steps)
         return;
     out->has_gpu = 0;
@@ -113,7 +116,7 @@ void phases_run(struct report *rep, struct run_result *out, const struct counted
             if (is_known)
                 continue;
             struct phase_result found = {.name = p->name, .category = p->category};
-            found.n_steps = measure(rep, c, &found, 0, &found.spread, &found.ranks, room);
+            found.n_steps = measure(rep, c, &found, 0, &found.spread, &found.ranks, &found.total_ns, room);
             if (found.n_steps == 0) /* only in steps that do not count */
                 continue;
             compare_ranks(c, &found);

@@ -144,6 +144,15 @@ struct series_loss {
     int largest;                             /* enum part with the largest loss */
 };
 
+/* A named phase of the steps at every point of a series. At every point, and in every loss, the phases of a part and
+ * what is in none sum to the part exactly. */
+struct series_phase {
+    const char *name; /* "" = time of the part in no named phase */
+    enum part part;   /* PART_TRANSFER: communication, waiting included, because one range holds both */
+    int64_t *ns;      /* mean of a step; shape (n_points) */
+    int64_t *lost_ns; /* against ideal scaling; shape (n_losses) */
+};
+
 /* Laws of scaling. X(id, key in report.json) */
 #define SCALING_LAWS(X)       \
     X(LAW_AMDAHL, "amdahl")   \
@@ -268,7 +277,9 @@ struct series {
     struct reason speedup_why;  /* of the last point; REASON_NONE too where there is one point */
     struct series_loss *losses; /* consecutive points, then first to last when there are more than two */
     int n_losses;
-    struct reason losses_why; /* when n_losses is 0 */
+    struct reason losses_why;    /* when n_losses is 0 */
+    struct series_phase *phases; /* by part */
+    int n_phases;                /* 0: no losses, or some run's phases do not sum to its parts */
     struct law *laws;
     int n_laws;
     struct all_reduce all_reduce;
@@ -388,6 +399,7 @@ enum sure_item {
 /** sure_label - "Certain", of a comparison "Change", as in the table. */
 const char *sure_label(enum sure_item i, int is_comparison);
 
+struct changes;
 struct comparison;
 struct report {
     struct dcr_arena arena;
@@ -410,7 +422,8 @@ struct report {
     struct comparison *comparisons; /* against --baseline: render/findings/rules/compare.h */
     int n_comparisons;
     const char *baseline;        /* what it was compared with, "" nothing */
-    struct reason no_comparison; /* why nothing could be compared with that */
+    struct reason no_comparison; /* why no steps could be compared with that */
+    struct changes *changes;     /* by name, of one run on each side: render/metrics/changes.h; NULL = nothing */
     struct source *before;       /* the archives of baseline */
     int n_before;
     size_t notes_cap, claims_cap; /* filling only */

@@ -84,6 +84,7 @@ struct phase_result {
     const char *name;
     enum category category;
     struct spread spread;           /* over counted steps, of the mean over ranks; 0 in steps without such a range */
+    int64_t total_ns;               /* sum over counted steps and ranks */
     int64_t n_steps;                /* counted steps in which some rank had it */
     struct spread *ranks;           /* shape (n_rank_results), as run_result.ranks */
     int fastest_rank, slowest_rank; /* rank numbers by mean */

@@ -3,6 +3,7 @@
 
 #include "render/metrics/known.h"
 #include "render/findings/rules/compare.h"
+#include "render/metrics/changes.h"
 #include "render/findings/claims.h"
 #include "render/findings/efficiencies.h"
 #include "render/findings/narrate.h"
@@ -73,6 +74,33 @@ static void put_comparison(const struct comparison *c, struct doc *d)
     paragraph_of_missing(d, missing, n_missing);
 }
 
+/* The names that changed most, of each kind. */
+static void put_changes(const struct changes *c, struct doc *d)
+{
+    enum { MOST = 5 };
+    static const char *const heads[N_CHANGED_KINDS] = {
+        [CHANGED_KERNELS] = "Kernel (ms)|#Calls before|#Calls after|#Before|#After|#Change",
+        [CHANGED_OPERATORS] = "Operator (ms)|#Calls before|#Calls after|#Before|#After|#Change",
+        [CHANGED_MPI] = "MPI call (ms)|#Calls before|#Calls after|#Before|#After|#Change",
+        [CHANGED_FILES] = "File (ms)|#Calls before|#Calls after|#Before|#After|#Change"};
+    for (enum changed_kind k = 0; c && k < N_CHANGED_KINDS; k++) {
+        const struct changed_table *t = &c->of[k];
+        if (!t->n_rows || k == CHANGED_FULL)
+            continue;
+        doc_table(d, heads[k]);
+        for (int i = 0; i < t->n_rows && i < MOST; i++) {
+            const struct changed *row = &t->rows[i];
+            doc_row(d);
+            doc_cell(d, "%s", row->name);
+            for (int side = 0; side < N_SIDES; side++)
+                doc_cell(d, "%s", fmt_whole(row->n[side]).text);
+            for (int side = 0; side < N_SIDES; side++)
+                doc_cell(d, "%s", fmt_ms(row->ns[side]).text);
+            doc_cell(d, "%s", fmt_ms(row->ns[AFTER] - row->ns[BEFORE]).text);
+        }
+    }
+}
+
 static void put_comparisons(const struct report *rep, struct doc *d)
 {
     int has_intervals = 0;
@@ -82,7 +110,7 @@ static void put_comparisons(const struct report *rep, struct doc *d)
     doc_paragraph(d, "The baseline is ");
     doc_code(d, "%s", rep->baseline);
     doc_text(d, ".");
-    if (rep->n_comparisons == 0)
+    if (rep->n_comparisons == 0 && !rep->changes)
         paragraph_of_phrases(d, &PHRASE(NO_COMPARISON, slot_reason(&rep->no_comparison)), 1);
     for (int i = 0; i < rep->n_comparisons; i++) {
         const struct comparison *c = &rep->comparisons[i];
@@ -94,6 +122,7 @@ static void put_comparisons(const struct report *rep, struct doc *d)
     }
     if (has_intervals)
         paragraph_of_phrases(d, (const struct phrase[]){PHRASE(INTERVAL_AND_CHANCE), PHRASE(PARTS_AND_CHANCE)}, 2);
+    put_changes(rep->changes, d);
 }
 
 static void put_row(const struct report *rep, int from, int to, const char *name,

@@ -234,13 +234,11 @@ void paragraph_of_missing(struct doc *d, const char *const *names, int n)
         paragraph_of_phrases(d, &PHRASE(PARTS_NOT_RECORDED, slot_name(say_list(&d->arena, names, n))), 1);
 }
 
-void section_of_confidence(const struct run_result *r, struct doc *d)
+struct phrase phrase_of_confidence(const struct run_result *r)
 {
     const struct slot level = slot_name(confidence_word(r->confidence));
-    paragraph_of_phrases(d,
-                         *r->confidence_because ? &PHRASE(CONFIDENCE, level, slot_name(r->confidence_because))
-                                                : &PHRASE(CONFIDENCE_ALONE, level),
-                         1);
+    return *r->confidence_because ? PHRASE(CONFIDENCE_OF_RUN, level, slot_name(r->confidence_because))
+                                  : PHRASE(CONFIDENCE_OF_RUN_ALONE, level);
 }
 
 void paragraphs_of_run(const struct run_result *r, struct doc *d)
@@ -250,7 +248,8 @@ void paragraphs_of_run(const struct run_result *r, struct doc *d)
     doc_paragraph(d, "%s", said.headline.id == PHRASE_NONE ? r->headline : say_headline(&d->arena, &said));
     doc_paragraph(d, "%s", r->support);
     paragraphs_of_judged(d, r->judged);
-    section_of_confidence(r, d);
+    const struct phrase sure = phrase_of_confidence(r);
+    paragraph_of_phrases(d, &sure, 1);
 }
 
 struct phrase phrase_of_counted(const struct run_result *r)

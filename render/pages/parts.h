@@ -35,8 +35,8 @@ int is_part_of_any(const struct report *rep, int from, int to, enum part p);
 /** paragraph_of_missing - "Not recorded: I/O and copies."; nothing of none.
  *  names  shape (n) */
 void paragraph_of_missing(struct doc *d, const char *const *names, int n);
-/** section_of_confidence - how far the headline of a run may be trusted. */
-void section_of_confidence(const struct run_result *r, struct doc *d);
+/** phrase_of_confidence - how far the headline of a run may be trusted. */
+struct phrase phrase_of_confidence(const struct run_result *r);
 /** section_of_processes, section_of_calls, section_of_hosts - parts of the profile of a run. Calls: MPI calls and calls
  *  on files of all ranks in the recorded part, the longest first. (profile_host.c) */
 void section_of_processes(const struct run *run, struct doc *d);

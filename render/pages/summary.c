@@ -12,7 +12,7 @@ static void put_comparisons(const struct report *rep, struct doc *d)
         return;
     doc_heading(d, 2, "Before and after");
     doc_paragraph(d, "Baseline: %s", rep->baseline);
-    if (rep->n_comparisons == 0)
+    if (rep->n_comparisons == 0 && !rep->changes)
         paragraph_of_phrases(d, &PHRASE(NO_COMPARISON, slot_reason(&rep->no_comparison)), 1);
     for (int i = 0; i < rep->n_comparisons; i++)
         paragraphs_of_comparison(rep, &rep->comparisons[i], d);

@@ -61,6 +61,45 @@ if [ -d "$pair" ]; then
 else
     skip "two real traces" "no $pair"
 fi
+# Two GPUs before and after, without steps: every kernel to the nanosecond, by the names that Nsight Systems itself gives.
+pair=$SHARED/data/traces/nsys-h100
+if [ -d "$pair" ]; then
+    check_status 0 "two exports without steps" "$report" --baseline "$pair/mfu_2gpu_before.sqlite" -- "$pair/mfu_2gpu_after.sqlite" -o "$TMP/h100"
+    # shellcheck disable=SC2317  # check calls it
+    by_sql() { # key in report.json, column of the table of kernels
+        python3 - "$TMP/h100/report.json" "$1" "$2" "$pair"/mfu_2gpu_{before,after}.sqlite <<'END'
+import collections, json, sqlite3, sys
+report, key, column, *files = sys.argv[1:]
+names = collections.defaultdict(lambda: [0, 0, 0, 0])
+for side, file in enumerate(files):
+    for name, n, ns in sqlite3.connect(f"file:{file}?mode=ro", uri=True).execute(
+            f"SELECT s.value, COUNT(*), SUM(end - start) FROM CUPTI_ACTIVITY_KIND_KERNEL k JOIN StringIds s ON s.id = k.{column} GROUP BY 1"):
+        names[name][side], names[name][2 + side] = n, ns
+table = json.load(open(report))["changes"][key]
+told = {r["name"]: [r["calls_before"], r["calls_after"], r["before_ns"], r["after_ns"]] for r in table["names"]}
+wrong = {n: (told.get(n), names.get(n)) for n in set(told) | set(names) if told.get(n) != names.get(n)}
+for r in table["names"] + [table["all"]]:
+    if r["by_calls_ns"] + r["by_mean_ns"] != r["after_ns"] - r["before_ns"]:
+        wrong[r["name"]] = r
+for field in "calls_before", "calls_after", "before_ns", "after_ns", "by_calls_ns", "by_mean_ns":
+    if sum(r[field] for r in table["names"]) != table["all"][field]:
+        wrong[field] = table["all"][field]
+print(wrong)
+sys.exit(bool(wrong) or len(told) < 10)
+END
+    }
+    check "kernels by short name are those of SQL" by_sql kernels shortName
+    check "kernels by full name too" by_sql kernels_in_full demangledName
+    check "535.2 ms of kernels became 488.8" jq -e '.changes.kernels.all | .before_ns == 535200650 and .after_ns == 488835406' "$TMP/h100/report.json"
+    check "fewer calls of the attention kernel, each as long; dearer exchanges" jq -e '.changes.kernels.names
+        | (.[0] | .name == "flash_fwd_kernel" and .calls_before == 68 and .calls_after == 60 and .after_ns - .before_ns == -31561711
+            and (.by_mean_ns / .after_ns | fabs) < 0.01)
+        and (.[] | select(.name == "ncclDevKernel_SendRecv") | .after_ns - .before_ns > 8.3e6 and .by_mean_ns / (.after_ns - .by_mean_ns) > 0.4)' "$TMP/h100/report.json"
+    check "less work is no success, and no step is said to be shorter" jq -e '.changes.finding == "CHANGED_TOTAL"
+        and (.support | test("not known whether") and test("less work was done")) and .comparisons == []' "$TMP/h100/report.json"
+else
+    skip "two exports without steps" "no $pair"
+fi
 check_status 3 "a node count that only one side has" "$report" --baseline "$TMP/one.tar" "$TMP/fast.tar" -o "$TMP/site"
 cp "$TMP/tap.out" "$TMP/said"
 check "... is said" grep -q "Nothing to compare with" "$TMP/said"

@@ -8,6 +8,7 @@
 #include "tests/unit/made_run.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static inline int64_t draw_in(struct draws *d, int64_t from, int64_t to) /* both included */
 {
@@ -142,7 +143,8 @@ enum { RANDOM_RANKS = 8, RANDOM_STEPS = 24, RANDOM_CALLS = 4 };
 struct random_rank {
     struct timeline timeline;                 /* what it named; or, of a run of parts, */
     int64_t part[RANDOM_STEPS][N_CATEGORIES]; /* its steps as made_step() takes them, with one collective, */
-    int64_t files_ns[RANDOM_STEPS];           /* of loading, calls on files */
+    int64_t files_ns[RANDOM_STEPS];           /* of loading, calls on files, */
+    int64_t phase_ns[RANDOM_STEPS][2];        /* and of compute, two phases */
     int n_steps;
     int64_t run_delay_ns, cpu_ns;
     int n_delays;
@@ -176,6 +178,8 @@ static inline void draw_parts(struct draws *d, struct random_rank *k, int n_step
             k->part[i][c] = is_coarse ? 1000 * draw_in(d, c == CAT_COMM, 3) : draw_time(d, step_ns);
         k->part[i][CAT_COMPUTE]++;
         k->files_ns[i] = draw_in(d, 0, 1) ? draw_in(d, 0, k->part[i][CAT_DATA]) : 0;
+        k->phase_ns[i][0] = draw_in(d, 0, k->part[i][CAT_COMPUTE]);
+        k->phase_ns[i][1] = draw_in(d, 0, k->part[i][CAT_COMPUTE] - k->phase_ns[i][0]);
     }
 }
 
@@ -258,18 +262,24 @@ static inline void tell_calls(struct run *r, const struct random_rank *from, int
 
 static inline void tell_parts(struct run *r, struct run_rank *k, const struct random_rank *from, int64_t start_ns)
 {
-    struct run_phase files = {.name = "data_load" REDUCE_FILES, .category = CAT_DATA};
-    files.ns = dcr_arena_alloc(&r->arena, sizeof from->files_ns);
+    struct run_phase phases[] = {{.name = "data_load" REDUCE_FILES, .category = CAT_DATA},
+                                 {.name = "forward", .category = CAT_COMPUTE},
+                                 {.name = "backward", .category = CAT_COMPUTE}};
+    enum { N_PHASES = sizeof phases / sizeof *phases };
+    for (int p = 0; p < N_PHASES; p++)
+        phases[p].ns = dcr_arena_alloc(&r->arena, sizeof from->files_ns);
     for (int i = 0; i < from->n_steps; i++) {
         made_step(r, k, from->part[i]);
-        files.ns[i] = from->files_ns[i];
+        phases[0].ns[i] = from->files_ns[i];
+        phases[1].ns[i] = from->phase_ns[i][0];
+        phases[2].ns[i] = from->phase_ns[i][1];
         k->steps[i].start_ns = start_ns;
         start_ns += k->steps[i].step_ns;
     }
     if (from->n_steps) {
-        k->phases = dcr_arena_alloc(&r->arena, sizeof files);
-        k->phases[0] = files;
-        k->n_phases = 1;
+        k->phases = dcr_arena_alloc(&r->arena, sizeof phases);
+        memcpy(k->phases, phases, sizeof phases);
+        k->n_phases = N_PHASES;
     }
 }
 

@@ -203,11 +203,51 @@ static void test_names(void **state)
     assert_int_equal(host_name_of("aten::mm", 8, 1), HOST_NAME_RANGE);
 }
 
+static const char *common(const char *name)
+{
+    static char out[2][256];
+    static int turn;
+    char *to = out[turn = !turn];
+    to[host_name_common(name, host_name_without_attributes(name, strlen(name)), to)] = '\0';
+    return to;
+}
+
+/* Names of one kind of call have one name; what tells two things apart stays. */
+static void test_common_names(void **state)
+{
+    (void)state;
+    static const char *const same[][2] = {
+        {"aten::copy_, op_id = 998952", "aten::copy_"},
+        {"aten::add, seq = 12, op_id = 5", "aten::add"},
+        {"aten::mm, seq = 3, op_id = 4, sizes = [[2, 3], [3, 4]], input_op_ids = [(1,0)]", "aten::mm"},
+        {"FSDP::pre_forward (blocks.9._checkpoint_wrapped_module)",
+         "FSDP::pre_forward (blocks.*._checkpoint_wrapped_module)"},
+        {"model.layers.31", "model.layers.*"},
+        {"model.layers.3.mlp.experts.7.w1", "model.layers.*.mlp.experts.*.w1"},
+        {"free 0x7f12ab34", "free 0x*"},
+        {", op_id = 3", ", op_id = 3"}};
+    static const char *const apart[][2] = {{"aten::add", "aten::add_"},
+                                           {"aten::conv1d", "aten::conv2d"},
+                                           {"layer1", "layer2"},
+                                           {"layer1.conv", "layer2.conv"},
+                                           {"Conv2d_1a_3x3", "Conv2d_2a_3x3"},
+                                           {"v1.5", "v1.6"},
+                                           {"2.15.0", "2.16.0"},
+                                           {"gemm_1000x1000", "gemm_1000x2000"},
+                                           {"Optimizer.step#SGD.step", "Optimizer.step#Adam.step"},
+                                           {"block.3x3", "block.5x5"}};
+    for (size_t i = 0; i < sizeof same / sizeof *same; i++)
+        assert_string_equal(common(same[i][0]), same[i][1]);
+    for (size_t i = 0; i < sizeof apart / sizeof *apart; i++)
+        assert_string_not_equal(common(apart[i][0]), common(apart[i][1]));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_both_forms), cmocka_unit_test(test_nested), cmocka_unit_test(test_by_optimizer),
-        cmocka_unit_test(test_cut),        cmocka_unit_test(test_files),  cmocka_unit_test(test_names),
+        cmocka_unit_test(test_both_forms),   cmocka_unit_test(test_nested), cmocka_unit_test(test_by_optimizer),
+        cmocka_unit_test(test_cut),          cmocka_unit_test(test_files),  cmocka_unit_test(test_names),
+        cmocka_unit_test(test_common_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

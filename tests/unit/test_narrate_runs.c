@@ -128,6 +128,7 @@ static void test_phase_that_lost(void **state)
         f.runs[2] = made_even_run(4, 64, 40, 26000000, 15000000, 0, 0);
         if (i < 3) {
             add_phases(f.runs[0], forward_ns[i][0]);
+            add_phases(f.runs[1], forward_ns[i][0] / 2);
             add_phases(f.runs[2], forward_ns[i][1]);
         }
         f.runs[2]->program.allreduce_is_overlapped = i == 0;

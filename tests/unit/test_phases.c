@@ -1,5 +1,7 @@
-/* test_phases.c - mean, median, p95 and the spread over ranks of named phases (render/metrics/phases.c). */
+/* test_phases.c - mean, median, p95 and the spread over ranks of named phases (render/metrics/phases.c), and what they
+ * lose over node counts (render/metrics/series/loss_phases.c). */
 #include "tests/unit/made_run.h"
+#include "render/metrics/series/series.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -85,6 +87,68 @@ static void test_warmup_is_left_out(void **state)
     run_free(run);
 }
 
+static void name_phases(struct run *r, int64_t forward_ns, int64_t backward_ns)
+{
+    for (int i = 0; i < r->n_ranks; i++) {
+        struct run_rank *k = run_rank_at(r, i);
+        k->phases = dcr_arena_alloc(&r->arena, 2 * sizeof *k->phases);
+        k->n_phases = 2;
+        for (int p = 0; p < 2; p++) {
+            k->phases[p] = (struct run_phase){.name = p ? "backward" : "forward",
+                                              .category = CAT_COMPUTE,
+                                              .ns = dcr_arena_alloc(&r->arena, 40 * sizeof(int64_t))};
+            for (int s = 0; s < 40; s++)
+                k->phases[p].ns[s] = p ? backward_ns : forward_ns;
+        }
+    }
+}
+
+/* Compute takes 10 ns on one node (forward 3, backward 4, neither 3) and 9 on four (2, 6, 1). The ideal of 2.5 is 3 as
+ * a whole number. Forward and the rest have 0.75 of it each and are rounded up, backward has 1. */
+static void test_series_phases(void **state)
+{
+    (void)state;
+    for (int turn = 0; turn < 3; turn++) {
+        struct run *runs[2] = {made_even_run(1, 64, 40, 10, 0, 0, 0), made_even_run(4, 64, 40, 9, 5, 0, 0)};
+        name_phases(runs[0], 3, 4);
+        if (turn < 2)
+            name_phases(runs[1], turn ? 5 : 2, 6); /* 11 of 9 ns: how compute is made up is not known */
+        struct report rep = {0};
+        struct analyse_options o = made_options();
+        struct dcr_err err = {0};
+        assert_int_equal(analyse(&rep, runs, 2, &o, &err), 0);
+        const struct series *s = &rep.series[0];
+        assert_int_equal(s->n_losses, 1);
+        if (turn) {
+            assert_int_equal(s->n_phases, turn == 1 ? 2 : 0); /* compute and communication, in no named phase */
+            assert_int_equal(turn == 1 ? s->phases[0].ns[1] : 9, 9);
+            assert_null(phase_that_lost(s, 0, PART_COMPUTE));
+        } else {
+            static const struct {
+                const char *name;
+                enum part part;
+                int64_t ns[2], lost_ns;
+            } is[] = {{"forward", PART_COMPUTE, {3, 2}, 1},
+                      {"backward", PART_COMPUTE, {4, 6}, 5},
+                      {"", PART_COMPUTE, {3, 1}, 0},
+                      {"", PART_TRANSFER, {0, 5}, 5}};
+            assert_int_equal(s->n_phases, 4);
+            for (int i = 0; i < 4; i++) {
+                assert_string_equal(s->phases[i].name, is[i].name);
+                assert_int_equal(s->phases[i].part, is[i].part);
+                assert_int_equal(s->phases[i].ns[0], is[i].ns[0]);
+                assert_int_equal(s->phases[i].ns[1], is[i].ns[1]);
+                assert_int_equal(s->phases[i].lost_ns[0], is[i].lost_ns);
+            }
+            assert_string_equal(phase_that_lost(s, 0, PART_COMPUTE), "backward");
+            assert_null(phase_that_lost(s, 0, PART_TRANSFER)); /* what lost most has no name */
+        }
+        report_free(&rep);
+        run_free(runs[0]);
+        run_free(runs[1]);
+    }
+}
+
 /* Times on the GPUs of a trace: of a rank whose GPU got nothing from the phase 0, and n/a where one rank's are not
  * known. */
 static void test_on_gpus(void **state)
@@ -148,6 +212,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_phases),
+        cmocka_unit_test(test_series_phases),
         cmocka_unit_test(test_warmup_is_left_out),
         cmocka_unit_test(test_on_gpus),
         cmocka_unit_test(test_one_rank_untraced),

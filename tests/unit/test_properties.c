@@ -556,8 +556,29 @@ static void check_loss(const struct series *s, const struct series_loss *l)
         holds(!l->class_why[c].code || l->class_ns[c] == 0);
 }
 
+static int n_with_phases;
+
+/* The phases of a part, and what is in none, are the part, at every point and in every loss. */
+static void check_phases(const struct series *s)
+{
+    n_with_phases += s->n_phases > 0;
+    for (int part = 0; part < N_PARTS && s->n_phases > 0; part++) {
+        if (part == PART_WAIT)
+            continue;
+        for (int i = 0; i < s->n_points + s->n_losses; i++) {
+            const int64_t *of = i < s->n_points ? s->points[i].part_ns : s->losses[i - s->n_points].part_ns;
+            int64_t sum = 0;
+            for (int k = 0; k < s->n_phases; k++)
+                if (s->phases[k].part == (enum part)part)
+                    sum += i < s->n_points ? s->phases[k].ns[i] : s->phases[k].lost_ns[i - s->n_points];
+            holds(sum == of[part] + (part == PART_TRANSFER ? of[PART_WAIT] : 0));
+        }
+    }
+}
+
 static void check_series(const struct series *s)
 {
+    check_phases(s);
     for (int i = 0; i < s->n_points; i++) {
         const struct series_point *p = &s->points[i];
         holds(sum_of(p->part_ns, N_PARTS) == p->step.mean_ns && !has_negative(p->part_ns, N_PARTS));
@@ -617,6 +638,7 @@ static void test_a_series(void **state)
 {
     (void)state;
     for_seeds(60, one_series);
+    assert_true(n_with_phases > 0);
 }
 
 int main(void)

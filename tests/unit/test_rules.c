@@ -151,14 +151,14 @@ static void test_sure_of_transfer_with_waiting(void **state)
     run_free(r);
 }
 
-/* Ranks wait for each other by turns, for 20.0 ms because of computing and for 0.06 ms because of loading: the text has
+/* Ranks wait for each other by turns, for 20.0 ms because of computing and for 0.006 ms because of loading: the text has
  * the waiting of the breakdown. */
 static void test_waiting_is_one_number(void **state)
 {
     (void)state;
     enum { MS = 1000000 };
     for (int is_much = 0; is_much < 2; is_much++) {
-        int64_t load = is_much ? 4 * MS : MS / 100 * 12;
+        int64_t load = is_much ? 4 * MS : MS / 1000 * 12;
         struct run *r = made_run(2, 64), *runs[] = {r};
         const int64_t slow[N_CATEGORIES] = {[CAT_COMPUTE] = 100 * MS, [CAT_DATA] = MS + load, [CAT_COMM] = 2 * MS};
         const int64_t fast[N_CATEGORIES] = {[CAT_COMPUTE] = 60 * MS, [CAT_DATA] = MS, [CAT_COMM] = 42 * MS + load};

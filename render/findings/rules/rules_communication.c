@@ -106,13 +106,12 @@ static void rule_imbalance_when_shared(struct report *rep, struct run_result *r,
     only_if_it_matters(t, r, w);
 }
 
-/* All waiting, and how much of it belongs to other classes. */
+/* All waiting, and how much of it belongs to other classes, if that shows in three digits. */
 static struct phrase all_waiting(const struct run_result *r, int64_t caused)
 {
     int64_t wait = r->part_ns[PART_WAIT];
-    return 1000 * (wait - caused) < r->step.mean_ns
-               ? PHRASE(FOUND_WAITING, slot_time(wait))
-               : PHRASE(FOUND_WAITING_FOR, slot_time(wait), slot_time(wait - caused));
+    return 1000 * (wait - caused) < wait ? PHRASE(FOUND_WAITING, slot_time(wait))
+                                         : PHRASE(FOUND_WAITING_FOR, slot_time(wait), slot_time(wait - caused));
 }
 
 static void rule_imbalance(struct report *rep, struct run_result *r, int64_t caused)

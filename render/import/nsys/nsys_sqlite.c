@@ -306,9 +306,11 @@ static void read_host(struct nsys *x, struct run *r)
 static void say_graphs(struct nsys *x, struct run *r)
 {
     sqlite3_stmt *q = nsys_file_query(&x->file, "SELECT count(*) FROM CUPTI_ACTIVITY_KIND_GRAPH_TRACE");
-    if (nsys_file_next(&x->file, q) && sqlite3_column_int64(q, 0) > 0)
+    if (nsys_file_next(&x->file, q) && sqlite3_column_int64(q, 0) > 0) {
+        x->trace.lacks_kernels = 1;
         run_add_gap(r, PHRASE(NSYS_GRAPHS, slot_count(sqlite3_column_int64(q, 0)), slot_name(x->file.name)),
                     PHRASE(NSYS_GRAPH_NODES));
+    }
     sqlite3_finalize(q);
 }
 
@@ -383,6 +385,7 @@ int nsys_sqlite_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
     say_graphs(&x, r);
     if ((rc = nsys_file_check(&x.file, err)) != 0)
         goto out;
+    x.trace.lacks_kernels |= *x.file.why_damaged.text != '\0';
     say_damage(&x.file, r);
     nsys_devices_say(&x.devices, r, s->name);
     run_add_trace(r, &x.trace);

@@ -374,5 +374,6 @@ void scaling(struct report *rep)
         say_no_speedup(rep, s);
         speedup_intervals(rep, s);
         losses(rep, s);
+        series_phases(rep, s);
     }
 }

@@ -64,6 +64,15 @@ int is_host_only(const struct report *rep, const struct series_point *p);
  * when there are none. */
 void losses(struct report *rep, struct series *s);
 
+/** series_phases - s->phases: what each named phase takes at every point, and what it lost. Needs losses().
+ *  source   docs/metrics.md#loss. Test: tests/unit/test_phases.c, test_properties.c */
+void series_phases(struct report *rep, struct series *s);
+
+/** phase_that_lost - the phase that lost more than half of what its part lost.
+ *  part     PART_TRANSFER: communication, as in struct series_phase
+ *  returns  NULL: none did, or it was not recorded at both points */
+const char *phase_that_lost(const struct series *s, int loss, enum part part);
+
 /** loss_classes - losses[].class_ns: waiting for a rank that loads or writes is data and I/O, all other is imbalance;
  * overhead in which GPUs waited for their host is host.
  *  Call after rules(), which determine the cause of waiting where cores were shared.

@@ -51,9 +51,6 @@ json_t *run_figure_losses(struct site *s, const struct run_result *r);
 /** run_picture - write the composed profiling_analysis.png of a run: breakdown, ranks, steps, monitors. */
 void run_picture(struct site *s, const struct run_result *r, const char *path);
 
-/** node_words - "4 nodes", "1 node", or GPUs where the runs scale over those; "unknown node count" for 0. */
-const char *node_words(struct site *s, int n);
-
 /** view_keys - the three figures that come first: of several node counts throughput, speed-up and what limits, of one
  * step time, throughput and what limits. Those that are not known are left out. */
 json_t *view_keys(struct site *s, const struct series *series);
@@ -62,7 +59,5 @@ json_t *view_run_keys(struct site *s, const struct run_result *r);
 /** series_unreliable - "; unreliable: at 2 nodes 2 ranks share 1 core" behind the caption of what rests on the points
  * of a series; "" where all can be relied on. */
 const char *series_unreliable(struct site *s, const struct series *series);
-/** node_title - the same as the title of a column: "Nodes" or "GPUs". */
-const char *node_title(struct site *s);
 
 #endif

@@ -15,16 +15,6 @@ static double in_unit(int64_t ns, const struct time_axis *a)
     return (double)ns / a->ns;
 }
 
-const char *node_words(struct site *s, int n)
-{
-    return n > 0 ? site_text(s, "%s", fmt_count(n, counted_word(s->rep->unit)).text) : "this run";
-}
-
-const char *node_title(struct site *s)
-{
-    return s->rep->unit == COUNTS_NODES ? "Nodes" : site_text(s, "%ss", counted_word(s->rep->unit));
-}
-
 /* ---- speed-up ---------------------------------------------------------------------------------------- */
 
 static const char *why_unreliable(const struct series *series)
@@ -147,11 +137,27 @@ static json_t *speedup_figure(struct site *s, const struct series *series, const
 
 /* ---- step time by category ---------------------------------------------------------------------------- */
 
-static const struct stack_part *stack_parts(struct site *s)
+/* A part below this share of the step at every node count is drawn with the others. */
+static const double part_matters = 0.001;
+
+static bool is_part_above(const struct series *series, int part, double share)
+{
+    for (int i = 0; i < series->n_points; i++)
+        if ((double)series->points[i].part_ns[part] > share * (double)series->points[i].step.mean_ns)
+            return true;
+    return false;
+}
+
+static const struct stack_part *stack_parts(struct site *s, const struct series *series)
 {
     struct stack_part *parts = dcr_arena_alloc(&s->arena, N_PARTS * sizeof *parts);
-    for (int k = 0; k < N_PARTS; k++)
+    bool holds_others = false;
+    for (int k = 0; k < N_PARTS; k++) {
         parts[k] = (struct stack_part){part_name((enum part)k), part_ink((enum part)k)};
+        holds_others |= k != PART_OTHER && is_part_above(series, k, 0) && !is_part_above(series, k, part_matters);
+    }
+    if (holds_others)
+        parts[PART_OTHER].name = "other";
     return parts;
 }
 
@@ -222,17 +228,6 @@ static const char *breakdown_title(struct site *s, const struct series *series)
                  : site_text(s, "A step takes %s%s", fmt_time(p->step.mean_ns).text, at);
 }
 
-/* A part below this share of the step at every node count is drawn with the others. */
-static const double part_matters = 0.001;
-
-static bool is_part_drawn(const struct series *series, int part)
-{
-    for (int i = 0; i < series->n_points; i++)
-        if ((double)series->points[i].part_ns[part] > part_matters * (double)series->points[i].step.mean_ns)
-            return true;
-    return false;
-}
-
 static json_t *breakdown_figure(struct site *s, const struct series *series, const char *suffix)
 {
     size_t n = 0;
@@ -253,7 +248,7 @@ static json_t *breakdown_figure(struct site *s, const struct series *series, con
         for (int k = 0; k < N_PARTS; k++)
             v[k] = 0;
         for (int k = 0; k < N_PARTS; k++)
-            v[is_part_drawn(series, k) ? k : PART_OTHER] += in_unit(p->part_ns[k], &axis);
+            v[is_part_above(series, k, part_matters) ? k : PART_OTHER] += in_unit(p->part_ns[k], &axis);
         const char *at = p->n_nodes <= 0 && series->n_points == 1 ? "this run" : node_words(s, p->n_nodes);
         bars[n] = (struct stack_bar){.label = is_short ? site_text(s, "%d", p->n_nodes) : at,
                                      .value = v,
@@ -266,7 +261,7 @@ static json_t *breakdown_figure(struct site *s, const struct series *series, con
         }
         n++;
     }
-    struct chart_stack spec = {.parts = stack_parts(s), .n_parts = N_PARTS, .bars = bars, .n_bars = n};
+    struct chart_stack spec = {.parts = stack_parts(s, series), .n_parts = N_PARTS, .bars = bars, .n_bars = n};
     spec.x_title = is_short ? site_text(s, "%ss", counted_word(s->rep->unit)) : NULL;
     spec.text = (struct chart_text){"Step time by category", site_text(s, "mean step time, %s", axis.unit), axis.unit,
                                     axis.label};

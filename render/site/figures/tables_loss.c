@@ -5,18 +5,13 @@
 #include "render/metrics/known.h"
 #include "render/say/format.h"
 
-static const char *signed_time(struct site *s, int64_t ns)
-{
-    return site_text(s, "%s", fmt_signed(fmt_time(ns), (double)ns).text);
-}
-
 /* why: REASON_NONE = it is known */
 static void lost_cell(struct site *s, json_t *t, const struct reason *why, int64_t ns)
 {
     if (why->code)
         view_cell_missing(s, t, why, "ns");
     else
-        view_cell_value(s, t, signed_time(s, ns), true, (double)ns, "ns");
+        view_cell_signed(s, t, ns);
 }
 
 static const char *loss_columns(struct site *s, const struct series *series, const char *first, const char *last)
@@ -51,6 +46,46 @@ json_t *view_loss_parts(struct site *s, const struct series *series)
                 lost_cell(s, t, &REASON(NONE), l->loss_ns);
         }
     }
+    return t;
+}
+
+static void cell_of_point(struct site *s, json_t *t, const struct series_point *p, enum part part, int64_t ns)
+{
+    if (is_point_part_known(s->rep, p, part))
+        view_cell_time(s, t, true, ns);
+    else
+        view_cell_missing(s, t, &REASON(NOT_RECORDED), "ns");
+}
+
+json_t *view_loss_phases(struct site *s, const struct series *series)
+{
+    if (series->n_phases == 0)
+        return json_null();
+    const struct series_loss *whole = &series->losses[series->n_losses - 1];
+    struct dcr_buf columns = {0};
+    dcr_buf_puts(&columns, "Phase|Part of a step");
+    for (int i = 0; i < series->n_points; i++)
+        dcr_buf_printf(&columns, "|%s#%s", i > 0 && i + 1 < series->n_points ? "~" : "",
+                       node_words(s, series->points[i].n_nodes));
+    dcr_buf_printf(&columns, "|#Lost, %d to %d %ss", series->points[whole->from].n_nodes,
+                   series->points[whole->to].n_nodes, counted_word(s->rep->unit));
+    json_t *t =
+        view_table(s, "Mean time of each phase, and what it loses against ideal scaling", dcr_buf_text(&columns));
+    dcr_buf_release(&columns);
+    for (int k = 0; k < series->n_phases; k++) {
+        const struct series_phase *p = &series->phases[k];
+        view_row(s, t, *p->name ? p->name : "(no named phase)");
+        view_cell(s, t, p->part == PART_TRANSFER ? "communication" : part_name(p->part));
+        for (int i = 0; i < series->n_points; i++)
+            cell_of_point(s, t, &series->points[i], p->part, p->ns[i]);
+        lost_cell(s, t, known_loss_parts(s->rep, series, whole) >> p->part & 1 ? &REASON(NONE) : &REASON(NOT_RECORDED),
+                  p->lost_ns[series->n_losses - 1]);
+    }
+    view_row(s, t, "whole step");
+    view_cell(s, t, "");
+    for (int i = 0; i < series->n_points; i++)
+        view_cell_time(s, t, true, series->points[i].step.mean_ns);
+    lost_cell(s, t, &REASON(NONE), whole->loss_ns);
     return t;
 }
 

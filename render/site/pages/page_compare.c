@@ -134,9 +134,14 @@ void view_compared(struct site *s, json_t *data)
 {
     const struct report *rep = s->rep;
     view_set(s, data, "compared", json_null());
-    if (rep->n_comparisons == 0)
+    if (rep->n_comparisons == 0 && !rep->changes)
         return;
     json_t *v = view_object(s);
+    view_text(s, v, "baseline", rep->baseline);
+    view_set(s, data, "compared", v);
+    view_set(s, v, "table", json_null());
+    if (rep->n_comparisons == 0)
+        return;
     int64_t longest_ns = 0;
     for (int i = 0; i < rep->n_comparisons; i++) {
         int64_t ns = compared_longest(&rep->comparisons[i].step);
@@ -153,9 +158,7 @@ void view_compared(struct site *s, json_t *data)
                   site_text(s, "compare.html#nodes-%s", rep->comparisons[i].anchor));
     }
     site_table(s, t, "compared", -1);
-    view_text(s, v, "baseline", rep->baseline);
     view_set(s, v, "table", t);
-    view_set(s, data, "compared", v);
 }
 
 static json_t *predictions_table(struct site *s, const struct comparison *c)
@@ -317,15 +320,17 @@ static json_t *comparison_view(struct site *s, const struct comparison *c)
 void page_compare(struct site *s)
 {
     const struct report *rep = s->rep;
-    if (rep->n_comparisons == 0)
+    if (rep->n_comparisons == 0 && !rep->changes)
         return;
     json_t *data = view_object(s), *others = view_list(s);
     for (int i = 0; i < rep->n_comparisons - 1; i++)
         view_add(s, others, comparison_view(s, &rep->comparisons[i]));
-    view_set(s, data, "first", comparison_view(s, &rep->comparisons[rep->n_comparisons - 1]));
+    view_set(s, data, "first",
+             rep->n_comparisons ? comparison_view(s, &rep->comparisons[rep->n_comparisons - 1]) : json_null());
     view_text(s, data, "baseline", rep->baseline);
     view_caveats(s, data, -1);
     view_set(s, data, "others", others);
-    view_set(s, data, "figure", figure(s, rep));
+    view_set(s, data, "figure", rep->n_comparisons ? figure(s, rep) : json_null());
+    view_set(s, data, "changes", view_changes(s));
     site_page(s, "compare", "compare.html", site_text(s, "Before and after, %s", rep->title), "compare", data);
 }

@@ -11,6 +11,9 @@
 
 #include <string.h>
 
+/* Of phases that lose time; the CSV has all. */
+enum { PHASES_SHOWN = 24 };
+
 /* ---- series ------------------------------------------------------------------------------------------- */
 
 /* More columns than this leave no room for words: the first point and the last ones are shown. */
@@ -159,6 +162,10 @@ static json_t *series_view(struct site *s, int index, int place)
     json_t *lost = view_loss_causes(s, series);
     site_table(s, lost, site_text(s, "lost%s", suffix), -1);
     view_set(s, v, "lost", lost);
+    json_t *phases = view_loss_phases(s, series);
+    site_table(s, phases, site_text(s, "phases%s", suffix), -1);
+    view_shorten(s, phases, PHASES_SHOWN);
+    view_set(s, v, "phases", phases);
     json_t *laws = view_laws(s, series), *ahead = view_ahead(s, series);
     site_table(s, laws, site_text(s, "laws%s", suffix), -1);
     site_table(s, ahead, site_text(s, "extrapolation%s", suffix), -1);

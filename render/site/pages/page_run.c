@@ -7,6 +7,7 @@
 #include "render/findings/run_said.h"
 #include "render/metrics/recorded.h"
 #include "render/metrics/steps.h"
+#include "render/pages/parts.h"
 #include "render/say/format.h"
 #include "render/say/say.h"
 
@@ -350,15 +351,6 @@ static void set_or_null(struct site *s, json_t *data, const char *key, json_t *v
     view_set(s, data, key, value ? value : json_null());
 }
 
-static const char *confidence_text(struct site *s, const struct run_result *r)
-{
-    const struct phrase p =
-        *r->confidence_because
-            ? PHRASE(CONFIDENCE, slot_name(confidence_word(r->confidence)), slot_name(r->confidence_because))
-            : PHRASE(CONFIDENCE_ALONE, slot_name(confidence_word(r->confidence)));
-    return say_phrase(&s->arena, &p);
-}
-
 static const char *cost_text(struct site *s, const struct run *run)
 {
     struct recording_cost c = recording_cost(run);
@@ -392,7 +384,8 @@ void page_run(struct site *s, int run)
               : r->n_warmup > 0 ? site_text(s, "%s counted, %s left out as warm-up.",
                                             fmt_count(r->n_counted, "step").text, site_int(s, r->n_warmup))
                                 : site_text(s, "%s counted.", fmt_count(r->n_counted, "step").text));
-    view_text(s, data, "sure", confidence_text(s, r));
+    const struct phrase sure = phrase_of_confidence(r);
+    view_text(s, data, "sure", say_phrase(&s->arena, &sure));
     view_text(s, data, "cost", cost_text(s, r->run));
     view_text(s, data, "first_action", r->n_claims ? first_action(s, &s->rep->claims[r->claims[0]]) : NULL);
     view_text(s, data, "title_phases",

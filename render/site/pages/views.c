@@ -71,10 +71,11 @@ json_t *view_classes(struct site *s, const char *caption, const int *runs, int n
             view_exact(s, t, "", q->has_share, q->share_ratio, "ratio"); /* always the share of step time */
         }
         view_cell_class(s, t, verdict_said(last->verdict), verdict_class(last->verdict));
+        view_tip(s, t, last->rule);
         const struct fmt threshold = judged_threshold(last);
         view_cell_value(s, t, *threshold.text ? threshold.text : NULL, last->threshold_ratio >= 0 && !last->judged.by,
                         last->threshold_ratio, "ratio"); /* if it is of another quantity, the CSV has it as a note */
-        view_cell_sub(s, t, last->text, last->rule && last->rule[0] ? last->rule : NULL);
+        view_cell(s, t, last->text);
     }
     return t;
 }

@@ -66,7 +66,7 @@ static json_t *navigation(struct site *s, const char *root, const char *here)
     }
     if (has_scaling(s))
         add_entry(s, nav, "Scaling", site_text(s, "%sscaling.html", root), !strcmp(here, "scaling"));
-    if (s->rep->n_comparisons)
+    if (s->rep->n_comparisons || s->rep->changes)
         add_entry(s, nav, "Before and after", site_text(s, "%scompare.html", root), !strcmp(here, "compare"));
     add_entry(s, nav, "Method and data", site_text(s, "%smethodology.html", root), !strcmp(here, "methodology"));
     return nav;

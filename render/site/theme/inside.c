@@ -49,6 +49,16 @@ void site_write(struct site *s, const char *path, const void *bytes, size_t n)
         site_fail(s, publish_add(&s->publish, path, bytes, n, s->err));
 }
 
+const char *node_words(struct site *s, int n)
+{
+    return n > 0 ? site_text(s, "%s", fmt_count(n, counted_word(s->rep->unit)).text) : "this run";
+}
+
+const char *node_title(struct site *s)
+{
+    return s->rep->unit == COUNTS_NODES ? "Nodes" : site_text(s, "%ss", counted_word(s->rep->unit));
+}
+
 json_t *view_object(struct site *s)
 {
     json_t *v = json_object();
@@ -210,6 +220,11 @@ void view_cell_time(struct site *s, json_t *table, bool has, int64_t ns)
     view_cell_value(s, table, has ? fmt_time(ns).text : NULL, has, (double)ns, "ns");
 }
 
+void view_cell_signed(struct site *s, json_t *table, int64_t ns)
+{
+    view_cell_value(s, table, fmt_signed(fmt_time(ns), (double)ns).text, true, (double)ns, "ns");
+}
+
 void view_cell_percent(struct site *s, json_t *table, bool has, double ratio)
 {
     view_cell_value(s, table, has ? fmt_percent(ratio).text : NULL, has, ratio, "ratio");
@@ -305,6 +320,14 @@ void view_cell_class(struct site *s, json_t *table, const char *text, const char
     view_text(s, add_cell(s, table, text), "class", class_name);
 }
 
+void view_tip(struct site *s, json_t *table, const char *text)
+{
+    const json_t *rows = json_object_get(table, "rows");
+    const json_t *cells = json_object_get(json_array_get(rows, json_array_size(rows) - 1), "cells");
+    if (text && *text)
+        view_text(s, json_array_get(cells, json_array_size(cells) - 1), "tip", text);
+}
+
 /* ---- units and tooltips ------------------------------------------------------------------------------------------ */
 
 static bool is_missing(const json_t *cell)
@@ -364,7 +387,7 @@ void view_in_one_unit(struct site *s, json_t *table)
             if (strcmp(alone.text, beside.text) == 0)
                 continue;
             const char *sign = *json_string_value(json_object_get(cell, "text")) == '+' ? "+" : "";
-            view_text(s, cell, "text", site_text(s, "%s%s", sign, beside.text));
+            view_text(s, cell, "text", site_text(s, "%s%s", *beside.text == '<' ? "" : sign, beside.text));
             view_text(s, cell, "tip", site_text(s, "%s%s", sign, alone.text));
         }
     }
@@ -386,7 +409,7 @@ void view_threshold_tips(struct site *s, json_t *table)
         return;
     for (size_t r = 0; r < json_array_size(rows); r++) {
         const json_t *cell = cell_of(rows, r, threshold - 1);
-        if (!is_missing(cell))
+        if (!is_missing(cell) && json_is_null(json_object_get(cell_of(rows, r, verdict - 1), "tip")))
             view_text(s, cell_of(rows, r, verdict - 1), "tip",
                       site_text(s, "threshold %s", json_string_value(json_object_get(cell, "text"))));
         json_array_remove(json_object_get(json_array_get(rows, r), "cells"), threshold - 1);

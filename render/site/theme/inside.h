@@ -59,6 +59,12 @@ const char *site_int(struct site *s, int64_t n);
 /** site_write - one file of the site. */
 void site_write(struct site *s, const char *path, const void *bytes, size_t n);
 
+/** node_words - "4 nodes", "1 node", or GPUs where the runs scale over those; "this run" for 0. */
+const char *node_words(struct site *s, int n);
+
+/** node_title - the same as the title of a column: "Nodes" or "GPUs". */
+const char *node_title(struct site *s);
+
 /* ---- JSON objects for templates -------------------------------------------------------------------- */
 json_t *view_object(struct site *s);
 json_t *view_list(struct site *s);
@@ -85,6 +91,8 @@ void view_cell(struct site *s, json_t *table, const char *text);
 /** view_cell_time, view_cell_percent, view_cell_count, view_cell_bytes - a cell with an exact value (ns, ratio, number,
  *  bytes), which is written to the table's CSV and by which the page sorts. has false: as view_cell_missing. */
 void view_cell_time(struct site *s, json_t *table, bool has, int64_t ns);
+/** view_cell_signed - a time with its sign: "+1.20 ms". */
+void view_cell_signed(struct site *s, json_t *table, int64_t ns);
 void view_cell_percent(struct site *s, json_t *table, bool has, double ratio);
 void view_cell_count(struct site *s, json_t *table, bool has, int64_t n);
 void view_cell_bytes(struct site *s, json_t *table, bool has, double bytes);
@@ -115,6 +123,8 @@ void view_cell_said(struct site *s, json_t *table, const char *text, const char 
 void view_cell_sub(struct site *s, json_t *table, const char *text, const char *remark);
 /** view_cell_class - as view_cell with a class for the theme ("v-limits"). */
 void view_cell_class(struct site *s, json_t *table, const char *text, const char *class_name);
+/** view_tip - a tooltip of the last cell; NULL or "": none. */
+void view_tip(struct site *s, json_t *table, const char *text);
 
 /** view_frame - what frame.html shows, but content.  root: "" or "../../"  returns  gives */
 json_t *view_frame(struct site *s, const char *root, const char *title, const char *here, enum page_kind kind);
@@ -123,8 +133,8 @@ json_t *view_frame(struct site *s, const char *root, const char *title, const ch
  * unit if too many times would round to nothing. A time that loses digits shows them in its tooltip. The CSV keeps
  * exact values. */
 void view_in_one_unit(struct site *s, json_t *table);
-/** view_threshold_tips - the column of thresholds becomes tooltips of the verdicts, once site_table has written its
- * CSV. */
+/** view_threshold_tips - the column of thresholds goes, once site_table has written its CSV. A verdict without a
+ * tooltip gets the threshold as one. */
 void view_threshold_tips(struct site *s, json_t *table);
 /** view_narrow - of a table with more than seven columns the page leaves out those of details, the last one first,
  * until seven are left, and says how many the CSV has beyond them. */
@@ -161,6 +171,8 @@ void page_run(struct site *s, int run);
 bool has_scaling(const struct site *s);
 /** page_scaling - after page_index, whose series it shows in tables. Nothing without a series of two node counts. */
 void page_scaling(struct site *s);
+/** view_changes - before and after by name; null without. gives (page_changes.c) */
+json_t *view_changes(struct site *s);
 /** page_compare - nothing without --baseline. */
 void page_compare(struct site *s);
 /** view_compared - what the first page says of --baseline: the step of each node count, and a way to compare.html.
@@ -175,10 +187,11 @@ bool page_timeline(struct site *s, int run);
 /** view_classes - the ruled-in-or-out table of some runs of one series (or of one run).
  *  runs  indices into report.runs, ascending node count; the last one is judged in words */
 json_t *view_classes(struct site *s, const char *caption, const int *runs, int n_runs);
-/** view_loss_parts, view_loss_causes - what a series lost against ideal scaling, by part of a step and by cause; the
- *  latter is null without losses. (tables_loss.c) */
+/** view_loss_parts, view_loss_causes, view_loss_phases - what a series lost against ideal scaling, by part of a step,
+ *  by cause and by phase; the latter two are null without losses. (tables_loss.c) */
 json_t *view_loss_parts(struct site *s, const struct series *series);
 json_t *view_loss_causes(struct site *s, const struct series *series);
+json_t *view_loss_phases(struct site *s, const struct series *series);
 /** view_laws, view_ahead - tables of the fitted laws of a series, and of what they say of other node counts; null:
  * none. */
 json_t *view_laws(struct site *s, const struct series *series);

@@ -206,6 +206,23 @@ static json_t *extrapolation(const struct series *s)
     return o;
 }
 
+static json_t *phases_array(const struct report *rep, const struct series *s)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < s->n_phases; i++) {
+        const struct series_phase *p = &s->phases[i];
+        json_t *ns = json_array(), *lost = json_array();
+        for (int k = 0; k < s->n_points; k++)
+            value_add(ns, value_int(is_point_part_known(rep, &s->points[k], p->part), p->ns[k]));
+        for (int k = 0; k < s->n_losses; k++)
+            value_add(lost, value_int(known_loss_parts(rep, s, &s->losses[k]) >> p->part & 1, p->lost_ns[k]));
+        value_add(list, json_pack("{s:o, s:o, s:o, s:o}", "name", value_text(p->name), "part",
+                                  value_string(p->part == PART_TRANSFER ? "communication" : part_key(p->part)), "ns",
+                                  ns, "lost_ns", lost));
+    }
+    return list;
+}
+
 static json_t *series_object(const struct report *rep, const struct series *s)
 {
     json_t *o = json_object(), *points = json_array(), *losses = json_array();
@@ -227,6 +244,7 @@ static json_t *series_object(const struct report *rep, const struct series *s)
     value_set(o, "points", points);
     value_set(o, "losses", losses);
     value_set(o, "losses_because", value_reason(&s->losses_why));
+    value_set(o, "phases", phases_array(rep, s));
     value_set(o, "laws", laws_array(s));
     value_set(o, "all_reduce", all_reduce_object(&s->all_reduce));
     value_set(o, "extrapolation", extrapolation(s));
@@ -300,6 +318,7 @@ void narrate_report_json(const struct report *rep, struct dcr_buf *out)
     value_set(o, "baseline", value_text(rep->baseline));
     value_set(o, "baseline_archives", archives_before(rep));
     value_set(o, "comparisons", comparisons_json(rep));
+    value_set(o, "changes", changes_json(rep));
     value_set(o, "unit", value_string(counted_word(rep->unit)));
     value_set(o, "node_label", value_text(rep->node_label));
     value_set(o, "headline", value_text(rep->headline));

@@ -4,6 +4,7 @@
 
 #include "render/findings/rules/compare.h"
 #include "render/findings/rules/trials.h"
+#include "render/metrics/changes.h"
 #include "render/say/say.h"
 
 static json_t *compared_json(const struct compared *c)
@@ -74,4 +75,41 @@ json_t *comparisons_json(const struct report *rep)
         value_add(list, o);
     }
     return list;
+}
+
+static json_t *changed_json(const struct changed *c)
+{
+    return json_pack("{s:o, s:I, s:I, s:I, s:I, s:I, s:I}", "name", value_text(c->name), "calls_before",
+                     (json_int_t)c->n[BEFORE], "calls_after", (json_int_t)c->n[AFTER], "before_ns",
+                     (json_int_t)c->ns[BEFORE], "after_ns", (json_int_t)c->ns[AFTER], "by_calls_ns",
+                     (json_int_t)c->by_calls_ns, "by_mean_ns", (json_int_t)c->by_mean_ns);
+}
+
+json_t *changes_json(const struct report *rep)
+{
+    const struct changes *c = rep->changes;
+    if (!c)
+        return json_null();
+    json_t *o = json_object(), *gpus = json_object();
+    for (enum changed_kind k = 0; k < N_CHANGED_KINDS; k++) {
+        const struct changed_table *t = &c->of[k];
+        json_t *rows = json_array();
+        for (int i = 0; i < t->n_rows; i++)
+            value_add(rows, changed_json(&t->rows[i]));
+        value_set(o, changed_key(k),
+                  t->n_rows ? json_pack("{s:o, s:o}", "all", changed_json(&t->all), "names", rows) : json_null());
+        if (!t->n_rows)
+            json_decref(rows);
+    }
+    for (int v = 0; v < N_DEVICE_COLUMNS; v++)
+        value_set(
+            gpus, device_column_name((enum device_column)v),
+            json_pack("{s:I, s:I}", "before", (json_int_t)c->gpu[v][BEFORE], "after", (json_int_t)c->gpu[v][AFTER]));
+    value_set(o, "gpus", c->n_gpus[BEFORE] && c->n_gpus[AFTER] ? gpus : json_null());
+    if (!c->n_gpus[BEFORE] || !c->n_gpus[AFTER])
+        json_decref(gpus);
+    value_set(o, "finding", value_string(say_finding(&c->said)));
+    value_set(o, "sentence", value_string(c->sentence));
+    value_set(o, "support", value_string(c->support));
+    return o;
 }

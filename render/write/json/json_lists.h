@@ -15,5 +15,7 @@ json_t *evidence_json(const struct report *rep);
 
 /** comparisons_json - list; empty without a baseline. gives */
 json_t *comparisons_json(const struct report *rep);
+/** changes_json - before and after by name; null without. gives */
+json_t *changes_json(const struct report *rep);
 
 #endif

@@ -1,0 +1,154 @@
+/* changes_said.c - see changes_said.h. Less time in kernels is not a shorter step: the sentences keep them apart. */
+#include "render/findings/changes_said.h"
+
+#include "render/findings/claims.h"
+#include "render/say/say.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* Of the time before and after together: below this a change is none. */
+static const double nothing_ratio = 0.001;
+
+/* A share of idle time that changed by less did not change. */
+static const double idle_matters = 0.005;
+
+static int64_t change_of(const struct changed *c)
+{
+    return c->ns[AFTER] - c->ns[BEFORE];
+}
+
+static int is_nothing(int64_t change_ns, const struct changed *all)
+{
+    return (double)llabs(change_ns) <= nothing_ratio * (double)(all->ns[BEFORE] + all->ns[AFTER]) / 2;
+}
+
+static const struct changed_table *leading(const struct changes *c, enum changed_kind *kind)
+{
+    static const enum changed_kind order[] = {CHANGED_KERNELS, CHANGED_OPERATORS, CHANGED_MPI, CHANGED_FILES};
+    for (size_t i = 0; i < sizeof order / sizeof *order; i++)
+        if (c->of[order[i]].n_rows) {
+            *kind = order[i];
+            return &c->of[order[i]];
+        }
+    return NULL;
+}
+
+static struct phrase headline(const struct changed_table *t, enum changed_kind kind)
+{
+    static const char *const subject[N_CHANGED_KINDS] = {[CHANGED_KERNELS] = "kernels",
+                                                         [CHANGED_FULL] = "kernels",
+                                                         [CHANGED_OPERATORS] = "operators",
+                                                         [CHANGED_MPI] = "MPI calls",
+                                                         [CHANGED_FILES] = "calls on files"};
+    const struct slot what = slot_name(subject[kind]), after = slot_time(t->all.ns[AFTER]);
+    return is_nothing(change_of(&t->all), &t->all) ? PHRASE(CHANGED_NOTHING, what, after)
+                                                   : PHRASE(CHANGED_TOTAL, what, after, slot_time(t->all.ns[BEFORE]));
+}
+
+/* Why one name took more or less: what contributes more of the two. */
+static struct phrase why_of(const struct changed *c)
+{
+    if (!c->n[BEFORE])
+        return PHRASE(CHANGED_NEW);
+    if (!c->n[AFTER])
+        return PHRASE(CHANGED_GONE);
+    if (llabs(c->by_calls_ns) >= llabs(c->by_mean_ns))
+        return PHRASE(CHANGED_CALLS, slot_count(c->n[AFTER]), slot_count(c->n[BEFORE]));
+    if (!c->ns[BEFORE]) /* all of it lay in others */
+        return PHRASE(NONE);
+    double ratio = (double)c->ns[AFTER] / (double)c->n[AFTER] / ((double)c->ns[BEFORE] / (double)c->n[BEFORE]);
+    return ratio > 1 ? PHRASE(CHANGED_LONGER, slot_percent(ratio - 1))
+                     : PHRASE(CHANGED_SHORTER, slot_percent(1 - ratio));
+}
+
+/* The largest change, less > 0 or more < 0 than before, 0 = either, of a name that matters; "(other names)" and the
+ * like are none. */
+static const struct changed *largest(const struct changed_table *t, int less)
+{
+    for (int i = 0; i < t->n_rows; i++) {
+        int64_t change = change_of(&t->rows[i]);
+        if (*t->rows[i].name != '(' && !is_nothing(change, &t->all) && (!less || (change < 0) == (less > 0)))
+            return &t->rows[i];
+    }
+    return NULL;
+}
+
+static void add_row(struct said *s, const struct changed *c, int is_first)
+{
+    const struct slot name = slot_name(c->name), by = slot_time(llabs(change_of(c)));
+    said_add(s, change_of(c) < 0 ? (is_first ? PHRASE(CHANGED_MOST_LESS, name, by) : PHRASE(CHANGED_ROW_LESS, name, by))
+                : is_first       ? PHRASE(CHANGED_MOST_MORE, name, by)
+                                 : PHRASE(CHANGED_ROW_MORE, name, by));
+    said_add(s, why_of(c));
+}
+
+/* Windows of one length with fewer or more calls of the kernels that both sides have. That has to be most of the whole
+ * change: a kernel of another name may do the same work. */
+static struct phrase work(const struct changes *c, const struct changed_table *t)
+{
+    double before = (double)c->gpu[DEV_SPAN][BEFORE] / c->n_gpus[BEFORE],
+           after = (double)c->gpu[DEV_SPAN][AFTER] / c->n_gpus[AFTER];
+    double by_calls = 0, by_mean = 0, n_more = 0, whole = (double)change_of(&t->all);
+    if (before <= 0 || fabs(after - before) > SAME_WINDOW * before)
+        return before > 0 ? PHRASE(CHANGED_WINDOW, slot_time((int64_t)after), slot_time((int64_t)before))
+                          : PHRASE(NONE);
+    for (int i = 0; i < t->n_rows; i++) {
+        const struct changed *row = &t->rows[i];
+        if (!row->n[BEFORE] || !row->n[AFTER])
+            continue;
+        by_calls += (double)row->by_calls_ns;
+        by_mean += (double)row->by_mean_ns;
+        n_more += (double)(row->n[AFTER] - row->n[BEFORE]);
+    }
+    if (is_nothing((int64_t)by_calls, &t->all) || fabs(by_calls) <= fabs(by_mean) ||
+        2 * fabs(whole - by_calls - by_mean) > fabs(whole) || (by_calls < 0) != (n_more < 0) ||
+        (by_calls < 0) != (whole < 0))
+        return PHRASE(NONE);
+    return by_calls < 0 ? PHRASE(CHANGED_LESS_WORK) : PHRASE(CHANGED_MORE_WORK);
+}
+
+static struct phrase idle(const struct changes *c)
+{
+    double of[N_SIDES];
+    for (int side = 0; side < N_SIDES; side++) {
+        if (c->gpu[DEV_SPAN][side] <= 0)
+            return PHRASE(NONE);
+        of[side] = (double)c->gpu[DEV_IDLE][side] / (double)c->gpu[DEV_SPAN][side];
+    }
+    if (fabs(of[AFTER] - of[BEFORE]) < idle_matters)
+        return PHRASE(NONE);
+    return PHRASE(CHANGED_IDLE, slot_percent(of[AFTER]), slot_percent(of[BEFORE]));
+}
+
+void narrate_changes(struct report *rep)
+{
+    struct changes *c = rep->changes;
+    enum changed_kind kind = CHANGED_KERNELS;
+    const struct changed_table *t = c ? leading(c, &kind) : NULL;
+    if (!t)
+        return;
+    c->said = (struct said){.headline = headline(t, kind)};
+    if (!c->has_steps)
+        said_add(&c->said, PHRASE(CHANGED_STEPS_UNKNOWN));
+    if (kind == CHANGED_KERNELS) {
+        if (!c->has_steps)
+            said_add(&c->said, work(c, t));
+        said_add(&c->said, idle(c));
+    }
+    const struct changed *most = largest(t, 0), *other = most ? largest(t, change_of(most) < 0 ? -1 : 1) : NULL;
+    if (most)
+        add_row(&c->said, most, 1);
+    if (other)
+        add_row(&c->said, other, 0);
+    phrase_put(c->sure[SURE_CAUSE], SAID_MAX,
+               PHRASE(CHANGED_SUMS, slot_count(t->all.n[AFTER]), slot_count(t->all.n[BEFORE])));
+    phrase_put(c->sure[SURE_DOUBT], SAID_MAX,
+               PHRASE(DOUBT, slot_name(confidence_word(CONFIDENCE_LOW)),
+                      slot_name(say_phrase(&rep->arena, &PHRASE(DOUBT_NOT_REPEATED)))));
+    phrase_put(c->sure[SURE_IMPROVE], SAID_MAX, PHRASE(REPEAT_BOTH));
+    c->sentence = say_headline(&rep->arena, &c->said);
+    c->support = say_support(&rep->arena, &c->said);
+    if (!c->has_steps)
+        top_of_changes(rep);
+}

@@ -1,0 +1,309 @@
+/* changes.c - see changes.h. */
+#include "render/metrics/changes.h"
+
+#include "render/metrics/recorded.h"
+#include "render/model/build.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+    const char *key, *stem;
+} kinds[] = {
+#define X(id, key, stem) {key, stem},
+    CHANGED_KINDS(X)
+#undef X
+};
+
+const char *changed_key(enum changed_kind k)
+{
+    return kinds[k].key;
+}
+
+const char *changed_stem(enum changed_kind k)
+{
+    return kinds[k].stem;
+}
+
+/* ---- names of kernels ---------------------------------------------------------------------------------------------
+ */
+
+/* Behind the bracket that closes the one at p; the end where none does. */
+static const char *past_bracket(const char *p)
+{
+    int depth = 0;
+    for (; *p; p++) {
+        depth += strchr("<([{", *p) != NULL;
+        depth -= strchr(">)]}", *p) != NULL && !(*p == '>' && p[-1] == '-');
+        if (depth == 0)
+            return p + 1;
+    }
+    return p;
+}
+
+const char *kernel_short_name(const char *full, size_t *len)
+{
+    const char *start = full, *p = full, *end = NULL;
+    while (*p && !end) {
+        if (*p == '<' || *p == '(') {
+            const char *after = past_bracket(p);
+            if (strncmp(after, "::", 2) == 0) /* of a namespace or class, or "(anonymous namespace)" */
+                p = start = after + 2;
+            else
+                end = p;
+        } else if (strncmp(p, "::", 2) == 0) {
+            p = start = p + 2;
+        } else if (*p++ == ' ') {
+            start = p;
+        }
+    }
+    *len = end ? (size_t)(end - start) : strlen(start);
+    if (*len)
+        return start;
+    *len = strlen(full);
+    return full;
+}
+
+/* ---- sums by name -------------------------------------------------------------------------------------------------
+ */
+
+/* Rows while they are collected; their names are borrowed from the runs and need not end in 0. */
+struct sums {
+    struct dcr_arena arena;
+    struct sum {
+        const char *name;
+        size_t len;
+        int64_t n[N_SIDES], ns[N_SIDES];
+    } * rows;
+    size_t n, cap;
+};
+
+/* Kept where differences and halves of them still fit: 73 years. */
+static int64_t within(__int128 x)
+{
+    const int64_t most = INT64_MAX / 4;
+    return x > most ? most : x < -most ? -most : (int64_t)x;
+}
+
+static int64_t sum_of(int64_t a, int64_t b)
+{
+    return within((__int128)a + b);
+}
+
+static void add(struct sums *s, const char *name, size_t len, int side, int64_t n, int64_t ns)
+{
+    if (n <= 0 || ns < 0)
+        return;
+    s->rows = arena_grow(&s->arena, s->rows, s->n, &s->cap, sizeof *s->rows);
+    struct sum *x = &s->rows[s->n++];
+    *x = (struct sum){.name = name, .len = len};
+    x->n[side] = within(n);
+    x->ns[side] = within(ns);
+}
+
+static void add_kernels(struct sums *s, const struct run *a, int side, int is_short)
+{
+    for (int t = 0; t < a->n_traces; t++)
+        for (int k = 0; k < a->traces[t].n_devices; k++) {
+            const struct run_device *d = &a->traces[t].devices[k];
+            for (int i = 0; i < d->n_names; i++) {
+                const struct device_name *n = &d->names[i];
+                size_t len = strlen(n->name);
+                const char *name = is_short ? kernel_short_name(n->name, &len) : n->name;
+                if (n->kind == OP_COMPUTE || n->kind == OP_COMM)
+                    add(s, name, len, side, n->n, n->sum_ns);
+            }
+        }
+}
+
+static void add_operators(struct sums *s, const struct host_operators *o, int side)
+{
+    for (int i = 0; i < o->n_names; i++)
+        add(s, o->list[i].name, strlen(o->list[i].name), side, o->list[i].n, o->list[i].self_ns);
+}
+
+static void add_side(struct sums *s, const struct run *a, enum changed_kind kind, int side)
+{
+    switch (kind) {
+    case CHANGED_KERNELS:
+    case CHANGED_FULL:
+        add_kernels(s, a, side, kind == CHANGED_KERNELS);
+        break;
+    case CHANGED_OPERATORS:
+        for (int t = 0; t < a->n_traces; t++)
+            add_operators(s, &a->traces[t].operators, side);
+        add_operators(s, &a->ranges, side);
+        break;
+    case CHANGED_MPI:
+        for (int i = 0; i < a->n_mpi_calls; i++) {
+            const struct run_mpi_call *c = &a->mpi_calls[i];
+            if (!run_is_mpi_frame(c->name))
+                add(s, c->name, strlen(c->name), side, (int64_t)c->sum.n, (int64_t)c->sum.ns);
+        }
+        break;
+    case CHANGED_FILES:
+        for (int i = 0; i < a->n_files; i++)
+            for (int k = 0; k < DCT_N_IO; k++) {
+                const struct dct_io *io = &a->files[i].sum[k];
+                if (run_is_timed(io))
+                    add(s, a->files[i].name, strlen(a->files[i].name), side, (int64_t)io->n, (int64_t)io->ns);
+            }
+        break;
+    default:
+        break;
+    }
+}
+
+static int compare_names(const struct sum *x, const struct sum *y)
+{
+    size_t len = x->len < y->len ? x->len : y->len;
+    int c = memcmp(x->name, y->name, len);
+    return c ? c : (x->len > y->len) - (x->len < y->len);
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return compare_names(a, b);
+}
+
+static int by_change(const void *a, const void *b)
+{
+    const struct sum *x = a, *y = b;
+    int64_t p = llabs(x->ns[AFTER] - x->ns[BEFORE]), q = llabs(y->ns[AFTER] - y->ns[BEFORE]);
+    return p != q ? (p < q ? 1 : -1) : compare_names(x, y);
+}
+
+static void merge(struct sum *into, const struct sum *x)
+{
+    for (int side = 0; side < N_SIDES; side++) {
+        into->n[side] = sum_of(into->n[side], x->n[side]);
+        into->ns[side] = sum_of(into->ns[side], x->ns[side]);
+    }
+}
+
+void changed_split(struct changed *c)
+{
+    int64_t all = c->ns[AFTER] - c->ns[BEFORE];
+    __int128 by_calls =
+        c->n[BEFORE] && c->n[AFTER] ? (__int128)c->ns[BEFORE] * (c->n[AFTER] - c->n[BEFORE]) / c->n[BEFORE] : all;
+    c->by_calls_ns = within(by_calls);
+    c->by_mean_ns = all - c->by_calls_ns;
+}
+
+static struct changed row_of(struct dcr_arena *arena, const struct sum *x)
+{
+    char *name = dcr_arena_alloc(arena, x->len + 1); /* ends in 0 */
+    struct changed c = {.name = memcpy(name, x->name, x->len)};
+    memcpy(c.n, x->n, sizeof c.n);
+    memcpy(c.ns, x->ns, sizeof c.ns);
+    changed_split(&c);
+    return c;
+}
+
+/* The names that changed most; beyond 200 the others share the last row. */
+static struct changed_table keep(struct dcr_arena *arena, struct sums *s)
+{
+    enum { MOST = 200 };
+    struct changed_table t = {.all = {.name = ""}};
+    struct sum others = {.name = CHANGED_OTHERS, .len = sizeof CHANGED_OTHERS - 1};
+    for (size_t i = MOST; i < s->n; i++)
+        merge(&others, &s->rows[i]);
+    t.n_rows = s->n > MOST ? MOST + 1 : (int)s->n;
+    t.rows = dcr_arena_alloc(arena, (size_t)t.n_rows * sizeof *t.rows);
+    for (int i = 0; i < t.n_rows; i++) {
+        t.rows[i] = row_of(arena, i < MOST ? &s->rows[i] : &others);
+        for (int side = 0; side < N_SIDES; side++) {
+            t.all.n[side] = sum_of(t.all.n[side], t.rows[i].n[side]);
+            t.all.ns[side] = sum_of(t.all.ns[side], t.rows[i].ns[side]);
+        }
+        t.all.by_calls_ns = sum_of(t.all.by_calls_ns, t.rows[i].by_calls_ns);
+    }
+    t.all.by_mean_ns = t.all.ns[AFTER] - t.all.ns[BEFORE] - t.all.by_calls_ns;
+    return t;
+}
+
+static struct changed_table table_of(struct dcr_arena *arena, const struct run *before, const struct run *after,
+                                     enum changed_kind kind)
+{
+    struct sums s = {0};
+    struct changed_table t = {0};
+    add_side(&s, before, kind, BEFORE);
+    size_t n_before = s.n, n = 0;
+    add_side(&s, after, kind, AFTER);
+    if (n_before && s.n > n_before) {
+        qsort(s.rows, s.n, sizeof *s.rows, by_name);
+        for (size_t i = 0; i < s.n; i++) {
+            if (n && compare_names(&s.rows[n - 1], &s.rows[i]) == 0)
+                merge(&s.rows[n - 1], &s.rows[i]);
+            else
+                s.rows[n++] = s.rows[i];
+        }
+        s.n = n;
+        qsort(s.rows, s.n, sizeof *s.rows, by_change);
+        t = keep(arena, &s);
+    }
+    dcr_arena_release(&s.arena);
+    return t;
+}
+
+/* Are all events of that kind there? Else what is missing would read as saved. */
+static int is_whole(const struct run *a, enum changed_kind kind)
+{
+    if (recorded_part(a).n_ranks_lost && kind >= CHANGED_OPERATORS)
+        return 0;
+    for (int t = 0; t < a->n_traces && kind <= CHANGED_OPERATORS; t++) {
+        const struct foreign_trace *f = &a->traces[t];
+        if (f->is_last_cut || f->n_damaged || f->why_rest || f->lacks_kernels)
+            return 0;
+    }
+    return 1;
+}
+
+struct changes changes_between(struct dcr_arena *arena, const struct run *before, const struct run *after)
+{
+    struct changes c = {.sentence = "", .support = ""};
+    const struct run *sides[N_SIDES] = {before, after};
+    for (enum changed_kind k = 0; k < N_CHANGED_KINDS; k++)
+        if (is_whole(before, k) && is_whole(after, k))
+            c.of[k] = table_of(arena, before, after, k);
+    for (int side = 0; side < N_SIDES && c.of[CHANGED_KERNELS].n_rows; side++)
+        for (int t = 0; t < sides[side]->n_traces; t++)
+            for (int k = 0; k < sides[side]->traces[t].n_devices; k++) {
+                c.n_gpus[side]++;
+                for (int v = 0; v < N_DEVICE_COLUMNS; v++)
+                    c.gpu[v][side] = sum_of(c.gpu[v][side], sides[side]->traces[t].devices[k].value[v]);
+            }
+    return c;
+}
+
+/* Sums can be compared where both sides did as much: as many steps, or, without steps, as many ranks and GPUs in
+ * windows of one kind and length. */
+static int did_as_much(const struct report *rep, const struct report *before)
+{
+    const struct run_result *a = &before->runs[0], *b = &rep->runs[0];
+    if (rep->n_comparisons)
+        return a->n_steps == b->n_steps;
+    const struct recorded p = recorded_part(a->run), q = recorded_part(b->run);
+    int n[N_SIDES] = {0};
+    for (int side = 0; side < N_SIDES; side++) {
+        const struct run *r = side == BEFORE ? a->run : b->run;
+        for (int t = 0; t < r->n_traces; t++)
+            n[side] += r->traces[t].n_devices;
+    }
+    return !a->has_steps && !b->has_steps && a->n_ranks == b->n_ranks && a->n_nodes == b->n_nodes &&
+           n[BEFORE] == n[AFTER] && p.is_part == q.is_part &&
+           (!p.is_part || fabs((double)(q.ns - p.ns)) <= SAME_WINDOW * (double)p.ns);
+}
+
+void changes_of_report(struct report *rep, const struct report *before)
+{
+    if (rep->n_runs != 1 || before->n_runs != 1 || !did_as_much(rep, before))
+        return;
+    struct changes *c = dcr_arena_alloc(&rep->arena, sizeof *c);
+    *c = changes_between(&rep->arena, before->runs[0].run, rep->runs[0].run);
+    c->has_steps = rep->n_comparisons > 0;
+    for (int k = 0; k < N_CHANGED_KINDS; k++)
+        if (c->of[k].n_rows)
+            rep->changes = c;
+}

@@ -1,0 +1,70 @@
+/* changes.h - what kernels, operators, MPI calls and files took in a run before and a run after a change, name by name.
+ * Steps are not needed. Test: tests/unit/test_changes.c */
+#ifndef RENDER_METRICS_CHANGES_H
+#define RENDER_METRICS_CHANGES_H
+
+#include "render/metrics/report.h"
+
+/* Kernels by their short names, and by their full ones. Operators and ranges by the time outside of others on their
+ * thread. X(id, key in report.json, name of the CSV behind "changed-") */
+#define CHANGED_KINDS(X)                                  \
+    X(CHANGED_KERNELS, "kernels", "kernels")              \
+    X(CHANGED_FULL, "kernels_in_full", "kernels-in-full") \
+    X(CHANGED_OPERATORS, "operators", "operators")        \
+    X(CHANGED_MPI, "mpi_calls", "mpi-calls")              \
+    X(CHANGED_FILES, "files", "files")
+enum changed_kind {
+#define X(id, key, stem) id,
+    CHANGED_KINDS(X)
+#undef X
+        N_CHANGED_KINDS
+};
+/** changed_key, changed_stem - as in the table. */
+const char *changed_key(enum changed_kind k);
+const char *changed_stem(enum changed_kind k);
+
+/* Index 0 is before, 1 after. Times are summed over devices, ranks and threads. */
+enum { BEFORE, AFTER, N_SIDES };
+struct changed {
+    const char *name;
+    int64_t n[N_SIDES], ns[N_SIDES];
+    int64_t by_calls_ns; /* more or fewer calls, each as long as before; all of it where one side has no call */
+    int64_t by_mean_ns;  /* calls of another length, as many as after; both sum to the difference exactly */
+};
+#define CHANGED_OTHERS "(other names)"
+struct changed_table {
+    struct changed *rows; /* by the size of the difference, the largest first; beyond 200 the others share the last */
+    int n_rows;           /* 0: one side has nothing of that kind, or its events are not complete */
+    struct changed all;   /* the sum of the rows */
+};
+struct changes {
+    struct changed_table of[N_CHANGED_KINDS];
+    int n_gpus[N_SIDES]; /* 0 without a table of kernels */
+    /* Sums over GPUs; counts for the columns that are counts. 0 unless both sides have GPUs. */
+    int64_t gpu[N_DEVICE_COLUMNS][N_SIDES];
+    int has_steps;    /* they are compared too */
+    struct said said; /* what changed; this and the rest by narrate_changes */
+    struct phrase sure[N_SURE_ITEMS][SAID_MAX];
+    const char *sentence, *support;
+};
+
+/** changed_split - by_calls_ns and by_mean_ns of a row. */
+void changed_split(struct changed *c);
+
+/** changes_between - returns  gives, all of it from the arena: `before` may go.
+ *  source   docs/metrics.md#by-name */
+struct changes changes_between(struct dcr_arena *arena, const struct run *before, const struct run *after);
+
+/* Windows whose lengths differ by less, as a share, are equally long. */
+#define SAME_WINDOW 0.01
+
+/** changes_of_report - rep->changes of one run before and one after: of as many compared steps, or without steps of as
+ *  many nodes, ranks and GPUs, as a whole or in windows of one length. Else it stays NULL. Call after compare(). */
+void changes_of_report(struct report *rep, const struct report *before);
+
+/** kernel_short_name - the name of a function without its type, namespaces, template arguments and parameters, as
+ * Nsight Systems has it too: "flash_fwd_kernel" of "void flash::flash_fwd_kernel<...>(...)". returns  points into full;
+ * *len is its length */
+const char *kernel_short_name(const char *full, size_t *len);
+
+#endif

@@ -1,0 +1,108 @@
+/* page_changes.c - before and after (--baseline) by name: kernels, operators, MPI calls and files. See inside.h. */
+#include "render/site/theme/inside.h"
+
+#include "render/metrics/changes.h"
+#include "render/say/format.h"
+#include "render/say/say.h"
+
+enum { NAMES_SHOWN = 12 }; /* the CSV has all */
+
+static void add_row(struct site *s, json_t *t, const char *name, const struct changed *c)
+{
+    view_row(s, t, name);
+    view_cell(s, t, site_text(s, "%s to %s", fmt_whole(c->n[BEFORE]).text, fmt_whole(c->n[AFTER]).text));
+    view_exact(s, t, "before", true, (double)c->n[BEFORE], "");
+    view_exact(s, t, "after", true, (double)c->n[AFTER], "");
+    for (int side = 0; side < N_SIDES; side++)
+        view_cell_time(s, t, true, c->ns[side]);
+    view_cell_signed(s, t, c->ns[AFTER] - c->ns[BEFORE]);
+    view_cell_signed(s, t, c->by_calls_ns);
+    view_cell_signed(s, t, c->by_mean_ns);
+}
+
+static json_t *names_table(struct site *s, const struct changes *c, enum changed_kind kind)
+{
+    static const char *const captions[N_CHANGED_KINDS] = {
+        [CHANGED_KERNELS] = "Kernels by their short names, summed over GPUs",
+        [CHANGED_FULL] = "Kernels by their full names, summed over GPUs",
+        [CHANGED_OPERATORS] = "Operators and ranges, without the time of those nested in them",
+        [CHANGED_MPI] = "MPI calls, summed over ranks, without MPI_Init and MPI_Finalize",
+        [CHANGED_FILES] = "Timed calls on files, summed over ranks"};
+    static const char *const heads[N_CHANGED_KINDS] = {[CHANGED_KERNELS] = "Kernel",
+                                                       [CHANGED_FULL] = "Kernel",
+                                                       [CHANGED_OPERATORS] = "Operator",
+                                                       [CHANGED_MPI] = "Call",
+                                                       [CHANGED_FILES] = "File"};
+    const struct changed_table *of = &c->of[kind];
+    json_t *t = view_table(
+        s, captions[kind],
+        site_text(s, "%s|#Calls|#Before|#After|#Change|#Due to number of calls|#Due to time per call", heads[kind]));
+    add_row(s, t, "sum of all rows", &of->all);
+    for (int i = 0; i < of->n_rows; i++)
+        add_row(s, t, of->rows[i].name, &of->rows[i]);
+    site_table(s, t, site_text(s, "changed-%s", changed_stem(kind)), -1);
+    view_shorten(s, t, NAMES_SHOWN);
+    return t;
+}
+
+/* Kernel time differs from busy time, and neither is the duration of the program. */
+static json_t *gpus_table(struct site *s, const struct changes *c)
+{
+    static const struct {
+        const char *name;
+        enum device_column column;
+    } rows[] = {{"kernels, summed", DEV_KERNEL_SUM},
+                {"busy", DEV_BUSY},
+                {"idle", DEV_IDLE},
+                {"communication that no kernel hides", DEV_EXPOSED_COMM},
+                {"copies that no kernel hides", DEV_EXPOSED_MEM},
+                {"length of the trace, once per GPU", DEV_SPAN}};
+    if (!c->gpu[DEV_SPAN][BEFORE] || !c->gpu[DEV_SPAN][AFTER])
+        return json_null();
+    json_t *t = view_table(s,
+                           site_text(s, "GPU time: the sum over %s before and %s after",
+                                     fmt_count(c->n_gpus[BEFORE], "GPU").text, fmt_count(c->n_gpus[AFTER], "GPU").text),
+                           "Time|#Before|#After|#Change");
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const int64_t *ns = c->gpu[rows[i].column];
+        view_row(s, t, rows[i].name);
+        view_cell_time(s, t, true, ns[BEFORE]);
+        view_cell_time(s, t, true, ns[AFTER]);
+        view_cell_signed(s, t, ns[AFTER] - ns[BEFORE]);
+    }
+    site_table(s, t, "changed-gpus", -1);
+    return t;
+}
+
+json_t *view_changes(struct site *s)
+{
+    const struct changes *c = s->rep->changes;
+    if (!c)
+        return json_null();
+    json_t *v = view_object(s), *tables = view_list(s);
+    bool is_answer = !c->has_steps; /* else the steps are */
+    view_text(s, v, "headline", is_answer ? say_title(&s->arena, &c->said) : NULL);
+    json_t *paragraphs = view_list(s);
+    enum { LEAD = 2, PARAGRAPH = 3 }; /* sentences under the headline, and in what follows */
+    view_text(s, v, "lead", is_answer ? say_phrases(&s->arena, c->said.support, LEAD) : NULL);
+    for (int i = is_answer ? LEAD : 0, n = PARAGRAPH; i < SAID_MAX && c->said.support[i].id != PHRASE_NONE; i += n) {
+        json_t *p = view_object(s);
+        view_text(s, p, "text", say_phrases(&s->arena, c->said.support + i, SAID_MAX - i < n ? SAID_MAX - i : n));
+        view_add(s, paragraphs, p);
+    }
+    view_set_list(s, v, "paragraphs", paragraphs);
+    view_set(s, v, "gpus", gpus_table(s, c));
+    for (enum changed_kind k = 0; k < N_CHANGED_KINDS; k++) {
+        const struct changed *all = &c->of[k].all;
+        if (!c->of[k].n_rows)
+            continue;
+        json_t *one = view_object(s), *table = names_table(s, c, k);
+        view_text(s, one, "title",
+                  site_text(s, "%s: %s before, %s after", json_string_value(json_object_get(table, "caption")),
+                            fmt_time(all->ns[BEFORE]).text, fmt_time(all->ns[AFTER]).text));
+        view_set(s, one, "table", table);
+        view_add(s, tables, one);
+    }
+    view_set_list(s, v, "tables", tables);
+    return v;
+}

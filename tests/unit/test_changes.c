@@ -1,0 +1,281 @@
+/* test_changes.c - before and after by name: names of kernels, sums, and the split of a difference
+ * (render/metrics/changes.c), and what is said of them (render/findings/changes_said.c). */
+#include "render/findings/changes_said.h"
+#include "render/metrics/stats.h"
+#include "render/model/build.h"
+#include "tests/unit/made_run.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void test_short_names(void **state)
+{
+    (void)state;
+    static const char *const names[][2] = {
+        {"void flash::flash_fwd_kernel<Flash_fwd_kernel_traits<(int)128, (bool)0>, (bool)1>(flash::Flash_fwd_params)",
+         "flash_fwd_kernel"},
+        {"void at::native::(anonymous namespace)::indexSelect<float, 2>(int, T1)", "indexSelect"},
+        {"void at::native::vectorized<(int)8, f(at::Iter &)::[lambda(float) (instance 1)], std::array<char *, "
+         "2ul>>(int)",
+         "vectorized"},
+        {"void a<b<int>>::c::d<(e)1>(f)", "d"},
+        {"ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<(unsigned long)4096>)", "ncclDevKernel_SendRecv"},
+        {"nvjet_tst_192x192_64x4_2x1_v_bz_coopB_bias_TNN", "nvjet_tst_192x192_64x4_2x1_v_bz_coopB_bias_TNN"},
+        {"(other operations)", "(other operations)"},
+        {"void cut<int", "cut"},
+        {"", ""}};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        size_t len;
+        const char *s = kernel_short_name(names[i][0], &len);
+        assert_int_equal(len, strlen(names[i][1]));
+        assert_memory_equal(s, names[i][1], len);
+    }
+}
+
+/* The two halves are the difference, whatever the numbers; calls as long as before change by their number alone. */
+static void test_split(void **state)
+{
+    (void)state;
+    struct draws d = {7};
+    for (int i = 0; i < 2000; i++) {
+        struct changed c = {.n = {1 + (int64_t)draw_below(&d, 1000), 1 + (int64_t)draw_below(&d, 1000)},
+                            .ns = {(int64_t)draw_below(&d, 1U << 30) << draw_below(&d, 20), 0}};
+        c.ns[AFTER] = i % 2 ? (int64_t)draw_below(&d, 1U << 30) : c.ns[BEFORE] / c.n[BEFORE] * c.n[AFTER];
+        changed_split(&c);
+        assert_true(c.by_calls_ns + c.by_mean_ns == c.ns[AFTER] - c.ns[BEFORE]);
+        if (i % 2 == 0) /* the mean before was cut to whole ns */
+            assert_true(llabs(c.by_mean_ns) <= c.n[AFTER] + 1);
+    }
+    struct changed is_new = {.n = {0, 3}, .ns = {0, 30}}, is_gone = {.n = {2, 0}, .ns = {50, 0}},
+                   both = {.n = {68, 60}, .ns = {272, 241}};
+    changed_split(&is_new);
+    changed_split(&is_gone);
+    changed_split(&both);
+    assert_int_equal(is_new.by_calls_ns, 30);
+    assert_int_equal(is_gone.by_calls_ns, -50);
+    assert_int_equal(both.by_calls_ns, -32); /* 8 calls of 4 ns */
+    assert_int_equal(both.by_mean_ns, 1);
+}
+
+struct kernel {
+    const char *name;
+    int64_t n, sum_ns;
+};
+
+static struct run *made_gpu(const struct kernel *kernels, int n, int64_t span_ns, int64_t idle_ns)
+{
+    struct run *r = run_new("trace");
+    r->run_id = "trace";
+    r->is_foreign = 1;
+    struct run_device *d = dcr_arena_alloc(&r->arena, sizeof *d);
+    d->names = dcr_arena_alloc(&r->arena, (size_t)n * sizeof *d->names);
+    for (int i = 0; i < n; i++)
+        d->names[d->n_names++] = (struct device_name){
+            .name = kernels[i].name, .kind = OP_COMPUTE, .n = kernels[i].n, .sum_ns = kernels[i].sum_ns};
+    d->value[DEV_KERNELS] = 1;
+    d->value[DEV_SPAN] = span_ns;
+    d->value[DEV_IDLE] = idle_ns;
+    struct foreign_trace t = {
+        .file = "0.sqlite", .kind = FOREIGN_NSYS_SQLITE, .rank = -1, .devices = d, .n_devices = 1};
+    run_add_trace(r, &t);
+    return r;
+}
+
+static void test_by_name(void **state)
+{
+    (void)state;
+    static const struct kernel before[] = {{"void f<1>(int)", 4, 400}, {"void f<2>(int)", 6, 300}, {"g", 10, 100}},
+                               after[] = {{"void f<2>(int)", 8, 400}, {"g", 10, 150}, {"h", 1, 7}};
+    struct run *a = made_gpu(before, 3, 1000, 100), *b = made_gpu(after, 3, 1005, 300);
+    struct dcr_arena arena = {0};
+    struct changes c = changes_between(&arena, a, b);
+    const struct changed_table *t = &c.of[CHANGED_KERNELS], *full = &c.of[CHANGED_FULL];
+    assert_int_equal(t->n_rows, 3);
+    assert_string_equal(t->rows[0].name, "f"); /* 700 to 400: 10 calls to 8 */
+    assert_int_equal(t->rows[0].n[BEFORE], 10);
+    assert_int_equal(t->rows[0].ns[AFTER], 400);
+    assert_int_equal(t->rows[0].by_calls_ns, -140);
+    assert_int_equal(t->rows[0].by_mean_ns, -160);
+    assert_string_equal(t->rows[1].name, "g");
+    assert_int_equal(t->rows[1].by_mean_ns, 50);
+    assert_string_equal(t->rows[2].name, "h");
+    assert_int_equal(t->all.ns[AFTER] - t->all.ns[BEFORE], -243);
+    assert_int_equal(t->all.by_calls_ns + t->all.by_mean_ns, -243);
+    assert_int_equal(full->n_rows, 4);
+    assert_string_equal(full->rows[0].name, "void f<1>(int)"); /* gone */
+    assert_int_equal(full->all.ns[BEFORE], t->all.ns[BEFORE]);
+    assert_int_equal(c.of[CHANGED_MPI].n_rows, 0);
+    assert_int_equal(c.gpu[DEV_IDLE][AFTER], 300);
+    dcr_arena_release(&arena);
+    run_free(a);
+    run_free(b);
+}
+
+struct made {
+    struct kernel kernels[2];
+    int64_t span_ns, idle_ns;
+    int lacks_kernels, n_more_gpus;
+};
+
+/* What is said of a run before and one after; PHRASE_NONE as the headline: nothing. */
+static struct said said_of(struct made before, struct made after)
+{
+    struct run *runs[N_SIDES];
+    struct run_result results[N_SIDES] = {{0}};
+    struct report rep = {.n_runs = 1, .runs = &results[AFTER]}, old = {.n_runs = 1, .runs = &results[BEFORE]};
+    struct said said = {0};
+    for (int side = 0; side < N_SIDES; side++) {
+        const struct made *m = side ? &after : &before;
+        runs[side] = made_gpu(m->kernels, 2, m->span_ns, m->idle_ns);
+        runs[side]->traces[0].lacks_kernels = m->lacks_kernels;
+        if (m->n_more_gpus) {
+            struct foreign_trace t = runs[side]->traces[0];
+            t.file = "1.sqlite";
+            run_add_trace(runs[side], &t);
+        }
+        results[side].run = runs[side];
+    }
+    changes_of_report(&rep, &old);
+    narrate_changes(&rep);
+    if (rep.changes) {
+        assert_string_equal(rep.headline, rep.changes->sentence);
+        assert_string_equal(rep.confidence, "low");
+        said = rep.changes->said;
+    }
+    for (int i = 0; i < SAID_MAX; i++) /* names live in the report */
+        for (int k = 0; k < SLOTS_MAX; k++)
+            if (said.support[i].slot[k].kind == SLOT_NAME)
+                said.support[i].slot[k].name = strcmp(said.support[i].slot[k].name, "f") == 0 ? "f" : "g";
+    dcr_arena_release(&rep.arena);
+    run_free(runs[BEFORE]);
+    run_free(runs[AFTER]);
+    return said;
+}
+
+static int says(const struct said *s, enum phrase_id id)
+{
+    for (int i = 0; i < SAID_MAX; i++)
+        if (s->support[i].id == id)
+            return 1;
+    return 0;
+}
+
+static const struct made before = {{{"f", 10, 500000}, {"g", 10, 100000}}, 1000000, 100000, 0, 0};
+
+/* Fewer calls of f, longer ones of g, in windows of one length. */
+static void test_less_work(void **state)
+{
+    (void)state;
+    struct said s = said_of(before, (struct made){{{"f", 8, 400000}, {"g", 10, 130000}}, 1001000, 300000, 0, 0});
+    static const enum phrase_id is[] = {PHRASE_CHANGED_STEPS_UNKNOWN, PHRASE_CHANGED_LESS_WORK, PHRASE_CHANGED_IDLE,
+                                        PHRASE_CHANGED_MOST_LESS,     PHRASE_CHANGED_CALLS,     PHRASE_CHANGED_ROW_MORE,
+                                        PHRASE_CHANGED_LONGER};
+    assert_int_equal(s.headline.id, PHRASE_CHANGED_TOTAL);
+    assert_int_equal(s.headline.slot[1].count, 530000);
+    assert_int_equal(s.headline.slot[2].count, 600000);
+    for (int i = 0; i < SAID_MAX; i++)
+        assert_int_equal(s.support[i].id, is[i]);
+    assert_string_equal(s.support[3].slot[0].name, "f");
+    assert_int_equal(s.support[4].slot[0].count, 8);
+    assert_string_equal(s.support[5].slot[0].name, "g");
+    assert_true(s.support[6].slot[0].real > 0.299 && s.support[6].slot[0].real < 0.301);
+}
+
+/* Shorter calls, a kernel of another name, or another window: nothing is said of the work. */
+static void test_no_less_work(void **state)
+{
+    (void)state;
+    struct said s = said_of(before, (struct made){{{"f", 10, 400000}, {"g", 10, 100000}}, 1000000, 300000, 0, 0});
+    assert_int_equal(s.support[1].id, PHRASE_CHANGED_IDLE);
+    assert_int_equal(s.support[3].id, PHRASE_CHANGED_SHORTER);
+    assert_int_equal(s.support[4].id, PHRASE_NONE);
+    s = said_of(before, (struct made){{{"new", 20, 400000}, {"g", 10, 100000}}, 1000000, 300000, 0, 0});
+    assert_true(says(&s, PHRASE_CHANGED_GONE) && says(&s, PHRASE_CHANGED_NEW));
+    assert_false(says(&s, PHRASE_CHANGED_LESS_WORK));
+    s = said_of(before, (struct made){{{"f", 8, 400000}, {"g", 10, 100000}}, 700000, 300000, 0, 0});
+    assert_int_equal(s.support[1].id, PHRASE_CHANGED_WINDOW);
+    assert_int_equal(s.support[1].slot[0].count, 700000);
+    /* all time of f lay in others before */
+    s = said_of((struct made){{{"f", 10, 0}, {"g", 10, 100000}}, 1000000, 100000, 0, 0}, before);
+    assert_int_equal(s.support[1].id, PHRASE_CHANGED_MOST_MORE);
+    assert_int_equal(s.support[2].id, PHRASE_NONE);
+    /* the same on both sides */
+    s = said_of(before, before);
+    assert_int_equal(s.headline.id, PHRASE_CHANGED_NOTHING);
+    assert_int_equal(s.support[1].id, PHRASE_NONE);
+}
+
+/* Where kernels are missing on a side, or one has more GPUs, their sums are not compared. */
+static void test_not_compared(void **state)
+{
+    (void)state;
+    struct made cut = before, more = before;
+    cut.lacks_kernels = 1;
+    more.n_more_gpus = 1;
+    assert_int_equal(said_of(before, cut).headline.id, PHRASE_NONE);
+    assert_int_equal(said_of(cut, before).headline.id, PHRASE_NONE);
+    assert_int_equal(said_of(before, more).headline.id, PHRASE_NONE);
+}
+
+/* Of MPI the calls that every program makes once are left out, and beyond 200 names the others share a row. */
+static void test_many_names(void **state)
+{
+    (void)state;
+    struct run *runs[N_SIDES];
+    for (int side = 0; side < N_SIDES; side++) {
+        struct run *r = runs[side] = run_new("mpi");
+        struct dct_io once = {.n = 1, .ns = side ? 9000000 : 1};
+        run_observe_mpi(r, "MPI_Init", &once);
+        for (int i = 0; i < 230; i++) {
+            char name[32];
+            struct dct_io io = {.n = 2, .ns = (uint64_t)(side ? 1000 + i : 1000)};
+            snprintf(name, sizeof name, "MPI_Call_%03d", i);
+            run_observe_mpi(r, name, &io);
+        }
+        run_sort_observed(r);
+    }
+    struct dcr_arena arena = {0};
+    struct changes c = changes_between(&arena, runs[BEFORE], runs[AFTER]);
+    const struct changed_table *t = &c.of[CHANGED_MPI];
+    assert_int_equal(t->n_rows, 201);
+    assert_string_equal(t->rows[0].name, "MPI_Call_229");
+    assert_string_equal(t->rows[200].name, CHANGED_OTHERS);
+    assert_int_equal(t->rows[200].ns[AFTER], 30 * 1000 + 29 * 30 / 2);
+    assert_int_equal(t->all.ns[AFTER] - t->all.ns[BEFORE], 229 * 230 / 2);
+    assert_int_equal(t->all.n[BEFORE], 460);
+    dcr_arena_release(&arena);
+    run_free(runs[BEFORE]);
+    run_free(runs[AFTER]);
+}
+
+/* Sums that another program saturated, or a crafted file holds, do not overflow. */
+static void test_extremes(void **state)
+{
+    (void)state;
+    static const struct kernel most[] = {{"f", 1, INT64_MAX}, {"f", INT64_MAX, INT64_MAX}},
+                               least[] = {{"f", INT64_MAX, 0}, {"f", 1, 1}};
+    struct run *a = made_gpu(most, 2, INT64_MAX, 1), *b = made_gpu(least, 2, 1, 1);
+    struct dcr_arena arena = {0};
+    struct changes c = changes_between(&arena, a, b), back = changes_between(&arena, b, a);
+    assert_true(c.of[CHANGED_KERNELS].all.ns[BEFORE] > 0 && c.of[CHANGED_KERNELS].rows[0].by_mean_ns < 0);
+    assert_true(back.of[CHANGED_KERNELS].all.ns[AFTER] > 0);
+    dcr_arena_release(&arena);
+    run_free(a);
+    run_free(b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_short_names),  cmocka_unit_test(test_split),
+                                       cmocka_unit_test(test_by_name),      cmocka_unit_test(test_less_work),
+                                       cmocka_unit_test(test_no_less_work), cmocka_unit_test(test_not_compared),
+                                       cmocka_unit_test(test_many_names),   cmocka_unit_test(test_extremes)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
