@@ -77,10 +77,11 @@ static void test_png_is_read_back(void **state)
     if (setjmp(png_jmpbuf(png)))
         fail_msg("libpng does not read the file back");
     png_set_read_fn(png, &r, read_bytes);
-    png_read_png(png, info, PNG_TRANSFORM_IDENTITY, NULL);
+    png_read_png(png, info, PNG_TRANSFORM_EXPAND, NULL);
+    assert_int_not_equal(png_get_valid(png, info, PNG_INFO_PLTE), 0);
+    assert_int_equal(png_get_color_type(png, info), PNG_COLOR_TYPE_RGB); /* as expanded */
     assert_int_equal(png_get_image_width(png, info), 600);
     assert_int_equal(png_get_image_height(png, info), 400);
-    assert_int_equal(png_get_color_type(png, info), PNG_COLOR_TYPE_RGB);
     assert_int_equal(png_get_x_pixels_per_meter(png, info), 7559); /* 192 dots per inch */
     png_textp text;
     int n_text = 0;
@@ -97,6 +98,46 @@ static void test_png_is_read_back(void **state)
         for (int x = 0; x < 600; x++)
             blue += rows[y][3 * x] == 0x00 && rows[y][3 * x + 1] == 0x5a && rows[y][3 * x + 2] == 0x91;
     assert_true(blue > 5000);
+    png_destroy_read_struct(&png, &info, NULL);
+    dcr_buf_release(&file);
+}
+
+/* More shades than a palette holds: each is drawn, or one that no eye tells from it. */
+static void test_many_shades(void **state)
+{
+    (void)state;
+    static const enum ink inks[] = {INK_COMPUTE, INK_COMM, INK_WAIT};
+    enum { SHADES = 300, BAND = 10, INKS = sizeof inks / sizeof *inks };
+    struct paint_png *sheet;
+    struct dcr_err err = {0};
+    struct dcr_buf file = {0};
+    assert_int_equal(paint_png_new(&sheet, SHADES, BAND * INKS, 1, typeface, &err), 0);
+    for (int k = 0; k < INKS; k++)
+        for (int i = 0; i < SHADES; i++) {
+            double x = i, y = BAND * k;
+            const struct point p[] = {{x, y}, {x + 1, y}, {x + 1, y + BAND}, {x, y + BAND}};
+            canvas_area(paint_png_canvas(sheet), p, 4, inks[k], (i + 1.0) / SHADES);
+        }
+    assert_int_equal(paint_png_finish(sheet, NULL, 0, &file, &err), 0);
+    paint_png_free(sheet);
+    png_structp png = png_create_read_struct(PNG_LIBPNG_VER_STRING, NULL, NULL, NULL);
+    png_infop info = png_create_info_struct(png);
+    struct reading r = {&file, 0};
+    if (setjmp(png_jmpbuf(png)))
+        fail_msg("libpng does not read the file back");
+    png_set_read_fn(png, &r, read_bytes);
+    png_read_png(png, info, PNG_TRANSFORM_EXPAND, NULL);
+    png_bytepp rows = png_get_rows(png, info);
+    int n_other = 0;
+    for (int k = 0; k < INKS; k++)
+        for (int i = 0; i < SHADES; i++)
+            for (int c = 0; c < 3; c++) {
+                double a = (i + 1.0) / SHADES, ink = ink_rgb(inks[k]) >> (16 - 8 * c) & 0xff;
+                double off = rows[BAND * k + BAND / 2][3 * i + c] - (255 * (1 - a) + ink * a);
+                n_other += off > 1 || off < -1;
+                assert_true(off < 6 && off > -6);
+            }
+    assert_true(n_other > 0);
     png_destroy_read_struct(&png, &info, NULL);
     dcr_buf_release(&file);
 }
@@ -196,7 +237,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_png_is_read_back),         cmocka_unit_test(test_same_strokes_same_bytes),
         cmocka_unit_test(test_sizes_out_of_range),       cmocka_unit_test(test_pdf_is_one_column_with_its_fonts),
-        cmocka_unit_test(test_svg_has_text_and_classes),
+        cmocka_unit_test(test_svg_has_text_and_classes), cmocka_unit_test(test_many_shades),
     };
     return cmocka_run_group_tests(tests, begin, end);
 }
