@@ -31,14 +31,16 @@ says() {
 }
 
 # ---- at least 4 s in turns of 20 ms. Starting takes a part of it, so the share is lower at the beginning.
-# Where no window begins or ends by the clock, two run side by side: one rank of each sleeps.
+# Two run side by side, because one rank of each sleeps.
 recorded whole "" 150 20 &
 recorded steps "--steps 60:110" 150 20 named
 wait
-recorded duration "--duration 2" 200 20
+recorded duration "--duration 2" 200 20 &
 recorded delay "--delay 2" 200 20
-recorded both "--delay 1.5 --duration 1" 200 20
+wait
+recorded both "--delay 1.5 --duration 1" 200 20 &
 recorded capture "--capture-range nvtx:step" 100 20 named
+wait
 check "whole: half of the time" says whole '.mpi_share.ratio > 0.3 and .mpi_share.ratio < 0.7 and (.recorded | .is_part | not)'
 check "--duration: half, less the start" says duration '.mpi_share.ratio > 0.22 and .mpi_share.ratio < 0.7'
 for window in delay both steps capture; do

@@ -28,7 +28,7 @@ in_archive() { # in_archive NODES MEMBER: the member's text
 }
 
 check "the series runs, and the report after it" \
-    slurm/submit --results "$results" --site "$site" --wait -- --batch $batch --steps 40 --days 4 --validation-windows 16
+    slurm/submit --results "$results" --site "$site" --wait -- --batch $batch --steps 34 --days 4 --validation-windows 16
 cp "$TMP/tap.out" "$TMP/out"
 sed 's/^/# /' "$TMP/out"
 check "what was found is said at the end" grep -qF "$(jq -r .headline "$site/report.json")" "$TMP/out"
@@ -36,7 +36,7 @@ for n in 1 2 4; do
     check "$n node(s): the archive verifies" "$BIN/dccollect" verify "$results/${n}node-slurm-"*.tar
     check "$n node(s): it is complete" test "$(in_archive $n manifest.json | jq .complete)" = true
     check "$n node(s): Slurm's own view is in it" grep -q "NumNodes=$n" <(in_archive $n log/slurm_job.txt)
-    check "$n node(s): so is what the program said" grep -q "40 steps" <(in_archive $n log/stdout.txt)
+    check "$n node(s): so is what the program said" grep -q "34 steps" <(in_archive $n log/stdout.txt)
 done
 check "no spool is left" test -z "$(find "$results" -name '.spool*')"
 check "the last series is named for make site" test "$(wc -l <"$results/last-series")" = 3
@@ -55,7 +55,7 @@ check "one strong-scaling series over 1, 2 and 4 nodes" \
 check "the report's speed-up of compute is its time on one node over that on n" report ".series[0].points |
     .[0].parts_ns.compute as \$one | all(.[]; .compute_speedup - \$one / .parts_ns.compute | fabs < 0.001)"
 # By the median step: what a host takes from a virtual core counts against the node's quota and is paid back fourfold,
-# so one such step moves the mean of 40.
+# so one such step moves the mean of 34.
 median_ms() { # median_ms NODES COLUMN...: of the sum of these columns over rank 0's steps
     local nodes=$1
     shift

@@ -151,8 +151,8 @@ static void test_sure_of_transfer_with_waiting(void **state)
     run_free(r);
 }
 
-/* Ranks wait for each other by turns, for 20.0 ms because of computing and for 0.006 ms because of loading: the text has
- * the waiting of the breakdown. */
+/* Ranks wait for each other by turns, for 20.0 ms because of computing and for 0.006 ms because of loading: the text
+ * has the waiting of the breakdown. */
 static void test_waiting_is_one_number(void **state)
 {
     (void)state;
