@@ -236,7 +236,7 @@ static struct action action_of(struct report *rep, const struct run_result *r, e
     if (limit <= 0 || is_met)
         return a;
     a.check = say_advice(&rep->arena, &said, ADVICE_CHECK);
-    if (*a.check && k->has_share && !k->judged.by && limit == k->threshold_ratio)
+    if (*a.check && k->has_share && !k->judged.by && limit == k->threshold_ratio && k->share_ratio - limit >= 0.01)
         a.check = report_text(rep, "%s %s", a.check,
                               say_phrase(&rep->arena, &PHRASE(CHECK_NOW, slot_percent(k->share_ratio))));
     return a;

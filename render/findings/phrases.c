@@ -75,8 +75,9 @@ const char *claim_expected(struct report *rep, const struct claim *c)
     const struct run_result *r = tried_run(rep, c);
     const struct phrase said[] = {PHRASE(EXPECTED_MEDIAN, slot_things(r->n_nodes, counted_word(rep->unit)),
                                          slot_time(t->step_ns), slot_time(r->step.median_ns)),
-                                  t->is_over_half ? PHRASE(EXPECTED_OVER_HALF) : PHRASE(NONE)};
-    return say_phrases(&rep->arena, said, 2);
+                                  t->is_over_half ? PHRASE(EXPECTED_OVER_HALF) : PHRASE(NONE),
+                                  t->is_less_spent ? PHRASE(EXPECTED_LESS_SPENT) : PHRASE(NONE)};
+    return say_phrases(&rep->arena, said, 3);
 }
 
 const char *action_sentence(struct report *rep, struct action a)

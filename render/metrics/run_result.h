@@ -349,6 +349,7 @@ struct trial {
     struct reason forecast_why; /* when !has_forecast */
     int64_t step_ns;            /* forecast of the median step */
     int is_over_half;           /* it halves the transfer, and saves more than half of what is exposed */
+    int is_less_spent;          /* more than a fifth of what it saves is processor time of messages */
 };
 
 /* What to do about a run: sentences. is_first: "Do first: " stands before them where no heading says so. */

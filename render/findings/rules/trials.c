@@ -260,6 +260,7 @@ static void add_trial(struct report *rep, struct run_result *r, enum trial_kind 
         double step = (double)r->step.median_ns + then.exposed_ns - now.exposed_ns + then.spent_ns - now.spent_ns;
         t.step_ns = llround(step);
         t.has_forecast = t.step_ns > 0;
+        t.is_less_spent = k == TRIAL_BF16 && 5 * (now.spent_ns - then.spent_ns) > (double)r->step.median_ns - step;
         t.is_over_half = k != TRIAL_OVERLAP && f.is_overlapped && now.exposed_ns > 2 * then.exposed_ns;
     }
     r->trials[r->n_trials++] = t;
