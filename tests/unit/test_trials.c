@@ -270,6 +270,27 @@ static void test_what_is_not_advised(void **state)
     run_free(r);
 }
 
+/* Gradients that travel for longer than what is left of the backward pass take processor time from it, and half the
+ * bytes give half of that back. */
+static void test_less_spent(void **state)
+{
+    (void)state;
+    for (int is_spent = 0; is_spent < 2; is_spent++) {
+        struct report rep = {0};
+        struct run *r = made(words, N_WORDS);
+        r->program.allreduce_is_overlapped = 1;
+        for (int i = 0; i < 4; i++)
+            for (size_t s = 0; s < r->ranks[i].n_steps; s++)
+                r->ranks[i].steps[s].hidden_comm_ns = is_spent ? 72 : 40; /* 48 are left */
+        tell(&rep, r);
+        assert_true(trial_of(&rep, TRIAL_BF16)->has_forecast);
+        assert_int_equal(trial_of(&rep, TRIAL_BF16)->is_less_spent, is_spent);
+        assert_false(trial_of(&rep, TRIAL_LINK)->is_less_spent);
+        report_free(&rep);
+        run_free(r);
+    }
+}
+
 /* The runs after are the trial: forecast beside achieved. */
 static void test_tried(void **state)
 {
@@ -339,10 +360,15 @@ static void test_what_changed_beside(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_late_gradients),          cmocka_unit_test(test_overlapped_gradients),
-        cmocka_unit_test(test_messages_take_time),      cmocka_unit_test(test_commands),
-        cmocka_unit_test(test_commands_of_other_nodes), cmocka_unit_test(test_words_that_do_not_pass),
-        cmocka_unit_test(test_what_is_not_advised),     cmocka_unit_test(test_tried),
+        cmocka_unit_test(test_late_gradients),
+        cmocka_unit_test(test_overlapped_gradients),
+        cmocka_unit_test(test_messages_take_time),
+        cmocka_unit_test(test_commands),
+        cmocka_unit_test(test_commands_of_other_nodes),
+        cmocka_unit_test(test_words_that_do_not_pass),
+        cmocka_unit_test(test_what_is_not_advised),
+        cmocka_unit_test(test_less_spent),
+        cmocka_unit_test(test_tried),
         cmocka_unit_test(test_what_changed_beside),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
