@@ -68,7 +68,8 @@ static const struct changed *largest(const struct changed_table *t, int less)
 {
     for (int i = 0; i < t->n_rows; i++) {
         int64_t change = change_of(&t->rows[i]);
-        if (*t->rows[i].name != '(' && !is_nothing(change, &t->all) && (!less || (change < 0) == (less > 0)))
+        if (*t->rows[i].name && *t->rows[i].name != '(' && !is_nothing(change, &t->all) &&
+            (!less || (change < 0) == (less > 0)))
             return &t->rows[i];
     }
     return NULL;

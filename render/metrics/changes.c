@@ -77,6 +77,7 @@ struct sums {
         int64_t n[N_SIDES], ns[N_SIDES];
     } * rows;
     size_t n, cap;
+    int is_unknown; /* the time of a name is not known */
 };
 
 /* Kept where differences and halves of them still fit: 73 years. */
@@ -93,6 +94,7 @@ static int64_t sum_of(int64_t a, int64_t b)
 
 static void add(struct sums *s, const char *name, size_t len, int side, int64_t n, int64_t ns)
 {
+    s->is_unknown |= n > 0 && ns < 0;
     if (n <= 0 || ns < 0)
         return;
     s->rows = arena_grow(&s->arena, s->rows, s->n, &s->cap, sizeof *s->rows);
@@ -223,6 +225,28 @@ static struct changed_table keep(struct dcr_arena *arena, struct sums *s)
     return t;
 }
 
+/* Readers keep so many names and put the others under "(other files)" or the like. A name of one side may then be among
+ * the others of the other side. */
+static void join_others(struct sums *s)
+{
+    struct sum *others = NULL;
+    size_t n = 0;
+    for (size_t i = 0; i < s->n && !others; i++)
+        others = s->rows[i].len > 6 && memcmp(s->rows[i].name, "(other", 6) == 0 ? &s->rows[i] : NULL;
+    if (!others)
+        return;
+    struct sum all = *others;
+    for (size_t i = 0; i < s->n; i++) {
+        const struct sum *x = &s->rows[i];
+        if (x != others && (!x->n[BEFORE] || !x->n[AFTER]))
+            merge(&all, x);
+        else if (x != others)
+            s->rows[n++] = *x;
+    }
+    s->rows[n++] = all;
+    s->n = n;
+}
+
 static struct changed_table table_of(struct dcr_arena *arena, const struct run *before, const struct run *after,
                                      enum changed_kind kind)
 {
@@ -231,7 +255,7 @@ static struct changed_table table_of(struct dcr_arena *arena, const struct run *
     add_side(&s, before, kind, BEFORE);
     size_t n_before = s.n, n = 0;
     add_side(&s, after, kind, AFTER);
-    if (n_before && s.n > n_before) {
+    if (n_before && s.n > n_before && !s.is_unknown) {
         qsort(s.rows, s.n, sizeof *s.rows, by_name);
         for (size_t i = 0; i < s.n; i++) {
             if (n && compare_names(&s.rows[n - 1], &s.rows[i]) == 0)
@@ -240,6 +264,7 @@ static struct changed_table table_of(struct dcr_arena *arena, const struct run *
                 s.rows[n++] = s.rows[i];
         }
         s.n = n;
+        join_others(&s);
         qsort(s.rows, s.n, sizeof *s.rows, by_change);
         t = keep(arena, &s);
     }
@@ -277,23 +302,26 @@ struct changes changes_between(struct dcr_arena *arena, const struct run *before
     return c;
 }
 
-/* Sums can be compared where both sides did as much: as many steps, or, without steps, as many ranks and GPUs in
- * windows of one kind and length. */
+static int gpus_of(const struct run *a)
+{
+    int n = 0;
+    for (int t = 0; t < a->n_traces; t++)
+        n += a->traces[t].n_devices;
+    return n;
+}
+
+/* Sums can be compared where both sides did as much: with as many GPUs, as a whole or in windows, and in as many steps,
+ * or without steps on as many ranks and in windows of one length. */
 static int did_as_much(const struct report *rep, const struct report *before)
 {
     const struct run_result *a = &before->runs[0], *b = &rep->runs[0];
+    const struct recorded p = recorded_part(a->run), q = recorded_part(b->run);
+    if (gpus_of(a->run) != gpus_of(b->run) || p.is_part != q.is_part)
+        return 0;
     if (rep->n_comparisons)
         return a->n_steps == b->n_steps;
-    const struct recorded p = recorded_part(a->run), q = recorded_part(b->run);
-    int n[N_SIDES] = {0};
-    for (int side = 0; side < N_SIDES; side++) {
-        const struct run *r = side == BEFORE ? a->run : b->run;
-        for (int t = 0; t < r->n_traces; t++)
-            n[side] += r->traces[t].n_devices;
-    }
-    return !a->has_steps && !b->has_steps && a->n_ranks == b->n_ranks && a->n_nodes == b->n_nodes &&
-           n[BEFORE] == n[AFTER] && p.is_part == q.is_part &&
-           (!p.is_part || fabs((double)(q.ns - p.ns)) <= SAME_WINDOW * (double)p.ns);
+    int is_same_window = !p.is_part || (p.ns > 0 && fabs((double)(q.ns - p.ns)) <= SAME_WINDOW * (double)p.ns);
+    return !a->has_steps && !b->has_steps && a->n_ranks == b->n_ranks && a->n_nodes == b->n_nodes && is_same_window;
 }
 
 void changes_of_report(struct report *rep, const struct report *before)

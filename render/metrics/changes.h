@@ -58,8 +58,9 @@ struct changes changes_between(struct dcr_arena *arena, const struct run *before
 /* Windows whose lengths differ by less, as a share, are equally long. */
 #define SAME_WINDOW 0.01
 
-/** changes_of_report - rep->changes of one run before and one after: of as many compared steps, or without steps of as
- *  many nodes, ranks and GPUs, as a whole or in windows of one length. Else it stays NULL. Call after compare(). */
+/** changes_of_report - rep->changes of one run before and one after, of as many GPUs, both recorded as a whole or both
+ * in a window: of as many compared steps, or without steps of as many nodes and ranks in windows of one length. Else it
+ *  stays NULL. Call after compare(). */
 void changes_of_report(struct report *rep, const struct report *before);
 
 /** kernel_short_name - the name of a function without its type, namespaces, template arguments and parameters, as

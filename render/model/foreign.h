@@ -107,7 +107,7 @@ struct foreign_trace {
     int64_t n_damaged;        /* places between events that could not be read */
     int64_t damaged_bytes;    /* of these */
     const char *why_rest;     /* why the rest could not be read, a sentence; NULL = it could */
-    int lacks_kernels;        /* some are in no table: the file is damaged, or holds CUDA graphs as one launch each */
+    int lacks_kernels;        /* some were lost, or are CUDA graphs that stand as one launch each */
     int64_t n_negative;       /* operations of negative duration: they count, but cover no time */
     int64_t n_unusable;       /* events without a usable time */
     int64_t n_backward;       /* calls and ranges of the host that end before they begin */

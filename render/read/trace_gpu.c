@@ -127,12 +127,17 @@ static void add_host(struct trace_gpu *g, const struct reduced *steps)
     }
 }
 
-/* Is all of the GPU's work in the trace? Not if CUPTI lost some, if the process was killed before its last hand-over,
- * or with a window, behind which work that was launched in it may have run. */
+/* Is all of the GPU's work that was asked for in the trace? Not if CUPTI lost some, or if the process was killed before
+ * its last hand-over. */
+static int is_handed_over(const struct summary *s)
+{
+    return s->info.n_dropped_gpu == 0 && strstr(s->notes, DCR_GPU_WHOLE_NOTE) != NULL;
+}
+
+/* With a window, work that was launched in it may have run behind it. */
 static int is_gpu_whole(const struct trace_gpu *g, const struct summary *s)
 {
-    return g->n_phases < MOST_PHASES && s->info.n_dropped_gpu == 0 && strstr(s->notes, DCR_GPU_WHOLE_NOTE) &&
-           s->info.window.until_ns == 0;
+    return g->n_phases < MOST_PHASES && is_handed_over(s) && s->info.window.until_ns == 0;
 }
 
 /* Can one see in the trace how the ranks exchange: by a call of the host, or by a kernel? */
@@ -180,6 +185,8 @@ int trace_gpu_finish(struct trace_gpu *g, struct run *r, int rank, struct summar
         g->trace.kind = FOREIGN_CUPTI;
         g->trace.rank = rank;
         g->trace.world_size = -1;
+        g->trace.lacks_kernels = !s || !is_handed_over(s) || s->loss.n_dropped || s->loss.n_bad_blocks ||
+                                 s->loss.n_missing_blocks || s->loss.is_torn || s->info.incomplete_ns;
         rc = activity_finish(g->activity, &r->arena, &g->trace.devices, &g->trace.n_devices, &g->trace.steps, err);
         for (int i = 0; i < g->trace.n_devices; i++)
             g->trace.devices[i].rank = rank;

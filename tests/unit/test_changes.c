@@ -255,6 +255,26 @@ static void test_many_names(void **state)
     run_free(runs[AFTER]);
 }
 
+/* Where one side has names beyond what its reader keeps, a name that only the other side has may be among them. */
+static void test_other_names(void **state)
+{
+    (void)state;
+    static const struct kernel few[] = {{"f", 1, 100}, {"g", 1, 50}},
+                               many[] = {{"f", 1, 90}, {"(other operations)", 3, 70}};
+    struct run *a = made_gpu(few, 2, 1000, 0), *b = made_gpu(many, 2, 1000, 0);
+    struct dcr_arena arena = {0};
+    struct changes c = changes_between(&arena, a, b);
+    const struct changed_table *t = &c.of[CHANGED_FULL];
+    assert_int_equal(t->n_rows, 2);
+    assert_string_equal(t->rows[0].name, "(other operations)");
+    assert_int_equal(t->rows[0].ns[BEFORE], 50);
+    assert_int_equal(t->rows[0].n[AFTER], 3);
+    assert_int_equal(t->all.ns[BEFORE], 150);
+    dcr_arena_release(&arena);
+    run_free(a);
+    run_free(b);
+}
+
 /* Sums that another program saturated, or a crafted file holds, do not overflow. */
 static void test_extremes(void **state)
 {
@@ -273,9 +293,9 @@ static void test_extremes(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_short_names),  cmocka_unit_test(test_split),
-                                       cmocka_unit_test(test_by_name),      cmocka_unit_test(test_less_work),
-                                       cmocka_unit_test(test_no_less_work), cmocka_unit_test(test_not_compared),
-                                       cmocka_unit_test(test_many_names),   cmocka_unit_test(test_extremes)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_short_names), cmocka_unit_test(test_split),        cmocka_unit_test(test_by_name),
+        cmocka_unit_test(test_less_work),   cmocka_unit_test(test_no_less_work), cmocka_unit_test(test_not_compared),
+        cmocka_unit_test(test_many_names),  cmocka_unit_test(test_other_names),  cmocka_unit_test(test_extremes)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -70,7 +70,7 @@ static void name_phases(struct report *rep, struct series *s)
             for (int k = 0; k < s->points[i].n_runs; k++) {
                 const struct run_result *r = &rep->runs[s->points[i].runs[k]];
                 for (int q = 0; q < r->n_phases; q++)
-                    if (part_of_category(r->phases[q].category) == (enum part)part)
+                    if (*r->phases[q].name && part_of_category(r->phases[q].category) == (enum part)part)
                         add_phase(rep, s, &cap, (enum part)part, r->phases[q].name);
             }
         add_phase(rep, s, &cap, (enum part)part, "");
@@ -91,8 +91,8 @@ static int fill_point(const struct report *rep, struct series *s, int from, int 
         for (int64_t step = 0; step < r->n_counted; step++)
             total += of_part(r->step_part_ns[step], part);
         for (int q = 0; q < r->n_phases; q++) {
-            const struct series_phase *is =
-                part_of_category(r->phases[q].category) == part ? phase_of(s, part, r->phases[q].name) : NULL;
+            int is_named = *r->phases[q].name && part_of_category(r->phases[q].category) == part;
+            const struct series_phase *is = is_named ? phase_of(s, part, r->phases[q].name) : NULL;
             if (!is)
                 continue;
             named += r->phases[q].total_ns;
