@@ -82,11 +82,6 @@ EXPORTED void dcc_guest_note(const char *sentence)
     spool_note(sentence);
 }
 
-EXPORTED const char *dcc_guest_injection(void)
-{
-    return kept_lost("NVTX_INJECTION64_PATH");
-}
-
 EXPORTED void dcc_guest_yields(const void *code)
 {
     forks_yields(code);

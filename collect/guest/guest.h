@@ -36,8 +36,6 @@ void dcc_guest_lost(uint64_t n);
 struct dct_io *dcc_guest_file(const char *path, uint32_t *name);
 /** dcc_guest_note - a sentence into the trace: why something is missing. */
 void dcc_guest_note(const char *sentence);
-/** dcc_guest_injection - where NVTX finds its tool, once the program has lost its environment; else NULL. */
-const char *dcc_guest_injection(void);
 /** dcc_guest_yields - sched_yield() is called, and returns to this address: see forks_yields. */
 void dcc_guest_yields(const void *code);
 /** dcc_guest_root_changes - the spool folder will not have its name any more. */

@@ -54,13 +54,7 @@ void kept_begin(void)
     }
 }
 
-const char *kept_env(const char *name)
-{
-    const char *value = getenv(name);
-    return value ? value : kept_lost(name);
-}
-
-/* Is a variable that was there at load there still? Not by getenv(), which may ask kept_lost(). */
+/* Is a variable that was there at load there still? */
 static int is_any_left(void)
 {
     for (size_t at = 0; at < used; at += strlen(room + at) + 1) {
@@ -72,9 +66,10 @@ static int is_any_left(void)
     return 0;
 }
 
-const char *kept_lost(const char *name)
+const char *kept_env(const char *name)
 {
-    return is_any_left() ? NULL : find(name, strlen(name));
+    const char *value = getenv(name);
+    return value || is_any_left() ? value : find(name, strlen(name));
 }
 
 int kept_move_high(int fd)

@@ -8,8 +8,6 @@ void kept_begin(void);
 /** kept_env - the variable's value now, else that at load when the program has lost its whole environment since (a
  *  single variable that it took out is respected). NULL: none. Only the variables listed in kept.c */
 const char *kept_env(const char *name);
-/** kept_lost - the same for a variable that is not there now. Calls no getenv(). */
-const char *kept_lost(const char *name);
 /** kept_hold_spool - the program is about to change its root: the spool folder is held open. */
 void kept_hold_spool(void);
 /** kept_spool - descriptor of the spool folder of that name, for openat(). The caller closes it.

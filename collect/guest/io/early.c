@@ -13,11 +13,6 @@ int early_is_over(void)
     return &environ != NULL;
 }
 
-char **early_environ(void)
-{
-    return &environ != NULL ? environ : NULL;
-}
-
 long early_syscall(long number, ...)
 {
     long a[6];

@@ -8,7 +8,5 @@
 int early_is_over(void);
 /** early_syscall - as syscall(), with at most six arguments, calling nobody; errno is set when that can be done. */
 long early_syscall(long number, ...);
-/** early_environ - the environment, NULL while it cannot be known: so the C library's own getenv() has it then. */
-char **early_environ(void);
 
 #endif

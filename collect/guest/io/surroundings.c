@@ -1,5 +1,5 @@
-/* surroundings.c - programs that give up their environment, root or user before they name their first range, and those
- * that fork while another thread names it. */
+/* surroundings.c - programs that give up their root or user before they name their first range, and those that fork while
+ * another thread names it. */
 #include "collect/guest/guest.h"
 #include "collect/guest/io/early.h"
 
@@ -12,36 +12,6 @@
 
 #define EXPORTED __attribute__((visibility("default")))
 #define ALIAS(name) __asm__(#name)
-
-/* What stands behind NAME= in an entry; NULL when that is another variable's. Calls nobody, see early.h. */
-static char *value_in(char *entry, const char *name)
-{
-    for (; *name && *entry == *name; name++)
-        entry++;
-    return !*name && *entry == '=' ? entry + 1 : NULL;
-}
-
-/* Not by strcmp(): with -z now the resolver of another library's IFUNC may be reached while our own slots are filled,
- * its own still empty. */
-static int is_same(const char *a, const char *b)
-{
-    for (; *a && *a == *b; b++)
-        a++;
-    return *a == *b;
-}
-
-/* As the C library's. NVTX looks for its tool here at its first call: after clearenv() it is told what it would have
- * been told at the start. */
-EXPORTED char *dcc_io_getenv(const char *name) ALIAS(getenv);
-char *dcc_io_getenv(const char *name)
-{
-    for (char **e = early_environ(); *name && e && *e; e++) {
-        char *value = value_in(*e, name);
-        if (value)
-            return value;
-    }
-    return is_same(name, "NVTX_INJECTION64_PATH") && early_is_over() ? (char *)dcc_guest_injection() : NULL;
-}
 
 EXPORTED int dcc_io_chroot(const char *path) ALIAS(chroot);
 int dcc_io_chroot(const char *path)
