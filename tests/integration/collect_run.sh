@@ -89,6 +89,8 @@ check "the folder in which all began is removed: the archive is there" metadata 
 check "and nothing else" sh -c '! ls -d left.tar.* leave 2>/dev/null'
 check_status 125 "a rank that cannot be" env OMPI_COMM_WORLD_RANK=70000 "$COLLECT" run --spool no-rank -- true
 
+# ---- the environment belongs to the C library alone: another walk over it would be one more that a setenv() can hit
+check "getenv is not replaced" sh -c 'for l in "$1"/*.so; do ! nm -D --defined-only "$l" | grep -wE "getenv|setenv|environ" || exit 1; done' - "$(dirname "$BIN")/lib/dcreport"
 # ---- what is interposed is called before it is relocated
 if "$CC" -shared -fPIC -O1 -DLIBRARY -o libearly.so "$OLDPWD/tests/data/programs/early.c" 2>cc.txt &&
     "$CC" -O1 -o early "$OLDPWD/tests/data/programs/early.c" ./libearly.so 2>>cc.txt; then
