@@ -1,5 +1,5 @@
-/* surroundings.c - programs that give up their root or user before they name their first range, and those that fork while
- * another thread names it. */
+/* surroundings.c - programs that give up their root or user before they name their first range, and those that fork
+ * while another thread names it. */
 #include "collect/guest/guest.h"
 #include "collect/guest/io/early.h"
 
