@@ -1,6 +1,7 @@
 /* paint_png.c - see paint_png.h. Called by render/site/figures/figure.c. */
 #include "render/draw/paint_png.h"
 
+#include "lib/base/map.h"
 #include "render/draw/paint_cairo.h"
 
 #include <limits.h>
@@ -95,33 +96,33 @@ static void set_notes(png_structp png, png_infop info, const struct png_note *no
  * become the nearest that it has. */
 
 enum { PALETTE = 256 };
+struct shade {
+    uint32_t rgb, n; /* pixels */
+    unsigned char place;
+};
 struct shades {
-    struct shade {
-        uint32_t rgb, n; /* n 0 = free */
-        unsigned char place;
-    } * at; /* a hash table; shape (cap), a power of two */
-    size_t cap, n;
+    struct dcr_map number; /* of a colour: where it is in list */
+    struct shade *list;
+    size_t n, cap;
 };
 
-static struct shade *shade_of(const struct shades *s, uint32_t rgb)
+/* returns  NULL: no memory */
+static struct shade *shade_of(struct shades *s, uint32_t rgb)
 {
-    size_t i = (rgb * 2654435761U >> 7) & (s->cap - 1);
-    while (s->at[i].n && s->at[i].rgb != rgb)
-        i = (i + 1) & (s->cap - 1);
-    return &s->at[i];
-}
-
-static int shades_grow(struct shades *s)
-{
-    struct shades larger = {.cap = s->cap ? 4 * s->cap : 4096, .n = s->n};
-    if (!(larger.at = calloc(larger.cap, sizeof *larger.at)))
-        return DCR_FAIL;
-    for (size_t i = 0; i < s->cap; i++)
-        if (s->at[i].n)
-            *shade_of(&larger, s->at[i].rgb) = s->at[i];
-    free(s->at);
-    *s = larger;
-    return 0;
+    uint32_t number;
+    if (dcr_map_get(&s->number, rgb, &number))
+        return &s->list[number];
+    if (s->n == s->cap) {
+        struct shade *larger = realloc(s->list, (2 * s->cap + 1024) * sizeof *larger);
+        if (!larger)
+            return NULL;
+        s->list = larger;
+        s->cap = 2 * s->cap + 1024;
+    }
+    if (dcr_map_put(&s->number, rgb, (uint32_t)s->n))
+        return NULL;
+    s->list[s->n] = (struct shade){.rgb = rgb};
+    return &s->list[s->n++];
 }
 
 static uint32_t pixel(const unsigned char *line, int x)
@@ -148,13 +149,8 @@ static int count_shades(cairo_surface_t *surface, struct shades *s)
         int n = is_as_above(line, stride, y, w) ? 0 : w;
         for (int x = 0; x < n; x++) {
             uint32_t rgb = pixel(line, x);
-            if (!last || last->rgb != rgb) {
-                if (2 * s->n >= s->cap && shades_grow(s))
-                    return DCR_FAIL;
-                last = shade_of(s, rgb);
-                s->n += last->n == 0;
-                last->rgb = rgb;
-            }
+            if ((!last || last->rgb != rgb) && !(last = shade_of(s, rgb)))
+                return DCR_FAIL;
             last->n++;
         }
     }
@@ -185,10 +181,9 @@ __attribute__((noinline)) static int choose_palette(struct shades *s, png_color 
     enum { BY_FREQUENCY = 64 };
     struct shade **order = malloc(s->n * sizeof(struct shade *));
     int *away = malloc(s->n * sizeof *away), k = 0; /* from the nearest that is there */
-    size_t n = 0, next = 0;
-    for (size_t i = 0; order && away && i < s->cap; i++)
-        if (s->at[i].n)
-            order[n++] = &s->at[i];
+    size_t n = order && away ? s->n : 0, next = 0;
+    for (size_t i = 0; i < n; i++)
+        order[i] = &s->list[i];
     if (n)
         qsort(order, n, sizeof *order, more_frequent);
     for (size_t i = 0; i < n; i++)
@@ -212,7 +207,7 @@ __attribute__((noinline)) static int choose_palette(struct shades *s, png_color 
     return k;
 }
 
-static void write_rows(png_structp png, cairo_surface_t *surface, const struct shades *s, unsigned char *row)
+static void write_rows(png_structp png, cairo_surface_t *surface, struct shades *s, unsigned char *row)
 {
     int w = cairo_image_surface_get_width(surface), h = cairo_image_surface_get_height(surface);
     size_t stride = (size_t)cairo_image_surface_get_stride(surface);
@@ -273,6 +268,7 @@ out:
         dcr_err_set(err, DCR_FAIL, "%s", failure.text);
     png_destroy_write_struct(&png, &info);
     free(row);
-    free(shades.at);
+    free(shades.list);
+    dcr_map_release(&shades.number);
     return status;
 }

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Of the time before and after together: below this a change is none. */
+/* A change below this share of the mean of both totals does not count. */
 static const double nothing_ratio = 0.001;
 
 /* A share of idle time that changed by less did not change. */
@@ -37,7 +37,6 @@ static const struct changed_table *leading(const struct changes *c, enum changed
 static struct phrase headline(const struct changed_table *t, enum changed_kind kind)
 {
     static const char *const subject[N_CHANGED_KINDS] = {[CHANGED_KERNELS] = "kernels",
-                                                         [CHANGED_FULL] = "kernels",
                                                          [CHANGED_OPERATORS] = "operators",
                                                          [CHANGED_MPI] = "MPI calls",
                                                          [CHANGED_FILES] = "calls on files"};
@@ -62,8 +61,8 @@ static struct phrase why_of(const struct changed *c)
                      : PHRASE(CHANGED_SHORTER, slot_percent(1 - ratio));
 }
 
-/* The largest change, less > 0 or more < 0 than before, 0 = either, of a name that matters; "(other names)" and the
- * like are none. */
+/* The largest change that counts. Rows that stand for several names, such as "(other names)", are left out.
+ *  less  > 0: only names that take less than before; < 0: only those that take more; 0: both */
 static const struct changed *largest(const struct changed_table *t, int less)
 {
     for (int i = 0; i < t->n_rows; i++) {

@@ -296,7 +296,7 @@ void top_of_changes(struct report *rep)
     rep->headline_series = -1;
     rep->support = rep->changes->support;
     rep->verdict = report_text(rep, "%s %s%s%s", rep->headline, rep->support, *now ? " " : "", now);
-    /* What was ruled out, and how sure that is, is of the run after, which has a page of its own. */
+    /* These describe the run after the change. Its own page shows them. */
     memset(rep->ruled_out, 0, sizeof rep->ruled_out);
     memcpy(rep->sure, rep->changes->sure, sizeof rep->sure);
     rep->how_sure = say_phrases(&rep->arena, rep->sure[SURE_CAUSE], SAID_MAX);

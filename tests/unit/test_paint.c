@@ -66,18 +66,26 @@ static void read_bytes(png_structp png, png_bytep out, size_t n)
     r->at += n;
 }
 
+/* gives; png_destroy_read_struct */
+static void read_png(const struct dcr_buf *file, png_structp *png, png_infop *info)
+{
+    struct reading r = {file, 0};
+    *png = png_create_read_struct(PNG_LIBPNG_VER_STRING, NULL, NULL, NULL);
+    *info = png_create_info_struct(*png);
+    if (setjmp(png_jmpbuf(*png)))
+        fail_msg("libpng does not read the file back");
+    png_set_read_fn(*png, &r, read_bytes);
+    png_read_png(*png, *info, PNG_TRANSFORM_EXPAND, NULL);
+}
+
 static void test_png_is_read_back(void **state)
 {
     (void)state;
     struct dcr_buf file = {0};
     paint(&file, "transfer", "text with \xc2\xb5");
-    png_structp png = png_create_read_struct(PNG_LIBPNG_VER_STRING, NULL, NULL, NULL);
-    png_infop info = png_create_info_struct(png);
-    struct reading r = {&file, 0};
-    if (setjmp(png_jmpbuf(png)))
-        fail_msg("libpng does not read the file back");
-    png_set_read_fn(png, &r, read_bytes);
-    png_read_png(png, info, PNG_TRANSFORM_EXPAND, NULL);
+    png_structp png;
+    png_infop info;
+    read_png(&file, &png, &info);
     assert_int_not_equal(png_get_valid(png, info, PNG_INFO_PLTE), 0);
     assert_int_equal(png_get_color_type(png, info), PNG_COLOR_TYPE_RGB); /* as expanded */
     assert_int_equal(png_get_image_width(png, info), 600);
@@ -120,13 +128,9 @@ static void test_many_shades(void **state)
         }
     assert_int_equal(paint_png_finish(sheet, NULL, 0, &file, &err), 0);
     paint_png_free(sheet);
-    png_structp png = png_create_read_struct(PNG_LIBPNG_VER_STRING, NULL, NULL, NULL);
-    png_infop info = png_create_info_struct(png);
-    struct reading r = {&file, 0};
-    if (setjmp(png_jmpbuf(png)))
-        fail_msg("libpng does not read the file back");
-    png_set_read_fn(png, &r, read_bytes);
-    png_read_png(png, info, PNG_TRANSFORM_EXPAND, NULL);
+    png_structp png;
+    png_infop info;
+    read_png(&file, &png, &info);
     png_bytepp rows = png_get_rows(png, info);
     int n_other = 0;
     for (int k = 0; k < INKS; k++)
