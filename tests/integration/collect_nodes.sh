@@ -204,7 +204,11 @@ heard() { # SIGNAL SECONDS
         sleep 0.1
         tries=$((tries - 1))
     done
-    kill -KILL "$pid" 2>/dev/null
+    if kill -0 "$pid" 2>/dev/null; then
+        echo "it still runs after 5 s:"
+        ps -eo pid,ppid,pgid,stat,wchan:24,args | awk -v pid="$pid" 'NR == 1 || $1 == pid || index($0, "dcreport-nodes." pid "-")'
+        kill -KILL "$pid"
+    fi
     wait "$pid" 2>/dev/null || got=$?
     # Before the command runs the script ends with 143; the command ends of its signal.
     { [ "$got" -eq 143 ] || { [ "$1" = INT ] && [ "$got" -eq 130 ]; }; } || { echo "status $got: $(cat "$TMP/said")"; return 1; }

@@ -86,6 +86,9 @@ END
     check "what it wrote and read, exactly" test "$(summaries python.tar | jq -c 'select(.file) | select(.file[0] | test("data.bin$")) | select(.file[1] != "other") | [.file[1], .file[3]]' | sort | tr '\n' ' ')" = '["read",4194304] ["write",4194304] '
     check "the archive says how it ended" manifest python.tar '.incomplete_because | any(test("exit status 7"))'
     check "the report" rendered python.tar
+    "$COLLECT" run -o none.tar -- sh -c 'exit 3' 2>/dev/null
+    check_status 3 "two programs that failed" "$BIN/dcreport" -q python.tar none.tar -o site-two
+    check "the title names both" grep -q '<title>script.py and sh on 1 node' site-two/index.html
 else
     skip "a Python script" "no python3"
 fi

@@ -252,22 +252,26 @@ static int is_model(const char *a, const char *b)
     return strcspn(b, ",;") == n && strncmp(a, b, n) == 0;
 }
 
-/* " and vit_b_16": the title is of all runs. */
-static void put_other_models(const struct report *rep, int from, struct dcr_buf *out)
+/* " and vit_b_16", " and b.py": the title is of all runs. Where the first run names its model, runs that name none tell
+ * nothing. */
+static void put_other_programs(const struct report *rep, int from, struct dcr_buf *out)
 {
-    const char *first = rep->runs[from].run->program.model, *second = "";
+    const struct run *named = rep->runs[from].run;
+    const int by_model = *named->program.model != 0;
+    const char *first = by_model ? named->program.model : program_of(named), *second = "";
     int n_others = 0;
-    for (int i = 1; i < rep->n_runs; i++) {
-        const char *model = rep->runs[i].run->program.model;
-        if (!*model || !*first || is_model(model, first) || is_model(model, second))
+    for (int i = 0; i < rep->n_runs; i++) {
+        const struct run *r = rep->runs[i].run;
+        const char *name = by_model ? r->program.model : *r->program.model ? "" : program_of(r);
+        if (!*name || !*first || is_model(name, first) || is_model(name, second))
             continue;
-        second = model;
+        second = name;
         n_others++;
     }
     if (n_others == 1)
         dcr_buf_printf(out, " and %.*s", (int)strcspn(second, ",;"), second);
     else if (n_others)
-        dcr_buf_puts(out, " and other models");
+        dcr_buf_puts(out, by_model ? " and other models" : " and other programs");
 }
 
 static const char *title_of(struct report *rep)
@@ -281,7 +285,7 @@ static const char *title_of(struct report *rep)
     const struct run_program *p = &rep->runs[first].run->program;
     const char *name = *p->model ? p->model : *p->name ? p->name : kind_of(rep->runs[first].run);
     dcr_buf_add(&b, name, strcspn(name, ",;")); /* the rest describes its size */
-    put_other_models(rep, first, &b);
+    put_other_programs(rep, first, &b);
     if (n_bare == rep->n_runs && n_bare > 1)
         dcr_buf_printf(&b, " and %s", fmt_count(n_bare - 1, "other").text);
     int last = -1, n = 0, counts[64];
