@@ -1,4 +1,4 @@
-/* test_breakdown.c - from ranks and steps to where the time goes (render/metrics/breakdown.c), worked out by hand. */
+/* test_breakdown.c - from ranks and steps to where the time goes (breakdown.c), worked out by hand. */
 #include "tests/unit/made_run.h"
 #include "render/metrics/gain.h"
 #include "render/metrics/stats.h"

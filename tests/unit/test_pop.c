@@ -1,6 +1,6 @@
 /* test_pop.c - POP efficiencies against hand-computed cases and their identities. */
 #include "render/read/recorder.h"
-#include "render/metrics/pop.h"
+#include "render/metrics/breakdown/pop.h"
 #include "render/metrics/stats.h"
 #include "render/findings/efficiencies.h"
 #include "tests/unit/made_run.h"

@@ -1,5 +1,5 @@
 /* scaling.c - runs of one configuration at several node counts: speed-up, efficiency, and where the time went. */
-#include "render/metrics/pop.h"
+#include "render/metrics/breakdown/pop.h"
 #include "render/metrics/series/differing.h"
 #include "render/metrics/series/series.h"
 #include "render/metrics/stats.h"

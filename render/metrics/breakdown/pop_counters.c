@@ -1,5 +1,5 @@
 /* pop_counters.c - instruction, IPC and frequency scaling of a series, by the processor's counters. */
-#include "render/metrics/pop.h"
+#include "render/metrics/breakdown/pop.h"
 
 /* Sums over the ranks of a run. returns  why there are none */
 static struct reason count_run(struct report *rep, const struct run_result *r, struct point_counters *c)

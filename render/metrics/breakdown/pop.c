@@ -1,8 +1,8 @@
 /* pop.c - the POP multiplicative model (pop-coe.eu): ranks, or GPUs where their traces have the steps, as the workers.
  */
-#include "render/metrics/breakdown_inside.h"
+#include "render/metrics/breakdown/breakdown_inside.h"
 #include "render/metrics/known.h"
-#include "render/metrics/pop.h"
+#include "render/metrics/breakdown/pop.h"
 
 void pop_ratios(struct pop *p)
 {

@@ -1,6 +1,6 @@
 /* breakdown_figures.c - what follows from the sums of a breakdown: intervals, time around the steps, bandwidth,
  * throughput, efficiencies. See breakdown_inside.h. */
-#include "render/metrics/breakdown_inside.h"
+#include "render/metrics/breakdown/breakdown_inside.h"
 #include "render/metrics/stats.h"
 
 #include <stdlib.h>

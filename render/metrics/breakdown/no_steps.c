@@ -1,6 +1,6 @@
 /* no_steps.c - why a run has no steps that could be analysed, with what was there instead. Called by
  * breakdown.c. Test: tests/unit/test_narrate.c */
-#include "render/metrics/breakdown_inside.h"
+#include "render/metrics/breakdown/breakdown_inside.h"
 
 #include "render/metrics/recorded.h"
 

@@ -1,5 +1,5 @@
 /* pop_nodes.c - POP's load balance as TALP splits it: within nodes, and between them. */
-#include "render/metrics/pop.h"
+#include "render/metrics/breakdown/pop.h"
 
 void pop_nodes(struct pop *p, const int64_t *useful, const int *node, int n)
 {

@@ -1,5 +1,5 @@
 /* breakdown_waits.c - waiting at collectives and what is saved without a cause. See breakdown_inside.h. */
-#include "render/metrics/breakdown_inside.h"
+#include "render/metrics/breakdown/breakdown_inside.h"
 #include "render/metrics/gain.h"
 #include "render/metrics/stats.h"
 

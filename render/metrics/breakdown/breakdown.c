@@ -1,5 +1,5 @@
 /* breakdown.c - where the time of a step goes, over all ranks of one run. See breakdown_inside.h. */
-#include "render/metrics/breakdown_inside.h"
+#include "render/metrics/breakdown/breakdown_inside.h"
 #include "render/metrics/gain.h"
 #include "render/metrics/steps.h"
 #include "render/metrics/stats.h"

@@ -1,5 +1,5 @@
 /* skew.c - how far apart the ranks of a run came to their collectives. See breakdown_inside.h. */
-#include "render/metrics/breakdown_inside.h"
+#include "render/metrics/breakdown/breakdown_inside.h"
 #include "render/metrics/known.h"
 
 #include "render/metrics/stats.h"

@@ -1,5 +1,5 @@
 /* breakdown_grid.c - the steps that all ranks have, and one of them in parts. See breakdown_inside.h. */
-#include "render/metrics/breakdown_inside.h"
+#include "render/metrics/breakdown/breakdown_inside.h"
 #include "render/metrics/stats.h"
 
 void grid_make(struct report *rep, struct run_result *out, struct grid *g)
