@@ -239,7 +239,7 @@ struct all_reduce {
     struct reason why;      /* without a source */
     const char *of;         /* which archive or log, and its counts of ranks */
     int n_counts;           /* so many of those */
-    const char *left_out;   /* of the source: what was not used and why, a clause; "" nothing */
+    struct reason left_out; /* of the source: what was not used and why; REASON_NONE nothing */
     struct reason mismatch; /* it was measured with another library than the runs reduce with, or maybe in another
                              * network */
     double least_bytes, most_bytes;  /* of the messages that were measured */

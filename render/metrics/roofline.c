@@ -177,7 +177,7 @@ static struct reason disagree(const struct report *rep, const struct roofline *f
 {
     if (rate / peak <= 1 + rep->thresholds.peak_error)
         return REASON(NONE);
-    struct slot is = slot_number(rate), of = slot_name(unit), times = slot_ratio(rate / peak), can = slot_number(peak);
+    struct slot is = slot_number(rate), of = slot_name(unit), times = slot_factor(rate / peak), can = slot_number(peak);
     return f->peaks == PEAKS_STATED ? REASON(STATED_PEAKS_DISAGREE, is, of, times, can)
                                     : REASON(CALIBRATION_DISAGREES, is, of, times, can);
 }

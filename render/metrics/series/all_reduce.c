@@ -296,9 +296,9 @@ void all_reduce(struct report *rep, struct series *s, int is_shared)
         return;
     }
     if (!c[use].n) {
-        const char *both =
-            report_text(rep, "%s%s%s", c[0].because, *c[0].because && *c[1].because ? "; " : "", c[1].because);
-        a->why = *both ? REASON(REDUCE_UNUSABLE, slot_name(both)) : REASON(REDUCE_NOT_CALIBRATED);
+        struct reason *refused = dcr_arena_alloc(&rep->arena, sizeof *refused);
+        *refused = c[first].refused.code ? c[first].refused : c[!first].refused;
+        a->why = refused->code ? REASON(REDUCE_UNUSABLE, slot_reason(refused)) : REASON(REDUCE_NOT_CALIBRATED);
         return;
     }
     if (m.bytes <= 0) {
@@ -325,11 +325,9 @@ void all_reduce(struct report *rep, struct series *s, int is_shared)
         a->mismatch = REASON(REDUCE_MEASURED_INSIDE);
     a->source = use ? LAW_BY_NCCL_TESTS : LAW_BY_CALIBRATION;
     a->of = report_text(rep, "%s (%s)", c[use].of, counts_of(rep, &c[use], &a->n_counts));
-    a->left_out = c[use].because;
-    if (c[!use].n)
-        a->left_out = report_text(rep, "%s%s%s, since %s comes first where ranks reduce on %s", a->left_out,
-                                  *a->left_out ? ", and " : "", c[!use].of, use ? "nccl-tests" : "a calibration",
-                                  use ? "GPUs" : "CPUs");
+    a->left_out = c[!use].n ? REASON(REDUCE_SECOND, slot_name(c[!use].of),
+                                     slot_name(use ? "nccl-tests" : "a calibration"), slot_name(use ? "GPUs" : "CPUs"))
+                            : c[use].refused;
     a->bytes = m.bytes;
     a->count = m.count;
     a->is_counted = m.is_counted;

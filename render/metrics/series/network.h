@@ -15,8 +15,8 @@ struct curve {
 struct curves {
     struct curve list[MAX_CURVES];
     int n;
-    const char *of;      /* the archive, the log: in prose */
-    const char *because; /* why there is none, a clause; "" = nothing of that kind is there */
+    const char *of;        /* the archive, the log: in prose */
+    struct reason refused; /* the first that is not in the list; REASON_NONE: all are, or none was measured */
 };
 
 /* Where the ranks of a run meet. */
