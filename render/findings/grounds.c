@@ -130,6 +130,8 @@ static struct phrase phrase_of_place(struct report *rep, const struct grounds *g
     const struct slot all = slot_count(g->n_ranks), steps = slot_name(has_steps ? steps_text(rep, g) : "");
     if (!has_ranks)
         return has_steps ? PHRASE(PLACE_STEPS, steps) : PHRASE(NONE);
+    if (is_all && g->n_ranks == 2)
+        return has_steps ? PHRASE(PLACE_BOTH_AND_STEPS, steps) : PHRASE(PLACE_BOTH);
     if (is_all)
         return has_steps ? PHRASE(PLACE_ALL_AND_STEPS, all, steps) : PHRASE(PLACE_ALL, all);
     const struct slot ranks = slot_name(ranks_text(rep, g));

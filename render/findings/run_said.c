@@ -386,6 +386,18 @@ static void add_judged(struct run_result *r, struct phrase p)
         }
 }
 
+/* Fine as a cause, but a large part of the step, which another cause explains: loading that waits for files. */
+static int is_large_part(const struct run_result *r, enum cause_class cls)
+{
+    const int64_t *part = r->part_ns;
+    const int64_t ns = cls == CLASS_COMMUNICATION ? part[PART_TRANSFER]
+                       : cls == CLASS_IMBALANCE   ? part[PART_WAIT]
+                       : cls == CLASS_DATA        ? part[PART_DATA]
+                                                  : 0;
+    const double most = r->classes[cls].threshold_ratio;
+    return most > 0 && (double)ns > most * (double)r->step.mean_ns;
+}
+
 /* next: stands in a sentence of its own; NULL = none. */
 static void add_ruled_out(struct report *rep, struct run_result *r, const struct class_result *next)
 {
@@ -394,7 +406,8 @@ static void add_ruled_out(struct report *rep, struct run_result *r, const struct
     const char *names[N_CLASSES];
     int n = 0, is_out[N_CLASSES];
     for (int c = 0; c < N_CLASSES; c++)
-        is_out[c] = r->classes[c].verdict == VERDICT_FINE && (!next || next->cls != (enum cause_class)c);
+        is_out[c] = r->classes[c].verdict == VERDICT_FINE && (!next || next->cls != (enum cause_class)c) &&
+                    !is_large_part(r, (enum cause_class)c);
     int is_both = is_out[CLASS_COMMUNICATION] && is_out[CLASS_IMBALANCE];
     for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
         if (!is_out[order[i]] || (is_both && order[i] == CLASS_IMBALANCE))

@@ -74,8 +74,8 @@ static void say_doubt(struct all_reduce *a)
                                     : PHRASE(REDUCE_BELOW, slot_bytes(a->least_bytes)));
     if (a->mismatch.code)
         add(a, REDUCE_SAID_DOUBT, PHRASE(REDUCE_MISMATCH, slot_reason(&a->mismatch)));
-    if (*a->left_out)
-        add(a, REDUCE_SAID_DOUBT, PHRASE(REDUCE_LEFT_OUT, slot_name(a->left_out)));
+    if (a->left_out.code)
+        add(a, REDUCE_SAID_DOUBT, PHRASE(REDUCE_LEFT_OUT, slot_reason(&a->left_out)));
 }
 
 void series_all_reduce_text(struct report *rep, struct series *s)

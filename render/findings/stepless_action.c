@@ -42,7 +42,9 @@ static struct stepless_advice advise(struct report *rep, const struct run_result
         return out;
     /* Where the program was watched, its steps can be named whatever else is beside it. */
     if (r->step.n || !advise_evidence(rep, r->run, &out) || (*r->run->collector_version && !out.is_first))
-        return are_steps_missed(r) ? steps : (struct stepless_advice){.first = ADVISE(NOTHING_MPI)};
+        return are_steps_missed(r)     ? steps
+               : mpi_share(r->run).has ? (struct stepless_advice){.first = ADVISE(NOTHING_MPI)}
+                                       : (struct stepless_advice){.first = ADVISE(WATCH_NEXT_RUN), .is_first = 1};
     return out;
 }
 

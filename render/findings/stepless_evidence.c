@@ -167,7 +167,7 @@ static int tell_jobs(struct report *rep, const struct foreign_table *t, struct s
 
 struct utilisation {
     double mean;
-    int64_t n; /* samples of all GPUs */
+    int64_t n, n_zero; /* samples of all GPUs, and those that read 0 */
     int n_gpus;
 };
 
@@ -178,7 +178,8 @@ static struct utilisation utilisation_of(const struct run *r)
         for (int k = 0; k < r->nodes[i].n_gpus; k++) {
             const struct sampled *s = &r->nodes[i].gpus[k].utilization_percent;
             u.mean += s->sum / 100;
-            u.n += (int64_t)s->n;
+            u.n += s->n;
+            u.n_zero += s->n_zero;
             u.n_gpus += s->n > 0;
         }
     u.mean = u.n ? u.mean / (double)u.n : 0;
@@ -198,6 +199,10 @@ static int tell_monitors(const struct report *rep, const struct run *r, struct s
                     : is_low  ? PHRASE(UTILISATION_LOW, mean, slot_percent(rep->thresholds.gpu_utilization))
                               : PHRASE(UTILISATION, mean, gpus)};
     said_add(out, is_known ? PHRASE(SAMPLED, slot_count(u.n), gpus) : PHRASE(UTILISATION_MEAN, mean, gpus));
+    /* A monitor also watches while nothing runs. */
+    if (is_known && is_low && u.n_zero && u.n_zero < u.n)
+        said_add(out, PHRASE(UTILISATION_IN_USE, slot_percent((double)u.n_zero / (double)u.n),
+                             slot_percent(u.mean * (double)u.n / (double)(u.n - u.n_zero))));
     *todo = !is_known ? (struct stepless_advice){.first = ADVISE(NOTHING_ONE_FILE)}
             : is_low  ? (struct stepless_advice){.first = ADVISE(LEARN_WHY_IDLE), .is_first = 1}
                       : (struct stepless_advice){.first = ADVISE(NOTHING_BUSY)};

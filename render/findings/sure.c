@@ -128,8 +128,8 @@ static void add_confidence(struct report *rep, const struct run_result *r, const
                                                         : PHRASE(DOUBT, level, why));
 }
 
-/* What stand-ins for nodes do not show. */
-static void add_real_nodes(struct report *rep)
+/* What stand-ins for nodes do not show, and for our program how to see it. */
+static void add_real_nodes(struct report *rep, int is_ours)
 {
     int n_kind[NODES_SHARES + 1] = {0};
     for (int i = 0; i < rep->n_runs; i++)
@@ -139,6 +139,8 @@ static void add_real_nodes(struct report *rep)
                               : n_kind[NODES_ONE_KERNEL] ? PHRASE(NODES_OF_KERNEL)
                                                          : PHRASE(NONE);
     add(rep, SURE_UNKNOWN, how);
+    if (is_ours && how.id == PHRASE_NODES_OF_PARTS)
+        add(rep, SURE_IMPROVE, PHRASE(SUBMIT_ON_CLUSTER));
 }
 
 void say_how_sure(struct report *rep, const struct series *s, const struct run_result *r, const struct claim *c)
@@ -158,13 +160,14 @@ void say_how_sure(struct report *rep, const struct series *s, const struct run_r
         add_confidence(rep, r, c, sure, because);
     if (s || r->has_steps || are_steps_missed(r)) /* of other runs nobody asks for a gain in steps */
         add_forecast(rep, c);
+    const int is_ours = strcmp(r->run->program.name, "dcrnn-train") == 0;
     if (s)
-        add_real_nodes(rep);
+        add_real_nodes(rep, is_ours);
     if (s && !is_repeated(s))
         add(rep, SURE_IMPROVE,
-            strcmp(r->run->program.name, "dcrnn-train") != 0 ? PHRASE(REPEAT_RUNS, slot_name(counted_word(rep->unit)))
-            : strcmp(r->run->scheduler, "slurm") == 0        ? PHRASE(REPEAT_SUBMIT)
-                                                             : PHRASE(REPEAT_WITH));
+            !is_ours                                  ? PHRASE(REPEAT_RUNS, slot_name(counted_word(rep->unit)))
+            : strcmp(r->run->scheduler, "slurm") == 0 ? PHRASE(REPEAT_SUBMIT)
+                                                      : PHRASE(REPEAT_WITH));
     rep->how_sure = say_phrases(&rep->arena, rep->sure[SURE_CAUSE], SAID_MAX);
     const char *doubt = say_phrases(&rep->arena, rep->sure[SURE_DOUBT], SAID_MAX);
     rep->how_sure = report_text(rep, "%s%s%s", rep->how_sure, *rep->how_sure && *doubt ? " " : "", doubt);

@@ -193,6 +193,7 @@ void sampled_add(struct run *r, struct sampled *s, double t, double value)
         s->value = dcr_arena_alloc(&r->arena, RUN_MAX_POINTS * sizeof *s->value);
     }
     s->n++;
+    s->n_zero += value == 0;
     s->sum += value;
     s->last = value;
     s->min = fmin(s->min, value);

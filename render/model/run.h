@@ -29,7 +29,8 @@ enum step_source { STEPS_NONE = 0, STEPS_TRACE, STEPS_CSV };
  * RUN_MAX_POINTS points; t_s counts from the first sample of the file. */
 #define RUN_MAX_POINTS 512
 struct sampled {
-    int64_t n; /* samples with a value; 0 = not measured */
+    int64_t n;      /* samples with a value; 0 = not measured */
+    int64_t n_zero; /* of these, samples that read 0 */
     double sum, min, max;
     double first, last; /* of counters */
     int n_points;

@@ -231,7 +231,7 @@ int is_part_of_any(const struct report *rep, int from, int to, enum part p)
 void paragraph_of_missing(struct doc *d, const char *const *names, int n)
 {
     if (n)
-        paragraph_of_phrases(d, &PHRASE(PARTS_NOT_RECORDED, slot_name(say_list(&d->arena, names, n))), 1);
+        paragraph_of_phrases(d, &PHRASE(PARTS_WITHOUT_VALUE, slot_name(say_list(&d->arena, names, n))), 1);
 }
 
 struct phrase phrase_of_confidence(const struct run_result *r)

@@ -32,7 +32,7 @@ void paragraph_of_phrases(struct doc *d, const struct phrase *p, int n);
 struct phrase phrase_of_counted(const struct run_result *r);
 /** is_part_of_any - is the part known in any of the runs from..to-1? Else its row goes, and is named below. */
 int is_part_of_any(const struct report *rep, int from, int to, enum part p);
-/** paragraph_of_missing - "Not recorded: I/O and copies."; nothing of none.
+/** paragraph_of_missing - "Without any value: I/O and copies."; nothing of none.
  *  names  shape (n) */
 void paragraph_of_missing(struct doc *d, const char *const *names, int n);
 /** phrase_of_confidence - how far the headline of a run may be trusted. */

@@ -88,7 +88,7 @@ END
     check "the report" rendered python.tar
     "$COLLECT" run -o none.tar -- sh -c 'exit 3' 2>/dev/null
     check_status 3 "two programs that failed" "$BIN/dcreport" -q python.tar none.tar -o site-two
-    check "the title names both" grep -q '<title>script.py and sh on 1 node' site-two/index.html
+    check "the title names both" grep -qE '<title>(script.py and sh|sh and script.py) on 1 node' site-two/index.html
 else
     skip "a Python script" "no python3"
 fi

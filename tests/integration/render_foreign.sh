@@ -303,6 +303,8 @@ read_one 0 "nvidia-smi without a header" "$traces/monitor"
 is "its samples" '.runs[0].nodes[0].gpus[0].utilization_percent.n > 1000' 'true'
 is "the headline has their mean" '.runs[0].finding, (.headline | test(" 1[.]4 %"))' '"UTILISATION_LOW"
 true'
+is "and how busy it was while it was used" '(.runs[0].nodes[0].gpus[0].utilization_percent.zero_samples), (.support | test("0 % in 94 % of the samples and 25 % in"))' '1811
+true'
 read_one 0 "TALP reports" "$traces/talp"
 is "of several the worst leads, and files that contradict themselves do not" '.runs[0].finding, (.headline | test(" 0[.]07, below 0[.]80")),
     (.support | test("_1gpu_2mpi.json.* 4 reports, without 2 "))' '"TALP_GPU_LOW"
@@ -335,6 +337,7 @@ is "the headline names its configuration" '.headline | test("^resnet152, global 
 is "runs are named by what tells them apart" '[.title, .runs[1].label, .runs[15].label]' \
     '["resnet152 and vit_b_16 on 1, 2, 4 and 8 GPUs","1 GPU, vit_b_16, strong","8 GPUs, vit_b_16, weak"]'
 check "what the configurations differ in" grep -q 'differ in model and scaling mode\.' "$TMP/site/BOTTLENECK_ANALYSIS.md"
+check "nothing is said of MPI calls that were not recorded" test -z "$(grep -l "in MPI calls" "$TMP"/site/runs/*/index.html)"
 check "its node counts are GPUs, with step times" grep -q '94.3' "$TMP/site/index.html"
 is "8 GPUs are no faster than 4" '.series[0] | .finding == "SCALING_STOPS" and (.support | test("679 and 697"))' 'true'
 read_one 3 "the seed project's folder" "$SHARED/data/seed-run"

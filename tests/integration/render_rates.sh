@@ -41,7 +41,7 @@ check "the analysis says at the peak" grep -q 'Compute reaches the 40.0 GFLOP/s 
 
 rendered 1.2
 is "far above it: no share, and why" '.runs[0].roofline | .mfu_ratio == null and .of_attainable_ratio == null and .bound == null
-    and .gflop_per_s > 47.9 and ([.mfu_because, .of_attainable_because] | all(test("counts and calibration disagree: 48.0 GFLOP/s is 1.20 times the calibrated 40.0 GFLOP/s")))'
+    and .gflop_per_s > 47.9 and ([.mfu_because, .of_attainable_because] | all(test("counts and calibration disagree: 48.0 GFLOP/s is 1.20x the calibrated 40.0 GFLOP/s")))'
 is "memory is not judged" '.runs[0].classes.memory | .verdict == "n/a" and .share_ratio == null and (.text | test("disagree"))'
 is "compute is not called healthy" '[.claims[] | select(.class == "compute")] | all(.confidence != "high")'
 says "the page says that they disagree" ' (X)' 'counts and calibration disagree: 48.0'

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Rules of language for the report's prose. Prints every sentence that breaks a rule and exits with 1.
 
-    voice.py phrasebook FILE        the rows under "Phrases", "Notes" and "Advice" of `dcreport --phrasebook`
+    voice.py phrasebook FILE        the rows of `dcreport --phrasebook`
     voice.py page FILE [--open N]   an HTML page: its open prose, and at most N open words
     voice.py site FOLDER            the front page, those of runs, of scaling and of the comparison, with the limits of the first two
 
@@ -178,7 +178,13 @@ def check_phrasebook(path):
             found.append((row, f"{len(parts)} sentences, at most {PARAGRAPH_SENTENCES}"))
         if not text.endswith("."):
             found.append((row, "no full stop"))
-    print(f"{path}: {len(rows)} sentences, {len(advice)} pieces of advice")
+    reasons = part[part.index("Reasons: why a value is missing, and its mark in tables") + 1].splitlines()
+    for row in reasons:
+        name, text = row.split(": ", 1)
+        found += [(f"{name}: {text}", fault) for fault in faults(text)]
+        if len(sentences(text)) > 1:
+            found.append((row, "a reason is one clause"))
+    print(f"{path}: {len(rows)} sentences, {len(advice)} pieces of advice, {len(reasons)} reasons")
     return found
 
 

@@ -408,7 +408,7 @@ static void test_unknown_is_no_zero(void **state)
     json_decref(list);
     struct dcr_buf b = {0};
     put_analysis(&after, &b);
-    const struct phrase missing = PHRASE(PARTS_NOT_RECORDED, slot_name("I/O and copies"));
+    const struct phrase missing = PHRASE(PARTS_WITHOUT_VALUE, slot_name("I/O and copies"));
     assert_null(strstr(dcr_buf_text(&b), "| I/O |"));
     assert_non_null(strstr(dcr_buf_text(&b), say_phrase(&after.arena, &missing)));
     dcr_buf_release(&b);

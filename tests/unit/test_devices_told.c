@@ -161,13 +161,14 @@ static void test_monitors(void **state)
         enum phrase_id found;
         enum advice advice;
     } c[] = {{3, 10, PHRASE_UTILISATION_FEW, ADVICE_NOTHING_ONE_FILE},
-             {100, 10, PHRASE_UTILISATION_LOW, ADVICE_LEARN_WHY_IDLE},
+             {100, 10, PHRASE_UTILISATION_LOW, ADVICE_LEARN_WHY_IDLE}, /* 40 % in the quarter that was not 0 */
              {100, 90, PHRASE_UTILISATION, ADVICE_NOTHING_BUSY}};
     for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
         struct fixture f = {.n = 1};
         f.runs[0] = run_new("smi.csv");
         f.runs[0]->is_foreign = 1;
-        struct run_gpu gpu = {.utilization_percent = {.n = c[i].n, .sum = c[i].percent * c[i].n}};
+        struct run_gpu gpu = {
+            .utilization_percent = {.n = c[i].n, .n_zero = c[i].n * 3 / 4, .sum = c[i].percent * c[i].n}};
         struct run_node *node = run_node_at(f.runs[0], 0);
         node->gpus = &gpu;
         node->n_gpus = 1;
@@ -178,6 +179,10 @@ static void test_monitors(void **state)
             assert_int_equal(r->said.headline.slot[0].count, 3);
         else
             assert_true(r->said.headline.slot[0].real == c[i].percent / 100);
+        if (c[i].found == PHRASE_UTILISATION_LOW) {
+            const struct slot *use = assert_supports(&r->said, PHRASE_UTILISATION_IN_USE);
+            assert_true(use[0].real == 0.75 && use[1].real == 0.4);
+        }
         assert_int_equal(r->advised.id, c[i].advice);
         release(&f);
     }

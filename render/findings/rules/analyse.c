@@ -252,18 +252,19 @@ static int is_model(const char *a, const char *b)
     return strcspn(b, ",;") == n && strncmp(a, b, n) == 0;
 }
 
-/* " and vit_b_16", " and b.py": the title is of all runs. Where the first run names its model, runs that name none tell
- * nothing. */
+/* " and vit_b_16", " and b.py": the title is of all runs. Runs of one program differ where both name a model. */
 static void put_other_programs(const struct report *rep, int from, struct dcr_buf *out)
 {
     const struct run *named = rep->runs[from].run;
-    const int by_model = *named->program.model != 0;
-    const char *first = by_model ? named->program.model : program_of(named), *second = "";
+    const char *model = named->program.model, *first = *model ? model : program_of(named), *second = "";
     int n_others = 0;
     for (int i = 0; i < rep->n_runs; i++) {
         const struct run *r = rep->runs[i].run;
-        const char *name = by_model ? r->program.model : *r->program.model ? "" : program_of(r);
+        const char *name = *r->program.model ? r->program.model : program_of(r);
+        int is_other = strcmp(program_of(r), program_of(named)) != 0;
         if (!*name || !*first || is_model(name, first) || is_model(name, second))
+            continue;
+        if (!is_other && (!*model || !*r->program.model))
             continue;
         second = name;
         n_others++;
@@ -271,7 +272,7 @@ static void put_other_programs(const struct report *rep, int from, struct dcr_bu
     if (n_others == 1)
         dcr_buf_printf(out, " and %.*s", (int)strcspn(second, ",;"), second);
     else if (n_others)
-        dcr_buf_puts(out, by_model ? " and other models" : " and other programs");
+        dcr_buf_puts(out, " and others");
 }
 
 static const char *title_of(struct report *rep)

@@ -200,6 +200,18 @@ static void rule_overhead(struct report *rep, struct run_result *r)
                                          : PHRASE(FOUND_ALL_NAMED));
 }
 
+/* share: of step time, or of a run without steps; without the time in which a quota held the ranks back. */
+static struct phrase core_awaited(const struct run_result *r, double share)
+{
+    int is_apart = has_shares(r->run);
+    if (share == 0)
+        return is_apart ? PHRASE(FOUND_CORE_NEVER_AWAITED_APART) : PHRASE(FOUND_CORE_NEVER_AWAITED);
+    if (!r->has_steps)
+        return PHRASE(FOUND_CORE_AWAITED_IN_RUN, slot_percent(share));
+    return is_apart ? PHRASE(FOUND_CORE_AWAITED_APART, slot_percent(share))
+                    : PHRASE(FOUND_CORE_AWAITED, slot_percent(share));
+}
+
 /* No more than was seen. */
 static void enough_cores(struct report *rep, const struct run_result *r, struct class_result *c)
 {
@@ -215,11 +227,10 @@ static void enough_cores(struct report *rep, const struct run_result *r, struct 
     }
     rule_found(c, has_shares(r->run) ? PHRASE(FOUND_CORE_SHARES) : PHRASE(FOUND_CORES));
     if (delay >= 0)
-        rule_found(c, r->has_steps ? PHRASE(FOUND_CORE_AWAITED, slot_percent(delay))
-                                   : PHRASE(FOUND_CORE_AWAITED_IN_RUN, slot_percent(delay)));
+        rule_found(c, core_awaited(r, delay));
     if (steal > rep->thresholds.steal_limits) /* else it would be a cause */
-        rule_found(c,
-                   PHRASE(FOUND_STEAL_NOT_MISSED, slot_percent(steal), slot_percent(rep->thresholds.run_delay_limits)));
+        rule_found(
+            c, PHRASE(FOUND_STEAL_NOT_MISSED, slot_percent(steal), slot_percent(1 - rep->thresholds.run_delay_limits)));
     const char *missing[3];
     int n = 0;
     if (delay < 0)

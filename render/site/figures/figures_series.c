@@ -317,8 +317,12 @@ static json_t *loss_figure(struct site *s, const struct series *series, const ch
         most = l->part_ns[k] > l->part_ns[most] ? k : most;
     bool is_communication = l->part_ns[PART_TRANSFER] + l->part_ns[PART_WAIT] > l->part_ns[most];
     const char *most_name = is_communication ? "communication" : part_name((enum part)most);
-    const struct said lost = {.headline = PHRASE(LOSS_IS, slot_things(n_to, counted_word(s->rep->unit)),
-                                                 slot_time(l->actual_ns - l->ideal_ns), slot_name(most_name))};
+    const struct slot nodes = slot_things(n_to, counted_word(s->rep->unit));
+    const struct slot loss = slot_time(l->actual_ns - l->ideal_ns);
+    /* Without enough cores any part may be too long. */
+    const struct said lost = {.headline = *series->points[l->to].unreliable
+                                              ? PHRASE(LOSS_SHARED, nodes, loss)
+                                              : PHRASE(LOSS_IS, nodes, loss, slot_name(most_name))};
     bool is_loss = l->actual_ns > l->ideal_ns && n_to > 0;
     const char *title = is_loss ? say_title(&s->arena, &lost)
                                 : site_text(s, "A step on %s is better than ideal by %s", node_words(s, n_to),

@@ -7,17 +7,34 @@
 
 enum { NAMES_SHOWN = 12 }; /* the CSV has all */
 
+/* The times of a row have the unit of the longest, as they are compared with each other. */
+static void add_time(struct site *s, json_t *t, int64_t ns, int64_t longest_ns)
+{
+    view_cell_value(s, t, fmt_time_beside(ns, longest_ns).text, true, (double)ns, "ns");
+}
+
+static void add_change(struct site *s, json_t *t, int64_t ns, int64_t longest_ns)
+{
+    view_cell_value(s, t, fmt_signed(fmt_time_beside(ns, longest_ns), (double)ns).text, true, (double)ns, "ns");
+}
+
+static int64_t longer(const int64_t ns[N_SIDES])
+{
+    return ns[BEFORE] > ns[AFTER] ? ns[BEFORE] : ns[AFTER];
+}
+
 static void add_row(struct site *s, json_t *t, const char *name, const struct changed *c)
 {
+    const int64_t longest_ns = longer(c->ns);
     view_row(s, t, name);
     view_cell(s, t, site_text(s, "%s to %s", fmt_whole(c->n[BEFORE]).text, fmt_whole(c->n[AFTER]).text));
     view_exact(s, t, "before", true, (double)c->n[BEFORE], "");
     view_exact(s, t, "after", true, (double)c->n[AFTER], "");
     for (int side = 0; side < N_SIDES; side++)
-        view_cell_time(s, t, true, c->ns[side]);
-    view_cell_signed(s, t, c->ns[AFTER] - c->ns[BEFORE]);
-    view_cell_signed(s, t, c->by_calls_ns);
-    view_cell_signed(s, t, c->by_mean_ns);
+        add_time(s, t, c->ns[side], longest_ns);
+    add_change(s, t, c->ns[AFTER] - c->ns[BEFORE], longest_ns);
+    add_change(s, t, c->by_calls_ns, longest_ns);
+    add_change(s, t, c->by_mean_ns, longest_ns);
 }
 
 static json_t *names_table(struct site *s, const struct changes *c, enum changed_kind kind)
@@ -66,9 +83,9 @@ static json_t *gpus_table(struct site *s, const struct changes *c)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const int64_t *ns = c->gpu[rows[i].column];
         view_row(s, t, rows[i].name);
-        view_cell_time(s, t, true, ns[BEFORE]);
-        view_cell_time(s, t, true, ns[AFTER]);
-        view_cell_signed(s, t, ns[AFTER] - ns[BEFORE]);
+        add_time(s, t, ns[BEFORE], longer(ns));
+        add_time(s, t, ns[AFTER], longer(ns));
+        add_change(s, t, ns[AFTER] - ns[BEFORE], longer(ns));
     }
     site_table(s, t, "changed-gpus", -1);
     return t;

@@ -242,7 +242,7 @@ static json_t *operators(struct site *s, const struct foreign_trace *f)
 /* folded: the line behind which the table is; NULL: it is open. is_folded: one more of its kind, behind its caption. */
 static void add_named(struct site *s, json_t *list, json_t *table, const char *key, int run, const char *folded)
 {
-    enum { ROWS_SHOWN = 24 };
+    enum { ROWS_SHOWN = 40 };
     site_table(s, table, key, run);
     view_shorten(s, table, ROWS_SHOWN);
     view_text(s, table, "folded", folded);

@@ -5,6 +5,7 @@
 
 #include "render/findings/claims.h"
 #include "render/findings/run_said.h"
+#include "render/metrics/calls.h"
 #include "render/metrics/recorded.h"
 #include "render/metrics/steps.h"
 #include "render/pages/parts.h"
@@ -354,11 +355,48 @@ static void set_or_null(struct site *s, json_t *data, const char *key, json_t *v
 static const char *cost_text(struct site *s, const struct run *run)
 {
     struct recording_cost c = recording_cost(run);
+    /* A share above one is of a program that ended at once. */
     const struct phrase said[] = {
         c.has ? PHRASE(RECORDING_COST, slot_time(c.ns), slot_percent(c.ratio), slot_count(c.n_events)) : PHRASE(NONE),
-        c.has_cpu ? PHRASE(COLLECTOR_COST, slot_time(c.cpu_ns), slot_percent(c.cpu_ratio)) : PHRASE(NONE)};
+        !c.has_cpu        ? PHRASE(NONE)
+        : c.cpu_ratio > 1 ? PHRASE(COLLECTOR_COST_ALONE, slot_time(c.cpu_ns))
+                          : PHRASE(COLLECTOR_COST, slot_time(c.cpu_ns), slot_percent(c.cpu_ratio))};
     const char *text = say_phrases(&s->arena, said, 2);
     return *text ? text : NULL;
+}
+
+static void set_title(struct site *s, json_t *data, const char *key, struct phrase title, const char *otherwise)
+{
+    view_text(s, data, key, title.id == PHRASE_NONE ? otherwise : say_phrase(&s->arena, &title));
+}
+
+/* The folded parts are named by what they found. */
+static void set_titles(struct site *s, json_t *data, const struct run_result *r)
+{
+    const struct mpi_share mpi = mpi_share(r->run);
+    const struct roofline *f = &r->roofline;
+    double files_ns = 0; /* damaged files may hold any number */
+    for (int i = 0; i < r->run->n_files; i++)
+        for (int kind = 0; kind < DCT_N_IO; kind++)
+            files_ns += (double)r->run->files[i].sum[kind].ns;
+    set_title(s, data, "title_phases", r->has_steps ? PHRASE(PART_PHASES, slot_time(r->step.mean_ns)) : PHRASE(NONE),
+              NULL);
+    set_title(s, data, "title_communication",
+              r->has_steps && r->n_rank_results > 1
+                  ? PHRASE(PART_COMMUNICATION, slot_percent((double)r->comm_ns / (double)r->step.mean_ns))
+                  : PHRASE(NONE),
+              r->has_steps ? "Communication" : NULL);
+    set_title(s, data, "title_steps",
+              r->has_steps ? PHRASE(PART_STEPS, slot_time(r->step.median_ns), slot_time(r->step.p95_ns)) : PHRASE(NONE),
+              NULL);
+    set_title(s, data, "title_roofline",
+              f->has && !f->of_attainable_why.code ? PHRASE(PART_ROOFLINE, slot_percent(f->of_attainable_ratio))
+                                                   : PHRASE(NONE),
+              "Roofline");
+    set_title(s, data, "title_mpi", mpi.has ? PHRASE(PART_MPI, slot_percent(mpi.ratio)) : PHRASE(NONE), "MPI calls");
+    set_title(s, data, "title_files",
+              files_ns > 0 && files_ns < 1e18 ? PHRASE(PART_FILES, slot_time((int64_t)files_ns)) : PHRASE(NONE),
+              "Files read and written");
 }
 
 static const char *first_action(struct site *s, const struct claim *c)
@@ -388,17 +426,7 @@ void page_run(struct site *s, int run)
     view_text(s, data, "sure", say_phrase(&s->arena, &sure));
     view_text(s, data, "cost", cost_text(s, r->run));
     view_text(s, data, "first_action", r->n_claims ? first_action(s, &s->rep->claims[r->claims[0]]) : NULL);
-    view_text(s, data, "title_phases",
-              r->has_steps ? site_text(s, "Where a step of %s goes", fmt_time(r->step.mean_ns).text) : NULL);
-    view_text(s, data, "title_communication",
-              !r->has_steps           ? NULL
-              : r->n_rank_results < 2 ? "Communication"
-                                      : site_text(s, "Communication: %s of a step",
-                                                  fmt_percent((double)r->comm_ns / (double)r->step.mean_ns).text));
-    view_text(s, data, "title_steps",
-              r->has_steps ? site_text(s, "Step by step: median %s, 95th percentile %s",
-                                       fmt_time(r->step.median_ns).text, fmt_time(r->step.p95_ns).text)
-                           : NULL);
+    set_titles(s, data, r);
     int n = n_judged(r->judged);
     view_text(s, data, "judged", say_phrases(&s->arena, r->judged, n));
     view_text(s, data, "not_judged", say_phrases(&s->arena, r->judged + n, JUDGED_MAX - n));

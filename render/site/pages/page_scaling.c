@@ -114,6 +114,9 @@ void page_scaling(struct site *s)
         return;
     json_t *data = view_object(s);
     view_set(s, data, "series", json_incref(s->series_views));
+    const struct said *answer = &s->rep->series[0].said;
+    bool is_one = s->rep->n_series == 1 && answer->headline.id != PHRASE_NONE;
+    view_text(s, data, "headline", is_one ? say_title(&s->arena, answer) : "Scaling, in numbers");
     view_caveats(s, data, -1);
     site_page(s, "scaling", "scaling.html", site_text(s, "Scaling, %s", s->rep->title), "scaling", data);
 }

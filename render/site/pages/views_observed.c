@@ -125,7 +125,7 @@ json_t *view_io_files(struct site *s, const struct run *run)
                         "Files, all ranks, longest first, over %s (\xe2\x80\x93: no such call was seen, or it was "
                         "not timed)",
                         recorded_noun(run)),
-        "File|#Reads|#Bytes read|#Time reading|#Writes|#Bytes written|#Time writing|~#Other calls|~#Their time");
+        "File|~#Reads|#Bytes read|#Time reading|~#Writes|#Bytes written|#Time writing|#Other calls|#Their time");
     struct run_file folded = {0};
     for (int i = 0; i < run->n_files; i++) {
         const struct run_file *f = &run->files[i];

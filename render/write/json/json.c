@@ -176,7 +176,7 @@ static json_t *all_reduce_object(const struct all_reduce *a)
     if (!a->source)
         return o;
     value_set(o, "of", value_text(a->of));
-    value_set(o, "left_out", value_text(a->left_out));
+    value_set(o, "left_out", value_reason(&a->left_out));
     value_set(o, "mismatch", value_reason(&a->mismatch));
     value_set(o, "bytes_per_step", value_real(1, a->bytes));
     value_set(o, "all_reduces_per_step", value_real(a->is_counted, a->count));

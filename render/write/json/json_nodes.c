@@ -10,6 +10,15 @@ static json_t *sampled(const struct sampled *s)
                      value_real(1, s->min), "max", value_real(1, s->max));
 }
 
+/* Of a quantity that is 0 while nothing runs. */
+static json_t *sampled_use(const struct sampled *s)
+{
+    json_t *o = sampled(s);
+    if (s->n)
+        value_set(o, "zero_samples", json_integer(s->n_zero));
+    return o;
+}
+
 static json_t *traffic(const struct run_traffic *t, int n)
 {
     json_t *list = json_array();
@@ -27,7 +36,7 @@ static json_t *gpus(const struct run_node *n)
     for (int i = 0; i < n->n_gpus; i++) {
         const struct run_gpu *g = &n->gpus[i];
         value_add(list, json_pack("{s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "gpu", g->gpu_id, "utilization_percent",
-                                  sampled(&g->utilization_percent), "memory_used_mb", sampled(&g->memory_used_mb),
+                                  sampled_use(&g->utilization_percent), "memory_used_mb", sampled(&g->memory_used_mb),
                                   "memory_total_mb", sampled(&g->memory_total_mb), "power_w", sampled(&g->power_w),
                                   "temperature_c", sampled(&g->temperature_c), "sm_clock_mhz",
                                   sampled(&g->sm_clock_mhz), "sm_clock_max_mhz", sampled(&g->sm_clock_max_mhz)));
