@@ -317,7 +317,7 @@ test:
 test-long:
 	@from=$$(od -An -N3 -tu4 /dev/urandom | tr -d ' '); \
 	  $(MAKE) --no-print-directory test LONG=1 PROPERTY_SEEDS="$(or $(PROPERTY_SEEDS),$$from-$$((from + 299)))" SUITES="$(LONG_SUITES)"
-test-programs: programs gpu-tests unit-tests $(if $(filter sanitize integration swapped fuzz lint,$(SUITES)),test-sanitize) ;
+test-programs: programs gpu-tests unit-tests $(if $(filter integration swapped,$(SUITES)),$(EMULATED_SO)) $(if $(filter sanitize integration swapped fuzz lint,$(SUITES)),test-sanitize) ;
 .PHONY: test-sanitize fuzz-programs
 test-sanitize:
 	@$(MAKE) --no-print-directory SANITIZE=1 BUILD=$(BUILD)-sanitize CUDA_SO= programs unit-tests fuzz-programs

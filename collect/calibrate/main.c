@@ -62,7 +62,7 @@ static void join_world(struct world *w)
     struct rank_identity id = rank_of_self();
     w->n = 1;
     if (id.rank < 0) {
-        w->no_allreduce = "one process; start it under mpirun or srun to measure it";
+        w->no_allreduce = "one process (start it under mpirun or srun to measure it)";
         return;
     }
     MPI_Init(NULL, NULL);
@@ -71,7 +71,7 @@ static void join_world(struct world *w)
     MPI_Comm_size(MPI_COMM_WORLD, &w->n);
     if (w->n == 1 && id.world_size > 1) {
         w->rank = id.rank;
-        w->no_allreduce = "the launcher's processes do not find each other; use mpirun, or srun --mpi=pmix";
+        w->no_allreduce = "the launcher's processes do not find each other (use mpirun, or srun --mpi=pmix)";
     } else if (w->n == 1) {
         w->no_allreduce = "a single rank has nobody to exchange with";
     }

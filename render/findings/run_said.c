@@ -386,14 +386,11 @@ static void add_judged(struct run_result *r, struct phrase p)
         }
 }
 
-/* Fine as a cause, but a large part of the step, which another cause explains: loading that waits for files. */
+/* Not a cause, yet a large part of the step that another cause explains: loading that waits for files. */
 static int is_large_part(const struct run_result *r, enum cause_class cls)
 {
     const int64_t *part = r->part_ns;
-    const int64_t ns = cls == CLASS_COMMUNICATION ? part[PART_TRANSFER]
-                       : cls == CLASS_IMBALANCE   ? part[PART_WAIT]
-                       : cls == CLASS_DATA        ? part[PART_DATA]
-                                                  : 0;
+    const int64_t ns = cls == CLASS_IMBALANCE ? part[PART_WAIT] : cls == CLASS_DATA ? part[PART_DATA] : 0;
     const double most = r->classes[cls].threshold_ratio;
     return most > 0 && (double)ns > most * (double)r->step.mean_ns;
 }

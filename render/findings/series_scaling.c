@@ -186,8 +186,8 @@ void narrate_law(const struct law *l, struct dcr_buf *out)
         case LAW_BANDWIDTH: /* the second term of the law of transfer is the time to move a step's bytes */
             put_time(out, what, "moving the bytes", name, p->value);
             break;
-        case LAW_LATENCY: /* of all its all-reduces */
-            put_time(out, what, "latency of a step", name, p->value);
+        case LAW_LATENCY: /* of a step */
+            put_time(out, what, "latency of the all-reduces", name, p->value);
             break;
         case LAW_C:
             put_time(out, what, name, name, p->value);

@@ -200,7 +200,7 @@ static int tell_monitors(const struct report *rep, const struct run *r, struct s
                               : PHRASE(UTILISATION, mean, gpus)};
     said_add(out, is_known ? PHRASE(SAMPLED, slot_count(u.n), gpus) : PHRASE(UTILISATION_MEAN, mean, gpus));
     /* A monitor also watches while nothing runs. */
-    if (is_known && is_low && u.n_zero && u.n_zero < u.n)
+    if (is_known && is_low && u.n_zero && (double)u.n_zero < 0.9995 * (double)u.n) /* else it would read 100 % */
         said_add(out, PHRASE(UTILISATION_IN_USE, slot_percent((double)u.n_zero / (double)u.n),
                              slot_percent(u.mean * (double)u.n / (double)(u.n - u.n_zero))));
     *todo = !is_known ? (struct stepless_advice){.first = ADVISE(NOTHING_ONE_FILE)}

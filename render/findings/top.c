@@ -96,6 +96,8 @@ static const char *expected_of(struct report *rep, const struct claim *c)
     struct phrase p = c->cls == CLASS_IMBALANCE ? PHRASE(EXPECT_BALANCED, after, now, factor)
                       : c->gain_basis == GAIN_BOUND || c->action.is_short_of_cores
                           ? PHRASE(EXPECT_AT_BEST, after, now, factor)
+                      : c->cls == CLASS_COMPUTE /* nobody removes all of it */
+                          ? PHRASE(EXPECT_LESS, after, now, factor)
                           : PHRASE(EXPECT_ABOUT, after, now, factor);
     return say_phrase(&rep->arena, &p);
 }

@@ -6,7 +6,7 @@
 
 command -v g++ >/dev/null || { skip "sums of several GPUs" "no g++"; finish; }
 emulated=$BUILD/tests/lib/libdcrnn-emulated.so objects=$BUILD/emulated
-[ -e "$emulated" ] || { skip "sums of several GPUs" "$emulated is not built; make unit-tests"; finish; }
+[ -e "$emulated" ] || { not_ok "sums of several GPUs" "$emulated is not built; make test-programs"; finish; }
 flags=(-std=c++17 -O1 -g -Wall -Wextra -Wno-unknown-pragmas -D_GNU_SOURCE -DDCRNN_EMULATED -Itests/gpu/emulator -I. -fPIC)
 build=$TMP/build
 mkdir "$build"

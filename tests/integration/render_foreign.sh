@@ -303,7 +303,7 @@ read_one 0 "nvidia-smi without a header" "$traces/monitor"
 is "its samples" '.runs[0].nodes[0].gpus[0].utilization_percent.n > 1000' 'true'
 is "the headline has their mean" '.runs[0].finding, (.headline | test(" 1[.]4 %"))' '"UTILISATION_LOW"
 true'
-is "and how busy it was while it was used" '(.runs[0].nodes[0].gpus[0].utilization_percent.zero_samples), (.support | test("0 % in 94 % of the samples and 25 % in"))' '1811
+is "and how busy it was while it was used" '(.runs[0].nodes[0].gpus[0].utilization_percent.zero_samples), (.support | test("0 % in 94 % of the samples and averaged 25 % in"))' '1811
 true'
 read_one 0 "TALP reports" "$traces/talp"
 is "of several the worst leads, and files that contradict themselves do not" '.runs[0].finding, (.headline | test(" 0[.]07, below 0[.]80")),

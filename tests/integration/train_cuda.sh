@@ -32,7 +32,7 @@ refused "tf32 on the CPU" "--precision" "${train[@]}" --backend cpu --precision 
 
 # ---- the emulated device -------------------------------------------------------------------------------------------
 if ! [ -e "$emulated" ]; then
-    skip "runs on the emulated device" "$emulated is not built; make unit-tests"
+    not_ok "runs on the emulated device" "$emulated is not built; make test-programs"
     finish
 fi
 export DCRNN_CUDA_LIBRARY=$emulated OPENBLAS_NUM_THREADS=1

@@ -260,6 +260,8 @@ static void put_other_programs(const struct report *rep, int from, struct dcr_bu
     int n_others = 0;
     for (int i = 0; i < rep->n_runs; i++) {
         const struct run *r = rep->runs[i].run;
+        if (is_untold(rep, i)) /* it broke off before it said what it is */
+            continue;
         const char *name = *r->program.model ? r->program.model : program_of(r);
         int is_other = strcmp(program_of(r), program_of(named)) != 0;
         if (!*name || !*first || is_model(name, first) || is_model(name, second))
@@ -284,9 +286,15 @@ static const char *title_of(struct report *rep)
     while (n_bare < rep->n_runs && is_bare(rep->runs[first].run)) /* a run that says what ran */
         first++;
     const struct run_program *p = &rep->runs[first].run->program;
-    const char *name = *p->model ? p->model : *p->name ? p->name : kind_of(rep->runs[first].run);
+    struct dcr_buf others = {0};
+    put_other_programs(rep, first, &others);
+    const char *name = *p->model    ? p->model
+                       : *p->name   ? p->name
+                       : others.len ? program_of(rep->runs[first].run)
+                                    : kind_of(rep->runs[first].run);
     dcr_buf_add(&b, name, strcspn(name, ",;")); /* the rest describes its size */
-    put_other_programs(rep, first, &b);
+    dcr_buf_puts(&b, dcr_buf_text(&others));
+    dcr_buf_release(&others);
     if (n_bare == rep->n_runs && n_bare > 1)
         dcr_buf_printf(&b, " and %s", fmt_count(n_bare - 1, "other").text);
     int last = -1, n = 0, counts[64];

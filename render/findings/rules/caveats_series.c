@@ -139,7 +139,7 @@ void caveats_of_series(struct report *rep)
     }
     int n_bare = 0, n_of_machine = 0, n_nameless = 0, n_with_steps = 0;
     for (int i = 0; i < rep->n_runs; i++) {
-        n_with_steps += rep->runs[i].has_steps;
+        n_with_steps += rep->runs[i].has_steps || rep->runs[i].run->summary.n_steps > 0;
         n_bare += is_bare(rep->runs[i].run);
         n_of_machine += is_of_machine(rep->runs[i].run);
         n_nameless += is_nameless(rep->runs[i].run);
@@ -153,7 +153,7 @@ void caveats_of_series(struct report *rep)
     if (n_told > 1)
         report_add_note(rep, NOTE_GAP, -1, NOTE_MIXED, PHRASE(CONFIGURATIONS, slot_count(n_told)),
                         PHRASE(CONFIGURATIONS_DIFFER, slot_name(what_differs(rep))), PHRASE(CONFIGURATIONS_APART));
-    /* Runs without a node count come first. One archive is a question of that run, and without steps nothing scales. */
+    /* Runs without a node count come first. With one archive the reader asks about that run. */
     if (n_with_points == 0 && rep->n_runs > 1 && rep->runs[0].n_nodes > 0 && n_with_steps > 0)
         report_add_note(rep, NOTE_GAP, -1, NOTE_ONE_NODE_COUNT,
                         rep->runs[0].n_nodes == rep->runs[rep->n_runs - 1].n_nodes ? PHRASE(NODE_COUNT_ONE)

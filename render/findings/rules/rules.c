@@ -200,23 +200,22 @@ static void rule_overhead(struct report *rep, struct run_result *r)
                                          : PHRASE(FOUND_ALL_NAMED));
 }
 
-/* share: of step time, or of a run without steps; without the time in which a quota held the ranks back. */
-static struct phrase core_awaited(const struct run_result *r, double share)
+/* share: of step time, or of a run without steps, not counting pauses by a quota. */
+static struct phrase core_awaited(const struct run_result *r, double share, int is_paused)
 {
-    int is_apart = has_shares(r->run);
     if (share == 0)
-        return is_apart ? PHRASE(FOUND_CORE_NEVER_AWAITED_APART) : PHRASE(FOUND_CORE_NEVER_AWAITED);
-    if (!r->has_steps)
-        return PHRASE(FOUND_CORE_AWAITED_IN_RUN, slot_percent(share));
-    return is_apart ? PHRASE(FOUND_CORE_AWAITED_APART, slot_percent(share))
-                    : PHRASE(FOUND_CORE_AWAITED, slot_percent(share));
+        return is_paused ? PHRASE(FOUND_CORE_NEVER_AWAITED_APART) : PHRASE(FOUND_CORE_NEVER_AWAITED);
+    if (is_paused)
+        return r->has_steps ? PHRASE(FOUND_CORE_AWAITED_APART, slot_percent(share)) : PHRASE(NONE);
+    return r->has_steps ? PHRASE(FOUND_CORE_AWAITED, slot_percent(share))
+                        : PHRASE(FOUND_CORE_AWAITED_IN_RUN, slot_percent(share));
 }
 
 /* No more than was seen. */
 static void enough_cores(struct report *rep, const struct run_result *r, struct class_result *c)
 {
     double delay = -1, steal = steal_of(r->run);
-    int has_steal = 0, has_quota = 0;
+    int has_steal = 0, has_quota = 0, is_paused = 0;
     for (int i = 0; i < r->run->ranks_len; i++) {
         double ratio = waiting_for_core(r->run, &r->run->ranks[i]);
         delay = ratio > delay ? ratio : delay;
@@ -224,10 +223,11 @@ static void enough_cores(struct report *rep, const struct run_result *r, struct 
     for (int i = 0; i < r->run->nodes_len; i++) {
         has_steal |= r->run->nodes[i].steal_percent.n > 0;
         has_quota |= r->run->nodes[i].throttled_ns >= 0;
+        is_paused |= has_shares(r->run) && r->run->nodes[i].throttled_ns > 0;
     }
     rule_found(c, has_shares(r->run) ? PHRASE(FOUND_CORE_SHARES) : PHRASE(FOUND_CORES));
-    if (delay >= 0)
-        rule_found(c, core_awaited(r, delay));
+    if (delay >= 0 && core_awaited(r, delay, is_paused).id != PHRASE_NONE)
+        rule_found(c, core_awaited(r, delay, is_paused));
     if (steal > rep->thresholds.steal_limits) /* else it would be a cause */
         rule_found(
             c, PHRASE(FOUND_STEAL_NOT_MISSED, slot_percent(steal), slot_percent(1 - rep->thresholds.run_delay_limits)));

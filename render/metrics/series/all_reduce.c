@@ -325,9 +325,11 @@ void all_reduce(struct report *rep, struct series *s, int is_shared)
         a->mismatch = REASON(REDUCE_MEASURED_INSIDE);
     a->source = use ? LAW_BY_NCCL_TESTS : LAW_BY_CALIBRATION;
     a->of = report_text(rep, "%s (%s)", c[use].of, counts_of(rep, &c[use], &a->n_counts));
-    a->left_out = c[!use].n ? REASON(REDUCE_SECOND, slot_name(c[!use].of),
-                                     slot_name(use ? "nccl-tests" : "a calibration"), slot_name(use ? "GPUs" : "CPUs"))
-                            : c[use].refused;
+    if (c[use].refused.code)
+        a->left_out = c[use].refused;
+    else if (c[!use].n)
+        a->left_out = REASON(REDUCE_SECOND, slot_name(c[!use].of), slot_name(use ? "nccl-tests" : "a calibration"),
+                             slot_name(use ? "GPUs" : "CPUs"));
     a->bytes = m.bytes;
     a->count = m.count;
     a->is_counted = m.is_counted;

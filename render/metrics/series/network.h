@@ -16,7 +16,7 @@ struct curves {
     struct curve list[MAX_CURVES];
     int n;
     const char *of;        /* the archive, the log: in prose */
-    struct reason refused; /* the first that is not in the list; REASON_NONE: all are, or none was measured */
+    struct reason refused; /* why the first one is missing in the list; REASON_NONE: none is */
 };
 
 /* Where the ranks of a run meet. */

@@ -319,7 +319,7 @@ static json_t *loss_figure(struct site *s, const struct series *series, const ch
     const char *most_name = is_communication ? "communication" : part_name((enum part)most);
     const struct slot nodes = slot_things(n_to, counted_word(s->rep->unit));
     const struct slot loss = slot_time(l->actual_ns - l->ideal_ns);
-    /* Without enough cores any part may be too long. */
+    /* With shared cores any part may be inflated, so none is named. */
     const struct said lost = {.headline = *series->points[l->to].unreliable
                                               ? PHRASE(LOSS_SHARED, nodes, loss)
                                               : PHRASE(LOSS_IS, nodes, loss, slot_name(most_name))};

@@ -355,7 +355,7 @@ static void set_or_null(struct site *s, json_t *data, const char *key, json_t *v
 static const char *cost_text(struct site *s, const struct run *run)
 {
     struct recording_cost c = recording_cost(run);
-    /* A share above one is of a program that ended at once. */
+    /* Above 1, the program ended too soon for a share to mean anything. */
     const struct phrase said[] = {
         c.has ? PHRASE(RECORDING_COST, slot_time(c.ns), slot_percent(c.ratio), slot_count(c.n_events)) : PHRASE(NONE),
         !c.has_cpu        ? PHRASE(NONE)
@@ -389,10 +389,9 @@ static void set_titles(struct site *s, json_t *data, const struct run_result *r)
     set_title(s, data, "title_steps",
               r->has_steps ? PHRASE(PART_STEPS, slot_time(r->step.median_ns), slot_time(r->step.p95_ns)) : PHRASE(NONE),
               NULL);
+    bool is_of_compute = f->has && !f->of_attainable_why.code && f->of_attainable_ratio <= 1 && !f->is_of_step;
     set_title(s, data, "title_roofline",
-              f->has && !f->of_attainable_why.code ? PHRASE(PART_ROOFLINE, slot_percent(f->of_attainable_ratio))
-                                                   : PHRASE(NONE),
-              "Roofline");
+              is_of_compute ? PHRASE(PART_ROOFLINE, slot_percent(f->of_attainable_ratio)) : PHRASE(NONE), "Roofline");
     set_title(s, data, "title_mpi", mpi.has ? PHRASE(PART_MPI, slot_percent(mpi.ratio)) : PHRASE(NONE), "MPI calls");
     set_title(s, data, "title_files",
               files_ns > 0 && files_ns < 1e18 ? PHRASE(PART_FILES, slot_time((int64_t)files_ns)) : PHRASE(NONE),
