@@ -84,10 +84,11 @@ static int add_steps(struct report *rep, const struct series *s, const struct ru
     for (int i = 0; s && i < s->n_points; i++)
         for (int k = 0; k < s->points[i].n_runs; k++, runs++)
             steps += rep->runs[s->points[i].runs[k]].n_counted;
-    if (is_ranked(rep)) /* the headline is of all runs */
+    const int is_of_all = is_ranked(rep); /* then the headline is of all runs */
+    if (is_of_all)
         steps = runs = 0;
     for (int i = 0; i < rep->n_runs; i++) {
-        if (is_ranked(rep)) {
+        if (is_of_all) {
             steps += rep->runs[i].n_counted;
             runs += rep->runs[i].n_counted > 0;
         }

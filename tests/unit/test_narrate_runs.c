@@ -261,7 +261,8 @@ static void test_too_few_cores_is_one_story(void **state)
     assert_one_story(&f.rep, CLASS_SHARED, 1);
     assert_int_equal(f.rep.runs[1].classes[CLASS_COMPUTE].verdict, VERDICT_LIMITS);
     assert_null(strstr(f.rep.runs[1].classes[CLASS_COMPUTE].text, "healthy"));
-    assert_contains(f.rep.first_action, "20.0 ms instead of 41.0 ms (2.05x, estimate)");
+    assert_contains(f.rep.first_action,
+                    "With the cause removed, a step would take about 20.0 ms instead of 41.0 ms (2.05x, estimate).");
     assert_int_equal(f.rep.runs[1].shared.said.id, PHRASE_CORE_AWAITED);
     assert_int_equal(percent_of(f.rep.runs[1].shared.said.slot), 80);
     release(&f);

@@ -226,7 +226,7 @@ static void enough_cores(struct report *rep, const struct run_result *r, struct 
         is_paused |= has_shares(r->run) && r->run->nodes[i].throttled_ns > 0;
     }
     rule_found(c, has_shares(r->run) ? PHRASE(FOUND_CORE_SHARES) : PHRASE(FOUND_CORES));
-    if (delay >= 0 && core_awaited(r, delay, is_paused).id != PHRASE_NONE)
+    if (delay >= 0)
         rule_found(c, core_awaited(r, delay, is_paused));
     if (steal > rep->thresholds.steal_limits) /* else it would be a cause */
         rule_found(

@@ -375,10 +375,7 @@ static void set_titles(struct site *s, json_t *data, const struct run_result *r)
 {
     const struct mpi_share mpi = mpi_share(r->run);
     const struct roofline *f = &r->roofline;
-    double files_ns = 0; /* damaged files may hold any number */
-    for (int i = 0; i < r->run->n_files; i++)
-        for (int kind = 0; kind < DCT_N_IO; kind++)
-            files_ns += (double)r->run->files[i].sum[kind].ns;
+    const struct file_time files = file_time(r->run);
     set_title(s, data, "title_phases", r->has_steps ? PHRASE(PART_PHASES, slot_time(r->step.mean_ns)) : PHRASE(NONE),
               NULL);
     set_title(s, data, "title_communication",
@@ -393,8 +390,7 @@ static void set_titles(struct site *s, json_t *data, const struct run_result *r)
     set_title(s, data, "title_roofline",
               is_of_compute ? PHRASE(PART_ROOFLINE, slot_percent(f->of_attainable_ratio)) : PHRASE(NONE), "Roofline");
     set_title(s, data, "title_mpi", mpi.has ? PHRASE(PART_MPI, slot_percent(mpi.ratio)) : PHRASE(NONE), "MPI calls");
-    set_title(s, data, "title_files",
-              files_ns > 0 && files_ns < 1e18 ? PHRASE(PART_FILES, slot_time((int64_t)files_ns)) : PHRASE(NONE),
+    set_title(s, data, "title_files", files.has ? PHRASE(PART_FILES, slot_time(files.ns)) : PHRASE(NONE),
               "Files read and written");
 }
 
