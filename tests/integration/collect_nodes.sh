@@ -19,7 +19,7 @@ is() { # is "name" WANTED COMMAND...
 is "a frame of a slow link" "1500" of_nodes frame_bytes 20mbit
 is "a frame of a quarter of a millisecond" "3125" of_nodes frame_bytes 100mbit
 is "a frame of a fast link" "8000" of_nodes frame_bytes 1gbit
-is "a frame of a link without a limit" "8000" of_nodes frame_bytes none
+is "a frame of a link without a limit" "1500" of_nodes frame_bytes none
 is "a node of one core" "0.125 25mbit" of_nodes node_default 1
 is "a node of two cores" "0.25 50mbit" of_nodes node_default 2
 is "a node of eight cores" "1 200mbit" of_nodes node_default 8
