@@ -252,7 +252,7 @@ static void check_series(struct report *rep, struct checks *out, const char *tex
         else if (!value_is_known(&v) && s->speedup_why.code)
             v.why = s->speedup_why;
         add(rep, out, text, r, report_text(rep, "%s", fmt_count(p->n_nodes, counted_word(rep->unit)).text), v,
-            *p->unreliable ? p->unreliable : doubt_of(&rep->runs[p->runs[0]], r->of));
+            p->unreliable.id ? p->unreliable_because : doubt_of(&rep->runs[p->runs[0]], r->of));
         n++;
     }
     if (n == 0)

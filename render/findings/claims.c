@@ -202,7 +202,7 @@ static void say_limits(struct report *rep, struct run_result *r, const struct cl
     r->confidence_because = first->confidence_because;
     r->said = first->said;
     if (next)
-        said_some(&r->said, said_other_cause(rep, r, next));
+        said_some(&r->said, said_other_cause(r, next));
     if (first->cls == CLASS_SHARED && r->n_claims > 1)
         said_why(&r->said, &rep->claims[r->claims[1]].said);
 }

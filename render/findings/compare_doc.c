@@ -31,18 +31,16 @@ static const char *part_words(const struct comparison *c, enum part p)
 {
     const struct compared *wait = &c->part[PART_WAIT];
     return p == PART_TRANSFER ? (wait->has_before || wait->has_after ? "transfer" : "communication")
-           : p == PART_WAIT   ? "waiting for other ranks"
+           : p == PART_WAIT   ? class_words(CLASS_IMBALANCE, AS_TIME)
                               : part_name(p);
 }
 
-/* The subject of a sentence, singular. */
-static const char *cause_words(const struct prediction *p)
+/* The subject of a sentence, singular. What can be saved of compute is the time of slow kernels. */
+static const char *cause_words(struct report *rep, const struct prediction *p)
 {
-    static const char *const words[N_CLASSES] = {[CLASS_COMPUTE] = "Compute of slow kernels",
-                                                 [CLASS_COPY] = "Copying between host and GPU",
-                                                 [CLASS_HOST] = "Waiting of the GPU for its host",
-                                                 [CLASS_OVERHEAD] = "Unnamed time"};
-    return words[p->cls] ? words[p->cls] : p->name;
+    return p->cls == CLASS_COMPUTE                        ? say_phrase(&rep->arena, &PHRASE(SLOW_KERNELS))
+           : p->cls == CLASS_COPY || p->cls == CLASS_HOST ? class_words(p->cls, AS_TIME)
+                                                          : p->name;
 }
 
 static int is_of(enum cause_class cls, enum part p)
@@ -189,7 +187,7 @@ static struct phrase headline_of(struct report *rep, const struct comparison *c)
     if (is_chance(c))
         return PHRASE(NO_CHANGE, before, after);
     if (p) {
-        const struct slot cause = slot_name(small(rep, cause_words(p)));
+        const struct slot cause = slot_name(small(rep, cause_words(rep, p)));
         int may_be_fixed = p->cls == CLASS_DATA || p->cls == CLASS_IO || p->cls == CLASS_IMBALANCE;
         return p->still_limits               ? PHRASE(CAUSE_STILL_LIMITS, cause, after, before)
                : may_be_fixed && !is_left(p) ? PHRASE(CAUSE_FIXED, cause, after, before)
@@ -290,7 +288,7 @@ static struct phrase beyond(struct report *rep, const struct comparison *c)
         return PHRASE(BEYOND_RANK);
     for (int i = 0; i < c->n_predictions; i++)
         if (c->predictions[i].is_removed && c->predictions[i].predicted_mean_ns != c->expected_mean_ns)
-            others[n_others++] = small(rep, cause_words(&c->predictions[i]));
+            others[n_others++] = small(rep, cause_words(rep, &c->predictions[i]));
     return n_others ? PHRASE(BEYOND_CAUSES, slot_name(say_list(&rep->arena, others, n_others)))
            : n      ? PHRASE(BEYOND_PARTS, slot_name(parts_list(rep, c, fell, n)))
                     : PHRASE(BEYOND_NOTHING);
@@ -343,8 +341,8 @@ static void say_forecast(struct report *rep, struct comparison *c)
     if (!p) {
         if (c->n_predictions && !is_chance(c)) {
             const struct prediction *first = &c->predictions[0];
-            const struct slot cause = slot_name(capital(rep, cause_words(first))), before = slot_time(first->before_ns),
-                              after = slot_time(first->after_ns);
+            const struct slot cause = slot_name(capital(rep, cause_words(rep, first))),
+                              before = slot_time(first->before_ns), after = slot_time(first->after_ns);
             int is_same = fmt_is_same(fmt_time(first->before_ns), fmt_time(first->after_ns));
             put(c->forecast, is_same ? PHRASE(CAUSE_STAYED, cause, after) : PHRASE(CAUSE_WENT, cause, before, after));
         }
@@ -354,15 +352,15 @@ static void say_forecast(struct report *rep, struct comparison *c)
         put(c->forecast, PHRASE(SAVING_NOT_KNOWN, forecast));
         return;
     }
-    const struct slot cause = slot_name(small(rep, cause_words(p)));
+    const struct slot cause = slot_name(small(rep, cause_words(rep, p)));
     put(c->forecast, saved_ns(c) >= 0 ? PHRASE(STEP_GOT_SHORTER, slot_time(saved_ns(c)))
                                       : PHRASE(STEP_GOT_LONGER, slot_time(-saved_ns(c))));
     if (is_left(p) || saved_ns(c) < 0) { /* beside a step that got longer a time alone would read as more of it */
         put(c->forecast, p->basis == GAIN_BOUND ? PHRASE(FORECAST_WITHOUT_UP_TO, cause, forecast)
                                                 : PHRASE(FORECAST_WITHOUT_ABOUT, cause, forecast));
-        put(c->forecast, is_left(p)
-                             ? PHRASE(CAUSE_LEFT, slot_name(capital(rep, cause_words(p))), slot_percent(left_ratio(p)))
-                             : PHRASE(NONE));
+        put(c->forecast,
+            is_left(p) ? PHRASE(CAUSE_LEFT, slot_name(capital(rep, cause_words(rep, p))), slot_percent(left_ratio(p)))
+                       : PHRASE(NONE));
         return;
     }
     put(c->forecast, p->basis == GAIN_BOUND ? PHRASE(FORECAST_UP_TO, forecast) : PHRASE(FORECAST_ABOUT, forecast));

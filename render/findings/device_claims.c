@@ -86,16 +86,11 @@ static struct phrase idle_cause(const struct run_device *d)
     return (struct phrase){.id = of[c], .slot = {slot_percent((double)d->idle_ns[c] / (double)d->value[DEV_IDLE])}};
 }
 
-/* Of most of its idle time; NULL none is. */
+/* Of most of its idle time; "" none is. */
 static const char *why_idle(const struct run_device *d)
 {
-    static const char *const of[N_IDLE_CAUSES] = {
-        [IDLE_DATA] = "its host loaded data",      [IDLE_IO] = "its host read or wrote files",
-        [IDLE_HOST] = "its host launched late",    [IDLE_SYNC] = "its host synchronised",
-        [IDLE_PEER] = "it waited for other ranks", [IDLE_LAUNCH] = "of short gaps between operations",
-    };
     enum idle_cause c = largest_cause(d);
-    return d->has_idle_causes && 2 * d->idle_ns[c] > d->value[DEV_IDLE] ? of[c] : NULL;
+    return d->has_idle_causes && 2 * d->idle_ns[c] > d->value[DEV_IDLE] ? idle_cause_words(c, IDLE_MOSTLY) : "";
 }
 
 static double share_of(const struct run_device *d, enum device_column c)
@@ -109,7 +104,7 @@ static struct phrase headline(const struct report *rep, const struct run_device 
     double idle = idle_ratio(d);
     const char *because = why_idle(d);
     struct slot gpu = slot_count(d->device), gpus = slot_count(n), span = slot_time(d->value[DEV_SPAN]);
-    if (idle >= 1 - t->gpu_utilization && because)
+    if (idle >= 1 - t->gpu_utilization && *because)
         return n > 1 ? PHRASE(GPUS_IDLE_MOSTLY, gpus, slot_percent(idle), slot_name(because))
                      : PHRASE(GPU_IDLE_MOSTLY, gpu, slot_percent(idle), slot_name(because));
     if (idle >= 1 - t->gpu_utilization)

@@ -9,7 +9,7 @@
 /** narrate - fill claims, headlines and texts of an analysed report. */
 void narrate(struct report *rep);
 
-/** claim_class_name - run_class_name of its run, or class_name. */
+/** claim_class_name - run_class_name of its run, or class_words in a table. */
 const char *claim_class_name(const struct report *rep, const struct claim *c);
 /** claims_in_order - what to act on, most urgent first, so that every document and page tells the same story: the claim
  *  of rep->first_action, shared resources, then by predicted gain; each class once. A healthy compute-bound run only

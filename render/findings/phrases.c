@@ -13,7 +13,7 @@ const char *nodes_text(struct report *rep, int n)
 
 const char *claim_class_name(const struct report *rep, const struct claim *c)
 {
-    return c->run >= 0 ? run_class_name(&rep->runs[c->run], c->cls) : class_name(c->cls);
+    return c->run >= 0 ? run_class_name(&rep->runs[c->run], c->cls) : class_words(c->cls, AS_TITLE);
 }
 
 const char *gain_text(struct report *rep, int64_t gain_ns, int64_t step_ns, enum gain_basis basis)

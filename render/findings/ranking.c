@@ -171,16 +171,6 @@ struct phrase ranking_doubt(const struct report *rep)
 /* What most of the runs have in common. */
 static struct phrase headline_of_set(const struct report *rep)
 {
-    static const char *const what[N_CLASSES] = {[CLASS_SHARED] = "ranks lack cores",
-                                                [CLASS_COMPUTE] = "compute limits",
-                                                [CLASS_MEMORY] = "memory bandwidth limits",
-                                                [CLASS_COMMUNICATION] = "communication limits",
-                                                [CLASS_IMBALANCE] = "waiting for other ranks limits",
-                                                [CLASS_DATA] = "data loading limits",
-                                                [CLASS_IO] = "reading and writing files limits",
-                                                [CLASS_COPY] = "copies between host and GPU limit",
-                                                [CLASS_HOST] = "the GPU waits for its host",
-                                                [CLASS_OVERHEAD] = "time without a name limits"};
     int n[N_CLASSES + 1] = {0}, n_traces = 0, n_failed = 0, n_with_steps = 0;
     enum cause_class most = cause_of_most(rep, n);
     int idlest = most_of(rep, idle_of);
@@ -193,7 +183,7 @@ static struct phrase headline_of_set(const struct report *rep)
     if (n_failed == rep->n_runs)
         return PHRASE(ALL_RUNS_FAILED, runs);
     if (n[most])
-        return PHRASE(MOST_RUNS_LIMITED, slot_count(n[most]), runs, noun, slot_name(what[most]));
+        return PHRASE(MOST_RUNS_LIMITED, slot_count(n[most]), runs, noun, slot_name(class_words(most, AS_LIMIT)));
     if (n_failed)
         return PHRASE(SOME_RUNS_FAILED, slot_count(n_failed), runs);
     if (n_with_steps == 0 && n_traces == rep->n_runs && idlest >= 0)

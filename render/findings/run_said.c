@@ -59,21 +59,20 @@ struct phrase phrase_of_communication(const struct run_result *r, const int64_t 
 
 /* ---- a cause that limits ------------------------------------------------------------------------------------- */
 
-static const char *exchange_subject(const struct run_result *r)
+static const char *exchange_subject(struct report *rep, const struct run_result *r)
 {
     const struct run *a = r->run;
-    if (is_gradient_exchange(r))
-        return "exposed gradient synchronisation";
-    return (a->n_traces && !run_is_of_hosts(a)) || strcmp(a->program.backend, "cuda") == 0
-               ? "communication between GPUs"
-               : "communication between ranks";
+    const int is_of_gpus = (a->n_traces && !run_is_of_hosts(a)) || strcmp(a->program.backend, "cuda") == 0;
+    return say_phrase(&rep->arena, is_gradient_exchange(r) ? &PHRASE(NAME_GRADIENTS)
+                                   : is_of_gpus            ? &PHRASE(NAME_BETWEEN_GPUS)
+                                                           : &PHRASE(NAME_BETWEEN_RANKS));
 }
 
 static void say_communication(struct report *rep, const struct run_result *r, struct said *s)
 {
     struct exchange_share most = exchange_of(r);
     int64_t wait = r->part_ns[PART_WAIT];
-    s->headline = PHRASE(COMM_LIMITS, slot_share(r, r->comm_ns), slot_name(exchange_subject(r)));
+    s->headline = PHRASE(COMM_LIMITS, slot_share(r, r->comm_ns), slot_name(exchange_subject(rep, r)));
     said_some(s, part_of_step(r, r->comm_ns));
     said_some(s, share_of_median_step(rep, r, CLASS_COMMUNICATION));
     said_some(s, share_before(rep, r, PART_TRANSFER, PART_WAIT));
@@ -246,20 +245,14 @@ void said_why(struct said *s, const struct said *of)
         }
 }
 
-struct phrase said_other_cause(struct report *rep, const struct run_result *r, const struct class_result *k)
+struct phrase said_other_cause(const struct run_result *r, const struct class_result *k)
 {
-    static const char *const names[N_CLASSES] = {[CLASS_COMPUTE] = "compute",
-                                                 [CLASS_MEMORY] = "memory traffic",
-                                                 [CLASS_COMMUNICATION] = "communication",
-                                                 [CLASS_IMBALANCE] = "waiting for other ranks",
-                                                 [CLASS_DATA] = "data loading",
-                                                 [CLASS_IO] = "reading and writing files",
-                                                 [CLASS_COPY] = "copies between host and GPU",
-                                                 [CLASS_HOST] = "waiting for the host"};
-    const char *name = k->cls == CLASS_IMBALANCE && r->straggler.has
-                           ? report_text(rep, "waiting for rank %d", r->straggler.rank)
-                           : names[k->cls];
-    return name ? PHRASE(OTHER_CAUSE, slot_name(name), slot_percent(share_said(r, k))) : PHRASE(NONE);
+    const struct slot name = slot_name(class_words(k->cls, AS_TIME)), share = slot_percent(share_said(r, k));
+    if (!*name.name || k->cls == CLASS_OVERHEAD)
+        return PHRASE(NONE);
+    return k->cls == CLASS_IMBALANCE && r->straggler.has
+               ? PHRASE(OTHER_CAUSE_RANK, slot_count(r->straggler.rank), share)
+               : PHRASE(OTHER_CAUSE, name, share);
 }
 
 void said_of_loss(struct said *s, const struct run_result *r)
@@ -306,29 +299,19 @@ static int is_near(const struct report *rep, const struct class_result *k)
 }
 
 /* Names of causes inside a sentence. */
-static const char *cause_name(const struct run_result *r, enum cause_class c)
+static const char *cause_name(struct report *rep, const struct run_result *r, enum cause_class c)
 {
-    static const char *const names[N_CLASSES] = {[CLASS_SHARED] = "shared cores",
-                                                 [CLASS_COMPUTE] = "compute",
-                                                 [CLASS_MEMORY] = "memory bandwidth",
-                                                 [CLASS_COMMUNICATION] = "transfer",
-                                                 [CLASS_IMBALANCE] = "load imbalance",
-                                                 [CLASS_DATA] = "data loading",
-                                                 [CLASS_IO] = "I/O",
-                                                 [CLASS_COPY] = "copies to the GPU",
-                                                 [CLASS_HOST] = "kernel launch",
-                                                 [CLASS_OVERHEAD] = "unnamed time"};
     if (c == CLASS_SHARED && r->shared.kind == SHARED_THROTTLED)
-        return "a CPU quota";
+        return say_phrase(&rep->arena, &PHRASE(NAME_QUOTA));
     if (c == CLASS_SHARED && r->shared.kind == SHARED_STEAL)
-        return "other virtual machines on its host";
-    return c == CLASS_COMMUNICATION && is_one_of_many(r) ? "communication" : names[c];
+        return say_phrase(&rep->arena, &PHRASE(NAME_STEAL));
+    return c == CLASS_COMMUNICATION && is_one_of_many(r) ? "communication" : class_words(c, INSIDE_SENTENCE);
 }
 
 static struct phrase phrase_of_next(struct report *rep, const struct run_result *r, const struct class_result *next)
 {
     const struct judged j = judged_of(next);
-    const struct slot name = slot_name(cause_name(r, next->cls)), threshold = slot_percent(j.threshold_ratio);
+    const struct slot name = slot_name(cause_name(rep, r, next->cls)), threshold = slot_percent(j.threshold_ratio);
     if (next->cls == CLASS_HOST) {
         struct fmt floor = fmt_percent(j.threshold_ratio);
         if (j.ratio < j.threshold_ratio)
@@ -409,7 +392,7 @@ static void add_ruled_out(struct report *rep, struct run_result *r, const struct
     for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
         if (!is_out[order[i]] || (is_both && order[i] == CLASS_IMBALANCE))
             continue;
-        names[n++] = is_both && order[i] == CLASS_COMMUNICATION ? "communication" : cause_name(r, order[i]);
+        names[n++] = is_both && order[i] == CLASS_COMMUNICATION ? "communication" : cause_name(rep, r, order[i]);
     }
     if (n)
         add_judged(r, PHRASE(RULED_OUT, slot_name(say_list(&rep->arena, names, n))));
@@ -425,7 +408,7 @@ static void add_not_judged(struct report *rep, struct run_result *r)
         for (int c = 0; c < N_CLASSES; c++)
             if (r->classes[c].verdict == VERDICT_NA && !(is_without_gpu && c == CLASS_COPY) &&
                 strcmp(say_row(r->classes[c].why.code)->mark, unjudged[i]) == 0)
-                names[n++] = cause_name(r, (enum cause_class)c);
+                names[n++] = cause_name(rep, r, (enum cause_class)c);
         if (n)
             add_judged(
                 r, PHRASE(NOT_JUDGED, slot_name(say_list(&rep->arena, names, n)), slot_name(say_mark(unjudged[i]))));
@@ -443,7 +426,7 @@ static void put_first(struct run_result *r, struct phrase p)
 static enum cause_class other_said(const struct report *rep, const struct run_result *r, const struct said *said)
 {
     for (int i = 0; i < SAID_MAX; i++)
-        if (said->support[i].id == PHRASE_OTHER_CAUSE)
+        if (said->support[i].id == PHRASE_OTHER_CAUSE || said->support[i].id == PHRASE_OTHER_CAUSE_RANK)
             for (int k = 1; k < r->n_claims; k++)
                 if (rep->claims[r->claims[k]].cls != CLASS_SHARED)
                     return rep->claims[r->claims[k]].cls;
@@ -458,7 +441,7 @@ struct phrase limits_too(struct report *rep, const struct run_result *r, enum ca
     for (int i = 0; i < r->n_claims; i++) {
         enum cause_class k = rep->claims[r->claims[i]].cls;
         if (k != cls && k != other && k != CLASS_COMPUTE)
-            names[n++] = cause_name(r, k);
+            names[n++] = cause_name(rep, r, k);
     }
     return n ? PHRASE(LIMITS_TOO, slot_name(say_list(&rep->arena, names, n))) : PHRASE(NONE);
 }

@@ -21,7 +21,7 @@ void said_some(struct said *s, struct phrase p);
 /** said_of_loss - that events of its steps were lost; in place of the third sentence where there is one. */
 void said_of_loss(struct said *s, const struct run_result *r);
 /** said_other_cause - "The largest other cause is data loading: 34 % of a step." */
-struct phrase said_other_cause(struct report *rep, const struct run_result *r, const struct class_result *k);
+struct phrase said_other_cause(const struct run_result *r, const struct class_result *k);
 /** said_why - those sentences of another finding that can stand without its headline. */
 void said_why(struct said *s, const struct said *of);
 /** phrase_of_step - "A step takes 32.3 ms instead of 81.7 ms on 1 node." */

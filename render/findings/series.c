@@ -133,13 +133,19 @@ static const struct series_point *stops_after(const struct series *s)
     return NULL;
 }
 
+static const char *with_capital(struct report *rep, const char *name)
+{
+    return report_text(rep, "%c%s", name[0] >= 'a' && name[0] <= 'z' ? name[0] - 'a' + 'A' : name[0], name + 1);
+}
+
 static const char *waited_for(struct report *rep, const struct run_result *r, const struct cause *c)
 {
-    return c->cls == CLASS_DATA                       ? "ranks that load data"
-           : c->cls == CLASS_IO                       ? "ranks that write files"
-           : r->straggler.has                         ? report_text(rep, "rank %d", r->straggler.rank)
-           : is_doubtful(r) && r->uneven_wait_ns == 0 ? "ranks without a core"
-                                                      : "the slowest rank";
+    const struct phrase whom = c->cls == CLASS_DATA ? PHRASE(NAME_LOADERS)
+                               : c->cls == CLASS_IO ? PHRASE(NAME_WRITERS)
+                               : r->straggler.has   ? PHRASE(NAME_RANK, slot_count(r->straggler.rank))
+                               : is_doubtful(r) && r->uneven_wait_ns == 0 ? PHRASE(NAME_CORELESS)
+                                                                          : PHRASE(NAME_SLOWEST);
+    return say_phrase(&rep->arena, &whom);
 }
 
 static struct phrase shared_headline(const struct report *rep, const struct series *s, const struct run_result *r)
@@ -168,22 +174,22 @@ static struct phrase communication_headline(struct report *rep, const struct ser
     double now = part_share(last, cause_ns(c, last)), then = part_share(before, cause_ns(c, before));
     if (c->part == PART_WAIT)
         return PHRASE(SCALING_WAITING, slot_name(waited_for(rep, r, c)), slot_percent(now), slot_nodes(rep, last));
-    const char *what = is_gradient_exchange(r) ? "Exposed gradient synchronisation" : "Communication";
+    const char *what =
+        with_capital(rep, is_gradient_exchange(r) ? say_phrase(&rep->arena, &PHRASE(NAME_GRADIENTS)) : "communication");
     return now > then ? PHRASE(SCALING_COMMUNICATION_GROWS, slot_name(what), slot_percent(now), slot_nodes(rep, last),
                                slot_percent(then), slot_count(before->n_nodes))
                       : PHRASE(SCALING_COMMUNICATION, slot_name(what), slot_percent(now), slot_nodes(rep, last));
 }
 
-static struct phrase part_headline(const struct report *rep, const struct series *s, const struct cause *c)
+static struct phrase part_headline(struct report *rep, const struct series *s, const struct cause *c)
 {
-    static const char *const subject[N_PARTS] = {[PART_COMPUTE] = "Compute",
-                                                 [PART_DATA] = "Data loading",
-                                                 [PART_IO] = "Writing files",
-                                                 [PART_COPY] = "Copying",
-                                                 [PART_OTHER] = "Time in no named phase"};
     const struct series_point *last = &s->points[s->n_points - 1];
     int64_t now = last->part_ns[c->part];
-    const char *what = c->part == PART_DATA && c->cls == CLASS_IO ? "Reading files" : subject[c->part];
+    const struct phrase name = c->part == PART_DATA && c->cls == CLASS_IO ? PHRASE(NAME_READING)
+                               : c->part == PART_IO                       ? PHRASE(NAME_WRITING)
+                               : c->part == PART_COPY                     ? PHRASE(NAME_COPYING)
+                                                                          : PHRASE(NONE);
+    const char *what = with_capital(rep, name.id ? say_phrase(&rep->arena, &name) : part_name(c->part));
     return PHRASE(SCALING_PART, slot_name(what), slot_time(now), slot_nodes(rep, last), slot_time(now - c->lost_ns));
 }
 
@@ -375,7 +381,7 @@ static int add_series_claim(struct report *rep, int index, const struct cause *c
 }
 
 /* Where the time went is not known: there is no loss to split. */
-static void find_without_losses(const struct report *rep, struct series *s)
+static void find_without_losses(struct report *rep, struct series *s)
 {
     const struct series_point *first = &s->points[0], *last = &s->points[s->n_points - 1], *stop = stops_after(s);
     const struct run_result *shared = series_shared_run(rep, last);
@@ -392,7 +398,7 @@ static void find_without_losses(const struct report *rep, struct series *s)
         add_speed(rep, s);
     }
     if (s->losses_why.code)
-        said_add(&s->said, PHRASE(NOT_JUDGED, slot_name("loss by cause"),
+        said_add(&s->said, PHRASE(NOT_JUDGED, slot_name(say_phrase(&rep->arena, &PHRASE(NAME_LOSSES))),
                                   slot_name(say_mark(say_row(s->losses_why.code)->mark))));
 }
 

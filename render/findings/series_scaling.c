@@ -41,11 +41,11 @@ static void say_unreliable(struct report *rep, struct series *s)
     for (int i = 0; i < s->n_points; i++) {
         struct series_point *p = &s->points[i];
         const struct run_result *here = i ? doubtful_run(rep, p) : NULL;
-        const struct phrase because =
+        p->unreliable =
             here    ? PHRASE(SURE_AT, slot_nodes(rep, p->n_nodes), slot_name(here->shared.because))
             : there ? PHRASE(SURE_AT_REFERENCE, slot_nodes(rep, s->points[0].n_nodes), slot_name(there->shared.because))
                     : PHRASE(NONE);
-        p->unreliable = say_phrase(&rep->arena, &because);
+        p->unreliable_because = p->unreliable.id ? say_phrase(&rep->arena, &p->unreliable) : NULL;
     }
 }
 
@@ -59,19 +59,21 @@ static void add(struct phrase *said, struct phrase p)
 }
 
 /* Of the largest point; the table has the others. */
-static void say_scaling(const struct report *rep, struct series *s)
+static void say_scaling(struct report *rep, struct series *s)
 {
     const struct series_point *last = &s->points[s->n_points - 1];
-    const char *why = "";
+    const struct phrase *why = NULL;
     for (int i = 0; i < s->n_points; i++)
-        why = *s->points[i].unreliable ? s->points[i].unreliable : why;
+        why = s->points[i].unreliable.id ? &s->points[i].unreliable : why;
     if (last->speedup > 0)
         add(s->scaling, PHRASE(SPEEDUP_ON, slot_nodes(rep, last->n_nodes), slot_factor(last->speedup),
                                slot_ratio(last->efficiency)));
-    if (last->speedup > 0 && *why)
-        add(s->scaling, *last->unreliable || *s->points[0].unreliable
-                            ? PHRASE(SPEEDUP_UNRELIABLE, slot_name(why))
-                            : PHRASE(SPEEDUP_UNRELIABLE_BETWEEN, slot_name(why)));
+    if (last->speedup > 0 && why) {
+        const struct slot because = slot_name(say_phrase(&rep->arena, why));
+        add(s->scaling, last->unreliable.id || s->points[0].unreliable.id
+                            ? PHRASE(SPEEDUP_UNRELIABLE, because)
+                            : PHRASE(SPEEDUP_UNRELIABLE_BETWEEN, because));
+    }
 }
 
 /* Equal values print equally, so no change is told of them. */
@@ -118,23 +120,23 @@ static void say_ahead(struct report *rep, struct series *s)
             l = &s->laws[i];
     const char *range = report_text(rep, "%s", fmt_range(e->speedup_interval.lo, e->speedup_interval.hi, fmt_x).text);
     add(s->beyond, PHRASE(LAW_AHEAD, slot_nodes(rep, e->n_nodes),
-                          slot_name(l->id == LAW_USL ? "the Universal Scalability Law" : l->name),
+                          slot_name(l->id == LAW_USL ? say_phrase(&rep->arena, &PHRASE(NAME_USL)) : l->name),
                           slot_factor(e->speedup), slot_name(range)));
 }
 
 /* What could not be judged, in a sentence for each mark. What does not apply is not missed. */
 static void say_not_judged(struct report *rep, struct series *s)
 {
-    const char *more = report_text(rep, "more %ss", counted_word(rep->unit));
     const struct reason none = {0};
     const struct {
         const char *what;
         const struct reason *why;
     } all[] = {{"speed-up", &s->speedup_why},
-               {"loss by cause", &s->losses_why},
-               {"extrapolated speed-up", s->n_ahead ? &none : &s->extrapolation_why},
+               {say_phrase(&rep->arena, &PHRASE(NAME_LOSSES)), &s->losses_why},
+               {say_phrase(&rep->arena, &PHRASE(NAME_AHEAD)), s->n_ahead ? &none : &s->extrapolation_why},
                {"all-reduces", &s->all_reduce.why},
-               {report_text(rep, "all-reduces on %s", more), s->all_reduce.n_ahead ? &none : &s->all_reduce.ahead_why}};
+               {say_phrase(&rep->arena, &PHRASE(NAME_REDUCES_ON_MORE, slot_name(counted_word(rep->unit)))),
+                s->all_reduce.n_ahead ? &none : &s->all_reduce.ahead_why}};
     enum { N_ALL = sizeof all / sizeof *all };
     int is_said[N_ALL] = {0};
     for (int i = 0; i < N_ALL; i++) {

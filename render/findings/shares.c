@@ -43,14 +43,8 @@ int is_share_with_waiting(const struct run_result *r, enum cause_class cls)
 
 const char *share_name(struct report *rep, const struct run_result *r, enum cause_class cls)
 {
-    static const char *const names[N_CLASSES] = {[CLASS_COMPUTE] = "compute",
-                                                 [CLASS_COMMUNICATION] = "communication",
-                                                 [CLASS_IMBALANCE] = "waiting for a late rank",
-                                                 [CLASS_DATA] = "data loading",
-                                                 [CLASS_IO] = "I/O",
-                                                 [CLASS_COPY] = "copies",
-                                                 [CLASS_OVERHEAD] = "unnamed time"};
-    const char *name = names[cls] ? names[cls] : run_class_name(r, cls);
+    const char *time = class_words(cls, cls == CLASS_IO ? INSIDE_SENTENCE : AS_TIME);
+    const char *name = *time ? time : run_class_name(r, cls);
     return is_share_with_waiting(r, cls) ? report_text(rep, "%s with the waiting it causes", name) : name;
 }
 
@@ -108,18 +102,6 @@ struct fmt judged_threshold(const struct class_result *c)
 {
     const struct judged j = judged_of(c);
     return j.threshold_ratio >= 0 ? fmt_percent(j.threshold_ratio) : (struct fmt){""};
-}
-
-struct fmt_long spread_tail(const struct spread *s)
-{
-    struct fmt_long f = {""};
-    int n = 0;
-    if (s->p99_ns > 0)
-        n = snprintf(f.text, sizeof f.text, ", p99 %s", fmt_time(s->p99_ns).text);
-    if (s->median_ns > 0)
-        snprintf(f.text + n, sizeof f.text - (size_t)n, ", slowest %s the median",
-                 fmt_x((double)s->max_ns / (double)s->median_ns).text);
-    return f;
 }
 
 const char *verdict_said(enum verdict v)

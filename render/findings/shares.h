@@ -24,11 +24,6 @@ int64_t said_ns(const struct run_result *r, const struct class_result *c);
  * are no parts of a step. */
 struct phrase share_of_median_step(const struct report *rep, const struct run_result *r, enum cause_class cls);
 
-/** spread_tail - ", p99 21.0 ms, slowest 1.31x the median"; without the 99th percentile of too few values. */
-struct fmt_long {
-    char text[192];
-};
-struct fmt_long spread_tail(const struct spread *s);
 /** judged_share, judged_threshold - the quantity that a class was judged by, and its threshold: "34 %" of step time,
  * "85 % of bandwidth"; "" = none. */
 struct fmt judged_share(const struct class_result *c);

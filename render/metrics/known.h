@@ -30,8 +30,8 @@ unsigned known_loss_parts(const struct report *rep, const struct series *s, cons
 /** run_part_name - part_name, or what stands there instead: "communication". */
 const char *run_part_name(const struct run_result *r, enum part p);
 
-/** run_class_name - class_name; but "Communication" instead of "Transfer" for a run in which transfer and waiting
- * cannot be told apart. */
+/** run_class_name - class_words in a table; but "Communication" instead of "Transfer" for a run in which transfer and
+ * waiting cannot be told apart. */
 const char *run_class_name(const struct run_result *r, enum cause_class c);
 
 #endif

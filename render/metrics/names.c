@@ -14,7 +14,7 @@ const char *part_key(enum part p)
 const char *loss_class_key(enum loss_class c)
 {
     static const char *const keys[] = {
-#define X(id, key, name, what) key,
+#define X(id, key) key,
         LOSS_CLASSES(X)
 #undef X
     };
@@ -23,20 +23,18 @@ const char *loss_class_key(enum loss_class c)
 
 const char *loss_class_name(enum loss_class c)
 {
-    static const char *const names[] = {
-#define X(id, key, name, what) name,
-        LOSS_CLASSES(X)
-#undef X
+    static const char *const names[N_LOSS_CLASSES] = {
+#define LOST(id, title, counts) [LOST_##id] = title,
+#include "render/say/names.def"
     };
     return names[c];
 }
 
 const char *loss_class_what(enum loss_class c)
 {
-    static const char *const what[] = {
-#define X(id, key, name, text) text,
-        LOSS_CLASSES(X)
-#undef X
+    static const char *const what[N_LOSS_CLASSES] = {
+#define LOST(id, title, counts) [LOST_##id] = counts,
+#include "render/say/names.def"
     };
     return what[c];
 }
@@ -54,21 +52,20 @@ const char *part_name(enum part p)
 const char *class_key(enum cause_class c)
 {
     static const char *const keys[] = {
-#define X(id, key, name) key,
+#define X(id, key) key,
         REPORT_CLASSES(X)
 #undef X
     };
     return keys[c];
 }
 
-const char *class_name(enum cause_class c)
+const char *class_words(enum cause_class c, enum class_form form)
 {
-    static const char *const names[] = {
-#define X(id, key, name) name,
-        REPORT_CLASSES(X)
-#undef X
+    static const char *const words[N_CLASSES][N_CLASS_FORMS] = {
+#define CAUSE(id, title, inside, time, limits) [CLASS_##id] = {title, inside, time, limits},
+#include "render/say/names.def"
     };
-    return names[c];
+    return words[c][form];
 }
 
 const char *verdict_word(enum verdict v)

@@ -103,31 +103,33 @@ struct series_point {
     double throughput;
     double speedup, efficiency; /* against point 0; 0 = n/a */
     struct interval speedup_interval, efficiency_interval;
-    const char *unreliable; /* why these are: cores were shared here or at the reference; "" = they were not */
-    double compute_speedup; /* compute time per step of the reference / here, by strong or weak; 0 = n/a */
+    struct phrase unreliable; /* why these are: cores were shared here or at the reference; none = they were not */
+    const char *unreliable_because; /* its text; NULL: they were not */
+    double compute_speedup;         /* compute time per step of the reference / here, by strong or weak; 0 = n/a */
     struct pop pop;
     struct point_counters counters;
 };
 
 /* What a loss is lost to: the parts, with the waiting given to what the rank that came last was doing. Sums to the
- * loss. X(id, key, name in the table, what counts as that) */
-#define LOSS_CLASSES(X)                                                                                       \
-    X(LOST_COMPUTE, "compute", "compute", "phases of compute")                                                \
-    X(LOST_CORES, "cores", "without a core", "waiting for ranks that had no core")                            \
-    X(LOST_IMBALANCE, "imbalance", "load imbalance", "waiting for a late rank that neither loads nor writes") \
-    X(LOST_COMMUNICATION, "communication", "transfer", "transfer that no work hides")                         \
-    X(LOST_COPY, "copy", "copies", "copies to and from the GPU that no kernel hides")                         \
-    X(LOST_DATA, "data", "data loading", "loading, and waiting for ranks that load")                          \
-    X(LOST_IO, "io", "I/O", "reading files while loading, writing files, and waiting for ranks that do so")   \
-    X(LOST_HOST, "host", "kernel launch", "time in no named phase in which GPUs waited for their host")       \
-    X(LOST_OTHER, "other", "unnamed time", "other time in no named phase")
+ * loss. X(id, key) */
+#define LOSS_CLASSES(X)                    \
+    X(LOST_COMPUTE, "compute")             \
+    X(LOST_CORES, "cores")                 \
+    X(LOST_IMBALANCE, "imbalance")         \
+    X(LOST_COMMUNICATION, "communication") \
+    X(LOST_COPY, "copy")                   \
+    X(LOST_DATA, "data")                   \
+    X(LOST_IO, "io")                       \
+    X(LOST_HOST, "host")                   \
+    X(LOST_OTHER, "other")
 enum loss_class {
-#define X(id, key, name, what) id,
+#define X(id, key) id,
     LOSS_CLASSES(X)
 #undef X
         N_LOSS_CLASSES
 };
-/** loss_class_key, loss_class_name, loss_class_what - in report.json; in tables; what counts as that class. */
+/** loss_class_key, loss_class_name, loss_class_what - in report.json; in tables; what counts as that class. The last
+ * two are from say/names.def. */
 const char *loss_class_key(enum loss_class c);
 const char *loss_class_name(enum loss_class c);
 const char *loss_class_what(enum loss_class c);
@@ -196,6 +198,7 @@ enum law_parameter_id {
 #define X(id, key, unit) id,
     LAW_PARAMETERS(X)
 #undef X
+        N_LAW_PARAMETERS
 };
 /** law_parameter_key, law_parameter_unit - as in the table. */
 const char *law_parameter_key(enum law_parameter_id id);

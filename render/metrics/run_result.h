@@ -99,26 +99,29 @@ struct phase_result {
 };
 
 /* The classes of causes that a report rules in or out. CLASS_COMMUNICATION is judged by transfer alone and called so,
- * because waiting belongs to the cause that makes ranks late. X(id, key, name in the table) */
-#define REPORT_CLASSES(X)                               \
-    X(CLASS_SHARED, "shared", "Shared cores")           \
-    X(CLASS_COMPUTE, "compute", "Compute")              \
-    X(CLASS_MEMORY, "memory", "Memory bandwidth")       \
-    X(CLASS_COMMUNICATION, "communication", "Transfer") \
-    X(CLASS_IMBALANCE, "imbalance", "Load imbalance")   \
-    X(CLASS_DATA, "data", "Data loading")               \
-    X(CLASS_IO, "io", "I/O")                            \
-    X(CLASS_COPY, "copy", "Copies")                     \
-    X(CLASS_HOST, "host", "Kernel launch")              \
-    X(CLASS_OVERHEAD, "overhead", "Unnamed time")
+ * because waiting belongs to the cause that makes ranks late. X(id, key) */
+#define REPORT_CLASSES(X)                   \
+    X(CLASS_SHARED, "shared")               \
+    X(CLASS_COMPUTE, "compute")             \
+    X(CLASS_MEMORY, "memory")               \
+    X(CLASS_COMMUNICATION, "communication") \
+    X(CLASS_IMBALANCE, "imbalance")         \
+    X(CLASS_DATA, "data")                   \
+    X(CLASS_IO, "io")                       \
+    X(CLASS_COPY, "copy")                   \
+    X(CLASS_HOST, "host")                   \
+    X(CLASS_OVERHEAD, "overhead")
 enum cause_class {
-#define X(id, key, name) id,
+#define X(id, key) id,
     REPORT_CLASSES(X)
 #undef X
         N_CLASSES
 };
 const char *class_key(enum cause_class c);
-const char *class_name(enum cause_class c);
+/** class_words - what it is called, from say/names.def: in a table, inside a sentence, as what takes time ("": nothing
+ *  does), and as what limits. */
+enum class_form { AS_TITLE, INSIDE_SENTENCE, AS_TIME, AS_LIMIT, N_CLASS_FORMS };
+const char *class_words(enum cause_class c, enum class_form form);
 
 enum verdict { VERDICT_NA = 0, VERDICT_FINE, VERDICT_WATCH, VERDICT_LIMITS };
 /** verdict_word - "n/a", "fine", "watch", "limits". */

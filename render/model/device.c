@@ -14,21 +14,20 @@ const char *device_column_name(enum device_column c)
 const char *idle_cause_key(enum idle_cause c)
 {
     static const char *const keys[] = {
-#define X(id, key, name, meaning) key,
+#define X(id, key, meaning) key,
         IDLE_CAUSES(X)
 #undef X
     };
     return keys[c];
 }
 
-const char *idle_cause_name(enum idle_cause c)
+const char *idle_cause_words(enum idle_cause c, enum idle_form form)
 {
-    static const char *const names[] = {
-#define X(id, key, name, meaning) name,
-        IDLE_CAUSES(X)
-#undef X
+    static const char *const words[N_IDLE_CAUSES][N_IDLE_FORMS] = {
+#define IDLE(id, column, beside, words, clause) [IDLE_##id] = {column, beside, words, clause},
+#include "render/say/names.def"
     };
-    return names[c];
+    return words[c][form];
 }
 
 const char *operator_kind_key(enum operator_kind k)

@@ -40,24 +40,27 @@ const char *device_column_name(enum device_column c);
 enum op_kind { OP_COMPUTE = 0, OP_COMM, OP_MEMCPY, OP_MEMSET, N_OP_KINDS };
 
 /* Why a device was idle: each instant of it has one cause, so that they sum to idle_ns exactly.
- * X(id, key, name, what it means) */
-#define IDLE_CAUSES(X)                                                                                         \
-    X(IDLE_DATA, "data", "data loading", "the host was in a data-loading range")                               \
-    X(IDLE_IO, "io", "I/O", "the host was in a checkpoint or file range")                                      \
-    X(IDLE_HOST, "host", "waiting for the host", "the next operation was launched after the gap had begun")    \
-    X(IDLE_SYNC, "sync", "synchronisation", "the host sat in a synchronising call, the next operation queued") \
-    X(IDLE_PEER, "peer", "other ranks",                                                                        \
-      "the host exchanged with them, or the next operation is a collective that waits for them")               \
-    X(IDLE_LAUNCH, "launch", "launch gap", "under 10 us between operations that were already queued")          \
-    X(IDLE_OTHER, "other", "other", "none of these, or the launch of the next operation is not in the trace")
+ * X(id, key, what it means) */
+#define IDLE_CAUSES(X)                                                                                  \
+    X(IDLE_DATA, "data", "the host was in a data-loading range")                                        \
+    X(IDLE_IO, "io", "the host was in a checkpoint or file range")                                      \
+    X(IDLE_HOST, "host", "the next operation was launched after the gap had begun")                     \
+    X(IDLE_SYNC, "sync", "the host sat in a synchronising call, the next operation queued")             \
+    X(IDLE_PEER, "peer",                                                                                \
+      "the host exchanged with other ranks, or the next operation is a collective that waits for them") \
+    X(IDLE_LAUNCH, "launch", "under 10 us between operations that were already queued")                 \
+    X(IDLE_OTHER, "other", "none of these, or the launch of the next operation is not in the trace")
 enum idle_cause {
-#define X(id, key, name, meaning) id,
+#define X(id, key, meaning) id,
     IDLE_CAUSES(X)
 #undef X
         N_IDLE_CAUSES
 };
 const char *idle_cause_key(enum idle_cause c);
-const char *idle_cause_name(enum idle_cause c);
+/** idle_cause_words - what it is called, from say/names.def: as a column, beside its bar, as what the GPU did, and
+ *  behind "mostly" ("": none). */
+enum idle_form { IDLE_IN_TABLE, IDLE_IN_CHART, IDLE_AS_WORK, IDLE_MOSTLY, N_IDLE_FORMS };
+const char *idle_cause_words(enum idle_cause c, enum idle_form form);
 
 /* The operations of one name. Names beyond a limit share one entry. */
 struct device_name {

@@ -83,6 +83,7 @@ struct recorder {
     enum recorder_state state;
     const char *text;    /* as it stands in the archive; NULL or "" of RECORDER_UNSAID */
     const char *because; /* of what is there or not: the text without its first words; NULL or "" of OK and UNSAID */
+    int is_no_gpu;       /* of RECORDER_NOTHING: the program used no GPU */
 };
 
 struct run_node {

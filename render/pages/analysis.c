@@ -35,7 +35,7 @@ static void put_summary(const struct report *rep, struct doc *d)
     doc_heading(d, 2, "Executive Summary");
     section_of_answer(rep, d, 3);
     put_notes(rep, NOTE_CAVEAT, "Caveats:", d);
-    put_notes(rep, NOTE_GAP, "Missing from the evidence:", d);
+    put_notes(rep, NOTE_GAP, say_phrase(&d->arena, &PHRASE(LABEL_GAPS)), d);
 }
 
 static void put_compared(const struct comparison *c, const char *name, const struct compared *k, struct doc *d)
@@ -46,9 +46,8 @@ static void put_compared(const struct comparison *c, const char *name, const str
     doc_cell(d, "%s", k->has_before ? fmt_ms(k->before_ns).text : "–");
     doc_cell(d, "%s", k->has_after ? fmt_ms(k->after_ns).text : "–");
     doc_cell(d, "%s",
-             has             ? fmt_ms(k->after_ns - k->before_ns).text
-             : k->has_before ? "not recorded after"
-                             : "not recorded before");
+             has ? fmt_ms(k->after_ns - k->before_ns).text
+                 : say_phrase(&d->arena, k->has_before ? &PHRASE(NOT_RECORDED_AFTER) : &PHRASE(NOT_RECORDED_BEFORE)));
     if (!c->step.change_ns.has)
         return;
     if (k->change_ns.has)
@@ -62,8 +61,7 @@ static void put_comparison(const struct comparison *c, struct doc *d)
     const char *missing[N_PARTS];
     enum part parts[N_PARTS];
     int n_missing = 0, n = comparison_order(c, parts);
-    doc_table(d, c->step.change_ns.has ? "Mean step (ms)|#Before|#After|#Change|95 % interval of the change"
-                                       : "Mean step (ms)|#Before|#After|#Change");
+    table_of(d, 0, c->step.change_ns.has ? TABLE(PROSE_COMPARED_CERTAIN) : TABLE(PROSE_COMPARED));
     for (int i = 0; i < n; i++)
         if (!compared_is_small(&c->part[parts[i]], &c->step))
             put_compared(c, part_name(parts[i]), &c->part[parts[i]], d);
@@ -78,16 +76,15 @@ static void put_comparison(const struct comparison *c, struct doc *d)
 static void put_changes(const struct changes *c, struct doc *d)
 {
     enum { MOST = 5 };
-    static const char *const heads[N_CHANGED_KINDS] = {
-        [CHANGED_KERNELS] = "Kernel (ms)|#Calls before|#Calls after|#Before|#After|#Change",
-        [CHANGED_OPERATORS] = "Operator (ms)|#Calls before|#Calls after|#Before|#After|#Change",
-        [CHANGED_MPI] = "MPI call (ms)|#Calls before|#Calls after|#Before|#After|#Change",
-        [CHANGED_FILES] = "File (ms)|#Calls before|#Calls after|#Before|#After|#Change"};
+    static const char *const names[N_CHANGED_KINDS] = {[CHANGED_KERNELS] = "Kernel",
+                                                       [CHANGED_OPERATORS] = "Operator",
+                                                       [CHANGED_MPI] = "MPI call",
+                                                       [CHANGED_FILES] = "File"};
     for (enum changed_kind k = 0; c && k < N_CHANGED_KINDS; k++) {
         const struct changed_table *t = &c->of[k];
         if (!t->n_rows || k == CHANGED_FULL)
             continue;
-        doc_table(d, heads[k]);
+        table_of(d, 0, TABLE(PROSE_CHANGED, slot_name(names[k])));
         for (int i = 0; i < t->n_rows && i < MOST; i++) {
             const struct changed *row = &t->rows[i];
             doc_row(d);
@@ -107,7 +104,8 @@ static void put_comparisons(const struct report *rep, struct doc *d)
     if (!*rep->baseline)
         return;
     doc_heading(d, 2, "Before and after");
-    doc_paragraph(d, "The baseline is ");
+    paragraph_of_phrases(d, &PHRASE(BASELINE_IS), 1);
+    doc_text(d, " ");
     doc_code(d, "%s", rep->baseline);
     doc_text(d, ".");
     if (rep->n_comparisons == 0 && !rep->changes)
@@ -149,7 +147,7 @@ static void put_breakdown(const struct report *rep, int from, int to, struct doc
 {
     const char *missing[N_PARTS];
     int n = 0;
-    doc_table(d, "Step time (ms)");
+    table_of(d, 0, TABLE(PROSE_STEPS));
     for (int i = from; i < to; i++)
         doc_column(d, DOC_RIGHT, "%s", rep->runs[i].label);
     for (int k = 0; k < N_PARTS; k++) {
@@ -330,14 +328,14 @@ static void put_recommendations(const struct report *rep, struct doc *d)
 static void put_thresholds(const struct thresholds *t, struct doc *d)
 {
     int n = 0;
-#define X(name, def, lo, hi, meaning)                          \
-    if (t->name > (def) || t->name < (def)) {                  \
-        if (n++ == 0)                                          \
-            doc_table(d, "Changed threshold|#Value|#Default"); \
-        doc_row(d);                                            \
-        doc_cell(d, "%s", #name);                              \
-        doc_cell(d, "%g", t->name);                            \
-        doc_cell(d, "%g", (double)(def));                      \
+#define X(name, def, lo, hi, meaning)                \
+    if (t->name > (def) || t->name < (def)) {        \
+        if (n++ == 0)                                \
+            table_of(d, 0, TABLE(PROSE_THRESHOLDS)); \
+        doc_row(d);                                  \
+        doc_cell(d, "%s", #name);                    \
+        doc_cell(d, "%g", t->name);                  \
+        doc_cell(d, "%g", (double)(def));            \
     }
     THRESHOLDS(X)
 #undef X

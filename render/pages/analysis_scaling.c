@@ -18,7 +18,7 @@ static const char *counted(const struct report *rep)
 /* A speed-up that shared cores make unreliable. */
 static void mark_unreliable(const struct series_point *p, struct marks *m, struct doc *d)
 {
-    if (*p->unreliable)
+    if (p->unreliable.id)
         mark_reason(d, m, &REASON(NO_TREND_CORES_SHARED));
 }
 
@@ -28,14 +28,7 @@ static void put_points(const struct report *rep, const struct series *s, struct 
     int has_rates = 0;
     for (int i = 0; i < s->n_points; i++)
         has_rates |= s->points[i].has_throughput;
-    doc_table(d, NULL);
-    doc_column(d, DOC_RIGHT, "%s", counted(rep));
-    doc_column(d, DOC_RIGHT, "Ranks");
-    doc_column(d, DOC_RIGHT, "Runs");
-    doc_column(d, DOC_RIGHT, "%s", has_rates ? "Samples/s" : "Step time");
-    doc_column(d, DOC_RIGHT, "Speed-up");
-    doc_column(d, DOC_RIGHT, "95 %% interval");
-    doc_column(d, DOC_RIGHT, "Efficiency");
+    table_of(d, 0, TABLE(PROSE_POINTS, slot_name(counted(rep)), slot_name(has_rates ? "Samples/s" : "Step time")));
     for (int i = 0; i < s->n_points; i++) {
         const struct series_point *p = &s->points[i];
         const struct spread *step = point_step(rep, p);
@@ -68,7 +61,7 @@ static void put_loss_causes(const struct report *rep, const struct series *s, st
     int n = 0;
     if (s->n_losses == 0)
         return;
-    doc_table(d, "Lost against ideal scaling (ms)");
+    table_of(d, 0, TABLE(PROSE_LOSSES));
     for (int i = 0; i < s->n_losses; i++)
         doc_column(d, DOC_RIGHT, "%d to %s", s->points[s->losses[i].from].n_nodes,
                    fmt_count(s->points[s->losses[i].to].n_nodes, counted_word(rep->unit)).text);

@@ -29,6 +29,18 @@ void paragraph_of_phrases(struct doc *d, const struct phrase *p, int n)
     doc_paragraph(d, "%s", say_phrases(&d->arena, p, n));
 }
 
+void heading_of(struct doc *d, int level, struct phrase words)
+{
+    doc_heading(d, level, "%s", say_phrase(&d->arena, &words));
+}
+
+void table_of(struct doc *d, int level, const struct table_said *is)
+{
+    if (level)
+        doc_heading(d, level, "%s", say_caption(&d->arena, is));
+    doc_table(d, say_columns(&d->arena, is));
+}
+
 /* Causes that could not be judged stand in a second paragraph. */
 static void paragraphs_of_judged(struct doc *d, const struct phrase *judged)
 {
@@ -56,11 +68,11 @@ static void section_of_change(const struct report *rep, struct doc *d, int level
 {
     const struct comparison *c = &rep->comparisons[rep->n_comparisons - 1];
     if (c->forecast[0].id != PHRASE_NONE) {
-        doc_heading(d, level, "Forecast and result");
+        heading_of(d, level, PHRASE(HEAD_FORECAST));
         paragraph_of_phrases(d, c->forecast, COMPARED_MAX);
     }
     if (*rep->limits_now) {
-        doc_heading(d, level, "What limits now");
+        heading_of(d, level, PHRASE(HEAD_LIMITS_NOW));
         doc_paragraph(d, "%s", rep->limits_now);
     }
 }
@@ -105,7 +117,7 @@ static void labelled(struct doc *d, const char *label, const char *text)
 
 void section_of_action(const struct report *rep, struct doc *d, int level)
 {
-    doc_heading(d, level, "What to do first");
+    heading_of(d, level, PHRASE(HEAD_FIRST));
     if (rep->first_of && *rep->first_of)
         labelled(d, rep->first_of, rep->first.text);
     else
@@ -136,7 +148,7 @@ void list_of_sure(const struct phrase sure[N_SURE_ITEMS][SAID_MAX], int is_compa
 
 void section_of_certainty(const struct report *rep, struct doc *d, int level)
 {
-    doc_heading(d, level, "How sure are we");
+    heading_of(d, level, PHRASE(HEAD_SURE));
     list_of_sure(rep->sure, rep->n_comparisons > 0, d);
 }
 

@@ -4,6 +4,7 @@
 
 #include "render/metrics/report.h"
 #include "render/doc/doc.h"
+#include "render/say/tables.h"
 
 /** finding_of_answer - what the report as a whole found; NULL: its headline is composed otherwise. */
 const struct said *finding_of_answer(const struct report *rep);
@@ -28,6 +29,10 @@ void paragraphs_of_run(const struct run_result *r, struct doc *d);
 /** paragraph_of_phrases - sentences; those of PHRASE_NONE are left out.
  *  p  shape (n) */
 void paragraph_of_phrases(struct doc *d, const struct phrase *p, int n);
+/** heading_of - a heading with these words. */
+void heading_of(struct doc *d, int level, struct phrase words);
+/** table_of - a table with the heads of its row, below a heading with its caption.   level  0: no heading */
+void table_of(struct doc *d, int level, const struct table_said *is);
 /** phrase_of_counted - the steps that a run is judged by. Behind it: r->warmup_because. */
 struct phrase phrase_of_counted(const struct run_result *r);
 /** is_part_of_any - is the part known in any of the runs from..to-1? Else its row goes, and is named below. */

@@ -16,7 +16,7 @@
 
 static void put_breakdown(const struct run_result *r, struct doc *d)
 {
-    doc_heading(d, 2, "Breakdown of a step (mean over ranks and counted steps)");
+    heading_of(d, 2, PHRASE(HEAD_BREAKDOWN));
     doc_table(d, "|#|#");
     const char *missing[N_PARTS];
     int n = 0;
@@ -67,9 +67,8 @@ static void put_classes(const struct run_result *r, struct doc *d)
         n_judged += r->classes[i].verdict != VERDICT_NA;
     if (!n_judged)
         return;
-    doc_heading(d, 2, "Causes looked at");
     struct marks marks = {""};
-    doc_table(d, "cause|verdict|#share|#threshold|finding");
+    table_of(d, 2, TABLE(PROSE_CAUSES));
     for (int i = 0; i < N_CLASSES; i++) {
         const struct class_result *c = &r->classes[i];
         const struct fmt share = judged_share(c), threshold = judged_threshold(c);
@@ -100,8 +99,7 @@ static void put_ranks(const struct run_result *r, struct doc *d)
                  {PART_IO, "I/O"}};
     if (!r->has_steps)
         return;
-    doc_heading(d, 2, "Ranks (ms per step)");
-    doc_table(d, "#rank|#step");
+    table_of(d, 2, TABLE(PROSE_RANKS));
     for (size_t p = 0; p < sizeof shown / sizeof *shown; p++)
         if (is_part_known(r, shown[p].part))
             doc_column(d, DOC_RIGHT, "%s", shown[p].name);
@@ -144,17 +142,18 @@ static void put_phase(const struct run_result *r, const struct phase_result *p, 
     if (r->n_rank_results < 2)
         doc_cell(d, "one rank");
     else if (p->fastest_ns == p->slowest_ns)
-        doc_cell(d, "the same on all ranks");
+        doc_cell(d, "%s", say_phrase(&d->arena, &PHRASE(SAME_ON_ALL_RANKS)));
     else
         doc_cell(d, "%s (rank %d), %s (rank %d)", fmt_ms(p->fastest_ns).text, p->fastest_rank,
                  fmt_ms(p->slowest_ns).text, p->slowest_rank);
     if (p->n_steps < r->n_counted)
-        doc_text(d, "; in %lld of %lld steps", (long long)p->n_steps, (long long)r->n_counted);
+        doc_text(d, ", %s",
+                 say_phrase(&d->arena, &PHRASE(IN_STEPS_OF, slot_count(p->n_steps), slot_count(r->n_counted))));
     if (is_whole && !p->is_whole)
-        doc_text(d, "; without the ranges inside");
+        doc_text(d, ", %s", say_phrase(&d->arena, &PHRASE(WITHOUT_INNER_RANGES)));
     if (p->has_gpu) {
         put_spread("  on the GPU", &p->gpu, r, d);
-        doc_cell(d, "first to last operation launched inside");
+        doc_cell(d, "%s", say_phrase(&d->arena, &PHRASE(FIRST_TO_LAST)));
     } else if (is_whole && !run_is_of_hosts(r->run)) {
         doc_row(d);
         doc_cell(d, "  on the GPU");
@@ -171,14 +170,13 @@ static void put_phases(const struct run_result *r, struct doc *d)
     if (!r->has_steps)
         return;
     int is_whole = phases_are_whole(r);
-    doc_heading(d, 2, "%s",
-                is_whole ? "Named ranges inside the steps, from begin to end on the host (ms per step, mean over ranks)"
-                         : "Phases by name (ms per step, mean over ranks)");
+    const struct table_said *is = is_whole ? TABLE(PROSE_RANGES) : TABLE(PROSE_PHASES);
     if (r->n_phases == 0) {
+        doc_heading(d, 2, "%s", say_caption(&d->arena, is));
         paragraph_of_reason(d, &REASON(NO_NAMED_RANGE));
         return;
     }
-    doc_table(d, "phase|#mean|#median|#p95|#of step|mean of the fastest and the slowest rank");
+    table_of(d, 2, is);
     for (int i = 0; i < r->n_phases; i++)
         put_phase(r, &r->phases[i], is_whole, d);
 }
@@ -189,12 +187,12 @@ static void put_training(const struct run_result *r, struct doc *d)
     const struct run *run = r->run;
     if (run->n_epochs == 0 && !is_training(run))
         return;
-    doc_heading(d, 2, "Training");
     if (run->n_epochs == 0) {
+        doc_heading(d, 2, "%s", say_caption(&d->arena, TABLE(PROSE_TRAINING)));
         paragraph_of_reason(d, &REASON(NO_EPOCHS));
         return;
     }
-    doc_table(d, "#epoch|#train loss|#val loss|#val MAE|#seconds");
+    table_of(d, 2, TABLE(PROSE_TRAINING));
     for (size_t i = 0; i < run->n_epochs; i++) {
         double epoch = run->epochs[i].value[run_metric("epoch")];
         doc_row(d);
@@ -235,7 +233,7 @@ static void put_environment(const struct run *run, struct doc *d)
 
 void page_of_profile(const struct report *rep, const struct run_result *run, struct doc *d)
 {
-    doc_heading(d, 1, "Profiling report: %.200s, run %.200s", run->label, run->run->run_id);
+    heading_of(d, 1, PHRASE(PROFILE_TITLE, slot_name(run->label), slot_name(run->run->run_id)));
     paragraphs_of_run(run, d);
     section_of_notes(rep, (int)(run - rep->runs), d);
     put_steps(run, d);

@@ -6,6 +6,7 @@
 #include "render/say/format.h"
 #include "render/say/say.h"
 
+#include <stdio.h>
 #include <string.h>
 
 void section_of_processes(const struct run *run, struct doc *d)
@@ -17,17 +18,20 @@ void section_of_processes(const struct run *run, struct doc *d)
             continue;
         if (n++ == 0)
             doc_heading(d, 2, "Processes");
-        doc_paragraph(d, "rank %d: %s of CPU time in %s of run time", k->rank, fmt_time(k->cpu_ns).text,
-                      fmt_time((int64_t)(k->process_seconds * 1e9)).text);
-        if (k->mpi_ns > 0 && !rank_lost_events(k) && !run->has_window)
-            doc_text(d, ", %s in MPI calls", fmt_time(k->mpi_ns).text);
-        else if (k->mpi_ns > 0 && !rank_lost_events(k) && recorded_of_rank(k).ns > 0)
-            doc_text(d, ", %s of %s that were recorded in MPI calls", fmt_time(k->mpi_ns).text,
-                     fmt_time(recorded_of_rank(k).ns).text);
-        if (k->run_delay_ns >= 0)
-            doc_text(d, ", %s ready without a core", fmt_time(k->run_delay_ns).text);
-        if (k->peak_rss_bytes >= 0)
-            doc_text(d, ", %s of memory at most", fmt_bytes((double)k->peak_rss_bytes).text);
+        int has_calls = k->mpi_ns > 0 && !rank_lost_events(k);
+        const struct slot delay = slot_time(k->run_delay_ns), memory = slot_bytes((double)k->peak_rss_bytes);
+        const struct phrase said[] = {
+            PHRASE(PROCESS_TIME, slot_count(k->rank), slot_time(k->cpu_ns),
+                   slot_time((int64_t)(k->process_seconds * 1e9))),
+            has_calls && !run->has_window ? PHRASE(PROCESS_MPI, slot_time(k->mpi_ns))
+            : has_calls && recorded_of_rank(k).ns > 0
+                ? PHRASE(PROCESS_MPI_OF, slot_time(k->mpi_ns), slot_time(recorded_of_rank(k).ns))
+                : PHRASE(NONE),
+            k->run_delay_ns >= 0 && k->peak_rss_bytes >= 0 ? PHRASE(PROCESS_WAITED_MEMORY, delay, memory)
+            : k->run_delay_ns >= 0                         ? PHRASE(PROCESS_WAITED, delay)
+            : k->peak_rss_bytes >= 0                       ? PHRASE(PROCESS_MEMORY, memory)
+                                                           : PHRASE(NONE)};
+        paragraph_of_phrases(d, said, 3);
     }
 }
 
@@ -37,7 +41,7 @@ static void put_files_explained(const struct run *run, struct doc *d)
     struct files_explained e = files_explained(run);
     if (!e.has)
         return;
-    doc_heading(d, 2, "Read and written by the processes of all ranks (totals of the kernel)");
+    heading_of(d, 2, PHRASE(HEAD_FILES));
     doc_table(d, "|#|");
     for (int k = DCT_IO_READ; k <= DCT_IO_WRITE; k++) {
         doc_row(d);
@@ -45,8 +49,9 @@ static void put_files_explained(const struct run *run, struct doc *d)
         doc_cell(d, "%s", fmt_bytes((double)e.bytes[k]).text);
         doc_cell(d, "in %s", fmt_count(e.calls[k], "system call").text);
         if (e.rest_bytes[k] >= 0)
-            doc_text(d, ": %s in recorded calls on files, %s not attributed",
-                     fmt_bytes((double)e.recorded_bytes[k]).text, fmt_bytes((double)e.rest_bytes[k]).text);
+            doc_text(d, ": %s",
+                     say_phrase(&d->arena, &PHRASE(FILE_BYTES_SPLIT, slot_bytes((double)e.recorded_bytes[k]),
+                                                   slot_bytes((double)e.rest_bytes[k]))));
     }
     if (e.rest_why.code) {
         paragraph_of_phrases(d, &PHRASE(FILES_NOT_SPLIT, slot_reason(&e.rest_why)), 1);
@@ -68,23 +73,21 @@ static void put_calls(const char *name, const struct dct_io *io, struct doc *d)
 
 enum { SHOWN = 20 };
 
-static void put_mpi_calls(const struct run *run, const char *of, struct doc *d)
+static void put_mpi_calls(const struct run *run, struct doc *d)
 {
     if (run->n_mpi_calls == 0)
         return;
-    doc_heading(d, 2, "MPI calls of the %s, all ranks together", of);
-    doc_table(d, "call|#calls|#time inside|#longest|#bytes");
+    table_of(d, 2, TABLE(PROSE_MPI_CALLS, slot_name(recorded_noun(run))));
     for (int i = 0; i < run->n_mpi_calls && i < SHOWN; i++)
         put_calls(run->mpi_calls[i].name, &run->mpi_calls[i].sum, d);
 }
 
-static void put_files(const struct run *run, const char *of, struct doc *d)
+static void put_files(const struct run *run, struct doc *d)
 {
     static const char *const kinds[DCT_N_IO] = {"  read", "  write", "  open, close, sync ..."};
     if (run->n_files == 0)
         return;
-    doc_heading(d, 2, "Calls on files of the %s, all ranks together (–: counted, not timed)", of);
-    doc_table(d, "file|#calls|#time inside|#longest|#bytes");
+    table_of(d, 2, TABLE(PROSE_FILES, slot_name(recorded_noun(run))));
     for (int i = 0; i < run->n_files && i < SHOWN; i++) {
         doc_row(d);
         doc_cell(d, "%.200s", run->files[i].name);
@@ -97,20 +100,19 @@ static void put_files(const struct run *run, const char *of, struct doc *d)
 void section_of_calls(const struct run *run, struct doc *d)
 {
     struct recorded part = recorded_part(run);
-    const char *of = part.is_part ? "recorded part of the run" : "whole run";
     if (part.n_ranks_lost && (run->n_mpi_calls || run->n_files)) {
-        doc_heading(d, 2, "MPI calls, calls on files");
+        heading_of(d, 2, PHRASE(HEAD_CALLS));
         paragraph_of_reason(d, &part.why);
         put_files_explained(run, d);
         return;
     }
-    put_mpi_calls(run, of, d);
-    put_files(run, of, d);
+    put_mpi_calls(run, d);
+    put_files(run, d);
     put_files_explained(run, d);
     int left =
         (run->n_mpi_calls > SHOWN ? run->n_mpi_calls - SHOWN : 0) + (run->n_files > SHOWN ? run->n_files - SHOWN : 0);
     if (left)
-        doc_paragraph(d, "%d more are in report.json.", left);
+        paragraph_of_phrases(d, &PHRASE(MORE_IN_JSON, slot_count(left)), 1);
 }
 
 static const char *reason(const struct recorder *monitor, const char *otherwise)
@@ -140,26 +142,31 @@ static void put_sampled(const char *name, const struct sampled *s, const char *u
 static void put_host(const struct run_node *n, struct doc *d)
 {
     doc_details(d, "node %d%s%s%s%s", n->node, *n->host ? " " : "", n->host, *n->cpu_model ? ", " : "", n->cpu_model);
+    const struct fmt rate = fmt_bit_rate((double)n->share.link_bit_per_s);
+    char cores[32];
+    snprintf(cores, sizeof cores, "%.4g", n->share.cores > 0 ? n->share.cores : (double)n->cores);
     if (n->cores)
         doc_text(d, ", %s", fmt_count(n->cores, "core").text);
     if (n->share.has)
-        doc_text(d, " (emulated: %.4g of them, link %s)", n->share.cores > 0 ? n->share.cores : (double)n->cores,
-                 n->share.link_bit_per_s ? fmt_bit_rate((double)n->share.link_bit_per_s).text : "not shaped");
-    const char *no_cpu = reason(&n->cpu_monitor, "it was not monitored");
+        doc_text(d, " (%s)",
+                 say_phrase(&d->arena, &PHRASE(NODE_EMULATED, slot_name(cores),
+                                               slot_name(n->share.link_bit_per_s ? rate.text : "not shaped"))));
+    const char *no_cpu = reason(&n->cpu_monitor, say_phrase(&d->arena, &PHRASE(NOT_MONITORED)));
     doc_table(d, "|");
     put_sampled("CPU", &n->cpu_percent, "%", no_cpu, d);
     put_sampled("memory", &n->memory_percent, "%", no_cpu, d);
     for (int g = 0; g < n->n_gpus; g++)
-        put_sampled("GPU utilisation", &n->gpus[g].utilization_percent, "%", "the monitor has no value of it", d);
+        put_sampled("GPU utilisation", &n->gpus[g].utilization_percent, "%",
+                    say_phrase(&d->arena, &PHRASE(NO_VALUE_OF_MONITOR)), d);
     if (n->n_gpus == 0) {
         doc_row(d);
         doc_cell(d, "GPU");
-        doc_cell(d, "not recorded: %s", reason(&n->gpu_monitor, "there is no GPU monitor"));
+        doc_cell(d, "not recorded: %s", reason(&n->gpu_monitor, say_phrase(&d->arena, &PHRASE(NO_GPU_MONITOR))));
     }
     if (n->throttled_ns > 0) {
         doc_row(d);
         doc_cell(d, "throttled");
-        doc_cell(d, "%s over the run", fmt_time(n->throttled_ns).text);
+        doc_cell(d, "%s", say_phrase(&d->arena, &PHRASE(OVER_THE_RUN, slot_time(n->throttled_ns))));
     }
     for (int t = 0; t < n->n_net; t++)
         if (n->net[t].in_bytes >= 0 && n->net[t].out_bytes >= 0) {

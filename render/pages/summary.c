@@ -34,7 +34,7 @@ static void put_runs(const struct report *rep, struct doc *d)
 
 static void put_part_table(const struct report *rep, struct doc *d)
 {
-    doc_table(d, "Share of step time");
+    table_of(d, 2, TABLE(PROSE_SHARES));
     for (int i = 0; i < rep->n_runs; i++)
         doc_column(d, DOC_RIGHT, "%s", rep->runs[i].label);
     const char *missing[N_PARTS];
@@ -64,13 +64,13 @@ static void put_part_table(const struct report *rep, struct doc *d)
 static void put_parts(const struct report *rep, struct doc *d)
 {
     int n_known = 0;
-    doc_heading(d, 2, "Where the time of a step goes");
     for (int i = 0; i < rep->n_runs; i++)
         n_known += rep->runs[i].has_steps;
     if (n_known) {
         put_part_table(rep, d);
         return;
     }
+    doc_heading(d, 2, "%s", say_caption(&d->arena, TABLE(PROSE_SHARES)));
     const struct reason *why = rep->n_runs == 1 ? &rep->runs[0].steps_why : &REASON(NO_RUN_HAS_PARTS);
     paragraph_of_phrases(d, &PHRASE(STEPS_NOT_KNOWN, slot_reason(why)), 1);
 }

@@ -1,7 +1,9 @@
 /* say.c - see say.h. */
 #include "render/say/say.h"
 
+#include "render/say/facts.h"
 #include "render/say/format.h"
+#include "render/say/tables.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -90,6 +92,28 @@ static const struct advice_row advices[N_ADVICES] = {
 #define A(id, slots, ours, torch, plain, check) [ADVICE_##id] = {#id, slots, {ours, torch, plain, check}},
 #include "render/say/advice.def"
 #undef A
+};
+
+static const struct table_row tables[N_TABLES] = {
+#define T(id, slots, caption, columns) [TABLE_##id] = {#id, slots, caption, columns},
+#include "render/say/tables.def"
+#undef T
+};
+
+static const struct fact_row facts[N_FACTS] = {
+#define F(id, slots, name, text) [FACT_##id] = {#id, slots, name, text},
+#include "render/say/facts.def"
+#undef F
+};
+
+/* The forms of a row of names.def, for the phrasebook. */
+static const struct {
+    const char *id, *forms[4];
+} names[] = {
+#define CAUSE(id, title, inside, time, limits) {#id, {title, inside, time, limits}},
+#define LOST(id, title, counts) {"LOST_" #id, {title, counts}},
+#define IDLE(id, column, beside, words, clause) {"IDLE_" #id, {column, beside, words, clause}},
+#include "render/say/names.def"
 };
 
 const char *say_mark(const char *mark)
@@ -351,6 +375,43 @@ const char *say_advice(struct dcr_arena *a, const struct advised *x, enum advice
     return kept(a, &b);
 }
 
+static const char *filled(struct dcr_arena *a, const char *text, const struct slot_row *rows, const struct slot *slots)
+{
+    struct dcr_buf b = {0};
+    say_fill(&b, text, rows, slots);
+    return kept(a, &b);
+}
+
+const struct table_row *say_table_row(enum table_id id)
+{
+    return &tables[id];
+}
+
+const char *say_caption(struct dcr_arena *a, const struct table_said *t)
+{
+    return filled(a, tables[t->id].caption, tables[t->id].slots, t->slot);
+}
+
+const char *say_columns(struct dcr_arena *a, const struct table_said *t)
+{
+    return filled(a, tables[t->id].columns, tables[t->id].slots, t->slot);
+}
+
+const struct fact_row *say_fact_row(enum fact_id id)
+{
+    return &facts[id];
+}
+
+const char *say_fact_name(struct dcr_arena *a, const struct fact *f)
+{
+    return filled(a, facts[f->id].name, facts[f->id].slots, f->slot);
+}
+
+const char *say_fact(struct dcr_arena *a, const struct fact *f)
+{
+    return filled(a, facts[f->id].text, facts[f->id].slots, f->slot);
+}
+
 const char *say_finding(const struct said *s)
 {
     return s->headline.id == PHRASE_NONE ? "" : phrases[s->headline.id].id;
@@ -431,6 +492,25 @@ static void put_advice_samples(struct dcr_buf *out, const struct advice_row *row
         }
 }
 
+static void put_table_samples(struct dcr_buf *out, const struct table_row *row)
+{
+    struct slot samples[SLOTS_MAX] = {0};
+    put_samples(row->slots, 0, samples);
+    dcr_buf_printf(out, "%s: ", row->id);
+    say_fill(out, row->caption, row->slots, samples);
+    dcr_buf_puts(out, "\n   ");
+    struct dcr_buf heads = {0};
+    say_fill(&heads, row->columns, row->slots, samples);
+    for (const char *at = dcr_buf_text(&heads); *at;) { /* without their marks */
+        at += strspn(at, "~#");
+        size_t n = strcspn(at, "|");
+        dcr_buf_printf(out, " %.*s%s", (int)n, at, at[n] ? ";" : "");
+        at += n + (at[n] == '|');
+    }
+    dcr_buf_release(&heads);
+    dcr_buf_putc(out, '\n');
+}
+
 static void put_reason_samples(struct dcr_buf *out, enum reason_code code)
 {
     const struct reason_row *row = &table[code];
@@ -460,4 +540,25 @@ void say_phrasebook(struct dcr_buf *out)
     dcr_buf_puts(out, "\nReasons: why a value is missing, and its mark in tables\n\n");
     for (int code = REASON_NONE + 1; code < N_REASONS; code++)
         put_reason_samples(out, (enum reason_code)code);
+    dcr_buf_puts(out, "\nFacts: names, and values or remarks\n\n");
+    for (int id = 0; id < N_FACTS; id++) {
+        const struct fact_row *row = &facts[id];
+        struct slot samples[SLOTS_MAX] = {0};
+        put_samples(row->slots, 0, samples);
+        dcr_buf_printf(out, "%s: ", row->id);
+        say_fill(out, row->name, row->slots, samples);
+        dcr_buf_puts(out, *row->text ? ": " : "");
+        say_fill(out, row->text, row->slots, samples);
+        dcr_buf_putc(out, '\n');
+    }
+    dcr_buf_puts(out, "\nNames: what causes are called\n\n");
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        dcr_buf_printf(out, "%s: ", names[i].id);
+        for (int k = 0; k < 4 && names[i].forms[k]; k++)
+            dcr_buf_printf(out, "%s%s", k ? "; " : "", names[i].forms[k]);
+        dcr_buf_putc(out, '\n');
+    }
+    dcr_buf_puts(out, "\nTables: their captions, and the heads of their columns\n\n");
+    for (int id = 0; id < N_TABLES; id++)
+        put_table_samples(out, &tables[id]);
 }

@@ -1,5 +1,6 @@
 /* say.h - templates with named slots become text. Reasons are rows of reasons.def, sentences rows of phrases.def,
- * notes.def and causes.def, actions rows of advice.def.
+ * notes.def and causes.def, actions rows of advice.def, heads of tables rows of tables.def
+ * (tables.h), lists of facts rows of facts.def (facts.h).
  *
  * A template names its slots in braces:
  *   {ranks}             the slot as its kind prints it (format.h): "4", "184 ms", "34 %", "1.92x"

@@ -18,6 +18,8 @@ check "a trace alone is a report without gaps" "$report" "$TMP/in/a.json" -o "$T
 want='a.json,0,2,1,0,0,3500,3500,0,2250,3000,0,0,1750,1250,0,2,5250'
 if [ "$(devices "$TMP/site")" = "$want" ]; then ok "its numbers"; else not_ok "its numbers" "$(devices "$TMP/site")"; fi
 check "the page shows them" grep -q 'id="devices"' "$TMP"/site/runs/*/index.html
+check "... with one table, and a link to the page that has all" \
+    bash -c 'cd "$0"/runs/* && grep -q "href=\"devices.html\"" index.html && ! grep -q devices_idle.csv index.html && grep -q devices_idle.csv devices.html' "$TMP/site"
 check "... the share of communication that was hidden, and of the span that was no compute" jq -e '.devices[0] |
     (.overlap_ratio - 1750 / 3000 | fabs < 1e-9) and .non_compute_ns == 1250 and (.non_compute_ratio - 1250 / 3500 | fabs < 1e-9)' "$TMP/site/report.json"
 check "... on the page: 58 % hidden" grep -q 'data-v="0.583333333"' "$TMP"/site/runs/*/index.html
@@ -183,7 +185,7 @@ check "one rank of eight: its communication limits, and whom it waited for is no
     .communication.verdict == "limits" and .communication.share_ratio > 0.6 and .imbalance.verdict == "n/a"' "$TMP/one/report.json"
 check "... nor is transfer told from waiting, or a balance made of it" jq -e '.runs[0] | .finding == "COMM_LIMITS" and .parts_ns.comm_wait == null
     and (.support | test("does not tell transfer from waiting")) and .pop == null' "$TMP/one/report.json"
-check "... and its page tells the communication" grep -q '<dt>Exposed</dt><dd>.* per step, .*how much of that is waiting is not known' "$TMP"/one/runs/*/index.html
+check "... and its page tells the communication" grep -q '<dt>Exposed</dt><dd>.* per step, .*How much of that is waiting is not known' "$TMP"/one/runs/*/index.html
 # Ranks of which large compressed traces say at their end, out of reach of a look: told when they have been read.
 large() { # rank of, in file
     printf '{"schemaVersion":1,"deviceProperties":[{"id":0,"name":"A"}],"traceEvents":['

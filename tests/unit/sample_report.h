@@ -82,7 +82,7 @@ static void sample_fill_run(struct sample *s, int k, const char *hostile)
     r->scheduler = "none";
     r->job_id = "";
     r->collector_version = "0.1.0";
-    r->nvtx = (struct recorder){RECORDER_OK, "ok", ""};
+    r->nvtx = (struct recorder){.state = RECORDER_OK, .text = "ok", .because = ""};
     r->program = (struct run_program){.name = hostile ? hostile : "dcrnn-train",
                                       .version = "0.1.0",
                                       .model = "DCRNN",
@@ -118,8 +118,8 @@ static void sample_fill_run(struct sample *s, int k, const char *hostile)
                                .kernel = "6.1",
                                .cores = 2,
                                .memory_bytes = 8000000000,
-                               .gpu_monitor = {RECORDER_ABSENT, "absent: no driver", "no driver"},
-                               .cpu_monitor = {RECORDER_OK, "ok", ""},
+                               .gpu_monitor = {RECORDER_ABSENT, "absent: no driver", "no driver", 0},
+                               .cpu_monitor = {RECORDER_OK, "ok", "", 0},
                                .throttled_ns = -1,
                                .nr_throttled = -1};
         sample_sampled(s, &q->cpu_percent, 88 - 6 * i, 7, 60);
@@ -260,7 +260,6 @@ static void sample_fill_series(struct sample *s)
             p->speedup_interval = (struct interval){1, p->speedup * 0.96, p->speedup * 1.05};
         p->compute_speedup = (double)rep->runs[0].part_ns[0] / (double)r->part_ns[0];
         p->pop = r->pop;
-        p->unreliable = "";
         p->counters.why = REASON(NO_COUNTERS);
     }
     q->n_losses = 3;

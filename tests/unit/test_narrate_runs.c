@@ -285,14 +285,16 @@ static void test_no_gain_against_a_held_back_reference(void **state)
     assert_string_equal(assert_says(s->not_judged, SERIES_SAID_MAX, PHRASE_NOT_JUDGED)[1].name, "missing cores");
     assert_true(fabs(assert_says(s->scaling, SERIES_SAID_MAX, PHRASE_SPEEDUP_ON)[2].real - s->points[2].efficiency) <
                 1e-9);
+    assert_int_equal(s->points[2].unreliable.id, PHRASE_SURE_AT);
     assert_string_equal(assert_says(s->scaling, SERIES_SAID_MAX, PHRASE_SPEEDUP_UNRELIABLE)[0].name,
-                        s->points[2].unreliable);
+                        say_phrase(&f.rep.arena, &s->points[2].unreliable));
     release(&f);
     f = strong(); /* the reference alone: its speed-ups are marked too */
     f.runs[0]->ranks[0].run_delay_ns = 5000000000, f.runs[0]->ranks[0].process_seconds = 10;
     tell(&f);
-    assert_string_equal(f.rep.series[0].points[2].unreliable,
-                        "at the reference, 1 node, a rank had no core for 50 % of step time");
+    const struct phrase *why = &f.rep.series[0].points[2].unreliable;
+    assert_int_equal(assert_says(why, 1, PHRASE_SURE_AT_REFERENCE)[0].count, 1);
+    assert_string_equal(why->slot[1].name, "a rank had no core for 50 % of step time");
     release(&f);
 }
 

@@ -795,6 +795,8 @@ static void test_what_recorders_say(void **state)
     struct recorder r = recorder_of("nothing recorded because switched off (--io off)");
     assert_int_equal(r.state, RECORDER_NOTHING);
     assert_string_equal(r.because, "switched off (--io off)");
+    assert_false(r.is_no_gpu);
+    assert_true(recorder_of("nothing recorded because the program used no GPU").is_no_gpu);
     r = recorder_of("absent: no NVIDIA driver");
     assert_int_equal(r.state, RECORDER_ABSENT);
     assert_string_equal(r.because, "no NVIDIA driver");

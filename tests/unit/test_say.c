@@ -1,6 +1,8 @@
 /* test_say.c - templates and their slots (render/say/say.h), and the rows of reasons.def and phrases.def. */
 #include "lib/base/buf.h"
 #include "render/say/say.h"
+#include "render/say/facts.h"
+#include "render/say/tables.h"
 
 #include <ftw.h>
 #include <setjmp.h>
@@ -111,6 +113,54 @@ static void test_phrase_rows(void **state)
                     say_phrase_row((enum phrase_id)id)->slots);
 }
 
+/* Caption and columns together name every slot, and every column has a title. */
+static void test_table_rows(void **state)
+{
+    (void)state;
+    for (int id = 0; id < N_TABLES; id++) {
+        const struct table_row *row = say_table_row((enum table_id)id);
+        char both[2048];
+        assert_true((size_t)snprintf(both, sizeof both, "%s|%s", row->caption, row->columns) < sizeof both);
+        check_slots(row->id, both, row->slots);
+        if (strstr(both, "||") || both[strlen(row->caption) - 1] == '.')
+            fail_msg("%s: a column without a title, or a caption with a full stop", row->id);
+    }
+}
+
+static void test_fact_rows(void **state)
+{
+    (void)state;
+    for (int id = 0; id < N_FACTS; id++) {
+        const struct fact_row *row = say_fact_row((enum fact_id)id);
+        char both[2048];
+        assert_true((size_t)snprintf(both, sizeof both, "%s %s", row->name, row->text) < sizeof both);
+        check_slots(row->id, both, row->slots);
+        if (strchr(both, ';') || both[strlen(both) - 1] == '.')
+            fail_msg("%s: a semicolon, or a full stop at the end", row->id);
+    }
+}
+
+static void test_facts(void **state)
+{
+    (void)state;
+    struct dcr_arena a = {0};
+    const struct fact *f = FACT(KEY_CORES, slot_things(1, "rank"));
+    assert_string_equal(say_fact_name(&a, f), "Cores for 1 rank");
+    assert_string_equal(say_fact(&a, f), "shared by all ranks");
+    dcr_arena_release(&a);
+}
+
+static void test_tables(void **state)
+{
+    (void)state;
+    struct dcr_arena a = {0};
+    const struct table_said *t = TABLE(OPERATIONS, slot_name("GPU 0"), slot_count(15), slot_count(1234));
+    assert_string_equal(say_caption(&a, t), "GPU 0: operations by summed time, 15 of 1,234 names");
+    t = TABLE(AHEAD, slot_name("GPUs"));
+    assert_string_equal(say_columns(&a, t), "GPUs|#Speed-up|95 % prediction interval|#Efficiency");
+    dcr_arena_release(&a);
+}
+
 static void test_phrases(void **state)
 {
     (void)state;
@@ -198,8 +248,9 @@ static void test_times(void **state)
     dcr_buf_release(&b);
 }
 
-/* Reasons, phrases and advice that the C files and the rows of metrics name, by nftw. */
-static char is_used[N_REASONS], is_phrase_used[N_PHRASES], is_advice_used[N_ADVICES];
+/* Reasons, phrases, advice, tables and facts that the C files and the rows of metrics name, by nftw. */
+static char is_used[N_REASONS], is_phrase_used[N_PHRASES], is_advice_used[N_ADVICES], is_table_used[N_TABLES],
+    is_fact_used[N_FACTS];
 
 static void mark_named(const char *name)
 {
@@ -213,6 +264,12 @@ static void mark_named(const char *name)
     for (int id = 1; id < N_ADVICES && n; id++)
         is_advice_used[id] |= strlen(say_advice_row((enum advice)id)->id) == n &&
                               strncmp(say_advice_row((enum advice)id)->id, name, n) == 0;
+    for (int id = 0; id < N_TABLES && n; id++)
+        is_table_used[id] |= strlen(say_table_row((enum table_id)id)->id) == n &&
+                             strncmp(say_table_row((enum table_id)id)->id, name, n) == 0;
+    for (int id = 0; id < N_FACTS && n; id++)
+        is_fact_used[id] |= strlen(say_fact_row((enum fact_id)id)->id) == n &&
+                            strncmp(say_fact_row((enum fact_id)id)->id, name, n) == 0;
 }
 
 static int look_into(const char *path, const struct stat *st, int type, struct FTW *at)
@@ -232,6 +289,10 @@ static int look_into(const char *path, const struct stat *st, int type, struct F
             mark_named(s + 7);
         for (const char *s = line; (s = strstr(s, "ADVI")) != NULL; s += 7) /* ADVICE_, ADVISE( */
             mark_named(s + 7);
+        for (const char *s = line; (s = strstr(s, "TABLE")) != NULL; s += 6) /* TABLE_, TABLE( */
+            mark_named(s + 6);
+        for (const char *s = line; (s = strstr(s, "FACT")) != NULL; s += 5)
+            mark_named(s + 5);
     }
     fclose(f);
     return 0;
@@ -250,6 +311,12 @@ static void test_every_row_is_used(void **state)
     for (int id = ADVICE_NONE + 1; id < N_ADVICES; id++)
         if (!is_advice_used[id])
             fail_msg("no file of render/ advises %s", say_advice_row((enum advice)id)->id);
+    for (int id = 0; id < N_TABLES; id++)
+        if (!is_table_used[id])
+            fail_msg("no file of render/ shows %s", say_table_row((enum table_id)id)->id);
+    for (int id = 0; id < N_FACTS; id++)
+        if (!is_fact_used[id])
+            fail_msg("no file of render/ gives %s", say_fact_row((enum fact_id)id)->id);
 }
 
 /* With sample values nothing is left of the templates. */
@@ -271,7 +338,9 @@ int main(void)
         cmocka_unit_test(test_phrase_rows), cmocka_unit_test(test_phrases),
         cmocka_unit_test(test_notes),       cmocka_unit_test(test_advice_rows),
         cmocka_unit_test(test_times),       cmocka_unit_test(test_every_row_is_used),
-        cmocka_unit_test(test_phrasebook),
+        cmocka_unit_test(test_phrasebook),  cmocka_unit_test(test_table_rows),
+        cmocka_unit_test(test_tables),      cmocka_unit_test(test_fact_rows),
+        cmocka_unit_test(test_facts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

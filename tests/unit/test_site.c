@@ -1,4 +1,5 @@
 /* A whole site from a report made by hand: every page, the same bytes twice, hostile text, broken themes. */
+#include "render/say/say.h"
 #include "render/site/single.h"
 #include "render/site/site.h"
 #include "tests/unit/sample_report.h"
@@ -174,8 +175,10 @@ static void test_ranges_of_two_kinds(void **state)
         fail_msg("%s", err.text);
     slurp("ranges", "runs/1node-20310425/index.html", &page);
     assert_null(strstr(page.data, "(null)"));
-    assert_has(&page, "No row for the GPU: of 1 range because no GPU was traced, of 2 ranges because no "
-                      "operation of a GPU was launched inside");
+    assert_has(&page, say_phrase(&sample.rep.arena,
+                                 &PHRASE(CAPTION_NO_GPU_ROWS_OF, slot_count(1), slot_reason(&REASON(NO_GPU_TRACED)))));
+    assert_has(&page, say_phrase(&sample.rep.arena, &PHRASE(CAPTION_NO_GPU_ROWS_OF, slot_count(2),
+                                                            slot_reason(&REASON(NOTHING_LAUNCHED)))));
     assert_has(&page, "host, without the ranges inside");
     assert_has(&page, ">\xe2\x80\x93 <abbr title=\"its name does not say\">N</abbr><");
     assert_null(strstr(page.data, "GPU: n/a"));
@@ -187,12 +190,13 @@ static void test_unreliable_speedups_are_marked(void **state)
 {
     (void)state;
     static struct sample sample;
-    static const char because[] = "at 4 nodes 4 ranks share 2 cores";
     char out[8192];
     struct dcr_buf page = {0};
     snprintf(out, sizeof out, "%s", in("unreliable"));
     sample_init(&sample, NULL);
-    sample.rep.series[0].points[2].unreliable = because;
+    sample.rep.series[0].points[2].unreliable =
+        PHRASE(SURE_AT, slot_things(4, "node"), slot_name("4 ranks share 2 cores"));
+    sample.rep.series[0].points[2].unreliable_because = "at 4 nodes, 4 ranks share 2 cores";
     if (site_publish(&sample.rep, &(struct site_options){.out_dir = out}, &err))
         fail_msg("%s", err.text);
     sample_release(&sample);
@@ -206,7 +210,7 @@ static void test_unreliable_speedups_are_marked(void **state)
     dcr_buf_clear(&page);
     slurp("unreliable", "tables/speedup.csv", &page);
     assert_has(&page, ",Unreliable\n");
-    assert_has(&page, ",at 4 nodes 4 ranks share 2 cores\n");
+    assert_has(&page, ",\"at 4 nodes, 4 ranks share 2 cores\"\n");
     assert_has(&page, ",no\n");
     dcr_buf_release(&page);
 }
@@ -249,7 +253,7 @@ static void test_what_is_not_known(void **state)
     slurp("unknown", "runs/4node-20310425/index.html", &page);
     assert_has(&page, "share of the time from the first step to the last");
     assert_null(strstr(page.data, "The last panel shows the parts of steps"));
-    assert_has(&page, "\xe2\x80\x93: no such call was seen, or it was not timed");
+    assert_has(&page, say_phrase_row(PHRASE_CAPTION_DASH_OF_FILES)->text);
     dcr_buf_clear(&page);
     slurp("unknown", "runs/1node-20310425/index.html", &page);
     assert_has(&page, "The last panel shows the parts of steps");

@@ -40,11 +40,7 @@ static void test_p95_is_nearest_rank(void **state)
     assert_int_equal(spread_of(x, 100).p95_ns, 95);
     assert_int_equal(spread_of(x, 20).p95_ns, 19);
     assert_int_equal(spread_of(x, 100).p99_ns, 99);
-    struct spread few = spread_of(x, 99), all = spread_of(x, 100);
-    assert_int_equal(few.p99_ns, 0); /* of 99 values it would be the largest */
-    assert_string_equal(spread_tail(&few).text, ", slowest 1.98x the median");
-    all.max_ns = 250; /* median 50 */
-    assert_string_equal(spread_tail(&all).text, ", p99 99 ns, slowest 5.00x the median");
+    assert_int_equal(spread_of(x, 99).p99_ns, 0); /* of 99 values it would be the largest */
 }
 
 static void test_apportion_by_hand(void **state)

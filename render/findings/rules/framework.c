@@ -50,8 +50,7 @@ static int is_hooked(const struct run *r)
 
 int run_is_torch_on_hosts(const struct run *r)
 {
-    int is_listened = r->cuda.state == RECORDER_OK ||
-                      (r->cuda.state == RECORDER_NOTHING && strcmp(r->cuda.because, "the program used no GPU") == 0);
+    int is_listened = r->cuda.state == RECORDER_OK || r->cuda.is_no_gpu;
     int may_use_gpu = r->has_gpu_untold;
     for (int i = 0; i < r->nodes_len && !is_listened; i++)
         may_use_gpu |= r->nodes[i].n_gpus > 0;

@@ -233,7 +233,6 @@ static void make_points(struct report *rep, struct series *s, const struct group
         struct series_point *p = s->n_points ? &s->points[s->n_points - 1] : NULL;
         if (!p || p->n_nodes != r->n_nodes) {
             p = &s->points[s->n_points++];
-            p->unreliable = "";
             p->n_nodes = r->n_nodes;
             p->n_ranks = r->n_ranks;
             p->runs = dcr_arena_alloc(&rep->arena, (size_t)g->n * sizeof(int));

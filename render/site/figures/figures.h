@@ -58,6 +58,6 @@ json_t *view_keys(struct site *s, const struct series *series);
 json_t *view_run_keys(struct site *s, const struct run_result *r);
 /** series_unreliable - "; unreliable: at 2 nodes 2 ranks share 1 core" behind the caption of what rests on the points
  * of a series; "" where all can be relied on. */
-const char *series_unreliable(struct site *s, const struct series *series);
+void series_unreliable(struct site *s, json_t *table, const struct series *series);
 
 #endif

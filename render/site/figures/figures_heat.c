@@ -99,8 +99,7 @@ json_t *run_figure_heat(struct site *s, const struct run_result *r)
         return NULL;
     const char **name = dcr_arena_alloc(&s->arena, h.n_ranks * sizeof *name);
     const char **mark = dcr_arena_alloc(&s->arena, h.n_ranks * sizeof *mark);
-    json_t *t = view_table(s, "Ranks, own work of a step against the fastest rank of that step",
-                           "Rank|#Later, mean|#Latest|#In step|#Slowest rank of|#Share of steps");
+    json_t *t = view_table(s, TABLE(LATENESS));
     size_t worst = 0;
     for (size_t k = 0; k < h.n_ranks; k++) {
         int number = r->ranks[k].rank;
@@ -127,13 +126,11 @@ json_t *run_figure_heat(struct site *s, const struct run_result *r)
                               .x_from = (double)r->step_number[0],
                               .x_to = (double)r->step_number[h.n_steps - 1],
                               .x_title = "step"};
-    const char *alt = site_text(
-        s,
-        "Shades of %s by %s: how much longer each worked than the fastest. Rank %d was latest on average, by %s; its "
-        "latest step, number %lld, by %s.",
-        fmt_count((int64_t)h.n_ranks, "rank").text, fmt_count((int64_t)h.n_steps, "step").text, r->ranks[worst].rank,
-        fmt_time(h.late_ns[worst] / (int64_t)h.n_steps).text, (long long)h.worst_step[worst],
-        fmt_time(h.worst_ns[worst]).text);
+    const struct phrase shades[] = {
+        PHRASE(CHART_SHADES, slot_count((int64_t)h.n_ranks), slot_count((int64_t)h.n_steps)),
+        PHRASE(CHART_LATEST, slot_count(r->ranks[worst].rank), slot_time(h.late_ns[worst] / (int64_t)h.n_steps),
+               slot_count((int64_t)h.worst_step[worst]), slot_time(h.worst_ns[worst]))};
+    const char *alt = say_phrases(&s->arena, shades, 2);
     const struct said title = {.headline = PHRASE(RANK_IS_LATEST, slot_count(r->ranks[worst].rank),
                                                   slot_time(h.late_ns[worst] / (int64_t)h.n_steps))};
     double height = chart_heat_height(&spec);

@@ -85,9 +85,14 @@ static void add_line(struct site *s, const struct run *r, const struct run_node 
                                                             v->value, (size_t)v->n_points,  line_looks[look].is_dashed};
 }
 
-static const char *node_name(struct site *s, const struct run_node *n)
+static bool is_on_one_host(const struct run *run)
 {
-    return site_text(s, "node %d", n->node);
+    return run->node_kind == NODES_SHARES || run->node_kind == NODES_EMULATED;
+}
+
+static const char *node_name(struct site *s, const struct run *run, const struct run_node *n)
+{
+    return is_on_one_host(run) ? "host" : site_text(s, "node %d", n->node);
 }
 
 #define PHASE_BINS 120
@@ -192,6 +197,15 @@ static const struct sampled *in_gpu(const struct run_gpu *g, size_t k)
     return (const struct sampled *)(const void *)((const char *)g + gpu_lines[k].at);
 }
 
+/* Nodes that are parts of one host have a monitor each, and all see the same: the first that has samples is drawn. */
+static bool is_seen_before(const struct run *run, int node, size_t k)
+{
+    for (int i = 0; i < node && is_on_one_host(run); i++)
+        if (in_node(&run->nodes[i], k)->n > 0)
+            return true;
+    return false;
+}
+
 /* A quantity that stayed 0 is said in the table, not drawn as an empty panel; use itself always is. */
 static bool is_worth_a_panel(const struct sampled *v, bool is_brief)
 {
@@ -204,8 +218,8 @@ struct monitors_spec *monitors_spec(struct site *s, const struct run_result *r, 
     for (size_t k = 0; k < N_OF(host_lines); k++)
         for (int i = 0; i < r->run->nodes_len && (host_lines[k].is_brief || !is_brief); i++) {
             const struct run_node *n = &r->run->nodes[i];
-            if (is_worth_a_panel(in_node(n, k), host_lines[k].is_brief))
-                add_line(s, r->run, n, m, &host_lines[k], node_name(s, n), in_node(n, k));
+            if (is_worth_a_panel(in_node(n, k), host_lines[k].is_brief) && !is_seen_before(r->run, i, k))
+                add_line(s, r->run, n, m, &host_lines[k], node_name(s, r->run, n), in_node(n, k));
         }
     for (size_t k = 0; k < N_OF(gpu_lines); k++)
         for (int i = 0; i < r->run->nodes_len && (gpu_lines[k].is_brief || !is_brief); i++)
@@ -269,7 +283,7 @@ static void add_sampled_row(struct site *s, json_t *t, const char *what, const s
 
 static json_t *monitors_table(struct site *s, const struct run *run)
 {
-    json_t *t = view_table(s, "Monitors over the run", "Quantity|#Mean|#Least|#Greatest|#Samples");
+    json_t *t = view_table(s, TABLE(MONITORS));
     for (int i = 0; i < run->nodes_len; i++) {
         const struct run_node *n = &run->nodes[i];
         add_sampled_row(s, t, site_text(s, "node %d CPU use", n->node), &n->cpu_percent, "%");
@@ -347,10 +361,9 @@ static const char *host_title(struct site *s, const struct run *run)
         for (int g = 0; g < run->nodes[i].n_gpus; g++)
             add_mean(&run->nodes[i].gpus[g].utilization_percent, &gpu, &n_gpu);
     }
-    int is_one_host = run->node_kind == NODES_SHARES || run->node_kind == NODES_EMULATED;
     const struct slot cpus = slot_percent(n_cpu ? cpu / n_cpu / 100 : 0);
-    const struct said title = {.headline = n_cpu && is_one_host ? PHRASE(HOST_BUSY, cpus)
-                                           : n_cpu              ? PHRASE(CPUS_BUSY, cpus, slot_count(n_cpu))
+    const struct said title = {.headline = n_cpu && is_on_one_host(run) ? PHRASE(HOST_BUSY, cpus)
+                                           : n_cpu                      ? PHRASE(CPUS_BUSY, cpus, slot_count(n_cpu))
                                            : n_gpu
                                                ? PHRASE(GPUS_USED, slot_percent(gpu / n_gpu / 100), slot_count(n_gpu))
                                                : PHRASE(NONE)};
@@ -363,13 +376,15 @@ json_t *run_figure_monitors(struct site *s, const struct run_result *r, int run)
     if (!m)
         return NULL;
     struct dcr_buf alt = {0};
-    dcr_buf_puts(&alt, "Lines over time.");
+    say_put_phrases(&alt, &PHRASE(CHART_MONITORS), 1);
     for (int i = 0; i < r->run->nodes_len && i < 16; i++) {
         const struct run_node *n = &r->run->nodes[i];
-        if (n->cpu_percent.n)
-            dcr_buf_printf(&alt, " Node %d: CPU use %s %% on average, at most %s %%.", n->node,
-                           fmt_number(n->cpu_percent.sum / (double)n->cpu_percent.n).text,
-                           fmt_number(n->cpu_percent.max).text);
+        if (n->cpu_percent.n && !is_seen_before(r->run, i, 0))
+            say_put_phrases(&alt,
+                            &PHRASE(CHART_NODE, slot_count(n->node),
+                                    slot_number(n->cpu_percent.sum / (double)n->cpu_percent.n),
+                                    slot_number(n->cpu_percent.max)),
+                            1);
     }
     const struct phrase caption[] = {
         PHRASE(CAPTION_MONITORS), m->n_in_point > 1 ? PHRASE(CAPTION_THINNED, slot_count(m->n_in_point)) : PHRASE(NONE),

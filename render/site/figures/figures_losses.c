@@ -30,8 +30,8 @@ static const char *losses_in_words(struct site *s, const struct line_series *l)
         first++;
     while (!isfinite(l->y[last]))
         last--;
-    return site_text(s, "%s per epoch: %s in the first, %s in the last of %s.", l->name, fmt_number(l->y[first]).text,
-                     fmt_number(l->y[last]).text, fmt_count((int64_t)(last - first) + 1, "epoch").text);
+    return say_phrase(&s->arena, &PHRASE(CHART_EPOCHS, slot_name(l->name), slot_number(l->y[first]),
+                                         slot_number(l->y[last]), slot_count((int64_t)(last - first) + 1)));
 }
 
 json_t *run_figure_losses(struct site *s, const struct run_result *r)
@@ -46,7 +46,7 @@ json_t *run_figure_losses(struct site *s, const struct run_result *r)
     n += metric_series(s, run, "val_mae", "validation MAE", INK_MUTED, true, &lines[n]);
     if (n == 0)
         return NULL;
-    json_t *t = view_table(s, "Losses per epoch", "Epoch|#Training loss|#Validation loss|#Validation MAE");
+    json_t *t = view_table(s, TABLE(TRAINING_LOSSES));
     static const char *const columns[] = {"train_loss", "val_loss", "val_mae"};
     for (size_t i = 0; i < run->n_epochs; i++) {
         const double *v = run->epochs[i].value;
@@ -68,7 +68,7 @@ json_t *run_figure_losses(struct site *s, const struct run_result *r)
                                .y_is_free = true};
     return figure_view(s, &(struct figure){.stem = "losses-figure",
                                            .run = RUN_OF(s, r),
-                                           .title = "Is it learning?",
+                                           .title = say_phrase(&s->arena, &PHRASE(LEARNS)),
                                            .caption = say_phrases(&s->arena, caption, 2),
                                            .alt = losses_in_words(s, &lines[0]),
                                            .draw = draw_lines,

@@ -102,16 +102,15 @@ json_t *run_figure_spread(struct site *s, const struct run_result *r)
                         : PHRASE(RANKS_SPREAD, slot_count((int64_t)n), slot_name(middle))};
     const struct phrase caption[] = {PHRASE(SPREAD_CAPTION),
                                      is_all_one ? PHRASE(NONE) : PHRASE(SPREAD_ALL, slot_name(all))};
-    return figure_view(
-        s, &(struct figure){.stem = "ranks-spread",
-                            .run = RUN_OF(s, r),
-                            .title = say_title(&s->arena, &title),
-                            .caption = say_phrases(&s->arena, caption, 2),
-                            .alt = site_text(s, "Line of the ranks' own work in ascending order: %s. %s",
-                                             say_title(&s->arena, &title), say_phrase(&s->arena, &caption[1])),
-                            .draw = draw_lines,
-                            .spec = &spec,
-                            .wide = FIGURE_FULL,
-                            .height = 240,
-                            .narrow_height = 220});
+    const struct phrase alt[] = {PHRASE(CHART_SPREAD, slot_name(say_title(&s->arena, &title))), caption[1]};
+    return figure_view(s, &(struct figure){.stem = "ranks-spread",
+                                           .run = RUN_OF(s, r),
+                                           .title = say_title(&s->arena, &title),
+                                           .caption = say_phrases(&s->arena, caption, 2),
+                                           .alt = say_phrases(&s->arena, alt, 2),
+                                           .draw = draw_lines,
+                                           .spec = &spec,
+                                           .wide = FIGURE_FULL,
+                                           .height = 240,
+                                           .narrow_height = 220});
 }

@@ -27,10 +27,10 @@ bool breakdown_spec(struct site *s, const struct run_result *r, struct chart_row
                             .ink = part_ink((enum part)k),
                             .value = site_text(s, "%s, %s", fmt_time_beside(r->part_ns[k], r->step.mean_ns).text,
                                                fmt_percent((double)r->part_ns[k] / (double)r->step.mean_ns).text)};
-    *spec = (struct chart_rows){
-        .text = {"Where a step's time goes", site_text(s, "mean per step, %s", axis.unit), axis.unit, axis.label},
-        .rows = rows,
-        .n_rows = N_PARTS};
+    *spec = (struct chart_rows){.text = {say_phrase(&s->arena, &PHRASE(STEP_TIME_GOES)),
+                                         site_text(s, "mean per step, %s", axis.unit), axis.unit, axis.label},
+                                .rows = rows,
+                                .n_rows = N_PARTS};
     return true;
 }
 
@@ -48,8 +48,7 @@ static void part_range(const struct run_result *r, int part, int64_t *lo, int64_
 
 static json_t *breakdown_table(struct site *s, const struct run_result *r)
 {
-    json_t *t = view_table(s, "Categories of a step, mean per step over ranks",
-                           "Category|#Mean|#Share|95 % interval of the share|#Least rank|#Greatest rank");
+    json_t *t = view_table(s, TABLE(CATEGORIES));
     for (int k = 0; k < N_PARTS; k++) {
         const struct interval *i = &r->part_interval[k];
         int64_t lo, hi;
@@ -80,7 +79,7 @@ static json_t *breakdown_table(struct site *s, const struct run_result *r)
 static const char *breakdown_alt(struct site *s, const struct run_result *r)
 {
     struct dcr_buf alt = {0};
-    dcr_buf_printf(&alt, "Bars of the mean step of %s:", fmt_time(r->step.mean_ns).text);
+    say_put_phrases(&alt, &PHRASE(CHART_BARS, slot_time(r->step.mean_ns)), 1);
     for (int k = 0; k < N_PARTS; k++)
         dcr_buf_printf(&alt, "%s %s %s", k ? "," : "", run_part_name(r, (enum part)k),
                        !is_part_known(r, (enum part)k) ? "not recorded"
@@ -175,11 +174,7 @@ bool ranks_spec(struct site *s, const struct run_result *r, struct chart_stack *
 static json_t *ranks_table(struct site *s, const struct run_result *r)
 {
     bool is_io = r->part_ns[PART_IO] > r->part_ns[PART_DATA]; /* the larger one is shown */
-    json_t *t = view_table(s, "Ranks, mean per counted step",
-                           site_text(s,
-                                     "Rank|~#Node|#Step time|~#p95|#Compute|#Transfer|#Waiting|%s#Data loading|%s#I/O|"
-                                     "~#Arrived last|#Waiting it caused",
-                                     is_io ? "~" : "", is_io ? "" : "~"));
+    json_t *t = view_table(s, is_io ? TABLE(RANKS_WITH_IO) : TABLE(RANKS));
     for (int i = 0; i < r->n_rank_results; i++) {
         struct rank_of k = {.run = r, .is = &r->ranks[i]};
         view_row(s, t, site_text(s, "%d", k.is->rank));
@@ -195,34 +190,36 @@ static const char *ranks_title(struct site *s, const struct run_result *r)
 {
     int64_t lo = INT64_MAX, hi = 0;
     if (r->straggler.has)
-        return site_text(s, "Rank %d arrives last in %s of the collectives", r->straggler.rank,
-                         fmt_percent(r->straggler.wins_ratio).text);
+        return say_phrase(&s->arena, &PHRASE(RANK_ARRIVES_LAST, slot_count(r->straggler.rank),
+                                             slot_percent(r->straggler.wins_ratio)));
     if (r->n_rank_results < 2)
-        return "Where a step's time goes";
+        return say_phrase(&s->arena, &PHRASE(STEP_TIME_GOES));
     for (int i = 0; i < r->n_rank_results; i++) {
         int64_t v = r->ranks[i].part_ns[PART_COMPUTE];
         lo = v < lo ? v : lo;
         hi = v > hi ? v : hi;
     }
-    return site_text(s, "Ranks compute for %s a step",
-                     fmt_is_same(fmt_time(lo), fmt_time(hi)) ? fmt_time(hi).text
-                                                             : fmt_time_range((double)lo, (double)hi).text);
+    const char *range = site_text(
+        s, "%s",
+        fmt_is_same(fmt_time(lo), fmt_time(hi)) ? fmt_time(hi).text : fmt_time_range((double)lo, (double)hi).text);
+    return say_phrase(&s->arena, &PHRASE(RANKS_COMPUTE, slot_name(range)));
 }
 
 static const char *ranks_alt(struct site *s, const struct run_result *r)
 {
     struct dcr_buf alt = {0};
-    dcr_buf_puts(&alt, "Stacked columns of the mean step of each rank.");
+    say_put_phrases(&alt, &PHRASE(CHART_RANKS), 1);
     size_t n_shown;
     const struct rank_shown *shown = shown_ranks(s, r, &n_shown);
     for (size_t i = 0; i < n_shown; i++) {
         const struct rank_result *q = &r->ranks[shown[i].at];
-        dcr_buf_printf(&alt, " Rank %d%s%s: %s, of it compute %s, waiting %s.", q->rank, shown[i].word ? ", the " : "",
-                       shown[i].word ? shown[i].word : "", fmt_time(q->step.mean_ns).text,
-                       fmt_time(q->part_ns[PART_COMPUTE]).text, fmt_time(q->part_ns[PART_WAIT]).text);
+        say_put_phrases(&alt,
+                        &PHRASE(CHART_RANK, slot_count(q->rank), slot_time(q->step.mean_ns),
+                                slot_time(q->part_ns[PART_COMPUTE]), slot_time(q->part_ns[PART_WAIT])),
+                        1);
     }
     if (n_shown < (size_t)r->n_rank_results)
-        dcr_buf_puts(&alt, " The CSV of the table has the other ranks.");
+        say_put_phrases(&alt, &PHRASE(CHART_OTHER_RANKS), 1);
     const char *text = site_text(s, "%s", dcr_buf_text(&alt));
     dcr_buf_release(&alt);
     return text;
@@ -348,7 +345,7 @@ json_t *run_figure_steps(struct site *s, const struct run_result *r)
     struct steps_spec *spec = steps_spec(s, r);
     if (!spec)
         return NULL;
-    json_t *t = view_table(s, "Step time of the counted steps", "Quantity|#Value");
+    json_t *t = view_table(s, TABLE(STEP_TIMES));
     static const struct {
         const char *name;
         int id;
@@ -373,10 +370,9 @@ json_t *run_figure_steps(struct site *s, const struct run_result *r)
     view_row(s, t, "steps left out as warm-up");
     VIEW_METRICS(s, t, &run_metrics, r, RUN_WARMUP);
     const struct said title = {.headline = PHRASE(STEPS_TAKE, slot_time(r->step.median_ns), slot_time(r->step.p95_ns))};
-    const char *alt = site_text(
-        s, "Line of the step time over %s: median %s, 95th percentile %s, slowest counted %s. %s",
-        fmt_count((int64_t)spec->mean.n, "step").text, fmt_time(r->step.median_ns).text, fmt_time(r->step.p95_ns).text,
-        fmt_time(r->step.max_ns).text, r->warmup_because ? r->warmup_because : "");
+    const struct phrase line = PHRASE(CHART_STEPS, slot_count((int64_t)spec->mean.n), slot_time(r->step.median_ns),
+                                      slot_time(r->step.p95_ns), slot_time(r->step.max_ns));
+    const char *alt = site_text(s, "%s %s", say_phrase(&s->arena, &line), r->warmup_because ? r->warmup_because : "");
     return figure_view(
         s, &(struct figure){.stem = "steps-figure",
                             .run = RUN_OF(s, r),

@@ -17,18 +17,19 @@ static double in_unit(int64_t ns, const struct time_axis *a)
 
 /* ---- speed-up ---------------------------------------------------------------------------------------- */
 
-static const char *why_unreliable(const struct series *series)
+/* Of the largest such point; NULL: none is. */
+static const struct phrase *unreliable(const struct series *series)
 {
     for (int i = series->n_points; i-- > 0;)
-        if (*series->points[i].unreliable)
-            return series->points[i].unreliable;
-    return "";
+        if (series->points[i].unreliable.id)
+            return &series->points[i].unreliable;
+    return NULL;
 }
 
-const char *series_unreliable(struct site *s, const struct series *series)
+void series_unreliable(struct site *s, json_t *table, const struct series *series)
 {
-    const char *why = why_unreliable(series);
-    return *why ? site_text(s, "; unreliable: %s", why) : "";
+    const struct phrase *why = unreliable(series);
+    view_caption(s, table, why ? PHRASE(CAPTION_UNRELIABLE, slot_name(say_phrase(&s->arena, why))) : PHRASE(NONE));
 }
 
 static void add_ratio(struct site *s, json_t *t, bool has, struct fmt text, double value, const char *mark)
@@ -43,14 +44,12 @@ static void add_ratio(struct site *s, json_t *t, bool has, struct fmt text, doub
 
 static json_t *speedup_table(struct site *s, const struct series *series)
 {
-    bool is_marked = *why_unreliable(series) != '\0';
-    const char *columns =
-        site_text(s, "%s|~#Ranks|~#Runs|#Step time, mean|#Speed-up|95 %% interval|#Efficiency|#Speed-up of compute%s",
-                  node_title(s), is_marked ? "|Unreliable" : "");
-    json_t *t = view_table(s, "Speed-up and efficiency", columns);
+    bool is_marked = unreliable(series) != NULL;
+    json_t *t = view_table(s, TABLE(SPEEDUP, slot_name(node_title(s))));
+    view_columns(s, t, is_marked ? "Unreliable" : "");
     for (int i = 0; i < series->n_points; i++) {
         const struct series_point *p = &series->points[i];
-        const char *mark = *p->unreliable ? "v-watch" : NULL;
+        const char *mark = p->unreliable.id ? "v-watch" : NULL;
         view_row(s, t, node_words(s, p->n_nodes));
         view_cell_count(s, t, true, p->n_ranks);
         view_cell_count(s, t, true, p->n_runs);
@@ -66,7 +65,7 @@ static json_t *speedup_table(struct site *s, const struct series *series)
         add_ratio(s, t, p->efficiency > 0, fmt_ratio(p->efficiency), p->efficiency, mark);
         VIEW_METRICS(s, t, &point_metrics, &of, POINT_COMPUTE_SPEEDUP);
         if (is_marked)
-            view_cell(s, t, *p->unreliable ? p->unreliable : "no");
+            view_cell(s, t, p->unreliable.id ? p->unreliable_because : "no");
     }
     return t;
 }
@@ -74,8 +73,7 @@ static json_t *speedup_table(struct site *s, const struct series *series)
 /* What the whiskers are, or why there are none. */
 static const char *speedup_caption(struct site *s, const struct series *series)
 {
-    struct phrase said[] = {PHRASE(CAPTION_NO_INTERVALS),
-                            *why_unreliable(series) ? PHRASE(CAPTION_HOLLOW) : PHRASE(NONE)};
+    struct phrase said[] = {PHRASE(CAPTION_NO_INTERVALS), unreliable(series) ? PHRASE(CAPTION_HOLLOW) : PHRASE(NONE)};
     for (int i = 1; i < series->n_points; i++)
         if (series->points[i].speedup_interval.has)
             said[0].id = is_interval_of_summary(s->rep, series, &series->points[i]) ? PHRASE_CAPTION_NORMAL
@@ -89,12 +87,12 @@ static json_t *speedup_figure(struct site *s, const struct series *series, const
     struct speedup_point *p = dcr_arena_alloc(&s->arena, (size_t)series->n_points * sizeof *p);
     struct dcr_buf alt = {0};
     const struct series_point *ref = &series->points[0];
-    dcr_buf_printf(&alt, "Speed-up against %s.", node_words(s, ref->n_nodes));
+    say_put_phrases(&alt, &PHRASE(CHART_SPEEDUP, slot_name(node_words(s, ref->n_nodes))), 1);
     for (int i = 0; i < series->n_points; i++) {
         const struct series_point *q = &series->points[i];
         if (q->speedup <= 0 || q->n_nodes <= 0)
             continue;
-        p[n] = (struct speedup_point){q->n_nodes, q->speedup, NAN, NAN, NULL, i > 0 && *q->unreliable};
+        p[n] = (struct speedup_point){q->n_nodes, q->speedup, NAN, NAN, NULL, i > 0 && q->unreliable.id};
         if (q->speedup_interval.has) {
             p[n].lo = q->speedup_interval.lo;
             p[n].hi = q->speedup_interval.hi;
@@ -104,7 +102,7 @@ static json_t *speedup_figure(struct site *s, const struct series *series, const
         dcr_buf_printf(&alt, " %s: %s", node_words(s, q->n_nodes), fmt_x(q->speedup).text);
         if (i > 0)
             dcr_buf_printf(&alt, " of ideal %s%s", fmt_x((double)q->n_nodes / ref->n_nodes).text,
-                           *q->unreliable ? ", unreliable" : "");
+                           q->unreliable.id ? ", unreliable" : "");
         dcr_buf_putc(&alt, '.');
         n++;
     }
@@ -163,12 +161,11 @@ static const struct stack_part *stack_parts(struct site *s, const struct series 
 
 static json_t *breakdown_table(struct site *s, const struct series *series)
 {
-    struct dcr_buf columns = {0};
-    dcr_buf_puts(&columns, "Category");
-    for (int i = 0; i < series->n_points; i++)
-        dcr_buf_printf(&columns, "|#%s|#share", node_words(s, series->points[i].n_nodes));
-    json_t *t = view_table(s, "Mean step time by category", dcr_buf_text(&columns));
-    dcr_buf_release(&columns);
+    json_t *t = view_table(s, TABLE(CATEGORIES_OF_POINTS));
+    for (int i = 0; i < series->n_points; i++) {
+        view_column(s, t, "#", node_words(s, series->points[i].n_nodes));
+        view_column(s, t, "#", "share");
+    }
     for (int k = 0; k <= N_PARTS; k++) {
         view_row(s, t, k < N_PARTS ? part_name((enum part)k) : "whole step");
         for (int i = 0; i < series->n_points; i++) {
@@ -196,7 +193,7 @@ static int64_t ideal_step(const struct series *series, int i)
 static const char *breakdown_alt(struct site *s, const struct series *series)
 {
     struct dcr_buf alt = {0};
-    dcr_buf_puts(&alt, "Stacked columns of the mean step time.");
+    say_put_phrases(&alt, &PHRASE(CHART_POINTS), 1);
     for (int i = 0; i < series->n_points; i++) {
         const struct series_point *p = &series->points[i];
         if (!p->step.n)
@@ -220,12 +217,12 @@ static const char *breakdown_title(struct site *s, const struct series *series)
     int last = series->n_points - 1;
     const struct series_point *p = &series->points[last];
     int64_t ideal = ideal_step(series, last);
-    if (!p->step.n)
-        return "Where a step's time goes";
-    const char *at = p->n_nodes > 0 ? site_text(s, " on %s", node_words(s, p->n_nodes)) : "";
-    return ideal ? site_text(s, "A step takes %s%s, ideally %s", fmt_time(p->step.mean_ns).text, at,
-                             fmt_time_beside(ideal, p->step.mean_ns).text)
-                 : site_text(s, "A step takes %s%s", fmt_time(p->step.mean_ns).text, at);
+    const struct slot step = slot_time(p->step.mean_ns), at = slot_name(node_words(s, p->n_nodes));
+    const struct phrase title = !p->step.n        ? PHRASE(STEP_TIME_GOES)
+                                : p->n_nodes <= 0 ? PHRASE(STEP_TAKES, step)
+                                : ideal           ? PHRASE(STEP_TAKES_IDEALLY, step, at, slot_time(ideal))
+                                                  : PHRASE(STEP_TAKES_ON, step, at);
+    return say_phrase(&s->arena, &title);
 }
 
 static json_t *breakdown_figure(struct site *s, const struct series *series, const char *suffix)
@@ -295,8 +292,9 @@ static json_t *loss_figure(struct site *s, const struct series *series, const ch
     int n_to = series->points[l->to].n_nodes;
     int64_t at = l->ideal_ns;
     rows[n++] = (struct row_bar){site_text(s, "ideal scaling"), 0, in_unit(at, &axis), INK_MUTED, NULL, true};
-    dcr_buf_printf(&alt, "Waterfall from %s, the step at %s with ideal scaling, to %s measured.",
-                   fmt_time(l->ideal_ns).text, node_words(s, n_to), fmt_time(l->actual_ns).text);
+    say_put_phrases(
+        &alt, &PHRASE(CHART_WATERFALL, slot_time(l->ideal_ns), slot_name(node_words(s, n_to)), slot_time(l->actual_ns)),
+        1);
     for (int k = 0; k < N_PARTS; k++) {
         int64_t part = l->part_ns[k];
         if (part == 0)
@@ -320,13 +318,13 @@ static json_t *loss_figure(struct site *s, const struct series *series, const ch
     const struct slot nodes = slot_things(n_to, counted_word(s->rep->unit));
     const struct slot loss = slot_time(l->actual_ns - l->ideal_ns);
     /* With shared cores any part may be inflated, so none is named. */
-    const struct said lost = {.headline = *series->points[l->to].unreliable
-                                              ? PHRASE(LOSS_SHARED, nodes, loss)
-                                              : PHRASE(LOSS_IS, nodes, loss, slot_name(most_name))};
     bool is_loss = l->actual_ns > l->ideal_ns && n_to > 0;
-    const char *title = is_loss ? say_title(&s->arena, &lost)
-                                : site_text(s, "A step on %s is better than ideal by %s", node_words(s, n_to),
-                                            fmt_time(l->ideal_ns - l->actual_ns).text);
+    const struct said found = {.headline = !is_loss ? PHRASE(BETTER_THAN_IDEAL, slot_name(node_words(s, n_to)),
+                                                             slot_time(l->ideal_ns - l->actual_ns))
+                                           : series->points[l->to].unreliable.id
+                                               ? PHRASE(LOSS_UNTOLD, nodes, loss)
+                                               : PHRASE(LOSS_IS, nodes, loss, slot_name(most_name))};
+    const char *title = say_title(&s->arena, &found);
     struct chart_rows spec = {
         .text = {title, site_text(s, "step time at %s, %s", node_words(s, n_to), axis.unit), axis.unit, axis.label},
         .rows = rows,

@@ -81,17 +81,18 @@ static json_t *bandwidth_figure(struct site *s, const struct run_result *r, int 
                                .series = lines,
                                .n_series = n,
                                .x_is_whole = true};
-    return figure_view(s, &(struct figure){.stem = "bandwidth",
-                                           .run = run,
-                                           .title = title,
-                                           .caption = say_phrase(&s->arena, &PHRASE(BANDWIDTH_CAPTION)),
-                                           .alt = site_text(s, "Lines of bus bandwidth by message size. %s. %s", title,
-                                                            say_headline(&s->arena, &r->said)),
-                                           .draw = draw_lines,
-                                           .spec = &spec,
-                                           .wide = FIGURE_FULL,
-                                           .height = 320,
-                                           .narrow_height = 280});
+    return figure_view(
+        s, &(struct figure){.stem = "bandwidth",
+                            .run = run,
+                            .title = title,
+                            .caption = say_phrase(&s->arena, &PHRASE(BANDWIDTH_CAPTION)),
+                            .alt = site_text(s, "%s %s. %s", say_phrase(&s->arena, &PHRASE(CHART_BANDWIDTH)), title,
+                                             say_headline(&s->arena, &r->said)),
+                            .draw = draw_lines,
+                            .spec = &spec,
+                            .wide = FIGURE_FULL,
+                            .height = 320,
+                            .narrow_height = 280});
 }
 
 /* ---- MPI programs: each rank's time in MPI calls --------------------------------------------------------------- */
@@ -106,7 +107,7 @@ static int is_late(const struct mpi_late *l, int rank)
 
 static json_t *mpi_table(struct site *s, const struct run *a)
 {
-    json_t *t = view_table(s, "Recorded time of each rank", "Rank|#In MPI calls|#Share|#Other time");
+    json_t *t = view_table(s, TABLE(RECORDED_TIME));
     for (int i = 0; i < a->ranks_len; i++) {
         int64_t ns = recorded_of_rank(&a->ranks[i]).ns, mpi = a->ranks[i].mpi_ns;
         view_row(s, t, site_text(s, "%d", a->ranks[i].rank));
@@ -142,7 +143,7 @@ static json_t *mpi_figure(struct site *s, const struct run_result *r, int run)
     struct stack_bar *bars = dcr_arena_alloc(&s->arena, n_shown * sizeof *bars);
     double *v = dcr_arena_alloc(&s->arena, 2 * n_shown * sizeof *v);
     struct dcr_buf alt = {0};
-    dcr_buf_puts(&alt, "Stacked columns of the recorded time of ranks.");
+    say_put_phrases(&alt, &PHRASE(CHART_MPI), 1);
     for (; n_bars < n_shown; n_bars++, v += 2) {
         const struct run_rank *q = &a->ranks[shown[n_bars].at];
         int64_t ns = recorded_of_rank(q).ns;
@@ -153,8 +154,7 @@ static json_t *mpi_figure(struct site *s, const struct run_result *r, int run)
                                                            : site_text(s, n <= 4 ? "rank %d" : "%d", q->rank),
                                .value = v,
                                .mark = is_late(&late, q->rank) ? "late rank" : NULL};
-        dcr_buf_printf(&alt, " Rank %d: %s, of it %s in MPI calls.", q->rank, fmt_time(ns).text,
-                       fmt_time(q->mpi_ns).text);
+        say_put_phrases(&alt, &PHRASE(CHART_MPI_RANK, slot_count(q->rank), slot_time(ns), slot_time(q->mpi_ns)), 1);
     }
     struct chart_stack spec = {
         .text = {"Ranks in MPI", site_text(s, "recorded time, %s", axis.unit), axis.unit, axis.label},
@@ -211,17 +211,6 @@ static json_t *gpu_figure(struct site *s, const struct run_result *r, int run)
 {
     enum { KINDS = 4 };
     static const double matters = 0.001; /* a shorter part is left out */
-    static const char *const idle_labels[N_IDLE_CAUSES] = {
-        [IDLE_DATA] = "idle: data loading",  [IDLE_IO] = "idle: I/O",           [IDLE_HOST] = "idle: host late",
-        [IDLE_SYNC] = "idle: synchronising", [IDLE_PEER] = "idle: other ranks", [IDLE_LAUNCH] = "idle: launch gaps",
-        [IDLE_OTHER] = "idle: unknown"};
-    static const char *const idle_words[N_IDLE_CAUSES] = {[IDLE_DATA] = "waiting for data",
-                                                          [IDLE_IO] = "waiting for files",
-                                                          [IDLE_HOST] = "waiting for its host",
-                                                          [IDLE_SYNC] = "waiting for a synchronising call",
-                                                          [IDLE_PEER] = "waiting for other ranks",
-                                                          [IDLE_LAUNCH] = "gaps between launches",
-                                                          [IDLE_OTHER] = "idle time without a known cause"};
     const struct run_device *d = least_busy(r->run);
     if (!d || d->value[DEV_IDLE] <= 0 || r->advised.id == ADVICE_NOTHING_ONE_TRACE)
         return NULL;
@@ -238,7 +227,9 @@ static json_t *gpu_figure(struct site *s, const struct run_result *r, int run)
         return NULL;
     if (d->has_idle_causes)
         for (int c = 0; c < N_IDLE_CAUSES; c++)
-            part[n_parts++] = (struct gpu_part){idle_labels[c], idle_words[c], d->idle_ns[c], INK_MUTED};
+            part[n_parts++] =
+                (struct gpu_part){idle_cause_words((enum idle_cause)c, IDLE_IN_CHART),
+                                  idle_cause_words((enum idle_cause)c, IDLE_AS_WORK), d->idle_ns[c], INK_MUTED};
     else
         part[n_parts++] = (struct gpu_part){"idle", "idle time", v[DEV_IDLE], INK_MUTED};
     struct time_axis axis = time_axis_for(v[DEV_SPAN]);

@@ -4,6 +4,7 @@
 
 #include "render/metrics/known.h"
 #include "render/say/format.h"
+#include "render/say/say.h"
 
 /* why: REASON_NONE = it is known */
 static void lost_cell(struct site *s, json_t *t, const struct reason *why, int64_t ns)
@@ -14,23 +15,21 @@ static void lost_cell(struct site *s, json_t *t, const struct reason *why, int64
         view_cell_signed(s, t, ns);
 }
 
-static const char *loss_columns(struct site *s, const struct series *series, const char *first, const char *last)
+/* A column for each loss. */
+static void loss_columns(struct site *s, json_t *t, const struct series *series)
 {
-    struct dcr_buf columns = {0};
-    dcr_buf_puts(&columns, first);
-    for (int i = 0; i < series->n_losses; i++)
-        dcr_buf_printf(&columns, "|#%d to %d %ss", series->points[series->losses[i].from].n_nodes,
-                       series->points[series->losses[i].to].n_nodes, counted_word(s->rep->unit));
-    dcr_buf_puts(&columns, last);
-    const char *text = site_text(s, "%s", dcr_buf_text(&columns));
-    dcr_buf_release(&columns);
-    return text;
+    for (int i = 0; i < series->n_losses; i++) {
+        const struct series_loss *l = &series->losses[i];
+        const struct phrase title = PHRASE(COLUMN_FROM_TO, slot_count(series->points[l->from].n_nodes),
+                                           slot_things(series->points[l->to].n_nodes, counted_word(s->rep->unit)));
+        view_column(s, t, "#", say_phrase(&s->arena, &title));
+    }
 }
 
 json_t *view_loss_parts(struct site *s, const struct series *series)
 {
-    json_t *t = view_table(s, "Time lost per step against ideal scaling; the parts sum to the loss",
-                           loss_columns(s, series, "Part", ""));
+    json_t *t = view_table(s, TABLE(LOSS_PARTS));
+    loss_columns(s, t, series);
     static const char *const heads[] = {"ideal scaling", "measured", "loss"};
     for (int row = 0; row < 3 + N_PARTS; row++) {
         view_row(s, t, row < 2 ? heads[row] : row < 2 + N_PARTS ? part_name((enum part)(row - 2)) : heads[2]);
@@ -62,16 +61,12 @@ json_t *view_loss_phases(struct site *s, const struct series *series)
     if (series->n_phases == 0)
         return json_null();
     const struct series_loss *whole = &series->losses[series->n_losses - 1];
-    struct dcr_buf columns = {0};
-    dcr_buf_puts(&columns, "Phase|Part of a step");
+    json_t *t = view_table(s, TABLE(LOSS_PHASES));
     for (int i = 0; i < series->n_points; i++)
-        dcr_buf_printf(&columns, "|%s#%s", i > 0 && i + 1 < series->n_points ? "~" : "",
-                       node_words(s, series->points[i].n_nodes));
-    dcr_buf_printf(&columns, "|#Lost, %d to %d %ss", series->points[whole->from].n_nodes,
-                   series->points[whole->to].n_nodes, counted_word(s->rep->unit));
-    json_t *t =
-        view_table(s, "Mean time of each phase, and what it loses against ideal scaling", dcr_buf_text(&columns));
-    dcr_buf_release(&columns);
+        view_column(s, t, i > 0 && i + 1 < series->n_points ? "~#" : "#", node_words(s, series->points[i].n_nodes));
+    const struct phrase lost = PHRASE(COLUMN_LOST, slot_count(series->points[whole->from].n_nodes),
+                                      slot_things(series->points[whole->to].n_nodes, counted_word(s->rep->unit)));
+    view_column(s, t, "#", say_phrase(&s->arena, &lost));
     for (int k = 0; k < series->n_phases; k++) {
         const struct series_phase *p = &series->phases[k];
         view_row(s, t, *p->name ? p->name : "(no named phase)");
@@ -93,8 +88,9 @@ json_t *view_loss_causes(struct site *s, const struct series *series)
 {
     if (series->n_losses == 0)
         return json_null();
-    json_t *t = view_table(s, "Time lost per step against ideal scaling, by cause; the causes sum to the loss",
-                           loss_columns(s, series, "Cause", "|What counts as that"));
+    json_t *t = view_table(s, TABLE(LOSS_CAUSES));
+    loss_columns(s, t, series);
+    view_column(s, t, "", say_phrase(&s->arena, &PHRASE(COLUMN_COUNTS_AS)));
     for (int c = 0; c < N_LOSS_CLASSES; c++) {
         view_row(s, t, loss_class_name((enum loss_class)c));
         for (int i = 0; i < series->n_losses; i++)

@@ -6,25 +6,29 @@
 #include "render/metrics/series/series.h"
 #include "render/findings/narrate.h"
 #include "render/findings/shares.h"
+#include "render/say/facts.h"
 #include "render/say/format.h"
 
 #include <string.h>
 
-/* value: NULL = not known, and the figure is left out */
-static void add_key(struct site *s, json_t *list, const char *name, const char *value, const char *note)
+static void add_key(struct site *s, json_t *list, const struct fact *is, const char *value)
 {
-    if (!value)
-        return;
+    const char *note = say_fact(&s->arena, is);
     json_t *v = view_object(s);
-    view_text(s, v, "name", name);
+    view_text(s, v, "name", say_fact_name(&s->arena, is));
     view_text(s, v, "value", value);
-    view_text(s, v, "note", note && *note ? note : NULL);
+    view_text(s, v, "note", *note ? note : NULL);
     view_add(s, list, v);
 }
 
 static const char *throughput_text(struct site *s, double samples_per_s)
 {
     return site_text(s, "%s samples/s", fmt_number(samples_per_s).text);
+}
+
+static const char *percent_text(struct site *s, double ratio)
+{
+    return site_text(s, "%s", fmt_percent(ratio).text);
 }
 
 /* The best of the series, and the largest point beside it. */
@@ -37,14 +41,12 @@ static void add_throughput(struct site *s, json_t *list, const struct series *se
             best = &series->points[i];
     if (!best->has_throughput)
         return;
-    const char *at = node_words(s, best->n_nodes);
-    if (series->n_points == 1)
-        add_key(s, list, "Throughput", throughput_text(s, best->throughput), last->n_nodes > 0 ? at : NULL);
-    else
-        add_key(s, list, "Best throughput", throughput_text(s, best->throughput),
-                best == last || !last->has_throughput
-                    ? at
-                    : site_text(s, "%s (%s: %s)", at, node_words(s, last->n_nodes), fmt_number(last->throughput).text));
+    const struct slot at = slot_name(node_words(s, best->n_nodes)), end = slot_name(node_words(s, last->n_nodes));
+    add_key(s, list,
+            series->n_points == 1 ? last->n_nodes > 0 ? FACT(KEY_THROUGHPUT_AT, at) : FACT(KEY_THROUGHPUT)
+            : best == last || !last->has_throughput ? FACT(KEY_BEST, at)
+                                                    : FACT(KEY_BEST_BESIDE, at, end, slot_number(last->throughput)),
+            throughput_text(s, best->throughput));
 }
 
 static void add_speedup(struct site *s, json_t *list, const struct series *series)
@@ -52,19 +54,25 @@ static void add_speedup(struct site *s, json_t *list, const struct series *serie
     const struct series_point *last = &series->points[series->n_points - 1], *first = &series->points[0];
     if (last->speedup <= 0)
         return;
-    double ideal = first->n_nodes > 0 ? (double)last->n_nodes / first->n_nodes : 0;
-    const char *doubt = *last->unreliable ? ", unreliable" : "";
-    add_key(s, list, site_text(s, "Speed-up on %s", node_words(s, last->n_nodes)),
-            site_text(s, "%s", fmt_x(last->speedup).text),
-            ideal > 0 ? site_text(s, "ideal %gx, efficiency %s%s", ideal, fmt_ratio(last->efficiency).text, doubt)
-                      : site_text(s, "efficiency %s%s", fmt_ratio(last->efficiency).text, doubt));
+    bool is_sure = !last->unreliable.id;
+    const struct slot at = slot_name(node_words(s, last->n_nodes)), efficiency = slot_ratio(last->efficiency);
+    const struct slot ideal =
+        slot_name(site_text(s, "%g", first->n_nodes > 0 ? (double)last->n_nodes / first->n_nodes : 0));
+    add_key(s, list,
+            first->n_nodes > 0 ? is_sure ? FACT(KEY_SPEEDUP, at, ideal, efficiency)
+                                         : FACT(KEY_SPEEDUP_UNRELIABLE, at, ideal, efficiency)
+            : is_sure ? FACT(KEY_EFFICIENCY, at, efficiency)
+                               : FACT(KEY_EFFICIENCY_UNRELIABLE, at, efficiency),
+            site_text(s, "%s", fmt_x(last->speedup).text));
 }
 
 static void add_run_step(struct site *s, json_t *list, const struct spread *step, struct interval i)
 {
     if (step->n)
-        add_key(s, list, "Step time", site_text(s, "%s", fmt_time(step->mean_ns).text),
-                i.has ? site_text(s, "95 %% interval %s", fmt_time_range(i.lo, i.hi).text) : "mean over ranks");
+        add_key(s, list,
+                i.has ? FACT(KEY_STEP_INTERVAL, slot_name(site_text(s, "%s", fmt_time_range(i.lo, i.hi).text)))
+                      : FACT(KEY_STEP),
+                site_text(s, "%s", fmt_time(step->mean_ns).text));
 }
 
 /* The comparison that the front page is about; NULL: it is not of this point. */
@@ -79,8 +87,8 @@ static void add_compared_step(struct site *s, json_t *list, const struct compari
     int64_t before = c->step.before_ns, after = c->step.after_ns, longest = before > after ? before : after;
     struct fmt first = fmt_time_beside(before, longest);
     first.text[strcspn(first.text, " ")] = '\0'; /* the unit stands behind both */
-    add_key(s, list, "Step time", site_text(s, "%s \xe2\x86\x92 %s", first.text, fmt_time_beside(after, longest).text),
-            "mean step before and after");
+    add_key(s, list, FACT(KEY_STEP_CHANGE),
+            site_text(s, "%s \xe2\x86\x92 %s", first.text, fmt_time_beside(after, longest).text));
 }
 
 static enum cause_class class_of_claim(const struct report *rep, int claim)
@@ -88,33 +96,60 @@ static enum cause_class class_of_claim(const struct report *rep, int claim)
     return claim >= 0 ? rep->claims[claim].cls : CLASS_COMMUNICATION;
 }
 
+/* Where a key figure of a series is of: the largest node count, and the one before it. */
+struct beside {
+    const char *at, *before; /* "4 nodes", "2 nodes"; NULL none */
+    double exchange_ratio;   /* of the node count before: as that of add_cause; < 0 none */
+    double awaited_ratio;    /* of ranks without a core there; <= 0 none */
+};
+
+static void add_share(struct site *s, json_t *list, const char *cause, double ratio, const struct beside *b,
+                      double before_ratio)
+{
+    const struct slot name = slot_name(cause), at = slot_name(b->at);
+    add_key(s, list,
+            b->at && before_ratio >= 0
+                ? FACT(KEY_SHARE_GROWS, name, at, slot_name(b->before), slot_percent(before_ratio))
+            : b->at ? FACT(KEY_SHARE_ON, name, at)
+                    : FACT(KEY_SHARE, name),
+            percent_text(s, ratio));
+}
+
+static void add_cores_awaited(struct site *s, json_t *list, double ratio, const struct beside *b)
+{
+    const struct slot at = slot_name(b->at), threshold = slot_percent(s->rep->thresholds.run_delay_limits);
+    add_key(s, list,
+            b->at && b->awaited_ratio > 0
+                ? FACT(KEY_CORES_AWAITED_GROWS, at, threshold, slot_name(b->before), slot_percent(b->awaited_ratio))
+            : b->at ? FACT(KEY_CORES_AWAITED_ON, at, threshold)
+                    : FACT(KEY_CORES_AWAITED, threshold),
+            site_text(s, "up to %s", fmt_percent(ratio).text));
+}
+
 /* What limits, by the share that was judged; where nothing does, communication.
- *  exchange  the share of a step that communication_or_waiting_ns is
- *  before, cores_before  the same at the node count before, and that of ranks without a core, for the note; "" none */
-static void add_cause(struct site *s, json_t *list, const struct run_result *r, int claim, double exchange,
-                      const char *at, const char *before, const char *cores_before)
+ *  exchange_ratio  the share of a step that communication_or_waiting_ns is */
+static void add_cause(struct site *s, json_t *list, const struct run_result *r, int claim, double exchange_ratio,
+                      const struct beside *b)
 {
     enum cause_class cls = class_of_claim(s->rep, claim);
     const struct class_result *k = &r->classes[cls];
     bool is_held = r->shared.kind == SHARED_THROTTLED || r->shared.kind == SHARED_STEAL;
+    bool is_exchange = cls == CLASS_COMMUNICATION || cls == CLASS_IMBALANCE;
     if (!r->has_steps)
         return;
-    if ((cls == CLASS_COMMUNICATION || cls == CLASS_IMBALANCE) && r->n_ranks > 1)
-        add_key(s, list, site_text(s, "%s%s", cls == CLASS_IMBALANCE ? "Waiting for other ranks" : "Communication", at),
-                site_text(s, "%s", fmt_percent(exchange).text), site_text(s, "of the step time%s", before));
+    if (is_exchange && r->n_ranks > 1)
+        add_share(s, list,
+                  say_phrase(&s->arena, cls == CLASS_IMBALANCE ? &PHRASE(KEY_WAITING) : &PHRASE(KEY_COMMUNICATION)),
+                  exchange_ratio, b, b->exchange_ratio);
     else if (cls == CLASS_SHARED && !is_held && r->shared.awaited_ratio > 0)
-        add_key(s, list, site_text(s, "Ranks without a core%s", at),
-                site_text(s, "up to %s", fmt_percent(r->shared.awaited_ratio).text),
-                site_text(s, "threshold %s%s", fmt_percent(s->rep->thresholds.run_delay_limits).text, cores_before));
+        add_cores_awaited(s, list, r->shared.awaited_ratio, b);
     else if (cls == CLASS_SHARED && r->shared.run_ratio >= 0)
-        add_key(s, list, site_text(s, "Ranks held back%s", at),
-                site_text(s, "%s", fmt_percent(r->shared.run_ratio).text), "of the run");
+        add_key(s, list, b->at ? FACT(KEY_HELD_BACK_ON, slot_name(b->at)) : FACT(KEY_HELD_BACK),
+                percent_text(s, r->shared.run_ratio));
     else if (cls == CLASS_SHARED && r->shared.cores > 0)
-        add_key(s, list, site_text(s, "Cores for %s", fmt_count(r->n_ranks, "rank").text),
-                site_text(s, "%g", r->shared.cores), "shared by all ranks");
+        add_key(s, list, FACT(KEY_CORES, slot_things(r->n_ranks, "rank")), site_text(s, "%g", r->shared.cores));
     else if (k->has_share && cls != CLASS_COMMUNICATION)
-        add_key(s, list, site_text(s, "%s%s", run_class_name(r, cls), at),
-                site_text(s, "%s", fmt_percent(k->share_ratio).text), "of the step time");
+        add_share(s, list, run_class_name(r, cls), k->share_ratio, b, -1);
 }
 
 /* Of communication, and of waiting alone where that limits. */
@@ -141,15 +176,14 @@ static void add_series_cause(struct site *s, json_t *list, const struct series *
     const struct run_result *r = &s->rep->runs[last->runs[0]];
     int claim = series->limit_claim >= 0 ? series->limit_claim : r->n_claims ? r->claims[0] : -1;
     enum cause_class cls = class_of_claim(s->rep, claim);
-    const char *before = "", *cores_before = "";
-    if (series->n_points > 1 && last[-1].step.n)
-        before =
-            site_text(s, " (%s: %s)", node_words(s, last[-1].n_nodes), fmt_percent(exchange_of(&last[-1], cls)).text);
-    if (series->n_points > 1 && last[-1].n_runs && s->rep->runs[last[-1].runs[0]].shared.awaited_ratio > 0)
-        cores_before = site_text(s, " (%s: %s)", node_words(s, last[-1].n_nodes),
-                                 fmt_percent(s->rep->runs[last[-1].runs[0]].shared.awaited_ratio).text);
-    add_cause(s, list, r, claim, last->step.n ? exchange_of(last, cls) : exchange_of_run(r, cls),
-              series->n_points > 1 ? site_text(s, ", %s", node_words(s, last->n_nodes)) : "", before, cores_before);
+    struct beside b = {NULL, NULL, -1, 0};
+    if (series->n_points > 1) {
+        const struct series_point *before = last - 1;
+        b.at = node_words(s, last->n_nodes), b.before = node_words(s, before->n_nodes);
+        b.exchange_ratio = before->step.n ? exchange_of(before, cls) : -1;
+        b.awaited_ratio = before->n_runs ? s->rep->runs[before->runs[0]].shared.awaited_ratio : 0;
+    }
+    add_cause(s, list, r, claim, last->step.n ? exchange_of(last, cls) : exchange_of_run(r, cls), &b);
 }
 
 json_t *view_keys(struct site *s, const struct series *series)
@@ -176,8 +210,9 @@ json_t *view_run_keys(struct site *s, const struct run_result *r)
     json_t *list = view_list(s);
     add_run_step(s, list, &r->step, r->step_interval);
     if (r->has_throughput)
-        add_key(s, list, "Throughput", throughput_text(s, r->throughput), "all ranks together");
+        add_key(s, list, FACT(KEY_THROUGHPUT_OF_RANKS), throughput_text(s, r->throughput));
     int claim = r->n_claims ? r->claims[0] : -1;
-    add_cause(s, list, r, claim, exchange_of_run(r, class_of_claim(s->rep, claim)), "", "", "");
+    add_cause(s, list, r, claim, exchange_of_run(r, class_of_claim(s->rep, claim)),
+              &(struct beside){NULL, NULL, -1, 0});
     return list;
 }

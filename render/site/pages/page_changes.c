@@ -39,21 +39,13 @@ static void add_row(struct site *s, json_t *t, const char *name, const struct ch
 
 static json_t *names_table(struct site *s, const struct changes *c, enum changed_kind kind)
 {
-    static const char *const captions[N_CHANGED_KINDS] = {
-        [CHANGED_KERNELS] = "Kernels by their short names, summed over GPUs",
-        [CHANGED_FULL] = "Kernels by their full names, summed over GPUs",
-        [CHANGED_OPERATORS] = "Operators and ranges, without the time of those nested in them",
-        [CHANGED_MPI] = "MPI calls, summed over ranks, without MPI_Init and MPI_Finalize",
-        [CHANGED_FILES] = "Timed calls on files, summed over ranks"};
-    static const char *const heads[N_CHANGED_KINDS] = {[CHANGED_KERNELS] = "Kernel",
-                                                       [CHANGED_FULL] = "Kernel",
-                                                       [CHANGED_OPERATORS] = "Operator",
-                                                       [CHANGED_MPI] = "Call",
-                                                       [CHANGED_FILES] = "File"};
+    static const enum table_id tables[N_CHANGED_KINDS] = {[CHANGED_KERNELS] = TABLE_CHANGED_KERNELS,
+                                                          [CHANGED_FULL] = TABLE_CHANGED_FULL,
+                                                          [CHANGED_OPERATORS] = TABLE_CHANGED_OPERATORS,
+                                                          [CHANGED_MPI] = TABLE_CHANGED_MPI,
+                                                          [CHANGED_FILES] = TABLE_CHANGED_FILES};
     const struct changed_table *of = &c->of[kind];
-    json_t *t = view_table(
-        s, captions[kind],
-        site_text(s, "%s|#Calls|#Before|#After|#Change|#Due to number of calls|#Due to time per call", heads[kind]));
+    json_t *t = view_table(s, &(struct table_said){.id = tables[kind]});
     add_row(s, t, "sum of all rows", &of->all);
     for (int i = 0; i < of->n_rows; i++)
         add_row(s, t, of->rows[i].name, &of->rows[i]);
@@ -76,10 +68,8 @@ static json_t *gpus_table(struct site *s, const struct changes *c)
                 {"length of the trace, once per GPU", DEV_SPAN}};
     if (!c->gpu[DEV_SPAN][BEFORE] || !c->gpu[DEV_SPAN][AFTER])
         return json_null();
-    json_t *t = view_table(s,
-                           site_text(s, "GPU time: the sum over %s before and %s after",
-                                     fmt_count(c->n_gpus[BEFORE], "GPU").text, fmt_count(c->n_gpus[AFTER], "GPU").text),
-                           "Time|#Before|#After|#Change");
+    json_t *t =
+        view_table(s, TABLE(CHANGED_GPUS, slot_things(c->n_gpus[BEFORE], "GPU"), slot_things(c->n_gpus[AFTER], "GPU")));
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const int64_t *ns = c->gpu[rows[i].column];
         view_row(s, t, rows[i].name);

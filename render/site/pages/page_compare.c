@@ -13,14 +13,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *verdict_on(const struct compared *c, const struct compared *step)
+static const char *verdict_on(struct site *s, const struct compared *c, const struct compared *step)
 {
-    return !compared_has(c)                 ? (c->has_before  ? "not recorded after"
-                                               : c->has_after ? "not recorded before"
-                                                              : "not recorded")
+    const struct phrase missing = c->has_before  ? PHRASE(NOT_RECORDED_AFTER)
+                                  : c->has_after ? PHRASE(NOT_RECORDED_BEFORE)
+                                                 : PHRASE(FACT_NOT_RECORDED);
+    return !compared_has(c)                 ? say_phrase(&s->arena, &missing)
            : compared_is_unchanged(c, step) ? "unchanged"
-           : !c->change_ns.has              ? "too few steps"
-           : !c->is_significant             ? "may be chance"
+           : !c->change_ns.has              ? say_phrase(&s->arena, &PHRASE(TOO_FEW_STEPS))
+           : !c->is_significant             ? say_phrase(&s->arena, &PHRASE(MAY_BE_CHANCE))
            : c->change_ns.hi < 0            ? "shorter"
                                             : "longer";
 }
@@ -71,13 +72,13 @@ static void add_compared(struct site *s, json_t *t, const char *name, const stru
     view_cell_value(s, t,
                     compared_has(c) ? time_in(s, change_ns, longest_ns)
                     : has_interval  ? NULL
-                                    : verdict_on(c, step),
+                                    : verdict_on(s, c, step),
                     compared_has(c), (double)change_ns, "ns");
     if (!has_interval)
         return;
     view_cell_interval(s, t, i->has ? interval_in(s, i, longest_ns) : NULL, *i, "ns");
     bool is_certain = c->is_significant && repeated && !compared_is_unchanged(c, step);
-    view_cell_class(s, t, verdict_on(c, step), !is_certain ? "v-na" : i->hi < 0 ? "v-fine" : "v-limits");
+    view_cell_class(s, t, verdict_on(s, c, step), !is_certain ? "v-na" : i->hi < 0 ? "v-fine" : "v-limits");
 }
 
 /* Traces alone say no node count, and a pair of them needs none. */
@@ -102,12 +103,11 @@ static json_t *parts_table(struct site *s, const struct comparison *c)
     enum part parts[N_PARTS];
     int n = comparison_order(c, parts);
     bool has_interval = c->step.change_ns.has;
-    json_t *t = view_table(s,
-                           site_text(s, "%s, mean step in %s: %s before, %s after", name_of(s, c),
-                                     unit_of(s, compared_longest(&c->step)), fmt_count(c->steps_before, "step").text,
-                                     fmt_count(c->steps_after, "step").text),
-                           has_interval ? "Part|#Before|#After|#Change|95 % interval of the change|Verdict"
-                                        : "Part|#Before|#After|#Change");
+    struct table_said is =
+        *TABLE(COMPARED_PARTS, slot_name(name_of(s, c)), slot_name(unit_of(s, compared_longest(&c->step))),
+               slot_things(c->steps_before, "step"), slot_things(c->steps_after, "step"));
+    is.id = has_interval ? TABLE_COMPARED_PARTS_CERTAIN : is.id;
+    json_t *t = view_table(s, &is);
     for (int i = 0; i < n; i++)
         add_compared(s, t, part_name(parts[i]), &c->part[parts[i]], &c->step, compared_longest(&c->step),
                      comparison_is_repeated(c), has_interval);
@@ -147,8 +147,7 @@ void view_compared(struct site *s, json_t *data)
         int64_t ns = compared_longest(&rep->comparisons[i].step);
         longest_ns = ns > longest_ns ? ns : longest_ns;
     }
-    json_t *t = view_table(s, site_text(s, "Mean step before and after, in %s", unit_of(s, longest_ns)),
-                           "Nodes|#Before|#After|#Change|95 % interval of the change|Verdict|Part that changed most");
+    json_t *t = view_table(s, TABLE(COMPARED, slot_name(unit_of(s, longest_ns))));
     for (int i = 0; i < rep->n_comparisons; i++) {
         add_compared(s, t, name_of(s, &rep->comparisons[i]), &rep->comparisons[i].step, &rep->comparisons[i].step,
                      longest_ns, comparison_is_repeated(&rep->comparisons[i]), true);
@@ -172,10 +171,7 @@ static json_t *predictions_table(struct site *s, const struct comparison *c)
         for (int k = 0; k < 3; k++)
             longest_ns = ns[k] > longest_ns ? ns[k] : longest_ns;
     }
-    json_t *t = view_table(s,
-                           site_text(s, "%s: causes that the earlier report named, before and after, in %s a step",
-                                     name_of(s, c), unit_of(s, longest_ns)),
-                           "Cause|#Forecast to save|Basis|#Before|#After|#Left");
+    json_t *t = view_table(s, TABLE(PREDICTIONS, slot_name(name_of(s, c)), slot_name(unit_of(s, longest_ns))));
     for (int i = 0; i < c->n_predictions; i++) {
         const struct prediction *p = &c->predictions[i];
         view_row(s, t, p->name);
@@ -197,10 +193,7 @@ static json_t *tried_table(struct site *s, const struct comparison *c)
     const struct tried *t = &c->tried;
     if (!t->has)
         return json_null();
-    json_t *table = view_table(s,
-                               site_text(s, "%s, median step in %s: the advised change as forecast and as achieved",
-                                         name_of(s, c), unit_of(s, t->before_ns)),
-                               "Change|#Before|#Forecast|#Achieved|#Forecast too long by");
+    json_t *table = view_table(s, TABLE(TRIED, slot_name(name_of(s, c)), slot_name(unit_of(s, t->before_ns))));
     view_row(s, table, trial_key_word(t->kind));
     view_cell_value(s, table, time_in(s, t->before_ns, t->before_ns), true, (double)t->before_ns, "ns");
     view_cell_value(s, table, time_in(s, t->forecast_ns, t->before_ns), true, (double)t->forecast_ns, "ns");
@@ -212,11 +205,12 @@ static json_t *tried_table(struct site *s, const struct comparison *c)
 /* What became of the step, in words that fit under two columns. */
 static const char *change_words(struct site *s, const struct compared *step)
 {
-    if (!step->change_ns.has)
-        return "too few steps to tell";
-    if (!step->is_significant || step->after_ns <= 0 || step->before_ns <= 0)
-        return "may be chance";
-    return site_text(s, "%s as fast", fmt_x((double)step->before_ns / (double)step->after_ns).text);
+    const struct phrase said =
+        !step->change_ns.has ? PHRASE(TOO_FEW_TO_TELL)
+        : !step->is_significant || step->after_ns <= 0 || step->before_ns <= 0
+            ? PHRASE(MAY_BE_CHANCE)
+            : PHRASE(TIMES_AS_FAST, slot_factor((double)step->before_ns / (double)step->after_ns));
+    return say_phrase(&s->arena, &said);
 }
 
 /* What the chart shows first. */
@@ -238,7 +232,7 @@ static json_t *figure(struct site *s, const struct report *rep)
     const char **names = dcr_arena_alloc(&s->arena, (size_t)rep->n_comparisons * sizeof *names);
     struct stack_part parts[N_PARTS];
     struct dcr_buf alt = {0};
-    dcr_buf_puts(&alt, "Stacked columns of the mean step before and after.");
+    say_put_phrases(&alt, &PHRASE(CHART_COMPARED), 1);
     for (int i = 0; i < rep->n_comparisons; i++) {
         const struct compared *step = &rep->comparisons[i].step;
         most = step->before_ns > most ? step->before_ns : most;

@@ -1,6 +1,7 @@
 /* page_devices.c - what traces of other tools say of GPUs, as tables of a run's page. */
 #include "render/site/pages/devices.h"
 
+#include "render/findings/stepless.h"
 #include "render/metrics/device_shares.h"
 #include "render/say/format.h"
 #include "render/say/say.h"
@@ -49,15 +50,7 @@ static void cell_share(struct site *s, json_t *t, int64_t part, int64_t whole, c
 
 static json_t *breakdown(struct site *s, const struct run *r)
 {
-    json_t *t = view_table(
-        s,
-        site_text(s,
-                  "Time of each GPU%s%s, as shares of its span: from the start of its first operation to "
-                  "the end of its last",
-                  r->n_traces == 1 ? " of " : "", r->n_traces == 1 ? r->traces[0].file : ""),
-        "Trace and GPU|#Span|~#Busy|#Idle|#Compute|~#Only other than compute|~#Kernels of communication|#Exposed "
-        "communication|#Hidden beside compute, of communication|#Exposed copies|"
-        "~#Kernels|~#Under 100 us|~#Their time|~Model");
+    json_t *t = view_table(s, r->n_traces == 1 ? TABLE(GPU_TIME_OF, slot_name(r->traces[0].file)) : TABLE(GPU_TIME));
     EACH_DEVICE(r, d)
     {
         view_row(s, t, device_name(s, r, d));
@@ -95,16 +88,10 @@ static int causes_before(const struct run *r, enum idle_cause cause)
 static json_t *idle(struct site *s, const struct run *r)
 {
     enum { CAUSES_SHOWN = 4 };
-    struct dcr_buf columns = {0};
-    dcr_buf_puts(&columns, "Trace and GPU|Window|#Idle");
+    json_t *t = view_table(s, TABLE(GPU_IDLE));
     for (int c = 0; c < N_IDLE_CAUSES; c++)
-        dcr_buf_printf(&columns, "|%s#%s", causes_before(r, (enum idle_cause)c) < CAUSES_SHOWN ? "" : "~",
-                       idle_cause_name((enum idle_cause)c));
-    json_t *t = view_table(s,
-                           "Why it was idle, as shares of its idle time in the window; the causes sum to it. Steps: "
-                           "from the first one's start to the last one's end, the window of GPU utilisation",
-                           dcr_buf_text(&columns));
-    dcr_buf_release(&columns);
+        view_column(s, t, causes_before(r, (enum idle_cause)c) < CAUSES_SHOWN ? "#" : "~#",
+                    idle_cause_words((enum idle_cause)c, IDLE_IN_TABLE));
     EACH_DEVICE(r, d)
     {
         idle_row(s, t, r, d, "span", d->value[DEV_IDLE], d->idle_ns);
@@ -116,10 +103,7 @@ static json_t *idle(struct site *s, const struct run *r)
 
 static json_t *use(struct site *s, const struct run *r)
 {
-    json_t *t = view_table(s, "How kernels fill the GPU, estimated from launch geometry and names",
-                           "Trace and GPU|#GPU utilisation, of steps|#SM efficiency, of steps (without steps: of "
-                           "span)|#Queue, mean (largest)|#Occupancy, of kernel "
-                           "time|#Tensor cores, of eligible time");
+    json_t *t = view_table(s, TABLE(GPU_USE));
     EACH_DEVICE(r, d)
     {
         view_row(s, t, device_name(s, r, d));
@@ -139,10 +123,7 @@ static json_t *use(struct site *s, const struct run *r)
 /* What a step should not hold, and the framework's memory. */
 static json_t *findings(struct site *s, const struct run *r)
 {
-    json_t *t = view_table(s,
-                           "Inside the steps: allocations, synchronisations and copies to the "
-                           "host make the host wait for the GPU (in PyTorch .item(), .cpu(), print of a tensor)",
-                           "Trace and GPU|#Steps|#Allocations|#Releases|#Synchronisations|#Copies to the host");
+    json_t *t = view_table(s, TABLE(GPU_INSIDE_STEPS));
     EACH_DEVICE(r, d)
     {
         view_row(s, t, device_name(s, r, d));
@@ -154,12 +135,7 @@ static json_t *findings(struct site *s, const struct run *r)
 
 static json_t *memory(struct site *s, const struct run *r)
 {
-    json_t *t =
-        view_table(s,
-                   "Memory of each GPU: peaks, change from the first event to the last, and the line through the "
-                   "peaks of the steps",
-                   "Trace and GPU|Of|~#Events|#Peak allocated|#Peak reserved|#Share of the GPU's memory|#Change|"
-                   "#Growth per step|~#Steps");
+    json_t *t = view_table(s, TABLE(GPU_MEMORY_OF_TRACE));
     EACH_DEVICE(r, d)
     {
         const struct device_memory *m = &d->memory;
@@ -184,11 +160,7 @@ static int has_memory(const struct run *r)
 static json_t *collectives(struct site *s, const struct run *r)
 {
     enum { MOST = 20 };
-    json_t *t = view_table(s,
-                           "Collectives with recorded sizes, by summed time; bandwidths (decimal GB/s, as nccl-tests "
-                           "defines them) are of the shortest call, since the others include waiting",
-                           "Trace and GPU|Collective|~#Ranks|#Bytes|#Calls|#Mean|#Shortest|~#Algorithm bandwidth, "
-                           "GB/s|#Bus bandwidth, GB/s");
+    json_t *t = view_table(s, TABLE(COLLECTIVES));
     EACH_DEVICE(r, d)
     for (int i = 0; i < d->n_collectives && i < MOST; i++) {
         const struct device_collective *c = &d->collectives[i];
@@ -213,10 +185,8 @@ static json_t *operations(struct site *s, const struct run *r, const struct run_
 {
     enum { MOST = 15 };
     static const char *const kinds[] = {"compute", "communication", "copy", "memset"};
-    json_t *t = view_table(s,
-                           site_text(s, "%s: operations by summed time, %d of %s names", device_name(s, r, d),
-                                     d->n_names < MOST ? d->n_names : MOST, site_int(s, d->n_names)),
-                           "Name|Kind|#Calls|#Sum|#Mean|~#Min|#Max|~#Standard deviation|#Share of kernel time");
+    json_t *t = view_table(s, TABLE(OPERATIONS, slot_name(device_name(s, r, d)),
+                                    slot_count(d->n_names < MOST ? d->n_names : MOST), slot_count(d->n_names)));
     for (int i = 0; i < d->n_names && i < MOST; i++) {
         const struct device_name *n = &d->names[i];
         int is_kernel = n->kind == OP_COMPUTE || n->kind == OP_COMM;
@@ -233,10 +203,8 @@ static json_t *operations(struct site *s, const struct run *r, const struct run_
 /* Operators of the framework, annotations and NVTX ranges on the host. */
 static json_t *operators(struct site *s, const struct foreign_trace *f)
 {
-    return view_operators(
-        s, &f->operators,
-        site_text(s, "%s: operators and ranges of the host",
-                  f->rank >= 0 ? site_text(s, "%s, rank %lld", f->file, (long long)f->rank) : f->file));
+    return view_operators(s, &f->operators, TABLE_OPERATORS,
+                          f->rank >= 0 ? site_text(s, "%s, rank %lld", f->file, (long long)f->rank) : f->file);
 }
 
 /* folded: the line behind which the table is; NULL: it is open. is_folded: one more of its kind, behind its caption. */
@@ -283,6 +251,28 @@ json_t *view_devices(struct site *s, int run)
     return list;
 }
 
+bool page_devices(struct site *s, int run, json_t *tables)
+{
+    const struct run_result *r = &s->rep->runs[run];
+    struct said said = {0};
+    int n = 0;
+    EACH_DEVICE(r->run, d)
+    n++;
+    if (n == 0)
+        return false;
+    enum { LEAD = 3 }; /* sentences below the headline */
+    bool is_found = say_devices(s->rep, r->run, &said) && said.headline.id != PHRASE_NONE;
+    json_t *data = view_object(s);
+    view_text(s, data, "label", r->label);
+    view_text(s, data, "headline", is_found ? say_title(&s->arena, &said) : "GPUs");
+    view_text(s, data, "support", is_found ? say_sentences(&s->arena, said.support, LEAD) : NULL);
+    view_text(s, data, "more", is_found ? say_sentences(&s->arena, said.support + LEAD, SAID_MAX - LEAD) : NULL);
+    view_set_list(s, data, "devices", json_incref(tables));
+    site_page(s, "devices", site_text(s, "runs/%s/devices.html", r->slug),
+              site_text(s, "GPUs, %s, %s", r->label, s->rep->title), r->slug, data);
+    return true;
+}
+
 /* Does this comma separate thousands: a digit before it, three digits behind it? "18,5" of other locales has none. */
 static bool parts_thousands(const char *text, const char *comma)
 {
@@ -305,12 +295,10 @@ static const char *said_number(struct site *s, const char *text)
 
 static json_t *foreign(struct site *s, const struct foreign_table *f)
 {
-    json_t *t =
-        view_table(s,
-                   f->n_left_out ? site_text(s, "%s, %s: %s; %s more rows are not shown", f->file,
-                                             foreign_kind_words(f->kind), f->caption, site_int(s, f->n_left_out))
-                                 : site_text(s, "%s, %s: %s", f->file, foreign_kind_words(f->kind), f->caption),
-                   f->columns);
+    json_t *t = view_table(
+        s, TABLE(OTHER_TOOL, slot_name(f->file), slot_name(foreign_kind_words(f->kind)), slot_name(f->caption)));
+    view_columns(s, t, f->columns);
+    view_caption(s, t, f->n_left_out ? PHRASE(CAPTION_ROWS_LEFT_OUT, slot_count(f->n_left_out)) : PHRASE(NONE));
     for (size_t i = 0; i < f->n_cells; i++)
         if (i % (size_t)f->n_columns == 0)
             view_row(s, t, f->cells[i]);

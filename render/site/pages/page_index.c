@@ -37,12 +37,9 @@ static json_t *series_classes(struct site *s, const struct series *series)
         memmove(runs + 1, runs + n - (CLASS_COLUMNS_MAX - 1), (CLASS_COLUMNS_MAX - 1) * sizeof *runs);
         n = CLASS_COLUMNS_MAX;
     }
-    const char *at = s->rep->runs[runs[n - 1]].label;
-    return view_classes(s,
-                        site_text(s,
-                                  "Share of step time of every cause that was looked at%s; verdict and finding for %s",
-                                  is_repeated ? " (first run of each node count)" : "", at),
-                        runs, n);
+    json_t *t = view_classes(s, TABLE(CAUSES_OF_SERIES, slot_name(s->rep->runs[runs[n - 1]].label)), runs, n);
+    view_caption(s, t, is_repeated ? PHRASE(CAPTION_FIRST_RUNS) : PHRASE(NONE));
+    return t;
 }
 
 /* A row of the table of efficiencies: of a point its value, or why it has none. */
@@ -89,18 +86,11 @@ static bool has_counters(const struct series *series)
 static json_t *pop_table(struct site *s, const struct series *series)
 {
     struct efficiency e[N_EFFICIENCIES] = {{0}};
-    struct dcr_buf columns = {0};
-    dcr_buf_puts(&columns, "Efficiency");
+    json_t *t = view_table(s, TABLE(POP));
     for (int i = 0; i < series->n_points; i++)
-        dcr_buf_printf(&columns, "|#%s", node_words(s, series->points[i].n_nodes));
-    json_t *t = view_table(s,
-                           site_text(s, "POP efficiencies; 0.80 is acceptable by POP's own rule%s%s",
-                                     has_counters(series) ? "; instruction, IPC and frequency scaling are of whole "
-                                                            "processes, polling while they wait included"
-                                                          : "",
-                                     series_unreliable(s, series)),
-                           dcr_buf_text(&columns));
-    dcr_buf_release(&columns);
+        view_column(s, t, "#", node_words(s, series->points[i].n_nodes));
+    view_caption(s, t, has_counters(series) ? PHRASE(CAPTION_COUNTERS) : PHRASE(NONE));
+    series_unreliable(s, t, series);
     bool any = false;
     for (size_t k = 0; k < N_EFFICIENCIES && series->n_points; k++) {
         efficiencies_of(series, &series->points[0], e);
@@ -166,6 +156,11 @@ static json_t *series_view(struct site *s, int index, int place)
     site_table(s, phases, site_text(s, "phases%s", suffix), -1);
     view_shorten(s, phases, PHASES_SHOWN);
     view_set(s, v, "phases", phases);
+    const char *moves_said;
+    json_t *moves = view_moves(s, series, &moves_said);
+    site_table(s, moves, site_text(s, "moves%s", suffix), -1);
+    view_set(s, v, "moves", moves);
+    view_text(s, v, "moves_said", moves_said);
     json_t *laws = view_laws(s, series), *ahead = view_ahead(s, series);
     site_table(s, laws, site_text(s, "laws%s", suffix), -1);
     site_table(s, ahead, site_text(s, "extrapolation%s", suffix), -1);
@@ -288,13 +283,16 @@ static json_t *runs_table(struct site *s)
 {
     const struct report *rep = s->rep;
     struct run_columns has = run_columns_of(rep);
-    json_t *t = view_table(
-        s, "All runs of this report",
-        site_text(s, "Run%s%s%s%s%s|Limited by", has.ranks ? "|#Ranks" : "", has.step ? "|#Step time" : "",
-                  has.throughput ? "|#Samples/s" : "",
-                  has.points ? site_text(s, "|#Speed-up|#Efficiency|#%s-hours per million samples", counted_title(s))
-                             : "",
-                  has.gain ? "|#Gain" : ""));
+    json_t *t = view_table(s, TABLE(RUNS));
+    view_columns(s, t, has.ranks ? "#Ranks" : "");
+    view_columns(s, t, has.step ? "#Step time" : "");
+    view_columns(s, t, has.throughput ? "#Samples/s" : "");
+    if (has.points) {
+        view_columns(s, t, "#Speed-up|#Efficiency");
+        view_column(s, t, "#", say_phrase(&s->arena, &PHRASE(COLUMN_HOURS, slot_name(counted_title(s)))));
+    }
+    view_columns(s, t, has.gain ? "#Gain" : "");
+    view_columns(s, t, "Limited by");
     for (int i = 0; i < rep->n_runs; i++) {
         const struct run_result *r = &rep->runs[i];
         bool has_step = r->has_steps || r->step.n > 0; /* of a summary: the same without phases */

@@ -117,8 +117,7 @@ static const char *bibtex(struct site *s)
 
 static json_t *versions(struct site *s)
 {
-    json_t *t = view_table(s, "Programs and checksums of each archive",
-                           "Archive|Run|Program|Back end|Collector|Checksum of the|SHA-256");
+    json_t *t = view_table(s, TABLE(VERSIONS));
     for (int i = 0; i < s->n_cited; i++) {
         const struct cited *c = &s->cited[i];
         view_row(s, t, c->is.archive);
@@ -145,8 +144,7 @@ static int has_columns(const struct report *rep)
 static json_t *inputs_table(struct site *s)
 {
     int is_columns = has_columns(s->rep), n = 0;
-    json_t *t = view_table(s, "What each file was taken for",
-                           is_columns ? "File|Run|Taken for|Columns read|Columns not read" : "File|Run|Taken for");
+    json_t *t = view_table(s, is_columns ? TABLE(INPUTS_WITH_COLUMNS) : TABLE(INPUTS));
     for (int i = 0; i < s->rep->n_runs; i++) {
         const struct run *run = s->rep->runs[i].run;
         for (size_t k = 0; !run->has_manifest && k < run->n_members; k++, n++) {
@@ -168,7 +166,7 @@ static json_t *inputs_table(struct site *s)
 
 static json_t *categories_table(struct site *s)
 {
-    json_t *t = view_table(s, "Categories of step time", "Category|What it covers");
+    json_t *t = view_table(s, TABLE(CATEGORIES_EXPLAINED));
 #define X(id, key, name, covers) \
     view_row(s, t, name);        \
     view_cell(s, t, covers);
@@ -180,7 +178,7 @@ static json_t *categories_table(struct site *s)
 static json_t *thresholds_table(struct site *s)
 {
     const struct thresholds *v = &s->rep->thresholds;
-    json_t *t = view_table(s, "Thresholds of this report", "Name|#Here|#Default|Meaning");
+    json_t *t = view_table(s, TABLE(THRESHOLDS));
 #define X(name, def, lo, hi, meaning)                                                                          \
     view_row(s, t, #name);                                                                                     \
     view_cell_class(s, t, site_text(s, "%g", v->name), v->name > (def) || v->name < (def) ? "v-watch" : NULL); \

@@ -48,30 +48,24 @@ static void row(struct site *s, json_t *t, const struct run_kernel_counts *k)
 }
 
 /* What the numbers are of, by the first kernel: a profile counts the same of all of them. */
-static const char *caption(struct site *s, const struct run *r)
+static void say_what_of(struct site *s, json_t *t, const struct run *r)
 {
     const struct run_kernel_counts *k = &r->kernels[0];
-    const char *text =
-        site_text(s,
-                  "Kernels by their counters under the profiler, all launches together: operations (%s%s%s) "
-                  "and traffic with the device's memory against its peaks; bound by what runs above %s of "
-                  "the lower roof, else by latency",
-                  *k->counted ? k->counted : "not counted", *k->missing ? " without " : "", k->missing,
-                  fmt_percent(s->rep->thresholds.kernel_bound).text);
+    view_caption(s, t, *k->missing ? PHRASE(CAPTION_NOT_COUNTED, slot_name(k->missing)) : PHRASE(NONE));
+    view_caption(s, t, PHRASE(CAPTION_BOUND, slot_percent(s->rep->thresholds.kernel_bound)));
     if (k->peak_flop_per_s > 0)
-        text = site_text(s, "%s; peak of operations: %s", text, k->peak_flop_source);
+        view_caption(s, t, PHRASE(CAPTION_PEAK_FLOP, slot_name(k->peak_flop_source)));
     if (k->peak_bytes_per_s > 0)
-        text = site_text(s, "%s; peak of memory: %s", text, k->peak_bytes_source);
-    return r->n_kernels > MOST_KERNELS
-               ? site_text(s, "%s; the %d with most time of %d", text, (int)MOST_KERNELS, r->n_kernels)
-               : text;
+        view_caption(s, t, PHRASE(CAPTION_PEAK_BYTES, slot_name(k->peak_bytes_source)));
+    if (r->n_kernels > MOST_KERNELS)
+        view_caption(s, t, PHRASE(CAPTION_SHOWN_OF, slot_count(MOST_KERNELS), slot_count(r->n_kernels)));
 }
 
 json_t *view_roofline(struct site *s, const struct run *r)
 {
-    json_t *t =
-        view_table(s, caption(s, r),
-                   "Kernel|#Launches|#Time|#FLOP per byte|#GFLOP/s|#Of peak GFLOP/s|#GB/s|#Of peak GB/s|Bound by");
+    const char *counted = r->kernels[0].counted;
+    json_t *t = view_table(s, TABLE(KERNELS, slot_name(*counted ? counted : "not counted")));
+    say_what_of(s, t, r);
     for (int i = 0; i < r->n_kernels && i < MOST_KERNELS; i++)
         row(s, t, &r->kernels[i]);
     return t;

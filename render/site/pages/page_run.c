@@ -29,10 +29,9 @@ static json_t *waiting_table(struct site *s, const struct run_result *r)
 {
     if (!r->has_steps || r->part_ns[PART_WAIT] <= 0)
         return json_null();
-    json_t *t = view_table(s, "Waiting, mean per step, by what the last rank to arrive was doing",
-                           "The last rank was in|#Waiting|#Share of step");
+    json_t *t = view_table(s, TABLE(WAITING));
     for (int c = 0; c < N_CATEGORIES; c++) {
-        view_row(s, t, c == CAT_COMM ? "time between steps (validation, logging)" : category_name((enum category)c));
+        view_row(s, t, c == CAT_COMM ? say_phrase(&s->arena, &PHRASE(BETWEEN_STEPS)) : category_name((enum category)c));
         view_cell_time(s, t, true, r->wait_cause_ns[c]);
         view_cell_percent(s, t, true, (double)r->wait_cause_ns[c] / (double)r->step.mean_ns);
     }
@@ -64,11 +63,9 @@ static void phase_ranks(struct site *s, json_t *t, const struct run_result *r, c
     }
 }
 
-/* Why ranges have no row for the GPUs, each reason once: " No row for the GPU: of 2 ranges because ...", "" all have.
- */
-static const char *without_gpu(struct site *s, const struct run_result *r)
+/* Why ranges have no row for the GPUs, each reason once. */
+static void say_without_gpu(struct site *s, json_t *t, const struct run_result *r)
 {
-    const char *text = "";
     for (int i = 0; i < r->n_phases; i++) {
         const struct reason *why = &r->phases[i].gpu_why; /* none has a slot */
         int n = 0;
@@ -79,29 +76,21 @@ static const char *without_gpu(struct site *s, const struct run_result *r)
             n += is_same;
         }
         if (!is_said)
-            text = site_text(s, "%s of %s because %s", *text ? site_text(s, "%s,", text) : ". No row for the GPU:",
-                             n == r->n_phases ? "all ranges" : fmt_count(n, "range").text, say_clause(&s->arena, why));
+            view_caption(s, t,
+                         n == r->n_phases ? PHRASE(CAPTION_NO_GPU_ROWS, slot_reason(why))
+                                          : PHRASE(CAPTION_NO_GPU_ROWS_OF, slot_count(n), slot_reason(why)));
     }
-    return text;
 }
 
 /* What a trace of another tool names: a row for the host, and where it is known one for the GPUs. */
 static json_t *whole_phases(struct site *s, const struct run_result *r)
 {
-    bool is_one = r->n_rank_results < 2;
-    json_t *t = view_table(
-        s,
-        run_is_of_hosts(r->run)
-            ? "Named ranges inside the steps, from begin to end, and the operators of each "
-              "part of compute, mean over ranks. Ranges may lie in each other"
-            : site_text(s,
-                        "Named ranges inside the steps, mean over ranks. Host: from begin to end. GPU: from the "
-                        "start of the first operation launched inside to the end of the last, whatever ran "
-                        "between. Ranges may lie in each other, so that the shares sum to nothing%s",
-                        without_gpu(s, r)),
-        is_one ? "Range|Category|Time on|#Mean|~#Median|#p95|#Share of step|#Steps with it"
-               : "Range|Category|Time on|#Mean|~#Median|~#p95|#Share of step|~#Steps with it|#Fastest "
-                 "rank|#Slowest rank");
+    bool is_one = r->n_rank_results < 2, is_of_hosts = run_is_of_hosts(r->run);
+    json_t *t = view_table(s, is_of_hosts ? is_one ? TABLE(HOST_RANGES) : TABLE(HOST_RANGES_OF_RANKS)
+                              : is_one ? TABLE(RANGES)
+                                          : TABLE(RANGES_OF_RANKS));
+    if (!is_of_hosts)
+        say_without_gpu(s, t, r);
     for (int i = 0; i < r->n_phases; i++) {
         const struct phase_result *p = &r->phases[i];
         const struct phase_of of = {r, p};
@@ -110,7 +99,7 @@ static json_t *whole_phases(struct site *s, const struct run_result *r)
             view_cell(s, t, category_name(p->category));
         else
             view_cell_missing(s, t, &REASON(UNTOLD_BY_NAME), NULL);
-        view_cell(s, t, p->is_whole ? "host" : "host, without the ranges inside");
+        view_cell(s, t, p->is_whole ? "host" : say_phrase(&s->arena, &PHRASE(HOST_WITHOUT_INNER_RANGES)));
         VIEW_METRICS(s, t, &phase_metrics, &of, PHASE_MEAN, PHASE_MEDIAN, PHASE_P95, PHASE_SHARE);
         phase_steps(s, t, r, p->n_steps);
         phase_ranks(s, t, r, p->ranks);
@@ -135,13 +124,8 @@ static json_t *phases_table(struct site *s, const struct run_result *r)
         return json_null();
     if (phases_are_whole(r))
         return whole_phases(s, r);
-    json_t *t = view_table(
-        s,
-        r->steps_source != STEPS_OF_CSV ? "Named phases of a step, mean over ranks; the phases of a category sum to it"
-                                        : "Named phases of a step, mean over ranks, as steps.csv says",
-        r->n_rank_results < 2 ? "Phase|Category|#Mean|#Median|#p95|#Share of step|#Steps with it"
-                              : "Phase|Category|#Mean|~#Median|#p95|#Share of step|~#Steps with it|#Fastest rank|"
-                                "#Slowest rank");
+    json_t *t = view_table(s, r->n_rank_results < 2 ? TABLE(PHASES) : TABLE(PHASES_OF_RANKS));
+    view_caption(s, t, r->steps_source != STEPS_OF_CSV ? PHRASE(CAPTION_PHASES_SUM) : PHRASE(CAPTION_PHASES_OF_CSV));
     for (int i = 0; i < r->n_phases; i++) {
         const struct phase_result *p = &r->phases[i];
         const struct phase_of of = {r, p};
@@ -161,9 +145,7 @@ static json_t *nodes_table(struct site *s, const struct run *run)
     int n_shares = 0;
     for (int i = 0; i < run->nodes_len; i++)
         n_shares += run->nodes[i].share.has;
-    json_t *t = view_table(s, n_shares ? "Emulated nodes of this run: parts of one machine" : "Nodes of this run",
-                           n_shares ? "Node|Host|CPU|#Cores|#Link|#Memory|~Kernel|GPU"
-                                    : "Node|Host|CPU|#Cores|#Memory|Kernel|GPU");
+    json_t *t = view_table(s, n_shares ? TABLE(NODES_EMULATED) : TABLE(NODES));
     for (int i = 0; i < run->nodes_len; i++) {
         const struct run_node *n = &run->nodes[i];
         view_row(s, t, site_text(s, "%d", n->node));
@@ -214,13 +196,9 @@ static json_t *roofline_table(struct site *s, const struct run_result *r)
     if (!f->has)
         return json_null();
     const char *precision = r->run->program.precision;
-    json_t *t = view_table(s,
-                           site_text(s,
-                                     "Roofline of the %s, all ranks together: the program's own counts "
-                                     "against %s ceilings%s%s",
-                                     f->is_of_step ? "steps" : "compute phases", peaks_word(f->peaks),
-                                     precision && *precision ? ", precision " : "", precision ? precision : ""),
-                           "Quantity|#Value");
+    const struct slot peaks = slot_name(peaks_word(f->peaks));
+    json_t *t = view_table(s, f->is_of_step ? TABLE(ROOFLINE_OF_STEPS, peaks) : TABLE(ROOFLINE_OF_COMPUTE, peaks));
+    view_caption(s, t, precision && *precision ? PHRASE(CAPTION_PRECISION, slot_name(precision)) : PHRASE(NONE));
     roofline_row(s, t, "arithmetic intensity", f->intensity, "FLOP/byte");
     roofline_row(s, t, "ridge: peak FLOP/s over peak bandwidth", f->ridge, "FLOP/byte");
     roofline_row(s, t, "peak", f->peak_gflop_per_s, "GFLOP/s");
@@ -245,8 +223,7 @@ static json_t *memory_table(struct site *s, const struct run_result *r)
 {
     if (r->n_memory == 0)
         return json_null();
-    json_t *t = view_table(s, "Memory of each GPU at its peak, and what that means",
-                           "GPU|Source|#Most in use|#Of|#Share|State|Grows over the steps|~#Samples or events");
+    json_t *t = view_table(s, TABLE(GPU_MEMORY));
     for (int i = 0; i < r->n_memory; i++) {
         const struct gpu_memory *m = &r->memory[i];
         view_row(s, t, m->who);
@@ -266,7 +243,7 @@ static json_t *environment_table(struct site *s, const struct run *run)
 {
     if (run->n_environment == 0)
         return json_null();
-    json_t *t = view_table(s, "Environment variables that were recorded", "Variable|Value");
+    json_t *t = view_table(s, TABLE(ENVIRONMENT));
     for (int i = 0; i < run->n_environment; i++) {
         view_row(s, t, run->environment[i].key);
         view_cell(s, t, run->environment[i].value);
@@ -278,7 +255,7 @@ static json_t *members_table(struct site *s, const struct run *run)
 {
     if (run->n_members == 0)
         return json_null();
-    json_t *t = view_table(s, site_text(s, "Members of %s", run->archive), "Member|Taken for|#Bytes|SHA-256");
+    json_t *t = view_table(s, TABLE(MEMBERS, slot_name(run->archive)));
     for (size_t i = 0; i < run->n_members; i++) {
         const struct run_member *m = &run->members[i];
         view_row(s, t, m->name);
@@ -417,10 +394,14 @@ void page_run(struct site *s, int run)
               : r->n_warmup > 0 ? site_text(s, "%s counted, %s left out as warm-up.",
                                             fmt_count(r->n_counted, "step").text, site_int(s, r->n_warmup))
                                 : site_text(s, "%s counted.", fmt_count(r->n_counted, "step").text));
-    const struct phrase sure = phrase_of_confidence(r);
-    view_text(s, data, "sure", say_phrase(&s->arena, &sure));
+    const struct claim *first_claim = r->n_claims ? &s->rep->claims[r->claims[0]] : NULL;
+    const struct phrase sure[] = {phrase_of_confidence(r), !first_claim || !first_claim->has_gain ? PHRASE(NONE)
+                                                           : first_claim->gain_basis == GAIN_BOUND
+                                                               ? PHRASE(SAVING_IS_BOUND)
+                                                               : PHRASE(SAVING_IS_ESTIMATE)};
+    view_text(s, data, "sure", say_phrases(&s->arena, sure, 2));
     view_text(s, data, "cost", cost_text(s, r->run));
-    view_text(s, data, "first_action", r->n_claims ? first_action(s, &s->rep->claims[r->claims[0]]) : NULL);
+    view_text(s, data, "first_action", first_claim ? first_action(s, first_claim) : NULL);
     set_titles(s, data, r);
     int n = n_judged(r->judged);
     view_text(s, data, "judged", say_phrases(&s->arena, r->judged, n));
@@ -432,14 +413,13 @@ void page_run(struct site *s, int run)
     view_set_list(s, data, "more_notes", run_notes(s, r, n_shown, r->n_notes));
     view_text(s, data, "n_more_notes", fmt_count(r->n_notes - n_shown, "more observation").text);
     view_set(s, data, "overview", run_facts_overview(s, r));
-    set_table(s, data, "classes",
-              r->has_steps ? view_classes(s, "Every cause that was looked at in this run", &run, 1) : json_null(), run);
+    set_table(s, data, "classes", r->has_steps ? view_classes(s, TABLE(CAUSES_OF_RUN), &run, 1) : json_null(), run);
     set_or_null(s, data, "breakdown", run_figure_breakdown(s, r));
     set_table(s, data, "phases", phases_table(s, r), run);
     set_table(s, data, "ranges",
               view_operators(s, &r->run->ranges,
-                             recorded_part(r->run).n_ranks_lost ? "Named ranges that were recorded, of all ranks,"
-                                                                : "Named ranges of all ranks and their whole time,"),
+                             recorded_part(r->run).n_ranks_lost ? TABLE_NAMED_RANGES_RECORDED : TABLE_NAMED_RANGES,
+                             NULL),
               run);
     view_set_list(s, data, "communication", run_facts_communication(s, r));
     set_table(s, data, "waiting", waiting_table(s, r), run);
@@ -457,7 +437,12 @@ void page_run(struct site *s, int run)
     set_table(s, data, "gpu_memory", memory_table(s, r), run);
     view_text(s, data, "monitors_absent", monitors_absent(s, r->run));
     set_or_null(s, data, "losses", run_figure_losses(s, r));
-    view_set_list(s, data, "devices", view_devices(s, run));
+    json_t *devices = view_devices(s, run);
+    bool has_page = page_devices(s, run, devices);
+    while (has_page && json_array_size(devices) > 1) /* the others are there */
+        json_array_remove(devices, 1);
+    view_flag(s, data, "devices_page", has_page);
+    view_set_list(s, data, "devices", devices);
     view_set_list(s, data, "evidence", view_evidence(s, run));
     view_text(s, data, "warmup", r->has_steps ? r->warmup_because : NULL);
     bool has_monitors = json_is_object(json_object_get(data, "monitors")),

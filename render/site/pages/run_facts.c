@@ -7,6 +7,7 @@
 #include "render/metrics/series/differing.h"
 #include "render/findings/efficiencies.h"
 #include "render/findings/shares.h"
+#include "render/say/facts.h"
 #include "render/say/format.h"
 #include "render/say/say.h"
 #include "render/site/figures/figures.h"
@@ -18,33 +19,49 @@ struct facts {
     json_t *list;
 };
 
-static void add_fact(struct facts *f, const char *name, const char *value)
+static json_t *add_named(struct facts *f, const struct fact *is, const char *value)
 {
     json_t *v = view_object(f->s);
-    view_text(f->s, v, "name", name);
-    view_text(f->s, v, "value", value && value[0] ? value : "not recorded");
+    view_text(f->s, v, "name", say_fact_name(&f->s->arena, is));
+    view_text(f->s, v, "value", value);
     view_set(f->s, v, "code", json_null());
     view_add(f->s, f->list, v);
+    return v;
 }
 
-static void add_code(struct facts *f, const char *name, const char *code)
+static void add(struct facts *f, const struct fact *is)
 {
-    json_t *v = view_object(f->s);
-    view_text(f->s, v, "name", name);
-    view_text(f->s, v, "value", code && code[0] ? NULL : "not recorded");
-    view_text(f->s, v, "code", code);
-    view_add(f->s, f->list, v);
+    add_named(f, is, say_fact(&f->s->arena, is));
 }
 
-const char *run_not_available(struct site *s, const struct reason *why)
+/* Why: REASON_NONE = none is known. */
+static void add_missing(struct facts *f, const struct fact *is, const struct reason *why)
 {
-    return why->code ? site_text(s, "not known: %s", say_clause(&s->arena, why)) : "not recorded";
+    add_named(
+        f, is,
+        say_phrase(&f->s->arena, why->code ? &PHRASE(FACT_NOT_KNOWN, slot_reason(why)) : &PHRASE(FACT_NOT_RECORDED)));
 }
 
-static void add_known(struct facts *f, const char *name, const char *value)
+/* Of a fact whose only slot is a name: nothing without it. */
+static void add_if_named(struct facts *f, enum fact_id id, const char *name)
 {
-    if (value && value[0])
-        add_fact(f, name, value);
+    if (name && *name)
+        add(f, &(struct fact){id, {slot_name(name)}});
+}
+
+/* The same of a count: nothing of what is below 0. */
+static void add_if_counted(struct facts *f, enum fact_id id, int64_t n)
+{
+    if (n >= 0)
+        add(f, &(struct fact){id, {slot_count(n)}});
+}
+
+static void add_command(struct facts *f, const char *line)
+{
+    if (*line)
+        view_text(f->s, add_named(f, FACT(COMMAND), NULL), "code", line);
+    else
+        add_missing(f, FACT(COMMAND), &REASON(NONE));
 }
 
 static const char *variable(const struct run *run, const char *key)
@@ -89,58 +106,75 @@ static const char *command_line(struct site *s, const struct run *run)
     return line;
 }
 
-/* why: NULL, or why it is not known. */
-static void add_efficiency(struct facts *f, const char *name, const struct run_result *r, const struct reason *why,
+/* why: REASON_NONE, or why it is not known. */
+static void add_efficiency(struct facts *f, enum fact_id id, const struct run_result *r, const struct reason *why,
                            void (*put)(const struct run_result *, struct dcr_buf *))
 {
     struct dcr_buf text = {0};
     put(r, &text);
-    add_fact(f, name, why ? run_not_available(f->s, why) : dcr_buf_text(&text));
+    const struct fact is = {id, {slot_name(site_text(f->s, "%s", dcr_buf_text(&text)))}};
+    if (why->code)
+        add_missing(f, &is, why);
+    else
+        add(f, &is);
     dcr_buf_release(&text);
+}
+
+static void add_ranks(struct facts *f, const struct run_result *r)
+{
+    const struct slot nodes = slot_name(node_words(f->s, r->n_nodes)), ranks = slot_things(r->n_ranks, "rank");
+    add(f, r->n_ranks <= 0 ? FACT(RANKS_UNKNOWN, nodes)
+           : r->has_steps && r->run->n_ranks > r->n_ranks
+               ? FACT(RANKS_WITH_STEPS, nodes, ranks, slot_count(r->run->n_ranks))
+               : FACT(RANKS, nodes, ranks));
+}
+
+static void add_step_time(struct facts *f, const struct run_result *r)
+{
+    const struct spread *k = &r->step;
+    const struct slot slowest = slot_factor(k->median_ns > 0 ? (double)k->max_ns / (double)k->median_ns : 0);
+    add(f, FACT(STEP_TIME, slot_time(k->mean_ns), slot_time(k->median_ns), slot_time(k->p95_ns)));
+    if (r->step_interval.has)
+        add_if_named(f, FACT_STEP_INTERVAL,
+                     site_text(f->s, "%s", fmt_time_range(r->step_interval.lo, r->step_interval.hi).text));
+    if (k->median_ns > 0)
+        add(f, k->p99_ns > 0 ? FACT(SLOW_STEPS, slot_time(k->p99_ns), slowest) : FACT(SLOWEST_STEP, slowest));
 }
 
 json_t *run_facts_overview(struct site *s, const struct run_result *r)
 {
     struct facts f = {s, view_list(s)};
     const struct run *run = r->run;
-    add_fact(
-        &f, "Nodes and ranks",
-        site_text(s, "%s, %s%s", node_words(s, r->n_nodes),
-                  r->n_ranks > 0 ? fmt_count(r->n_ranks, "rank").text : "unknown number of ranks",
-                  r->has_steps && run->n_ranks > r->n_ranks ? site_text(s, " with steps, of %d", run->n_ranks) : ""));
-    add_fact(&f, "Steps",
-             r->has_steps ? site_text(s, "%s counted, %s left out as warm-up (%s)", site_int(s, r->n_counted),
-                                      site_int(s, r->n_warmup), steps_source_words(r->steps_source))
-                          : run_not_available(s, &r->steps_why));
+    add_ranks(&f, r);
     if (r->has_steps) {
-        add_fact(
-            &f, "Step time",
-            r->step_interval.has
-                ? site_text(s, "%s on average (95 %% interval %s), median %s, p95 %s%s", fmt_time(r->step.mean_ns).text,
-                            fmt_time_range(r->step_interval.lo, r->step_interval.hi).text,
-                            fmt_time(r->step.median_ns).text, fmt_time(r->step.p95_ns).text, spread_tail(&r->step).text)
-                : site_text(s, "%s on average, median %s, p95 %s%s", fmt_time(r->step.mean_ns).text,
-                            fmt_time(r->step.median_ns).text, fmt_time(r->step.p95_ns).text,
-                            spread_tail(&r->step).text));
+        add(&f, FACT(STEPS, slot_count(r->n_counted), slot_count(r->n_warmup),
+                     slot_name(steps_source_words(r->steps_source))));
+        add_step_time(&f, r);
+    } else {
+        add_missing(&f, FACT(STEPS), &r->steps_why);
     }
-    add_fact(&f, "Throughput",
-             r->has_throughput ? site_text(s, "%s samples per second (from %s)", fmt_number(r->throughput).text,
-                                           throughput_source_words(r))
-                               : run_not_available(s, &r->throughput_why));
+    if (r->has_throughput)
+        add(&f, FACT(THROUGHPUT, slot_number(r->throughput), slot_name(throughput_source_words(r))));
+    else
+        add_missing(&f, FACT(THROUGHPUT), &r->throughput_why);
     if (r->confidence_because && *r->confidence_because)
-        add_fact(&f, "Confidence", site_text(s, "%s: %s", confidence_word(r->confidence), r->confidence_because));
+        add(&f, FACT(CONFIDENCE, slot_name(confidence_word(r->confidence)), slot_name(r->confidence_because)));
     if (r->coverage_ratio > 0)
-        add_fact(&f, "Steps' share of the time from the first step to the last", fmt_percent(r->coverage_ratio).text);
+        add(&f, FACT(COVERAGE, slot_percent(r->coverage_ratio)));
     if (r->pop.has || r->has_steps)
-        add_efficiency(&f, efficiencies_name(r), r, r->pop.has ? NULL : &r->pop_why, efficiencies_put);
+        add_efficiency(&f, r->pop.is_of_gpus ? FACT_EFFICIENCY_OF_GPUS : FACT_EFFICIENCY, r,
+                       r->pop.has ? &REASON(NONE) : &r->pop_why, efficiencies_put);
     if (efficiencies_has_host(r))
-        add_efficiency(&f, "Parallel efficiency of the hosts", r, r->pop_host.has ? NULL : &r->pop_host_why,
+        add_efficiency(&f, FACT_EFFICIENCY_OF_HOSTS, r, r->pop_host.has ? &REASON(NONE) : &r->pop_host_why,
                        efficiencies_put_host);
-    add_fact(&f, "Started", run->started_s > 0 ? fmt_utc(run->started_s).text : NULL);
+    if (run->started_s > 0)
+        add_if_named(&f, FACT_STARTED, site_text(s, "%s", fmt_utc(run->started_s).text));
+    else
+        add_missing(&f, FACT(STARTED), &REASON(NONE));
     if (run->started_s > 0 && run->ended_s > run->started_s)
-        add_fact(&f, "Took", fmt_time((int64_t)((run->ended_s - run->started_s) * 1e9)).text);
-    add_code(&f, "Command", command_line(s, run));
-    add_known(&f, "Run", run->run_id);
+        add(&f, FACT(TOOK, slot_time((int64_t)((run->ended_s - run->started_s) * 1e9))));
+    add_command(&f, command_line(s, run));
+    add_if_named(&f, FACT_RUN, run->run_id);
     return f.list;
 }
 
@@ -150,87 +184,70 @@ json_t *run_facts_communication(struct site *s, const struct run_result *r)
     bool is_one = is_one_of_many(r);
     if (!r->has_steps || (r->n_rank_results < 2 && !is_one))
         return f.list;
-    const struct fmt share = fmt_percent((double)r->comm_ns / (double)r->step.mean_ns);
-    if (is_one)
-        add_fact(&f, "Exposed",
-                 site_text(s, "%s per step, %s of it; how much of that is waiting is not known, because %s",
-                           fmt_time(r->comm_ns).text, share.text, say_clause(&s->arena, &REASON(ONE_OF_MANY_RANKS))));
-    else
-        add_fact(&f, "Exposed",
-                 site_text(s, "%s per step, %s of it: %s transfer, %s waiting", fmt_time(r->comm_ns).text, share.text,
-                           fmt_time(r->part_ns[PART_TRANSFER]).text, fmt_time(r->part_ns[PART_WAIT]).text));
-    add_fact(&f, "Hidden",
-             r->hidden_comm_ns > 0
-                 ? site_text(s,
-                             "%s per step beside other work, waiting for other ranks included; to measure what that "
-                             "saves, repeat the run without overlap",
-                             fmt_time(r->hidden_comm_ns).text)
-                 : "none: no communication was recorded beside other work");
+    const struct slot exposed = slot_time(r->comm_ns),
+                      share = slot_percent((double)r->comm_ns / (double)r->step.mean_ns);
+    const struct slot algbw = slot_number(r->algbw_gb_s), busbw = slot_number(r->busbw_gb_s);
+    add(&f,
+        is_one ? FACT(EXPOSED_OF_ONE, exposed, share, slot_reason(&REASON(ONE_OF_MANY_RANKS)))
+               : FACT(EXPOSED, exposed, share, slot_time(r->part_ns[PART_TRANSFER]), slot_time(r->part_ns[PART_WAIT])));
+    add(&f, r->hidden_comm_ns > 0 ? FACT(HIDDEN, slot_time(r->hidden_comm_ns)) : FACT(NOT_HIDDEN));
     if (r->skew.n)
-        add_fact(&f, "Start skew, estimated",
-                 site_text(s,
-                           "%s between the first and the last arrival at a collective on average, p95 %s, at most %s "
-                           "(longest minus shortest duration, of %s)",
-                           fmt_time(r->skew.mean_ns).text, fmt_time(r->skew.p95_ns).text, fmt_time(r->skew.max_ns).text,
-                           fmt_count(r->skew.n, "collective").text));
+        add(&f, FACT(START_SKEW, slot_time(r->skew.mean_ns), slot_time(r->skew.p95_ns), slot_time(r->skew.max_ns),
+                     slot_count(r->skew.n)));
     else if (r->skew_why.code && !is_one)
-        add_fact(&f, "Start skew, estimated", run_not_available(s, &r->skew_why));
-    add_fact(&f, "Volume",
-             r->bytes_per_step > 0 ? site_text(s, "%s per step and rank", fmt_bytes(r->bytes_per_step).text) : NULL);
+        add_missing(&f, FACT(START_SKEW), &r->skew_why);
+    if (r->bytes_per_step > 0)
+        add(&f, FACT(VOLUME, slot_bytes(r->bytes_per_step)));
+    else
+        add_missing(&f, FACT(VOLUME), &REASON(NONE));
     if (r->algbw_gb_s > 0 && !is_one)
-        add_fact(&f, "Bandwidth",
-                 site_text(s, "algorithm bandwidth %s%s GB/s, bus bandwidth %s GB/s (as nccl-tests defines them)",
-                           r->hidden_comm_ns > 0 ? "at least " : "", fmt_number(r->algbw_gb_s).text,
-                           fmt_number(r->busbw_gb_s).text));
+        add(&f, r->hidden_comm_ns > 0 ? FACT(BANDWIDTH_LEAST, algbw, busbw) : FACT(BANDWIDTH, algbw, busbw));
     if (r->straggler.has)
-        add_fact(&f, "Arrives last",
-                 site_text(s, "rank %d, in %s of the collectives; it makes each other rank wait %s per step",
-                           r->straggler.rank, fmt_percent(r->straggler.wins_ratio).text,
-                           fmt_time(r->straggler.caused_ns).text));
+        add(&f, FACT(ARRIVES_LAST, slot_count(r->straggler.rank), slot_percent(r->straggler.wins_ratio),
+                     slot_time(r->straggler.caused_ns)));
     return f.list;
+}
+
+static const char *first_driver(const struct run *run)
+{
+    for (int i = 0; i < run->nodes_len; i++)
+        if (run->nodes[i].gpu_driver && *run->nodes[i].gpu_driver)
+            return run->nodes[i].gpu_driver;
+    return NULL;
 }
 
 json_t *run_facts_program(struct site *s, const struct run *run)
 {
     struct facts f = {s, view_list(s)};
     const struct run_program *p = &run->program;
-    add_known(&f, "Program",
-              p->name && p->name[0] ? site_text(s, "%s %s", p->name, p->version ? p->version : "") : NULL);
-    add_known(&f, "Model", p->model);
-    if (p->parameters >= 0)
-        add_fact(&f, "Parameters", site_int(s, p->parameters));
-    add_known(&f, "Precision", p->precision);
-    add_known(&f, "Back end", p->backend);
-    add_known(&f, "BLAS", p->blas);
-    add_known(&f, "MPI", p->mpi);
-    add_known(&f, "CUDA", run_version(run, p->cuda, "CUDA_VERSION"));
-    add_known(&f, "NCCL", run_version(run, p->nccl, "NCCL_VERSION"));
-    for (int i = 0; i < run->nodes_len; i++)
-        if (run->nodes[i].gpu_driver && run->nodes[i].gpu_driver[0]) {
-            add_fact(&f, "GPU driver", run->nodes[i].gpu_driver);
-            break;
-        }
-    if (p->accumulate > 0)
-        add_fact(&f, "Micro-batches of a step", site_int(s, p->accumulate));
-    if (p->threads >= 0)
-        add_fact(&f, "Threads per rank", site_int(s, p->threads));
-    if (p->global_batch >= 0)
-        add_fact(&f, "Global batch", site_int(s, p->global_batch));
-    add_known(&f, "Data", p->dataset);
-    if (p->allreduce_bytes_per_step >= 0)
-        add_fact(&f, "All-reduce per step",
-                 site_text(s, "%s%s%s%s", fmt_bytes((double)p->allreduce_bytes_per_step).text,
-                           *p->allreduce_dtype ? ", gradients as " : "", p->allreduce_dtype,
-                           p->allreduce_is_overlapped == 1   ? ", during the backward pass"
-                           : p->allreduce_is_overlapped == 0 ? ", after the backward pass"
-                                                             : ""));
-    add_known(&f, "Scheduler", run->scheduler);
-    add_known(&f, "Job", run->job_id);
-    add_known(&f, "Collector", run->collector_version);
-    add_known(&f, "NVTX", run->nvtx.text);
-    add_known(&f, "MPI calls", run->mpi.text);
-    add_known(&f, "File calls", run->io.text);
+    if (p->name && *p->name)
+        add(&f, FACT(PROGRAM, slot_name(p->name), slot_name(p->version ? p->version : "")));
+    add_if_named(&f, FACT_MODEL, p->model);
+    add_if_counted(&f, FACT_PARAMETERS, p->parameters);
+    add_if_named(&f, FACT_PRECISION, p->precision);
+    add_if_named(&f, FACT_BACKEND, p->backend);
+    add_if_named(&f, FACT_BLAS, p->blas);
+    add_if_named(&f, FACT_MPI, p->mpi);
+    add_if_named(&f, FACT_CUDA, run_version(run, p->cuda, "CUDA_VERSION"));
+    add_if_named(&f, FACT_NCCL, run_version(run, p->nccl, "NCCL_VERSION"));
+    add_if_named(&f, FACT_GPU_DRIVER, first_driver(run));
+    add_if_counted(&f, FACT_MICRO_BATCHES, p->accumulate > 0 ? p->accumulate : -1);
+    add_if_counted(&f, FACT_THREADS, p->threads);
+    add_if_counted(&f, FACT_GLOBAL_BATCH, p->global_batch);
+    add_if_named(&f, FACT_DATA, p->dataset);
+    if (p->allreduce_bytes_per_step >= 0) {
+        add(&f, FACT(ALL_REDUCE, slot_bytes((double)p->allreduce_bytes_per_step)));
+        add_if_named(&f, FACT_ALL_REDUCE_TYPE, p->allreduce_dtype);
+        if (p->allreduce_is_overlapped >= 0)
+            add(&f, p->allreduce_is_overlapped ? FACT(ALL_REDUCE_OVERLAPS) : FACT(ALL_REDUCE_FOLLOWS));
+    }
+    add_if_named(&f, FACT_SCHEDULER, run->scheduler);
+    add_if_named(&f, FACT_JOB, run->job_id);
+    add_if_named(&f, FACT_COLLECTOR, run->collector_version);
+    add_if_named(&f, FACT_NVTX_RECORDER, run->nvtx.text);
+    add_if_named(&f, FACT_MPI_RECORDER, run->mpi.text);
+    add_if_named(&f, FACT_FILE_RECORDER, run->io.text);
     for (int i = 0; i < run->n_labels; i++)
-        add_fact(&f, site_text(s, "Label %s", run->labels[i].key), run->labels[i].value);
+        add(&f, FACT(LABEL, slot_name(run->labels[i].key), slot_name(run->labels[i].value)));
     return f.list;
 }

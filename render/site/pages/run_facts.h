@@ -13,7 +13,4 @@ json_t *run_facts_communication(struct site *s, const struct run_result *r);
 /** run_facts_program - program, model, versions and what else the archive knows; what it does not is left out. */
 json_t *run_facts_program(struct site *s, const struct run *run);
 
-/** run_not_available - "not known: no steps were recorded"; "not recorded" of REASON_NONE. */
-const char *run_not_available(struct site *s, const struct reason *why);
-
 #endif

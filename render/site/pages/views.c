@@ -46,15 +46,12 @@ static const char *verdict_class(enum verdict v)
     return names[v];
 }
 
-json_t *view_classes(struct site *s, const char *caption, const int *runs, int n_runs)
+json_t *view_classes(struct site *s, const struct table_said *is, const int *runs, int n_runs)
 {
-    struct dcr_buf columns = {0};
-    dcr_buf_puts(&columns, "Cause");
+    json_t *t = view_table(s, is);
     for (int i = 0; i < n_runs; i++)
-        dcr_buf_printf(&columns, "|#%s", n_runs == 1 ? "Share of step" : s->rep->runs[runs[i]].label);
-    dcr_buf_puts(&columns, "|Verdict|#Threshold|What was found");
-    json_t *t = view_table(s, caption, dcr_buf_text(&columns));
-    dcr_buf_release(&columns);
+        view_column(s, t, "#", n_runs == 1 ? "Share of step" : s->rep->runs[runs[i]].label);
+    view_columns(s, t, "Verdict|#Threshold|What was found");
     for (int c = 0; c < N_CLASSES; c++) {
         const struct class_result *last = &s->rep->runs[runs[n_runs - 1]].classes[c];
         view_row(s, t, run_class_name(&s->rep->runs[runs[n_runs - 1]], (enum cause_class)c));

@@ -23,12 +23,7 @@ json_t *view_mpi_calls(struct site *s, const struct run *run)
 {
     if (run->n_mpi_calls == 0 || recorded_part(run).n_ranks_lost)
         return json_null();
-    json_t *t = view_table(
-        s,
-        site_text(s,
-                  "MPI calls of %s, all ranks, longest first (of a call that only starts an operation, the call alone)",
-                  recorded_noun(run)),
-        "Call|#Calls|#Bytes|#Time inside, sum|#Mean|#Longest");
+    json_t *t = view_table(s, TABLE(MPI_CALLS, slot_name(recorded_noun(run))));
     for (int i = 0; i < run->n_mpi_calls && i < OBSERVED_SHOWN; i++) {
         const struct dct_io *c = &run->mpi_calls[i].sum;
         view_row(s, t, run->mpi_calls[i].name);
@@ -113,19 +108,11 @@ json_t *view_io_files(struct site *s, const struct run *run)
     int n_own = 0, n_folded = 0, n_shown = 0;
     for (int i = 0; i < run->n_files; i++)
         n_own += is_shown(&run->files[i], wall_ns);
-    json_t *t = view_table(
-        s,
-        n_own > OBSERVED_SHOWN
-            ? site_text(
-                  s,
-                  "Files, the %d with most time of %d, all ranks, over %s (\xe2\x80\x93: no such call was seen, or "
-                  "it was not timed)",
-                  OBSERVED_SHOWN, n_own, recorded_noun(run))
-            : site_text(s,
-                        "Files, all ranks, longest first, over %s (\xe2\x80\x93: no such call was seen, or it was "
-                        "not timed)",
-                        recorded_noun(run)),
-        "File|~#Reads|#Bytes read|#Time reading|~#Writes|#Bytes written|#Time writing|#Other calls|#Their time");
+    const struct slot part = slot_name(recorded_noun(run));
+    json_t *t =
+        view_table(s, n_own > OBSERVED_SHOWN ? TABLE(FILES_OF_MANY, slot_count(OBSERVED_SHOWN), slot_count(n_own), part)
+                                             : TABLE(FILES, part));
+    view_caption(s, t, PHRASE(CAPTION_DASH_OF_FILES));
     struct run_file folded = {0};
     for (int i = 0; i < run->n_files; i++) {
         const struct run_file *f = &run->files[i];
@@ -149,7 +136,7 @@ json_t *view_io_files(struct site *s, const struct run *run)
     return t;
 }
 
-json_t *view_operators(struct site *s, const struct host_operators *o, const char *what)
+json_t *view_operators(struct site *s, const struct host_operators *o, enum table_id is, const char *trace)
 {
     enum { MOST = 20 };
     int64_t self = 0;
@@ -157,10 +144,10 @@ json_t *view_operators(struct site *s, const struct host_operators *o, const cha
         return json_null();
     for (int i = 0; i < o->n_names; i++)
         self += o->list[i].self_ns > 0 ? o->list[i].self_ns : 0;
-    json_t *t = view_table(s,
-                           site_text(s, "%s by self time (without those inside on the same thread), %d of %s names",
-                                     what, o->n_names < MOST ? o->n_names : MOST, site_int(s, o->n_names)),
-                           "Name|Kind|#Calls|#Self time|#Share of self time|#Total time|#Mean|~#Min|~#Max");
+    struct table_said said = {is, {slot_count(o->n_names < MOST ? o->n_names : MOST), slot_count(o->n_names)}};
+    if (trace)
+        said.slot[2] = slot_name(trace);
+    json_t *t = view_table(s, &said);
     for (int i = 0; i < o->n_names && i < MOST; i++) {
         const struct host_operator *n = &o->list[i];
         bool is_known = n->self_ns >= 0;

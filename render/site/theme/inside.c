@@ -110,22 +110,43 @@ void view_set_list(struct site *s, json_t *object, const char *key, json_t *list
     view_set(s, object, key, list);
 }
 
-json_t *view_table(struct site *s, const char *caption, const char *columns)
+static void add_column(struct site *s, json_t *table, const char *marks, const char *title, size_t n)
 {
-    json_t *table = view_object(s), *head = view_list(s);
-    view_text(s, table, "caption", caption);
+    json_t *column = view_object(s);
+    view_text(s, column, "text", site_text(s, "%.*s", (int)n, title));
+    view_flag(s, column, "is_detail", marks[0] == '~');
+    view_flag(s, column, "num", marks[marks[0] == '~'] == '#');
+    view_add(s, json_object_get(table, "head"), column);
+}
+
+void view_column(struct site *s, json_t *table, const char *marks, const char *title)
+{
+    add_column(s, table, marks, title, strlen(title));
+}
+
+void view_columns(struct site *s, json_t *table, const char *columns)
+{
     while (*columns) {
-        size_t n = strcspn(columns, "|");
-        bool is_detail = *columns == '~', is_number = columns[is_detail] == '#';
-        int n_marks = is_detail + is_number;
-        json_t *column = view_object(s);
-        view_text(s, column, "text", site_text(s, "%.*s", (int)n - n_marks, columns + n_marks));
-        view_flag(s, column, "is_detail", is_detail);
-        view_flag(s, column, "num", is_number);
-        view_add(s, head, column);
+        size_t n = strcspn(columns, "|"), n_marks = columns[0] == '~';
+        n_marks += columns[n_marks] == '#';
+        add_column(s, table, columns, columns + n_marks, n - n_marks);
         columns += n + (columns[n] == '|');
     }
-    view_set(s, table, "head", head);
+}
+
+void view_caption(struct site *s, json_t *table, struct phrase sentence)
+{
+    const char *so_far = json_string_value(json_object_get(table, "caption"));
+    if (sentence.id)
+        view_text(s, table, "caption", site_text(s, "%s. %s", so_far, say_phrase(&s->arena, &sentence)));
+}
+
+json_t *view_table(struct site *s, const struct table_said *is)
+{
+    json_t *table = view_object(s);
+    view_text(s, table, "caption", say_caption(&s->arena, is));
+    view_set(s, table, "head", view_list(s));
+    view_columns(s, table, say_columns(&s->arena, is));
     view_set(s, table, "rows", view_list(s));
     view_set(s, table, "csv", json_null());
     view_set(s, table, "tex", json_null());

@@ -10,6 +10,7 @@
 #include "render/draw/typeface.h"
 #include "render/metrics/registry/metrics.h"
 #include "render/read/inputs.h"
+#include "render/say/tables.h"
 #include "render/site/publish/publish.h"
 #include "render/site/theme/theme.h"
 
@@ -80,10 +81,16 @@ void view_add(struct site *s, json_t *list, json_t *value);
 /** view_set_list - takes list; sets it and the flag has_<key>, so that a template can leave out an empty frame. */
 void view_set_list(struct site *s, json_t *object, const char *key, json_t *list);
 
-/** view_table - a table for the partial table.html.
- *  returns  gives {"caption", "head": [{"text", "num"}], "rows": []}
- *  columns  "Name|#Mean, ms|~#Longest": # = numbers, ~ before it = a detail (view_narrow) */
-json_t *view_table(struct site *s, const char *caption, const char *columns);
+/** view_table - a table for the partial table.html, with the caption and the heads of its row in say/tables.def.
+ *  returns  gives {"caption", "head": [{"text", "num"}], "rows": []} */
+json_t *view_table(struct site *s, const struct table_said *is);
+/** view_columns - more columns behind those: "Name|#Mean, ms|~#Longest": # = numbers, ~ before it = a detail
+ * (view_narrow). Before the first row. */
+void view_columns(struct site *s, json_t *table, const char *columns);
+/** view_column - one more, whose title the data give.   marks  "", "#", "~#" */
+void view_column(struct site *s, json_t *table, const char *marks, const char *title);
+/** view_caption - one more sentence of its caption; nothing of PHRASE_NONE. */
+void view_caption(struct site *s, json_t *table, struct phrase sentence);
 /** view_row - append a row; its first cell is the row's heading. returns  borrows the list of its cells */
 json_t *view_row(struct site *s, json_t *table, const char *heading);
 /** view_cell - append a cell to the last row. */
@@ -186,7 +193,7 @@ bool page_timeline(struct site *s, int run);
 
 /** view_classes - the ruled-in-or-out table of some runs of one series (or of one run).
  *  runs  indices into report.runs, ascending node count; the last one is judged in words */
-json_t *view_classes(struct site *s, const char *caption, const int *runs, int n_runs);
+json_t *view_classes(struct site *s, const struct table_said *is, const int *runs, int n_runs);
 /** view_loss_parts, view_loss_causes, view_loss_phases - what a series lost against ideal scaling, by part of a step,
  *  by cause and by phase; the latter two are null without losses. (tables_loss.c) */
 json_t *view_loss_parts(struct site *s, const struct series *series);
@@ -196,11 +203,15 @@ json_t *view_loss_phases(struct site *s, const struct series *series);
  * none. */
 json_t *view_laws(struct site *s, const struct series *series);
 json_t *view_ahead(struct site *s, const struct series *series);
+/** view_moves - what a change or the removal of a cause would make of the largest point; null: nothing is known.
+ *  said  gets a sentence on the change that brings most, NULL none */
+json_t *view_moves(struct site *s, const struct series *series, const char **said);
 /** view_all_reduce - the all-reduces of a step by a calibration or a log, beside the transfer; null: neither. */
 json_t *view_all_reduce(struct site *s, const struct series *series);
-/** view_operators - what the host named, by self time: the 20 names with most; null: nothing.  what   head of the
- *  caption */
-json_t *view_operators(struct site *s, const struct host_operators *o, const char *what);
+/** view_operators - what the host named, by self time: the 20 names with most; null: nothing.
+ *  is     the row of tables.def, whose first slots are how many are shown and how many there are
+ *  trace  fills the slot behind those; NULL: the row has none */
+json_t *view_operators(struct site *s, const struct host_operators *o, enum table_id is, const char *trace);
 /** view_mpi_calls, view_io_files - what the recorder saw by itself; null: nothing. */
 json_t *view_mpi_calls(struct site *s, const struct run *run);
 json_t *view_io_files(struct site *s, const struct run *run);

@@ -209,14 +209,11 @@ static int rank_of_longest(const struct spans *spans, const struct span_name *k)
 
 static json_t *names_table(struct site *s, const struct spans *spans)
 {
-    const char *leads_to = spans->joined_ns ? "the longest of its ranges that is drawn by itself" : "its longest range";
-    const char *without = spans->n_left_out ? ", without ranges that were left out one by one" : "";
-    json_t *t = view_table(s,
-                           spans->n_names > NAMES_SHOWN
-                               ? site_text(s, "The %d names with most time of %s%s; a name leads to %s", NAMES_SHOWN,
-                                           site_int(s, (int64_t)spans->n_names), without, leads_to)
-                               : site_text(s, "Ranges by name, all ranks%s; a name leads to %s", without, leads_to),
-                           "Range|Category|#Count|#Total|#Mean|#Longest|#Rank of the longest");
+    json_t *t = view_table(s, spans->n_names > NAMES_SHOWN ? TABLE(TIMELINE_NAMES_OF_MANY, slot_count(NAMES_SHOWN),
+                                                                   slot_count((int64_t)spans->n_names))
+                                                           : TABLE(TIMELINE_NAMES));
+    view_caption(s, t, spans->n_left_out ? PHRASE(CAPTION_LEFT_OUT) : PHRASE(NONE));
+    view_caption(s, t, spans->joined_ns ? PHRASE(CAPTION_LEADS_TO_DRAWN) : PHRASE(CAPTION_LEADS_TO));
     const struct span_name *const *order = by_total(s, spans);
     size_t n = spans->n_names < NAMES_SHOWN ? spans->n_names : NAMES_SHOWN;
     for (size_t i = 0; i < n; i++) {
