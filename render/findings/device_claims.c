@@ -1,4 +1,4 @@
-/* device_claims.c - what is found in GPU traces that mark no steps. Test: tests/unit/test_devices_told.c */
+/* device_claims.c - what is found in GPU traces, whatever their steps are. Test: tests/unit/test_devices_told.c */
 #include "render/findings/stepless.h"
 #include "render/say/say.h"
 
@@ -86,7 +86,7 @@ static struct phrase idle_cause(const struct run_device *d)
     return (struct phrase){.id = of[c], .slot = {slot_percent((double)d->idle_ns[c] / (double)d->value[DEV_IDLE])}};
 }
 
-/* Of most of its idle time; "" none is. */
+/* The cause of more than half of the idle time; "" there is none. */
 static const char *why_idle(const struct run_device *d)
 {
     enum idle_cause c = largest_cause(d);
@@ -118,7 +118,7 @@ static struct phrase headline(const struct report *rep, const struct run_device 
                  : PHRASE(GPU_COMPUTES, gpu, slot_percent(share_of(d, DEV_COMPUTE)), span);
 }
 
-int say_devices(const struct report *rep, const struct run *r, struct said *out)
+int say_devices(const struct report *rep, const struct run *r, int has_steps, struct said *out)
 {
     int n;
     const struct run_device *d = most_idle(r, &n);
@@ -149,7 +149,7 @@ int say_devices(const struct report *rep, const struct run *r, struct said *out)
     if (out->headline.id != PHRASE_GPU_COMPUTES && out->headline.id != PHRASE_GPUS_COMPUTE)
         said_add(out, PHRASE(GPU_COMPUTE, slot_percent(share_of(d, DEV_COMPUTE)),
                              slot_percent(share_of(d, DEV_EXPOSED_MEM))));
-    if (marks_steps(r))
+    if (!has_steps && marks_steps(r))
         said_add(out, PHRASE(MARKED_NOT_USED));
     return 1;
 }

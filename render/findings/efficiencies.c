@@ -4,11 +4,6 @@
 #include "render/say/format.h"
 #include "render/say/say.h"
 
-const char *efficiencies_name(const struct run_result *r)
-{
-    return r->pop.is_of_gpus ? "Parallel efficiency of the GPUs" : "Parallel efficiency";
-}
-
 void efficiencies_put(const struct run_result *r, struct dcr_buf *out)
 {
     const struct pop *p = &r->pop;

@@ -6,8 +6,6 @@
 #include "lib/base/buf.h"
 #include "render/metrics/report.h"
 
-/** efficiencies_name - "Parallel efficiency", "Parallel efficiency of the GPUs". */
-const char *efficiencies_name(const struct run_result *r);
 /** efficiencies_put - "0.41 = load balance 0.89 x communication efficiency 0.46", of GPUs with their three factors; or
  * the reason why there are none. */
 void efficiencies_put(const struct run_result *r, struct dcr_buf *out);

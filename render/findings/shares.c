@@ -43,8 +43,7 @@ int is_share_with_waiting(const struct run_result *r, enum cause_class cls)
 
 const char *share_name(struct report *rep, const struct run_result *r, enum cause_class cls)
 {
-    const char *time = class_words(cls, cls == CLASS_IO ? INSIDE_SENTENCE : AS_TIME);
-    const char *name = *time ? time : run_class_name(r, cls);
+    const char *name = *class_words(cls, AS_SHARE) ? class_words(cls, AS_SHARE) : run_class_name(r, cls);
     return is_share_with_waiting(r, cls) ? report_text(rep, "%s with the waiting it causes", name) : name;
 }
 

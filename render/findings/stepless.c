@@ -216,7 +216,7 @@ static void say_what_is_known(struct report *rep, struct run_result *r, struct s
 {
     const struct run *a = r->run;
     struct phrase events_lost = lost(a);
-    if (say_devices(rep, a, s) || (!r->step.n && (say_evidence(rep, a, s) || say_epochs(a, s)))) {
+    if (say_devices(rep, a, r->has_steps, s) || (!r->step.n && (say_evidence(rep, a, s) || say_epochs(a, s)))) {
         said_add(s, events_lost);
     } else {
         s->headline = events_lost.id ? PHRASE(LIMIT_LOST) : r->step.n ? PHRASE(PHASES_UNKNOWN) : PHRASE(STEPS_UNKNOWN);

@@ -24,9 +24,10 @@ int advise_evidence(struct report *rep, const struct run *r, struct stepless_adv
  *  (stepless_epochs.c)   returns 0: there is none. Test: tests/golden/render_text.sh */
 int say_epochs(const struct run *r, struct said *out);
 
-/** say_devices - how busy the GPUs were, from traces without steps.
- *  returns 1, or 0 without such a trace: out is unchanged */
-int say_devices(const struct report *rep, const struct run *r, struct said *out);
+/** say_devices - how busy the GPUs were, from traces.
+ *  has_steps  the run's steps are counted: else it is said where a trace marks steps that could not be
+ *  returns    1, or 0 without a trace of a GPU: out is unchanged */
+int say_devices(const struct report *rep, const struct run *r, int has_steps, struct said *out);
 /** cause_of_idle - the class that most of the idle time of the least busy GPU belongs to; N_CLASSES: it is busy, or
  * that is not known. */
 enum cause_class cause_of_idle(const struct report *rep, const struct run *r);

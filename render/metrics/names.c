@@ -62,7 +62,7 @@ const char *class_key(enum cause_class c)
 const char *class_words(enum cause_class c, enum class_form form)
 {
     static const char *const words[N_CLASSES][N_CLASS_FORMS] = {
-#define CAUSE(id, title, inside, time, limits) [CLASS_##id] = {title, inside, time, limits},
+#define CAUSE(id, title, inside, time, limits, share) [CLASS_##id] = {title, inside, time, limits, share},
 #include "render/say/names.def"
     };
     return words[c][form];

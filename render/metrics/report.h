@@ -198,7 +198,6 @@ enum law_parameter_id {
 #define X(id, key, unit) id,
     LAW_PARAMETERS(X)
 #undef X
-        N_LAW_PARAMETERS
 };
 /** law_parameter_key, law_parameter_unit - as in the table. */
 const char *law_parameter_key(enum law_parameter_id id);

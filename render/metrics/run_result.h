@@ -119,8 +119,8 @@ enum cause_class {
 };
 const char *class_key(enum cause_class c);
 /** class_words - what it is called, from say/names.def: in a table, inside a sentence, as what takes time ("": nothing
- *  does), and as what limits. */
-enum class_form { AS_TITLE, INSIDE_SENTENCE, AS_TIME, AS_LIMIT, N_CLASS_FORMS };
+ *  does), as what limits, and as what its share of a step is of ("": its title). */
+enum class_form { AS_TITLE, INSIDE_SENTENCE, AS_TIME, AS_LIMIT, AS_SHARE, N_CLASS_FORMS };
 const char *class_words(enum cause_class c, enum class_form form);
 
 enum verdict { VERDICT_NA = 0, VERDICT_FINE, VERDICT_WATCH, VERDICT_LIMITS };

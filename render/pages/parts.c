@@ -4,6 +4,7 @@
 #include "render/metrics/known.h"
 #include "render/findings/rules/compare.h"
 #include "render/pages/caveats.h"
+#include "render/say/facts.h"
 #include "render/say/say.h"
 
 #include "render/findings/efficiencies.h"
@@ -162,12 +163,12 @@ void section_of_answer(const struct report *rep, struct doc *d, int level)
     section_of_certainty(rep, d, level);
 }
 
-static void paragraph_of_efficiency(const struct run_result *r, const char *name,
+static void paragraph_of_efficiency(const struct run_result *r, enum fact_id name,
                                     void (*put)(const struct run_result *, struct dcr_buf *), struct doc *d)
 {
     struct dcr_buf b = {0};
     put(r, &b);
-    doc_paragraph(d, "%s ", name);
+    doc_paragraph(d, "%s ", say_fact_row(name)->name);
     doc_buf(d, &b);
     doc_text(d, ".");
 }
@@ -175,9 +176,9 @@ static void paragraph_of_efficiency(const struct run_result *r, const char *name
 void paragraphs_of_efficiency(const struct run_result *r, struct doc *d)
 {
     if (r->pop.has)
-        paragraph_of_efficiency(r, efficiencies_name(r), efficiencies_put, d);
+        paragraph_of_efficiency(r, r->pop.is_of_gpus ? FACT_EFFICIENCY_OF_GPUS : FACT_EFFICIENCY, efficiencies_put, d);
     if (r->pop_host.has && efficiencies_has_host(r))
-        paragraph_of_efficiency(r, "Parallel efficiency of the hosts", efficiencies_put_host, d);
+        paragraph_of_efficiency(r, FACT_EFFICIENCY_OF_HOSTS, efficiencies_put_host, d);
 }
 
 void paragraph_of_reason(struct doc *d, const struct reason *why)

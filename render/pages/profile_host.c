@@ -18,6 +18,7 @@ void section_of_processes(const struct run *run, struct doc *d)
             continue;
         if (n++ == 0)
             doc_heading(d, 2, "Processes");
+        const struct fmt calls = fmt_time(k->mpi_ns);
         int has_calls = k->mpi_ns > 0 && !rank_lost_events(k);
         const struct slot delay = slot_time(k->run_delay_ns), memory = slot_bytes((double)k->peak_rss_bytes);
         const struct phrase said[] = {
@@ -25,7 +26,7 @@ void section_of_processes(const struct run *run, struct doc *d)
                    slot_time((int64_t)(k->process_seconds * 1e9))),
             has_calls && !run->has_window ? PHRASE(PROCESS_MPI, slot_time(k->mpi_ns))
             : has_calls && recorded_of_rank(k).ns > 0
-                ? PHRASE(PROCESS_MPI_OF, slot_time(k->mpi_ns), slot_time(recorded_of_rank(k).ns))
+                ? PHRASE(PROCESS_MPI_OF, slot_name(calls.text), slot_time(recorded_of_rank(k).ns))
                 : PHRASE(NONE),
             k->run_delay_ns >= 0 && k->peak_rss_bytes >= 0 ? PHRASE(PROCESS_WAITED_MEMORY, delay, memory)
             : k->run_delay_ns >= 0                         ? PHRASE(PROCESS_WAITED, delay)

@@ -24,7 +24,8 @@ struct recorder recorder_of(const char *text)
         return (struct recorder){.state = known[i].state,
                                  .text = text,
                                  .because = because,
-                                 .is_no_gpu = strcmp(because, "the program used no GPU") == 0};
+                                 .is_no_gpu = known[i].state == RECORDER_NOTHING &&
+                                              strcmp(because, "the program used no GPU") == 0};
     }
     return (struct recorder){.state = RECORDER_OTHER, .text = text, .because = text};
 }

@@ -108,9 +108,9 @@ static const struct fact_row facts[N_FACTS] = {
 
 /* The forms of a row of names.def, for the phrasebook. */
 static const struct {
-    const char *id, *forms[4];
+    const char *id, *forms[5];
 } names[] = {
-#define CAUSE(id, title, inside, time, limits) {#id, {title, inside, time, limits}},
+#define CAUSE(id, title, inside, time, limits, share) {#id, {title, inside, time, limits, share}},
 #define LOST(id, title, counts) {"LOST_" #id, {title, counts}},
 #define IDLE(id, column, beside, words, clause) {"IDLE_" #id, {column, beside, words, clause}},
 #include "render/say/names.def"
@@ -554,7 +554,7 @@ void say_phrasebook(struct dcr_buf *out)
     dcr_buf_puts(out, "\nNames: what causes are called\n\n");
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         dcr_buf_printf(out, "%s: ", names[i].id);
-        for (int k = 0; k < 4 && names[i].forms[k]; k++)
+        for (int k = 0; k < 5 && names[i].forms[k]; k++)
             dcr_buf_printf(out, "%s%s", k ? "; " : "", names[i].forms[k]);
         dcr_buf_putc(out, '\n');
     }

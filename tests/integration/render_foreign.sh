@@ -52,7 +52,7 @@ is "a kernel without operations is bound by memory too" '.kernel_roofline[1] | [
 is "the first of them is the headline" '.runs[0].finding, (.headline | test("spmm<float>.* 80 %")), (.support | test("1[.]00 "))' '"KERNEL_MEMORY_BOUND"
 true
 true'
-check "the page has the table" grep -q "Bound by what runs above 60 % of the lower roof" "$TMP"/site/runs/*/index.html
+check "the page has the table" grep -q "A kernel above 60 % of its lower roof" "$TMP"/site/runs/*/index.html
 read_one 0 "ncu --page raw, nsys stats summaries" "$made/raw"
 is "their tables" '[.evidence[] | .rows[0][0:3]]' \
     '[["gemm(float*, int)","2","1000 us"],["cudaLaunchKernel","80.0","8000"],["gemm(float*, \"x\")","100.0","8000"]]'

@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "render/findings/stepless.h"
 #include "tests/unit/told.h"
 
 enum { KERNELS = 4000 };
@@ -35,6 +36,24 @@ static void trace(struct fixture *f, struct foreign_trace *t, struct run_device 
     tell(f);
 }
 
+/* Steps that a trace marks and the run counts are not called unusable. */
+static void test_marked_steps(void **state)
+{
+    (void)state;
+    struct run_device d = made_device(3);
+    struct foreign_trace t = {.file = "t.json", .kind = FOREIGN_KINETO, .rank = -1};
+    struct fixture f;
+    trace(&f, &t, &d, 1);
+    t.steps.n_steps = 5;
+    for (int are_counted = 0; are_counted < 2; are_counted++) {
+        struct said s = {0};
+        assert_int_equal(say_devices(&f.rep, f.runs[0], are_counted, &s), 1);
+        assert_int_equal(is_said(&s, PHRASE_MARKED_NOT_USED), !are_counted);
+    }
+    t.steps.n_steps = 0;
+    release(&f);
+}
+
 /* Of a training how steps are marked is said; of another program not. */
 static void test_idle(void **state)
 {
@@ -50,7 +69,7 @@ static void test_idle(void **state)
         assert_finds(&r->said, PHRASE_GPU_IDLE_MOSTLY);
         assert_int_equal(r->said.headline.slot[0].count, 3);
         assert_true(r->said.headline.slot[1].real == 0.65);
-        assert_string_equal(r->said.headline.slot[2].name, idle_cause_words(IDLE_HOST, IDLE_MOSTLY));
+        assert_string_equal(r->said.headline.slot[2].name, "waiting for its host");
         assert_int_equal(assert_supports(&r->said, PHRASE_GPU_IDLE_HOST)[0].real * 13, 12);
         assert_true(assert_supports(&r->said, PHRASE_GPU_COMPUTE)[0].real == 0.3);
         assert_int_equal(r->advised.id, ADVICE_LAUNCHES);
@@ -191,8 +210,8 @@ static void test_monitors(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_idle),      cmocka_unit_test(test_busy),     cmocka_unit_test(test_few_kernels),
-        cmocka_unit_test(test_benchmark), cmocka_unit_test(test_monitors),
+        cmocka_unit_test(test_marked_steps), cmocka_unit_test(test_idle),      cmocka_unit_test(test_busy),
+        cmocka_unit_test(test_few_kernels),  cmocka_unit_test(test_benchmark), cmocka_unit_test(test_monitors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -252,24 +252,26 @@ static void test_times(void **state)
 static char is_used[N_REASONS], is_phrase_used[N_PHRASES], is_advice_used[N_ADVICES], is_table_used[N_TABLES],
     is_fact_used[N_FACTS];
 
-static void mark_named(const char *name)
+enum row_kind { ROW_REASON, ROW_PHRASE, ROW_ADVICE, ROW_TABLE, ROW_FACT };
+
+static const char *id_of(enum row_kind kind, int i)
 {
-    size_t n = strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
-    for (int code = 1; code < N_REASONS && n; code++)
-        is_used[code] |= strlen(say_row((enum reason_code)code)->id) == n &&
-                         strncmp(say_row((enum reason_code)code)->id, name, n) == 0;
-    for (int id = 1; id < N_PHRASES && n; id++)
-        is_phrase_used[id] |= strlen(say_phrase_row((enum phrase_id)id)->id) == n &&
-                              strncmp(say_phrase_row((enum phrase_id)id)->id, name, n) == 0;
-    for (int id = 1; id < N_ADVICES && n; id++)
-        is_advice_used[id] |= strlen(say_advice_row((enum advice)id)->id) == n &&
-                              strncmp(say_advice_row((enum advice)id)->id, name, n) == 0;
-    for (int id = 0; id < N_TABLES && n; id++)
-        is_table_used[id] |= strlen(say_table_row((enum table_id)id)->id) == n &&
-                             strncmp(say_table_row((enum table_id)id)->id, name, n) == 0;
-    for (int id = 0; id < N_FACTS && n; id++)
-        is_fact_used[id] |= strlen(say_fact_row((enum fact_id)id)->id) == n &&
-                            strncmp(say_fact_row((enum fact_id)id)->id, name, n) == 0;
+    return kind == ROW_REASON   ? say_row((enum reason_code)i)->id
+           : kind == ROW_PHRASE ? say_phrase_row((enum phrase_id)i)->id
+           : kind == ROW_ADVICE ? say_advice_row((enum advice)i)->id
+           : kind == ROW_TABLE  ? say_table_row((enum table_id)i)->id
+                                : say_fact_row((enum fact_id)i)->id;
+}
+
+/* The names behind a prefix in a line of code. */
+static void mark_named(enum row_kind kind, const char *line, const char *prefix, char *is_row_used, int n_rows)
+{
+    for (const char *s = line; (s = strstr(s, prefix)) != NULL;) {
+        s += strlen(prefix) + 1; /* "_" or "(" */
+        size_t n = strspn(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
+        for (int i = 0; i < n_rows && n; i++)
+            is_row_used[i] |= strlen(id_of(kind, i)) == n && strncmp(id_of(kind, i), s, n) == 0;
+    }
 }
 
 static int look_into(const char *path, const struct stat *st, int type, struct FTW *at)
@@ -283,16 +285,14 @@ static int look_into(const char *path, const struct stat *st, int type, struct F
     char line[512];
     assert_non_null(f);
     while (fgets(line, sizeof line, f)) {
-        for (const char *s = line; (s = strstr(s, "REASON")) != NULL; s += 7)
-            mark_named(s + 7);
-        for (const char *s = line; (s = strstr(s, "PHRASE")) != NULL; s += 7)
-            mark_named(s + 7);
-        for (const char *s = line; (s = strstr(s, "ADVI")) != NULL; s += 7) /* ADVICE_, ADVISE( */
-            mark_named(s + 7);
-        for (const char *s = line; (s = strstr(s, "TABLE")) != NULL; s += 6) /* TABLE_, TABLE( */
-            mark_named(s + 6);
-        for (const char *s = line; (s = strstr(s, "FACT")) != NULL; s += 5)
-            mark_named(s + 5);
+        if (strncmp(line, "/*", 2) == 0 || strncmp(line, " *", 2) == 0)
+            continue;
+        mark_named(ROW_REASON, line, "REASON", is_used, N_REASONS);
+        mark_named(ROW_PHRASE, line, "PHRASE", is_phrase_used, N_PHRASES);
+        mark_named(ROW_ADVICE, line, "ADVICE", is_advice_used, N_ADVICES);
+        mark_named(ROW_ADVICE, line, "ADVISE", is_advice_used, N_ADVICES);
+        mark_named(ROW_TABLE, line, "TABLE", is_table_used, N_TABLES);
+        mark_named(ROW_FACT, line, "FACT", is_fact_used, N_FACTS);
     }
     fclose(f);
     return 0;

@@ -133,6 +133,7 @@ static void test_ranges_of_two_kinds(void **state)
 {
     (void)state;
     struct sample sample;
+    struct dcr_arena a = {0};
     struct dcr_buf page = {0};
     char out[8192];
     snprintf(out, sizeof out, "%s", in("ranges"));
@@ -175,14 +176,15 @@ static void test_ranges_of_two_kinds(void **state)
         fail_msg("%s", err.text);
     slurp("ranges", "runs/1node-20310425/index.html", &page);
     assert_null(strstr(page.data, "(null)"));
-    assert_has(&page, say_phrase(&sample.rep.arena,
-                                 &PHRASE(CAPTION_NO_GPU_ROWS_OF, slot_count(1), slot_reason(&REASON(NO_GPU_TRACED)))));
-    assert_has(&page, say_phrase(&sample.rep.arena, &PHRASE(CAPTION_NO_GPU_ROWS_OF, slot_count(2),
-                                                            slot_reason(&REASON(NOTHING_LAUNCHED)))));
+    assert_has(&page,
+               say_phrase(&a, &PHRASE(CAPTION_NO_GPU_ROWS_OF, slot_count(1), slot_reason(&REASON(NO_GPU_TRACED)))));
+    assert_has(&page,
+               say_phrase(&a, &PHRASE(CAPTION_NO_GPU_ROWS_OF, slot_count(2), slot_reason(&REASON(NOTHING_LAUNCHED)))));
     assert_has(&page, "host, without the ranges inside");
     assert_has(&page, ">\xe2\x80\x93 <abbr title=\"its name does not say\">N</abbr><");
     assert_null(strstr(page.data, "GPU: n/a"));
     dcr_buf_release(&page);
+    dcr_arena_release(&a);
     sample_release(&sample);
 }
 
@@ -213,6 +215,48 @@ static void test_unreliable_speedups_are_marked(void **state)
     assert_has(&page, ",\"at 4 nodes, 4 ranks share 2 cores\"\n");
     assert_has(&page, ",no\n");
     dcr_buf_release(&page);
+}
+
+/* Forecasts of a point of two runs: the mean of what each run's change adds to its median step, on the mean step. */
+static void test_forecasts_of_a_series(void **state)
+{
+    (void)state;
+    static struct sample sample;
+    char out[8192];
+    struct dcr_buf page = {0};
+    snprintf(out, sizeof out, "%s", in("forecasts"));
+    sample_init(&sample, NULL);
+    struct series_point *p = &sample.rep.series[0].points[2];
+    struct run_result *r = &sample.rep.runs[2];
+    int two[] = {2, 2};
+    static struct claim claim;
+    p->runs = two, p->n_runs = 2;
+    p->step.mean_ns = 100000000, p->throughput = 640, p->has_throughput = 1;
+    r->step.median_ns = 90000000;
+    r->trials[0] = (struct trial){.kind = TRIAL_BF16, .has_forecast = 1, .step_ns = 70000000}; /* 20 ms less */
+    r->trials[1] =
+        (struct trial){.kind = TRIAL_LINK, .has_forecast = 1, .step_ns = 89999990}; /* too little to be seen */
+    r->n_trials = 2;
+    claim = sample.rep.claims[0];
+    claim.cls = CLASS_COMMUNICATION, claim.has_gain = 1, claim.gain_basis = GAIN_BOUND, claim.is_measuring = 0;
+    sample.rep.claims = &claim, sample.rep.n_claims = 1;
+    r->claims[0] = 0, r->n_claims = 1;
+    r->classes[CLASS_COMMUNICATION].gain_ns = 50000000;
+    for (int i = 0; i < 2; i++)
+        sample.rep.runs[i].n_claims = 0;
+    sample.rep.series[0].limit_claim = -1;
+    if (site_publish(&sample.rep, &(struct site_options){.out_dir = out}, &err))
+        fail_msg("%s", err.text);
+    slurp("forecasts", "tables/moves.csv", &page);
+    assert_has(&page, "\nas measured,100000000,640,,");
+    assert_has(&page, "\nall-reduces in bf16,80000000,800,1.25,");
+    assert_has(&page, "\nwithout communication,50000000,1280,2,");
+    assert_null(strstr(page.data, "links of twice"));
+    dcr_buf_clear(&page);
+    slurp("forecasts", "scaling.html", &page);
+    assert_has(&page, "800 samples/s instead of 640 (estimate)");
+    dcr_buf_release(&page);
+    sample_release(&sample);
 }
 
 /* What was not measured is missing, and what a summary holds is shown, wherever it stands. */
@@ -582,6 +626,7 @@ int main(void)
         cmocka_unit_test(test_ranges_of_two_kinds),
         cmocka_unit_test(test_unreliable_speedups_are_marked),
         cmocka_unit_test(test_what_is_not_known),
+        cmocka_unit_test(test_forecasts_of_a_series),
         cmocka_unit_test(test_same_bytes_twice),
         cmocka_unit_test(test_links_of_the_single_file),
         cmocka_unit_test(test_single_file_has_no_dead_words),

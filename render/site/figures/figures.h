@@ -56,8 +56,8 @@ void run_picture(struct site *s, const struct run_result *r, const char *path);
 json_t *view_keys(struct site *s, const struct series *series);
 /** view_run_keys - step time, throughput and what limits, of one run. */
 json_t *view_run_keys(struct site *s, const struct run_result *r);
-/** series_unreliable - "; unreliable: at 2 nodes 2 ranks share 1 core" behind the caption of what rests on the points
- * of a series; "" where all can be relied on. */
+/** series_unreliable - adds to the caption of a table that rests on the points of a series why they are unreliable;
+ * nothing where all can be relied on. */
 void series_unreliable(struct site *s, json_t *table, const struct series *series);
 
 #endif

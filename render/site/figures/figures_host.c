@@ -161,15 +161,14 @@ static void add_phases(struct site *s, struct monitors_spec *m, const struct run
 
 /* What is drawn of a node, in the order of the panels. */
 static const struct panel_of host_lines[] = {
-    {"CPU use", "CPU use of the node, % of all cores", "%", offsetof(struct run_node, cpu_percent), true, true},
+    {"CPU use", "CPU use, % of all cores", "%", offsetof(struct run_node, cpu_percent), true, true},
     {"CPU pressure", "CPU pressure, % of the time with a task waiting for a core", "%",
      offsetof(struct run_node, psi_cpu_percent), false, true},
-    {"Memory use", "memory use of the node, % of all memory", "%", offsetof(struct run_node, memory_percent), true,
-     true},
+    {"Memory use", "memory use, % of all memory", "%", offsetof(struct run_node, memory_percent), true, true},
     {"Memory pressure", "memory pressure, % of the time with a task waiting for memory", "%",
      offsetof(struct run_node, psi_memory_percent), false, true},
-    {"Page faults", "page faults of the node per second", "", offsetof(struct run_node, faults_per_s), false, false},
-    {"Major page faults", "major page faults of the node (read from a disk) per second", "",
+    {"Page faults", "page faults per second", "", offsetof(struct run_node, faults_per_s), false, false},
+    {"Major page faults", "major page faults (read from a disk) per second", "",
      offsetof(struct run_node, major_faults_per_s), false, false},
     {"I/O pressure", "I/O pressure, % of the time with a task waiting for a disk", "%",
      offsetof(struct run_node, psi_io_percent), false, true},
@@ -197,19 +196,20 @@ static const struct sampled *in_gpu(const struct run_gpu *g, size_t k)
     return (const struct sampled *)(const void *)((const char *)g + gpu_lines[k].at);
 }
 
-/* Nodes that are parts of one host have a monitor each, and all see the same: the first that has samples is drawn. */
-static bool is_seen_before(const struct run *run, int node, size_t k)
-{
-    for (int i = 0; i < node && is_on_one_host(run); i++)
-        if (in_node(&run->nodes[i], k)->n > 0)
-            return true;
-    return false;
-}
-
 /* A quantity that stayed 0 is said in the table, not drawn as an empty panel; use itself always is. */
 static bool is_worth_a_panel(const struct sampled *v, bool is_brief)
 {
     return v->n > 0 && (is_brief || v->max > 0);
+}
+
+/* Nodes that are parts of one host have a monitor each, and all see the same: the first that has samples is drawn. */
+static bool is_seen_before(const struct run *run, int node, size_t k)
+{
+    for (int i = 0; i < node && is_on_one_host(run); i++)
+        if (is_worth_a_panel(in_node(&run->nodes[i], k), host_lines[k].is_brief) &&
+            in_node(&run->nodes[i], k)->n_points > 0)
+            return true;
+    return false;
 }
 
 struct monitors_spec *monitors_spec(struct site *s, const struct run_result *r, bool is_brief)
@@ -379,11 +379,12 @@ json_t *run_figure_monitors(struct site *s, const struct run_result *r, int run)
     say_put_phrases(&alt, &PHRASE(CHART_MONITORS), 1);
     for (int i = 0; i < r->run->nodes_len && i < 16; i++) {
         const struct run_node *n = &r->run->nodes[i];
+        const struct slot mean = slot_number(n->cpu_percent.n ? n->cpu_percent.sum / (double)n->cpu_percent.n : 0);
         if (n->cpu_percent.n && !is_seen_before(r->run, i, 0))
             say_put_phrases(&alt,
-                            &PHRASE(CHART_NODE, slot_count(n->node),
-                                    slot_number(n->cpu_percent.sum / (double)n->cpu_percent.n),
-                                    slot_number(n->cpu_percent.max)),
+                            is_on_one_host(r->run)
+                                ? &PHRASE(CHART_HOST, mean, slot_number(n->cpu_percent.max))
+                                : &PHRASE(CHART_NODE, slot_count(n->node), mean, slot_number(n->cpu_percent.max)),
                             1);
     }
     const struct phrase caption[] = {

@@ -213,9 +213,11 @@ static const char *ranks_alt(struct site *s, const struct run_result *r)
     const struct rank_shown *shown = shown_ranks(s, r, &n_shown);
     for (size_t i = 0; i < n_shown; i++) {
         const struct rank_result *q = &r->ranks[shown[i].at];
+        const struct slot rank = slot_count(q->rank), step = slot_time(q->step.mean_ns),
+                          compute = slot_time(q->part_ns[PART_COMPUTE]), wait = slot_time(q->part_ns[PART_WAIT]);
         say_put_phrases(&alt,
-                        &PHRASE(CHART_RANK, slot_count(q->rank), slot_time(q->step.mean_ns),
-                                slot_time(q->part_ns[PART_COMPUTE]), slot_time(q->part_ns[PART_WAIT])),
+                        shown[i].word ? &PHRASE(CHART_RANK_CALLED, rank, slot_name(shown[i].word), step, compute, wait)
+                                      : &PHRASE(CHART_RANK, rank, step, compute, wait),
                         1);
     }
     if (n_shown < (size_t)r->n_rank_results)

@@ -322,7 +322,7 @@ static json_t *loss_figure(struct site *s, const struct series *series, const ch
     const struct said found = {.headline = !is_loss ? PHRASE(BETTER_THAN_IDEAL, slot_name(node_words(s, n_to)),
                                                              slot_time(l->ideal_ns - l->actual_ns))
                                            : series->points[l->to].unreliable.id
-                                               ? PHRASE(LOSS_UNTOLD, nodes, loss)
+                                               ? PHRASE(LOSS_ALONE, nodes, loss)
                                                : PHRASE(LOSS_IS, nodes, loss, slot_name(most_name))};
     const char *title = say_title(&s->arena, &found);
     struct chart_rows spec = {

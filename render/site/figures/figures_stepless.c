@@ -154,7 +154,10 @@ static json_t *mpi_figure(struct site *s, const struct run_result *r, int run)
                                                            : site_text(s, n <= 4 ? "rank %d" : "%d", q->rank),
                                .value = v,
                                .mark = is_late(&late, q->rank) ? "late rank" : NULL};
-        say_put_phrases(&alt, &PHRASE(CHART_MPI_RANK, slot_count(q->rank), slot_time(ns), slot_time(q->mpi_ns)), 1);
+        say_put_phrases(&alt,
+                        &PHRASE(CHART_MPI_RANK, slot_count(q->rank), slot_time(ns),
+                                slot_name(site_text(s, "%s", fmt_time(q->mpi_ns).text))),
+                        1);
     }
     struct chart_stack spec = {
         .text = {"Ranks in MPI", site_text(s, "recorded time, %s", axis.unit), axis.unit, axis.label},

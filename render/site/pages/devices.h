@@ -7,10 +7,11 @@
 /** view_devices - the tables of what foreign traces say of GPUs; an empty list when there are none.
  *  returns  gives a list of tables (view_table) */
 json_t *view_devices(struct site *s, int run);
+/** most_idle_ratio - of the GPU that idled for the largest part of its trace; < 0: the traces hold no GPU. */
+double most_idle_ratio(const struct run *r);
 /** page_devices - runs/<slug>/devices.html: what was found on the GPUs, and all these tables.
- *  tables   of view_devices; borrows
- *  returns  false, and no page: the traces hold no GPU */
-bool page_devices(struct site *s, int run, json_t *tables);
+ *  tables  of view_devices; borrows */
+void page_devices(struct site *s, int run, json_t *tables);
 /** view_evidence - tables of other tools' files, shown as they are, and what follows from counters; empty when there
  *  are none. gives a list of tables */
 json_t *view_evidence(struct site *s, int run);

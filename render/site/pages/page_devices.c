@@ -1,4 +1,4 @@
-/* page_devices.c - what traces of other tools say of GPUs, as tables of a run's page. */
+/* page_devices.c - what traces of other tools say of GPUs: a page, and tables of a run's page. */
 #include "render/site/pages/devices.h"
 
 #include "render/findings/stepless.h"
@@ -219,7 +219,10 @@ static void add_named(struct site *s, json_t *list, json_t *table, const char *k
 
 static void add(struct site *s, json_t *list, json_t *table, const char *key, int run, bool is_folded)
 {
-    add_named(s, list, table, key, run, is_folded ? json_string_value(json_object_get(table, "caption")) : NULL);
+    const char *caption = json_string_value(json_object_get(table, "caption")), *end = strstr(caption, ". ");
+    add_named(s, list, table, key, run,
+              is_folded ? site_text(s, "%.*s", (int)(end ? end - caption : (ptrdiff_t)strlen(caption)), caption)
+                        : NULL);
 }
 
 json_t *view_devices(struct site *s, int run)
@@ -251,17 +254,20 @@ json_t *view_devices(struct site *s, int run)
     return list;
 }
 
-bool page_devices(struct site *s, int run, json_t *tables)
+double most_idle_ratio(const struct run *r)
+{
+    double most = -1;
+    EACH_DEVICE(r, d)
+    most = fmax(most, d->value[DEV_SPAN] > 0 ? (double)d->value[DEV_IDLE] / (double)d->value[DEV_SPAN] : 0);
+    return most;
+}
+
+void page_devices(struct site *s, int run, json_t *tables)
 {
     const struct run_result *r = &s->rep->runs[run];
     struct said said = {0};
-    int n = 0;
-    EACH_DEVICE(r->run, d)
-    n++;
-    if (n == 0)
-        return false;
     enum { LEAD = 3 }; /* sentences below the headline */
-    bool is_found = say_devices(s->rep, r->run, &said) && said.headline.id != PHRASE_NONE;
+    bool is_found = say_devices(s->rep, r->run, r->has_steps, &said) && said.headline.id != PHRASE_NONE;
     json_t *data = view_object(s);
     view_text(s, data, "label", r->label);
     view_text(s, data, "headline", is_found ? say_title(&s->arena, &said) : "GPUs");
@@ -270,7 +276,6 @@ bool page_devices(struct site *s, int run, json_t *tables)
     view_set_list(s, data, "devices", json_incref(tables));
     site_page(s, "devices", site_text(s, "runs/%s/devices.html", r->slug),
               site_text(s, "GPUs, %s, %s", r->label, s->rep->title), r->slug, data);
-    return true;
 }
 
 /* Does this comma separate thousands: a digit before it, three digits behind it? "18,5" of other locales has none. */

@@ -394,14 +394,10 @@ void page_run(struct site *s, int run)
               : r->n_warmup > 0 ? site_text(s, "%s counted, %s left out as warm-up.",
                                             fmt_count(r->n_counted, "step").text, site_int(s, r->n_warmup))
                                 : site_text(s, "%s counted.", fmt_count(r->n_counted, "step").text));
-    const struct claim *first_claim = r->n_claims ? &s->rep->claims[r->claims[0]] : NULL;
-    const struct phrase sure[] = {phrase_of_confidence(r), !first_claim || !first_claim->has_gain ? PHRASE(NONE)
-                                                           : first_claim->gain_basis == GAIN_BOUND
-                                                               ? PHRASE(SAVING_IS_BOUND)
-                                                               : PHRASE(SAVING_IS_ESTIMATE)};
-    view_text(s, data, "sure", say_phrases(&s->arena, sure, 2));
+    const struct phrase sure = phrase_of_confidence(r);
+    view_text(s, data, "sure", say_phrase(&s->arena, &sure));
     view_text(s, data, "cost", cost_text(s, r->run));
-    view_text(s, data, "first_action", first_claim ? first_action(s, first_claim) : NULL);
+    view_text(s, data, "first_action", r->n_claims ? first_action(s, &s->rep->claims[r->claims[0]]) : NULL);
     set_titles(s, data, r);
     int n = n_judged(r->judged);
     view_text(s, data, "judged", say_phrases(&s->arena, r->judged, n));
@@ -437,12 +433,15 @@ void page_run(struct site *s, int run)
     set_table(s, data, "gpu_memory", memory_table(s, r), run);
     view_text(s, data, "monitors_absent", monitors_absent(s, r->run));
     set_or_null(s, data, "losses", run_figure_losses(s, r));
-    json_t *devices = view_devices(s, run);
-    bool has_page = page_devices(s, run, devices);
-    while (has_page && json_array_size(devices) > 1) /* the others are there */
-        json_array_remove(devices, 1);
-    view_flag(s, data, "devices_page", has_page);
-    view_set_list(s, data, "devices", devices);
+    json_t *devices = view_devices(s, run), *shown = view_list(s);
+    const double idle_ratio = most_idle_ratio(r->run);
+    for (size_t i = 0; i < json_array_size(devices) && (i == 0 || idle_ratio < 0); i++) /* a page has the others */
+        view_add(s, shown, json_incref(json_array_get(devices, i)));
+    view_flag(s, data, "devices_page", idle_ratio >= 0);
+    set_title(s, data, "title_devices",
+              idle_ratio >= 0 ? PHRASE(PART_GPUS, slot_percent(idle_ratio)) : PHRASE(PART_OPERATORS), NULL);
+    view_set_list(s, data, "devices_shown", shown);
+    view_set_list(s, data, "devices", json_incref(devices));
     view_set_list(s, data, "evidence", view_evidence(s, run));
     view_text(s, data, "warmup", r->has_steps ? r->warmup_because : NULL);
     bool has_monitors = json_is_object(json_object_get(data, "monitors")),
@@ -483,4 +482,7 @@ void page_run(struct site *s, int run)
     run_picture(s, r, site_text(s, "%sprofiling_analysis.png", folder));
     site_page(s, "run", site_text(s, "%sindex.html", folder), site_text(s, "%s, %s", r->label, s->rep->title), r->slug,
               data);
+    if (idle_ratio >= 0)
+        page_devices(s, run, devices);
+    json_decref(devices);
 }

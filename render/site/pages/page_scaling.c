@@ -10,18 +10,6 @@
 #include <math.h>
 #include <string.h>
 
-/* The numbers of a law for the CSV, a column for each parameter that any law has. */
-static void add_parameters(struct site *s, json_t *t, const struct law *l)
-{
-    for (int id = 0; id < N_LAW_PARAMETERS; id++) {
-        const struct law_parameter *p = NULL;
-        for (int k = 0; k < l->n_parameters; k++)
-            p = l->parameters[k].id == (enum law_parameter_id)id ? &l->parameters[k] : p;
-        view_exact(s, t, law_parameter_key((enum law_parameter_id)id), p != NULL, p ? p->value : 0,
-                   law_parameter_unit((enum law_parameter_id)id));
-    }
-}
-
 json_t *view_laws(struct site *s, const struct series *series)
 {
     if (series->n_laws == 0)
@@ -40,7 +28,6 @@ json_t *view_laws(struct site *s, const struct series *series)
             view_cell(s, t, dcr_buf_text(&text));
         else
             view_cell_missing(s, t, &l->why, NULL);
-        add_parameters(s, t, l);
         if (l->has)
             view_cell_percent(s, t, true, l->residual_ratio);
         else
@@ -109,60 +96,92 @@ json_t *view_all_reduce(struct site *s, const struct series *series)
     return t;
 }
 
-/* A row of what would move the limit.   then_ratio  mean step then / now */
-static void add_move(struct site *s, json_t *t, const struct run_result *r, struct phrase name, double then_ratio,
-                     const char *sure)
+/* A row of forecasts.   then_ns  the mean step; what changes too little to be seen is left out */
+static void add_move(struct site *s, json_t *t, const struct series_point *p, struct phrase name, double then_ns,
+                     const char *basis)
 {
+    const double factor = (double)p->step.mean_ns / then_ns;
+    bool is_now = llround(then_ns) == p->step.mean_ns;
+    if (!is_now && fmt_is_same(fmt_x(factor), fmt_x(1)))
+        return;
     view_row(s, t, say_phrase(&s->arena, &name));
-    view_cell_time(s, t, true, llround((double)r->step.mean_ns * then_ratio));
-    view_cell_value(s, t, r->has_throughput ? fmt_number(r->throughput / then_ratio).text : NULL, r->has_throughput,
-                    r->throughput / then_ratio, "samples/s");
-    view_cell_value(s, t, then_ratio < 1 ? fmt_x(1 / then_ratio).text : NULL, then_ratio < 1, 1 / then_ratio, "ratio");
-    view_cell(s, t, sure);
+    view_cell_time(s, t, true, llround(then_ns));
+    view_cell_value(s, t, p->has_throughput ? fmt_number(p->throughput * factor).text : NULL, p->has_throughput,
+                    p->throughput * factor, "samples/s");
+    view_cell_value(s, t, is_now ? NULL : fmt_x(factor).text, !is_now, factor, "ratio");
+    view_cell(s, t, basis);
+}
+
+/* The mean over the runs of a point of what a change adds to the median step, in ns; NAN: a run has no forecast. */
+static double added_by(const struct report *rep, const struct series_point *p, enum trial_kind kind)
+{
+    double sum = 0;
+    for (int i = 0; i < p->n_runs; i++) {
+        const struct run_result *r = &rep->runs[p->runs[i]];
+        const struct trial *t = NULL;
+        for (int k = 0; k < r->n_trials; k++)
+            t = r->trials[k].kind == kind && r->trials[k].has_forecast ? &r->trials[k] : t;
+        sum += t ? (double)(t->step_ns - r->step.median_ns) : NAN;
+    }
+    return sum / p->n_runs;
+}
+
+/* The mean over the runs of a point of what the removal of a cause saves, in ns. */
+static double saved_without(const struct report *rep, const struct series_point *p, enum cause_class c)
+{
+    double sum = 0;
+    for (int i = 0; i < p->n_runs; i++)
+        sum += (double)rep->runs[p->runs[i]].classes[c].gain_ns;
+    return sum / p->n_runs;
 }
 
 json_t *view_moves(struct site *s, const struct series *series, const char **said)
 {
     static const enum phrase_id changes[N_TRIALS] = {
         [TRIAL_OVERLAP] = PHRASE_WITH_OVERLAP, [TRIAL_BF16] = PHRASE_WITH_BF16, [TRIAL_LINK] = PHRASE_WITH_LINKS};
-    const struct series_point *last = &series->points[series->n_points - 1];
+    const struct series_point *p = &series->points[series->n_points - 1];
+    const double now_ns = (double)p->step.mean_ns;
+    double best_ns = now_ns;
+    struct phrase best = PHRASE(NONE);
     *said = NULL;
-    if (series->n_points < 2 || !last->n_runs || !s->rep->runs[last->runs[0]].has_steps)
+    if (series->n_points < 2 || !p->n_runs || p->step.mean_ns <= 0 || !s->rep->runs[p->runs[0]].has_steps)
         return json_null();
-    const struct run_result *r = &s->rep->runs[last->runs[0]];
-    const struct slot nodes = slot_things(last->n_nodes, counted_word(s->rep->unit)), now = slot_number(r->throughput);
-    struct phrase most = PHRASE(NONE);
-    double best_ratio = 1;
-    json_t *t = view_table(s, TABLE(MOVES, slot_name(node_words(s, last->n_nodes))));
+    const struct run_result *r = &s->rep->runs[p->runs[0]];
+    const struct slot nodes = slot_things(p->n_nodes, counted_word(s->rep->unit)), now = slot_number(p->throughput);
+    json_t *t = view_table(s, TABLE(MOVES, slot_name(node_words(s, p->n_nodes))));
     view_caption(s, t, PHRASE(CAPTION_MOVES));
-    add_move(s, t, r, PHRASE(MEASURED_NOW), 1, say_phrase(&s->arena, &PHRASE(SURE_MEASURED)));
-    for (int i = 0; i < r->n_trials; i++) {
-        const struct trial *k = &r->trials[i];
-        const struct phrase name = {.id = changes[k->kind]};
-        double ratio = (double)k->step_ns / (double)r->step.median_ns;
-        if (!k->has_forecast || ratio >= 1)
-            continue;
-        add_move(s, t, r, name, ratio, gain_basis_word(GAIN_ESTIMATE));
-        if (ratio < best_ratio)
-            most = PHRASE(MOVES_MOST, nodes, slot_name(say_phrase(&s->arena, &name)), now,
-                          slot_number(r->throughput / ratio));
-        best_ratio = ratio < best_ratio ? ratio : best_ratio;
-    }
+    series_unreliable(s, t, series);
+    add_move(s, t, p, PHRASE(MEASURED_NOW), now_ns, say_phrase(&s->arena, &PHRASE(SURE_MEASURED)));
     for (int i = 0; i < r->n_claims; i++) {
         const struct claim *c = &s->rep->claims[r->claims[i]];
-        double ratio = 1 - (double)c->gain_ns / (double)r->step.mean_ns;
-        const struct slot cause = slot_name(class_words(c->cls, AS_TIME));
-        if (!c->has_gain || c->cls == CLASS_COMPUTE || c->cls == CLASS_SHARED || ratio >= 1 || ratio <= 0)
+        for (int k = 0; k < N_TRIALS && c->cls == CLASS_COMMUNICATION; k++) {
+            const struct phrase name = {.id = changes[k]};
+            double then_ns = now_ns + added_by(s->rep, p, (enum trial_kind)k);
+            if (!(then_ns > 0 && then_ns < now_ns))
+                continue;
+            add_move(s, t, p, name, then_ns, gain_basis_word(GAIN_ESTIMATE));
+            if (i == 0 && then_ns < best_ns) {
+                best_ns = then_ns;
+                best = PHRASE(MOVES_BY, slot_name(say_phrase(&s->arena, &name)), nodes,
+                              slot_number(p->throughput * now_ns / then_ns), now);
+            }
+        }
+        double then_ns = now_ns - saved_without(s->rep, p, c->cls);
+        const char *time = class_words(c->cls, AS_TIME);
+        const struct slot cause = slot_name(*time ? time : class_words(c->cls, INSIDE_SENTENCE));
+        if (!c->has_gain || c->is_measuring || c->cls == CLASS_COMPUTE || !(then_ns > 0 && then_ns < now_ns))
             continue;
-        add_move(s, t, r, PHRASE(WITHOUT_CAUSE, cause), ratio, gain_basis_word(c->gain_basis));
-        if (most.id == PHRASE_NONE)
-            most = PHRASE(MOVES_MOST_WITHOUT, nodes, cause, now, slot_number(r->throughput / ratio));
+        add_move(s, t, p, PHRASE(WITHOUT_CAUSE, cause), then_ns, gain_basis_word(c->gain_basis));
+        const struct slot then = slot_number(p->throughput * now_ns / then_ns);
+        if (i == 0 && best.id == PHRASE_NONE)
+            best = c->gain_basis == GAIN_BOUND ? PHRASE(MOVES_WITHOUT_UP_TO, cause, nodes, then, now)
+                                               : PHRASE(MOVES_WITHOUT, cause, nodes, then, now);
     }
     if (json_array_size(json_object_get(t, "rows")) < 2) {
         json_decref(t);
         return json_null();
     }
-    *said = r->has_throughput && most.id ? say_phrase(&s->arena, &most) : NULL;
+    *said = p->has_throughput && !p->unreliable.id && best.id ? say_phrase(&s->arena, &best) : NULL;
     return t;
 }
 

@@ -123,7 +123,8 @@ static void add_efficiency(struct facts *f, enum fact_id id, const struct run_re
 static void add_ranks(struct facts *f, const struct run_result *r)
 {
     const struct slot nodes = slot_name(node_words(f->s, r->n_nodes)), ranks = slot_things(r->n_ranks, "rank");
-    add(f, r->n_ranks <= 0 ? FACT(RANKS_UNKNOWN, nodes)
+    add(f, r->n_ranks > 0 && r->n_nodes <= 0 ? FACT(RANKS_WITHOUT_NODES, ranks)
+           : r->n_ranks <= 0                 ? FACT(RANKS_UNKNOWN, nodes)
            : r->has_steps && r->run->n_ranks > r->n_ranks
                ? FACT(RANKS_WITH_STEPS, nodes, ranks, slot_count(r->run->n_ranks))
                : FACT(RANKS, nodes, ranks));
@@ -248,6 +249,9 @@ json_t *run_facts_program(struct site *s, const struct run *run)
     add_if_named(&f, FACT_MPI_RECORDER, run->mpi.text);
     add_if_named(&f, FACT_FILE_RECORDER, run->io.text);
     for (int i = 0; i < run->n_labels; i++)
-        add(&f, FACT(LABEL, slot_name(run->labels[i].key), slot_name(run->labels[i].value)));
+        if (*run->labels[i].value)
+            add(&f, FACT(LABEL, slot_name(run->labels[i].key), slot_name(run->labels[i].value)));
+        else
+            add_missing(&f, FACT(LABEL, slot_name(run->labels[i].key), slot_name("")), &REASON(NONE));
     return f.list;
 }
