@@ -402,6 +402,19 @@ static void find_without_losses(struct report *rep, struct series *s)
                                   slot_name(say_mark(say_row(s->losses_why.code)->mark))));
 }
 
+/* Nodes of other shares or links: a series that seems to scale says nothing of scaling. */
+static int are_nodes_unlike(const struct report *rep, const struct series *s)
+{
+    return unlike_in_series(rep, s) >> UNLIKE_NODES & 1;
+}
+
+static void say_unlike(const struct report *rep, struct series *s)
+{
+    const struct series_point *last = &s->points[s->n_points - 1];
+    s->said.headline = PHRASE(SCALING_UNLIKE, slot_nodes(rep, &s->points[0]), slot_nodes(rep, last));
+    said_add(&s->said, PHRASE(SPEED_OF_UNLIKE, slot_factor(last->speedup)));
+}
+
 static void find_series(struct report *rep, int index)
 {
     struct series *s = &rep->series[index];
@@ -413,7 +426,13 @@ static void find_series(struct report *rep, int index)
     }
     const struct run_result *shared = series_shared_run(rep, last);
     struct cause c = largest_cause(run_of(rep, last), l);
-    if (good_until(rep, s) == last || (double)l->loss_ns < rep->thresholds.loss_matters * (double)last->step.mean_ns) {
+    const int is_good =
+        good_until(rep, s) == last || (double)l->loss_ns < rep->thresholds.loss_matters * (double)last->step.mean_ns;
+    if (is_good && are_nodes_unlike(rep, s)) {
+        say_unlike(rep, s);
+        return;
+    }
+    if (is_good) {
         s->said.headline =
             PHRASE(SCALING_GOOD, slot_nodes(rep, last), slot_factor(last->speedup), slot_ratio(last->efficiency));
         c = (struct cause){CLASS_COMPUTE, l->part_ns[PART_COMPUTE], PART_COMPUTE}; /* what there was to scale */
@@ -449,7 +468,7 @@ static void say_series(struct report *rep, int index)
     series_scaling_texts(rep, s);
     find_series(rep, index);
     add_losses(rep, s);
-    s->node_time = node_time(rep, s);
+    s->node_time = s->said.headline.id == PHRASE_SCALING_UNLIKE ? PHRASE(NONE) : node_time(rep, s);
     s->headline = say_headline(&rep->arena, &s->said);
     s->support = say_support(&rep->arena, &s->said);
     if (s->limit_claim >= 0) {

@@ -64,7 +64,7 @@ static struct phrase interval_of(struct report *rep, const struct series *s, con
     if (s && s->said.headline.id != PHRASE_NONE && s->limit_claim < 0) {
         const struct series_point *last = &s->points[s->n_points - 1];
         i = last->speedup_interval;
-        return !i.has || last->speedup <= 0
+        return !i.has || last->speedup <= 0 || s->said.headline.id == PHRASE_SCALING_UNLIKE
                    ? PHRASE(NONE)
                    : PHRASE(INTERVAL_OF_SPEEDUP, at,
                             slot_name(report_text(rep, "%s", fmt_range(i.lo, i.hi, fmt_x).text)));

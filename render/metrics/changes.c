@@ -119,6 +119,13 @@ static void add_kernels(struct sums *s, const struct run *a, int side, int is_sh
         }
 }
 
+/* Each run writes into a spool of its own (collect/series.sh), so what lies in it is known by its path from there. */
+static const char *name_in_spool(const char *name)
+{
+    const char *spool = strstr(name, "/.spool-"), *end = spool ? strchr(spool + 1, '/') : NULL;
+    return end ? end + 1 : name;
+}
+
 static void add_operators(struct sums *s, const struct host_operators *o, int side)
 {
     for (int i = 0; i < o->n_names; i++)
@@ -145,12 +152,14 @@ static void add_side(struct sums *s, const struct run *a, enum changed_kind kind
         }
         break;
     case CHANGED_FILES:
-        for (int i = 0; i < a->n_files; i++)
+        for (int i = 0; i < a->n_files; i++) {
+            const char *name = name_in_spool(a->files[i].name);
             for (int k = 0; k < DCT_N_IO; k++) {
                 const struct dct_io *io = &a->files[i].sum[k];
                 if (run_is_timed(io))
-                    add(s, a->files[i].name, strlen(a->files[i].name), side, (int64_t)io->n, (int64_t)io->ns);
+                    add(s, name, strlen(name), side, (int64_t)io->n, (int64_t)io->ns);
             }
+        }
         break;
     default:
         break;

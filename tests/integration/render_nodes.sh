@@ -83,6 +83,15 @@ check "another share at another node count" render "$TMP"/equal{1,2}.tar "$TMP/h
 check "the quota is the cause there, too" report '.series[0] | .finding == "SCALING_QUOTA" and (.headline | test("40 %"))'
 check "the series is marked unlike" report '[.notes[] | select(.id == "differing")][0].text | test("used different emulated nodes[.]")'
 
+# ---- what seems to scale
+made half2 2 kind=emulated cores=2 node_cores=0.5 quota=0.5 node_link=50000000 transfer=100000
+check "more of a core on two nodes" render "$TMP"/equal1.tar "$TMP/half2.tar"
+check "is not called scaling" report '.series[0] | .finding == "SCALING_UNLIKE" and (.support | test("other shares or links"))'
+check "nor is it said that nodes pay off" report '[.. | strings] | all(test("pays? off|95 % interval of the speed-up") | not)'
+made ranks2 2 kind=emulated cores=2 transfer=100000
+check_status 3 "emulated nodes beside plain ranks" render "$TMP"/equal{1,2}.tar "$TMP/ranks2.tar"
+check "... which alone are called so" report '[.notes[] | select(.id == "emulated").text] | any(startswith("In 1 run of this report, ranks of one host"))'
+
 # ---- a link that differs within a series, and between before and after
 made faster4 4 "${share[@]}" node_link=100000000 transfer=7500000
 check "a series with a faster link at 4 nodes" render "$TMP"/equal{1,2}.tar "$TMP/faster4.tar"

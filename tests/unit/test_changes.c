@@ -118,6 +118,34 @@ static void test_by_name(void **state)
     run_free(b);
 }
 
+/* A file in the spool of its run is the same file before and after. */
+static void test_files_in_spools(void **state)
+{
+    (void)state;
+    struct run_file files[N_SIDES][2] = {{{.name = "/r/.spool-4node-1/program/a.csv"}, {.name = "/data/x"}},
+                                         {{.name = "/r/fix/.spool-4node-2/program/a.csv"}, {.name = "/data/x"}}};
+    struct run *runs[N_SIDES];
+    for (int side = 0; side < N_SIDES; side++) {
+        runs[side] = run_new("made");
+        for (int i = 0; i < 2; i++)
+            files[side][i].sum[DCT_IO_WRITE] = (struct dct_io){.n = 10, .ns = side ? 300 : 200, .max_ns = 40};
+        runs[side]->files = files[side];
+        runs[side]->n_files = 2;
+    }
+    struct dcr_arena arena = {0};
+    struct changes c = changes_between(&arena, runs[BEFORE], runs[AFTER]);
+    const struct changed_table *t = &c.of[CHANGED_FILES];
+    assert_int_equal(t->n_rows, 2);
+    for (int i = 0; i < 2; i++) {
+        assert_true(strcmp(t->rows[i].name, "program/a.csv") == 0 || strcmp(t->rows[i].name, "/data/x") == 0);
+        assert_int_equal(t->rows[i].by_mean_ns, 100);
+        assert_int_equal(t->rows[i].by_calls_ns, 0);
+    }
+    dcr_arena_release(&arena);
+    for (int side = 0; side < N_SIDES; side++)
+        run_free(runs[side]);
+}
+
 struct made {
     struct kernel kernels[2];
     int64_t span_ns, idle_ns;
@@ -293,9 +321,10 @@ static void test_extremes(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_short_names), cmocka_unit_test(test_split),        cmocka_unit_test(test_by_name),
-        cmocka_unit_test(test_less_work),   cmocka_unit_test(test_no_less_work), cmocka_unit_test(test_not_compared),
-        cmocka_unit_test(test_many_names),  cmocka_unit_test(test_other_names),  cmocka_unit_test(test_extremes)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_short_names),  cmocka_unit_test(test_split),
+                                       cmocka_unit_test(test_by_name),      cmocka_unit_test(test_files_in_spools),
+                                       cmocka_unit_test(test_less_work),    cmocka_unit_test(test_no_less_work),
+                                       cmocka_unit_test(test_not_compared), cmocka_unit_test(test_many_names),
+                                       cmocka_unit_test(test_other_names),  cmocka_unit_test(test_extremes)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -89,7 +89,9 @@ static void say_nodes(struct report *rep)
     rep->node_label = "";
     if (n_emulated) {
         rep->node_label = "emulated nodes: ranks of one host";
-        report_add_note(rep, NOTE_CAVEAT, -1, NOTE_EMULATED, PHRASE(NODES_EMULATED), PHRASE(NODES_SHARE_ALL));
+        report_add_note(rep, NOTE_CAVEAT, -1, NOTE_EMULATED,
+                        n_shares ? PHRASE(NODES_EMULATED_IN, slot_count(n_emulated)) : PHRASE(NODES_EMULATED),
+                        PHRASE(NODES_SHARE_ALL));
     } else if (n_one_kernel && largest) {
         int is_slurm = strcmp(largest->scheduler, "slurm") == 0;
         rep->node_label = report_text(rep, "%s %snodes on one kernel", number_word(most), is_slurm ? "Slurm " : "");
