@@ -14,11 +14,6 @@
 
 /* ---- names ------------------------------------------------------------------------------------------------------- */
 
-static const char *capital(struct report *rep, const char *name)
-{
-    return report_text(rep, "%c%s", toupper((unsigned char)name[0]), name + 1);
-}
-
 /* "Data loading" inside a sentence; "I/O" stays. */
 static const char *small(struct report *rep, const char *name)
 {
@@ -203,7 +198,7 @@ static struct phrase part_changed(struct report *rep, const struct comparison *c
     if (p == N_PARTS)
         return PHRASE(NONE);
     const struct compared *k = &c->part[p];
-    const struct slot name = slot_name(capital(rep, part_words(c, p))), before = slot_time(k->before_ns),
+    const struct slot name = slot_name(say_capital(&rep->arena, part_words(c, p))), before = slot_time(k->before_ns),
                       after = slot_time(k->after_ns);
     double share = saved_ns(c) > 0 ? (double)(k->before_ns - k->after_ns) / (double)saved_ns(c) : 0;
     return k->after_ns > k->before_ns ? PHRASE(PART_GREW, name, before, after)
@@ -341,7 +336,7 @@ static void say_forecast(struct report *rep, struct comparison *c)
     if (!p) {
         if (c->n_predictions && !is_chance(c)) {
             const struct prediction *first = &c->predictions[0];
-            const struct slot cause = slot_name(capital(rep, cause_words(rep, first))),
+            const struct slot cause = slot_name(say_capital(&rep->arena, cause_words(rep, first))),
                               before = slot_time(first->before_ns), after = slot_time(first->after_ns);
             int is_same = fmt_is_same(fmt_time(first->before_ns), fmt_time(first->after_ns));
             put(c->forecast, is_same ? PHRASE(CAUSE_STAYED, cause, after) : PHRASE(CAUSE_WENT, cause, before, after));
@@ -358,9 +353,9 @@ static void say_forecast(struct report *rep, struct comparison *c)
     if (is_left(p) || saved_ns(c) < 0) { /* beside a step that got longer a time alone would read as more of it */
         put(c->forecast, p->basis == GAIN_BOUND ? PHRASE(FORECAST_WITHOUT_UP_TO, cause, forecast)
                                                 : PHRASE(FORECAST_WITHOUT_ABOUT, cause, forecast));
-        put(c->forecast,
-            is_left(p) ? PHRASE(CAUSE_LEFT, slot_name(capital(rep, cause_words(rep, p))), slot_percent(left_ratio(p)))
-                       : PHRASE(NONE));
+        put(c->forecast, is_left(p) ? PHRASE(CAUSE_LEFT, slot_name(say_capital(&rep->arena, cause_words(rep, p))),
+                                             slot_percent(left_ratio(p)))
+                                    : PHRASE(NONE));
         return;
     }
     put(c->forecast, p->basis == GAIN_BOUND ? PHRASE(FORECAST_UP_TO, forecast) : PHRASE(FORECAST_ABOUT, forecast));

@@ -5,6 +5,7 @@
 #include "render/findings/rules/analyse.h"
 #include "render/findings/actions.h"
 #include "render/findings/claims.h"
+#include "render/metrics/device_shares.h"
 
 #include <string.h>
 
@@ -59,11 +60,6 @@ static int64_t operations(const struct run_device *d)
     return d->value[DEV_KERNELS] + d->value[DEV_MEMCPYS] + d->value[DEV_MEMSETS];
 }
 
-static double idle_ratio(const struct run_device *d)
-{
-    return (double)d->value[DEV_IDLE] / (double)d->value[DEV_SPAN];
-}
-
 static enum idle_cause largest_cause(const struct run_device *d)
 {
     int largest = 0;
@@ -86,7 +82,7 @@ static struct phrase idle_cause(const struct run_device *d)
     return (struct phrase){.id = of[c], .slot = {slot_percent((double)d->idle_ns[c] / (double)d->value[DEV_IDLE])}};
 }
 
-/* The cause of more than half of the idle time; "" there is none. */
+/* The cause of more than half of the idle time, or "" if no cause has so much. */
 static const char *why_idle(const struct run_device *d)
 {
     enum idle_cause c = largest_cause(d);
@@ -101,7 +97,7 @@ static double share_of(const struct run_device *d, enum device_column c)
 static struct phrase headline(const struct report *rep, const struct run_device *d, int n)
 {
     const struct thresholds *t = &rep->thresholds;
-    double idle = idle_ratio(d);
+    double idle = device_idle_ratio(d);
     const char *because = why_idle(d);
     struct slot gpu = slot_count(d->device), gpus = slot_count(n), span = slot_time(d->value[DEV_SPAN]);
     if (idle >= 1 - t->gpu_utilization && *because)
@@ -141,8 +137,8 @@ int say_devices(const struct report *rep, const struct run *r, int has_steps, st
     out->headline = headline(rep, d, n);
     if (n > 1)
         said_add(out, PHRASE(LEAST_BUSY_GPU, slot_count(d->device), slot_name(d->file)));
-    if (idle_ratio(d) < 1 - rep->thresholds.gpu_utilization)
-        said_add(out, PHRASE(GPU_WAS_IDLE, slot_count(d->device), slot_percent(idle_ratio(d))));
+    if (device_idle_ratio(d) < 1 - rep->thresholds.gpu_utilization)
+        said_add(out, PHRASE(GPU_WAS_IDLE, slot_count(d->device), slot_percent(device_idle_ratio(d))));
     said_add(out, idle_cause(d));
     if (share_of(d, DEV_EXPOSED_COMM) > rep->thresholds.loss_matters && out->headline.id != PHRASE_GPU_COMMUNICATES)
         said_add(out, PHRASE(GPU_COMMUNICATION, slot_percent(share_of(d, DEV_EXPOSED_COMM))));
@@ -185,7 +181,8 @@ enum cause_class cause_of_idle(const struct report *rep, const struct run *r)
 {
     int n;
     const struct run_device *d = most_idle(r, &n);
-    int is_idle = d && d->value[DEV_KERNELS] >= FEW_KERNELS && idle_ratio(d) >= 1 - rep->thresholds.gpu_utilization;
+    int is_idle =
+        d && d->value[DEV_KERNELS] >= FEW_KERNELS && device_idle_ratio(d) >= 1 - rep->thresholds.gpu_utilization;
     return is_idle && d->has_idle_causes ? class_of(largest_cause(d)) : N_CLASSES;
 }
 
@@ -197,7 +194,7 @@ int advise_devices(struct report *rep, const struct run_result *r, struct steple
         return 0;
     *out = (struct stepless_advice){0};
     enum cause_class cls = class_of(largest_cause(d));
-    int is_idle = idle_ratio(d) >= 1 - rep->thresholds.gpu_utilization;
+    int is_idle = device_idle_ratio(d) >= 1 - rep->thresholds.gpu_utilization;
     int is_by_nvtx = r->run->traces[0].kind != FOREIGN_KINETO;
     struct advised mark = !has_steps_to_mark(r->run) ? ADVISE(NONE)
                           : is_by_nvtx               ? ADVISE(MARK_RANGES)

@@ -82,9 +82,5 @@ const char *claim_expected(struct report *rep, const struct claim *c)
 
 const char *action_sentence(struct report *rep, struct action a)
 {
-    const char *text = *a.ours ? a.ours : a.generic;
-    char *s = dcr_arena_strdup(&rep->arena, text);
-    if (*s >= 'a' && *s <= 'z')
-        *s = (char)(*s - 'a' + 'A');
-    return s;
+    return say_capital(&rep->arena, *a.ours ? a.ours : a.generic);
 }

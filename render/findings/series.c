@@ -133,11 +133,6 @@ static const struct series_point *stops_after(const struct series *s)
     return NULL;
 }
 
-static const char *with_capital(struct report *rep, const char *name)
-{
-    return report_text(rep, "%c%s", name[0] >= 'a' && name[0] <= 'z' ? name[0] - 'a' + 'A' : name[0], name + 1);
-}
-
 static const char *waited_for(struct report *rep, const struct run_result *r, const struct cause *c)
 {
     const struct phrase whom = c->cls == CLASS_DATA ? PHRASE(NAME_LOADERS)
@@ -174,8 +169,8 @@ static struct phrase communication_headline(struct report *rep, const struct ser
     double now = part_share(last, cause_ns(c, last)), then = part_share(before, cause_ns(c, before));
     if (c->part == PART_WAIT)
         return PHRASE(SCALING_WAITING, slot_name(waited_for(rep, r, c)), slot_percent(now), slot_nodes(rep, last));
-    const char *what =
-        with_capital(rep, is_gradient_exchange(r) ? say_phrase(&rep->arena, &PHRASE(NAME_GRADIENTS)) : "communication");
+    const char *what = say_capital(
+        &rep->arena, is_gradient_exchange(r) ? say_phrase(&rep->arena, &PHRASE(NAME_GRADIENTS)) : "communication");
     return now > then ? PHRASE(SCALING_COMMUNICATION_GROWS, slot_name(what), slot_percent(now), slot_nodes(rep, last),
                                slot_percent(then), slot_count(before->n_nodes))
                       : PHRASE(SCALING_COMMUNICATION, slot_name(what), slot_percent(now), slot_nodes(rep, last));
@@ -189,7 +184,7 @@ static struct phrase part_headline(struct report *rep, const struct series *s, c
                                : c->part == PART_IO                       ? PHRASE(NAME_WRITING)
                                : c->part == PART_COPY                     ? PHRASE(NAME_COPYING)
                                                                           : PHRASE(NONE);
-    const char *what = with_capital(rep, name.id ? say_phrase(&rep->arena, &name) : part_name(c->part));
+    const char *what = say_capital(&rep->arena, name.id ? say_phrase(&rep->arena, &name) : part_name(c->part));
     return PHRASE(SCALING_PART, slot_name(what), slot_time(now), slot_nodes(rep, last), slot_time(now - c->lost_ns));
 }
 

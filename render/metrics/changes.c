@@ -119,7 +119,7 @@ static void add_kernels(struct sums *s, const struct run *a, int side, int is_sh
         }
 }
 
-/* Each run writes into a spool of its own (collect/series.sh), so what lies in it is known by its path from there. */
+/* collect/series.sh gives each run its own spool folder. The same file of two runs has the same path inside it. */
 static const char *name_in_spool(const char *name)
 {
     const char *spool = strstr(name, "/.spool-"), *end = spool ? strchr(spool + 1, '/') : NULL;

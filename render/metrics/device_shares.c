@@ -23,3 +23,20 @@ double traced_utilization(const struct run *a)
         }
     return steps > 0 ? kernel / steps : NAN;
 }
+
+double device_idle_ratio(const struct run_device *d)
+{
+    return d->value[DEV_SPAN] > 0 ? (double)d->value[DEV_IDLE] / (double)d->value[DEV_SPAN] : 0;
+}
+
+const struct run_device *least_busy_device(const struct run *a)
+{
+    const struct run_device *least = NULL;
+    for (int t = 0; t < a->n_traces; t++)
+        for (int k = 0; k < a->traces[t].n_devices; k++) {
+            const struct run_device *d = &a->traces[t].devices[k];
+            if (d->value[DEV_SPAN] > 0 && (!least || device_idle_ratio(d) > device_idle_ratio(least)))
+                least = d;
+        }
+    return least;
+}

@@ -282,6 +282,14 @@ static void begin_large(struct dcr_buf *b, size_t at)
         b->data[at] = (char)(b->data[at] - 'a' + 'A');
 }
 
+const char *say_capital(struct dcr_arena *a, const char *words)
+{
+    struct dcr_buf b = {0};
+    dcr_buf_puts(&b, words);
+    begin_large(&b, 0);
+    return kept(a, &b);
+}
+
 const char *say_because(struct dcr_arena *a, const struct reason *why)
 {
     struct dcr_buf b = {0};

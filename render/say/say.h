@@ -70,6 +70,8 @@ const char *say_note(struct dcr_arena *a, const struct phrase *p, int n);
 const char *say_sentences(struct dcr_arena *a, const struct phrase *p, int n);
 /** say_finding - the name of what is found: that of the headline's row; "" of PHRASE_NONE. */
 const char *say_finding(const struct said *s);
+/** say_capital - words with a capital in front: "Data loading". gives; lives as long as the arena */
+const char *say_capital(struct dcr_arena *a, const char *words);
 /** say_list - "a", "a and b", "a, b and c"; "" of none. say_either: with "or".
  *  items  shape (n) */
 const char *say_list(struct dcr_arena *a, const char *const *items, int n);

@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "render/findings/stepless.h"
+#include "render/metrics/device_shares.h"
 #include "tests/unit/told.h"
 
 enum { KERNELS = 4000 };
@@ -34,6 +35,20 @@ static void trace(struct fixture *f, struct foreign_trace *t, struct run_device 
     f->runs[0]->traces = t;
     f->runs[0]->n_traces = 1;
     tell(f);
+}
+
+static void test_least_busy(void **state)
+{
+    (void)state;
+    struct run_device d[3] = {made_device(0), made_device(1), made_device(2)};
+    struct foreign_trace t = {.devices = d, .n_devices = 3};
+    struct run r = {.traces = &t, .n_traces = 1};
+    d[0].value[DEV_SPAN] = 0; /* nothing is known of it */
+    d[1].value[DEV_IDLE] = 5000000;
+    assert_ptr_equal(least_busy_device(&r), &d[2]);
+    assert_true(device_idle_ratio(&d[2]) == 0.65 && device_idle_ratio(&d[0]) == 0);
+    t.n_devices = 1;
+    assert_null(least_busy_device(&r));
 }
 
 /* Steps that a trace marks and the run counts are not called unusable. */
@@ -210,8 +225,9 @@ static void test_monitors(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_marked_steps), cmocka_unit_test(test_idle),      cmocka_unit_test(test_busy),
-        cmocka_unit_test(test_few_kernels),  cmocka_unit_test(test_benchmark), cmocka_unit_test(test_monitors),
+        cmocka_unit_test(test_least_busy), cmocka_unit_test(test_marked_steps), cmocka_unit_test(test_idle),
+        cmocka_unit_test(test_busy),       cmocka_unit_test(test_few_kernels),  cmocka_unit_test(test_benchmark),
+        cmocka_unit_test(test_monitors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -85,14 +85,9 @@ static void add_line(struct site *s, const struct run *r, const struct run_node 
                                                             v->value, (size_t)v->n_points,  line_looks[look].is_dashed};
 }
 
-static bool is_on_one_host(const struct run *run)
-{
-    return run->node_kind == NODES_SHARES || run->node_kind == NODES_EMULATED;
-}
-
 static const char *node_name(struct site *s, const struct run *run, const struct run_node *n)
 {
-    return is_on_one_host(run) ? "host" : site_text(s, "node %d", n->node);
+    return run_is_one_machine(run) ? "host" : site_text(s, "node %d", n->node);
 }
 
 #define PHASE_BINS 120
@@ -205,7 +200,7 @@ static bool is_worth_a_panel(const struct sampled *v, bool is_brief)
 /* Nodes that are parts of one host have a monitor each, and all see the same: the first that has samples is drawn. */
 static bool is_seen_before(const struct run *run, int node, size_t k)
 {
-    for (int i = 0; i < node && is_on_one_host(run); i++)
+    for (int i = 0; i < node && run_is_one_machine(run); i++)
         if (is_worth_a_panel(in_node(&run->nodes[i], k), host_lines[k].is_brief) &&
             in_node(&run->nodes[i], k)->n_points > 0)
             return true;
@@ -362,8 +357,8 @@ static const char *host_title(struct site *s, const struct run *run)
             add_mean(&run->nodes[i].gpus[g].utilization_percent, &gpu, &n_gpu);
     }
     const struct slot cpus = slot_percent(n_cpu ? cpu / n_cpu / 100 : 0);
-    const struct said title = {.headline = n_cpu && is_on_one_host(run) ? PHRASE(HOST_BUSY, cpus)
-                                           : n_cpu                      ? PHRASE(CPUS_BUSY, cpus, slot_count(n_cpu))
+    const struct said title = {.headline = n_cpu && run_is_one_machine(run) ? PHRASE(HOST_BUSY, cpus)
+                                           : n_cpu                          ? PHRASE(CPUS_BUSY, cpus, slot_count(n_cpu))
                                            : n_gpu
                                                ? PHRASE(GPUS_USED, slot_percent(gpu / n_gpu / 100), slot_count(n_gpu))
                                                : PHRASE(NONE)};
@@ -382,7 +377,7 @@ json_t *run_figure_monitors(struct site *s, const struct run_result *r, int run)
         const struct slot mean = slot_number(n->cpu_percent.n ? n->cpu_percent.sum / (double)n->cpu_percent.n : 0);
         if (n->cpu_percent.n && !is_seen_before(r->run, i, 0))
             say_put_phrases(&alt,
-                            is_on_one_host(r->run)
+                            run_is_one_machine(r->run)
                                 ? &PHRASE(CHART_HOST, mean, slot_number(n->cpu_percent.max))
                                 : &PHRASE(CHART_NODE, slot_count(n->node), mean, slot_number(n->cpu_percent.max)),
                             1);

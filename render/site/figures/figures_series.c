@@ -17,7 +17,7 @@ static double in_unit(int64_t ns, const struct time_axis *a)
 
 /* ---- speed-up ---------------------------------------------------------------------------------------- */
 
-/* Of the largest such point; NULL: none is. */
+/* Why the largest unreliable point is so; NULL if all are reliable. */
 static const struct phrase *unreliable(const struct series *series)
 {
     for (int i = series->n_points; i-- > 0;)

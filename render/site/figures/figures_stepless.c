@@ -3,6 +3,7 @@
  * tests/integration/render_foreign.sh, render_large.sh */
 #include "render/site/figures/figures_inside.h"
 
+#include "render/metrics/device_shares.h"
 #include "render/metrics/calls.h"
 #include "render/metrics/recorded.h"
 #include "render/model/cells.h"
@@ -189,20 +190,6 @@ static json_t *mpi_figure(struct site *s, const struct run_result *r, int run)
 
 /* ---- traces of GPUs without steps: where the time of the least busy one went ------------------------------------- */
 
-static const struct run_device *least_busy(const struct run *a)
-{
-    const struct run_device *least = NULL;
-    for (int t = 0; t < a->n_traces; t++)
-        for (int k = 0; k < a->traces[t].n_devices; k++) {
-            const struct run_device *d = &a->traces[t].devices[k];
-            if (d->value[DEV_SPAN] > 0 &&
-                (!least || (double)d->value[DEV_IDLE] / (double)d->value[DEV_SPAN] >
-                               (double)least->value[DEV_IDLE] / (double)least->value[DEV_SPAN]))
-                least = d;
-        }
-    return least;
-}
-
 struct gpu_part {
     const char *name;  /* beside the bar */
     const char *words; /* in the title */
@@ -214,7 +201,7 @@ static json_t *gpu_figure(struct site *s, const struct run_result *r, int run)
 {
     enum { KINDS = 4 };
     static const double matters = 0.001; /* a shorter part is left out */
-    const struct run_device *d = least_busy(r->run);
+    const struct run_device *d = least_busy_device(r->run);
     if (!d || d->value[DEV_IDLE] <= 0 || r->advised.id == ADVICE_NOTHING_ONE_TRACE)
         return NULL;
     const int64_t *v = d->value;

@@ -7,8 +7,6 @@
 /** view_devices - the tables of what foreign traces say of GPUs; an empty list when there are none.
  *  returns  gives a list of tables (view_table) */
 json_t *view_devices(struct site *s, int run);
-/** most_idle_ratio - of the GPU that idled for the largest part of its trace; < 0: the traces hold no GPU. */
-double most_idle_ratio(const struct run *r);
 /** page_devices - runs/<slug>/devices.html: what was found on the GPUs, and all these tables.
  *  tables  of view_devices; borrows */
 void page_devices(struct site *s, int run, json_t *tables);

@@ -96,12 +96,14 @@ static enum cause_class class_of_claim(const struct report *rep, int claim)
     return claim >= 0 ? rep->claims[claim].cls : CLASS_COMMUNICATION;
 }
 
-/* Where a key figure of a series is of: the largest node count, and the one before it. */
+/* The node counts of a key figure of a series: the largest one, and the one before it. */
 struct beside {
     const char *at, *before; /* "4 nodes", "2 nodes"; NULL none */
     double exchange_ratio;   /* of the node count before: as that of add_cause; < 0 none */
     double awaited_ratio;    /* of ranks without a core there; <= 0 none */
 };
+
+static const struct beside of_one_run = {.exchange_ratio = -1};
 
 static void add_share(struct site *s, json_t *list, const char *cause, double ratio, const struct beside *b,
                       double before_ratio)
@@ -176,7 +178,7 @@ static void add_series_cause(struct site *s, json_t *list, const struct series *
     const struct run_result *r = &s->rep->runs[last->runs[0]];
     int claim = series->limit_claim >= 0 ? series->limit_claim : r->n_claims ? r->claims[0] : -1;
     enum cause_class cls = class_of_claim(s->rep, claim);
-    struct beside b = {NULL, NULL, -1, 0};
+    struct beside b = of_one_run;
     if (series->n_points > 1) {
         const struct series_point *before = last - 1;
         b.at = node_words(s, last->n_nodes), b.before = node_words(s, before->n_nodes);
@@ -212,7 +214,6 @@ json_t *view_run_keys(struct site *s, const struct run_result *r)
     if (r->has_throughput)
         add_key(s, list, FACT(KEY_THROUGHPUT_OF_RANKS), throughput_text(s, r->throughput));
     int claim = r->n_claims ? r->claims[0] : -1;
-    add_cause(s, list, r, claim, exchange_of_run(r, class_of_claim(s->rep, claim)),
-              &(struct beside){NULL, NULL, -1, 0});
+    add_cause(s, list, r, claim, exchange_of_run(r, class_of_claim(s->rep, claim)), &of_one_run);
     return list;
 }

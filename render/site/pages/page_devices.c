@@ -254,14 +254,6 @@ json_t *view_devices(struct site *s, int run)
     return list;
 }
 
-double most_idle_ratio(const struct run *r)
-{
-    double most = -1;
-    EACH_DEVICE(r, d)
-    most = fmax(most, d->value[DEV_SPAN] > 0 ? (double)d->value[DEV_IDLE] / (double)d->value[DEV_SPAN] : 0);
-    return most;
-}
-
 void page_devices(struct site *s, int run, json_t *tables)
 {
     const struct run_result *r = &s->rep->runs[run];

@@ -226,8 +226,7 @@ static const char *limited_by(struct site *s, const struct run_result *r)
 
 static const char *counted_title(struct site *s)
 {
-    const char *word = counted_word(s->rep->unit);
-    return site_text(s, "%c%s", word[0] >= 'a' && word[0] <= 'z' ? word[0] - 'a' + 'A' : word[0], word + 1);
+    return say_capital(&s->arena, counted_word(s->rep->unit));
 }
 
 /* Columns of the table of runs: one without any value goes. */

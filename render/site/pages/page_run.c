@@ -6,6 +6,7 @@
 #include "render/findings/claims.h"
 #include "render/findings/run_said.h"
 #include "render/metrics/calls.h"
+#include "render/metrics/device_shares.h"
 #include "render/metrics/recorded.h"
 #include "render/metrics/steps.h"
 #include "render/pages/parts.h"
@@ -374,8 +375,7 @@ static void set_titles(struct site *s, json_t *data, const struct run_result *r)
 static const char *first_action(struct site *s, const struct claim *c)
 {
     const char *text = *c->action.ours ? c->action.ours : c->action.generic;
-    return *text ? site_text(s, "%c%s.", text[0] >= 'a' && text[0] <= 'z' ? text[0] - 'a' + 'A' : text[0], text + 1)
-                 : NULL;
+    return *text ? site_text(s, "%s.", say_capital(&s->arena, text)) : NULL;
 }
 
 void page_run(struct site *s, int run)
@@ -434,12 +434,12 @@ void page_run(struct site *s, int run)
     view_text(s, data, "monitors_absent", monitors_absent(s, r->run));
     set_or_null(s, data, "losses", run_figure_losses(s, r));
     json_t *devices = view_devices(s, run), *shown = view_list(s);
-    const double idle_ratio = most_idle_ratio(r->run);
-    for (size_t i = 0; i < json_array_size(devices) && (i == 0 || idle_ratio < 0); i++) /* a page has the others */
+    const struct run_device *idlest = least_busy_device(r->run);
+    for (size_t i = 0; i < json_array_size(devices) && (i == 0 || !idlest); i++) /* a page has the others */
         view_add(s, shown, json_incref(json_array_get(devices, i)));
-    view_flag(s, data, "devices_page", idle_ratio >= 0);
+    view_flag(s, data, "devices_page", idlest != NULL);
     set_title(s, data, "title_devices",
-              idle_ratio >= 0 ? PHRASE(PART_GPUS, slot_percent(idle_ratio)) : PHRASE(PART_OPERATORS), NULL);
+              idlest ? PHRASE(PART_GPUS, slot_percent(device_idle_ratio(idlest))) : PHRASE(PART_OPERATORS), NULL);
     view_set_list(s, data, "devices_shown", shown);
     view_set_list(s, data, "devices", json_incref(devices));
     view_set_list(s, data, "evidence", view_evidence(s, run));
@@ -482,7 +482,7 @@ void page_run(struct site *s, int run)
     run_picture(s, r, site_text(s, "%sprofiling_analysis.png", folder));
     site_page(s, "run", site_text(s, "%sindex.html", folder), site_text(s, "%s, %s", r->label, s->rep->title), r->slug,
               data);
-    if (idle_ratio >= 0)
+    if (idlest)
         page_devices(s, run, devices);
     json_decref(devices);
 }

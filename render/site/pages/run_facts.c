@@ -34,7 +34,7 @@ static void add(struct facts *f, const struct fact *is)
     add_named(f, is, say_fact(&f->s->arena, is));
 }
 
-/* Why: REASON_NONE = none is known. */
+/* A fact that is not known.   why  REASON_NONE: the reason is not known either */
 static void add_missing(struct facts *f, const struct fact *is, const struct reason *why)
 {
     add_named(
@@ -42,14 +42,14 @@ static void add_missing(struct facts *f, const struct fact *is, const struct rea
         say_phrase(&f->s->arena, why->code ? &PHRASE(FACT_NOT_KNOWN, slot_reason(why)) : &PHRASE(FACT_NOT_RECORDED)));
 }
 
-/* Of a fact whose only slot is a name: nothing without it. */
+/* Adds a fact whose only slot is a name, or nothing if the name is missing. */
 static void add_if_named(struct facts *f, enum fact_id id, const char *name)
 {
     if (name && *name)
         add(f, &(struct fact){id, {slot_name(name)}});
 }
 
-/* The same of a count: nothing of what is below 0. */
+/* The same for a count, which is missing below 0. */
 static void add_if_counted(struct facts *f, enum fact_id id, int64_t n)
 {
     if (n >= 0)
