@@ -2,6 +2,7 @@
 #include "render/findings/actions.h"
 
 #include "render/findings/rules/analyse.h"
+#include "render/findings/rules/trials.h"
 #include "render/metrics/calls.h"
 #include "render/metrics/cores.h"
 #include "render/metrics/known.h"
@@ -104,15 +105,6 @@ static struct phrase too_few_cores(const struct run_result *r, enum cause_class 
     return PHRASE(NONE);
 }
 
-/* Is a faster link the first change that one command can try? */
-static int is_link_tried(const struct run_result *r)
-{
-    for (int i = 0; i < r->n_trials; i++)
-        if (*r->trials[i].command)
-            return r->trials[i].kind == TRIAL_LINK;
-    return 0;
-}
-
 struct choice {
     enum advice ours, generic; /* ours: of dcrnn-train; the same as generic but where its options say more */
 };
@@ -153,7 +145,7 @@ static struct choice for_communication(const struct run_result *r, int is_torch)
     if (r->run->program.allreduce_is_overlapped == 0)
         ours = ADVICE_OVERLAP;
     else if (strcmp(r->run->program.allreduce_dtype, "bf16") == 0)
-        ours = is_link_tried(r)                             ? ADVICE_FASTER_LINK
+        ours = trial_advised(r)                             ? ADVICE_FASTER_LINK
                : r->n_nodes > 0 && r->n_ranks == r->n_nodes ? ADVICE_LARGER_BATCH
                                                             : ADVICE_FEWER_RANKS;
     enum advice rest = run_is_torch_on_hosts(r->run)   ? ADVICE_COMMUNICATION_OF_HOSTS

@@ -54,8 +54,8 @@ const char *gain_text(struct report *rep, int64_t gain_ns, int64_t step_ns, enum
 const char *claim_gain_text(struct report *rep, const struct claim *c);
 /** previous_point - the point of r's series with the next smaller node count, NULL when there is none. */
 const struct series_point *previous_point(const struct report *rep, const struct run_result *r);
-/** claim_trial - what can be tried against a claim: of the run that it is about (of a series the largest), the first
- *  change that has a command, else the first. NULL: nothing; only communication has such.
+/** claim_trial - what can be tried against a claim: the advised change of the run that it is about (of a series the
+ *  largest). NULL: nothing; only communication has such.
  *  Test: tests/unit/test_trials.c */
 const struct trial *claim_trial(const struct report *rep, const struct claim *c);
 /** claim_expected - "The median step should take about 101 ms instead of 178 ms (estimate)." of such a trial; "" no

@@ -127,13 +127,11 @@ static struct phrase phrase_of_place(struct report *rep, const struct grounds *g
 {
     int has_ranks = g->n_shown_ranks > 0 && g->n_ranks > 1, is_all = g->n_shown_ranks == g->n_ranks;
     int has_steps = g->n_shown_steps > 0 && g->n_steps != 1;
-    const struct slot all = slot_count(g->n_ranks), steps = slot_name(has_steps ? steps_text(rep, g) : "");
+    const struct slot steps = slot_name(has_steps ? steps_text(rep, g) : "");
     if (!has_ranks)
         return has_steps ? PHRASE(PLACE_STEPS, steps) : PHRASE(NONE);
-    if (is_all && g->n_ranks == 2)
-        return has_steps ? PHRASE(PLACE_BOTH_AND_STEPS, steps) : PHRASE(PLACE_BOTH);
     if (is_all)
-        return has_steps ? PHRASE(PLACE_ALL_AND_STEPS, all, steps) : PHRASE(PLACE_ALL, all);
+        return has_steps ? PHRASE(PLACE_EVERY_RANK_AND_STEPS, steps) : PHRASE(PLACE_EVERY_RANK);
     const struct slot ranks = slot_name(ranks_text(rep, g));
     return has_steps ? PHRASE(PLACE_RANKS_AND_STEPS, ranks, steps) : PHRASE(PLACE_RANKS, ranks);
 }

@@ -1,6 +1,7 @@
 /* phrases.c - the phrases that all claims are made of. See claims.h. */
 #include "render/findings/claims.h"
 
+#include "render/findings/rules/trials.h"
 #include "render/metrics/known.h"
 #include "render/say/format.h"
 #include "render/say/say.h"
@@ -61,10 +62,7 @@ static const struct run_result *tried_run(const struct report *rep, const struct
 const struct trial *claim_trial(const struct report *rep, const struct claim *c)
 {
     const struct run_result *r = c->cls == CLASS_COMMUNICATION ? tried_run(rep, c) : NULL;
-    for (int i = 0; r && i < r->n_trials; i++)
-        if (*r->trials[i].command)
-            return &r->trials[i];
-    return r && r->n_trials ? &r->trials[0] : NULL;
+    return r ? trial_advised(r) : NULL;
 }
 
 const char *claim_expected(struct report *rep, const struct claim *c)

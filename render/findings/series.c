@@ -171,9 +171,11 @@ static struct phrase communication_headline(struct report *rep, const struct ser
         return PHRASE(SCALING_WAITING, slot_name(waited_for(rep, r, c)), slot_percent(now), slot_nodes(rep, last));
     const char *what = say_capital(
         &rep->arena, is_gradient_exchange(r) ? say_phrase(&rep->arena, &PHRASE(NAME_GRADIENTS)) : "communication");
-    return now > then ? PHRASE(SCALING_COMMUNICATION_GROWS, slot_name(what), slot_percent(now), slot_nodes(rep, last),
-                               slot_percent(then), slot_count(before->n_nodes))
-                      : PHRASE(SCALING_COMMUNICATION, slot_name(what), slot_percent(now), slot_nodes(rep, last));
+    const double least = 0.001; /* one rank has nobody to exchange with */
+    return now > then && then > least
+               ? PHRASE(SCALING_COMMUNICATION_GROWS, slot_name(what), slot_percent(now), slot_nodes(rep, last),
+                        slot_percent(then), slot_count(before->n_nodes))
+               : PHRASE(SCALING_COMMUNICATION, slot_name(what), slot_percent(now), slot_nodes(rep, last));
 }
 
 static struct phrase part_headline(struct report *rep, const struct series *s, const struct cause *c)
@@ -221,11 +223,12 @@ static struct phrase node_time(const struct report *rep, const struct series *s)
         return PHRASE(NONE);
     const struct slot first_nodes = slot_nodes(rep, first), last_nodes = slot_nodes(rep, last),
                       of_first = slot_factor(1 / last->efficiency),
-                      of_good = slot_factor(good->efficiency / last->efficiency);
-    return good == last         ? PHRASE(NODES_PAY, last_nodes, of_first, first_nodes)
-           : good != first      ? PHRASE(NODES_STOP_PAYING, slot_nodes(rep, good), last_nodes, of_good)
-           : last->speedup <= 1 ? PHRASE(NODES_DO_NOT_PAY, last_nodes, of_first)
-                                : PHRASE(NODES_COST, last_nodes, of_first, first_nodes);
+                      of_good = slot_factor(good->efficiency / last->efficiency),
+                      unit = slot_name(counted_word(rep->unit));
+    return good == last         ? PHRASE(NODES_PAY, last_nodes, of_first, first_nodes, unit)
+           : good != first      ? PHRASE(NODES_STOP_PAYING, slot_nodes(rep, good), last_nodes, of_good, unit)
+           : last->speedup <= 1 ? PHRASE(NODES_DO_NOT_PAY, last_nodes, of_first, unit)
+                                : PHRASE(NODES_COST, last_nodes, of_first, first_nodes, unit);
 }
 
 /* What compute does, where communication limits. Below a tenth of it, what it lost is no second cause. */
@@ -275,7 +278,10 @@ static void add_why(const struct report *rep, struct series *s, const struct cau
     } else if (c->part != PART_COMPUTE) {
         said_add(&s->said, PHRASE(STEP_LONGER, slot_time(l->loss_ns), slot_time(l->ideal_ns)));
     }
-    said_add(&s->said, phrase_of_communication(run_of(rep, last), last->part_ns, last->step.mean_ns));
+    const struct phrase said = phrase_of_communication(run_of(rep, last), last->part_ns, last->step.mean_ns);
+    said_add(&s->said, said.id == PHRASE_COMMUNICATION_TOO && s->said.headline.id == PHRASE_SCALING_GOOD
+                           ? PHRASE(COMMUNICATION_LIMITS_ON, slot_nodes(rep, last), said.slot[0], said.slot[1])
+                           : said);
 }
 
 static enum confidence series_confidence(struct report *rep, const struct series *s, const char **because)

@@ -45,7 +45,14 @@ export DATA=/none GRAPH=/none NODES=7 ARGS=--nonsense
 fix 0 "what the user set otherwise does not reach the trial"
 unset DATA GRAPH NODES ARGS
 check "the command is shown" said "\$ $command"
-check "forecast and outcome are told" says "$TMP/said-by-fix" TRIED FORECAST_ABOUT
+# The forecast is hardly ever exact.
+# shellcheck disable=SC2317  # check calls it
+told() {
+    says "$TMP/said-by-fix" TRIED FORECAST_TOO_LONG || says "$TMP/said-by-fix" TRIED FORECAST_TOO_SHORT ||
+        says "$TMP/said-by-fix" TRIED FORECAST_ABOUT
+}
+check "forecast and outcome are told" told
+check "and whether the advice's own check holds" grep -qE 'Transfer (still )?takes [0-9.]+ % of a step( now)?, and the threshold is 20 %' "$TMP/said-by-fix"
 check "and where to look" said "Before and after: $FIX/compare.html"
 check "the page has both" grep -q "the advised change as forecast and as achieved" "$FIX/compare.html"
 check "so has the report" jq -e '.comparisons[0].tried | .change == "bf16" and .before_ns > 0 and .forecast_ns > 0 and

@@ -9,6 +9,7 @@ A row that ends without a full stop is a headline. Open words are those that a r
 the page outside script, style, svg, nav, footer and closed details with their summaries; tables count, but are no prose."""
 import re
 import sys
+from difflib import SequenceMatcher
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -16,6 +17,8 @@ INDEX_WORDS, RUN_WORDS = 450, 350
 TABLE_COLUMNS = 7  # but for the tables of other tools, which are shown as they are
 HEADLINE_WORDS, SENTENCE_WORDS, PARAGRAPH_SENTENCES, REPEATED_WORDS, VALUES = 16, 22, 3, 8, 2
 CAPTION_SENTENCES = 4  # of a table, where its columns are explained too
+VARIANTS = 4  # of one sentence in the phrase book; more are another thing to say
+ALIKE, LEAST_WORDS = 0.75, 5  # rows of so many words are variants where so large a part of them is the same
 OPENINGS = ("Of the ", "By the ", "What ")
 QUESTIONS = ("?",)  # a heading such as "What to do first" is no sentence
 BANNED = ("behind that", "but for", "in full", "of its own", "as far as", "in the mean", "promised", "n/a", "who waits",
@@ -159,6 +162,30 @@ def check_site(folder):
     return found
 
 
+def families(rows):
+    """Rows in sets that say nearly the same: each is a variant of another one of its set. The book prints some rows twice."""
+    by_name = {row.split(": ", 1)[0]: row for row in rows}
+    texts = [(VALUE.sub("0", row.split(": ", 1)[1]).split(), row) for row in by_name.values()]
+    texts = [t for t in texts if len(t[0]) >= LEAST_WORDS]
+    family = list(range(len(texts)))
+
+    def first(i):
+        while family[i] != i:
+            i = family[i]
+        return i
+
+    for i, (mine, _) in enumerate(texts):
+        alike = SequenceMatcher(None, b=mine, autojunk=False)
+        for j in range(i):
+            alike.set_seq1(texts[j][0])
+            if alike.real_quick_ratio() >= ALIKE and alike.quick_ratio() >= ALIKE and alike.ratio() >= ALIKE:
+                family[first(i)] = first(j)
+    sets = {}
+    for i, (_, row) in enumerate(texts):
+        sets.setdefault(first(i), []).append(row)
+    return sets.values()
+
+
 def check_phrasebook(path):
     found = []
     with open(path, encoding="utf-8") as f:
@@ -174,6 +201,8 @@ def check_phrasebook(path):
                   if not (is_list and "values" in fault) and not (name.startswith("HEAD_") and "opens" in fault)]
         if len(sentences(text)) > 1:
             found.append((row, "a row is one sentence"))
+    found += [(" / ".join(variants), f"{len(variants)} variants of a sentence, at most {VARIANTS}")
+              for variants in families(rows) if len(variants) > VARIANTS]
     advice = part[part.index("Advice: what to do, for whom, and how to check it") + 1].splitlines()
     for row in advice:
         name, text = row.split(": ", 1)

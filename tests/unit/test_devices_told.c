@@ -84,7 +84,7 @@ static void test_idle(void **state)
         assert_finds(&r->said, PHRASE_GPU_IDLE_MOSTLY);
         assert_int_equal(r->said.headline.slot[0].count, 3);
         assert_true(r->said.headline.slot[1].real == 0.65);
-        assert_string_equal(r->said.headline.slot[2].name, "waiting for its host");
+        assert_string_equal(r->said.headline.slot[2].name, "waiting for the host");
         assert_int_equal(assert_supports(&r->said, PHRASE_GPU_IDLE_HOST)[0].real * 13, 12);
         assert_true(assert_supports(&r->said, PHRASE_GPU_COMPUTE)[0].real == 0.3);
         assert_int_equal(r->advised.id, ADVICE_LAUNCHES);

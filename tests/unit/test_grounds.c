@@ -76,7 +76,7 @@ static void test_all_ranks_and_no_gain(void **state)
     tell(&f);
     const struct claim *c = claim_of(&f.rep, CLASS_COMPUTE);
     assert_int_equal(c->grounds.n_shown_ranks, 2);
-    assert_contains(c->place, "on both ranks, most in steps 0, 1 and 2");
+    assert_contains(c->place, "on every rank, most in steps 0, 1 and 2");
     assert_int_equal(c->has_gain, 0);
     assert_int_equal(c->gain_why.code, REASON_GAIN_OF_COMPUTE);
     release(&f);
@@ -91,7 +91,7 @@ static void test_one_step(void **state)
     tell(&f);
     const struct claim *c = claim_of(&f.rep, CLASS_COMPUTE);
     assert_string_equal(c->window, "step 0 of 2 ranks");
-    assert_string_equal(c->place, "on both ranks");
+    assert_string_equal(c->place, "on every rank");
     release(&f);
 }
 

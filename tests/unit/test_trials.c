@@ -259,6 +259,12 @@ static void test_what_is_not_advised(void **state)
     assert_int_equal(rep.runs[0].n_trials, 1);
     assert_non_null(trial_of(&rep, TRIAL_LINK));
     assert_true(trial_of(&rep, TRIAL_LINK)->is_over_half); /* the backward pass hides as much of half the transfer */
+    assert_int_equal(trial_advised(&rep.runs[0])->kind, TRIAL_LINK);
+    report_free(&rep);
+    r->program.allreduce_dtype = ""; /* not said: bf16 is advised, and cannot be forecast */
+    tell(&rep, r);
+    assert_null(trial_advised(&rep.runs[0]));
+    assert_string_equal(rep.first_command, "");
     report_free(&rep);
     r->program.allreduce_dtype = "fp32";
     r->program.backward_left_looks = -1; /* an archive of before */
@@ -318,10 +324,14 @@ static void test_tried(void **state)
             assert_true(t->before_ns == 264 && t->forecast_ns == forecast && t->achieved_ns == 264);
             assert_near(t->error_ratio, (double)forecast / 264 - 1);
             assert_int_equal(said[0].slot[0].count, 264);
-            assert_int_equal(said[1].id, PHRASE_FORECAST_ABOUT);
+            assert_int_equal(said[1].id, PHRASE_FORECAST_TOO_SHORT);
             assert_int_equal(said[1].slot[0].count, forecast);
-            assert_int_equal(said[2].id, PHRASE_TRIED_TOO_SHORT);
-            assert_near(said[2].slot[0].real, 1 - (double)forecast / 264);
+            assert_near(said[1].slot[1].real, 1 - (double)forecast / 264);
+            const struct comparison *c = &rep.comparisons[0];
+            double share = (double)c->part[PART_TRANSFER].after_ns / (double)c->step.after_ns;
+            assert_int_equal(said[2].id, share > 0.2 ? PHRASE_TRANSFER_STILL_ABOVE : PHRASE_TRANSFER_BELOW);
+            assert_near(said[2].slot[0].real, share);
+            assert_near(said[2].slot[1].real, 0.2);
             assert_int_equal(rep.comparisons[0].sure[SURE_FORECAST][1].id, PHRASE_NONE); /* no other part changed */
             assert_non_null(strstr(rep.verdict, say_phrase(&rep.arena, &said[0])));
         }

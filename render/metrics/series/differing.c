@@ -107,7 +107,7 @@ const char *differing_keys(struct report *rep, const struct run_result *first, c
     add_options(&x, b, a, 1);
     int by_option = x.n;
     add_if(&x, !by_option && has_other_command(a, b), "command");
-    add_if(&x, has_other_nodes(a, b) && !by_option, "emulated nodes");
+    add_if(&x, has_other_nodes(a, b), "emulated nodes");
     add_if(&x, strcmp(p->precision, q->precision) != 0 && !by_option, "precision");
     add_if(&x, strcmp(p->backend, q->backend) != 0 && !by_option, "back end");
     add_if(&x, strcmp(p->dataset, q->dataset) != 0 && !by_option, "data");
@@ -115,7 +115,7 @@ const char *differing_keys(struct report *rep, const struct run_result *first, c
     add_if(&x, per_node[0] != per_node[1], "ranks per node");
     add_if(&x, strcmp(p->model, q->model) != 0 && !x.n, "model");
     add_if(&x, strcmp(a->summary.series, b->summary.series) != 0 && !x.n, "scaling mode");
-    add_if(&x, is_other_batch(first, second) && !x.n, "batch");
+    add_if(&x, is_other_batch(first, second), "batch");
     add_if(&x, !x.n, "command");
     if (x.n > MAX_NAMED)
         x.text = report_text(rep, "%s and %d more", x.text, x.n - MAX_NAMED);

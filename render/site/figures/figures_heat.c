@@ -114,7 +114,7 @@ json_t *run_figure_heat(struct site *s, const struct run_result *r)
         view_cell_value(s, t, fmt_count(h.n_slowest[k], "step").text, true, (double)h.n_slowest[k], "steps");
         view_cell_percent(s, t, true, (double)h.n_slowest[k] / (double)h.n_steps);
     }
-    struct chart_heat spec = {.text = {"Late ranks, step by step",
+    struct chart_heat spec = {.text = {"Slower ranks, step by step",
                                        "time outside communication, above the fastest rank of the step", "%",
                                        label_percent},
                               .row_name = name,
@@ -128,10 +128,10 @@ json_t *run_figure_heat(struct site *s, const struct run_result *r)
                               .x_title = "step"};
     const struct phrase shades[] = {
         PHRASE(CHART_SHADES, slot_count((int64_t)h.n_ranks), slot_count((int64_t)h.n_steps)),
-        PHRASE(CHART_LATEST, slot_count(r->ranks[worst].rank), slot_time(h.late_ns[worst] / (int64_t)h.n_steps),
+        PHRASE(CHART_SLOWEST, slot_count(r->ranks[worst].rank), slot_time(h.late_ns[worst] / (int64_t)h.n_steps),
                slot_count((int64_t)h.worst_step[worst]), slot_time(h.worst_ns[worst]))};
     const char *alt = say_phrases(&s->arena, shades, 2);
-    const struct said title = {.headline = PHRASE(RANK_IS_LATEST, slot_count(r->ranks[worst].rank),
+    const struct said title = {.headline = PHRASE(RANK_IS_SLOWEST, slot_count(r->ranks[worst].rank),
                                                   slot_time(h.late_ns[worst] / (int64_t)h.n_steps))};
     double height = chart_heat_height(&spec);
     json_t *view = figure_view(s, &(struct figure){.stem = "late-ranks",

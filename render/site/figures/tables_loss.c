@@ -30,7 +30,7 @@ json_t *view_loss_parts(struct site *s, const struct series *series)
 {
     json_t *t = view_table(s, TABLE(LOSS_PARTS));
     loss_columns(s, t, series);
-    static const char *const heads[] = {"ideal scaling", "measured", "loss"};
+    static const char *const heads[] = {"ideal scaling", "measured", "lost time"};
     for (int row = 0; row < 3 + N_PARTS; row++) {
         view_row(s, t, row < 2 ? heads[row] : row < 2 + N_PARTS ? part_name((enum part)(row - 2)) : heads[2]);
         for (int i = 0; i < series->n_losses; i++) {
@@ -92,14 +92,19 @@ json_t *view_loss_causes(struct site *s, const struct series *series)
     loss_columns(s, t, series);
     view_column(s, t, "", say_phrase(&s->arena, &PHRASE(COLUMN_COUNTS_AS)));
     for (int c = 0; c < N_LOSS_CLASSES; c++) {
+        bool is_known = false;
         view_row(s, t, loss_class_name((enum loss_class)c));
-        for (int i = 0; i < series->n_losses; i++)
+        for (int i = 0; i < series->n_losses; i++) {
             lost_cell(s, t, &series->losses[i].class_why[c], series->losses[i].class_ns[c]);
+            is_known |= !series->losses[i].class_why[c].code;
+        }
         view_cell(s, t, loss_class_what((enum loss_class)c));
+        if (!is_known)
+            view_row_empty(s, t);
     }
-    view_row(s, t, "loss");
+    view_row(s, t, "lost time");
     for (int i = 0; i < series->n_losses; i++)
         lost_cell(s, t, &REASON(NONE), series->losses[i].loss_ns);
-    view_cell(s, t, "measured less ideal scaling");
+    view_cell(s, t, "measured minus ideal scaling");
     return t;
 }

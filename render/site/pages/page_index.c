@@ -231,7 +231,7 @@ static const char *counted_title(struct site *s)
 
 /* Columns of the table of runs: one without any value goes. */
 struct run_columns {
-    bool points, ranks, step, throughput, gain;
+    bool points, ranks, step, throughput, gain, limit;
 };
 static struct run_columns run_columns_of(const struct report *rep)
 {
@@ -243,6 +243,7 @@ static struct run_columns run_columns_of(const struct report *rep)
         c.step |= r->has_steps || r->step.n > 0;
         c.throughput |= r->has_throughput;
         c.gain |= is_ranked(rep) && *ranking_gain_text(rep, r).text;
+        c.limit |= r->has_steps || r->step.n > 0;
     }
     c.ranks &= !c.points;
     return c;
@@ -291,7 +292,7 @@ static json_t *runs_table(struct site *s)
         view_column(s, t, "#", say_phrase(&s->arena, &PHRASE(COLUMN_HOURS, slot_name(counted_title(s)))));
     }
     view_columns(s, t, has.gain ? "#Gain" : "");
-    view_columns(s, t, "Limited by");
+    view_columns(s, t, has.limit ? "Limited by" : "What it shows");
     for (int i = 0; i < rep->n_runs; i++) {
         const struct run_result *r = &rep->runs[i];
         bool has_step = r->has_steps || r->step.n > 0; /* of a summary: the same without phases */
@@ -314,7 +315,9 @@ static json_t *runs_table(struct site *s)
             add_scaling_cells(s, t, r, point_of(rep, r));
         if (has.gain)
             add_gain_cell(s, t, r);
-        if (r->has_steps)
+        if (!has.limit)
+            view_cell(s, t, r->headline);
+        else if (r->has_steps)
             view_cell(s, t, limited_by(s, r));
         else
             view_cell_missing(s, t, &r->steps_why, NULL);
