@@ -273,7 +273,7 @@ const char *scaling_word(enum scaling_kind k);
 struct series {
     const char *label; /* "DCRNN, 8 sensors, fp32, 1 rank per node" */
     enum scaling_kind kind;
-    const char *kind_because;    /* how strong or weak was detected */
+    struct phrase kind_said;     /* how strong or weak was detected: a clause */
     struct series_point *points; /* ascending node count */
     int n_points;
     struct reason speedup_why;  /* of the last point; REASON_NONE too where there is one point */

@@ -235,7 +235,7 @@ void say_fill(struct dcr_buf *out, const char *text, const struct slot_row *rows
     dcr_buf_puts(out, text);
 }
 
-static const char *kept(struct dcr_arena *a, struct dcr_buf *b)
+static const char *in_arena(struct dcr_arena *a, struct dcr_buf *b)
 {
     const char *text = dcr_arena_strndup(a, dcr_buf_text(b), b->failed ? 0 : b->len);
     dcr_buf_release(b);
@@ -246,7 +246,7 @@ const char *say_clause(struct dcr_arena *a, const struct reason *why)
 {
     struct dcr_buf b = {0};
     say_put_clause(&b, why);
-    return kept(a, &b);
+    return in_arena(a, &b);
 }
 
 const struct phrase_row *say_phrase_row(enum phrase_id id)
@@ -267,7 +267,7 @@ const char *say_phrases(struct dcr_arena *a, const struct phrase *p, int n)
 {
     struct dcr_buf b = {0};
     say_put_phrases(&b, p, n);
-    return kept(a, &b);
+    return in_arena(a, &b);
 }
 
 const char *say_phrase(struct dcr_arena *a, const struct phrase *p)
@@ -287,7 +287,7 @@ const char *say_capital(struct dcr_arena *a, const char *words)
     struct dcr_buf b = {0};
     dcr_buf_puts(&b, words);
     begin_large(&b, 0);
-    return kept(a, &b);
+    return in_arena(a, &b);
 }
 
 const char *say_because(struct dcr_arena *a, const struct reason *why)
@@ -298,7 +298,7 @@ const char *say_because(struct dcr_arena *a, const struct reason *why)
     say_put_clause(&b, why);
     begin_large(&b, 0);
     dcr_buf_putc(&b, '.');
-    return kept(a, &b);
+    return in_arena(a, &b);
 }
 
 static void put_title(struct dcr_buf *out, const struct said *s)
@@ -320,7 +320,7 @@ const char *say_title(struct dcr_arena *a, const struct said *s)
     if (s->headline.id == PHRASE_NONE)
         return "";
     put_title(&b, s);
-    return kept(a, &b);
+    return in_arena(a, &b);
 }
 
 const char *say_headline(struct dcr_arena *a, const struct said *s)
@@ -330,7 +330,7 @@ const char *say_headline(struct dcr_arena *a, const struct said *s)
         return "";
     put_title(&b, s);
     dcr_buf_putc(&b, '.');
-    return kept(a, &b);
+    return in_arena(a, &b);
 }
 
 /* Headlines of findings are sentences too. Evidence may say its own words with a full stop or without. */
@@ -347,7 +347,7 @@ static const char *sentences(struct dcr_arena *a, const struct phrase *p, int n,
             begin_large(&b, at);
         dcr_buf_puts(&b, b.len && b.data[b.len - 1] == '.' ? "" : ".");
     }
-    return kept(a, &b);
+    return in_arena(a, &b);
 }
 
 const char *say_support(struct dcr_arena *a, const struct said *s)
@@ -380,14 +380,14 @@ const char *say_advice(struct dcr_arena *a, const struct advised *x, enum advice
     if (!*text)
         return "";
     say_fill(&b, text, row->slots, x->slot);
-    return kept(a, &b);
+    return in_arena(a, &b);
 }
 
 static const char *filled(struct dcr_arena *a, const char *text, const struct slot_row *rows, const struct slot *slots)
 {
     struct dcr_buf b = {0};
     say_fill(&b, text, rows, slots);
-    return kept(a, &b);
+    return in_arena(a, &b);
 }
 
 const struct table_row *say_table_row(enum table_id id)
@@ -430,7 +430,7 @@ static const char *joined(struct dcr_arena *a, const char *const *items, int n, 
     struct dcr_buf b = {0};
     for (int i = 0; i < n; i++)
         dcr_buf_printf(&b, "%s%s", i == 0 ? "" : i == n - 1 ? last : ", ", items[i]);
-    return kept(a, &b);
+    return in_arena(a, &b);
 }
 
 const char *say_list(struct dcr_arena *a, const char *const *items, int n)

@@ -239,7 +239,7 @@ static void sample_fill_series(struct sample *s)
     struct series *q = &rep->series[0];
     q->label = "DCRNN, 24 sensors";
     q->kind = SCALING_STRONG;
-    q->kind_because = "the global batch is 64 in every run";
+    q->kind_said = PHRASE(KIND_STRONG, slot_count(64), slot_name("node"));
     q->n_points = 3;
     q->points = sample_alloc(s, 3, sizeof *q->points);
     for (int k = 0; k < 3; k++) {

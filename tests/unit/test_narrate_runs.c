@@ -499,8 +499,11 @@ static void test_scaling_of_summaries(void **state)
         tell(&f);
         assert_finds(&f.rep.series[0].said, is_good ? PHRASE_SCALING_GOOD : PHRASE_SCALING_FALLS);
         assert_contains(f.rep.series[0].headline, is_good ? "0.95" : "0.75 on 2 GPUs");
-        assert_string_equal(assert_supports(&f.rep.series[0].said, PHRASE_NOT_JUDGED)[0].name, "loss by cause");
-        assert_string_equal(f.rep.series[0].kind_because, "the global batch is 64 samples at every GPU count");
+        assert_string_equal(assert_supports(&f.rep.series[0].said, PHRASE_NOT_JUDGED)[0].name, "lost time");
+        const struct phrase *kind = &f.rep.series[0].kind_said;
+        assert_int_equal(kind->id, PHRASE_KIND_STRONG);
+        assert_int_equal(kind->slot[0].count, 64);
+        assert_string_equal(kind->slot[1].name, "GPU");
         assert_contains(document(&f.rep, "BOTTLENECK_ANALYSIS.md")->bytes,
                         "No cause can be ranked because no phases of a step were recorded."); /* of 50 steps */
         const struct document *d = document(&f.rep, "report.json");

@@ -283,9 +283,9 @@ void trials(struct report *rep)
 const struct trial *trial_advised(const struct run_result *r)
 {
     const struct run_program *p = &r->run->program;
-    enum trial_kind kind = p->allreduce_is_overlapped == 0            ? TRIAL_OVERLAP
+    enum trial_kind kind = p->allreduce_is_overlapped == 0           ? TRIAL_OVERLAP
                            : strcmp(p->allreduce_dtype, "bf16") != 0 ? TRIAL_BF16
-                                                                      : TRIAL_LINK;
+                                                                     : TRIAL_LINK;
     for (int i = 0; i < r->n_trials; i++)
         if (r->trials[i].kind == kind)
             return kind != TRIAL_LINK || *r->trials[i].command ? &r->trials[i] : NULL;

@@ -3,7 +3,6 @@
 #include "render/metrics/series/differing.h"
 #include "render/metrics/series/series.h"
 #include "render/metrics/stats.h"
-#include "render/say/say.h"
 
 #include "lib/base/fs.h"
 
@@ -313,7 +312,7 @@ static void say_no_speedup(const struct report *rep, struct series *s)
                                    : REASON(SPEEDUP_WITHOUT_RATES, slot_name(counted_word(rep->unit)));
 }
 
-static void say_kind(struct report *rep, struct series *s)
+static void find_kind(const struct report *rep, struct series *s)
 {
     const struct run_program *p = &rep->runs[s->points[0].runs[0]].run->program;
     const struct run_program *q = &rep->runs[s->points[s->n_points - 1].runs[0]].run->program;
@@ -323,7 +322,7 @@ static void say_kind(struct report *rep, struct series *s)
                                  [SCALING_WEAK] =
                                      PHRASE(KIND_WEAK, unit, slot_count(p->global_batch), slot_count(q->global_batch)),
                                  [SCALING_UNKNOWN] = PHRASE(KIND_UNKNOWN)};
-    s->kind_because = say_phrase(&rep->arena, &why[s->kind]);
+    s->kind_said = why[s->kind];
 }
 
 const struct spread *point_step(const struct report *rep, const struct series_point *p)
@@ -366,7 +365,7 @@ void scaling(struct report *rep)
         s->headline = s->support = s->scaling_text = s->beyond_text = s->not_judged_text = "";
         make_points(rep, s, &groups[i]);
         s->kind = s->n_points > 1 ? groups[i].kind : SCALING_NONE;
-        say_kind(rep, s);
+        find_kind(rep, s);
         s->label = label_of(rep, &rep->runs[groups[i].runs[0]], s->kind);
         fill_speedups(s);
         pop_counters(rep, s);

@@ -240,7 +240,7 @@ static json_t *series_object(const struct report *rep, const struct series *s)
     }
     value_set(o, "label", value_string(s->label));
     value_set(o, "scaling", value_string(scaling_word(s->kind)));
-    value_set(o, "scaling_because", value_text(s->kind_because));
+    value_set(o, "scaling_because", value_phrase(&s->kind_said));
     value_set(o, "points", points);
     value_set(o, "losses", losses);
     value_set(o, "losses_because", value_reason(&s->losses_why));

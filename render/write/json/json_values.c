@@ -57,6 +57,15 @@ json_t *value_reason(const struct reason *why)
     return v;
 }
 
+json_t *value_phrase(const struct phrase *p)
+{
+    struct dcr_buf b = {0};
+    say_put_phrases(&b, p, 1);
+    json_t *v = value_text(dcr_buf_text(&b));
+    dcr_buf_release(&b);
+    return v;
+}
+
 json_t *value_interval(struct interval i)
 {
     return i.has ? json_pack("{s:o, s:o}", "lo", value_real(1, i.lo), "hi", value_real(1, i.hi)) : json_null();

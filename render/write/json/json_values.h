@@ -21,6 +21,8 @@ json_t *value_int(int has, int64_t v);
 json_t *value_text(const char *s);
 /** value_reason - "no GPU was monitored"; null of REASON_NONE. */
 json_t *value_reason(const struct reason *why);
+/** value_phrase - the sentence; null of PHRASE_NONE. */
+json_t *value_phrase(const struct phrase *p);
 /** value_interval - {"lo", "hi"} or null. */
 json_t *value_interval(struct interval i);
 /** value_put - sets all keys of a table; value_object: of a new object.   subject  what the table is of */
