@@ -99,7 +99,8 @@ void section_of_scaling(const struct report *rep, struct doc *d)
         if (rep->n_series > 1)
             doc_heading(d, 3, "%s", s->label);
         const char *kind = s->kind == SCALING_STRONG ? "Strong" : s->kind == SCALING_WEAK ? "Weak" : "Unknown";
-        paragraph_of_phrases(d, &PHRASE(KIND_BECAUSE, slot_name(kind), slot_name(say_phrase(&d->arena, &s->kind_said))), 1);
+        paragraph_of_phrases(d, &PHRASE(KIND_BECAUSE, slot_name(kind), slot_name(say_phrase(&d->arena, &s->kind_said))),
+                             1);
         int is_told = is_series_told(rep, i);
         doc_paragraph(d, "%s", is_told ? "" : s->headline);
         doc_paragraph(d, "%s", s->scaling_text);
