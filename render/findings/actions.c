@@ -120,7 +120,9 @@ static enum advice for_compute(const struct run_result *r)
     /* A thread for every core; stand-ins for nodes have no others. */
     if (strcmp(r->run->program.backend, "cuda") == 0 || cores_unused(r) != 0)
         return ADVICE_COMPUTE;
-    return r->run->node_kind == NODES_EMULATED ? ADVICE_LARGER_MACHINE : ADVICE_MORE_CORES_OR_NODES;
+    return r->run->node_kind == NODES_EMULATED ? ADVICE_LARGER_MACHINE
+           : r->run->node_kind == NODES_SHARES ? ADVICE_LARGER_SHARE
+                                               : ADVICE_MORE_CORES_OR_NODES;
 }
 
 /* Did GPUs compute, and no kernel of them exchange? */
@@ -154,6 +156,17 @@ static struct choice for_communication(const struct run_result *r, int is_torch)
     return (struct choice){ours, exchange && rest != ADVICE_EXCHANGE_BY_GPUS ? exchange : rest};
 }
 
+/* By the options of dcrnn-train: has every rank as many samples of a batch? */
+static int has_equal_shares(const struct run_result *r)
+{
+    const struct run *a = r->run;
+    for (int i = 0; i < a->n_command; i++)
+        if (strncmp(a->command[i], "--rank-weights", 14) == 0)
+            return 0;
+    return a->n_command > 0 && r->n_ranks > 0 && a->program.global_batch > 0 &&
+           a->program.global_batch % r->n_ranks == 0;
+}
+
 static enum advice for_imbalance(const struct run_result *r)
 {
     if (!r->has_steps) /* who is waited for in MPI: any program */
@@ -172,7 +185,10 @@ static struct choice choose(const struct run_result *r, enum cause_class cls, in
     case CLASS_COMMUNICATION:
         return for_communication(r, is_torch);
     case CLASS_IMBALANCE: /* the options are the same on one node and on many */
-        return (struct choice){r->has_steps ? ADVICE_BALANCE : ADVICE_NONE, for_imbalance(r)};
+        return (struct choice){!r->has_steps         ? ADVICE_NONE
+                               : has_equal_shares(r) ? ADVICE_LATE_HOST
+                                                     : ADVICE_BALANCE,
+                               for_imbalance(r)};
     case CLASS_DATA: /* where the threads wait for each other's cores, more workers would wait too */
         both = r->shared.own[0].id && r->shared.is_each_other ? ADVICE_DATA_WITHOUT_CORES
                : run_is_torch_on_hosts(r->run)                ? ADVICE_DATA_OF_HOST
@@ -225,10 +241,14 @@ static struct action action_of(struct report *rep, const struct run_result *r, e
     struct advised said = {.id = a.id, .slot = {slot_percent(limit)}};
     const struct class_result *k = &r->classes[cls];
     int is_met = k->has_share && k->share_ratio < limit; /* judged by something else */
-    if (limit <= 0 || is_met)
+    int is_of_time = a.id == ADVICE_COMMUNICATION; /* half the bytes take half as long, and may stay above the limit */
+    if (!is_of_time && (limit <= 0 || is_met))
         return a;
     a.check = say_advice(&rep->arena, &said, ADVICE_CHECK);
-    if (*a.check && k->has_share && !k->judged.by && limit == k->threshold_ratio && k->share_ratio - limit >= 0.01)
+    if (is_of_time && r->has_steps)
+        a.check = report_text(rep, "%s %s", a.check,
+                              say_phrase(&rep->arena, &PHRASE(CHECK_TIME_NOW, slot_time(r->part_ns[PART_TRANSFER]))));
+    else if (*a.check && k->has_share && !k->judged.by && limit == k->threshold_ratio && k->share_ratio - limit >= 0.01)
         a.check = report_text(rep, "%s %s", a.check,
                               say_phrase(&rep->arena, &PHRASE(CHECK_NOW, slot_percent(k->share_ratio))));
     return a;

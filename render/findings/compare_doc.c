@@ -314,18 +314,8 @@ static struct phrase beside_tried(struct report *rep, const struct comparison *c
     return by < 0 ? PHRASE(TRIED_BESIDE_FELL, part, time) : PHRASE(TRIED_BESIDE_GREW, part, time);
 }
 
-/* The check of the advice: all changes that have a forecast lower the transfer. */
-static struct phrase checked(const struct report *rep, const struct comparison *c)
-{
-    const struct compared *k = &c->part[PART_TRANSFER];
-    double limit = rep->thresholds.comm_limits, share = (double)k->after_ns / (double)c->step.after_ns;
-    if (!k->has_after || c->step.after_ns <= 0)
-        return PHRASE(NONE);
-    return share > limit ? PHRASE(TRANSFER_STILL_ABOVE, slot_percent(share), slot_percent(limit))
-                         : PHRASE(TRANSFER_BELOW, slot_percent(share), slot_percent(limit));
-}
-
-static void say_tried(const struct report *rep, struct comparison *c)
+/* The check of the advice is answered by the support of the headline: from how much to how much transfer fell. */
+static void say_tried(struct comparison *c)
 {
     const double even = 0.0005; /* prints as 0.0 % */
     const struct tried *t = &c->tried;
@@ -334,7 +324,6 @@ static void say_tried(const struct report *rep, struct comparison *c)
     put(c->forecast, fabs(t->error_ratio) < even ? PHRASE(FORECAST_ABOUT, forecast)
                      : t->error_ratio > 0        ? PHRASE(FORECAST_TOO_LONG, forecast, error)
                                                  : PHRASE(FORECAST_TOO_SHORT, forecast, error));
-    put(c->forecast, checked(rep, c));
 }
 
 static void say_forecast(struct report *rep, struct comparison *c)
@@ -342,7 +331,7 @@ static void say_forecast(struct report *rep, struct comparison *c)
     const struct prediction *p = removed(c);
     const struct slot forecast = slot_time(c->expected_mean_ns);
     if (c->tried.has) {
-        say_tried(rep, c);
+        say_tried(c);
         return;
     }
     if (!p) {

@@ -106,8 +106,8 @@ static void say_imbalance(struct report *rep, const struct run_result *r, const 
 {
     const struct straggler *w = &r->straggler;
     int64_t ns = said_ns(r, k), wait = r->part_ns[PART_WAIT];
-    s->headline = w->has ? PHRASE(STRAGGLER_LIMITS, slot_share(r, ns), slot_count(w->rank))
-                         : PHRASE(WAITING_LIMITS, slot_share(r, ns));
+    s->headline = w->has && w->wait_ratio > 0.5 ? PHRASE(STRAGGLER_LIMITS, slot_share(r, ns), slot_count(w->rank))
+                                                : PHRASE(WAITING_LIMITS, slot_share(r, ns));
     const char *file = w->has ? file_of_rank(r->run, w->rank) : NULL;
     if (file)
         said_some(s, PHRASE(STRAGGLER_OF_FILE, slot_percent(w->wait_ratio), slot_name(file)));
@@ -250,7 +250,7 @@ struct phrase said_other_cause(const struct run_result *r, const struct class_re
     const struct slot name = slot_name(class_words(k->cls, AS_TIME)), share = slot_percent(share_said(r, k));
     if (!*name.name || k->cls == CLASS_OVERHEAD)
         return PHRASE(NONE);
-    return k->cls == CLASS_IMBALANCE && r->straggler.has
+    return k->cls == CLASS_IMBALANCE && r->straggler.has && r->straggler.wait_ratio > 0.5
                ? PHRASE(OTHER_CAUSE_RANK, slot_count(r->straggler.rank), share)
                : PHRASE(OTHER_CAUSE, name, share);
 }
@@ -320,7 +320,7 @@ static struct phrase phrase_of_next(struct report *rep, const struct run_result 
                                                         : PHRASE(NEXT_LIMIT_HOST, slot_percent(j.ratio), threshold);
     }
     if (!j.by && j.ratio > j.threshold_ratio) /* spared for another reason than being small */
-        return PHRASE(SAVES_LITTLE, name, slot_percent(j.ratio));
+        return is_doubtful(r) ? PHRASE(SAVES_LITTLE_OF_CORES, name) : PHRASE(SAVES_LITTLE, name, slot_percent(j.ratio));
     if (j.by)
         return PHRASE(NEXT_LIMIT_OF, name, slot_name(report_text(rep, "%s", judged_share(next).text)), threshold);
     return is_share_with_waiting(r, next->cls) ? PHRASE(NEXT_LIMIT_WITH_WAITING, name, slot_percent(j.ratio), threshold)

@@ -135,11 +135,13 @@ static const struct series_point *stops_after(const struct series *s)
 
 static const char *waited_for(struct report *rep, const struct run_result *r, const struct cause *c)
 {
-    const struct phrase whom = c->cls == CLASS_DATA ? PHRASE(NAME_LOADERS)
-                               : c->cls == CLASS_IO ? PHRASE(NAME_WRITERS)
-                               : r->straggler.has   ? PHRASE(NAME_RANK, slot_count(r->straggler.rank))
-                               : is_doubtful(r) && r->uneven_wait_ns == 0 ? PHRASE(NAME_CORELESS)
-                                                                          : PHRASE(NAME_SLOWEST);
+    const double nearly_all = 0.9; /* of the waiting, for one rank */
+    const struct phrase whom = c->cls == CLASS_DATA                                            ? PHRASE(NAME_LOADERS)
+                               : c->cls == CLASS_IO                                            ? PHRASE(NAME_WRITERS)
+                               : !r->straggler.has && is_doubtful(r) && r->uneven_wait_ns == 0 ? PHRASE(NAME_CORELESS)
+                               : !r->straggler.has                                             ? PHRASE(NAME_SLOWEST)
+                               : r->straggler.wait_ratio > nearly_all ? PHRASE(NAME_RANK, slot_count(r->straggler.rank))
+                                                                      : PHRASE(NAME_LATE);
     return say_phrase(&rep->arena, &whom);
 }
 
@@ -232,19 +234,24 @@ static struct phrase node_time(const struct report *rep, const struct series *s)
 }
 
 /* What compute does, where communication limits. Below a tenth of it, what it lost is no second cause. */
-static struct phrase compute_beside(const struct report *rep, const struct series *s, const struct series_loss *l)
+static void add_compute_beside(const struct report *rep, struct series *s, const struct series_loss *l)
 {
     const struct series_point *last = &s->points[s->n_points - 1];
     int64_t lost = l->part_ns[PART_COMPUTE];
-    if (10 * lost > last->part_ns[PART_COMPUTE]) {
-        const char *phase = phase_that_lost(s, (int)(l - s->losses), PART_COMPUTE);
-        if (!phase)
-            return PHRASE(COMPUTE_LOST_TOO, slot_time(lost));
-        return strcmp(phase, "backward") == 0 && run_of(rep, last)->run->program.allreduce_is_overlapped == 1
-                   ? PHRASE(COMPUTE_LOST_BESIDE, slot_time(lost))
-                   : PHRASE(COMPUTE_LOST_IN, slot_time(lost), slot_name(phase));
+    if (10 * lost <= last->part_ns[PART_COMPUTE]) {
+        said_add(&s->said,
+                 last->compute_speedup > 0 ? PHRASE(COMPUTE_SCALES, slot_factor(last->compute_speedup)) : PHRASE(NONE));
+        return;
     }
-    return last->compute_speedup > 0 ? PHRASE(COMPUTE_SCALES, slot_factor(last->compute_speedup)) : PHRASE(NONE);
+    said_add(&s->said, PHRASE(COMPUTE_LOST_TOO, slot_time(lost)));
+    const struct series_phase *phase = phase_that_lost(s, (int)(l - s->losses), PART_COMPUTE);
+    if (!phase)
+        return;
+    const struct slot more = slot_time(phase->lost_ns[l - s->losses]);
+    int is_beside =
+        strcmp(phase->name, "backward") == 0 && run_of(rep, last)->run->program.allreduce_is_overlapped == 1;
+    said_add(&s->said,
+             is_beside ? PHRASE(COMPUTE_LOST_BESIDE, more) : PHRASE(COMPUTE_LOST_IN, slot_name(phase->name), more));
 }
 
 /* Transfer cannot be told from waiting where ranks wait for cores. */
@@ -273,7 +280,7 @@ static void add_why(const struct report *rep, struct series *s, const struct cau
         if (is_point_part_known(rep, last, PART_WAIT))
             said_add(&s->said,
                      PHRASE(COMM_SPLIT, slot_time(last->part_ns[PART_TRANSFER]), slot_time(last->part_ns[PART_WAIT])));
-        said_add(&s->said, compute_beside(rep, s, l));
+        add_compute_beside(rep, s, l);
         return;
     } else if (c->part != PART_COMPUTE) {
         said_add(&s->said, PHRASE(STEP_LONGER, slot_time(l->loss_ns), slot_time(l->ideal_ns)));

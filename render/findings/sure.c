@@ -160,10 +160,14 @@ void say_how_sure(struct report *rep, const struct series *s, const struct run_r
         sure = least_sure(rep, s, r, &because);
     else if (!is_shared)
         add(rep, SURE_CAUSE, interval_of(rep, s, r, c));
+    if (s && sure == CONFIDENCE_HIGH && !is_repeated(s)) {
+        sure = CONFIDENCE_MEDIUM;
+        because = say_phrase(&rep->arena, &PHRASE(SURE_ONE_RUN, slot_name(counted_word(rep->unit))));
+    }
     rep->confidence = confidence_word(sure);
-    if (is_ranked(rep))
-        add(rep, SURE_DOUBT, ranking_doubt(rep));
-    if (!is_failed(r)) /* how a run ended is certain */
+    const struct phrase of_all = is_ranked(rep) ? ranking_doubt(rep) : PHRASE(NONE);
+    add(rep, SURE_DOUBT, of_all);
+    if (!is_failed(r) && of_all.id == PHRASE_NONE) /* how a run ended is certain */
         add_confidence(rep, r, c, sure, because);
     if (s || r->has_steps || are_steps_missed(r)) /* of other runs nobody asks for a gain in steps */
         add_forecast(rep, c);

@@ -93,13 +93,16 @@ static const char *expected_of(struct report *rep, const struct claim *c)
                       factor = slot_factor((double)c->step_ns / (double)(c->step_ns - c->gain_ns));
     if (*c->expected || !*c->gain_text)
         return c->expected;
-    struct phrase p = c->cls == CLASS_IMBALANCE ? PHRASE(EXPECT_BALANCED, after, now, factor)
-                      : c->gain_basis == GAIN_BOUND || c->action.is_short_of_cores
-                          ? PHRASE(EXPECT_AT_BEST, after, now, factor)
-                      : c->cls == CLASS_COMPUTE /* nobody removes all of it */
-                          ? PHRASE(EXPECT_LESS, after, now, factor)
-                          : PHRASE(EXPECT_ABOUT, after, now, factor);
-    return say_phrase(&rep->arena, &p);
+    const struct slot cause = slot_name(class_words(c->cls, AS_TIME));
+    const struct phrase said[] = {
+        c->cls == CLASS_IMBALANCE     ? PHRASE(EXPECT_BALANCED, after, now, factor)
+        : c->gain_basis == GAIN_BOUND ? PHRASE(EXPECT_AT_BEST, after, now, factor)
+        : c->action.is_short_of_cores || c->cls == CLASS_COMPUTE /* nobody removes all of it */
+            ? PHRASE(EXPECT_LESS, after, now, factor)
+            : *cause.name ? PHRASE(EXPECT_WITHOUT, cause, after, now, factor)
+                          : PHRASE(EXPECT_ABOUT, after, now, factor),
+        c->cls == CLASS_COMMUNICATION && c->gain_basis != GAIN_BOUND ? PHRASE(EXPECT_PART) : PHRASE(NONE)};
+    return say_phrases(&rep->arena, said, 2);
 }
 
 /* Of repeated runs a gain is computed for one, whose step is not the mean that the answer has. */

@@ -123,7 +123,7 @@ const char *say_mark(const char *mark)
                                            {"S", "missing cores"},
                                            {"R", "not recorded"},
                                            {"C", "no usable calibration"},
-                                           {"F", "too few samples"},
+                                           {"F", "too few measurements"},
                                            {"H", "hidden behind other work"},
                                            {"L", "events were lost"},
                                            {"N", "does not apply"},

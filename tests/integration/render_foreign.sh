@@ -336,7 +336,7 @@ read_one 3 "DDP scaling results" "$traces/scaling"
 is "the headline names its configuration" '.headline | test("^resnet152, global batch 64, fp16 \\(strong scaling\\): ")' 'true'
 is "runs are named by what tells them apart" '[.title, .runs[1].label, .runs[15].label]' \
     '["resnet152 and vit_b_16 on 1, 2, 4 and 8 GPUs","1 GPU, vit_b_16, strong","8 GPUs, vit_b_16, weak"]'
-check "what the configurations differ in" grep -q 'differ in model and scaling mode\.' "$TMP/site/BOTTLENECK_ANALYSIS.md"
+check "what the configurations differ in" grep -q 'differ in model, scaling mode and batch\.' "$TMP/site/BOTTLENECK_ANALYSIS.md"
 check "nothing is said of MPI calls that were not recorded" test -z "$(grep -l "in MPI calls" "$TMP"/site/runs/*/index.html)"
 check "its node counts are GPUs, with step times" grep -q '94.3' "$TMP/site/index.html"
 is "8 GPUs are no faster than 4" '.series[0] | .finding == "SCALING_STOPS" and (.support | test("679 and 697"))' 'true'

@@ -119,7 +119,7 @@ check "and not of the loss of scaling" report '.series[0].finding == "SCALING_CO
 check "scaling is as sure as without it" report '(.how_sure | test("Confidence is medium, because there is one run per node count")) and ([.series[0].points[].unreliable_because] | unique == [null])'
 made quota4b 4 cores=4 quota=0.5 last_quota=1 throttled=45 transfer=15000000
 check "a quota that differs between nodes" render "$TMP"/quota{1,2}.tar "$TMP/quota4b.tar"
-check "makes all of it doubtful" report '.how_sure | test("Parts of a step have low confidence, because at 4 nodes, time without a core")'
+check "makes all of it doubtful" report '.how_sure | test("Parts of a step have low confidence: at 4 nodes, time without a core")'
 
 # ---- ranks of one host: as it was
 made r1 1 kind=emulated cores=2; made r4 4 kind=emulated cores=2 transfer=15000000

@@ -122,17 +122,14 @@ static void name_runs(struct report *rep)
 {
     for (int i = 0; i < rep->n_runs; i++) {
         struct run_result *r = &rep->runs[i];
-        int same = 0, before = 0, n_slug = 0, configuration = 0, n_configurations = 0;
+        int same = 0, before = 0, n_slug = 0, n_configurations = 0;
         for (int k = 0; k < rep->n_runs; k++) {
             if (rep->runs[k].n_nodes != r->n_nodes)
                 continue;
             int is_equal = strcmp(rep->runs[k].run->config_hash, r->run->config_hash) == 0;
             same += is_equal;
             before += k <= i && is_equal;
-            if (is_first_of_configuration(rep, k)) {
-                n_configurations++;
-                configuration = is_equal ? n_configurations : configuration;
-            }
+            n_configurations += is_first_of_configuration(rep, k);
         }
         const char *nodes = r->n_nodes == 0 ? report_text(rep, "Run %s", r->run->run_id)
                                             : report_text(rep, "%d %s%s", r->n_nodes, counted_word(rep->unit),
@@ -145,7 +142,7 @@ static void name_runs(struct report *rep)
         if (n_configurations > 1 && r->n_nodes)
             r->label = is_told_by_program(rep, i) ? report_text(rep, "%s, %.40s", r->label, program_of(r->run))
                        : *words                   ? report_text(rep, "%s%s", r->label, words)
-                                                  : report_text(rep, "%s, configuration %d", r->label, configuration);
+                                                  : report_text(rep, "%s, %.60s", r->label, configuration_name(rep, r));
         if (same > 1 && r->n_nodes)
             r->label = report_text(rep, "%s (run %d of %d)", r->label, before, same);
         r->slug = slug_of(rep, r);

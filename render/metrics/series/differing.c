@@ -187,6 +187,14 @@ static const char *words_of(struct report *rep, const struct run_result *r)
     return text;
 }
 
+const char *configuration_name(const struct report *rep, const struct run_result *r)
+{
+    int i = 0;
+    while (strcmp(rep->runs[i].run->config_hash, r->run->config_hash) != 0)
+        i++;
+    return rep->runs[i].run->archive;
+}
+
 const char *option_words(struct report *rep, int run)
 {
     const struct run_result *r = &rep->runs[run];

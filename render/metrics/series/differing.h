@@ -19,8 +19,11 @@ const char *differing_keys(struct report *rep, const struct run_result *first, c
 const char *model_words(struct report *rep, const char *mine, const char *const *others, int n_others);
 
 /** tell_series_apart - labels of series that would be called alike get what differs: words of their models, options, or
- *                      a number. After scaling. Test: tests/unit/test_narrate_runs.c */
+ *                      an archive. After scaling. Test: tests/unit/test_narrate_runs.c */
 void tell_series_apart(struct report *rep);
+
+/** configuration_name - the archive of the first run of r's configuration, where nothing else tells it apart. */
+const char *configuration_name(const struct report *rep, const struct run_result *r);
 
 /** option_words - ", --hidden 64, without --no-overlap": options of its command that tell a run from those of other
  *  configurations and as many nodes, at most two; "" when these are not told apart by them.

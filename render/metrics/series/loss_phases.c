@@ -161,7 +161,7 @@ void series_phases(struct report *rep, struct series *s)
     s->n_phases = n;
 }
 
-const char *phase_that_lost(const struct series *s, int loss, enum part part)
+const struct series_phase *phase_that_lost(const struct series *s, int loss, enum part part)
 {
     const struct series_loss *l = &s->losses[loss];
     const struct series_phase *most = NULL;
@@ -170,5 +170,5 @@ const char *phase_that_lost(const struct series *s, int loss, enum part part)
         if (p->part == part && *p->name && p->ns[l->from] > 0 && (!most || p->lost_ns[loss] > most->lost_ns[loss]))
             most = p;
     }
-    return most && 2 * most->lost_ns[loss] > of_part(l->part_ns, part) ? most->name : NULL;
+    return most && 2 * most->lost_ns[loss] > of_part(l->part_ns, part) ? most : NULL;
 }

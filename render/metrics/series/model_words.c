@@ -54,16 +54,16 @@ const char *model_words(struct report *rep, const char *mine, const char *const 
     return text;
 }
 
-/* Of series that would be called alike: ", 32 units", else the options that differ, else ", configuration 2". */
+/* Of series that would be called alike: ", 32 units", else the options that differ, else the archive of the first run.
+ */
 static const char *series_words(struct report *rep, int index)
 {
     const struct run_result *r = &rep->runs[rep->series[index].points[0].runs[0]];
     const char **others = dcr_arena_alloc(&rep->arena, (size_t)rep->n_series * sizeof *others), *words;
-    int n = 0, nth = 0;
+    int n = 0;
     for (int i = 0; i < rep->n_series; i++) {
         if (strcmp(rep->series[i].label, rep->series[index].label) != 0)
             continue;
-        nth += i <= index;
         others[n++] = rep->runs[rep->series[i].points[0].runs[0]].run->program.model;
     }
     if (n < 2)
@@ -72,7 +72,7 @@ static const char *series_words(struct report *rep, int index)
     if (*words)
         return report_text(rep, ", %s", words);
     words = option_words(rep, (int)(r - rep->runs));
-    return *words ? words : report_text(rep, ", configuration %d", nth);
+    return *words ? words : report_text(rep, ", %.60s", configuration_name(rep, r));
 }
 
 void tell_series_apart(struct report *rep)

@@ -71,7 +71,7 @@ void series_phases(struct report *rep, struct series *s);
 /** phase_that_lost - the phase that lost more than half of what its part lost.
  *  part     PART_TRANSFER: communication, as in struct series_phase
  *  returns  NULL: none did, or it was not recorded at both points */
-const char *phase_that_lost(const struct series *s, int loss, enum part part);
+const struct series_phase *phase_that_lost(const struct series *s, int loss, enum part part);
 
 /** loss_classes - losses[].class_ns: waiting for a rank that loads or writes is data and I/O, all other is imbalance;
  * overhead in which GPUs waited for their host is host.

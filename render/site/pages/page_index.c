@@ -213,9 +213,9 @@ static const char *limited_by(struct site *s, const struct run_result *r)
 {
     const struct report *rep = s->rep;
     if (r->n_claims == 0)
-        return "Nothing";
+        return r->classes[CLASS_OVERHEAD].verdict == VERDICT_WATCH ? "Not known" : "Nothing";
     static const char *const words[N_CLASSES] = {
-        [CLASS_SHARED] = "Shared cores", [CLASS_COMMUNICATION] = "Communication", [CLASS_IMBALANCE] = "Waiting"};
+        [CLASS_SHARED] = "Shared cores", [CLASS_COMMUNICATION] = "Communication"};
     const struct claim *c = &rep->claims[r->claims[0]];
     if (c->cls == CLASS_SHARED && r->shared.kind == SHARED_THROTTLED)
         return "CPU quota";
