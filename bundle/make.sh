@@ -271,9 +271,9 @@ main() {
     take_the_rest
     trim_openblas
     drop_libraries_nobody_needs
-    # Debug information stays behind; symbols stay, for profilers, but in the tests, of which they are a quarter.
+    # Debug information stays behind. Symbols stay, for profilers, in what runs on the device machine with training.
     elf_files | xargs -d '\n' strip --strip-debug
-    find "$work/tests" -type f -exec strip {} +
+    find "$work/tests" "$work/libexec/dcreport" -type f -exec strip {} +
     find_libraries_relatively
     say_what_it_is
     size=$(bytes "$work")

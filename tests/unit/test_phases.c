@@ -140,7 +140,7 @@ static void test_series_phases(void **state)
                 assert_int_equal(s->phases[i].ns[1], is[i].ns[1]);
                 assert_int_equal(s->phases[i].lost_ns[0], is[i].lost_ns);
             }
-            assert_string_equal(phase_that_lost(s, 0, PART_COMPUTE), "backward");
+            assert_string_equal(phase_that_lost(s, 0, PART_COMPUTE)->name, "backward");
             assert_null(phase_that_lost(s, 0, PART_TRANSFER)); /* what lost most has no name */
         }
         report_free(&rep);
