@@ -45,6 +45,7 @@ struct process {
 struct processes {
     char header[640];
     int fixed_rank;
+    const char *spool;
     const struct perf *perf; /* of the whole tree, or NULL */
     struct libraries *libraries;
     int64_t now_ns, looked_ns; /* at the libraries of a process */
@@ -68,6 +69,7 @@ static int configure(void **ctx, const struct source_config *config, struct dcr_
     }
     c->fixed_rank = config->rank;
     c->root = config->pid;
+    c->spool = config->spool;
     c->perf = config->perf;
     c->libraries = config->libraries;
     c->tick_ns = 1000000000u / (uint64_t)sysconf(_SC_CLK_TCK);
@@ -181,6 +183,18 @@ static void read_threads(struct processes *c, pid_t pid, struct counters *out)
         note(c, "run delay: this kernel has no '/proc/<pid>/task/<tid>/schedstat'");
 }
 
+/* That a process told itself. */
+static int told_rank(const struct processes *c, pid_t pid)
+{
+    char path[PATH_MAX], target[16];
+    int n = snprintf(path, sizeof path, "%s/" DCR_RANK_LINK "%d", c->spool ? c->spool : "", (int)pid);
+    ssize_t len = n > 0 && (size_t)n < sizeof path ? readlink(path, target, sizeof target - 1) : -1;
+    if (len <= 0)
+        return -1;
+    target[len] = '\0';
+    return atoi(target);
+}
+
 static int rank_of_process(struct processes *c, pid_t pid)
 {
     char path[64];
@@ -188,7 +202,8 @@ static int rank_of_process(struct processes *c, pid_t pid)
         return c->fixed_rank;
     snprintf(path, sizeof path, "/proc/%d/environ", (int)pid);
     int n = procfs_read(path, c->environ_block, sizeof c->environ_block, NULL);
-    return n > 0 ? rank_of_block(c->environ_block, (unsigned long)n).rank : -1;
+    int rank = n > 0 ? rank_of_block(c->environ_block, (unsigned long)n).rank : -1;
+    return rank < 0 ? told_rank(c, pid) : rank;
 }
 
 /* ---- the tree --------------------------------------------------------------------------------- */

@@ -93,7 +93,8 @@ static int walk(struct pack *p, const char *dir, const char *prefix, int depth, 
         }
         if (lstat(path, &st) != 0)
             continue; /* removed meanwhile */
-        if (S_ISDIR(st.st_mode) && is_adopted(p, &st)) {
+        if ((S_ISDIR(st.st_mode) && is_adopted(p, &st)) ||
+            (S_ISLNK(st.st_mode) && depth == 0 && strncmp(names[i], DCR_RANK_LINK, strlen(DCR_RANK_LINK)) == 0)) {
             continue;
         } else if (depth == 0 && f == add_spool_file && is_foreign(p, names[i])) {
             if (!S_ISREG(st.st_mode) || !is_output(p, &st))

@@ -36,6 +36,7 @@ class Recorder:
         self._push, self._pop = library.dcc_range_push, library.dcc_range_pop
         self._push.argtypes = [ctypes.c_char_p, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_uint64]
         self._pop.argtypes = [ctypes.c_char_p]
+        self.tell_rank = library.dcc_rank
 
     def push(self, category, name, payload=NO_PAYLOAD):
         self._push(DOMAIN, category, name, payload)
@@ -305,6 +306,20 @@ class Marks:
 
         return either
 
+    def wrap_start(self):
+        """A program that starts its ranks itself, as with torch.multiprocessing.spawn, numbers them here. Launchers have told theirs."""
+        c10d = sys.modules.get("torch.distributed.distributed_c10d")
+        function = getattr(c10d, "init_process_group", None)
+        if function is None:
+            return
+
+        @functools.wraps(function)
+        def init_process_group(*args, **kwargs):
+            function(*args, **kwargs)
+            quietly(lambda: self.recorder.tell_rank(c10d.get_rank()))
+
+        self.replace(function, "init_process_group", init_process_group, (c10d, sys.modules["torch.distributed"]))
+
     # ---- DistributedDataParallel: its all-reduces run in threads of C++, which it times itself
 
     def wrap_ddp(self):
@@ -375,6 +390,7 @@ def bytes_of(tensor=None, *_, **__):
 
 def install(torch):
     marks = Marks(torch, Recorder(os.environ["NVTX_INJECTION64_PATH"]))
-    for wrap in (marks.wrap_loader, marks.wrap_backward, marks.wrap_optimizers, marks.wrap_files, marks.wrap_collectives, marks.wrap_ddp):
+    for wrap in (marks.wrap_loader, marks.wrap_backward, marks.wrap_optimizers, marks.wrap_files, marks.wrap_collectives, marks.wrap_start,
+                 marks.wrap_ddp):
         quietly(wrap)  # this version may lack a name
     atexit.register(marks.at_exit)

@@ -96,6 +96,7 @@ static int observe(struct run *r, int *status, struct dcr_err *err)
     struct source_config config = {.host_dir = r->is_host_sampled ? r->host_dir : NULL,
                                    .rank = r->id.rank,
                                    .pid = pid,
+                                   .spool = r->spool,
                                    .perf = &perf,
                                    .libraries = libraries,
                                    .clock_folder = is_one_of_many(r) ? meeting : NULL};

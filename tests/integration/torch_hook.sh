@@ -45,6 +45,25 @@ prints "--steps counts these steps" "1 batch of PyTorch step 2
     awk -F, '\$8 ~ /^batch/ { n[\$8 \" \" \$9 \" \" \$14]++ } END { for (k in n) print n[k], k }' '$TMP/window.csv' | LC_ALL=C sort -k 2"
 what='import sys; print(sys.path, [m for m in ("ctypes", "importlib.util", "weakref", "atexit") if m in sys.modules])'
 prints "a program without PyTorch loads nothing of it" "$(python3 -c "$what")" "$BIN/dccollect" run -o "$TMP/none.tar" -- python3 -c "$what"
+# shellcheck disable=SC2317  # prints calls it
+# ranks_of ARCHIVE: "RANK NAME" of the ranges that own_ranks.py marks
+ranks_of() {
+    "$BIN/dccollect" export "$1" -o "$TMP/ranges.csv" >"$TMP/said" 2>&1 &&
+        python3 -c 'import csv, sys; print(*sorted(r["rank"] + " " + r["name"] for r in csv.DictReader(open(sys.argv[1])) if r["domain"] == "own"), sep="\n")' "$TMP/ranges.csv"
+}
+check "ranks that a program starts itself" "$BIN/dccollect" run -o "$TMP/own.tar" -- python3 tests/data/programs/own_ranks.py 2
+prints "... have what was recorded before and after they told their rank" "0 after 0
+0 before 0
+0 child of 0
+1 after 1
+1 before 1
+1 child of 1" ranks_of "$TMP/own.tar"
+check "... and monitors of their own" bash -c "tar -tf '$TMP/own.tar' | grep -qx rank1/process_monitor.csv"
+RANK=3 WORLD_SIZE=4 "$BIN/dccollect" run --spool "$TMP/own-spool" -- python3 tests/data/programs/own_ranks.py 1 >/dev/null 2>&1
+"$BIN/dccollect" pack "$TMP/own-spool" -o "$TMP/own-launcher.tar" >/dev/null 2>&1
+prints "a launcher's rank wins" "3 after 0
+3 before 0
+3 child of 0" ranks_of "$TMP/own-launcher.tar"
 check "--help names the option" bash -c "'$BIN/dccollect' --help | grep -q -- '--python on|off'"
 
 # ---- PyTorch
@@ -124,6 +143,11 @@ done
 "$BIN/dccollect" pack "$TMP/spool" -o "$TMP/adopted.tar" --adopt tests/data/foreign/torch-cpu >/dev/null 2>&1
 "$report" -q "$TMP/adopted.tar" -o "$TMP/site" >/dev/null 2>&1
 has "the profiler's traces of a run join it, with their operators" '(.runs | length == 1) and .runs[0].n_ranks == 2 and .runs[0].n_steps == 13 and (.operators | length > 0)'
+
+# ---- ranks without a launcher
+check "torch.multiprocessing.spawn under one collector" "$BIN/dccollect" run -o "$TMP/run.tar" -- "$torch" tests/data/programs/torch_spawn.py
+"$report" -q "$TMP/run.tar" -o "$TMP/site" >/dev/null 2>&1
+has "... gives one run of two ranks" '(.runs | length == 1) and (.runs[0] | .n_ranks == 2 and .n_steps >= 18 and (.parts_ns.comm_transfer + .parts_ns.comm_wait > 0))'
 
 # ---- a series of a DCRNN
 for n in 1 2 4; do

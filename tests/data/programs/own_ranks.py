@@ -1,0 +1,31 @@
+"""own_ranks.py N - starts N ranks, as torch.multiprocessing.spawn does, of which no launcher tells. Each is told in the process itself.
+`own_ranks.py N RANK` is one of them. A child that it forks belongs to the same rank."""
+import ctypes
+import os
+import subprocess
+import sys
+import time
+
+n = int(sys.argv[1])
+if len(sys.argv) == 2:
+    ranks = [subprocess.Popen([sys.executable, __file__, str(n), str(r)]) for r in range(n)]
+    sys.exit(max(r.wait() for r in ranks))
+rank = int(sys.argv[2])
+library = ctypes.PyDLL(os.environ["NVTX_INJECTION64_PATH"])
+
+
+def mark(name):
+    library.dcc_range_push(b"own", None, name.encode(), ctypes.c_uint64(2**64 - 1))
+    library.dcc_range_pop(b"own")
+
+
+mark(f"before {rank}")
+library.dcc_rank(rank)
+library.dcc_rank(rank + 1)  # said once
+mark(f"after {rank}")
+child = os.fork()
+if not child:
+    mark(f"child of {rank}")
+    os._exit(0)
+os.waitpid(child, 0)
+time.sleep(0.6)  # for the monitors
