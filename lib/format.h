@@ -59,8 +59,8 @@ enum dcr_role {
 #define DCR_USER_NOTE "the program gave up its privileges"
 /* In the spool folder: the same of processes that have no trace (forked children), the first of them. */
 #define DCR_USER_NOTE_FILE "user-note.txt"
-/* A process that tells its rank itself (dcc_rank) leaves it for the monitors in a link of the spool: "rank-of-<pid>" ->
- * "<rank>". */
+/* A process that no launcher gave a rank may tell its own by a link in the spool: "rank-of-<pid>" -> "<rank>". The
+ * monitors and pack read it. */
 #define DCR_RANK_LINK "rank-of-"
 /* In the spool folder: libraries-<rank|none>-<sum of the content>.txt, the shared objects that a process had mapped, a
  * path a line; at its end perhaps how many more there were. */

@@ -42,13 +42,6 @@ EXPORTED int dcc_range_pop(const char *domain)
     return level;
 }
 
-EXPORTED void dcc_rank(int rank)
-{
-    struct process *p = file_process();
-    if (p)
-        file_tell_rank(p, rank);
-}
-
 EXPORTED uint64_t dcc_range_start(const char *domain, const char *category, const char *name, uint64_t payload)
 {
     struct spool_track *t = spool_enter();

@@ -23,8 +23,4 @@ uint64_t dcc_range_start(const char *domain, const char *category, const char *n
 /** dcc_range_end - close it, from any thread. id 0: nothing. */
 void dcc_range_end(const char *domain, uint64_t id);
 
-/** dcc_rank - the rank of this process, for programs that start their ranks themselves. Ignored if a launcher gave one
- * (as mpirun, srun and torchrun do). What was recorded before counts for this rank too. */
-void dcc_rank(int rank);
-
 #endif

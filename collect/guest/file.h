@@ -78,10 +78,8 @@ void file_unlock(struct process *p);
 /** file_start - create the trace file if there is none yet, except in a child of vfork(). Takes the lock. returns 1
  * when recording */
 int file_start(struct process *p);
-/** file_rank - the rank that the launcher gave this process, else the one that it told itself; -1 = none. */
+/** file_rank - the rank that the launcher gave this process; -1 = none. */
 int file_rank(void);
-/** file_tell_rank - the rank of a process that has none yet. Its trace moves to the folder of the rank. Takes the lock. */
-void file_tell_rank(struct process *p, int rank);
 /** file_is_of_this_process - the process was loaded with this memory, or has begun a trace in it: it is neither a
  * forked child that has not, nor one of vfork(), in whose memory that of its parent is. */
 int file_is_of_this_process(const struct process *p);

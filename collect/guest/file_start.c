@@ -6,7 +6,6 @@
 #include "collect/guest/raw.h"
 #include "collect/guest/room.h"
 #include "collect/guest/window.h"
-#include "lib/archive/member.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -21,8 +20,6 @@
 #include <unistd.h>
 
 #define DEFAULT_MAX_MB 64
-
-static int told_rank = -1; /* by file_tell_rank. Children have it too */
 
 int file_rank(void)
 {
@@ -42,7 +39,7 @@ int file_rank(void)
         if (*end == '\0' && rank >= 0 && rank < INT_MAX)
             return (int)rank;
     }
-    return __atomic_load_n(&told_rank, __ATOMIC_RELAXED);
+    return -1;
 }
 
 /* In whose folder the trace lies: a program without ranks is rank 0. */
@@ -124,52 +121,6 @@ static int create_file(const char *spool, int rank, char path[PATH_MAX])
     if (folder >= 0)
         raw_close(folder);
     return kept_move_high(fd);
-}
-
-/* The trace of a recording process goes to the folder of its rank. It stays open and mapped. */
-static void move_trace(struct process *p, int rank)
-{
-    const char *spool = kept_env("DCC_SPOOL"), *slash = strrchr(p->path, '/');
-    char from[64], to[64], path[PATH_MAX];
-    int folder = spool ? kept_spool(spool) : -1;
-    snprintf(from, sizeof from, "rank0%s", slash ? slash : "");
-    snprintf(to, sizeof to, "rank%d", rank);
-    int is_there = folder >= 0 && (mkdirat(folder, to, 0777) == 0 || errno == EEXIST);
-    snprintf(to, sizeof to, "rank%d%s", rank, slash ? slash : "");
-    int n = snprintf(path, sizeof path, "%s/%s", spool ? spool : "", to);
-    if (is_there && n > 0 && n < PATH_MAX && syscall(SYS_renameat2, folder, from, folder, to, RENAME_NOREPLACE) == 0) {
-        memcpy(p->path, path, (size_t)n + 1);
-        p->header->rank = rank;
-    }
-    if (folder >= 0)
-        raw_close(folder);
-}
-
-static void leave_link(int rank)
-{
-    char name[64], target[16];
-    const char *spool = kept_env("DCC_SPOOL");
-    int folder = spool ? kept_spool(spool) : -1;
-    snprintf(name, sizeof name, DCR_RANK_LINK "%ld", (long)getpid());
-    snprintf(target, sizeof target, "%d", rank);
-    if (folder < 0)
-        return;
-    syscall(SYS_symlinkat, target, folder, name); /* without it the monitors count the process as the launcher's */
-    raw_close(folder);
-}
-
-void file_tell_rank(struct process *p, int rank)
-{
-    int saved_errno = errno;
-    if (rank < 0 || rank > DCR_MAX_RANK || file_rank() >= 0)
-        return;
-    file_lock(p);
-    __atomic_store_n(&told_rank, rank, __ATOMIC_RELAXED);
-    if (p->state == FILE_RECORDING && file_is_of_this_process(p) && rank > 0)
-        move_trace(p, rank);
-    file_unlock(p);
-    leave_link(rank);
-    errno = saved_errno;
 }
 
 static int write_header(struct process *p, int rank)

@@ -206,6 +206,15 @@ static int rank_of_process(struct processes *c, pid_t pid)
     return rank < 0 ? told_rank(c, pid) : rank;
 }
 
+/* Of a process that has none itself: its parent's, which may still be told. */
+static int rank_of_parent(const struct processes *c, pid_t parent)
+{
+    for (size_t i = 0; i < c->n; i++)
+        if (c->known[i].pid == parent && c->known[i].is_alive)
+            return c->known[i].rank;
+    return -1;
+}
+
 /* ---- the tree --------------------------------------------------------------------------------- */
 
 static void look_at(struct processes *c, pid_t pid)
@@ -229,6 +238,8 @@ static void look_at(struct processes *c, pid_t pid)
     /* A process begins with its parent's environment and gets its own by exec. */
     if (p->rank < 0)
         p->rank = rank_of_process(c, pid);
+    if (p->rank < 0)
+        p->rank = rank_of_parent(c, p->parent);
     /* One a tick: of a process with many mappings it takes the kernel a while. */
     if (c->libraries && !seen.is_zombie && c->looked_ns != c->now_ns &&
         libraries_is_due(c->now_ns, &p->look_ns, &p->look_gap_ns)) {

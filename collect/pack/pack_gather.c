@@ -153,11 +153,35 @@ static int add_host_file(struct pack *p, const char *name, const char *path)
     return DCR_OK;
 }
 
+/* The name of a trace whose process told its rank: below that rank, where no other file has that name. */
+static const char *name_by_link(struct pack *p, const char *name, const char *path)
+{
+    const char *file = strchr(name, '/'), *prefix = "/trace-";
+    char link[PATH_MAX], target[16], there[PATH_MAX];
+    int root = (int)(strlen(path) - strlen(name));
+    if (!file || strncmp(file, prefix, strlen(prefix)) != 0)
+        return name;
+    int pid = atoi(file + strlen(prefix));
+    int n = snprintf(link, sizeof link, "%.*s" DCR_RANK_LINK "%d", root, path, pid);
+    ssize_t len = n > 0 && (size_t)n < sizeof link ? readlink(link, target, sizeof target - 1) : -1;
+    if (len <= 0)
+        return name;
+    target[len] = '\0';
+    char *end;
+    long rank = strtol(target, &end, 10);
+    if (*end || rank < 0 || rank > DCR_MAX_RANK)
+        return name;
+    n = snprintf(there, sizeof there, "%.*srank%ld%s", root, path, rank, file);
+    return n > 0 && (size_t)n < sizeof there && access(there, F_OK) != 0 ? dcr_arena_strdup(&p->arena, there + root)
+                                                                         : name;
+}
+
 static int add_spool_file(struct pack *p, const char *name, const char *path, const struct stat *st,
                           struct dcr_err *err)
 {
     int node, rank;
     (void)err;
+    name = name_by_link(p, name, path);
     if (strcmp(name, SPOOL_LAUNCHER) == 0) {
         p->launcher = read_record(p, path);
         return DCR_OK;

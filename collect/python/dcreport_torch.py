@@ -36,7 +36,6 @@ class Recorder:
         self._push, self._pop = library.dcc_range_push, library.dcc_range_pop
         self._push.argtypes = [ctypes.c_char_p, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_uint64]
         self._pop.argtypes = [ctypes.c_char_p]
-        self.tell_rank = library.dcc_rank
 
     def push(self, category, name, payload=NO_PAYLOAD):
         self._push(DOMAIN, category, name, payload)
@@ -307,16 +306,17 @@ class Marks:
         return either
 
     def wrap_start(self):
-        """A program that starts its ranks itself, as with torch.multiprocessing.spawn, numbers them here. Launchers have told theirs."""
+        """A program that starts its ranks itself, as with torch.multiprocessing.spawn, numbers them here. The rank of a launcher wins."""
         c10d = sys.modules.get("torch.distributed.distributed_c10d")
         function = getattr(c10d, "init_process_group", None)
-        if function is None:
+        if function is None or has_launcher():
             return
 
         @functools.wraps(function)
         def init_process_group(*args, **kwargs):
-            function(*args, **kwargs)
-            quietly(lambda: self.recorder.tell_rank(c10d.get_rank()))
+            result = function(*args, **kwargs)
+            quietly(lambda: c10d.get_world_size() > 1 and tell_rank(c10d.get_rank()))
+            return result
 
         self.replace(function, "init_process_group", init_process_group, (c10d, sys.modules["torch.distributed"]))
 
@@ -378,6 +378,21 @@ def quietly(function, *args):
         function(*args)
     except Exception:
         pass
+
+
+def has_launcher():
+    """As lib/archive/rank.c sees it. At the time of the import of torch, before the program may have set these variables itself."""
+    return any(rank in os.environ and (not only_with or only_with in os.environ) for rank, only_with in (
+        ("OMPI_COMM_WORLD_RANK", ""), ("PMIX_RANK", ""), ("PMI_RANK", ""), ("SLURM_PROCID", "SLURM_STEP_ID"),
+        ("RANK", "TORCHELASTIC_RUN_ID"), ("RANK", "WORLD_SIZE")))
+
+
+def tell_rank(rank):
+    """To the monitors and to pack (DCR_RANK_LINK of lib/format.h)."""
+    link = os.path.join(os.environ["DCC_SPOOL"], f"rank-of-{os.getpid()}")
+    if os.path.lexists(link):
+        os.unlink(link)  # of an ended process of that number
+    os.symlink(str(rank), link)
 
 
 def bytes_of(tensor=None, *_, **__):

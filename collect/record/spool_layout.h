@@ -6,7 +6,7 @@
  *   rank<r>/process_monitor.csv
  *   launcher/process_monitor.csv        processes without a rank
  *   user-note.txt                       why forked children that became another user are not recorded; may be empty
- *   rank-of-<pid>                       a link to the rank that this process told, by the injected library
+ *   rank-of-<pid>                       a link to the rank of this process, which no launcher gave it (collect/python)
  *   libraries-<rank|none>-<sum>.txt    shared objects of its processes, by the injected library
  *   host-<name>/host.json               facts of a host, and what its monitors could measure
  *   host-<name>/{cpu,gpu,net,disk}_monitor.csv

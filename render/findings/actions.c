@@ -76,12 +76,28 @@ static enum advice of_files(const struct run *r)
     return of[most];
 }
 
+/* Do the ranks leave a core each? A loader that waits, as for a slow disk, leaves its own. */
+static int has_idle_cores(const struct run_result *r)
+{
+    double busy = 0;
+    int cores = 0;
+    for (int i = 0; i < r->run->ranks_len; i++) {
+        const struct ready k = ready_of(r->run, &r->run->ranks[i]);
+        if (k.cores == 0) /* not recorded */
+            return 0;
+        busy += k.used + k.waiting;
+    }
+    for (int i = 0; i < machines_of(r->run) && i < r->run->nodes_len; i++)
+        cores += r->run->nodes[i].cores;
+    return busy + r->n_ranks <= cores;
+}
+
 /* Cores that the advice needs for each rank; 0 = it needs none. Loaders that work ahead need one more than the rank. */
 static int cores_asked(const struct run_result *r, enum cause_class cls)
 {
     int threads = r->run->program.threads > 0 ? (int)r->run->program.threads : 1;
     if (cls == CLASS_DATA)
-        return threads + 1;
+        return has_idle_cores(r) ? 0 : threads + 1;
     if (cls != CLASS_SHARED || r->shared.kind == SHARED_THROTTLED || r->shared.kind == SHARED_STEAL)
         return 0;
     return r->shared.kind == SHARED_OWN_THREADS && !r->shared.has_neighbours ? threads + 1 : threads;
@@ -143,10 +159,11 @@ static struct choice for_communication(const struct run_result *r, int is_torch)
         return (struct choice){ADVICE_TRACE_ALL_RANKS, ADVICE_TRACE_ALL_RANKS};
     if (r->n_ranks == 1 && r->has_steps) /* nobody is there to exchange with */
         return (struct choice){ADVICE_NO_COLLECTIVES, ADVICE_NO_COLLECTIVES};
-    enum advice exchange = is_torch ? of_exchange[exchange_of(r).kind] : ADVICE_NONE, ours = ADVICE_COMMUNICATION;
-    if (r->run->program.allreduce_is_overlapped == 0)
+    enum advice exchange = is_torch ? of_exchange[exchange_of(r).kind] : ADVICE_NONE, ours = ADVICE_BF16;
+    enum trial_kind first = trial_first(&r->run->program);
+    if (first == TRIAL_OVERLAP)
         ours = ADVICE_OVERLAP;
-    else if (strcmp(r->run->program.allreduce_dtype, "bf16") == 0)
+    else if (first == TRIAL_LINK)
         ours = trial_advised(r)                             ? ADVICE_FASTER_LINK
                : r->n_nodes > 0 && r->n_ranks == r->n_nodes ? ADVICE_LARGER_BATCH
                                                             : ADVICE_FEWER_RANKS;
@@ -161,7 +178,7 @@ static int has_equal_shares(const struct run_result *r)
 {
     const struct run *a = r->run;
     for (int i = 0; i < a->n_command; i++)
-        if (strncmp(a->command[i], "--rank-weights", 14) == 0)
+        if (strncmp(a->command[i], "--rank", 6) == 0) /* --rank-weights, which may be shortened */
             return 0;
     return a->n_command > 0 && r->n_ranks > 0 && a->program.global_batch > 0 &&
            a->program.global_batch % r->n_ranks == 0;
@@ -190,9 +207,9 @@ static struct choice choose(const struct run_result *r, enum cause_class cls, in
                                                      : ADVICE_BALANCE,
                                for_imbalance(r)};
     case CLASS_DATA: /* where the threads wait for each other's cores, more workers would wait too */
-        both = r->shared.own[0].id && r->shared.is_each_other ? ADVICE_DATA_WITHOUT_CORES
-               : run_is_torch_on_hosts(r->run)                ? ADVICE_DATA_OF_HOST
-                                                              : both;
+        both = r->shared.own[0].id && r->shared.is_each_other && !has_idle_cores(r) ? ADVICE_DATA_WITHOUT_CORES
+               : run_is_torch_on_hosts(r->run)                                      ? ADVICE_DATA_OF_HOST
+                                                                                    : both;
         break;
     case CLASS_IO:
         both = r->has_steps ? both : of_files(r->run);
@@ -241,7 +258,7 @@ static struct action action_of(struct report *rep, const struct run_result *r, e
     struct advised said = {.id = a.id, .slot = {slot_percent(limit)}};
     const struct class_result *k = &r->classes[cls];
     int is_met = k->has_share && k->share_ratio < limit; /* judged by something else */
-    int is_of_time = a.id == ADVICE_COMMUNICATION; /* half the bytes take half as long, and may stay above the limit */
+    int is_of_time = a.id == ADVICE_BF16;                /* half the bytes may stay above the limit */
     if (!is_of_time && (limit <= 0 || is_met))
         return a;
     a.check = say_advice(&rep->arena, &said, ADVICE_CHECK);

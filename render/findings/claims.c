@@ -142,11 +142,13 @@ static int limiting(const struct run_result *r, const struct class_result *out[N
 
 /* Ranks that share their cores by design, alone or with other programs, are said before any other cause, since they
  * make every other number doubtful. Other programs that took cores for a while come second if removing a cause brings
- * more. */
+ * more, and so do a rank's own threads: those of OpenMP and BLAS spin while the rank waits for something else. */
 static bool is_shared_second(const struct report *rep, const struct run_result *r, const struct class_result *first)
 {
     int64_t own = is_gain_of_cores_told(rep, r) ? r->gain_ns[CLASS_SHARED] : 0;
-    return first && is_advice_to_measure(r) && r->shared.kind != SHARED_OVERSUBSCRIBED && first->gain_ns > own;
+    int may_be =
+        r->shared.kind == SHARED_OWN_THREADS || (is_advice_to_measure(r) && r->shared.kind != SHARED_OVERSUBSCRIBED);
+    return first && may_be && first->gain_ns > own;
 }
 
 static void add_shared_claim(struct report *rep, int run, const struct class_result *first)

@@ -290,9 +290,9 @@ static struct phrase beyond(struct report *rep, const struct comparison *c)
 }
 
 /* What an advised change can change: the exchange of gradients, and what ranks wait for in it. */
-static int is_of_trial(enum part p)
+static int is_of_trial(const struct tried *t, enum part p)
 {
-    return p == PART_TRANSFER || p == PART_WAIT;
+    return p == PART_TRANSFER || p == PART_WAIT || (p == PART_COMPUTE && t->is_less_spent);
 }
 
 /* Another part that changed: another pair of runs may show it otherwise. */
@@ -303,7 +303,7 @@ static struct phrase beside_tried(struct report *rep, const struct comparison *c
     for (enum part p = 0; p < N_PARTS; p++) {
         const struct compared *k = &c->part[p];
         int64_t d = k->after_ns - k->before_ns;
-        if (!is_of_trial(p) && compared_has(k) && k->is_significant && llabs(d) > llabs(by)) {
+        if (!is_of_trial(&c->tried, p) && compared_has(k) && k->is_significant && llabs(d) > llabs(by)) {
             most = p;
             by = d;
         }
@@ -314,7 +314,8 @@ static struct phrase beside_tried(struct report *rep, const struct comparison *c
     return by < 0 ? PHRASE(TRIED_BESIDE_FELL, part, time) : PHRASE(TRIED_BESIDE_GREW, part, time);
 }
 
-/* The check of the advice is answered by the support of the headline: from how much to how much transfer fell. */
+/* Where transfer fell, the support of the headline says from how much to how much: that answers the check of the
+ * advice. */
 static void say_tried(struct comparison *c)
 {
     const double even = 0.0005; /* prints as 0.0 % */

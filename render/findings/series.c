@@ -229,7 +229,7 @@ static struct phrase node_time(const struct report *rep, const struct series *s)
                       unit = slot_name(counted_word(rep->unit));
     return good == last         ? PHRASE(NODES_PAY, last_nodes, of_first, first_nodes, unit)
            : good != first      ? PHRASE(NODES_STOP_PAYING, slot_nodes(rep, good), last_nodes, of_good, unit)
-           : last->speedup <= 1 ? PHRASE(NODES_DO_NOT_PAY, last_nodes, of_first, unit)
+           : last->speedup <= 1 ? PHRASE(NODES_DO_NOT_PAY, last_nodes, of_first, first_nodes, unit)
                                 : PHRASE(NODES_COST, last_nodes, of_first, first_nodes, unit);
 }
 

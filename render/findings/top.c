@@ -86,6 +86,14 @@ static int is_same_advice(const struct claim *a, const struct claim *b)
     return a->action.id == b->action.id;
 }
 
+/* The gain is that of no communication at all. Without collectives there is none, and traces of all ranks change none.
+ */
+static int is_part_of_gain(const struct claim *c)
+{
+    return c->cls == CLASS_COMMUNICATION && c->gain_basis != GAIN_BOUND && c->action.id != ADVICE_NO_COLLECTIVES &&
+           c->action.id != ADVICE_TRACE_ALL_RANKS;
+}
+
 /* What an action brings. */
 static const char *expected_of(struct report *rep, const struct claim *c)
 {
@@ -94,14 +102,14 @@ static const char *expected_of(struct report *rep, const struct claim *c)
     if (*c->expected || !*c->gain_text)
         return c->expected;
     const struct slot cause = slot_name(class_words(c->cls, AS_TIME));
-    const struct phrase said[] = {
-        c->cls == CLASS_IMBALANCE     ? PHRASE(EXPECT_BALANCED, after, now, factor)
-        : c->gain_basis == GAIN_BOUND ? PHRASE(EXPECT_AT_BEST, after, now, factor)
-        : c->action.is_short_of_cores || c->cls == CLASS_COMPUTE /* nobody removes all of it */
-            ? PHRASE(EXPECT_LESS, after, now, factor)
-            : *cause.name ? PHRASE(EXPECT_WITHOUT, cause, after, now, factor)
-                          : PHRASE(EXPECT_ABOUT, after, now, factor),
-        c->cls == CLASS_COMMUNICATION && c->gain_basis != GAIN_BOUND ? PHRASE(EXPECT_PART) : PHRASE(NONE)};
+    const struct phrase said[] = {c->cls == CLASS_IMBALANCE     ? PHRASE(EXPECT_BALANCED, after, now, factor)
+                                  : c->gain_basis == GAIN_BOUND ? PHRASE(EXPECT_AT_BEST, after, now, factor)
+                                  : c->action.is_short_of_cores ||
+                                          c->cls == CLASS_COMPUTE /* nobody removes all of it */
+                                      ? PHRASE(EXPECT_LESS, after, now, factor)
+                                      : *cause.name ? PHRASE(EXPECT_WITHOUT, cause, after, now, factor)
+                                                    : PHRASE(EXPECT_ABOUT, after, now, factor),
+                                  is_part_of_gain(c) ? PHRASE(EXPECT_PART) : PHRASE(NONE)};
     return say_phrases(&rep->arena, said, 2);
 }
 

@@ -100,7 +100,7 @@ static void test_advice_knows_how_gradients_travelled(void **state)
     struct report rep = {0};
     struct run_program *p = &((struct run *)r.run)->program;
     p->name = "dcrnn-train";
-    assert_int_equal(action_for(&rep, &r, CLASS_COMMUNICATION).id, ADVICE_COMMUNICATION);
+    assert_int_equal(action_for(&rep, &r, CLASS_COMMUNICATION).id, ADVICE_BF16);
     assert_contains(action_for(&rep, &r, CLASS_COMMUNICATION).ours, "--allreduce-dtype=bf16");
     p->allreduce_is_overlapped = 0;
     assert_int_equal(action_for(&rep, &r, CLASS_COMMUNICATION).id, ADVICE_OVERLAP);

@@ -91,7 +91,7 @@ static void test_headline(void **state)
     assert_int_equal(assert_supports(said, PHRASE_COMM_SPLIT)[0].count, 11000000);
     assert_int_equal(assert_supports(said, PHRASE_COMM_SPLIT)[1].count, 0);
     assert_true(fabs(assert_supports(said, PHRASE_SPEEDUP)[1].real - 2.5) < 1e-9);
-    assert_int_equal(f.rep.claims[f.rep.first_claim].action.id, ADVICE_COMMUNICATION);
+    assert_int_equal(f.rep.claims[f.rep.first_claim].action.id, ADVICE_BF16);
     assert_contains(f.rep.first_action, "about 21.0 ms instead of 32.0 ms (1.52x, estimate)");
     assert_contains(f.rep.how_sure, "120 steps of 3 runs were counted.");
     assert_contains(f.rep.how_sure, "Confidence is medium, because there is one run per node count");
@@ -135,6 +135,12 @@ static void test_phase_that_lost(void **state)
         tell(&f);
         const struct said *said = &f.rep.series[0].said;
         assert_int_equal(assert_supports(said, PHRASE_COMPUTE_LOST_TOO)[0].count, 6000000);
+        int n_beside = 0, n_in = 0;
+        for (int k = 0; k < SAID_MAX; k++) {
+            n_beside += said->support[k].id == PHRASE_COMPUTE_LOST_BESIDE;
+            n_in += said->support[k].id == PHRASE_COMPUTE_LOST_IN;
+        }
+        assert_true(n_beside == (i == 0) && n_in == (i == 1));
         if (i == 0)
             assert_int_equal(assert_supports(said, PHRASE_COMPUTE_LOST_BESIDE)[0].count, 6000000);
         if (i == 1) {

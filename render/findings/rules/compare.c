@@ -117,6 +117,7 @@ static struct tried tried_of(const struct side *a, const struct side *b, int64_t
             t.kind = trial->kind;
             t.command = trial->command;
             t.forecast_ns += trial->step_ns;
+            t.is_less_spent |= trial->is_less_spent;
             n++;
         }
     t.has = n > 0 && after_ns > 0;

@@ -58,6 +58,7 @@ struct tried {
     const char *command;
     int64_t before_ns, forecast_ns, achieved_ns;
     double error_ratio; /* forecast / achieved - 1 */
+    int is_less_spent;  /* the forecast has a shorter backward pass too */
 };
 
 enum { COMPARED_MAX = 3 }; /* sentences of a paragraph */

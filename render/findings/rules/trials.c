@@ -280,12 +280,16 @@ void trials(struct report *rep)
     }
 }
 
+enum trial_kind trial_first(const struct run_program *p)
+{
+    return p->allreduce_is_overlapped == 0           ? TRIAL_OVERLAP
+           : strcmp(p->allreduce_dtype, "bf16") != 0 ? TRIAL_BF16
+                                                     : TRIAL_LINK;
+}
+
 const struct trial *trial_advised(const struct run_result *r)
 {
-    const struct run_program *p = &r->run->program;
-    enum trial_kind kind = p->allreduce_is_overlapped == 0           ? TRIAL_OVERLAP
-                           : strcmp(p->allreduce_dtype, "bf16") != 0 ? TRIAL_BF16
-                                                                     : TRIAL_LINK;
+    enum trial_kind kind = trial_first(&r->run->program);
     for (int i = 0; i < r->n_trials; i++)
         if (r->trials[i].kind == kind)
             return kind != TRIAL_LINK || *r->trials[i].command ? &r->trials[i] : NULL;

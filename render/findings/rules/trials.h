@@ -35,8 +35,11 @@ struct flown flight_after(const struct flight *f, enum trial_kind change);
 /** trials - r->trials and r->trial_key of every run. After rules. */
 void trials(struct report *rep);
 
-/** trial_advised - the change that is advised first where communication limits: what the run does not do yet, and
- * faster links only where a command can make them. NULL: none of them Test: tests/unit/test_trials.c */
+/** trial_first - the change that a program gets as its first advice where communication limits: what it does not do
+ * yet. */
+enum trial_kind trial_first(const struct run_program *p);
+/** trial_advised - that change with its command and forecast; NULL: it cannot be tried here.
+ *  Test: tests/unit/test_trials.c */
 const struct trial *trial_advised(const struct run_result *r);
 
 /** trial_on_cluster - the command that makes a series with the options of this run on nodes of a Slurm cluster; ""

@@ -187,12 +187,25 @@ static const char *words_of(struct report *rep, const struct run_result *r)
     return text;
 }
 
-const char *configuration_name(const struct report *rep, const struct run_result *r)
+static int first_of_configuration(const struct report *rep, int run)
 {
     int i = 0;
-    while (strcmp(rep->runs[i].run->config_hash, r->run->config_hash) != 0)
+    while (strcmp(rep->runs[i].run->config_hash, rep->runs[run].run->config_hash) != 0)
         i++;
-    return rep->runs[i].run->archive;
+    return i;
+}
+
+const char *configuration_name(struct report *rep, const struct run_result *r)
+{
+    int first = first_of_configuration(rep, (int)(r - rep->runs)), n_before = 0, is_taken = 0;
+    const char *name = rep->runs[first].run->archive;
+    for (int i = 0; i < rep->n_runs; i++) {
+        if (first_of_configuration(rep, i) != i)
+            continue;
+        n_before += i < first;
+        is_taken |= i != first && strcmp(rep->runs[i].run->archive, name) == 0;
+    }
+    return is_taken ? report_text(rep, "configuration %d", n_before + 1) : name;
 }
 
 const char *option_words(struct report *rep, int run)

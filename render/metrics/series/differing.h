@@ -22,8 +22,9 @@ const char *model_words(struct report *rep, const char *mine, const char *const 
  *                      an archive. After scaling. Test: tests/unit/test_narrate_runs.c */
 void tell_series_apart(struct report *rep);
 
-/** configuration_name - the archive of the first run of r's configuration, where nothing else tells it apart. */
-const char *configuration_name(const struct report *rep, const struct run_result *r);
+/** configuration_name - of a configuration that nothing else tells apart: the archive of its first run, or, where
+ * another one has an archive of that name, its number in the report. */
+const char *configuration_name(struct report *rep, const struct run_result *r);
 
 /** option_words - ", --hidden 64, without --no-overlap": options of its command that tell a run from those of other
  *  configurations and as many nodes, at most two; "" when these are not told apart by them.
