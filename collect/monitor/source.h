@@ -28,7 +28,7 @@ struct source_config {
     pid_t pid;            /* the program */
     const char
         *clock_folder; /* where the collector of rank 0 writes its address for clients; NULL: there is no other one */
-    const char *spool;           /* where ranks without a launcher leave their links */
+    const char *spool; /* where ranks without a launcher leave their links */
     const struct perf *perf;     /* its counters, or NULL */
     struct libraries *libraries; /* what its processes have mapped goes there, or NULL */
 };
