@@ -7,6 +7,7 @@
 #include "collect/record/libraries.h"
 #include "collect/monitor/perf.h"
 #include "collect/record/procfs.h"
+#include "lib/archive/member.h"
 #include "lib/archive/rank.h"
 #include "collect/monitor/source.h"
 #include "lib/format.h"
@@ -192,7 +193,9 @@ static int told_rank(const struct processes *c, pid_t pid)
     if (len <= 0)
         return -1;
     target[len] = '\0';
-    return atoi(target);
+    char *end;
+    long rank = strtol(target, &end, 10);
+    return *end == '\0' && rank >= 0 && rank <= DCR_MAX_RANK ? (int)rank : -1;
 }
 
 static int rank_of_process(struct processes *c, pid_t pid)

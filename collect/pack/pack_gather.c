@@ -161,8 +161,8 @@ static const char *name_by_link(struct pack *p, const char *name, const char *pa
     int root = (int)(strlen(path) - strlen(name));
     if (!file || strncmp(file, prefix, strlen(prefix)) != 0)
         return name;
-    int pid = atoi(file + strlen(prefix));
-    int n = snprintf(link, sizeof link, "%.*s" DCR_RANK_LINK "%d", root, path, pid);
+    long pid = strtol(file + strlen(prefix), NULL, 10);
+    int n = snprintf(link, sizeof link, "%.*s" DCR_RANK_LINK "%ld", root, path, pid);
     ssize_t len = n > 0 && (size_t)n < sizeof link ? readlink(link, target, sizeof target - 1) : -1;
     if (len <= 0)
         return name;

@@ -45,9 +45,9 @@ check_status 125 "unknown option" "$COLLECT" run --what -o x.tar -- ./marks
 
 check_status 7 "nobody reads the closing line: the program's status" sh -c 'mkfifo nobody; { "$0" run -o unread.tar -- ./marks 1 0 7; } 2>nobody & true <nobody; wait $!' "$COLLECT"
 # ---- signals are passed on
-"$COLLECT" run -o term.tar -- sh -c 'trap "exit 42" TERM; while :; do sleep 0.05; done' 2>err &
+"$COLLECT" run -o term.tar -- sh -c 'trap "exit 42" TERM; : >trapped; while :; do sleep 0.05; done' 2>err &
 collector=$!
-for _ in $(seq 2400); do [ -e term.tar.spool/launcher.json ] && grep -q '"pid"' term.tar.spool/launcher.json && break; sleep 0.05; done
+for _ in $(seq 2400); do [ -e trapped ] && [ -e term.tar.spool/launcher.json ] && grep -q '"pid"' term.tar.spool/launcher.json && break; sleep 0.05; done
 kill -TERM $collector
 wait $collector
 check "SIGTERM goes to the program, its status comes back" test "$?" -eq 42
