@@ -7,7 +7,6 @@
 #include "collect/record/libraries.h"
 #include "collect/monitor/perf.h"
 #include "collect/record/procfs.h"
-#include "lib/archive/member.h"
 #include "lib/archive/rank.h"
 #include "collect/monitor/source.h"
 #include "lib/format.h"
@@ -184,20 +183,6 @@ static void read_threads(struct processes *c, pid_t pid, struct counters *out)
         note(c, "run delay: this kernel has no '/proc/<pid>/task/<tid>/schedstat'");
 }
 
-/* That a process told itself. */
-static int told_rank(const struct processes *c, pid_t pid)
-{
-    char path[PATH_MAX], target[16];
-    int n = snprintf(path, sizeof path, "%s/" DCR_RANK_LINK "%d", c->spool ? c->spool : "", (int)pid);
-    ssize_t len = n > 0 && (size_t)n < sizeof path ? readlink(path, target, sizeof target - 1) : -1;
-    if (len <= 0)
-        return -1;
-    target[len] = '\0';
-    char *end;
-    long rank = strtol(target, &end, 10);
-    return *end == '\0' && rank >= 0 && rank <= DCR_MAX_RANK ? (int)rank : -1;
-}
-
 static int rank_of_process(struct processes *c, pid_t pid)
 {
     char path[64];
@@ -206,7 +191,7 @@ static int rank_of_process(struct processes *c, pid_t pid)
     snprintf(path, sizeof path, "/proc/%d/environ", (int)pid);
     int n = procfs_read(path, c->environ_block, sizeof c->environ_block, NULL);
     int rank = n > 0 ? rank_of_block(c->environ_block, (unsigned long)n).rank : -1;
-    return rank < 0 ? told_rank(c, pid) : rank;
+    return rank < 0 && c->spool ? rank_by_link(c->spool, pid) : rank;
 }
 
 /* Of a process that has none itself: its parent's, which may still be told. */

@@ -7,6 +7,7 @@
 #include "collect/record/spool_layout.h"
 #include "lib/base/fs.h"
 #include "lib/archive/member.h"
+#include "lib/archive/rank.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -157,21 +158,14 @@ static int add_host_file(struct pack *p, const char *name, const char *path)
 static const char *name_by_link(struct pack *p, const char *name, const char *path)
 {
     const char *file = strchr(name, '/'), *prefix = "/trace-";
-    char link[PATH_MAX], target[16], there[PATH_MAX];
-    int root = (int)(strlen(path) - strlen(name));
+    char spool[PATH_MAX], there[PATH_MAX];
     if (!file || strncmp(file, prefix, strlen(prefix)) != 0)
         return name;
-    long pid = strtol(file + strlen(prefix), NULL, 10);
-    int n = snprintf(link, sizeof link, "%.*s" DCR_RANK_LINK "%ld", root, path, pid);
-    ssize_t len = n > 0 && (size_t)n < sizeof link ? readlink(link, target, sizeof target - 1) : -1;
-    if (len <= 0)
-        return name;
-    target[len] = '\0';
-    char *end;
-    long rank = strtol(target, &end, 10);
-    if (*end || rank < 0 || rank > DCR_MAX_RANK)
-        return name;
-    n = snprintf(there, sizeof there, "%.*srank%ld%s", root, path, rank, file);
+    size_t root = strlen(path) - strlen(name);
+    memcpy(spool, path, root);
+    spool[root] = '\0';
+    int rank = rank_by_link(spool, strtol(file + strlen(prefix), NULL, 10));
+    int n = rank < 0 ? 0 : snprintf(there, sizeof there, "%srank%d%s", spool, rank, file);
     return n > 0 && (size_t)n < sizeof there && access(there, F_OK) != 0 ? dcr_arena_strdup(&p->arena, there + root)
                                                                          : name;
 }

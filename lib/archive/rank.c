@@ -1,11 +1,15 @@
 /* rank.c - see rank.h. */
 #include "lib/archive/rank.h"
 
+#include "lib/archive/member.h"
+#include "lib/format.h"
+
 #include <limits.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static int number(const char *text)
 {
@@ -46,6 +50,18 @@ struct rank_identity rank_identify(const char *(*get)(const char *name, const vo
     if (id.world_size == 0)
         id.world_size = -1;
     return id;
+}
+
+int rank_by_link(const char *spool, long pid)
+{
+    char path[PATH_MAX], target[16];
+    int n = snprintf(path, sizeof path, "%s/" DCR_RANK_LINK "%ld", spool, pid);
+    ssize_t len = n > 0 && (size_t)n < sizeof path ? readlink(path, target, sizeof target - 1) : -1;
+    if (len < 0)
+        return -1;
+    target[len] = '\0';
+    int rank = number(target);
+    return rank <= DCR_MAX_RANK ? rank : -1;
 }
 
 static const char *from_self(const char *name, const void *ctx)

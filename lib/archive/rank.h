@@ -1,4 +1,5 @@
-/* rank.h - who a process is among the processes of its job, by the variables its launcher set. */
+/* rank.h - who a process is among the processes of its job: by the variables that its launcher set, or by its own word.
+ */
 #ifndef LIB_RANK_H
 #define LIB_RANK_H
 
@@ -23,6 +24,8 @@ enum { RANK_JOB_NAMES = 3 };
 int rank_jobs_of_self(struct rank_job out[RANK_JOB_NAMES]);
 /** rank_of_self - of this process's own environment. */
 struct rank_identity rank_of_self(void);
+/** rank_by_link - the rank that a process without a launcher left in the spool (DCR_RANK_LINK); -1: it left none. */
+int rank_by_link(const char *spool, long pid);
 /** rank_of_block - of an environment as /proc/<pid>/environ has it: NAME=value, NUL, ... n bytes, NUL-terminated. */
 struct rank_identity rank_of_block(const char *environ_block, unsigned long n);
 

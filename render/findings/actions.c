@@ -81,6 +81,8 @@ static int has_idle_cores(const struct run_result *r)
 {
     double busy = 0;
     int cores = 0;
+    if (has_shares(r->run)) /* what their host has left is not theirs */
+        return 0;
     for (int i = 0; i < r->run->ranks_len; i++) {
         const struct ready k = ready_of(r->run, &r->run->ranks[i]);
         if (k.cores == 0) /* not recorded */

@@ -86,8 +86,8 @@ static int is_same_advice(const struct claim *a, const struct claim *b)
     return a->action.id == b->action.id;
 }
 
-/* The gain is that of no communication at all. Without collectives there is none, and traces of all ranks change none.
- */
+/* The gain is told as if all communication went away. Most advice removes a part of it, but one rank can leave all of
+ * it out, and recording all ranks removes none. */
 static int is_part_of_gain(const struct claim *c)
 {
     return c->cls == CLASS_COMMUNICATION && c->gain_basis != GAIN_BOUND && c->action.id != ADVICE_NO_COLLECTIVES &&

@@ -14,7 +14,7 @@ int64_t device_non_compute_ns(const struct run_device *d);
 /** device_idle_ratio - idle time / span; 0 of no span. */
 double device_idle_ratio(const struct run_device *d);
 /** least_busy_device - of the devices with a span the one with the largest device_idle_ratio, the first of equal ones.
- *  returns  borrows; NULL there is none */
+ *  returns  a device of the run; NULL if none has a span */
 const struct run_device *least_busy_device(const struct run *a);
 /** traced_utilization - time with a kernel running / time of the steps, of all traced GPUs together; NAN without any.
  */
