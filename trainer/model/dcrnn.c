@@ -245,6 +245,8 @@ int dcrnn_create(struct dcrnn **out, const struct dcrnn_config *c, const struct 
         m->workers[i].model = m;
         m->workers[i].index = i;
     }
+    dcrnn_start_workers(m);
+    m->has_crew = 1;
     *out = m;
     m = NULL;
 out:
@@ -256,6 +258,8 @@ void dcrnn_free(struct dcrnn *m)
 {
     if (!m)
         return;
+    if (m->has_crew)
+        dcrnn_end_workers(m);
     if (m->memory)
         munmap(m->memory, m->memory_bytes);
     gconv_release(&m->g);

@@ -5,10 +5,15 @@
 #include "trainer/model/dcgru.h"
 #include "trainer/model/dcrnn.h"
 
+#include <pthread.h>
+
 #define DCRNN_MAX_TENSORS (2 * DCRNN_MAX_LAYERS * 4 + 2)
 
 #define dcrnn_worker REAL_FN(dcrnn_worker)
 #define dcrnn_slab REAL_FN(dcrnn_slab)
+#define dcrnn_crew REAL_FN(dcrnn_crew)
+#define dcrnn_start_workers REAL_FN(dcrnn_start_workers)
+#define dcrnn_end_workers REAL_FN(dcrnn_end_workers)
 
 /* r, u, c, h of every step and layer of one tile, and what the decoder was fed. Steps count through: 0 .. T-1 are the
  * encoder's, T .. T+H-1 the decoder's. When nothing is kept, steps share two slots in turn. */
@@ -28,6 +33,19 @@ struct dcrnn_worker {
     real *dy, *d_fed;                            /* (rows, Dout) */
     struct dcrnn_slab slab;                      /* for forward without keep */
     const struct dcrnn_progress *progress;       /* of worker 0, else NULL */
+    pthread_t thread;
+    int has_thread; /* worker 0 is the caller and has none */
+};
+
+/* What the workers' threads wait for, and what the caller waits for. */
+struct tile;
+struct dcrnn_crew {
+    pthread_mutex_t lock;
+    pthread_cond_t begin, end;       /* of a round: all tiles of a batch, once */
+    void (*work)(struct tile *tile); /* of this round */
+    uint64_t round;                  /* rounds begun */
+    int n_busy;                      /* threads that have not finished this round */
+    int is_over;                     /* the threads end */
 };
 
 struct dcrnn {
@@ -49,6 +67,8 @@ struct dcrnn {
     struct dcgru cell[2][DCRNN_MAX_LAYERS];
     real *proj; /* packed: (Dout, up) */
     struct dcrnn_worker *workers;
+    struct dcrnn_crew crew;
+    int has_crew;
     struct dcrnn_slab *slabs; /* one a tile of max_batch */
     int n_slabs;
     real *d_state; /* gradient of the state handed from encoder to decoder: (n_slabs, layers, rows, up) */
@@ -64,6 +84,11 @@ struct dcrnn {
     void *memory;
     size_t memory_bytes;
 };
+
+/** dcrnn_start_workers, dcrnn_end_workers - the threads of workers 1 .. n_threads - 1, which live as long as the model.
+ */
+void dcrnn_start_workers(struct dcrnn *m);
+void dcrnn_end_workers(struct dcrnn *m);
 
 static inline int dcrnn_n_tiles(const struct dcrnn *m, int n_batch)
 {

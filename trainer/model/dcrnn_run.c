@@ -7,7 +7,6 @@
  * workers: results do not depend on scheduling. */
 #include "trainer/model/dcrnn_model.h"
 
-#include <pthread.h>
 #include <string.h>
 
 struct tile {
@@ -35,42 +34,80 @@ static ptrdiff_t rows_at(const struct dcrnn *m, const struct tile *tile, int t, 
 
 /* ---- workers ---------------------------------------------------------------------------------------------------- */
 
-struct share {
-    struct dcrnn_worker *worker;
-    void (*work)(struct tile *tile);
-    pthread_t thread;
-    int is_started;
-};
-
-static void *run_share(void *arg)
+static void run_share(struct dcrnn_worker *w, void (*work)(struct tile *tile))
 {
-    struct share *s = arg;
-    struct dcrnn *m = s->worker->model;
-    int n_tiles = dcrnn_n_tiles(m, m->n_batch), n_workers = m->c.n_threads, i = s->worker->index;
-    for (int t = n_tiles * i / n_workers; t < n_tiles * (i + 1) / n_workers; t++) {
-        struct tile tile = tile_at(s->worker, t);
-        s->work(&tile);
+    struct dcrnn *m = w->model;
+    int n_tiles = dcrnn_n_tiles(m, m->n_batch), n_workers = m->c.n_threads;
+    for (int t = n_tiles * w->index / n_workers; t < n_tiles * (w->index + 1) / n_workers; t++) {
+        struct tile tile = tile_at(w, t);
+        work(&tile);
     }
+}
+
+/* A worker's thread sleeps between the rounds of run_tiles. */
+static void *run_worker(void *arg)
+{
+    struct dcrnn_worker *w = arg;
+    struct dcrnn_crew *crew = &w->model->crew;
+    pthread_mutex_lock(&crew->lock);
+    for (uint64_t seen = 0;;) {
+        while (crew->round == seen && !crew->is_over)
+            pthread_cond_wait(&crew->begin, &crew->lock);
+        if (crew->is_over)
+            break;
+        seen = crew->round;
+        pthread_mutex_unlock(&crew->lock);
+        run_share(w, crew->work);
+        pthread_mutex_lock(&crew->lock);
+        if (--crew->n_busy == 0)
+            pthread_cond_signal(&crew->end);
+    }
+    pthread_mutex_unlock(&crew->lock);
     return NULL;
 }
 
-/* All tiles of the batch, each by its worker. A thread that cannot start is replaced by the caller: slower, same
- * result. */
+void dcrnn_start_workers(struct dcrnn *m)
+{
+    pthread_mutex_init(&m->crew.lock, NULL);
+    pthread_cond_init(&m->crew.begin, NULL);
+    pthread_cond_init(&m->crew.end, NULL);
+    for (int i = 1; i < m->c.n_threads; i++)
+        m->workers[i].has_thread = pthread_create(&m->workers[i].thread, NULL, run_worker, &m->workers[i]) == 0;
+}
+
+void dcrnn_end_workers(struct dcrnn *m)
+{
+    pthread_mutex_lock(&m->crew.lock);
+    m->crew.is_over = 1;
+    pthread_cond_broadcast(&m->crew.begin);
+    pthread_mutex_unlock(&m->crew.lock);
+    for (int i = 1; i < m->c.n_threads; i++)
+        if (m->workers[i].has_thread)
+            pthread_join(m->workers[i].thread, NULL);
+    pthread_cond_destroy(&m->crew.end);
+    pthread_cond_destroy(&m->crew.begin);
+    pthread_mutex_destroy(&m->crew.lock);
+}
+
+/* All tiles of the batch, each by its worker. The caller does the share of a worker whose thread could not start:
+ * slower, same result. */
 static void run_tiles(struct dcrnn *m, void (*work)(struct tile *tile))
 {
-    struct share shares[1024]; /* the largest n_threads */
-    int n = m->c.n_threads;
-    for (int i = 0; i < n; i++)
-        shares[i] = (struct share){.worker = &m->workers[i], .work = work};
-    for (int i = 1; i < n; i++)
-        shares[i].is_started = pthread_create(&shares[i].thread, NULL, run_share, &shares[i]) == 0;
-    run_share(&shares[0]);
-    for (int i = 1; i < n; i++) {
-        if (shares[i].is_started)
-            pthread_join(shares[i].thread, NULL);
-        else
-            run_share(&shares[i]);
-    }
+    struct dcrnn_crew *crew = &m->crew;
+    pthread_mutex_lock(&crew->lock);
+    crew->work = work;
+    for (int i = 1; i < m->c.n_threads; i++)
+        crew->n_busy += m->workers[i].has_thread;
+    crew->round++;
+    pthread_cond_broadcast(&crew->begin);
+    pthread_mutex_unlock(&crew->lock);
+    for (int i = 0; i < m->c.n_threads; i++)
+        if (!m->workers[i].has_thread)
+            run_share(&m->workers[i], work);
+    pthread_mutex_lock(&crew->lock);
+    while (crew->n_busy > 0)
+        pthread_cond_wait(&crew->end, &crew->lock);
+    pthread_mutex_unlock(&crew->lock);
 }
 
 /* ---- forward ---------------------------------------------------------------------------------------------------- */
