@@ -1,7 +1,6 @@
 /* main.c - dcrnn-train: options, data, training; the only file of the trainer that prints errors and exits. */
 #include "lib/base/text.h"
 #include "trainer/tools/baseline.h"
-#include "trainer/cpu/blas.h"
 #include "trainer/ranks/comm.h"
 #include "trainer/run/input.h"
 #include "trainer/mark.h"
@@ -212,7 +211,6 @@ int main(int argc, char **argv)
     mark_open();
     rc = options_alike(&o, &c, &err);
     if (!rc) {
-        blas_set_threads(1); /* the model's own workers share the samples: --threads */
         if (o.task == TASK_BASELINE) {
             rc = baseline(&o, &c, &err);
             status = rc ? DCR_EXIT_INPUT : DCR_EXIT_OK;

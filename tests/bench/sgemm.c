@@ -2,7 +2,6 @@
  * turns. What a training step is measured against by step.sh. Prints one line of key=value pairs: the best of the
  * rounds, since a busy neighbour only takes.
  *   sgemm [N [ROUNDS]]      (3000, 3) */
-#include "trainer/cpu/blas.h"
 #include "trainer/cpu/kernels.h"
 
 #include <cblas.h>
@@ -92,7 +91,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "sgemm: no memory for five matrices of %d x %d\n", n, n);
         return DCR_EXIT_INPUT;
     }
-    blas_set_threads(1);
+    openblas_set_num_threads(1);
     for (int round = 0; round < rounds; round++) {
         double t0 = cpu_s();
         cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, n, n, n, 1, a, n, b, n, 0, c_blas, n);
@@ -104,8 +103,8 @@ int main(int argc, char **argv)
         best_ours = fmin(best_ours, cpu_s() - t2);
     }
     double gflop = 2e-9 * n * n * n;
-    printf("n=%d openblas=%s openblas_gflops=%.1f kernels=%s ours_gflops=%.1f difference=%.1e\n", n, blas_core_name(),
-           gflop / best_blas, k->name, gflop / best_ours, worst(n, c_ours, c_blas));
+    printf("n=%d openblas=%s openblas_gflops=%.1f kernels=%s ours_gflops=%.1f difference=%.1e\n", n,
+           openblas_get_corename(), gflop / best_blas, k->name, gflop / best_ours, worst(n, c_ours, c_blas));
     free(a);
     free(b);
     free(packed);

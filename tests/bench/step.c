@@ -2,7 +2,6 @@
  * ranks. step.sh sets it beside the yardstick, instructions.sh counts its instructions. Prints one line of key=value
  * pairs, medians over the steps. */
 #include "trainer/model/backend.h"
-#include "trainer/cpu/blas.h"
 #include "trainer/model/rng.h"
 
 #include <getopt.h>
@@ -198,7 +197,6 @@ int main(int argc, char **argv)
         }
     if (rc)
         return DCR_EXIT_INPUT;
-    blas_set_threads(1); /* the model's workers are the threads */
     rc = run(&c, n_warm_up, n_steps, &err);
     if (rc)
         fprintf(stderr, "step: %s\n", err.text);

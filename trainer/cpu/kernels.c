@@ -1,5 +1,5 @@
 /* kernels.c - choose the kernels this CPU can run. */
-#include "trainer/cpu/kernels_tables.h"
+#include "trainer/cpu/kernels.h"
 
 #include <string.h>
 

@@ -79,4 +79,14 @@ struct kernels {
  *  errors   DCR_FAIL: unknown name, or this CPU cannot run it */
 int kernels_choose(const char *name, const struct kernels **out, struct dcr_err *err) DCR_MUST_CHECK;
 
+/* The tables that kernels_choose knows. The portable one takes its products from OpenBLAS: all of double precision, and
+ * single precision on CPUs without AVX2. The others have products of their own, chosen by CPUID: Debian 12's OpenBLAS
+ * falls back to kernels of 2004 (Prescott, SSE3) on CPUs it does not know, and on those it knows it is 10 to 20 %
+ * slower at the shapes of a tile, since it copies both factors for every product (docs/performance.md). */
+#define kernels_portable REAL_FN(kernels_portable)
+extern const struct kernels kernels_portable;
+#ifndef DCR_REAL_F64
+extern const struct kernels kernels_avx2, kernels_avx512;
+#endif
+
 #endif

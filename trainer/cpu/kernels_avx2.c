@@ -1,5 +1,5 @@
 /* kernels_avx2.c - the kernels for AVX2 with FMA, 6 x 16 register tile: 12 of 16 registers accumulate. */
-#include "trainer/cpu/kernels_tables.h"
+#include "trainer/cpu/kernels.h"
 
 #ifdef __x86_64__
 #include <immintrin.h>

@@ -1,5 +1,5 @@
 /* kernels_avx512.c - the kernels for AVX-512 (F, DQ, BW, VL), 14 x 32 register tile: 28 of 32 registers accumulate. */
-#include "trainer/cpu/kernels_tables.h"
+#include "trainer/cpu/kernels.h"
 
 #ifdef __x86_64__
 #include <immintrin.h>

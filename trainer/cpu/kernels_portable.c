@@ -1,6 +1,6 @@
 /* kernels_portable.c - the kernels for any CPU, in both precisions: 16-byte vectors as the compiler sees fit, matrix
  * products by OpenBLAS. All of double precision runs here. */
-#include "trainer/cpu/kernels_tables.h"
+#include "trainer/cpu/kernels.h"
 
 #include <cblas.h>
 

@@ -1,7 +1,7 @@
 /* backend_cpu.c - the CPU back end: dcrnn, loss and adam behind the table of backend.h. Single precision. */
 #include "trainer/model/backend.h"
-#include "trainer/cpu/blas.h"
 
+#include <cblas.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -118,7 +118,7 @@ static void name_kernels(struct cpu *s)
 {
     const char *name = dcrnn_kernels(s->model);
     if (strcmp(name, "portable") == 0)
-        snprintf(s->kernels, sizeof s->kernels, "openblas/%s", blas_core_name());
+        snprintf(s->kernels, sizeof s->kernels, "openblas/%s", openblas_get_corename());
     else
         snprintf(s->kernels, sizeof s->kernels, "%s", name);
 }
@@ -131,6 +131,7 @@ int backend_cpu_create(struct backend **out, const struct backend_config *c, con
     if (!s)
         return dcr_err_set(err, DCR_FAIL, "no memory for the model");
     s->c = *c;
+    openblas_set_num_threads(1); /* the model's own workers share the samples */
     rc = dcrnn_create(&s->model, &c->model, supports, err);
     if (rc)
         goto out;
