@@ -30,4 +30,21 @@ double schedule_truth_probability(int64_t step, double tau);
  *  source   rng stream RNG_COIN at (seed, step, t) */
 void schedule_coins(uint64_t seed, int64_t step, double tau, int n_out, uint8_t *coins);
 
+/* ---- divergence ---- */
+
+#define DIVERGENCE_STEPS 10
+
+enum divergence_verdict { DIVERGENCE_NONE, DIVERGENCE_SUSPECTED, DIVERGENCE_CERTAIN };
+
+struct divergence {
+    double factor; /* 0 = only what is no number counts; else > 1. Set it; the rest starts as 0 */
+    double best;   /* valid when n_seen > 0 */
+    int n_suspicious;
+    int n_seen; /* unsuspicious losses */
+    double recent[DIVERGENCE_STEPS];
+};
+
+/** divergence_add - the loss of the next step. */
+enum divergence_verdict divergence_add(struct divergence *d, double loss);
+
 #endif

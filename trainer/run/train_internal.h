@@ -4,7 +4,6 @@
 #define TRAINER_RUN_TRAIN_INTERNAL_H
 
 #include "trainer/run/checkpoint.h"
-#include "trainer/run/divergence.h"
 #include "trainer/run/evaluate.h"
 #include "trainer/data/loader.h"
 #include "trainer/mark.h"
@@ -84,7 +83,7 @@ int train_write_gradient(struct train *t, struct dcr_err *err) DCR_MUST_CHECK;
  *  rc  0: nothing happens */
 void train_note_failure(struct train *t, int rc, const struct dcr_err *what, struct dcr_err *err);
 
-/** train_checkpoint - write the state, unless it is on disk already or the loss is suspicious (divergence.h). Rank 0.
+/** train_checkpoint - write the state, unless it is on disk already or the loss is suspicious (schedule.h). Rank 0.
  */
 void train_checkpoint(struct train *t, struct step_times *times, struct dcr_err *err);
 /** train_checkpoint_proves_good - a step went well from the weights of the last checkpoint, or later ones: the one

@@ -4,7 +4,6 @@
 #include "trainer/model/gconv.h"
 #include "trainer/model/loss.h"
 #include "trainer/tools/verify.h"
-#include "trainer/tools/verify_case.h"
 
 #include <math.h>
 #include <stdlib.h>
