@@ -17,14 +17,14 @@ static void assert_near(double a, double b)
 static void test_learning_rate_falls_at_the_milestones(void **state)
 {
     (void)state;
-    struct schedule_lr s = schedule_lr_default();
-    assert_near(schedule_lr_at(&s, 0), 0.01);
-    assert_near(schedule_lr_at(&s, 19), 0.01);
-    assert_near(schedule_lr_at(&s, 20), 0.001);
-    assert_near(schedule_lr_at(&s, 39), 0.0001);
-    assert_near(schedule_lr_at(&s, 40), 0.00001);
-    assert_near(schedule_lr_at(&s, 50), 2e-6); /* 1e-6 is under the floor */
-    assert_near(schedule_lr_at(&s, 99), 2e-6);
+    static const int at[] = {20, 30, 40, 50};
+    assert_near(schedule_lr(0.01, at, 4, 0), 0.01);
+    assert_near(schedule_lr(0.01, at, 4, 19), 0.01);
+    assert_near(schedule_lr(0.01, at, 4, 20), 0.001);
+    assert_near(schedule_lr(0.01, at, 4, 39), 0.0001);
+    assert_near(schedule_lr(0.01, at, 4, 40), 0.00001);
+    assert_near(schedule_lr(0.01, at, 4, 50), 2e-6); /* 1e-6 is under the floor */
+    assert_near(schedule_lr(0.01, at, 4, 99), 2e-6);
 }
 
 static void test_truth_fades(void **state)

@@ -215,23 +215,14 @@ out:
  * Weights can be spoiled by the very update after which they are saved, and only the next loss shows it. So the
  * checkpoint before stays under a second name until the new one has been seen to be good. */
 
-#define BEFORE ".before"
-
-static void path_before(const struct train *t, char path[sizeof t->checkpoint_path + sizeof BEFORE])
-{
-    snprintf(path, sizeof t->checkpoint_path + sizeof BEFORE, "%s" BEFORE, t->checkpoint_path);
-}
-
 /* A second name for the good checkpoint, which the next one will take the first name from. Where files have one name
  * only it is renamed: there is a moment without a checkpoint.bin, but never one without a good checkpoint. */
 static void keep_good_one(struct train *t)
 {
-    char before[sizeof t->checkpoint_path + sizeof BEFORE];
     if (!t->checkpoint_is_good)
         return;
-    path_before(t, before);
-    unlink(before);
-    if (link(t->checkpoint_path, before) && rename(t->checkpoint_path, before))
+    unlink(t->checkpoint_before);
+    if (link(t->checkpoint_path, t->checkpoint_before) && rename(t->checkpoint_path, t->checkpoint_before))
         return; /* gone, or the folder is not ours any more: writing will say so */
     t->has_checkpoint_before = 1;
 }
@@ -266,13 +257,10 @@ void train_checkpoint(struct train *t, struct step_times *times, struct dcr_err 
     t->checkpoint_is_good = 0;
 }
 
-static void forget_one_before(struct train *t)
+void train_forget_checkpoint_before(struct train *t)
 {
-    char before[sizeof t->checkpoint_path + sizeof BEFORE];
-    if (!t->has_checkpoint_before)
-        return;
-    path_before(t, before);
-    unlink(before);
+    if (t->has_checkpoint_before)
+        unlink(t->checkpoint_before);
     t->has_checkpoint_before = 0;
 }
 
@@ -285,24 +273,17 @@ void train_checkpoint_proves_good(struct train *t, struct step_times *times)
     if (t->has_checkpoint_before) {
         /* freeing the blocks of a large file takes milliseconds: part of what checkpoints cost */
         struct phase phase = phase_begin(MARK_CHECKPOINT, 0);
-        forget_one_before(t);
+        train_forget_checkpoint_before(t);
         phase_end(phase, times);
     }
-}
-
-void train_checkpoint_end(struct train *t)
-{
-    forget_one_before(t);
 }
 
 /* Rank 0. What was spoiled goes, what was good comes back. */
 static void restore_good_one(struct train *t)
 {
-    char before[sizeof t->checkpoint_path + sizeof BEFORE];
     if (t->checkpoint_at < 0 || t->checkpoint_is_good)
         return;
-    path_before(t, before);
-    if (t->has_checkpoint_before && rename(before, t->checkpoint_path) == 0)
+    if (t->has_checkpoint_before && rename(t->checkpoint_before, t->checkpoint_path) == 0)
         t->checkpoint_is_good = 1;
     else
         unlink(t->checkpoint_path);

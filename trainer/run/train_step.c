@@ -104,7 +104,7 @@ static double update(struct train *t, const struct tally *tally, struct step_tim
 {
     struct phase phase = phase_begin(MARK_OPTIMIZER, t->be->n_params);
     scale_gradient(t, tally);
-    double norm = t->be->update(t->be, schedule_lr_at(&t->lr, (int)t->at.epoch), t->o->clip);
+    double norm = t->be->update(t->be, train_lr(t), t->o->clip);
     phase_end(phase, times);
     return norm;
 }
@@ -160,7 +160,7 @@ static int step_on_device(struct train *t, struct tally *tally, double *norm, st
         struct backend_step s = {.batch = &batch,
                                  .is_first = micro == 0,
                                  .is_last = micro == t->o->accumulate - 1,
-                                 .lr = schedule_lr_at(&t->lr, (int)t->at.epoch),
+                                 .lr = train_lr(t),
                                  .clip = t->o->clip,
                                  .tally = (double *)tally,
                                  .n_tally = TALLY_N,
@@ -212,7 +212,6 @@ static int has_diverged(struct train *t, const struct tally *tally, double norm,
     return v == DIVERGENCE_CERTAIN;
 }
 
-/* The equation of a step. Returns non-zero, on all ranks alike, when the loop must be left. */
 int train_step(struct train *t, struct dcr_err *err)
 {
     struct tally tally = {0};
@@ -265,7 +264,6 @@ int train_step(struct train *t, struct dcr_err *err)
     return rc ? rc : tally.n_failed > 0;
 }
 
-/* --gradient-to: the global gradient of the first step before clipping, one `TENSOR VALUE` per line. */
 int train_write_gradient(struct train *t, struct dcr_err *err)
 {
     struct tally tally = {0};
