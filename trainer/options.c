@@ -17,7 +17,7 @@ static void print_row(FILE *out, const struct option_row *row)
 {
     char left[64];
     snprintf(left, sizeof left, "--%s%s%s", row->name, row->argument ? " " : "", row->argument ? row->argument : "");
-    fprintf(out, "  %-24s %s", left, row->help);
+    fprintf(out, "  %-23s  %s", left, row->help); /* two spaces end the argument: docs/man/options.awk */
     for (int i = 0; row->words && !strchr(row->argument, '|') && row->words[i]; i++)
         fprintf(out, "%s %s", i ? "," : ":", row->words[i]);
     fprintf(out, row->preset ? " (%s)\n" : "\n", row->preset);
@@ -98,14 +98,14 @@ static int complain(int verdict, char *const *argv, const struct option *known, 
     if (verdict == '?' && next && next[0] == '-' && next[1] && next[1] == optopt && next[2])
         word = next;
     if (verdict == ':')
-        return dcr_err_set(err, DCR_FAIL, "%s needs a value; see --help", word);
+        return dcr_err_set(err, DCR_FAIL, "%s needs a value; see dcrnn-train --help", word);
     if (!strncmp(word, "--", 2))
         for (const struct option *k = known; k->name; k++) {
             size_t n = strlen(k->name);
             if (!strncmp(word + 2, k->name, n) && word[2 + n] == '=')
-                return dcr_err_set(err, DCR_FAIL, "--%s takes no value; see --help", k->name);
+                return dcr_err_set(err, DCR_FAIL, "--%s takes no value; see dcrnn-train --help", k->name);
         }
-    return dcr_err_set(err, DCR_FAIL, "unknown option '%.60s'; see --help", word);
+    return dcr_err_set(err, DCR_FAIL, "unknown option '%.60s'; see dcrnn-train --help", word);
 }
 
 /* Which words a pass over the command line looks at: a scenario has to be known before what it says can be used. */
@@ -135,7 +135,7 @@ static int parse_words(struct options *o, enum pass pass, int argc, char **argv,
             return rc;
     }
     if (optind < argc)
-        return dcr_err_set(err, DCR_FAIL, "unexpected argument '%.60s'; see --help", argv[optind]);
+        return dcr_err_set(err, DCR_FAIL, "unexpected argument '%.60s'; see dcrnn-train --help", argv[optind]);
     return 0;
 }
 
