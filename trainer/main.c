@@ -7,7 +7,6 @@
 #include "trainer/ranks/comm.h"
 #include "trainer/ranks/refuse.h"
 #include "trainer/ranks/stop.h"
-#include "trainer/run/input.h"
 #include "trainer/run/train.h"
 #include "trainer/simulate/simulate.h"
 #include "trainer/tools/baseline.h"
