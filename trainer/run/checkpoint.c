@@ -227,19 +227,19 @@ static void keep_good_one(struct train *t)
     t->has_checkpoint_before = 1;
 }
 
-void train_checkpoint(struct train *t, struct step_times *times, struct dcr_err *err)
+int train_checkpoint(struct train *t, struct step_times *times, struct dcr_err *err)
 {
     float *const tensors[CHECKPOINT_N_TENSORS] = {t->be->params, t->be->adam_m, t->be->adam_v};
-    struct dcr_err what = {0};
+    int rc = 0;
     if (t->checkpoint_at == t->at.step && t->checkpoint_at_epoch == t->at.epoch)
-        return; /* this very state is on disk */
+        return 0; /* this very state is on disk */
     if (t->divergence.n_suspicious) {
         if (t->c->rank == 0 && !t->has_left_out_checkpoint)
             fprintf(stderr,
                     "dcrnn-train: note: no checkpoint after step %lld: the loss is more than %g times its best\n",
                     (long long)t->at.step, t->divergence.factor);
         t->has_left_out_checkpoint = 1;
-        return;
+        return 0;
     }
     t->checkpoint_at = t->at.step;
     t->checkpoint_at_epoch = t->at.epoch;
@@ -249,12 +249,11 @@ void train_checkpoint(struct train *t, struct step_times *times, struct dcr_err 
             t->be->fetch(t->be);
         t->at.n_updates = t->be->step;
         keep_good_one(t);
-        train_note_failure(
-            t, checkpoint_write(t->checkpoint_path, t->o->checkpoint_fsync, &t->key, &t->at, tensors, &what), &what,
-            err);
+        rc = checkpoint_write(t->checkpoint_path, t->o->checkpoint_fsync, &t->key, &t->at, tensors, err);
         phase_end(phase, times);
     }
     t->checkpoint_is_good = 0;
+    return rc;
 }
 
 void train_forget_checkpoint_before(struct train *t)

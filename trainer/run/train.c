@@ -129,7 +129,7 @@ static void end_epoch(struct train *t, struct dcr_err *err)
     t->is_over = is_last || t->result->signal || (t->o->patience && at->epochs_since_best >= t->o->patience);
     int is_checkpoint_due = is_complete && t->o->checkpoint_epochs && at->epoch % t->o->checkpoint_epochs == 0;
     if (is_checkpoint_due || (t->is_over && (t->o->checkpoint_steps || t->o->checkpoint_epochs)))
-        train_checkpoint(t, &t->epoch_times, err);
+        train_note_failure(t, train_checkpoint(t, &t->epoch_times, &what), &what, err);
 
     row.epoch_ns = dcr_mono_ns() - t->epoch_start_ns;
     row.times = t->epoch_times;

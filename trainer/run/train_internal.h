@@ -88,8 +88,9 @@ int train_write_gradient(struct train *t, struct dcr_err *err) DCR_MUST_CHECK;
  *  rc  0: nothing happens */
 void train_note_failure(struct train *t, int rc, const struct dcr_err *what, struct dcr_err *err);
 
-/** train_checkpoint - write the state, unless it is on disk already or the loss is suspicious (schedule.h). */
-void train_checkpoint(struct train *t, struct step_times *times, struct dcr_err *err);
+/** train_checkpoint - write the state, unless it is on disk already or the loss is suspicious (schedule.h). On other
+ *  ranks than 0 only its place is remembered. */
+int train_checkpoint(struct train *t, struct step_times *times, struct dcr_err *err) DCR_MUST_CHECK;
 /** train_checkpoint_proves_good - a step went well from the weights of the last checkpoint, or later ones: the one
  *  before is removed, in a checkpoint range of its own. */
 void train_checkpoint_proves_good(struct train *t, struct step_times *times);

@@ -14,18 +14,6 @@
 #define CHECKPOINT_NAME "checkpoint.bin"
 #define STAGED_NAME "windows.bin"
 
-/* A failure of one rank alone must not take it out of the loop, or the others wait for it: it goes on, and all leave
- * together when the next tally has told them. */
-void train_note_failure(struct train *t, int rc, const struct dcr_err *what, struct dcr_err *err)
-{
-    if (!rc || t->failed)
-        return;
-    t->failed = rc;
-    *err = *what;
-    if (t->c->n_ranks > 1)
-        dcr_err_while(err, "rank %d on %s", t->c->rank, t->c->host);
-}
-
 /* Part `rank` of the global batch. */
 static void share_of(const struct train *t, int rank, size_t *first, size_t *count)
 {

@@ -9,6 +9,18 @@
 #include <signal.h>
 #include <stdlib.h>
 
+/* A failure of one rank alone must not take it out of the loop, or the others wait for it: it goes on, and all leave
+ * together when the next tally has told them. */
+void train_note_failure(struct train *t, int rc, const struct dcr_err *what, struct dcr_err *err)
+{
+    if (!rc || t->failed)
+        return;
+    t->failed = rc;
+    *err = *what;
+    if (t->c->n_ranks > 1)
+        dcr_err_while(err, "rank %d on %s", t->c->rank, t->c->host);
+}
+
 static struct backend_batch as_batch(const struct train *t, const struct loader_batch *b)
 {
     return (struct backend_batch){.n = (int)b->n,
@@ -250,7 +262,7 @@ int train_step(struct train *t, struct dcr_err *err)
         t->at.epoch_n_valid += tally.n_valid;
         t->at.epoch_norm_sum += norm;
         if (t->o->checkpoint_steps && t->at.step % t->o->checkpoint_steps == 0)
-            train_checkpoint(t, times, err);
+            train_note_failure(t, train_checkpoint(t, times, &what), &what, err);
     }
     phase_end(phase, times);
 
