@@ -337,7 +337,7 @@ static void put_value(const struct options *o, const struct option_row *row, str
 
 /* ---- --help and program.json ---------------------------------------------------------------------- */
 
-/* " (48)"; a flag is off, and what is not set has its words in the row. */
+/* The default stands in brackets. A flag is off, and a row without a default has words for it in its help. */
 static void print_row(FILE *out, const struct option_row *row)
 {
     char left[64];
@@ -433,7 +433,7 @@ static int complain(int verdict, char *const *argv, const struct option *known, 
     return dcr_err_set(err, DCR_FAIL, "unknown option '%.60s'; see dcrnn-train --help", word);
 }
 
-/* Which words a pass over the command line looks at: a scenario has to be known before what it says can be used. */
+/* The options of a scenario count first, so a pass over the command line looks for the scenario alone. */
 enum pass { PASS_SCENARIO, PASS_ALL };
 
 static int parse_words(struct options *o, enum pass pass, int argc, char **argv, struct dcr_err *err)
@@ -508,7 +508,7 @@ int options_parse(struct options *o, int argc, char **argv, struct dcr_err *err)
 
 /* ---- alike on all ranks -------------------------------------------------------------------------- */
 
-/* Equal for equal values. */
+/* A number that is equal for equal values. */
 static uint32_t print_of(const struct options *o, const struct option_row *row)
 {
     struct dcr_buf text = {0};

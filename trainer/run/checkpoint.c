@@ -223,7 +223,7 @@ static void keep_good_one(struct train *t)
         return;
     unlink(t->checkpoint_before);
     if (link(t->checkpoint_path, t->checkpoint_before) && rename(t->checkpoint_path, t->checkpoint_before))
-        return; /* gone, or the folder is not ours any more: writing will say so */
+        return; /* it is gone, or the folder is not ours any more: writing will say so */
     t->has_checkpoint_before = 1;
 }
 
@@ -277,7 +277,7 @@ void train_checkpoint_proves_good(struct train *t, struct step_times *times)
     }
 }
 
-/* Rank 0. What was spoiled goes, what was good comes back. */
+/* Rank 0. The spoiled checkpoint goes, the good one comes back. */
 static void restore_good_one(struct train *t)
 {
     if (t->checkpoint_at < 0 || t->checkpoint_is_good)

@@ -1,4 +1,4 @@
-/* describe.c - program.json: what the program says about itself and this run. Keys: docs/FORMAT.md. */
+/* describe.c - program.json: the program, the model, the input and the options of a run. Keys: docs/FORMAT.md. */
 #include "trainer/run/train_internal.h"
 
 #include "lib/base/buf.h"
@@ -78,11 +78,9 @@ static void put_model(struct dcr_buf *b, const struct train *t)
     put_number(b, "allreduce_bytes_per_step", (double)train_all_reduce_bytes(t));
 }
 
-/* What can travel while the backward pass goes on, whether it does or not: the decoder's gradients, and of the pass, by
- * its operations, what then is to come: the encoder, after each of
- * whose time steps the messages are looked after (grad_sync.h). Operations of a backward pass go with those of the
- * forward pass.
- */
+/* The share of the gradient that can travel during the backward pass (the decoder's), and the share of the pass that is
+ * left by then (the encoder's), whether overlap is on or not. The messages are looked after once per time step of the
+ * encoder (grad_sync.h). Operations of a backward pass are taken as proportional to those of the forward pass. */
 static void put_overlap(struct dcr_buf *b, const struct train *t)
 {
     struct dcrnn_config encoder = t->model;

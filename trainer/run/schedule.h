@@ -31,7 +31,7 @@ void schedule_coins(uint64_t seed, int64_t step, double tau, int n_out, uint8_t 
 enum divergence_verdict { DIVERGENCE_NONE, DIVERGENCE_SUSPECTED, DIVERGENCE_CERTAIN };
 
 struct divergence {
-    double factor; /* 0 = only what is no number counts; else > 1. Set it; the rest starts as 0 */
+    double factor; /* 0 = only a loss that is no number counts; else > 1. The caller sets it; the rest starts as 0 */
     double best;   /* valid when n_seen > 0 */
     int n_suspicious;
     int n_seen; /* unsuspicious losses */

@@ -210,7 +210,7 @@ static void keep_duration(struct train *t, int64_t ns)
     t->step_s[t->n_step_s++] = (double)ns * 1e-9;
 }
 
-/* The same verdict on all ranks: it comes from what they have alike. */
+/* All ranks come to the same verdict: it follows from sums that they have alike. */
 static int has_diverged(struct train *t, const struct tally *tally, double norm, struct step_times *times)
 {
     int is_common = t->o->allreduce_dtype != ALLREDUCE_NONE; /* the norm */

@@ -249,7 +249,7 @@ static int compare_states(struct run *r, struct dcr_err *err)
     return rc;
 }
 
-/* One training step on the case's batch; what the folder holds of it is compared. */
+/* One training step on the case's batch; every array of it that the folder has is compared. */
 static int step(struct run *r, int number, double *loss, double *norm, struct dcr_err *err)
 {
     struct verify *v = r->v;
