@@ -42,18 +42,8 @@ struct out {
 
 static int put(struct out *o, const void *bytes, size_t n)
 {
-    const char *at = bytes;
     o->crc = dcr_crc32c(o->crc, bytes, n);
-    while (n) {
-        ssize_t k = write(o->fd, at, n);
-        if (k < 0 && errno == EINTR)
-            continue;
-        if (k < 0)
-            return -1;
-        at += k;
-        n -= (size_t)k;
-    }
-    return 0;
+    return dcr_write_all(o->fd, bytes, n);
 }
 
 int checkpoint_write(const char *path, int is_synced, const struct checkpoint_key *key,
