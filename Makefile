@@ -98,6 +98,8 @@ CUDA_SRC := $(wildcard trainer/gpu/*.cu)
 # The hook for PyTorch programs: the collector puts this folder in front of PYTHONPATH.
 PYTHON_HOOK := $(patsubst collect/python/%,$(BUILD)/lib/dcreport/python/%,$(wildcard collect/python/*.py))
 CUDA_SO := $(if $(NVCC),$(BUILD)/lib/dcreport/libdcrnn-cuda.so)
+# The options of this page are those of --help; the other pages are written by hand.
+MADE_PAGES := $(patsubst docs/man/%.in,$(BUILD)/man/%,$(wildcard docs/man/*.1.in))
 PROGRAMS := $(BIN)/dcrnn-train $(BIN)/dccollect $(BIN)/dccollect-calibrate $(BIN)/dcreport
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/tests/unit/%,$(UNIT_SRC)) $(BUILD)/tests/unit/test_gpu_kernels
 # The same device half, run on the CPU by tests/gpu/emulator: needs no CUDA.
@@ -116,7 +118,7 @@ endif
 all: | summary
 	@+$(parallel) programs
 	@$(end_say)
-programs: $(PROGRAMS) $(INJECT_SO) $(PRELOAD_SO) $(CUDA_SO) $(PYTHON_HOOK)
+programs: $(PROGRAMS) $(INJECT_SO) $(PRELOAD_SO) $(CUDA_SO) $(PYTHON_HOOK) $(MADE_PAGES)
 	@:
 dcrnn-train: $(BIN)/dcrnn-train $(CUDA_SO)
 dccollect: $(BIN)/dccollect $(BIN)/dccollect-calibrate $(INJECT_SO) $(PRELOAD_SO) $(PYTHON_HOOK)
@@ -178,6 +180,8 @@ $(BUILD)/lib/dcreport/python/%.py: collect/python/%.py
 $(PROGRAMS) $(UNIT_APART:%=$(BUILD)/tests/unit/%) $(BUILD)/tests/unit/test_gpu_kernels: $(if $(SANITIZE),$(call objects,tests/lib/sanitized.c))
 $(BIN)/dcrnn-train: $(BUILD)/obj/trainer/main.o $(BUILD)/libtrainer.a $(BUILD)/libdcr.a
 	$(call say,link $@) $(folder) $(CC) $(CFLAGS) -o $@ $^ $(LDLIBS_COMMON) $(LIB_LIBS) $(HDF5_LIBS) $(BLAS_LIBS) $(ZLIB_LIBS) $(MPI_LIBS)
+$(BUILD)/man/%.1: docs/man/%.1.in docs/man/options.awk $(BIN)/%
+	$(call say,write $@) $(folder) $(BIN)/$* --help | awk -f docs/man/options.awk - $< >$@.new && mv $@.new $@
 $(BIN)/dccollect: $(BUILD)/obj/collect/main.o $(BUILD)/libcollect.a $(BUILD)/libdcr.a
 	$(call say,link $@) $(folder) $(CC) $(CFLAGS) -o $@ $^ $(LDLIBS_COMMON) $(LIB_LIBS)
 $(BIN)/dccollect-calibrate: $(call objects,$(CALIBRATE_SRC)) $(BUILD)/libcollect.a $(BUILD)/libdcr.a
@@ -453,7 +457,7 @@ install: programs
 	install -m 755 $(INJECT_SO) $(PRELOAD_SO) $(CUDA_SO) "$$root/lib/dcreport" && \
 	install -d "$$root/lib/dcreport/python" && install -m 644 $(PYTHON_HOOK) "$$root/lib/dcreport/python" && \
 	cp -R themes "$$share/dcreport/" && \
-	install -m 644 docs/man/*.1 "$$share/man/man1" && \
+	install -m 644 docs/man/*.1 $(MADE_PAGES) "$$share/man/man1" && \
 	install -m 644 README.md LICENSE CHANGELOG.md CONTRIBUTING.md "$$doc" && \
 	install -m 644 docs/*.md docs/*.png docs/thresholds "$$doc/docs" && \
 	echo "installed in $$root"

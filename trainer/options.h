@@ -1,4 +1,4 @@
-/* options.h - the command line of dcrnn-train, checked as a whole before anything is done. docs/man/dcrnn-train.1 */
+/* options.h - the command line of dcrnn-train, checked as a whole before anything is done. Its rows are options.def. */
 #ifndef TRAINER_OPTIONS_H
 #define TRAINER_OPTIONS_H
 

@@ -37,16 +37,17 @@ int dcr_mkdirs(const char *path, struct dcr_err *err)
     return rc;
 }
 
-static int write_all(int fd, const char *bytes, size_t n)
+int dcr_write_all(int fd, const void *bytes, size_t n)
 {
+    const char *at = bytes;
     while (n) {
-        ssize_t k = write(fd, bytes, n);
+        ssize_t k = write(fd, at, n);
         if (k < 0) {
             if (errno == EINTR)
                 continue;
             return -1;
         }
-        bytes += k;
+        at += k;
         n -= (size_t)k;
     }
     return 0;
@@ -151,7 +152,7 @@ int dcr_write_file(const char *path, const void *bytes, size_t n, struct dcr_err
     int fd, rc = dcr_open_partial(path, partial, &fd, err);
     if (rc)
         goto out;
-    if (write_all(fd, bytes, n) != 0)
+    if (dcr_write_all(fd, bytes, n) != 0)
         rc = dcr_err_sys(err, DCR_FAIL, "cannot write '%s'", path);
     if (rc == 0)
         rc = dcr_commit_file(fd, partial, path, err);

@@ -33,6 +33,8 @@ int dcr_commit_file(int fd, const char *partial, const char *path, struct dcr_er
 /** dcr_sync_folder - sync the folder of path, so that a rename to path survives a crash. File systems that cannot sync
  *  folders are not an error. */
 int dcr_sync_folder(const char *path, struct dcr_err *err) DCR_MUST_CHECK;
+/** dcr_write_all - n bytes, whatever interrupts it. returns 0, or -1 with errno */
+int dcr_write_all(int fd, const void *bytes, size_t n) DCR_MUST_CHECK;
 /** dcr_write_file - write path + ".partial", then rename it to path; no fsync. The partial is removed on failure. */
 int dcr_write_file(const char *path, const void *bytes, size_t n, struct dcr_err *err) DCR_MUST_CHECK;
 /** dcr_temporary_folder - where temporary files lie: TMPDIR, else /tmp. borrows, of the environment */

@@ -26,7 +26,7 @@ check_status 2 "half a repetition" env REPEAT=1.5 NODES=1 bash collect/series.sh
 check "... is refused" test "$(cat "$TMP/tap.out")" = "make collect: REPEAT is '1.5', not a number of runs per node count; say for example REPEAT=3"
 
 check_status 2 "options that the program refuses" env CALIBRATE=1 NODES=2 ARGS=--nonsense bash collect/series.sh
-check "the program's own sentence says why, before anything is begun" test "$(cat "$TMP/tap.out")" = "dcrnn-train: unknown option '--nonsense'; see --help"
+check "the program's own sentence says why, before anything is begun" test "$(cat "$TMP/tap.out")" = "dcrnn-train: unknown option '--nonsense'; see dcrnn-train --help"
 check_status 2 "data that are not there" env CALIBRATE=1 NODES=2 DATA="$TMP/none.csv" GRAPH=README.md bash collect/series.sh
 check "... are named" test "$(cat "$TMP/tap.out")" = "make collect: cannot read '$TMP/none.csv'; DATA and GRAPH name files of traffic data"
 check_status 2 "data that the program refuses" env CALIBRATE=1 NODES=2 DATA=README.md GRAPH=README.md bash collect/series.sh

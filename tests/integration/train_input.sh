@@ -51,6 +51,16 @@ cp "$TMP/tap.out" "$TMP/said"
 check "are noted to have no scores" test "$(grep -c 'note: every target of the [a-z]* split is missing' "$TMP/said")" -eq 2
 check "and get none" test "$(grep -ci 'MAE\|nan' "$TMP/said")" -eq 0
 
+# One is singular.
+{
+    echo time,a,b
+    for i in $(seq 60); do printf '2018-01-01 %02d:%02d,5%d,6%d\n' $(((i + i / 40) / 12)) $(((i + i / 40) % 12 * 5)) $((i % 10)) $((i % 7)); done
+} >"$TMP/gap.csv"
+check "data with a gap and a graph with a stranger" "$train" --data "$TMP/gap.csv" --graph "$TMP/stranger.csv" --graph-subset --baseline
+cp "$TMP/tap.out" "$TMP/said"
+check "one gap is noted" grep -qx "dcrnn-train: note: 1 gap in the time stamps of '$TMP/gap.csv'; windows run across gaps" "$TMP/said"
+check "and one line" grep -qx "dcrnn-train: note: 1 line of '$TMP/stranger.csv' names sensors that the data lack" "$TMP/said"
+
 # The generated data, written and read again, are the same data.
 generated=(--sensors 8 --days 1)
 check "generated data can be written" "$train" "${generated[@]}" --write-data "$TMP/data"

@@ -31,6 +31,7 @@ static void a_seed_is_a_data_set(void **state)
     generate(12, 1, 5, &b, &mb);
     generate(12, 1, 6, &c, &mc);
     assert_int_equal(a.n_rows, 288);
+    assert_non_null(strstr(a.description, "12 sensors, 1 day, seed 5"));
     assert_memory_equal(a.speed_mph, b.speed_mph, 288 * 12 * sizeof(float));
     assert_int_equal(ma.n, mb.n);
     assert_memory_equal(ma.metres, mb.metres, ma.n * sizeof(double));

@@ -11,8 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What has to agree between the run that wrote and the run that reads. X(field, what to call it, how its
- * values are written) */
+/* The run that reads must agree with the run that wrote in these. X(field, its name in a message, how its values are
+ * written) */
 #define CHECKPOINT_KEYS(X)                          \
     X(seed, "--seed", number)                       \
     X(n_sensors, "the number of sensors", number)   \

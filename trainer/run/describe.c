@@ -1,10 +1,9 @@
-/* describe.c - see describe.h. */
-#include "trainer/run/describe.h"
+/* describe.c - program.json: the program, the model, the input and the options of a run. Keys: docs/FORMAT.md. */
+#include "trainer/run/train_internal.h"
 
 #include "lib/base/buf.h"
 #include "lib/base/fs.h"
 #include "lib/base/text.h"
-#include "trainer/mark.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -34,78 +33,87 @@ static int64_t supports_nnz(const struct graph_supports *s)
     return nnz;
 }
 
-double describe_flop_per_step(const struct description *d)
+/* Operations of one step on all ranks together (dcrnn-model.md section 9). */
+static double flop_per_step(const struct train *t)
 {
-    struct dcrnn_count n = dcrnn_count_step(d->model, d->supports->n, supports_nnz(d->supports), (int)d->global_batch);
+    struct dcrnn_count n = dcrnn_count_step(&t->model, t->supports.n, supports_nnz(&t->supports), (int)t->global_batch);
     return n.dense_flop + n.sparse_flop + n.update_flop + n.projection_flop;
 }
 
-double describe_traffic_bytes_per_step(const struct description *d)
+/* Bytes of one step, on all ranks together, that pass between caches and memory when nothing that is used once per pass
+ * stays in a cache: with P parameters, R = windows x sensors rows, 4 bytes each
+ *     parameters  for every micro-batch of every rank: weights read, both packed copies of them written and read, sums
+ *                 of the gradient cleared, added to and read, gradients added to: 11 P (on a device, without copies
+ *                 and sums: weights read twice, gradients added to: 4 P); once a step and rank: scaling 2 P, norm P,
+ *                 Adam reads 4 P and writes 3 P
+ *     states      r, u, c, h of every layer and time step, written and read back: 2 * 4 * units * layers * (T + H) * R
+ *     batch       inputs read in both directions, targets once: (2 * 2 T + 2 H) * R
+ * What a cell uses again while its tile is in the cache (diffusion terms, the graph) is not in it. Where parameters or
+ * states fit into a cache, less passes. */
+static double traffic_bytes_per_step(const struct train *t)
 {
-    const struct dcrnn_config *m = d->model;
-    double params = (double)d->backend->n_params, rows = (double)d->global_batch * m->n_sensors;
-    double passes = d->backend->whole_step ? 4 : 11;
-    double parameters = (passes * d->options->accumulate + 10) * params * d->comm->n_ranks;
+    const struct dcrnn_config *m = &t->model;
+    double params = (double)t->be->n_params, rows = (double)t->global_batch * m->n_sensors;
+    double passes = t->be->whole_step ? 4 : 11;
+    double parameters = (passes * t->o->accumulate + 10) * params * t->c->n_ranks;
     double states = 2.0 * 4 * m->n_units * m->n_layers * (m->n_in + m->n_out) * rows;
     double batch = (2.0 * DATASET_FEATURES * m->n_in + 2.0 * m->n_out) * rows;
     return (parameters + states + batch) * sizeof(float);
 }
 
-static void put_model(struct dcr_buf *b, const struct description *d)
+static void put_model(struct dcr_buf *b, const struct train *t)
 {
     static const char *const precisions[] = {
         [BACKEND_FP32] = "float32", [BACKEND_TF32] = "tf32", [BACKEND_BF16] = "bf16"};
-    const struct dcrnn_config *m = d->model;
+    const struct dcrnn_config *m = &t->model;
     char model[256];
     snprintf(model, sizeof model, "DCRNN, %d + %d layers of %d units, K = %d, %s (%s), %d in, %d out", m->n_layers,
-             m->n_layers, m->n_units, m->k_hops, graph_filter_name(d->supports->filter),
+             m->n_layers, m->n_units, m->k_hops, graph_filter_name(t->supports.filter),
              dcrnn_recursion_name(m->recursion), m->n_in, m->n_out);
     put_text(b, "model", model);
-    put_number(b, "parameters", (double)d->backend->n_params);
-    put_text(b, "precision", precisions[d->options->precision]);
-    put_number(b, "flop_per_step", describe_flop_per_step(d));
-    put_number(b, "traffic_bytes_per_step", describe_traffic_bytes_per_step(d));
-    put_number(b, "allreduce_bytes_per_step", (double)d->all_reduce_bytes);
+    put_number(b, "parameters", (double)t->be->n_params);
+    put_text(b, "precision", precisions[t->o->precision]);
+    put_number(b, "flop_per_step", flop_per_step(t));
+    put_number(b, "traffic_bytes_per_step", traffic_bytes_per_step(t));
+    put_number(b, "allreduce_bytes_per_step", (double)train_all_reduce_bytes(t));
 }
 
-/* What can travel while the backward pass goes on, whether it does or not: the decoder's gradients, and of the pass, by
- * its operations, what then is to come: the encoder, after each of
- * whose time steps the messages are looked after (grad_sync.h). Operations of a backward pass go with those of the
- * forward pass.
- */
-static void put_overlap(struct dcr_buf *b, const struct description *d)
+/* The share of the gradient that can travel during the backward pass (the decoder's), and the share of the pass that is
+ * left by then (the encoder's), whether overlap is on or not. The messages are looked after once per time step of the
+ * encoder (grad_sync.h). Operations of a backward pass are taken as proportional to those of the forward pass. */
+static void put_overlap(struct dcr_buf *b, const struct train *t)
 {
-    struct dcrnn_config encoder = *d->model;
+    struct dcrnn_config encoder = t->model;
     encoder.n_out = 0;
-    int64_t nnz = supports_nnz(d->supports);
-    double all = dcrnn_count_step(d->model, d->supports->n, nnz, 1).forward_flop;
-    double left = dcrnn_count_step(&encoder, d->supports->n, nnz, 1).forward_flop;
-    put_bool(b, "allreduce_is_overlapped", !d->options->is_late);
-    put_number(b, "allreduce_early_ratio", (double)d->n_early / (double)d->backend->n_params);
+    int64_t nnz = supports_nnz(&t->supports);
+    double all = dcrnn_count_step(&t->model, t->supports.n, nnz, 1).forward_flop;
+    double left = dcrnn_count_step(&encoder, t->supports.n, nnz, 1).forward_flop;
+    put_bool(b, "allreduce_is_overlapped", !t->o->is_late);
+    put_number(b, "allreduce_early_ratio", (double)t->n_early / (double)t->be->n_params);
     put_number(b, "backward_left_ratio", left / all);
-    put_number(b, "backward_left_looks", d->model->n_in);
+    put_number(b, "backward_left_looks", t->model.n_in);
 }
 
-static void put_data(struct dcr_buf *b, const struct description *d)
+static void put_data(struct dcr_buf *b, const struct train *t)
 {
-    const struct dataset *s = &d->input->data;
+    const struct dataset *s = &t->in->data;
     put_text(b, "dataset", s->description);
     put_bool(b, "dataset_is_generated", s->is_generated);
     put_number(b, "n_sensors", (double)s->n_sensors);
-    put_number(b, "n_edges", (double)graph_csr_nnz(&d->input->adjacency));
+    put_number(b, "n_edges", (double)graph_csr_nnz(&t->in->adjacency));
     put_number(b, "n_rows", (double)s->n_rows);
     put_number(b, "n_training_windows", (double)s->train.count);
     put_number(b, "n_validation_windows", (double)s->val.count);
     put_number(b, "time_gaps", (double)s->n_gaps);
 }
 
-static void put_loading(struct dcr_buf *b, const struct description *d)
+static void put_loading(struct dcr_buf *b, const struct train *t)
 {
-    const struct options *o = d->options;
-    put_text(b, "windows_from", d->store ? window_format_name(window_store_format(d->store)) : "memory");
-    if (d->store) {
-        put_text(b, "windows_read_by", window_store_way(d->store));
-        put_number(b, "windows_chunk_rows", (double)window_store_chunk_rows(d->store));
+    const struct options *o = t->o;
+    put_text(b, "windows_from", t->store ? window_format_name(window_store_format(t->store)) : "memory");
+    if (t->store) {
+        put_text(b, "windows_read_by", window_store_way(t->store));
+        put_number(b, "windows_chunk_rows", (double)window_store_chunk_rows(t->store));
     }
     put_number(b, "loader_workers", o->loader_workers);
     put_number(b, "prefetch", o->loader_workers ? o->n_ahead : 0);
@@ -133,45 +141,45 @@ static void put_weights(struct dcr_buf *b, const struct options *o)
         dcr_buf_puts(b, "],\n");
 }
 
-int describe_write(const struct description *d, struct dcr_err *err)
+int train_describe(const struct train *t, const struct probe *probe, struct dcr_err *err)
 {
-    const struct options *o = d->options;
+    const struct options *o = t->o;
     struct dcr_buf b = {0};
     char path[4096];
     int rc;
     dcr_buf_puts(&b, "{\n");
     put_text(&b, "name", "dcrnn-train");
     put_text(&b, "version", DCR_VERSION);
-    put_model(&b, d);
-    put_data(&b, d);
-    put_loading(&b, d);
+    put_model(&b, t);
+    put_data(&b, t);
+    put_loading(&b, t);
     put_scenario(&b, &o->scenario);
-    put_text(&b, "backend", d->backend->name);
-    put_text(&b, "blas", d->backend->kernels);
-    if (*d->probe.best) {
-        put_text(&b, "kernels_best", d->probe.best);
-        dcr_buf_printf(&b, "  \"kernels_best_ratio\": %.4g,\n", d->probe.ratio);
+    put_text(&b, "backend", t->be->name);
+    put_text(&b, "blas", t->be->kernels);
+    if (*probe->best) {
+        put_text(&b, "kernels_best", probe->best);
+        dcr_buf_printf(&b, "  \"kernels_best_ratio\": %.4g,\n", probe->ratio);
     }
-    if (d->backend->ranks_per_device)
-        put_number(&b, "ranks_per_gpu", d->backend->ranks_per_device);
-    if (d->backend->ranks_per_device > 1)
+    if (t->be->ranks_per_device)
+        put_number(&b, "ranks_per_gpu", t->be->ranks_per_device);
+    if (t->be->ranks_per_device > 1)
         put_text(&b, "emulated", "ranks share a GPU and stand for nodes: times say nothing about a cluster");
     if (o->is_cuda)
         put_bool(&b, "cuda_graph", o->use_cuda_graph);
     put_text(&b, "mpi", comm_library());
     put_text(&b, "marks", mark_way());
     put_number(&b, "threads", o->threads);
-    put_number(&b, "n_ranks", d->comm->n_ranks);
-    put_number(&b, "global_batch", (double)d->global_batch);
-    put_number(&b, "local_batch", (double)d->local_batch);
+    put_number(&b, "n_ranks", t->c->n_ranks);
+    put_number(&b, "global_batch", (double)t->global_batch);
+    put_number(&b, "local_batch", (double)t->model.max_batch);
     put_number(&b, "accumulate", o->accumulate);
     put_bool(&b, "strong_scaling", !o->is_weak);
     put_text(&b, "allreduce_dtype", allreduce_dtype_name(o->allreduce_dtype));
-    put_overlap(&b, d);
+    put_overlap(&b, t);
     put_number(&b, "allreduce_bucket_bytes", (double)o->bucket_bytes);
     put_weights(&b, o);
     put_number(&b, "learning_rate", o->lr);
-    put_number(&b, "memory_bytes", (double)d->backend->memory_bytes(d->backend));
+    put_number(&b, "memory_bytes", (double)t->be->memory_bytes(t->be));
     /* seeds are 63 bits: a double would round them */
     dcr_buf_printf(&b, "  \"data_seed\": %llu,\n  \"seed\": %llu,\n  \"options\": ", (unsigned long long)o->data_seed,
                    (unsigned long long)o->seed);

@@ -1,5 +1,5 @@
-/* input.c - see input.h. */
-#include "trainer/run/input.h"
+/* input.c - the data set and the road graph of a run: input_load of train.h. */
+#include "trainer/run/train.h"
 
 #include "lib/base/hash.h"
 #include "trainer/simulate/simulate.h"

@@ -143,9 +143,9 @@ static double seconds(int64_t ns)
 static void put_horizons(FILE *f, const struct epoch_row *r, const struct loss_horizon *sums, int is_known,
                          double (*measure)(const struct loss_horizon *), double factor)
 {
-    for (size_t i = 0, step[] = {3, 6, 12}; i < 3; i++) {
-        int is_there = is_known && step[i] <= r->n_out;
-        put_number(f, is_there, is_there ? factor * measure(&sums[step[i] - 1]) : 0);
+    for (size_t i = 0; i < 3; i++) {
+        int is_there = is_known && metrics_step[i] <= r->n_out;
+        put_number(f, is_there, is_there ? factor * measure(&sums[metrics_step[i] - 1]) : 0);
     }
 }
 

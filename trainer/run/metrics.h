@@ -11,6 +11,9 @@
 #include <stdint.h>
 #include <stdio.h>
 
+/* Errors are told at 15, 30 and 60 minutes: these forecast steps. */
+static const size_t metrics_step[3] = {3, 6, 12};
+
 /* Durations of one step, or their sums over an epoch. */
 struct step_times {
     int64_t start_ns;          /* of a step: CLOCK_MONOTONIC */

@@ -1,21 +1,14 @@
-/* schedule.h - what changes while training: the learning rate by epoch, scheduled sampling by step. Pure functions. */
+/* schedule.h - what changes while training: the learning rate by epoch, scheduled sampling by step, and whether the
+ * loss still makes sense. All ranks have the same inputs, so all come to the same answer in the same step. */
 #ifndef TRAINER_RUN_SCHEDULE_H
 #define TRAINER_RUN_SCHEDULE_H
 
 #include <stdint.h>
 
-struct schedule_lr {
-    double base;       /* 0.01 in the authors' recipe */
-    double factor;     /* 0.1, applied once for every milestone reached */
-    double floor;      /* 2e-6 */
-    int n_milestones;  /* 4 */
-    int milestone[16]; /* ascending epochs, counted from 0 as completed epochs: 20, 30, 40, 50 */
-};
-
-/** schedule_lr_default - the recipe of the authors' repository for METR-LA (values in the comments above). */
-struct schedule_lr schedule_lr_default(void);
-/** schedule_lr_at - learning rate while `epoch` epochs are complete (0 in the first epoch). */
-double schedule_lr_at(const struct schedule_lr *s, int epoch);
+/** schedule_lr - learning rate while `epoch` epochs are complete (0 in the first one): `base`, cut to a tenth at every
+ *  milestone reached, and never below 2e-6. The authors' recipe for METR-LA is 0.01 with milestones 20, 30, 40, 50.
+ *  milestones  borrows; ascending                                              shape: (n) */
+double schedule_lr(double base, const int *milestones, int n, int64_t epoch);
 
 /** schedule_truth_probability - probability that the decoder is fed the true previous target:
  *  tau / (tau + exp(step / tau)).
@@ -29,5 +22,23 @@ double schedule_truth_probability(int64_t step, double tau);
  *           the last coin has no effect
  *  source   rng stream RNG_COIN at (seed, step, t) */
 void schedule_coins(uint64_t seed, int64_t step, double tau, int n_out, uint8_t *coins);
+
+/* The best is the smallest mean of DIVERGENCE_STEPS successive losses so far (of fewer at the very start). A loss above
+ * `factor` times the best is suspicious and enters no mean. Training has diverged when the loss is no number, or when
+ * DIVERGENCE_STEPS steps in a row were suspicious: one bad batch is not divergence, but a run of them is. */
+#define DIVERGENCE_STEPS 10
+
+enum divergence_verdict { DIVERGENCE_NONE, DIVERGENCE_SUSPECTED, DIVERGENCE_CERTAIN };
+
+struct divergence {
+    double factor; /* 0 = only a loss that is no number counts; else > 1. The caller sets it; the rest starts as 0 */
+    double best;   /* valid when n_seen > 0 */
+    int n_suspicious;
+    int n_seen; /* unsuspicious losses */
+    double recent[DIVERGENCE_STEPS];
+};
+
+/** divergence_add - the loss of the next step. */
+enum divergence_verdict divergence_add(struct divergence *d, double loss);
 
 #endif

@@ -7,35 +7,64 @@
 #include <math.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 /* ---- one epoch --------------------------------------------------------------------------------- */
 
-/* Forecast errors over n_windows of a range (0 = all). returns 0 when a signal broke it off. */
+/* Forecast errors over n_windows of a range, evenly spread (0 = all), of all ranks. returns 0 when a signal broke it
+ * off: on all ranks alike, and the sums are of no use. */
 static int evaluate(struct train *t, struct window_range range, size_t n_windows, struct loss_horizon *sums)
 {
-    struct phase phase = phase_begin(MARK_VALIDATION, evaluate_count(range, n_windows, t->c));
-    int is_whole = evaluate_model(t->be, t->data, range, n_windows, &t->room, t->c, stop_signal, sums);
-    phase_end(phase, &t->epoch_times);
-    if (!is_whole) { /* some rank was asked to stop: all must know by what */
-        double asked[2] = {stop_signal() == SIGTERM, stop_signal() == SIGINT};
-        comm_sum_f64(t->c, asked, 2);
-        t->result->signal = asked[0] > 0 ? SIGTERM : SIGINT;
+    const size_t n = n_windows && n_windows < range.count ? n_windows : range.count, most = (size_t)t->model.max_batch;
+    double asked[2] = {0}; /* ranks that were asked to stop, by SIGTERM and by SIGINT */
+    size_t first, count;
+    sampler_share(n, t->c->rank, t->c->n_ranks, &first, &count);
+    struct phase phase = phase_begin(MARK_VALIDATION, count);
+    memset(sums, 0, t->data->n_out * sizeof *sums);
+    for (size_t done = 0; done < count; done += most) {
+        if (stop_signal()) {
+            asked[stop_signal() != SIGTERM] = 1;
+            break;
+        }
+        size_t b = count - done < most ? count - done : most;
+        for (size_t i = 0; i < b; i++)
+            t->eval_windows[i] = (uint32_t)(range.first + (first + done + i) * range.count / n);
+        dataset_batch(t->data, t->eval_windows, b, t->eval_x, NULL, t->eval_y);
+        t->be->evaluate(t->be, &(struct backend_batch){.n = (int)b, .x = t->eval_x, .raw = t->eval_y}, sums);
     }
-    return is_whole;
+    comm_sum_f64(t->c, (double *)sums, t->data->n_out * sizeof *sums / sizeof(double));
+    comm_sum_f64(t->c, asked, 2);
+    phase_end(phase, &t->epoch_times);
+    if (asked[0] + asked[1] > 0)
+        t->result->signal = asked[0] > 0 ? SIGTERM : SIGINT;
+    return asked[0] + asked[1] == 0;
+}
+
+/* All forecast steps together. */
+static struct loss_horizon total(const struct loss_horizon *sums, size_t n_out)
+{
+    struct loss_horizon all = {0};
+    for (size_t t = 0; t < n_out; t++) {
+        all.abs += sums[t].abs;
+        all.square += sums[t].square;
+        all.relative += sums[t].relative;
+        all.n_valid += sums[t].n_valid;
+    }
+    return all;
 }
 
 static void at_horizons(const struct train *t, const struct loss_horizon *sums, double mae[3])
 {
-    for (size_t i = 0, step[] = {3, 6, 12}; i < 3; i++)
-        mae[i] = step[i] <= t->data->n_out ? loss_mae(&sums[step[i] - 1]) : NAN;
+    for (size_t i = 0; i < 3; i++)
+        mae[i] = metrics_step[i] <= t->data->n_out ? loss_mae(&sums[metrics_step[i] - 1]) : NAN;
 }
 
 static void validate(struct train *t, struct epoch_row *row)
 {
     if (!evaluate(t, t->data->val, (size_t)t->o->validation_windows, t->val))
         return;
-    row->val_total = evaluate_total(t->val, t->data->n_out);
+    row->val_total = total(t->val, t->data->n_out);
     if (row->val_total.n_valid == 0) /* every target is missing */
         return;
     row->has_validation = t->result->has_validation = 1;
@@ -43,7 +72,7 @@ static void validate(struct train *t, struct epoch_row *row)
     at_horizons(t, t->val, t->result->val_mae);
     /* the test split is looked at only where validation has chosen the epoch */
     if (!t->o->test || loss_mae(&row->val_total) >= t->at.best_val_mae || !evaluate(t, t->data->test, 0, t->test) ||
-        evaluate_total(t->test, t->data->n_out).n_valid == 0)
+        total(t->test, t->data->n_out).n_valid == 0)
         return;
     row->has_test = t->result->has_test = 1;
     t->result->test_epoch = row->epoch;
@@ -57,8 +86,8 @@ static void say_epoch(const struct train *t, const struct epoch_row *row)
     fprintf(stderr, "epoch %lld: training loss %.3f mph", (long long)row->epoch, row->train_loss);
     if (row->has_validation) {
         fprintf(stderr, ", validation MAE %.3f mph", loss_mae(&row->val_total));
-        for (size_t i = 0, step[] = {3, 6, 12}; i < 3; i++)
-            if (step[i] <= t->data->n_out)
+        for (size_t i = 0; i < 3; i++)
+            if (metrics_step[i] <= t->data->n_out)
                 fprintf(stderr, "%s%.3f", i ? " / " : " (15, 30, 60 min: ", t->result->val_mae[i]);
         fprintf(stderr, t->data->n_out >= 3 ? ")" : "");
     }
@@ -86,7 +115,7 @@ static void end_epoch(struct train *t, struct dcr_err *err)
     struct dcr_err what = {0};
     int is_complete = (size_t)at->step_in_epoch == t->steps_per_epoch, is_last = train_steps_are_over(t);
     row.train_loss = at->epoch_n_valid > 0 ? at->epoch_loss_sum / at->epoch_n_valid : 0;
-    row.learning_rate = schedule_lr_at(&t->lr, (int)at->epoch);
+    row.learning_rate = train_lr(t);
     row.grad_norm = at->step_in_epoch ? at->epoch_norm_sum / (double)at->step_in_epoch : 0;
 
     is_last = is_last || (is_complete && at->epoch + 1 >= t->o->epochs);
@@ -100,9 +129,9 @@ static void end_epoch(struct train *t, struct dcr_err *err)
     t->is_over = is_last || t->result->signal || (t->o->patience && at->epochs_since_best >= t->o->patience);
     int is_checkpoint_due = is_complete && t->o->checkpoint_epochs && at->epoch % t->o->checkpoint_epochs == 0;
     if (is_checkpoint_due || (t->is_over && (t->o->checkpoint_steps || t->o->checkpoint_epochs)))
-        train_checkpoint(t, &t->epoch_times, err);
+        train_note_failure(t, train_checkpoint(t, &t->epoch_times, &what), &what, err);
 
-    row.epoch_ns = phase_now_ns() - t->epoch_start_ns;
+    row.epoch_ns = dcr_mono_ns() - t->epoch_start_ns;
     row.times = t->epoch_times;
     row.n_samples = t->epoch_samples;
     train_note_failure(t, metrics_add_epoch(&t->tables, &row, &what), &what, err);
@@ -136,7 +165,7 @@ static int train_epoch(struct train *t, struct dcr_err *err)
 {
     int rc = 0;
     mark_push(MARK_EPOCH, (uint64_t)t->at.epoch + 1);
-    t->epoch_start_ns = phase_now_ns();
+    t->epoch_start_ns = dcr_mono_ns();
     t->epoch_times = (struct step_times){0};
     t->epoch_samples = 0;
     start_epoch(t);
@@ -185,7 +214,7 @@ int train_run(const struct options *o, const struct input *in, struct comm *c, s
         rc = train_epoch(&t, err);
     int rc_close = metrics_close(&t.tables, rc ? NULL : err);
     rc = rc ? rc : comm_first_failure(c, rc_close, err);
-    train_checkpoint_end(&t);
+    train_forget_checkpoint_before(&t);
     result->steps = t.at.step;
     result->epochs = t.at.epoch;
     result->median_step_s = median_step_s(&t);

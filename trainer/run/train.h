@@ -1,12 +1,25 @@
-/* train.h - the training loop: epochs of steps, validation, checkpoints, tables. It reads like the equation of a step
- * and knows neither MPI (comm.h) nor kernels (backend.h) nor NVTX (mark.h). */
+/* train.h - the input of a run, and the training loop: epochs of steps, validation, checkpoints, tables. The loop reads
+ * like the equation of a step and knows neither MPI (comm.h) nor kernels (backend.h) nor NVTX (mark.h). */
 #ifndef TRAINER_RUN_TRAIN_H
 #define TRAINER_RUN_TRAIN_H
 
 #include "trainer/model/backend.h"
 #include "trainer/ranks/comm.h"
-#include "trainer/run/input.h"
 #include "trainer/options.h"
+
+/* The data set and the road graph, on every rank: rank 0 reads or generates, the others receive. */
+struct input {
+    struct dataset data;        /* split and scaled */
+    struct graph_csr adjacency; /* of the data's sensors, in their order */
+    size_t n_graph_lines_passed_over;
+    uint32_t crc; /* CRC-32C of readings, times and weights: the same input has the same */
+};
+
+/** input_load - collective.
+ *  in       gives; input_release in any state after {0}
+ *  errors   of the readers, on all ranks alike */
+int input_load(struct input *in, const struct options *o, struct comm *c, struct dcr_err *err) DCR_MUST_CHECK;
+void input_release(struct input *in);
 
 struct train_result {
     int64_t steps, epochs; /* done in all, epochs complete */

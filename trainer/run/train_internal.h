@@ -1,19 +1,16 @@
-/* train_internal.h - the state of a training run, shared by train.c (the loop) and train_setup.c (before and after it).
- */
+/* train_internal.h - the state of a training run, for train*.c, checkpoint.c and describe.c. */
 #ifndef TRAINER_RUN_TRAIN_INTERNAL_H
 #define TRAINER_RUN_TRAIN_INTERNAL_H
 
-#include "trainer/run/checkpoint.h"
-#include "trainer/run/divergence.h"
-#include "trainer/run/evaluate.h"
+#include "lib/base/mono.h"
 #include "trainer/data/loader.h"
 #include "trainer/mark.h"
-#include "trainer/run/metrics.h"
 #include "trainer/ranks/grad_sync.h"
+#include "trainer/run/checkpoint.h"
+#include "trainer/run/metrics.h"
 #include "trainer/run/schedule.h"
 #include "trainer/run/train.h"
-
-#include <time.h>
+#include "trainer/tools/probe.h"
 
 /* What the ranks add up in every step besides the gradient. */
 struct tally {
@@ -32,7 +29,7 @@ struct train {
     struct graph_supports supports;
     struct dcrnn_config model;
     struct backend *be;
-    struct schedule_lr lr;
+    size_t n_early; /* gradients that are final before the backward pass ends: grad_sync.h */
 
     size_t global_batch, steps_per_epoch;
     size_t first, share;        /* this rank's part of a global batch */
@@ -41,13 +38,17 @@ struct train {
     struct loader_batch ahead; /* taken, and on its way to the device, before the step that needs it */
     int has_ahead;
     struct grad_sync *sync; /* NULL when the back end reduces on its device */
-    struct batch_room room; /* for evaluation */
     uint32_t *order;        /* (train.count) windows of this epoch */
     uint8_t *coins;         /* (n_out) */
 
+    /* evaluation: room for one batch, and the errors by forecast step */
+    uint32_t *eval_windows;          /* (max_batch) */
+    float *eval_x, *eval_y;          /* (n_in, max_batch, n_sensors, 2), (n_out, max_batch, n_sensors) */
+    struct loss_horizon *val, *test; /* (n_out) */
+
     struct checkpoint_key key;
     struct checkpoint_state at; /* where the run stands */
-    char checkpoint_path[4096];
+    char checkpoint_path[4096], checkpoint_before[4096];
     int64_t checkpoint_at; /* step of the last checkpoint, -1 = none; with the epochs complete then */
     int64_t checkpoint_at_epoch;
     /* The file of that name is known to be good: a loss was computed from its weights and made sense. Until then the
@@ -61,7 +62,6 @@ struct train {
     struct metrics tables;
     struct step_times epoch_times;
     int64_t epoch_start_ns, epoch_samples;
-    struct loss_horizon *val, *test; /* (n_out) */
     int is_terminal;
     double *step_s; /* (n_step_s) durations, for the closing line */
     size_t n_step_s, cap_step_s;
@@ -74,6 +74,10 @@ int train_setup(struct train *t, struct dcr_err *err) DCR_MUST_CHECK;
 int train_open_tables(struct train *t, struct dcr_err *err) DCR_MUST_CHECK;
 void train_release(struct train *t);
 
+/** train_describe - write program.json into the output folder: what ran, and how much faster the best kernels would be.
+ *  Rank 0. */
+int train_describe(const struct train *t, const struct probe *probe, struct dcr_err *err) DCR_MUST_CHECK;
+
 /** train_step - the equation of a step. returns non-zero, on all ranks alike, when the loop must be left. */
 int train_step(struct train *t, struct dcr_err *err) DCR_MUST_CHECK;
 /** train_write_gradient - --gradient-to: the global gradient of the first step before clipping, one `TENSOR VALUE` per
@@ -84,25 +88,19 @@ int train_write_gradient(struct train *t, struct dcr_err *err) DCR_MUST_CHECK;
  *  rc  0: nothing happens */
 void train_note_failure(struct train *t, int rc, const struct dcr_err *what, struct dcr_err *err);
 
-/** train_checkpoint - write the state, unless it is on disk already or the loss is suspicious (divergence.h). Rank 0.
- */
-void train_checkpoint(struct train *t, struct step_times *times, struct dcr_err *err);
+/** train_checkpoint - write the state, unless it is on disk already or the loss is suspicious (schedule.h). On other
+ *  ranks than 0 only its place is remembered. */
+int train_checkpoint(struct train *t, struct step_times *times, struct dcr_err *err) DCR_MUST_CHECK;
 /** train_checkpoint_proves_good - a step went well from the weights of the last checkpoint, or later ones: the one
  *  before is removed, in a checkpoint range of its own. */
 void train_checkpoint_proves_good(struct train *t, struct step_times *times);
-/** train_checkpoint_end - the run is over: nothing but checkpoint.bin is left. */
-void train_checkpoint_end(struct train *t);
+/** train_forget_checkpoint_before - also at the end: nothing but checkpoint.bin is left. */
+void train_forget_checkpoint_before(struct train *t);
 /** train_diverged - the sentence for a run whose loss or gradient makes no sense any more; checkpoint.bin becomes the
  *  last good one, if there was one. returns DCR_FAIL */
 int train_diverged(struct train *t, double loss, double norm, struct dcr_err *err);
 
-/* A phase is a range for whoever watches and a duration for our own tables. unit: ns of CLOCK_MONOTONIC */
-static inline int64_t phase_now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
+/* A phase is a range for whoever watches and a duration for our own tables. */
 struct phase {
     enum mark_range range;
     int64_t since_ns;
@@ -110,11 +108,11 @@ struct phase {
 static inline struct phase phase_begin(enum mark_range range, uint64_t payload)
 {
     mark_push(range, payload);
-    return (struct phase){range, phase_now_ns()};
+    return (struct phase){range, dcr_mono_ns()};
 }
 static inline void phase_end(struct phase p, struct step_times *sums)
 {
-    sums->ns[p.range] += phase_now_ns() - p.since_ns;
+    sums->ns[p.range] += dcr_mono_ns() - p.since_ns;
     mark_pop();
 }
 
@@ -122,6 +120,11 @@ static inline void phase_end(struct phase p, struct step_times *sums)
 static inline int train_steps_are_over(const struct train *t)
 {
     return t->o->steps && t->at.step >= t->o->steps;
+}
+
+static inline double train_lr(const struct train *t)
+{
+    return schedule_lr(t->o->lr, t->o->milestone, t->o->n_milestones, t->at.epoch);
 }
 
 /** train_all_reduce_bytes - what a rank contributes in every step; nothing travels on one rank. */

@@ -2,7 +2,6 @@
 #include "trainer/run/train_internal.h"
 
 #include "lib/base/fs.h"
-#include "trainer/run/describe.h"
 #include "trainer/data/sampler.h"
 
 #include <math.h>
@@ -14,18 +13,6 @@
 
 #define CHECKPOINT_NAME "checkpoint.bin"
 #define STAGED_NAME "windows.bin"
-
-/* A failure of one rank alone must not take it out of the loop, or the others wait for it: it goes on, and all leave
- * together when the next tally has told them. */
-void train_note_failure(struct train *t, int rc, const struct dcr_err *what, struct dcr_err *err)
-{
-    if (!rc || t->failed)
-        return;
-    t->failed = rc;
-    *err = *what;
-    if (t->c->n_ranks > 1)
-        dcr_err_while(err, "rank %d on %s", t->c->rank, t->c->host);
-}
 
 /* Part `rank` of the global batch. */
 static void share_of(const struct train *t, int rank, size_t *first, size_t *count)
@@ -40,8 +27,9 @@ static int share_batch(struct train *t, size_t *largest, struct dcr_err *err)
 {
     int n_idle = 0;
     if (t->o->n_rank_weights && t->o->n_rank_weights != t->c->n_ranks)
-        return dcr_err_set(err, DCR_FAIL, "--rank-weights has %d shares for %d ranks; give one for each",
-                           t->o->n_rank_weights, t->c->n_ranks);
+        return dcr_err_set(err, DCR_FAIL, "--rank-weights has %d share%s for %d rank%s; give one for each",
+                           t->o->n_rank_weights, t->o->n_rank_weights == 1 ? "" : "s", t->c->n_ranks,
+                           t->c->n_ranks == 1 ? "" : "s");
     for (int r = 0; r < t->c->n_ranks; r++) {
         size_t first, count;
         share_of(t, r, &first, &count);
@@ -75,21 +63,20 @@ static int set_sizes(struct train *t, struct dcr_err *err)
     t->model.d_out = 1;
     t->model.k_hops = o->hops;
     t->model.recursion = o->recursion;
-    size_t largest_micro = (largest + (size_t)o->accumulate - 1) / (size_t)o->accumulate;
-    t->model.max_batch = (int)largest_micro;
+    t->model.max_batch = (int)((largest + (size_t)o->accumulate - 1) / (size_t)o->accumulate);
     t->model.n_threads = o->threads;
     t->model.kernels = o->kernels;
-    t->lr = schedule_lr_default();
-    t->lr.base = o->lr;
-    t->lr.n_milestones = o->n_milestones;
-    memcpy(t->lr.milestone, o->milestone, sizeof o->milestone);
     t->order = calloc(t->data->train.count, sizeof *t->order);
     t->coins = calloc(t->data->n_out, sizeof *t->coins);
     t->val = calloc(t->data->n_out, sizeof *t->val);
     t->test = calloc(t->data->n_out, sizeof *t->test);
-    if (!t->order || !t->coins || !t->val || !t->test)
-        return dcr_err_set(err, DCR_FATAL, "out of memory");
-    return batch_room_alloc(&t->room, t->data, largest_micro, err);
+    size_t n_eval = (size_t)t->model.max_batch, n_row = n_eval * t->data->n_sensors;
+    t->eval_windows = calloc(n_eval, sizeof *t->eval_windows);
+    t->eval_x = calloc(t->data->n_in * n_row * DATASET_FEATURES, sizeof *t->eval_x);
+    t->eval_y = calloc(t->data->n_out * n_row, sizeof *t->eval_y);
+    if (!t->order || !t->coins || !t->val || !t->test || !t->eval_windows || !t->eval_x || !t->eval_y)
+        return dcr_err_set(err, DCR_FATAL, "out of memory for batches of %zu windows", n_eval);
+    return 0;
 }
 
 static void set_key(struct train *t)
@@ -132,8 +119,8 @@ static int resume(struct train *t, struct dcr_err *err)
         t->be->store(t->be);
     if (t->c->rank == 0 && t->at.n_ranks != t->c->n_ranks)
         fprintf(stderr,
-                "dcrnn-train: note: the checkpoint was written by %lld ranks, this run has %d: rounding differs\n",
-                (long long)t->at.n_ranks, t->c->n_ranks);
+                "dcrnn-train: note: the checkpoint was written by %lld rank%s, this run has %d: rounding differs\n",
+                (long long)t->at.n_ranks, t->at.n_ranks == 1 ? "" : "s", t->c->n_ranks);
     t->at.n_ranks = t->c->n_ranks;
     return 0;
 }
@@ -185,7 +172,7 @@ static int open_ways(struct train *t, struct dcr_err *err)
                                        .free = t->o->pinned != PINNED_NO ? t->be->host_free : NULL};
     const struct grad_sync_config sum = {.is_overlapped = !t->o->is_late,
                                          .bucket_bytes = t->o->bucket_bytes,
-                                         .n_early = n_decoder(t->be),
+                                         .n_early = t->n_early,
                                          .dtype = t->o->allreduce_dtype};
     rc = loader_open(&t->loader, &load, err);
     if (!rc && (!t->be->whole_step || t->o->gradient_to)) /* a gradient that is looked at is added up on the host */
@@ -233,6 +220,7 @@ int train_setup(struct train *t, struct dcr_err *err)
     rc = comm_first_failure(t->c, rc, err);
     if (rc)
         return rc;
+    t->n_early = n_decoder(t->be);
     rc = open_ways(t, err);
     if (rc)
         return rc;
@@ -241,8 +229,9 @@ int train_setup(struct train *t, struct dcr_err *err)
     rc = resume(t, err);
     if (!rc && (t->at.epoch >= t->o->epochs || train_steps_are_over(t)))
         rc = dcr_err_set(err, DCR_FAIL,
-                         "'%s' has %lld epochs and %lld steps behind it; allow more with --epochs, --steps",
-                         t->o->resume, (long long)t->at.epoch, (long long)t->at.step);
+                         "'%s' has %lld epoch%s and %lld step%s behind it; allow more with --epochs, --steps",
+                         t->o->resume, (long long)t->at.epoch, t->at.epoch == 1 ? "" : "s", (long long)t->at.step,
+                         t->at.step == 1 ? "" : "s");
     return rc;
 }
 
@@ -254,31 +243,22 @@ static int is_same_file(const char *a, const char *b)
 
 int train_open_tables(struct train *t, struct dcr_err *err)
 {
-    struct description d = {.options = t->o,
-                            .input = t->in,
-                            .comm = t->c,
-                            .backend = t->be,
-                            .store = t->store,
-                            .model = &t->model,
-                            .supports = &t->supports,
-                            .global_batch = t->global_batch,
-                            .local_batch = (size_t)t->model.max_batch,
-                            .all_reduce_bytes = train_all_reduce_bytes(t),
-                            .n_early = n_decoder(t->be)};
+    struct probe probe = {0};
     int rc = comm_first_failure(t->c, t->c->rank == 0 ? metrics_lock(t->o->out, err) : 0, err);
     if (rc)
         return rc;
-    if (snprintf(t->checkpoint_path, sizeof t->checkpoint_path, "%s/%s", t->o->out, CHECKPOINT_NAME) >=
-        (int)sizeof t->checkpoint_path)
+    const int most = sizeof t->checkpoint_path;
+    if (snprintf(t->checkpoint_path, (size_t)most, "%s/" CHECKPOINT_NAME, t->o->out) >= most ||
+        snprintf(t->checkpoint_before, (size_t)most, "%s/" CHECKPOINT_NAME ".before", t->o->out) >= most)
         rc = dcr_err_set(err, DCR_FAIL, "the path of --out is too long");
     t->checkpoint_is_good = t->o->resume && is_same_file(t->o->resume, t->checkpoint_path);
     if (!rc)
         rc = metrics_open(&t->tables, t->o->out, t->c->rank, t->at.epoch, t->at.step, err);
     const struct backend_config config = config_of(t);
     if (!rc && t->c->rank == 0 && !t->o->is_cuda)
-        rc = probe_kernels(&d.probe, &config, &t->supports, err);
+        rc = probe_kernels(&probe, &config, &t->supports, err);
     if (!rc && t->c->rank == 0)
-        rc = describe_write(&d, err);
+        rc = train_describe(t, &probe, err);
     return comm_first_failure(t->c, rc, err);
 }
 
@@ -290,10 +270,12 @@ void train_release(struct train *t)
     if (t->be)
         t->be->free(t->be);
     graph_supports_free(&t->supports);
-    batch_room_release(&t->room);
     free(t->order);
     free(t->coins);
     free(t->val);
     free(t->test);
+    free(t->eval_windows);
+    free(t->eval_x);
+    free(t->eval_y);
     free(t->step_s);
 }

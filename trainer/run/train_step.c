@@ -9,6 +9,18 @@
 #include <signal.h>
 #include <stdlib.h>
 
+/* A failure of one rank alone must not take it out of the loop, or the others wait for it: it goes on, and all leave
+ * together when the next tally has told them. */
+void train_note_failure(struct train *t, int rc, const struct dcr_err *what, struct dcr_err *err)
+{
+    if (!rc || t->failed)
+        return;
+    t->failed = rc;
+    *err = *what;
+    if (t->c->n_ranks > 1)
+        dcr_err_while(err, "rank %d on %s", t->c->rank, t->c->host);
+}
+
 static struct backend_batch as_batch(const struct train *t, const struct loader_batch *b)
 {
     return (struct backend_batch){.n = (int)b->n,
@@ -104,7 +116,7 @@ static double update(struct train *t, const struct tally *tally, struct step_tim
 {
     struct phase phase = phase_begin(MARK_OPTIMIZER, t->be->n_params);
     scale_gradient(t, tally);
-    double norm = t->be->update(t->be, schedule_lr_at(&t->lr, (int)t->at.epoch), t->o->clip);
+    double norm = t->be->update(t->be, train_lr(t), t->o->clip);
     phase_end(phase, times);
     return norm;
 }
@@ -160,7 +172,7 @@ static int step_on_device(struct train *t, struct tally *tally, double *norm, st
         struct backend_step s = {.batch = &batch,
                                  .is_first = micro == 0,
                                  .is_last = micro == t->o->accumulate - 1,
-                                 .lr = schedule_lr_at(&t->lr, (int)t->at.epoch),
+                                 .lr = train_lr(t),
                                  .clip = t->o->clip,
                                  .tally = (double *)tally,
                                  .n_tally = TALLY_N,
@@ -198,7 +210,7 @@ static void keep_duration(struct train *t, int64_t ns)
     t->step_s[t->n_step_s++] = (double)ns * 1e-9;
 }
 
-/* The same verdict on all ranks: it comes from what they have alike. */
+/* All ranks come to the same verdict: it follows from sums that they have alike. */
 static int has_diverged(struct train *t, const struct tally *tally, double norm, struct step_times *times)
 {
     int is_common = t->o->allreduce_dtype != ALLREDUCE_NONE; /* the norm */
@@ -212,7 +224,6 @@ static int has_diverged(struct train *t, const struct tally *tally, double norm,
     return v == DIVERGENCE_CERTAIN;
 }
 
-/* The equation of a step. Returns non-zero, on all ranks alike, when the loop must be left. */
 int train_step(struct train *t, struct dcr_err *err)
 {
     struct tally tally = {0};
@@ -251,7 +262,7 @@ int train_step(struct train *t, struct dcr_err *err)
         t->at.epoch_n_valid += tally.n_valid;
         t->at.epoch_norm_sum += norm;
         if (t->o->checkpoint_steps && t->at.step % t->o->checkpoint_steps == 0)
-            train_checkpoint(t, times, err);
+            train_note_failure(t, train_checkpoint(t, times, &what), &what, err);
     }
     phase_end(phase, times);
 
@@ -265,7 +276,6 @@ int train_step(struct train *t, struct dcr_err *err)
     return rc ? rc : tally.n_failed > 0;
 }
 
-/* --gradient-to: the global gradient of the first step before clipping, one `TENSOR VALUE` per line. */
 int train_write_gradient(struct train *t, struct dcr_err *err)
 {
     struct tally tally = {0};

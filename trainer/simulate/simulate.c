@@ -1,15 +1,121 @@
-/* simulate.c - see simulate.h: incidents, the cell transmission model, and what detectors make of it. Demand is
- * simulate_demand.c. */
+/* simulate.c - see simulate.h: demand, incidents, the cell transmission model, and what detectors make of it. */
 #include "trainer/simulate/simulate.h"
 
 #include "lib/base/buf.h"
 #include "lib/base/fs.h"
-#include "trainer/simulate/simulate_demand.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define DT_S 5.0                       /* a step of the simulation */
+#define CAPACITY_VEH_S (2000.0 / 3600) /* of one lane, by the fundamental diagram */
+
+struct sim_ramp {
+    double queue;            /* vehicles waiting */
+    double peak;             /* vehicles per DT at the height of demand */
+    double wobble;           /* slow random part of demand, AR(1) */
+    double morning, evening; /* heights of the two peaks, around 1 */
+    double inflow;           /* vehicles per DT during this row */
+};
+
+/* ---- demand: how many vehicles want to enter, by place and hour -------------------------------------- */
+
+#define PEAK_LOAD 1.5 /* peak demand over capacity at the links of percentile PEAK_PERCENTILE */
+#define PEAK_PERCENTILE 0.85
+
+static double bell(double hour, double centre, double width)
+{
+    double z = (hour - centre) / width;
+    return exp(-z * z / 2);
+}
+
+static double plateau(double hour, double from, double to)
+{
+    return 1 / ((1 + exp(-2 * (hour - from))) * (1 + exp(2 * (hour - to))));
+}
+
+/* Demand relative to its peak: night floor, daytime plateau, two rush hours on working days. Monday is 0. */
+static double demand_shape(double hour, int weekday, double morning, double evening)
+{
+    if (weekday >= 5)
+        return 0.10 + (weekday == 5 ? 0.52 : 0.44) * plateau(hour, 9.5, 20.5);
+    double late = weekday == 4 ? 1.6 : 1.2; /* Friday's evening peak is wider */
+    return 0.10 + 0.46 * plateau(hour, 6, 20) + 0.44 * morning * bell(hour, 7.8, 0.9) +
+           0.44 * evening * bell(hour, 17.2, late);
+}
+
+static void set_ramp(struct sim_ramp *r, double relative, double bias)
+{
+    r->peak = relative;
+    r->morning = 1 - 0.35 * bias;
+    r->evening = 1 + 0.35 * bias;
+}
+
+/* Uncongested flow through every link at the height of one peak, per unit of demand: turning shares applied until
+ * nothing changes. load (n_links) receives the flow over capacity between the ramps, where it is highest. */
+static void peak_loads(const struct sim_network *net, const struct sim_ramp *ramps, int is_evening, double *in,
+                       double *next, double *load)
+{
+    memset(in, 0, net->n_links * sizeof *in);
+    for (int pass = 0; pass < 300; pass++) {
+        memset(next, 0, net->n_links * sizeof *next);
+        for (size_t k = 0; k < net->n_nodes; k++) {
+            const struct sim_node *n = &net->nodes[k];
+            for (int a = 0; a < SIMULATE_MAX_ARMS; a++) {
+                const struct sim_ramp *origin = &ramps[net->n_links + k];
+                double arriving = 0;
+                if (a == 4)
+                    arriving = origin->peak * (is_evening ? origin->evening : origin->morning);
+                else if (n->in[a] >= 0) {
+                    const struct sim_ramp *on = &ramps[n->in[a]];
+                    const struct sim_link *l = &net->links[n->in[a]];
+                    double inside = in[n->in[a]] + on->peak * (is_evening ? on->evening : on->morning);
+                    load[n->in[a]] = inside / (CAPACITY_VEH_S * DT_S * l->n_lanes);
+                    arriving = inside * (1 - l->exit_ratio);
+                }
+                for (int out = 0; out < 4; out++)
+                    if (n->out[out] >= 0)
+                        next[n->out[out]] += arriving * n->turn[a][out];
+            }
+        }
+        memcpy(in, next, net->n_links * sizeof *in);
+    }
+}
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Peaks of all ramps, so that at the worse peak the links of one percentile are loaded just above capacity: queues form
+ * at the same share of the network whatever its size and seed. ramps: of links, then of nodes. */
+static int calibrate_demand(const struct sim_network *net, struct sim_ramp *ramps, struct dcr_err *err)
+{
+    size_t n = net->n_links;
+    double worst = 0, *work = calloc(3 * n, sizeof *work);
+    if (!work)
+        return dcr_err_set(err, DCR_FATAL, "out of memory for %zu links", n);
+    for (size_t i = 0; i < n; i++)
+        set_ramp(&ramps[i], net->links[i].on_demand, net->links[i].commuter_bias);
+    for (size_t k = 0; k < net->n_nodes; k++)
+        set_ramp(&ramps[n + k], net->nodes[k].origin, net->nodes[k].commuter_bias);
+    for (int is_evening = 0; is_evening < 2; is_evening++) {
+        double *load = work + 2 * n;
+        peak_loads(net, ramps, is_evening, work, work + n, load);
+        qsort(load, n, sizeof *load, by_value);
+        double at = load[(size_t)(PEAK_PERCENTILE * (double)(n - 1))];
+        worst = at > worst ? at : worst;
+    }
+    for (size_t i = 0; i < n + net->n_nodes; i++)
+        ramps[i].peak *= PEAK_LOAD / worst;
+    free(work);
+    return 0;
+}
+
+/* ---- traffic --------------------------------------------------------------------------------------- */
 
 #define ROW_S (DATASET_STEP_MINUTES * 60)
 #define STEPS_PER_ROW ((int)(ROW_S / DT_S))
@@ -36,20 +142,28 @@ struct cell {
     double critical; /* vehicles above which the cell is congested */
     double out_rate; /* free_mps * DT / cell length */
     double in_rate;  /* WAVE_MPS * DT / cell length */
+    double flow;     /* vehicles leaving it in this step */
+    double joining;  /* vehicles entering it from ramps and interchanges */
+};
+
+struct link {
+    double staying;    /* share of the flow over the off-ramp's cell that stays on the carriageway */
+    int incident_rows; /* rows left of the incident */
+    size_t incident_cell;
+};
+
+struct sensor {
+    double speed_flow, flow; /* sums over a row */
+    int outage_rows;
 };
 
 struct sim {
     const struct simulate_config *c;
     struct sim_network net;
     struct cell *cells;
-    double *flow;           /* (n_cells) vehicles leaving each cell in this step */
-    double *staying;        /* (n_links) share of the flow over the off-ramp's cell that stays on the carriageway */
-    double *joining;        /* (n_cells) vehicles entering it from ramps and interchanges */
-    struct sim_ramp *ramps; /* (n_links) on-ramps, then (n_nodes) origins */
-    int *incident_rows;     /* (n_links) rows left */
-    size_t *incident_cell;
-    double *speed_flow, *flow_sum; /* (n_sensors) sums over a row */
-    int *outage_rows;              /* (n_sensors) */
+    struct link *links;
+    struct sensor *sensors;
+    struct sim_ramp *ramps; /* on-ramps of links, then origins of nodes */
     int blackout_rows;
     double day_factor;
     uint64_t n_demand, n_incident, n_sensor, n_outage; /* numbers drawn so far */
@@ -62,17 +176,10 @@ static int start(struct sim *s, struct dcr_err *err)
     if (rc)
         return rc;
     s->cells = calloc(net->n_cells, sizeof *s->cells);
-    s->flow = calloc(net->n_cells, sizeof *s->flow);
-    s->joining = calloc(net->n_cells, sizeof *s->joining);
-    s->staying = calloc(net->n_links, sizeof *s->staying);
+    s->links = calloc(net->n_links, sizeof *s->links);
+    s->sensors = calloc(net->n_sensors, sizeof *s->sensors);
     s->ramps = calloc(net->n_links + net->n_nodes, sizeof *s->ramps);
-    s->incident_rows = calloc(net->n_links, sizeof *s->incident_rows);
-    s->incident_cell = calloc(net->n_links, sizeof *s->incident_cell);
-    s->speed_flow = calloc(net->n_sensors, sizeof *s->speed_flow);
-    s->flow_sum = calloc(net->n_sensors, sizeof *s->flow_sum);
-    s->outage_rows = calloc(net->n_sensors, sizeof *s->outage_rows);
-    if (!s->cells || !s->flow || !s->joining || !s->staying || !s->ramps || !s->incident_rows || !s->incident_cell ||
-        !s->speed_flow || !s->flow_sum || !s->outage_rows)
+    if (!s->cells || !s->links || !s->sensors || !s->ramps)
         return dcr_err_set(err, DCR_FATAL, "out of memory for a network of %zu cells", net->n_cells);
     for (size_t i = 0; i < net->n_links; i++)
         for (size_t k = 0; k < net->links[i].n_cells; k++) {
@@ -85,21 +192,15 @@ static int start(struct sim *s, struct dcr_err *err)
             c->out_rate = l->free_mps * DT_S / SIMULATE_CELL_M;
             c->in_rate = WAVE_MPS * DT_S / SIMULATE_CELL_M;
         }
-    return sim_demand_calibrate(net, s->ramps, err);
+    return calibrate_demand(net, s->ramps, err);
 }
 
 static void finish(struct sim *s)
 {
     free(s->cells);
-    free(s->flow);
-    free(s->joining);
-    free(s->staying);
+    free(s->links);
+    free(s->sensors);
     free(s->ramps);
-    free(s->incident_rows);
-    free(s->incident_cell);
-    free(s->speed_flow);
-    free(s->flow_sum);
-    free(s->outage_rows);
     sim_network_release(&s->net);
 }
 
@@ -139,22 +240,21 @@ static void flow_link(struct sim *s, size_t i)
 {
     const struct sim_link *l = &s->net.links[i];
     struct cell *c = s->cells + l->first_cell;
-    double *out = s->flow + l->first_cell;
     struct sim_ramp *on = &s->ramps[i];
     for (size_t k = 0; k + 1 < l->n_cells; k++) {
         double stays = 1;
         if (k == l->off_cell)
-            stays = s->staying[i] = stay_ratio(l, &c[k + 1]);
+            stays = s->links[i].staying = stay_ratio(l, &c[k + 1]);
         double send = sending(&c[k]), take = receiving(&c[k + 1]);
         if (k + 1 == l->on_cell) {
             /* the ramp and the carriageway share the room in proportion to what they bring */
             double ramp = lesser(on->queue + on->inflow, CAPACITY_VEH_S * DT_S);
             double share = send + ramp > take ? take / (send + ramp) : 1;
-            out[k] = send * share;
+            c[k].flow = send * share;
             on->queue = lesser(MOST_WAIT, on->queue + on->inflow - ramp * share);
-            s->joining[l->first_cell + k + 1] += ramp * share;
+            c[k + 1].joining += ramp * share;
         } else {
-            out[k] = lesser(send, take / stays);
+            c[k].flow = lesser(send, take / stays);
         }
     }
 }
@@ -190,12 +290,12 @@ static void flow_node(struct sim *s, size_t k)
     for (int a = 0; a < 4; a++)
         if (node->in[a] >= 0) {
             const struct sim_link *l = &net->links[node->in[a]];
-            s->flow[l->first_cell + l->n_cells - 1] = send[a] * pass[a];
+            s->cells[l->first_cell + l->n_cells - 1].flow = send[a] * pass[a];
         }
     origin->queue = lesser(3 * MOST_WAIT, origin->queue + origin->inflow - send[4] * pass[4]);
     for (int out = 0; out < 4; out++)
         if (node->out[out] >= 0)
-            s->joining[net->links[node->out[out]].first_cell] += in[out];
+            s->cells[net->links[node->out[out]].first_cell].joining += in[out];
 }
 
 /* Speeds of the vehicles that pass the detectors in this step, weighted by their number. */
@@ -203,13 +303,13 @@ static void sense(struct sim *s)
 {
     for (size_t i = 0; i < s->net.n_sensors; i++) {
         const struct sim_link *l = &s->net.links[s->net.sensors[i].link];
-        size_t k = l->first_cell + s->net.sensors[i].cell;
-        double q = s->flow[k], n = s->cells[k].n;
+        const struct cell *c = &s->cells[l->first_cell + s->net.sensors[i].cell];
+        double q = c->flow, n = c->n;
         if (n <= 1e-9)
             continue;
         double mps = lesser(l->free_mps, q * SIMULATE_CELL_M / (n * DT_S));
-        s->speed_flow[i] += q * mps;
-        s->flow_sum[i] += q;
+        s->sensors[i].speed_flow += q * mps;
+        s->sensors[i].flow += q;
     }
 }
 
@@ -225,11 +325,11 @@ static void advance(struct sim *s)
         const struct sim_link *l = &net->links[i];
         struct cell *c = s->cells + l->first_cell;
         for (size_t k = 0; k < l->n_cells; k++) {
-            double out = s->flow[l->first_cell + k];
-            c[k].n += s->joining[l->first_cell + k] - out;
-            s->joining[l->first_cell + k] = 0;
+            double out = c[k].flow;
+            c[k].n += c[k].joining - out;
+            c[k].joining = 0;
             if (k + 1 < l->n_cells)
-                c[k + 1].n += k == l->off_cell ? out * s->staying[i] : out;
+                c[k + 1].n += k == l->off_cell ? out * s->links[i].staying : out;
         }
     }
 }
@@ -244,7 +344,7 @@ static void set_demand(struct sim *s, long row)
     for (size_t i = 0; i < s->net.n_links + s->net.n_nodes; i++) {
         struct sim_ramp *r = &s->ramps[i];
         r->wobble = 0.95 * r->wobble + 0.03 * sim_normal(s->c->seed, SIM_DRAW_DEMAND, s->n_demand++);
-        double shape = sim_demand_shape(hour, (int)(day % 7), r->morning, r->evening);
+        double shape = demand_shape(hour, (int)(day % 7), r->morning, r->evening);
         r->inflow = greater(0, r->peak * shape * s->day_factor * (1 + r->wobble));
     }
 }
@@ -254,19 +354,20 @@ static void set_incidents(struct sim *s)
 {
     for (size_t i = 0; i < s->net.n_links; i++) {
         const struct sim_link *l = &s->net.links[i];
+        struct link *now = &s->links[i];
         double normal = l->n_lanes * CAPACITY_VEH_S * DT_S;
-        if (s->incident_rows[i] > 0 && --s->incident_rows[i] == 0)
-            s->cells[s->incident_cell[i]].capacity = normal;
+        if (now->incident_rows > 0 && --now->incident_rows == 0)
+            s->cells[now->incident_cell].capacity = normal;
         double km = (double)l->n_cells * SIMULATE_CELL_M / 1000;
         double u = sim_uniform(s->c->seed, SIM_DRAW_INCIDENT, s->n_incident++);
-        if (s->incident_rows[i] > 0 || u >= INCIDENTS_PER_KM_DAY * km / ROWS_PER_DAY)
+        if (now->incident_rows > 0 || u >= INCIDENTS_PER_KM_DAY * km / ROWS_PER_DAY)
             continue;
         double where = sim_uniform(s->c->seed, SIM_DRAW_INCIDENT, s->n_incident++);
         double left = 0.25 + 0.45 * sim_uniform(s->c->seed, SIM_DRAW_INCIDENT, s->n_incident++);
         double minutes = 35 * exp(0.5 * sim_normal(s->c->seed, SIM_DRAW_INCIDENT, s->n_incident++));
-        s->incident_cell[i] = l->first_cell + (size_t)(where * (double)l->n_cells);
-        s->incident_rows[i] = 1 + (int)(minutes / DATASET_STEP_MINUTES);
-        s->cells[s->incident_cell[i]].capacity = normal * left;
+        now->incident_cell = l->first_cell + (size_t)(where * (double)l->n_cells);
+        now->incident_rows = 1 + (int)(minutes / DATASET_STEP_MINUTES);
+        s->cells[now->incident_cell].capacity = normal * left;
     }
 }
 
@@ -288,18 +389,19 @@ static void read_out(struct sim *s, float *out)
     else
         s->blackout_rows = draw_outage(s, BLACKOUTS_PER_DAY, 10);
     for (size_t i = 0; i < s->net.n_sensors; i++) {
-        if (s->outage_rows[i] > 0)
-            s->outage_rows[i]--;
+        struct sensor *now = &s->sensors[i];
+        if (now->outage_rows > 0)
+            now->outage_rows--;
         else
-            s->outage_rows[i] = draw_outage(s, OUTAGES_PER_SENSOR_DAY, 25);
-        double mph = s->flow_sum[i] > 0 ? s->speed_flow[i] / s->flow_sum[i] * MPS_TO_MPH : 0;
+            now->outage_rows = draw_outage(s, OUTAGES_PER_SENSOR_DAY, 25);
+        double mph = now->flow > 0 ? now->speed_flow / now->flow * MPS_TO_MPH : 0;
         double noise = sim_normal(s->c->seed, SIM_DRAW_SENSOR, s->n_sensor++);
-        mph += noise * sqrt(SENSOR_NOISE_MPH * SENSOR_NOISE_MPH +
-                            SPEED_SPREAD_MPH * SPEED_SPREAD_MPH / greater(1, s->flow_sum[i]));
+        mph += noise *
+               sqrt(SENSOR_NOISE_MPH * SENSOR_NOISE_MPH + SPEED_SPREAD_MPH * SPEED_SPREAD_MPH / greater(1, now->flow));
         mph = lesser(85, greater(1, mph));
-        int is_missing = s->outage_rows[i] > 0 || s->blackout_rows > 0 || s->flow_sum[i] <= 0;
+        int is_missing = now->outage_rows > 0 || s->blackout_rows > 0 || now->flow <= 0;
         out[i] = is_missing ? 0 : (float)(round(mph * 100) / 100);
-        s->speed_flow[i] = s->flow_sum[i] = 0;
+        now->speed_flow = now->flow = 0;
     }
 }
 

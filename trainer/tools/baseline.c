@@ -1,11 +1,13 @@
 /* baseline.c - see baseline.h. */
 #include "trainer/tools/baseline.h"
 
+#include "lib/base/text.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-const char *baseline_name(enum baseline what)
+static const char *name_of(enum baseline what)
 {
     static const char *const names[] = {
 #define X(id, name) name,
@@ -100,4 +102,24 @@ int baseline_score(enum baseline what, const struct dataset *d, struct window_ra
         score_window(&m, w, sums);
     free(m.weekly);
     return rc;
+}
+
+int baseline_print(const struct dataset *d, FILE *out, struct dcr_err *err)
+{
+    struct loss_horizon sums[4096]; /* most --forecast-steps */
+    text_print(out, "%s\nMAE / RMSE / MAPE in mph, mph, %%; missing targets left out\n", d->description);
+    for (enum baseline what = 0; what < N_BASELINES; what++)
+        for (int is_test = 0; is_test < 2; is_test++) {
+            int rc = baseline_score(what, d, is_test ? d->test : d->val, sums, err);
+            if (rc)
+                return rc;
+            fprintf(out, "%-18s  %-10s", name_of(what), is_test ? "test" : "validation");
+            for (size_t i = 0, step[] = {3, 6, 12}; i < 3; i++)
+                if (step[i] <= d->n_out)
+                    fprintf(out, "  %zu min %.3f / %.3f / %.2f", step[i] * DATASET_STEP_MINUTES,
+                            loss_mae(&sums[step[i] - 1]), loss_rmse(&sums[step[i] - 1]),
+                            100 * loss_mape(&sums[step[i] - 1]));
+            fputc('\n', out);
+        }
+    return 0;
 }

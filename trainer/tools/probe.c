@@ -1,10 +1,11 @@
 /* probe.c - see probe.h. */
 #include "trainer/tools/probe.h"
 
+#include "lib/base/mono.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { PROBE_ROUNDS = 12, PROBE_LEAST = 3 };
 static const int64_t probe_ns = 1000000000; /* long steps are timed fewer times */
@@ -16,22 +17,15 @@ static void fill(float *x, size_t n, float around)
         x[i] = around + (float)(i % 7) * 0.25f;
 }
 
-static int64_t now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 static int64_t one_batch_ns(struct backend *be, const struct backend_batch *batch)
 {
     double sum = 0;
-    int64_t n_valid = 0, since = now_ns();
+    int64_t n_valid = 0, since = dcr_mono_ns();
     be->forward(be, batch);
     be->loss(be, &sum, &n_valid);
     be->backward(be, 1, NULL);
     (void)be->update(be, 0, 0); /* at a learning rate of 0 the weights stay, and are written all the same */
-    return now_ns() - since;
+    return dcr_mono_ns() - since;
 }
 
 int probe_kernels(struct probe *out, const struct backend_config *config, const struct graph_supports *supports,
@@ -62,8 +56,8 @@ int probe_kernels(struct probe *out, const struct backend_config *config, const 
     run->init(run, 1);
     best->init(best, 1);
     int64_t least[2] = {INT64_MAX, INT64_MAX};
-    int64_t until = now_ns() + probe_ns;
-    for (int i = 0; i < 2 * PROBE_LEAST || (i < 2 * PROBE_ROUNDS && now_ns() < until); i++) {
+    int64_t until = dcr_mono_ns() + probe_ns;
+    for (int i = 0; i < 2 * PROBE_LEAST || (i < 2 * PROBE_ROUNDS && dcr_mono_ns() < until); i++) {
         int64_t ns = one_batch_ns(i % 2 ? best : run, &batch);
         if (i >= 2 && ns < least[i % 2]) /* the first of each touches fresh memory */
             least[i % 2] = ns;

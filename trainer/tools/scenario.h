@@ -1,8 +1,6 @@
-/* scenario.h - a training run with a bottleneck that is known, because it can be switched off: the options with the
- * knob on and off, which class of the report may be named, and what the knob saves. docs/scenarios.md has what was
- * measured.
- *
- * Called by options.c, which reads the words as if they came first on the command line. */
+/* scenario.h - a training run whose bottleneck is known, because it can be switched off. A scenario is a row of a
+ * table: options with the knob on and off, the class that the report has to name, and the gain of the knob.
+ * docs/scenarios.md has the measurements. options.c reads the words as if they came first on the command line. */
 #ifndef TRAINER_TOOLS_SCENARIO_H
 #define TRAINER_TOOLS_SCENARIO_H
 

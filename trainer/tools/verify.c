@@ -1,6 +1,6 @@
-/* verify.c - see verify.h: reads what case.json says and compares in both precisions (verify_run.c). */
+/* verify.c - see verify.h: what case.json says, and the verdict over both precisions. The arrays are compared in
+ * verify_run.c. */
 #include "trainer/tools/verify.h"
-#include "trainer/tools/verify_case.h"
 
 #include <jansson.h>
 #include <math.h>
@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-/* ---- case.json -------------------------------------------------------------------------------------------------- */
 
 static int get_int(const struct verify *v, json_t *root, const char *key, int low, int high, int *out,
                    struct dcr_err *err)
@@ -56,54 +54,41 @@ static int get_coins(struct verify *v, json_t *root, struct dcr_err *err)
     return 0;
 }
 
-static int get_sizes(struct verify *v, json_t *root, struct dcr_err *err)
+static int get_all(struct verify *v, json_t *root, struct dcr_err *err)
 {
     struct dcrnn_config *m = &v->model;
-    int rc = get_int(v, root, "N", 1, 1 << 14, &m->n_sensors, err);
-    if (rc == 0)
-        rc = get_int(v, root, "U", 1, 4096, &m->n_units, err);
-    if (rc == 0)
-        rc = get_int(v, root, "layers", 1, DCRNN_MAX_LAYERS, &m->n_layers, err);
-    if (rc == 0)
-        rc = get_int(v, root, "B", 1, 1 << 16, &m->max_batch, err);
-    if (rc == 0)
-        rc = get_int(v, root, "T", 1, 4096, &m->n_in, err);
-    if (rc == 0)
-        rc = get_int(v, root, "H", 1, 4096, &m->n_out, err);
-    if (rc == 0)
-        rc = get_int(v, root, "K", 1, DCRNN_MAX_K, &m->k_hops, err);
-    if (rc == 0)
-        rc = get_int(v, root, "Din", 1, 64, &m->d_in, err);
-    if (rc == 0)
-        rc = get_int(v, root, "Dout", 1, 64, &m->d_out, err);
-    if (rc == 0)
-        rc = get_int(v, root, "adam_steps", 1, 1000, &v->adam_steps, err);
-    return rc;
-}
-
-static int get_rest(struct verify *v, json_t *root, struct dcr_err *err)
-{
+    const struct {
+        const char *key;
+        int low, high, *out;
+    } sizes[] = {{"N", 1, 1 << 14, &m->n_sensors},
+                 {"U", 1, 4096, &m->n_units},
+                 {"layers", 1, DCRNN_MAX_LAYERS, &m->n_layers},
+                 {"B", 1, 1 << 16, &m->max_batch},
+                 {"T", 1, 4096, &m->n_in},
+                 {"H", 1, 4096, &m->n_out},
+                 {"K", 1, DCRNN_MAX_K, &m->k_hops},
+                 {"Din", 1, 64, &m->d_in},
+                 {"Dout", 1, 64, &m->d_out},
+                 {"adam_steps", 1, 1000, &v->adam_steps}};
+    const struct {
+        const char *key;
+        double *out;
+    } numbers[] = {{"mean", &v->mean}, {"std", &v->std}, {"lr", &v->lr}, {"eps", &v->eps}, {"clip", &v->clip}};
     const char *filter = NULL, *recursion = NULL;
-    int rc = get_text(v, root, "filter", &filter, err);
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < sizeof sizes / sizeof *sizes; i++)
+        rc = get_int(v, root, sizes[i].key, sizes[i].low, sizes[i].high, sizes[i].out, err);
+    if (rc == 0)
+        rc = get_text(v, root, "filter", &filter, err);
     if (rc == 0)
         rc = get_text(v, root, "recursion", &recursion, err);
     if (rc == 0)
         rc = graph_filter_parse(filter, &v->filter, err);
     if (rc == 0)
-        rc = dcrnn_recursion_parse(recursion, &v->model.recursion, err);
-    if (rc == 0)
-        rc = get_number(v, root, "mean", &v->mean, err);
-    if (rc == 0)
-        rc = get_number(v, root, "std", &v->std, err);
-    if (rc == 0)
-        rc = get_number(v, root, "lr", &v->lr, err);
-    if (rc == 0)
-        rc = get_number(v, root, "eps", &v->eps, err);
-    if (rc == 0)
-        rc = get_number(v, root, "clip", &v->clip, err);
-    if (rc == 0)
-        rc = get_coins(v, root, err);
-    return rc;
+        rc = dcrnn_recursion_parse(recursion, &m->recursion, err);
+    for (size_t i = 0; rc == 0 && i < sizeof numbers / sizeof *numbers; i++)
+        rc = get_number(v, root, numbers[i].key, numbers[i].out, err);
+    return rc ? rc : get_coins(v, root, err);
 }
 
 static int read_json(struct verify *v, struct dcr_err *err)
@@ -120,36 +105,15 @@ static int read_json(struct verify *v, struct dcr_err *err)
     v->model.n_threads = 1;
     int rc = json_is_object(root) ? 0 : dcr_err_set(err, DCR_FAIL, "'%s' is not a JSON object", path);
     if (rc == 0)
-        rc = get_sizes(v, root, err);
-    if (rc == 0)
-        rc = get_rest(v, root, err);
+        rc = get_all(v, root, err);
     json_decref(root);
     return rc;
 }
-
-static int read_graph(struct verify *v, struct dcr_err *err)
-{
-    struct npy dense = {0};
-    struct graph_csr adjacency = {0};
-    int n = v->model.n_sensors;
-    int rc = verify_read(v, "adj", "f64", VERIFY_SHAPE(n, n), &dense, err);
-    if (rc == 0)
-        rc = graph_csr_from_dense(n, dense.values, &adjacency, err);
-    if (rc == 0)
-        rc = graph_supports_build(&adjacency, v->filter, &v->supports, err);
-    graph_csr_free(&adjacency);
-    npy_free(&dense);
-    return rc;
-}
-
-/* ---- the whole case --------------------------------------------------------------------------------------------- */
 
 int verify_case(const char *dir, FILE *out, int *n_failed, struct dcr_err *err)
 {
     struct verify v = {.dir = dir, .out = out};
     int rc = read_json(&v, err);
-    if (rc == 0)
-        rc = read_graph(&v, err);
     if (rc == 0)
         rc = verify_run_f64(&v, err);
     if (rc == 0)
@@ -158,7 +122,6 @@ int verify_case(const char *dir, FILE *out, int *n_failed, struct dcr_err *err)
         fprintf(out, "verify: %s worst=%s %.2e\n", v.n_failed ? "failed" : "ok", v.worst_name, v.worst_error);
         *n_failed = v.n_failed;
     }
-    graph_supports_free(&v.supports);
     free(v.coins);
     return rc;
 }

@@ -3,6 +3,7 @@
 #define TRAINER_TOOLS_VERIFY_H
 
 #include "lib/base/err.h"
+#include "trainer/model/dcrnn.h"
 
 #include <stdio.h>
 
@@ -19,5 +20,27 @@
  *  returns  0; DCR_FAIL with a sentence when a file is missing, damaged or contradicts case.json (nothing to compare)
  */
 int verify_case(const char *dir, FILE *out, int *n_failed, struct dcr_err *err) DCR_MUST_CHECK;
+
+/* ---- for verify_run.c: one case while it is being compared ---- */
+
+struct verify {
+    const char *dir;
+    FILE *out;
+    /* case.json */
+    struct dcrnn_config model;
+    enum graph_filter filter;
+    uint8_t *coins; /* shape: (H) */
+    double mean, std, lr, eps, clip;
+    int adam_steps;
+    /* the verdict so far */
+    int n_failed, n_compared;
+    double worst_ratio; /* error / limit; NaN counts as infinite */
+    double worst_error;
+    char worst_name[64];
+};
+
+/** verify_run_f32, verify_run_f64 - compute the case in one precision and compare everything (verify_run.c). */
+int verify_run_f32(struct verify *v, struct dcr_err *err) DCR_MUST_CHECK;
+int verify_run_f64(struct verify *v, struct dcr_err *err) DCR_MUST_CHECK;
 
 #endif

@@ -1,12 +1,13 @@
-/* verify_run.c - compute one reference case in one precision and compare every array of the folder. Called by verify.c,
- * which reads the case and judges the errors. */
+/* verify_run.c - compute one reference case in one precision and compare every array of the folder. The Makefile
+ * compiles it twice; verify.c calls both. */
+#include "trainer/formats/npy.h"
 #include "trainer/model/adam.h"
 #include "trainer/model/gconv.h"
 #include "trainer/model/loss.h"
 #include "trainer/tools/verify.h"
-#include "trainer/tools/verify_case.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,9 +19,106 @@
 #define verify_run verify_run_f32
 #endif
 
+/* A shape for messages and checks: dimensions, ended by 0. */
+#define SHAPE(...)     \
+    (const int[])      \
+    {                  \
+        __VA_ARGS__, 0 \
+    }
+
+/* ---- arrays of the case ---------------------------------------------------------------------------- */
+
+static int array_path(const struct verify *v, const char *name, const char *precision, char *path, size_t n)
+{
+    return snprintf(path, n, "%s/%s_%s.npy", v->dir, name, precision) < (int)n ? 0 : -1;
+}
+
+/* Is NAME there in this precision? */
+static int has(const struct verify *v, const char *name)
+{
+    char path[4096];
+    FILE *f = array_path(v, name, REAL_NAME, path, sizeof path) == 0 ? fopen(path, "rb") : NULL;
+    if (f)
+        fclose(f);
+    return f != NULL;
+}
+
+static void shape_text(const int *shape, char *out, size_t n)
+{
+    size_t used = 0;
+    out[0] = '\0';
+    for (int d = 0; shape[d]; d++) {
+        int wrote = snprintf(out + used, n - used, "%s%d", d ? ", " : "", shape[d]);
+        if (wrote < 0 || (size_t)wrote >= n - used)
+            return;
+        used += (size_t)wrote;
+    }
+}
+
+/* NAME_PRECISION.npy of the case, which must have the given shape. out gives; npy_free. */
+static int read_array(const struct verify *v, const char *name, const char *precision, const int *shape,
+                      struct npy *out, struct dcr_err *err)
+{
+    char path[4096], expected[128];
+    if (array_path(v, name, precision, path, sizeof path))
+        return dcr_err_set(err, DCR_FAIL, "the name of the case folder is too long");
+    int rc = npy_read(path, out, err), n_dims = 0, is_same = 1;
+    if (rc)
+        return rc;
+    for (; shape[n_dims]; n_dims++)
+        is_same = is_same && n_dims < out->n_dims && out->dim[n_dims] == (size_t)shape[n_dims];
+    if (is_same && n_dims == out->n_dims)
+        return 0;
+    npy_free(out);
+    shape_text(shape, expected, sizeof expected);
+    return dcr_err_set(err, DCR_FAIL, "'%s' does not have the shape (%s) that case.json says", path, expected);
+}
+
+/* max|a-b| / max|b|; 0 when both are all zero; NaN when either holds one. Source: the design's section on reference
+ * vectors. */
+static double relative_error(size_t n, const double *a, const double *b)
+{
+    double difference = 0, size = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (isnan(a[i]) || isnan(b[i]) || isinf(a[i]) || isinf(b[i]))
+            return NAN;
+        difference = fmax(difference, fabs(a[i] - b[i]));
+        size = fmax(size, fabs(b[i]));
+    }
+    return difference == 0 ? 0 : difference / size;
+}
+
+/* Print and judge the error of one quantity. A large one is a failure of the case, not of the program. */
+static void judge(struct verify *v, const char *name, double error)
+{
+    double ratio = isnan(error) ? INFINITY : error / LIMIT;
+    fprintf(v->out, "%s_%s %.2e\n", name, REAL_NAME, error);
+    v->n_compared++;
+    v->n_failed += !(error < LIMIT);
+    if (v->n_compared == 1 || ratio > v->worst_ratio) {
+        v->worst_ratio = ratio;
+        v->worst_error = error;
+        snprintf(v->worst_name, sizeof v->worst_name, "%s_%s", name, REAL_NAME);
+    }
+}
+
+/* Ours against NAME of the case. */
+static int compare_wide(struct verify *v, const char *name, const int *shape, const double *ours, struct dcr_err *err)
+{
+    struct npy theirs = {0};
+    int rc = read_array(v, name, REAL_NAME, shape, &theirs, err);
+    if (rc == 0)
+        judge(v, name, relative_error(theirs.n, ours, theirs.values));
+    npy_free(&theirs);
+    return rc;
+}
+
+/* ---- the run --------------------------------------------------------------------------------------- */
+
 /* Buffers of one run; freed together. */
 struct run {
     struct verify *v;
+    struct graph_supports supports;
     struct dcrnn *model;
     real *x, *y_z, *y_raw, *pred_z, *d_pred, *adam_m, *adam_v, *scratch;
     double *wide; /* any of the quantities, widened for comparison */
@@ -40,21 +138,21 @@ static int compare(struct run *r, const char *name, const int *shape, const real
     size_t n = product(shape);
     for (size_t i = 0; i < n; i++)
         r->wide[i] = (double)ours[i];
-    return verify_compare(r->v, name, REAL_NAME, shape, r->wide, LIMIT, err);
+    return compare_wide(r->v, name, shape, r->wide, err);
 }
 
 /* An input that is not finite may reach no result (a target that is never fed, say), and still fails the case. */
 static int read_into(struct run *r, const char *name, const int *shape, real *out, struct dcr_err *err)
 {
     struct npy a = {0};
-    int is_finite = 1, rc = verify_read(r->v, name, REAL_NAME, shape, &a, err);
+    int is_finite = 1, rc = read_array(r->v, name, REAL_NAME, shape, &a, err);
     for (size_t i = 0; rc == 0 && i < a.n; i++) {
         out[i] = (real)a.values[i];
         is_finite = is_finite && isfinite(out[i]);
     }
     npy_free(&a);
     if (!is_finite)
-        verify_judge(r->v, name, REAL_NAME, NAN, LIMIT);
+        judge(r->v, name, NAN);
     return rc;
 }
 
@@ -76,17 +174,33 @@ static int each_tensor(struct run *r, const char *prefix, const real *ours, stru
     return rc;
 }
 
+/* The graph is there once, in double precision. */
+static int read_graph(struct run *r, struct dcr_err *err)
+{
+    struct npy dense = {0};
+    struct graph_csr adjacency = {0};
+    int n = r->v->model.n_sensors;
+    int rc = read_array(r->v, "adj", "f64", SHAPE(n, n), &dense, err);
+    if (rc == 0)
+        rc = graph_csr_from_dense(n, dense.values, &adjacency, err);
+    if (rc == 0)
+        rc = graph_supports_build(&adjacency, r->v->filter, &r->supports, err);
+    graph_csr_free(&adjacency);
+    npy_free(&dense);
+    return rc;
+}
+
 static int compare_supports(struct run *r, struct dcr_err *err)
 {
     const struct verify *v = r->v;
     int n = v->model.n_sensors, rc = 0;
-    for (int s = 0; rc == 0 && s < v->supports.n; s++) {
+    for (int s = 0; rc == 0 && s < r->supports.n; s++) {
         char name[24];
         snprintf(name, sizeof name, "support%d", s);
-        graph_csr_to_dense(&v->supports.support[s], r->wide);
+        graph_csr_to_dense(&r->supports.support[s], r->wide);
         for (size_t i = 0; i < (size_t)n * (size_t)n; i++)
             r->wide[i] = (double)(real)r->wide[i];
-        rc = verify_compare(r->v, name, REAL_NAME, VERIFY_SHAPE(n, n), r->wide, LIMIT, err);
+        rc = compare_wide(r->v, name, SHAPE(n, n), r->wide, err);
     }
     return rc;
 }
@@ -99,7 +213,7 @@ static int compare_diffusion(struct run *r, struct dcr_err *err)
     struct gconv g = {0};
     int rc = kernels_choose(NULL, &kernels, err);
     if (rc == 0)
-        rc = gconv_init(&g, &r->v->supports, c->k_hops, c->recursion, kernels, err);
+        rc = gconv_init(&g, &r->supports, c->k_hops, c->recursion, kernels, err);
     if (rc)
         goto out;
     int rows = c->max_batch * c->n_sensors, d_in = c->d_in, terms = g.n_terms;
@@ -111,8 +225,7 @@ static int compare_diffusion(struct run *r, struct dcr_err *err)
             for (int m = 0; m < terms; m++)
                 r->wide[((ptrdiff_t)i * d_in + f) * terms + m] =
                     (double)r->scratch[((ptrdiff_t)i * terms + m) * d_in + f];
-    rc = verify_compare(r->v, "diffused0", REAL_NAME, VERIFY_SHAPE(c->max_batch, c->n_sensors, d_in, terms), r->wide,
-                        LIMIT, err);
+    rc = compare_wide(r->v, "diffused0", SHAPE(c->max_batch, c->n_sensors, d_in, terms), r->wide, err);
 out:
     gconv_release(&g);
     return rc;
@@ -123,7 +236,7 @@ static int compare_states(struct run *r, struct dcr_err *err)
     static const char *const names[] = {
         [DCRNN_PEEK_R] = "cell0_r", [DCRNN_PEEK_U] = "cell0_u", [DCRNN_PEEK_C] = "cell0_c", [DCRNN_PEEK_H] = "cell0_h"};
     const struct dcrnn_config *c = &r->v->model;
-    const int *shape = VERIFY_SHAPE(c->max_batch, c->n_sensors, c->n_units);
+    const int *shape = SHAPE(c->max_batch, c->n_sensors, c->n_units);
     int rc = 0;
     for (int what = DCRNN_PEEK_R; rc == 0 && what <= DCRNN_PEEK_H; what++) {
         dcrnn_peek(r->model, (enum dcrnn_peek_what)what, 0, 0, 0, r->scratch);
@@ -132,12 +245,11 @@ static int compare_states(struct run *r, struct dcr_err *err)
     for (int l = 0; rc == 0 && l < c->n_layers; l++)
         dcrnn_peek(r->model, DCRNN_PEEK_H, 0, l, c->n_in - 1, r->scratch + (size_t)l * product(shape));
     if (rc == 0)
-        rc =
-            compare(r, "enc_state", VERIFY_SHAPE(c->n_layers, c->max_batch, c->n_sensors, c->n_units), r->scratch, err);
+        rc = compare(r, "enc_state", SHAPE(c->n_layers, c->max_batch, c->n_sensors, c->n_units), r->scratch, err);
     return rc;
 }
 
-/* One training step on the case's batch; what the folder holds of it is compared. */
+/* One training step on the case's batch; every array of it that the folder has is compared. */
 static int step(struct run *r, int number, double *loss, double *norm, struct dcr_err *err)
 {
     struct verify *v = r->v;
@@ -160,7 +272,7 @@ static int step(struct run *r, int number, double *loss, double *norm, struct dc
     if (number == 1) {
         rc = compare_states(r, err);
         if (rc == 0)
-            rc = compare(r, "pred_z", VERIFY_SHAPE(c->n_out, c->max_batch, c->n_sensors, c->d_out), r->pred_z, err);
+            rc = compare(r, "pred_z", SHAPE(c->n_out, c->max_batch, c->n_sensors, c->d_out), r->pred_z, err);
         if (rc == 0)
             rc = each_tensor(r, "g", grads, err);
     }
@@ -169,7 +281,7 @@ static int step(struct run *r, int number, double *loss, double *norm, struct dc
     /* The first update is always there; of the later ones the layout keeps some. */
     snprintf(prefix, sizeof prefix, "p%d", number);
     snprintf(probe, sizeof probe, "p%d_proj_W", number);
-    if (rc == 0 && (number == 1 || verify_has(v, probe, REAL_NAME)))
+    if (rc == 0 && (number == 1 || has(v, probe)))
         rc = each_tensor(r, prefix, dcrnn_params(r->model), err);
     return rc;
 }
@@ -183,11 +295,11 @@ static int prepare(struct run *r, struct dcr_err *err)
 {
     struct verify *v = r->v;
     const struct dcrnn_config *c = &v->model;
-    int rc = dcrnn_create(&r->model, c, &v->supports, err);
+    int rc = dcrnn_create(&r->model, c, &r->supports, err);
     if (rc)
         return rc;
     size_t rows = (size_t)c->max_batch * (size_t)c->n_sensors, n = dcrnn_n_params(r->model);
-    size_t n_terms = 1 + (size_t)v->supports.n * (size_t)c->k_hops;
+    size_t n_terms = 1 + (size_t)r->supports.n * (size_t)c->k_hops;
     size_t n_states = (size_t)c->n_layers * rows * (size_t)c->n_units;
     size_t n_diffused = rows * (size_t)c->d_in * n_terms, n_graph = (size_t)c->n_sensors * (size_t)c->n_sensors;
     r->n_pred = (size_t)c->n_out * rows * (size_t)c->d_out;
@@ -203,11 +315,11 @@ static int prepare(struct run *r, struct dcr_err *err)
     if (!r->x || !r->y_z || !r->y_raw || !r->pred_z || !r->d_pred || !r->adam_m || !r->adam_v || !r->scratch ||
         !r->wide)
         return dcr_err_set(err, DCR_FAIL, "no memory for the case '%s'", v->dir);
-    rc = read_into(r, "x", VERIFY_SHAPE(c->n_in, c->max_batch, c->n_sensors, c->d_in), r->x, err);
+    rc = read_into(r, "x", SHAPE(c->n_in, c->max_batch, c->n_sensors, c->d_in), r->x, err);
     if (rc == 0)
-        rc = read_into(r, "y_z", VERIFY_SHAPE(c->n_out, c->max_batch, c->n_sensors, c->d_out), r->y_z, err);
+        rc = read_into(r, "y_z", SHAPE(c->n_out, c->max_batch, c->n_sensors, c->d_out), r->y_z, err);
     if (rc == 0)
-        rc = read_into(r, "y_raw", VERIFY_SHAPE(c->n_out, c->max_batch, c->n_sensors, c->d_out), r->y_raw, err);
+        rc = read_into(r, "y_raw", SHAPE(c->n_out, c->max_batch, c->n_sensors, c->d_out), r->y_raw, err);
     if (rc == 0)
         rc = each_tensor(r, "p0", NULL, err);
     return rc;
@@ -219,6 +331,8 @@ int verify_run(struct verify *v, struct dcr_err *err)
     double *loss = calloc((size_t)v->adam_steps, sizeof *loss), *norm = calloc((size_t)v->adam_steps, sizeof *norm);
     int rc = loss && norm ? 0 : dcr_err_set(err, DCR_FAIL, "no memory for %d steps", v->adam_steps);
     if (rc == 0)
+        rc = read_graph(&r, err);
+    if (rc == 0)
         rc = prepare(&r, err);
     if (rc == 0)
         rc = compare_supports(&r, err);
@@ -227,10 +341,11 @@ int verify_run(struct verify *v, struct dcr_err *err)
     for (int s = 1; rc == 0 && s <= v->adam_steps; s++)
         rc = step(&r, s, &loss[s - 1], &norm[s - 1], err);
     if (rc == 0)
-        rc = verify_compare(v, "loss", REAL_NAME, VERIFY_SHAPE(v->adam_steps), loss, LIMIT, err);
+        rc = compare_wide(v, "loss", SHAPE(v->adam_steps), loss, err);
     if (rc == 0)
-        rc = verify_compare(v, "grad_norm", REAL_NAME, VERIFY_SHAPE(v->adam_steps), norm, LIMIT, err);
+        rc = compare_wide(v, "grad_norm", SHAPE(v->adam_steps), norm, err);
     dcrnn_free(r.model);
+    graph_supports_free(&r.supports);
     free(r.x);
     free(r.y_z);
     free(r.y_raw);

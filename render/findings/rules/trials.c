@@ -1,4 +1,4 @@
-/* trials.c - see trials.h. Options of dcrnn-train as in docs/man/dcrnn-train.1, variables as in `make help`. */
+/* trials.c - see trials.h. Options of dcrnn-train as in trainer/options.def, variables as in `make help`. */
 #include "render/findings/rules/trials.h"
 
 #include "lib/base/fs.h"
