@@ -6,7 +6,6 @@
 #include "trainer/run/input.h"
 #include "trainer/mark.h"
 #include "trainer/options.h"
-#include "trainer/ranks/refuse.h"
 #include "trainer/simulate/simulate.h"
 #include "trainer/ranks/stop.h"
 #include "trainer/run/train.h"
