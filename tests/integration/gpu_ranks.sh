@@ -14,7 +14,7 @@ mkdir "$build"
 # shellcheck disable=SC2317  # check calls it
 compile() {
     local status=0 p jobs=()
-    g++ "${flags[@]}" -rdynamic tests/gpu/nccl/ranks.cpp "$objects"/trainer/gpu/{nccl,nccl_library}.cu.o \
+    g++ "${flags[@]}" -rdynamic tests/gpu/nccl/ranks.cpp "$objects"/trainer/gpu/{nccl,reduce}.cu.o \
         "$objects"/tests/gpu/emulator/{blocks,device,memory,streams}.cpp.o "$BUILD"/obj/lib/base/{err,utf8}.pic.o -o "$build/ranks" -pthread -ldl &
     jobs+=($!)
     fake good & jobs+=($!)

@@ -1,5 +1,5 @@
 /* api.cu - the table of device.h: what the program may ask of this library. */
-#include "trainer/gpu/step.cuh"
+#include "trainer/gpu/model.cuh"
 
 #include <cmath>
 #include <cstdio>
@@ -71,8 +71,7 @@ static int describe(int device, struct gpu_description *out, struct dcr_err *err
     return 0;
 }
 
-/* ---- blocks ---------------------------------------------------------------------------------------------------------
- */
+/* ---- blocks ------------------------------------------------------------------------------------------------------ */
 
 static float *block_of(struct gpu *g, enum gpu_block which)
 {
@@ -95,8 +94,7 @@ static int get(struct gpu *g, enum gpu_block which, float *to, struct dcr_err *e
     return wait_for_main(g, err);
 }
 
-/* ---- piece by piece -------------------------------------------------------------------------------------------------
- */
+/* ---- piece by piece ---------------------------------------------------------------------------------------------- */
 
 static void set_coins(struct gpu *g, const struct gpu_batch *b)
 {
@@ -165,8 +163,7 @@ static int update(struct gpu *g, int64_t step, double lr, double clip, double *n
     return 0;
 }
 
-/* ---- the whole step -------------------------------------------------------------------------------------------------
- */
+/* ---- the whole step ---------------------------------------------------------------------------------------------- */
 
 /* Of a copy that went beside the step before, what that step did not hide. */
 static int read_copy_time(struct gpu *g, int64_t *exposed_ns, struct dcr_err *err)
@@ -210,8 +207,7 @@ static int step(struct gpu *g, struct gpu_step *s, struct dcr_err *err)
     return 0;
 }
 
-/* ---- memory for the host
- * -------------------------------------------------------------------------------- */
+/* ---- memory for the host ----------------------------------------------------------------------------------------- */
 
 static void *host_alloc(size_t bytes)
 {

@@ -156,8 +156,7 @@ static int back_encoder_layer(struct gpu *g, const struct tiling *tiling, int l,
     return launch_state_back(&a, &all, g->main, err);
 }
 
-/* ---- weights: on the side stream ----------------------------------------------------------------------------------
- */
+/* ---- weights: on the side stream --------------------------------------------------------------------------------- */
 
 /* grads += z^T gradients over n_steps steps from s on, at `at` in the packed order: (M P, n). */
 static int dense_weights(struct gpu *g, void *z, int s_z, int l, int s, int n_steps, int column, int n, size_t at,
@@ -232,8 +231,7 @@ static int projection_weights(struct gpu *g, struct dcr_err *err)
     return launch_gather(n, a.n_chunks, n, g->partial, g->map + g->proj, g->grads, g->side, err);
 }
 
-/* ---- to the other ranks --------------------------------------------------------------------------------------------
- */
+/* ---- to the other ranks ------------------------------------------------------------------------------------------ */
 
 /* The first n_final gradients are final on the side stream: those not yet sent set out, in buckets when so wanted. */
 static int send(struct gpu *g, size_t n_final, struct dcr_err *err)

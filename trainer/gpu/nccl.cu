@@ -1,9 +1,9 @@
-/* nccl.cu - see gpu_comm.cuh. Sums on the device by NCCL, with blocking communicators: their sums may be recorded into
- * a CUDA graph, while a non-blocking one enqueues from a thread of its own. What blocks for ever when another rank is
- * lost (joining, leaving, aborting) runs in a thread that is waited for only so long. */
-#include "trainer/gpu/gpu_comm.cuh"
-#include "trainer/gpu/launch.cuh"
-#include "trainer/gpu/nccl_library.cuh"
+/* nccl.cu - sums over the devices of the ranks, by NCCL, which is found at run time (nccl_abi.h). Communicators are
+ * blocking: their sums may be recorded into a CUDA graph, while a non-blocking one enqueues from a thread of its own.
+ * What blocks for ever when another rank is lost (joining, leaving, aborting) runs in a thread that is waited for only
+ * so long. */
+#include "trainer/gpu/model.cuh"
+#include "trainer/gpu/nccl_abi.h"
 
 #include <atomic>
 #include <chrono>
@@ -11,14 +11,13 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <dlfcn.h>
 #include <memory>
 #include <mutex>
 #include <system_error>
 #include <thread>
 #include <unistd.h>
 
-enum { THREADS = 256 };
-static const size_t MOST_BLOCKS = 1024;
 /* NCCL stops what runs at the beginning of an abort; its end it may never reach, as long as a graph holds its sums. */
 static const double LEAVE_S = 5;
 
@@ -33,6 +32,65 @@ struct gpu_comm {
     size_t n_wire;
     int is_broken; /* aborted, or a sum could not be enqueued */
 };
+
+/* ---- the library ------------------------------------------------------------------------------------------------- */
+
+static int resolve(void *library, struct nccl *n, struct dcr_err *err)
+{
+    void *at = nullptr;
+#define X(member, symbol, result, arguments)                                                            \
+    at = dlsym(library, symbol);                                                                        \
+    if (!at)                                                                                            \
+        return dcr_err_set(err, DCR_FAIL,                                                               \
+                           "the " NCCL_ABI_LIBRARY " found here has no %s; it must be NCCL's, 2.13 or " \
+                           "later",                                                                     \
+                           symbol);                                                                     \
+    std::memcpy(&n->member, &at, sizeof at);
+    NCCL_ABI_CALLS(X)
+#undef X
+    if (n->version(&n->version_code) != NCCL_ABI_SUCCESS || n->version_code < NCCL_ABI_OLDEST)
+        return dcr_err_set(err, DCR_FAIL, "the NCCL found here has version code %d, at least %d (2.13) is needed",
+                           n->version_code, NCCL_ABI_OLDEST);
+    return 0;
+}
+
+static int open_library(struct nccl *n, struct dcr_err *err)
+{
+    /* All connections are made while the ranks join, under their deadline, and not in the first sum of a step. Read by
+     * NCCL before its first call; what the user has set stays. */
+    setenv("NCCL_RUNTIME_CONNECT", "0", 0);
+    /* A sum that is recorded into a graph would have its buffers registered, for which the ranks of a host talk to each
+     * other. But a rank may record a step that another, with a batch of another size, still does piece by piece: it
+     * would wait for ever. Gradients of some MB gain nothing by it. */
+    setenv("NCCL_GRAPH_REGISTER", "0", 0);
+    void *library = dlopen(NCCL_ABI_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+    if (!library) {
+        const char *why = dlerror();
+        return dcr_err_set(err, DCR_FAIL,
+                           "several GPUs need NCCL, which cannot be loaded: %s; put its folder on LD_LIBRARY_PATH, or "
+                           "start one rank",
+                           why ? why : "no reason was given");
+    }
+    int rc = resolve(library, n, err);
+    if (rc)
+        dlclose(library);
+    return rc;
+}
+
+/* Opened once and kept; looked for beside this library, where it was built and on LD_LIBRARY_PATH. */
+static int nccl_library(const struct nccl **out, struct dcr_err *err)
+{
+    static struct nccl calls;
+    if (!calls.version_code) {
+        struct nccl n = {};
+        int rc = open_library(&n, err);
+        if (rc)
+            return rc;
+        calls = n;
+    }
+    *out = &calls;
+    return 0;
+}
 
 /* ---- in bounded time --------------------------------------------------------------------------------------------- */
 
@@ -247,24 +305,6 @@ int gpu_comm_unique_id(unsigned char *id, struct dcr_err *err)
 
 /* ---- sums -------------------------------------------------------------------------------------------------------- */
 
-struct wire_args {
-    size_t n;
-    float *values;
-    bf16 *wire;
-};
-
-static __global__ void __launch_bounds__(THREADS) dcrnn_to_wire(const __grid_constant__ wire_args a)
-{
-    for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < a.n; i += (size_t)gridDim.x * blockDim.x)
-        a.wire[i] = to_bf16(a.values[i]);
-}
-
-static __global__ void __launch_bounds__(THREADS) dcrnn_from_wire(const __grid_constant__ wire_args a)
-{
-    for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < a.n; i += (size_t)gridDim.x * blockDim.x)
-        a.values[i] = to_float(a.wire[i]);
-}
-
 static int all_reduce(struct gpu_comm *c, void *values, size_t n, int type, cudaStream_t stream, struct dcr_err *err)
 {
     if (c->is_broken)
@@ -281,16 +321,11 @@ int gpu_comm_sum_f32(struct gpu_comm *c, float *values, size_t n, cudaStream_t s
         return all_reduce(c, values, n, NCCL_ABI_FLOAT32, stream, err);
     if (n > c->n_wire)
         return dcr_err_set(err, DCR_FATAL, "a sum of %zu gradients, but there is room for %zu", n, c->n_wire);
-    const wire_args a = {n, values, c->wire};
-    const size_t blocks = (n + THREADS - 1) / THREADS;
-    const unsigned grid = (unsigned)(blocks < MOST_BLOCKS ? blocks : MOST_BLOCKS);
     if (n == 0)
         return 0;
-    LAUNCH(dcrnn_to_wire, grid, THREADS, 0, stream, a);
-    TRY(launched("dcrnn_to_wire", err));
+    TRY(launch_to_wire(n, values, c->wire, stream, err));
     TRY(all_reduce(c, c->wire, n, NCCL_ABI_BFLOAT16, stream, err));
-    LAUNCH(dcrnn_from_wire, grid, THREADS, 0, stream, a);
-    return launched("dcrnn_from_wire", err);
+    return launch_from_wire(n, c->wire, values, stream, err);
 }
 
 int gpu_comm_sum_f64(struct gpu_comm *c, double *values, size_t n, cudaStream_t stream, struct dcr_err *err)

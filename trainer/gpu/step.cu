@@ -1,12 +1,12 @@
-/* step.cu - see step.cuh. */
-#include "trainer/gpu/step.cuh"
+/* step.cu - a step as one unit of work: brings its batch, records it once into a CUDA graph, launches it, and waits for
+ * one phase after the other. Called by api.cu. */
+#include "trainer/gpu/model.cuh"
 
 #include <cstring>
 #include <sched.h>
 #include <time.h>
 
-/* ---- batches ------------------------------------------------------------------------------------------------------
- */
+/* ---- batches ----------------------------------------------------------------------------------------------------- */
 
 static int copy_in(struct gpu *g, float *to, const float *from, size_t n, struct dcr_err *err)
 {
@@ -57,8 +57,7 @@ int batch_bring(struct gpu *g, const struct gpu_batch *b, struct dcr_err *err)
     return 0;
 }
 
-/* ---- what a task consists of ----------------------------------------------------------------------------------------
- */
+/* ---- what a task consists of ------------------------------------------------------------------------------------- */
 
 /* As a node of the graph, when it is being recorded: then its time is taken at every launch. */
 static int mark(struct gpu *g, enum mark_at at, struct dcr_err *err)
@@ -147,8 +146,7 @@ static int enqueue_task(struct gpu *g, const struct task *t, struct dcr_err *err
     return 0;
 }
 
-/* ---- recording ------------------------------------------------------------------------------------------------------
- */
+/* ---- recording --------------------------------------------------------------------------------------------------- */
 
 /* The same work on the same sizes, with either set of batch arrays. */
 static int is_alike(const struct recorded *r, const struct gpu *g, const struct task *t)
@@ -238,8 +236,7 @@ static int launch(struct gpu *g, const struct task *t, struct dcr_err *err)
     return 0;
 }
 
-/* ---- running --------------------------------------------------------------------------------------------------------
- */
+/* ---- running ----------------------------------------------------------------------------------------------------- */
 
 static double now_s(void)
 {

@@ -1,7 +1,7 @@
 /* ranks.cpp - trainer/gpu/nccl.cu without a GPU: ranks are processes, CUDA is the emulator, NCCL is fake_nccl.cpp.
  *   ranks CASE    status 0 when all ranks are content; what is wrong is said on stderr. ranks.sh runs the cases. */
 #include "tests/gpu/emulator/emulator.h"
-#include "trainer/gpu/gpu_comm.cuh"
+#include "trainer/gpu/model.cuh"
 
 #include <cmath>
 #include <cstdio>
