@@ -151,6 +151,13 @@ check_status 1 "bf16 is not the same" cmp -s "$TMP/2/checkpoint.bin" "$TMP/bf16/
 said() { sed -n "s/.*\"$2\": \([0-9]*\),.*/\1/p" "$TMP/$1/program.json"; }
 check "the gradients' bf16 copy is in the memory that a run says it takes" \
     test $(($(said bf16 memory_bytes) - $(said 2 memory_bytes))) -eq $((2 * $(said 2 parameters)))
+# Slices (MIG) have a PCI address together and UUIDs of their own.
+# shellcheck disable=SC2016
+before_each=(sh -c 'export DCRNN_EMULATOR=slice=$OMPI_COMM_WORLD_RANK; exec "$@"' sh)
+beside slices 2 --backend cuda
+ended slices "two slices of one GPU, without --share-gpu"
+check "slices: the same bits" cmp "$TMP/2/checkpoint.bin" "$TMP/slices/checkpoint.bin"
+check_status 1 "slices are not called emulated" grep -q '"emulated"' "$TMP/slices/program.json"
 began=$SECONDS
 # One rank fails before they join; the others must not wait for it, whatever --comm-timeout says.
 # shellcheck disable=SC2016

@@ -57,6 +57,8 @@ static int describe(int device, struct gpu_description *out, struct dcr_err *err
                            p.major, p.minor, OLDEST_MAJOR, OLDEST_MINOR);
     std::snprintf(out->name, sizeof out->name, "%s", p.name);
     CUDA_TRY(cudaDeviceGetPCIBusId(out->bus_id, sizeof out->bus_id, device), err);
+    for (int i = 0; i < 16; i++)
+        std::snprintf(out->uuid + 2 * i, 3, "%02x", (unsigned)(unsigned char)p.uuid.bytes[i]);
     out->major = p.major;
     out->minor = p.minor;
     CUDA_TRY(cudaDriverGetVersion(&out->driver), err);

@@ -114,8 +114,12 @@ enum cudaError_t {
 const char *cudaGetErrorString(cudaError_t status);
 cudaError_t cudaGetLastError();
 
+struct cudaUUID_t {
+    char bytes[16];
+};
 struct cudaDeviceProp {
     char name[256];
+    cudaUUID_t uuid;
     int major, minor, multiProcessorCount;
     size_t sharedMemPerBlockOptin, totalGlobalMem;
 };
