@@ -23,6 +23,7 @@ struct cuda {
     float *pred_z; /* shape: (H, max_batch, N, Dout) */
     double *sums;  /* shape: (H, 4) */
     char kernels[320];
+    struct dcr_err err; /* of a call that cannot return one */
 };
 
 static struct cuda *self(struct backend *be)
@@ -31,12 +32,12 @@ static struct cuda *self(struct backend *be)
 }
 
 /* A device that fails in the middle of a run: no call can go on, and the other ranks would wait for this one. */
-static void must(struct cuda *s, int rc, const struct dcr_err *err)
+static void must(struct cuda *s, int rc)
 {
     if (!rc)
         return;
-    comm_abort(s->comm, err->text);
-    fprintf(stderr, "dcrnn-train: rank %d on %s: %s\n", s->comm->rank, s->comm->host, err->text);
+    comm_abort(s->comm, s->err.text);
+    fprintf(stderr, "dcrnn-train: rank %d on %s: %s\n", s->comm->rank, s->comm->host, s->err.text);
     fflush(NULL);
     _exit(DCR_EXIT_INPUT);
 }
@@ -52,18 +53,16 @@ static void cuda_fetch(struct backend *be)
 {
     struct cuda *s = self(be);
     float *const blocks[GPU_N_BLOCKS] = {be->params, be->grads, be->adam_m, be->adam_v};
-    struct dcr_err err = {0};
     for (int i = 0; i < GPU_N_BLOCKS; i++)
-        must(s, s->api->get(s->gpu, (enum gpu_block)i, blocks[i], &err), &err);
+        must(s, s->api->get(s->gpu, (enum gpu_block)i, blocks[i], &s->err));
 }
 
 static void cuda_store(struct backend *be)
 {
     struct cuda *s = self(be);
     const float *const blocks[GPU_N_BLOCKS] = {be->params, be->grads, be->adam_m, be->adam_v};
-    struct dcr_err err = {0};
     for (int i = 0; i < GPU_N_BLOCKS; i++)
-        must(s, s->api->put(s->gpu, (enum gpu_block)i, blocks[i], &err), &err);
+        must(s, s->api->put(s->gpu, (enum gpu_block)i, blocks[i], &s->err));
 }
 
 static void cuda_init(struct backend *be, uint64_t seed)
@@ -80,14 +79,12 @@ static void cuda_forward(struct backend *be, const struct backend_batch *batch)
 {
     struct cuda *s = self(be);
     struct gpu_batch b = as_gpu(batch);
-    struct dcr_err err = {0};
-    must(s, s->api->forward(s->gpu, &b, 1, &err), &err);
+    must(s, s->api->forward(s->gpu, &b, 1, &s->err));
 }
 
 static void read_sums(struct cuda *s)
 {
-    struct dcr_err err = {0};
-    must(s, s->api->loss(s->gpu, s->sums, &err), &err);
+    must(s, s->api->loss(s->gpu, s->sums, &s->err));
 }
 
 static void cuda_loss(struct backend *be, double *sum_abs, int64_t *n_valid)
@@ -108,9 +105,8 @@ static void cuda_loss(struct backend *be, double *sum_abs, int64_t *n_valid)
 static void cuda_backward(struct backend *be, int is_first, const struct dcrnn_progress *progress)
 {
     struct cuda *s = self(be);
-    struct dcr_err err = {0};
-    must(s, s->api->backward(s->gpu, is_first, &err), &err);
-    must(s, s->api->get(s->gpu, GPU_GRADS, be->grads, &err), &err);
+    must(s, s->api->backward(s->gpu, is_first, &s->err));
+    must(s, s->api->get(s->gpu, GPU_GRADS, be->grads, &s->err));
     if (progress)
         progress->call(progress->ctx, be->n_params);
 }
@@ -118,13 +114,12 @@ static void cuda_backward(struct backend *be, int is_first, const struct dcrnn_p
 static double cuda_update(struct backend *be, double lr, double clip)
 {
     struct cuda *s = self(be);
-    struct dcr_err err = {0};
     double norm = NAN;
-    must(s, s->api->put(s->gpu, GPU_GRADS, be->grads, &err), &err);
-    must(s, s->api->update(s->gpu, be->step + 1, lr, clip, &norm, &err), &err);
+    must(s, s->api->put(s->gpu, GPU_GRADS, be->grads, &s->err));
+    must(s, s->api->update(s->gpu, be->step + 1, lr, clip, &norm, &s->err));
     if (isfinite(norm)) {
         be->step++;
-        must(s, s->api->get(s->gpu, GPU_PARAMS, be->params, &err), &err);
+        must(s, s->api->get(s->gpu, GPU_PARAMS, be->params, &s->err));
     }
     return norm;
 }
@@ -133,8 +128,7 @@ static void cuda_evaluate(struct backend *be, const struct backend_batch *batch,
 {
     struct cuda *s = self(be);
     struct gpu_batch b = as_gpu(batch);
-    struct dcr_err err = {0};
-    must(s, s->api->forward(s->gpu, &b, 0, &err), &err);
+    must(s, s->api->forward(s->gpu, &b, 0, &s->err));
     read_sums(s);
     for (int t = 0; t < s->n_out; t++) {
         sums[t].abs += s->sums[4 * t];
@@ -147,8 +141,7 @@ static void cuda_evaluate(struct backend *be, const struct backend_batch *batch,
 static const float *cuda_predictions(struct backend *be)
 {
     struct cuda *s = self(be);
-    struct dcr_err err = {0};
-    must(s, s->api->predictions(s->gpu, s->pred_z, &err), &err);
+    must(s, s->api->predictions(s->gpu, s->pred_z, &s->err));
     return s->pred_z;
 }
 
@@ -181,8 +174,7 @@ static void cuda_prefetch(struct backend *be, const struct backend_batch *batch)
 {
     struct cuda *s = self(be);
     struct gpu_batch b = as_gpu(batch);
-    struct dcr_err err = {0};
-    must(s, s->api->prefetch(s->gpu, &b, &err), &err);
+    must(s, s->api->prefetch(s->gpu, &b, &s->err));
 }
 
 static size_t cuda_memory_bytes(const struct backend *be)
@@ -279,46 +271,23 @@ int gpu_library_open(const struct gpu_api **out, struct dcr_err *err)
 
 /* ---- creation ---------------------------------------------------------------------------------------------------- */
 
-/* The supports and their transposes in the precision of the device. */
-struct graph_f32 {
-    struct graph_csr transposed[GPU_MAX_SUPPORTS];
-    float *val[2][GPU_MAX_SUPPORTS];
-};
-
-static int as_rows(const struct graph_csr *m, float **val, struct gpu_sparse *out, struct dcr_err *err)
+static struct gpu_sparse as_rows(const struct graph_csr *m)
 {
-    size_t n = (size_t)graph_csr_nnz(m);
-    *val = malloc((n ? n : 1) * sizeof **val);
-    if (!*val)
-        return dcr_err_set(err, DCR_FAIL, "no memory for a graph of %zu edges", n);
-    for (size_t i = 0; i < n; i++)
-        (*val)[i] = (float)m->val[i];
-    *out = (struct gpu_sparse){m->row_start, m->col, *val};
-    return 0;
+    return (struct gpu_sparse){m->row_start, m->col, m->val};
 }
 
-static int set_graph(struct gpu_config *g, const struct graph_supports *supports, struct graph_f32 *f,
-                     struct dcr_err *err)
+/* transposed: gives, also after a failure */
+static int set_graph(struct gpu_config *g, const struct graph_supports *supports,
+                     struct graph_csr transposed[GPU_MAX_SUPPORTS], struct dcr_err *err)
 {
     int rc = 0;
     g->n_supports = supports->n;
     for (int i = 0; i < supports->n && !rc; i++) {
-        rc = as_rows(&supports->support[i], &f->val[0][i], &g->support[i], err);
-        if (!rc)
-            rc = graph_csr_transpose(&supports->support[i], &f->transposed[i], err);
-        if (!rc)
-            rc = as_rows(&f->transposed[i], &f->val[1][i], &g->transposed[i], err);
+        rc = graph_csr_transpose(&supports->support[i], &transposed[i], err);
+        g->support[i] = as_rows(&supports->support[i]);
+        g->transposed[i] = as_rows(&transposed[i]);
     }
     return rc;
-}
-
-static void release_graph(struct graph_f32 *f)
-{
-    for (int i = 0; i < GPU_MAX_SUPPORTS; i++) {
-        graph_csr_free(&f->transposed[i]);
-        free(f->val[0][i]);
-        free(f->val[1][i]);
-    }
 }
 
 /* Where a tensor stands, by its name: enc0_W_ru, dec1_b_c, proj_W, ... */
@@ -401,7 +370,7 @@ static int create_on_device(struct cuda *s, const struct backend_config *c, cons
                             const struct backend_cuda_options *o, struct dcr_err *err)
 {
     struct gpu_config g;
-    struct graph_f32 graph = {0};
+    struct graph_csr transposed[GPU_MAX_SUPPORTS] = {0};
     unsigned char id[GPU_ID_BYTES] = {0};
     set_sizes(c, &g);
     set_table(&s->be, &g);
@@ -417,7 +386,7 @@ static int create_on_device(struct cuda *s, const struct backend_config *c, cons
     int rc = choose_device(s, o->device, o->may_share, c->precision, &g.device, err);
     if (rc)
         return rc;
-    rc = set_graph(&g, supports, &graph, err);
+    rc = set_graph(&g, supports, transposed, err);
     if (!rc && g.ranks.n_ranks > 1 && g.ranks.rank == 0)
         rc = s->api->unique_id(id, err);
     rc = comm_first_failure(s->comm, rc, err);
@@ -427,7 +396,8 @@ static int create_on_device(struct cuda *s, const struct backend_config *c, cons
     }
     if (!rc)
         rc = comm_first_failure(s->comm, s->api->join(s->gpu, err), err);
-    release_graph(&graph);
+    for (int i = 0; i < GPU_MAX_SUPPORTS; i++)
+        graph_csr_free(&transposed[i]);
     return rc;
 }
 

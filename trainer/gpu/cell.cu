@@ -242,8 +242,8 @@ int launch_input(const struct diffusion *d, int n_samples, int n_features, const
                  cudaStream_t stream, struct dcr_err *err)
 {
     input_args a = {*d, n_features, ld, x, z};
-    LAUNCH(dcrnn_input, (unsigned)n_samples, threads_for(d->n_sensors * n_features, 256), 0, stream, a);
-    return launched("dcrnn_input", err);
+    return LAUNCH("dcrnn_input", dcrnn_input, (unsigned)n_samples, threads_for(d->n_sensors * n_features, 256), 0,
+                  stream, a, err);
 }
 
 /* A warp has a row: its lanes share the units. */
@@ -273,8 +273,8 @@ static __global__ void __launch_bounds__(SAMPLE_THREADS) dcrnn_project(const __g
 
 int launch_project(const struct project_args *a, cudaStream_t stream, struct dcr_err *err)
 {
-    LAUNCH(dcrnn_project, (unsigned)a->n_samples, threads_for(a->d.n_sensors * WARP, SAMPLE_THREADS), 0, stream, *a);
-    return launched("dcrnn_project", err);
+    return LAUNCH("dcrnn_project", dcrnn_project, (unsigned)a->n_samples,
+                  threads_for(a->d.n_sensors * WARP, SAMPLE_THREADS), 0, stream, *a, err);
 }
 
 enum { BACK_ROWS = 8 };
@@ -309,8 +309,8 @@ int launch_narrow_back(int n_rows, int width, int n_x, const void *g, int is_bf1
 {
     narrow_back_args a = {n_rows, width, n_x, ld, g, w_x, dz};
     auto kernel = is_bf16 ? dcrnn_narrow_back<bf16> : dcrnn_narrow_back<float>;
-    LAUNCH(kernel, (unsigned)((n_rows + BACK_ROWS - 1) / BACK_ROWS), BACK_ROWS * WARP, 0, stream, a);
-    return launched("dcrnn_narrow_back", err);
+    return LAUNCH("dcrnn_narrow_back", kernel, (unsigned)((n_rows + BACK_ROWS - 1) / BACK_ROWS), BACK_ROWS * WARP, 0,
+                  stream, a, err);
 }
 
 /* adjoint_sum for an array of few columns, in device memory: element e of the sample is sensor e / F, feature e % F. */
@@ -365,6 +365,5 @@ int launch_top_back(const struct top_back_args *a, cudaStream_t stream, struct d
 {
     int threads = threads_for(a->d.n_sensors * (a->width / 4), SAMPLE_THREADS);
     auto kernel = a->is_bf16 ? dcrnn_top_back<bf16> : dcrnn_top_back<float>;
-    LAUNCH(kernel, (unsigned)a->n_samples, threads, 0, stream, *a);
-    return launched("dcrnn_top_back", err);
+    return LAUNCH("dcrnn_top_back", kernel, (unsigned)a->n_samples, threads, 0, stream, *a, err);
 }

@@ -33,7 +33,7 @@ enum gpu_precision { GPU_FP32, GPU_TF32, GPU_BF16 };
 /* A support in compressed rows, fields as in graph.h. */
 struct gpu_sparse {
     const int *row_start, *col; /* shapes: (n_sensors + 1), (nnz) */
-    const float *val;           /* shape: (nnz) */
+    const double *val;          /* shape: (nnz) */
 };
 
 /* Offsets of a cell's tensors in the flat blocks; shapes as in dcgru.h. */

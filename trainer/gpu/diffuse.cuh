@@ -176,8 +176,7 @@ static inline int launch_tiled(void (*kernel)(A), const char *name, const A *arg
     A own = *args;
     own.columns = t->columns;
     TRY(allow_shared(kernel, t->shared_bytes, t->shared_limit, err));
-    LAUNCH_AS(name, kernel, n_blocks, t->threads, t->shared_bytes, stream, own);
-    return launched(name, err);
+    return LAUNCH(name, kernel, n_blocks, t->threads, t->shared_bytes, stream, own, err);
 }
 
 #endif

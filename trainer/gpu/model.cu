@@ -209,7 +209,7 @@ static int copy_support(struct gpu *g, const struct gpu_sparse *from, struct dif
     if (!host)
         return dcr_err_set(err, DCR_FATAL, "no memory for a graph of %d edges", nnz);
     for (int i = 0; i < nnz; i++)
-        host[i] = {from->col[i], from->val[i]};
+        host[i] = {from->col[i], (float)from->val[i]};
     int rc = CUDA_CHECK(cudaMemcpy(edges, host, (size_t)nnz * sizeof *host, cudaMemcpyHostToDevice), err);
     std::free(host);
     TRY(rc);
@@ -237,29 +237,35 @@ static int copy_graph(struct gpu *g, struct dcr_err *err)
 
 /* ---- streams ----------------------------------------------------------------------------------------------------- */
 
+/* f(event, flags) of all of them. */
+template <typename F> static void for_each_event(struct gpu *g, F f)
+{
+    for (cudaEvent_t *e : {&g->to_side, &g->from_side, &g->to_reduce, &g->from_reduce})
+        f(e, cudaEventDisableTiming);
+    for (int l = 0; l < g->c.n_layers; l++) {
+        f(&g->h_product[l], cudaEventDisableTiming);
+        f(&g->state[l], cudaEventDisableTiming);
+    }
+    for (cudaEvent_t &e : g->marks)
+        f(&e, cudaEventDefault);
+    for (struct batch_set &s : g->sets)
+        for (cudaEvent_t *e : {&s.begin, &s.end, &s.wanted})
+            f(e, cudaEventDefault);
+}
+
 static int open_streams(struct gpu *g, struct dcr_err *err)
 {
-    int least = 0, greatest = 0; /* the chain of cells goes first, what fills its gaps after */
+    int rc = 0, least = 0, greatest = 0; /* the chain of cells goes first, what fills its gaps after */
     CUDA_TRY(cudaDeviceGetStreamPriorityRange(&least, &greatest), err);
     CUDA_TRY(cudaStreamCreateWithPriority(&g->main, cudaStreamNonBlocking, greatest), err);
     CUDA_TRY(cudaStreamCreateWithPriority(&g->reduce, cudaStreamNonBlocking, greatest), err);
     CUDA_TRY(cudaStreamCreateWithPriority(&g->side, cudaStreamNonBlocking, least), err);
     CUDA_TRY(cudaStreamCreateWithPriority(&g->copy, cudaStreamNonBlocking, least), err);
-    cudaEvent_t *const order[] = {&g->to_side, &g->from_side, &g->to_reduce, &g->from_reduce};
-    for (cudaEvent_t *e : order)
-        CUDA_TRY(cudaEventCreateWithFlags(e, cudaEventDisableTiming), err);
-    for (int l = 0; l < g->c.n_layers; l++) {
-        CUDA_TRY(cudaEventCreateWithFlags(&g->h_product[l], cudaEventDisableTiming), err);
-        CUDA_TRY(cudaEventCreateWithFlags(&g->state[l], cudaEventDisableTiming), err);
-    }
-    for (cudaEvent_t &e : g->marks)
-        CUDA_TRY(cudaEventCreateWithFlags(&e, cudaEventDefault), err);
-    for (struct batch_set &s : g->sets) {
-        CUDA_TRY(cudaEventCreateWithFlags(&s.begin, cudaEventDefault), err);
-        CUDA_TRY(cudaEventCreateWithFlags(&s.end, cudaEventDefault), err);
-        CUDA_TRY(cudaEventCreateWithFlags(&s.wanted, cudaEventDefault), err);
-    }
-    return 0;
+    for_each_event(g, [&](cudaEvent_t *e, unsigned flags) {
+        if (!rc)
+            rc = CUDA_CHECK(cudaEventCreateWithFlags(e, flags), err);
+    });
+    return rc;
 }
 
 static int open_products(struct gpu *g, size_t bytes, struct dcr_err *err)
@@ -354,12 +360,6 @@ int model_create(struct gpu **out, const struct gpu_config *c, struct dcr_err *e
     return 0;
 }
 
-static void free_event(cudaEvent_t e)
-{
-    if (e)
-        (void)cudaEventDestroy(e);
-}
-
 /* In any state, also after the device failed: nothing is checked. */
 void model_destroy(struct gpu *g)
 {
@@ -376,20 +376,10 @@ void model_destroy(struct gpu *g)
     for (cudaStream_t s : streams)
         if (s)
             (void)cudaStreamDestroy(s);
-    cudaEvent_t const order[] = {g->to_side, g->from_side, g->to_reduce, g->from_reduce};
-    for (cudaEvent_t e : order)
-        free_event(e);
-    for (cudaEvent_t e : g->marks)
-        free_event(e);
-    for (int l = 0; l < GPU_MAX_LAYERS; l++) {
-        free_event(g->h_product[l]);
-        free_event(g->state[l]);
-    }
-    for (struct batch_set &s : g->sets) {
-        free_event(s.begin);
-        free_event(s.end);
-        free_event(s.wanted);
-    }
+    for_each_event(g, [](cudaEvent_t *e, unsigned) {
+        if (*e)
+            (void)cudaEventDestroy(*e);
+    });
     for (int i = 0; i < g->n_blocks; i++)
         (void)cudaFree(g->blocks[i]);
     if (g->orders_host)

@@ -127,23 +127,28 @@ static int nccl_failed(struct gpu_comm *c, const char *call, int result, struct 
                        c->rank, c->host, call, c->nccl->describe(result), more && *more ? ": " : "", more ? more : "");
 }
 
-/* What runs on the device is stopped, so that streams become free. */
-static void abort_comm(struct gpu_comm *c)
+/* `how` is NCCL's call that ends a communicator. It may wait for the other ranks, of which one may have failed. */
+static void leave(struct gpu_comm *c, int (*how)(void *))
 {
-    const struct nccl *nccl = c->nccl;
     void *comm = c->comm;
     int device = c->device;
     c->comm = nullptr;
-    c->is_broken = 1;
     if (!comm)
         return;
     try {
-        (void)within(LEAVE_S, [nccl, comm, device] {
+        (void)within(LEAVE_S, [how, comm, device] {
             (void)cudaSetDevice(device);
-            (void)nccl->abort(comm);
+            (void)how(comm);
         });
-    } catch (const std::system_error &) { /* no thread can be had: the process ends anyway */
+    } catch (const std::system_error &) { /* no thread can be had: left to the end of the process */
     }
+}
+
+/* What runs on the device is stopped, so that streams become free. */
+static void abort_comm(struct gpu_comm *c)
+{
+    c->is_broken = 1;
+    leave(c, c->nccl->abort);
 }
 
 /* ---- joining ----------------------------------------------------------------------------------------------------- */
@@ -258,21 +263,8 @@ void gpu_comm_close(struct gpu_comm *c)
 {
     if (!c)
         return;
-    if (c->comm && !c->is_broken) {
-        const struct nccl *nccl = c->nccl;
-        void *comm = c->comm;
-        int device = c->device;
-        /* it waits for the other ranks, of which one may have failed */
-        try {
-            (void)within(LEAVE_S, [nccl, comm, device] {
-                (void)cudaSetDevice(device);
-                (void)nccl->destroy(comm);
-            });
-        } catch (const std::system_error &) { /* left to the end of the process */
-        }
-    } else {
-        abort_comm(c);
-    }
+    if (c->comm)
+        leave(c, c->is_broken ? c->nccl->abort : c->nccl->destroy);
     if (c->wire)
         (void)cudaFree(c->wire);
     std::free(c);

@@ -64,10 +64,8 @@ int launch_loss(const struct loss_args *a, cudaStream_t stream, struct dcr_err *
     loss_args own = *a;
     own.n_blocks = blocks_for(a->n_each, 2 * THREADS, LOSS_BLOCKS);
     dim3 grid((unsigned)own.n_blocks, (unsigned)a->n_out);
-    LAUNCH(dcrnn_loss, grid, THREADS, THREADS / WARP * sizeof(double), stream, own);
-    TRY(launched("dcrnn_loss", err));
-    LAUNCH(dcrnn_loss_sums, 1, THREADS, 0, stream, own);
-    return launched("dcrnn_loss_sums", err);
+    TRY(LAUNCH("dcrnn_loss", dcrnn_loss, grid, THREADS, THREADS / WARP * sizeof(double), stream, own, err));
+    return LAUNCH("dcrnn_loss_sums", dcrnn_loss_sums, 1, THREADS, 0, stream, own, err);
 }
 
 /* ---- weight gradients -------------------------------------------------------------------------------------------- */
@@ -107,8 +105,7 @@ int launch_outer(const struct outer_args *a, cudaStream_t stream, struct dcr_err
     dim3 grid((unsigned)a->n_chunks, (unsigned)((n_o + threads - 1) / threads),
               (unsigned)((n_j + J_TILE - 1) / J_TILE));
     auto kernel = a->is_bf16 ? dcrnn_outer<bf16> : dcrnn_outer<float>;
-    LAUNCH(kernel, grid, threads, 0, stream, *a);
-    return launched("dcrnn_outer", err);
+    return LAUNCH("dcrnn_outer", kernel, grid, threads, 0, stream, *a, err);
 }
 
 struct gather_args {
@@ -149,9 +146,8 @@ int launch_gather(size_t n, int n_chunks, size_t stride, const float *partial, c
 {
     gather_args a = {n, n_chunks, stride, partial, map, grads};
     const int warps = n_chunks < GATHER_WARPS ? n_chunks : GATHER_WARPS;
-    LAUNCH(dcrnn_gather, (unsigned)((n + WARP - 1) / WARP), warps * WARP, (size_t)(warps * WARP) * sizeof(double),
-           stream, a);
-    return launched("dcrnn_gather", err);
+    return LAUNCH("dcrnn_gather", dcrnn_gather, (unsigned)((n + WARP - 1) / WARP), warps * WARP,
+                  (size_t)(warps * WARP) * sizeof(double), stream, a, err);
 }
 
 /* ---- update ------------------------------------------------------------------------------------------------------ */
@@ -210,12 +206,9 @@ int launch_update(const struct update_args *a, cudaStream_t stream, struct dcr_e
     static_assert((int)NORM_BLOCKS <= (int)THREADS, "dcrnn_norm_sum reads one value per thread");
     update_args own = *a;
     own.n_blocks = blocks_for(a->n, 4 * THREADS, NORM_BLOCKS);
-    LAUNCH(dcrnn_norm, (unsigned)own.n_blocks, THREADS, scratch, stream, own);
-    TRY(launched("dcrnn_norm", err));
-    LAUNCH(dcrnn_norm_sum, 1, THREADS, scratch, stream, own);
-    TRY(launched("dcrnn_norm_sum", err));
-    LAUNCH(dcrnn_adam, (unsigned)((a->n + THREADS - 1) / THREADS), THREADS, 0, stream, own);
-    return launched("dcrnn_adam", err);
+    TRY(LAUNCH("dcrnn_norm", dcrnn_norm, (unsigned)own.n_blocks, THREADS, scratch, stream, own, err));
+    TRY(LAUNCH("dcrnn_norm_sum", dcrnn_norm_sum, 1, THREADS, scratch, stream, own, err));
+    return LAUNCH("dcrnn_adam", dcrnn_adam, (unsigned)((a->n + THREADS - 1) / THREADS), THREADS, 0, stream, own, err);
 }
 
 struct pack_args {
@@ -241,8 +234,7 @@ int launch_pack(size_t n, const int *map, const float *params, float *packed, bf
                 struct dcr_err *err)
 {
     pack_args a = {n, map, params, packed, packed_bf16};
-    LAUNCH(dcrnn_pack, (unsigned)((n + THREADS - 1) / THREADS), THREADS, 0, stream, a);
-    return launched("dcrnn_pack", err);
+    return LAUNCH("dcrnn_pack", dcrnn_pack, (unsigned)((n + THREADS - 1) / THREADS), THREADS, 0, stream, a, err);
 }
 
 /* ---- on the way between ranks ------------------------------------------------------------------------------------ */
@@ -270,13 +262,13 @@ static __global__ void __launch_bounds__(THREADS) dcrnn_from_wire(const __grid_c
 int launch_to_wire(size_t n, float *values, bf16 *wire, cudaStream_t stream, struct dcr_err *err)
 {
     const wire_args a = {n, values, wire};
-    LAUNCH(dcrnn_to_wire, (unsigned)blocks_for(n, THREADS, MOST_WIRE_BLOCKS), THREADS, 0, stream, a);
-    return launched("dcrnn_to_wire", err);
+    return LAUNCH("dcrnn_to_wire", dcrnn_to_wire, (unsigned)blocks_for(n, THREADS, MOST_WIRE_BLOCKS), THREADS, 0,
+                  stream, a, err);
 }
 
 int launch_from_wire(size_t n, bf16 *wire, float *values, cudaStream_t stream, struct dcr_err *err)
 {
     const wire_args a = {n, values, wire};
-    LAUNCH(dcrnn_from_wire, (unsigned)blocks_for(n, THREADS, MOST_WIRE_BLOCKS), THREADS, 0, stream, a);
-    return launched("dcrnn_from_wire", err);
+    return LAUNCH("dcrnn_from_wire", dcrnn_from_wire, (unsigned)blocks_for(n, THREADS, MOST_WIRE_BLOCKS), THREADS, 0,
+                  stream, a, err);
 }
