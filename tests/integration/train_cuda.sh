@@ -105,6 +105,9 @@ check "which computes in fp32" env DCRNN_EMULATOR=capability=75 "${train[@]}" --
 check_status 2 "a device that fails in the middle" env DCRNN_EMULATOR=fail_work=1500 "${train[@]}" --backend cuda --out "$TMP/fails"
 cp "$TMP/tap.out" "$TMP/said"
 check "is named" grep -q '^dcrnn-train: .*CUDA: .*unspecified launch failure' "$TMP/said"
+check_status 2 "a GPU that hangs ends a run of one rank" env DCRNN_EMULATOR=hangs=1 "${train[@]}" --backend cuda --comm-timeout 1 --out "$TMP/hangs"
+cp "$TMP/tap.out" "$TMP/said"
+check "and is named" grep -q '^dcrnn-train: .*the GPU did not end a step within 1 s; raise --comm-timeout' "$TMP/said"
 check "gradient of the first step" "${train[@]}" --backend cuda --gradient-to "$TMP/g-cuda" --out "$TMP/g"
 check "on the CPU, too" "${train[@]}" --gradient-to "$TMP/g-cpu" --out "$TMP/g"
 same_gradient() {

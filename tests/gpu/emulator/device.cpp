@@ -9,7 +9,7 @@
 /* Small workspaces (older than 9.0) and few processors: kernels are cut as finely as on a large device with more work.
  */
 struct emulator_settings emulator_settings = {
-    0, (size_t)8 << 30, 96 * 1024, 6, 8, 0, 1, 13000, 0, 0, 0,
+    0, (size_t)8 << 30, 96 * 1024, 6, 8, 0, 1, 13000, 0, 0, 0, 0,
 };
 emulator_counts emulator_counted;
 
@@ -45,6 +45,7 @@ static void read_environment()
          }},
         {"devices=", [](unsigned long long v) { emulator_settings.n_devices = (int)v; }},
         {"slice=", [](unsigned long long v) { emulator_settings.slice = (int)v; }},
+        {"hangs=", [](unsigned long long v) { emulator_settings.hangs = (int)v; }},
         {"driver=", [](unsigned long long v) { emulator_settings.driver = (int)v; }},
         {"fail_call=", [](unsigned long long v) { emulator_settings.fail_call = (int64_t)v; }},
         {"fail_work=", [](unsigned long long v) { emulator_settings.fail_work = (int64_t)v; }},
