@@ -161,6 +161,7 @@ for graph in yes no; do
     "$BIN/dccollect" pack "$TMP/spool-$graph" -o "$TMP/phases-$graph.tar" >/dev/null 2>&1
     tar -xOf "$TMP/phases-$graph.tar" --wildcards 'rank0/summary-*' >"$TMP/phases.jsonl"
     for phase in backward all_reduce optimizer; do
+        # shellcheck disable=SC2016
         check "a range $phase in every step, --cuda-graph $graph" \
             jq -se --arg name $phase 'any(.name == $name and .domain == "dcrnn" and .n == 4)' "$TMP/phases.jsonl"
     done

@@ -45,8 +45,8 @@ static int describe(int device, struct gpu_description *out, struct dcr_err *err
     struct cudaDeviceProp p;
     std::memset(out, 0, sizeof *out);
     TRY(check_devices(&out->n_devices, err));
-    if (device <
-        0) /* a device that is set has a context, which takes memory, or is refused where it must be the only one */
+    /* A device that is set has a context, which takes memory, or is refused where it must be the only one. */
+    if (device < 0)
         return 0;
     if (device >= out->n_devices)
         return dcr_err_set(err, DCR_FAIL, "there is no CUDA device %d: this process sees %d", device, out->n_devices);
@@ -61,16 +61,11 @@ static int describe(int device, struct gpu_description *out, struct dcr_err *err
         std::snprintf(out->uuid + 2 * i, 3, "%02x", (unsigned)(unsigned char)p.uuid.bytes[i]);
     out->major = p.major;
     out->minor = p.minor;
-    CUDA_TRY(cudaDriverGetVersion(&out->driver), err);
-    CUDA_TRY(cudaRuntimeGetVersion(&out->runtime), err);
     TRY(cublas_version(&out->cublas, err));
-    std::snprintf(out->nccl, sizeof out->nccl, "%s", gpu_comm_library());
 #ifdef DCRNN_EMULATED
     out->is_emulated = 1;
 #endif
-    CUDA_TRY(cudaSetDevice(device), err);
-    CUDA_TRY(cudaMemGetInfo(&out->free_bytes, &out->memory_bytes), err);
-    return 0;
+    return CUDA_CHECK(cudaSetDevice(device), err);
 }
 
 /* ---- blocks ------------------------------------------------------------------------------------------------------ */

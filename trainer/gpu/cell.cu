@@ -202,9 +202,8 @@ int launch_state_back(const struct state_back_args *a, const struct tiling *t, c
 
 /* ---- inputs and outputs of few features -------------------------------------------------------------------------- */
 
-/* A block has a whole sample and diffuses in device memory: so little fits the cache in any case. */
-
-/* Terms 1 .. M-1 of the block's sample, term 0 stored and visible. z: (N, ld), term m of feature f at m * F + f. */
+/* A block has a whole sample and diffuses in device memory: so little fits the cache in any case. Terms 1 .. M-1 of the
+ * block's sample, term 0 stored and visible. z: (N, ld), term m of feature f at m * F + f. */
 static __device__ void narrow_terms(const diffusion &d, float *z, int ld, int n_features)
 {
     const int n = d.n_sensors * n_features;

@@ -97,11 +97,8 @@ struct gpu_description {
     char bus_id[16], uuid[33]; /* uuid: 32 hex digits; of a slice (MIG), its own */
     int major, minor;          /* compute capability */
     int n_devices;             /* visible to this process */
-    int driver, runtime;       /* 13000 = 13.0 */
     int cublas;                /* 130100 = 13.1.0 */
-    char nccl[32];             /* "2.28.3", or why there is none */
-    size_t memory_bytes, free_bytes;
-    int is_emulated; /* kernels ran on the CPU: results count, durations say nothing */
+    int is_emulated;           /* kernels ran on the CPU: results count, durations say nothing */
 };
 
 enum gpu_block { GPU_PARAMS, GPU_GRADS, GPU_ADAM_M, GPU_ADAM_V, GPU_N_BLOCKS };

@@ -67,16 +67,6 @@ static __device__ __forceinline__ void store4(bf16 *p, float4 v)
     *(ushort4 *)p = make_ushort4(to_bf16(v.x).bits, to_bf16(v.y).bits, to_bf16(v.z).bits, to_bf16(v.w).bits);
 }
 
-static __device__ __forceinline__ void store1(float *p, float v)
-{
-    *p = v;
-}
-
-static __device__ __forceinline__ void store1(bf16 *p, float v)
-{
-    *p = to_bf16(v);
-}
-
 /* ---- arithmetic on four values ----------------------------------------------------------------------------------- */
 
 static __device__ __forceinline__ float4 zero4(void)

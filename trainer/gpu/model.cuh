@@ -29,7 +29,6 @@
  * different streams can run at once and a recorded step needs no other memory. */
 struct products {
     cublasHandle_t handle;
-    void *workspace;
     int is_bf16;
     cublasComputeType_t compute; /* fp32: true single precision, no tensor cores */
 };
@@ -58,8 +57,6 @@ int product_parts(struct products *p, size_t rows, size_t each, int m, int n, co
  * which the waiting host asks again and again. */
 struct gpu_comm;
 
-/** gpu_comm_library - "2.28.3". borrows, static. */
-const char *gpu_comm_library(void);
 /** gpu_comm_unique_id - see device.h. */
 int gpu_comm_unique_id(unsigned char *id, struct dcr_err *err) DCR_MUST_CHECK;
 /** gpu_comm_open - join the other ranks, on the current device. Collective.

@@ -144,13 +144,6 @@ static void leave(struct gpu_comm *c, int (*how)(void *))
     }
 }
 
-/* What runs on the device is stopped, so that streams become free. */
-static void abort_comm(struct gpu_comm *c)
-{
-    c->is_broken = 1;
-    leave(c, c->nccl->abort);
-}
-
 /* ---- joining ----------------------------------------------------------------------------------------------------- */
 
 /* What a thread does that may have to be left behind. */
@@ -270,18 +263,6 @@ void gpu_comm_close(struct gpu_comm *c)
     std::free(c);
 }
 
-const char *gpu_comm_library(void)
-{
-    static char text[32];
-    const struct nccl *n = nullptr;
-    if (nccl_library(&n, nullptr))
-        std::snprintf(text, sizeof text, "none found");
-    else
-        std::snprintf(text, sizeof text, "%d.%d.%d", n->version_code / 10000, n->version_code / 100 % 100,
-                      n->version_code % 100);
-    return text;
-}
-
 int gpu_comm_unique_id(unsigned char *id, struct dcr_err *err)
 {
     const struct nccl *n = nullptr;
@@ -341,7 +322,9 @@ int gpu_comm_check(struct gpu_comm *c, double waited_s, struct dcr_err *err)
                         "rank %d on %s: ncclAllReduce: a step has not ended within %g s (--comm-timeout); another rank "
                         "is lost or stuck",
                         c->rank, c->host, c->timeout_s);
-    if (rc)
-        abort_comm(c);
+    if (rc) { /* what runs on the device is stopped, so that streams become free */
+        c->is_broken = 1;
+        leave(c, c->nccl->abort);
+    }
     return rc;
 }

@@ -24,7 +24,6 @@ int products_open(struct products *p, enum gpu_precision precision, cudaStream_t
                   size_t workspace_bytes, struct dcr_err *err)
 {
     p->is_bf16 = precision == GPU_BF16;
-    p->workspace = workspace;
     p->compute = precision == GPU_TF32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
     BLAS_TRY(cublasCreate(&p->handle));
     BLAS_TRY(cublasSetStream(p->handle, stream));

@@ -127,7 +127,6 @@ cudaError_t cudaGetDeviceCount(int *n);
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp *out, int device);
 cudaError_t cudaDeviceGetPCIBusId(char *out, int size, int device);
 cudaError_t cudaDriverGetVersion(int *out);
-cudaError_t cudaRuntimeGetVersion(int *out);
 cudaError_t cudaSetDevice(int device);
 cudaError_t cudaGetDevice(int *out);
 cudaError_t cudaDeviceSynchronize();

@@ -207,12 +207,6 @@ cudaError_t cudaDriverGetVersion(int *out)
     return emulator_entered();
 }
 
-cudaError_t cudaRuntimeGetVersion(int *out)
-{
-    *out = CUDART_VERSION;
-    return emulator_entered();
-}
-
 static thread_local int current_device; /* of a thread, as in CUDA */
 
 cudaError_t cudaSetDevice(int device)
