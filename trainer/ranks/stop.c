@@ -62,24 +62,30 @@ static socklen_t name_of(enum verdict v, struct sockaddr_un *out)
     return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
 }
 
-void verdict_tell(enum verdict v)
+/* A socket that has the name of v, or with is_asked one that reached it; -1 = not to be had. */
+static int open_named(enum verdict v, int is_asked)
 {
     struct sockaddr_un name;
-    socklen_t n = name_of(v, &name);
-    int fd = n ? socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0) : -1;
-    if (fd >= 0 && bind(fd, (struct sockaddr *)&name, n) != 0)
-        close(fd); /* else open until the end of the process: it is the name that counts */
+    const socklen_t n = name_of(v, &name);
+    const int fd = n ? socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0) : -1;
+    const struct sockaddr *at = (struct sockaddr *)&name;
+    if (fd < 0 || (is_asked ? connect(fd, at, n) : bind(fd, at, n)) == 0)
+        return fd;
+    close(fd);
+    return -1;
+}
+
+void verdict_tell(enum verdict v)
+{
+    (void)open_named(v, 0); /* stays open until the end of the process: it is the name that counts */
 }
 
 static int is_told(enum verdict v)
 {
-    struct sockaddr_un name;
-    socklen_t n = name_of(v, &name);
-    int fd = n ? socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0) : -1;
-    int is = fd >= 0 && connect(fd, (struct sockaddr *)&name, n) == 0;
+    const int fd = open_named(v, 1);
     if (fd >= 0)
         close(fd);
-    return is;
+    return fd >= 0;
 }
 
 enum verdict verdict_of_rank_0(void)
