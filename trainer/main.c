@@ -4,7 +4,6 @@
 #include "trainer/mark.h"
 #include "trainer/options.h"
 #include "trainer/ranks/comm.h"
-#include "trainer/ranks/refuse.h"
 #include "trainer/ranks/stop.h"
 #include "trainer/run/train.h"
 #include "trainer/simulate/simulate.h"

@@ -3,7 +3,7 @@
  * failed, 77 skipped (no device, or built without CUDA). */
 #include "tests/gpu/backend_cases.h"
 #include "tests/gpu/find_library.h"
-#include "trainer/gpu/library.h"
+#include "trainer/gpu/device.h"
 
 #include <stdio.h>
 #include <string.h>

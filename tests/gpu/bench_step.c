@@ -3,7 +3,7 @@
  *   bench_step [STEPS [BATCH]] */
 #include "tests/gpu/find_library.h"
 #include "trainer/model/backend.h"
-#include "trainer/gpu/library.h"
+#include "trainer/gpu/device.h"
 #include "trainer/model/rng.h"
 
 #include <stdio.h>

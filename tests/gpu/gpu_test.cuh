@@ -4,8 +4,7 @@
 #ifndef TESTS_GPU_TEST_CUH
 #define TESTS_GPU_TEST_CUH
 
-#include "trainer/gpu/kernels.cuh"
-#include "trainer/gpu/products.cuh"
+#include "trainer/gpu/model.cuh"
 
 #include <cmath>
 #include <cstdio>

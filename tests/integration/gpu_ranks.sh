@@ -14,7 +14,7 @@ mkdir "$build"
 # shellcheck disable=SC2317  # check calls it
 compile() {
     local status=0 p jobs=()
-    g++ "${flags[@]}" -rdynamic tests/gpu/nccl/ranks.cpp "$objects"/trainer/gpu/{nccl,nccl_library}.cu.o \
+    g++ "${flags[@]}" -rdynamic tests/gpu/nccl/ranks.cpp "$objects"/trainer/gpu/{nccl,reduce}.cu.o \
         "$objects"/tests/gpu/emulator/{blocks,device,memory,streams}.cpp.o "$BUILD"/obj/lib/base/{err,utf8}.pic.o -o "$build/ranks" -pthread -ldl &
     jobs+=($!)
     fake good & jobs+=($!)
@@ -151,6 +151,30 @@ check_status 1 "bf16 is not the same" cmp -s "$TMP/2/checkpoint.bin" "$TMP/bf16/
 said() { sed -n "s/.*\"$2\": \([0-9]*\),.*/\1/p" "$TMP/$1/program.json"; }
 check "the gradients' bf16 copy is in the memory that a run says it takes" \
     test $(($(said bf16 memory_bytes) - $(said 2 memory_bytes))) -eq $((2 * $(said 2 parameters)))
+# The ranges of a step with an exchange, as rank 0's summary has them.
+for graph in yes no; do
+    before_each=("$BIN/dccollect" run --spool "$TMP/spool-$graph" --)
+    beside phases-$graph 2 "${cuda[@]}" --cuda-graph $graph
+done
+for graph in yes no; do
+    ended phases-$graph "recorded, --cuda-graph $graph"
+    "$BIN/dccollect" pack "$TMP/spool-$graph" -o "$TMP/phases-$graph.tar" >/dev/null 2>&1
+    tar -xOf "$TMP/phases-$graph.tar" --wildcards 'rank0/summary-*' >"$TMP/phases.jsonl"
+    for phase in backward all_reduce optimizer; do
+        # shellcheck disable=SC2016
+        check "a range $phase in every step, --cuda-graph $graph" \
+            jq -se --arg name $phase 'any(.name == $name and .domain == "dcrnn" and .n == 4)' "$TMP/phases.jsonl"
+    done
+    check "forward and h2d in every step, --cuda-graph $graph" jq -se '[.[] | select(.name == "forward" or .name == "h2d")] |
+        length == 2 and (.[0].n - .[1].n | fabs) == 4' "$TMP/phases.jsonl"
+done
+# Slices (MIG) have a PCI address together and UUIDs of their own.
+# shellcheck disable=SC2016
+before_each=(sh -c 'export DCRNN_EMULATOR=slice=$OMPI_COMM_WORLD_RANK; exec "$@"' sh)
+beside slices 2 --backend cuda
+ended slices "two slices of one GPU, without --share-gpu"
+check "slices: the same bits" cmp "$TMP/2/checkpoint.bin" "$TMP/slices/checkpoint.bin"
+check_status 1 "slices are not called emulated" grep -q '"emulated"' "$TMP/slices/program.json"
 began=$SECONDS
 # One rank fails before they join; the others must not wait for it, whatever --comm-timeout says.
 # shellcheck disable=SC2016

@@ -51,17 +51,21 @@ check "20 steps are there" test "$(column loss "$TMP/cuda/steps-rank0.csv" | wc 
 check "the run says that it was emulated" grep -q '"emulated: a CPU that emulates a GPU' "$TMP/cuda/program.json"
 check "with times of the device's phases" awk -F, '$1 == "epoch" { next } $7 <= 0 || $8 <= 0 || $9 <= 0 { exit 1 }' \
     "$TMP/cuda/steps-rank0.csv"
-"$BIN/dccollect" run -o "$TMP/phases.tar" -- "${train[@]}" --backend cuda --out "$TMP/phases" >/dev/null 2>&1
-tar -xOf "$TMP/phases.tar" --wildcards 'rank0/summary-*' >"$TMP/phases.jsonl"
-for phase in backward optimizer; do
-    check "a range $phase in every step" jq -se --arg name $phase 'any(.name == $name and .domain == "dcrnn" and .n == 20)' "$TMP/phases.jsonl"
+# The ranges of a step, with a graph and without. Each check reads the summary of rank 0.
+for graph in yes no; do
+    "$BIN/dccollect" run -o "$TMP/phases.tar" -- "${train[@]}" --backend cuda --cuda-graph $graph --out "$TMP/phases-$graph" >/dev/null 2>&1
+    tar -xOf "$TMP/phases.tar" --wildcards 'rank0/summary-*' >"$TMP/phases.jsonl"
+    with="(--cuda-graph $graph)"
+    for phase in backward optimizer; do
+        check "a range $phase in every step $with" jq -se --arg name $phase 'any(.name == $name and .domain == "dcrnn" and .n == 20)' "$TMP/phases.jsonl"
+    done
+    check "a range forward in every step, and one more behind each wait for a copy $with" jq -se '[.[] | select(.name == "forward" or .name == "h2d")] |
+        (.[0].n - .[1].n | fabs) == 20' "$TMP/phases.jsonl"
+    check "a range for the copy in steps that waited for it $with" jq -se 'any(.name == "h2d" and .n >= 1 and .n <= 20)' "$TMP/phases.jsonl"
+    check "no exchange with one rank $with" jq -se 'all(.name != "all_reduce")' "$TMP/phases.jsonl"
+    check "the phases cover at least nine tenths of the steps $with" jq -se '[.[] | select(.step) | [.step[2], (.step[6] | add)]] |
+        (map(.[1]) | add) > 0.9 * (map(.[0]) | add)' "$TMP/phases.jsonl"
 done
-check "a range forward in every step, and one more behind each wait for a copy" jq -se '[.[] | select(.name == "forward" or .name == "h2d")] |
-    (.[0].n - .[1].n | fabs) == 20' "$TMP/phases.jsonl"
-check "a range for the copy in steps that waited for it" jq -se 'any(.name == "h2d" and .n >= 1 and .n <= 20)' "$TMP/phases.jsonl"
-check "no exchange with one rank" jq -se 'all(.name != "all_reduce")' "$TMP/phases.jsonl"
-check "the phases cover at least nine tenths of the steps" jq -se '[.[] | select(.step) | [.step[2], (.step[6] | add)]] |
-    (map(.[1]) | add) > 0.9 * (map(.[0]) | add)' "$TMP/phases.jsonl"
 check "kernel by kernel, without a graph" "${train[@]}" --backend cuda --cuda-graph no --checkpoint-every 5 --out "$TMP/launches"
 check "the same bits" cmp "$TMP/cuda/checkpoint.bin" "$TMP/launches/checkpoint.bin"
 check "work in another order" env DCRNN_EMULATOR=seed=9 "${train[@]}" --backend cuda --checkpoint-every 5 --out "$TMP/order"
@@ -101,6 +105,9 @@ check "which computes in fp32" env DCRNN_EMULATOR=capability=75 "${train[@]}" --
 check_status 2 "a device that fails in the middle" env DCRNN_EMULATOR=fail_work=1500 "${train[@]}" --backend cuda --out "$TMP/fails"
 cp "$TMP/tap.out" "$TMP/said"
 check "is named" grep -q '^dcrnn-train: .*CUDA: .*unspecified launch failure' "$TMP/said"
+check_status 2 "a GPU that hangs ends a run of one rank" env DCRNN_EMULATOR=hangs=1 "${train[@]}" --backend cuda --comm-timeout 1 --out "$TMP/hangs"
+cp "$TMP/tap.out" "$TMP/said"
+check "and is named" grep -q '^dcrnn-train: .*the GPU did not end a step within 1 s; raise --comm-timeout' "$TMP/said"
 check "gradient of the first step" "${train[@]}" --backend cuda --gradient-to "$TMP/g-cuda" --out "$TMP/g"
 check "on the CPU, too" "${train[@]}" --gradient-to "$TMP/g-cpu" --out "$TMP/g"
 same_gradient() {

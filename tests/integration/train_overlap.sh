@@ -20,7 +20,7 @@ train=("$BIN/dcrnn-train" --sensors 12 --days 2 --units 16 --seed 5 --batch 64)
 # The sums themselves.
 # shellcheck disable=SC2046  # several words are meant
 check "the program that adds up builds" "${CC:-cc}" -std=gnu11 -O1 -I. $(pkg-config --cflags ompi-c) -o "$TMP/sums" \
-    tests/data/programs/grad_sync_ranks.c "$BUILD/libtrainer.a" "$BUILD/libdcr.a" $(pkg-config --libs ompi-c) -lm -ldl -pthread
+    tests/data/programs/grad_sync_ranks.c "$BUILD/libtrainer.a" "$BUILD/libdcr.a" $(pkg-config --libs ompi-c nettle) -lm -ldl -pthread
 for case in "2 fp32 1048576 1" "3 fp32 5000 1" "3 fp32 5000 0" "4 fp32 700 1" "2 bf16 5000 1" "4 bf16 1048576 1" "3 none 5000 1"; do
     read -r n dtype bytes overlap <<<"$case"
     check "$n ranks, $dtype, buckets of $bytes bytes, overlap $overlap: sums and bits" ranks "$n" "$TMP/sums" "$dtype" "$bytes" "$overlap"

@@ -1,5 +1,5 @@
 /* test_bf16.c - rounding of gradients on their way: against a rule spelled out, over all bit patterns that matter. */
-#include "trainer/ranks/bf16.h"
+#include "trainer/ranks/grad_sync.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

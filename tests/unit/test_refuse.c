@@ -1,7 +1,6 @@
-/* test_refuse.c - what rank 0 lets the other ranks of its machine know of its options (trainer/ranks/verdict.h), and
- * who says a refusal then (trainer/ranks/refuse.h). Every rank is a process of its own. */
-#include "trainer/ranks/refuse.h"
-#include "trainer/ranks/verdict.h"
+/* test_refuse.c - what rank 0 lets the other ranks of its machine know of its options, and which rank says a refusal
+ * then (trainer/ranks/stop.h). Every rank is a process of its own. */
+#include "trainer/ranks/stop.h"
 
 #include <setjmp.h>
 #include <signal.h>

@@ -1,5 +1,5 @@
 /* api.cu - the table of device.h: what the program may ask of this library. */
-#include "trainer/gpu/step.cuh"
+#include "trainer/gpu/model.cuh"
 
 #include <cmath>
 #include <cstdio>
@@ -45,8 +45,8 @@ static int describe(int device, struct gpu_description *out, struct dcr_err *err
     struct cudaDeviceProp p;
     std::memset(out, 0, sizeof *out);
     TRY(check_devices(&out->n_devices, err));
-    if (device <
-        0) /* a device that is set has a context, which takes memory, or is refused where it must be the only one */
+    /* A device that is set has a context, which takes memory, or is refused where it must be the only one. */
+    if (device < 0)
         return 0;
     if (device >= out->n_devices)
         return dcr_err_set(err, DCR_FAIL, "there is no CUDA device %d: this process sees %d", device, out->n_devices);
@@ -57,22 +57,18 @@ static int describe(int device, struct gpu_description *out, struct dcr_err *err
                            p.major, p.minor, OLDEST_MAJOR, OLDEST_MINOR);
     std::snprintf(out->name, sizeof out->name, "%s", p.name);
     CUDA_TRY(cudaDeviceGetPCIBusId(out->bus_id, sizeof out->bus_id, device), err);
+    for (int i = 0; i < 16; i++)
+        std::snprintf(out->uuid + 2 * i, 3, "%02x", (unsigned)(unsigned char)p.uuid.bytes[i]);
     out->major = p.major;
     out->minor = p.minor;
-    CUDA_TRY(cudaDriverGetVersion(&out->driver), err);
-    CUDA_TRY(cudaRuntimeGetVersion(&out->runtime), err);
     TRY(cublas_version(&out->cublas, err));
-    std::snprintf(out->nccl, sizeof out->nccl, "%s", gpu_comm_library());
 #ifdef DCRNN_EMULATED
     out->is_emulated = 1;
 #endif
-    CUDA_TRY(cudaSetDevice(device), err);
-    CUDA_TRY(cudaMemGetInfo(&out->free_bytes, &out->memory_bytes), err);
-    return 0;
+    return CUDA_CHECK(cudaSetDevice(device), err);
 }
 
-/* ---- blocks ---------------------------------------------------------------------------------------------------------
- */
+/* ---- blocks ------------------------------------------------------------------------------------------------------ */
 
 static float *block_of(struct gpu *g, enum gpu_block which)
 {
@@ -95,8 +91,7 @@ static int get(struct gpu *g, enum gpu_block which, float *to, struct dcr_err *e
     return wait_for_main(g, err);
 }
 
-/* ---- piece by piece -------------------------------------------------------------------------------------------------
- */
+/* ---- piece by piece ---------------------------------------------------------------------------------------------- */
 
 static void set_coins(struct gpu *g, const struct gpu_batch *b)
 {
@@ -165,8 +160,7 @@ static int update(struct gpu *g, int64_t step, double lr, double clip, double *n
     return 0;
 }
 
-/* ---- the whole step -------------------------------------------------------------------------------------------------
- */
+/* ---- the whole step ---------------------------------------------------------------------------------------------- */
 
 /* Of a copy that went beside the step before, what that step did not hide. */
 static int read_copy_time(struct gpu *g, int64_t *exposed_ns, struct dcr_err *err)
@@ -210,8 +204,7 @@ static int step(struct gpu *g, struct gpu_step *s, struct dcr_err *err)
     return 0;
 }
 
-/* ---- memory for the host
- * -------------------------------------------------------------------------------- */
+/* ---- memory for the host ----------------------------------------------------------------------------------------- */
 
 static void *host_alloc(size_t bytes)
 {
@@ -233,32 +226,29 @@ static size_t memory_bytes(const struct gpu *g)
     return g->bytes;
 }
 
-static struct gpu_api make_api(void)
-{
-    struct gpu_api a = {};
-    a.version = GPU_API_VERSION;
-    a.describe = describe;
-    a.unique_id = gpu_comm_unique_id;
-    a.create = model_create;
-    a.join = model_join;
-    a.destroy = model_destroy;
-    a.put = put;
-    a.get = get;
-    a.forward = forward;
-    a.loss = loss;
-    a.backward = backward;
-    a.predictions = predictions;
-    a.update = update;
-    a.step = step;
-    a.prefetch = batch_prefetch;
-    a.host_alloc = host_alloc;
-    a.host_free = host_free;
-    a.memory_bytes = memory_bytes;
-    return a;
-}
+/* In the order of device.h; no two members have one type. */
+static const struct gpu_api api = {
+    GPU_API_VERSION,
+    describe,
+    gpu_comm_unique_id,
+    model_create,
+    model_join,
+    model_destroy,
+    put,
+    get,
+    forward,
+    loss,
+    backward,
+    predictions,
+    update,
+    step,
+    batch_prefetch,
+    host_alloc,
+    host_free,
+    memory_bytes,
+};
 
 extern "C" __attribute__((visibility("default"))) const struct gpu_api *dcrnn_gpu_api(uint32_t version)
 {
-    static const struct gpu_api api = make_api();
     return version == GPU_API_VERSION ? &api : nullptr;
 }

@@ -28,24 +28,34 @@ static int back_to_gates(struct gpu *g, const struct tiling *tiling, int is_deco
     return launch_gates_back(&a, tiling, g->main, err);
 }
 
+/* dh[l] = base + more + what dz, the gradient of the state's terms, makes of it; then the candidate's gradient of step
+ * s, whose state dh[l] is of; s < 0: of none. */
+static struct state_back_args state_back(const struct gpu *g, int l, float *dz, const float *base, const float *more,
+                                         int s)
+{
+    struct state_back_args a = {};
+    a.d = g->back;
+    a.width = g->width;
+    a.dz = dz;
+    a.base = base;
+    a.more = more;
+    a.dh = g->dh[l];
+    if (s >= 0) {
+        a.act = act_at(g, l, s);
+        a.g = g_at(g, l, s);
+    }
+    return a;
+}
+
 /* dh[l] += what reaches the state before step s through the gates; then, with `more` added, the candidate's gradient of
  * step s - 1 when `wants_candidate`. */
 static int back_to_state(struct gpu *g, const struct tiling *tiling, struct products *p, cudaStream_t stream,
                          int is_decoder, int l, int s, const float *more, int wants_candidate, struct dcr_err *err)
 {
     const int depth = g->n_terms * g->width;
-    struct state_back_args a = {};
     TRY(product_back(p, n_rows(g, g->n_batch), depth, 2 * g->width, g_at(g, l, s), 3 * g->width,
                      weights_at(g, g->at[is_decoder][l].ru), 2 * g->width, g->dz_h, depth, err));
-    a.d = g->back;
-    a.width = g->width;
-    a.dz = g->dz_h;
-    a.base = a.dh = g->dh[l];
-    a.more = more;
-    if (wants_candidate) {
-        a.act = act_at(g, l, s - 1);
-        a.g = g_at(g, l, s - 1);
-    }
+    const struct state_back_args a = state_back(g, l, g->dz_h, g->dh[l], more, wants_candidate ? s - 1 : -1);
     return launch_state_back(&a, tiling, stream, err);
 }
 
@@ -84,18 +94,11 @@ static int back_from_forecast(struct gpu *g, int t, struct dcr_err *err)
 /* From layer l to the state of the layer below in the same step, and to its candidate. */
 static int back_to_layer_below(struct gpu *g, const struct tiling *tiling, int l, int s, struct dcr_err *err)
 {
-    struct state_back_args a = {};
+    const int has_later = s + 1 < g->n_steps; /* the step after has sent something, too */
     TRY(back_to_input(g, 1, l, s, 1, err));
-    a.d = g->back;
-    a.width = g->width;
-    a.dz = g->dz_x;
-    if (s + 1 < g->n_steps) { /* what the step after sent to it */
+    if (has_later)
         CUDA_TRY(cudaStreamWaitEvent(g->main, g->state[l - 1], 0), err);
-        a.base = g->dh[l - 1];
-    }
-    a.dh = g->dh[l - 1];
-    a.act = act_at(g, l - 1, s);
-    a.g = g_at(g, l - 1, s);
+    const struct state_back_args a = state_back(g, l - 1, g->dz_x, has_later ? g->dh[l - 1] : nullptr, nullptr, s);
     return launch_state_back(&a, tiling, g->main, err);
 }
 
@@ -129,13 +132,7 @@ static int back_encoder_layer(struct gpu *g, const struct tiling *tiling, int l,
     const int last = g->c.n_in - 1;
     const size_t each = n_rows(g, g->n_batch) * (size_t)g->width;
     const float *dx = l + 1 < g->c.n_layers ? g->dx : nullptr; /* from the layer above */
-    struct state_back_args a = {};
-    a.d = g->back;
-    a.width = g->width;
-    a.base = a.dh = g->dh[l];
-    a.more = dx ? dx + (size_t)last * each : nullptr;
-    a.act = act_at(g, l, last);
-    a.g = g_at(g, l, last);
+    struct state_back_args a = state_back(g, l, nullptr, g->dh[l], dx ? dx + (size_t)last * each : nullptr, last);
     TRY(launch_state_back(&a, tiling, g->main, err));
     for (int s = last; s >= 0; s--) {
         TRY(back_to_gates(g, tiling, 0, l, s, err));
@@ -148,16 +145,12 @@ static int back_encoder_layer(struct gpu *g, const struct tiling *tiling, int l,
     /* To all states of the layer below at once. */
     struct tiling all = tiling_choose(&g->limits, g->c.n_sensors, g->c.n_in * g->n_batch, g->width, is_bf16(g));
     TRY(back_to_input(g, 0, l, 0, g->c.n_in, err));
-    a = {};
-    a.d = g->back;
-    a.width = g->width;
-    a.dz = g->dz_x;
+    a = state_back(g, l, g->dz_x, nullptr, nullptr, -1);
     a.dh = g->dx;
     return launch_state_back(&a, &all, g->main, err);
 }
 
-/* ---- weights: on the side stream ----------------------------------------------------------------------------------
- */
+/* ---- weights: on the side stream --------------------------------------------------------------------------------- */
 
 /* grads += z^T gradients over n_steps steps from s on, at `at` in the packed order: (M P, n). */
 static int dense_weights(struct gpu *g, void *z, int s_z, int l, int s, int n_steps, int column, int n, size_t at,
@@ -173,10 +166,15 @@ static int dense_weights(struct gpu *g, void *z, int s_z, int l, int s, int n_st
                          g->partial, g->map + at, g->grads, g->side, err);
 }
 
-static int few_parts(const struct gpu *g, size_t rows)
+/* grads += the sum over rows that `a` describes, at `at` in the packed order; in parts that fill the device. */
+static int sum_outer(struct gpu *g, struct outer_args *a, size_t at, struct dcr_err *err)
 {
-    size_t most = 4 * (size_t)g->limits.n_processors;
-    return (int)(rows < most ? rows : most);
+    const size_t most = 4 * (size_t)g->limits.n_processors;
+    const size_t n = (size_t)(a->n_narrow + a->has_ones) * (size_t)(a->n_wide + a->wide_has_ones);
+    a->n_chunks = (int)(a->n_rows < most ? a->n_rows : most);
+    a->out = g->partial;
+    TRY(launch_outer(a, g->side, err));
+    return launch_gather(n, a->n_chunks, n, g->partial, g->map + at, g->grads, g->side, err);
 }
 
 /* The narrow input's weights and the bias of a layer. */
@@ -185,7 +183,6 @@ static int outer_weights(struct gpu *g, const float *x, int ld_x, int n_x, int l
 {
     struct outer_args a = {};
     a.n_rows = (size_t)n_steps * n_rows(g, g->n_batch);
-    a.n_chunks = few_parts(g, a.n_rows);
     a.narrow = x;
     a.ld_narrow = ld_x;
     a.n_narrow = n_x;
@@ -193,10 +190,7 @@ static int outer_weights(struct gpu *g, const float *x, int ld_x, int n_x, int l
     a.wide = g_at(g, l, s);
     a.ld_wide = a.n_wide = 3 * g->width;
     a.is_bf16 = is_bf16(g);
-    a.out = g->partial;
-    TRY(launch_outer(&a, g->side, err));
-    const size_t n = (size_t)(n_x + 1) * (size_t)(3 * g->width);
-    return launch_gather(n, a.n_chunks, n, g->partial, g->map + at, g->grads, g->side, err);
+    return sum_outer(g, &a, at, err);
 }
 
 static int layer_weights(struct gpu *g, int is_decoder, int l, struct dcr_err *err)
@@ -216,24 +210,18 @@ static int layer_weights(struct gpu *g, int is_decoder, int l, struct dcr_err *e
 
 static int projection_weights(struct gpu *g, struct dcr_err *err)
 {
-    const int top = g->c.n_layers - 1;
     struct outer_args a = {};
     a.n_rows = (size_t)g->c.n_out * n_rows(g, g->n_batch);
-    a.n_chunks = few_parts(g, a.n_rows);
     a.narrow = g->d_pred;
     a.ld_narrow = a.n_narrow = g->c.d_out;
-    a.wide = h_at(g, top, g->c.n_in);
+    a.wide = h_at(g, g->c.n_layers - 1, g->c.n_in);
     a.ld_wide = (int)h_ld(g);
     a.n_wide = g->width;
     a.wide_has_ones = 1;
-    a.out = g->partial;
-    TRY(launch_outer(&a, g->side, err));
-    const size_t n = (size_t)g->c.d_out * (size_t)(g->width + 1);
-    return launch_gather(n, a.n_chunks, n, g->partial, g->map + g->proj, g->grads, g->side, err);
+    return sum_outer(g, &a, g->proj, err);
 }
 
-/* ---- to the other ranks --------------------------------------------------------------------------------------------
- */
+/* ---- to the other ranks ------------------------------------------------------------------------------------------ */
 
 /* The first n_final gradients are final on the side stream: those not yet sent set out, in buckets when so wanted. */
 static int send(struct gpu *g, size_t n_final, struct dcr_err *err)

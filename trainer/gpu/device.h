@@ -21,7 +21,7 @@ extern "C" {
 #endif
 
 /* Raised with every change below: the two halves are built together, and a stale library must be told apart. */
-#define GPU_API_VERSION 7
+#define GPU_API_VERSION 8
 #define GPU_API_SYMBOL "dcrnn_gpu_api"
 
 #define GPU_MAX_LAYERS 8
@@ -33,7 +33,7 @@ enum gpu_precision { GPU_FP32, GPU_TF32, GPU_BF16 };
 /* A support in compressed rows, fields as in graph.h. */
 struct gpu_sparse {
     const int *row_start, *col; /* shapes: (n_sensors + 1), (nnz) */
-    const float *val;           /* shape: (nnz) */
+    const double *val;          /* shape: (nnz) */
 };
 
 /* Offsets of a cell's tensors in the flat blocks; shapes as in dcgru.h. */
@@ -93,15 +93,12 @@ struct gpu_step {
 };
 
 struct gpu_description {
-    char name[256]; /* "NVIDIA H200" */
-    char bus_id[16];
-    int major, minor;    /* compute capability */
-    int n_devices;       /* visible to this process */
-    int driver, runtime; /* 13000 = 13.0 */
-    int cublas;          /* 130100 = 13.1.0 */
-    char nccl[32];       /* "2.28.3", or why there is none */
-    size_t memory_bytes, free_bytes;
-    int is_emulated; /* kernels ran on the CPU: results count, durations say nothing */
+    char name[256];            /* "NVIDIA H200" */
+    char bus_id[16], uuid[33]; /* uuid: 32 hex digits; of a slice (MIG), its own */
+    int major, minor;          /* compute capability */
+    int n_devices;             /* visible to this process */
+    int cublas;                /* 130100 = 13.1.0 */
+    int is_emulated;           /* kernels ran on the CPU: results count, durations say nothing */
 };
 
 enum gpu_block { GPU_PARAMS, GPU_GRADS, GPU_ADAM_M, GPU_ADAM_V, GPU_N_BLOCKS };
@@ -152,5 +149,12 @@ struct gpu_api {
 
 /** dcrnn_gpu_api - the only symbol of the library. returns NULL when it was built for another version. */
 typedef const struct gpu_api *gpu_api_fn(uint32_t version);
+
+/** gpu_library_open - the table of the device library; opened once and kept. Looks at $DCRNN_CUDA_LIBRARY, else beside
+ * the program in ../lib/dcreport, which is where it is built, installed and bundled.
+ *  out      borrows, until the program ends
+ *  errors   DCR_FAIL: not there (built without CUDA), cannot be loaded (which library is missing), of another version
+ */
+int gpu_library_open(const struct gpu_api **out, struct dcr_err *err) DCR_MUST_CHECK;
 
 #endif

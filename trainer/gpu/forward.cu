@@ -12,26 +12,19 @@ struct cell {
     float *pre;
 };
 
-static void set_narrow_x(const struct gpu *g, const struct cell *k, const float **x_terms, int *ld_x, int *n_x)
-{
-    const int t = k->is_decoder ? k->s - g->c.n_in : k->s;
-    *x_terms = nullptr;
-    *ld_x = g->ld_x[k->is_decoder];
-    *n_x = 0;
-    if (k->l > 0 || (k->is_decoder && t == 0)) /* the decoder starts from zeros */
-        return;
-    *x_terms = g->x_terms[k->is_decoder] + (size_t)t * n_rows(g, g->n_batch) * (size_t)*ld_x;
-    *n_x = g->n_x[k->is_decoder];
-}
-
-/* What gates and candidate both read, and where both write. */
+/* What gates and candidate both read, and where both write; the rest of `a` is zero. */
 template <typename A> static void set_cell(const struct gpu *g, const struct cell *k, A *a)
 {
     const struct packed_cell *w = &g->at[k->is_decoder][k->l];
+    const int t = k->is_decoder ? k->s - g->c.n_in : k->s;
     a->d = g->forward;
     a->width = g->width;
     a->bias = g->packed + w->b;
-    set_narrow_x(g, k, &a->x_terms, &a->ld_x, &a->n_x);
+    a->ld_x = g->ld_x[k->is_decoder];
+    if (k->l == 0 && (t > 0 || !k->is_decoder)) { /* the decoder starts from zeros */
+        a->x_terms = g->x_terms[k->is_decoder] + (size_t)t * n_rows(g, g->n_batch) * (size_t)a->ld_x;
+        a->n_x = g->n_x[k->is_decoder];
+    }
     a->w_x = g->packed + w->x;
     a->h = k->has_state ? h_at(g, k->l, k->s - 1) : nullptr;
     a->ld_h = h_ld(g);

@@ -1,6 +1,6 @@
 /* kernels.cuh - the kernels of a DCGRU cell and what surrounds it, as functions that launch them, and the types that
- * they take. The dense products between them are cuBLAS's (products.cuh); which is called when: forward.cu,
- * backward.cu.
+ * they take. The dense products between them are cuBLAS's (products.cu); which is called when: forward.cu, backward.cu.
+ * And the check of every CUDA call.
  *
  * Shapes: R = B * N rows, row b * N + n is sensor n of sample b; P = units, padded with zeros to a multiple of 8
  * (padded units stay 0 through forward and backward); M diffusion terms. `Z` is the storage type of what products read:
@@ -8,7 +8,36 @@
 #ifndef TRAINER_GPU_KERNELS_CUH
 #define TRAINER_GPU_KERNELS_CUH
 
-#include "trainer/gpu/cuda_check.cuh"
+#include "trainer/gpu/device.h"
+
+#include <cuda_runtime.h>
+
+/* ---- checks ------------------------------------------------------------------------------------------------------ */
+
+/** cuda_check - 0, or DCR_FATAL with "CUDA: <call> failed in <file>:<line>: <why>". */
+static inline int cuda_check(cudaError_t status, const char *call, const char *file, int line, struct dcr_err *err)
+{
+    if (status == cudaSuccess)
+        return 0;
+    return dcr_err_set(err, DCR_FATAL, "CUDA: %s failed in %s:%d: %s", call, file, line, cudaGetErrorString(status));
+}
+#define CUDA_CHECK(call, err) cuda_check(call, #call, __FILE__, __LINE__, err)
+
+/* Leaves the function with the failure. */
+#define CUDA_TRY(call, err)                      \
+    do {                                         \
+        int cuda_try_rc = CUDA_CHECK(call, err); \
+        if (cuda_try_rc)                         \
+            return cuda_try_rc;                  \
+    } while (0)
+#define TRY(call)            \
+    do {                     \
+        int try_rc = (call); \
+        if (try_rc)          \
+            return try_rc;   \
+    } while (0)
+
+/* ---- types ------------------------------------------------------------------------------------------------------- */
 
 /* The upper half of a float. Only stored: all arithmetic is in float. */
 struct bf16 {
@@ -48,7 +77,7 @@ struct limits {
 /** tiling_choose - columns so many that a row's accesses fill cache lines, but blocks enough for all processors. */
 struct tiling tiling_choose(const struct limits *l, int n_sensors, int n_samples, int width, int is_bf16);
 
-/* ---- forward: cell_forward.cu ------------------------------------------------------------------------------------ */
+/* ---- forward: cell.cu ------------------------------------------------------------------------------------ */
 
 /* [r, u] = sigmoid(pre + pre_h + narrow x + b); z = terms of r * h. */
 struct gates_args {
@@ -86,7 +115,7 @@ struct state_args {
 int launch_state(const struct state_args *a, const struct tiling *t, cudaStream_t stream,
                  struct dcr_err *err) DCR_MUST_CHECK;
 
-/* ---- backward: cell_backward.cu ---------------------------------------------------------------------------------- */
+/* ---- backward: cell.cu ---------------------------------------------------------------------------------- */
 
 /* From d z (the gradient of the terms of r * h) and dh = d h': gradients of both gates, and what reaches h by them:
  * dh' u + d(r h) r, which replaces dh. */
@@ -118,8 +147,7 @@ struct state_back_args {
 int launch_state_back(const struct state_back_args *a, const struct tiling *t, cudaStream_t stream,
                       struct dcr_err *err) DCR_MUST_CHECK;
 
-/* ---- inputs and outputs of few features: narrow.cu ----------------------------------------------------------------
- */
+/* ---- inputs and outputs of few features: cell.cu ----------------------------------------------------------------- */
 
 /* Terms of the encoder's input of all steps.                    x: (samples, N, F); z: (samples * N, ld), ld >= M * F
  */
@@ -163,8 +191,7 @@ struct top_back_args {
 };
 int launch_top_back(const struct top_back_args *a, cudaStream_t stream, struct dcr_err *err) DCR_MUST_CHECK;
 
-/* ---- sums: reduce.cu ----------------------------------------------------------------------------------------------
- */
+/* ---- sums: reduce.cu --------------------------------------------------------------------------------------------- */
 
 /* out[c][j][o] = sum over the rows of chunk c of narrow[row][j] * wide[row][o]; row n_narrow of the sums belongs to an
  * input of ones when has_ones, column n_wide likewise when wide_has_ones. */
@@ -183,8 +210,7 @@ int launch_outer(const struct outer_args *a, cudaStream_t stream, struct dcr_err
 int launch_gather(size_t n, int n_chunks, size_t stride, const float *partial, const int *map, float *grads,
                   cudaStream_t stream, struct dcr_err *err) DCR_MUST_CHECK;
 
-/* ---- loss and update: loss.cu, optimizer.cu ------------------------------------------------------------------------
- */
+/* ---- loss and update: reduce.cu ---------------------------------------------------------------------------------- */
 
 enum { GPU_MAX_TALLY = 16, LOSS_BLOCKS = 32 };
 
@@ -233,5 +259,9 @@ int launch_update(const struct update_args *a, cudaStream_t stream, struct dcr_e
 /* packed[i] = params[map[i]], 0 where map[i] < 0; packed_bf16 too when it is not NULL. */
 int launch_pack(size_t n, const int *map, const float *params, float *packed, bf16 *packed_bf16, cudaStream_t stream,
                 struct dcr_err *err) DCR_MUST_CHECK;
+
+/* Gradients to and from the 16 bits in which they travel between ranks. */
+int launch_to_wire(size_t n, float *values, bf16 *wire, cudaStream_t stream, struct dcr_err *err) DCR_MUST_CHECK;
+int launch_from_wire(size_t n, bf16 *wire, float *values, cudaStream_t stream, struct dcr_err *err) DCR_MUST_CHECK;
 
 #endif

@@ -8,18 +8,18 @@
 
 #include "trainer/gpu/kernels.cuh"
 
+/* LAUNCH - 0, or DCR_FATAL with the name of the kernel. */
 #ifdef DCRNN_EMULATED
-#define LAUNCH_AS(name, kernel, grid, block, shared, stream, ...) \
-    emulator_launch(name, kernel, grid, block, shared, stream, __VA_ARGS__)
+#define LAUNCH(name, kernel, grid, block, shared, stream, args, err) \
+    (emulator_launch(name, kernel, grid, block, shared, stream, args), launched(name, err))
 #define SHARED_MEMORY(type, name) type *name = (type *)emulator_shared_memory()
 #else
-#define LAUNCH_AS(name, kernel, grid, block, shared, stream, ...) kernel<<<grid, block, shared, stream>>>(__VA_ARGS__)
+#define LAUNCH(name, kernel, grid, block, shared, stream, args, err) \
+    (kernel<<<grid, block, shared, stream>>>(args), launched(name, err))
 #define SHARED_MEMORY(type, name)              \
     extern __shared__ float4 shared_memory_[]; \
     type *name = (type *)shared_memory_
 #endif
-/* The emulator names what went wrong by the launcher; CUDA knows the kernel. */
-#define LAUNCH(...) LAUNCH_AS(__func__, __VA_ARGS__)
 
 enum { WARP = 32 };
 
@@ -65,16 +65,6 @@ static __device__ __forceinline__ void store4(float *p, float4 v)
 static __device__ __forceinline__ void store4(bf16 *p, float4 v)
 {
     *(ushort4 *)p = make_ushort4(to_bf16(v.x).bits, to_bf16(v.y).bits, to_bf16(v.z).bits, to_bf16(v.w).bits);
-}
-
-static __device__ __forceinline__ void store1(float *p, float v)
-{
-    *p = v;
-}
-
-static __device__ __forceinline__ void store1(bf16 *p, float v)
-{
-    *p = to_bf16(v);
 }
 
 /* ---- arithmetic on four values ----------------------------------------------------------------------------------- */

@@ -1,6 +1,6 @@
-/* model.cu - builds a model on a device and takes it down: sizes, streams, graph. Its memory is memory.cu's, its packed
- * weights packed.cu's. Called by api.cu. Layouts: model.cuh. */
-#include "trainer/gpu/memory.cuh"
+/* model.cu - builds a model on a device and takes it down: sizes, memory, streams, graph. Called by api.cu. What each
+ * array is for: model.cuh. */
+#include "trainer/gpu/model.cuh"
 
 #include <cstdlib>
 #include <cstring>
@@ -11,8 +11,7 @@ static size_t workspace_bytes(int major)
     return major >= 9 ? (size_t)32 << 20 : (size_t)4 << 20;
 }
 
-/* ---- sizes --------------------------------------------------------------------------------------------------------
- */
+/* ---- sizes ------------------------------------------------------------------------------------------------------- */
 
 static void set_sizes(struct gpu *g)
 {
@@ -43,14 +42,157 @@ size_t model_parts(const struct gpu *g, size_t rows, int m, int n)
     return (each + 7) / 8 * 8;
 }
 
-size_t model_most_parts(const struct gpu *g, size_t rows, int m, int n)
+/* Of so many rows or fewer, which may well be cut into more parts. */
+static size_t most_parts(const struct gpu *g, size_t rows, int m, int n)
 {
     const size_t wanted = wanted_parts(g, m, n), most = (rows + LEAST_ROWS - 1) / LEAST_ROWS;
     return most < wanted ? most : wanted;
 }
 
-/* ---- graph --------------------------------------------------------------------------------------------------------
- */
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
+
+/* Counts with is_counting, else allocates. */
+struct taker {
+    struct gpu *g;
+    int is_counting;
+    size_t bytes;
+    int rc;
+    struct dcr_err *err;
+};
+
+template <typename T> static inline void take(struct taker *t, T **out, size_t n)
+{
+    const size_t bytes = (n ? n : 1) * sizeof(T);
+    struct gpu *g = t->g;
+    t->bytes += (bytes + 511) / 512 * 512; /* what an allocation really takes */
+    if (t->is_counting || t->rc)
+        return;
+    void *p = nullptr;
+    if (g->n_blocks == MAX_BLOCKS)
+        t->rc = dcr_err_set(t->err, DCR_FATAL, "too many blocks of device memory: raise MAX_BLOCKS in model.cuh");
+    else
+        t->rc = CUDA_CHECK(cudaMalloc(&p, bytes), t->err);
+    if (!t->rc)
+        g->blocks[g->n_blocks++] = p;
+    *out = (T *)p;
+}
+
+static size_t larger(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
+/* Of the parts of the largest weight gradient. */
+static size_t partial_floats(const struct gpu *g)
+{
+    const size_t rows = (size_t)(g->c.n_in > g->c.n_out ? g->c.n_in : g->c.n_out) * n_rows(g, g->c.max_batch);
+    const size_t parts = 4 * (size_t)g->limits.n_processors, depth = (size_t)(g->n_terms * g->width);
+    size_t most = parts * (size_t)(g->c.d_out * (g->width + 1));
+    for (int d = 0; d < 2; d++)
+        most = larger(most, parts * (size_t)(g->n_x[d] + 1) * 3 * (size_t)g->width);
+    for (int n = g->width; n <= 3 * g->width; n += g->width)
+        most = larger(most, most_parts(g, rows, (int)depth, n) * depth * (size_t)n);
+    return most;
+}
+
+/* An array of storage type. */
+static void take_z(struct taker *t, void **out, size_t n)
+{
+    char *p = nullptr;
+    take(t, &p, n * (is_bf16(t->g) ? sizeof(bf16) : sizeof(float)));
+    *out = p;
+}
+
+static void take_parameters(struct taker *t)
+{
+    struct gpu *g = t->g;
+    take(t, &g->params, g->c.n_params);
+    take(t, &g->grads, g->c.n_params);
+    take(t, &g->adam_m, g->c.n_params);
+    take(t, &g->adam_v, g->c.n_params);
+    take(t, &g->map, g->n_packed);
+    take(t, &g->packed, g->n_packed);
+    if (is_bf16(g))
+        take(t, &g->packed_bf16, g->n_packed);
+}
+
+static void take_batches(struct taker *t, size_t rows)
+{
+    struct gpu *g = t->g;
+    const size_t n_y = (size_t)g->c.n_out * rows * (size_t)g->c.d_out;
+    char *p = nullptr;
+    for (int i = 0; i < N_SETS; i++) {
+        take(t, &g->sets[i].x, (size_t)g->c.n_in * rows * (size_t)g->c.d_in);
+        take(t, &g->sets[i].truth, n_y);
+        take(t, &g->sets[i].raw, n_y);
+    }
+    take(t, &g->pred, n_y);
+    take(t, &g->d_pred, n_y);
+    take(t, &p, g->orders_bytes);
+    g->orders = (struct orders *)p;
+    take(t, &p, g->answer_bytes);
+    g->answer = (struct answer *)p;
+    take(t, &g->loss_partial, (size_t)g->c.n_out * LOSS_BLOCKS * 4);
+    take(t, &g->norm_partial, NORM_BLOCKS);
+}
+
+static void take_activations(struct taker *t, size_t rows)
+{
+    struct gpu *g = t->g;
+    const size_t u = rows * (size_t)g->width, terms = u * (size_t)g->n_terms, steps = (size_t)g->n_steps;
+    const size_t n_in = (size_t)g->c.n_in;
+    take(t, &g->x_terms[0], n_in * rows * (size_t)g->ld_x[0]);
+    take(t, &g->x_terms[1], (size_t)g->c.n_out * rows * (size_t)g->ld_x[1]);
+    take(t, &g->pre, n_in * 3 * u);
+    for (int l = 0; l < g->c.n_layers; l++) {
+        take(t, &g->pre_h[l], 2 * u);
+        take(t, &g->act[l], steps * 3 * u);
+        take(t, &g->dh[l], u);
+        take_z(t, &g->zh[l], steps * terms);
+        take_z(t, &g->zr[l], steps * terms);
+        take_z(t, &g->g[l], steps * 3 * u);
+        if (is_bf16(g))
+            take(t, &g->h32[l], steps * u);
+    }
+    take(t, &g->dz_r, terms);
+    take(t, &g->dz_h, terms);
+    take(t, &g->dz_feed, rows * (size_t)g->ld_x[1]);
+    if (g->c.n_layers > 1) {
+        take(t, &g->dz_x, n_in * terms);
+        take(t, &g->dx, n_in * u);
+    }
+    take(t, &g->partial, partial_floats(g));
+}
+
+static void take_all(struct taker *t)
+{
+    const size_t rows = n_rows(t->g, t->g->c.max_batch);
+    take_parameters(t);
+    take_batches(t, rows);
+    take_activations(t, rows);
+}
+
+/* Parameters, batches, activations: all that grows with the model, or nothing.
+ *  others  bytes that will be asked for besides
+ *  errors  DCR_FAIL: it does not fit (how much is needed and free), the device failed */
+static int allocate(struct gpu *g, const char *device, size_t others, struct dcr_err *err)
+{
+    size_t free_bytes = 0, total = 0;
+    struct taker t = {g, 1, others, 0, err};
+    take_all(&t);
+    CUDA_TRY(cudaMemGetInfo(&free_bytes, &total), err);
+    if (t.bytes > free_bytes)
+        return dcr_err_set(err, DCR_FAIL,
+                           "this model with a batch of %d needs %.2f GB of device memory, %s has %.2f GB free; take a "
+                           "smaller --batch, or more micro-batches with --accumulate",
+                           g->c.max_batch, (double)t.bytes / 1e9, device, (double)free_bytes / 1e9);
+    g->bytes += t.bytes;
+    t.is_counting = 0;
+    take_all(&t);
+    return t.rc;
+}
+
+/* ---- graph ------------------------------------------------------------------------------------------------------- */
 
 static int copy_support(struct gpu *g, const struct gpu_sparse *from, struct diffusion *d, int which,
                         struct dcr_err *err)
@@ -67,7 +209,7 @@ static int copy_support(struct gpu *g, const struct gpu_sparse *from, struct dif
     if (!host)
         return dcr_err_set(err, DCR_FATAL, "no memory for a graph of %d edges", nnz);
     for (int i = 0; i < nnz; i++)
-        host[i] = {from->col[i], from->val[i]};
+        host[i] = {from->col[i], (float)from->val[i]};
     int rc = CUDA_CHECK(cudaMemcpy(edges, host, (size_t)nnz * sizeof *host, cudaMemcpyHostToDevice), err);
     std::free(host);
     TRY(rc);
@@ -93,32 +235,37 @@ static int copy_graph(struct gpu *g, struct dcr_err *err)
     return 0;
 }
 
-/* ---- streams ------------------------------------------------------------------------------------------------------
- */
+/* ---- streams ----------------------------------------------------------------------------------------------------- */
+
+/* f(event, flags) of all of them. */
+template <typename F> static void for_each_event(struct gpu *g, F f)
+{
+    for (cudaEvent_t *e : {&g->to_side, &g->from_side, &g->to_reduce, &g->from_reduce})
+        f(e, cudaEventDisableTiming);
+    for (int l = 0; l < g->c.n_layers; l++) {
+        f(&g->h_product[l], cudaEventDisableTiming);
+        f(&g->state[l], cudaEventDisableTiming);
+    }
+    for (cudaEvent_t &e : g->marks)
+        f(&e, cudaEventDefault);
+    for (struct batch_set &s : g->sets)
+        for (cudaEvent_t *e : {&s.begin, &s.end, &s.wanted})
+            f(e, cudaEventDefault);
+}
 
 static int open_streams(struct gpu *g, struct dcr_err *err)
 {
-    int least = 0, greatest = 0; /* the chain of cells goes first, what fills its gaps after */
+    int rc = 0, least = 0, greatest = 0; /* the chain of cells goes first, what fills its gaps after */
     CUDA_TRY(cudaDeviceGetStreamPriorityRange(&least, &greatest), err);
     CUDA_TRY(cudaStreamCreateWithPriority(&g->main, cudaStreamNonBlocking, greatest), err);
     CUDA_TRY(cudaStreamCreateWithPriority(&g->reduce, cudaStreamNonBlocking, greatest), err);
     CUDA_TRY(cudaStreamCreateWithPriority(&g->side, cudaStreamNonBlocking, least), err);
     CUDA_TRY(cudaStreamCreateWithPriority(&g->copy, cudaStreamNonBlocking, least), err);
-    cudaEvent_t *const order[] = {&g->to_side, &g->from_side, &g->to_reduce, &g->from_reduce};
-    for (cudaEvent_t *e : order)
-        CUDA_TRY(cudaEventCreateWithFlags(e, cudaEventDisableTiming), err);
-    for (int l = 0; l < g->c.n_layers; l++) {
-        CUDA_TRY(cudaEventCreateWithFlags(&g->h_product[l], cudaEventDisableTiming), err);
-        CUDA_TRY(cudaEventCreateWithFlags(&g->state[l], cudaEventDisableTiming), err);
-    }
-    for (cudaEvent_t &e : g->marks)
-        CUDA_TRY(cudaEventCreateWithFlags(&e, cudaEventDefault), err);
-    for (struct batch_set &s : g->sets) {
-        CUDA_TRY(cudaEventCreateWithFlags(&s.begin, cudaEventDefault), err);
-        CUDA_TRY(cudaEventCreateWithFlags(&s.end, cudaEventDefault), err);
-        CUDA_TRY(cudaEventCreateWithFlags(&s.wanted, cudaEventDefault), err);
-    }
-    return 0;
+    for_each_event(g, [&](cudaEvent_t *e, unsigned flags) {
+        if (!rc)
+            rc = CUDA_CHECK(cudaEventCreateWithFlags(e, flags), err);
+    });
+    return rc;
 }
 
 static int open_products(struct gpu *g, size_t bytes, struct dcr_err *err)
@@ -175,7 +322,7 @@ static int build(struct gpu *g, struct dcr_err *err)
     g->answer_bytes = sizeof(struct answer) + (size_t)g->c.n_out * 4 * sizeof(double);
     const size_t workspace = workspace_bytes(p.major);
     TRY(open_streams(g, err));
-    TRY(memory_allocate(g, p.name, 2 * workspace + wire_bytes(g), err));
+    TRY(allocate(g, p.name, 2 * workspace + wire_bytes(g), err));
     TRY(open_products(g, workspace, err));
     TRY(open_host_memory(g, err));
     TRY(copy_graph(g, err));
@@ -213,12 +360,6 @@ int model_create(struct gpu **out, const struct gpu_config *c, struct dcr_err *e
     return 0;
 }
 
-static void free_event(cudaEvent_t e)
-{
-    if (e)
-        (void)cudaEventDestroy(e);
-}
-
 /* In any state, also after the device failed: nothing is checked. */
 void model_destroy(struct gpu *g)
 {
@@ -235,20 +376,10 @@ void model_destroy(struct gpu *g)
     for (cudaStream_t s : streams)
         if (s)
             (void)cudaStreamDestroy(s);
-    cudaEvent_t const order[] = {g->to_side, g->from_side, g->to_reduce, g->from_reduce};
-    for (cudaEvent_t e : order)
-        free_event(e);
-    for (cudaEvent_t e : g->marks)
-        free_event(e);
-    for (int l = 0; l < GPU_MAX_LAYERS; l++) {
-        free_event(g->h_product[l]);
-        free_event(g->state[l]);
-    }
-    for (struct batch_set &s : g->sets) {
-        free_event(s.begin);
-        free_event(s.end);
-        free_event(s.wanted);
-    }
+    for_each_event(g, [](cudaEvent_t *e, unsigned) {
+        if (*e)
+            (void)cudaEventDestroy(*e);
+    });
     for (int i = 0; i < g->n_blocks; i++)
         (void)cudaFree(g->blocks[i]);
     if (g->orders_host)

@@ -18,13 +18,73 @@
 #ifndef TRAINER_GPU_MODEL_CUH
 #define TRAINER_GPU_MODEL_CUH
 
-#include "trainer/gpu/gpu_comm.cuh"
 #include "trainer/gpu/kernels.cuh"
-#include "trainer/gpu/products.cuh"
+
+#include <cublas_v2.h>
+
+/* ---- products: products.cu --------------------------------------------------------------------------------------- */
+
+/* The dense products of a step, on cuBLAS. All matrices are row-major here; leading dimensions are in entries. `Z` is
+ * float, or bf16 with fp32 sums. One struct products per stream: it has a workspace of its own, so that products of
+ * different streams can run at once and a recorded step needs no other memory. */
+struct products {
+    cublasHandle_t handle;
+    int is_bf16;
+    cublasComputeType_t compute; /* fp32: true single precision, no tensor cores */
+};
+
+/** products_open - workspace borrows.                                                    shape: (workspace_bytes) */
+int products_open(struct products *p, enum gpu_precision precision, cudaStream_t stream, void *workspace,
+                  size_t workspace_bytes, struct dcr_err *err) DCR_MUST_CHECK;
+void products_close(struct products *p);
+
+/* c (rows, n) = a (rows, k) b (k, n), or += when `add`.                                  a, b of Z, c float */
+int product_forward(struct products *p, size_t rows, int n, int k, const void *a, int ld_a, const void *b, int ld_b,
+                    float *c, int ld_c, int add, struct dcr_err *err) DCR_MUST_CHECK;
+/* c (rows, n) = a (rows, k) b^T, b (n, k). */
+int product_back(struct products *p, size_t rows, int n, int k, const void *a, int ld_a, const void *b, int ld_b,
+                 float *c, int ld_c, struct dcr_err *err) DCR_MUST_CHECK;
+
+/* part i of out (m, n) = a^T b over rows i * each .. : a (rows, m), b (rows, n); ceil(rows / each) parts one after
+ * another in out. Sums over so many rows have few results: in parts they fill the device, and keep their order. */
+int product_parts(struct products *p, size_t rows, size_t each, int m, int n, const void *a, int ld_a, const void *b,
+                  int ld_b, float *out, struct dcr_err *err) DCR_MUST_CHECK;
+
+/* ---- sums over ranks: nccl.cu ------------------------------------------------------------------------------------ */
+
+/* What the ranks of a run add up on their devices. Sums are enqueued on a stream, also while the stream is being
+ * captured into a graph, and are ordered with it like a kernel. A failure that shows later is found by gpu_comm_check,
+ * which the waiting host asks again and again. */
+struct gpu_comm;
+
+/** gpu_comm_unique_id - see device.h. */
+int gpu_comm_unique_id(unsigned char *id, struct dcr_err *err) DCR_MUST_CHECK;
+/** gpu_comm_open - join the other ranks, on the current device. Collective.
+ *  largest  entries of the longest gpu_comm_sum_f32, so that any scratch memory is taken here
+ *  out      gives; gpu_comm_close */
+int gpu_comm_open(struct gpu_comm **out, const struct gpu_ranks *ranks, size_t largest,
+                  struct dcr_err *err) DCR_MUST_CHECK;
+/** gpu_comm_close - leave; also after a failure (then without waiting for the others). Graphs that hold sums must be
+ *  destroyed before: NCCL waits for their end for ever, we for some seconds. NULL is fine. */
+void gpu_comm_close(struct gpu_comm *c);
+
+/** gpu_comm_sum_f32, gpu_comm_sum_f64 - elementwise sum over all ranks, in place, in device memory.     shape: (n)
+ *  f32 travels as bf16, or not at all, when the ranks agreed so; the same bits on every rank */
+int gpu_comm_sum_f32(struct gpu_comm *c, float *values, size_t n, cudaStream_t stream,
+                     struct dcr_err *err) DCR_MUST_CHECK;
+int gpu_comm_sum_f64(struct gpu_comm *c, double *values, size_t n, cudaStream_t stream,
+                     struct dcr_err *err) DCR_MUST_CHECK;
+
+/** gpu_comm_check - has anything failed meanwhile? Asked while the host waits for a step.
+ *  waited_s  since the step was launched; beyond ranks.timeout_s the collective counts as stuck
+ *  errors    DCR_FATAL: names rank and host; what is still running was aborted, only gpu_comm_close may follow */
+int gpu_comm_check(struct gpu_comm *c, double waited_s, struct dcr_err *err) DCR_MUST_CHECK;
+
+/* ---- the model --------------------------------------------------------------------------------------------------- */
 
 enum { N_SETS = 2, MAX_BLOCKS = 128, MAX_RECORDED = 12 };
 
-/* Offsets of a cell in the packed weights; see packed.cu. The bias follows x. */
+/* Offsets of a cell in the packed weights; see products.cu. The bias follows x. */
 struct packed_cell {
     size_t x;  /* (M * P or M * F, 3P), columns r, u, c */
     size_t b;  /* (3P) */
@@ -163,10 +223,8 @@ int model_join(struct gpu *g, struct dcr_err *err) DCR_MUST_CHECK;
 void model_destroy(struct gpu *g);
 /** model_parts - rows of a part of a sum over `rows`, so that parts of an (m, n) result fill the device. */
 size_t model_parts(const struct gpu *g, size_t rows, int m, int n);
-/** model_most_parts - of so many rows or fewer, which may well be cut into more parts. */
-size_t model_most_parts(const struct gpu *g, size_t rows, int m, int n);
 
-/** packed_place, packed_fill_map - packed.cu. Offsets of the packed weights, and their size; then, with memory there,
+/** packed_place, packed_fill_map - products.cu. Offsets of the packed weights, and their size; then, with memory there,
  *  g->map: which parameter each of them is. */
 void packed_place(struct gpu *g);
 int packed_fill_map(struct gpu *g, struct dcr_err *err) DCR_MUST_CHECK;
@@ -183,5 +241,33 @@ static inline int model_follow(cudaStream_t to, cudaStream_t from, cudaEvent_t e
     CUDA_TRY(cudaStreamWaitEvent(to, event, 0), err);
     return 0;
 }
+
+/* ---- a step, recorded once into a CUDA graph, then launched: step.cu --------------------------------------------- */
+
+/** batch_bring - have the batch in one of the sets, copying it unless it was prefetched; g->set and g->n_batch say
+ *  which. The main stream waits for the copy, the host does not.
+ *  errors   DCR_FATAL; DCR_FAIL a batch larger than max_batch */
+int batch_bring(struct gpu *g, const struct gpu_batch *b, struct dcr_err *err) DCR_MUST_CHECK;
+/** batch_prefetch - start copying a batch into the set that is not in use. */
+int batch_prefetch(struct gpu *g, const struct gpu_batch *b, struct dcr_err *err) DCR_MUST_CHECK;
+
+/* What is to be done with the batch that batch_bring brought. */
+struct task {
+    int is_training; /* 0: forward and errors only */
+    int has_truth, is_first, is_last;
+    size_t n_tally;
+};
+/** task_run - launch it and wait; reports its phases through s (NULL: no reports). The answer is then in
+ *  g->answer_host. */
+int task_run(struct gpu *g, const struct task *t, const struct gpu_step *s, struct dcr_err *err) DCR_MUST_CHECK;
+
+/** wait_for_main - the host waits for the main stream, watching the other ranks and the time. */
+int wait_for_main(struct gpu *g, struct dcr_err *err) DCR_MUST_CHECK;
+/** elapsed_ns - between two marks of the last task, or of the copy of its batch. */
+int elapsed_ns(cudaEvent_t from, cudaEvent_t to, int64_t *ns, struct dcr_err *err) DCR_MUST_CHECK;
+
+/** enqueue_loss, enqueue_update - parts of a task, for callers that do it piece by piece. */
+int enqueue_loss(struct gpu *g, const struct task *t, struct dcr_err *err) DCR_MUST_CHECK;
+int enqueue_update(struct gpu *g, int is_scaled, struct dcr_err *err) DCR_MUST_CHECK;
 
 #endif

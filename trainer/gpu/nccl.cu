@@ -1,9 +1,9 @@
-/* nccl.cu - see gpu_comm.cuh. Sums on the device by NCCL, with blocking communicators: their sums may be recorded into
- * a CUDA graph, while a non-blocking one enqueues from a thread of its own. What blocks for ever when another rank is
- * lost (joining, leaving, aborting) runs in a thread that is waited for only so long. */
-#include "trainer/gpu/gpu_comm.cuh"
-#include "trainer/gpu/launch.cuh"
-#include "trainer/gpu/nccl_library.cuh"
+/* nccl.cu - sums over the devices of the ranks, by NCCL, which is found at run time (nccl_abi.h). Communicators are
+ * blocking: their sums may be recorded into a CUDA graph, while a non-blocking one enqueues from a thread of its own.
+ * What blocks for ever when another rank is lost (joining, leaving, aborting) runs in a thread that is waited for only
+ * so long. */
+#include "trainer/gpu/model.cuh"
+#include "trainer/gpu/nccl_abi.h"
 
 #include <atomic>
 #include <chrono>
@@ -11,14 +11,13 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <dlfcn.h>
 #include <memory>
 #include <mutex>
 #include <system_error>
 #include <thread>
 #include <unistd.h>
 
-enum { THREADS = 256 };
-static const size_t MOST_BLOCKS = 1024;
 /* NCCL stops what runs at the beginning of an abort; its end it may never reach, as long as a graph holds its sums. */
 static const double LEAVE_S = 5;
 
@@ -33,6 +32,65 @@ struct gpu_comm {
     size_t n_wire;
     int is_broken; /* aborted, or a sum could not be enqueued */
 };
+
+/* ---- the library ------------------------------------------------------------------------------------------------- */
+
+static int resolve(void *library, struct nccl *n, struct dcr_err *err)
+{
+    void *at = nullptr;
+#define X(member, symbol, result, arguments)                                                            \
+    at = dlsym(library, symbol);                                                                        \
+    if (!at)                                                                                            \
+        return dcr_err_set(err, DCR_FAIL,                                                               \
+                           "the " NCCL_ABI_LIBRARY " found here has no %s; it must be NCCL's, 2.13 or " \
+                           "later",                                                                     \
+                           symbol);                                                                     \
+    std::memcpy(&n->member, &at, sizeof at);
+    NCCL_ABI_CALLS(X)
+#undef X
+    if (n->version(&n->version_code) != NCCL_ABI_SUCCESS || n->version_code < NCCL_ABI_OLDEST)
+        return dcr_err_set(err, DCR_FAIL, "the NCCL found here has version code %d, at least %d (2.13) is needed",
+                           n->version_code, NCCL_ABI_OLDEST);
+    return 0;
+}
+
+static int open_library(struct nccl *n, struct dcr_err *err)
+{
+    /* All connections are made while the ranks join, under their deadline, and not in the first sum of a step. Read by
+     * NCCL before its first call; what the user has set stays. */
+    setenv("NCCL_RUNTIME_CONNECT", "0", 0);
+    /* A sum that is recorded into a graph would have its buffers registered, for which the ranks of a host talk to each
+     * other. But a rank may record a step that another, with a batch of another size, still does piece by piece: it
+     * would wait for ever. Gradients of some MB gain nothing by it. */
+    setenv("NCCL_GRAPH_REGISTER", "0", 0);
+    void *library = dlopen(NCCL_ABI_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+    if (!library) {
+        const char *why = dlerror();
+        return dcr_err_set(err, DCR_FAIL,
+                           "several GPUs need NCCL, which cannot be loaded: %s; put its folder on LD_LIBRARY_PATH, or "
+                           "start one rank",
+                           why ? why : "no reason was given");
+    }
+    int rc = resolve(library, n, err);
+    if (rc)
+        dlclose(library);
+    return rc;
+}
+
+/* Opened once and kept; looked for beside this library, where it was built and on LD_LIBRARY_PATH. */
+static int nccl_library(const struct nccl **out, struct dcr_err *err)
+{
+    static struct nccl calls;
+    if (!calls.version_code) {
+        struct nccl n = {};
+        int rc = open_library(&n, err);
+        if (rc)
+            return rc;
+        calls = n;
+    }
+    *out = &calls;
+    return 0;
+}
 
 /* ---- in bounded time --------------------------------------------------------------------------------------------- */
 
@@ -69,22 +127,20 @@ static int nccl_failed(struct gpu_comm *c, const char *call, int result, struct 
                        c->rank, c->host, call, c->nccl->describe(result), more && *more ? ": " : "", more ? more : "");
 }
 
-/* What runs on the device is stopped, so that streams become free. */
-static void abort_comm(struct gpu_comm *c)
+/* `how` is NCCL's call that ends a communicator. It may wait for the other ranks, of which one may have failed. */
+static void leave(struct gpu_comm *c, int (*how)(void *))
 {
-    const struct nccl *nccl = c->nccl;
     void *comm = c->comm;
     int device = c->device;
     c->comm = nullptr;
-    c->is_broken = 1;
     if (!comm)
         return;
     try {
-        (void)within(LEAVE_S, [nccl, comm, device] {
+        (void)within(LEAVE_S, [how, comm, device] {
             (void)cudaSetDevice(device);
-            (void)nccl->abort(comm);
+            (void)how(comm);
         });
-    } catch (const std::system_error &) { /* no thread can be had: the process ends anyway */
+    } catch (const std::system_error &) { /* no thread can be had: left to the end of the process */
     }
 }
 
@@ -200,36 +256,11 @@ void gpu_comm_close(struct gpu_comm *c)
 {
     if (!c)
         return;
-    if (c->comm && !c->is_broken) {
-        const struct nccl *nccl = c->nccl;
-        void *comm = c->comm;
-        int device = c->device;
-        /* it waits for the other ranks, of which one may have failed */
-        try {
-            (void)within(LEAVE_S, [nccl, comm, device] {
-                (void)cudaSetDevice(device);
-                (void)nccl->destroy(comm);
-            });
-        } catch (const std::system_error &) { /* left to the end of the process */
-        }
-    } else {
-        abort_comm(c);
-    }
+    if (c->comm)
+        leave(c, c->is_broken ? c->nccl->abort : c->nccl->destroy);
     if (c->wire)
         (void)cudaFree(c->wire);
     std::free(c);
-}
-
-const char *gpu_comm_library(void)
-{
-    static char text[32];
-    const struct nccl *n = nullptr;
-    if (nccl_library(&n, nullptr))
-        std::snprintf(text, sizeof text, "none found");
-    else
-        std::snprintf(text, sizeof text, "%d.%d.%d", n->version_code / 10000, n->version_code / 100 % 100,
-                      n->version_code % 100);
-    return text;
 }
 
 int gpu_comm_unique_id(unsigned char *id, struct dcr_err *err)
@@ -247,24 +278,6 @@ int gpu_comm_unique_id(unsigned char *id, struct dcr_err *err)
 
 /* ---- sums -------------------------------------------------------------------------------------------------------- */
 
-struct wire_args {
-    size_t n;
-    float *values;
-    bf16 *wire;
-};
-
-static __global__ void __launch_bounds__(THREADS) dcrnn_to_wire(const __grid_constant__ wire_args a)
-{
-    for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < a.n; i += (size_t)gridDim.x * blockDim.x)
-        a.wire[i] = to_bf16(a.values[i]);
-}
-
-static __global__ void __launch_bounds__(THREADS) dcrnn_from_wire(const __grid_constant__ wire_args a)
-{
-    for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < a.n; i += (size_t)gridDim.x * blockDim.x)
-        a.values[i] = to_float(a.wire[i]);
-}
-
 static int all_reduce(struct gpu_comm *c, void *values, size_t n, int type, cudaStream_t stream, struct dcr_err *err)
 {
     if (c->is_broken)
@@ -281,16 +294,11 @@ int gpu_comm_sum_f32(struct gpu_comm *c, float *values, size_t n, cudaStream_t s
         return all_reduce(c, values, n, NCCL_ABI_FLOAT32, stream, err);
     if (n > c->n_wire)
         return dcr_err_set(err, DCR_FATAL, "a sum of %zu gradients, but there is room for %zu", n, c->n_wire);
-    const wire_args a = {n, values, c->wire};
-    const size_t blocks = (n + THREADS - 1) / THREADS;
-    const unsigned grid = (unsigned)(blocks < MOST_BLOCKS ? blocks : MOST_BLOCKS);
     if (n == 0)
         return 0;
-    LAUNCH(dcrnn_to_wire, grid, THREADS, 0, stream, a);
-    TRY(launched("dcrnn_to_wire", err));
+    TRY(launch_to_wire(n, values, c->wire, stream, err));
     TRY(all_reduce(c, c->wire, n, NCCL_ABI_BFLOAT16, stream, err));
-    LAUNCH(dcrnn_from_wire, grid, THREADS, 0, stream, a);
-    return launched("dcrnn_from_wire", err);
+    return launch_from_wire(n, c->wire, values, stream, err);
 }
 
 int gpu_comm_sum_f64(struct gpu_comm *c, double *values, size_t n, cudaStream_t stream, struct dcr_err *err)
@@ -314,7 +322,9 @@ int gpu_comm_check(struct gpu_comm *c, double waited_s, struct dcr_err *err)
                         "rank %d on %s: ncclAllReduce: a step has not ended within %g s (--comm-timeout); another rank "
                         "is lost or stuck",
                         c->rank, c->host, c->timeout_s);
-    if (rc)
-        abort_comm(c);
+    if (rc) { /* what runs on the device is stopped, so that streams become free */
+        c->is_broken = 1;
+        leave(c, c->nccl->abort);
+    }
     return rc;
 }

@@ -15,7 +15,9 @@ static void machine_id(const struct comm *c, char *out, size_t n)
         fclose(f);
 }
 
-/* FNV-1a */
+/* FNV-1a; to begin with: HASH_START. */
+static const uint64_t HASH_START = 14695981039346656037u;
+
 static uint64_t hash(uint64_t h, const char *text)
 {
     for (; *text; text++)
@@ -23,25 +25,21 @@ static uint64_t hash(uint64_t h, const char *text)
     return h;
 }
 
-/* Who has what: two numbers a rank, each exact in a double.                                       shape: (n_ranks, 2)
- */
-static double *gather(struct comm *c, const char *bus_id)
+/* Every rank's hash: two numbers, each exact in a double. To be freed.                       shape: (n_ranks, 2) */
+static double *gather(struct comm *c, uint64_t h)
 {
     double *table = calloc((size_t)c->n_ranks, 2 * sizeof *table);
-    char machine[128] = "";
     if (!table) { /* the others would wait in the sum */
         comm_abort(c, "no memory for a table of the ranks");
-        return NULL;
+        abort();
     }
-    machine_id(c, machine, sizeof machine);
-    uint64_t h = hash(hash(14695981039346656037u, machine), bus_id);
     table[2 * c->rank] = (double)(h >> 32);
     table[2 * c->rank + 1] = (double)(h & 0xffffffffu);
     comm_sum_f64(c, table, 2 * (size_t)c->n_ranks);
     return table;
 }
 
-/* Ranks on the device of `rank`; other: the lowest of them besides itself. */
+/* Ranks with the hash of `rank`; other: the lowest of them besides itself. */
 static int count(const double *table, int n_ranks, int rank, int *other)
 {
     int n = 0;
@@ -56,32 +54,45 @@ static int count(const double *table, int n_ranks, int rank, int *other)
     return n;
 }
 
-int share_check(struct comm *c, const char *bus_id, const char *device, int may_share, int *most, struct dcr_err *err)
+/* The most ranks that have one hash together. */
+static int count_most(const double *table, int n_ranks)
 {
+    int most = 1;
+    for (int r = 0, unused; r < n_ranks; r++) {
+        int n = count(table, n_ranks, r, &unused);
+        most = n > most ? n : most;
+    }
+    return most;
+}
+
+int share_local_rank(struct comm *c)
+{
+    double *hosts = gather(c, hash(HASH_START, c->host));
+    int unused, before = count(hosts, c->rank + 1, c->rank, &unused) - 1;
+    free(hosts);
+    return before;
+}
+
+int share_check(struct comm *c, const struct gpu_description *d, int may_share, int *most, struct dcr_err *err)
+{
+    char machine[128] = "";
     int other = -1, rc = 0;
-    double *table = gather(c, bus_id);
-    *most = 1;
-    rc = comm_first_failure(c, table ? 0 : dcr_err_set(err, DCR_FATAL, "no memory for a table of %d ranks", c->n_ranks),
-                            err);
-    if (rc) {
-        free(table);
-        return rc;
-    }
-    for (int r = 0, unused; r < c->n_ranks; r++) {
-        int n = count(table, c->n_ranks, r, &unused);
-        *most = n > *most ? n : *most;
-    }
-    if (count(table, c->n_ranks, c->rank, &other) > 1 && !may_share)
+    machine_id(c, machine, sizeof machine);
+    const uint64_t start = hash(HASH_START, machine);
+    double *devices = gather(c, hash(start, d->uuid)), *addresses = gather(c, hash(start, d->bus_id));
+    *most = count_most(devices, c->n_ranks);
+    if (count(devices, c->n_ranks, c->rank, &other) > 1 && !may_share)
         rc = dcr_err_set(err, DCR_FAIL,
                          "ranks %d and %d on %s have one GPU together (%s, %s); start one rank per GPU, or add "
                          "--share-gpu to let ranks stand for nodes on it (emulated, for tests)",
-                         c->rank, other, c->host, device, bus_id);
-    free(table);
+                         c->rank, other, c->host, d->name, d->bus_id);
     rc = comm_first_failure(c, rc, err);
-    if (!rc && *most > 1) {
+    if (!rc && count_most(addresses, c->n_ranks) > 1) {
         char host_id[64];
         snprintf(host_id, sizeof host_id, "dcrnn-train-rank-%d", c->rank);
         setenv("NCCL_HOSTID", host_id, 0);
     }
+    free(devices);
+    free(addresses);
     return rc;
 }

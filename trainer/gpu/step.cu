@@ -1,12 +1,13 @@
-/* step.cu - see step.cuh. */
-#include "trainer/gpu/step.cuh"
+/* step.cu - a step as one unit of work: brings its batch, records it once into a CUDA graph, launches it, and waits for
+ * one phase after the other. Called by api.cu. */
+#include "trainer/gpu/model.cuh"
+
+#include "lib/base/mono.h"
 
 #include <cstring>
 #include <sched.h>
-#include <time.h>
 
-/* ---- batches ------------------------------------------------------------------------------------------------------
- */
+/* ---- batches ----------------------------------------------------------------------------------------------------- */
 
 static int copy_in(struct gpu *g, float *to, const float *from, size_t n, struct dcr_err *err)
 {
@@ -57,8 +58,7 @@ int batch_bring(struct gpu *g, const struct gpu_batch *b, struct dcr_err *err)
     return 0;
 }
 
-/* ---- what a task consists of ----------------------------------------------------------------------------------------
- */
+/* ---- what a task consists of ------------------------------------------------------------------------------------- */
 
 /* As a node of the graph, when it is being recorded: then its time is taken at every launch. */
 static int mark(struct gpu *g, enum mark_at at, struct dcr_err *err)
@@ -147,8 +147,7 @@ static int enqueue_task(struct gpu *g, const struct task *t, struct dcr_err *err
     return 0;
 }
 
-/* ---- recording ------------------------------------------------------------------------------------------------------
- */
+/* ---- recording --------------------------------------------------------------------------------------------------- */
 
 /* The same work on the same sizes, with either set of batch arrays. */
 static int is_alike(const struct recorded *r, const struct gpu *g, const struct task *t)
@@ -238,18 +237,10 @@ static int launch(struct gpu *g, const struct task *t, struct dcr_err *err)
     return 0;
 }
 
-/* ---- running --------------------------------------------------------------------------------------------------------
- */
-
-static double now_s(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
+/* ---- running ----------------------------------------------------------------------------------------------------- */
 
 /* How often a waiting host asks NCCL for failures and looks at the time limit. */
-static const double CHECK_EVERY_S = 1e-3;
+static const int64_t CHECK_EVERY_NS = 1000000;
 
 /* Without this, a stuck device or a lost rank would block the host for ever. */
 static int check_wait(struct gpu *g, double waited_s, struct dcr_err *err)
@@ -267,8 +258,8 @@ static int check_wait(struct gpu *g, double waited_s, struct dcr_err *err)
 /* query: of a stream or an event. */
 template <typename Query> static int wait_until(struct gpu *g, Query query, struct dcr_err *err)
 {
-    const double since = now_s();
-    double checked = since;
+    const int64_t since = dcr_mono_ns();
+    int64_t checked = since;
     for (;;) {
         const cudaError_t waiting = query(); /* the message shows the variable's name */
         if (waiting == cudaSuccess)
@@ -276,9 +267,9 @@ template <typename Query> static int wait_until(struct gpu *g, Query query, stru
         if (waiting != cudaErrorNotReady)
             return CUDA_CHECK(waiting, err);
         (void)cudaGetLastError(); /* "not ready" may be kept as one, which the next launch would report */
-        if (now_s() - checked > CHECK_EVERY_S) {
-            checked = now_s();
-            TRY(check_wait(g, checked - since, err));
+        if (dcr_mono_ns() - checked > CHECK_EVERY_NS) {
+            checked = dcr_mono_ns();
+            TRY(check_wait(g, 1e-9 * (double)(checked - since), err));
         }
         sched_yield(); /* a nap of 20 us ends 50 us late, in every step */
     }

@@ -219,3 +219,22 @@ const char *comm_library(void)
     text[strcspn(text, ",\n")] = 0;
     return text;
 }
+
+static const struct {
+    const char *name;
+    size_t bytes;
+} dtypes[] = {
+#define X(id, name, bytes, text) {name, bytes},
+    ALLREDUCE_DTYPES(X)
+#undef X
+};
+
+const char *allreduce_dtype_name(enum allreduce_dtype t)
+{
+    return dtypes[t].name;
+}
+
+size_t allreduce_dtype_bytes(enum allreduce_dtype t)
+{
+    return dtypes[t].bytes;
+}

@@ -41,8 +41,7 @@ int grad_sync_open(struct grad_sync **out, struct comm *c, const struct grad_syn
 /** grad_sync_close - NULL is fine. */
 void grad_sync_close(struct grad_sync *r);
 
-/** grad_sync_begin - tally borrows until grad_sync_finish, which sums it over the ranks.              shape: (n_tally)
- */
+/** grad_sync_begin - tally borrows until grad_sync_finish, which sums it over the ranks.           shape: (n_tally) */
 void grad_sync_begin(struct grad_sync *r, double *tally, size_t n_tally);
 /** grad_sync_ready - the first n_final gradients will not change any more. Fits struct dcrnn_progress; ctx is the
  *  struct grad_sync. Cheap when there is nothing to do. */
@@ -54,9 +53,21 @@ void grad_sync_finish(struct grad_sync *r, struct grad_sync_stats *stats);
 /** grad_sync_bytes - bytes that this rank passes to collectives per step; 0 on one rank. */
 size_t grad_sync_bytes(const struct grad_sync *r, size_t n_tally);
 
-/** grad_sync_bounds - cut n gradients into buckets of at most `most` gradients (> 0), of about equal size on either
- * side of n_early. n_early  <= n; a bucket always ends there ends     overwritten: one past the last gradient of each
- * bucket, ascending, the last one n; NULL = only count shape: (returns) returns  number of buckets; 0 when n is 0 */
+/** grad_sync_bounds - cut n gradients into buckets of about equal size; a bucket always ends at n_early <= n.
+ *  most     gradients in a bucket, > 0
+ *  ends     overwritten: one past the last gradient of each bucket, ascending; NULL = only count     shape: (returns)
+ *  returns  number of buckets; 0 when n is 0 */
 size_t grad_sync_bounds(size_t n, size_t n_early, size_t most, size_t *ends);
+
+/* bfloat16 on its way between ranks is the upper half of a float, rounded to nearest, ties to even. The functions are
+ * public for their tests and are loops without branches, so that the compiler makes vector code of them. */
+
+/** bf16_pack - out[i] = in[i], rounded. Too large a number becomes infinite, NaN stays NaN.    shapes: (n)
+ *  error  2^-8 of the value at most, as long as it is at least 2^-126 */
+void bf16_pack(size_t n, const float *in, uint16_t *out);
+/** bf16_unpack - out[i] = in[i], exactly.                                                        shapes: (n) */
+void bf16_unpack(size_t n, const uint16_t *in, float *out);
+/** bf16_add - sum[i] += in[i], added as floats, then rounded as bf16_pack does.                  shapes: (n) */
+void bf16_add(size_t n, const uint16_t *in, uint16_t *sum);
 
 #endif

@@ -4,14 +4,13 @@
  * sums in place. All-reduces are started in the order of the buckets on all ranks; they may end in any order. */
 #include "trainer/ranks/grad_sync.h"
 
-#include "trainer/ranks/bf16.h"
+#include "lib/base/mono.h"
 #include "trainer/ranks/comm_mpi.h"
 #include "trainer/mark.h"
 #include "trainer/ranks/watchdog.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define POLL_NS 100000
 #define MOST_PER_BUCKET ((size_t)1 << 28) /* MPI counts are int */
@@ -43,17 +42,59 @@ struct grad_sync {
     int64_t last_look_ns, busy_since_ns, flight_ns; /* flight_ns: the union so far */
 };
 
-static int64_t now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 static int is_alone(const struct grad_sync *r)
 {
     return r->c->n_ranks == 1;
 }
+
+/* ---- bf16 ----------------------------------------------------------------------------------------------------------
+ */
+
+/* gcc makes vector code of loops of unknown length from here on only. */
+#if defined __GNUC__ && !defined __clang__
+#pragma GCC push_options
+#pragma GCC optimize("O3")
+#endif
+
+static inline float widen(uint16_t v)
+{
+    uint32_t bits = (uint32_t)v << 16;
+    float f;
+    memcpy(&f, &bits, sizeof f);
+    return f;
+}
+
+/* Half a unit in the last place is added, less one when the place before is even; what carries, carries. */
+static inline uint16_t narrow(float f)
+{
+    uint32_t bits;
+    memcpy(&bits, &f, sizeof bits);
+    uint32_t rounded = (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+    uint32_t nan = bits >> 16 | 0x40; /* rounding could make an infinity of it */
+    return (uint16_t)((bits & 0x7fffffff) > 0x7f800000 ? nan : rounded);
+}
+
+void bf16_pack(size_t n, const float *restrict in, uint16_t *restrict out)
+{
+    for (size_t i = 0; i < n; i++)
+        out[i] = narrow(in[i]);
+}
+
+void bf16_unpack(size_t n, const uint16_t *restrict in, float *restrict out)
+{
+    for (size_t i = 0; i < n; i++)
+        out[i] = widen(in[i]);
+}
+
+void bf16_add(size_t n, const uint16_t *restrict in, uint16_t *restrict sum)
+{
+    for (size_t i = 0; i < n; i++)
+        sum[i] = narrow(widen(sum[i]) + widen(in[i]));
+}
+
+#if defined __GNUC__ && !defined __clang__
+#pragma GCC pop_options
+#endif
 
 /* ---- layout ---------------------------------------------------------------------------------------------------- */
 
@@ -155,7 +196,7 @@ static void set_out(struct grad_sync *r, int index)
     MPI_Request *request = &r->requests[index];
     b->mark = mark_start(MARK_ALL_REDUCE_BUCKET, b->n * allreduce_dtype_bytes(r->config.dtype));
     if (r->n_in_flight++ == 0)
-        r->busy_since_ns = now_ns();
+        r->busy_since_ns = dcr_mono_ns();
     r->n_open++;
     if (r->config.dtype == ALLREDUCE_BF16) {
         uint16_t *out = (uint16_t *)r->out + b->first, *in = (uint16_t *)r->in + b->first;
@@ -175,7 +216,7 @@ static void arrive(struct grad_sync *r, int index)
     struct bucket *b = &r->buckets[index];
     float *to = r->grads + b->first;
     if (--r->n_in_flight == 0)
-        r->flight_ns += now_ns() - r->busy_since_ns;
+        r->flight_ns += dcr_mono_ns() - r->busy_since_ns;
     mark_end(b->mark);
     if (r->config.dtype == ALLREDUCE_BF16)
         bf16_unpack(b->n, (const uint16_t *)r->in + b->first, to);
@@ -206,7 +247,7 @@ void grad_sync_begin(struct grad_sync *r, double *tally, size_t n_tally)
     r->n_tally = n_tally;
     r->n_started = r->n_in_flight = r->n_open = 0;
     r->flight_ns = 0;
-    r->last_look_ns = now_ns();
+    r->last_look_ns = dcr_mono_ns();
     r->has_sent_tally = 0;
 }
 
@@ -235,7 +276,7 @@ void grad_sync_ready(void *ctx, size_t n_final)
         set_out(r, r->n_started++);
         is_started = 1;
     }
-    int64_t now = now_ns();
+    int64_t now = dcr_mono_ns();
     if (!is_started && now - r->last_look_ns < POLL_NS)
         return;
     r->last_look_ns = now;
@@ -244,7 +285,7 @@ void grad_sync_ready(void *ctx, size_t n_final)
 
 void grad_sync_finish(struct grad_sync *r, struct grad_sync_stats *stats)
 {
-    int64_t since = now_ns();
+    int64_t since = dcr_mono_ns();
     unsigned n_looks = 0;
     watchdog_begin(what_buckets);
     if (!is_alone(r)) {
@@ -256,7 +297,7 @@ void grad_sync_finish(struct grad_sync *r, struct grad_sync_stats *stats)
         if (!look(r))
             comm_mpi_pause(&n_looks);
     watchdog_end();
-    *stats = (struct grad_sync_stats){.exposed_ns = is_alone(r) ? 0 : now_ns() - since,
+    *stats = (struct grad_sync_stats){.exposed_ns = is_alone(r) ? 0 : dcr_mono_ns() - since,
                                       .in_flight_ns = r->flight_ns,
                                       .bytes = grad_sync_bytes(r, r->n_tally),
                                       .n_buckets = r->n_buckets};

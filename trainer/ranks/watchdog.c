@@ -1,11 +1,12 @@
 /* watchdog.c - see watchdog.h. */
 #include "trainer/ranks/watchdog.h"
 
+#include "lib/base/mono.h"
+
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <string.h>
-#include <time.h>
 
 static struct {
     struct watchdog_config c;
@@ -17,13 +18,6 @@ static struct {
     atomic_uint_fast64_t wait;
     _Atomic(const char *) call;
 } dog = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
-static int64_t now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
 
 /* How often to look: fine enough that patience is exceeded by a tenth at most. */
 static int64_t period_ns(void)
@@ -45,11 +39,11 @@ static void *watch(void *arg)
     (void)arg;
     const int64_t period = period_ns();
     uint_fast64_t seen = 0;
-    int64_t waited = 0, before = now_ns();
+    int64_t waited = 0, before = dcr_mono_ns();
     pthread_mutex_lock(&dog.lock);
     while (!dog.is_over) {
         sleep_until(before + period);
-        int64_t now = now_ns(), passed = now - before;
+        int64_t now = dcr_mono_ns(), passed = now - before;
         uint_fast64_t wait = atomic_load(&dog.wait);
         before = now;
         if (wait % 2 == 0 || wait != seen) {

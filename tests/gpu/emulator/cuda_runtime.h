@@ -114,8 +114,12 @@ enum cudaError_t {
 const char *cudaGetErrorString(cudaError_t status);
 cudaError_t cudaGetLastError();
 
+struct cudaUUID_t {
+    char bytes[16];
+};
 struct cudaDeviceProp {
     char name[256];
+    cudaUUID_t uuid;
     int major, minor, multiProcessorCount;
     size_t sharedMemPerBlockOptin, totalGlobalMem;
 };
@@ -123,7 +127,6 @@ cudaError_t cudaGetDeviceCount(int *n);
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp *out, int device);
 cudaError_t cudaDeviceGetPCIBusId(char *out, int size, int device);
 cudaError_t cudaDriverGetVersion(int *out);
-cudaError_t cudaRuntimeGetVersion(int *out);
 cudaError_t cudaSetDevice(int device);
 cudaError_t cudaGetDevice(int *out);
 cudaError_t cudaDeviceSynchronize();

@@ -9,7 +9,7 @@
 /* Small workspaces (older than 9.0) and few processors: kernels are cut as finely as on a large device with more work.
  */
 struct emulator_settings emulator_settings = {
-    0, (size_t)8 << 30, 96 * 1024, 6, 8, 0, 1, 13000, 0, 0,
+    0, (size_t)8 << 30, 96 * 1024, 6, 8, 0, 1, 13000, 0, 0, 0, 0,
 };
 emulator_counts emulator_counted;
 
@@ -44,6 +44,8 @@ static void read_environment()
              emulator_settings.minor = (int)(v % 10);
          }},
         {"devices=", [](unsigned long long v) { emulator_settings.n_devices = (int)v; }},
+        {"slice=", [](unsigned long long v) { emulator_settings.slice = (int)v; }},
+        {"hangs=", [](unsigned long long v) { emulator_settings.hangs = (int)v; }},
         {"driver=", [](unsigned long long v) { emulator_settings.driver = (int)v; }},
         {"fail_call=", [](unsigned long long v) { emulator_settings.fail_call = (int64_t)v; }},
         {"fail_work=", [](unsigned long long v) { emulator_settings.fail_work = (int64_t)v; }},
@@ -183,6 +185,8 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp *out, int device)
         return cudaErrorInvalidDevice;
     *out = cudaDeviceProp();
     snprintf(out->name, sizeof out->name, "a CPU that emulates a GPU");
+    out->uuid.bytes[0] = (char)(device + 1);
+    out->uuid.bytes[15] = (char)emulator_settings.slice;
     out->major = emulator_settings.major;
     out->minor = emulator_settings.minor;
     out->multiProcessorCount = emulator_settings.n_processors;
@@ -200,12 +204,6 @@ cudaError_t cudaDeviceGetPCIBusId(char *out, int size, int device)
 cudaError_t cudaDriverGetVersion(int *out)
 {
     *out = emulator_settings.driver;
-    return emulator_entered();
-}
-
-cudaError_t cudaRuntimeGetVersion(int *out)
-{
-    *out = CUDART_VERSION;
     return emulator_entered();
 }
 

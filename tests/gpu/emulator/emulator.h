@@ -18,6 +18,8 @@ struct emulator_settings {
     int driver;        /* 0 = none, 13000 = 13.0 */
     int64_t fail_call; /* this call from now on, counted from 1, fails; 0 = none */
     int64_t fail_work; /* this kernel, copy or product from now on does not work; 0 = none */
+    int slice;         /* of the GPU (MIG): another UUID at the same PCI address */
+    int hangs;         /* a host that asks learns of no end */
 };
 
 /** emulator_settings - to be changed between calls. The symbol is visible in the emulated device library. */

@@ -248,6 +248,8 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream)
 cudaError_t cudaStreamQuery(cudaStream_t stream)
 {
     cudaError_t status = emulator_entered();
+    if (!status && emulator_settings.hangs)
+        return cudaErrorNotReady;
     if (status || stream->queue.empty())
         return status;
     const size_t left = stream->queue.size() / 2; /* some progress, then the host asks again */
@@ -354,6 +356,8 @@ cudaError_t cudaEventQuery(cudaEvent_t event)
     if (cudaError_t status = emulator_entered())
         return status;
     const std::shared_ptr<moment> m = event->now;
+    if (emulator_settings.hangs)
+        return cudaErrorNotReady;
     if (m->n_done >= m->n_asked)
         return cudaSuccess;
     /* not yet at the time of asking; it has come when the host asks again */

@@ -1,7 +1,7 @@
 /* ranks.cpp - trainer/gpu/nccl.cu without a GPU: ranks are processes, CUDA is the emulator, NCCL is fake_nccl.cpp.
  *   ranks CASE    status 0 when all ranks are content; what is wrong is said on stderr. ranks.sh runs the cases. */
 #include "tests/gpu/emulator/emulator.h"
-#include "trainer/gpu/gpu_comm.cuh"
+#include "trainer/gpu/model.cuh"
 
 #include <cmath>
 #include <cstdio>
@@ -275,7 +275,6 @@ static int no_library(int rank, const char *text)
 {
     dcr_err err = {};
     EXPECT(gpu_comm_unique_id(together->id, &err) == DCR_FAIL && says(err, text));
-    EXPECT(strcmp(gpu_comm_library(), "none found") == 0);
     return 0;
 }
 
@@ -306,7 +305,7 @@ static int run(const char *name)
     const char *orders = getenv("FAKE_NCCL");
     if (orders && strcmp(orders, "no-id") == 0)
         return !(gpu_comm_unique_id(together->id, &err) == DCR_FATAL && says(err, "ncclGetUniqueId failed: unhandled"));
-    if (gpu_comm_unique_id(together->id, &err) || strcmp(gpu_comm_library(), "2.28.9") != 0) {
+    if (gpu_comm_unique_id(together->id, &err)) {
         fprintf(stderr, "%s\n", err.text);
         return 1;
     }
