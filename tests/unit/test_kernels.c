@@ -210,7 +210,7 @@ static void gate_algebra(const struct kernels *k)
     enum { M = 3, UNITS = 32, N = M * UNITS, ROW = 80 };
     float *h = numbers(N, 1), *r = numbers(N, 2), *u = numbers(N, 3), *c = numbers(N, 4), *d_rh = numbers(N, 5);
     float *dh = numbers(N, 6), *dh_was = numbers(N, 6), *pre = numbers(2 * N, 7), *bias = numbers(2 * UNITS, 8);
-    float *rh = numbers(M * ROW, 9), *g = numbers(M * ROW, 9), *h_new = numbers(N, 9);
+    float *rh = numbers(M * ROW, 9), *g = numbers(M * ROW, 9), *g_u = numbers(N, 9), *h_new = numbers(N, 9);
     float *sum_b = numbers(2 * UNITS, 10), *sum_b_was = numbers(2 * UNITS, 10);
     k->back_candidate(M, UNITS, dh, u, c, g, ROW, sum_b);
     check_column_sums("back_candidate sums", k, M, UNITS, g, ROW, sum_b_was, sum_b);
@@ -218,13 +218,13 @@ static void gate_algebra(const struct kernels *k)
         check("back_candidate", k, (double)g[i / UNITS * ROW + i % UNITS],
               (double)dh[i] * (1 - (double)u[i]) * (1 - (double)c[i] * (double)c[i]), 1, i, 0, 0);
     memcpy(sum_b, sum_b_was, 2 * UNITS * sizeof *sum_b);
-    k->back_gates(M, UNITS, d_rh, h, r, u, c, dh, g, ROW, sum_b);
-    check_column_sums("back_gates sums", k, M, 2 * UNITS, g, ROW, sum_b_was, sum_b);
+    k->back_gates(M, UNITS, d_rh, h, r, u, c, dh, g, ROW, g_u, sum_b);
+    check_column_sums("back_gates sums of r", k, M, UNITS, g, ROW, sum_b_was, sum_b);
+    check_column_sums("back_gates sums of u", k, M, UNITS, g_u, UNITS, sum_b_was + UNITS, sum_b + UNITS);
     for (int i = 0; i < N; i++) {
         double d = (double)dh_was[i], x = (double)d_rh[i], old = (double)h[i], ri = (double)r[i], ui = (double)u[i];
-        const float *gi = g + i / UNITS * ROW + i % UNITS;
-        check("back_gates r", k, (double)gi[0], x * old * ri * (1 - ri), 1, i, 0, 0);
-        check("back_gates u", k, (double)gi[UNITS], d * (old - (double)c[i]) * ui * (1 - ui), 1, i, 0, 0);
+        check("back_gates r", k, (double)g[i / UNITS * ROW + i % UNITS], x * old * ri * (1 - ri), 1, i, 0, 0);
+        check("back_gates u", k, (double)g_u[i], d * (old - (double)c[i]) * ui * (1 - ui), 1, i, 0, 0);
         check("back_gates dh", k, (double)dh[i], d * ui + x * ri, 1, i, 0, 0);
     }
     k->multiply(N, r, h, h_new);
@@ -243,7 +243,7 @@ static void gate_algebra(const struct kernels *k)
         check("state c", k, (double)c[i], candidate, 1, i, 0, 0);
         check("state h", k, (double)h_new[i], keep * (double)h[i] + (1 - keep) * candidate, 1, i, 0, 0);
     }
-    float *all[] = {h, r, u, c, d_rh, dh, dh_was, pre, bias, rh, g, h_new, sum_b, sum_b_was};
+    float *all[] = {h, r, u, c, d_rh, dh, dh_was, pre, bias, rh, g, g_u, h_new, sum_b, sum_b_was};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         free(all[i]);
 }
@@ -258,9 +258,10 @@ static void test_gates_and_their_backward(void **state)
  * call, not of all. Columns of more than one piece of the sums. */
 static void long_sums(const struct kernels *k)
 {
-    enum { M = 150, UNITS = 288, N = M * UNITS, CALLS = 250, ROW = 2 * UNITS };
+    enum { M = 150, UNITS = 288, N = M * UNITS, CALLS = 250, ROW = UNITS + 16 };
     float *dh = numbers(N, 1), *u = numbers(N, 2), *c = numbers(N, 3), *h = numbers(N, 4), *r = numbers(N, 5);
-    float *d_rh = numbers(N, 6), *dh_now = numbers(N, 7), *g = numbers(M * ROW, 8), *g_c = numbers(M * ROW, 8);
+    float *d_rh = numbers(N, 6), *dh_now = numbers(N, 7), *g = numbers(M * ROW, 8), *g_u = numbers(N, 8),
+          *g_c = numbers(M * ROW, 8);
     float *d_rh_now = numbers(N, 8), *size = numbers(CALLS, 9), *sum_b = calloc(3 * UNITS, sizeof *sum_b);
     double want[3 * UNITS] = {0}, worst = 0;
     assert_non_null(sum_b);
@@ -276,12 +277,12 @@ static void long_sums(const struct kernels *k)
             d_rh_now[i] = (fabsf(d_rh[i]) + 0.1f) * (1 + 0.9f * size[call]);
         }
         k->back_candidate(M, UNITS, dh_now, u, c, g_c, ROW, sum_b);
-        k->back_gates(M, UNITS, d_rh_now, h, r, u, c, dh_now, g, ROW, sum_b + UNITS);
+        k->back_gates(M, UNITS, d_rh_now, h, r, u, c, dh_now, g, ROW, g_u, sum_b + UNITS);
         for (int i = 0; i < M; i++)
             for (int j = 0; j < UNITS; j++) {
                 want[j] += (double)g_c[i * ROW + j];
                 want[UNITS + j] += (double)g[i * ROW + j];
-                want[2 * UNITS + j] += (double)g[i * ROW + UNITS + j];
+                want[2 * UNITS + j] += (double)g_u[i * UNITS + j];
             }
     }
     for (int j = 0; j < 3 * UNITS; j++)
@@ -289,7 +290,7 @@ static void long_sums(const struct kernels *k)
     print_message("%s: bias gradients of %d rows within %.3g\n", k->name, M * CALLS, worst);
     if (!(worst < 3e-6))
         fail_msg("%s: bias gradients of %d rows are off by %g", k->name, M * CALLS, worst);
-    float *all[] = {dh, u, c, h, r, d_rh, dh_now, d_rh_now, g, g_c, size, sum_b};
+    float *all[] = {dh, u, c, h, r, d_rh, dh_now, d_rh_now, g, g_u, g_c, size, sum_b};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         free(all[i]);
 }

@@ -63,11 +63,12 @@ struct kernels {
     void (*back_candidate)(int m, int units, const real *dh, const real *u, const real *c, real *g_c, ptrdiff_t g_c_row,
                            real *sum_b);
     /** back_gates - through both sigmoids: g_r = d_rh h r (1-r), g_u = dh (h-c) u (1-u); then dh = dh u + d_rh r.
-     *  h        NULL = zero state: g_r = 0 and dh is left alone, d_rh is not read              shape: (m, units) each
-     *  g_ru     g_r in columns 0..units-1, g_u in units..2 units-1, leading dimension g_row
-     *  sum_b    += the sums of g_ru's columns                                                  shape: (2 units) */
+     *  h        NULL = zero state: dh is left alone, d_rh is not read and g_r, all zero, not written
+     *                                                                                          shape: (m, units) each
+     *  g_r, g_u  g_r has leading dimension g_row
+     *  sum_b    += the sums of the columns of g_r, then of g_u                                 shape: (2 units) */
     void (*back_gates)(int m, int units, const real *d_rh, const real *h, const real *r, const real *u, const real *c,
-                       real *dh, real *g_ru, ptrdiff_t g_row, real *sum_b);
+                       real *dh, real *g_r, ptrdiff_t g_row, real *g_u, real *sum_b);
 
     /** multiply - y = a * b elementwise. n any multiple of KERNELS_LANES */
     void (*multiply)(ptrdiff_t n, const real *a, const real *b, real *y);

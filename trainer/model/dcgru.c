@@ -1,8 +1,9 @@
 /* dcgru.c - see dcgru.h. Called by dcrnn.c; knows one cell and one step, not time, layers or batches.
  *
  * Order of evaluation. Forward: terms of x once for both convolutions, then terms of h, one product, gates; terms of
- * r * h in the place of those of h, one product, candidate and state. Backward: the adjoint terms Q of a convolution's
- * output gradient give both its input gradient (Q W^T) and its weight gradient (input^T Q), see gconv_adjoint. */
+ * r * h in the place of those of h, one product, candidate and state. Backward, one gate after another (c, r, u), so
+ * that fewer terms fill the cache: the adjoint terms Q of a gate's output gradient give both its input gradient (Q W^T)
+ * and its weight gradient (input^T Q), see gconv_adjoint. */
 #include "trainer/model/dcgru.h"
 
 #include <string.h>
@@ -87,12 +88,12 @@ void dcgru_place_work(const struct dcgru *cell, int n_narrow, int rows, struct d
 {
     int terms = cell->g->n_terms, up = cell->up;
     w->z_row = gconv_odd_lines(terms * (2 * up + n_narrow));
-    w->q_row = gconv_odd_lines(terms * 2 * up);
+    w->q_row = gconv_odd_lines(terms * up);
     w->z = take(pool, rows, w->z_row);
     w->q = take(pool, rows, w->q_row);
     w->pre = take(pool, rows, 2 * up);
     w->rh = take(pool, rows, up);
-    w->scratch = take(pool, rows, gconv_scratch_row(cell->g, 2 * up));
+    w->scratch = take(pool, rows, gconv_scratch_row(cell->g, up));
 }
 
 /* ---- packing: a cell's tensors in the order of the kernels, and gradients back ---------------------------------- */
@@ -128,12 +129,12 @@ static void pack_convolution(const struct dcgru *cell, int gates, const real *we
                              const struct dcgru_matrix *forward, const struct dcgru_matrix *back_h,
                              const struct dcgru_matrix *back_x, real *narrow)
 {
-    int terms = cell->g->n_terms, up = cell->up, u = cell->u, out = gates * up;
+    int terms = cell->g->n_terms, up = cell->up, u = cell->u;
     ptrdiff_t stride = (ptrdiff_t)terms * gates * u; /* from a feature to the next */
     for (int m = 0; m < terms; m++)
         for (int gate = 0; gate < gates; gate++) {
             const real *x = weights + (m * gates + gate) * u, *h = x + cell->f * stride;
-            int column = gate * up, k = m * out + column;
+            int column = gate * up, k = (gate * terms + m) * up;
             for (int i = 0; i < cell->f; i++)
                 pack_row(forward, terms * up + m * cell->xp + i, column, x + i * stride, u);
             for (int i = 0; i < u; i++)
@@ -142,7 +143,7 @@ static void pack_convolution(const struct dcgru *cell, int gates, const real *we
             if (cell->is_wide)
                 pack_turned(back_x, k, x, stride, cell->f, u);
             for (int i = 0; i < cell->f && !cell->is_wide; i++)
-                memcpy(narrow + (ptrdiff_t)i * terms * out + k, x + i * stride, (size_t)u * sizeof *x);
+                memcpy(narrow + (ptrdiff_t)i * terms * gates * up + k, x + i * stride, (size_t)u * sizeof *x);
         }
 }
 
@@ -165,7 +166,7 @@ static void add_convolution(const struct dcgru *cell, int gates, const real *res
         int row = i < cell->f ? up + i : i - cell->f;
         for (int m = 0; m < terms; m++)
             for (int gate = 0; gate < gates; gate++) {
-                const real *from = sums + ((ptrdiff_t)(row * terms + m) * gates + gate) * up;
+                const real *from = sums + ((ptrdiff_t)(row * gates + gate) * terms + m) * up;
                 for (int o = 0; o < cell->u; o++)
                     grads[o] += from[o];
                 grads += cell->u;
@@ -249,38 +250,41 @@ enum { STATE_BYTES_FOR_STRIPS = 256 << 10 };
 
 /* Weight sums += [state, x]^T Q, strip by strip: what the state read of Q is near when x reads it. A state too large
  * for that is read once. */
-static void sum_weights(const struct dcgru *cell, int rows, int all, const real *x, ptrdiff_t x_row, const real *state,
-                        const struct dcgru_work *w, real *sum_w)
+static void sum_weights(const struct dcgru *cell, int rows, const real *x, ptrdiff_t x_row, const real *state,
+                        const struct dcgru_work *w, real *sum_w, ptrdiff_t sum_row)
 {
     const struct kernels *k = cell->g->kernels;
-    int up = cell->up, strip = k->panel < all ? k->panel : all;
+    int up = cell->up, all = cell->g->n_terms * up, strip = k->panel < all ? k->panel : all;
     if ((size_t)rows * (size_t)up * sizeof(real) > STATE_BYTES_FOR_STRIPS)
         strip = all;
     for (int j = 0; j < all; j += strip) {
         int n = all - j < strip ? all - j : strip;
         if (state)
-            k->gemm(up, n, rows, state, 1, up, w->q + j, w->q_row, k->panel, sum_w + j, all, 1);
-        k->gemm(cell->xp, n, rows, x, 1, x_row, w->q + j, w->q_row, k->panel, sum_w + (ptrdiff_t)up * all + j, all, 1);
+            k->gemm(up, n, rows, state, 1, up, w->q + j, w->q_row, k->panel, sum_w + j, sum_row, 1);
+        k->gemm(cell->xp, n, rows, x, 1, x_row, w->q + j, w->q_row, k->panel, sum_w + up * sum_row + j, sum_row, 1);
     }
 }
 
-/* One convolution backward, its output gradient (rows, out) being term 0 of w->q. state is h or r * h, NULL = zero.
- * d_state += or = Q W_h^T as `add` says; dx += Q W_x^T; weight sums += [state, x]^T Q. */
-static void convolve_backward(const struct dcgru *cell, struct dcgru_work *w, int n_samples, int out, const real *x,
-                              ptrdiff_t x_row, const real *state, const struct dcgru_matrix *to_h,
+/* One gate's convolution backward, its output gradient (rows, up) being term 0 of w->q. state is h or r * h, NULL =
+ * zero. d_state += or = Q W_h^T as `add` says; dx += Q W_x^T; weight sums += [state, x]^T Q. Of the weights' and the
+ * sums' `gates` gates it is number `gate`. */
+static void convolve_backward(const struct dcgru *cell, struct dcgru_work *w, int n_samples, int gate, int gates,
+                              const real *x, ptrdiff_t x_row, const real *state, const struct dcgru_matrix *to_h,
                               const struct dcgru_matrix *to_x, const real *narrow, real *d_state, int add, real *dx,
                               ptrdiff_t dx_row, real *sum_w)
 {
     const struct kernels *k = cell->g->kernels;
-    int rows = n_samples * cell->g->n_sensors, up = cell->up, terms = cell->g->n_terms, all = terms * out;
-    gconv_adjoint(cell->g, n_samples, out, w->q, w->q_row, w->scratch);
-    sum_weights(cell, rows, all, x, x_row, state, w, sum_w);
+    int rows = n_samples * cell->g->n_sensors, up = cell->up, all = cell->g->n_terms * up;
+    ptrdiff_t first = (ptrdiff_t)gate * all;
+    gconv_adjoint(cell->g, n_samples, up, w->q, w->q_row, w->scratch);
+    sum_weights(cell, rows, x, x_row, state, w, sum_w + first, (ptrdiff_t)gates * all);
     if (state)
-        k->gemm(rows, up, all, w->q, w->q_row, 1, to_h->p, to_h->row, to_h->panel, d_state, up, add);
+        k->gemm(rows, up, all, w->q, w->q_row, 1, to_h->p + first * to_h->row, to_h->row, to_h->panel, d_state, up,
+                add);
     if (dx && cell->is_wide)
-        k->gemm(rows, up, all, w->q, w->q_row, 1, to_x->p, to_x->row, to_x->panel, dx, dx_row, 1);
+        k->gemm(rows, up, all, w->q, w->q_row, 1, to_x->p + first * to_x->row, to_x->row, to_x->panel, dx, dx_row, 1);
     else if (dx)
-        k->dots(rows, cell->xp, all, w->q, w->q_row, narrow, all, dx, dx_row);
+        k->dots(rows, cell->xp, all, w->q, w->q_row, narrow + first, gates * all, dx, dx_row);
 }
 
 void dcgru_backward(const struct dcgru *cell, struct dcgru_work *w, struct dcgru_sums *sums, int n_samples,
@@ -289,13 +293,17 @@ void dcgru_backward(const struct dcgru *cell, struct dcgru_work *w, struct dcgru
 {
     const struct kernels *k = cell->g->kernels;
     int rows = n_samples * cell->g->n_sensors, up = cell->up;
-    real *d_rh = w->pre;
+    real *d_rh = w->pre, *g_u = w->pre + (ptrdiff_t)rows * up;
     if (h)
         k->multiply((ptrdiff_t)rows * up, r, h, w->rh);
     k->back_candidate(rows, up, dh, u, c, w->q, w->q_row, sums->b_c);
-    convolve_backward(cell, w, n_samples, up, x, x_row, h ? w->rh : NULL, &cell->c_h, &cell->c_x, cell->c_narrow, d_rh,
-                      0, dx, dx_row, sums->w_c);
-    k->back_gates(rows, up, d_rh, h, r, u, c, dh, w->q, w->q_row, sums->b_ru);
-    convolve_backward(cell, w, n_samples, 2 * up, x, x_row, h, &cell->ru_h, &cell->ru_x, cell->ru_narrow, dh, 1, dx,
+    convolve_backward(cell, w, n_samples, 0, 1, x, x_row, h ? w->rh : NULL, &cell->c_h, &cell->c_x, cell->c_narrow,
+                      d_rh, 0, dx, dx_row, sums->w_c);
+    k->back_gates(rows, up, d_rh, h, r, u, c, dh, w->q, w->q_row, g_u, sums->b_ru);
+    if (h) /* else r has no gradient */
+        convolve_backward(cell, w, n_samples, 0, 2, x, x_row, h, &cell->ru_h, &cell->ru_x, cell->ru_narrow, dh, 1, dx,
+                          dx_row, sums->w_ru);
+    copy_rows(rows, up, g_u, up, w->q, w->q_row);
+    convolve_backward(cell, w, n_samples, 1, 2, x, x_row, h, &cell->ru_h, &cell->ru_x, cell->ru_narrow, dh, 1, dx,
                       dx_row, sums->w_ru);
 }

@@ -40,9 +40,9 @@ struct dcgru_tensors {
     real *w_ru, *b_ru, *w_c, *b_c; /* shapes: ((F+U) M, 2U), (2U), ((F+U) M, U), (U) */
 };
 
-/* Gradient sums of one worker: padded, rows h units first (up), then x features; columns (m, o). */
+/* Gradient sums of one worker: padded, rows h units first (up), then x features; columns (gate, m, o). */
 struct dcgru_sums {
-    real *w_ru; /* shape: (up + xp, M * 2up) */
+    real *w_ru; /* shape: (up + xp, 2 * M * up) */
     real *w_c;  /* shape: (up + xp, M * up) */
     real *b_ru, *b_c;
 };
@@ -53,9 +53,9 @@ struct dcgru {
     int up, xp;            /* padded U; columns of x: up when wide, F when narrow */
     int is_wide;
     struct dcgru_matrix ru, c;     /* forward: rows [h terms, x terms]                    (M (up+xp), 2up), (.., up) */
-    struct dcgru_matrix ru_h, c_h; /* backward towards h and r * h                        (M 2up, up), (M up, up) */
+    struct dcgru_matrix ru_h, c_h; /* backward towards h and r * h, rows (gate, m, o)     (2 M up, up), (M up, up) */
     struct dcgru_matrix ru_x, c_x; /* backward towards a wide x                           the same */
-    real *ru_narrow, *c_narrow;    /* backward towards a narrow x, one row per feature    (F, M 2up), (F, M up) */
+    real *ru_narrow, *c_narrow;    /* backward towards a narrow x, one row per feature    (F, 2 M up), (F, M up) */
     real *b_ru, *b_c;              /* (2up), (up) */
 };
 
@@ -64,8 +64,8 @@ struct dcgru_work {
     ptrdiff_t z_row, q_row;
     real *z;       /* diffusion terms of a tile: [h terms, wide x terms or h terms of a narrow cell, narrow x terms]
                                                                                               (rows, z_row) */
-    real *q;       /* adjoint terms                                                           (rows, q_row) */
-    real *pre;     /* pre-activations, later d(r*h)                                           (rows, 2up) */
+    real *q;       /* adjoint terms of one gate                                               (rows, q_row) */
+    real *pre;     /* pre-activations, later d(r*h) and u's gradient                          (rows, 2up) */
     real *rh;      /* r * h                                                                   (rows, up) */
     real *scratch; /* gconv_adjoint's */
 };
