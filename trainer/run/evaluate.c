@@ -1,7 +1,7 @@
 /* evaluate.c - see evaluate.h. */
 #include "trainer/run/evaluate.h"
 
-#include "trainer/data/sampler.h"
+#include "trainer/data/loader.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 
 #include "lib/base/fs.h"
 #include "trainer/run/describe.h"
-#include "trainer/data/sampler.h"
+#include "trainer/data/loader.h"
 
 #include <math.h>
 #include <stdio.h>
