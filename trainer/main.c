@@ -96,35 +96,18 @@ out:
     return rc;
 }
 
-static int write_windows(const struct options *o, struct comm *c, struct dcr_err *err)
-{
-    struct input in = {0};
-    int rc = input_load(&in, o, c, err);
-    if (!rc && c->rank == 0)
-        rc = window_store_write(o->windows, &in.data, o->windows_format, (size_t)o->windows_chunk, err);
-    if (!rc && c->rank == 0)
-        text_print(stdout, "%s: %zu rows of %zu sensors, %s, chunks of %d rows (%s)\n", o->windows, in.data.n_rows,
-                   in.data.n_sensors, window_format_name(o->windows_format), o->windows_chunk, in.data.description);
-    input_release(&in);
-    return comm_first_failure(c, rc, err);
-}
-
 /* --check-data: what training would refuse once it has read its input, without other ranks. */
 static int check_data(const struct options *o)
 {
     struct comm alone = {.n_ranks = 1};
     struct input in = {0};
     struct graph_supports supports = {0};
-    struct window_store *store = NULL;
     struct dcr_err err = {0};
     int rc = input_load(&in, o, &alone, &err);
     if (!rc)
         rc = graph_supports_build(&in.adjacency, o->filter, &supports, &err);
-    if (!rc && o->task == TASK_TRAIN && o->windows)
-        rc = window_store_open(&store, o->windows, &in.data, o->cold, &err);
     if (rc)
         fprintf(stderr, "dcrnn-train: %s\n", err.text);
-    window_store_close(store);
     graph_supports_free(&supports);
     input_release(&in);
     return rc ? DCR_EXIT_INPUT : DCR_EXIT_OK;
@@ -200,7 +183,7 @@ int main(int argc, char **argv)
     }
     if (o.is_check)
         return o.is_data_check ? check_data(&o) : DCR_EXIT_OK;
-    if (o.task != TASK_TRAIN && o.task != TASK_BASELINE && o.task != TASK_WRITE_WINDOWS) {
+    if (o.task != TASK_TRAIN && o.task != TASK_BASELINE) {
         rc = alone(&o, &err);
         if (rc < 0)
             fprintf(stderr, "dcrnn-train: %s\n", err.text);
@@ -215,9 +198,6 @@ int main(int argc, char **argv)
         blas_set_threads(1); /* the model's own workers share the samples: --threads */
         if (o.task == TASK_BASELINE) {
             rc = baseline(&o, &c, &err);
-            status = rc ? DCR_EXIT_INPUT : DCR_EXIT_OK;
-        } else if (o.task == TASK_WRITE_WINDOWS) {
-            rc = write_windows(&o, &c, &err);
             status = rc ? DCR_EXIT_INPUT : DCR_EXIT_OK;
         } else {
             rc = train(&o, &c, &status, &err);

@@ -38,7 +38,6 @@ enum options_task {
     TASK_VERIFY,
     TASK_BASELINE,
     TASK_WRITE_DATA,
-    TASK_WRITE_WINDOWS,
     TASK_SHOW_SCENARIO
 };
 
@@ -101,8 +100,7 @@ struct options {
     /* loading */
     int loader_workers, n_ahead; /* threads; batches they make ahead */
     enum options_pinned pinned;  /* batches in page-locked memory */
-    const char *windows;         /* file to read, or to write with TASK_WRITE_WINDOWS; NULL: memory */
-    int stage_windows;           /* write it into `out` first */
+    int stage_windows;           /* windows are read from a file in `out`, not from memory */
     enum window_format windows_format;
     int windows_chunk; /* rows */
     int cold;
