@@ -3,7 +3,7 @@
 
 #include "lib/base/buf.h"
 #include "lib/base/text.h"
-#include "trainer/formats/dataset_time.h"
+#include "trainer/formats/formats.h"
 
 #include <errno.h>
 #include <limits.h>

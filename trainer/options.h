@@ -5,9 +5,8 @@
 #include "lib/base/buf.h"
 #include "trainer/model/backend.h"
 #include "trainer/ranks/comm.h"
-#include "trainer/formats/dataset_read.h"
+#include "trainer/formats/formats.h"
 #include "trainer/model/dcrnn.h"
-#include "trainer/formats/graph_read.h"
 #include "trainer/tools/scenario.h"
 #include "trainer/data/window_store.h"
 

@@ -36,7 +36,7 @@ int verify_read(const struct verify *v, const char *name, const char *precision,
     char path[4096], expected[128];
     if (array_path(v, name, precision, path, sizeof path))
         return dcr_err_set(err, DCR_FAIL, "the name of the case folder is too long");
-    int rc = npy_read(path, out, err), n_dims = 0, is_same = 1;
+    int rc = npy_read(path, NULL, out, err), n_dims = 0, is_same = 1;
     if (rc)
         return rc;
     for (; shape[n_dims]; n_dims++)

@@ -3,7 +3,7 @@
 #define TRAINER_TOOLS_VERIFY_CASE_H
 
 #include "trainer/model/dcrnn.h"
-#include "trainer/formats/npy.h"
+#include "trainer/formats/numpy.h"
 
 #include <stdio.h>
 
