@@ -272,16 +272,17 @@ int npy_end(struct npy_file *f, struct dcr_err *err)
 static int reorder(struct npy *a, struct dcr_err *err)
 {
     double *out = malloc(a->n * sizeof *out + 1);
-    size_t index[NPY_MAX_DIMS] = {0};
     if (!out)
         return dcr_err_set(err, DCR_FATAL, "out of memory for %zu values", a->n);
-    for (size_t k = 0; k < a->n; k++) {
-        size_t at = 0;
-        for (int i = a->n_dims; i-- > 0;)
-            at = at * a->dim[i] + index[i];
-        out[k] = a->values[at];
-        for (int i = a->n_dims; i-- > 0 && ++index[i] == a->dim[i];)
-            index[i] = 0;
+    const size_t n_rows = a->dim[0], n_rest = a->n ? a->n / n_rows : 0;
+    for (size_t k = 0; k < n_rest; k++) {
+        size_t column = 0, left = k;
+        for (int i = 1; i < a->n_dims; i++) {
+            column = column * a->dim[i] + left % a->dim[i];
+            left /= a->dim[i];
+        }
+        for (size_t row = 0; row < n_rows; row++)
+            out[row * n_rest + column] = a->values[k * n_rows + row];
     }
     free(a->values);
     a->values = out;
@@ -313,16 +314,16 @@ static int read_all(struct npy_file *f, struct npy *a, struct dcr_err *err)
     return !rc && h->is_fortran && h->n_dims > 1 ? reorder(a, err) : rc;
 }
 
-int npy_next_row(struct npy_file *f, double *out, struct dcr_err *err)
+int npy_next_rows(struct npy_file *f, size_t n, double *out, struct dcr_err *err)
 {
-    size_t n = 1;
     for (int i = 1; i < f->head.n_dims; i++)
         n *= f->head.dim[i];
     if (!f->head.is_fortran)
         return npy_next(f, n, out, err);
     int rc = f->all.values ? 0 : read_all(f, &f->all, err);
     if (!rc)
-        memcpy(out, f->all.values + f->n_rows++ * n, n * sizeof *out);
+        memcpy(out, f->all.values + f->n_handed_out, n * sizeof *out);
+    f->n_handed_out += n;
     return rc;
 }
 

@@ -61,8 +61,8 @@ struct npy_file {
     int has_fd, fd;
     struct archive *archive;
     struct dcr_stream bytes;
-    struct npy all; /* of an array in Fortran order, once a row was asked for */
-    size_t n_rows;  /* of them that were handed out */
+    struct npy all;      /* of an array in Fortran order, once a row was asked for */
+    size_t n_handed_out; /* values of it */
 };
 /** npy_open - up to the first value. f gives; npy_close in any state after {0}. array, errors as of npy_read */
 int npy_open(struct npy_file *f, const char *path, const char *array, struct dcr_err *err) DCR_MUST_CHECK;
@@ -70,9 +70,10 @@ void npy_close(struct npy_file *f);
 /** npy_next - the next n values, as they lie in the file.
  *  out      overwritten                                                                 shape: (n) */
 int npy_next(struct npy_file *f, size_t n, double *out, struct dcr_err *err) DCR_MUST_CHECK;
-/** npy_next_row - the values of the next first index, in C order. An array in Fortran order is read at the first call.
- *  out      overwritten                                              shape: the dimensions but the first */
-int npy_next_row(struct npy_file *f, double *out, struct dcr_err *err) DCR_MUST_CHECK;
+/** npy_next_rows - the values of the next n first indices, in C order. An array in Fortran order is read as a whole at
+ *  the first call.
+ *  out      overwritten                                      shape: (n) and the dimensions but the first */
+int npy_next_rows(struct npy_file *f, size_t n, double *out, struct dcr_err *err) DCR_MUST_CHECK;
 /** npy_end - DCR_FAIL when anything follows. */
 int npy_end(struct npy_file *f, struct dcr_err *err) DCR_MUST_CHECK;
 

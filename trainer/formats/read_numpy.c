@@ -14,14 +14,13 @@
 
 #define DAY_S (24 * 60 * 60)
 #define STEP_S (DATASET_STEP_MINUTES * 60)
+#define PIECE 4096                       /* values read at once, or one row */
 #define MAX_ROW_VALUES ((size_t)1 << 24) /* room is made for a row before it is read */
 
-static double *row_alloc(size_t n, const char *place, struct dcr_err *err)
+static int alloc(double **out, size_t n, const char *place, struct dcr_err *err)
 {
-    double *row = malloc(n * sizeof *row);
-    if (!row)
-        dcr_err_set(err, DCR_FATAL, "out of memory reading '%s'", place);
-    return row;
+    *out = malloc(n * sizeof **out);
+    return *out ? 0 : dcr_err_set(err, DCR_FATAL, "out of memory reading '%s'", place);
 }
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
@@ -51,29 +50,33 @@ static int check_shape(const struct dataset_fill *f, const struct npy_file *a, s
 static int read_rows(struct dataset_fill *f, const char *array, struct dcr_err *err)
 {
     struct npy_file a = {0};
-    double *row = NULL;
+    double *rows = NULL;
     const int feature = f->file->feature;
-    size_t n_features = 1;
+    size_t n_features = 1, n_values = 1, n_at_once = 1;
     int rc = npy_open(&a, f->file->path, array, err);
     if (!rc)
         rc = check_shape(f, &a, &n_features, err);
     if (!rc)
         rc = fill_begin(f, a.head.dim[1], err);
-    if (!rc && !(row = row_alloc(a.head.n / a.head.dim[0], a.place, err)))
-        rc = DCR_FATAL;
-    for (size_t i = 0; !rc && i < a.head.dim[0]; i++) {
-        rc = npy_next_row(&a, row, err);
-        if (rc)
-            break;
-        rc = fill_row(f, row + feature, n_features, NULL, i + 1, err);
-        if (rc == DCR_FAIL && n_features > 1) /* PEMS04 and its like hold flow, occupancy and speed */
-            rc = err_advise(err, "feature %d of %zu was read: --data-feature chooses another", feature, n_features);
+    if (!rc) {
+        n_values = a.head.dim[1] * n_features;
+        n_at_once += PIECE / n_values;
+        rc = alloc(&rows, n_at_once * n_values, a.place, err);
+    }
+    for (size_t first = 0; !rc && first < a.head.dim[0]; first += n_at_once) {
+        const size_t left = a.head.dim[0] - first, n = left < n_at_once ? left : n_at_once;
+        rc = npy_next_rows(&a, n, rows, err);
+        for (size_t i = 0; !rc && i < n; i++) {
+            rc = fill_row(f, rows + i * n_values + feature, n_features, NULL, first + i + 1, err);
+            if (rc == DCR_FAIL && n_features > 1) /* PEMS04 and its like hold flow, occupancy and speed */
+                rc = err_advise(err, "feature %d of %zu was read: --data-feature chooses another", feature, n_features);
+        }
     }
     if (!rc && !a.head.is_fortran)
         rc = npy_end(&a, err);
     if (!rc && n_features > 1)
         snprintf(f->d->note, sizeof f->d->note, "feature %d of %zu taken as the speed", feature, n_features);
-    free(row);
+    free(rows);
     npy_close(&a);
     return rc;
 }
@@ -199,8 +202,8 @@ static int lay_back(struct windows *w, const char *path, int is_y, struct dcr_er
     int rc = npy_open(&a, path, is_y ? "y" : "x", err);
     if (!rc && (a.head.n_dims != 4 || memcmp(dim, w->dim[is_y], sizeof w->dim[is_y]) != 0))
         rc = dcr_err_set(err, DCR_FAIL, "'%s' changed while it was read", a.place);
-    if (!rc && !(step = row_alloc(dim[2] * dim[3], a.place, err)))
-        rc = DCR_FATAL;
+    if (!rc)
+        rc = alloc(&step, dim[2] * dim[3], a.place, err);
     for (size_t i = 0; !rc && i < dim[0]; i++)
         for (size_t t = 0; !rc && t < dim[1]; t++) {
             rc = npy_next(&a, dim[2] * dim[3], step, err);
