@@ -74,7 +74,7 @@ damage() { # command...
     wait_for_rows "$TMP/damaged"
     staged=$(find /proc/[0-9]*/fd -lname "$TMP/damaged/windows.bin (deleted)" 2>/dev/null | head -n 1)
     head -c 3000 /dev/zero | dd of="$staged" bs=3000 seek=5 conv=notrunc 2>/dev/null
-    wait $pid
+    wait "$pid"
 }
 for format in raw text; do
     for workers in 0 2; do

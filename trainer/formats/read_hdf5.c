@@ -122,7 +122,7 @@ static int failed(const char *path, const char *what, struct dcr_err *err)
 
 /* ---- objects ----------------------------------------------------------------------------------------------------- */
 
-/* Given a negative number, H5Xclose closes nothing. So nobody asks before. */
+/* Closing a negative number does nothing, so what could not be opened is closed like the rest. */
 
 /* returns the file, or -1 */
 static hid_t open_file(const char *path, struct dcr_err *err)
