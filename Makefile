@@ -348,11 +348,11 @@ BUNDLE_LIB_LIBS = $(if $(call libdir,libarchive,libarchive.a),\
   $(call libdir,libarchive,libarchive.a) $(ARCHIVE_NEEDS) $(call pc,--libs,nettle jansson),$(LIB_LIBS))
 # By their names at run time: not all have a package for compiling here.
 ARCHIVE_NEEDS = $(shell ldd $(call libdir,libarchive,libarchive.so) | grep -oE '/[^ ]*/lib(z|zstd|lzma|bz2)\.so[^ ]*')
-# So does libhdf5, which brings curl and thirty more for files on web servers: what trainer/formats/h5.c asks for by name goes into
+# So does libhdf5, which brings curl and thirty more for files on web servers: what trainer/formats/read_hdf5.c asks for by name goes into
 # the program, where it is found like in a library.
 HDF5_ARCHIVE = $(if $(HDF5_CFLAGS),$(firstword $(wildcard $(patsubst -L%,%/libhdf5.a,$(call pc,--libs-only-L,hdf5)) \
   $(call libdir,hdf5,libhdf5.a))))
-HDF5_CALLED = $(shell grep -oE '^    X.H5\w+|"H5\w+_g"' trainer/formats/h5.c | grep -oE 'H5\w+')
+HDF5_CALLED = $(shell grep -oE ' X.H5\w+|"H5\w+_g"' trainer/formats/read_hdf5.c | grep -oE 'H5\w+')
 BUNDLE_HDF5_LIBS = $(if $(HDF5_ARCHIVE),$(foreach f,$(HDF5_CALLED),-Wl,-u,$(f),--export-dynamic-symbol=$(f)) \
   $(HDF5_ARCHIVE) $(foreach l,sz aec,$(if $(findstring /,$(shell $(CC) -print-file-name=lib$(l).a)),-l:lib$(l).a)) -lz -ldl)
 .PHONY: bundle bundle-thin

@@ -50,13 +50,9 @@ static int check_data(const struct options *o, struct dcr_err *err)
     struct comm alone = {.n_ranks = 1};
     struct input in = {0};
     struct graph_supports supports = {0};
-    struct window_store *store = NULL;
     int rc = input_load(&in, o, &alone, err);
     if (!rc)
         rc = graph_supports_build(&in.adjacency, o->filter, &supports, err);
-    if (!rc && o->windows)
-        rc = window_store_open(&store, o->windows, &in.data, o->cold, err);
-    window_store_close(store);
     graph_supports_free(&supports);
     input_release(&in);
     return rc;
@@ -64,7 +60,7 @@ static int check_data(const struct options *o, struct dcr_err *err)
 
 static int is_alone(const struct options *o)
 {
-    return o->is_check || (o->task != TASK_TRAIN && o->task != TASK_BASELINE && o->task != TASK_WRITE_WINDOWS);
+    return o->is_check || (o->task != TASK_TRAIN && o->task != TASK_BASELINE);
 }
 
 static int alone(const struct options *o, struct dcr_err *err)
@@ -116,16 +112,6 @@ static void say_notes(const struct options *o, const struct input *in, const str
                    d->n_gaps, plural(d->n_gaps), o->data);
 }
 
-static int write_windows(const struct options *o, const struct dataset *d, struct dcr_err *err)
-{
-    int rc = window_store_write(o->windows, d, o->windows_format, (size_t)o->windows_chunk, err);
-    if (!rc)
-        text_print(stdout, "%s: %zu rows of %zu sensors, %s, chunks of %d row%s (%s)\n", o->windows, d->n_rows,
-                   d->n_sensors, window_format_name(o->windows_format), o->windows_chunk,
-                   plural((size_t)o->windows_chunk), d->description);
-    return rc;
-}
-
 static void say_done(const struct options *o, const struct train_result *r)
 {
     printf("%s %lld step%s, %lld whole epoch%s", r->signal ? "stopped after" : "done:", (long long)r->steps,
@@ -153,8 +139,7 @@ static int together(const struct options *o, struct comm *c, struct train_result
     rc = input_load(&in, o, c, err);
     if (rc)
         return rc;
-    if (o->task != TASK_WRITE_WINDOWS)
-        say_notes(o, &in, c);
+    say_notes(o, &in, c);
     if (o->task == TASK_TRAIN) {
         stop_watch(); /* until here nothing is lost when a signal ends the program, also while it waits for a pipe */
         rc = train_run(o, &in, c, result, err);
@@ -162,7 +147,7 @@ static int together(const struct options *o, struct comm *c, struct train_result
             say_done(o, result);
     } else {
         if (c->rank == 0)
-            rc = o->task == TASK_BASELINE ? baseline_print(&in.data, stdout, err) : write_windows(o, &in.data, err);
+            rc = baseline_print(&in.data, stdout, err);
         rc = comm_first_failure(c, rc, err);
     }
     input_release(&in);

@@ -5,7 +5,7 @@
 #include "lib/base/buf.h"
 #include "lib/base/hash.h"
 #include "lib/base/text.h"
-#include "trainer/formats/dataset_time.h"
+#include "trainer/formats/formats.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -402,14 +402,11 @@ static int check(const struct options *o, struct dcr_err *err)
         return dcr_err_set(err, DCR_FAIL, "--share-gpu needs --backend cuda");
     if (o->pinned == PINNED_YES && !o->is_cuda)
         return dcr_err_set(err, DCR_FAIL, "--pinned yes needs --backend cuda: nothing is copied to the CPU");
-    if (o->windows && o->stage_windows)
-        return dcr_err_set(err, DCR_FAIL, "--stage-windows writes a file of its own; leave out --%s",
-                           o->task == TASK_WRITE_WINDOWS ? "stage-windows" : "windows");
     if (!o->scenario.name && (o->scenario.choice.is_off || o->task == TASK_SHOW_SCENARIO))
         return dcr_err_set(err, DCR_FAIL, "--%s needs --scenario",
                            o->scenario.choice.is_off ? "knob off" : "show-scenario");
-    if (o->cold && !o->windows && !o->stage_windows)
-        return dcr_err_set(err, DCR_FAIL, "--cold needs --windows or --stage-windows: memory is never cold");
+    if (o->cold && !o->stage_windows)
+        return dcr_err_set(err, DCR_FAIL, "--cold needs --stage-windows: memory is never cold");
     if (o->sensor_ids && o->header == DATASET_HEADER_YES)
         return dcr_err_set(err, DCR_FAIL, "--sensor-ids is for data without a header; leave --header yes out");
     return 0;

@@ -5,9 +5,8 @@
 #include "lib/base/buf.h"
 #include "trainer/model/backend.h"
 #include "trainer/ranks/comm.h"
-#include "trainer/formats/dataset_read.h"
+#include "trainer/formats/formats.h"
 #include "trainer/model/dcrnn.h"
-#include "trainer/formats/graph_read.h"
 #include "trainer/tools/scenario.h"
 #include "trainer/data/window_store.h"
 
@@ -38,7 +37,6 @@ enum options_task {
     TASK_VERIFY,
     TASK_BASELINE,
     TASK_WRITE_DATA,
-    TASK_WRITE_WINDOWS,
     TASK_SHOW_SCENARIO
 };
 
@@ -101,8 +99,7 @@ struct options {
     /* loading */
     int loader_workers, n_ahead; /* threads; batches they make ahead */
     enum options_pinned pinned;  /* batches in page-locked memory */
-    const char *windows;         /* file to read, or to write with TASK_WRITE_WINDOWS; NULL: memory */
-    int stage_windows;           /* write it into `out` first */
+    int stage_windows;           /* windows are read from a file in `out`, not from memory */
     enum window_format windows_format;
     int windows_chunk; /* rows */
     int cold;

@@ -4,7 +4,6 @@
 #include "trainer/data/loader.h"
 
 #include "trainer/model/rng.h"
-#include "trainer/data/sampler.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,8 +4,7 @@
  * The first byte chooses: speeds or graph, and its format; the bytes as a file, or as arrays for an .npz file that is
  * put together here, since a zip checks its members and so hardly any change of one would reach the readers. An array
  * is a byte that chooses its name, two bytes with its length, and its .npy bytes. */
-#include "trainer/formats/dataset_read.h"
-#include "trainer/formats/graph_read.h"
+#include "trainer/formats/formats.h"
 
 #include <archive.h>
 #include <archive_entry.h>

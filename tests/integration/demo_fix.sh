@@ -80,7 +80,7 @@ check "... is said" said "the list of the last series, is gone"
 advised 2node-plain '.program.allreduce_dtype = "bf16"'
 fix 2 "an advice without a command"
 check "... is told in words" said "the first advice of the report has no command that can be run here. Do first: Give each all-reduce more work"
-advised 2node-spaces '.command += ["--windows", "a b"]'
+advised 2node-spaces '.command += ["--sensor-ids", "a b"]'
 fix 2 "options that ARGS cannot pass on"
 check "... have no command" said "has no command that can be run here"
 check "dcreport says none" test "$(grep -c "Try first" "$TMP/said")" -eq 0

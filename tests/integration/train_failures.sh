@@ -200,19 +200,18 @@ use sanitized
 start full -n 1 "$BIN/dcrnn-train" "${long[@]}" --out "$TMP/full" : \
     -n 1 "$BIN/dcrnn-train" "${long[@]}" --out "$TMP/full"
 prlimit --pid "$(process_of "$TMP/full" 1)" --fsize="$(stat -c %s "$TMP/full/steps-rank1.csv")"
-check "a file of windows" "$BIN/dcrnn-train" --sensors 8 --days 2 --write-windows "$TMP/windows"
-cp "$TMP/windows" "$TMP/windows-of-1"
 use plain
-start reading -n 1 "$BIN/dcrnn-train" "${long[@]}" --windows "$TMP/windows" --out "$TMP/reading" : \
-    -n 1 "$BIN/dcrnn-train" "${long[@]}" --windows "$TMP/windows-of-1" --loader-workers 1 --out "$TMP/reading"
-truncate -s 5000 "$TMP/windows-of-1"
+start reading -n 2 "$BIN/dcrnn-train" "${long[@]}" --stage-windows --loader-workers 1 --out "$TMP/reading"
+staged=$(find "/proc/$(process_of "$TMP/reading" 1)/fd" -lname "*/windows.bin (deleted)")
+check "the file of windows is open, and has no name" test -n "$staged"
+truncate -s 5000 "$staged"
 ended full "a rank cannot write" 2
 check "a rank cannot write: rank, host and file are named" \
     grep -q "^dcrnn-train: rank 1 on $host: cannot write '$out/steps-rank1.csv': File too large" "$log"
 check "a rank cannot write: one message" test "$said" -eq 1
 ended reading "a rank cannot read" 2
 check "a rank cannot read: rank, host and file are named" \
-    grep -q "^dcrnn-train: rank 1 on $host: .*'$TMP/windows-of-1'" "$log"
+    grep -q "^dcrnn-train: rank [01] on $host: .*'$TMP/reading/windows.bin'" "$log"
 check "a rank cannot read: one message" test "$said" -eq 1
 
 # One of two ranks alone, begun above.

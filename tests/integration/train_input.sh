@@ -103,7 +103,6 @@ mkfifo "$TMP/pipe"
 pipe() { refused "$1" "cannot use '$TMP/pipe': it is a pipe. Write its content to a file and pass that file" "${@:2}"; }
 pipe "a pipe as data" --data "$TMP/pipe" --graph "$edges"
 pipe "... as the graph" --data "$TMP/data/speeds.csv" --graph "$TMP/pipe"
-pipe "... as the windows" "${generated[@]}" --windows "$TMP/pipe"
 pipe "... as the checkpoint" "${generated[@]}" --resume "$TMP/pipe"
 refused "... of the shell" "it is a pipe" --data <(cat "$TMP/data/speeds.csv") --graph "$edges"
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# train_loader.sh - training is the same to the bit whoever loads and from where; files of windows that are not what they
-# should be end it with a sentence; reads that shall be cold reach the disk, checkpoints are synced when they shall be.
+# train_loader.sh - training is the same to the bit whoever loads and from where; a file of windows that is damaged while
+# it is read ends it with a sentence; reads that shall be cold reach the disk, checkpoints are synced when they shall be.
 # shellcheck disable=SC2317  # functions are called by check
 . tests/lib/tap.sh
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
@@ -28,13 +28,11 @@ same_as_plain "three workers, nothing ahead" --loader-workers 3 --prefetch 0
 same_as_plain "staged, raw" --stage-windows
 same_as_plain "staged, text, two workers" --stage-windows --windows-format text --loader-workers 2 --prefetch 4
 for format in raw text; do
-    file=$TMP/windows.$format
-    check "--write-windows, $format" "$BIN/dcrnn-train" "${data[@]}" --write-windows "$file" --windows-format $format --windows-chunk 50
-    same_as_plain "$format file" --windows "$file" --loader-workers 1
+    same_as_plain "staged, $format, chunks of 50 rows" --stage-windows --windows-format $format --windows-chunk 50 --loader-workers 1
 done
 if command -v mpirun >/dev/null; then
     check "two ranks" "${two[@]}" "${train[@]}" --out "$TMP/two"
-    check "two ranks from a file, with workers" "${two[@]}" "${train[@]}" --windows "$TMP/windows.text" --loader-workers 1 --out "$TMP/run"
+    check "two ranks from a file, with workers" "${two[@]}" "${train[@]}" --stage-windows --windows-format text --loader-workers 1 --out "$TMP/run"
     same_two() { cmp <(losses "$TMP/two") <(losses "$TMP/run"); }
     check "two ranks: the same losses" same_two
     rm -rf "$TMP/run"
@@ -45,46 +43,54 @@ check "a resumed run: the same losses" cmp "$TMP/plain" <(losses "$TMP/run")
 rm -rf "$TMP/run"
 
 # ---- files that are not what they should be -----------------------------------------------------------------------
-refused() { # name sentence option...
-    local name=$1 sentence=$2
-    shift 2
-    check_status 2 "$name" "${train[@]}" --out "$TMP/run" "$@"
+said_once() { # name sentence
     cp "$TMP/tap.out" "$TMP/said"
-    check "$name: says so in one line" test "$(grep -c '^dcrnn-train: ' "$TMP/said")" -eq 1
-    check "$name: and what" grep -q -e "$sentence" "$TMP/said"
+    check "$1: says so in one line" test "$(grep -c '^dcrnn-train: ' "$TMP/said")" -eq 1
+    check "$1: and what" grep -q -e "$2" "$TMP/said"
 }
-head -c 5000 "$TMP/windows.raw" >"$TMP/cut"
-refused "a file that is cut" "'$TMP/cut' have 5000 of their" --windows "$TMP/cut"
-refused "a file of something else" "'$BIN/dcrnn-train' holds no windows" --windows "$BIN/dcrnn-train"
-refused "a file of other data" "other data" --windows "$TMP/windows.raw" --data-seed 9
-refused "no file" "No such file" --windows "$TMP/absent"
-refused "no file, asked before training" "No such file" --check-data --windows "$TMP/absent"
+refused() { # name sentence option...
+    check_status 2 "$1" "${train[@]}" --out "$TMP/run" "${@:3}"
+    said_once "$1" "$2"
+}
 refused "cold memory" "--cold needs" --cold
-refused "two files" "leave out" --windows "$TMP/windows.raw" --stage-windows
 refused "a folder that cannot be written" "cannot" --stage-windows --out /proc/nowhere
+mkdir "$TMP/kept"
+ln -s /dev/full "$TMP/kept/windows.bin.partial"
+check_status 2 "a full disk" "${train[@]}" --stage-windows --out "$TMP/kept"
+check "nothing is left of it" test ! -e "$TMP/kept/windows.bin" -a ! -L "$TMP/kept/windows.bin.partial"
+
+wait_for_rows() {
+    for _ in $(seq 1200); do
+        [ "$(wc -l 2>/dev/null <"$1/steps-rank0.csv" || echo 0)" -lt 3 ] || return 0
+        sleep 0.1
+    done
+}
+# The file has no name any more, but the process has it open. What stands in its middle is overwritten.
+damage() { # command...
+    local pid staged
+    rm -rf "$TMP/damaged"
+    timeout 300 "$@" --steps 100000 --epochs 100000 --stage-windows --out "$TMP/damaged" &
+    pid=$!
+    wait_for_rows "$TMP/damaged"
+    staged=$(find /proc/[0-9]*/fd -lname "$TMP/damaged/windows.bin (deleted)" 2>/dev/null | head -n 1)
+    head -c 3000 /dev/zero | dd of="$staged" bs=3000 seek=5 conv=notrunc 2>/dev/null
+    wait "$pid"
+}
 for format in raw text; do
-    cp "$TMP/windows.$format" "$TMP/bad"
-    printf 'X' | dd of="$TMP/bad" bs=1 seek=4000 conv=notrunc 2>/dev/null # in an early chunk, behind the index
-    refused "a damaged $format file" "'$TMP/bad' are damaged: the chunk of row" --windows "$TMP/bad"
-    refused "a damaged $format file, workers" "'$TMP/bad' are damaged: the chunk of row" --windows "$TMP/bad" --loader-workers 2
+    for workers in 0 2; do
+        check_status 2 "a damaged $format file, $workers workers" damage "${train[@]}" --windows-format $format --loader-workers $workers
+        said_once "a damaged $format file, $workers workers" "'$TMP/damaged/windows.bin' are damaged: the chunk of row"
+    done
 done
 if command -v mpirun >/dev/null; then
-    check_status 2 "a damaged file ends both ranks" timeout 300 "${two[@]}" "${train[@]}" --windows "$TMP/bad" --loader-workers 1 --out "$TMP/run"
-    cp "$TMP/tap.out" "$TMP/said"
-    check "one rank says why" test "$(grep -c '^dcrnn-train: ' "$TMP/said")" -eq 1
+    check_status 2 "a damaged file ends both ranks" damage "${two[@]}" "${train[@]}" --loader-workers 1
+    said_once "two ranks" "are damaged: the chunk of row"
 fi
-mkdir "$TMP/kept"
-ln -s /dev/full "$TMP/kept/w.partial"
-check_status 2 "a full disk" "$BIN/dcrnn-train" "${data[@]}" --write-windows "$TMP/kept/w"
-check "nothing is left of it" test ! -e "$TMP/kept/w" -a ! -L "$TMP/kept/w.partial"
 
 # ---- signals ------------------------------------------------------------------------------------------------------
 "${train[@]}" --steps 100000 --epochs 100000 --stage-windows --windows-format text --loader-workers 2 --out "$TMP/long" >"$TMP/log" 2>&1 &
 pid=$!
-for _ in $(seq 1200); do
-    [ "$(wc -l 2>/dev/null <"$TMP/long/steps-rank0.csv" || echo 0)" -lt 3 ] || break
-    sleep 0.1
-done
+wait_for_rows "$TMP/long"
 kill -TERM $pid
 wait $pid
 check "SIGTERM ends a run with workers in order" test $? -eq 143
@@ -126,9 +132,9 @@ check "checkpoints without waiting" watch --checkpoint-every 3 --checkpoint-fsyn
 check "no checkpoint syncs" test "$(told syncs)" -eq 0
 if grep -q . /proc/self/io 2>/dev/null && ! df --output=fstype "$TMP" | grep -q tmpfs; then
     least=$((30 * 16 * 24 * 20 * 4)) # windows x rows x sensors
-    check "warm reads" watch --windows "$TMP/windows.raw"
+    check "warm reads" watch --stage-windows
     warm=$(told read_bytes)
-    check "cold reads" watch --windows "$TMP/windows.raw" --cold
+    check "cold reads" watch --stage-windows --cold
     check "cold reads come from the disk ($(told read_bytes) bytes, warm $warm)" test "$(told read_bytes)" -ge $((warm + least))
     check "program.json says how" grep -qE '"windows_read_by": "(O_DIRECT|POSIX_FADV_DONTNEED)"' "$TMP/run/program.json"
     check "cold: the same losses" cmp "$TMP/plain" <(losses "$TMP/run")

@@ -1,5 +1,5 @@
 /* test_dataset.c - reading speeds; windows, split, scaler and batches as dcrnn-model.md section 6 says. */
-#include "trainer/formats/dataset_read.h"
+#include "trainer/formats/formats.h"
 #include "trainer/tools/baseline.h"
 
 #include "tests/unit/trainer_files.h"

@@ -1,6 +1,6 @@
 /* test_dataset_files.c - speeds in every format. The files of tests/data/readers hold the same 48 x 4 readings from
  * 2012-03-01 22:00 on, written by pandas, PyTables and NumPy (make.py there), and damaged ones. */
-#include "trainer/formats/dataset_read.h"
+#include "trainer/formats/formats.h"
 
 #include "tests/unit/trainer_files.h"
 

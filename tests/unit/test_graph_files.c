@@ -1,7 +1,6 @@
 /* test_graph_files.c - one road graph in every format (tests/data/readers, written by make.py and make_python2.py
  * there), and files that are no graphs. */
-#include "trainer/formats/dataset_read.h"
-#include "trainer/formats/graph_read.h"
+#include "trainer/formats/formats.h"
 
 #include "tests/unit/trainer_files.h"
 

@@ -1,6 +1,5 @@
 /* test_graph_read.c - road graphs from distance lists, edge lists and matrices. */
-#include "trainer/formats/dataset_read.h"
-#include "trainer/formats/graph_read.h"
+#include "trainer/formats/formats.h"
 
 #include "tests/unit/trainer_files.h"
 

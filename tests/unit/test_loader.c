@@ -3,7 +3,6 @@
 #include "trainer/data/loader.h"
 
 #include "tests/unit/trainer_files.h"
-#include "trainer/data/sampler.h"
 
 #include <fcntl.h>
 

@@ -1,7 +1,7 @@
-/* test_npy.c - what npy.h reads that the reference cases do not show: a scalar, an empty array, versions 2.0 and 3.0,
+/* test_npy.c - what numpy.h reads that the reference cases do not show: a scalar, an empty array, versions 2.0 and 3.0,
  * byte orders, Fortran order, whole numbers; claims that the file does not keep. More damaged files are in
  * test_verify.c. */
-#include "trainer/formats/npy.h"
+#include "trainer/formats/numpy.h"
 
 #include "lib/base/fs.h"
 
@@ -32,7 +32,7 @@ static int read_bytes(int version, const char *dictionary, const void *data, siz
     assert_non_null(f);
     assert_int_equal(fwrite(bytes, 1, start + length + n, f), start + length + n);
     fclose(f);
-    int rc = npy_read(path, out, err);
+    int rc = npy_read(path, NULL, out, err);
     remove(path);
     return rc;
 }

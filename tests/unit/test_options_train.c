@@ -255,7 +255,7 @@ static void a_training_can_be_looked_at_only(void **state)
     expect_failure("--check-data --baseline", "--baseline trains nothing; leave it out");
     expect_failure("--check-options --help", "--help trains nothing; leave it out");
     expect_failure("--baseline --check-options", "--baseline trains nothing; leave it out");
-    expect_failure("--check-options --write-windows w", "--write-windows trains nothing; leave it out");
+    expect_failure("--check-options --write-data w", "--write-data trains nothing; leave it out");
 }
 
 int main(void)

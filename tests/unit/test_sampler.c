@@ -1,5 +1,5 @@
 /* test_sampler.c - order, batches and shares of windows. */
-#include "trainer/data/sampler.h"
+#include "trainer/data/loader.h"
 
 #include "tests/unit/trainer_files.h"
 

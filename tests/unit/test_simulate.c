@@ -1,6 +1,5 @@
 /* test_simulate.c - generated traffic: same seed same bits, vehicles that behave, files that say the same again. */
-#include "trainer/formats/dataset_read.h"
-#include "trainer/formats/graph_read.h"
+#include "trainer/formats/formats.h"
 #include "trainer/simulate/simulate.h"
 
 #include "tests/unit/quick.h"

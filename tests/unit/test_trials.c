@@ -225,11 +225,16 @@ static void test_commands_of_other_nodes(void **state)
 static void test_words_that_do_not_pass(void **state)
 {
     (void)state;
-    static const char *const bad[][3] = {{"dcrnn-train", "--windows", "a b"},   {"dcrnn-train", "--windows", "a\"b"},
-                                         {"dcrnn-train", "--windows", "$HOME"}, {"dcrnn-train", "--windows", "`id`"},
-                                         {"dcrnn-train", "--windows", ""},      {"dcrnn-train", "--data", "a;b"},
-                                         {"dcrnn-train", "--ou", "x"},          {"dcrnn-train", "--no-over", "x"},
-                                         {"python3", "train.py", "x"},          {"dcrnn-train", "--windows", "a\nb"},
+    static const char *const bad[][3] = {{"dcrnn-train", "--sensor-ids", "a b"},
+                                         {"dcrnn-train", "--sensor-ids", "a\"b"},
+                                         {"dcrnn-train", "--sensor-ids", "$HOME"},
+                                         {"dcrnn-train", "--sensor-ids", "`id`"},
+                                         {"dcrnn-train", "--sensor-ids", ""},
+                                         {"dcrnn-train", "--data", "a;b"},
+                                         {"dcrnn-train", "--ou", "x"},
+                                         {"dcrnn-train", "--no-over", "x"},
+                                         {"python3", "train.py", "x"},
+                                         {"dcrnn-train", "--sensor-ids", "a\nb"},
                                          {"dcrnn-train", "--graph=#", "x"}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct report rep = {0};

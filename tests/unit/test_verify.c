@@ -3,7 +3,7 @@
  *
  * With DCRNN_WRITE_CASES=FOLDER in the environment it only writes the cases kept in tests/data/dcrnn there. */
 #include "tests/unit/naive_case.h"
-#include "trainer/formats/npy.h"
+#include "trainer/formats/numpy.h"
 #include "trainer/tools/verify.h"
 
 #include "lib/base/fs.h"

@@ -151,24 +151,20 @@ static void foreign_and_damaged_files_are_refused(void **state)
     other.speed_mph[17] += 1;
     const char *path = write_store("whole.bin", &d, WINDOW_FORMAT_TEXT, 3);
     size_t n = slurp(path);
-    expect_refusal(path, &other, "other speeds or times");
-    expect_refusal(path, &larger, "41 of 4 here");
+    expect_refusal(path, &other, "damaged or of other data");
+    expect_refusal(path, &larger, "damaged or of other data");
     expect_refusal(scratch_path("absent.bin"), &d, "No such file");
-    expect_refusal(scratch, &d, "not a file");
-    expect_refusal(scratch_file("empty.bin", ""), &d, "no windows of this program");
+    expect_refusal(scratch_file("empty.bin", ""), &d, "damaged or of other data");
     expect_refusal(scratch_file("text.bin", "timestamp,1,2,3\n2018-01-01 00:00:00,1,2,3,4,5,6,7,8,9,10\n"), &d,
-                   "no windows of this program");
-    expect_refusal(spill(n - 1), &d, "of their");
-    expect_refusal(spill(64), &d, "of their");
-    expect_refusal(spill(63), &d, "no windows of this program");
-    for (size_t at = 0; at < 64 + 15 * 8 + 14 * 4; at++) { /* header and index */
-        struct dcr_err err = {0};
-        struct window_store *s = NULL;
+                   "damaged or of other data");
+    enum { N_INDEX = 16 + 15 * 8 + 14 * 4 }; /* header, offsets, checksums */
+    for (size_t cut = 0; cut < N_INDEX; cut += 5)
+        expect_refusal(spill(cut), &d, "damaged or of other data");
+    for (size_t at = 0; at < N_INDEX; at++) {
         file_bytes[at] ^= 0x40;
         const char *bad = spill(n);
         file_bytes[at] ^= 0x40;
-        assert_int_equal(window_store_open(&s, bad, &d, 0, &err), DCR_FAIL);
-        assert_sentence(err, bad);
+        expect_refusal(bad, &d, "damaged or of other data");
     }
     dataset_release(&d);
     dataset_release(&other);

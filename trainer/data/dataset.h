@@ -1,6 +1,6 @@
 /* dataset.h - sensor speeds over time, cut into windows, split and scaled as dcrnn-model.md section 6 says.
  *
- * Reading files is dataset_read.h, generating is simulate.h; this file owns what both fill. Called by the training
+ * Reading files is formats.h, generating is simulate.h; this file owns what both fill. Called by the training
  * loop and by evaluation. */
 #ifndef TRAINER_DATA_DATASET_H
 #define TRAINER_DATA_DATASET_H

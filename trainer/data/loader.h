@@ -1,18 +1,43 @@
-/* loader.h - the batches of this rank, in the order of the epoch, from memory or from a file of windows, made when
- * asked for or ahead of time by workers. The training loop takes one, computes, gives it back.
+/* loader.h - which windows a step sees, which rank gets them, and the batches made of them: from memory or from a file
+ * of windows, when asked for or ahead of time by workers.
  *
  * Without workers loader_next does all of the work itself. With workers, threads of their own fill up to n_ahead
  * batches beyond the one that the training loop holds; several share the windows of one batch, so that the first is
- * there soon. Every window has its own place in its batch: who fills it changes no bit. loader_next then only waits,
- * and what it waits is what loading costs the step.
- *
- * Called by train.c. What a batch holds is dataset.h's business, which windows is sampler.h's, how a window comes out
- * of a file is window_store.h's. */
+ * there soon. The result does not depend on which worker fills a place. loader_next then only waits, and this wait is
+ * the loading cost of the step. */
 #ifndef TRAINER_DATA_LOADER_H
 #define TRAINER_DATA_LOADER_H
 
 #include "trainer/data/dataset.h"
 #include "trainer/data/window_store.h"
+
+/* ---- order and shares: pure functions, every rank computes the same answer ----------------------------------------
+ */
+
+/** sampler_permute - the order of the n training windows in one epoch; windows overwritten.   shape: (n)
+ *  source   Fisher-Yates with rng stream RNG_SHUFFLE at (seed, epoch) */
+void sampler_permute(uint64_t seed, uint64_t epoch, uint32_t *windows, size_t n);
+
+/** sampler_steps - steps per epoch: n windows in batches, the last one filled up. */
+size_t sampler_steps(size_t n, size_t global_batch);
+
+/** sampler_window - window of place k of the epoch. Places past the end wrap around, so that the last batch is full and
+ *  no window is in it twice. (The published loaders fill up with copies of one window, which would then make half of
+ *  that batch's gradient.) */
+uint32_t sampler_window(const uint32_t *windows, size_t n, size_t k);
+
+/** sampler_share - a rank's part of n items: contiguous, sizes differ by at most one, no part is left out.
+ *  first, count  overwritten; count may be 0 when there are more ranks than items */
+void sampler_share(size_t n, int rank, int n_ranks, size_t *first, size_t *count);
+
+/** sampler_share_weighted - a rank's part of n items when parts are to be as `weights`: contiguous, none left out; rank
+ *  r's ends at floor(n * (weights[0] + ... + weights[r]) / sum), so that a size differs from its exact share by less
+ *  than one. Equal weights give sampler_share's parts.
+ *  weights  borrows; >= 0, not all 0                                  shape: (n_ranks) */
+void sampler_share_weighted(size_t n, const double *weights, int rank, int n_ranks, size_t *first, size_t *count);
+
+/* ---- batches ------------------------------------------------------------------------------------------------------
+ */
 
 struct loader_config {
     const struct dataset *data;       /* borrows until loader_close */

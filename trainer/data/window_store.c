@@ -1,14 +1,18 @@
-/* window_store.c - the reading half of window_store.h; the bytes are in window_file.h. */
-#include "trainer/data/window_file.h"
+/* window_store.c - see window_store.h.
+ *
+ * File: header; offset of each chunk and of the end, (n_chunks + 1) x 8 bytes; CRC-32C of each chunk, n_chunks x 4
+ * bytes; the chunks, one behind the other. The last chunk may have fewer rows. */
+#include "trainer/data/window_store.h"
 
 #include "lib/base/fs.h"
 #include "lib/base/hash.h"
+#include "lib/base/stream.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -18,8 +22,18 @@
 /* of statfs(2): file systems without a disk below */
 #define FS_TMPFS 0x01021994
 #define FS_RAMFS 0x858458f6
+/* A number in text is %.9g at most, "-1.23456789e-38", and the comma or line end behind it. */
+#define NUMBER_BYTES 16
+/* Of text before it is deflated: zlib counts in 32 bits. */
+#define MAX_CHUNK_BYTES ((size_t)1 << 30)
 
 enum way { WAY_CACHE, WAY_DIRECT, WAY_DONTNEED };
+
+struct header {
+    uint64_t chunk_rows;
+    uint32_t format; /* enum window_format */
+    uint32_t crc;    /* of data set, header and index */
+};
 
 struct window_store {
     char *path;
@@ -57,85 +71,181 @@ const char *window_store_way(const struct window_store *s)
     return ways[s->way];
 }
 
-/* returns 0; -1 with errno, 0 at the end of the file */
-static int read_at(int fd, char *at, size_t n, uint64_t offset)
+/* Of one row: its time and its speeds. */
+static size_t raw_bytes(size_t n_sensors)
 {
-    while (n) {
-        ssize_t k = pread(fd, at, n, (off_t)offset);
-        if (k < 0 && errno == EINTR)
-            continue;
-        if (k == 0)
-            errno = 0;
-        if (k <= 0)
-            return -1;
-        at += k;
-        n -= (size_t)k;
-        offset += (uint64_t)k;
-    }
-    return 0;
+    return (1 + n_sensors) * sizeof(float);
 }
 
-static int cannot_read(const char *path, struct dcr_err *err)
+static size_t text_bytes(size_t n_sensors)
 {
-    if (errno == 0)
-        return dcr_err_set(err, DCR_FAIL, "windows '%s' became shorter while they were read", path);
-    return dcr_err_sys(err, DCR_FAIL, "cannot read windows '%s'", path);
-}
-
-static int check_header(const char *path, const struct window_file_header *h, int64_t file_bytes,
-                        const struct dataset *d, struct dcr_err *err)
-{
-    if (file_bytes < (int64_t)sizeof *h || memcmp(h->magic, WINDOW_FILE_MAGIC, sizeof h->magic))
-        return dcr_err_set(err, DCR_FAIL, "'%s' holds no windows of this program; write it with --write-windows", path);
-    if (h->byte_order != WINDOW_FILE_BYTE_ORDER)
-        return dcr_err_set(err, DCR_FAIL, "windows '%s' were written on a machine of the other byte order", path);
-    if (h->version != WINDOW_FILE_VERSION)
-        return dcr_err_set(err, DCR_FAIL, "windows '%s' have format version %u, this program reads version %d", path,
-                           h->version, WINDOW_FILE_VERSION);
-    if (h->header_crc != window_file_header_crc(h))
-        return dcr_err_set(err, DCR_FAIL, "windows '%s' are damaged: the header's checksum does not match", path);
-    if (h->file_bytes != file_bytes)
-        return dcr_err_set(err, DCR_FAIL, "windows '%s' have %lld of their %lld bytes; write them again", path,
-                           (long long)file_bytes, (long long)h->file_bytes);
-    if (h->n_rows != (int64_t)d->n_rows || h->n_sensors != (int64_t)d->n_sensors)
-        return dcr_err_set(err, DCR_FAIL,
-                           "windows '%s' are of other data: %lld rows of %lld sensors there, %zu of %zu here", path,
-                           (long long)h->n_rows, (long long)h->n_sensors, d->n_rows, d->n_sensors);
-    if (h->data_crc != window_file_data_crc(d))
-        return dcr_err_set(err, DCR_FAIL,
-                           "windows '%s' are of other data: as many rows and sensors, but other speeds or times", path);
-    if (h->format >= WINDOW_N_FORMATS || h->chunk_rows < 1 || h->chunk_rows > h->n_rows ||
-        (size_t)h->chunk_rows * window_file_text_row_bytes(d->n_sensors) > WINDOW_FILE_MAX_CHUNK ||
-        (uint64_t)file_bytes <
-            sizeof *h + window_file_index_bytes(window_file_n_chunks(d->n_rows, (size_t)h->chunk_rows)))
-        return dcr_err_set(err, DCR_FAIL, "windows '%s' contradict themselves; write them again", path);
-    return 0;
+    return (1 + n_sensors) * NUMBER_BYTES;
 }
 
 static size_t rows_of(const struct window_store *s, size_t chunk)
 {
-    size_t first = chunk * s->chunk_rows;
-    return s->n_rows - first < s->chunk_rows ? s->n_rows - first : s->chunk_rows;
+    const size_t left = s->n_rows - chunk * s->chunk_rows;
+    return left < s->chunk_rows ? left : s->chunk_rows;
 }
 
-/* Every chunk lies in the file, behind the one before, and is no longer than its rows can be. */
-static int check_index(const struct window_store *s, const struct window_file_header *h, struct dcr_err *err)
+static int store_alloc(struct window_store **out, const char *path, const struct dataset *d, struct dcr_err *err)
 {
-    uint32_t crc = dcr_crc32c(0, s->offset, (s->n_chunks + 1) * sizeof *s->offset);
-    crc = dcr_crc32c(crc, s->crc, s->n_chunks * sizeof *s->crc);
-    if (crc != h->index_crc)
-        return dcr_err_set(err, DCR_FAIL, "windows '%s' are damaged: the index's checksum does not match", s->path);
-    size_t raw_row = window_file_raw_row_bytes(s->n_sensors);
-    uint64_t longest = compressBound((uLong)(s->chunk_rows * window_file_text_row_bytes(s->n_sensors)));
-    int bad = s->offset[0] != sizeof *h + window_file_index_bytes(s->n_chunks) ||
-              s->offset[s->n_chunks] != (uint64_t)h->file_bytes;
-    for (size_t k = 0; k < s->n_chunks && !bad; k++) {
-        uint64_t n = s->offset[k + 1] - s->offset[k];
-        bad = s->offset[k + 1] < s->offset[k] ||
-              (s->format == WINDOW_FORMAT_RAW ? n != rows_of(s, k) * raw_row : n > longest);
-    }
-    return bad ? dcr_err_set(err, DCR_FAIL, "windows '%s' contradict themselves; write them again", s->path) : 0;
+    struct window_store *s = *out = calloc(1, sizeof *s);
+    if (!s || !(s->path = strdup(path)))
+        return dcr_err_set(err, DCR_FATAL, "out of memory");
+    s->fd = -1;
+    s->n_rows = d->n_rows;
+    s->n_sensors = d->n_sensors;
+    return 0;
 }
+
+static int index_alloc(struct window_store *s, size_t chunk_rows, struct dcr_err *err)
+{
+    s->chunk_rows = chunk_rows;
+    s->n_chunks = (s->n_rows + chunk_rows - 1) / chunk_rows;
+    s->offset = calloc(s->n_chunks + 1, sizeof *s->offset);
+    s->crc = calloc(s->n_chunks, sizeof *s->crc);
+    return s->offset && s->crc ? 0
+                               : dcr_err_set(err, DCR_FATAL, "out of memory for an index of %zu chunks", s->n_chunks);
+}
+
+/* The header that fits this index and this data set, and no others. */
+static struct header header_of(const struct window_store *s, const struct dataset *d)
+{
+    struct header h = {.chunk_rows = s->chunk_rows, .format = (uint32_t)s->format};
+    h.crc = dcr_crc32c(0, d->speed_mph, d->n_rows * d->n_sensors * sizeof *d->speed_mph);
+    h.crc = dcr_crc32c(h.crc, d->time_of_day, d->n_rows * sizeof *d->time_of_day);
+    h.crc = dcr_crc32c(h.crc, &h, offsetof(struct header, crc));
+    h.crc = dcr_crc32c(h.crc, s->offset, (s->n_chunks + 1) * sizeof *s->offset);
+    h.crc = dcr_crc32c(h.crc, s->crc, s->n_chunks * sizeof *s->crc);
+    return h;
+}
+
+void window_store_close(struct window_store *s)
+{
+    if (!s)
+        return;
+    if (s->fd >= 0)
+        close(s->fd);
+    free(s->path);
+    free(s->offset);
+    free(s->crc);
+    free(s);
+}
+
+/* ---- writing ------------------------------------------------------------------------------------ */
+
+/* The shortest text that reads back as the same bits. */
+static size_t number_text(char *out, float v)
+{
+    int n = 0;
+    for (int digits = 6; digits <= 9; digits++) {
+        n = snprintf(out, NUMBER_BYTES, "%.*g", digits, (double)v);
+        if (strtof(out, NULL) == v)
+            break;
+    }
+    return (size_t)n;
+}
+
+/* Rows [first, end) as a chunk. text: room for them as text, and a NUL. returns its bytes, 0 when zlib fails */
+static size_t text_chunk(const struct dataset *d, size_t first, size_t end, char *text, unsigned char *out, size_t cap)
+{
+    size_t n = 0;
+    uLongf n_out = (uLongf)cap;
+    for (size_t row = first; row < end; row++) {
+        n += number_text(text + n, d->time_of_day[row]);
+        for (size_t i = 0; i < d->n_sensors; i++) {
+            text[n++] = ',';
+            n += number_text(text + n, d->speed_mph[row * d->n_sensors + i]);
+        }
+        text[n++] = '\n';
+    }
+    return compress(out, &n_out, (const unsigned char *)text, (uLong)n) == Z_OK ? (size_t)n_out : 0;
+}
+
+static size_t raw_chunk(const struct dataset *d, size_t first, size_t end, unsigned char *out)
+{
+    for (size_t row = first; row < end; row++, out += raw_bytes(d->n_sensors)) {
+        memcpy(out, d->time_of_day + row, sizeof(float));
+        memcpy(out + sizeof(float), d->speed_mph + row * d->n_sensors, d->n_sensors * sizeof(float));
+    }
+    return (end - first) * raw_bytes(d->n_sensors);
+}
+
+/* Chunks first, then the header and index that describe them: space for those is left in front.
+ * returns 0, or -1 with errno */
+static int write_all(struct window_store *s, const struct dataset *d, FILE *f)
+{
+    const size_t n_text = s->chunk_rows * text_bytes(s->n_sensors);
+    const size_t cap = compressBound((uLong)n_text); /* more than the raw bytes are */
+    char *text = malloc(n_text + NUMBER_BYTES);      /* snprintf's NUL */
+    unsigned char *chunk = malloc(cap);
+    s->offset[0] = sizeof(struct header) + (s->n_chunks + 1) * sizeof *s->offset + s->n_chunks * sizeof *s->crc;
+    int rc = text && chunk ? fseeko(f, (off_t)s->offset[0], SEEK_SET) : -1;
+    for (size_t k = 0; k < s->n_chunks && !rc; k++) {
+        const size_t first = k * s->chunk_rows, end = first + rows_of(s, k);
+        const size_t n = s->format == WINDOW_FORMAT_TEXT ? text_chunk(d, first, end, text, chunk, cap)
+                                                         : raw_chunk(d, first, end, chunk);
+        if (n == 0)
+            errno = ENOMEM;
+        rc = n && fwrite(chunk, 1, n, f) == n ? 0 : -1;
+        s->crc[k] = dcr_crc32c(0, chunk, n);
+        s->offset[k + 1] = s->offset[k] + n;
+    }
+    free(text);
+    free(chunk);
+    if (rc)
+        return -1;
+    const struct header h = header_of(s, d);
+    if (fseeko(f, 0, SEEK_SET) || fwrite(&h, sizeof h, 1, f) != 1 ||
+        fwrite(s->offset, sizeof *s->offset, s->n_chunks + 1, f) != s->n_chunks + 1 ||
+        fwrite(s->crc, sizeof *s->crc, s->n_chunks, f) != s->n_chunks)
+        return -1;
+    /* on disk before it has its name; and only pages that are written can leave the page cache (cold reads) */
+    return fflush(f) || fsync(fileno(f)) ? -1 : 0;
+}
+
+static int write_file(struct window_store *s, const struct dataset *d, struct dcr_err *err)
+{
+    char partial[4096];
+    int fd;
+    if (snprintf(partial, sizeof partial, "%s.partial", s->path) >= (int)sizeof partial)
+        return dcr_err_set(err, DCR_FAIL, "cannot write windows '%.200s...': the path is too long", s->path);
+    int rc = dcr_open_partial(s->path, partial, &fd, err);
+    if (rc)
+        return rc;
+    FILE *f = fdopen(fd, "wb");
+    rc = !f || write_all(s, d, f) ? dcr_err_sys(err, DCR_FAIL, "cannot write windows '%s'", s->path)
+                                  : dcr_commit_file(fd, partial, s->path, err);
+    if (rc)
+        unlink(partial);
+    if (f)
+        fclose(f); /* nothing is left in it: write_all flushes */
+    else
+        close(fd);
+    return rc;
+}
+
+int window_store_write(const char *path, const struct dataset *d, enum window_format format, size_t chunk_rows,
+                       struct dcr_err *err)
+{
+    struct window_store *s = NULL;
+    chunk_rows = chunk_rows < d->n_rows ? chunk_rows : d->n_rows;
+    if (chunk_rows * text_bytes(d->n_sensors) > MAX_CHUNK_BYTES)
+        return dcr_err_set(err, DCR_FAIL, "chunks of %zu rows of %zu sensors are too large; lower --windows-chunk",
+                           chunk_rows, d->n_sensors);
+    int rc = store_alloc(&s, path, d, err);
+    if (!rc)
+        rc = index_alloc(s, chunk_rows, err);
+    if (!rc) {
+        s->format = format;
+        rc = write_file(s, d, err);
+    }
+    window_store_close(s);
+    return rc;
+}
+
+/* ---- opening ------------------------------------------------------------------------------------ */
 
 /* From now on reads pass the page cache by, as far as this file system lets them. */
 static int make_cold(struct window_store *s, struct dcr_err *err)
@@ -162,49 +272,39 @@ static int make_cold(struct window_store *s, struct dcr_err *err)
     return 0;
 }
 
-static int open_checked(struct window_store *s, const struct dataset *d, struct dcr_err *err)
+/* Header and index. One checksum says that they are whole and of this data set: then what they say holds. */
+static int read_index(struct window_store *s, const struct dataset *d, struct dcr_err *err)
 {
-    struct stat st;
-    struct window_file_header h = {0};
-    int rc = dcr_open_file("windows", s->path, &s->fd, err);
-    if (rc) {
-        s->fd = -1;
-        return rc;
+    struct header h = {0};
+    struct dcr_stream bytes = dcr_stream_fd(&s->fd, s->path);
+    if (dcr_stream_read_full(&bytes, &h, sizeof h, err) < 0)
+        return dcr_err_while(err, "windows '%s'", s->path);
+    int is_good = h.chunk_rows >= 1 && h.chunk_rows <= d->n_rows && h.format < WINDOW_N_FORMATS;
+    if (is_good) {
+        int rc = index_alloc(s, (size_t)h.chunk_rows, err);
+        if (rc)
+            return rc;
+        s->format = (enum window_format)h.format;
+        if (dcr_stream_read_full(&bytes, s->offset, (s->n_chunks + 1) * sizeof *s->offset, err) < 0 ||
+            dcr_stream_read_full(&bytes, s->crc, s->n_chunks * sizeof *s->crc, err) < 0)
+            return dcr_err_while(err, "windows '%s'", s->path);
+        is_good = h.crc == header_of(s, d).crc;
     }
-    if (fstat(s->fd, &st))
-        return cannot_read(s->path, err);
-    if (!S_ISREG(st.st_mode))
-        return dcr_err_set(err, DCR_FAIL, "windows '%s' are not a file", s->path);
-    if (st.st_size >= (off_t)sizeof h && read_at(s->fd, (char *)&h, sizeof h, 0))
-        return cannot_read(s->path, err);
-    rc = check_header(s->path, &h, st.st_size, d, err);
-    if (rc)
-        return rc;
-    s->format = (enum window_format)h.format;
-    s->n_rows = d->n_rows;
-    s->n_sensors = d->n_sensors;
-    s->chunk_rows = (size_t)h.chunk_rows;
-    s->n_chunks = window_file_n_chunks(s->n_rows, s->chunk_rows);
-    s->offset = calloc(s->n_chunks + 1, sizeof *s->offset);
-    s->crc = calloc(s->n_chunks, sizeof *s->crc);
-    if (!s->offset || !s->crc)
-        return dcr_err_set(err, DCR_FATAL, "out of memory for an index of %zu chunks", s->n_chunks);
-    size_t n_offsets = (s->n_chunks + 1) * sizeof *s->offset;
-    if (read_at(s->fd, (char *)s->offset, n_offsets, sizeof h) ||
-        read_at(s->fd, (char *)s->crc, s->n_chunks * sizeof *s->crc, sizeof h + n_offsets))
-        return cannot_read(s->path, err);
-    return check_index(s, &h, err);
+    return is_good
+               ? 0
+               : dcr_err_set(err, DCR_FAIL,
+                             "windows '%s' are damaged or of other data; give each run an --out of its own", s->path);
 }
 
 int window_store_open(struct window_store **out, const char *path, const struct dataset *d, int is_cold,
                       struct dcr_err *err)
 {
-    struct window_store *s = calloc(1, sizeof *s);
-    if (!s)
-        return dcr_err_set(err, DCR_FATAL, "out of memory");
-    s->fd = -1;
-    s->path = strdup(path);
-    int rc = s->path ? open_checked(s, d, err) : dcr_err_set(err, DCR_FATAL, "out of memory");
+    struct window_store *s = NULL;
+    int fd, rc = store_alloc(&s, path, d, err);
+    if (!rc && !(rc = dcr_open_file("windows", path, &fd, err))) {
+        s->fd = fd;
+        rc = read_index(s, d, err);
+    }
     if (!rc && is_cold)
         rc = make_cold(s, err);
     if (rc)
@@ -214,18 +314,6 @@ int window_store_open(struct window_store **out, const char *path, const struct 
     return rc;
 }
 
-void window_store_close(struct window_store *s)
-{
-    if (!s)
-        return;
-    if (s->fd >= 0)
-        close(s->fd);
-    free(s->path);
-    free(s->offset);
-    free(s->crc);
-    free(s);
-}
-
 /* ---- reading ------------------------------------------------------------------------------------ */
 
 struct window_reader {
@@ -233,28 +321,20 @@ struct window_reader {
     size_t n_rows;
     char *bytes; /* chunks of a window, with what O_DIRECT reads around them; on a block's boundary */
     char *text;  /* of one chunk, and a NUL */
-    z_stream z;
-    int has_z;
 };
 
 int window_reader_open(struct window_reader **out, const struct window_store *s, size_t n_rows, struct dcr_err *err)
 {
     struct window_reader *r = calloc(1, sizeof *r);
+    void *bytes = NULL;
     uint64_t longest = 0;
     for (size_t w = 0; w + n_rows <= s->n_rows; w++) {
         uint64_t n = s->offset[(w + n_rows - 1) / s->chunk_rows + 1] - s->offset[w / s->chunk_rows];
         longest = n > longest ? n : longest;
     }
-    if (!r)
-        return dcr_err_set(err, DCR_FATAL, "out of memory");
-    r->s = s;
-    r->n_rows = n_rows;
-    void *bytes = NULL;
-    int rc = posix_memalign(&bytes, BLOCK, (longest / BLOCK + 3) * BLOCK);
-    r->bytes = rc ? NULL : bytes;
-    r->text = malloc(s->chunk_rows * window_file_text_row_bytes(s->n_sensors) + 1);
-    r->has_z = inflateInit(&r->z) == Z_OK;
-    if (r->bytes && r->text && r->has_z) {
+    if (r && posix_memalign(&bytes, BLOCK, (longest / BLOCK + 3) * BLOCK) == 0)
+        *r = (struct window_reader){s, n_rows, bytes, malloc(s->chunk_rows * text_bytes(s->n_sensors) + 1)};
+    if (r && r->text) {
         *out = r;
         return 0;
     }
@@ -266,46 +346,40 @@ void window_reader_close(struct window_reader *r)
 {
     if (!r)
         return;
-    if (r->has_z)
-        inflateEnd(&r->z);
     free(r->bytes);
     free(r->text);
     free(r);
 }
 
-/* Brings bytes [first, end) of the file to memory; out: where they are. */
+/* Brings bytes [first, end) of the file to memory; out: where they are. O_DIRECT takes whole blocks; the file's last
+ * one may be cut. */
 static int fetch(struct window_reader *r, uint64_t first, uint64_t end, const char **out, struct dcr_err *err)
 {
     const struct window_store *s = r->s;
-    if (s->way != WAY_DIRECT) {
-        if (s->way == WAY_DONTNEED)
-            posix_fadvise(s->fd, (off_t)(first / BLOCK * BLOCK), (off_t)(end - first / BLOCK * BLOCK),
-                          POSIX_FADV_DONTNEED);
-        *out = r->bytes;
-        return read_at(s->fd, r->bytes, end - first, first) ? cannot_read(s->path, err) : 0;
-    }
-    /* whole blocks; the file's last one may be cut, which is no error as long as the chunks are there */
-    uint64_t from = first / BLOCK * BLOCK, to = (end + BLOCK - 1) / BLOCK * BLOCK;
+    const uint64_t unit = s->way == WAY_CACHE ? 1 : BLOCK;
+    const uint64_t from = first / unit * unit, to = (end + unit - 1) / unit * unit;
+    if (s->way == WAY_DONTNEED)
+        posix_fadvise(s->fd, (off_t)from, (off_t)(to - from), POSIX_FADV_DONTNEED);
     for (uint64_t have = from; have < end;) {
         ssize_t k = pread(s->fd, r->bytes + (have - from), to - have, (off_t)have);
         if (k < 0 && errno == EINTR)
             continue;
-        if (k == 0)
-            errno = 0;
+        if (k < 0)
+            return dcr_err_sys(err, DCR_FAIL, "cannot read windows '%s'", s->path);
         /* a short read must end on a block to be continued */
-        if (k <= 0 || (have + (uint64_t)k < end && (size_t)k % BLOCK))
-            return cannot_read(s->path, err);
+        if (k == 0 || (have + (uint64_t)k < end && (uint64_t)k % unit))
+            return dcr_err_set(err, DCR_FAIL, "windows '%s' became shorter while they were read", s->path);
         have += (uint64_t)k;
     }
     *out = r->bytes + (first - from);
     return 0;
 }
 
-static int bad_chunk(const struct window_reader *r, size_t chunk, const char *what, struct dcr_err *err)
-{
-    return dcr_err_set(err, DCR_FAIL, "windows '%s' are damaged: the chunk of row %zu %s; write them again", r->s->path,
-                       chunk * r->s->chunk_rows, what);
-}
+/* The rows of a window that lie in one chunk. */
+struct part {
+    size_t first, n;     /* first: within the chunk */
+    float *speed, *time; /* where they go */
+};
 
 /* "0.5,64.37,...\n" into time and speeds. returns what follows, NULL when it is not just that */
 static const char *parse_row(const char *text, size_t n_sensors, float *speed, float *time)
@@ -325,40 +399,30 @@ static const char *parse_row(const char *text, size_t n_sensors, float *speed, f
     return *end == '\n' ? end + 1 : NULL;
 }
 
-/* The rows of a window that lie in one chunk. */
-struct part {
-    size_t chunk, first, n; /* first: within the chunk */
-    float *speed, *time;    /* where they go */
-};
-
-static int decode_text(struct window_reader *r, const char *bytes, size_t n, const struct part *p, struct dcr_err *err)
+/* returns 0, or -1: it is not the text of times and speeds */
+static int decode_text(struct window_reader *r, const char *bytes, size_t n, const struct part *p)
 {
-    const struct window_store *s = r->s;
-    size_t cap = s->chunk_rows * window_file_text_row_bytes(s->n_sensors);
-    r->z.next_in = (unsigned char *)(uintptr_t)bytes; /* zlib reads it only */
-    r->z.avail_in = (uInt)n;
-    r->z.next_out = (unsigned char *)r->text;
-    r->z.avail_out = (uInt)cap;
-    if (inflateReset(&r->z) != Z_OK || inflate(&r->z, Z_FINISH) != Z_STREAM_END || r->z.avail_in)
-        return bad_chunk(r, p->chunk, "cannot be inflated", err);
-    r->text[cap - r->z.avail_out] = 0;
+    const size_t n_sensors = r->s->n_sensors;
+    uLongf n_text = (uLongf)(r->s->chunk_rows * text_bytes(n_sensors));
+    if (uncompress((unsigned char *)r->text, &n_text, (const unsigned char *)bytes, (uLong)n) != Z_OK)
+        return -1;
+    r->text[n_text] = 0;
     const char *line = r->text;
     for (size_t i = 0; i < p->first && line; i++) {
         line = strchr(line, '\n');
         line = line ? line + 1 : NULL;
     }
     for (size_t i = 0; i < p->n && line; i++)
-        line = parse_row(line, s->n_sensors, p->speed + i * s->n_sensors, p->time + i);
-    return line ? 0 : bad_chunk(r, p->chunk, "is not the text of times and speeds", err);
+        line = parse_row(line, n_sensors, p->speed + i * n_sensors, p->time + i);
+    return line ? 0 : -1;
 }
 
 static void decode_raw(const struct window_store *s, const char *bytes, const struct part *p)
 {
-    const char *at = bytes + p->first * window_file_raw_row_bytes(s->n_sensors);
-    for (size_t i = 0; i < p->n; i++) {
+    const char *at = bytes + p->first * raw_bytes(s->n_sensors);
+    for (size_t i = 0; i < p->n; i++, at += raw_bytes(s->n_sensors)) {
         memcpy(p->time + i, at, sizeof(float));
         memcpy(p->speed + i * s->n_sensors, at + sizeof(float), s->n_sensors * sizeof(float));
-        at += window_file_raw_row_bytes(s->n_sensors);
     }
 }
 
@@ -368,22 +432,25 @@ int window_reader_read(struct window_reader *r, uint32_t w, float *speed_mph, fl
     const char *bytes = NULL;
     if (w + r->n_rows > s->n_rows)
         return dcr_err_set(err, DCR_FAIL, "windows '%s' have no window %u", s->path, w);
-    size_t first = w / s->chunk_rows, last = (w + r->n_rows - 1) / s->chunk_rows;
+    const size_t first = w / s->chunk_rows, last = (w + r->n_rows - 1) / s->chunk_rows;
     int rc = fetch(r, s->offset[first], s->offset[last + 1], &bytes, err);
     for (size_t k = first, done = 0; k <= last && !rc; k++) {
-        struct part p = {.chunk = k, .speed = speed_mph + done * s->n_sensors, .time = time_of_day + done};
+        struct part p = {.speed = speed_mph + done * s->n_sensors, .time = time_of_day + done};
         p.first = k == first ? w % s->chunk_rows : 0;
         p.n = rows_of(s, k) - p.first;
         p.n = p.n < r->n_rows - done ? p.n : r->n_rows - done;
-        size_t n = (size_t)(s->offset[k + 1] - s->offset[k]);
-        const char *chunk = bytes + (s->offset[k] - s->offset[first]);
-        if (dcr_crc32c(0, chunk, n) != s->crc[k])
-            return bad_chunk(r, k, "does not match its checksum", err);
-        if (s->format == WINDOW_FORMAT_TEXT)
-            rc = decode_text(r, chunk, n, &p, err);
-        else
-            decode_raw(s, chunk, &p);
         done += p.n;
+        const size_t n = (size_t)(s->offset[k + 1] - s->offset[k]);
+        const char *chunk = bytes + (s->offset[k] - s->offset[first]), *wrong = NULL;
+        if (dcr_crc32c(0, chunk, n) != s->crc[k])
+            wrong = "does not match its checksum";
+        else if (s->format == WINDOW_FORMAT_RAW)
+            decode_raw(s, chunk, &p);
+        else if (decode_text(r, chunk, n, &p))
+            wrong = "is not the text of times and speeds";
+        if (wrong)
+            rc = dcr_err_set(err, DCR_FAIL, "windows '%s' are damaged: the chunk of row %zu %s; start the run again",
+                             s->path, k * s->chunk_rows, wrong);
     }
     return rc;
 }

@@ -1,13 +1,12 @@
 /* window_store.h - the rows of a data set in a file, so that windows are read from disk while a run trains.
  *
+ * Real data sets are read and decoded while a run trains; this is how a run of ours does so, and how a limit of loading
+ * or of the disk is planted (tools/scenario.c). The data set stays in memory besides, for validation.
+ *
  * Rows stand in chunks of equal size, as in HDF5 or Parquet: a chunk is read, checked and decoded as a whole. A window
  * is a run of consecutive rows, and so of chunks: one pread. A row is its time of day and its speeds, either as they
- * are in memory (raw) or as a line of text, `0.5,64.37,...`; the text of a chunk is deflated and has to be inflated and
- * parsed: the work that a loader of real data does. What comes out is the data set to the bit. The file is written by
- * the program itself; numbers are in the byte order of the machine.
- *
- * Called by loader.c (reading), main.c and train_setup.c (writing). The data set stays in memory besides: validation
- * reads it there, and the file is checked against it. */
+ * are in memory (raw) or as a line of text, `0.5,64.37,...`; the text of a chunk is deflated. What comes out is the
+ * data set to the bit. Only the run that wrote a file reads it: numbers are as in memory. */
 #ifndef TRAINER_DATA_WINDOW_STORE_H
 #define TRAINER_DATA_WINDOW_STORE_H
 
@@ -34,13 +33,12 @@ int window_store_write(const char *path, const struct dataset *d, enum window_fo
 
 struct window_store;
 
-/** window_store_open - check the whole of header and index; chunks are checked when they are read.
+/** window_store_open - check header and index; chunks are checked when they are read.
  *  d        borrows during the call; the data set that the file must have been made of
  *  is_cold  reads pass the kernel's page cache by: O_DIRECT, or where the file system has none, POSIX_FADV_DONTNEED
  *           in front of every read
  *  out      gives; window_store_close
- *  errors   DCR_FAIL: missing, of another program, version, byte order or data set, cut short, damaged; is_cold on a
- *           file system that has no disk below it */
+ *  errors   DCR_FAIL: missing, of another data set, damaged; is_cold on a file system that has no disk below it */
 int window_store_open(struct window_store **out, const char *path, const struct dataset *d, int is_cold,
                       struct dcr_err *err) DCR_MUST_CHECK;
 /** window_store_close - NULL is fine. */

@@ -10,7 +10,7 @@
 
 #include "lib/base/arena.h"
 #include "lib/base/err.h"
-#include "trainer/formats/npy.h"
+#include "trainer/formats/numpy.h"
 
 #include <stddef.h>
 

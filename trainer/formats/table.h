@@ -1,7 +1,7 @@
 /* table.h - comma separated text, line by line, with the line number at hand for every complaint.
  *
  * For files whose header line is optional and whose columns go by position (speeds, distance lists, matrices);
- * lib/base/csv.h is for tables with named columns. Called by dataset_read.c and graph_read.c. */
+ * lib/base/csv.h is for tables with named columns. Called by read_text.c and run/metrics.c. */
 #ifndef TRAINER_FORMATS_TABLE_H
 #define TRAINER_FORMATS_TABLE_H
 

@@ -1,7 +1,7 @@
 /* train.c - the loop of train.h: an epoch, the run. A step is train_step.c, what surrounds the loop train_setup.c. */
 #include "trainer/run/train_internal.h"
 
-#include "trainer/data/sampler.h"
+#include "trainer/data/loader.h"
 #include "trainer/ranks/stop.h"
 
 #include <math.h>

@@ -2,7 +2,7 @@
 #include "trainer/run/train_internal.h"
 
 #include "lib/base/fs.h"
-#include "trainer/data/sampler.h"
+#include "trainer/data/loader.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -125,26 +125,24 @@ static int resume(struct train *t, struct dcr_err *err)
     return 0;
 }
 
-/* The file of windows, if the options want one: staged by rank 0, opened by all, and then without a name, so that
+/* The file of windows, if the options want one: written by rank 0, opened by all, and then without a name, so that
  * nothing is left behind. Collective. */
 static int open_windows(struct train *t, struct dcr_err *err)
 {
-    char staged[4096];
-    const char *path = t->o->windows;
+    char path[4096];
     int rc = 0;
-    if (t->o->stage_windows) {
-        path = staged;
-        if (snprintf(staged, sizeof staged, "%s/" STAGED_NAME, t->o->out) >= (int)sizeof staged)
-            rc = dcr_err_set(err, DCR_FAIL, "the path of --out is too long");
-        else if (t->c->rank == 0 && !(rc = dcr_mkdirs(t->o->out, err)))
-            rc = window_store_write(staged, t->data, t->o->windows_format, (size_t)t->o->windows_chunk, err);
-        rc = comm_first_failure(t->c, rc, err);
-    }
-    if (rc || !path)
+    if (!t->o->stage_windows)
+        return 0;
+    if (snprintf(path, sizeof path, "%s/" STAGED_NAME, t->o->out) >= (int)sizeof path)
+        rc = dcr_err_set(err, DCR_FAIL, "the path of --out is too long");
+    else if (t->c->rank == 0 && !(rc = dcr_mkdirs(t->o->out, err)))
+        rc = window_store_write(path, t->data, t->o->windows_format, (size_t)t->o->windows_chunk, err);
+    rc = comm_first_failure(t->c, rc, err);
+    if (rc)
         return rc;
     rc = comm_first_failure(t->c, window_store_open(&t->store, path, t->data, t->o->cold, err), err);
-    if (t->o->stage_windows && t->c->rank == 0)
-        unlink(staged);
+    if (t->c->rank == 0)
+        unlink(path);
     return rc;
 }
 

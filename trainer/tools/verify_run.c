@@ -1,6 +1,6 @@
 /* verify_run.c - compute one reference case in one precision and compare every array of the folder. The Makefile
  * compiles it twice; verify.c calls both. */
-#include "trainer/formats/npy.h"
+#include "trainer/formats/numpy.h"
 #include "trainer/model/adam.h"
 #include "trainer/model/gconv.h"
 #include "trainer/model/loss.h"
@@ -62,7 +62,7 @@ static int read_array(const struct verify *v, const char *name, const char *prec
     char path[4096], expected[128];
     if (array_path(v, name, precision, path, sizeof path))
         return dcr_err_set(err, DCR_FAIL, "the name of the case folder is too long");
-    int rc = npy_read(path, out, err), n_dims = 0, is_same = 1;
+    int rc = npy_read(path, NULL, out, err), n_dims = 0, is_same = 1;
     if (rc)
         return rc;
     for (; shape[n_dims]; n_dims++)

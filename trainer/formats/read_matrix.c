@@ -1,0 +1,273 @@
+/* read_matrix.c - road graphs as matrices: a dense one in an .npy or .npz file, a sparse one as scipy.sparse.save_npz
+ * writes it (csr, csc, coo), and the one in the pickle adj_mx.pkl of DCRNN. Row = from. In NumPy's files rows and
+ * columns are the sensors in the order of the data; the pickle names them. Called by formats.c. */
+#include "trainer/formats/readers.h"
+
+#include "lib/base/buf.h"
+#include "lib/base/fs.h"
+#include "trainer/formats/numpy.h"
+#include "trainer/formats/pickle.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MAX_PICKLE_BYTES ((size_t)1 << 30)
+
+/* What the numbers of a matrix are, nobody can tell from them. */
+static int choose_meaning(struct graph_pairs *p, int is_weight_if_unsaid, struct dcr_err *err)
+{
+    const enum graph_format format = p->file->format;
+    p->is_distance = format == GRAPH_DISTANCE_MATRIX;
+    if (p->is_distance || format == GRAPH_WEIGHT_MATRIX || (format == GRAPH_AUTO && is_weight_if_unsaid))
+        return 0;
+    return dcr_err_set(err, DCR_FAIL, "'%s' holds a matrix: say --graph-format distance-matrix or weight-matrix",
+                       p->file->path);
+}
+
+static int check_size(const struct graph_pairs *p, double rows, double columns, struct dcr_err *err)
+{
+    const size_t n = p->d->n_sensors;
+    if (rows == (double)n && columns == (double)n)
+        return 0;
+    return dcr_err_set(err, DCR_FAIL, "'%s': a matrix of %zu x %zu is needed, one row and column per sensor",
+                       p->file->path, n, n);
+}
+
+/* ---- dense ------------------------------------------------------------------------------------------------------- */
+
+static int read_dense(struct graph_pairs *p, const char *array, struct dcr_err *err)
+{
+    struct npy a = {0};
+    const size_t n = p->d->n_sensors;
+    int rc = choose_meaning(p, 0, err);
+    if (!rc)
+        rc = npy_read(p->file->path, array, &a, err);
+    if (!rc)
+        rc = check_size(p, a.n_dims == 2 ? (double)a.dim[0] : 0, (double)a.dim[1], err);
+    for (size_t i = 0; !rc && i < n * n; i++)
+        rc = graph_pairs_add_cell(p, (int)(i / n), (int)(i % n), a.values[i], err);
+    graph_pairs_name_all(p);
+    npy_free(&a);
+    return rc;
+}
+
+int graph_npy(struct graph_pairs *p, struct dcr_err *err)
+{
+    return read_dense(p, NULL, err);
+}
+
+/* ---- sparse ------------------------------------------------------------------------------------------------------ */
+
+/* coo: row and column of each value. csr: column of each value, and the values of row i are first[i] .. first[i + 1] -
+ * 1; csc: the same with row and column exchanged. */
+struct sparse {
+    struct npy shape, data, row, column, first;
+};
+
+/* A whole number below limit, or -1. */
+static long long whole(double v, size_t limit)
+{
+    return v >= 0 && v < (double)limit && v == (double)(long long)v ? (long long)v : -1;
+}
+
+/* Rows (csr) or columns (csc) of the values one by one, as coo has them. returns 0, or -1: in disorder */
+static int spread(const struct npy *first, size_t n, size_t n_values, struct npy *out)
+{
+    if (first->n != n + 1 || whole(first->values[0], 1) < 0)
+        return -1;
+    *out = (struct npy){.n = n_values, .values = calloc(n_values + 1, sizeof *out->values)};
+    long long at = 0;
+    for (size_t i = 0; out->values && i < n; i++) {
+        const long long end = whole(first->values[i + 1], n_values + 1);
+        if (end < at)
+            return -1;
+        while (at < end)
+            out->values[at++] = (double)i;
+    }
+    return out->values && (size_t)at == n_values ? 0 : -1;
+}
+
+/* The text in the array called format: csr, csc, coo. */
+static int read_format(const char *path, char format[4], struct dcr_err *err)
+{
+    struct npy_file a = {0};
+    int rc = npy_open(&a, path, "format", err);
+    if (!rc && dcr_stream_read_full(&a.bytes, format, 3, err) != 3)
+        rc = dcr_err_set(err, DCR_FAIL, "'%s' does not say how its sparse matrix is stored", path);
+    npy_close(&a);
+    if (!rc && strcmp(format, "csr") != 0 && strcmp(format, "csc") != 0 && strcmp(format, "coo") != 0)
+        rc = dcr_err_set(err, DCR_FAIL, "'%s': sparse format '%s' is not csr, csc or coo; convert it: m.tocsr()", path,
+                         format);
+    return rc;
+}
+
+static int read_sparse(struct graph_pairs *p, struct sparse *s, struct dcr_err *err)
+{
+    const char *path = p->file->path;
+    const size_t n = p->d->n_sensors;
+    char format[4] = "";
+    int rc = choose_meaning(p, 1, err);
+    if (!rc)
+        rc = read_format(path, format, err);
+    const int is_coo = !strcmp(format, "coo"), is_csc = !strcmp(format, "csc");
+    if (!rc)
+        rc = npy_read(path, "data", &s->data, err);
+    if (!rc)
+        rc = npy_read(path, "shape", &s->shape, err);
+    if (!rc)
+        rc = npy_read(path, is_coo ? "row" : "indices", is_csc || is_coo ? &s->row : &s->column, err);
+    if (!rc)
+        rc = npy_read(path, is_coo ? "col" : "indptr", is_coo ? &s->column : &s->first, err);
+    if (!rc)
+        rc = check_size(p, s->shape.n == 2 ? s->shape.values[0] : 0, s->shape.n == 2 ? s->shape.values[1] : 0, err);
+    if (rc)
+        return rc;
+    int is_good = is_coo || !spread(&s->first, n, s->data.n, is_csc ? &s->column : &s->row);
+    is_good = is_good && s->row.n == s->data.n && s->column.n == s->data.n;
+    for (size_t k = 0; !rc && is_good && k < s->data.n; k++) {
+        const long long i = whole(s->row.values[k], n), j = whole(s->column.values[k], n);
+        is_good = i >= 0 && j >= 0;
+        if (is_good)
+            rc = graph_pairs_add_cell(p, (int)i, (int)j, s->data.values[k], err);
+    }
+    graph_pairs_name_all(p);
+    return is_good ? rc : dcr_err_set(err, DCR_FAIL, "'%s': the parts of its sparse matrix do not fit together", path);
+}
+
+/* ---- npz --------------------------------------------------------------------------------------------------------- */
+
+/* The only matrix of the file. */
+static int read_only_one(struct graph_pairs *p, const struct npy_head *list, int n, struct dcr_err *err)
+{
+    const char *name = NULL;
+    char names[300];
+    int n_matrices = 0;
+    for (int i = 0; i < n; i++)
+        if (list[i].n_dims == 2) {
+            name = list[i].array;
+            n_matrices++;
+        }
+    npz_names(list, n, names, sizeof names);
+    return n_matrices == 1 ? read_dense(p, name, err)
+                           : dcr_err_set(err, DCR_FAIL, "'%s' should hold one matrix; it has %s", p->file->path, names);
+}
+
+int graph_npz(struct graph_pairs *p, struct dcr_err *err)
+{
+    struct npy_head *list = NULL;
+    struct sparse s = {0};
+    int n = 0, rc = npz_list(p->file->path, &list, &n, err);
+    if (!rc)
+        rc = npz_array(list, n, "format") ? read_sparse(p, &s, err) : read_only_one(p, list, n, err);
+    struct npy *const parts[] = {&s.shape, &s.data, &s.row, &s.column, &s.first};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        npy_free(parts[i]);
+    free(list);
+    return rc;
+}
+
+/* ---- pickle ------------------------------------------------------------------------------------------------------ */
+
+/* An id is a text or a number. */
+static int id_of(const struct pickle_value *v, char *out, size_t n)
+{
+    if (v->type == PICKLE_INT)
+        snprintf(out, n, "%lld", v->integer);
+    else if (v->type == PICKLE_TEXT && v->n < n && !memchr(v->bytes, 0, v->n))
+        snprintf(out, n, "%.*s", (int)v->n, v->bytes);
+    else
+        return -1;
+    return 0;
+}
+
+/* Where each row of the matrix stands among the sensors of the data; -1: not there. */
+static int find_sensors(struct graph_pairs *p, const struct pickle_value *ids, int *sensor, struct dcr_err *err)
+{
+    char id[DATASET_ID_BYTES], place[600];
+    unsigned char *is_taken = calloc(p->d->n_sensors, 1);
+    int rc = is_taken ? 0 : dcr_err_set(err, DCR_FATAL, "out of memory for %zu sensors", p->d->n_sensors);
+    for (size_t i = 0; !rc && i < ids->n; i++) {
+        snprintf(place, sizeof place, "'%.500s' sensor %zu", p->file->path, i + 1);
+        if (id_of(ids->items[i], id, sizeof id))
+            rc = dcr_err_set(err, DCR_FAIL, "%s has an id that is no text of up to %d characters", place,
+                             DATASET_ID_BYTES - 1);
+        else if ((rc = graph_pairs_find(p, id, place, &sensor[i], err)) == DCR_END) {
+            p->n_unknown++;
+            rc = 0;
+        } else if (!rc && is_taken[sensor[i]]++) {
+            rc = dcr_err_set(err, DCR_FAIL, "%s: id '%s' occurs twice", place, id);
+        }
+    }
+    free(is_taken);
+    return rc;
+}
+
+static int add_matrix(struct graph_pairs *p, const struct pickle_value *ids, const struct pickle_value *matrix,
+                      struct dcr_err *err)
+{
+    const size_t n = ids->n;
+    const struct npy_type *type = &matrix->dtype->type_of_items;
+    const unsigned char *raw = (const unsigned char *)matrix->data->bytes;
+    int *sensor = calloc(n, sizeof *sensor);
+    int rc = sensor ? find_sensors(p, ids, sensor, err) : dcr_err_set(err, DCR_FATAL, "out of memory");
+    for (size_t k = 0; !rc && k < n * n; k++) {
+        size_t i = matrix->is_fortran ? k % n : k / n, j = matrix->is_fortran ? k / n : k % n;
+        if (sensor[i] >= 0 && sensor[j] >= 0)
+            rc = graph_pairs_add_cell(p, sensor[i], sensor[j], npy_number(type, raw + k * type->item_bytes), err);
+    }
+    free(sensor);
+    return rc;
+}
+
+/* [ids, index, matrix] */
+static int add_published(struct graph_pairs *p, const struct pickle_value *all, struct dcr_err *err)
+{
+    const struct pickle_value *ids, *matrix;
+    const char *wrong = NULL;
+    if ((all->type != PICKLE_LIST && all->type != PICKLE_TUPLE) || all->n != 3)
+        wrong = "three parts";
+    else if (ids = all->items[0], (ids->type != PICKLE_LIST && ids->type != PICKLE_TUPLE) || !ids->n)
+        wrong = "sensor ids in the first place";
+    else if (matrix = all->items[2], matrix->type != PICKLE_ARRAY || !matrix->dtype)
+        wrong = "a matrix in the third place";
+    else if (matrix->shape->n != 2 || matrix->shape->items[0]->integer != (long long)ids->n ||
+             matrix->shape->items[1]->integer != (long long)ids->n)
+        wrong = "a row and a column for each sensor id";
+    else
+        return add_matrix(p, ids, matrix, err);
+    return dcr_err_set(err, DCR_FAIL,
+                       "'%s' is a pickle, but not of [sensor ids, index, matrix]: it lacks %s; write its matrix with "
+                       "numpy.save and give that (docs/data.md)",
+                       p->file->path, wrong);
+}
+
+int graph_pickle(struct graph_pairs *p, struct dcr_err *err)
+{
+    const char *path = p->file->path;
+    struct dcr_buf bytes = {.max = MAX_PICKLE_BYTES};
+    struct dcr_arena arena = {0};
+    struct pickle_value *all = NULL;
+    int fd;
+    if (p->file->format != GRAPH_AUTO && p->file->format != GRAPH_WEIGHT_MATRIX)
+        return dcr_err_set(err, DCR_FAIL, "'%s' is a pickle of weights: leave --graph-format out", path);
+    int rc = dcr_open_file("graph", path, &fd, err);
+    if (rc)
+        return rc;
+    struct dcr_stream s = dcr_stream_fd(&fd, path);
+    rc = dcr_stream_slurp(&s, &bytes, MAX_PICKLE_BYTES, err);
+    close(fd);
+    if (!rc && pickle_read(bytes.data, bytes.len, path, &arena, &all, err))
+        /* Python runs what the file holds, so this is no advice for everybody's */
+        rc = err_advise(err,
+                        "if you trust who made it: python3 -c \"import pickle, numpy; numpy.save('adj.npy', "
+                        "pickle.load(open('%.99s', 'rb'), encoding='latin1')[2])\", then --graph adj.npy "
+                        "--graph-format weight-matrix",
+                        dcr_last_part(path));
+    if (!rc)
+        rc = add_published(p, all, err);
+    dcr_arena_release(&arena);
+    dcr_buf_release(&bytes);
+    return rc;
+}
