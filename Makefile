@@ -120,7 +120,7 @@ all: | summary
 	@$(end_say)
 programs: $(PROGRAMS) $(INJECT_SO) $(PRELOAD_SO) $(CUDA_SO) $(PYTHON_HOOK) $(MADE_PAGES)
 	@:
-dcrnn-train: $(BIN)/dcrnn-train $(CUDA_SO)
+dcrnn-train: $(BIN)/dcrnn-train $(CUDA_SO) $(BUILD)/man/dcrnn-train.1
 dccollect: $(BIN)/dccollect $(BIN)/dccollect-calibrate $(INJECT_SO) $(PRELOAD_SO) $(PYTHON_HOOK)
 dcreport: $(BIN)/dcreport
 unit-tests: $(UNIT_TESTS)

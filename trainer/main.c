@@ -1,4 +1,5 @@
-/* main.c - dcrnn-train: options, data, training; the only file of the trainer that prints errors and exits. */
+/* main.c - dcrnn-train: options, data, training, exit status. Failures inside MPI or on a device are printed, and end
+ * the run, in ranks/ and gpu/. */
 #include "lib/base/outfile.h"
 #include "lib/base/text.h"
 #include "trainer/mark.h"
@@ -92,7 +93,7 @@ static void say_notes(const struct options *o, const struct input *in, const str
     const size_t n_lines = in->n_graph_lines_passed_over;
     if (c->rank)
         return;
-    if (o->scenario.name && !o->scenario.choice.is_off && scenario_is_idle(&o->scenario.choice))
+    if (o->scenario.name && !o->scenario.choice.is_off && scenario_lacks_bottleneck(&o->scenario.choice))
         text_print(
             stderr,
             "dcrnn-train: note: scenario '%s' has no bottleneck on %d rank%s; start it by `mpirun -n 2` or `mpirun "

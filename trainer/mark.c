@@ -1,4 +1,4 @@
-/* mark.c - see mark.h. */
+/* mark.c - marks as NVTX ranges, or as direct calls into a collector. */
 #include "trainer/mark.h"
 
 #include <dlfcn.h>

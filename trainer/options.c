@@ -358,10 +358,9 @@ void options_help(FILE *out)
             fprintf(out, "\n%s:\n", row->help);
         else
             print_row(out, row);
-    fputs(
-        "\nExit status: 0 done; 1 --verify failed or the training diverged; 2 bad input or usage; 143, 130 stopped by\n"
-        "SIGTERM, SIGINT after a whole step.\n",
-        out);
+    fputs("\nExit status: 0 done; 1 --verify failed, the training diverged or a rank was lost; 2 bad input or usage;\n"
+          "143, 130 stopped by SIGTERM, SIGINT after a whole step.\n",
+          out);
 }
 
 void options_json(const struct options *o, struct dcr_buf *out)
@@ -395,18 +394,19 @@ static int check(const struct options *o, struct dcr_err *err)
     if (o->data && o->task == TASK_WRITE_DATA)
         return dcr_err_set(err, DCR_FAIL, "--write-data writes generated data; leave --data out");
     if (o->kernels && o->is_cuda)
-        return dcr_err_set(err, DCR_FAIL, "--kernels are the CPU's; leave it out with --backend cuda");
+        return dcr_err_set(err, DCR_FAIL, "--kernels applies to the CPU only; leave it out with --backend cuda");
     if (o->precision != BACKEND_FP32 && !o->is_cuda)
         return dcr_err_set(err, DCR_FAIL, "--precision tf32 and bf16 need --backend cuda; the CPU computes in fp32");
     if (o->may_share_gpu && !o->is_cuda)
         return dcr_err_set(err, DCR_FAIL, "--share-gpu needs --backend cuda");
     if (o->pinned == PINNED_YES && !o->is_cuda)
-        return dcr_err_set(err, DCR_FAIL, "--pinned yes needs --backend cuda: nothing is copied to the CPU");
+        return dcr_err_set(err, DCR_FAIL, "--pinned yes needs --backend cuda: the CPU needs no copies");
     if (!o->scenario.name && (o->scenario.choice.is_off || o->task == TASK_SHOW_SCENARIO))
         return dcr_err_set(err, DCR_FAIL, "--%s needs --scenario",
                            o->scenario.choice.is_off ? "knob off" : "show-scenario");
     if (o->cold && !o->stage_windows)
-        return dcr_err_set(err, DCR_FAIL, "--cold needs --stage-windows: memory is never cold");
+        return dcr_err_set(err, DCR_FAIL,
+                           "--cold needs --stage-windows: only windows in a file are read from the disk");
     if (o->sensor_ids && o->header == DATASET_HEADER_YES)
         return dcr_err_set(err, DCR_FAIL, "--sensor-ids is for data without a header; leave --header yes out");
     return 0;
@@ -481,7 +481,7 @@ static int check_trains(struct options *o, struct dcr_err *err)
     o->is_check |= o->is_data_check;
     for (const struct option_row *row = rows; o->is_check && row < rows + OPTIONS_N; row++)
         if (row->kind == OPTION_INSTEAD && row->task == o->task)
-            return dcr_err_set(err, DCR_FAIL, "--%s trains nothing; leave it out", row->name);
+            return dcr_err_set(err, DCR_FAIL, "only a training can be checked; leave --%s out", row->name);
     return 0;
 }
 
@@ -506,7 +506,7 @@ int options_parse(struct options *o, int argc, char **argv, struct dcr_err *err)
 /* ---- alike on all ranks -------------------------------------------------------------------------- */
 
 /* A number that is equal for equal values. */
-static uint32_t print_of(const struct options *o, const struct option_row *row)
+static uint32_t fingerprint_of(const struct options *o, const struct option_row *row)
 {
     struct dcr_buf text = {0};
     if (row->ranks == OPTION_EACH)
@@ -526,7 +526,7 @@ int options_alike(const struct options *o, struct comm *c, struct dcr_err *err)
     uint32_t mine[OPTIONS_N], first[OPTIONS_N];
     int rc = 0;
     for (int i = 0; i < OPTIONS_N; i++)
-        mine[i] = print_of(o, &rows[i]);
+        mine[i] = fingerprint_of(o, &rows[i]);
     memcpy(first, mine, sizeof first);
     comm_broadcast(c, first, sizeof first);
     for (int i = 0; i < OPTIONS_N && !rc; i++)

@@ -1,6 +1,7 @@
 /* step.c - times one training step of the model (forward, backward, optimiser) on generated numbers: no files, no
  * ranks. step.sh sets it beside the yardstick, instructions.sh counts its instructions. Prints one line of key=value
  * pairs, medians over the steps. */
+#include "tests/bench/registers.h"
 #include "trainer/model/backend.h"
 #include "trainer/model/rng.h"
 
@@ -15,7 +16,8 @@
 
 struct phases {
     double forward_s, backward_s, optimiser_s, step_s;
-    double cpu_s; /* processor time of all threads: what a busy neighbour on the same core does not change */
+    double cpu_s;           /* processor time of all threads: what a busy neighbour on the same core does not change */
+    double register_gflops; /* of one thread, just before the step */
 };
 
 static double clock_s(clockid_t clock)
@@ -71,7 +73,7 @@ __attribute__((noinline)) static struct phases one_step(struct backend *be, cons
     double t2 = now_s();
     be->update(be, 0.01, 5);
     double t3 = now_s();
-    return (struct phases){t1 - t0, t2 - t1, t3 - t2, t3 - t0, clock_s(CLOCK_PROCESS_CPUTIME_ID) - cpu0};
+    return (struct phases){t1 - t0, t2 - t1, t3 - t2, t3 - t0, clock_s(CLOCK_PROCESS_CPUTIME_ID) - cpu0, NAN};
 }
 
 static int compare_doubles(const void *a, const void *b)
@@ -90,24 +92,28 @@ static void report(const struct backend *be, const struct dcrnn_config *c, const
                    const struct phases *p)
 {
     double forward[MAX_STEPS], backward[MAX_STEPS], optimiser[MAX_STEPS], step[MAX_STEPS], cpu[MAX_STEPS];
+    double rate[MAX_STEPS], share[MAX_STEPS];
     struct rusage used;
+    int64_t nnz = graph_csr_nnz(&g->support[0]) + graph_csr_nnz(&g->support[1]);
+    struct dcrnn_count n = dcrnn_count_step(c, g->n, nnz, c->max_batch);
+    double gflop = (n.dense_flop + n.sparse_flop + n.update_flop + n.projection_flop) / 1e9;
     for (int i = 0; i < n_steps; i++) {
         forward[i] = p[i].forward_s;
         backward[i] = p[i].backward_s;
         optimiser[i] = p[i].optimiser_s;
         step[i] = p[i].step_s;
         cpu[i] = p[i].cpu_s;
+        rate[i] = p[i].register_gflops;
+        share[i] = gflop / p[i].step_s / c->n_threads / p[i].register_gflops;
     }
-    int64_t nnz = graph_csr_nnz(&g->support[0]) + graph_csr_nnz(&g->support[1]);
-    struct dcrnn_count n = dcrnn_count_step(c, g->n, nnz, c->max_batch);
-    double gflop = (n.dense_flop + n.sparse_flop + n.update_flop + n.projection_flop) / 1e9,
-           step_s = median(step, n_steps), cpu_s = median(cpu, n_steps);
+    double step_s = median(step, n_steps), cpu_s = median(cpu, n_steps);
     getrusage(RUSAGE_SELF, &used);
     printf("kernels=%s threads=%d sensors=%d batch=%d steps=%d forward_s=%.4f backward_s=%.4f optimiser_s=%.4f "
-           "step_s=%.4f min_s=%.4f max_s=%.4f cpu_s=%.4f cpu_min_s=%.4f gflop=%.1f gflops=%.1f memory_mb=%.0f\n",
+           "step_s=%.4f min_s=%.4f max_s=%.4f cpu_s=%.4f cpu_min_s=%.4f gflop=%.1f gflops=%.1f register_gflops=%.1f "
+           "of_registers=%.3f memory_mb=%.0f\n",
            be->kernels, c->n_threads, c->n_sensors, c->max_batch, n_steps, median(forward, n_steps),
            median(backward, n_steps), median(optimiser, n_steps), step_s, step[0], step[n_steps - 1], cpu_s, cpu[0],
-           gflop, gflop / step_s, (double)used.ru_maxrss / 1024);
+           gflop, gflop / step_s, median(rate, n_steps), median(share, n_steps), (double)used.ru_maxrss / 1024);
 }
 
 static int run(const struct dcrnn_config *c, int n_warm_up, int n_steps, struct dcr_err *err)
@@ -128,7 +134,9 @@ static int run(const struct dcrnn_config *c, int n_warm_up, int n_steps, struct 
         be->init(be, 1);
         struct backend_batch batch = {.n = c->max_batch, .x = x, .raw = raw};
         for (int i = 0; i < n_warm_up + n_steps; i++) {
+            double rate = register_rate(be->kernels);
             struct phases p = one_step(be, &batch);
+            p.register_gflops = rate;
             if (i >= n_warm_up)
                 phases[i - n_warm_up] = p;
         }

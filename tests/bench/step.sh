@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # One training step on the CPU, ours beside the yardstick (a DCRNN in PyTorch), in turns so that both meet the same
-# machine, and both beside the rate of a plain sgemm. docs/performance.md explains the table.
+# machine, and the rate of multiply-adds in registers, measured before each step. First the matrix products, ours beside
+# OpenBLAS's, with each of the instruction sets of this CPU. docs/performance.md explains the tables.
 #   step.sh [--all] [--rounds N] [--steps N] [--threads N] [--kernels NAME]
 #     --all        the PEMS-BAY shape (325 sensors) too, not METR-LA (207) alone
 #     --rounds N   turns of both programs (2);  --steps N  timed steps of each turn, after two to warm up (3)
@@ -31,7 +32,7 @@ for n in "$rounds" "$steps" "$threads"; do
 done
 
 folder=${BUILD#"$PWD"/} # a goal has the name that the Makefile's rule has
-make --no-print-directory -s SHORT=1 BUILD="$folder" "$folder/tests/bench/"{step,sgemm}
+make --no-print-directory -s SHORT=1 BUILD="$folder" "$folder/tests/bench/"{step,products}
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 
@@ -49,7 +50,7 @@ value() { sed -E "s/.*\\b$1=([^ ]+).*/\\1/" "$2"; } # key, file of one line of k
 # One turn: "wall cpu megabytes" of a step.
 ours() { # sensors
     "$BUILD/tests/bench/step" --sensors "$1" --steps "$steps" --threads "$threads" ${kernels:+--kernels "$kernels"} >"$tmp/out"
-    echo "$(value step_s "$tmp/out") $(value cpu_s "$tmp/out") $(value memory_mb "$tmp/out")"
+    echo "$(value step_s "$tmp/out") $(value cpu_s "$tmp/out") $(value memory_mb "$tmp/out") $(value of_registers "$tmp/out")"
 }
 # The yardstick reads a wall clock four times a step, the last two times apart being one step; here it reads the
 # processor's clock at the same points.
@@ -78,8 +79,8 @@ row() { # name, file of turns
     read -r median low high < <(cut -d' ' -f1 "$2" | spread)
     read -r cpu _ < <(cut -d' ' -f2 "$2" | spread)
     mb=$(cut -d' ' -f3 "$2" | sort -n | tail -n 1)
-    awk -v name="$1" -v s="$median" -v l="$low" -v h="$high" -v c="$cpu" -v mb="$mb" -v g="$gflop" -v f="$floor" 'BEGIN {
-        printf "  %-28s %7.3f  (%.3f to %.3f) %8.3f %9.1f %8.0f %% %8.0f\n", name, s, l, h, c, g / s, 100 * f / s, mb }'
+    awk -v name="$1" -v s="$median" -v l="$low" -v h="$high" -v c="$cpu" -v mb="$mb" -v g="$gflop" 'BEGIN {
+        printf "  %-28s %7.3f  (%.3f to %.3f) %8.3f %9.1f %8.0f\n", name, s, l, h, c, g / s, mb }'
 }
 
 has_yardstick=0
@@ -93,10 +94,25 @@ fi
 cpu=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)
 echo "CPU: ${cpu:-$(uname -m)}, $(nproc) cores, load $(cut -d' ' -f1 /proc/loadavg); $("${CC:-gcc}" --version | head -n 1); OPENBLAS_CORETYPE=${OPENBLAS_CORETYPE:-unset} OPENBLAS_NUM_THREADS=$OPENBLAS_NUM_THREADS"
 awk -v n="$(nproc)" '$1 > n / 2 { print "The machine is busy: read the processor times." }' /proc/loadavg
-"$BUILD/tests/bench/sgemm" >"$tmp/sgemm"
 began=$SECONDS
-best=$(printf '%s\n' "$(value openblas_gflops "$tmp/sgemm")" "$(value ours_gflops "$tmp/sgemm")" | sort -n | tail -n 1)
-echo "sgemm of 3000 x 3000 x 3000, one thread: OpenBLAS ($(value openblas "$tmp/sgemm")) $(value openblas_gflops "$tmp/sgemm") GFLOP/s, our $(value kernels "$tmp/sgemm") kernels $(value ours_gflops "$tmp/sgemm")"
+# KERNELS CORE: the products of one instruction set, OpenBLAS with its kernels of the same.
+products() {
+    OPENBLAS_CORETYPE=$2 "$BUILD/tests/bench/products" "$1" >"$tmp/products" || exit
+    head -n 1 "$tmp/products" >"$tmp/first"
+    printf '\nMatrix products, %s beside OpenBLAS (%s), one thread, medians of 7 turns; in registers %s GFLOP/s\n' \
+        "$(value kernels "$tmp/first")" "$(value openblas "$tmp/first")" "$(value registers "$tmp/first")"
+    echo "  product                        m     n     k  OpenBLAS     ours   ratio"
+    sed -nE 's/^product=([^ ]+) m=([0-9]+) n=([0-9]+) k=([0-9]+) blas=([^ ]+) ours=([^ ]+) ratio=([^ ]+).*/\1 \2 \3 \4 \5 \6 \7/p' "$tmp/products" |
+        while read -r what m n k blas ours ratio; do
+            printf '  %-26s %5d %5d %5d  %8.1f %8.1f   %.3f\n' "$what" "$m" "$n" "$k" "$blas" "$ours" "$ratio"
+        done
+}
+if [ -n "$kernels" ]; then
+    products "$kernels" "${OPENBLAS_CORETYPE:-}"
+else
+    if grep -qw avx512f /proc/cpuinfo; then products avx512 SkylakeX; fi
+    if grep -qw avx2 /proc/cpuinfo; then products avx2 Haswell; fi
+fi
 for sensors in $shapes; do
     : >"$tmp/ours"
     : >"$tmp/theirs"
@@ -105,17 +121,18 @@ for sensors in $shapes; do
         name=$(value kernels "$tmp/out") gflop=$(value gflop "$tmp/out")
         [ "$has_yardstick" = 0 ] || theirs "$sensors" >>"$tmp/theirs"
     done
-    floor=$(awk -v g="$gflop" -v b="$best" -v t="$threads" 'BEGIN { print g / b / t }')
     echo
-    echo "$sensors sensors, batch 64, 12 in, 12 out, 2 x 64 units, K 2, $threads thread(s): $gflop GFLOP a step, at the best sgemm rate $(printf %.2f "$floor") s; $rounds rounds of $steps steps"
-    echo "                               s/step  (low to high)       CPU s   GFLOP/s  of sgemm  peak MB"
+    echo "$sensors sensors, batch 64, 12 in, 12 out, 2 x 64 units, K 2, $threads thread(s): $gflop GFLOP a step; $rounds rounds of $steps steps"
+    echo "                               s/step  (low to high)       CPU s   GFLOP/s  peak MB"
     row "dcrnn-train ($name)" "$tmp/ours"
+    read -r share low high < <(cut -d' ' -f4 "$tmp/ours" | spread)
+    printf '  of the rate in registers, measured before each step: %.3f (%.3f to %.3f)\n' "$share" "$low" "$high"
     if [ "$has_yardstick" = 1 ]; then
         row "PyTorch $(cat "$tmp/torch") yardstick" "$tmp/theirs"
         paste -d' ' "$tmp/ours" "$tmp/theirs" >"$tmp/both"
-        read -r ratio low high < <(awk '{ print $1 / $4 }' "$tmp/both" | spread)
+        read -r ratio low high < <(awk '{ print $1 / $5 }' "$tmp/both" | spread)
         printf '  ratio of time %.3f (%.3f to %.3f over the rounds)' "$ratio" "$low" "$high"
-        read -r ratio low high < <(awk '{ print $2 / $5 }' "$tmp/both" | spread)
+        read -r ratio low high < <(awk '{ print $2 / $6 }' "$tmp/both" | spread)
         printf ', of processor time %.3f (%.3f to %.3f)\n' "$ratio" "$low" "$high"
     fi
 done

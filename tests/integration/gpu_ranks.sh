@@ -120,7 +120,7 @@ beside refused 2 --backend cuda
 beside one 1 --backend cuda
 ended cpu "on the CPU"
 ended refused "two ranks on one GPU are refused" 2
-check "and named, with the option" grep -qE '^dcrnn-train: ranks 0 and 1 on .* have one GPU together .*--share-gpu' "$TMP/said-refused"
+check "and named, with the option" grep -qE '^dcrnn-train: ranks 0 and 1 on .* share one GPU .*--share-gpu' "$TMP/said-refused"
 ended one "one rank"
 for n in 2 3; do beside $n $n "${cuda[@]}"; done
 beside shares 2 "${cuda[@]}" --rank-weights 1,2,3

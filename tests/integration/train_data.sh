@@ -54,7 +54,7 @@ for order in False True; do
         head_of $order '(1000000000, 4)'
         tail -c 1536 $data/speeds.npy
     } >"$TMP/promise-$order.npy"
-    promised "an array that promises 10^9 rows, Fortran order $order" "$TMP/promise-$order.npy" "ends before the 4000000000 values"
+    promised "an array that promises 10^9 rows, Fortran order $order" "$TMP/promise-$order.npy" "ends before the 4000000000 values of its header"
 done
 promised "a frame that promises 10^9 rows" $data/bad-claims.h5 "not all in the file"
 head -c 3000 $data/metr-la.h5 >"$TMP/cut.h5"

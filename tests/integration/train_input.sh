@@ -34,7 +34,7 @@ refused "an empty file" "is empty" --data "$(file empty.csv '')" --graph "$edges
 refused "text among the speeds" "line 3, column 2: 'fast'" --data "$(file text.csv 'a,b\n1,2\n3,fast\n')" --graph "$edges"
 refused "NaN among the speeds" "line 2, column 1: 'nan'" --data "$(file nan.csv 'a,b\nnan,2\n')" --graph "$edges"
 refused "a ragged row" "line 3 has 1 cells instead of 2" --data "$(file ragged.csv 'a,b\n1,2\n3\n')" --graph "$edges"
-refused "too few rows" "rows are too few" --data "$(file short.csv 'a,b\n1,2\n3,4\n')" --graph "$edges"
+refused "too few rows" "too few rows (2)" --data "$(file short.csv 'a,b\n1,2\n3,4\n')" --graph "$edges"
 refused "an unknown sensor" "line 3: sensor 'z' is not in the data" --data "$good" \
     --graph "$(file stranger.csv 'from,to,weight\na,b,1\nb,z,1\n')"
 refused "a graph with NaN" "line 2, column 3: 'nan'" --data "$good" --graph "$(file gnan.csv 'from,to,weight\na,b,nan\n')"

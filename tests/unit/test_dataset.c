@@ -85,7 +85,7 @@ static void header_and_ids_may_be_said(void **state)
                                                          .ids_path = scratch_file("ids.txt", "x9\n")},
                                   &err),
                      DCR_FAIL);
-    assert_sentence(err, "names 1 sensors, but the data have 2 columns");
+    assert_sentence(err, "is 1, but the data have 2 columns; give one id per column");
 }
 
 static void broken_files_name_the_place(void **state)

@@ -105,7 +105,7 @@ static void sensors_must_match(void **state)
     expect_failure(DATA "adj_mx.pkl", GRAPH_AUTO, "sensor 1: sensor '773869' is not in the data; --graph-subset");
     struct graph_file part = {DATA "adj_mx.pkl", GRAPH_AUTO, 1};
     assert_int_equal(graph_read(&part, &data, &a, NULL, &err), DCR_FAIL);
-    assert_sentence(err, "never names sensor 'stranger' of the data");
+    assert_sentence(err, "lacks sensor 'stranger' of the data");
     memcpy(data.id[0], first, sizeof first);
     data.n_sensors = 3; /* the graph knows a fourth */
     size_t n_unknown = 0;

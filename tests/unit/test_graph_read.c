@@ -90,7 +90,7 @@ static void broken_files_name_the_place(void **state)
     expect_failure("from,to,weight\na,b\n", GRAPH_AUTO, "line 2 has 2 cells instead of 3");
     expect_failure("from,to,weight\na,b,-1\n", GRAPH_AUTO, "-1 is negative");
     expect_failure("from,to,weight\na,b,1\na,b,0.5\n", GRAPH_AUTO, "line 3: the pair a,b came before");
-    expect_failure("from,to,weight\na,b,1\n", GRAPH_AUTO, "never names sensor 'c'");
+    expect_failure("from,to,weight\na,b,1\n", GRAPH_AUTO, "lacks sensor 'c' of the data");
     expect_failure("from,to,height\na,b,1\n", GRAPH_AUTO, "'height' is neither");
     expect_failure("a,b,0.5\nb,c,0.7\n", GRAPH_AUTO, "if these are weights, say --graph-format weights");
     expect_failure("1,2\n3,4\n", GRAPH_AUTO, "not a list of from,to,value");
@@ -98,7 +98,7 @@ static void broken_files_name_the_place(void **state)
     expect_failure("1,2,3\n3,4,5\n", GRAPH_WEIGHT_MATRIX, "has 2 rows, but there are 3 sensors");
     expect_failure("1,2,3\n3,4,5\n1,1,1\n1,1,1\n", GRAPH_WEIGHT_MATRIX, "there are more rows");
     expect_failure("1,2,3\n3,,5\n1,1,1\n", GRAPH_WEIGHT_MATRIX, "line 2, column 2 is empty");
-    expect_failure("0,0,0\n0,0,0\n0,0,0\n", GRAPH_WEIGHT_MATRIX, "joins no two sensors");
+    expect_failure("0,0,0\n0,0,0\n0,0,0\n", GRAPH_WEIGHT_MATRIX, "connects no sensors: no weight is above 0");
 }
 
 /* Ids of a published location file, column by column of the graph. */

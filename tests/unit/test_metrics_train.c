@@ -131,7 +131,7 @@ static void foreign_tables_are_left_alone(void **state)
     assert_int_equal(mkdir(scratch_path("other"), 0777), 0);
     scratch_file("other/steps-rank0.csv", "a,b\n1,2\n");
     assert_int_equal(metrics_open(&m, scratch_path("other"), 0, 1, 4, &err), DCR_FAIL);
-    assert_sentence(err, "is not a table of this program");
+    assert_sentence(err, "is not a table of this version of the program");
     assert_int_equal(metrics_close(&m, &err), 0);
     scratch_file("a-file", "x");
     assert_int_equal(metrics_open(&m, scratch_path("a-file"), 0, 0, 0, &err), DCR_FAIL);

@@ -252,10 +252,10 @@ static void a_training_can_be_looked_at_only(void **state)
     expect_failure("--check-options --data d.csv", "--data needs --graph");
     assert_int_equal(parse(&o, "--check-data --units 16", &err), 0);
     assert_true(o.is_check && o.is_data_check && o.task == TASK_TRAIN);
-    expect_failure("--check-data --baseline", "--baseline trains nothing; leave it out");
-    expect_failure("--check-options --help", "--help trains nothing; leave it out");
-    expect_failure("--baseline --check-options", "--baseline trains nothing; leave it out");
-    expect_failure("--check-options --write-data w", "--write-data trains nothing; leave it out");
+    expect_failure("--check-data --baseline", "only a training can be checked; leave --baseline out");
+    expect_failure("--check-options --help", "only a training can be checked; leave --help out");
+    expect_failure("--baseline --check-options", "only a training can be checked; leave --baseline out");
+    expect_failure("--check-options --write-data w", "only a training can be checked; leave --write-data out");
 }
 
 int main(void)

@@ -1,4 +1,4 @@
-/* test_share.c - which ranks have one GPU together. Ranks take turns: in the first turn each gives its part of the
+/* test_share.c - which ranks share one GPU. Ranks take turns: in the first turn each gives its part of the
  * tables, in the second each is handed the sums of all parts. */
 #include "trainer/gpu/share.h"
 
@@ -117,7 +117,7 @@ static void refused(void **state)
     for (int r = 1; r < 4; r++) { /* rank 0 came before the failure was told */
         assert_int_equal(out[r].rc, DCR_FAIL);
         assert_string_equal(out[r].text,
-                            "ranks 1 and 3 on node7 have one GPU together (NVIDIA H200, 0000:1b:00.0); start one rank "
+                            "ranks 1 and 3 on node7 share one GPU (NVIDIA H200, 0000:1b:00.0); start one rank "
                             "per GPU, or add --share-gpu to let ranks stand for nodes on it (emulated, for tests)");
         assert_string_equal(out[r].host_id, "");
     }
@@ -154,7 +154,7 @@ static void a_slice_each(void **state)
     }
     ask(same, 3, 0, out);
     assert_int_equal(out[2].rc, DCR_FAIL);
-    assert_non_null(strstr(out[2].text, "ranks 1 and 2 on node7 have one GPU together"));
+    assert_non_null(strstr(out[2].text, "ranks 1 and 2 on node7 share one GPU"));
 }
 
 static void what_the_user_set(void **state)

@@ -300,7 +300,7 @@ static void test_broken_files_are_named(void **state)
     struct verdict v = with_changed_file("pred_z_f64.npy", transpose_shape);
     assert_int_equal(v.rc, 0);
     assert_sentence("pred_z_f64.npy", wrong_shape, "does not have the shape (4, 2, 5, 1) that case.json says");
-    assert_sentence("x_f32.npy", cut, "values its header promises");
+    assert_sentence("x_f32.npy", cut, "values of its header");
     assert_sentence("x_f32.npy", lengthen, "longer than its header says");
     assert_noticed("x_f64.npy", fortran);
     assert_noticed("x_f64.npy", integers);

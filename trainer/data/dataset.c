@@ -1,4 +1,4 @@
-/* dataset.c - see dataset.h. */
+/* dataset.c - memory, split, scaler and batches of a data set. */
 #include "trainer/data/dataset.h"
 
 #include <math.h>
@@ -60,10 +60,11 @@ int dataset_split(struct dataset *d, size_t n_in, size_t n_out, struct dcr_err *
     d->n_in = n_in;
     d->n_out = n_out;
     if (d->n_rows < n_in + n_out + 9)
-        return dcr_err_set(err, DCR_FAIL,
-                           "%zu rows are too few: at least %zu are needed to train, validate and test "
-                           "with %zu input and %zu forecast steps",
-                           d->n_rows, n_in + n_out + 9, n_in, n_out);
+        return dcr_err_set(
+            err, DCR_FAIL,
+            "too few rows (%zu): training, validation and test need %zu with %zu input and %zu forecast steps; "
+            "add rows or lower the steps",
+            d->n_rows, n_in + n_out + 9, n_in, n_out);
     size_t n = d->n_rows - (n_in + n_out) + 1;
     d->n_windows = n;
     d->train = (struct window_range){0, (size_t)lround(0.7 * (double)n)};

@@ -1,4 +1,4 @@
-/* dataset.h - sensor speeds over time, cut into windows, split and scaled as dcrnn-model.md section 6 says.
+/* dataset.h - sensor speeds over time, cut into windows, split in time order and scaled (dataset_split).
  *
  * Reading files is formats.h, generating is simulate.h; this file owns what both fill. Called by the training
  * loop and by evaluation. */
@@ -52,7 +52,7 @@ size_t dataset_n_valid(const struct dataset *d, struct window_range range);
  *  rest validation. Mean and population s.d. are taken over speeds of all training input windows: zeros (missing)
  *  count, an interior row counts once per window that holds it.
  *  errors   DCR_FAIL: too few rows for one window of each kind; all speeds equal
- *  source   dcrnn-model.md section 6; METR-LA: 34249 windows, 23974 / 3425 / 6850 */
+ *  example  METR-LA: 34249 windows, 23974 / 3425 / 6850 */
 int dataset_split(struct dataset *d, size_t n_in, size_t n_out, struct dcr_err *err) DCR_MUST_CHECK;
 
 /** dataset_scale - z-score of a speed, computed in double. */

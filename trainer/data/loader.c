@@ -275,7 +275,7 @@ static int start_workers(struct loader *l, struct dcr_err *err)
         l->n_threads += !rc;
     }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return rc ? dcr_err_set(err, DCR_FAIL, "cannot start %d threads that load: %s; lower --loader-workers",
+    return rc ? dcr_err_set(err, DCR_FAIL, "cannot start all loader workers (%d): %s; lower --loader-workers",
                             l->c.n_workers, strerror(rc))
               : 0;
 }

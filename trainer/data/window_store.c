@@ -252,7 +252,8 @@ static int make_cold(struct window_store *s, struct dcr_err *err)
 {
     struct statfs fs;
     if (fstatfs(s->fd, &fs) == 0 && (fs.f_type == (__fsword_t)FS_TMPFS || fs.f_type == (__fsword_t)FS_RAMFS))
-        return dcr_err_set(err, DCR_FAIL, "windows '%s' lie in memory, not on a disk: --cold has nothing to pass by",
+        return dcr_err_set(err, DCR_FAIL,
+                           "windows '%s' are on a file system in memory; choose an --out on a disk or leave --cold out",
                            s->path);
     void *block = NULL;
     if (posix_memalign(&block, BLOCK, BLOCK))
@@ -292,8 +293,7 @@ static int read_index(struct window_store *s, const struct dataset *d, struct dc
     }
     return is_good
                ? 0
-               : dcr_err_set(err, DCR_FAIL,
-                             "windows '%s' are damaged or of other data; give each run an --out of its own", s->path);
+               : dcr_err_set(err, DCR_FAIL, "windows '%s' are damaged or of other data; choose another --out", s->path);
 }
 
 int window_store_open(struct window_store **out, const char *path, const struct dataset *d, int is_cold,

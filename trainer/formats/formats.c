@@ -70,7 +70,7 @@ static int kind_of(const char *path, enum file_kind *out, struct dcr_err *err)
 
 /* ---- speeds ------------------------------------------------------------------------------------------------------ */
 
-/* What the file cannot have is no wish of the user's to pass over in silence. */
+/* An option that cannot apply to this kind of file is refused, not ignored. */
 static int check_wishes(const struct dataset_file *file, enum file_kind kind, struct dcr_err *err)
 {
     if (file->header != DATASET_HEADER_AUTO && kind != FILE_TEXT)

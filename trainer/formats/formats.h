@@ -67,7 +67,7 @@ struct graph_file {
  *  n_unknown overwritten with the number of lines passed over; may be NULL
  *  errors    DCR_FAIL, naming file and line: unknown sensors, repeated pairs, text, NaN, negative weights, a matrix of
  *            another size; a sensor of the data that the file never names; distances that are no distances
- *  source    dcrnn-model.md section 2; checked against pems-bay-distances-2017.csv (tests/unit/test_graph_read.c) */
+ *  source    checked against pems-bay-distances-2017.csv (tests/unit/test_graph_read.c) */
 int graph_read(const struct graph_file *file, const struct dataset *d, struct graph_csr *adjacency, size_t *n_unknown,
                struct dcr_err *err) DCR_MUST_CHECK;
 

@@ -252,8 +252,9 @@ int npy_next(struct npy_file *f, size_t n, double *out, struct dcr_err *err)
         if (got < 0)
             return (int)got;
         if ((size_t)got < want * type.item_bytes)
-            return dcr_err_set(err, DCR_FAIL, "cannot read '%s': it ends before the %zu values its header promises",
-                               f->place, f->head.n);
+            return dcr_err_set(err, DCR_FAIL,
+                               "cannot read '%s': it ends before the %zu values of its header; copy it again", f->place,
+                               f->head.n);
         for (size_t i = 0; i < want; i++)
             out[done + i] = npy_number(&type, raw + i * type.item_bytes);
         done += want;

@@ -15,7 +15,7 @@
 
 #define MAX_PICKLE_BYTES ((size_t)1 << 30)
 
-/* What the numbers of a matrix are, nobody can tell from them. */
+/* The numbers do not show whether they are distances or weights. */
 static int choose_meaning(struct graph_pairs *p, int is_weight_if_unsaid, struct dcr_err *err)
 {
     const enum graph_format format = p->file->format;

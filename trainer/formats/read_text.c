@@ -67,9 +67,12 @@ int dataset_csv_names(struct dataset_fill *f, const char *path, struct dcr_err *
             if (n < n_sensors)
                 names[n] = t.cells[i];
     if (rc == DCR_END)
-        rc = n == n_sensors ? fill_names(f, names, path, 0, err)
-                            : dcr_err_set(err, DCR_FAIL, "'%s' names %zu sensors, but the data have %zu columns", path,
-                                          n, n_sensors);
+        rc =
+            n == n_sensors
+                ? fill_names(f, names, path, 0, err)
+                : dcr_err_set(err, DCR_FAIL,
+                              "the number of ids in '%s' is %zu, but the data have %zu columns; give one id per column",
+                              path, n, n_sensors);
     table_close(&t);
     free(names);
     return rc;

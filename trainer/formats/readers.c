@@ -1,4 +1,4 @@
-/* readers.c - see readers.h. */
+/* readers.c - checks of rows and of pairs of sensors, shared by all readers. */
 #include "trainer/formats/readers.h"
 
 #include <math.h>
@@ -289,12 +289,13 @@ static int check_whole(const struct graph_pairs *p, struct dcr_err *err)
         largest = fmax(largest, p->pair[k].value);
     for (size_t i = 0; i < p->d->n_sensors; i++)
         if (!p->is_named[i])
-            return dcr_err_set(err, DCR_FAIL, "'%s' never names sensor '%s' of the data", path, p->d->id[i]);
+            return dcr_err_set(err, DCR_FAIL, "'%s' lacks sensor '%s' of the data; give the graph of these sensors",
+                               path, p->d->id[i]);
     if (p->is_distance && p->d->n_sensors > 1 && largest <= 1)
         return dcr_err_set(err, DCR_FAIL,
                            "'%s': no distance exceeds 1 metre; if these are weights, say --graph-format weights", path);
     if (largest <= 0)
-        return dcr_err_set(err, DCR_FAIL, "'%s' joins no two sensors", path);
+        return dcr_err_set(err, DCR_FAIL, "'%s' connects no sensors: no weight is above 0; check its values", path);
     return 0;
 }
 

@@ -1,4 +1,4 @@
-/* table.c - see table.h. */
+/* table.c - splits text with commas, semicolons or tabs into lines and cells. */
 #include "trainer/formats/table.h"
 
 #include "lib/base/fs.h"

@@ -263,8 +263,9 @@ int gpu_library_open(const struct gpu_api **out, struct dcr_err *err)
     *out = entry ? entry(GPU_API_VERSION) : NULL;
     if (!*out) {
         dlclose(library);
-        return dcr_err_set(err, DCR_FAIL, "--backend cuda: '%s' belongs to another version of this program; build both",
-                           path);
+        return dcr_err_set(
+            err, DCR_FAIL,
+            "--backend cuda: '%s' belongs to another version; build program and library from the same source", path);
     }
     return 0;
 }
@@ -452,7 +453,7 @@ int backend_cuda_create(struct backend **out, const struct backend_config *c, co
         return rc;
     }
     if (comm->rank == 0 && strncmp(s->kernels, "emulated", strlen("emulated")) == 0)
-        fprintf(stderr, "dcrnn-train: note: the GPU is emulated on the CPU: results count, durations say nothing\n");
+        fprintf(stderr, "dcrnn-train: note: the GPU is emulated on the CPU: results are valid, times are not\n");
     *out = &s->be;
     return 0;
 }

@@ -1,4 +1,4 @@
-/* share.c - see share.h. */
+/* share.c - finds ranks that share a GPU by comparing hashes over all ranks. */
 #include "trainer/gpu/share.h"
 
 #include <stdio.h>
@@ -83,7 +83,7 @@ int share_check(struct comm *c, const struct gpu_description *d, int may_share, 
     *most = count_most(devices, c->n_ranks);
     if (count(devices, c->n_ranks, c->rank, &other) > 1 && !may_share)
         rc = dcr_err_set(err, DCR_FAIL,
-                         "ranks %d and %d on %s have one GPU together (%s, %s); start one rank per GPU, or add "
+                         "ranks %d and %d on %s share one GPU (%s, %s); start one rank per GPU, or add "
                          "--share-gpu to let ranks stand for nodes on it (emulated, for tests)",
                          c->rank, other, c->host, d->name, d->bus_id);
     rc = comm_first_failure(c, rc, err);

@@ -1,4 +1,4 @@
-/* dcgru.c - see dcgru.h. Called by dcrnn.c; knows one cell and one step, not time, layers or batches.
+/* dcgru.c - see dcgru.h. Called by dcrnn_run.c. Knows one cell and one step, not time, layers or batches.
  *
  * Order of evaluation. Forward: terms of x once for both convolutions, then terms of h, one product, gates; terms of
  * r * h in the place of those of h, one product, candidate and state. Backward, one gate after another (c, r, u), so

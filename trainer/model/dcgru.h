@@ -16,7 +16,6 @@
 #define dcgru_sums REAL_FN(dcgru_sums)
 #define dcgru_work REAL_FN(dcgru_work)
 #define dcgru_shape REAL_FN(dcgru_shape)
-#define dcgru_bytes REAL_FN(dcgru_bytes)
 #define dcgru_place REAL_FN(dcgru_place)
 #define dcgru_place_sums REAL_FN(dcgru_place_sums)
 #define dcgru_place_work REAL_FN(dcgru_place_work)

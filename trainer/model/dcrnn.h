@@ -126,7 +126,7 @@ struct dcrnn_progress {
  *  grads    dcrnn_grads(m) is accumulated into: zero it first, or add several micro-batches
  *  progress may be NULL. The decoder's part of the block is final before the encoder's is started. With n_batch = 0 it
  *           is called once, everything final
- *  source   order of evaluation: dcrnn.c, head of the file. Test: finite differences in tests/unit/test_dcrnn.c */
+ *  source   order of evaluation: dcrnn_run.c, head of the file. Test: finite differences in tests/unit/test_dcrnn.c */
 void dcrnn_backward(struct dcrnn *m, const real *d_pred, const struct dcrnn_progress *progress);
 
 /** dcrnn_kernels - name of the kernels in use: "avx512", "avx2" or "portable". borrows, static. */
@@ -140,8 +140,8 @@ enum dcrnn_peek_what { DCRNN_PEEK_R, DCRNN_PEEK_U, DCRNN_PEEK_C, DCRNN_PEEK_H };
  *  is_decoder, layer, t  which cell                                   out shape: (B, N, U) */
 void dcrnn_peek(const struct dcrnn *m, enum dcrnn_peek_what what, int is_decoder, int layer, int t, real *out);
 
-/* Operations and bytes of one training step, counted as in the table of the design (a multiply-add is 2 operations,
- * diffusion with sparse supports, before any saving by order of evaluation). */
+/* Operations and bytes of one training step, counted before any saving by order of evaluation: a multiply-add is 2
+ * operations, diffusion is with sparse supports. */
 struct dcrnn_count {
     double dense_flop, sparse_flop, update_flop, projection_flop; /* forward and backward of one batch */
     double forward_flop;                                          /* the forward part of their sum */

@@ -28,7 +28,7 @@ struct dcrnn_worker {
     int index;
     struct dcgru_work work;
     struct dcgru_sums sums[2][DCRNN_MAX_LAYERS]; /* [0] encoder, [1] decoder */
-    real *sum_proj_w, *sum_proj_b;               /* shapes: (Dout, up), (Dout padded) */
+    real *sum_proj_w, *sum_proj_b;               /* shapes: (Dout, up), (Dout) */
     real *x_terms;                               /* the encoder input of all steps, diffused  (rows, x_row) */
     real *dy, *d_fed;                            /* (rows, Dout) */
     struct dcrnn_slab slab;                      /* for forward without keep */

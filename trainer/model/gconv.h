@@ -30,7 +30,8 @@ int gconv_init(struct gconv *g, const struct graph_supports *supports, int k_hop
                const struct kernels *kernels, struct dcr_err *err) DCR_MUST_CHECK;
 void gconv_release(struct gconv *g);
 
-/** gconv_diffuse - Z_m = P_m(S) Z_0: a_1 = S a_0, a_k = 2 S a_(k-1) - a_(k-2) for every support.
+/** gconv_diffuse - Z_m = P_m(S) Z_0: a_1 = S a_0, a_k = 2 S a_(k-1) - a_(k-2) for every support, whose a_0 is
+ *  the input, or with the published recursion a_(K-1) of the support before.
  *  z        row r, term m, column j at z[r * row + m * term + j]; term 0 is the input, 1 .. M-1 are overwritten
  *                                                                       shape: (n_samples * N, M, width)
  *  source   liyaguang/DCRNN dcgru_cell.py; where a support starts: enum dcrnn_recursion */

@@ -437,8 +437,7 @@ int graph_from_distances(int n, int64_t n_edges, const int *from, const int *to,
     double deviation = n_edges > 0 ? sqrt(square / (double)n_edges) : 0;
     if (!(deviation > 0))
         return dcr_err_set(err, DCR_FAIL,
-                           "all %lld distances are equal, so they say nothing about who is near; "
-                           "give weights instead",
+                           "all %lld distances are equal, so no weights follow from them; give weights instead",
                            (long long)n_edges);
     double *weight = malloc((size_t)n_edges * sizeof *weight);
     if (!weight)

@@ -1,4 +1,4 @@
-/* loss.c - see loss.h. */
+/* loss.c - the sums of loss.h, in array order. */
 #include "trainer/model/loss.h"
 
 #include <math.h>

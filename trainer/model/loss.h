@@ -26,9 +26,10 @@ int64_t loss_count_valid(const real *raw, size_t n);
  *  returns  the sum, unit mph; NaN if a prediction with a valid target is NaN */
 double loss_sum(const real *pred_z, const real *raw, size_t n, double mean, double std, int64_t *n_valid);
 
-/** loss_gradient - d(sum of |error| * scale) / d pred_z = scale * std * sign(error) on valid targets, else 0; sign(0) =
- * 0. scale    1 / (valid targets of the global batch): then the plain sum of all ranks' gradients is exact grad
- * overwritten                                 shape: (n) */
+/** loss_gradient - d(sum of |error| * scale) / d pred_z = scale * std * sign(error) on valid targets, else 0; sign(0)
+ *  is 0.
+ *  scale    training takes 1 and divides the sum of all ranks' gradients by the number of their valid targets
+ *  grad     overwritten                                 shape: (n) */
 void loss_gradient(const real *pred_z, const real *raw, size_t n, double mean, double std, double scale, real *grad);
 
 /* Error sums of one forecast step. MAE = abs / n_valid, RMSE = sqrt(square / n_valid), MAPE = relative / n_valid. */

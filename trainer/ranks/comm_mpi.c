@@ -76,8 +76,8 @@ static void stuck(void *ctx, const char *call, double waited_s)
     const struct comm *c = ctx;
     wait_for_my_turn(c, 0);
     fprintf(stderr,
-            "dcrnn-train: rank %d on %s: %s has waited %.0f s for a rank that does not come; ending all ranks "
-            "(--comm-timeout)\n",
+            "dcrnn-train: rank %d on %s: %s has waited %.0f s for another rank; all ranks end. Look for a lost "
+            "rank, or raise --comm-timeout\n",
             c->rank, c->host, call, waited_s);
     end_all_ranks();
 }

@@ -1,4 +1,4 @@
-/* watchdog.c - see watchdog.h. */
+/* watchdog.c - the thread that measures waits. */
 #include "trainer/ranks/watchdog.h"
 
 #include "lib/base/mono.h"

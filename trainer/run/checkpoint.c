@@ -115,19 +115,26 @@ static int check_header(const char *path, const struct header *h, int64_t file_b
                         struct dcr_err *err)
 {
     if (file_bytes < (int64_t)sizeof *h || memcmp(h->magic, MAGIC, sizeof h->magic))
-        return dcr_err_set(err, DCR_FAIL, "'%s' is not a checkpoint of this program", path);
+        return dcr_err_set(err, DCR_FAIL, "'%s' is not a checkpoint of this program; check --resume", path);
     if (h->byte_order != BYTE_ORDER_MARK)
-        return dcr_err_set(err, DCR_FAIL, "checkpoint '%s' was written on a machine of the other byte order", path);
+        return dcr_err_set(err, DCR_FAIL,
+                           "checkpoint '%s' was written on a machine of the other byte order; resume on such a machine",
+                           path);
     if (h->version != VERSION)
-        return dcr_err_set(err, DCR_FAIL, "checkpoint '%s' has format version %u, this program reads version %d", path,
-                           h->version, VERSION);
+        return dcr_err_set(err, DCR_FAIL,
+                           "checkpoint '%s' has format version %u, this program reads version %d; resume with the "
+                           "version that wrote it",
+                           path, h->version, VERSION);
     if (h->file_bytes != file_bytes)
-        return dcr_err_set(err, DCR_FAIL, "checkpoint '%s' has %lld of its %lld bytes; use an older one", path,
-                           (long long)file_bytes, (long long)h->file_bytes);
+        return dcr_err_set(
+            err, DCR_FAIL,
+            "checkpoint '%s' has %lld of its %lld bytes; use another copy, or start again without --resume", path,
+            (long long)file_bytes, (long long)h->file_bytes);
     int rc = check_key(path, key, &h->key, err);
     if (!rc && file_bytes != (int64_t)checkpoint_bytes((size_t)h->key.n_params))
         rc = dcr_err_set(err, DCR_FAIL,
-                         "checkpoint '%s' is damaged: its size does not fit its number of parameters; use an older one",
+                         "checkpoint '%s' is damaged: its size does not fit its number of parameters; use another "
+                         "copy, or start again without --resume",
                          path);
     return rc;
 }
@@ -182,11 +189,17 @@ int checkpoint_read(const char *path, const struct checkpoint_key *key, struct c
     memcpy(&stored, bytes + n_body, sizeof stored);
     crc = dcr_crc32c(dcr_crc32c(0, &h, sizeof h), bytes, n_body);
     if (crc != stored) {
-        dcr_err_set(err, rc, "checkpoint '%s' is damaged: its checksum does not match; use an older one", path);
+        dcr_err_set(err, rc,
+                    "checkpoint '%s' is damaged: its checksum does not match; use another copy, or start again without "
+                    "--resume",
+                    path);
         goto out;
     }
     if (!is_state_possible(&h.state)) {
-        dcr_err_set(err, rc, "checkpoint '%s' has impossible counts of steps, epochs or ranks; use an older one", path);
+        dcr_err_set(err, rc,
+                    "checkpoint '%s' has impossible counts of steps, epochs or ranks; use another copy, or start again "
+                    "without --resume",
+                    path);
         goto out;
     }
     rc = 0;

@@ -33,7 +33,7 @@ static int64_t supports_nnz(const struct graph_supports *s)
     return nnz;
 }
 
-/* Operations of one step on all ranks together (dcrnn-model.md section 9). */
+/* Operations of one step on all ranks together (dcrnn_count_step). */
 static double flop_per_step(const struct train *t)
 {
     struct dcrnn_count n = dcrnn_count_step(&t->model, t->supports.n, supports_nnz(&t->supports), (int)t->global_batch);

@@ -1,4 +1,4 @@
-/* metrics.c - see metrics.h. */
+/* metrics.c - writes the tables, and keeps old rows on --resume. */
 #include "trainer/run/metrics.h"
 
 #include "lib/base/buf.h"
@@ -21,7 +21,6 @@ static const char step_header[] = DCR_STEPS_COLUMNS(HEADER);
 
 #define COUNT(name, unit) +1
 _Static_assert(0 DCR_METRICS_COLUMNS(COUNT) == 28, "metrics_add_epoch writes these columns in this order");
-_Static_assert(0 DCR_STEPS_COLUMNS(COUNT) == 16, "metrics_add_step writes these columns in this order");
 
 /* Text of the rows of an existing table whose number in `column` is below `limit`; its header must be ours. */
 static int kept_rows(const char *path, const char *header, size_t column, int64_t limit, struct dcr_buf *out,
@@ -40,7 +39,8 @@ static int kept_rows(const char *path, const char *header, size_t column, int64_
         if (is_header)
             n_columns = t.n_cells;
         if (is_header && strcmp(dcr_buf_text(&line), header))
-            rc = dcr_err_set(err, DCR_FAIL, "'%s' is not a table of this program; choose another --out", path);
+            rc = dcr_err_set(err, DCR_FAIL, "'%s' is not a table of this version of the program; choose another --out",
+                             path);
         /* the last row of a killed run may be cut: only whole rows are kept */
         else if (!is_header && t.n_cells == n_columns && table_is_number(&t, column, &number) && number < (double)limit)
             dcr_buf_printf(out, "%s\n", dcr_buf_text(&line) + 1);
@@ -112,6 +112,9 @@ static void put_number(FILE *f, int is_known, double v)
 /* The phases of the table, in the order of its columns. */
 static const enum mark_range phases[] = {MARK_STEP,     MARK_DATA_LOAD,  MARK_H2D,       MARK_FORWARD,
                                          MARK_BACKWARD, MARK_ALL_REDUCE, MARK_OPTIMIZER, MARK_CHECKPOINT};
+
+_Static_assert(0 DCR_STEPS_COLUMNS(COUNT) == 8 + sizeof phases / sizeof *phases,
+               "metrics_add_step writes four columns, the phases, and four more");
 
 static void put_time(FILE *f, int is_known, int64_t ns)
 {

@@ -1,4 +1,4 @@
-/* schedule.c - see schedule.h. */
+/* schedule.c - learning rate, sampling probability, test for divergence. */
 #include "trainer/run/schedule.h"
 
 #include "trainer/model/rng.h"

@@ -1,7 +1,7 @@
 /* simulate.h - traffic to learn from when no data are given: the cell transmission model on a small freeway network.
  *
  * Equations, parameters and sources: docs/simulator.md. The same configuration gives the same numbers on every machine
- * with IEEE arithmetic and the same libm. Called by main.c on rank 0. */
+ * with IEEE arithmetic and the same libm. Called by run/input.c for a run, and by main.c for --write-data. */
 #ifndef TRAINER_SIMULATE_SIMULATE_H
 #define TRAINER_SIMULATE_SIMULATE_H
 
@@ -18,7 +18,7 @@ struct simulate_config {
 /** simulate_traffic - speeds of all sensors, 288 rows a day, and their road distances.
  *  d         gives; not yet split. Speeds are whole hundredths of a mile per hour, at least 1; 0 = missing
  *  distances gives; sim_distances_release
- *  cost      about 1.5 s for 48 sensors and 28 days
+ *  cost      about 0.6 s for 48 sensors and 14 days
  *  errors    DCR_FAIL: sizes out of range; no memory */
 int simulate_traffic(const struct simulate_config *c, struct dataset *d, struct sim_distances *distances,
                      struct dcr_err *err) DCR_MUST_CHECK;

@@ -1,4 +1,4 @@
-/* simulate_network.c - see simulate_network.h. */
+/* simulate_network.c - builds the grid, then road distances by Dijkstra. */
 #include "trainer/simulate/simulate_network.h"
 
 #include "trainer/model/rng.h"

@@ -1,4 +1,4 @@
-/* baseline.c - see baseline.h. */
+/* baseline.c - the three simple forecasts and their scores. */
 #include "trainer/tools/baseline.h"
 
 #include "lib/base/text.h"

@@ -1,4 +1,4 @@
-/* probe.c - see probe.h. */
+/* probe.c - times one small batch with the best kernels and with those of the run. */
 #include "trainer/tools/probe.h"
 
 #include "lib/base/mono.h"

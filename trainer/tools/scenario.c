@@ -191,7 +191,7 @@ int scenario_launched_ranks(void)
     return 1;
 }
 
-int scenario_is_idle(const struct scenario_choice *c)
+int scenario_lacks_bottleneck(const struct scenario_choice *c)
 {
     int is_idle = 0, saves_elsewhere = 0;
     for (int i = 0; i < N_RANKS; i++) {
@@ -215,7 +215,7 @@ int scenario_show(const struct scenario_choice *c, FILE *out, struct dcr_err *er
         return rc;
     fprintf(out, "scenario: %s\nseed: %llu\nwhy: %s\n%son:%s\noff:%s\n", s->name, (unsigned long long)c->seed, s->why,
             s->needs_gpu ? "needs: gpu\n" : "", on, off);
-    if (scenario_is_idle(c))
+    if (scenario_lacks_bottleneck(c))
         fprintf(out, "note: on %d rank%s the knob saves nothing; start it by `mpirun -n 2` or `mpirun -n 4`\n",
                 c->n_ranks, c->n_ranks == 1 ? "" : "s");
     fprintf(out,

@@ -31,9 +31,9 @@ int scenario_named(const char *name, const struct scenario **out, struct dcr_err
  *  errors   DCR_FAIL: more ranks than SCENARIO_MAX_RANKS */
 int scenario_words(const struct scenario_choice *c, char *text, char **words, int *n_words,
                    struct dcr_err *err) DCR_MUST_CHECK;
-/** scenario_is_idle - 1 when the knob saves nothing on so many ranks, but does on others: what is started so has no
- *  bottleneck. */
-int scenario_is_idle(const struct scenario_choice *c);
+/** scenario_lacks_bottleneck - 1 when the knob saves nothing on so many ranks, but does on others: what is started so
+ * has no bottleneck. */
+int scenario_lacks_bottleneck(const struct scenario_choice *c);
 /** scenario_launched_ranks - how many ranks the launcher of this process says there are (mpirun, srun); 1 without. */
 int scenario_launched_ranks(void);
 /** scenario_show - for people and scripts, a line `key: value` each: why, options on and off, classes, gains.

@@ -74,8 +74,7 @@ static int read_array(const struct verify *v, const char *name, const char *prec
     return dcr_err_set(err, DCR_FAIL, "'%s' does not have the shape (%s) that case.json says", path, expected);
 }
 
-/* max|a-b| / max|b|; 0 when both are all zero; NaN when either holds one. Source: the design's section on reference
- * vectors. */
+/* max|a-b| / max|b|; 0 when both are all zero; NaN when either holds one. */
 static double relative_error(size_t n, const double *a, const double *b)
 {
     double difference = 0, size = 0;
