@@ -181,7 +181,7 @@ $(PROGRAMS) $(UNIT_APART:%=$(BUILD)/tests/unit/%) $(BUILD)/tests/unit/test_gpu_k
 $(BIN)/dcrnn-train: $(BUILD)/obj/trainer/main.o $(BUILD)/libtrainer.a $(BUILD)/libdcr.a
 	$(call say,link $@) $(folder) $(CC) $(CFLAGS) -o $@ $^ $(LDLIBS_COMMON) $(LIB_LIBS) $(HDF5_LIBS) $(BLAS_LIBS) $(ZLIB_LIBS) $(MPI_LIBS)
 $(BUILD)/man/%.1: docs/man/%.1.in docs/man/options.awk $(BIN)/%
-	$(call say,write $@) $(folder) $(BIN)/$* --help | awk -f docs/man/options.awk - $< >$@.new && mv $@.new $@
+	$(call say,write $@) $(folder) $(BIN)/$* --help >$@.help && awk -f docs/man/options.awk $@.help $< >$@.new && mv $@.new $@ && rm $@.help
 $(BIN)/dccollect: $(BUILD)/obj/collect/main.o $(BUILD)/libcollect.a $(BUILD)/libdcr.a
 	$(call say,link $@) $(folder) $(CC) $(CFLAGS) -o $@ $^ $(LDLIBS_COMMON) $(LIB_LIBS)
 $(BIN)/dccollect-calibrate: $(call objects,$(CALIBRATE_SRC)) $(BUILD)/libcollect.a $(BUILD)/libdcr.a

@@ -217,7 +217,8 @@ static const struct option_row rows[OPTIONS_N] = {
 #define FITS_CHOICE(field) (sizeof((struct options *)NULL)->field == sizeof(int))
 #define FITS_FLAG(field) IS(int, field)
 #define FITS_INT(field) IS(int, field)
-#define FITS_INT64(field) (IS(int64_t, field) || IS(uint64_t, field) || IS(size_t, field))
+#define FITS_INT64(field) \
+    (sizeof((struct options *)NULL)->field == 8 && (IS(int64_t, field) || IS(uint64_t, field) || IS(size_t, field)))
 #define FITS_REAL(field) IS(double, field)
 #define FITS_POSITIVE(field) IS(double, field)
 #define FITS_INSTEAD(field) (IS(const char *, field) || IS(enum options_task, field))

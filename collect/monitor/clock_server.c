@@ -2,7 +2,7 @@
 #include "collect/monitor/clock_server.h"
 
 #include "collect/record/meta.h"
-#include "collect/record/thread.h"
+#include "lib/base/thread.h"
 #include "lib/base/fs.h"
 #include "lib/base/mono.h"
 

@@ -1,7 +1,7 @@
 /* sampler.c - see sampler.h. */
 #include "collect/monitor/sampler.h"
 
-#include "collect/record/thread.h"
+#include "lib/base/thread.h"
 #include "lib/base/json_string.h"
 #include "lib/base/mono.h"
 

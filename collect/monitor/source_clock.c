@@ -5,7 +5,7 @@
 #include "collect/monitor/clock_server.h"
 #include "collect/record/meta.h"
 #include "collect/monitor/source.h"
-#include "collect/record/thread.h"
+#include "lib/base/thread.h"
 #include "lib/format.h"
 #include "lib/base/mono.h"
 

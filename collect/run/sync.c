@@ -1,7 +1,7 @@
 /* sync.c - see sync.h. */
 #include "collect/run/sync.h"
 
-#include "collect/record/thread.h"
+#include "lib/base/thread.h"
 #include "lib/base/fs.h"
 
 #include <errno.h>

@@ -26,9 +26,11 @@ check "the page of dcrnn-train is that of this --help" diff <(made "$TMP/help" "
 check "it has every option of --help once" listed "$page"
 check "and its default" defaults "$page"
 check_status 2 "scenarios are named" "$train" --scenario none --check-options
-for name in $(sed -n 's/.*there are: //p' "$TMP/tap.out" | tr -d ,); do
+sed -n 's/.*there are: //p' "$TMP/tap.out" | tr -d ',' | tr ' ' '\n' >"$TMP/scenarios"
+check "all eight of them" test "$(grep -c . "$TMP/scenarios")" -eq 8
+while read -r name; do
     check "the page names the scenario $name" grep -qE "^\.BR? $name\b" "$page"
-done
+done <"$TMP/scenarios"
 
 # An option needs no place in the source of the page.
 sed 's/^  --batch N .*/&\n  --planted yes|no         from `here`, -1 by default (no)/' "$TMP/help" >"$TMP/more"

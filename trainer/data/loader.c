@@ -5,11 +5,11 @@
  * asks: the workers, or loader_next itself when there are none. */
 #include "trainer/data/loader.h"
 
+#include "lib/base/thread.h"
 #include "trainer/mark.h"
 #include "trainer/model/rng.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -263,18 +263,13 @@ static int hands_alloc(struct loader *l, struct dcr_err *err)
     return rc;
 }
 
-/* Signals are for the main thread, which asks for them once a step. */
 static int start_workers(struct loader *l, struct dcr_err *err)
 {
-    sigset_t all, before;
     int rc = 0;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
     while (!rc && l->n_threads < l->c.n_workers) {
-        rc = pthread_create(&l->threads[l->n_threads], NULL, worker, &l->hands[l->n_threads]);
+        rc = thread_start(&l->threads[l->n_threads], worker, &l->hands[l->n_threads]);
         l->n_threads += !rc;
     }
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
     return rc ? dcr_err_set(err, DCR_FAIL, "cannot start all loader workers (%d): %s; lower --loader-workers",
                             l->c.n_workers, strerror(rc))
               : 0;

@@ -225,6 +225,8 @@ int dcrnn_create(struct dcrnn **out, const struct dcrnn_config *c, const struct 
         goto out;
     }
     m->c = *c;
+    m->crew = (struct dcrnn_crew){
+        .lock = PTHREAD_MUTEX_INITIALIZER, .begin = PTHREAD_COND_INITIALIZER, .end = PTHREAD_COND_INITIALIZER};
     rc = gconv_init(&m->g, supports, c->k_hops, c->recursion, kernels, err);
     if (rc)
         goto out;
@@ -245,8 +247,9 @@ int dcrnn_create(struct dcrnn **out, const struct dcrnn_config *c, const struct 
         m->workers[i].model = m;
         m->workers[i].index = i;
     }
-    dcrnn_start_workers(m);
-    m->has_crew = 1;
+    rc = dcrnn_start_workers(m, err);
+    if (rc)
+        goto out;
     *out = m;
     m = NULL;
 out:
@@ -258,8 +261,7 @@ void dcrnn_free(struct dcrnn *m)
 {
     if (!m)
         return;
-    if (m->has_crew)
-        dcrnn_end_workers(m);
+    dcrnn_end_workers(m);
     if (m->memory)
         munmap(m->memory, m->memory_bytes);
     gconv_release(&m->g);

@@ -33,8 +33,7 @@ struct dcrnn_worker {
     real *dy, *d_fed;                            /* (rows, Dout) */
     struct dcrnn_slab slab;                      /* for forward without keep */
     const struct dcrnn_progress *progress;       /* of worker 0, else NULL */
-    pthread_t thread;
-    int has_thread; /* worker 0 is the caller and has none */
+    pthread_t thread;                            /* worker 0 is the caller and has none */
 };
 
 /* What the workers' threads wait for, and what the caller waits for. */
@@ -44,6 +43,7 @@ struct dcrnn_crew {
     pthread_cond_t begin, end;       /* of a round: all tiles of a batch, once */
     void (*work)(struct tile *tile); /* of this round */
     uint64_t round;                  /* rounds begun */
+    int n_threads;                   /* started */
     int n_busy;                      /* threads that have not finished this round */
     int is_over;                     /* the threads end */
 };
@@ -68,7 +68,6 @@ struct dcrnn {
     real *proj; /* packed: (Dout, up) */
     struct dcrnn_worker *workers;
     struct dcrnn_crew crew;
-    int has_crew;
     struct dcrnn_slab *slabs; /* one a tile of max_batch */
     int n_slabs;
     real *d_state; /* gradient of the state handed from encoder to decoder: (n_slabs, layers, rows, up) */
@@ -86,8 +85,8 @@ struct dcrnn {
 };
 
 /** dcrnn_start_workers, dcrnn_end_workers - the threads of workers 1 .. n_threads - 1, which live as long as the model.
- */
-void dcrnn_start_workers(struct dcrnn *m);
+ *  errors   DCR_FAIL: no more threads; dcrnn_end_workers ends those that started */
+int dcrnn_start_workers(struct dcrnn *m, struct dcr_err *err) DCR_MUST_CHECK;
 void dcrnn_end_workers(struct dcrnn *m);
 
 static inline int dcrnn_n_tiles(const struct dcrnn *m, int n_batch)

@@ -7,6 +7,8 @@
  * workers: results do not depend on scheduling. */
 #include "trainer/model/dcrnn_model.h"
 
+#include "lib/base/thread.h"
+
 #include <string.h>
 
 struct tile {
@@ -66,13 +68,16 @@ static void *run_worker(void *arg)
     return NULL;
 }
 
-void dcrnn_start_workers(struct dcrnn *m)
+int dcrnn_start_workers(struct dcrnn *m, struct dcr_err *err)
 {
-    pthread_mutex_init(&m->crew.lock, NULL);
-    pthread_cond_init(&m->crew.begin, NULL);
-    pthread_cond_init(&m->crew.end, NULL);
-    for (int i = 1; i < m->c.n_threads; i++)
-        m->workers[i].has_thread = pthread_create(&m->workers[i].thread, NULL, run_worker, &m->workers[i]) == 0;
+    for (int i = 1; i < m->c.n_threads; i++) {
+        int rc = thread_start(&m->workers[i].thread, run_worker, &m->workers[i]);
+        if (rc)
+            return dcr_err_set(err, DCR_FAIL, "cannot start all of %d threads: %s; lower --threads", m->c.n_threads,
+                               strerror(rc));
+        m->crew.n_threads++;
+    }
+    return 0;
 }
 
 void dcrnn_end_workers(struct dcrnn *m)
@@ -81,29 +86,21 @@ void dcrnn_end_workers(struct dcrnn *m)
     m->crew.is_over = 1;
     pthread_cond_broadcast(&m->crew.begin);
     pthread_mutex_unlock(&m->crew.lock);
-    for (int i = 1; i < m->c.n_threads; i++)
-        if (m->workers[i].has_thread)
-            pthread_join(m->workers[i].thread, NULL);
-    pthread_cond_destroy(&m->crew.end);
-    pthread_cond_destroy(&m->crew.begin);
-    pthread_mutex_destroy(&m->crew.lock);
+    for (int i = 1; i <= m->crew.n_threads; i++)
+        pthread_join(m->workers[i].thread, NULL);
 }
 
-/* All tiles of the batch, each by its worker. The caller does the share of a worker whose thread could not start:
- * slower, same result. */
+/* All tiles of the batch, each by its worker. */
 static void run_tiles(struct dcrnn *m, void (*work)(struct tile *tile))
 {
     struct dcrnn_crew *crew = &m->crew;
     pthread_mutex_lock(&crew->lock);
     crew->work = work;
-    for (int i = 1; i < m->c.n_threads; i++)
-        crew->n_busy += m->workers[i].has_thread;
+    crew->n_busy = crew->n_threads;
     crew->round++;
     pthread_cond_broadcast(&crew->begin);
     pthread_mutex_unlock(&crew->lock);
-    for (int i = 0; i < m->c.n_threads; i++)
-        if (!m->workers[i].has_thread)
-            run_share(&m->workers[i], work);
+    run_share(&m->workers[0], work);
     pthread_mutex_lock(&crew->lock);
     while (crew->n_busy > 0)
         pthread_cond_wait(&crew->end, &crew->lock);

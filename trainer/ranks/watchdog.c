@@ -2,6 +2,7 @@
 #include "trainer/ranks/watchdog.h"
 
 #include "lib/base/mono.h"
+#include "lib/base/thread.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -66,16 +67,12 @@ static void *watch(void *arg)
 
 int watchdog_open(const struct watchdog_config *c, struct dcr_err *err)
 {
-    pthread_condattr_t attr;
     dog.c = *c;
     dog.is_over = 0;
     if (c->patience_s <= 0)
         return 0;
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_cond_init(&dog.wake, &attr);
-    pthread_condattr_destroy(&attr);
-    int rc = pthread_create(&dog.thread, NULL, watch, NULL);
+    thread_condition(&dog.wake);
+    int rc = thread_start(&dog.thread, watch, NULL);
     if (rc)
         return dcr_err_set(err, DCR_FATAL, "cannot start the watchdog of --comm-timeout: %s", strerror(rc));
     dog.is_running = 1;

@@ -1,10 +1,10 @@
-/* thread.h - threads of the collector's own. */
-#ifndef COLLECT_THREAD_H
-#define COLLECT_THREAD_H
+/* thread.h - threads beside the main one. */
+#ifndef LIB_BASE_THREAD_H
+#define LIB_BASE_THREAD_H
 
 #include <pthread.h>
 
-/** thread_start - a thread that no signal interrupts: those of the collector are the main thread's.
+/** thread_start - a thread that no signal interrupts: signals are the main thread's.
  *  returns  0, else the error number of pthread_create */
 int thread_start(pthread_t *thread, void *(*body)(void *), void *arg);
 /** thread_condition - a condition whose timed waits go by CLOCK_MONOTONIC. */

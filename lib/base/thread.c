@@ -1,5 +1,5 @@
-/* thread.c - see thread.h. */
-#include "collect/record/thread.h"
+/* thread.c - threads without signals, conditions by the monotonic clock. */
+#include "lib/base/thread.h"
 
 #include <signal.h>
 #include <time.h>
