@@ -116,7 +116,7 @@ static void wrong_words_get_a_sentence(void **state)
     expect_failure("--graph-format x", "one of auto, distances, weights, distance-matrix, weight-matrix");
     expect_failure("--filter x", "--filter");
     expect_failure("--kernels sse", "one of auto, avx512, avx2, portable, not 'sse'");
-    expect_failure("--kernels avx2 --backend cuda", "--kernels are the CPU's");
+    expect_failure("--kernels avx2 --backend cuda", "--kernels applies to the CPU only");
     expect_failure("--recursion x", "--recursion");
     expect_failure("--lr-milestones 5,2", "ascending epochs");
     expect_failure("--lr-milestones 5;2", "ascending epochs");

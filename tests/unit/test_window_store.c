@@ -69,7 +69,7 @@ static void every_window_comes_back_to_the_bit(void **state)
     }
 }
 
-/* The scratch folder may lie in memory; then there is nothing to be read past a cache. */
+/* The scratch folder may are on a file system in memory; then there is nothing to be read past a cache. */
 static void cold_reads_give_the_same(void **state)
 {
     (void)state;
@@ -80,7 +80,7 @@ static void cold_reads_give_the_same(void **state)
     for (int f = 0; f < WINDOW_N_FORMATS; f++) {
         const char *path = write_store("cold.bin", &d, (enum window_format)f, 7);
         if (window_store_open(&s, path, &d, 1, &err)) {
-            assert_sentence(err, "lie in memory");
+            assert_sentence(err, "are on a file system in memory");
             dataset_release(&d);
             skip();
         }
@@ -105,7 +105,7 @@ static void a_store_in_memory_cannot_be_cold(void **state)
         skip();
     }
     assert_int_equal(window_store_open(&s, path, &d, 1, &err), DCR_FAIL);
-    assert_sentence(err, "lie in memory");
+    assert_sentence(err, "are on a file system in memory");
     assert_null(s);
     unlink(path);
     dataset_release(&d);
