@@ -98,7 +98,7 @@ try() { # name ranks
     if [ "$name" = memory ] || [ "$n" -gt "$cores" ]; then steps=$((steps / 2)); fi
     for _ in $(seq $rounds); do
         if ! run_scenario "$name" "$seed" "$n" on "$steps" "$on" || ! run_scenario "$name" "$seed" "$n" off "$steps" "$off"; then
-            if grep -q 'lie in memory' "$on/log"; then
+            if grep -q 'on a file system in memory' "$on/log"; then
                 skip "$title" "$TMP is no disk"
             else
                 not_ok "$title: runs" "$(tail -n 5 "$on/log" "$off/log" 2>/dev/null)"

@@ -2,6 +2,7 @@
  * a sentence. */
 #include "trainer/data/window_store.h"
 
+#include "lib/base/hash.h"
 #include "tests/unit/trainer_files.h"
 
 #include <fcntl.h>
@@ -80,7 +81,7 @@ static void cold_reads_give_the_same(void **state)
     for (int f = 0; f < WINDOW_N_FORMATS; f++) {
         const char *path = write_store("cold.bin", &d, (enum window_format)f, 7);
         if (window_store_open(&s, path, &d, 1, &err)) {
-            assert_sentence(err, "lie in memory");
+            assert_sentence(err, "are on a file system in memory");
             dataset_release(&d);
             skip();
         }
@@ -105,7 +106,7 @@ static void a_store_in_memory_cannot_be_cold(void **state)
         skip();
     }
     assert_int_equal(window_store_open(&s, path, &d, 1, &err), DCR_FAIL);
-    assert_sentence(err, "lie in memory");
+    assert_sentence(err, "are on a file system in memory");
     assert_null(s);
     unlink(path);
     dataset_release(&d);
@@ -158,6 +159,7 @@ static void foreign_and_damaged_files_are_refused(void **state)
     expect_refusal(scratch_file("text.bin", "timestamp,1,2,3\n2018-01-01 00:00:00,1,2,3,4,5,6,7,8,9,10\n"), &d,
                    "damaged or of other data");
     enum { N_INDEX = 16 + 15 * 8 + 14 * 4 }; /* header, offsets, checksums */
+    expect_refusal(spill(n - 1), &d, "damaged or of other data");
     for (size_t cut = 0; cut < N_INDEX; cut += 5)
         expect_refusal(spill(cut), &d, "damaged or of other data");
     for (size_t at = 0; at < N_INDEX; at++) {
@@ -166,6 +168,14 @@ static void foreign_and_damaged_files_are_refused(void **state)
         file_bytes[at] ^= 0x40;
         expect_refusal(bad, &d, "damaged or of other data");
     }
+    /* a checksum that matches offsets in disorder */
+    const uint64_t late = n - 1;
+    memcpy(file_bytes + 16 + 3 * sizeof late, &late, sizeof late);
+    uint32_t crc = dcr_crc32c(0, d.speed_mph, d.n_rows * d.n_sensors * sizeof *d.speed_mph);
+    crc = dcr_crc32c(crc, d.time_of_day, d.n_rows * sizeof *d.time_of_day);
+    crc = dcr_crc32c(dcr_crc32c(crc, file_bytes, 12), file_bytes + 16, N_INDEX - 16);
+    memcpy(file_bytes + 12, &crc, sizeof crc);
+    expect_refusal(spill(n), &d, "damaged or of other data");
     dataset_release(&d);
     dataset_release(&other);
     dataset_release(&larger);
