@@ -43,8 +43,8 @@ fi
 # 10^9 rows promised, 48 there: a sentence, and no memory for them.
 head_of() { printf "\223NUMPY\1\0v\0{'descr': '<f8', 'fortran_order': %s, 'shape': %s, }%*s\n" "$1" "$2" $((118 - 61 - ${#1} - ${#2})) ''; }
 few() { (ulimit -v 4000000 && exec "$BIN/dcrnn-train" --out "$TMP/no" --graph "$data/edges.csv" --data "$1"); }
-promised() { # name file part-of-the-sentence
-    check_status 2 "$1" few "$2"
+promised() { # name file part-of-the-sentence function
+    check_status 2 "$1" "${4:-few}" "$2"
     cp "$TMP/tap.out" "$TMP/said"
     check "$1: one sentence" test "$(wc -l <"$TMP/said")" -eq 1
     check "$1: says why" grep -q "$3" "$TMP/said"
@@ -59,5 +59,14 @@ done
 promised "a frame that promises 10^9 rows" $data/bad-claims.h5 "not all in the file"
 head -c 3000 $data/metr-la.h5 >"$TMP/cut.h5"
 promised "a frame that is cut off" "$TMP/cut.h5" "truncated file"
+# 4 GiB of zeros, a file with a hole: it is refused by its head.
+matrix() { (ulimit -v 1000000 && exec "$BIN/dcrnn-train" --out "$TMP/no" --data "$data/speeds.csv" --graph "$1" --graph-format weight-matrix); }
+head_of False '(65536, 65536)' | sed 's/<f8/|b1/' >"$TMP/large.npy"
+truncate -s $((128 + 65536 * 65536)) "$TMP/large.npy"
+promised "a matrix of 65536 x 65536" "$TMP/large.npy" "a matrix of 4 x 4 is needed" matrix
+# One row of 2^25 values: as many features of one sensor.
+head_of False '(1, 1, 33554432)' | sed 's/<f8/|b1/' >"$TMP/wide.npy"
+truncate -s $((128 + 33554432)) "$TMP/wide.npy"
+promised "a row of 2^25 values is read" "$TMP/wide.npy" "which name no sensors"
 check "nothing was written" test ! -e "$TMP/no"
 finish

@@ -89,6 +89,7 @@ static void what_is_no_graph_is_refused(void **state)
     expect_failure(DATA "speeds.npy", GRAPH_WEIGHT_MATRIX, "a matrix of 4 x 4 is needed");
     expect_failure(DATA "bad-several.npz", GRAPH_WEIGHT_MATRIX, "should hold one matrix; it has a (48, 4), b (48, 4)");
     expect_failure(DATA "weights-bsr.npz", GRAPH_AUTO, "sparse format 'bsr' is not csr, csc or coo");
+    expect_failure(DATA "bad-sparse.npz", GRAPH_AUTO, "the parts of its sparse matrix do not fit together");
     expect_failure(DATA "metr-la.h5", GRAPH_AUTO, "is an HDF5 file; a graph is");
     expect_failure(DATA "windows", GRAPH_AUTO, "is a folder; a graph is");
 }

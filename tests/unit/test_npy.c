@@ -122,6 +122,7 @@ static void test_bad_headers(void **state)
         {"{'descr': '<f8', 'fortran_order': False, 'shape': (1,1,1,1,1,1,1,1,1), }\n", "not that of an array"},
         {"{'descr': '<f8', 'fortran_order': False, 'shape': (99999999999999999999,), }\n", "not that of an array"},
         {"{'descr': '<f8', 'fortran_order': False, 'shape': (1000000, 1000000), }\n", "more than this program handles"},
+        {"{'descr': '<f8', 'fortran_order': False, 'shape': (65536, 32769), }\n", "more than this program handles"},
         {"{'descr': '<f8', 'fortran_order': False, 'shape': (2000000000,), }\n", "it ends before"},
         {"{'descr': '<f8', 'fortran_order': False, 'shape': (1,), }\n", "longer than its header says"},
         {"{'descr': '<c8', 'fortran_order': False, 'shape': (2,), }\n", "type <c8; only floats and whole numbers"},

@@ -2,6 +2,7 @@
  * a sentence. */
 #include "trainer/data/window_store.h"
 
+#include "lib/base/hash.h"
 #include "tests/unit/trainer_files.h"
 
 #include <fcntl.h>
@@ -158,6 +159,7 @@ static void foreign_and_damaged_files_are_refused(void **state)
     expect_refusal(scratch_file("text.bin", "timestamp,1,2,3\n2018-01-01 00:00:00,1,2,3,4,5,6,7,8,9,10\n"), &d,
                    "damaged or of other data");
     enum { N_INDEX = 16 + 15 * 8 + 14 * 4 }; /* header, offsets, checksums */
+    expect_refusal(spill(n - 1), &d, "damaged or of other data");
     for (size_t cut = 0; cut < N_INDEX; cut += 5)
         expect_refusal(spill(cut), &d, "damaged or of other data");
     for (size_t at = 0; at < N_INDEX; at++) {
@@ -166,6 +168,14 @@ static void foreign_and_damaged_files_are_refused(void **state)
         file_bytes[at] ^= 0x40;
         expect_refusal(bad, &d, "damaged or of other data");
     }
+    /* a checksum that matches offsets in disorder */
+    const uint64_t late = n - 1;
+    memcpy(file_bytes + 16 + 3 * sizeof late, &late, sizeof late);
+    uint32_t crc = dcr_crc32c(0, d.speed_mph, d.n_rows * d.n_sensors * sizeof *d.speed_mph);
+    crc = dcr_crc32c(crc, d.time_of_day, d.n_rows * sizeof *d.time_of_day);
+    crc = dcr_crc32c(dcr_crc32c(crc, file_bytes, 12), file_bytes + 16, N_INDEX - 16);
+    memcpy(file_bytes + 12, &crc, sizeof crc);
+    expect_refusal(spill(n), &d, "damaged or of other data");
     dataset_release(&d);
     dataset_release(&other);
     dataset_release(&larger);

@@ -11,8 +11,7 @@
 #include "trainer/data/dataset.h"
 #include "trainer/data/window_store.h"
 
-/* ---- order and shares: pure functions, every rank computes the same answer ----------------------------------------
- */
+/* ---- order and shares: pure functions, every rank computes the same answer --------------------------------------- */
 
 /** sampler_permute - the order of the n training windows in one epoch; windows overwritten.   shape: (n)
  *  source   Fisher-Yates with rng stream RNG_SHUFFLE at (seed, epoch) */
@@ -36,8 +35,7 @@ void sampler_share(size_t n, int rank, int n_ranks, size_t *first, size_t *count
  *  weights  borrows; >= 0, not all 0                                  shape: (n_ranks) */
 void sampler_share_weighted(size_t n, const double *weights, int rank, int n_ranks, size_t *first, size_t *count);
 
-/* ---- batches ------------------------------------------------------------------------------------------------------
- */
+/* ---- batches ----------------------------------------------------------------------------------------------------- */
 
 struct loader_config {
     const struct dataset *data;       /* borrows until loader_close */

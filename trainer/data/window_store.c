@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -273,7 +274,23 @@ static int make_cold(struct window_store *s, struct dcr_err *err)
     return 0;
 }
 
-/* Header and index. One checksum says that they are whole and of this data set: then what they say holds. */
+/* Every chunk lies in the file, behind the one before, and has the length of its rows where that is known. A checksum
+ * can be made to match, and reading trusts these numbers. */
+static int is_in_order(const struct window_store *s)
+{
+    struct stat st;
+    if (fstat(s->fd, &st) || s->offset[s->n_chunks] != (uint64_t)st.st_size)
+        return 0;
+    for (size_t k = 0; k < s->n_chunks; k++) {
+        const uint64_t n = s->offset[k + 1] - s->offset[k];
+        if (s->offset[k + 1] < s->offset[k] ||
+            (s->format == WINDOW_FORMAT_RAW && n != rows_of(s, k) * raw_bytes(s->n_sensors)))
+            return 0;
+    }
+    return 1;
+}
+
+/* Header and index. One checksum says that they are whole and of this data set. */
 static int read_index(struct window_store *s, const struct dataset *d, struct dcr_err *err)
 {
     struct header h = {0};
@@ -289,7 +306,7 @@ static int read_index(struct window_store *s, const struct dataset *d, struct dc
         if (dcr_stream_read_full(&bytes, s->offset, (s->n_chunks + 1) * sizeof *s->offset, err) < 0 ||
             dcr_stream_read_full(&bytes, s->crc, s->n_chunks * sizeof *s->crc, err) < 0)
             return dcr_err_while(err, "windows '%s'", s->path);
-        is_good = h.crc == header_of(s, d).crc;
+        is_good = h.crc == header_of(s, d).crc && is_in_order(s);
     }
     return is_good
                ? 0
@@ -356,17 +373,19 @@ void window_reader_close(struct window_reader *r)
 static int fetch(struct window_reader *r, uint64_t first, uint64_t end, const char **out, struct dcr_err *err)
 {
     const struct window_store *s = r->s;
-    const uint64_t unit = s->way == WAY_CACHE ? 1 : BLOCK;
+    const uint64_t unit = s->way == WAY_DIRECT ? BLOCK : 1;
     const uint64_t from = first / unit * unit, to = (end + unit - 1) / unit * unit;
-    if (s->way == WAY_DONTNEED)
-        posix_fadvise(s->fd, (off_t)from, (off_t)(to - from), POSIX_FADV_DONTNEED);
+    if (s->way == WAY_DONTNEED) { /* only whole pages are dropped */
+        const uint64_t page = first / BLOCK * BLOCK;
+        posix_fadvise(s->fd, (off_t)page, (off_t)((end + BLOCK - 1) / BLOCK * BLOCK - page), POSIX_FADV_DONTNEED);
+    }
     for (uint64_t have = from; have < end;) {
         ssize_t k = pread(s->fd, r->bytes + (have - from), to - have, (off_t)have);
         if (k < 0 && errno == EINTR)
             continue;
         if (k < 0)
             return dcr_err_sys(err, DCR_FAIL, "cannot read windows '%s'", s->path);
-        /* a short read must end on a block to be continued */
+        /* with O_DIRECT a short read must end on a block to be continued */
         if (k == 0 || (have + (uint64_t)k < end && (uint64_t)k % unit))
             return dcr_err_set(err, DCR_FAIL, "windows '%s' became shorter while they were read", s->path);
         have += (uint64_t)k;

@@ -60,8 +60,8 @@ struct graph_file {
 };
 
 /** graph_read - adjacency of the data set's sensors, in their order: from comma separated lists and matrices, matrices
- *  in npy and npz files (dense or as scipy.sparse writes them), and the pickle adj_mx.pkl of DCRNN. Distances go
- * through graph_from_distances.
+ *  in npy and npz files (dense or as scipy.sparse writes them), and the pickle adj_mx.pkl of DCRNN. Distances
+ *  go through graph_from_distances.
  *
  *  adjacency gives; free with graph_csr_free
  *  n_unknown overwritten with the number of lines passed over; may be NULL

@@ -16,7 +16,7 @@
 
 #define MAX_HEADER 65536
 #define MAX_CLAIM ((size_t)1 << 40)
-#define MAX_VALUES ((size_t)1 << 36)
+#define MAX_VALUES ((size_t)1 << 31)
 #define PIECE 4096 /* values converted at once */
 #define BLOCK_BYTES 65536
 
@@ -232,7 +232,6 @@ void npy_close(struct npy_file *f)
     archive_read_free(f->archive); /* NULL is fine */
     if (f->has_fd)
         close(f->fd);
-    npy_free(&f->all);
     f->archive = NULL;
     f->has_fd = 0;
 }
@@ -290,8 +289,8 @@ static int reorder(struct npy *a, struct dcr_err *err)
     return 0;
 }
 
-/* All values. Room doubles as they arrive: a header may claim what the file does not hold. */
-static int read_all(struct npy_file *f, struct npy *a, struct dcr_err *err)
+/* Room doubles as values arrive: a header may claim what the file does not hold. */
+int npy_rest(struct npy_file *f, struct npy *a, struct dcr_err *err)
 {
     const struct npy_head *h = &f->head;
     size_t cap = 0;
@@ -315,26 +314,13 @@ static int read_all(struct npy_file *f, struct npy *a, struct dcr_err *err)
     return !rc && h->is_fortran && h->n_dims > 1 ? reorder(a, err) : rc;
 }
 
-int npy_next_rows(struct npy_file *f, size_t n, double *out, struct dcr_err *err)
-{
-    for (int i = 1; i < f->head.n_dims; i++)
-        n *= f->head.dim[i];
-    if (!f->head.is_fortran)
-        return npy_next(f, n, out, err);
-    int rc = f->all.values ? 0 : read_all(f, &f->all, err);
-    if (!rc)
-        memcpy(out, f->all.values + f->n_handed_out, n * sizeof *out);
-    f->n_handed_out += n;
-    return rc;
-}
-
 int npy_read(const char *path, const char *array, struct npy *out, struct dcr_err *err)
 {
     struct npy_file f = {0};
     memset(out, 0, sizeof *out);
     int rc = npy_open(&f, path, array, err);
     if (!rc)
-        rc = read_all(&f, out, err);
+        rc = npy_rest(&f, out, err);
     npy_close(&f);
     if (rc)
         npy_free(out);

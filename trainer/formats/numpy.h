@@ -47,7 +47,8 @@ struct npy {
 /** npy_read - a whole array.
  *  array    its name in an .npz; NULL: the file is an .npy
  *  out      gives; free with npy_free
- *  errors   DCR_FAIL: not such a file, no such array, a type that cannot be read, shorter or longer than its head says
+ *  errors   DCR_FAIL: not such a file, no such array, a type that cannot be read, shorter or longer than its head says,
+ *           more than 2^31 values
  *  memory   at most twice what was read */
 int npy_read(const char *path, const char *array, struct npy *out, struct dcr_err *err) DCR_MUST_CHECK;
 /** npy_free - release and empty; an empty struct is fine. */
@@ -61,8 +62,6 @@ struct npy_file {
     int has_fd, fd;
     struct archive *archive;
     struct dcr_stream bytes;
-    struct npy all;      /* of an array in Fortran order, once a row was asked for */
-    size_t n_handed_out; /* values of it */
 };
 /** npy_open - up to the first value. f gives; npy_close in any state after {0}. array, errors as of npy_read */
 int npy_open(struct npy_file *f, const char *path, const char *array, struct dcr_err *err) DCR_MUST_CHECK;
@@ -70,10 +69,9 @@ void npy_close(struct npy_file *f);
 /** npy_next - the next n values, as they lie in the file.
  *  out      overwritten                                                                 shape: (n) */
 int npy_next(struct npy_file *f, size_t n, double *out, struct dcr_err *err) DCR_MUST_CHECK;
-/** npy_next_rows - the values of the next n first indices, in C order. An array in Fortran order is read as a whole at
- *  the first call.
- *  out      overwritten                                      shape: (n) and the dimensions but the first */
-int npy_next_rows(struct npy_file *f, size_t n, double *out, struct dcr_err *err) DCR_MUST_CHECK;
+/** npy_rest - all values and the end, where none was read before: so the caller can look at the head first. out, errors
+ *  and memory as of npy_read; free out after an error, too. */
+int npy_rest(struct npy_file *f, struct npy *out, struct dcr_err *err) DCR_MUST_CHECK;
 /** npy_end - DCR_FAIL when anything follows. */
 int npy_end(struct npy_file *f, struct dcr_err *err) DCR_MUST_CHECK;
 

@@ -37,19 +37,24 @@ static int check_size(const struct graph_pairs *p, double rows, double columns, 
 
 /* ---- dense ------------------------------------------------------------------------------------------------------- */
 
+/* The size is checked before a value is read: a small file may hold a large array, deflated. */
 static int read_dense(struct graph_pairs *p, const char *array, struct dcr_err *err)
 {
+    struct npy_file f = {0};
     struct npy a = {0};
     const size_t n = p->d->n_sensors;
     int rc = choose_meaning(p, 0, err);
     if (!rc)
-        rc = npy_read(p->file->path, array, &a, err);
+        rc = npy_open(&f, p->file->path, array, err);
     if (!rc)
-        rc = check_size(p, a.n_dims == 2 ? (double)a.dim[0] : 0, (double)a.dim[1], err);
+        rc = check_size(p, f.head.n_dims == 2 ? (double)f.head.dim[0] : 0, (double)f.head.dim[1], err);
+    if (!rc)
+        rc = npy_rest(&f, &a, err);
     for (size_t i = 0; !rc && i < n * n; i++)
         rc = graph_pairs_add_cell(p, (int)(i / n), (int)(i % n), a.values[i], err);
     graph_pairs_name_all(p);
     npy_free(&a);
+    npy_close(&f);
     return rc;
 }
 
@@ -72,21 +77,41 @@ static long long whole(double v, size_t limit)
     return v >= 0 && v < (double)limit && v == (double)(long long)v ? (long long)v : -1;
 }
 
-/* Rows (csr) or columns (csc) of the values one by one, as coo has them. returns 0, or -1: in disorder */
-static int spread(const struct npy *first, size_t n, size_t n_values, struct npy *out)
+static int disordered(const struct graph_pairs *p, struct dcr_err *err)
 {
-    if (first->n != n + 1 || whole(first->values[0], 1) < 0)
-        return -1;
+    return dcr_err_set(err, DCR_FAIL, "'%s': the parts of its sparse matrix do not fit together", p->file->path);
+}
+
+/* An array of least to most values, refused before any is read. */
+static int read_part(const struct graph_pairs *p, const char *name, size_t least, size_t most, struct npy *out,
+                     struct dcr_err *err)
+{
+    struct npy_file f = {0};
+    int rc = npy_open(&f, p->file->path, name, err);
+    if (!rc && (f.head.n < least || f.head.n > most))
+        rc = disordered(p, err);
+    if (!rc)
+        rc = npy_rest(&f, out, err);
+    npy_close(&f);
+    return rc;
+}
+
+/* Rows (csr) or columns (csc) of the values one by one, as coo has them. */
+static int spread(const struct graph_pairs *p, const struct npy *first, size_t n_values, struct npy *out,
+                  struct dcr_err *err)
+{
     *out = (struct npy){.n = n_values, .values = calloc(n_values + 1, sizeof *out->values)};
-    long long at = 0;
-    for (size_t i = 0; out->values && i < n; i++) {
+    if (!out->values)
+        return dcr_err_set(err, DCR_FATAL, "out of memory for %zu values of '%s'", n_values, p->file->path);
+    long long at = whole(first->values[0], 1);
+    for (size_t i = 0; at >= 0 && i < p->d->n_sensors; i++) {
         const long long end = whole(first->values[i + 1], n_values + 1);
-        if (end < at)
-            return -1;
         while (at < end)
             out->values[at++] = (double)i;
+        if (end < at)
+            at = -1;
     }
-    return out->values && (size_t)at == n_values ? 0 : -1;
+    return at == (long long)n_values ? 0 : disordered(p, err);
 }
 
 /* The text in the array called format: csr, csc, coo. */
@@ -105,35 +130,31 @@ static int read_format(const char *path, char format[4], struct dcr_err *err)
 
 static int read_sparse(struct graph_pairs *p, struct sparse *s, struct dcr_err *err)
 {
-    const char *path = p->file->path;
     const size_t n = p->d->n_sensors;
     char format[4] = "";
     int rc = choose_meaning(p, 1, err);
     if (!rc)
-        rc = read_format(path, format, err);
+        rc = read_format(p->file->path, format, err);
     const int is_coo = !strcmp(format, "coo"), is_csc = !strcmp(format, "csc");
     if (!rc)
-        rc = npy_read(path, "data", &s->data, err);
-    if (!rc)
-        rc = npy_read(path, "shape", &s->shape, err);
-    if (!rc)
-        rc = npy_read(path, is_coo ? "row" : "indices", is_csc || is_coo ? &s->row : &s->column, err);
-    if (!rc)
-        rc = npy_read(path, is_coo ? "col" : "indptr", is_coo ? &s->column : &s->first, err);
+        rc = read_part(p, "shape", 0, NPY_MAX_DIMS, &s->shape, err);
     if (!rc)
         rc = check_size(p, s->shape.n == 2 ? s->shape.values[0] : 0, s->shape.n == 2 ? s->shape.values[1] : 0, err);
-    if (rc)
-        return rc;
-    int is_good = is_coo || !spread(&s->first, n, s->data.n, is_csc ? &s->column : &s->row);
-    is_good = is_good && s->row.n == s->data.n && s->column.n == s->data.n;
-    for (size_t k = 0; !rc && is_good && k < s->data.n; k++) {
+    if (!rc)
+        rc = read_part(p, "data", 0, n * n, &s->data, err);
+    const size_t n_values = s->data.n;
+    if (!rc)
+        rc = read_part(p, is_coo ? "row" : "indices", n_values, n_values, is_csc || is_coo ? &s->row : &s->column, err);
+    if (!rc && is_coo)
+        rc = read_part(p, "col", n_values, n_values, &s->column, err);
+    else if (!rc && !(rc = read_part(p, "indptr", n + 1, n + 1, &s->first, err)))
+        rc = spread(p, &s->first, n_values, is_csc ? &s->column : &s->row, err);
+    for (size_t k = 0; !rc && k < n_values; k++) {
         const long long i = whole(s->row.values[k], n), j = whole(s->column.values[k], n);
-        is_good = i >= 0 && j >= 0;
-        if (is_good)
-            rc = graph_pairs_add_cell(p, (int)i, (int)j, s->data.values[k], err);
+        rc = i >= 0 && j >= 0 ? graph_pairs_add_cell(p, (int)i, (int)j, s->data.values[k], err) : disordered(p, err);
     }
     graph_pairs_name_all(p);
-    return is_good ? rc : dcr_err_set(err, DCR_FAIL, "'%s': the parts of its sparse matrix do not fit together", path);
+    return rc;
 }
 
 /* ---- npz --------------------------------------------------------------------------------------------------------- */

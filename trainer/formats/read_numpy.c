@@ -14,8 +14,7 @@
 
 #define DAY_S (24 * 60 * 60)
 #define STEP_S (DATASET_STEP_MINUTES * 60)
-#define PIECE 4096                       /* values read at once, or one row */
-#define MAX_ROW_VALUES ((size_t)1 << 24) /* room is made for a row before it is read */
+#define PIECE 4096 /* values read at once */
 
 static int alloc(double **out, size_t n, const char *place, struct dcr_err *err)
 {
@@ -41,49 +40,103 @@ static int check_shape(const struct dataset_fill *f, const struct npy_file *a, s
     if ((size_t)f->file->feature >= *n_features)
         return dcr_err_set(err, DCR_FAIL, "'%s' has the shape %s: there is no feature %d; they count from 0", a->place,
                            shape, f->file->feature);
-    if (h->n / h->dim[0] > MAX_ROW_VALUES)
-        return dcr_err_set(err, DCR_FAIL, "'%s' has the shape %s: rows of more than %zu values", a->place, shape,
-                           MAX_ROW_VALUES);
     return 0;
 }
 
-static int read_rows(struct dataset_fill *f, const char *array, struct dcr_err *err)
+/* The next row: the chosen feature of every sensor. */
+static int add_row(struct dataset_fill *f, const double *mph, size_t n_features, struct dcr_err *err)
+{
+    int rc = fill_row(f, mph, 1, NULL, f->d->n_rows + 1, err);
+    if (rc == DCR_FAIL && n_features > 1) /* PEMS04 and its like hold flow, occupancy and speed */
+        rc =
+            err_advise(err, "feature %d of %zu was read: --data-feature chooses another", f->file->feature, n_features);
+    return rc;
+}
+
+/* C order: row by row, sensor by sensor, the features side by side. mph: (n_sensors) */
+static int read_rows(struct dataset_fill *f, struct npy_file *a, size_t n_features, double *mph, struct dcr_err *err)
+{
+    double piece[PIECE];
+    size_t sensor = 0, feature = 0;
+    int rc = 0;
+    for (size_t left = a->head.n, n; !rc && left; left -= n) {
+        n = left < PIECE ? left : PIECE;
+        rc = npy_next(a, n, piece, err);
+        for (size_t i = 0; !rc && i < n; i++) {
+            if (feature == (size_t)f->file->feature)
+                mph[sensor] = piece[i];
+            if (++feature < n_features)
+                continue;
+            feature = 0;
+            if (++sensor < a->head.dim[1])
+                continue;
+            sensor = 0;
+            rc = add_row(f, mph, n_features, err);
+        }
+    }
+    return rc ? rc : npy_end(a, err);
+}
+
+/* Fortran order: feature by feature, sensor by sensor. The chosen feature is kept as floats until all of it is there;
+ * room grows as it arrives. mph: (n_sensors) */
+static int read_columns(struct dataset_fill *f, struct npy_file *a, size_t n_features, double *mph, struct dcr_err *err)
+{
+    double piece[PIECE];
+    const size_t n_rows = a->head.dim[0], n_sensors = a->head.dim[1];
+    const size_t begin = (size_t)f->file->feature * n_rows * n_sensors, end = begin + n_rows * n_sensors;
+    float *kept = NULL;
+    size_t cap = 0;
+    int rc = 0;
+    for (size_t done = 0, n; !rc && done < a->head.n; done += n) {
+        n = a->head.n - done < PIECE ? a->head.n - done : PIECE;
+        rc = npy_next(a, n, piece, err);
+        for (size_t i = done > begin ? 0 : begin - done; !rc && i < n && done + i < end; i++) {
+            const size_t at = done + i - begin;
+            if (at == cap) {
+                cap = cap ? 2 * cap : 16 * PIECE;
+                float *grown = realloc(kept, cap * sizeof *grown);
+                kept = grown ? grown : kept;
+                rc = grown ? 0 : dcr_err_set(err, DCR_FATAL, "out of memory reading '%s'", a->place);
+            }
+            if (!rc)
+                kept[at] = (float)piece[i];
+        }
+    }
+    if (!rc)
+        rc = npy_end(a, err);
+    for (size_t row = 0; !rc && row < n_rows; row++) {
+        for (size_t i = 0; i < n_sensors; i++)
+            mph[i] = (double)kept[i * n_rows + row];
+        rc = add_row(f, mph, n_features, err);
+    }
+    free(kept);
+    return rc;
+}
+
+static int read_array(struct dataset_fill *f, const char *array, struct dcr_err *err)
 {
     struct npy_file a = {0};
-    double *rows = NULL;
-    const int feature = f->file->feature;
-    size_t n_features = 1, n_values = 1, n_at_once = 1;
+    double *mph = NULL;
+    size_t n_features = 1;
     int rc = npy_open(&a, f->file->path, array, err);
     if (!rc)
         rc = check_shape(f, &a, &n_features, err);
     if (!rc)
         rc = fill_begin(f, a.head.dim[1], err);
-    if (!rc) {
-        n_values = a.head.dim[1] * n_features;
-        n_at_once += PIECE / n_values;
-        rc = alloc(&rows, n_at_once * n_values, a.place, err);
-    }
-    for (size_t first = 0; !rc && first < a.head.dim[0]; first += n_at_once) {
-        const size_t left = a.head.dim[0] - first, n = left < n_at_once ? left : n_at_once;
-        rc = npy_next_rows(&a, n, rows, err);
-        for (size_t i = 0; !rc && i < n; i++) {
-            rc = fill_row(f, rows + i * n_values + feature, n_features, NULL, first + i + 1, err);
-            if (rc == DCR_FAIL && n_features > 1) /* PEMS04 and its like hold flow, occupancy and speed */
-                rc = err_advise(err, "feature %d of %zu was read: --data-feature chooses another", feature, n_features);
-        }
-    }
-    if (!rc && !a.head.is_fortran)
-        rc = npy_end(&a, err);
+    if (!rc)
+        rc = alloc(&mph, a.head.dim[1], a.place, err);
+    if (!rc)
+        rc = (a.head.is_fortran ? read_columns : read_rows)(f, &a, n_features, mph, err);
     if (!rc && n_features > 1)
-        snprintf(f->d->note, sizeof f->d->note, "feature %d of %zu taken as the speed", feature, n_features);
-    free(rows);
+        snprintf(f->d->note, sizeof f->d->note, "feature %d of %zu taken as the speed", f->file->feature, n_features);
+    free(mph);
     npy_close(&a);
     return rc;
 }
 
 int dataset_npy(struct dataset_fill *f, struct dcr_err *err)
 {
-    return read_rows(f, NULL, err);
+    return read_array(f, NULL, err);
 }
 
 /* The array that holds the speeds: the one asked for, the only one, or the one called data. */
@@ -115,7 +168,7 @@ int dataset_npz(struct dataset_fill *f, struct dcr_err *err)
     if (!rc)
         rc = choose(f, list, n, &name, err);
     if (!rc)
-        rc = read_rows(f, name, err);
+        rc = read_array(f, name, err);
     free(list);
     return rc;
 }

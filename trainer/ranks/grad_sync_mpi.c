@@ -47,8 +47,7 @@ static int is_alone(const struct grad_sync *r)
     return r->c->n_ranks == 1;
 }
 
-/* ---- bf16 ----------------------------------------------------------------------------------------------------------
- */
+/* ---- bf16 -------------------------------------------------------------------------------------------------------- */
 
 /* gcc makes vector code of loops of unknown length from here on only. */
 #if defined __GNUC__ && !defined __clang__

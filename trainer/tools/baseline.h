@@ -21,7 +21,8 @@ enum baseline {
 };
 
 /** baseline_score - error sums per forecast step. Where a method knows no reading, it forecasts the mean of the valid
- * readings of all training inputs. sums       overwritten                                             shape: (d->n_out)
+ *  readings of all training inputs.
+ *  sums       overwritten                                             shape: (d->n_out)
  *  errors     DCR_FATAL: no memory
  *  source     README of the public 10-sensor METR-LA data used in the tests: 3.835 / 4.800 / 6.352, 3.358 / 3.983 /
  *             5.052 and 3.766 / 3.767 / 3.766 mph at 15, 30 and 60 minutes */

@@ -131,6 +131,8 @@ np.save("weights.npy", weights)
 np.savez("weights.npz", adj=np.asfortranarray(weights))
 for kind in ("csr", "csc", "coo", "bsr"):
     scipy.sparse.save_npz(f"weights-{kind}.npz", scipy.sparse.csr_matrix(weights).asformat(kind))
+many = np.zeros(17, dtype=int)  # one value more than the matrix has cells
+np.savez_compressed("bad-sparse.npz", format=b"coo", shape=(4, 4), data=many + 1, row=many, col=many)
 index = {s: i for i, s in enumerate(IDS)}
 for protocol in range(6):
     with open(f"adj_mx-python3-{protocol}.pkl", "wb") as f:
