@@ -45,7 +45,7 @@ int fill_names(struct dataset_fill *f, char *const *names, const char *path, siz
 int fill_row(struct dataset_fill *f, const double *mph, size_t stride, const long long *seconds, size_t number,
              struct dcr_err *err) DCR_MUST_CHECK;
 
-/* What a format is stands in the head of its file. */
+/* Each format is described at the top of its reader; that of CSV speeds in formats.h. */
 int dataset_csv(struct dataset_fill *f, struct dcr_err *err) DCR_MUST_CHECK;
 /** dataset_csv_names - sensor ids from a file of their own, separated by commas or lines. */
 int dataset_csv_names(struct dataset_fill *f, const char *path, struct dcr_err *err) DCR_MUST_CHECK;

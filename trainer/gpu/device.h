@@ -95,7 +95,7 @@ struct gpu_step {
 
 struct gpu_description {
     char name[256];            /* "NVIDIA H200" */
-    char bus_id[16], uuid[33]; /* uuid: 32 hex digits; of a slice (MIG), its own */
+    char bus_id[16], uuid[33]; /* uuid: 32 hex digits; of a slice (MIG) its own, which no driver has shown yet */
     int major, minor;          /* compute capability */
     int n_devices;             /* visible to this process */
     int cublas;                /* 130100 = 13.1.0 */

@@ -98,8 +98,8 @@ enum verdict verdict_of_rank_0(void)
 /* Open MPI 4.1 tells ranks on other nodes 3 s after rank 0 ended, srun at once. */
 enum { LATE_RANKS_S = 2, ENDED_BY_LAUNCHER_S = LATE_RANKS_S + 3 + 3 };
 
-/* The launcher's signal is caught: it ends nothing, and says enough. Nor is there anything to wait for once rank 0 has
- * told that its own options were taken. */
+/* The launcher's SIGTERM is caught and shows that the job is ending. Waiting also ends once rank 0 has accepted its
+ * options. */
 static int is_being_ended(int rank, int within_s)
 {
     const struct timespec moment = {.tv_nsec = 10 * 1000000L};

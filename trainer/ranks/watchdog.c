@@ -52,7 +52,7 @@ static void *watch(void *arg)
             waited = 0;
             continue;
         }
-        /* A period that took far longer than a period: this process did not run, and is not to blame for it. */
+        /* After a much longer period this process was suspended, so only one period counts. */
         waited += passed < 4 * period ? passed : period;
         if (!dog.is_over && (double)waited > dog.c.patience_s * 1e9) {
             const char *call = atomic_load(&dog.call);

@@ -51,7 +51,7 @@ struct train {
     char checkpoint_path[4096], checkpoint_before[4096];
     int64_t checkpoint_at; /* step of the last checkpoint, -1 = none; with the epochs complete then */
     int64_t checkpoint_at_epoch;
-    /* The file of that name is known to be good: a loss was computed from its weights and made sense. Until then the
+    /* checkpoint_path is known to be good: a loss was computed from its weights and made sense. Until then the
      * one before is kept beside it. */
     int checkpoint_is_good, has_checkpoint_before, has_left_out_checkpoint;
     struct divergence divergence;
@@ -94,7 +94,7 @@ int train_checkpoint(struct train *t, struct step_times *times, struct dcr_err *
 /** train_checkpoint_proves_good - a step went well from the weights of the last checkpoint, or later ones: the one
  *  before is removed, in a checkpoint range of its own. */
 void train_checkpoint_proves_good(struct train *t, struct step_times *times);
-/** train_forget_checkpoint_before - also at the end: nothing but checkpoint.bin is left. */
+/** train_forget_checkpoint_before - remove the checkpoint before the last, also at the end of a run. */
 void train_forget_checkpoint_before(struct train *t);
 /** train_diverged - the sentence for a run whose loss or gradient makes no sense any more; checkpoint.bin becomes the
  *  last good one, if there was one. returns DCR_FAIL */
