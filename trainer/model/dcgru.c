@@ -48,20 +48,24 @@ static void place_matrix(const struct dcgru *cell, struct dcgru_matrix *m, int k
     m->p = take(pool, (n + width - 1) / width, m->panel);
 }
 
+static void place_back(const struct dcgru *cell, struct dcgru_back *b, int gates, struct dcgru_pool *pool)
+{
+    int rows = gates * cell->g->n_terms * cell->up;
+    b->gates = gates;
+    place_matrix(cell, &b->h, rows, cell->up, pool);
+    if (cell->is_wide)
+        place_matrix(cell, &b->x, rows, cell->up, pool);
+    else
+        b->narrow = take(pool, cell->xp, rows);
+}
+
 void dcgru_place(struct dcgru *cell, struct dcgru_pool *pool)
 {
     int terms = cell->g->n_terms, up = cell->up;
     place_matrix(cell, &cell->ru, terms * (up + cell->xp), 2 * up, pool);
     place_matrix(cell, &cell->c, terms * (up + cell->xp), up, pool);
-    place_matrix(cell, &cell->ru_h, terms * 2 * up, up, pool);
-    place_matrix(cell, &cell->c_h, terms * up, up, pool);
-    if (cell->is_wide) {
-        place_matrix(cell, &cell->ru_x, terms * 2 * up, up, pool);
-        place_matrix(cell, &cell->c_x, terms * up, up, pool);
-    } else {
-        cell->ru_narrow = take(pool, cell->xp, terms * 2 * up);
-        cell->c_narrow = take(pool, cell->xp, terms * up);
-    }
+    place_back(cell, &cell->back_ru, 2, pool);
+    place_back(cell, &cell->back_c, 1, pool);
     cell->b_ru = take(pool, 1, 2 * up);
     cell->b_c = take(pool, 1, up);
 }
@@ -124,12 +128,11 @@ static void pack_turned(const struct dcgru_matrix *to, int k, const real *from, 
     }
 }
 
-/* One convolution with `gates` groups of U outputs each (2 for r and u, 1 for c), every group padded to up columns. */
-static void pack_convolution(const struct dcgru *cell, int gates, const real *weights,
-                             const struct dcgru_matrix *forward, const struct dcgru_matrix *back_h,
-                             const struct dcgru_matrix *back_x, real *narrow)
+/* One convolution with back->gates groups of U outputs each, every group padded to up columns. */
+static void pack_convolution(const struct dcgru *cell, const real *weights, const struct dcgru_matrix *forward,
+                             const struct dcgru_back *back)
 {
-    int terms = cell->g->n_terms, up = cell->up, u = cell->u;
+    int terms = cell->g->n_terms, up = cell->up, u = cell->u, gates = back->gates;
     ptrdiff_t stride = (ptrdiff_t)terms * gates * u; /* from a feature to the next */
     for (int m = 0; m < terms; m++)
         for (int gate = 0; gate < gates; gate++) {
@@ -139,19 +142,19 @@ static void pack_convolution(const struct dcgru *cell, int gates, const real *we
                 pack_row(forward, terms * up + m * cell->xp + i, column, x + i * stride, u);
             for (int i = 0; i < u; i++)
                 pack_row(forward, m * up + i, column, h + i * stride, u);
-            pack_turned(back_h, k, h, stride, u, u);
+            pack_turned(&back->h, k, h, stride, u, u);
             if (cell->is_wide)
-                pack_turned(back_x, k, x, stride, cell->f, u);
+                pack_turned(&back->x, k, x, stride, cell->f, u);
             for (int i = 0; i < cell->f && !cell->is_wide; i++)
-                memcpy(narrow + (ptrdiff_t)i * terms * gates * up + k, x + i * stride, (size_t)u * sizeof *x);
+                memcpy(back->narrow + (ptrdiff_t)i * terms * gates * up + k, x + i * stride, (size_t)u * sizeof *x);
         }
 }
 
 /* The padding was zeroed with the memory and is never written. */
 void dcgru_pack(struct dcgru *cell, const struct dcgru_tensors *params)
 {
-    pack_convolution(cell, 2, params->w_ru, &cell->ru, &cell->ru_h, &cell->ru_x, cell->ru_narrow);
-    pack_convolution(cell, 1, params->w_c, &cell->c, &cell->c_h, &cell->c_x, cell->c_narrow);
+    pack_convolution(cell, params->w_ru, &cell->ru, &cell->back_ru);
+    pack_convolution(cell, params->w_c, &cell->c, &cell->back_c);
     for (int o = 0; o < cell->u; o++) {
         cell->b_ru[o] = params->b_ru[o];
         cell->b_ru[cell->up + o] = params->b_ru[cell->u + o];
@@ -266,25 +269,24 @@ static void sum_weights(const struct dcgru *cell, int rows, const real *x, ptrdi
 }
 
 /* One gate's convolution backward, its output gradient (rows, up) being term 0 of w->q. state is h or r * h, NULL =
- * zero. d_state += or = Q W_h^T as `add` says; dx += Q W_x^T; weight sums += [state, x]^T Q. Of the weights' and the
- * sums' `gates` gates it is number `gate`. */
-static void convolve_backward(const struct dcgru *cell, struct dcgru_work *w, int n_samples, int gate, int gates,
-                              const real *x, ptrdiff_t x_row, const real *state, const struct dcgru_matrix *to_h,
-                              const struct dcgru_matrix *to_x, const real *narrow, real *d_state, int add, real *dx,
-                              ptrdiff_t dx_row, real *sum_w)
+ * zero. d_state += or = Q W_h^T as `add` says; dx += Q W_x^T; weight sums += [state, x]^T Q. */
+static void convolve_backward(const struct dcgru *cell, struct dcgru_work *w, int n_samples,
+                              const struct dcgru_back *weights, int gate, const real *x, ptrdiff_t x_row,
+                              const real *state, real *d_state, int add, real *dx, ptrdiff_t dx_row, real *sum_w)
 {
     const struct kernels *k = cell->g->kernels;
+    const struct dcgru_matrix *to_h = &weights->h, *to_x = &weights->x;
     int rows = n_samples * cell->g->n_sensors, up = cell->up, all = cell->g->n_terms * up;
-    ptrdiff_t first = (ptrdiff_t)gate * all;
+    ptrdiff_t first = (ptrdiff_t)gate * all, row = (ptrdiff_t)weights->gates * all;
     gconv_adjoint(cell->g, n_samples, up, w->q, w->q_row, w->scratch);
-    sum_weights(cell, rows, x, x_row, state, w, sum_w + first, (ptrdiff_t)gates * all);
+    sum_weights(cell, rows, x, x_row, state, w, sum_w + first, row);
     if (state)
         k->gemm(rows, up, all, w->q, w->q_row, 1, to_h->p + first * to_h->row, to_h->row, to_h->panel, d_state, up,
                 add);
     if (dx && cell->is_wide)
         k->gemm(rows, up, all, w->q, w->q_row, 1, to_x->p + first * to_x->row, to_x->row, to_x->panel, dx, dx_row, 1);
     else if (dx)
-        k->dots(rows, cell->xp, all, w->q, w->q_row, narrow + first, gates * all, dx, dx_row);
+        k->dots(rows, cell->xp, all, w->q, w->q_row, weights->narrow + first, row, dx, dx_row);
 }
 
 void dcgru_backward(const struct dcgru *cell, struct dcgru_work *w, struct dcgru_sums *sums, int n_samples,
@@ -297,13 +299,10 @@ void dcgru_backward(const struct dcgru *cell, struct dcgru_work *w, struct dcgru
     if (h)
         k->multiply((ptrdiff_t)rows * up, r, h, w->rh);
     k->back_candidate(rows, up, dh, u, c, w->q, w->q_row, sums->b_c);
-    convolve_backward(cell, w, n_samples, 0, 1, x, x_row, h ? w->rh : NULL, &cell->c_h, &cell->c_x, cell->c_narrow,
-                      d_rh, 0, dx, dx_row, sums->w_c);
+    convolve_backward(cell, w, n_samples, &cell->back_c, 0, x, x_row, h ? w->rh : NULL, d_rh, 0, dx, dx_row, sums->w_c);
     k->back_gates(rows, up, d_rh, h, r, u, c, dh, w->q, w->q_row, g_u, sums->b_ru);
     if (h) /* else r has no gradient */
-        convolve_backward(cell, w, n_samples, 0, 2, x, x_row, h, &cell->ru_h, &cell->ru_x, cell->ru_narrow, dh, 1, dx,
-                          dx_row, sums->w_ru);
+        convolve_backward(cell, w, n_samples, &cell->back_ru, 0, x, x_row, h, dh, 1, dx, dx_row, sums->w_ru);
     copy_rows(rows, up, g_u, up, w->q, w->q_row);
-    convolve_backward(cell, w, n_samples, 1, 2, x, x_row, h, &cell->ru_h, &cell->ru_x, cell->ru_narrow, dh, 1, dx,
-                      dx_row, sums->w_ru);
+    convolve_backward(cell, w, n_samples, &cell->back_ru, 1, x, x_row, h, dh, 1, dx, dx_row, sums->w_ru);
 }

@@ -12,6 +12,7 @@
 
 #define dcgru REAL_FN(dcgru)
 #define dcgru_matrix REAL_FN(dcgru_matrix)
+#define dcgru_back REAL_FN(dcgru_back)
 #define dcgru_tensors REAL_FN(dcgru_tensors)
 #define dcgru_sums REAL_FN(dcgru_sums)
 #define dcgru_work REAL_FN(dcgru_work)
@@ -46,16 +47,21 @@ struct dcgru_sums {
     real *b_ru, *b_c;
 };
 
+/* The weights of a convolution as its backward pass reads them, rows (gate, m, o). */
+struct dcgru_back {
+    int gates;                /* 2 for r and u, 1 for c */
+    struct dcgru_matrix h, x; /* towards the state and a wide input                     (gates M up, up) each */
+    real *narrow;             /* towards a narrow input, one row per feature            (F, gates M up) */
+};
+
 struct dcgru {
     const struct gconv *g; /* borrows */
     int f, u;              /* F, U */
     int up, xp;            /* padded U; columns of x: up when wide, F when narrow */
     int is_wide;
-    struct dcgru_matrix ru, c;     /* forward: rows [h terms, x terms]                    (M (up+xp), 2up), (.., up) */
-    struct dcgru_matrix ru_h, c_h; /* backward towards h and r * h, rows (gate, m, o)     (2 M up, up), (M up, up) */
-    struct dcgru_matrix ru_x, c_x; /* backward towards a wide x                           the same */
-    real *ru_narrow, *c_narrow;    /* backward towards a narrow x, one row per feature    (F, 2 M up), (F, M up) */
-    real *b_ru, *b_c;              /* (2up), (up) */
+    struct dcgru_matrix ru, c; /* forward: rows [h terms, x terms]                    (M (up+xp), 2up), (.., up) */
+    struct dcgru_back back_ru, back_c;
+    real *b_ru, *b_c; /* (2up), (up) */
 };
 
 /* What one worker needs while it computes a cell; shared by all cells of a model. */
