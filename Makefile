@@ -393,7 +393,7 @@ bench:
 	@$(MAKE) --no-print-directory all
 	@for b in tests/bench/*.sh; do echo "== $$b"; BUILD="$(abspath $(BUILD))" bash $$b || exit; done
 .PHONY: bench-train bench-instructions
-# The training step beside the yardstick and a plain sgemm, both shapes: docs/performance.md. ARGS as in the script's head.
+# Matrix products beside OpenBLAS, and the training step beside the yardstick and the rate in registers: docs/performance.md. ARGS as in the script's head.
 bench-train:
 	@.ci/packages build run bench
 	@BUILD="$(abspath $(BUILD))" bash tests/bench/step.sh --all --rounds 3 $(ARGS)
@@ -476,7 +476,7 @@ help:
 	@echo "make picture       docs/report.png, the picture of the README, from the site/ of a default series"
 	@echo "make bench-render  dcreport over 570 MB of Kineto JSON and native traces of 10^6 and 10^7 ranges: seconds, memory, rates"
 	@echo "make bench-pack    size, time and memory of packing and rendering 1,024 ranks"
-	@echo "make bench-train   a training step beside PyTorch's and a plain sgemm; ARGS='--threads 2'"
+	@echo "make bench-train   matrix products beside OpenBLAS, a training step beside PyTorch's; ARGS='--threads 2'"
 	@echo "make accuracy      test errors on real readings over three seeds (half an hour); ARGS='--epochs 24 --seeds 1'"
 	@echo "make bench-instructions   instructions of one step, compared with the recorded count (ACCEPT=1 replaces it)"
 	@echo "make scenarios     how large each bottleneck of docs/scenarios.md is here, and what the report says of it (about 15 minutes)"
