@@ -299,8 +299,9 @@ int train_diverged(struct train *t, double loss, double norm, struct dcr_err *er
     if (t->c->rank == 0)
         restore_good_one(t);
     if (isfinite(loss) && isfinite(norm))
-        snprintf(why, sizeof why, "the loss, now %.4g mph, was above %g times its best, %.4g, for %d steps", loss,
-                 t->divergence.factor, t->divergence.best, t->divergence.n_suspicious);
+        snprintf(why, sizeof why, "the loss, now %.4g mph, was above %g times its best, %.4g, for %d step%s", loss,
+                 t->divergence.factor, t->divergence.best, t->divergence.n_suspicious,
+                 t->divergence.n_suspicious == 1 ? "" : "s");
     else
         snprintf(why, sizeof why, "loss %g, gradient norm %g", fabs(loss), fabs(norm));
     return dcr_err_set(err, DCR_FAIL,
