@@ -59,7 +59,7 @@ else
     skip "faults of manual pages" "no man"
 fi
 
-check "make install" make --no-print-directory install DESTDIR="$TMP/root" PREFIX=/usr
-check "installs the pages of all programs" diff <(cd "$TMP/root/usr/share/man/man1" && ls) <(printf '%s.1\n' dccollect dcreport dcrnn-train)
-check "with options" cmp "$page" "$TMP/root/usr/share/man/man1/dcrnn-train.1"
+check "make install" make --no-print-directory install DESTDIR="$TMP/installed" PREFIX=/usr
+check "installs the pages of all programs" diff <(cd "$TMP/installed/usr/share/man/man1" && ls) <(printf '%s.1\n' dccollect dcreport dcrnn-train)
+check "with options" cmp "$page" "$TMP/installed/usr/share/man/man1/dcrnn-train.1"
 finish

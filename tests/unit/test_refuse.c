@@ -1,5 +1,5 @@
 /* test_refuse.c - what rank 0 lets the other ranks of its machine know of its options, and which rank says a refusal
- * then (trainer/ranks/stop.h). Every rank is a process of its own. */
+ * then (trainer/ranks/stop.h). Each rank is a process. */
 #include "trainer/ranks/stop.h"
 
 #include <setjmp.h>

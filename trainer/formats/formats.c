@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 enum file_kind {
-    FILE_TEXT, /* anything that is none of the others */
+    FILE_TEXT, /* any other file */
     FILE_HDF5,
     FILE_NPY,
     FILE_ZIP, /* .npz */

@@ -32,7 +32,7 @@ struct dataset_file {
  *
  *  d        gives; not yet split. d->note says what had to be assumed, such as the time of the first row
  *  errors   DCR_FAIL, naming file and place: text, negative or impossible speeds, ragged rows, time that does not
- *           advance, double ids, no rows, shapes and types that are none of the above
+ *           advance, double ids, no rows, other shapes and types
  *  memory   grows with what was read, whatever a header claims */
 int dataset_read(struct dataset *d, const struct dataset_file *file, struct dcr_err *err) DCR_MUST_CHECK;
 

@@ -51,7 +51,7 @@ static uint64_t take_number(struct machine *m, size_t n, int *is_short)
     return v;
 }
 
-/* The rest of the line without its end, \n or \r\n; NULL when there is none. */
+/* The rest of the line without its end, \n or \r\n; NULL if the file ends before. */
 static const char *take_line(struct machine *m, size_t *n)
 {
     const char *at = m->bytes + m->at, *end = memchr(at, '\n', m->n - m->at);
@@ -87,7 +87,7 @@ static int push_integer(struct machine *m, long long v)
     return push(m, value);
 }
 
-/* The value on top, never a mark; NULL when there is none. */
+/* The value on top of the stack; NULL if the stack is empty or has a mark there. */
 static struct pickle_value *top(const struct machine *m)
 {
     struct pickle_value *v = m->depth ? m->stack[m->depth - 1] : NULL;

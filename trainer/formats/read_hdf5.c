@@ -144,7 +144,8 @@ static int has(hid_t group, const char *name)
     return h5.H5Lexists(group, name, H5P_DEFAULT) > 0;
 }
 
-/* The text in an attribute of an object. returns 1; 0 when there is none or it is no text, out is "" then */
+/* The text in an attribute of an object. returns 1; 0 with out "" if the object lacks it or it is
+ * no text */
 static int read_text(hid_t object, const char *attribute, char *out, size_t n)
 {
     out[0] = 0;

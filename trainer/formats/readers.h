@@ -15,7 +15,7 @@ struct sensor {
 };
 /** sensors_sorted - all of d; gives, free it; NULL: no memory.                                  shape: (n_sensors) */
 struct sensor *sensors_sorted(const struct dataset *d);
-/** sensors_find - the sensor of that id; -1: there is none. */
+/** sensors_find - the number of the sensor with that id; -1 if no sensor has it. */
 int sensors_find(const struct sensor *sorted, const struct dataset *d, const char *id);
 
 /* ---- rows of speeds ---------------------------------------------------------------------------------------------- */

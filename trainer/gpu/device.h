@@ -142,7 +142,7 @@ struct gpu_api {
     /** prefetch - start copying a batch that the next step or forward will be given with the same arrays. */
     int (*prefetch)(struct gpu *g, const struct gpu_batch *b, struct dcr_err *err);
 
-    /** host_alloc - page-locked memory; NULL when there is none. host_free: NULL is fine. */
+    /** host_alloc - page-locked memory; NULL if it cannot be had. host_free: NULL is fine. */
     void *(*host_alloc)(size_t bytes);
     void (*host_free)(void *p);
     size_t (*memory_bytes)(const struct gpu *g);
