@@ -72,7 +72,7 @@ F64_SRC := $(addprefix trainer/,cpu/kernels.c cpu/kernels_portable.c model/adam.
   model/gconv.c model/loss.c tools/verify_run.c)
 F64_OBJ = $(patsubst %.c,$(BUILD)/obj/%.f64.o,$(F64_SRC))
 INJECT_SRC := $(wildcard collect/guest/*.c collect/guest/nvtx/*.c)
-COLLECT_SRC := $(wildcard collect/*.c $(addsuffix /*.c,$(addprefix collect/,record run monitor pack export)))
+COLLECT_SRC := $(wildcard collect/*.c $(addsuffix /*.c,$(addprefix collect/,drain record run monitor pack export)))
 CALIBRATE_SRC := $(wildcard collect/calibrate/*.c)
 RENDER_SRC := $(call sources,render)
 # Under the sanitizers all of them run. Without them run those of files that have compiler options of their own (the trainer, lib/trace and
@@ -83,14 +83,14 @@ UNIT_OF_TRAINER := $(shell grep -l '^#include "trainer/' tests/unit/test_*.c)
 UNIT_SRC := $(if $(SANITIZE)$(LONG),$(wildcard tests/unit/test_*.c),\
   $(filter-out tests/unit/test_backend_cuda.c,$(UNIT_OF_TRAINER)) $(PLAIN_TOO:%=tests/unit/%.c))
 # Tests that put a function of their own in the place of a real one have programs of their own.
-UNIT_APART := $(patsubst %,test_%,backend_cuda cupti_clock manifest_sum nvtx_abi payload share sources spool timeline)
+UNIT_APART := $(patsubst %,test_%,backend_cuda cupti_clock manifest_sum nvtx_abi payload share sources segment timeline)
 GPU_SRC := $(wildcard tests/gpu/*.cu)
 objects = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 
 BIN := $(BUILD)/bin
 INJECT_SO := $(BUILD)/lib/dcreport/libdccollect-inject.so
 # A folder each, loaded by LD_PRELOAD or, cupti, by CUDA; they record through the injected library beside them.
-PRELOADS := mpi io cudaprof cupti
+PRELOADS := mpi io cudaprof cupti yield
 PRELOAD_SO := $(patsubst %,$(BUILD)/lib/dcreport/libdccollect-%.so,$(PRELOADS))
 PRELOAD_SRC := $(wildcard $(PRELOADS:%=collect/guest/%/*.c))
 # The device half of the trainer, opened at run time: the programs themselves need no CUDA.

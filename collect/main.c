@@ -1,4 +1,5 @@
 /* main.c - dccollect: run, pack, verify, ls. The only file that prints results and chooses the exit status. */
+#include "collect/drain/drain.h"
 #include "collect/record/calibrate.h"
 #include "collect/pack/ls.h"
 #include "collect/run/environment.h"
@@ -50,6 +51,9 @@ static int do_pack(const struct options *o)
                                    .n_adopt = o->n_adopt,
                                    .n_nodes = o->n_nodes,
                                    .emulate_nodes = o->emulate_nodes};
+    if (drain_rescue(request.spool, &err) != 0)
+        complain(err.text);
+    err = (struct dcr_err){0};
     if (pack_spool(&request, message, sizeof message, &err) != 0) {
         complain(err.text);
         return DCR_EXIT_INPUT;

@@ -288,8 +288,13 @@ struct dct_io {
 };
 enum { DCT_IO_READ = 0, DCT_IO_WRITE, DCT_IO_OTHER /* open, close, sync ... */, DCT_N_IO };
 
-/* Track of what belongs to the process as a whole (DCT_FILE). Its blocks are updated in place until the end and are
- * never sealed. */
+/* Last slot of a DCT_SUM. */
+struct dct_sum {
+    uint32_t category, kind; /* kind: DCT_PUSH, DCT_START, DCT_MARK, DCT_SPAN or DCT_GPU (category: its activity) */
+    uint64_t n;
+};
+
+/* Track of what belongs to the process as a whole (DCT_FILE, DCT_SUM), written when it ends. */
 #define DCT_TRACK_PROCESS 0xffffffffu
 
 enum dct_kind {
@@ -302,6 +307,7 @@ enum dct_kind {
     DCT_SPAN = 6,  /* [span, attr] complete interval, observed without the program naming it: MPI, I/O */
     DCT_FILE = 7,  /* [dct_io x 3] calls on the file `name` that were too short to be spans; t_ns = first use */
     DCT_GPU = 8,   /* [span, dct_gpu, kernel's dct_kernel] what a GPU or its runtime did; on any track, in any order */
+    DCT_SUM = 9,   /* [span, dct_sum] events of one name that were dropped: their time and bytes; t_ns: since when */
     /* definitions; n_extra slots of text (16 bytes each, NUL padded); t_ns = text length in bytes */
     DCT_STRING = 16,   /* name = the id defined */
     DCT_DOMAIN = 17,   /* domain = the id defined */
@@ -319,6 +325,7 @@ _Static_assert(sizeof(struct dct_slot) == DCT_SLOT_BYTES, "slot");
 _Static_assert(sizeof(struct dct_attr) == DCT_SLOT_BYTES, "attr");
 _Static_assert(sizeof(struct dct_span) == DCT_SLOT_BYTES, "span");
 _Static_assert(sizeof(struct dct_raw) == DCT_SLOT_BYTES, "raw");
+_Static_assert(sizeof(struct dct_sum) == DCT_SLOT_BYTES, "sum");
 _Static_assert(sizeof(struct dct_gpu) == 2 * DCT_SLOT_BYTES, "gpu");
 _Static_assert(sizeof(struct dct_kernel) == 2 * DCT_SLOT_BYTES, "kernel");
 _Static_assert(sizeof(struct dct_io) == 2 * DCT_SLOT_BYTES, "io");

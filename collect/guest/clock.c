@@ -1,12 +1,6 @@
 /* clock.c - see clock.h. */
 #include "collect/guest/clock.h"
 
-#include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #define LOOK_EVERY_NS 4000000
 #define MEASURE_NS 20000000 /* two looks are exact to some 50 ns each: the rate is then known to 5 ppm */
 /* Wrong by more than this over the time between two looks: the rate is not what it was. NTP changes it by 500 ppm at
@@ -14,13 +8,10 @@
 #define MAX_WRONG_PPM 300
 #define MAX_STRIKES 3
 #define MAX_MEASURED 3
-#define CLOCK_SOURCE "/sys/devices/system/clocksource/clocksource0/current_clocksource"
 
 struct clock_rate dcc_clock_rate;
 
 #if defined(__x86_64__)
-#include <cpuid.h>
-
 enum { UNSOUND = 0, MEASURING, KNOWN };
 static int state_of_counter;
 static unsigned strikes, n_measured;
@@ -41,29 +32,9 @@ static int look(uint64_t *tsc, int64_t *ns)
     return -1;
 }
 
-static int kernel_uses_it(void)
+void clock_begin(int has_tsc)
 {
-    char name[8] = "";
-    int fd = (int)syscall(SYS_openat, AT_FDCWD, CLOCK_SOURCE, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return 0;
-    long n = syscall(SYS_read, fd, name, sizeof name - 1);
-    syscall(SYS_close, fd);
-    return n >= 3 && strncmp(name, "tsc", 3) == 0;
-}
-
-static int is_invariant(void)
-{
-    unsigned a, b, c, d;
-    return __get_cpuid(0x80000007u, &a, &b, &c, &d) && (d >> 8 & 1);
-}
-
-void clock_begin(void)
-{
-    const char *wish = getenv("DCC_CLOCK");
-    if ((wish && strcmp(wish, "monotonic") == 0) || !is_invariant() || !kernel_uses_it())
-        return;
-    if (look(&first_tsc, &first_ns) == 0)
+    if (has_tsc && look(&first_tsc, &first_ns) == 0)
         __atomic_store_n(&state_of_counter, MEASURING, __ATOMIC_RELEASE);
 }
 
@@ -133,8 +104,9 @@ int64_t clock_look(struct clock_track *c)
     return clock_not_before(c, ns);
 }
 #else
-void clock_begin(void)
+void clock_begin(int has_tsc)
 {
+    (void)has_tsc;
 }
 
 int64_t clock_look(struct clock_track *c)

@@ -33,8 +33,8 @@ struct clock_rate {
 };
 extern struct clock_rate dcc_clock_rate;
 
-/** clock_begin - at load: is the counter sound here? DCC_CLOCK=monotonic in the environment says no. */
-void clock_begin(void);
+/** clock_begin - at load. has_tsc: the collector found the counter sound (struct segment). */
+void clock_begin(int has_tsc);
 /** clock_system_ns - CLOCK_MONOTONIC by the system. */
 static inline int64_t clock_system_ns(void)
 {

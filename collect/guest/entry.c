@@ -33,7 +33,7 @@ EXPORTED int dcc_range_push(const char *domain, const char *category, const char
 
 EXPORTED int dcc_range_pop(const char *domain)
 {
-    struct spool_track *t = hot_enter();
+    struct spool_track *t = hot_enter_to_end();
     if (!t)
         return NOT_RECORDING;
     int64_t now = clock_now_ns(&t->clock);
@@ -58,7 +58,7 @@ EXPORTED void dcc_range_end(const char *domain, uint64_t id)
 {
     if (!id)
         return;
-    struct spool_track *t = spool_enter();
+    struct spool_track *t = spool_enter_to_end();
     if (!t)
         return;
     int64_t now = spool_now_ns();

@@ -1,5 +1,5 @@
 /* guest.h - what the libraries beside the injected one (mpi/, io/, cudaprof/: interposers, loaded by LD_PRELOAD) use of
- * it: one trace file and one clock per process, whoever observes. */
+ * it: one trace and one clock per process, whoever observes. */
 #ifndef DCC_INJECT_GUEST_H
 #define DCC_INJECT_GUEST_H
 
@@ -14,11 +14,11 @@ struct dcc_span {
     uint64_t payload;
 };
 
-/** dcc_guest_is_wanted - the collector named a spool folder: something may be recorded in this process. */
+/** dcc_guest_is_wanted - the collector's segment is mapped: something may be recorded in this process. */
 int dcc_guest_is_wanted(void);
 /** dcc_guest_is_busy - this thread is inside the injected library: calls it makes now are the library's own. */
 int dcc_guest_is_busy(void);
-/** dcc_guest_is_recording - there is a trace file, and room in it. */
+/** dcc_guest_is_recording - this process has a trace. */
 int dcc_guest_is_recording(void);
 /** dcc_guest_part - cut a call that has just ended to its part inside the recording window; without a window it stays
  *  whole. Both times are 0 if the call was not timed.
@@ -36,17 +36,6 @@ void dcc_guest_lost(uint64_t n);
 struct dct_io *dcc_guest_file(const char *path, uint32_t *name);
 /** dcc_guest_note - a sentence into the trace: why something is missing. */
 void dcc_guest_note(const char *sentence);
-/** dcc_guest_yields - sched_yield() is called, and returns to this address: see forks_yields. */
-void dcc_guest_yields(const void *code);
-/** dcc_guest_root_changes - the spool folder will not have its name any more. */
-void dcc_guest_root_changes(void);
-/** dcc_guest_user_changes - the process may become another user, who may not be able to create a trace. So the trace is
- *  created now, but only in the process that loaded the library: a server may fork thousands of children.
- *  returns  a descriptor for dcc_guest_user_changed, or -1 */
-int dcc_guest_user_changes(void);
-/** dcc_guest_user_changed - note: what dcc_guest_user_changes gave, closed here. is_other: it has become another. What
- * it starts from now on may not be recorded, and that is noted. */
-void dcc_guest_user_changed(int note, int is_other);
 /** dcc_guest_capture - cudaProfilerStart (1) and cudaProfilerStop (0). */
 void dcc_guest_capture(int is_on);
 

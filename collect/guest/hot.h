@@ -3,7 +3,7 @@
 #ifndef DCC_INJECT_HOT_H
 #define DCC_INJECT_HOT_H
 
-#include "collect/guest/file.h"
+#include "collect/guest/process.h"
 #include "collect/guest/spool.h"
 #include "collect/guest/track.h"
 
@@ -18,12 +18,17 @@ extern __thread struct spool_self {
     uintptr_t busy; /* where the stack was when the thread came in; 0: it is not inside */
 } spool_self __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
-/* spool.c and spool_names.c: what is rare. spool_next_block: of the track, 0 when it has one. */
+/* spool.c and spool_names.c: what is rare. spool_next_block: of the track, 0 when it has a new one; else the old one
+ * stays. */
 int spool_next_block(struct spool_track *t);
-void spool_count_drop(struct spool_track *t);
-struct spool_track *spool_enter_again(void);
-struct spool_track *spool_enter_slowly(void);
+/* Kept free in a block for the ends of process ranges, which come on any thread. */
+#define SPOOL_END_SLOTS 32u
+/* is_counted: if nothing is recorded, one event is lost; the pop of a lost push is not one more. */
+struct spool_track *spool_enter_again(int is_counted);
+struct spool_track *spool_enter_slowly(int is_counted);
 uint32_t spool_name_slowly(struct spool_track *t, const char *text, struct cached *c);
+/* WINDOW_NAME_* of the name that the track has just asked for. */
+uint32_t spool_name_flags(const struct spool_track *t, uint32_t name);
 
 HOT uintptr_t hot_stack(void)
 {
@@ -36,17 +41,27 @@ HOT uintptr_t hot_stack(void)
 #endif
 }
 
-/** hot_enter, hot_leave - as spool_enter, spool_leave. */
-HOT struct spool_track *hot_enter(void)
+/** hot_enter, hot_leave - as spool_enter, spool_leave; hot_enter_to_end for the end of a range. */
+HOT struct spool_track *hot_enter_as(int is_counted)
 {
     if (!LIKELY(spool_self.busy == 0))
-        return spool_enter_again();
+        return spool_enter_again(is_counted);
     spool_self.busy = hot_stack();
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     struct spool_track *t = spool_self.track; /* who has one has a process */
-    if (LIKELY(t && t->epoch == __atomic_load_n(&dcc_process->epoch, __ATOMIC_RELAXED)))
+    if (LIKELY(t && t->epoch == __atomic_load_n(&dcc_self->epoch, __ATOMIC_RELAXED)))
         return t;
-    return spool_enter_slowly();
+    return spool_enter_slowly(is_counted);
+}
+
+HOT struct spool_track *hot_enter(void)
+{
+    return hot_enter_as(1);
+}
+
+HOT struct spool_track *hot_enter_to_end(void)
+{
+    return hot_enter_as(0);
 }
 
 HOT void hot_leave(void)
@@ -106,33 +121,35 @@ HOT void hot_put(struct spool_track *t, struct dct_slot *s, int kind, uint32_t n
     uint64_t head = (uint64_t)kind | (uint64_t)(n - 1) << 8 | (uint64_t)domain << 16 | (uint64_t)name << 32;
     memcpy(s, &head, sizeof head);
     s->t_ns = t_ns;
+    __atomic_signal_fence(__ATOMIC_RELEASE); /* a signal handler may leave here by siglongjmp() */
     t->used += n;
     __atomic_store_n(&t->block->used_slots, t->used, __ATOMIC_RELEASE);
 }
 
-/** hot_push - as spool_put_push. */
+/** hot_push - as spool_put_push. A slot stays free for the pop of each open range, so that a range is recorded whole or
+ * not at all. */
 HOT int hot_push(struct spool_track *t, uint32_t domain, uint32_t name, const struct dct_attr *attr)
 {
     const uint32_t n = attr ? 2 : 1;
-    if (!LIKELY(t->cap - t->used >= n && !dcc_window_is_used))
+    if (!LIKELY(t->cap - t->used > n + t->open && t->open < MAX_KEPT_POPS && !t->is_slow))
         return spool_put_push(t, domain, name, attr);
     struct dct_slot *s = (struct dct_slot *)(t->block + 1) + t->used;
     if (attr)
         memcpy(s + 1, attr, sizeof *attr);
     hot_put(t, s, DCT_PUSH, n, domain, name, clock_now_ns(&t->clock));
-    return t->level[domain].recorded++; /* without a window no others are open */
+    t->open++;
+    return t->level[domain].recorded++; /* no others are open */
 }
 
 /** hot_pop - as spool_put_pop; t_ns was taken on the track since hot_enter. */
 HOT int hot_pop(struct spool_track *t, uint32_t domain, int64_t t_ns)
 {
-    if (!LIKELY(t->used < t->cap && !dcc_window_is_used))
-        return spool_put_pop(t, domain, t_ns);
     struct levels *l = &t->level[domain];
-    int level = l->recorded - 1;
-    l->recorded = level < 0 ? 0 : level;
+    if (!LIKELY(l->recorded > 0 && t->open > 0 && !t->is_slow))
+        return spool_put_pop(t, domain, t_ns);
+    t->open--;
     hot_put(t, (struct dct_slot *)(t->block + 1) + t->used, DCT_POP, 1, domain, 0, t_ns);
-    return level;
+    return --l->recorded;
 }
 
 #endif

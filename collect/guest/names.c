@@ -2,41 +2,6 @@
 #include "collect/guest/names.h"
 
 #include <string.h>
-#include <sys/mman.h>
-
-static void *reserve(size_t n_bytes)
-{
-    void *p = mmap(NULL, n_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    return p == MAP_FAILED ? NULL : p;
-}
-
-int names_init(struct names *n, size_t text_max)
-{
-    if (n->name)
-        return 0;
-    size_t table_bytes = 2 * (size_t)NAMES_MAX * sizeof *n->table;
-    size_t name_bytes = (size_t)NAMES_MAX * sizeof *n->name;
-    size_t category_bytes = (size_t)CATEGORIES_MAX * sizeof *n->category;
-    size_t domain_bytes = (size_t)DOMAINS_MAX * sizeof *n->domain;
-    size_t schema_bytes = (size_t)SCHEMAS_MAX * sizeof *n->schema;
-    size_t text_bytes = text_max < NAMES_TEXT_BYTES ? text_max : NAMES_TEXT_BYTES;
-    char *all = reserve(table_bytes + name_bytes + category_bytes + domain_bytes + schema_bytes + text_bytes);
-    if (!all)
-        return -1;
-    n->name = (struct name *)(void *)all;
-    n->table = (uint32_t *)(void *)(all + name_bytes);
-    n->category = (struct category *)(void *)(all + name_bytes + table_bytes);
-    n->domain = (struct domain *)(void *)(all + name_bytes + table_bytes + category_bytes);
-    n->schema = (struct schema *)(void *)(all + name_bytes + table_bytes + category_bytes + domain_bytes);
-    n->text = (char *)n->schema + schema_bytes;
-    n->text_max = text_bytes;
-    n->n_names = 1;
-    n->n_domains = 1;
-    int is_new;
-    uint32_t len, hash = names_hash(NAMES_OVERFLOW, SIZE_MAX, &len);
-    names_publish(n, names_add(n, NAMES_OVERFLOW, len, hash, &is_new));
-    return 0;
-}
 
 uint32_t names_hash(const char *text, size_t max, uint32_t *len)
 {
@@ -54,104 +19,111 @@ uint32_t names_hash(const char *text, size_t max, uint32_t *len)
     return h;
 }
 
-static uint32_t *slot_of(const struct names *n, const char *text, uint32_t len, uint32_t hash)
+static int is_name(const struct segment *s, uint32_t id, const char *text, uint32_t len, uint32_t hash)
 {
-    const uint32_t mask = 2 * NAMES_MAX - 1;
-    for (uint32_t i = (hash ^ hash >> 15) & mask;; i = (i + 1) & mask) {
-        uint32_t id = __atomic_load_n(&n->table[i], __ATOMIC_ACQUIRE);
-        if (!id)
-            return &n->table[i];
-        const struct name *e = &n->name[id];
-        if (e->hash == hash && e->len == len && memcmp(e->text, text, len) == 0)
-            return &n->table[i];
+    const struct segment_name *e = segment_names(s) + id;
+    return e->hash == hash && e->len == len && memcmp(segment_text(s, id), text, len) == 0;
+}
+
+/* A number with its text that nobody can find yet. returns 0: no room */
+static uint32_t new_name(struct segment *s, const char *text, uint32_t len, uint32_t hash, uint32_t flags, int is_often)
+{
+    if (__atomic_load_n(&s->n_names, __ATOMIC_RELAXED) >= s->max_names - (is_often ? s->max_names / 8 : 0) ||
+        __atomic_load_n(&s->text_used, __ATOMIC_RELAXED) + len + 1 > s->text_bytes - (is_often ? s->text_bytes / 8 : 0))
+        return 0;
+    uint64_t at = __atomic_fetch_add(&s->text_used, (uint64_t)len + 1, __ATOMIC_RELAXED);
+    uint32_t id = __atomic_fetch_add(&s->n_names, 1, __ATOMIC_RELAXED);
+    if (at + len + 1 > s->text_bytes || id >= s->max_names)
+        return 0;
+    char *copy = (char *)segment_at(s, s->text_at) + at;
+    memcpy(copy, text, len);
+    copy[len] = '\0';
+    segment_names(s)[id] = (struct segment_name){.text_at = (uint32_t)at, .len = len, .hash = hash, .flags = flags};
+    return id;
+}
+
+static uint32_t *place_of(const struct segment *s, uint32_t i)
+{
+    return (uint32_t *)segment_at(s, s->table_at) + (i & s->table_mask);
+}
+
+uint32_t names_find(const struct segment *s, const char *text, uint32_t len, uint32_t hash)
+{
+    for (uint32_t i = hash ^ hash >> 15;; i++) {
+        uint32_t id = __atomic_load_n(place_of(s, i), __ATOMIC_ACQUIRE);
+        if (!id || is_name(s, id, text, len, hash))
+            return id;
     }
 }
 
-uint32_t names_find(const struct names *n, const char *text, uint32_t len, uint32_t hash)
+uint32_t names_intern(struct segment *s, const char *text, uint32_t len, uint32_t hash, uint32_t flags, int is_often)
 {
-    return n->name ? __atomic_load_n(slot_of(n, text, len, hash), __ATOMIC_ACQUIRE) : 0;
+    uint32_t mine = 0;
+    for (uint32_t i = hash ^ hash >> 15;; i++) { /* at most half of the table is ever used */
+        uint32_t *place = place_of(s, i), id = __atomic_load_n(place, __ATOMIC_ACQUIRE);
+        if (!id) {
+            if (!mine && !(mine = new_name(s, text, len, hash, flags, is_often)))
+                return 0;
+            if (__atomic_compare_exchange_n(place, &id, mine, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+                return mine;
+        }
+        if (is_name(s, id, text, len, hash))
+            return id;
+    }
 }
 
-uint32_t names_add(struct names *n, const char *text, uint32_t len, uint32_t hash, int *is_new)
+uint32_t names_domain(struct segment *s, uint32_t name)
 {
-    *is_new = 0;
-    if (!n->name)
-        return 0;
-    uint32_t *slot = slot_of(n, text, len, hash);
-    if (*slot)
-        return *slot;
-    if (n->n_names >= NAMES_MAX || n->text_max - n->text_used < (size_t)len + 1)
-        return 1; /* NAMES_OVERFLOW, the first name of all */
-    char *copy = n->text + n->text_used;
-    memcpy(copy, text, len);
-    copy[len] = '\0';
-    n->text_used += (size_t)len + 1;
-    n->name[n->n_names] = (struct name){.text = copy, .len = len, .hash = hash, .generation = 0};
-    *is_new = 1;
-    return n->n_names++;
-}
-
-void names_publish(struct names *n, uint32_t id)
-{
-    const struct name *e = &n->name[id];
-    __atomic_store_n(slot_of(n, e->text, e->len, e->hash), id, __ATOMIC_RELEASE);
-}
-
-uint32_t names_domain(struct names *n, uint32_t name, int *is_new)
-{
-    *is_new = 0;
-    for (uint32_t d = 1; d < n->n_domains; d++)
-        if (n->domain[d].name == name)
+    uint32_t *domains = segment_domains(s);
+    for (uint32_t d = 1; d < SEGMENT_DOMAINS; d++) {
+        uint32_t known = __atomic_load_n(&domains[d], __ATOMIC_ACQUIRE);
+        if (known == name ||
+            (!known && (__atomic_compare_exchange_n(&domains[d], &known, name, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE) ||
+                        known == name)))
             return d;
-    if (n->n_domains >= DOMAINS_MAX)
-        return DOMAINS_MAX - 1;
-    n->domain[n->n_domains] = (struct domain){.name = name, .generation = 0};
-    *is_new = 1;
-    return n->n_domains++;
+    }
+    return SEGMENT_DOMAINS - 1;
 }
 
-int names_category(struct names *n, uint32_t domain, uint32_t id, uint32_t name)
+/* What was said last of each number, in memory of this process: programs name their categories again and again. */
+enum { N_LAST = 4096 };
+static struct {
+    uint64_t key; /* 0 = free */
+    uint32_t name;
+} last[N_LAST];
+
+static int is_said(uint64_t key, uint32_t name)
 {
-    for (uint32_t i = 0; i < n->n_categories; i++) {
-        struct category *c = &n->category[i];
-        if (c->domain != domain || c->id != id)
-            continue;
-        int is_news = c->name != name;
-        c->name = name;
-        return is_news;
+    uint32_t i = (uint32_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 40);
+    for (uint32_t k = 0; k < 64; k++, i++) {
+        uint64_t known = __atomic_load_n(&last[i % N_LAST].key, __ATOMIC_ACQUIRE);
+        if (known == key)
+            return __atomic_exchange_n(&last[i % N_LAST].name, name, __ATOMIC_ACQ_REL) == name;
+        if (!known &&
+            __atomic_compare_exchange_n(&last[i % N_LAST].key, &known, key, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+            __atomic_store_n(&last[i % N_LAST].name, name, __ATOMIC_RELEASE);
+            return 0;
+        }
+        if (known == key)
+            return 0;
     }
-    if (n->n_categories >= CATEGORIES_MAX)
-        return 0;
-    n->category[n->n_categories++] = (struct category){.domain = domain, .id = id, .name = name};
-    return 1;
+    return 0;
 }
 
-void names_schema(struct names *n, uint32_t domain, uint32_t id, const char *text, uint32_t len)
+void names_say(struct segment *s, uint32_t process, int kind, uint32_t domain, uint32_t id, uint32_t name)
 {
-    uint32_t known = UINT32_MAX;
-    int is_last = 1; /* of that number: who reads takes the last one */
-    for (uint32_t i = n->n_schemas; i-- > 0 && known == UINT32_MAX;) {
-        const struct schema *s = &n->schema[i];
-        if (s->domain != domain || s->id != id)
-            continue;
-        if (s->len == len && memcmp(s->text, text, len) == 0)
-            known = i;
-        else
-            is_last = 0;
-    }
-    if (known != UINT32_MAX && is_last)
+    uint64_t key = (uint64_t)kind << 48 | (uint64_t)domain << 32 | id;
+    if (kind != DCT_NOTE && is_said(key, name))
         return;
-    if (known != UINT32_MAX) { /* back to an earlier one: it moves, so that turns between two fill nothing up */
-        struct schema again = n->schema[known];
-        memmove(n->schema + known, n->schema + known + 1, (n->n_schemas - known - 1) * sizeof again);
-        n->schema[n->n_schemas - 1] = again;
+    if (__atomic_load_n(&s->n_said, __ATOMIC_RELAXED) > s->max_said)
         return;
-    }
-    if (!n->name || n->n_schemas == SCHEMAS_MAX || n->text_max - n->text_used < (size_t)len + 1)
+    uint32_t i = __atomic_fetch_add(&s->n_said, 1, __ATOMIC_ACQ_REL);
+    if (i >= s->max_said)
         return;
-    char *copy = n->text + n->text_used;
-    memcpy(copy, text, len);
-    copy[len] = '\0';
-    n->text_used += (size_t)len + 1;
-    n->schema[n->n_schemas++] = (struct schema){.text = copy, .domain = domain, .id = id, .len = len};
+    struct segment_said *said = segment_said(s) + i;
+    said->process = process;
+    said->id = id;
+    said->name = name;
+    said->domain = (uint16_t)domain;
+    __atomic_store_n(&said->kind, (uint16_t)kind, __ATOMIC_RELEASE);
 }

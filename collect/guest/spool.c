@@ -1,22 +1,21 @@
-/* spool.c - see spool.h. Threads and their blocks; their events are spool_events.c's, the file is file.c's. */
+/* spool.c - see spool.h. Threads and their blocks; their events are spool_events.c's, this process is process.c's. */
 #include "collect/guest/spool.h"
 
-#include "collect/guest/file.h"
 #include "collect/guest/hot.h"
-#include "collect/guest/kept.h"
 
 #include <pthread.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+/* Of more threads at once the events are counted as dropped. Pages that no thread uses are never touched. */
+enum { MAX_TRACKS = 320 };
+static struct spool_track tracks[MAX_TRACKS];
 
 __thread struct spool_self spool_self __attribute__((tls_model("initial-exec")));
 
 static pthread_key_t exit_key;
-static pthread_once_t exit_key_once = PTHREAD_ONCE_INIT;
 static int has_exit_key;
 
 #define LEAVING UINTPTR_MAX
@@ -54,170 +53,144 @@ int spool_is_busy(void)
     return spool_self.busy != 0;
 }
 
-uintptr_t spool_hide(void)
-{
-    uintptr_t before = spool_self.busy;
-    if (!before)
-        spool_self.busy = hot_stack();
-    __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    return before;
-}
-
-void spool_show(uintptr_t before)
-{
-    __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    spool_self.busy = before;
-}
-
 int spool_is_recording(void)
 {
-    const struct process *p = file_process();
-    return p && __atomic_load_n(&p->state, __ATOMIC_RELAXED) == FILE_RECORDING;
+    return dcc_self && __atomic_load_n(&dcc_self->epoch, __ATOMIC_RELAXED) != 0;
+}
+
+int spool_is_wanted(void)
+{
+    return dcc_segment != NULL;
 }
 
 /* ---- threads --------------------------------------------------------------------------------- */
 
-int spool_is_wanted(void)
+static int is_of_this_process(const struct spool_track *t)
 {
-    const char *spool = kept_env("DCC_SPOOL");
-    return spool && *spool;
-}
-
-void spool_incomplete(int64_t since_ns)
-{
-    struct process *p = file_process();
-    if (p)
-        file_incomplete(p, since_ns);
-}
-
-void spool_count_drop(struct spool_track *t)
-{
-    struct process *p = file_process();
-    if (!p)
-        return;
-    file_incomplete(p, INT64_MAX);
-    if (t && t->block && t->epoch >> 32 == __atomic_load_n(&p->epoch, __ATOMIC_RELAXED) >> 32)
-        t->block->dropped = ++t->dropped;
-    else if (p->header)
-        __atomic_fetch_add(&p->header->dropped, 1, __ATOMIC_RELAXED);
-    else
-        __atomic_fetch_add(&p->dropped_early, 1, __ATOMIC_RELAXED);
+    return dcc_self && t->epoch == __atomic_load_n(&dcc_self->epoch, __ATOMIC_RELAXED);
 }
 
 static void at_thread_exit(void *arg)
 {
     struct spool_track *t = arg;
-    struct process *p = file_process();
     spool_self.busy = LEAVING;
-    spool_self.track = NULL; /* a signal handler that counts a drop must not find memory that is going away */
+    spool_self.track = NULL; /* a signal handler must not find a track that is going away */
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    if (t->block && p && t->epoch >> 32 == __atomic_load_n(&p->epoch, __ATOMIC_RELAXED) >> 32) {
-        struct guard g;
-        file_begin_guard(&g);
-        file_close_block(p, t->block);
-        file_end_guard(&g);
-        file_end_track(p);
-    }
-    munmap(t, sizeof *t);
+    if (t->block && is_of_this_process(t))
+        process_hand_over(t->block);
+    t->block = NULL;
+    __atomic_store_n(&t->is_in_use, 0, __ATOMIC_RELEASE);
     spool_self.busy = 0;
 }
 
-static void make_exit_key(void)
+void spool_begin(void)
 {
     has_exit_key = pthread_key_create(&exit_key, at_thread_exit) == 0;
 }
 
-static struct spool_track *new_track(void)
+void spool_forget_others(void)
 {
-    struct spool_track *t = mmap(NULL, sizeof *t, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (t == MAP_FAILED)
-        return NULL;
-    pthread_once(&exit_key_once, make_exit_key);
-    if (has_exit_key)
-        (void)pthread_setspecific(exit_key, t);
-    spool_self.track = t;
-    return t;
+    for (uint32_t i = 0; i < MAX_TRACKS; i++)
+        if (tracks[i].is_in_use && &tracks[i] != spool_self.track)
+            __atomic_store_n(&tracks[i].is_in_use, 0, __ATOMIC_RELAXED);
 }
 
-/* A block for the track, because it has none, it is full, or it must not refer to newer definitions. */
-static int take_block(struct spool_track *t)
+/* A new thread; the one that a forked child has; or one that came before the process had its entry, and keeps its open
+ * ranges, which are all lost. */
+static void begin_track(struct spool_track *t)
 {
-    struct process *p = file_process();
-    if (__atomic_load_n(&p->state, __ATOMIC_ACQUIRE) != FILE_RECORDING)
-        return -1;
-    if (t->epoch >> 32 != __atomic_load_n(&p->epoch, __ATOMIC_ACQUIRE) >> 32) { /* new thread, or forked child */
-        struct dct_block_header *parents = t->block;
-        t->block = NULL;
-        __atomic_signal_fence(__ATOMIC_SEQ_CST);
-        if (parents)
-            munmap(parents, DCT_BLOCK_BYTES);
-        t->tid = (uint32_t)syscall(SYS_gettid);
-        t->seq = t->dropped = 0;
-        t->next_range_id = t->end_range_id = 0;
-        t->is_refused = 0;
+    if (t->epoch) {
+        t->n_lost = t->n_top = 0;
         memset(t->level, 0, sizeof t->level);
         memset(&t->window, 0, sizeof t->window);
-        /* Met, though it has no block yet: a thread refused below stays so, or it would begin between a push and its
-         * pop. */
-        t->epoch = __atomic_load_n(&p->epoch, __ATOMIC_ACQUIRE) >> 32 << 32;
     }
-    if (t->is_refused || (!t->block && file_begin_track(p) != 0)) {
-        t->is_refused = 1;
-        return -1;
-    }
-    uint32_t generation;
-    uint64_t epoch;
-    struct dct_block_header *b = file_new_block(p, t->tid, t->seq, t->dropped, &generation, &epoch);
-    if (!b) {
-        if (!t->block)
-            file_end_track(p);
-        return -1;
-    }
-    struct dct_block_header *full = t->block;
-    t->block = b; /* first: a signal handler counts its drops in the block of the track */
+    t->block = NULL;
+    t->used = t->cap = t->open = 0;
+    t->tid = (uint32_t)syscall(SYS_gettid);
+    t->seq = 0;
+    t->next_range_id = t->end_range_id = 0;
+    t->is_dry = 0;
+    t->is_slow = dcc_window_is_used || t->n_lost || t->n_top;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    file_close_block(p, full);
-    t->seq++;
-    t->used = 0;
-    t->cap = FILE_SLOTS;
-    t->generation = generation;
-    t->epoch = epoch;
-    return 0;
+    t->epoch = __atomic_load_n(&dcc_self->epoch, __ATOMIC_RELAXED);
+}
+
+static struct spool_track *new_track(void)
+{
+    static uint32_t next;
+    for (uint32_t k = 0; k < MAX_TRACKS; k++) {
+        struct spool_track *t = &tracks[__atomic_fetch_add(&next, 1, __ATOMIC_RELAXED) % MAX_TRACKS];
+        if (__atomic_exchange_n(&t->is_in_use, 1, __ATOMIC_ACQ_REL))
+            continue;
+        t->epoch = 0;
+        t->n_lost = t->n_top = 0;
+        memset(t->level, 0, sizeof t->level);
+        memset(&t->window, 0, sizeof t->window);
+        begin_track(t);
+        if (has_exit_key)
+            (void)pthread_setspecific(exit_key, t);
+        spool_self.track = t;
+        return t;
+    }
+    return NULL;
 }
 
 int spool_next_block(struct spool_track *t)
 {
-    struct guard g;
-    file_begin_guard(&g);
-    int rc = take_block(t);
-    file_end_guard(&g);
-    return rc;
+    if (!t->epoch) /* another thread is about to take the entry of this process */
+        return -1;
+    uint64_t freed = __atomic_load_n(&dcc_segment->n_freed, __ATOMIC_ACQUIRE);
+    if (t->is_dry && freed == t->freed_seen)
+        return -1;
+    struct dct_block_header *full = t->block, *b = process_take_block(t->tid, t->seq);
+    t->is_dry = !b;
+    t->freed_seen = freed;
+    if (!b)
+        return -1;
+    t->block = b;
+    t->used = 0;
+    t->cap = SEGMENT_SLOTS - SPOOL_END_SLOTS;
+    t->seq++;
+    if (full)
+        process_hand_over(full);
+    return 0;
 }
 
-__attribute__((noinline)) struct spool_track *spool_enter_slowly(void)
+__attribute__((noinline)) struct spool_track *spool_enter_slowly(int is_counted)
 {
-    struct process *p = file_process();
     struct spool_track *t = spool_self.track;
-    if (p && file_start(p) && (t || (t = new_track()) != NULL) && spool_next_block(t) == 0)
+    uint32_t state = dcc_self ? process_claim() : SELF_FRESH;
+    if ((state == SELF_RECORDING || state == SELF_CLAIMING) && (t || (t = new_track()) != NULL)) {
+        if (!is_of_this_process(t))
+            begin_track(t);
         return t;
-    spool_count_drop(t);
+    }
+    if (is_counted && state != SELF_FRESH)
+        process_drop();
     spool_self.busy = 0;
     return NULL;
 }
 
-__attribute__((noinline)) struct spool_track *spool_enter_again(void)
+__attribute__((noinline)) struct spool_track *spool_enter_again(int is_counted)
 {
     if (!is_abandoned()) {
-        spool_count_drop(spool_self.track);
+        if (is_counted && dcc_self)
+            process_drop();
         return NULL;
     }
+    window_abandon();
     spool_self.busy = 0;
-    return hot_enter();
+    return hot_enter_as(is_counted);
 }
 
 struct spool_track *spool_enter(void)
 {
     return hot_enter();
+}
+
+struct spool_track *spool_enter_to_end(void)
+{
+    return hot_enter_to_end();
 }
 
 void spool_leave(struct spool_track *t)
@@ -226,23 +199,14 @@ void spool_leave(struct spool_track *t)
     hot_leave();
 }
 
+/* ---- what is lost ----------------------------------------------------------------------------- */
+
 void spool_lost(uint64_t n)
 {
-    struct process *p = file_process();
-    if (p && p->header) {
-        __atomic_fetch_add(&p->header->dropped, n, __ATOMIC_RELAXED);
-        __atomic_fetch_add(&p->header->dropped_gpu, n, __ATOMIC_RELAXED);
-    } else if (p)
-        __atomic_fetch_add(&p->dropped_early, n, __ATOMIC_RELAXED);
-}
-
-__attribute__((destructor)) static void at_exit(void)
-{
-    struct spool_track *t = spool_self.track;
-    struct process *p = file_process();
-    if (!t || !p || spool_self.busy || !t->block ||
-        t->epoch >> 32 != __atomic_load_n(&p->epoch, __ATOMIC_RELAXED) >> 32)
-        return;
-    file_seal(t->block);
-    t->cap = t->used; /* a destructor that still names ranges goes on in a new block */
+    if (spool_is_recording()) {
+        __atomic_fetch_add(&dcc_self->process->header.dropped, n, __ATOMIC_RELAXED);
+        __atomic_fetch_add(&dcc_self->process->header.dropped_gpu, n, __ATOMIC_RELAXED);
+    } else if (dcc_segment) {
+        __atomic_fetch_add(&dcc_segment->dropped, n, __ATOMIC_RELAXED);
+    }
 }

@@ -1,27 +1,37 @@
-/* spool.h - the trace file of this process: blocks, threads ("tracks"), drops. Format: lib/format.h, docs/FORMAT.md.
+/* spool.h - events of this process, by thread ("track"), into blocks of the shared segment. Format of the blocks:
+ * lib/format.h, docs/FORMAT.md.
  *
  * Every event goes: track = spool_enter(); spool_put_*(track, ...); spool_leave(track). Between enter and leave the
  * thread is marked busy, so that an event of a signal handler that interrupts us is counted as dropped instead of
- * tearing the slot. Hot path: no lock, no allocation, no system call but the clock (vDSO).
+ * tearing the slot. No lock, no allocation, no file; no system call but the clock (vDSO), and gettid() for the first
+ * event of a thread.
  *
- * The library is a guest: nothing here exits, prints, or waits for other than a short lock. When no block can be had
- * (disk full, file size limit, memory) the process stops recording for good and only counts: a gap in the middle
- * would leave pushes without pops. */
+ * The library is a guest: nothing here exits, prints or waits. When no block is free, a range, mark or span is dropped
+ * whole: it is counted, and its time goes into the sums of its name. Recording goes on when there is room again. */
 #ifndef DCC_SPOOL_H
 #define DCC_SPOOL_H
 
 #include "lib/format.h"
 
-#include "collect/guest/names.h"
+#include <stddef.h>
+#include <stdint.h>
+#include <wchar.h>
 
 struct spool_track;
 
-/** spool_enter - this thread's track, ready for events; opens the file and a block when needed.
+/** spool_begin - at load. */
+void spool_begin(void);
+/** spool_forget_others - in a forked child: the parent's other threads are not here. */
+void spool_forget_others(void);
+
+/** spool_enter - this thread's track, ready for events.
  *  returns  NULL when the event must be dropped (it is counted) */
 struct spool_track *spool_enter(void);
+/** spool_enter_to_end - the same for the end of a range: without a track nothing is counted, since its begin was. */
+struct spool_track *spool_enter_to_end(void);
 void spool_leave(struct spool_track *t);
 
-/** spool_is_wanted - the collector has named a spool folder in the environment. */
+/** spool_is_wanted - the collector's segment is mapped. */
 int spool_is_wanted(void);
 
 /* Numbers for texts. Text is copied; a pointer alone is never trusted to mean the same text again. */
@@ -71,8 +81,6 @@ void spool_put_gpu(struct spool_track *t, uint32_t domain, uint32_t name, int64_
                    uint64_t bytes, const struct dct_gpu *gpu, const struct dct_kernel *kernel);
 /** spool_lost - count n GPU events that CUPTI lost. */
 void spool_lost(uint64_t n);
-/** spool_incomplete - note that an event that began at since_ns is lost. The caller has counted it. */
-void spool_incomplete(int64_t since_ns);
 /** spool_schema - a payload schema of that number, described by text. */
 void spool_schema(struct spool_track *t, uint32_t domain, uint32_t schema, const char *text);
 /** spool_note - a sentence for people, once per process. Quiet when nothing is recorded. */
@@ -82,10 +90,10 @@ int spool_is_busy(void);
 /** spool_hide, spool_show - what this thread calls in between is the library's own. show takes what hide gave. */
 uintptr_t spool_hide(void);
 void spool_show(uintptr_t before);
-/** spool_is_recording - the process has a trace file, and room in it. */
+/** spool_is_recording - the process has events in the segment, so that it has a trace. */
 int spool_is_recording(void);
-/** spool_file - sums for the file of that name (DCT_FILE), in the trace itself: to be added to with atomic adds, also
- *  by several threads. Starts the trace when there is none. returns  NULL when nothing is being recorded */
+/** spool_file - sums for the file of that name (DCT_FILE), in the segment itself: to be added to with atomic adds, also
+ *  by several threads. Starts the trace when there is none. returns  NULL when nothing is recorded, or without room */
 struct dct_io *spool_file(const char *path, uint32_t *name);
 
 /** spool_now_ns - time on the track of this thread; spool_track_now the same where the track is at hand. */

@@ -1,7 +1,6 @@
 /* spool_events.c - see spool.h. Events as slots of a thread's block: every kind, with and without a window. */
 #include "collect/guest/spool.h"
 
-#include "collect/guest/file.h"
 #include "collect/guest/hot.h"
 
 #include <string.h>
@@ -13,21 +12,20 @@
  * range. */
 #define RANGE_IDS 1024u
 
-/* Room for n slots; NULL = none, and the drop is counted. since_ns: when the event began; INT64_MAX = now */
-static struct dct_slot *room_since(struct spool_track *t, uint32_t n, int64_t since_ns)
+/* Room for n slots beside those kept for pops; NULL: none. */
+static struct dct_slot *room(struct spool_track *t, uint32_t n)
 {
-    if (t->used + n > t->cap && spool_next_block(t) != 0) {
-        t->cap = t->used; /* a shorter event might still fit: a pop whose push was dropped */
-        spool_count_drop(t);
-        spool_incomplete(since_ns);
+    if (t->used + n + t->open > t->cap && (spool_next_block(t) != 0 || n + t->open > t->cap))
         return NULL;
-    }
     return (struct dct_slot *)(t->block + 1) + t->used;
 }
 
-static struct dct_slot *room(struct spool_track *t, uint32_t n)
+/* An event that began at start_ns finds no room. */
+static void lose(int kind, uint32_t domain, uint32_t name, uint32_t category, int64_t start_ns, int64_t end_ns,
+                 uint64_t bytes)
 {
-    return room_since(t, n, INT64_MAX);
+    process_lost(kind, domain, name, category, end_ns > start_ns ? (uint64_t)(end_ns - start_ns) : 0, bytes);
+    process_incomplete(start_ns);
 }
 
 static void done(struct spool_track *t, uint32_t n)
@@ -60,17 +58,42 @@ static int64_t number_of(const struct dct_attr *attr)
                                                                                               : -1;
 }
 
-static __attribute__((noinline)) int is_unwanted_push(struct spool_track *t, uint32_t domain, uint32_t name,
-                                                      const struct dct_attr *attr, int level)
+/* ---- ranges of a thread ------------------------------------------------------------------------ */
+
+static int level_of(const struct levels *l)
 {
-    struct levels *l = &t->level[domain];
-    window_push(&t->window, domain, dcc_names.name[name].flags, attr ? attr->category : 0, number_of(attr), level);
-    if (window_is_open(spool_track_now(t)) && !l->top)
+    return l->bottom + l->recorded + l->lost + l->top;
+}
+
+static void count_slow(struct spool_track *t)
+{
+    t->is_slow = dcc_window_is_used || t->n_lost || t->n_top;
+}
+
+/* The call is counted now, its time when it ends. returns 0: there is no place to remember that it is open */
+static int lose_push(struct spool_track *t, uint32_t domain, uint32_t name, const struct dct_attr *attr, int level)
+{
+    int64_t now = clock_now_ns(&t->clock);
+    uint32_t category = attr ? attr->category : 0;
+    lose(DCT_PUSH, domain, name, category, now, now, 0);
+    if (t->n_lost == LOST_OPEN)
         return 0;
-    if (l->recorded || l->top)
-        l->top++;
-    else
-        l->bottom++;
+    t->lost[t->n_lost++] = (struct lost_range){domain, name, category, level, now};
+    return 1;
+}
+
+/* returns 1 when the range of that level was lost */
+static int end_lost(struct spool_track *t, uint32_t domain, int level, int64_t t_ns)
+{
+    uint32_t i = t->n_lost;
+    while (i > 0 && t->lost[i - 1].domain != domain)
+        i--;
+    if (i == 0 || t->lost[i - 1].level != level)
+        return 0;
+    struct lost_range r = t->lost[i - 1];
+    memmove(&t->lost[i - 1], &t->lost[i], (t->n_lost - i) * sizeof r);
+    t->n_lost--;
+    process_lost_time(DCT_PUSH, r.domain, r.name, r.category, t_ns > r.start_ns ? (uint64_t)(t_ns - r.start_ns) : 0);
     return 1;
 }
 
@@ -78,17 +101,28 @@ int spool_put_push_raw(struct spool_track *t, uint32_t domain, uint32_t name, co
                        const void *raw)
 {
     struct levels *l = &t->level[domain];
-    int level = l->bottom + l->recorded + l->top;
-    if (__builtin_expect(dcc_window_is_used, 0) && is_unwanted_push(t, domain, name, attr, level))
-        return level;
-    l->recorded++;
+    int level = level_of(l), is_open = 1;
+    if (__builtin_expect(dcc_window_is_used, 0)) {
+        window_push(&t->window, domain, spool_name_flags(t, name), attr ? attr->category : 0, number_of(attr), level);
+        is_open = window_is_open(spool_track_now(t));
+    }
     uint32_t n = 1 + extra_of(attr, raw);
-    struct dct_slot *s = room(t, n);
-    if (!s)
-        return level;
-    put_attr(s + 1, attr, raw);
-    track_head(s, DCT_PUSH, n - 1, domain, name, clock_now_ns(&t->clock));
-    done(t, n);
+    struct dct_slot *s = is_open && !l->top ? room(t, n + 1) : NULL;
+    if (s) {
+        put_attr(s + 1, attr, raw);
+        track_head(s, DCT_PUSH, n - 1, domain, name, clock_now_ns(&t->clock));
+        done(t, n);
+        t->open += t->open < MAX_KEPT_POPS;
+        l->recorded++;
+    } else if (is_open && (!l->top || !dcc_window_is_used) && lose_push(t, domain, name, attr, level)) {
+        l->lost++;
+    } else if (is_open || l->recorded || l->lost || l->top) {
+        l->top++;
+        t->n_top++;
+    } else {
+        l->bottom++;
+    }
+    count_slow(t);
     return level;
 }
 
@@ -97,39 +131,48 @@ int spool_put_push(struct spool_track *t, uint32_t domain, uint32_t name, const 
     return spool_put_push_raw(t, domain, name, attr, NULL);
 }
 
-/* returns 1 when the pop belongs to a range that is not recorded, or to none outside the window */
-static __attribute__((noinline)) int is_unwanted_pop(struct spool_track *t, uint32_t domain, int64_t t_ns)
+/* The pop of a recorded range has its slot. What comes with it may find no room. */
+static void put_pop(struct spool_track *t, uint32_t domain, int64_t t_ns, const struct dct_attr *attr, const void *raw)
 {
-    struct levels *l = &t->level[domain];
-    if (l->top)
-        l->top--;
-    else if (l->recorded)
-        return 0;
-    else if (l->bottom)
-        l->bottom--;
-    else
-        return !window_is_open(t_ns);
-    return 1;
+    uint32_t n = 1 + extra_of(attr, raw);
+    struct dct_slot *s = n > 1 ? room(t, n) : NULL;
+    if (!s) {
+        n = 1;
+        s = (struct dct_slot *)(t->block + 1) + t->used;
+    } else {
+        put_attr(s + 1, attr, raw);
+    }
+    track_head(s, DCT_POP, n - 1, domain, 0, clock_not_before(&t->clock, t_ns));
+    done(t, n);
 }
 
 int spool_put_pop_raw(struct spool_track *t, uint32_t domain, int64_t t_ns, const struct dct_attr *attr,
                       const void *raw)
 {
     struct levels *l = &t->level[domain];
-    int level = l->bottom + l->recorded + l->top - 1;
-    if (__builtin_expect(dcc_window_is_used, 0) && is_unwanted_pop(t, domain, t_ns)) {
-        window_pop(&t->window, domain, level);
-        return level;
-    }
-    if (l->recorded)
+    int level = level_of(l) - 1;
+    if (end_lost(t, domain, level, t_ns)) {
+        l->lost--;
+    } else if (l->top) {
+        l->top--;
+        t->n_top--;
+    } else if (l->recorded) {
+        int has_slot = t->open > 0 || room(t, 1);
         l->recorded--;
-    uint32_t n = 1 + extra_of(attr, raw);
-    struct dct_slot *s = room(t, n);
-    if (s) {
-        put_attr(s + 1, attr, raw);
-        track_head(s, DCT_POP, n - 1, domain, 0, clock_not_before(&t->clock, t_ns));
-        done(t, n);
+        t->open -= t->open > 0;
+        if (has_slot)
+            put_pop(t, domain, t_ns, attr, raw);
+        else
+            process_incomplete(t_ns); /* it stays open */
+    } else if (l->bottom) {
+        l->bottom--;
+    } else if (!dcc_window_is_used || window_is_open(t_ns)) { /* of no range: the reader counts it */
+        if (room(t, 1))
+            put_pop(t, domain, t_ns, NULL, NULL);
+        else
+            process_incomplete(t_ns);
     }
+    count_slow(t);
     if (__builtin_expect(dcc_window_is_used, 0))
         window_pop(&t->window, domain, level);
     return level;
@@ -143,20 +186,27 @@ int spool_put_pop(struct spool_track *t, uint32_t domain, int64_t t_ns)
 uint64_t spool_put_start_raw(struct spool_track *t, uint32_t domain, uint32_t name, const struct dct_attr *attr,
                              const void *raw)
 {
+    if (!dcc_self->process) { /* another thread is about to take the entry of this process */
+        process_drop();
+        return DROPPED_RANGE;
+    }
     if (t->next_range_id == t->end_range_id) {
-        t->next_range_id = __atomic_fetch_add(&file_process()->next_range_id, RANGE_IDS, __ATOMIC_RELAXED);
+        t->next_range_id = __atomic_fetch_add(&dcc_self->process->next_range_id, RANGE_IDS, __ATOMIC_RELAXED);
         t->end_range_id = t->next_range_id + RANGE_IDS;
     }
     uint64_t id = t->next_range_id++;
     if (__builtin_expect(dcc_window_is_used, 0)) {
-        window_start(dcc_names.name[name].flags, id);
+        window_start(spool_name_flags(t, name), id);
         if (!window_is_open(spool_track_now(t)))
             return id | UNWANTED_RANGE;
     }
     uint32_t n = 2 + extra_of(attr, raw);
     struct dct_slot *s = room(t, n);
-    if (!s)
+    if (!s) {
+        int64_t now = clock_now_ns(&t->clock);
+        lose(DCT_START, domain, name, attr ? attr->category : 0, now, now, 0);
         return id | DROPPED_RANGE;
+    }
     struct dct_slot *next = track_head(s, DCT_START, n - 1, domain, name, 0);
     next = put_attr(next, attr, raw);
     *next = (struct dct_slot){.t_ns = (int64_t)id};
@@ -175,16 +225,19 @@ void spool_put_end_raw(struct spool_track *t, uint32_t domain, uint64_t id, int6
 {
     if (__builtin_expect(dcc_window_is_used, 0))
         window_end(id & ~(UNWANTED_RANGE | DROPPED_RANGE));
-    if (id & UNWANTED_RANGE)
+    if (id & (UNWANTED_RANGE | DROPPED_RANGE))
         return;
-    if (id & DROPPED_RANGE) {
-        spool_count_drop(t);
-        return;
-    }
     uint32_t n = 2 + extra_of(attr, raw);
     struct dct_slot *s = room(t, n);
-    if (!s)
+    if (!s) { /* what comes with it is left out; for itself there is a reserve */
+        attr = NULL;
+        n = 2;
+        s = t->block && t->used + n + t->open <= SEGMENT_SLOTS ? (struct dct_slot *)(t->block + 1) + t->used : NULL;
+    }
+    if (!s) {
+        process_incomplete(t_ns); /* its range was recorded, and stays open */
         return;
+    }
     struct dct_slot *next = track_head(s, DCT_END, n - 1, domain, 0, clock_not_before(&t->clock, t_ns));
     next = put_attr(next, attr, raw);
     *next = (struct dct_slot){.t_ns = (int64_t)id};
@@ -203,8 +256,11 @@ void spool_put_mark_raw(struct spool_track *t, uint32_t domain, uint32_t name, c
         return;
     uint32_t n = 1 + extra_of(attr, raw);
     struct dct_slot *s = room(t, n);
-    if (!s)
+    if (!s) {
+        int64_t now = clock_now_ns(&t->clock);
+        lose(DCT_MARK, domain, name, attr ? attr->category : 0, now, now, 0);
         return;
+    }
     put_attr(s + 1, attr, raw);
     track_head(s, DCT_MARK, n - 1, domain, name, clock_now_ns(&t->clock));
     done(t, n);
@@ -221,9 +277,11 @@ void spool_put_span(struct spool_track *t, uint32_t domain, uint32_t name, int64
     if (__builtin_expect(dcc_window_is_used, 0) && !window_part(&start_ns, &end_ns))
         return;
     uint32_t n = attr ? 3 : 2;
-    struct dct_slot *s = room_since(t, n, start_ns);
-    if (!s)
+    struct dct_slot *s = room(t, n);
+    if (!s) {
+        lose(DCT_SPAN, domain, name, attr ? attr->category : 0, start_ns, end_ns, bytes);
         return;
+    }
     struct dct_span span = {.dur_ns = end_ns > start_ns ? end_ns - start_ns : 0, .bytes = bytes};
     struct dct_slot *next = track_head(s, DCT_SPAN, n - 1, domain, name, start_ns);
     memcpy(next, &span, sizeof span);
@@ -238,9 +296,11 @@ void spool_put_gpu(struct spool_track *t, uint32_t domain, uint32_t name, int64_
     if (__builtin_expect(dcc_window_is_used, 0) && !window_was_open(start_ns))
         return;
     uint32_t n = kernel ? 6 : 4;
-    struct dct_slot *s = room_since(t, n, start_ns);
-    if (!s)
+    struct dct_slot *s = room(t, n);
+    if (!s) {
+        lose(DCT_GPU, domain, name, gpu->activity, start_ns, end_ns, bytes);
         return;
+    }
     struct dct_span span = {.dur_ns = end_ns > start_ns ? end_ns - start_ns : 0, .bytes = bytes};
     struct dct_slot *next = track_head(s, DCT_GPU, n - 1, domain, name, start_ns);
     memcpy(next, &span, sizeof span);

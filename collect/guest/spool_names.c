@@ -1,7 +1,7 @@
 /* spool_names.c - see spool.h. Numbers for texts, and what belongs to the process as a whole: schemas, notes, files. */
 #include "collect/guest/hot.h"
+#include "collect/guest/names.h"
 
-#include <pthread.h>
 #include <string.h>
 
 #define WIDE_BYTES 2048
@@ -9,47 +9,66 @@
 
 /* ---- names ---------------------------------------------------------------------------------- */
 
-/* The block of t may only refer to definitions that stand before it in the file. */
-static void need_generation(struct spool_track *t, uint32_t generation)
+/* The table is full: programs that put a number into each name fill it. The name gets a number of its own and is
+ * defined right here, in front of its event. */
+static uint32_t define_inline(struct spool_track *t, const char *text, uint32_t len)
 {
-    if (t && generation > t->generation)
-        t->cap = t->used;
-}
-
-/* A text that could not be defined belongs to a generation that never comes: its events are dropped and counted. */
-static void set_generation(uint32_t *generation, uint32_t defined_in)
-{
-    *generation = defined_in ? defined_in : UINT32_MAX;
-}
-
-static uint32_t intern(struct spool_track *t, const char *text)
-{
-    struct process *p = file_process();
-    uint32_t len, hash = names_hash(text, DCT_MAX_TEXT, &len);
-    uint32_t id = names_find(&dcc_names, text, len, hash);
-    if (!id) {
-        int is_new;
-        file_lock(p);
-        id = names_add(&dcc_names, text, len, hash, &is_new);
-        if (is_new) {
-            dcc_names.name[id].flags = dcc_window_is_used ? window_name(dcc_names.name[id].text) : 0;
-            set_generation(&dcc_names.name[id].generation,
-                           file_define(p, DCT_STRING, 0, id, dcc_names.name[id].text, len));
-            names_publish(&dcc_names, id);
-        }
-        file_unlock(p);
+    uint32_t n_text = (len + DCT_SLOT_BYTES - 1) / DCT_SLOT_BYTES, n = 1 + n_text;
+    uint32_t id = SEGMENT_INLINE_NAMES + __atomic_fetch_add(&dcc_segment->next_inline, 1, __ATOMIC_RELAXED);
+    if (id > SEGMENT_LAST_NAME) {
+        __atomic_fetch_sub(&dcc_segment->next_inline, 1, __ATOMIC_RELAXED);
+        return SEGMENT_OVERFLOW;
     }
-    if (id)
-        need_generation(t, dcc_names.name[id].generation);
+    if (t->used + n + t->open > t->cap && (spool_next_block(t) != 0 || n + t->open > t->cap))
+        return SEGMENT_OVERFLOW;
+    struct dct_slot *s = (struct dct_slot *)(t->block + 1) + t->used;
+    track_head(s, DCT_STRING, n_text, 0, id, len);
+    if (n_text) {
+        memset(&s[n_text], 0, sizeof *s);
+        memcpy(s + 1, text, len);
+    }
+    t->used += n;
+    __atomic_store_n(&t->block->used_slots, t->used, __ATOMIC_RELEASE);
+    t->inline_flags = dcc_window_is_used ? window_name(text) : 0;
     return id;
+}
+
+/* returns 0: there is no room in the table */
+static uint32_t intern(const char *text, int is_often)
+{
+    uint32_t len, hash = names_hash(text, DCT_MAX_TEXT, &len);
+    uint32_t id = names_find(dcc_segment, text, len, hash);
+    return id ? id : names_intern(dcc_segment, text, len, hash, dcc_window_is_used ? window_name(text) : 0, is_often);
+}
+
+static uint32_t intern_or_overflow(const char *text)
+{
+    uint32_t id = intern(text, 0);
+    return id ? id : SEGMENT_OVERFLOW;
+}
+
+static uint32_t intern_or_inline(struct spool_track *t, const char *text)
+{
+    uint32_t len, id = intern(text, 1);
+    if (id)
+        return id;
+    names_hash(text, DCT_MAX_TEXT, &len);
+    return define_inline(t, text, len);
+}
+
+uint32_t spool_name_flags(const struct spool_track *t, uint32_t name)
+{
+    return name >= SEGMENT_INLINE_NAMES ? t->inline_flags : segment_names(dcc_segment)[name].flags;
 }
 
 __attribute__((noinline)) uint32_t spool_name_slowly(struct spool_track *t, const char *text, struct cached *c)
 {
-    uint32_t id = text ? intern(t, text) : 0;
-    if (id)
-        *c = (struct cached){
-            .seen_at = text, .text = dcc_names.name[id].text, .id = id, .n = dcc_names.name[id].len + 1};
+    uint32_t id = text ? intern_or_inline(t, text) : 0;
+    if (id && id < SEGMENT_INLINE_NAMES)
+        *c = (struct cached){.seen_at = text,
+                             .text = segment_text(dcc_segment, id),
+                             .id = id,
+                             .n = segment_names(dcc_segment)[id].len + 1};
     return id;
 }
 
@@ -93,16 +112,14 @@ uint32_t spool_name_wide(struct spool_track *t, const wchar_t *text)
         return 0;
     char utf8[WIDE_BYTES];
     spool_wide_to_utf8(text, utf8, sizeof utf8);
-    return intern(t, utf8);
+    return intern_or_inline(t, utf8);
 }
 
 uint32_t spool_registered(struct spool_track *t, const void *handle)
 {
-    const struct name *e = handle, *first = dcc_names.name;
-    if (!first || e <= first || e >= first + __atomic_load_n(&dcc_names.n_names, __ATOMIC_RELAXED))
-        return 0;
-    need_generation(t, e->generation);
-    return (uint32_t)(e - first);
+    const struct segment_name *e = handle, *first = segment_names(dcc_segment);
+    (void)t;
+    return e > first && e < first + dcc_segment->max_names ? (uint32_t)(e - first) : 0;
 }
 
 const void *spool_register(const char *text)
@@ -110,9 +127,9 @@ const void *spool_register(const char *text)
     struct spool_track *t = text ? spool_enter() : NULL;
     if (!t)
         return NULL;
-    uint32_t id = intern(t, text);
+    uint32_t id = intern_or_overflow(text);
     spool_leave(t);
-    return id ? &dcc_names.name[id] : NULL;
+    return segment_names(dcc_segment) + id;
 }
 
 const void *spool_register_wide(const wchar_t *text)
@@ -124,31 +141,14 @@ const void *spool_register_wide(const wchar_t *text)
     return spool_register(utf8);
 }
 
-static uint32_t intern_domain(struct spool_track *t, const char *text)
-{
-    uint32_t name = intern(t, text);
-    if (!name)
-        return 0;
-    struct process *p = file_process();
-    int is_new;
-    file_lock(p);
-    uint32_t d = names_domain(&dcc_names, name, &is_new);
-    struct name *e = &dcc_names.name[name];
-    if (is_new)
-        set_generation(&dcc_names.domain[d].generation, file_define(p, DCT_DOMAIN, d, 0, e->text, e->len));
-    file_unlock(p);
-    need_generation(t, dcc_names.domain[d].generation);
-    return d;
-}
-
 const void *spool_domain(const char *name)
 {
     struct spool_track *t = name && *name ? spool_enter() : NULL;
     if (!t)
         return NULL;
-    uint32_t d = intern_domain(t, name);
+    uint32_t d = names_domain(dcc_segment, intern_or_overflow(name));
     spool_leave(t);
-    return d ? &dcc_names.domain[d] : NULL;
+    return segment_domains(dcc_segment) + d;
 }
 
 const void *spool_domain_wide(const wchar_t *name)
@@ -162,11 +162,9 @@ const void *spool_domain_wide(const wchar_t *name)
 
 uint32_t spool_domain_of(struct spool_track *t, const void *handle)
 {
-    const struct domain *d = handle, *first = dcc_names.domain;
-    if (!first || d <= first || d >= first + DOMAINS_MAX)
-        return 0;
-    need_generation(t, d->generation);
-    return (uint32_t)(d - first);
+    const uint32_t *d = handle, *first = segment_domains(dcc_segment);
+    (void)t;
+    return d > first && d < first + SEGMENT_DOMAINS ? (uint32_t)(d - first) : 0;
 }
 
 uint32_t spool_domain_by_text(struct spool_track *t, const char *text)
@@ -177,32 +175,26 @@ uint32_t spool_domain_by_text(struct spool_track *t, const char *text)
     struct cached *c = &t->domain[(at ^ at >> 8) % PAIR_ENTRIES];
     if (c->seen_at == text && hot_same(text, c->text, c->n))
         return c->id;
-    uint32_t d = intern_domain(t, text);
-    if (d) {
-        const struct name *e = &dcc_names.name[dcc_names.domain[d].name];
-        *c = (struct cached){.seen_at = text, .text = e->text, .id = d, .n = e->len + 1};
-    }
+    uint32_t name = intern_or_overflow(text), d = names_domain(dcc_segment, name);
+    *c = (struct cached){.seen_at = text,
+                         .text = segment_text(dcc_segment, name),
+                         .id = d,
+                         .n = segment_names(dcc_segment)[name].len + 1};
     return d;
 }
 
-static void define_category(struct spool_track *t, uint32_t domain, uint32_t category, const char *text)
+/* While another thread takes the entry of this process nothing can be said, and events are lost anyway. */
+static void say(int kind, uint32_t domain, uint32_t id, uint32_t name)
 {
-    struct process *p = file_process();
-    uint32_t name = intern(t, text);
-    if (!name)
-        return;
-    const struct name *e = &dcc_names.name[name];
-    file_lock(p);
-    if (names_category(&dcc_names, domain, category, name)) {
-        if (dcc_window_is_used)
-            window_category(domain, category, e->text);
-        uint32_t generation = file_define(p, DCT_CATEGORY, domain, category, e->text, e->len);
-        /* Events carry the program's own number and nobody looks it up here: if the name no longer stands before
-         * the blocks now open, every thread shall go on in a new one. */
-        if (generation > 1)
-            __atomic_fetch_add(&p->epoch, 1, __ATOMIC_RELEASE);
-    }
-    file_unlock(p);
+    if (dcc_self->process)
+        names_say(dcc_segment, dcc_self->process->serial, kind, domain, id, name);
+}
+
+static void define_category(uint32_t domain, uint32_t category, uint32_t name)
+{
+    if (dcc_window_is_used)
+        window_category(domain, category, segment_text(dcc_segment, name));
+    say(DCT_CATEGORY, domain, category, name);
 }
 
 void spool_category(const void *domain, uint32_t category, const char *name)
@@ -210,7 +202,7 @@ void spool_category(const void *domain, uint32_t category, const char *name)
     struct spool_track *t = name ? spool_enter() : NULL;
     if (!t)
         return;
-    define_category(t, spool_domain_of(t, domain), category, name);
+    define_category(spool_domain_of(t, domain), category, intern_or_overflow(name));
     spool_leave(t);
 }
 
@@ -222,13 +214,15 @@ uint32_t spool_category_by_text(struct spool_track *t, uint32_t domain, const ch
     struct cached_pair *c = &t->category[(at ^ at >> 8 ^ domain) % PAIR_ENTRIES];
     if (c->seen_at == text && c->domain == domain && hot_same(text, c->text, c->n))
         return c->id;
-    uint32_t name = intern(t, text);
-    if (!name)
-        return 0;
-    uint32_t id = OWN_CATEGORY | name;
-    define_category(t, domain, id, text);
-    const struct name *e = &dcc_names.name[name];
-    *c = (struct cached_pair){.seen_at = text, .text = e->text, .domain = domain, .id = id, .n = e->len + 1};
+    uint32_t name = intern_or_overflow(text), id = OWN_CATEGORY | name;
+    define_category(domain, id, name);
+    if (!dcc_self->process) /* not said: the next event says it */
+        return id;
+    *c = (struct cached_pair){.seen_at = text,
+                              .text = segment_text(dcc_segment, name),
+                              .domain = domain,
+                              .id = id,
+                              .n = segment_names(dcc_segment)[name].len + 1};
     return id;
 }
 
@@ -237,12 +231,7 @@ void spool_thread_name(uint32_t tid, const char *name)
     struct spool_track *t = name ? spool_enter() : NULL;
     if (!t)
         return;
-    struct process *p = file_process();
-    uint32_t len;
-    names_hash(name, DCT_MAX_TEXT, &len);
-    file_lock(p);
-    file_define(p, DCT_THREAD, 0, tid, name, len);
-    file_unlock(p);
+    say(DCT_THREAD, 0, tid, intern_or_overflow(name));
     spool_leave(t);
 }
 
@@ -250,14 +239,8 @@ void spool_thread_name(uint32_t tid, const char *name)
 
 void spool_schema(struct spool_track *t, uint32_t domain, uint32_t schema, const char *text)
 {
-    struct process *p = file_process();
-    uint32_t len;
     (void)t;
-    names_hash(text, DCT_MAX_TEXT, &len);
-    file_lock(p);
-    file_define(p, DCT_SCHEMA, domain, schema, text, len);
-    names_schema(&dcc_names, domain, schema, text, len);
-    file_unlock(p);
+    say(DCT_SCHEMA, domain, schema, intern_or_overflow(text));
 }
 
 void spool_note(const char *sentence)
@@ -265,11 +248,31 @@ void spool_note(const char *sentence)
     struct spool_track *t = spool_enter();
     if (!t)
         return;
-    struct process *p = file_process();
-    file_lock(p);
-    file_define(p, DCT_NOTE, 0, 0, sentence, (uint32_t)strnlen(sentence, DCT_MAX_TEXT));
-    file_unlock(p);
+    say(DCT_NOTE, 0, 0, intern_or_overflow(sentence));
     spool_leave(t);
+}
+
+/* A block of sums is only ever added to: it is zero when it is taken, and its slots are given out by a counter. */
+static struct dct_slot *file_slots(struct segment_process *p, uint32_t n)
+{
+    uint64_t at = __atomic_load_n(&p->files, __ATOMIC_ACQUIRE);
+    for (;;) {
+        if (at >> 32 && (at & UINT32_MAX) + n <= SEGMENT_SLOTS) {
+            if (__atomic_compare_exchange_n(&p->files, &at, at + n, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+                return (struct dct_slot *)(segment_block(dcc_segment, (uint32_t)(at >> 32) - 1) + 1) +
+                       (at & UINT32_MAX);
+            continue;
+        }
+        struct dct_block_header *b = process_take_block(DCT_TRACK_PROCESS, 0);
+        if (!b)
+            return NULL;
+        memset(b + 1, 0, SEGMENT_BLOCK_BYTES - sizeof *b);
+        uint64_t number = (uint64_t)((char *)b - (char *)segment_block(dcc_segment, 0)) / SEGMENT_BLOCK_BYTES;
+        if (__atomic_compare_exchange_n(&p->files, &at, (number + 1) << 32, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+            at = (number + 1) << 32;
+        else
+            __atomic_store_n(&segment_states(dcc_segment)[number], 0, __ATOMIC_RELEASE);
+    }
 }
 
 struct dct_io *spool_file(const char *path, uint32_t *name)
@@ -277,17 +280,15 @@ struct dct_io *spool_file(const char *path, uint32_t *name)
     struct spool_track *t = spool_enter();
     if (!t)
         return NULL;
-    struct process *p = file_process();
     enum { N_SLOTS = 1 + DCT_N_IO * sizeof(struct dct_io) / DCT_SLOT_BYTES };
-    *name = intern(t, path);
-    int64_t now = clock_now_ns(&t->clock);
-    file_lock(p);
-    struct dct_slot *s = *name ? file_process_slots(p, N_SLOTS) : NULL;
+    *name = intern_or_overflow(path);
+    struct dct_slot *s = dcc_self->process ? file_slots(dcc_self->process, N_SLOTS) : NULL;
     if (s) {
-        track_head(s, DCT_FILE, N_SLOTS - 1, 0, *name, now);
-        file_process_slots_done(p, N_SLOTS);
+        s->n_extra = N_SLOTS - 1;
+        s->name = *name;
+        s->t_ns = clock_now_ns(&t->clock);
+        __atomic_store_n(&s->kind, DCT_FILE, __ATOMIC_RELEASE);
     }
-    file_unlock(p);
     spool_leave(t);
     return s ? (struct dct_io *)(void *)(s + 1) : NULL;
 }

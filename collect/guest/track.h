@@ -3,12 +3,12 @@
 #define DCC_INJECT_TRACK_H
 
 #include "collect/guest/clock.h"
-#include "collect/guest/names.h"
+#include "collect/guest/segment.h"
 #include "collect/guest/window.h"
 #include "lib/format.h"
 
 #define CACHE_ENTRIES 256u
-#define PAIR_ENTRIES 64u
+#define PAIR_ENTRIES 32u
 
 /* A text seen by this thread at an address. The address may hold another text tomorrow, so the texts are compared. */
 struct cached {
@@ -22,25 +22,40 @@ struct cached_pair { /* the same for (domain, category text) */
     uint32_t domain, id, n;
 };
 
-/* Open ranges of a domain: those at the bottom and on top began outside the window and are not recorded, nor are their
- * pops; those between are. */
+/* Open ranges of a domain: those at the bottom and on top are not recorded, because they began outside the window, nor
+ * are their pops. Those between are, but for `lost` that found no room (struct lost_range). */
 struct levels {
-    int32_t bottom, recorded, top;
+    int32_t bottom, recorded, lost, top;
+};
+
+/* Open ranges that found no room: their pops are left out too, and their time goes into the sums. Of more of them those
+ * inside are lost as well (levels.top). */
+enum { LOST_OPEN = 64, MAX_KEPT_POPS = 256 };
+struct lost_range {
+    uint32_t domain, name, category;
+    int32_t level;
+    int64_t start_ns;
 };
 
 struct spool_track {
     uint64_t epoch;
     struct clock_track clock;
-    struct dct_block_header *block;
-    uint32_t used, cap; /* slots */
+    struct dct_block_header *block; /* NULL: none yet */
+    uint32_t used, cap;             /* slots */
+    uint32_t open;    /* recorded ranges that are open, MAX_KEPT_POPS at most: the block keeps a slot for each */
+    uint32_t is_slow; /* some range is open and not recorded, or there is a window */
     /* Up to here every event looks: one line of the cache. */
     uint32_t tid;
-    uint32_t generation; /* definitions up to it stand before the block */
-    uint64_t seq, dropped;
+    uint64_t seq;
     uint64_t next_range_id, end_range_id; /* of process ranges: those given to this track */
-    int is_refused;                       /* no memory for a block of this thread when it came: none later either */
+    int is_dry;                           /* no block was free when n_freed was freed_seen */
+    uint64_t freed_seen;
+    uint32_t inline_flags; /* of the last name that found no room in the table */
+    uint32_t is_in_use;
     struct window_track window;
-    struct levels level[DOMAINS_MAX];
+    uint32_t n_lost, n_top;
+    struct lost_range lost[LOST_OPEN];
+    struct levels level[SEGMENT_DOMAINS];
     struct cached name[CACHE_ENTRIES], domain[PAIR_ENTRIES];
     struct cached_pair category[PAIR_ENTRIES];
 };

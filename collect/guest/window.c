@@ -2,11 +2,10 @@
 #include "collect/guest/window.h"
 
 #include "collect/guest/clock.h"
-#include "collect/guest/file.h"
+#include "collect/guest/process.h"
 #include "lib/format.h"
 #include "lib/trace/step_name.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,13 +72,13 @@ int window_is_open(int64_t now_ns)
 
 enum { N_CHANGES = 4096 };
 static struct {
-    pthread_mutex_t lock; /* of writers */
-    int is_due;           /* a thread did not get the lock: its holder must look again */
-    uint64_t n;           /* all; the last N_CHANGES are kept */
+    uint32_t holder; /* the thread that looks; 0 = none */
+    int is_due;      /* another thread came meanwhile: the holder must look again */
+    uint64_t n;      /* all; the last N_CHANGES are kept */
     int is_open;
     int64_t change[N_CHANGES];                      /* its time, twice; plus 1 when the window opened */
     int64_t first_ns, last_ns, closed_ns, since_ns; /* as in the file header */
-} past = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} past;
 
 /* --delay and --duration also limit windows that steps or captures open. */
 static int64_t within_times(int64_t t_ns)
@@ -107,7 +106,7 @@ static void add_piece(int is_open, int64_t now_ns)
     }
 }
 
-/* The caller holds the lock. A forked child has no header until it begins its own trace. */
+/* The caller is the holder. */
 static void look_again(void)
 {
     int is_open = (!window.by_steps || __atomic_load_n(&window.in_step, __ATOMIC_RELAXED)) &&
@@ -119,8 +118,8 @@ static void look_again(void)
         __atomic_store_n(&past.n, past.n + 1, __ATOMIC_RELEASE);
         add_piece(is_open, now);
     }
-    struct dct_file_header *h = __atomic_load_n(&dcc_process->header, __ATOMIC_ACQUIRE);
-    if (h) {
+    if (dcc_self->process) {
+        struct dct_file_header *h = &dcc_self->process->header;
         h->window_first_ns = past.first_ns;
         h->window_last_ns = past.last_ns;
         h->window_closed_ns = past.closed_ns;
@@ -129,16 +128,40 @@ static void look_again(void)
     }
 }
 
-/* Steps or captures may have opened or closed the window. Never waits: a signal handler may have interrupted whoever
- * holds the lock, and in a forked child its holder may be gone. */
+static __thread int self_as_holder __attribute__((tls_model("initial-exec"))); /* its address tells threads apart */
+
+static uint32_t holder_of_self(void)
+{
+    return (uint32_t)((uintptr_t)&self_as_holder >> 2) | 1;
+}
+
+/* Steps or captures may have opened or closed the window. Never waits: whoever comes while another looks has that one
+ * look again. */
 static void keep_past(void)
 {
+    uint32_t nobody = 0;
     __atomic_store_n(&past.is_due, 1, __ATOMIC_SEQ_CST);
-    while (__atomic_load_n(&past.is_due, __ATOMIC_SEQ_CST) && pthread_mutex_trylock(&past.lock) == 0) {
+    while (
+        __atomic_load_n(&past.is_due, __ATOMIC_SEQ_CST) &&
+        __atomic_compare_exchange_n(&past.holder, &nobody, holder_of_self(), 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
         __atomic_store_n(&past.is_due, 0, __ATOMIC_SEQ_CST);
         look_again();
-        pthread_mutex_unlock(&past.lock);
+        __atomic_store_n(&past.holder, 0, __ATOMIC_SEQ_CST);
+        nobody = 0;
     }
+}
+
+void window_abandon(void)
+{
+    uint32_t self = holder_of_self();
+    __atomic_compare_exchange_n(&past.holder, &self, 0, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+}
+
+void window_forget_others(void)
+{
+    uint32_t holder = __atomic_load_n(&past.holder, __ATOMIC_SEQ_CST);
+    if (holder != holder_of_self())
+        __atomic_compare_exchange_n(&past.holder, &holder, 0, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
 }
 
 void window_tell(void)

@@ -24,6 +24,10 @@ extern int dcc_window_is_used; /* 0: everything is recorded, nothing below needs
 
 /** window_is_open - for an event at now_ns. */
 int window_is_open(int64_t now_ns);
+/** window_abandon - a signal handler left this thread by siglongjmp(), perhaps out of the code here. */
+void window_abandon(void);
+/** window_forget_others - in a forked child: threads that were in here are not there any more. */
+void window_forget_others(void);
 /** window_part - cut a call that has just ended to its part inside the window: inside the open piece, or else inside
  *  the last one.
  *  returns  0: the call lies outside */
@@ -33,7 +37,7 @@ void window_tell(void);
 /** window_was_open - for an event at t_ns that is told later: GPUs report in batches. */
 int window_was_open(int64_t t_ns);
 unsigned window_name(const char *text);
-/** window_category - a category of that number and name was defined. Caller holds the lock of names. */
+/** window_category - a category of that number and name was defined. */
 void window_category(uint32_t domain, uint32_t category, const char *name);
 /** window_push / window_pop - a range of the track opens (before it is recorded) and closes (after).
  *  flags    of its name; category its number; number its payload, -1 = none; level that of the range, from 0 */

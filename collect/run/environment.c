@@ -74,18 +74,21 @@ static void note_unloadable(const struct options *o, json_t *record)
     note_not_loaded(record, line);
 }
 
+/* NVTX takes one tool. Another one that was asked for before keeps its place. */
 static void set_nvtx(json_t *record)
 {
-    char path[PATH_MAX];
+    char path[PATH_MAX], real[PATH_MAX], why[PATH_MAX + 200];
     const char *already = getenv("NVTX_INJECTION64_PATH");
     if (library("inject", path, sizeof path) != 0) {
         note(record, "nvtx_note", "libdccollect-inject.so is not beside the collector in " LIBRARY_FOLDER);
         return;
     }
-    char already_real[PATH_MAX];
-    if (already && *already && (!realpath(already, already_real) || strcmp(already_real, path) != 0)) {
-        setenv("DCC_CHAIN_NVTX", already, 1);
-        json_object_set_new(record, "nvtx_chained", json_string_kept(already));
+    if (already && *already && (!realpath(already, real) || strcmp(real, path) != 0)) {
+        snprintf(why, sizeof why,
+                 "another tool gets the NVTX ranges: NVTX_INJECTION64_PATH is '%.300s'; unset it to record them",
+                 already);
+        note(record, "nvtx_note", why);
+        return;
     }
     setenv("NVTX_INJECTION64_PATH", path, 1);
 }
@@ -204,7 +207,7 @@ void environment_set_waits(void)
 {
     char why[PATH_MAX + 200];
     if (set_waits())
-        (void)preload("io", why, sizeof why); /* without it a wait polls, and takes longer */
+        (void)preload("yield", why, sizeof why); /* without it a wait polls, and takes longer */
 }
 
 static void set_window(const struct options *o, json_t *record)
@@ -248,17 +251,12 @@ void environment_set(const struct options *o, json_t *record)
     static const char *const stale[] = {"DCC_FROM_NS", "DCC_UNTIL_NS", "DCC_STEPS", "DCC_CAPTURE", "DCC_RANKS_ONLY"};
     for (size_t i = 0; i < sizeof stale / sizeof *stale; i++)
         unsetenv(stale[i]);
-    char number[32];
-    snprintf(number, sizeof number, "%d", o->max_mb);
-    setenv("DCC_MAX_MB", number, 1);
-    snprintf(number, sizeof number, "%d", o->max_disk_mb);
-    setenv("DCC_MAX_DISK_MB", number, 1);
     set_nvtx(record);
     set_mpi(o, record);
     set_io(o, record);
     set_cuda(o, record);
     set_python(o);
-    (void)set_waits();
+    environment_set_waits();
     set_window(o, record);
     note_unloadable(o, record);
 }

@@ -1,6 +1,7 @@
 /* leftover.c - see leftover.h. */
 #include "collect/run/leftover.h"
 
+#include "collect/guest/segment.h"
 #include "lib/base/mono.h"
 
 #include <ctype.h>
@@ -32,21 +33,21 @@ static int holds(const char *path, const char *text, size_t len)
     return is_found;
 }
 
-static int belongs(const char *pid, const char *spool)
+/* By its environment, or it has mapped the segment. */
+static int belongs(const char *pid, const char *segment)
 {
     char path[320], text[PATH_MAX + 16];
-    size_t n = (size_t)snprintf(text, sizeof text, "DCC_SPOOL=%s", spool);
+    size_t n = (size_t)snprintf(text, sizeof text, SEGMENT_VARIABLE "=%s", segment);
     if (n + 1 > sizeof text)
         return 0;
     snprintf(path, sizeof path, "/proc/%.20s/environ", pid);
-    if (holds(path, text, n + 1)) /* with the NUL: not another spool whose name begins so */
+    if (holds(path, text, n + 1)) /* with the NUL: not another one whose name begins so */
         return 1;
-    n = (size_t)snprintf(text, sizeof text, "%s/", spool);
     snprintf(path, sizeof path, "/proc/%.20s/maps", pid);
-    return n < sizeof text && holds(path, text, n);
+    return holds(path, segment, strlen(segment));
 }
 
-static int look(const char *spool, char *pids, size_t n)
+static int look(const char *segment, char *pids, size_t n)
 {
     int count = 0;
     DIR *d = opendir("/proc");
@@ -54,7 +55,7 @@ static int look(const char *spool, char *pids, size_t n)
     *pids = '\0';
     while (d && (e = readdir(d)) != NULL) {
         if (!isdigit((unsigned char)e->d_name[0]) || strtol(e->d_name, NULL, 10) == (long)getpid() ||
-            !belongs(e->d_name, spool))
+            !belongs(e->d_name, segment))
             continue;
         size_t used = strlen(pids);
         if (used + strlen(e->d_name) + 3 < n)
@@ -66,14 +67,15 @@ static int look(const char *spool, char *pids, size_t n)
     return count;
 }
 
-int leftover_wait(const char *spool, int wait_ms, char *pids, size_t n)
+int leftover_wait(const char *segment, int wait_ms, char *pids, size_t n)
 {
     const struct timespec step = {.tv_nsec = 50000000};
     int64_t until_ns = dcr_mono_ns() + (int64_t)wait_ms * 1000000; /* by the clock: a look takes its time too */
-    int count = look(spool, pids, n);
+    *pids = '\0';
+    int count = segment ? look(segment, pids, n) : 0;
     while (count > 0 && dcr_mono_ns() < until_ns) {
         nanosleep(&step, NULL);
-        count = look(spool, pids, n);
+        count = look(segment, pids, n);
     }
     return count;
 }

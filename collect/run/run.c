@@ -3,6 +3,8 @@
 
 #include "collect/record/calibrate.h"
 #include "collect/monitor/clock_server.h"
+#include "collect/drain/drain.h"
+#include "collect/drain/shared.h"
 #include "collect/run/environment.h"
 #include "collect/run/leftover.h"
 #include "collect/record/libraries.h"
@@ -59,17 +61,38 @@ static struct syncer *start_sync(const struct run *r)
     return r->id.rank >= 0 ? sync_start(own, 2, r->o->sync_s) : sync_start(all, 1, r->o->sync_s);
 }
 
-/* The monitors take their last sample before the ended program is waited for: until then the kernel keeps its totals.
- */
+/* The monitors and the recorder take their last look before the ended program is waited for: until then the kernel
+ * keeps its totals. */
 struct last_look {
     struct sampler *sampler;
     json_t *monitors;
+    struct drain *drain;
 };
 
 static void take_last_look(void *ctx)
 {
     struct last_look *last = ctx;
     sampler_stop(last->sampler, last->monitors);
+    drain_look(last->drain);
+}
+
+enum { MOST_MB_IN_MEMORY = 64, GRACE_MS = 2000 };
+
+/* What the program shall record into. Without memory for it the program runs all the same. */
+static struct drain *start_drain(struct run *r)
+{
+    struct dcr_err why = {0};
+    struct drain *d = NULL;
+    int64_t bytes = shared_bytes(r->o->max_mb, run_n_local(r), run_n_below(r));
+    /* A spool in memory is no place for a long trace, unless it was asked for. */
+    int disk_mb = r->o->max_disk_mb ? r->o->max_disk_mb : run_is_in_memory(r) ? MOST_MB_IN_MEMORY : 0;
+    if (drain_start(&d, r->spool, bytes, (int64_t)disk_mb << 20, r->o->sync_s, &why) != 0)
+        json_object_set_new(r->record, "not_loaded", json_string(why.text));
+    if (d)
+        setenv(SEGMENT_VARIABLE, drain_path(d), 1);
+    else
+        unsetenv(SEGMENT_VARIABLE);
+    return d;
 }
 
 static int observe(struct run *r, int *status, struct dcr_err *err)
@@ -79,9 +102,12 @@ static int observe(struct run *r, int *status, struct dcr_err *err)
     struct perf perf;
     perf_leave(&perf, "switched off (--counters off)");
     start_block_signals();
+    struct drain *drain = start_drain(r);
     int rc = start_program(r->o->program, r->spool, &r->program_mask, r->o->counters ? open_counters : NULL, &perf,
                            &pid, err);
+    unsetenv(SEGMENT_VARIABLE); /* what the collector itself starts is not recorded */
     if (rc) {
+        drain_stop(drain, 0, NULL);
         perf_close(&perf);
         *status = err && err->sys == ENOENT ? 127 : err && err->sys == EACCES ? 126 : DCR_EXIT_SELF;
         return rc;
@@ -104,8 +130,11 @@ static int observe(struct run *r, int *status, struct dcr_err *err)
     int failed = spool_write_json(r->record_dir, r->record_name, r->record, &trouble);
     failed = sampler_start(&sampler, r->spool, &config, r->o->interval_ms, failed ? NULL : &trouble) || failed;
     struct syncer *syncer = start_sync(r);
-    struct last_look last = {sampler, json_object()};
+    struct last_look last = {sampler, json_object(), drain};
     struct ended ended = start_wait(pid, take_last_look, &last);
+    /* Children that the program left behind: an archive waits a little for them. */
+    r->n_left = leftover_wait(drain_path(drain), r->o->output ? GRACE_MS : 0, r->left, sizeof r->left);
+    drain_stop(drain, r->n_left, r->record);
     sync_stop(syncer);
     *status = ended.signal ? 128 + ended.signal : ended.exit_status < 0 ? DCR_EXIT_SELF : ended.exit_status;
     json_t *monitors = last.monitors;
@@ -147,14 +176,15 @@ static int write_not_started(struct run *r, int status)
 }
 
 /* The run is packed, but the spool is kept because other processes still write into it. */
-static void say_leftovers(const struct run *r, int n_left, const char *pids, char *message, size_t n)
+static void say_leftovers(const struct run *r, char *message, size_t n)
 {
+    int n_left = r->n_left;
     size_t used = strlen(message);
     snprintf(message + used, n - used,
              "\ndccollect: %d process%s that the program left behind (%s) may still record in '%s'; when %s ended: "
              "dccollect "
              "pack %s -o %s",
-             n_left, n_left == 1 ? "" : "es", pids, r->spool, n_left == 1 ? "it has" : "they have", r->spool,
+             n_left, n_left == 1 ? "" : "es", r->left, r->spool, n_left == 1 ? "it has" : "they have", r->spool,
              r->o->output);
 }
 
@@ -179,8 +209,7 @@ static int is_spool_gone(const struct run *r)
 
 static int pack_own(struct run *r, char *message, size_t n, struct dcr_err *err)
 {
-    enum { GRACE_MS = 2000 };
-    char pids[200], reason[300];
+    char reason[300];
     int n_unread = 0;
     struct pack_request request = {.spool = r->spool,
                                    .output = r->o->output,
@@ -190,11 +219,10 @@ static int pack_own(struct run *r, char *message, size_t n, struct dcr_err *err)
                                    .n_unread = &n_unread};
     if (pack_check_output(request.output, NULL) != 0) /* the program took the folder away in which we stand */
         request.output = r->output;
-    int n_left = leftover_wait(r->spool, GRACE_MS, pids, sizeof pids);
-    if (n_left) {
+    if (r->n_left) {
         snprintf(reason, sizeof reason,
-                 "%d process%s that the program left behind still ran when the run was packed (%s)", n_left,
-                 n_left == 1 ? "" : "es", pids);
+                 "%d process%s that the program left behind still ran when the run was packed (%s)", r->n_left,
+                 r->n_left == 1 ? "" : "es", r->left);
         request.reason = reason;
         request.is_live = 1;
     }
@@ -213,9 +241,9 @@ static int pack_own(struct run *r, char *message, size_t n, struct dcr_err *err)
     }
     if (n_unread)
         say_unread(r, n_unread, message, n);
-    if (n_left)
-        say_leftovers(r, n_left, pids, message, n);
-    if (n_left || n_unread)
+    if (r->n_left)
+        say_leftovers(r, message, n);
+    if (r->n_left || n_unread)
         return DCR_OK;
     return r->is_own_spool ? dcr_remove_tree(r->spool, err) : DCR_OK;
 }

@@ -26,6 +26,8 @@ struct run {
     json_t *node_share; /* of DCREPORT_NODE; NULL: this host is no emulated node */
     char host_dir[300]; /* "host-<name>" */
     int is_host_sampled;
+    int n_left; /* processes that the program left behind, and who they are */
+    char left[200];
     int has_claimed;       /* the record's file is ours */
     sigset_t program_mask; /* signals that were blocked before ours; the program gets them back */
 };
@@ -35,6 +37,12 @@ struct run {
 int run_choose_places(struct run *r, struct dcr_err *err) DCR_MUST_CHECK;
 /** run_claim_host - one collector per host samples the host: is it this one? r->is_host_sampled */
 int run_claim_host(struct run *r, struct dcr_err *err) DCR_MUST_CHECK;
+/** run_n_local - collectors on this host, as far as the launcher says; run_n_below - processes that record below this
+ *  one: as many as there are cores when the program is a launcher, else 1. */
+int run_n_local(const struct run *r);
+int run_n_below(const struct run *r);
+/** run_is_in_memory - the file system of the spool keeps its files there. */
+int run_is_in_memory(const struct run *r);
 /** run_begin_record - r->record, with all that is known before the program starts. */
 void run_begin_record(struct run *r);
 /** run_put_libraries - what the program's processes had mapped, and the versions of those that matter.

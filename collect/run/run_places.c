@@ -2,10 +2,12 @@
 #include "collect/run/run_parts.h"
 
 #include "collect/record/job.h"
+#include "collect/record/linked.h"
 #include "collect/record/meta.h"
 #include "collect/record/spool_layout.h"
 #include "lib/base/fs.h"
 #include "lib/archive/member.h"
+#include "lib/base/cores.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,6 +16,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 /* -o RUN.tar: evidence is gathered in RUN.tar.spool beside it, so that a killed collector leaves something to pack.
@@ -148,4 +151,31 @@ int run_claim_host(struct run *r, struct dcr_err *err)
     if (fd >= 0)
         close(fd);
     return DCR_OK;
+}
+
+int run_n_local(const struct run *r)
+{
+    static const char *const variables[] = {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "LOCAL_WORLD_SIZE",
+                                            "SLURM_NTASKS_PER_NODE"};
+    for (size_t i = 0; r->id.world_size > 1 && i < sizeof variables / sizeof *variables; i++) {
+        const char *text = getenv(variables[i]);
+        long n = text ? strtol(text, NULL, 10) : 0;
+        if (n > 0 && n <= r->id.world_size)
+            return (int)n;
+    }
+    return r->id.world_size > 1 ? r->id.world_size : 1;
+}
+
+int run_n_below(const struct run *r)
+{
+    int n = dcr_cores();
+    return !linked_is_launcher(r->o->program[0]) ? 1 : n < 4 ? 4 : n;
+}
+
+int run_is_in_memory(const struct run *r)
+{
+    enum { TMPFS = 0x01021994 };
+    const unsigned long ramfs = 0x858458f6ul;
+    struct statfs fs;
+    return statfs(r->spool, &fs) == 0 && ((unsigned long)fs.f_type == TMPFS || (unsigned long)fs.f_type == ramfs);
 }

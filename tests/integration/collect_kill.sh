@@ -92,16 +92,6 @@ mkdir away
 (cd with && exec "$COLLECT" run -o ../away/run.tar -- sh -c 'rm -rf ../away; exec ../die segv') >with.txt 2>with.err
 check "removed, and the program crashes: status of the crash" test "$?" -eq 139
 
-# ---- a process that lives for less than a sample: what it had loaded is known all the same
-"$CC" -o brief -x c - <<<'#include <dlfcn.h>
-#include <signal.h>
-int main(int argc, char **argv) { (void)argv; return !dlopen("libresolv.so.2", RTLD_NOW) || (argc > 1 && raise(SIGKILL)); }'
-"$COLLECT" run -o brief.tar -- ./brief 2>with.err
-check "libraries of a brief process, with those of dlopen" metadata brief.tar \
-    '[.libraries[0].paths[] | select(test("/(libc|libresolv)[.-]"))] | length == 2'
-"$COLLECT" run -o brief.tar -- ./brief kill 2>with.err
-check "killed at once, it has those it began with" metadata brief.tar '.libraries[0].paths | any(test("/libc[.-]"))'
-
 # ---- a static binary: nothing recorded, and said
 if "$CC" -static -o static -x c - <<<'#include <stdio.h>
 int main(void) { puts("static"); return 9; }' 2>/dev/null; then

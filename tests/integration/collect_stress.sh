@@ -9,18 +9,16 @@ build_trace_text || not_ok "trace_text builds"
 cd "$TMP" || exit 1
 head -c 100000 /dev/urandom >precious
 sha256sum precious >precious.sum
-export DCC_SPOOL=$TMP/spool NVTX_INJECTION64_PATH=$INJECT
 
 # adds_up NAME WANT-DROPS(yes|no|any) CMD...
 adds_up() {
     local name=$1 drops=$2 made events dropped unmatched open rest
     shift 2
-    rm -rf spool && mkdir spool
-    made=$("$@")
+    made=$(record spool "$@")
     rest=$(./trace_text spool/rank0/*.dct --count)
     read -r events dropped unmatched open <<<"$(sed -n \
         's/^events=\([0-9]*\) dropped=\([0-9]*\) bad=0 missing=0 unmatched=\([0-9]*\) open=\([0-9]*\) torn=0 .*/\1 \2 \3 \4/p' <<<"$rest")"
-    if [ -z "${open:-}" ] || [ "$unmatched" -ne 0 ] || [ $((2 * (events - open) + open + dropped)) -ne "${made:-0}" ] ||
+    if [ -z "${open:-}" ] || [ "$unmatched" -ne 0 ] || [ "$open" -ne 0 ] || [ $((2 * (events + dropped))) -ne "${made:-0}" ] ||
         { [ "$drops" = no ] && [ "$dropped" -ne 0 ]; } || { [ "$drops" = yes ] && [ "$dropped" -eq 0 ]; }; then
         not_ok "$name" "the program made ${made:-nothing}; the trace: $rest"
     else
@@ -42,25 +40,22 @@ check "each has a track" test "$(./trace_text spool/rank0/*.dct | grep -c 'in th
 adds_up "descriptors closed and taken by the program" no ./stress close
 check "the program's own files are untouched" sha256sum --quiet -c precious.sum
 adds_up "threads that are cancelled: not inside a range's recording" no timeout 300 ./stress cancel
-rm -rf spool && mkdir spool
-check "handlers that leave by siglongjmp" timeout 300 ./stress jumps 100
+check "handlers that leave by siglongjmp" record spool timeout 300 ./stress jumps 100
 check "what comes after is recorded" test "$(./trace_text spool/rank0/*.dct | grep -c '^range.*after all')" -eq 5000
 adds_up "ranges in a signal handler that interrupts ranges" any ./stress handler
-adds_up "no room: 200 threads, few blocks" yes bash -c 'ulimit -f 3000; exec ./stress threads 200'
-adds_up "no room: not even for the definitions" yes bash -c 'ulimit -f 400; exec ./stress names 20000'
-check "a limit too small for the first block" bash -c 'ulimit -f 1; exec ./stress threads 4'
-chmod 555 spool
-check "a spool that may not be written" ./stress threads 4
-chmod 755 spool
+RECORD='--max-disk-mb 2' adds_up "no room: 200 threads, a small file" yes ./stress threads 200
+RECORD='--max-disk-mb 1' adds_up "no room: not even for the names" yes ./stress names 20000
+RECORD='--max-mb 1' adds_up "no room: 200 threads, little memory" yes ./stress threads 200
+# The spool goes away while the program runs.
+check_status 125 "a spool that is removed" record gone sh -c './stress threads 4; rm -rf gone; ./stress threads 4'
 
 # The same under ThreadSanitizer, library and program built for it.
 cd - >/dev/null || exit 1
 if "$CC" -std=c11 -g -O1 -D_GNU_SOURCE -I. -fsanitize=thread -fPIC -fvisibility=hidden -shared -o "$TMP/tsan.so" \
     collect/guest/*.c collect/guest/nvtx/*.c -pthread -ldl 2>"$TMP/cc.txt" && build_program tsan stress.c -fsanitize=thread 2>>"$TMP/cc.txt"; then
     for work in "names 3000" "threads 20"; do
-        rm -rf "$TMP/spool" && mkdir "$TMP/spool"
         # shellcheck disable=SC2086  # two words
-        NVTX_INJECTION64_PATH=$TMP/tsan.so "$TMP/tsan" $work >"$TMP/tsan.txt" 2>&1
+        record "$TMP/spool" env "NVTX_INJECTION64_PATH=$TMP/tsan.so" "$TMP/tsan" $work >"$TMP/tsan.txt" 2>&1
         if grep -q 'FATAL: ThreadSanitizer' "$TMP/tsan.txt"; then
             skip "no data race: $work" "ThreadSanitizer does not run on this kernel"
         else

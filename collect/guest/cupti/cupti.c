@@ -14,12 +14,13 @@
 
 #define EXPORTED __attribute__((visibility("default")))
 #define BUFFER_BYTES ((size_t)1 << 20) /* aligned to 8 bytes, as CUPTI asks */
+#define MAX_BUFFERS 32                 /* beyond, CUPTI drops records and tells how many */
 #define FLUSH_MS 1000                  /* a program that is killed loses at most this */
 
 static struct cupti library;
 static struct cupti_clock clocks;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of clocks, and one buffer at a time */
-static size_t n_buffers, max_buffers;
+static size_t n_buffers;
 static int is_on;
 static pid_t owner; /* CUPTI and its threads are not in forked children */
 
@@ -27,12 +28,11 @@ EXPORTED int InitializeInjection(void);
 
 /* ---- buffers ------------------------------------------------------------------------------------------ */
 
-/* Beyond the cap on memory CUPTI gets none, drops records, and tells how many. */
 static void requested(uint8_t **buffer, size_t *size, size_t *max_records)
 {
     *buffer = NULL;
     *size = *max_records = 0;
-    if (__atomic_add_fetch(&n_buffers, 1, __ATOMIC_RELAXED) <= max_buffers) {
+    if (__atomic_add_fetch(&n_buffers, 1, __ATOMIC_RELAXED) <= MAX_BUFFERS) {
         void *b = mmap(NULL, BUFFER_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (b != MAP_FAILED) {
             *buffer = b;
@@ -120,14 +120,6 @@ static void off(const char *what, int status)
     dcc_guest_note(line);
 }
 
-static size_t buffers_of_environment(void)
-{
-    const char *text = getenv("DCC_MAX_MB");
-    long mb = text ? strtol(text, NULL, 10) : 64;
-    mb = mb > 0 ? mb : 64;
-    return (size_t)(mb / 2 > 2 ? mb / 2 : 2) * ((1 << 20) / BUFFER_BYTES);
-}
-
 /* A call that starts, moves and waits for nothing. PyTorch makes about twenty of them for each kernel, and a loop that
  * polls makes thousands in a step; each would be a record. */
 static int only_asks(const char *name)
@@ -186,7 +178,6 @@ int InitializeInjection(void)
         off(line, 0);
         return 1;
     }
-    max_buffers = buffers_of_environment();
     int status = library.get_version(&version);
     if (status == CUPTIABI_SUCCESS && library.thread_id_type)
         (void)library.thread_id_type(CUPTIABI_THREAD_ID_SYSTEM);

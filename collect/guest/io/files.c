@@ -22,12 +22,15 @@ enum { FD_UNKNOWN = 0, FD_NOT_FOLLOWED = 1, FD_FIRST_FILE = 2 };
 struct file {
     struct dct_io *sums;           /* in the trace, once there is one */
     struct dct_io early[DCT_N_IO]; /* before */
-    const char *path;
-    uint32_t hash, name; /* name: its number in the trace */
+    const char *path;              /* stored last */
+    uint32_t hash, name;           /* name: its number in the trace */
+    uint32_t is_taken;             /* a thread is about to set sums */
 };
 
+/* No lock: a thread may be killed, interrupted or left by siglongjmp() anywhere. Two threads that open the same file
+ * for the first time at once may use up two entries. */
 static struct files {
-    pthread_mutex_t lock;
+    pid_t pid;                  /* whose descriptors these are; 0: of a forked child that has not asked yet */
     uint16_t fd[N_DESCRIPTORS]; /* FD_*, or FD_FIRST_FILE + index */
     uint16_t slot[N_SLOTS];     /* index + 1, open addressing by path */
     struct file file[FILES_MAX];
@@ -93,25 +96,41 @@ static uint32_t hash_of(const char *text)
     return h;
 }
 
-/* Index of the file of that name, made when it is new. Caller holds the lock. */
+/* An entry with that path that nobody can find yet. returns FILES_MAX: no room */
+static uint32_t new_file(const char *path, uint32_t hash)
+{
+    size_t len = strlen(path) + 1;
+    if (__atomic_load_n(&files->n_files, __ATOMIC_RELAXED) + 1 >= FILES_MAX ||
+        __atomic_load_n(&files->path_used, __ATOMIC_RELAXED) + len > PATH_BYTES - sizeof FILES_OVERFLOW)
+        return FILES_MAX;
+    size_t at = __atomic_fetch_add(&files->path_used, len, __ATOMIC_RELAXED);
+    uint32_t i = __atomic_fetch_add(&files->n_files, 1, __ATOMIC_RELAXED);
+    if (i >= FILES_MAX || at + len > PATH_BYTES)
+        return FILES_MAX;
+    files->file[i].hash = hash;
+    __atomic_store_n(&files->file[i].path, memcpy(files->paths + at, path, len), __ATOMIC_RELEASE);
+    return i;
+}
+
+/* Index of the file of that name, made when it is new. Those that find no room share the last entry. */
 static uint32_t file_of_path(const char *path)
 {
-    uint32_t hash = hash_of(path), i = hash % N_SLOTS;
-    for (; files->slot[i]; i = (i + 1) % N_SLOTS) {
-        const struct file *f = &files->file[files->slot[i] - 1];
+    uint32_t hash = hash_of(path), mine = FILES_MAX;
+    for (uint32_t i = hash % N_SLOTS;; i = (i + 1) % N_SLOTS) { /* at most half of the slots are ever used */
+        uint16_t known = __atomic_load_n(&files->slot[i], __ATOMIC_ACQUIRE);
+        if (!known) {
+            if (mine == FILES_MAX && (mine = new_file(path, hash)) == FILES_MAX) {
+                __atomic_store_n(&files->file[FILES_MAX - 1].path, FILES_OVERFLOW, __ATOMIC_RELEASE);
+                return FILES_MAX - 1;
+            }
+            if (__atomic_compare_exchange_n(&files->slot[i], &known, (uint16_t)(mine + 1), 0, __ATOMIC_ACQ_REL,
+                                            __ATOMIC_ACQUIRE))
+                return mine;
+        }
+        const struct file *f = &files->file[known - 1];
         if (f->hash == hash && strcmp(f->path, path) == 0)
-            return files->slot[i] - 1u;
+            return known - 1u;
     }
-    size_t len = strlen(path) + 1;
-    int is_full = files->n_files + 1 >= FILES_MAX || files->path_used + len > PATH_BYTES - sizeof FILES_OVERFLOW;
-    if (is_full && strcmp(path, FILES_OVERFLOW) != 0)
-        return file_of_path(FILES_OVERFLOW);
-    struct file *f = &files->file[files->n_files];
-    f->hash = hash;
-    f->path = memcpy(files->paths + files->path_used, path, len);
-    files->path_used += len;
-    files->slot[i] = (uint16_t)(files->n_files + 1);
-    return files->n_files++;
 }
 
 static int begins_with(const char *text, const char *prefix)
@@ -123,6 +142,13 @@ static uint16_t look_up(int fd)
 {
     char link[32], path[PATH_MAX];
     struct stat st;
+    /* A child of vfork() runs in its parent's memory and has descriptors of its own: what it opens is not the parent's.
+     */
+    pid_t pid = getpid(), nobody = 0;
+    if (__atomic_compare_exchange_n(&files->pid, &nobody, pid, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        nobody = pid;
+    if (nobody != pid)
+        return FD_UNKNOWN;
     if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
         return FD_NOT_FOLLOWED;
     snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
@@ -132,10 +158,7 @@ static uint16_t look_up(int fd)
     path[n] = '\0';
     if (path[0] != '/' || begins_with(path, "/proc/") || begins_with(path, "/sys/") || begins_with(path, "/dev/"))
         return FD_NOT_FOLLOWED;
-    pthread_mutex_lock(&files->lock);
-    uint32_t index = file_of_path(path);
-    pthread_mutex_unlock(&files->lock);
-    return (uint16_t)(FD_FIRST_FILE + index);
+    return (uint16_t)(FD_FIRST_FILE + file_of_path(path));
 }
 
 struct file *files_known(int fd)
@@ -195,14 +218,16 @@ static void move_early(struct file *f)
 
 static void bring_into_trace(struct file *f)
 {
-    pthread_mutex_lock(&files->lock);
-    if (!f->sums) {
+    if (!__atomic_load_n(&f->sums, __ATOMIC_ACQUIRE)) {
+        if (__atomic_exchange_n(&f->is_taken, 1, __ATOMIC_ACQ_REL))
+            return; /* another thread is at it; what comes meanwhile goes into early */
         struct dct_io *sums = dcc_guest_file(f->path, &f->name);
         __atomic_store_n(&f->sums, sums, __ATOMIC_RELEASE);
+        if (!sums) /* no room now; perhaps later */
+            __atomic_store_n(&f->is_taken, 0, __ATOMIC_RELEASE);
     }
     if (f->sums)
         move_early(f);
-    pthread_mutex_unlock(&files->lock);
 }
 
 static void put_span(const struct file *f, const char *call, int64_t start_ns, int64_t end_ns, uint64_t bytes)
@@ -250,7 +275,8 @@ __attribute__((destructor)) static void at_exit(void)
     if (!files || is_inside || !dcc_guest_is_recording())
         return;
     is_inside = 1;
-    for (uint32_t i = 0; i < files->n_files; i++)
-        bring_into_trace(&files->file[i]);
+    for (uint32_t i = 0; i < FILES_MAX; i++)
+        if (files->file[i].path)
+            bring_into_trace(&files->file[i]);
     is_inside = 0;
 }

@@ -1,10 +1,8 @@
 /* nvtx.c - what NVTX calls. Programs find this library through NVTX_INJECTION64_PATH; each of their shared objects
  * has its own copy of NVTX and initialises by itself, so that InitializeInjectionNvtx2 may be called many times.
  * The interface is nvtx_abi.h. */
-#include "collect/guest/forks.h"
 #include "collect/guest/hot.h"
 #include "collect/guest/nvtx/nvtx_abi.h"
-#include "collect/guest/nvtx/nvtx_chain.h"
 #include "collect/guest/nvtx/nvtx_payload.h"
 
 #include <string.h>
@@ -125,7 +123,7 @@ static int domain_range_push_ex(const void *domain, const struct nvtxabi_attribu
 
 static int domain_range_pop(const void *domain)
 {
-    struct spool_track *t = hot_enter();
+    struct spool_track *t = hot_enter_to_end();
     if (!t)
         return NVTXABI_NO_TRACKING;
     int64_t now = clock_now_ns(&t->clock);
@@ -161,7 +159,7 @@ static int range_push_w(const wchar_t *text)
 
 static int range_pop(void)
 {
-    struct spool_track *t = hot_enter();
+    struct spool_track *t = hot_enter_to_end();
     if (!t)
         return NVTXABI_NO_TRACKING;
     int level = hot_pop(t, 0, clock_now_ns(&t->clock));
@@ -203,7 +201,7 @@ static uint64_t range_start_w(const wchar_t *text)
 
 static void domain_range_end(const void *domain, uint64_t id)
 {
-    struct spool_track *t = spool_enter();
+    struct spool_track *t = spool_enter_to_end();
     if (!t)
         return;
     int64_t now = spool_track_now(t);
@@ -355,30 +353,18 @@ static int attach(const struct nvtxabi_callbacks *callbacks, int module, const n
     return 1;
 }
 
+EXPORTED int InitializeInjectionNvtx2(nvtxabi_export_table_fn export_table);
+
 /* returns 1 when attached; with 0 the program's NVTX turns its calls into nothing */
-static int attach_all(nvtxabi_export_table_fn export_table)
+int InitializeInjectionNvtx2(nvtxabi_export_table_fn export_table)
 {
     if (!export_table || !spool_is_wanted())
         return 0;
     const struct nvtxabi_callbacks *callbacks = export_table(NVTXABI_TABLE_CALLBACKS);
     if (!callbacks || callbacks->struct_size < sizeof *callbacks)
         return 0;
-    nvtxabi_fn all[NVTXABI_CORE_SIZE], all2[NVTXABI_CORE2_SIZE];
-    memcpy(all, core, sizeof all);
-    memcpy(all2, core2, sizeof all2);
-    (void)nvtx_chain_attach(export_table, all, all2);
-    int is_attached = attach(callbacks, NVTXABI_MODULE_CORE, all, NVTXABI_CORE_SIZE);
+    int is_attached = attach(callbacks, NVTXABI_MODULE_CORE, core, NVTXABI_CORE_SIZE);
     /* Domains came with NVTX 2; a program with an older copy still has its plain ranges recorded. */
-    (void)attach(callbacks, NVTXABI_MODULE_CORE2, all2, NVTXABI_CORE2_SIZE);
-    return is_attached;
-}
-
-EXPORTED int InitializeInjectionNvtx2(nvtxabi_export_table_fn export_table);
-
-int InitializeInjectionNvtx2(nvtxabi_export_table_fn export_table)
-{
-    forks_init_begins();
-    int is_attached = attach_all(export_table);
-    forks_init_ends();
+    (void)attach(callbacks, NVTXABI_MODULE_CORE2, core2, NVTXABI_CORE2_SIZE);
     return is_attached;
 }

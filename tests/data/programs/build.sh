@@ -57,4 +57,12 @@ else
 fi
 export OMPI_MCA_btl=self,vader,tcp
 INJECT=$BUILD/lib/dcreport/libdccollect-inject.so
+# record SPOOL CMD...: run it under the collector, NVTX alone, with an empty spool. RECORD: more options
+record() {
+    local spool=$1
+    shift
+    rm -rf "$spool"
+    # shellcheck disable=SC2086  # several words
+    "$COLLECT" run --spool "$spool" --mpi off --io off --cuda off --counters off ${RECORD:-} -- "$@" 2>"$TMP/record.err"
+}
 COLLECT=$BIN/dccollect INJECT=$(realpath -m "$INJECT")

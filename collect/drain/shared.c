@@ -1,0 +1,273 @@
+/* shared.c - see shared.h. */
+#include "collect/drain/shared.h"
+
+#include "collect/record/meta.h"
+#include "collect/record/procfs.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+#define FOLDER "/dev/shm"
+#define CLOCK_SOURCE "/sys/devices/system/clocksource/clocksource0/current_clocksource"
+enum { PAGE = 4096, LEAST_BYTES = 512 << 10 };
+
+/* ---- how large -------------------------------------------------------------------------------- */
+
+static int64_t number_in(const char *path)
+{
+    char text[64], *end;
+    if (procfs_read(path, text, sizeof text, NULL) < 0)
+        return 0;
+    long long n = strtoll(text, &end, 10); /* "max" is no number */
+    return end != text && n > 0 ? n : 0;
+}
+
+static int64_t less(int64_t a, int64_t b)
+{
+    return b > 0 && b < a ? b : a;
+}
+
+/* Of this control group and those around it, version 2 or 1, and of the machine. */
+static int64_t memory_limit(void)
+{
+    char text[4096], path[4400];
+    uint64_t total_kb = 0;
+    int64_t limit = INT64_MAX;
+    if (procfs_read("/proc/meminfo", text, sizeof text, NULL) > 0 && procfs_field(text, "MemTotal", &total_kb) == 0)
+        limit = (int64_t)total_kb * 1024;
+    limit = less(limit, number_in("/sys/fs/cgroup/memory/memory.limit_in_bytes"));
+    if (procfs_read("/proc/self/cgroup", text, sizeof text, NULL) < 0)
+        return limit;
+    char *group = strstr(text, "0::/");
+    if (!group)
+        return limit;
+    group += 3;
+    group[strcspn(group, "\n")] = '\0';
+    for (char *end = group + strlen(group); end >= group; end--)
+        if (*end == '/' || *end == '\0') {
+            *end = '\0';
+            snprintf(path, sizeof path, "/sys/fs/cgroup%s/memory.max", group);
+            limit = less(limit, number_in(path));
+        }
+    return limit;
+}
+
+int64_t shared_bytes(int wanted_mb, int n_local, int n_below)
+{
+    int64_t wanted = ((int64_t)wanted_mb << 20) * n_below, most = memory_limit() / 100 / n_local;
+    wanted = less(wanted, most);
+    wanted = less(wanted, INT64_C(1) << 32);
+    return (wanted < LEAST_BYTES ? LEAST_BYTES : wanted) / PAGE * PAGE;
+}
+
+/* ---- what is where ---------------------------------------------------------------------------- */
+
+static uint64_t take(uint64_t *at, uint64_t n_bytes)
+{
+    uint64_t here = *at;
+    *at = (here + n_bytes + 63) / 64 * 64;
+    return here;
+}
+
+/* About a fifth is for tables, the rest for blocks. */
+static void lay_out(struct segment *s, uint64_t bytes)
+{
+    uint64_t at = (sizeof *s + 63) / 64 * 64, mb16 = bytes / (64 << 10);
+    s->bytes = bytes;
+    s->n_processes = (uint32_t)(mb16 < 8 ? 8 : mb16 > 512 ? 512 : mb16);
+    s->max_names = 1024;
+    while (s->max_names < bytes / 512 && s->max_names < SEGMENT_INLINE_NAMES)
+        s->max_names *= 2;
+    s->table_mask = 2 * s->max_names - 1;
+    s->max_said = s->max_names / 4;
+    s->text_bytes = (uint64_t)s->max_names * 48;
+    s->processes_at = take(&at, s->n_processes * sizeof(struct segment_process));
+    s->names_at = take(&at, s->max_names * sizeof(struct segment_name));
+    s->table_at = take(&at, 2 * (uint64_t)s->max_names * sizeof(uint32_t));
+    s->domains_at = take(&at, SEGMENT_DOMAINS * sizeof(uint32_t));
+    s->said_at = take(&at, s->max_said * sizeof(struct segment_said));
+    s->text_at = take(&at, s->text_bytes);
+    s->states_at = take(&at, bytes / SEGMENT_BLOCK_BYTES * sizeof(uint32_t));
+    s->blocks_at = (at + PAGE - 1) / PAGE * PAGE;
+    s->n_blocks = (uint32_t)((bytes - s->blocks_at) / SEGMENT_BLOCK_BYTES);
+}
+
+/* The counter is invariant, and the kernel itself uses it as its clock. */
+static int tsc_is_sound(void)
+{
+#if defined(__x86_64__)
+    char name[32];
+    unsigned a, b, c, d;
+    const char *wish = getenv("DCC_CLOCK");
+    return !(wish && strcmp(wish, "monotonic") == 0) && __get_cpuid(0x80000007u, &a, &b, &c, &d) && (d >> 8 & 1) &&
+           procfs_read(CLOCK_SOURCE, name, sizeof name, NULL) > 0 && strncmp(name, "tsc\n", 4) == 0;
+#else
+    return 0;
+#endif
+}
+
+static void fill(struct segment *s, uint64_t bytes, uint64_t token)
+{
+    static const char overflow[] = "(more names than the collector keeps)";
+    lay_out(s, bytes);
+    s->token = token;
+    s->has_tsc = (uint32_t)tsc_is_sound();
+    meta_host_name(s->host, sizeof s->host);
+    /* Name 0 is none; name 1 serves for all that find no room. */
+    s->n_names = 2;
+    s->text_used = 1 + sizeof overflow;
+    memcpy((char *)segment_at(s, s->text_at) + 1, overflow, sizeof overflow);
+    segment_names(s)[SEGMENT_OVERFLOW] = (struct segment_name){.text_at = 1, .len = sizeof overflow - 1};
+    __atomic_store_n(&s->magic, SEGMENT_MAGIC, __ATOMIC_RELEASE);
+}
+
+/* ---- making it -------------------------------------------------------------------------------- */
+
+/* A file with all its pages, or none. */
+static int reserve(struct shared *out, int64_t bytes)
+{
+    if (out->fd >= 0 && fallocate(out->fd, 0, 0, bytes) == 0)
+        return 0;
+    int why = errno;
+    if (out->fd >= 0) {
+        if (!out->is_nameless)
+            unlink(out->path);
+        close(out->fd);
+    }
+    out->fd = -1;
+    errno = why;
+    return -1;
+}
+
+static int make_file(struct shared *out, int64_t bytes, uint64_t token)
+{
+    snprintf(out->path, sizeof out->path, FOLDER "/dccollect-%ld-%ld-%08lx", (long)getuid(), (long)getpid(),
+             (unsigned long)(token & 0xffffffff));
+    out->is_nameless = 0;
+    out->fd = open(out->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (reserve(out, bytes) == 0)
+        return 0;
+    out->is_nameless = 1;
+    out->fd = memfd_create("dccollect", MFD_CLOEXEC);
+    snprintf(out->path, sizeof out->path, "/proc/%ld/fd/%d", (long)getpid(), out->fd);
+    return reserve(out, bytes);
+}
+
+int shared_make(struct shared *out, int64_t bytes, struct dcr_err *err)
+{
+    uint64_t token = 0;
+    *out = (struct shared){.fd = -1};
+    if (getrandom(&token, sizeof token, 0) != (ssize_t)sizeof token)
+        return dcr_err_sys(err, DCR_FAIL, "no random number for the name of the shared memory");
+    int64_t wanted = bytes;
+    while (make_file(out, bytes, token) != 0 && bytes > LEAST_BYTES)
+        bytes = bytes / 2 < LEAST_BYTES ? LEAST_BYTES : bytes / 2 / PAGE * PAGE;
+    if (out->fd < 0)
+        return dcr_err_sys(err, DCR_FAIL,
+                           "no shared memory of %lld KB to %lld KB can be had, neither in " FOLDER
+                           " nor without a name",
+                           (long long)LEAST_BYTES / 1024, (long long)wanted / 1024);
+    (void)flock(out->fd, LOCK_EX | LOCK_NB);
+    void *all = mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE, MAP_SHARED, out->fd, 0);
+    if (all == MAP_FAILED) {
+        int rc = dcr_err_sys(err, DCR_FAIL, "cannot map %lld KB of shared memory", (long long)bytes / 1024);
+        shared_close(out, 1);
+        return rc;
+    }
+    out->segment = all;
+    fill(all, (uint64_t)bytes, token);
+    return DCR_OK;
+}
+
+/* Everything that the drain will go by lies inside. */
+static int is_sound(const struct segment *s, uint64_t bytes)
+{
+    struct segment same = {0};
+    if (bytes < LEAST_BYTES || s->magic != SEGMENT_MAGIC || s->bytes != bytes)
+        return 0;
+    lay_out(&same, bytes);
+    return s->n_blocks == same.n_blocks && s->n_processes == same.n_processes && s->max_names == same.max_names &&
+           s->max_said == same.max_said && s->table_mask == same.table_mask && s->text_bytes == same.text_bytes &&
+           s->processes_at == same.processes_at && s->states_at == same.states_at && s->names_at == same.names_at &&
+           s->table_at == same.table_at && s->domains_at == same.domains_at && s->said_at == same.said_at &&
+           s->text_at == same.text_at && s->blocks_at == same.blocks_at;
+}
+
+int shared_find(struct shared *out, const char *path, uint64_t token, struct dcr_err *err)
+{
+    struct stat st;
+    *out = (struct shared){.fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW)};
+    snprintf(out->path, sizeof out->path, "%s", path);
+    if (out->fd < 0)
+        return errno == ENOENT ? DCR_END : dcr_err_sys(err, DCR_FAIL, "cannot open '%s'", path);
+    if (flock(out->fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+        shared_close(out, 0);
+        return dcr_err_set(err, DCR_FAIL, "a collector still records through '%s'", path);
+    }
+    void *all = fstat(out->fd, &st) != 0 || st.st_size < LEAST_BYTES || st.st_uid != geteuid()
+                    ? MAP_FAILED
+                    : mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, out->fd, 0);
+    out->segment = all == MAP_FAILED ? NULL : all;
+    if (!out->segment || !is_sound(out->segment, (uint64_t)st.st_size) || out->segment->token != token) {
+        if (out->segment)
+            munmap(out->segment, (size_t)st.st_size);
+        out->segment = NULL;
+        shared_close(out, 0);
+        return dcr_err_set(err, DCR_FAIL, "'%s' is not the shared memory that the spool names", path);
+    }
+    return DCR_OK;
+}
+
+void shared_sweep(void)
+{
+    char begin[64], path[400];
+    const struct dirent *e;
+    DIR *d = opendir(FOLDER);
+    snprintf(begin, sizeof begin, "dccollect-%ld-", (long)getuid());
+    while (d && (e = readdir(d)) != NULL) {
+        struct stat st;
+        if (strncmp(e->d_name, begin, strlen(begin)) != 0)
+            continue;
+        snprintf(path, sizeof path, FOLDER "/%s", e->d_name);
+        int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+        void *s = fd < 0 || flock(fd, LOCK_EX | LOCK_NB) != 0 || fstat(fd, &st) != 0 || st.st_size < LEAST_BYTES
+                      ? MAP_FAILED
+                      : mmap(NULL, sizeof(struct segment), PROT_READ, MAP_SHARED, fd, 0);
+        if (s != MAP_FAILED) {
+            const struct segment *head = s;
+            if (head->magic == SEGMENT_MAGIC && memchr(head->left, '\0', sizeof head->left) &&
+                access(head->left, F_OK) != 0 && errno == ENOENT)
+                unlink(path);
+            munmap(s, sizeof(struct segment));
+        }
+        if (fd >= 0)
+            close(fd);
+    }
+    if (d)
+        closedir(d);
+}
+
+void shared_close(struct shared *s, int is_removed)
+{
+    if (s->segment)
+        munmap(s->segment, s->segment->bytes);
+    if (s->fd >= 0 && is_removed && !s->is_nameless)
+        unlink(s->path);
+    if (s->fd >= 0)
+        close(s->fd);
+    *s = (struct shared){.fd = -1};
+}

@@ -1,0 +1,470 @@
+/* tracefile.c - see tracefile.h. */
+#include "collect/drain/tracefile.h"
+
+#include "lib/base/fs.h"
+#include "lib/base/hash.h"
+#include "lib/base/map.h"
+#include "lib/base/mono.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { BATCH = 64, B = SEGMENT_BLOCK_BYTES };
+
+struct tracefile {
+    const struct segment *s;
+    struct segment_process *entry;
+    int fd;
+    uint64_t n_positions; /* blocks in the file, the header's and those of definitions among them */
+    uint64_t max_positions;
+    int has_tail;      /* copies stand behind them */
+    uint32_t *serials; /* whose sayings count */
+    uint32_t n_serials;
+    uint64_t *names; /* bits: defined in the file */
+    uint64_t domains[SEGMENT_DOMAINS / 64];
+    uint32_t n_said; /* sayings of the segment looked at */
+    int64_t stalled_ns;
+    struct dcr_map track_of;
+    uint64_t *next; /* by track: the number of its next block */
+    uint32_t n_tracks, cap_tracks;
+    unsigned char definitions[B];
+    uint64_t definitions_at, n_definitions; /* at 0: no block of them yet */
+    int is_dirty;                           /* they are to be written */
+    int is_note_said;
+    unsigned char *batch;
+    uint32_t n_batch, put[BATCH]; /* track of each block in the batch */
+    int is_copying;
+};
+
+/* ---- opening ---------------------------------------------------------------------------------- */
+
+static int create(const char *spool, int rank, struct segment_process *p, char *path, size_t n, struct dcr_err *err)
+{
+    snprintf(path, n, "%s/rank%d", spool, rank);
+    if (mkdir(path, 0777) != 0 && errno != EEXIST)
+        return dcr_err_sys(err, DCR_FAIL, "cannot create '%s'", path);
+    for (int attempt = 0; attempt < 1000; attempt++) {
+        char suffix[16] = "";
+        if (attempt)
+            snprintf(suffix, sizeof suffix, "-%d", attempt);
+        snprintf(p->file, sizeof p->file, "trace-%u%s.dct", p->header.pid, suffix);
+        snprintf(path, n, "%s/rank%d/%s", spool, rank, p->file);
+        int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (fd >= 0)
+            return fd;
+        p->file[0] = '\0';
+        if (errno != EEXIST)
+            break;
+    }
+    return dcr_err_sys(err, DCR_FAIL, "cannot create '%s'", path);
+}
+
+static void release(struct tracefile *t)
+{
+    dcr_map_release(&t->track_of);
+    free(t->serials);
+    free(t->names);
+    free(t->next);
+    free(t->batch);
+    free(t);
+}
+
+static uint32_t index_of_track(struct tracefile *t, uint32_t track);
+
+/* A killed collector began it. What it wrote stays; definitions begin anew, since it is not known which there are. */
+static int resume(struct tracefile *t, const char *path, struct dcr_err *err)
+{
+    struct stat st;
+    t->fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    if (t->fd < 0 || fstat(t->fd, &st) != 0)
+        return dcr_err_sys(err, DCR_FAIL, "cannot open '%s'", path);
+    uint64_t n = (uint64_t)st.st_size / B;
+    t->n_positions = t->entry->positions < n ? t->entry->positions : n;
+    t->n_positions = t->n_positions ? t->n_positions : 1;
+    t->has_tail = 1;
+    for (uint64_t i = 1; i < t->n_positions; i++) {
+        struct dct_block_header b;
+        if (pread(t->fd, &b, sizeof b, (off_t)(i * B)) != (ssize_t)sizeof b || b.magic != DCT_BLOCK_MAGIC)
+            continue;
+        uint32_t track = b.track ? index_of_track(t, b.track) : UINT32_MAX;
+        if (b.track == 0)
+            t->n_definitions = b.seq + 1;
+        else if (track != UINT32_MAX)
+            t->next[track] = b.seq + 1;
+    }
+    return DCR_OK;
+}
+
+int tracefile_open(struct tracefile **out, const char *spool, const struct segment *s, struct segment_process *p,
+                   int64_t max_bytes, struct dcr_err *err)
+{
+    char path[PATH_MAX];
+    int rank = p->header.rank < 0 ? 0 : p->header.rank, rc = DCR_OK;
+    struct tracefile *t = calloc(1, sizeof *t);
+    *out = NULL;
+    if (t) {
+        t->names = calloc(s->max_names / 64 + 1, sizeof *t->names);
+        t->batch = malloc((size_t)BATCH * B);
+    }
+    if (!t || !t->names || !t->batch) {
+        if (t)
+            release(t);
+        return dcr_err_set(err, DCR_FAIL, "no memory for the trace of process %u", p->header.pid);
+    }
+    t->s = s;
+    t->entry = p;
+    t->max_positions = max_bytes ? (uint64_t)max_bytes / B : UINT64_MAX;
+    p->file[sizeof p->file - 1] = '\0';
+    if (p->file[0] && !strchr(p->file, '/')) {
+        snprintf(path, sizeof path, "%s/rank%d/%s", spool, rank, p->file);
+        rc = resume(t, path, err);
+    } else {
+        t->n_positions = 1;
+        t->fd = create(spool, rank, p, path, sizeof path, err);
+        if (t->fd >= 0 && (rc = tracefile_header(t, &p->header, err)) != 0) {
+            unlink(path);
+            p->file[0] = '\0';
+        }
+    }
+    if (t->fd < 0 || rc || tracefile_inherit(t, p->serial) != 0) {
+        if (t->fd >= 0)
+            close(t->fd);
+        release(t);
+        return DCR_FAIL;
+    }
+    *out = t;
+    return DCR_OK;
+}
+
+int tracefile_inherit(struct tracefile *t, uint32_t serial)
+{
+    uint32_t *more = realloc(t->serials, (t->n_serials + 1) * sizeof *more);
+    if (!more)
+        return -1;
+    t->serials = more;
+    t->serials[t->n_serials++] = serial;
+    return 0;
+}
+
+/* ---- writing ---------------------------------------------------------------------------------- */
+
+static int write_at(struct tracefile *t, const void *bytes, size_t n, uint64_t position, struct dcr_err *err)
+{
+    const char *from = bytes;
+    off_t at = (off_t)(position * B);
+    while (n) {
+        ssize_t k = pwrite(t->fd, from, n, at);
+        if (k < 0 && errno == EINTR)
+            continue;
+        if (k <= 0)
+            return dcr_err_sys(err, DCR_FAIL, "cannot write a trace");
+        from += k;
+        at += k;
+        n -= (size_t)k;
+    }
+    return DCR_OK;
+}
+
+static struct dct_block_header *head_of_definitions(struct tracefile *t)
+{
+    return (struct dct_block_header *)(void *)t->definitions;
+}
+
+static void seal(struct dct_block_header *b)
+{
+    b->crc32c = dcr_crc32c(0, b + 1, (size_t)b->used_slots * DCT_SLOT_BYTES);
+    b->state = DCT_BLOCK_SEALED;
+}
+
+static int remove_tail(struct tracefile *t, struct dcr_err *err)
+{
+    if (t->has_tail && ftruncate(t->fd, (off_t)(t->n_positions * B)) != 0)
+        return dcr_err_sys(err, DCR_FAIL, "cannot cut a trace");
+    t->has_tail = 0;
+    return DCR_OK;
+}
+
+static int write_definitions(struct tracefile *t, struct dcr_err *err)
+{
+    int rc = t->is_dirty ? write_at(t, t->definitions, B, t->definitions_at, err) : DCR_OK;
+    t->is_dirty = t->is_dirty && rc != 0;
+    return rc;
+}
+
+static int begin_definitions(struct tracefile *t)
+{
+    struct dct_block_header *b = head_of_definitions(t);
+    if (t->definitions_at) {
+        seal(b);
+        if (write_definitions(t, NULL) != 0)
+            return -1;
+    }
+    if (remove_tail(t, NULL) != 0)
+        return -1;
+    memset(t->definitions, 0, sizeof t->definitions);
+    b->magic = DCT_BLOCK_MAGIC;
+    b->state = DCT_BLOCK_OPEN;
+    b->seq = t->n_definitions++;
+    t->definitions_at = t->n_positions++;
+    return 0;
+}
+
+/* returns  0, or -1: it could not be defined now */
+static int define(struct tracefile *t, int kind, uint32_t domain, uint32_t id, const char *text, uint32_t len)
+{
+    struct dct_block_header *b = head_of_definitions(t);
+    uint32_t n_text = (len + DCT_SLOT_BYTES - 1) / DCT_SLOT_BYTES;
+    if ((!t->definitions_at || b->used_slots + 1 + n_text > SEGMENT_SLOTS) && begin_definitions(t) != 0)
+        return -1;
+    struct dct_slot *s = (struct dct_slot *)(void *)(b + 1) + b->used_slots;
+    *s = (struct dct_slot){.kind = (uint8_t)kind,
+                           .n_extra = (uint8_t)n_text,
+                           .domain = (uint16_t)domain,
+                           .name = id,
+                           .t_ns = (int64_t)len};
+    memcpy(s + 1, text, len);
+    b->used_slots += 1 + n_text;
+    t->is_dirty = 1;
+    return 0;
+}
+
+/* ---- what blocks name ------------------------------------------------------------------------- */
+
+/* The text of a name; a process may have written anything. */
+static const char *text_of(const struct segment *s, uint32_t name, uint32_t *len)
+{
+    const struct segment_name *e = segment_names(s) + name;
+    *len = 0;
+    if (name >= s->max_names || e->text_at >= s->text_bytes || e->len >= s->text_bytes - e->text_at)
+        return "";
+    *len = e->len < DCT_MAX_TEXT ? e->len : DCT_MAX_TEXT;
+    return segment_text(s, name);
+}
+
+static int need_name(struct tracefile *t, uint64_t name)
+{
+    uint32_t len;
+    if (name == 0 || name >= t->s->max_names || t->names[name / 64] >> name % 64 & 1)
+        return 0;
+    const char *text = text_of(t->s, (uint32_t)name, &len);
+    if (define(t, DCT_STRING, 0, (uint32_t)name, text, len) != 0)
+        return -1;
+    t->names[name / 64] |= UINT64_C(1) << name % 64;
+    return 0;
+}
+
+static int need_domain(struct tracefile *t, uint32_t domain)
+{
+    uint32_t len;
+    if (domain == 0 || domain >= SEGMENT_DOMAINS || t->domains[domain / 64] >> domain % 64 & 1)
+        return 0;
+    const char *text = text_of(t->s, segment_domains(t->s)[domain], &len);
+    if (define(t, DCT_DOMAIN, domain, 0, text, len) != 0)
+        return -1;
+    t->domains[domain / 64] |= UINT64_C(1) << domain % 64;
+    return 0;
+}
+
+static int is_heard(const struct tracefile *t, uint32_t serial)
+{
+    for (uint32_t i = 0; i < t->n_serials; i++)
+        if (t->serials[i] == serial)
+            return 1;
+    return 0;
+}
+
+/* All that was said so far. A process that was killed while it said something leaves a gap, which is passed after a
+ * second. */
+static int hear(struct tracefile *t)
+{
+    enum { WAIT_NS = 1000000000 };
+    uint32_t n = __atomic_load_n(&t->s->n_said, __ATOMIC_ACQUIRE);
+    n = n < t->s->max_said ? n : t->s->max_said;
+    for (; t->n_said < n; t->n_said++) {
+        const struct segment_said *said = segment_said(t->s) + t->n_said;
+        uint16_t kind = __atomic_load_n(&said->kind, __ATOMIC_ACQUIRE);
+        if (!kind) {
+            int64_t now = dcr_mono_ns();
+            t->stalled_ns = t->stalled_ns ? t->stalled_ns : now;
+            if (now - t->stalled_ns < WAIT_NS)
+                return 0;
+        }
+        t->stalled_ns = 0;
+        uint32_t len;
+        const char *text = text_of(t->s, said->name, &len);
+        if ((kind == DCT_CATEGORY || kind == DCT_SCHEMA || kind == DCT_THREAD || kind == DCT_NOTE) &&
+            is_heard(t, said->process) && define(t, kind, said->domain, said->id, text, len) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int need_file(struct tracefile *t, const struct dct_slot *s)
+{
+    struct dct_attr a;
+    memcpy(&a, s, sizeof a);
+    return (a.payload_type & 0xff) == DCT_PAYLOAD_FILE ? need_name(t, a.payload) : 0;
+}
+
+static int need_all(struct tracefile *t, const struct dct_block_header *b)
+{
+    const struct dct_slot *s = (const struct dct_slot *)(const void *)(b + 1), *end = s + b->used_slots;
+    int rc = hear(t);
+    for (; s < end && rc == 0; s += 1 + s->n_extra) {
+        if (s->kind == DCT_POP || s->kind == DCT_END || s->kind == DCT_STRING)
+            continue;
+        rc = need_domain(t, s->domain) || need_name(t, s->name);
+        if (rc == 0 && s->kind == DCT_SPAN && s->n_extra == 2 && end - s > 2)
+            rc = need_file(t, s + 2);
+    }
+    return rc ? -1 : 0;
+}
+
+/* ---- blocks ----------------------------------------------------------------------------------- */
+
+static uint32_t index_of_track(struct tracefile *t, uint32_t track)
+{
+    uint32_t i;
+    if (dcr_map_get(&t->track_of, track, &i))
+        return i;
+    if (t->n_tracks == t->cap_tracks) {
+        uint32_t cap = t->cap_tracks ? 2 * t->cap_tracks : 16;
+        uint64_t *more = realloc(t->next, cap * sizeof *more);
+        if (!more)
+            return UINT32_MAX;
+        t->next = more;
+        t->cap_tracks = cap;
+    }
+    if (dcr_map_put(&t->track_of, track, t->n_tracks) != 0)
+        return UINT32_MAX;
+    t->next[t->n_tracks] = 0;
+    return t->n_tracks++;
+}
+
+uint64_t tracefile_next(struct tracefile *t, uint32_t track)
+{
+    uint32_t i = index_of_track(t, track);
+    return i == UINT32_MAX ? 0 : t->next[i];
+}
+
+int tracefile_is_full(const struct tracefile *t)
+{
+    return t->n_batch == BATCH || t->n_positions + t->n_batch == t->max_positions;
+}
+
+static struct dct_block_header *add(struct tracefile *t, const struct dct_block_header *b)
+{
+    struct dct_block_header *copy = (void *)(t->batch + (size_t)t->n_batch * B);
+    uint32_t n = __atomic_load_n(&b->used_slots, __ATOMIC_ACQUIRE); /* it may be in use still */
+    n = n < SEGMENT_SLOTS ? n : SEGMENT_SLOTS;
+    size_t used = sizeof *b + (size_t)n * DCT_SLOT_BYTES;
+    memcpy(copy, b, used);
+    memset((char *)copy + used, 0, B - used);
+    copy->used_slots = n;
+    copy->state = DCT_BLOCK_OPEN;
+    copy->crc32c = 0;
+    copy->dropped = 0;
+    memset(copy->reserved, 0, sizeof copy->reserved);
+    if (need_all(t, copy) != 0)
+        return NULL;
+    return copy;
+}
+
+int tracefile_put(struct tracefile *t, const struct dct_block_header *b, int is_sealed)
+{
+    uint32_t track = index_of_track(t, b->track);
+    struct dct_block_header *copy = track == UINT32_MAX ? NULL : add(t, b);
+    if (!copy)
+        return -1;
+    if (is_sealed)
+        seal(copy);
+    t->put[t->n_batch++] = track;
+    t->next[track] = b->seq + 1;
+    return 0;
+}
+
+int tracefile_flush(struct tracefile *t, struct dcr_err *err)
+{
+    int rc = remove_tail(t, err);
+    uint32_t n = t->n_batch;
+    if (rc == 0)
+        rc = write_definitions(t, err);
+    if (rc == 0 && n && !t->is_copying && t->n_positions + n > t->max_positions)
+        rc = dcr_err_set(err, DCR_FATAL, DCR_STOP_NOTE "the trace reached its limit on disk (--max-disk-mb)");
+    if (rc == 0 && n)
+        rc = write_at(t, t->batch, (size_t)n * B, t->n_positions, err);
+    while (rc != 0 && n-- && !t->is_copying)
+        t->next[t->put[n]]--;
+    if (rc == 0 && t->is_copying)
+        t->has_tail = t->n_batch > 0;
+    else if (rc == 0)
+        t->entry->positions = t->n_positions += t->n_batch;
+    else
+        t->has_tail = 1; /* a part of it may have been written */
+    t->n_batch = 0;
+    t->is_copying = 0;
+    return rc;
+}
+
+void tracefile_begin_copies(struct tracefile *t)
+{
+    t->is_copying = 1;
+}
+
+void tracefile_copy(struct tracefile *t, const struct dct_block_header *b)
+{
+    if (t->n_batch < BATCH && add(t, b))
+        t->n_batch++;
+}
+
+void tracefile_note(struct tracefile *t, const char *sentence)
+{
+    if (!t->is_note_said)
+        (void)define(t, DCT_NOTE, 0, 0, sentence, (uint32_t)strlen(sentence));
+    t->is_note_said = 1;
+}
+
+int tracefile_header(struct tracefile *t, const struct dct_file_header *h, struct dcr_err *err)
+{
+    unsigned char block[B] = {0};
+    struct dct_file_header own = *h;
+    snprintf(own.host, sizeof own.host, "%s", t->s->host);
+    memcpy(block, &own, sizeof own);
+    return write_at(t, block, t->n_positions > 1 ? sizeof own : B, 0, err);
+}
+
+void tracefile_leave(struct tracefile *t)
+{
+    close(t->fd);
+    release(t);
+}
+
+int tracefile_close(struct tracefile *t, struct dcr_err *err)
+{
+    int rc = remove_tail(t, err);
+    if (t->definitions_at) {
+        seal(head_of_definitions(t));
+        t->is_dirty = 1;
+        rc = write_definitions(t, err) || rc;
+    }
+    if (close(t->fd) != 0 && rc == 0)
+        rc = dcr_err_sys(err, DCR_FAIL, "cannot close a trace");
+    release(t);
+    return rc;
+}
+
+uint64_t tracefile_ranges(const struct dct_block_header *b, uint32_t n_used)
+{
+    const struct dct_slot *s = (const struct dct_slot *)(const void *)(b + 1), *end = s + n_used;
+    uint64_t n = 0;
+    for (; s < end; s += 1 + s->n_extra)
+        n += s->kind == DCT_PUSH || s->kind == DCT_START || s->kind == DCT_MARK || s->kind == DCT_SPAN ||
+             s->kind == DCT_GPU;
+    return n;
+}

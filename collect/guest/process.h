@@ -1,0 +1,45 @@
+/* process.h - this process in the shared segment (segment.h): the mapping, its entry, its blocks.
+ *
+ * struct self lies in memory that the kernel zeroes in a forked child (MADV_WIPEONFORK): the child finds a process
+ * without an entry and takes one of its own at its first event, whatever the parent's threads were doing. */
+#ifndef DCC_PROCESS_H
+#define DCC_PROCESS_H
+
+#include "collect/guest/segment.h"
+
+#include <sys/types.h>
+
+enum { SELF_FRESH = 0, SELF_CLAIMING, SELF_RECORDING, SELF_OFF };
+
+struct self {
+    uint64_t epoch; /* process id << 32 | 1 while it records, else 0; tracks compare it at every event */
+    uint32_t state; /* SELF_* */
+    uint32_t index; /* of the entry */
+    struct segment_process *process;
+    pid_t pid;              /* whose memory this is; 0: of a forked child that has no entry yet */
+    uint64_t dropped_early; /* events that came while a thread took the entry */
+};
+
+/* NULL: nothing is recorded in this process. Both are set once, at load. */
+extern struct self *dcc_self __attribute__((visibility("hidden")));
+extern struct segment *dcc_segment __attribute__((visibility("hidden")));
+
+/** process_claim - take an entry, unless there is one. A child of vfork() gets none: it lives in its parent's memory.
+ *  returns  SELF_*: recording; claiming: another thread is at it; off: there is no entry left; fresh: a vfork() child
+ */
+uint32_t process_claim(void);
+/** process_take_block - a free block; its header is set but for the drops.
+ *  returns  NULL: all are taken */
+struct dct_block_header *process_take_block(uint32_t track, uint64_t seq);
+/** process_hand_over - nothing more comes into the block. */
+void process_hand_over(struct dct_block_header *b);
+/** process_incomplete - events from since_ns on may be missing in the trace. */
+void process_incomplete(int64_t since_ns);
+/** process_drop - count one dropped event. */
+void process_drop(void);
+/** process_lost - one event of that kind and name is dropped: counted, and added to the sums of its name.
+ *  process_lost_time adds only time, of one that was counted when it began. */
+void process_lost(int kind, uint32_t domain, uint32_t name, uint32_t category, uint64_t ns, uint64_t bytes);
+void process_lost_time(int kind, uint32_t domain, uint32_t name, uint32_t category, uint64_t ns);
+
+#endif
