@@ -2,8 +2,8 @@
 #include "collect/pack/pack.h"
 
 #include "collect/record/calibrate.h"
-#include "collect/pack/pack_foreign.h"
-#include "collect/pack/pack_parts.h"
+#include "collect/pack/foreign.h"
+#include "collect/pack/parts.h"
 #include "collect/pack/words.h"
 #include "lib/format.h"
 #include "lib/base/fs.h"

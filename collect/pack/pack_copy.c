@@ -1,6 +1,6 @@
 /* pack_copy.c - files that somebody still writes into are packed as copies: hashed, summarised and archived are then
  * the same bytes. */
-#include "collect/pack/pack_parts.h"
+#include "collect/pack/parts.h"
 
 #include "lib/base/fs.h"
 

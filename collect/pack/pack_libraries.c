@@ -1,6 +1,6 @@
 /* pack_libraries.c - limits and libraries from the collectors' records into job_metadata.json: ranks that had the same
- * objects mapped share an entry. See pack_parts.h. */
-#include "collect/pack/pack_parts.h"
+ * objects mapped share an entry. See parts.h. */
+#include "collect/pack/parts.h"
 
 #include "collect/record/libraries.h"
 #include "collect/record/meta.h"

@@ -1,7 +1,7 @@
 /* pack_mixed.c - does the spool hold processes of one run only? Two runs that were given one folder cannot be told
  * apart afterwards; that it is so can, by what their launchers called them, by how many ranks they had, and by traces
  * that are older than the collector of their rank. */
-#include "collect/pack/pack_parts.h"
+#include "collect/pack/parts.h"
 
 #include "collect/record/job.h"
 #include "lib/base/json_string.h"

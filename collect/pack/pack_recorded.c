@@ -1,5 +1,5 @@
 /* pack_recorded.c - "collector" of job_metadata.json: what was recorded, and why something was not. */
-#include "collect/pack/pack_parts.h"
+#include "collect/pack/parts.h"
 #include "lib/base/json_string.h"
 
 #include <stdio.h>

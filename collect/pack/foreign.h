@@ -1,8 +1,8 @@
-/* pack_foreign.h - evidence of other tools among what is packed. */
+/* foreign.h - evidence of other tools among what is packed. */
 #ifndef COLLECT_PACK_FOREIGN_H
 #define COLLECT_PACK_FOREIGN_H
 
-#include "collect/pack/pack_parts.h"
+#include "collect/pack/parts.h"
 
 /** pack_recognise - the role of a file that its name says little of; kind is set when a tool is recognised, else NULL.
  */

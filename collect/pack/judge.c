@@ -1,5 +1,5 @@
-/* pack_judge.c - is a run complete, by how its program and ranks ended? See pack_parts.h. */
-#include "collect/pack/pack_parts.h"
+/* judge.c - is a run complete, by how its program and ranks ended? See parts.h. */
+#include "collect/pack/parts.h"
 
 #include "collect/record/spool_layout.h"
 

@@ -1,6 +1,6 @@
-/* pack_describe.c - from what was gathered to nodes, ranks, completeness and job_metadata.json (docs/FORMAT.md). */
-#include "collect/pack/pack_foreign.h"
-#include "collect/pack/pack_parts.h"
+/* describe.c - from what was gathered to nodes, ranks, completeness and job_metadata.json (docs/FORMAT.md). */
+#include "collect/pack/foreign.h"
+#include "collect/pack/parts.h"
 
 #include "collect/record/calibrate.h"
 #include "collect/record/meta.h"

@@ -1,5 +1,5 @@
-/* pack_list.c - the lists that packing fills: members, ranks, hosts, reasons, what is left out. See pack_parts.h. */
-#include "collect/pack/pack_parts.h"
+/* members.c - the lists that packing fills: members, ranks, hosts, reasons, what is left out. See parts.h. */
+#include "collect/pack/parts.h"
 
 #include "lib/base/json_string.h"
 #include "lib/archive/tar.h"

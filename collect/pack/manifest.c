@@ -1,5 +1,5 @@
-/* pack_write.c - hash, manifest, tar. Written beside the final name, verified, then renamed. */
-#include "collect/pack/pack_parts.h"
+/* manifest.c - hash, manifest, tar. Written beside the final name, verified, then renamed. */
+#include "collect/pack/parts.h"
 
 #include "collect/pack/verify.h"
 #include "lib/base/hash.h"

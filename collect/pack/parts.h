@@ -1,4 +1,4 @@
-/* pack_parts.h - the steps of packing and what they share. Called by pack.c only, in this order:
+/* parts.h - the steps of packing and what they share. Called by pack.c only, in this order:
  * gather (what lies where) -> describe (nodes, ranks, metadata, completeness) -> write (hash, manifest, tar). */
 #ifndef COLLECT_PACK_PARTS_H
 #define COLLECT_PACK_PARTS_H
@@ -78,12 +78,12 @@ struct pack {
     int64_t mtime;
 };
 
-/* ---- pack_gather.c ---- */
+/* ---- gather.c ---- */
 int pack_gather(struct pack *p, struct dcr_err *err) DCR_MUST_CHECK;
 /** pack_adopt - files of a folder of the program's results. A folder that is not there is a reason, no error. */
 int pack_adopt(struct pack *p, const char *dir, struct dcr_err *err) DCR_MUST_CHECK;
 
-/* ---- pack_list.c ---- */
+/* ---- members.c ---- */
 /** pack_add - a member; name and path are copied, bytes too. A name that is taken goes to not_packed. */
 void pack_add(struct pack *p, const char *name, const char *path, const char *bytes, enum dcr_role role, int node,
               int rank);
@@ -97,14 +97,14 @@ void pack_leave_out(struct pack *p, const char *name, int64_t size, const char *
  * the run is incomplete. */
 void pack_leave_unread(struct pack *p, const char *path, int64_t size);
 
-/* ---- pack_traces.c ---- */
+/* ---- traces.c ---- */
 /** pack_user_note - takes the note of processes without a trace, DCR_USER_NOTE_FILE. */
 void pack_user_note(struct pack *p, const char *path);
 /** pack_traces - read every trace (or the summary that its node made already): counts, losses, notes; add summaries;
  *  take the traces that were not asked for out of the archive. */
 int pack_traces(struct pack *p, struct dcr_err *err) DCR_MUST_CHECK;
 
-/* ---- pack_describe.c ---- */
+/* ---- describe.c ---- */
 int pack_describe(struct pack *p, struct dcr_err *err) DCR_MUST_CHECK;
 /** pack_first_record - the record that stands for the run: launcher's, else the lowest rank's; NULL when there is
  *  none. */
@@ -116,7 +116,7 @@ void pack_recorded(const struct pack *p, const json_t *record, json_t *o);
 /** pack_text - job_metadata.txt of the metadata. gives a string in the arena */
 const char *pack_text(struct pack *p);
 
-/* ---- pack_judge.c ---- */
+/* ---- judge.c ---- */
 /** pack_judge - reasons why the run is incomplete, of the records of the program or of the ranks. */
 void pack_judge(struct pack *p);
 
@@ -125,7 +125,7 @@ void pack_judge(struct pack *p);
  * their records. */
 void pack_check_mixed(struct pack *p);
 
-/* ---- pack_nodes.c ---- */
+/* ---- nodes.c ---- */
 /** pack_assign_nodes - numbers for nodes, ranks and the members that belong to them; p->n_nodes, p->is_emulated. */
 void pack_assign_nodes(struct pack *p);
 /** pack_node_object - one entry of the metadata's "nodes". gives */
@@ -165,7 +165,7 @@ void pack_copy_release(struct pack *p);
 /** pack_nameless - a file without a name beside the output: nothing of it is left, however packing ends. gives */
 int pack_nameless(const struct pack *p, int *fd, struct dcr_err *err) DCR_MUST_CHECK;
 
-/* ---- pack_write.c ---- */
+/* ---- manifest.c ---- */
 int pack_write(struct pack *p, struct dcr_err *err) DCR_MUST_CHECK;
 
 #endif

@@ -1,5 +1,5 @@
-/* pack_traces.c - traces into summaries, and which traces are packed at all. */
-#include "collect/pack/pack_parts.h"
+/* traces.c - traces into summaries, and which traces are packed at all. */
+#include "collect/pack/parts.h"
 
 #include "collect/pack/summarize.h"
 #include "lib/base/hash.h"

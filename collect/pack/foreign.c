@@ -1,5 +1,5 @@
-/* pack_foreign.c - see pack_foreign.h. */
-#include "collect/pack/pack_foreign.h"
+/* foreign.c - see foreign.h. */
+#include "collect/pack/foreign.h"
 
 #include "collect/record/meta.h"
 #include "lib/archive/foreign.h"

@@ -1,5 +1,5 @@
-/* pack_nodes.c - which rank ran on which node, what is known of each node, and what kind of nodes they were. */
-#include "collect/pack/pack_parts.h"
+/* nodes.c - which rank ran on which node, what is known of each node, and what kind of nodes they were. */
+#include "collect/pack/parts.h"
 
 #include "collect/record/node_share.h"
 #include "collect/record/spool_layout.h"

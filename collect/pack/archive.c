@@ -1,5 +1,5 @@
-/* pack_text.c - job_metadata.txt: the metadata for people, one fact a line. */
-#include "collect/pack/pack_parts.h"
+/* archive.c - job_metadata.txt: the metadata for people, one fact a line. */
+#include "collect/pack/parts.h"
 
 #include "lib/base/buf.h"
 

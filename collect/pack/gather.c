@@ -1,7 +1,7 @@
-/* pack_gather.c - what lies in the spool and in adopted folders, and which member each file becomes. Links and other
+/* gather.c - what lies in the spool and in adopted folders, and which member each file becomes. Links and other
  * things that are not plain files are never followed or packed, only listed. */
-#include "collect/pack/pack_foreign.h"
-#include "collect/pack/pack_parts.h"
+#include "collect/pack/foreign.h"
+#include "collect/pack/parts.h"
 
 #include "collect/record/libraries.h"
 #include "collect/record/spool_layout.h"
@@ -148,7 +148,7 @@ static int add_host_file(struct pack *p, const char *name, const char *path)
         host->facts = read_record(p, path);
         return DCR_OK;
     }
-    /* The member's name needs the node's number, which is known later: see pack_describe.c. */
+    /* The member's name needs the node's number, which is known later: see describe.c. */
     int node, rank;
     pack_add(p, name, path, NULL, dcr_role_of(slash + 1, &node, &rank), -1, -1);
     return DCR_OK;
