@@ -234,7 +234,7 @@ static void note_missing(struct pack *p, const json_t *nodes)
 static void note_calibration(struct pack *p)
 {
     for (size_t i = 0; i < p->n_members; i++) {
-        const struct pack_member *m = &p->members[i];
+        const struct archive_member *m = &p->members[i];
         int n = m->role == DCR_ROLE_CALIBRATION && m->path ? calibrate_disturbed(m->path) : 0;
         char line[128];
         if (!n)

@@ -66,7 +66,7 @@ static int make_folder(struct pack *p)
 }
 
 /* returns why there is no export, NULL when there is one */
-static const char *export_report(struct pack *p, const struct pack_member *m, const char *name, size_t number)
+static const char *export_report(struct pack *p, const struct archive_member *m, const char *name, size_t number)
 {
     char program[PATH_MAX], out[PATH_MAX + 64];
     if (meta_find_program("nsys", program, sizeof program) != 0)
@@ -87,7 +87,7 @@ void pack_export_reports(struct pack *p)
     size_t n = p->n_members;
     for (size_t i = 0; i < n; i++) {
         char name[PATH_MAX], line[2 * PATH_MAX];
-        const struct pack_member m = p->members[i]; /* adding moves them */
+        const struct archive_member m = p->members[i]; /* adding moves them */
         const char *dot = strrchr(m.name, '.');
         if (!m.path || !m.kind || strcmp(m.kind, dcr_foreign_kind(DCR_FOREIGN_NSYS_REPORT)) != 0 || !dot)
             continue;

@@ -91,7 +91,7 @@ void pack_add(struct pack *p, const char *name, const char *path, const char *by
             return;
         }
     p->members = grow(p->members, p->n_members, &p->cap_members, sizeof *p->members);
-    p->members[p->n_members++] = (struct pack_member){
+    p->members[p->n_members++] = (struct archive_member){
         .name = dcr_arena_strdup(&p->arena, name),
         .path = path ? dcr_arena_strdup(&p->arena, path) : NULL,
         .bytes = bytes ? dcr_arena_strdup(&p->arena, bytes) : NULL,

@@ -42,7 +42,7 @@ void pack_assign_nodes(struct pack *p)
         if (p->hosts[i].node < 0)
             p->hosts[i].node = p->n_nodes++;
     for (size_t i = 0; i < p->n_members; i++) {
-        struct pack_member *m = &p->members[i];
+        struct archive_member *m = &p->members[i];
         size_t prefix = strlen(SPOOL_HOST_PREFIX);
         const char *slash = strchr(m->name, '/');
         if (m->rank >= 0 && p->is_spool)

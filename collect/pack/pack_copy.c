@@ -39,7 +39,7 @@ static int copy_bytes(int from, int to, const char *path, struct dcr_err *err)
     return DCR_OK;
 }
 
-static int copy_member(struct pack *p, struct pack_member *m, struct dcr_err *err)
+static int copy_member(struct pack *p, struct archive_member *m, struct dcr_err *err)
 {
     char name[64];
     int from = open(m->path, O_RDONLY | O_CLOEXEC), to = -1;
@@ -68,7 +68,7 @@ int pack_copy(struct pack *p, struct dcr_err *err)
         (void)setrlimit(RLIMIT_NOFILE, &files);
     }
     for (size_t i = 0; i < p->n_members; i++) {
-        struct pack_member *m = &p->members[i];
+        struct archive_member *m = &p->members[i];
         int rc = m->path && !m->copy_fd ? copy_member(p, m, err) : DCR_OK;
         if (rc)
             return rc;

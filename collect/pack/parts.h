@@ -3,26 +3,12 @@
 #ifndef COLLECT_PACK_PARTS_H
 #define COLLECT_PACK_PARTS_H
 
+#include "collect/pack/archive.h"
 #include "collect/pack/pack.h"
 #include "lib/base/arena.h"
-#include "lib/format.h"
 
 #include <jansson.h>
 #include <stdint.h>
-
-struct pack_member {
-    const char *name; /* in the archive */
-    const char *path; /* file to read, or NULL */
-    const char *bytes;
-    int is_made; /* neither: size bytes of p->made_fd from offset on */
-    int64_t offset;
-    int copy_fd; /* that path names; 0 none */
-    int64_t size;
-    enum dcr_role role;
-    const char *kind; /* of evidence of another tool (lib/archive/foreign.h), or NULL */
-    int node, rank;   /* -1: does not apply */
-    char sha256[65];
-};
 
 struct pack_rank {
     int rank, node;
@@ -44,7 +30,7 @@ struct pack_host {
 struct pack {
     const struct pack_request *request;
     struct dcr_arena arena;
-    struct pack_member *members;
+    struct archive_member *members;
     size_t n_members, cap_members;
     struct pack_rank *ranks; /* ascending */
     size_t n_ranks, cap_ranks;
@@ -113,8 +99,6 @@ const json_t *pack_first_record(const struct pack *p);
 void pack_libraries(const struct pack *p, json_t *o);
 /** pack_recorded - "collector" of the metadata o: what was recorded, and why something was not (pack_recorded.c). */
 void pack_recorded(const struct pack *p, const json_t *record, json_t *o);
-/** pack_text - job_metadata.txt of the metadata. gives a string in the arena */
-const char *pack_text(struct pack *p);
 
 /* ---- judge.c ---- */
 /** pack_judge - reasons why the run is incomplete, of the records of the program or of the ranks. */

@@ -118,7 +118,7 @@ static int write_made(struct pack *p, const char *bytes, size_t n, struct dcr_er
     return rc;
 }
 
-static struct pack_member *member_named(struct pack *p, const char *name)
+static struct archive_member *member_named(struct pack *p, const char *name)
 {
     for (size_t i = 0; i < p->n_members; i++)
         if (strcmp(p->members[i].name, name) == 0)
@@ -132,7 +132,7 @@ static int add_made(struct pack *p, const char *name, int rank, const struct dcr
     int rc = write_made(p, text->data, text->len, err);
     if (rc)
         return rc;
-    struct pack_member *m = member_named(p, name);
+    struct archive_member *m = member_named(p, name);
     if (!m) {
         pack_add(p, name, NULL, "", DCR_ROLE_SUMMARY, -1, rank);
         m = member_named(p, name);
@@ -143,7 +143,7 @@ static int add_made(struct pack *p, const char *name, int rank, const struct dcr
         dcr_sha256_finish(h, m->sha256);
         m->path = NULL;
         m->bytes = NULL;
-        m->is_made = 1;
+        m->fd = p->made_fd;
         m->offset = p->made_bytes;
         m->size = (int64_t)text->len;
     }
@@ -221,7 +221,7 @@ static void drop_unwanted(struct pack *p)
     size_t kept = 0;
     for (size_t i = 0; i < p->n_members; i++) {
         char name[PATH_MAX];
-        struct pack_member *m = &p->members[i];
+        struct archive_member *m = &p->members[i];
         int is_trace = m->role == DCR_ROLE_TRACE;
         /* A trace without a summary, since it cannot be read, is all there is. */
         if (is_trace && !is_wanted(p, m->rank) && dcr_summary_name(m->name, name, sizeof name) == 0 &&
@@ -246,7 +246,7 @@ int pack_traces(struct pack *p, struct dcr_err *err)
         return rc;
     for (size_t i = 0; i < n; i++) {
         char name[PATH_MAX];
-        const struct pack_member m = p->members[i];
+        const struct archive_member m = p->members[i];
         if (m.role == DCR_ROLE_SUMMARY && m.path) { /* of a trace that is gone */
             if (dcr_trace_name(m.name, name, sizeof name) == 0 && !member_named(p, name) &&
                 !take_summary(p, name, NULL, m.rank, m.path))
@@ -255,7 +255,7 @@ int pack_traces(struct pack *p, struct dcr_err *err)
         }
         if (m.role != DCR_ROLE_TRACE || !m.path || dcr_summary_name(m.name, name, sizeof name) != 0)
             continue;
-        const struct pack_member *ready = member_named(p, name);
+        const struct archive_member *ready = member_named(p, name);
         if (ready && ready->path && take_summary(p, m.name, m.path, m.rank, ready->path))
             continue;
         rc = make_summary(p, m.name, m.path, m.rank, name, err);
