@@ -9,6 +9,7 @@
 #include "collect/pack/pack.h"
 #include "collect/pack/verify.h"
 #include "lib/archive/manifest_sum.h"
+#include "lib/archive/member.h"
 #include "lib/archive/tar.h"
 #include "lib/base/fs.h"
 #include "lib/base/hash.h"
@@ -80,20 +81,6 @@ static int write_json(struct anonymise *x, const json_t *o, struct dcr_err *err)
 
 /* ---- members of the input ------------------------------------------------------------------------- */
 
-static enum dcr_role role_of(const json_t *entry)
-{
-    static const char *const texts[] = {
-#define X(id, text) text,
-        DCR_ROLES(X)
-#undef X
-    };
-    const char *role = json_string_value(json_object_get(entry, "role"));
-    for (int i = 0; role && i < DCR_N_ROLES; i++)
-        if (strcmp(role, texts[i]) == 0)
-            return (enum dcr_role)i;
-    return DCR_ROLE_OTHER;
-}
-
 static json_t *read_json(struct dcr_tar_member *m, struct dcr_err *err)
 {
     struct dcr_buf b = {0};
@@ -122,7 +109,7 @@ static int each_member(struct anonymise *x, member_fn f, struct dcr_err *err)
     int rc = dcr_tar_open(&tar, x->input, err);
     while (rc == 0 && (rc = dcr_tar_next(tar, &m, err)) == DCR_OK) {
         const json_t *entry = json_object_get(x->names, m.name);
-        rc = f(x, &m, entry, role_of(entry), err);
+        rc = f(x, &m, entry, dcr_role_of_text(json_string_value(json_object_get(entry, "role"))), err);
         if (rc == 0 && (rc = dcr_stream_drain(&m.stream, err)) > 0)
             rc = DCR_OK;
     }
@@ -181,8 +168,9 @@ static int learn(struct anonymise *x, struct dcr_tar_member *m, const json_t *en
 /* Listed by what they are: their names may be somebody's. */
 static void leave_out(struct anonymise *x, const struct dcr_tar_member *m, const json_t *entry)
 {
+    enum dcr_role role = dcr_role_of_text(json_string_value(json_object_get(entry, "role")));
     const char *kind = json_string_value(json_object_get(entry, "kind"));
-    const char *what = kind ? kind : json_string_value(json_object_get(entry, "role"));
+    const char *what = kind ? kind : dcr_role_text(role < DCR_N_ROLES ? role : DCR_ROLE_OTHER);
     json_t *o = json_object_get(x->left_out, what);
     if (!o) {
         o = json_object();

@@ -153,11 +153,12 @@ static int add_slots(struct rewrite *w, const struct dct_slot *slots, uint32_t n
     return rc;
 }
 
-/* A block that is none, or whose checksum is wrong: its bytes could be anything. */
-static int put_damaged(struct rewrite *w, size_t n_bytes, struct dcr_err *err)
+/* mark: '?' instead of a block that is none, or whose checksum is wrong, since its bytes could be anything; 0: unused
+ */
+static int put_empty(struct rewrite *w, char mark, size_t n_bytes, struct dcr_err *err)
 {
     memset(w->block, 0, w->block_bytes);
-    w->block[0] = '?';
+    w->block[0] = (unsigned char)mark;
     int rc = put_unused(w, err);
     return rc ? rc : put(w, w->block, n_bytes, n_bytes < sizeof w->header ? n_bytes : sizeof w->header, err);
 }
@@ -173,18 +174,18 @@ static int rewrite_block(struct rewrite *w, size_t n_bytes, struct dcr_err *err)
 {
     uint32_t most = (uint32_t)((w->block_bytes - sizeof w->header) / DCT_SLOT_BYTES), added = 0;
     if (n_bytes < sizeof w->header)
-        return put_damaged(w, n_bytes, err);
+        return put_empty(w, '?', n_bytes, err);
     memcpy(&w->header, w->in, sizeof w->header);
     uint32_t n = w->header.used_slots, here = (uint32_t)((n_bytes - sizeof w->header) / DCT_SLOT_BYTES);
     uint32_t state = w->header.state;
-    if (is_zero(&w->header) && n_bytes == w->block_bytes) {
-        w->n_unused++;
-        return DCR_OK;
+    if (is_zero(&w->header)) {
+        w->n_unused += n_bytes == w->block_bytes;
+        return n_bytes == w->block_bytes ? DCR_OK : put_empty(w, 0, n_bytes, err);
     }
     if (w->header.magic != DCT_BLOCK_MAGIC || (state != DCT_BLOCK_OPEN && state != DCT_BLOCK_SEALED) || n > most ||
         (state == DCT_BLOCK_SEALED && n <= here &&
          dcr_crc32c(0, w->in + sizeof w->header, (size_t)n * DCT_SLOT_BYTES) != w->header.crc32c))
-        return put_damaged(w, n_bytes, err);
+        return put_empty(w, '?', n_bytes, err);
     if (w->header.seq == 0 && dcr_map_put(&w->added, w->header.track, 0) != 0)
         return dcr_err_set(err, DCR_FATAL, "no memory");
     (void)dcr_map_get(&w->added, w->header.track, &added);

@@ -3,6 +3,7 @@
 
 #include "collect/pack/verify.h"
 #include "lib/archive/manifest_sum.h"
+#include "lib/archive/member.h"
 #include "lib/archive/tar.h"
 #include "lib/base/hash.h"
 #include "lib/trace/trace_end.h"
@@ -14,12 +15,6 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-
-static const char *const role_texts[] = {
-#define X(id, text) text,
-    DCR_ROLES(X)
-#undef X
-};
 
 static int by_name(const void *a, const void *b)
 {
@@ -62,7 +57,7 @@ static json_t *entry_of(const struct archive_member *m)
 {
     json_t *o = json_object();
     json_object_set_new(o, "name", json_string(m->name));
-    json_object_set_new(o, "role", json_string(role_texts[m->role]));
+    json_object_set_new(o, "role", json_string(dcr_role_text(m->role)));
     if (m->kind)
         json_object_set_new(o, "kind", json_string(m->kind));
     if (m->node >= 0)

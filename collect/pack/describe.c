@@ -1,5 +1,4 @@
 /* describe.c - from what was gathered to nodes, ranks, completeness and job_metadata.json (docs/FORMAT.md). */
-#include "collect/pack/foreign.h"
 #include "collect/pack/parts.h"
 
 #include "collect/record/calibrate.h"

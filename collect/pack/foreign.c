@@ -1,5 +1,5 @@
 /* foreign.c - see foreign.h. */
-#include "collect/pack/foreign.h"
+#include "collect/pack/parts.h"
 
 #include "collect/record/meta.h"
 #include "lib/archive/foreign.h"

@@ -83,7 +83,14 @@ void pack_leave_out(struct pack *p, const char *name, int64_t size, const char *
  * the run is incomplete. */
 void pack_leave_unread(struct pack *p, const char *path, int64_t size);
 
-/* ---- traces.c ---- */
+/** pack_copy - replace the members' files by copies without a name, made now; closed by pack_copy_release. Members that
+ *  are copies already stay. A trace that grows meanwhile is one that ends where it was copied, as after a crash. */
+int pack_copy(struct pack *p, struct dcr_err *err) DCR_MUST_CHECK;
+void pack_copy_release(struct pack *p);
+/** pack_nameless - a file without a name beside the output: nothing of it is left, however packing ends. gives */
+int pack_nameless(const struct pack *p, int *fd, struct dcr_err *err) DCR_MUST_CHECK;
+
+/* ---- summarize.c ---- */
 /** pack_user_note - takes the note of processes without a trace, DCR_USER_NOTE_FILE. */
 void pack_user_note(struct pack *p, const char *path);
 /** pack_traces - read every trace (or the summary that its node made already): counts, losses, notes; add summaries;
@@ -95,21 +102,20 @@ int pack_describe(struct pack *p, struct dcr_err *err) DCR_MUST_CHECK;
 /** pack_first_record - the record that stands for the run: launcher's, else the lowest rank's; NULL when there is
  *  none. */
 const json_t *pack_first_record(const struct pack *p);
-/** pack_libraries - "libraries", "library_versions" and "limits" of the metadata o (pack_libraries.c). */
-void pack_libraries(const struct pack *p, json_t *o);
-/** pack_recorded - "collector" of the metadata o: what was recorded, and why something was not (pack_recorded.c). */
-void pack_recorded(const struct pack *p, const json_t *record, json_t *o);
 
 /* ---- judge.c ---- */
 /** pack_judge - reasons why the run is incomplete, of the records of the program or of the ranks. */
 void pack_judge(struct pack *p);
 
-/* ---- pack_mixed.c ---- */
 /** pack_check_mixed - processes of two runs in one spool: a reason, and "several_runs" of the metadata. Ranks have
  * their records. */
 void pack_check_mixed(struct pack *p);
+/** pack_recorded - "collector" of the metadata o: what was recorded, and why something was not. */
+void pack_recorded(const struct pack *p, const json_t *record, json_t *o);
 
 /* ---- nodes.c ---- */
+/** pack_libraries - "libraries", "library_versions" and "limits" of the metadata o. */
+void pack_libraries(const struct pack *p, json_t *o);
 /** pack_assign_nodes - numbers for nodes, ranks and the members that belong to them; p->n_nodes, p->is_emulated. */
 void pack_assign_nodes(struct pack *p);
 /** pack_node_object - one entry of the metadata's "nodes". gives */
@@ -141,13 +147,20 @@ static inline void pack_json_copy(json_t *to, const json_t *from, const char *ke
         json_object_set(to, key, v);
 }
 
-/* ---- pack_copy.c ---- */
-/** pack_copy - replace the members' files by copies without a name, made now; closed by pack_copy_release. Members that
- *  are copies already stay. A trace that grows meanwhile is one that ends where it was copied, as after a crash. */
-int pack_copy(struct pack *p, struct dcr_err *err) DCR_MUST_CHECK;
-void pack_copy_release(struct pack *p);
-/** pack_nameless - a file without a name beside the output: nothing of it is left, however packing ends. gives */
-int pack_nameless(const struct pack *p, int *fd, struct dcr_err *err) DCR_MUST_CHECK;
+/* ---- foreign.c ---- */
+/** pack_recognise - the role of a file that its name says little of; kind is set when a tool is recognised, else NULL.
+ */
+enum dcr_role pack_recognise(const char *path, enum dcr_role by_name, const char **kind);
+
+/** pack_export_reports - a report of Nsight Systems gets the SQLite export beside it that a reader needs: made by nsys
+ * when there is one on PATH, else its command stands in the metadata and in the closing line. */
+void pack_export_reports(struct pack *p);
+/** pack_forget_exports - remove what pack_export_reports made. */
+void pack_forget_exports(struct pack *p);
+
+/** pack_check_results - is there anything among the members that a run leaves?
+ *  errors   DCR_FAIL: only files of no known kind, so that this is the wrong folder */
+int pack_check_results(const struct pack *p, struct dcr_err *err) DCR_MUST_CHECK;
 
 /* ---- manifest.c ---- */
 int pack_write(struct pack *p, struct dcr_err *err) DCR_MUST_CHECK;

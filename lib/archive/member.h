@@ -19,6 +19,11 @@ int dcr_name_number(const char *word, size_t len, const char *prefix);
  *              steps-rank<r>.csv; -1 = the name does not tell */
 enum dcr_role dcr_role_of(const char *name, int *node, int *rank);
 
+/** dcr_role_text - the word of a role in the manifest; dcr_role_of_text - the way back: DCR_N_ROLES is no word of ours,
+ *  also for NULL. */
+const char *dcr_role_text(enum dcr_role role);
+enum dcr_role dcr_role_of_text(const char *text);
+
 /** dcr_summary_name - where the summary of a trace stands: rank0/trace-12.dct has rank0/summary-12.jsonl, any other
  *  name gets ".summary.jsonl".                                                  returns  0; -1 when out is too small */
 int dcr_summary_name(const char *trace, char *out, size_t n);

@@ -53,7 +53,7 @@ static void names_are_replaced(void **state)
     expect(hide_name, "aten::add / 2 (n/a)", "aten::add / 2 (n/a)");
     expect(hide_name, "alice", "user-1");
     expect(hide_name, "malice, alice's", "malice, user-1's");
-    expect(hide_name, "run_alice-2@gpu17", "run_user-1-2@host-1");
+    expect(hide_name, "run_alice-2:gpu17", "run_user-1-2:host-1");
     expect(hide_name, "on gpu17.cluster.example.org: done", "on host-1: done");
     expect(hide_name, "gpu17.", "host-1.");
     expect(hide_name, "load '/home/alice/a b.csv'", "load '/path-1/user-1/path-2 b.csv'");
@@ -74,7 +74,7 @@ static void numbers_stay(void **state)
 {
     (void)state;
     static const char *const numbers[] = {"1", "-2.5e9", "nan", "2024-01-02 10:11:12", "0-3,7", "0x1f"};
-    static const char *const others[] = {"", "alice", "10.1.2.3", "1 node", "-", " 1"};
+    static const char *const others[] = {"", "alice", "10.1.2.3", "1 node", "-"};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         assert_true(hide_is_number(numbers[i]));
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
@@ -238,7 +238,7 @@ static void cut_trace_stays_cut(void **state)
 {
     (void)state;
     make_trace();
-    for (size_t n = BLOCK; n < trace_bytes; n += 997) {
+    for (size_t n = BLOCK; n < trace_bytes; n += 397) {
         struct dcr_memory m = {(const char *)trace, n, 0};
         struct dcr_buf out = {0}, before = {0}, after = {0};
         struct dcr_stream s = dcr_stream_memory(&m, "trace");
