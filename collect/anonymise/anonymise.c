@@ -13,6 +13,7 @@
 #include "lib/archive/tar.h"
 #include "lib/base/fs.h"
 #include "lib/base/hash.h"
+#include "lib/base/json_string.h"
 
 #include <inttypes.h>
 #include <limits.h>
@@ -22,8 +23,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-enum { MAX_JSON_BYTES = 256 << 20 };
 
 struct anonymise {
     const char *input, *output;
@@ -81,18 +80,6 @@ static int write_json(struct anonymise *x, const json_t *o, struct dcr_err *err)
 
 /* ---- members of the input ------------------------------------------------------------------------- */
 
-static json_t *read_json(struct dcr_tar_member *m, struct dcr_err *err)
-{
-    struct dcr_buf b = {0};
-    json_error_t why;
-    json_t *o = NULL;
-    if (dcr_stream_slurp(&m->stream, &b, MAX_JSON_BYTES, err) == 0 &&
-        !(o = json_loadb(dcr_buf_text(&b), b.len, JSON_REJECT_DUPLICATES, &why)))
-        dcr_err_set(err, DCR_FAIL, "cannot read '%s': %s", m->stream.name, why.text);
-    dcr_buf_release(&b);
-    return o;
-}
-
 static int is_json(enum dcr_role role, const char *name)
 {
     return role == DCR_ROLE_METADATA || role == DCR_ROLE_RANK || role == DCR_ROLE_CALIBRATION ||
@@ -123,7 +110,7 @@ static int take_manifest(struct anonymise *x, struct dcr_tar_member *m, struct d
 {
     size_t i;
     json_t *entry;
-    x->manifest = read_json(m, err);
+    x->manifest = json_read(&m->stream, err);
     json_array_foreach(json_object_get(x->manifest, "members"), i, entry)
         json_object_set(x->names, json_string_value(json_object_get(entry, "name")), entry);
     return x->manifest ? DCR_OK : DCR_FAIL;
@@ -138,7 +125,7 @@ static int learn(struct anonymise *x, struct dcr_tar_member *m, const json_t *en
     if (!x->manifest)
         return take_manifest(x, m, err);
     if (is_json(role, m->name)) {
-        json_t *o = read_json(m, err);
+        json_t *o = json_read(&m->stream, err);
         char *text = o ? json_dumps(o, JSON_COMPACT) : NULL;
         documents_learn(&x->hide, o);
         hide_learn_homes(&x->hide, text ? text : "", text ? strlen(text) : 0);
@@ -184,7 +171,7 @@ static void leave_out(struct anonymise *x, const struct dcr_tar_member *m, const
 static int take_json(struct anonymise *x, struct dcr_tar_member *m, const json_t *entry, enum dcr_role role,
                      struct dcr_err *err)
 {
-    json_t *o = read_json(m, err);
+    json_t *o = json_read(&m->stream, err);
     if (!o)
         return DCR_FAIL;
     json_t *hidden = documents_json(&x->hide, o);

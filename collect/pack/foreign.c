@@ -25,14 +25,6 @@ enum dcr_role pack_recognise(const char *path, enum dcr_role by_name, const char
     return *kind ? DCR_ROLE_FOREIGN : by_name;
 }
 
-static int has_member(const struct pack *p, const char *name)
-{
-    for (size_t i = 0; i < p->n_members; i++)
-        if (strcmp(p->members[i].name, name) == 0)
-            return 1;
-    return 0;
-}
-
 /* nsys says much on its standard streams that is of no use here. */
 static int run_nsys(const char *report, const char *out)
 {
@@ -77,7 +69,7 @@ static const char *export_report(struct pack *p, const struct archive_member *m,
     if (!run_nsys(m->path, out))
         return "nsys could not export it";
     pack_add(p, name, out, NULL, DCR_ROLE_FOREIGN, m->node, m->rank);
-    if (has_member(p, name))
+    if (pack_member_named(p, name))
         p->members[p->n_members - 1].kind = dcr_foreign_kind(DCR_FOREIGN_NSYS_SQLITE);
     return NULL;
 }
@@ -92,7 +84,7 @@ void pack_export_reports(struct pack *p)
         if (!m.path || !m.kind || strcmp(m.kind, dcr_foreign_kind(DCR_FOREIGN_NSYS_REPORT)) != 0 || !dot)
             continue;
         snprintf(name, sizeof name, "%.*s.sqlite", (int)(dot - m.name), m.name);
-        if (has_member(p, name))
+        if (pack_member_named(p, name))
             continue;
         const char *why = export_report(p, &m, name, i);
         if (!why)

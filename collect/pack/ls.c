@@ -5,6 +5,7 @@
 #include "lib/archive/manifest_sum.h"
 #include "lib/archive/member.h"
 #include "lib/archive/tar.h"
+#include "lib/base/json_string.h"
 #include "lib/format.h"
 
 #include <inttypes.h>
@@ -129,30 +130,17 @@ static enum dcr_role role_of(const struct listing *l, const char *name)
     return role < DCR_N_ROLES ? role : dcr_role_of(name, &node, &rank);
 }
 
-/* broken: gives a sentence about a manifest that is not as it was written, else NULL; may be NULL for other members */
-static json_t *read_json(struct dcr_tar_member *m, const char **broken, struct dcr_err *err)
-{
-    struct dcr_buf b = {0};
-    json_error_t why;
-    json_t *o = NULL;
-    if (dcr_stream_slurp(&m->stream, &b, MAX_JSON_BYTES, err) == 0) {
-        o = json_loadb(dcr_buf_text(&b), b.len, JSON_REJECT_DUPLICATES, &why);
-        if (!json_is_object(o)) {
-            dcr_err_set(err, DCR_FAIL, "cannot read '%s': %s", m->stream.name, o ? "no JSON object" : why.text);
-            json_decref(o);
-            o = NULL;
-        } else if (broken && dcr_manifest_check(dcr_buf_text(&b), b.len,
-                                                json_integer_value(json_object_get(o, "version")), broken) == 0) {
-            *broken = NULL;
-        }
-    }
-    dcr_buf_release(&b);
-    return o;
-}
-
 static int take_manifest(struct listing *l, struct dcr_tar_member *m, struct dcr_err *err)
 {
-    l->manifest = read_json(m, &l->broken, err);
+    struct dcr_buf b = {0};
+    int rc = dcr_stream_slurp(&m->stream, &b, MAX_JSON_BYTES, err);
+    struct dcr_memory text = {dcr_buf_text(&b), b.len, 0};
+    struct dcr_stream s = dcr_stream_memory(&text, m->stream.name);
+    l->manifest = rc == 0 ? json_read(&s, err) : NULL;
+    json_int_t version = json_integer_value(json_object_get(l->manifest, "version"));
+    if (l->manifest && dcr_manifest_check(text.bytes, text.len, version, &l->broken) == 0)
+        l->broken = NULL;
+    dcr_buf_release(&b);
     if (!l->manifest)
         return DCR_FAIL;
     const json_t *list = json_object_get(l->manifest, "members");
@@ -196,7 +184,7 @@ static int read_all(struct listing *l, struct dcr_tar_reader *tar, struct dcr_er
         count_member(l, &m);
         struct dcr_err ignored = {0}; /* metadata that cannot be read leaves the list as useful as it is */
         if (strcmp(m.name, DCR_METADATA) == 0)
-            l->metadata = read_json(&m, NULL, &ignored);
+            l->metadata = json_read(&m.stream, &ignored);
         else if ((rc = dcr_stream_drain(&m.stream, err)) < 0)
             return rc;
     }

@@ -61,6 +61,14 @@ void pack_leave_unread(struct pack *p, const char *path, int64_t size)
     p->n_unread++;
 }
 
+struct archive_member *pack_member_named(const struct pack *p, const char *name)
+{
+    for (size_t i = 0; i < p->n_members; i++)
+        if (strcmp(p->members[i].name, name) == 0)
+            return &p->members[i];
+    return NULL;
+}
+
 static int has_name(const char *name)
 {
     json_t *text = json_string(name);
@@ -91,11 +99,10 @@ void pack_add(struct pack *p, const char *name, const char *path, const char *by
         pack_leave_unread(p, path, size);
         return;
     }
-    for (size_t i = 0; i < p->n_members; i++)
-        if (strcmp(p->members[i].name, name) == 0) {
-            pack_leave_out(p, path ? path : name, size, "another file has this name in the archive");
-            return;
-        }
+    if (pack_member_named(p, name)) {
+        pack_leave_out(p, path ? path : name, size, "another file has this name in the archive");
+        return;
+    }
     p->members = grow(p->members, p->n_members, &p->cap_members, sizeof *p->members);
     p->members[p->n_members++] = (struct archive_member){
         .name = dcr_arena_strdup(&p->arena, name),
@@ -122,11 +129,19 @@ struct pack_rank *pack_rank_at(struct pack *p, int rank)
     return &p->ranks[i];
 }
 
-struct pack_host *pack_host_at(struct pack *p, const char *name)
+struct pack_host *pack_host_named(const struct pack *p, const char *name)
 {
     for (size_t i = 0; i < p->n_hosts; i++)
         if (strcmp(p->hosts[i].name, name) == 0)
             return &p->hosts[i];
+    return NULL;
+}
+
+struct pack_host *pack_host_at(struct pack *p, const char *name)
+{
+    struct pack_host *host = pack_host_named(p, name);
+    if (host)
+        return host;
     p->hosts = grow(p->hosts, p->n_hosts, &p->cap_hosts, sizeof *p->hosts);
     p->hosts[p->n_hosts] = (struct pack_host){.name = dcr_arena_strdup(&p->arena, name), .node = -1};
     return &p->hosts[p->n_hosts++];
@@ -153,9 +168,8 @@ static int copy_bytes(int from, int to, const char *path, struct dcr_err *err)
             continue;
         if (k < 0)
             return dcr_err_sys(err, DCR_FAIL, "cannot read '%s'", path);
-        for (ssize_t done = 0, w; done<k; done += w> 0 ? w : 0)
-            if ((w = write(to, piece + done, (size_t)(k - done))) < 0 && errno != EINTR)
-                return dcr_err_sys(err, DCR_FAIL, "cannot copy '%s' beside the archive", path);
+        if (dcr_write_all(to, piece, (size_t)k) != 0)
+            return dcr_err_sys(err, DCR_FAIL, "cannot copy '%s' beside the archive", path);
     }
     return DCR_OK;
 }

@@ -13,14 +13,6 @@
 
 /* ---- nodes ------------------------------------------------------------------------------------- */
 
-static struct pack_host *find_host(struct pack *p, const char *name)
-{
-    for (size_t i = 0; i < p->n_hosts; i++)
-        if (strcmp(p->hosts[i].name, name) == 0)
-            return &p->hosts[i];
-    return NULL;
-}
-
 static int node_of_earlier_rank(const struct pack *p, size_t i)
 {
     for (size_t k = 0; k < i; k++)
@@ -38,7 +30,7 @@ void pack_assign_nodes(struct pack *p)
     for (size_t i = 0; i < p->n_ranks; i++) {
         int node = p->is_emulated ? -1 : node_of_earlier_rank(p, i);
         p->ranks[i].node = node >= 0 ? node : p->n_nodes++;
-        struct pack_host *host = find_host(p, p->ranks[i].host);
+        struct pack_host *host = pack_host_named(p, p->ranks[i].host);
         if (host && host->node < 0)
             host->node = p->ranks[i].node;
     }
@@ -54,7 +46,7 @@ void pack_assign_nodes(struct pack *p)
         if (strncmp(m->name, SPOOL_HOST_PREFIX, prefix) != 0 || !slash)
             continue;
         char *name = dcr_arena_strndup(&p->arena, m->name + prefix, (size_t)(slash - m->name) - prefix);
-        struct pack_host *host = find_host(p, name);
+        struct pack_host *host = pack_host_named(p, name);
         if (!host)
             continue;
         size_t n = strlen(slash) + 24;

@@ -74,6 +74,9 @@ int pack_adopt(struct pack *p, const char *dir, struct dcr_err *err) DCR_MUST_CH
 void pack_add(struct pack *p, const char *name, const char *path, const char *bytes, enum dcr_role role, int node,
               int rank);
 void pack_reason(struct pack *p, const char *fmt, ...) DCR_PRINTF(2, 3);
+/** pack_member_named, pack_host_named - NULL when there is none. */
+struct archive_member *pack_member_named(const struct pack *p, const char *name);
+struct pack_host *pack_host_named(const struct pack *p, const char *name);
 /** pack_rank_at, pack_host_at - made when there is none yet. */
 struct pack_rank *pack_rank_at(struct pack *p, int rank);
 struct pack_host *pack_host_at(struct pack *p, const char *name);

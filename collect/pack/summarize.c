@@ -186,21 +186,9 @@ static void take_facts(struct pack *p, const char *trace, int rank, const struct
 static int write_made(struct pack *p, const char *bytes, size_t n, struct dcr_err *err)
 {
     int rc = p->made_fd < 0 ? pack_nameless(p, &p->made_fd, err) : DCR_OK;
-    for (size_t done = 0; rc == 0 && done < n;) {
-        ssize_t k = pwrite(p->made_fd, bytes + done, n - done, p->made_bytes + (off_t)done);
-        if (k < 0 && errno != EINTR)
-            rc = dcr_err_sys(err, DCR_FAIL, "cannot write summaries beside '%s'", p->request->output);
-        done += k > 0 ? (size_t)k : 0;
-    }
+    if (rc == 0 && dcr_write_all(p->made_fd, bytes, n) != 0)
+        rc = dcr_err_sys(err, DCR_FAIL, "cannot write summaries beside '%s'", p->request->output);
     return rc;
-}
-
-static struct archive_member *member_named(struct pack *p, const char *name)
-{
-    for (size_t i = 0; i < p->n_members; i++)
-        if (strcmp(p->members[i].name, name) == 0)
-            return &p->members[i];
-    return NULL;
 }
 
 /* The text of a summary becomes a member; one of that name, which no longer fits its trace, gives way. */
@@ -209,10 +197,10 @@ static int add_made(struct pack *p, const char *name, int rank, const struct dcr
     int rc = write_made(p, text->data, text->len, err);
     if (rc)
         return rc;
-    struct archive_member *m = member_named(p, name);
+    struct archive_member *m = pack_member_named(p, name);
     if (!m) {
         pack_add(p, name, NULL, "", DCR_ROLE_SUMMARY, -1, rank);
-        m = member_named(p, name);
+        m = pack_member_named(p, name);
     }
     if (m) {
         struct dcr_sha256 *h = dcr_sha256_new();
@@ -302,7 +290,7 @@ static void drop_unwanted(struct pack *p)
         int is_trace = m->role == DCR_ROLE_TRACE;
         /* A trace without a summary, since it cannot be read, is all there is. */
         if (is_trace && !is_wanted(p, m->rank) && dcr_summary_name(m->name, name, sizeof name) == 0 &&
-            member_named(p, name))
+            pack_member_named(p, name))
             m->size = -1;
         else
             p->n_traces_packed += is_trace;
@@ -325,14 +313,14 @@ int pack_traces(struct pack *p, struct dcr_err *err)
         char name[PATH_MAX];
         const struct archive_member m = p->members[i];
         if (m.role == DCR_ROLE_SUMMARY && m.path) { /* of a trace that is gone */
-            if (dcr_trace_name(m.name, name, sizeof name) == 0 && !member_named(p, name) &&
+            if (dcr_trace_name(m.name, name, sizeof name) == 0 && !pack_member_named(p, name) &&
                 !take_summary(p, name, NULL, m.rank, m.path))
                 pack_reason(p, "the summary '%s' cannot be read", m.name);
             continue;
         }
         if (m.role != DCR_ROLE_TRACE || !m.path || dcr_summary_name(m.name, name, sizeof name) != 0)
             continue;
-        const struct archive_member *ready = member_named(p, name);
+        const struct archive_member *ready = pack_member_named(p, name);
         if (ready && ready->path && take_summary(p, m.name, m.path, m.rank, ready->path))
             continue;
         rc = make_summary(p, m.name, m.path, m.rank, name, err);
