@@ -142,11 +142,11 @@ static enum hide_class class_of_variable(const char *key)
 {
     int is_job = has(key, "JOB") && (has(key, "ID") || has(key, "NAME")) && !has(key, "NUM") && !has(key, "UID") &&
                  !has(key, "GID");
-    return is_job                                                       ? HIDE_JOB
-           : has(key, "USER") || has(key, "LOGNAME") || has(key, "UID") ? HIDE_USER
-           : has(key, "GID") || has(key, "ACCOUNT")                     ? HIDE_VALUE
-           : has(key, "NODENAME")                                       ? HIDE_HOST
-                                                                        : HIDE_TEXT;
+    return is_job                                                           ? HIDE_JOB
+           : has(key, "USER") || has(key, "LOGNAME") || has(key, "UID")     ? HIDE_USER
+           : (has(key, "GID") && !has(key, "INDEX")) || has(key, "ACCOUNT") ? HIDE_VALUE
+           : has(key, "NODENAME")                                           ? HIDE_HOST
+                                                                            : HIDE_TEXT;
 }
 
 static json_t *hide_variable(struct hide *h, const char *key, const char *value)

@@ -157,7 +157,7 @@ int archive_write(const char *output, int zstd_level, int64_t mtime, json_t *man
         return dcr_err_set(err, DCR_FATAL, "the name '%s' is too long", output);
     char *text = seal(manifest, members, n);
     int rc = text ? DCR_OK : dcr_err_set(err, DCR_FATAL, "no memory for the manifest");
-    if (rc == 0 && dcr_tar_create_in(&w, output, beside, zstd_level, err) != 0)
+    if (rc == 0 && dcr_tar_create(&w, output, beside, zstd_level, err) != 0)
         rc = DCR_FATAL; /* whatever its grade is: it says nothing of the members */
     if (rc == 0) {
         rc = dcr_tar_add_bytes(w, DCR_MANIFEST, text, strlen(text), mtime, err);
@@ -166,7 +166,7 @@ int archive_write(const char *output, int zstd_level, int64_t mtime, json_t *man
         if (rc)
             dcr_tar_abandon(w);
         else
-            rc = dcr_tar_commit_checked(w, check_written, err);
+            rc = dcr_tar_commit(w, check_written, err);
     }
     free(text);
     return rc;

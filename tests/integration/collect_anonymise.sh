@@ -102,7 +102,7 @@ refuses() {
     local want=$1 said status=0
     shift
     said=$("$COLLECT" anonymise "$@" 2>&1 >/dev/null) || status=$?
-    [ $status -eq 2 ] && [ "$said" = "dccollect: $want" ] || { echo "$status: $said"; return 1; }
+    [ "$status: $said" = "2: dccollect: $want" ] || { echo "$status: $said"; return 1; }
 }
 check "an output that exists" refuses "'again.tar' exists and is not overwritten; remove it or choose another name" run.tar again.tar
 check "the input as output" refuses "'run.tar' and './run.tar' are the same file; give the new archive another name" run.tar ./run.tar
