@@ -1,7 +1,7 @@
 /* hide.c - see hide.h. Test: tests/integration/collect_anonymise.sh */
 #include "collect/anonymise/hide.h"
 
-#include "lib/format.h"
+#include "lib/archive/format.h"
 
 #include <ctype.h>
 #include <stdlib.h>

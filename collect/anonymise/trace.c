@@ -3,7 +3,7 @@
 
 #include "lib/base/hash.h"
 #include "lib/base/map.h"
-#include "lib/format.h"
+#include "lib/archive/format.h"
 
 #include <ctype.h>
 #include <stdio.h>

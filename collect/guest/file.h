@@ -6,7 +6,7 @@
 #ifndef DCC_INJECT_FILE_H
 #define DCC_INJECT_FILE_H
 
-#include "lib/format.h"
+#include "lib/archive/format.h"
 
 #include "collect/guest/names.h"
 

@@ -4,7 +4,7 @@
 
 #include "lib/base/buf.h"
 #include "lib/base/err.h"
-#include "lib/format.h"
+#include "lib/archive/format.h"
 
 #include <jansson.h>
 #include <stdint.h>

@@ -6,7 +6,7 @@
 #include "lib/archive/member.h"
 #include "lib/archive/tar.h"
 #include "lib/base/json_string.h"
-#include "lib/format.h"
+#include "lib/archive/format.h"
 
 #include <inttypes.h>
 #include <jansson.h>

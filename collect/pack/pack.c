@@ -4,7 +4,7 @@
 #include "collect/record/calibrate.h"
 #include "collect/pack/parts.h"
 #include "collect/pack/ls.h"
-#include "lib/format.h"
+#include "lib/archive/format.h"
 #include "lib/base/fs.h"
 #include "lib/archive/tar.h"
 

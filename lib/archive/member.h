@@ -3,7 +3,7 @@
 #ifndef DCR_MEMBER_H
 #define DCR_MEMBER_H
 
-#include "lib/format.h"
+#include "lib/archive/format.h"
 
 #include <stddef.h>
 

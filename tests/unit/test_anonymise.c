@@ -2,7 +2,7 @@
  * their blocks still says the same. */
 #include "collect/anonymise/trace.h"
 #include "lib/base/hash.h"
-#include "lib/format.h"
+#include "lib/archive/format.h"
 #include "lib/reduce/summary.h"
 #include "lib/trace/trace.h"
 

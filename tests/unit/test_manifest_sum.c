@@ -1,7 +1,7 @@
 /* test_manifest_sum.c - no byte of an archive's content goes without a checksum: each is flipped, and verify sees it.
  * A disk that fails is none of the archive's faults. */
 #include "collect/pack/verify.h"
-#include "lib/format.h"
+#include "lib/archive/format.h"
 #include "lib/base/hash.h"
 #include "lib/archive/manifest_sum.h"
 #include "lib/archive/tar.h"

@@ -2,7 +2,7 @@
  * from outside by tests/integration/render_bad_input.sh. */
 #include "render/read/recorder.h"
 #include "lib/base/csv.h"
-#include "lib/format.h"
+#include "lib/archive/format.h"
 #include "lib/base/hash.h"
 #include "lib/reduce/summary.h"
 #include "lib/archive/tar.h"
