@@ -39,7 +39,7 @@ no_old_dump = $(if $(IS_GCC),: >$(@:.o=.gimple);,[ ! -e $(@:.o=.gimple) ] || rm 
 # Code without loops over data, and the unit tests, get the sanitizers at -O0, which compiles in a quarter of the time of -O1. Loops over
 # data stay at -O1: at -O0 their tests lose more time than that saves. -g1 is enough for profilers and backtraces; DEBUG=1 has all.
 WITHOUT_LOOPS = $(filter-out $(UNIT_OF_TRAINER),$(filter $(addsuffix /%,collect/pack collect/record collect/run collect/monitor \
-  collect/export render/findings render/metrics/registry render/pages render/say render/write render/site/pages tests/unit),$<))
+  collect/anonymise collect/export render/findings render/metrics/registry render/pages render/say render/write render/site/pages tests/unit),$<))
 CFLAGS ?= $(if $(DEBUG),-O0 -g3,$(if $(SANITIZE),$(if $(WITHOUT_LOOPS),-O0,-O1) -g1,-O2 -g1))
 comma := ,
 SAN := $(if $(SANITIZE),$(if $(filter thread,$(SANITIZE)),-fsanitize=thread,\
@@ -72,7 +72,7 @@ F64_SRC := $(addprefix trainer/,cpu/kernels.c cpu/kernels_portable.c model/adam.
   model/gconv.c model/loss.c tools/verify_run.c)
 F64_OBJ = $(patsubst %.c,$(BUILD)/obj/%.f64.o,$(F64_SRC))
 INJECT_SRC := $(wildcard collect/guest/*.c collect/guest/nvtx/*.c)
-COLLECT_SRC := $(wildcard collect/*.c $(addsuffix /*.c,$(addprefix collect/,drain record run monitor pack export)))
+COLLECT_SRC := $(wildcard collect/*.c $(addsuffix /*.c,$(addprefix collect/,drain record run monitor pack export anonymise)))
 CALIBRATE_SRC := $(wildcard collect/calibrate/*.c)
 RENDER_SRC := $(call sources,render)
 # Under the sanitizers all of them run. Without them run those of files that have compiler options of their own (the trainer, lib/trace and

@@ -1,4 +1,6 @@
-/* main.c - dccollect: run, pack, verify, ls. The only file that prints results and chooses the exit status. */
+/* main.c - dccollect: run, pack, verify, ls, export, anonymise. The only file that prints results and chooses the exit
+ * status. */
+#include "collect/anonymise/anonymise.h"
 #include "collect/drain/drain.h"
 #include "collect/record/calibrate.h"
 #include "collect/pack/ls.h"
@@ -87,6 +89,30 @@ static int do_export(const struct options *o)
     return DCR_EXIT_OK;
 }
 
+/* It has no options of its own, and names that begin with a dash stand behind `--`. */
+static int do_anonymise(int n, char **words)
+{
+    char message[4096];
+    struct dcr_buf said = {0};
+    struct dcr_err err = {0};
+    if (n > 0 && strcmp(words[0], "--") == 0) {
+        words++;
+        n--;
+    } else if (n > 0 && words[0][0] == '-') {
+        n = 0;
+    }
+    if (n != 2) {
+        complain("give an archive and the name of the new one: `dccollect anonymise RUN.tar ANONYMOUS.tar`");
+        return DCR_EXIT_INPUT;
+    }
+    int rc = anonymise_archive(words[0], words[1], &said, message, sizeof message, &err);
+    if (rc == 0)
+        fputs(said.data ? dcr_clean_text(said.data) : "", stdout);
+    complain(rc ? err.text : message);
+    dcr_buf_release(&said);
+    return rc ? DCR_EXIT_INPUT : DCR_EXIT_OK;
+}
+
 static int check_archive(const char *path)
 {
     char name[PATH_MAX]; /* to print */
@@ -128,6 +154,12 @@ int main(int argc, char **argv)
     struct dcr_err err = {0};
     int status = DCR_EXIT_OK;
     dcr_hold_standard_streams();
+    if (argc > 1 && strcmp(argv[1], "anonymise") == 0) {
+        o = (struct options){0};
+        signal(SIGXFSZ, SIG_IGN);
+        status = do_anonymise(argc - 2, argv + 2);
+        goto flush;
+    }
     if (options_parse(&o, argc, argv, &err) != 0) {
         complain(err.text);
         status = argc > 1 && strcmp(argv[1], "run") == 0 ? DCR_EXIT_SELF : DCR_EXIT_INPUT;
@@ -160,8 +192,12 @@ int main(int argc, char **argv)
         break;
     case COMMAND_HELP:
         fputs(options_usage, stdout);
+        puts("`dccollect anonymise RUN.tar ANONYMOUS.tar` copies an archive without the names of hosts, users, paths "
+             "and "
+             "jobs.");
         break;
     }
+flush:
     if (dcr_flush_standard_output(&err) != 0 && status == DCR_EXIT_OK) {
         complain(err.text);
         status = DCR_EXIT_INPUT;

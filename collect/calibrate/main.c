@@ -8,7 +8,7 @@
 #include "collect/record/meta.h"
 #include "collect/record/node_share.h"
 #include "lib/archive/rank.h"
-#include "lib/format.h"
+#include "lib/archive/format.h"
 #include "lib/base/fs.h"
 #include "lib/base/outfile.h"
 #include "lib/base/text.h"

@@ -1,5 +1,6 @@
 /* tracefile.h - the trace of one process on disk, written by the collector: sealed blocks, the definitions that they
- * need, and from time to time a copy of the blocks that are still being filled. Format: lib/format.h, docs/FORMAT.md.
+ * need, and from time to time a copy of the blocks that are still being filled. Format: lib/archive/format.h,
+ * docs/FORMAT.md.
  *
  * A block is written behind the definitions of all that it names. The copies of blocks in use stand at the end of the
  * file, and the next sealed blocks take their place. */

@@ -4,6 +4,7 @@
 #include "collect/export/export_parts.h"
 #include "lib/base/fs.h"
 #include "lib/base/hash.h"
+#include "lib/base/json_string.h"
 #include "lib/archive/member.h"
 #include "lib/base/outfile.h"
 #include "lib/archive/tar.h"
@@ -37,38 +38,30 @@ struct export_state {
 /* An archive without a manifest, or with one that cannot be read, has nothing to be held against. */
 static void take_checksums(struct export_state *x, struct dcr_tar_member *m)
 {
-    struct dcr_buf b = {0};
-    if (!x->sha256 && dcr_stream_slurp(&m->stream, &b, (size_t)64 << 20, NULL) == 0) {
-        json_t *o = json_loadb(dcr_buf_text(&b), b.len, 0, NULL), *entry;
-        size_t i;
-        x->sha256 = json_object();
-        json_array_foreach(json_object_get(o, "members"), i, entry)
-        {
-            const char *name = json_string_value(json_object_get(entry, "name"));
-            if (name)
-                json_object_set(x->sha256, name, json_object_get(entry, "sha256"));
-        }
-        json_decref(o);
+    json_t *o = x->sha256 ? NULL : json_read(&m->stream, NULL), *entry;
+    size_t i;
+    x->sha256 = x->sha256 ? x->sha256 : json_object();
+    json_array_foreach(json_object_get(o, "members"), i, entry)
+    {
+        const char *name = json_string_value(json_object_get(entry, "name"));
+        if (name)
+            json_object_set(x->sha256, name, json_object_get(entry, "sha256"));
     }
-    dcr_buf_release(&b);
+    json_decref(o);
 }
 
 /* The whole second in which the run started: times count from there. */
 static void take_base(struct export_state *x, struct dcr_tar_member *m)
 {
-    struct dcr_buf b = {0};
-    if (dcr_stream_slurp(&m->stream, &b, (size_t)64 << 20, NULL) == 0) {
-        json_t *o = json_loadb(dcr_buf_text(&b), b.len, 0, NULL);
-        double started = json_number_value(json_object_get(o, "started"));
-        if (started > 0 && started < 1e10) {
-            x->w.base_ns = (int64_t)floor(started) * 1000000000;
-            x->has_base = 1;
-        }
-        json_decref(x->nodes);
-        x->nodes = json_incref(json_object_get(o, "nodes"));
-        json_decref(o);
+    json_t *o = json_read(&m->stream, NULL);
+    double started = json_number_value(json_object_get(o, "started"));
+    if (started > 0 && started < 1e10) {
+        x->w.base_ns = (int64_t)floor(started) * 1000000000;
+        x->has_base = 1;
     }
-    dcr_buf_release(&b);
+    json_decref(x->nodes);
+    x->nodes = json_incref(json_object_get(o, "nodes"));
+    json_decref(o);
 }
 
 /* A table of clocks that cannot be read leaves the host's calendar, as if there were none; the closing line says so. */
@@ -192,44 +185,32 @@ static int export_members(struct export_state *x, struct dcr_tar_reader *tar, st
 static void summarise(const struct export_state *x, const char *output, char *message, size_t n)
 {
     const struct export_writer *w = &x->w;
-    snprintf(message, n, "%s: %llu event%s of %llu trace%s", output ? output : "standard output",
-             (unsigned long long)w->n_events, w->n_events == 1 ? "" : "s", (unsigned long long)w->n_traces,
-             w->n_traces == 1 ? "" : "s");
-    if (w->n_files) {
-        size_t used = strlen(message);
-        snprintf(message + used, n - used,
-                 "; left out: sums of short calls on %llu file%s, which have no time of their own",
-                 (unsigned long long)w->n_files, w->n_files == 1 ? "" : "s");
-    }
-    if (w->hosts.n_seen > 1) {
-        size_t used = strlen(message);
-        int n_by_calendar = w->hosts.n_seen - w->hosts.n_measured - 1;
-        if (w->hosts.n_measured)
-            snprintf(message + used, n - used,
-                     "; clocks of %d host%s set by what was measured, wrong by at most %.3f us", w->hosts.n_measured,
-                     w->hosts.n_measured == 1 ? "" : "s", (double)w->hosts.error_ns / 1e3);
-        used = strlen(message);
-        if (n_by_calendar > 0)
-            snprintf(message + used, n - used,
-                     "; %d host%s laid beside the first by the time of day, nobody knows how wrong%s", n_by_calendar,
-                     n_by_calendar == 1 ? "" : "s",
-                     x->n_late ? " (their clocks were measured, but stand behind the traces in the archive)" : "");
-    }
-    if (x->n_summaries > w->n_traces) {
-        size_t used = strlen(message);
-        snprintf(message + used, n - used, "; %llu ranks' traces were not packed, only their summaries",
-                 (unsigned long long)(x->n_summaries - w->n_traces));
-    }
-    if (x->n_damaged) {
-        size_t used = strlen(message);
-        snprintf(message + used, n - used, "; %llu of these traces %s another content than the manifest says: damaged",
-                 (unsigned long long)x->n_damaged, x->n_damaged == 1 ? "has" : "have");
-    }
-    if (w->n_unreadable) {
-        size_t used = strlen(message);
-        snprintf(message + used, n - used, "; %llu trace%s cannot be read (dccollect verify says why)",
-                 (unsigned long long)w->n_unreadable, w->n_unreadable == 1 ? "" : "s");
-    }
+    struct dcr_buf b = {0};
+    int n_by_calendar = w->hosts.n_seen > 1 ? w->hosts.n_seen - w->hosts.n_measured - 1 : 0;
+    dcr_buf_printf(&b, "%s: %llu event%s of %llu trace%s", output ? output : "standard output",
+                   (unsigned long long)w->n_events, w->n_events == 1 ? "" : "s", (unsigned long long)w->n_traces,
+                   w->n_traces == 1 ? "" : "s");
+    if (w->n_files)
+        dcr_buf_printf(&b, "; left out: sums of short calls on %llu file%s, which have no time of their own",
+                       (unsigned long long)w->n_files, w->n_files == 1 ? "" : "s");
+    if (w->hosts.n_seen > 1 && w->hosts.n_measured)
+        dcr_buf_printf(&b, "; clocks of %d host%s set by what was measured, wrong by at most %.3f us",
+                       w->hosts.n_measured, w->hosts.n_measured == 1 ? "" : "s", (double)w->hosts.error_ns / 1e3);
+    if (n_by_calendar > 0)
+        dcr_buf_printf(&b, "; %d host%s laid beside the first by the time of day, nobody knows how wrong%s",
+                       n_by_calendar, n_by_calendar == 1 ? "" : "s",
+                       x->n_late ? " (their clocks were measured, but stand behind the traces in the archive)" : "");
+    if (x->n_summaries > w->n_traces)
+        dcr_buf_printf(&b, "; %llu ranks' traces were not packed, only their summaries",
+                       (unsigned long long)(x->n_summaries - w->n_traces));
+    if (x->n_damaged)
+        dcr_buf_printf(&b, "; %llu of these traces %s another content than the manifest says: damaged",
+                       (unsigned long long)x->n_damaged, x->n_damaged == 1 ? "has" : "have");
+    if (w->n_unreadable)
+        dcr_buf_printf(&b, "; %llu trace%s cannot be read (dccollect verify says why)",
+                       (unsigned long long)w->n_unreadable, w->n_unreadable == 1 ? "" : "s");
+    snprintf(message, n, "%s", dcr_buf_text(&b));
+    dcr_buf_release(&b);
 }
 
 static int check_content(const struct export_state *x, const char *path, struct dcr_err *err)

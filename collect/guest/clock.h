@@ -9,7 +9,7 @@
 #ifndef DCC_INJECT_CLOCK_H
 #define DCC_INJECT_CLOCK_H
 
-#include "lib/format.h"
+#include "lib/archive/format.h"
 #include "lib/base/mono.h"
 
 #include <stdint.h>

@@ -3,7 +3,7 @@
 #ifndef DCC_INJECT_GUEST_H
 #define DCC_INJECT_GUEST_H
 
-#include "lib/format.h"
+#include "lib/archive/format.h"
 
 /* An interval that has ended. Texts may be reused after the call. */
 struct dcc_span {

@@ -10,7 +10,7 @@
 #ifndef DCC_SEGMENT_H
 #define DCC_SEGMENT_H
 
-#include "lib/format.h"
+#include "lib/archive/format.h"
 
 #include <stdint.h>
 

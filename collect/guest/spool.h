@@ -1,5 +1,5 @@
 /* spool.h - events of this process, by thread ("track"), into blocks of the shared segment. Format of the blocks:
- * lib/format.h, docs/FORMAT.md.
+ * lib/archive/format.h, docs/FORMAT.md.
  *
  * Every event goes: track = spool_enter(); spool_put_*(track, ...); spool_leave(track). Between enter and leave the
  * thread is marked busy, so that an event of a signal handler that interrupts us is counted as dropped instead of
@@ -11,7 +11,7 @@
 #ifndef DCC_SPOOL_H
 #define DCC_SPOOL_H
 
-#include "lib/format.h"
+#include "lib/archive/format.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -5,7 +5,7 @@
 #include "collect/guest/clock.h"
 #include "collect/guest/segment.h"
 #include "collect/guest/window.h"
-#include "lib/format.h"
+#include "lib/archive/format.h"
 
 #define CACHE_ENTRIES 256u
 #define PAIR_ENTRIES 32u

@@ -3,7 +3,7 @@
 
 #include "collect/guest/clock.h"
 #include "collect/guest/process.h"
-#include "lib/format.h"
+#include "lib/archive/format.h"
 #include "lib/trace/step_name.h"
 
 #include <stdio.h>

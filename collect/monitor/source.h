@@ -61,8 +61,8 @@ void outputs_close(struct outputs *o);
 
 /* ---- cells ------------------------------------------------------------------------------------ */
 
-/* A header line from an X-macro of lib/format.h: CELL_NAME("a","s") CELL_NAME("b","s") gives "a,b,"; the last comma is
- * cut by source_header(). */
+/* A header line from an X-macro of lib/archive/format.h: CELL_NAME("a","s") CELL_NAME("b","s") gives "a,b,"; the last
+ * comma is cut by source_header(). */
 #define SOURCE_CELL(name, unit) name ","
 /** source_header - copy of text without its last comma. */
 void source_header(char *out, size_t n, const char *text);

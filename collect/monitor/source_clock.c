@@ -6,7 +6,7 @@
 #include "collect/record/meta.h"
 #include "collect/monitor/source.h"
 #include "lib/base/thread.h"
-#include "lib/format.h"
+#include "lib/archive/format.h"
 #include "lib/base/mono.h"
 
 #include <errno.h>

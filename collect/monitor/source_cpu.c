@@ -1,7 +1,7 @@
 /* source_cpu.c - processor and memory of the host: /proc/stat, /proc/meminfo, the cgroup's throttling. */
 #include "collect/record/procfs.h"
 #include "collect/monitor/source.h"
-#include "lib/format.h"
+#include "lib/archive/format.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  * out: what goes through them is counted below, or never reaches a disk. */
 #include "collect/record/procfs.h"
 #include "collect/monitor/source.h"
-#include "lib/format.h"
+#include "lib/archive/format.h"
 
 #include <stdio.h>
 #include <stdlib.h>

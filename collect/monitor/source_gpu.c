@@ -2,7 +2,7 @@
  * Prototypes and numbers follow NVIDIA's NVML API reference; nvml.h is not used. */
 #include "collect/record/nvml.h"
 #include "collect/monitor/source.h"
-#include "lib/format.h"
+#include "lib/archive/format.h"
 
 #include <stdio.h>
 #include <stdlib.h>

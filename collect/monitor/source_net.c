@@ -2,7 +2,7 @@
  * byte since boot are left out. */
 #include "collect/record/procfs.h"
 #include "collect/monitor/source.h"
-#include "lib/format.h"
+#include "lib/archive/format.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -9,7 +9,7 @@
 #include "collect/record/procfs.h"
 #include "lib/archive/rank.h"
 #include "collect/monitor/source.h"
-#include "lib/format.h"
+#include "lib/archive/format.h"
 
 #include <dirent.h>
 #include <limits.h>

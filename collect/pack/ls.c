@@ -2,17 +2,65 @@
 #include "collect/pack/ls.h"
 
 #include "collect/record/node_share.h"
-#include "collect/pack/words.h"
-#include "lib/format.h"
 #include "lib/archive/manifest_sum.h"
 #include "lib/archive/member.h"
 #include "lib/archive/tar.h"
+#include "lib/base/json_string.h"
+#include "lib/archive/format.h"
 
+#include <inttypes.h>
 #include <jansson.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+
+/* ---- words that the closing line of pack says too ---------------------------------------------- */
+
+static void add(char *out, size_t n, const char *option, const char *value)
+{
+    size_t used = strlen(out);
+    snprintf(out + used, n - used, " %s %s", option, value);
+}
+
+void words_window(const json_t *collector, char *out, size_t n)
+{
+    static const struct {
+        const char *key, *option;
+    } keys[] = {{"steps", "--steps"},
+                {"delay_s", "--delay"},
+                {"duration_s", "--duration"},
+                {"capture_range", "--capture-range"}};
+    const json_t *window = json_object_get(collector, "window");
+    char options[600] = "", number[40];
+    *out = '\0';
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        const json_t *value = json_object_get(window, keys[i].key);
+        snprintf(number, sizeof number, "%g", json_number_value(value));
+        if (value)
+            add(options, sizeof options, keys[i].option, json_is_string(value) ? json_string_value(value) : number);
+    }
+    if (*options)
+        snprintf(out, n, "in the window of%s: ", options);
+}
+
+void words_dropped(uint64_t n_events, char *out, size_t n)
+{
+    snprintf(out, n, "%" PRIu64 " %s", n_events,
+             n_events == 0   ? "dropped"
+             : n_events == 1 ? "event dropped (a range has two)"
+                             : "events dropped (a range has two)");
+}
+
+const char *words_other_mpi(const json_t *collector)
+{
+    static const char because[] = "nothing recorded because ", quietly[] = "MPI calls are not recorded: ";
+    const char *text = json_string_value(json_object_get(collector, "mpi"));
+    if (!text || strncmp(text, because, sizeof because - 1) != 0 || !strstr(text, "Open MPI"))
+        return "";
+    text += sizeof because - 1;
+    return strncmp(text, quietly, sizeof quietly - 1) == 0 ? text + sizeof quietly - 1 : text;
+}
 
 enum { MAX_JSON_BYTES = 256 << 20 };
 
@@ -77,43 +125,22 @@ static const char *size_text(int64_t bytes, char out[24])
 
 static enum dcr_role role_of(const struct listing *l, const char *name)
 {
-    static const char *const texts[] = {
-#define X(id, text) text,
-        DCR_ROLES(X)
-#undef X
-    };
     int node, rank;
-    const char *role = json_string_value(json_object_get(l->roles, name));
-    for (int i = 0; role && i < DCR_N_ROLES; i++)
-        if (strcmp(role, texts[i]) == 0)
-            return (enum dcr_role)i;
-    return dcr_role_of(name, &node, &rank);
-}
-
-/* broken: gives a sentence about a manifest that is not as it was written, else NULL; may be NULL for other members */
-static json_t *read_json(struct dcr_tar_member *m, const char **broken, struct dcr_err *err)
-{
-    struct dcr_buf b = {0};
-    json_error_t why;
-    json_t *o = NULL;
-    if (dcr_stream_slurp(&m->stream, &b, MAX_JSON_BYTES, err) == 0) {
-        o = json_loadb(dcr_buf_text(&b), b.len, JSON_REJECT_DUPLICATES, &why);
-        if (!json_is_object(o)) {
-            dcr_err_set(err, DCR_FAIL, "cannot read '%s': %s", m->stream.name, o ? "no JSON object" : why.text);
-            json_decref(o);
-            o = NULL;
-        } else if (broken && dcr_manifest_check(dcr_buf_text(&b), b.len,
-                                                json_integer_value(json_object_get(o, "version")), broken) == 0) {
-            *broken = NULL;
-        }
-    }
-    dcr_buf_release(&b);
-    return o;
+    enum dcr_role role = dcr_role_of_text(json_string_value(json_object_get(l->roles, name)));
+    return role < DCR_N_ROLES ? role : dcr_role_of(name, &node, &rank);
 }
 
 static int take_manifest(struct listing *l, struct dcr_tar_member *m, struct dcr_err *err)
 {
-    l->manifest = read_json(m, &l->broken, err);
+    struct dcr_buf b = {0};
+    int rc = dcr_stream_slurp(&m->stream, &b, MAX_JSON_BYTES, err);
+    struct dcr_memory text = {dcr_buf_text(&b), b.len, 0};
+    struct dcr_stream s = dcr_stream_memory(&text, m->stream.name);
+    l->manifest = rc == 0 ? json_read(&s, err) : NULL;
+    json_int_t version = json_integer_value(json_object_get(l->manifest, "version"));
+    if (l->manifest && dcr_manifest_check(text.bytes, text.len, version, &l->broken) == 0)
+        l->broken = NULL;
+    dcr_buf_release(&b);
     if (!l->manifest)
         return DCR_FAIL;
     const json_t *list = json_object_get(l->manifest, "members");
@@ -157,7 +184,7 @@ static int read_all(struct listing *l, struct dcr_tar_reader *tar, struct dcr_er
         count_member(l, &m);
         struct dcr_err ignored = {0}; /* metadata that cannot be read leaves the list as useful as it is */
         if (strcmp(m.name, DCR_METADATA) == 0)
-            l->metadata = read_json(&m, NULL, &ignored);
+            l->metadata = json_read(&m.stream, &ignored);
         else if ((rc = dcr_stream_drain(&m.stream, err)) < 0)
             return rc;
     }

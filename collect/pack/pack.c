@@ -2,10 +2,9 @@
 #include "collect/pack/pack.h"
 
 #include "collect/record/calibrate.h"
-#include "collect/pack/pack_foreign.h"
-#include "collect/pack/pack_parts.h"
-#include "collect/pack/words.h"
-#include "lib/format.h"
+#include "collect/pack/parts.h"
+#include "collect/pack/ls.h"
+#include "lib/archive/format.h"
 #include "lib/base/fs.h"
 #include "lib/archive/tar.h"
 
@@ -38,61 +37,56 @@ static void release(struct pack *p)
     dcr_arena_release(&p->arena);
 }
 
-static void put_list(char *out, size_t n, const char *label, const json_t *list)
+static void put_list(struct dcr_buf *b, const char *label, const json_t *list)
 {
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        size_t used = strlen(out);
-        snprintf(out + used, n - used, "%s%s", i ? ", " : label, json_string_value(json_array_get(list, i)));
-    }
+    for (size_t i = 0; i < json_array_size(list); i++)
+        dcr_buf_printf(b, "%s%s", i ? ", " : label, json_string_value(json_array_get(list, i)));
 }
 
+static const char *plural(long long n)
+{
+    return n == 1 ? "" : "s";
+}
+
+/* The closing line. */
 static void summarise(const struct pack *p, char *out, size_t n)
 {
-    char nodes[64] = "nodes unknown";
-    const char *kind = pack_json_text(p->metadata, "node_kind");
-    size_t n_found = 0; /* files that were there, not those written into the archive here */
-    for (size_t i = 0; i < p->n_members; i++)
-        n_found += p->members[i].path != NULL;
-    if (p->n_nodes)
-        snprintf(nodes, sizeof nodes, "%d node%s%s", p->n_nodes, p->n_nodes == 1 ? "" : "s",
-                 strcmp(kind, "emulated") == 0 ? " (emulated)" : "");
-    snprintf(out, n, "%s: %s, ", p->request->output, nodes);
-    size_t used = strlen(out);
+    struct dcr_buf b = {0};
     const json_t *collector = json_object_get(p->metadata, "collector");
     char window[700], drops[64];
+    long long n_found = 0; /* files that were there, not those written into the archive here */
+    for (size_t i = 0; i < p->n_members; i++)
+        n_found += p->members[i].path != NULL;
     words_window(collector, window, sizeof window);
     words_dropped(p->n_dropped, drops, sizeof drops);
-    if (p->n_ranks)
-        snprintf(out + used, n - used, "%zu rank%s, %s%llu ranges, %llu MPI calls, %llu file calls in %d trace%s, %s",
-                 p->n_ranks, p->n_ranks == 1 ? "" : "s", window, (unsigned long long)p->n_events,
-                 (unsigned long long)p->n_mpi_calls, (unsigned long long)p->n_io_calls, p->n_traces,
-                 p->n_traces == 1 ? "" : "s", drops);
+    dcr_buf_printf(&b, "%s: ", p->request->output);
+    if (p->n_nodes)
+        dcr_buf_printf(&b, "%d node%s%s, ", p->n_nodes, plural(p->n_nodes),
+                       strcmp(pack_json_text(p->metadata, "node_kind"), "emulated") == 0 ? " (emulated)" : "");
     else
-        snprintf(out + used, n - used, "%zu file%s of a results folder", n_found, n_found == 1 ? "" : "s");
-    if (p->n_traces_packed < p->n_traces) {
-        used = strlen(out);
-        snprintf(out + used, n - used, " (%d packed, %d as summaries)", p->n_traces_packed,
-                 p->n_traces - p->n_traces_packed);
-    }
-    if (p->n_unknown) {
-        used = strlen(out);
-        snprintf(out + used, n - used, "; %d file%s of no known kind kept", p->n_unknown, p->n_unknown == 1 ? "" : "s");
-    }
-    if (p->n_sparse) {
-        used = strlen(out);
-        snprintf(out + used, n - used, "; %d sparse file%s left out (see not_packed in " DCR_METADATA ")", p->n_sparse,
-                 p->n_sparse == 1 ? "" : "s");
-    }
-    if (p->n_ranks && !p->n_events && !p->n_mpi_calls && !p->n_io_calls && !json_object_get(collector, "not_loaded")) {
-        used = strlen(out);
-        snprintf(out + used, n - used, "; %.300s", pack_json_text(collector, "nvtx"));
-    }
-    if (*words_other_mpi(collector)) {
-        used = strlen(out);
-        snprintf(out + used, n - used, "; no MPI calls: %.300s", words_other_mpi(collector));
-    }
-    put_list(out, n, "; missing: ", p->missing);
-    put_list(out, n, "; INCOMPLETE: ", p->reasons);
+        dcr_buf_puts(&b, "nodes unknown, ");
+    if (p->n_ranks)
+        dcr_buf_printf(&b, "%zu rank%s, %s%llu ranges, %llu MPI calls, %llu file calls in %d trace%s, %s", p->n_ranks,
+                       plural((long long)p->n_ranks), window, (unsigned long long)p->n_events,
+                       (unsigned long long)p->n_mpi_calls, (unsigned long long)p->n_io_calls, p->n_traces,
+                       plural(p->n_traces), drops);
+    else
+        dcr_buf_printf(&b, "%lld file%s of a results folder", n_found, plural(n_found));
+    if (p->n_traces_packed < p->n_traces)
+        dcr_buf_printf(&b, " (%d packed, %d as summaries)", p->n_traces_packed, p->n_traces - p->n_traces_packed);
+    if (p->n_unknown)
+        dcr_buf_printf(&b, "; %d file%s of no known kind kept", p->n_unknown, plural(p->n_unknown));
+    if (p->n_sparse)
+        dcr_buf_printf(&b, "; %d sparse file%s left out (see not_packed in " DCR_METADATA ")", p->n_sparse,
+                       plural(p->n_sparse));
+    if (p->n_ranks && !p->n_events && !p->n_mpi_calls && !p->n_io_calls && !json_object_get(collector, "not_loaded"))
+        dcr_buf_printf(&b, "; %.300s", pack_json_text(collector, "nvtx"));
+    if (*words_other_mpi(collector))
+        dcr_buf_printf(&b, "; no MPI calls: %.300s", words_other_mpi(collector));
+    put_list(&b, "; missing: ", p->missing);
+    put_list(&b, "; INCOMPLETE: ", p->reasons);
+    snprintf(out, n, "%s", dcr_buf_text(&b));
+    dcr_buf_release(&b);
 }
 
 /* What a link names is replaced, as tar and cp would, and the link stays. *out: what is to be written */
@@ -174,7 +168,9 @@ int pack_spool(const struct pack_request *request, char *message, size_t n, stru
     if (stat(request->spool, &st) != 0)
         return dcr_err_sys(err, DCR_FAIL, "cannot pack '%s'", request->spool);
     if (!S_ISDIR(st.st_mode))
-        return dcr_err_set(err, DCR_FAIL, "cannot pack '%s': it is not a folder", request->spool);
+        return dcr_err_set(err, DCR_FAIL,
+                           "cannot pack '%s': it is not a folder; give the spool of a run, or a folder of results",
+                           request->spool);
     int rc = pack_check_output(request->output, err);
     if (rc == 0 && request->calibration)
         rc = calibrate_check(request->calibration, err);

@@ -1,13 +1,20 @@
-/* summarize.c - see summarize.h. */
+/* summarize.c - see summarize.h. And of packing: traces into summaries, and which traces are packed at all. */
 #include "collect/pack/summarize.h"
 
-#include "lib/base/fs.h"
+#include "collect/pack/parts.h"
 #include "lib/archive/member.h"
+#include "lib/base/fs.h"
+#include "lib/base/hash.h"
+#include "lib/base/json_string.h"
+#include "lib/reduce/summary.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 int summarize_trace(struct summary *out, struct dcr_arena *a, const char *path, const char *name, struct dcr_err *err)
@@ -81,4 +88,245 @@ void summarize_folder(const char *dir, int rank)
         if (dcr_ends_with(names[i], ".dct"))
             summarize_file(dir, names[i], rank);
     dcr_free_names(names, n);
+}
+
+/* ---- traces that are packed -------------------------------------------------------------------- */
+
+/* What the recorder said that there was no room for; *n: its length. */
+static const char *stop_of(const char *notes, size_t *n)
+{
+    static const char begin[] = DCR_STOP_NOTE;
+    const char *at = strstr(notes, begin);
+    at = at ? at + sizeof begin - 1 : "no room on disk or in memory";
+    *n = strcspn(at, "\n");
+    return at;
+}
+
+static void judge_trace(struct pack *p, const char *name, int rank, const struct dct_loss *loss, const char *notes)
+{
+    size_t n;
+    const char *why = stop_of(notes, &n);
+    if (loss->is_torn)
+        pack_reason(p, "the trace '%s' ends inside a block", name);
+    if (loss->n_bad_blocks || loss->n_missing_blocks)
+        pack_reason(p, "the trace '%s' has %llu damaged and %llu missing blocks", name,
+                    (unsigned long long)loss->n_bad_blocks, (unsigned long long)loss->n_missing_blocks);
+    if (loss->n_dropped)
+        pack_reason(p, "rank %d could not record %llu events (%.*s)", rank, (unsigned long long)loss->n_dropped, (int)n,
+                    why);
+}
+
+/* CUPTI delivers its last records when the program exits. A process that was killed, or left by _exit, loses them
+ * uncounted. */
+static void note_gpu(struct pack *p, const char *notes)
+{
+    if (strstr(notes, DCR_GPU_NOTE) && !strstr(notes, DCR_GPU_WHOLE_NOTE))
+        p->n_gpu_cut++;
+}
+
+/* The recorder's own sentences, each once. */
+static void note_trace(struct pack *p, const char *notes)
+{
+    for (const char *end; *notes; notes = end + (*end != '\0')) {
+        end = notes + strcspn(notes, "\n");
+        char sentence[1024];
+        snprintf(sentence, sizeof sentence, "%.*s", (int)(end - notes), notes);
+        json_t *line = json_string_kept(sentence);
+        int is_known = !line || strcmp(json_string_value(line), DCR_GPU_WHOLE_NOTE) == 0;
+        for (size_t i = 0; !is_known && i < json_array_size(p->trace_notes); i++)
+            is_known = json_equal(json_array_get(p->trace_notes, i), line);
+        if (!is_known)
+            json_array_append(p->trace_notes, line);
+        json_decref(line);
+    }
+}
+
+void pack_user_note(struct pack *p, const char *path)
+{
+    char text[1024];
+    FILE *f = fopen(path, "re");
+    size_t n = f ? fread(text, 1, sizeof text - 1, f) : 0;
+    if (f)
+        fclose(f);
+    text[n] = '\0';
+    note_trace(p, dcr_clean_text(text));
+}
+
+/* What a trace, or the summary of one, tells of the run. */
+static void take_facts(struct pack *p, const char *trace, int rank, const struct summary *s)
+{
+    note_trace(p, s->notes);
+    note_gpu(p, s->notes);
+    p->n_traces++;
+    p->n_events += s->n_events;
+    p->n_mpi_calls += s->n_mpi_calls;
+    p->n_io_calls += s->n_io_calls;
+    p->n_dropped += s->loss.n_dropped;
+    if (rank >= 0) {
+        struct pack_rank *r = pack_rank_at(p, rank);
+        r->n_events += s->n_events;
+        r->n_dropped += s->loss.n_dropped;
+        /* The first process of a rank that named anything stands for it when no collector saw it start. */
+        if (!r->pid)
+            r->pid = (long)s->info.pid;
+        if (!r->first_trace || s->info.real_ns < r->first_real_ns) {
+            r->first_trace = dcr_arena_strdup(&p->arena, trace);
+            memcpy(r->first_host, s->info.host, sizeof r->first_host - 1);
+            r->first_mono_ns = s->info.mono_ns;
+            r->first_real_ns = s->info.real_ns;
+        }
+        if (!*r->host)
+            r->host = dcr_arena_strdup(&p->arena, s->info.host);
+    }
+    judge_trace(p, trace, rank, &s->loss, s->notes);
+}
+
+/* ---- summaries made here ------------------------------------------------------------------------ */
+
+static int write_made(struct pack *p, const char *bytes, size_t n, struct dcr_err *err)
+{
+    int rc = p->made_fd < 0 ? pack_nameless(p, &p->made_fd, err) : DCR_OK;
+    if (rc == 0 && dcr_write_all(p->made_fd, bytes, n) != 0)
+        rc = dcr_err_sys(err, DCR_FAIL, "cannot write summaries beside '%s'", p->request->output);
+    return rc;
+}
+
+/* The text of a summary becomes a member; one of that name, which no longer fits its trace, gives way. */
+static int add_made(struct pack *p, const char *name, int rank, const struct dcr_buf *text, struct dcr_err *err)
+{
+    int rc = write_made(p, text->data, text->len, err);
+    if (rc)
+        return rc;
+    struct archive_member *m = pack_member_named(p, name);
+    if (!m) {
+        pack_add(p, name, NULL, "", DCR_ROLE_SUMMARY, -1, rank);
+        m = pack_member_named(p, name);
+    }
+    if (m) {
+        struct dcr_sha256 *h = dcr_sha256_new();
+        dcr_sha256_add(h, text->data, text->len);
+        dcr_sha256_finish(h, m->sha256);
+        m->path = NULL;
+        m->bytes = NULL;
+        m->fd = p->made_fd;
+        m->offset = p->made_bytes;
+        m->size = (int64_t)text->len;
+    }
+    p->made_bytes += (int64_t)text->len;
+    return DCR_OK;
+}
+
+static int make_summary(struct pack *p, const char *trace, const char *path, int rank, const char *name,
+                        struct dcr_err *err)
+{
+    struct dcr_arena a = {0};
+    struct summary s;
+    struct dcr_buf text = {.max = (size_t)4 << 30};
+    struct dcr_err why = {0};
+    int rc = summarize_trace(&s, &a, path, trace, &why);
+    struct stat st;
+    if (rc == DCR_FAIL && stat(path, &st) == 0 && st.st_size == 0) {
+        p->n_empty++;
+        pack_reason(p,
+                    "the trace '%s' is empty: the spool's disk was full, no file descriptor was free, or the process "
+                    "was killed while it created the trace",
+                    trace);
+        rc = DCR_OK;
+    } else if (rc == DCR_FAIL) { /* no trace at all: said, and packed as it is */
+        pack_reason(p, "%s", why.text);
+        rc = DCR_OK;
+    } else if (rc == 0) {
+        take_facts(p, trace, rank, &s);
+        summary_write(&s, &text);
+        rc = text.failed ? dcr_err_set(err, DCR_FAIL, "no memory for the summary of '%s'", trace)
+                         : add_made(p, name, rank, &text, err);
+    } else if (err) {
+        *err = why;
+    }
+    dcr_buf_release(&text);
+    dcr_arena_release(&a);
+    return rc;
+}
+
+/* The summary that lies in the spool already, when it is that of this very trace. returns 1 when it was taken */
+static int take_summary(struct pack *p, const char *trace, const char *trace_path, int rank, const char *summary_path)
+{
+    struct dcr_arena a = {0};
+    struct summary s;
+    int is_taken = summarize_load(&s, &a, summary_path, trace_path, NULL) == 0;
+    if (is_taken)
+        take_facts(p, trace, rank, &s);
+    dcr_arena_release(&a);
+    return is_taken;
+}
+
+/* ---- which traces ------------------------------------------------------------------------------- */
+
+static int is_wanted(const struct pack *p, int rank)
+{
+    const struct pack_request *q = p->request;
+    size_t at = 0;
+    switch (q->traces) {
+    case PACK_TRACES_NONE:
+        return 0;
+    case PACK_TRACES_RANK0:
+        return p->n_ranks == 0 || rank == p->ranks[0].rank;
+    case PACK_TRACES_SAMPLE:
+        while (at < p->n_ranks && p->ranks[at].rank != rank)
+            at++;
+        /* rank `at` begins another of n_sample equal parts */
+        return at == 0 || at * (size_t)q->n_sample / p->n_ranks != (at - 1) * (size_t)q->n_sample / p->n_ranks;
+    default:
+        return 1;
+    }
+}
+
+static void drop_unwanted(struct pack *p)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < p->n_members; i++) {
+        char name[PATH_MAX];
+        struct archive_member *m = &p->members[i];
+        int is_trace = m->role == DCR_ROLE_TRACE;
+        /* A trace without a summary, since it cannot be read, is all there is. */
+        if (is_trace && !is_wanted(p, m->rank) && dcr_summary_name(m->name, name, sizeof name) == 0 &&
+            pack_member_named(p, name))
+            m->size = -1;
+        else
+            p->n_traces_packed += is_trace;
+    }
+    for (size_t i = 0; i < p->n_members; i++)
+        if (p->members[i].size >= 0)
+            p->members[kept++] = p->members[i];
+        else if (p->members[i].copy_fd)
+            close(p->members[i].copy_fd);
+    p->n_members = kept;
+}
+
+int pack_traces(struct pack *p, struct dcr_err *err)
+{
+    size_t n = p->n_members; /* what is added meanwhile is no trace */
+    int rc = p->is_copied ? pack_copy(p, err) : DCR_OK;
+    if (rc)
+        return rc;
+    for (size_t i = 0; i < n; i++) {
+        char name[PATH_MAX];
+        const struct archive_member m = p->members[i];
+        if (m.role == DCR_ROLE_SUMMARY && m.path) { /* of a trace that is gone */
+            if (dcr_trace_name(m.name, name, sizeof name) == 0 && !pack_member_named(p, name) &&
+                !take_summary(p, name, NULL, m.rank, m.path))
+                pack_reason(p, "the summary '%s' cannot be read", m.name);
+            continue;
+        }
+        if (m.role != DCR_ROLE_TRACE || !m.path || dcr_summary_name(m.name, name, sizeof name) != 0)
+            continue;
+        const struct archive_member *ready = pack_member_named(p, name);
+        if (ready && ready->path && take_summary(p, m.name, m.path, m.rank, ready->path))
+            continue;
+        rc = make_summary(p, m.name, m.path, m.rank, name, err);
+        if (rc)
+            return rc;
+    }
+    drop_unwanted(p);
+    return DCR_OK;
 }

@@ -1,7 +1,7 @@
 /* verify.c - see verify.h. */
 #include "collect/pack/verify.h"
 
-#include "lib/format.h"
+#include "lib/archive/format.h"
 #include "lib/base/hash.h"
 #include "lib/archive/manifest_sum.h"
 #include "lib/reduce/summary.h"

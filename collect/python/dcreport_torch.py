@@ -388,7 +388,7 @@ def has_launcher():
 
 
 def tell_rank(rank):
-    """To the monitors and to pack (DCR_RANK_LINK of lib/format.h)."""
+    """To the monitors and to pack (DCR_RANK_LINK of lib/archive/format.h)."""
     link = os.path.join(os.environ["DCC_SPOOL"], f"rank-of-{os.getpid()}")
     if os.path.lexists(link):
         os.unlink(link)  # of an ended process of that number

@@ -3,7 +3,7 @@
 
 #include "collect/record/disturbed.h"
 #include "collect/record/spool_layout.h"
-#include "lib/format.h"
+#include "lib/archive/format.h"
 #include "lib/base/fs.h"
 
 #include <jansson.h>

@@ -4,7 +4,7 @@
 #include "collect/record/ask.h"
 #include "collect/record/meta.h"
 #include "collect/record/procfs.h"
-#include "lib/format.h"
+#include "lib/archive/format.h"
 #include "lib/base/fs.h"
 #include "lib/base/json_string.h"
 #include "lib/archive/member.h"

@@ -1,5 +1,5 @@
 /* node_share.h - what an emulated node is: its share of this machine, as the script that made it says. The script sets
- * DCREPORT_NODE for everything that runs in the node. Called by run.c and pack_nodes.c. */
+ * DCREPORT_NODE for everything that runs in the node. Called by run.c and nodes.c. */
 #ifndef COLLECT_NODE_SHARE_H
 #define COLLECT_NODE_SHARE_H
 

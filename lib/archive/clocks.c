@@ -2,11 +2,14 @@
 #include "lib/archive/clocks.h"
 
 #include "lib/base/csv.h"
-#include "lib/reduce/reduce.h"
 #include "lib/base/text.h"
 
 #include <stdio.h>
 #include <string.h>
+
+/* Sums and differences of three such numbers stay within 64 bits. */
+#define MAX_TIME_NS (INT64_MAX / 4)
+#define MAX_ERROR_NS (INT64_MAX / 1048576)
 
 /* ---- one host against the reference ------------------------------------------------------------ */
 
@@ -15,8 +18,8 @@ static int take_point(struct dcr_csv *csv, struct dcr_clock_point *p)
     return dcr_csv_int(csv, dcr_csv_column(csv, "t_ns"), &p->t_ns, NULL) ||
                    dcr_csv_int(csv, dcr_csv_column(csv, "offset_ns"), &p->offset_ns, NULL) ||
                    dcr_csv_int(csv, dcr_csv_column(csv, "error_ns"), &p->error_ns, NULL) || p->t_ns < 0 ||
-                   p->t_ns > RUN_MAX_TIME_NS || p->offset_ns < -RUN_MAX_TIME_NS || p->offset_ns > RUN_MAX_TIME_NS ||
-                   p->error_ns < 0 || p->error_ns > RUN_MAX_STEP_NS
+                   p->t_ns > MAX_TIME_NS || p->offset_ns < -MAX_TIME_NS || p->offset_ns > MAX_TIME_NS ||
+                   p->error_ns < 0 || p->error_ns > MAX_ERROR_NS
                ? -1
                : 0;
 }
@@ -126,7 +129,7 @@ struct dcr_host dcr_host_of(struct dcr_hosts *h, const char *name, int64_t mono_
     struct dcr_host *host = known(h, name);
     if (host && host->is_seen)
         return *host;
-    int is_sane = real_ns >= 0 && real_ns <= RUN_MAX_TIME_NS && mono_ns >= 0 && mono_ns <= RUN_MAX_TIME_NS;
+    int is_sane = real_ns >= 0 && real_ns <= MAX_TIME_NS && mono_ns >= 0 && mono_ns <= MAX_TIME_NS;
     int is_measured = clock && clock->n && *clock->reference && strcmp(clock->reference, name) != 0;
     if (!host && is_measured) {
         /* The reference's calendar, by what its first process said; else, by this host's. */

@@ -86,6 +86,25 @@ enum dcr_role dcr_role_of(const char *name, int *node, int *rank)
     return DCR_ROLE_OTHER;
 }
 
+static const char *const role_texts[] = {
+#define X(id, text) text,
+    DCR_ROLES(X)
+#undef X
+};
+
+const char *dcr_role_text(enum dcr_role role)
+{
+    return role_texts[role];
+}
+
+enum dcr_role dcr_role_of_text(const char *text)
+{
+    int role = 0;
+    while (role < DCR_N_ROLES && (!text || strcmp(role_texts[role], text) != 0))
+        role++;
+    return (enum dcr_role)role;
+}
+
 int dcr_summary_name(const char *trace, char *out, size_t n)
 {
     const char *slash = strrchr(trace, '/'), *base = slash ? slash + 1 : trace;

@@ -3,7 +3,7 @@
 #ifndef DCR_MEMBER_H
 #define DCR_MEMBER_H
 
-#include "lib/format.h"
+#include "lib/archive/format.h"
 
 #include <stddef.h>
 
@@ -18,6 +18,11 @@ int dcr_name_number(const char *word, size_t len, const char *prefix);
  *  node, rank  overwritten: from folders node<i>/ and rank<r>/ (the innermost counts) or from a file
  *              steps-rank<r>.csv; -1 = the name does not tell */
 enum dcr_role dcr_role_of(const char *name, int *node, int *rank);
+
+/** dcr_role_text - the word of a role in the manifest; dcr_role_of_text - the way back: DCR_N_ROLES is no word of ours,
+ *  also for NULL. */
+const char *dcr_role_text(enum dcr_role role);
+enum dcr_role dcr_role_of_text(const char *text);
 
 /** dcr_summary_name - where the summary of a trace stands: rank0/trace-12.dct has rank0/summary-12.jsonl, any other
  *  name gets ".summary.jsonl".                                                  returns  0; -1 when out is too small */

@@ -2,7 +2,7 @@
 #include "lib/archive/rank.h"
 
 #include "lib/archive/member.h"
-#include "lib/format.h"
+#include "lib/archive/format.h"
 
 #include <limits.h>
 #include <stddef.h>

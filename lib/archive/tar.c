@@ -335,23 +335,13 @@ static int writer_fail(struct dcr_tar_writer *w, struct dcr_err *err)
     return dcr_err_set(err, DCR_FATAL, "cannot write '%s': %s", w->path, archive_error_string(w->archive));
 }
 
-int dcr_tar_create(struct dcr_tar_writer **out, const char *path, struct dcr_err *err)
+static char *name_beside(const char *path, const char *beside)
 {
-    return dcr_tar_create_level(out, path, 0, err);
+    char *name;
+    return asprintf(&name, "%s%s", beside ? beside : path, beside ? "" : ".partial") < 0 ? NULL : name;
 }
 
-int dcr_tar_create_level(struct dcr_tar_writer **out, const char *path, int level, struct dcr_err *err)
-{
-    char *partial = NULL;
-    if (asprintf(&partial, "%s.partial", path) < 0)
-        return dcr_err_set(err, DCR_FATAL, "out of memory writing '%s'", path);
-    int rc = dcr_tar_create_in(out, path, partial, level, err);
-    free(partial);
-    return rc;
-}
-
-int dcr_tar_create_in(struct dcr_tar_writer **out, const char *path, const char *partial, int level,
-                      struct dcr_err *err)
+int dcr_tar_create(struct dcr_tar_writer **out, const char *path, const char *beside, int level, struct dcr_err *err)
 {
     *out = NULL;
     int rc = 0;
@@ -359,12 +349,12 @@ int dcr_tar_create_in(struct dcr_tar_writer **out, const char *path, const char 
     if (!w)
         return dcr_err_set(err, DCR_FATAL, "out of memory writing '%s'", path);
     w->fd = -1;
-    if (!(w->path = strdup(path)) || !(w->partial = strdup(partial)) || !(w->archive = archive_write_new()) ||
+    if (!(w->path = strdup(path)) || !(w->partial = name_beside(path, beside)) || !(w->archive = archive_write_new()) ||
         !(w->entry = archive_entry_new())) {
         rc = dcr_err_set(err, DCR_FATAL, "out of memory writing '%s'", path);
         goto out;
     }
-    if (dcr_open_partial(path, partial, &w->fd, err) != 0) {
+    if (dcr_open_partial(path, w->partial, &w->fd, err) != 0) {
         w->fd = -1;
         rc = DCR_FATAL;
         goto out;
@@ -453,13 +443,8 @@ int dcr_tar_add_file(struct dcr_tar_writer *w, const char *name, const char *fil
     return rc;
 }
 
-int dcr_tar_commit(struct dcr_tar_writer *w, struct dcr_err *err)
-{
-    return dcr_tar_commit_checked(w, NULL, err);
-}
-
-int dcr_tar_commit_checked(struct dcr_tar_writer *w, int (*check)(const char *partial, struct dcr_err *err),
-                           struct dcr_err *err)
+int dcr_tar_commit(struct dcr_tar_writer *w, int (*check)(const char *partial, struct dcr_err *err),
+                   struct dcr_err *err)
 {
     int rc = 0;
     if (archive_write_close(w->archive) != ARCHIVE_OK || w->write_errno)

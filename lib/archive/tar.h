@@ -34,15 +34,13 @@ int dcr_tar_name_is_safe(const char *name);
 struct dcr_tar_writer;
 /* Levels of zstd. */
 enum { DCR_ZSTD_LEVEL_MIN = 1, DCR_ZSTD_LEVEL_DEFAULT = 3, DCR_ZSTD_LEVEL_MAX = 19 };
-/** dcr_tar_create - start path + ".partial"; dcr_tar_commit renames it to path.
- *  A path ending in .zst compresses. Owner 0, mode 0644, given mtime: the same members give the same bytes. */
-int dcr_tar_create(struct dcr_tar_writer **out, const char *path, struct dcr_err *err) DCR_MUST_CHECK;
-/** dcr_tar_create_level - the same; level of zstd for a path ending in .zst, 0 = DCR_ZSTD_LEVEL_DEFAULT. */
-int dcr_tar_create_level(struct dcr_tar_writer **out, const char *path, int level, struct dcr_err *err) DCR_MUST_CHECK;
-/** dcr_tar_create_in - the same, written into the file partial first (dcr_open_partial). The suffix of path selects
- *  compression. */
-int dcr_tar_create_in(struct dcr_tar_writer **out, const char *path, const char *partial, int level,
-                      struct dcr_err *err) DCR_MUST_CHECK;
+/** dcr_tar_create - start an archive in a file beside it (dcr_open_partial); dcr_tar_commit renames that to path.
+ *  Owner 0, mode 0644, given mtime: the same members give the same bytes.
+ *  path    one that ends in .zst compresses
+ *  beside  name of that file; NULL: path + ".partial"
+ *  level   of zstd, 0 = DCR_ZSTD_LEVEL_DEFAULT */
+int dcr_tar_create(struct dcr_tar_writer **out, const char *path, const char *beside, int level,
+                   struct dcr_err *err) DCR_MUST_CHECK;
 /** dcr_tar_add_file - a member with the content of file, which must not change size meanwhile (DCR_FAIL if it does). */
 int dcr_tar_add_file(struct dcr_tar_writer *w, const char *name, const char *file, int64_t size_bytes, int64_t mtime,
                      struct dcr_err *err) DCR_MUST_CHECK;
@@ -51,12 +49,10 @@ int dcr_tar_add_stream(struct dcr_tar_writer *w, const char *name, struct dcr_st
                        int64_t mtime, struct dcr_err *err) DCR_MUST_CHECK;
 int dcr_tar_add_bytes(struct dcr_tar_writer *w, const char *name, const void *bytes, size_t n, int64_t mtime,
                       struct dcr_err *err) DCR_MUST_CHECK;
-/** dcr_tar_commit - write the end, fsync, rename, fsync the folder, free. On failure the partial file is removed. */
-int dcr_tar_commit(struct dcr_tar_writer *w, struct dcr_err *err) DCR_MUST_CHECK;
-/** dcr_tar_commit_checked - the same, but call check before the rename. If check fails, nothing is renamed and its
- * error is returned. */
-int dcr_tar_commit_checked(struct dcr_tar_writer *w, int (*check)(const char *partial, struct dcr_err *err),
-                           struct dcr_err *err) DCR_MUST_CHECK;
+/** dcr_tar_commit - write the end, fsync, check, rename, fsync the folder, free. On failure the file beside is removed.
+ *  check  looks at that file before the rename; its error is returned, and nothing is renamed. NULL: no check */
+int dcr_tar_commit(struct dcr_tar_writer *w, int (*check)(const char *partial, struct dcr_err *err),
+                   struct dcr_err *err) DCR_MUST_CHECK;
 /** dcr_tar_abandon - remove the partial file, free. NULL is fine. */
 void dcr_tar_abandon(struct dcr_tar_writer *w);
 

@@ -1,7 +1,7 @@
 /* reduce_words.c - what categories and names of ranges mean: see reduce.h. */
 #include "lib/reduce/reduce_inside.h"
 
-#include "lib/format.h"
+#include "lib/archive/format.h"
 #include "lib/trace/step_name.h"
 
 #include <string.h>

@@ -3,7 +3,7 @@
 #ifndef DCR_SUMMARY_WORDS_H
 #define DCR_SUMMARY_WORDS_H
 
-#include "lib/format.h"
+#include "lib/archive/format.h"
 
 static const char *const io_kinds[DCT_N_IO] = {"read", "write", "other"};
 static const struct name_kind {

@@ -1,7 +1,7 @@
 /* payload.c - see payload.h. Numbers and texts come from a file: nothing is trusted before it is checked. */
 #include "lib/trace/payload.h"
 
-#include "lib/format.h"
+#include "lib/archive/format.h"
 
 #include <ctype.h>
 #include <inttypes.h>

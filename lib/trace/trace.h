@@ -1,11 +1,11 @@
 /* trace.h - read a native trace (.dct) as a stream of events, in memory that depends on the number of names and
  * open ranges, not on the number of events. Tolerates a torn tail and damaged blocks; counts what it skipped.
- * The format is lib/format.h and docs/FORMAT.md. Used by dccollect (pack, verify) and dcreport. */
+ * The format is lib/archive/format.h and docs/FORMAT.md. Used by dccollect (pack, verify) and dcreport. */
 #ifndef DCR_TRACE_H
 #define DCR_TRACE_H
 
 #include "lib/base/buf.h"
-#include "lib/format.h"
+#include "lib/archive/format.h"
 #include "lib/base/stream.h"
 
 /* When calls and ranges were recorded, if a window was asked for (--steps, --delay ...). The values of the file header,

@@ -1,7 +1,7 @@
 /* trace_end.c - see trace_end.h. Test: tests/unit/test_summary.c */
 #include "lib/trace/trace_end.h"
 
-#include "lib/format.h"
+#include "lib/archive/format.h"
 
 #include <string.h>
 #include <sys/stat.h>

@@ -11,7 +11,7 @@
 
 #include "lib/base/arena.h"
 #include "lib/base/err.h"
-#include "lib/format.h"
+#include "lib/archive/format.h"
 #include "render/model/calibration.h"
 #include "render/model/clocks.h"
 #include "render/model/foreign.h"

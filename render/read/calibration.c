@@ -3,7 +3,7 @@
 
 #include "render/import/text/json.h"
 
-#include "lib/format.h"
+#include "lib/archive/format.h"
 
 #include <stdio.h>
 #include <string.h>

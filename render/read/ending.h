@@ -1,4 +1,4 @@
-/* ending.h - why a run is incomplete, as its collector wrote it (collect/pack/pack_judge.c): "rank 1 ended with exit
+/* ending.h - why a run is incomplete, as its collector wrote it (collect/pack/judge.c): "rank 1 ended with exit
  * status 5", "the program was ended by signal 9 (Killed)", "rank 0 was told to end (SIGTERM)". The only place that
  * reads these. */
 #ifndef RENDER_READ_ENDING_H

@@ -2,7 +2,7 @@
 #include "render/read/inputs.h"
 
 #include "lib/base/fs.h"
-#include "lib/format.h"
+#include "lib/archive/format.h"
 #include "lib/base/stream.h"
 #include "render/import/import.h"
 #include "render/read/jobs.h"

@@ -1,6 +1,6 @@
 /* make_trace.c - a native trace of as many ranges as wanted: steps of forward, backward and all_reduce with ranges
  * inside. For render_traces.sh. make_trace OUT RANGES   prints bytes */
-#include "lib/format.h"
+#include "lib/archive/format.h"
 #include "lib/base/hash.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* test_manifest_sum.c - no byte of an archive's content goes without a checksum: each is flipped, and verify sees it.
  * A disk that fails is none of the archive's faults. */
 #include "collect/pack/verify.h"
-#include "lib/format.h"
+#include "lib/archive/format.h"
 #include "lib/base/hash.h"
 #include "lib/archive/manifest_sum.h"
 #include "lib/archive/tar.h"
@@ -53,10 +53,10 @@ static void manifest_text(char *out, size_t n, const char *head)
 static void write_archive(const char *manifest)
 {
     struct dcr_tar_writer *w = NULL;
-    assert_int_equal(dcr_tar_create_level(&w, path, 0, NULL), 0);
+    assert_int_equal(dcr_tar_create(&w, path, NULL, 0, NULL), 0);
     assert_int_equal(dcr_tar_add_bytes(w, DCR_MANIFEST, manifest, strlen(manifest), 1000, NULL), 0);
     assert_int_equal(dcr_tar_add_bytes(w, "log/a.txt", content, sizeof content - 1, 1000, NULL), 0);
-    assert_int_equal(dcr_tar_commit(w, NULL), 0);
+    assert_int_equal(dcr_tar_commit(w, NULL, NULL), 0);
 }
 
 static int is_sound(void)
@@ -131,10 +131,10 @@ static void a_failing_disk_is_no_damage(void **state)
              "{\"format\": \"" DCR_ARCHIVE_FORMAT "\", \"version\": 1, \"complete\": true,\n"
              " \"members\": [{\"name\": \"log/a.txt\", \"role\": \"log\", \"size\": %zu, \"sha256\": \"%s\"}]}\n",
              sizeof many, hex);
-    assert_int_equal(dcr_tar_create_level(&w, path, 0, NULL), 0);
+    assert_int_equal(dcr_tar_create(&w, path, NULL, 0, NULL), 0);
     assert_int_equal(dcr_tar_add_bytes(w, DCR_MANIFEST, text, strlen(text), 1000, NULL), 0);
     assert_int_equal(dcr_tar_add_bytes(w, "log/a.txt", many, sizeof many, 1000, NULL), 0);
-    assert_int_equal(dcr_tar_commit(w, NULL), 0);
+    assert_int_equal(dcr_tar_commit(w, NULL, NULL), 0);
     assert_true(is_sound());
     int n_failed = 0;
     for (int n = 1, rc = -1; rc != 0; n++) {

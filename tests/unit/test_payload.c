@@ -2,7 +2,7 @@
  * tells, and definitions that lie. */
 #include "collect/guest/nvtx/payload_text.c"
 #include "collect/export/export_parts.h"
-#include "lib/format.h"
+#include "lib/archive/format.h"
 #include "lib/trace/payload.h"
 
 #include <setjmp.h>

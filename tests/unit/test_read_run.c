@@ -2,7 +2,7 @@
  * from outside by tests/integration/render_bad_input.sh. */
 #include "render/read/recorder.h"
 #include "lib/base/csv.h"
-#include "lib/format.h"
+#include "lib/archive/format.h"
 #include "lib/base/hash.h"
 #include "lib/reduce/summary.h"
 #include "lib/archive/tar.h"
@@ -49,10 +49,10 @@ static int read_back(const char *tar_name, const struct file *f, int n, struct r
     char path[256];
     struct dcr_tar_writer *w;
     snprintf(path, sizeof path, "%s/%s", folder, tar_name);
-    assert_int_equal(dcr_tar_create(&w, path, err), 0);
+    assert_int_equal(dcr_tar_create(&w, path, NULL, 0, err), 0);
     for (int i = 0; i < n; i++)
         assert_int_equal(dcr_tar_add_bytes(w, f[i].name, f[i].bytes, f[i].n ? f[i].n : strlen(f[i].bytes), 0, err), 0);
-    assert_int_equal(dcr_tar_commit(w, err), 0);
+    assert_int_equal(dcr_tar_commit(w, NULL, err), 0);
     int rc = run_read(out, path, err);
     unlink(path);
     return rc;
@@ -622,11 +622,11 @@ static void test_spans_while_reading(void **state)
     for (int n = 2; n <= 4; n++) {
         struct dcr_tar_writer *w;
         snprintf(path, sizeof path, "%s/x.tar", folder);
-        assert_int_equal(dcr_tar_create(&w, path, &err), 0);
+        assert_int_equal(dcr_tar_create(&w, path, NULL, 0, &err), 0);
         for (int i = 0; i < n; i++)
             assert_int_equal(dcr_tar_add_bytes(w, f[i].name, f[i].bytes, f[i].n ? f[i].n : strlen(f[i].bytes), 0, &err),
                              0);
-        assert_int_equal(dcr_tar_commit(w, &err), 0);
+        assert_int_equal(dcr_tar_commit(w, NULL, &err), 0);
         run_watch(&spans_watch);
         assert_int_equal(run_read(&r, path, &err), 0);
         run_watch(NULL);

@@ -1,6 +1,6 @@
 /* test_summary.c - lib/reduce/summary.h: the sketch of durations, what is covered, and the text, there and back. */
 #include "lib/reduce/summary.h"
-#include "lib/format.h"
+#include "lib/archive/format.h"
 #include "lib/reduce/summary_names.h"
 #include "lib/trace/trace_end.h"
 

@@ -47,12 +47,12 @@ static void write_sample(const char *path)
 {
     struct dcr_err err = {0};
     struct dcr_tar_writer *w;
-    assert_int_equal(dcr_tar_create(&w, path, &err), 0);
+    assert_int_equal(dcr_tar_create(&w, path, NULL, 0, &err), 0);
     assert_int_equal(dcr_tar_add_bytes(w, "manifest.json", "{}\n", 3, 1000, &err), 0);
     assert_int_equal(dcr_write_file(in_folder("data"), "hello", 5, &err), 0);
     assert_int_equal(dcr_tar_add_file(w, "node0/h\xc3\xa9llo.csv", in_folder("data"), 5, 1000, &err), 0);
     assert_int_equal(access(path, F_OK), -1);
-    assert_int_equal(dcr_tar_commit(w, &err), 0);
+    assert_int_equal(dcr_tar_commit(w, NULL, &err), 0);
 }
 
 static void round_trip(const char *name)
@@ -175,9 +175,9 @@ static void truncation_inside_a_member_is_seen(void **state)
     struct dcr_tar_writer *w;
     char *bytes = calloc(1, 100000);
     assert_non_null(bytes);
-    assert_int_equal(dcr_tar_create(&w, in_folder("big.tar"), &err), 0);
+    assert_int_equal(dcr_tar_create(&w, in_folder("big.tar"), NULL, 0, &err), 0);
     assert_int_equal(dcr_tar_add_bytes(w, "big", bytes, 100000, 0, &err), 0);
-    assert_int_equal(dcr_tar_commit(w, &err), 0);
+    assert_int_equal(dcr_tar_commit(w, NULL, &err), 0);
     free(bytes);
     assert_int_equal(truncate(in_folder("big.tar"), 50000), 0);
     assert_refused(in_folder("big.tar"), "cut short");
@@ -234,9 +234,9 @@ static void failure_leaves_nothing(void **state)
     (void)state;
     struct dcr_err err = {0};
     struct dcr_tar_writer *w;
-    assert_int_equal(dcr_tar_create(&w, in_folder("no/such/x.tar"), &err), DCR_FATAL);
+    assert_int_equal(dcr_tar_create(&w, in_folder("no/such/x.tar"), NULL, 0, &err), DCR_FATAL);
     assert_null(w);
-    assert_int_equal(dcr_tar_create(&w, in_folder("gone.tar"), &err), 0);
+    assert_int_equal(dcr_tar_create(&w, in_folder("gone.tar"), NULL, 0, &err), 0);
     assert_int_equal(dcr_tar_add_bytes(w, "../x", "", 0, 0, &err), DCR_FAIL);
     dcr_tar_abandon(w);
     assert_int_equal(access(in_folder("gone.tar.partial"), F_OK), -1);
@@ -262,14 +262,14 @@ static void write_that_fails_is_said(void **state)
         struct dcr_err err = {0};
         struct dcr_tar_writer *w;
         assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
-        assert_int_equal(dcr_tar_create(&w, in_folder(name), &err), 0);
+        assert_int_equal(dcr_tar_create(&w, in_folder(name), NULL, 0, &err), 0);
         int rc = 0;
         for (int k = 0; k < 4 && rc == 0; k++)
             rc = dcr_tar_add_bytes(w, (const char *[]){"a", "b", "c", "d"}[k], bytes, n, 0, &err);
         if (rc)
             dcr_tar_abandon(w);
         else
-            rc = dcr_tar_commit(w, &err);
+            rc = dcr_tar_commit(w, NULL, &err);
         assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
         assert_int_equal(rc, DCR_FATAL);
         assert_non_null(strstr(err.text, "File too large"));

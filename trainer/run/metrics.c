@@ -2,7 +2,7 @@
 #include "trainer/run/metrics.h"
 
 #include "lib/base/buf.h"
-#include "lib/format.h"
+#include "lib/archive/format.h"
 #include "lib/base/fs.h"
 #include "trainer/formats/table.h"
 

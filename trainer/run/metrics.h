@@ -1,6 +1,6 @@
 /* metrics.h - the tables a run leaves in its output folder: metrics.csv (rank 0, a row per epoch) and
- * steps-rank<r>.csv (every rank, a row per step). Columns: lib/format.h. Each row is handed to the kernel when it is
- * complete, so that a killed run keeps its rows. */
+ * steps-rank<r>.csv (every rank, a row per step). Columns: lib/archive/format.h. Each row is handed to the kernel when
+ * it is complete, so that a killed run keeps its rows. */
 #ifndef TRAINER_RUN_METRICS_H
 #define TRAINER_RUN_METRICS_H
 

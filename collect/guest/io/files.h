@@ -6,7 +6,7 @@
 #ifndef DCC_IO_FILES_H
 #define DCC_IO_FILES_H
 
-#include "lib/format.h"
+#include "lib/archive/format.h"
 
 #include <stddef.h>
 

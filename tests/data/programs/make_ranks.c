@@ -4,7 +4,7 @@
  * the same arguments, the same bytes. With an offset the clocks of all nodes but the first are behind by it at the
  * start and lose so many parts per million more, and their clock monitors say so; their calendars are an
  * hour behind. */
-#include "lib/format.h"
+#include "lib/archive/format.h"
 #include "lib/base/hash.h"
 
 #include <inttypes.h>

@@ -1,7 +1,6 @@
-/* pack_gather.c - what lies in the spool and in adopted folders, and which member each file becomes. Links and other
+/* gather.c - what lies in the spool and in adopted folders, and which member each file becomes. Links and other
  * things that are not plain files are never followed or packed, only listed. */
-#include "collect/pack/pack_foreign.h"
-#include "collect/pack/pack_parts.h"
+#include "collect/pack/parts.h"
 
 #include "collect/record/libraries.h"
 #include "collect/record/spool_layout.h"
@@ -148,7 +147,7 @@ static int add_host_file(struct pack *p, const char *name, const char *path)
         host->facts = read_record(p, path);
         return DCR_OK;
     }
-    /* The member's name needs the node's number, which is known later: see pack_describe.c. */
+    /* The member's name needs the node's number, which is known later: see describe.c. */
     int node, rank;
     pack_add(p, name, path, NULL, dcr_role_of(slash + 1, &node, &rank), -1, -1);
     return DCR_OK;
@@ -184,7 +183,7 @@ static int add_spool_file(struct pack *p, const char *name, const char *path, co
         pack_user_note(p, path);
         return DCR_OK;
     }
-    if (libraries_is_list(name, &rank)) /* pack_libraries.c */
+    if (libraries_is_list(name, &rank)) /* pack_libraries reads it */
         return DCR_OK;
     if (strcmp(name, SPOOL_LAUNCHER_DIR "/process_monitor.csv") == 0) {
         p->launcher_monitor = dcr_arena_strdup(&p->arena, path);
@@ -337,14 +336,20 @@ int pack_gather(struct pack *p, struct dcr_err *err)
     if (rc)
         return rc;
     if (n == 0)
-        return dcr_err_set(err, DCR_FAIL, "nothing to pack: the folder '%s' is empty", p->request->spool);
+        return dcr_err_set(err, DCR_FAIL,
+                           "nothing to pack: the folder '%s' is empty; give the folder of `dccollect run --spool`, "
+                           "or one of results",
+                           p->request->spool);
     rc = walk(p, p->request->spool, "", 0, p->is_spool ? add_spool_file : add_results_file, err);
     if (rc == 0 && !p->is_spool && p->n_members > 0)
         rc = pack_check_results(p, err);
     if (rc || p->n_members > 0 || p->launcher)
         return rc;
     if (p->request->n_adopt == 0)
-        return dcr_err_set(err, DCR_FAIL, "nothing to pack: '%s' holds no evidence of a run", p->request->spool);
+        return dcr_err_set(
+            err, DCR_FAIL,
+            "nothing to pack: '%s' holds no evidence of a run; give the folder of `dccollect run --spool`",
+            p->request->spool);
     /* mpirun that fails before the first rank leaves its messages among the program's results: an incomplete run. */
     p->is_spool = 1;
     return DCR_OK;

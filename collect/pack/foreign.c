@@ -1,5 +1,5 @@
-/* pack_foreign.c - see pack_foreign.h. */
-#include "collect/pack/pack_foreign.h"
+/* foreign.c - see foreign.h. */
+#include "collect/pack/parts.h"
 
 #include "collect/record/meta.h"
 #include "lib/archive/foreign.h"
@@ -23,14 +23,6 @@ enum dcr_role pack_recognise(const char *path, enum dcr_role by_name, const char
         return by_name;
     *kind = dcr_foreign_kind(dcr_foreign_of_file(path));
     return *kind ? DCR_ROLE_FOREIGN : by_name;
-}
-
-static int has_member(const struct pack *p, const char *name)
-{
-    for (size_t i = 0; i < p->n_members; i++)
-        if (strcmp(p->members[i].name, name) == 0)
-            return 1;
-    return 0;
 }
 
 /* nsys says much on its standard streams that is of no use here. */
@@ -66,7 +58,7 @@ static int make_folder(struct pack *p)
 }
 
 /* returns why there is no export, NULL when there is one */
-static const char *export_report(struct pack *p, const struct pack_member *m, const char *name, size_t number)
+static const char *export_report(struct pack *p, const struct archive_member *m, const char *name, size_t number)
 {
     char program[PATH_MAX], out[PATH_MAX + 64];
     if (meta_find_program("nsys", program, sizeof program) != 0)
@@ -77,7 +69,7 @@ static const char *export_report(struct pack *p, const struct pack_member *m, co
     if (!run_nsys(m->path, out))
         return "nsys could not export it";
     pack_add(p, name, out, NULL, DCR_ROLE_FOREIGN, m->node, m->rank);
-    if (has_member(p, name))
+    if (pack_member_named(p, name))
         p->members[p->n_members - 1].kind = dcr_foreign_kind(DCR_FOREIGN_NSYS_SQLITE);
     return NULL;
 }
@@ -87,12 +79,12 @@ void pack_export_reports(struct pack *p)
     size_t n = p->n_members;
     for (size_t i = 0; i < n; i++) {
         char name[PATH_MAX], line[2 * PATH_MAX];
-        const struct pack_member m = p->members[i]; /* adding moves them */
+        const struct archive_member m = p->members[i]; /* adding moves them */
         const char *dot = strrchr(m.name, '.');
         if (!m.path || !m.kind || strcmp(m.kind, dcr_foreign_kind(DCR_FOREIGN_NSYS_REPORT)) != 0 || !dot)
             continue;
         snprintf(name, sizeof name, "%.*s.sqlite", (int)(dot - m.name), m.name);
-        if (has_member(p, name))
+        if (pack_member_named(p, name))
             continue;
         const char *why = export_report(p, &m, name, i);
         if (!why)

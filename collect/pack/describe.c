@@ -1,6 +1,5 @@
-/* pack_describe.c - from what was gathered to nodes, ranks, completeness and job_metadata.json (docs/FORMAT.md). */
-#include "collect/pack/pack_foreign.h"
-#include "collect/pack/pack_parts.h"
+/* describe.c - from what was gathered to nodes, ranks, completeness and job_metadata.json (docs/FORMAT.md). */
+#include "collect/pack/parts.h"
 
 #include "collect/record/calibrate.h"
 #include "collect/record/meta.h"
@@ -234,7 +233,7 @@ static void note_missing(struct pack *p, const json_t *nodes)
 static void note_calibration(struct pack *p)
 {
     for (size_t i = 0; i < p->n_members; i++) {
-        const struct pack_member *m = &p->members[i];
+        const struct archive_member *m = &p->members[i];
         int n = m->role == DCR_ROLE_CALIBRATION && m->path ? calibrate_disturbed(m->path) : 0;
         char line[128];
         if (!n)

@@ -1,17 +1,23 @@
-/* pack_list.c - the lists that packing fills: members, ranks, hosts, reasons, what is left out. See pack_parts.h. */
-#include "collect/pack/pack_parts.h"
+/* members.c - the lists that packing fills: members, ranks, hosts, reasons, what is left out; and copies of files that
+ * somebody still writes into, so that the same bytes are hashed, summarised and archived. */
+#include "collect/pack/parts.h"
 
-#include "lib/base/json_string.h"
 #include "lib/archive/tar.h"
+#include "lib/base/fs.h"
+#include "lib/base/json_string.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+/* ---- lists ------------------------------------------------------------------------------------- */
 
 void pack_reason(struct pack *p, const char *fmt, ...)
 {
@@ -55,6 +61,14 @@ void pack_leave_unread(struct pack *p, const char *path, int64_t size)
     p->n_unread++;
 }
 
+struct archive_member *pack_member_named(const struct pack *p, const char *name)
+{
+    for (size_t i = 0; i < p->n_members; i++)
+        if (strcmp(p->members[i].name, name) == 0)
+            return &p->members[i];
+    return NULL;
+}
+
 static int has_name(const char *name)
 {
     json_t *text = json_string(name);
@@ -85,13 +99,12 @@ void pack_add(struct pack *p, const char *name, const char *path, const char *by
         pack_leave_unread(p, path, size);
         return;
     }
-    for (size_t i = 0; i < p->n_members; i++)
-        if (strcmp(p->members[i].name, name) == 0) {
-            pack_leave_out(p, path ? path : name, size, "another file has this name in the archive");
-            return;
-        }
+    if (pack_member_named(p, name)) {
+        pack_leave_out(p, path ? path : name, size, "another file has this name in the archive");
+        return;
+    }
     p->members = grow(p->members, p->n_members, &p->cap_members, sizeof *p->members);
-    p->members[p->n_members++] = (struct pack_member){
+    p->members[p->n_members++] = (struct archive_member){
         .name = dcr_arena_strdup(&p->arena, name),
         .path = path ? dcr_arena_strdup(&p->arena, path) : NULL,
         .bytes = bytes ? dcr_arena_strdup(&p->arena, bytes) : NULL,
@@ -116,12 +129,91 @@ struct pack_rank *pack_rank_at(struct pack *p, int rank)
     return &p->ranks[i];
 }
 
-struct pack_host *pack_host_at(struct pack *p, const char *name)
+struct pack_host *pack_host_named(const struct pack *p, const char *name)
 {
     for (size_t i = 0; i < p->n_hosts; i++)
         if (strcmp(p->hosts[i].name, name) == 0)
             return &p->hosts[i];
+    return NULL;
+}
+
+struct pack_host *pack_host_at(struct pack *p, const char *name)
+{
+    struct pack_host *host = pack_host_named(p, name);
+    if (host)
+        return host;
     p->hosts = grow(p->hosts, p->n_hosts, &p->cap_hosts, sizeof *p->hosts);
     p->hosts[p->n_hosts] = (struct pack_host){.name = dcr_arena_strdup(&p->arena, name), .node = -1};
     return &p->hosts[p->n_hosts++];
+}
+
+/* ---- copies ------------------------------------------------------------------------------------ */
+
+int pack_nameless(const struct pack *p, int *fd, struct dcr_err *err)
+{
+    char dir[PATH_MAX];
+    const char *output = p->request->output, *slash = strrchr(output, '/');
+    int n = slash ? (int)(slash - output) : 0;
+    snprintf(dir, sizeof dir, "%.*s", slash && n == 0 ? 1 : slash ? n : 1, slash ? output : ".");
+    *fd = dcr_open_nameless(dir);
+    return *fd >= 0 ? DCR_OK : dcr_err_sys(err, DCR_FAIL, "cannot write in '%s'", dir);
+}
+
+static int copy_bytes(int from, int to, const char *path, struct dcr_err *err)
+{
+    static char piece[1 << 18];
+    ssize_t k;
+    while ((k = read(from, piece, sizeof piece)) != 0) {
+        if (k < 0 && errno == EINTR)
+            continue;
+        if (k < 0)
+            return dcr_err_sys(err, DCR_FAIL, "cannot read '%s'", path);
+        if (dcr_write_all(to, piece, (size_t)k) != 0)
+            return dcr_err_sys(err, DCR_FAIL, "cannot copy '%s' beside the archive", path);
+    }
+    return DCR_OK;
+}
+
+static int copy_member(struct pack *p, struct archive_member *m, struct dcr_err *err)
+{
+    char name[64];
+    int from = open(m->path, O_RDONLY | O_CLOEXEC), to = -1;
+    if (from < 0)
+        return dcr_err_sys(err, DCR_FAIL, "cannot read '%s'", m->path);
+    int rc = pack_nameless(p, &to, err);
+    if (rc == 0)
+        rc = copy_bytes(from, to, m->path, err);
+    close(from);
+    if (rc) {
+        if (to >= 0)
+            close(to);
+        return rc;
+    }
+    snprintf(name, sizeof name, "/proc/self/fd/%d", to);
+    m->path = dcr_arena_strdup(&p->arena, name);
+    m->copy_fd = to;
+    return DCR_OK;
+}
+
+int pack_copy(struct pack *p, struct dcr_err *err)
+{
+    struct rlimit files; /* a descriptor each */
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+        files.rlim_cur = files.rlim_max;
+        (void)setrlimit(RLIMIT_NOFILE, &files);
+    }
+    for (size_t i = 0; i < p->n_members; i++) {
+        struct archive_member *m = &p->members[i];
+        int rc = m->path && !m->copy_fd ? copy_member(p, m, err) : DCR_OK;
+        if (rc)
+            return rc;
+    }
+    return DCR_OK;
+}
+
+void pack_copy_release(struct pack *p)
+{
+    for (size_t i = 0; i < p->n_members; i++)
+        if (p->members[i].copy_fd > 0)
+            close(p->members[i].copy_fd);
 }

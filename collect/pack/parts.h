@@ -1,28 +1,14 @@
-/* pack_parts.h - the steps of packing and what they share. Called by pack.c only, in this order:
+/* parts.h - the steps of packing and what they share. Called by pack.c only, in this order:
  * gather (what lies where) -> describe (nodes, ranks, metadata, completeness) -> write (hash, manifest, tar). */
 #ifndef COLLECT_PACK_PARTS_H
 #define COLLECT_PACK_PARTS_H
 
+#include "collect/pack/archive.h"
 #include "collect/pack/pack.h"
 #include "lib/base/arena.h"
-#include "lib/format.h"
 
 #include <jansson.h>
 #include <stdint.h>
-
-struct pack_member {
-    const char *name; /* in the archive */
-    const char *path; /* file to read, or NULL */
-    const char *bytes;
-    int is_made; /* neither: size bytes of p->made_fd from offset on */
-    int64_t offset;
-    int copy_fd; /* that path names; 0 none */
-    int64_t size;
-    enum dcr_role role;
-    const char *kind; /* of evidence of another tool (lib/archive/foreign.h), or NULL */
-    int node, rank;   /* -1: does not apply */
-    char sha256[65];
-};
 
 struct pack_rank {
     int rank, node;
@@ -44,7 +30,7 @@ struct pack_host {
 struct pack {
     const struct pack_request *request;
     struct dcr_arena arena;
-    struct pack_member *members;
+    struct archive_member *members;
     size_t n_members, cap_members;
     struct pack_rank *ranks; /* ascending */
     size_t n_ranks, cap_ranks;
@@ -78,16 +64,19 @@ struct pack {
     int64_t mtime;
 };
 
-/* ---- pack_gather.c ---- */
+/* ---- gather.c ---- */
 int pack_gather(struct pack *p, struct dcr_err *err) DCR_MUST_CHECK;
 /** pack_adopt - files of a folder of the program's results. A folder that is not there is a reason, no error. */
 int pack_adopt(struct pack *p, const char *dir, struct dcr_err *err) DCR_MUST_CHECK;
 
-/* ---- pack_list.c ---- */
+/* ---- members.c ---- */
 /** pack_add - a member; name and path are copied, bytes too. A name that is taken goes to not_packed. */
 void pack_add(struct pack *p, const char *name, const char *path, const char *bytes, enum dcr_role role, int node,
               int rank);
 void pack_reason(struct pack *p, const char *fmt, ...) DCR_PRINTF(2, 3);
+/** pack_member_named, pack_host_named - NULL when there is none. */
+struct archive_member *pack_member_named(const struct pack *p, const char *name);
+struct pack_host *pack_host_named(const struct pack *p, const char *name);
 /** pack_rank_at, pack_host_at - made when there is none yet. */
 struct pack_rank *pack_rank_at(struct pack *p, int rank);
 struct pack_host *pack_host_at(struct pack *p, const char *name);
@@ -97,35 +86,39 @@ void pack_leave_out(struct pack *p, const char *name, int64_t size, const char *
  * the run is incomplete. */
 void pack_leave_unread(struct pack *p, const char *path, int64_t size);
 
-/* ---- pack_traces.c ---- */
+/** pack_copy - replace the members' files by copies without a name, made now; closed by pack_copy_release. Members that
+ *  are copies already stay. A trace that grows meanwhile is one that ends where it was copied, as after a crash. */
+int pack_copy(struct pack *p, struct dcr_err *err) DCR_MUST_CHECK;
+void pack_copy_release(struct pack *p);
+/** pack_nameless - a file without a name beside the output: nothing of it is left, however packing ends. gives */
+int pack_nameless(const struct pack *p, int *fd, struct dcr_err *err) DCR_MUST_CHECK;
+
+/* ---- summarize.c ---- */
 /** pack_user_note - takes the note of processes without a trace, DCR_USER_NOTE_FILE. */
 void pack_user_note(struct pack *p, const char *path);
 /** pack_traces - read every trace (or the summary that its node made already): counts, losses, notes; add summaries;
  *  take the traces that were not asked for out of the archive. */
 int pack_traces(struct pack *p, struct dcr_err *err) DCR_MUST_CHECK;
 
-/* ---- pack_describe.c ---- */
+/* ---- describe.c ---- */
 int pack_describe(struct pack *p, struct dcr_err *err) DCR_MUST_CHECK;
 /** pack_first_record - the record that stands for the run: launcher's, else the lowest rank's; NULL when there is
  *  none. */
 const json_t *pack_first_record(const struct pack *p);
-/** pack_libraries - "libraries", "library_versions" and "limits" of the metadata o (pack_libraries.c). */
-void pack_libraries(const struct pack *p, json_t *o);
-/** pack_recorded - "collector" of the metadata o: what was recorded, and why something was not (pack_recorded.c). */
-void pack_recorded(const struct pack *p, const json_t *record, json_t *o);
-/** pack_text - job_metadata.txt of the metadata. gives a string in the arena */
-const char *pack_text(struct pack *p);
 
-/* ---- pack_judge.c ---- */
+/* ---- judge.c ---- */
 /** pack_judge - reasons why the run is incomplete, of the records of the program or of the ranks. */
 void pack_judge(struct pack *p);
 
-/* ---- pack_mixed.c ---- */
 /** pack_check_mixed - processes of two runs in one spool: a reason, and "several_runs" of the metadata. Ranks have
  * their records. */
 void pack_check_mixed(struct pack *p);
+/** pack_recorded - "collector" of the metadata o: what was recorded, and why something was not. */
+void pack_recorded(const struct pack *p, const json_t *record, json_t *o);
 
-/* ---- pack_nodes.c ---- */
+/* ---- nodes.c ---- */
+/** pack_libraries - "libraries", "library_versions" and "limits" of the metadata o. */
+void pack_libraries(const struct pack *p, json_t *o);
 /** pack_assign_nodes - numbers for nodes, ranks and the members that belong to them; p->n_nodes, p->is_emulated. */
 void pack_assign_nodes(struct pack *p);
 /** pack_node_object - one entry of the metadata's "nodes". gives */
@@ -157,15 +150,22 @@ static inline void pack_json_copy(json_t *to, const json_t *from, const char *ke
         json_object_set(to, key, v);
 }
 
-/* ---- pack_copy.c ---- */
-/** pack_copy - replace the members' files by copies without a name, made now; closed by pack_copy_release. Members that
- *  are copies already stay. A trace that grows meanwhile is one that ends where it was copied, as after a crash. */
-int pack_copy(struct pack *p, struct dcr_err *err) DCR_MUST_CHECK;
-void pack_copy_release(struct pack *p);
-/** pack_nameless - a file without a name beside the output: nothing of it is left, however packing ends. gives */
-int pack_nameless(const struct pack *p, int *fd, struct dcr_err *err) DCR_MUST_CHECK;
+/* ---- foreign.c ---- */
+/** pack_recognise - the role of a file that its name says little of; kind is set when a tool is recognised, else NULL.
+ */
+enum dcr_role pack_recognise(const char *path, enum dcr_role by_name, const char **kind);
 
-/* ---- pack_write.c ---- */
+/** pack_export_reports - a report of Nsight Systems gets the SQLite export beside it that a reader needs: made by nsys
+ * when there is one on PATH, else its command stands in the metadata and in the closing line. */
+void pack_export_reports(struct pack *p);
+/** pack_forget_exports - remove what pack_export_reports made. */
+void pack_forget_exports(struct pack *p);
+
+/** pack_check_results - is there anything among the members that a run leaves?
+ *  errors   DCR_FAIL: only files of no known kind, so that this is the wrong folder */
+int pack_check_results(const struct pack *p, struct dcr_err *err) DCR_MUST_CHECK;
+
+/* ---- manifest.c ---- */
 int pack_write(struct pack *p, struct dcr_err *err) DCR_MUST_CHECK;
 
 #endif

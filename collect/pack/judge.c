@@ -1,9 +1,145 @@
-/* pack_recorded.c - "collector" of job_metadata.json: what was recorded, and why something was not. */
-#include "collect/pack/pack_parts.h"
+/* judge.c - is the run complete, is it one run, and what was recorded of it? */
+#include "collect/pack/parts.h"
+
+#include "collect/record/job.h"
+#include "collect/record/spool_layout.h"
 #include "lib/base/json_string.h"
 
+#include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+
+/* ---- how its program and ranks ended ----------------------------------------------------------- */
+
+enum { MAX_RANK_REASONS = 8 };
+
+/* It ended as programs do that are told to: by the signal, or by the status that stands for it. */
+static int is_of_signal(json_int_t signal, json_int_t status, const char *told)
+{
+    static const struct {
+        const char *name;
+        int number;
+    } known[] = {{"SIGINT", SIGINT}, {"SIGTERM", SIGTERM}, {"SIGHUP", SIGHUP}, {"SIGQUIT", SIGQUIT}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strcmp(known[i].name, told) == 0)
+            return signal == known[i].number || status == 128 + known[i].number;
+    return 0;
+}
+
+static int judge_record(struct pack *p, const json_t *record, const char *who)
+{
+    json_int_t signal = pack_json_int(record, "signal", 0), status = pack_json_int(record, "exit_status", 0);
+    const char *told = pack_json_text(record, "told_to_end");
+    char how[64] = "", after[80] = "";
+    snprintf(how, sizeof how, "%s (%.20s)", strcmp(told, "SIGINT") == 0 ? "interrupted" : "told to end", told);
+    if (*told)
+        snprintf(after, sizeof after, ", after it was %s", how);
+    if (strcmp(pack_json_text(record, "state"), SPOOL_RUNNING) == 0)
+        pack_reason(p, "%s has no end record: it or its collector was killed, or still runs", who);
+    else if (*told && is_of_signal(signal, status, told))
+        pack_reason(p, "%s was %s", who, how);
+    else if (signal > 0)
+        pack_reason(p, "%s was ended by signal %d (%s)%s", who, (int)signal, strsignal((int)signal), after);
+    else if (status > 128 && status < 128 + NSIG && strsignal((int)status - 128)) /* as shells and launchers say it */
+        pack_reason(p, "%s ended with exit status %d, which stands for signal %d (%s)%s", who, (int)status,
+                    (int)status - 128, strsignal((int)status - 128), after);
+    else if (status != 0)
+        pack_reason(p, "%s ended with exit status %d%s", who, (int)status, after);
+    else
+        return 0;
+    return 1;
+}
+
+void pack_judge(struct pack *p)
+{
+    int n_bad = 0;
+    json_int_t world = 0;
+    if (p->launcher)
+        (void)judge_record(p, p->launcher, "the program");
+    for (size_t i = 0; i < p->n_ranks; i++) {
+        const json_t *record = p->ranks[i].record;
+        char who[32];
+        snprintf(who, sizeof who, "rank %d", p->ranks[i].rank);
+        if (pack_json_int(record, "world_size", 0) > world)
+            world = pack_json_int(record, "world_size", 0);
+        if (p->launcher || !*pack_json_text(record, "state"))
+            continue;
+        if (n_bad < MAX_RANK_REASONS)
+            n_bad += judge_record(p, record, who);
+    }
+    if (n_bad == MAX_RANK_REASONS)
+        pack_reason(p, "further ranks may have failed too");
+    if (world > (json_int_t)p->n_ranks)
+        pack_reason(p, "%lld of %lld ranks left nothing", (long long)(world - (json_int_t)p->n_ranks),
+                    (long long)world);
+}
+
+/* ---- two runs in one folder -------------------------------------------------------------------- */
+
+static void say(struct pack *p, const char *what)
+{
+    pack_reason(p, "the spool holds processes of more than one run: %s; give each run a folder of its own", what);
+    if (!json_object_get(p->metadata, "several_runs"))
+        json_object_set_new(p->metadata, "several_runs", json_string_kept(what));
+}
+
+static void compare_ranks(struct pack *p)
+{
+    const struct pack_rank *first = NULL;
+    char what[200];
+    for (size_t i = 0; i < p->n_ranks; i++) {
+        const struct pack_rank *r = &p->ranks[i];
+        const json_t *job = json_object_get(r->record, "job");
+        json_int_t size = json_integer_value(json_object_get(r->record, "world_size"));
+        if (!job && size <= 0)
+            continue;
+        if (!first) {
+            first = r;
+            continue;
+        }
+        json_int_t first_size = json_integer_value(json_object_get(first->record, "world_size"));
+        if (job_are_two(job, json_object_get(first->record, "job")))
+            snprintf(what, sizeof what, "ranks %d and %d are of two jobs", first->rank, r->rank);
+        else if (size > 0 && first_size > 0 && size != first_size)
+            snprintf(what, sizeof what, "rank %d was one of %lld, rank %d one of %lld", first->rank,
+                     (long long)first_size, r->rank, (long long)size);
+        else
+            continue;
+        say(p, what);
+        return;
+    }
+}
+
+static void compare_traces(struct pack *p)
+{
+    char what[PATH_MAX + 100];
+    for (size_t i = 0; i < p->n_ranks; i++) {
+        const struct pack_rank *r = &p->ranks[i];
+        const json_t *record = p->launcher ? p->launcher : r->record;
+        json_int_t mono_ns = json_integer_value(json_object_get(record, "started_ns"));
+        double started = json_number_value(json_object_get(record, "started"));
+        if (!r->first_trace || mono_ns <= 0 || !(started > 0 && started < 9e9) ||
+            strncmp(r->first_host, pack_json_text(record, "host"), sizeof r->first_host - 1) != 0)
+            continue;
+        /* By both clocks: the calendar may be set, and a program may have a monotonic clock of its own (time
+         * namespace). */
+        if (r->first_mono_ns >= mono_ns || r->first_real_ns >= (int64_t)(started * 1e9))
+            continue;
+        snprintf(what, sizeof what, "the process of '%.4000s' began %.1f s before the collector of this run",
+                 r->first_trace, (double)(mono_ns - r->first_mono_ns) / 1e9);
+        say(p, what);
+        return;
+    }
+}
+
+void pack_check_mixed(struct pack *p)
+{
+    compare_ranks(p);
+    compare_traces(p);
+}
+
+/* ---- "collector" of the metadata --------------------------------------------------------------- */
 
 /* Nothing was recorded although a window was asked for: why. "" when it opened, or there was none. A step that is
  * recorded is itself an event, so that without events the window of steps never opened. */

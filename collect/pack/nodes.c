@@ -1,6 +1,8 @@
-/* pack_nodes.c - which rank ran on which node, what is known of each node, and what kind of nodes they were. */
-#include "collect/pack/pack_parts.h"
+/* nodes.c - which rank ran on which node, what is known of each node, and what its ranks had loaded. */
+#include "collect/pack/parts.h"
 
+#include "collect/record/libraries.h"
+#include "collect/record/meta.h"
 #include "collect/record/node_share.h"
 #include "collect/record/spool_layout.h"
 #include "lib/base/json_string.h"
@@ -9,13 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct pack_host *find_host(struct pack *p, const char *name)
-{
-    for (size_t i = 0; i < p->n_hosts; i++)
-        if (strcmp(p->hosts[i].name, name) == 0)
-            return &p->hosts[i];
-    return NULL;
-}
+/* ---- nodes ------------------------------------------------------------------------------------- */
 
 static int node_of_earlier_rank(const struct pack *p, size_t i)
 {
@@ -34,7 +30,7 @@ void pack_assign_nodes(struct pack *p)
     for (size_t i = 0; i < p->n_ranks; i++) {
         int node = p->is_emulated ? -1 : node_of_earlier_rank(p, i);
         p->ranks[i].node = node >= 0 ? node : p->n_nodes++;
-        struct pack_host *host = find_host(p, p->ranks[i].host);
+        struct pack_host *host = pack_host_named(p, p->ranks[i].host);
         if (host && host->node < 0)
             host->node = p->ranks[i].node;
     }
@@ -42,7 +38,7 @@ void pack_assign_nodes(struct pack *p)
         if (p->hosts[i].node < 0)
             p->hosts[i].node = p->n_nodes++;
     for (size_t i = 0; i < p->n_members; i++) {
-        struct pack_member *m = &p->members[i];
+        struct archive_member *m = &p->members[i];
         size_t prefix = strlen(SPOOL_HOST_PREFIX);
         const char *slash = strchr(m->name, '/');
         if (m->rank >= 0 && p->is_spool)
@@ -50,7 +46,7 @@ void pack_assign_nodes(struct pack *p)
         if (strncmp(m->name, SPOOL_HOST_PREFIX, prefix) != 0 || !slash)
             continue;
         char *name = dcr_arena_strndup(&p->arena, m->name + prefix, (size_t)(slash - m->name) - prefix);
-        struct pack_host *host = find_host(p, name);
+        struct pack_host *host = pack_host_named(p, name);
         if (!host)
             continue;
         size_t n = strlen(slash) + 24;
@@ -181,4 +177,92 @@ const char *pack_node_kind(const struct pack *p, const json_t *nodes)
             n_equal += strcmp(id, pack_json_text(json_array_get(nodes, k), "boot_id")) == 0;
     }
     return n == 0 ? "unknown" : n_equal ? "one-kernel" : "machines";
+}
+
+/* ---- limits and libraries: ranks that had the same objects mapped share an entry --------------- */
+
+/* Of a list: the entry of the rank, or the one without a rank (a program without ranks). */
+static json_t *entry_of(const json_t *list, int rank, int is_own)
+{
+    size_t i;
+    json_t *o, *without = NULL;
+    json_array_foreach((json_t *)list, i, o)
+    {
+        const json_t *of = json_object_get(o, "rank");
+        if (json_is_integer(of) && json_integer_value(of) == rank)
+            return o;
+        if (!of)
+            without = o;
+    }
+    return is_own ? without : NULL;
+}
+
+static int is_same(const json_t *group, const json_t *entry)
+{
+    return json_equal(json_object_get(group, "paths"), json_object_get(entry, "paths")) &&
+           json_is_true(json_object_get(group, "is_cut")) == json_is_true(json_object_get(entry, "is_cut"));
+}
+
+static void put_entry(json_t *groups, json_t *entry, int rank)
+{
+    size_t i;
+    json_t *group, *same = NULL;
+    json_array_foreach(groups, i, group) if (!same && is_same(group, entry)) same = group;
+    if (!same) {
+        same = json_copy(entry);
+        json_object_del(same, "rank");
+        json_object_set_new(same, "ranks", json_array());
+        json_array_append_new(groups, same);
+    }
+    json_array_append_new(json_object_get(same, "ranks"), json_integer(rank));
+}
+
+static const char *reason_of(const json_t *record, const char *key)
+{
+    const char *reason = json_string_value(json_object_get(json_object_get(record, "missing"), key));
+    return reason ? reason : "no collector's record tells";
+}
+
+/* What the processes themselves left: the collector adds it to its record when the program has ended, and here it
+ * stands for a collector that was killed. gives */
+static json_t *left_by_processes(const struct pack *p)
+{
+    struct libraries *l = p->is_spool ? libraries_new() : NULL;
+    if (l)
+        libraries_read(l, p->request->spool, LIBRARIES_ALL);
+    json_t *list = l ? libraries_describe(l) : json_array();
+    libraries_free(l);
+    return list;
+}
+
+void pack_libraries(const struct pack *p, json_t *o)
+{
+    const json_t *first = pack_first_record(p);
+    json_t *groups = json_array(), *left = left_by_processes(p);
+    for (size_t i = 0; i < p->n_ranks; i++) {
+        const struct pack_rank *r = &p->ranks[i];
+        json_t *entry = entry_of(json_object_get(r->record, "libraries"), r->rank, 1);
+        if (!entry)
+            entry = entry_of(json_object_get(p->launcher, "libraries"), r->rank, 0);
+        if (!entry)
+            entry = entry_of(left, r->rank, p->launcher && json_object_get(r->record, "collector_pid"));
+        if (json_is_array(json_object_get(entry, "paths")))
+            put_entry(groups, entry, r->rank);
+    }
+    if (json_array_size(groups))
+        json_object_set(o, "libraries", groups);
+    else
+        meta_missing(o, "libraries", reason_of(first, "libraries"));
+    if (json_object_get(first, "library_versions"))
+        pack_json_copy(o, first, "library_versions");
+    else if (json_array_size(groups))
+        json_object_set_new(o, "library_versions", libraries_versions(groups, 0));
+    else
+        meta_missing(o, "library_versions", reason_of(first, "libraries"));
+    if (json_object_get(first, "limits"))
+        pack_json_copy(o, first, "limits");
+    else
+        meta_missing(o, "limits", reason_of(first, "limits"));
+    json_decref(groups);
+    json_decref(left);
 }

@@ -1,31 +1,13 @@
-/* pack_write.c - hash, manifest, tar. Written beside the final name, verified, then renamed. */
-#include "collect/pack/pack_parts.h"
+/* manifest.c - what the archive says of itself: which run it is, and of which others a repetition. */
+#include "collect/pack/parts.h"
 
-#include "collect/pack/verify.h"
 #include "lib/base/hash.h"
-#include "lib/archive/manifest_sum.h"
-#include "lib/archive/tar.h"
-#include "lib/trace/trace_end.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
-
-static const char *const role_texts[] = {
-#define X(id, text) text,
-    DCR_ROLES(X)
-#undef X
-};
-
-static int by_name(const void *a, const void *b)
-{
-    return strcmp(((const struct pack_member *)a)->name, ((const struct pack_member *)b)->name);
-}
 
 static void hash_text(const char *text, size_t n, char out[DCR_SHA256_HEX])
 {
@@ -34,39 +16,18 @@ static void hash_text(const char *text, size_t n, char out[DCR_SHA256_HEX])
     dcr_sha256_finish(h, out);
 }
 
-/* Of a trace only the used part: a process that was killed, or left by _exit, did not release the space reserved ahead.
- */
-static int hash_file(struct pack_member *m, struct dcr_err *err)
-{
-    int64_t most = INT64_MAX;
-    if (m->role == DCR_ROLE_TRACE) {
-        int fd = open(m->path, O_RDONLY | O_CLOEXEC);
-        most = fd >= 0 ? dct_used_bytes(fd) : -1;
-        if (most < 0)
-            dcr_err_sys(err, DCR_FAIL, "cannot read '%s'", m->path);
-        if (fd >= 0)
-            close(fd);
-        if (most < 0)
-            return DCR_FAIL;
-    }
-    return dcr_sha256_head(m->path, most, m->sha256, &m->size, err);
-}
-
+/* Summaries that were made here are hashed already. */
 static int hash_members(struct pack *p, struct dcr_err *err)
 {
-    for (size_t i = 0; i < p->n_members; i++) {
-        struct pack_member *m = &p->members[i];
-        if (m->is_made)
-            continue; /* hashed when it was made */
-        if (!m->path) {
+    int rc = DCR_OK;
+    for (size_t i = 0; i < p->n_members && rc == 0; i++) {
+        struct archive_member *m = &p->members[i];
+        if (m->path)
+            rc = archive_hash(m, err);
+        else if (m->bytes)
             hash_text(m->bytes, (size_t)m->size, m->sha256);
-            continue;
-        }
-        int rc = hash_file(m, err);
-        if (rc)
-            return rc;
     }
-    return DCR_OK;
+    return rc;
 }
 
 /* ---- identity --------------------------------------------------------------------------------- */
@@ -161,7 +122,7 @@ static void folder_kind(const struct pack *p, char *out, size_t n)
 {
     out[0] = '\0';
     for (size_t i = 0; i < p->n_members; i++) {
-        const struct pack_member *m = &p->members[i];
+        const struct archive_member *m = &p->members[i];
         char tool[40];
         if (!m->path || m->role == DCR_ROLE_OTHER || m->role == DCR_ROLE_LOG)
             continue;
@@ -207,35 +168,12 @@ static void run_id(const struct pack *p, char *out, size_t n)
 
 /* ---- manifest --------------------------------------------------------------------------------- */
 
-static json_t *member_entry(const struct pack_member *m)
-{
-    json_t *o = json_object(), *name = json_string(m->name);
-    if (!name) {
-        json_decref(o);
-        return NULL;
-    }
-    json_object_set_new(o, "name", name);
-    json_object_set_new(o, "role", json_string(role_texts[m->role]));
-    if (m->kind)
-        json_object_set_new(o, "kind", json_string(m->kind));
-    if (m->node >= 0)
-        json_object_set_new(o, "node", json_integer(m->node));
-    if (m->rank >= 0)
-        json_object_set_new(o, "rank", json_integer(m->rank));
-    json_object_set_new(o, "size", json_integer(m->size));
-    json_object_set_new(o, "sha256", json_string(m->sha256));
-    return o;
-}
-
-static json_t *make_manifest(struct pack *p, struct dcr_err *err)
+static json_t *make_manifest(struct pack *p)
 {
     char id[80], hash[DCR_SHA256_HEX];
-    json_t *o = json_object(), *list = json_array();
+    json_t *o = archive_manifest();
     run_id(p, id, sizeof id);
     config_hash(p, id, hash);
-    json_object_set_new(o, "format", json_string(DCR_ARCHIVE_FORMAT));
-    json_object_set_new(o, "version", json_integer(DCR_ARCHIVE_VERSION));
-    json_object_set_new(o, DCR_MANIFEST_SUM, json_string(DCR_MANIFEST_NO_SUM)); /* before all text that is not ours */
     json_object_set_new(o, "run_id", json_string(id));
     json_object_set_new(o, "config_hash", json_string(hash));
     json_object_set_new(o, "complete", json_boolean(json_array_size(p->reasons) == 0));
@@ -246,133 +184,34 @@ static json_t *make_manifest(struct pack *p, struct dcr_err *err)
         json_object_set_new(o, "n_ranks", json_integer((json_int_t)p->n_ranks));
     const char *kind = json_string_value(json_object_get(p->metadata, "node_kind"));
     json_object_set_new(o, "node_kind", json_string(kind ? kind : "unknown"));
-    json_object_set_new(o, "members", list);
-    for (size_t i = 0; i < p->n_members; i++) {
-        json_t *entry = member_entry(&p->members[i]);
-        if (!entry) {
-            dcr_err_set(err, DCR_FAIL, "the name of '%s' is not UTF-8; rename the file", p->members[i].name);
-            json_decref(o);
-            return NULL;
-        }
-        json_array_append_new(list, entry);
-    }
     return o;
-}
-
-/* ---- the archive ------------------------------------------------------------------------------- */
-
-struct piece { /* of the file of summaries, or of a trace */
-    int fd;
-    int64_t at, end;
-};
-
-static ssize_t read_piece(void *ctx, void *out, size_t n, struct dcr_err *err)
-{
-    struct piece *piece = ctx;
-    size_t want = (int64_t)n < piece->end - piece->at ? n : (size_t)(piece->end - piece->at);
-    ssize_t k = want ? pread(piece->fd, out, want, piece->at) : 0;
-    if (k < 0)
-        return dcr_err_sys(err, DCR_FATAL, "cannot read");
-    piece->at += k;
-    return k;
-}
-
-static int write_made(struct pack *p, struct dcr_tar_writer *w, const struct pack_member *m, struct dcr_err *err)
-{
-    struct piece piece = {p->made_fd, m->offset, m->offset + m->size};
-    struct dcr_stream s = {read_piece, &piece, m->name};
-    return dcr_tar_add_stream(w, m->name, &s, m->size, p->mtime, err);
-}
-
-/* Write the part of the trace that was hashed. It may have grown since then. */
-static int write_trace(struct pack *p, struct dcr_tar_writer *w, const struct pack_member *m, struct dcr_err *err)
-{
-    int fd = open(m->path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return dcr_err_sys(err, DCR_FAIL, "cannot read '%s'", m->path);
-    struct piece piece = {fd, 0, m->size};
-    struct dcr_stream s = {read_piece, &piece, m->path};
-    int rc = dcr_tar_add_stream(w, m->name, &s, m->size, p->mtime, err);
-    if (rc == 0 && dct_used_bytes(fd) != m->size)
-        rc = dcr_err_set(err, DCR_FAIL, "cannot pack '%s': its size changed meanwhile; pack when the program has ended",
-                         m->path);
-    close(fd);
-    return rc;
-}
-
-static int write_members(struct pack *p, struct dcr_tar_writer *w, const char *manifest, struct dcr_err *err)
-{
-    int rc = dcr_tar_add_bytes(w, DCR_MANIFEST, manifest, strlen(manifest), p->mtime, err);
-    for (size_t i = 0; i < p->n_members && rc == 0; i++) {
-        const struct pack_member *m = &p->members[i];
-        rc = m->is_made                             ? write_made(p, w, m, err)
-             : m->path && m->role == DCR_ROLE_TRACE ? write_trace(p, w, m, err)
-             : m->path                              ? dcr_tar_add_file(w, m->name, m->path, m->size, p->mtime, err)
-                       : dcr_tar_add_bytes(w, m->name, m->bytes, (size_t)m->size, p->mtime, err);
-    }
-    return rc;
-}
-
-static int check_written(const char *path, struct dcr_err *err)
-{
-    struct verify_report report = {0};
-    int rc = verify_archive(path, &report, err);
-    if (rc == 0 && report.n_problems)
-        rc = dcr_err_set(err, DCR_FAIL,
-                         "the archive is not what was to be written (does the program still run?): %.500s",
-                         report.first);
-    verify_release(&report);
-    return rc;
 }
 
 /* job_metadata.json and .txt stand where readers expect them, unless a results folder brought its own. */
 static void add_metadata(struct pack *p)
 {
+    struct dcr_buf b = {0};
     char *text = json_dumps(p->metadata, JSON_INDENT(1) | JSON_REAL_PRECISION(14));
     pack_add(p, DCR_METADATA, NULL, text ? text : "{}", DCR_ROLE_METADATA, -1, -1);
     free(text);
-    pack_add(p, DCR_METADATA_TEXT, NULL, pack_text(p), DCR_ROLE_METADATA_TEXT, -1, -1);
+    archive_metadata_text(p->metadata, &b);
+    pack_add(p, DCR_METADATA_TEXT, NULL, dcr_buf_text(&b), DCR_ROLE_METADATA_TEXT, -1, -1);
+    dcr_buf_release(&b);
 }
 
 int pack_write(struct pack *p, struct dcr_err *err)
 {
-    char beside[PATH_MAX];
-    json_t *manifest = NULL;
-    char *text = NULL;
-    struct dcr_tar_writer *w = NULL;
-    const char *output = p->request->output, *slash = strrchr(output, '/');
-    int k = snprintf(beside, sizeof beside, "%.*s.unverified-%s", slash ? (int)(slash - output + 1) : 0, output,
-                     slash ? slash + 1 : output);
-    if (k < 0 || (size_t)k >= sizeof beside)
-        return dcr_err_set(err, DCR_FAIL, "the name '%s' is too long", output);
     add_metadata(p);
-    qsort(p->members, p->n_members, sizeof *p->members, by_name);
+    archive_sort(p->members, p->n_members);
     int rc = p->is_copied ? pack_copy(p, err) : DCR_OK;
     if (rc == 0)
         rc = hash_members(p, err);
-    if (rc)
-        goto out;
-    manifest = make_manifest(p, err);
-    text = manifest ? json_dumps(manifest, JSON_INDENT(1) | JSON_REAL_PRECISION(14)) : NULL;
-    if (!text || dcr_manifest_seal(text, strlen(text)) != 0) {
-        rc = manifest ? dcr_err_set(err, DCR_FAIL, "no memory for the manifest") : DCR_FAIL;
-        goto out;
-    }
-    rc = dcr_tar_create_in(&w, output, beside, p->request->zstd_level, err);
-    if (rc)
-        goto out;
-    rc = write_members(p, w, text, err);
-    if (rc) {
+    if (rc == 0) {
+        json_t *manifest = make_manifest(p);
+        rc = archive_write(p->request->output, p->request->zstd_level, p->mtime, manifest, p->members, p->n_members,
+                           err);
+        json_decref(manifest);
         p->has_changed = rc == DCR_FAIL; /* DCR_FATAL is of the archive itself */
-        dcr_tar_abandon(w);
-        goto out;
     }
-    rc = dcr_tar_commit_checked(w, check_written, err);
-    p->has_changed = rc == DCR_FAIL;
-out:
-    if (rc)
-        dcr_err_while(err, "packing '%s'", output);
-    free(text);
-    json_decref(manifest);
-    return rc;
+    return rc ? dcr_err_while(err, "packing '%s'", p->request->output) : DCR_OK;
 }

@@ -1,0 +1,20 @@
+/* trace.h - a native trace (docs/FORMAT.md) without its names: texts and the host change, all events stay. */
+#ifndef COLLECT_ANONYMISE_TRACE_H
+#define COLLECT_ANONYMISE_TRACE_H
+
+#include "collect/anonymise/documents.h"
+
+#include <stdint.h>
+
+struct anonymous_trace {
+    int64_t size;         /* up to its last used block */
+    uint32_t fingerprint; /* as summary_fingerprint says (lib/reduce/summary.h) */
+};
+
+/** anonymise_trace - write the trace `in` to sink. Texts may need more room than before: then there are more blocks.
+ *  Damaged blocks become blocks that readers count as damaged, and hold nothing else.
+ *  errors   DCR_FAIL: no trace, or one of a later version; DCR_FATAL: it cannot be read or written */
+int anonymise_trace(struct hide *h, struct dcr_stream *in, documents_sink sink, void *ctx, struct anonymous_trace *out,
+                    struct dcr_err *err) DCR_MUST_CHECK;
+
+#endif

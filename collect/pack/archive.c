@@ -1,0 +1,249 @@
+/* archive.c - see archive.h. */
+#include "collect/pack/archive.h"
+
+#include "collect/pack/verify.h"
+#include "lib/archive/manifest_sum.h"
+#include "lib/archive/member.h"
+#include "lib/archive/tar.h"
+#include "lib/base/hash.h"
+#include "lib/trace/trace_end.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(((const struct archive_member *)a)->name, ((const struct archive_member *)b)->name);
+}
+
+json_t *archive_manifest(void)
+{
+    json_t *o = json_object();
+    json_object_set_new(o, "format", json_string(DCR_ARCHIVE_FORMAT));
+    json_object_set_new(o, "version", json_integer(DCR_ARCHIVE_VERSION));
+    json_object_set_new(o, DCR_MANIFEST_SUM, json_string(DCR_MANIFEST_NO_SUM)); /* before all text that is not ours */
+    return o;
+}
+
+void archive_sort(struct archive_member *members, size_t n)
+{
+    qsort(members, n, sizeof *members, by_name);
+}
+
+/* Of a trace only the used part: a process that was killed, or left by _exit, did not release the space reserved ahead.
+ */
+int archive_hash(struct archive_member *m, struct dcr_err *err)
+{
+    int64_t most = INT64_MAX;
+    if (m->role == DCR_ROLE_TRACE) {
+        int fd = open(m->path, O_RDONLY | O_CLOEXEC);
+        most = fd >= 0 ? dct_used_bytes(fd) : -1;
+        if (most < 0)
+            dcr_err_sys(err, DCR_FAIL, "cannot read '%s'", m->path);
+        if (fd >= 0)
+            close(fd);
+        if (most < 0)
+            return DCR_FAIL;
+    }
+    return dcr_sha256_head(m->path, most, m->sha256, &m->size, err);
+}
+
+static json_t *entry_of(const struct archive_member *m)
+{
+    json_t *o = json_object();
+    json_object_set_new(o, "name", json_string(m->name));
+    json_object_set_new(o, "role", json_string(dcr_role_text(m->role)));
+    if (m->kind)
+        json_object_set_new(o, "kind", json_string(m->kind));
+    if (m->node >= 0)
+        json_object_set_new(o, "node", json_integer(m->node));
+    if (m->rank >= 0)
+        json_object_set_new(o, "rank", json_integer(m->rank));
+    json_object_set_new(o, "size", json_integer(m->size));
+    json_object_set_new(o, "sha256", json_string(m->sha256));
+    return o;
+}
+
+/* ---- writing ------------------------------------------------------------------------------------ */
+
+struct piece {
+    int fd;
+    int64_t at, end;
+};
+
+static ssize_t read_piece(void *ctx, void *out, size_t n, struct dcr_err *err)
+{
+    struct piece *piece = ctx;
+    size_t want = (int64_t)n < piece->end - piece->at ? n : (size_t)(piece->end - piece->at);
+    ssize_t k = want ? pread(piece->fd, out, want, piece->at) : 0;
+    if (k < 0)
+        return dcr_err_sys(err, DCR_FATAL, "cannot read");
+    piece->at += k;
+    return k;
+}
+
+static int write_piece(struct dcr_tar_writer *w, const struct archive_member *m, int fd, int64_t mtime,
+                       struct dcr_err *err)
+{
+    struct piece piece = {fd, m->offset, m->offset + m->size};
+    struct dcr_stream s = {read_piece, &piece, m->path ? m->path : m->name};
+    return dcr_tar_add_stream(w, m->name, &s, m->size, mtime, err);
+}
+
+/* Write the part of the trace that was hashed. It may have grown since then. */
+static int write_trace(struct dcr_tar_writer *w, const struct archive_member *m, int64_t mtime, struct dcr_err *err)
+{
+    int fd = open(m->path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return dcr_err_sys(err, DCR_FAIL, "cannot read '%s'", m->path);
+    int rc = write_piece(w, m, fd, mtime, err);
+    if (rc == 0 && dct_used_bytes(fd) != m->size)
+        rc = dcr_err_set(err, DCR_FAIL, "cannot pack '%s': its size changed meanwhile; pack when the program has ended",
+                         m->path);
+    close(fd);
+    return rc;
+}
+
+static int write_member(struct dcr_tar_writer *w, const struct archive_member *m, int64_t mtime, struct dcr_err *err)
+{
+    if (m->bytes)
+        return dcr_tar_add_bytes(w, m->name, m->bytes, (size_t)m->size, mtime, err);
+    if (!m->path)
+        return write_piece(w, m, m->fd, mtime, err);
+    return m->role == DCR_ROLE_TRACE ? write_trace(w, m, mtime, err)
+                                     : dcr_tar_add_file(w, m->name, m->path, m->size, mtime, err);
+}
+
+static int check_written(const char *path, struct dcr_err *err)
+{
+    struct verify_report report = {0};
+    int rc = verify_archive(path, &report, err);
+    if (rc == 0 && report.n_problems)
+        rc = dcr_err_set(err, DCR_FAIL,
+                         "the archive is not what was to be written (does the program still run?): %.500s",
+                         report.first);
+    verify_release(&report);
+    return rc;
+}
+
+/* gives the text of the manifest, sealed; NULL: no memory */
+static char *seal(json_t *manifest, const struct archive_member *members, size_t n)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < n; i++)
+        json_array_append_new(list, entry_of(&members[i]));
+    json_object_set_new(manifest, "members", list);
+    char *text = json_dumps(manifest, JSON_INDENT(1) | JSON_REAL_PRECISION(14));
+    if (text && dcr_manifest_seal(text, strlen(text)) == 0)
+        return text;
+    free(text);
+    return NULL;
+}
+
+int archive_write(const char *output, int zstd_level, int64_t mtime, json_t *manifest,
+                  const struct archive_member *members, size_t n, struct dcr_err *err)
+{
+    char beside[PATH_MAX];
+    struct dcr_tar_writer *w = NULL;
+    const char *slash = strrchr(output, '/');
+    int k = snprintf(beside, sizeof beside, "%.*s.unverified-%s", slash ? (int)(slash - output + 1) : 0, output,
+                     slash ? slash + 1 : output);
+    if (k < 0 || (size_t)k >= sizeof beside)
+        return dcr_err_set(err, DCR_FATAL, "the name '%s' is too long", output);
+    char *text = seal(manifest, members, n);
+    int rc = text ? DCR_OK : dcr_err_set(err, DCR_FATAL, "no memory for the manifest");
+    if (rc == 0 && dcr_tar_create(&w, output, beside, zstd_level, err) != 0)
+        rc = DCR_FATAL; /* whatever its grade is: it says nothing of the members */
+    if (rc == 0) {
+        rc = dcr_tar_add_bytes(w, DCR_MANIFEST, text, strlen(text), mtime, err);
+        for (size_t i = 0; i < n && rc == 0; i++)
+            rc = write_member(w, &members[i], mtime, err);
+        if (rc)
+            dcr_tar_abandon(w);
+        else
+            rc = dcr_tar_commit(w, check_written, err);
+    }
+    free(text);
+    return rc;
+}
+
+/* ---- for people --------------------------------------------------------------------------------- */
+
+static void put_value(struct dcr_buf *b, const json_t *v)
+{
+    if (json_is_string(v))
+        dcr_buf_puts(b, json_string_value(v));
+    else if (json_is_integer(v))
+        dcr_buf_printf(b, "%lld", (long long)json_integer_value(v));
+    else if (json_is_real(v))
+        dcr_buf_printf(b, "%.14g", json_real_value(v));
+    else if (json_is_boolean(v))
+        dcr_buf_puts(b, json_is_true(v) ? "yes" : "no");
+    else
+        dcr_buf_puts(b, "unknown");
+}
+
+static void put_time(struct dcr_buf *b, const char *label, const json_t *seconds)
+{
+    char text[64];
+    time_t t = (time_t)json_number_value(seconds);
+    struct tm tm;
+    if (!seconds || !gmtime_r(&t, &tm) || !strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S UTC", &tm))
+        return;
+    dcr_buf_printf(b, "%s: %s\n", label, text);
+}
+
+/* Nested objects and lists become indented lines. */
+static void put_object(struct dcr_buf *b, const json_t *o, int indent)
+{
+    const char *key;
+    json_t *value;
+    json_object_foreach((json_t *)o, key, value)
+    {
+        if (json_is_object(value)) {
+            if (json_object_size(value) == 0)
+                continue;
+            dcr_buf_printf(b, "%*s%s:\n", indent, "", key);
+            put_object(b, value, indent + 2);
+            continue;
+        }
+        if (json_is_array(value)) {
+            size_t n = json_array_size(value);
+            if (n == 0)
+                continue;
+            dcr_buf_printf(b, "%*s%s:", indent, "", key);
+            int is_flat = !json_is_object(json_array_get(value, 0));
+            for (size_t i = 0; i < n; i++) {
+                const json_t *item = json_array_get(value, i);
+                if (is_flat) {
+                    dcr_buf_putc(b, ' ');
+                    put_value(b, item);
+                } else {
+                    dcr_buf_printf(b, "\n%*s- %zu\n", indent + 2, "", i);
+                    put_object(b, item, indent + 4);
+                }
+            }
+            if (is_flat)
+                dcr_buf_putc(b, '\n');
+            continue;
+        }
+        dcr_buf_printf(b, "%*s%s: ", indent, "", key);
+        put_value(b, value);
+        dcr_buf_putc(b, '\n');
+    }
+}
+
+void archive_metadata_text(const json_t *metadata, struct dcr_buf *out)
+{
+    const json_t *started = json_object_get(metadata, "started"), *ended = json_object_get(metadata, "ended");
+    put_time(out, "start", started);
+    put_time(out, "end", ended);
+    if (started && ended)
+        dcr_buf_printf(out, "duration: %.1f s\n", json_number_value(ended) - json_number_value(started));
+    put_object(out, metadata, 0);
+}

@@ -1,0 +1,46 @@
+/* archive.h - a run archive (docs/FORMAT.md) of members that are ready. Called by pack.c and by collect/anonymise. */
+#ifndef COLLECT_PACK_ARCHIVE_H
+#define COLLECT_PACK_ARCHIVE_H
+
+#include "lib/base/buf.h"
+#include "lib/base/err.h"
+#include "lib/archive/format.h"
+
+#include <jansson.h>
+#include <stdint.h>
+
+struct archive_member {
+    const char *name;  /* in the archive */
+    const char *path;  /* file to read; NULL: bytes, or fd */
+    const char *bytes; /* the content itself, or NULL: size bytes of fd from offset on */
+    int fd;
+    int64_t offset, size;
+    enum dcr_role role;
+    const char *kind; /* of evidence of another tool (lib/archive/foreign.h), or NULL */
+    int node, rank;   /* -1: does not apply */
+    int copy_fd;      /* of pack: a copy that path names; 0 none */
+    char sha256[65];
+};
+
+/** archive_manifest - what every manifest begins with: the format, and the place of its own checksum. gives */
+json_t *archive_manifest(void);
+
+/** archive_sort - into the order in which they stand in an archive. */
+void archive_sort(struct archive_member *members, size_t n);
+
+/** archive_hash - size and checksum of a member's file; of a trace only the part that was ever used. */
+int archive_hash(struct archive_member *m, struct dcr_err *err) DCR_MUST_CHECK;
+
+/** archive_write - write beside the final name, verify, rename; an output that is there is replaced.
+ *  manifest    of archive_manifest, with all keys but "members", which it gets
+ *  members     sorted and hashed
+ *  zstd_level  of an output that ends in .zst, 0: the usual
+ *  mtime       of all members, Unix seconds
+ *  errors      DCR_FAIL: a file is not what was hashed; DCR_FATAL: the archive cannot be written */
+int archive_write(const char *output, int zstd_level, int64_t mtime, json_t *manifest,
+                  const struct archive_member *members, size_t n, struct dcr_err *err) DCR_MUST_CHECK;
+
+/** archive_metadata_text - append job_metadata.txt of the metadata: one fact a line. */
+void archive_metadata_text(const json_t *metadata, struct dcr_buf *out);
+
+#endif
