@@ -280,8 +280,9 @@ static void say_recorded(const struct listing *l, struct dcr_buf *out)
     else if (*nvtx && strcmp(nvtx, "ok") != 0)
         dcr_buf_printf(out, "  no ranges %s\n",
                        strncmp(nvtx, because, sizeof because - 1) == 0 ? nvtx + sizeof because - 1 : nvtx);
-    if (*words_other_mpi(c))
-        dcr_buf_printf(out, "  missing   MPI calls: %s\n", words_other_mpi(c));
+    const char *no_mpi = words_no_mpi(c, json_array_size(json_object_get(l->metadata, "ranks")));
+    if (*no_mpi)
+        dcr_buf_printf(out, "  missing   MPI calls: %s\n", no_mpi);
 }
 
 static void say_reasons(const struct listing *l, struct dcr_buf *out)

@@ -87,9 +87,9 @@ static void summarise(const struct pack *p, char *out, size_t n)
         used = strlen(out);
         snprintf(out + used, n - used, "; %.300s", pack_json_text(collector, "nvtx"));
     }
-    if (*words_other_mpi(collector)) {
+    if (*words_no_mpi(collector, p->n_ranks)) {
         used = strlen(out);
-        snprintf(out + used, n - used, "; no MPI calls: %.300s", words_other_mpi(collector));
+        snprintf(out + used, n - used, "; no MPI calls: %.300s", words_no_mpi(collector, p->n_ranks));
     }
     put_list(out, n, "; missing: ", p->missing);
     put_list(out, n, "; INCOMPLETE: ", p->reasons);

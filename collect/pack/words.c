@@ -40,11 +40,12 @@ void words_dropped(uint64_t n_events, char *out, size_t n)
                              : "events dropped (a range has two)");
 }
 
-const char *words_other_mpi(const json_t *collector)
+const char *words_no_mpi(const json_t *collector, size_t n_ranks)
 {
     static const char because[] = "nothing recorded because ", quietly[] = "MPI calls are not recorded: ";
     const char *text = json_string_value(json_object_get(collector, "mpi"));
-    if (!text || strncmp(text, because, sizeof because - 1) != 0 || !strstr(text, "Open MPI"))
+    if (!text || strncmp(text, because, sizeof because - 1) != 0 ||
+        (!strstr(text, "Open MPI") && !(n_ranks > 1 && strstr(text, "linked with MPI"))))
         return "";
     text += sizeof because - 1;
     return strncmp(text, quietly, sizeof quietly - 1) == 0 ? text + sizeof quietly - 1 : text;

@@ -10,8 +10,9 @@
 void words_window(const json_t *collector, char *out, size_t n);
 /** words_dropped - "0 dropped", or the events, of which a range has two. */
 void words_dropped(uint64_t n_events, char *out, size_t n);
-/** words_other_mpi - why the MPI calls of a program that uses MPI are not known; "" when they are, or it uses none.
+/** words_no_mpi - why the MPI calls of a program that uses MPI, or may as it has several ranks, are not known; "" when
+ *  they are, or it uses none.
  *  borrows  of the metadata */
-const char *words_other_mpi(const json_t *collector);
+const char *words_no_mpi(const json_t *collector, size_t n_ranks);
 
 #endif
