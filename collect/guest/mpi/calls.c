@@ -7,7 +7,7 @@
 /* The call itself moves nothing that can be counted yet: the bytes are those of its flight. */
 #define FLIGHT(NAME, PARAMS, ARGS, BYTES, COMM, PEER, FLAGS)                 \
     CALL(NAME, (PARAMS, void *request), (ARGS, request), , 1, 0, COMM, PEER, \
-         P(flight_begin(request, "MPI_" #NAME, FLAGS, start, BYTES, COMM, PEER)))
+         P(flight_begin(request, "MPI_" #NAME, FLAGS, start, end, BYTES, COMM, PEER)))
 /* The status is the last parameter. A program that ignores it still tells us by ours what came from whom. */
 #define RECEIVE(NAME, PARAMS, ARGS, BYTES, COMM, PEER) \
     CALL(NAME, (PARAMS, void *status), (ARGS, status), OWN_STATUS, 1, P(BYTES), COMM, PEER, )

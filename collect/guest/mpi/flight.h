@@ -11,7 +11,7 @@ enum { FLIGHT_MAX = 1 << 14 };
 
 /** flight_begin - an operation was given the request that `request` points to. A persistent one begins at
  *  flight_start. */
-void flight_begin(const void *request, const char *name, int flags, int64_t start_ns, uint64_t bytes,
+void flight_begin(const void *request, const char *name, int flags, int64_t start_ns, int64_t end_ns, uint64_t bytes,
                   mpiabi_handle comm, int peer);
 void flight_start(mpiabi_handle request, int64_t start_ns);
 /** flight_complete - a request was found complete. */
