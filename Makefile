@@ -220,6 +220,8 @@ $(BUILD)/tests/lib/dcrnn-train-without-nvtx: $(BUILD)/obj/trainer/main.o $(BUILD
 	$(call say,link $@) $(folder) $(CC) $(CFLAGS) -o $@ $^ $(LDLIBS_COMMON) $(LIB_LIBS) $(BLAS_LIBS) $(ZLIB_LIBS) $(MPI_LIBS)
 
 $(BUILD)/obj/tests/unit/%.o $(BUILD)/obj/tests/fuzz/%.o: EXTRA_CFLAGS = $(MPI_CFLAGS) $(NVTX_CFLAGS) $(RENDER_CFLAGS)
+# Beside Open MPI's, where it is installed.
+$(BUILD)/obj/tests/unit/test_mpich_abi.o: MPI_CFLAGS = $(call pc,--cflags,mpich)
 LINK_UNIT = $(CC) $(CFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LDLIBS_COMMON) -lcmocka $(LIB_LIBS) $(RENDER_LIBS) $(BLAS_LIBS) $(ZLIB_LIBS) $(MPI_LIBS)
 ALL_LIBS := $(patsubst %,$(BUILD)/lib%.a,trainer collect render dcr)
 # The unit tests are one program, started under the name of one of them: a hundred links less, which took a minute.

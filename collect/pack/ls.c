@@ -48,15 +48,16 @@ void words_dropped(uint64_t n_events, char *out, size_t n)
 {
     snprintf(out, n, "%" PRIu64 " %s", n_events,
              n_events == 0   ? "dropped"
-             : n_events == 1 ? "event dropped (a range has two)"
-                             : "events dropped (a range has two)");
+             : n_events == 1 ? "event dropped"
+                             : "events dropped");
 }
 
-const char *words_other_mpi(const json_t *collector)
+const char *words_no_mpi(const json_t *collector, size_t n_ranks)
 {
     static const char because[] = "nothing recorded because ", quietly[] = "MPI calls are not recorded: ";
     const char *text = json_string_value(json_object_get(collector, "mpi"));
-    if (!text || strncmp(text, because, sizeof because - 1) != 0 || !strstr(text, "Open MPI"))
+    if (!text || strncmp(text, because, sizeof because - 1) != 0 ||
+        (!strstr(text, "Open MPI") && !(n_ranks > 1 && strstr(text, "linked with MPI"))))
         return "";
     text += sizeof because - 1;
     return strncmp(text, quietly, sizeof quietly - 1) == 0 ? text + sizeof quietly - 1 : text;
@@ -307,8 +308,9 @@ static void say_recorded(const struct listing *l, struct dcr_buf *out)
     else if (*nvtx && strcmp(nvtx, "ok") != 0)
         dcr_buf_printf(out, "  no ranges %s\n",
                        strncmp(nvtx, because, sizeof because - 1) == 0 ? nvtx + sizeof because - 1 : nvtx);
-    if (*words_other_mpi(c))
-        dcr_buf_printf(out, "  missing   MPI calls: %s\n", words_other_mpi(c));
+    const char *no_mpi = words_no_mpi(c, json_array_size(json_object_get(l->metadata, "ranks")));
+    if (*no_mpi)
+        dcr_buf_printf(out, "  missing   MPI calls: %s\n", no_mpi);
 }
 
 static void say_reasons(const struct listing *l, struct dcr_buf *out)

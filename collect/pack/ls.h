@@ -19,10 +19,11 @@ int ls_archive(const char *path, int is_long, struct dcr_buf *out, struct dcr_er
 
 /** words_window - "in the window of --steps 10:20: " of what was asked for; "" when everything was to be recorded. */
 void words_window(const json_t *collector, char *out, size_t n);
-/** words_dropped - "0 dropped", or the events, of which a range has two. */
+/** words_dropped - "0 dropped", or how many ranges, marks and calls. */
 void words_dropped(uint64_t n_events, char *out, size_t n);
-/** words_other_mpi - why the MPI calls of a program that uses MPI are not known; "" when they are, or it uses none.
+/** words_no_mpi - why the MPI calls of a program that uses MPI, or may as it has several ranks, are not known; "" when
+ *  they are, or it uses none.
  *  borrows  of the metadata */
-const char *words_other_mpi(const json_t *collector);
+const char *words_no_mpi(const json_t *collector, size_t n_ranks);
 
 #endif

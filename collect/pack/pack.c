@@ -81,8 +81,8 @@ static void summarise(const struct pack *p, char *out, size_t n)
                        plural(p->n_sparse));
     if (p->n_ranks && !p->n_events && !p->n_mpi_calls && !p->n_io_calls && !json_object_get(collector, "not_loaded"))
         dcr_buf_printf(&b, "; %.300s", pack_json_text(collector, "nvtx"));
-    if (*words_other_mpi(collector))
-        dcr_buf_printf(&b, "; no MPI calls: %.300s", words_other_mpi(collector));
+    if (*words_no_mpi(collector, p->n_ranks))
+        dcr_buf_printf(&b, "; no MPI calls: %.300s", words_no_mpi(collector, p->n_ranks));
     put_list(&b, "; missing: ", p->missing);
     put_list(&b, "; INCOMPLETE: ", p->reasons);
     snprintf(out, n, "%s", dcr_buf_text(&b));

@@ -41,12 +41,16 @@ static int is_interpreter(const char *path)
 
 int linked_is_launcher(const char *program)
 {
-    static const char *const names[] = {"mpirun", "torchrun", "mpiexec",        "orterun",         "prterun",
-                                        "prun",   "srun",     "mpirun.openmpi", "mpiexec.openmpi", "mpiexec.hydra"};
+    static const char *const names[] = {"mpirun", "mpiexec", "orterun", "prterun", "prun", "srun", "torchrun"};
+    static const char *const kinds[] = {"", ".openmpi", ".mpich", ".hydra"}; /* as Debian tells them apart */
+    const char *name = base_name(program);
+    size_t n = strcspn(name, ".");
+    int is_name = 0, is_kind = 0;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(base_name(program), names[i]) == 0)
-            return 1;
-    return 0;
+        is_name |= strlen(names[i]) == n && strncmp(name, names[i], n) == 0;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        is_kind |= strcmp(name + n, kinds[i]) == 0;
+    return is_name && is_kind;
 }
 
 /* The program's loader, of glibc; no text of the file is trusted beyond that. returns 0, or -1 when there is none */
@@ -123,43 +127,30 @@ static int list_libraries(const char *loader, const char *program, char *out, si
     return child > 0 ? 0 : -1;
 }
 
-/* 1: an MPI that may be Open MPI; 0: none; -1: another one, named in out. */
-static int mpi_of(const char *path, char *other, size_t n)
+/* libmpi.so, libmpich.so, libmpi_cray.so, libmpifort.so ...: which MPI it is decides what is loaded into the program.
+ */
+static int has_mpi(const char *path)
 {
     static char list[65536];
-    char loader[256];
-    int found = 0;
+    char loader[256], *at, *state = NULL;
     if (loader_of(path, loader, sizeof loader) != 0 || list_libraries(loader, path, list, sizeof list) != 0)
         return 0;
-    char *at, *state = NULL;
-    for (at = strtok_r(list, "\n", &state); at; at = strtok_r(NULL, "\n", &state)) {
-        char *name = at + strspn(at, " \t");
-        name[strcspn(name, " \t(")] = '\0';
-        if (strncmp(name, "libmpich", 8) == 0 || strncmp(name, "libmpi_cray", 11) == 0) {
-            snprintf(other, n, "%s", name);
-            return -1;
-        }
-        if (strncmp(name, "libmpi.so", 9) == 0 || strncmp(name, "libmpi_", 7) == 0)
-            found = 1;
-    }
-    return found;
+    for (at = strtok_r(list, "\n", &state); at; at = strtok_r(NULL, "\n", &state))
+        if (strncmp(at + strspn(at, " \t"), "libmpi", 6) == 0)
+            return 1;
+    return 0;
 }
 
-int linked_with_mpi(char *const *words, int n_words, char *why, size_t n)
+int linked_with_mpi(char *const *words, int n_words)
 {
     int n_programs = 0;
     for (int i = 0; i < n_words && i < MAX_WORDS && n_programs < MAX_PROGRAMS; i++) {
-        char path[PATH_MAX], other[128];
+        char path[PATH_MAX];
         if (words[i][0] == '-' || meta_find_program(words[i], path, sizeof path) != 0 || access(path, X_OK) != 0)
             continue;
-        int found = is_interpreter(path) ? 1 : mpi_of(path, other, sizeof other);
-        n_programs++;
-        if (found > 0)
+        if (is_interpreter(path) || has_mpi(path))
             return 1;
-        if (found < 0) {
-            snprintf(why, n, "'%s' is linked with %s; only Open MPI's calls are known", base_name(path), other);
-            return 0;
-        }
+        n_programs++;
     }
     return 0;
 }

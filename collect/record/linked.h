@@ -11,10 +11,9 @@ const char *linked_statically(char *const *words, int n_words);
 /** linked_changes_user - the first word, or path among the others, that runs as another user or group than who starts
  * it (sudo); NULL none. */
 const char *linked_changes_user(char *const *words, int n_words);
-/** linked_with_mpi - 1 when a program among the words is linked with an MPI that may be an Open MPI, as the loader
- *  resolves its libraries (the loader is asked; no code of the program runs), or when it cannot be told: a script or an
- *  interpreter may start anything. Without MPI what is loaded then does nothing.
- *  why      when it is linked with another MPI: the sentence that says so; else untouched */
-int linked_with_mpi(char *const *words, int n_words, char *why, size_t n);
+/** linked_with_mpi - 1 when a program among the words is linked with an MPI, as the loader resolves its libraries (the
+ *  loader is asked; no code of the program runs), or when it cannot be told: a script or an interpreter may start
+ *  anything. Without MPI what is loaded then does nothing. */
+int linked_with_mpi(char *const *words, int n_words);
 
 #endif

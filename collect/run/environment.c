@@ -138,7 +138,7 @@ static void set_mpi(const struct options *o, json_t *record)
     char why[PATH_MAX + 200] = "";
     if (o->mpi == 0)
         snprintf(why, sizeof why, "switched off (--mpi off)");
-    else if (o->mpi < 0 && !linked_with_mpi(o->program, o->n_program, why, sizeof why) && !*why)
+    else if (o->mpi < 0 && !linked_with_mpi(o->program, o->n_program))
         snprintf(why, sizeof why,
                  "no program on the command line is linked with MPI (--mpi on records it all the same)");
     if (*why) {

@@ -29,7 +29,8 @@ struct rank_identity rank_identify(const char *(*get)(const char *name, const vo
         {"RANK", "LOCAL_RANK", "WORLD_SIZE", "TORCHELASTIC_RUN_ID"},
         {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_SIZE", NULL},
         {"PMIX_RANK", "PMIX_LOCAL_RANK", "PMIX_SIZE", NULL},
-        {"PMI_RANK", "MPI_LOCALRANKID", "PMI_SIZE", NULL},
+        {"PMI_RANK", "MPI_LOCALRANKID", "PMI_SIZE", NULL}, /* mpiexec of MPICH and Intel MPI */
+        {"PMI_RANK", "PMI_LOCAL_RANK", "PMI_SIZE", NULL},  /* PALS, Cray's */
         {"SLURM_PROCID", "SLURM_LOCALID", "SLURM_NTASKS", "SLURM_STEP_ID"},
         {"RANK", "LOCAL_RANK", "WORLD_SIZE", "WORLD_SIZE"}, /* PyTorch's names, set by whatever started it */
     };

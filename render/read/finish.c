@@ -137,6 +137,17 @@ static void forget_column(struct run *r, const char *column)
         run_add_gap(r, PHRASE(METRICS_ZERO, slot_name(column)));
 }
 
+/* Why MPI calls that were there, or may have been as there are several ranks, were not recorded; NULL otherwise. */
+static const char *why_no_mpi(const struct run *r)
+{
+    static const char quietly[] = "MPI calls are not recorded: ";
+    const char *why = r->mpi.because;
+    if (r->mpi.state != RECORDER_NOTHING ||
+        (!strstr(why, "Open MPI") && !(r->n_ranks > 1 && strstr(why, "linked with MPI"))))
+        return NULL;
+    return strncmp(why, quietly, sizeof quietly - 1) == 0 ? why + sizeof quietly - 1 : why;
+}
+
 static void name_gaps(struct reading *g)
 {
     struct run *r = g->run;
@@ -163,6 +174,9 @@ static void name_gaps(struct reading *g)
         run_add_gap(r, PHRASE(NO_METRICS_CSV));
     if (!n_cpu)
         run_add_gap(r, g->has_cpu_monitor ? PHRASE(CPU_MONITOR_EMPTY) : PHRASE(NO_CPU_MONITOR));
+    const char *why = why_no_mpi(r);
+    if (why)
+        run_add_gap(r, PHRASE(NO_MPI_CALLS, slot_name(why)));
     if (r->n_ranks && n_steps && n_steps < r->n_ranks)
         run_add_gap(r, PHRASE(STEPS_ON_SOME, slot_count(n_steps), slot_count(r->n_ranks)));
     if (!n_gpus && all_zero_or_absent(r, "gpu_util_avg"))

@@ -31,16 +31,38 @@ else
     skip "hpcc" "Debian's hpcc is not installed"
 fi
 
-# ---- ScaLAPACK's timing program of LU (MPI through the Fortran interface of BLACS)
-lu=$(find /usr/lib -path '*scalapack/openmpi-tests/xdlu' 2>/dev/null | head -n 1)
-if [ -n "$lu" ]; then
-    cp "$(dirname "$lu")/LU.dat" .
-    check "ScaLAPACK's xdlu runs" sh -c 'c=$0 && shift && timeout 300 "$c" run -o lu.tar -- "$@" >lu.out 2>lu.err' "$COLLECT" - "${MPIRUN[@]}" -n 2 "$lu"
-    check "it passed its own tests" grep -Eq ' 0 tests completed and failed' lu.out
-    check "its MPI calls" metadata lu.tar '.collector.mpi_calls > 100'
-    check "the report" rendered lu.tar
+# ---- ScaLAPACK's timing program of LU (MPI through the Fortran interface of BLACS), under each MPI
+for mpi in openmpi mpich; do
+    lu=$(find /usr/lib -path "*scalapack/$mpi-tests/xdlu" 2>/dev/null | head -n 1)
+    if [ -z "$lu" ] || ! choose_mpi "$mpi"; then
+        skip "ScaLAPACK's xdlu, $mpi" "Debian's scalapack-mpi-test or $mpi is not installed"
+        continue
+    fi
+    mkdir "lu-$mpi" && cp "$(dirname "$lu")/LU.dat" "lu-$mpi"
+    check "ScaLAPACK's xdlu runs, $mpi" sh -c 'cd "$1" && c=$0 && shift 1 && timeout 300 "$c" run -o run.tar -- "$@" >out 2>err' "$COLLECT" "lu-$mpi" "${MPIRUN[@]}" -n 2 "$lu"
+    check "it passed its own tests" grep -Eq ' 0 tests completed and failed' "lu-$mpi/out"
+    check "complete, two ranks" manifest "lu-$mpi/run.tar" '.complete and .n_ranks == 2'
+    check "its MPI calls" metadata "lu-$mpi/run.tar" '.collector | .mpi == "ok" and .mpi_calls > 100'
+    cp "lu-$mpi/run.tar" "lu-$mpi.tar"
+    check "the report" rendered "lu-$mpi.tar"
+done
+
+# ---- mpi4py: MPI is opened by a module of the interpreter
+if [ -x /usr/bin/python3 ] && /usr/bin/python3 -c 'import mpi4py' 2>/dev/null && choose_mpi openmpi; then
+    cat >four.py <<'END'
+from array import array
+from mpi4py import MPI
+world = MPI.COMM_WORLD
+sums = array("d", [0] * 10)
+for i in range(25):
+    world.Allreduce([array("d", [world.rank] * 10), MPI.DOUBLE], [sums, MPI.DOUBLE])
+print("sum", int(sum(sums)), world.allgather(world.rank))
+END
+    check "mpi4py runs" sh -c 'c=$0 && timeout 300 "$c" run -o four.tar -- "$@" >four.out 2>four.err' "$COLLECT" "${MPIRUN[@]}" -n 2 /usr/bin/python3 four.py
+    check "its results" test "$(grep -c 'sum 10 \[0, 1\]' four.out)" -eq 2
+    check "its calls and bytes, exactly" test "$(summaries four.tar | jq -c 'select(.mpi) | select(.mpi[0] == "MPI_Allreduce") | .mpi[1:3]' | sort | uniq -c | tr -s ' ')" = " 2 [25,2000]"
 else
-    skip "ScaLAPACK's xdlu" "Debian's scalapack-mpi-test is not installed"
+    skip "mpi4py" "Debian's python3-mpi4py is not installed"
 fi
 
 # ---- fio: as many bytes in as many writes as it was told

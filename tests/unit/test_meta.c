@@ -232,6 +232,14 @@ static void ranks_are_read_from_the_launcher(void **state)
     id = OF("PMI_RANK=5");
     assert_int_equal(id.rank, 5);
     assert_int_equal(id.world_size, -1);
+    id = OF("PMI_RANK=5\0PMI_SIZE=8\0MPI_LOCALRANKID=1\0MPI_LOCALNRANKS=4"); /* MPICH */
+    assert_int_equal(id.rank, 5);
+    assert_int_equal(id.local_rank, 1);
+    assert_int_equal(id.world_size, 8);
+    id = OF("PMI_RANK=5\0PMI_SIZE=8\0PMI_LOCAL_RANK=1"); /* Cray */
+    assert_int_equal(id.rank, 5);
+    assert_int_equal(id.local_rank, 1);
+    assert_int_equal(id.world_size, 8);
     id = OF("RANK=5\0LOCAL_RANK=1\0WORLD_SIZE=8"); /* PyTorch */
     assert_int_equal(id.rank, 5);
     assert_int_equal(id.local_rank, 1);

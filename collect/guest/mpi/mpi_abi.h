@@ -1,21 +1,79 @@
-/* mpi_abi.h - what the interposer must know of Open MPI's binary interface (1.10 to 5), in our own words, so that it is
- * built without MPI and serves whatever Open MPI the program has. Handles are pointers. That the program's MPI is an
- * Open MPI is asked at run time; tests/unit/test_mpi_abi.c holds the rest against the real mpi.h. */
+/* mpi_abi.h - what the interposer must know of the two binary interfaces of MPI, in our own words, so that it is built
+ * without MPI and serves whatever MPI the program has. Open MPI (1.10 to 5): a handle is a pointer. MPICH and what
+ * follows its ABI (Intel MPI, Cray MPICH, MVAPICH, ParaStation): a handle is an int. tests/unit/test_mpi_abi.c and
+ * test_mpich_abi.c hold this against the real mpi.h of both. */
 #ifndef DCC_MPI_ABI_H
 #define DCC_MPI_ABI_H
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
-typedef void *mpiabi_comm, *mpiabi_type, *mpiabi_op, *mpiabi_request, *mpiabi_message;
+/* A handle as an argument travels in one register or one slot of 8 bytes of the stack, int or pointer alike, so that a
+ * wrapper passes it on without knowing which it is. The upper half of an int is undefined. */
+typedef uintptr_t mpiabi_handle;
 
-struct mpiabi_status {
-    int source, tag, error;
-    int cancelled;
-    size_t bytes; /* received */
+/* The largest status of both, for statuses of our own. */
+typedef struct {
+    size_t words[3];
+} mpiabi_status_room;
+
+struct mpiabi {
+    const char *symbol; /* exported by every MPI of this ABI and by no other */
+    uintptr_t in_place, status_ignore;
+    int proc_null;
+    int handle_bytes, status_bytes, source_at;
 };
 
-#define MPIABI_IN_PLACE ((void *)1)
-enum { MPIABI_SUCCESS = 0, MPIABI_ERR_OTHER = 16, MPIABI_PROC_NULL = -2, MPIABI_UNDEFINED = -32766 };
+static const struct mpiabi mpiabi_open_mpi = {.symbol = "ompi_mpi_comm_world",
+                                              .in_place = 1,
+                                              .status_ignore = 0,
+                                              .proc_null = -2,
+                                              .handle_bytes = 8,
+                                              .status_bytes = 24,
+                                              .source_at = 0};
+/* Programs are linked with MPIR_Dup_fn by MPI_DUP_FN of MPICH's mpi.h. */
+static const struct mpiabi mpiabi_mpich = {.symbol = "MPIR_Dup_fn",
+                                           .in_place = (uintptr_t)-1,
+                                           .status_ignore = 1,
+                                           .proc_null = -1,
+                                           .handle_bytes = 4,
+                                           .status_bytes = 20,
+                                           .source_at = 8};
+
+enum { MPIABI_SUCCESS = 0, MPIABI_ERR_OTHER = 16 };
+
+/** mpiabi_handle_at - the i-th of an array of handles. */
+static inline mpiabi_handle mpiabi_handle_at(const struct mpiabi *abi, const void *handles, int i)
+{
+    return abi->handle_bytes == 4 ? ((const uint32_t *)handles)[i] : ((const uintptr_t *)handles)[i];
+}
+
+static inline const void *mpiabi_status_at(const struct mpiabi *abi, const void *statuses, int i)
+{
+    return (const char *)statuses + (size_t)i * (size_t)abi->status_bytes;
+}
+
+/** mpiabi_source - the rank that a message came from; below 0: none. */
+static inline int mpiabi_source(const struct mpiabi *abi, const void *status)
+{
+    int source;
+    memcpy(&source, (const char *)status + abi->source_at, sizeof source);
+    return source;
+}
+
+/** mpiabi_received - bytes that arrived. Open MPI keeps them in the last word. MPICH keeps the low half first and the
+ *  high half, shifted by a flag, behind it. */
+static inline uint64_t mpiabi_received(const struct mpiabi *abi, const void *status)
+{
+    uint64_t bytes;
+    uint32_t halves[2];
+    if (abi->status_bytes == 24) {
+        memcpy(&bytes, (const char *)status + 16, sizeof bytes);
+        return bytes;
+    }
+    memcpy(halves, status, sizeof halves);
+    return halves[0] | (uint64_t)(halves[1] >> 1) << 32;
+}
 
 #endif

@@ -1,37 +1,46 @@
-/* record.h - MPI calls into the trace: one span per outermost call of a thread, one span in flight per non-blocking
- * operation. Called by mpi/calls.c and mpi/wait.c. */
+/* record.h - MPI calls into the trace: one span per outermost call of a thread. Called by mpi/call.h. */
 #ifndef DCC_MPI_RECORD_H
 #define DCC_MPI_RECORD_H
 
 #include "collect/guest/mpi/mpi_abi.h"
 
+/* The ABI of the program's MPI; set once record_enter has returned 1. */
+extern const struct mpiabi *record_abi;
+
 /** record_next - the next library's function of that name: another tool's, or MPI's own. Kept in *known.
  *  returns  NULL when there is none */
 void *record_next(void **known, const char *name);
 
-/** record_enter - 1 when this call is to be observed: Open MPI, not inside another MPI call. */
+/** record_enter - 1 when this call is to be observed: an MPI that is known, not inside another MPI call.
+ *  start_ns  a variable of the wrapper itself: its address tells the calls inside from a call after a longjmp */
 int record_enter(int64_t *start_ns);
-/** record_leave - after the call; comm NULL = none; peer -1 = none. is_worth 0: only leave. */
-void record_leave(const char *name, int64_t start_ns, int is_worth, uint64_t bytes, mpiabi_comm comm, int peer);
+/** record_leave - the observed call is over. */
+void record_leave(void);
+/** record_call - an observed call into the trace. bytes: what this rank put in; comm 0: none; peer below 0: none. */
+void record_call(const char *name, int64_t start_ns, int64_t end_ns, uint64_t bytes, mpiabi_handle comm, int peer);
+/** record_payload - size of the communicator, and peer in it, as DCT_PAYLOAD_MPI has them. */
+uint64_t record_payload(mpiabi_handle comm, int peer);
+
+/** record_is_in_place - the buffer is MPI_IN_PLACE. */
+static inline int record_is_in_place(const void *buffer)
+{
+    return (uintptr_t)buffer == record_abi->in_place;
+}
+/** record_status - the program's status or statuses, or our own where the program ignores them. */
+static inline void *record_status(void *status, void *own)
+{
+    return (uintptr_t)status == record_abi->status_ignore ? own : status;
+}
 
 /* Bytes and sizes, asked of MPI itself; only after a call with the same arguments succeeded. */
-uint64_t record_bytes(uint64_t count, mpiabi_type type);
-int record_size(mpiabi_comm comm);
+uint64_t record_bytes(int64_t count, mpiabi_handle type);
+int record_size(mpiabi_handle comm);
 /** record_peers - ranks that a count per rank is given for: of the other group in an inter-communicator. */
-int record_peers(mpiabi_comm comm);
-uint64_t record_sum(const int *counts, mpiabi_type type, mpiabi_comm comm);
-uint64_t record_sum_types(const int *counts, const mpiabi_type *types, mpiabi_comm comm);
+int record_peers(mpiabi_handle comm);
+uint64_t record_sum(const int *counts, mpiabi_handle type, mpiabi_handle comm);
+/** record_sum_types - of counts that have a type each. */
+uint64_t record_sum_types(const int *counts, const void *types, mpiabi_handle comm);
 /** record_own - the entry of this rank. */
-uint64_t record_own(const int *counts, mpiabi_type type, mpiabi_comm comm);
-
-/* Non-blocking operations, by their request. */
-enum { RECORD_SEND = 0, RECORD_RECEIVE = 1, RECORD_PERSISTENT = 2 };
-/** record_begin - a request was made. Persistent ones begin at record_start. */
-void record_begin(mpiabi_request r, const char *name, int flags, int64_t start_ns, uint64_t bytes, mpiabi_comm comm,
-                  int peer);
-void record_start(mpiabi_request r, int64_t start_ns);
-/** record_complete - a request was found complete; status NULL = not known. */
-void record_complete(mpiabi_request r, const struct mpiabi_status *status);
-void record_forget(mpiabi_request r);
+uint64_t record_own(const int *counts, mpiabi_handle type, mpiabi_handle comm);
 
 #endif

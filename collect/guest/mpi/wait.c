@@ -1,115 +1,114 @@
 /* wait.c - MPI's completion calls, interposed: the time that the thread waits, and the end of operations in flight. A
  * test that finds nothing complete is not recorded: programs poll by the million. */
-#include "collect/guest/mpi/record.h"
+#include "collect/guest/mpi/call.h"
 
-#define EXPORTED __attribute__((visibility("default")))
-#define P(...) __VA_ARGS__
-/* Requests of one call that are followed; beyond, the call is recorded and the flights of its requests are not. */
-#define MAX_AT_ONCE 1024
-
-typedef mpiabi_request request_t;
-typedef struct mpiabi_status status_t;
-
-#define ENTRANCE(PREFIX, NAME, PARAMS, ARGS)                          \
-    EXPORTED int PREFIX##NAME(PARAMS);                                \
-    int PREFIX##NAME(PARAMS)                                          \
-    {                                                                 \
-        static void *known;                                           \
-        int (*next)(PARAMS);                                          \
-        *(void **)&next = record_next(&known, #PREFIX #NAME);         \
-        return next ? observed_##NAME(next, ARGS) : MPIABI_ERR_OTHER; \
-    }
-/* BEFORE keeps what the call will overwrite; IS_DONE says whether it completed anything; COMPLETE tells which. */
-#define CALL(NAME, PARAMS, ARGS, BEFORE, IS_DONE, COMPLETE)      \
-    static int observed_##NAME(int (*next)(PARAMS), PARAMS)      \
-    {                                                            \
-        int64_t start;                                           \
-        if (!record_enter(&start))                               \
-            return next(ARGS);                                   \
-        BEFORE;                                                  \
-        int rc = next(ARGS);                                     \
-        int is_done = rc == MPIABI_SUCCESS && (IS_DONE);         \
-        if (is_done) {                                           \
-            COMPLETE;                                            \
-        }                                                        \
-        record_leave("MPI_" #NAME, start, is_done, 0, NULL, -1); \
-        return rc;                                               \
-    }                                                            \
-    ENTRANCE(MPI_, NAME, P(PARAMS), P(ARGS))                     \
-    ENTRANCE(PMPI_, NAME, P(PARAMS), P(ARGS))
-
-#define KEEP_ONE                   \
-    request_t kept = *request;     \
-    status_t own = {.source = -1}; \
-    if (!status)                   \
-    status = &own
-
-CALL(Wait, P(request_t *request, status_t *status), P(request, status), KEEP_ONE, 1, record_complete(kept, status))
-CALL(Test, P(request_t *request, int *flag, status_t *status), P(request, flag, status), KEEP_ONE, *flag,
-     record_complete(kept, status))
-
-/* Copies of the requests, which the call sets to null, and statuses of our own where the program wants none. */
+/* What a completion call overwrites, and room for statuses that the program does not want: of few requests on the
+ * caller's stack, which may be small, else one of a few tables. */
+enum { N_SMALL = 48, N_TABLES = 4 };
 struct kept {
-    request_t request[MAX_AT_ONCE];
-    status_t status[MAX_AT_ONCE];
+    int n;
+    uintptr_t *requests;
+    void *statuses;
+    struct table *table;
+    uintptr_t small_requests[N_SMALL];
+    mpiabi_status_room small_statuses[N_SMALL];
 };
+static struct table {
+    int is_taken;
+    uintptr_t requests[FLIGHT_MAX];
+    mpiabi_status_room statuses[FLIGHT_MAX];
+} tables[N_TABLES];
 
-static int keep(struct kept *k, int n, const request_t *requests)
+static struct table *take_table(void)
 {
-    if (n > MAX_AT_ONCE)
-        return 0;
-    for (int i = 0; i < n; i++)
-        k->request[i] = requests[i];
-    return n;
+    for (int i = 0; i < N_TABLES; i++)
+        if (!__atomic_exchange_n(&tables[i].is_taken, 1, __ATOMIC_ACQUIRE))
+            return &tables[i];
+    return NULL;
 }
 
-static void complete_all(const struct kept *k, int n, const status_t *statuses)
+/* Without a table the call is recorded and the flights of its requests are not. */
+static void keep(struct kept *k, int n, const void *requests)
 {
-    for (int i = 0; i < n; i++)
-        record_complete(k->request[i], statuses ? &statuses[i] : NULL);
+    k->n = n;
+    k->requests = k->small_requests;
+    k->statuses = k->small_statuses;
+    k->table = n > N_SMALL && n <= FLIGHT_MAX ? take_table() : NULL;
+    if (k->table) {
+        k->requests = k->table->requests;
+        k->statuses = k->table->statuses;
+    } else if (n > N_SMALL) {
+        k->n = 0;
+        flight_missed();
+    }
+    for (int i = 0; i < k->n; i++)
+        k->requests[i] = mpiabi_handle_at(record_abi, requests, i);
 }
 
-static void complete_some(const struct kept *k, int n_kept, int n, const int *indices, const status_t *statuses)
+static void drop(const struct kept *k)
 {
-    for (int i = 0; i < n; i++)
-        if (indices[i] >= 0 && indices[i] < n_kept)
-            record_complete(k->request[indices[i]], statuses ? &statuses[i] : NULL);
+    if (k->table)
+        __atomic_store_n(&k->table->is_taken, 0, __ATOMIC_RELEASE);
 }
 
-#define KEEP_ALL                           \
-    struct kept kept;                      \
-    int n_kept = keep(&kept, n, requests); \
-    if (!statuses && n_kept)               \
-    statuses = kept.status
+static void *wanted_statuses(struct kept *k, void *statuses)
+{
+    return k->n ? record_status(statuses, k->statuses) : statuses;
+}
 
-CALL(Waitall, P(int n, request_t *requests, status_t *statuses), P(n, requests, statuses), KEEP_ALL, 1,
-     complete_all(&kept, n_kept, statuses))
-CALL(Testall, P(int n, request_t *requests, int *flag, status_t *statuses), P(n, requests, flag, statuses), KEEP_ALL,
-     *flag, complete_all(&kept, n_kept, statuses))
-CALL(Waitsome, P(int n, request_t *requests, int *n_out, int *indices, status_t *statuses),
-     P(n, requests, n_out, indices, statuses), KEEP_ALL, 1, complete_some(&kept, n_kept, *n_out, indices, statuses))
-CALL(Testsome, P(int n, request_t *requests, int *n_out, int *indices, status_t *statuses),
-     P(n, requests, n_out, indices, statuses), KEEP_ALL, *n_out > 0,
-     complete_some(&kept, n_kept, *n_out, indices, statuses))
+static void complete_all(const struct kept *k, const void *statuses, int64_t end)
+{
+    for (int i = 0; i < k->n; i++)
+        flight_complete(k->requests[i], mpiabi_status_at(record_abi, statuses, i), end);
+}
 
-#define KEEP_ANY                           \
-    struct kept kept;                      \
-    int n_kept = keep(&kept, n, requests); \
-    if (!status)                           \
-    status = kept.status
-CALL(Waitany, P(int n, request_t *requests, int *index, status_t *status), P(n, requests, index, status), KEEP_ANY, 1,
-     complete_some(&kept, n_kept, 1, index, status))
-CALL(Testany, P(int n, request_t *requests, int *index, int *flag, status_t *status),
-     P(n, requests, index, flag, status), KEEP_ANY, *flag, complete_some(&kept, n_kept, 1, index, status))
+/* indices: which of the requests are complete, a status each; MPI_UNDEFINED, which is below 0, if there was none. */
+static void complete_some(const struct kept *k, int n, const int *indices, const void *statuses, int64_t end)
+{
+    for (int i = 0; i < n; i++)
+        if (indices[i] >= 0 && indices[i] < k->n)
+            flight_complete(k->requests[indices[i]], mpiabi_status_at(record_abi, statuses, i), end);
+}
+
+static void start_all(int n, const void *requests, int64_t start)
+{
+    for (int i = 0; i < n; i++)
+        flight_start(mpiabi_handle_at(record_abi, requests, i), start);
+}
+
+#define COMPLETION(NAME, PARAMS, ARGS, PREPARE, IS_WORTH, AFTER) \
+    CALL(NAME, PARAMS, ARGS, PREPARE, IS_WORTH, 0, 0, -1, P(AFTER))
+
+#define KEEP_ONE                                                   \
+    mpiabi_handle kept = mpiabi_handle_at(record_abi, request, 0); \
+    mpiabi_status_room own;                                        \
+    status = record_status(status, &own)
+COMPLETION(Wait, (void *request, void *status), (request, status), KEEP_ONE, 1, flight_complete(kept, status, end))
+COMPLETION(Test, (void *request, int *flag, void *status), (request, flag, status), KEEP_ONE, *flag,
+           flight_complete(kept, status, end))
+
+#define KEEP(STATUSES)                               \
+    __attribute__((cleanup(drop))) struct kept kept; \
+    keep(&kept, n, requests);                        \
+    STATUSES = wanted_statuses(&kept, STATUSES)
+COMPLETION(Waitall, (int n, void *requests, void *statuses), (n, requests, statuses), KEEP(statuses), 1,
+           complete_all(&kept, statuses, end))
+COMPLETION(Testall, (int n, void *requests, int *flag, void *statuses), (n, requests, flag, statuses), KEEP(statuses),
+           *flag, complete_all(&kept, statuses, end))
+COMPLETION(Waitsome, (int n, void *requests, int *n_out, int *indices, void *statuses),
+           (n, requests, n_out, indices, statuses), KEEP(statuses), 1,
+           complete_some(&kept, *n_out, indices, statuses, end))
+COMPLETION(Testsome, (int n, void *requests, int *n_out, int *indices, void *statuses),
+           (n, requests, n_out, indices, statuses), KEEP(statuses), *n_out > 0,
+           complete_some(&kept, *n_out, indices, statuses, end))
+COMPLETION(Waitany, (int n, void *requests, int *index, void *status), (n, requests, index, status), KEEP(status), 1,
+           complete_some(&kept, 1, index, status, end))
+COMPLETION(Testany, (int n, void *requests, int *index, int *flag, void *status), (n, requests, index, flag, status),
+           KEEP(status), *flag, complete_some(&kept, 1, index, status, end))
 
 /* ---- persistent requests ---------------------------------------------------------------------- */
 
-static void start_all(int n, const request_t *requests, int64_t start_ns)
-{
-    for (int i = 0; i < n; i++)
-        record_start(requests[i], start_ns);
-}
-
-CALL(Start, P(request_t *request), P(request), , 1, record_start(*request, start))
-CALL(Startall, P(int n, request_t *requests), P(n, requests), , 1, start_all(n, requests, start))
-CALL(Request_free, P(request_t *request), P(request), request_t kept = *request, 1, record_forget(kept))
+COMPLETION(Start, (void *request), (request), , 1, start_all(1, request, start))
+COMPLETION(Startall, (int n, void *requests), (n, requests), , 1, start_all(n, requests, start))
+COMPLETION(Request_free, (void *request), (request), mpiabi_handle kept = mpiabi_handle_at(record_abi, request, 0), 1,
+           flight_forget(kept))

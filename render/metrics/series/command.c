@@ -145,8 +145,9 @@ static int first_word(const struct run *a, const struct options *of)
 
 int launched_word(const struct run *a)
 {
-    static const char *const launchers[] = {"srun", "mpirun",         "mpiexec",         "orterun",      "prterun",
-                                            "prun", "mpirun.openmpi", "mpiexec.openmpi", "mpiexec.hydra"};
+    static const char *const launchers[] = {"srun",          "mpirun",       "mpiexec",        "orterun",
+                                            "prterun",       "prun",         "mpirun.openmpi", "mpiexec.openmpi",
+                                            "mpiexec.hydra", "mpirun.mpich", "mpiexec.mpich"};
     if (a->n_command == 0 || !is_one_of(dcr_last_part(a->command[0]), launchers, sizeof launchers / sizeof *launchers))
         return 0;
     int first = first_word(a, strcmp(dcr_last_part(a->command[0]), launchers[0]) == 0 ? &of_srun : &of_mpi);

@@ -56,6 +56,22 @@ else
     MPIRUN=(mpirun --oversubscribe --mca mpi_yield_when_idle 1)
 fi
 export OMPI_MCA_btl=self,vader,tcp
+# choose_mpi openmpi|mpich: MPIRUN, MPICC and MPIF90 of that MPI, by Debian's names where it has them; fails if it is missing
+choose_mpi() {
+    local end='' tell
+    [ ! -x "$(command -v "mpicc.$1")" ] || end=.$1
+    MPIRUN=("mpirun$end") MPICC=mpicc$end MPIF90=mpif90$end
+    command -v "${MPIRUN[0]}" "$MPICC" >/dev/null || return 1
+    case $1 in
+    openmpi)
+        MPIRUN+=(--oversubscribe --mca mpi_yield_when_idle 1)
+        [ "$(id -u)" != 0 ] || MPIRUN+=(--allow-run-as-root)
+        tell=--showme:version
+        ;;
+    mpich) tell=-show ;;
+    esac
+    [ -n "$end" ] || "$MPICC" $tell 2>&1 | grep -q "${1/#openmpi/Open MPI}"
+}
 INJECT=$BUILD/lib/dcreport/libdccollect-inject.so
 # record SPOOL CMD...: run it under the collector, NVTX alone, with an empty spool. RECORD: more options
 record() {

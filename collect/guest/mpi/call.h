@@ -1,0 +1,45 @@
+/* call.h - makes a wrapper of a row of the table, which is calls.c and wait.c. Both names of each function are
+ * interposed: programs call MPI_<name>, and so do MPICH's Fortran libraries; Open MPI's call PMPI_<name>. */
+#ifndef DCC_MPI_CALL_H
+#define DCC_MPI_CALL_H
+
+#include "collect/guest/guest.h"
+#include "collect/guest/mpi/flight.h"
+#include "collect/guest/mpi/record.h"
+
+#define EXPORTED __attribute__((visibility("default")))
+/* Commas that macros pass on as part of one argument. */
+#define P(...) __VA_ARGS__
+
+typedef mpiabi_handle handle_t;
+
+/* PARAMS and ARGS are in parentheses. PREPARE runs before the call. After a call that succeeded, with `start` and
+ * `end`: AFTER if IS_WORTH, and the call is recorded with BYTES, COMM (0: none) and PEER (-1: none). */
+#define CALL(NAME, PARAMS, ARGS, PREPARE, IS_WORTH, BYTES, COMM, PEER, AFTER)                   \
+    ENTRANCE(NAME, MPI_##NAME, PARAMS, ARGS, PREPARE, IS_WORTH, P(BYTES), COMM, PEER, P(AFTER)) \
+    ENTRANCE(NAME, PMPI_##NAME, PARAMS, ARGS, PREPARE, IS_WORTH, P(BYTES), COMM, PEER, P(AFTER))
+
+#define ENTRANCE(NAME, FUNCTION, PARAMS, ARGS, PREPARE, IS_WORTH, BYTES, COMM, PEER, AFTER) \
+    EXPORTED int FUNCTION PARAMS;                                                           \
+    int FUNCTION PARAMS                                                                     \
+    {                                                                                       \
+        static void *known;                                                                 \
+        int64_t start;                                                                      \
+        int(*next) PARAMS;                                                                  \
+        *(void **)&next = record_next(&known, #FUNCTION);                                   \
+        if (!next)                                                                          \
+            return MPIABI_ERR_OTHER;                                                        \
+        if (!record_enter(&start))                                                          \
+            return next ARGS;                                                               \
+        PREPARE;                                                                            \
+        int rc = next ARGS;                                                                 \
+        if (rc == MPIABI_SUCCESS && (IS_WORTH)) {                                           \
+            int64_t end = dcc_guest_now();                                                  \
+            AFTER;                                                                          \
+            record_call("MPI_" #NAME, start, end, BYTES, COMM, PEER);                       \
+        }                                                                                   \
+        record_leave();                                                                     \
+        return rc;                                                                          \
+    }
+
+#endif
