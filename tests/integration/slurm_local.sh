@@ -13,7 +13,8 @@ cat >"$TMP/bin/srun" <<'END2'
 while [[ ${1:-} == -* ]]; do shift; done
 exec env SLURM_PROCID=0 SLURM_STEP_ID=0 SLURM_LOCALID=0 SLURM_NTASKS=1 SLURMD_NODENAME=here "$@"
 END2
-printf '#!/bin/sh\nexit 1\n' | tee "$TMP/bin/scontrol" >"$TMP/bin/sacct"
+printf '#!/bin/sh\nexit 1\n' >"$TMP/bin/scontrol"
+printf '#!/bin/sh\necho $RUNNING\n' >"$TMP/bin/squeue"
 chmod +x "$TMP/bin"/*
 small=(--batch 8 --steps 3 --days 2 --validate-every 0)
 job=0 results=$TMP/results
@@ -78,7 +79,7 @@ rm -f "$results"/*
 killed_job() { # a job that is killed outright after its first steps: no process of it gets to say anything
     local tries=300 lines=0 dir pids=()
     batch "$@" --batch 8 --epochs 1000 --days 2 --validate-every 0 &
-    while [ $tries -gt 0 ] && [ "${lines:-0}" -lt 3 ]; do
+    while [ "$tries" -gt 0 ] && [ "${lines:-0}" -lt 3 ]; do
         sleep 0.1
         lines=$(grep -sc . "$local_spool/program/steps-rank0.csv")
         tries=$((tries - 1))
@@ -88,7 +89,7 @@ killed_job() { # a job that is killed outright after its first steps: no process
     done
     kill -KILL "${pids[@]}"
     wait
-    [ $tries -gt 0 ]
+    [ "$tries" -gt 0 ]
 }
 new_job
 check "a job that is killed" killed_job
@@ -159,8 +160,16 @@ for fault in cut changed quota busy; do
     quota) check "$fault: the cause" said "Disk quota exceeded" ;;
     busy) check "$fault: the cause" said "something still writes there" ;;
     esac
+    [ $fault != cut ] || check_status 2 "$fault: a job that still runs is not gathered" batch RUNNING=yes SLURM_JOB_ID=other gather "$results/$name"
     CP='' later $fault
 done
+new_job
+CP=quota batch "${small[@]}"
+rm -rf "$local_spool"
+check "a node has lost its part" batch gather "$results/$name"
+check "and it is said" said "'$local_spool' is no longer on node here; its part of the run is lost"
+check "also in the archive" manifest "$results/$name.tar" '.complete | not'
+rm -f "$results"/*
 rm "$TMP/bin/cp"
 printf '#!/bin/sh\n[ "$2" != pack ] || exit 1\nexec "$@"\n' >"$TMP/bin/no_pack"
 chmod +x "$TMP/bin/no_pack"

@@ -67,7 +67,7 @@ cat >"$TMP/bin/mpirun" <<'END'
 #!/bin/bash
 echo "mpirun $*" >"$WORDS"
 END
-printf '#!/bin/sh\nexit 1\n' | tee "$TMP/bin/scontrol" >"$TMP/bin/sacct"
+printf '#!/bin/sh\nexit 1\n' | tee "$TMP/bin/scontrol" >"$TMP/bin/squeue"
 chmod +x "$TMP/bin"/*
 words() { # words VARIABLE=VALUE...
     rm -rf "$TMP/job" "$TMP/words"
