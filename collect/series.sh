@@ -263,7 +263,7 @@ node_in_words() {
 mkdir -p "$results" 2>/dev/null || true
 [ -w "$results" ] || fail "cannot write into the folder '$results'; make it writable"
 for left in "$results"/.spool-*; do
-    [ ! -d "$left" ] || echo "an earlier run was never packed: $bin/dccollect pack $left --adopt $left/program -o RUN.tar, or remove it" >&2
+    [ ! -d "$left" ] || [[ $left == *node-slurm-* ]] || echo "an earlier run was never packed: $bin/dccollect pack $left --adopt $left/program -o RUN.tar, or remove it" >&2
 done
 : >"$results/.last-series.partial"
 trap keep_list EXIT

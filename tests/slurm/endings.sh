@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# How runs end badly on the real cluster: time limit, scancel, everything killed at once, a program that fails.
-# Each leaves an archive marked incomplete, and the report job runs all the same.
+# How runs end badly on the real cluster: time limit, scancel, requeue, the batch script or everything killed, a program that
+# fails. Each leaves an archive marked incomplete, and the report job runs all the same.
 if [ "${1:-}" != inside ]; then
     . tests/lib/tap.sh
     status=0
@@ -11,7 +11,7 @@ if [ "${1:-}" != inside ]; then
 fi
 . tests/lib/tap.sh
 export DCREPORT_CALIBRATE=0
-export DCREPORT_BIN=$BIN DCREPORT_SITE_CONF=$TMP/site.conf
+export DCREPORT_BIN=$BIN
 results=$TMP/results site=$TMP/site
 # Far more steps than there is time for.
 endless=(--batch 16 --days 4 --epochs 1000 --validate-every 0)
@@ -20,7 +20,7 @@ endless=(--batch 16 --days 4 --epochs 1000 --validate-every 0)
 start() {
     local name=$1 out
     shift
-    out=$(slurm/submit --results "$results/$name" --site "$site/$name" "$@" 2>&1 </dev/null) || {
+    out=$(DCREPORT_RESULTS=$results/$name DCREPORT_SITE=$site/$name slurm/submit "$@" 2>&1 </dev/null) || {
         echo "# submit failed: $out"
         return 1
     }
@@ -29,9 +29,12 @@ start() {
 }
 # Until rank 0 has written that many lines of its steps, or a minute has passed.
 wait_for_steps() { # NAME NODES JOB LINES
-    local file=$results/$1/.spool-$2node-slurm-$3/program/steps-rank0.csv i
+    local files lines i
     for ((i = 0; i < 300; i++)); do
-        [ ! -e "$file" ] || [ "$(wc -l <"$file")" -lt "$4" ] || return 0
+        # The node's own disk, as its processes see it.
+        files=(/proc/[0-9]*/root/run/local/dcreport-"$2node-slurm-$3"/program/steps-rank0.csv)
+        lines=$(grep -sc . "${files[0]}")
+        [ "${lines:-0}" -lt "$4" ] || return 0
         sleep 0.2
     done
     echo "# $1: no steps within a minute"
@@ -48,10 +51,10 @@ wait_for_job() {
 }
 # As a node that runs out of memory would do it: no process of the job gets to say anything. The PID namespace holds
 # this cluster only.
-kill_all_of() {
+kill_all_of() { # JOB [WORD]: those with the word in their command line
     local dir pids=()
     for dir in /proc/[0-9]*; do
-        ! grep -qzx "SLURM_JOB_ID=$1" "$dir/environ" 2>/dev/null || pids+=("${dir#/proc/}")
+        ! grep -qzx "SLURM_JOB_ID=$1" "$dir/environ" 2>/dev/null || ! grep -qa -- "${2:-}" "$dir/cmdline" || pids+=("${dir#/proc/}")
     done
     kill -KILL "${pids[@]}"
 }
@@ -59,25 +62,36 @@ job() { # job ID FIELD
     scontrol show job "$1" | grep -o "$2=[^ ]*" | head -n 1 | cut -d= -f2
 }
 manifest() { # manifest NAME jq-filter
-    tar xOf "$results/$1"/*.tar manifest.json | jq -r "$2"
+    tar xOf "$results/$1"/*[0-9].tar manifest.json | jq -r "$2"
 }
 
-# A site of its own: the first options are kept, and with this limit every later job would be warned up to a minute early.
-DCREPORT_SITE_CONF=$TMP/limit.conf start limit --nodes 1 --time 1 --warn 20 -- "${endless[@]}"
-start cancel --nodes 2 -- "${endless[@]}"
-start killed --nodes 1 -- "${endless[@]}"
+start limit --nodes 1 --time=1 --signal=B:TERM@20 -- "${endless[@]}"
+start killed --nodes 2 -- "${endless[@]}"
+start cancel --nodes 2 -- "${endless[@]}" # when nodes are free again
 # shellcheck disable=SC2154  # start declares them
 {
+    wait_for_steps killed 2 "$killed_run" 4
+    kill_all_of "$killed_run"
     wait_for_steps cancel 2 "$cancel_run" 4
     scancel "$cancel_run"
-    wait_for_steps killed 1 "$killed_run" 4
-    kill_all_of "$killed_run"
-    wait_for_job "$killed_report"
     wait_for_job "$cancel_report"
+    start orphaned --nodes 2 -- "${endless[@]}"
+    wait_for_job "$killed_report"
+    start requeued --nodes 1 -- --batch 16 --days 4 --steps 100 --validate-every 0
+    wait_for_steps orphaned 2 "$orphaned_run" 4
+    kill_all_of "$orphaned_run" slurm_script
+    wait_for_steps requeued 1 "$requeued_run" 4
+    scontrol requeue "$requeued_run"
     CHECK_OPTIONS=no start failing --nodes 1 -- --units 0
-    start unlaunched --nodes 1 --launcher-options --no-such-option
-    start never --nodes 1 --sbatch-options --begin=now+1hour
+    DCREPORT_LAUNCHER="mpirun --no-such-option" start unlaunched --nodes 1
+    start never --nodes 1 --begin=now+1hour
     scancel "$never_run"
+    # The report job runs on one node, so that at least one other has still to be asked: as its log says.
+    command=$(sed -n 's/^profile: copy and pack it later with: //p' "$results/killed/slurm-$killed_report.log")
+    check "killed: the report job's log has the command to gather its evidence" test -n "$command"
+    check "killed: the command can be run" bash -c "cd '$results/killed' && ${command/sbatch/sbatch --wait}"
+    wait_for_job "$requeued_report"
+    wait_for_job "$orphaned_report"
     wait_for_job "$never_report"
     wait_for_job "$failing_report"
     wait_for_job "$unlaunched_report"
@@ -97,7 +111,7 @@ ended() {
 }
 with_steps() {
     check "$1: the steps before the end are in it" \
-        test "$(tar xOf "$results/$1"/*.tar rank0/steps.csv | wc -l)" -ge 4
+        test "$(tar xOf "$results/$1"/*[0-9].tar rank0/steps.csv | wc -l)" -ge 4
 }
 reported() { # NAME REPORT
     check "$1: the report job ran after it and made the page" test -s "$site/$1/index.html"
@@ -117,14 +131,30 @@ reported() { # NAME REPORT
     check "cancel: the evidence of the second node is there" \
         test "$(tar xOf "$results/cancel"/*.tar rank1/steps.csv | wc -l)" -ge 4
     check "cancel: the archive says that Slurm ended it" \
-        grep -qi "ended by Slurm: cancelled" <(tar xOf "$results/cancel"/*.tar log/slurm_job.txt)
+        grep -q "ended by Slurm: cancelled" <(tar xOf "$results/cancel"/*.tar log/slurm_job.txt)
     check "cancel: Slurm knows the job as cancelled" test "$(job "$cancel_run" JobState)" = CANCELLED
     reported cancel "$cancel_report"
 
-    ended killed 1 "$killed_run"
+    ended killed 2 "$killed_run"
     with_steps killed
-    check "killed: it was the report job that packed" grep -q "packing what it left" "$results/killed/slurm-$killed_report.log"
-    reported killed "$killed_report"
+    check "killed: the evidence of the second node is there" \
+        test "$(tar xOf "$results/killed"/*.tar rank1/steps.csv | wc -l)" -ge 4
+
+    ended orphaned 2 "$orphaned_run"
+    with_steps orphaned
+    check "orphaned: the evidence of the second node is there" \
+        test "$(tar xOf "$results/orphaned"/*.tar rank1/steps.csv | wc -l)" -ge 4
+    check "orphaned: it was the report job that packed" grep -q "left evidence that is not packed" "$results/orphaned/slurm-$orphaned_report.log"
+    reported orphaned "$orphaned_report"
+
+    archive=$results/requeued/1node-slurm-$requeued_run
+    check "requeued: the first start has its archive, incomplete" test "$(tar xOf "$archive.tar" manifest.json | jq .complete)" = false
+    check "requeued: with its steps" test "$(tar xOf "$archive.tar" rank0/steps.csv | wc -l)" -ge 4
+    check "requeued: the second has its own, complete" test "$(tar xOf "$archive-r1.tar" manifest.json | jq .complete)" = true
+    check "requeued: with all of its steps" test "$(tar xOf "$archive-r1.tar" rank0/steps.csv | wc -l)" = 101
+    check "requeued: the report is of the second" test "$(cat "$results/requeued/last-series")" = "$archive-r1.tar"
+    check "requeued: the log has both" test "$(grep -c " packed $archive" "$results/requeued/slurm-$requeued_run.log")" = 2
+    reported requeued "$requeued_report"
 
     ended failing 1 "$failing_run"
     check "failing: the job's status is the program's" test "$(job "$failing_run" ExitCode)" = 2:0
@@ -136,7 +166,7 @@ reported() { # NAME REPORT
         grep -q no-such-option <(tar xOf "$results/unlaunched"/*.tar log/stderr.txt)
 
     check "never: a run that did not start leaves a sentence in the report job's log" \
-        grep -q "job $never_run (1 node(s)) left nothing" "$results/never/slurm-$never_report.log"
+        grep -q "job $never_run left nothing" "$results/never/slurm-$never_report.log"
     check "never: and no page" test ! -e "$site/never"
 }
 [ $tap_failed -eq 0 ] || tail -n 30 "$results"/*/slurm-*.log | sed 's/^/# /'

@@ -14,8 +14,8 @@ if [ "${1:-}" != inside ]; then
 fi
 . tests/lib/tap.sh
 export DCREPORT_CALIBRATE=0 # over slow links it takes long
-export DCREPORT_BIN=$BIN DCREPORT_SITE_CONF=$TMP/site.conf
 results=$TMP/results site=$TMP/site
+export DCREPORT_BIN=$BIN DCREPORT_RESULTS=$results DCREPORT_SITE=$site
 batch=32
 grep -qw avx512f /proc/cpuinfo || batch=16 # a sample takes more than twice as long
 
@@ -28,7 +28,7 @@ in_archive() { # in_archive NODES MEMBER: the member's text
 }
 
 check "the series runs, and the report after it" \
-    slurm/submit --results "$results" --site "$site" --wait -- --batch $batch --steps 34 --days 4 --validation-windows 16
+    slurm/submit --wait -- --batch $batch --steps 34 --days 4 --validation-windows 16
 cp "$TMP/tap.out" "$TMP/out"
 sed 's/^/# /' "$TMP/out"
 check "what was found is said at the end" grep -qF "$(jq -r .headline "$site/report.json")" "$TMP/out"

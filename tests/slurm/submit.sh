@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# What slurm/submit says before it talks to a cluster: options, its file of settings, the lines of a dry run.
+# What slurm/submit says before it talks to a cluster: options and the lines of a dry run; the words that start ranks.
 . tests/lib/tap.sh
-export DCREPORT_SITE_CONF=$TMP/site.conf
+export DCREPORT_RESULTS=$TMP/results DCREPORT_BIN=$BIN
 # Even where this machine belongs to a cluster, these tests must not talk to it.
 export SLURM_CONF=$TMP/slurm.conf
 echo "ClusterName=nowhere" >"$SLURM_CONF"
@@ -18,73 +18,72 @@ says() {
     fi
 }
 
-says 0 "help names every setting" "--sbatch-options" --help
+says 0 "help says how sbatch is told" "--partition=gpu" --help
 says 2 "a node count that is no number is refused" "'two'" --nodes "1 two"
 says 2 "no node count at all is refused" "names no node count" --nodes " "
-says 2 "zero nodes are refused" "'0'" --nodes 0
-says 2 "a node count named twice is refused" "names 2 twice; say --repeat 2" --nodes "1 2 2"
+says 2 "zero nodes are refused" "'0'" --nodes=0
+says 2 "a node count named twice is refused" "a node count twice; say --repeat 2" --nodes "1 2 2"
 says 2 "half a repetition is refused" "--repeat is '1.5', not a number of runs" --repeat 1.5
-says 2 "an unknown option is refused" "unknown option '--node'" --node 2
-says 2 "an option without its value is refused" "--time wants a value" --time
-says 2 "a stray word is pointed after --" "after --" 2
-says 2 "a time limit that Slurm cannot read is refused" "time limit 'soon'" --time soon
-says 2 "GPUs that are no number are refused" "gpus per node 'many'" --gpus-per-node many
-says 2 "a launcher that is neither is refused" "launcher 'mpiexec'" --launcher mpiexec
-says 2 "a partition that could be another option is refused" "partition 'a b'" --partition "a b"
-says 2 "traffic data that do not exist are refused" "no traffic data at '/no/such'" --data /no/such
-says 2 "without a cluster the sentence says so" "Slurm does not answer" --nodes 1
+says 2 "an option without its value is refused" "--nodes wants a value" --nodes
+says 2 "a stray word is refused with the way to write it" "'gpu' is not an option. Write options of sbatch as --name=value" --partition gpu
+says 2 "traffic data that do not exist are refused" "no file '/no/such' (--data)" --data /no/such
+says 2 "without a cluster Slurm's sentence is shown" "Slurm refuses the run on 1 node(s)" --nodes 1
+rm -rf "$TMP/results"
 mkdir "$TMP/few"
-for tool in bash env dirname grep cat; do ln -s "$(command -v $tool)" "$TMP/few/$tool"; done
-PATH=$TMP/few says 2 "a machine without sbatch is told where to go" "sbatch is not on this machine" --nodes 1
-
-check "a refused submission keeps no settings" test ! -e "$TMP/site.conf"
+for tool in bash env dirname grep cat sort wc realpath; do ln -s "$(command -v $tool)" "$TMP/few/$tool"; done
+PATH=$TMP/few says 2 "a machine without sbatch is told where to go" "no sbatch on this machine" --nodes 1
 
 dry() {
     slurm/submit --dry-run "$@" 2>/dev/null </dev/null >"$TMP/lines"
 }
-dry --nodes "1 2 4 8" --account physics --partition long --time 1-12 --gpus-per-node a100:4 --data README.md \
+dry --nodes "1 2 4 8" --account=physics --partition=long --time=1-12 --gpus-per-node=a100:4 --ntasks-per-node=4 --data README.md \
     -- --epochs 3 --out "a b"
 check "a dry run shows one line a run and one for the report" test "$(wc -l <"$TMP/lines")" = 5
-dry --nodes "1 2" --repeat 3 --account physics --partition long --time 1-12
-check "each node count three times" test "$(sed -n 's/.*--nodes=\([0-9]\) .*profile.sbatch.*/\1/p' "$TMP/lines" | tr '\n' ' ')" = "1 2 1 2 1 2 "
-dry --nodes "1 2 4 8" --account physics --partition long --time 1-12 --gpus-per-node a100:4 --data README.md \
-    -- --epochs 3 --out "a b"
-check "every line carries account and partition" \
-    test "$(grep -c -- '--account=physics --partition=long' "$TMP/lines")" = 5
-check "GPUs are asked for by the runs only, one rank each" \
-    test "$(grep -c -- '--gres=gpu:a100:4 --ntasks-per-node=4' "$TMP/lines")" = 4
+check "every line carries account and partition" test "$(grep -c "'--account=physics' '--partition=long'" "$TMP/lines")" = 5
+check "GPUs, ranks and time are asked for by the runs only" \
+    test "$(grep -c "'--time=1-12' '--gpus-per-node=a100:4' '--ntasks-per-node=4'" "$TMP/lines")" = 4
 check "each node count runs the one script and has a name" \
-    test "$(sed -n 's/.*--nodes=\([0-9]\) --job-name=dcr-\([0-9]\)node .*profile.sbatch.*/\1\2/p' "$TMP/lines" | tr '\n' ' ')" = "11 22 44 88 "
-check "options of the trainer arrive, spaces kept" grep -qF -- '--epochs 3 --out a\ b' "$TMP/lines"
-check "data are named by absolute path" grep -qF -- "$(printf "%s %q" --data "$PWD/README.md")" "$TMP/lines"
-check "the report waits for the runs however they end" grep -q -- '--dependency=afterany:.*report.sbatch' "$TMP/lines"
-check "a dry run keeps nothing" test ! -e "$TMP/site.conf"
-dry --cpu --tasks-per-node 2 --cpus-per-task 8
-check "--cpu runs 1 and 2 nodes" test "$(grep -c -- '--nodes=[12] .*profile.sbatch' "$TMP/lines")" = 2
-check "ranks and cores are as configured" test "$(grep -c -- '--ntasks-per-node=2 --cpus-per-task=8' "$TMP/lines")" = 2
-check "without GPUs configured none are asked for" test "$(grep -c gres "$TMP/lines")" = 0
+    test "$(sed -n "s/.*'--nodes=\([0-9]\)' '--job-name=dcr-\([0-9]\)node' .*profile.sbatch.*/\1\2/p" "$TMP/lines" | tr '\n' ' ')" = "11 22 44 88 "
+check "data and options of the trainer arrive, spaces kept" grep -qF -- "'--data' 'README.md' '--epochs' '3' '--out' 'a b'" "$TMP/lines"
+check "the report waits for the runs however they end" grep -q -- "'--dependency=afterany:.*profile.sbatch' 'report'" "$TMP/lines"
+dry --nodes "1 2" --repeat 3
+check "repetitions are a job array" test "$(grep -c "slurm-%A_%a.log' '--nodes=[12]'" "$TMP/lines")" = 2
+check "of as many tasks" test "$(grep -c "'--array=1-3'" "$TMP/lines")" = 2
+check "a dry run makes nothing" test ! -e "$TMP/results"
+env -u BUILD make --no-print-directory -n SCHEDULER=slurm collect NODES="1 2" REPEAT=2 ARGS="--epochs 3" >"$TMP/made" 2>&1
+check "make collect SCHEDULER=slurm submits" grep -qF 'slurm/submit --nodes "1 2" --repeat "2"' "$TMP/made"
 
-printf 'account=physics\npartition=long\nwarn=120\n' >"$TMP/site.conf"
-dry --partition short
-check "the file's settings are used" grep -q -- '--account=physics .*--signal=B:TERM@120' "$TMP/lines"
-check "an option goes before the file" grep -q -- '--partition=short' "$TMP/lines"
-printf '# mine\n\naccount=physics\npartitoin=long\n' >"$TMP/site.conf"
-says 2 "a misspelt setting is named with its line" "site.conf:4: 'partitoin=long'" --dry-run
-# shellcheck disable=SC2016  # the file must not be executed, so nothing here may expand
-printf 'account=$(touch %s/executed)\n' "$TMP" >"$TMP/site.conf"
-says 2 "the file is read, not executed" "holds characters" --dry-run
-check "nothing of it ran" test ! -e "$TMP/executed"
-
-words() { # words VARIABLE=VALUE...: what profile.sh starts ranks with
-    # shellcheck disable=SC2016  # the inner shell expands these
-    env "$@" SLURM_NTASKS=2 bash -c '. slurm/profile.sh; profile_launch_words; echo "${profile_launcher[*]}"'
+# The words that start the ranks, from a job with replacements for Slurm's commands.
+mkdir "$TMP/bin"
+cat >"$TMP/bin/srun" <<'END'
+#!/bin/bash
+case "$*" in
+*" calibrate "* | *"dccollect run "*) echo "srun $*" >"$WORDS"; exit ;;
+esac
+while [[ ${1:-} == -* ]]; do shift; done
+SLURMD_NODENAME=here exec "$@"
+END
+cat >"$TMP/bin/mpirun" <<'END'
+#!/bin/bash
+echo "mpirun $*" >"$WORDS"
+END
+printf '#!/bin/sh\nexit 1\n' | tee "$TMP/bin/scontrol" >"$TMP/bin/squeue"
+chmod +x "$TMP/bin"/*
+words() { # words VARIABLE=VALUE...
+    rm -rf "$TMP/job" "$TMP/words"
+    env PATH="$TMP/bin:$PATH" WORDS="$TMP/words" SLURM_SUBMIT_DIR="$PWD" SLURM_JOB_ID=1 SLURM_JOB_NUM_NODES=1 SLURM_JOB_NODELIST=here SLURM_NTASKS=2 \
+        DCREPORT_CALIBRATE=0 DCREPORT_RESULTS="$TMP/job" DCREPORT_LOCAL="$TMP/local" "$@" bash slurm/profile.sbatch -- true >"$TMP/out" 2>&1
+    [ ! -e "$TMP/words" ] || sed 's| [^ ]*/dccollect .*||' "$TMP/words"
 }
-check "srun is told how many cores a rank has" test "$(words DCREPORT_LAUNCHER=srun SLURM_CPUS_PER_TASK=8 DCREPORT_LAUNCHER_OPTIONS=--mpi=pmix)" = \
+check "srun is told how many cores a rank has" test "$(words DCREPORT_LAUNCHER="srun --mpi=pmix" SLURM_CPUS_PER_TASK=8)" = \
     "srun --kill-on-bad-exit=1 --cpus-per-task=8 --mpi=pmix"
-check "mpirun too" test "$(words DCREPORT_LAUNCHER=mpirun SLURM_CPUS_PER_TASK=8)" = \
-    "mpirun -n 2 --mca odls_base_sigkill_timeout 5 --map-by slot:PE=8"
-for script in slurm/profile.sbatch slurm/report.sbatch; do
-    check "$script outside a job says what to do" bash -c "! env -u SLURM_JOB_ID DCREPORT_HOME='$PWD' DCREPORT_BIN=/nowhere \
-        bash $script >$TMP/out 2>&1 && grep -qE 'submit it with slurm/submit|no dcreport in' $TMP/out"
-done
+check "mpirun too" test "$(words SLURM_CPUS_PER_TASK=8)" = "mpirun -n 2 --mca odls_base_sigkill_timeout 5 --map-by slot:PE=8"
+check "a container stands before every rank's collector" test "$(words DCREPORT_CONTAINER="nice -n 1")" = \
+    "mpirun -n 2 --mca odls_base_sigkill_timeout 5 nice -n 1"
+words DCREPORT_LAUNCHER=mpiexec
+check "a launcher that is neither is refused" grep -q "DCREPORT_LAUNCHER is 'mpiexec', not mpirun or srun" "$TMP/out"
+check "and leaves nothing" test ! -e "$TMP/job"
+check_status 2 "outside a job the script is refused" env -u SLURM_JOB_ID bash slurm/profile.sbatch
+env -u SLURM_JOB_ID bash slurm/profile.sbatch >"$TMP/out" 2>&1
+check "with what to do" grep -q "submit it with slurm/submit" "$TMP/out"
 finish
