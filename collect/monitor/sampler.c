@@ -12,12 +12,13 @@
 #include <string.h>
 #include <time.h>
 
-enum { MAX_SOURCES = 16 };
+enum { MAX_SOURCES = 16, IDLE_MS = 2000 };
 
 struct slot {
     const struct source *source;
     void *ctx;
     int is_configured;
+    int64_t due_ns, gap_ns, least_gap_ns; /* the next sample, and how long after the last */
     long n_samples, n_failed, n_partial;
     char reason[512]; /* the first */
 };
@@ -26,7 +27,7 @@ struct sampler {
     struct slot slots[MAX_SOURCES];
     int n;
     struct outputs *out;
-    int interval_ms;
+    int64_t interval_ns;
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t wake;
@@ -38,59 +39,76 @@ struct tick sampler_now(void)
     return (struct tick){.mono_ns = dcr_mono_ns(), .real_ms = dcr_clock_ns(CLOCK_REALTIME) / 1000000};
 }
 
-static void sample_all(struct sampler *s, int is_last)
+static void sample_one(struct sampler *s, struct slot *slot, int is_last)
 {
+    struct dcr_err err = {0};
+    struct tick now = sampler_now();
+    now.is_last = is_last;
+    int rc = slot->source->sample(slot->ctx, &now, s->out, &err);
+    if (rc == DCR_END)
+        return;
+    slot->n_samples++;
+    slot->n_failed += rc < DCR_WARN;
+    slot->n_partial += rc == DCR_WARN;
+    if (rc < 0 && !slot->reason[0])
+        snprintf(slot->reason, sizeof slot->reason, "%.500s", err.text);
+}
+
+/* Samples what is due. A source that finds nothing new is asked ever more seldom: a program that waits shall not be
+ * woken, nor its host. returns when something is due next */
+static int64_t sample_due(struct sampler *s, int is_last)
+{
+    const int64_t idle_ns = (int64_t)IDLE_MS * 1000000;
+    int64_t next = INT64_MAX;
     for (int i = 0; i < s->n; i++) {
         struct slot *slot = &s->slots[i];
         if (!slot->is_configured)
             continue;
-        struct dcr_err err = {0};
-        struct tick now = sampler_now();
-        now.is_last = is_last;
-        int rc = slot->source->sample(slot->ctx, &now, s->out, &err);
-        if (rc == DCR_END)
-            continue;
-        slot->n_samples++;
-        slot->n_failed += rc < DCR_WARN;
-        slot->n_partial += rc == DCR_WARN;
-        if (rc < 0 && !slot->reason[0])
-            snprintf(slot->reason, sizeof slot->reason, "%.500s", err.text);
+        if (is_last || slot->due_ns <= dcr_mono_ns()) {
+            sample_one(s, slot, is_last);
+            int is_idle = slot->source->is_idle && slot->source->is_idle(slot->ctx);
+            slot->gap_ns = is_idle ? 2 * slot->gap_ns : 0;
+            slot->gap_ns = slot->gap_ns < idle_ns ? slot->gap_ns : idle_ns;
+            slot->gap_ns = slot->gap_ns > slot->least_gap_ns ? slot->gap_ns : slot->least_gap_ns;
+            /* Instants that have passed meanwhile are left out; what is sampled together stays together. */
+            int64_t now = dcr_mono_ns(), passed = now > slot->due_ns ? (now - slot->due_ns) / s->interval_ns : 0;
+            slot->due_ns += passed * s->interval_ns + slot->gap_ns / s->interval_ns * s->interval_ns;
+        }
+        next = slot->due_ns < next ? slot->due_ns : next;
     }
+    return next;
 }
 
 static void *thread_main(void *arg)
 {
     struct sampler *s = arg;
-    struct timespec next;
-    clock_gettime(CLOCK_MONOTONIC, &next);
     pthread_mutex_lock(&s->lock);
     while (!s->is_stopping) {
         pthread_mutex_unlock(&s->lock);
-        sample_all(s, 0);
-        struct timespec now;
-        clock_gettime(CLOCK_MONOTONIC, &now);
-        do { /* instants that have passed meanwhile are left out, the grid stays */
-            next.tv_nsec += (long)s->interval_ms % 1000 * 1000000;
-            next.tv_sec += s->interval_ms / 1000 + next.tv_nsec / 1000000000;
-            next.tv_nsec %= 1000000000;
-        } while (next.tv_sec < now.tv_sec || (next.tv_sec == now.tv_sec && next.tv_nsec <= now.tv_nsec));
+        int64_t next_ns = sample_due(s, 0);
+        struct timespec next = {.tv_sec = next_ns / 1000000000, .tv_nsec = next_ns % 1000000000};
         pthread_mutex_lock(&s->lock);
         while (!s->is_stopping && pthread_cond_timedwait(&s->wake, &s->lock, &next) != ETIMEDOUT)
             ;
     }
     pthread_mutex_unlock(&s->lock);
-    sample_all(s, 1);
+    sample_due(s, 1);
     return NULL;
 }
 
 static void configure_all(struct sampler *s, const struct source_config *config)
 {
+    int64_t from_ns = dcr_mono_ns();
     for (const struct source *const *p = source_all(); *p && s->n < MAX_SOURCES; p++) {
         if ((*p)->is_of_host && !config->host_dir)
             continue;
         struct slot *slot = &s->slots[s->n++];
         struct dcr_err err = {0};
         slot->source = *p;
+        slot->due_ns = from_ns;
+        slot->gap_ns = slot->least_gap_ns = (int64_t)(*p)->least_gap_ms * 1000000 > s->interval_ns
+                                                ? (int64_t)(*p)->least_gap_ms * 1000000
+                                                : s->interval_ns;
         slot->is_configured = (*p)->configure(&slot->ctx, config, &err) == 0;
         if (!slot->is_configured)
             snprintf(slot->reason, sizeof slot->reason, "%.500s", err.text);
@@ -115,7 +133,7 @@ int sampler_start(struct sampler **out, const char *spool, const struct source_c
         free(s);
         return dcr_err_set(err, DCR_FAIL, "no memory to sample");
     }
-    s->interval_ms = interval_ms;
+    s->interval_ns = (int64_t)interval_ms * 1000000;
     configure_all(s, config);
     thread_condition(&s->wake);
     pthread_mutex_init(&s->lock, NULL);

@@ -42,6 +42,9 @@ struct source {
      * DCR_END: nothing was due */
     int (*sample)(void *ctx, const struct tick *now, struct outputs *out, struct dcr_err *err);
     void (*destroy)(void *ctx);
+    /* nothing happened since the sample before, so that the next may come later. NULL: samples come at the interval */
+    int (*is_idle)(const void *ctx);
+    int least_gap_ms; /* between two samples, whatever the interval; 0: none */
 };
 
 extern const struct source source_cpu, source_disk, source_net, source_gpu, source_process, source_clock;

@@ -297,4 +297,4 @@ static int sample(void *ctx, const struct tick *now, struct outputs *out, struct
     return rc;
 }
 
-const struct source source_clock = {"clock", 1, configure, sample, destroy};
+const struct source source_clock = {"clock", 1, configure, sample, destroy, NULL, 0};

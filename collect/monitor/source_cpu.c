@@ -6,12 +6,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { USER, NICE, SYSTEM, IDLE, IOWAIT, IRQ, SOFTIRQ, STEAL, N_FIELDS };
+
+/* Files that are read at each sample and stay open. */
+enum { STAT, MEMINFO, VMSTAT, PSI_CPU, PSI_MEMORY, PSI_IO, N_FILES };
+static const char *const paths[N_FILES] = {"/proc/stat",          "/proc/meminfo",          "/proc/vmstat",
+                                           PROCFS_PRESSURE "cpu", PROCFS_PRESSURE "memory", PROCFS_PRESSURE "io"};
 
 struct cpu {
     char file[320], header[512];
     struct cgroup_cpu cgroup;
+    int fds[N_FILES];
     int has_previous;
     uint64_t previous[N_FIELDS], previous_switches;
     int64_t previous_ns;
@@ -26,6 +33,8 @@ static int configure(void **ctx, const struct source_config *config, struct dcr_
     snprintf(c->file, sizeof c->file, "%s/cpu_monitor.csv", config->host_dir);
     source_header(c->header, sizeof c->header, DCR_CPU_MONITOR_COLUMNS(SOURCE_CELL));
     cgroup_cpu_find(&c->cgroup);
+    for (int i = 0; i < N_FILES; i++)
+        c->fds[i] = -1;
     *ctx = c;
     return DCR_OK;
 }
@@ -33,6 +42,9 @@ static int configure(void **ctx, const struct source_config *config, struct dcr_
 static void destroy(void *ctx)
 {
     struct cpu *c = ctx;
+    for (int i = 0; i < N_FILES; i++)
+        if (c->fds[i] >= 0)
+            close(c->fds[i]);
     dcr_buf_release(&c->row);
     free(c);
 }
@@ -52,11 +64,17 @@ static int parse_times(const char *text, uint64_t out[N_FIELDS])
     return 0;
 }
 
-static void put_memory(struct dcr_buf *row, int *rc, struct dcr_err *err)
+static int read_file(struct cpu *c, int which, char *out, size_t n, struct dcr_err *err)
 {
+    return procfs_reread(&c->fds[which], paths[which], out, n, err);
+}
+
+static void put_memory(struct cpu *c, int *rc, struct dcr_err *err)
+{
+    struct dcr_buf *row = &c->row;
     char text[8192];
     uint64_t total = 0, available = 0;
-    int n = procfs_read("/proc/meminfo", text, sizeof text, err);
+    int n = read_file(c, MEMINFO, text, sizeof text, err);
     if (n >= 0 && (procfs_field(text, "MemTotal", &total) != 0 || total == 0 ||
                    procfs_field(text, "MemAvailable", &available) != 0))
         n = dcr_err_set(err, DCR_WARN, "'/proc/meminfo' has no MemTotal and MemAvailable");
@@ -74,29 +92,30 @@ static void put_memory(struct dcr_buf *row, int *rc, struct dcr_err *err)
 
 /* Counters since boot of what the whole host waited for. A kernel without them leaves the cells empty; the metadata say
  * why (meta.c). */
-static void put_faults_and_pressure(struct dcr_buf *row)
+static void put_faults_and_pressure(struct cpu *c)
 {
+    struct dcr_buf *row = &c->row;
     static const char *const faults[] = {"pgfault", "pgmajfault"};
     static const struct {
-        const char *path, *line;
-    } pressure[] = {{PROCFS_PRESSURE "cpu", "some"},
-                    {PROCFS_PRESSURE "memory", "some"},
-                    {PROCFS_PRESSURE "memory", "full"},
-                    {PROCFS_PRESSURE "io", "some"},
-                    {PROCFS_PRESSURE "io", "full"}};
+        int file;
+        const char *line;
+    } pressure[] = {{PSI_CPU, "some"}, {PSI_MEMORY, "some"}, {PSI_MEMORY, "full"}, {PSI_IO, "some"}, {PSI_IO, "full"}};
     char text[32 << 10];
     uint64_t value;
-    int has_text = procfs_read("/proc/vmstat", text, sizeof text, NULL) > 0;
+    int has_text = read_file(c, VMSTAT, text, sizeof text, NULL) > 0;
     for (int i = 0; i < 2; i++)
         if (has_text && procfs_field(text, faults[i], &value) == 0)
             cell_unsigned(row, value);
         else
             cell_empty(row);
-    for (size_t i = 0; i < sizeof pressure / sizeof *pressure; i++)
-        if (procfs_pressure(pressure[i].path, pressure[i].line, &value) == 0)
+    for (size_t i = 0; i < sizeof pressure / sizeof *pressure; i++) {
+        if (i == 0 || pressure[i].file != pressure[i - 1].file)
+            has_text = read_file(c, pressure[i].file, text, sizeof text, NULL) > 0;
+        if (has_text && procfs_pressure(text, pressure[i].line, &value) == 0)
             cell_unsigned(row, value);
         else
             cell_empty(row);
+    }
 }
 
 static int sample(void *ctx, const struct tick *now, struct outputs *out, struct dcr_err *err)
@@ -104,7 +123,7 @@ static int sample(void *ctx, const struct tick *now, struct outputs *out, struct
     struct cpu *c = ctx;
     char text[64 << 10];
     uint64_t t[N_FIELDS], running, switches;
-    int rc = procfs_read("/proc/stat", text, sizeof text, err);
+    int rc = read_file(c, STAT, text, sizeof text, err);
     if (rc < 0)
         return rc;
     if (parse_times(text, t) != 0)
@@ -128,7 +147,7 @@ static int sample(void *ctx, const struct tick *now, struct outputs *out, struct
         cell_real(&c->row, percent * (double)busy, 2);
     else
         cell_empty(&c->row);
-    put_memory(&c->row, &rc, err);
+    put_memory(c, &rc, err);
     cell_int(&c->row, now->mono_ns);
     if (has_shares) {
         cell_real(&c->row, percent * (double)d[IOWAIT], 2);
@@ -156,7 +175,7 @@ static int sample(void *ctx, const struct tick *now, struct outputs *out, struct
         cell_empty(&c->row);
         cell_empty(&c->row);
     }
-    put_faults_and_pressure(&c->row);
+    put_faults_and_pressure(c);
     cell_end(&c->row);
 
     memcpy(c->previous, t, sizeof t);
@@ -167,4 +186,4 @@ static int sample(void *ctx, const struct tick *now, struct outputs *out, struct
     return written ? written : rc;
 }
 
-const struct source source_cpu = {"cpu", 1, configure, sample, destroy};
+const struct source source_cpu = {"cpu", 1, configure, sample, destroy, NULL, 0};

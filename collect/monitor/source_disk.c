@@ -1,6 +1,7 @@
 /* source_disk.c - bytes read from and written to each whole block device of the host: /proc/diskstats, in sectors of
  * 512 bytes whatever the device says (kernel, Documentation/admin-guide/iostats.rst). Loop and memory devices are left
- * out: what goes through them is counted below, or never reaches a disk. */
+ * out: what goes through them is counted below, or never reaches a disk. Only sums are told: one look a second is
+ * enough. */
 #include "collect/record/procfs.h"
 #include "collect/monitor/source.h"
 #include "lib/archive/format.h"
@@ -14,6 +15,7 @@ enum { MAX_DEVICES = 256 };
 
 struct disk {
     char file[320], header[256];
+    int fd;
     char text[256 << 10];
     struct {
         char name[64];
@@ -28,6 +30,7 @@ static int configure(void **ctx, const struct source_config *config, struct dcr_
     struct disk *c = calloc(1, sizeof *c);
     if (!c)
         return dcr_err_set(err, DCR_FAIL, "no memory");
+    c->fd = -1;
     snprintf(c->file, sizeof c->file, "%s/disk_monitor.csv", config->host_dir);
     source_header(c->header, sizeof c->header, DCR_DISK_MONITOR_COLUMNS(SOURCE_CELL));
     *ctx = c;
@@ -38,6 +41,8 @@ static void destroy(void *ctx)
 {
     struct disk *c = ctx;
     dcr_buf_release(&c->rows);
+    if (c->fd >= 0)
+        close(c->fd);
     free(c);
 }
 
@@ -61,7 +66,7 @@ static int is_whole(struct disk *c, const char *name)
 static int sample(void *ctx, const struct tick *now, struct outputs *out, struct dcr_err *err)
 {
     struct disk *c = ctx;
-    int rc = procfs_read("/proc/diskstats", c->text, sizeof c->text, err);
+    int rc = procfs_reread(&c->fd, "/proc/diskstats", c->text, sizeof c->text, err);
     if (rc < 0)
         return rc;
     dcr_buf_clear(&c->rows);
@@ -85,4 +90,4 @@ static int sample(void *ctx, const struct tick *now, struct outputs *out, struct
     return outputs_rows(out, c->file, c->header, dcr_buf_text(&c->rows), c->rows.len, err);
 }
 
-const struct source source_disk = {"disk", 1, configure, sample, destroy};
+const struct source source_disk = {"disk", 1, configure, sample, destroy, NULL, 1000};

@@ -111,4 +111,4 @@ static int sample(void *ctx, const struct tick *now, struct outputs *out, struct
     return written ? written : rc;
 }
 
-const struct source source_gpu = {"gpu", 1, configure, sample, destroy};
+const struct source source_gpu = {"gpu", 1, configure, sample, destroy, NULL, 0};

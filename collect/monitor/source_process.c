@@ -3,7 +3,10 @@
  * Under one collector per rank all descendants are summed into that rank. A collector in front of mpirun finds the
  * ranks among its descendants by their environment; processes without a rank (mpirun itself, or a program that has no
  * ranks) go to launcher/process_monitor.csv. Counters of ended processes stay in the sums with their last value. The
- * exception is /proc/<pid>/io, which the kernel adds to the parent that waits for the process. */
+ * exception is /proc/<pid>/io, which the kernel adds to the parent that waits for the process.
+ *
+ * Every sample reads files that are open already, and of a process none of whose threads ran only schedstat. A look at
+ * the whole tree, which finds new processes and threads and counts switches, comes once a second at most. */
 #include "collect/record/libraries.h"
 #include "collect/monitor/perf.h"
 #include "collect/record/procfs.h"
@@ -12,13 +15,15 @@
 #include "lib/archive/format.h"
 
 #include <dirent.h>
-#include <limits.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
-enum { MAX_PROCESSES = 4096, MAX_THREADS = 64, TREE_DEPTH = 64 };
+enum { MAX_PROCESSES = 4096, MAX_THREADS = 64, TREE_DEPTH = 64, MOST_OPEN = 192 };
+enum { FIRST_LOOK_MS = 100, LOOK_MS = 1000 };
 enum { USER, SYSTEM, READ, WRITTEN, VOLUNTARY, INVOLUNTARY, DELAY, MINOR, MAJOR, IO_TOTALS };
 enum { N_COUNTERS = IO_TOTALS + DCT_N_IO_TOTALS };
 /* The counters of /proc/<pid>/io. */
@@ -30,8 +35,19 @@ struct counters {
     uint64_t rss_bytes;
 };
 
+struct thread {
+    pid_t tid;
+    int schedstat; /* descriptor; -1: read at looks only */
+    int is_found;  /* in this look */
+    uint64_t run_ns, delay_ns, voluntary, involuntary;
+};
+
 struct process {
     pid_t pid;
+    int stat, io; /* descriptors; -1: read at looks only */
+    struct thread *threads;
+    int n_threads;  /* MAX_THREADS + 1: too many, none is kept */
+    int has_delay;  /* the kernel tells run delay */
     uint64_t start; /* in ticks since boot; tells a reused pid */
     pid_t parent;
     int rank;
@@ -48,7 +64,11 @@ struct processes {
     const char *spool;
     const struct perf *perf; /* of the whole tree, or NULL */
     struct libraries *libraries;
-    int64_t now_ns, looked_ns; /* at the libraries of a process */
+    int64_t now_ns, looked_ns;    /* at the libraries of a process */
+    int64_t look_ns, look_gap_ns; /* when the tree is looked at next */
+    int n_open, most_open;        /* descriptors that are kept */
+    int has_run;                  /* a thread ran since the sample before */
+    int has_run_since_look;
     pid_t root;
     uint64_t tick_ns, page_bytes;
     struct process *known;
@@ -58,9 +78,55 @@ struct processes {
     char trouble[256]; /* first of this sample */
 };
 
+/* ---- files of /proc that stay open ------------------------------------------------------------- */
+
+/* -1 when there are enough already. A descriptor of /proc belongs to its process: reads fail once that is gone, even
+ * when another one has its number. */
+static int open_kept(struct processes *c, const char *path)
+{
+    int fd = c->n_open < c->most_open ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+    c->n_open += fd >= 0;
+    return fd;
+}
+
+static void close_kept(struct processes *c, int *fd)
+{
+    if (*fd < 0)
+        return;
+    close(*fd);
+    *fd = -1;
+    c->n_open--;
+}
+
+static int read_kept(int fd, const char *path, char *text, size_t n)
+{
+    if (fd < 0)
+        return procfs_read(path, text, n, NULL);
+    ssize_t k = pread(fd, text, n - 1, 0);
+    text[k > 0 ? k : 0] = '\0';
+    return (int)k;
+}
+
+static void forget_threads(struct processes *c, struct process *p)
+{
+    for (int i = 0; i < p->n_threads && p->threads; i++)
+        close_kept(c, &p->threads[i].schedstat);
+    free(p->threads);
+    p->threads = NULL;
+    p->n_threads = 0;
+}
+
+static void close_process(struct processes *c, struct process *p)
+{
+    close_kept(c, &p->stat);
+    close_kept(c, &p->io);
+    forget_threads(c, p);
+}
+
 static int configure(void **ctx, const struct source_config *config, struct dcr_err *err)
 {
     struct processes *c = calloc(1, sizeof *c);
+    struct rlimit limit;
     if (c)
         c->known = calloc(MAX_PROCESSES, sizeof *c->known);
     if (!c || !c->known) {
@@ -72,6 +138,10 @@ static int configure(void **ctx, const struct source_config *config, struct dcr_
     c->spool = config->spool;
     c->perf = config->perf;
     c->libraries = config->libraries;
+    c->look_gap_ns = (int64_t)FIRST_LOOK_MS * 1000000;
+    c->most_open = getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < 4 * (rlim_t)MOST_OPEN
+                       ? (int)limit.rlim_cur / 4
+                       : MOST_OPEN;
     c->tick_ns = 1000000000u / (uint64_t)sysconf(_SC_CLK_TCK);
     c->page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
     source_header(c->header, sizeof c->header, DCR_PROCESS_MONITOR_COLUMNS(SOURCE_CELL));
@@ -82,6 +152,8 @@ static int configure(void **ctx, const struct source_config *config, struct dcr_
 static void destroy(void *ctx)
 {
     struct processes *c = ctx;
+    for (size_t i = 0; i < c->n; i++)
+        close_process(c, &c->known[i]);
     dcr_buf_release(&c->row);
     free(c->known);
     free(c);
@@ -95,12 +167,8 @@ static void note(struct processes *c, const char *what)
 
 /* ---- one process ------------------------------------------------------------------------------ */
 
-static int read_stat(const struct processes *c, pid_t pid, struct counters *out, struct process *who)
+static int parse_stat(const struct processes *c, const char *text, struct counters *out, struct process *who)
 {
-    char path[64], text[2048];
-    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-    if (procfs_read(path, text, sizeof text, NULL) <= 0)
-        return -1;
     /* The command's name stands in parentheses and may hold anything, parentheses too. */
     const char *at = strrchr(text, ')');
     unsigned long long minor, major, user, system, begun;
@@ -111,7 +179,9 @@ static int read_stat(const struct processes *c, pid_t pid, struct counters *out,
         sscanf(at + 1, " %c %d %*d %*d %*d %*d %*u %llu %*u %llu %*u %llu %llu %*d %*d %*d %*d %*d %*d %llu %*u %lld",
                &state, &parent, &minor, &major, &user, &system, &begun, &rss) != 8)
         return -1;
-    *who = (struct process){.pid = pid, .parent = parent, .start = begun, .rank = -1, .is_zombie = state == 'Z'};
+    who->parent = parent;
+    who->start = begun;
+    who->is_zombie = state == 'Z';
     out->value[USER] = user * c->tick_ns;
     out->value[SYSTEM] = system * c->tick_ns;
     out->rss_bytes = rss > 0 ? (uint64_t)rss * c->page_bytes : 0;
@@ -121,7 +191,14 @@ static int read_stat(const struct processes *c, pid_t pid, struct counters *out,
     return 0;
 }
 
-static void read_io(struct processes *c, pid_t pid, struct counters *out, int is_zombie)
+static int read_stat(const struct processes *c, int fd, pid_t pid, struct counters *out, struct process *who)
+{
+    char path[64], text[2048];
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    return read_kept(fd, path, text, sizeof text) > 0 ? parse_stat(c, text, out, who) : -1;
+}
+
+static void read_io(struct processes *c, const struct process *p, struct counters *out, int is_zombie)
 {
     static const char *const totals[DCT_N_IO_TOTALS] = {
 #define X(id, kernel, column) [id] = kernel,
@@ -129,8 +206,8 @@ static void read_io(struct processes *c, pid_t pid, struct counters *out, int is
 #undef X
     };
     char path[64], text[1024];
-    snprintf(path, sizeof path, "/proc/%d/io", (int)pid);
-    int is_read = procfs_read(path, text, sizeof text, NULL) > 0;
+    snprintf(path, sizeof path, "/proc/%d/io", (int)p->pid);
+    int is_read = read_kept(p->io, path, text, sizeof text) > 0;
     for (int i = 0; is_read && i < DCT_N_IO_TOTALS; i++)
         is_read = procfs_field(text, totals[i], &out->value[IO_TOTALS + i]) == 0;
     if (is_read && procfs_field(text, "read_bytes", &out->value[READ]) == 0 &&
@@ -140,47 +217,86 @@ static void read_io(struct processes *c, pid_t pid, struct counters *out, int is
         note(c, "bytes read and written: '/proc/<pid>/io' cannot be read");
 }
 
-static int read_thread(pid_t pid, const char *tid, struct counters *out)
+/* "time on a processor, time without one, ..." in ns. returns 1 when the thread ran since it was read last */
+static int read_schedstat(struct process *p, struct thread *t)
+{
+    char path[96], text[128];
+    unsigned long long run, delay;
+    snprintf(path, sizeof path, "/proc/%d/task/%d/schedstat", (int)p->pid, (int)t->tid);
+    if (read_kept(t->schedstat, path, text, sizeof text) <= 0 || sscanf(text, "%llu %llu", &run, &delay) != 2)
+        return 1;
+    int has_run = run != t->run_ns;
+    t->run_ns = run;
+    t->delay_ns = delay;
+    p->has_delay = 1;
+    return has_run;
+}
+
+static void read_switches(pid_t pid, struct thread *t)
 {
     char path[96], text[4096];
+    snprintf(path, sizeof path, "/proc/%d/task/%d/status", (int)pid, (int)t->tid);
     uint64_t voluntary, involuntary;
-    unsigned long long delay;
-    snprintf(path, sizeof path, "/proc/%d/task/%.20s/status", (int)pid, tid);
     if (procfs_read(path, text, sizeof text, NULL) <= 0 ||
         procfs_field(text, "voluntary_ctxt_switches", &voluntary) != 0 ||
         procfs_field(text, "nonvoluntary_ctxt_switches", &involuntary) != 0)
-        return -1;
-    out->value[VOLUNTARY] += voluntary;
-    out->value[INVOLUNTARY] += involuntary;
-    snprintf(path, sizeof path, "/proc/%d/task/%.20s/schedstat", (int)pid, tid);
-    if (procfs_read(path, text, sizeof text, NULL) <= 0 || sscanf(text, "%*u %llu", &delay) != 1)
-        return 0;
-    out->value[DELAY] += delay;
-    out->has |= 1u << DELAY;
-    return 0;
+        return;
+    t->voluntary = voluntary;
+    t->involuntary = involuntary;
 }
 
-static void read_threads(struct processes *c, pid_t pid, struct counters *out)
+static void sum_threads(struct processes *c, const struct process *p, struct counters *out)
 {
-    char path[64];
-    snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
-    DIR *d = opendir(path);
-    int n = 0;
-    for (struct dirent *e; d && (e = readdir(d)) != NULL;) {
-        if (e->d_name[0] == '.')
-            continue;
-        if (++n > MAX_THREADS)
-            break;
-        if (read_thread(pid, e->d_name, out) == 0)
-            out->has |= 1u << VOLUNTARY | 1u << INVOLUNTARY;
-    }
-    if (d)
-        closedir(d);
-    if (n > MAX_THREADS) { /* it would cost the program more than it tells */
-        out->has &= ~(1u << VOLUNTARY | 1u << INVOLUNTARY | 1u << DELAY);
+    if (p->n_threads > MAX_THREADS) { /* it would cost the program more than it tells */
         note(c, "switches and run delay: not read for processes of more than 64 threads");
-    } else if (!(out->has & 1u << DELAY))
+        return;
+    }
+    for (int i = 0; i < p->n_threads; i++) {
+        out->value[VOLUNTARY] += p->threads[i].voluntary;
+        out->value[INVOLUNTARY] += p->threads[i].involuntary;
+        out->value[DELAY] += p->threads[i].delay_ns;
+    }
+    if (p->n_threads)
+        out->has |= 1u << VOLUNTARY | 1u << INVOLUNTARY;
+    if (p->has_delay)
+        out->has |= 1u << DELAY;
+    else
         note(c, "run delay: this kernel has no '/proc/<pid>/task/<tid>/schedstat'");
+}
+
+static void keep_counters(struct process *p, struct counters *now, int is_zombie)
+{
+    for (int i = 0; i < N_COUNTERS; i++) /* threads that ended take their counts away: never run backwards */
+        if (now->value[i] < p->last.value[i])
+            now->value[i] = p->last.value[i];
+    if (is_zombie) { /* it has no memory any more, and some of its counters may be unreadable */
+        now->has |= p->last.has;
+        now->rss_bytes = p->last.rss_bytes;
+    }
+    p->last = *now;
+    p->is_zombie = is_zombie;
+}
+
+/* Between looks: only what is open is read, and of a process that did not run nothing more than that it did not. */
+static void read_again(struct processes *c, struct process *p)
+{
+    struct counters now = {0};
+    struct process seen = {0};
+    int has_run = p->n_threads == 0 || p->n_threads > MAX_THREADS;
+    if (p->stat < 0)
+        return;
+    for (int i = 0; i < p->n_threads && p->threads; i++)
+        has_run |= p->threads[i].schedstat >= 0 && read_schedstat(p, &p->threads[i]);
+    if (!has_run)
+        return;
+    c->has_run = 1;
+    if (read_stat(c, p->stat, p->pid, &now, &seen) != 0) {
+        p->is_alive = 0;
+        return;
+    }
+    read_io(c, p, &now, seen.is_zombie);
+    sum_threads(c, p, &now);
+    keep_counters(p, &now, seen.is_zombie);
 }
 
 static int rank_of_process(struct processes *c, pid_t pid)
@@ -205,56 +321,104 @@ static int rank_of_parent(const struct processes *c, pid_t parent)
 
 /* ---- the tree --------------------------------------------------------------------------------- */
 
-static void look_at(struct processes *c, pid_t pid)
+static struct process *find_process(struct processes *c, const struct process *seen)
+{
+    char path[64];
+    for (size_t i = 0; i < c->n; i++)
+        if (c->known[i].pid == seen->pid && c->known[i].start == seen->start)
+            return &c->known[i];
+    if (c->n == MAX_PROCESSES) {
+        note(c, "more processes than are followed");
+        return NULL;
+    }
+    struct process *p = &c->known[c->n++];
+    *p = *seen;
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)p->pid);
+    p->stat = open_kept(c, path);
+    snprintf(path, sizeof path, "/proc/%d/io", (int)p->pid);
+    p->io = open_kept(c, path);
+    return p;
+}
+
+static void look_at_thread(struct processes *c, struct process *p, pid_t tid)
+{
+    char path[96];
+    struct thread *t = NULL;
+    for (int i = 0; i < p->n_threads && !t; i++)
+        if (p->threads[i].tid == tid)
+            t = &p->threads[i];
+    if (!p->threads)
+        p->threads = malloc(MAX_THREADS * sizeof *p->threads);
+    if (!t && (!p->threads || p->n_threads == MAX_THREADS)) {
+        forget_threads(c, p);
+        p->n_threads = MAX_THREADS + 1;
+        return;
+    }
+    if (!t) {
+        t = &p->threads[p->n_threads++];
+        snprintf(path, sizeof path, "/proc/%d/task/%d/schedstat", (int)p->pid, (int)tid);
+        *t = (struct thread){.tid = tid, .schedstat = open_kept(c, path)};
+    }
+    t->is_found = 1;
+    c->has_run |= read_schedstat(p, t);
+    read_switches(p->pid, t);
+}
+
+static void look_at_threads(struct processes *c, struct process *p, DIR *task)
+{
+    int n_kept = 0;
+    for (int i = 0; i < p->n_threads && p->threads; i++)
+        p->threads[i].is_found = 0;
+    if (p->n_threads > MAX_THREADS)
+        p->n_threads = 0;
+    for (struct dirent *e; task && p->n_threads <= MAX_THREADS && (e = readdir(task)) != NULL;)
+        if (e->d_name[0] != '.')
+            look_at_thread(c, p, (pid_t)strtol(e->d_name, NULL, 10));
+    if (p->n_threads > MAX_THREADS)
+        return;
+    for (int i = 0; i < p->n_threads; i++)
+        if (p->threads[i].is_found)
+            p->threads[n_kept++] = p->threads[i];
+        else
+            close_kept(c, &p->threads[i].schedstat);
+    p->n_threads = n_kept;
+}
+
+static void look_at(struct processes *c, pid_t pid, DIR *task)
 {
     struct counters now = {0};
-    struct process *p = NULL, seen;
-    if (read_stat(c, pid, &now, &seen) != 0)
+    struct process seen = {.pid = pid, .rank = -1, .stat = -1, .io = -1};
+    struct process *p = read_stat(c, -1, pid, &now, &seen) == 0 ? find_process(c, &seen) : NULL;
+    if (!p)
         return;
-    for (size_t i = 0; i < c->n && !p; i++)
-        if (c->known[i].pid == pid && c->known[i].start == seen.start)
-            p = &c->known[i];
-    if (!p && c->n < MAX_PROCESSES) {
-        p = &c->known[c->n++];
-        *p = seen;
-    }
-    if (!p) {
-        note(c, "more processes than are followed");
-        return;
-    }
     p->parent = seen.parent;
     /* A process begins with its parent's environment and gets its own by exec. */
     if (p->rank < 0)
         p->rank = rank_of_process(c, pid);
     if (p->rank < 0)
         p->rank = rank_of_parent(c, p->parent);
-    /* One a tick: of a process with many mappings it takes the kernel a while. */
+    /* One a look: of a process with many mappings it takes the kernel a while. */
     if (c->libraries && !seen.is_zombie && c->looked_ns != c->now_ns &&
         libraries_is_due(c->now_ns, &p->look_ns, &p->look_gap_ns)) {
         libraries_look(c->libraries, pid, p->rank);
         c->looked_ns = c->now_ns;
     }
-    read_io(c, pid, &now, seen.is_zombie);
-    read_threads(c, pid, &now);
-    for (int i = 0; i < N_COUNTERS; i++) /* threads that ended take their counts away: never run backwards */
-        if (now.value[i] < p->last.value[i])
-            now.value[i] = p->last.value[i];
-    if (seen.is_zombie) { /* it has no memory any more, and some of its counters may be unreadable */
-        now.has |= p->last.has;
-        now.rss_bytes = p->last.rss_bytes;
-    }
-    p->last = now;
+    read_io(c, p, &now, seen.is_zombie);
+    look_at_threads(c, p, task);
+    sum_threads(c, p, &now);
+    keep_counters(p, &now, seen.is_zombie);
     p->is_alive = 1;
-    p->is_zombie = seen.is_zombie;
 }
 
 static void walk(struct processes *c, pid_t pid, int depth)
 {
     char path[96], children[16 << 10];
-    look_at(c, pid);
     snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
-    DIR *d = depth < TREE_DEPTH ? opendir(path) : NULL;
-    for (struct dirent *e; d && (e = readdir(d)) != NULL;) {
+    DIR *d = opendir(path);
+    look_at(c, pid, d);
+    if (d)
+        rewinddir(d);
+    for (struct dirent *e; d && depth < TREE_DEPTH && (e = readdir(d)) != NULL;) {
         if (e->d_name[0] == '.')
             continue;
         snprintf(path, sizeof path, "/proc/%d/task/%.20s/children", (int)pid, e->d_name);
@@ -359,19 +523,41 @@ static int has_parent(const struct processes *c, const struct process *p)
     return 0;
 }
 
+static void look(struct processes *c)
+{
+    for (size_t i = 0; i < c->n; i++)
+        c->known[i].is_alive = 0;
+    walk(c, c->root, 0);
+    c->look_ns = c->now_ns + c->look_gap_ns;
+    c->look_gap_ns *= 2;
+    if (c->look_gap_ns > (int64_t)LOOK_MS * 1000000)
+        c->look_gap_ns = (int64_t)LOOK_MS * 1000000;
+    c->has_run_since_look = 0;
+}
+
 static int sample(void *ctx, const struct tick *now, struct outputs *out, struct dcr_err *err)
 {
     struct processes *c = ctx;
     c->trouble[0] = '\0';
     c->now_ns = now->mono_ns;
+    c->has_run = 0;
     for (size_t i = 0; i < c->n; i++) {
-        c->known[i].was_alive = c->known[i].is_alive;
-        c->known[i].is_alive = 0;
+        struct process *p = &c->known[i];
+        p->was_alive = p->is_alive;
+        if (p->is_alive)
+            read_again(c, p);
     }
-    walk(c, c->root, 0);
-    for (size_t i = 0; i < c->n; i++)
-        if (c->known[i].was_alive && !c->known[i].is_alive)
-            c->known[i].is_in_parent = has_parent(c, &c->known[i]);
+    /* Threads and processes are made by threads that run. */
+    c->has_run_since_look |= c->has_run;
+    if (c->n == 0 || now->is_last || (c->has_run_since_look && now->mono_ns >= c->look_ns))
+        look(c);
+    for (size_t i = 0; i < c->n; i++) {
+        struct process *p = &c->known[i];
+        if (p->was_alive && !p->is_alive) {
+            p->is_in_parent = has_parent(c, p);
+            close_process(c, p);
+        }
+    }
     int rc = DCR_OK;
     for (size_t i = 0; i < c->n && rc == DCR_OK; i++) {
         int is_first = 1;
@@ -385,4 +571,10 @@ static int sample(void *ctx, const struct tick *now, struct outputs *out, struct
     return rc;
 }
 
-const struct source source_process = {"process", 0, configure, sample, destroy};
+static int is_idle(const void *ctx)
+{
+    const struct processes *c = ctx;
+    return !c->has_run;
+}
+
+const struct source source_process = {"process", 0, configure, sample, destroy, is_idle, 0};

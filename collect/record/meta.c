@@ -150,7 +150,7 @@ json_t *meta_host(void)
         json_object_set_new(o, "kernel", json_string_kept(line));
     }
     uint64_t waited;
-    if (procfs_pressure(PROCFS_PRESSURE "cpu", "some", &waited) != 0)
+    if (procfs_read(PROCFS_PRESSURE "cpu", line, sizeof line, NULL) <= 0 || procfs_pressure(line, "some", &waited) != 0)
         meta_missing(o, "pressure", "this kernel has no '" PROCFS_PRESSURE "' (PSI is not built in, or off: psi=1)");
     put_gpus(o);
     return o;

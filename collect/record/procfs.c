@@ -26,6 +26,18 @@ int procfs_read(const char *path, char *out, size_t n, struct dcr_err *err)
     return k < 0 ? DCR_FAIL : (int)used;
 }
 
+int procfs_reread(int *fd, const char *path, char *out, size_t n, struct dcr_err *err)
+{
+    size_t used = 0;
+    ssize_t k = 0;
+    if (*fd < 0)
+        *fd = open(path, O_RDONLY | O_CLOEXEC);
+    while (*fd >= 0 && used + 1 < n && (k = pread(*fd, out + used, n - 1 - used, (off_t)used)) > 0)
+        used += (size_t)k;
+    out[used] = '\0';
+    return *fd < 0 || k < 0 ? dcr_err_sys(err, DCR_FAIL, "cannot read '%s'", path) : (int)used;
+}
+
 static const char *find_line(const char *text, const char *key)
 {
     size_t n = strlen(key);
@@ -63,11 +75,9 @@ void procfs_line(const char *text, const char *key, char *out, size_t n)
 }
 
 /* "some avg10=0.00 avg60=0.00 avg300=0.00 total=12345", microseconds */
-int procfs_pressure(const char *path, const char *line, uint64_t *ns)
+int procfs_pressure(const char *text, const char *line, uint64_t *ns)
 {
-    char text[512], rest[200];
-    if (procfs_read(path, text, sizeof text, NULL) <= 0)
-        return -1;
+    char rest[200];
     procfs_line(text, line, rest, sizeof rest);
     const char *total = strstr(rest, "total=");
     if (!total || total[6] < '0' || total[6] > '9')

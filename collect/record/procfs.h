@@ -10,6 +10,9 @@
 /** procfs_read - whole file into out as a C string; longer files are cut at n - 1 bytes.
  *  returns  bytes read, or DCR_FAIL */
 int procfs_read(const char *path, char *out, size_t n, struct dcr_err *err) DCR_MUST_CHECK;
+/** procfs_reread - the same of a file that stays open, for files that are read again and again.
+ *  fd       -1 at first; then the caller closes it */
+int procfs_reread(int *fd, const char *path, char *out, size_t n, struct dcr_err *err) DCR_MUST_CHECK;
 /** procfs_field - unsigned number after "key" and blanks or a colon at the beginning of a line.
  *  returns  0, or -1 when there is no such line */
 int procfs_field(const char *text, const char *key, uint64_t *out) DCR_MUST_CHECK;
@@ -18,9 +21,10 @@ int procfs_field(const char *text, const char *key, uint64_t *out) DCR_MUST_CHEC
 void procfs_line(const char *text, const char *key, char *out, size_t n);
 
 #define PROCFS_PRESSURE "/proc/pressure/"
-/** procfs_pressure - time in ns since boot in which some or all ("full") tasks waited, of a file of /proc/pressure
- * (PSI). returns  0, or -1 when the kernel does not tell */
-int procfs_pressure(const char *path, const char *line, uint64_t *ns) DCR_MUST_CHECK;
+/** procfs_pressure - time in ns since boot in which some or all ("full") tasks waited, of the text of a file of
+ *  /proc/pressure (PSI).
+ *  returns  0, or -1 when the text does not tell */
+int procfs_pressure(const char *text, const char *line, uint64_t *ns) DCR_MUST_CHECK;
 
 /* ---- CPU limits of this process's cgroup, v1 or v2, all levels up to the root ---- */
 struct cgroup_cpu {

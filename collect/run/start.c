@@ -3,9 +3,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 static const int forwarded[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGALRM, SIGXCPU};
@@ -32,6 +35,85 @@ void start_block_signals(void)
     our_signals(&ours);
     pthread_sigmask(SIG_BLOCK, &ours, NULL);
 }
+
+/* ---- signals to the whole group --------------------------------------------------------------- */
+
+/* A signal to the process group reaches the program without us, whether a terminal, mpirun or kill -- -GROUP sent it,
+ * and must not be passed on. No field of a signal says that it went to a group. So a process of its own sits in the
+ * group, counts what arrives, and does nothing else: what it got too, the program got. */
+static struct witness {
+    pid_t pid;                     /* 0: there is none */
+    volatile sig_atomic_t *counts; /* shared with it; shape (NSIG) */
+    sig_atomic_t seen[NSIG];
+} witness;
+
+static void count_signal(int signal)
+{
+    witness.counts[signal]++;
+}
+
+static void be_witness(pid_t parent)
+{
+    sigset_t none;
+    struct sigaction count = {.sa_handler = count_signal};
+    for (size_t i = 0; i < sizeof forwarded / sizeof *forwarded; i++)
+        sigaction(forwarded[i], &count, NULL);
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent)
+        _exit(0);
+    closefrom(0); /* whoever reads our output shall see its end */
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    for (;;)
+        pause();
+}
+
+/* Without it only what the kernel sent counts as sent to the group. */
+static void start_witness(void)
+{
+    pid_t parent = getpid();
+    void *shared = mmap(NULL, NSIG * sizeof *witness.counts, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (shared == MAP_FAILED)
+        return;
+    witness = (struct witness){.counts = shared};
+    witness.pid = fork();
+    if (witness.pid == 0)
+        be_witness(parent);
+    if (witness.pid > 0)
+        return;
+    munmap(shared, NSIG * sizeof *witness.counts);
+    witness.pid = 0;
+}
+
+static void end_witness(void)
+{
+    if (!witness.pid)
+        return;
+    kill(witness.pid, SIGKILL);
+    while (waitpid(witness.pid, NULL, 0) < 0 && errno == EINTR)
+        ;
+    munmap((void *)(uintptr_t)witness.counts, NSIG * sizeof *witness.counts);
+    witness = (struct witness){0};
+}
+
+/* Did the program get the signal that has just come here? The witness may need a moment to run. */
+static int has_reached(pid_t pid, const siginfo_t *info)
+{
+    static const struct timespec moment = {.tv_nsec = 1000000};
+    int signal = info->si_signo, is_seen = 0;
+    if (getpgid(pid) != getpgrp())
+        return 0;
+    if (!witness.pid)
+        return info->si_code == SI_KERNEL;
+    for (int i = 0; i < 20 && !is_seen; i++) {
+        is_seen = witness.counts[signal] != witness.seen[signal];
+        if (!is_seen)
+            nanosleep(&moment, NULL);
+    }
+    witness.seen[signal] = witness.counts[signal];
+    return is_seen;
+}
+
+/* ---- the program ------------------------------------------------------------------------------ */
 
 int start_program(char **argv, const char *spool, const sigset_t *mask, void (*before)(void *ctx, pid_t pid), void *ctx,
                   pid_t *pid, struct dcr_err *err)
@@ -75,6 +157,7 @@ int start_program(char **argv, const char *spool, const sigset_t *mask, void (*b
     close(gate[0]);
     if (before)
         before(ctx, child);
+    start_witness();
     close(gate[1]); /* go */
     int why = 0;
     ssize_t n;
@@ -84,6 +167,7 @@ int start_program(char **argv, const char *spool, const sigset_t *mask, void (*b
     close(report[0]);
     if (n == (ssize_t)sizeof why) {
         waitpid(child, NULL, 0);
+        end_witness();
         errno = why;
         return dcr_err_sys(err, DCR_FAIL, "cannot start '%s'", argv[0]);
     }
@@ -116,7 +200,7 @@ static void wait_for_end(pid_t pid, const sigset_t *ours, struct ended *e)
         int signal = sigwaitinfo(ours, &info);
         if (!e->told && signal > 0 && tells_to_end(signal))
             e->told = signal;
-        if (signal > 0 && signal != SIGCHLD && info.si_code != SI_KERNEL)
+        if (signal > 0 && signal != SIGCHLD && !has_reached(pid, &info))
             kill(pid, signal);
     }
 }
@@ -138,5 +222,6 @@ struct ended start_wait(pid_t pid, void (*last_look)(void *ctx), void *ctx)
         e.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
         look_behind(&ours, &e);
     }
+    end_witness();
     return e;
 }

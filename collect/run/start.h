@@ -28,8 +28,8 @@ void start_block_signals(void);
  *  errors   DCR_FAIL: exec failed; err->sys says why (ENOENT, EACCES ...) */
 int start_program(char **argv, const char *spool, const sigset_t *mask, void (*before)(void *ctx, pid_t pid), void *ctx,
                   pid_t *pid, struct dcr_err *err) DCR_MUST_CHECK;
-/** start_wait - wait until the program ends. Signals sent to us are passed on, except those that the terminal already
- *  sent to the whole process group; .told has the first signal that told the program to end.
+/** start_wait - wait until the program ends. A signal sent to us alone is passed on. One sent to the whole process
+ *  group reached the program already and is not; .told has the first signal that told the program to end.
  *  last_look  called when the program has ended and the kernel still has its counters; may be NULL */
 struct ended start_wait(pid_t pid, void (*last_look)(void *ctx), void *ctx);
 

@@ -62,6 +62,19 @@ check "SIGINT to the group: status 130" test "$?" -eq 130
 check "packed: the program was interrupted" manifest int.tar '.incomplete_because[0] == "the program was interrupted (SIGINT)"'
 check "in the metadata too" metadata int.tar '.ranks[0].told_to_end == "SIGINT" and .ranks[0].signal == 2'
 
+# ---- a signal reaches the program once, whoever sent it
+if "$CC" -O1 -o count_signals "$OLDPWD/tests/data/programs/count_signals.c" 2>cc.txt; then
+    for how in key group alone; do
+        rm -f counts signals.tar
+        "$OLDPWD/tests/lib/send_signals.py" $how counts "$COLLECT" run -o signals.tar -- ./count_signals counts >out 2>&1
+        want="1 0 0"
+        [ $how = alone ] && want="0 1 1"
+        check "SIGINT, SIGTERM and SIGUSR1 that arrive ($how): $want" test "$(cat counts)" = "$want"
+    done
+else
+    skip "signals arrive once" "no compiler: $(head -n 1 cc.txt)"
+fi
+
 # ---- the collector is killed: the spool packs, marked incomplete
 "$COLLECT" run -o killed.tar -- ./marks 60 2>err &
 collector=$!
