@@ -393,6 +393,7 @@ int tracefile_flush(struct tracefile *t, struct dcr_err *err)
 {
     int rc = remove_tail(t, err);
     uint32_t n = t->n_batch;
+    (void)hear(t); /* a process may have said something and named nothing */
     if (rc == 0)
         rc = write_definitions(t, err);
     if (rc == 0 && n && !t->is_copying && t->n_positions + n > t->max_positions)

@@ -79,7 +79,7 @@ struct segment {
     uint64_t processes_at, states_at, names_at, table_at, domains_at, said_at, text_at, blocks_at; /* from the begin */
     uint64_t token; /* the spool names it too, so that `dccollect pack` takes no other segment */
     char host[64];
-    char left[4352]; /* path of that file in the spool: when it is gone, nobody needs the segment any more */
+    char left[4400]; /* path of that file in the spool: when it is gone, nobody needs the segment any more */
     /* From here on written by many. */
     _Alignas(64) uint32_t n_names;
     uint32_t n_domains, n_said, next_serial, next_inline;

@@ -1,8 +1,8 @@
 /* gather.c - what lies in the spool and in adopted folders, and which member each file becomes. Links and other
  * things that are not plain files are never followed or packed, only listed. */
+#include "collect/drain/drain.h"
 #include "collect/pack/parts.h"
 
-#include "collect/record/libraries.h"
 #include "collect/record/spool_layout.h"
 #include "lib/base/fs.h"
 #include "lib/archive/member.h"
@@ -67,12 +67,11 @@ static int is_spool_entry(const char *name)
  * adopted. */
 static int is_foreign(const struct pack *p, const char *name)
 {
-    static const char *const ours[] = {SPOOL_LAUNCHER_DIR, DCR_USER_NOTE_FILE, DCR_CALIBRATION};
+    static const char *const ours[] = {SPOOL_LAUNCHER_DIR, DCR_CALIBRATION};
     for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
         if (strcmp(name, ours[i]) == 0)
             return 0;
-    int rank;
-    return p->is_watched && !is_spool_entry(name) && !libraries_is_list(name, &rank) &&
+    return p->is_watched && !is_spool_entry(name) && strncmp(name, DRAIN_LEFT_PREFIX, strlen(DRAIN_LEFT_PREFIX)) != 0 &&
            !dcr_ends_with(name, ".partial");
 }
 
@@ -179,11 +178,7 @@ static int add_spool_file(struct pack *p, const char *name, const char *path, co
         p->launcher = read_record(p, path);
         return DCR_OK;
     }
-    if (strcmp(name, DCR_USER_NOTE_FILE) == 0) {
-        pack_user_note(p, path);
-        return DCR_OK;
-    }
-    if (libraries_is_list(name, &rank)) /* pack_libraries reads it */
+    if (strncmp(name, DRAIN_LEFT_PREFIX, strlen(DRAIN_LEFT_PREFIX)) == 0) /* who records still: drain_rescue says it */
         return DCR_OK;
     if (strcmp(name, SPOOL_LAUNCHER_DIR "/process_monitor.csv") == 0) {
         p->launcher_monitor = dcr_arena_strdup(&p->arena, path);

@@ -257,7 +257,7 @@ void pack_recorded(const struct pack *p, const json_t *record, json_t *o)
     char window[300];
     json_t *collector = json_object();
     say_window(p, record, window, sizeof window);
-    const char *note = pack_json_text(record, "nvtx_note"), *user = note_that(p, DCR_USER_NOTE);
+    const char *note = pack_json_text(record, "nvtx_note");
     json_object_set_new(collector, "version",
                         json_string(record ? pack_json_text(record, "collector_version") : DCR_VERSION));
     if (p->n_events)
@@ -267,7 +267,6 @@ void pack_recorded(const struct pack *p, const json_t *record, json_t *o)
                  !record        ? "no collector watched the run"
                  : *note        ? note
                  : *window      ? window
-                 : *user        ? user
                  : p->n_dropped ? "there was no room for it on disk or in memory"
                  : p->n_traces  ? "the program named no range"
                  : p->n_empty   ? "no trace could be begun: no room on the spool's disk, a limit on the size of files "
@@ -285,7 +284,6 @@ void pack_recorded(const struct pack *p, const json_t *record, json_t *o)
     put_cost(p, collector);
     pack_json_copy(collector, record, "interval_ms");
     pack_json_copy(collector, record, "window");
-    pack_json_copy(collector, record, "nvtx_chained");
     pack_json_copy(collector, record, "not_loaded");
     json_object_set_new(o, "collector", collector);
 }

@@ -223,29 +223,15 @@ static const char *reason_of(const json_t *record, const char *key)
     return reason ? reason : "no collector's record tells";
 }
 
-/* What the processes themselves left: the collector adds it to its record when the program has ended, and here it
- * stands for a collector that was killed. gives */
-static json_t *left_by_processes(const struct pack *p)
-{
-    struct libraries *l = p->is_spool ? libraries_new() : NULL;
-    if (l)
-        libraries_read(l, p->request->spool, LIBRARIES_ALL);
-    json_t *list = l ? libraries_describe(l) : json_array();
-    libraries_free(l);
-    return list;
-}
-
 void pack_libraries(const struct pack *p, json_t *o)
 {
     const json_t *first = pack_first_record(p);
-    json_t *groups = json_array(), *left = left_by_processes(p);
+    json_t *groups = json_array();
     for (size_t i = 0; i < p->n_ranks; i++) {
         const struct pack_rank *r = &p->ranks[i];
         json_t *entry = entry_of(json_object_get(r->record, "libraries"), r->rank, 1);
         if (!entry)
             entry = entry_of(json_object_get(p->launcher, "libraries"), r->rank, 0);
-        if (!entry)
-            entry = entry_of(left, r->rank, p->launcher && json_object_get(r->record, "collector_pid"));
         if (json_is_array(json_object_get(entry, "paths")))
             put_entry(groups, entry, r->rank);
     }
@@ -264,5 +250,4 @@ void pack_libraries(const struct pack *p, json_t *o)
     else
         meta_missing(o, "limits", reason_of(first, "limits"));
     json_decref(groups);
-    json_decref(left);
 }

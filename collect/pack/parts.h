@@ -94,8 +94,6 @@ void pack_copy_release(struct pack *p);
 int pack_nameless(const struct pack *p, int *fd, struct dcr_err *err) DCR_MUST_CHECK;
 
 /* ---- summarize.c ---- */
-/** pack_user_note - takes the note of processes without a trace, DCR_USER_NOTE_FILE. */
-void pack_user_note(struct pack *p, const char *path);
 /** pack_traces - read every trace (or the summary that its node made already): counts, losses, notes; add summaries;
  *  take the traces that were not asked for out of the archive. */
 int pack_traces(struct pack *p, struct dcr_err *err) DCR_MUST_CHECK;

@@ -141,17 +141,6 @@ static void note_trace(struct pack *p, const char *notes)
     }
 }
 
-void pack_user_note(struct pack *p, const char *path)
-{
-    char text[1024];
-    FILE *f = fopen(path, "re");
-    size_t n = f ? fread(text, 1, sizeof text - 1, f) : 0;
-    if (f)
-        fclose(f);
-    text[n] = '\0';
-    note_trace(p, dcr_clean_text(text));
-}
-
 /* What a trace, or the summary of one, tells of the run. */
 static void take_facts(struct pack *p, const char *trace, int rank, const struct summary *s)
 {

@@ -146,52 +146,6 @@ void libraries_take(struct libraries *l, const char *maps, int rank)
     }
 }
 
-/* The last line of a process that was killed while it wrote has no end, and is not taken. */
-static void take_paths(struct objects *s, char *line)
-{
-    static const char more[] = DCR_LIBRARIES_LEFT_OUT;
-    for (char *end; (end = strchr(line, '\n')) != NULL; line = end + 1) {
-        *end = '\0';
-        if (strncmp(line, more, sizeof more - 1) == 0)
-            s->is_cut = 1;
-        else if (is_object(line))
-            add(s, line);
-    }
-}
-
-int libraries_is_list(const char *name, int *rank)
-{
-    static const char prefix[] = DCR_LIBRARIES_PREFIX;
-    if (strncmp(name, prefix, sizeof prefix - 1) != 0)
-        return 0;
-    const char *of = name + sizeof prefix - 1;
-    size_t len = strcspn(of, "-"), sum = strspn(of + len + (of[len] == '-'), "0123456789abcdef");
-    *rank = dcr_name_number(of, len, "");
-    return (*rank >= 0 || (len == 4 && strncmp(of, "none", len) == 0)) && of[len] == '-' && sum > 8 &&
-           strcmp(of + len + 1 + sum, ".txt") == 0;
-}
-
-void libraries_read(struct libraries *l, const char *spool, int rank)
-{
-    char **names = NULL, path[PATH_MAX];
-    size_t n = 0;
-    if (!l->text)
-        l->text = malloc(MAPS_BYTES);
-    if (!l->text || dcr_list_dir(spool, &names, &n, NULL) != 0)
-        return;
-    for (size_t i = 0; i < n; i++) {
-        int its;
-        struct objects *s =
-            libraries_is_list(names[i], &its) && (rank == LIBRARIES_ALL || rank == its) ? set_of(l, its) : NULL;
-        int k = snprintf(path, sizeof path, "%s/%s", spool, names[i]);
-        struct stat st; /* the program may have put anything there, which is not followed nor waited for */
-        if (s && k > 0 && (size_t)k < sizeof path && lstat(path, &st) == 0 && S_ISREG(st.st_mode) &&
-            procfs_read(path, l->text, MAPS_BYTES, NULL) > 0)
-            take_paths(s, l->text);
-    }
-    dcr_free_names(names, n);
-}
-
 void libraries_look(struct libraries *l, pid_t pid, int rank)
 {
     char path[64];

@@ -9,7 +9,6 @@
 #include <sys/types.h>
 
 enum { LIBRARIES_MOST = 1024 }; /* of a rank */
-enum { LIBRARIES_ALL = -2 };
 
 struct libraries;
 
@@ -23,11 +22,6 @@ void libraries_look(struct libraries *l, pid_t pid, int rank);
 /** libraries_take - the same of the text of a maps file. Objects are executable mappings of files that are named .so;
  *  the collector's own are left out. */
 void libraries_take(struct libraries *l, const char *maps, int rank);
-/** libraries_is_list - is a file of that name in a spool such a list of a process? *rank: -1 when it had none. */
-int libraries_is_list(const char *name, int *rank);
-/** libraries_read - what the processes themselves left in the spool folder (DCR_LIBRARIES_PREFIX): of the rank, of
- *  those without a rank with rank -1, and of all with LIBRARIES_ALL. */
-void libraries_read(struct libraries *l, const char *spool, int rank);
 /** libraries_describe - [{"rank": 0, "paths": ["..."], "is_cut": true}], ranks ascending and absent when there is
  *  none, paths sorted; is_cut when there were more, above all more than LIBRARIES_MOST. gives */
 json_t *libraries_describe(const struct libraries *l);

@@ -2,12 +2,11 @@
  *
  *   launcher.json                       a collector that is not itself a rank: alone, or in front of mpirun
  *   rank<r>/rank.json                   a collector per rank
- *   rank<r>/trace-<pid>[-<n>].dct       written by the injected library
+ *   rank<r>/trace-<pid>[-<n>].dct       written by collect/drain
  *   rank<r>/process_monitor.csv
  *   launcher/process_monitor.csv        processes without a rank
- *   user-note.txt                       why forked children that became another user are not recorded; may be empty
  *   rank-of-<pid>                       a link to the rank of this process, which no launcher gave it (collect/python)
- *   libraries-<rank|none>-<sum>.txt    shared objects of its processes, by the injected library
+ *   segment-<host>-<pid>                names the shared memory of a collector that records or was killed
  *   host-<name>/host.json               facts of a host, and what its monitors could measure
  *   host-<name>/{cpu,gpu,net,disk}_monitor.csv
  *

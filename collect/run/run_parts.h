@@ -46,7 +46,7 @@ int run_is_in_memory(const struct run *r);
 /** run_begin_record - r->record, with all that is known before the program starts. */
 void run_begin_record(struct run *r);
 /** run_put_libraries - what the program's processes had mapped, and the versions of those that matter.
- *  libraries    what was sampled; NULL: nothing. What the processes left in the spool comes to it */
+ *  libraries    what was sampled; NULL: nothing */
 void run_put_libraries(struct run *r, struct libraries *libraries);
 /** run_end_record - how it ended. */
 void run_end_record(struct run *r, const struct ended *e);

@@ -116,8 +116,6 @@ static const char *name_of(int signal)
 
 void run_put_libraries(struct run *r, struct libraries *libraries)
 {
-    if (libraries)
-        libraries_read(libraries, r->spool, r->id.rank >= 0 ? r->id.rank : LIBRARIES_ALL);
     json_t *list = libraries ? libraries_describe(libraries) : json_array();
     if (json_array_size(list)) {
         json_object_set(r->record, "libraries", list);

@@ -55,17 +55,9 @@ enum dcr_role {
 #define DCR_GPU_WHOLE_NOTE "GPU activity was handed over up to the exit"
 /* Begin of the recorder's note that it stopped for lack of room. */
 #define DCR_STOP_NOTE "recording stopped: "
-/* How the recorder begins to say that the program's new user can make no traces. */
-#define DCR_USER_NOTE "the program gave up its privileges"
-/* In the spool folder: the same of processes that have no trace (forked children), the first of them. */
-#define DCR_USER_NOTE_FILE "user-note.txt"
 /* A process that no launcher gave a rank may tell its own by a link in the spool: "rank-of-<pid>" -> "<rank>". The
  * monitors and pack read it. */
 #define DCR_RANK_LINK "rank-of-"
-/* In the spool folder: libraries-<rank|none>-<sum of the content>.txt, the shared objects that a process had mapped, a
- * path a line; at its end perhaps how many more there were. */
-#define DCR_LIBRARIES_PREFIX "libraries-"
-#define DCR_LIBRARIES_LEFT_OUT "left out: "
 
 /* ---- CSV columns ---------------------------------------------------------------------------- */
 /* X(name, unit). Readers go by name and accept missing and further columns. Empty cell = not measured. */

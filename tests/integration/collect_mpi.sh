@@ -114,8 +114,8 @@ END
     "${MPIRUN[@]}" -n 2 "$COLLECT" run --spool abort -- ./mpi_calls abort >out 2>err
     check "$mpi: MPI_Abort: the status of mpirun is the same" test "$?" -eq "$plain" -a "$plain" -ne 0
     check "$mpi: the output is the same" cmp <(tr -d "\n" <plain.out) <(tr -d "\n" <out) # hydra mixes lines of two ranks
-    check "$mpi: calls up to it are recorded" sh -c './trace_text abort/rank0/*.dct | grep -q MPI_Comm_split'
     check "$mpi: it packs" "$COLLECT" pack abort -o abort.tar
+    check "$mpi: calls up to it are recorded" sh -c './trace_text abort/rank0/*.dct | grep -q MPI_Comm_split'
     check "$mpi: and is no complete run" manifest abort.tar '.complete | not'
 
     # ---- Fortran

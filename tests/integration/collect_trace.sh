@@ -121,15 +121,18 @@ adds_up() {
 }
 # A file size limit or a full disk is the collector's trouble; what does not fit is counted.
 (ulimit -f 1024 && record "$TMP/limit" "$TMP/marks" 50000)
-adds_up "file size limit" "$(echo "$TMP"/limit/rank0/*.dct)" "$?"
+got=$?
+adds_up "file size limit" "$(echo "$TMP"/limit/rank0/*.dct)" "$got"
 check "file size limit: the trace says so" grep -q '^recording stopped: .*(ulimit -f)' <(text "$TMP"/limit/rank0/*.dct --notes)
 RECORD='--max-disk-mb 1' record "$TMP/limit" "$TMP/marks" 50000
-adds_up "--max-disk-mb" "$(echo "$TMP"/limit/rank0/*.dct)" "$?"
+got=$?
+adds_up "--max-disk-mb" "$(echo "$TMP"/limit/rank0/*.dct)" "$got"
 check "--max-disk-mb: the trace says so" grep -q '^recording stopped: .*(--max-disk-mb)' <(text "$TMP"/limit/rank0/*.dct --notes)
 check "--max-disk-mb: and is no larger" test "$(stat -c %s "$TMP"/limit/rank0/*.dct)" -le 1100000
 if [ "$(id -u)" = 0 ] && mkdir "$TMP/small" && mount -t tmpfs -o size=1m tmpfs "$TMP/small" 2>/dev/null; then
     record "$TMP/small/spool" "$TMP/marks" 50000
-    adds_up "full disk" "$(echo "$TMP"/small/spool/rank0/*.dct)" "$?"
+    got=$?
+    adds_up "full disk" "$(echo "$TMP"/small/spool/rank0/*.dct)" "$got"
     umount "$TMP/small"
 else
     skip "full disk: recorded and dropped add up" "needs root and a tmpfs"

@@ -86,43 +86,6 @@ static void put(const char *dir, const char *name, const char *text)
     fclose(f);
 }
 
-/* Of what processes left: their own rank's, whole lines, each object once, and none of the collector's. */
-static void lists_of_processes_are_read(void **state)
-{
-    (void)state;
-    char dir[] = "/tmp/test_libraries.XXXXXX";
-    assert_non_null(mkdtemp(dir));
-    put(dir, "libraries-2-0011aabb33.txt",
-        "/lib/libc.so.6\n/x/lib/libdccollect-io.so\n/opt/with blank.so\n/cut/by_a_kil.so");
-    put(dir, "libraries-2-0011aabb44.txt", "/lib/libc.so.6\n/lib/libm.so.6\n/lib/no_object\nleft out: 7\n");
-    put(dir, "libraries-none-0011aabb55.txt", "/lib/libopen-rte.so.40\n");
-    put(dir, "libraries-x-0011aabb66.txt", "/lib/of_nobody.so\n");
-    put(dir, "libraries-2-0011aabb33.csv", "/lib/of_the_program.so\n");
-    char odd[64];
-    snprintf(odd, sizeof odd, "%s/libraries-2-0011aabb77.txt", dir);
-    assert_int_equal(mkfifo(odd, 0600), 0); /* nobody waits for it */
-    static const struct {
-        int rank;
-        const char *expected;
-    } cases[] = {
-        {2, "[{\"is_cut\":true,\"paths\":[\"/lib/libc.so.6\",\"/lib/libm.so.6\",\"/opt/with blank.so\"],\"rank\":2}]"},
-        {-1, "[{\"paths\":[\"/lib/libopen-rte.so.40\"]}]"},
-        {LIBRARIES_ALL, "[{\"paths\":[\"/lib/libopen-rte.so.40\"]},{\"is_cut\":true,\"paths\":[\"/lib/libc.so.6\","
-                        "\"/lib/libm.so.6\",\"/opt/with blank.so\"],\"rank\":2}]"},
-        {3, "[]"}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct libraries *l = libraries_new();
-        libraries_read(l, dir, cases[i].rank);
-        json_t *got = libraries_describe(l);
-        char *text = json_dumps(got, JSON_COMPACT | JSON_SORT_KEYS);
-        assert_string_equal(text, cases[i].expected);
-        free(text);
-        json_decref(got);
-        libraries_free(l);
-    }
-    assert_int_equal(dcr_remove_tree(dir, NULL), 0);
-}
-
 static void mpi_says_its_version(void **state)
 {
     (void)state;
@@ -153,7 +116,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(libraries_are_listed),
-        cmocka_unit_test(lists_of_processes_are_read),
         cmocka_unit_test(mpi_says_its_version),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
