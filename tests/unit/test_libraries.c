@@ -76,16 +76,6 @@ static void libraries_are_listed(void **state)
     assert_in_range(n, 360, 390); /* of an hour */
 }
 
-static void put(const char *dir, const char *name, const char *text)
-{
-    char path[300];
-    snprintf(path, sizeof path, "%s/%s", dir, name);
-    FILE *f = fopen(path, "w");
-    assert_non_null(f);
-    fputs(text, f);
-    fclose(f);
-}
-
 static void mpi_says_its_version(void **state)
 {
     (void)state;
