@@ -2,8 +2,9 @@
  * can say how far their clocks are from it (source_clock.c). Traces count CLOCK_MONOTONIC, which begins anew on every
  * host.
  *
- * A file in the spool (or in the folder of --clock) holds the server's address and the random word that clients must
- * send. Only its owner can read it, it is removed when the run ends, and it is never packed. */
+ * A file in the spool (or in the folder of --clock) names the host and has the random word that every packet must
+ * carry. Only its owner can read it, it is removed when the run ends, and it is never packed. Nothing listens until the
+ * collector of another host leaves the second file there: only then ports are opened and the first file names them. */
 #ifndef COLLECT_CLOCK_SERVER_H
 #define COLLECT_CLOCK_SERVER_H
 
@@ -13,6 +14,7 @@
 
 /* The suffix keeps the file out of archives if a kill leaves it behind. */
 #define CLOCK_SERVER_FILE "clock-server.partial"
+#define CLOCK_ASKED_FILE "clock-asked.partial"
 enum { CLOCK_WORD_BYTES = 16 };
 
 struct clock_request {
@@ -20,15 +22,16 @@ struct clock_request {
     int64_t sent_ns; /* by the client's clock; comes back as it is */
 };
 struct clock_answer {
+    unsigned char word[CLOCK_WORD_BYTES];
     int64_t sent_ns;
     int64_t arrived_ns, left_ns; /* by the server's */
 };
 
 struct clock_server;
-/** clock_server_start - serve until clock_server_stop, from a thread of its own.
+/** clock_server_start - wait for hosts that ask, and answer them until clock_server_stop, from a thread of its own.
  *  out      gives; clock_server_stop
- *  folder   for the file with the address; the other hosts must see it
- *  errors   DCR_FAIL: no socket, no thread, the file cannot be written. A run can do without */
+ *  folder   for the two files; the other hosts must see it
+ *  errors   DCR_FAIL: no thread, the file cannot be written. A run can do without */
 int clock_server_start(struct clock_server **out, const char *folder, struct dcr_err *err) DCR_MUST_CHECK;
 void clock_server_stop(struct clock_server *s);
 

@@ -1,6 +1,7 @@
 /* source.c - the list of sources, their rows and output files. See source.h. */
 #include "collect/monitor/source.h"
 
+#include "collect/monitor/thin.h"
 #include "lib/base/csv.h"
 #include "lib/base/fs.h"
 
@@ -20,13 +21,19 @@ const struct source *const *source_all(void)
     return all;
 }
 
+/* An hour at ten samples a second of a process or a processor is 5 to 7 MB, and the newer half stays whole. */
+enum { OUTPUT_BYTES = 16 << 20 };
+
 struct output {
     char *name;
     int fd;
+    size_t bytes;
+    int is_thinned; /* rows have one more cell */
 };
 
 struct outputs {
     char *spool;
+    size_t most_bytes; /* of a file */
     struct output *files;
     size_t n, cap;
 };
@@ -40,7 +47,13 @@ struct outputs *outputs_open(const char *spool)
         free(o);
         return NULL;
     }
+    o->most_bytes = OUTPUT_BYTES;
     return o;
+}
+
+void outputs_bound(struct outputs *o, size_t bytes)
+{
+    o->most_bytes = bytes;
 }
 
 void outputs_close(struct outputs *o)
@@ -102,7 +115,7 @@ static struct output *open_output(struct outputs *o, const char *name, const cha
     *slash = '/';
     struct dcr_buf head = {0};
     dcr_buf_printf(&head, "%s\n", header);
-    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    int fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
     if (fd < 0 || head.failed || append_whole(fd, dcr_buf_text(&head), head.len) != 0) {
         dcr_err_sys(err, DCR_FAIL, "cannot write '%s'", path);
         struct stat left;
@@ -113,16 +126,75 @@ static struct output *open_output(struct outputs *o, const char *name, const cha
         dcr_buf_release(&head);
         return NULL;
     }
-    dcr_buf_release(&head);
     struct output *f = &o->files[o->n];
-    *f = (struct output){.name = strdup(name), .fd = fd};
+    *f = (struct output){.name = strdup(name), .fd = fd, .bytes = head.len};
     if (!f->name) {
         close(fd);
         dcr_err_set(err, DCR_FAIL, "no memory");
-        return NULL;
+        f = NULL;
     }
-    o->n++;
+    o->n += f != NULL;
+    dcr_buf_release(&head);
     return f;
+}
+
+/* The new file takes the old one's place whole, or the old one stays. */
+static int replace_file(struct output *f, const char *path, const struct dcr_buf *text, struct dcr_err *err)
+{
+    char partial[PATH_MAX + 16];
+    snprintf(partial, sizeof partial, "%s.partial", path);
+    int fd = open(partial, O_RDWR | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
+    if (fd >= 0 && dcr_write_all(fd, text->data, text->len) == 0 && fdatasync(fd) == 0 && rename(partial, path) == 0) {
+        close(f->fd);
+        f->fd = fd;
+        f->bytes = text->len;
+        f->is_thinned = 1;
+        return DCR_OK;
+    }
+    int rc = dcr_err_sys(err, DCR_FAIL, "cannot write '%s'", partial);
+    if (fd >= 0) {
+        close(fd);
+        unlink(partial);
+    }
+    return rc;
+}
+
+static int thin(const struct outputs *o, struct output *f, struct dcr_err *err)
+{
+    char path[PATH_MAX];
+    struct dcr_buf thinned = {0};
+    char *text = malloc(f->bytes);
+    int rc = dcr_err_set(err, DCR_FAIL, "'%s' has no room for more samples, and cannot be thinned", f->name);
+    if (text && pread(f->fd, text, f->bytes, 0) == (ssize_t)f->bytes) {
+        snprintf(path, sizeof path, "%s/%s", o->spool, f->name);
+        thin_csv(text, f->bytes, &thinned);
+        if (!thinned.failed && thinned.len < f->bytes)
+            rc = replace_file(f, path, &thinned, err);
+    }
+    dcr_buf_release(&thinned);
+    free(text);
+    return rc;
+}
+
+/* Rows of a thinned file have one cell more: each stands for one sample. */
+static int append(struct output *f, const char *rows, size_t n)
+{
+    struct dcr_buf longer = {0};
+    for (size_t i = 0, end; f->is_thinned && i < n; i = end + 1) {
+        for (end = i; end + 1 < n && rows[end] != '\n';)
+            end++;
+        dcr_buf_add(&longer, rows + i, end - i);
+        dcr_buf_puts(&longer, ",1\n");
+    }
+    if (f->is_thinned) {
+        rows = dcr_buf_text(&longer);
+        n = longer.len;
+    }
+    errno = ENOMEM;
+    int rc = longer.failed ? -1 : append_whole(f->fd, rows, n);
+    f->bytes += rc == 0 ? n : 0;
+    dcr_buf_release(&longer);
+    return rc;
 }
 
 int outputs_rows(struct outputs *o, const char *name, const char *header, const char *rows, size_t n,
@@ -136,9 +208,11 @@ int outputs_rows(struct outputs *o, const char *name, const char *header, const 
         return DCR_FAIL;
     if (f->fd < 0)
         return dcr_err_set(err, DCR_FAIL, "'%s' could not be written earlier", name);
-    if (append_whole(f->fd, rows, n) == 0)
+    int rc = f->bytes + n > o->most_bytes ? thin(o, f, err) : DCR_OK;
+    if (rc == DCR_OK && append(f, rows, n) == 0)
         return DCR_OK;
-    dcr_err_sys(err, DCR_FAIL, "cannot write '%s/%s'", o->spool, name);
+    if (rc == DCR_OK)
+        dcr_err_sys(err, DCR_FAIL, "cannot write '%s/%s'", o->spool, name);
     close(f->fd);
     f->fd = -1;
     return DCR_FAIL;

@@ -53,8 +53,11 @@ const struct source *const *source_all(void);
 
 /* ---- where rows go ---------------------------------------------------------------------------- */
 
-/** outputs_open - files are created below the spool folder when their first row comes. gives; outputs_close. */
+/** outputs_open - files are created below the spool folder when their first row comes. A file that reaches 16 MB is
+ *  thinned (thin.h): its older half becomes a quarter. gives; outputs_close. */
 struct outputs *outputs_open(const char *spool);
+/** outputs_bound - another size than 16 MB, for tests. */
+void outputs_bound(struct outputs *o, size_t bytes);
 /** outputs_rows - append rows (each with its newline) to the file of that relative name, header first when it is new.
  *  errors   DCR_FAIL: the rows cannot be written. The file then ends with the previous row, and later rows are refused
  *           at once */

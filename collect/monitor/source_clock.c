@@ -10,6 +10,7 @@
 #include "lib/base/mono.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -24,11 +25,11 @@
 
 enum { QUESTIONS = 20, LATER_S = 10, TIMEOUT_MS = 500, RETRY_MS = 125, MOST_RETRY_MS = 32000, LAST_WAIT_MS = 1200 };
 
-/* A separate thread asks for the time, because name resolution and networks may be slow while the other monitors are
+/* A separate thread asks for the time, because networks and shared folders may be slow while the other monitors are
  * sampled. The fields belong to that thread while state is ASKED, and to the sampler otherwise. */
 struct clock {
     char file[320], header[160];
-    char path[PATH_MAX];
+    char path[PATH_MAX], asked[PATH_MAX];
     int is_asking; /* 0: alone, or the host of rank 0 */
     pthread_t thread;
     pthread_mutex_t lock;
@@ -88,35 +89,57 @@ static int connect_to(const struct addrinfo *a)
     return -1;
 }
 
+/* "10.0.0.1 4711": connected, or -1 */
+static int connect_by_text(const char *text)
+{
+    char host[NI_MAXHOST];
+    const char *port = text ? strchr(text, ' ') : NULL;
+    const struct addrinfo want = {.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV, .ai_socktype = SOCK_STREAM};
+    struct addrinfo *found = NULL;
+    if (!port || (size_t)(port - text) >= sizeof host)
+        return -1;
+    snprintf(host, sizeof host, "%.*s", (int)(port - text), text);
+    int fd = getaddrinfo(host, port + 1, &want, &found) == 0 ? connect_to(found) : -1;
+    if (found)
+        freeaddrinfo(found);
+    return fd;
+}
+
+/* The collector of rank 0 listens only once somebody asks it to. */
+static void ask_for_server(const struct clock *c)
+{
+    int fd = open(c->asked, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    if (fd >= 0)
+        close(fd);
+}
+
 /* returns 1 when there is nothing to ask: we are on the host that answers */
 static int find_server(struct clock *c)
 {
-    char port[16], own_host[256], own_boot[64];
+    char own_host[256], own_boot[64];
     json_t *o = json_load_file(c->path, 0, NULL);
     const char *host = json_string_value(json_object_get(o, "host"));
     const char *boot = json_string_value(json_object_get(o, "boot_id"));
+    const json_t *list = json_object_get(o, "addresses");
     int rc = -1;
     if (host && boot && read_word(c, json_string_value(json_object_get(o, "word"))) == 0) {
         snprintf(c->host, sizeof c->host, "%s", host);
-        snprintf(port, sizeof port, "%d", (int)json_integer_value(json_object_get(o, "port")));
         meta_host_name(own_host, sizeof own_host);
         meta_boot_id(own_boot, sizeof own_boot);
-        struct addrinfo want = {.ai_family = AF_INET, .ai_socktype = SOCK_STREAM}, *found = NULL;
-        int is_same_kernel = strcmp(boot, own_boot) == 0;
-        if (is_same_kernel && strcmp(host, own_host) == 0) {
+        if (strcmp(boot, own_boot) == 0 && strcmp(host, own_host) == 0) {
             rc = 1;
-        } else if (getaddrinfo(host, port, &want, &found) != 0 &&
-                   (!is_same_kernel || getaddrinfo("127.0.0.1", port, &want, &found) != 0)) {
-            snprintf(c->why, sizeof c->why, "the host of rank 0, '%s', has no address here", host);
+        } else if (!list) {
+            ask_for_server(c);
+            snprintf(c->why, sizeof c->why, "the collector of rank 0, on '%s', opened no port", host);
         } else {
-            c->socket = connect_to(found);
-            rc = c->socket < 0 ? -1 : 0;
+            for (size_t i = 0; rc < 0 && i < json_array_size(list); i++) {
+                c->socket = connect_by_text(json_string_value(json_array_get(list, i)));
+                rc = c->socket < 0 ? -1 : 0;
+            }
             if (rc)
-                snprintf(c->why, sizeof c->why, "'%s' cannot be asked for the time at port %s: %s", host, port,
-                         strerror(errno));
+                snprintf(c->why, sizeof c->why, "none of the %zu addresses of '%s' can be asked for the time: %s",
+                         json_array_size(list), host, strerror(errno));
         }
-        if (found)
-            freeaddrinfo(found);
     }
     json_decref(o);
     return rc;
@@ -130,7 +153,8 @@ static int ask(const struct clock *c, int64_t *offset, int64_t *error)
         struct clock_answer a;
         memcpy(q.word, c->word, sizeof q.word);
         if (send(c->socket, &q, sizeof q, MSG_NOSIGNAL) != (ssize_t)sizeof q ||
-            recv(c->socket, &a, sizeof a, MSG_WAITALL) != (ssize_t)sizeof a || a.sent_ns != q.sent_ns)
+            recv(c->socket, &a, sizeof a, MSG_WAITALL) != (ssize_t)sizeof a || a.sent_ns != q.sent_ns ||
+            memcmp(a.word, c->word, sizeof a.word) != 0)
             return -1;
         int64_t now = dcr_mono_ns(), way = (now - q.sent_ns) - (a.left_ns - a.arrived_ns);
         if (way < 0) /* no such server */
@@ -194,6 +218,7 @@ static int configure(void **ctx, const struct source_config *config, struct dcr_
     c->is_asking = config->clock_folder != NULL;
     snprintf(c->file, sizeof c->file, "%s/clock_monitor.csv", config->host_dir);
     snprintf(c->path, sizeof c->path, "%s/" CLOCK_SERVER_FILE, config->clock_folder ? config->clock_folder : "");
+    snprintf(c->asked, sizeof c->asked, "%s/" CLOCK_ASKED_FILE, config->clock_folder ? config->clock_folder : "");
     source_header(c->header, sizeof c->header, DCR_CLOCK_MONITOR_COLUMNS(SOURCE_CELL));
     snprintf(
         c->why, sizeof c->why,
@@ -222,7 +247,7 @@ static void destroy(void *ctx)
     pthread_cond_broadcast(&c->changed);
     pthread_t thread = c->thread;
     if (is_busy)
-        pthread_detach(thread); /* a resolver may take minutes */
+        pthread_detach(thread); /* a shared folder may take minutes */
     pthread_mutex_unlock(&c->lock);
     if (is_busy)
         return;
@@ -291,7 +316,7 @@ static int sample(void *ctx, const struct tick *now, struct outputs *out, struct
         if (now->is_last && c->state == ANSWERED)
             rc = take_answer(c, now, out, err);
         else if (now->is_last && c->n_rows == 0)
-            rc = dcr_err_set(err, DCR_FAIL, "looking up or asking the host of rank 0 did not end before the run did");
+            rc = dcr_err_set(err, DCR_FAIL, "asking the host of rank 0 did not end before the run did");
     }
     pthread_mutex_unlock(&c->lock);
     return rc;

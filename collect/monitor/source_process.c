@@ -64,11 +64,11 @@ struct processes {
     const char *spool;
     const struct perf *perf; /* of the whole tree, or NULL */
     struct libraries *libraries;
-    int64_t now_ns, looked_ns;    /* at the libraries of a process */
-    int64_t look_ns, look_gap_ns; /* when the tree is looked at next */
-    int n_open, most_open;        /* descriptors that are kept */
-    int has_run;                  /* a thread ran since the sample before */
-    int has_run_since_look;
+    int64_t now_ns, looked_ns;           /* at the libraries of a process */
+    int64_t look_ns, look_gap_ns;        /* when the tree is looked at next */
+    int n_open, most_open;               /* descriptors that are kept */
+    int has_run;                         /* a thread ran since the sample before */
+    int has_run_since_look, is_end_seen; /* is_end_seen: of the program itself, which is known[0] */
     pid_t root;
     uint64_t tick_ns, page_bytes;
     struct process *known;
@@ -547,9 +547,11 @@ static int sample(void *ctx, const struct tick *now, struct outputs *out, struct
         if (p->is_alive)
             read_again(c, p);
     }
-    /* Threads and processes are made by threads that run. */
+    /* Threads and processes are made by threads that run. When the program ends, its tree falls apart. */
     c->has_run_since_look |= c->has_run;
-    if (c->n == 0 || now->is_last || (c->has_run_since_look && now->mono_ns >= c->look_ns))
+    int has_ended = c->n && c->known[0].is_zombie && !c->is_end_seen;
+    c->is_end_seen |= has_ended;
+    if (c->n == 0 || now->is_last || has_ended || (c->has_run_since_look && now->mono_ns >= c->look_ns))
         look(c);
     for (size_t i = 0; i < c->n; i++) {
         struct process *p = &c->known[i];

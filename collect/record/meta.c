@@ -197,8 +197,9 @@ static int contains(const char *name, const char *word)
 static int looks_secret(const char *name, const char *value)
 {
     /* PRECONDITION: Open MPI passes a key of its transports in OMPI_MCA_orte_precondition_transports. */
-    static const char *const words[] = {"TOKEN",  "KEY",     "PASS",    "SECRET", "CRED",      "AUTH", "COOKIE",
-                                        "SESSID", "SESSION", "PRIVATE", "JWT",    "SIGNATURE", "CERT", "PRECONDITION"};
+    static const char *const words[] = {"TOKEN",   "KEY",    "PASS",      "SECRET",  "CRED",
+                                        "AUTH",    "COOKIE", "SESSID",    "SESSION", "ACCESS",
+                                        "PRIVATE", "JWT",    "SIGNATURE", "CERT",    "PRECONDITION"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (contains(name, words[i]))
             return 1;

@@ -13,71 +13,49 @@ static int is_one_of(const char *word, size_t n, const char *const *list)
     return 0;
 }
 
-/* PGPASSWORD, MYTOKEN: capitals do not show where a part ends. */
-static int ends_in_secret(const char *word, size_t n)
-{
-    static const char *const ends[] = {"password", "passwd", "passphrase", "token", "secret", "apikey", "pwd", NULL};
-    for (const char *const *end = ends; *end; end++)
-        if (n >= strlen(*end) && strncasecmp(word + n - strlen(*end), *end, strlen(*end)) == 0)
-            return 1;
-    return 0;
-}
+/* ---- names ------------------------------------------------------------------------------------ */
 
-/* What a name says of its value: nothing; a secret; one unless it is a switch or a small number (--sig-figs 3,
- * --auth none); as an option, one only if it looks like one (--file-access seq, --max-tok 512; -pin on). */
-enum { NAME_OPEN = 0, NAME_SECRET, NAME_LIKELY, NAME_PERHAPS, NAME_PIN };
+/* What a name says of its value: nothing; a secret; one unless it is a switch or a small number; one if it is a pair.
+ */
+enum { NAME_OPEN = 0, NAME_SECRET, NAME_LIKELY, NAME_USER };
 
-/* The name in parts, "hf-token" or "hfToken": one of them says it. A key is one when it stands alone or a part before
- * it says what it opens. */
 static int meaning_of(const char *name, size_t n)
 {
-    static const char *const words[] = {
-        "sshpass",   "pwd",        "secrets", "credential", "credentials", "jwt",       "cookie",
-        "bearer",    "passin",     "passout", "accesskey",  "hmac",        "secretkey", "authorization",
-        "signature", "privatekey", "dbpass",  "userpass",   NULL};
-    static const char *const likely[] = {"pass", "auth", "pat", "sig", NULL};
-    /* Short or of many meanings: --pin-memory, --tok-dim, --access-mode are none. */
-    static const char *const likely_last[] = {"pw", "sas", NULL}, *const perhaps_last[] = {"tok", "access", NULL};
-    static const char *const keys[] = {"key", "keys", NULL}, *const pin[] = {"pin", NULL};
-    static const char *const opens[] = {"api",        "access",  "private", "secret",  "auth",  "ssh",
-                                        "encryption", "account", "master",  "license", "wandb", "openai",
-                                        "hf",         "aws",     "shared",  "signing", NULL};
-    size_t n_parts = 0;
-    int is_after_opener = 0, meaning = NAME_OPEN;
+    /* Of the name without its signs: "--hf-token", "HF_TOKEN", "hfToken", PGPASSWORD. */
+    static const char *const ends[] = {
+        "password",   "passwd",    "passphrase", "sshpass",       "dbpass",     "userpass",    "userpwd",
+        "pwd",        "token",     "secret",     "secrets",       "credential", "credentials", "jwt",
+        "cookie",     "bearer",    "hmac",       "authorization", "signature",  "passin",      "passout",
+        "apikey",     "accesskey", "secretkey",  "privatekey",    "authkey",    "sshkey",      "encryptionkey",
+        "accountkey", "masterkey", "licensekey", "wandbkey",      "openaikey",  "hfkey",       "awskey",
+        "sharedkey",  "signingkey"};
+    static const char *const likely[] = {"pass", "auth", "pat", "sig", "pw", "sas", "tok", NULL};
+    static const char *const likely_alone[] = {"key", "keys", NULL}, *const users[] = {"u", "user", "username", NULL};
+    char plain[128];
+    size_t k = 0, part = 0;
     /* The working folder; "Pwd=" of a database is none. */
     if ((n == 3 && strncmp(name, "PWD", n) == 0) || (n == 6 && strncmp(name, "OLDPWD", n) == 0))
         return NAME_OPEN;
-    for (size_t i = 0; i < n;) {
-        while (i < n && !isalnum((unsigned char)name[i]))
-            i++;
-        size_t from = i;
-        while (i < n && isalnum((unsigned char)name[i]) &&
-               !(i > from && isupper((unsigned char)name[i]) && islower((unsigned char)name[i - 1])))
-            i++;
-        if (i == from)
-            break;
-        const char *part = name + from;
-        size_t k = i - from;
-        int is_key = is_one_of(part, k, keys);
-        int is_last = i == n, is_only = is_last && n_parts == 0;
-        if (is_one_of(part, k, words) || ends_in_secret(part, k) || (is_key && is_after_opener))
+    for (size_t i = n > sizeof plain ? n - sizeof plain : 0; i < n; i++)
+        if (isalnum((unsigned char)name[i]))
+            plain[k++] = name[i];
+        else if (i + 1 < n)
+            part = k;
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        if (k >= strlen(ends[i]) && strncasecmp(plain + k - strlen(ends[i]), ends[i], strlen(ends[i])) == 0)
             return NAME_SECRET;
-        if (is_one_of(part, k, likely) || (is_last && is_one_of(part, k, likely_last)) || (is_only && is_key))
-            meaning = NAME_LIKELY;
-        else if (is_last && is_one_of(part, k, perhaps_last) && !meaning)
-            meaning = is_after_opener ? NAME_LIKELY : NAME_PERHAPS;
-        else if (is_only && is_one_of(part, k, pin))
-            meaning = NAME_PIN;
-        is_after_opener = is_one_of(part, k, opens);
-        n_parts++;
-    }
-    return meaning;
+    if (is_one_of(plain + part, k - part, likely) || is_one_of(plain, k, likely_alone))
+        return NAME_LIKELY;
+    return is_one_of(plain + part, k - part, users) ? NAME_USER : NAME_OPEN;
 }
 
 int redact_is_secret_name(const char *name, size_t n)
 {
-    return meaning_of(name, n) != NAME_OPEN;
+    int meaning = meaning_of(name, n);
+    return meaning == NAME_SECRET || meaning == NAME_LIKELY;
 }
+
+/* ---- values ----------------------------------------------------------------------------------- */
 
 /* A number of few digits, or a switch: no secret is one. */
 static int is_plain(const char *value, size_t n)
@@ -89,28 +67,20 @@ static int is_plain(const char *value, size_t n)
     return is_one_of(value, n, switches) || (digits == n && n <= 5 && (n <= 3 || memchr(value, '.', n)));
 }
 
-/* Is the value of an option with such a name a secret? */
+/* user:password, but neither 1000:1000 nor a URL */
+static int is_pair(const char *value, size_t n)
+{
+    const char *colon = memchr(value, ':', n), *end = value + n;
+    size_t digits = 0;
+    while (digits < n && strchr("0123456789:", value[digits]))
+        digits++;
+    return colon && colon > value && colon + 1 < end && strncmp(colon, "://", 3) != 0 && digits < n;
+}
+
 static int is_secret_value(int meaning, const char *value, size_t n)
 {
-    size_t digits = 0, letters = 0;
-    if (n >= 2 && (*value == '\'' || *value == '"') && value[n - 1] == *value) {
-        value++;
-        n -= 2;
-    }
-    for (size_t i = 0; i < n; i++) {
-        digits += isdigit((unsigned char)value[i]) != 0;
-        letters += isalpha((unsigned char)value[i]) != 0;
-    }
-    switch (meaning) {
-    case NAME_LIKELY:
-        return !is_plain(value, n);
-    case NAME_PERHAPS:
-        return (n >= 4 && digits && letters) || (n >= 16 && digits + letters == n); /* no word is as long */
-    case NAME_PIN:
-        return n >= 4 && n <= 8 && digits == n;
-    default:
-        return 1;
-    }
+    return meaning == NAME_SECRET || (meaning == NAME_LIKELY && !is_plain(value, n)) ||
+           (meaning == NAME_USER && is_pair(value, n));
 }
 
 /* How tokens of well-known services begin, and how long they are at least. */
@@ -178,17 +148,6 @@ static size_t assigned_length(const char *at, int is_header, int is_word)
     return is_header && *at != '"' && *at != '\'' ? strcspn(at, "\r\n'\"") : value_length(at);
 }
 
-/* Does the value of NAME=, --NAME= or --NAME stay? A variable's name is not doubted. */
-static int stays(int meaning, int is_option, const char *value, size_t n)
-{
-    return is_option && !is_secret_value(meaning, value, n);
-}
-
-int redact_is_secret_value(int meaning, const char *value)
-{
-    return meaning && is_secret_value(meaning, value, strlen(value));
-}
-
 int redact_text(const char *text, struct dcr_buf *out)
 {
     for (const char *at = text; *at;) {
@@ -218,7 +177,7 @@ int redact_text(const char *text, struct dcr_buf *out)
             dcr_buf_add(out, at, sign);
             at += sign;
             size_t value = assigned_length(at, is_header, is_option && is_first && !is_header);
-            if (stays(meaning, is_option, at, value))
+            if (((is_option || meaning == NAME_USER) && !is_secret_value(meaning, at, value)))
                 continue;
             dcr_buf_puts(out, REDACTED);
             at += value;
@@ -227,11 +186,69 @@ int redact_text(const char *text, struct dcr_buf *out)
         } else if (is_option && (*at == ' ' || *at == '\t')) {
             while (*at == ' ' || *at == '\t')
                 dcr_buf_putc(out, *at++);
-            if (strncmp(at, "--", 2) != 0 && *at && !stays(meaning, 1, at, value_length(at))) {
+            if (strncmp(at, "--", 2) != 0 && *at && is_secret_value(meaning, at, value_length(at))) {
                 dcr_buf_puts(out, REDACTED);
                 at += value_length(at);
             }
         }
     }
     return 0;
+}
+
+/* ---- words ------------------------------------------------------------------------------------ */
+
+/* Programs that take a login in options of their own, like `mysql -pPASSWORD`: by how their names begin. */
+static int takes_login(const char *word, size_t n)
+{
+    static const char *const programs[] = {
+        "mysql", "mariadb",         "mongo",     "ldap",  "sshpass",  "curl",    "wget",   "psql",   "cqlsh",  "sqlcmd",
+        "bcp",   "redis-cli",       "smbclient", "lftp",  "ipmitool", "openssl", "docker", "podman", "skopeo", "wandb",
+        "aws",   "huggingface-cli", "zip",       "unzip", "7z",       "http",    "https"};
+    enum { FAMILIES = 4 }; /* mysqldump, mongosh */
+    const char *slash = memrchr(word, '/', n);
+    if (slash) {
+        n -= (size_t)(slash + 1 - word);
+        word = slash + 1;
+    }
+    for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
+        size_t k = strlen(programs[i]);
+        if (n >= k && strncmp(word, programs[i], k) == 0 && !memchr(word, '.', n) && (n == k || i < FAMILIES))
+            return 1;
+    }
+    return 0;
+}
+
+/* Up to the end of the first such program of a text, that is no option's value; n: there is none. */
+static size_t until_login(const char *text, size_t n, int is_value)
+{
+    static const char signs[] = " \t\r\n;&|()`'\"";
+    for (size_t i = 0, k; i < n; i += k ? k : 1) {
+        k = strcspn(text + i, signs);
+        if (k && !is_value && takes_login(text + i, k))
+            return i + k;
+        if (k)
+            is_value = text[i] == '-' && !memchr(text + i, '=', k);
+        else if (strchr("\n;&|()`", text[i]))
+            is_value = 0;
+    }
+    return n;
+}
+
+void redact_word(struct redact_line *line, const char *word, struct dcr_buf *out)
+{
+    struct dcr_buf begin = {0};
+    size_t n = strlen(word), shown = until_login(word, n, line->is_value);
+    int is_program = !line->is_value && takes_login(word, n) && !strpbrk(word, " \t\n");
+    if (line->hides_rest || (is_secret_value(line->meaning, word, n) && strncmp(word, "--", 2) != 0)) {
+        dcr_buf_puts(out, REDACTED);
+        line->meaning = line->is_value = 0;
+        return;
+    }
+    dcr_buf_add(&begin, word, shown);
+    line->meaning = redact_text(dcr_buf_text(&begin), out);
+    if (shown < n)
+        dcr_buf_puts(out, " " REDACTED);
+    dcr_buf_release(&begin);
+    line->is_value = word[0] == '-' && !strchr(word, '=');
+    line->hides_rest = is_program;
 }

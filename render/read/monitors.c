@@ -38,6 +38,18 @@ static int cell(struct table *t, const char *column, double *out)
     return rc == 0;
 }
 
+/* A row of a file that the collector thinned stands for more than one sample. */
+static void put_sample(struct table *t, struct sampled *s, double when, double v)
+{
+    double n;
+    sampled_add(t->run, s, when, v);
+    if (!cell(t, "samples", &n) || !(n > 1) || n > 1e9 || !isfinite(when) || !isfinite(v))
+        return;
+    s->n += (int)n - 1;
+    s->n_zero += v == 0 ? (int)n - 1 : 0;
+    s->sum += v * (n - 1);
+}
+
 static void add(struct table *t, struct sampled *s, const char *column, double when)
 {
     double v;
@@ -46,7 +58,7 @@ static void add(struct table *t, struct sampled *s, const char *column, double w
     if (strncmp(column, "utilization", 11) == 0 && v > 100) /* of 100 */
         t->n_bad_cells++;
     else
-        sampled_add(t->run, s, when, v);
+        put_sample(t, s, when, v);
 }
 
 /* Growth of a counter from its first to its last reading, -1 when not measured. */
@@ -94,7 +106,7 @@ static void add_rate(struct table *t, struct rate *k, struct sampled *s, const c
     double then = k->has && v >= k->v && most < v ? most : v;
     /* One that went back has wrapped or begun again. */
     if (k->has && when > k->t && v >= k->v)
-        sampled_add(t->run, s, when, (then - k->v) / (when - k->t) * scale);
+        put_sample(t, s, when, (then - k->v) / (when - k->t) * scale);
     *k = (struct rate){when, then, 1, k->most};
 }
 
@@ -225,7 +237,7 @@ static void add_link(struct table *t, struct rate *k, struct sampled *s, const c
     if (k->has && when - k->t < RATE_MIN_S && a + b >= k->v)
         return;
     if (k->has && when > k->t && a + b >= k->v)
-        sampled_add(t->run, s, when, (a + b - k->v) / (when - k->t) * 1e-6);
+        put_sample(t, s, when, (a + b - k->v) / (when - k->t) * 1e-6);
     *k = (struct rate){.t = when, .v = a + b, .has = 1};
 }
 

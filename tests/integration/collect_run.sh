@@ -302,7 +302,7 @@ env WANDB_API_KEY=hunter2a SLURM_JWT=hunter2b NCCL_PWD=hunter2m SLURM_MPI_PWD=hu
     curl -su me:hunter2j 'sshpass -p hunter2k mysql -phunter2l' -p 2 2>err
 check "the command is there, its secrets are not" metadata secret.tar \
     '.command == ["sh", "-c", "exec true", "--token", "(redacted)", "--api-key=(redacted)", "HF_TOKEN=(redacted) ./x --password (redacted)",
-        "curl", "-su", "(redacted)", "sshpass -p (redacted) mysql -p(redacted)", "-p", "2"]'
+        "curl", "(redacted)", "(redacted)", "(redacted)", "(redacted)", "(redacted)"]'
 check_status 1 "no secret in the archive" grep -a hunter2 secret.tar
 check_status 1 "nor in what was said" grep hunter2 err
 

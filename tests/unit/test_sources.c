@@ -7,6 +7,7 @@
 #include "lib/base/csv.h"
 #include "lib/base/fs.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <netdb.h>
 #include <semaphore.h>
@@ -19,6 +20,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -210,7 +214,7 @@ static void who_has_ended_has_no_memory(void **state)
                 volatile char *bytes = malloc(BYTES);
                 for (int k = 0; bytes && k < BYTES; k += 512)
                     bytes[k] = 1;
-                usleep(100000);
+                usleep(400000);
                 _exit(0);
             }
             waitid(P_PID, (id_t)inner, &info, WEXITED | WNOWAIT);
@@ -221,7 +225,7 @@ static void who_has_ended_has_no_memory(void **state)
     struct sampler *s = NULL;
     struct dcr_err err = {0};
     assert_int_equal(sampler_start(&s, spool, &config, 20, &err), 0);
-    usleep(1200000);
+    usleep(2400000);
     close(has_ended[0]);
     close(has_ended[1]);
     assert_int_equal(waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT), 0);
@@ -325,33 +329,94 @@ static void a_row_that_has_no_room_leaves_none_of_it(void **state)
     assert_int_not_equal(access(path, F_OK), 0); /* nor half a head */
 }
 
-/* A resolver that answers only when the test says so. */
-static sem_t is_resolving, may_answer;
-
-int getaddrinfo(const char *host, const char *port, const struct addrinfo *want, struct addrinfo **found)
+/* A month with a sample every 20 s, of which the bound leaves room for about 900. */
+static void a_month_stays_bounded(void **state)
 {
-    (void)port, (void)want, (void)found;
-    assert_string_equal(host, "elsewhere");
-    sem_post(&is_resolving);
-    sem_wait(&may_answer);
-    return EAI_AGAIN;
+    (void)state;
+    enum { BOUND = 32 << 10, STEP_S = 20, N = 31 * 86400 / STEP_S };
+    struct outputs *o = outputs_open(spool);
+    struct dcr_err err = {0};
+    char row[200], path[200];
+    assert_non_null(o);
+    outputs_bound(o, BOUND);
+    snprintf(path, sizeof path, "%s/month.csv", spool);
+    for (int64_t i = 0; i < N; i++) {
+        /* A quarter of the time at 80 %, changing every six samples, else at 0. Two rows a sample. */
+        int n = 0;
+        for (int k = 0; k < 2; k++)
+            n += snprintf(row + n, sizeof row - (size_t)n, "%lld,%lld,\"a,%d\",%d,%lld\n", (long long)i * STEP_S,
+                          (long long)i * STEP_S * 1000000000, k, i / 6 % 4 ? 0 : 80, (long long)i * 10);
+        assert_int_equal(outputs_rows(o, "month.csv", "timestamp,t_ns,device,cpu_percent,count", row, (size_t)n, &err),
+                         0);
+        struct stat st;
+        if (i % 1000 == 0)
+            assert_true(stat(path, &st) == 0 && st.st_size <= BOUND);
+    }
+    outputs_close(o);
+    struct table t;
+    int64_t t_ns, last_ns = -1, count, last = -1, samples, sum = 0, newest = (int64_t)(N - 1) * STEP_S, n_whole = 0,
+                  n = 0;
+    double percent, mean = 0;
+    open_table(&t, "month.csv");
+    for (; dcr_csv_next(t.csv, &err) == 0; n++) {
+        assert_int_equal(dcr_csv_int(t.csv, 1, &t_ns, &err), 0);
+        assert_int_equal(dcr_csv_double(t.csv, 3, &percent, &err), 0);
+        assert_int_equal(dcr_csv_int(t.csv, 4, &count, &err), 0);
+        assert_int_equal(dcr_csv_int(t.csv, dcr_csv_column(t.csv, "samples"), &samples, &err), 0);
+        assert_string_equal(dcr_csv_text(t.csv, 2), n % 2 ? "a,1" : "a,0");
+        if (n % 2) { /* the same sample */
+            assert_int_equal(t_ns, last_ns);
+            continue;
+        }
+        assert_true(n == 0 ? t_ns == 0 : t_ns > last_ns);
+        assert_int_equal(count, t_ns / STEP_S / 100000000);
+        assert_int_equal(samples, n == 0 ? 1 : count / 10 - last / 10);
+        /* No gap is longer than half the time since. */
+        assert_true(t_ns - last_ns <= (newest * 1000000000 - t_ns) / 2 + (int64_t)3 * STEP_S * 1000000000);
+        n_whole = samples == 1 ? n_whole + 1 : 0;
+        sum += samples;
+        mean += percent * (double)samples;
+        last_ns = t_ns;
+        last = count;
+    }
+    close_table(&t);
+    assert_int_equal(last, (int64_t)(N - 1) * 10);
+    assert_int_equal(sum, N);
+    assert_true(mean / (double)sum > 19.9 && mean / (double)sum < 20.1);
+    assert_true(n_whole >= 150); /* the newest are all there */
 }
 
-/* Would wait for ever if samples waited for the resolver. */
-static void a_slow_resolver_holds_up_nobody(void **state)
+/* A network that answers only when the test says so. */
+static sem_t is_connecting, may_answer;
+static int is_slow;
+
+int connect(int fd, const struct sockaddr *address, socklen_t n)
+{
+    if (!is_slow)
+        return (int)syscall(SYS_connect, fd, address, n);
+    sem_post(&is_connecting);
+    sem_wait(&may_answer);
+    errno = EHOSTUNREACH;
+    return -1;
+}
+
+/* Would wait for ever if samples waited for the network. */
+static void a_slow_network_holds_up_nobody(void **state)
 {
     (void)state;
     char path[200];
     snprintf(path, sizeof path, "%s/" CLOCK_SERVER_FILE, spool);
     FILE *f = fopen(path, "w");
     assert_non_null(f);
-    fputs("{\"host\": \"elsewhere\", \"boot_id\": \"x\", \"port\": 1, \"word\": \"00112233445566778899aabbccddeeff\"}",
+    fputs("{\"host\": \"elsewhere\", \"boot_id\": \"x\", \"addresses\": [\"127.0.0.1 1\"], "
+          "\"word\": \"00112233445566778899aabbccddeeff\"}",
           f);
     fclose(f);
-    assert_int_equal(sem_init(&is_resolving, 0, 0), 0);
+    assert_int_equal(sem_init(&is_connecting, 0, 0), 0);
     assert_int_equal(sem_init(&may_answer, 0, 0), 0);
     struct source_config config = {.host_dir = "host-x", .rank = 1, .clock_folder = spool};
     struct outputs *out = outputs_open(spool);
+    is_slow = 1;
     for (int is_abandoned = 0; is_abandoned < 2; is_abandoned++) {
         struct dcr_err err = {0};
         struct tick now = sampler_now();
@@ -359,17 +424,97 @@ static void a_slow_resolver_holds_up_nobody(void **state)
         assert_int_equal(source_clock.configure(&clock, &config, &err), 0);
         for (int i = 0; i < 3; i++)
             assert_int_equal(source_clock.sample(clock, &now, out, &err), DCR_END);
-        sem_wait(&is_resolving);
+        sem_wait(&is_connecting);
         now.is_last = 1;
         if (!is_abandoned)
             sem_post(&may_answer);
         assert_int_equal(source_clock.sample(clock, &now, out, &err), DCR_FAIL);
-        assert_non_null(strstr(err.text, is_abandoned ? "did not end before the run did" : "has no address here"));
+        assert_non_null(
+            strstr(err.text, is_abandoned ? "did not end before the run did" : "can be asked for the time"));
         source_clock.destroy(clock);
         if (is_abandoned)
             sem_post(&may_answer);
     }
+    is_slow = 0;
     outputs_close(out);
+}
+
+/* How many sockets of this process listen. */
+static int n_listening(void)
+{
+    int n = 0;
+    for (int fd = 0; fd < 256; fd++) {
+        int is = 0;
+        socklen_t size = sizeof is;
+        n += getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &is, &size) == 0 && is;
+    }
+    return n;
+}
+
+/* The file of the meeting folder, once it names addresses or the time is over. gives */
+static json_t *read_address(int wants_addresses)
+{
+    char path[200];
+    snprintf(path, sizeof path, "%s/" CLOCK_SERVER_FILE, spool);
+    for (int i = 0;; i++) {
+        json_t *o = json_load_file(path, 0, NULL);
+        if (!wants_addresses || i == 200 || json_array_size(json_object_get(o, "addresses")))
+            return o;
+        json_decref(o);
+        usleep(50000);
+    }
+}
+
+static int connect_numeric(const char *text)
+{
+    char host[100], port[16];
+    struct addrinfo want = {.ai_flags = AI_NUMERICHOST, .ai_socktype = SOCK_STREAM}, *found = NULL;
+    assert_int_equal(sscanf(text, "%99s %15s", host, port), 2);
+    assert_int_equal(getaddrinfo(host, port, &want, &found), 0);
+    int fd = socket(found->ai_family, SOCK_STREAM, 0);
+    assert_int_equal(connect(fd, found->ai_addr, found->ai_addrlen), 0);
+    freeaddrinfo(found);
+    return fd;
+}
+
+/* Nothing listens until another host asks; then every address answers who knows the word, and nobody else. */
+static void the_time_is_told_to_hosts_of_the_job(void **state)
+{
+    (void)state;
+    struct clock_server *server = NULL;
+    struct dcr_err err = {0};
+    struct stat st;
+    char path[200];
+    assert_int_equal(clock_server_start(&server, spool, &err), 0);
+    usleep(300000);
+    assert_int_equal(n_listening(), 0);
+    snprintf(path, sizeof path, "%s/" CLOCK_SERVER_FILE, spool);
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0600);
+    snprintf(path, sizeof path, "%s/" CLOCK_ASKED_FILE, spool);
+    close(open(path, O_WRONLY | O_CREAT, 0600));
+    json_t *o = read_address(1);
+    const json_t *list = json_object_get(o, "addresses");
+    const char *hex = json_string_value(json_object_get(o, "word"));
+    assert_true(json_array_size(list) > 0);
+    assert_int_equal(n_listening(), json_array_size(list));
+    for (size_t i = 0; i < json_array_size(list); i++)
+        for (int knows = 0; knows < 2; knows++) {
+            struct clock_request q = {.sent_ns = 7};
+            struct clock_answer a = {0};
+            for (int k = 0; knows && k < CLOCK_WORD_BYTES; k++) {
+                char two[3] = {hex[2 * k], hex[2 * k + 1], '\0'};
+                q.word[k] = (unsigned char)strtoul(two, NULL, 16);
+            }
+            int fd = connect_numeric(json_string_value(json_array_get(list, i)));
+            assert_int_equal(send(fd, &q, sizeof q, MSG_NOSIGNAL), sizeof q);
+            assert_int_equal(recv(fd, &a, sizeof a, MSG_WAITALL), knows ? sizeof a : 0);
+            assert_int_equal(a.sent_ns, knows ? 7 : 0);
+            close(fd);
+        }
+    json_decref(o);
+    clock_server_stop(server);
+    assert_int_not_equal(access(path, F_OK), 0);
 }
 
 int main(void)
@@ -381,7 +526,9 @@ int main(void)
         cmocka_unit_test(disk_and_net_have_rows_or_reasons),
         cmocka_unit_test(a_full_disk_is_said),
         cmocka_unit_test(a_row_that_has_no_room_leaves_none_of_it),
-        cmocka_unit_test(a_slow_resolver_holds_up_nobody),
+        cmocka_unit_test(a_month_stays_bounded),
+        cmocka_unit_test(a_slow_network_holds_up_nobody),
+        cmocka_unit_test(the_time_is_told_to_hosts_of_the_job),
     };
     return cmocka_run_group_tests(tests, make_spool, remove_spool);
 }
