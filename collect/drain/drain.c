@@ -123,6 +123,7 @@ static int has_successor(const struct segment *s, uint32_t i, uint64_t state)
 {
     for (uint32_t k = 0; k < s->n_processes; k++)
         if (k != i && __atomic_load_n(&segment_process(s, k)->state, __ATOMIC_ACQUIRE) == state &&
+            segment_process(s, k)->pid_space == segment_process(s, i)->pid_space &&
             segment_process(s, k)->serial > segment_process(s, i)->serial)
             return 1;
     return 0;

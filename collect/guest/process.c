@@ -21,6 +21,8 @@
 #define MADV_POPULATE_WRITE 23 /* Linux 5.14 */
 #endif
 
+enum { FIRST_BLOCKS = 64 };
+
 struct self *dcc_self;
 struct segment *dcc_segment;
 
@@ -215,11 +217,12 @@ uint32_t process_claim(void)
     if (__atomic_load_n(&dcc_self->state, __ATOMIC_ACQUIRE) == SELF_FRESH &&
         (!dcc_self->pid || dcc_self->pid == getpid()) && claim_guarded()) {
         count_early();
-        /* The page tables of the blocks are filled now, not at each first store; the kernel may not know how. */
+        /* The page tables of the blocks that are used first are filled now, not at each first store; an older kernel
+         * does not know how. */
         int saved_errno = errno;
+        uint32_t n = dcc_segment->n_blocks < FIRST_BLOCKS ? dcc_segment->n_blocks : FIRST_BLOCKS;
         if (dcc_self->process)
-            (void)madvise(segment_block(dcc_segment, 0), (size_t)dcc_segment->n_blocks * SEGMENT_BLOCK_BYTES,
-                          MADV_POPULATE_WRITE);
+            (void)madvise(segment_block(dcc_segment, 0), (size_t)n * SEGMENT_BLOCK_BYTES, MADV_POPULATE_WRITE);
         errno = saved_errno;
     }
     /* Another thread is at it for some microseconds. Who cannot wait so long loses its event. */

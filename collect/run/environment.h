@@ -11,7 +11,7 @@
  *  record   gets "nvtx_note", "mpi_note", "io_note": why something will not be recorded; absent when it will */
 void environment_set(const struct options *o, json_t *record);
 /** environment_set_waits - in this process, for a program that is not recorded: on an emulated node (collect/nodes) its
- *  waits sleep, as those of recorded programs do. Elsewhere: nothing. See sched_yield in collect/guest/io. */
+ *  waits sleep, as those of recorded programs do. Elsewhere: nothing. See collect/guest/yield. */
 void environment_set_waits(void);
 
 #endif
