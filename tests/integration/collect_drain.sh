@@ -1,0 +1,115 @@
+#!/bin/bash
+# The shared memory between program and collector when one of them is stopped or killed, when a disk fails, and where
+# memory for it is scarce. In each case the program ends as it does alone, and what was recorded and what was lost add up.
+# plain: a library is preloaded into the collector, which the sanitizers do not allow
+# shellcheck disable=SC2016,SC2317  # commands for another shell; functions that check calls
+. tests/lib/tap.sh
+. tests/data/programs/build.sh
+build_marks || not_ok "marks builds"
+build_program burst burst.c || not_ok "burst builds"
+build_trace_text || not_ok "trace_text builds"
+cd "$TMP" || exit 1
+
+# adds_up FILE RANGES: recorded and dropped are all of them, and no block is damaged
+adds_up() {
+    local events dropped
+    read -r events dropped <<<"$(./trace_text "$1" --count | sed -n 's/^events=\([0-9]*\) dropped=\([0-9]*\) bad=0 missing=0 unmatched=0 .*/\1 \2/p')"
+    echo "recorded ${events:-?} dropped ${dropped:-?} made $2"
+    [ $((${events:-0} + ${dropped:-0})) -eq "$2" ]
+}
+nothing_left() { # SPOOL: no segment that it names
+    ! ls "$1"/segment-* 2>/dev/null
+}
+
+# ---- the collector is stopped under load: the program goes on, and the segment fills up
+"$COLLECT" run --spool stopped --io off --max-mb 1 -- sh -c 'touch begun; sleep 0.5; ./burst 1000000; date +%s%N >ended' >out 2>err &
+collector=$!
+while [ ! -e begun ]; do sleep 0.05; done
+kill -STOP $collector
+for _ in $(seq 600); do [ -s ended ] && break; sleep 0.1; done
+check "SIGSTOP of the collector: the program comes to its end" test -s ended
+kill -CONT $collector
+wait $collector
+check "and the collector to its own, with the program's status" test "$?" -eq 0
+check "recorded and dropped are all ranges" adds_up "$(echo stopped/rank0/*.dct)" 1000000
+check "something was dropped" sh -c './trace_text stopped/rank0/*.dct --count | grep -q " dropped=[1-9]"'
+check "nothing is left in memory" nothing_left stopped
+
+# ---- the collector is killed: the program goes on, and pack takes what lies in memory
+rm -f begun ended
+"$COLLECT" run --spool killed --io off --sync-seconds 0 -- sh -c 'touch begun; ./marks 3000; echo $? >ended' >out 2>err &
+collector=$!
+while [ ! -e begun ]; do sleep 0.05; done
+kill -9 $collector
+for _ in $(seq 600); do [ -s ended ] && break; sleep 0.1; done
+check "SIGKILL of the collector: the program ends as it does alone" test "$(cat ended)" = 0
+check "the memory is named in the spool" ls killed/segment-*
+segment=$(cut -d' ' -f1 killed/segment-* | head -n 1)
+check "it packs" "$COLLECT" pack killed -o killed.tar
+check "recorded and dropped are all ranges" adds_up "$(echo killed/rank0/*.dct)" 12000
+check "nothing is left in memory" sh -c '! ls killed/segment-* "$0" 2>/dev/null' "$segment"
+
+# ---- program and collector are killed together
+rm -f begun
+setsid "$COLLECT" run --spool both --io off --sync-seconds 0 -- sh -c './marks 100; touch begun; exec sleep 100' >out 2>err &
+collector=$!
+while [ ! -e begun ]; do sleep 0.05; done
+kill -9 -- -$collector
+wait $collector
+check "SIGKILL of all: it packs" "$COLLECT" pack both -o both.tar
+check "and every range is there" adds_up "$(echo both/rank0/*.dct)" 400
+
+# ---- a killed collector whose spool is gone leaves nothing for long
+rm -f begun
+setsid "$COLLECT" run --spool lost -- sh -c './marks 10; touch begun; exec sleep 100' >out 2>err &
+collector=$!
+while [ ! -e begun ]; do sleep 0.05; done
+segment=$(cut -d' ' -f1 lost/segment-*)
+kill -9 -- -$collector
+wait $collector
+rm -rf lost
+"$COLLECT" run --spool next -- true 2>err
+check "memory of a spool that is gone: the next run removes it" test ! -e "$segment"
+
+# ---- the disk fails in the middle
+cat >failing.c <<'END'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+ssize_t pwrite(int fd, const void *b, size_t n, off_t at)
+{
+    static int n_calls;
+    ssize_t (*next)(int, const void *, size_t, off_t) = (ssize_t (*)(int, const void *, size_t, off_t))dlsym(RTLD_NEXT, "pwrite");
+    if (n > 4096 && __atomic_add_fetch(&n_calls, 1, __ATOMIC_RELAXED) > 6) {
+        errno = EIO;
+        return -1;
+    }
+    return next(fd, b, n, at);
+}
+END
+"$CC" -shared -fPIC -O1 -D_FILE_OFFSET_BITS=64 -Dpwrite=pwrite64 -o failing64.so failing.c -ldl && "$CC" -shared -fPIC -O1 -o failing.so failing.c -ldl
+LD_PRELOAD=$PWD/failing.so:$PWD/failing64.so "$COLLECT" run --spool eio -- env -u LD_PRELOAD ./burst 400000 >out 2>err
+check "EIO: the program's status" test "$?" -eq 0
+check "EIO: its output" grep -q '^800000 ' out
+check "EIO: recorded and dropped are all ranges" adds_up "$(echo eio/rank0/*.dct)" 400000
+check "EIO: some are dropped" sh -c './trace_text eio/rank0/*.dct --count | grep -q " dropped=[1-9]"'
+
+# ---- scarce memory and descriptors
+if [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null; then
+    for shm in 'size=1m' 'ro,size=1m'; do
+        unshare -m sh -c 'mount -t tmpfs -o "$1" tmpfs /dev/shm && shift && exec "$@"' - "$shm" "$COLLECT" run --spool "shm-$shm" -- ./marks 50 2>err
+        check "/dev/shm with $shm: the program's status" test "$?" -eq 0
+        check "/dev/shm with $shm: all is recorded" adds_up "$(echo "shm-$shm"/rank0/*.dct)" 200
+    done
+else
+    skip "/dev/shm of 1 MB, and one that is read-only" "needs root"
+fi
+"$COLLECT" run --spool narrow --max-mb 200 -- sh -c 'ulimit -v 100000; exec ./marks 50' 2>err
+check "no address space for the memory: the program's status" test "$?" -eq 0
+check "the record says how many processes had none" jq -e '.recorder.without_memory >= 1' narrow/launcher.json
+"$COLLECT" run --spool files -- sh -c 'ulimit -n 4; exec ./marks 50' 2>err
+check "a single descriptor: the program's status" test "$?" -eq 0
+check "a single descriptor: all is recorded" adds_up "$(echo files/rank0/*.dct)" 200
+finish
