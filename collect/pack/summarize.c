@@ -28,7 +28,7 @@ int summarize_trace(struct summary *out, struct dcr_arena *a, const char *path, 
     /* Before the events: what is written between the two makes the summary stale, not wrong. */
     int rc = summary_fingerprint(fd, &size, &crc, NULL);
     int has_print = rc == 0;
-    rc = summary_of_trace(out, a, &s, SUMMARY_NAMES, err);
+    rc = summary_of_trace_apart(out, a, &s, SUMMARY_NAMES, err);
     close(fd);
     out->trace_name = name;
     out->trace_bytes = has_print ? size : 0;

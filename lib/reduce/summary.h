@@ -80,6 +80,13 @@ enum summary_names { SUMMARY_NO_NAMES, SUMMARY_NAMES, SUMMARY_NAME_SUMS };
 int summary_of_trace(struct summary *out, struct dcr_arena *a, struct dcr_stream *s, enum summary_names keep,
                      struct dcr_err *err) DCR_MUST_CHECK;
 
+/** summary_of_trace_apart - the same in a process of its own, whose memory is bounded: a trace that is damaged or too
+ *  large costs the caller neither its memory nor its life. At most a quarter of the machine's memory, and half of what
+ *  a limit on the address space leaves.
+ *  errors      DCR_FAIL also: there is no room for it, the sentence says so */
+int summary_of_trace_apart(struct summary *out, struct dcr_arena *a, struct dcr_stream *s, enum summary_names keep,
+                           struct dcr_err *err) DCR_MUST_CHECK;
+
 /* Who wants to know what the steps of a GPU are made of. Both are called in file order. */
 struct summary_listener {
     void (*gpu)(void *ctx, const struct dct_gpu_event *e); /* see dct_on_gpu */

@@ -104,4 +104,15 @@ bad "a summary cut short" "it ends early, in line" '$d'
 bad "a step whose parts do not sum" "line 2 is not what a summary holds" '2s/\[0,\([0-9]*\),\([0-9]*\),/[0,\1,1,/'
 bad "a line that is no JSON" "line 4 is no JSON" '4s/$/}/'
 bad "a summary of a later version" "does not begin a summary of version 1" '1s/"version":1/"version":9/'
+
+# ---- a trace whose summary does not fit into memory costs the summary, not the archive nor the program's status
+check "a trace of 100,000 steps is made" ./make_ranks long 1 100000
+limited() { (ulimit -v 150000 && exec "$@"); }
+check "pack: too little memory for the summary" limited "$COLLECT" pack long -o long.tar
+check "the archive has the trace and no summary, and says so" sh -c 'tar tf long.tar | grep -q trace- && ! tar tf long.tar | grep -q summary-'
+check "why" manifest long.tar '.incomplete_because | any(test("trace-.*dct. has no summary: it would take more than [0-9]* MB of memory"))'
+check "verify" "$COLLECT" verify long.tar
+got=0
+limited "$COLLECT" run -o many.tar -- sh -c 'MARKS_STEP_US=0 ./marks 300000; exit 7' >many.out 2>&1 || got=$?
+check "run: the status is the program's" test $got -eq 7 -a -s many.tar
 finish
