@@ -77,7 +77,10 @@ static uint64_t pid_space(void)
 /* The program's descendants keep their parents' names for categories, schemas and threads. */
 static void inherit(struct drain *d, struct proc *p, const struct segment_process *entry)
 {
+    enum { MOST_SERIALS = 1 << 24 };
     uint32_t serial = p->serial;
+    if (serial >= MOST_SERIALS) /* no run starts so many; a program may have written over it */
+        return;
     if (serial >= d->n_parents) {
         uint32_t *more = realloc(d->parents, (serial + 64) * sizeof *more);
         if (!more)

@@ -239,12 +239,14 @@ static int define(struct tracefile *t, int kind, uint32_t domain, uint32_t id, c
 /* The text of a name; a process may have written anything. */
 static const char *text_of(const struct segment *s, uint32_t name, uint32_t *len)
 {
-    const struct segment_name *e = segment_names(s) + name;
     *len = 0;
-    if (name >= s->max_names || e->text_at >= s->text_bytes || e->len >= s->text_bytes - e->text_at)
+    if (name >= s->max_names)
         return "";
-    *len = e->len < DCT_MAX_TEXT ? e->len : DCT_MAX_TEXT;
-    return segment_text(s, name);
+    struct segment_name e = segment_names(s)[name]; /* a copy: it is looked at and then used */
+    if (e.text_at >= s->text_bytes || e.len >= s->text_bytes - e.text_at)
+        return "";
+    *len = e.len < DCT_MAX_TEXT ? e.len : DCT_MAX_TEXT;
+    return (const char *)segment_at(s, s->text_at) + e.text_at;
 }
 
 static int need_name(struct tracefile *t, uint64_t name)
