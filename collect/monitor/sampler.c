@@ -12,7 +12,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { MAX_SOURCES = 16, IDLE_MS = 10000 };
+enum { MAX_SOURCES = 16, IDLE_MS = 30000 };
 
 struct slot {
     const struct source *source;

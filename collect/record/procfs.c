@@ -32,8 +32,11 @@ int procfs_reread(int *fd, const char *path, char *out, size_t n, struct dcr_err
     ssize_t k = 0;
     if (*fd < 0)
         *fd = open(path, O_RDONLY | O_CLOEXEC);
-    while (*fd >= 0 && used + 1 < n && (k = pread(*fd, out + used, n - 1 - used, (off_t)used)) > 0)
+    while (*fd >= 0 && used + 1 < n && (k = pread(*fd, out + used, n - 1 - used, (off_t)used)) > 0) {
         used += (size_t)k;
+        if (used < 1024) /* the kernel gives a page at a time: that was all, and need not be asked for */
+            break;
+    }
     out[used] = '\0';
     return *fd < 0 || k < 0 ? dcr_err_sys(err, DCR_FAIL, "cannot read '%s'", path) : (int)used;
 }

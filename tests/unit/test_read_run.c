@@ -205,6 +205,25 @@ static void test_dates(void **state)
     run_free(r);
 }
 
+/* A row of a thinned file stands for many samples, so that means do not lean towards the newest. */
+static void test_thinned_monitor(void **state)
+{
+    (void)state;
+    const struct file f[] = {{"metrics.csv", "epoch,train_loss\n1,2\n", 0},
+                             {"cpu_monitor.csv",
+                              "timestamp,cpu_percent,t_ns,psi_io_some_ns,samples\n1,,1000000000,0,1\n"
+                              "101,10,101000000000,10000000000,90\n111,100,111000000000,20000000000,10\n",
+                              0}};
+    struct run *r;
+    assert_int_equal(read_back("x.tar", f, 2, &r, NULL), 0);
+    const struct run_node *n = &r->nodes[0];
+    assert_int_equal(n->cpu_percent.n, 100);
+    assert_true(n->cpu_percent.sum == 1900 && n->cpu_percent.max == 100);
+    assert_int_equal(n->busy[n->n_busy - 1].cpu_ns, 20000000000);
+    assert_true(n->psi_io_percent.n == 100 && fabs(n->psi_io_percent.sum - 1900) < 1e-6);
+    run_free(r);
+}
+
 static void test_monitors(void **state)
 {
     (void)state;
@@ -820,6 +839,7 @@ int main(void)
         cmocka_unit_test(test_doubled_steps),
         cmocka_unit_test(test_zero_columns_are_not_facts),
         cmocka_unit_test(test_dates),
+        cmocka_unit_test(test_thinned_monitor),
         cmocka_unit_test(test_monitors),
         cmocka_unit_test(test_series_is_decimated),
         cmocka_unit_test(test_metadata),

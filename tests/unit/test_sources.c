@@ -137,6 +137,32 @@ static void a_busy_child_is_seen(void **state)
     assert_true(highest > 0);
 }
 
+/* Samples come at 20 ms, then at 40, 80 ...: a program that waits is not looked at fifty times a second. */
+static void an_idle_program_is_left_alone(void **state)
+{
+    (void)state;
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0)
+        for (;;)
+            pause();
+    struct source_config config = {.rank = 5, .pid = child};
+    struct sampler *s = NULL;
+    struct dcr_err err = {0};
+    assert_int_equal(sampler_start(&s, spool, &config, 20, &err), 0);
+    usleep(2000000);
+    sampler_stop(s, NULL);
+    kill(child, SIGKILL);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    struct table t;
+    int n = 0;
+    open_table(&t, "rank5/process_monitor.csv");
+    while (dcr_csv_next(t.csv, &err) == 0)
+        n++;
+    close_table(&t);
+    assert_in_range(n, 3, 25);
+}
+
 /* Writes 1 MB in a child that it waits for and 2 MB by itself, with a sample between; ends when it may. */
 static void write_in_a_tree(int may_end)
 {
@@ -521,6 +547,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_busy_child_is_seen),
+        cmocka_unit_test(an_idle_program_is_left_alone),
         cmocka_unit_test(what_a_tree_wrote_counts_once),
         cmocka_unit_test(who_has_ended_has_no_memory),
         cmocka_unit_test(disk_and_net_have_rows_or_reasons),
