@@ -270,24 +270,23 @@ static void lose_block(const struct drain *d, struct proc *p, uint32_t block)
     free_block(d, block);
 }
 
-/* returns  blocks that were written and are free again */
+/* returns  blocks that are free again */
 static uint32_t flush(struct drain *d, struct proc *p, const struct todo *first, uint32_t n)
 {
     struct dcr_err err = {0};
-    int rc = tracefile_flush(p->file, &err);
-    if (rc)
-        say_why(p, &err);
-    if (rc == DCR_FATAL) /* there will never be room */
-        p->retry_ns = 0;
-    else if (rc)
-        return 0;
-    for (uint32_t i = 0; i < n; i++)
-        if (rc)
-            lose_block(d, p, first[i].block);
-        else
-            free_block(d, first[i].block);
-    if (rc)
-        write_header(d, first[0].owner);
+    uint32_t n_written = 0;
+    int rc = tracefile_flush(p->file, &n_written, &err);
+    for (uint32_t i = 0; i < n_written; i++)
+        free_block(d, first[i].block);
+    if (!rc)
+        return n;
+    say_why(p, &err);
+    if (rc != DCR_FATAL)
+        return n_written;
+    p->retry_ns = 0; /* there will never be room */
+    for (uint32_t i = n_written; i < n; i++)
+        lose_block(d, p, first[i].block);
+    write_header(d, first[0].owner);
     return n;
 }
 
@@ -315,9 +314,9 @@ static uint32_t write_process(struct drain *d, struct proc *p, struct todo *todo
         if (tracefile_is_full(p->file)) {
             uint32_t k = flush(d, p, todo, n_put);
             n_done += k;
-            n_put = 0;
-            if (!k)
+            if (k < n_put)
                 return n_done;
+            n_put = 0;
         }
     }
     return n_put ? n_done + flush(d, p, todo, n_put) : n_done;
@@ -379,7 +378,7 @@ static void put_lost(struct proc *p, const struct segment_process *entry, struct
     }
     out->used_slots = used;
     out->seq = *seq;
-    int is_full = tracefile_is_full(p->file) && tracefile_flush(p->file, NULL) != 0;
+    int is_full = tracefile_is_full(p->file) && tracefile_flush(p->file, NULL, NULL) != 0;
     if (used && !is_full && tracefile_put(p->file, out, 1) == 0)
         ++*seq;
 }
@@ -399,7 +398,7 @@ static void each_sums(struct drain *d, uint32_t owner, int is_last)
             !sums_of(segment_block(s, i), &copy.head))
             continue;
         copy.head.seq = seq++;
-        if (is_last && tracefile_is_full(p->file) && tracefile_flush(p->file, NULL) != 0)
+        if (is_last && tracefile_is_full(p->file) && tracefile_flush(p->file, NULL, NULL) != 0)
             break;
         if (is_last)
             (void)tracefile_put(p->file, &copy.head, 1);
@@ -428,7 +427,7 @@ static void copy_all(struct drain *d)
                 if (d->todo[k].seq == tracefile_next(p->file, d->todo[k].track))
                     tracefile_copy(p->file, segment_block(s, d->todo[k].block));
             each_sums(d, i, 0);
-            if (tracefile_flush(p->file, &err) != 0)
+            if (tracefile_flush(p->file, NULL, &err) != 0)
                 say_why(p, &err);
             write_header(d, i);
         }
@@ -475,7 +474,7 @@ static void finish(struct drain *d, uint32_t i)
     struct dcr_err err = {0};
     if (p->file) {
         each_sums(d, i, 1);
-        if (tracefile_flush(p->file, &err) != 0)
+        if (tracefile_flush(p->file, NULL, &err) != 0)
             say_why(p, &err);
     }
     give_up_blocks(d, i);

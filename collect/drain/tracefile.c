@@ -154,21 +154,23 @@ int tracefile_inherit(struct tracefile *t, uint32_t serial)
 
 /* ---- writing ---------------------------------------------------------------------------------- */
 
-static int write_at(struct tracefile *t, const void *bytes, size_t n, uint64_t position, struct dcr_err *err)
+static int write_at(struct tracefile *t, const void *bytes, size_t n, uint64_t position, size_t *n_done,
+                    struct dcr_err *err)
 {
     const char *from = bytes;
     off_t at = (off_t)(position * B);
-    while (n) {
-        ssize_t k = pwrite(t->fd, from, n, at);
-        if (k < 0 && errno == EINTR)
-            continue;
-        if (k <= 0)
-            return dcr_err_sys(err, DCR_FAIL, "cannot write a trace");
-        from += k;
-        at += k;
-        n -= (size_t)k;
+    size_t done = 0;
+    int rc = DCR_OK;
+    while (done < n && rc == 0) {
+        ssize_t k = pwrite(t->fd, from + done, n - done, at + (off_t)done);
+        if (k > 0)
+            done += (size_t)k;
+        else if (k == 0 || errno != EINTR)
+            rc = dcr_err_sys(err, DCR_FAIL, "cannot write a trace");
     }
-    return DCR_OK;
+    if (n_done)
+        *n_done = done;
+    return rc;
 }
 
 static struct dct_block_header *head_of_definitions(struct tracefile *t)
@@ -192,7 +194,7 @@ static int remove_tail(struct tracefile *t, struct dcr_err *err)
 
 static int write_definitions(struct tracefile *t, struct dcr_err *err)
 {
-    int rc = t->is_dirty ? write_at(t, t->definitions, B, t->definitions_at, err) : DCR_OK;
+    int rc = t->is_dirty ? write_at(t, t->definitions, B, t->definitions_at, NULL, err) : DCR_OK;
     t->is_dirty = t->is_dirty && rc != 0;
     return rc;
 }
@@ -391,27 +393,29 @@ int tracefile_put(struct tracefile *t, const struct dct_block_header *b, int is_
     return 0;
 }
 
-int tracefile_flush(struct tracefile *t, struct dcr_err *err)
+int tracefile_flush(struct tracefile *t, uint32_t *n_written, struct dcr_err *err)
 {
     int rc = remove_tail(t, err);
-    uint32_t n = t->n_batch;
+    uint32_t n = t->n_batch, n_done = 0;
     (void)hear(t); /* a process may have said something and named nothing */
     if (rc == 0)
         rc = write_definitions(t, err);
     if (rc == 0 && n && !t->is_copying && t->n_positions + n > t->max_positions)
         rc = dcr_err_set(err, DCR_FATAL, DCR_STOP_NOTE "the trace reached its limit on disk (--max-disk-mb)");
+    size_t n_bytes = 0;
     if (rc == 0 && n)
-        rc = write_at(t, t->batch, (size_t)n * B, t->n_positions, err);
-    while (rc != 0 && n-- && !t->is_copying)
-        t->next[t->put[n]]--;
-    if (rc == 0 && t->is_copying)
-        t->has_tail = t->n_batch > 0;
-    else if (rc == 0)
-        t->entry->positions = t->n_positions += t->n_batch;
-    else
-        t->has_tail = 1; /* a part of it may have been written */
+        rc = write_at(t, t->batch, (size_t)n * B, t->n_positions, &n_bytes, err);
+    t->has_tail = t->is_copying ? n_bytes > 0 : rc != 0;
+    if (!t->is_copying) { /* whole blocks that were written stay */
+        n_done = (uint32_t)(n_bytes / B);
+        t->entry->positions = t->n_positions += n_done;
+        while (n > n_done)
+            t->next[t->put[--n]]--;
+    }
     t->n_batch = 0;
     t->is_copying = 0;
+    if (n_written)
+        *n_written = n_done;
     return rc;
 }
 
@@ -439,7 +443,7 @@ int tracefile_header(struct tracefile *t, const struct dct_file_header *h, struc
     struct dct_file_header own = *h;
     snprintf(own.host, sizeof own.host, "%s", t->s->host);
     memcpy(block, &own, sizeof own);
-    return write_at(t, block, t->n_positions > 1 ? sizeof own : B, 0, err);
+    return write_at(t, block, t->n_positions > 1 ? sizeof own : B, 0, NULL, err);
 }
 
 void tracefile_leave(struct tracefile *t)

@@ -30,9 +30,11 @@ uint64_t tracefile_next(struct tracefile *t, uint32_t track);
 int tracefile_put(struct tracefile *t, const struct dct_block_header *b, int is_sealed);
 /** tracefile_is_full - a tracefile_flush is due before the next tracefile_put. */
 int tracefile_is_full(const struct tracefile *t);
-/** tracefile_flush - write what was put. On failure it is as if it had never been put: the caller still has the blocks.
+/** tracefile_flush - write what was put.
+ *  n_written  blocks, in the order in which they were put. On failure the others are as if they had never been put: the
+ *             caller still has them. may be NULL
  *  errors   DCR_FAIL with err->sys: disk full, quota, size limit, an I/O error; DCR_FATAL: max_bytes is reached */
-int tracefile_flush(struct tracefile *t, struct dcr_err *err) DCR_MUST_CHECK;
+int tracefile_flush(struct tracefile *t, uint32_t *n_written, struct dcr_err *err) DCR_MUST_CHECK;
 /** tracefile_begin_copies, tracefile_copy - copies of blocks in use behind all others; flush writes them. */
 void tracefile_begin_copies(struct tracefile *t);
 void tracefile_copy(struct tracefile *t, const struct dct_block_header *b);

@@ -308,7 +308,7 @@ else
 fi
 
 # A limit on the size of files: no end of the collector, nor of what the program's status says.
-says 125 "run: an archive beyond the limit on files" "ended with status 0; .*no archive was made.*kept in '.*f.tar.spool'" bash -c 'ulimit -f 700; exec "$@"' - "$COLLECT" run -o f.tar -- ./marks 10000
+says 125 "run: an archive beyond the limit on files" "ended with status 0; .*no archive was made.*kept in '.*f.tar.spool'" bash -c 'ulimit -f 700; exec "$@"' - "$COLLECT" run -o f.tar --io off -- env MARKS_STEP_US=50 sh -c './marks 5000 & ./marks 5000; wait'
 says 125 "run: no file may hold anything" "the program was not started: .*File too large" bash -o pipefail -c '(ulimit -f 0; exec "$@") 2>&1 | cat' - "$COLLECT" run -o f0.tar -- ./marks 200
 says 2 "pack: the same" "File too large" bash -c 'ulimit -f 700; exec "$@"' - "$COLLECT" pack f.tar.spool -o f.tar
 check "... what there was packs without it, and what is missing is said" sh -c '"$0" pack f.tar.spool -o f.tar 2>said && grep -q "[1-9][0-9]* events dropped.*could not record [0-9]* events" said' "$COLLECT"
