@@ -131,7 +131,7 @@ HOT void hot_put(struct spool_track *t, struct dct_slot *s, int kind, uint32_t n
 HOT int hot_push(struct spool_track *t, uint32_t domain, uint32_t name, const struct dct_attr *attr)
 {
     const uint32_t n = attr ? 2 : 1;
-    if (!LIKELY(t->cap - t->used > n + t->open && t->open < MAX_KEPT_POPS && !t->is_slow))
+    if (!LIKELY(t->used + n + t->open < t->cap && t->open < MAX_KEPT_POPS && !t->is_slow))
         return spool_put_push(t, domain, name, attr);
     struct dct_slot *s = (struct dct_slot *)(t->block + 1) + t->used;
     if (attr)
