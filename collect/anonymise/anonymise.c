@@ -255,7 +255,7 @@ static int add_text(struct anonymise *x, struct dcr_err *err)
 
 /* ---- the archive ---------------------------------------------------------------------------------- */
 
-/* Equal for equal inputs, and no checksum of a name that somebody could guess. */
+/* Equal runs stay equal. Without a salt a guessed command line can be tested. */
 static void put_derived(json_t *o, const json_t *manifest, const char *key, int n_digits, char separator)
 {
     const char *text = json_string_value(json_object_get(manifest, key));
@@ -315,7 +315,7 @@ static int check_input(const char *input, struct dcr_err *err)
     struct verify_report report = {0};
     int rc = verify_archive(input, &report, err);
     if (rc == 0 && report.n_problems)
-        rc = dcr_err_set(err, DCR_FAIL, "cannot anonymise '%s': it is no whole run archive (%.400s)", input,
+        rc = dcr_err_set(err, DCR_FAIL, "cannot anonymise '%s': it is not a complete run archive (%.400s)", input,
                          report.first);
     verify_release(&report);
     return rc;

@@ -182,7 +182,8 @@ void hide_path(struct hide *h, const char *path, struct dcr_buf *out)
 
 /* ---- text ------------------------------------------------------------------------------------------ */
 
-/* Length of a network address at text, 0: there is none. Not of one that every machine has. */
+/* Length of the network address that text begins with; 0 if it begins with none, or with one that every machine has
+ * (127.0.0.1). */
 static size_t address_length(const char *text)
 {
     size_t n = strspn(text, "0123456789."), n_dots = 0, n_colons = 0, n_digits = 0;

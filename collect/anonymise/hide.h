@@ -30,7 +30,7 @@ enum hide_class {
         HIDE_N_CLASSES
 };
 
-/* Zero to begin with, but for `members`; release with hide_release. */
+/* Set `members` and zero the rest before use; release with hide_release. */
 struct hide {
     struct dcr_arena arena;
     struct dcr_buf key;
@@ -58,7 +58,8 @@ void hide_path(struct hide *h, const char *path, struct dcr_buf *out);
 /** hide_name - append what a program called a range, a thread or a file: hosts, users, paths, URLs, network and mail
  *  addresses are replaced, all else stays. */
 void hide_name(struct hide *h, const char *name, struct dcr_buf *out);
-/** hide_sentence - the same of a sentence of the collector; job names and what it quotes, but for members, too. */
+/** hide_sentence - append a sentence of the collector. It replaces what hide_name replaces, and also job names and
+ * quoted texts, except quoted names of members. */
 void hide_sentence(struct hide *h, const char *sentence, struct dcr_buf *out);
 /** hide_is_program - is the word a program that everybody has: an interpreter, a launcher, dcrnn-train? */
 int hide_is_program(const char *word);

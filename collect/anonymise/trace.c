@@ -153,8 +153,8 @@ static int add_slots(struct rewrite *w, const struct dct_slot *slots, uint32_t n
     return rc;
 }
 
-/* mark: '?' instead of a block that is none, or whose checksum is wrong, since its bytes could be anything; 0: unused
- */
+/* A block without content. mark: '?' if the block of the input is damaged, since its bytes could name anything; 0 if it
+ * was never used */
 static int put_empty(struct rewrite *w, char mark, size_t n_bytes, struct dcr_err *err)
 {
     memset(w->block, 0, w->block_bytes);

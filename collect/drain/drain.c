@@ -3,6 +3,8 @@
 
 #include "collect/drain/shared.h"
 #include "collect/drain/tracefile.h"
+#include "collect/record/meta.h"
+#include "collect/record/procfs.h"
 #include "lib/base/fs.h"
 #include "lib/base/mono.h"
 #include "lib/base/thread.h"
@@ -13,6 +15,7 @@
 #include <limits.h>
 #include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,16 +33,15 @@ struct proc {
     struct tracefile *file;
     int pidfd; /* -1: it cannot be watched */
     int is_dead;
-    uint64_t n_sums; /* blocks of sums of its files that were written for good */
+    int is_stopped; /* its trace has reached a limit for good */
     int64_t retry_ns;
     char why[200]; /* it could not be written */
     uint64_t n_lost;
-    int64_t lost_since_ns;
-    uint64_t io[DCT_N_IO_TOTALS];
 };
 
 struct todo {
     uint32_t block, owner, track;
+    int is_again; /* its number was written before: of a new thread with the number of one that ended */
     uint64_t seq;
 };
 
@@ -109,12 +111,18 @@ static void open_file(struct drain *d, struct proc *p, struct segment_process *e
     p->retry_ns = now + RETRY_MS * MS;
 }
 
+/* Of a process in another namespace the number means nothing here. */
+static int is_of_our_space(const struct drain *d, const struct segment_process *entry)
+{
+    return !d->own_space || entry->pid_space == d->own_space;
+}
+
 static void meet(struct drain *d, struct proc *p, struct segment_process *entry, uint64_t state)
 {
     *p = (struct proc){.serial = entry->serial, .pidfd = -1};
     pid_t pid = (pid_t)(state >> 8);
     d->n_processes++;
-    if (!d->own_space || entry->pid_space == d->own_space) {
+    if (is_of_our_space(d, entry)) {
         p->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
         p->is_dead = p->pidfd < 0 && errno == ESRCH;
     }
@@ -140,7 +148,7 @@ static void look_for_processes(struct drain *d)
         struct segment_process *entry = segment_process(s, i);
         struct proc *p = &d->procs[i];
         uint64_t state = __atomic_load_n(&entry->state, __ATOMIC_ACQUIRE);
-        if ((state & 0xff) != PROCESS_LIVE)
+        if ((state & 0xff) != PROCESS_LIVE || !entry->serial)
             continue;
         if (!p->serial)
             meet(d, p, entry, state);
@@ -154,10 +162,12 @@ static void look_for_processes(struct drain *d)
     for (uint32_t i = 0, k = 0; i < s->n_processes; i++) {
         struct proc *p = &d->procs[i];
         uint64_t state = __atomic_load_n(&segment_process(s, i)->state, __ATOMIC_ACQUIRE);
-        if (!p->serial || p->is_dead || p->pidfd < 0)
+        if (!p->serial || p->is_dead)
             continue;
-        if (k < n && d->polls[k].fd == p->pidfd)
+        if (p->pidfd >= 0 && k < n && d->polls[k].fd == p->pidfd)
             p->is_dead = d->polls[k++].revents != 0;
+        else if (p->pidfd < 0 && is_of_our_space(d, segment_process(s, i))) /* no descriptor was free, say */
+            p->is_dead = kill((pid_t)(state >> 8), 0) != 0 && errno == ESRCH;
         p->is_dead = p->is_dead || has_successor(s, i, state);
     }
 }
@@ -177,6 +187,8 @@ static int in_order(const void *x, const void *y)
         return a->owner < b->owner ? -1 : 1;
     if (a->track != b->track)
         return a->track < b->track ? -1 : 1;
+    if (a->is_again != b->is_again)
+        return a->is_again ? 1 : -1;
     return a->seq < b->seq ? -1 : a->seq > b->seq;
 }
 
@@ -184,6 +196,11 @@ static uint32_t used_of(const struct dct_block_header *b)
 {
     uint32_t n = __atomic_load_n(&b->used_slots, __ATOMIC_ACQUIRE);
     return n < SEGMENT_SLOTS ? n : SEGMENT_SLOTS;
+}
+
+static int is_again(const struct proc *p, const struct dct_block_header *b)
+{
+    return p->file && b->seq < tracefile_next(p->file, b->track);
 }
 
 /* Full blocks, and what dead processes left; or, for copies, blocks in use. Those of sums of files have a way of their
@@ -203,7 +220,7 @@ static uint32_t gather(struct drain *d, int is_for_copies)
         if (used_of(b) == 0 && (is_full || d->procs[owner].is_dead))
             free_block(d, i);
         else if (used_of(b))
-            d->todo[n++] = (struct todo){i, owner, b->track, b->seq};
+            d->todo[n++] = (struct todo){i, owner, b->track, is_again(&d->procs[owner], b), b->seq};
     }
     qsort(d->todo, n, sizeof *d->todo, in_order);
     return n;
@@ -222,50 +239,44 @@ static void say_why(struct proc *p, const struct dcr_err *err)
 }
 
 /* The kernel's totals, as long as it has them: of a process that was not waited for yet it does. */
-static void look_at_io(struct proc *p, uint32_t pid)
+static void look_at_io(struct dct_file_header *h)
 {
     static const char *const names[DCT_N_IO_TOTALS] = {
-#define X(id, kernel, column) [id] = kernel ": ",
+#define X(id, kernel, column) [id] = kernel,
         DCT_IO_TOTALS(X)
 #undef X
     };
     char path[64], text[512];
-    snprintf(path, sizeof path, "/proc/%u/io", pid);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
-    if (fd >= 0)
-        close(fd);
-    if (n <= 0)
-        return;
-    text[n] = '\0';
-    for (int i = 0; i < DCT_N_IO_TOTALS; i++) {
-        const char *at = strstr(text, names[i]);
-        p->io[i] = at ? strtoull(at + strlen(names[i]), NULL, 10) : p->io[i];
-    }
+    snprintf(path, sizeof path, "/proc/%u/io", h->pid);
+    if (procfs_read(path, text, sizeof text, NULL) > 0)
+        for (int i = 0; i < DCT_N_IO_TOTALS; i++)
+            (void)!procfs_field(text, names[i], &h->io[i]);
 }
 
 static void write_header(const struct drain *d, uint32_t i)
 {
     struct proc *p = &d->procs[i];
-    struct dct_file_header h = segment_process(segment_of(d), i)->header;
+    struct dct_file_header *h = &segment_process(segment_of(d), i)->header;
     if (p->pidfd >= 0)
-        look_at_io(p, h.pid);
-    memcpy(h.io, p->io, sizeof h.io);
-    h.dropped += p->n_lost;
-    if (p->n_lost && (!h.incomplete_ns || p->lost_since_ns < h.incomplete_ns))
-        h.incomplete_ns = p->lost_since_ns;
-    if (p->file && tracefile_header(p->file, &h, NULL) != 0)
+        look_at_io(h);
+    if (p->file && tracefile_header(p->file, h, NULL) != 0)
         return;
 }
 
-/* What could not be written is lost, and counted. */
+/* What could not be written is lost, and counted where its process counts. */
 static void lose_block(const struct drain *d, struct proc *p, uint32_t block)
 {
     const struct dct_block_header *b = segment_block(segment_of(d), block);
+    struct dct_file_header *h = &segment_process(segment_of(d), (uint32_t)(p - d->procs))->header;
     if (b->track != DCT_TRACK_PROCESS && used_of(b)) {
         int64_t since = ((const struct dct_slot *)(const void *)(b + 1))->t_ns;
-        p->n_lost += tracefile_ranges(b, used_of(b));
-        p->lost_since_ns = !p->lost_since_ns || since < p->lost_since_ns ? since : p->lost_since_ns;
+        uint64_t n = tracefile_ranges(b, used_of(b));
+        p->n_lost += n;
+        __atomic_fetch_add(&h->dropped, n, __ATOMIC_RELAXED);
+        int64_t known = __atomic_load_n(&h->incomplete_ns, __ATOMIC_RELAXED);
+        while ((!known || since < known) &&
+               !__atomic_compare_exchange_n(&h->incomplete_ns, &known, since, 1, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+        }
     }
     free_block(d, block);
 }
@@ -281,13 +292,10 @@ static uint32_t flush(struct drain *d, struct proc *p, const struct todo *first,
     if (!rc)
         return n;
     say_why(p, &err);
-    if (rc != DCR_FATAL)
-        return n_written;
-    p->retry_ns = 0; /* there will never be room */
-    for (uint32_t i = n_written; i < n; i++)
+    p->is_stopped = rc == DCR_FATAL || err.sys == EFBIG; /* there will never be room */
+    for (uint32_t i = n_written; i < n && p->is_stopped; i++)
         lose_block(d, p, first[i].block);
-    write_header(d, first[0].owner);
-    return n;
+    return p->is_stopped ? n : n_written;
 }
 
 /* All blocks of one process. todo: its n, in order. */
@@ -296,16 +304,22 @@ static uint32_t write_process(struct drain *d, struct proc *p, struct todo *todo
     const struct segment *s = segment_of(d);
     uint32_t n_put = 0, n_done = 0;
     int is_sealed = segment_process(s, todo->owner)->has_exited != 0;
+    for (uint32_t i = 0; i < n && p->is_stopped; i++)
+        lose_block(d, p, todo[i].block);
+    if (p->is_stopped)
+        return n;
     if (!p->file || (dcr_mono_ns() < p->retry_ns && !d->is_ending))
         return 0;
     for (uint32_t i = 0; i < n; i++) {
         const struct dct_block_header *b = segment_block(s, todo[i].block);
         uint32_t state = __atomic_load_n(&segment_states(s)[todo[i].block], __ATOMIC_ACQUIRE);
         uint64_t next = tracefile_next(p->file, todo[i].track);
-        if (todo[i].seq < next) { /* a collector was killed when it had written it */
-            free_block(d, todo[i].block);
+        if (todo[i].seq < next && tracefile_is_resumed(p->file, todo[i].track)) {
+            free_block(d, todo[i].block); /* a collector was killed when it had written it */
             continue;
         }
+        if (todo[i].seq == 0 && next) /* a thread has the number of one that ended, whose blocks came before */
+            tracefile_restart(p->file, todo[i].track), next = 0;
         if (!p->is_dead && todo[i].seq != next) /* the one before it became full only just now */
             continue;
         if (tracefile_put(p->file, b, is_sealed || (state & 3) == BLOCK_FULL) != 0)
@@ -398,6 +412,9 @@ static void each_sums(struct drain *d, uint32_t owner, int is_last)
             !sums_of(segment_block(s, i), &copy.head))
             continue;
         copy.head.seq = seq++;
+        if (is_last &&
+            copy.head.seq < tracefile_next(p->file, DCT_TRACK_PROCESS)) /* written before the disk was full */
+            continue;
         if (is_last && tracefile_is_full(p->file) && tracefile_flush(p->file, NULL, NULL) != 0)
             break;
         if (is_last)
@@ -467,19 +484,23 @@ static int has_blocks(const struct drain *d, uint32_t owner)
     return 0;
 }
 
-/* The process has ended, or nobody will look at it again. */
-static void finish(struct drain *d, uint32_t i)
+/* The process has ended. returns 0: its sums found no room on the disk; they wait for it as long as the program runs */
+static int finish(struct drain *d, uint32_t i)
 {
     struct proc *p = &d->procs[i];
     struct dcr_err err = {0};
     if (p->file) {
+        tracefile_begin_end(p->file);
         each_sums(d, i, 1);
-        if (tracefile_flush(p->file, NULL, &err) != 0)
+        if (tracefile_flush(p->file, NULL, &err) != 0) {
             say_why(p, &err);
+            if (!d->is_ending)
+                return 0;
+        }
     }
     give_up_blocks(d, i);
-    if (!p->file)
-        p->n_lost += segment_process(segment_of(d), i)->header.dropped;
+    if (!p->file) /* all that it dropped before is lost with the trace's header */
+        p->n_lost = segment_process(segment_of(d), i)->header.dropped;
     d->n_lost += p->n_lost;
     if (p->n_lost && *p->why)
         snprintf(d->why, sizeof d->why, "%s", p->why);
@@ -487,17 +508,19 @@ static void finish(struct drain *d, uint32_t i)
     if (p->file && tracefile_close(p->file, &err) != 0 && !*d->why)
         snprintf(d->why, sizeof d->why, "%.190s", err.text);
     p->file = NULL;
+    return 1;
 }
 
 /* Those whose blocks could not be written wait for a disk with room, as long as the program runs. */
 static void finish_dead(struct drain *d)
 {
     const struct segment *s = segment_of(d);
-    for (uint32_t i = 0; i < s->n_processes; i++)
-        if (d->procs[i].serial && d->procs[i].is_dead && (d->is_ending || (d->procs[i].file && !has_blocks(d, i)))) {
-            finish(d, i);
+    for (uint32_t i = 0; i < s->n_processes; i++) {
+        const struct proc *p = &d->procs[i];
+        int is_due = d->is_ending || (p->file && !has_blocks(d, i) && dcr_mono_ns() >= p->retry_ns);
+        if (p->serial && p->is_dead && is_due && finish(d, i))
             forget(d, i);
-        }
+    }
 }
 
 /* ---- the thread ------------------------------------------------------------------------------- */
@@ -591,22 +614,22 @@ int drain_start(struct drain **out, const char *spool, int64_t bytes, int64_t ma
     struct drain *d = new_drain(spool);
     if (!d)
         return dcr_err_set(err, DCR_FAIL, "no memory to record");
+    char host[256], line[700];
+    meta_host_name(host, sizeof host);
+    snprintf(d->left, sizeof d->left, "%s/" DRAIN_LEFT_PREFIX "%s-%ld", spool, host, (long)getpid());
     shared_sweep();
-    int rc = shared_make(&d->shared, bytes, err);
+    int rc = shared_make(&d->shared, bytes, d->left, err);
     if (rc == 0)
         rc = make_tables(d, err);
     if (rc == 0) {
-        char line[700];
-        snprintf(d->left, sizeof d->left, "%s/" DRAIN_LEFT_PREFIX "%s-%ld", spool, segment_of(d)->host, (long)getpid());
         snprintf(line, sizeof line, "%s %" PRIu64 "\n", d->shared.path, segment_of(d)->token);
-        snprintf(segment_of(d)->left, sizeof segment_of(d)->left, "%s", d->left);
         (void)!dcr_write_file(d->left, line, strlen(line), NULL);
         d->max_bytes = max_bytes;
         d->copy_ns = (int64_t)copy_s * 1000 * MS;
         d->next_copy_ns = dcr_mono_ns() + d->copy_ns;
         d->is_threaded = thread_start(&d->thread, work, d) == 0;
         if (!d->is_threaded)
-            rc = dcr_err_set(err, DCR_FAIL, "no thread to record with");
+            rc = dcr_err_set(err, DCR_FAIL, "cannot start the thread that writes the traces");
     }
     if (rc)
         release(d, 1);
@@ -671,6 +694,8 @@ static void put_record(const struct drain *d, json_t *record)
         json_object_set_new(o, "lost_without_trace", json_integer((json_int_t)s->dropped));
     if (d->n_lost)
         json_object_set_new(o, "lost", json_integer((json_int_t)d->n_lost));
+    if (s->n_said > s->max_said)
+        json_object_set_new(o, "unsaid", json_integer((json_int_t)(s->n_said - s->max_said)));
     if (*d->why)
         json_object_set_new(o, "why", json_string(d->why));
     json_object_set_new(record, "recorder", o);
@@ -705,7 +730,15 @@ static int rescue_one(const char *spool, const char *name, struct dcr_err *err)
     text[blank ? blank - text : 0] = '\0';
     int rc = blank ? shared_find(&d->shared, text, token, err) : DCR_END;
     if (rc != 0) {
+        char here[300], host[256];
+        meta_host_name(host, sizeof host);
+        snprintf(here, sizeof here, DRAIN_LEFT_PREFIX "%s-", host);
         release(d, 0);
+        if (rc == DCR_END && strncmp(name, here, strlen(here)) != 0)
+            return dcr_err_set(err, DCR_WARN,
+                               "the newest events of a collector that was killed on another host lie in the memory of "
+                               "that host ('%s'); to have them, pack there",
+                               name);
         return rc == DCR_END ? DCR_OK : DCR_WARN;
     }
     rc = make_tables(d, err);

@@ -33,8 +33,9 @@ const char *drain_path(const struct drain *d);
 void drain_look(struct drain *d);
 void drain_stop(struct drain *d, int is_kept, json_t *record);
 
-/** drain_rescue - write what killed collectors of this spool left in memory. Quiet when there is none.
- *  errors   DCR_WARN: something is there that cannot be taken now, and why */
+/** drain_rescue - write into the traces what killed collectors of this spool left in memory. If they left nothing, it
+ *  does nothing.
+ *  errors   DCR_WARN: something is there that cannot be taken now, or lies on another host; the sentence says why */
 int drain_rescue(const char *spool, struct dcr_err *err) DCR_MUST_CHECK;
 
 #endif

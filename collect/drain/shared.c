@@ -7,6 +7,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -120,14 +121,15 @@ static int tsc_is_sound(void)
 #endif
 }
 
-static void fill(struct segment *s, uint64_t bytes, uint64_t token)
+static void fill(struct segment *s, uint64_t bytes, uint64_t token, const char *left)
 {
     static const char overflow[] = "(more names than the collector keeps)";
     lay_out(s, bytes);
     s->token = token;
     s->has_tsc = (uint32_t)tsc_is_sound();
     meta_host_name(s->host, sizeof s->host);
-    /* Name 0 is none; name 1 serves for all that find no room. */
+    snprintf(s->left, sizeof s->left, "%s", left);
+    /* There is no name 0. Name 1 stands for every name that finds no room. */
     s->n_names = 2;
     s->text_used = 1 + sizeof overflow;
     memcpy((char *)segment_at(s, s->text_at) + 1, overflow, sizeof overflow);
@@ -167,7 +169,19 @@ static int make_file(struct shared *out, int64_t bytes, uint64_t token)
     return reserve(out, bytes);
 }
 
-int shared_make(struct shared *out, int64_t bytes, struct dcr_err *err)
+/* The pages before n_names become private copies, each detached from the file by a store. */
+static int own_header(struct shared *s)
+{
+    enum { N = offsetof(struct segment, n_names) };
+    volatile char *head = mmap(s->segment, N, PROT_READ | PROT_WRITE, MAP_FIXED | MAP_PRIVATE, s->fd, 0);
+    if (head == MAP_FAILED)
+        return -1;
+    for (size_t i = 0; i < N; i += PAGE)
+        head[i] = head[i];
+    return 0;
+}
+
+int shared_make(struct shared *out, int64_t bytes, const char *left, struct dcr_err *err)
 {
     uint64_t token = 0;
     *out = (struct shared){.fd = -1};
@@ -178,10 +192,11 @@ int shared_make(struct shared *out, int64_t bytes, struct dcr_err *err)
         bytes = bytes / 2 < LEAST_BYTES ? LEAST_BYTES : bytes / 2 / PAGE * PAGE;
     if (out->fd < 0)
         return dcr_err_sys(err, DCR_FAIL,
-                           "no shared memory of %lld KB to %lld KB can be had, neither in " FOLDER
-                           " nor without a name",
+                           "cannot get %lld KB to %lld KB of shared memory, neither in " FOLDER " nor without a name",
                            (long long)LEAST_BYTES / 1024, (long long)wanted / 1024);
-    (void)flock(out->fd, LOCK_EX | LOCK_NB);
+    /* Another collector that sweeps (shared_sweep) may hold the lock for a moment. */
+    for (int i = 0; i < 1000 && flock(out->fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK; i++)
+        usleep(1000);
     void *all = mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE, MAP_SHARED, out->fd, 0);
     if (all == MAP_FAILED) {
         int rc = dcr_err_sys(err, DCR_FAIL, "cannot map %lld KB of shared memory", (long long)bytes / 1024);
@@ -189,8 +204,12 @@ int shared_make(struct shared *out, int64_t bytes, struct dcr_err *err)
         return rc;
     }
     out->segment = all;
-    fill(all, (uint64_t)bytes, token);
-    return DCR_OK;
+    fill(all, (uint64_t)bytes, token, left);
+    if (own_header(out) == 0)
+        return DCR_OK;
+    dcr_err_sys(err, DCR_FAIL, "cannot map the header of the shared memory");
+    shared_close(out, 1);
+    return DCR_FAIL;
 }
 
 /* Everything that the drain will go by lies inside. */
@@ -222,7 +241,8 @@ int shared_find(struct shared *out, const char *path, uint64_t token, struct dcr
                     ? MAP_FAILED
                     : mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, out->fd, 0);
     out->segment = all == MAP_FAILED ? NULL : all;
-    if (!out->segment || !is_sound(out->segment, (uint64_t)st.st_size) || out->segment->token != token) {
+    if (!out->segment || own_header(out) != 0 || !is_sound(out->segment, (uint64_t)st.st_size) ||
+        out->segment->token != token) {
         if (out->segment)
             munmap(out->segment, (size_t)st.st_size);
         out->segment = NULL;

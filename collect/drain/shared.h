@@ -18,12 +18,14 @@ struct shared {
  *  n_below     processes that this collector's program may start, at least 1
  *  returns     bytes: all collectors of the host together take at most 1 % of the memory that they may use */
 int64_t shared_bytes(int wanted_mb, int n_local, int n_below);
-/** shared_make - in /dev/shm, else without a name. Every page is reserved.
- *  errors   DCR_FAIL: there is no room for it, so that nothing can be recorded */
-int shared_make(struct shared *out, int64_t bytes, struct dcr_err *err) DCR_MUST_CHECK;
+/** shared_make - in /dev/shm, else without a name. Every page is reserved. What never changes in its header is a copy
+ * of our own: programs may write over theirs. left     path of the file in the spool that will name it errors DCR_FAIL:
+ * there is no room for it, so that nothing can be recorded */
+int shared_make(struct shared *out, int64_t bytes, const char *left, struct dcr_err *err) DCR_MUST_CHECK;
 /** shared_find - one that a killed collector left, by its path and token. Its header is checked, since others may write
  *  there.
- *  returns  0; DCR_END: it is not there any more; DCR_FAIL: a collector that lives has it, or it is none */
+ *  returns  0; DCR_END: it is not there any more; DCR_FAIL: another collector has locked it, or it is no such segment
+ */
 int shared_find(struct shared *out, const char *path, uint64_t token, struct dcr_err *err) DCR_MUST_CHECK;
 /** shared_sweep - remove what killed collectors of this user left and nobody can use: the spool that names it is gone.
  */

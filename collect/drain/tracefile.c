@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { BATCH = 64, B = SEGMENT_BLOCK_BYTES };
+enum { BATCH = 64, B = SEGMENT_BLOCK_BYTES, KEPT_FOR_SUMS = 4 };
 
 struct tracefile {
     const struct segment *s;
@@ -39,7 +39,8 @@ struct tracefile {
     int is_note_said;
     unsigned char *batch;
     uint32_t n_batch, put[BATCH]; /* track of each block in the batch */
-    int is_copying;
+    int is_copying, is_ending;
+    uint32_t n_resumed; /* the first so many tracks were in the file when it was gone on with */
 };
 
 /* ---- opening ---------------------------------------------------------------------------------- */
@@ -98,6 +99,7 @@ static int resume(struct tracefile *t, const char *path, struct dcr_err *err)
         else if (track != UINT32_MAX)
             t->next[track] = b.seq + 1;
     }
+    t->n_resumed = t->n_tracks;
     return DCR_OK;
 }
 
@@ -119,7 +121,7 @@ int tracefile_open(struct tracefile **out, const char *spool, const struct segme
     }
     t->s = s;
     t->entry = p;
-    t->max_positions = max_bytes ? (uint64_t)max_bytes / B : UINT64_MAX;
+    t->max_positions = max_bytes ? (uint64_t)max_bytes / B - KEPT_FOR_SUMS : UINT64_MAX;
     p->file[sizeof p->file - 1] = '\0';
     if (p->file[0] && !strchr(p->file, '/')) {
         snprintf(path, sizeof path, "%s/rank%d/%s", spool, rank, p->file);
@@ -296,7 +298,7 @@ static int hear(struct tracefile *t)
         if (!kind) {
             int64_t now = dcr_mono_ns();
             t->stalled_ns = t->stalled_ns ? t->stalled_ns : now;
-            if (now - t->stalled_ns < WAIT_NS)
+            if (now - t->stalled_ns < WAIT_NS && !t->is_ending)
                 return 0;
         }
         t->stalled_ns = 0;
@@ -357,9 +359,28 @@ uint64_t tracefile_next(struct tracefile *t, uint32_t track)
     return i == UINT32_MAX ? 0 : t->next[i];
 }
 
+int tracefile_is_resumed(struct tracefile *t, uint32_t track)
+{
+    return index_of_track(t, track) < t->n_resumed;
+}
+
+void tracefile_restart(struct tracefile *t, uint32_t track)
+{
+    uint32_t i = index_of_track(t, track);
+    if (i != UINT32_MAX)
+        t->next[i] = 0;
+}
+
+void tracefile_begin_end(struct tracefile *t)
+{
+    if (!t->is_ending && t->max_positions != UINT64_MAX)
+        t->max_positions += KEPT_FOR_SUMS;
+    t->is_ending = 1;
+}
+
 int tracefile_is_full(const struct tracefile *t)
 {
-    return t->n_batch == BATCH || t->n_positions + t->n_batch == t->max_positions;
+    return t->n_batch == BATCH || t->n_positions + t->n_batch >= t->max_positions;
 }
 
 static struct dct_block_header *add(struct tracefile *t, const struct dct_block_header *b)

@@ -24,6 +24,10 @@ int tracefile_open(struct tracefile **out, const char *spool, const struct segme
 int tracefile_inherit(struct tracefile *t, uint32_t serial);
 /** tracefile_next - the number of the next block that this thread's stream needs. */
 uint64_t tracefile_next(struct tracefile *t, uint32_t track);
+/** tracefile_is_resumed - were blocks of that thread in the file when it was gone on with? */
+int tracefile_is_resumed(struct tracefile *t, uint32_t track);
+/** tracefile_restart - the thread's number is used by a new one, which begins at block 0. */
+void tracefile_restart(struct tracefile *t, uint32_t track);
 /** tracefile_put - copy a block into the next write. The caller keeps the block until tracefile_flush.
  *  is_sealed   it has a checksum: its process went on from it, or ended in the normal way
  *  returns     -1: what it names could not be defined now */
@@ -44,6 +48,9 @@ void tracefile_note(struct tracefile *t, const char *sentence);
 int tracefile_header(struct tracefile *t, const struct dct_file_header *h, struct dcr_err *err) DCR_MUST_CHECK;
 /** tracefile_close - seal the definitions; flush and write the header before. Frees t. */
 int tracefile_close(struct tracefile *t, struct dcr_err *err);
+/** tracefile_begin_end - its process has ended: sums get the blocks that were kept for them below the limit, and gaps
+ * in what was said are passed at once. */
+void tracefile_begin_end(struct tracefile *t);
 /** tracefile_leave - close it as it is: its process goes on, and drain_rescue comes back to it. Frees t. */
 void tracefile_leave(struct tracefile *t);
 /** tracefile_ranges - how many ranges, marks and calls begin in a block: what is lost with it. */

@@ -16,6 +16,11 @@ EXPORTED int dcc_guest_is_busy(void)
     return spool_is_busy();
 }
 
+EXPORTED int dcc_guest_is_abandoned(uintptr_t busy)
+{
+    return spool_is_abandoned(busy);
+}
+
 EXPORTED int dcc_guest_is_recording(void)
 {
     return spool_is_recording();

@@ -18,6 +18,8 @@ struct dcc_span {
 int dcc_guest_is_wanted(void);
 /** dcc_guest_is_busy - this thread is inside the injected library: calls it makes now are the library's own. */
 int dcc_guest_is_busy(void);
+/** dcc_guest_is_abandoned - see spool_is_abandoned. */
+int dcc_guest_is_abandoned(uintptr_t busy);
 /** dcc_guest_is_recording - this process has a trace. */
 int dcc_guest_is_recording(void);
 /** dcc_guest_part - cut a call that has just ended to its part inside the recording window; without a window it stays

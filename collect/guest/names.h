@@ -19,8 +19,8 @@ uint32_t names_intern(struct segment *s, const char *text, uint32_t len, uint32_
 uint32_t names_find(const struct segment *s, const char *text, uint32_t len, uint32_t hash);
 /** names_domain - number of the domain with that name. When all are taken, the last one serves for the rest. */
 uint32_t names_domain(struct segment *s, uint32_t name);
-/** names_say - this process says what a number means (struct segment_said). Forgotten when there is no room, which the
- *  collector sees. */
+/** names_say - this process says what a number means (struct segment_said). Forgotten when there is no room; the
+ *  record of the run says so. */
 void names_say(struct segment *s, uint32_t process, int kind, uint32_t domain, uint32_t id, uint32_t name);
 
 #endif

@@ -5,8 +5,8 @@
  * and mark them as full; the collector writes full blocks to disk and makes them free again. Names lie in one table for
  * all processes. The collector also takes what a killed process left, and dccollect pack what a killed collector left.
  *
- * Nothing here takes a lock. Whatever a process may be killed in, or a signal handler may interrupt, leaves the segment
- * in a state that everybody else can go on with. Plain types only: this header is also included by the libraries. */
+ * Nothing here takes a lock. A process may be killed, or interrupted by a signal handler, at any point: the segment
+ * stays usable for all others. Plain types only: this header is also included by the libraries. */
 #ifndef DCC_SEGMENT_H
 #define DCC_SEGMENT_H
 
@@ -80,9 +80,9 @@ struct segment {
     uint64_t token; /* the spool names it too, so that `dccollect pack` takes no other segment */
     char host[64];
     char left[4400]; /* path of that file in the spool: when it is gone, nobody needs the segment any more */
-    /* From here on written by many. */
-    _Alignas(64) uint32_t n_names;
-    uint32_t n_domains, n_said, next_serial, next_inline;
+    /* From here on written by many, and on pages of their own: the collector keeps a copy of what stands before. */
+    _Alignas(4096) uint32_t n_names;
+    uint32_t n_said, next_serial, next_inline;
     uint64_t text_used;
     _Alignas(64)
         uint64_t n_freed; /* blocks that the collector made free, ever: who found none looks again when it changes */

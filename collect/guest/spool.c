@@ -22,13 +22,13 @@ static int has_exit_key;
 
 /* Somebody comes in while the thread is inside: a signal handler, whose frame lies below what it interrupted and the
  * registers that were saved, or the program, after such a handler left by siglongjmp() and never came back. */
-static __attribute__((noinline)) int is_abandoned(void)
+__attribute__((noinline)) int spool_is_abandoned(uintptr_t busy)
 {
     enum { SAVED_BYTES = 1024, STACK_BYTES = 8 << 20 };
     stack_t other;
     uintptr_t now = hot_stack();
-    return spool_self.busy != LEAVING && now > spool_self.busy - SAVED_BYTES && now < spool_self.busy + STACK_BYTES &&
-           sigaltstack(NULL, &other) == 0 && !(other.ss_flags & SS_ONSTACK);
+    return busy != LEAVING && now > busy - SAVED_BYTES && now < busy + STACK_BYTES && sigaltstack(NULL, &other) == 0 &&
+           !(other.ss_flags & SS_ONSTACK);
 }
 
 int64_t spool_now_ns(void)
@@ -50,7 +50,7 @@ int64_t spool_track_now(struct spool_track *t)
 
 int spool_is_busy(void)
 {
-    return spool_self.busy != 0;
+    return spool_self.busy != 0 && !spool_is_abandoned(spool_self.busy);
 }
 
 int spool_is_recording(void)
@@ -104,7 +104,7 @@ static void begin_track(struct spool_track *t)
         memset(t->level, 0, sizeof t->level);
         memset(&t->window, 0, sizeof t->window);
     }
-    t->block = NULL;
+    t->block = t->fresh = t->full = NULL;
     t->used = t->cap = t->open = 0;
     t->tid = (uint32_t)syscall(SYS_gettid);
     t->seq = 0;
@@ -135,6 +135,24 @@ static struct spool_track *new_track(void)
     return NULL;
 }
 
+/* A signal handler may leave here by siglongjmp(): then it is done once more, from its beginning, when the thread comes
+ * again. The full block may have a new owner by then. */
+static void change_block(struct spool_track *t)
+{
+    struct dct_block_header *full = t->full;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    t->block = t->fresh;
+    t->used = 0;
+    t->cap = SEGMENT_SLOTS - SPOOL_END_SLOTS;
+    t->seq = t->fresh->seq + 1;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    if (full && full->track == t->tid && full->seq + 1 == t->fresh->seq)
+        process_hand_over(full);
+    t->full = NULL;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    t->fresh = NULL;
+}
+
 int spool_next_block(struct spool_track *t)
 {
     if (!t->epoch) /* another thread is about to take the entry of this process */
@@ -142,17 +160,15 @@ int spool_next_block(struct spool_track *t)
     uint64_t freed = __atomic_load_n(&dcc_segment->n_freed, __ATOMIC_ACQUIRE);
     if (t->is_dry && freed == t->freed_seen)
         return -1;
-    struct dct_block_header *full = t->block, *b = process_take_block(t->tid, t->seq);
+    struct dct_block_header *b = process_take_block(t->tid, t->seq);
     t->is_dry = !b;
     t->freed_seen = freed;
     if (!b)
         return -1;
-    t->block = b;
-    t->used = 0;
-    t->cap = SEGMENT_SLOTS - SPOOL_END_SLOTS;
-    t->seq++;
-    if (full)
-        process_hand_over(full);
+    t->full = t->block;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    t->fresh = b;
+    change_block(t);
     return 0;
 }
 
@@ -173,12 +189,14 @@ __attribute__((noinline)) struct spool_track *spool_enter_slowly(int is_counted)
 
 __attribute__((noinline)) struct spool_track *spool_enter_again(int is_counted)
 {
-    if (!is_abandoned()) {
+    if (!spool_is_abandoned(spool_self.busy)) {
         if (is_counted && dcc_self)
             process_drop();
         return NULL;
     }
     window_abandon();
+    if (spool_self.track && spool_self.track->fresh)
+        change_block(spool_self.track);
     spool_self.busy = 0;
     return hot_enter_as(is_counted);
 }

@@ -85,6 +85,9 @@ void spool_lost(uint64_t n);
 void spool_schema(struct spool_track *t, uint32_t domain, uint32_t schema, const char *text);
 /** spool_note - a sentence for people, once per process. Quiet when nothing is recorded. */
 void spool_note(const char *sentence);
+/** spool_is_abandoned - a thread marked itself as being inside with the stack pointer `busy`; has a signal handler
+ * since left that code by siglongjmp()? */
+int spool_is_abandoned(uintptr_t busy);
 /** spool_is_busy - this thread is inside the library: calls it makes now are the library's own. */
 int spool_is_busy(void);
 /** spool_hide, spool_show - what this thread calls in between is the library's own. show takes what hide gave. */

@@ -14,13 +14,13 @@
 static uint32_t define_inline(struct spool_track *t, const char *text, uint32_t len)
 {
     uint32_t n_text = (len + DCT_SLOT_BYTES - 1) / DCT_SLOT_BYTES, n = 1 + n_text;
+    if (t->used + n + t->open > t->cap && (spool_next_block(t) != 0 || n + t->open > t->cap))
+        return SEGMENT_OVERFLOW;
     uint32_t id = SEGMENT_INLINE_NAMES + __atomic_fetch_add(&dcc_segment->next_inline, 1, __ATOMIC_RELAXED);
     if (id > SEGMENT_LAST_NAME) {
         __atomic_fetch_sub(&dcc_segment->next_inline, 1, __ATOMIC_RELAXED);
         return SEGMENT_OVERFLOW;
     }
-    if (t->used + n + t->open > t->cap && (spool_next_block(t) != 0 || n + t->open > t->cap))
-        return SEGMENT_OVERFLOW;
     struct dct_slot *s = (struct dct_slot *)(t->block + 1) + t->used;
     track_head(s, DCT_STRING, n_text, 0, id, len);
     if (n_text) {
@@ -253,8 +253,9 @@ void spool_note(const char *sentence)
 }
 
 /* A block of sums is only ever added to: it is zero when it is taken, and its slots are given out by a counter. */
-static struct dct_slot *file_slots(struct segment_process *p, uint32_t n)
+static struct dct_slot *file_slots(struct spool_track *t, struct segment_process *p, uint32_t n)
 {
+    uint64_t freed = __atomic_load_n(&dcc_segment->n_freed, __ATOMIC_ACQUIRE);
     uint64_t at = __atomic_load_n(&p->files, __ATOMIC_ACQUIRE);
     for (;;) {
         if (at >> 32 && (at & UINT32_MAX) + n <= SEGMENT_SLOTS) {
@@ -263,9 +264,14 @@ static struct dct_slot *file_slots(struct segment_process *p, uint32_t n)
                        (at & UINT32_MAX);
             continue;
         }
-        struct dct_block_header *b = process_take_block(DCT_TRACK_PROCESS, 0);
-        if (!b)
+        if (t->is_dry && freed == t->freed_seen)
             return NULL;
+        struct dct_block_header *b = process_take_block(DCT_TRACK_PROCESS, 0);
+        if (!b) {
+            t->is_dry = 1;
+            t->freed_seen = freed;
+            return NULL;
+        }
         memset(b + 1, 0, SEGMENT_BLOCK_BYTES - sizeof *b);
         uint64_t number = (uint64_t)((char *)b - (char *)segment_block(dcc_segment, 0)) / SEGMENT_BLOCK_BYTES;
         if (__atomic_compare_exchange_n(&p->files, &at, (number + 1) << 32, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
@@ -282,7 +288,7 @@ struct dct_io *spool_file(const char *path, uint32_t *name)
         return NULL;
     enum { N_SLOTS = 1 + DCT_N_IO * sizeof(struct dct_io) / DCT_SLOT_BYTES };
     *name = intern_or_overflow(path);
-    struct dct_slot *s = dcc_self->process ? file_slots(dcc_self->process, N_SLOTS) : NULL;
+    struct dct_slot *s = dcc_self->process ? file_slots(t, dcc_self->process, N_SLOTS) : NULL;
     if (s) {
         s->n_extra = N_SLOTS - 1;
         s->name = *name;

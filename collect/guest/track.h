@@ -52,6 +52,7 @@ struct spool_track {
     uint64_t freed_seen;
     uint32_t inline_flags; /* of the last name that found no room in the table */
     uint32_t is_in_use;
+    struct dct_block_header *fresh, *full; /* of a change of blocks that is under way */
     struct window_track window;
     uint32_t n_lost, n_top;
     struct lost_range lost[LOST_OPEN];

@@ -164,7 +164,7 @@ static int thin(const struct outputs *o, struct output *f, struct dcr_err *err)
     char path[PATH_MAX];
     struct dcr_buf thinned = {0};
     char *text = malloc(f->bytes);
-    int rc = dcr_err_set(err, DCR_FAIL, "'%s' has no room for more samples, and cannot be thinned", f->name);
+    int rc = dcr_err_set(err, DCR_FAIL, "'%s' is full and cannot be thinned; its later samples are missing", f->name);
     if (text && pread(f->fd, text, f->bytes, 0) == (ssize_t)f->bytes) {
         snprintf(path, sizeof path, "%s/%s", o->spool, f->name);
         thin_csv(text, f->bytes, &thinned);

@@ -5,6 +5,7 @@
 #include "collect/record/meta.h"
 #include "collect/record/node_share.h"
 #include "collect/record/spool_layout.h"
+#include "lib/base/cores.h"
 #include "lib/base/json_string.h"
 
 #include <stdio.h>
@@ -57,30 +58,14 @@ void pack_assign_nodes(struct pack *p)
     }
 }
 
-/* "0-1,4" into a set of processors. */
-static void add_cpus(unsigned char set[4096], const char *list)
-{
-    while (*list) {
-        char *end;
-        long from = strtol(list, &end, 10), to = from;
-        if (end == list)
-            return;
-        if (*end == '-')
-            to = strtol(end + 1, &end, 10);
-        for (long c = from; c >= 0 && c <= to && c < 4096; c++)
-            set[c] = 1;
-        list = end + (*end == ',');
-    }
-}
-
 /* Each rank may be bound to a core of its own: the node's are all of them together. */
 static void put_allowed_cores(const struct pack *p, int node, json_t *o)
 {
-    unsigned char set[4096] = {0};
+    unsigned char set[DCR_MAX_CPUS] = {0};
     int n = 0;
     for (size_t i = 0; i < p->n_ranks; i++)
         if (p->ranks[i].node == node)
-            add_cpus(set, pack_json_text(p->ranks[i].record, "cpus_allowed"));
+            dcr_add_cpus(set, pack_json_text(p->ranks[i].record, "cpus_allowed"));
     for (size_t i = 0; i < sizeof set; i++)
         n += set[i];
     if (n)

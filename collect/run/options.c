@@ -39,7 +39,7 @@ const char options_usage[] =
     "  --delay S, --duration S  record from S seconds after the start on, for S seconds\n"
     "  --capture-range cudaProfilerApi|nvtx:NAME  record between cudaProfilerStart and -Stop, or inside ranges called "
     "NAME\n"
-    "  --max-mb N         shared memory for the newest events of a process in MB (8); at most 1 % of what there is\n"
+    "  --max-mb N         shared memory for the newest events of a process in MB (8); at most 1 % of the memory\n"
     "  --max-disk-mb N    disk for the trace of a process in MB (no limit); what has no room is dropped and counted\n"
     "  --sync-seconds S   every S seconds what was recorded is forced to the disk (5; 0: never)\n"
     "The exit status of run is the program's own; 128+n when signal n ended it, 125 when dccollect itself failed.\n";

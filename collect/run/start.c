@@ -39,8 +39,8 @@ void start_block_signals(void)
 /* ---- signals to the whole group --------------------------------------------------------------- */
 
 /* A signal to the process group reaches the program without us, whether a terminal, mpirun or kill -- -GROUP sent it,
- * and must not be passed on. No field of a signal says that it went to a group. So a process of its own sits in the
- * group, counts what arrives, and does nothing else: what it got too, the program got. */
+ * and must not be passed on. No field of a signal says that it went to a group. So a helper process (the witness) in
+ * the group counts the signals that arrive: a signal that reached it reached the program too. */
 static struct witness {
     pid_t pid;                     /* 0: there is none */
     volatile sig_atomic_t *counts; /* shared with it; shape (NSIG) */

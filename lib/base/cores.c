@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 
 /* Rounded up; 0 = no limit. */
 static int whole(double cores)
@@ -48,4 +49,19 @@ int dcr_cores_spare(void)
         return 1;
     atomic_fetch_sub(&n_working, 1);
     return 0;
+}
+
+void dcr_add_cpus(unsigned char set[DCR_MAX_CPUS], const char *list)
+{
+    while (*list) {
+        char *end;
+        long from = strtol(list, &end, 10), to = from;
+        if (end == list)
+            return;
+        if (*end == '-')
+            to = strtol(end + 1, &end, 10);
+        for (long c = from < 0 ? 0 : from; c <= to && c < DCR_MAX_CPUS; c++)
+            set[c] = 1;
+        list = end + (*end == ',');
+    }
 }

@@ -15,4 +15,9 @@ int dcr_cores_of_quota(const char *text);
 void dcr_cores_work(int change);
 int dcr_cores_spare(void);
 
+enum { DCR_MAX_CPUS = 4096 };
+/** dcr_add_cpus - the processors of a list as the kernel writes it ("0-1,4") into a set; what is no such list adds
+ *  nothing more. */
+void dcr_add_cpus(unsigned char set[DCR_MAX_CPUS], const char *list);
+
 #endif

@@ -7,6 +7,7 @@
 . tests/data/programs/build.sh
 build_marks || not_ok "marks builds"
 build_program burst burst.c || not_ok "burst builds"
+build_program stress stress.c || not_ok "stress builds"
 build_trace_text || not_ok "trace_text builds"
 cd "$TMP" || exit 1
 
@@ -35,12 +36,31 @@ check "recorded and dropped are all ranges" adds_up "$(echo stopped/rank0/*.dct)
 check "something was dropped" sh -c './trace_text stopped/rank0/*.dct --count | grep -q " dropped=[1-9]"'
 check "nothing is left in memory" nothing_left stopped
 
+# ---- the same, and ranges of the process end when there is no room: their ends have a reserve, later ranges have none
+rm -f begun ended
+"$COLLECT" run --spool ends --io off --max-mb 1 -- sh -c 'touch begun; sleep 0.5; ./stress ends >made; echo $? >ended' >out 2>err &
+collector=$!
+while [ ! -e begun ]; do sleep 0.05; done
+kill -STOP $collector
+for _ in $(seq 600); do [ -s ended ] && break; sleep 0.1; done
+kill -CONT $collector
+wait $collector
+check "ends of process ranges without room: the program's status" test "$(cat ended)" = 0
+check "recorded and dropped are all ranges" adds_up "$(echo ends/rank0/*.dct)" 400020
+check "most ends were recorded" sh -c './trace_text ends/rank0/*.dct --count | grep -q " open=[0-9] "'
+
+# ---- one process reaches its limit on disk: the others go on
+"$COLLECT" run --spool limit --io off --max-mb 1 --max-disk-mb 1 -- sh -c './burst 400000 & sleep 0.3; ./marks 100; wait' >out 2>err
+for trace in limit/rank0/*.dct; do ./trace_text "$trace" --count; done >counts
+check "a process at its limit on disk: another one loses nothing" grep -q '^events=400 dropped=0 ' counts
+
 # ---- the collector is killed: the program goes on, and pack takes what lies in memory
 rm -f begun ended
-"$COLLECT" run --spool killed --io off --sync-seconds 0 -- sh -c 'touch begun; ./marks 3000; echo $? >ended' >out 2>err &
+"$COLLECT" run --spool killed --io off --sync-seconds 0 -- sh -c 'touch begun; while [ ! -e go ]; do sleep 0.05; done; ./marks 3000; echo $? >ended' >out 2>err &
 collector=$!
 while [ ! -e begun ]; do sleep 0.05; done
 kill -9 $collector
+touch go
 for _ in $(seq 600); do [ -s ended ] && break; sleep 0.1; done
 check "SIGKILL of the collector: the program ends as it does alone" test "$(cat ended)" = 0
 check "the memory is named in the spool" ls killed/segment-*

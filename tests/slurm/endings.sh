@@ -29,10 +29,10 @@ start() {
 }
 # Until rank 0 has written that many lines of its steps, or a minute has passed.
 wait_for_steps() { # NAME NODES JOB LINES
-    local files lines i
+    local files lines i as_seen='/proc/[0-9]*/root' # the node's own disk, as its processes see it
     for ((i = 0; i < 300; i++)); do
-        # The node's own disk, as its processes see it.
-        files=(/proc/[0-9]*/root/run/local/dcreport-"$2node-slurm-$3"/program/steps-rank0.csv)
+        # shellcheck disable=SC2206  # the pattern is to be expanded
+        files=($as_seen/run/local/dcreport-"$2node-slurm-$3"/program/steps-rank0.csv)
         lines=$(grep -sc . "${files[0]}")
         [ "${lines:-0}" -lt "$4" ] || return 0
         sleep 0.2

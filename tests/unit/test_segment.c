@@ -7,6 +7,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <fcntl.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -21,7 +22,7 @@ static int make_segment(void **state)
     struct dcr_err err = {0};
     (void)state;
     memset(last, 0, sizeof last);
-    if (shared_make(&shared, 8 << 20, &err) != 0) {
+    if (shared_make(&shared, 8 << 20, "/nowhere/segment-x-1", &err) != 0) {
         print_error("%s\n", err.text);
         return -1;
     }
@@ -77,7 +78,7 @@ static void a_small_share_of_memory_is_enough(void **state)
     assert_true(one <= 8 << 20 && one >= 512 << 10);
     assert_int_equal(many, 512 << 10);
     struct shared small;
-    assert_int_equal(shared_make(&small, many, NULL), 0);
+    assert_int_equal(shared_make(&small, many, "/nowhere/segment-x-2", NULL), 0);
     assert_true(small.segment->n_blocks >= 8);
     shared_close(&small, 1);
 }
@@ -97,8 +98,12 @@ static void another_token_or_a_living_collector_is_refused(void **state)
     shared_close(&shared, 0); /* as when the collector is killed */
     assert_int_equal(shared_find(&found, path, token + 1, &err), DCR_FAIL);
     assert_int_equal(shared_find(&found, path, token, &err), 0);
-    found.segment->n_blocks++; /* what others could have written */
+    uint32_t n_blocks = found.segment->n_blocks, wrong = n_blocks + 1;
+    int fd = open(path, O_WRONLY);
+    assert_int_equal(pwrite(fd, &wrong, sizeof wrong, offsetof(struct segment, n_blocks)), sizeof wrong);
+    assert_int_equal(found.segment->n_blocks, n_blocks); /* what others write into the header changes nothing here */
     shared_close(&found, 0);
+    close(fd);
     assert_int_equal(shared_find(&found, path, token, &err), DCR_FAIL);
     assert_int_equal(unlink(path), 0);
     assert_int_equal(shared_find(&found, path, token, &err), DCR_END);

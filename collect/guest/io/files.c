@@ -41,7 +41,18 @@ static struct files {
 } * files;
 
 static int64_t threshold_ns;
-static __thread int is_inside __attribute__((tls_model("initial-exec")));
+/* Where the stack was when the thread came in; 0: what it does now is not our own. */
+static __thread uintptr_t inside __attribute__((tls_model("initial-exec")));
+
+static int is_inside(void)
+{
+    return inside && !dcc_guest_is_abandoned(inside);
+}
+
+static void go_inside(void)
+{
+    inside = (uintptr_t)__builtin_frame_address(0);
+}
 
 /* mpirun and the like read their own configuration: of a launched job only the ranks are of interest. A batch
  * script has a SLURM_PROCID, too. */
@@ -83,7 +94,7 @@ int files_begin(void)
 
 int files_is_on(void)
 {
-    return __atomic_load_n(&files, __ATOMIC_ACQUIRE) && !is_inside && !dcc_guest_is_busy();
+    return __atomic_load_n(&files, __ATOMIC_ACQUIRE) && !is_inside() && !dcc_guest_is_busy();
 }
 
 /* ---- descriptor -> file ------------------------------------------------------------------------ */
@@ -142,8 +153,7 @@ static uint16_t look_up(int fd)
 {
     char link[32], path[PATH_MAX];
     struct stat st;
-    /* A child of vfork() runs in its parent's memory and has descriptors of its own: what it opens is not the parent's.
-     */
+    /* A child of vfork() shares its parent's memory, but not its descriptors: its files must not enter this table. */
     pid_t pid = getpid(), nobody = 0;
     if (__atomic_compare_exchange_n(&files->pid, &nobody, pid, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
         nobody = pid;
@@ -175,9 +185,9 @@ struct file *files_of(int fd)
         return NULL;
     if (__atomic_load_n(&files->fd[fd], __ATOMIC_RELAXED) == FD_UNKNOWN) {
         int saved_errno = errno;
-        is_inside = 1;
+        go_inside();
         __atomic_store_n(&files->fd[fd], look_up(fd), __ATOMIC_RELAXED);
-        is_inside = 0;
+        inside = 0;
         errno = saved_errno;
     }
     return files_known(fd);
@@ -216,10 +226,11 @@ static void move_early(struct file *f)
     }
 }
 
-static void bring_into_trace(struct file *f)
+/* is_last: a thread that was at it and left by siglongjmp() is not waited for. */
+static void bring_into_trace(struct file *f, int is_last)
 {
     if (!__atomic_load_n(&f->sums, __ATOMIC_ACQUIRE)) {
-        if (__atomic_exchange_n(&f->is_taken, 1, __ATOMIC_ACQ_REL))
+        if (__atomic_exchange_n(&f->is_taken, 1, __ATOMIC_ACQ_REL) && !is_last)
             return; /* another thread is at it; what comes meanwhile goes into early */
         struct dct_io *sums = dcc_guest_file(f->path, &f->name);
         __atomic_store_n(&f->sums, sums, __ATOMIC_RELEASE);
@@ -257,26 +268,26 @@ void files_count(struct file *f, int kind, const char *call, int64_t start_ns, i
         return;
     int64_t ns = end_ns ? end_ns - start_ns : 0;
     int is_long = ns >= threshold_ns, saved_errno = errno;
-    is_inside = 1;
+    go_inside();
     if (is_due(f, is_long, bytes))
-        bring_into_trace(f);
+        bring_into_trace(f, 0);
     struct dct_io *sums = __atomic_load_n(&f->sums, __ATOMIC_ACQUIRE);
     if (is_long && sums)
         put_span(f, call, start_ns, end_ns, bytes);
     else
         add(sums ? &sums[kind] : &f->early[kind], 1, bytes, (uint64_t)ns, (uint64_t)ns);
-    is_inside = 0;
+    inside = 0;
     errno = saved_errno;
 }
 
 /* A trace that began after the last call on a file: what came in before belongs into it too. */
 __attribute__((destructor)) static void at_exit(void)
 {
-    if (!files || is_inside || !dcc_guest_is_recording())
+    if (!files || is_inside() || !dcc_guest_is_recording())
         return;
-    is_inside = 1;
+    go_inside();
     for (uint32_t i = 0; i < FILES_MAX; i++)
         if (files->file[i].path)
-            bring_into_trace(&files->file[i]);
-    is_inside = 0;
+            bring_into_trace(&files->file[i], 1);
+    inside = 0;
 }

@@ -1,4 +1,4 @@
-/* call.h - makes a wrapper of a row of the table, which is calls.c and wait.c. Both names of each function are
+/* call.h - turns each row of the tables in calls.c and wait.c into a wrapper. Both names of each function are
  * interposed: programs call MPI_<name>, and so do MPICH's Fortran libraries; Open MPI's call PMPI_<name>. */
 #ifndef DCC_MPI_CALL_H
 #define DCC_MPI_CALL_H

@@ -1,4 +1,4 @@
-/* calls.c - MPI's communication calls, interposed, a row each: parameters, and what a call puts in, which is its bytes
+/* calls.c - MPI's communication calls, interposed. Each has a row: its parameters and the bytes that the call sends
  * (docs/FORMAT.md). Waiting and testing are wait.c's. Not here are the functions whose name ends in _c: a program that
  * looks whether its MPI has them would find ours. */
 #include "collect/guest/mpi/call.h"

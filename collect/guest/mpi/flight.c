@@ -1,6 +1,6 @@
 /* flight.c - see flight.h. A table of fixed size in which a slot belongs to the thread that has written TAKEN over its
- * key: nothing is waited for and nothing is allocated. A thread that a signal handler, a longjmp or a fork stops in
- * between leaves one slot unused. */
+ * key: nothing is waited for and nothing is allocated. If a signal handler, a longjmp or a fork stops a thread there,
+ * one slot stays unused. */
 #include "collect/guest/mpi/flight.h"
 
 #include "collect/guest/guest.h"

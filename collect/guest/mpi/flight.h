@@ -1,5 +1,5 @@
-/* flight.h - non-blocking MPI operations, by their request, from the call that begins them to the call that finds them
- * complete: one span in flight each. Called by mpi/calls.c and mpi/wait.c. */
+/* flight.h - non-blocking MPI operations, found by their request. Each gives one span in flight, from the call that
+ * begins it to the call that finds it complete. Called by mpi/calls.c and mpi/wait.c. */
 #ifndef DCC_MPI_FLIGHT_H
 #define DCC_MPI_FLIGHT_H
 

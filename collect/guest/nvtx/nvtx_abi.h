@@ -10,7 +10,7 @@
 
 /* What a tool may ask the program's copy of NVTX for, through the function passed to InitializeInjectionNvtx2. */
 enum { NVTXABI_TABLE_CALLBACKS = 1, NVTXABI_TABLE_VERSION = 3 };
-enum { NVTXABI_MODULE_CORE = 1, NVTXABI_MODULE_CORE2 = 5, NVTXABI_LAST_MODULE = 6 };
+enum { NVTXABI_MODULE_CORE = 1, NVTXABI_MODULE_CORE2 = 5 };
 
 typedef void (*nvtxabi_fn)(void);
 typedef const void *(*nvtxabi_export_table_fn)(uint32_t table);
@@ -21,9 +21,6 @@ struct nvtxabi_callbacks {
      * Index 0 is unused; *size counts the entries, index 0 included. */
     int (*module_table)(int module, nvtxabi_fn ***table, unsigned *size);
 };
-
-/* Of a copy of NVTX: the word before its struct nvtxabi_callbacks, both at the start of nvtxGlobals. */
-enum { NVTXABI_STATE_FRESH = 0, NVTXABI_STATE_STARTED = 1, NVTXABI_STATE_COMPLETE = 2 };
 
 enum nvtxabi_core {
     NVTXABI_MARK_EX = 1,

@@ -4,6 +4,7 @@
  *   stress close       closes every descriptor, opens files of its own, then names 20000 ranges
  *   stress cancel      threads that are cancelled before their first range
  *   stress jumps N     N signal handlers that leave by siglongjmp() while ranges are recorded, then 5000 ranges
+ *   stress ends        20 ranges of the process that end when there is no room for more, then 200000 ranges
  *   stress handler     ranges from a signal handler that interrupts ranges
  * Prints how many events (pushes and pops) it made. */
 #include <dlfcn.h>
@@ -20,6 +21,8 @@
 
 static int (*push)(const char *, const char *, const char *, uint64_t);
 static int (*pop)(const char *);
+static uint64_t (*start)(const char *, const char *, const char *, uint64_t);
+static void (*end)(const char *, uint64_t);
 static int n_names;
 static pthread_barrier_t barrier;
 
@@ -138,6 +141,25 @@ static long jumps(int n)
     return 5000;
 }
 
+static long ends(void)
+{
+    enum { N = 20, MANY = 200000 };
+    uint64_t id[N];
+    for (int i = 0; i < N; i++)
+        id[i] = start("", "", "long", UINT64_MAX);
+    for (int i = 0; i < MANY; i++) {
+        push("", "", "fill", UINT64_MAX);
+        pop("");
+    }
+    for (int i = 0; i < N; i++)
+        end("", id[i]);
+    for (int i = 0; i < MANY; i++) {
+        push("", "", "more", UINT64_MAX);
+        pop("");
+    }
+    return 2 * (N + 2 * MANY);
+}
+
 static long close_all(void)
 {
     push("", "", "before", UINT64_MAX);
@@ -178,11 +200,14 @@ int main(int argc, char **argv)
         return 2;
     *(void **)&push = dlsym(library, "dcc_range_push");
     *(void **)&pop = dlsym(library, "dcc_range_pop");
+    *(void **)&start = dlsym(library, "dcc_range_start");
+    *(void **)&end = dlsym(library, "dcc_range_end");
     long events = strcmp(what, "names") == 0     ? names(n)
                   : strcmp(what, "threads") == 0 ? threads(n)
                   : strcmp(what, "close") == 0   ? close_all()
                   : strcmp(what, "cancel") == 0  ? cancelled()
                   : strcmp(what, "jumps") == 0   ? jumps(n)
+                  : strcmp(what, "ends") == 0    ? ends()
                                                  : handlers();
     printf("%ld\n", events);
     return 0;
