@@ -169,12 +169,44 @@ static int is_zero(const struct dct_block_header *h)
     return memcmp(h, &none, sizeof none) == 0;
 }
 
+/* The file's header, or that of a later piece, in a block that is empty otherwise. */
+static void fill_header(struct rewrite *w, struct dct_file_header h)
+{
+    char *host = dcr_arena_strndup(&w->h->arena, h.host, sizeof h.host - 1);
+    memset(h.host, 0, sizeof h.host);
+    if (*host)
+        snprintf(h.host, sizeof h.host, "%s", hide_as(w->h, HIDE_HOST, host));
+    memset(h.reserved, 0, sizeof h.reserved);
+    memset(w->block, 0, w->block_bytes);
+    memcpy(w->block, &h, sizeof h);
+}
+
+static int is_piece(const struct rewrite *w, size_t n_bytes)
+{
+    struct dct_file_header h;
+    if (n_bytes < sizeof h)
+        return 0;
+    memcpy(&h, w->in, sizeof h);
+    return h.magic == DCT_MAGIC && h.version <= DCT_VERSION && h.block_bytes == w->block_bytes;
+}
+
+static int rewrite_piece(struct rewrite *w, size_t n_bytes, struct dcr_err *err)
+{
+    struct dct_file_header h;
+    memcpy(&h, w->in, sizeof h);
+    fill_header(w, h);
+    int rc = put_unused(w, err);
+    return rc ? rc : put(w, w->block, n_bytes, sizeof w->header, err);
+}
+
 /* n_bytes: fewer than a block where the trace ends inside it */
 static int rewrite_block(struct rewrite *w, size_t n_bytes, struct dcr_err *err)
 {
     uint32_t most = (uint32_t)((w->block_bytes - sizeof w->header) / DCT_SLOT_BYTES), added = 0;
     if (n_bytes < sizeof w->header)
         return put_empty(w, '?', n_bytes, err);
+    if (is_piece(w, n_bytes))
+        return rewrite_piece(w, n_bytes, err);
     memcpy(&w->header, w->in, sizeof w->header);
     uint32_t n = w->header.used_slots, here = (uint32_t)((n_bytes - sizeof w->header) / DCT_SLOT_BYTES);
     uint32_t state = w->header.state;
@@ -216,12 +248,7 @@ static int rewrite_header(struct rewrite *w, struct dcr_stream *in, struct dcr_e
     w->block = calloc(1, h.block_bytes);
     if (!w->in || !w->block)
         return dcr_err_set(err, DCR_FATAL, "no memory for '%s'", in->name);
-    char *host = dcr_arena_strndup(&w->h->arena, h.host, sizeof h.host - 1);
-    memset(h.host, 0, sizeof h.host);
-    if (*host)
-        snprintf(h.host, sizeof h.host, "%s", hide_as(w->h, HIDE_HOST, host));
-    memset(h.reserved, 0, sizeof h.reserved);
-    memcpy(w->block, &h, sizeof h);
+    fill_header(w, h);
     n = dcr_stream_read_full(in, w->in, h.block_bytes - sizeof h, err);
     return n < 0 ? (int)n : put(w, w->block, sizeof h + (size_t)n, OLD_HEADER_BYTES, err);
 }

@@ -53,8 +53,11 @@ struct drain {
     uint32_t n_parents;
     struct todo *todo;
     struct pollfd *polls;
-    uint64_t own_space; /* inode of our process id namespace */
-    int64_t max_bytes, copy_ns, next_copy_ns;
+    uint64_t own_space;      /* inode of our process id namespace */
+    struct bounds bounds;    /* of each trace */
+    struct follow **follows; /* of processes that have ended                                     shape: (n_follows) */
+    size_t n_follows;
+    int64_t copy_ns, next_copy_ns;
     uint64_t n_lost, n_processes;
     char why[200];
     pthread_t thread;
@@ -103,7 +106,7 @@ static void open_file(struct drain *d, struct proc *p, struct segment_process *e
     int64_t now = dcr_mono_ns();
     if (p->file || now < p->retry_ns)
         return;
-    if (tracefile_open(&p->file, d->spool, segment_of(d), entry, d->max_bytes, &err) == 0) {
+    if (tracefile_open(&p->file, d->spool, segment_of(d), entry, &d->bounds, &err) == 0) {
         inherit(d, p, entry);
         return;
     }
@@ -484,6 +487,23 @@ static int has_blocks(const struct drain *d, uint32_t owner)
     return 0;
 }
 
+/* Its summary may take a moment, in which the others go on. */
+static void close_file(struct drain *d, struct proc *p)
+{
+    struct dcr_err err = {0};
+    struct follow *f = NULL;
+    if (p->file && tracefile_close(p->file, &f, &err) != 0 && !*d->why)
+        snprintf(d->why, sizeof d->why, "%.190s", err.text);
+    p->file = NULL;
+    struct follow **more = f ? realloc(d->follows, (d->n_follows + 1) * sizeof *more) : NULL;
+    if (more) {
+        d->follows = more;
+        d->follows[d->n_follows++] = f;
+    } else if (f) {
+        (void)follow_free(f);
+    }
+}
+
 /* The process has ended. returns 0: its sums found no room on the disk; they wait for it as long as the program runs */
 static int finish(struct drain *d, uint32_t i)
 {
@@ -505,9 +525,7 @@ static int finish(struct drain *d, uint32_t i)
     if (p->n_lost && *p->why)
         snprintf(d->why, sizeof d->why, "%s", p->why);
     write_header(d, i);
-    if (p->file && tracefile_close(p->file, &err) != 0 && !*d->why)
-        snprintf(d->why, sizeof d->why, "%.190s", err.text);
-    p->file = NULL;
+    close_file(d, p);
     return 1;
 }
 
@@ -575,6 +593,9 @@ static void release(struct drain *d, int is_removed)
 {
     if (is_removed && *d->left)
         unlink(d->left);
+    for (size_t i = 0; i < d->n_follows; i++)
+        (void)follow_free(d->follows[i]); /* a trace without a summary is there still, or says what it lacks */
+    free(d->follows);
     shared_close(&d->shared, is_removed);
     pthread_cond_destroy(&d->wake);
     pthread_mutex_destroy(&d->lock);
@@ -607,7 +628,7 @@ static int make_tables(struct drain *d, struct dcr_err *err)
     return d->procs && d->polls && d->todo ? DCR_OK : dcr_err_set(err, DCR_FAIL, "no memory to record");
 }
 
-int drain_start(struct drain **out, const char *spool, int64_t bytes, int64_t max_bytes, int copy_s,
+int drain_start(struct drain **out, const char *spool, int64_t bytes, const struct bounds *bounds, int copy_s,
                 struct dcr_err *err)
 {
     *out = NULL;
@@ -624,7 +645,7 @@ int drain_start(struct drain **out, const char *spool, int64_t bytes, int64_t ma
     if (rc == 0) {
         snprintf(line, sizeof line, "%s %" PRIu64 "\n", d->shared.path, segment_of(d)->token);
         (void)!dcr_write_file(d->left, line, strlen(line), NULL);
-        d->max_bytes = max_bytes;
+        d->bounds = *bounds;
         d->copy_ns = (int64_t)copy_s * 1000 * MS;
         d->next_copy_ns = dcr_mono_ns() + d->copy_ns;
         d->is_threaded = thread_start(&d->thread, work, d) == 0;

@@ -4,6 +4,7 @@
 #ifndef COLLECT_DRAIN_H
 #define COLLECT_DRAIN_H
 
+#include "collect/drain/pieces.h"
 #include "lib/base/err.h"
 
 #include <jansson.h>
@@ -16,11 +17,11 @@ struct drain;
 /** drain_start - make the segment, for the program to map.
  *  spool    folder of the run
  *  bytes    of the segment (shared_bytes)
- *  max_bytes  of the trace of a process; 0 = no limit
+ *  bounds   how much stays of the trace of each process
  *  copy_s   blocks in use are copied to the disk every so many seconds; 0 = never
  *  out      gives; drain_stop
  *  errors   DCR_FAIL: nothing can be recorded; the sentence says why */
-int drain_start(struct drain **out, const char *spool, int64_t bytes, int64_t max_bytes, int copy_s,
+int drain_start(struct drain **out, const char *spool, int64_t bytes, const struct bounds *bounds, int copy_s,
                 struct dcr_err *err) DCR_MUST_CHECK;
 /** drain_path - for SEGMENT_VARIABLE in the program's environment. borrows; NULL when d is NULL */
 const char *drain_path(const struct drain *d);

@@ -20,11 +20,12 @@ enum { BATCH = 64, B = SEGMENT_BLOCK_BYTES, KEPT_FOR_SUMS = 4 };
 struct tracefile {
     const struct segment *s;
     struct segment_process *entry;
+    struct pieces pieces;
     int fd;
-    uint64_t n_positions; /* blocks in the file, the header's and those of definitions among them */
-    uint64_t max_positions;
-    int has_tail;      /* copies stand behind them */
-    uint32_t *serials; /* whose sayings count */
+    uint64_t n_positions;   /* blocks in the file, the header's and those of definitions among them */
+    uint64_t max_positions; /* of a piece */
+    int has_tail;           /* copies stand behind them */
+    uint32_t *serials;      /* whose sayings count */
     uint32_t n_serials;
     uint64_t *names; /* bits: defined in the file */
     uint64_t domains[SEGMENT_DOMAINS / 64];
@@ -78,6 +79,30 @@ static void release(struct tracefile *t)
 
 static uint32_t index_of_track(struct tracefile *t, uint32_t track);
 
+/* The file header stands in the first one. */
+static uint64_t most_positions(const struct bounds *b)
+{
+    uint64_t n = b->max_bytes ? (uint64_t)b->max_bytes / B : UINT64_MAX;
+    if (b->n_pieces)
+        n /= (uint64_t)b->n_pieces;
+    return b->n_pieces || n == UINT64_MAX ? n : n - KEPT_FOR_SUMS;
+}
+
+/* Which blocks of which tracks a piece has. */
+static void learn(struct tracefile *t, int fd, uint64_t n)
+{
+    for (uint64_t i = 1; i < n; i++) {
+        struct dct_block_header b;
+        if (pread(fd, &b, sizeof b, (off_t)(i * B)) != (ssize_t)sizeof b || b.magic != DCT_BLOCK_MAGIC)
+            continue;
+        uint32_t track = b.track ? index_of_track(t, b.track) : UINT32_MAX;
+        if (b.track == 0)
+            t->n_definitions = b.seq + 1;
+        else if (track != UINT32_MAX)
+            t->next[track] = b.seq + 1;
+    }
+}
+
 /* A killed collector began it. What it wrote stays; definitions begin anew, since it is not known which there are. */
 static int resume(struct tracefile *t, const char *path, struct dcr_err *err)
 {
@@ -89,24 +114,24 @@ static int resume(struct tracefile *t, const char *path, struct dcr_err *err)
     t->n_positions = t->entry->positions < n ? t->entry->positions : n;
     t->n_positions = t->n_positions ? t->n_positions : 1;
     t->has_tail = 1;
-    for (uint64_t i = 1; i < t->n_positions; i++) {
-        struct dct_block_header b;
-        if (pread(t->fd, &b, sizeof b, (off_t)(i * B)) != (ssize_t)sizeof b || b.magic != DCT_BLOCK_MAGIC)
-            continue;
-        uint32_t track = b.track ? index_of_track(t, b.track) : UINT32_MAX;
-        if (b.track == 0)
-            t->n_definitions = b.seq + 1;
-        else if (track != UINT32_MAX)
-            t->next[track] = b.seq + 1;
+    for (uint32_t i = t->entry->n_removed + 1; i <= t->entry->n_old; i++) {
+        char old[PATH_MAX + 16];
+        snprintf(old, sizeof old, "%s.%u", path, i);
+        int fd = open(old, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+        if (fd >= 0 && fstat(fd, &st) == 0)
+            learn(t, fd, (uint64_t)st.st_size / B);
+        if (fd >= 0)
+            close(fd);
     }
+    learn(t, t->fd, t->n_positions);
     t->n_resumed = t->n_tracks;
     return DCR_OK;
 }
 
 int tracefile_open(struct tracefile **out, const char *spool, const struct segment *s, struct segment_process *p,
-                   int64_t max_bytes, struct dcr_err *err)
+                   const struct bounds *bounds, struct dcr_err *err)
 {
-    char path[PATH_MAX];
+    struct pieces *pieces;
     int rank = p->header.rank < 0 ? 0 : p->header.rank, rc = DCR_OK;
     struct tracefile *t = calloc(1, sizeof *t);
     *out = NULL;
@@ -121,19 +146,24 @@ int tracefile_open(struct tracefile **out, const char *spool, const struct segme
     }
     t->s = s;
     t->entry = p;
-    t->max_positions = max_bytes ? (uint64_t)max_bytes / B - KEPT_FOR_SUMS : UINT64_MAX;
+    t->max_positions = most_positions(bounds);
+    pieces = &t->pieces;
+    pieces->bounds = *bounds;
+    pieces->segment = (struct segment *)(uintptr_t)s;
+    pieces->entry = p;
     p->file[sizeof p->file - 1] = '\0';
     if (p->file[0] && !strchr(p->file, '/')) {
-        snprintf(path, sizeof path, "%s/rank%d/%s", spool, rank, p->file);
-        rc = resume(t, path, err);
+        snprintf(pieces->path, sizeof pieces->path, "%s/rank%d/%s", spool, rank, p->file);
+        rc = resume(t, pieces->path, err);
     } else {
         t->n_positions = 1;
-        t->fd = create(spool, rank, p, path, sizeof path, err);
+        t->fd = create(spool, rank, p, pieces->path, sizeof pieces->path, err);
         if (t->fd >= 0 && (rc = tracefile_header(t, &p->header, err)) != 0) {
-            unlink(path);
+            unlink(pieces->path);
             p->file[0] = '\0';
         }
     }
+    snprintf(pieces->name, sizeof pieces->name, "rank%d/%s", rank, p->file);
     if (t->fd < 0 || rc || tracefile_inherit(t, p->serial) != 0) {
         if (t->fd >= 0)
             close(t->fd);
@@ -201,14 +231,20 @@ static int write_definitions(struct tracefile *t, struct dcr_err *err)
     return rc;
 }
 
+static int seal_definitions(struct tracefile *t, struct dcr_err *err)
+{
+    if (!t->definitions_at)
+        return DCR_OK;
+    seal(head_of_definitions(t));
+    t->is_dirty = 1;
+    return write_definitions(t, err);
+}
+
 static int begin_definitions(struct tracefile *t)
 {
     struct dct_block_header *b = head_of_definitions(t);
-    if (t->definitions_at) {
-        seal(b);
-        if (write_definitions(t, NULL) != 0)
-            return -1;
-    }
+    if (seal_definitions(t, NULL) != 0)
+        return -1;
     if (remove_tail(t, NULL) != 0)
         return -1;
     memset(t->definitions, 0, sizeof t->definitions);
@@ -373,7 +409,7 @@ void tracefile_restart(struct tracefile *t, uint32_t track)
 
 void tracefile_begin_end(struct tracefile *t)
 {
-    if (!t->is_ending && t->max_positions != UINT64_MAX)
+    if (!t->is_ending && t->max_positions != UINT64_MAX && !t->pieces.bounds.n_pieces)
         t->max_positions += KEPT_FOR_SUMS;
     t->is_ending = 1;
 }
@@ -401,8 +437,34 @@ static struct dct_block_header *add(struct tracefile *t, const struct dct_block_
     return copy;
 }
 
+/* The piece is complete. What the next one names it defines anew. */
+static int begin_piece(struct tracefile *t)
+{
+    struct dct_file_header *h = &t->entry->header;
+    h->version = DCT_VERSION;
+    if (remove_tail(t, NULL) != 0 || seal_definitions(t, NULL) != 0 || tracefile_header(t, h, NULL) != 0)
+        return -1;
+    uint64_t n = t->n_positions - 1;
+    h->blocks_before += n;
+    if (pieces_next(&t->pieces, &t->fd, NULL) != 0) {
+        h->blocks_before -= n;
+        return -1;
+    }
+    memset(t->names, 0, (t->s->max_names / 64 + 1) * sizeof *t->names);
+    memset(t->domains, 0, sizeof t->domains);
+    t->n_said = 0;
+    t->definitions_at = 0;
+    t->entry->positions = t->n_positions = 1;
+    if (t->pieces.is_lost && !t->is_note_said)
+        tracefile_note(t, "the sums of events that are no longer kept could not be made");
+    return tracefile_header(t, h, NULL);
+}
+
 int tracefile_put(struct tracefile *t, const struct dct_block_header *b, int is_sealed)
 {
+    int is_full = t->pieces.bounds.n_pieces && !t->n_batch && t->n_positions >= t->max_positions;
+    if (is_full && !t->is_ending && begin_piece(t) != 0)
+        return -1;
     uint32_t track = index_of_track(t, b->track);
     struct dct_block_header *copy = track == UINT32_MAX ? NULL : add(t, b);
     if (!copy)
@@ -421,7 +483,7 @@ int tracefile_flush(struct tracefile *t, uint32_t *n_written, struct dcr_err *er
     (void)hear(t); /* a process may have said something and named nothing */
     if (rc == 0)
         rc = write_definitions(t, err);
-    if (rc == 0 && n && !t->is_copying && t->n_positions + n > t->max_positions)
+    if (rc == 0 && n && !t->is_copying && !t->pieces.bounds.n_pieces && t->n_positions + n > t->max_positions)
         rc = dcr_err_set(err, DCR_FATAL, DCR_STOP_NOTE "the trace reached its limit on disk (--max-disk-mb)");
     size_t n_bytes = 0;
     if (rc == 0 && n)
@@ -469,18 +531,17 @@ int tracefile_header(struct tracefile *t, const struct dct_file_header *h, struc
 
 void tracefile_leave(struct tracefile *t)
 {
+    if (t->pieces.follow)
+        (void)follow_free(t->pieces.follow);
     close(t->fd);
     release(t);
 }
 
-int tracefile_close(struct tracefile *t, struct dcr_err *err)
+int tracefile_close(struct tracefile *t, struct follow **follow, struct dcr_err *err)
 {
     int rc = remove_tail(t, err);
-    if (t->definitions_at) {
-        seal(head_of_definitions(t));
-        t->is_dirty = 1;
-        rc = write_definitions(t, err) || rc;
-    }
+    rc = seal_definitions(t, err) || rc;
+    *follow = pieces_end(&t->pieces, t->fd);
     if (close(t->fd) != 0 && rc == 0)
         rc = dcr_err_sys(err, DCR_FAIL, "cannot close a trace");
     release(t);

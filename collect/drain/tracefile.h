@@ -7,6 +7,7 @@
 #ifndef COLLECT_TRACEFILE_H
 #define COLLECT_TRACEFILE_H
 
+#include "collect/drain/pieces.h"
 #include "collect/guest/segment.h"
 #include "lib/base/err.h"
 
@@ -16,10 +17,10 @@ struct tracefile;
  *  and so may a process of another container.
  *  s, p       borrows until tracefile_close; p->file gets the name. When it has one, a killed collector began the file,
  *             which is gone on with
- *  max_bytes  of the file; 0 = no limit
+ *  bounds     how much of it stays
  *  out        gives */
 int tracefile_open(struct tracefile **out, const char *spool, const struct segment *s, struct segment_process *p,
-                   int64_t max_bytes, struct dcr_err *err) DCR_MUST_CHECK;
+                   const struct bounds *bounds, struct dcr_err *err) DCR_MUST_CHECK;
 /** tracefile_inherit - what that process, or one before it, said about its numbers counts for this one too. */
 int tracefile_inherit(struct tracefile *t, uint32_t serial);
 /** tracefile_next - the number of the next block that this thread's stream needs. */
@@ -37,7 +38,8 @@ int tracefile_is_full(const struct tracefile *t);
 /** tracefile_flush - write what was put.
  *  n_written  blocks, in the order in which they were put. On failure the others are as if they had never been put: the
  *             caller still has them. may be NULL
- *  errors   DCR_FAIL with err->sys: disk full, quota, size limit, an I/O error; DCR_FATAL: max_bytes is reached */
+ *  errors   DCR_FAIL with err->sys: disk full, quota, size limit, an I/O error; DCR_FATAL: the only
+ *             piece is full */
 int tracefile_flush(struct tracefile *t, uint32_t *n_written, struct dcr_err *err) DCR_MUST_CHECK;
 /** tracefile_begin_copies, tracefile_copy - copies of blocks in use behind all others; flush writes them. */
 void tracefile_begin_copies(struct tracefile *t);
@@ -46,8 +48,9 @@ void tracefile_copy(struct tracefile *t, const struct dct_block_header *b);
 void tracefile_note(struct tracefile *t, const char *sentence);
 /** tracefile_header - write the file header anew. */
 int tracefile_header(struct tracefile *t, const struct dct_file_header *h, struct dcr_err *err) DCR_MUST_CHECK;
-/** tracefile_close - seal the definitions; flush and write the header before. Frees t. */
-int tracefile_close(struct tracefile *t, struct dcr_err *err);
+/** tracefile_close - seal the definitions; flush and write the header before. Frees t.
+ *  follow   gives; who sums the trace up; NULL = nobody */
+int tracefile_close(struct tracefile *t, struct follow **follow, struct dcr_err *err);
 /** tracefile_begin_end - its process has ended: sums get the blocks that were kept for them below the limit, and gaps
  * in what was said are passed at once. */
 void tracefile_begin_end(struct tracefile *t);

@@ -149,7 +149,7 @@ static int claim(void)
     p->pid_space = stat("/proc/self/ns/pid", &space) == 0 ? space.st_ino : 0;
     p->next_range_id = 1;
     struct dct_file_header *h = &p->header;
-    h->version = DCT_VERSION;
+    h->version = DCT_WHOLE_VERSION;
     h->block_bytes = SEGMENT_BLOCK_BYTES;
     h->rank = rank >= 0 ? rank : rank_at_load >= 0 ? rank_at_load : 0; /* a program without ranks is rank 0 */
     h->node = -1;

@@ -14,7 +14,7 @@
 
 #include <stdint.h>
 
-#define SEGMENT_MAGIC 0x324745534343444cull /* "LDCCSEG2" */
+#define SEGMENT_MAGIC 0x334745534343444cull /* "LDCCSEG3" */
 #define SEGMENT_VARIABLE "DCC_SEGMENT"      /* the environment variable that names the file */
 enum {
     SEGMENT_BLOCK_BYTES = 16384,
@@ -62,6 +62,7 @@ struct segment_process {
     uint64_t next_range_id;
     char file[40];                 /* of the collector: name of its trace; "" = none yet */
     uint64_t positions;            /* blocks in it */
+    uint32_t n_old, n_removed;     /* earlier pieces of it (collect/drain/pieces.h), and how many of them are gone */
     struct dct_file_header header; /* host, own_bytes and io are the collector's */
     struct segment_lost lost[SEGMENT_LOST];
 };

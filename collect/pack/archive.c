@@ -64,6 +64,8 @@ static json_t *entry_of(const struct archive_member *m)
         json_object_set_new(o, "node", json_integer(m->node));
     if (m->rank >= 0)
         json_object_set_new(o, "rank", json_integer(m->rank));
+    if (m->blocks_before)
+        json_object_set_new(o, "blocks_before", json_integer(m->blocks_before));
     json_object_set_new(o, "size", json_integer(m->size));
     json_object_set_new(o, "sha256", json_string(m->sha256));
     return o;

@@ -16,9 +16,11 @@ struct archive_member {
     int fd;
     int64_t offset, size;
     enum dcr_role role;
-    const char *kind; /* of evidence of another tool (lib/archive/foreign.h), or NULL */
-    int node, rank;   /* -1: does not apply */
-    int copy_fd;      /* of pack: a copy that path names; 0 none */
+    const char *kind;               /* of evidence of another tool (lib/archive/foreign.h), or NULL */
+    int node, rank;                 /* -1: does not apply */
+    int copy_fd;                    /* of pack: a copy that path names; 0 none */
+    int64_t blocks_before;          /* of a trace that keeps its newest events only: how many blocks are gone */
+    uint32_t first_piece, n_pieces; /* of a trace: <path>.<first_piece> and so on are older pieces of it */
     char sha256[65];
 };
 

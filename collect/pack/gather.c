@@ -168,12 +168,44 @@ static const char *name_by_link(struct pack *p, const char *name, const char *pa
                                                                          : name;
 }
 
+/* The number of an older piece of a trace ("rank0/trace-7.dct.12"), 0 = it is no such file; *n: length of the trace's
+ * own name. */
+static uint32_t piece_of(const char *name, size_t *n)
+{
+    const char *dot = strrchr(name, '.');
+    *n = dot ? (size_t)(dot - name) : 0;
+    int k = *n > 4 && strncmp(dot - 4, ".dct", 4) == 0 ? dcr_name_number(dot, strlen(dot), ".") : 0;
+    return k > 0 ? (uint32_t)k : 0;
+}
+
+/* Names come sorted: the newest piece, which has the trace's name, comes first. */
+static void add_piece(struct pack *p, const char *name, uint32_t number, const char *path)
+{
+    struct archive_member *m = pack_member_named(p, name);
+    if (!m) {
+        pack_reason(p, "'%s' is a piece of a trace whose newest piece is missing; it is not packed", path);
+        return;
+    }
+    uint32_t end = m->first_piece + m->n_pieces;
+    if (!m->n_pieces)
+        m->first_piece = number, end = number + 1;
+    m->first_piece = number < m->first_piece ? number : m->first_piece;
+    end = number >= end ? number + 1 : end;
+    m->n_pieces = end - m->first_piece;
+}
+
 static int add_spool_file(struct pack *p, const char *name, const char *path, const struct stat *st,
                           struct dcr_err *err)
 {
     int node, rank;
+    size_t n_name;
     (void)err;
     name = name_by_link(p, name, path);
+    uint32_t piece = piece_of(name, &n_name);
+    if (piece) {
+        add_piece(p, dcr_arena_strndup(&p->arena, name, n_name), piece, path);
+        return DCR_OK;
+    }
     if (strcmp(name, SPOOL_LAUNCHER) == 0) {
         p->launcher = read_record(p, path);
         return DCR_OK;

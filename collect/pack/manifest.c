@@ -203,7 +203,7 @@ int pack_write(struct pack *p, struct dcr_err *err)
 {
     add_metadata(p);
     archive_sort(p->members, p->n_members);
-    int rc = p->is_copied ? pack_copy(p, err) : DCR_OK;
+    int rc = pack_copy(p, err);
     if (rc == 0)
         rc = hash_members(p, err);
     if (rc == 0) {

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -174,16 +175,27 @@ static int copy_bytes(int from, int to, const char *path, struct dcr_err *err)
     return DCR_OK;
 }
 
+static int copy_file(const char *path, int to, struct dcr_err *err)
+{
+    int from = open(path, O_RDONLY | O_CLOEXEC);
+    if (from < 0)
+        return dcr_err_sys(err, DCR_FAIL, "cannot read '%s'", path);
+    int rc = copy_bytes(from, to, path, err);
+    close(from);
+    return rc;
+}
+
+/* The older pieces of a trace first: together they are the trace (docs/FORMAT.md, Pieces). */
 static int copy_member(struct pack *p, struct archive_member *m, struct dcr_err *err)
 {
-    char name[64];
-    int from = open(m->path, O_RDONLY | O_CLOEXEC), to = -1;
-    if (from < 0)
-        return dcr_err_sys(err, DCR_FAIL, "cannot read '%s'", m->path);
-    int rc = pack_nameless(p, &to, err);
+    char name[64], piece[PATH_MAX + 16];
+    int to = -1, rc = pack_nameless(p, &to, err);
+    for (uint32_t i = 0; rc == 0 && i < m->n_pieces; i++) {
+        snprintf(piece, sizeof piece, "%s.%" PRIu32, m->path, m->first_piece + i);
+        rc = copy_file(piece, to, err);
+    }
     if (rc == 0)
-        rc = copy_bytes(from, to, m->path, err);
-    close(from);
+        rc = copy_file(m->path, to, err);
     if (rc) {
         if (to >= 0)
             close(to);
@@ -204,7 +216,8 @@ int pack_copy(struct pack *p, struct dcr_err *err)
     }
     for (size_t i = 0; i < p->n_members; i++) {
         struct archive_member *m = &p->members[i];
-        int rc = m->path && !m->copy_fd ? copy_member(p, m, err) : DCR_OK;
+        int is_due = p->is_copied || m->n_pieces;
+        int rc = is_due && m->path && !m->copy_fd ? copy_member(p, m, err) : DCR_OK;
         if (rc)
             return rc;
     }

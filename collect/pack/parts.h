@@ -86,8 +86,9 @@ void pack_leave_out(struct pack *p, const char *name, int64_t size, const char *
  * the run is incomplete. */
 void pack_leave_unread(struct pack *p, const char *path, int64_t size);
 
-/** pack_copy - replace the members' files by copies without a name, made now; closed by pack_copy_release. Members that
- *  are copies already stay. A trace that grows meanwhile is one that ends where it was copied, as after a crash. */
+/** pack_copy - replace files that are still written into, and traces in pieces, by copies without a name, made now;
+ * closed by pack_copy_release. Members that are copies already stay. A trace that grows meanwhile is one that ends
+ * where it was copied, as after a crash. */
 int pack_copy(struct pack *p, struct dcr_err *err) DCR_MUST_CHECK;
 void pack_copy_release(struct pack *p);
 /** pack_nameless - a file without a name beside the output: nothing of it is left, however packing ends. gives */

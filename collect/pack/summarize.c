@@ -36,6 +36,17 @@ int summarize_trace(struct summary *out, struct dcr_arena *a, const char *path, 
     return rc;
 }
 
+/* Blocks that the recorder removed for newer ones. */
+static int64_t blocks_before(const char *path)
+{
+    struct dct_file_header h = {0};
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd >= 0 ? pread(fd, &h, sizeof h, 0) : 0;
+    if (fd >= 0)
+        close(fd);
+    return n == (ssize_t)sizeof h && h.magic == DCT_MAGIC ? (int64_t)(h.blocks_before & INT64_MAX) : 0;
+}
+
 int summarize_load(struct summary *out, struct dcr_arena *a, const char *path, const char *trace_path,
                    struct dcr_err *err)
 {
@@ -78,6 +89,16 @@ static void summarize_file(const char *dir, const char *file, int rank)
     dcr_arena_release(&a);
 }
 
+/* Such a trace has its summary from the collector, or gets it when it is packed. */
+static int is_in_pieces(char **names, size_t n, const char *trace)
+{
+    size_t len = strlen(trace);
+    for (size_t i = 0; i < n; i++)
+        if (strncmp(names[i], trace, len) == 0 && names[i][len] == '.')
+            return 1;
+    return 0;
+}
+
 void summarize_folder(const char *dir, int rank)
 {
     char **names = NULL;
@@ -85,7 +106,7 @@ void summarize_folder(const char *dir, int rank)
     if (dcr_list_dir(dir, &names, &n, NULL) != 0)
         return;
     for (size_t i = 0; i < n; i++)
-        if (dcr_ends_with(names[i], ".dct"))
+        if (dcr_ends_with(names[i], ".dct") && !is_in_pieces(names, n, names[i]))
             summarize_file(dir, names[i], rank);
     dcr_free_names(names, n);
 }
@@ -249,6 +270,33 @@ static int take_summary(struct pack *p, const char *trace, const char *trace_pat
     return is_taken;
 }
 
+/* Of a trace whose oldest events are gone, the collector made the summary while it still had them. It gets the mark of
+ * the trace as it is now. returns 1 when it was taken */
+static int take_followed(struct pack *p, const struct archive_member *trace, const char *name, const char *summary_path,
+                         int *rc, struct dcr_err *err)
+{
+    struct dcr_arena a = {0};
+    struct summary s;
+    struct dcr_buf text = {.max = (size_t)4 << 30};
+    int64_t size;
+    int fd = trace->blocks_before ? open(trace->path, O_RDONLY | O_CLOEXEC) : -1;
+    int is_taken = fd >= 0 && summarize_load(&s, &a, summary_path, NULL, NULL) == 0 &&
+                   summary_fingerprint(fd, &size, &s.fingerprint, NULL) == 0;
+    if (is_taken) {
+        s.trace_bytes = size;
+        s.info.n_blocks_before = trace->blocks_before;
+        take_facts(p, trace->name, trace->rank, &s);
+        summary_write(&s, &text);
+        *rc = text.failed ? dcr_err_set(err, DCR_FAIL, "no memory for the summary of '%s'", trace->name)
+                          : add_made(p, name, trace->rank, &text, err);
+    }
+    if (fd >= 0)
+        close(fd);
+    dcr_buf_release(&text);
+    dcr_arena_release(&a);
+    return is_taken;
+}
+
 /* ---- which traces ------------------------------------------------------------------------------- */
 
 static int is_wanted(const struct pack *p, int rank)
@@ -295,12 +343,12 @@ static void drop_unwanted(struct pack *p)
 int pack_traces(struct pack *p, struct dcr_err *err)
 {
     size_t n = p->n_members; /* what is added meanwhile is no trace */
-    int rc = p->is_copied ? pack_copy(p, err) : DCR_OK;
+    int rc = pack_copy(p, err);
     if (rc)
         return rc;
     for (size_t i = 0; i < n; i++) {
         char name[PATH_MAX];
-        const struct archive_member m = p->members[i];
+        struct archive_member m = p->members[i];
         if (m.role == DCR_ROLE_SUMMARY && m.path) { /* of a trace that is gone */
             if (dcr_trace_name(m.name, name, sizeof name) == 0 && !pack_member_named(p, name) &&
                 !take_summary(p, name, NULL, m.rank, m.path))
@@ -309,9 +357,17 @@ int pack_traces(struct pack *p, struct dcr_err *err)
         }
         if (m.role != DCR_ROLE_TRACE || !m.path || dcr_summary_name(m.name, name, sizeof name) != 0)
             continue;
+        m.blocks_before = p->members[i].blocks_before = blocks_before(m.path);
         const struct archive_member *ready = pack_member_named(p, name);
+        if (ready && ready->path && take_followed(p, &m, name, ready->path, &rc, err)) {
+            if (rc)
+                return rc;
+            continue;
+        }
         if (ready && ready->path && take_summary(p, m.name, m.path, m.rank, ready->path))
             continue;
+        if (m.blocks_before)
+            pack_reason(p, "the trace '%s' has the newest events only, and the sums of those before are lost", m.name);
         rc = make_summary(p, m.name, m.path, m.rank, name, err);
         if (rc)
             return rc;

@@ -40,7 +40,11 @@ const char options_usage[] =
     "  --capture-range cudaProfilerApi|nvtx:NAME  record between cudaProfilerStart and -Stop, or inside ranges called "
     "NAME\n"
     "  --max-mb N         shared memory for the newest events of a process in MB (8); at most 1 % of the memory\n"
-    "  --max-disk-mb N    disk for the trace of a process in MB (no limit); what has no room is dropped and counted\n"
+    "  --keep ring|all|summary  what stays of the trace of each process: the newest events and the sums of all (ring,\n"
+    "                     the default), all events, or only the sums\n"
+    "  --max-disk-mb N    disk for it in MB: 2048 with --keep ring; no limit with --keep all, where events that find "
+    "no\n"
+    "                     room are dropped and counted\n"
     "  --sync-seconds S   every S seconds what was recorded is forced to the disk (5; 0: never)\n"
     "The exit status of run is the program's own; 128+n when signal n ended it, 125 when dccollect itself failed.\n";
 
@@ -157,8 +161,9 @@ static const char *value_of(const char *name, char **argv, int argc, int *i, int
 /* What of a run is recorded. returns 1 when the option is one of these and was taken */
 static int parse_recording(struct options *o, int argc, char **argv, int *i, int *is_missing, struct dcr_err *err)
 {
-    static const char *const mpi[] = {"auto", "on", "off"}, *const io[] = {"on", "off"};
-    static const int mpi_values[] = {-1, 1, 0}, io_values[] = {1, 0};
+    static const char *const mpi[] = {"auto", "on", "off"}, *const io[] = {"on", "off"},
+                             *const keep[] = {"ring", "all", "summary"};
+    static const int mpi_values[] = {-1, 1, 0}, io_values[] = {1, 0}, keeps[] = {KEEP_RING, KEEP_ALL, KEEP_SUMMARY};
     const char *v;
     int rc;
     if ((v = value_of("--mpi", argv, argc, i, is_missing)) != NULL)
@@ -175,6 +180,8 @@ static int parse_recording(struct options *o, int argc, char **argv, int *i, int
         rc = number("--io-threshold", v, 1, 1000000, &o->io_us, err);
     else if ((v = value_of("--max-mb", argv, argc, i, is_missing)) != NULL)
         rc = number("--max-mb", v, 1, 1000000, &o->max_mb, err);
+    else if ((v = value_of("--keep", argv, argc, i, is_missing)) != NULL)
+        rc = one_of("--keep", v, keep, keeps, 3, &o->keep, err);
     else if ((v = value_of("--max-disk-mb", argv, argc, i, is_missing)) != NULL)
         rc = number("--max-disk-mb", v, 1, 1000000000, &o->max_disk_mb, err);
     else if ((v = value_of("--sync-seconds", argv, argc, i, is_missing)) != NULL)

@@ -19,6 +19,9 @@ enum command {
     COMMAND_CALIBRATE
 };
 
+/* What stays of the trace of each process. */
+enum keep { KEEP_RING, KEEP_ALL, KEEP_SUMMARY };
+
 struct options {
     enum command command;
     const char *output;      /* -o */
@@ -39,7 +42,8 @@ struct options {
     int io;                    /* --io: 0 = off */
     int io_us;                 /* --io-threshold, microseconds */
     int max_mb;                /* --max-mb */
-    int max_disk_mb;           /* --max-disk-mb; 0 = no limit */
+    int keep;                  /* --keep; enum keep */
+    int max_disk_mb;           /* --max-disk-mb; 0 = not given */
     int sync_s;                /* --sync-seconds; 0 = off */
     int zstd_level;            /* --zstd; 0 = as the output's name says */
     char *dashed_spool;        /* what `spool` points to when its name begins with a dash */

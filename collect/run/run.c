@@ -76,7 +76,22 @@ static void take_last_look(void *ctx)
     drain_look(last->drain);
 }
 
-enum { MOST_MB_IN_MEMORY = 64, GRACE_MS = 2000 };
+enum { RING_MB = 2048, MOST_MB_IN_MEMORY = 64, SUMMARY_MB = 16, RING_PIECES = 8, GRACE_MS = 2000 };
+
+/* A spool in memory is no place for a long trace, unless it was asked for. */
+static struct bounds bounds_of(const struct run *r)
+{
+    int mb = r->o->max_disk_mb ? r->o->max_disk_mb : run_is_in_memory(r) ? MOST_MB_IN_MEMORY : 0;
+    struct bounds b = {.n_pieces = RING_PIECES};
+    if (r->o->keep == KEEP_SUMMARY)
+        b = (struct bounds){.n_pieces = 1, .is_summed = 1};
+    else if (r->o->keep == KEEP_ALL)
+        b.n_pieces = 0;
+    if (!mb && r->o->keep != KEEP_ALL)
+        mb = r->o->keep == KEEP_RING ? RING_MB : SUMMARY_MB;
+    b.max_bytes = (int64_t)mb << 20;
+    return b;
+}
 
 /* What the program shall record into. Without memory for it the program runs all the same. */
 static struct drain *start_drain(struct run *r)
@@ -84,9 +99,8 @@ static struct drain *start_drain(struct run *r)
     struct dcr_err why = {0};
     struct drain *d = NULL;
     int64_t bytes = shared_bytes(r->o->max_mb, run_n_local(r), run_n_below(r));
-    /* A spool in memory is no place for a long trace, unless it was asked for. */
-    int disk_mb = r->o->max_disk_mb ? r->o->max_disk_mb : run_is_in_memory(r) ? MOST_MB_IN_MEMORY : 0;
-    if (drain_start(&d, r->spool, bytes, (int64_t)disk_mb << 20, r->o->sync_s, &why) != 0)
+    struct bounds bounds = bounds_of(r);
+    if (drain_start(&d, r->spool, bytes, &bounds, r->o->sync_s, &why) != 0)
         json_object_set_new(r->record, "not_loaded", json_string(why.text));
     if (d)
         setenv(SEGMENT_VARIABLE, drain_path(d), 1);

@@ -128,7 +128,8 @@ enum dcr_role {
  * keeps every slot already stored when the process dies. Little endian. */
 
 #define DCT_MAGIC 0x0a31544344524344ull /* "DCRDCT1\n" */
-#define DCT_VERSION 2                   /* 1: a DCT_POP or DCT_END carried no payload; still read */
+#define DCT_VERSION 3                   /* 3: in pieces; 1: a DCT_POP or DCT_END carried no payload; all are read */
+#define DCT_WHOLE_VERSION 2             /* of a trace that is one piece: earlier readers take it too */
 #define DCT_OLDEST_VERSION 1            /* that is read */
 #define DCT_BLOCK_BYTES 65536u          /* default */
 #define DCT_SLOT_BYTES 16u
@@ -171,7 +172,8 @@ struct dct_file_header { /* 256 bytes (128 in traces of earlier writers); the re
     uint64_t dropped_gpu;                    /* part of `dropped`: GPU activity that CUPTI lost, at any time */
     uint64_t own_bytes;                      /* bytes that the recorder itself wrote by system calls */
     uint64_t io[DCT_N_IO_TOTALS];            /* the kernel's totals of the process at exit(); 0 = not recorded */
-    uint64_t reserved[5];
+    uint64_t blocks_before; /* blocks of the pieces before this one (docs/FORMAT.md, Pieces); 0 = none */
+    uint64_t reserved[4];
 };
 
 #define DCT_BLOCK_MAGIC 0x4b4c4244u /* "DBLK" */

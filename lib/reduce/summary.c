@@ -280,17 +280,19 @@ int summary_of_trace_with_gpu(struct summary *out, struct dcr_arena *a, struct d
         watch->begin(watch->ctx, &out->info);
     struct gpu_tap tap = {listener, 0};
     dct_on_gpu(t, tap_gpu, &tap);
-    out->info.rank = out->info.rank < 0 ? -1 : out->info.rank;
-    out->info.node = out->info.node < 0 ? -1 : out->info.node;
     struct dct_beside *beside = watch ? dct_beside_start(t, watch) : NULL;
     const struct dct_watch *here = beside ? NULL : watch;
     int is_enough = 0;
     struct reducer *d = reduce_new();
-    reduce_until(d, dct_recorded_until(&out->info));
+    uint32_t n_pieces = 0;
     if (keep != SUMMARY_NO_NAMES)
         names = names_new(keep);
     while ((rc = dct_next(t, &e, err)) == 0) {
         struct event n;
+        if (out->info.n_pieces != n_pieces) { /* a later piece knows of later losses */
+            reduce_until(d, dct_recorded_until(&out->info));
+            n_pieces = out->info.n_pieces;
+        }
         if (here && !is_enough)
             is_enough = here->event(here->ctx, &e);
         uint32_t file = count(&observed, &e);

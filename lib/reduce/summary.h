@@ -87,6 +87,10 @@ int summary_of_trace(struct summary *out, struct dcr_arena *a, struct dcr_stream
 int summary_of_trace_apart(struct summary *out, struct dcr_arena *a, struct dcr_stream *s, enum summary_names keep,
                            struct dcr_err *err) DCR_MUST_CHECK;
 
+/** summary_bound_memory - for a process that does nothing else than make a summary: the bound above, from now on; who
+ * goes beyond it aborts without a core file. */
+void summary_bound_memory(void);
+
 /* Who wants to know what the steps of a GPU are made of. Both are called in file order. */
 struct summary_listener {
     void (*gpu)(void *ctx, const struct dct_gpu_event *e); /* see dct_on_gpu */

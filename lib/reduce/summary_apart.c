@@ -59,6 +59,11 @@ static void limit_memory(size_t most)
     setrlimit(RLIMIT_CORE, &none);
 }
 
+void summary_bound_memory(void)
+{
+    limit_memory(most_bytes());
+}
+
 static void summarise(struct dcr_stream *s, enum summary_names keep, int out, size_t most)
 {
     struct summary sum;

@@ -122,11 +122,12 @@ static int take_recorded(const json_t *o, struct dct_info *info)
 {
     const json_t *window = json_object_get(o, "window"), *incomplete = json_object_get(o, "incomplete_ns"),
                  *gpu = json_object_get(o, "dropped_gpu"), *own = json_object_get(o, "own_bytes"),
-                 *io = json_object_get(o, "io");
+                 *io = json_object_get(o, "io"), *before = json_object_get(o, "blocks_before");
     int64_t v[5] = {0};
     if ((window && !take_list(window, 5, MAX_TIME, v)) ||
         (incomplete && !take(incomplete, 0, MAX_TIME, &info->incomplete_ns)) ||
         (gpu && !take_field(o, "dropped_gpu", &info->n_dropped_gpu)) ||
+        (before && !take(before, 0, MAX_TIME, &info->n_blocks_before)) ||
         (own && !take(own, 0, MAX_TIME, &info->own_bytes)) ||
         (io && !take_list(io, DCT_N_IO_TOTALS, MAX_TIME, info->io)))
         return 0;

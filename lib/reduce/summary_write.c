@@ -74,6 +74,8 @@ static void put_head(struct dcr_buf *out, const struct summary *s)
     put_field(out, "dropped", l->n_dropped);
     if (s->info.n_dropped_gpu)
         put_field(out, "dropped_gpu", s->info.n_dropped_gpu);
+    if (s->info.n_blocks_before)
+        put_field(out, "blocks_before", (uint64_t)s->info.n_blocks_before);
     if (s->info.incomplete_ns)
         put_field(out, "incomplete_ns", (uint64_t)s->info.incomplete_ns);
     if (s->info.window.until_ns) {

@@ -40,6 +40,28 @@ static struct dct_window window_of(const struct dct_file_header *h)
                                .since_ns = harmless(h->window_since_ns)};
 }
 
+void dct_take_header(struct dct_reader *r, const struct dct_file_header *h)
+{
+    struct dct_info *info = r->info;
+    r->dropped_without_block = h->dropped;
+    if (!info)
+        return;
+    *info = (struct dct_info){.rank = h->rank < 0 ? -1 : h->rank,
+                              .node = h->node < 0 ? -1 : h->node,
+                              .pid = h->pid,
+                              .mono_ns = h->mono_ns,
+                              .real_ns = h->real_ns,
+                              .incomplete_ns = harmless(h->incomplete_ns),
+                              .window = window_of(h),
+                              .n_dropped_gpu = h->dropped_gpu,
+                              .own_bytes = harmless((int64_t)h->own_bytes),
+                              .n_blocks_before = info->n_blocks_before,
+                              .n_pieces = info->n_pieces + 1};
+    for (int i = 0; i < DCT_N_IO_TOTALS; i++)
+        info->io[i] = harmless((int64_t)h->io[i]);
+    memcpy(info->host, h->host, sizeof h->host);
+}
+
 int64_t dct_recorded_until(const struct dct_info *info)
 {
     const struct dct_window *w = &info->window;
@@ -80,22 +102,12 @@ int dct_open(struct dct_reader **out, struct dcr_stream *s, struct dct_info *inf
     r->s = s;
     r->block_bytes = h.block_bytes;
     r->notes.max = MAX_NOTES_BYTES;
-    r->dropped_without_block = h.dropped;
     r->last_ns = h.mono_ns;
-    if (info) {
-        *info = (struct dct_info){.rank = h.rank,
-                                  .node = h.node,
-                                  .pid = h.pid,
-                                  .mono_ns = h.mono_ns,
-                                  .real_ns = h.real_ns,
-                                  .incomplete_ns = harmless(h.incomplete_ns),
-                                  .window = window_of(&h),
-                                  .n_dropped_gpu = h.dropped_gpu,
-                                  .own_bytes = harmless((int64_t)h.own_bytes)};
-        for (int i = 0; i < DCT_N_IO_TOTALS; i++)
-            info->io[i] = harmless((int64_t)h.io[i]);
-        memcpy(info->host, h.host, sizeof h.host);
-    }
+    r->info = info;
+    r->is_cut = h.blocks_before > 0;
+    if (info)
+        *info = (struct dct_info){.n_blocks_before = harmless((int64_t)h.blocks_before)};
+    dct_take_header(r, &h);
     n = dcr_stream_read_full(s, r->own, h.block_bytes - sizeof h, err);
     if (n < 0) {
         dct_close(r);

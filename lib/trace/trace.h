@@ -27,6 +27,8 @@ struct dct_info {
     uint64_t n_dropped_gpu;      /* part of the dropped events: GPU activity that CUPTI lost */
     int64_t own_bytes;           /* bytes that the recorder itself wrote by system calls; 0 = not recorded */
     int64_t io[DCT_N_IO_TOTALS]; /* the kernel's totals of the process at exit(); 0 = not recorded */
+    int64_t n_blocks_before;     /* that the recorder removed for newer ones (--keep ring); 0 = it is whole */
+    uint32_t n_pieces;           /* headers read so far: what a later one says replaces what an earlier one said */
 };
 
 /** dct_recorded_until - the time after which the trace is not complete: the window closed, or events may be missing.
@@ -99,6 +101,7 @@ struct dct_watch {
 /** dct_open - read the file header.
  *  s        borrows until dct_close
  *  out      gives; free with dct_close
+ *  info     borrows until dct_close, for the headers of later pieces. may be NULL
  *  errors   DCR_FAIL: not a trace, or of a later version (the sentence says which) */
 int dct_open(struct dct_reader **out, struct dcr_stream *s, struct dct_info *info, struct dcr_err *err) DCR_MUST_CHECK;
 

@@ -50,6 +50,7 @@ struct dct_beside *dct_beside_start(struct dct_reader *r, const struct dct_watch
                                 .block_bytes = r->block_bytes,
                                 .chunks = r->chunks,
                                 .side = 1,
+                                .is_cut = r->is_cut,
                                 .leave_out = w->leave_out,
                                 .notes = {.max = r->notes.max},
                                 .last_ns = r->last_ns,

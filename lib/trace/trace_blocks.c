@@ -44,6 +44,19 @@ ssize_t dct_read_block(struct dct_reader *r, struct dcr_err *err)
     return n;
 }
 
+/* A recorder that keeps the newest events writes pieces, each with a file header; a trace is all of them in a row. */
+static int take_piece(struct dct_reader *r, size_t n_bytes)
+{
+    struct dct_file_header h;
+    if (n_bytes < sizeof h)
+        return 0;
+    memcpy(&h, r->block, sizeof h);
+    if (h.magic != DCT_MAGIC || h.version > DCT_VERSION || h.block_bytes != r->block_bytes)
+        return 0;
+    dct_take_header(r, &h);
+    return 1;
+}
+
 void dct_accept_block(struct dct_reader *r, size_t n_bytes)
 {
     struct dct_block_header h;
@@ -53,7 +66,7 @@ void dct_accept_block(struct dct_reader *r, size_t n_bytes)
     /* Space reserved ahead and never used. */
     if (is_zero(r->block, n_bytes < sizeof h ? n_bytes : sizeof h))
         return;
-    if (n_bytes < sizeof h)
+    if (n_bytes < sizeof h || take_piece(r, n_bytes))
         return;
     memcpy(&h, r->block, sizeof h);
     uint32_t max_slots = (uint32_t)((r->block_bytes - sizeof h) / DCT_SLOT_BYTES);
@@ -74,7 +87,10 @@ void dct_accept_block(struct dct_reader *r, size_t n_bytes)
         r->is_flushing = t->n_open > 0;
     }
     if (h.seq > t->next_seq) { /* whatever was open may have been closed in the part that is missing */
-        r->loss.n_missing_blocks += h.seq - t->next_seq;
+        if (r->is_cut && t->next_seq == 0)
+            t->is_cut = 1;
+        else
+            r->loss.n_missing_blocks += h.seq - t->next_seq;
         r->is_flushing = t->n_open > 0;
         t->n_unread = 0;
     }

@@ -68,7 +68,7 @@ static int close_push(struct dct_reader *r, struct track *t, const struct dct_sl
     while (i > 0 && t->stack[i - 1].domain != s->domain)
         i--;
     if (i == 0) {
-        r->loss.n_unmatched_pops++;
+        r->loss.n_unmatched_pops += !t->is_cut;
         return 0;
     }
     if (s->n_extra)

@@ -40,6 +40,7 @@ struct track {
     struct open_range *stack;
     uint32_t n_open, cap;
     uint64_t n_unread; /* pushes that are not kept; their pops come first */
+    int is_cut;        /* its first blocks were removed for newer ones */
 };
 
 /* Sums of a file whose name was not read yet: their block is written in place from early on, names come in new blocks.
@@ -51,6 +52,8 @@ struct late_file {
 #define MAX_LATE_FILES (1u << 16)
 
 struct dct_reader {
+    struct dct_info *info;                                    /* the caller's, NULL = nobody asked */
+    int is_cut;                                               /* blocks were removed for newer ones */
     void (*on_gpu)(void *ctx, const struct dct_gpu_event *e); /* NULL = GPU events are passed over */
     void *gpu_ctx;
     struct dct_leave_out *leave_out; /* ranges passed over; NULL = none */
@@ -129,6 +132,8 @@ int dct_close_start(struct dct_reader *r, const struct track *t, const struct dc
                     int64_t *end_ns);
 /** dct_drop_ends - all is read: the ends that still wait count as unmatched. */
 void dct_drop_ends(struct dct_reader *r);
+/** dct_take_header - of the file, or of a later piece of it: what it says replaces what was said before. */
+void dct_take_header(struct dct_reader *r, const struct dct_file_header *h);
 /** dct_sum_is_right - has a sealed block the checksum that it says? One that is not sealed has none. */
 int dct_sum_is_right(const unsigned char *block, size_t n_bytes);
 /** dct_read_block - the next block, not yet looked at.

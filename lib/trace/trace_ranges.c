@@ -55,7 +55,7 @@ static void forget_end(struct dct_reader *r, uint32_t i)
 static void drop_oldest_end(struct dct_reader *r)
 {
     forget_end(r, (uint32_t)(r->first_end % MAX_ENDS));
-    r->loss.n_unmatched_pops++;
+    r->loss.n_unmatched_pops += !r->is_cut;
 }
 
 /* An end whose beginning may come. They have a room of their own: most of those that wait long are of nothing. */

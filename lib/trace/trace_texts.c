@@ -4,44 +4,77 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static void set_text(struct dct_reader *r, struct dcr_map *m, uint64_t key, const char *text)
+/* Every piece of a trace says again what it needs. */
+static int is_same(const char *text, const char *bytes, size_t len)
 {
-    if (r->n_texts >= MAX_NAME_ID || dct_grow(&r->texts, &r->cap_texts, r->n_texts + 1, sizeof *r->texts) != 0 ||
+    return text && strlen(text) == len && memcmp(text, bytes, len) == 0;
+}
+
+static int is_said(const struct dct_reader *r, const char *sentence, size_t len)
+{
+    const char *text = r->notes.data;
+    for (size_t at = 0, end; at < r->notes.len; at = end + 1) {
+        const char *newline = memchr(text + at, '\n', r->notes.len - at);
+        end = newline ? (size_t)(newline - text) : r->notes.len;
+        if (end - at == len && memcmp(text + at, sentence, len) == 0)
+            return 1;
+    }
+    return 0;
+}
+
+static const char *keep_text(struct dct_reader *r, const char *bytes, size_t len)
+{
+    return r->arena.total_bytes + len > MAX_TEXT_TOTAL ? NULL : dcr_arena_strndup(&r->arena, bytes, len);
+}
+
+static void set_text(struct dct_reader *r, struct dcr_map *m, uint64_t key, const char *bytes, size_t len)
+{
+    uint32_t i;
+    if (dcr_map_get(m, key, &i) && is_same(r->texts[i], bytes, len))
+        return;
+    const char *text = r->n_texts < MAX_NAME_ID ? keep_text(r, bytes, len) : NULL;
+    if (!text || dct_grow(&r->texts, &r->cap_texts, r->n_texts + 1, sizeof *r->texts) != 0 ||
         dcr_map_put(m, key, r->n_texts) != 0)
         return;
     r->texts[r->n_texts++] = text;
+}
+
+static void set_name(struct dct_reader *r, const char ***names, uint32_t *n, uint32_t id, const char *bytes, size_t len)
+{
+    if (id < *n && is_same((*names)[id], bytes, len))
+        return;
+    const char *text = keep_text(r, bytes, len);
+    if (text && dct_grow((void *)names, n, id + 1, sizeof **names) == 0)
+        (*names)[id] = text;
 }
 
 void dct_define(struct dct_reader *r, const struct dct_slot *s)
 {
     const char *bytes = (const char *)(s + 1);
     size_t len = (size_t)s->t_ns;
-    if (s->kind == DCT_NOTE) {
+    switch (s->kind) {
+    case DCT_NOTE:
+        if (is_said(r, bytes, len))
+            break;
         if (r->notes.len && !r->notes.failed)
             dcr_buf_putc(&r->notes, '\n');
         dcr_buf_add(&r->notes, bytes, len);
-        return;
-    }
-    if (r->arena.total_bytes + len > MAX_TEXT_TOTAL)
-        return;
-    const char *text = dcr_arena_strndup(&r->arena, bytes, len);
-    switch (s->kind) {
+        break;
     case DCT_STRING:
-        if (s->name < MAX_NAME_ID && dct_grow(&r->names, &r->n_names, s->name + 1, sizeof *r->names) == 0)
-            r->names[s->name] = text;
+        if (s->name < MAX_NAME_ID)
+            set_name(r, &r->names, &r->n_names, s->name, bytes, len);
         break;
     case DCT_DOMAIN:
-        if (dct_grow(&r->domains, &r->n_domains, s->domain + 1u, sizeof *r->domains) == 0)
-            r->domains[s->domain] = text;
+        set_name(r, &r->domains, &r->n_domains, s->domain, bytes, len);
         break;
     case DCT_CATEGORY:
-        set_text(r, &r->category_of, dct_domain_key(s->domain, s->name), text);
+        set_text(r, &r->category_of, dct_domain_key(s->domain, s->name), bytes, len);
         break;
     case DCT_THREAD:
-        set_text(r, &r->thread_of, s->name, text);
+        set_text(r, &r->thread_of, s->name, bytes, len);
         break;
     case DCT_SCHEMA:
-        set_text(r, &r->schema_of, dct_domain_key(s->domain, s->name), text);
+        set_text(r, &r->schema_of, dct_domain_key(s->domain, s->name), bytes, len);
         break;
     default:
         break;
@@ -54,10 +87,9 @@ const char *dct_category(struct dct_reader *r, uint32_t domain, uint32_t categor
     if (dcr_map_get(&r->category_of, dct_domain_key(domain, category), &i))
         return r->texts[i];
     char number[16];
-    snprintf(number, sizeof number, "#%u", category);
-    const char *text = dcr_arena_strdup(&r->arena, number);
-    set_text(r, &r->category_of, dct_domain_key(domain, category), text);
-    return text;
+    int n = snprintf(number, sizeof number, "#%u", category);
+    set_text(r, &r->category_of, dct_domain_key(domain, category), number, (size_t)n);
+    return dcr_map_get(&r->category_of, dct_domain_key(domain, category), &i) ? r->texts[i] : "";
 }
 
 void dct_keep_attr(struct open_range *o, const struct dct_slot *s)

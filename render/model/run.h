@@ -287,7 +287,9 @@ struct run {
     const char *scheduler, *job_id, *collector_version;
     int64_t collector_cpu_ns; /* processor time of its collectors; 0 = not recorded */
     struct recorder nvtx, mpi, io, cuda;
-    int has_gpu_untold; /* GPUs did something, of which the archive has no trace */
+    int n_cut_traces, n_unsummed_traces; /* that keep the newest events only; of those, that have no sums of all */
+    int64_t events_from_step;            /* the first step of which all of them have the events; -1 = none */
+    int has_gpu_untold;                  /* GPUs did something, of which the archive has no trace */
     int has_host_steps; /* they may show no more than enqueueing: the GPU's work is not there as a whole */
     struct run_program program;
     struct run_summary summary;

@@ -35,16 +35,38 @@ static int is_optional(enum dcr_role role)
            role == DCR_ROLE_CALIBRATION || role == DCR_ROLE_FOREIGN || role == DCR_ROLE_LOG || role == DCR_ROLE_OTHER;
 }
 
+/* The summary of a trace that follows, of which the newest events only are kept. */
+static int keep_past(struct reading *g, const char *trace, struct dcr_stream *s, struct dcr_err *err)
+{
+    struct past *p = dcr_arena_alloc(&g->run->arena, sizeof *p);
+    *p = (struct past){.trace = trace, .next = g->past};
+    int rc = summary_read(&p->summary, &g->run->arena, s, err);
+    if (rc == 0)
+        g->past = p;
+    return rc;
+}
+
+static const struct summary *past_of(const struct reading *g, const char *trace)
+{
+    const struct past *p = g->past;
+    while (p && strcmp(p->trace, trace) != 0)
+        p = p->next;
+    return p ? &p->summary : NULL;
+}
+
 /* A summary stands for a trace that is not there; beside its trace it says nothing new. */
 static int read_summary(struct reading *g, const char *name, int rank, struct dcr_stream *s, struct dcr_err *err)
 {
     char trace[4400];
+    const struct manifest_member *of = NULL;
     if (!g->run->has_manifest) {
         run_add_gap(g->run, PHRASE(SUMMARIES_UNREAD));
         return 0;
     }
-    if (dcr_trace_name(name, trace, sizeof trace) == 0 && manifest_find(&g->manifest, trace))
-        return 0;
+    if (dcr_trace_name(name, trace, sizeof trace) == 0)
+        of = manifest_find(&g->manifest, trace);
+    if (of)
+        return of->is_cut ? keep_past(g, of->name, s, err) : 0;
     return summary_member_read(g->run, rank, s, err);
 }
 
@@ -118,7 +140,7 @@ static int parse(struct reading *g, const char *name, enum dcr_role role, int no
         return rc;
     }
     case DCR_ROLE_TRACE:
-        return trace_read(r, rank, s, err);
+        return trace_read(r, rank, past_of(g, name), s, err);
     case DCR_ROLE_SUMMARY:
         return read_summary(g, name, rank, s, err);
     case DCR_ROLE_CPU_MONITOR:

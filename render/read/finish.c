@@ -174,6 +174,11 @@ static void name_gaps(struct reading *g)
         run_add_gap(r, PHRASE(NO_METRICS_CSV));
     if (!n_cpu)
         run_add_gap(r, g->has_cpu_monitor ? PHRASE(CPU_MONITOR_EMPTY) : PHRASE(NO_CPU_MONITOR));
+    if (r->n_cut_traces)
+        run_add_gap(r,
+                    r->events_from_step >= 0 ? PHRASE(EVENTS_FROM_STEP, slot_count(r->events_from_step))
+                                             : PHRASE(EVENTS_OF_THE_END),
+                    r->n_unsummed_traces ? PHRASE(SUMS_OF_KEPT) : PHRASE(SUMS_OF_ALL));
     const char *why = why_no_mpi(r);
     if (why)
         run_add_gap(r, PHRASE(NO_MPI_CALLS, slot_name(why)));

@@ -47,6 +47,7 @@ static int read_member(struct run *r, const json_t *entry, struct manifest_membe
     out->size_bytes = json_int(entry, "size", 0, INT64_MAX, -1);
     out->node = (int)json_int(entry, "node", 0, RUN_MAX_NODE, -1);
     out->rank = (int)json_int(entry, "rank", 0, RUN_MAX_RANK, -1);
+    out->is_cut = json_int(entry, "blocks_before", 0, INT64_MAX, 0) > 0;
     if (out->size_bytes < 0 || !is_sha256(out->sha256))
         return dcr_err_set(err, DCR_FAIL,
                            "cannot trust '%s': the entry of '%.200s' has no valid size or checksum; pack the run again",

@@ -4,12 +4,14 @@
 #define RENDER_READ_MEMBERS_H
 
 #include "lib/base/stream.h"
+#include "lib/reduce/summary.h"
 #include "render/model/build.h"
 
 #include <jansson.h>
 
 /* ---- manifest.c ---- */
 struct manifest_member {
+    int is_cut; /* a trace of which the newest events only are kept */
     const char *name, *sha256;
     enum dcr_role role;
     int node, rank; /* -1 = does not apply */
@@ -57,8 +59,11 @@ int monitor_read(struct run *r, enum dcr_role role, int node, int rank, struct d
                  struct dcr_err *err) DCR_MUST_CHECK;
 
 /* ---- trace.c ---- */
-/** trace_read - a native trace into steps of its rank. rank -1: as the trace itself says. */
-int trace_read(struct run *r, int rank, struct dcr_stream *s, struct dcr_err *err) DCR_MUST_CHECK;
+/** trace_read - a native trace into steps of its rank. rank -1: as the trace itself says.
+ *  past     the summary of the whole of it, when the newest events only are kept: times and counts are from there. may
+ *           be NULL */
+int trace_read(struct run *r, int rank, const struct summary *past, struct dcr_stream *s,
+               struct dcr_err *err) DCR_MUST_CHECK;
 
 /** summary_member_read - the same from the summary of a trace that was not packed. */
 int summary_member_read(struct run *r, int rank, struct dcr_stream *s, struct dcr_err *err) DCR_MUST_CHECK;

@@ -6,22 +6,30 @@
 #include "render/read/ahead.h"
 #include "render/read/members.h"
 
+/* The summary of a trace of which the newest events only are kept. */
+struct past {
+    const char *trace;
+    struct summary summary;
+    struct past *next;
+};
+
 struct reading {
     struct run *run;
     const char *path;
     struct manifest manifest;
     struct step_rows *rows;
     size_t members_cap;
-    const char *metrics_member;     /* the one metrics.csv there may be */
-    int is_second_metrics;          /* the member being read is a further metrics.csv */
-    int is_alone, is_table;         /* one plain file; it is a metrics.csv, whatever its name */
-    int is_folder;                  /* plain files, not an archive: unknown files are named */
-    const char *first_unknown;      /* of those */
-    int n_unknown, n_foreign;       /* files that nothing knows; files of other tools that were understood */
-    const char *first_none;         /* of a folder's files that are plainly no evidence */
-    size_t n_none;                  /* of those */
-    struct dcr_err why_none;        /* of the first for which there is a sentence */
-    int is_none;                    /* the member being read is one */
+    const char *metrics_member; /* the one metrics.csv there may be */
+    int is_second_metrics;      /* the member being read is a further metrics.csv */
+    int is_alone, is_table;     /* one plain file; it is a metrics.csv, whatever its name */
+    int is_folder;              /* plain files, not an archive: unknown files are named */
+    const char *first_unknown;  /* of those */
+    int n_unknown, n_foreign;   /* files that nothing knows; files of other tools that were understood */
+    const char *first_none;     /* of a folder's files that are plainly no evidence */
+    size_t n_none;              /* of those */
+    struct dcr_err why_none;    /* of the first for which there is a sentence */
+    int is_none;                /* the member being read is one */
+    struct past *past;
     int n_ours;                     /* members that a collector or a training program wrote, metadata apart */
     int has_steps, has_cpu_monitor; /* there is such a file, whatever it holds */
     int n_failed;                   /* files that were left out */

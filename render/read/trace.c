@@ -150,7 +150,16 @@ static int may_only_enqueue(const struct run *r)
     return r->cuda.state == RECORDER_OK && !*r->program.backend;
 }
 
-int trace_read(struct run *r, int rank, struct dcr_stream *s, struct dcr_err *err)
+/* How much of the run single events are kept of. */
+static void note_kept(struct run *r, const struct summary *kept, int is_summed)
+{
+    int64_t from = kept->steps.n_steps ? kept->steps.steps[0].step : -1;
+    r->events_from_step = from > r->events_from_step || r->n_cut_traces == 0 ? from : r->events_from_step;
+    r->n_cut_traces++;
+    r->n_unsummed_traces += !is_summed;
+}
+
+int trace_read(struct run *r, int rank, const struct summary *past, struct dcr_stream *s, struct dcr_err *err)
 {
     struct summary sum;
     struct trace_gpu gpu = {.has_host = may_only_enqueue(r)};
@@ -164,7 +173,11 @@ int trace_read(struct run *r, int rank, struct dcr_stream *s, struct dcr_err *er
     int finished = trace_gpu_finish(&gpu, r, gpu_rank, rc ? NULL : &sum, member, rc ? NULL : err);
     if (rc == 0 && finished)
         rc = finished;
-    return rc ? rc : absorb(r, rank, &sum, s->name, err);
+    /* Sums hold nothing of what GPUs did: such a trace is read as it is. */
+    int is_summed = rc == 0 && past && !sum.n_gpu_events && !past->n_gpu_events;
+    if (rc == 0 && sum.info.n_blocks_before)
+        note_kept(r, &sum, is_summed);
+    return rc ? rc : absorb(r, rank, is_summed ? past : &sum, s->name, err);
 }
 
 int summary_member_read(struct run *r, int rank, struct dcr_stream *s, struct dcr_err *err)

@@ -63,7 +63,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         rc = metadata_read(r, &s, &err);
         break;
     default:
-        rc = trace_read(r, 0, &s, &err);
+        rc = trace_read(r, 0, NULL, &s, &err);
     }
     if (rc < 0 && err.text[0] == '\0')
         abort(); /* a refusal must say why */

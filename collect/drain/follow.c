@@ -1,0 +1,209 @@
+/* follow.c - see follow.h. Test: tests/integration/collect_keep.sh */
+#include "collect/drain/follow.h"
+
+#include "lib/archive/member.h"
+#include "lib/base/fs.h"
+#include "lib/reduce/summary.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { CHILD_FD = 3, LAST = 'l', PIECE = 'p' };
+
+struct follow {
+    pid_t pid;
+    int fd;                    /* of the socket, -1 = ended */
+    volatile uint32_t *n_read; /* shared with the child: pieces that it is done with */
+    uint32_t n_given;
+};
+
+/* What the child reads: the pieces in a row. */
+struct pieces_in {
+    int fd; /* of the piece that is being read, -1 = none */
+    off_t at;
+    int is_whole; /* the collector said that there are no more */
+    volatile uint32_t *n_read;
+};
+
+/* ---- the child -------------------------------------------------------------------------------- */
+
+/* returns  the descriptor of the next piece, -1: there are no more */
+static int next_piece(struct pieces_in *in)
+{
+    char what = 0;
+    union {
+        struct cmsghdr head;
+        char bytes[CMSG_SPACE(sizeof(int))];
+    } control;
+    struct iovec data = {&what, 1};
+    struct msghdr m = {
+        .msg_iov = &data, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes};
+    ssize_t n;
+    while ((n = recvmsg(CHILD_FD, &m, MSG_CMSG_CLOEXEC)) < 0 && errno == EINTR)
+        ;
+    const struct cmsghdr *c = n == 1 ? CMSG_FIRSTHDR(&m) : NULL;
+    int fd = -1;
+    in->is_whole = n == 1 && what == LAST;
+    if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
+        memcpy(&fd, CMSG_DATA(c), sizeof fd);
+    return fd;
+}
+
+static ssize_t read_pieces(void *ctx, void *out, size_t n, struct dcr_err *err)
+{
+    struct pieces_in *in = ctx;
+    for (;;) {
+        if (in->fd < 0 && (in->fd = next_piece(in)) < 0)
+            return 0;
+        ssize_t k = pread(in->fd, out, n, in->at);
+        in->at += k > 0 ? k : 0;
+        if (k > 0)
+            return k;
+        if (k < 0 && errno == EINTR)
+            continue;
+        if (k < 0)
+            return dcr_err_sys(err, DCR_FATAL, "cannot read a trace");
+        close(in->fd);
+        in->fd = -1;
+        in->at = 0;
+        __atomic_fetch_add(in->n_read, 1, __ATOMIC_RELEASE);
+    }
+}
+
+static int write_summary(struct pieces_in *in, const char *trace, const char *name)
+{
+    struct summary sum;
+    struct dcr_arena a = {0};
+    struct dcr_buf text = {.max = (size_t)4 << 30}, notes = {0};
+    struct dcr_stream s = {read_pieces, in, name};
+    char path[PATH_MAX + 64];
+    if (summary_of_trace(&sum, &a, &s, SUMMARY_NAMES, NULL) != 0 || dcr_summary_name(trace, path, sizeof path) != 0)
+        return -1;
+    sum.trace_name = name;
+    if (!in->is_whole) {
+        dcr_buf_printf(&notes, "%s%sthe collector was killed: the sums end before the newest events", sum.notes,
+                       *sum.notes ? "\n" : "");
+        sum.notes = dcr_buf_text(&notes);
+    }
+    summary_write(&sum, &text);
+    return text.failed || dcr_write_file(path, text.data, text.len, NULL) != 0 ? -1 : 0;
+}
+
+/* Signals to the program's group end the program; this process is done when the collector is. */
+static _Noreturn void be_child(int fd, volatile uint32_t *n_read, const char *trace, const char *name, int is_alone)
+{
+    static const int ignored[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGPIPE};
+    struct pieces_in in = {.fd = -1, .n_read = n_read};
+    for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++)
+        signal(ignored[i], SIG_IGN);
+    signal(SIGABRT, SIG_DFL); /* out of memory */
+    int null = open("/dev/null", O_RDWR);
+    for (int i = 0; i < CHILD_FD && null >= 0; i++)
+        dup2(null, i); /* whoever reads the program's output shall see its end */
+    if (fd != CHILD_FD)
+        dup2(fd, CHILD_FD);
+    closefrom(CHILD_FD + 1);
+    summary_bound_memory();
+    int rc = write_summary(&in, trace, name);
+    if (rc == 0 && is_alone && in.is_whole)
+        unlink(trace);
+    _exit(rc ? 1 : 0);
+}
+
+/* ---- the collector ---------------------------------------------------------------------------- */
+
+int follow_start(struct follow **out, const char *trace, const char *name, void *segment, uint64_t n_bytes,
+                 int is_alone, struct dcr_err *err)
+{
+    int ends[2] = {-1, -1};
+    struct follow *f = calloc(1, sizeof *f);
+    void *shared = mmap(NULL, sizeof *f->n_read, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    *out = NULL;
+    if (!f || shared == MAP_FAILED || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
+        goto failed;
+    f->n_read = shared;
+    f->fd = ends[0];
+    f->pid = fork();
+    if (f->pid < 0)
+        goto failed;
+    if (f->pid == 0) {
+        munmap(segment, n_bytes);
+        be_child(ends[1], f->n_read, trace, name, is_alone);
+    }
+    close(ends[1]);
+    *out = f;
+    return DCR_OK;
+failed:
+    dcr_err_sys(err, DCR_FAIL, "no process for the sums of events that are not kept");
+    if (shared != MAP_FAILED)
+        munmap(shared, sizeof *f->n_read);
+    for (int i = 0; i < 2; i++)
+        if (ends[i] >= 0)
+            close(ends[i]);
+    free(f);
+    return DCR_FAIL;
+}
+
+static int send_what(const struct follow *f, char what, int fd)
+{
+    union {
+        struct cmsghdr head;
+        char bytes[CMSG_SPACE(sizeof(int))];
+    } control = {.bytes = {0}};
+    struct iovec data = {&what, 1};
+    struct msghdr m = {.msg_iov = &data, .msg_iovlen = 1};
+    if (fd >= 0) {
+        m.msg_control = control.bytes;
+        m.msg_controllen = sizeof control.bytes;
+        struct cmsghdr *c = CMSG_FIRSTHDR(&m);
+        *c = (struct cmsghdr){.cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS, .cmsg_len = CMSG_LEN(sizeof fd)};
+        memcpy(CMSG_DATA(c), &fd, sizeof fd);
+    }
+    ssize_t n;
+    while ((n = sendmsg(f->fd, &m, MSG_NOSIGNAL)) < 0 && errno == EINTR)
+        ;
+    return n == 1 ? 0 : -1;
+}
+
+int follow_give(struct follow *f, int fd, struct dcr_err *err)
+{
+    if (send_what(f, PIECE, fd) != 0)
+        return dcr_err_sys(err, DCR_FAIL, "the process that sums up events has ended");
+    f->n_given++;
+    return DCR_OK;
+}
+
+uint32_t follow_n_waiting(const struct follow *f)
+{
+    return f->n_given - __atomic_load_n(f->n_read, __ATOMIC_ACQUIRE);
+}
+
+void follow_end(struct follow *f)
+{
+    if (f->fd < 0)
+        return;
+    (void)send_what(f, LAST, -1);
+    close(f->fd);
+    f->fd = -1;
+}
+
+int follow_free(struct follow *f)
+{
+    int status = -1;
+    if (f->fd >= 0)
+        close(f->fd);
+    while (waitpid(f->pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    munmap((void *)(uintptr_t)f->n_read, sizeof *f->n_read);
+    free(f);
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}

@@ -1,0 +1,35 @@
+/* follow.h - the summary (lib/reduce/summary.h) of a trace that is longer than what is kept of it. A process of its own
+ * reads every piece (pieces.h) before it is removed, and writes the summary when the last one has come. It gets the
+ * pieces as open descriptors, so that a piece may be removed at once. When the collector is killed, it writes the
+ * summary of the pieces that it has. */
+#ifndef COLLECT_FOLLOW_H
+#define COLLECT_FOLLOW_H
+
+#include "lib/base/err.h"
+
+#include <stdint.h>
+
+struct follow;
+
+/** follow_start - begin to read.
+ *  trace     path of the trace; the summary becomes a file beside it
+ *  name      of the trace in an archive: "rank0/trace-7.dct"
+ *  segment, n_bytes  memory that the child shall not keep mapped: who has it counts as a process of the program
+ *  is_alone  only the summary stays: the trace is removed when the summary is written
+ *  out       gives; follow_free
+ *  errors    DCR_FAIL: no process; the sentence says why */
+int follow_start(struct follow **out, const char *trace, const char *name, void *segment, uint64_t n_bytes,
+                 int is_alone, struct dcr_err *err) DCR_MUST_CHECK;
+/** follow_give - one more piece is complete.
+ *  fd        open for reading; stays the caller's
+ *  errors    DCR_FAIL: nobody reads any more */
+int follow_give(struct follow *f, int fd, struct dcr_err *err) DCR_MUST_CHECK;
+/** follow_n_waiting - pieces that were given and are not read yet. */
+uint32_t follow_n_waiting(const struct follow *f);
+/** follow_end - the last piece was given. The summary comes later. */
+void follow_end(struct follow *f);
+/** follow_free - wait for the summary. Without follow_end before, it says that its end is missing.
+ *  returns  1: it is there */
+int follow_free(struct follow *f);
+
+#endif
