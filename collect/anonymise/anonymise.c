@@ -60,6 +60,7 @@ static void begin_member(struct anonymise *x, const char *name, const json_t *en
                                      .fd = x->fd,
                                      .offset = x->n_bytes,
                                      .role = role,
+                                     .blocks_before = json_integer_value(json_object_get(entry, "blocks_before")),
                                      .node = json_is_integer(node) ? (int)json_integer_value(node) : -1,
                                      .rank = json_is_integer(rank) ? (int)json_integer_value(rank) : -1};
     x->sum = dcr_sha256_new();

@@ -3,6 +3,8 @@
  *   launcher.json                       a collector that is not itself a rank: alone, or in front of mpirun
  *   rank<r>/rank.json                   a collector per rank
  *   rank<r>/trace-<pid>[-<n>].dct       written by collect/drain
+ *   rank<r>/trace-<pid>.dct.<k>         older pieces of that trace (collect/drain/pieces.h)
+ *   rank<r>/summary-<pid>.jsonl         its summary
  *   rank<r>/process_monitor.csv
  *   launcher/process_monitor.csv        processes without a rank
  *   rank-of-<pid>                       a link to the rank of this process, which no launcher gave it (collect/python)

@@ -11,7 +11,7 @@ cd "$TMP" || exit 1
 trap 'umount "$TMP/after" "$TMP/disk" 2>/dev/null; rm -rf "$TMP"' EXIT
 
 # ---- the cap: exact counts
-"$COLLECT" run --max-disk-mb 1 -o capped.tar -- ./burst 100000 2 >burst.out 2>capped.err
+"$COLLECT" run --keep all --max-disk-mb 1 -o capped.tar -- ./burst 100000 2 >burst.out 2>capped.err
 made=$(grep -oE '[0-9]+' burst.out | head -n 1)
 trace=$(tar tvf capped.tar | awk '/trace-.*dct/ { print $3 }')
 check "--max-disk-mb: the trace keeps to its limit" test "$trace" -le 1048576 -a "$trace" -ge 900000

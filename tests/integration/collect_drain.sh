@@ -50,7 +50,7 @@ check "recorded and dropped are all ranges" adds_up "$(echo ends/rank0/*.dct)" 4
 check "most ends were recorded" sh -c './trace_text ends/rank0/*.dct --count | grep -q " open=[0-9] "'
 
 # ---- one process reaches its limit on disk: the others go on
-"$COLLECT" run --spool limit --io off --max-mb 1 --max-disk-mb 1 -- sh -c './burst 400000 & sleep 0.3; ./marks 100; wait' >out 2>err
+"$COLLECT" run --spool limit --io off --max-mb 1 --keep all --max-disk-mb 1 -- sh -c './burst 400000 & sleep 0.3; ./marks 100; wait' >out 2>err
 for trace in limit/rank0/*.dct; do ./trace_text "$trace" --count; done >counts
 check "a process at its limit on disk: another one loses nothing" grep -q '^events=400 dropped=0 ' counts
 

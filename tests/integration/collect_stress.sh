@@ -43,8 +43,8 @@ adds_up "threads that are cancelled: not inside a range's recording" no timeout 
 check "handlers that leave by siglongjmp" record spool timeout 300 ./stress jumps 100
 check "what comes after is recorded" test "$(./trace_text spool/rank0/*.dct | grep -c '^range.*after all')" -eq 5000
 adds_up "ranges in a signal handler that interrupts ranges" any ./stress handler
-RECORD='--max-disk-mb 2' adds_up "no room: 200 threads, a small file" yes ./stress threads 200
-RECORD='--max-disk-mb 1' adds_up "no room: not even for the names" yes ./stress names 20000
+RECORD='--keep all --max-disk-mb 2' adds_up "no room: 200 threads, a small file" yes ./stress threads 200
+RECORD='--keep all --max-disk-mb 1' adds_up "no room: not even for the names" yes ./stress names 20000
 RECORD='--max-mb 1' adds_up "no room: 200 threads, little memory" yes ./stress threads 200
 # The spool goes away while the program runs.
 check_status 125 "a spool that is removed" record gone sh -c './stress threads 4; rm -rf gone; ./stress threads 4'

@@ -124,7 +124,7 @@ adds_up() {
 got=$?
 adds_up "file size limit" "$(echo "$TMP"/limit/rank0/*.dct)" "$got"
 check "file size limit: the trace says so" grep -q '^recording stopped: .*(ulimit -f)' <(text "$TMP"/limit/rank0/*.dct --notes)
-RECORD='--max-disk-mb 1' record "$TMP/limit" "$TMP/marks" 50000
+RECORD='--keep all --max-disk-mb 1' record "$TMP/limit" "$TMP/marks" 50000
 got=$?
 adds_up "--max-disk-mb" "$(echo "$TMP"/limit/rank0/*.dct)" "$got"
 check "--max-disk-mb: the trace says so" grep -q '^recording stopped: .*(--max-disk-mb)' <(text "$TMP"/limit/rank0/*.dct --notes)

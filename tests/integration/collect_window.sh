@@ -71,13 +71,13 @@ else
 fi
 
 # ---- events are lost
-recorded lost "--max-disk-mb 1" late 25000
+recorded lost "--keep all --max-disk-mb 1" late 25000
 check "lost: no share, and why" says lost '.mpi_share.ratio == null and .mpi_calls == null and (.recorded.because | test("events were lost"))'
 check "the first sentence of support says it" sh -c 'jq -e ".support | test(\"^[0-9,]+ events were lost after .* of \")" lost/report.json'
 check "nothing is said of MPI" sh -c 'jq -e ".support + .headline | test(\"MPI_|waits for rank\") | not" lost/report.json'
 check "nor on the page, nor in the text" sh -c '! grep -q "MPI_Allreduce" lost/runs/*/index.html lost/runs/*/profiling_report.txt'
 check "the page says why" grep -q "The time in MPI calls and in calls on files is not known: events were lost" lost/runs/*/index.html
-recorded steps_lost "--max-disk-mb 1" 12000 0 named
+recorded steps_lost "--keep all --max-disk-mb 1" 12000 0 named
 check "steps: those before the loss" says steps_lost '.n_steps > 1000 and .n_steps < 11900 and .recorded.lost_from_ns > 0'
 check "a sentence says it too" sh -c 'jq -e ".support | test(\"events were lost after [0-9].* of [0-9]\")" steps_lost/report.json'
 "$BIN/dcreport" --check 'exposed_comm<100%' --check 'steps>10' steps_lost.tar >check.txt 2>&1
