@@ -309,10 +309,10 @@ demo-fix: programs
 	@collect/demo_fix.sh
 
 # ---- tests ---------------------------------------------------------------------------------------
-SUITES ?= unit golden integration scenarios sanitize fuzz memcheck lint browser slurm gpu
+SUITES ?= unit golden integration faults scenarios sanitize fuzz memcheck lint browser slurm gpu
 # Longer versions of these suites: integration scripts with the other build (tests/run), scenarios on 1 and 4 ranks, all unit tests
 # as users compile them, all cases and random seeds under sanitizers, longer fuzzing. Tests read LONG=1.
-LONG_SUITES ?= swapped scenarios unit sanitize fuzz
+LONG_SUITES ?= swapped faults scenarios unit sanitize fuzz
 .PHONY: test test-long test-programs test-fresh golden-accept
 test:
 	@.ci/packages build run test

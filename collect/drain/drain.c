@@ -59,6 +59,7 @@ struct drain {
     size_t n_follows;
     int64_t copy_ns, next_copy_ns;
     uint64_t n_lost, n_processes;
+    uint64_t n_lost_without_trace; /* of processes that got no trace */
     char why[200];
     pthread_t thread;
     pthread_mutex_t lock;
@@ -519,8 +520,10 @@ static int finish(struct drain *d, uint32_t i)
         }
     }
     give_up_blocks(d, i);
-    if (!p->file) /* all that it dropped before is lost with the trace's header */
+    if (!p->file) { /* all that it dropped before is lost with the trace's header */
         p->n_lost = segment_process(segment_of(d), i)->header.dropped;
+        d->n_lost_without_trace += p->n_lost;
+    }
     d->n_lost += p->n_lost;
     if (p->n_lost && *p->why)
         snprintf(d->why, sizeof d->why, "%s", p->why);
@@ -711,8 +714,8 @@ static void put_record(const struct drain *d, json_t *record)
     json_object_set_new(o, "recorded", json_integer((json_int_t)d->n_processes));
     if (s->n_refused)
         json_object_set_new(o, "without_memory", json_integer(s->n_refused));
-    if (s->dropped)
-        json_object_set_new(o, "lost_without_trace", json_integer((json_int_t)s->dropped));
+    if (s->dropped + d->n_lost_without_trace)
+        json_object_set_new(o, "lost_without_trace", json_integer((json_int_t)(s->dropped + d->n_lost_without_trace)));
     if (d->n_lost)
         json_object_set_new(o, "lost", json_integer((json_int_t)d->n_lost));
     if (s->n_said > s->max_said)

@@ -51,16 +51,31 @@ static int judge_record(struct pack *p, const json_t *record, const char *who)
     return 1;
 }
 
+/* Events of processes that got no trace are counted by the collector alone. */
+static void judge_losses(struct pack *p, const json_t *record)
+{
+    const json_t *recorder = json_object_get(record, "recorder");
+    json_int_t n = pack_json_int(recorder, "lost_without_trace", 0);
+    const char *why = pack_json_text(recorder, "why");
+    if (n <= 0)
+        return;
+    p->n_dropped += (uint64_t)n;
+    pack_reason(p, "%lld events of processes that got no trace are lost (%s)", (long long)n,
+                *why ? why : "there was no room for a further process in the memory that they share");
+}
+
 void pack_judge(struct pack *p)
 {
     int n_bad = 0;
     json_int_t world = 0;
     if (p->launcher)
         (void)judge_record(p, p->launcher, "the program");
+    judge_losses(p, p->launcher);
     for (size_t i = 0; i < p->n_ranks; i++) {
         const json_t *record = p->ranks[i].record;
         char who[32];
         snprintf(who, sizeof who, "rank %d", p->ranks[i].rank);
+        judge_losses(p, record);
         if (pack_json_int(record, "world_size", 0) > world)
             world = pack_json_int(record, "world_size", 0);
         if (p->launcher || !*pack_json_text(record, "state"))

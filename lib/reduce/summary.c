@@ -145,6 +145,34 @@ static uint32_t count(struct observed *t, const struct dct_event *e)
     return 0;
 }
 
+/* Which file a dropped call was on is not known. */
+#define DROPPED_FILES "(calls that were dropped)"
+
+struct drop_tap {
+    struct observed *observed;
+    struct name_table *names;
+};
+
+static void take_dropped(void *ctx, const struct dct_dropped *d)
+{
+    const struct drop_tap *tap = ctx;
+    struct dct_io calls = {.n = d->n, .bytes = d->bytes, .ns = d->ns};
+    if (d->kind < DCT_PUSH || d->kind > DCT_SPAN || d->kind == DCT_POP || d->kind == DCT_END)
+        return;
+    tap->observed->out->n_dropped_known = plus(tap->observed->out->n_dropped_known, d->n);
+    if (d->kind == DCT_SPAN && strcmp(d->domain, DCT_DOMAIN_MPI) == 0) {
+        if (strcmp(d->category, DCT_IN_FLIGHT) == 0)
+            calls.n = calls.ns = 0;
+        observe(tap->observed, d->name, -1, &calls);
+    } else if (d->kind == DCT_SPAN && strcmp(d->domain, DCT_DOMAIN_IO) == 0) {
+        struct observation *o = observe(tap->observed, DROPPED_FILES, io_kind(d->name), &calls);
+        if (o)
+            o->event_ns = plus(o->event_ns, calls.ns);
+    }
+    if (tap->names)
+        names_add_dropped(tap->names, d);
+}
+
 static void say_loading(struct summary *out)
 {
     for (size_t i = 0; i < out->steps.n_loading && i < out->n_observed; i++)
@@ -280,13 +308,15 @@ int summary_of_trace_with_gpu(struct summary *out, struct dcr_arena *a, struct d
         watch->begin(watch->ctx, &out->info);
     struct gpu_tap tap = {listener, 0};
     dct_on_gpu(t, tap_gpu, &tap);
+    if (keep != SUMMARY_NO_NAMES)
+        names = names_new(keep);
+    struct drop_tap dropped = {&observed, names};
+    dct_on_dropped(t, take_dropped, &dropped);
     struct dct_beside *beside = watch ? dct_beside_start(t, watch) : NULL;
     const struct dct_watch *here = beside ? NULL : watch;
     int is_enough = 0;
     struct reducer *d = reduce_new();
     uint32_t n_pieces = 0;
-    if (keep != SUMMARY_NO_NAMES)
-        names = names_new(keep);
     while ((rc = dct_next(t, &e, err)) == 0) {
         struct event n;
         if (out->info.n_pieces != n_pieces) { /* a later piece knows of later losses */

@@ -55,9 +55,11 @@ struct summary {
     const char *ended_in; /* the innermost range of a thread that was never closed, "" none or not said */
     uint64_t n_events, n_mpi_calls, n_io_calls; /* named by the program; observed beside it */
     uint64_t n_gpu_events;                      /* counted only: a summary does not hold what GPUs did */
-    uint64_t n_overflow;                        /* ranges not looked at: one step held more than a million */
+    uint64_t n_dropped_known; /* of the dropped events: those that the sums below count all the same */
+    uint64_t n_overflow;      /* ranges not looked at: one step held more than a million */
     struct reduced steps;
-    int is_loading_unknown;       /* read from a summary that does not say event_ns and loading_ns of its files */
+    int is_loading_unknown; /* read from a summary that does not say event_ns and loading_ns of its files */
+    /* Dropped events are in both of these where the recorder kept sums of them. */
     struct observation *observed; /* in order of first appearance */
     size_t n_observed;
     struct name_sum *names; /* by domain, category, name, kind; the last may be SUMMARY_OTHER_NAMES */

@@ -19,7 +19,7 @@ struct entry {
     int64_t sum_ns, min_ns, max_ns, self_ns;
     struct interval *covered; /* not yet merged */
     size_t n_covered, cap_covered;
-    int is_union_lost;
+    int is_union_lost, is_self_lost;
     uint64_t *buckets; /* shape: (SKETCH_BUCKETS); NULL for marks */
 };
 
@@ -288,6 +288,21 @@ void names_add(struct name_table *t, const struct dct_event *in, uint32_t *place
         add_detail(t, e, in);
 }
 
+void names_add_dropped(struct name_table *t, const struct dct_dropped *d)
+{
+    const struct dct_event like = {.kind = d->kind, .domain = d->domain, .category = d->category, .name = d->name};
+    struct entry *e = &t->entries[search(t, &like) - 1];
+    e->n += d->n;
+    e->is_self_lost = 1;
+    if (d->kind == DCT_MARK)
+        return;
+    add(&e->sum_ns, (int64_t)d->ns);
+    if (__builtin_add_overflow(e->bytes, d->bytes, &e->bytes))
+        e->bytes = UINT64_MAX;
+    if (!e->is_union_lost)
+        lose_union(t, e);
+}
+
 uint64_t names_looks(const struct name_table *t)
 {
     return t->nest_of.n_looks;
@@ -322,6 +337,7 @@ static void join(struct name_table *t, struct entry *x, struct entry *y)
         x->buckets = y->buckets;
         y->buckets = NULL;
     }
+    x->is_self_lost |= y->is_self_lost;
     if (y->is_union_lost)
         lose_union(t, x);
     for (size_t i = 0; i < y->n_covered; i++)
@@ -338,7 +354,7 @@ static void put(struct entry *e, struct dcr_arena *a, struct name_sum *out)
                              .sum_ns = e->sum_ns,
                              .min_ns = e->min_ns < INT64_MAX ? e->min_ns : 0, /* the other names may be marks only */
                              .max_ns = e->max_ns,
-                             .self_ns = e->kind == DCT_PUSH ? e->self_ns : -1,
+                             .self_ns = e->kind == DCT_PUSH && !e->is_self_lost ? e->self_ns : -1,
                              .union_ns = e->is_union_lost ? -1 : merge(e),
                              .bytes = e->bytes};
     for (int b = 0; e->buckets && b < SKETCH_BUCKETS; b++)

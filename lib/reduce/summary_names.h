@@ -10,6 +10,9 @@ struct name_table *names_new(enum summary_names keep);
 /** names_add - one event; DCT_FILE is passed over. Its texts are borrowed until names_finish.
  *  place    where events of this kind, domain, category and name are counted: 0 the first time, then as it was left */
 void names_add(struct name_table *t, const struct dct_event *e, uint32_t *place);
+/** names_add_dropped - sums of events that were dropped. Without each of them, the time without inner ranges and the
+ * time covered are not known. */
+void names_add_dropped(struct name_table *t, const struct dct_dropped *d);
 /** names_looks - how many tracks were looked at to find those of the events so far, for tests. */
 uint64_t names_looks(const struct name_table *t);
 /** names_finish - into arrays of the arena, sorted. */

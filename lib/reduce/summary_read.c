@@ -153,7 +153,9 @@ static int take_head(struct reading *g, const json_t *o)
     if (!take_identity(g, o) || !take_recorded(o, &s->info) || !take_notes(g, json_object_get(o, "notes")) ||
         !take_field(o, "events", &s->n_events) || !take_field(o, "mpi_calls", &s->n_mpi_calls) ||
         !take_field(o, "io_calls", &s->n_io_calls) || !take_field(o, "gpu_events", &s->n_gpu_events) ||
-        !take_field(o, "dropped", &s->loss.n_dropped) || !take_field(o, "bad_blocks", &s->loss.n_bad_blocks) ||
+        !take_field(o, "dropped", &s->loss.n_dropped) ||
+        (json_object_get(o, "dropped_known") && !take_field(o, "dropped_known", &s->n_dropped_known)) ||
+        !take_field(o, "bad_blocks", &s->loss.n_bad_blocks) ||
         !take_field(o, "missing_blocks", &s->loss.n_missing_blocks) ||
         !take_field(o, "open_blocks", &s->loss.n_open_blocks) ||
         !take_field(o, "unmatched_pops", &s->loss.n_unmatched_pops) ||

@@ -72,6 +72,8 @@ static void put_head(struct dcr_buf *out, const struct summary *s)
     put_field(out, "io_calls", s->n_io_calls);
     put_field(out, "gpu_events", s->n_gpu_events);
     put_field(out, "dropped", l->n_dropped);
+    if (s->n_dropped_known)
+        put_field(out, "dropped_known", s->n_dropped_known);
     if (s->info.n_dropped_gpu)
         put_field(out, "dropped_gpu", s->info.n_dropped_gpu);
     if (s->info.n_blocks_before)

@@ -159,6 +159,12 @@ void dct_on_gpu(struct dct_reader *r, void (*f)(void *ctx, const struct dct_gpu_
     r->gpu_ctx = ctx;
 }
 
+void dct_on_dropped(struct dct_reader *r, void (*f)(void *ctx, const struct dct_dropped *d), void *ctx)
+{
+    r->on_dropped = f;
+    r->dropped_ctx = ctx;
+}
+
 static const char *schema_text(void *ctx, uint64_t id)
 {
     struct dct_reader *r = ctx;

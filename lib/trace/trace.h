@@ -65,6 +65,13 @@ struct dct_gpu_event {
     struct dct_kernel kernel; /* of DCT_GPU_KERNEL, else 0 */
 };
 
+/* What was dropped under one name (DCT_SUM). Text borrows until dct_close. */
+struct dct_dropped {
+    int kind; /* DCT_PUSH, DCT_START, DCT_MARK, DCT_SPAN or DCT_GPU; 0: the rest, of any kind and name */
+    const char *domain, *category, *name;
+    uint64_t n, ns, bytes; /* at most INT64_MAX */
+};
+
 struct dct_loss {
     uint64_t n_dropped;        /* counted by the writer: memory or disk was full */
     uint64_t n_bad_blocks;     /* checksum or structure wrong; skipped, from the first wrong slot on when still open */
@@ -114,6 +121,10 @@ int dct_next(struct dct_reader *r, struct dct_event *out, struct dcr_err *err) D
 /** dct_on_gpu - f is called by dct_next for every GPU event, in file order; without it they are passed over.
  *  ctx      borrows until dct_close */
 void dct_on_gpu(struct dct_reader *r, void (*f)(void *ctx, const struct dct_gpu_event *e), void *ctx);
+
+/** dct_on_dropped - f is called by dct_next for the sums of what was dropped, which come at the end of a trace.
+ *  ctx      borrows until dct_close */
+void dct_on_dropped(struct dct_reader *r, void (*f)(void *ctx, const struct dct_dropped *d), void *ctx);
 
 /** dct_put_payload - the payload of the event that dct_next gave last, when it is DCT_PAYLOAD_RAW: appended as
  * "field=value; field=value" by the schemas that the program registered before, in hexadecimal where it did not

@@ -160,6 +160,31 @@ static void pass_gpu(const struct dct_reader *r, const struct dct_slot *s)
         r->on_gpu(r->gpu_ctx, &e);
 }
 
+static uint64_t at_most_63_bits(uint64_t v)
+{
+    return v < INT64_MAX ? v : INT64_MAX;
+}
+
+static void pass_dropped(struct dct_reader *r, const struct dct_slot *s)
+{
+    struct dct_span span;
+    struct dct_sum sum;
+    struct dct_event names; /* of the three texts only */
+    if (!r->on_dropped)
+        return;
+    memcpy(&span, s + 1, sizeof span);
+    memcpy(&sum, s + 2, sizeof sum);
+    fill_names(r, &names, s->domain, s->name, sum.kind == DCT_GPU ? 0 : sum.category);
+    const struct dct_dropped d = {.kind = sum.kind <= DCT_GPU ? (int)sum.kind : 0,
+                                  .domain = names.domain,
+                                  .category = names.category,
+                                  .name = names.name,
+                                  .n = at_most_63_bits(sum.n),
+                                  .ns = span.dur_ns > 0 ? (uint64_t)span.dur_ns : 0,
+                                  .bytes = at_most_63_bits(span.bytes)};
+    r->on_dropped(r->dropped_ctx, &d);
+}
+
 /* A range without any inside it, by far the most frequent one: its end is the very next slot. s is a DCT_PUSH without
  * extra slots, and not the last of its block. */
 static inline int is_leaf(const struct dct_slot *s)
@@ -268,6 +293,9 @@ static int take_slot(struct dct_reader *r, struct dct_event *out)
         return put_file(r, t, s, out);
     case DCT_GPU:
         pass_gpu(r, s);
+        return 0;
+    case DCT_SUM:
+        pass_dropped(r, s);
         return 0;
     case DCT_STRING:
     case DCT_DOMAIN:

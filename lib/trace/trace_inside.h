@@ -56,6 +56,8 @@ struct dct_reader {
     int is_cut;                                               /* blocks were removed for newer ones */
     void (*on_gpu)(void *ctx, const struct dct_gpu_event *e); /* NULL = GPU events are passed over */
     void *gpu_ctx;
+    void (*on_dropped)(void *ctx, const struct dct_dropped *d); /* NULL = nobody asked */
+    void *dropped_ctx;
     struct dct_leave_out *leave_out; /* ranges passed over; NULL = none */
     struct dcr_stream *s;
     uint32_t block_bytes;

@@ -123,7 +123,7 @@ struct exchange_share exchange_of(const struct run_result *r)
             ns[exchange_named(r->phases[i].name)] += (double)r->phases[i].spread.mean_ns;
     ns[EXCHANGE_UNKNOWN] = 0;
     s = largest(ns);
-    int is_known = s.kind == EXCHANGE_UNKNOWN && !recorded_part(a).n_ranks_lost;
+    int is_known = s.kind == EXCHANGE_UNKNOWN && !recorded_part(a).n_ranks_lost_sums;
     for (int i = 0; is_known && i < a->n_mpi_calls; i++)
         ns[exchange_named(a->mpi_calls[i].name)] += (double)a->mpi_calls[i].sum.ns;
     ns[EXCHANGE_UNKNOWN] = 0;

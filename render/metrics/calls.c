@@ -122,16 +122,16 @@ struct files_explained files_explained(const struct run *a)
         e.why = REASON(NO_RANK_WATCHED);
     e.has = !e.why.code;
     e.bytes[DCT_IO_WRITE] -= own < e.bytes[DCT_IO_WRITE] ? own : e.bytes[DCT_IO_WRITE];
-    e.rest_why = !e.has              ? e.why
-                 : part.n_ranks_lost ? part.why
-                 : part.is_part      ? REASON(TOTALS_OF_WHOLE_RUN)
-                                     : REASON(NONE);
+    e.rest_why = !e.has                   ? e.why
+                 : part.n_ranks_lost_sums ? part.why
+                 : part.is_part           ? REASON(TOTALS_OF_WHOLE_RUN)
+                                          : REASON(NONE);
     for (int k = DCT_IO_READ; k <= DCT_IO_WRITE; k++) {
         int64_t recorded = 0;
         for (int i = 0; i < a->n_files; i++)
             recorded = plus(recorded, (int64_t)a->files[i].sum[k].bytes); /* the model keeps it within 63 bits */
         int was_watched = a->n_files > 0 || *a->collector_version;
-        e.recorded_bytes[k] = part.n_ranks_lost || !was_watched ? -1 : recorded;
+        e.recorded_bytes[k] = part.n_ranks_lost_sums || !was_watched ? -1 : recorded;
         e.rest_bytes[k] = e.rest_why.code ? -1 : e.bytes[k] - recorded;
     }
     for (int k = DCT_IO_READ; k <= DCT_IO_WRITE; k++)

@@ -284,7 +284,7 @@ static struct changed_table table_of(struct dcr_arena *arena, const struct run *
 /* Are all events of that kind there? Else what is missing would read as saved. */
 static int is_whole(const struct run *a, enum changed_kind kind)
 {
-    if (recorded_part(a).n_ranks_lost && kind >= CHANGED_OPERATORS)
+    if (recorded_part(a).n_ranks_lost_sums && kind >= CHANGED_OPERATORS)
         return 0;
     for (int t = 0; t < a->n_traces && kind <= CHANGED_OPERATORS; t++) {
         const struct foreign_trace *f = &a->traces[t];

@@ -13,6 +13,13 @@ int rank_lost_events(const struct run_rank *k)
     return k->n_dropped > k->n_dropped_gpu || k->n_bad_blocks || k->n_missing_blocks || k->is_torn || k->lost_from_ns;
 }
 
+/* Are sums by name and call those of all events, also of the dropped ones? */
+static int lost_sums(const struct run_rank *k)
+{
+    return rank_lost_events(k) && (k->n_bad_blocks || k->n_missing_blocks || k->is_torn || !k->n_dropped_known ||
+                                   k->n_dropped_known != k->n_dropped - k->n_dropped_gpu);
+}
+
 int lost_steps(const struct run *a)
 {
     for (int i = 0; i < a->ranks_len; i++)
@@ -56,6 +63,7 @@ static void add_loss(const struct run_rank *k, struct recorded *r)
     if (!rank_lost_events(k))
         return;
     r->n_ranks_lost++;
+    r->n_ranks_lost_sums += lost_sums(k);
     r->n_lost += k->n_dropped > k->n_dropped_gpu ? k->n_dropped - k->n_dropped_gpu : 0;
     r->lost_from_ns = r->n_ranks_lost == 1 ? from : earlier(r->lost_from_ns, from);
 }
@@ -90,7 +98,7 @@ struct recorded recorded_part(const struct run *a)
         r.ns = r.from_ns = r.to_ns = 0;
     if (n_watched < a->ranks_len)
         r.watched_ns = 0;
-    if (r.n_ranks_lost)
+    if (r.n_ranks_lost_sums)
         r.why = REASON(EVENTS_LOST);
     else if (!r.watched_ns)
         r.why = REASON(WALL_UNKNOWN);
@@ -117,7 +125,7 @@ struct recording_cost recording_cost(const struct run *a)
         for (int k = 0; k < DCT_N_IO; k++)
             files += (double)a->files[i].sum[k].n;
     double ns = ranges * COST_RANGE_NS + mpi * COST_MPI_NS + files * COST_FILE_NS;
-    c.has = *a->collector_version && ranges + mpi + files > 0 && !part.n_ranks_lost && part.ns > 0 &&
+    c.has = *a->collector_version && ranges + mpi + files > 0 && !part.n_ranks_lost_sums && part.ns > 0 &&
             ns < (double)part.ns; /* damaged files may hold any number */
     if (c.has) {
         c.n_events = (int64_t)(ranges + mpi + files);

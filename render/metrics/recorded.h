@@ -33,6 +33,7 @@ struct recorded {
     int64_t watched_ns;     /* time that the processes ran, summed over all ranks; 0 = not known */
     int64_t from_ns, to_ns; /* when the window first opened and last closed, from the start of the ranks */
     int n_ranks_lost;       /* ranks with missing events */
+    int n_ranks_lost_sums;  /* of those: where sums by name and call lack them */
     uint64_t n_lost;        /* missing events; 0 for damaged traces */
     int64_t lost_from_ns;   /* since when they are missing, from the start of the ranks; -1 = not known */
     struct reason why;      /* sums of calls are not valid */

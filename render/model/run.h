@@ -129,8 +129,9 @@ struct run_rank {
     int64_t step_pid, n_steps_of_others;
     int64_t loading_ranges_ns; /* named ranges of data loading, whatever thread had them, summed */
     uint64_t n_dropped, n_bad_blocks, n_missing_blocks, n_unmatched, n_open; /* losses of its traces */
-    uint64_t n_dropped_gpu; /* part of n_dropped: GPU activity that CUPTI lost */
-    int64_t lost_from_ns;   /* since when events are missing, on the clock of the steps; 0 = none is, -1 = not known */
+    uint64_t n_dropped_known; /* of n_dropped: those that sums by name and call count all the same */
+    uint64_t n_dropped_gpu;   /* part of n_dropped: GPU activity that CUPTI lost */
+    int64_t lost_from_ns; /* since when events are missing, on the clock of the steps; 0 = none is, -1 = not known */
     int is_torn;
     struct dct_window window;         /* in which its calls were recorded; of several processes the longest window */
     uint64_t n_inconsistent;          /* steps.csv rows whose phases did not fit into the step */

@@ -101,7 +101,7 @@ static void put_files(const struct run *run, struct doc *d)
 void section_of_calls(const struct run *run, struct doc *d)
 {
     struct recorded part = recorded_part(run);
-    if (part.n_ranks_lost && (run->n_mpi_calls || run->n_files)) {
+    if (part.n_ranks_lost_sums && (run->n_mpi_calls || run->n_files)) {
         heading_of(d, 2, PHRASE(HEAD_CALLS));
         paragraph_of_reason(d, &part.why);
         put_files_explained(run, d);

@@ -117,6 +117,7 @@ static int absorb(struct run *r, int rank, const struct summary *s, const char *
     }
     take_recorded(k, s);
     k->n_dropped += s->loss.n_dropped;
+    k->n_dropped_known += s->n_dropped_known;
     k->n_bad_blocks += s->loss.n_bad_blocks;
     k->n_unmatched += s->loss.n_unmatched_pops;
     k->n_open += s->loss.n_open_ranges;

@@ -34,6 +34,8 @@ wait $collector
 check "and the collector to its own, with the program's status" test "$?" -eq 0
 check "recorded and dropped are all ranges" adds_up "$(echo stopped/rank0/*.dct)" 1000000
 check "something was dropped" sh -c './trace_text stopped/rank0/*.dct --count | grep -q " dropped=[1-9]"'
+"$COLLECT" pack stopped -o stopped.tar 2>err
+check "but no sum lacks them" sh -c 'tar xOf stopped.tar "$(tar tf stopped.tar | grep summary-)" | jq -e "select(.name? == \"one of many\") | .n == 1000000"'
 check "nothing is left in memory" nothing_left stopped
 
 # ---- the same, and ranges of the process end when there is no room: their ends have a reserve, later ranges have none

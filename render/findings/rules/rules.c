@@ -75,7 +75,7 @@ static void rule_data(struct report *rep, struct run_result *r)
 /* Did a recorder watch the calls on files? Then that there was nothing is a measurement. */
 static int is_io_recorded(const struct run *a)
 {
-    return (a->n_files > 0 || a->io.state == RECORDER_OK) && !recorded_part(a).n_ranks_lost;
+    return (a->n_files > 0 || a->io.state == RECORDER_OK) && !recorded_part(a).n_ranks_lost_sums;
 }
 
 /* Summed over ranks; 0 of a run that made none that was timed. */

@@ -121,7 +121,7 @@ static double calls_a_step(const struct run_result *r)
 {
     static const char *const names[] = {"MPI_Allreduce", "MPI_Iallreduce"};
     double n = 0;
-    if (!r->run->n_mpi_calls || recorded_part(r->run).n_ranks_lost)
+    if (!r->run->n_mpi_calls || recorded_part(r->run).n_ranks_lost_sums)
         return 0;
     for (int i = 0; i < r->run->n_mpi_calls; i++)
         for (size_t k = 0; k < sizeof names / sizeof *names; k++)

@@ -414,7 +414,7 @@ void page_run(struct site *s, int run)
     set_table(s, data, "phases", phases_table(s, r), run);
     set_table(s, data, "ranges",
               view_operators(s, &r->run->ranges,
-                             recorded_part(r->run).n_ranks_lost ? TABLE_NAMED_RANGES_RECORDED : TABLE_NAMED_RANGES,
+                             recorded_part(r->run).n_ranks_lost_sums ? TABLE_NAMED_RANGES_RECORDED : TABLE_NAMED_RANGES,
                              NULL),
               run);
     view_set_list(s, data, "communication", run_facts_communication(s, r));
@@ -461,7 +461,7 @@ void page_run(struct site *s, int run)
     view_set(s, data, "program", run_facts_program(s, r->run));
     struct recorded part = recorded_part(r->run);
     view_text(s, data, "calls_missing",
-              part.n_ranks_lost && (r->run->n_mpi_calls || r->run->n_files)
+              part.n_ranks_lost_sums && (r->run->n_mpi_calls || r->run->n_files)
                   ? say_phrase(&s->arena, &PHRASE(CALLS_NOT_KNOWN, slot_reason(&part.why)))
                   : NULL);
     json_t *calls = view_mpi_calls(s, r->run);

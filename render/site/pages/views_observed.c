@@ -21,7 +21,7 @@ static void bytes_or_none(struct site *s, json_t *t, uint64_t bytes)
 
 json_t *view_mpi_calls(struct site *s, const struct run *run)
 {
-    if (run->n_mpi_calls == 0 || recorded_part(run).n_ranks_lost)
+    if (run->n_mpi_calls == 0 || recorded_part(run).n_ranks_lost_sums)
         return json_null();
     json_t *t = view_table(s, TABLE(MPI_CALLS, slot_name(recorded_noun(run))));
     for (int i = 0; i < run->n_mpi_calls && i < OBSERVED_SHOWN; i++) {
@@ -102,7 +102,7 @@ static void add_totals(struct site *s, json_t *t, const struct run *run)
 
 json_t *view_io_files(struct site *s, const struct run *run)
 {
-    if ((run->n_files == 0 && !files_explained(run).has) || recorded_part(run).n_ranks_lost)
+    if ((run->n_files == 0 && !files_explained(run).has) || recorded_part(run).n_ranks_lost_sums)
         return json_null();
     int64_t wall_ns = recorded_part(run).ns;
     int n_own = 0, n_folded = 0, n_shown = 0;
