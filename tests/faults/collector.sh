@@ -26,7 +26,7 @@ soon() { # a pause of up to 0.4 s: the program runs for about half a second
 run() { # SPOOL OPTIONS...: in the background; its process id is in $collector
     local spool=$1
     shift
-    "$COLLECT" run --spool "$spool" --io off --cuda off --python off "$@" -- sh -c './faults '$N' >out; echo $? >status' 2>err &
+    "$COLLECT" run --spool "$spool" --io off --cuda off --python off "$@" -- sh -c "'$TMP/faults' $N >out; echo \$? >status" 2>err &
     collector=$!
 }
 is_undisturbed() {
@@ -56,8 +56,9 @@ none() {
 }
 program_killed() {
     run spool
+    while [ ! -e out ]; do sleep 0.01; done
     soon
-    pkill -KILL -x faults
+    pkill -KILL -f "^$TMP/faults"
     wait $collector
     packs spool && { [ "$(cat status)" = 137 ] || is_undisturbed; }
 }
@@ -73,11 +74,12 @@ collector_stopped() {
 }
 collector_killed() {
     run spool
+    while [ ! -e out ]; do sleep 0.01; done # before that it has started no program
     soon
     kill -KILL $collector
     wait $collector
     is_undisturbed || return 1
-    while pgrep -x faults >/dev/null; do sleep 0.05; done
+    while pgrep -f "^$TMP/faults" >/dev/null; do sleep 0.05; done
     packs spool && { ! ls spool/rank0/*.dct 2>/dev/null || adds_up spool; }
 }
 all_killed() {
@@ -106,7 +108,7 @@ disk() { # a disk that fills: what finds no room is counted
     return $rc
 }
 eio() { # writes of the collector fail from some moment on
-    LD_PRELOAD=$PWD/failing.so FAIL_AFTER=$((RANDOM % 60 + 2)) "$COLLECT" run --spool spool --io off --keep all -- env -u LD_PRELOAD sh -c './faults '$N' >out; echo $? >status' 2>err
+    LD_PRELOAD=$PWD/failing.so FAIL_AFTER=$((RANDOM % 60 + 2)) "$COLLECT" run --spool spool --io off --keep all -- env -u LD_PRELOAD sh -c "'$TMP/faults' $N >out; echo \$? >status" 2>err
     is_undisturbed && adds_up spool && packs spool
 }
 removed() { # the spool goes away
@@ -117,11 +119,11 @@ removed() { # the spool goes away
     is_undisturbed
 }
 clock() { # the time of day jumps back and forth
-    LD_PRELOAD=$PWD/jumping.so "$COLLECT" run --spool spool --io off -- sh -c './faults '$N' >out; echo $? >status' 2>err
+    LD_PRELOAD=$PWD/jumping.so "$COLLECT" run --spool spool --io off -- sh -c "'$TMP/faults' $N >out; echo \$? >status" 2>err
     is_undisturbed && packs spool && adds_up spool
 }
 seccomp() { # what a strict container forbids: memory without a name, descriptors of processes, new locks
-    python3 refuse.py "$COLLECT" run --spool spool --io off -- sh -c './faults '$N' >out; echo $? >status' 2>err
+    python3 refuse.py "$COLLECT" run --spool spool --io off -- sh -c "'$TMP/faults' $N >out; echo \$? >status" 2>err
     is_undisturbed && packs spool && adds_up spool
 }
 
