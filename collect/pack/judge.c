@@ -279,13 +279,14 @@ void pack_recorded(const struct pack *p, const json_t *record, json_t *o)
         snprintf(line, sizeof line, "ok");
     else
         snprintf(line, sizeof line, "nothing recorded because %s",
-                 !record        ? "no collector watched the run"
-                 : *note        ? note
-                 : *window      ? window
-                 : p->n_dropped ? "there was no room for it on disk or in memory"
-                 : p->n_traces  ? "the program named no range"
-                 : p->n_empty   ? "no trace could be begun: no room on the spool's disk, a limit on the size of files "
-                                  "(ulimit -f), no free file descriptor, or the program was killed then"
+                 !record              ? "no collector watched the run"
+                 : *note              ? note
+                 : *window            ? window
+                 : p->n_dropped       ? "there was no room for it on disk or in memory"
+                 : p->n_unread_traces ? "its traces could not be summed up"
+                 : p->n_traces        ? "the program named no range"
+                 : p->n_empty ? "no trace could be begun: no room on the spool's disk, a limit on the size of files "
+                                "(ulimit -f), no free file descriptor, or the program was killed then"
                               : "no process left a trace: NVTX was not loaded (not built with it, statically linked), "
                                 "no range was reached, its calls on files were all short and moved less than 1 MB, or "
                                 "privileges, environment or root had been given up by then");

@@ -51,10 +51,11 @@ struct pack {
     int n_sparse;        /* files left out because they are mostly holes */
     int n_nodes;         /* 0 unknown */
     int n_traces, n_traces_packed;
-    int n_empty;     /* traces without a byte */
-    int is_copied;   /* every file is copied before it is read, because a process still writes into the spool */
-    int has_changed; /* packing failed because a file was not the same when it was read again */
-    int made_fd;     /* summaries made here, one behind the other, in a file without a name; -1 none */
+    int n_empty;         /* traces without a byte */
+    int n_unread_traces; /* that have no summary */
+    int is_copied;       /* every file is copied before it is read, because a process still writes into the spool */
+    int has_changed;     /* packing failed because a file was not the same when it was read again */
+    int made_fd;         /* summaries made here, one behind the other, in a file without a name; -1 none */
     int64_t made_bytes;
     uint64_t n_events, n_dropped;     /* named by the program */
     uint64_t n_mpi_calls, n_io_calls; /* observed beside it */

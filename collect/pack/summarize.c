@@ -244,6 +244,7 @@ static int make_summary(struct pack *p, const char *trace, const char *path, int
         rc = DCR_OK;
     } else if (rc == DCR_FAIL) { /* no trace at all: said, and packed as it is */
         pack_reason(p, "%s", why.text);
+        p->n_unread_traces++;
         rc = DCR_OK;
     } else if (rc == 0) {
         take_facts(p, trace, rank, &s);

@@ -213,7 +213,7 @@ static json_t *share_of_files(const struct run *run)
 static void put_observed(const struct run *run, json_t *o)
 {
     json_t *mpi = json_array(), *files = json_array();
-    int is_lost = recorded_part(run).n_ranks_lost; /* the sums of the remaining calls could rank them wrongly */
+    int is_lost = recorded_part(run).n_ranks_lost_sums; /* the sums of the remaining calls could rank them wrongly */
     for (int i = 0; i < run->n_mpi_calls; i++) {
         json_t *call = value_object(&calls_metrics, &(struct calls_of){&run->mpi_calls[i].sum, 1});
         value_set(call, "name", value_string(run->mpi_calls[i].name));
