@@ -1,9 +1,7 @@
 /* tracefile.c - see tracefile.h. */
-#include "collect/drain/tracefile.h"
+#include "collect/drain/tracefile_inside.h"
 
-#include "lib/base/fs.h"
 #include "lib/base/hash.h"
-#include "lib/base/map.h"
 #include "lib/base/mono.h"
 
 #include <errno.h>
@@ -14,175 +12,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-enum { BATCH = 64, B = SEGMENT_BLOCK_BYTES, KEPT_FOR_SUMS = 4 };
-
-struct tracefile {
-    const struct segment *s;
-    struct segment_process *entry;
-    struct pieces pieces;
-    int fd;
-    uint64_t n_positions;   /* blocks in the file, the header's and those of definitions among them */
-    uint64_t max_positions; /* of a piece */
-    int has_tail;           /* copies stand behind them */
-    uint32_t *serials;      /* whose sayings count */
-    uint32_t n_serials;
-    uint64_t *names; /* bits: defined in the file */
-    uint64_t domains[SEGMENT_DOMAINS / 64];
-    uint32_t n_said; /* sayings of the segment looked at */
-    int64_t stalled_ns;
-    struct dcr_map track_of;
-    uint64_t *next; /* by track: the number of its next block */
-    uint32_t n_tracks, cap_tracks;
-    unsigned char definitions[B];
-    uint64_t definitions_at, n_definitions; /* at 0: no block of them yet */
-    int is_dirty;                           /* they are to be written */
-    int is_note_said;
-    unsigned char *batch;
-    uint32_t n_batch, put[BATCH]; /* track of each block in the batch */
-    int is_copying, is_ending;
-    uint32_t n_resumed; /* the first so many tracks were in the file when it was gone on with */
-};
-
-/* ---- opening ---------------------------------------------------------------------------------- */
-
-static int create(const char *spool, int rank, struct segment_process *p, char *path, size_t n, struct dcr_err *err)
-{
-    snprintf(path, n, "%s/rank%d", spool, rank);
-    if (mkdir(path, 0777) != 0 && errno != EEXIST)
-        return dcr_err_sys(err, DCR_FAIL, "cannot create '%s'", path);
-    for (int attempt = 0; attempt < 1000; attempt++) {
-        char suffix[16] = "";
-        if (attempt)
-            snprintf(suffix, sizeof suffix, "-%d", attempt);
-        snprintf(p->file, sizeof p->file, "trace-%u%s.dct", p->header.pid, suffix);
-        snprintf(path, n, "%s/rank%d/%s", spool, rank, p->file);
-        int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (fd >= 0)
-            return fd;
-        p->file[0] = '\0';
-        if (errno != EEXIST)
-            break;
-    }
-    return dcr_err_sys(err, DCR_FAIL, "cannot create '%s'", path);
-}
-
-static void release(struct tracefile *t)
-{
-    dcr_map_release(&t->track_of);
-    free(t->serials);
-    free(t->names);
-    free(t->next);
-    free(t->batch);
-    free(t);
-}
-
-static uint32_t index_of_track(struct tracefile *t, uint32_t track);
-
-/* The file header stands in the first one. */
-static uint64_t most_positions(const struct bounds *b)
-{
-    uint64_t n = b->max_bytes ? (uint64_t)b->max_bytes / B : UINT64_MAX;
-    if (b->n_pieces)
-        n /= (uint64_t)b->n_pieces;
-    return b->n_pieces || n == UINT64_MAX ? n : n - KEPT_FOR_SUMS;
-}
-
-/* Which blocks of which tracks a piece has. */
-static void learn(struct tracefile *t, int fd, uint64_t n)
-{
-    for (uint64_t i = 1; i < n; i++) {
-        struct dct_block_header b;
-        if (pread(fd, &b, sizeof b, (off_t)(i * B)) != (ssize_t)sizeof b || b.magic != DCT_BLOCK_MAGIC)
-            continue;
-        uint32_t track = b.track ? index_of_track(t, b.track) : UINT32_MAX;
-        if (b.track == 0)
-            t->n_definitions = b.seq + 1;
-        else if (track != UINT32_MAX)
-            t->next[track] = b.seq + 1;
-    }
-}
-
-/* A killed collector began it. What it wrote stays; definitions begin anew, since it is not known which there are. */
-static int resume(struct tracefile *t, const char *path, struct dcr_err *err)
-{
-    struct stat st;
-    t->fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-    if (t->fd < 0 || fstat(t->fd, &st) != 0)
-        return dcr_err_sys(err, DCR_FAIL, "cannot open '%s'", path);
-    uint64_t n = (uint64_t)st.st_size / B;
-    t->n_positions = t->entry->positions < n ? t->entry->positions : n;
-    t->n_positions = t->n_positions ? t->n_positions : 1;
-    t->has_tail = 1;
-    for (uint32_t i = t->entry->n_removed + 1; i <= t->entry->n_old; i++) {
-        char old[PATH_MAX + 16];
-        snprintf(old, sizeof old, "%s.%u", path, i);
-        int fd = open(old, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-        if (fd >= 0 && fstat(fd, &st) == 0)
-            learn(t, fd, (uint64_t)st.st_size / B);
-        if (fd >= 0)
-            close(fd);
-    }
-    learn(t, t->fd, t->n_positions);
-    t->n_resumed = t->n_tracks;
-    return DCR_OK;
-}
-
-int tracefile_open(struct tracefile **out, const char *spool, const struct segment *s, struct segment_process *p,
-                   const struct bounds *bounds, struct dcr_err *err)
-{
-    struct pieces *pieces;
-    int rank = p->header.rank < 0 ? 0 : p->header.rank, rc = DCR_OK;
-    struct tracefile *t = calloc(1, sizeof *t);
-    *out = NULL;
-    if (t) {
-        t->names = calloc(s->max_names / 64 + 1, sizeof *t->names);
-        t->batch = malloc((size_t)BATCH * B);
-    }
-    if (!t || !t->names || !t->batch) {
-        if (t)
-            release(t);
-        return dcr_err_set(err, DCR_FAIL, "no memory for the trace of process %u", p->header.pid);
-    }
-    t->s = s;
-    t->entry = p;
-    t->max_positions = most_positions(bounds);
-    pieces = &t->pieces;
-    pieces->bounds = *bounds;
-    pieces->segment = (struct segment *)(uintptr_t)s;
-    pieces->entry = p;
-    p->file[sizeof p->file - 1] = '\0';
-    if (p->file[0] && !strchr(p->file, '/')) {
-        snprintf(pieces->path, sizeof pieces->path, "%s/rank%d/%s", spool, rank, p->file);
-        rc = resume(t, pieces->path, err);
-    } else {
-        t->n_positions = 1;
-        t->fd = create(spool, rank, p, pieces->path, sizeof pieces->path, err);
-        if (t->fd >= 0 && (rc = tracefile_header(t, &p->header, err)) != 0) {
-            unlink(pieces->path);
-            p->file[0] = '\0';
-        }
-    }
-    snprintf(pieces->name, sizeof pieces->name, "rank%d/%s", rank, p->file);
-    if (t->fd < 0 || rc || tracefile_inherit(t, p->serial) != 0) {
-        if (t->fd >= 0)
-            close(t->fd);
-        release(t);
-        return DCR_FAIL;
-    }
-    *out = t;
-    return DCR_OK;
-}
-
-int tracefile_inherit(struct tracefile *t, uint32_t serial)
-{
-    uint32_t *more = realloc(t->serials, (t->n_serials + 1) * sizeof *more);
-    if (!more)
-        return -1;
-    t->serials = more;
-    t->serials[t->n_serials++] = serial;
-    return 0;
-}
 
 /* ---- writing ---------------------------------------------------------------------------------- */
 
@@ -370,39 +199,20 @@ static int need_all(struct tracefile *t, const struct dct_block_header *b)
 
 /* ---- blocks ----------------------------------------------------------------------------------- */
 
-static uint32_t index_of_track(struct tracefile *t, uint32_t track)
-{
-    uint32_t i;
-    if (dcr_map_get(&t->track_of, track, &i))
-        return i;
-    if (t->n_tracks == t->cap_tracks) {
-        uint32_t cap = t->cap_tracks ? 2 * t->cap_tracks : 16;
-        uint64_t *more = realloc(t->next, cap * sizeof *more);
-        if (!more)
-            return UINT32_MAX;
-        t->next = more;
-        t->cap_tracks = cap;
-    }
-    if (dcr_map_put(&t->track_of, track, t->n_tracks) != 0)
-        return UINT32_MAX;
-    t->next[t->n_tracks] = 0;
-    return t->n_tracks++;
-}
-
 uint64_t tracefile_next(struct tracefile *t, uint32_t track)
 {
-    uint32_t i = index_of_track(t, track);
+    uint32_t i = tracefile_index(t, track);
     return i == UINT32_MAX ? 0 : t->next[i];
 }
 
 int tracefile_is_resumed(struct tracefile *t, uint32_t track)
 {
-    return index_of_track(t, track) < t->n_resumed;
+    return tracefile_index(t, track) < t->n_resumed;
 }
 
 void tracefile_restart(struct tracefile *t, uint32_t track)
 {
-    uint32_t i = index_of_track(t, track);
+    uint32_t i = tracefile_index(t, track);
     if (i != UINT32_MAX)
         t->next[i] = 0;
 }
@@ -465,7 +275,7 @@ int tracefile_put(struct tracefile *t, const struct dct_block_header *b, int is_
     int is_full = t->pieces.bounds.n_pieces && !t->n_batch && t->n_positions >= t->max_positions;
     if (is_full && !t->is_ending && begin_piece(t) != 0)
         return -1;
-    uint32_t track = index_of_track(t, b->track);
+    uint32_t track = tracefile_index(t, b->track);
     struct dct_block_header *copy = track == UINT32_MAX ? NULL : add(t, b);
     if (!copy)
         return -1;
@@ -534,7 +344,7 @@ void tracefile_leave(struct tracefile *t)
     if (t->pieces.follow)
         (void)follow_free(t->pieces.follow);
     close(t->fd);
-    release(t);
+    tracefile_release(t);
 }
 
 int tracefile_close(struct tracefile *t, struct follow **follow, struct dcr_err *err)
@@ -544,7 +354,7 @@ int tracefile_close(struct tracefile *t, struct follow **follow, struct dcr_err 
     *follow = pieces_end(&t->pieces, t->fd);
     if (close(t->fd) != 0 && rc == 0)
         rc = dcr_err_sys(err, DCR_FAIL, "cannot close a trace");
-    release(t);
+    tracefile_release(t);
     return rc;
 }
 
