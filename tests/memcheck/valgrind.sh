@@ -7,7 +7,7 @@ command -v valgrind >/dev/null || { skip "valgrind" "no valgrind"; finish; }
 run_valgrind() {
     valgrind -q --error-exitcode=9 --leak-check=full --errors-for-leak-kinds=definite "$@"
 }
-# PLAIN_TOO of the Makefile builds them.
+# PLAIN_TOO of mk/tests.mk builds them.
 for t in test_csv test_tar test_trace; do
     if [ -x "$BUILD/tests/unit/$t" ]; then
         check "$t under valgrind" run_valgrind "$BUILD/tests/unit/$t"

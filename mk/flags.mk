@@ -1,0 +1,41 @@
+# flags.mk - how a file is compiled: compilers, options, what is printed, and the rules for objects.
+# Long lines only on request: V=1 shows every command, otherwise one short line each; SHORT=1, as `make report` has it,
+# one line that changes when somebody looks.
+Q := $(if $(V),,@)
+say = $(if $(V),,@$(if $(SHORT),[ ! -t 2 ] || printf '\r\033[K  %s' "$(1)" >&2;,echo "  $(1)";))
+# In front of what writes $@, in the same shell.
+folder = [ -d $(@D) ] || mkdir -p $(@D);
+end_say = $(if $(SHORT),[ ! -t 2 ] || printf '\r\033[K' >&2,:)
+
+CC ?= gcc
+# The sanitized build is clang's, so that one pass serves the sanitizers, the fuzzers, and clang's warnings.
+ifeq ($(SANITIZE),1)
+CC := clang
+CXX := clang++
+WARN_IS_ERROR := -Werror
+endif
+WARN := -Wall -Wextra -Wconversion -Wshadow -Wmissing-prototypes -Wstrict-prototypes -Wvla -Wformat=2
+IS_GCC := $(findstring Free Software Foundation,$(shell $(CC) --version 2>/dev/null))
+# gcc's GIMPLE of each file, for make lint-temporaries. A second pass for it would take half a minute. No older one may stay.
+DUMP = $(if $(IS_GCC),-fdump-tree-gimple-lineno=$(@:.o=.gimple))
+no_old_dump = $(if $(IS_GCC),: >$(@:.o=.gimple);,[ ! -e $(@:.o=.gimple) ] || rm $(@:.o=.gimple);)
+# Code without loops over data, and the unit tests, get the sanitizers at -O0, which compiles in a quarter of the time of -O1. Loops over
+# data stay at -O1: at -O0 their tests lose more time than that saves. -g1 is enough for profilers and backtraces; DEBUG=1 has all.
+WITHOUT_LOOPS = $(filter-out $(UNIT_OF_TRAINER),$(filter $(addsuffix /%,collect/pack collect/record collect/run collect/monitor \
+  collect/anonymise collect/export render/findings render/metrics/registry render/pages render/say render/write render/site/pages tests/unit),$<))
+CFLAGS ?= $(if $(DEBUG),-O0 -g3,$(if $(SANITIZE),$(if $(WITHOUT_LOOPS),-O0,-O1) -g1,-O2 -g1))
+comma := ,
+SAN := $(if $(SANITIZE),$(if $(filter thread,$(SANITIZE)),-fsanitize=thread,\
+  -fsanitize=address$(comma)undefined$(comma)float-cast-overflow -fno-sanitize-recover=all) -fno-omit-frame-pointer)
+# -ffp-contract=off keeps sums reproducible between compilers; kernels that want FMA say so themselves.
+ALL_CFLAGS = -std=c11 -D_GNU_SOURCE -I. -DDCR_VERSION='"$(VERSION)"' $(WARN) $(WARN_IS_ERROR) -ffp-contract=off -pthread $(CFLAGS) $(SAN)
+LDLIBS_COMMON = -pthread -lm -ldl $(SAN) -Wl,--as-needed
+
+# Another way to compile makes every object anew.
+HOW := Makefile $(addprefix mk/,config.mk flags.mk programs.mk tests.mk)
+objects = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
+$(BUILD)/obj/%.o: %.c $(HOW)
+	$(call say,compile $<) $(folder) $(no_old_dump) $(CC) $(ALL_CFLAGS) $(EXTRA_CFLAGS) $(DUMP) -MMD -MP -c -o $@ $<
+
+$(BUILD)/obj/%.f64.o: %.c $(HOW)
+	$(call say,compile $< (f64)) $(folder) $(CC) $(ALL_CFLAGS) $(EXTRA_CFLAGS) -DDCR_REAL_F64 -MMD -MP -c -o $@ $<

@@ -1,0 +1,106 @@
+# programs.mk - what programs and libraries are made of.
+# Every program is all .c files of its folder; main.c stays out of the archive that the unit tests link.
+sources = $(wildcard $(1)/*.c $(1)/*/*.c $(1)/*/*/*.c)
+LIB_SRC := $(call sources,lib)
+TRAINER_SRC := $(call sources,trainer)
+# Compiled a second time, in double precision: trainer/cpu/real.h.
+F64_SRC := $(addprefix trainer/,cpu/kernels.c cpu/kernels_portable.c model/adam.c model/dcgru.c model/dcrnn.c model/dcrnn_run.c \
+  model/gconv.c model/loss.c tools/verify_run.c)
+F64_OBJ = $(patsubst %.c,$(BUILD)/obj/%.f64.o,$(F64_SRC))
+INJECT_SRC := $(wildcard collect/guest/*.c collect/guest/nvtx/*.c)
+COLLECT_SRC := $(wildcard collect/*.c $(addsuffix /*.c,$(addprefix collect/,drain record run monitor pack export anonymise)))
+CALIBRATE_SRC := $(wildcard collect/calibrate/*.c)
+RENDER_SRC := $(call sources,render)
+GPU_SRC := $(wildcard tests/gpu/*.cu)
+
+BIN := $(BUILD)/bin
+INJECT_SO := $(BUILD)/lib/dcreport/libdccollect-inject.so
+# A folder each, loaded by LD_PRELOAD or, cupti, by CUDA; they record through the injected library beside them.
+PRELOADS := mpi io cudaprof cupti yield
+PRELOAD_SO := $(patsubst %,$(BUILD)/lib/dcreport/libdccollect-%.so,$(PRELOADS))
+PRELOAD_SRC := $(wildcard $(PRELOADS:%=collect/guest/%/*.c))
+# The device half of the trainer, opened at run time: the programs themselves need no CUDA.
+CUDA_SRC := $(wildcard trainer/gpu/*.cu)
+# The hook for PyTorch programs: the collector puts this folder in front of PYTHONPATH.
+PYTHON_HOOK := $(patsubst collect/python/%,$(BUILD)/lib/dcreport/python/%,$(wildcard collect/python/*.py))
+CUDA_SO := $(if $(NVCC),$(BUILD)/lib/dcreport/libdcrnn-cuda.so)
+# The options of this page are those of --help; the other pages are written by hand.
+MADE_PAGES := $(patsubst docs/man/%.in,$(BUILD)/man/%,$(wildcard docs/man/*.1.in))
+PROGRAMS := $(BIN)/dcrnn-train $(BIN)/dccollect $(BIN)/dccollect-calibrate $(BIN)/dcreport
+
+.PHONY: programs dcrnn-train dccollect dcreport
+programs: $(PROGRAMS) $(INJECT_SO) $(PRELOAD_SO) $(CUDA_SO) $(PYTHON_HOOK) $(MADE_PAGES)
+	@:
+dcrnn-train: $(BIN)/dcrnn-train $(CUDA_SO) $(BUILD)/man/dcrnn-train.1
+dccollect: $(BIN)/dccollect $(BIN)/dccollect-calibrate $(INJECT_SO) $(PRELOAD_SO) $(PYTHON_HOOK)
+dcreport: $(BIN)/dcreport
+
+$(call objects,$(TRAINER_SRC)) $(F64_OBJ): EXTRA_CFLAGS = -fvisibility=hidden $(MPI_CFLAGS) $(NVTX_CFLAGS) $(HDF5_CFLAGS) $(BLAS_CFLAGS)
+# Plain loops over all weights: vectorised, and a root that sets no errno. The same bits, a quarter of the instructions.
+$(patsubst %,$(BUILD)/obj/trainer/model/%.o,adam adam.f64 dcgru dcgru.f64): EXTRA_CFLAGS += -O3 -fno-math-errno
+# What every event of a trace passes: 4 % of the report of a large one.
+$(patsubst %,$(BUILD)/obj/lib/%.o,trace/trace_events trace/trace_blocks reduce/reduce reduce/summary reduce/summary_names): EXTRA_CFLAGS += -O3
+$(call objects,$(CALIBRATE_SRC)): EXTRA_CFLAGS = $(MPI_CFLAGS)
+# This file alone wants multiply and add fused into one instruction, where the processor has one.
+$(BUILD)/obj/collect/calibrate/fma.o: EXTRA_CFLAGS += -ffp-contract=fast
+$(call objects,$(RENDER_SRC)): EXTRA_CFLAGS = $(RENDER_CFLAGS)
+# The injected library lives in other people's processes: no sanitizer runtime, nothing but libc, nothing exported
+# that is not marked so.
+$(call objects,$(INJECT_SRC) $(PRELOAD_SRC)): EXTRA_CFLAGS = -fPIC -fvisibility=hidden
+# One optimisation over all of the recorder: a tenth less of a pair of events. clang's would need a linker of its own.
+$(call objects,$(INJECT_SRC)): EXTRA_CFLAGS += $(if $(IS_GCC),-flto)
+ifeq ($(SANITIZE),1)
+# What reads files counts the branches it takes, for the fuzzers. Elsewhere that costs three times the time of the tests.
+FUZZED_SRC := $(filter lib/% $(addprefix render/,import/% read/% site/theme/%) \
+  $(addprefix trainer/,data/% formats/% run/checkpoint.c),$(LIB_SRC) $(TRAINER_SRC) $(RENDER_SRC))
+$(call objects,$(FUZZED_SRC)): EXTRA_CFLAGS += -fsanitize=fuzzer-no-link
+endif
+$(call objects,$(INJECT_SRC) $(PRELOAD_SRC)) $(INJECT_SO) $(PRELOAD_SO): SAN =
+
+$(BUILD)/lib%.a:
+	@$(folder) rm -f $@
+	$(Q)ar rcs $@ $^
+$(BUILD)/libdcr.a: $(call objects,$(LIB_SRC))
+$(BUILD)/libtrainer.a: $(call objects,$(filter-out trainer/main.c,$(TRAINER_SRC))) $(F64_OBJ)
+$(BUILD)/libcollect.a: $(call objects,$(filter-out collect/main.c,$(COLLECT_SRC)))
+$(BUILD)/librender.a: $(call objects,$(filter-out render/main.c,$(RENDER_SRC)))
+# The assembler copies the site's JavaScript and two documents into the object.
+$(BUILD)/obj/render/site/theme/script.o: render/site/theme/site.js render/site/timeline/timeline.js docs/metrics.md docs/glossary.md
+
+$(BUILD)/lib/dcreport/python/%.py: collect/python/%.py
+	$(call say,copy $<) $(folder) cp $< $@
+
+# The options of the sanitizers are linked into each program.
+SANITIZED_OBJ := $(if $(SANITIZE),$(call objects,tests/lib/sanitized.c))
+$(PROGRAMS): $(SANITIZED_OBJ)
+$(BIN)/dcrnn-train: $(BUILD)/obj/trainer/main.o $(BUILD)/libtrainer.a $(BUILD)/libdcr.a
+	$(call say,link $@) $(folder) $(CC) $(CFLAGS) -o $@ $^ $(LDLIBS_COMMON) $(LIB_LIBS) $(HDF5_LIBS) $(BLAS_LIBS) $(ZLIB_LIBS) $(MPI_LIBS)
+$(BUILD)/man/%.1: docs/man/%.1.in docs/man/options.awk $(BIN)/%
+	$(call say,write $@) $(folder) $(BIN)/$* --help >$@.help && awk -f docs/man/options.awk $@.help $< >$@.new && mv $@.new $@ && rm $@.help
+$(BIN)/dccollect: $(BUILD)/obj/collect/main.o $(BUILD)/libcollect.a $(BUILD)/libdcr.a
+	$(call say,link $@) $(folder) $(CC) $(CFLAGS) -o $@ $^ $(LDLIBS_COMMON) $(LIB_LIBS)
+$(BIN)/dccollect-calibrate: $(call objects,$(CALIBRATE_SRC)) $(BUILD)/libcollect.a $(BUILD)/libdcr.a
+	$(call say,link $@) $(folder) $(CC) $(CFLAGS) -o $@ $^ $(LDLIBS_COMMON) $(LIB_LIBS) $(MPI_LIBS)
+$(BIN)/dcreport: $(BUILD)/obj/render/main.o $(BUILD)/librender.a $(BUILD)/libdcr.a
+	$(call say,link $@) $(folder) $(CC) $(CFLAGS) -o $@ $^ $(LDLIBS_COMMON) $(LIB_LIBS) $(RENDER_LIBS)
+$(INJECT_SO): $(call objects,$(INJECT_SRC))
+	$(call say,link $@) $(folder) $(CC) $(CFLAGS) -shared -Wl,-z,defs,-z,nodelete,-soname,$(@F) -o $@ $^ -pthread -ldl
+$(foreach d,$(PRELOADS),$(eval $(BUILD)/lib/dcreport/libdccollect-$(d).so: $(call objects,$(wildcard collect/guest/$(d)/*.c))))
+$(PRELOAD_SO): $(INJECT_SO)
+	$(call say,link $@) $(folder) $(CC) $(CFLAGS) -shared -Wl,-z,defs,-z,nodelete,-soname,$(@F),-rpath,'$$ORIGIN' -o $@ $(filter %.o,$^) $(INJECT_SO) -pthread -ldl
+
+# CUDA 13 knows no architecture before 7.5; PTX is kept for what comes. cudart goes in, cuBLAS stays outside, NCCL is opened at run time.
+GENCODE := $(foreach a,75 80 90,-gencode arch=compute_$(a),code=sm_$(a)) -gencode arch=compute_90,code=compute_90 \
+  $(if $(NVCC),$(shell $(NVCC) --help | grep -q -e --compress-mode && echo --compress-mode=size))
+# Files without a kernel are C++ for the host alone, which takes a third of the time.
+KERNEL_SRC := $(if $(NVCC),$(shell grep -l __global__ $(CUDA_SRC) $(GPU_SRC)))
+NVCCFLAGS = -std=c++17 -O3 -I. $(if $(filter $<,$(KERNEL_SRC)),$(GENCODE),-x c++) --fmad=true -Werror all-warnings \
+  -Xcompiler -Wall,-Wextra,-fPIC,-fvisibility=hidden,-D_GNU_SOURCE
+# The files of lib that the device code calls.
+PIC_OBJ := $(patsubst %,$(BUILD)/obj/lib/base/%.pic.o,err utf8)
+CUDA_OBJ := $(patsubst %.cu,$(BUILD)/obj/%.cu.o,$(CUDA_SRC)) $(PIC_OBJ)
+$(BUILD)/obj/%.cu.o: %.cu $(HOW)
+	$(call say,nvcc $<) $(folder) $(NVCC) $(NVCCFLAGS) -MMD -MP -c -o $@ $<
+$(BUILD)/obj/%.pic.o: %.c $(HOW)
+	$(Q)$(folder) $(CC) $(ALL_CFLAGS) -fPIC -fvisibility=hidden -fno-sanitize=all -MMD -MP -c -o $@ $<
+# Looked for beside the library first, where a bundle puts them, then where the toolkit is.
