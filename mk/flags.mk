@@ -27,8 +27,19 @@ CFLAGS ?= $(if $(DEBUG),-O0 -g3,$(if $(SANITIZE),$(if $(WITHOUT_LOOPS),-O0,-O1) 
 comma := ,
 SAN := $(if $(SANITIZE),$(if $(filter thread,$(SANITIZE)),-fsanitize=thread,\
   -fsanitize=address$(comma)undefined$(comma)float-cast-overflow -fno-sanitize-recover=all) -fno-omit-frame-pointer)
+# Builds for users are hardened. The sanitizers check more than that, and _FORTIFY_SOURCE needs an optimised build.
+ifeq ($(SANITIZE)$(DEBUG),)
+HARDENED := -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2 -fstack-protector-strong -fPIE
+HARDENED_LINK := -Wl,-z,relro,-z,now
+PIE := -pie
+endif
 # -ffp-contract=off keeps sums reproducible between compilers; kernels that want FMA say so themselves.
-ALL_CFLAGS = -std=c11 -D_GNU_SOURCE -I. -DDCR_VERSION='"$(VERSION)"' $(WARN) $(WARN_IS_ERROR) -ffp-contract=off -pthread $(CFLAGS) $(SAN)
+# -ffile-prefix-map: the same sources give the same bytes in any folder.
+ALL_CFLAGS = -std=c11 -D_GNU_SOURCE -I. -DDCR_VERSION='"$(VERSION)"' $(WARN) $(WARN_IS_ERROR) -ffile-prefix-map=$(CURDIR)=. -ffp-contract=off -pthread \
+  $(HARDENED) $(CPPFLAGS) $(CFLAGS) $(SAN)
+# A program, and a library: libraries and objects follow.
+link = $(call say,link $@) $(folder) $(CC) $(CFLAGS) $(PIE) $(HARDENED_LINK) $(LDFLAGS) -o $@
+link_library = $(call say,link $@) $(folder) $(CC) $(CFLAGS) -shared $(HARDENED_LINK) $(LDFLAGS) -Wl,-z,defs,-z,nodelete,-soname,$(@F) -o $@
 LDLIBS_COMMON = -pthread -lm -ldl $(SAN) -Wl,--as-needed
 
 # Another way to compile makes every object anew.

@@ -59,7 +59,7 @@ $(call objects,$(INJECT_SRC) $(PRELOAD_SRC)) $(INJECT_SO) $(PRELOAD_SO): SAN =
 
 $(BUILD)/lib%.a:
 	@$(folder) rm -f $@
-	$(Q)ar rcs $@ $^
+	$(Q)ar rcsD $@ $^
 $(BUILD)/libdcr.a: $(call objects,$(LIB_SRC))
 $(BUILD)/libtrainer.a: $(call objects,$(filter-out trainer/main.c,$(TRAINER_SRC))) $(F64_OBJ)
 $(BUILD)/libcollect.a: $(call objects,$(filter-out collect/main.c,$(COLLECT_SRC)))
@@ -74,20 +74,20 @@ $(BUILD)/lib/dcreport/python/%.py: collect/python/%.py
 SANITIZED_OBJ := $(if $(SANITIZE),$(call objects,tests/lib/sanitized.c))
 $(PROGRAMS): $(SANITIZED_OBJ)
 $(BIN)/dcrnn-train: $(BUILD)/obj/trainer/main.o $(BUILD)/libtrainer.a $(BUILD)/libdcr.a
-	$(call say,link $@) $(folder) $(CC) $(CFLAGS) -o $@ $^ $(LDLIBS_COMMON) $(LIB_LIBS) $(HDF5_LIBS) $(BLAS_LIBS) $(ZLIB_LIBS) $(MPI_LIBS)
+	$(link) $^ $(LDLIBS_COMMON) $(LIB_LIBS) $(HDF5_LIBS) $(BLAS_LIBS) $(ZLIB_LIBS) $(MPI_LIBS)
 $(BUILD)/man/%.1: docs/man/%.1.in docs/man/options.awk $(BIN)/%
 	$(call say,write $@) $(folder) $(BIN)/$* --help >$@.help && awk -f docs/man/options.awk $@.help $< >$@.new && mv $@.new $@ && rm $@.help
 $(BIN)/dccollect: $(BUILD)/obj/collect/main.o $(BUILD)/libcollect.a $(BUILD)/libdcr.a
-	$(call say,link $@) $(folder) $(CC) $(CFLAGS) -o $@ $^ $(LDLIBS_COMMON) $(LIB_LIBS)
+	$(link) $^ $(LDLIBS_COMMON) $(LIB_LIBS)
 $(BIN)/dccollect-calibrate: $(call objects,$(CALIBRATE_SRC)) $(BUILD)/libcollect.a $(BUILD)/libdcr.a
-	$(call say,link $@) $(folder) $(CC) $(CFLAGS) -o $@ $^ $(LDLIBS_COMMON) $(LIB_LIBS) $(MPI_LIBS)
+	$(link) $^ $(LDLIBS_COMMON) $(LIB_LIBS) $(MPI_LIBS)
 $(BIN)/dcreport: $(BUILD)/obj/render/main.o $(BUILD)/librender.a $(BUILD)/libdcr.a
-	$(call say,link $@) $(folder) $(CC) $(CFLAGS) -o $@ $^ $(LDLIBS_COMMON) $(LIB_LIBS) $(RENDER_LIBS)
+	$(link) $^ $(LDLIBS_COMMON) $(LIB_LIBS) $(RENDER_LIBS)
 $(INJECT_SO): $(call objects,$(INJECT_SRC))
-	$(call say,link $@) $(folder) $(CC) $(CFLAGS) -shared -Wl,-z,defs,-z,nodelete,-soname,$(@F) -o $@ $^ -pthread -ldl
+	$(link_library) $^ -pthread -ldl
 $(foreach d,$(PRELOADS),$(eval $(BUILD)/lib/dcreport/libdccollect-$(d).so: $(call objects,$(wildcard collect/guest/$(d)/*.c))))
 $(PRELOAD_SO): $(INJECT_SO)
-	$(call say,link $@) $(folder) $(CC) $(CFLAGS) -shared -Wl,-z,defs,-z,nodelete,-soname,$(@F),-rpath,'$$ORIGIN' -o $@ $(filter %.o,$^) $(INJECT_SO) -pthread -ldl
+	$(link_library) -Wl,-rpath,'$$ORIGIN' $(filter %.o,$^) $(INJECT_SO) -pthread -ldl
 
 # CUDA 13 knows no architecture before 7.5; PTX is kept for what comes. cudart goes in, cuBLAS stays outside, NCCL is opened at run time.
 GENCODE := $(foreach a,75 80 90,-gencode arch=compute_$(a),code=sm_$(a)) -gencode arch=compute_90,code=compute_90 \

@@ -28,13 +28,13 @@ $(BUILD)/lib/dcreport/libdcrnn-cuda.so: $(CUDA_OBJ)
 $(BUILD)/obj/without-nvtx/mark.o: trainer/mark.c $(HOW)
 	$(call say,compile $<) $(folder) $(CC) $(ALL_CFLAGS) -fvisibility=hidden -MMD -MP -c -o $@ $<
 $(BUILD)/tests/lib/dcrnn-train-without-nvtx: $(BUILD)/obj/trainer/main.o $(BUILD)/obj/without-nvtx/mark.o $(BUILD)/libtrainer.a $(BUILD)/libdcr.a
-	$(call say,link $@) $(folder) $(CC) $(CFLAGS) -o $@ $^ $(LDLIBS_COMMON) $(LIB_LIBS) $(BLAS_LIBS) $(ZLIB_LIBS) $(MPI_LIBS)
+	$(link) $^ $(LDLIBS_COMMON) $(LIB_LIBS) $(BLAS_LIBS) $(ZLIB_LIBS) $(MPI_LIBS)
 
 $(BUILD)/obj/tests/unit/%.o $(BUILD)/obj/tests/fuzz/%.o: EXTRA_CFLAGS = $(MPI_CFLAGS) $(NVTX_CFLAGS) $(RENDER_CFLAGS)
 # Beside Open MPI's, where it is installed.
 $(BUILD)/obj/tests/unit/test_mpich_abi.o: MPI_CFLAGS = $(call pc,--cflags,mpich)
 $(UNIT_APART:%=$(BUILD)/tests/unit/%) $(BUILD)/tests/unit/test_gpu_kernels: $(SANITIZED_OBJ)
-LINK_UNIT = $(CC) $(CFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LDLIBS_COMMON) -lcmocka $(LIB_LIBS) $(RENDER_LIBS) $(BLAS_LIBS) $(ZLIB_LIBS) $(MPI_LIBS)
+LINK_UNIT = $(link) $(filter %.o,$^) $(filter %.a,$^) $(LDLIBS_COMMON) -lcmocka $(LIB_LIBS) $(RENDER_LIBS) $(BLAS_LIBS) $(ZLIB_LIBS) $(MPI_LIBS)
 ALL_LIBS := $(patsubst %,$(BUILD)/lib%.a,trainer collect render dcr)
 # The unit tests are one program, started under the name of one of them: a hundred links less, which took a minute.
 UNIT_TOGETHER := $(filter-out $(UNIT_APART),$(patsubst tests/unit/%.c,%,$(UNIT_SRC)))
@@ -48,13 +48,13 @@ $(BUILD)/obj/tests/lib/unit_main.o: EXTRA_CFLAGS = -I$(BUILD)/obj/tests/unit
 $(BUILD)/obj/tests/lib/unit_main.o: $(BUILD)/obj/tests/unit/unit.def
 $(BUILD)/tests/unit/unit: $(BUILD)/obj/tests/lib/unit_main.o $(SANITIZED_OBJ) $(UNIT_OBJ) $(ALL_LIBS)
 	$(Q)! nm -g --defined-only $(UNIT_OBJ) | grep ' [TDBRC] ' | grep -v '_main$$' || { echo "list the test of this function in UNIT_APART, or make it static" >&2; false; }
-	$(call say,link $@) $(folder) $(LINK_UNIT)
+	$(LINK_UNIT)
 $(UNIT_TOGETHER:%=$(BUILD)/tests/unit/%): $(BUILD)/tests/unit/unit
 	@ln -sf unit $@
 $(UNIT_APART:%=$(BUILD)/tests/unit/%): $(BUILD)/tests/unit/%: $(BUILD)/obj/tests/unit/%.o $(ALL_LIBS)
-	$(call say,link $@) $(folder) $(LINK_UNIT)
+	$(LINK_UNIT)
 $(BUILD)/tests/bench/%: $(BUILD)/obj/tests/bench/%.o $(BUILD)/libtrainer.a $(BUILD)/libdcr.a
-	$(call say,link $@) $(folder) $(CC) $(CFLAGS) -o $@ $^ $(LDLIBS_COMMON) $(LIB_LIBS) $(BLAS_LIBS) $(ZLIB_LIBS)
+	$(link) $^ $(LDLIBS_COMMON) $(LIB_LIBS) $(BLAS_LIBS) $(ZLIB_LIBS)
 # Of the GPU tests kernels_gpu and bench_kernels reach into the device half, backend_gpu and bench_step are plain C over it.
 KERNEL_OBJ = $(patsubst %,$(BUILD)/$(1)/trainer/gpu/%.cu.o,cell reduce products)
 $(BUILD)/tests/gpu/%: $(BUILD)/obj/tests/gpu/%.cu.o
@@ -65,7 +65,7 @@ $(BUILD)/tests/gpu/kernels_gpu $(BUILD)/tests/gpu/bench_kernels: GPU_LIBS = -L$(
 $(BUILD)/tests/gpu/backend_gpu: $(BUILD)/obj/tests/gpu/backend_cases.o $(BUILD)/obj/tests/gpu/backend_exact.o
 $(BUILD)/tests/gpu/backend_gpu $(BUILD)/tests/gpu/bench_step: $(BUILD)/tests/gpu/%: $(BUILD)/obj/tests/gpu/%.o \
   $(BUILD)/libtrainer.a $(BUILD)/libdcr.a
-	$(call say,link $@) $(folder) $(CC) $(CFLAGS) -o $@ $(filter %.o,$^) $(BUILD)/libtrainer.a $(BUILD)/libdcr.a $(LDLIBS_COMMON) \
+	$(link) $(filter %.o,$^) $(BUILD)/libtrainer.a $(BUILD)/libdcr.a $(LDLIBS_COMMON) \
 	  $(LIB_LIBS) $(BLAS_LIBS) $(ZLIB_LIBS) $(MPI_LIBS)
 
 EMULATED_SRC := $(wildcard tests/gpu/emulator/*.cpp) $(CUDA_SRC)
@@ -111,5 +111,5 @@ golden-accept:
 FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
 fuzz-programs: $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(FUZZ_SRC))
 $(BUILD)/fuzz/%: $(BUILD)/obj/tests/fuzz/%.o $(BUILD)/libtrainer.a $(BUILD)/librender.a $(BUILD)/libdcr.a
-	$(call say,link $@) $(folder) $(CC) $(CFLAGS) -fsanitize=fuzzer -o $@ $^ $(LDLIBS_COMMON) $(LIB_LIBS) $(RENDER_LIBS) $(BLAS_LIBS) \
+	$(link) -fsanitize=fuzzer $^ $(LDLIBS_COMMON) $(LIB_LIBS) $(RENDER_LIBS) $(BLAS_LIBS) \
 	  $(ZLIB_LIBS) $(MPI_LIBS)
