@@ -90,4 +90,5 @@ help:
 	@echo "make scenarios     how large each bottleneck of docs/scenarios.md is here, and what the report says of it (about 15 minutes)"
 	@echo "make lint format hdr-check golden-accept clean"
 	@echo "make bundle        one folder that runs without packages elsewhere, and a tar of it; bundle-thin without CUDA's libraries"
-	@echo "make install       PREFIX=/usr/local DESTDIR="
+	@echo "make install       copies what is built: PREFIX=/usr/local BINDIR= LIBDIR= MANDIR= DESTDIR=; make uninstall removes it"
+	@echo "make deb           a Debian package, checked by lintian; make dist: a tar of the last commit; make compile_commands.json: for editors"

@@ -192,9 +192,6 @@ int main(int argc, char **argv)
         break;
     case COMMAND_HELP:
         fputs(options_usage, stdout);
-        puts("`dccollect anonymise RUN.tar ANONYMOUS.tar` copies an archive without the names of hosts, users, paths "
-             "and "
-             "jobs.");
         break;
     }
 flush:

@@ -1,5 +1,4 @@
-# config.mk - what this machine has: compilers, CUDA, libraries; and where an installation goes.
-PREFIX ?= /usr/local
+# config.mk - what this machine has: compilers, CUDA, libraries.
 pc = $(shell pkg-config $(1) $(2) 2>/dev/null)
 
 # CUDA=0 switches the CUDA parts off although there is a toolkit.

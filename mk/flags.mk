@@ -33,13 +33,14 @@ HARDENED := -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2 -fstack-protector-strong -fPIE
 HARDENED_LINK := -Wl,-z,relro,-z,now
 PIE := -pie
 endif
+# The same sources give the same bytes in any folder. Optimisation at link time needs it there too.
+SAME_BYTES := '-ffile-prefix-map=$(CURDIR)=.'
 # -ffp-contract=off keeps sums reproducible between compilers; kernels that want FMA say so themselves.
-# -ffile-prefix-map: the same sources give the same bytes in any folder.
-ALL_CFLAGS = -std=c11 -D_GNU_SOURCE -I. -DDCR_VERSION='"$(VERSION)"' $(WARN) $(WARN_IS_ERROR) -ffile-prefix-map=$(CURDIR)=. -ffp-contract=off -pthread \
+ALL_CFLAGS = -std=c11 -D_GNU_SOURCE -I. -DDCR_VERSION='"$(VERSION)"' $(WARN) $(WARN_IS_ERROR) $(SAME_BYTES) -ffp-contract=off -pthread \
   $(HARDENED) $(CPPFLAGS) $(CFLAGS) $(SAN)
 # A program, and a library: libraries and objects follow.
 link = $(call say,link $@) $(folder) $(CC) $(CFLAGS) $(PIE) $(HARDENED_LINK) $(LDFLAGS) -o $@
-link_library = $(call say,link $@) $(folder) $(CC) $(CFLAGS) -shared $(HARDENED_LINK) $(LDFLAGS) -Wl,-z,defs,-z,nodelete,-soname,$(@F) -o $@
+link_library = $(call say,link $@) $(folder) $(CC) $(CFLAGS) $(SAME_BYTES) -shared $(HARDENED_LINK) $(LDFLAGS) -Wl,-z,defs,-z,nodelete,-soname,$(@F) -o $@
 LDLIBS_COMMON = -pthread -lm -ldl $(SAN) -Wl,--as-needed
 
 # Another way to compile makes every object anew.

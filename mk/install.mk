@@ -1,13 +1,16 @@
-# install.mk - make install.
-.PHONY: install
-install: programs
-	@root="$(DESTDIR)$(PREFIX)" && share="$$root/share" && doc="$$share/doc/dcreport" && \
-	install -d "$$root/bin" "$$root/lib/dcreport" "$$share/dcreport" "$$share/man/man1" "$$doc/docs" && \
-	install -m 755 $(PROGRAMS) "$$root/bin" && \
-	install -m 755 $(INJECT_SO) $(PRELOAD_SO) $(CUDA_SO) "$$root/lib/dcreport" && \
-	install -d "$$root/lib/dcreport/python" && install -m 644 $(PYTHON_HOOK) "$$root/lib/dcreport/python" && \
-	cp -R themes "$$share/dcreport/" && \
-	install -m 644 docs/man/*.1 $(MADE_PAGES) "$$share/man/man1" && \
-	install -m 644 README.md LICENSE CHANGELOG.md CONTRIBUTING.md "$$doc" && \
-	install -m 644 docs/*.md docs/*.png docs/thresholds "$$doc/docs" && \
-	echo "installed in $$root"
+# install.mk - make install copies what is built and builds nothing. make uninstall with the same folders removes it.
+PREFIX ?= /usr/local
+BINDIR ?= $(PREFIX)/bin
+LIBDIR ?= $(PREFIX)/lib
+MANDIR ?= $(PREFIX)/share/man
+ZSHDIR ?= $(PREFIX)/share/zsh/site-functions
+NEEDED := $(PROGRAMS) $(INJECT_SO) $(PRELOAD_SO) $(PYTHON_HOOK) $(MADE_PAGES) $(COMPLETIONS)
+not_built = $(filter-out $(wildcard $(NEEDED)),$(NEEDED))
+FOLDERS = BUILD="$(BUILD)" DESTDIR="$(DESTDIR)" PREFIX="$(PREFIX)" BINDIR="$(BINDIR)" LIBDIR="$(LIBDIR)" MANDIR="$(MANDIR)" ZSHDIR="$(ZSHDIR)"
+
+.PHONY: install uninstall
+install:
+	@$(if $(not_built),echo "make install: $(firstword $(not_built)) is not built. Run make first." >&2; exit 2)
+	@$(FOLDERS) packaging/install.sh install
+uninstall:
+	@$(FOLDERS) packaging/install.sh uninstall

@@ -1,4 +1,24 @@
-# package.mk - a bundle, for machines without packages.
+# package.mk - make dist, make deb, and make bundle for machines without packages.
+# The tar has the last commit, and the same bytes each time.
+.PHONY: dist deb compile_commands.json
+dist:
+	@git rev-parse -q --verify HEAD >/dev/null || { echo "make dist: this is no git checkout. The tar is made of the last commit." >&2; exit 2; }
+	@mkdir -p $(BUILD)
+	@git diff --quiet HEAD || echo "make dist: changes that are not committed are left out" >&2
+	@git archive --prefix=dcreport-$(VERSION)/ HEAD | gzip -9n >$(BUILD)/dcreport-$(VERSION).tar.gz.new
+	@mv $(BUILD)/dcreport-$(VERSION).tar.gz.new $(BUILD)/dcreport-$(VERSION).tar.gz && echo "$(BUILD)/dcreport-$(VERSION).tar.gz"
+# A Debian package. dcrnn-train's CUDA library is not in it, because the toolkit is no package. DEB_MAINTAINER is whom its users ask.
+DEB_MAINTAINER ?= dcreport developers <dcreport@example.org>
+deb:
+	@.ci/packages build run package
+	@+$(parallel) SHORT=1 programs
+	@$(end_say)
+	@BUILD="$(BUILD)" VERSION="$(VERSION)" MAINTAINER="$(DEB_MAINTAINER)" packaging/deb.sh
+# For editors: what the compiler is called with.
+compile_commands.json:
+	@$(MAKE) --no-print-directory -nB V=1 programs unit-tests | awk -v folder="$(CURDIR)" -f packaging/compile_commands.awk >$@.new && mv $@.new $@
+
+# ---- bundle --------------------------------------------------------------------------------------
 # A thin bundle has to be small. Debian's libarchive.so brings XML and Unicode (35 MB) for a format that nobody here writes: in
 # a bundle the parts that are used go into the programs, and the two formats that would bring libraries are cut off.
 libdir = $(wildcard $(call pc,--variable=libdir,$(1))/$(2))

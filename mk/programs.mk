@@ -26,10 +26,11 @@ PYTHON_HOOK := $(patsubst collect/python/%,$(BUILD)/lib/dcreport/python/%,$(wild
 CUDA_SO := $(if $(NVCC),$(BUILD)/lib/dcreport/libdcrnn-cuda.so)
 # The options of this page are those of --help; the other pages are written by hand.
 MADE_PAGES := $(patsubst docs/man/%.in,$(BUILD)/man/%,$(wildcard docs/man/*.1.in))
+COMPLETIONS := $(foreach p,dcrnn-train dccollect dcreport,$(BUILD)/completions/bash/$(p) $(BUILD)/completions/zsh/_$(p))
 PROGRAMS := $(BIN)/dcrnn-train $(BIN)/dccollect $(BIN)/dccollect-calibrate $(BIN)/dcreport
 
 .PHONY: programs dcrnn-train dccollect dcreport
-programs: $(PROGRAMS) $(INJECT_SO) $(PRELOAD_SO) $(CUDA_SO) $(PYTHON_HOOK) $(MADE_PAGES)
+programs: $(PROGRAMS) $(INJECT_SO) $(PRELOAD_SO) $(CUDA_SO) $(PYTHON_HOOK) $(MADE_PAGES) $(COMPLETIONS)
 	@:
 dcrnn-train: $(BIN)/dcrnn-train $(CUDA_SO) $(BUILD)/man/dcrnn-train.1
 dccollect: $(BIN)/dccollect $(BIN)/dccollect-calibrate $(INJECT_SO) $(PRELOAD_SO) $(PYTHON_HOOK)
@@ -75,8 +76,14 @@ SANITIZED_OBJ := $(if $(SANITIZE),$(call objects,tests/lib/sanitized.c))
 $(PROGRAMS): $(SANITIZED_OBJ)
 $(BIN)/dcrnn-train: $(BUILD)/obj/trainer/main.o $(BUILD)/libtrainer.a $(BUILD)/libdcr.a
 	$(link) $^ $(LDLIBS_COMMON) $(LIB_LIBS) $(HDF5_LIBS) $(BLAS_LIBS) $(ZLIB_LIBS) $(MPI_LIBS)
+# FILTER of the program's --help; a program that fails leaves nothing.
+from_help = $(call say,write $@) $(folder) $(BIN)/$* --help >$@.help && awk $(1) >$@.new && mv $@.new $@ && rm $@.help
 $(BUILD)/man/%.1: docs/man/%.1.in docs/man/options.awk $(BIN)/%
-	$(call say,write $@) $(folder) $(BIN)/$* --help >$@.help && awk -f docs/man/options.awk $@.help $< >$@.new && mv $@.new $@ && rm $@.help
+	$(call from_help,-f docs/man/options.awk $@.help $<)
+$(BUILD)/completions/bash/%: packaging/completion.awk $(BIN)/%
+	$(call from_help,-v shell=bash -v program=$* -f $< $@.help)
+$(BUILD)/completions/zsh/_%: packaging/completion.awk $(BIN)/%
+	$(call from_help,-v shell=zsh -v program=$* -f $< $@.help)
 $(BIN)/dccollect: $(BUILD)/obj/collect/main.o $(BUILD)/libcollect.a $(BUILD)/libdcr.a
 	$(link) $^ $(LDLIBS_COMMON) $(LIB_LIBS)
 $(BIN)/dccollect-calibrate: $(call objects,$(CALIBRATE_SRC)) $(BUILD)/libcollect.a $(BUILD)/libdcr.a

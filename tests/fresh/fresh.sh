@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # The README's commands on a fresh Debian 12: debootstrap's minbase plus gcc, make and git, nothing else. First as a plain
 # user without sudo (who must get the exact install line and nothing else), then as root.
-# FRESH="report test" says which commands root runs.
+# FRESH="report test deb" says which commands root runs. The package of make deb is installed in a root of its own.
 WELLFORMED=no # a whole Debian root would be looked through; the tests inside look at theirs
 . tests/lib/tap.sh
 
-: "${FRESH:=report test}"
+: "${FRESH:=report test deb}"
 [ "$(id -u)" = 0 ] || { skip "a fresh Debian root" "needs root"; finish; }
 command -v debootstrap >/dev/null || { skip "a fresh Debian root" "no debootstrap"; finish; }
 
@@ -54,10 +54,12 @@ cp -r /usr/share/keyrings "$root/usr/share/" 2>/dev/null
 [ ! -d /etc/ssl/certs ] || cp -rL --parents /etc/ssl/certs "$root" 2>/dev/null
 # Third-party sources (a vendor's CUDA, Node) are no part of a fresh Debian.
 grep -Lr 'Suites:.*bookworm\|debian.* bookworm' "$root/etc/apt/sources.list.d" 2>/dev/null | xargs -r rm -f
+# The package brings what it needs to a root without a compiler.
+case " $FRESH " in *" deb "*) inside root "useradd -m plain" >/dev/null && cp -a "$root" "$TMP/bare" ;; esac
 check "a fresh root with gcc, make and git" inside root \
     "apt-get update -q && apt-get install -y -q --no-install-recommends gcc make git"
 check "it has no CUDA toolkit" inside root "! command -v nvcc"
-inside root "useradd -m plain" >"$TMP/useradd.log" 2>&1
+[ -d "$root/home/plain" ] || inside root "useradd -m plain" >"$TMP/useradd.log" 2>&1
 
 git -c safe.directory='*' clone -q --no-hardlinks . "$root/srv/dcreport" || { not_ok "clone"; finish; }
 [ ! -d "$SHARED" ] || cp -r "$SHARED" "$root/srv/shared"
@@ -87,6 +89,22 @@ $(tail -n 40 "$TMP/$command.log")"
     fi
     [ "$command" != test ] || grep -E '^[0-9]+ passed' "$TMP/$command.log" | sed 's/^/# inside: /'
 done
+case " $FRESH " in
+*" deb "*)
+    built=$root
+    root=$TMP/bare
+    cp "$built"/srv/dcreport/build/dcreport_*.deb "$root/srv/" || not_ok "make deb leaves a package"
+    check "lintian had nothing to say" test "$(grep -c '^[EW]: ' "$TMP/deb.log")" = 0
+    check "the package installs where nothing else is" inside root \
+        "apt-get update -q && apt-get install -y -q --no-install-recommends /srv/dcreport_*.deb && ! command -v gcc"
+    check "dccollect of the package records" inside plain "cd && dccollect run -o run.tar -- sh -c 'exec 3>x; echo x >&3' && dccollect verify run.tar"
+    check_status 3 "dcreport renders" inside plain "cd && dcreport run.tar -o site"
+    check "dcrnn-train trains" inside plain "cd && dcrnn-train --sensors 8 --days 2 --steps 2 --units 4 --out out"
+    check "the page is there" inside plain "cd && test -s site/index.html"
+    check "it goes without a trace" inside root "apt-get purge -y -q dcreport && ! ls -d /usr/lib/dcreport /usr/share/doc/dcreport /usr/bin/dc* 2>/dev/null"
+    root=$built
+    ;;
+esac
 case " $FRESH " in
 *" report "*)
     if grep -q 'missing packages:.*libopenblas-dev' "$TMP/report.log"; then

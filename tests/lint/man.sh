@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Manual pages: groff finds no fault in them, the page of dcrnn-train has every option of --help with its argument and default, and
-# `make install` installs them.
+# Manual pages: groff finds no fault in them, the page of dcrnn-train has every option of --help with its argument and default. Of each program
+# --help, manual page, completions and parser know the same options, and completions complete.
 # shellcheck disable=SC2317,SC2016  # functions are called by check; nothing is to be expanded
 . tests/lib/tap.sh
 
@@ -57,6 +57,62 @@ if command -v man >/dev/null; then
     for file in docs/man/*.1 "$page"; do check "no fault in ${file##*/}" clean "$file"; done
 else
     skip "faults of manual pages" "no man"
+fi
+
+# ---- help, page, completions and parser ------------------------------------------------------------------
+# Lists of lines "command option". A program without commands has "-" for one; every program has --help and --version.
+everywhere='--help|-h|--version'
+in_help() { # PROGRAM: an option's line ends at two spaces
+    awk '/^[A-Z].*:$/ { of = "-"; if (sub(/^Options of /, "")) { gsub(/,| and|:/, ""); of = $0 } }
+        /^  +-/ { sub(/^ +/, ""); sub(/  .*/, ""); n = split(of ? of : "-", c, " "); m = split($0, o, /, /)
+            for (i = 1; i <= n; i++) for (j = 1; j <= m; j++) { sub(/[ [=].*/, "", o[j]); print c[i], o[j] } }' <("$BIN/$1" --help) | no_everywhere
+}
+in_bash() { sed -nE "s/^ *'([a-z*]+)':-\\*\).*-W '([^']*)'.*/\\1 \\2/p" "$BUILD/completions/bash/$1" | awk '{ sub(/\*/, "-"); for (i = 2; i <= NF; i++) print $1, $i }' | no_everywhere; }
+in_zsh() { awk -F"[][=+' ]+" '/^[a-z]+\)$/ { of = substr($0, 1, length - 1) }
+    /^ +._?\(?/ && match($0, /[)*]--?[a-z][-a-z]*/) { print of ? of : "-", substr($0, RSTART + 1, RLENGTH - 1) }' "$BUILD/completions/zsh/_$1" | no_everywhere; }
+no_everywhere() { grep -vE -- " ($everywhere)\$" | sort -u; }
+names() { cut -d' ' -f2 | sort -u; }
+in_page() { sed -n '/^\.SH OPTIONS/,/^\.SH [^O]/{/^\.TP/{n;p}}' "$1" | sed 's/\\f.//g; s/\\-/-/g' | grep -oE -- '(^|[ "])-[-a-z]+' | tr -d ' "' |
+    grep -vxE -- "$everywhere|--phrasebook" | sort -u; }
+same() { diff <("${@:1:2}") <("${@:3:2}"); }
+is_known() { # PROGRAM: it takes each option of its help, with words that it refuses for another reason
+    local command option said
+    while read -r command option; do
+        case $1 in
+        dcrnn-train) said=$("$BIN/$1" --check-options "$option" 2>&1) ;;
+        dccollect) said=$("$BIN/$1" "$command" "$option" 2>&1) ;;
+        *) said=$("$BIN/$1" "$option" 2>&1) ;;
+        esac
+        case $said in *"no option"* | *"unknown option '$option'; see"*) echo "$1 $command $option: $said"; return 1 ;; esac
+    done < <(in_help "$1" | grep -v -- '--check-options\|^calibrate')
+}
+for name in dcreport dccollect; do
+    check "the page of $name has the options of --help" diff <(in_help $name | names) <(in_page docs/man/$name.1)
+done
+for name in dcreport dccollect dcrnn-train; do
+    check "the completion for bash has the options of $name --help" same in_help $name in_bash $name
+    check "the completion for zsh too" same in_help $name in_zsh $name
+    check "and $name takes each" is_known $name
+done
+check "--help has what dcreport parses" diff <(in_help dcreport | names | grep -- --) \
+    <(sed -nE 's/.*\{"([a-z-]+)", (no|required)_argument.*/--\1/p' render/options.c | grep -vxE -- "$everywhere|--phrasebook" | sort)
+check "--help has what dccollect parses" diff <(in_help dccollect | grep -v ^calibrate | names) \
+    <(grep -oE '(value_of|strcmp)\((option, )?"--?[a-z-]+"' collect/run/options.c | grep -oE -- '--?[a-z-]+' | grep -vxE -- "$everywhere|--" | sort -u)
+offers() { # WANTED WORD...: what bash offers for the last word
+    bash -c '. "$0"; compopt() { :; }; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _$1 "$1" "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD - 1]}"; printf "%s\n" "${COMPREPLY[@]}"' \
+        "$BUILD/completions/bash/$2" "${@:2}" | sort -u | diff - <(printf '%s\n' "$1")
+}
+mkdir "$TMP/files" && touch "$TMP/files/a run.tar"
+check "commands" offers run dccollect ru
+check "options of a command" offers --long dccollect ls --l
+check "not those of another" offers "" dccollect ls --spo
+check "words of an option" offers off dccollect run --io of
+check "after =" offers csv dccollect export --format = cs
+check "words of dcrnn-train" offers bf16 dcrnn-train --allreduce-dtype b
+check "names with blanks" offers "$TMP/files/a run.tar" dcreport "$TMP/files/a"
+check "programs behind --" offers dircolors dccollect run -o x.tar -- dircolo
+if command -v zsh >/dev/null; then
+    for name in dcreport dccollect dcrnn-train; do check "zsh reads that of $name" zsh -n "$BUILD/completions/zsh/_$name"; done
 fi
 
 check "make install" make --no-print-directory install DESTDIR="$TMP/installed" PREFIX=/usr
