@@ -40,6 +40,8 @@ static inline int64_t clock_system_ns(void)
 {
     return dcr_mono_ns();
 }
+/** clock_is_system - the counter is not used, for good: a track's time is CLOCK_MONOTONIC by the system. */
+int clock_is_system(void);
 /** clock_look - look at CLOCK_MONOTONIC now. */
 int64_t clock_look(struct clock_track *c);
 

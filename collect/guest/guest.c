@@ -1,6 +1,7 @@
 /* guest.c - see guest.h. */
 #include "collect/guest/guest.h"
 
+#include "collect/guest/clock.h"
 #include "collect/guest/spool.h"
 #include "collect/guest/window.h"
 
@@ -11,9 +12,14 @@ EXPORTED int dcc_guest_is_wanted(void)
     return spool_is_wanted();
 }
 
-EXPORTED int dcc_guest_is_busy(void)
+EXPORTED int dcc_guest_is_clock_system(void)
 {
-    return spool_is_busy();
+    return clock_is_system();
+}
+
+EXPORTED int dcc_guest_is_window_used(void)
+{
+    return dcc_window_is_used;
 }
 
 EXPORTED int dcc_guest_is_abandoned(uintptr_t busy)

@@ -16,8 +16,6 @@ struct dcc_span {
 
 /** dcc_guest_is_wanted - the collector's segment is mapped: something may be recorded in this process. */
 int dcc_guest_is_wanted(void);
-/** dcc_guest_is_busy - this thread is inside the injected library: calls it makes now are the library's own. */
-int dcc_guest_is_busy(void);
 /** dcc_guest_is_abandoned - see spool_is_abandoned. */
 int dcc_guest_is_abandoned(uintptr_t busy);
 /** dcc_guest_is_recording - this process has a trace. */
@@ -26,7 +24,12 @@ int dcc_guest_is_recording(void);
  *  whole. Both times are 0 if the call was not timed.
  *  returns  0: the call lies outside the window */
 int dcc_guest_part(int64_t *start_ns, int64_t *end_ns);
+/** dcc_guest_now - time of the thread's events. */
 int64_t dcc_guest_now(void);
+/** dcc_guest_is_clock_system - it is CLOCK_MONOTONIC as the system gives it, for good. */
+int dcc_guest_is_clock_system(void);
+/** dcc_guest_is_window_used - calls may lie outside of what is recorded: ask dcc_guest_part. */
+int dcc_guest_is_window_used(void);
 void dcc_guest_span(const struct dcc_span *span);
 /** dcc_guest_gpu - what a GPU did. kernel only of a kernel. Counted as dropped when there is no room. */
 void dcc_guest_gpu(const char *name, int64_t start_ns, int64_t end_ns, uint64_t bytes, const struct dct_gpu *gpu,

@@ -48,11 +48,6 @@ int64_t spool_track_now(struct spool_track *t)
     return clock_now_ns(&t->clock);
 }
 
-int spool_is_busy(void)
-{
-    return spool_self.busy != 0 && !spool_is_abandoned(spool_self.busy);
-}
-
 int spool_is_recording(void)
 {
     return dcc_self && __atomic_load_n(&dcc_self->epoch, __ATOMIC_RELAXED) != 0;

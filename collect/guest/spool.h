@@ -88,11 +88,6 @@ void spool_note(const char *sentence);
 /** spool_is_abandoned - a thread marked itself as being inside with the stack pointer `busy`; has a signal handler
  * since left that code by siglongjmp()? */
 int spool_is_abandoned(uintptr_t busy);
-/** spool_is_busy - this thread is inside the library: calls it makes now are the library's own. */
-int spool_is_busy(void);
-/** spool_hide, spool_show - what this thread calls in between is the library's own. show takes what hide gave. */
-uintptr_t spool_hide(void);
-void spool_show(uintptr_t before);
 /** spool_is_recording - the process has events in the segment, so that it has a trace. */
 int spool_is_recording(void);
 /** spool_file - sums for the file of that name (DCT_FILE), in the segment itself: to be added to with atomic adds, also

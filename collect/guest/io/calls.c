@@ -4,7 +4,6 @@
  *
  * Functions are looked up at load. What another library's constructor or IFUNC resolver calls before that goes straight
  * to the kernel. */
-#include "collect/guest/guest.h"
 #include "collect/guest/io/early.h"
 #include "collect/guest/io/files.h"
 
@@ -25,21 +24,28 @@
 /* Names of our own, so that fortified or redirected declarations of the headers do not get in the way. */
 #define ALIAS(name) __asm__(#name)
 
+/* A function that lies on one page of memory. */
+#define ON_ONE_PAGE __attribute__((aligned(512)))
+
 /* NAME(PARAMS): TYPE of the result, KIND of I/O on descriptor FD; before load the system call. */
-#define ON_FILE(TYPE, NAME, PARAMS, ARGS, KIND, FD, SYSTEM)                                   \
-    static TYPE (*next_##NAME)(PARAMS);                                                       \
-    EXPORTED TYPE dcc_io_##NAME(PARAMS) ALIAS(NAME);                                          \
-    TYPE dcc_io_##NAME(PARAMS)                                                                \
-    {                                                                                         \
-        if (!next_##NAME)                                                                     \
-            return (TYPE)early_syscall(SYSTEM);                                               \
-        struct file *f = files_is_on() ? files_of(FD) : NULL;                                 \
-        if (!f)                                                                               \
-            return next_##NAME(ARGS);                                                         \
-        int64_t start = dcc_guest_now();                                                      \
-        TYPE result = next_##NAME(ARGS);                                                      \
-        files_count(f, KIND, #NAME, start, dcc_guest_now(), bytes_of(KIND, (ssize_t)result)); \
-        return result;                                                                        \
+#define ON_FILE(TYPE, NAME, PARAMS, ARGS, KIND, FD, SYSTEM)                                     \
+    static TYPE (*next_##NAME)(PARAMS);                                                         \
+    EXPORTED ON_ONE_PAGE TYPE dcc_io_##NAME(PARAMS) ALIAS(NAME);                                \
+    TYPE dcc_io_##NAME(PARAMS)                                                                  \
+    {                                                                                           \
+        struct dct_io *sums;                                                                    \
+        struct file *f = files_usual(FD, &sums);                                                \
+        if (__builtin_expect(!f, 0)) {                                                          \
+            if (!next_##NAME)                                                                   \
+                return (TYPE)early_syscall(SYSTEM);                                             \
+            f = files_is_on() ? files_of(FD) : NULL;                                            \
+            if (!f)                                                                             \
+                return next_##NAME(ARGS);                                                       \
+        }                                                                                       \
+        int64_t start = files_time();                                                           \
+        TYPE result = next_##NAME(ARGS);                                                        \
+        files_done(f, sums, KIND, #NAME, start, files_time(), bytes_of(KIND, (ssize_t)result)); \
+        return result;                                                                          \
     }
 
 static uint64_t bytes_of(int kind, ssize_t result)
@@ -98,7 +104,7 @@ ON_FILE(ssize_t, copy_file_range, P(int from, off_t *at, int fd, off_t *to, size
             return (int)early_syscall(SYSTEM);              \
         if (!files_is_on())                                 \
             return next_##NAME(ARGS);                       \
-        int64_t start = dcc_guest_now();                    \
+        int64_t start = files_time();                       \
         int fd = next_##NAME(ARGS);                         \
         opened(fd, #NAME, start);                           \
         return fd;                                          \
@@ -108,7 +114,7 @@ static void opened(int fd, const char *call, int64_t start)
 {
     if (fd < 0)
         return;
-    int64_t end = dcc_guest_now();
+    int64_t end = files_time();
     files_forget((unsigned)fd, (unsigned)fd); /* it may have been closed out of our sight */
     struct file *f = files_of(fd);
     if (f)
@@ -160,9 +166,9 @@ int dcc_io_close(int fd)
         files_forget((unsigned)fd, (unsigned)fd); /* before: afterwards another thread may have the number */
     if (!f)
         return next_close(fd);
-    int64_t start = dcc_guest_now();
+    int64_t start = files_time();
     int result = next_close(fd);
-    files_count(f, DCT_IO_OTHER, "close", start, dcc_guest_now(), 0);
+    files_count(f, DCT_IO_OTHER, "close", start, files_time(), 0);
     return result;
 }
 
@@ -215,7 +221,7 @@ static void *find(const char *name)
             return NULL;                                      \
         if (!files_is_on())                                   \
             return next_##NAME(ARGS);                         \
-        int64_t start = dcc_guest_now();                      \
+        int64_t start = files_time();                         \
         FILE *stream = next_##NAME(ARGS);                     \
         opened(stream ? fileno(stream) : -1, "fopen", start); \
         return stream;                                        \
@@ -226,22 +232,22 @@ STREAM_OPENING(freopen, P(const char *path, const char *mode, FILE *old), P(path
 STREAM_OPENING(freopen64, P(const char *path, const char *mode, FILE *old), P(path, mode, old))
 
 /* Items of a stream: bytes as handed over, time as far as the call did more than copy. */
-#define ON_STREAM(NAME, PARAMS, ARGS, KIND, SIZE)                                        \
-    static size_t (*next_##NAME)(PARAMS);                                                \
-    EXPORTED size_t dcc_io_##NAME(PARAMS) ALIAS(NAME);                                   \
-    size_t dcc_io_##NAME(PARAMS)                                                         \
-    {                                                                                    \
-        HAVE(NAME);                                                                      \
-        if (!next_##NAME)                                                                \
-            return 0;                                                                    \
-        struct file *f = files_is_on() ? files_of(fileno(stream)) : NULL;                \
-        if (!f)                                                                          \
-            return next_##NAME(ARGS);                                                    \
-        int is_timed = size * n >= STDIO_TIMED_BYTES;                                    \
-        int64_t start = is_timed ? dcc_guest_now() : 0;                                  \
-        size_t result = next_##NAME(ARGS);                                               \
-        files_count(f, KIND, SIZE, start, is_timed ? dcc_guest_now() : 0, size *result); \
-        return result;                                                                   \
+#define ON_STREAM(NAME, PARAMS, ARGS, KIND, SIZE)                                     \
+    static size_t (*next_##NAME)(PARAMS);                                             \
+    EXPORTED size_t dcc_io_##NAME(PARAMS) ALIAS(NAME);                                \
+    size_t dcc_io_##NAME(PARAMS)                                                      \
+    {                                                                                 \
+        HAVE(NAME);                                                                   \
+        if (!next_##NAME)                                                             \
+            return 0;                                                                 \
+        struct file *f = files_is_on() ? files_of(fileno(stream)) : NULL;             \
+        if (!f)                                                                       \
+            return next_##NAME(ARGS);                                                 \
+        int is_timed = size * n >= STDIO_TIMED_BYTES;                                 \
+        int64_t start = is_timed ? files_time() : 0;                                  \
+        size_t result = next_##NAME(ARGS);                                            \
+        files_count(f, KIND, SIZE, start, is_timed ? files_time() : 0, size *result); \
+        return result;                                                                \
     }
 ON_STREAM(fread, P(void *b, size_t size, size_t n, FILE *stream), P(b, size, n, stream), DCT_IO_READ, "fread")
 ON_STREAM(fread_unlocked, P(void *b, size_t size, size_t n, FILE *stream), P(b, size, n, stream), DCT_IO_READ, "fread")
@@ -263,9 +269,9 @@ int dcc_io_fflush(FILE *stream)
     struct file *f = stream && files_is_on() ? files_of(fileno(stream)) : NULL;
     if (!f)
         return next_fflush(stream);
-    int64_t start = dcc_guest_now();
+    int64_t start = files_time();
     int result = next_fflush(stream);
-    files_count(f, DCT_IO_OTHER, "fflush", start, dcc_guest_now(), 0);
+    files_count(f, DCT_IO_OTHER, "fflush", start, files_time(), 0);
     return result;
 }
 
@@ -282,9 +288,9 @@ int dcc_io_fclose(FILE *stream)
         files_forget((unsigned)fd, (unsigned)fd);
     if (!f)
         return next_fclose(stream);
-    int64_t start = dcc_guest_now();
+    int64_t start = files_time();
     int result = next_fclose(stream);
-    files_count(f, DCT_IO_OTHER, "fclose", start, dcc_guest_now(), 0);
+    files_count(f, DCT_IO_OTHER, "fclose", start, files_time(), 0);
     return result;
 }
 

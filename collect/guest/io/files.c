@@ -13,45 +13,21 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define N_DESCRIPTORS 65536u
 #define N_SLOTS (2 * FILES_MAX)
-#define PATH_BYTES (1u << 20)
 #define DEFAULT_THRESHOLD_US 100
-enum { FD_UNKNOWN = 0, FD_NOT_FOLLOWED = 1, FD_FIRST_FILE = 2 };
 
-struct file {
-    struct dct_io *sums;           /* in the trace, once there is one */
-    struct dct_io early[DCT_N_IO]; /* before */
-    const char *path;              /* stored last */
-    uint32_t hash, name;           /* name: its number in the trace */
-    uint32_t is_taken;             /* a thread is about to set sums */
-};
-
-/* No lock: a thread may be killed, interrupted or left by siglongjmp() anywhere. Two threads that open the same file
- * for the first time at once may use up two entries. */
-static struct files {
-    pid_t pid;                  /* whose descriptors these are; 0: of a forked child that has not asked yet */
-    uint16_t fd[N_DESCRIPTORS]; /* FD_*, or FD_FIRST_FILE + index */
-    uint16_t slot[N_SLOTS];     /* index + 1, open addressing by path */
-    struct file file[FILES_MAX];
-    uint32_t n_files;
-    uint64_t early_bytes;
-    size_t path_used;
-    char paths[PATH_BYTES];
-} * files;
-
-static int64_t threshold_ns;
-/* Where the stack was when the thread came in; 0: what it does now is not our own. */
-static __thread uintptr_t inside __attribute__((tls_model("initial-exec")));
+struct files *files;
+struct files_setup files_setup;
+__thread uintptr_t files_inside __attribute__((tls_model("initial-exec")));
 
 static int is_inside(void)
 {
-    return inside && !dcc_guest_is_abandoned(inside);
+    return files_inside && !dcc_guest_is_abandoned(files_inside);
 }
 
 static void go_inside(void)
 {
-    inside = (uintptr_t)__builtin_frame_address(0);
+    files_inside = (uintptr_t)__builtin_frame_address(0);
 }
 
 /* mpirun and the like read their own configuration: of a launched job only the ranks are of interest. A batch
@@ -78,7 +54,7 @@ int files_begin(void)
     const char *text = getenv("DCC_IO_US");
     char *end;
     long us = text ? strtol(text, &end, 10) : 0;
-    threshold_ns = 1000 * (int64_t)(us > 0 && us < 1000000000 && *end == '\0' ? us : DEFAULT_THRESHOLD_US);
+    files_setup.threshold_ns = 1000 * (int64_t)(us > 0 && us < 1000000000 && *end == '\0' ? us : DEFAULT_THRESHOLD_US);
     if (!dcc_guest_is_wanted() || is_launcher())
         return -1;
     void *p = mmap(NULL, sizeof *files, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -88,13 +64,15 @@ int files_begin(void)
         munmap(p, sizeof *files);
         return -1;
     }
+    files_setup.clock = dcc_guest_is_clock_system() ? clock_gettime : NULL;
+    files_setup.is_window_used = dcc_guest_is_window_used();
     __atomic_store_n(&files, p, __ATOMIC_RELEASE);
     return 0;
 }
 
 int files_is_on(void)
 {
-    return __atomic_load_n(&files, __ATOMIC_ACQUIRE) && !is_inside() && !dcc_guest_is_busy();
+    return __atomic_load_n(&files, __ATOMIC_ACQUIRE) && !is_inside();
 }
 
 /* ---- descriptor -> file ------------------------------------------------------------------------ */
@@ -112,11 +90,11 @@ static uint32_t new_file(const char *path, uint32_t hash)
 {
     size_t len = strlen(path) + 1;
     if (__atomic_load_n(&files->n_files, __ATOMIC_RELAXED) + 1 >= FILES_MAX ||
-        __atomic_load_n(&files->path_used, __ATOMIC_RELAXED) + len > PATH_BYTES - sizeof FILES_OVERFLOW)
+        __atomic_load_n(&files->path_used, __ATOMIC_RELAXED) + len > FILES_PATH_BYTES - sizeof FILES_OVERFLOW)
         return FILES_MAX;
     size_t at = __atomic_fetch_add(&files->path_used, len, __ATOMIC_RELAXED);
     uint32_t i = __atomic_fetch_add(&files->n_files, 1, __ATOMIC_RELAXED);
-    if (i >= FILES_MAX || at + len > PATH_BYTES)
+    if (i >= FILES_MAX || at + len > FILES_PATH_BYTES)
         return FILES_MAX;
     files->file[i].hash = hash;
     __atomic_store_n(&files->file[i].path, memcpy(files->paths + at, path, len), __ATOMIC_RELEASE);
@@ -173,45 +151,42 @@ static uint16_t look_up(int fd)
 
 struct file *files_known(int fd)
 {
-    if (fd < 0 || (unsigned)fd >= N_DESCRIPTORS)
+    if (fd < 0 || (unsigned)fd >= FILES_DESCRIPTORS)
         return NULL;
-    uint16_t what = __atomic_load_n(&files->fd[fd], __ATOMIC_RELAXED);
+    uint16_t what = __atomic_load_n(&files->fd[fd].what, __ATOMIC_RELAXED);
     return what >= FD_FIRST_FILE ? &files->file[what - FD_FIRST_FILE] : NULL;
 }
 
 struct file *files_of(int fd)
 {
-    if (fd < 0 || (unsigned)fd >= N_DESCRIPTORS)
+    if (fd < 0 || (unsigned)fd >= FILES_DESCRIPTORS)
         return NULL;
-    if (__atomic_load_n(&files->fd[fd], __ATOMIC_RELAXED) == FD_UNKNOWN) {
+    struct descriptor *d = &files->fd[fd];
+    if (__atomic_load_n(&d->what, __ATOMIC_RELAXED) == FD_UNKNOWN) {
         int saved_errno = errno;
         go_inside();
-        __atomic_store_n(&files->fd[fd], look_up(fd), __ATOMIC_RELAXED);
-        inside = 0;
+        __atomic_store_n(&d->what, look_up(fd), __ATOMIC_RELAXED);
+        files_inside = 0;
         errno = saved_errno;
     }
-    return files_known(fd);
+    struct file *f = files_known(fd);
+    if (f)
+        __atomic_store_n(&d->sums, __atomic_load_n(&f->sums, __ATOMIC_ACQUIRE), __ATOMIC_RELEASE);
+    return f;
 }
 
 void files_forget(unsigned from, unsigned to)
 {
-    for (unsigned fd = from; fd <= to && fd < N_DESCRIPTORS; fd++)
-        if (__atomic_load_n(&files->fd[fd], __ATOMIC_RELAXED))
-            __atomic_store_n(&files->fd[fd], FD_UNKNOWN, __ATOMIC_RELAXED);
+    for (unsigned fd = from; fd <= to && fd < FILES_DESCRIPTORS; fd++) {
+        struct descriptor *d = &files->fd[fd];
+        if (!__atomic_load_n(&d->what, __ATOMIC_RELAXED))
+            continue;
+        __atomic_store_n(&d->sums, NULL, __ATOMIC_RELAXED);
+        __atomic_store_n(&d->what, FD_UNKNOWN, __ATOMIC_RELAXED);
+    }
 }
 
 /* ---- sums -------------------------------------------------------------------------------------- */
-
-static void add(struct dct_io *io, uint64_t n, uint64_t bytes, uint64_t ns, uint64_t max_ns)
-{
-    __atomic_fetch_add(&io->n, n, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&io->bytes, bytes, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&io->ns, ns, __ATOMIC_RELAXED);
-    uint64_t known = __atomic_load_n(&io->max_ns, __ATOMIC_RELAXED);
-    while (max_ns > known &&
-           !__atomic_compare_exchange_n(&io->max_ns, &known, max_ns, 1, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
-    }
-}
 
 /* What came in before there was a trace. Threads that still add to it are caught by the next call, or at exit. */
 static void move_early(struct file *f)
@@ -222,7 +197,7 @@ static void move_early(struct file *f)
         uint64_t bytes = __atomic_exchange_n(&e->bytes, 0, __ATOMIC_RELAXED);
         uint64_t ns = __atomic_exchange_n(&e->ns, 0, __ATOMIC_RELAXED);
         if (n | bytes | ns)
-            add(&f->sums[kind], n, bytes, ns, __atomic_load_n(&e->max_ns, __ATOMIC_RELAXED));
+            files_add(&f->sums[kind], n, bytes, ns, __atomic_load_n(&e->max_ns, __ATOMIC_RELAXED));
     }
 }
 
@@ -267,7 +242,7 @@ void files_count(struct file *f, int kind, const char *call, int64_t start_ns, i
     if (!dcc_guest_part(&start_ns, &end_ns))
         return;
     int64_t ns = end_ns ? end_ns - start_ns : 0;
-    int is_long = ns >= threshold_ns, saved_errno = errno;
+    int is_long = ns >= files_setup.threshold_ns, saved_errno = errno;
     go_inside();
     if (is_due(f, is_long, bytes))
         bring_into_trace(f, 0);
@@ -275,8 +250,8 @@ void files_count(struct file *f, int kind, const char *call, int64_t start_ns, i
     if (is_long && sums)
         put_span(f, call, start_ns, end_ns, bytes);
     else
-        add(sums ? &sums[kind] : &f->early[kind], 1, bytes, (uint64_t)ns, (uint64_t)ns);
-    inside = 0;
+        files_add(sums ? &sums[kind] : &f->early[kind], 1, bytes, (uint64_t)ns, (uint64_t)ns);
+    files_inside = 0;
     errno = saved_errno;
 }
 
@@ -289,5 +264,5 @@ __attribute__((destructor)) static void at_exit(void)
     for (uint32_t i = 0; i < FILES_MAX; i++)
         if (files->file[i].path)
             bring_into_trace(&files->file[i], 1);
-    inside = 0;
+    files_inside = 0;
 }

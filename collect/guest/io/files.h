@@ -6,15 +6,57 @@
 #ifndef DCC_IO_FILES_H
 #define DCC_IO_FILES_H
 
+#include "collect/guest/guest.h"
 #include "lib/archive/format.h"
 
 #include <stddef.h>
+#include <stdint.h>
+#include <time.h>
 
 #define FILES_QUIET_BYTES (1u << 20)
 #define FILES_MAX 4096u
 #define FILES_OVERFLOW "(more files than the collector keeps)"
 
-struct file;
+#define FILES_DESCRIPTORS 65536u
+#define FILES_PATH_BYTES (1u << 20)
+enum { FD_UNKNOWN = 0, FD_NOT_FOLLOWED = 1, FD_FIRST_FILE = 2 };
+
+struct file {
+    struct dct_io *sums;           /* in the trace, once there is one */
+    struct dct_io early[DCT_N_IO]; /* before */
+    const char *path;              /* stored last */
+    uint32_t hash, name;           /* name: its number in the trace */
+    uint32_t is_taken;             /* a thread is about to set sums */
+};
+
+/* What every call looks at. */
+struct descriptor {
+    struct dct_io *sums; /* of its file, once files_of has found them */
+    uint16_t what;       /* FD_*, or FD_FIRST_FILE + index */
+};
+
+/* No lock: a thread may be killed, interrupted or left by siglongjmp() anywhere. Two threads that open the same file
+ * for the first time at once may use up two entries. */
+struct files {
+    struct descriptor fd[FILES_DESCRIPTORS];
+    pid_t pid;                    /* whose descriptors these are; 0: of a forked child that has not asked yet */
+    uint16_t slot[2 * FILES_MAX]; /* index + 1, open addressing by path */
+    struct file file[FILES_MAX];
+    uint32_t n_files;
+    uint64_t early_bytes;
+    size_t path_used;
+    char paths[FILES_PATH_BYTES];
+};
+
+extern struct files *files; /* NULL: nothing is observed */
+/* Set at load. */
+extern struct files_setup {
+    int64_t threshold_ns;
+    int (*clock)(clockid_t, struct timespec *); /* NULL: ask dcc_guest_now */
+    int is_window_used;
+} files_setup;
+/* Where the stack was when the thread came in; 0: what it does now is not our own. */
+extern __thread uintptr_t files_inside __attribute__((tls_model("initial-exec")));
 
 /** files_begin - at load. returns 0, or -1 when nothing is to be observed in this process */
 int files_begin(void);
@@ -30,5 +72,54 @@ void files_forget(unsigned from, unsigned to);
 /** files_count - one call of kind DCT_IO_*, from start_ns to end_ns: a span when it took longer than the threshold
  *  (DCC_IO_US), else part of the file's sums. end_ns 0: not timed. Keeps errno. */
 void files_count(struct file *f, int kind, const char *call, int64_t start_ns, int64_t end_ns, uint64_t bytes);
+
+/** files_add - into sums that several threads add to. Each addition is one instruction, so that a signal handler may
+ *  come in between. */
+static inline void files_add(struct dct_io *io, uint64_t n, uint64_t bytes, uint64_t ns, uint64_t max_ns)
+{
+    __atomic_fetch_add(&io->n, n, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&io->bytes, bytes, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&io->ns, ns, __ATOMIC_RELAXED);
+    uint64_t known = __atomic_load_n(&io->max_ns, __ATOMIC_RELAXED);
+    while (max_ns > known &&
+           !__atomic_compare_exchange_n(&io->max_ns, &known, max_ns, 1, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+    }
+}
+
+/* The usual call: a file that has sums in the trace, and a short time. Little of memory is looked at, since a system
+ * call may have emptied the processor's table of pages. */
+
+/** files_usual - the file behind a descriptor whose sums are known; it is not looked at. NULL: ask files_is_on and
+ *  files_of. */
+static inline struct file *files_usual(int fd, struct dct_io **sums)
+{
+    struct files *all = __atomic_load_n(&files, __ATOMIC_ACQUIRE);
+    *sums = NULL;
+    if (!all || (unsigned)fd >= FILES_DESCRIPTORS)
+        return NULL;
+    *sums = __atomic_load_n(&all->fd[fd].sums, __ATOMIC_ACQUIRE);
+    uint16_t what = __atomic_load_n(&all->fd[fd].what, __ATOMIC_RELAXED);
+    return *sums && what >= FD_FIRST_FILE ? &all->file[what - FD_FIRST_FILE] : NULL;
+}
+
+static inline int64_t files_time(void)
+{
+    struct timespec t;
+    if (!files_setup.clock)
+        return dcc_guest_now();
+    files_setup.clock(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/** files_done - as files_count, of a call that was timed. sums: as files_usual gave them. */
+static inline void files_done(struct file *f, struct dct_io *sums, int kind, const char *call, int64_t start_ns,
+                              int64_t end_ns, uint64_t bytes)
+{
+    int64_t ns = end_ns - start_ns;
+    if (__builtin_expect(sums && ns < files_setup.threshold_ns && !files_setup.is_window_used, 1))
+        files_add(&sums[kind], 1, bytes, (uint64_t)ns, (uint64_t)ns);
+    else
+        files_count(f, kind, call, start_ns, end_ns, bytes);
+}
 
 #endif
