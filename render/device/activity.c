@@ -9,6 +9,7 @@
 #include "render/device/memory.h"
 #include "render/device/queue.h"
 #include "render/device/runtime.h"
+#include "render/device/shapework.h"
 #include "render/device/stepranges.h"
 #include "render/device/steps.h"
 #include "render/device/watch.h"
@@ -36,6 +37,7 @@ struct activity {
     struct host_ops *operators;  /* made with the first one */
     struct host_operators table; /* of them; has_table: it is made */
     int has_table;
+    struct shape_log *shaped;   /* made with the first one */
     struct host_work *work;     /* of a trace that shows no GPU */
     struct step_ranges *phases; /* the same */
     int has_no_memory;
@@ -217,6 +219,27 @@ void activity_operator(struct activity *a, int64_t thread, enum operator_kind ki
         host_ops_add(a->operators, thread, kind, name, len, start_ns, dur_ns);
 }
 
+void activity_shaped(struct activity *a, int64_t thread, const char *name, size_t len, const struct shape_work *w,
+                     int64_t start_ns, int64_t dur_ns)
+{
+    const struct activity_watch *watch = activity_watcher();
+    if (watch && !watch->is_beside)
+        return;
+    if (!a->shaped && !a->has_no_memory) {
+        a->shaped = shape_log_new();
+        a->has_no_memory = !a->shaped;
+    }
+    if (a->shaped)
+        shape_log_add(a->shaped, thread, name, len, w, start_ns, start_ns + dur_ns);
+}
+
+void activity_work(struct activity *a, struct dcr_arena *arena, struct run_kernel_counts **out, int *n)
+{
+    *n = 0;
+    if (a->shaped)
+        shape_log_finish(a->shaped, a->n_devices > 0, arena, out, n);
+}
+
 void activity_phase(struct activity *a, const char *name, size_t len, int64_t start_ns, int64_t dur_ns)
 {
     const struct activity_watch *watch = activity_watcher();
@@ -249,6 +272,8 @@ static int join(struct activity *a, struct spill *by_device, struct dcr_err *err
     if (rc || (rc = spill_sort(a->ops, err)))
         return rc;
     device_steps_sort(&a->steps);
+    if (a->shaped)
+        shape_log_settle(a->shaped);
     const struct launch_record *l = spill_next(a->launches);
     const struct op_record *op;
     struct spill_key last = {-1, 0};
@@ -273,6 +298,8 @@ static int join(struct activity *a, struct spill *by_device, struct dcr_err *err
             queue_add(a->queue, r.device, r.stream, r.launch_ns, r.key.b);
         if (r.is_to_host && r.launch_ns != NO_LAUNCH)
             a->n_to_host += device_steps_holds(&a->steps, r.launch_ns);
+        if (a->shaped && r.kind == OP_COMPUTE && r.launch_ns != NO_LAUNCH && r.thread >= 0)
+            shape_log_kernel(a->shaped, host_ranges_thread_id(a->ranges, r.thread), r.launch_ns, r.end_ns - r.key.b);
         r.key.a = (int64_t)r.device;
         spill_add(by_device, &r);
     }
@@ -524,6 +551,7 @@ void activity_free(struct activity *a)
     spill_free(a->queue);
     runtime_log_free(a->runtime);
     host_ops_free(a->operators);
+    shape_log_free(a->shaped);
     host_work_free(a->work);
     step_ranges_free(a->phases);
     memory_log_free(a->memory);

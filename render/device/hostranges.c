@@ -41,6 +41,11 @@ int host_ranges_thread(struct host_ranges *h, int64_t process, int64_t thread)
     return threads_index(&h->threads, process, thread);
 }
 
+int64_t host_ranges_thread_id(const struct host_ranges *h, int at)
+{
+    return h->threads.of[at].thread;
+}
+
 /* kind: enum host_range, or N_HOST_RANGES + a thread */
 static void add(struct host_ranges *h, int kind, int64_t start_ns, int64_t dur_ns)
 {

@@ -16,6 +16,8 @@ void host_ranges_free(struct host_ranges *h);
 /** host_ranges_thread - a number for a thread of a process, which host_ranges_wait() and operations refer to;
  *  THREAD_UNKNOWN beyond THREADS_MAX. */
 int host_ranges_thread(struct host_ranges *h, int64_t process, int64_t thread);
+/** host_ranges_thread_id - the thread behind such a number, which is not THREAD_UNKNOWN. */
+int64_t host_ranges_thread_id(const struct host_ranges *h, int at);
 
 /** host_ranges_add - a range of the host; without a length, or ending beyond int64_t, it is left out. */
 void host_ranges_add(struct host_ranges *h, enum host_range kind, int64_t start_ns, int64_t dur_ns);

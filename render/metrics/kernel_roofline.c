@@ -46,3 +46,10 @@ struct kernel_roofline kernel_roofline_of(const struct run_kernel_counts *k, con
         r.bytes_ratio = -1;
     return r;
 }
+
+struct kernel_roofline operator_roofline_of(const struct run_kernel_counts *k, const struct thresholds *t)
+{
+    struct kernel_roofline r = kernel_roofline_of(k, t);
+    r.bound = r.bound == BOUND_LATENCY ? BOUND_NEITHER : r.bound;
+    return r;
+}

@@ -21,5 +21,8 @@ struct kernel_roofline {
 };
 
 struct kernel_roofline kernel_roofline_of(const struct run_kernel_counts *k, const struct thresholds *t);
+/** operator_roofline_of - the same of an operator whose counts are by shapes. Its bytes are the least that it moves, so
+ *  an operator that is near neither roof is BOUND_NEITHER. */
+struct kernel_roofline operator_roofline_of(const struct run_kernel_counts *k, const struct thresholds *t);
 
 #endif

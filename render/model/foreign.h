@@ -4,6 +4,7 @@
 
 #include "lib/reduce/reduce.h"
 #include "render/model/device.h"
+#include "render/model/kernel_counts.h"
 
 /* What kind of file of another tool a trace or a table is from. X(id, words in report.json and on pages) */
 #define FOREIGN_KINDS(X)                                      \
@@ -119,6 +120,8 @@ struct foreign_trace {
     int is_rank_by_name;  /* the trace has no place for a rank: it is that of the file's name, if that has one */
     struct accumulation accumulation;
     struct host_operators operators;
+    struct run_kernel_counts *work; /* of operators, by the shapes of their inputs, longest first */
+    int n_work;
     struct device_memory host_memory; /* of the framework's allocator; n 0 = not recorded, or there is a GPU */
     struct run_device *devices;
     int n_devices;

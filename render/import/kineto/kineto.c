@@ -8,6 +8,7 @@
 #include "render/import/kineto/kineto_event.h"
 #include "render/import/kineto/kineto_hand.h"
 #include "render/import/kineto/kineto_header.h"
+#include "render/model/device_peaks.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -472,6 +473,7 @@ int kineto_read(struct foreign_trace *out, struct dcr_arena *arena, struct dcr_s
         goto out;
     rc = activity_finish(k.sink.activity, arena, &out->devices, &out->n_devices, &out->steps, err);
     rc = rc ? rc : activity_operators(k.sink.activity, arena, &out->operators, err);
+    activity_work(k.sink.activity, arena, &out->work, &out->n_work);
     activity_accumulation(k.sink.activity, &out->accumulation);
     activity_lost_steps(k.sink.activity, out->n_lost_steps);
     activity_steps_known(k.sink.activity, &out->is_by_optimizer, &out->is_last_step_cut);
@@ -490,6 +492,7 @@ int kineto_read(struct foreign_trace *out, struct dcr_arena *arena, struct dcr_s
         out->rank = kineto_rank_named(s->name);
     out->world_size = k.header.world_size;
     kineto_header_name(&k.header, out, arena);
+    device_peaks_add(out);
 out:
     work = k.w.n_copied + k.n_indexed;
     kineto_header_release(&k.header);

@@ -5,6 +5,7 @@
 #include "render/import/text/decimal.h"
 #include "render/import/text/json_window.h"
 #include "render/import/kineto/kineto_counters.h"
+#include "render/import/kineto/kineto_shapes.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -350,6 +351,9 @@ static void add_host(struct kineto_sink *k, const struct kineto_raw *e, struct k
         return;
     activity_operator(k->activity, thread_of(k, e), is_annotation ? OPERATOR_RANGE : OPERATOR_OP, name.p, name.n,
                       e->ts_ns, e->dur_ns);
+    struct shape_work work;
+    if (e->args && shape_is_counted(name.p, name.n) && kineto_work_of(name, e, &work))
+        activity_shaped(k->activity, thread_of(k, e), name.p, name.n, &work, e->ts_ns, e->dur_ns);
     int mark = step_mark_of(name.p, name.n);
     if (mark >= 0)
         activity_mark(k->activity, (enum step_mark)mark, name.p, name.n, e->ts_ns, e->dur_ns);

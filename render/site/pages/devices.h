@@ -15,5 +15,7 @@ void page_devices(struct site *s, int run, json_t *tables);
 json_t *view_evidence(struct site *s, int run);
 /** view_roofline - kernels that a profiler counted, under the roofline of their GPU. gives a table (page_roofline.c) */
 json_t *view_roofline(struct site *s, const struct run *r);
+/** view_work - operators of a trace by the shapes of their inputs, under the same roofline; n_work is not 0. gives */
+json_t *view_work(struct site *s, const struct foreign_trace *t);
 
 #endif

@@ -251,6 +251,10 @@ json_t *view_devices(struct site *s, int run)
     for (int i = 0; i < r->n_traces; i++)
         if (r->traces[i].operators.n && n++ < MOST_DEVICES)
             add(s, list, operators(s, &r->traces[i]), site_text(s, "operators_%d", n), run, n > 1);
+    n = 0;
+    for (int i = 0; i < r->n_traces; i++)
+        if (r->traces[i].n_work && n++ < MOST_DEVICES)
+            add(s, list, view_work(s, &r->traces[i]), site_text(s, "operator_roofline_%d", n), run, true);
     return list;
 }
 

@@ -1,4 +1,5 @@
-/* page_roofline.c - kernels that a profiler counted, under the roofline of their GPU, as a table of a run's page. */
+/* page_roofline.c - kernels that a profiler counted, and operators by the shapes of their inputs, under the roofline of
+ * their GPU, as tables of a run's page. */
 #include "render/site/pages/devices.h"
 
 #include "render/metrics/kernel_roofline.h"
@@ -26,11 +27,11 @@ static void cell_of_peak(struct site *s, json_t *t, double ratio, double rate, d
     view_exact(s, t, "", true, ratio, "ratio");
 }
 
-static void row(struct site *s, json_t *t, const struct run_kernel_counts *k)
+static void row(struct site *s, json_t *t, const char *name, const struct run_kernel_counts *k,
+                struct kernel_roofline x)
 {
-    const struct kernel_of of = {k, kernel_roofline_of(k, &s->rep->thresholds)};
-    const struct kernel_roofline x = of.at;
-    view_row(s, t, k->kernel);
+    const struct kernel_of of = {k, x};
+    view_row(s, t, name);
     VIEW_METRICS(s, t, &kernel_metrics, &of, KERNEL_CALLS, KERNEL_TIME);
     if (x.intensity >= 0)
         view_cell_value(s, t, site_text(s, "%s%s", *k->missing ? "at least " : "", fmt_number(x.intensity).text), true,
@@ -67,6 +68,22 @@ json_t *view_roofline(struct site *s, const struct run *r)
     json_t *t = view_table(s, TABLE(KERNELS, slot_name(*counted ? counted : "not counted")));
     say_what_of(s, t, r);
     for (int i = 0; i < r->n_kernels && i < MOST_KERNELS; i++)
-        row(s, t, &r->kernels[i]);
+        row(s, t, r->kernels[i].kernel, &r->kernels[i], kernel_roofline_of(&r->kernels[i], &s->rep->thresholds));
+    return t;
+}
+
+json_t *view_work(struct site *s, const struct foreign_trace *f)
+{
+    const struct run_kernel_counts *first = &f->work[0];
+    json_t *t = view_table(s, TABLE(OPERATOR_WORK, slot_name(f->file)));
+    view_caption(s, t, f->n_devices ? PHRASE(CAPTION_TIME_OF_KERNELS) : PHRASE(CAPTION_TIME_OF_CALLS));
+    view_caption(s, t, PHRASE(CAPTION_BYTES_OF_SHAPES));
+    view_caption(
+        s, t, first->peak_bytes_per_s > 0 ? PHRASE(CAPTION_PEAKS, slot_name(first->peak_bytes_source)) : PHRASE(NONE));
+    for (int i = 0; i < f->n_work && i < MOST_KERNELS; i++) {
+        const struct run_kernel_counts *k = &f->work[i];
+        const char *name = *k->format ? site_text(s, "%s, %s", k->kernel, k->format) : k->kernel;
+        row(s, t, name, k, operator_roofline_of(k, &s->rep->thresholds));
+    }
     return t;
 }

@@ -37,5 +37,7 @@ json_t *nodes_json(const struct run *run);
 json_t *run_json(const struct run_result *r);
 /** roofline_json - `kernel_roofline` of the report: kernels that a profiler counted. (json_roofline.c) */
 json_t *roofline_json(const struct report *rep);
+/** operator_roofline_json - `operator_roofline`: operators whose work follows from the shapes of their inputs. */
+json_t *operator_roofline_json(const struct report *rep);
 
 #endif

@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# One level below the GPU: what operators of real Kineto traces did, against the same computed from the trace by a
+# program of its own (operators.py).
+. tests/lib/tap.sh
+report=$BIN/dcreport
+traces=$SHARED/data/traces/kineto
+
+# same TRACE STATUS WHAT
+same() {
+    "$report" -q "$1" -o "$TMP/site" >/dev/null 2>&1
+    check "$2" python3 tests/integration/operators.py "$1" "$TMP/site/report.json"
+}
+same tests/data/gpu/kineto-h200.json.gz "products and attention of a training on an H200"
+check "the page has the table, folded" grep -q 'tables/operator_roofline_1.csv' "$TMP"/site/runs/*/devices.html
+if [ -d "$traces" ]; then
+    same "$traces/mi300_resnet_act_checkpoint.json.gz" "convolutions on an MI300X, with those of the backward pass"
+    same "$traces/h100_gaunernst_bert-small-uncased__1016001.json.gz" "linear layers and attention on an H100"
+    same "$traces/dlrm_8rank/worker0_step_12.1694128201545.pt.trace.json.gz" "products of two threads on a V100"
+    same "$traces/resnet50_num_workers_0.worker0.1623143089861.pt.trace.json.gz" "an older trace, which lacks the strides of convolutions"
+    check "... says so" jq -e '.operator_roofline[] | select(.operator == "aten::conv2d") | .flop == null and .n == 318
+        and (.flop_because | test("strides"))' "$TMP/site/report.json"
+else
+    skip "real traces" "no $traces"
+fi
+finish
