@@ -71,7 +71,7 @@ $(BUILD)/tests/gpu/backend_gpu $(BUILD)/tests/gpu/bench_step: $(BUILD)/tests/gpu
 EMULATED_SRC := $(wildcard tests/gpu/emulator/*.cpp) $(CUDA_SRC)
 EMULATED_OBJ := $(patsubst %,$(BUILD)/emulated/%.o,$(EMULATED_SRC)) $(PIC_OBJ)
 # clang's checks of C++ types would need the C++ part of its runtime in programs that are C.
-EMULATED_FLAGS = -std=c++17 -O2 -g -fPIC -fvisibility=hidden -fno-strict-aliasing -ffp-contract=off -Wall -Wextra \
+EMULATED_FLAGS = -std=c++17 -O2 -g1 -fPIC -fvisibility=hidden -fno-strict-aliasing -ffp-contract=off -Wall -Wextra \
   -Wno-unknown-pragmas -DDCRNN_EMULATED -Itests/gpu/emulator -I. $(BLAS_CFLAGS) \
   $(SAN) $(if $(filter 1,$(SANITIZE)),-fno-sanitize=vptr$(comma)function)
 $(BUILD)/emulated/%.o: % $(HOW)
