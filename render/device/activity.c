@@ -2,6 +2,7 @@
 #include "render/device/activity.h"
 
 #include "render/device/accumulation.h"
+#include "render/device/codelines.h"
 #include "render/device/collectives.h"
 #include "render/device/hostops.h"
 #include "render/device/hostranges.h"
@@ -38,6 +39,7 @@ struct activity {
     struct host_operators table; /* of them; has_table: it is made */
     int has_table;
     struct shape_log *shaped;   /* made with the first one */
+    struct code_log *code;      /* the same */
     struct host_work *work;     /* of a trace that shows no GPU */
     struct step_ranges *phases; /* the same */
     int has_no_memory;
@@ -233,6 +235,26 @@ void activity_shaped(struct activity *a, int64_t thread, const char *name, size_
         shape_log_add(a->shaped, thread, name, len, w, start_ns, start_ns + dur_ns);
 }
 
+void activity_frame(struct activity *a, int64_t thread, const char *name, size_t len, int64_t start_ns, int64_t dur_ns)
+{
+    const struct activity_watch *watch = activity_watcher();
+    if (watch && !watch->is_beside)
+        return;
+    if (!a->code && !a->has_no_memory) {
+        a->code = code_log_new(a->max_bytes / 8);
+        a->has_no_memory = !a->code;
+    }
+    if (a->code)
+        code_log_add(a->code, thread, name, len, start_ns, start_ns + dur_ns);
+}
+
+void activity_code(struct activity *a, struct dcr_arena *arena, struct code_lines *out)
+{
+    *out = (struct code_lines){0};
+    if (a->code)
+        code_log_finish(a->code, arena, out);
+}
+
 void activity_work(struct activity *a, struct dcr_arena *arena, struct run_kernel_counts **out, int *n)
 {
     *n = 0;
@@ -259,7 +281,7 @@ int activity_operators(struct activity *a, struct dcr_arena *arena, struct host_
     if (a->has_no_memory)
         return dcr_err_set(err, DCR_FATAL, "out of memory");
     *out = a->table;
-    return a->operators && !a->has_table ? host_ops_finish(a->operators, NULL, arena, out, err) : 0;
+    return a->operators && !a->has_table ? host_ops_finish(a->operators, NULL, a->code, arena, out, err) : 0;
 }
 
 /* ---- launches meet operations ------------------------------------------------------------------------ */
@@ -460,7 +482,7 @@ static int work_of_host(struct activity *a, struct dcr_arena *arena, struct dcr_
 {
     a->work = host_work_new(&a->steps, a->max_bytes / 8);
     a->has_table = 1;
-    return a->work ? host_ops_finish(a->operators, a->work, arena, &a->table, err)
+    return a->work ? host_ops_finish(a->operators, a->work, a->code, arena, &a->table, err)
                    : dcr_err_set(err, DCR_FATAL, "out of memory");
 }
 
@@ -479,6 +501,9 @@ int activity_finish(struct activity *a, struct dcr_arena *arena, struct run_devi
     int rc = by_device ? join(a, by_device, err) : dcr_err_set(err, DCR_FATAL, "out of memory");
     if (rc || (rc = host_ranges_finish(a->ranges, &a->arena, &host, &is_too_many, err)))
         goto out;
+    if (a->code && (rc = code_log_settle(a->code, err)) != 0)
+        goto out;
+    host.code = a->code;
     if (is_host_alone(a) && (rc = work_of_host(a, arena, err)) != 0)
         goto out;
     *out = dcr_arena_alloc(arena, (a->n_devices + 1) * sizeof **out);
@@ -552,6 +577,7 @@ void activity_free(struct activity *a)
     runtime_log_free(a->runtime);
     host_ops_free(a->operators);
     shape_log_free(a->shaped);
+    code_log_free(a->code);
     host_work_free(a->work);
     step_ranges_free(a->phases);
     memory_log_free(a->memory);

@@ -102,6 +102,8 @@ void activity_operator(struct activity *a, int64_t thread, enum operator_kind ki
 /** activity_shaped - an operator for which shape_is_counted (shapes.h), beside activity_operator. */
 void activity_shaped(struct activity *a, int64_t thread, const char *name, size_t len, const struct shape_work *w,
                      int64_t start_ns, int64_t dur_ns);
+/** activity_frame - a frame of a Python stack, or a module, by its name in PyTorch's traces. */
+void activity_frame(struct activity *a, int64_t thread, const char *name, size_t len, int64_t start_ns, int64_t dur_ns);
 /** activity_phase - a named range of the host that may be a phase of a step: any but those that mark steps. */
 void activity_phase(struct activity *a, const char *name, size_t len, int64_t start_ns, int64_t dur_ns);
 /** activity_finish - the devices of the trace, ascending. Text and arrays in arena.
@@ -124,6 +126,8 @@ void activity_lost_steps(const struct activity *a, int64_t n[N_STEP_LOSSES]);
  *  errors   DCR_FATAL: no memory or no temporary file */
 int activity_operators(struct activity *a, struct dcr_arena *arena, struct host_operators *out,
                        struct dcr_err *err) DCR_MUST_CHECK;
+/** activity_code - the lines that kept GPUs waiting; after activity_finish. Texts and array in arena */
+void activity_code(struct activity *a, struct dcr_arena *arena, struct code_lines *out);
 /** activity_work - what activity_shaped was given, a row for each operator and type, longest first; after
  *  activity_finish. out: gives, in arena; n 0: nothing, or too many calls */
 void activity_work(struct activity *a, struct dcr_arena *arena, struct run_kernel_counts **out, int *n);

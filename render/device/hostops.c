@@ -1,6 +1,7 @@
 /* hostops.c - see hostops.h. */
 #include "render/device/hostops.h"
 
+#include "render/device/codelines.h"
 #include "render/device/hostwork.h"
 #include "render/device/optable.h"
 #include "render/device/spill.h"
@@ -15,9 +16,15 @@ struct host_record {
     uint32_t name; /* index */
 };
 
+/* Where operators of a name were called; without padding. */
+struct place {
+    int64_t name, line;
+};
+
 /* A range that has begun, and the part of it that ranges inside it took. */
 struct open_range {
     int64_t start_ns, end_ns, inner_ns;
+    int64_t line; /* it was called from; -1 = not known */
     uint32_t name;
 };
 
@@ -29,7 +36,9 @@ struct host_ops {
     size_t n_is, is_cap;
     struct host_comm *comm;
     size_t n_comm, comm_cap;
-    int64_t *self_ns; /* by name */
+    int64_t *self_ns;      /* by name */
+    struct code_log *code; /* NULL = no lines are known */
+    struct optable places; /* a name and a line, as the bytes of struct place */
     struct open_range *open;
     size_t n_open, open_cap;
 };
@@ -81,6 +90,10 @@ static void close_innermost(struct host_ops *h)
     int64_t self = x->end_ns - x->start_ns - x->inner_ns;
     if (self > 0 && __builtin_add_overflow(h->self_ns[x->name], self, &h->self_ns[x->name]))
         h->self_ns[x->name] = INT64_MAX;
+    if (self > 0 && h->code && x->line >= 0) {
+        struct place p = {x->name, x->line};
+        optable_add(optable_entry(&h->places, 0, OP_MEMCPY, (const char *)&p, sizeof p), self);
+    }
     if (!h->n_open)
         return;
     struct open_range *around = &h->open[h->n_open - 1];
@@ -97,7 +110,10 @@ static void open_range(struct host_ops *h, const struct host_record *r)
     size_t at = h->n_open++;
     for (; at > 0 && h->open[at - 1].start_ns == r->key.b && h->open[at - 1].end_ns < r->end_ns; at--)
         h->open[at] = h->open[at - 1];
-    h->open[at] = (struct open_range){.start_ns = r->key.b, .end_ns = r->end_ns, .name = r->name};
+    h->open[at] = (struct open_range){.start_ns = r->key.b,
+                                      .end_ns = r->end_ns,
+                                      .line = h->code ? code_log_at(h->code, r->key.a, r->key.b) : -1,
+                                      .name = r->name};
 }
 
 static int compare(const void *a, const void *b)
@@ -111,9 +127,32 @@ static int compare(const void *a, const void *b)
     return c ? c : (int)x->kind - (int)y->kind;
 }
 
-int host_ops_finish(struct host_ops *h, struct host_work *work, struct dcr_arena *arena, struct host_operators *out,
-                    struct dcr_err *err)
+/* Of each name the line with most of its self time; of equals the first that was met. */
+static void find_places(const struct host_ops *h, struct dcr_arena *arena, struct host_operators *out)
 {
+    const struct name_entry **most = dcr_arena_alloc(arena, (h->names.n + 1) * sizeof *most);
+    for (size_t i = 0; i < h->places.n; i++) {
+        const struct name_entry *e = h->places.entries[i];
+        struct place p;
+        if (e->len != sizeof p) /* those beyond the limit */
+            continue;
+        memcpy(&p, e->text, sizeof p);
+        most[p.name] = !most[p.name] || e->sum_ns > most[p.name]->sum_ns ? e : most[p.name];
+    }
+    for (size_t i = 0; i < h->names.n; i++)
+        if (most[i]) {
+            struct place p;
+            memcpy(&p, most[i]->text, sizeof p);
+            struct code_line line = code_log_line(h->code, p.line, arena);
+            out->list[i].place = line.place;
+            out->list[i].function = line.function;
+        }
+}
+
+int host_ops_finish(struct host_ops *h, struct host_work *work, struct code_log *code, struct dcr_arena *arena,
+                    struct host_operators *out, struct dcr_err *err)
+{
+    h->code = code;
     const struct host_record *r;
     int64_t thread = 0;
     int rc = spill_sort(h->ops, err);
@@ -147,6 +186,8 @@ int host_ops_finish(struct host_ops *h, struct host_work *work, struct dcr_arena
                                                            .min_ns = e->min_ns,
                                                            .max_ns = e->max_ns};
     }
+    if (code)
+        find_places(h, arena, out);
     if (out->n_names)
         qsort(out->list, (size_t)out->n_names, sizeof *out->list, compare);
     return 0;
@@ -158,6 +199,7 @@ void host_ops_free(struct host_ops *h)
         return;
     spill_free(h->ops);
     optable_release(&h->names);
+    optable_release(&h->places);
     dcr_arena_release(&h->arena);
     free(h);
 }

@@ -11,6 +11,7 @@
 
 struct host_ops;
 struct host_work;
+struct code_log;
 
 /** host_ops_new - max_bytes: of events in memory. gives; free with host_ops_free. NULL: out of memory */
 struct host_ops *host_ops_new(size_t max_bytes);
@@ -21,9 +22,10 @@ void host_ops_add(struct host_ops *h, int64_t thread, enum operator_kind kind, c
                   int64_t start_ns, int64_t dur_ns);
 /** host_ops_finish - the table, longest self time first; text and array in arena.
  *  work     gets all of them; NULL = nobody
+ *  code     knows the lines, and is settled; NULL = none are known
  *  errors   DCR_FATAL: no memory or no temporary file */
-int host_ops_finish(struct host_ops *h, struct host_work *work, struct dcr_arena *arena, struct host_operators *out,
-                    struct dcr_err *err) DCR_MUST_CHECK;
+int host_ops_finish(struct host_ops *h, struct host_work *work, struct code_log *code, struct dcr_arena *arena,
+                    struct host_operators *out, struct dcr_err *err) DCR_MUST_CHECK;
 void host_ops_free(struct host_ops *h);
 
 #endif

@@ -44,7 +44,9 @@ struct device_sums {
 int64_t intervals_covered(const struct intervals *x, int64_t from, int64_t to, size_t *cursor);
 
 /* What the host did: HOST_SYNC of all threads; behind the ranges the synchronising calls of each. */
+struct code_log;
 struct host_side {
+    struct code_log *code; /* gets idle time that the host caused; NULL = nobody */
     struct intervals
         of[N_HOST_RANGES + THREADS_MAX]; /* HOST_IO without what HOST_DATA covers, HOST_COMM without both */
     const struct threads *threads;

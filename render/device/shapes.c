@@ -216,8 +216,9 @@ int shape_is_counted(const char *name, size_t len)
 /* Of an input that is read; nothing of one that is not there. */
 static int64_t bytes_read(const struct shapes *s, int at)
 {
-    const struct shape_input *x = &s->in[at];
-    return at < 0 || at >= s->n || x->n_dims == 0 ? 0 : x->element_bytes ? times(all(x), x->element_bytes) : -1;
+    if (at < 0 || at >= s->n || s->in[at].n_dims == 0)
+        return 0;
+    return s->in[at].element_bytes ? times(all(&s->in[at]), s->in[at].element_bytes) : -1;
 }
 
 struct shape_work shape_work_of(const char *name, size_t len, const struct shapes *s)

@@ -1,6 +1,7 @@
 /* sweep.c - one pass over the operations of a device in order of their start: unions and intersections of the kinds,
  * idle time and its causes. Time is cut at every start and every end that changes which kinds are running; each piece
  * is added to the sum of its set of kinds, and every union, intersection and difference is a sum of those. */
+#include "render/device/codelines.h"
 #include "render/device/steps.h"
 
 #include <string.h>
@@ -15,6 +16,7 @@ struct sweep {
     size_t waits[THREADS_MAX]; /* cursors into the synchronising calls of the threads */
     const struct intervals *host;
     const struct threads *threads;
+    struct code_log *code;
     struct device_steps *steps; /* NULL = none */
     struct {
         int64_t from, to; /* first step's start to last one's end; empty without steps */
@@ -98,11 +100,46 @@ static int is_in_sync(struct sweep *w, int64_t from, const struct op_record *nex
     return 0;
 }
 
+/* The first range of x that ends behind t; NULL = none. */
+static const int64_t *range_behind(const struct intervals *x, int64_t t)
+{
+    size_t lo = 0, hi = x->n;
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        if (x->at[mid][1] <= t)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo < x->n ? x->at[lo] : NULL;
+}
+
+/* The host was late: which line was it in? Where it loaded data, used files or exchanged, that is the cause instead. */
+static void find_lines(struct sweep *w, int64_t from, int64_t to, const struct op_record *next)
+{
+    int64_t thread = next->thread < 0 ? 0 : w->threads->of[next->thread].thread;
+    while (from < to) {
+        int64_t until = to, behind = from;
+        for (int k = 0; k < HOST_SYNC; k++) {
+            const int64_t *x = range_behind(&w->host[k], from);
+            if (x && x[0] <= from)
+                behind = x[1] > behind ? x[1] : behind;
+            else if (x && x[0] < until)
+                until = x[0];
+        }
+        if (behind == from)
+            code_log_spend(w->code, thread, from, until);
+        from = behind > from ? behind : until;
+    }
+}
+
 /* The gap [from, to) before an operation. */
 static void blame_gap(struct sweep *w, int64_t from, int64_t to, const struct op_record *next, int64_t *idle_ns)
 {
     enum idle_cause cause = cause_of(w, from, to, next);
     blame(w, from, to, cause, w->cursor, idle_ns);
+    if (w->code && cause == IDLE_HOST)
+        find_lines(w, from, to, next);
     int64_t ns = blame_in_window(w, from, to, cause);
     w->window.behind_sync_ns += cause == IDLE_HOST && is_in_sync(w, from, next) ? ns : 0;
 }
@@ -255,6 +292,7 @@ void sweep_device(struct spill *ops, const struct op_record **first, const struc
     memset(&w, 0, sizeof w);
     w.host = host->of;
     w.threads = host->threads;
+    w.code = host->code;
     w.steps = steps;
     const struct op_record *op = *first;
     uint32_t device = op->device;

@@ -89,6 +89,23 @@ static const char *why_idle(const struct run_device *d)
     return d->has_idle_causes && 2 * d->idle_ns[c] > d->value[DEV_IDLE] ? idle_cause_words(c, IDLE_MOSTLY) : "";
 }
 
+/* The line that ran longest while the host kept the device waiting, or how to see it. */
+static struct phrase idle_line(const struct report *rep, const struct run *r, const struct run_device *d)
+{
+    const struct foreign_trace *t = NULL;
+    for (int i = 0; i < r->n_traces; i++)
+        if (d >= r->traces[i].devices && d < r->traces[i].devices + r->traces[i].n_devices)
+            t = &r->traces[i];
+    if (!t || cause_of_idle(rep, r) != CLASS_HOST || largest_cause(d) != IDLE_HOST)
+        return PHRASE(NONE);
+    if (!t->code.n)
+        return run_may_be_torch(r) && t->kind == FOREIGN_KINETO && !t->code.has_stacks ? PHRASE(GPU_IDLE_STACKS)
+                                                                                       : PHRASE(NONE);
+    const struct code_line *c = &t->code.list[0];
+    return PHRASE(GPU_IDLE_LINE, slot_name(c->function), slot_name(c->place),
+                  slot_percent((double)c->idle_ns / (double)t->code.idle_ns));
+}
+
 static double share_of(const struct run_device *d, enum device_column c)
 {
     return (double)d->value[c] / (double)d->value[DEV_SPAN];
@@ -140,6 +157,7 @@ int say_devices(const struct report *rep, const struct run *r, int has_steps, st
     if (device_idle_ratio(d) < 1 - rep->thresholds.gpu_utilization)
         said_add(out, PHRASE(GPU_WAS_IDLE, slot_count(d->device), slot_percent(device_idle_ratio(d))));
     said_add(out, idle_cause(d));
+    said_add(out, idle_line(rep, r, d));
     if (share_of(d, DEV_EXPOSED_COMM) > rep->thresholds.loss_matters && out->headline.id != PHRASE_GPU_COMMUNICATES)
         said_add(out, PHRASE(GPU_COMMUNICATION, slot_percent(share_of(d, DEV_EXPOSED_COMM))));
     if (out->headline.id != PHRASE_GPU_COMPUTES && out->headline.id != PHRASE_GPUS_COMPUTE)

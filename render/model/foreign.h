@@ -53,11 +53,25 @@ struct host_operator {
     enum operator_kind kind;
     int64_t n, total_ns, self_ns; /* self: without the operators and ranges inside it on its thread; -1 = not known */
     int64_t min_ns, max_ns;       /* of the durations */
+    const char *place, *function; /* the line with most of its self time; NULL = not known */
 };
 struct host_operators {
     struct host_operator *list; /* by self time, longest first                    shape: (n_names) */
     int n_names;
     int64_t n; /* operators and ranges in all; 0 = the trace has none */
+};
+
+/* A line of the program: where the innermost function outside of libraries begins. */
+struct code_line {
+    const char *place, *function; /* "train.py:12", "main" */
+    const char *module;           /* class of the innermost torch.nn.Module; "" = none */
+    int64_t idle_ns;              /* of GPUs, that waited for the host meanwhile */
+};
+struct code_lines {
+    int has_stacks;
+    struct code_line *list; /* by idle time, longest first                        shape: (n) */
+    int n;
+    int64_t idle_ns, known_ns; /* idle time by host of all GPUs of the trace, and the part with a line */
 };
 
 /* Gradient accumulation, as a trace shows it. */
@@ -120,6 +134,7 @@ struct foreign_trace {
     int is_rank_by_name;  /* the trace has no place for a rank: it is that of the file's name, if that has one */
     struct accumulation accumulation;
     struct host_operators operators;
+    struct code_lines code;
     struct run_kernel_counts *work; /* of operators, by the shapes of their inputs, longest first */
     int n_work;
     struct device_memory host_memory; /* of the framework's allocator; n 0 = not recorded, or there is a GPU */

@@ -97,3 +97,58 @@ for o in said["operator_roofline"]:
     if o["peak_flop_ratio"] is not None:
         assert math.isclose(o["peak_flop_ratio"], o["flop"] / o["time_ns"] * 1e9 / o["peak_flop_per_s"], rel_tol=1e-6), o
 assert want and want == got, f"wanted {dict(want)}, got {dict(got)}"
+
+# ---- which line ran while a GPU waited for the host
+def own(name):
+    """Path, line and function of a frame that is the program's; None: a library's."""
+    path, _, rest = name.partition("(")
+    line, _, function = rest.partition("): ")
+    first = path.split("/")[0].removesuffix(".py")
+    if not function or not line.isdigit() or path.startswith("<") or first in sys.stdlib_module_names or first.startswith("torch") \
+            or first in ("numpy", "triton", "tqdm", "typing_extensions"):
+        return None
+    return f"{path}:{line}", function
+
+
+frames = defaultdict(list)
+for e in events:
+    place = own(e["name"]) if e.get("cat") == "python_function" and ns(e["dur"]) > 0 else None
+    if place:
+        frames[e["pid"], e["tid"]].append((ns(e["ts"]), ns(e["ts"]) + ns(e["dur"]), place))
+loading = [(ns(e["ts"]), ns(e["ts"]) + ns(e["dur"])) for e in events if e["name"].startswith("enumerate(DataLoader)")]
+busiest = max(frames, key=lambda t: len(frames[t]), default=None)
+idle, lines = 0, defaultdict(int)
+by_device = defaultdict(list)
+for e in events:
+    if e.get("cat") in ("kernel", "gpu_memcpy", "gpu_memset"):
+        by_device[e["args"]["device"]].append((ns(e["ts"]), ns(e["ts"]) + ns(e["dur"]), e))
+for ops in by_device.values() if frames else []:
+    ops.sort(key=lambda o: o[:2])
+    busy_to = ops[0][0]
+    for start, end, e in ops:
+        launch = launches.get(e["args"]["correlation"])
+        if start > busy_to and launch and ns(launch["ts"]) > busy_to:
+            of, main = ([f for f in frames[t] if f[0] < start and f[1] > busy_to]
+                        for t in ((launch["pid"], launch["tid"]), busiest))
+            held = [x for x in loading if x[0] < start and x[1] > busy_to]
+            cuts = sorted({busy_to, start} | {t for f in of + main + held for t in f[:2] if busy_to < t < start})
+            for a, b in zip(cuts, cuts[1:]):
+                if any(x[0] <= a < x[1] for x in held):
+                    continue
+                idle += b - a
+                # The thread of the backward pass has no frames: that which called it has.
+                inside = [f for f in of if f[0] <= a < f[1]] or [f for f in main if f[0] <= a < f[1]]
+                if inside:
+                    lines[max(inside, key=lambda f: (f[0], -f[1]))[2]] += b - a
+        busy_to = max(busy_to, end)
+if frames:
+    code = said["code_lines"][0]
+    assert code["host_idle_ns"] == idle, (code["host_idle_ns"], idle)
+    assert code["with_line_ns"] >= 0.8 * idle, code
+    told = defaultdict(int)
+    for c in code["lines"]:
+        told[c["line"], c["function"]] += c["idle_ns"]
+    assert told == lines, [(k, told[k], lines[k]) for k in told.keys() | lines.keys() if told[k] != lines[k]]
+    assert sum(told.values()) == code["with_line_ns"]
+else:
+    assert said["code_lines"] == []

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# One level below the GPU: what operators of real Kineto traces did, against the same computed from the trace by a
-# program of its own (operators.py).
+# One level below the GPU: what operators of real Kineto traces did, and which lines ran while a GPU waited for the host,
+# against the same computed from the trace by a program of its own (operators.py).
 . tests/lib/tap.sh
 report=$BIN/dcreport
 traces=$SHARED/data/traces/kineto
@@ -11,8 +11,14 @@ same() {
     check "$2" python3 tests/integration/operators.py "$1" "$TMP/site/report.json"
 }
 same tests/data/gpu/kineto-h200.json.gz "products and attention of a training on an H200"
+check "every line is known there, and the lines are said first" jq -e '.code_lines[0] | .host_idle_ns == .with_line_ns
+    and .lines[0].line == "train.py:54" and .lines[0].function == "main"' "$TMP/site/report.json"
+check "... and that of an operator" jq -e '.operators[0].operators | map(select(.name == "aten::addmm"))[0] |
+    .line == "train.py:21" and .function == "forward"' "$TMP/site/report.json"
+check "... on the page" grep -q "The function main (train.py:54) ran during" "$TMP"/site/runs/*/devices.html
 check "the page has the table, folded" grep -q 'tables/operator_roofline_1.csv' "$TMP"/site/runs/*/devices.html
 if [ -d "$traces" ]; then
+    same "$traces/b200_eager_trace.json.gz" "lines of a server on a B200"
     same "$traces/mi300_resnet_act_checkpoint.json.gz" "convolutions on an MI300X, with those of the backward pass"
     same "$traces/h100_gaunernst_bert-small-uncased__1016001.json.gz" "linear layers and attention on an H100"
     same "$traces/dlrm_8rank/worker0_step_12.1694128201545.pt.trace.json.gz" "products of two threads on a V100"

@@ -473,6 +473,7 @@ int kineto_read(struct foreign_trace *out, struct dcr_arena *arena, struct dcr_s
         goto out;
     rc = activity_finish(k.sink.activity, arena, &out->devices, &out->n_devices, &out->steps, err);
     rc = rc ? rc : activity_operators(k.sink.activity, arena, &out->operators, err);
+    activity_code(k.sink.activity, arena, &out->code);
     activity_work(k.sink.activity, arena, &out->work, &out->n_work);
     activity_accumulation(k.sink.activity, &out->accumulation);
     activity_lost_steps(k.sink.activity, out->n_lost_steps);

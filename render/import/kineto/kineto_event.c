@@ -19,6 +19,7 @@ enum event_class {
     CLASS_CALL,
     CLASS_ANY_CALL,
     CLASS_HOST,
+    CLASS_FRAME,
     CLASS_COUNTERS
 };
 
@@ -47,7 +48,10 @@ static enum event_class class_of(const struct kineto_text *c)
     case sizeof "cuda_runtime" - 1:
         return IS("cuda_runtime") ? CLASS_CALL : IS("mtia_runtime") ? CLASS_ANY_CALL : CLASS_NONE;
     case sizeof "user_annotation" - 1:
-        return IS("user_annotation") ? CLASS_HOST : IS("mtia_ccp_events") ? CLASS_KERNEL : CLASS_NONE;
+        return IS("python_function")   ? CLASS_FRAME
+               : IS("user_annotation") ? CLASS_HOST
+               : IS("mtia_ccp_events") ? CLASS_KERNEL
+                                       : CLASS_NONE;
     case sizeof "privateuse1_driver" - 1:
         return IS("privateuse1_driver") ? CLASS_ANY_CALL : CLASS_NONE;
     case sizeof "privateuse1_runtime" - 1:
@@ -424,6 +428,14 @@ static int is_range_of_program(struct kineto_text name)
     return is == HOST_NAME_RANGE || is == HOST_NAME_OPTIMIZER;
 }
 
+/* Frames without a usable time are missed by nobody: they are not counted. */
+static void add_frame(struct kineto_sink *k, const struct kineto_raw *e, struct kineto_text name)
+{
+    int64_t end;
+    if (e->has_ts && !__builtin_add_overflow(e->ts_ns, e->dur_ns, &end))
+        activity_frame(k->activity, thread_of(k, e), name.p, name.n, e->ts_ns, e->dur_ns);
+}
+
 /* An event with a beginning and a duration. */
 static void add_complete(struct kineto_sink *k, const struct kineto_raw *e)
 {
@@ -448,6 +460,8 @@ static void add_complete(struct kineto_sink *k, const struct kineto_raw *e)
         add_host(k, e, name, cat.n == sizeof "user_annotation" - 1);
     else if (class == CLASS_CALL || class == CLASS_ANY_CALL)
         add_call(k, e, name, class == CLASS_ANY_CALL);
+    else if (class == CLASS_FRAME)
+        add_frame(k, e, name);
     else if (class == CLASS_COUNTERS)
         kineto_counters_add(&k->trace->counters, k->arena, name, e);
     else

@@ -42,6 +42,8 @@ static void cell_share(struct site *s, json_t *t, int64_t part, int64_t whole, c
         view_cell_missing(s, t, why, "ratio");
 }
 
+enum { MOST_LINES = 20 };
+
 /* Calls `row` for every device of the run. */
 #define EACH_DEVICE(r, d)                                          \
     for (int t_ = 0; t_ < (r)->n_traces; t_++)                     \
@@ -203,8 +205,23 @@ static json_t *operations(struct site *s, const struct run *r, const struct run_
 /* Operators of the framework, annotations and NVTX ranges on the host. */
 static json_t *operators(struct site *s, const struct foreign_trace *f)
 {
-    return view_operators(s, &f->operators, TABLE_OPERATORS,
+    return view_operators(s, &f->operators, f->code.has_stacks ? TABLE_OPERATORS_WITH_LINES : TABLE_OPERATORS,
                           f->rank >= 0 ? site_text(s, "%s, rank %lld", f->file, (long long)f->rank) : f->file);
+}
+
+/* The lines that kept the GPUs of a trace waiting. */
+static json_t *code_lines(struct site *s, const struct foreign_trace *f)
+{
+    json_t *t = view_table(s, TABLE(CODE_LINES, slot_name(f->file)));
+    for (int i = 0; i < f->code.n && i < MOST_LINES; i++) {
+        const struct code_line *c = &f->code.list[i];
+        view_row(s, t, c->place);
+        view_cell(s, t, c->function);
+        view_cell(s, t, *c->module ? c->module : "–");
+        view_cell_time(s, t, true, c->idle_ns);
+        view_cell_percent(s, t, true, (double)c->idle_ns / (double)f->code.idle_ns);
+    }
+    return t;
 }
 
 /* folded: the line behind which the table is; NULL: it is open. is_folded: one more of its kind, behind its caption. */
@@ -247,6 +264,11 @@ json_t *view_devices(struct site *s, int run)
         if (n++ < MOST_DEVICES)
             add(s, list, operations(s, r, d), site_text(s, "devices_operations_%d", n), run, n > 1);
     }
+    n = 0;
+    for (int i = 0; i < r->n_traces; i++)
+        if (r->traces[i].code.n && n++ < MOST_DEVICES)
+            add(s, list, code_lines(s, &r->traces[i]), site_text(s, "code_lines_%d", n), run,
+                n > 1 || cause_of_idle(s->rep, r) != CLASS_HOST);
     n = 0;
     for (int i = 0; i < r->n_traces; i++)
         if (r->traces[i].operators.n && n++ < MOST_DEVICES)

@@ -160,6 +160,8 @@ json_t *view_operators(struct site *s, const struct host_operators *o, enum tabl
         view_cell_time(s, t, true, n->total_ns / (n->n ? n->n : 1));
         view_cell_time(s, t, true, n->min_ns);
         view_cell_time(s, t, true, n->max_ns);
+        if (is == TABLE_OPERATORS_WITH_LINES)
+            view_cell(s, t, n->place ? site_text(s, "%s (%s)", n->function, n->place) : "–");
     }
     return t;
 }

@@ -337,6 +337,7 @@ void narrate_report_json(const struct report *rep, struct dcr_buf *out)
     value_set(o, "operators", operators_json(rep));
     value_set(o, "evidence", evidence_json(rep));
     value_set(o, "kernel_roofline", roofline_json(rep));
+    value_set(o, "code_lines", code_lines_json(rep));
     value_set(o, "operator_roofline", operator_roofline_json(rep));
     value_set(o, "not_evidence", none);
     dump(o, out);

@@ -118,6 +118,10 @@ static json_t *operators(const struct run_result *r, const struct host_operators
                       value_string(operator_kind_key(n->kind)), "n", (json_int_t)n->n, "total_ns",
                       (json_int_t)n->total_ns, "min_ns", (json_int_t)n->min_ns, "max_ns", (json_int_t)n->max_ns);
         value_set(one, "self_ns", n->self_ns >= 0 ? json_integer(n->self_ns) : json_null());
+        if (n->place) {
+            value_set(one, "line", value_string(n->place));
+            value_set(one, "function", value_string(n->function));
+        }
         value_add(list, one);
     }
     value_set(o, "run", value_string(r->slug));
@@ -145,6 +149,36 @@ static json_t *of_native_traces(const struct run_result *r)
     value_set(o, "rank", json_null());
     value_set(o, "because", json_null());
     return o;
+}
+
+static json_t *lines_of(const struct run_result *r, const struct foreign_trace *t)
+{
+    json_t *o = json_object(), *list = json_array();
+    for (int i = 0; i < t->code.n; i++) {
+        const struct code_line *c = &t->code.list[i];
+        json_t *one = json_object();
+        value_set(one, "line", value_string(c->place));
+        value_set(one, "function", value_string(c->function));
+        value_set(one, "module", value_text(c->module));
+        value_set(one, "idle_ns", json_integer(c->idle_ns));
+        value_add(list, one);
+    }
+    value_set(o, "run", value_string(r->slug));
+    value_set(o, "file", value_string(t->file));
+    value_set(o, "host_idle_ns", json_integer(t->code.idle_ns));
+    value_set(o, "with_line_ns", json_integer(t->code.known_ns));
+    value_set(o, "lines", list);
+    return o;
+}
+
+json_t *code_lines_json(const struct report *rep)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < rep->n_runs; i++)
+        for (int k = 0; k < rep->runs[i].run->n_traces; k++)
+            if (rep->runs[i].run->traces[k].code.has_stacks)
+                value_add(list, lines_of(&rep->runs[i], &rep->runs[i].run->traces[k]));
+    return list;
 }
 
 json_t *operators_json(const struct report *rep)

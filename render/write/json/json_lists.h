@@ -10,6 +10,9 @@
 json_t *devices_json(const struct report *rep);
 /** operators_json - one object per run and trace: operators and ranges of the host. gives; json_decref. */
 json_t *operators_json(const struct report *rep);
+/** code_lines_json - one object per trace with Python stacks: the lines that kept its GPUs waiting. gives; json_decref.
+ */
+json_t *code_lines_json(const struct report *rep);
 /** evidence_json - tables of other tools' files, one object each. gives; json_decref. */
 json_t *evidence_json(const struct report *rep);
 
