@@ -12,7 +12,7 @@ struct device_peak {
 };
 
 static const char v100[] = "NVIDIA V100 datasheet (2020)", a100[] = "NVIDIA A100 datasheet (2021)",
-                  h100[] = "NVIDIA H100 datasheet (2023)", h200[] = "NVIDIA H200 datasheet (2024)",
+                  h100[] = "NVIDIA H100 architecture whitepaper (2023)", h200[] = "NVIDIA H200 datasheet (2024)",
                   b200[] = "NVIDIA Blackwell datasheet, HGX B200 (2024)",
                   mi300x[] = "AMD Instinct MI300X datasheet (2023)",
                   turing[] = "NVIDIA Turing whitepaper, RTX 2080 Ti (2018)",
@@ -26,11 +26,11 @@ static const struct device_peak table[] = {
     {"NVIDIA A100-SXM4-40GB", 9.7, 19.5, 312, 312, 0, 1.555, a100},
     {"NVIDIA A100-SXM4-80GB", 9.7, 19.5, 312, 312, 0, 2.039, a100},
     {"NVIDIA H100 80GB HBM3", 33.5, 66.9, 989.4, 989.4, 1978.9, 3.35, h100},
-    {"NVIDIA H200", 33.5, 66.9, 989.4, 989.4, 1978.9, 4.8, h200},
+    {"NVIDIA H200", 34, 67, 989.5, 989.5, 1979, 4.8, h200},
     {"NVIDIA B200", 37, 75, 2250, 2250, 4500, 7.7, b200},
     {"AMD Instinct MI300X", 81.7, 163.4, 1307.4, 1307.4, 2614.9, 5.3, mi300x},
     {"AMD Instinct MI300X VF", 81.7, 163.4, 1307.4, 1307.4, 2614.9, 5.3, mi300x},
-    {"NVIDIA GeForce RTX 2080 Ti", 0.42, 13.45, 53.8, 0, 0, 0.616, turing},
+    {"NVIDIA GeForce RTX 2080 Ti", 0.42, 13.4, 53.8, 0, 0, 0.616, turing},
     {"Quadro GP100", 5.2, 10.3, 20.7, 0, 0, 0.717, gp100},
 };
 
