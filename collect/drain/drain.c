@@ -326,8 +326,14 @@ static uint32_t write_process(struct drain *d, struct proc *p, struct todo *todo
             tracefile_restart(p->file, todo[i].track), next = 0;
         if (!p->is_dead && todo[i].seq != next) /* the one before it became full only just now */
             continue;
-        if (tracefile_put(p->file, b, is_sealed || (state & 3) == BLOCK_FULL) != 0)
+        struct dcr_err err = {0};
+        if (d->is_ending)
+            tracefile_exceed(p->file);
+        if (tracefile_put(p->file, b, is_sealed || (state & 3) == BLOCK_FULL, &err) != 0) {
+            if (*err.text)
+                snprintf(p->why, sizeof p->why, "%.190s", err.text);
             break;
+        }
         todo[n_put++] = todo[i];
         if (tracefile_is_full(p->file)) {
             uint32_t k = flush(d, p, todo, n_put);
@@ -397,7 +403,7 @@ static void put_lost(struct proc *p, const struct segment_process *entry, struct
     out->used_slots = used;
     out->seq = *seq;
     int is_full = tracefile_is_full(p->file) && tracefile_flush(p->file, NULL, NULL) != 0;
-    if (used && !is_full && tracefile_put(p->file, out, 1) == 0)
+    if (used && !is_full && tracefile_put(p->file, out, 1, NULL) == 0)
         ++*seq;
 }
 
@@ -422,7 +428,7 @@ static void each_sums(struct drain *d, uint32_t owner, int is_last)
         if (is_last && tracefile_is_full(p->file) && tracefile_flush(p->file, NULL, NULL) != 0)
             break;
         if (is_last)
-            (void)tracefile_put(p->file, &copy.head, 1);
+            (void)tracefile_put(p->file, &copy.head, 1, NULL);
         else
             tracefile_copy(p->file, &copy.head);
     }
@@ -501,7 +507,7 @@ static void close_file(struct drain *d, struct proc *p)
         d->follows = more;
         d->follows[d->n_follows++] = f;
     } else if (f) {
-        (void)follow_free(f);
+        follow_free(f);
     }
 }
 
@@ -544,6 +550,18 @@ static void finish_dead(struct drain *d)
     }
 }
 
+/* Those that have written their summary. */
+static void free_follows(struct drain *d)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < d->n_follows; i++)
+        if (follow_is_done(d->follows[i]))
+            follow_free(d->follows[i]);
+        else
+            d->follows[n++] = d->follows[i];
+    d->n_follows = n;
+}
+
 /* ---- the thread ------------------------------------------------------------------------------- */
 
 static uint32_t one_round(struct drain *d)
@@ -551,6 +569,7 @@ static uint32_t one_round(struct drain *d)
     look_for_processes(d);
     uint32_t n = write_blocks(d);
     finish_dead(d);
+    free_follows(d);
     if (d->copy_ns && dcr_mono_ns() >= d->next_copy_ns) {
         copy_all(d);
         d->next_copy_ns = dcr_mono_ns() + d->copy_ns;
@@ -597,7 +616,7 @@ static void release(struct drain *d, int is_removed)
     if (is_removed && *d->left)
         unlink(d->left);
     for (size_t i = 0; i < d->n_follows; i++)
-        (void)follow_free(d->follows[i]); /* a trace without a summary is there still, or says what it lacks */
+        follow_free(d->follows[i]); /* a trace without a summary is there still, or says what it lacks */
     free(d->follows);
     shared_close(&d->shared, is_removed);
     pthread_cond_destroy(&d->wake);

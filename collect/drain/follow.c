@@ -90,8 +90,7 @@ static int write_summary(struct pieces_in *in, const char *trace, const char *na
         return -1;
     sum.trace_name = name;
     if (!in->is_whole) {
-        dcr_buf_printf(&notes, "%s%sthe collector was killed: the sums end before the newest events", sum.notes,
-                       *sum.notes ? "\n" : "");
+        dcr_buf_printf(&notes, "%s%s" DCR_SUMS_END_NOTE, sum.notes, *sum.notes ? "\n" : "");
         sum.notes = dcr_buf_text(&notes);
     }
     summary_write(&sum, &text);
@@ -99,7 +98,7 @@ static int write_summary(struct pieces_in *in, const char *trace, const char *na
 }
 
 /* Signals to the program's group end the program; this process is done when the collector is. */
-static _Noreturn void be_child(int fd, volatile uint32_t *n_read, const char *trace, const char *name, int is_alone)
+static _Noreturn void be_child(int fd, volatile uint32_t *n_read, const char *trace, const char *name)
 {
     static const int ignored[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGPIPE};
     struct pieces_in in = {.fd = -1, .n_read = n_read};
@@ -113,16 +112,13 @@ static _Noreturn void be_child(int fd, volatile uint32_t *n_read, const char *tr
         dup2(fd, CHILD_FD);
     closefrom(CHILD_FD + 1);
     summary_bound_memory();
-    int rc = write_summary(&in, trace, name);
-    if (rc == 0 && is_alone && in.is_whole)
-        unlink(trace);
-    _exit(rc ? 1 : 0);
+    _exit(write_summary(&in, trace, name) == 0 ? 0 : 1);
 }
 
 /* ---- the collector ---------------------------------------------------------------------------- */
 
 int follow_start(struct follow **out, const char *trace, const char *name, void *segment, uint64_t n_bytes,
-                 int is_alone, struct dcr_err *err)
+                 struct dcr_err *err)
 {
     int ends[2] = {-1, -1};
     struct follow *f = calloc(1, sizeof *f);
@@ -137,7 +133,7 @@ int follow_start(struct follow **out, const char *trace, const char *name, void 
         goto failed;
     if (f->pid == 0) {
         munmap(segment, n_bytes);
-        be_child(ends[1], f->n_read, trace, name, is_alone);
+        be_child(ends[1], f->n_read, trace, name);
     }
     close(ends[1]);
     *out = f;
@@ -196,14 +192,35 @@ void follow_end(struct follow *f)
     f->fd = -1;
 }
 
-int follow_free(struct follow *f)
+static void release(struct follow *f)
 {
-    int status = -1;
     if (f->fd >= 0)
         close(f->fd);
-    while (waitpid(f->pid, &status, 0) < 0 && errno == EINTR)
-        ;
     munmap((void *)(uintptr_t)f->n_read, sizeof *f->n_read);
     free(f);
-    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+int follow_is_done(const struct follow *f)
+{
+    siginfo_t info = {0};
+    return waitid(P_PID, (id_t)f->pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == f->pid;
+}
+
+void follow_free(struct follow *f)
+{
+    if (f->fd >= 0) { /* without follow_end: its end is missing */
+        close(f->fd);
+        f->fd = -1;
+    }
+    while (waitpid(f->pid, NULL, 0) < 0 && errno == EINTR)
+        ;
+    release(f);
+}
+
+void follow_abandon(struct follow *f)
+{
+    kill(f->pid, SIGKILL);
+    while (waitpid(f->pid, NULL, 0) < 0 && errno == EINTR)
+        ;
+    release(f);
 }

@@ -15,11 +15,10 @@ struct follow;
  *  trace     path of the trace; the summary becomes a file beside it
  *  name      of the trace in an archive: "rank0/trace-7.dct"
  *  segment, n_bytes  memory that the child shall not keep mapped: who has it counts as a process of the program
- *  is_alone  only the summary stays: the trace is removed when the summary is written
  *  out       gives; follow_free
  *  errors    DCR_FAIL: no process; the sentence says why */
 int follow_start(struct follow **out, const char *trace, const char *name, void *segment, uint64_t n_bytes,
-                 int is_alone, struct dcr_err *err) DCR_MUST_CHECK;
+                 struct dcr_err *err) DCR_MUST_CHECK;
 /** follow_give - one more piece is complete.
  *  fd        open for reading; stays the caller's
  *  errors    DCR_FAIL: nobody reads any more */
@@ -28,8 +27,11 @@ int follow_give(struct follow *f, int fd, struct dcr_err *err) DCR_MUST_CHECK;
 uint32_t follow_n_waiting(const struct follow *f);
 /** follow_end - the last piece was given. The summary comes later. */
 void follow_end(struct follow *f);
-/** follow_free - wait for the summary. Without follow_end before, it says that its end is missing.
- *  returns  1: it is there */
-int follow_free(struct follow *f);
+/** follow_is_done - has the process ended? Then follow_free does not wait. */
+int follow_is_done(const struct follow *f);
+/** follow_free - wait for the summary. Without follow_end before, it says that its end is missing. */
+void follow_free(struct follow *f);
+/** follow_abandon - pieces are missing: no summary. */
+void follow_abandon(struct follow *f);
 
 #endif

@@ -19,7 +19,7 @@ static const char *path_of_old(const struct pieces *p, uint32_t number, char *pa
 static void lose(struct pieces *p)
 {
     if (p->follow)
-        (void)follow_free(p->follow); /* it has ended already */
+        follow_abandon(p->follow);
     p->follow = NULL;
     p->is_lost = 1;
 }
@@ -34,12 +34,11 @@ static void give(struct pieces *p, int fd)
 static void give_all(struct pieces *p, int fd)
 {
     char old[PATH_MAX + 16];
-    if (p->is_lost ||
-        follow_start(&p->follow, p->path, p->name, p->segment, p->segment->bytes, p->bounds.is_summed, NULL) != 0) {
+    if (p->is_lost || follow_start(&p->follow, p->path, p->name, p->segment, p->segment->bytes, NULL) != 0) {
         p->is_lost = 1;
         return;
     }
-    for (uint32_t i = p->entry->n_removed + 1; i <= p->entry->n_old && !p->is_lost; i++) {
+    for (uint32_t i = p->n_removed + 1; i <= p->n_old && !p->is_lost; i++) {
         int older = open(path_of_old(p, i, old, sizeof old), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
         give(p, older);
         if (older >= 0)
@@ -57,10 +56,9 @@ static int is_behind(const struct pieces *p)
 int pieces_next(struct pieces *p, int *fd, struct dcr_err *err)
 {
     char old[PATH_MAX + 16];
-    struct segment_process *e = p->entry;
     if (is_behind(p))
         return dcr_err_set(err, DCR_FAIL, "events come faster than they can be summed up");
-    path_of_old(p, e->n_old + 1, old, sizeof old);
+    path_of_old(p, p->n_old + 1, old, sizeof old);
     if (rename(p->path, old) != 0)
         return dcr_err_sys(err, DCR_FAIL, "cannot rename '%s'", p->path);
     int next = open(p->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
@@ -68,14 +66,16 @@ int pieces_next(struct pieces *p, int *fd, struct dcr_err *err)
         int rc = dcr_err_sys(err, DCR_FAIL, "cannot create '%s'", p->path);
         return rename(old, p->path) == 0 ? rc : DCR_FAIL;
     }
-    int must_remove = (int)(e->n_old - e->n_removed) + 2 > p->bounds.n_pieces;
+    int must_remove = (int)(p->n_old - p->n_removed) + 2 > p->bounds.n_pieces;
     if (p->follow)
         give(p, *fd);
     else if (must_remove)
         give_all(p, *fd);
-    e->n_old++;
-    for (; (int)(e->n_old - e->n_removed) + 1 > p->bounds.n_pieces; e->n_removed++)
-        unlink(path_of_old(p, e->n_removed + 1, old, sizeof old));
+    p->n_old++;
+    for (; (int)(p->n_old - p->n_removed) + 1 > p->bounds.n_pieces; p->n_removed++)
+        unlink(path_of_old(p, p->n_removed + 1, old, sizeof old));
+    p->entry->n_old = p->n_old;
+    p->entry->n_removed = p->n_removed;
     close(*fd);
     *fd = next;
     return DCR_OK;
@@ -85,8 +85,6 @@ struct follow *pieces_end(struct pieces *p, int fd)
 {
     if (p->follow)
         give(p, fd);
-    else if (p->bounds.is_summed)
-        give_all(p, fd);
     struct follow *f = p->follow;
     p->follow = NULL;
     if (f)

@@ -14,13 +14,13 @@
 struct bounds {
     int64_t max_bytes; /* of the trace of a process; 0 = no limit */
     int n_pieces;      /* 0: one piece, which is full at max_bytes; else so many at a time */
-    int is_summed;     /* no events stay, only their sums */
 };
 
 struct pieces {
     struct bounds bounds;
     struct segment *segment;       /* borrows */
-    struct segment_process *entry; /* borrows; holds how many pieces there are, for drain_rescue */
+    struct segment_process *entry; /* borrows; gets a copy of the next two, for drain_rescue */
+    uint32_t n_old, n_removed;     /* earlier pieces, and how many of them are gone */
     char path[PATH_MAX], name[64]; /* of the newest; its name in an archive */
     struct follow *follow;         /* NULL = none has been removed */
     int is_lost;                   /* they were removed without being summed */

@@ -99,6 +99,8 @@ static int define(struct tracefile *t, int kind, uint32_t domain, uint32_t id, c
                            .t_ns = (int64_t)len};
     memcpy(s + 1, text, len);
     b->used_slots += 1 + n_text;
+    b->state = DCT_BLOCK_OPEN; /* it may be sealed: of a piece that was to end, and did not */
+    b->crc32c = 0;
     t->is_dirty = 1;
     return 0;
 }
@@ -224,6 +226,11 @@ void tracefile_begin_end(struct tracefile *t)
     t->is_ending = 1;
 }
 
+void tracefile_exceed(struct tracefile *t)
+{
+    t->may_exceed = 1;
+}
+
 int tracefile_is_full(const struct tracefile *t)
 {
     return t->n_batch == BATCH || t->n_positions + t->n_batch >= t->max_positions;
@@ -248,15 +255,15 @@ static struct dct_block_header *add(struct tracefile *t, const struct dct_block_
 }
 
 /* The piece is complete. What the next one names it defines anew. */
-static int begin_piece(struct tracefile *t)
+static int begin_piece(struct tracefile *t, struct dcr_err *err)
 {
     struct dct_file_header *h = &t->entry->header;
     h->version = DCT_VERSION;
-    if (remove_tail(t, NULL) != 0 || seal_definitions(t, NULL) != 0 || tracefile_header(t, h, NULL) != 0)
+    if (remove_tail(t, err) != 0 || seal_definitions(t, err) != 0 || tracefile_header(t, h, err) != 0)
         return -1;
     uint64_t n = t->n_positions - 1;
     h->blocks_before += n;
-    if (pieces_next(&t->pieces, &t->fd, NULL) != 0) {
+    if (pieces_next(&t->pieces, &t->fd, err) != 0) {
         h->blocks_before -= n;
         return -1;
     }
@@ -267,13 +274,13 @@ static int begin_piece(struct tracefile *t)
     t->entry->positions = t->n_positions = 1;
     if (t->pieces.is_lost && !t->is_note_said)
         tracefile_note(t, "the sums of events that are no longer kept could not be made");
-    return tracefile_header(t, h, NULL);
+    return tracefile_header(t, h, err);
 }
 
-int tracefile_put(struct tracefile *t, const struct dct_block_header *b, int is_sealed)
+int tracefile_put(struct tracefile *t, const struct dct_block_header *b, int is_sealed, struct dcr_err *err)
 {
     int is_full = t->pieces.bounds.n_pieces && !t->n_batch && t->n_positions >= t->max_positions;
-    if (is_full && !t->is_ending && begin_piece(t) != 0)
+    if (is_full && !t->is_ending && !t->may_exceed && begin_piece(t, err) != 0)
         return -1;
     uint32_t track = tracefile_index(t, b->track);
     struct dct_block_header *copy = track == UINT32_MAX ? NULL : add(t, b);
@@ -342,7 +349,7 @@ int tracefile_header(struct tracefile *t, const struct dct_file_header *h, struc
 void tracefile_leave(struct tracefile *t)
 {
     if (t->pieces.follow)
-        (void)follow_free(t->pieces.follow);
+        follow_free(t->pieces.follow);
     close(t->fd);
     tracefile_release(t);
 }

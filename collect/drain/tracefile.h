@@ -31,8 +31,11 @@ int tracefile_is_resumed(struct tracefile *t, uint32_t track);
 void tracefile_restart(struct tracefile *t, uint32_t track);
 /** tracefile_put - copy a block into the next write. The caller keeps the block until tracefile_flush.
  *  is_sealed   it has a checksum: its process went on from it, or ended in the normal way
- *  returns     -1: what it names could not be defined now */
-int tracefile_put(struct tracefile *t, const struct dct_block_header *b, int is_sealed);
+ *  returns     -1: what it names could not be defined now, or no further piece could begin; err says why */
+int tracefile_put(struct tracefile *t, const struct dct_block_header *b, int is_sealed, struct dcr_err *err);
+/** tracefile_exceed - from now on no further piece begins: the trace ends soon, and what is left of it shall be
+ * written. */
+void tracefile_exceed(struct tracefile *t);
 /** tracefile_is_full - a tracefile_flush is due before the next tracefile_put. */
 int tracefile_is_full(const struct tracefile *t);
 /** tracefile_flush - write what was put.

@@ -32,7 +32,7 @@ struct tracefile {
     int is_note_said;
     unsigned char *batch;
     uint32_t n_batch, put[BATCH]; /* track of each block in the batch */
-    int is_copying, is_ending;
+    int is_copying, is_ending, may_exceed;
     uint32_t n_resumed; /* the first so many tracks were in the file when it was gone on with */
 };
 

@@ -90,16 +90,16 @@ static int resume(struct tracefile *t, const char *path, struct dcr_err *err)
     struct stat st;
     char old[PATH_MAX + 16];
     /* It may have been killed while it began a piece. */
-    while (snprintf(old, sizeof old, "%s.%u", path, t->entry->n_old + 1) > 0 && stat(old, &st) == 0)
-        t->entry->n_old++;
-    t->fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | (t->entry->n_old ? O_CREAT : 0), 0666);
+    while (snprintf(old, sizeof old, "%s.%u", path, t->pieces.n_old + 1) > 0 && stat(old, &st) == 0)
+        t->pieces.n_old++;
+    t->fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | (t->pieces.n_old ? O_CREAT : 0), 0666);
     if (t->fd < 0 || fstat(t->fd, &st) != 0)
         return dcr_err_sys(err, DCR_FAIL, "cannot open '%s'", path);
     uint64_t n = (uint64_t)st.st_size / B;
     t->n_positions = t->entry->positions < n ? t->entry->positions : n;
     t->n_positions = t->n_positions ? t->n_positions : 1;
     t->has_tail = 1;
-    for (uint32_t i = t->entry->n_removed + 1; i <= t->entry->n_old; i++) {
+    for (uint32_t i = t->pieces.n_removed + 1; i <= t->pieces.n_old; i++) {
         snprintf(old, sizeof old, "%s.%u", path, i);
         int fd = open(old, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
         if (fd >= 0 && fstat(fd, &st) == 0)
@@ -135,6 +135,8 @@ int tracefile_open(struct tracefile **out, const char *spool, const struct segme
     pieces->bounds = *bounds;
     pieces->segment = (struct segment *)(uintptr_t)s;
     pieces->entry = p;
+    pieces->n_old = p->n_old;
+    pieces->n_removed = p->n_removed < p->n_old ? p->n_removed : p->n_old;
     p->file[sizeof p->file - 1] = '\0';
     if (p->file[0] && !strchr(p->file, '/')) {
         snprintf(pieces->path, sizeof pieces->path, "%s/rank%d/%s", spool, rank, p->file);

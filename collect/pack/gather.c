@@ -152,10 +152,12 @@ static int add_host_file(struct pack *p, const char *name, const char *path)
     return DCR_OK;
 }
 
-/* The name of a trace whose process told its rank: below that rank, where no other file has that name. */
+/* The name of a trace, or of the summary of one, whose process told its rank: below that rank, where no other file has
+ * that name. */
 static const char *name_by_link(struct pack *p, const char *name, const char *path)
 {
-    const char *file = strchr(name, '/'), *prefix = "/trace-";
+    const char *file = strchr(name, '/');
+    const char *prefix = file && strncmp(file, "/summary-", 9) == 0 ? "/summary-" : "/trace-";
     char spool[PATH_MAX], there[PATH_MAX];
     if (!file || strncmp(file, prefix, strlen(prefix)) != 0)
         return name;

@@ -2,6 +2,7 @@
  * somebody still writes into, so that the same bytes are hashed, summarised and archived. */
 #include "collect/pack/parts.h"
 
+#include "lib/archive/format.h"
 #include "lib/archive/tar.h"
 #include "lib/base/fs.h"
 #include "lib/base/json_string.h"
@@ -175,27 +176,52 @@ static int copy_bytes(int from, int to, const char *path, struct dcr_err *err)
     return DCR_OK;
 }
 
-static int copy_file(const char *path, int to, struct dcr_err *err)
+static int open_member(const char *path, struct dcr_err *err)
 {
-    int from = open(path, O_RDONLY | O_CLOEXEC);
-    if (from < 0)
-        return dcr_err_sys(err, DCR_FAIL, "cannot read '%s'", path);
-    int rc = copy_bytes(from, to, path, err);
-    close(from);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        dcr_err_sys(err, DCR_FAIL, "cannot read '%s'", path);
+    return fd;
+}
+
+static uint64_t blocks_before(int fd)
+{
+    struct dct_file_header h;
+    return pread(fd, &h, sizeof h, 0) == (ssize_t)sizeof h && h.magic == DCT_MAGIC ? h.blocks_before : 0;
+}
+
+/* The older pieces of a trace. A collector that still writes may have removed the first of them since they were listed,
+ * or renamed the newest, which is open here and does not come twice. */
+static int copy_older(const struct archive_member *m, int newest, int to, struct dcr_err *err)
+{
+    enum { MORE = 64 }; /* that came meanwhile */
+    char path[PATH_MAX + 16];
+    int rc = DCR_OK;
+    uint64_t end = blocks_before(newest);
+    for (uint32_t i = m->first_piece; rc == 0 && i < m->first_piece + m->n_pieces + MORE; i++) {
+        snprintf(path, sizeof path, "%s.%" PRIu32, m->path, i);
+        int fd = open(path, O_RDONLY | O_CLOEXEC);
+        if (fd < 0)
+            continue;
+        if (blocks_before(fd) < end)
+            rc = copy_bytes(fd, to, path, err);
+        close(fd);
+    }
     return rc;
 }
 
-/* The older pieces of a trace first: together they are the trace (docs/FORMAT.md, Pieces). */
 static int copy_member(struct pack *p, struct archive_member *m, struct dcr_err *err)
 {
-    char name[64], piece[PATH_MAX + 16];
-    int to = -1, rc = pack_nameless(p, &to, err);
-    for (uint32_t i = 0; rc == 0 && i < m->n_pieces; i++) {
-        snprintf(piece, sizeof piece, "%s.%" PRIu32, m->path, m->first_piece + i);
-        rc = copy_file(piece, to, err);
-    }
+    char name[64];
+    int from = open_member(m->path, err), to = -1;
+    if (from < 0)
+        return DCR_FAIL;
+    int rc = pack_nameless(p, &to, err);
+    if (rc == 0 && m->role == DCR_ROLE_TRACE)
+        rc = copy_older(m, from, to, err);
     if (rc == 0)
-        rc = copy_file(m->path, to, err);
+        rc = copy_bytes(from, to, m->path, err);
+    close(from);
     if (rc) {
         if (to >= 0)
             close(to);

@@ -79,7 +79,7 @@ static void summarize_file(const char *dir, const char *file, int rank)
     int k = snprintf(path, sizeof path, "%s/%s", dir, file);
     if (k > 0 && (size_t)k < sizeof path && dcr_summary_name(path, target, sizeof target) == 0) {
         snprintf(name, sizeof name, "rank%d/%s", rank, file);
-        if (summarize_trace(&s, &a, path, name, NULL) == 0) {
+        if (!blocks_before(path) && summarize_trace(&s, &a, path, name, NULL) == 0) {
             summary_write(&s, &text);
             int rc = text.failed ? DCR_FAIL : dcr_write_file(target, text.data, text.len, NULL);
             (void)rc; /* pack makes it again */
@@ -287,6 +287,9 @@ static int take_followed(struct pack *p, const struct archive_member *trace, con
         s.trace_bytes = size;
         s.info.n_blocks_before = trace->blocks_before;
         take_facts(p, trace->name, trace->rank, &s);
+        if (strstr(s.notes, DCR_SUMS_END_NOTE))
+            pack_reason(p, "the sums of '%s' end before its newest events, because the collector ended first",
+                        trace->name);
         summary_write(&s, &text);
         *rc = text.failed ? dcr_err_set(err, DCR_FAIL, "no memory for the summary of '%s'", trace->name)
                           : add_made(p, name, trace->rank, &text, err);
@@ -300,10 +303,22 @@ static int take_followed(struct pack *p, const struct archive_member *trace, con
 
 /* ---- which traces ------------------------------------------------------------------------------- */
 
+/* Was it recorded with --keep summary? */
+static int keeps_sums(const struct pack *p, int rank)
+{
+    const json_t *record = p->launcher;
+    for (size_t i = 0; !record && i < p->n_ranks; i++)
+        if (p->ranks[i].rank == rank)
+            record = p->ranks[i].record;
+    return strcmp(pack_json_text(record, "keep"), "summary") == 0;
+}
+
 static int is_wanted(const struct pack *p, int rank)
 {
     const struct pack_request *q = p->request;
     size_t at = 0;
+    if (keeps_sums(p, rank))
+        return 0;
     switch (q->traces) {
     case PACK_TRACES_NONE:
         return 0;

@@ -84,7 +84,7 @@ static struct bounds bounds_of(const struct run *r)
     int mb = r->o->max_disk_mb ? r->o->max_disk_mb : run_is_in_memory(r) ? MOST_MB_IN_MEMORY : 0;
     struct bounds b = {.n_pieces = RING_PIECES};
     if (r->o->keep == KEEP_SUMMARY)
-        b = (struct bounds){.n_pieces = 1, .is_summed = 1};
+        b.n_pieces = 1;
     else if (r->o->keep == KEEP_ALL)
         b.n_pieces = 0;
     if (!mb && r->o->keep != KEEP_ALL)

@@ -65,6 +65,8 @@ void run_begin_record(struct run *r)
     if (r->id.rank >= 0)
         json_object_set_new(o, "job", job_of_self());
     json_object_set_new(o, "state", json_string(SPOOL_RUNNING));
+    if (r->o->keep == KEEP_SUMMARY)
+        json_object_set_new(o, "keep", json_string("summary")); /* pack leaves the traces out */
     meta_host_name(line, sizeof line);
     json_object_set_new(o, "host", json_string(line));
     meta_boot_id(line, sizeof line);

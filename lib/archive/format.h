@@ -55,6 +55,8 @@ enum dcr_role {
 #define DCR_GPU_WHOLE_NOTE "GPU activity was handed over up to the exit"
 /* Begin of the recorder's note that it stopped for lack of room. */
 #define DCR_STOP_NOTE "recording stopped: "
+/* A summary made by a collector that did not see the end of the trace. */
+#define DCR_SUMS_END_NOTE "the collector ended first: the sums end before the newest events"
 /* A process that no launcher gave a rank may tell its own by a link in the spool: "rank-of-<pid>" -> "<rank>". The
  * monitors and pack read it. */
 #define DCR_RANK_LINK "rank-of-"

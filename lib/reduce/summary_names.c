@@ -291,8 +291,10 @@ void names_add(struct name_table *t, const struct dct_event *in, uint32_t *place
 void names_add_dropped(struct name_table *t, const struct dct_dropped *d)
 {
     const struct dct_event like = {.kind = d->kind, .domain = d->domain, .category = d->category, .name = d->name};
-    struct entry *e = &t->entries[search(t, &like) - 1];
-    e->n += d->n;
+    uint32_t place = search(t, &like); /* may move the entries */
+    struct entry *e = &t->entries[place - 1];
+    if (__builtin_add_overflow(e->n, d->n, &e->n) || e->n > INT64_MAX)
+        e->n = INT64_MAX;
     e->is_self_lost = 1;
     if (d->kind == DCT_MARK)
         return;
@@ -324,7 +326,8 @@ static int by_text(const void *a, const void *b)
 /* What y counted joins x, which has the same text. */
 static void join(struct name_table *t, struct entry *x, struct entry *y)
 {
-    x->n += y->n;
+    if (__builtin_add_overflow(x->n, y->n, &x->n) || x->n > INT64_MAX)
+        x->n = INT64_MAX;
     if (__builtin_add_overflow(x->bytes, y->bytes, &x->bytes))
         x->bytes = UINT64_MAX;
     add(&x->sum_ns, y->sum_ns);

@@ -152,9 +152,12 @@ static int may_only_enqueue(const struct run *r)
 }
 
 /* How much of the run single events are kept of. */
-static void note_kept(struct run *r, const struct summary *kept, int is_summed)
+static void note_kept(struct run *r, const struct summary *kept, const struct summary *past)
 {
-    int64_t from = kept->steps.n_steps ? kept->steps.steps[0].step : -1;
+    /* Steps without numbers are counted, in both from 0: their last one is the same. */
+    size_t n = kept->steps.n_steps, n_past = past ? past->steps.n_steps : 0;
+    int64_t from = n == 0 ? -1 : n <= n_past ? past->steps.steps[n_past - n].step : kept->steps.steps[0].step;
+    int is_summed = past && !strstr(past->notes, DCR_SUMS_END_NOTE);
     r->events_from_step = from > r->events_from_step || r->n_cut_traces == 0 ? from : r->events_from_step;
     r->n_cut_traces++;
     r->n_unsummed_traces += !is_summed;
@@ -175,9 +178,10 @@ int trace_read(struct run *r, int rank, const struct summary *past, struct dcr_s
     if (rc == 0 && finished)
         rc = finished;
     /* Sums hold nothing of what GPUs did: such a trace is read as it is. */
-    int is_summed = rc == 0 && past && !sum.n_gpu_events && !past->n_gpu_events;
-    if (rc == 0 && sum.info.n_blocks_before)
-        note_kept(r, &sum, is_summed);
+    int is_cut = rc == 0 && sum.info.n_blocks_before;
+    int is_summed = is_cut && past && !sum.n_gpu_events && !past->n_gpu_events;
+    if (is_cut)
+        note_kept(r, &sum, is_summed ? past : NULL);
     return rc ? rc : absorb(r, rank, is_summed ? past : &sum, s->name, err);
 }
 
