@@ -85,7 +85,7 @@ check "its sums have the steps from the first on" sh -c '
 check "and say that their end is missing" metadata killed.tar '.collector.notes | any(test("the sums end before the newest events"))'
 
 # ---- many short processes: none of them leaves anything behind, and their ranks are their own
-"$COLLECT" run --keep summary -o many.tar -- sh -c 'for i in $(seq 60); do ./marks 2; done; ps -o stat= --ppid "$PPID" >children' 2>err
+"$COLLECT" run --keep summary --io off -o many.tar -- sh -c 'for i in $(seq 60); do ./marks 2; done; ps -o stat= --ppid "$PPID" >children' 2>err
 check "60 short processes with --keep summary: every range counts" metadata many.tar '.collector.events == 480 and .collector.traces == 60'
 check "no trace of them stays" sh -c '! tar tf many.tar | grep -q "\.dct"'
 check "no process waits to be collected" sh -c '! grep -q Z children'
