@@ -15,16 +15,11 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Somebody may set the clock back, so that a change looks old: each twelfth round forces everything. */
-enum { MAX_FOLDERS = 4, MAX_DEPTH = 3, ALL_ROUNDS = 12 };
+enum { MAX_FOLDERS = 4, MAX_DEPTH = 3 };
 
 struct syncer {
     char folders[MAX_FOLDERS][PATH_MAX];
     int n, seconds, is_ending;
-    unsigned round;
-    /* Times of the newest changes: of all rounds, of those before this one and of those before the last. What is older
-     * than these last was forced to the disk; a file may have changed behind the last round's back. */
-    struct timespec newest, last, forced;
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t wake;
@@ -40,19 +35,7 @@ static void sync_one(const char *path, int flags)
     close(fd);
 }
 
-static int is_before(const struct timespec *a, const struct timespec *b)
-{
-    return a->tv_sec != b->tv_sec ? a->tv_sec < b->tv_sec : a->tv_nsec < b->tv_nsec;
-}
-
-static int is_new(struct syncer *s, const struct stat *st)
-{
-    if (is_before(&s->newest, &st->st_ctim))
-        s->newest = st->st_ctim;
-    return s->round % ALL_ROUNDS == 0 || !is_before(&st->st_ctim, &s->forced);
-}
-
-static void sync_folder(struct syncer *s, const char *dir, int depth)
+static void sync_folder(const char *dir, int depth)
 {
     char **names = NULL;
     size_t n = 0;
@@ -65,14 +48,12 @@ static void sync_folder(struct syncer *s, const char *dir, int depth)
         if (k < 0 || (size_t)k >= sizeof path || lstat(path, &st) != 0)
             continue;
         if (S_ISDIR(st.st_mode) && depth < MAX_DEPTH)
-            sync_folder(s, path, depth + 1);
-        else if (S_ISREG(st.st_mode) && is_new(s, &st))
+            sync_folder(path, depth + 1);
+        else if (S_ISREG(st.st_mode))
             sync_one(path, 0);
     }
     dcr_free_names(names, n);
-    struct stat own;
-    if (lstat(dir, &own) == 0 && is_new(s, &own))
-        sync_one(dir, O_DIRECTORY);
+    sync_one(dir, O_DIRECTORY);
 }
 
 /* returns 1 when it is time to end */
@@ -94,11 +75,8 @@ static void *work(void *arg)
     clock_gettime(CLOCK_MONOTONIC, &next);
     while (!wait_a_while(s, &next)) {
         struct timespec now;
-        s->forced = s->last;
-        s->last = s->newest;
         for (int i = 0; i < s->n; i++)
-            sync_folder(s, s->folders[i], 0);
-        s->round++;
+            sync_folder(s->folders[i], 0);
         clock_gettime(CLOCK_MONOTONIC, &now);
         if (now.tv_sec > next.tv_sec) /* a slow disk: no pile of overdue rounds */
             next = now;

@@ -6,10 +6,9 @@
 
 struct syncer;
 
-/** sync_start - fdatasync every file below the folders that has changed, and fsync the folders, at the interval.
- *  Failures are ignored: the evidence is where it was.
- *  folders  of n names, borrowed during the call; NULL entries are passed over
- *  returns  NULL when seconds is 0 or there is no memory; end with sync_stop */
+/** sync_start - fdatasync every file below the folders, and fsync the folders, at the interval. Failures are ignored:
+ * the evidence is where it was. folders   borrows during the call; NULL entries are passed over shape: (n) returns NULL
+ * when seconds is 0 or there is no memory; end with sync_stop */
 struct syncer *sync_start(const char *const *folders, int n, int seconds);
 /** sync_stop - end the thread; NULL is fine. */
 void sync_stop(struct syncer *s);
