@@ -80,15 +80,20 @@ static struct segment *map_segment(const char *path)
     struct segment *s = NULL;
     if (fd < 0)
         return NULL;
-    void *head = mmap(NULL, sizeof *s, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    if (head != MAP_FAILED && ((struct segment *)head)->magic == SEGMENT_MAGIC) {
-        uint64_t bytes = ((struct segment *)head)->bytes;
-        void *all = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    struct {
+        uint64_t magic, bytes;
+    } begin;
+    if (syscall(SYS_pread64, fd, &begin, sizeof begin, (off_t)0) == sizeof begin && begin.magic == SEGMENT_MAGIC) {
+        void *all = mmap(NULL, begin.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        void *head = all == MAP_FAILED ? mmap(NULL, sizeof *s, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) : MAP_FAILED;
         s = all == MAP_FAILED ? NULL : all;
-        __atomic_fetch_add(s ? &s->n_loaded : &((struct segment *)head)->n_refused, 1, __ATOMIC_RELAXED);
+        if (s)
+            __atomic_fetch_add(&s->n_loaded, 1, __ATOMIC_RELAXED);
+        else if (head != MAP_FAILED)
+            __atomic_fetch_add(&((struct segment *)head)->n_refused, 1, __ATOMIC_RELAXED);
+        if (head != MAP_FAILED)
+            munmap(head, sizeof *s);
     }
-    if (head != MAP_FAILED)
-        munmap(head, sizeof *s);
     syscall(SYS_close, fd);
     return s;
 }

@@ -109,19 +109,25 @@ static int put_in_front(const char *variable, const char *name)
     return 0;
 }
 
-/* Adds a library in front of what is preloaded already. The loader takes blanks and colons as ends of names. */
+/* Adds a library, and the recorder that it needs before it, in front of what is preloaded already. The loader would
+ * look for the recorder in some ten folders. It takes blanks and colons as ends of names. */
 static int preload(const char *what, char *why, size_t n)
 {
-    char path[PATH_MAX];
-    if (library(what, path, sizeof path) != 0) {
-        snprintf(why, n, "libdccollect-%s.so is not beside the collector in " LIBRARY_FOLDER, what);
-        return -1;
+    const char *const both[] = {what, "inject"};
+    for (size_t i = 0; i < sizeof both / sizeof *both; i++) {
+        char path[PATH_MAX];
+        if (library(both[i], path, sizeof path) != 0) {
+            snprintf(why, n, "libdccollect-%s.so is not beside the collector in " LIBRARY_FOLDER, both[i]);
+            return -1;
+        }
+        if (strpbrk(path, " \t\n:")) {
+            snprintf(why, n, "the name '%s' has a blank or a colon, which LD_PRELOAD cannot hold", path);
+            return -1;
+        }
+        if (put_in_front("LD_PRELOAD", path) != 0)
+            return -1;
     }
-    if (strpbrk(path, " \t\n:")) {
-        snprintf(why, n, "the name '%s' has a blank or a colon, which LD_PRELOAD cannot hold", path);
-        return -1;
-    }
-    return put_in_front("LD_PRELOAD", path);
+    return 0;
 }
 
 /* Python imports the sitecustomize of this folder when it starts. An empty PYTHONPATH means none, so no colon is left.

@@ -159,7 +159,7 @@ int dcc_io_close(int fd)
 {
     if (!next_close)
         return (int)early_syscall(SYS_close, fd);
-    if (!files_is_on())
+    if (!files_has_any())
         return next_close(fd);
     struct file *f = files_known(fd);
     if (fd >= 0)
@@ -178,7 +178,7 @@ int dcc_io_close(int fd)
     EXPORTED int dcc_io_##NAME(PARAMS) ALIAS(NAME);         \
     int dcc_io_##NAME(PARAMS)                               \
     {                                                       \
-        if (files_is_on())                                  \
+        if (files_has_any())                                \
             files_forget((unsigned)(FROM), (unsigned)(TO)); \
         if (!next_##NAME)                                   \
             return (int)early_syscall(SYSTEM);              \
@@ -193,7 +193,7 @@ static void (*next_closefrom)(int);
 EXPORTED void dcc_io_closefrom(int first) ALIAS(closefrom);
 void dcc_io_closefrom(int first)
 {
-    if (files_is_on())
+    if (files_has_any())
         files_forget(first < 0 ? 0 : (unsigned)first, UINT32_MAX);
     if (next_closefrom)
         next_closefrom(first);
@@ -282,7 +282,7 @@ int dcc_io_fclose(FILE *stream)
     HAVE(fclose);
     if (!next_fclose)
         return EOF;
-    int fd = stream && files_is_on() ? fileno(stream) : -1;
+    int fd = stream && files_has_any() ? fileno(stream) : -1;
     struct file *f = fd >= 0 ? files_known(fd) : NULL;
     if (fd >= 0)
         files_forget((unsigned)fd, (unsigned)fd);

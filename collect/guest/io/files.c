@@ -43,9 +43,11 @@ static int is_launcher(void)
     return 1;
 }
 
+static int is_wanted, is_forgotten_by_us;
+
 static void forget_in_child(void)
 {
-    if (files)
+    if (files && is_forgotten_by_us)
         memset(files, 0, sizeof *files);
 }
 
@@ -55,22 +57,37 @@ int files_begin(void)
     char *end;
     long us = text ? strtol(text, &end, 10) : 0;
     files_setup.threshold_ns = 1000 * (int64_t)(us > 0 && us < 1000000000 && *end == '\0' ? us : DEFAULT_THRESHOLD_US);
-    if (!dcc_guest_is_wanted() || is_launcher())
+    if (!dcc_guest_is_wanted() || is_launcher() || pthread_atfork(NULL, NULL, forget_in_child) != 0)
         return -1;
-    void *p = mmap(NULL, sizeof *files, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (p == MAP_FAILED)
-        return -1;
-    if (madvise(p, sizeof *files, MADV_WIPEONFORK) != 0 && pthread_atfork(NULL, NULL, forget_in_child) != 0) {
-        munmap(p, sizeof *files);
-        return -1;
-    }
     files_setup.clock = dcc_guest_is_clock_system() ? clock_gettime : NULL;
     files_setup.is_window_used = dcc_guest_is_window_used();
-    __atomic_store_n(&files, p, __ATOMIC_RELEASE);
+    is_wanted = 1;
     return 0;
 }
 
+/* Memory for the first call, since most small programs make none. Kernels before 4.14 do not zero it in a child. */
+static int begin_files(void)
+{
+    int saved_errno = errno;
+    struct files *mine = mmap(NULL, sizeof *files, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+                              -1, 0),
+                 *none = NULL;
+    if (mine == MAP_FAILED)
+        is_wanted = 0;
+    else if (madvise(mine, sizeof *mine, MADV_WIPEONFORK) != 0)
+        is_forgotten_by_us = 1;
+    if (mine != MAP_FAILED && !__atomic_compare_exchange_n(&files, &none, mine, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+        munmap(mine, sizeof *mine); /* another thread was faster */
+    errno = saved_errno;
+    return is_wanted;
+}
+
 int files_is_on(void)
+{
+    return is_wanted && !is_inside() && (__atomic_load_n(&files, __ATOMIC_ACQUIRE) || begin_files());
+}
+
+int files_has_any(void)
 {
     return __atomic_load_n(&files, __ATOMIC_ACQUIRE) && !is_inside();
 }

@@ -48,7 +48,7 @@ struct files {
     char paths[FILES_PATH_BYTES];
 };
 
-extern struct files *files; /* NULL: nothing is observed */
+extern struct files *files; /* NULL: no call was observed yet */
 /* Set at load. */
 extern struct files_setup {
     int64_t threshold_ns;
@@ -62,6 +62,8 @@ extern __thread uintptr_t files_inside __attribute__((tls_model("initial-exec"))
 int files_begin(void);
 /** files_is_on - 0 also while this thread is inside the collector's own code. */
 int files_is_on(void);
+/** files_has_any - the same where only a descriptor that was seen before matters. */
+int files_has_any(void);
 /** files_of - the file behind a descriptor; NULL: not followed. Keeps errno. */
 struct file *files_of(int fd);
 /** files_known - the same without looking it up: NULL when it was never asked for. */
