@@ -1,7 +1,7 @@
-/* follow.h - the summary (lib/reduce/summary.h) of a trace that is longer than what is kept of it. A process of its own
- * reads every piece (pieces.h) before it is removed, and writes the summary when the last one has come. It gets the
- * pieces as open descriptors, so that a piece may be removed at once. When the collector is killed, it writes the
- * summary of the pieces that it has. */
+/* follow.h - the summary (lib/reduce/summary.h) of a whole trace of which only the newest events are kept. A child
+ * process of the collector reads every piece (pieces.h) before it is removed. It writes the summary after the last one.
+ * It gets the pieces as open descriptors, so that a piece may be removed at once. When the collector is killed, it
+ * writes the summary of the pieces that it has. */
 #ifndef COLLECT_FOLLOW_H
 #define COLLECT_FOLLOW_H
 

@@ -2,10 +2,10 @@
  * somebody still writes into, so that the same bytes are hashed, summarised and archived. */
 #include "collect/pack/parts.h"
 
-#include "lib/archive/format.h"
 #include "lib/archive/tar.h"
 #include "lib/base/fs.h"
 #include "lib/base/json_string.h"
+#include "lib/trace/trace_end.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -176,20 +176,6 @@ static int copy_bytes(int from, int to, const char *path, struct dcr_err *err)
     return DCR_OK;
 }
 
-static int open_member(const char *path, struct dcr_err *err)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        dcr_err_sys(err, DCR_FAIL, "cannot read '%s'", path);
-    return fd;
-}
-
-static uint64_t blocks_before(int fd)
-{
-    struct dct_file_header h;
-    return pread(fd, &h, sizeof h, 0) == (ssize_t)sizeof h && h.magic == DCT_MAGIC ? h.blocks_before : 0;
-}
-
 /* The older pieces of a trace. A collector that still writes may have removed the first of them since they were listed,
  * or renamed the newest, which is open here and does not come twice. */
 static int copy_older(const struct archive_member *m, int newest, int to, struct dcr_err *err)
@@ -197,13 +183,13 @@ static int copy_older(const struct archive_member *m, int newest, int to, struct
     enum { MORE = 64 }; /* that came meanwhile */
     char path[PATH_MAX + 16];
     int rc = DCR_OK;
-    uint64_t end = blocks_before(newest);
-    for (uint32_t i = m->first_piece; rc == 0 && i < m->first_piece + m->n_pieces + MORE; i++) {
+    int64_t end = dct_blocks_before(newest);
+    for (uint32_t i = m->first_piece; end && rc == 0 && i < m->first_piece + m->n_pieces + MORE; i++) {
         snprintf(path, sizeof path, "%s.%" PRIu32, m->path, i);
         int fd = open(path, O_RDONLY | O_CLOEXEC);
         if (fd < 0)
             continue;
-        if (blocks_before(fd) < end)
+        if (dct_blocks_before(fd) < end)
             rc = copy_bytes(fd, to, path, err);
         close(fd);
     }
@@ -213,9 +199,9 @@ static int copy_older(const struct archive_member *m, int newest, int to, struct
 static int copy_member(struct pack *p, struct archive_member *m, struct dcr_err *err)
 {
     char name[64];
-    int from = open_member(m->path, err), to = -1;
+    int from = open(m->path, O_RDONLY | O_CLOEXEC), to = -1;
     if (from < 0)
-        return DCR_FAIL;
+        return dcr_err_sys(err, DCR_FAIL, "cannot read '%s'", m->path);
     int rc = pack_nameless(p, &to, err);
     if (rc == 0 && m->role == DCR_ROLE_TRACE)
         rc = copy_older(m, from, to, err);

@@ -7,6 +7,7 @@
 #include "lib/base/hash.h"
 #include "lib/base/json_string.h"
 #include "lib/reduce/summary.h"
+#include "lib/trace/trace_end.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -39,12 +40,11 @@ int summarize_trace(struct summary *out, struct dcr_arena *a, const char *path, 
 /* Blocks that the recorder removed for newer ones. */
 static int64_t blocks_before(const char *path)
 {
-    struct dct_file_header h = {0};
     int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd >= 0 ? pread(fd, &h, sizeof h, 0) : 0;
+    int64_t n = fd >= 0 ? dct_blocks_before(fd) : 0;
     if (fd >= 0)
         close(fd);
-    return n == (ssize_t)sizeof h && h.magic == DCT_MAGIC ? (int64_t)(h.blocks_before & INT64_MAX) : 0;
+    return n;
 }
 
 int summarize_load(struct summary *out, struct dcr_arena *a, const char *path, const char *trace_path,
@@ -226,12 +226,22 @@ static int add_made(struct pack *p, const char *name, int rank, const struct dcr
     return DCR_OK;
 }
 
+static int add_summary(struct pack *p, const char *trace, const char *name, int rank, const struct summary *s,
+                       struct dcr_err *err)
+{
+    struct dcr_buf text = {.max = (size_t)4 << 30};
+    summary_write(s, &text);
+    int rc = text.failed ? dcr_err_set(err, DCR_FAIL, "no memory for the summary of '%s'", trace)
+                         : add_made(p, name, rank, &text, err);
+    dcr_buf_release(&text);
+    return rc;
+}
+
 static int make_summary(struct pack *p, const char *trace, const char *path, int rank, const char *name,
                         struct dcr_err *err)
 {
     struct dcr_arena a = {0};
     struct summary s;
-    struct dcr_buf text = {.max = (size_t)4 << 30};
     struct dcr_err why = {0};
     int rc = summarize_trace(&s, &a, path, trace, &why);
     struct stat st;
@@ -248,13 +258,10 @@ static int make_summary(struct pack *p, const char *trace, const char *path, int
         rc = DCR_OK;
     } else if (rc == 0) {
         take_facts(p, trace, rank, &s);
-        summary_write(&s, &text);
-        rc = text.failed ? dcr_err_set(err, DCR_FAIL, "no memory for the summary of '%s'", trace)
-                         : add_made(p, name, rank, &text, err);
+        rc = add_summary(p, trace, name, rank, &s, err);
     } else if (err) {
         *err = why;
     }
-    dcr_buf_release(&text);
     dcr_arena_release(&a);
     return rc;
 }
@@ -278,7 +285,6 @@ static int take_followed(struct pack *p, const struct archive_member *trace, con
 {
     struct dcr_arena a = {0};
     struct summary s;
-    struct dcr_buf text = {.max = (size_t)4 << 30};
     int64_t size;
     int fd = trace->blocks_before ? open(trace->path, O_RDONLY | O_CLOEXEC) : -1;
     int is_taken = fd >= 0 && summarize_load(&s, &a, summary_path, NULL, NULL) == 0 &&
@@ -290,13 +296,10 @@ static int take_followed(struct pack *p, const struct archive_member *trace, con
         if (strstr(s.notes, DCR_SUMS_END_NOTE))
             pack_reason(p, "the sums of '%s' end before its newest events, because the collector ended first",
                         trace->name);
-        summary_write(&s, &text);
-        *rc = text.failed ? dcr_err_set(err, DCR_FAIL, "no memory for the summary of '%s'", trace->name)
-                          : add_made(p, name, trace->rank, &text, err);
+        *rc = add_summary(p, trace->name, name, trace->rank, &s, err);
     }
     if (fd >= 0)
         close(fd);
-    dcr_buf_release(&text);
     dcr_arena_release(&a);
     return is_taken;
 }

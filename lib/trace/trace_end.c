@@ -7,6 +7,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+int64_t dct_blocks_before(int fd)
+{
+    struct dct_file_header h;
+    return pread(fd, &h, sizeof h, 0) == (ssize_t)sizeof h && h.magic == DCT_MAGIC
+               ? (int64_t)(h.blocks_before & INT64_MAX)
+               : 0;
+}
+
 int64_t dct_used_bytes(int fd)
 {
     static const struct dct_block_header never_used;

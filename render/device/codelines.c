@@ -154,7 +154,7 @@ int code_log_settle(struct code_log *l, struct dcr_err *err)
 
 /* ---- looking up ------------------------------------------------------------------------------------------------- */
 
-/* The first stretch of the thread that ends behind t; one of another thread, or n: there is none. */
+/* The first stretch of the thread that ends after t. If the thread has none, the index is another thread's, or l->n. */
 static size_t first_behind(const struct code_log *l, int64_t thread, int64_t t)
 {
     size_t lo = 0, hi = l->n;

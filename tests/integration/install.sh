@@ -5,24 +5,24 @@
 # shellcheck disable=SC2317,SC2016  # functions are called by check; inner shells expand
 . tests/lib/tap.sh
 
-there=("DESTDIR=$TMP/root" PREFIX=/opt/dcreport BINDIR=/usr/bin LIBDIR=/usr/lib64 MANDIR=/man)
+there=("DESTDIR=$TMP/tree" PREFIX=/opt/dcreport BINDIR=/usr/bin LIBDIR=/usr/lib64 MANDIR=/man)
 make=(make --no-print-directory "BUILD=$BUILD")
 check_status 2 "make install of nothing" make --no-print-directory BUILD="$TMP/nothing" install "${there[@]}"
 cp "$TMP/tap.out" "$TMP/said"
 check "says what is missing and what to do" grep -qx "make install: .*nothing/bin/dcrnn-train is not built. Run make first." "$TMP/said"
-check "and leaves nothing" test ! -e "$TMP/root" -a ! -e "$TMP/nothing"
-check "make install with folders of its own" "${make[@]}" install "${there[@]}"
+check "and leaves nothing" test ! -e "$TMP/tree" -a ! -e "$TMP/nothing"
+check "make install into chosen folders" "${make[@]}" install "${there[@]}"
 for path in usr/bin/dcreport usr/lib64/dcreport/slurm/submit man/man1/dccollect.1 opt/dcreport/share/doc/dcreport/docs/metrics.md \
     opt/dcreport/share/bash-completion/completions/dcreport opt/dcreport/share/zsh/site-functions/_dcreport; do
-    check "$path is there" test -s "$TMP/root/$path"
+    check "$path is there" test -s "$TMP/tree/$path"
 done
 readable() { # nobody but root may have made them
-    ! find "$TMP/root" ! -type l ! -perm -a+r | grep .
+    ! find "$TMP/tree" ! -type l ! -perm -a+r | grep .
 }
 check "all may read it" readable
 
 # The folder of the sources is empty for these programs, and the installation was moved as a whole.
-mv "$TMP/root" "$TMP/moved"
+mv "$TMP/tree" "$TMP/moved"
 hidden=()
 if unshare -m true 2>/dev/null; then
     hidden=(unshare -m sh -c 'mount -t tmpfs tmpfs "$0" && cd / && exec "$@"' "$PWD")
@@ -41,10 +41,10 @@ printf '#!/bin/sh\nexit 1\n' >"$TMP/slurm/sbatch" && chmod +x "$TMP/slurm/sbatch
 check_status 2 "the batch script finds the programs" env -u BUILD -u DCREPORT_BIN PATH="$TMP/slurm:/usr/bin:/bin" DCREPORT_RESULTS="$TMP/results" \
     "$TMP/moved/usr/lib64/dcreport/slurm/submit" --nodes 1
 cp "$TMP/tap.out" "$TMP/said"
-check "and gets as far as Slurm" grep -q "^submit: Slurm refuses the run" "$TMP/said"
-mv "$TMP/moved" "$TMP/root"
+check "and it reaches Slurm" grep -q "^submit: Slurm refuses the run" "$TMP/said"
+mv "$TMP/moved" "$TMP/tree"
 check "make uninstall" "${make[@]}" uninstall "${there[@]}"
-check "leaves no file" sh -c '! find "$0" ! -type d | grep .' "$TMP/root"
+check "leaves no file" sh -c '! find "$0" ! -type d | grep .' "$TMP/tree"
 check_status 2 "make uninstall of nothing" "${make[@]}" uninstall "${there[@]}"
 
 # ---- hardened, and the same in any folder ----------------------------------------------------------------
@@ -62,7 +62,7 @@ other="$TMP/another folder"
 mkdir "$other" && tar -C "$other" --strip-components=1 -xf "$tar"
 git diff -z --name-only --diff-filter=d HEAD | xargs -0r cp --parents -t "$other" # what is not committed yet
 objects=(lib/dcreport/libdccollect-inject.so obj/render/main.o)
-check "its tar builds without git, in a folder of its own" env -u BUILD -u BIN GIT_DIR=/nowhere make --no-print-directory -C "$other" -j2 "${objects[@]/#/build/}"
+check "its tar builds without git, in another folder" env -u BUILD -u BIN GIT_DIR=/nowhere make --no-print-directory -C "$other" -j2 "${objects[@]/#/build/}"
 for object in "${objects[@]}"; do
     check "$object has the same bytes in both folders" cmp "$BUILD/$object" "$other/build/$object"
 done

@@ -1,6 +1,6 @@
 /* faults.c - a program that does at once what is hard on a library inside it, and tells how it went.
  *   faults RANGES     by each of three threads, by a child made by fork and one made by clone
- * It has handlers of its own for SIGSEGV (left by siglongjmp), SIGBUS and SIGPROF (on a timer), starts programs by
+ * It handles SIGSEGV (by siglongjmp), SIGBUS and SIGPROF (a timer) itself, starts programs by
  * vfork and exec, opens and closes a library, closes all descriptors but the first three, and threads end all the time.
  * Prints how many ranges it made and a sum over its work; status 7. */
 #define _GNU_SOURCE
