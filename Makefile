@@ -72,7 +72,8 @@ clean:
 
 help:
 	@echo "make report        install what is missing, build, train on NODES='1 2 4', pack results/*.tar, render site/"
-	@echo "make test          install what is missing, build, run every test (SUITES='$(SUITES)')"
+	@echo "make test          install what is missing, build, run the tests (SUITES='$(SUITES)')"
+	@echo "make test-release  the tests that take long or need a browser or Slurm (SUITES='$(RELEASE_SUITES)')"
 	@echo "make test-long     longer versions of the tests (SUITES='$(LONG_SUITES)')"
 	@echo "make               build; CUDA=0 without CUDA, DEBUG=1, SANITIZE=1 (or thread), CC=clang"
 	@echo "make collect       train and pack only; NODES=, REPEAT=, NODE_CPU=, NODE_NET=, EMULATE=ranks, DATA=, GRAPH=, ARGS=, SCHEDULER=slurm, CALIBRATE=0"

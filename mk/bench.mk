@@ -27,7 +27,7 @@ bench-render:
 # The site in a browser: paint, a timeline of 10^6 ranges, 64 runs of 64 ranks; LIGHTHOUSE=1 as well.
 .PHONY: bench-site screenshots
 bench-site:
-	@.ci/packages build run test
+	@.ci/packages build run test release
 	@$(MAKE) --no-print-directory SHORT=1 programs
 	@BUILD="$(abspath $(BUILD))" bash tests/bench/site.sh
 screenshots:

@@ -82,17 +82,21 @@ $(BUILD)/tests/unit/test_gpu_kernels: $(BUILD)/emulated/tests/gpu/kernels_gpu.cu
 	$(call say,link $@) $(folder) $(CXX) $(SAN) -o $@ $^ $(BLAS_LIBS) -pthread -ldl
 $(BUILD)/tests/unit/test_backend_cuda: $(BUILD)/obj/tests/gpu/backend_cases.o $(BUILD)/obj/tests/gpu/backend_exact.o | $(EMULATED_SO)
 
-SUITES ?= unit golden integration faults scenarios sanitize fuzz memcheck lint browser slurm gpu
+SUITES ?= unit golden integration faults scenarios sanitize fuzz memcheck lint gpu
+# What takes long or needs packages of its own: bundles and installations, a browser, a Slurm cluster.
+RELEASE_SUITES ?= release browser slurm
 # Longer versions of these suites: integration scripts with the other build (tests/run), scenarios on 1 and 4 ranks, all unit tests
 # as users compile them, all cases and random seeds under sanitizers, longer fuzzing. Tests read LONG=1.
 LONG_SUITES ?= swapped faults scenarios unit sanitize fuzz
-.PHONY: test test-long test-programs test-fresh golden-accept
+.PHONY: test test-long test-release test-programs test-fresh golden-accept
 test:
-	@.ci/packages build run test
+	@.ci/packages build run test $(if $(filter $(RELEASE_SUITES),$(SUITES)),release)
 	@$(MAKE) --no-print-directory SHORT=1 summary
 	@+$(parallel) SHORT=1 test-programs
 	@$(end_say)
 	@BUILD="$(abspath $(BUILD))" tests/run $(SUITES)
+test-release:
+	@$(MAKE) --no-print-directory test SUITES="$(RELEASE_SUITES)"
 test-long:
 	@from=$$(od -An -N3 -tu4 /dev/urandom | tr -d ' '); \
 	  $(MAKE) --no-print-directory test LONG=1 PROPERTY_SEEDS="$(or $(PROPERTY_SEEDS),$$from-$$((from + 299)))" SUITES="$(LONG_SUITES)"
