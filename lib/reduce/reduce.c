@@ -34,7 +34,8 @@ static struct track *track_of(struct reducer *d, uint32_t id)
     d->tracks = arena_grow(&d->arena, d->tracks, d->n_tracks, &d->tracks_cap, sizeof *d->tracks);
     struct track *t = dcr_arena_alloc(&d->arena, sizeof *t);
     t->id = id;
-    t->last_step_end_ns = t->optimizer_ns = INT64_MIN;
+    t->last_step_end_ns = t->end_before_ns = t->optimizer_ns = INT64_MIN;
+    t->every = 1;
     d->tracks[d->n_tracks++] = t;
     return d->last = t;
 }
@@ -228,8 +229,65 @@ static void add_phase_time(struct reducer *d, struct track *t, int phase, size_t
     c->ns[step] += ns;
 }
 
+void reduce_cut(struct track *t, size_t n)
+{
+    t->n_collectives = t->steps[n].first_collective;
+    t->n_steps = n;
+    for (int k = 0; k < RUN_MAX_PHASES; k++)
+        t->phases[k].n = t->phases[k].n < n ? t->phases[k].n : n;
+}
+
+/* All ranks see the same numbers, so they keep the same steps. Programs may count by tens: the first step is always
+ * kept. */
+static int is_kept(const struct track *t, const struct step_record *s)
+{
+    return (s->step - t->steps[0].step) % t->every == 0;
+}
+
+void reduce_drop_last(struct track *t)
+{
+    if (t->n_steps && !is_kept(t, &t->steps[t->n_steps - 1]))
+        reduce_cut(t, t->n_steps - 1);
+}
+
+/* Keeps every second of the steps that are kept so far. */
+static void thin(struct track *t)
+{
+    size_t n = 0, n_collectives = 0;
+    t->every *= 2;
+    for (size_t i = 0; i < t->n_steps; i++) {
+        struct step_record s = t->steps[i];
+        if (!is_kept(t, &s))
+            continue;
+        memmove(t->collectives + n_collectives, t->collectives + s.first_collective,
+                s.n_collectives * sizeof *t->collectives);
+        memmove(t->collective_start + n_collectives, t->collective_start + s.first_collective,
+                s.n_collectives * sizeof *t->collective_start);
+        for (int k = 0; k < RUN_MAX_PHASES; k++)
+            if (i < t->phases[k].n)
+                t->phases[k].ns[n] = t->phases[k].ns[i];
+        s.first_collective = (uint32_t)n_collectives;
+        n_collectives += s.n_collectives;
+        t->steps[n++] = s;
+    }
+    for (int k = 0; k < RUN_MAX_PHASES; k++)
+        t->phases[k].n = t->phases[k].n < n ? t->phases[k].n : n;
+    t->n_steps = n;
+    t->n_collectives = n_collectives;
+}
+
+/* The last step stays until the next one comes, because what comes between may be about it. */
+static void make_room(struct track *t)
+{
+    reduce_drop_last(t);
+    while (t->every < INT64_MAX / 2 && t->n_steps > 1 &&
+           (t->n_steps >= REDUCE_MAX_STEPS || t->n_collectives >= REDUCE_MAX_COLLECTIVES))
+        thin(t);
+}
+
 static void add_step(struct reducer *d, struct track *t, const struct event *e)
 {
+    make_room(t);
     count_outside(t, e->start_ns);
     for (int c = 0; c < N_CATEGORIES; c++)
         reduce_add(&t->outside_ns[c], t->tail_ns[c]);
@@ -241,7 +299,7 @@ static void add_step(struct reducer *d, struct track *t, const struct event *e)
     t->steps = arena_grow(&d->arena, t->steps, t->n_steps, &t->steps_cap, sizeof *t->steps);
     struct step_record *s = &t->steps[t->n_steps];
     memset(s, 0, sizeof *s);
-    s->step = e->number >= 0 ? e->number : (int64_t)t->n_steps;
+    s->step = e->number >= 0 ? e->number : t->n_seen;
     s->start_ns = e->start_ns;
     s->step_ns = e->end_ns - e->start_ns;
     s->samples = -1;
@@ -278,6 +336,9 @@ static void add_step(struct reducer *d, struct track *t, const struct event *e)
             reduce_add(&s->bytes, t->calls[i].bytes);
     t->is_by_hook = e->maker == EVENT_BY_HOOK;
     t->n_steps++;
+    t->n_seen++;
+    reduce_add(&t->seen_ns, s->step_ns);
+    t->end_before_ns = t->last_step_end_ns;
     t->last_step_end_ns = e->end_ns;
     t->n_pending = t->n_calls = 0;
 }
@@ -303,7 +364,7 @@ static void add_exchange(struct reducer *d, struct track *t, const struct event 
     int64_t passed = last < pass->n ? pass->ns[last] : 0, ns = e->number < passed ? e->number : passed;
     if (passed <= 0) /* a range of the program has the time of the pass */
         return;
-    t->n_exchanged = t->n_steps;
+    t->n_exchanged = t->n_seen;
     add_phase_time(d, t, from, last, -ns);
     add_phase_time(d, t, to, last, ns);
     s->part_ns[CAT_COMPUTE] -= ns;
@@ -323,8 +384,9 @@ static void forget_batches(struct reducer *d)
             continue;
         t->n_steps = t->n_collectives = t->n_pending = t->n_calls = t->n_loading = 0;
         t->validation_ns = t->tail_validation_ns = 0;
-        t->n_exchanged = 0;
-        t->last_step_end_ns = INT64_MIN;
+        t->n_exchanged = t->n_seen = t->seen_ns = 0;
+        t->every = 1;
+        t->last_step_end_ns = t->end_before_ns = INT64_MIN;
         memset(t->outside_ns, 0, sizeof t->outside_ns);
         memset(t->tail_ns, 0, sizeof t->tail_ns);
         memset(&t->since, 0, sizeof t->since);

@@ -6,8 +6,8 @@
  * range of that track with a known category; what none covers is overhead. Communication on other tracks, and
  * communication that lies beside all of them (a process range: a bucket of gradients under way), costs only what the
  * step's own track waits for; the rest is counted as hidden.
- * Memory: steps and collectives, one number per step and name, and the ranges inside one step.
- * source: docs/metrics.md#breakdown */
+ * Memory: steps and collectives up to a limit (REDUCE_MAX_STEPS), one number per step and name, and the ranges inside
+ * one step. source: docs/metrics.md#breakdown */
 #ifndef DCR_REDUCE_H
 #define DCR_REDUCE_H
 
@@ -75,10 +75,23 @@ struct collective {
 #define RUN_MAX_STEP_NS (INT64_MAX / 1048576)
 #define RUN_MAX_TIME_NS (INT64_MAX / 4)
 
+/* A run of months has more steps than memory. From so many on, only every second step is kept, then every fourth, and
+ * so on. */
+#define REDUCE_MAX_STEPS (1 << 18)
+#define REDUCE_MAX_COLLECTIVES (1 << 21) /* of all kept steps: from so many on as well */
+
+/* All steps, where not all are kept. */
+struct steps_seen {
+    int64_t
+        every; /* the kept ones are those whose number is the first one's and a multiple of this; 0 = all are kept */
+    int64_t n, ns; /* number and summed time of all; 0 when all are kept */
+};
+
 /* What one trace comes down to: the steps of its best track (thread). Arrays belong to the arena that was given. */
 struct reduced {
     struct step_record *steps; /* ascending step number */
     size_t n_steps;
+    struct steps_seen seen;
     struct collective *collectives;
     size_t n_collectives;
     struct run_phase *phases; /* in order of appearance; names beyond RUN_MAX_PHASES are not kept */

@@ -10,7 +10,7 @@ static struct track *best_track(const struct reducer *d)
 {
     struct track *best = NULL;
     for (size_t i = 0; i < d->n_tracks; i++)
-        if (d->tracks[i]->n_steps && (!best || d->tracks[i]->n_steps > best->n_steps))
+        if (d->tracks[i]->n_steps && (!best || d->tracks[i]->n_seen > best->n_seen))
             best = d->tracks[i];
     return best;
 }
@@ -105,25 +105,26 @@ static void copy_phases(const struct reducer *d, const struct track *t, struct d
 /* Without its exchange of gradients, all of the last step's backward pass would be compute. */
 static void leave_out_last(struct track *t, struct reduced *out)
 {
-    const struct step_record *last = &t->steps[--t->n_steps], *before = last - 1;
-    t->n_collectives = last->first_collective;
-    t->last_step_end_ns = before->start_ns + before->step_ns;
+    t->n_seen--;
+    t->seen_ns -= t->steps[t->n_steps - 1].step_ns;
+    reduce_cut(t, t->n_steps - 1);
+    t->last_step_end_ns = t->end_before_ns;
     for (int c = 0; c < N_CATEGORIES; c++)
         t->outside_ns[c] -= t->gap_ns[c];
     t->validation_ns -= t->gap_validation_ns;
-    for (int k = 0; k < RUN_MAX_PHASES; k++)
-        t->phases[k].n = t->phases[k].n < t->n_steps ? t->phases[k].n : t->n_steps;
     out->is_last_left_out = 1;
 }
 
 int reduce_finish(struct reducer *d, struct dcr_arena *a, struct reduced *out)
 {
     struct track *t = best_track(d);
-    if (!t || t->n_steps <= out->n_steps)
+    if (!t || t->n_seen <= (out->seen.every ? out->seen.n : (int64_t)out->n_steps))
         return 0;
     out->is_last_left_out = 0;
-    if (t->n_exchanged && t->n_exchanged < t->n_steps)
+    if (t->n_exchanged && t->n_exchanged < t->n_seen)
         leave_out_last(t, out);
+    reduce_drop_last(t);
+    out->seen = t->every > 1 ? (struct steps_seen){t->every, t->n_seen, t->seen_ns} : (struct steps_seen){0};
     out->track = t->id;
     out->is_by_hook = t->is_by_hook;
     find_hidden(d, t);

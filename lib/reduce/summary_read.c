@@ -136,6 +136,16 @@ static int take_recorded(const json_t *o, struct dct_info *info)
     return 1;
 }
 
+/* Absent: all steps are there. */
+static int take_seen(const json_t *list, uint64_t n_kept, struct steps_seen *out)
+{
+    int64_t v[3] = {0};
+    if (list && (!take_list(list, 3, MAX_TIME, v) || v[0] < 2 || (uint64_t)v[1] < n_kept))
+        return 0;
+    *out = (struct steps_seen){.every = v[0], .n = v[1], .ns = v[2]};
+    return 1;
+}
+
 static int take_head(struct reading *g, const json_t *o)
 {
     struct summary *s = g->out;
@@ -161,8 +171,9 @@ static int take_head(struct reading *g, const json_t *o)
         !take_field(o, "unmatched_pops", &s->loss.n_unmatched_pops) ||
         !take_field(o, "open_ranges", &s->loss.n_open_ranges) || !take_field(o, "torn", &torn) ||
         !take_field(o, "overflow", &s->n_overflow) || !take_field(o, "steps", &steps) ||
-        !take_field(o, "wall_ns", &wall) || wall > MAX_TIME || !take_field(o, "validation_ns", &validation) ||
-        validation > MAX_TIME || !take_list(json_object_get(o, "outside_ns"), N_CATEGORIES, MAX_TIME, r->outside_ns) ||
+        !take_seen(json_object_get(o, "steps_seen"), steps, &r->seen) || !take_field(o, "wall_ns", &wall) ||
+        wall > MAX_TIME || !take_field(o, "validation_ns", &validation) || validation > MAX_TIME ||
+        !take_list(json_object_get(o, "outside_ns"), N_CATEGORIES, MAX_TIME, r->outside_ns) ||
         !take_phases(g, json_object_get(o, "phases")))
         return 0;
     s->loss.is_torn = torn != 0;

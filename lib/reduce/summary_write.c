@@ -102,6 +102,11 @@ static void put_head(struct dcr_buf *out, const struct summary *s)
         put_foreign(out, s->ended_in, strlen(s->ended_in));
     }
     put_field(out, "steps", r->n_steps);
+    if (r->seen.every) {
+        const int64_t seen[] = {r->seen.every, r->seen.n, r->seen.ns};
+        dcr_buf_puts(out, ",\"steps_seen\":");
+        put_list(out, seen, sizeof seen / sizeof *seen);
+    }
     if (r->is_by_hook)
         put_field(out, "steps_by_hook", 1);
     if (r->is_last_left_out)

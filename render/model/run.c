@@ -106,6 +106,18 @@ static int number_steps(struct step_record *steps, size_t n)
     return 1;
 }
 
+struct steps_seen steps_of_all(const struct step_record *kept, size_t n, const struct steps_seen *seen)
+{
+    struct steps_seen all = *seen;
+    if (all.every)
+        return all;
+    all.n = (int64_t)n;
+    for (size_t i = 0; i < n; i++)
+        if (__builtin_add_overflow(all.ns, kept[i].step_ns, &all.ns))
+            all.ns = INT64_MAX;
+    return all;
+}
+
 void run_take_steps(struct run_rank *k, const struct reduced *from)
 {
     k->is_renumbered = number_steps(from->steps, from->n_steps);
@@ -114,6 +126,7 @@ void run_take_steps(struct run_rank *k, const struct reduced *from)
     k->is_last_left_out = from->is_last_left_out;
     k->steps = from->steps;
     k->n_steps = from->n_steps;
+    k->seen = from->seen;
     k->collectives = from->collectives;
     k->n_collectives = from->n_collectives;
     k->phases = from->phases;

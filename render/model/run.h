@@ -118,6 +118,7 @@ struct run_rank {
     enum step_source source;
     struct step_record *steps; /* ascending step number */
     size_t n_steps;
+    struct steps_seen seen; /* of a trace with more steps than are kept */
     struct collective *collectives;
     size_t n_collectives;
     struct run_phase *phases; /* in order of appearance; names beyond RUN_MAX_PHASES are not kept */
@@ -159,6 +160,9 @@ struct run_rank {
     int64_t monitor_pid; /* first of the rank's processes, 0 = not said; as most of them as there were at once */
     int most_processes;  /* 0 = not said */
 };
+
+/** steps_of_all - number and summed time of all steps of a rank, of which n are kept. The sum ends at INT64_MAX. */
+struct steps_seen steps_of_all(const struct step_record *kept, size_t n, const struct steps_seen *seen);
 
 /* Calls that the recorder saw by itself, summed over the ranks. Of MPI by function: bytes as docs/FORMAT.md says, time
  * inside the call. Of files by name: [DCT_IO_READ ...]. Names beyond the limit share one, RUN_OTHER_FILES. */

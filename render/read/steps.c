@@ -281,7 +281,8 @@ static void fill_from_rows(struct run *r, struct run_rank *k, struct rank_rows *
     k->collectives = dcr_arena_alloc(&r->arena, t->n * sizeof *k->collectives);
     k->n_steps = k->n_collectives = 0;
     k->n_inconsistent = 0;
-    k->is_renumbered = 0; /* the flag belonged to the trace's steps */
+    k->is_renumbered = 0; /* the flag belonged to the trace's steps, and so does what was seen of them */
+    k->seen = (struct steps_seen){0};
     for (size_t i = 0; i < t->n; i++)
         k->n_inconsistent += !make_step(&t->rows[i], &k->steps[k->n_steps++]);
     make_collectives(k, t->rows);
@@ -334,7 +335,8 @@ void step_rows_finish(struct run *r, struct step_rows *t)
             run_add_gap(r, PHRASE(STEPS_CSV_TWICE, slot_count((int64_t)(rows->n - kept)), slot_count(rows->rank)),
                         PHRASE(STEPS_CSV_FIRST));
         rows->n = kept;
-        if (k->n_steps == 0 || (k->n_steps + 1 < rows->n && !r->has_window)) {
+        size_t n_seen = k->seen.every ? (size_t)k->seen.n : k->n_steps;
+        if (k->n_steps == 0 || (n_seen + 1 < rows->n && !r->has_window)) {
             if (k->n_steps)
                 run_add_gap(r, PHRASE(TRACE_HOLDS_SOME, slot_count(rows->rank), slot_count((int64_t)k->n_steps),
                                       slot_count((int64_t)rows->n)));

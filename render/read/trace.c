@@ -40,25 +40,19 @@ static int has_files_in_loading(const struct reduced *s)
     return 0;
 }
 
-static int64_t steps_ns(const struct step_record *steps, size_t n)
-{
-    int64_t sum = 0;
-    for (size_t i = 0; i < n; i++)
-        sum = sum_to_limit(sum, steps[i].step_ns);
-    return sum;
-}
-
 /* Of several processes of a rank that named steps (forked ones) the one that spent most time in them. */
 static void take_steps(struct run_rank *k, const struct summary *s)
 {
     if (!s->steps.n_steps)
         return;
     k->n_step_processes++;
-    if (steps_ns(s->steps.steps, s->steps.n_steps) <= steps_ns(k->steps, k->n_steps)) {
-        k->n_steps_of_others += (int64_t)s->steps.n_steps;
+    struct steps_seen all = steps_of_all(s->steps.steps, s->steps.n_steps, &s->steps.seen);
+    struct steps_seen before = steps_of_all(k->steps, k->n_steps, &k->seen);
+    if (all.ns <= before.ns) {
+        k->n_steps_of_others += all.n;
         return;
     }
-    k->n_steps_of_others += (int64_t)k->n_steps;
+    k->n_steps_of_others += before.n;
     k->step_pid = s->info.pid;
     run_take_steps(k, &s->steps);
     take_loading(k, s);

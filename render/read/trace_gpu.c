@@ -163,6 +163,7 @@ static void take_device_steps(struct reduced *steps, const struct reduced *devic
 {
     steps->steps = device->steps;
     steps->n_steps = device->n_steps;
+    steps->seen = device->seen;
     steps->collectives = device->collectives;
     steps->n_collectives = device->n_collectives;
     steps->phases = device->phases;

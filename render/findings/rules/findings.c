@@ -50,6 +50,16 @@ static void note_epochs(struct report *rep, struct run_result *r)
                  PHRASE(EPOCH_PARTS, slot_number(compute), slot_number(data)), PHRASE(EPOCH_UNSURE));
 }
 
+static void note_thinned(struct report *rep, struct run_result *r)
+{
+    struct steps_seen most = {0};
+    for (int i = 0; i < r->run->ranks_len; i++)
+        if (r->run->ranks[i].seen.every > most.every)
+            most = r->run->ranks[i].seen;
+    if (most.every)
+        run_add_note(rep, r, PHRASE(STEPS_MANY, slot_count(most.n)), PHRASE(STEPS_THINNED, slot_count(most.every)));
+}
+
 static void note_accumulation(struct report *rep, struct run_result *r)
 {
     const struct accumulated *a = &r->accumulation;
@@ -96,6 +106,7 @@ void findings(struct report *rep, struct run_result *r)
 {
     r->notes = dcr_arena_alloc(&rep->arena, RUN_MAX_NOTES * sizeof *r->notes);
     accumulation(rep, r);
+    note_thinned(rep, r);
     note_accumulation(rep, r);
     note_epochs(rep, r);
     note_loading_elsewhere(rep, r);

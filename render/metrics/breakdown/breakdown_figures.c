@@ -42,9 +42,7 @@ void breakdown_outside(struct run_result *out, const struct grid *g)
     int n_wall = 0;
     for (int r = 0; r < g->n_ranks; r++) {
         const struct run_rank *k = g->ranks[r];
-        int64_t in_steps = 0;
-        for (size_t i = 0; i < k->n_steps; i++)
-            in_steps += k->steps[i].step_ns;
+        int64_t in_steps = steps_of_all(k->steps, k->n_steps, &k->seen).ns;
         if (k->wall_ns >= in_steps && k->wall_ns > 0) {
             coverage += (double)in_steps / (double)k->wall_ns;
             n_wall++;

@@ -1,0 +1,196 @@
+/* Of a run with more steps than are kept every second, fourth ... step is kept, whole, and number and time of all are
+ * known. */
+#include "lib/base/buf.h"
+#include "lib/reduce/summary.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { STEPS = 600000, EVERY = 4, PERIOD = 1000, FIRST = 7 };
+
+/* Step i computes for 100 + i % 50 and exchanges for 30 + i % 7, in 400 ns. */
+static void phase(struct reducer *d, enum category c, const char *name, int64_t start, int64_t end, enum event_maker by)
+{
+    reduce_event(d, &(struct event){.track = 1,
+                                    .kind = EVENT_PHASE,
+                                    .category = c,
+                                    .depth = 1,
+                                    .maker = by,
+                                    .start_ns = start,
+                                    .end_ns = end,
+                                    .number = -1,
+                                    .name = name});
+}
+
+static int64_t computes(int64_t i)
+{
+    return 100 + i % 50;
+}
+
+static int64_t exchanges(int64_t i)
+{
+    return 30 + i % 7;
+}
+
+static void step(struct reducer *d, int64_t i)
+{
+    int64_t at = i * PERIOD;
+    phase(d, CAT_COMPUTE, "forward", at + 5, at + 5 + computes(i), EVENT_BY_PROGRAM);
+    phase(d, CAT_COMM, "all_reduce", at + 200, at + 200 + exchanges(i), EVENT_BY_PROGRAM);
+    reduce_event(
+        d, &(struct event){.track = 1, .kind = EVENT_STEP, .start_ns = at, .end_ns = at + 400, .number = FIRST + i});
+}
+
+static void expect_step(const struct reduced *k, size_t at, int64_t i)
+{
+    const struct step_record *s = &k->steps[at];
+    const struct collective *c = &k->collectives[s->first_collective];
+    assert_int_equal(s->step, FIRST + i);
+    assert_int_equal(s->step_ns, 400);
+    assert_int_equal(s->part_ns[CAT_COMPUTE], computes(i));
+    assert_int_equal(s->part_ns[CAT_COMM], exchanges(i));
+    assert_int_equal(s->part_ns[CAT_OTHER], 400 - computes(i) - exchanges(i));
+    assert_int_equal(s->n_collectives, 1);
+    assert_int_equal(c->dur_ns, exchanges(i));
+    assert_int_equal(c->since_ns[CAT_COMPUTE], computes(i));
+    assert_int_equal(c->outside_ns, i ? PERIOD - 400 : 0); /* the step before was there, kept or not */
+    assert_int_equal(k->phases[0].ns[at], computes(i));
+    assert_int_equal(k->phases[1].ns[at], exchanges(i));
+}
+
+static void expect_all(const struct reduced *k)
+{
+    assert_int_equal(k->seen.every, EVERY);
+    assert_int_equal(k->seen.n, STEPS);
+    assert_int_equal(k->seen.ns, 400 * (int64_t)STEPS);
+    assert_int_equal(k->wall_ns, (int64_t)(STEPS - 1) * PERIOD + 400);
+    assert_int_equal(k->n_steps, (STEPS + EVERY - 1) / EVERY);
+    assert_int_equal(k->n_collectives, k->n_steps);
+    for (size_t at = 0; at < k->n_steps; at++)
+        expect_step(k, at, (int64_t)at * EVERY);
+}
+
+static void test_thinned(void **state)
+{
+    (void)state;
+    struct reducer *d = reduce_new();
+    struct summary sum = {.trace_name = "t", .notes = "", .ended_in = ""}, again = {0};
+    struct dcr_arena a = {0};
+    struct dcr_buf text = {.max = 256 << 20};
+    for (int64_t i = 0; i < STEPS; i++)
+        step(d, i);
+    assert_int_equal(reduce_finish(d, &a, &sum.steps), 1);
+    expect_all(&sum.steps);
+    summary_write(&sum, &text);
+    struct dcr_memory m = {.bytes = text.data, .len = text.len};
+    struct dcr_stream stream = dcr_stream_memory(&m, "t");
+    assert_int_equal(summary_read(&again, &a, &stream, NULL), 0);
+    expect_all(&again.steps);
+    dcr_buf_release(&text);
+    reduce_free(d);
+    dcr_arena_release(&a);
+}
+
+/* Up to the limit all are kept, and nothing is said. */
+static void test_not_thinned(void **state)
+{
+    (void)state;
+    struct reducer *d = reduce_new();
+    struct reduced k = {0};
+    struct dcr_arena a = {0};
+    for (int64_t i = 0; i < REDUCE_MAX_STEPS; i++)
+        step(d, i);
+    assert_int_equal(reduce_finish(d, &a, &k), 1);
+    assert_int_equal(k.n_steps, REDUCE_MAX_STEPS);
+    assert_int_equal(k.seen.every, 0);
+    assert_int_equal(k.seen.n, 0);
+    reduce_free(d);
+    dcr_arena_release(&a);
+}
+
+/* A step with many collectives takes the room of many steps. */
+static void test_many_collectives(void **state)
+{
+    (void)state;
+    enum { N = 40, CALLS = REDUCE_MAX_COLLECTIVES / 16 };
+    struct reducer *d = reduce_new();
+    struct reduced k = {0};
+    struct dcr_arena a = {0};
+    for (int64_t i = 0; i < N; i++) {
+        int64_t at = i * 10 * CALLS;
+        for (int c = 0; c < CALLS; c++)
+            phase(d, CAT_COMM, "all_reduce", at + 2 * c, at + 2 * c + 1, EVENT_BY_PROGRAM);
+        reduce_event(d, &(struct event){
+                            .track = 1, .kind = EVENT_STEP, .start_ns = at, .end_ns = at + 4 * CALLS, .number = 3 * i});
+    }
+    assert_int_equal(reduce_finish(d, &a, &k), 1);
+    assert_int_equal(k.seen.n, N);
+    assert_int_equal(k.seen.every, 4);
+    assert_int_equal(k.n_steps, N / 4);
+    for (size_t i = 0; i < k.n_steps; i++) {
+        assert_int_equal(k.steps[i].step,
+                         12 * i); /* steps counted by threes: those that are multiples of four as well */
+        assert_int_equal(k.steps[i].n_collectives, CALLS);
+        assert_int_equal(k.steps[i].first_collective, i * CALLS);
+    }
+    reduce_free(d);
+    dcr_arena_release(&a);
+}
+
+/* The exchange of gradients is told after the step, which may be one that is not kept. The last step, of which it was
+ * not told, is left out, and the time ends with the step before it. */
+static void test_exchange(void **state)
+{
+    (void)state;
+    enum { N = REDUCE_MAX_STEPS + 4 }; /* the last index is odd */
+    struct reducer *d = reduce_new();
+    struct reduced k = {0};
+    struct dcr_arena a = {0};
+    for (int64_t i = 0; i < N; i++) {
+        int64_t at = i * PERIOD;
+        if (i)
+            reduce_event(d, &(struct event){.track = 1,
+                                            .kind = EVENT_EXCHANGE,
+                                            .maker = EVENT_BY_HOOK,
+                                            .start_ns = at,
+                                            .end_ns = at,
+                                            .number = 10 + (i - 1) % 5,
+                                            .name = "exposed"});
+        phase(d, CAT_COMPUTE, "backward", at, at + 50, EVENT_BY_HOOK);
+        phase(d, CAT_COMPUTE, "optimizer", at + 50, at + 60, EVENT_BY_HOOK);
+        reduce_event(d, &(struct event){.track = 1,
+                                        .kind = EVENT_BATCH,
+                                        .maker = EVENT_BY_HOOK,
+                                        .start_ns = at,
+                                        .end_ns = at + 90,
+                                        .number = i});
+    }
+    assert_int_equal(reduce_finish(d, &a, &k), 1);
+    assert_int_equal(k.is_last_left_out, 1);
+    assert_int_equal(k.seen.every, 2);
+    assert_int_equal(k.seen.n, N - 1);
+    assert_int_equal(k.seen.ns, 90 * (int64_t)(N - 1));
+    assert_int_equal(k.wall_ns, (int64_t)(N - 2) * PERIOD + 90);
+    assert_int_equal(k.n_steps, N / 2);
+    for (size_t i = 0; i < k.n_steps; i++) {
+        assert_int_equal(k.steps[i].step, 2 * i);
+        assert_int_equal(k.steps[i].part_ns[CAT_COMM], 10 + 2 * (int64_t)i % 5);
+    }
+    reduce_free(d);
+    dcr_arena_release(&a);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_thinned),
+        cmocka_unit_test(test_not_thinned),
+        cmocka_unit_test(test_many_collectives),
+        cmocka_unit_test(test_exchange),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
