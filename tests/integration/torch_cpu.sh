@@ -3,6 +3,7 @@
 # Parts of steps equal plain algebra on the files to a microsecond, and come near the program's own clock.
 # alone: two ranks on two cores are judged by what they wait for
 . tests/lib/tap.sh
+. tests/lib/torch.sh # has: of the older profiler's traces
 report=$BIN/dcreport
 parts=(python3 tests/lib/torch_parts.py)
 
@@ -16,10 +17,6 @@ says() {
     "${parts[@]}" rewrite "$folder" "$TMP/new"
     check_status 0 "$name: the same as Kineto writes it" "$report" -q "$TMP"/new/rank*.json -o "$TMP/new-site"
     check "... have them too" "${parts[@]}" report "$TMP/new-site/report.json" "$TMP/new"
-}
-# has NAME FILTER: of the last report of the older profiler's traces
-has() {
-    if jq -e "$2" "$TMP/site/report.json" >"$TMP/jq" 2>&1; then ok "$1"; else not_ok "$1" "$(jq -c '.runs[0] | [.finding, .headline, .support, .parts_ns]' "$TMP/site/report.json")"; fi
 }
 
 # ---- two ranks that were recorded: the last one computes longer

@@ -84,16 +84,6 @@ check() {
     shift
     check_status 0 "$name" "$@"
 }
-# find_torch: prints the Python that has PyTorch with gloo; nothing if there is none
-find_torch() {
-    local python
-    for python in python3 /usr/bin/python3; do
-        if "$python" -c 'import torch.distributed as d; assert d.is_gloo_available()' 2>/dev/null; then
-            echo "$python"
-            return
-        fi
-    done
-}
 # says FILE ID...: FILE has these phrases of the phrasebook one after the other on one line, with whatever values.
 says() {
     local file=$1 id sentence pattern=''

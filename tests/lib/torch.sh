@@ -1,0 +1,17 @@
+# shellcheck shell=bash
+# torch.sh - for tests of PyTorch programs; sourced after tap.sh.
+
+# find_torch: prints the Python that has PyTorch with gloo; nothing if there is none
+find_torch() {
+    local python
+    for python in python3 /usr/bin/python3; do
+        if "$python" -c 'import torch.distributed as d; assert d.is_gloo_available()' 2>/dev/null; then
+            echo "$python"
+            return
+        fi
+    done
+}
+# has NAME CONDITION: of the last report, $TMP/site
+has() {
+    if jq -e "$2" "$TMP/site/report.json" >"$TMP/jq" 2>&1; then ok "$1"; else not_ok "$1" "$(jq -c '.runs[0] | [.n_steps, .finding, .headline, .support, .parts_ns, .phases[].name], .notes' "$TMP/site/report.json")"; fi
+}
