@@ -303,6 +303,16 @@ static const struct code_lines *unnamed_lines(const struct run *run)
     return most;
 }
 
+/* The part of the unnamed time in the function of the first row, whichever modules it ran in. */
+static double share_of_first(const struct code_lines *c)
+{
+    int64_t ns = 0;
+    for (int i = 0; i < c->n; i++)
+        if (strcmp(c->list[i].place, c->list[0].place) == 0 && strcmp(c->list[i].function, c->list[0].function) == 0)
+            ns += c->list[i].idle_ns;
+    return (double)ns / (double)c->idle_ns;
+}
+
 struct advised advice_for_unnamed(const struct run_result *r)
 {
     int64_t rest = r->part_ns[PART_OTHER], step = r->step.mean_ns;
@@ -310,8 +320,8 @@ struct advised advice_for_unnamed(const struct run_result *r)
     const struct code_lines *code = unnamed_lines(r->run);
     if (code && !r->run->has_host_steps)
         return (struct advised){.id = ADVICE_FIND_LINE,
-                                .slot = {share, slot_percent((double)code->list[0].idle_ns / (double)code->idle_ns),
-                                         slot_name(code->list[0].function), slot_name(code->list[0].place)}};
+                                .slot = {share, slot_percent(share_of_first(code)), slot_name(code->list[0].function),
+                                         slot_name(code->list[0].place)}};
     return (struct advised){.id = r->run->has_host_steps                    ? ADVICE_GPU_WHOLE
                                   : !r->run->n_traces                       ? ADVICE_NAME_REST
                                   : run_is_torch_on_hosts(r->run)           ? ADVICE_FIND_PYTHON

@@ -178,7 +178,7 @@ if frames:
         code["host_idle_ns"] = code.pop("unnamed_ns")
         for c in code["lines"]:
             c["idle_ns"] = c.pop("unnamed_ns")
-    assert idle > 0 and code["host_idle_ns"] == idle, (code["host_idle_ns"], idle)
+    assert (idle > 0 or not unnamed) and code["host_idle_ns"] == idle, (code["host_idle_ns"], idle)
     assert code["with_line_ns"] >= 0.8 * idle, code
     told = defaultdict(int)
     for c in code["lines"]:
