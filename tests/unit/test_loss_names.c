@@ -46,8 +46,6 @@ static void calls_by_what_they_lose(void **state)
     assert_int_equal(s->n_names, 6);
     for (int i = 0; i < s->n_names; i++) {
         const struct series_name *n = &s->names[i];
-        print_message("%s %lld %lld %lld\n", n->name, (long long)n->ns[0], (long long)n->ns[1],
-                      (long long)n->lost_ns[0]);
         assert_int_equal(n->of, NAMES_MPI);
         assert_string_equal(n->name, want[i].name);
         assert_true(llabs(n->ns[0] - want[i].two) <= 1 && llabs(n->ns[1] - want[i].four) <= 1 &&
@@ -62,6 +60,62 @@ static void calls_by_what_they_lose(void **state)
     report_free(&rep);
     for (int i = 0; i < 2; i++)
         run_free(runs[i]);
+}
+
+/* Ranges of the host by self time, and collectives of a GPU by the short names of their kernels; a kernel that computes
+ * is none. Weak scaling: ideal is the same time. */
+static void operators_and_collectives(void **state)
+{
+    (void)state;
+    static const int64_t none[N_CALLS] = {0};
+    static struct host_operator operators[2][2] = {
+        {{.name = "load", .n = 1, .self_ns = 100}, {.name = "step", .n = 1}},
+        {{.name = "load", .n = 1, .self_ns = 600}, {.name = "step", .n = 1}}};
+    static struct device_name kernels[2][2] = {
+        {{.name = "ncclDevKernel_AllReduce_Sum_f32(int)", .kind = OP_COMM, .n = 1, .sum_ns = 40},
+         {.name = "gemm", .kind = OP_COMPUTE, .n = 1, .sum_ns = 7000}},
+        {{.name = "ncclDevKernel_AllReduce_Sum_f32(int)", .kind = OP_COMM, .n = 1, .sum_ns = 240},
+         {.name = "gemm", .kind = OP_COMPUTE, .n = 1, .sum_ns = 7000}}};
+    struct run *runs[2];
+    struct run_device devices[2];
+    struct foreign_trace traces[2];
+    struct run_result results[2];
+    int index[] = {0, 1};
+    memset(devices, 0, sizeof devices);
+    memset(traces, 0, sizeof traces);
+    memset(results, 0, sizeof results);
+    for (int i = 0; i < 2; i++) {
+        runs[i] = made(1 + i, none); /* 10 and 20 steps of a rank */
+        runs[i]->ranges.list = operators[i];
+        runs[i]->ranges.n_names = 2;
+        devices[i].names = kernels[i];
+        devices[i].n_names = 2;
+        traces[i].devices = &devices[i];
+        traces[i].n_devices = 1;
+        runs[i]->traces = &traces[i];
+        runs[i]->n_traces = 1;
+        results[i].run = runs[i];
+        results[i].n_ranks = 1 + i;
+    }
+    struct report rep = {.runs = results, .n_runs = 2};
+    struct series_point points[] = {{.n_nodes = 1, .runs = &index[0], .n_runs = 1},
+                                    {.n_nodes = 2, .runs = &index[1], .n_runs = 1}};
+    struct series_loss loss = {.from = 0, .to = 1};
+    struct series s = {.kind = SCALING_WEAK, .points = points, .n_points = 2, .losses = &loss, .n_losses = 1};
+    series_by_name(&rep, &s);
+    assert_int_equal(s.n_names, 3);
+    assert_string_equal(s.names[0].name, "load");
+    assert_true(s.names[0].ns[0] == 10 && s.names[0].ns[1] == 30 && s.names[0].lost_ns[0] == 20);
+    assert_true(s.names[1].of == NAMES_OPERATORS && s.names[1].lost_ns[0] == 0);
+    assert_int_equal(s.names[2].of, NAMES_COLLECTIVES);
+    assert_string_equal(s.names[2].name, "ncclDevKernel_AllReduce_Sum_f32");
+    assert_true(s.names[2].ns[0] == 4 && s.names[2].ns[1] == 12 && s.names[2].lost_ns[0] == 8);
+    dcr_arena_release(&rep.arena);
+    for (int i = 0; i < 2; i++) {
+        runs[i]->traces = NULL;
+        runs[i]->n_traces = 0;
+        run_free(runs[i]);
+    }
 }
 
 static void a_run_that_lost_events_says_nothing(void **state)
@@ -83,6 +137,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(calls_by_what_they_lose),
+        cmocka_unit_test(operators_and_collectives),
         cmocka_unit_test(a_run_that_lost_events_says_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
