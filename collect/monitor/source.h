@@ -1,4 +1,4 @@
-/* source.h - a source of samples is a small table of functions. To add one: write source_<name>.c (source_net.c is the
+/* source.h - a source of samples is a small table of functions. To add one: write source_<name>.c (source_disk.c is the
  * shortest to copy), list it in source_all(). The sampler calls all of them from one thread.
  *
  * sample() returns its error. A value that cannot be read is an empty cell and a reason, never 0. */
@@ -31,6 +31,7 @@ struct source_config {
     const char *spool; /* where ranks without a launcher leave their links */
     const struct perf *perf;     /* its counters, or NULL */
     struct libraries *libraries; /* what its processes have mapped goes there, or NULL */
+    const char *root;            /* a folder in place of / for /proc and /sys of the network, in tests; NULL: none */
 };
 
 struct source {

@@ -107,7 +107,8 @@ enum dcr_role {
                 X("pcie_rx_bytes", "bytes") X("nvlink_tx_bytes", "bytes") X("nvlink_rx_bytes", "bytes") \
                     X("ecc_corrected", "1") X("ecc_uncorrected", "1")
 #define DCR_NET_MONITOR_COLUMNS(X) \
-    X("timestamp", "s") X("t_ns", "ns") X("interface", "") X("rx_bytes", "bytes") X("tx_bytes", "bytes")
+    X("timestamp", "s")            \
+    X("t_ns", "ns") X("interface", "") X("rx_bytes", "bytes") X("tx_bytes", "bytes") X("on_wire", "1")
 #define DCR_DISK_MONITOR_COLUMNS(X) \
     X("timestamp", "s") X("t_ns", "ns") X("device", "") X("read_bytes", "bytes") X("write_bytes", "bytes")
 /* offset_ns: to be added to times of this node; wrong by at most error_ns */

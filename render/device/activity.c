@@ -253,6 +253,7 @@ void activity_code(struct activity *a, struct dcr_arena *arena, struct code_line
     *out = (struct code_lines){0};
     if (a->code)
         code_log_finish(a->code, arena, out);
+    out->is_unnamed = a->work != NULL;
 }
 
 void activity_work(struct activity *a, struct dcr_arena *arena, struct run_kernel_counts **out, int *n)
@@ -546,7 +547,7 @@ int activity_finish(struct activity *a, struct dcr_arena *arena, struct run_devi
     else
         a->steps.is_device = 1; /* of the host alone: its ranges, and what none of them names */
     if (!rc && a->work)
-        rc = host_work_finish(a->work, host.of, &a->arena, err);
+        rc = host_work_finish(a->work, host.of, a->code, &a->arena, err);
     if (*n)
         exchanges_of_steps(a);
     else

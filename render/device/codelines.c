@@ -184,6 +184,11 @@ static void spend(struct code_log *l, int64_t thread, int64_t from, int64_t to, 
     }
 }
 
+int64_t code_log_busiest(const struct code_log *l)
+{
+    return l->busiest;
+}
+
 void code_log_spend(struct code_log *l, int64_t thread, int64_t from, int64_t to)
 {
     l->asked_ns += to > from ? to - from : 0;

@@ -1,6 +1,8 @@
 /* hostwork.c - see hostwork.h. */
 #include "render/device/hostwork.h"
 
+#include "render/device/codelines.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,6 +42,8 @@ struct host_work {
     int64_t *ns[N_COMPUTE_ROLES]; /* of each step */
     int64_t end_of[N_ROLES];      /* the latest end so far */
     size_t cursor[2];             /* of HOST_DATA, HOST_IO */
+    struct code_log *code;        /* or NULL */
+    size_t unnamed_at[2];         /* cursors as above, of the overhead */
 };
 
 struct host_work *host_work_new(struct device_steps *steps, size_t max_bytes)
@@ -235,6 +239,45 @@ static void account(struct host_work *w, const struct intervals *host, int64_t f
     }
 }
 
+/* When [from, to) ends or what the host does in it changes: *is_busy, it loads data or uses files until then. */
+static int64_t host_change(struct host_work *w, const struct intervals *host, int64_t from, int64_t to, int *is_busy)
+{
+    static const enum host_range of[2] = {HOST_DATA, HOST_IO};
+    *is_busy = 0;
+    for (int k = 0; k < 2; k++) {
+        const struct intervals *x = &host[of[k]];
+        size_t *at = &w->unnamed_at[k];
+        while (*at < x->n && x->at[*at][1] <= from)
+            ++*at;
+        if (*at == x->n)
+            continue;
+        int is_in = x->at[*at][0] <= from;
+        int64_t change = x->at[*at][is_in];
+        *is_busy |= is_in;
+        to = change < to ? change : to;
+    }
+    return to;
+}
+
+/* [from, to), in which no thread does anything that has a role. */
+static void find_lines(struct host_work *w, const struct intervals *host, int64_t from, int64_t to)
+{
+    struct device_steps *s = w->steps;
+    while (s->at < s->n && s->list[s->at].end_ns <= from)
+        s->at++;
+    for (size_t i = s->at; i < s->n && s->list[i].start_ns < to; i++) {
+        const struct device_step *x = &s->list[i];
+        int64_t hi = x->end_ns < to ? x->end_ns : to;
+        for (int64_t lo = x->start_ns > from ? x->start_ns : from, until; lo < hi && device_step_counts(x);
+             lo = until) {
+            int is_busy;
+            until = host_change(w, host, lo, hi, &is_busy);
+            if (!is_busy)
+                code_log_spend(w->code, code_log_busiest(w->code), lo, until);
+        }
+    }
+}
+
 static void pass(struct host_work *w, const struct intervals *host, int64_t to)
 {
     while (w->now < to) {
@@ -250,10 +293,13 @@ static void pass(struct host_work *w, const struct intervals *host, int64_t to)
         account(w, host, w->now, until, set);
         w->now = until;
     }
+    if (w->code && w->now < to)
+        find_lines(w, host, w->now, to);
     w->now = to;
 }
 
-int host_work_finish(struct host_work *w, const struct intervals *host, struct dcr_arena *arena, struct dcr_err *err)
+int host_work_finish(struct host_work *w, const struct intervals *host, struct code_log *code, struct dcr_arena *arena,
+                     struct dcr_err *err)
 {
     const struct piece_record *p;
     int has_backend = 0;
@@ -273,6 +319,7 @@ int host_work_finish(struct host_work *w, const struct intervals *host, struct d
     for (int k = 0; k < N_ROLES; k++)
         w->end_of[k] = INT64_MIN;
     w->now = INT64_MIN;
+    w->code = code;
     w->steps->at = 0;
     while ((p = spill_next(w->pieces)) != NULL) {
         pass(w, host, p->key.a);

@@ -291,15 +291,43 @@ struct action action_for_scaling(struct report *rep, const struct run_result *r,
     return cls == CLASS_COMPUTE ? action_of(rep, r, cls, more_work) : action_for(rep, r, cls);
 }
 
+/* The trace with the line that took most of the unnamed time of its steps; NULL: none has stacks. */
+static const struct code_lines *unnamed_lines(const struct run *run)
+{
+    const struct code_lines *most = NULL;
+    for (int i = 0; i < run->n_traces; i++) {
+        const struct code_lines *c = &run->traces[i].code;
+        if (c->is_unnamed && c->n && (!most || c->list[0].idle_ns > most->list[0].idle_ns))
+            most = c;
+    }
+    return most;
+}
+
+/* The part of the unnamed time in the function of the first row, whichever modules it ran in. */
+static double share_of_first(const struct code_lines *c)
+{
+    int64_t ns = 0;
+    for (int i = 0; i < c->n; i++)
+        if (strcmp(c->list[i].place, c->list[0].place) == 0 && strcmp(c->list[i].function, c->list[0].function) == 0)
+            ns += c->list[i].idle_ns;
+    return (double)ns / (double)c->idle_ns;
+}
+
 struct advised advice_for_unnamed(const struct run_result *r)
 {
     int64_t rest = r->part_ns[PART_OTHER], step = r->step.mean_ns;
+    const struct slot share = slot_percent(step > 0 ? (double)rest / (double)step : 0);
+    const struct code_lines *code = unnamed_lines(r->run);
+    if (code && !r->run->has_host_steps)
+        return (struct advised){.id = ADVICE_FIND_LINE,
+                                .slot = {share, slot_percent(share_of_first(code)), slot_name(code->list[0].function),
+                                         slot_name(code->list[0].place)}};
     return (struct advised){.id = r->run->has_host_steps                    ? ADVICE_GPU_WHOLE
                                   : !r->run->n_traces                       ? ADVICE_NAME_REST
                                   : run_is_torch_on_hosts(r->run)           ? ADVICE_FIND_PYTHON
                                   : foreign_is_nsys(r->run->traces[0].kind) ? ADVICE_NAME_REST_IN_NSYS
                                                                             : ADVICE_NAME_REST_IN_TRACE,
-                            .slot = {slot_percent(step > 0 ? (double)rest / (double)step : 0), slot_time(rest)}};
+                            .slot = {share, slot_time(rest)}};
 }
 
 const char *action_for_unnamed(struct report *rep, const struct run_result *r)

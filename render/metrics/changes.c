@@ -104,7 +104,8 @@ static void add(struct sums *s, const char *name, size_t len, int side, int64_t 
     x->ns[side] = within(ns);
 }
 
-static void add_kernels(struct sums *s, const struct run *a, int side, int is_short)
+/* kinds: a bit for each of enum op_kind */
+static void add_kernels(struct sums *s, const struct run *a, int side, int is_short, unsigned op_kinds)
 {
     for (int t = 0; t < a->n_traces; t++)
         for (int k = 0; k < a->traces[t].n_devices; k++) {
@@ -113,7 +114,7 @@ static void add_kernels(struct sums *s, const struct run *a, int side, int is_sh
                 const struct device_name *n = &d->names[i];
                 size_t len = strlen(n->name);
                 const char *name = is_short ? kernel_short_name(n->name, &len) : n->name;
-                if (n->kind == OP_COMPUTE || n->kind == OP_COMM)
+                if (op_kinds >> n->kind & 1)
                     add(s, name, len, side, n->n, n->sum_ns);
             }
         }
@@ -137,7 +138,7 @@ static void add_side(struct sums *s, const struct run *a, enum changed_kind kind
     switch (kind) {
     case CHANGED_KERNELS:
     case CHANGED_FULL:
-        add_kernels(s, a, side, kind == CHANGED_KERNELS);
+        add_kernels(s, a, side, kind == CHANGED_KERNELS, 1u << OP_COMPUTE | 1u << OP_COMM);
         break;
     case CHANGED_OPERATORS:
         for (int t = 0; t < a->n_traces; t++)
@@ -256,23 +257,31 @@ static void join_others(struct sums *s)
     s->n = n;
 }
 
+/* Rows of one name become one. */
+static void join_names(struct sums *s)
+{
+    size_t n = 0;
+    if (s->n)
+        qsort(s->rows, s->n, sizeof *s->rows, by_name);
+    for (size_t i = 0; i < s->n; i++) {
+        if (n && compare_names(&s->rows[n - 1], &s->rows[i]) == 0)
+            merge(&s->rows[n - 1], &s->rows[i]);
+        else
+            s->rows[n++] = s->rows[i];
+    }
+    s->n = n;
+}
+
 static struct changed_table table_of(struct dcr_arena *arena, const struct run *before, const struct run *after,
                                      enum changed_kind kind)
 {
     struct sums s = {0};
     struct changed_table t = {0};
     add_side(&s, before, kind, BEFORE);
-    size_t n_before = s.n, n = 0;
+    size_t n_before = s.n;
     add_side(&s, after, kind, AFTER);
     if (n_before && s.n > n_before && !s.is_unknown) {
-        qsort(s.rows, s.n, sizeof *s.rows, by_name);
-        for (size_t i = 0; i < s.n; i++) {
-            if (n && compare_names(&s.rows[n - 1], &s.rows[i]) == 0)
-                merge(&s.rows[n - 1], &s.rows[i]);
-            else
-                s.rows[n++] = s.rows[i];
-        }
-        s.n = n;
+        join_names(&s);
         join_others(&s);
         qsort(s.rows, s.n, sizeof *s.rows, by_change);
         t = keep(arena, &s);
@@ -292,6 +301,23 @@ static int is_whole(const struct run *a, enum changed_kind kind)
             return 0;
     }
     return 1;
+}
+
+int times_by_name(struct dcr_arena *arena, const struct run *a, enum changed_kind kind, int is_comm,
+                  struct name_time **out)
+{
+    struct sums s = {0};
+    if (is_comm)
+        add_kernels(&s, a, BEFORE, 1, 1u << OP_COMM);
+    else
+        add_side(&s, a, kind, BEFORE);
+    join_names(&s);
+    int n = is_whole(a, kind) && !s.is_unknown ? (int)s.n : 0;
+    *out = dcr_arena_alloc(arena, (size_t)(n + 1) * sizeof **out);
+    for (int i = 0; i < n; i++)
+        (*out)[i] = (struct name_time){row_of(arena, &s.rows[i]).name, s.rows[i].ns[BEFORE]};
+    dcr_arena_release(&s.arena);
+    return n;
 }
 
 struct changes changes_between(struct dcr_arena *arena, const struct run *before, const struct run *after)

@@ -1,55 +1,18 @@
 /* cores_busy.c - who had the cores while the steps ran: how long ranks waited for one, and what other programs took.
  * Called by caveats_cores.c and rules.c. Test: tests/unit/test_cores.c, tests/unit/test_gain.c */
 #include "render/metrics/cores.h"
-#include "render/metrics/recorded.h"
+#include "render/metrics/readings.h"
 
 #include <string.h>
-
-/* From the first step's start to the last step's end, because start-up and shutdown are not training. Without steps it
- * is the recorded part of the run, which calls of MPI and on files belong to. */
-struct window {
-    int64_t from, to;
-};
-
-/* Do the readings reach over the window? The last one may be missing. */
-static int covers(const struct run_reading *list, int n, struct window w)
-{
-    return n > 1 && w.to > w.from && w.from >= list[0].t_ns && w.to <= list[n - 1].t_ns + (w.to - w.from) / 4;
-}
-
-/* Both counters at a moment, on straight lines between two readings. */
-static struct run_reading reading_at(const struct run_reading *list, int n, int64_t t_ns)
-{
-    int i = 1;
-    while (i < n - 1 && list[i].t_ns < t_ns)
-        i++;
-    const struct run_reading *a = &list[i - 1], *b = &list[i];
-    double part = b->t_ns > a->t_ns ? (double)(t_ns - a->t_ns) / (double)(b->t_ns - a->t_ns) : 0;
-    part = part < 0 ? 0 : part > 1 ? 1 : part;
-    return (struct run_reading){t_ns, a->run_delay_ns + (int64_t)(part * (double)(b->run_delay_ns - a->run_delay_ns)),
-                                a->cpu_ns + (int64_t)(part * (double)(b->cpu_ns - a->cpu_ns)),
-                                a->own_ns + (int64_t)(part * (double)(b->own_ns - a->own_ns))};
-}
-
-static struct window steps_of(const struct run_rank *k)
-{
-    struct recorded_rank part = recorded_of_rank(k);
-    if (!k->n_steps && k->window.until_ns && part.ns > 0)
-        return (struct window){k->watched_from_ns + part.from_ns, k->watched_from_ns + part.to_ns};
-    if (!k->n_steps)
-        return (struct window){0, 0};
-    const struct step_record *last = &k->steps[k->n_steps - 1];
-    return (struct window){k->steps[0].start_ns, last->start_ns + last->step_ns};
-}
 
 /* How many threads of a rank were ready and did not run, in the mean; -1 not measured. The kernel counts the time in
  * which a quota stopped them too. */
 static double ready_threads(const struct run_rank *k)
 {
-    struct window w = steps_of(k);
+    struct reading_window w = window_of_steps(k);
     if (k->run_delay_ns < 0 || !(k->process_seconds > 0))
         return -1;
-    if (covers(k->delays, k->n_delays, w)) {
+    if (readings_cover(k->delays, k->n_delays, w)) {
         int64_t delay = reading_at(k->delays, k->n_delays, w.to).run_delay_ns -
                         reading_at(k->delays, k->n_delays, w.from).run_delay_ns;
         if (delay >= 0)
@@ -59,12 +22,12 @@ static double ready_threads(const struct run_rank *k)
 }
 
 /* Cores' worth of processor time that a rank's processes used in the window; < 0: the readings do not say. */
-static double used_by(const struct run_rank *k, struct window w)
+static double used_by(const struct run_rank *k, struct reading_window w)
 {
     for (int i = 0; i < k->n_delays; i++)
         if (k->delays[i].cpu_ns < 0)
             return -1;
-    if (!covers(k->delays, k->n_delays, w))
+    if (!readings_cover(k->delays, k->n_delays, w))
         return -1;
     return (double)(reading_at(k->delays, k->n_delays, w.to).cpu_ns -
                     reading_at(k->delays, k->n_delays, w.from).cpu_ns) /
@@ -74,7 +37,7 @@ static double used_by(const struct run_rank *k, struct window w)
 /* Of its whole run where the readings do not cover the steps; 0 = not measured. */
 static double used_cores(const struct run_rank *k)
 {
-    double used = used_by(k, steps_of(k));
+    double used = used_by(k, window_of_steps(k));
     if (used < 0)
         used = k->cpu_ns >= 0 && k->process_seconds > 0 ? (double)k->cpu_ns / 1e9 / k->process_seconds : 0;
     return used;
@@ -98,9 +61,9 @@ static const struct run_node *share_node(const struct run *a, const struct run_r
 }
 
 /* Share of the time in the window, or of the whole run, in which the quota had stopped a node; -1 not measured. */
-static double stopped(const struct run_node *n, struct window w)
+static double stopped(const struct run_node *n, struct reading_window w)
 {
-    if (covers(n->busy, n->n_busy, w)) {
+    if (readings_cover(n->busy, n->n_busy, w)) {
         int64_t from = reading_at(n->busy, n->n_busy, w.from).run_delay_ns,
                 to = reading_at(n->busy, n->n_busy, w.to).run_delay_ns;
         if (from >= 0 && to >= from)
@@ -117,7 +80,7 @@ static double stopped(const struct run_node *n, struct window w)
 static double waiting_on_share(const struct run *a, const struct run_rank *k, const struct run_node *n, double stolen)
 {
     const double collector = 0.01; /* cores */
-    double ready = 0, used = 0, threads = 0, own = ready_threads(k), off = stopped(n, steps_of(k));
+    double ready = 0, used = 0, threads = 0, own = ready_threads(k), off = stopped(n, window_of_steps(k));
     for (int i = 0; i < a->ranks_len; i++) {
         double here = a->ranks[i].node == n->node ? ready_threads(&a->ranks[i]) : -1;
         if (here < 0)
@@ -188,7 +151,7 @@ double cores_missing(const struct others *o)
 
 /* Cores' worth of time in which the process that makes the steps ran or waited for a core: it is the first of the
  * rank's, or the other of two (a shell in front of it), of `all` that these ran and waited. < 0: not known. */
-static double ready_of_steps(const struct run_rank *k, struct window w, double all)
+static double ready_of_steps(const struct run_rank *k, struct reading_window w, double all)
 {
     int is_first = k->step_pid == k->monitor_pid;
     if (k->most_processes == 1)
@@ -213,10 +176,10 @@ struct load {
 
 static struct load load_of(const struct run *a, const struct run_node *n, int is_shared)
 {
-    struct window w = {INT64_MAX, INT64_MIN};
+    struct reading_window w = {INT64_MAX, INT64_MIN};
     struct load steps = {-1, 0}, all = {-1, 0};
     for (int i = 0; i < a->ranks_len; i++) {
-        struct window k = steps_of(&a->ranks[i]);
+        struct reading_window k = window_of_steps(&a->ranks[i]);
         if (!is_shared && a->ranks[i].node != n->node)
             continue;
         if (k.to > k.from) {
@@ -227,7 +190,7 @@ static struct load load_of(const struct run *a, const struct run_node *n, int is
     }
     if (n->cpu_percent.n)
         all.busy = n->cpu_percent.sum / (double)n->cpu_percent.n / 100 * n->cores;
-    if (w.from >= w.to || !covers(n->busy, n->n_busy, w))
+    if (w.from >= w.to || !readings_cover(n->busy, n->n_busy, w))
         return all;
     steps.busy = (double)(reading_at(n->busy, n->n_busy, w.to).cpu_ns - reading_at(n->busy, n->n_busy, w.from).cpu_ns) /
                  (double)(w.to - w.from) * n->cores;
@@ -325,7 +288,7 @@ struct others others_of(const struct run *a)
 /* ---- a rank's own cores ------------------------------------------------------------------------------------ */
 
 /* Two readings at least within the steps: a straight line from start-up on would say nothing of them. */
-static int is_read_within(const struct run_rank *k, struct window w)
+static int is_read_within(const struct run_rank *k, struct reading_window w)
 {
     int n = 0;
     for (int i = 0; i < k->n_delays; i++)
@@ -352,11 +315,12 @@ struct processor processor_of(const struct report *rep, const struct run_result 
         const struct run_rank *k = &r->run->ranks[i];
         /* A node that its quota had stopped was ready, and would have worked. */
         const struct run_node *n = share_node(r->run, k);
-        double used = used_by(k, steps_of(k)), waiting = ready_threads(k), off = n ? stopped(n, steps_of(k)) : -1;
+        double used = used_by(k, window_of_steps(k)), waiting = ready_threads(k),
+               off = n ? stopped(n, window_of_steps(k)) : -1;
         waiting = waiting >= 0 && off > waiting ? off : waiting;
-        if (k->rank != r->ranks[i].rank || used < 0 || waiting < 0 || !is_read_within(k, steps_of(k)))
+        if (k->rank != r->ranks[i].rank || used < 0 || waiting < 0 || !is_read_within(k, window_of_steps(k)))
             return (struct processor){.of_work = -1};
-        double own = ready_of_steps(k, steps_of(k), used + waiting);
+        double own = ready_of_steps(k, window_of_steps(k), used + waiting);
         p.is_of_several |= own < 0 && k->most_processes > 1;
         const int64_t *part = r->ranks[i].part_ns;
         int64_t comm = part[PART_TRANSFER] + part[PART_WAIT];

@@ -39,6 +39,26 @@ const char *loss_class_what(enum loss_class c)
     return what[c];
 }
 
+const char *series_names_key(enum series_names of)
+{
+    static const char *const keys[] = {
+#define X(id, key, words) key,
+        SERIES_NAMES(X)
+#undef X
+    };
+    return keys[of];
+}
+
+const char *series_names_words(enum series_names of)
+{
+    static const char *const words[] = {
+#define X(id, key, words) words,
+        SERIES_NAMES(X)
+#undef X
+    };
+    return words[of];
+}
+
 const char *part_name(enum part p)
 {
     static const char *const names[] = {

@@ -155,6 +155,30 @@ struct series_phase {
     int64_t *lost_ns; /* against ideal scaling; shape (n_losses) */
 };
 
+/* Time by name at every point: operators of the host, MPI calls, and collectives of GPUs, with their waiting.
+ * X(id, key in report.json, words) */
+#define SERIES_NAMES(X)                         \
+    X(NAMES_OPERATORS, "operators", "operator") \
+    X(NAMES_MPI, "mpi_calls", "MPI call")       \
+    X(NAMES_COLLECTIVES, "collectives", "collective")
+enum series_names {
+#define X(id, key, words) id,
+    SERIES_NAMES(X)
+#undef X
+        N_SERIES_NAMES
+};
+/** series_names_key, series_names_words - as in the table. */
+const char *series_names_key(enum series_names of);
+const char *series_names_words(enum series_names of);
+/* At every point, and in every loss, the rows of a kind sum exactly to all that was recorded of it. */
+enum { SERIES_NAMES_SHOWN = 5 };
+struct series_name {
+    enum series_names of;
+    const char *name; /* "" = all names but those that lost most */
+    int64_t *ns;      /* of a step and rank, of all the recording; shape (n_points) */
+    int64_t *lost_ns; /* against ideal scaling; shape (n_losses) */
+};
+
 /* Laws of scaling. X(id, key in report.json) */
 #define SCALING_LAWS(X)       \
     X(LAW_AMDAHL, "amdahl")   \
@@ -282,6 +306,8 @@ struct series {
     struct reason losses_why;    /* when n_losses is 0 */
     struct series_phase *phases; /* by part */
     int n_phases;                /* 0: no losses, or some run's phases do not sum to its parts */
+    struct series_name *names;   /* by kind; the largest loss first, the rest last */
+    int n_names;                 /* 0: no losses, or nothing of a kind is recorded at every point */
     struct law *laws;
     int n_laws;
     struct all_reduce all_reduce;

@@ -40,10 +40,18 @@ struct sampled {
     int64_t in_point, per_point;
 };
 
-/* Counters of processor time at a moment, on the clock of the steps; thinned out while reading. */
+/* Counters at a moment, on the clock of the steps; thinned out while reading. */
 struct run_reading {
-    int64_t t_ns, run_delay_ns, cpu_ns; /* cpu_ns -1 = not measured */
-    int64_t own_ns;                     /* of a rank: both, of its first process alone; -1 = not measured */
+    int64_t t_ns;
+    union {
+        int64_t run_delay_ns;
+        int64_t sent_bytes;
+    };
+    union {
+        int64_t cpu_ns; /* -1 = not measured */
+        int64_t received_bytes;
+    };
+    int64_t own_ns; /* of a rank: both times, of its first process alone; -1 = not measured */
 };
 #define RUN_MAX_READINGS 512
 
@@ -109,6 +117,8 @@ struct run_node {
     int n_gpus;
     struct run_traffic *net, *disk;
     int n_net, n_disk;
+    struct run_reading *wire; /* bytes on all its wires since boot. shape (n_wire) */
+    int n_wire;
 };
 
 struct run_rank {

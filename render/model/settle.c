@@ -67,6 +67,7 @@ void run_settle(struct run *r)
         n->n_net = n->net ? n->n_net : 0;
         n->n_disk = n->disk ? n->n_disk : 0;
         n->n_busy = n->busy ? n->n_busy : 0;
+        n->n_wire = n->wire ? n->n_wire : 0;
     }
     for (int i = 0; i < r->n_traces; i++)
         if (!r->traces[i].devices)

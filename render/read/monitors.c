@@ -274,11 +274,32 @@ struct link {
     struct span span;
 };
 
+/* A row of an interface on the wire is added to the others of its moment; the moment before is then whole.
+ * t_ns of sum: -1 = none yet */
+static void add_wire(struct table *t, struct run_node *n, struct run_reading *sum, struct thinning *by)
+{
+    double is_on_wire, when, in, out;
+    if (!cell(t, "on_wire", &is_on_wire) || is_on_wire != 1 || !cell(t, "t_ns", &when) || !cell(t, "rx_bytes", &in) ||
+        !cell(t, "tx_bytes", &out) || !(when >= 0 && in >= 0 && out >= 0 && when < 9e18 && in + out < 9e18))
+        return;
+    if (sum->t_ns != (int64_t)when) {
+        if (sum->t_ns >= 0)
+            keep(t, &n->wire, &n->n_wire, sum, by);
+        *sum = (struct run_reading){.t_ns = (int64_t)when};
+    }
+    sum->received_bytes += (int64_t)in;
+    sum->sent_bytes += (int64_t)out;
+}
+
 static int read_traffic(struct table *t, int node, enum dcr_role role, struct dcr_err *err)
 {
     int is_net = role == DCR_ROLE_NET_MONITOR, n = 0, rc;
     struct link *links = dcr_arena_alloc(&t->run->arena, MAX_LINKS * sizeof *links);
+    struct run_reading sum = {.t_ns = -1};
+    struct thinning of_wire = {0};
     while ((rc = next_row(t, err)) == 0) {
+        if (is_net)
+            add_wire(t, run_node_at(t->run, node), &sum, &of_wire);
         const char *name = dcr_csv_text(t->csv, dcr_csv_column(t->csv, is_net ? "interface" : "device"));
         int i = 0;
         while (i < n && strcmp(links[i].name, name) != 0)
@@ -298,6 +319,8 @@ static int read_traffic(struct table *t, int node, enum dcr_role role, struct dc
     struct run_node *k = run_node_at(t->run, node);
     *(is_net ? &k->net : &k->disk) = out;
     *(is_net ? &k->n_net : &k->n_disk) = n;
+    if (sum.t_ns >= 0)
+        keep(t, &k->wire, &k->n_wire, &sum, &of_wire);
     return rc == DCR_END ? 0 : rc;
 }
 
@@ -316,8 +339,10 @@ static int reading(const struct table *t, struct run_reading *out)
     int has_own = !dcr_csv_double(t->csv, dcr_csv_column(t->csv, "own_cpu_ns"), &own, NULL) &&
                   !dcr_csv_double(t->csv, dcr_csv_column(t->csv, "own_run_delay_ns"), &own_delay, NULL) && own >= 0 &&
                   own_delay >= 0 && own + own_delay < 9e18;
-    *out = (struct run_reading){(int64_t)when, (int64_t)delay, has_cpu ? (int64_t)(user + system) : -1,
-                                has_own ? (int64_t)(own + own_delay) : -1};
+    *out = (struct run_reading){.t_ns = (int64_t)when,
+                                .run_delay_ns = (int64_t)delay,
+                                .cpu_ns = has_cpu ? (int64_t)(user + system) : -1,
+                                .own_ns = has_own ? (int64_t)(own + own_delay) : -1};
     return 0;
 }
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """operators.py - what report.json says of the operators of a Kineto trace, against the same computed here from the trace
-alone: operations by shapes, and the time of the kernels launched inside.
+alone: operations by shapes, the time of the kernels launched inside, and the lines behind idle or unnamed time.
 
     operators.py TRACE REPORT.json"""
 import bisect
@@ -141,9 +141,44 @@ for ops in by_device.values() if frames else []:
                 if inside:
                     lines[max(inside, key=lambda f: (f[0], -f[1]))[2]] += b - a
         busy_to = max(busy_to, end)
+
+
+def union(ranges):
+    """The same time without overlap, ascending."""
+    out = []
+    for a, b in sorted(ranges):
+        if out and a <= out[-1][1]:
+            out[-1][1] = max(b, out[-1][1])
+        else:
+            out.append([a, b])
+    return out
+
+
+unnamed = not has_gpu
+if unnamed and frames:  # of a host alone: what of its steps no operator, loading or exchange covers
+    steps = sorted((ns(e["ts"]), ns(e["ts"]) + ns(e["dur"])) for e in events if e["name"].startswith("ProfilerStep#"))
+    busy = union(loading + [(ns(e["ts"]), ns(e["ts"]) + ns(e["dur"])) for e in events if e.get("cat") == "cpu_op" and (
+        e["name"].startswith(("aten::", "autograd::", "torch::", "c10d::")) or "Backward" in e["name"][1:] and " " not in e["name"])])
+    marks = sorted(frames[busiest])
+    for start, end in steps[:said["runs"][0]["n_steps"]]:
+        held = [x for x in busy if x[0] < end and x[1] > start]
+        for a, b in zip([start] + [x[1] for x in held], [x[0] for x in held] + [end]):
+            if b <= a:
+                continue
+            of = [f for f in marks if f[0] < b and f[1] > a]
+            cuts = sorted({a, b} | {t for f in of for t in f[:2] if a < t < b})
+            for lo, hi in zip(cuts, cuts[1:]):
+                idle += hi - lo
+                inside = [f for f in of if f[0] <= lo < f[1]]
+                if inside:
+                    lines[max(inside, key=lambda f: (f[0], -f[1]))[2]] += hi - lo
 if frames:
     code = said["code_lines"][0]
-    assert code["host_idle_ns"] == idle, (code["host_idle_ns"], idle)
+    if unnamed:
+        code["host_idle_ns"] = code.pop("unnamed_ns")
+        for c in code["lines"]:
+            c["idle_ns"] = c.pop("unnamed_ns")
+    assert (idle > 0 or not unnamed) and code["host_idle_ns"] == idle, (code["host_idle_ns"], idle)
     assert code["with_line_ns"] >= 0.8 * idle, code
     told = defaultdict(int)
     for c in code["lines"]:

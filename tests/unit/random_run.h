@@ -138,7 +138,7 @@ struct telling {
     int is_split;     /* the calls of each rank come in two files */
 };
 
-enum { RANDOM_RANKS = 8, RANDOM_STEPS = 24, RANDOM_CALLS = 4 };
+enum { RANDOM_RANKS = 8, RANDOM_STEPS = 24, RANDOM_CALLS = 7 };
 /* The random content of one rank. */
 struct random_rank {
     struct timeline timeline;                 /* what it named; or, of a run of parts, */
@@ -238,8 +238,10 @@ static inline void tell_monitor(struct run *r, struct run_rank *k, const struct 
 /* Some calls in a first file, the others in a second one; the longest call is in either. */
 static inline void tell_calls(struct run *r, const struct random_rank *from, int is_split)
 {
-    static const char *const names[RANDOM_CALLS] = {"MPI_Allreduce", "MPI_Barrier", "MPI_Bcast", "MPI_Wait"};
-    static const char *const files[RANDOM_CALLS] = {"/data/a", "/data/b", "/out/c", "/tmp/d"};
+    static const char *const names[RANDOM_CALLS] = {"MPI_Allreduce", "MPI_Barrier", "MPI_Bcast", "MPI_Wait",
+                                                    "MPI_Gather",    "MPI_Reduce",  "MPI_Send"};
+    static const char *const files[RANDOM_CALLS] = {"/data/a", "/data/b", "/out/c", "/tmp/d",
+                                                    "/data/e", "/data/f", "/out/g"};
     for (int part = 0; part <= is_split; part++)
         for (int c = 0; c < RANDOM_CALLS; c++) {
             struct dct_io mpi = from->mpi[c], file = from->file[c];

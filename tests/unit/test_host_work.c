@@ -96,6 +96,30 @@ static void test_both_forms(void **state)
     has_parts(0, 5, 20, 0, 0, 75, 0);
 }
 
+/* Time of a step that nothing names belongs to the line that ran: [100,120), [320,400), [700,820), [890,900) and
+ * [980,1000), less the ends of ranges. It sums to the step's overhead; the step that was cut counts neither here nor
+ * there. */
+static void test_lines_of_unnamed_time(void **state)
+{
+    (void)state;
+#define FRAME(...) NEW("python_function", __VA_ARGS__)
+    assert_int_equal(import_text("{\"traceEvents\":[" STEP(RANGE, OP) FRAME("train.py(3): main", 1, 0, 2000)
+                                     FRAME("train.py(9): backward", 1, 300, 410) FRAME("torch/x.py(1): f", 1, 390, 10)
+                                         FRAME("log.py(5): log", 1, 985, 10) "null]}"),
+                     0);
+    has_parts(0, 200 + 280 + 60, 100, 100, 80, 180, 150);
+    const struct code_lines *c = &run->traces[0].code;
+    assert_true(c->has_stacks && c->is_unnamed);
+    assert_int_equal(c->idle_ns, 180000);
+    assert_int_equal(c->known_ns, 180000);
+    assert_int_equal(c->n, 3);
+    assert_string_equal(c->list[0].place, "train.py:9");
+    assert_string_equal(c->list[1].place, "train.py:3");
+    assert_string_equal(c->list[2].place, "log.py:5");
+    assert_int_equal(c->list[0].idle_ns + c->list[1].idle_ns + c->list[2].idle_ns, 180000);
+    assert_int_equal(c->list[2].idle_ns, 10000);
+}
+
 /* An operator whose backward all-reduces: it counts without the collective, whichever thread has that. One that a long
  * operator of another thread only happens to cover is hidden. */
 static void test_nested(void **state)
@@ -245,9 +269,10 @@ static void test_common_names(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_both_forms),   cmocka_unit_test(test_nested), cmocka_unit_test(test_by_optimizer),
-        cmocka_unit_test(test_cut),          cmocka_unit_test(test_files),  cmocka_unit_test(test_names),
-        cmocka_unit_test(test_common_names),
+        cmocka_unit_test(test_both_forms), cmocka_unit_test(test_lines_of_unnamed_time),
+        cmocka_unit_test(test_nested),     cmocka_unit_test(test_by_optimizer),
+        cmocka_unit_test(test_cut),        cmocka_unit_test(test_files),
+        cmocka_unit_test(test_names),      cmocka_unit_test(test_common_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -576,9 +576,54 @@ static void check_phases(const struct series *s)
     }
 }
 
-static void check_series(const struct series *s)
+static int n_with_rest;
+
+static int64_t rounded(int64_t a, int64_t b)
+{
+    return a / b + (a % b >= b - a % b);
+}
+
+/* The calls of MPI by name are all of them, at every point and in every loss. */
+static void check_names(const struct report *rep, const struct series *s)
+{
+    int64_t all[POINTS], named[2 * POINTS] = {0};
+    int n = 0;
+    for (int k = 0; k < s->n_names; k++) {
+        const struct series_name *x = &s->names[k];
+        if (x->of != NAMES_MPI)
+            continue;
+        n++;
+        n_with_rest += !*x->name;
+        for (int i = 0; i < s->n_points; i++)
+            named[i] += x->ns[i];
+        for (int i = 0; i < s->n_losses; i++)
+            named[POINTS + i] += x->lost_ns[i];
+    }
+    holds(n <= SERIES_NAMES_SHOWN + 1);
+    for (int i = 0; i < s->n_points && n; i++) {
+        int64_t ns = 0, n_steps = 0;
+        for (int k = 0; k < s->points[i].n_runs; k++) {
+            const struct run *r = rep->runs[s->points[i].runs[k]].run;
+            for (int c = 0; c < r->n_mpi_calls; c++)
+                ns += (int64_t)r->mpi_calls[c].sum.ns;
+            for (int rank = 0; rank < r->ranks_len; rank++)
+                n_steps += (int64_t)r->ranks[rank].n_steps;
+        }
+        all[i] = rounded(ns, n_steps);
+        holds(named[i] == all[i]);
+    }
+    for (int i = 0; i < s->n_losses && n; i++) {
+        const struct series_loss *l = &s->losses[i];
+        int is_weak = s->kind == SCALING_WEAK;
+        int64_t from = is_weak ? 1 : s->points[l->from].n_nodes, to = is_weak ? 1 : s->points[l->to].n_nodes;
+        holds(named[POINTS + i] == all[l->to] - rounded(all[l->from] * from, to));
+    }
+}
+
+static void check_series(const struct report *rep, const struct series *s)
 {
     check_phases(s);
+    check_names(rep, s);
     for (int i = 0; i < s->n_points; i++) {
         const struct series_point *p = &s->points[i];
         holds(sum_of(p->part_ns, N_PARTS) == p->step.mean_ns && !has_negative(p->part_ns, N_PARTS));
@@ -623,7 +668,7 @@ static void one_series(struct draws *d)
     for (int i = 0; i < rep.n_runs; i++)
         check_run(&rep.runs[i]);
     for (int i = 0; i < rep.n_series; i++)
-        check_series(&rep.series[i]);
+        check_series(&rep, &rep.series[i]);
     report_on(&again, turned, n, &later);
     same_text(&text, &later, "the order of archives");
     dcr_buf_release(&later);
@@ -639,6 +684,7 @@ static void test_a_series(void **state)
     (void)state;
     for_seeds(60, one_series);
     assert_true(n_with_phases > 0);
+    assert_true(n_with_rest > 0);
 }
 
 int main(void)

@@ -239,7 +239,9 @@ static void test_monitors(void **state)
          "1,0,90,100,0,1000000\n1,1,10,200,5,\n2,0,70,,3000000,4000000\n",
          0},
         {"node1/net_monitor.csv",
-         "timestamp,interface,rx_bytes,tx_bytes\n1,eth0,10,20\n1,lo,0,0\n2,eth0,110,50\n2,lo,7,7\n", 0},
+         "timestamp,t_ns,interface,rx_bytes,tx_bytes,on_wire\n1,1000,eth0,10,20,1\n1,1000,lo,0,0,0\n"
+         "2,2000,eth0,110,50,1\n2,2000,lo,7,7,0\n2,2000,mlx5_0/1,4,8,1\n",
+         0},
         {"rank0/process_monitor.csv",
          "timestamp,user_ns,system_ns,rss_bytes,run_delay_ns\n1,0,0,500,0\n3,100,20,900,50\n", 0},
         {"node2/cpu_monitor.csv", "timestamp,cpu_percent,t_ns\n1,,1000\n2,50,3000\n3,x,4000\n4,25,5000\n", 0},
@@ -280,8 +282,11 @@ static void test_monitors(void **state)
     assert_int_equal(n->n_gpus, 2);
     assert_int_equal(n->gpus[0].utilization_percent.n, 2);
     assert_int_equal(n->gpus[0].memory_used_mb.n, 1);
-    assert_int_equal(n->n_net, 2);
+    assert_int_equal(n->n_net, 3);
     assert_string_equal(n->net[0].name, "eth0");
+    assert_int_equal(n->n_wire, 2);
+    assert_int_equal(n->wire[0].received_bytes, 10);
+    assert_true(n->wire[1].t_ns == 2000 && n->wire[1].received_bytes == 114 && n->wire[1].sent_bytes == 58);
     assert_int_equal(n->net[0].in_bytes, 100);
     assert_int_equal(n->net[0].out_bytes, 30);
     assert_int_equal(r->ranks[0].cpu_ns, 120);

@@ -307,6 +307,94 @@ static void disk_and_net_have_rows_or_reasons(void **state)
     json_decref(monitors);
 }
 
+static const char *below_root(const char *name)
+{
+    static char path[300];
+    snprintf(path, sizeof path, "%s/root/%s", spool, name);
+    return path;
+}
+
+static void put_below_root(const char *name, const char *text)
+{
+    char folder[300];
+    snprintf(folder, sizeof folder, "%s", below_root(name));
+    *strrchr(folder, '/') = '\0';
+    assert_int_equal(dcr_mkdirs(folder, NULL), 0);
+    FILE *f = fopen(below_root(name), "w");
+    assert_non_null(f);
+    assert_true(fputs(text, f) >= 0);
+    assert_int_equal(fclose(f), 0);
+}
+
+/* A host with an InfiniBand port, IP over it, an Ethernet port of RDMA, and a bridge. */
+static void make_root(void)
+{
+    put_below_root("proc/net/dev",
+                   "Inter-|   Receive          |  Transmit\n face |bytes packets|bytes packets\n"
+                   "    lo: 900 1 0 0 0 0 0 0 900 1 0 0 0 0 0 0\n  eth0: 100 1 0 0 0 0 0 0 200 1 0 0 0 0 0 0\n"
+                   "   ib0: 50 1 0 0 0 0 0 0 60 1 0 0 0 0 0 0\n   br0: 70 1 0 0 0 0 0 0 80 1 0 0 0 0 0 0\n"
+                   "  eth1: 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n");
+    put_below_root("sys/class/net/eth0/device/vendor", "0x15b3\n");
+    put_below_root("sys/class/net/eth0/type", "1\n");
+    put_below_root("sys/class/net/ib0/device/vendor", "0x15b3\n");
+    put_below_root("sys/class/net/ib0/type", "32\n");
+    put_below_root("sys/class/net/br0/type", "1\n");
+    put_below_root("sys/class/infiniband/mlx5_1/ports/1/link_layer", "Ethernet\n");
+    put_below_root("sys/class/infiniband/mlx5_1/ports/1/counters/port_xmit_data", "25\n");
+    put_below_root("sys/class/infiniband/mlx5_1/ports/1/counters/port_rcv_data", "30\n");
+    put_below_root("sys/class/infiniband/mlx5_0/ports/1/link_layer", "InfiniBand\n");
+    put_below_root("sys/class/infiniband/mlx5_0/ports/1/counters/port_xmit_data", "5000000000\n");
+    put_below_root("sys/class/infiniband/mlx5_0/ports/1/counters/port_rcv_data", "1000\n");
+    /* Of 32 bits and at their end: what more there was is not known. */
+    put_below_root("sys/class/infiniband/mlx4_0/ports/1/counters/port_xmit_data", "4294967295\n");
+    put_below_root("sys/class/infiniband/mlx4_0/ports/1/counters/port_rcv_data", "1\n");
+    put_below_root("sys/class/infiniband/efa_0/ports/1/link_layer", "Ethernet\n"); /* has no such counters */
+}
+
+static void ports_of_infiniband_are_read(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        int64_t received, sent, is_on_wire;
+    } want[] = {{"lo", 900, 900, 0},
+                {"eth0", 100, 200, 1},
+                {"ib0", 50, 60, 0},
+                {"br0", 70, 80, 0},
+                {"mlx5_0/1", 4000, 20000000000, 1},
+                {"mlx5_1/1", 120, 100, 1}};
+    enum { N = sizeof want / sizeof *want };
+    make_root();
+    char root[300];
+    snprintf(root, sizeof root, "%s/root", spool);
+    struct source_config config = {.host_dir = "host-ib", .root = root};
+    struct outputs *o = outputs_open(spool);
+    struct dcr_err err = {0};
+    void *net;
+    assert_int_equal(source_net.configure(&net, &config, &err), 0);
+    assert_int_equal(source_net.sample(net, &(struct tick){.mono_ns = 7}, o, &err), 0);
+    put_below_root("sys/class/infiniband/mlx5_0/ports/1/counters/port_xmit_data", "5000000001\n");
+    assert_int_equal(source_net.sample(net, &(struct tick){.mono_ns = 8}, o, &err), 0);
+    source_net.destroy(net);
+    outputs_close(o);
+
+    struct table t;
+    open_table(&t, "host-ib/net_monitor.csv");
+    for (int i = 0; i < 2 * N; i++) {
+        int64_t value;
+        assert_int_equal(dcr_csv_next(t.csv, &err), 0);
+        assert_string_equal(dcr_csv_text(t.csv, 2), want[i % N].name);
+        assert_int_equal(dcr_csv_int(t.csv, 3, &value, &err), 0);
+        assert_int_equal(value, want[i % N].received);
+        assert_int_equal(dcr_csv_int(t.csv, 4, &value, &err), 0);
+        assert_int_equal(value, want[i % N].sent + (i == N + 4 ? 4 : 0));
+        assert_int_equal(dcr_csv_int(t.csv, 5, &value, &err), 0);
+        assert_int_equal(value, want[i % N].is_on_wire);
+    }
+    assert_int_equal(dcr_csv_next(t.csv, &err), DCR_END);
+    close_table(&t);
+}
+
 static void a_full_disk_is_said(void **state)
 {
     (void)state;
@@ -551,6 +639,7 @@ int main(void)
         cmocka_unit_test(what_a_tree_wrote_counts_once),
         cmocka_unit_test(who_has_ended_has_no_memory),
         cmocka_unit_test(disk_and_net_have_rows_or_reasons),
+        cmocka_unit_test(ports_of_infiniband_are_read),
         cmocka_unit_test(a_full_disk_is_said),
         cmocka_unit_test(a_row_that_has_no_room_leaves_none_of_it),
         cmocka_unit_test(a_month_stays_bounded),

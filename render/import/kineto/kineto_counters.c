@@ -42,28 +42,18 @@ void kineto_counters_add(struct range_counters **all, struct dcr_arena *arena, s
     kernel->n++;
     if (!e->args)
         return;
-    const char *p = e->args + 1, *end = e->args_end;
-    int is_escaped;
-    while ((p = json_space(p, end)) < end && *p != '}') {
-        const char *from = p + 1, *key_end = *p == '"' ? json_string_end(from, end, &is_escaped) : NULL;
-        p = key_end ? json_space(key_end + 1, end) : p + 1;
-        if (!key_end || p >= end || *p != ':')
-            continue;
-        p = json_space(p + 1, end);
-        const char *after = p < end ? json_skip(p, end) : NULL;
-        if (!after)
-            return;
+    const char *p = e->args + 1;
+    for (struct json_pair pair; json_next_pair(&p, e->args_end, &pair);) {
         char *behind;
-        double v = strtod(p, &behind);
-        if (behind > p && isfinite(v) && fabs(v) < 1e30) {
-            size_t n = json_unescape(from, (size_t)(key_end - from), key, sizeof key);
+        double v = strtod(pair.value, &behind);
+        if (behind > pair.value && isfinite(v) && fabs(v) < 1e30) {
+            size_t n = json_unescape(pair.key, pair.n, key, sizeof key);
             struct range_sum *s = sum_of(c->counters, &c->n_counters, arena, key, n);
             s->n++;
             s->sum += v;
             kernel->sum += flop_of(s->name) * v;
             c->has_flop |= flop_of(s->name) > 0;
         }
-        p = after;
     }
 }
 

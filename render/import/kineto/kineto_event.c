@@ -382,27 +382,12 @@ static void add_memory(struct kineto_sink *k, const struct kineto_raw *e)
     static const char *const keys[] = {"Device Type", "Device Id", "Total Allocated", "Total Reserved", "Bytes"};
     enum { KEYS = sizeof keys / sizeof *keys };
     int64_t v[KEYS] = {-1, -1, -1, -1, 0};
-    const char *p = e->args + 1, *end = e->args_end;
-    int is_escaped;
-    while ((p = json_space(p, end)) < end && *p != '}') {
-        const char *key = p + 1, *key_end = *p == '"' ? json_string_end(key, end, &is_escaped) : NULL;
-        if (!key_end) {
-            p++;
-            continue;
-        }
-        p = json_space(key_end + 1, end);
-        if (p >= end || *p != ':')
-            continue;
-        p = json_space(p + 1, end);
-        const char *after = p < end ? json_skip(p, end) : NULL;
-        if (!after)
-            return;
+    const char *p = e->args + 1;
+    for (struct json_pair pair; json_next_pair(&p, e->args_end, &pair);)
         for (int i = 0; i < KEYS; i++)
-            if ((size_t)(key_end - key) == strlen(keys[i]) && memcmp(key, keys[i], strlen(keys[i])) == 0 &&
-                decimal_scaled(p, after, 0, &v[i]))
+            if (pair.n == strlen(keys[i]) && memcmp(pair.key, keys[i], pair.n) == 0 &&
+                decimal_scaled(pair.value, pair.after, 0, &v[i]))
                 v[i] = -1;
-        p = after;
-    }
     if (v[0] == 1 && v[2] >= 0 && is_timed(k, e))
         activity_memory(k->activity, v[1], e->ts_ns, v[2], v[3]);
     else if (v[0] == 0 && v[2] > 0 && is_timed(k, e))

@@ -84,29 +84,16 @@ int kineto_work_of(struct kineto_text name, const struct kineto_raw *e, struct s
     struct shapes s = {.format = ""};
     for (int i = 0; i < SHAPE_INPUTS; i++)
         s.in[i].n_values = -1;
-    const char *p = e->args + 1, *end = e->args_end;
-    int is_escaped;
-    while ((p = json_space(p, end)) < end && *p != '}') {
-        const char *key = p + 1, *key_end = *p == '"' ? json_string_end(key, end, &is_escaped) : NULL;
-        if (!key_end) {
-            p++;
+    const char *p = e->args + 1;
+    for (struct json_pair pair; json_next_pair(&p, e->args_end, &pair);) {
+        if (*pair.value != '[')
             continue;
-        }
-        p = json_space(key_end + 1, end);
-        if (p >= end || *p != ':')
-            continue;
-        p = json_space(p + 1, end);
-        const char *after = p < end ? json_skip(p, end) : NULL;
-        size_t n = (size_t)(key_end - key);
-        if (!after)
-            break;
-        if (*p == '[' && json_text_is(key, n, "Input Dims"))
-            take_list(&s, LIST_DIMS, p, after);
-        else if (*p == '[' && json_text_is(key, n, "Input type"))
-            take_list(&s, LIST_TYPES, p, after);
-        else if (*p == '[' && json_text_is(key, n, "Concrete Inputs"))
-            take_list(&s, LIST_VALUES, p, after);
-        p = after;
+        if (json_text_is(pair.key, pair.n, "Input Dims"))
+            take_list(&s, LIST_DIMS, pair.value, pair.after);
+        else if (json_text_is(pair.key, pair.n, "Input type"))
+            take_list(&s, LIST_TYPES, pair.value, pair.after);
+        else if (json_text_is(pair.key, pair.n, "Concrete Inputs"))
+            take_list(&s, LIST_VALUES, pair.value, pair.after);
     }
     *out = shape_work_of(name.p, name.n, &s);
     return s.n > 0;

@@ -129,6 +129,26 @@ const char *json_skip(const char *p, const char *end)
     return p;
 }
 
+int json_next_pair(const char **p, const char *end, struct json_pair *out)
+{
+    const char *at = *p;
+    int is_escaped;
+    while ((at = json_space(at, end)) < end && *at != '}') {
+        const char *key = at + 1, *key_end = *at == '"' ? json_string_end(key, end, &is_escaped) : NULL;
+        at = key_end ? json_space(key_end + 1, end) : key;
+        if (!key_end || at >= end || *at != ':')
+            continue; /* a comma, or what is no object */
+        out->key = key;
+        out->n = (size_t)(key_end - key);
+        out->value = json_space(at + 1, end);
+        out->after = out->value < end ? json_skip(out->value, end) : NULL;
+        *p = out->after ? out->after : end;
+        return out->after != NULL;
+    }
+    *p = at;
+    return 0;
+}
+
 static int hex4(const char *p, const char *end)
 {
     int v = 0;

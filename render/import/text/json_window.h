@@ -142,6 +142,16 @@ static inline const char *json_word_end(const char *p, const char *end)
  *  with all that is in it. NULL when the window ends first. Inside, brackets are counted, not matched by kind. */
 const char *json_skip(const char *p, const char *end);
 
+/* A key without its quotes, as it is written, and its value. */
+struct json_pair {
+    const char *key, *value, *after; /* after: behind the value */
+    size_t n;                        /* of the key */
+};
+
+/** json_next_pair - the next key and value of the object that *p is in; *p moves behind it.
+ *  returns  1; 0 at the end of the object, or when the window ends first */
+int json_next_pair(const char **p, const char *end, struct json_pair *out);
+
 /** json_text_is - is the raw text [p, p + n) this word? */
 #define json_text_is(p, n, word) ((n) == sizeof(word) - 1 && memcmp((p), (word), sizeof(word) - 1) == 0)
 

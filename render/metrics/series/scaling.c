@@ -373,5 +373,6 @@ void scaling(struct report *rep)
         speedup_intervals(rep, s);
         losses(rep, s);
         series_phases(rep, s);
+        series_by_name(rep, s);
     }
 }

@@ -68,6 +68,11 @@ void losses(struct report *rep, struct series *s);
  *  source   docs/metrics.md#loss. Test: tests/unit/test_phases.c, test_properties.c */
 void series_phases(struct report *rep, struct series *s);
 
+/** series_by_name - s->names: what operators, MPI calls and collectives take at every point, and what they lost. Needs
+ *  losses() and series_phases().
+ *  source   docs/metrics.md#loss. Test: tests/unit/test_loss_names.c, test_properties.c */
+void series_by_name(struct report *rep, struct series *s);
+
 /** phase_that_lost - the phase that lost more than half of what its part lost.
  *  part     PART_TRANSFER: communication, as in struct series_phase
  *  returns  NULL: none did, or it was not recorded at both points */

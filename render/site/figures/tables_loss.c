@@ -56,17 +56,58 @@ static void cell_of_point(struct site *s, json_t *t, const struct series_point *
         view_cell_missing(s, t, &REASON(NOT_RECORDED), "ns");
 }
 
+/* A column for each point, and one for what is lost from the first to the last. */
+static void point_columns(struct site *s, json_t *t, const struct series *series)
+{
+    const struct series_loss *whole = &series->losses[series->n_losses - 1];
+    for (int i = 0; i < series->n_points; i++)
+        view_column(s, t, i > 0 && i + 1 < series->n_points ? "~#" : "#", node_words(s, series->points[i].n_nodes));
+    const struct phrase lost = PHRASE(COLUMN_LOST, slot_count(series->points[whole->from].n_nodes),
+                                      slot_things(series->points[whole->to].n_nodes, counted_word(s->rep->unit)));
+    view_column(s, t, "#", say_phrase(&s->arena, &lost));
+}
+
+static void row_of_name(struct site *s, json_t *t, const struct series *series, const struct series_name *n,
+                        const char *name)
+{
+    view_row(s, t, name);
+    view_cell(s, t, series_names_words(n->of));
+    for (int i = 0; i < series->n_points; i++)
+        view_cell_time(s, t, true, n->ns[i]);
+    lost_cell(s, t, &REASON(NONE), n->lost_ns[series->n_losses - 1]);
+}
+
+json_t *view_loss_names(struct site *s, const struct series *series)
+{
+    if (series->n_names == 0)
+        return json_null();
+    json_t *t = view_table(s, TABLE(LOSS_NAMES));
+    point_columns(s, t, series);
+    struct series_name sum = {0};
+    for (int k = 0; k < series->n_names; k++) {
+        const struct series_name *n = &series->names[k];
+        if (k == 0 || n->of != sum.of)
+            sum =
+                (struct series_name){n->of, "", dcr_arena_alloc(&s->arena, (size_t)series->n_points * sizeof(int64_t)),
+                                     dcr_arena_alloc(&s->arena, (size_t)series->n_losses * sizeof(int64_t))};
+        for (int i = 0; i < series->n_points; i++)
+            sum.ns[i] += n->ns[i];
+        for (int i = 0; i < series->n_losses; i++)
+            sum.lost_ns[i] += n->lost_ns[i];
+        row_of_name(s, t, series, n, *n->name ? n->name : "(the rest)");
+        if (k + 1 == series->n_names || series->names[k + 1].of != n->of)
+            row_of_name(s, t, series, &sum, "(all)");
+    }
+    return t;
+}
+
 json_t *view_loss_phases(struct site *s, const struct series *series)
 {
     if (series->n_phases == 0)
         return json_null();
     const struct series_loss *whole = &series->losses[series->n_losses - 1];
     json_t *t = view_table(s, TABLE(LOSS_PHASES));
-    for (int i = 0; i < series->n_points; i++)
-        view_column(s, t, i > 0 && i + 1 < series->n_points ? "~#" : "#", node_words(s, series->points[i].n_nodes));
-    const struct phrase lost = PHRASE(COLUMN_LOST, slot_count(series->points[whole->from].n_nodes),
-                                      slot_things(series->points[whole->to].n_nodes, counted_word(s->rep->unit)));
-    view_column(s, t, "#", say_phrase(&s->arena, &lost));
+    point_columns(s, t, series);
     for (int k = 0; k < series->n_phases; k++) {
         const struct series_phase *p = &series->phases[k];
         view_row(s, t, *p->name ? p->name : "(no named phase)");

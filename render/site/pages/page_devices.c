@@ -209,10 +209,11 @@ static json_t *operators(struct site *s, const struct foreign_trace *f)
                           f->rank >= 0 ? site_text(s, "%s, rank %lld", f->file, (long long)f->rank) : f->file);
 }
 
-/* The lines that kept the GPUs of a trace waiting. */
+/* The lines that kept the GPUs of a trace waiting, or took the unnamed time of its steps. */
 static json_t *code_lines(struct site *s, const struct foreign_trace *f)
 {
-    json_t *t = view_table(s, TABLE(CODE_LINES, slot_name(f->file)));
+    json_t *t = view_table(s, f->code.is_unnamed ? TABLE(CODE_LINES_UNNAMED, slot_name(f->file))
+                                                 : TABLE(CODE_LINES, slot_name(f->file)));
     for (int i = 0; i < f->code.n && i < MOST_LINES; i++) {
         const struct code_line *c = &f->code.list[i];
         view_row(s, t, c->place);
@@ -242,6 +243,13 @@ static void add(struct site *s, json_t *list, json_t *table, const char *key, in
                         : NULL);
 }
 
+/* Is what the lines took what the run is said to be limited by? */
+static bool is_about_lines(const struct site *s, int run)
+{
+    const struct run_result *r = &s->rep->runs[run];
+    return cause_of_idle(s->rep, r->run) == CLASS_HOST || r->classes[CLASS_OVERHEAD].verdict == VERDICT_LIMITS;
+}
+
 json_t *view_devices(struct site *s, int run)
 {
     const struct run *r = s->rep->runs[run].run;
@@ -268,7 +276,7 @@ json_t *view_devices(struct site *s, int run)
     for (int i = 0; i < r->n_traces; i++)
         if (r->traces[i].code.n && n++ < MOST_DEVICES)
             add(s, list, code_lines(s, &r->traces[i]), site_text(s, "code_lines_%d", n), run,
-                n > 1 || cause_of_idle(s->rep, r) != CLASS_HOST);
+                n > 1 || !is_about_lines(s, run));
     n = 0;
     for (int i = 0; i < r->n_traces; i++)
         if (r->traces[i].operators.n && n++ < MOST_DEVICES)

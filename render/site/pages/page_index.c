@@ -156,6 +156,9 @@ static json_t *series_view(struct site *s, int index, int place)
     site_table(s, phases, site_text(s, "phases%s", suffix), -1);
     view_shorten(s, phases, PHASES_SHOWN);
     view_set(s, v, "phases", phases);
+    json_t *names = view_loss_names(s, series);
+    site_table(s, names, site_text(s, "loss-by-name%s", suffix), -1);
+    view_set(s, v, "names", names);
     const char *moves_said;
     json_t *moves = view_moves(s, series, &moves_said);
     site_table(s, moves, site_text(s, "moves%s", suffix), -1);

@@ -5,6 +5,7 @@
 
 #include "render/metrics/known.h"
 #include "render/metrics/series/differing.h"
+#include "render/metrics/wire.h"
 #include "render/findings/efficiencies.h"
 #include "render/findings/shares.h"
 #include "render/say/facts.h"
@@ -179,6 +180,22 @@ json_t *run_facts_overview(struct site *s, const struct run_result *r)
     return f.list;
 }
 
+/* Of a few nodes each; of many those that sent most and least. */
+static void add_wires(struct facts *f, const struct run_result *r)
+{
+    const int shown = 4;
+    int n = wire_is_known(r) ? r->run->nodes_len : 0, most = 0, least = 0;
+    struct node_wire *list = dcr_arena_alloc(&f->s->arena, (size_t)(n + 1) * sizeof *list);
+    for (int i = 0; i < n && wire_of_node(r, i, &list[i]); i++) {
+        most = list[i].sent_bytes > list[most].sent_bytes ? i : most;
+        least = list[i].sent_bytes < list[least].sent_bytes ? i : least;
+    }
+    for (int i = 0; i < n; i++)
+        if (n <= shown || i == most || i == least)
+            add(f, FACT(WIRE, slot_count(list[i].node), slot_bytes(list[i].given_bytes), slot_bytes(list[i].sent_bytes),
+                        slot_bytes(list[i].received_bytes)));
+}
+
 json_t *run_facts_communication(struct site *s, const struct run_result *r)
 {
     struct facts f = {s, view_list(s)};
@@ -201,6 +218,7 @@ json_t *run_facts_communication(struct site *s, const struct run_result *r)
         add(&f, FACT(VOLUME, slot_bytes(r->bytes_per_step)));
     else
         add_missing(&f, FACT(VOLUME), &REASON(NONE));
+    add_wires(&f, r);
     if (r->algbw_gb_s > 0 && !is_one)
         add(&f, r->hidden_comm_ns > 0 ? FACT(BANDWIDTH_LEAST, algbw, busbw) : FACT(BANDWIDTH, algbw, busbw));
     if (r->straggler.has)

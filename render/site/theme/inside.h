@@ -194,11 +194,12 @@ bool page_timeline(struct site *s, int run);
 /** view_classes - the ruled-in-or-out table of some runs of one series (or of one run).
  *  runs  indices into report.runs, ascending node count; the last one is judged in words */
 json_t *view_classes(struct site *s, const struct table_said *is, const int *runs, int n_runs);
-/** view_loss_parts, view_loss_causes, view_loss_phases - what a series lost against ideal scaling, by part of a step,
- *  by cause and by phase; the latter two are null without losses. (tables_loss.c) */
+/** view_loss_parts, view_loss_causes, view_loss_phases, view_loss_names - what a series lost against ideal scaling, by
+ *  part of a step, by cause, by phase, and by name; all but the first are null without losses. (tables_loss.c) */
 json_t *view_loss_parts(struct site *s, const struct series *series);
 json_t *view_loss_causes(struct site *s, const struct series *series);
 json_t *view_loss_phases(struct site *s, const struct series *series);
+json_t *view_loss_names(struct site *s, const struct series *series);
 /** view_laws, view_ahead - tables of the fitted laws of a series, and of what they say of other node counts; null:
  * none. */
 json_t *view_laws(struct site *s, const struct series *series);

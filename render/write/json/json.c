@@ -223,6 +223,22 @@ static json_t *phases_array(const struct report *rep, const struct series *s)
     return list;
 }
 
+static json_t *names_array(const struct series *s)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < s->n_names; i++) {
+        const struct series_name *n = &s->names[i];
+        json_t *ns = json_array(), *lost = json_array();
+        for (int k = 0; k < s->n_points; k++)
+            value_add(ns, json_integer(n->ns[k]));
+        for (int k = 0; k < s->n_losses; k++)
+            value_add(lost, json_integer(n->lost_ns[k]));
+        value_add(list, json_pack("{s:o, s:o, s:o, s:o}", "of", value_string(series_names_key(n->of)), "name",
+                                  value_text(n->name), "ns", ns, "lost_ns", lost));
+    }
+    return list;
+}
+
 static json_t *series_object(const struct report *rep, const struct series *s)
 {
     json_t *o = json_object(), *points = json_array(), *losses = json_array();
@@ -245,6 +261,7 @@ static json_t *series_object(const struct report *rep, const struct series *s)
     value_set(o, "losses", losses);
     value_set(o, "losses_because", value_reason(&s->losses_why));
     value_set(o, "phases", phases_array(rep, s));
+    value_set(o, "names", names_array(s));
     value_set(o, "laws", laws_array(s));
     value_set(o, "all_reduce", all_reduce_object(&s->all_reduce));
     value_set(o, "extrapolation", extrapolation(s));

@@ -160,12 +160,12 @@ static json_t *lines_of(const struct run_result *r, const struct foreign_trace *
         value_set(one, "line", value_string(c->place));
         value_set(one, "function", value_string(c->function));
         value_set(one, "module", value_text(c->module));
-        value_set(one, "idle_ns", json_integer(c->idle_ns));
+        value_set(one, t->code.is_unnamed ? "unnamed_ns" : "idle_ns", json_integer(c->idle_ns));
         value_add(list, one);
     }
     value_set(o, "run", value_string(r->slug));
     value_set(o, "file", value_string(t->file));
-    value_set(o, "host_idle_ns", json_integer(t->code.idle_ns));
+    value_set(o, t->code.is_unnamed ? "unnamed_ns" : "host_idle_ns", json_integer(t->code.idle_ns));
     value_set(o, "with_line_ns", json_integer(t->code.known_ns));
     value_set(o, "lines", list);
     return o;

@@ -1,5 +1,6 @@
 /* json_nodes.c - the nodes of a run in report.json: what they are, what monitors saw of them, their clock. See
  * json_values.h. */
+#include "render/metrics/wire.h"
 #include "render/write/json/json_values.h"
 
 static json_t *sampled(const struct sampled *s)
@@ -71,8 +72,19 @@ static json_t *share_json(const struct node_share *s)
     return o;
 }
 
-json_t *nodes_json(const struct run *run)
+static json_t *wire(const struct node_wire *w)
 {
+    json_t *o = json_object();
+    value_set(o, "sent_bytes_per_step", value_real(1, w->sent_bytes));
+    value_set(o, "received_bytes_per_step", value_real(1, w->received_bytes));
+    value_set(o, "collective_bytes_per_step", value_real(1, w->given_bytes));
+    return o;
+}
+
+json_t *nodes_json(const struct run_result *r)
+{
+    const struct run *run = r->run;
+    int has_wires = wire_is_known(r);
     json_t *list = json_array();
     for (int i = 0; i < run->nodes_len; i++) {
         const struct run_node *n = &run->nodes[i];
@@ -97,6 +109,9 @@ json_t *nodes_json(const struct run *run)
         value_set(o, "gpus", gpus(n));
         value_set(o, "network", traffic(n->net, n->n_net));
         value_set(o, "disks", traffic(n->disk, n->n_disk));
+        struct node_wire on_wire;
+        if (has_wires && wire_of_node(r, i, &on_wire))
+            value_set(o, "wire", wire(&on_wire));
         if (n->clock.n)
             value_set(o, "clock", clock_of(&n->clock));
         value_add(list, o);

@@ -256,7 +256,7 @@ json_t *run_json(const struct run_result *r)
     value_set(o, "gain_ns", gains(r));
     value_set(o, "classes", classes(r));
     value_set(o, "notes", notes(r));
-    value_set(o, "nodes", nodes_json(r->run));
+    value_set(o, "nodes", nodes_json(r));
     value_set(o, "gpu_memory", gpu_memories(r));
     value_set(o, "epochs", epochs(r->run));
     value_set(o, "recorded", recorded(r->run));

@@ -32,7 +32,7 @@ json_t *value_object(const struct metrics *t, const void *subject);
  *  known_parts has it */
 json_t *value_parts(const int64_t *part, unsigned known);
 /** nodes_json - `nodes` of a run. (json_nodes.c) */
-json_t *nodes_json(const struct run *run);
+json_t *nodes_json(const struct run_result *r);
 /** run_json - an entry of `runs`. (json_run.c) */
 json_t *run_json(const struct run_result *r);
 /** roofline_json - `kernel_roofline` of the report: kernels that a profiler counted. (json_roofline.c) */

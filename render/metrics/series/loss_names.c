@@ -1,0 +1,175 @@
+/* loss_names.c - which operator, MPI call or collective takes longer than ideal scaling lets it. Sums exactly to all
+ * that was recorded of its kind. See series.h. */
+#include "render/metrics/changes.h"
+#include "render/metrics/series/series.h"
+#include "render/metrics/stats.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A name's sums over the ranks, steps and repetitions of each point. */
+struct named {
+    const char *name;
+    int64_t *ns; /* shape (n_points) */
+    double lost; /* of the last loss, not rounded */
+};
+
+struct table {
+    struct report *rep;
+    const struct series *s;
+    struct named *rows;
+    size_t n, cap;
+    int64_t *steps; /* of all ranks and repetitions; shape (n_points) */
+    int64_t all;    /* sum of all */
+};
+
+static struct named *row_of(struct table *t, const char *name)
+{
+    for (size_t i = 0; i < t->n; i++)
+        if (strcmp(t->rows[i].name, name) == 0)
+            return &t->rows[i];
+    t->rows = arena_grow(&t->rep->arena, t->rows, t->n, &t->cap, sizeof *t->rows);
+    struct named *row = &t->rows[t->n++];
+    *row =
+        (struct named){.name = name, .ns = dcr_arena_alloc(&t->rep->arena, (size_t)t->s->n_points * sizeof *row->ns)};
+    return row;
+}
+
+/* returns  0, or -1: the run does not say */
+static int add_run(struct table *t, int point, const struct run_result *r, enum series_names of)
+{
+    static const enum changed_kind kinds[N_SERIES_NAMES] = {
+        [NAMES_OPERATORS] = CHANGED_OPERATORS, [NAMES_MPI] = CHANGED_MPI, [NAMES_COLLECTIVES] = CHANGED_KERNELS};
+    const int64_t most = INT64_MAX / 4;
+    struct name_time *list;
+    int n = times_by_name(&t->rep->arena, r->run, kinds[of], of == NAMES_COLLECTIVES, &list);
+    if (n == 0 && (of == NAMES_OPERATORS || r->n_ranks > 1)) /* one rank has nobody to communicate with */
+        return -1;
+    for (int i = 0; i < n; i++) {
+        int64_t *sum = &row_of(t, list[i].name)->ns[point];
+        if (list[i].ns > most - t->all) /* so that sums fit */
+            return -1;
+        t->all += list[i].ns;
+        *sum += list[i].ns;
+    }
+    for (int i = 0; i < r->run->ranks_len; i++)
+        t->steps[point] += (int64_t)r->run->ranks[i].n_steps;
+    return 0;
+}
+
+static int add_points(struct table *t, enum series_names of)
+{
+    t->steps = dcr_arena_alloc(&t->rep->arena, (size_t)t->s->n_points * sizeof *t->steps);
+    for (int i = 0; i < t->s->n_points; i++) {
+        const struct series_point *p = &t->s->points[i];
+        for (int k = 0; k < p->n_runs; k++)
+            if (add_run(t, i, &t->rep->runs[p->runs[k]], of))
+                return -1;
+        if (t->steps[i] == 0)
+            return -1;
+    }
+    return t->n ? 0 : -1;
+}
+
+/* What ideal scaling multiplies a time with: num / den. */
+static int64_t num_of(const struct series *s, const struct series_loss *l)
+{
+    return s->kind == SCALING_WEAK ? 1 : s->points[l->from].n_nodes;
+}
+
+static int64_t den_of(const struct series *s, const struct series_loss *l)
+{
+    return s->kind == SCALING_WEAK ? 1 : s->points[l->to].n_nodes;
+}
+
+static int by_loss(const void *a, const void *b)
+{
+    const struct named *x = a, *y = b;
+    return x->lost != y->lost ? (x->lost < y->lost ? 1 : -1) : strcmp(x->name, y->name);
+}
+
+/* Readers keep so many names, and put the others of a run under "(other names)" or the like. A name that is not
+ * everywhere may then be among those. */
+static int is_of_others(const char *name)
+{
+    return strncmp(name, "(other", 6) == 0;
+}
+
+static int is_everywhere(const struct table *t, const struct named *row)
+{
+    for (int i = 0; i < t->s->n_points; i++)
+        if (row->ns[i] == 0)
+            return 0;
+    return 1;
+}
+
+/* The names that lost most come first; the others become one row. */
+static void shorten(struct table *t)
+{
+    int has_others = 0, n_shown = 0;
+    for (size_t i = 0; i < t->n; i++)
+        has_others |= is_of_others(t->rows[i].name);
+    const struct series_loss *l = &t->s->losses[t->s->n_losses - 1];
+    double ratio = (double)num_of(t->s, l) / (double)den_of(t->s, l);
+    for (size_t i = 0; i < t->n; i++) {
+        struct named *row = &t->rows[i];
+        row->lost = (double)row->ns[l->to] / (double)t->steps[l->to] -
+                    ratio * (double)row->ns[l->from] / (double)t->steps[l->from];
+        if (is_of_others(row->name) || (has_others && !is_everywhere(t, row)))
+            row->lost = -HUGE_VAL;
+        n_shown += row->lost > -HUGE_VAL;
+    }
+    qsort(t->rows, t->n, sizeof *t->rows, by_loss);
+    n_shown = n_shown < SERIES_NAMES_SHOWN ? n_shown : SERIES_NAMES_SHOWN;
+    if (t->n <= (size_t)n_shown + 1) /* one alone is not the rest */
+        return;
+    struct named *rest = &t->rows[n_shown];
+    rest->name = "";
+    for (size_t i = (size_t)n_shown + 1; i < t->n; i++)
+        for (int k = 0; k < t->s->n_points; k++)
+            rest->ns[k] += t->rows[i].ns[k];
+    t->n = (size_t)n_shown + 1;
+}
+
+static void put_rows(struct table *t, struct series *s, enum series_names of, size_t *cap)
+{
+    int first = s->n_names, n = (int)t->n;
+    int64_t *room = dcr_arena_alloc(&t->rep->arena, (size_t)n * sizeof *room);
+    for (int i = 0; i < n; i++) {
+        s->names = arena_grow(&t->rep->arena, s->names, (size_t)s->n_names, cap, sizeof *s->names);
+        s->names[s->n_names++] =
+            (struct series_name){.of = of,
+                                 .name = t->rows[i].name,
+                                 .ns = t->rows[i].ns,
+                                 .lost_ns = dcr_arena_alloc(&t->rep->arena, (size_t)s->n_losses * sizeof(int64_t))};
+    }
+    for (int p = 0; p < s->n_points; p++) {
+        for (int i = 0; i < n; i++)
+            room[i] = t->rows[i].ns[p];
+        apportion(room, n, 1, t->steps[p], room);
+        for (int i = 0; i < n; i++)
+            s->names[first + i].ns[p] = room[i];
+    }
+    for (int k = 0; k < s->n_losses; k++) {
+        const struct series_loss *l = &s->losses[k];
+        for (int i = 0; i < n; i++)
+            room[i] = s->names[first + i].ns[l->from];
+        apportion(room, n, num_of(s, l), den_of(s, l), room);
+        for (int i = 0; i < n; i++)
+            s->names[first + i].lost_ns[k] = s->names[first + i].ns[l->to] - room[i];
+    }
+}
+
+/* Named phases say more than the ranges they are made of: they are of the steps alone. */
+void series_by_name(struct report *rep, struct series *s)
+{
+    size_t cap = 0;
+    for (int of = 0; of < N_SERIES_NAMES && s->n_losses > 0; of++) {
+        struct table t = {.rep = rep, .s = s};
+        if ((of == NAMES_OPERATORS && s->n_phases > 0) || add_points(&t, (enum series_names)of))
+            continue;
+        shorten(&t);
+        put_rows(&t, s, (enum series_names)of, &cap);
+    }
+}
