@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The ten lines of docs/themes.md do what they say, an installed theme is found, a missing one is named. --open, and no archive named.
-# shellcheck disable=SC2317  # functions called by check
+# shellcheck disable=SC2317,SC2016  # functions called by check; the inner shell expands
 . tests/lib/tap.sh
 . tests/data/archives/fixture.sh
 
@@ -52,7 +52,7 @@ check "... opens the page" test "$(cat "$TMP/opened")" = "$page"
 unopened() {
     local status=0
     FAILS=$2 PATH=$1 "$BIN/dcreport" "$TMP/there/results/1.tar" "$TMP/there/results/2.tar" -q -o "$TMP/opened-site" --open 2> "$TMP/said" || status=$?
-    [ $status -eq 2 ] && [ -s "$page" ] && [ "$(cat "$TMP/said")" = "dcreport: the report is written, but xdg-open $3. Open '$page' in a browser" ]
+    [ "$status" -eq 2 ] && [ -s "$page" ] && [ "$(cat "$TMP/said")" = "dcreport: the report is written, but xdg-open $3. Open '$page' in a browser" ]
 }
 check "... says when there is no xdg-open" unopened "$TMP/nothing" "" "(package xdg-utils) cannot be started: No such file or directory"
 check "... and when it fails" unopened "$TMP/display:$PATH" yes "failed, perhaps because there is no display"
