@@ -36,6 +36,20 @@ static void say_reading(const char *path)
     say("reading", path);
 }
 
+/* Which archives were found, where none was named. */
+static void say_found(const struct options *o)
+{
+    enum { SHOWN = 4 };
+    if (o->is_quiet || o->found.gl_pathc == 0)
+        return;
+    int n = o->n_archives > SHOWN + 1 ? SHOWN : o->n_archives;
+    for (int i = 0; i < n; i++)
+        text_print(stdout, "%s%s", i ? ", " : "No archive was named. Reading ", o->archives[i]);
+    if (n < o->n_archives)
+        printf(" and %d more", o->n_archives - n);
+    text_print(stdout, ". Writing %s.\n", o->out_dir);
+}
+
 static int settings(const struct options *o, struct analyse_options *out, struct dcr_err *err)
 {
     *out = (struct analyse_options){.nodes = o->nodes, .thresholds = thresholds_default()};
@@ -213,6 +227,7 @@ int main(int argc, char **argv)
         goto out;
     }
     is_quiet = o.is_quiet;
+    say_found(&o);
     if ((rc = checks_parse(o.checks, o.n_checks, &err)) || (rc = check_places(&o, &err)) ||
         (rc = settings(&o, &how, &err)) || (rc = read_runs(&evidence, &o, &err)))
         goto out;
@@ -233,6 +248,8 @@ int main(int argc, char **argv)
         rc = check(&rep, &o, &checks, &err);
     if (rc == 0)
         rc = dcr_flush_standard_output(&err);
+    if (rc == 0 && o.is_open)
+        rc = outputs_open(o.out_dir, &err);
 out:
     if (rc)
         fprintf(stderr, "dcreport: %s\n", err.text);

@@ -15,7 +15,8 @@ const char *options_usage(void)
            "       dcreport --check RULE... ARCHIVE... [options]\n"
            "\n"
            "Reads run archives made by dccollect and writes a report one can open: index.html, a page per run,\n"
-           "BOTTLENECK_ANALYSIS.md, bottleneck_summary.txt, report.json and charts.\n"
+           "BOTTLENECK_ANALYSIS.md, bottleneck_summary.txt, report.json and charts. Without an ARCHIVE it reads\n"
+           "results/*.tar and writes site/.\n"
            "\n"
            "  -o, --output DIR        where the report goes; replaced whole if it is a report already\n"
            "  -n, --nodes N           number of nodes of archives that do not say\n"
@@ -29,6 +30,7 @@ const char *options_usage(void)
            "      --summary FILE      the same as Markdown\n"
            "      --theme NAME|DIR    the look: default, paper, or a folder of one's own (docs/themes.md)\n"
            "      --single-file FILE  the whole report once more as one file\n"
+           "      --open              open the report with xdg-open when it is written\n"
            "  -q, --quiet             print nothing but errors\n"
            "  -h, --help              this text\n"
            "      --version           the version\n"
@@ -70,6 +72,7 @@ static int parse_words(struct options *o, int argc, char **argv, int is_baseline
                                           {"check", required_argument, NULL, 'c'},
                                           {"junit", required_argument, NULL, 'j'},
                                           {"summary", required_argument, NULL, 's'},
+                                          {"open", no_argument, NULL, 'O'},
                                           {"quiet", no_argument, NULL, 'q'},
                                           {"help", no_argument, NULL, 'h'},
                                           {"version", no_argument, NULL, 'V'},
@@ -117,6 +120,9 @@ static int parse_words(struct options *o, int argc, char **argv, int is_baseline
         case 'F':
             o->single_file = optarg;
             break;
+        case 'O':
+            o->is_open = 1;
+            break;
         case 'q':
             o->is_quiet = 1;
             break;
@@ -155,6 +161,27 @@ static int separator(int argc, char **argv)
     return 0;
 }
 
+/* The archives of `make collect` and slurm/submit, where a user who names none most likely has his. */
+static int find_archives(struct options *o, struct dcr_err *err)
+{
+    int rc = glob("results/*.tar", 0, NULL, &o->found);
+    if (rc == GLOB_NOSPACE)
+        return dcr_err_set(err, DCR_FATAL, "out of memory");
+    if (rc)
+        return dcr_err_set(err, DCR_FAIL,
+                           "no archive given, and there is no results/*.tar here. Example: dcreport run.tar -o site/");
+    char **list = realloc(o->archives, (o->found.gl_pathc + 1) * sizeof *list);
+    if (!list)
+        return dcr_err_set(err, DCR_FATAL, "out of memory");
+    o->archives = list;
+    while (o->n_archives < (int)o->found.gl_pathc) {
+        list[o->n_archives] = o->found.gl_pathv[o->n_archives];
+        o->n_archives++;
+    }
+    o->out_dir = o->out_dir ? o->out_dir : "site";
+    return 0;
+}
+
 int options_parse(struct options *o, int argc, char **argv, struct dcr_err *err)
 {
     memset(o, 0, sizeof *o);
@@ -171,20 +198,26 @@ int options_parse(struct options *o, int argc, char **argv, struct dcr_err *err)
     }
     if (rc || o->is_help || o->is_version || o->is_phrasebook)
         return rc;
-    if (o->n_archives == 0)
+    if (o->n_archives == 0 && o->n_baseline)
         return dcr_err_set(err, DCR_FAIL,
-                           o->n_baseline ? "no archive given to compare with the baseline; put the new ones behind --: "
-                                           "dcreport --baseline OLD.tar -- NEW.tar -o DIR"
-                                         : "no archive given; usage: dcreport ARCHIVE... -o DIR");
+                           "no archive given to compare with the baseline; put the new ones behind --: "
+                           "dcreport --baseline OLD.tar -- NEW.tar -o DIR");
+    if (o->n_archives == 0 && o->n_checks) /* a check that passed on other archives than meant would mislead */
+        return dcr_err_set(err, DCR_FAIL, "no archive given; --check needs one: dcreport --check RULE RUN.tar");
+    if (o->n_archives == 0 && (rc = find_archives(o, err)))
+        return rc;
     if ((o->junit || o->summary) && o->n_checks == 0)
         return dcr_err_set(err, DCR_FAIL, "--junit and --summary say how checks went; add --check 'exposed_comm<20%%'");
     if (o->out_dir ? !*o->out_dir : o->n_checks == 0)
         return dcr_err_set(err, DCR_FAIL, "no output folder given; add -o DIR");
+    if (o->is_open && !o->out_dir)
+        return dcr_err_set(err, DCR_FAIL, "--open needs a report to open; add -o DIR");
     return 0;
 }
 
 void options_release(struct options *o)
 {
+    globfree(&o->found);
     free(o->archives);
     free(o->baseline);
     free(o->checks);

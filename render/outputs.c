@@ -3,7 +3,14 @@
 
 #include "lib/base/outfile.h"
 
+#include <errno.h>
+#include <limits.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static int begins(const char *head, const char *with)
 {
@@ -57,4 +64,30 @@ int outputs_check(const struct options *o, struct dcr_err *err)
             rc = check_one(&all[i], o, err);
     }
     return rc;
+}
+
+int outputs_open(const char *out_dir, struct dcr_err *err)
+{
+    char folder[PATH_MAX], page[PATH_MAX + sizeof "/index.html"];
+    if (!realpath(out_dir, folder)) /* whole, so that no name looks like an option of xdg-open */
+        return dcr_err_sys(err, DCR_FAIL, "cannot open '%s'", out_dir);
+    snprintf(page, sizeof page, "%s/index.html", folder);
+    char program[] = "xdg-open", *argv[] = {program, page, NULL};
+    pid_t pid;
+    int status = 0, failed = posix_spawnp(&pid, program, NULL, NULL, argv, environ);
+    if (failed)
+        return dcr_err_set(
+            err, DCR_FAIL,
+            "the report is written, but xdg-open (package xdg-utils) cannot be started: %s. Open '%s' in a "
+            "browser",
+            strerror(failed), page);
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+    }
+    return status == 0
+               ? 0
+               : dcr_err_set(
+                     err, DCR_FAIL,
+                     "the report is written, but xdg-open failed, perhaps because there is no display. Open '%s' "
+                     "in a browser",
+                     page);
 }

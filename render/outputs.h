@@ -1,4 +1,4 @@
-/* outputs.h - the files that dcreport writes beside the report. */
+/* outputs.h - the files that dcreport writes beside the report, and opening the report. */
 #ifndef RENDER_OUTPUTS_H
 #define RENDER_OUTPUTS_H
 
@@ -9,5 +9,9 @@
  *  is read.
  *  errors   DCR_FAIL with a sentence that names option and file */
 int outputs_check(const struct options *o, struct dcr_err *err) DCR_MUST_CHECK;
+
+/** outputs_open - opens index.html of the folder with xdg-open and waits for that program, which starts a browser and
+ * ends. errors   DCR_FAIL: no xdg-open, or it failed. The sentence says which page to open by hand. */
+int outputs_open(const char *out_dir, struct dcr_err *err) DCR_MUST_CHECK;
 
 #endif

@@ -53,7 +53,11 @@ spoil() {
 }
 
 # ---- usage and output folder
-refused "no archives" "no archive" -o "$site"
+cd "$TMP" || exit
+refused "no archives" "no archive given, and there is no results/\*.tar here. Example: dcreport run.tar -o site/" -o "$site"
+cd "$OLDPWD" || exit
+refused "no archives to check" "no archive given; --check needs one" --check 'steps>0'
+refused "nothing to open" "open needs a report to open; add -o DIR" --check 'steps>0' --open "$TMP/1.tar"
 refused "no output folder" "output folder" "$TMP/1.tar"
 refused "an unknown option" "no option '--sparkle'" --sparkle "$TMP/1.tar" -o "$site"
 refused "a file that is taken for an option" "no option '-amd.json'; put the name of a file behind .--." -q -amd.json -o "$site"

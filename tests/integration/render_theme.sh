@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The ten lines of docs/themes.md do what they say, an installed theme is found, a missing one is named.
-# shellcheck disable=SC2317  # functions called by check
+# The ten lines of docs/themes.md do what they say, an installed theme is found, a missing one is named. --open, and no archive named.
+# shellcheck disable=SC2317,SC2016  # functions called by check; the inner shell expands
 . tests/lib/tap.sh
 . tests/data/archives/fixture.sh
 
@@ -36,6 +36,26 @@ in_help() {
     for theme in themes/*/; do "$BIN/dcreport" --help | grep -q -- "--theme .*\b$(basename "$theme")\b" || return 1; done
 }
 check "--help names every theme" in_help
+
+# ---- no archive named, and --open
+rm -rf "$TMP/there/site"
+(cd "$TMP/there" && "$BIN/dcreport" --theme default > "$TMP/said" 2>&1)
+check_status 0 "without an archive dcreport reads results/*.tar and writes site/" grep -qx "No archive was named. Reading results/1.tar, results/2.tar. Writing site." "$TMP/said"
+check "... which is the report of them" test "$(jq '.runs | length' "$TMP/there/site/report.json")" = 2
+mkdir "$TMP/display"
+printf '#!/bin/sh\n[ -z "$FAILS" ] || exit 3\necho "$1" >%s/opened\n' "$TMP" > "$TMP/display/xdg-open"
+chmod +x "$TMP/display/xdg-open"
+page=$(realpath "$TMP")/opened-site/index.html
+check "--open" env PATH="$TMP/display:$PATH" "$BIN/dcreport" "$TMP/there/results/1.tar" "$TMP/there/results/2.tar" -q -o "$TMP/opened-site" --open
+check "... opens the page" test "$(cat "$TMP/opened")" = "$page"
+# unopened PATH FAILS WORDS: the report is there, status and message say that it is not open
+unopened() {
+    local status=0
+    FAILS=$2 PATH=$1 "$BIN/dcreport" "$TMP/there/results/1.tar" "$TMP/there/results/2.tar" -q -o "$TMP/opened-site" --open 2> "$TMP/said" || status=$?
+    [ "$status" -eq 2 ] && [ -s "$page" ] && [ "$(cat "$TMP/said")" = "dcreport: the report is written, but xdg-open $3. Open '$page' in a browser" ]
+}
+check "... says when there is no xdg-open" unopened "$TMP/nothing" "" "(package xdg-utils) cannot be started: No such file or directory"
+check "... and when it fails" unopened "$TMP/display:$PATH" yes "failed, perhaps because there is no display"
 
 # What one can take away.
 check "figures as PNG, SVG and PDF" test -s "$TMP/paper/figures/speedup.png" -a -s "$TMP/paper/figures/speedup.svg" -a -s "$TMP/paper/figures/speedup.pdf"
