@@ -115,13 +115,16 @@ void drain_copy_all(struct drain *d)
 {
     const struct segment *s = segment_of(d);
     uint32_t n = drain_gather(d, 1), from = 0;
-    for (uint32_t i = 0; i < s->n_processes; i++) {
+    for (uint32_t i = 0; i < d->n_entries; i++) {
         struct proc *p = &d->procs[i];
         uint32_t to = from;
+        int64_t used_ns = p->serial ? drain_time_used(d, i) : 0;
+        int has_run = used_ns < 0 || used_ns != p->copied_ns || d->is_ending;
         while (to < n && d->todo[to].owner == i)
             to++;
-        if (p->serial && p->file && !p->is_dead && dcr_mono_ns() >= p->retry_ns) {
+        if (p->serial && p->file && !p->is_dead && has_run && dcr_mono_ns() >= p->retry_ns) {
             struct dcr_err err = {0};
+            p->copied_ns = used_ns;
             tracefile_begin_copies(p->file);
             for (uint32_t k = from; k < to; k++)
                 if (d->todo[k].seq == tracefile_next(p->file, d->todo[k].track))
@@ -130,6 +133,7 @@ void drain_copy_all(struct drain *d)
             if (tracefile_flush(p->file, NULL, &err) != 0)
                 drain_say_why(p, &err);
             drain_write_header(d, i);
+            __atomic_fetch_add(&d->n_writes, 1, __ATOMIC_RELAXED);
         }
         from = to;
     }

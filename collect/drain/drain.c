@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,22 +49,18 @@ static void *work(void *arg)
 {
     struct drain *d = arg;
     int64_t pause_ns = 2 * DRAIN_MS;
-    pthread_mutex_lock(&d->lock);
-    while (!d->is_ending) {
-        pthread_mutex_unlock(&d->lock);
-        int is_asked = __atomic_load_n(&d->is_asked, __ATOMIC_ACQUIRE);
-        pause_ns = next_pause(d, pause_ns, one_round(d));
-        int64_t until = dcr_mono_ns() + pause_ns;
-        struct timespec at = {.tv_sec = until / 1000000000, .tv_nsec = until % 1000000000};
-        pthread_mutex_lock(&d->lock);
+    while (!__atomic_load_n(&d->is_ending, __ATOMIC_SEQ_CST)) {
+        int is_asked = __atomic_load_n(&d->is_asked, __ATOMIC_SEQ_CST);
+        uint32_t n = one_round(d);
+        pause_ns = next_pause(d, pause_ns, n);
         if (is_asked) {
-            d->is_asked = 0;
-            pthread_cond_broadcast(&d->wake);
+            pthread_mutex_lock(&d->lock);
+            __atomic_store_n(&d->is_asked, 0, __ATOMIC_SEQ_CST);
+            pthread_cond_broadcast(&d->answered);
+            pthread_mutex_unlock(&d->lock);
         }
-        while (!d->is_ending && !d->is_asked && pthread_cond_timedwait(&d->wake, &d->lock, &at) != ETIMEDOUT)
-            ;
+        drain_sleep(d, n, pause_ns);
     }
-    pthread_mutex_unlock(&d->lock);
     return NULL;
 }
 
@@ -75,7 +72,7 @@ static void release(struct drain *d, int is_removed)
         follow_free(d->follows[i]); /* a trace without a summary is there still, or says what it lacks */
     free(d->follows);
     shared_close(&d->shared, is_removed);
-    pthread_cond_destroy(&d->wake);
+    pthread_cond_destroy(&d->answered);
     pthread_mutex_destroy(&d->lock);
     free(d->procs);
     free(d->parents);
@@ -99,7 +96,7 @@ static struct drain *new_drain(const char *spool)
     snprintf(d->spool, sizeof d->spool, "%s", spool);
     d->own_space = pid_space();
     pthread_mutex_init(&d->lock, NULL);
-    thread_condition(&d->wake);
+    pthread_cond_init(&d->answered, NULL);
     return d;
 }
 
@@ -109,6 +106,7 @@ static int make_tables(struct drain *d, struct dcr_err *err)
     d->procs = calloc(s->n_processes, sizeof *d->procs);
     d->polls = calloc(s->n_processes, sizeof *d->polls);
     d->todo = calloc(s->n_blocks, sizeof *d->todo);
+    d->n_entries = s->n_processes;
     return d->procs && d->polls && d->todo ? DCR_OK : dcr_err_set(err, DCR_FAIL, "no memory to record");
 }
 
@@ -130,6 +128,7 @@ int drain_start(struct drain **out, const char *spool, int64_t bytes, const stru
         snprintf(line, sizeof line, "%s %" PRIu64 "\n", d->shared.path, segment_of(d)->token);
         (void)!dcr_write_file(d->left, line, strlen(line), NULL);
         d->bounds = *bounds;
+        d->n_entries = 0;
         d->copy_ns = (int64_t)copy_s * 1000 * DRAIN_MS;
         d->next_copy_ns = dcr_mono_ns() + d->copy_ns;
         d->is_threaded = thread_start(&d->thread, work, d) == 0;
@@ -143,6 +142,22 @@ int drain_start(struct drain **out, const char *spool, int64_t bytes, const stru
     return rc;
 }
 
+uint64_t drain_n_writes(const struct drain *d)
+{
+    return d ? __atomic_load_n(&d->n_writes, __ATOMIC_RELAXED) : 0;
+}
+
+/* Whoever maps the segment has it open for writing, and the kernel gives a lease for writing only to one who is alone.
+ * Another one that opens it now waits for the few microseconds, and SIGIO tells of it. */
+int drain_is_alone(const struct drain *d)
+{
+    signal(SIGIO, SIG_IGN);
+    int is_alone = d && fcntl(d->shared.fd, F_SETLEASE, F_WRLCK) == 0;
+    if (is_alone)
+        (void)fcntl(d->shared.fd, F_SETLEASE, F_UNLCK);
+    return is_alone;
+}
+
 const char *drain_path(const struct drain *d)
 {
     return d ? d->shared.path : NULL;
@@ -153,29 +168,26 @@ void drain_look(struct drain *d)
     if (!d || !d->is_threaded)
         return;
     pthread_mutex_lock(&d->lock);
-    __atomic_store_n(&d->is_asked, 1, __ATOMIC_RELEASE);
-    pthread_cond_broadcast(&d->wake);
+    __atomic_store_n(&d->is_asked, 1, __ATOMIC_SEQ_CST);
+    drain_wake(d);
     while (d->is_asked)
-        pthread_cond_wait(&d->wake, &d->lock);
+        pthread_cond_wait(&d->answered, &d->lock);
     pthread_mutex_unlock(&d->lock);
 }
 
 /* returns  processes that still live; they keep the segment */
 static uint32_t end(struct drain *d)
 {
-    const struct segment *s = segment_of(d);
     uint32_t n_live = 0;
     if (d->is_threaded) {
-        pthread_mutex_lock(&d->lock);
-        d->is_ending = 1;
-        pthread_cond_broadcast(&d->wake);
-        pthread_mutex_unlock(&d->lock);
+        __atomic_store_n(&d->is_ending, 1, __ATOMIC_SEQ_CST);
+        drain_wake(d);
         pthread_join(d->thread, NULL);
     }
     d->is_ending = 1;
     (void)one_round(d);
     drain_copy_all(d);
-    for (uint32_t i = 0; i < s->n_processes; i++)
+    for (uint32_t i = 0; i < d->n_entries; i++)
         if (d->procs[i].serial) {
             n_live++;
             if (!d->procs[i].file)

@@ -1,5 +1,5 @@
 /* drain_inside.h - what the files of the drain share: drain.c (the thread), processes.c (who records, and how it ends),
- * blocks.c (full blocks into traces), copies.c (sums, headers, and copies of what is in use). */
+ * blocks.c (full blocks into traces), copies.c (sums, headers, and copies of what is in use), doze.c (sleep). */
 #ifndef COLLECT_DRAIN_INSIDE_H
 #define COLLECT_DRAIN_INSIDE_H
 
@@ -10,6 +10,7 @@
 #include <limits.h>
 #include <poll.h>
 #include <pthread.h>
+#include <time.h>
 
 #define DRAIN_MS INT64_C(1000000)
 enum { DRAIN_RETRY_MS = 500 };
@@ -24,6 +25,9 @@ struct proc {
     int64_t retry_ns;
     char why[200]; /* it could not be written */
     uint64_t n_lost;
+    timer_t timer; /* on its processor time */
+    int has_timer;
+    int64_t used_ns, copied_ns; /* of that time, when it was looked at for a sleep, and for copies */
 };
 
 struct todo {
@@ -36,7 +40,8 @@ struct drain {
     struct shared shared;
     char spool[PATH_MAX], left[PATH_MAX + 300]; /* left: the file that names the segment */
     struct proc *procs;
-    uint32_t *parents; /* by serial number */
+    uint32_t n_entries; /* of them, that were ever taken */
+    uint32_t *parents;  /* by serial number */
     uint32_t n_parents;
     struct todo *todo;
     struct pollfd *polls;
@@ -50,7 +55,10 @@ struct drain {
     char why[200];
     pthread_t thread;
     pthread_mutex_t lock;
-    pthread_cond_t wake;
+    pthread_cond_t answered;
+    int n_idle_rounds, is_listening;      /* is_listening: to timers */
+    int64_t watched_ns;                   /* when the processes were looked at for a sleep */
+    uint64_t n_writes;                    /* for drain_n_writes */
     int is_threaded, is_ending, is_asked; /* asked: a round is due at once */
 };
 
@@ -61,6 +69,8 @@ static inline struct segment *segment_of(const struct drain *d)
 
 /* ---- processes.c ---- */
 
+/** drain_find_entries - how far the entries are taken: a process takes the first that is free. */
+void drain_find_entries(struct drain *d);
 /** drain_look_for_processes - who is new, and who has ended. */
 void drain_look_for_processes(struct drain *d);
 /** drain_finish_dead - their traces are completed and their entries free again. Those whose blocks could not be
@@ -90,5 +100,16 @@ void drain_copy_all(struct drain *d);
 /** drain_each_sums - the process's sums by file behind what was put.   is_last  for good, with the sums of dropped
  *  events; 0: as copies */
 void drain_each_sums(struct drain *d, uint32_t owner, int is_last);
+
+/* ---- doze.c ---- */
+
+/** drain_sleep - of the drain's thread, between two rounds: for pause_ns, or long when the processes rest.
+ *  n_written  blocks of the round before */
+void drain_sleep(struct drain *d, uint32_t n_written, int64_t pause_ns);
+/** drain_wake - from another thread, after it has set what the drain shall see. */
+void drain_wake(const struct drain *d);
+/** drain_time_used - processor time of process i so far; -1: it is not told.                        unit: ns */
+int64_t drain_time_used(const struct drain *d, uint32_t i);
+void drain_forget_timer(struct proc *p);
 
 #endif

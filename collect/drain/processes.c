@@ -65,9 +65,10 @@ static void meet(struct drain *d, struct proc *p, struct segment_process *entry,
 }
 
 /* The image before an exec is gone, though its process lives. */
-static int has_successor(const struct segment *s, uint32_t i, uint64_t state)
+static int has_successor(const struct drain *d, uint32_t i, uint64_t state)
 {
-    for (uint32_t k = 0; k < s->n_processes; k++)
+    const struct segment *s = segment_of(d);
+    for (uint32_t k = 0; k < d->n_entries; k++)
         if (k != i && __atomic_load_n(&segment_process(s, k)->state, __ATOMIC_ACQUIRE) == state &&
             segment_process(s, k)->pid_space == segment_process(s, i)->pid_space &&
             segment_process(s, k)->serial > segment_process(s, i)->serial)
@@ -75,11 +76,20 @@ static int has_successor(const struct segment *s, uint32_t i, uint64_t state)
     return 0;
 }
 
+void drain_find_entries(struct drain *d)
+{
+    const struct segment *s = segment_of(d);
+    while (d->n_entries < s->n_processes &&
+           __atomic_load_n(&segment_process(s, d->n_entries)->state, __ATOMIC_SEQ_CST) != PROCESS_FREE)
+        d->n_entries++;
+}
+
 void drain_look_for_processes(struct drain *d)
 {
     const struct segment *s = segment_of(d);
     nfds_t n = 0;
-    for (uint32_t i = 0; i < s->n_processes; i++) {
+    drain_find_entries(d);
+    for (uint32_t i = 0; i < d->n_entries; i++) {
         struct segment_process *entry = segment_process(s, i);
         struct proc *p = &d->procs[i];
         uint64_t state = __atomic_load_n(&entry->state, __ATOMIC_ACQUIRE);
@@ -94,7 +104,7 @@ void drain_look_for_processes(struct drain *d)
     }
     if (!n || poll(d->polls, n, 0) < 0)
         n = 0;
-    for (uint32_t i = 0, k = 0; i < s->n_processes; i++) {
+    for (uint32_t i = 0, k = 0; i < d->n_entries; i++) {
         struct proc *p = &d->procs[i];
         uint64_t state = __atomic_load_n(&segment_process(s, i)->state, __ATOMIC_ACQUIRE);
         if (!p->serial || p->is_dead)
@@ -103,7 +113,7 @@ void drain_look_for_processes(struct drain *d)
             p->is_dead = d->polls[k++].revents != 0;
         else if (p->pidfd < 0 && is_of_our_space(d, segment_process(s, i))) /* no descriptor was free, say */
             p->is_dead = kill((pid_t)(state >> 8), 0) != 0 && errno == ESRCH;
-        p->is_dead = p->is_dead || has_successor(s, i, state);
+        p->is_dead = p->is_dead || has_successor(d, i, state);
     }
 }
 
@@ -115,6 +125,7 @@ static void forget(struct drain *d, uint32_t i)
     struct proc *p = &d->procs[i];
     if (p->pidfd >= 0)
         close(p->pidfd);
+    drain_forget_timer(p);
     *p = (struct proc){.pidfd = -1};
     memset((char *)entry + sizeof entry->state, 0, sizeof *entry - sizeof entry->state);
     __atomic_store_n(&entry->state, PROCESS_FREE, __ATOMIC_RELEASE);
@@ -178,8 +189,7 @@ static int finish(struct drain *d, uint32_t i)
 /* Those whose blocks could not be written wait for a disk with room, as long as the program runs. */
 void drain_finish_dead(struct drain *d)
 {
-    const struct segment *s = segment_of(d);
-    for (uint32_t i = 0; i < s->n_processes; i++) {
+    for (uint32_t i = 0; i < d->n_entries; i++) {
         const struct proc *p = &d->procs[i];
         int is_due = d->is_ending || (p->file && !has_blocks(d, i) && dcr_mono_ns() >= p->retry_ns);
         if (p->serial && p->is_dead && is_due && finish(d, i))
