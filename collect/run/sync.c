@@ -23,6 +23,8 @@ struct syncer {
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t wake;
+    uint64_t (*n_writes)(void *ctx);
+    void *ctx;
 };
 
 static void sync_one(const char *path, int flags)
@@ -72,9 +74,14 @@ static void *work(void *arg)
 {
     struct syncer *s = arg;
     struct timespec next;
+    uint64_t n_before = UINT64_MAX;
     clock_gettime(CLOCK_MONOTONIC, &next);
     while (!wait_a_while(s, &next)) {
         struct timespec now;
+        uint64_t n_writes = s->n_writes(s->ctx);
+        if (n_writes == n_before)
+            continue;
+        n_before = n_writes;
         for (int i = 0; i < s->n; i++)
             sync_folder(s->folders[i], 0);
         clock_gettime(CLOCK_MONOTONIC, &now);
@@ -84,12 +91,14 @@ static void *work(void *arg)
     return NULL;
 }
 
-struct syncer *sync_start(const char *const *folders, int n, int seconds)
+struct syncer *sync_start(const char *const *folders, int n, int seconds, uint64_t (*n_writes)(void *ctx), void *ctx)
 {
     struct syncer *s = seconds > 0 ? calloc(1, sizeof *s) : NULL;
     if (!s)
         return NULL;
     s->seconds = seconds;
+    s->n_writes = n_writes;
+    s->ctx = ctx;
     for (int i = 0; i < n && s->n < MAX_FOLDERS; i++)
         if (folders[i] && (size_t)snprintf(s->folders[s->n], PATH_MAX, "%s", folders[i]) < PATH_MAX)
             s->n++;
