@@ -18,7 +18,14 @@
 #define sigev_notify_thread_id _sigev_un._tid
 #endif
 
-enum { IDLE_ROUNDS = 5, MOST_WATCHED = 16, BUDGET_MS = 20, LONGEST_DOZE_MS = 10000, BUSY_PARTS = 10 };
+enum {
+    IDLE_ROUNDS = 5,
+    MOST_WATCHED = 16,
+    BUDGET_MS = 20,
+    COPIED_BUDGET_MS = 1,
+    LONGEST_DOZE_MS = 30000,
+    BUSY_PARTS = 10
+};
 
 /* ---- the word that both sides know ------------------------------------------------------------ */
 
@@ -94,13 +101,15 @@ void drain_forget_timer(struct proc *p)
     p->has_timer = 0;
 }
 
-/* Did all processes rest since they were looked at last, and will a timer tell when one does no longer?  */
-static int all_rest(struct drain *d)
+/* Did all processes rest since they were looked at last, and will a timer tell when one does no longer?
+ *  is_copied  nobody ran since the blocks in use were copied */
+static int all_rest(struct drain *d, int *is_copied)
 {
     const struct segment *s = segment_of(d);
     int64_t used[MOST_WATCHED], now = dcr_mono_ns(), since_ns = now - d->watched_ns;
     uint32_t who[MOST_WATCHED], n = 0;
     int is_resting = 1;
+    *is_copied = 1;
     d->watched_ns = now;
     drain_find_entries(d);
     for (uint32_t i = 0; i < d->n_entries; i++) {
@@ -114,10 +123,11 @@ static int all_rest(struct drain *d)
         who[n] = i;
         used[n] = drain_time_used(d, i);
         is_resting = is_resting && used[n] >= 0 && used[n] - p->used_ns < since_ns / BUSY_PARTS;
+        *is_copied = *is_copied && used[n] == p->copied_ns;
         p->used_ns = used[n++];
     }
     for (uint32_t k = 0; k < n && is_resting; k++)
-        is_resting = set_timer(d, who[k], used[k] + BUDGET_MS * DRAIN_MS) == 0;
+        is_resting = set_timer(d, who[k], used[k] + (*is_copied ? COPIED_BUDGET_MS : BUDGET_MS) * DRAIN_MS) == 0;
     return is_resting;
 }
 
@@ -126,18 +136,20 @@ static int all_rest(struct drain *d)
 void drain_sleep(struct drain *d, uint32_t n_written, int64_t pause_ns)
 {
     int64_t now = dcr_mono_ns();
+    int is_copied = 0;
     d->n_idle_rounds = n_written ? 0 : d->n_idle_rounds + 1;
-    if (d->n_idle_rounds >= IDLE_ROUNDS) {
+    int is_long = d->n_idle_rounds >= IDLE_ROUNDS;
+    if (is_long) {
         listen_to_timers(d);
         __atomic_store_n(&segment_of(d)->sleeps, SLEEPS_LONG, __ATOMIC_SEQ_CST);
-        if (all_rest(d)) /* after the store: who begins to record from now on sees it */
-            pause_ns = d->copy_ns && d->next_copy_ns < now + LONGEST_DOZE_MS * DRAIN_MS ? d->next_copy_ns - now
-                                                                                        : LONGEST_DOZE_MS * DRAIN_MS;
-        else
-            __atomic_store_n(&segment_of(d)->sleeps, SLEEPS_SHORTLY, __ATOMIC_SEQ_CST);
-    } else {
-        __atomic_store_n(&segment_of(d)->sleeps, SLEEPS_SHORTLY, __ATOMIC_SEQ_CST);
+        is_long = all_rest(d, &is_copied); /* after the store: who begins to record from now on sees it */
     }
+    if (!is_long)
+        __atomic_store_n(&segment_of(d)->sleeps, SLEEPS_SHORTLY, __ATOMIC_SEQ_CST);
+    else if (d->copy_ns && !is_copied && d->next_copy_ns < now + LONGEST_DOZE_MS * DRAIN_MS)
+        pause_ns = d->next_copy_ns - now;
+    else
+        pause_ns = LONGEST_DOZE_MS * DRAIN_MS;
     if (!__atomic_load_n(&d->is_ending, __ATOMIC_SEQ_CST) && !__atomic_load_n(&d->is_asked, __ATOMIC_SEQ_CST))
         sleep_until(d, now + pause_ns);
 }
