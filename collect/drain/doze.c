@@ -65,7 +65,7 @@ static void on_timer(int signal, siginfo_t *info, void *context)
     __atomic_store_n((uint32_t *)info->si_value.sival_ptr, SLEEPS_NOT, __ATOMIC_SEQ_CST);
 }
 
-/* Programs were started before anybody sleeps so, and keep what they had for this signal. */
+/* When there is a process to watch, the program was started already, and keeps what it had for this signal. */
 static void listen_to_timers(struct drain *d)
 {
     struct sigaction action = {.sa_sigaction = on_timer, .sa_flags = SA_SIGINFO};
@@ -79,10 +79,11 @@ static void listen_to_timers(struct drain *d)
     d->is_listening = 1;
 }
 
-static int set_timer(const struct drain *d, uint32_t i, int64_t at_ns)
+static int set_timer(struct drain *d, uint32_t i, int64_t at_ns)
 {
     struct proc *p = &d->procs[i];
     struct itimerspec at = {.it_value = {.tv_sec = at_ns / 1000000000, .tv_nsec = at_ns % 1000000000}};
+    listen_to_timers(d);
     if (!p->has_timer) {
         pid_t pid = (pid_t)(__atomic_load_n(&segment_process(segment_of(d), i)->state, __ATOMIC_ACQUIRE) >> 8);
         struct sigevent e = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGRTMIN};
@@ -140,7 +141,6 @@ void drain_sleep(struct drain *d, uint32_t n_written, int64_t pause_ns)
     d->n_idle_rounds = n_written ? 0 : d->n_idle_rounds + 1;
     int is_long = d->n_idle_rounds >= IDLE_ROUNDS;
     if (is_long) {
-        listen_to_timers(d);
         __atomic_store_n(&segment_of(d)->sleeps, SLEEPS_LONG, __ATOMIC_SEQ_CST);
         is_long = all_rest(d, &is_copied); /* after the store: who begins to record from now on sees it */
     }
