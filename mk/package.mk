@@ -20,7 +20,8 @@ compile_commands.json:
 
 # ---- bundle --------------------------------------------------------------------------------------
 # A thin bundle has to be small. Debian's libarchive.so brings XML and Unicode (35 MB) for a format that nobody here writes: in
-# a bundle the parts that are used go into the programs, and the two formats that would bring libraries are cut off.
+# a bundle, and always in dccollect, the parts that are used go into the programs, and the two formats that would bring
+# libraries are cut off.
 libdir = $(wildcard $(call pc,--variable=libdir,$(1))/$(2))
 BUNDLE_LIB_LIBS = $(if $(call libdir,libarchive,libarchive.a),\
   -Wl$(comma)--defsym=archive_write_set_format_xar=0$(comma)--defsym=archive_write_set_format_7zip=0 \

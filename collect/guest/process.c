@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/futex.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -139,6 +140,14 @@ static struct segment_process *free_entry(pid_t pid, uint32_t *index)
     return NULL;
 }
 
+/* Once for each process: it does not wait for the one that is full. */
+static void wake_collector(struct segment *s)
+{
+    uint32_t how = SLEEPS_LONG;
+    if (__atomic_compare_exchange_n(&s->sleeps, &how, SLEEPS_NOT, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+        syscall(SYS_futex, &s->sleeps, FUTEX_WAKE, 1, NULL, NULL, 0);
+}
+
 static int claim(void)
 {
     struct segment *s = dcc_segment;
@@ -162,7 +171,8 @@ static int claim(void)
     h->mono_ns = dcr_clock_ns(CLOCK_MONOTONIC);
     h->real_ns = dcr_clock_ns(CLOCK_REALTIME);
     h->magic = DCT_MAGIC;
-    __atomic_store_n(&p->state, (uint64_t)pid << 8 | PROCESS_LIVE, __ATOMIC_RELEASE);
+    __atomic_store_n(&p->state, (uint64_t)pid << 8 | PROCESS_LIVE, __ATOMIC_SEQ_CST);
+    wake_collector(s);
     last_serial = p->serial;
     dcc_self->process = p;
     dcc_self->index = index;

@@ -14,7 +14,7 @@
 
 #include <stdint.h>
 
-#define SEGMENT_MAGIC 0x334745534343444cull /* "LDCCSEG3" */
+#define SEGMENT_MAGIC 0x344745534343444cull /* "LDCCSEG4" */
 #define SEGMENT_VARIABLE "DCC_SEGMENT"      /* the environment variable that names the file */
 enum {
     SEGMENT_BLOCK_BYTES = 16384,
@@ -67,6 +67,8 @@ struct segment_process {
     struct segment_lost lost[SEGMENT_LOST];
 };
 
+enum { SLEEPS_NOT = 0, SLEEPS_SHORTLY = 1, SLEEPS_LONG = 2 };
+
 /* Who has a block: 0 nobody; else (index of the process + 1) << 2, and what it does with it. */
 enum { BLOCK_TAKEN = 1, BLOCK_FULL = 2 };
 
@@ -90,6 +92,7 @@ struct segment {
     _Alignas(64) uint32_t n_loaded; /* processes that mapped it at load */
     uint32_t n_refused;             /* that could map only its first page */
     uint64_t dropped;               /* events of processes that found no entry */
+    _Alignas(64) uint32_t sleeps;   /* SLEEPS_*: the collector; who begins to record ends a long sleep */
 };
 
 static inline void *segment_at(const struct segment *s, uint64_t at)

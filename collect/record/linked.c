@@ -6,9 +6,11 @@
 #include <elf.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -127,12 +129,101 @@ static int list_libraries(const char *loader, const char *program, char *out, si
     return child > 0 ? 0 : -1;
 }
 
+/* ---- what a program asks for itself ----------------------------------------------------------- */
+
+struct needs {
+    const unsigned char *file;
+    size_t n_bytes;
+    const char *texts; /* names of libraries */
+    size_t n_texts;
+    const Elf64_Dyn *entries;
+    size_t n_entries;
+};
+
+/* n bytes of the file at that place of the program's memory; NULL: they are not all in it */
+static const void *at_address(const struct needs *f, const Elf64_Phdr *p, int n_headers, Elf64_Addr at, size_t n)
+{
+    for (int i = 0; i < n_headers; i++)
+        if (p[i].p_type == PT_LOAD && at >= p[i].p_vaddr && at - p[i].p_vaddr <= p[i].p_filesz &&
+            n <= p[i].p_filesz - (at - p[i].p_vaddr) && p[i].p_offset <= f->n_bytes &&
+            p[i].p_filesz <= f->n_bytes - p[i].p_offset)
+            return f->file + p[i].p_offset + (at - p[i].p_vaddr);
+    return NULL;
+}
+
+/* returns -1: it cannot be told */
+static int find_needs(struct needs *f)
+{
+    const Elf64_Ehdr *e = (const void *)f->file;
+    Elf64_Addr texts = 0;
+    const void *entries = NULL;
+    if (f->n_bytes < sizeof *e || memcmp(e->e_ident, ELFMAG, SELFMAG) != 0 || e->e_ident[EI_CLASS] != ELFCLASS64 ||
+        e->e_phentsize != sizeof(Elf64_Phdr) || e->e_phoff % 8 || e->e_phoff > f->n_bytes ||
+        e->e_phnum > (f->n_bytes - e->e_phoff) / sizeof(Elf64_Phdr))
+        return -1;
+    const Elf64_Phdr *p = (const void *)(f->file + e->e_phoff);
+    for (int i = 0; i < e->e_phnum; i++)
+        if (p[i].p_type == PT_DYNAMIC && p[i].p_vaddr % 8 == 0) {
+            entries = at_address(f, p, e->e_phnum, p[i].p_vaddr, p[i].p_filesz);
+            f->n_entries = p[i].p_filesz / sizeof *f->entries;
+        }
+    f->entries = (uintptr_t)entries % 8 ? NULL : entries;
+    for (size_t i = 0; f->entries && i < f->n_entries; i++) {
+        texts = f->entries[i].d_tag == DT_STRTAB ? f->entries[i].d_un.d_ptr : texts;
+        f->n_texts = f->entries[i].d_tag == DT_STRSZ ? f->entries[i].d_un.d_val : f->n_texts;
+    }
+    f->texts = texts && f->n_texts ? at_address(f, p, e->e_phnum, texts, f->n_texts) : NULL;
+    return f->texts && f->texts[f->n_texts - 1] == '\0' ? 0 : -1;
+}
+
+/* Libraries that bring no others but their own kind. */
+static int is_of_compiler(const char *name)
+{
+    static const char *const names[] = {"libc.so",       "libm.so",      "libdl.so",       "librt.so",
+                                        "libpthread.so", "libgcc_s.so.", "libstdc++.so.6", "ld-linux"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strncmp(name, names[i], strlen(names[i])) == 0)
+            return 1;
+    return 0;
+}
+
+/* returns  1, 0, or -1: it needs libraries that may need MPI, and only the loader knows */
+static int needs_mpi(const char *path)
+{
+    struct stat st;
+    struct needs f = {0};
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), is_mpi = -1;
+    void *file = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0
+                     ? mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0)
+                     : MAP_FAILED;
+    if (fd >= 0)
+        close(fd);
+    if (file == MAP_FAILED)
+        return -1;
+    f.file = file;
+    f.n_bytes = (size_t)st.st_size;
+    if (find_needs(&f) == 0) {
+        is_mpi = getenv("LD_PRELOAD") ? -1 : 0;
+        for (size_t i = 0; i < f.n_entries && is_mpi < 1 && f.entries[i].d_tag != DT_NULL; i++) {
+            if (f.entries[i].d_tag != DT_NEEDED || f.entries[i].d_un.d_val >= f.n_texts)
+                continue;
+            const char *name = f.texts + f.entries[i].d_un.d_val;
+            is_mpi = strncmp(name, "libmpi", 6) == 0 ? 1 : is_of_compiler(name) ? is_mpi : -1;
+        }
+    }
+    munmap(file, f.n_bytes);
+    return is_mpi;
+}
+
 /* libmpi.so, libmpich.so, libmpi_cray.so, libmpifort.so ...: which MPI it is decides what is loaded into the program.
  */
 static int has_mpi(const char *path)
 {
     static char list[65536];
     char loader[256], *at, *state = NULL;
+    int is_mpi = needs_mpi(path);
+    if (is_mpi >= 0)
+        return is_mpi;
     if (loader_of(path, loader, sizeof loader) != 0 || list_libraries(loader, path, list, sizeof list) != 0)
         return 0;
     for (at = strtok_r(list, "\n", &state); at; at = strtok_r(NULL, "\n", &state))

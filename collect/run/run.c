@@ -21,6 +21,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,26 +53,35 @@ static void open_counters(void *ctx, pid_t pid)
     perf_open(ctx, pid);
 }
 
-/* Each collector takes care of what it and its rank write; one without a rank, of the whole spool. */
-static struct syncer *start_sync(const struct run *r)
-{
-    char host[PATH_MAX + 320];
-    snprintf(host, sizeof host, "%s/%s", r->spool, r->host_dir);
-    const char *own[] = {r->record_dir, r->is_host_sampled ? host : NULL}, *all[] = {r->spool};
-    return r->id.rank >= 0 ? sync_start(own, 2, r->o->sync_s) : sync_start(all, 1, r->o->sync_s);
-}
-
 /* The monitors and the recorder take their last look before the ended program is waited for: until then the kernel
  * keeps its totals. */
 struct last_look {
     struct sampler *sampler;
     json_t *monitors;
     struct drain *drain;
+    struct syncer *syncer;
 };
+
+static uint64_t n_writes(void *ctx)
+{
+    const struct last_look *last = ctx;
+    return drain_n_writes(last->drain) + sampler_n_writes(last->sampler);
+}
+
+/* Each collector takes care of what it and its rank write; one without a rank, of the whole spool. */
+static struct syncer *start_sync(const struct run *r, struct last_look *last)
+{
+    char host[PATH_MAX + 320];
+    snprintf(host, sizeof host, "%s/%s", r->spool, r->host_dir);
+    const char *own[] = {r->record_dir, r->is_host_sampled ? host : NULL}, *all[] = {r->spool};
+    return r->id.rank >= 0 ? sync_start(own, 2, r->o->sync_s, n_writes, last)
+                           : sync_start(all, 1, r->o->sync_s, n_writes, last);
+}
 
 static void take_last_look(void *ctx)
 {
     struct last_look *last = ctx;
+    sync_stop(last->syncer);
     sampler_stop(last->sampler, last->monitors);
     drain_look(last->drain);
 }
@@ -143,13 +153,13 @@ static int observe(struct run *r, int *status, struct dcr_err *err)
     /* From here on the program runs, and nothing that fails on our side may end it. */
     int failed = spool_write_json(r->record_dir, r->record_name, r->record, &trouble);
     failed = sampler_start(&sampler, r->spool, &config, r->o->interval_ms, failed ? NULL : &trouble) || failed;
-    struct syncer *syncer = start_sync(r);
-    struct last_look last = {sampler, json_object(), drain};
+    struct last_look last = {.sampler = sampler, .monitors = json_object(), .drain = drain};
+    last.syncer = start_sync(r, &last);
     struct ended ended = start_wait(pid, take_last_look, &last);
     /* Children that the program left behind: an archive waits a little for them. */
-    r->n_left = leftover_wait(drain_path(drain), r->o->output ? GRACE_MS : 0, r->left, sizeof r->left);
+    if (!environment_is_preloaded() || !drain_is_alone(drain))
+        r->n_left = leftover_wait(drain_path(drain), r->o->output ? GRACE_MS : 0, r->left, sizeof r->left);
     drain_stop(drain, r->n_left, r->record);
-    sync_stop(syncer);
     *status = ended.signal ? 128 + ended.signal : ended.exit_status < 0 ? DCR_EXIT_SELF : ended.exit_status;
     json_t *monitors = last.monitors;
     clock_server_stop(clock);
@@ -312,6 +322,9 @@ int run_program(const struct options *o, char *message, size_t n, int *status, s
     message[0] = '\0';
     *status = DCR_EXIT_SELF;
     start_block_file_signal(&r.program_mask);
+#ifdef M_ARENA_MAX
+    mallopt(M_ARENA_MAX, 1); /* an own heap for each of three threads costs more than it saves */
+#endif
     int rc = o->output ? pack_check_output(o->output, err) : DCR_OK; /* before the program has cost hours */
     if (rc == 0)
         rc = check_adopt(o, err);

@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MAX_FOLDERS = 4, MAX_DEPTH = 3 };
+enum { MAX_FOLDERS = 4, MAX_DEPTH = 3, REST_S = 30 };
 
 struct syncer {
     char folders[MAX_FOLDERS][PATH_MAX];
@@ -23,6 +23,8 @@ struct syncer {
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t wake;
+    uint64_t (*n_writes)(void *ctx);
+    void *ctx;
 };
 
 static void sync_one(const char *path, int flags)
@@ -57,10 +59,10 @@ static void sync_folder(const char *dir, int depth)
 }
 
 /* returns 1 when it is time to end */
-static int wait_a_while(struct syncer *s, struct timespec *next)
+static int wait_a_while(struct syncer *s, struct timespec *next, int seconds)
 {
     pthread_mutex_lock(&s->lock);
-    next->tv_sec += s->seconds;
+    next->tv_sec += seconds;
     while (!s->is_ending && pthread_cond_timedwait(&s->wake, &s->lock, next) != ETIMEDOUT)
         ;
     int is_ending = s->is_ending;
@@ -72,9 +74,18 @@ static void *work(void *arg)
 {
     struct syncer *s = arg;
     struct timespec next;
+    uint64_t n_before = UINT64_MAX;
+    int seconds = s->seconds;
     clock_gettime(CLOCK_MONOTONIC, &next);
-    while (!wait_a_while(s, &next)) {
+    while (!wait_a_while(s, &next, seconds)) {
         struct timespec now;
+        uint64_t n_writes = s->n_writes(s->ctx);
+        if (n_writes == n_before) {
+            seconds = 2 * seconds < REST_S ? 2 * seconds : s->seconds < REST_S ? REST_S : s->seconds;
+            continue;
+        }
+        n_before = n_writes;
+        seconds = s->seconds;
         for (int i = 0; i < s->n; i++)
             sync_folder(s->folders[i], 0);
         clock_gettime(CLOCK_MONOTONIC, &now);
@@ -84,12 +95,14 @@ static void *work(void *arg)
     return NULL;
 }
 
-struct syncer *sync_start(const char *const *folders, int n, int seconds)
+struct syncer *sync_start(const char *const *folders, int n, int seconds, uint64_t (*n_writes)(void *ctx), void *ctx)
 {
     struct syncer *s = seconds > 0 ? calloc(1, sizeof *s) : NULL;
     if (!s)
         return NULL;
     s->seconds = seconds;
+    s->n_writes = n_writes;
+    s->ctx = ctx;
     for (int i = 0; i < n && s->n < MAX_FOLDERS; i++)
         if (folders[i] && (size_t)snprintf(s->folders[s->n], PATH_MAX, "%s", folders[i]) < PATH_MAX)
             s->n++;

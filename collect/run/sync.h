@@ -4,12 +4,17 @@
 #ifndef COLLECT_SYNC_H
 #define COLLECT_SYNC_H
 
+#include <stdint.h>
+
 struct syncer;
 
 /** sync_start - fdatasync every file below the folders, and fsync the folders, at the interval. Failures are ignored:
- * the evidence is where it was. folders   borrows during the call; NULL entries are passed over shape: (n) returns NULL
- * when seconds is 0 or there is no memory; end with sync_stop */
-struct syncer *sync_start(const char *const *folders, int n, int seconds);
+ *  the evidence is where it was.
+ *  folders   borrows during the call; NULL entries are passed over                                      shape: (n)
+ *  n_writes  grows when the collector writes there; while it stays, nothing is done, and it is asked ever more seldom,
+ *            every 30 s at last. Called by the thread, with ctx
+ *  returns   NULL when seconds is 0 or there is no memory; end with sync_stop */
+struct syncer *sync_start(const char *const *folders, int n, int seconds, uint64_t (*n_writes)(void *ctx), void *ctx);
 /** sync_stop - end the thread; NULL is fine. */
 void sync_stop(struct syncer *s);
 

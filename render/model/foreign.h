@@ -52,7 +52,7 @@ struct host_operator {
     const char *name;
     enum operator_kind kind;
     int64_t n, total_ns, self_ns; /* self: without the operators and ranges inside it on its thread; -1 = not known */
-    int64_t min_ns, max_ns;       /* of the durations */
+    int64_t min_ns, max_ns;       /* of the durations; -1 = not known */
     const char *place, *function; /* the line with most of its self time; NULL = not known */
 };
 struct host_operators {

@@ -21,8 +21,13 @@ static void add(int64_t *sum, int64_t more)
 
 static void join(struct host_operator *x, const struct host_operator *y)
 {
-    x->min_ns = x->n && x->min_ns < y->min_ns ? x->min_ns : y->min_ns;
-    x->max_ns = x->max_ns > y->max_ns ? x->max_ns : y->max_ns;
+    if (!x->n || x->min_ns < 0) {
+        x->min_ns = y->min_ns;
+        x->max_ns = y->max_ns;
+    } else if (y->min_ns >= 0) {
+        x->min_ns = x->min_ns < y->min_ns ? x->min_ns : y->min_ns;
+        x->max_ns = x->max_ns > y->max_ns ? x->max_ns : y->max_ns;
+    }
     add(&x->n, y->n);
     add(&x->total_ns, y->total_ns);
     if (x->self_ns >= 0 && y->self_ns >= 0)
@@ -71,6 +76,7 @@ void run_add_ranges(struct run *r, const struct summary *from)
     for (size_t i = 0; i < from->n_names; i++) {
         const struct name_sum *s = &from->names[i];
         int is_process = s->kind == DCT_START;
+        int is_one_known = s->max_ns > 0 || s->sum_ns == 0; /* else each event was dropped, and only sums are left */
         if (s->kind != DCT_PUSH && !is_process)
             continue;
         add_range(r, (struct host_operator){.name = s->name,
@@ -78,8 +84,8 @@ void run_add_ranges(struct run *r, const struct summary *from)
                                             .n = s->n <= INT64_MAX ? (int64_t)s->n : INT64_MAX,
                                             .total_ns = s->sum_ns,
                                             .self_ns = is_process ? s->sum_ns : s->self_ns,
-                                            .min_ns = s->min_ns,
-                                            .max_ns = s->max_ns});
+                                            .min_ns = is_one_known ? s->min_ns : -1,
+                                            .max_ns = is_one_known ? s->max_ns : -1});
     }
 }
 

@@ -53,6 +53,21 @@ check "ends of process ranges without room: the program's status" test "$(cat en
 check "recorded and dropped are all ranges" adds_up "$(echo ends/rank0/*.dct)" 400020
 check "most ends were recorded" sh -c './trace_text ends/rank0/*.dct --count | grep -q " open=[0-9] "'
 
+# ---- the program rests: the collector sleeps, and wakes up when the program runs
+OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_LOCAL_RANK=1 OMPI_COMM_WORLD_SIZE=2 "$COLLECT" run --spool rest --max-mb 1 -- ./burst 100000 1 4000 >out 2>err &
+collector=$!
+switches() {
+    cat /proc/$collector/task/*/status | awk '/^voluntary/ { n += $2 } END { print n }'
+}
+sleep 1.5
+before=$(switches)
+sleep 2
+after=$(switches)
+check "the program rests: the collector wakes up at most 6 times in 2 s ($((after - before)))" test $((after - before)) -le 6
+wait $collector
+check "a burst behind it: nothing is lost" adds_up "$(echo rest/rank1/*.dct)" 100000
+check "and nothing is dropped" sh -c './trace_text rest/rank1/*.dct --count | grep -q " dropped=0 "'
+
 # ---- one process reaches its limit on disk: the others go on
 "$COLLECT" run --spool limit --io off --max-mb 1 --keep all --max-disk-mb 1 -- sh -c './burst 400000 & sleep 0.3; ./marks 100; wait' >out 2>err
 for trace in limit/rank0/*.dct; do ./trace_text "$trace" --count; done >counts

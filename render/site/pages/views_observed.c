@@ -158,8 +158,8 @@ json_t *view_operators(struct site *s, const struct host_operators *o, enum tabl
         view_cell_percent(s, t, is_known && self > 0, (double)n->self_ns / (double)(self > 0 ? self : 1));
         view_cell_time(s, t, true, n->total_ns);
         view_cell_time(s, t, true, n->total_ns / (n->n ? n->n : 1));
-        view_cell_time(s, t, true, n->min_ns);
-        view_cell_time(s, t, true, n->max_ns);
+        view_cell_time(s, t, n->min_ns >= 0, n->min_ns);
+        view_cell_time(s, t, n->max_ns >= 0, n->max_ns);
         if (is == TABLE_OPERATORS_WITH_LINES)
             view_cell(s, t, n->place ? site_text(s, "%s (%s)", n->function, n->place) : "–");
     }

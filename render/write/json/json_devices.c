@@ -113,10 +113,11 @@ static json_t *operators(const struct run_result *r, const struct host_operators
     json_t *o = json_object(), *list = json_array();
     for (int i = 0; i < all->n_names && i < MOST; i++) {
         const struct host_operator *n = &all->list[i];
-        json_t *one =
-            json_pack("{s:o, s:o, s:I, s:I, s:I, s:I}", "name", value_string(n->name), "kind",
-                      value_string(operator_kind_key(n->kind)), "n", (json_int_t)n->n, "total_ns",
-                      (json_int_t)n->total_ns, "min_ns", (json_int_t)n->min_ns, "max_ns", (json_int_t)n->max_ns);
+        json_t *one = json_pack("{s:o, s:o, s:I, s:I}", "name", value_string(n->name), "kind",
+                                value_string(operator_kind_key(n->kind)), "n", (json_int_t)n->n, "total_ns",
+                                (json_int_t)n->total_ns);
+        value_set(one, "min_ns", n->min_ns >= 0 ? json_integer(n->min_ns) : json_null());
+        value_set(one, "max_ns", n->max_ns >= 0 ? json_integer(n->max_ns) : json_null());
         value_set(one, "self_ns", n->self_ns >= 0 ? json_integer(n->self_ns) : json_null());
         if (n->place) {
             value_set(one, "line", value_string(n->place));

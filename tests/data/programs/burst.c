@@ -1,20 +1,43 @@
 /* burst.c - ranges as fast as they go, through the collector's own entry points.
- *   burst N [THREADS]   N ranges (2N events) by each thread. Prints the events made, and the peak of its own memory in
- * MB without what is mapped from files. */
+ *   burst N [THREADS [REST_MS]]   N ranges (2N events) by each thread. Prints the events made, and the peak of its own
+ * memory in MB without what is mapped from files. With REST_MS each thread rests so long after its first range, and
+ * makes the others at 50,000 a second. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 static int (*push)(const char *, const char *, const char *, uint64_t);
 static int (*pop)(const char *);
-static long n;
+static long n, rest_ms;
+
+static int64_t now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static void pace(long i)
+{
+    static __thread int64_t begun_ns;
+    if (i == 1)
+        usleep((useconds_t)rest_ms * 1000);
+    if (i == 1)
+        begun_ns = now_ns();
+    while (i > 1 && now_ns() < begun_ns + i * 20000)
+        ;
+}
 
 static void *work(void *arg)
 {
     for (long i = 0; i < n; i++) {
+        if (rest_ms)
+            pace(i);
         push("burst", "compute", "one of many", UINT64_MAX);
         pop("burst");
     }
@@ -40,6 +63,7 @@ int main(int argc, char **argv)
     void *library = path ? dlopen(path, RTLD_NOW) : NULL;
     n = argc > 1 ? strtol(argv[1], NULL, 10) : 1000;
     long n_threads = argc > 2 ? strtol(argv[2], NULL, 10) : 1;
+    rest_ms = argc > 3 ? strtol(argv[3], NULL, 10) : 0;
     if (!library || n_threads > 64)
         return 2;
     *(void **)&push = dlsym(library, "dcc_range_push");

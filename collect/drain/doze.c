@@ -1,0 +1,155 @@
+/* doze.c - how the drain's thread sleeps. See drain_inside.h.
+ *
+ * A segment fills up in some tenths of a second, so that the drain looks that often. When nothing was written for a
+ * while and the processes do not run, it sleeps until they do: the kernel counts their processor time, and a timer on
+ * that clock ends the sleep after some milliseconds of it. A process that begins to record ends it too (by the
+ * segment's word `sleeps`). So a burst is not noticed later than by looking, and who waits is not woken. */
+#include "collect/drain/drain_inside.h"
+
+#include "lib/base/mono.h"
+
+#include <linux/futex.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#ifndef sigev_notify_thread_id /* glibc has the field, but not its documented name */
+#define sigev_notify_thread_id _sigev_un._tid
+#endif
+
+enum {
+    IDLE_ROUNDS = 5,
+    MOST_WATCHED = 16,
+    BUDGET_MS = 20,
+    COPIED_BUDGET_MS = 1,
+    LONGEST_DOZE_MS = 30000,
+    BUSY_PARTS = 10
+};
+
+/* ---- the word that both sides know ------------------------------------------------------------ */
+
+void drain_wake(const struct drain *d)
+{
+    uint32_t *word = &segment_of(d)->sleeps;
+    if (__atomic_exchange_n(word, SLEEPS_NOT, __ATOMIC_SEQ_CST) != SLEEPS_NOT)
+        syscall(SYS_futex, word, FUTEX_WAKE, 1, NULL, NULL, 0);
+}
+
+static void sleep_until(const struct drain *d, int64_t until_ns)
+{
+    int64_t left_ns = until_ns - dcr_mono_ns();
+    struct timespec t = {.tv_sec = left_ns / 1000000000, .tv_nsec = left_ns % 1000000000};
+    uint32_t *word = &segment_of(d)->sleeps, how = __atomic_load_n(word, __ATOMIC_SEQ_CST);
+    if (left_ns > 0 && how != SLEEPS_NOT)
+        syscall(SYS_futex, word, FUTEX_WAIT, how, &t, NULL, 0);
+    __atomic_store_n(word, SLEEPS_NOT, __ATOMIC_SEQ_CST);
+}
+
+/* ---- processes that do not run ---------------------------------------------------------------- */
+
+int64_t drain_time_used(const struct drain *d, uint32_t i)
+{
+    struct timespec t;
+    clockid_t clock;
+    pid_t pid = (pid_t)(__atomic_load_n(&segment_process(segment_of(d), i)->state, __ATOMIC_ACQUIRE) >> 8);
+    if (d->procs[i].pidfd < 0 || clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &t) != 0)
+        return -1;
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static void on_timer(int signal, siginfo_t *info, void *context)
+{
+    (void)signal;
+    (void)context;
+    __atomic_store_n((uint32_t *)info->si_value.sival_ptr, SLEEPS_NOT, __ATOMIC_SEQ_CST);
+}
+
+/* When there is a process to watch, the program was started already, and keeps what it had for this signal. */
+static void listen_to_timers(struct drain *d)
+{
+    struct sigaction action = {.sa_sigaction = on_timer, .sa_flags = SA_SIGINFO};
+    sigset_t set;
+    if (d->is_listening)
+        return;
+    sigaction(SIGRTMIN, &action, NULL);
+    sigemptyset(&set);
+    sigaddset(&set, SIGRTMIN);
+    pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+    d->is_listening = 1;
+}
+
+static int set_timer(struct drain *d, uint32_t i, int64_t at_ns)
+{
+    struct proc *p = &d->procs[i];
+    struct itimerspec at = {.it_value = {.tv_sec = at_ns / 1000000000, .tv_nsec = at_ns % 1000000000}};
+    listen_to_timers(d);
+    if (!p->has_timer) {
+        pid_t pid = (pid_t)(__atomic_load_n(&segment_process(segment_of(d), i)->state, __ATOMIC_ACQUIRE) >> 8);
+        struct sigevent e = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGRTMIN};
+        e.sigev_value.sival_ptr = &segment_of(d)->sleeps;
+        e.sigev_notify_thread_id = (pid_t)syscall(SYS_gettid);
+        clockid_t clock;
+        p->has_timer = clock_getcpuclockid(pid, &clock) == 0 && timer_create(clock, &e, &p->timer) == 0;
+    }
+    return p->has_timer && timer_settime(p->timer, TIMER_ABSTIME, &at, NULL) == 0 ? 0 : -1;
+}
+
+void drain_forget_timer(struct proc *p)
+{
+    if (p->has_timer)
+        timer_delete(p->timer);
+    p->has_timer = 0;
+}
+
+/* Did all processes rest since they were looked at last, and will a timer tell when one does no longer?
+ *  is_copied  nobody ran since the blocks in use were copied */
+static int all_rest(struct drain *d, int *is_copied)
+{
+    const struct segment *s = segment_of(d);
+    int64_t used[MOST_WATCHED], now = dcr_mono_ns(), since_ns = now - d->watched_ns;
+    uint32_t who[MOST_WATCHED], n = 0;
+    int is_resting = 1;
+    *is_copied = 1;
+    d->watched_ns = now;
+    drain_find_entries(d);
+    for (uint32_t i = 0; i < d->n_entries; i++) {
+        struct proc *p = &d->procs[i];
+        uint64_t state = __atomic_load_n(&segment_process(s, i)->state, __ATOMIC_SEQ_CST);
+        if ((state & 0xff) != PROCESS_FREE && (!p->serial || p->is_dead || !p->file || n == MOST_WATCHED ||
+                                               now < p->retry_ns + DRAIN_RETRY_MS * DRAIN_MS))
+            return 0; /* there is something to do, or too much to watch */
+        if (!p->serial)
+            continue;
+        who[n] = i;
+        used[n] = drain_time_used(d, i);
+        is_resting = is_resting && used[n] >= 0 && used[n] - p->used_ns < since_ns / BUSY_PARTS;
+        *is_copied = *is_copied && used[n] == p->copied_ns;
+        p->used_ns = used[n++];
+    }
+    for (uint32_t k = 0; k < n && is_resting; k++)
+        is_resting = set_timer(d, who[k], used[k] + (*is_copied ? COPIED_BUDGET_MS : BUDGET_MS) * DRAIN_MS) == 0;
+    return is_resting;
+}
+
+/* ---- sleeping --------------------------------------------------------------------------------- */
+
+void drain_sleep(struct drain *d, uint32_t n_written, int64_t pause_ns)
+{
+    int64_t now = dcr_mono_ns();
+    int is_copied = 0;
+    d->n_idle_rounds = n_written ? 0 : d->n_idle_rounds + 1;
+    int is_long = d->n_idle_rounds >= IDLE_ROUNDS;
+    if (is_long) {
+        __atomic_store_n(&segment_of(d)->sleeps, SLEEPS_LONG, __ATOMIC_SEQ_CST);
+        is_long = all_rest(d, &is_copied); /* after the store: who begins to record from now on sees it */
+    }
+    if (!is_long)
+        __atomic_store_n(&segment_of(d)->sleeps, SLEEPS_SHORTLY, __ATOMIC_SEQ_CST);
+    else if (d->copy_ns && !is_copied && d->next_copy_ns < now + LONGEST_DOZE_MS * DRAIN_MS)
+        pause_ns = d->next_copy_ns - now;
+    else
+        pause_ns = LONGEST_DOZE_MS * DRAIN_MS;
+    if (!__atomic_load_n(&d->is_ending, __ATOMIC_SEQ_CST) && !__atomic_load_n(&d->is_asked, __ATOMIC_SEQ_CST))
+        sleep_until(d, now + pause_ns);
+}
