@@ -237,32 +237,35 @@ void reduce_cut(struct track *t, size_t n)
         t->phases[k].n = t->phases[k].n < n ? t->phases[k].n : n;
 }
 
-/* All ranks see the same numbers, so they keep the same steps. Programs may count by tens: the first step is always
- * kept. */
-static int is_kept(const struct track *t, const struct step_record *s)
+/* All ranks keep the same steps, wherever they begin: the first of every so many numbers. Numbers that begin anew with
+ * each epoch say nothing about the order: then every so many steps one is kept. */
+static int is_kept(const struct track *t, const struct step_record *before, const struct step_record *s, int64_t order)
 {
-    return (s->step - t->steps[0].step) % t->every == 0;
+    return t->is_by_order ? order % t->every == 0 : before->step / t->every != s->step / t->every;
 }
 
 void reduce_drop_last(struct track *t)
 {
-    if (t->n_steps && !is_kept(t, &t->steps[t->n_steps - 1]))
-        reduce_cut(t, t->n_steps - 1);
+    size_t n = t->n_steps;
+    if (n > 1 && !is_kept(t, &t->steps[n - 2], &t->steps[n - 1], t->n_seen - 1))
+        reduce_cut(t, n - 1);
 }
 
-/* Keeps every second of the steps that are kept so far. */
+/* Keeps about every second of the steps that are kept so far. */
 static void thin(struct track *t)
 {
     size_t n = 0, n_collectives = 0;
     t->every *= 2;
     for (size_t i = 0; i < t->n_steps; i++) {
         struct step_record s = t->steps[i];
-        if (!is_kept(t, &s))
+        if (n && !is_kept(t, &t->steps[n - 1], &s, (int64_t)i * (t->every / 2)))
             continue;
-        memmove(t->collectives + n_collectives, t->collectives + s.first_collective,
-                s.n_collectives * sizeof *t->collectives);
-        memmove(t->collective_start + n_collectives, t->collective_start + s.first_collective,
-                s.n_collectives * sizeof *t->collective_start);
+        if (s.n_collectives) {
+            memmove(&t->collectives[n_collectives], &t->collectives[s.first_collective],
+                    s.n_collectives * sizeof *t->collectives);
+            memmove(&t->collective_start[n_collectives], &t->collective_start[s.first_collective],
+                    s.n_collectives * sizeof *t->collective_start);
+        }
         for (int k = 0; k < RUN_MAX_PHASES; k++)
             if (i < t->phases[k].n)
                 t->phases[k].ns[n] = t->phases[k].ns[i];
@@ -300,6 +303,8 @@ static void add_step(struct reducer *d, struct track *t, const struct event *e)
     struct step_record *s = &t->steps[t->n_steps];
     memset(s, 0, sizeof *s);
     s->step = e->number >= 0 ? e->number : t->n_seen;
+    t->is_by_order |= t->n_seen && s->step <= t->last_number;
+    t->last_number = s->step;
     s->start_ns = e->start_ns;
     s->step_ns = e->end_ns - e->start_ns;
     s->samples = -1;
@@ -385,6 +390,7 @@ static void forget_batches(struct reducer *d)
         t->n_steps = t->n_collectives = t->n_pending = t->n_calls = t->n_loading = 0;
         t->validation_ns = t->tail_validation_ns = 0;
         t->n_exchanged = t->n_seen = t->seen_ns = 0;
+        t->is_by_order = 0;
         t->every = 1;
         t->last_step_end_ns = t->end_before_ns = INT64_MIN;
         memset(t->outside_ns, 0, sizeof t->outside_ns);

@@ -82,8 +82,7 @@ struct collective {
 
 /* All steps, where not all are kept. */
 struct steps_seen {
-    int64_t
-        every; /* the kept ones are those whose number is the first one's and a multiple of this; 0 = all are kept */
+    int64_t every; /* of so many numbers the first step is kept; 0 = all are kept */
     int64_t n, ns; /* number and summed time of all; 0 when all are kept */
 };
 

@@ -8,7 +8,7 @@ enum { LEAST_READINGS = 4 };
 
 struct steps_here {
     struct reading_window window;
-    size_t n_steps;
+    int64_t n_steps; /* kept or not */
     int n_ranks;
 };
 
@@ -22,7 +22,8 @@ static struct steps_here steps_on(const struct run *a, const struct run_node *n)
             continue;
         here.window.from = w.from < here.window.from ? w.from : here.window.from;
         here.window.to = w.to > here.window.to ? w.to : here.window.to;
-        here.n_steps = k->n_steps > here.n_steps ? k->n_steps : here.n_steps;
+        int64_t n_steps = steps_of_all(k->steps, k->n_steps, &k->seen).n;
+        here.n_steps = n_steps > here.n_steps ? n_steps : here.n_steps;
         here.n_ranks++;
     }
     return here;

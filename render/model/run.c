@@ -136,11 +136,52 @@ void run_take_steps(struct run_rank *k, const struct reduced *from)
     k->wall_ns = from->wall_ns;
 }
 
+static void keep_fewer(struct run_rank *k, int64_t every, int is_by_order)
+{
+    size_t n = 0;
+    int64_t apart = every / (k->seen.every ? k->seen.every : 1);
+    struct steps_seen all = steps_of_all(k->steps, k->n_steps, &k->seen);
+    for (size_t i = 0; i < k->n_steps; i++) {
+        if (n && (is_by_order ? (int64_t)i % apart : k->steps[i].step / every == k->steps[n - 1].step / every))
+            continue;
+        for (int p = 0; p < k->n_phases; p++) {
+            k->phases[p].ns[n] = k->phases[p].ns[i];
+            if (k->phases[p].gpu_ns)
+                k->phases[p].gpu_ns[n] = k->phases[p].gpu_ns[i];
+        }
+        k->steps[n++] = k->steps[i];
+    }
+    k->n_steps = n;
+    k->seen = (struct steps_seen){.every = every, .n = all.n, .ns = all.ns};
+}
+
+/* Ranks with more steps or collectives than others keep fewer of them. What is compared are steps that all have. */
+static void keep_the_same(struct run *r, int is_by_order)
+{
+    int64_t every = 0;
+    for (int i = 0; i < r->ranks_len; i++)
+        every = r->ranks[i].seen.every > every ? r->ranks[i].seen.every : every;
+    for (int i = 0; i < r->ranks_len; i++)
+        if (r->ranks[i].n_steps && r->ranks[i].seen.every < every)
+            keep_fewer(&r->ranks[i], every, is_by_order);
+}
+
+double run_all_steps(const struct run *r, int64_t n)
+{
+    double all = 0, kept = 0;
+    for (int i = 0; i < r->ranks_len; i++) {
+        kept += (double)r->ranks[i].n_steps;
+        all += (double)steps_of_all(r->ranks[i].steps, r->ranks[i].n_steps, &r->ranks[i].seen).n;
+    }
+    return kept > 0 ? (double)n * (all / kept) : 0;
+}
+
 void run_number_steps(struct run *r)
 {
     int is_by_order = 0;
     for (int i = 0; i < r->ranks_len; i++)
         is_by_order |= r->ranks[i].is_renumbered;
+    keep_the_same(r, is_by_order);
     for (int i = 0; i < r->ranks_len && is_by_order; i++)
         number_by_order(r->ranks[i].steps, r->ranks[i].n_steps);
 }

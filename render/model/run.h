@@ -343,6 +343,8 @@ struct run {
 
 /** run_is_one_machine - do all nodes share the cores and the memory of one machine? */
 int run_is_one_machine(const struct run *r);
+/** run_all_steps - how many steps of each rank stand behind n that all ranks kept (steps_of_all). */
+double run_all_steps(const struct run *r, int64_t n);
 
 /** run_node_steal - share of a node's CPU time that other virtual machines took, in the mean; 0 = none, or not
  * recorded. */

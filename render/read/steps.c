@@ -338,7 +338,7 @@ void step_rows_finish(struct run *r, struct step_rows *t)
         size_t n_seen = k->seen.every ? (size_t)k->seen.n : k->n_steps;
         if (k->n_steps == 0 || (n_seen + 1 < rows->n && !r->has_window)) {
             if (k->n_steps)
-                run_add_gap(r, PHRASE(TRACE_HOLDS_SOME, slot_count(rows->rank), slot_count((int64_t)k->n_steps),
+                run_add_gap(r, PHRASE(TRACE_HOLDS_SOME, slot_count(rows->rank), slot_count((int64_t)n_seen),
                                       slot_count((int64_t)rows->n)));
             fill_from_rows(r, k, rows);
         } else {

@@ -2,6 +2,7 @@
  * known. */
 #include "lib/base/buf.h"
 #include "lib/reduce/summary.h"
+#include "render/model/build.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -36,6 +37,7 @@ static int64_t exchanges(int64_t i)
     return 30 + i % 7;
 }
 
+/* Numbers from FIRST on. */
 static void step(struct reducer *d, int64_t i)
 {
     int64_t at = i * PERIOD;
@@ -62,16 +64,17 @@ static void expect_step(const struct reduced *k, size_t at, int64_t i)
     assert_int_equal(k->phases[1].ns[at], exchanges(i));
 }
 
+/* Of every four numbers the first one that was there: 7, 8, 12, 16 ... */
 static void expect_all(const struct reduced *k)
 {
     assert_int_equal(k->seen.every, EVERY);
     assert_int_equal(k->seen.n, STEPS);
     assert_int_equal(k->seen.ns, 400 * (int64_t)STEPS);
     assert_int_equal(k->wall_ns, (int64_t)(STEPS - 1) * PERIOD + 400);
-    assert_int_equal(k->n_steps, (STEPS + EVERY - 1) / EVERY);
+    assert_int_equal(k->n_steps, (FIRST + STEPS - 1) / EVERY - FIRST / EVERY + 1);
     assert_int_equal(k->n_collectives, k->n_steps);
     for (size_t at = 0; at < k->n_steps; at++)
-        expect_step(k, at, (int64_t)at * EVERY);
+        expect_step(k, at, at ? ((int64_t)at + FIRST / EVERY) * EVERY - FIRST : 0);
 }
 
 static void test_thinned(void **state)
@@ -124,20 +127,70 @@ static void test_many_collectives(void **state)
         int64_t at = i * 10 * CALLS;
         for (int c = 0; c < CALLS; c++)
             phase(d, CAT_COMM, "all_reduce", at + 2 * c, at + 2 * c + 1, EVENT_BY_PROGRAM);
-        reduce_event(d, &(struct event){
-                            .track = 1, .kind = EVENT_STEP, .start_ns = at, .end_ns = at + 4 * CALLS, .number = 3 * i});
+        reduce_event(
+            d, &(struct event){.track = 1, .kind = EVENT_STEP, .start_ns = at, .end_ns = at + 4 * CALLS, .number = i});
     }
     assert_int_equal(reduce_finish(d, &a, &k), 1);
     assert_int_equal(k.seen.n, N);
     assert_int_equal(k.seen.every, 4);
     assert_int_equal(k.n_steps, N / 4);
     for (size_t i = 0; i < k.n_steps; i++) {
-        assert_int_equal(k.steps[i].step,
-                         12 * i); /* steps counted by threes: those that are multiples of four as well */
+        assert_int_equal(k.steps[i].step, 4 * i);
         assert_int_equal(k.steps[i].n_collectives, CALLS);
         assert_int_equal(k.steps[i].first_collective, i * CALLS);
     }
     reduce_free(d);
+    dcr_arena_release(&a);
+}
+
+/* Steps numbered from .. by .., or by epochs of a length. */
+static void numbered(struct reduced *k, struct dcr_arena *a, int64_t from, int64_t by, int64_t epoch)
+{
+    struct reducer *d = reduce_new();
+    for (int64_t i = 0; i < STEPS; i++)
+        reduce_event(d, &(struct event){.track = 1,
+                                        .kind = EVENT_STEP,
+                                        .start_ns = i * PERIOD,
+                                        .end_ns = i * PERIOD + 1 + i,
+                                        .number = epoch ? i % epoch : from + by * i});
+    assert_int_equal(reduce_finish(d, a, k), 1);
+    assert_int_equal(k->seen.n, STEPS);
+    assert_int_equal(k->seen.ns, (int64_t)STEPS * (STEPS + 1) / 2);
+    assert_in_range(k->n_steps, REDUCE_MAX_STEPS / 4, REDUCE_MAX_STEPS);
+    reduce_free(d);
+}
+
+/* Ranks need not begin with the same step, and programs may count by tens. */
+static void test_ranks_keep_the_same(void **state)
+{
+    (void)state;
+    static const int64_t by[] = {1, 10};
+    for (size_t i = 0; i < sizeof by / sizeof *by; i++) {
+        struct reduced one = {0}, two = {0};
+        struct dcr_arena a = {0};
+        size_t n_common = 0;
+        numbered(&one, &a, 0, by[i], 0);
+        numbered(&two, &a, 3 * by[i], by[i], 0);
+        for (size_t x = 0, y = 0; x < one.n_steps && y < two.n_steps;) {
+            int64_t distance = one.steps[x].step - two.steps[y].step;
+            n_common += distance == 0;
+            x += distance <= 0;
+            y += distance >= 0;
+        }
+        assert_true(n_common + 4 >= one.n_steps);
+        dcr_arena_release(&a);
+    }
+}
+
+/* Numbers that begin anew: one step of every so many, whatever its number. The length tells which step it was. */
+static void test_epochs(void **state)
+{
+    (void)state;
+    struct reduced k = {0};
+    struct dcr_arena a = {0};
+    numbered(&k, &a, 0, 1, 100);
+    for (size_t i = 0; i < k.n_steps; i++)
+        assert_int_equal(k.steps[i].step_ns, 1 + (int64_t)i * k.seen.every);
     dcr_arena_release(&a);
 }
 
@@ -184,13 +237,48 @@ static void test_exchange(void **state)
     dcr_arena_release(&a);
 }
 
+/* A rank with fewer steps kept all of them; beside the others it keeps the same. */
+static void test_run_keeps_the_same(void **state)
+{
+    (void)state;
+    struct run *r = run_new("x");
+    struct reduced k[2] = {{0}, {0}};
+    numbered(&k[0], &r->arena, 0, 1, 0);
+    k[1] = (struct reduced){
+        .n_steps = 1000, .steps = dcr_arena_alloc(&r->arena, 1000 * sizeof *k[1].steps), .n_phases = 1};
+    k[1].phases = dcr_arena_alloc(&r->arena, sizeof *k[1].phases);
+    k[1].phases->ns = dcr_arena_alloc(&r->arena, 1000 * sizeof *k[1].phases->ns);
+    for (int i = 0; i < 1000; i++) {
+        k[1].steps[i] = (struct step_record){.step = i, .step_ns = 10};
+        k[1].phases->ns[i] = i;
+    }
+    for (int i = 0; i < 2; i++)
+        run_take_steps(run_rank_at(r, i), &k[i]);
+    run_number_steps(r);
+    const struct run_rank *few = &r->ranks[1];
+    int64_t every = r->ranks[0].seen.every;
+    assert_int_equal(few->seen.every, every);
+    assert_int_equal(few->seen.n, 1000);
+    assert_int_equal(few->seen.ns, 10000);
+    assert_int_equal(few->n_steps, (1000 + every - 1) / every);
+    for (size_t i = 0; i < few->n_steps; i++) {
+        assert_int_equal(few->steps[i].step, r->ranks[0].steps[i].step);
+        assert_int_equal(few->phases->ns[i], few->steps[i].step);
+    }
+    assert_true(run_all_steps(r, (int64_t)(r->ranks[0].n_steps + few->n_steps)) == STEPS + 1000);
+    run_free(r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_thinned),
         cmocka_unit_test(test_not_thinned),
         cmocka_unit_test(test_many_collectives),
+        cmocka_unit_test(test_ranks_keep_the_same),
+        cmocka_unit_test(test_epochs),
         cmocka_unit_test(test_exchange),
+        cmocka_unit_test(test_run_keeps_the_same),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

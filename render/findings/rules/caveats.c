@@ -310,7 +310,8 @@ static void note_steps(struct report *rep, int run)
         if (k->source == STEPS_TRACE && k->n_step_processes > 1)
             report_add_note(rep, NOTE_CAVEAT, run, NOTE_STEP_PROCESSES,
                             PHRASE(STEP_PROCESSES, slot_count(k->n_step_processes), slot_count(k->rank)),
-                            PHRASE(STEPS_OF_PROCESS, slot_count((int64_t)k->n_steps), slot_count(k->step_pid)),
+                            PHRASE(STEPS_OF_PROCESS, slot_count(steps_of_all(k->steps, k->n_steps, &k->seen).n),
+                                   slot_count(k->step_pid)),
                             PHRASE(STEPS_OF_OTHERS, slot_count(k->n_steps_of_others)));
         if (k->is_renumbered)
             report_add_note(rep, NOTE_CAVEAT, run, NOTE_STEP_NUMBERS, PHRASE(STEP_NUMBERS, slot_count(k->rank)),

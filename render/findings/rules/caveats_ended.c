@@ -28,7 +28,8 @@ void caveat_of_end(struct report *rep, int run)
         return;
     const struct slot rank = slot_count(late->rank), waited_in = slot_name(waits->ended_in);
     report_add_note(rep, NOTE_CAVEAT, run, NOTE_BROKE_OFF,
-                    PHRASE(BROKE_OFF, rank, slot_name(late->ended_in), slot_count((int64_t)late->n_steps)),
+                    PHRASE(BROKE_OFF, rank, slot_name(late->ended_in),
+                           slot_count(steps_of_all(late->steps, late->n_steps, &late->seen).n)),
                     n_waiting == 1 ? PHRASE(ONE_WAITED, slot_count(waits->rank), waited_in, rank)
                                    : PHRASE(OTHERS_WAITED, slot_count(n_waiting), waited_in, rank),
                     PHRASE(LOOK_AT_RANK, rank));

@@ -52,12 +52,13 @@ static void note_epochs(struct report *rep, struct run_result *r)
 
 static void note_thinned(struct report *rep, struct run_result *r)
 {
-    struct steps_seen most = {0};
+    const struct run_rank *most = NULL;
     for (int i = 0; i < r->run->ranks_len; i++)
-        if (r->run->ranks[i].seen.every > most.every)
-            most = r->run->ranks[i].seen;
-    if (most.every)
-        run_add_note(rep, r, PHRASE(STEPS_MANY, slot_count(most.n)), PHRASE(STEPS_THINNED, slot_count(most.every)));
+        if (r->run->ranks[i].seen.every && (!most || r->run->ranks[i].seen.n > most->seen.n))
+            most = &r->run->ranks[i];
+    if (most)
+        run_add_note(rep, r, PHRASE(STEPS_MANY, slot_count(most->seen.n)),
+                     PHRASE(STEPS_THINNED, slot_count((int64_t)most->n_steps)));
 }
 
 static void note_accumulation(struct report *rep, struct run_result *r)

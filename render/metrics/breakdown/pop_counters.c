@@ -7,7 +7,7 @@ static struct reason count_run(struct report *rep, const struct run_result *r, s
     const struct run *a = r->run;
     if (!r->has_steps || a->ranks_len == 0 || r->n_steps == 0)
         return REASON(NO_STEPS_TO_COUNT_BY);
-    double scale = 1.0 / (double)r->n_steps;
+    double scale = 1.0 / run_all_steps(a, r->n_steps);
     for (int i = 0; i < a->ranks_len; i++) {
         const struct run_rank *k = &a->ranks[i];
         if (k->cycles <= 0 || k->instructions <= 0 || k->task_clock_ns <= 0)

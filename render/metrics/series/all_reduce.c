@@ -126,7 +126,7 @@ static double calls_a_step(const struct run_result *r)
     for (int i = 0; i < r->run->n_mpi_calls; i++)
         for (size_t k = 0; k < sizeof names / sizeof *names; k++)
             n += strcmp(r->run->mpi_calls[i].name, names[k]) == 0 ? (double)r->run->mpi_calls[i].sum.n : 0;
-    return r->n_steps > 0 && r->n_ranks > 0 ? n / (double)r->n_steps / r->n_ranks : 0;
+    return r->n_steps > 0 && r->n_ranks > 0 ? n / run_all_steps(r->run, r->n_steps) / r->n_ranks : 0;
 }
 
 /* Collectives that the steps of native traces hold, in the mean; 0 = not recorded, or sent meanwhile by another thread.

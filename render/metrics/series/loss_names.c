@@ -53,8 +53,10 @@ static int add_run(struct table *t, int point, const struct run_result *r, enum 
         t->all += list[i].ns;
         *sum += list[i].ns;
     }
-    for (int i = 0; i < r->run->ranks_len; i++)
-        t->steps[point] += (int64_t)r->run->ranks[i].n_steps;
+    for (int i = 0; i < r->run->ranks_len; i++) {
+        const struct run_rank *k = &r->run->ranks[i];
+        t->steps[point] += steps_of_all(k->steps, k->n_steps, &k->seen).n;
+    }
     return 0;
 }
 
