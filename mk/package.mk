@@ -19,9 +19,9 @@ compile_commands.json:
 	@$(MAKE) --no-print-directory -nB V=1 programs unit-tests | awk -v folder="$(CURDIR)" -f packaging/compile_commands.awk >$@.new && mv $@.new $@
 
 # ---- bundle --------------------------------------------------------------------------------------
-# A thin bundle has to be small. Debian's libarchive.so brings XML and Unicode (35 MB) for a format that nobody here writes: in
-# a bundle, and always in dccollect, the parts that are used go into the programs, and the two formats that would bring
-# libraries are cut off.
+# A thin bundle has to be small. Debian's libarchive.so brings XML and Unicode (35 MB) for a format that is not used here.
+# So the used parts of libarchive are linked statically into dccollect, and in a bundle into all programs. The two formats
+# that need further libraries are left out.
 libdir = $(wildcard $(call pc,--variable=libdir,$(1))/$(2))
 BUNDLE_LIB_LIBS = $(if $(call libdir,libarchive,libarchive.a),\
   -Wl$(comma)--defsym=archive_write_set_format_xar=0$(comma)--defsym=archive_write_set_format_7zip=0 \

@@ -84,7 +84,7 @@ $(BUILD)/completions/bash/%: packaging/completion.awk $(BIN)/%
 	$(call from_help,-v shell=bash -v program=$* -f $< $@.help)
 $(BUILD)/completions/zsh/_%: packaging/completion.awk $(BIN)/%
 	$(call from_help,-v shell=zsh -v program=$* -f $< $@.help)
-# One starts with each rank, and eleven libraries of libarchive.so's take the loader 13 ms.
+# One dccollect starts with each rank, and the loader takes 13 ms for the eleven libraries that libarchive.so needs.
 $(BIN)/dccollect: $(BUILD)/obj/collect/main.o $(BUILD)/libcollect.a $(BUILD)/libdcr.a
 	$(link) $^ $(LDLIBS_COMMON) $(BUNDLE_LIB_LIBS)
 $(BIN)/dccollect-calibrate: $(call objects,$(CALIBRATE_SRC)) $(BUILD)/libcollect.a $(BUILD)/libdcr.a

@@ -83,7 +83,7 @@ $(BUILD)/tests/unit/test_gpu_kernels: $(BUILD)/emulated/tests/gpu/kernels_gpu.cu
 $(BUILD)/tests/unit/test_backend_cuda: $(BUILD)/obj/tests/gpu/backend_cases.o $(BUILD)/obj/tests/gpu/backend_exact.o | $(EMULATED_SO)
 
 SUITES ?= unit golden integration faults scenarios sanitize fuzz memcheck lint gpu
-# What takes long or needs packages of its own: bundles and installations, a browser, a Slurm cluster.
+# These tests take long or need further packages: bundles and installations, a browser, a Slurm cluster.
 RELEASE_SUITES ?= release browser slurm
 # Longer versions of these suites: integration scripts with the other build (tests/run), scenarios on 1 and 4 ranks, all unit tests
 # as users compile them, all cases and random seeds under sanitizers, longer fuzzing. Tests read LONG=1.

@@ -36,7 +36,7 @@ static void say_reading(const char *path)
     say("reading", path);
 }
 
-/* Which archives were found, where none was named. */
+/* Says which archives were found, because none was named. */
 static void say_found(const struct options *o)
 {
     enum { SHOWN = 4 };

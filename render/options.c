@@ -161,7 +161,7 @@ static int separator(int argc, char **argv)
     return 0;
 }
 
-/* The archives of `make collect` and slurm/submit, where a user who names none most likely has his. */
+/* `make collect` and slurm/submit write their archives to results/, so a user who names none likely means those. */
 static int find_archives(struct options *o, struct dcr_err *err)
 {
     int rc = glob("results/*.tar", 0, NULL, &o->found);
@@ -202,7 +202,7 @@ int options_parse(struct options *o, int argc, char **argv, struct dcr_err *err)
         return dcr_err_set(err, DCR_FAIL,
                            "no archive given to compare with the baseline; put the new ones behind --: "
                            "dcreport --baseline OLD.tar -- NEW.tar -o DIR");
-    if (o->n_archives == 0 && o->n_checks) /* a check that passed on other archives than meant would mislead */
+    if (o->n_archives == 0 && o->n_checks) /* a check that passes on the wrong archives would mislead */
         return dcr_err_set(err, DCR_FAIL, "no archive given; --check needs one: dcreport --check RULE RUN.tar");
     if (o->n_archives == 0 && (rc = find_archives(o, err)))
         return rc;

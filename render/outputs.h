@@ -10,8 +10,8 @@
  *  errors   DCR_FAIL with a sentence that names option and file */
 int outputs_check(const struct options *o, struct dcr_err *err) DCR_MUST_CHECK;
 
-/** outputs_open - opens index.html of the folder with xdg-open and waits for that program, which starts a browser and
- * ends. errors   DCR_FAIL: no xdg-open, or it failed. The sentence says which page to open by hand. */
+/** outputs_open - opens index.html of the folder with xdg-open and waits for xdg-open, which starts a browser and
+ * ends. errors   DCR_FAIL: no xdg-open, or it failed. The message says which page to open by hand. */
 int outputs_open(const char *out_dir, struct dcr_err *err) DCR_MUST_CHECK;
 
 #endif

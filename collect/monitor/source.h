@@ -31,7 +31,7 @@ struct source_config {
     const char *spool; /* where ranks without a launcher leave their links */
     const struct perf *perf;     /* its counters, or NULL */
     struct libraries *libraries; /* what its processes have mapped goes there, or NULL */
-    const char *root;            /* a folder in place of / for /proc and /sys of the network, in tests; NULL: none */
+    const char *root;            /* tests: a folder that replaces / for /proc and /sys of the network; else NULL */
 };
 
 struct source {

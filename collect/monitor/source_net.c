@@ -1,6 +1,6 @@
 /* source_net.c - bytes through each network interface of the host (/proc/net/dev), and through each port of an
- * InfiniBand device, which interfaces know nothing of. What never carried a byte since boot is left out. Only sums are
- * told: one look a second is enough. */
+ * InfiniBand device, because interfaces do not count its traffic. An interface or port that carried no byte since boot
+ * is left out. The counters are sums, so one reading a second is enough. */
 #include "collect/record/procfs.h"
 #include "collect/monitor/source.h"
 #include "lib/archive/format.h"
@@ -32,7 +32,7 @@ struct net {
 
 /* source: the kernel's Documentation/ABI/stable/sysfs-class-infiniband, port_xmit_data and port_rcv_data: octets
  * divided by 4. A counter of 32 bits stays at its largest value instead of wrapping.
- * returns  0, or -1 when the counter does not tell */
+ * returns  0, or -1 if the counter gives no number */
 static int read_words(const struct port *p, const char *name, uint64_t *bytes)
 {
     char path[600], text[64], *end;
@@ -106,9 +106,9 @@ static void put_port(struct net *c, const struct tick *now, const struct port *p
         put_row(c, now, p->name, received, sent, 1);
 }
 
-/* Does the interface count bytes that left the host, and that no other row counts? Loopback, bridges, bonds and pairs
- * have no device. What IP sends over InfiniBand the port counts too. An Ethernet port of such a device counts what
- * goes past the interface only. */
+/* Does the interface count bytes that left the host and that no other row counts? Loopback, bridges, bonds and pairs
+ * have no device. The port of an InfiniBand device also counts the bytes of IP over InfiniBand. An Ethernet port of
+ * such a device counts only the bytes that bypass the interface. */
 static int is_on_wire(const struct net *c, const char *interface)
 {
     char path[400], type[32] = "";

@@ -129,7 +129,7 @@ static int list_libraries(const char *loader, const char *program, char *out, si
     return child > 0 ? 0 : -1;
 }
 
-/* ---- what a program asks for itself ----------------------------------------------------------- */
+/* ---- libraries that a program names ------------------------------------------------------------- */
 
 struct needs {
     const unsigned char *file;
@@ -140,7 +140,7 @@ struct needs {
     size_t n_entries;
 };
 
-/* n bytes of the file at that place of the program's memory; NULL: they are not all in it */
+/* The n bytes of the file that the program has at this address; NULL if the file does not contain all of them. */
 static const void *at_address(const struct needs *f, const Elf64_Phdr *p, int n_headers, Elf64_Addr at, size_t n)
 {
     for (int i = 0; i < n_headers; i++)
@@ -151,7 +151,7 @@ static const void *at_address(const struct needs *f, const Elf64_Phdr *p, int n_
     return NULL;
 }
 
-/* returns -1: it cannot be told */
+/* returns  0, or -1 if the file does not say */
 static int find_needs(struct needs *f)
 {
     const Elf64_Ehdr *e = (const void *)f->file;
@@ -176,7 +176,7 @@ static int find_needs(struct needs *f)
     return f->texts && f->texts[f->n_texts - 1] == '\0' ? 0 : -1;
 }
 
-/* Libraries that bring no others but their own kind. */
+/* These libraries need only each other, so none of them brings MPI. */
 static int is_of_compiler(const char *name)
 {
     static const char *const names[] = {"libc.so",       "libm.so",      "libdl.so",       "librt.so",
@@ -187,7 +187,7 @@ static int is_of_compiler(const char *name)
     return 0;
 }
 
-/* returns  1, 0, or -1: it needs libraries that may need MPI, and only the loader knows */
+/* returns  1, 0, or -1: it needs libraries that may need MPI, so the loader must be asked */
 static int needs_mpi(const char *path)
 {
     struct stat st;

@@ -237,8 +237,8 @@ void reduce_cut(struct track *t, size_t n)
         t->phases[k].n = t->phases[k].n < n ? t->phases[k].n : n;
 }
 
-/* All ranks keep the same steps, wherever they begin: the first of every so many numbers. Numbers that begin anew with
- * each epoch say nothing about the order: then every so many steps one is kept. */
+/* All ranks must keep the same steps, wherever they begin, so the first step of each group of `every` step numbers is
+ * kept. If numbers restart with each epoch they do not show the order, so every `every`-th step is kept instead. */
 static int is_kept(const struct track *t, const struct step_record *before, const struct step_record *s, int64_t order)
 {
     return t->is_by_order ? order % t->every == 0 : before->step / t->every != s->step / t->every;
@@ -251,7 +251,7 @@ void reduce_drop_last(struct track *t)
         reduce_cut(t, n - 1);
 }
 
-/* Keeps about every second of the steps that are kept so far. */
+/* Keeps about half of the steps that were kept so far. */
 static void thin(struct track *t)
 {
     size_t n = 0, n_collectives = 0;
@@ -279,7 +279,7 @@ static void thin(struct track *t)
     t->n_collectives = n_collectives;
 }
 
-/* The last step stays until the next one comes, because what comes between may be about it. */
+/* The last step stays until the next one comes, because events between the two may belong to it. */
 static void make_room(struct track *t)
 {
     reduce_drop_last(t);

@@ -75,15 +75,15 @@ struct collective {
 #define RUN_MAX_STEP_NS (INT64_MAX / 1048576)
 #define RUN_MAX_TIME_NS (INT64_MAX / 4)
 
-/* A run of months has more steps than memory. From so many on, only every second step is kept, then every fourth, and
- * so on. */
+/* The steps of a run of months do not fit into memory. Above this number only every second step is kept, then every
+ * fourth, and so on. */
 #define REDUCE_MAX_STEPS (1 << 18)
-#define REDUCE_MAX_COLLECTIVES (1 << 21) /* of all kept steps: from so many on as well */
+#define REDUCE_MAX_COLLECTIVES (1 << 21) /* of all kept steps; above it fewer steps are kept too */
 
-/* All steps, where not all are kept. */
+/* About all steps of a run that keeps only some of them. */
 struct steps_seen {
-    int64_t every; /* of so many numbers the first step is kept; 0 = all are kept */
-    int64_t n, ns; /* number and summed time of all; 0 when all are kept */
+    int64_t every; /* the first step of each group of so many numbers is kept; 0 = all are kept */
+    int64_t n, ns; /* number and summed time of all steps; 0 if all are kept */
 };
 
 /* What one trace comes down to: the steps of its best track (thread). Arrays belong to the arena that was given. */

@@ -39,7 +39,7 @@ struct track {
     size_t n_steps, steps_cap;
     int64_t every, n_seen, seen_ns; /* of struct steps_seen; every is at least 1 */
     int64_t last_number;
-    int is_by_order; /* numbers did not ascend */
+    int is_by_order; /* step numbers did not ascend */
     struct collective *collectives;
     int64_t *collective_start; /* shape (n_collectives) */
     size_t n_collectives, collectives_cap, starts_cap;
@@ -50,7 +50,7 @@ struct track {
     int64_t last_step_end_ns, end_before_ns;         /* of the last step, and of the one before it */
     int64_t optimizer_ns;                            /* start of the last range "optimizer" of the hook */
     int64_t gap_ns[N_CATEGORIES], gap_validation_ns; /* what the last step added to outside_ns */
-    int64_t n_exchanged;                             /* steps up to the last EVENT_EXCHANGE; 0 = none was told */
+    int64_t n_exchanged;                             /* steps up to the last EVENT_EXCHANGE; 0 = there was none */
     int is_by_hook;                                  /* of struct reduced */
     struct column phases[RUN_MAX_PHASES];
     int64_t *loading_ns; /* of struct reduced */
@@ -78,9 +78,9 @@ int reduce_waits(const char *name);
 /** reduce_is_between_two - point-to-point calls differ from rank to rank: no k-th call that all ranks have in common.
  */
 int reduce_is_between_two(const char *name);
-/** reduce_drop_last - leave out the last step if it is none of those that are kept. */
+/** reduce_drop_last - leave out the last step if it is not one of the kept steps. */
 void reduce_drop_last(struct track *t);
-/** reduce_cut - keep the first n steps, with what belongs to them. */
+/** reduce_cut - keep the first n steps and everything that belongs to them. */
 void reduce_cut(struct track *t, size_t n);
 /** reduce_add - times and payloads are what a file says: sums of those that lie stay within 63 bits. */
 static inline void reduce_add(int64_t *sum, int64_t more)

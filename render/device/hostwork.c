@@ -239,7 +239,7 @@ static void account(struct host_work *w, const struct intervals *host, int64_t f
     }
 }
 
-/* When [from, to) ends or what the host does in it changes: *is_busy, it loads data or uses files until then. */
+/* When [from, to) ends or the host changes its work. *is_busy: the host loads data or uses files until then. */
 static int64_t host_change(struct host_work *w, const struct intervals *host, int64_t from, int64_t to, int *is_busy)
 {
     static const enum host_range of[2] = {HOST_DATA, HOST_IO};
@@ -259,7 +259,7 @@ static int64_t host_change(struct host_work *w, const struct intervals *host, in
     return to;
 }
 
-/* [from, to), in which no thread does anything that has a role. */
+/* In [from, to) no thread does anything that has a role. */
 static void find_lines(struct host_work *w, const struct intervals *host, int64_t from, int64_t to)
 {
     struct device_steps *s = w->steps;

@@ -29,7 +29,7 @@ void host_work_comm(struct host_work *w, struct host_comm *list, size_t n);
 void host_work_add(struct host_work *w, int64_t thread, enum host_name name, int64_t start_ns, int64_t end_ns);
 /** host_work_finish - compute, communication, hidden communication and collectives of the steps, which are settled.
  *  host     data loading and I/O
- *  code     settled; gets the overhead of steps that count. NULL: nobody
+ *  code     settled; gets the overhead of the counted steps. NULL: it is not needed
  *  errors   DCR_FATAL: no memory or no temporary file */
 int host_work_finish(struct host_work *w, const struct intervals *host, struct code_log *code, struct dcr_arena *arena,
                      struct dcr_err *err) DCR_MUST_CHECK;

@@ -291,7 +291,7 @@ struct action action_for_scaling(struct report *rep, const struct run_result *r,
     return cls == CLASS_COMPUTE ? action_of(rep, r, cls, more_work) : action_for(rep, r, cls);
 }
 
-/* The trace with the line that took most of the unnamed time of its steps; NULL: none has stacks. */
+/* The trace with the line that took most of the unnamed time of its steps; NULL if no trace has stacks. */
 static const struct code_lines *unnamed_lines(const struct run *run)
 {
     const struct code_lines *most = NULL;

@@ -63,12 +63,12 @@ struct changes changes_between(struct dcr_arena *arena, const struct run *before
  *  stays NULL. Call after compare(). */
 void changes_of_report(struct report *rep, const struct report *before);
 
-/* What one run took by name, over all of the recording. Kinds as of changes, and of kernels the collectives alone. */
+/* The time of one run by name, over the whole recording. Kinds as for changes; of kernels, collectives alone. */
 struct name_time {
     const char *name;
     int64_t ns;
 };
-/** times_by_name - returns  the number of names, ascending; 0 also where the events of that kind are not complete
+/** times_by_name - returns  the number of names, ascending; 0 also if events of that kind are missing
  *  is_comm  of CHANGED_KERNELS: collectives only
  *  out      gives, from the arena; shape (number of names) */
 int times_by_name(struct dcr_arena *arena, const struct run *a, enum changed_kind kind, int is_comm,

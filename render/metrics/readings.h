@@ -1,4 +1,4 @@
-/* readings.h - counters of monitors over a part of a run. Inside render/metrics. Test: tests/unit/test_cores.c */
+/* readings.h - counters of monitors over a part of a run. For render/metrics only. Test: tests/unit/test_cores.c */
 #ifndef RENDER_METRICS_READINGS_H
 #define RENDER_METRICS_READINGS_H
 
@@ -9,11 +9,11 @@ struct reading_window {
 };
 
 /** window_of_steps - from the first step's start to the last step's end, because start-up and shutdown are not
- *  training. Without steps it is the recorded part of the run, which calls of MPI and on files belong to. */
+ *  training. Without steps it is the recorded part of the run, because calls of MPI and on files were counted there. */
 struct reading_window window_of_steps(const struct run_rank *k);
-/** readings_cover - do the readings reach over the window? The last one may be missing. */
+/** readings_cover - do the readings cover the window? The last one may be missing. */
 int readings_cover(const struct run_reading *list, int n, struct reading_window w);
-/** reading_at - the counters at a moment, on straight lines between two readings. n > 1 */
+/** reading_at - the counters at a moment, interpolated linearly between two readings. n > 1 */
 struct run_reading reading_at(const struct run_reading *list, int n, int64_t t_ns);
 
 #endif

@@ -174,8 +174,8 @@ const char *series_names_words(enum series_names of);
 enum { SERIES_NAMES_SHOWN = 5 };
 struct series_name {
     enum series_names of;
-    const char *name; /* "" = all names but those that lost most */
-    int64_t *ns;      /* of a step and rank, of all the recording; shape (n_points) */
+    const char *name; /* "" = all names except those that lost most */
+    int64_t *ns;      /* per step and rank, whole recording; shape (n_points) */
     int64_t *lost_ns; /* against ideal scaling; shape (n_losses) */
 };
 
@@ -307,7 +307,7 @@ struct series {
     struct series_phase *phases; /* by part */
     int n_phases;                /* 0: no losses, or some run's phases do not sum to its parts */
     struct series_name *names;   /* by kind; the largest loss first, the rest last */
-    int n_names;                 /* 0: no losses, or nothing of a kind is recorded at every point */
+    int n_names;                 /* 0: no losses, or no kind is recorded at every point */
     struct law *laws;
     int n_laws;
     struct all_reduce all_reduce;

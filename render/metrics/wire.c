@@ -3,12 +3,12 @@
 
 #include "render/metrics/readings.h"
 
-/* In the time of the steps; of fewer, a second of other traffic beside the steps would count too much. */
+/* Readings within the steps. With fewer, one second of traffic outside of the steps would count too much. */
 enum { LEAST_READINGS = 4 };
 
 struct steps_here {
     struct reading_window window;
-    int64_t n_steps; /* kept or not */
+    int64_t n_steps; /* all steps, kept or not */
     int n_ranks;
 };
 
@@ -29,7 +29,7 @@ static struct steps_here steps_on(const struct run *a, const struct run_node *n)
     return here;
 }
 
-/* A counter that went back began again, and so did the sum that it is in. */
+/* A sum that gets smaller contains a counter that restarted. */
 static int is_ascending(const struct run_node *n)
 {
     for (int i = 1; i < n->n_wire; i++)
@@ -39,7 +39,7 @@ static int is_ascending(const struct run_node *n)
     return 1;
 }
 
-/* The last reading may be missing: what was read stands for the rest. */
+/* The last reading may be missing. The rates so far are then taken for the rest. */
 int wire_of_node(const struct run_result *r, int at, struct node_wire *out)
 {
     const struct run *run = r->run;

@@ -65,11 +65,11 @@ struct host_operators {
 struct code_line {
     const char *place, *function; /* "train.py:12", "main" */
     const char *module;           /* class of the innermost torch.nn.Module; "" = none */
-    int64_t idle_ns;              /* of GPUs, that waited for the host meanwhile; or as is_unnamed says */
+    int64_t idle_ns;              /* time in which GPUs waited for the host; or as is_unnamed says */
 };
 struct code_lines {
     int has_stacks;
-    int is_unnamed;         /* of a host without a GPU: times are those of its steps that no operator or range names */
+    int is_unnamed;         /* no GPU: times are those parts of the steps that no operator or range names */
     struct code_line *list; /* by idle time, longest first                        shape: (n) */
     int n;
     int64_t idle_ns, known_ns; /* idle time by host of all GPUs of the trace, or unnamed time of its steps; and the

@@ -76,7 +76,7 @@ void run_add_ranges(struct run *r, const struct summary *from)
     for (size_t i = 0; i < from->n_names; i++) {
         const struct name_sum *s = &from->names[i];
         int is_process = s->kind == DCT_START;
-        int is_one_known = s->max_ns > 0 || s->sum_ns == 0; /* else each event was dropped, and only sums are left */
+        int is_one_known = s->max_ns > 0 || s->sum_ns == 0; /* else every event was dropped, and only sums are left */
         if (s->kind != DCT_PUSH && !is_process)
             continue;
         add_range(r, (struct host_operator){.name = s->name,

@@ -155,7 +155,7 @@ static void keep_fewer(struct run_rank *k, int64_t every, int is_by_order)
     k->seen = (struct steps_seen){.every = every, .n = all.n, .ns = all.ns};
 }
 
-/* Ranks with more steps or collectives than others keep fewer of them. What is compared are steps that all have. */
+/* Ranks with more steps or collectives than others keep fewer of them. Only steps of all ranks can be compared. */
 static void keep_the_same(struct run *r, int is_by_order)
 {
     int64_t every = 0;

@@ -128,7 +128,7 @@ struct run_rank {
     enum step_source source;
     struct step_record *steps; /* ascending step number */
     size_t n_steps;
-    struct steps_seen seen; /* of a trace with more steps than are kept */
+    struct steps_seen seen; /* if the trace has more steps than are kept */
     struct collective *collectives;
     size_t n_collectives;
     struct run_phase *phases; /* in order of appearance; names beyond RUN_MAX_PHASES are not kept */
@@ -171,7 +171,7 @@ struct run_rank {
     int most_processes;  /* 0 = not said */
 };
 
-/** steps_of_all - number and summed time of all steps of a rank, of which n are kept. The sum ends at INT64_MAX. */
+/** steps_of_all - number and summed time of all steps of a rank that kept n of them. The sum is at most INT64_MAX. */
 struct steps_seen steps_of_all(const struct step_record *kept, size_t n, const struct steps_seen *seen);
 
 /* Calls that the recorder saw by itself, summed over the ranks. Of MPI by function: bytes as docs/FORMAT.md says, time
@@ -343,7 +343,7 @@ struct run {
 
 /** run_is_one_machine - do all nodes share the cores and the memory of one machine? */
 int run_is_one_machine(const struct run *r);
-/** run_all_steps - how many steps of each rank stand behind n that all ranks kept (steps_of_all). */
+/** run_all_steps - how many steps each rank made if all ranks kept n of them (steps_of_all). */
 double run_all_steps(const struct run *r, int64_t n);
 
 /** run_node_steal - share of a node's CPU time that other virtual machines took, in the mean; 0 = none, or not

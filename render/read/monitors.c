@@ -274,7 +274,7 @@ struct link {
     struct span span;
 };
 
-/* A row of an interface on the wire is added to the others of its moment; the moment before is then whole.
+/* Adds the row of an interface on the wire to the sum of its moment. A row of a new moment completes the sum before.
  * t_ns of sum: -1 = none yet */
 static void add_wire(struct table *t, struct run_node *n, struct run_reading *sum, struct thinning *by)
 {

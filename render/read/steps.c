@@ -281,7 +281,7 @@ static void fill_from_rows(struct run *r, struct run_rank *k, struct rank_rows *
     k->collectives = dcr_arena_alloc(&r->arena, t->n * sizeof *k->collectives);
     k->n_steps = k->n_collectives = 0;
     k->n_inconsistent = 0;
-    k->is_renumbered = 0; /* the flag belonged to the trace's steps, and so does what was seen of them */
+    k->is_renumbered = 0; /* the flag belonged to the trace's steps, and so do the counts of all steps */
     k->seen = (struct steps_seen){0};
     for (size_t i = 0; i < t->n; i++)
         k->n_inconsistent += !make_step(&t->rows[i], &k->steps[k->n_steps++]);

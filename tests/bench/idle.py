@@ -1,7 +1,7 @@
 """idle.py COLLECTOR RANKS SECONDS [PROGRAM...]: processor time of the collectors of RANKS idle ranks on this host.
 
-Without PROGRAM the ranks sleep. All: of the collectors and what they start, without the program's own. Steady: of the
-collectors' threads, from 5 s after the start until 3 s before the end. Rank 0 also samples the host."""
+Without PROGRAM the ranks sleep. "all" is the time of the collectors and the processes they start, less that of the
+programs. "steady" is the time of the collectors' threads from 5 s after the start until 3 s before the end. Rank 0 also samples the host."""
 import glob
 import os
 import shutil

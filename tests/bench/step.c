@@ -134,8 +134,8 @@ static int run(const struct dcrnn_config *c, int n_warm_up, int n_steps, struct 
         be->init(be, 1);
         struct backend_batch batch = {.n = c->max_batch, .x = x, .raw = raw};
         for (int i = 0; i < n_warm_up + n_steps; i++) {
-            /* Without a warm-up the step is counted, not timed: under valgrind the rate took 20 times as long as the
-             * step. */
+            /* Without a warm-up, instructions are counted and the step is not timed. Under valgrind, measuring the rate
+             * took 20 times as long as the step. */
             double rate = n_warm_up > 0 ? register_rate(be->kernels) : NAN;
             struct phases p = one_step(be, &batch);
             p.register_gflops = rate;

@@ -53,7 +53,7 @@ check "ends of process ranges without room: the program's status" test "$(cat en
 check "recorded and dropped are all ranges" adds_up "$(echo ends/rank0/*.dct)" 400020
 check "most ends were recorded" sh -c './trace_text ends/rank0/*.dct --count | grep -q " open=[0-9] "'
 
-# ---- the program rests: the collector sleeps, and wakes up when the program runs
+# ---- while the program rests the collector sleeps; it wakes up when the program runs
 OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_LOCAL_RANK=1 OMPI_COMM_WORLD_SIZE=2 "$COLLECT" run --spool rest --max-mb 1 -- ./burst 100000 1 4000 >out 2>err &
 collector=$!
 switches() {

@@ -41,7 +41,7 @@ for c in cycles instructions llc_misses task_clock_ns; do
     check "$c: a number exactly when counted" sh -c 'case $1 in ok*) [ "${0:-0}" -gt 1000 ] ;; *) [ -z "$0" ] ;; esac' "$value" "$said"
 done
 if command -v mpirun >/dev/null; then
-    # New processes are looked for once a second at least: a shorter one may be missed.
+    # New processes are looked for at least once a second, so a shorter one may be missed.
     "$COLLECT" run -o run.tar --interval 20 --mpi off -- "${MPIRUN[@]}" -n 2 sh -c 'timeout 1.5 sh -c "while :; do :; done" || true' 2>err
     check "in front of mpirun: no counters by rank, and why" metadata run.tar '.ranks | all(.counters == null and (.missing.counters | length > 0))'
     check "times are" test "$(last rank1/process_monitor.csv user_ns)" -gt 0

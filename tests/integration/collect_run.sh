@@ -209,7 +209,7 @@ if command -v mpirun >/dev/null; then
     check_status 1 "a spool of one run is none of several" metadata ranks.tar 'has("several_runs")'
     check_status 125 "-o under several ranks" env OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=4 "$COLLECT" run -o x.tar -- true
 
-    # New processes are looked for once a second at least: a shorter one may be missed.
+    # New processes are looked for at least once a second, so a shorter one may be missed.
     MARKS_STEP_US=40000 "$COLLECT" run -o front.tar -- "${MPIRUN[@]}" -n 3 ./marks 40 2>err
     check "in front of mpirun" manifest front.tar '.complete and .n_ranks == 3'
     check "its ranks are told apart and sampled" manifest front.tar \

@@ -155,7 +155,7 @@ def union(ranges):
 
 
 unnamed = not has_gpu
-if unnamed and frames:  # of a host alone: what of its steps no operator, loading or exchange covers
+if unnamed and frames:  # without a GPU: the parts of the steps that no operator, loading or exchange covers
     steps = sorted((ns(e["ts"]), ns(e["ts"]) + ns(e["dur"])) for e in events if e["name"].startswith("ProfilerStep#"))
     busy = union(loading + [(ns(e["ts"]), ns(e["ts"]) + ns(e["dur"])) for e in events if e.get("cat") == "cpu_op" and (
         e["name"].startswith(("aten::", "autograd::", "torch::", "c10d::")) or "Backward" in e["name"][1:] and " " not in e["name"])])

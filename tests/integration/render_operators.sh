@@ -25,7 +25,7 @@ if [ -d "$traces" ]; then
     same "$traces/resnet50_num_workers_0.worker0.1623143089861.pt.trace.json.gz" "an older trace, which lacks the strides of convolutions"
     check "... says so" jq -e '.operator_roofline[] | select(.operator == "aten::conv2d") | .flop == null and .n == 318
         and (.flop_because | test("strides"))' "$TMP/site/report.json"
-    # The same program as if it had run on the processor alone.
+    # The same program, as if it had run without a GPU.
     gzip -dc "$traces/mi300_resnet_act_checkpoint.json.gz" | python3 -c 'import json, sys
 t = json.load(sys.stdin)
 t["traceEvents"] = [e for e in t["traceEvents"] if e.get("cat") in ("cpu_op", "user_annotation", "python_function")]

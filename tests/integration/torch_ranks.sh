@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# PyTorch programs that are not changed, on 1, 2 and 4 ranks: each cause that is built in is named, and a series scales.
-# alone: two ranks on two cores are judged by what they wait for
+# Unchanged PyTorch programs on 1, 2 and 4 ranks: the report names each built-in cause, and a series scales.
+# alone: two ranks on two cores are judged by their waiting, which other programs would change
 . tests/lib/tap.sh
 . tests/lib/torch.sh
 report=$BIN/dcreport
@@ -39,7 +39,7 @@ for n in 1 2; do
             2slow) has "... the slow rank is the cause" '.runs[0] | .finding == "STRAGGLER_LIMITS" and .straggler.rank == 1' ;;
             2gradients)
                 has "... exchanging gradients takes most of a step" '.runs[0].parts_ns | .comm_transfer + .comm_wait > .compute'
-                # On two cores the threads that exchange take them from those that compute, and a report may say so first.
+                # On two cores, exchanging threads take cores from computing threads, and a report may name that first.
                 has "... and is the cause" '.runs[0] | [.finding] | inside(["COMM_LIMITS", "OWN_THREADS_WAIT"])'
                 ;;
             ?checkpoint) has "... checkpoints are the cause" '.runs[0].finding == "IO_LIMITS"' ;;

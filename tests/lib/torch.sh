@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # torch.sh - for tests of PyTorch programs; sourced after tap.sh.
 
-# find_torch: prints the Python that has PyTorch with gloo; nothing if there is none
+# find_torch: prints the Python that has PyTorch with gloo, or nothing
 find_torch() {
     local python
     for python in python3 /usr/bin/python3; do

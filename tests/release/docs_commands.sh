@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Every command block (```sh) of README.md, docs/ci.md and docs/tutorials/ is run here, or each of its commands is looked up: the program,
-# its options, make targets and variables, files and packages exist. PLAN says which are run. A block that PLAN lacks makes the test fail.
-# plain: it runs what a reader runs
+# Every command block (```sh) of README.md, docs/ci.md and docs/tutorials/ is run here, or each of its commands is looked up. Then the
+# program, its options, make targets and variables, files and packages must exist. PLAN says which blocks are run. The test fails if PLAN lacks a block.
+# plain: a reader runs the plain build
 # shellcheck disable=SC2317,SC2016  # functions are called by check; inner shells expand
 WELLFORMED=no # other tests look at these outputs
 . tests/lib/tap.sh
@@ -171,14 +171,14 @@ PY
     ci) mkdir "$to/baseline" ;;
     esac
 }
-lacks() { # PAGE: what it needs and this machine lacks
+lacks() { # PAGE: prints a package that it needs and this machine lacks
     case $1 in
     pytorch) [ -n "$torch" ] || echo "PyTorch with gloo (python3-torch)" ;;
     mpi) [ -e /usr/share/doc/hpcc/examples/_hpccinf.txt ] && command -v hpcc >/dev/null || echo "Debian's hpcc" ;;
     esac
 }
 sed -i 's/1000 Ns/200 Ns/' "$TMP"/blocks/mpi-*
-# Each command ends with 0, or with 3: a report with gaps, which the pages explain.
+# Each command must end with 0, or with 3 (a report with gaps, which the pages explain).
 run_block() { # PAGE BLOCK
     (cd "$TMP/$1" && PATH=${torch:+$TMP/python:}$PATH timeout 60 bash -c 'trap "s=\$?; [ \$s -eq 3 ] || exit \$s" ERR; . "$0"; exit 0' "$2")
 }

@@ -96,9 +96,9 @@ static void test_both_forms(void **state)
     has_parts(0, 5, 20, 0, 0, 75, 0);
 }
 
-/* Time of a step that nothing names belongs to the line that ran: [100,120), [320,400), [700,820), [890,900) and
- * [980,1000), less the ends of ranges. It sums to the step's overhead; the step that was cut counts neither here nor
- * there. */
+/* The part of a step that nothing names belongs to the line that ran: [100,120), [320,400), [700,820), [890,900) and
+ * [980,1000), less the ends of ranges. These parts sum to the step's overhead. The step that was cut is in neither
+ * sum. */
 static void test_lines_of_unnamed_time(void **state)
 {
     (void)state;

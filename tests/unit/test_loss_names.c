@@ -14,7 +14,7 @@ enum { N_CALLS = 8, N_STEPS = 10 };
 static const char *const names[N_CALLS] = {"MPI_Allreduce", "MPI_Barrier", "MPI_Bcast", "MPI_Gather",
                                            "MPI_Reduce",    "MPI_Scan",    "MPI_Send",  "MPI_Init"};
 
-/* Calls of one run, all ranks together. MPI_Init is no call of the steps. */
+/* Calls of one run, all ranks together. MPI_Init does not belong to the steps. */
 static struct run *made(int n_nodes, const int64_t ns[N_CALLS])
 {
     struct run *r = made_even_run(n_nodes, 64, N_STEPS, 1000 / n_nodes, 100, 0, 0);
@@ -29,7 +29,7 @@ static struct run *made(int n_nodes, const int64_t ns[N_CALLS])
 static void calls_by_what_they_lose(void **state)
 {
     (void)state;
-    /* Of 20 steps of a rank at two nodes, of 40 at four. */
+    /* A rank has 20 steps at two nodes and 40 at four. */
     static const int64_t two[N_CALLS] = {2000, 200, 20, 30, 41, 50, 400, 9000},
                          four[N_CALLS] = {8000, 404, 44, 41, 120, 900, 200, 9000};
     struct run *runs[] = {made(2, two), made(4, four)};
@@ -62,8 +62,8 @@ static void calls_by_what_they_lose(void **state)
         run_free(runs[i]);
 }
 
-/* Ranges of the host by self time, and collectives of a GPU by the short names of their kernels; a kernel that computes
- * is none. Weak scaling: ideal is the same time. */
+/* Ranges of the host by self time, and collectives of a GPU by the short names of their kernels. Kernels that
+ * compute do not count. With weak scaling the ideal time stays the same. */
 static void operators_and_collectives(void **state)
 {
     (void)state;

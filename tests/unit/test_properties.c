@@ -583,7 +583,7 @@ static int64_t rounded(int64_t a, int64_t b)
     return a / b + (a % b >= b - a % b);
 }
 
-/* The calls of MPI by name are all of them, at every point and in every loss. */
+/* The MPI calls by name sum to all MPI calls, at every point and in every loss. */
 static void check_names(const struct report *rep, const struct series *s)
 {
     int64_t all[POINTS], named[2 * POINTS] = {0};

@@ -345,7 +345,7 @@ static void make_root(void)
     put_below_root("sys/class/infiniband/mlx5_0/ports/1/link_layer", "InfiniBand\n");
     put_below_root("sys/class/infiniband/mlx5_0/ports/1/counters/port_xmit_data", "5000000000\n");
     put_below_root("sys/class/infiniband/mlx5_0/ports/1/counters/port_rcv_data", "1000\n");
-    /* Of 32 bits and at their end: what more there was is not known. */
+    /* A 32-bit counter at its largest value: further bytes are unknown. */
     put_below_root("sys/class/infiniband/mlx4_0/ports/1/counters/port_xmit_data", "4294967295\n");
     put_below_root("sys/class/infiniband/mlx4_0/ports/1/counters/port_rcv_data", "1\n");
     put_below_root("sys/class/infiniband/efa_0/ports/1/link_layer", "Ethernet\n"); /* has no such counters */

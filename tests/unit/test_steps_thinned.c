@@ -1,4 +1,4 @@
-/* Of a run with more steps than are kept every second, fourth ... step is kept, whole, and number and time of all are
+/* A run with too many steps keeps every second, fourth ... step as a whole. Number and time of all steps stay
  * known. */
 #include "lib/base/buf.h"
 #include "lib/reduce/summary.h"
@@ -37,7 +37,7 @@ static int64_t exchanges(int64_t i)
     return 30 + i % 7;
 }
 
-/* Numbers from FIRST on. */
+/* Step numbers begin with FIRST. */
 static void step(struct reducer *d, int64_t i)
 {
     int64_t at = i * PERIOD;
@@ -59,12 +59,12 @@ static void expect_step(const struct reduced *k, size_t at, int64_t i)
     assert_int_equal(s->n_collectives, 1);
     assert_int_equal(c->dur_ns, exchanges(i));
     assert_int_equal(c->since_ns[CAT_COMPUTE], computes(i));
-    assert_int_equal(c->outside_ns, i ? PERIOD - 400 : 0); /* the step before was there, kept or not */
+    assert_int_equal(c->outside_ns, i ? PERIOD - 400 : 0); /* the step before counts, kept or not */
     assert_int_equal(k->phases[0].ns[at], computes(i));
     assert_int_equal(k->phases[1].ns[at], exchanges(i));
 }
 
-/* Of every four numbers the first one that was there: 7, 8, 12, 16 ... */
+/* The first existing step of every four numbers is kept: 7, 8, 12, 16 ... */
 static void expect_all(const struct reduced *k)
 {
     assert_int_equal(k->seen.every, EVERY);
@@ -98,7 +98,7 @@ static void test_thinned(void **state)
     dcr_arena_release(&a);
 }
 
-/* Up to the limit all are kept, and nothing is said. */
+/* Up to the limit all steps are kept, and seen.every is 0. */
 static void test_not_thinned(void **state)
 {
     (void)state;
@@ -182,7 +182,7 @@ static void test_ranks_keep_the_same(void **state)
     }
 }
 
-/* Numbers that begin anew: one step of every so many, whatever its number. The length tells which step it was. */
+/* If numbers restart, one step of every so many is kept, whatever its number. Its length tells which step it was. */
 static void test_epochs(void **state)
 {
     (void)state;
@@ -194,8 +194,8 @@ static void test_epochs(void **state)
     dcr_arena_release(&a);
 }
 
-/* The exchange of gradients is told after the step, which may be one that is not kept. The last step, of which it was
- * not told, is left out, and the time ends with the step before it. */
+/* The exchange of gradients is recorded after its step, and that step may not be kept. The last step has no recorded
+ * exchange, so it is left out, and the time ends with the step before it. */
 static void test_exchange(void **state)
 {
     (void)state;
@@ -237,7 +237,7 @@ static void test_exchange(void **state)
     dcr_arena_release(&a);
 }
 
-/* A rank with fewer steps kept all of them; beside the others it keeps the same. */
+/* A rank with fewer steps kept all of them. Next to the others it keeps the same steps as they do. */
 static void test_run_keeps_the_same(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* test_wire.c - bytes on the wire of each node: the same steps, whatever happened before and behind them; nothing where
- * a node is not covered. */
+/* test_wire.c - bytes on the wire of each node. Traffic before and after the steps does not count. Nothing is known if
+ * the monitor of a node does not cover the steps. */
 #include "render/metrics/wire.h"
 #include "tests/unit/made_run.h"
 
@@ -14,8 +14,8 @@ enum { N_NODES = 2, N_STEPS = 10, N_READINGS = 14 };
 static const int64_t second = 1000000000;
 static struct run_reading readings[N_NODES][N_READINGS];
 
-/* Ten steps of a second from 2.5 s on. Node i sends 100 (i + 1) bytes a second in them and receives thrice that;
- * before and behind them it is ten thousand. */
+/* Ten steps of one second begin at 2.5 s. In them node i sends 100 (i + 1) bytes per second and receives three times
+ * as many. Before and after them it sends ten thousand. */
 static struct run *made(void)
 {
     struct run *r = made_even_run(N_NODES, 8, N_STEPS, second * 3 / 4, second / 4, 0, 0);
@@ -62,7 +62,7 @@ static void bytes_of_the_steps_alone(void **state)
         assert_true(fabs(w[i].given_bytes - 120) < 1e-9);
     }
     struct run *r = made();
-    r->nodes[1].n_wire = 12; /* to half a second before the end: what was read stands for the rest */
+    r->nodes[1].n_wire = 12; /* until half a second before the end: the rates so far are taken for the rest */
     assert_int_equal(known(r, w), 1);
     assert_true(fabs(w[1].sent_bytes - 200) < 1e-9);
 }
@@ -79,7 +79,7 @@ static void nothing_is_said_without_all_of_it(void **state)
     r->nodes[0].n_wire -= 4;
     assert_int_equal(known(r, w), 0);
     r = made();
-    readings[0][7].sent_bytes = 1; /* the interface began again */
+    readings[0][7].sent_bytes = 1; /* the counter restarted */
     assert_int_equal(known(r, w), 0);
     r = made();
     r->node_kind = NODES_EMULATED;

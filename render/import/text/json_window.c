@@ -137,7 +137,7 @@ int json_next_pair(const char **p, const char *end, struct json_pair *out)
         const char *key = at + 1, *key_end = *at == '"' ? json_string_end(key, end, &is_escaped) : NULL;
         at = key_end ? json_space(key_end + 1, end) : key;
         if (!key_end || at >= end || *at != ':')
-            continue; /* a comma, or what is no object */
+            continue; /* a comma, or something other than an object */
         out->key = key;
         out->n = (size_t)(key_end - key);
         out->value = json_space(at + 1, end);

@@ -142,13 +142,13 @@ static inline const char *json_word_end(const char *p, const char *end)
  *  with all that is in it. NULL when the window ends first. Inside, brackets are counted, not matched by kind. */
 const char *json_skip(const char *p, const char *end);
 
-/* A key without its quotes, as it is written, and its value. */
+/* A key without its quotes (escapes are kept), and its value. */
 struct json_pair {
-    const char *key, *value, *after; /* after: behind the value */
+    const char *key, *value, *after; /* after: first byte after the value */
     size_t n;                        /* of the key */
 };
 
-/** json_next_pair - the next key and value of the object that *p is in; *p moves behind it.
+/** json_next_pair - the next key and value of the object that *p is in. Moves *p past them.
  *  returns  1; 0 at the end of the object, or when the window ends first */
 int json_next_pair(const char **p, const char *end, struct json_pair *out);
 

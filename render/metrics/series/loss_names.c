@@ -1,5 +1,5 @@
-/* loss_names.c - which operator, MPI call or collective takes longer than ideal scaling lets it. Sums exactly to all
- * that was recorded of its kind. See series.h. */
+/* loss_names.c - which operator, MPI call or collective takes longer than with ideal scaling. The names of a kind sum
+ * exactly to all that was recorded of it. See series.h. */
 #include "render/metrics/changes.h"
 #include "render/metrics/series/series.h"
 #include "render/metrics/stats.h"
@@ -36,7 +36,7 @@ static struct named *row_of(struct table *t, const char *name)
     return row;
 }
 
-/* returns  0, or -1: the run does not say */
+/* returns  0, or -1 if the run did not record them */
 static int add_run(struct table *t, int point, const struct run_result *r, enum series_names of)
 {
     static const enum changed_kind kinds[N_SERIES_NAMES] = {
@@ -44,11 +44,11 @@ static int add_run(struct table *t, int point, const struct run_result *r, enum 
     const int64_t most = INT64_MAX / 4;
     struct name_time *list;
     int n = times_by_name(&t->rep->arena, r->run, kinds[of], of == NAMES_COLLECTIVES, &list);
-    if (n == 0 && (of == NAMES_OPERATORS || r->n_ranks > 1)) /* one rank has nobody to communicate with */
+    if (n == 0 && (of == NAMES_OPERATORS || r->n_ranks > 1)) /* a single rank has no other to communicate with */
         return -1;
     for (int i = 0; i < n; i++) {
         int64_t *sum = &row_of(t, list[i].name)->ns[point];
-        if (list[i].ns > most - t->all) /* so that sums fit */
+        if (list[i].ns > most - t->all) /* the sum would overflow */
             return -1;
         t->all += list[i].ns;
         *sum += list[i].ns;
@@ -74,7 +74,7 @@ static int add_points(struct table *t, enum series_names of)
     return t->n ? 0 : -1;
 }
 
-/* What ideal scaling multiplies a time with: num / den. */
+/* Ideal scaling multiplies a time by num / den. */
 static int64_t num_of(const struct series *s, const struct series_loss *l)
 {
     return s->kind == SCALING_WEAK ? 1 : s->points[l->from].n_nodes;
@@ -91,8 +91,8 @@ static int by_loss(const void *a, const void *b)
     return x->lost != y->lost ? (x->lost < y->lost ? 1 : -1) : strcmp(x->name, y->name);
 }
 
-/* Readers keep so many names, and put the others of a run under "(other names)" or the like. A name that is not
- * everywhere may then be among those. */
+/* Readers keep a limited number of names and sum the others of a run as "(other names)" or similar. A name that is
+ * missing at some point may be hidden in that sum. */
 static int is_of_others(const char *name)
 {
     return strncmp(name, "(other", 6) == 0;
@@ -124,7 +124,7 @@ static void shorten(struct table *t)
     }
     qsort(t->rows, t->n, sizeof *t->rows, by_loss);
     n_shown = n_shown < SERIES_NAMES_SHOWN ? n_shown : SERIES_NAMES_SHOWN;
-    if (t->n <= (size_t)n_shown + 1) /* one alone is not the rest */
+    if (t->n <= (size_t)n_shown + 1) /* a rest of one name is shown by its name */
         return;
     struct named *rest = &t->rows[n_shown];
     rest->name = "";
@@ -163,7 +163,7 @@ static void put_rows(struct table *t, struct series *s, enum series_names of, si
     }
 }
 
-/* Named phases say more than the ranges they are made of: they are of the steps alone. */
+/* Named phases say more than the ranges inside them, because phases cover the steps alone. */
 void series_by_name(struct report *rep, struct series *s)
 {
     size_t cap = 0;

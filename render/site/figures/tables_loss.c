@@ -56,7 +56,7 @@ static void cell_of_point(struct site *s, json_t *t, const struct series_point *
         view_cell_missing(s, t, &REASON(NOT_RECORDED), "ns");
 }
 
-/* A column for each point, and one for what is lost from the first to the last. */
+/* A column for each point, and one for the time lost from the first to the last. */
 static void point_columns(struct site *s, json_t *t, const struct series *series)
 {
     const struct series_loss *whole = &series->losses[series->n_losses - 1];

@@ -243,7 +243,7 @@ static void add(struct site *s, json_t *list, json_t *table, const char *key, in
                         : NULL);
 }
 
-/* Is what the lines took what the run is said to be limited by? */
+/* Does the run's stated limit consist of the time of these lines? */
 static bool is_about_lines(const struct site *s, int run)
 {
     const struct run_result *r = &s->rep->runs[run];

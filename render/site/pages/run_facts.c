@@ -180,7 +180,7 @@ json_t *run_facts_overview(struct site *s, const struct run_result *r)
     return f.list;
 }
 
-/* Of a few nodes each; of many those that sent most and least. */
+/* A line for each node, or, with many nodes, for those that sent most and least. */
 static void add_wires(struct facts *f, const struct run_result *r)
 {
     const int shown = 4;
