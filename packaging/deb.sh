@@ -29,6 +29,9 @@ gzip -9n "$root"/usr/share/man/man1/*.1
     printf 'Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/\nUpstream-Name: dcreport\n\n'
     printf 'Files: *\nCopyright: %s The dcreport authors\nLicense: Expat\n' "$(date -u -d "@$SOURCE_DATE_EPOCH" +%Y)"
     sed '1,/^Copyright/d; /./!d' LICENSE | sed 's/^/ /'
+    # dccollect contains parts of libarchive (mk/programs.mk).
+    echo
+    awk 'BEGIN { RS = ""; ORS = "\n\n" } /^Files: libarchive\/\*\n/ || /^License: BSD-2-clause\n/' /usr/share/doc/libarchive-dev/copyright
 } >"$doc/copyright"
 rm "$doc/LICENSE"
 mv "$doc/CHANGELOG.md" "$doc/NEWS"

@@ -21,9 +21,9 @@
 enum {
     IDLE_ROUNDS = 5,
     MOST_WATCHED = 16,
-    BUDGET_MS = 20,
-    COPIED_BUDGET_MS = 1,
-    LONGEST_DOZE_MS = 30000,
+    BUDGET_MS = 1, /* the kernel's tick makes 4 of it */
+    LONGEST_DOZE_MS = 1000,
+    SMALLEST_BYTES = 4 << 20, /* a smaller segment fills up before a sleep ends */
     BUSY_PARTS = 10
 };
 
@@ -36,14 +36,27 @@ void drain_wake(const struct drain *d)
         syscall(SYS_futex, word, FUTEX_WAKE, 1, NULL, NULL, 0);
 }
 
-static void sleep_until(const struct drain *d, int64_t until_ns)
+static void let_timers(const struct drain *d, int how)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGRTMIN);
+    if (d->is_listening)
+        pthread_sigmask(how, &set, NULL);
+}
+
+/* returns 1 when something ended the sleep early */
+static int sleep_until(const struct drain *d, int64_t until_ns)
 {
     int64_t left_ns = until_ns - dcr_mono_ns();
     struct timespec t = {.tv_sec = left_ns / 1000000000, .tv_nsec = left_ns % 1000000000};
     uint32_t *word = &segment_of(d)->sleeps, how = __atomic_load_n(word, __ATOMIC_SEQ_CST);
+    let_timers(d, SIG_UNBLOCK); /* after the load: a timer that was late changes the word */
     if (left_ns > 0 && how != SLEEPS_NOT)
         syscall(SYS_futex, word, FUTEX_WAIT, how, &t, NULL, 0);
+    let_timers(d, SIG_BLOCK);
     __atomic_store_n(word, SLEEPS_NOT, __ATOMIC_SEQ_CST);
+    return dcr_mono_ns() < until_ns;
 }
 
 /* ---- processes that do not run ---------------------------------------------------------------- */
@@ -68,14 +81,10 @@ static void on_timer(int signal, siginfo_t *info, void *context)
 /* When there is a process to watch, the program was started already, and keeps what it had for this signal. */
 static void listen_to_timers(struct drain *d)
 {
-    struct sigaction action = {.sa_sigaction = on_timer, .sa_flags = SA_SIGINFO};
-    sigset_t set;
+    struct sigaction action = {.sa_sigaction = on_timer, .sa_flags = SA_SIGINFO | SA_RESTART};
     if (d->is_listening)
         return;
     sigaction(SIGRTMIN, &action, NULL);
-    sigemptyset(&set);
-    sigaddset(&set, SIGRTMIN);
-    pthread_sigmask(SIG_UNBLOCK, &set, NULL);
     d->is_listening = 1;
 }
 
@@ -102,15 +111,13 @@ void drain_forget_timer(struct proc *p)
     p->has_timer = 0;
 }
 
-/* Did all processes rest since they were looked at last, and will a timer tell when one does no longer?
- *  is_copied  nobody ran since the blocks in use were copied */
-static int all_rest(struct drain *d, int *is_copied)
+/* Did all processes rest since they were looked at last, and will a timer tell when one does no longer? */
+static int all_rest(struct drain *d)
 {
     const struct segment *s = segment_of(d);
     int64_t used[MOST_WATCHED], now = dcr_mono_ns(), since_ns = now - d->watched_ns;
     uint32_t who[MOST_WATCHED], n = 0;
     int is_resting = 1;
-    *is_copied = 1;
     d->watched_ns = now;
     drain_find_entries(d);
     for (uint32_t i = 0; i < d->n_entries; i++) {
@@ -124,32 +131,31 @@ static int all_rest(struct drain *d, int *is_copied)
         who[n] = i;
         used[n] = drain_time_used(d, i);
         is_resting = is_resting && used[n] >= 0 && used[n] - p->used_ns < since_ns / BUSY_PARTS;
-        *is_copied = *is_copied && used[n] == p->copied_ns;
         p->used_ns = used[n++];
     }
     for (uint32_t k = 0; k < n && is_resting; k++)
-        is_resting = set_timer(d, who[k], used[k] + (*is_copied ? COPIED_BUDGET_MS : BUDGET_MS) * DRAIN_MS) == 0;
+        is_resting = set_timer(d, who[k], used[k] + BUDGET_MS * DRAIN_MS) == 0;
     return is_resting;
 }
 
 /* ---- sleeping --------------------------------------------------------------------------------- */
 
-void drain_sleep(struct drain *d, uint32_t n_written, int64_t pause_ns)
+int drain_sleep(struct drain *d, uint32_t n_written, int64_t pause_ns)
 {
     int64_t now = dcr_mono_ns();
-    int is_copied = 0;
-    d->n_idle_rounds = n_written ? 0 : d->n_idle_rounds + 1;
-    int is_long = d->n_idle_rounds >= IDLE_ROUNDS;
+    d->n_idle_rounds = n_written || pause_ns < DRAIN_LONGEST_MS * DRAIN_MS ? 0 : d->n_idle_rounds + 1;
+    int is_long = d->n_idle_rounds >= IDLE_ROUNDS && segment_of(d)->bytes >= SMALLEST_BYTES;
     if (is_long) {
         __atomic_store_n(&segment_of(d)->sleeps, SLEEPS_LONG, __ATOMIC_SEQ_CST);
-        is_long = all_rest(d, &is_copied); /* after the store: who begins to record from now on sees it */
+        is_long = all_rest(d); /* after the store: who begins to record from now on sees it */
     }
     if (!is_long)
         __atomic_store_n(&segment_of(d)->sleeps, SLEEPS_SHORTLY, __ATOMIC_SEQ_CST);
-    else if (d->copy_ns && !is_copied && d->next_copy_ns < now + LONGEST_DOZE_MS * DRAIN_MS)
-        pause_ns = d->next_copy_ns - now;
     else
         pause_ns = LONGEST_DOZE_MS * DRAIN_MS;
-    if (!__atomic_load_n(&d->is_ending, __ATOMIC_SEQ_CST) && !__atomic_load_n(&d->is_asked, __ATOMIC_SEQ_CST))
-        sleep_until(d, now + pause_ns);
+    if (is_long && d->copy_ns && d->next_copy_ns < now + pause_ns)
+        pause_ns = d->next_copy_ns - now;
+    if (__atomic_load_n(&d->is_ending, __ATOMIC_SEQ_CST) || __atomic_load_n(&d->is_asked, __ATOMIC_SEQ_CST))
+        return 0;
+    return sleep_until(d, now + pause_ns) && is_long;
 }

@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { SHORTEST_MS = 1, LONGEST_MS = 200 };
+enum { SHORTEST_MS = 1 };
 
 static uint32_t one_round(struct drain *d)
 {
@@ -40,9 +40,9 @@ static int64_t next_pause(const struct drain *d, int64_t pause_ns, uint32_t n)
         pause_ns /= 4;
     else if (n < all / 64)
         pause_ns += pause_ns / 2;
-    return pause_ns < SHORTEST_MS * DRAIN_MS  ? SHORTEST_MS * DRAIN_MS
-           : pause_ns > LONGEST_MS * DRAIN_MS ? LONGEST_MS * DRAIN_MS
-                                              : pause_ns;
+    return pause_ns < SHORTEST_MS * DRAIN_MS        ? SHORTEST_MS * DRAIN_MS
+           : pause_ns > DRAIN_LONGEST_MS * DRAIN_MS ? DRAIN_LONGEST_MS * DRAIN_MS
+                                                    : pause_ns;
 }
 
 static void *work(void *arg)
@@ -59,7 +59,8 @@ static void *work(void *arg)
             pthread_cond_broadcast(&d->answered);
             pthread_mutex_unlock(&d->lock);
         }
-        drain_sleep(d, n, pause_ns);
+        if (drain_sleep(d, n, pause_ns))
+            pause_ns = SHORTEST_MS * DRAIN_MS;
     }
     return NULL;
 }
@@ -145,17 +146,6 @@ int drain_start(struct drain **out, const char *spool, int64_t bytes, const stru
 uint64_t drain_n_writes(const struct drain *d)
 {
     return d ? __atomic_load_n(&d->n_writes, __ATOMIC_RELAXED) : 0;
-}
-
-/* Whoever maps the segment has it open for writing, and the kernel gives a lease for writing only to one who is alone.
- * Another one that opens it now waits for the few microseconds, and SIGIO tells of it. */
-int drain_is_alone(const struct drain *d)
-{
-    signal(SIGIO, SIG_IGN);
-    int is_alone = d && fcntl(d->shared.fd, F_SETLEASE, F_WRLCK) == 0;
-    if (is_alone)
-        (void)fcntl(d->shared.fd, F_SETLEASE, F_UNLCK);
-    return is_alone;
 }
 
 const char *drain_path(const struct drain *d)

@@ -27,8 +27,6 @@ int drain_start(struct drain **out, const char *spool, int64_t bytes, const stru
 const char *drain_path(const struct drain *d);
 /** drain_n_writes - grows when something was written. From any thread; NULL is fine. */
 uint64_t drain_n_writes(const struct drain *d);
-/** drain_is_alone - no other process has the segment mapped; 0: some have, or the kernel does not tell. */
-int drain_is_alone(const struct drain *d);
 /** drain_look - one round now, to its end: of a program that has ended and was not waited for yet, the kernel still has
  *  its totals. NULL is fine.
  * drain_stop - empty the segment for the last time and end the thread. Processes that still live go on without us:

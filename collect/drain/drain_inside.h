@@ -13,7 +13,7 @@
 #include <time.h>
 
 #define DRAIN_MS INT64_C(1000000)
-enum { DRAIN_RETRY_MS = 500 };
+enum { DRAIN_RETRY_MS = 500, DRAIN_LONGEST_MS = 200 /* of a pause between two rounds */ };
 
 /* A process that records. */
 struct proc {
@@ -104,8 +104,9 @@ void drain_each_sums(struct drain *d, uint32_t owner, int is_last);
 /* ---- doze.c ---- */
 
 /** drain_sleep - of the drain's thread, between two rounds: for pause_ns, or long when the processes rest.
- *  n_written  blocks of the round before */
-void drain_sleep(struct drain *d, uint32_t n_written, int64_t pause_ns);
+ *  n_written  blocks of the round before
+ *  returns    1 when a process that runs again ended a long sleep */
+int drain_sleep(struct drain *d, uint32_t n_written, int64_t pause_ns);
 /** drain_wake - from another thread, after it has set what the drain shall see. */
 void drain_wake(const struct drain *d);
 /** drain_time_used - processor time of process i so far; -1: it is not told.                        unit: ns */

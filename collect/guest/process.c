@@ -155,8 +155,10 @@ static int claim(void)
     uint32_t index = 0;
     struct segment_process *p = free_entry(pid, &index);
     struct stat space;
-    if (!p)
+    if (!p) {
+        wake_collector(s); /* the entries of dead processes become free for the next one */
         return -1;
+    }
     int rank = rank_of_environment(); /* a forked worker may have been told its own */
     p->serial = __atomic_add_fetch(&s->next_serial, 1, __ATOMIC_RELAXED);
     p->parent = last_serial;

@@ -251,13 +251,6 @@ static void set_window(const struct options *o, json_t *record)
     }
 }
 
-/* Processes that keep the variable and lose the libraries cannot record. */
-int environment_is_preloaded(void)
-{
-    const char *libraries = getenv("LD_PRELOAD");
-    return libraries && strstr(libraries, "libdccollect-inject.so");
-}
-
 void environment_set(const struct options *o, json_t *record)
 {
     /* What another collector, of which this one is a program, or the user's shell has set is not meant for this run. */

@@ -10,8 +10,6 @@
 /** environment_set - in this process, for the program it will start; DCC_SPOOL is start.h's.
  *  record   gets "nvtx_note", "mpi_note", "io_note": why something will not be recorded; absent when it will */
 void environment_set(const struct options *o, json_t *record);
-/** environment_is_preloaded - environment_set put a library into every program that is started from here. */
-int environment_is_preloaded(void);
 /** environment_set_waits - in this process, for a program that is not recorded: on an emulated node (collect/nodes) its
  *  waits sleep, as those of recorded programs do. Elsewhere: nothing. See collect/guest/yield. */
 void environment_set_waits(void);

@@ -68,14 +68,15 @@ static uint64_t n_writes(void *ctx)
     return drain_n_writes(last->drain) + sampler_n_writes(last->sampler);
 }
 
-/* Each collector takes care of what it and its rank write; one without a rank, of the whole spool. */
+/* Each collector takes care of what it and its rank write; one without a rank, of the whole spool, where others write
+ * too. */
 static struct syncer *start_sync(const struct run *r, struct last_look *last)
 {
     char host[PATH_MAX + 320];
     snprintf(host, sizeof host, "%s/%s", r->spool, r->host_dir);
     const char *own[] = {r->record_dir, r->is_host_sampled ? host : NULL}, *all[] = {r->spool};
     return r->id.rank >= 0 ? sync_start(own, 2, r->o->sync_s, n_writes, last)
-                           : sync_start(all, 1, r->o->sync_s, n_writes, last);
+                           : sync_start(all, 1, r->o->sync_s, NULL, NULL);
 }
 
 static void take_last_look(void *ctx)
@@ -157,8 +158,7 @@ static int observe(struct run *r, int *status, struct dcr_err *err)
     last.syncer = start_sync(r, &last);
     struct ended ended = start_wait(pid, take_last_look, &last);
     /* Children that the program left behind: an archive waits a little for them. */
-    if (!environment_is_preloaded() || !drain_is_alone(drain))
-        r->n_left = leftover_wait(drain_path(drain), r->o->output ? GRACE_MS : 0, r->left, sizeof r->left);
+    r->n_left = leftover_wait(drain_path(drain), r->o->output ? GRACE_MS : 0, r->left, sizeof r->left);
     drain_stop(drain, r->n_left, r->record);
     *status = ended.signal ? 128 + ended.signal : ended.exit_status < 0 ? DCR_EXIT_SELF : ended.exit_status;
     json_t *monitors = last.monitors;

@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MAX_FOLDERS = 4, MAX_DEPTH = 3, REST_S = 30 };
+enum { MAX_FOLDERS = 4, MAX_DEPTH = 3 };
 
 struct syncer {
     char folders[MAX_FOLDERS][PATH_MAX];
@@ -59,10 +59,10 @@ static void sync_folder(const char *dir, int depth)
 }
 
 /* returns 1 when it is time to end */
-static int wait_a_while(struct syncer *s, struct timespec *next, int seconds)
+static int wait_a_while(struct syncer *s, struct timespec *next)
 {
     pthread_mutex_lock(&s->lock);
-    next->tv_sec += seconds;
+    next->tv_sec += s->seconds;
     while (!s->is_ending && pthread_cond_timedwait(&s->wake, &s->lock, next) != ETIMEDOUT)
         ;
     int is_ending = s->is_ending;
@@ -75,17 +75,13 @@ static void *work(void *arg)
     struct syncer *s = arg;
     struct timespec next;
     uint64_t n_before = UINT64_MAX;
-    int seconds = s->seconds;
     clock_gettime(CLOCK_MONOTONIC, &next);
-    while (!wait_a_while(s, &next, seconds)) {
+    while (!wait_a_while(s, &next)) {
         struct timespec now;
-        uint64_t n_writes = s->n_writes(s->ctx);
-        if (n_writes == n_before) {
-            seconds = 2 * seconds < REST_S ? 2 * seconds : s->seconds < REST_S ? REST_S : s->seconds;
+        uint64_t n_writes = s->n_writes ? s->n_writes(s->ctx) : 0;
+        if (s->n_writes && n_writes == n_before)
             continue;
-        }
         n_before = n_writes;
-        seconds = s->seconds;
         for (int i = 0; i < s->n; i++)
             sync_folder(s->folders[i], 0);
         clock_gettime(CLOCK_MONOTONIC, &now);

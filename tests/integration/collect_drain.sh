@@ -54,7 +54,7 @@ check "recorded and dropped are all ranges" adds_up "$(echo ends/rank0/*.dct)" 4
 check "most ends were recorded" sh -c './trace_text ends/rank0/*.dct --count | grep -q " open=[0-9] "'
 
 # ---- while the program rests the collector sleeps; it wakes up when the program runs
-OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_LOCAL_RANK=1 OMPI_COMM_WORLD_SIZE=2 "$COLLECT" run --spool rest --max-mb 1 -- ./burst 100000 1 4000 >out 2>err &
+OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_LOCAL_RANK=1 OMPI_COMM_WORLD_SIZE=2 "$COLLECT" run --spool rest --max-mb 4 -- ./burst 100000 1 4000 >out 2>err &
 collector=$!
 switches() {
     cat /proc/$collector/task/*/status | awk '/^voluntary/ { n += $2 } END { print n }'
