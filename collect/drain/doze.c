@@ -3,7 +3,7 @@
  * A segment fills up in some tenths of a second, so that the drain looks that often. When nothing was written for a
  * while and the processes do not run, it sleeps until they do: the kernel counts their processor time, and a timer on
  * that clock ends the sleep after some milliseconds of it. A process that begins to record ends it too (by the
- * segment's word `sleeps`). So a burst is not noticed later than by looking, and who waits is not woken. */
+ * segment's word `sleeps`). So a burst is noticed as early as by looking often, and idle processes cost nothing. */
 #include "collect/drain/drain_inside.h"
 
 #include "lib/base/mono.h"
@@ -111,7 +111,7 @@ void drain_forget_timer(struct proc *p)
     p->has_timer = 0;
 }
 
-/* Did all processes rest since they were looked at last, and will a timer tell when one does no longer? */
+/* Did all processes rest since the last look, and does a timer report the first one that runs? */
 static int all_rest(struct drain *d)
 {
     const struct segment *s = segment_of(d);
