@@ -23,6 +23,7 @@ enum {
     MOST_WATCHED = 16,
     BUDGET_MS = 1, /* the kernel's tick makes 4 of it */
     LONGEST_DOZE_MS = 1000,
+    ALONE_DOZE_MS = 10000,    /* no process records: the first one that does ends the sleep */
     SMALLEST_BYTES = 4 << 20, /* a smaller segment fills up before a sleep ends */
     BUSY_PARTS = 10
 };
@@ -111,8 +112,9 @@ void drain_forget_timer(struct proc *p)
     p->has_timer = 0;
 }
 
-/* Did all processes rest since the last look, and does a timer report the first one that runs? */
-static int all_rest(struct drain *d)
+/* Did all processes rest since the last look, and does a timer report the first one that runs?
+ * n_resting  the processes */
+static int all_rest(struct drain *d, uint32_t *n_resting)
 {
     const struct segment *s = segment_of(d);
     int64_t used[MOST_WATCHED], now = dcr_mono_ns(), since_ns = now - d->watched_ns;
@@ -135,6 +137,7 @@ static int all_rest(struct drain *d)
     }
     for (uint32_t k = 0; k < n && is_resting; k++)
         is_resting = set_timer(d, who[k], used[k] + BUDGET_MS * DRAIN_MS) == 0;
+    *n_resting = n;
     return is_resting;
 }
 
@@ -143,17 +146,19 @@ static int all_rest(struct drain *d)
 int drain_sleep(struct drain *d, uint32_t n_written, int64_t pause_ns)
 {
     int64_t now = dcr_mono_ns();
+    uint32_t n_resting = 0;
     d->n_idle_rounds = n_written || pause_ns < DRAIN_LONGEST_MS * DRAIN_MS ? 0 : d->n_idle_rounds + 1;
-    int is_long = d->n_idle_rounds >= IDLE_ROUNDS && segment_of(d)->bytes >= SMALLEST_BYTES;
+    int is_long = d->n_idle_rounds >= IDLE_ROUNDS;
     if (is_long) {
         __atomic_store_n(&segment_of(d)->sleeps, SLEEPS_LONG, __ATOMIC_SEQ_CST);
-        is_long = all_rest(d); /* after the store: who begins to record from now on sees it */
+        is_long = all_rest(d, &n_resting); /* after the store: who begins to record from now on sees it */
+        is_long = is_long && (!n_resting || segment_of(d)->bytes >= SMALLEST_BYTES);
     }
     if (!is_long)
         __atomic_store_n(&segment_of(d)->sleeps, SLEEPS_SHORTLY, __ATOMIC_SEQ_CST);
     else
-        pause_ns = LONGEST_DOZE_MS * DRAIN_MS;
-    if (is_long && d->copy_ns && d->next_copy_ns < now + pause_ns)
+        pause_ns = (n_resting ? LONGEST_DOZE_MS : ALONE_DOZE_MS) * DRAIN_MS;
+    if (is_long && n_resting && d->copy_ns && d->next_copy_ns < now + pause_ns)
         pause_ns = d->next_copy_ns - now;
     if (__atomic_load_n(&d->is_ending, __ATOMIC_SEQ_CST) || __atomic_load_n(&d->is_asked, __ATOMIC_SEQ_CST))
         return 0;
