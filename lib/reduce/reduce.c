@@ -229,12 +229,17 @@ static void add_phase_time(struct reducer *d, struct track *t, int phase, size_t
     c->ns[step] += ns;
 }
 
+static void keep_first(struct track *t, size_t n_steps, size_t n_collectives)
+{
+    t->n_steps = n_steps;
+    t->n_collectives = n_collectives;
+    for (int k = 0; k < RUN_MAX_PHASES; k++)
+        t->phases[k].n = t->phases[k].n < n_steps ? t->phases[k].n : n_steps;
+}
+
 void reduce_cut(struct track *t, size_t n)
 {
-    t->n_collectives = t->steps[n].first_collective;
-    t->n_steps = n;
-    for (int k = 0; k < RUN_MAX_PHASES; k++)
-        t->phases[k].n = t->phases[k].n < n ? t->phases[k].n : n;
+    keep_first(t, n, t->steps[n].first_collective);
 }
 
 /* All ranks must keep the same steps, wherever they begin, so the first step of each group of `every` step numbers is
@@ -273,10 +278,7 @@ static void thin(struct track *t)
         n_collectives += s.n_collectives;
         t->steps[n++] = s;
     }
-    for (int k = 0; k < RUN_MAX_PHASES; k++)
-        t->phases[k].n = t->phases[k].n < n ? t->phases[k].n : n;
-    t->n_steps = n;
-    t->n_collectives = n_collectives;
+    keep_first(t, n, n_collectives);
 }
 
 /* The last step stays until the next one comes, because events between the two may belong to it. */
@@ -290,6 +292,8 @@ static void make_room(struct track *t)
 
 static void add_step(struct reducer *d, struct track *t, const struct event *e)
 {
+    int64_t number = e->number >= 0 ? e->number : t->n_seen;
+    t->is_by_order |= t->n_steps && number <= t->steps[t->n_steps - 1].step;
     make_room(t);
     count_outside(t, e->start_ns);
     for (int c = 0; c < N_CATEGORIES; c++)
@@ -302,9 +306,7 @@ static void add_step(struct reducer *d, struct track *t, const struct event *e)
     t->steps = arena_grow(&d->arena, t->steps, t->n_steps, &t->steps_cap, sizeof *t->steps);
     struct step_record *s = &t->steps[t->n_steps];
     memset(s, 0, sizeof *s);
-    s->step = e->number >= 0 ? e->number : t->n_seen;
-    t->is_by_order |= t->n_seen && s->step <= t->last_number;
-    t->last_number = s->step;
+    s->step = number;
     s->start_ns = e->start_ns;
     s->step_ns = e->end_ns - e->start_ns;
     s->samples = -1;

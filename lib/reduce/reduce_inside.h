@@ -38,8 +38,7 @@ struct track {
     struct step_record *steps;
     size_t n_steps, steps_cap;
     int64_t every, n_seen, seen_ns; /* of struct steps_seen; every is at least 1 */
-    int64_t last_number;
-    int is_by_order; /* step numbers did not ascend */
+    int is_by_order;                /* step numbers did not ascend */
     struct collective *collectives;
     int64_t *collective_start; /* shape (n_collectives) */
     size_t n_collectives, collectives_cap, starts_cap;

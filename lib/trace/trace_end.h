@@ -9,7 +9,8 @@
  *  fd       borrows; its offset stays
  *  returns  bytes; the size of a file that is no trace or ends inside a block; -1: it cannot be read (errno) */
 int64_t dct_used_bytes(int fd);
-/** dct_blocks_before - blocks of the pieces before this one; 0 = there are none, or it is no trace. */
+/** dct_blocks_before - how many blocks the earlier pieces of this trace have; 0 if it has no earlier pieces, or if the
+ *  file is not a trace. */
 int64_t dct_blocks_before(int fd);
 
 #endif

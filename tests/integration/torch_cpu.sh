@@ -62,13 +62,7 @@ check_status 0 "memory of a host" "$report" -q "$TMP/memory.json" -o "$TMP/site"
 has "its peak, and its growth a step" '.evidence[0].rows == [["host", "40", "160", "160", "4"]]'
 
 # ---- live
-torch=$(find_torch)
-if [ -z "$torch" ]; then
-    skip "a data-parallel program on 2 and 3 ranks" "no PyTorch with gloo (python3-torch)"
-    finish
-fi
-# Memory that is given back after each step would be paged in anew, which costs more than the work.
-export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MALLOC_MMAP_THRESHOLD_=33554432 MALLOC_TRIM_THRESHOLD_=1073741824
+need_torch "a data-parallel program on 2 and 3 ranks"
 # shellcheck disable=SC2317  # check calls it
 # ranks N CASE...: N ranks run the cases one after the other, into $TMP/N
 ranks() {

@@ -60,11 +60,7 @@ check "... and no link is in the archive" bash -c "! tar -tf '$TMP/own.tar' | gr
 check "--help names the option" bash -c "'$BIN/dccollect' --help | grep -q -- '--python on|off'"
 
 # ---- PyTorch
-torch=$(find_torch)
-if [ -z "$torch" ]; then
-    skip "loops of many kinds" "no PyTorch with gloo (python3-torch)"
-    finish
-fi
+need_torch "loops of many kinds"
 
 "$torch" tests/data/programs/torch_cases.py "$TMP/cases" >"$TMP/bare" 2>/dev/null
 TORCH_CASES_MARK=1 check_status 7 "loops of many kinds run under the collector" "$BIN/dccollect" run -o "$TMP/cases.tar" -- \

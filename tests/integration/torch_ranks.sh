@@ -4,12 +4,7 @@
 . tests/lib/tap.sh
 . tests/lib/torch.sh
 report=$BIN/dcreport
-torch=$(find_torch)
-if [ -z "$torch" ]; then
-    skip "PyTorch programs on 1, 2 and 4 ranks" "no PyTorch with gloo (python3-torch)"
-    finish
-fi
-export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MALLOC_MMAP_THRESHOLD_=33554432 MALLOC_TRIM_THRESHOLD_=1073741824
+need_torch "PyTorch programs on 1, 2 and 4 ranks"
 
 # shellcheck disable=SC2317  # check calls it
 # collect N PROGRAM [ARGUMENT...]: N ranks, each under a collector, packed into $TMP/run.tar. RANK and its like are set as by torchrun.

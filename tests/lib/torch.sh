@@ -11,6 +11,16 @@ find_torch() {
         fi
     done
 }
+# need_torch NAME: sets $torch, and what a rank of these tests needs; without PyTorch the rest of the script is skipped as NAME
+need_torch() {
+    torch=$(find_torch)
+    if [ -z "$torch" ]; then
+        skip "$1" "no PyTorch with gloo (python3-torch)"
+        finish
+    fi
+    # Memory that is given back after each step would be paged in anew, which costs more than the work.
+    export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MALLOC_MMAP_THRESHOLD_=33554432 MALLOC_TRIM_THRESHOLD_=1073741824
+}
 # has NAME CONDITION: of the last report, $TMP/site
 has() {
     if jq -e "$2" "$TMP/site/report.json" >"$TMP/jq" 2>&1; then ok "$1"; else not_ok "$1" "$(jq -c '.runs[0] | [.n_steps, .finding, .headline, .support, .parts_ns, .phases[].name], .notes' "$TMP/site/report.json")"; fi

@@ -310,7 +310,7 @@ static void disk_and_net_have_rows_or_reasons(void **state)
 static const char *below_root(const char *name)
 {
     static char path[300];
-    snprintf(path, sizeof path, "%s/root/%s", spool, name);
+    snprintf(path, sizeof path, "%s/fixture/%s", spool, name);
     return path;
 }
 
@@ -366,7 +366,7 @@ static void ports_of_infiniband_are_read(void **state)
     enum { N = sizeof want / sizeof *want };
     make_root();
     char root[300];
-    snprintf(root, sizeof root, "%s/root", spool);
+    snprintf(root, sizeof root, "%s/fixture", spool);
     struct source_config config = {.host_dir = "host-ib", .root = root};
     struct outputs *o = outputs_open(spool);
     struct dcr_err err = {0};

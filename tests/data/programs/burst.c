@@ -1,7 +1,8 @@
 /* burst.c - ranges as fast as they go, through the collector's own entry points.
- *   burst N [THREADS [REST_MS]]   N ranges (2N events) by each thread. Prints the events made, and the peak of its own
- * memory in MB without what is mapped from files. With REST_MS each thread rests that long after its first range,
- * then makes the others at 50,000 per second. */
+ *   burst N [THREADS [REST_MS]]
+ * Each thread makes N ranges, which are 2N events. At the end the program prints the number of events and its own peak
+ * memory in MB, without mapped files. With REST_MS each thread rests that long after its first range and then makes
+ * 50,000 ranges per second. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdint.h>
