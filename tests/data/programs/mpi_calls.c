@@ -93,8 +93,10 @@ int main(int argc, char **argv)
         puts("about to abort");
         fflush(stdout);
         MPI_Barrier(MPI_COMM_WORLD); /* both have said it before one ends them */
-        if (rank == 0)
+        if (rank == 0) {
+            sleep(1); /* mpirun passes on what both said: it may drop what it has not read yet when it kills them */
             MPI_Abort(MPI_COMM_WORLD, 7);
+        }
         sleep(20);
     }
     MPI_Finalize();
