@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The same archives give the same bytes: twice, in another folder, locale and time zone, in another order of arguments. By
-# another build: render_builds.sh.
+# The same archives give the same bytes: twice, in another folder, locale and time zone, in another order of arguments, by another
+# user with another umask, on fewer cores. By another build: render_builds.sh.
 # Three archives of a usual size are rendered within a second and 100 MB.
 # alone: it measures processor time, which files that others make and delete on the same disk and cache cost too
 # plain: it measures processor time
@@ -25,6 +25,21 @@ elsewhere() {
 }
 check "renders from another folder, in another order and time zone" elsewhere
 check "... with the same bytes" diff -r "$TMP/first" "$TMP/elsewhere/here"
+# Another root: what the user, the mask of new files and the home folder are, must not show.
+# shellcheck disable=SC2317  # called through check
+as_nobody() {
+    (umask 077 && cd "$TMP/elsewhere/copy" && env -i PATH="$PATH" HOME=/nonexistent USER=nobody TZ=Asia/Kathmandu \
+        setpriv --reuid 65534 --regid 65534 --clear-groups "$BIN/dcreport" ./*.tar -o ../nobody/site -q)
+}
+mkdir "$TMP/elsewhere/nobody"
+chmod 755 "$TMP" "$TMP/elsewhere" "$TMP/elsewhere/copy" && chmod 777 "$TMP/elsewhere/nobody" && chmod 644 "$TMP/elsewhere/copy"/*.tar
+if setpriv --reuid 65534 --regid 65534 --clear-groups "$BIN/dcreport" --version > /dev/null 2>&1 &&
+    setpriv --reuid 65534 --regid 65534 --clear-groups test -r "$TMP/elsewhere/copy/1node-x.tar"; then
+    check "another user renders, with umask 077" as_nobody
+    check "... with the same bytes" diff -r "$TMP/first" "$TMP/elsewhere/nobody/site"
+else
+    skip "another user renders" "needs root, and another user who may come here"
+fi
 # A locale that writes 1,5 for 1.5: made here, since few machines have one installed.
 other=de_DE.UTF-8
 mkdir "$TMP/locale"
