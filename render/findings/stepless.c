@@ -5,6 +5,7 @@
 #include "render/metrics/calls.h"
 #include "render/metrics/cores.h"
 #include "render/metrics/recorded.h"
+#include "render/metrics/rule.h"
 #include "render/findings/actions.h"
 #include "render/findings/claims.h"
 #include "render/findings/failed.h"
@@ -164,6 +165,18 @@ static void add_files_claim(struct report *rep, struct run_result *r, const stru
     claim_number(rep, c, report_text(rep, "runs.%s.files_share.time_ns", r->slug), "ns", (double)f->ns);
 }
 
+static void add_memory_claim(struct report *rep, struct run_result *r)
+{
+    struct said s = {
+        .headline = PHRASE(MEMORY_LIMITS, slot_percent(r->missed.used_ratio), slot_name(peaks_word(r->missed.peaks)))};
+    said_add(&s, found_misses(&r->missed));
+    struct claim *c = add_claim(rep, r, CLASS_MEMORY, "monitors", &s);
+    c->threshold_ratio = rep->thresholds.memory_bound;
+    c->threshold_name = "memory_bound";
+    claim_number(rep, c, report_text(rep, "runs.%s.cache_misses.used_ratio", r->slug), "ratio", r->missed.used_ratio);
+    claim_number(rep, c, report_text(rep, "runs.%s.cache_misses.gb_per_s", r->slug), "GB/s", r->missed.gb_per_s);
+}
+
 /* Ranks that wait for a core are late, so waiting in MPI then proves no other cause (as in runs with steps). */
 static void add_shared_claim(struct report *rep, struct run_result *r, const struct mpi_late *l, int64_t wall,
                              const struct file_time *f)
@@ -198,6 +211,8 @@ static int add_claims(struct report *rep, struct run_result *r)
         add_files_claim(rep, r, &f);
     if (has_late && !is_late_first && !r->shared.kind)
         add_late_claim(rep, r, &l, wall);
+    if (!r->missed.why.code && r->missed.used_ratio > rep->thresholds.memory_bound)
+        add_memory_claim(rep, r);
     return r->n_claims;
 }
 

@@ -20,7 +20,8 @@ struct run_reading reading_at(const struct run_reading *list, int n, int64_t t_n
                                 .run_delay_ns =
                                     a->run_delay_ns + (int64_t)(part * (double)(b->run_delay_ns - a->run_delay_ns)),
                                 .cpu_ns = a->cpu_ns + (int64_t)(part * (double)(b->cpu_ns - a->cpu_ns)),
-                                .own_ns = a->own_ns + (int64_t)(part * (double)(b->own_ns - a->own_ns))};
+                                .own_ns = a->own_ns + (int64_t)(part * (double)(b->own_ns - a->own_ns)),
+                                .misses = a->misses + (int64_t)(part * (double)(b->misses - a->misses))};
 }
 
 struct reading_window window_of_steps(const struct run_rank *k)

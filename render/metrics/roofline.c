@@ -1,5 +1,6 @@
 /* roofline.c - the classes of compute and memory: analytic counts of the program against what was calibrated on its
  * nodes, and against the kernels that it could have used. See rules.h. */
+#include "render/metrics/cache_misses.h"
 #include "render/metrics/cores.h"
 #include "render/metrics/gain.h"
 #include "render/metrics/rule.h"
@@ -25,13 +26,19 @@ static double ceiling(const struct run_measured *one, const struct run_measured 
     return all->n && v > all->max ? all->max : v;
 }
 
-/* What else would tell, by the first rank: of its counters the archive has a reason, or those of cycles and the like.
- */
-static struct reason untold(struct report *rep, const struct run *a)
+static int says_counts(const struct run *a)
 {
+    return a->program.traffic_bytes_per_step > 0 && a->program.flop_per_step > 0;
+}
+
+/* Memory traffic that counters of the processor show where the program says nothing. A GPU's memory is another one. By
+ * the first rank: of its counters the archive has a reason, or they were counted. */
+static struct reason counted(struct report *rep, const struct run_result *r, double *gb_per_s)
+{
+    const struct run *a = r->run;
     const struct recorder counters = a->ranks_len ? a->ranks[0].counters : (struct recorder){0};
     if (counters.state == RECORDER_OK)
-        return REASON(NO_COUNTS_BUT_COUNTERS);
+        return r->pop.is_of_gpus ? REASON(NO_COUNTS_BUT_COUNTERS) : missed_gb_per_s(a, gb_per_s);
     const char *says = counters.state == RECORDER_NOT_AVAILABLE ? counters.because : counters.text;
     return counters.state ? REASON(NO_COUNTS_NOR_COUNTERS, slot_name(report_text(rep, "%.300s", says)))
                           : REASON(NO_COUNTS);
@@ -131,9 +138,7 @@ static struct ceilings ceilings_of(struct report *rep, const struct run_result *
 {
     struct ceilings f = {.peaks = PEAKS_CALIBRATED};
     const struct run *a = r->run;
-    if (!(a->program.traffic_bytes_per_step > 0) || !(a->program.flop_per_step > 0))
-        f.why = untold(rep, a);
-    else if (stated(a, "peak_gflop_per_s") > 0 && stated(a, "peak_gb_per_s") > 0) {
+    if (stated(a, "peak_gflop_per_s") > 0 && stated(a, "peak_gb_per_s") > 0) {
         f.peaks = PEAKS_STATED;
         f.gflop_per_s = stated(a, "peak_gflop_per_s") * r->n_ranks;
         f.gb_per_s = stated(a, "peak_gb_per_s") * r->n_ranks;
@@ -213,9 +218,60 @@ struct roofline roofline_of(const struct run_program *p, double peak_gflop_per_s
     return f;
 }
 
+struct missed_memory missed_memory(struct report *rep, const struct run_result *r)
+{
+    struct missed_memory m = {0};
+    m.why = says_counts(r->run) ? REASON(PROGRAM_COUNTS) : counted(rep, r, &m.gb_per_s);
+    struct ceilings p = m.why.code ? (struct ceilings){0} : ceilings_of(rep, r);
+    m.peaks = p.peaks;
+    m.peak_gb_per_s = p.gb_per_s;
+    m.why = m.why.code ? m.why : p.why;
+    if (m.why.code)
+        return m;
+    m.why = disagree(rep, &(struct roofline){.peaks = p.peaks}, m.gb_per_s, p.gb_per_s, "GB/s");
+    m.used_ratio = fmin(m.gb_per_s / p.gb_per_s / left_by_others(r), 1);
+    return m;
+}
+
+struct phrase found_misses(const struct missed_memory *m)
+{
+    return PHRASE(FOUND_MISSES, slot_number(m->gb_per_s), slot_percent(m->gb_per_s / m->peak_gb_per_s),
+                  slot_name(peaks_word(m->peaks)), slot_number(m->peak_gb_per_s));
+}
+
+/* The lower bound can show that memory limits, and cannot show that it does not. How much faster compute would be with
+ * fewer misses is not known. */
+static void rule_misses(const struct report *rep, struct run_result *r)
+{
+    const struct thresholds *t = &rep->thresholds;
+    const struct missed_memory *m = &r->missed;
+    const struct slot peaks = slot_name(peaks_word(m->peaks));
+    struct reason why = m->why;
+    if (!why.code && m->used_ratio <= t->memory_bound / 2)
+        why = REASON(MISSES_SHOW_LITTLE, slot_percent(m->used_ratio), peaks);
+    if (!why.code && r->part_ns[PART_COMPUTE] <= 0)
+        why = REASON(NO_COMPUTE);
+    r->roofline.why = m->why.code ? m->why : REASON(NO_COUNTS_BUT_COUNTERS);
+    if (why.code) {
+        rule_not_measured(r, CLASS_MEMORY, why);
+        return;
+    }
+    r->roofline.peaks = m->peaks;
+    struct class_result *c =
+        rule_begin(r, CLASS_MEMORY, (int64_t)(m->used_ratio * (double)r->part_ns[PART_COMPUTE]),
+                   PHRASE(RULE_MEMORY_MISSES, slot_percent(t->memory_bound), peaks), "memory_bound", t->memory_bound);
+    c->judged = (struct judged){JUDGED_BANDWIDTH, m->used_ratio, "memory_bound", t->memory_bound, {0}};
+    c->verdict = m->used_ratio > t->memory_bound ? VERDICT_LIMITS : VERDICT_WATCH;
+    rule_found(c, found_misses(m));
+}
+
 void rule_memory(struct report *rep, struct run_result *r)
 {
     const struct thresholds *t = &rep->thresholds;
+    if (!says_counts(r->run)) {
+        rule_misses(rep, r);
+        return;
+    }
     struct ceilings p = ceilings_of(rep, r);
     if (!p.why.code && r->part_ns[PART_COMPUTE] <= 0)
         p.why = REASON(NO_COMPUTE);

@@ -5,7 +5,7 @@
 #include "render/metrics/report.h"
 
 /** is_memory_judged - is it known whether the memory's bandwidth limits compute? Else a run that computes may have much
- *  to gain. After rule_memory. (roofline.c)  Test: tests/unit/test_rules.c */
+ *  to gain. After rule_memory. (roofline.c)  Test: tests/unit/test_roofline.c */
 int is_memory_judged(const struct run_result *r);
 
 /** is_compute_waiting - do the ranks wait in their phases of compute, and no better kernels are known? Not told of
@@ -50,22 +50,28 @@ double rule_share(const struct run_result *r, int64_t ns);
 /** rule_mean - of a monitor's samples; NAN without any. */
 double rule_mean(const struct sampled *s);
 
+/** missed_memory - memory traffic by cache misses (cache_misses.h) against the peak of the run's machines, of any
+ *  program that was watched. (roofline.c)  Test: tests/unit/test_roofline.c */
+struct missed_memory missed_memory(struct report *rep, const struct run_result *r);
+/** found_misses - the two rates and their share. */
+struct phrase found_misses(const struct missed_memory *m);
+
 /** rule_memory - is it the memory's bandwidth that holds up compute?
- *  source   docs/metrics.md#predicted-gain. Test: tests/unit/test_rules.c */
+ *  source   docs/metrics.md#predicted-gain. Test: tests/unit/test_roofline.c */
 void rule_memory(struct report *rep, struct run_result *r);
 
 /** roofline_of - the roofline of a step: counts of the program, ceilings of all ranks together. Shares are not limited,
  *  and there are no reasons. (roofline.c)
  *  wall_ns      time of a step's operations, > 0
  *  bound_ratio  of a ceiling above which it is the bound
- *  source       docs/metrics.md#roofline. Test: tests/unit/test_rules.c */
+ *  source       docs/metrics.md#roofline. Test: tests/unit/test_roofline.c */
 struct roofline roofline_of(const struct run_program *p, double peak_gflop_per_s, double peak_gb_per_s, double wall_ns,
                             double step_ns, double bound_ratio);
 
 /** gain_of_kernels - time of a step that the best kernels of the processor save, by the ratio that the program timed. 0
  *  if it timed none, or if the gain is within loss_matters of a step (as good as the best). (roofline.c)
  *  returns  unit: ns
- *  source   docs/metrics.md#predicted-gain. Test: tests/unit/test_rules.c */
+ *  source   docs/metrics.md#predicted-gain. Test: tests/unit/test_roofline.c */
 int64_t gain_of_kernels(struct report *rep, const struct run_result *r);
 
 /** rule_compute - does the run compute and nothing else, or in kernels that are not the best? After all other rules.

@@ -295,6 +295,15 @@ struct roofline {
     enum roof_bound bound; /* by step times it cannot be told that it is latency */
 };
 
+/* Memory traffic by cache misses, where the program does not tell it: at least so much of the peak. Runs without steps
+ * have it too. */
+struct missed_memory {
+    struct reason why; /* REASON_NONE: it is known. Rates are, too, where a rate disagrees with its peak */
+    enum peaks peaks;
+    double gb_per_s, peak_gb_per_s; /* of all ranks together; the peak 0 = not known */
+    double used_ratio;              /* of what other programs left of the peak, at most 1 */
+};
+
 /* What the memory of a GPU was at its peak. X(id, word in report.json and on the page) */
 #define MEMORY_STATES(X)                  \
     X(MEMORY_UNKNOWN, "")                 \
@@ -493,6 +502,7 @@ struct run_result {
     struct run_note *notes;    /* further observations: run_add_note */
     int n_notes;
     struct roofline roofline;
+    struct missed_memory missed;
     struct gpu_memory *memory; /* of GPUs, monitors' first */
     int n_memory;
 };

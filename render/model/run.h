@@ -52,6 +52,7 @@ struct run_reading {
         int64_t received_bytes;
     };
     int64_t own_ns; /* of a rank: both times, of its first process alone; -1 = not measured */
+    int64_t misses; /* of a rank: of the last-level cache, since its start; -1 = not counted */
 };
 #define RUN_MAX_READINGS 512
 

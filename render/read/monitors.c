@@ -335,11 +335,14 @@ static int reading(const struct table *t, struct run_reading *out)
     int has_cpu = !dcr_csv_double(t->csv, dcr_csv_column(t->csv, "user_ns"), &user, NULL) &&
                   !dcr_csv_double(t->csv, dcr_csv_column(t->csv, "system_ns"), &system, NULL) && user >= 0 &&
                   system >= 0 && user + system < 9e18;
-    double own, own_delay;
+    double own, own_delay, misses;
     int has_own = !dcr_csv_double(t->csv, dcr_csv_column(t->csv, "own_cpu_ns"), &own, NULL) &&
                   !dcr_csv_double(t->csv, dcr_csv_column(t->csv, "own_run_delay_ns"), &own_delay, NULL) && own >= 0 &&
                   own_delay >= 0 && own + own_delay < 9e18;
+    int has_misses =
+        !dcr_csv_double(t->csv, dcr_csv_column(t->csv, "llc_misses"), &misses, NULL) && misses >= 0 && misses < 9e18;
     *out = (struct run_reading){.t_ns = (int64_t)when,
+                                .misses = has_misses ? (int64_t)misses : -1,
                                 .run_delay_ns = (int64_t)delay,
                                 .cpu_ns = has_cpu ? (int64_t)(user + system) : -1,
                                 .own_ns = has_own ? (int64_t)(own + own_delay) : -1};

@@ -180,7 +180,7 @@ lacks() { # PAGE: prints a package that it needs and this machine lacks
 sed -i 's/1000 Ns/200 Ns/' "$TMP"/blocks/mpi-*
 # Each command must end with 0, or with 3 (a report with gaps, which the pages explain).
 run_block() { # PAGE BLOCK
-    (cd "$TMP/$1" && PATH=${torch:+$TMP/python:}$PATH timeout 60 bash -c 'trap "s=\$?; [ \$s -eq 3 ] || exit \$s" ERR; . "$0"; exit 0' "$2")
+    (cd "$TMP/$1" && PATH=${torch:+$TMP/python:}$PATH timeout 240 bash -c 'trap "s=\$?; [ \$s -eq 3 ] || exit \$s" ERR; . "$0"; exit 0' "$2")
 }
 mkdir "$TMP/python"
 [ -z "$torch" ] || ln -s "$(command -v "$torch")" "$TMP/python/python3"

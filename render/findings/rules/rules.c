@@ -360,6 +360,7 @@ void rules(struct report *rep)
         }
         rule_host(rep, r);
         rule_shared(rep, r);
+        r->missed = missed_memory(rep, r);
         if (r->has_steps) {
             rule_memory(rep, r);
             rule_found(&r->classes[CLASS_MEMORY], remedy_of_memory(r));

@@ -238,6 +238,13 @@ static void put_observed(const struct run *run, json_t *o)
     json_decref(files);
 }
 
+static json_t *cache_misses(const struct missed_memory *m)
+{
+    return json_pack("{s:o, s:o, s:o, s:o}", "gb_per_s", value_real(1, m->gb_per_s), "peak_gb_per_s",
+                     value_real(m->peak_gb_per_s > 0, m->peak_gb_per_s), "used_ratio",
+                     value_real(!m->why.code, m->used_ratio), "because", value_reason(&m->why));
+}
+
 static json_t *gpu_memories(const struct run_result *r)
 {
     json_t *list = json_array();
@@ -258,6 +265,8 @@ json_t *run_json(const struct run_result *r)
     value_set(o, "notes", notes(r));
     value_set(o, "nodes", nodes_json(r));
     value_set(o, "gpu_memory", gpu_memories(r));
+    if (r->missed.gb_per_s > 0)
+        value_set(o, "cache_misses", cache_misses(&r->missed));
     value_set(o, "epochs", epochs(r->run));
     value_set(o, "recorded", recorded(r->run));
     value_set(o, "recording", recording(r->run));

@@ -1,0 +1,16 @@
+/* cache_misses.h - memory traffic by a counter of the processor, for programs that do not tell theirs. */
+#ifndef RENDER_METRICS_CACHE_MISSES_H
+#define RENDER_METRICS_CACHE_MISSES_H
+
+#include "render/metrics/report.h"
+
+/** missed_gb_per_s - what misses of the last-level cache read from memory, all ranks together, from the first step's
+ *  start to the last step's end, without steps over the run: misses * 64 bytes / time. It is a lower bound, because
+ *  written lines and most prefetched ones are not counted.
+ *  returns  REASON_NONE, or why it is not known: Linux counts misses of the last level as "cache-misses" on Intel's
+ *           processors only, on AMD's those of the second level and on Arm's of the first.
+ *  source   Linux, arch/x86/events/intel/core.c (LONGEST_LAT_CACHE.MISS), arch/x86/events/amd/core.c,
+ *           drivers/perf/arm_pmuv3.c; Intel SDM volume 3, "Last Level Cache Misses". Test: tests/unit/test_roofline.c */
+struct reason missed_gb_per_s(const struct run *a, double *out);
+
+#endif
