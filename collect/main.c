@@ -46,11 +46,9 @@ static int do_pack(const struct options *o)
     struct pack_request request = {.spool = o->spool,
                                    .output = o->output,
                                    .calibration = o->calibration,
-                                   .zstd_level = o->zstd_level,
-                                   .traces = o->traces,
-                                   .n_sample = o->n_sample,
-                                   .adopt = o->adopt,
-                                   .n_adopt = o->n_adopt,
+                                   .traces = (enum pack_traces)o->traces,
+                                   .adopt = o->adopt.items,
+                                   .n_adopt = o->adopt.n,
                                    .n_nodes = o->n_nodes,
                                    .emulate_nodes = o->emulate_nodes};
     if (drain_rescue(request.spool, &err) != 0)
@@ -81,7 +79,7 @@ static int do_export(const struct options *o)
 {
     char message[1024];
     struct dcr_err err = {0};
-    if (export_archive(o->program[0], o->output, o->format, message, sizeof message, &err) != 0) {
+    if (export_archive(o->program[0], o->output, (enum export_format)o->format, message, sizeof message, &err) != 0) {
         complain(err.text);
         return DCR_EXIT_INPUT;
     }
@@ -184,7 +182,7 @@ int main(int argc, char **argv)
     case COMMAND_CALIBRATE:
         status = DCR_EXIT_INPUT;
         environment_set_waits();
-        if (calibrate_start(o.program, &err) != 0)
+        if (calibrate_start(o.program - 1, &err) != 0)
             complain(err.text);
         break;
     case COMMAND_VERSION:

@@ -14,7 +14,6 @@ function values(argument, help,    words) {
     if (argument ~ /\|/) {
         words = argument
         gsub(/\|/, " ", words)
-        gsub(/:[A-Z]+/, ":", words) # sample:N
         gsub(/(^| )[A-Z]+/, "", words)
         return words
     }

@@ -293,8 +293,8 @@ static int make_output(struct anonymise *x, struct dcr_err *err)
     double started = json_number_value(json_object_get(x->metadata, "started"));
     json_t *manifest = make_manifest(x);
     archive_sort(x->members, x->n_members);
-    int rc = archive_write(x->output, 0, started > 0 && started < 9e9 ? (int64_t)floor(started) : 0, manifest,
-                           x->members, x->n_members, err);
+    int rc = archive_write(x->output, started > 0 && started < 9e9 ? (int64_t)floor(started) : 0, manifest, x->members,
+                           x->n_members, err);
     json_decref(manifest);
     return rc;
 }
@@ -320,15 +320,6 @@ static int check_input(const char *input, struct dcr_err *err)
                          report.first);
     verify_release(&report);
     return rc;
-}
-
-static int open_beside(struct anonymise *x, struct dcr_err *err)
-{
-    char dir[PATH_MAX];
-    const char *slash = strrchr(x->output, '/');
-    snprintf(dir, sizeof dir, "%.*s", slash ? (int)(slash - x->output) + 1 : 1, slash ? x->output : ".");
-    x->fd = dcr_open_nameless(dir);
-    return x->fd >= 0 ? DCR_OK : dcr_err_sys(err, DCR_FAIL, "cannot write in '%s'", dir);
 }
 
 static void describe(const struct anonymise *x, struct dcr_buf *said, char *message, size_t n)
@@ -363,7 +354,7 @@ int anonymise_archive(const char *input, const char *output, struct dcr_buf *sai
     x.names = x.hide.members = json_object();
     x.traces = json_object();
     x.left_out = json_object();
-    rc = open_beside(&x, err);
+    rc = archive_nameless(output, &x.fd, err);
     if (rc == 0)
         rc = each_member(&x, learn, err);
     if (rc == 0)

@@ -174,23 +174,23 @@ static json_t *measure(const struct work *work, const int *cpus, int n, void **i
     return result;
 }
 
-static void put_rates(json_t *o, const struct work *work, const cpu_set_t *set, void **items)
+/* Of one core and of all of them: what each thread does, and its items. */
+static void put_rates(json_t *o, const cpu_set_t *set, const struct work works[2], void **items[2])
 {
-    int n = CPU_COUNT(set), *cpus = malloc((size_t)(n ? n : 1) * sizeof *cpus), k = 0;
-    for (int c = 0; cpus && c < CPU_SETSIZE && k < n; c++)
+    static const char *const keys[] = {"one_core", "all_cores"};
+    int cpus[CPU_SETSIZE], n = 0;
+    for (int c = 0; c < CPU_SETSIZE; c++)
         if (CPU_ISSET((size_t)c, set))
-            cpus[k++] = c;
-    const char *const keys[] = {"one_core", "all_cores"};
+            cpus[n++] = c;
     for (int i = 0; i < 2; i++) {
-        json_t *rates = cpus ? measure(work, cpus, i == 0 ? 1 : k, items) : NULL;
+        json_t *rates = items[i] && n ? measure(&works[i], cpus, i == 0 ? 1 : n, items[i]) : NULL;
         if (rates)
             json_object_set_new(o, keys[i], rates);
         else
             meta_missing(o, keys[i], "no memory to measure it");
     }
-    json_object_set_new(o, "cores", json_integer(k));
-    compare(o, k);
-    free(cpus);
+    json_object_set_new(o, "cores", json_integer(n));
+    compare(o, n);
 }
 
 /* ---- arithmetic --------------------------------------------------------------------------------- */
@@ -261,8 +261,7 @@ json_t *machine_fma(const cpu_set_t *cpus)
     json_object_set_new(o, "kernel", json_string(a.kernel->name));
     for (int i = 0; items && i < n; i++)
         items[i] = &a;
-    if (items)
-        put_rates(o, &work, cpus, items);
+    put_rates(o, cpus, (const struct work[]){work, work}, (void **[]){items, items});
     free(items);
     return o;
 }
@@ -348,37 +347,23 @@ static size_t array_bytes(json_t *o)
     return bytes;
 }
 
+/* One core works on whole arrays, several on equal parts of them. */
 json_t *machine_memory(const cpu_set_t *cpus)
 {
-    int n = CPU_COUNT(cpus) ? CPU_COUNT(cpus) : 1;
+    size_t n = CPU_COUNT(cpus) ? (size_t)CPU_COUNT(cpus) : 1;
     json_t *o = json_object();
     json_object_set_new(o, "unit", json_string("GB/s"));
-    size_t elements = array_bytes(o) / sizeof(double);
-    struct triad *triads = calloc((size_t)n, sizeof *triads);
-    void **items = calloc((size_t)n, sizeof *items);
-    /* One core works on whole arrays, several on equal parts of them. */
-    const int teams[] = {1, n};
-    const char *const keys[] = {"one_core", "all_cores"};
-    int list[CPU_SETSIZE], k = 0;
-    for (int c = 0; c < CPU_SETSIZE; c++)
-        if (CPU_ISSET((size_t)c, cpus))
-            list[k++] = c;
-    for (int round = 0; round < 2; round++) {
-        size_t part = elements / 2 / (size_t)teams[round];
-        struct work work = {triad_prepare, triad_run, triad_release, (double)TRIAD_BYTES * 2 * (double)part, 0};
-        for (int i = 0; triads && items && i < teams[round]; i++) {
-            triads[i] = (struct triad){.n = part};
-            items[i] = &triads[i];
-        }
-        json_t *rates = triads && items && k ? measure(&work, list, teams[round], items) : NULL;
-        if (rates)
-            json_object_set_new(o, keys[round], rates);
-        else
-            meta_missing(o, keys[round], "no memory to measure it");
+    size_t whole = array_bytes(o) / sizeof(pair), part = whole / n;
+    struct triad one = {.n = whole}, *parts = calloc(n, sizeof *parts);
+    void *first[] = {&one}, **items = parts ? calloc(n, sizeof *items) : NULL;
+    for (size_t i = 0; items && i < n; i++) {
+        parts[i].n = part;
+        items[i] = &parts[i];
     }
-    json_object_set_new(o, "cores", json_integer(k));
-    compare(o, k);
-    free(triads);
+    const struct work works[] = {{triad_prepare, triad_run, triad_release, 2.0 * TRIAD_BYTES * (double)whole, 0},
+                                 {triad_prepare, triad_run, triad_release, 2.0 * TRIAD_BYTES * (double)part, 0}};
+    put_rates(o, cpus, works, (void **[]){first, items});
+    free(parts);
     free(items);
     return o;
 }

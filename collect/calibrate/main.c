@@ -309,13 +309,6 @@ static int write_result(const json_t *o, const char *path)
     return rc ? DCR_EXIT_INPUT : DCR_EXIT_OK;
 }
 
-static void folder_of(const char *path, char *out, size_t n)
-{
-    const char *slash = strrchr(path, '/');
-    int len = slash ? (int)(slash - path) : 1;
-    snprintf(out, n, "%.*s", len ? len : 1, slash ? path : ".");
-}
-
 /* As json_dumps of measure_all begins, however it is set. */
 static int is_calibration(const char *head)
 {
@@ -375,7 +368,7 @@ int main(int argc, char **argv)
         snprintf(sentence, sizeof sentence, "unknown option '%.200s', or its value is missing; see --help", bad);
         return fail(&w, sentence);
     }
-    folder_of(output, folder, sizeof folder);
+    (void)dcr_folder_of(output, folder, sizeof folder);
     int is_refused = !is_usable(w.rank == 0, output, folder, disk, sentence,
                                 sizeof sentence); /* the first rank writes: it decides */
     if (w.n > 1)

@@ -14,7 +14,6 @@
 #include <jansson.h>
 #include <limits.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -317,7 +316,6 @@ int export_archive(const char *path, const char *output, enum export_format form
         rc = dcr_err_sys(err, DCR_FAIL, "cannot write '%s'", output);
     if (rc == 0)
         summarise(&x, output, message, n);
-    free(x.w.tracks);
     json_decref(x.nodes);
     json_decref(x.sha256);
     dcr_arena_release(&x.arena);
@@ -325,6 +323,18 @@ int export_archive(const char *path, const char *output, enum export_format form
     dcr_buf_release(&x.w.payload);
     dcr_buf_release(&x.w.cell);
     return rc;
+}
+
+const char *const export_gpu_kinds[DCT_N_GPU] = {
+#define X(id, text) text,
+    DCT_GPU_ACTIVITIES(X)
+#undef X
+};
+
+void export_line(struct export_writer *w)
+{
+    fwrite(dcr_buf_text(&w->line), 1, w->line.len, w->out);
+    dcr_buf_clear(&w->line);
 }
 
 const char *export_text(struct export_writer *w, const char *text)
@@ -341,11 +351,6 @@ void export_note_track(struct export_writer *w, uint64_t track)
     for (size_t i = w->n_tracks; i-- > 0;) /* the last one is the likeliest */
         if (w->tracks[i] == track)
             return;
-    if (w->n_tracks == w->cap_tracks) {
-        w->cap_tracks = w->cap_tracks ? 2 * w->cap_tracks : 64;
-        w->tracks = realloc(w->tracks, w->cap_tracks * sizeof *w->tracks);
-        if (!w->tracks)
-            abort(); /* as dcr_arena_alloc does */
-    }
+    w->tracks = arena_grow(w->hosts.arena, w->tracks, w->n_tracks, &w->cap_tracks, sizeof *w->tracks);
     w->tracks[w->n_tracks++] = track;
 }

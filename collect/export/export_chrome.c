@@ -37,12 +37,6 @@ static int pid_of(const struct export_writer *w)
     return w->info.rank >= 0 ? w->info.rank : 0;
 }
 
-static void write_line(struct export_writer *w)
-{
-    fwrite(dcr_buf_text(&w->line), 1, w->line.len, w->out);
-    dcr_buf_clear(&w->line);
-}
-
 static void begin(struct export_writer *w)
 {
     fputs("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n", w->out);
@@ -75,7 +69,7 @@ static void end(struct export_writer *w)
     if (w->hosts.n > 1)
         put_clocks(w);
     dcr_buf_puts(b, "}}\n");
-    write_line(w);
+    export_line(w);
 }
 
 static void trace(struct export_writer *w)
@@ -96,7 +90,7 @@ static void trace(struct export_writer *w)
         put_text(w, line);
         dcr_buf_puts(b, "}}");
     }
-    write_line(w);
+    export_line(w);
 }
 
 static void thread(struct export_writer *w, uint64_t track, const char *name)
@@ -113,7 +107,7 @@ static void thread(struct export_writer *w, uint64_t track, const char *name)
                    pid_of(w), track);
     put_text(w, *name ? name : made);
     dcr_buf_puts(b, "}}");
-    write_line(w);
+    export_line(w);
 }
 
 static void put_double(struct dcr_buf *b, double v)
@@ -199,24 +193,19 @@ static void event(struct export_writer *w, const struct dct_event *e)
         put_args(w, e);
     }
     dcr_buf_putc(b, '}');
-    write_line(w);
+    export_line(w);
 }
 
 static void gpu(struct export_writer *w, const struct dct_gpu_event *e)
 {
-    static const char *const kinds[] = {
-#define X(id, text) text,
-        DCT_GPU_ACTIVITIES(X)
-#undef X
-    };
     struct dcr_buf *b = &w->line;
     int is_call = e->gpu.activity == DCT_GPU_RUNTIME || e->gpu.activity == DCT_GPU_DRIVER ||
                   e->gpu.activity == DCT_GPU_SYNC || e->gpu.activity == DCT_GPU_OVERHEAD;
     uint64_t track = is_call ? e->gpu.device : ((uint64_t)e->gpu.device + 1) << 32 | e->gpu.stream;
     export_note_track(w, track);
     dcr_buf_printf(b, ",\n{\"ph\":\"X\",\"pid\":%d,\"tid\":%" PRIu64 ",\"name\":", pid_of(w), track);
-    put_text(w, *e->name ? e->name : kinds[e->gpu.activity]);
-    dcr_buf_printf(b, ",\"cat\":\"%s\"", kinds[e->gpu.activity]);
+    put_text(w, *e->name ? e->name : export_gpu_kinds[e->gpu.activity]);
+    dcr_buf_printf(b, ",\"cat\":\"%s\"", export_gpu_kinds[e->gpu.activity]);
     int64_t start = on_calendar(w, e->start_ns);
     put_us(b, "ts", start);
     put_us(b, "dur", end_on_calendar(w, start, e->end_ns) - start);
@@ -228,7 +217,7 @@ static void gpu(struct export_writer *w, const struct dct_gpu_event *e)
                        e->kernel.grid[0], e->kernel.grid[1], e->kernel.grid[2], e->kernel.block[0], e->kernel.block[1],
                        e->kernel.block[2], (unsigned)e->gpu.registers);
     dcr_buf_puts(b, "}}");
-    write_line(w);
+    export_line(w);
 }
 
 const struct export_style export_chrome = {begin, trace, event, gpu, thread, end};

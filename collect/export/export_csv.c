@@ -6,12 +6,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-static void write_line(struct export_writer *w)
-{
-    fwrite(dcr_buf_text(&w->line), 1, w->line.len, w->out);
-    dcr_buf_clear(&w->line);
-}
-
 static void begin(struct export_writer *w)
 {
     fputs("rank,host,pid,track,kind,depth,domain,category,name,start_ns,end_ns,dur_ns,bytes,payload,file,is_open,"
@@ -110,25 +104,20 @@ static void event(struct export_writer *w, const struct dct_event *e)
     put_text(w, e->file);
     dcr_buf_printf(b, ",%d", e->is_open);
     put_calendar(w, e->start_ns);
-    write_line(w);
+    export_line(w);
 }
 
 static void gpu(struct export_writer *w, const struct dct_gpu_event *e)
 {
-    static const char *const kinds[] = {
-#define X(id, text) text,
-        DCT_GPU_ACTIVITIES(X)
-#undef X
-    };
     struct dcr_buf *b = &w->line;
     put_head(w, e->gpu.stream, "gpu", 0);
-    dcr_buf_printf(b, ",%s,", kinds[e->gpu.activity]);
+    dcr_buf_printf(b, ",%s,", export_gpu_kinds[e->gpu.activity]);
     put_text(w, e->name);
     put_times(b, e->start_ns, e->end_ns);
     dcr_buf_printf(b, "%" PRIu64 ",device=%" PRIu32 " correlation=%" PRIu32 ",,0", e->bytes, e->gpu.device,
                    e->gpu.correlation);
     put_calendar(w, e->start_ns);
-    write_line(w);
+    export_line(w);
 }
 
 const struct export_style export_csv = {begin, nothing, event, gpu, thread, nothing};

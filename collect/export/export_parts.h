@@ -32,6 +32,9 @@ extern const struct export_style export_chrome, export_csv;
 
 /** export_text - foreign text fit for a line (lib/base/text.h), whole. borrows, until the next call. */
 const char *export_text(struct export_writer *w, const char *text);
+/** export_line - write the line that is ready. */
+void export_line(struct export_writer *w);
+extern const char *const export_gpu_kinds[DCT_N_GPU];
 /** export_note_track - remember a track, each once. */
 void export_note_track(struct export_writer *w, uint64_t track);
 

@@ -114,7 +114,8 @@ static struct output *open_output(struct outputs *o, const char *name, const cha
         return NULL;
     *slash = '/';
     struct dcr_buf head = {0};
-    dcr_buf_printf(&head, "%s\n", header);
+    dcr_buf_puts(&head, header);
+    cell_end(&head);
     int fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
     if (fd < 0 || head.failed || append_whole(fd, dcr_buf_text(&head), head.len) != 0) {
         dcr_err_sys(err, DCR_FAIL, "cannot write '%s'", path);
@@ -218,14 +219,6 @@ int outputs_rows(struct outputs *o, const char *name, const char *header, const 
     return DCR_FAIL;
 }
 
-void source_header(char *out, size_t n, const char *text)
-{
-    snprintf(out, n, "%s", text);
-    size_t len = strlen(out);
-    if (len && out[len - 1] == ',')
-        out[len - 1] = '\0';
-}
-
 void cell_time(struct dcr_buf *row, const struct tick *now)
 {
     dcr_buf_printf(row, "%lld.%03d,", (long long)(now->real_ms / 1000), (int)(now->real_ms % 1000));
@@ -241,9 +234,25 @@ void cell_unsigned(struct dcr_buf *row, uint64_t value)
     dcr_buf_printf(row, "%llu,", (unsigned long long)value);
 }
 
+void cell_if(struct dcr_buf *row, int is_known, uint64_t value)
+{
+    if (is_known)
+        cell_unsigned(row, value);
+    else
+        cell_empty(row);
+}
+
 void cell_real(struct dcr_buf *row, double value, int digits)
 {
     dcr_buf_printf(row, "%.*f,", digits, value);
+}
+
+void cell_real_if(struct dcr_buf *row, int is_known, double value, int digits)
+{
+    if (is_known)
+        cell_real(row, value, digits);
+    else
+        cell_empty(row);
 }
 
 void cell_text(struct dcr_buf *row, const char *text)

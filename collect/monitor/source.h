@@ -60,6 +60,7 @@ struct outputs *outputs_open(const char *spool);
 /** outputs_bound - another size than 16 MB, for tests. */
 void outputs_bound(struct outputs *o, size_t bytes);
 /** outputs_rows - append rows (each with its newline) to the file of that relative name, header first when it is new.
+ *  header   names, each with a comma behind it (SOURCE_CELL)
  *  errors   DCR_FAIL: the rows cannot be written. The file then ends with the previous row, and later rows are refused
  *           at once */
 int outputs_rows(struct outputs *o, const char *name, const char *header, const char *rows, size_t n,
@@ -68,15 +69,15 @@ void outputs_close(struct outputs *o);
 
 /* ---- cells ------------------------------------------------------------------------------------ */
 
-/* A header line from an X-macro of lib/archive/format.h: CELL_NAME("a","s") CELL_NAME("b","s") gives "a,b,"; the last
- * comma is cut by source_header(). */
+/* A header from an X-macro of lib/archive/format.h: X("a","s") X("b","s") gives "a,b,". */
 #define SOURCE_CELL(name, unit) name ","
-/** source_header - copy of text without its last comma. */
-void source_header(char *out, size_t n, const char *text);
 void cell_time(struct dcr_buf *row, const struct tick *now); /* "1700000000.123," */
 void cell_int(struct dcr_buf *row, int64_t value);           /* "42," */
 void cell_unsigned(struct dcr_buf *row, uint64_t value);
 void cell_real(struct dcr_buf *row, double value, int digits);
+/** cell_if, cell_real_if - the same, or an empty cell when the value is not known. */
+void cell_if(struct dcr_buf *row, int is_known, uint64_t value);
+void cell_real_if(struct dcr_buf *row, int is_known, double value, int digits);
 void cell_text(struct dcr_buf *row, const char *text);
 void cell_empty(struct dcr_buf *row);
 /** cell_end - the last comma becomes the end of the line. */

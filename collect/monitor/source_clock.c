@@ -28,7 +28,7 @@ enum { QUESTIONS = 20, LATER_S = 10, TIMEOUT_MS = 500, RETRY_MS = 125, MOST_RETR
 /* A separate thread asks for the time, because networks and shared folders may be slow while the other monitors are
  * sampled. The fields belong to that thread while state is ASKED, and to the sampler otherwise. */
 struct clock {
-    char file[320], header[160];
+    char file[320];
     char path[PATH_MAX], asked[PATH_MAX];
     int is_asking; /* 0: alone, or the host of rank 0 */
     pthread_t thread;
@@ -219,7 +219,6 @@ static int configure(void **ctx, const struct source_config *config, struct dcr_
     snprintf(c->file, sizeof c->file, "%s/clock_monitor.csv", config->host_dir);
     snprintf(c->path, sizeof c->path, "%s/" CLOCK_SERVER_FILE, config->clock_folder ? config->clock_folder : "");
     snprintf(c->asked, sizeof c->asked, "%s/" CLOCK_ASKED_FILE, config->clock_folder ? config->clock_folder : "");
-    source_header(c->header, sizeof c->header, DCR_CLOCK_MONITOR_COLUMNS(SOURCE_CELL));
     snprintf(
         c->why, sizeof c->why,
         "the collector of rank 0 wrote no address to '%.150s' (do all hosts see that folder? --clock sets another)",
@@ -279,7 +278,7 @@ static int put_row(struct clock *c, const struct tick *now, struct outputs *out,
     cell_int(&c->row, c->answer.error);
     cell_text(&c->row, c->host);
     cell_end(&c->row);
-    return outputs_rows(out, c->file, c->header, dcr_buf_text(&c->row), c->row.len, err);
+    return outputs_rows(out, c->file, DCR_CLOCK_MONITOR_COLUMNS(SOURCE_CELL), dcr_buf_text(&c->row), c->row.len, err);
 }
 
 /* The answer that has come. The collector of rank 0 may start a little later than we. */

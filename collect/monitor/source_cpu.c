@@ -16,7 +16,7 @@ static const char *const paths[N_FILES] = {"/proc/stat",          "/proc/meminfo
                                            PROCFS_PRESSURE "cpu", PROCFS_PRESSURE "memory", PROCFS_PRESSURE "io"};
 
 struct cpu {
-    char file[320], header[512];
+    char file[320];
     struct cgroup_cpu cgroup;
     int fds[N_FILES];
     int has_previous;
@@ -31,7 +31,6 @@ static int configure(void **ctx, const struct source_config *config, struct dcr_
     if (!c)
         return dcr_err_set(err, DCR_FAIL, "no memory");
     snprintf(c->file, sizeof c->file, "%s/cpu_monitor.csv", config->host_dir);
-    source_header(c->header, sizeof c->header, DCR_CPU_MONITOR_COLUMNS(SOURCE_CELL));
     cgroup_cpu_find(&c->cgroup);
     for (int i = 0; i < N_FILES; i++)
         c->fds[i] = -1;
@@ -101,20 +100,17 @@ static void put_faults_and_pressure(struct cpu *c)
         const char *line;
     } pressure[] = {{PSI_CPU, "some"}, {PSI_MEMORY, "some"}, {PSI_MEMORY, "full"}, {PSI_IO, "some"}, {PSI_IO, "full"}};
     char text[32 << 10];
-    uint64_t value;
+    uint64_t value = 0;
     int has_text = read_file(c, VMSTAT, text, sizeof text, NULL) > 0;
-    for (int i = 0; i < 2; i++)
-        if (has_text && procfs_field(text, faults[i], &value) == 0)
-            cell_unsigned(row, value);
-        else
-            cell_empty(row);
+    for (int i = 0; i < 2; i++) {
+        int has = has_text && procfs_field(text, faults[i], &value) == 0;
+        cell_if(row, has, value);
+    }
     for (size_t i = 0; i < sizeof pressure / sizeof *pressure; i++) {
         if (i == 0 || pressure[i].file != pressure[i - 1].file)
             has_text = read_file(c, pressure[i].file, text, sizeof text, NULL) > 0;
-        if (has_text && procfs_pressure(text, pressure[i].line, &value) == 0)
-            cell_unsigned(row, value);
-        else
-            cell_empty(row);
+        int has = has_text && procfs_pressure(text, pressure[i].line, &value) == 0;
+        cell_if(row, has, value);
     }
 }
 
@@ -122,7 +118,7 @@ static int sample(void *ctx, const struct tick *now, struct outputs *out, struct
 {
     struct cpu *c = ctx;
     char text[64 << 10];
-    uint64_t t[N_FIELDS], running, switches;
+    uint64_t t[N_FIELDS], running = 0, switches = 0;
     int rc = read_file(c, STAT, text, sizeof text, err);
     if (rc < 0)
         return rc;
@@ -143,38 +139,22 @@ static int sample(void *ctx, const struct tick *now, struct outputs *out, struct
 
     dcr_buf_clear(&c->row);
     cell_time(&c->row, now);
-    if (has_shares)
-        cell_real(&c->row, percent * (double)busy, 2);
-    else
-        cell_empty(&c->row);
+    cell_real_if(&c->row, has_shares, percent * (double)busy, 2);
     put_memory(c, &rc, err);
     cell_int(&c->row, now->mono_ns);
-    if (has_shares) {
-        cell_real(&c->row, percent * (double)d[IOWAIT], 2);
-        cell_real(&c->row, percent * (double)d[STEAL], 2);
-    } else {
-        cell_empty(&c->row);
-        cell_empty(&c->row);
-    }
-    if (procfs_field(text, "procs_running", &running) == 0)
-        cell_unsigned(&c->row, running);
-    else
-        cell_empty(&c->row);
-    int has_switches = procfs_field(text, "ctxt", &switches) == 0;
-    if (has_switches && c->has_previous && now->mono_ns > c->previous_ns)
-        cell_real(&c->row, (double)(switches - c->previous_switches) * 1e9 / (double)(now->mono_ns - c->previous_ns),
-                  1);
-    else
-        cell_empty(&c->row);
+    cell_real_if(&c->row, has_shares, percent * (double)d[IOWAIT], 2);
+    cell_real_if(&c->row, has_shares, percent * (double)d[STEAL], 2);
+    int has_running = procfs_field(text, "procs_running", &running) == 0;
+    cell_if(&c->row, has_running, running);
+    int has_switches = procfs_field(text, "ctxt", &switches) == 0, is_later = now->mono_ns > c->previous_ns;
+    cell_real_if(&c->row, has_switches && c->has_previous && is_later,
+                 (double)(switches - c->previous_switches) * 1e9 / (double)(now->mono_ns - c->previous_ns), 1);
     uint64_t throttled_ns, n_throttled;
-    if (cgroup_cpu_throttled(&c->cgroup, &throttled_ns, &n_throttled, err) == 0) {
-        cell_unsigned(&c->row, throttled_ns);
-        cell_unsigned(&c->row, n_throttled);
-    } else {
+    int has_throttling = cgroup_cpu_throttled(&c->cgroup, &throttled_ns, &n_throttled, err) == 0;
+    cell_if(&c->row, has_throttling, throttled_ns);
+    cell_if(&c->row, has_throttling, n_throttled);
+    if (!has_throttling)
         rc = DCR_WARN;
-        cell_empty(&c->row);
-        cell_empty(&c->row);
-    }
     put_faults_and_pressure(c);
     cell_end(&c->row);
 
@@ -182,7 +162,8 @@ static int sample(void *ctx, const struct tick *now, struct outputs *out, struct
     c->previous_switches = has_switches ? switches : 0;
     c->previous_ns = now->mono_ns;
     c->has_previous = 1;
-    int written = outputs_rows(out, c->file, c->header, dcr_buf_text(&c->row), c->row.len, err);
+    int written =
+        outputs_rows(out, c->file, DCR_CPU_MONITOR_COLUMNS(SOURCE_CELL), dcr_buf_text(&c->row), c->row.len, err);
     return written ? written : rc;
 }
 

@@ -14,7 +14,7 @@
 enum { MAX_DEVICES = 256 };
 
 struct disk {
-    char file[320], header[256];
+    char file[320];
     int fd;
     char text[256 << 10];
     struct {
@@ -32,7 +32,6 @@ static int configure(void **ctx, const struct source_config *config, struct dcr_
         return dcr_err_set(err, DCR_FAIL, "no memory");
     c->fd = -1;
     snprintf(c->file, sizeof c->file, "%s/disk_monitor.csv", config->host_dir);
-    source_header(c->header, sizeof c->header, DCR_DISK_MONITOR_COLUMNS(SOURCE_CELL));
     *ctx = c;
     return DCR_OK;
 }
@@ -87,7 +86,7 @@ static int sample(void *ctx, const struct tick *now, struct outputs *out, struct
     }
     if (n == 0)
         return dcr_err_set(err, DCR_FAIL, "'/proc/diskstats' names no whole disk");
-    return outputs_rows(out, c->file, c->header, dcr_buf_text(&c->rows), c->rows.len, err);
+    return outputs_rows(out, c->file, DCR_DISK_MONITOR_COLUMNS(SOURCE_CELL), dcr_buf_text(&c->rows), c->rows.len, err);
 }
 
 const struct source source_disk = {"disk", 1, configure, sample, destroy, NULL, 1000};

@@ -9,7 +9,7 @@
 #include <string.h>
 
 struct gpu {
-    char file[320], header[512];
+    char file[320];
     struct nvml nvml;
     struct dcr_buf rows;
 };
@@ -25,7 +25,6 @@ static int configure(void **ctx, const struct source_config *config, struct dcr_
         return rc;
     }
     snprintf(c->file, sizeof c->file, "%s/gpu_monitor.csv", config->host_dir);
-    source_header(c->header, sizeof c->header, DCR_GPU_MONITOR_COLUMNS(SOURCE_CELL));
     *ctx = c;
     return DCR_OK;
 }
@@ -53,50 +52,33 @@ static void put_device(struct gpu *c, unsigned id, const struct tick *now, int *
     const struct nvml *n = &c->nvml;
     struct dcr_buf *row = &c->rows;
     void *device = n->devices[id];
-    struct nvml_utilization use;
-    struct nvml_memory memory;
-    unsigned value;
-    unsigned long long reasons;
+    struct nvml_utilization use = {0};
+    struct nvml_memory memory = {0};
+    unsigned value = 0;
+    unsigned long long reasons = 0;
 
     cell_time(row, now);
     cell_unsigned(row, id);
-    if (got(n, n->utilization(device, &use), "utilisation", rc, err)) {
-        cell_unsigned(row, use.gpu);
-        cell_unsigned(row, use.memory);
-    } else {
-        cell_empty(row);
-        cell_empty(row);
-    }
-    if (got(n, n->memory(device, &memory), "memory", rc, err)) {
-        cell_real(row, (double)memory.used / 1e6, 1);
-        cell_real(row, (double)memory.total / 1e6, 1);
-    } else {
-        cell_empty(row);
-        cell_empty(row);
-    }
-    if (got(n, n->temperature(device, NVML_TEMPERATURE_GPU, &value), "temperature", rc, err))
-        cell_unsigned(row, value);
-    else
-        cell_empty(row);
-    if (got(n, n->power(device, &value), "power", rc, err))
-        cell_real(row, value / 1000.0, 1); /* NVML counts milliwatts */
-    else
-        cell_empty(row);
+    int has = got(n, NVML_CALL(n, utilization, device, &use), "utilisation", rc, err);
+    cell_if(row, has, use.gpu);
+    cell_if(row, has, use.memory);
+    has = got(n, NVML_CALL(n, memory, device, &memory), "memory", rc, err);
+    cell_real_if(row, has, (double)memory.used / 1e6, 1);
+    cell_real_if(row, has, (double)memory.total / 1e6, 1);
+    has = got(n, NVML_CALL(n, temperature, device, NVML_TEMPERATURE_GPU, &value), "temperature", rc, err);
+    cell_if(row, has, value);
+    has = got(n, NVML_CALL(n, power, device, &value), "power", rc, err);
+    cell_real_if(row, has, value / 1000.0, 1); /* NVML counts milliwatts */
     cell_int(row, now->mono_ns);
-    if (got(n, n->clock(device, NVML_CLOCK_SM, &value), "clock", rc, err))
-        cell_unsigned(row, value);
-    else
-        cell_empty(row);
-    if (got(n, n->throttle_reasons(device, &reasons), "throttle reasons", rc, err))
-        cell_unsigned(row, reasons);
-    else
-        cell_empty(row);
+    has = got(n, NVML_CALL(n, clock, device, NVML_CLOCK_SM, &value), "clock", rc, err);
+    cell_if(row, has, value);
+    has = got(n, NVML_CALL(n, throttle_reasons, device, &reasons), "throttle reasons", rc, err);
+    cell_if(row, has, reasons);
     /* What a device has no counter for has its reason with the device in the metadata (meta.c). */
-    for (int k = 0; k < N_NVML_COUNTERS; k++)
-        if (nvml_counter(n, device, (enum nvml_counter)k, &reasons) == NVML_OK)
-            cell_unsigned(row, reasons);
-        else
-            cell_empty(row);
+    for (int k = 0; k < N_NVML_COUNTERS; k++) {
+        has = nvml_counter(n, device, (enum nvml_counter)k, &reasons) == NVML_OK;
+        cell_if(row, has, reasons);
+    }
     cell_end(row);
 }
 
@@ -107,7 +89,8 @@ static int sample(void *ctx, const struct tick *now, struct outputs *out, struct
     dcr_buf_clear(&c->rows);
     for (unsigned i = 0; i < c->nvml.n_devices; i++)
         put_device(c, i, now, &rc, err);
-    int written = outputs_rows(out, c->file, c->header, dcr_buf_text(&c->rows), c->rows.len, err);
+    int written =
+        outputs_rows(out, c->file, DCR_GPU_MONITOR_COLUMNS(SOURCE_CELL), dcr_buf_text(&c->rows), c->rows.len, err);
     return written ? written : rc;
 }
 

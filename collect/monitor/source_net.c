@@ -20,7 +20,7 @@ struct port {
 };
 
 struct net {
-    char file[320], header[256], proc[300], sys[300];
+    char file[320], proc[300], sys[300];
     int fd;
     char text[64 << 10];
     struct dcr_buf rows;
@@ -131,7 +131,6 @@ static int configure(void **ctx, const struct source_config *config, struct dcr_
     snprintf(c->file, sizeof c->file, "%s/net_monitor.csv", config->host_dir);
     snprintf(c->proc, sizeof c->proc, "%s/proc/net/dev", config->root ? config->root : "");
     snprintf(c->sys, sizeof c->sys, "%s/sys", config->root ? config->root : "");
-    source_header(c->header, sizeof c->header, DCR_NET_MONITOR_COLUMNS(SOURCE_CELL));
     find_ports(c);
     *ctx = c;
     return DCR_OK;
@@ -162,7 +161,7 @@ static int sample(void *ctx, const struct tick *now, struct outputs *out, struct
     }
     for (int i = 0; i < c->n_ports; i++)
         put_port(c, now, &c->ports[i]);
-    return outputs_rows(out, c->file, c->header, dcr_buf_text(&c->rows), c->rows.len, err);
+    return outputs_rows(out, c->file, DCR_NET_MONITOR_COLUMNS(SOURCE_CELL), dcr_buf_text(&c->rows), c->rows.len, err);
 }
 
 const struct source source_net = {"net", 1, configure, sample, destroy, NULL, 1000};

@@ -59,7 +59,6 @@ struct process {
 };
 
 struct processes {
-    char header[640];
     int fixed_rank;
     const char *spool;
     const struct perf *perf; /* of the whole tree, or NULL */
@@ -144,7 +143,6 @@ static int configure(void **ctx, const struct source_config *config, struct dcr_
                        : MOST_OPEN;
     c->tick_ns = 1000000000u / (uint64_t)sysconf(_SC_CLK_TCK);
     c->page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
-    source_header(c->header, sizeof c->header, DCR_PROCESS_MONITOR_COLUMNS(SOURCE_CELL));
     *ctx = c;
     return DCR_OK;
 }
@@ -400,7 +398,7 @@ static void look_at(struct processes *c, pid_t pid, DIR *task)
     /* One a look: of a process with many mappings it takes the kernel a while. */
     if (c->libraries && !seen.is_zombie && c->looked_ns != c->now_ns &&
         libraries_is_due(c->now_ns, &p->look_ns, &p->look_gap_ns)) {
-        libraries_look(c->libraries, pid, p->rank);
+        libraries_look(c->libraries, pid);
         c->looked_ns = c->now_ns;
     }
     read_io(c, p, &now, seen.is_zombie);
@@ -440,21 +438,16 @@ static void walk(struct processes *c, pid_t pid, int depth)
 
 static void put_counter(struct dcr_buf *row, const struct counters *sum, int i)
 {
-    if (sum->has & 1u << i)
-        cell_unsigned(row, sum->value[i]);
-    else
-        cell_empty(row);
+    cell_if(row, (sum->has >> i & 1) != 0, sum->value[i]);
 }
 
 /* Counted for the program and all below it: of one rank when it has a collector of its own, else of the launcher. */
 static void put_perf(struct processes *c, int rank)
 {
     for (int k = 0; k < N_PERF; k++) {
-        uint64_t value;
-        if (c->perf && rank == c->fixed_rank && perf_read(c->perf, (enum perf_counter)k, &value) == 0)
-            cell_unsigned(&c->row, value);
-        else
-            cell_empty(&c->row);
+        uint64_t value = 0;
+        int has = c->perf && rank == c->fixed_rank && perf_read(c->perf, (enum perf_counter)k, &value) == 0;
+        cell_if(&c->row, has, value);
     }
 }
 
@@ -499,10 +492,7 @@ static int put_rank(struct processes *c, int rank, const struct tick *now, struc
     for (int i = READ; i < IO_TOTALS; i++)
         put_counter(&c->row, &sum, i);
     put_perf(c, rank);
-    if (first->last.has & 1u << USER)
-        cell_unsigned(&c->row, first->last.value[USER] + first->last.value[SYSTEM]);
-    else
-        cell_empty(&c->row);
+    cell_if(&c->row, (first->last.has >> USER & 1) != 0, first->last.value[USER] + first->last.value[SYSTEM]);
     put_counter(&c->row, &first->last, DELAY);
     cell_int(&c->row, n_running ? n_running : n_zombies);
     for (int i = IO_TOTALS; i < N_COUNTERS; i++)
@@ -511,7 +501,7 @@ static int put_rank(struct processes *c, int rank, const struct tick *now, struc
     char name[64] = "launcher/process_monitor.csv";
     if (rank >= 0)
         snprintf(name, sizeof name, "rank%d/process_monitor.csv", rank);
-    return outputs_rows(out, name, c->header, dcr_buf_text(&c->row), c->row.len, err);
+    return outputs_rows(out, name, DCR_PROCESS_MONITOR_COLUMNS(SOURCE_CELL), dcr_buf_text(&c->row), c->row.len, err);
 }
 
 /* Is the parent, which waited for this process, alive and of the same rank? */

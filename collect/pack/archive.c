@@ -5,6 +5,7 @@
 #include "lib/archive/manifest_sum.h"
 #include "lib/archive/member.h"
 #include "lib/archive/tar.h"
+#include "lib/base/fs.h"
 #include "lib/base/hash.h"
 #include "lib/trace/trace_end.h"
 
@@ -13,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -97,14 +99,16 @@ static int write_piece(struct dcr_tar_writer *w, const struct archive_member *m,
     return dcr_tar_add_stream(w, m->name, &s, m->size, mtime, err);
 }
 
-/* Write the part of the trace that was hashed. It may have grown since then. */
-static int write_trace(struct dcr_tar_writer *w, const struct archive_member *m, int64_t mtime, struct dcr_err *err)
+/* Writes what was hashed: of a trace the part that was used. The file may have grown since then. */
+static int write_file(struct dcr_tar_writer *w, const struct archive_member *m, int64_t mtime, struct dcr_err *err)
 {
+    struct stat st;
     int fd = open(m->path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return dcr_err_sys(err, DCR_FAIL, "cannot read '%s'", m->path);
     int rc = write_piece(w, m, fd, mtime, err);
-    if (rc == 0 && dct_used_bytes(fd) != m->size)
+    int64_t size = m->role == DCR_ROLE_TRACE ? dct_used_bytes(fd) : fstat(fd, &st) == 0 ? st.st_size : -1;
+    if (rc == 0 && size != m->size)
         rc = dcr_err_set(err, DCR_FAIL, "cannot pack '%s': its size changed meanwhile; pack when the program has ended",
                          m->path);
     close(fd);
@@ -115,10 +119,7 @@ static int write_member(struct dcr_tar_writer *w, const struct archive_member *m
 {
     if (m->bytes)
         return dcr_tar_add_bytes(w, m->name, m->bytes, (size_t)m->size, mtime, err);
-    if (!m->path)
-        return write_piece(w, m, m->fd, mtime, err);
-    return m->role == DCR_ROLE_TRACE ? write_trace(w, m, mtime, err)
-                                     : dcr_tar_add_file(w, m->name, m->path, m->size, mtime, err);
+    return m->path ? write_file(w, m, mtime, err) : write_piece(w, m, m->fd, mtime, err);
 }
 
 static int check_written(const char *path, struct dcr_err *err)
@@ -147,8 +148,8 @@ static char *seal(json_t *manifest, const struct archive_member *members, size_t
     return NULL;
 }
 
-int archive_write(const char *output, int zstd_level, int64_t mtime, json_t *manifest,
-                  const struct archive_member *members, size_t n, struct dcr_err *err)
+int archive_write(const char *output, int64_t mtime, json_t *manifest, const struct archive_member *members, size_t n,
+                  struct dcr_err *err)
 {
     char beside[PATH_MAX];
     struct dcr_tar_writer *w = NULL;
@@ -159,7 +160,7 @@ int archive_write(const char *output, int zstd_level, int64_t mtime, json_t *man
         return dcr_err_set(err, DCR_FATAL, "the name '%s' is too long", output);
     char *text = seal(manifest, members, n);
     int rc = text ? DCR_OK : dcr_err_set(err, DCR_FATAL, "no memory for the manifest");
-    if (rc == 0 && dcr_tar_create(&w, output, beside, zstd_level, err) != 0)
+    if (rc == 0 && dcr_tar_create(&w, output, beside, err) != 0)
         rc = DCR_FATAL; /* whatever its grade is: it says nothing of the members */
     if (rc == 0) {
         rc = dcr_tar_add_bytes(w, DCR_MANIFEST, text, strlen(text), mtime, err);
@@ -172,6 +173,13 @@ int archive_write(const char *output, int zstd_level, int64_t mtime, json_t *man
     }
     free(text);
     return rc;
+}
+
+int archive_nameless(const char *output, int *fd, struct dcr_err *err)
+{
+    char dir[PATH_MAX];
+    *fd = dcr_folder_of(output, dir, sizeof dir) == 0 ? dcr_open_nameless(dir) : -1;
+    return *fd >= 0 ? DCR_OK : dcr_err_sys(err, DCR_FAIL, "cannot write beside '%s'", output);
 }
 
 /* ---- for people --------------------------------------------------------------------------------- */

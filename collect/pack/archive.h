@@ -34,13 +34,16 @@ void archive_sort(struct archive_member *members, size_t n);
 int archive_hash(struct archive_member *m, struct dcr_err *err) DCR_MUST_CHECK;
 
 /** archive_write - write beside the final name, verify, rename; an output that is there is replaced.
+ *  output      compressed when it ends in .zst
  *  manifest    of archive_manifest, with all keys but "members", which it gets
  *  members     sorted and hashed
- *  zstd_level  of an output that ends in .zst, 0: the usual
  *  mtime       of all members, Unix seconds
  *  errors      DCR_FAIL: a file is not what was hashed; DCR_FATAL: the archive cannot be written */
-int archive_write(const char *output, int zstd_level, int64_t mtime, json_t *manifest,
-                  const struct archive_member *members, size_t n, struct dcr_err *err) DCR_MUST_CHECK;
+int archive_write(const char *output, int64_t mtime, json_t *manifest, const struct archive_member *members, size_t n,
+                  struct dcr_err *err) DCR_MUST_CHECK;
+
+/** archive_nameless - a file without a name beside the output: nothing of it is left, however packing ends. gives */
+int archive_nameless(const char *output, int *fd, struct dcr_err *err) DCR_MUST_CHECK;
 
 /** archive_metadata_text - append job_metadata.txt of the metadata: one fact a line. */
 void archive_metadata_text(const json_t *metadata, struct dcr_buf *out);

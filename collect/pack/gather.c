@@ -8,7 +8,6 @@
 #include "lib/archive/member.h"
 #include "lib/archive/rank.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
@@ -240,35 +239,17 @@ static int add_spool_file(struct pack *p, const char *name, const char *path, co
 
 /* ---- results folders of others ----------------------------------------------------------------- */
 
-/* Bytes in holes of the file. The number of blocks does not tell: a compressing file system stores few blocks although
- * the file has no holes. */
-static int64_t hole_bytes(const char *path, int64_t size)
-{
-    int64_t holes = 0;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
-    for (off_t at = 0; fd >= 0 && at < size;) {
-        off_t data = lseek(fd, at, SEEK_DATA);
-        int is_last = data < 0 && errno == ENXIO;
-        if (data < 0 && !is_last) /* the file system does not support SEEK_DATA */
-            break;
-        holes += (is_last ? size : data) - at;
-        at = is_last ? size : lseek(fd, data, SEEK_HOLE);
-        if (at < 0)
-            break;
-    }
-    if (fd >= 0)
-        close(fd);
-    return holes;
-}
-
-/* More than half of the file is holes. An archive would store them as zeros: gigabytes for a file of kilobytes. */
+/* Less than half of it is on the disk, and it has a hole: a compressing file system stores few blocks of a file without
+ * one. An archive would store holes as zeros, gigabytes for a file of kilobytes. */
 static int is_sparse(const char *path, const struct stat *st)
 {
-    const int64_t most = INT64_C(64) << 20;
-    if (st->st_size < most || (int64_t)st->st_blocks * 512 > st->st_size / 2)
+    if (st->st_size < INT64_C(64) << 20 || (int64_t)st->st_blocks * 512 > st->st_size / 2)
         return 0;
-    int64_t holes = hole_bytes(path, st->st_size);
-    return holes > most && holes > st->st_size / 2;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+    off_t hole = fd >= 0 ? lseek(fd, 0, SEEK_HOLE) : -1; /* -1: the file system does not tell */
+    if (fd >= 0)
+        close(fd);
+    return hole >= 0 && hole < st->st_size;
 }
 
 /* A file of another tool. If its name does not tell what it is, its content may. */

@@ -189,7 +189,14 @@ static const char *note_that(const struct pack *p, const char *beginning)
     return "";
 }
 
-/* MPI and I/O: "ok", or why there is nothing. */
+/* "ok", or why there is nothing. why: NULL, it was recorded */
+static void put_state(json_t *collector, const char *key, const char *why)
+{
+    char line[1400];
+    snprintf(line, sizeof line, "%s%s", why ? "nothing recorded because " : "ok", why ? why : "");
+    json_object_set_new(collector, key, json_string_kept(line));
+}
+
 static void put_observed(const struct pack *p, const json_t *record, const char *window, json_t *collector)
 {
     const char *mpi = pack_json_text(record, "mpi_note"), *io = pack_json_text(record, "io_note");
@@ -197,54 +204,42 @@ static void put_observed(const struct pack *p, const json_t *record, const char 
         mpi = note_that(p, "MPI calls are not recorded");
     if (!record)
         mpi = io = "no collector watched the run";
-    char line[1400];
-    snprintf(line, sizeof line, "%s%s", p->n_mpi_calls ? "ok" : "nothing recorded because ",
-             p->n_mpi_calls ? ""
-             : *mpi         ? mpi
-             : *window      ? window
-                            : "the program called no MPI function");
-    json_object_set_new(collector, "mpi", json_string_kept(line));
-    snprintf(line, sizeof line, "%s%s", p->n_io_calls ? "ok" : "nothing recorded because ",
-             p->n_io_calls ? ""
-             : *io         ? io
-             : *window     ? window
-                           : "the visible calls on files moved less than 1 MB and none took long (fprintf, mmap and "
-                             "others cannot be seen)");
-    json_object_set_new(collector, "io", json_string_kept(line));
+    put_state(collector, "mpi",
+              p->n_mpi_calls ? NULL
+              : *mpi         ? mpi
+              : *window      ? window
+                             : "the program called no MPI function");
+    put_state(collector, "io",
+              p->n_io_calls ? NULL
+              : *io         ? io
+              : *window     ? window
+                            : "the visible calls on files moved less than 1 MB and none took long (fprintf, mmap and "
+                              "others cannot be seen)");
     json_object_set_new(collector, "mpi_calls", json_integer((json_int_t)p->n_mpi_calls));
     json_object_set_new(collector, "io_calls", json_integer((json_int_t)p->n_io_calls));
-    if (json_array_size(p->trace_notes))
-        json_object_set(collector, "notes", p->trace_notes);
 }
 
-/* GPU activity: "ok", or why there is none. */
 static void put_gpu(const struct pack *p, const json_t *record, const char *window, json_t *collector)
 {
-    static const char is[] = DCR_GPU_NOTE, is_not[] = "GPU activity is not recorded: ";
-    const char *why = record ? pack_json_text(record, "cuda_note") : "no collector watched the run";
-    char line[1400];
-    int n = 0;
-    for (size_t i = 0; i < json_array_size(p->trace_notes); i++) {
-        const char *note = json_string_value(json_array_get(p->trace_notes, i));
-        n += strncmp(note, is, sizeof is - 1) == 0;
-        if (strncmp(note, is_not, sizeof is_not - 1) == 0)
-            why = note + sizeof is_not - 1;
-    }
-    snprintf(line, sizeof line, "%s%s", n ? "ok" : "nothing recorded because ",
-             n         ? ""
-             : *why    ? why
-             : *window ? window
-                       : "the program used no GPU");
-    json_object_set_new(collector, "cuda", json_string_kept(line));
-    if (!p->n_gpu_cut)
-        return;
+    static const char is_not[] = "GPU activity is not recorded: ";
+    const char *note = note_that(p, is_not);
+    const char *why = *note    ? note + sizeof is_not - 1
+                      : record ? pack_json_text(record, "cuda_note")
+                               : "no collector watched the run";
+    put_state(collector, "cuda",
+              *note_that(p, DCR_GPU_NOTE) ? NULL
+              : *why                      ? why
+              : *window                   ? window
+                                          : "the program used no GPU");
+    char line[300];
     snprintf(line, sizeof line,
              "of %d process%s the last GPU activity, up to a second of it, is missing and not counted as dropped: "
-             "killed or left by "
-             "_exit, %s ended before CUPTI handed it over",
+             "killed or left by _exit, %s ended before CUPTI handed it over",
              p->n_gpu_cut, p->n_gpu_cut == 1 ? "" : "es", p->n_gpu_cut == 1 ? "it" : "they");
-    json_array_append_new(p->trace_notes, json_string_kept(line));
-    json_object_set(collector, "notes", p->trace_notes);
+    if (p->n_gpu_cut)
+        json_array_append_new(p->trace_notes, json_string(line));
+    if (json_array_size(p->trace_notes))
+        json_object_set(collector, "notes", p->trace_notes);
 }
 
 /* Processor time of all collectors of the run. Nothing is said where one of them left no time, as one that was killed.
@@ -268,29 +263,25 @@ static void put_cost(const struct pack *p, json_t *collector)
 
 void pack_recorded(const struct pack *p, const json_t *record, json_t *o)
 {
-    char line[1400];
     char window[300];
     json_t *collector = json_object();
     say_window(p, record, window, sizeof window);
     const char *note = pack_json_text(record, "nvtx_note");
     json_object_set_new(collector, "version",
                         json_string(record ? pack_json_text(record, "collector_version") : DCR_VERSION));
-    if (p->n_events)
-        snprintf(line, sizeof line, "ok");
-    else
-        snprintf(line, sizeof line, "nothing recorded because %s",
-                 !record              ? "no collector watched the run"
-                 : *note              ? note
-                 : *window            ? window
-                 : p->n_dropped       ? "there was no room for it on disk or in memory"
-                 : p->n_unread_traces ? "its traces could not be summed up"
-                 : p->n_traces        ? "the program named no range"
-                 : p->n_empty ? "no trace could be begun: no room on the spool's disk, a limit on the size of files "
-                                "(ulimit -f), no free file descriptor, or the program was killed then"
-                              : "no process left a trace: NVTX was not loaded (not built with it, statically linked), "
-                                "no range was reached, its calls on files were all short and moved less than 1 MB, or "
-                                "privileges, environment or root had been given up by then");
-    json_object_set_new(collector, "nvtx", json_string_kept(line));
+    put_state(collector, "nvtx",
+              p->n_events          ? NULL
+              : !record            ? "no collector watched the run"
+              : *note              ? note
+              : *window            ? window
+              : p->n_dropped       ? "there was no room for it on disk or in memory"
+              : p->n_unread_traces ? "its traces could not be summed up"
+              : p->n_traces        ? "the program named no range"
+              : p->n_empty ? "no trace could be begun: no room on the spool's disk, a limit on the size of files "
+                             "(ulimit -f), no free file descriptor, or the program was killed then"
+                           : "no process left a trace: NVTX was not loaded (not built with it, statically linked), "
+                             "no range was reached, its calls on files were all short and moved less than 1 MB, or "
+                             "privileges, environment or root had been given up by then");
     put_observed(p, record, window, collector);
     put_gpu(p, record, window, collector);
     json_object_set_new(collector, "traces", json_integer(p->n_traces));

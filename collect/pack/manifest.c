@@ -9,13 +9,6 @@
 #include <string.h>
 #include <time.h>
 
-static void hash_text(const char *text, size_t n, char out[DCR_SHA256_HEX])
-{
-    struct dcr_sha256 *h = dcr_sha256_new();
-    dcr_sha256_add(h, text, n);
-    dcr_sha256_finish(h, out);
-}
-
 /* Summaries that were made here are hashed already. */
 static int hash_members(struct pack *p, struct dcr_err *err)
 {
@@ -25,7 +18,7 @@ static int hash_members(struct pack *p, struct dcr_err *err)
         if (m->path)
             rc = archive_hash(m, err);
         else if (m->bytes)
-            hash_text(m->bytes, (size_t)m->size, m->sha256);
+            dcr_sha256_bytes(m->bytes, (size_t)m->size, m->sha256);
     }
     return rc;
 }
@@ -157,7 +150,7 @@ static void run_id(const struct pack *p, char *out, size_t n)
     const char *host = json_string_value(json_object_get(record, "host"));
     int k = snprintf(seed, sizeof seed, "%.300s %lld %.3f", host ? host : "",
                      (long long)json_integer_value(json_object_get(record, "pid")), p->started_s);
-    hash_text(seed, (size_t)k, hex);
+    dcr_sha256_bytes(seed, (size_t)k, hex);
     time_t t = (time_t)p->started_s;
     struct tm tm;
     char stamp[32] = "";
@@ -208,8 +201,7 @@ int pack_write(struct pack *p, struct dcr_err *err)
         rc = hash_members(p, err);
     if (rc == 0) {
         json_t *manifest = make_manifest(p);
-        rc = archive_write(p->request->output, p->request->zstd_level, p->mtime, manifest, p->members, p->n_members,
-                           err);
+        rc = archive_write(p->request->output, p->mtime, manifest, p->members, p->n_members, err);
         json_decref(manifest);
         p->has_changed = rc == DCR_FAIL; /* DCR_FATAL is of the archive itself */
     }

@@ -31,18 +31,6 @@ void pack_reason(struct pack *p, const char *fmt, ...)
     json_array_append_new(p->reasons, json_string_kept(line));
 }
 
-/* Room for one more item; the program ends on exhausted memory as the arena does. */
-static void *grow(void *items, size_t n, size_t *cap, size_t item)
-{
-    if (n < *cap)
-        return items;
-    *cap = *cap ? 2 * *cap : 32;
-    void *bigger = realloc(items, *cap * item);
-    if (!bigger)
-        abort();
-    return bigger;
-}
-
 void pack_leave_out(struct pack *p, const char *name, int64_t size, const char *reason)
 {
     json_t *o = json_object();
@@ -105,7 +93,7 @@ void pack_add(struct pack *p, const char *name, const char *path, const char *by
         pack_leave_out(p, path ? path : name, size, "another file has this name in the archive");
         return;
     }
-    p->members = grow(p->members, p->n_members, &p->cap_members, sizeof *p->members);
+    p->members = arena_grow(&p->arena, p->members, p->n_members, &p->cap_members, sizeof *p->members);
     p->members[p->n_members++] = (struct archive_member){
         .name = dcr_arena_strdup(&p->arena, name),
         .path = path ? dcr_arena_strdup(&p->arena, path) : NULL,
@@ -124,7 +112,7 @@ struct pack_rank *pack_rank_at(struct pack *p, int rank)
         i++;
     if (i < p->n_ranks && p->ranks[i].rank == rank)
         return &p->ranks[i];
-    p->ranks = grow(p->ranks, p->n_ranks, &p->cap_ranks, sizeof *p->ranks);
+    p->ranks = arena_grow(&p->arena, p->ranks, p->n_ranks, &p->cap_ranks, sizeof *p->ranks);
     memmove(&p->ranks[i + 1], &p->ranks[i], (p->n_ranks - i) * sizeof *p->ranks);
     p->ranks[i] = (struct pack_rank){.rank = rank, .node = -1, .host = ""};
     p->n_ranks++;
@@ -144,22 +132,12 @@ struct pack_host *pack_host_at(struct pack *p, const char *name)
     struct pack_host *host = pack_host_named(p, name);
     if (host)
         return host;
-    p->hosts = grow(p->hosts, p->n_hosts, &p->cap_hosts, sizeof *p->hosts);
+    p->hosts = arena_grow(&p->arena, p->hosts, p->n_hosts, &p->cap_hosts, sizeof *p->hosts);
     p->hosts[p->n_hosts] = (struct pack_host){.name = dcr_arena_strdup(&p->arena, name), .node = -1};
     return &p->hosts[p->n_hosts++];
 }
 
 /* ---- copies ------------------------------------------------------------------------------------ */
-
-int pack_nameless(const struct pack *p, int *fd, struct dcr_err *err)
-{
-    char dir[PATH_MAX];
-    const char *output = p->request->output, *slash = strrchr(output, '/');
-    int n = slash ? (int)(slash - output) : 0;
-    snprintf(dir, sizeof dir, "%.*s", slash && n == 0 ? 1 : slash ? n : 1, slash ? output : ".");
-    *fd = dcr_open_nameless(dir);
-    return *fd >= 0 ? DCR_OK : dcr_err_sys(err, DCR_FAIL, "cannot write in '%s'", dir);
-}
 
 static int copy_bytes(int from, int to, const char *path, struct dcr_err *err)
 {
@@ -202,7 +180,7 @@ static int copy_member(struct pack *p, struct archive_member *m, struct dcr_err 
     int from = open(m->path, O_RDONLY | O_CLOEXEC), to = -1;
     if (from < 0)
         return dcr_err_sys(err, DCR_FAIL, "cannot read '%s'", m->path);
-    int rc = pack_nameless(p, &to, err);
+    int rc = archive_nameless(p->request->output, &to, err);
     if (rc == 0 && m->role == DCR_ROLE_TRACE)
         rc = copy_older(m, from, to, err);
     if (rc == 0)

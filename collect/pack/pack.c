@@ -31,9 +31,6 @@ static void release(struct pack *p)
     if (p->made_fd >= 0)
         close(p->made_fd);
     pack_copy_release(p);
-    free(p->members);
-    free(p->ranks);
-    free(p->hosts);
     dcr_arena_release(&p->arena);
 }
 
@@ -107,7 +104,6 @@ int pack_check_output(const char *output, struct dcr_err *err)
     struct stat st;
     char dir[PATH_MAX], target[PATH_MAX];
     int rc = follow_link(output, target, err);
-    const char *slash = strrchr(output, '/');
     if (rc)
         return rc;
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
@@ -115,8 +111,7 @@ int pack_check_output(const char *output, struct dcr_err *err)
             return dcr_err_set(
                 err, DCR_FAIL,
                 "'%s': an archive is a plain tar, or compressed by zstd; end its name in .tar or .tar.zst", output);
-    snprintf(dir, sizeof dir, "%.*s", slash == output ? 1 : slash ? (int)(slash - output) : 1, slash ? output : ".");
-    if (stat(dir, &st) != 0 || !S_ISDIR(st.st_mode))
+    if (dcr_folder_of(output, dir, sizeof dir) != 0 || stat(dir, &st) != 0 || !S_ISDIR(st.st_mode))
         return dcr_err_set(err, DCR_FAIL, "cannot write '%s': there is no folder '%s'; make it first", output, dir);
     if (stat(output, &st) != 0)
         return DCR_OK;

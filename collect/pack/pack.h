@@ -8,14 +8,12 @@
 #include <stddef.h>
 
 /* Whose full traces go into the archive; all have summaries in it. */
-enum pack_traces { PACK_TRACES_ALL, PACK_TRACES_RANK0, PACK_TRACES_NONE, PACK_TRACES_SAMPLE };
+enum pack_traces { PACK_TRACES_ALL, PACK_TRACES_RANK0, PACK_TRACES_NONE };
 
 struct pack_request {
     const char *spool;  /* spool or results folder */
     const char *output; /* replaced when it exists; ".zst" compresses */
-    int zstd_level;     /* 0 = the usual */
     enum pack_traces traces;
-    int n_sample;       /* of PACK_TRACES_SAMPLE: that many ranks, spread evenly */
     int is_live;        /* somebody still writes into the spool: copies of its files are packed */
     const char *reason; /* why the run is incomplete, as the caller knows; NULL none */
     const char *const *adopt;

@@ -92,8 +92,6 @@ void pack_leave_unread(struct pack *p, const char *path, int64_t size);
  * where it was copied, as after a crash. */
 int pack_copy(struct pack *p, struct dcr_err *err) DCR_MUST_CHECK;
 void pack_copy_release(struct pack *p);
-/** pack_nameless - a file without a name beside the output: nothing of it is left, however packing ends. gives */
-int pack_nameless(const struct pack *p, int *fd, struct dcr_err *err) DCR_MUST_CHECK;
 
 /* ---- summarize.c ---- */
 /** pack_traces - read every trace (or the summary that its node made already): counts, losses, notes; add summaries;
@@ -117,8 +115,6 @@ void pack_check_mixed(struct pack *p);
 void pack_recorded(const struct pack *p, const json_t *record, json_t *o);
 
 /* ---- nodes.c ---- */
-/** pack_libraries - "libraries", "library_versions" and "limits" of the metadata o. */
-void pack_libraries(const struct pack *p, json_t *o);
 /** pack_assign_nodes - numbers for nodes, ranks and the members that belong to them; p->n_nodes, p->is_emulated. */
 void pack_assign_nodes(struct pack *p);
 /** pack_node_object - one entry of the metadata's "nodes". gives */

@@ -195,7 +195,7 @@ static void take_facts(struct pack *p, const char *trace, int rank, const struct
 
 static int write_made(struct pack *p, const char *bytes, size_t n, struct dcr_err *err)
 {
-    int rc = p->made_fd < 0 ? pack_nameless(p, &p->made_fd, err) : DCR_OK;
+    int rc = p->made_fd < 0 ? archive_nameless(p->request->output, &p->made_fd, err) : DCR_OK;
     if (rc == 0 && dcr_write_all(p->made_fd, bytes, n) != 0)
         rc = dcr_err_sys(err, DCR_FAIL, "cannot write summaries beside '%s'", p->request->output);
     return rc;
@@ -213,9 +213,7 @@ static int add_made(struct pack *p, const char *name, int rank, const struct dcr
         m = pack_member_named(p, name);
     }
     if (m) {
-        struct dcr_sha256 *h = dcr_sha256_new();
-        dcr_sha256_add(h, text->data, text->len);
-        dcr_sha256_finish(h, m->sha256);
+        dcr_sha256_bytes(text->data, text->len, m->sha256);
         m->path = NULL;
         m->bytes = NULL;
         m->fd = p->made_fd;
@@ -318,23 +316,10 @@ static int keeps_sums(const struct pack *p, int rank)
 
 static int is_wanted(const struct pack *p, int rank)
 {
-    const struct pack_request *q = p->request;
-    size_t at = 0;
-    if (keeps_sums(p, rank))
+    enum pack_traces which = p->request->traces;
+    if (keeps_sums(p, rank) || which == PACK_TRACES_NONE)
         return 0;
-    switch (q->traces) {
-    case PACK_TRACES_NONE:
-        return 0;
-    case PACK_TRACES_RANK0:
-        return p->n_ranks == 0 || rank == p->ranks[0].rank;
-    case PACK_TRACES_SAMPLE:
-        while (at < p->n_ranks && p->ranks[at].rank != rank)
-            at++;
-        /* rank `at` begins another of n_sample equal parts */
-        return at == 0 || at * (size_t)q->n_sample / p->n_ranks != (at - 1) * (size_t)q->n_sample / p->n_ranks;
-    default:
-        return 1;
-    }
+    return which == PACK_TRACES_ALL || p->n_ranks == 0 || rank == p->ranks[0].rank;
 }
 
 static void drop_unwanted(struct pack *p)

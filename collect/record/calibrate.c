@@ -17,18 +17,11 @@
 int calibrate_start(char *const *argv, struct dcr_err *err)
 {
     char dir[PATH_MAX], path[PATH_MAX + sizeof PROGRAM + 1];
-    char *words[64] = {path};
-    size_t n = 0;
     int rc = dcr_exe_dir(dir, sizeof dir, err);
     if (rc)
         return rc;
     snprintf(path, sizeof path, "%s/" PROGRAM, dir);
-    for (; argv[n]; n++) {
-        if (n + 2 >= sizeof words / sizeof *words)
-            return dcr_err_set(err, DCR_FAIL, "too many words after 'calibrate'");
-        words[n + 1] = argv[n];
-    }
-    execv(path, words);
+    execv(path, argv);
     return dcr_err_sys(err, DCR_FAIL, "cannot start '%s'", path);
 }
 

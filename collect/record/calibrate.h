@@ -6,7 +6,7 @@
 #include "lib/base/err.h"
 
 /** calibrate_start - replaces this process by dccollect-calibrate, which lies beside it.
- *  argv     words after `calibrate`, NULL at the end
+ *  argv     the word `calibrate` and those behind it, NULL at the end
  *  errors   DCR_FAIL: it is not there. Does not return otherwise */
 int calibrate_start(char *const *argv, struct dcr_err *err) DCR_MUST_CHECK;
 

@@ -12,8 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -92,9 +90,9 @@ static json_t *gpu_of(const struct nvml *n, unsigned i)
     char name[128] = "";
     struct nvml_memory memory;
     json_object_set_new(o, "gpu_id", json_integer(i));
-    if (n->name(n->devices[i], name, sizeof name) == NVML_OK)
+    if (NVML_CALL(n, name, n->devices[i], name, sizeof name) == NVML_OK)
         json_object_set_new(o, "name", json_string_kept(name));
-    if (n->memory(n->devices[i], &memory) == NVML_OK)
+    if (NVML_CALL(n, memory, n->devices[i], &memory) == NVML_OK)
         json_object_set_new(o, "memory_bytes", json_integer((json_int_t)memory.total));
     static const char *const parts[N_NVML_COUNTERS] = {"pcie_tx_bytes",   "pcie_rx_bytes", "nvlink_tx_bytes",
                                                        "nvlink_rx_bytes", "ecc_corrected", "ecc_uncorrected"};
@@ -118,7 +116,7 @@ static void put_gpus(json_t *o)
         return;
     }
     char version[128];
-    if (n.driver_version(version, sizeof version) == NVML_OK)
+    if (NVML_CALL(&n, driver_version, version, sizeof version) == NVML_OK)
         json_object_set_new(o, "gpu_driver", json_string_kept(version));
     for (unsigned i = 0; i < n.n_devices; i++)
         json_array_append_new(gpus, gpu_of(&n, i));
@@ -156,43 +154,7 @@ json_t *meta_host(void)
     return o;
 }
 
-/* ---- limits ----------------------------------------------------------------------------------- */
-
-static json_t *limit(rlim_t value)
-{
-    return value == RLIM_INFINITY ? json_null() : json_integer((json_int_t)value);
-}
-
-json_t *meta_limits(void)
-{
-    static const struct {
-        const char *key;
-        int resource;
-    } limits[] = {{"nofile", RLIMIT_NOFILE}, {"nproc", RLIMIT_NPROC}, {"stack", RLIMIT_STACK},
-                  {"core", RLIMIT_CORE},     {"as", RLIMIT_AS},       {"memlock", RLIMIT_MEMLOCK},
-                  {"data", RLIMIT_DATA},     {"fsize", RLIMIT_FSIZE}};
-    json_t *o = json_object();
-    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
-        struct rlimit l;
-        if (getrlimit((__rlimit_resource_t)limits[i].resource, &l) == 0)
-            json_object_set_new(o, limits[i].key,
-                                json_pack("{s:o, s:o}", "soft", limit(l.rlim_cur), "hard", limit(l.rlim_max)));
-        else
-            meta_missing(o, limits[i].key, "the kernel does not tell");
-    }
-    return o;
-}
-
 /* ---- environment ------------------------------------------------------------------------------ */
-
-static int contains(const char *name, const char *word)
-{
-    size_t n = strlen(word);
-    for (; *name; name++)
-        if (strncasecmp(name, word, n) == 0)
-            return 1;
-    return 0;
-}
 
 static int looks_secret(const char *name, const char *value)
 {
@@ -201,7 +163,7 @@ static int looks_secret(const char *name, const char *value)
                                         "AUTH",    "COOKIE", "SESSID",    "SESSION", "ACCESS",
                                         "PRIVATE", "JWT",    "SIGNATURE", "CERT",    "PRECONDITION"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (contains(name, words[i]))
+        if (strcasestr(name, words[i]))
             return 1;
     if (redact_is_secret_name(name, strlen(name)))
         return 1;

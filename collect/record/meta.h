@@ -26,10 +26,6 @@ json_t *meta_scheduler(char **environment);
 /** meta_find_program - path of the program as execvp would find it. returns 0, or -1 */
 int meta_find_program(const char *name, char *out, size_t n);
 
-/** meta_limits - {"nofile": {"soft": 1024, "hard": null}, ...} of this process and what it starts, in bytes or numbers;
- *  null = unlimited. gives */
-json_t *meta_limits(void);
-
 /** meta_missing - note in o's "missing" why key is absent. */
 void meta_missing(json_t *o, const char *key, const char *reason);
 

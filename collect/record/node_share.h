@@ -11,9 +11,9 @@
 
 /** node_share_of_text - the object "emulated" of docs/FORMAT.md.
  *
- *  text     "cores=0.25 period_us=4000 link_bit_per_s=50000000 default=1": each once, in any order
+ *  text     "cores=0.25 period_us=4000 link_bit_per_s=50000000 default=1"
  *  out      gives; NULL on failure
- *  returns  0; DCR_FAIL when a word is malformed, unknown, missing or there twice: err quotes it
+ *  returns  0; DCR_FAIL when it is something else, or a number is out of bounds
  *  Test: tests/unit/test_meta.c */
 int node_share_of_text(const char *text, json_t **out, struct dcr_err *err) DCR_MUST_CHECK;
 

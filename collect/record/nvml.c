@@ -5,52 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int no_utilization(void *d, struct nvml_utilization *u)
-{
-    (void)d, (void)u;
-    return NVML_MISSING;
-}
-static int no_memory(void *d, struct nvml_memory *m)
-{
-    (void)d, (void)m;
-    return NVML_MISSING;
-}
-static int no_number_of(void *d, int which, unsigned *value)
-{
-    (void)d, (void)which, (void)value;
-    return NVML_MISSING;
-}
-static int no_number(void *d, unsigned *value)
-{
-    (void)d, (void)value;
-    return NVML_MISSING;
-}
-static int no_bits(void *d, unsigned long long *value)
-{
-    (void)d, (void)value;
-    return NVML_MISSING;
-}
-static int no_fields(void *d, int n, struct nvml_field *f)
-{
-    (void)d, (void)n, (void)f;
-    return NVML_MISSING;
-}
-static int no_ecc(void *d, int type, int period, unsigned long long *value)
-{
-    (void)d, (void)type, (void)period, (void)value;
-    return NVML_MISSING;
-}
-static int no_name(void *d, char *out, unsigned n)
-{
-    (void)d, (void)out, (void)n;
-    return NVML_MISSING;
-}
-static int no_version(char *out, unsigned n)
-{
-    (void)out, (void)n;
-    return NVML_MISSING;
-}
-
 const char *nvml_reason(const struct nvml *n, int status)
 {
     if (status == NVML_MISSING)
@@ -59,33 +13,28 @@ const char *nvml_reason(const struct nvml *n, int status)
 }
 
 /* POSIX lets a pointer from dlsym be stored through a void pointer. */
-#define FIND(field, symbol, otherwise)                   \
-    do {                                                 \
-        *(void **)&n->field = dlsym(n->library, symbol); \
-        if (!n->field)                                   \
-            n->field = otherwise;                        \
-    } while (0)
+#define FIND(field, symbol) *(void **)&n->field = dlsym(n->library, symbol)
 
 static void find_functions(struct nvml *n)
 {
-    FIND(shutdown, "nvmlShutdown", NULL);
-    FIND(error_string, "nvmlErrorString", NULL);
-    FIND(utilization, "nvmlDeviceGetUtilizationRates", no_utilization);
-    FIND(memory, "nvmlDeviceGetMemoryInfo", no_memory);
-    FIND(temperature, "nvmlDeviceGetTemperature", no_number_of);
-    FIND(power, "nvmlDeviceGetPowerUsage", no_number);
-    FIND(clock, "nvmlDeviceGetClockInfo", no_number_of);
-    FIND(throttle_reasons, "nvmlDeviceGetCurrentClocksThrottleReasons", no_bits);
-    FIND(field_values, "nvmlDeviceGetFieldValues", no_fields);
-    FIND(ecc_errors, "nvmlDeviceGetTotalEccErrors", no_ecc);
-    FIND(name, "nvmlDeviceGetName", no_name);
-    FIND(driver_version, "nvmlSystemGetDriverVersion", no_version);
+    FIND(shutdown, "nvmlShutdown");
+    FIND(error_string, "nvmlErrorString");
+    FIND(utilization, "nvmlDeviceGetUtilizationRates");
+    FIND(memory, "nvmlDeviceGetMemoryInfo");
+    FIND(temperature, "nvmlDeviceGetTemperature");
+    FIND(power, "nvmlDeviceGetPowerUsage");
+    FIND(clock, "nvmlDeviceGetClockInfo");
+    FIND(throttle_reasons, "nvmlDeviceGetCurrentClocksThrottleReasons");
+    FIND(field_values, "nvmlDeviceGetFieldValues");
+    FIND(ecc_errors, "nvmlDeviceGetTotalEccErrors");
+    FIND(name, "nvmlDeviceGetName");
+    FIND(driver_version, "nvmlSystemGetDriverVersion");
 }
 
 static int read_field(const struct nvml *n, void *device, unsigned id, unsigned scope, unsigned long long *out)
 {
     struct nvml_field f = {.id = id, .scope = scope};
-    int status = n->field_values(device, 1, &f);
+    int status = NVML_CALL(n, field_values, device, 1, &f);
     if (status != NVML_OK || f.status != NVML_OK)
         return status != NVML_OK ? status : f.status;
     switch (f.type) {
@@ -125,9 +74,9 @@ int nvml_counter(const struct nvml *n, void *device, enum nvml_counter which, un
         *out = status == NVML_OK ? *out * 1024 : 0;
         return status;
     case NVML_ECC_CORRECTED:
-        return n->ecc_errors(device, 0, 0, out);
+        return NVML_CALL(n, ecc_errors, device, 0, 0, out);
     case NVML_ECC_UNCORRECTED:
-        return n->ecc_errors(device, 1, 0, out);
+        return NVML_CALL(n, ecc_errors, device, 1, 0, out);
     default:
         return NVML_MISSING;
     }

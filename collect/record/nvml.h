@@ -58,7 +58,10 @@ struct nvml {
     int (*driver_version)(char *out, unsigned n);
 };
 
-/** nvml_open - load the library and find the devices. Functions that an old driver lacks answer NVML_MISSING.
+/* Calls a function; NVML_MISSING when an old driver lacks it. */
+#define NVML_CALL(n, function, ...) ((n)->function ? (n)->function(__VA_ARGS__) : NVML_MISSING)
+
+/** nvml_open - load the library and find the devices. Functions that an old driver lacks are NULL: NVML_CALL.
  *  errors   DCR_FAIL: no library, no driver, no device; the sentence says which. n is then empty */
 int nvml_open(struct nvml *n, struct dcr_err *err) DCR_MUST_CHECK;
 const char *nvml_reason(const struct nvml *n, int status);

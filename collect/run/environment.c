@@ -130,6 +130,16 @@ static int preload(const char *what, char *why, size_t n)
     return 0;
 }
 
+/* why: it is not wanted; "" it is */
+static void preload_or_note(const char *what, const char *key, const char *why, json_t *record)
+{
+    char trouble[PATH_MAX + 200] = "";
+    if (!*why && preload(what, trouble, sizeof trouble) != 0)
+        note_not_loaded(record, trouble);
+    if (*why || *trouble)
+        note(record, key, *why ? why : trouble);
+}
+
 /* Python imports the sitecustomize of this folder when it starts. An empty PYTHONPATH means none, so no colon is left.
  */
 static void set_python(const struct options *o)
@@ -141,31 +151,18 @@ static void set_python(const struct options *o)
 
 static void set_mpi(const struct options *o, json_t *record)
 {
-    char why[PATH_MAX + 200] = "";
+    const char *why = "";
     if (o->mpi == 0)
-        snprintf(why, sizeof why, "switched off (--mpi off)");
+        why = "switched off (--mpi off)";
     else if (o->mpi < 0 && !linked_with_mpi(o->program, o->n_program))
-        snprintf(why, sizeof why,
-                 "no program on the command line is linked with MPI (--mpi on records it all the same)");
-    if (*why) {
-        note(record, "mpi_note", why);
-    } else if (preload("mpi", why, sizeof why) != 0) {
-        note(record, "mpi_note", why);
-        note_not_loaded(record, why);
-    }
+        why = "no program on the command line is linked with MPI (--mpi on records it all the same)";
+    preload_or_note("mpi", "mpi_note", why, record);
 }
 
 static void set_io(const struct options *o, json_t *record)
 {
-    char why[PATH_MAX + 200] = "", number[32];
-    if (!o->io)
-        snprintf(why, sizeof why, "switched off (--io off)");
-    if (*why) {
-        note(record, "io_note", why);
-    } else if (preload("io", why, sizeof why) != 0) {
-        note(record, "io_note", why);
-        note_not_loaded(record, why);
-    }
+    char number[32];
+    preload_or_note("io", "io_note", o->io ? "" : "switched off (--io off)", record);
     snprintf(number, sizeof number, "%d", o->io_us);
     setenv("DCC_IO_US", number, 1);
     /* In front of mpirun the ranks are of interest, not mpirun's own files. */

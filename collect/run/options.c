@@ -1,9 +1,7 @@
 /* options.c - see options.h. */
 #include "collect/run/options.h"
 
-#include "lib/base/fs.h"
-#include "lib/archive/tar.h"
-
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,9 +18,10 @@ const char options_usage[] =
     "       dccollect anonymise RUN.tar ANONYMOUS.tar\n"
     "\n"
     "Options of run and pack:\n"
-    "  -o, --output RUN.tar    the archive; run packs it when the program has ended\n"
-    "      --zstd[=LEVEL]      compress it (1 to 19, 3 when not said); its name then ends in .zst\n"
-    "      --traces all|rank0|none|sample:N  whose full traces are packed (all); every rank's summary is\n"
+    "  -o, --output RUN.tar    the archive, compressed when its name ends in .tar.zst; run packs it when the program "
+    "has "
+    "ended\n"
+    "      --traces all|rank0|none  whose full traces are packed (all); every rank's summary is\n"
     "      --adopt DIR         pack the program's own results from DIR (metrics.csv, steps-rank<r>.csv, program.json "
     "...); "
     "may be repeated\n"
@@ -73,80 +72,52 @@ const char options_usage[] =
     "`dccollect --help` and `dccollect --version` show this text and the version.\n"
     "The exit status of run is the program's own; 128+n when signal n ended it, 125 when dccollect itself failed.\n";
 
-static int add(const char ***list, size_t *n, const char *text, struct dcr_err *err)
+/* ---- an option is a row ------------------------------------------------------------------------- */
+
+enum kind { FLAG, TEXT, TEXTS, NUMBER, SECONDS, WORD };
+enum { FOR_RUN = 1 << COMMAND_RUN, FOR_PACK = 1 << COMMAND_PACK, FOR_EXPORT = 1 << COMMAND_EXPORT };
+enum { FOR_LS = 1 << COMMAND_LS, FOR_BOTH = FOR_RUN | FOR_PACK };
+
+/* A word and what it stands for; word NULL at the end. */
+struct choice {
+    const char *word;
+    int value;
+};
+
+struct row {
+    const char *name;
+    int commands; /* that take it: FOR_ ... */
+    enum kind kind;
+    size_t at;                                                                    /* of the field in struct options */
+    int least, most;                                                              /* of NUMBER */
+    const struct choice *words;                                                   /* of WORD */
+    int (*check)(const struct options *o, const char *text, struct dcr_err *err); /* NULL: any text will do */
+};
+
+static int check_label(const struct options *o, const char *text, struct dcr_err *err)
 {
-    const char **bigger = realloc((void *)*list, (*n + 1) * sizeof *bigger);
-    if (!bigger)
-        return dcr_err_set(err, DCR_FATAL, "no memory");
-    bigger[(*n)++] = text;
-    *list = bigger;
+    if (!strchr(text, '=') || *text == '=')
+        return dcr_err_set(err, DCR_FAIL, "'--label %s': write it as KEY=VALUE", text);
+    for (size_t i = 0; i < o->labels.n; i++)
+        if (strncmp(o->labels.items[i], text, (size_t)(strchr(text, '=') + 1 - text)) == 0)
+            return dcr_err_set(err, DCR_FAIL, "'--label %s': there is '%s' already; give a key once", text,
+                               o->labels.items[i]);
     return DCR_OK;
 }
 
-static int number(const char *option, const char *text, int lo, int hi, int *out, struct dcr_err *err)
+static int check_duration(const struct options *o, const char *text, struct dcr_err *err)
 {
-    char *end;
-    long k = strtol(text, &end, 10);
-    if (end == text || *end || k < lo || k > hi)
-        return dcr_err_set(err, DCR_FAIL, "'%s %s': give a whole number from %d to %d", option, text, lo, hi);
-    *out = (int)k;
-    return DCR_OK;
-}
-
-static int seconds(const char *option, const char *text, double *out, struct dcr_err *err)
-{
-    char *end;
-    double s = strtod(text, &end);
-    if (end == text || *end || !(s >= 0 && s <= 1e9))
-        return dcr_err_set(err, DCR_FAIL, "'%s %s': give seconds, as in %s 30", option, text, option);
-    *out = s;
-    return DCR_OK;
-}
-
-static int duration(const char *text, double *out, struct dcr_err *err)
-{
-    int rc = seconds("--duration", text, out, err);
-    if (rc == 0 && *out <= 0)
-        rc = dcr_err_set(err, DCR_FAIL, "'--duration %s': nothing would be recorded; give more than 0 seconds", text);
-    return rc;
-}
-
-static int one_of(const char *option, const char *text, const char *const *words, const int *values, size_t n, int *out,
-                  struct dcr_err *err)
-{
-    char list[64] = "";
-    for (size_t i = 0; i < n; i++) {
-        if (strcmp(text, words[i]) == 0) {
-            *out = values[i];
-            return DCR_OK;
-        }
-        size_t used = strlen(list);
-        snprintf(list + used, sizeof list - used, "%s%s", i == 0 ? "" : i + 1 < n ? ", " : " or ", words[i]);
-    }
-    return dcr_err_set(err, DCR_FAIL, "'%s %s': give %s", option, text, list);
-}
-
-static int parse_traces(struct options *o, const char *text, struct dcr_err *err)
-{
-    static const char *const words[] = {"all", "rank0", "none"};
-    static const enum pack_traces which[] = {PACK_TRACES_ALL, PACK_TRACES_RANK0, PACK_TRACES_NONE};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (strcmp(text, words[i]) == 0) {
-            o->traces = which[i];
-            return DCR_OK;
-        }
-    if (strncmp(text, "sample:", 7) != 0)
-        return dcr_err_set(err, DCR_FAIL, "'--traces %s': give all, rank0, none or sample:N, N ranks", text);
-    o->traces = PACK_TRACES_SAMPLE;
-    if (number("--traces", text + 7, 1, 65536, &o->n_sample, NULL) == 0)
+    (void)o;
+    if (strtod(text, NULL) > 0)
         return DCR_OK;
-    return dcr_err_set(err, DCR_FAIL, "'--traces %s': give a whole number of ranks from 1 to 65536", text);
+    return dcr_err_set(err, DCR_FAIL, "'--duration %s': nothing would be recorded; give more than 0 seconds", text);
 }
 
 /* "A:B", whole numbers, A <= B */
-static int check_steps(const char *text, struct dcr_err *err)
+static int check_steps(const struct options *o, const char *text, struct dcr_err *err)
 {
     char *middle, *end;
+    (void)o;
     if (*text >= '0' && *text <= '9') {
         long long first = strtoll(text, &middle, 10);
         if (*middle == ':' && middle[1] >= '0' && middle[1] <= '9') {
@@ -158,144 +129,150 @@ static int check_steps(const char *text, struct dcr_err *err)
     return dcr_err_set(err, DCR_FAIL, "'--steps %s': give first and last step, as in --steps 10:20", text);
 }
 
-static int check_capture(const char *text, struct dcr_err *err)
+static int check_capture(const struct options *o, const char *text, struct dcr_err *err)
 {
+    (void)o;
     if (strcmp(text, "cudaProfilerApi") == 0 || (strncmp(text, "nvtx:", 5) == 0 && text[5]))
         return DCR_OK;
     return dcr_err_set(err, DCR_FAIL, "'--capture-range %s': give cudaProfilerApi, or nvtx: and the name of a range",
                        text);
 }
 
-/* "--name=value" or "--name value". returns NULL when argv[*i] is another option */
-static const char *value_of(const char *name, char **argv, int argc, int *i, int *is_missing)
+static const struct choice on_off[] = {{"on", 1}, {"off", 0}, {NULL, 0}};
+static const struct choice mpi[] = {{"auto", -1}, {"on", 1}, {"off", 0}, {NULL, 0}};
+static const struct choice keep[] = {{"ring", KEEP_RING}, {"all", KEEP_ALL}, {"summary", KEEP_SUMMARY}, {NULL, 0}};
+static const struct choice traces[] = {
+    {"all", PACK_TRACES_ALL}, {"rank0", PACK_TRACES_RANK0}, {"none", PACK_TRACES_NONE}, {NULL, 0}};
+static const struct choice formats[] = {{"chrome", EXPORT_CHROME}, {"csv", EXPORT_CSV}, {NULL, 0}};
+
+#define AT(field) offsetof(struct options, field)
+static const struct row rows[] = {
+    {"-o", FOR_BOTH | FOR_EXPORT, TEXT, AT(output), 0, 0, NULL, NULL},
+    {"--output", FOR_BOTH | FOR_EXPORT, TEXT, AT(output), 0, 0, NULL, NULL},
+    {"--adopt", FOR_BOTH, TEXTS, AT(adopt), 0, 0, NULL, NULL},
+    {"--calibration", FOR_BOTH, TEXT, AT(calibration), 0, 0, NULL, NULL},
+    {"--emulate-nodes", FOR_BOTH, FLAG, AT(emulate_nodes), 0, 0, NULL, NULL},
+    {"--traces", FOR_BOTH, WORD, AT(traces), 0, 0, traces, NULL},
+    {"--nodes", FOR_PACK, NUMBER, AT(n_nodes), 1, 1000000, NULL, NULL},
+    {"--format", FOR_EXPORT, WORD, AT(format), 0, 0, formats, NULL},
+    {"-l", FOR_LS, FLAG, AT(is_long), 0, 0, NULL, NULL},
+    {"--long", FOR_LS, FLAG, AT(is_long), 0, 0, NULL, NULL},
+    {"--spool", FOR_RUN, TEXT, AT(spool), 0, 0, NULL, NULL},
+    {"--clock", FOR_RUN, TEXT, AT(clock), 0, 0, NULL, NULL},
+    {"--label", FOR_RUN, TEXTS, AT(labels), 0, 0, NULL, check_label},
+    {"--interval", FOR_RUN, NUMBER, AT(interval_ms), 1, 3600000, NULL, NULL},
+    {"--mpi", FOR_RUN, WORD, AT(mpi), 0, 0, mpi, NULL},
+    {"--io", FOR_RUN, WORD, AT(io), 0, 0, on_off, NULL},
+    {"--io-threshold", FOR_RUN, NUMBER, AT(io_us), 1, 1000000, NULL, NULL},
+    {"--cuda", FOR_RUN, WORD, AT(cuda), 0, 0, on_off, NULL},
+    {"--python", FOR_RUN, WORD, AT(python), 0, 0, on_off, NULL},
+    {"--counters", FOR_RUN, WORD, AT(counters), 0, 0, on_off, NULL},
+    {"--steps", FOR_RUN, TEXT, AT(steps), 0, 0, NULL, check_steps},
+    {"--delay", FOR_RUN, SECONDS, AT(delay_s), 0, 0, NULL, NULL},
+    {"--duration", FOR_RUN, SECONDS, AT(duration_s), 0, 0, NULL, check_duration},
+    {"--capture-range", FOR_RUN, TEXT, AT(capture_range), 0, 0, NULL, check_capture},
+    {"--max-mb", FOR_RUN, NUMBER, AT(max_mb), 1, 1000000, NULL, NULL},
+    {"--keep", FOR_RUN, WORD, AT(keep), 0, 0, keep, NULL},
+    {"--max-disk-mb", FOR_RUN, NUMBER, AT(max_disk_mb), 1, 1000000000, NULL, NULL},
+    {"--sync-seconds", FOR_RUN, NUMBER, AT(sync_s), 0, 86400, NULL, NULL},
+};
+
+static int add(struct option_list *list, const char *text, struct dcr_err *err)
 {
-    size_t n = strlen(name);
-    if (strncmp(argv[*i], name, n) != 0)
-        return NULL;
-    if (argv[*i][n] == '=' && n > 2)
-        return argv[*i] + n + 1;
-    if (argv[*i][n])
-        return NULL;
-    if (*i + 1 >= argc || strcmp(argv[*i + 1], "--") == 0) {
-        *is_missing = 1;
-        return NULL;
-    }
-    return argv[++*i];
+    const char **bigger = realloc((void *)list->items, (list->n + 1) * sizeof *bigger);
+    if (!bigger)
+        return dcr_err_set(err, DCR_FATAL, "no memory");
+    bigger[list->n++] = text;
+    list->items = bigger;
+    return DCR_OK;
 }
 
-/* What of a run is recorded. returns 1 when the option is one of these and was taken */
-static int parse_recording(struct options *o, int argc, char **argv, int *i, int *is_missing, struct dcr_err *err)
+static int number(const struct row *r, const char *text, int *out, struct dcr_err *err)
 {
-    static const char *const mpi[] = {"auto", "on", "off"}, *const io[] = {"on", "off"},
-                             *const keep[] = {"ring", "all", "summary"};
-    static const int mpi_values[] = {-1, 1, 0}, io_values[] = {1, 0}, keeps[] = {KEEP_RING, KEEP_ALL, KEEP_SUMMARY};
-    const char *v;
-    int rc;
-    if ((v = value_of("--mpi", argv, argc, i, is_missing)) != NULL)
-        rc = one_of("--mpi", v, mpi, mpi_values, 3, &o->mpi, err);
-    else if ((v = value_of("--io", argv, argc, i, is_missing)) != NULL)
-        rc = one_of("--io", v, io, io_values, 2, &o->io, err);
-    else if ((v = value_of("--cuda", argv, argc, i, is_missing)) != NULL)
-        rc = one_of("--cuda", v, io, io_values, 2, &o->cuda, err);
-    else if ((v = value_of("--python", argv, argc, i, is_missing)) != NULL)
-        rc = one_of("--python", v, io, io_values, 2, &o->python, err);
-    else if ((v = value_of("--counters", argv, argc, i, is_missing)) != NULL)
-        rc = one_of("--counters", v, io, io_values, 2, &o->counters, err);
-    else if ((v = value_of("--io-threshold", argv, argc, i, is_missing)) != NULL)
-        rc = number("--io-threshold", v, 1, 1000000, &o->io_us, err);
-    else if ((v = value_of("--max-mb", argv, argc, i, is_missing)) != NULL)
-        rc = number("--max-mb", v, 1, 1000000, &o->max_mb, err);
-    else if ((v = value_of("--keep", argv, argc, i, is_missing)) != NULL)
-        rc = one_of("--keep", v, keep, keeps, 3, &o->keep, err);
-    else if ((v = value_of("--max-disk-mb", argv, argc, i, is_missing)) != NULL)
-        rc = number("--max-disk-mb", v, 1, 1000000000, &o->max_disk_mb, err);
-    else if ((v = value_of("--sync-seconds", argv, argc, i, is_missing)) != NULL)
-        rc = number("--sync-seconds", v, 0, 86400, &o->sync_s, err);
-    else if ((v = value_of("--steps", argv, argc, i, is_missing)) != NULL)
-        rc = check_steps(o->steps = v, err);
-    else if ((v = value_of("--delay", argv, argc, i, is_missing)) != NULL)
-        rc = seconds("--delay", v, &o->delay_s, err);
-    else if ((v = value_of("--duration", argv, argc, i, is_missing)) != NULL)
-        rc = duration(v, &o->duration_s, err);
-    else if ((v = value_of("--capture-range", argv, argc, i, is_missing)) != NULL)
-        rc = check_capture(o->capture_range = v, err);
-    else
-        return 0;
-    return rc ? rc : 1;
+    char *end;
+    long k = strtol(text, &end, 10);
+    if (end == text || *end || k < r->least || k > r->most)
+        return dcr_err_set(err, DCR_FAIL, "'%s %s': give a whole number from %d to %d", r->name, text, r->least,
+                           r->most);
+    *out = (int)k;
+    return DCR_OK;
+}
+
+static int seconds(const struct row *r, const char *text, double *out, struct dcr_err *err)
+{
+    char *end;
+    double s = strtod(text, &end);
+    if (end == text || *end || !(s >= 0 && s <= 1e9))
+        return dcr_err_set(err, DCR_FAIL, "'%s %s': give seconds, as in %s 30", r->name, text, r->name);
+    *out = s;
+    return DCR_OK;
+}
+
+static int word(const struct row *r, const char *text, int *out, struct dcr_err *err)
+{
+    char list[64] = "";
+    for (const struct choice *c = r->words; c->word; c++) {
+        if (strcmp(text, c->word) == 0) {
+            *out = c->value;
+            return DCR_OK;
+        }
+        size_t used = strlen(list);
+        snprintf(list + used, sizeof list - used, "%s%s", c == r->words ? "" : c[1].word ? ", " : " or ", c->word);
+    }
+    return dcr_err_set(err, DCR_FAIL, "'%s %s': give %s", r->name, text, list);
+}
+
+static int take(struct options *o, const struct row *r, const char *text, struct dcr_err *err)
+{
+    void *field = (char *)o + r->at;
+    int rc = DCR_OK;
+    switch (r->kind) {
+    case FLAG:
+        *(int *)field = 1;
+        return DCR_OK;
+    case NUMBER:
+        return number(r, text, field, err);
+    case WORD:
+        return word(r, text, field, err);
+    case SECONDS:
+        rc = seconds(r, text, field, err);
+        return rc == 0 && r->check ? r->check(o, text, err) : rc;
+    case TEXT:
+        *(const char **)field = text;
+        return r->check ? r->check(o, text, err) : DCR_OK;
+    case TEXTS:
+        rc = r->check ? r->check(o, text, err) : DCR_OK;
+        return rc ? rc : add(field, text, err);
+    }
+    return rc;
+}
+
+/* Is the word this option, alone or as "--name=value"? Only long names take a value behind '='. */
+static int is_option(const struct row *r, const struct options *o, const char *text)
+{
+    size_t n = strlen(r->name);
+    return r->commands >> o->command & 1 && strncmp(text, r->name, n) == 0 &&
+           (!text[n] || (text[n] == '=' && n > 2 && r->kind != FLAG));
 }
 
 static int parse_option(struct options *o, int argc, char **argv, int *i, struct dcr_err *err)
 {
-    const char *v;
-    const char *option = argv[*i];
-    int is_missing = 0;
-    int for_run = o->command == COMMAND_RUN, for_pack = o->command == COMMAND_PACK;
-    int for_export = o->command == COMMAND_EXPORT;
-    if ((for_run || for_pack || for_export) && ((v = value_of("-o", argv, argc, i, &is_missing)) != NULL ||
-                                                (v = value_of("--output", argv, argc, i, &is_missing)) != NULL)) {
-        o->output = v;
-        return DCR_OK;
+    const char *option = argv[*i], *equals = strchr(option, '=');
+    for (const struct row *r = rows; r < rows + sizeof rows / sizeof *rows; r++) {
+        if (!is_option(r, o, option))
+            continue;
+        if (r->kind == FLAG || option[strlen(r->name)])
+            return take(o, r, equals ? equals + 1 : "", err);
+        if (*i + 1 >= argc || strcmp(argv[*i + 1], "--") == 0)
+            return dcr_err_set(err, DCR_FAIL, "option '%s' needs a value", option);
+        return take(o, r, argv[++*i], err);
     }
-    if ((for_run || for_pack) && (v = value_of("--adopt", argv, argc, i, &is_missing)) != NULL)
-        return add(&o->adopt, &o->n_adopt, v, err);
-    if ((for_run || for_pack) && (v = value_of("--calibration", argv, argc, i, &is_missing)) != NULL) {
-        o->calibration = v;
-        return DCR_OK;
-    }
-    if ((for_run || for_pack) && strcmp(option, "--emulate-nodes") == 0) {
-        o->emulate_nodes = 1;
-        return DCR_OK;
-    }
-    if ((for_run || for_pack) && (strcmp(option, "--zstd") == 0 || strncmp(option, "--zstd=", 7) == 0)) {
-        o->zstd_level = DCR_ZSTD_LEVEL_DEFAULT;
-        return option[6] ? number("--zstd", option + 7, DCR_ZSTD_LEVEL_MIN, DCR_ZSTD_LEVEL_MAX, &o->zstd_level, err)
-                         : DCR_OK;
-    }
-    if ((for_run || for_pack) && (v = value_of("--traces", argv, argc, i, &is_missing)) != NULL)
-        return parse_traces(o, v, err);
-    if (for_export && (v = value_of("--format", argv, argc, i, &is_missing)) != NULL) {
-        static const char *const formats[] = {"chrome", "csv"};
-        static const int values[] = {EXPORT_CHROME, EXPORT_CSV};
-        int format = EXPORT_BY_NAME;
-        int rc = one_of("--format", v, formats, values, 2, &format, err);
-        o->format = (enum export_format)format;
-        return rc;
-    }
-    if (o->command == COMMAND_LS && (strcmp(option, "-l") == 0 || strcmp(option, "--long") == 0)) {
-        o->is_long = 1;
-        return DCR_OK;
-    }
-    if (for_run && (v = value_of("--spool", argv, argc, i, &is_missing)) != NULL) {
-        o->spool = v;
-        return DCR_OK;
-    }
-    if (for_run && (v = value_of("--clock", argv, argc, i, &is_missing)) != NULL) {
-        o->clock = v;
-        return DCR_OK;
-    }
-    if (for_run && (v = value_of("--label", argv, argc, i, &is_missing)) != NULL) {
-        if (!strchr(v, '=') || *v == '=')
-            return dcr_err_set(err, DCR_FAIL, "'--label %s': write it as KEY=VALUE", v);
-        for (size_t k = 0; k < o->n_labels; k++)
-            if (strncmp(o->labels[k], v, (size_t)(strchr(v, '=') + 1 - v)) == 0)
-                return dcr_err_set(err, DCR_FAIL, "'--label %s': there is '%s' already; give a key once", v,
-                                   o->labels[k]);
-        return add(&o->labels, &o->n_labels, v, err);
-    }
-    if (for_run && (v = value_of("--interval", argv, argc, i, &is_missing)) != NULL)
-        return number("--interval", v, 1, 3600000, &o->interval_ms, err);
-    int taken = for_run ? parse_recording(o, argc, argv, i, &is_missing, err) : 0;
-    if (taken)
-        return taken < 0 ? taken : DCR_OK;
-    if (for_pack && (v = value_of("--nodes", argv, argc, i, &is_missing)) != NULL)
-        return number("--nodes", v, 1, 1000000, &o->n_nodes, err);
-    if (is_missing)
-        return dcr_err_set(err, DCR_FAIL, "option '%s' needs a value", option);
+    int is_file = o->command != COMMAND_RUN && (access(option, F_OK) == 0 || (option[1] != '-' && strchr(option, '.')));
     return dcr_err_set(err, DCR_FAIL, "unknown option '%s'; %s", option,
-                       !for_run && (access(option, F_OK) == 0 || (option[1] != '-' && strchr(option, '.')))
-                           ? "put the name of a file behind `--`"
-                           : "see `dccollect --help`");
+                       is_file ? "put the name of a file behind `--`" : "see `dccollect --help`");
 }
+
+/* ---- the command line --------------------------------------------------------------------------- */
 
 static int parse_command(struct options *o, const char *word, struct dcr_err *err)
 {
@@ -314,19 +291,6 @@ static int parse_command(struct options *o, const char *word, struct dcr_err *er
     return dcr_err_set(err, DCR_FAIL,
                        "unknown command '%s'; the commands are run, calibrate, pack, verify, ls, export and anonymise",
                        word);
-}
-
-/* --zstd without an ending that says so gives the name its ending. */
-static int name_output(struct options *o, struct dcr_err *err)
-{
-    if (!o->zstd_level || !o->output || dcr_ends_with(o->output, ".zst"))
-        return DCR_OK;
-    if (asprintf(&o->zstd_output, "%s.zst", o->output) < 0) {
-        o->zstd_output = NULL;
-        return dcr_err_set(err, DCR_FATAL, "no memory");
-    }
-    o->output = o->zstd_output;
-    return DCR_OK;
 }
 
 /* A folder called "-x" is said as "./-x", so that the commands we print can be given to a shell. */
@@ -360,7 +324,7 @@ static int check(struct options *o, struct dcr_err *err)
             return dcr_err_set(err, DCR_FAIL, "no program to run; write `dccollect run -o RUN.tar -- PROGRAM`");
         if (!o->output && !o->spool)
             return dcr_err_set(err, DCR_FAIL, "say where the evidence goes: -o RUN.tar, or --spool DIR");
-        return name_spool(o, o->spool, err) ? DCR_FATAL : name_output(o, err);
+        return name_spool(o, o->spool, err);
     case COMMAND_PACK:
         if (o->n_program != 1)
             return not_one(o, "give one folder to pack: `dccollect pack DIR -o RUN.tar`", err);
@@ -368,7 +332,7 @@ static int check(struct options *o, struct dcr_err *err)
             return DCR_FATAL;
         if (!o->output)
             return dcr_err_set(err, DCR_FAIL, "say where the archive goes: `dccollect pack %s -o RUN.tar`", o->spool);
-        return name_output(o, err);
+        return DCR_OK;
     case COMMAND_EXPORT:
         if (o->n_program != 1)
             return not_one(o, "give one archive: `dccollect export RUN.tar -o events.json`", err);
@@ -440,9 +404,8 @@ int options_parse(struct options *o, int argc, char **argv, struct dcr_err *err)
 
 void options_release(struct options *o)
 {
-    free((void *)o->adopt);
-    free((void *)o->labels);
-    free(o->zstd_output);
+    free((void *)o->adopt.items);
+    free((void *)o->labels.items);
     free(o->dashed_spool);
     *o = (struct options){0};
 }

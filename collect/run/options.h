@@ -22,16 +22,19 @@ enum command {
 /* What stays of the trace of each process. */
 enum keep { KEEP_RING, KEEP_ALL, KEEP_SUMMARY };
 
+/* An option that may be repeated. */
+struct option_list {
+    const char **items;
+    size_t n;
+};
+
 struct options {
     enum command command;
-    const char *output;      /* -o */
-    const char *calibration; /* --calibration */
-    const char *spool;       /* --spool, or the folder to pack */
-    const char *clock;       /* --clock; NULL = the spool */
-    const char **adopt;
-    size_t n_adopt;
-    const char **labels; /* "key=value" */
-    size_t n_labels;
+    const char *output;               /* -o */
+    const char *calibration;          /* --calibration */
+    const char *spool;                /* --spool, or the folder to pack */
+    const char *clock;                /* --clock; NULL = the spool */
+    struct option_list adopt, labels; /* labels: "key=value" */
     int emulate_nodes;
     int interval_ms;
     int n_nodes;               /* --nodes; 0 = not given */
@@ -45,12 +48,9 @@ struct options {
     int keep;                  /* --keep; enum keep */
     int max_disk_mb;           /* --max-disk-mb; 0 = not given */
     int sync_s;                /* --sync-seconds; 0 = off */
-    int zstd_level;            /* --zstd; 0 = as the output's name says */
     char *dashed_spool;        /* what `spool` points to when its name begins with a dash */
-    char *zstd_output;         /* what `output` points to when --zstd gave it its ending */
-    enum pack_traces traces;   /* --traces */
-    int n_sample;              /* --traces sample:N */
-    enum export_format format; /* --format of export */
+    int traces;                /* --traces; enum pack_traces */
+    int format;                /* --format of export; enum export_format */
     int is_long;               /* ls -l */
     const char *steps;         /* --steps "A:B", NULL = all */
     double delay_s;            /* --delay */

@@ -235,12 +235,8 @@ static int pack_own(struct run *r, char *message, size_t n, struct dcr_err *err)
 {
     char reason[300];
     int n_unread = 0;
-    struct pack_request request = {.spool = r->spool,
-                                   .output = r->o->output,
-                                   .zstd_level = r->o->zstd_level,
-                                   .traces = r->o->traces,
-                                   .n_sample = r->o->n_sample,
-                                   .n_unread = &n_unread};
+    struct pack_request request = {
+        .spool = r->spool, .output = r->o->output, .traces = (enum pack_traces)r->o->traces, .n_unread = &n_unread};
     if (pack_check_output(request.output, NULL) != 0) /* the program took the folder away in which we stand */
         request.output = r->output;
     if (r->n_left) {
@@ -275,22 +271,22 @@ static int pack_own(struct run *r, char *message, size_t n, struct dcr_err *err)
 /* A folder that is not there yet may be made by the program; what can never be one is said now. */
 static int check_adopt(const struct options *o, struct dcr_err *err)
 {
-    for (size_t i = 0; i < o->n_adopt; i++) {
+    for (size_t i = 0; i < o->adopt.n; i++) {
         struct stat st;
-        if (stat(o->adopt[i], &st) != 0 && errno == ENOTDIR)
-            return dcr_err_sys(err, DCR_FAIL, "cannot adopt '%s'", o->adopt[i]);
-        if (stat(o->adopt[i], &st) == 0 && !S_ISDIR(st.st_mode))
+        if (stat(o->adopt.items[i], &st) != 0 && errno == ENOTDIR)
+            return dcr_err_sys(err, DCR_FAIL, "cannot adopt '%s'", o->adopt.items[i]);
+        if (stat(o->adopt.items[i], &st) == 0 && !S_ISDIR(st.st_mode))
             return dcr_err_set(err, DCR_FAIL, "cannot adopt '%s': it is no folder; give the one it lies in",
-                               o->adopt[i]);
+                               o->adopt.items[i]);
         /* The record of the run, by which its results are found when it is packed, is JSON. */
         char path[PATH_MAX];
-        json_t *text = dcr_absolute(o->adopt[i], path, sizeof path, NULL) == 0 ? json_string(path) : NULL;
+        json_t *text = dcr_absolute(o->adopt.items[i], path, sizeof path, NULL) == 0 ? json_string(path) : NULL;
         json_decref(text);
         if (!text)
             return dcr_err_set(err, DCR_FAIL,
                                "cannot adopt '%s': its path is too long or not UTF-8; leave it out, and give it to "
                                "'dccollect pack' of the run's --spool",
-                               o->adopt[i]);
+                               o->adopt.items[i]);
     }
     return DCR_OK;
 }

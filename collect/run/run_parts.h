@@ -45,9 +45,9 @@ int run_n_below(const struct run *r);
 int run_is_in_memory(const struct run *r);
 /** run_begin_record - r->record, with all that is known before the program starts. */
 void run_begin_record(struct run *r);
-/** run_put_libraries - what the program's processes had mapped, and the versions of those that matter.
+/** run_put_libraries - which MPI, NCCL and CUDA the program's processes used.
  *  libraries    what was sampled; NULL: nothing */
-void run_put_libraries(struct run *r, struct libraries *libraries);
+void run_put_libraries(struct run *r, const struct libraries *libraries);
 /** run_end_record - how it ended. */
 void run_end_record(struct run *r, const struct ended *e);
 

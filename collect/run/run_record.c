@@ -39,9 +39,9 @@ static json_t *command_words(char *const *words, size_t n)
 static void put_adopt(struct run *r)
 {
     json_t *list = json_array();
-    for (size_t i = 0; i < r->o->n_adopt; i++) {
+    for (size_t i = 0; i < r->o->adopt.n; i++) {
         char path[PATH_MAX];
-        if (dcr_absolute(r->o->adopt[i], path, sizeof path, NULL) == 0)
+        if (dcr_absolute(r->o->adopt.items[i], path, sizeof path, NULL) == 0)
             json_array_append_new(list, json_string(path)); /* to be found by: UTF-8, which was checked */
     }
     json_object_set_new(r->record, "adopt", list);
@@ -85,14 +85,13 @@ void run_begin_record(struct run *r)
         meta_missing(git, "dirty", "only the collector of rank 0 asks git");
     if (git)
         json_object_set_new(o, "git", git);
-    json_object_set_new(o, "limits", meta_limits());
     json_object_set_new(o, "scheduler", meta_scheduler(environ));
     json_object_set_new(o, "environment", meta_environment(environ));
     json_t *labels = json_object();
     struct dcr_buf clean = {0};
-    for (size_t i = 0; i < r->o->n_labels; i++) {
-        const char *equals = strchr(r->o->labels[i], '=');
-        snprintf(line, sizeof line, "%.*s", (int)(equals - r->o->labels[i]), r->o->labels[i]);
+    for (size_t i = 0; i < r->o->labels.n; i++) {
+        const char *equals = strchr(r->o->labels.items[i], '=');
+        snprintf(line, sizeof line, "%.*s", (int)(equals - r->o->labels.items[i]), r->o->labels.items[i]);
         int is_secret = redact_is_secret_name(line, strlen(line));
         dcr_buf_clear(&clean);
         redact_word(&(struct redact_line){0}, equals + 1, &clean);
@@ -116,16 +115,13 @@ static const char *name_of(int signal)
     return signal == SIGINT ? "SIGINT" : signal == SIGTERM ? "SIGTERM" : signal == SIGHUP ? "SIGHUP" : "SIGQUIT";
 }
 
-void run_put_libraries(struct run *r, struct libraries *libraries)
+void run_put_libraries(struct run *r, const struct libraries *libraries)
 {
-    json_t *list = libraries ? libraries_describe(libraries) : json_array();
-    if (json_array_size(list)) {
-        json_object_set(r->record, "libraries", list);
-        json_object_set_new(r->record, "library_versions", libraries_versions(list, r->id.rank <= 0 ? 2000 : 0));
-    } else {
-        meta_missing(r->record, "libraries", "the program had ended before it was looked at");
-    }
-    json_decref(list);
+    json_t *versions = libraries ? libraries_versions(libraries, r->id.rank <= 0 ? 2000 : 0) : NULL;
+    if (versions)
+        json_object_set_new(r->record, "library_versions", versions);
+    else
+        meta_missing(r->record, "library_versions", "the program had ended before it was looked at");
 }
 
 static json_t *nanoseconds(const struct timeval *t)

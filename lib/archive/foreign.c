@@ -12,21 +12,11 @@
 const char *dcr_foreign_kind(enum dcr_foreign what)
 {
     static const char *const kinds[] = {NULL,
-#define X(id, kind, words) kind,
+#define X(id, kind) kind,
                                         DCR_FOREIGN_KINDS(X)
 #undef X
     };
     return kinds[what];
-}
-
-const char *dcr_foreign_words(enum dcr_foreign what)
-{
-    static const char *const texts[] = {"",
-#define X(id, kind, words) words,
-                                        DCR_FOREIGN_KINDS(X)
-#undef X
-    };
-    return texts[what];
 }
 
 struct head {

@@ -20,7 +20,9 @@ static int number(const char *text)
     return *end == '\0' && k >= 0 && k < INT_MAX ? (int)k : -1;
 }
 
-struct rank_identity rank_identify(const char *(*get)(const char *name, const void *ctx), const void *ctx)
+/* By Open MPI's, PMIx's, PMI's or Slurm's variables. get: value of a variable, or NULL. SLURM_PROCID counts only inside
+ * a job step: the batch script has it too. */
+static struct rank_identity rank_identify(const char *(*get)(const char *name, const void *ctx), const void *ctx)
 {
     static const struct {
         const char *rank, *local, *size, *only_with;

@@ -9,9 +9,6 @@ struct rank_identity {
     int world_size; /* -1 unknown */
 };
 
-/** rank_identify - by Open MPI's, PMIx's, PMI's or Slurm's variables.
- *  get      value of a variable, or NULL. SLURM_PROCID counts only inside a job step: the batch script has it too */
-struct rank_identity rank_identify(const char *(*get)(const char *name, const void *ctx), const void *ctx);
 /* What tells a job from every other. */
 struct rank_job {
     const char *key; /* "torchrun", "pmix", "slurm"; NULL = there is no further one */

@@ -204,89 +204,33 @@ int dcr_tar_next(struct dcr_tar_reader *r, struct dcr_tar_member *out, struct dc
     }
 }
 
-static int say_rest(int64_t at, int is_packed, struct dcr_err *err)
-{
-    return dcr_err_set(err, DCR_FAIL,
-                       "something lies behind the end of the tar, from byte %lld%s on, that is none of its members "
-                       "(another archive, or garbage); nobody reads it: copy or pack it again",
-                       (long long)at, is_packed ? " of what is unpacked" : "");
-}
-
-/* The system fails while the end is looked at: errno, or that of raw. */
-static int no_end(struct archive *raw, const char *path, struct dcr_err *err)
-{
-    errno = raw ? archive_errno(raw) : errno;
-    return dcr_err_mark(err, DCR_ERR_MACHINE, dcr_err_sys(err, DCR_FAIL, "cannot read '%s'", path));
-}
-
-/* The content from byte `at` on must be zeros. raw begins at byte `from`. */
-static int check_zeros(struct archive *raw, const char *path, int64_t from, int64_t at, int is_packed,
-                       struct dcr_err *err)
-{
-    struct archive_entry *entry;
-    static char piece[1 << 16];
-    la_ssize_t n = 0;
-    int rc = archive_read_next_header(raw, &entry);
-    if (rc != ARCHIVE_OK)
-        return rc != ARCHIVE_EOF && is_of_machine(raw) ? no_end(raw, path, err) : DCR_OK;
-    for (; (n = archive_read_data(raw, piece, sizeof piece)) > 0; from += n)
-        for (la_ssize_t i = from >= at ? 0 : at - from < n ? (la_ssize_t)(at - from) : n; i < n; i++)
-            if (piece[i])
-                return say_rest(from + i, is_packed, err);
-    if (n < 0 && is_of_machine(raw))
-        return no_end(raw, path, err);
-    return n < 0 ? say_rest(from, is_packed, err) : DCR_OK; /* no further frame of the packed stream */
-}
-
-/* Check the bytes of a compressed file that libarchive did not read: it ignores everything after the last gzip stream.
- * Zeros are accepted, as in gzip. */
-static int check_rest(struct archive *raw, const char *path, int fd, struct dcr_err *err)
-{
-    char piece[4096];
-    off_t at = (off_t)archive_filter_bytes(raw, -1);
-    ssize_t n;
-    for (; (n = pread(fd, piece, sizeof piece, at)) > 0; at += n)
-        for (ssize_t i = 0; i < n; i++)
-            if (piece[i])
-                return say_rest(at + i, 0, err);
-    return n < 0 ? no_end(NULL, path, err) : DCR_OK;
-}
-
 int dcr_tar_check_end(const struct dcr_tar_reader *r, struct dcr_err *err)
 {
     enum { BLOCK = 512 };
-    struct stat st;
-    int is_packed = archive_filter_code(r->archive, 0) != ARCHIVE_FILTER_NONE, rc = DCR_OK;
-    int64_t members = (r->read_bytes + BLOCK - 1) / BLOCK * BLOCK;
-    if (stat(r->path, &st) != 0 || !S_ISREG(st.st_mode))
+    char piece[1 << 14];
+    int64_t members = (r->read_bytes + BLOCK - 1) / BLOCK * BLOCK, at = members;
+    if (archive_filter_code(r->archive, 0) != ARCHIVE_FILTER_NONE)
         return DCR_OK;
-    if (!is_packed && st.st_size < members + 2 * BLOCK)
+    int fd = open(r->path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = -1;
+    for (; fd >= 0 && (n = pread(fd, piece, sizeof piece, (off_t)at)) > 0; at += n)
+        for (ssize_t i = 0; i < n; i++)
+            if (piece[i]) {
+                close(fd);
+                return dcr_err_set(err, DCR_FAIL,
+                                   "something lies behind the end of the tar, from byte %lld on, that is none of its "
+                                   "members (another archive, or garbage); nobody reads it: copy or pack it again",
+                                   (long long)(at + i));
+            }
+    if (n < 0)
+        dcr_err_mark(err, DCR_ERR_MACHINE, dcr_err_sys(err, DCR_FAIL, "cannot read '%s'", r->path));
+    if (fd >= 0)
+        close(fd);
+    if (n == 0 && at < members + 2 * BLOCK)
         return dcr_err_set(err, DCR_FAIL,
                            "the end of the tar is missing: its members are whole, but the file was cut behind them; "
                            "copy or pack it again");
-    int fd = open(r->path, O_RDONLY | O_CLOEXEC);
-    struct archive *raw = archive_read_new();
-    if (fd < 0 || !raw || (!is_packed && lseek(fd, (off_t)members, SEEK_SET) < 0)) {
-        rc = no_end(NULL, r->path, err);
-        goto out;
-    }
-    archive_read_support_format_raw(raw);
-    if (is_packed) {
-        archive_read_support_filter_gzip(raw);
-        archive_read_support_filter_zstd(raw);
-    }
-    if (archive_read_open_fd(raw, fd, 65536) == ARCHIVE_OK) {
-        rc = check_zeros(raw, r->path, is_packed ? 0 : members, members, is_packed, err);
-        if (!rc && is_packed)
-            rc = check_rest(raw, r->path, fd, err);
-    } else if (is_of_machine(raw)) {
-        rc = no_end(raw, r->path, err);
-    }
-out:
-    archive_read_free(raw);
-    if (fd >= 0)
-        close(fd);
-    return rc;
+    return n < 0 ? DCR_FAIL : DCR_OK;
 }
 
 void dcr_tar_close(struct dcr_tar_reader *r)
@@ -341,7 +285,7 @@ static char *name_beside(const char *path, const char *beside)
     return asprintf(&name, "%s%s", beside ? beside : path, beside ? "" : ".partial") < 0 ? NULL : name;
 }
 
-int dcr_tar_create(struct dcr_tar_writer **out, const char *path, const char *beside, int level, struct dcr_err *err)
+int dcr_tar_create(struct dcr_tar_writer **out, const char *path, const char *beside, struct dcr_err *err)
 {
     *out = NULL;
     int rc = 0;
@@ -361,11 +305,8 @@ int dcr_tar_create(struct dcr_tar_writer **out, const char *path, const char *be
     }
     archive_write_set_format_pax_restricted(w->archive);
     if (dcr_ends_with(path, ".zst")) {
-        char text[16];
-        snprintf(text, sizeof text, "%d", level > 0 ? level : DCR_ZSTD_LEVEL_DEFAULT);
-        if (archive_write_add_filter_zstd(w->archive) < ARCHIVE_WARN ||
-            archive_write_set_filter_option(w->archive, "zstd", "compression-level", text) < ARCHIVE_WARN) {
-            rc = dcr_err_set(err, DCR_FATAL, "cannot write '%s': %s; pack without --zstd", path,
+        if (archive_write_add_filter_zstd(w->archive) < ARCHIVE_WARN) {
+            rc = dcr_err_set(err, DCR_FATAL, "cannot write '%s': %s; end its name in .tar", path,
                              archive_error_string(w->archive));
             goto out;
         }
@@ -428,18 +369,6 @@ int dcr_tar_add_stream(struct dcr_tar_writer *w, const char *name, struct dcr_st
             break;
         left -= k;
     }
-    return rc;
-}
-
-int dcr_tar_add_file(struct dcr_tar_writer *w, const char *name, const char *file, int64_t size_bytes, int64_t mtime,
-                     struct dcr_err *err)
-{
-    int fd = open(file, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return dcr_err_sys(err, DCR_FAIL, "cannot read '%s'", file);
-    struct dcr_stream s = dcr_stream_fd(&fd, file);
-    int rc = dcr_tar_add_stream(w, name, &s, size_bytes, mtime, err);
-    close(fd);
     return rc;
 }
 

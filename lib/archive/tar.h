@@ -23,7 +23,7 @@ int dcr_tar_open(struct dcr_tar_reader **out, const char *path, struct dcr_err *
  *           a truncated or damaged archive: the sentence names archive, member and what to do */
 int dcr_tar_next(struct dcr_tar_reader *r, struct dcr_tar_member *out, struct dcr_err *err) DCR_MUST_CHECK;
 /** dcr_tar_check_end - after DCR_END: are the two blocks of zeros there that end a tar, and nothing behind them?
- *  libarchive asks for neither. The content of a compressed one is read once more for it, and is asked only the second.
+ *  libarchive asks for neither. Of a compressed one neither is asked.
  *  errors   DCR_FAIL, a sentence about the end; DCR_ERR_MACHINE where the system failed */
 int dcr_tar_check_end(const struct dcr_tar_reader *r, struct dcr_err *err) DCR_MUST_CHECK;
 void dcr_tar_close(struct dcr_tar_reader *r);
@@ -32,18 +32,12 @@ void dcr_tar_close(struct dcr_tar_reader *r);
 int dcr_tar_name_is_safe(const char *name);
 
 struct dcr_tar_writer;
-/* Levels of zstd. */
-enum { DCR_ZSTD_LEVEL_MIN = 1, DCR_ZSTD_LEVEL_DEFAULT = 3, DCR_ZSTD_LEVEL_MAX = 19 };
 /** dcr_tar_create - start an archive in a file beside it (dcr_open_partial); dcr_tar_commit renames that to path.
  *  Owner 0, mode 0644, given mtime: the same members give the same bytes.
  *  path    one that ends in .zst compresses
- *  beside  name of that file; NULL: path + ".partial"
- *  level   of zstd, 0 = DCR_ZSTD_LEVEL_DEFAULT */
-int dcr_tar_create(struct dcr_tar_writer **out, const char *path, const char *beside, int level,
+ *  beside  name of that file; NULL: path + ".partial" */
+int dcr_tar_create(struct dcr_tar_writer **out, const char *path, const char *beside,
                    struct dcr_err *err) DCR_MUST_CHECK;
-/** dcr_tar_add_file - a member with the content of file, which must not change size meanwhile (DCR_FAIL if it does). */
-int dcr_tar_add_file(struct dcr_tar_writer *w, const char *name, const char *file, int64_t size_bytes, int64_t mtime,
-                     struct dcr_err *err) DCR_MUST_CHECK;
 /** dcr_tar_add_stream - a member with exactly size_bytes of a stream, which must end there (DCR_FAIL if not). */
 int dcr_tar_add_stream(struct dcr_tar_writer *w, const char *name, struct dcr_stream *s, int64_t size_bytes,
                        int64_t mtime, struct dcr_err *err) DCR_MUST_CHECK;

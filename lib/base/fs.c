@@ -130,9 +130,7 @@ int dcr_commit_file(int fd, const char *partial, const char *path, struct dcr_er
 int dcr_sync_folder(const char *path, struct dcr_err *err)
 {
     char folder[PATH_MAX];
-    const char *slash = strrchr(path, '/');
-    int n = slash ? (int)(slash - path) : 0;
-    if (snprintf(folder, sizeof folder, "%.*s", slash && n == 0 ? 1 : slash ? n : 1, slash ? path : ".") >= PATH_MAX)
+    if (dcr_folder_of(path, folder, sizeof folder) != 0)
         return dcr_err_set(err, DCR_FAIL, "the name '%s' is too long", path);
     int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0) /* EACCES: the folder may be writable but not readable */
@@ -231,49 +229,37 @@ int dcr_remove_tree(const char *path, struct dcr_err *err)
     return remove_at(AT_FDCWD, path, path, err);
 }
 
-static int by_bytes(const void *a, const void *b)
+static int is_entry(const struct dirent *e)
 {
-    return strcmp(*(char *const *)a, *(char *const *)b);
+    return strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0;
+}
+
+static int by_bytes(const struct dirent **a, const struct dirent **b)
+{
+    return strcmp((*a)->d_name, (*b)->d_name);
 }
 
 int dcr_list_dir(const char *path, char ***names, size_t *n, struct dcr_err *err)
 {
-    char **list = NULL;
-    size_t used = 0, cap = 0;
-    int rc = 0;
-    DIR *dir = opendir(path);
-    if (!dir)
-        return dcr_err_sys(err, DCR_FAIL, "cannot list folder '%s'", path);
-    for (struct dirent *e; (e = readdir(dir));) {
-        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
-            continue;
-        if (used == cap) {
-            size_t grown_cap = cap ? 2 * cap : 16;
-            char **grown = realloc(list, grown_cap * sizeof *list);
-            if (!grown) {
-                rc = dcr_err_set(err, DCR_FATAL, "out of memory listing '%s'", path);
-                goto out;
-            }
-            list = grown;
-            cap = grown_cap;
-        }
-        list[used] = strdup(e->d_name);
-        if (!list[used]) {
-            rc = dcr_err_set(err, DCR_FATAL, "out of memory listing '%s'", path);
-            goto out;
-        }
-        used++;
+    struct dirent **list;
+    int found = scandir(path, &list, is_entry, by_bytes);
+    if (found < 0)
+        return dcr_err_sys(err, errno == ENOMEM ? DCR_FATAL : DCR_FAIL, "cannot list folder '%s'", path);
+    char **copy = calloc((size_t)found + 1, sizeof *copy);
+    int is_whole = copy != NULL;
+    for (int i = 0; i < found; i++) {
+        if (copy)
+            is_whole &= (copy[i] = strdup(list[i]->d_name)) != NULL;
+        free(list[i]);
     }
-    if (used)
-        qsort(list, used, sizeof *list, by_bytes);
-    *names = list;
-    *n = used;
-    list = NULL;
-    used = 0;
-out:
-    dcr_free_names(list, used);
-    closedir(dir);
-    return rc;
+    free(list);
+    if (!is_whole) {
+        dcr_free_names(copy, copy ? (size_t)found : 0);
+        return dcr_err_set(err, DCR_FATAL, "out of memory listing '%s'", path);
+    }
+    *names = copy;
+    *n = (size_t)found;
+    return DCR_OK;
 }
 
 void dcr_free_names(char **names, size_t n)
@@ -293,6 +279,13 @@ const char *dcr_last_part(const char *path)
 {
     const char *slash = strrchr(path, '/');
     return slash ? slash + 1 : path;
+}
+
+int dcr_folder_of(const char *path, char *out, size_t n)
+{
+    const char *slash = strrchr(path, '/');
+    int k = slash ? snprintf(out, n, "%.*s", slash == path ? 1 : (int)(slash - path), path) : snprintf(out, n, ".");
+    return k < 0 || (size_t)k >= n ? -1 : 0;
 }
 
 int dcr_exe_dir(char *out, size_t n, struct dcr_err *err)

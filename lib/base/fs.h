@@ -52,6 +52,9 @@ void dcr_free_names(char **names, size_t n);
 int dcr_ends_with(const char *name, const char *ending);
 /** dcr_last_part - the name behind the path's last slash; "" behind one at its end. borrows path */
 const char *dcr_last_part(const char *path);
+/** dcr_folder_of - the folder in which a path lies: "." of a bare name, "/" of what lies right below it.
+ *  returns  0; -1: out is too small */
+int dcr_folder_of(const char *path, char *out, size_t n);
 /** dcr_exe_dir - folder of the running program, without a trailing slash. */
 int dcr_exe_dir(char *out, size_t n, struct dcr_err *err) DCR_MUST_CHECK;
 

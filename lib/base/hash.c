@@ -43,6 +43,13 @@ void dcr_sha256_finish(struct dcr_sha256 *h, char out[DCR_SHA256_HEX])
     free(h);
 }
 
+void dcr_sha256_bytes(const void *bytes, size_t n, char out[DCR_SHA256_HEX])
+{
+    struct dcr_sha256 *h = dcr_sha256_new();
+    dcr_sha256_add(h, bytes, n);
+    dcr_sha256_finish(h, out);
+}
+
 static ssize_t read_hashed(void *ctx, void *out, size_t n, struct dcr_err *err)
 {
     struct dcr_hashed *h = ctx;

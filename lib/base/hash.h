@@ -13,6 +13,8 @@ struct dcr_sha256 *dcr_sha256_new(void);
 void dcr_sha256_add(struct dcr_sha256 *h, const void *bytes, size_t n);
 /** dcr_sha256_finish - 64 lower-case hex digits and a NUL; frees h. */
 void dcr_sha256_finish(struct dcr_sha256 *h, char out[DCR_SHA256_HEX]);
+/** dcr_sha256_bytes - of n bytes in memory. */
+void dcr_sha256_bytes(const void *bytes, size_t n, char out[DCR_SHA256_HEX]);
 /* A stream whose bytes pass on to its reader and into a checksum. */
 struct dcr_hashed {
     struct dcr_stream *inner;

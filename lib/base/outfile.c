@@ -51,11 +51,7 @@ static int check_folder(const struct dcr_output *o, struct dcr_err *err)
 {
     char folder[PATH_MAX];
     struct stat st;
-    const char *slash = strrchr(o->path, '/');
-    if (!slash || slash == o->path)
-        return DCR_OK;
-    snprintf(folder, sizeof folder, "%.*s", (int)(slash - o->path), o->path);
-    if (stat(folder, &st) == 0 && S_ISDIR(st.st_mode))
+    if (dcr_folder_of(o->path, folder, sizeof folder) == 0 && stat(folder, &st) == 0 && S_ISDIR(st.st_mode))
         return DCR_OK;
     return dcr_err_set(err, DCR_FAIL, "cannot write %s '%s': there is no folder '%s'; make it first", o->option,
                        o->path, folder);

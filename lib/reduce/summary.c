@@ -2,6 +2,7 @@
 #include "lib/reduce/summary.h"
 
 #include "lib/base/hash.h"
+#include "lib/base/map.h"
 #include "lib/reduce/summary_names.h"
 #include "lib/base/text.h"
 #include "lib/trace/trace_beside.h"
@@ -40,37 +41,36 @@ uint64_t sketch_low(int bucket)
 struct observed {
     struct summary *out;
     struct dcr_arena *arena;
-    size_t cap;
-    uint32_t *slots; /* hash table of index + 1 */
-    size_t n_slots;
+    size_t cap, before_cap;
+    struct dcr_map last_of; /* by hash: the observation that came last */
+    uint32_t *before;       /* of each observation: the one before it with the same hash, + 1; 0 none */
 };
 
-static size_t hash_of(const char *name, int kind)
+static uint64_t hash_of(const char *name, int kind)
 {
-    size_t h = (size_t)(kind + 2) * 0x9e3779b97f4a7c15u;
+    uint64_t h = (uint64_t)(kind + 2) * 0x9e3779b97f4a7c15u;
     for (const unsigned char *c = (const unsigned char *)name; *c; c++)
         h = (h ^ *c) * 0x100000001b3u;
-    return h ^ h >> 29;
+    return h;
 }
 
-static size_t slot_of(const struct observed *t, const char *name, int kind)
+/* The observation of that name and kind, made when there is none yet. */
+static struct observation *find(struct observed *t, const char *name, int kind)
 {
-    size_t i = hash_of(name, kind) & (t->n_slots - 1);
-    while (t->slots[i]) {
-        const struct observation *o = &t->out->observed[t->slots[i] - 1];
+    uint64_t hash = hash_of(name, kind);
+    uint32_t last, n = (uint32_t)t->out->n_observed, first = dcr_map_get(&t->last_of, hash, &last) ? last + 1 : 0;
+    for (uint32_t at = first; at; at = t->before[at - 1]) {
+        struct observation *o = &t->out->observed[at - 1];
         if (o->kind == kind && strcmp(o->name, name) == 0)
-            break;
-        i = (i + 1) & (t->n_slots - 1);
+            return o;
     }
-    return i;
-}
-
-static void grow_slots(struct observed *t)
-{
-    t->n_slots = t->n_slots ? 2 * t->n_slots : 64;
-    t->slots = dcr_arena_alloc(t->arena, t->n_slots * sizeof *t->slots);
-    for (size_t k = 0; k < t->out->n_observed; k++)
-        t->slots[slot_of(t, t->out->observed[k].name, t->out->observed[k].kind)] = (uint32_t)k + 1;
+    if (dcr_map_put(&t->last_of, hash, n) != 0)
+        abort(); /* as the arena does */
+    t->before = arena_grow(t->arena, t->before, n, &t->before_cap, sizeof *t->before);
+    t->before[n] = first;
+    t->out->observed = arena_grow(t->arena, t->out->observed, n, &t->cap, sizeof *t->out->observed);
+    t->out->observed[n] = (struct observation){.name = dcr_arena_strdup(t->arena, name), .kind = kind};
+    return &t->out->observed[t->out->n_observed++];
 }
 
 /* Sums of a file that lies stay within 63 bits. */
@@ -85,17 +85,7 @@ static struct observation *observe(struct observed *t, const char *name, int kin
 {
     if (kind >= 0 && calls->n == 0)
         return NULL;
-    if (2 * (t->out->n_observed + 1) > t->n_slots)
-        grow_slots(t);
-    size_t at = slot_of(t, name, kind);
-    if (!t->slots[at]) {
-        t->out->observed =
-            arena_grow(t->arena, t->out->observed, t->out->n_observed, &t->cap, sizeof *t->out->observed);
-        t->out->observed[t->out->n_observed] =
-            (struct observation){.name = dcr_arena_strdup(t->arena, name), .kind = kind};
-        t->slots[at] = (uint32_t)++t->out->n_observed;
-    }
-    struct observation *o = &t->out->observed[t->slots[at] - 1];
+    struct observation *o = find(t, name, kind);
     struct dct_io *sum = &o->sum;
     sum->n = plus(sum->n, calls->n);
     sum->bytes = plus(sum->bytes, calls->bytes);
@@ -358,6 +348,7 @@ int summary_of_trace_with_gpu(struct summary *out, struct dcr_arena *a, struct d
     }
     dct_beside_end(beside);
     names_free(names);
+    dcr_map_release(&observed.last_of);
     reduce_free(d);
     dct_close(t);
     return rc;

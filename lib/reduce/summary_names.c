@@ -15,6 +15,7 @@ struct interval {
 struct entry {
     const char *domain, *category, *name;
     int kind;
+    uint32_t before; /* index + 1 of the entry before this one with the same hash; 0 none */
     uint64_t n, bytes;
     int64_t sum_ns, min_ns, max_ns, self_ns;
     struct interval *covered; /* not yet merged */
@@ -40,9 +41,8 @@ struct nest {
 struct name_table {
     struct entry *entries;
     size_t n, cap;
-    uint32_t *slots; /* index + 1 */
-    size_t n_slots;
-    size_t n_intervals; /* of all entries */
+    struct dcr_map last_of; /* index of the last entry by hash */
+    size_t n_intervals;     /* of all entries */
     struct nest *nests;
     size_t n_nests, nests_cap, at; /* at: the one of the last range; a thread writes many in a row */
     struct dcr_map nest_of;        /* index by track */
@@ -79,61 +79,49 @@ void names_free(struct name_table *t)
     free(t->nests);
     dcr_map_release(&t->nest_of);
     free(t->entries);
-    free(t->slots);
+    dcr_map_release(&t->last_of);
     free(t);
 }
 
-static size_t hash_of(const char *domain, const char *category, const char *name, int kind)
+static uint64_t hash_of(const char *domain, const char *category, const char *name, int kind)
 {
     uint64_t h = (uint64_t)(uintptr_t)domain * 0x9e3779b97f4a7c15u;
     h = (h ^ (uint64_t)(uintptr_t)category) * 0xbf58476d1ce4e5b9u;
     h = (h ^ (uint64_t)(uintptr_t)name) * 0x94d049bb133111ebu;
-    return (size_t)(h ^ h >> 31 ^ (uint64_t)kind);
+    return h ^ h >> 31 ^ (uint64_t)kind;
 }
 
-static uint32_t *slot_of(const struct name_table *t, const char *domain, const char *category, const char *name,
-                         int kind)
+/* index + 1 of the entry that counts such events, made when there is none and room is left for it; 0 else. */
+static uint32_t find(struct name_table *t, const char *domain, const char *category, const char *name, int kind,
+                     size_t most)
 {
-    size_t i = hash_of(domain, category, name, kind) & (t->n_slots - 1);
-    for (; t->slots[i]; i = (i + 1) & (t->n_slots - 1)) {
-        const struct entry *e = &t->entries[t->slots[i] - 1];
+    uint64_t hash = hash_of(domain, category, name, kind);
+    uint32_t last, first = dcr_map_get(&t->last_of, hash, &last) ? last + 1 : 0;
+    for (uint32_t at = first; at; at = t->entries[at - 1].before) {
+        const struct entry *e = &t->entries[at - 1];
         if (e->name == name && e->category == category && e->domain == domain && e->kind == kind)
-            break;
+            return at;
     }
-    return &t->slots[i];
-}
-
-static uint32_t new_entry(struct name_table *t, const char *domain, const char *category, const char *name, int kind)
-{
+    if (t->n >= most)
+        return 0;
     if (t->n == t->cap) {
         t->cap = t->cap ? 2 * t->cap : 64;
         t->entries = must(realloc(t->entries, t->cap * sizeof *t->entries));
     }
+    if (dcr_map_put(&t->last_of, hash, (uint32_t)t->n) != 0)
+        abort();
     t->entries[t->n] = (struct entry){.domain = domain, .category = category, .name = name, .kind = kind};
     t->entries[t->n].min_ns = INT64_MAX;
+    t->entries[t->n].before = first;
     return (uint32_t)++t->n;
 }
 
-/* index + 1 of the entry that counts such events. */
+/* The last one takes all names for which there is no room. */
 static SELDOM uint32_t search(struct name_table *t, const struct dct_event *e)
 {
-    if (2 * (t->n + 1) > t->n_slots) {
-        free(t->slots);
-        t->n_slots = t->n_slots ? 2 * t->n_slots : 256;
-        t->slots = must(calloc(t->n_slots, sizeof *t->slots));
-        for (size_t i = 0; i < t->n; i++) {
-            const struct entry *k = &t->entries[i];
-            *slot_of(t, k->domain, k->category, k->name, k->kind) = (uint32_t)i + 1;
-        }
-    }
-    uint32_t *slot = slot_of(t, e->domain, e->category, e->name, e->kind);
-    if (*slot)
-        return *slot;
-    if (t->n < SUMMARY_MAX_NAMES - 1)
-        return *slot = new_entry(t, e->domain, e->category, e->name, e->kind);
-    static const char none[] = "", other[] = SUMMARY_OTHER_NAMES; /* the last one takes all others */
-    slot = slot_of(t, none, none, other, DCT_PUSH);
-    return *slot ? *slot : (*slot = new_entry(t, none, none, other, DCT_PUSH));
+    static const char none[] = "", other[] = SUMMARY_OTHER_NAMES;
+    uint32_t at = find(t, e->domain, e->category, e->name, e->kind, SUMMARY_MAX_NAMES - 1);
+    return at ? at : find(t, none, none, other, DCT_PUSH, SUMMARY_MAX_NAMES);
 }
 
 static int by_start(const void *a, const void *b)

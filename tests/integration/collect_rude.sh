@@ -48,7 +48,7 @@ check "a collector under a collector" test "$n_bad" -eq 0
 check "the inner one has the program's events, whatever window the outer one has" metadata inner.tar '.collector.events == 80'
 
 # ---- packing is killed
-./make_ranks spool 64 100 8 && "$COLLECT" pack spool -o want.tar --zstd 2>/dev/null
+./make_ranks spool 64 100 8 && "$COLLECT" pack spool -o want.tar.zst 2>/dev/null
 "$COLLECT" pack spool -o out.tar.zst --traces none 2>/dev/null && cp out.tar.zst old.tar.zst
 bad='' n_killed=0
 for i in $(seq 1 12); do

@@ -97,7 +97,7 @@ done
 check "--help has what dcreport parses" diff <(in_help dcreport | names | grep -- --) \
     <(sed -nE 's/.*\{"([a-z-]+)", (no|required)_argument.*/--\1/p' render/options.c | grep -vxE -- "$everywhere|--phrasebook" | sort)
 check "--help has what dccollect parses" diff <(in_help dccollect | grep -v ^calibrate | names) \
-    <(grep -oE '(value_of|strcmp)\((option, )?"--?[a-z-]+"' collect/run/options.c | grep -oE -- '--?[a-z-]+' | grep -vxE -- "$everywhere|--" | sort -u)
+    <(sed -nE 's/^    \{"(--?[a-z-]+)", FOR_.*/\1/p' collect/run/options.c | sort)
 offers() { # WANTED WORD...: what bash offers for the last word
     bash -c '. "$0"; compopt() { :; }; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _$1 "$1" "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD - 1]}"; printf "%s\n" "${COMPREPLY[@]}"' \
         "$BUILD/completions/bash/$2" "${@:2}" | sort -u | diff - <(printf '%s\n' "$1")

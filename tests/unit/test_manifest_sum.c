@@ -53,7 +53,7 @@ static void manifest_text(char *out, size_t n, const char *head)
 static void write_archive(const char *manifest)
 {
     struct dcr_tar_writer *w = NULL;
-    assert_int_equal(dcr_tar_create(&w, path, NULL, 0, NULL), 0);
+    assert_int_equal(dcr_tar_create(&w, path, NULL, NULL), 0);
     assert_int_equal(dcr_tar_add_bytes(w, DCR_MANIFEST, manifest, strlen(manifest), 1000, NULL), 0);
     assert_int_equal(dcr_tar_add_bytes(w, "log/a.txt", content, sizeof content - 1, 1000, NULL), 0);
     assert_int_equal(dcr_tar_commit(w, NULL, NULL), 0);
@@ -131,7 +131,7 @@ static void a_failing_disk_is_no_damage(void **state)
              "{\"format\": \"" DCR_ARCHIVE_FORMAT "\", \"version\": 1, \"complete\": true,\n"
              " \"members\": [{\"name\": \"log/a.txt\", \"role\": \"log\", \"size\": %zu, \"sha256\": \"%s\"}]}\n",
              sizeof many, hex);
-    assert_int_equal(dcr_tar_create(&w, path, NULL, 0, NULL), 0);
+    assert_int_equal(dcr_tar_create(&w, path, NULL, NULL), 0);
     assert_int_equal(dcr_tar_add_bytes(w, DCR_MANIFEST, text, strlen(text), 1000, NULL), 0);
     assert_int_equal(dcr_tar_add_bytes(w, "log/a.txt", many, sizeof many, 1000, NULL), 0);
     assert_int_equal(dcr_tar_commit(w, NULL, NULL), 0);

@@ -49,7 +49,7 @@ static int read_back(const char *tar_name, const struct file *f, int n, struct r
     char path[256];
     struct dcr_tar_writer *w;
     snprintf(path, sizeof path, "%s/%s", folder, tar_name);
-    assert_int_equal(dcr_tar_create(&w, path, NULL, 0, err), 0);
+    assert_int_equal(dcr_tar_create(&w, path, NULL, err), 0);
     for (int i = 0; i < n; i++)
         assert_int_equal(dcr_tar_add_bytes(w, f[i].name, f[i].bytes, f[i].n ? f[i].n : strlen(f[i].bytes), 0, err), 0);
     assert_int_equal(dcr_tar_commit(w, NULL, err), 0);
@@ -646,7 +646,7 @@ static void test_spans_while_reading(void **state)
     for (int n = 2; n <= 4; n++) {
         struct dcr_tar_writer *w;
         snprintf(path, sizeof path, "%s/x.tar", folder);
-        assert_int_equal(dcr_tar_create(&w, path, NULL, 0, &err), 0);
+        assert_int_equal(dcr_tar_create(&w, path, NULL, &err), 0);
         for (int i = 0; i < n; i++)
             assert_int_equal(dcr_tar_add_bytes(w, f[i].name, f[i].bytes, f[i].n ? f[i].n : strlen(f[i].bytes), 0, &err),
                              0);

@@ -406,7 +406,7 @@ static void a_full_disk_is_said(void **state)
         print_message("skipped: /dev/full is not writable\n");
         skip();
     }
-    assert_int_equal(outputs_rows(o, "full", "a,b", "1,2\n", 4, &err), DCR_FAIL);
+    assert_int_equal(outputs_rows(o, "full", "a,b,", "1,2\n", 4, &err), DCR_FAIL);
     assert_non_null(strstr(err.text, "No space left"));
     outputs_close(o);
 }
@@ -417,7 +417,7 @@ static void a_row_that_has_no_room_leaves_none_of_it(void **state)
     struct outputs *o = outputs_open(spool);
     struct dcr_err err = {0};
     assert_non_null(o);
-    assert_int_equal(outputs_rows(o, "rows.csv", "a,b", "1,2\n", 4, &err), DCR_OK);
+    assert_int_equal(outputs_rows(o, "rows.csv", "a,b,", "1,2\n", 4, &err), DCR_OK);
     /* A file-size limit stands for a full disk: write() fails the same way. */
     struct rlimit before, small;
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
@@ -425,8 +425,8 @@ static void a_row_that_has_no_room_leaves_none_of_it(void **state)
     small.rlim_cur = 10;
     signal(SIGXFSZ, SIG_IGN);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
-    int rc = outputs_rows(o, "rows.csv", "a,b", "3,4\n5,6\n", 8, &err);
-    int rc_new = outputs_rows(o, "new.csv", "a,b,c,d,e,f", "1,2,3,4,5,6\n", 12, &err);
+    int rc = outputs_rows(o, "rows.csv", "a,b,", "3,4\n5,6\n", 8, &err);
+    int rc_new = outputs_rows(o, "new.csv", "a,b,c,d,e,f,", "1,2,3,4,5,6\n", 12, &err);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
     signal(SIGXFSZ, SIG_DFL);
     assert_int_equal(rc, DCR_FAIL);
@@ -460,7 +460,7 @@ static void a_month_stays_bounded(void **state)
         for (int k = 0; k < 2; k++)
             n += snprintf(row + n, sizeof row - (size_t)n, "%lld,%lld,\"a,%d\",%d,%lld\n", (long long)i * STEP_S,
                           (long long)i * STEP_S * 1000000000, k, i / 6 % 4 ? 0 : 80, (long long)i * 10);
-        assert_int_equal(outputs_rows(o, "month.csv", "timestamp,t_ns,device,cpu_percent,count", row, (size_t)n, &err),
+        assert_int_equal(outputs_rows(o, "month.csv", "timestamp,t_ns,device,cpu_percent,count,", row, (size_t)n, &err),
                          0);
         struct stat st;
         if (i % 1000 == 0)

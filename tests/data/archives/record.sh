@@ -27,7 +27,7 @@ small=(--units 8 --batch 16 --steps 30)
 "${clean[@]}" chrt --fifo 10 "${ranks[@]}" -n 2 "$bin/dccollect" calibrate -o calibration.json
 for n in 1 2 4; do
     "${clean[@]}" "${ranks[@]}" -n $n "$bin/dccollect" run --spool "series-$n" --emulate-nodes -- "$bin/dcrnn-train" --out "out-$n" "${small[@]}"
-    "$bin/dccollect" pack "series-$n" --adopt "out-$n" --calibration calibration.json -o "$out/series-$n.tar.zst" --zstd=19
+    "$bin/dccollect" pack "series-$n" --adopt "out-$n" --calibration calibration.json -o "$out/series-$n.tar.zst"
 done
 train() { # archive ranks collector options... -- trainer options...
     local name=$1 n=$2 options=()
@@ -37,7 +37,7 @@ train() { # archive ranks collector options... -- trainer options...
         shift
     done
     shift
-    "${clean[@]}" "$bin/dccollect" run -o "$out/$name.tar.zst" --zstd=19 "${options[@]}" --adopt "out-$name" -- \
+    "${clean[@]}" "$bin/dccollect" run -o "$out/$name.tar.zst" "${options[@]}" --adopt "out-$name" -- \
         "${ranks[@]}" -n "$n" "$bin/dcrnn-train" --out "out-$name" "${small[@]}" "$@"
 }
 # With and without slow loading, for a comparison; checkpoints; a window of steps; summaries instead of traces.
@@ -52,11 +52,11 @@ train stopped 2 -- --steps 100000 --units 16 || [ $? -eq 124 ]
 unset 'clean[-1]' 'clean[-1]'
 # Programs without steps: MPI calls, and calls on files in several processes.
 mpicc -std=gnu11 -O1 -I"$top" -o mpi_calls "$top/tests/data/programs/mpi_calls.c" -ldl -pthread
-"${clean[@]}" "$bin/dccollect" run -o "$out/mpi.tar.zst" --zstd=19 -- "${ranks[@]}" -n 2 ./mpi_calls
+"${clean[@]}" "$bin/dccollect" run -o "$out/mpi.tar.zst" -- "${ranks[@]}" -n 2 ./mpi_calls
 # shellcheck disable=SC2016  # $i belongs to the shell that is recorded
-"${clean[@]}" "$bin/dccollect" run -o "$out/files.tar.zst" --zstd=19 -- \
+"${clean[@]}" "$bin/dccollect" run -o "$out/files.tar.zst" -- \
     sh -c 'for i in 1 2 3; do dd if=/dev/zero of=copy-$i bs=64k count=40 2>/dev/null; done; sleep 1'
 # GPU activity from an emulation of CUPTI.
 gcc -std=gnu11 -O1 -shared -fPIC -isystem "${CUDA_HOME:-/usr/local/cuda}/include" -o fake_cupti.so "$top/tests/data/programs/fake_cupti.c"
 gcc -std=gnu11 -O1 -I"$top" -o cupti_program "$top/tests/data/programs/cupti_program.c" -ldl -pthread
-"${clean[@]}" DCC_CUPTI=/srv/runs/fake_cupti.so "$bin/dccollect" run -o "$out/gpu.tar.zst" --zstd=19 -- ./cupti_program 2
+"${clean[@]}" DCC_CUPTI=/srv/runs/fake_cupti.so "$bin/dccollect" run -o "$out/gpu.tar.zst" -- ./cupti_program 2
