@@ -6,6 +6,7 @@
 #include "lib/archive/member.h"
 #include "lib/archive/tar.h"
 #include "lib/base/hash.h"
+#include "lib/base/progress.h"
 #include "lib/trace/trace_end.h"
 
 #include <fcntl.h>
@@ -121,14 +122,24 @@ static int write_member(struct dcr_tar_writer *w, const struct archive_member *m
                                      : dcr_tar_add_file(w, m->name, m->path, m->size, mtime, err);
 }
 
+static int64_t bytes_of(const struct archive_member *members, size_t n)
+{
+    int64_t all = 0;
+    for (size_t i = 0; i < n; i++)
+        all += members[i].size;
+    return all;
+}
+
 static int check_written(const char *path, struct dcr_err *err)
 {
     struct verify_report report = {0};
+    progress_begin("checking the archive", 0, 0);
     int rc = verify_archive(path, &report, err);
+    progress_end();
     if (rc == 0 && report.n_problems)
-        rc = dcr_err_set(err, DCR_FAIL,
-                         "the archive is not what was to be written (does the program still run?): %.500s",
-                         report.first);
+        rc =
+            dcr_err_set(err, DCR_FAIL, "the archive differs from what was packed (does the program still run?): %.500s",
+                        report.first);
     verify_release(&report);
     return rc;
 }
@@ -158,13 +169,17 @@ int archive_write(const char *output, int zstd_level, int64_t mtime, json_t *man
     if (k < 0 || (size_t)k >= sizeof beside)
         return dcr_err_set(err, DCR_FATAL, "the name '%s' is too long", output);
     char *text = seal(manifest, members, n);
-    int rc = text ? DCR_OK : dcr_err_set(err, DCR_FATAL, "no memory for the manifest");
+    int rc = text ? DCR_OK : dcr_err_set(err, DCR_FATAL, "out of memory for the manifest");
     if (rc == 0 && dcr_tar_create(&w, output, beside, zstd_level, err) != 0)
         rc = DCR_FATAL; /* whatever its grade is: it says nothing of the members */
     if (rc == 0) {
         rc = dcr_tar_add_bytes(w, DCR_MANIFEST, text, strlen(text), mtime, err);
-        for (size_t i = 0; i < n && rc == 0; i++)
+        progress_begin("files packed", n, bytes_of(members, n));
+        for (size_t i = 0; i < n && rc == 0; i++) {
             rc = write_member(w, &members[i], mtime, err);
+            progress_step(members[i].size);
+        }
+        progress_end();
         if (rc)
             dcr_tar_abandon(w);
         else

@@ -63,7 +63,7 @@ static int take(json_t *o, const char *text, const char *word, size_t n, struct 
     int k = find(word, n_name), shown = n < 80 ? (int)n : 80;
     if (k < 0 || !equals)
         return dcr_err_set(err, DCR_FAIL,
-                           NODE_SHARE_VARIABLE " is '%.200s': '%.*s' is none of cores=, period_us=, link_bit_per_s= "
+                           NODE_SHARE_VARIABLE " is '%.200s': '%.*s' is not one of cores=, period_us=, link_bit_per_s= "
                                                "and default=; unset the variable outside an emulated node",
                            text, shown, word);
     if (json_object_get(o, words[k].key))

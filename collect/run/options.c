@@ -77,7 +77,7 @@ static int add(const char ***list, size_t *n, const char *text, struct dcr_err *
 {
     const char **bigger = realloc((void *)*list, (*n + 1) * sizeof *bigger);
     if (!bigger)
-        return dcr_err_set(err, DCR_FATAL, "no memory");
+        return dcr_err_set(err, DCR_FATAL, "out of memory");
     bigger[(*n)++] = text;
     *list = bigger;
     return DCR_OK;
@@ -88,7 +88,7 @@ static int number(const char *option, const char *text, int lo, int hi, int *out
     char *end;
     long k = strtol(text, &end, 10);
     if (end == text || *end || k < lo || k > hi)
-        return dcr_err_set(err, DCR_FAIL, "'%s %s': give a whole number from %d to %d", option, text, lo, hi);
+        return dcr_err_set(err, DCR_FAIL, "%s takes a whole number from %d to %d, not '%.60s'", option, lo, hi, text);
     *out = (int)k;
     return DCR_OK;
 }
@@ -98,7 +98,7 @@ static int seconds(const char *option, const char *text, double *out, struct dcr
     char *end;
     double s = strtod(text, &end);
     if (end == text || *end || !(s >= 0 && s <= 1e9))
-        return dcr_err_set(err, DCR_FAIL, "'%s %s': give seconds, as in %s 30", option, text, option);
+        return dcr_err_set(err, DCR_FAIL, "%s takes seconds, as in %s 30, not '%.60s'", option, option, text);
     *out = s;
     return DCR_OK;
 }
@@ -107,7 +107,7 @@ static int duration(const char *text, double *out, struct dcr_err *err)
 {
     int rc = seconds("--duration", text, out, err);
     if (rc == 0 && *out <= 0)
-        rc = dcr_err_set(err, DCR_FAIL, "'--duration %s': nothing would be recorded; give more than 0 seconds", text);
+        rc = dcr_err_set(err, DCR_FAIL, "--duration takes more than 0 seconds, not '%.60s'", text);
     return rc;
 }
 
@@ -123,7 +123,7 @@ static int one_of(const char *option, const char *text, const char *const *words
         size_t used = strlen(list);
         snprintf(list + used, sizeof list - used, "%s%s", i == 0 ? "" : i + 1 < n ? ", " : " or ", words[i]);
     }
-    return dcr_err_set(err, DCR_FAIL, "'%s %s': give %s", option, text, list);
+    return dcr_err_set(err, DCR_FAIL, "%s takes %s, not '%.60s'", option, list, text);
 }
 
 static int parse_traces(struct options *o, const char *text, struct dcr_err *err)
@@ -136,11 +136,11 @@ static int parse_traces(struct options *o, const char *text, struct dcr_err *err
             return DCR_OK;
         }
     if (strncmp(text, "sample:", 7) != 0)
-        return dcr_err_set(err, DCR_FAIL, "'--traces %s': give all, rank0, none or sample:N, N ranks", text);
+        return dcr_err_set(err, DCR_FAIL, "--traces takes all, rank0, none or sample:N, not '%.60s'", text);
     o->traces = PACK_TRACES_SAMPLE;
     if (number("--traces", text + 7, 1, 65536, &o->n_sample, NULL) == 0)
         return DCR_OK;
-    return dcr_err_set(err, DCR_FAIL, "'--traces %s': give a whole number of ranks from 1 to 65536", text);
+    return dcr_err_set(err, DCR_FAIL, "--traces sample:N takes a whole number from 1 to 65536, not '%.60s'", text);
 }
 
 /* "A:B", whole numbers, A <= B */
@@ -155,15 +155,16 @@ static int check_steps(const char *text, struct dcr_err *err)
                 return DCR_OK;
         }
     }
-    return dcr_err_set(err, DCR_FAIL, "'--steps %s': give first and last step, as in --steps 10:20", text);
+    return dcr_err_set(err, DCR_FAIL, "--steps takes the first and the last step, as in --steps 10:20, not '%.60s'",
+                       text);
 }
 
 static int check_capture(const char *text, struct dcr_err *err)
 {
     if (strcmp(text, "cudaProfilerApi") == 0 || (strncmp(text, "nvtx:", 5) == 0 && text[5]))
         return DCR_OK;
-    return dcr_err_set(err, DCR_FAIL, "'--capture-range %s': give cudaProfilerApi, or nvtx: and the name of a range",
-                       text);
+    return dcr_err_set(err, DCR_FAIL,
+                       "--capture-range takes cudaProfilerApi, or nvtx: and the name of a range, not '%.60s'", text);
 }
 
 /* "--name=value" or "--name value". returns NULL when argv[*i] is another option */
@@ -275,10 +276,10 @@ static int parse_option(struct options *o, int argc, char **argv, int *i, struct
     }
     if (for_run && (v = value_of("--label", argv, argc, i, &is_missing)) != NULL) {
         if (!strchr(v, '=') || *v == '=')
-            return dcr_err_set(err, DCR_FAIL, "'--label %s': write it as KEY=VALUE", v);
+            return dcr_err_set(err, DCR_FAIL, "--label takes KEY=VALUE, not '%.60s'", v);
         for (size_t k = 0; k < o->n_labels; k++)
             if (strncmp(o->labels[k], v, (size_t)(strchr(v, '=') + 1 - v)) == 0)
-                return dcr_err_set(err, DCR_FAIL, "'--label %s': there is '%s' already; give a key once", v,
+                return dcr_err_set(err, DCR_FAIL, "--label '%.60s' repeats the key of '%s'; give a key once", v,
                                    o->labels[k]);
         return add(&o->labels, &o->n_labels, v, err);
     }
@@ -290,7 +291,7 @@ static int parse_option(struct options *o, int argc, char **argv, int *i, struct
     if (for_pack && (v = value_of("--nodes", argv, argc, i, &is_missing)) != NULL)
         return number("--nodes", v, 1, 1000000, &o->n_nodes, err);
     if (is_missing)
-        return dcr_err_set(err, DCR_FAIL, "option '%s' needs a value", option);
+        return dcr_err_set(err, DCR_FAIL, "option '%s' needs a value; see `dccollect --help`", option);
     return dcr_err_set(err, DCR_FAIL, "unknown option '%s'; %s", option,
                        !for_run && (access(option, F_OK) == 0 || (option[1] != '-' && strchr(option, '.')))
                            ? "put the name of a file behind `--`"
@@ -323,7 +324,7 @@ static int name_output(struct options *o, struct dcr_err *err)
         return DCR_OK;
     if (asprintf(&o->zstd_output, "%s.zst", o->output) < 0) {
         o->zstd_output = NULL;
-        return dcr_err_set(err, DCR_FATAL, "no memory");
+        return dcr_err_set(err, DCR_FATAL, "out of memory");
     }
     o->output = o->zstd_output;
     return DCR_OK;
@@ -337,7 +338,7 @@ static int name_spool(struct options *o, const char *name, struct dcr_err *err)
         return DCR_OK;
     if (asprintf(&o->dashed_spool, "./%s", name) < 0) {
         o->dashed_spool = NULL;
-        return dcr_err_set(err, DCR_FATAL, "no memory");
+        return dcr_err_set(err, DCR_FATAL, "out of memory");
     }
     o->spool = o->dashed_spool;
     return DCR_OK;
@@ -359,24 +360,24 @@ static int check(struct options *o, struct dcr_err *err)
         if (!o->n_program)
             return dcr_err_set(err, DCR_FAIL, "no program to run; write `dccollect run -o RUN.tar -- PROGRAM`");
         if (!o->output && !o->spool)
-            return dcr_err_set(err, DCR_FAIL, "say where the evidence goes: -o RUN.tar, or --spool DIR");
+            return dcr_err_set(err, DCR_FAIL, "no place for the evidence; add -o RUN.tar, or --spool DIR");
         return name_spool(o, o->spool, err) ? DCR_FATAL : name_output(o, err);
     case COMMAND_PACK:
         if (o->n_program != 1)
-            return not_one(o, "give one folder to pack: `dccollect pack DIR -o RUN.tar`", err);
+            return not_one(o, "not one folder to pack; name one: `dccollect pack DIR -o RUN.tar`", err);
         if (name_spool(o, o->program[0], err))
             return DCR_FATAL;
         if (!o->output)
-            return dcr_err_set(err, DCR_FAIL, "say where the archive goes: `dccollect pack %s -o RUN.tar`", o->spool);
+            return dcr_err_set(err, DCR_FAIL, "no archive to write; name it: `dccollect pack %s -o RUN.tar`", o->spool);
         return name_output(o, err);
     case COMMAND_EXPORT:
         if (o->n_program != 1)
-            return not_one(o, "give one archive: `dccollect export RUN.tar -o events.json`", err);
+            return not_one(o, "not one archive to export; name one: `dccollect export RUN.tar -o events.json`", err);
         return DCR_OK;
     case COMMAND_VERIFY:
     case COMMAND_LS:
         if (!o->n_program)
-            return dcr_err_set(err, DCR_FAIL, "no archive given");
+            return dcr_err_set(err, DCR_FAIL, "no archive given; name one or more, as in `dccollect verify RUN.tar`");
         return DCR_OK;
     default:
         return DCR_OK;

@@ -547,7 +547,7 @@ static void test_broken_themes(void **state)
                          "its 'index.html' is a whole page, as of a finished report, and not a template");
     assert_int_equal(render("out-none", NULL, "/no/such/theme"), DCR_FAIL);
     assert_non_null(
-        strstr(err.text, "there is no theme '/no/such/theme': --theme takes a folder, or one of `default`, `paper`"));
+        strstr(err.text, "unknown theme '/no/such/theme'; --theme takes a folder, or one of `default`, `paper`"));
 }
 
 static void test_own_theme(void **state)
