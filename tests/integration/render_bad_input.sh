@@ -60,6 +60,7 @@ refused "no archives to check" "no archive given to check. Name one" --check 'st
 refused "nothing to open" "open needs a report to open. Add -o DIR" --check 'steps>0' --open "$TMP/1.tar"
 refused "no output folder" "output folder" "$TMP/1.tar"
 refused "an unknown option" "unknown option '--sparkle'" --sparkle "$TMP/1.tar" -o "$site"
+refused "an option without its value" "option .--theme. needs a value. See .dcreport --help" "$TMP/1.tar" --theme
 refused "a file that is taken for an option" "unknown option '-amd.json'. Put the name of a file behind .--." -q -amd.json -o "$site"
 refused "... for --nodes" "not '.tar'. Put the name of a file behind .--." -n.tar -o "$site"
 refused "--nodes that is no number" "number from 1" --nodes many "$TMP/1.tar" -o "$site"
@@ -168,7 +169,7 @@ refused "not a tar" "not a tar" "$TMP/bad.tar" -o "$site"
 : > "$TMP/bad.tar"
 refused "an empty file" "empty" "$TMP/bad.tar" -o "$site"
 echo "just a line of text" > "$TMP/bad.txt"
-refused "no known kind of file" "bad.txt.*no known kind of file" "$TMP/bad.txt" -o "$site"
+refused "no known kind of file" "bad.txt.*neither an archive of a run nor a whole file" "$TMP/bad.txt" -o "$site"
 size=$(stat -c %s "$TMP/2.tar")
 for part in 3 2; do
     head -c $((size / part / 512 * 512 + 100)) "$TMP/2.tar" > "$TMP/bad.tar"
@@ -340,7 +341,7 @@ check "... beside a run's own" "$report" "$TMP/good2" -o "$site" -q
 check "... is not its" test "$(jq -c '[.runs[].epochs | length]' "$site/report.json")" = '[2]'
 rm -r "$site" "$TMP/good2/metrics-before.csv"
 printf 'epoch,height\n1,2\n' > "$TMP/tables/metrics-3node.csv"
-refused "a table of epochs of something else" "no known kind of file" "$TMP/tables/metrics-3node.csv" -o "$site"
+refused "a table of epochs of something else" "neither an archive of a run nor a whole file" "$TMP/tables/metrics-3node.csv" -o "$site"
 
 # ---- a program that trains nothing lacks no epochs
 spoil
