@@ -10,6 +10,7 @@
 #include "collect/run/run.h"
 #include "collect/pack/verify.h"
 #include "lib/base/outfile.h"
+#include "lib/base/progress.h"
 #include "lib/base/text.h"
 
 #include <limits.h>
@@ -19,6 +20,12 @@
 #include <unistd.h>
 
 static void complain(const char *sentence)
+{
+    dcr_say("dccollect", "%s", sentence);
+}
+
+/* The closing line of a command. */
+static void conclude(const char *sentence)
 {
     text_print(stderr, "dccollect: %s\n", sentence);
 }
@@ -35,7 +42,7 @@ static int do_run(const struct options *o)
     if (rc != 0)
         complain(err.text);
     if (message[0])
-        complain(message);
+        conclude(message);
     return status;
 }
 
@@ -43,6 +50,7 @@ static int do_pack(const struct options *o)
 {
     char message[4096];
     struct dcr_err err = {0};
+    progress_allow("dccollect");
     struct pack_request request = {.spool = o->spool,
                                    .output = o->output,
                                    .calibration = o->calibration,
@@ -58,7 +66,7 @@ static int do_pack(const struct options *o)
         complain(err.text);
         return DCR_EXIT_INPUT;
     }
-    complain(message);
+    conclude(message);
     return DCR_EXIT_OK;
 }
 
@@ -83,7 +91,7 @@ static int do_export(const struct options *o)
         complain(err.text);
         return DCR_EXIT_INPUT;
     }
-    complain(message);
+    conclude(message);
     return DCR_EXIT_OK;
 }
 
@@ -100,13 +108,16 @@ static int do_anonymise(int n, char **words)
         n = 0;
     }
     if (n != 2) {
-        complain("give an archive and the name of the new one: `dccollect anonymise RUN.tar ANONYMOUS.tar`");
+        complain("anonymise takes two names; write `dccollect anonymise RUN.tar ANONYMOUS.tar`");
         return DCR_EXIT_INPUT;
     }
     int rc = anonymise_archive(words[0], words[1], &said, message, sizeof message, &err);
     if (rc == 0)
         fputs(said.data ? dcr_clean_text(said.data) : "", stdout);
-    complain(rc ? err.text : message);
+    if (rc)
+        complain(err.text);
+    else
+        conclude(message);
     dcr_buf_release(&said);
     return rc ? DCR_EXIT_INPUT : DCR_EXIT_OK;
 }

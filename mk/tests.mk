@@ -38,6 +38,7 @@ LINK_UNIT = $(link) $(filter %.o,$^) $(filter %.a,$^) $(LDLIBS_COMMON) -lcmocka 
 ALL_LIBS := $(patsubst %,$(BUILD)/lib%.a,trainer collect render dcr)
 # The unit tests are one program, started under the name of one of them: a hundred links less, which took a minute.
 UNIT_TOGETHER := $(filter-out $(UNIT_APART),$(patsubst tests/unit/%.c,%,$(UNIT_SRC)))
+NOTE_MESSAGES := $(foreach f,set sys while advise,-Wl,--wrap=dcr_err_$(f)) -Wl,--wrap=dcr_say
 UNIT_OBJ := $(patsubst %,$(BUILD)/obj/tests/unit/%.o,$(UNIT_TOGETHER))
 $(UNIT_OBJ): EXTRA_CFLAGS += -Dmain=$(*F)_main -Wno-missing-prototypes
 $(BUILD)/obj/tests/unit/unit.def: always
@@ -48,7 +49,7 @@ $(BUILD)/obj/tests/lib/unit_main.o: EXTRA_CFLAGS = -I$(BUILD)/obj/tests/unit
 $(BUILD)/obj/tests/lib/unit_main.o: $(BUILD)/obj/tests/unit/unit.def
 $(BUILD)/tests/unit/unit: $(BUILD)/obj/tests/lib/unit_main.o $(SANITIZED_OBJ) $(UNIT_OBJ) $(ALL_LIBS)
 	$(Q)! nm -g --defined-only $(UNIT_OBJ) | grep ' [TDBRC] ' | grep -v '_main$$' || { echo "list the test of this function in UNIT_APART, or make it static" >&2; false; }
-	$(LINK_UNIT)
+	$(LINK_UNIT) $(NOTE_MESSAGES)
 $(UNIT_TOGETHER:%=$(BUILD)/tests/unit/%): $(BUILD)/tests/unit/unit
 	@ln -sf unit $@
 $(UNIT_APART:%=$(BUILD)/tests/unit/%): $(BUILD)/tests/unit/%: $(BUILD)/obj/tests/unit/%.o $(ALL_LIBS)

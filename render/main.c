@@ -1,6 +1,7 @@
 /* main.c - dcreport: archives in, a report out. The steps of the pipeline and nothing else; see docs/man/dcreport.1. */
 #include "lib/base/fs.h"
 #include "lib/base/outfile.h"
+#include "lib/base/progress.h"
 #include "lib/base/text.h"
 #include "render/findings/rules/analyse.h"
 #include "render/findings/rules/compare.h"
@@ -20,21 +21,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-
-static int is_quiet;
-
-/* Progress for people: on a terminal only. */
-static void say(const char *what, const char *which)
-{
-    if (!is_quiet && isatty(STDERR_FILENO))
-        text_print(stderr, "dcreport: %s %s\n", what, which);
-}
-
-static void say_reading(const char *path)
-{
-    say("reading", path);
-}
 
 /* Says which archives were found, because none was named. */
 static void say_found(const struct options *o)
@@ -62,7 +48,7 @@ static int compare_with(struct report *rep, const struct options *o, const struc
 {
     struct evidence old = {0};
     struct report before = {0};
-    int rc = evidence_read(&old, o->baseline, o->n_baseline, 1, say_reading, err);
+    int rc = evidence_read(&old, o->baseline, o->n_baseline, 1, err);
     if (rc == 0)
         rc = analyse(&before, old.runs, (int)old.inputs.n,
                      &(struct analyse_options){.nodes = how->nodes, .thresholds = how->thresholds}, err);
@@ -165,7 +151,7 @@ static int read_runs(struct evidence *e, const struct options *o, struct dcr_err
 {
     run_watch(o->out_dir ? site_watch() : NULL);
     int is_strict = o->n_checks > 0 || o->n_baseline > 0;
-    int rc = evidence_read(e, o->archives, o->n_archives, is_strict, say_reading, err);
+    int rc = evidence_read(e, o->archives, o->n_archives, is_strict, err);
     run_watch(NULL);
     return rc;
 }
@@ -175,14 +161,16 @@ static int publish(struct report *rep, const struct options *o, const struct evi
     int rc = documents_make(rep, err);
     if (rc)
         return rc;
-    say("writing", o->out_dir);
     struct site_options site = {.out_dir = o->out_dir,
                                 .theme_dir = o->theme_dir,
                                 .single_file = o->single_file,
                                 .inputs = e->inputs.list,
                                 .runs = e->runs,
                                 .n_inputs = (int)e->inputs.n};
-    return site_publish(rep, &site, err);
+    progress_begin("writing the report", 0, 0);
+    rc = site_publish(rep, &site, err);
+    progress_end();
+    return rc;
 }
 
 /* May the report go where it shall, and what is written beside it? Before the long work. */
@@ -226,7 +214,8 @@ int main(int argc, char **argv)
         rc = dcr_flush_standard_output(&err);
         goto out;
     }
-    is_quiet = o.is_quiet;
+    if (!o.is_quiet)
+        progress_allow("dcreport");
     say_found(&o);
     if ((rc = checks_parse(o.checks, o.n_checks, &err)) || (rc = check_places(&o, &err)) ||
         (rc = settings(&o, &how, &err)) || (rc = read_runs(&evidence, &o, &err)))
@@ -252,7 +241,7 @@ int main(int argc, char **argv)
         rc = outputs_open(o.out_dir, &err);
 out:
     if (rc)
-        fprintf(stderr, "dcreport: %s\n", err.text);
+        dcr_say("dcreport", "%s", err.text);
     int status = rc           ? DCR_EXIT_INPUT
                  : o.n_checks ? (checks.n_failed ? DCR_EXIT_CHECK : DCR_EXIT_OK)
                  : rep.n_gaps ? DCR_EXIT_GAPS

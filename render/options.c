@@ -54,7 +54,7 @@ static int parse_nodes(struct options *o, const char *text, const char *word, st
     errno = 0;
     long n = strtol(text, &end, 10);
     if (end == text || *end || errno || n < 1 || n > MAX_NODES)
-        return dcr_err_set(err, DCR_FAIL, "--nodes takes a number from 1 to %d, not '%.60s'%s", MAX_NODES, text,
+        return dcr_err_set(err, DCR_FAIL, "--nodes takes a whole number from 1 to %d, not '%.60s'%s", MAX_NODES, text,
                            is_file(word) ? "; put the name of a file behind `--`" : "");
     o->nodes = (int)n;
     return 0;
@@ -136,11 +136,11 @@ static int parse_words(struct options *o, int argc, char **argv, int is_baseline
             o->is_phrasebook = 1;
             break;
         case ':':
-            rc = dcr_err_set(err, DCR_FAIL, "option '%s' needs a value; see dcreport --help", word);
+            rc = dcr_err_set(err, DCR_FAIL, "option '%s' needs a value; see `dcreport --help`", word);
             break;
         default:
-            rc = dcr_err_set(err, DCR_FAIL, "there is no option '%s'; %s", word,
-                             is_file(word) ? "put the name of a file behind `--`" : "see dcreport --help");
+            rc = dcr_err_set(err, DCR_FAIL, "unknown option '%s'; %s", word,
+                             is_file(word) ? "put the name of a file behind `--`" : "see `dcreport --help`");
         }
     }
     for (int i = optind; rc == 0 && i < argc; i++) /* behind -- */
@@ -168,8 +168,9 @@ static int find_archives(struct options *o, struct dcr_err *err)
     if (rc == GLOB_NOSPACE)
         return dcr_err_set(err, DCR_FATAL, "out of memory");
     if (rc)
-        return dcr_err_set(err, DCR_FAIL,
-                           "no archive given, and there is no results/*.tar here. Example: dcreport run.tar -o site/");
+        return dcr_err_set(
+            err, DCR_FAIL,
+            "no archive given, and there is no results/*.tar here; name one: `dcreport run.tar -o site/`");
     char **list = realloc(o->archives, (o->found.gl_pathc + 1) * sizeof *list);
     if (!list)
         return dcr_err_set(err, DCR_FATAL, "out of memory");
@@ -200,14 +201,15 @@ int options_parse(struct options *o, int argc, char **argv, struct dcr_err *err)
         return rc;
     if (o->n_archives == 0 && o->n_baseline)
         return dcr_err_set(err, DCR_FAIL,
-                           "no archive given to compare with the baseline; put the new ones behind --: "
-                           "dcreport --baseline OLD.tar -- NEW.tar -o DIR");
+                           "no archive given to compare with the baseline; put the new ones behind `--`: "
+                           "`dcreport --baseline OLD.tar -- NEW.tar -o DIR`");
     if (o->n_archives == 0 && o->n_checks) /* a check that passes on the wrong archives would mislead */
-        return dcr_err_set(err, DCR_FAIL, "no archive given; --check needs one: dcreport --check RULE RUN.tar");
+        return dcr_err_set(err, DCR_FAIL, "no archive given to check; name one: `dcreport --check RULE RUN.tar`");
     if (o->n_archives == 0 && (rc = find_archives(o, err)))
         return rc;
     if ((o->junit || o->summary) && o->n_checks == 0)
-        return dcr_err_set(err, DCR_FAIL, "--junit and --summary say how checks went; add --check 'exposed_comm<20%%'");
+        return dcr_err_set(err, DCR_FAIL,
+                           "--junit and --summary say how checks went; add one, as in `--check 'exposed_comm<20%%'`");
     if (o->out_dir ? !*o->out_dir : o->n_checks == 0)
         return dcr_err_set(err, DCR_FAIL, "no output folder given; add -o DIR");
     if (o->is_open && !o->out_dir)

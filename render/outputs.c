@@ -78,7 +78,7 @@ int outputs_open(const char *out_dir, struct dcr_err *err)
     if (failed)
         return dcr_err_set(
             err, DCR_FAIL,
-            "the report is written, but xdg-open (package xdg-utils) cannot be started: %s. Open '%s' in a "
+            "the report is written, but xdg-open (package xdg-utils) cannot be started: %s; open '%s' in a "
             "browser",
             strerror(failed), page);
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
@@ -87,7 +87,7 @@ int outputs_open(const char *out_dir, struct dcr_err *err)
                ? 0
                : dcr_err_set(
                      err, DCR_FAIL,
-                     "the report is written, but xdg-open failed, perhaps because there is no display. Open '%s' "
+                     "the report is written, but xdg-open failed, perhaps because there is no display; open '%s' "
                      "in a browser",
                      page);
 }

@@ -94,23 +94,22 @@ static void say_notes(const struct options *o, const struct input *in, const str
     if (c->rank)
         return;
     if (o->scenario.name && !o->scenario.choice.is_off && scenario_lacks_bottleneck(&o->scenario.choice))
-        text_print(
-            stderr,
-            "dcrnn-train: note: scenario '%s' has no bottleneck on %d rank%s; start it by `mpirun -n 2` or `mpirun "
-            "-n 4`\n",
-            o->scenario.name, c->n_ranks, plural((size_t)c->n_ranks));
+        dcr_say("dcrnn-train",
+                "note: scenario '%s' has no bottleneck on %d rank%s; start it by `mpirun -n 2` or `mpirun "
+                "-n 4`",
+                o->scenario.name, c->n_ranks, plural((size_t)c->n_ranks));
     if (d->note[0])
-        text_print(stderr, "dcrnn-train: note: '%s': %s\n", o->data, d->note);
+        dcr_say("dcrnn-train", "note: '%s': %s", o->data, d->note);
     if (!dataset_n_valid(d, d->val))
-        fprintf(stderr, "dcrnn-train: note: every target of the validation split is missing: no epoch gets a score\n");
+        dcr_say("dcrnn-train", "note: every target of the validation split is missing: no epoch gets a score");
     if ((o->test || o->task == TASK_BASELINE) && !dataset_n_valid(d, d->test))
-        fprintf(stderr, "dcrnn-train: note: every target of the test split is missing: it has no score\n");
+        dcr_say("dcrnn-train", "note: every target of the test split is missing: it has no score");
     if (n_lines)
-        text_print(stderr, "dcrnn-train: note: %zu line%s of '%s' name%s sensors that the data lack\n", n_lines,
-                   plural(n_lines), o->graph, n_lines == 1 ? "s" : "");
+        dcr_say("dcrnn-train", "note: %zu line%s of '%s' name%s sensors that the data lack", n_lines, plural(n_lines),
+                o->graph, n_lines == 1 ? "s" : "");
     if (d->n_gaps)
-        text_print(stderr, "dcrnn-train: note: %zu gap%s in the time stamps of '%s'; windows run across gaps\n",
-                   d->n_gaps, plural(d->n_gaps), o->data);
+        dcr_say("dcrnn-train", "note: %zu gap%s in the time stamps of '%s'; windows run across gaps", d->n_gaps,
+                plural(d->n_gaps), o->data);
 }
 
 static void say_done(const struct options *o, const struct train_result *r)
@@ -171,7 +170,7 @@ int main(int argc, char **argv)
     if (is_alone(&o)) {
         rc = alone(&o, &err);
         if (rc < 0)
-            fprintf(stderr, "dcrnn-train: %s\n", err.text);
+            dcr_say("dcrnn-train", "%s", err.text);
         return rc < 0 || fflush(stdout) ? DCR_EXIT_INPUT : rc == DCR_END ? DCR_EXIT_CHECK : DCR_EXIT_OK;
     }
     refuse_none();
@@ -180,7 +179,7 @@ int main(int argc, char **argv)
     mark_open();
     rc = together(&o, &c, &result, &err);
     if (rc && c.rank == 0) /* every rank has the same sentence; one of them says it */
-        fprintf(stderr, "dcrnn-train: %s\n", err.text);
+        dcr_say("dcrnn-train", "%s", err.text);
     comm_close(&c);
     return result.has_diverged ? DCR_EXIT_CHECK : rc ? DCR_EXIT_INPUT : result.signal ? 128 + result.signal : 0;
 }

@@ -421,14 +421,14 @@ static int complain(int verdict, char *const *argv, const struct option *known, 
     if (verdict == '?' && next && next[0] == '-' && next[1] && next[1] == optopt && next[2])
         word = next;
     if (verdict == ':')
-        return dcr_err_set(err, DCR_FAIL, "%s needs a value; see dcrnn-train --help", word);
+        return dcr_err_set(err, DCR_FAIL, "option '%s' needs a value; see `dcrnn-train --help`", word);
     if (!strncmp(word, "--", 2))
         for (const struct option *k = known; k->name; k++) {
             size_t n = strlen(k->name);
             if (!strncmp(word + 2, k->name, n) && word[2 + n] == '=')
-                return dcr_err_set(err, DCR_FAIL, "--%s takes no value; see dcrnn-train --help", k->name);
+                return dcr_err_set(err, DCR_FAIL, "--%s takes no value; see `dcrnn-train --help`", k->name);
         }
-    return dcr_err_set(err, DCR_FAIL, "unknown option '%.60s'; see dcrnn-train --help", word);
+    return dcr_err_set(err, DCR_FAIL, "unknown option '%.60s'; see `dcrnn-train --help`", word);
 }
 
 /* The options of a scenario count first, so a pass over the command line looks for the scenario alone. */
@@ -459,7 +459,7 @@ static int parse_words(struct options *o, enum pass pass, int argc, char **argv,
             return rc;
     }
     if (optind < argc)
-        return dcr_err_set(err, DCR_FAIL, "unexpected argument '%.60s'; see dcrnn-train --help", argv[optind]);
+        return dcr_err_set(err, DCR_FAIL, "unexpected argument '%.60s'; see `dcrnn-train --help`", argv[optind]);
     return 0;
 }
 

@@ -74,7 +74,7 @@ static void end_member(struct anonymise *x)
 static int write_json(struct anonymise *x, const json_t *o, struct dcr_err *err)
 {
     char *text = json_dumps(o, JSON_INDENT(1) | JSON_REAL_PRECISION(14));
-    int rc = text ? write_piece(x, text, strlen(text), err) : dcr_err_set(err, DCR_FATAL, "no memory");
+    int rc = text ? write_piece(x, text, strlen(text), err) : dcr_err_set(err, DCR_FATAL, "out of memory");
     free(text);
     return rc;
 }

@@ -329,7 +329,7 @@ static int next_line(struct lines *l, struct dcr_buf *line, struct dcr_err *err)
         dcr_buf_add(line, from, n);
         l->at += n;
         if (line->failed)
-            return dcr_err_set(err, DCR_FATAL, "no memory for a line of '%s'", l->in->name);
+            return dcr_err_set(err, DCR_FATAL, "out of memory for a line of '%s'", l->in->name);
         if (end)
             return DCR_OK;
     }
@@ -487,7 +487,7 @@ int documents_summary(struct hide *h, struct dcr_stream *in, const json_t *trace
         }
         json_decref(o);
         rc = text ? sink(ctx, text, strlen(text), err)
-                  : dcr_err_set(err, DCR_FAIL, "'%s' has a line that is no JSON object", in->name);
+                  : dcr_err_set(err, DCR_FAIL, "cannot read '%s': the JSON of a line is not an object", in->name);
         free(text);
         if (rc || (rc = sink(ctx, "\n", 1, err)) != 0)
             break;

@@ -66,7 +66,7 @@ static int need(struct rewrite *w, uint32_t n, struct dcr_err *err)
     int rc = put_block(w, DCT_BLOCK_SEALED, w->block_bytes, err);
     (void)dcr_map_get(&w->added, w->header.track, &added);
     if (rc == 0 && dcr_map_put(&w->added, w->header.track, added + 1) != 0)
-        rc = dcr_err_set(err, DCR_FATAL, "no memory");
+        rc = dcr_err_set(err, DCR_FATAL, "out of memory");
     w->header.seq++;
     w->header.used_slots = 0;
     return rc;
@@ -89,7 +89,7 @@ static int add_text(struct rewrite *w, struct dct_slot head, const char *text, s
     char room[DCT_MAX_TEXT] = {0};
     char *whole = strndup(text, n);
     if (!whole)
-        return dcr_err_set(err, DCR_FATAL, "no memory");
+        return dcr_err_set(err, DCR_FATAL, "out of memory");
     dcr_buf_clear(&w->text);
     if (head.kind == DCT_NOTE)
         hide_sentence(w->h, whole, &w->text);
@@ -219,7 +219,7 @@ static int rewrite_block(struct rewrite *w, size_t n_bytes, struct dcr_err *err)
          dcr_crc32c(0, w->in + sizeof w->header, (size_t)n * DCT_SLOT_BYTES) != w->header.crc32c))
         return put_empty(w, '?', n_bytes, err);
     if (w->header.seq == 0 && dcr_map_put(&w->added, w->header.track, 0) != 0)
-        return dcr_err_set(err, DCR_FATAL, "no memory");
+        return dcr_err_set(err, DCR_FATAL, "out of memory");
     (void)dcr_map_get(&w->added, w->header.track, &added);
     w->header.seq += added;
     w->header.used_slots = 0;
@@ -247,7 +247,7 @@ static int rewrite_header(struct rewrite *w, struct dcr_stream *in, struct dcr_e
     w->in = malloc(h.block_bytes);
     w->block = calloc(1, h.block_bytes);
     if (!w->in || !w->block)
-        return dcr_err_set(err, DCR_FATAL, "no memory for '%s'", in->name);
+        return dcr_err_set(err, DCR_FATAL, "out of memory for '%s'", in->name);
     fill_header(w, h);
     n = dcr_stream_read_full(in, w->in, h.block_bytes - sizeof h, err);
     return n < 0 ? (int)n : put(w, w->block, sizeof h + (size_t)n, OLD_HEADER_BYTES, err);

@@ -153,7 +153,7 @@ static json_t *measure(const struct work *work, const int *cpus, int n, void **i
     for (int i = 0; i < n; i++) {
         t.members[i] = (struct member){.team = &t, .item = items[i], .cpu = cpus[i]};
         if (pthread_create(&t.members[i].thread, NULL, member_main, &t.members[i]) != 0) {
-            fprintf(stderr, "dccollect-calibrate: no thread for core %d\n", cpus[i]);
+            dcr_say("dccollect calibrate", "no thread for core %d", cpus[i]);
             exit(DCR_EXIT_INPUT);
         }
     }
@@ -187,7 +187,7 @@ static void put_rates(json_t *o, const cpu_set_t *set, const struct work works[2
         if (rates)
             json_object_set_new(o, keys[i], rates);
         else
-            meta_missing(o, keys[i], "no memory to measure it");
+            meta_missing(o, keys[i], "out of memory measuring it");
     }
     json_object_set_new(o, "cores", json_integer(n));
     compare(o, n);

@@ -49,7 +49,7 @@ struct world {
 static int fail(const struct world *w, const char *sentence)
 {
     if (w->rank == 0)
-        text_print(stderr, "dccollect calibrate: %s\n", sentence);
+        dcr_say("dccollect calibrate", "%s", sentence);
     if (w->has_mpi)
         MPI_Finalize();
     return w->rank == 0 ? DCR_EXIT_INPUT : DCR_EXIT_OK;
@@ -283,14 +283,13 @@ static void warn(const json_t *o)
     int n = disturbed_list(o, &list), n_said = 0;
     const char *at = dcr_buf_text(&list);
     for (; *at && n_said < MAX_LINES; at += strcspn(at, "\n") + 1, n_said++)
-        fprintf(stderr, "dccollect calibrate: warning: %.*s\n", (int)strcspn(at, "\n"), at);
+        dcr_say("dccollect calibrate", "warning: %.*s", (int)strcspn(at, "\n"), at);
     if (n > n_said)
-        fprintf(stderr, "dccollect calibrate: warning: and %d more\n", n - n_said);
+        dcr_say("dccollect calibrate", "warning: and %d more", n - n_said);
     if (n)
-        fputs(
-            "dccollect calibrate: warning: what was disturbed is no ceiling, and the file says so; measure again when "
-            "nothing else runs there\n",
-            stderr);
+        dcr_say("dccollect calibrate",
+                "warning: what was disturbed is no ceiling, and the file says so; measure again when nothing else runs "
+                "there");
     dcr_buf_release(&list);
 }
 
@@ -301,7 +300,7 @@ static int write_result(const json_t *o, const char *path)
     int rc = text ? dcr_write_file(path, text, strlen(text), &err) : DCR_FAIL;
     free(text);
     if (rc)
-        fprintf(stderr, "dccollect calibrate: %s\n", err.text[0] ? err.text : "no memory");
+        dcr_say("dccollect calibrate", "%s", err.text[0] ? err.text : "out of memory");
     else {
         warn(o);
         say(o, path);
@@ -324,20 +323,18 @@ static int is_calibration(const char *head)
 }
 
 /* Can the result go there, and the disk be measured? Nothing is written; the folder is made when only it is missing,
- * since a run makes its spool folder no earlier. returns 0 and the sentence that says why not */
-static int is_usable(int is_first, const char *output, const char *folder, const char *disk, char *sentence, size_t n)
+ * since a run makes its spool folder no earlier. returns 0 and in err why not */
+static int is_usable(int is_first, const char *output, const char *folder, const char *disk, struct dcr_err *err)
 {
     const struct dcr_output out = {"-o", output, "a calibration of dccollect", is_calibration};
-    struct dcr_err err = {0};
     int is_made = is_first && access(folder, F_OK) != 0 && mkdir(folder, 0777) == 0; /* or the next line says why not */
     if (access(folder, W_OK) != 0)
-        snprintf(sentence, n, "cannot write into the folder '%s'; make it, or choose another with -o", folder);
-    else if (dcr_output_check(&out, &err) != 0)
-        snprintf(sentence, n, "%s", err.text);
-    else if (disk && !disk_is_usable(disk))
-        snprintf(sentence, n, "no file can be made in '--disk %s'; name a folder on the disk to measure", disk);
-    else
-        return 1;
+        dcr_err_set(err, DCR_FAIL, "cannot write into the folder '%s'; make it, or choose another with -o", folder);
+    else if (dcr_output_check(&out, err) == 0) {
+        if (!disk || disk_is_usable(disk))
+            return 1;
+        dcr_err_set(err, DCR_FAIL, "no file can be made in '--disk %s'; name a folder on the disk to measure", disk);
+    }
     if (is_made)
         rmdir(folder);
     return 0;
@@ -347,7 +344,8 @@ int main(int argc, char **argv)
 {
     struct world w = {0};
     const char *output = "calibration.json", *disk = NULL, *bad = NULL;
-    char folder[PATH_MAX], sentence[PATH_MAX + sizeof(struct dcr_err)];
+    char folder[PATH_MAX];
+    struct dcr_err err = {0};
     dcr_hold_standard_streams();
     for (int i = 1; i < argc && !bad; i++) {
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
@@ -365,8 +363,9 @@ int main(int argc, char **argv)
     }
     join_world(&w);
     if (bad) {
-        snprintf(sentence, sizeof sentence, "unknown option '%.200s', or its value is missing; see --help", bad);
-        return fail(&w, sentence);
+        dcr_err_set(&err, DCR_FAIL,
+                    "unknown option '%.200s', or its value is missing; see `dccollect calibrate --help`", bad);
+        return fail(&w, err.text);
     }
     (void)dcr_folder_of(output, folder, sizeof folder);
     int is_refused = !is_usable(w.rank == 0, output, folder, disk, sentence,
@@ -374,9 +373,9 @@ int main(int argc, char **argv)
     if (w.n > 1)
         MPI_Bcast(&is_refused, 1, MPI_INT, 0, MPI_COMM_WORLD);
     if (is_refused)
-        return fail(&w, sentence);
+        return fail(&w, err.text);
     if (find_places(&w) != 0)
-        return fail(&w, "no memory");
+        return fail(&w, "out of memory");
     int status = DCR_EXIT_OK;
     if (w.rank == 0 || w.n > 1) { /* processes that do not find each other: only the first measures */
         json_t *o = measure_all(&w, disk ? disk : folder);

@@ -108,7 +108,7 @@ static int make_tables(struct drain *d, struct dcr_err *err)
     d->polls = calloc(s->n_processes, sizeof *d->polls);
     d->todo = calloc(s->n_blocks, sizeof *d->todo);
     d->n_entries = s->n_processes;
-    return d->procs && d->polls && d->todo ? DCR_OK : dcr_err_set(err, DCR_FAIL, "no memory to record");
+    return d->procs && d->polls && d->todo ? DCR_OK : dcr_err_set(err, DCR_FAIL, "out of memory");
 }
 
 int drain_start(struct drain **out, const char *spool, int64_t bytes, const struct bounds *bounds, int copy_s,
@@ -117,7 +117,7 @@ int drain_start(struct drain **out, const char *spool, int64_t bytes, const stru
     *out = NULL;
     struct drain *d = new_drain(spool);
     if (!d)
-        return dcr_err_set(err, DCR_FAIL, "no memory to record");
+        return dcr_err_set(err, DCR_FAIL, "out of memory");
     char host[256], line[700];
     meta_host_name(host, sizeof host);
     snprintf(d->left, sizeof d->left, "%s/" DRAIN_LEFT_PREFIX "%s-%ld", spool, host, (long)getpid());
@@ -225,7 +225,7 @@ static int rescue_one(const char *spool, const char *name, struct dcr_err *err)
     char text[700];
     struct drain *d = new_drain(spool);
     if (!d)
-        return dcr_err_set(err, DCR_WARN, "no memory to take what a killed collector left");
+        return dcr_err_set(err, DCR_WARN, "out of memory taking what a killed collector left");
     snprintf(d->left, sizeof d->left, "%s/%s", spool, name);
     int fd = open(d->left, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);

@@ -126,7 +126,7 @@ int tracefile_open(struct tracefile **out, const char *spool, const struct segme
     if (!t || !t->names || !t->batch) {
         if (t)
             tracefile_release(t);
-        return dcr_err_set(err, DCR_FAIL, "no memory for the trace of process %u", p->header.pid);
+        return dcr_err_set(err, DCR_FAIL, "out of memory for the trace of process %u", p->header.pid);
     }
     t->s = s;
     t->entry = p;

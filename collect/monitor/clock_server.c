@@ -188,7 +188,7 @@ int clock_server_start(struct clock_server **out, const char *folder, struct dcr
         snprintf(s->asked, sizeof s->asked, "%s/" CLOCK_ASKED_FILE, folder) >= (int)sizeof s->asked ||
         getrandom(s->word, sizeof s->word, 0) != (ssize_t)sizeof s->word || pipe2(s->wake, O_CLOEXEC) != 0) {
         free(s);
-        return dcr_err_set(err, DCR_FAIL, "no memory or no pipe to tell the time");
+        return dcr_err_set(err, DCR_FAIL, "out of memory or of pipes to tell the time");
     }
     s->fds[0] = (struct pollfd){.fd = s->wake[0], .events = POLLIN};
     s->n = 1;

@@ -134,7 +134,7 @@ int sampler_start(struct sampler **out, const char *spool, const struct source_c
     *out = NULL;
     if (!s || (s->out = outputs_open(spool)) == NULL) {
         free(s);
-        return dcr_err_set(err, DCR_FAIL, "no memory to sample");
+        return dcr_err_set(err, DCR_FAIL, "out of memory");
     }
     s->interval_ns = (int64_t)interval_ms * 1000000;
     configure_all(s, config);

@@ -97,7 +97,7 @@ static struct output *open_output(struct outputs *o, const char *name, const cha
         size_t cap = o->cap ? 2 * o->cap : 16;
         struct output *bigger = realloc(o->files, cap * sizeof *bigger);
         if (!bigger) {
-            dcr_err_set(err, DCR_FAIL, "no memory");
+            dcr_err_set(err, DCR_FAIL, "out of memory");
             return NULL;
         }
         o->files = bigger;
@@ -105,7 +105,7 @@ static struct output *open_output(struct outputs *o, const char *name, const cha
     }
     int n = snprintf(path, sizeof path, "%s/%s", o->spool, name);
     if (n < 0 || (size_t)n >= sizeof path) {
-        dcr_err_set(err, DCR_FAIL, "the name of '%s' is too long", name);
+        dcr_err_set(err, DCR_FAIL, "the name '%s' is too long", name);
         return NULL;
     }
     char *slash = strrchr(path, '/');
@@ -131,7 +131,7 @@ static struct output *open_output(struct outputs *o, const char *name, const cha
     *f = (struct output){.name = strdup(name), .fd = fd, .bytes = head.len};
     if (!f->name) {
         close(fd);
-        dcr_err_set(err, DCR_FAIL, "no memory");
+        dcr_err_set(err, DCR_FAIL, "out of memory");
         f = NULL;
     }
     o->n += f != NULL;

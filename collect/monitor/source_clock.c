@@ -211,7 +211,7 @@ static int configure(void **ctx, const struct source_config *config, struct dcr_
 {
     struct clock *c = calloc(1, sizeof *c);
     if (!c)
-        return dcr_err_set(err, DCR_FAIL, "no memory");
+        return dcr_err_set(err, DCR_FAIL, "out of memory");
     c->socket = -1;
     c->retry_ms = RETRY_MS;
     c->patient_until_ns = dcr_mono_ns() + (int64_t)5000000000;

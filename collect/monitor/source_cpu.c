@@ -29,7 +29,7 @@ static int configure(void **ctx, const struct source_config *config, struct dcr_
 {
     struct cpu *c = calloc(1, sizeof *c);
     if (!c)
-        return dcr_err_set(err, DCR_FAIL, "no memory");
+        return dcr_err_set(err, DCR_FAIL, "out of memory");
     snprintf(c->file, sizeof c->file, "%s/cpu_monitor.csv", config->host_dir);
     cgroup_cpu_find(&c->cgroup);
     for (int i = 0; i < N_FILES; i++)

@@ -29,7 +29,7 @@ static int configure(void **ctx, const struct source_config *config, struct dcr_
 {
     struct disk *c = calloc(1, sizeof *c);
     if (!c)
-        return dcr_err_set(err, DCR_FAIL, "no memory");
+        return dcr_err_set(err, DCR_FAIL, "out of memory");
     c->fd = -1;
     snprintf(c->file, sizeof c->file, "%s/disk_monitor.csv", config->host_dir);
     *ctx = c;

@@ -18,7 +18,7 @@ static int configure(void **ctx, const struct source_config *config, struct dcr_
 {
     struct gpu *c = calloc(1, sizeof *c);
     if (!c)
-        return dcr_err_set(err, DCR_FAIL, "no memory");
+        return dcr_err_set(err, DCR_FAIL, "out of memory");
     int rc = nvml_open(&c->nvml, err);
     if (rc) {
         free(c);

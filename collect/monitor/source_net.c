@@ -126,7 +126,7 @@ static int configure(void **ctx, const struct source_config *config, struct dcr_
 {
     struct net *c = calloc(1, sizeof *c);
     if (!c)
-        return dcr_err_set(err, DCR_FAIL, "no memory");
+        return dcr_err_set(err, DCR_FAIL, "out of memory");
     c->fd = -1;
     snprintf(c->file, sizeof c->file, "%s/net_monitor.csv", config->host_dir);
     snprintf(c->proc, sizeof c->proc, "%s/proc/net/dev", config->root ? config->root : "");

@@ -130,7 +130,7 @@ static int configure(void **ctx, const struct source_config *config, struct dcr_
         c->known = calloc(MAX_PROCESSES, sizeof *c->known);
     if (!c || !c->known) {
         free(c);
-        return dcr_err_set(err, DCR_FAIL, "no memory");
+        return dcr_err_set(err, DCR_FAIL, "out of memory");
     }
     c->fixed_rank = config->rank;
     c->root = config->pid;

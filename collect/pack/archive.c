@@ -7,6 +7,7 @@
 #include "lib/archive/tar.h"
 #include "lib/base/fs.h"
 #include "lib/base/hash.h"
+#include "lib/base/progress.h"
 #include "lib/trace/trace_end.h"
 
 #include <fcntl.h>
@@ -122,14 +123,24 @@ static int write_member(struct dcr_tar_writer *w, const struct archive_member *m
     return m->path ? write_file(w, m, mtime, err) : write_piece(w, m, m->fd, mtime, err);
 }
 
+static int64_t bytes_of(const struct archive_member *members, size_t n)
+{
+    int64_t all = 0;
+    for (size_t i = 0; i < n; i++)
+        all += members[i].size;
+    return all;
+}
+
 static int check_written(const char *path, struct dcr_err *err)
 {
     struct verify_report report = {0};
+    progress_begin("checking the archive", 0, 0);
     int rc = verify_archive(path, &report, err);
+    progress_end();
     if (rc == 0 && report.n_problems)
-        rc = dcr_err_set(err, DCR_FAIL,
-                         "the archive is not what was to be written (does the program still run?): %.500s",
-                         report.first);
+        rc =
+            dcr_err_set(err, DCR_FAIL, "the archive differs from what was packed (does the program still run?): %.500s",
+                        report.first);
     verify_release(&report);
     return rc;
 }
@@ -164,8 +175,12 @@ int archive_write(const char *output, int64_t mtime, json_t *manifest, const str
         rc = DCR_FATAL; /* whatever its grade is: it says nothing of the members */
     if (rc == 0) {
         rc = dcr_tar_add_bytes(w, DCR_MANIFEST, text, strlen(text), mtime, err);
-        for (size_t i = 0; i < n && rc == 0; i++)
+        progress_begin("files packed", n, bytes_of(members, n));
+        for (size_t i = 0; i < n && rc == 0; i++) {
             rc = write_member(w, &members[i], mtime, err);
+            progress_step(members[i].size);
+        }
+        progress_end();
         if (rc)
             dcr_tar_abandon(w);
         else

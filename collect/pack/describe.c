@@ -4,6 +4,7 @@
 #include "collect/record/calibrate.h"
 #include "collect/record/meta.h"
 #include "collect/record/spool_layout.h"
+#include "lib/base/progress.h"
 #include "lib/archive/clocks.h"
 #include "lib/base/json_string.h"
 
@@ -326,7 +327,9 @@ static void adopt_recorded(struct pack *p, const json_t *record, int *rc, struct
 
 int pack_describe(struct pack *p, struct dcr_err *err)
 {
+    progress_begin("reading the traces", 0, 0);
     int rc = pack_traces(p, err);
+    progress_end();
     if (rc)
         return rc;
     json_t *o = p->metadata = json_object();

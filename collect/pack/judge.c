@@ -94,7 +94,7 @@ void pack_judge(struct pack *p)
 
 static void say(struct pack *p, const char *what)
 {
-    pack_reason(p, "the spool holds processes of more than one run: %s; give each run a folder of its own", what);
+    pack_reason(p, "the spool holds processes of more than one run: %s; give each run its own folder", what);
     if (!json_object_get(p->metadata, "several_runs"))
         json_object_set_new(p->metadata, "several_runs", json_string_kept(what));
 }

@@ -229,7 +229,7 @@ static int add_summary(struct pack *p, const char *trace, const char *name, int 
 {
     struct dcr_buf text = {.max = (size_t)4 << 30};
     summary_write(s, &text);
-    int rc = text.failed ? dcr_err_set(err, DCR_FAIL, "no memory for the summary of '%s'", trace)
+    int rc = text.failed ? dcr_err_set(err, DCR_FAIL, "out of memory for the summary of '%s'", trace)
                          : add_made(p, name, rank, &text, err);
     dcr_buf_release(&text);
     return rc;

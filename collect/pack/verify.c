@@ -172,13 +172,14 @@ static json_t *read_manifest(struct verify_report *r, struct dcr_tar_member *m, 
         if (!o && json_error_code(&why) == json_error_out_of_memory)
             no_memory(path, err);
         else if (!o)
-            dcr_err_set(err, DCR_FAIL, "cannot read '%s': its manifest is no JSON: %s", path, why.text);
+            dcr_err_set(err, DCR_FAIL, "cannot read '%s': its manifest is not JSON: %s", path, why.text);
         else if (!format || strcmp(format, DCR_ARCHIVE_FORMAT) != 0 || !json_is_array(json_object_get(o, "members"))) {
             dcr_err_set(err, DCR_FAIL, "cannot read '%s': its manifest is not that of a %s", path, DCR_ARCHIVE_FORMAT);
             json_decref(o);
             o = NULL;
         } else if (version < 1 || version > DCR_ARCHIVE_VERSION) {
-            dcr_err_set(err, DCR_FAIL, "cannot read '%s': format version %lld, this program knows up to %d", path,
+            dcr_err_set(err, DCR_FAIL,
+                        "cannot read '%s': format version %lld, this program reads up to %d; use a later one", path,
                         (long long)version, DCR_ARCHIVE_VERSION);
             *is_later = version > DCR_ARCHIVE_VERSION;
             json_decref(o);

@@ -25,7 +25,7 @@ int spool_write_json(const char *dir, const char *name, const json_t *o, struct 
     /* 14 digits: Unix seconds with milliseconds, without the noise of the binary fraction */
     char *text = json_dumps(o, JSON_INDENT(1) | JSON_REAL_PRECISION(14));
     if (!text)
-        return dcr_err_set(err, DCR_FAIL, "no memory to write '%s'", path);
+        return dcr_err_set(err, DCR_FAIL, "out of memory writing '%s'", path);
     rc = dcr_write_file(path, text, strlen(text), err);
     free(text);
     return rc;

@@ -126,7 +126,8 @@ static int check_steps(const struct options *o, const char *text, struct dcr_err
                 return DCR_OK;
         }
     }
-    return dcr_err_set(err, DCR_FAIL, "'--steps %s': give first and last step, as in --steps 10:20", text);
+    return dcr_err_set(err, DCR_FAIL, "--steps takes the first and the last step, as in --steps 10:20, not '%.60s'",
+                       text);
 }
 
 static int check_capture(const struct options *o, const char *text, struct dcr_err *err)
@@ -134,8 +135,8 @@ static int check_capture(const struct options *o, const char *text, struct dcr_e
     (void)o;
     if (strcmp(text, "cudaProfilerApi") == 0 || (strncmp(text, "nvtx:", 5) == 0 && text[5]))
         return DCR_OK;
-    return dcr_err_set(err, DCR_FAIL, "'--capture-range %s': give cudaProfilerApi, or nvtx: and the name of a range",
-                       text);
+    return dcr_err_set(err, DCR_FAIL,
+                       "--capture-range takes cudaProfilerApi, or nvtx: and the name of a range, not '%.60s'", text);
 }
 
 static const struct choice on_off[] = {{"on", 1}, {"off", 0}, {NULL, 0}};
@@ -301,7 +302,7 @@ static int name_spool(struct options *o, const char *name, struct dcr_err *err)
         return DCR_OK;
     if (asprintf(&o->dashed_spool, "./%s", name) < 0) {
         o->dashed_spool = NULL;
-        return dcr_err_set(err, DCR_FATAL, "no memory");
+        return dcr_err_set(err, DCR_FATAL, "out of memory");
     }
     o->spool = o->dashed_spool;
     return DCR_OK;
@@ -327,7 +328,7 @@ static int check(struct options *o, struct dcr_err *err)
         return name_spool(o, o->spool, err);
     case COMMAND_PACK:
         if (o->n_program != 1)
-            return not_one(o, "give one folder to pack: `dccollect pack DIR -o RUN.tar`", err);
+            return not_one(o, "not one folder to pack; name one: `dccollect pack DIR -o RUN.tar`", err);
         if (name_spool(o, o->program[0], err))
             return DCR_FATAL;
         if (!o->output)
@@ -335,12 +336,12 @@ static int check(struct options *o, struct dcr_err *err)
         return DCR_OK;
     case COMMAND_EXPORT:
         if (o->n_program != 1)
-            return not_one(o, "give one archive: `dccollect export RUN.tar -o events.json`", err);
+            return not_one(o, "not one archive to export; name one: `dccollect export RUN.tar -o events.json`", err);
         return DCR_OK;
     case COMMAND_VERIFY:
     case COMMAND_LS:
         if (!o->n_program)
-            return dcr_err_set(err, DCR_FAIL, "no archive given");
+            return dcr_err_set(err, DCR_FAIL, "no archive given; name one or more, as in `dccollect verify RUN.tar`");
         return DCR_OK;
     default:
         return DCR_OK;

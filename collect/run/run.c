@@ -250,13 +250,14 @@ static int pack_own(struct run *r, char *message, size_t n, struct dcr_err *err)
     if (rc && is_spool_gone(r))
         return dcr_err_set(err, DCR_FAIL,
                            "no archive was made: '%s', where the run was recorded, was removed while the program ran, "
-                           "and what was recorded with it",
+                           "and the recording with it",
                            r->spool);
     if (rc) {
-        dcr_err_while(err,
-                      "no archive was made; what was recorded is kept in '%s': when there is room, or what is wrong is "
-                      "mended, `dccollect pack %s -o %s`",
-                      r->spool, r->spool, request.output);
+        dcr_err_while(
+            err,
+            "no archive was made, and the recording is kept in '%s' for `dccollect pack %s -o %s` when there is "
+            "room again",
+            r->spool, r->spool, request.output);
         return rc;
     }
     if (n_unread)
@@ -371,7 +372,7 @@ int run_program(const struct options *o, char *message, size_t n, int *status, s
     }
     if (!o->output && is_spool_gone(&r))
         rc = dcr_err_set(err, DCR_FAIL,
-                         "'%s', where the run was recorded, was removed while the program ran, and what was recorded "
+                         "'%s', where the run was recorded, was removed while the program ran, and the recording "
                          "with it",
                          r.spool);
     else if (!o->output && r.id.rank <= 0) {
@@ -379,7 +380,7 @@ int run_program(const struct options *o, char *message, size_t n, int *status, s
                  o->spool);
     }
     if (rc && *status == 0) {
-        dcr_err_while(err, "the program ended with status 0; status %d is dccollect's own", DCR_EXIT_SELF);
+        dcr_err_while(err, "the program ended with status 0, and status %d is dccollect's own", DCR_EXIT_SELF);
         *status = DCR_EXIT_SELF;
     }
 out:

@@ -1,6 +1,7 @@
 /* tar.c - see tar.h. */
 #include "lib/archive/tar.h"
 #include "lib/base/fs.h"
+#include "lib/base/progress.h"
 
 #include <archive.h>
 #include <archive_entry.h>
@@ -22,6 +23,7 @@ struct dcr_tar_reader {
     char *member_path;  /* "archive: member", for messages */
     void *seen;         /* tree of names, by tsearch */
     int64_t read_bytes; /* of the tar, when the next member was asked for */
+    int64_t told_bytes; /* of the file, to progress_read */
 };
 
 static int no_memory(const char *path, struct dcr_err *err)
@@ -48,7 +50,8 @@ static int no_archive(const struct dcr_tar_reader *r, int grade, struct dcr_err 
 {
     if (is_of_machine(r->archive))
         return machine_failed(r, grade, err);
-    dcr_err_set(err, grade, "cannot read '%s': not a tar archive (%s); pass what dccollect or a profiler wrote",
+    dcr_err_set(err, grade,
+                "cannot read '%s': it is not a tar archive (%s); name an archive of dccollect or a file of a profiler",
                 r->path, archive_error_string(r->archive));
     return dcr_err_mark(err, DCR_ERR_NO_ARCHIVE, grade);
 }
@@ -118,6 +121,9 @@ static ssize_t member_read(void *ctx, void *out, size_t n, struct dcr_err *err)
 {
     struct dcr_tar_reader *r = ctx;
     la_ssize_t k = archive_read_data(r->archive, out, n);
+    int64_t at = archive_filter_bytes(r->archive, -1);
+    progress_read(at - r->told_bytes);
+    r->told_bytes = at;
     if (k < 0)
         return damaged(r, "in", err);
     return k;
@@ -181,7 +187,7 @@ int dcr_tar_next(struct dcr_tar_reader *r, struct dcr_tar_member *out, struct dc
         int rc = archive_read_next_header(r->archive, &entry);
         if (rc == ARCHIVE_EOF && !r->member)
             return dcr_err_mark(err, DCR_ERR_NO_ARCHIVE,
-                                dcr_err_set(err, DCR_FATAL, "cannot read '%s': not a tar archive", r->path));
+                                dcr_err_set(err, DCR_FATAL, "cannot read '%s': it is not a tar archive", r->path));
         if (rc == ARCHIVE_EOF)
             return DCR_END;
         if (rc < ARCHIVE_WARN) {

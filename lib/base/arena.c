@@ -1,6 +1,8 @@
 /* arena.c - see arena.h. */
 #include "lib/base/arena.h"
 
+#include "lib/base/err.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,10 +23,8 @@ void *dcr_arena_alloc(struct dcr_arena *a, size_t n)
     if (!a->head || a->head->size - a->head->used < size) {
         size_t chunk = size > 65536 ? size : 65536;
         struct dcr_arena_chunk *c = malloc(sizeof *c + chunk);
-        if (!c) {
-            fprintf(stderr, "out of memory: %zu bytes wanted\n", size);
-            abort();
-        }
+        if (!c)
+            dcr_die_of_memory();
         c->next = a->head;
         c->used = 0;
         c->size = chunk;

@@ -234,7 +234,7 @@ int dcr_csv_double(const struct dcr_csv *c, int column, double *out, struct dcr_
     char *end;
     double v = strtod(text, &end);
     if (end == text || !is_blank_from(end) || !isfinite(v))
-        return dcr_err_set(err, DCR_FAIL, "'%s' line %ld column '%s': '%.40s' is not a finite number", c->stream->name,
+        return dcr_err_set(err, DCR_FAIL, "'%s' line %ld, column '%s': '%.40s' is not a finite number", c->stream->name,
                            c->line, dcr_csv_name(c, column), text);
     *out = v;
     return 0;
@@ -249,7 +249,7 @@ int dcr_csv_int(const struct dcr_csv *c, int column, int64_t *out, struct dcr_er
     errno = 0;
     long long v = strtoll(text, &end, 10);
     if (end == text || !is_blank_from(end) || errno)
-        return dcr_err_set(err, DCR_FAIL, "'%s' line %ld column '%s': '%.40s' is not a whole number", c->stream->name,
+        return dcr_err_set(err, DCR_FAIL, "'%s' line %ld, column '%s': '%.40s' is not a whole number", c->stream->name,
                            c->line, dcr_csv_name(c, column), text);
     *out = v;
     return 0;

@@ -3,9 +3,11 @@
 
 #include "lib/base/utf8.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 char *dcr_clean_text(char *text)
@@ -22,10 +24,58 @@ char *dcr_clean_line(char *text)
     return text;
 }
 
+/* An apostrophe within a word is no quote. */
+static int is_quote(const char *text, const char *at, char open)
+{
+    if (*at != '\'')
+        return *at == '`' || *at == '"';
+    return open ? !isalnum((unsigned char)at[1]) : at == text || !isalnum((unsigned char)at[-1]);
+}
+
+/* How long the part is that says what is wrong: up to the last "; " that is in no name and no command. */
+static int length_of_fault(const char *text)
+{
+    const char *end = NULL;
+    char open = 0;
+    for (const char *at = text; *at; at++)
+        if ((!open || *at == open) && is_quote(text, at, open))
+            open = open ? 0 : *at;
+        else if (!open && at[0] == ';' && at[1] == ' ' && at[2])
+            end = at;
+    return (int)(end ? (size_t)(end - text) : strlen(text));
+}
+
 void dcr_err_why(const struct dcr_err *err, char *out, size_t cap)
 {
-    const char *advice = strrchr(err->text, ';');
-    snprintf(out, cap, "%.*s", (int)(advice ? (size_t)(advice - err->text) : strlen(err->text)), err->text);
+    snprintf(out, cap, "%.*s", length_of_fault(err->text), err->text);
+}
+
+void dcr_say(const char *program, const char *fmt, ...)
+{
+    char *text = NULL;
+    va_list ap;
+    va_start(ap, fmt);
+    int rc = vasprintf(&text, fmt, ap);
+    va_end(ap);
+    if (rc < 0) {
+        fprintf(stderr, "%s: out of memory.\n", program);
+        return;
+    }
+    dcr_clean_text(text);
+    const int n = length_of_fault(text);
+    const char *advice = text[n] ? text + n + 2 : "", *end = *advice ? advice : text;
+    const char *stop = *end && strchr(".?", end[strlen(end) - 1]) ? "" : ".";
+    if (*advice) /* one write: lines of several ranks do not mix */
+        fprintf(stderr, "%s: %.*s. %c%s%s\n", program, n, text, toupper((unsigned char)*advice), advice + 1, stop);
+    else
+        fprintf(stderr, "%s: %s%s\n", program, text, stop);
+    free(text);
+}
+
+void dcr_die_of_memory(void)
+{
+    fprintf(stderr, "%s: out of memory.\n", program_invocation_short_name);
+    abort();
 }
 
 int dcr_err_set(struct dcr_err *err, int grade, const char *fmt, ...)
@@ -58,8 +108,12 @@ int dcr_err_sys(struct dcr_err *err, int grade, const char *fmt, ...)
         va_start(ap, fmt);
         int n = vsnprintf(err->text, sizeof err->text, fmt, ap);
         va_end(ap);
-        if (n >= 0 && (size_t)n < sizeof err->text)
-            snprintf(err->text + n, sizeof err->text - (size_t)n, ": %s", strerror(sys));
+        if (n >= 0 && (size_t)n < sizeof err->text) {
+            char advice[sizeof err->text];
+            n = length_of_fault(err->text);
+            memcpy(advice, err->text + n, strlen(err->text + n) + 1);
+            snprintf(err->text + n, sizeof err->text - (size_t)n, ": %s%s", strerror(sys), advice);
+        }
         dcr_clean_text(err->text);
         err->grade = grade;
         err->sys = sys;
@@ -80,6 +134,22 @@ int dcr_err_while(struct dcr_err *err, const char *fmt, ...)
     va_end(ap);
     if (n >= 0 && (size_t)n < sizeof err->text)
         snprintf(err->text + n, sizeof err->text - (size_t)n, ": %.*s", (int)(sizeof err->text - (size_t)n - 3), old);
+    dcr_clean_text(err->text);
+    return err->grade;
+}
+
+int dcr_err_advise(struct dcr_err *err, const char *fmt, ...)
+{
+    if (!err)
+        return DCR_FAIL;
+    size_t n = strlen(err->text);
+    n += (size_t)snprintf(err->text + n, sizeof err->text - n, "; ");
+    if (n < sizeof err->text) {
+        va_list ap;
+        va_start(ap, fmt);
+        vsnprintf(err->text + n, sizeof err->text - n, fmt, ap);
+        va_end(ap);
+    }
     dcr_clean_text(err->text);
     return err->grade;
 }

@@ -2,7 +2,10 @@
  *
  * A fallible function returns int: 0 done, 1 end of data, or a negative grade; its last
  * parameter is a caller-owned `struct dcr_err *`, which may be NULL. Nothing is allocated and
- * nothing is global. Only a main() prints the sentence and chooses the exit status. */
+ * nothing is global. Only a main() prints the sentence and chooses the exit status.
+ *
+ * A sentence says what is wrong and, behind the last "; ", what to do. Names stand in 'quotes', commands in
+ * `backticks`. dcr_say makes two sentences of it. tests/golden/messages.txt lists all of them. */
 #ifndef DCR_ERR_H
 #define DCR_ERR_H
 
@@ -38,7 +41,7 @@ struct dcr_err {
     int grade; /* 0 while nothing failed */
     int sys;   /* errno at the time, or 0 */
     enum dcr_err_kind kind;
-    char text[768]; /* one sentence: no capital, no full stop, subject quoted */
+    char text[768]; /* "what is wrong; what to do": no capital, no full stop */
 };
 
 #define DCR_MUST_CHECK __attribute__((warn_unused_result))
@@ -51,7 +54,7 @@ struct dcr_err {
  *  returns  grade, so that `return dcr_err_set(...)` reads well */
 int dcr_err_set(struct dcr_err *err, int grade, const char *fmt, ...) DCR_PRINTF(3, 4);
 
-/** dcr_err_sys - as dcr_err_set, with ": strerror(errno)" appended and errno kept in err->sys. */
+/** dcr_err_sys - as dcr_err_set, with ": strerror(errno)" before the advice and errno kept in err->sys. */
 int dcr_err_sys(struct dcr_err *err, int grade, const char *fmt, ...) DCR_PRINTF(3, 4);
 
 /** dcr_err_mark - say of which kind the failure that was just set is.
@@ -62,9 +65,20 @@ int dcr_err_mark(struct dcr_err *err, enum dcr_err_kind kind, int grade);
  *  returns  err->grade (DCR_FAIL when err is NULL) */
 int dcr_err_while(struct dcr_err *err, const char *fmt, ...) DCR_PRINTF(2, 3);
 
-/** dcr_err_why - the sentence without its advice, which is what follows the last semicolon.
+/** dcr_err_advise - put "; " and advice behind the sentence, which had none.
+ *  returns  err->grade (DCR_FAIL when err is NULL) */
+int dcr_err_advise(struct dcr_err *err, const char *fmt, ...) DCR_PRINTF(2, 3);
+
+/** dcr_err_why - the sentence without its advice.
  *  out  gives; at most cap bytes with the NUL */
 void dcr_err_why(const struct dcr_err *err, char *out, size_t cap);
+
+/** dcr_say - print a message on standard error: "program: what is wrong. What to do."
+ *  fmt  a sentence as in dcr_err, often one of them in "%s" */
+void dcr_say(const char *program, const char *fmt, ...) DCR_PRINTF(2, 3);
+
+/** dcr_die_of_memory - say so on standard error and abort, where nothing sensible can follow. */
+void dcr_die_of_memory(void) __attribute__((noreturn));
 
 /** dcr_clean_text - make a text safe to print on a terminal, in place. Bytes that are not UTF-8 and invisible
  * characters (utf8_is_unseen: ESC, changes of the writing direction ...) become '?'; line feeds and tabs stay.

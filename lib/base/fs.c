@@ -64,7 +64,7 @@ int dcr_check_is_file(const struct stat *st, const char *path, struct dcr_err *e
 {
     if (S_ISREG(st->st_mode) || S_ISDIR(st->st_mode))
         return DCR_OK;
-    return dcr_err_set(err, DCR_FAIL, "cannot use '%s': it is a %s. Write its content to a file and pass that file",
+    return dcr_err_set(err, DCR_FAIL, "cannot use '%s': it is a %s; write its content to a file and pass that file",
                        path, S_ISFIFO(st->st_mode) ? "pipe" : "device or socket");
 }
 

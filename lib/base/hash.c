@@ -1,6 +1,8 @@
 /* hash.c - see hash.h. */
 #include "lib/base/hash.h"
 
+#include "lib/base/err.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <nettle/sha2.h>
@@ -17,10 +19,8 @@ struct dcr_sha256 {
 struct dcr_sha256 *dcr_sha256_new(void)
 {
     struct dcr_sha256 *h = malloc(sizeof *h);
-    if (!h) {
-        fputs("out of memory\n", stderr);
-        abort();
-    }
+    if (!h)
+        dcr_die_of_memory();
     sha256_init(&h->ctx);
     return h;
 }

@@ -104,7 +104,7 @@ int dcr_outputs_differ(const struct dcr_output *a, const struct dcr_output *b, s
     for (int i = 0; i < 2; i++)
         for (int k = 0; k < 2; k++)
             if (name_of(a, i, one) && name_of(b, k, other) && is_one_file(one, other))
-                return dcr_err_set(err, DCR_FAIL, "%s and %s would both write '%s'; give each a name of its own",
+                return dcr_err_set(err, DCR_FAIL, "%s and %s would both write '%s'; give them different names",
                                    a->option, b->option, one);
     return DCR_OK;
 }

@@ -1,6 +1,7 @@
 /* stream.c - see stream.h. */
 #include "lib/base/stream.h"
 #include "lib/base/buf.h"
+#include "lib/base/progress.h"
 
 #include <errno.h>
 #include <string.h>
@@ -52,8 +53,10 @@ static ssize_t fd_read(void *ctx, void *out, size_t n, struct dcr_err *err)
 {
     for (;;) {
         ssize_t k = read(*(int *)ctx, out, n);
-        if (k >= 0)
+        if (k >= 0) {
+            progress_read(k);
             return k;
+        }
         if (errno != EINTR)
             return dcr_err_sys(err, DCR_FATAL, "cannot read");
     }

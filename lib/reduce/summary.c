@@ -374,7 +374,7 @@ int summary_fingerprint(int fd, int64_t *size, uint32_t *crc, struct dcr_err *er
         if (b.magic == DCT_BLOCK_MAGIC && b.state == DCT_BLOCK_OPEN && (n = pread(fd, block, h.block_bytes, at)) > 0)
             *crc = dcr_crc32c(*crc, block, (size_t)n);
     }
-    int rc = block ? DCR_OK : dcr_err_set(err, DCR_FATAL, "no memory");
+    int rc = block ? DCR_OK : dcr_err_set(err, DCR_FATAL, "out of memory");
     free(block);
     return rc;
 }

@@ -374,7 +374,7 @@ int summary_read(struct summary *out, struct dcr_arena *a, struct dcr_stream *s,
         n++;
         json_t *o = json_loadb(dcr_buf_text(&line), line.len, JSON_REJECT_DUPLICATES, &why);
         if (!o)
-            rc = dcr_err_set(err, DCR_FAIL, "cannot use '%s': line %zu is no JSON: %s", s->name, n, why.text);
+            rc = dcr_err_set(err, DCR_FAIL, "cannot use '%s': line %zu is not JSON: %s", s->name, n, why.text);
         else if (!take_line(&g, o))
             rc = dcr_err_set(err, DCR_FAIL,
                              n == 1 ? "cannot use '%s': line %zu does not begin a summary of version 1"

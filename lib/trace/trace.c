@@ -97,7 +97,7 @@ int dct_open(struct dct_reader **out, struct dcr_stream *s, struct dct_info *inf
         r->own = malloc(h.block_bytes);
     if (!r || !r->own) {
         dct_close(r);
-        return dcr_err_mark(err, DCR_ERR_MACHINE, dcr_err_set(err, DCR_FAIL, "no memory to read '%s'", s->name));
+        return dcr_err_mark(err, DCR_ERR_MACHINE, dcr_err_set(err, DCR_FAIL, "out of memory reading '%s'", s->name));
     }
     r->s = s;
     r->block_bytes = h.block_bytes;

@@ -76,7 +76,7 @@ static int parse(const char *text, struct rule *out, struct dcr_err *err)
     size_t n = strcspn(at, " <>=");
     const struct checked *of = called(at, n);
     if (!of)
-        return dcr_err_set(err, DCR_FAIL, "--check '%.80s': there is no metric '%.*s'; docs/man/dcreport.1 lists them",
+        return dcr_err_set(err, DCR_FAIL, "--check '%.80s': unknown metric '%.*s'; see `man dcreport` for the metrics",
                            text, n < 60 ? (int)n : 60, at);
     const char *op = at + n + strspn(at + n, " ");
     if (*op != '<' && *op != '>')
@@ -85,10 +85,10 @@ static int parse(const char *text, struct rule *out, struct dcr_err *err)
     *out = (struct rule){of, *op == '<', op[1] == '=', 0};
     out->bound = bound_of(op + 1 + out->may_equal, unit);
     if (isnan(out->bound))
-        return dcr_err_set(err, DCR_FAIL, "--check '%.80s': expected %s behind the operator", text,
-                           unit == IN_PERCENT ? "a share such as 20% or 0.2 (not negative, above 1 only with %)"
-                           : unit == IN_TIME  ? "a time such as 180ms (ns, us, ms, s; not negative)"
-                                              : "a plain number that is not negative");
+        return dcr_err_set(err, DCR_FAIL, "--check '%.80s': the limit is not %s", text,
+                           unit == IN_PERCENT ? "a share; write it as 20% or 0.2"
+                           : unit == IN_TIME  ? "a time; write it as 180ms (ns, us, ms or s)"
+                                              : "a number; write it as 3 or 0.5");
     return 0;
 }
 

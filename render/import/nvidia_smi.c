@@ -239,7 +239,7 @@ static int no_times(const struct smi_log *g, const char *name, struct dcr_err *e
         add_name(&seen, g->names[i]);
     int rc = dcr_err_set(
         err, DCR_FAIL,
-        "'%s' is a table of a GPU without a column of times. It has %.300s. Name one of them " COLUMN_TIME_WORDS, name,
+        "'%s' is a table of a GPU without a column of times (it has %.300s); name one of them " COLUMN_TIME_WORDS, name,
         dcr_buf_text(&seen));
     dcr_buf_release(&seen);
     return rc;

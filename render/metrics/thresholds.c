@@ -61,8 +61,8 @@ static int read_line(struct thresholds *t, char *line, const char *path, long nu
         *(double *)((char *)t + e->offset) = v;
         return 0;
     }
-    return dcr_err_set(err, DCR_FAIL, "'%s' line %ld: there is no threshold '%.60s'; docs/thresholds lists them", path,
-                       number, name);
+    return dcr_err_set(err, DCR_FAIL, "'%s' line %ld: unknown threshold '%.60s'; see docs/thresholds", path, number,
+                       name);
 }
 
 int thresholds_read(struct thresholds *t, const char *path, struct dcr_err *err)

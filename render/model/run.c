@@ -42,10 +42,8 @@ const struct run_watch *run_watched_by(void)
 struct run *run_new(const char *archive_path)
 {
     struct run *r = calloc(1, sizeof *r);
-    if (!r) {
-        fprintf(stderr, "dcreport: out of memory\n");
-        abort(); /* as dcr_arena_alloc does: nothing sensible can follow */
-    }
+    if (!r)
+        dcr_die_of_memory();
     const char *slash = strrchr(archive_path, '/');
     r->archive = run_text(r, slash ? slash + 1 : archive_path);
     r->run_id = r->config_hash = r->manifest_sha256 = r->files_sha256 = r->files_unhashed = "";

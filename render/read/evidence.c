@@ -1,14 +1,18 @@
 /* evidence.c - see evidence.h. */
 #include "render/read/evidence.h"
 
+#include "lib/base/progress.h"
 #include "render/model/build.h"
 #include "render/read/cores.h"
 #include "render/read/files_hash.h"
 #include "render/read/read.h"
 
+#include <limits.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* One input, read by whichever thread came first. */
 struct read_input {
@@ -26,8 +30,19 @@ struct reading {
     size_t n, next;
     int is_ended; /* nobody needs the rest */
     int n_shared; /* cores of each thread */
-    void (*progress)(const char *path);
 };
+
+static int64_t bytes_of(const struct input *x)
+{
+    char path[PATH_MAX];
+    struct stat st;
+    int64_t n = x->root ? 0 : stat(x->path, &st) == 0 ? st.st_size : 0;
+    for (size_t i = 0; x->root && i < x->n_names; i++) {
+        snprintf(path, sizeof path, "%s/%s", x->root, x->names[i]);
+        n += stat(path, &st) == 0 ? st.st_size : 0;
+    }
+    return n;
+}
 
 static void read_one(struct reading *g, size_t i)
 {
@@ -37,6 +52,7 @@ static void read_one(struct reading *g, size_t i)
                     : run_read(&r->run, x->path, &r->err);
     if (r->rc == 0)
         files_hash(r->run, x);
+    progress_step(bytes_of(x));
 }
 
 /* returns  0: there is none left */
@@ -45,11 +61,7 @@ static int take(struct reading *g)
     pthread_mutex_lock(&g->lock);
     size_t i = g->next;
     int is_mine = !g->is_ended && i < g->n;
-    if (is_mine) {
-        g->next++;
-        if (g->progress)
-            g->progress(g->inputs[i].path);
-    }
+    g->next += (size_t)is_mine;
     pthread_mutex_unlock(&g->lock);
     if (!is_mine)
         return 0;
@@ -124,8 +136,8 @@ static int refuse(const struct input *x, const struct dcr_err *why, int rc, stru
     *err = *why;
     if (!x->root && !is_archive_name(x->path) && why->kind == DCR_ERR_NO_ARCHIVE)
         return dcr_err_set(err, DCR_FAIL,
-                           "cannot use '%s': no known kind of file, neither an archive of a run nor a whole file "
-                           "of another tool; dcreport(1) lists the kinds",
+                           "cannot use '%s': it is neither an archive of a run nor a whole file of another tool that "
+                           "dcreport knows; see `man dcreport` for the kinds of files",
                            x->path);
     return rc;
 }
@@ -227,16 +239,20 @@ static int keep_all(struct evidence *e, struct reading *g, int is_strict, struct
     return 0;
 }
 
-static int read_all(struct evidence *e, int is_strict, void (*progress)(const char *path), struct dcr_err *err)
+static int read_all(struct evidence *e, int is_strict, struct dcr_err *err)
 {
     size_t n = e->inputs.n;
     int n_threads = 0, n_cores = cores_free();
     pthread_t threads[CORES_MAX];
     struct input *inputs = dcr_arena_alloc(&e->inputs.arena, (n + 1) * sizeof *inputs);
     memcpy(inputs, e->inputs.list, n * sizeof *inputs);
-    struct reading g = {.inputs = inputs, .n = n, .progress = progress, .read = calloc(n + 1, sizeof *g.read)};
+    struct reading g = {.inputs = inputs, .n = n, .read = calloc(n + 1, sizeof *g.read)};
     if (!g.read)
         return dcr_err_set(err, DCR_FATAL, "out of memory");
+    int64_t n_bytes = 0;
+    for (size_t i = 0; i < n; i++)
+        n_bytes += bytes_of(&inputs[i]);
+    progress_begin(n == 1 ? "input read" : "inputs read", n, n_bytes);
     int n_wanted = (size_t)n_cores < n ? n_cores : (int)n;
     g.n_shared = n_wanted > 1 ? n_cores / n_wanted : n_cores;
     pthread_mutex_init(&g.lock, NULL);
@@ -251,6 +267,7 @@ static int read_all(struct evidence *e, int is_strict, void (*progress)(const ch
     pthread_mutex_unlock(&g.lock);
     for (int i = 0; i < n_threads; i++)
         pthread_join(threads[i], NULL);
+    progress_end();
     for (size_t i = 0; i < n; i++)
         run_free(g.read[i].run);
     pthread_cond_destroy(&g.done);
@@ -259,16 +276,17 @@ static int read_all(struct evidence *e, int is_strict, void (*progress)(const ch
     return rc;
 }
 
-int evidence_read(struct evidence *e, char **paths, int n, int is_strict, void (*progress)(const char *path),
-                  struct dcr_err *err)
+int evidence_read(struct evidence *e, char **paths, int n, int is_strict, struct dcr_err *err)
 {
+    progress_begin("looking through the inputs", 0, 0);
     int rc = inputs_find(&e->inputs, paths, n, err);
+    progress_end();
     if (rc)
         return rc;
     e->runs = calloc(e->inputs.n + 1, sizeof *e->runs);
     if (!e->runs)
         return dcr_err_set(err, DCR_FATAL, "out of memory");
-    return read_all(e, is_strict, progress, err);
+    return read_all(e, is_strict, err);
 }
 
 void evidence_release(struct evidence *e)

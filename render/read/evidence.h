@@ -23,10 +23,8 @@ struct evidence {
  *  paths    borrows; shape (n)
  *  is_strict  1: each file that was named must be usable. 0: those of other tools, and what is of no known kind, are
  *           left out too where anything else is usable
- *  progress called with each path before it is read; NULL = not wanted
  *  errors   of the first that could not be read */
-int evidence_read(struct evidence *e, char **paths, int n, int is_strict, void (*progress)(const char *path),
-                  struct dcr_err *err) DCR_MUST_CHECK;
+int evidence_read(struct evidence *e, char **paths, int n, int is_strict, struct dcr_err *err) DCR_MUST_CHECK;
 /** evidence_release - a zero one is fine. */
 void evidence_release(struct evidence *e);
 

@@ -200,11 +200,10 @@ static int no_run(const struct reading *g, struct dcr_err *err)
             *err = g->why_none;
         return dcr_err_mark(err, DCR_ERR_NO_EVIDENCE, DCR_FAIL);
     }
-    int rc =
-        dcr_err_set(err, DCR_FAIL,
-                    "cannot use '%s': it holds no run, and nothing here knows what '%.200s'%s; the manual lists the "
-                    "kinds of files",
-                    g->run->archive, first, g->run->n_members > 1 ? " and others are" : " is");
+    int rc = dcr_err_set(err, DCR_FAIL,
+                         "cannot use '%s': it holds no run, and dcreport does not know what '%.200s'%s; see `man "
+                         "dcreport` for the kinds of files",
+                         g->run->archive, first, g->run->n_members > 1 ? " and others are" : " is");
     return is_none ? dcr_err_mark(err, DCR_ERR_NO_EVIDENCE, rc) : rc;
 }
 

@@ -18,7 +18,7 @@ check "options, files and anchors are there as before" test -z "$(LC_ALL=C comm 
 check "there are some of each kind" test "$(cut -d' ' -f1 tests/golden/kept.txt | uniq | tr '\n' ' ')" = "anchor check file option threshold "
 
 unknown=$(sed -n 's/^check //p' tests/golden/kept.txt | while read -r name; do
-    "$BIN/dcreport" --check "$name>0" $recorded/series-1.tar.zst 2>&1 | grep 'there is no metric'
+    "$BIN/dcreport" --check "$name>0" $recorded/series-1.tar.zst 2>&1 | grep 'unknown metric'
 done)
 check "every check is known by its name" test -z "$unknown"
 sed -nE 's/^threshold ([^ ]*) (.*)/\1 = \2/p' tests/golden/kept.txt >"$TMP/thresholds"

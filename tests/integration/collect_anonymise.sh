@@ -105,13 +105,13 @@ refuses() {
     [ "$status: $said" = "2: dccollect: $want" ] || { echo "$status: $said"; return 1; }
 }
 check "an output that exists" refuses "'again.tar' exists and is not overwritten; remove it or choose another name" run.tar again.tar
-check "the input as output" refuses "'run.tar' and './run.tar' are the same file; give the new archive another name" run.tar ./run.tar
-check "one name" refuses "give an archive and the name of the new one: \`dccollect anonymise RUN.tar ANONYMOUS.tar\`" run.tar
+check "the input as output" refuses "'run.tar' and './run.tar' are the same file. Give the new archive another name." run.tar ./run.tar
+check "one name" refuses "anonymise takes two names. Write \`dccollect anonymise RUN.tar ANONYMOUS.tar\`." run.tar
 check "no such file" eval '! "$COLLECT" anonymise gone.tar new.tar 2>said && grep -q "gone.tar.*No such file" said && test "$(wc -l <said)" = 1'
 echo "no archive" >text.txt
 check "no archive" eval '! "$COLLECT" anonymise text.txt new.tar 2>said && grep -q "cannot anonymise .text.txt.: it is not a complete run archive" said && test "$(wc -l <said)" = 1'
 head -c 20000 run.tar >cut.tar
 check "a cut archive" eval '! "$COLLECT" anonymise cut.tar new.tar 2>said && grep -q "cannot anonymise .cut.tar." said'
-check "no folder for the output" eval '! "$COLLECT" anonymise run.tar nowhere/new.tar 2>said && grep -q "there is no folder .nowhere.; make it first" said'
+check "no folder for the output" eval '! "$COLLECT" anonymise run.tar nowhere/new.tar 2>said && grep -q "there is no folder .nowhere.. Make it first." said'
 check "nothing is left of those" eval '! ls -A | grep -E "^new|unverified|partial"'
 finish

@@ -188,7 +188,7 @@ repack lie.tar
 says 2 "verify: of a later version" "version 99" "$COLLECT" verify lie.tar
 printf '{ "format": "dcreport-run", ' >x/manifest.json
 repack lie.tar
-says 1 "verify: a manifest that is no JSON" "no JSON" "$COLLECT" verify lie.tar
+says 1 "verify: a manifest that is no JSON" "not JSON" "$COLLECT" verify lie.tar
 cp manifest.keep x/manifest.json
 
 # A trace cut or damaged inside an archive that is otherwise right.
@@ -234,7 +234,7 @@ says 125 "run: the output is somebody's file, seen before the program starts" "n
     "$COLLECT" run -o notes.txt -- touch started
 check "... which is untouched, and nothing was started" sh -c '[ "$(cat notes.txt)" = precious ] && [ ! -e started ]'
 mkdir -p runs y && ln -s runs/one.tar latest.tar && echo epoch,epoch_time_sec >y/metrics.csv && echo 0,1 >>y/metrics.csv
-says 2 "pack: a link to nothing" "cannot write 'latest.tar', a link: what it names: No such file" "$COLLECT" pack y -o latest.tar
+says 2 "pack: a link to nothing" "cannot write 'latest.tar', because of the file to which this link points: No such file" "$COLLECT" pack y -o latest.tar
 cp good.tar runs/one.tar
 says 0 "pack: a link to an archive" "^dccollect: .*/runs/one.tar: " "$COLLECT" pack y -o latest.tar
 check "... what it names is replaced, and the link stays" sh -c '[ -L latest.tar ] && ! cmp -s good.tar runs/one.tar && "$0" verify runs/one.tar && [ "$(ls runs)" = one.tar ]' "$COLLECT"
@@ -295,7 +295,7 @@ if [ "$(id -u)" = 0 ] && mkdir small && mount -t tmpfs -o size=40k tmpfs small 2
     # A write that the machine's load makes long leaves a trace of 128 KiB. Spool and archive with one are more than 200 KiB.
     mount -o remount,size=2m small
     says 125 "run: the disk fills up: no archive, and how it is made later" \
-        "the program ended with status 0; .*no archive was made; .* kept in '.*r.tar.spool'.*pack .*/r.tar.spool -o small/r.tar" \
+        "the program ended with status 0, and .*no archive was made, .* kept in '.*r.tar.spool'.*pack .*/r.tar.spool -o small/r.tar" \
         "$COLLECT" run -o small/r.tar -- sh -c 'dd if=/dev/zero of=small/fill bs=1k status=none 2>&1; true'
     rm small/fill
     check "... as it says" sh -c "$(sed -n 's/.*`\(.*\)`.*/\1/p' says.out | sed "s|^dccollect|$COLLECT|")"
@@ -305,7 +305,7 @@ else
 fi
 
 # A limit on the size of files: no end of the collector, nor of what the program's status says.
-says 125 "run: an archive beyond the limit on files" "ended with status 0; .*no archive was made.*kept in '.*f.tar.spool'" bash -c 'ulimit -f 700; exec "$@"' - "$COLLECT" run -o f.tar --io off -- env MARKS_STEP_US=50 sh -c './marks 5000 & ./marks 5000; wait'
+says 125 "run: an archive beyond the limit on files" "ended with status 0, .*no archive was made.*kept in '.*f.tar.spool'" bash -c 'ulimit -f 700; exec "$@"' - "$COLLECT" run -o f.tar --io off -- env MARKS_STEP_US=50 sh -c './marks 5000 & ./marks 5000; wait'
 says 125 "run: no file may hold anything" "the program was not started: .*File too large" bash -o pipefail -c '(ulimit -f 0; exec "$@") 2>&1 | cat' - "$COLLECT" run -o f0.tar -- ./marks 200
 says 2 "pack: the same" "File too large" bash -c 'ulimit -f 700; exec "$@"' - "$COLLECT" pack f.tar.spool -o f.tar
 check "... what there was packs without it, and what is missing is said" sh -c '"$0" pack f.tar.spool -o f.tar 2>said && grep -q "[1-9][0-9]* events dropped.*could not record [0-9]* events" said' "$COLLECT"
@@ -333,13 +333,13 @@ else
 fi
 
 # ---- refused before anything runs, or said in one sentence
-says 125 "run: no folder for the archive" "there is no folder '/no/such/dir'; make it first" "$COLLECT" run -o /no/such/dir/x.tar -- true
+says 125 "run: no folder for the archive" "there is no folder '/no/such/dir'. Make it first." "$COLLECT" run -o /no/such/dir/x.tar -- true
 says 125 "run: an ending of another compression" "x.tar.gz.*plain tar, or compressed by zstd" "$COLLECT" run -o x.tar.gz -- true
 mkdir -- -dash && echo epoch >-dash/metrics.csv
 says 0 "pack: names that begin with a dash" "^dccollect: -dash.tar: nodes unknown" "$COLLECT" pack -o -dash.tar -- -dash
 says 0 "verify: the same" "^-dash.tar: ok" "$COLLECT" verify -- -dash.tar
-says 2 "verify: the same, taken for an option" "unknown option '-dash.tar'; put the name of a file behind .--." "$COLLECT" verify -dash.tar
-says 2 "verify: one that is not there" "unknown option '-none.tar'; put the name of a file behind .--." "$COLLECT" verify -none.tar
+says 2 "verify: the same, taken for an option" "unknown option '-dash.tar'. Put the name of a file behind .--." "$COLLECT" verify -dash.tar
+says 2 "verify: one that is not there" "unknown option '-none.tar'. Put the name of a file behind .--." "$COLLECT" verify -none.tar
 says 2 "pack: an option behind --" "'-o' stands behind .--., where it is a name" "$COLLECT" pack -- -dash -o x.tar
 says 2 "pack: the command that is suggested can be given" "dccollect pack ./-dash -o RUN.tar" "$COLLECT" pack -- -dash
 says 125 "run: --duration 0" "nothing would be recorded" "$COLLECT" run -o x.tar --duration 0 -- true
@@ -357,7 +357,7 @@ wait
 check "the other one's archive" "$COLLECT" verify two.tar
 mkdir unpacked && tar -C unpacked -xf two.tar
 use sanitized
-says 2 "pack: an unpacked archive" "is an unpacked run archive; put it together again" "$COLLECT" pack unpacked -o again.tar
+says 2 "pack: an unpacked archive" "is an unpacked run archive. Put it together again" "$COLLECT" pack unpacked -o again.tar
 command=$(sed 's/.*`\(.*\)`.*/\1/' says.out)
 check "and the way it says works" sh -c "$command && '$COLLECT' verify again.tar"
 # A spool in somebody's folder: what no collector wrote is neither packed nor touched.
@@ -370,6 +370,34 @@ check "... lists what was left out" metadata mine/p.tar '[.not_packed[] | select
 check "... and touches nothing" sh -c 'rm -r mine/host-* mine/launcher* mine/libraries-* mine/rank0 mine/p.tar mine/src/new 2>/dev/null; cd mine && find . | LC_ALL=C sort | xargs ls -ld | awk "{ print \$1, \$5, \$NF }" >../mine.after && awk "{ print \$1, \$5, \$NF }" ../mine.before | cmp - ../mine.after'
 "$COLLECT" run --spool inside -- true 2>/dev/null
 says 125 "run: a spool of a run that has ended takes no ranks" "already holds a run" env OMPI_COMM_WORLD_RANK=7 "$COLLECT" run --spool inside -- true
+
+# ---- each message of the command line that nothing above provokes
+use plain
+says 2 "no command" "no command. See .dccollect --help" "$COLLECT"
+says 2 "an unknown command" "unknown command 'pakc'. The commands are run," "$COLLECT" pakc
+says 2 "verify: no archive" "no archive given. Name one or more" "$COLLECT" verify
+says 2 "export: two archives" "not one archive to export. Name one" "$COLLECT" export a.tar b.tar
+says 2 "pack: two folders" "not one folder to pack. Name one" "$COLLECT" pack a b -o x.tar
+says 2 "pack: no archive" "no archive to write. Name it: .dccollect pack inside -o RUN.tar.\." "$COLLECT" pack inside
+says 2 "pack: no value" "option '-o' needs a value. See .dccollect --help" "$COLLECT" pack inside -o
+says 2 "calibrate: too many words" "too many words after 'calibrate'" "$COLLECT" calibrate $(seq 70)
+says 125 "run: no program" "no program to run. Write .dccollect run" "$COLLECT" run -o x.tar
+says 125 "run: no place" "no place for the evidence. Add -o RUN.tar" "$COLLECT" run -- true
+refuses() { # PATTERN OPTION...
+    local pattern=$1
+    shift
+    says 125 "run: $*" "$pattern" "$COLLECT" run -o x.tar "$@" -- true
+}
+refuses "--label takes KEY=VALUE, not 'x'" --label x
+refuses "--delay takes seconds, as in --delay 30, not 'x'" --delay x
+refuses "--traces takes all, rank0, none or sample:N, not 'x'" --traces x
+refuses "--steps takes the first and the last step" --steps 9
+refuses "--capture-range takes cudaProfilerApi, or nvtx:" --capture-range x
+refuses "--keep takes ring, all or summary, not 'x'" --keep x
+refuses "cannot adopt 'good.tar': it is no folder. Give the one it lies in" --adopt good.tar
+refuses "cannot adopt 'good.tar/x': Not a directory" --adopt good.tar/x
+says 125 "run: a rank beyond all" "say that this is rank 99999999. More than" env OMPI_COMM_WORLD_RANK=99999999 OMPI_COMM_WORLD_SIZE=100000000 "$COLLECT" run -o x.tar -- true
+says 125 "run: one archive of two ranks" "each of 2 ranks would write 'x.tar'" env OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=2 "$COLLECT" run -o x.tar -- true
 "$COLLECT" pack inside -o inside/p.tar 2>/dev/null && "$COLLECT" pack inside -o inside/p.tar 2>/dev/null
 check "pack: the archive does not pack itself" sh -c '! tar tf inside/p.tar | grep p.tar'
 finish

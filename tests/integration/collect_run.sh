@@ -260,7 +260,7 @@ if unshare -u true 2>/dev/null; then
     check "verify" "$COLLECT" verify equal.tar
     check "ls says what they were" sh -c '"$0" ls equal.tar | grep -qF "2 nodes (emulated: 0.25 core, 50 Mbit/s each)"' "$COLLECT"
     check_status 2 "ranks of emulated nodes stand in for no others" sh -c '"$0" pack equal -o no.tar --emulate-nodes 2>err' "$COLLECT"
-    check "said" grep -q "rank 0 ran in an emulated node (DCREPORT_NODE), and a rank is not another one; leave the option out" err
+    check "said" grep -q "rank 0 ran in an emulated node (DCREPORT_NODE), and a rank is not another one. Leave the option out." err
     check_status 1 "nothing half-written" test -e no.tar
     cp -R equal slower && sed -i 's/"cores": 0.25/"cores": 0.5/' slower/rank1/rank.json && "$COLLECT" pack slower -o unlike.tar 2>/dev/null
     check "ls: unlike nodes" sh -c '"$0" ls unlike.tar | grep -qF "2 nodes (emulated: unlike parts of one machine)"' "$COLLECT"
@@ -281,7 +281,7 @@ check_status 125 "a malformed one is refused" env DCREPORT_NODE="cores=0,25 peri
 check "in a sentence" grep -qF "dccollect: DCREPORT_NODE is 'cores=0,25 period_us=4000 link_bit_per_s=0 default=1', and not what collect/nodes sets, as 'cores=" err
 check_status 1 "the program is not started, nothing is left" sh -c 'test -e started || test -e bad.tar'
 check_status 125 "an emulated node is not as many as its ranks, too" env DCREPORT_NODE="cores=1 period_us=5000 link_bit_per_s=0 default=0" sh -c '"$0" run --spool both --emulate-nodes -- true 2>err' "$COLLECT"
-check "said" grep -q "DCREPORT_NODE says that this host is an emulated node, and --emulate-nodes that each rank is one; leave one of them out" err
+check "said" grep -q "DCREPORT_NODE says that this host is an emulated node, and --emulate-nodes that each rank is one. Leave one of them out." err
 check_status 1 "no spool is left" test -e both
 
 # ---- waits: on an emulated node, and nowhere else, giving way is a short sleep, and Open MPI gives way

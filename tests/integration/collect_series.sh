@@ -26,7 +26,7 @@ check_status 2 "half a repetition" env REPEAT=1.5 NODES=1 bash collect/series.sh
 check "... is refused" test "$(cat "$TMP/tap.out")" = "make collect: REPEAT is '1.5', not a number of runs per node count; say for example REPEAT=3"
 
 check_status 2 "options that the program refuses" env CALIBRATE=1 NODES=2 ARGS=--nonsense bash collect/series.sh
-check "the program's own sentence says why, before anything is begun" test "$(cat "$TMP/tap.out")" = "dcrnn-train: unknown option '--nonsense'; see dcrnn-train --help"
+check "the program's own sentence says why, before anything is begun" test "$(cat "$TMP/tap.out")" = "dcrnn-train: unknown option '--nonsense'. See \`dcrnn-train --help\`."
 check_status 2 "data that are not there" env CALIBRATE=1 NODES=2 DATA="$TMP/none.csv" GRAPH=README.md bash collect/series.sh
 check "... are named" test "$(cat "$TMP/tap.out")" = "make collect: cannot read '$TMP/none.csv'; DATA and GRAPH name files of traffic data"
 check_status 2 "data that the program refuses" env CALIBRATE=1 NODES=2 DATA=README.md GRAPH=README.md bash collect/series.sh
@@ -89,7 +89,7 @@ check "nothing is left indeed" test "$(ls -A "$TMP/early")" = last-series
 status=0
 wait $refusing || status=$?
 check "ranks that the program refuses: status 2" test $status -eq 2
-check "the program's own sentence says why" grep -qx "dcrnn-train: --rank-weights has 3 shares for 2 ranks; give one for each" "$TMP/refusal"
+check "the program's own sentence says why" grep -qx "dcrnn-train: --rank-weights has 3 shares for 2 ranks. Give one for each." "$TMP/refusal"
 check "and no series is left of it" test -z "$(find "$TMP/refused" -type f)"
 
 if [ -n "$screen" ]; then

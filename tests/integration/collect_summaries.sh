@@ -100,7 +100,7 @@ bad() { # bad NAME PATTERN SED-EXPRESSION
 }
 bad "a summary cut short" "it ends early, in line" '$d'
 bad "a step whose parts do not sum" "line 2 is not what a summary holds" '2s/\[0,\([0-9]*\),\([0-9]*\),/[0,\1,1,/'
-bad "a line that is no JSON" "line 4 is no JSON" '4s/$/}/'
+bad "a line that is no JSON" "line 4 is not JSON" '4s/$/}/'
 bad "a summary of a later version" "does not begin a summary of version 1" '1s/"version":1/"version":9/'
 
 # ---- a trace whose summary does not fit into memory costs the summary, not the archive nor the program's status

@@ -54,14 +54,15 @@ spoil() {
 
 # ---- usage and output folder
 cd "$TMP" || exit
-refused "no archives" "no archive given, and there is no results/\*.tar here. Example: dcreport run.tar -o site/" -o "$site"
+refused "no archives" "no archive given, and there is no results/\*.tar here. Name one: .dcreport run.tar -o site/.\." -o "$site"
 cd "$OLDPWD" || exit
-refused "no archives to check" "no archive given; --check needs one" --check 'steps>0'
-refused "nothing to open" "open needs a report to open; add -o DIR" --check 'steps>0' --open "$TMP/1.tar"
+refused "no archives to check" "no archive given to check. Name one" --check 'steps>0'
+refused "nothing to open" "open needs a report to open. Add -o DIR" --check 'steps>0' --open "$TMP/1.tar"
 refused "no output folder" "output folder" "$TMP/1.tar"
-refused "an unknown option" "no option '--sparkle'" --sparkle "$TMP/1.tar" -o "$site"
-refused "a file that is taken for an option" "no option '-amd.json'; put the name of a file behind .--." -q -amd.json -o "$site"
-refused "... for --nodes" "not '.tar'; put the name of a file behind .--." -n.tar -o "$site"
+refused "an unknown option" "unknown option '--sparkle'" --sparkle "$TMP/1.tar" -o "$site"
+refused "an option without its value" "option .--theme. needs a value. See .dcreport --help" "$TMP/1.tar" --theme
+refused "a file that is taken for an option" "unknown option '-amd.json'. Put the name of a file behind .--." -q -amd.json -o "$site"
+refused "... for --nodes" "not '.tar'. Put the name of a file behind .--." -n.tar -o "$site"
 refused "--nodes that is no number" "number from 1" --nodes many "$TMP/1.tar" -o "$site"
 refused "an archive that is not there" "No such file" "$TMP/none.tar" -o "$site"
 mkdir "$TMP/nothing"
@@ -74,18 +75,18 @@ refused "a device" "it is a device" /dev/zero -o "$site"
 status=0
 timeout -k 2 20 "$report" -q -t "$TMP/pipe" "$TMP/1.tar" -o "$site" > "$TMP/out" 2> "$TMP/err" < /dev/null || status=$?
 check "thresholds from a pipe that nobody writes to" test "$status" = 2
-check "... are refused with one sentence" test "$(cat "$TMP/err")" = "dcreport: cannot use '$TMP/pipe': it is a pipe. Write its content to a file and pass that file"
+check "... are refused with one sentence" test "$(cat "$TMP/err")" = "dcreport: cannot use '$TMP/pipe': it is a pipe. Write its content to a file and pass that file."
 cp -r themes/default "$TMP/theme"
 rm "$TMP/theme/index.html"
 mkfifo "$TMP/theme/index.html"
 status=0
 timeout -k 2 20 "$report" -q --theme "$TMP/theme" "$TMP/1.tar" -o "$site" > "$TMP/out" 2> "$TMP/err" < /dev/null || status=$?
 check "a theme with a pipe in it" test "$status" = 2
-check "... is refused with one sentence" test "$(cat "$TMP/err")" = "dcreport: cannot use '$TMP/theme/index.html': it is a pipe. Write its content to a file and pass that file"
+check "... is refused with one sentence" test "$(cat "$TMP/err")" = "dcreport: cannot use '$TMP/theme/index.html': it is a pipe. Write its content to a file and pass that file."
 check "... and leaves nothing" test -z "$(find "$TMP" -maxdepth 1 -name '*site*')"
 rm -r "$TMP/theme"
 refused "a folder without files" "no files" "$TMP/nothing" -o "$site"
-refused "the same folder twice" "the same folder; give it once" "$TMP/good1" "$TMP/good2" "$TMP/good1/" -o "$site"
+refused "the same folder twice" "the same folder. Give it once" "$TMP/good1" "$TMP/good2" "$TMP/good1/" -o "$site"
 refused "the same run twice" "same run" "$TMP/1.tar" "$TMP/1.tar" -o "$site"
 mkdir "$TMP/copies"
 cp "$TMP/1.tar" "$TMP/copies/a.tar"
@@ -119,8 +120,8 @@ check "it is said" grep -q "output folder '.*read-only' is not writable" "$TMP/s
 check_status 1 "nothing is beside it" compgen -G "$TMP/read-only.*"
 refused "a single file in the output folder" "single-file.*lies in the output folder" "$TMP/1.tar" -o "$site" --single-file "$site/sub/y.html"
 refused "... by another path" "junit.*lies in the output folder" "$TMP/1.tar" -o "$site/" --check 'steps>1' --junit "$TMP/nothing/../site/y.xml"
-refused "a report in no folder" "cannot make output folder '.*': there is no folder '.*nodir'; make it first" "$TMP/1.tar" -o "$TMP/nodir/site"
-refused "JUnit in no folder, before anything is printed" "junit '.*': there is no folder '.*nodir'; make it first" --check 'steps>1' "$TMP/1.tar" --junit "$TMP/nodir/j.xml"
+refused "a report in no folder" "cannot make output folder '.*': there is no folder '.*nodir'. Make it first" "$TMP/1.tar" -o "$TMP/nodir/site"
+refused "JUnit in no folder, before anything is printed" "junit '.*': there is no folder '.*nodir'. Make it first" --check 'steps>1' "$TMP/1.tar" --junit "$TMP/nodir/j.xml"
 refused "a share above 1 in a check" "a share such as" --check 'exposed_comm<20' "$TMP/1.tar"
 
 # ---- what it writes by name: never over an input, a file of somebody's, or another output
@@ -168,7 +169,7 @@ refused "not a tar" "not a tar" "$TMP/bad.tar" -o "$site"
 : > "$TMP/bad.tar"
 refused "an empty file" "empty" "$TMP/bad.tar" -o "$site"
 echo "just a line of text" > "$TMP/bad.txt"
-refused "no known kind of file" "bad.txt.*no known kind of file" "$TMP/bad.txt" -o "$site"
+refused "no known kind of file" "bad.txt.*neither an archive of a run nor a whole file" "$TMP/bad.txt" -o "$site"
 size=$(stat -c %s "$TMP/2.tar")
 for part in 3 2; do
     head -c $((size / part / 512 * 512 + 100)) "$TMP/2.tar" > "$TMP/bad.tar"
@@ -340,7 +341,7 @@ check "... beside a run's own" "$report" "$TMP/good2" -o "$site" -q
 check "... is not its" test "$(jq -c '[.runs[].epochs | length]' "$site/report.json")" = '[2]'
 rm -r "$site" "$TMP/good2/metrics-before.csv"
 printf 'epoch,height\n1,2\n' > "$TMP/tables/metrics-3node.csv"
-refused "a table of epochs of something else" "no known kind of file" "$TMP/tables/metrics-3node.csv" -o "$site"
+refused "a table of epochs of something else" "neither an archive of a run nor a whole file" "$TMP/tables/metrics-3node.csv" -o "$site"
 
 # ---- a program that trains nothing lacks no epochs
 spoil

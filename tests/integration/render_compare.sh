@@ -122,6 +122,6 @@ check_status 1 "with a site" "$report" --check 'data<5%' "$TMP/slow.tar" -o "$TM
 check "... which is there" test -s "$TMP/site2/index.html"
 check_status 2 "a finished report is no evidence" "$report" "$TMP/site2" -o "$TMP/nothing"
 cp "$TMP/tap.out" "$TMP/said"
-check "... and is called what it is" grep -q "is a report made by dcreport; give it the archives" "$TMP/said"
+check "... and is called what it is" grep -q "is a report made by dcreport. Give it the archives" "$TMP/said"
 check_status 2 "a rule that is none" "$report" --check 'sped<3' "$TMP/fast.tar"
 finish

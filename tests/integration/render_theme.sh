@@ -52,7 +52,7 @@ check "... opens the page" test "$(cat "$TMP/opened")" = "$page"
 unopened() {
     local status=0
     FAILS=$2 PATH=$1 "$BIN/dcreport" "$TMP/there/results/1.tar" "$TMP/there/results/2.tar" -q -o "$TMP/opened-site" --open 2> "$TMP/said" || status=$?
-    [ "$status" -eq 2 ] && [ -s "$page" ] && [ "$(cat "$TMP/said")" = "dcreport: the report is written, but xdg-open $3. Open '$page' in a browser" ]
+    [ "$status" -eq 2 ] && [ -s "$page" ] && [ "$(cat "$TMP/said")" = "dcreport: the report is written, but xdg-open $3. Open '$page' in a browser." ]
 }
 check "... says when there is no xdg-open" unopened "$TMP/nothing" "" "(package xdg-utils) cannot be started: No such file or directory"
 check "... and when it fails" unopened "$TMP/display:$PATH" yes "failed, perhaps because there is no display"
@@ -116,7 +116,7 @@ lonely() {
     (cd "$TMP" && "$TMP/prefix/bin/dcreport" "$TMP/there/results/1.tar" -o "$TMP/lonely" > "$TMP/said" 2>&1)
 }
 check_status 2 "without any theme the program refuses" lonely
-check "and says where it looked" grep -q "the default theme is neither in .*share/dcreport/themes.*give its folder with --theme DIR" "$TMP/said"
+check "and says where it looked" grep -q "the default theme is neither in .*share/dcreport/themes.*Give its folder with --theme DIR" "$TMP/said"
 check "and writes nothing" test ! -e "$TMP/lonely"
 cp -r themes "$TMP/prefix/share/dcreport/themes"
 check_status 0 "the installed theme is found" lonely

@@ -24,7 +24,7 @@ refused() { # name part-of-the-sentence command...
 refused "no CUDA part" "there is no CUDA part '/nowhere/lib.so'" \
     env DCRNN_CUDA_LIBRARY=/nowhere/lib.so "${train[@]}" --backend cuda
 if [ -e "$BUILD/lib/dcreport/libdcrnn-cuda.so" ] && ! [ -e /proc/driver/nvidia/version ]; then
-    refused "a CUDA part without a driver" "this machine has no NVIDIA driver; use --backend cpu" "${train[@]}" --backend cuda
+    refused "a CUDA part without a driver" "this machine has no NVIDIA driver. Use --backend cpu" "${train[@]}" --backend cuda
 else
     skip "a CUDA part without a driver" "built without CUDA, or there is a driver"
 fi
@@ -97,7 +97,7 @@ for p in tf32 bf16; do
     check "$p learns nearly the same" close_to val_mae "$TMP/$p/metrics.csv" "$TMP/cpu/metrics.csv" 0.05
 done
 check_status 1 "bf16 is not fp32" cmp -s <(column loss "$TMP/bf16/steps-rank0.csv") <(column loss "$TMP/cuda/steps-rank0.csv")
-refused "too little memory" "GB free; take a smaller --batch" env DCRNN_EMULATOR=memory=9000000 "${train[@]}" --backend cuda
+refused "too little memory" "GB free. Use a smaller --batch" env DCRNN_EMULATOR=memory=9000000 "${train[@]}" --backend cuda
 refused "an old device" "compute capability 7.0, at least 7.5 is needed" env DCRNN_EMULATOR=capability=70 "${train[@]}" --backend cuda
 refused "tf32 on a device without" "--precision tf32 needs compute capability 8.0" \
     env DCRNN_EMULATOR=capability=75 "${train[@]}" --backend cuda --precision tf32
@@ -107,7 +107,7 @@ cp "$TMP/tap.out" "$TMP/said"
 check "is named" grep -q '^dcrnn-train: .*CUDA: .*unspecified launch failure' "$TMP/said"
 check_status 2 "a GPU that hangs ends a run of one rank" env DCRNN_EMULATOR=hangs=1 "${train[@]}" --backend cuda --comm-timeout 1 --out "$TMP/hangs"
 cp "$TMP/tap.out" "$TMP/said"
-check "and is named" grep -q '^dcrnn-train: .*the GPU did not end a step within 1 s; raise --comm-timeout' "$TMP/said"
+check "and is named" grep -q '^dcrnn-train: .*the GPU did not end a step within 1 s. Raise --comm-timeout' "$TMP/said"
 check "gradient of the first step" "${train[@]}" --backend cuda --gradient-to "$TMP/g-cuda" --out "$TMP/g"
 check "on the CPU, too" "${train[@]}" --gradient-to "$TMP/g-cpu" --out "$TMP/g"
 same_gradient() {

@@ -61,7 +61,7 @@ wait $first
 use sanitized
 check_status 2 "a folder of data without its files" "$BIN/dcrnn-train" --data "$TMP/good" --graph none.csv
 cp "$TMP/tap.out" "$TMP/said"
-check "and it is said" grep -q "has no 'train.npz'; a folder of data holds train.npz, val.npz and test.npz" "$TMP/said"
+check "and it is said" grep -q "has no 'train.npz'. A folder of data holds train.npz, val.npz and test.npz" "$TMP/said"
 
 if ! command -v mpirun >/dev/null; then
     skip "what happens to one rank" "no mpirun"
@@ -143,7 +143,7 @@ start stopped -n 3 "$BIN/dcrnn-train" "${long[@]}" --comm-timeout 3 --out "$TMP/
 kill -STOP "$(process_of "$TMP/stopped" 2)"
 ended stopped "a rank stands still" "not 0"
 check "a rank stands still: one other says rank, host, call and how long" \
-    grep -qE "^dcrnn-train: rank [01] on $host: MPI_I[a-z]* of [a-z]* has waited [34] s for another rank; all ranks end" "$log"
+    grep -qE "^dcrnn-train: rank [01] on $host: MPI_I[a-z]* of [a-z]* has waited [34] s for another rank. Look for a lost rank" "$log"
 check "a rank stands still: one message" test "$said" -eq 1
 
 # Ranks that were not started alike: nothing begins, and one sentence says what differs.
@@ -181,8 +181,8 @@ start_with all
 refused_with units "a rank with other units" "rank 1 on $host was started with another --units than rank 0"
 refused_with seed "a rank with another seed" "another --seed than rank 0"
 refused_with bytes "a rank that sends other bytes" "another --allreduce-dtype than rank 0"
-refused_with alone "a rank that is refused alone" "rank 1 on $host: --layers takes a whole number from 1 to 8, not '0'"
-refused_with all "ranks that are all refused" "dcrnn-train: --layers takes a whole number from 1 to 8, not '0'"
+refused_with alone "a rank that is refused alone" "rank 1 on $host: --layers takes a whole number from 1 to 8, not '0'."
+refused_with all "ranks that are all refused" "dcrnn-train: --layers takes a whole number from 1 to 8, not '0'."
 until [ $((SECONDS - since)) -gt 4 ]; do sleep 0.1; done
 out=$TMP/suspended
 # shellcheck disable=SC2046
@@ -219,7 +219,7 @@ status=0
 wait $refused || status=$?
 check "one rank that is refused ends with its own status" test $status -eq 2
 check "and says so, with rank and host" \
-    grep -qx "dcrnn-train: rank 1 on $host: --layers takes a whole number from 1 to 8, not '0'" "$TMP/refused"
+    grep -qx "dcrnn-train: rank 1 on $host: --layers takes a whole number from 1 to 8, not '0'." "$TMP/refused"
 status=0
 wait $ended || status=$?
 check "one that the launcher ends meanwhile ends with its own status, too" test $status -eq 2

@@ -29,7 +29,7 @@ good=$TMP/good.csv
     for i in $(seq 60); do echo "5$((i % 10)),6$((i % 7))"; done
 } >"$good"
 edges=$(file edges.csv 'from,to,weight\na,b,0.5\nb,a,0.5\n')
-refused "no such file" "cannot open" --data "$TMP/absent.csv" --graph "$edges"
+refused "no such file" "cannot read" --data "$TMP/absent.csv" --graph "$edges"
 refused "an empty file" "is empty" --data "$(file empty.csv '')" --graph "$edges"
 refused "text among the speeds" "line 3, column 2: 'fast'" --data "$(file text.csv 'a,b\n1,2\n3,fast\n')" --graph "$edges"
 refused "NaN among the speeds" "line 2, column 1: 'nan'" --data "$(file nan.csv 'a,b\nnan,2\n')" --graph "$edges"
@@ -58,8 +58,8 @@ check "and get none" test "$(grep -ci 'MAE\|nan' "$TMP/said")" -eq 0
 } >"$TMP/gap.csv"
 check "data with a gap and a graph with a stranger" "$train" --data "$TMP/gap.csv" --graph "$TMP/stranger.csv" --graph-subset --baseline
 cp "$TMP/tap.out" "$TMP/said"
-check "one gap is noted" grep -qx "dcrnn-train: note: 1 gap in the time stamps of '$TMP/gap.csv'; windows run across gaps" "$TMP/said"
-check "and one line" grep -qx "dcrnn-train: note: 1 line of '$TMP/stranger.csv' names sensors that the data lack" "$TMP/said"
+check "one gap is noted" grep -qx "dcrnn-train: note: 1 gap in the time stamps of '$TMP/gap.csv'. Windows run across gaps." "$TMP/said"
+check "and one line" grep -qx "dcrnn-train: note: 1 line of '$TMP/stranger.csv' names sensors that the data lack." "$TMP/said"
 
 # The generated data, written and read again, are the same data.
 generated=(--sensors 8 --days 1)

@@ -242,4 +242,5 @@ def main(args):
     sys.exit(1 if found else 0)
 
 
-main(sys.argv[1:])
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -8,7 +8,8 @@
 "scan" on the first FIFO reads new files below TOP and answers at once, so that the script may delete them; they are checked
 afterwards. "end" answers with the counts and writes the faults to DIR/faults. Only outputs are checked. They are recognised by
 their content: the list of a site, the seal of an archive, the programs' names. Equal contents are checked once, also by other
-scripts of a run of tests/run: the folder WELLFORMED_SEEN has an empty file for every content that had no fault.
+scripts of a run of tests/run: the folder WELLFORMED_SEEN has an empty file for every content that had no fault. Printed messages
+are kept in the folder MESSAGES_SEEN, for tests/golden/messages.py.
 
 Text is UTF-8 without control characters. Printed messages have no format characters either, since these could reverse a line
 on a terminal. JSON is strict, CSV strict and rectangular, SVG and JUnit are XML. HTML is parsed by gumbo, which reports the
@@ -327,6 +328,7 @@ class Watch:
         self.waiting = []
         self.faults = {}  # of paths
         self.seen = os.environ.get("WELLFORMED_SEEN", "")
+        self.messages = os.environ.get("MESSAGES_SEEN", "")
 
     def scan(self, is_last=False):
         if is_last:
@@ -386,6 +388,9 @@ class Watch:
         seen = os.path.join(self.seen, f"{kind}-{name}") if self.seen else ""
         if seen and os.path.exists(seen):
             return []
+        if kind == "message" and self.messages:
+            with open(os.path.join(self.messages, f"said-{name}"), "wb") as f:
+                f.write(data[:65536])
         faults = faults_of(kind, data)
         if seen and not faults:
             os.close(os.open(seen, os.O_CREAT | os.O_WRONLY, 0o600))

@@ -83,7 +83,7 @@ is_known() { # PROGRAM: it takes each option of its help, with words that it ref
         dccollect) said=$("$BIN/$1" "$command" "$option" 2>&1) ;;
         *) said=$(cd "$TMP" && "$BIN/$1" "$option" 2>&1) ;; # where there is no results/*.tar, which it would read
         esac
-        case $said in *"no option"* | *"unknown option '$option'; see"*) echo "$1 $command $option: $said"; return 1 ;; esac
+        case $said in *"unknown option '$option'. See"*) echo "$1 $command $option: $said"; return 1 ;; esac
     done < <(in_help "$1" | grep -v -- '--check-options\|^calibrate')
 }
 for name in dcreport dccollect; do

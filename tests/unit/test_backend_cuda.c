@@ -252,7 +252,7 @@ static void test_without_a_device_it_says_why(void **state)
     expect_sentence("has compute capability 7.0, at least 7.5 is needed; use --backend cpu");
     *settings = defaults;
     settings->memory_bytes = (8 << 20) + 65536; /* the workspaces and little more */
-    expect_sentence("GB of device memory, a CPU that emulates a GPU has 0.01 GB free; take a smaller --batch");
+    expect_sentence("GB of device memory, a CPU that emulates a GPU has 0.01 GB free; use a smaller --batch");
 }
 
 static void test_without_the_library_it_says_why(void **state)

@@ -115,7 +115,7 @@ static void broken_files_name_the_place(void **state)
     expect_failure("timestamp,a\n2018-01-01 00:05,5\n2018-01-01 00:05,5\n",
                    "line 3: time '2018-01-01 00:05' is not later");
     assert_int_equal(dataset_read(&d, &(struct dataset_file){.path = scratch_path("absent")}, &err), DCR_FAIL);
-    assert_sentence(err, "cannot open");
+    assert_sentence(err, "cannot read");
     assert_int_equal(dataset_read(&d, &(struct dataset_file){.path = scratch}, &err) < 0, 1);
 }
 

@@ -397,7 +397,7 @@ static void test_bad_sizes_are_named(void **state)
     c.k_hops = 2;
     c.kernels = "mmx";
     assert_int_equal(dcrnn_create(&model, &c, &supports, &err), DCR_FAIL);
-    assert_string_equal(err.text, "unknown kernels 'mmx'; there are avx512, avx2 and portable");
+    assert_string_equal(err.text, "unknown kernels 'mmx'; use avx512, avx2 or portable");
     assert_null(model);
     graph_csr_free(&adjacency);
     graph_supports_free(&supports);

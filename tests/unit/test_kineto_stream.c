@@ -165,7 +165,7 @@ static void test_broken(void **state)
                                         "{\"traceEvents\":[{\"ts\":}]}"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         assert_int_equal(import_text(texts[i]), DCR_FAIL);
-        assert_non_null(strstr(err.text, "not well-formed JSON"));
+        assert_non_null(strstr(err.text, "it is not JSON"));
         /* What has a list of events is a trace, however broken. */
         assert_int_equal(err.kind, strstr(texts[i], "\"traceEvents\"") ? DCR_ERR_ANY : DCR_ERR_NO_TRACE);
     }

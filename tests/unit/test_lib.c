@@ -33,6 +33,9 @@ static void errors_grow_outwards(void **state)
     assert_string_equal(err.text, "cannot open 'x': No such file or directory");
     assert_int_equal(dcr_err_while(&err, "reading run %d", 7), DCR_FAIL);
     assert_string_equal(err.text, "reading run 7: cannot open 'x': No such file or directory");
+    errno = ENOSPC;
+    assert_int_equal(dcr_err_sys(&err, DCR_FAIL, "cannot copy '%s'; look at TMPDIR", "x; y"), DCR_FAIL);
+    assert_string_equal(err.text, "cannot copy 'x; y': No space left on device; look at TMPDIR");
     assert_int_equal(dcr_err_set(NULL, DCR_WARN, "nobody listens"), DCR_WARN);
     char big[2000];
     memset(big, 'a', sizeof big - 1);
@@ -42,6 +45,30 @@ static void errors_grow_outwards(void **state)
     dcr_err_set(&err, DCR_FAIL, "%s", big);
     dcr_err_while(&err, "%s", "outer");
     assert_int_equal(strlen(err.text), sizeof err.text - 1);
+}
+
+/* What is wrong, and what to do: a semicolon in a name or in a command parts nothing. */
+static void advice_follows_the_last_semicolon(void **state)
+{
+    (void)state;
+    static const char *const cases[][2] = {
+        {"'a; b' is empty", "'a; b' is empty"},
+        {"'a; b' is empty; copy 'c; d' again", "'a; b' is empty"},
+        {"the graph's id 'it's; x' is odd; see it", "the graph's id 'it's; x' is odd"},
+        {"'p' is old; convert it: `python3 -c \"import a; print(a)\"`", "'p' is old"},
+        {"it ends;", "it ends;"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct dcr_err err = {0};
+        char why[sizeof err.text];
+        (void)dcr_err_set(&err, DCR_FAIL, "%s", cases[i][0]);
+        dcr_err_why(&err, why, sizeof why);
+        assert_string_equal(why, cases[i][1]);
+    }
+    struct dcr_err err = {0};
+    (void)dcr_err_set(&err, DCR_FAIL, "no speeds");
+    assert_int_equal(dcr_err_advise(&err, "give '%s'", "x"), DCR_FAIL);
+    assert_string_equal(err.text, "no speeds; give 'x'");
 }
 
 /* Invisible characters of every Unicode category are replaced by every printing function; letters are not. */
@@ -353,6 +380,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(errors_grow_outwards),
+        cmocka_unit_test(advice_follows_the_last_semicolon),
         cmocka_unit_test(unseen_characters_are_replaced),
         cmocka_unit_test(buffers_grow_to_their_ceiling),
         cmocka_unit_test(arena_is_aligned_and_zeroed),

@@ -101,11 +101,11 @@ static void tasks(void **state)
 static void wrong_words_get_a_sentence(void **state)
 {
     (void)state;
-    expect_failure("--no-such", "unknown option '--no-such'; see dcrnn-train --help");
+    expect_failure("--no-such", "unknown option '--no-such'; see `dcrnn-train --help`");
     expect_failure("--epochs 3 -batch 3", "unknown option '-batch'");
     expect_failure("--epochs 3 -b", "unknown option '-b'");
     expect_failure("extra", "unexpected argument 'extra'");
-    expect_failure("--batch", "--batch needs a value");
+    expect_failure("--batch", "option '--batch' needs a value");
     expect_failure("--weak=3", "--weak takes no value");
     expect_failure("--batch 0", "--batch takes a whole number from 1 to");
     expect_failure("--batch 12x", "not '12x'");

@@ -144,7 +144,7 @@ static void a_rank_alone_says_it_at_once(void **state)
     assert_in_range(time(NULL) - began, 0, 6); /* without word from rank 0 it waits 8 s for its end */
     stop(rank_0, said_0);
     gethostname(host, sizeof host - 1);
-    snprintf(want, sizeof want, "dcrnn-train: rank 1 on %s: --layers takes another number\n", host);
+    snprintf(want, sizeof want, "dcrnn-train: rank 1 on %s: --layers takes another number.\n", host);
     assert_string_equal(text, want);
 }
 

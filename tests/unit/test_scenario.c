@@ -207,8 +207,7 @@ static void the_command_line_wins(void **state)
     assert_sentence(err, "--knob off needs --scenario");
     assert_int_equal(parse(&o, &err, "--scenario=slow", NULL, NULL, NULL), DCR_FAIL);
     assert_sentence(
-        err,
-        "there is no scenario 'slow'; there are: communication, compute, data, healthy, host, imbalance, io, memory");
+        err, "unknown scenario 'slow'; use one of communication, compute, data, healthy, host, imbalance, io, memory");
 }
 
 int main(void)

@@ -542,12 +542,12 @@ static void test_broken_themes(void **state)
     assert_int_equal(mkdir(theme, 0777), 0);
     assert_int_equal(dcr_write_file(in("t6/data.html"), "<p>", 3, &err), 0);
     assert_int_equal(render("out-t6", NULL, theme), DCR_FAIL);
-    assert_non_null(strstr(err.text, "no page uses 'data.html' any more; what it showed is in 'methodology.html'"));
+    assert_non_null(strstr(err.text, "no page uses 'data.html' any more; its content is in 'methodology.html'"));
     assert_theme_refused("t5", "index.html", "<!DOCTYPE html>\n<p>a page of a report</p>\n",
                          "its 'index.html' is a whole page, as of a finished report, and not a template");
     assert_int_equal(render("out-none", NULL, "/no/such/theme"), DCR_FAIL);
     assert_non_null(
-        strstr(err.text, "there is no theme '/no/such/theme': --theme takes a folder, or one of `default`, `paper`"));
+        strstr(err.text, "unknown theme '/no/such/theme'; --theme takes a folder, or one of `default`, `paper`"));
 }
 
 static void test_own_theme(void **state)

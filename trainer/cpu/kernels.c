@@ -43,5 +43,5 @@ int kernels_choose(const char *name, const struct kernels **out, struct dcr_err 
         if (name)
             return dcr_err_set(err, DCR_FAIL, "kernels '%s' need instructions that this CPU does not have", name);
     }
-    return dcr_err_set(err, DCR_FAIL, "unknown kernels '%s'; there are avx512, avx2 and portable", name);
+    return dcr_err_set(err, DCR_FAIL, "unknown kernels '%s'; use avx512, avx2 or portable", name);
 }

@@ -45,7 +45,7 @@ static int kind_of(const char *path, enum file_kind *out, struct dcr_err *err)
     struct stat st;
     *out = FILE_TEXT;
     if (stat(path, &st))
-        return dcr_err_sys(err, DCR_FAIL, "cannot open '%s'", path);
+        return dcr_err_sys(err, DCR_FAIL, "cannot read '%s'", path);
     if (dcr_check_is_file(&st, path, err))
         return DCR_FAIL;
     if (S_ISDIR(st.st_mode)) {
@@ -54,7 +54,7 @@ static int kind_of(const char *path, enum file_kind *out, struct dcr_err *err)
     }
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
-        return dcr_err_sys(err, DCR_FAIL, "cannot open '%s'", path);
+        return dcr_err_sys(err, DCR_FAIL, "cannot read '%s'", path);
     ssize_t n = read(fd, start, sizeof start - 1);
     close(fd);
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
@@ -62,7 +62,7 @@ static int kind_of(const char *path, enum file_kind *out, struct dcr_err *err)
             *out = known[i].kind;
     if (!strcmp(start, pointer))
         return dcr_err_set(err, DCR_FAIL,
-                           "'%s' is a Git LFS pointer and not the data: run `git lfs pull` where it came from, or "
+                           "'%s' is a Git LFS pointer and not the data; run `git lfs pull` where it came from, or "
                            "download the file itself",
                            path);
     return 0;
@@ -74,11 +74,11 @@ static int kind_of(const char *path, enum file_kind *out, struct dcr_err *err)
 static int check_wishes(const struct dataset_file *file, enum file_kind kind, struct dcr_err *err)
 {
     if (file->header != DATASET_HEADER_AUTO && kind != FILE_TEXT)
-        return dcr_err_set(err, DCR_FAIL, "'%s' is no CSV: leave --header out", file->path);
+        return dcr_err_set(err, DCR_FAIL, "'%s' is no CSV; leave --header out", file->path);
     if (file->key && kind != FILE_HDF5 && kind != FILE_ZIP)
-        return dcr_err_set(err, DCR_FAIL, "'%s' holds one table: leave --data-key out", file->path);
+        return dcr_err_set(err, DCR_FAIL, "'%s' holds one table; leave --data-key out", file->path);
     if (file->feature && kind != FILE_NPY && kind != FILE_ZIP)
-        return dcr_err_set(err, DCR_FAIL, "'%s' has no features to choose from: leave --data-feature out", file->path);
+        return dcr_err_set(err, DCR_FAIL, "'%s' has no features to choose from; leave --data-feature out", file->path);
     return 0;
 }
 
@@ -95,8 +95,8 @@ static int read_speeds(struct dataset_fill *f, enum file_kind kind, struct dcr_e
         return dataset_windows(f, err);
     case FILE_PICKLE:
         return dcr_err_set(err, DCR_FAIL,
-                           "'%s' is a Python pickle, which can run programs and is not read; convert it: python3 -c "
-                           "\"import pandas; pandas.read_pickle('%s').fillna(0).to_csv('speeds.csv')\"",
+                           "'%s' is a Python pickle, which can run programs and is not read; convert it: `python3 -c "
+                           "\"import pandas; pandas.read_pickle('%s').fillna(0).to_csv('speeds.csv')\"`",
                            f->file->path, dcr_last_part(f->file->path));
     default:
         return dataset_csv(f, err);
@@ -111,10 +111,10 @@ static int complete(struct dataset_fill *f, struct dcr_err *err)
     if (!d->n_rows)
         return dcr_err_set(err, DCR_FAIL, "'%s' has no rows of speeds", file->path);
     if (f->has_names && file->ids_path)
-        return dcr_err_set(err, DCR_FAIL, "'%s' names its sensors: sensor ids from '%s' are not needed", file->path,
+        return dcr_err_set(err, DCR_FAIL, "'%s' names its sensors; leave out --sensor-ids '%s'", file->path,
                            file->ids_path);
     if (f->has_times && file->has_start)
-        return dcr_err_set(err, DCR_FAIL, "'%s' has times: leave --start-time out", file->path);
+        return dcr_err_set(err, DCR_FAIL, "'%s' has times; leave --start-time out", file->path);
     if (!f->has_times && !file->has_start) {
         size_t at = strlen(d->note);
         snprintf(d->note + at, sizeof d->note - at,
@@ -156,7 +156,7 @@ static int read_graph(struct graph_pairs *p, enum file_kind kind, struct dcr_err
 {
     const enum graph_format format = p->file->format;
     if (kind != FILE_TEXT && (format == GRAPH_DISTANCE_LIST || format == GRAPH_WEIGHT_LIST))
-        return dcr_err_set(err, DCR_FAIL, "'%s' is no list: leave --graph-format out, or say which matrix it is",
+        return dcr_err_set(err, DCR_FAIL, "'%s' is no list; leave --graph-format out, or say which matrix it is",
                            p->file->path);
     switch (kind) {
     case FILE_NPY:

@@ -131,7 +131,7 @@ static int remember(struct machine *m, uint64_t index, struct dcr_err *err)
 static int recall(struct machine *m, uint64_t index, struct dcr_err *err)
 {
     return index < m->cap_memo && m->memo[index] ? push(m, m->memo[index])
-                                                 : refuse(m, "it recalls what it never stored", err);
+                                                 : refuse(m, "it recalls a value that it never stored", err);
 }
 
 /* The n values on top become items of a list or tuple, behind those it has; dictionaries keep no content. */

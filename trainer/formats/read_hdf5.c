@@ -371,8 +371,8 @@ static int check_kind(const struct frame *f, struct dcr_err *err)
                            f->path, f->key);
     if (!strncmp(type, "frame_", 6) || !strncmp(type, "appendable_", 11))
         return dcr_err_set(err, DCR_FAIL,
-                           "'%s': '%s' is in pandas' format for tables; save it in fixed format: python3 -c \"import "
-                           "pandas; pandas.read_hdf('%s', '%s').to_hdf('fixed.h5', key='%s')\"",
+                           "'%s': '%s' is in pandas' format for tables; save it in fixed format: `python3 -c \"import "
+                           "pandas; pandas.read_hdf('%s', '%s').to_hdf('fixed.h5', key='%s')\"`",
                            f->path, f->key, name, f->key, f->key);
     if (type[0] && strcmp(type, "frame") != 0)
         return dcr_err_set(err, DCR_FAIL, "'%s': '%s' is a %s of pandas and no frame with a column per sensor", f->path,

@@ -22,7 +22,7 @@ static int choose_meaning(struct graph_pairs *p, int is_weight_if_unsaid, struct
     p->is_distance = format == GRAPH_DISTANCE_MATRIX;
     if (p->is_distance || format == GRAPH_WEIGHT_MATRIX || (format == GRAPH_AUTO && is_weight_if_unsaid))
         return 0;
-    return dcr_err_set(err, DCR_FAIL, "'%s' holds a matrix: say --graph-format distance-matrix or weight-matrix",
+    return dcr_err_set(err, DCR_FAIL, "'%s' holds a matrix; say --graph-format distance-matrix or weight-matrix",
                        p->file->path);
 }
 
@@ -123,8 +123,8 @@ static int read_format(const char *path, char format[4], struct dcr_err *err)
         rc = dcr_err_set(err, DCR_FAIL, "'%s' does not say how its sparse matrix is stored", path);
     npy_close(&a);
     if (!rc && strcmp(format, "csr") != 0 && strcmp(format, "csc") != 0 && strcmp(format, "coo") != 0)
-        rc = dcr_err_set(err, DCR_FAIL, "'%s': sparse format '%s' is not csr, csc or coo; convert it: m.tocsr()", path,
-                         format);
+        rc = dcr_err_set(err, DCR_FAIL, "'%s': sparse format '%s' is not csr, csc or coo; convert it by `m.tocsr()`",
+                         path, format);
     return rc;
 }
 
@@ -272,7 +272,7 @@ int graph_pickle(struct graph_pairs *p, struct dcr_err *err)
     struct pickle_value *all = NULL;
     int fd;
     if (p->file->format != GRAPH_AUTO && p->file->format != GRAPH_WEIGHT_MATRIX)
-        return dcr_err_set(err, DCR_FAIL, "'%s' is a pickle of weights: leave --graph-format out", path);
+        return dcr_err_set(err, DCR_FAIL, "'%s' is a pickle of weights; leave --graph-format out", path);
     int rc = dcr_open_file("graph", path, &fd, err);
     if (rc)
         return rc;
@@ -281,11 +281,11 @@ int graph_pickle(struct graph_pairs *p, struct dcr_err *err)
     close(fd);
     if (!rc && pickle_read(bytes.data, bytes.len, path, &arena, &all, err))
         /* Python runs what the file holds, so this is no advice for everybody's */
-        rc = err_advise(err,
-                        "if you trust who made it: python3 -c \"import pickle, numpy; numpy.save('adj.npy', "
-                        "pickle.load(open('%.99s', 'rb'), encoding='latin1')[2])\", then --graph adj.npy "
-                        "--graph-format weight-matrix",
-                        dcr_last_part(path));
+        rc = dcr_err_advise(err,
+                            "if you trust its origin: `python3 -c \"import pickle, numpy; numpy.save('adj.npy', "
+                            "pickle.load(open('%.99s', 'rb'), encoding='latin1')[2])\"`, then --graph adj.npy "
+                            "--graph-format weight-matrix",
+                            dcr_last_part(path));
     if (!rc)
         rc = add_published(p, all, err);
     dcr_arena_release(&arena);

@@ -48,8 +48,8 @@ static int add_row(struct dataset_fill *f, const double *mph, size_t n_features,
 {
     int rc = fill_row(f, mph, 1, NULL, f->d->n_rows + 1, err);
     if (rc == DCR_FAIL && n_features > 1) /* PEMS04 and its like hold flow, occupancy and speed */
-        rc =
-            err_advise(err, "feature %d of %zu was read: --data-feature chooses another", f->file->feature, n_features);
+        rc = dcr_err_advise(err, "feature %d of %zu was read, and --data-feature chooses another", f->file->feature,
+                            n_features);
     return rc;
 }
 
@@ -150,7 +150,7 @@ static int choose(const struct dataset_fill *f, const struct npy_head *list, int
     if (!f->file->key && x && x->n_dims == 4 && npz_array(list, n, "y"))
         return dcr_err_set(
             err, DCR_FAIL,
-            "'%s' holds windows and not rows: give the folder that holds train.npz, val.npz and test.npz",
+            "'%s' holds windows and not rows; give the folder that holds train.npz, val.npz and test.npz",
             f->file->path);
     if (!npz_array(list, n, *name))
         return f->file->key
@@ -334,7 +334,7 @@ int dataset_windows(struct dataset_fill *f, struct dcr_err *err)
         char path[512];
         struct stat st;
         if (snprintf(path, sizeof path, "%s/%s", f->file->path, names[i % 3]) >= (int)sizeof path)
-            rc = dcr_err_set(err, DCR_FAIL, "the path '%.200s' is too long", f->file->path);
+            rc = dcr_err_set(err, DCR_FAIL, "the name '%.200s' is too long", f->file->path);
         else if (stat(path, &st) != 0 && errno == ENOENT)
             rc = dcr_err_set(err, DCR_FAIL,
                              "the folder '%.400s' has no '%s'; a folder of data holds train.npz, val.npz and test.npz",

@@ -91,7 +91,7 @@ static int read_row(struct dataset_fill *f, const struct table *t, double *mph, 
                            line, t->cells[0]);
     for (size_t i = 0; i < f->d->n_sensors; i++)
         if (table_number(t, i + f->n_before, &mph[i], err))
-            return err_advise(err, "a missing reading is 0");
+            return dcr_err_advise(err, "a missing reading is 0");
     return fill_row(f, mph, 1, f->has_times ? &s : NULL, line, err);
 }
 

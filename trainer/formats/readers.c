@@ -11,21 +11,6 @@
 #define STEP_S (DATASET_STEP_MINUTES * 60)
 #define DAY_S (24 * 60 * 60)
 
-int err_advise(struct dcr_err *err, const char *fmt, ...)
-{
-    char advice[sizeof err->text];
-    va_list ap;
-    va_start(ap, fmt);
-    vsnprintf(advice, sizeof advice, fmt, ap);
-    va_end(ap);
-    if (!err)
-        return DCR_FAIL;
-    char sentence[sizeof err->text];
-    memcpy(sentence, err->text, sizeof sentence);
-    const size_t room = sizeof sentence - 3, n = strlen(advice);
-    return dcr_err_set(err, DCR_FAIL, "%.*s; %s", (int)(n < room ? room - n : 0), sentence, advice);
-}
-
 /* ---- sensors by their ids ---------------------------------------------------------------------------------------- */
 
 static int by_id(const void *a, const void *b)

@@ -5,9 +5,6 @@
 
 #include "trainer/formats/formats.h"
 
-/** err_advise - put "; " and advice behind the sentence. returns DCR_FAIL */
-int err_advise(struct dcr_err *err, const char *fmt, ...) DCR_PRINTF(2, 3);
-
 /* Sensors sorted by id, to look them up by halving. */
 struct sensor {
     const char *id; /* borrows, of the data set */

@@ -37,7 +37,7 @@ static void must(struct cuda *s, int rc)
     if (!rc)
         return;
     comm_abort(s->comm, s->err.text);
-    fprintf(stderr, "dcrnn-train: rank %d on %s: %s\n", s->comm->rank, s->comm->host, s->err.text);
+    dcr_say("dcrnn-train", "rank %d on %s: %s", s->comm->rank, s->comm->host, s->err.text);
     fflush(NULL);
     _exit(DCR_EXIT_INPUT);
 }
@@ -235,7 +235,7 @@ static int find(char *path, size_t size, struct dcr_err *err)
         n = (int)folder + snprintf(path + folder, size - folder, BESIDE);
     }
     if (n < 0 || (size_t)n >= size)
-        return dcr_err_set(err, DCR_FAIL, "the path of the CUDA library is too long; set " LIBRARY_VARIABLE);
+        return dcr_err_set(err, DCR_FAIL, "the name of the CUDA library is too long; set " LIBRARY_VARIABLE);
     if (access(path, R_OK) != 0)
         return dcr_err_set(
             err, DCR_FAIL,
@@ -427,7 +427,7 @@ static int prepare_host(struct cuda *s, const struct backend_config *c, const st
     s->pred_z = calloc(n_pred * (size_t)c->model.d_out, sizeof(float));
     s->sums = calloc((size_t)s->n_out * 4, sizeof *s->sums);
     if (!be->adam_m || !be->adam_v || !s->pred_z || !s->sums)
-        return dcr_err_set(err, DCR_FAIL, "no memory for the optimiser of %zu parameters", be->n_params);
+        return dcr_err_set(err, DCR_FAIL, "out of memory for the optimiser of %zu parameters", be->n_params);
     return 0;
 }
 
@@ -437,7 +437,7 @@ int backend_cuda_create(struct backend **out, const struct backend_config *c, co
     struct cuda *s = calloc(1, sizeof *s);
     int rc = 0;
     if (!s)
-        rc = dcr_err_set(err, DCR_FAIL, "no memory for the model");
+        rc = dcr_err_set(err, DCR_FAIL, "out of memory for the model");
     if (s) {
         s->comm = comm;
         s->be = cuda_calls;
@@ -453,7 +453,7 @@ int backend_cuda_create(struct backend **out, const struct backend_config *c, co
         return rc;
     }
     if (comm->rank == 0 && strncmp(s->kernels, "emulated", strlen("emulated")) == 0)
-        fprintf(stderr, "dcrnn-train: note: the GPU is emulated on the CPU: results are valid, times are not\n");
+        dcr_say("dcrnn-train", "note: the GPU is emulated on the CPU: results are valid, times are not");
     *out = &s->be;
     return 0;
 }

@@ -183,7 +183,7 @@ static int allocate(struct gpu *g, const char *device, size_t others, struct dcr
     CUDA_TRY(cudaMemGetInfo(&free_bytes, &total), err);
     if (t.bytes > free_bytes)
         return dcr_err_set(err, DCR_FAIL,
-                           "this model with a batch of %d needs %.2f GB of device memory, %s has %.2f GB free; take a "
+                           "this model with a batch of %d needs %.2f GB of device memory, %s has %.2f GB free; use a "
                            "smaller --batch, or more micro-batches with --accumulate",
                            g->c.max_batch, (double)t.bytes / 1e9, device, (double)free_bytes / 1e9);
     g->bytes += t.bytes;
@@ -207,7 +207,7 @@ static int copy_support(struct gpu *g, const struct gpu_sparse *from, struct dif
     g->bytes += t.bytes;
     struct edge *host = (struct edge *)std::malloc((size_t)(nnz ? nnz : 1) * sizeof *host);
     if (!host)
-        return dcr_err_set(err, DCR_FATAL, "no memory for a graph of %d edges", nnz);
+        return dcr_err_set(err, DCR_FATAL, "out of memory for a graph of %d edges", nnz);
     for (int i = 0; i < nnz; i++)
         host[i] = {from->col[i], (float)from->val[i]};
     int rc = CUDA_CHECK(cudaMemcpy(edges, host, (size_t)nnz * sizeof *host, cudaMemcpyHostToDevice), err);
@@ -347,7 +347,7 @@ int model_create(struct gpu **out, const struct gpu_config *c, struct dcr_err *e
 {
     struct gpu *g = (struct gpu *)std::calloc(1, sizeof *g);
     if (!g)
-        return dcr_err_set(err, DCR_FATAL, "no memory for a model");
+        return dcr_err_set(err, DCR_FATAL, "out of memory for the model");
     g->c = *c;
     int rc = build(g, err);
     if (rc) {

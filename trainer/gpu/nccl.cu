@@ -241,7 +241,7 @@ int gpu_comm_open(struct gpu_comm **out, const struct gpu_ranks *ranks, size_t l
 {
     struct gpu_comm *c = (struct gpu_comm *)std::calloc(1, sizeof *c);
     if (!c)
-        return dcr_err_set(err, DCR_FATAL, "no memory for a communicator");
+        return dcr_err_set(err, DCR_FATAL, "out of memory for a communicator");
     int rc = fill(c, ranks, largest, err);
     if (rc) {
         c->is_broken = 1;

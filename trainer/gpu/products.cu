@@ -56,7 +56,7 @@ static int check_rows(size_t rows, struct dcr_err *err)
 {
     if (rows <= INT_MAX)
         return 0;
-    return dcr_err_set(err, DCR_FAIL, "a product of %zu rows is too large for cuBLAS; take a smaller --batch", rows);
+    return dcr_err_set(err, DCR_FAIL, "a product of %zu rows is too large for cuBLAS; use a smaller --batch", rows);
 }
 
 int product_forward(struct products *p, size_t rows, int n, int k, const void *a, int ld_a, const void *b, int ld_b,
@@ -154,7 +154,7 @@ int packed_fill_map(struct gpu *g, struct dcr_err *err)
 {
     int *map = (int *)std::malloc(g->n_packed * sizeof *map);
     if (!map)
-        return dcr_err_set(err, DCR_FATAL, "no memory for a table of %zu weights", g->n_packed);
+        return dcr_err_set(err, DCR_FATAL, "out of memory for a table of %zu weights", g->n_packed);
     for (size_t i = 0; i < g->n_packed; i++)
         map[i] = -1;
     for (int d = 0; d < 2; d++)

@@ -31,7 +31,7 @@ static double *gather(struct comm *c, uint64_t h)
 {
     double *table = calloc((size_t)c->n_ranks, 2 * sizeof *table);
     if (!table) { /* the others would wait in the sum */
-        comm_abort(c, "no memory for a table of the ranks");
+        comm_abort(c, "out of memory for a table of the ranks");
         _exit(DCR_EXIT_INPUT);
     }
     table[2 * c->rank] = (double)(h >> 32);

@@ -129,7 +129,7 @@ int backend_cpu_create(struct backend **out, const struct backend_config *c, con
     int rc = 0;
     struct cpu *s = calloc(1, sizeof *s);
     if (!s)
-        return dcr_err_set(err, DCR_FAIL, "no memory for the model");
+        return dcr_err_set(err, DCR_FAIL, "out of memory for the model");
     s->c = *c;
     openblas_set_num_threads(1); /* the model's own workers share the samples */
     rc = dcrnn_create(&s->model, &c->model, supports, err);
@@ -159,7 +159,7 @@ int backend_cpu_create(struct backend **out, const struct backend_config *c, con
     s->pred_z = calloc(n_all(s, c->model.max_batch), sizeof(float));
     s->d_pred = calloc(n_all(s, c->model.max_batch), sizeof(float));
     if (!be->adam_m || !be->adam_v || !s->pred_z || !s->d_pred) {
-        rc = dcr_err_set(err, DCR_FAIL, "no memory for the optimiser of %zu parameters", be->n_params);
+        rc = dcr_err_set(err, DCR_FAIL, "out of memory for the optimiser of %zu parameters", be->n_params);
         goto out;
     }
     *out = be;

@@ -44,7 +44,7 @@ static int check_config(const struct dcrnn_config *c, const struct graph_support
     double states = 4.0 * sizeof(real) * c->n_layers * ((double)c->n_in + c->n_out) * c->max_batch * c->n_sensors *
                     ((double)c->n_units + KERNELS_LANES);
     if (rc == 0 && states > 1e14) /* so that no size below overflows */
-        rc = dcr_err_set(err, DCR_FAIL, "a model of these sizes needs %.0f GB; take a smaller batch", states / 1e9);
+        rc = dcr_err_set(err, DCR_FAIL, "a model of these sizes needs %.0f GB; use a smaller --batch", states / 1e9);
     if (rc == 0 && supports->n_sensors != c->n_sensors)
         rc = dcr_err_set(err, DCR_FAIL, "the graph has %d sensors, the model %d", supports->n_sensors, c->n_sensors);
     return rc;
@@ -182,7 +182,7 @@ static int reserve(struct dcrnn *m, struct dcr_err *err)
     /* Zero pages that become real on first use; large pages spare the products most TLB misses. */
     void *p = mmap(NULL, m->memory_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (p == MAP_FAILED)
-        return dcr_err_set(err, DCR_FAIL, "no memory for a model of %.0f MB; take a smaller batch",
+        return dcr_err_set(err, DCR_FAIL, "out of memory for a model of %.0f MB; use a smaller --batch",
                            (double)m->memory_bytes / 1e6);
     m->memory = p;
     (void)madvise(p, m->memory_bytes, MADV_HUGEPAGE);
@@ -221,7 +221,7 @@ int dcrnn_create(struct dcrnn **out, const struct dcrnn_config *c, const struct 
         goto out;
     m = calloc(1, sizeof *m);
     if (!m) {
-        rc = dcr_err_set(err, DCR_FAIL, "no memory for a model");
+        rc = dcr_err_set(err, DCR_FAIL, "out of memory for the model");
         goto out;
     }
     m->c = *c;
@@ -236,7 +236,7 @@ int dcrnn_create(struct dcrnn **out, const struct dcrnn_config *c, const struct 
     m->slabs = calloc((size_t)m->n_slabs, sizeof *m->slabs);
     m->coins = calloc((size_t)c->n_out, 1);
     if (!m->workers || !m->slabs || !m->coins) {
-        rc = dcr_err_set(err, DCR_FAIL, "no memory for a model");
+        rc = dcr_err_set(err, DCR_FAIL, "out of memory for the model");
         goto out;
     }
     rc = reserve(m, err);

@@ -20,7 +20,7 @@ static int csr_copy(const struct graph_csr *from, struct kernels_csr *to, struct
                                .col = malloc((nnz + 1) * sizeof *to->col),
                                .val = malloc((nnz + 1) * sizeof *to->val)};
     if (!to->row_start || !to->col || !to->val)
-        return dcr_err_set(err, DCR_FAIL, "no memory for a support with %zu entries", nnz);
+        return dcr_err_set(err, DCR_FAIL, "out of memory for a support with %zu entries", nnz);
     memcpy(to->row_start, from->row_start, (n + 1) * sizeof *to->row_start);
     memcpy(to->col, from->col, nnz * sizeof *to->col);
     for (size_t e = 0; e < nnz; e++)

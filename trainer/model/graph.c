@@ -47,7 +47,7 @@ static int csr_alloc(struct graph_csr *m, int n, size_t nnz, struct dcr_err *err
     if (m->row_start && m->col && m->val)
         return 0;
     graph_csr_free(m);
-    return dcr_err_set(err, DCR_FAIL, "no memory for a graph of %d sensors and %zu edges", n, nnz);
+    return dcr_err_set(err, DCR_FAIL, "out of memory for a graph of %d sensors and %zu edges", n, nnz);
 }
 
 struct entry {
@@ -100,7 +100,7 @@ int graph_csr_from_triplets(int n, int64_t n_edges, const int *from, const int *
         return dcr_err_set(err, DCR_FAIL, "%lld edges are too many", (long long)n_edges);
     struct entry *entries = malloc(((size_t)n_edges + 1) * sizeof *entries);
     if (!entries)
-        return dcr_err_set(err, DCR_FAIL, "no memory for %lld edges", (long long)n_edges);
+        return dcr_err_set(err, DCR_FAIL, "out of memory for %lld edges", (long long)n_edges);
     int rc = sort_edges(n, n_edges, from, to, weight, entries, err);
     if (rc == 0)
         rc = csr_alloc(out, n, (size_t)n_edges, err);
@@ -239,7 +239,7 @@ int graph_lambda_max(const struct graph_csr *m, double *out, struct dcr_err *err
     double diagonal[MAX_LANCZOS_STEPS], beside[MAX_LANCZOS_STEPS], last = 0;
     double *basis = malloc((size_t)(limit + 1) * (size_t)n * sizeof *basis);
     if (!basis)
-        return dcr_err_set(err, DCR_FAIL, "no memory for the eigenvalue of a graph of %d sensors", n);
+        return dcr_err_set(err, DCR_FAIL, "out of memory for the eigenvalue of a graph of %d sensors", n);
     for (int i = 0; i < n; i++)
         basis[i] = rng_normal(1, RNG_TEST, (uint64_t)i); /* any direction with a part in every eigenvector */
     double norm = sqrt(dot(n, basis, basis));
@@ -283,7 +283,7 @@ static int random_walk(const struct graph_csr *adjacency, struct graph_csr *out,
     int rc = graph_csr_transpose(adjacency, out, err);
     double *sum = rc == 0 ? calloc((size_t)adjacency->n, sizeof *sum) : NULL;
     if (rc == 0 && !sum)
-        rc = dcr_err_set(err, DCR_FAIL, "no memory for a graph of %d sensors", adjacency->n);
+        rc = dcr_err_set(err, DCR_FAIL, "out of memory for a graph of %d sensors", adjacency->n);
     if (rc == 0) {
         for (int i = 0; i < adjacency->n; i++)
             for (int e = adjacency->row_start[i]; e < adjacency->row_start[i + 1]; e++)
@@ -341,7 +341,7 @@ static int normalised_laplacian(const struct graph_csr *a, struct graph_csr *out
     entries = malloc(room * sizeof *entries);
     root = calloc((size_t)a->n, sizeof *root);
     if (!entries || !root) {
-        rc = dcr_err_set(err, DCR_FAIL, "no memory for a graph of %d sensors", a->n);
+        rc = dcr_err_set(err, DCR_FAIL, "out of memory for a graph of %d sensors", a->n);
         goto out;
     }
     n = symmetric_entries(a, &at, entries);
@@ -441,7 +441,7 @@ int graph_from_distances(int n, int64_t n_edges, const int *from, const int *to,
                            (long long)n_edges);
     double *weight = malloc((size_t)n_edges * sizeof *weight);
     if (!weight)
-        return dcr_err_set(err, DCR_FAIL, "no memory for %lld edges", (long long)n_edges);
+        return dcr_err_set(err, DCR_FAIL, "out of memory for %lld edges", (long long)n_edges);
     for (int64_t e = 0; e < n_edges; e++) {
         double d = distance_m[e] / deviation, w = exp(-d * d);
         weight[e] = w < SMALLEST_WEIGHT ? 0 : w;

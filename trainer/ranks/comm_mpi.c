@@ -55,7 +55,7 @@ void comm_mpi_fail(const struct comm *c, const char *call, int code)
         snprintf(text, sizeof text, "error %d", code);
     if (c->n_ranks > 1)
         wait_for_my_turn(c, 1000); /* when a rank died, the launcher knows it best, and says so */
-    fprintf(stderr, "dcrnn-train: rank %d on %s: %s failed: %s\n", c->rank, c->host, call, text);
+    dcr_say("dcrnn-train", "rank %d on %s: %s failed: %s", c->rank, c->host, call, text);
     end_all_ranks();
 }
 
@@ -65,9 +65,9 @@ void comm_abort(const struct comm *c, const char *sentence)
         return;
     wait_for_my_turn(c, 0);
     if (strncmp(sentence, "rank ", strlen("rank ")) == 0)
-        fprintf(stderr, "dcrnn-train: %s\n", sentence);
+        dcr_say("dcrnn-train", "%s", sentence);
     else
-        fprintf(stderr, "dcrnn-train: rank %d on %s: %s\n", c->rank, c->host, sentence);
+        dcr_say("dcrnn-train", "rank %d on %s: %s", c->rank, c->host, sentence);
     end_all_ranks();
 }
 
@@ -75,9 +75,8 @@ static void stuck(void *ctx, const char *call, double waited_s)
 {
     const struct comm *c = ctx;
     wait_for_my_turn(c, 0);
-    fprintf(stderr,
-            "dcrnn-train: rank %d on %s: %s has waited %.0f s for another rank; all ranks end. Look for a lost "
-            "rank, or raise --comm-timeout\n",
+    dcr_say("dcrnn-train",
+            "rank %d on %s: %s has waited %.0f s for another rank; look for a lost rank, or raise --comm-timeout",
             c->rank, c->host, call, waited_s);
     end_all_ranks();
 }
@@ -86,8 +85,9 @@ static void stuck(void *ctx, const char *call, double waited_s)
 static void stuck_joining(void *ctx, const char *call, double waited_s)
 {
     const struct comm *c = ctx;
-    fprintf(stderr, "dcrnn-train: a rank on %s: %s has waited %.0f s for the other ranks (--comm-timeout)\n", c->host,
-            call, waited_s);
+    dcr_say("dcrnn-train",
+            "a rank on %s: %s has waited %.0f s for the other ranks; look for a lost rank, or raise --comm-timeout",
+            c->host, call, waited_s);
     fflush(stderr);
     _exit(ABORT_STATUS);
 }
@@ -122,7 +122,7 @@ static void watch(struct comm *c, double patience_s, void (*on_stuck)(void *, co
     const struct watchdog_config w = {.patience_s = patience_s, .on_stuck = on_stuck, .ctx = c};
     struct dcr_err err = {0};
     if (watchdog_open(&w, &err)) {
-        fprintf(stderr, "dcrnn-train: %s: %s\n", c->host, err.text);
+        dcr_say("dcrnn-train", "%s: %s", c->host, err.text);
         _exit(ABORT_STATUS);
     }
 }

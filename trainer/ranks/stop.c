@@ -3,8 +3,8 @@
 #include "trainer/ranks/stop.h"
 
 #include "lib/archive/rank.h"
+#include "lib/base/err.h"
 #include "lib/base/hash.h"
-#include "lib/base/text.h"
 
 #include <signal.h>
 #include <stddef.h>
@@ -120,7 +120,7 @@ void refuse(const char *sentence)
     char host[64] = "";
     const struct rank_identity self = rank_of_self();
     if (self.rank <= 0)
-        text_print(stderr, "dcrnn-train: %s\n", sentence);
+        dcr_say("dcrnn-train", "%s", sentence);
     if (self.rank < 0 || self.world_size == 1)
         return;
     if (self.rank == 0)
@@ -129,7 +129,7 @@ void refuse(const char *sentence)
         return;
     if (gethostname(host, sizeof host - 1))
         snprintf(host, sizeof host, "unknown-host");
-    text_print(stderr, "dcrnn-train: rank %d on %s: %s\n", self.rank, host, sentence);
+    dcr_say("dcrnn-train", "rank %d on %s: %s", self.rank, host, sentence);
 }
 
 void refuse_none(void)

@@ -38,8 +38,7 @@ static int share_batch(struct train *t, size_t *largest, struct dcr_err *err)
     }
     share_of(t, t->c->rank, &t->first, &t->share);
     if (t->c->rank == 0 && n_idle)
-        fprintf(stderr,
-                "dcrnn-train: note: a global batch of %zu leaves %d of %d ranks without work; raise --batch%s\n",
+        dcr_say("dcrnn-train", "note: a global batch of %zu leaves %d of %d ranks without work; raise --batch%s",
                 t->global_batch, n_idle, t->c->n_ranks, t->o->n_rank_weights ? " or change --rank-weights" : "");
     return 0;
 }
@@ -118,8 +117,7 @@ static int resume(struct train *t, struct dcr_err *err)
     if (t->be->store)
         t->be->store(t->be);
     if (t->c->rank == 0 && t->at.n_ranks != t->c->n_ranks)
-        fprintf(stderr,
-                "dcrnn-train: note: the checkpoint was written by %lld rank%s, this run has %d: rounding differs\n",
+        dcr_say("dcrnn-train", "note: the checkpoint was written by %lld rank%s, this run has %d: rounding differs",
                 (long long)t->at.n_ranks, t->at.n_ranks == 1 ? "" : "s", t->c->n_ranks);
     t->at.n_ranks = t->c->n_ranks;
     return 0;
@@ -134,7 +132,7 @@ static int open_windows(struct train *t, struct dcr_err *err)
     if (!t->o->stage_windows)
         return 0;
     if (snprintf(path, sizeof path, "%s/" STAGED_NAME, t->o->out) >= (int)sizeof path)
-        rc = dcr_err_set(err, DCR_FAIL, "the path of --out is too long");
+        rc = dcr_err_set(err, DCR_FAIL, "the name of --out is too long");
     else if (t->c->rank == 0 && !(rc = dcr_mkdirs(t->o->out, err)))
         rc = window_store_write(path, t->data, t->o->windows_format, (size_t)t->o->windows_chunk, err);
     rc = comm_first_failure(t->c, rc, err);
@@ -176,8 +174,8 @@ static int open_ways(struct train *t, struct dcr_err *err)
     if (!rc && (!t->be->whole_step || t->o->gradient_to)) /* a gradient that is looked at is added up on the host */
         rc = grad_sync_open(&t->sync, t->c, &sum, t->be->grads, t->be->n_params, err);
     if (!rc && t->c->rank == 0 && t->c->n_ranks > 1 && t->o->allreduce_dtype == ALLREDUCE_NONE)
-        fprintf(stderr, "dcrnn-train: warning: --allreduce-dtype none: no gradient is exchanged, the ranks drift apart "
-                        "and what is trained is of no use; for measurements only\n");
+        dcr_say("dcrnn-train", "warning: --allreduce-dtype none: no gradient is exchanged, the ranks drift apart "
+                               "and what is trained is of no use; for measurements only");
     return comm_first_failure(t->c, rc, err);
 }
 
@@ -248,7 +246,7 @@ int train_open_tables(struct train *t, struct dcr_err *err)
     const int most = sizeof t->checkpoint_path;
     if (snprintf(t->checkpoint_path, (size_t)most, "%s/" CHECKPOINT_NAME, t->o->out) >= most ||
         snprintf(t->checkpoint_before, (size_t)most, "%s/" CHECKPOINT_NAME ".before", t->o->out) >= most)
-        rc = dcr_err_set(err, DCR_FAIL, "the path of --out is too long");
+        rc = dcr_err_set(err, DCR_FAIL, "the name of --out is too long");
     t->checkpoint_is_good = t->o->resume && is_same_file(t->o->resume, t->checkpoint_path);
     if (!rc)
         rc = metrics_open(&t->tables, t->o->out, t->c->rank, t->at.epoch, t->at.step, err);

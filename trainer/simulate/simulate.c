@@ -412,7 +412,7 @@ int simulate_traffic(const struct simulate_config *c, struct dataset *d, struct 
     memset(d, 0, sizeof *d);
     memset(distances, 0, sizeof *distances);
     if (c->n_days < 1 || c->n_days > 366)
-        return dcr_err_set(err, DCR_FAIL, "cannot simulate %zu days: choose 1 to 366", c->n_days);
+        return dcr_err_set(err, DCR_FAIL, "cannot simulate %zu days; choose 1 to 366", c->n_days);
     int rc = start(&s, err);
     if (!rc)
         rc = dataset_alloc(d, c->n_days * ROWS_PER_DAY, c->n_sensors, err);
@@ -461,7 +461,7 @@ static int write_buf(const char *dir, const char *name, const struct dcr_buf *b,
     char path[4096];
     if (b->failed || snprintf(path, sizeof path, "%s/%s", dir, name) >= (int)sizeof path)
         return dcr_err_set(err, DCR_FAIL, "cannot write '%s' in '%.200s': %s", name, dir,
-                           b->failed ? "out of memory" : "the path is too long");
+                           b->failed ? "out of memory" : "the name is too long");
     return dcr_write_file(path, b->data, b->len, err);
 }
 

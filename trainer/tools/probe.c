@@ -41,7 +41,7 @@ int probe_kernels(struct probe *out, const struct backend_config *config, const 
     size_t rows = (size_t)m->max_batch * (size_t)m->n_sensors;
     size_t n_in = rows * (size_t)(m->n_in * m->d_in), n_out = rows * (size_t)(m->n_out * m->d_out);
     float *x = malloc((n_in + 2 * n_out) * sizeof *x);
-    int rc = x ? 0 : dcr_err_set(err, DCR_FAIL, "no memory to compare kernels");
+    int rc = x ? 0 : dcr_err_set(err, DCR_FAIL, "out of memory comparing kernels");
     if (!rc)
         rc = backend_cpu_create(&best, &best_config, supports, err);
     if (!rc)

@@ -132,7 +132,7 @@ int scenario_named(const char *name, const struct scenario **out, struct dcr_err
         }
         len += (size_t)snprintf(known + len, sizeof known - len, "%s%s", i ? ", " : "", scenarios[i].name);
     }
-    return dcr_err_set(err, DCR_FAIL, "there is no scenario '%.60s'; there are: %s", name, known);
+    return dcr_err_set(err, DCR_FAIL, "unknown scenario '%.60s'; use one of %s", name, known);
 }
 
 /* Each size that is not fixed takes the next number of the seed. */

@@ -43,7 +43,7 @@ static int get_coins(struct verify *v, json_t *root, struct dcr_err *err)
         return dcr_err_set(err, DCR_FAIL, "'%s/case.json': \"coins\" must be a list of H = %d numbers", v->dir, n);
     v->coins = calloc((size_t)n, 1);
     if (!v->coins)
-        return dcr_err_set(err, DCR_FAIL, "no memory for %d coins", n);
+        return dcr_err_set(err, DCR_FAIL, "out of memory for %d coins", n);
     for (int t = 0; t < n; t++) {
         json_t *x = json_array_get(list, (size_t)t);
         int is_set = json_is_true(x) || (json_is_number(x) && json_number_value(x) == 1);
@@ -103,7 +103,7 @@ static int read_json(struct verify *v, struct dcr_err *err)
     if (!root)
         return dcr_err_set(err, DCR_FAIL, "cannot read '%s' line %d: %s", path, why.line, why.text);
     v->model.n_threads = 1;
-    int rc = json_is_object(root) ? 0 : dcr_err_set(err, DCR_FAIL, "'%s' is not a JSON object", path);
+    int rc = json_is_object(root) ? 0 : dcr_err_set(err, DCR_FAIL, "cannot read '%s': its JSON is not an object", path);
     if (rc == 0)
         rc = get_all(v, root, err);
     json_decref(root);

@@ -313,7 +313,7 @@ static int prepare(struct run *r, struct dcr_err *err)
     r->wide = calloc(n + r->n_pred + n_states + n_diffused + n_graph, sizeof(double)); /* the largest, generously */
     if (!r->x || !r->y_z || !r->y_raw || !r->pred_z || !r->d_pred || !r->adam_m || !r->adam_v || !r->scratch ||
         !r->wide)
-        return dcr_err_set(err, DCR_FAIL, "no memory for the case '%s'", v->dir);
+        return dcr_err_set(err, DCR_FAIL, "out of memory for the case '%s'", v->dir);
     rc = read_into(r, "x", SHAPE(c->n_in, c->max_batch, c->n_sensors, c->d_in), r->x, err);
     if (rc == 0)
         rc = read_into(r, "y_z", SHAPE(c->n_out, c->max_batch, c->n_sensors, c->d_out), r->y_z, err);
@@ -328,7 +328,7 @@ int verify_run(struct verify *v, struct dcr_err *err)
 {
     struct run r = {.v = v};
     double *loss = calloc((size_t)v->adam_steps, sizeof *loss), *norm = calloc((size_t)v->adam_steps, sizeof *norm);
-    int rc = loss && norm ? 0 : dcr_err_set(err, DCR_FAIL, "no memory for %d steps", v->adam_steps);
+    int rc = loss && norm ? 0 : dcr_err_set(err, DCR_FAIL, "out of memory for %d steps", v->adam_steps);
     if (rc == 0)
         rc = read_graph(&r, err);
     if (rc == 0)

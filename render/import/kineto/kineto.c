@@ -45,8 +45,8 @@ static int cut(struct walk *k, const char *where, struct dcr_err *err)
 
 static int broken(struct walk *k, const char *p, const char *what, struct dcr_err *err)
 {
-    int rc = dcr_err_set(err, DCR_FAIL, "'%s' is not well-formed JSON: %s at byte %lld", k->name, what,
-                         (long long)window_offset(&k->w, p));
+    int rc = dcr_err_set(err, DCR_FAIL, "cannot read '%s': it is not JSON (byte %lld: %s)", k->name,
+                         (long long)window_offset(&k->w, p), what);
     return k->has_events ? rc : dcr_err_mark(err, DCR_ERR_NO_TRACE, rc);
 }
 

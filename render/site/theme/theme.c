@@ -196,12 +196,12 @@ static int check_theme(const struct theme *t, struct dcr_err *err)
     add_names(&known, t->fallback);
     int rc = has_file(t->dir, ".")
                  ? dcr_list_dir(t->dir, &names, &n, err)
-                 : dcr_err_set(err, DCR_FAIL, "there is no theme '%s': --theme takes a folder, or one of %s", t->dir,
+                 : dcr_err_set(err, DCR_FAIL, "unknown theme '%s'; --theme takes a folder, or one of %s", t->dir,
                                dcr_buf_text(&known));
     for (size_t i = 0; rc == 0 && i < n; i++) {
         if (strcmp(names[i], "data.html") == 0 || strcmp(names[i], "document.html") == 0)
             rc = dcr_err_set(err, DCR_FAIL,
-                             "theme '%s': no page uses '%s' any more; what it showed is in 'methodology.html'", t->dir,
+                             "theme '%s': no page uses '%s' any more; its content is in 'methodology.html'", t->dir,
                              names[i]);
         is_theme |= strcmp(names[i], "more.css") == 0 || has_file(t->fallback, names[i]);
         if (!page && has_file(t->fallback, names[i]) && is_whole_page(t->dir, names[i]))

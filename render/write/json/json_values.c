@@ -12,10 +12,8 @@
 /* NULL means that memory ran out, since all other values become null or are cleaned. */
 static void must(int rc)
 {
-    if (rc != 0) {
-        fprintf(stderr, "dcreport: out of memory writing JSON\n");
-        abort(); /* like the arena */
-    }
+    if (rc != 0)
+        dcr_die_of_memory();
 }
 
 void value_set(json_t *object, const char *key, json_t *value)

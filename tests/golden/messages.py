@@ -1,0 +1,298 @@
+#!/usr/bin/env python3
+"""messages.py - the messages of the programs, read from the sources.
+
+    messages.py                 print them as tests/golden/messages.txt holds them
+    messages.py check           what is wrong with them, a line each; exit status 1 when something is
+    messages.py provoked DIR    which of them no test provoked; tests/run calls it after a whole run
+
+A message is the format of a call of the functions in CALLS. It is shown as dcr_say (lib/base/err.h) prints it: "program: what
+is wrong. What to do." Words between which the program chooses stand in {a|b}. A mark says why no test provokes a message.
+
+DIR has what the tests saw: unit-* are formats that unit tests made (tests/lib/unit_main.c), said-* are lines that programs
+printed (tests/lib/wellformed.py).
+"""
+import os
+import re
+import subprocess
+import sys
+
+# Where the format stands among the arguments, and what the function adds to it.
+CALLS = {"dcr_err_set": (2, "{}"), "dcr_err_sys": (2, "{}"), "dcr_err_while": (1, "{}: ..."), "dcr_err_advise": (1, "...; {}"),
+         "dcr_say": (1, "{}"), "problem": (1, "{}"), "pack_reason": (1, "{}"), "complain": (0, "{}"), "fail": (1, "{}")}
+# Functions of one file that make a part of a message of its own.
+PARTS = {"trainer/formats/pickle.c": ("refuse", 1, "cannot read '%s': byte %zu: {}"),
+         "trainer/formats/numpy.c": ("bad", 1, "cannot read '%s': {}")}
+PROGRAMS = (("collect/calibrate/", "dccollect calibrate"), ("collect/", "dccollect"), ("render/", "dcreport"),
+            ("trainer/", "dcrnn-train"), ("lib/", "any"))
+# Why no test provokes a message, as a letter and a pattern of its words.
+MARKS = {"M": "memory runs out", "T": "the system gives no thread, process or pipe", "D": "a disk fails or a file changes just then",
+         "G": "only an NVIDIA GPU with its driver can fail so", "I": "only a mistake in the program itself leads there"}
+MARKED = (("M", r"out of memory|takes? .*memory|no memory"),)
+# Faults that several messages tell: how they are recognised, and the one wording.
+WORDINGS = ((r"needs? a value", r"^option '%[^']*' needs a value\. See `[\w -]+ --help`\."),
+            (r"\b(no|not enough) memory (for|to|or)\b", r"out of memory"),
+            (r"\b(name|path)\b.*too long", r"\bthe name (.*)?is too long\b|path is too long or not UTF-8"),
+            (r"\b(no|not|not well-formed) JSON\b", r"\b(it|line %zu|its manifest) is not JSON\b"),
+            (r"JSON.* object\b", r"JSON( of a line)? is not an object\b"),
+            (r"no (option|command|metric|threshold|theme|scenario) '", r"^unknown "),
+            (r"\b(newer|up to) .*version|version .*up to\b", r"this program reads up to %d. Use a later one\."),
+            (r"'[^']*: give |give a .*number|must be a whole number", r"\btakes\b"),
+            (r"a folder .*in the way|is a folder\b(?!,)", r"a folder of that name is in the way|it is a folder"))
+
+STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
+CONVERSION = re.compile(r"%(?:%|[-+ #0]*(\*|\d+)?(?:\.(\*|\d+))?(?:hh|h|ll|l|j|z|t|L)?[a-zA-Z])")
+MACROS = {"PRIu32": "u", "PRId32": "d", "PRIu64": "lu", "PRId64": "ld"}
+
+
+def sources():
+    names = subprocess.run(["git", "ls-files", "*.c", "*.h", "*.cu", "*.cuh"], stdout=subprocess.PIPE, check=True, text=True).stdout
+    return [name for name in names.split() if name.startswith(("collect/", "lib/", "render/", "trainer/")) and os.path.exists(name)]
+
+
+def code_of(path):
+    """The text of a source without comments."""
+    with open(path, encoding="utf-8") as f:
+        text = f.read()
+    keep = re.compile(r'"(?:[^"\\]|\\.)*"|/\*.*?\*/|//[^\n]*', re.S)
+    return keep.sub(lambda m: m[0] if m[0][0] == '"' else " ", text)
+
+
+def arguments(text, at):
+    """The arguments of a call whose "(" ends at `at`."""
+    depth, begin, out = 0, at, []
+    while at < len(text):
+        c = text[at]
+        if c == '"':
+            at = STRING.match(text, at).end()
+            continue
+        if c == "'":
+            at = text.index("'", at + (3 if text[at + 1] == "\\" else 2))
+        elif c in "([{":
+            depth += 1
+        elif c in ")]}":
+            if depth == 0:
+                return out + [text[begin:at]]
+            depth -= 1
+        elif c == "," and depth == 0:
+            out.append(text[begin:at])
+            begin = at + 1
+        at += 1
+    return out
+
+
+def joined(words):
+    """The text of neighbouring string literals and macros of literals, or None."""
+    out, at = "", 0
+    words = words.replace("\\\n", " ").strip()
+    token = re.compile(r'\s*(?:"((?:[^"\\]|\\.)*)"|(\w+))')
+    while at < len(words):
+        m = token.match(words, at)
+        if not m or (m[1] is None and m[2] not in MACROS):
+            return None
+        out += m[1] if m[1] is not None else MACROS[m[2]]
+        at = m.end()
+    return out.replace('\\"', '"').replace("\\\\", "\\").replace("\\n", "\n") if words else None
+
+
+def choices(words):
+    """The texts between which an expression chooses."""
+    whole = joined(words)
+    if whole is not None:
+        return [whole]
+    out, begin = [], None
+    for m in re.finditer(r'(?<=[?:(])\s*((?:"(?:[^"\\]|\\.)*"\s*|\b[A-Z_0-9]+\b\s*)+)(?=[:)]|$)', words.strip()):
+        text = joined(m[1])
+        if text is not None and text not in out:
+            out.append(text)
+    return out if begin is None else []
+
+
+def with_choices(form, arguments_):
+    """The format with the words of its arguments where the program chooses between words."""
+    n = 0
+
+    def shown(m):
+        nonlocal n
+        if m[0] == "%%":
+            return "%%"
+        n += (m[1] == "*") + (m[2] == "*")
+        words = choices(arguments_[n]) if m[0].endswith("s") and n < len(arguments_) and "?" in arguments_[n] else []
+        n += 1
+        if len(words) < 2 or any("%" in w for w in words):
+            return m[0]
+        return "{" + "|".join(words) + "}"
+
+    return CONVERSION.sub(shown, form)
+
+
+def fault_length(text):
+    """As length_of_fault in lib/base/err.c."""
+    end, quote = len(text), ""
+    for at, c in enumerate(text):
+        before, after = text[at - 1:at], text[at + 1:at + 2]
+        if not quote:
+            if c in '`"' or (c == "'" and not before.isalnum()):
+                quote = c
+            elif c == ";" and after == " " and at + 2 < len(text):
+                end = at
+        elif c == quote and (c != "'" or not after.isalnum()):
+            quote = ""
+    return end
+
+
+def printed(text):
+    """As dcr_say prints it."""
+    n = fault_length(text)
+    if n < len(text):
+        text = text[:n] + ". " + text[n + 2].upper() + text[n + 3:]
+    return text if text.endswith((".", "?", "...")) else text + "."
+
+
+class Message:
+    def __init__(self, path, program, name, form, shown, frame):
+        self.path, self.program, self.name, self.form = path, program, name, form
+        self.text = frame.replace("{}", shown).replace("%%", "%")
+        if name == "dcr_err_sys":
+            n = fault_length(self.text)
+            self.text = self.text[:n] + ": <reason>" + self.text[n:]
+        self.words = printed(self.text)
+
+    def line(self):
+        return f"{self.program}: {self.words}"
+
+    def mark(self):
+        return next((letter for letter, pattern in MARKED if re.search(pattern, self.words) or re.search(pattern, self.path)), "")
+
+
+def read_macros():
+    for path in sources():
+        with open(path, encoding="utf-8") as f:
+            for m in re.finditer(r'^#define (\w+) +((?:"(?:[^"\\]|\\.)*" *|[A-Z_]+ *)+)$', f.read(), re.M):
+                if '"' in m[2]:
+                    text = joined(m[2])
+                    if text is not None:
+                        MACROS.setdefault(m[1], text.replace('"', '\\"'))
+
+
+def messages():
+    read_macros()
+    found = {}
+    for path in sources():
+        program = next(name for folder, name in PROGRAMS if path.startswith(folder))
+        text = code_of(path)
+        calls = dict(CALLS)
+        if path in PARTS:
+            name, at, frame = PARTS[path]
+            calls[name] = (at, frame)
+        if not path.startswith("collect/"):
+            for name in ("problem", "complain", "fail"):
+                calls.pop(name, None)
+        for m in re.finditer(r"\b(" + "|".join(calls) + r")\(", text):
+            place, frame = calls[m[1]]
+            given = arguments(text, m.end())
+            if len(given) <= place or "const char *" in given[place]:
+                continue
+            for form in choices(given[place]):
+                shown = with_choices(form, given[place + 1:])
+                if re.search(r"[a-zA-Z]{3}", CONVERSION.sub("", shown)):
+                    message = Message(path, program, m[1], form, shown, frame)
+                    found.setdefault(message.line(), []).append(message)
+    return found
+
+
+def table():
+    found = messages()
+    out = ["# The messages of the programs; tests/golden/messages.py makes this list. Marks of what no test provokes:"]
+    out += [f"#   {letter}  {why}" for letter, why in MARKS.items()]
+    for _, program in PROGRAMS:
+        rows = sorted((line, same[0].mark()) for line, same in found.items() if same[0].program == program)
+        out += ["", f"# {program if program != 'any' else 'all programs: lib/'}, {len(rows)}"]
+        out += [f"{mark or ' '} {line.removeprefix('any: ')}" for line, mark in rows]
+    return "\n".join(out) + "\n"
+
+
+def literal(text):
+    """Words without names, commands and choices."""
+    return re.sub(r"'[^']*'|`[^`]*`|\"[^\"]*\"|\{[^}]*\}", "X", text)
+
+
+def faults():
+    sys.path.insert(0, "tests/lib")
+    from voice import BANNED  # pylint: disable=import-outside-toplevel
+    out, keys = [], {}
+    for line, same in sorted(messages().items()):
+        words, plain = same[0].words, literal(same[0].words)
+        if re.match(r"[A-Z][a-z]", words):
+            out.append(f"begins with a capital: {line}")
+        if ";" in plain or re.search(r"\.\.$|\. [a-z]", plain.replace("...", "")):
+            out.append(f"is not 'what is wrong. What to do.': {line}")
+        out += [f"has the words '{banned}': {line}" for banned in BANNED if banned in plain.lower()]
+        out += [f"has another wording than {wanted}: {line}" for known, wanted in WORDINGS
+                if re.search(known, words) and not re.search(wanted, words)]
+        key = re.sub(r"\b(the|a|an|it|is|has|its|this)\b|%[-.*\d]*[a-z]+|[^a-z ]", " ", words.lower()).split()
+        fixed = re.sub(r"\W+", " ", CONVERSION.sub("", words).replace("<reason>", "")).strip()
+        other = keys.setdefault(" ".join(key), (fixed, words))
+        if len(key) > 2 and other[0] != fixed:
+            out.append(f"has nearly the words of another: {line}\n    {other[1]}")
+    return out
+
+
+def pattern_of(message):
+    """What finds the message in a line that a program printed, and a piece of it that the line must have."""
+    text = message.text
+    n = fault_length(text)
+    text = text[:n] + ("\0" + text[n + 2:n + 3] + "\1" + text[n + 3:] if n < len(text) else "")
+    out, pieces, at = "", [""], 0
+    for m in re.finditer(r"\{([^{}]*\|[^{}]*)\}|<reason>|\.\.\.|\0(.)\1|" + CONVERSION.pattern, text):
+        out += re.escape(text[at:m.start()])
+        pieces.append(text[at:m.start()])
+        at = m.end()
+        if m[1] is not None:
+            out += "(?:" + "|".join(re.escape(w) for w in m[1].split("|")) + ")"
+        elif m[2] is not None:
+            out += "(?:; " + re.escape(m[2]) + r"|\. " + re.escape(m[2].upper()) + ")"
+        else:
+            out += ".*"
+    pieces.append(text[at:])
+    return re.compile(r"(?:^|: |\s|\()" + out + re.escape(text[at:])), max(pieces, key=len)
+
+
+def provoked(folder):
+    formats, lines = set(), set()
+    for name in os.listdir(folder):
+        with open(os.path.join(folder, name), encoding="utf-8", errors="replace") as f:
+            (formats if name.startswith("unit-") else lines).update(f.read().split("\n"))
+    out = set()
+    for line, same in messages().items():
+        if any(m.form in formats for m in same):
+            out.add(line)
+            continue
+        pattern, piece = pattern_of(same[0])
+        if any(piece in said and pattern.search(said) for said in lines):
+            out.add(line)
+    return out
+
+
+def tell(folder):
+    all_of, seen = messages(), provoked(folder)
+    missing = [line for line, same in sorted(all_of.items()) if line not in seen and not same[0].mark()]
+    marked = sum(1 for line, same in all_of.items() if line not in seen and same[0].mark())
+    print(f"messages: {len(all_of)}, provoked by the tests {len(seen)}, marked as not to be provoked {marked}")
+    for line in missing:
+        print(f"    no test provokes: {line}")
+
+
+def main():
+    if sys.argv[1:2] == ["check"]:
+        wrong = faults()
+        print("\n".join(wrong) if wrong else "all messages keep their form")
+        return 1 if wrong else 0
+    if sys.argv[1:2] == ["provoked"]:
+        tell(sys.argv[2])
+        return 0
+    sys.stdout.write(table())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
