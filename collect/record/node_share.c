@@ -24,7 +24,7 @@ int node_share_of_text(const char *text, json_t **out, struct dcr_err *err)
                            text);
     *out = json_pack("{s:f, s:I, s:I, s:b}", "cores", cores, "period_us", (json_int_t)period_us, "link_bit_per_s",
                      (json_int_t)link_bit_per_s, "is_default", is_default);
-    return *out ? DCR_OK : dcr_err_set(err, DCR_FATAL, "no memory");
+    return *out ? DCR_OK : dcr_err_set(err, DCR_FATAL, "out of memory");
 }
 
 int node_share_of_environment(json_t **out, struct dcr_err *err)

@@ -97,10 +97,10 @@ struct row {
 static int check_label(const struct options *o, const char *text, struct dcr_err *err)
 {
     if (!strchr(text, '=') || *text == '=')
-        return dcr_err_set(err, DCR_FAIL, "'--label %s': write it as KEY=VALUE", text);
+        return dcr_err_set(err, DCR_FAIL, "--label takes KEY=VALUE, not '%.60s'", text);
     for (size_t i = 0; i < o->labels.n; i++)
         if (strncmp(o->labels.items[i], text, (size_t)(strchr(text, '=') + 1 - text)) == 0)
-            return dcr_err_set(err, DCR_FAIL, "'--label %s': there is '%s' already; give a key once", text,
+            return dcr_err_set(err, DCR_FAIL, "--label '%.60s' repeats the key of '%s'; give a key once", text,
                                o->labels.items[i]);
     return DCR_OK;
 }
@@ -110,7 +110,7 @@ static int check_duration(const struct options *o, const char *text, struct dcr_
     (void)o;
     if (strtod(text, NULL) > 0)
         return DCR_OK;
-    return dcr_err_set(err, DCR_FAIL, "'--duration %s': nothing would be recorded; give more than 0 seconds", text);
+    return dcr_err_set(err, DCR_FAIL, "--duration takes more than 0 seconds, not '%.60s'", text);
 }
 
 /* "A:B", whole numbers, A <= B */
@@ -182,7 +182,7 @@ static int add(struct option_list *list, const char *text, struct dcr_err *err)
 {
     const char **bigger = realloc((void *)list->items, (list->n + 1) * sizeof *bigger);
     if (!bigger)
-        return dcr_err_set(err, DCR_FATAL, "no memory");
+        return dcr_err_set(err, DCR_FATAL, "out of memory");
     bigger[list->n++] = text;
     list->items = bigger;
     return DCR_OK;
@@ -193,8 +193,8 @@ static int number(const struct row *r, const char *text, int *out, struct dcr_er
     char *end;
     long k = strtol(text, &end, 10);
     if (end == text || *end || k < r->least || k > r->most)
-        return dcr_err_set(err, DCR_FAIL, "'%s %s': give a whole number from %d to %d", r->name, text, r->least,
-                           r->most);
+        return dcr_err_set(err, DCR_FAIL, "%s takes a whole number from %d to %d, not '%.60s'", r->name, r->least,
+                           r->most, text);
     *out = (int)k;
     return DCR_OK;
 }
@@ -204,7 +204,7 @@ static int seconds(const struct row *r, const char *text, double *out, struct dc
     char *end;
     double s = strtod(text, &end);
     if (end == text || *end || !(s >= 0 && s <= 1e9))
-        return dcr_err_set(err, DCR_FAIL, "'%s %s': give seconds, as in %s 30", r->name, text, r->name);
+        return dcr_err_set(err, DCR_FAIL, "%s takes seconds, as in %s 30, not '%.60s'", r->name, r->name, text);
     *out = s;
     return DCR_OK;
 }
@@ -220,7 +220,7 @@ static int word(const struct row *r, const char *text, int *out, struct dcr_err 
         size_t used = strlen(list);
         snprintf(list + used, sizeof list - used, "%s%s", c == r->words ? "" : c[1].word ? ", " : " or ", c->word);
     }
-    return dcr_err_set(err, DCR_FAIL, "'%s %s': give %s", r->name, text, list);
+    return dcr_err_set(err, DCR_FAIL, "%s takes %s, not '%.60s'", r->name, list, text);
 }
 
 static int take(struct options *o, const struct row *r, const char *text, struct dcr_err *err)
@@ -265,7 +265,7 @@ static int parse_option(struct options *o, int argc, char **argv, int *i, struct
         if (r->kind == FLAG || option[strlen(r->name)])
             return take(o, r, equals ? equals + 1 : "", err);
         if (*i + 1 >= argc || strcmp(argv[*i + 1], "--") == 0)
-            return dcr_err_set(err, DCR_FAIL, "option '%s' needs a value", option);
+            return dcr_err_set(err, DCR_FAIL, "option '%s' needs a value; see `dccollect --help`", option);
         return take(o, r, argv[++*i], err);
     }
     int is_file = o->command != COMMAND_RUN && (access(option, F_OK) == 0 || (option[1] != '-' && strchr(option, '.')));
@@ -324,7 +324,7 @@ static int check(struct options *o, struct dcr_err *err)
         if (!o->n_program)
             return dcr_err_set(err, DCR_FAIL, "no program to run; write `dccollect run -o RUN.tar -- PROGRAM`");
         if (!o->output && !o->spool)
-            return dcr_err_set(err, DCR_FAIL, "say where the evidence goes: -o RUN.tar, or --spool DIR");
+            return dcr_err_set(err, DCR_FAIL, "no place for the evidence; add -o RUN.tar, or --spool DIR");
         return name_spool(o, o->spool, err);
     case COMMAND_PACK:
         if (o->n_program != 1)
@@ -332,7 +332,7 @@ static int check(struct options *o, struct dcr_err *err)
         if (name_spool(o, o->program[0], err))
             return DCR_FATAL;
         if (!o->output)
-            return dcr_err_set(err, DCR_FAIL, "say where the archive goes: `dccollect pack %s -o RUN.tar`", o->spool);
+            return dcr_err_set(err, DCR_FAIL, "no archive to write; name it: `dccollect pack %s -o RUN.tar`", o->spool);
         return DCR_OK;
     case COMMAND_EXPORT:
         if (o->n_program != 1)

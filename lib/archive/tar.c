@@ -224,8 +224,8 @@ int dcr_tar_check_end(const struct dcr_tar_reader *r, struct dcr_err *err)
             if (piece[i]) {
                 close(fd);
                 return dcr_err_set(err, DCR_FAIL,
-                                   "something lies behind the end of the tar, from byte %lld on, that is none of its "
-                                   "members (another archive, or garbage); nobody reads it: copy or pack it again",
+                                   "something lies behind the end of the tar, from byte %lld on, that is not one of its "
+                                   "members (another archive, or garbage); copy or pack it again",
                                    (long long)(at + i));
             }
     if (n < 0)

@@ -342,9 +342,9 @@ says 2 "verify: the same, taken for an option" "unknown option '-dash.tar'. Put 
 says 2 "verify: one that is not there" "unknown option '-none.tar'. Put the name of a file behind .--." "$COLLECT" verify -none.tar
 says 2 "pack: an option behind --" "'-o' stands behind .--., where it is a name" "$COLLECT" pack -- -dash -o x.tar
 says 2 "pack: the command that is suggested can be given" "dccollect pack ./-dash -o RUN.tar" "$COLLECT" pack -- -dash
-says 125 "run: --duration 0" "nothing would be recorded" "$COLLECT" run -o x.tar --duration 0 -- true
-says 125 "run: a label twice" "there is 'a=1' already" "$COLLECT" run -o x.tar --label a=1 --label a=2 -- true
-says 125 "run: no such choice of traces" "'--traces sample:2': give all, rank0 or none" "$COLLECT" run -o x.tar --traces sample:2 -- true
+says 125 "run: --duration 0" "--duration takes more than 0 seconds, not .0." "$COLLECT" run -o x.tar --duration 0 -- true
+says 125 "run: a label twice" "--label 'a=2' repeats the key of 'a=1'" "$COLLECT" run -o x.tar --label a=1 --label a=2 -- true
+says 125 "run: no such choice of traces" "--traces takes all, rank0 or none, not 'sample:2'" "$COLLECT" run -o x.tar --traces sample:2 -- true
 use sanitized
 says 2 "calibrate: no such folder" "no file can be made in '--disk /nonexist'" "$COLLECT" calibrate -o made/c.json --disk /nonexist
 check "... and leaves none that it made" test ! -e made
