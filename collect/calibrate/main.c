@@ -368,8 +368,7 @@ int main(int argc, char **argv)
         return fail(&w, err.text);
     }
     (void)dcr_folder_of(output, folder, sizeof folder);
-    int is_refused = !is_usable(w.rank == 0, output, folder, disk, sentence,
-                                sizeof sentence); /* the first rank writes: it decides */
+    int is_refused = !is_usable(w.rank == 0, output, folder, disk, &err); /* the first rank writes: it decides */
     if (w.n > 1)
         MPI_Bcast(&is_refused, 1, MPI_INT, 0, MPI_COMM_WORLD);
     if (is_refused)
