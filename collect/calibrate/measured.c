@@ -1,25 +1,19 @@
 /* measured.c - repeated measurements: their median and extremes. See calibrate.h. */
 #include "collect/calibrate/calibrate.h"
 
+#include "lib/base/mono.h"
+
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
-
-static double seconds(clockid_t clock)
-{
-    struct timespec t;
-    clock_gettime(clock, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 double measured_now(void)
 {
-    return seconds(CLOCK_MONOTONIC);
+    return 1e-9 * (double)dcr_mono_ns();
 }
 
 double measured_cpu_now(void)
 {
-    return seconds(CLOCK_THREAD_CPUTIME_ID);
+    return 1e-9 * (double)dcr_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
 static int by_value(const void *a, const void *b)

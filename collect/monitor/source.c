@@ -76,18 +76,12 @@ static int append_whole(int fd, const char *bytes, size_t n)
     struct stat before;
     if (fstat(fd, &before) != 0)
         return -1;
-    while (n) {
-        ssize_t k = write(fd, bytes, n);
-        if (k <= 0) {
-            int why = errno, is_cut = S_ISREG(before.st_mode) && ftruncate(fd, before.st_size) == 0;
-            (void)is_cut; /* the write's failure is reported in any case */
-            errno = why;
-            return -1;
-        }
-        bytes += k;
-        n -= (size_t)k;
-    }
-    return 0;
+    if (dcr_write_all(fd, bytes, n) == 0)
+        return 0;
+    int why = errno, is_cut = S_ISREG(before.st_mode) && ftruncate(fd, before.st_size) == 0;
+    (void)is_cut; /* the write's failure is reported in any case */
+    errno = why;
+    return -1;
 }
 
 static struct output *open_output(struct outputs *o, const char *name, const char *header, struct dcr_err *err)

@@ -34,4 +34,8 @@ int pack_check_output(const char *output, struct dcr_err *err) DCR_MUST_CHECK;
  *           A run that did not end well is no error: the archive says complete=false and why */
 int pack_spool(const struct pack_request *request, char *message, size_t n, struct dcr_err *err) DCR_MUST_CHECK;
 
+/** summarize_folder - a summary beside every trace of a rank's folder in a spool, made on the node that wrote them when
+ *  the program has ended; what fails is left to packing. */
+void summarize_folder(const char *dir, int rank);
+
 #endif

@@ -1,6 +1,5 @@
-/* summarize.c - see summarize.h. And of packing: traces into summaries, and which traces are packed at all. */
-#include "collect/pack/summarize.h"
-
+/* summarize.c - summaries of the traces in a spool, on the node that wrote them (by `dccollect run`) or when they are
+ * packed; and which traces are packed at all. */
 #include "collect/pack/parts.h"
 #include "lib/archive/member.h"
 #include "lib/base/fs.h"
@@ -18,7 +17,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-int summarize_trace(struct summary *out, struct dcr_arena *a, const char *path, const char *name, struct dcr_err *err)
+/* errors  DCR_FAIL: it is no trace; DCR_FATAL: it cannot be read */
+static int summarize_trace(struct summary *out, struct dcr_arena *a, const char *path, const char *name,
+                           struct dcr_err *err)
 {
     int64_t size = 0;
     uint32_t crc = 0;
@@ -47,8 +48,9 @@ static int64_t blocks_before(const char *path)
     return n;
 }
 
-int summarize_load(struct summary *out, struct dcr_arena *a, const char *path, const char *trace_path,
-                   struct dcr_err *err)
+/* A summary that lies in a file, if it is that of the trace as it is now. trace_path: NULL when the trace is gone. */
+static int summarize_load(struct summary *out, struct dcr_arena *a, const char *path, const char *trace_path,
+                          struct dcr_err *err)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)

@@ -2,6 +2,7 @@
 #include "collect/run/leftover.h"
 
 #include "collect/guest/segment.h"
+#include "collect/record/procfs.h"
 #include "lib/base/mono.h"
 
 #include <ctype.h>
@@ -13,24 +14,12 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Does the file hold the text? Read in pieces that overlap by the text's length. */
+/* Does the file hold the text, in its first 4 MB? */
 static int holds(const char *path, const char *text, size_t len)
 {
-    enum { PIECE = 65536 };
-    FILE *f = fopen(path, "re");
-    char *b = malloc(PIECE + PATH_MAX + 64);
-    size_t kept = 0, k;
-    int is_found = 0;
-    while (f && b && !is_found && (k = fread(b + kept, 1, PIECE, f)) > 0) {
-        size_t n = kept + k;
-        is_found = memmem(b, n, text, len) != NULL;
-        kept = n < len ? n : len - 1;
-        memmove(b, b + n - kept, kept);
-    }
-    free(b);
-    if (f)
-        fclose(f);
-    return is_found;
+    static char all[4 << 20];
+    int n = procfs_read(path, all, sizeof all, NULL);
+    return n > 0 && memmem(all, (size_t)n, text, len) != NULL;
 }
 
 /* By its environment, or it has mapped the segment. */

@@ -15,7 +15,6 @@
 #include "collect/run/run_parts.h"
 #include "collect/monitor/sampler.h"
 #include "collect/record/spool_layout.h"
-#include "collect/pack/summarize.h"
 #include "collect/run/sync.h"
 #include "lib/base/fs.h"
 

@@ -267,13 +267,8 @@ static la_ssize_t write_bytes(struct archive *a, void *ctx, const void *bytes, s
 {
     (void)a;
     struct dcr_tar_writer *w = ctx;
-    for (size_t done = 0; done < n && !w->write_errno;) {
-        ssize_t k = write(w->fd, (const char *)bytes + done, n - done);
-        if (k >= 0)
-            done += (size_t)k;
-        else if (errno != EINTR)
-            w->write_errno = errno;
-    }
+    if (!w->write_errno && dcr_write_all(w->fd, bytes, n) != 0)
+        w->write_errno = errno;
     return (la_ssize_t)n;
 }
 

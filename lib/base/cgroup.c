@@ -2,10 +2,13 @@
 #include "lib/base/cgroup.h"
 
 #include "lib/base/buf.h"
+#include "lib/base/stream.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 double dcr_cgroup_quota(const char *text)
 {
@@ -77,15 +80,11 @@ int dcr_cgroup_path(const char *cgroup, int is_v2, char *out, size_t n)
 /* A file of /proc or of a group. returns 0, or -1 when it cannot be read */
 static int read_all(const char *path, struct dcr_buf *out)
 {
-    char piece[4096];
-    size_t n;
-    FILE *f = fopen(path, "re");
-    if (!f)
-        return -1;
-    while ((n = fread(piece, 1, sizeof piece, f)) > 0)
-        dcr_buf_add(out, piece, n);
-    int rc = ferror(f) || out->failed ? -1 : 0;
-    fclose(f);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    struct dcr_stream s = dcr_stream_fd(&fd, path);
+    int rc = fd >= 0 && dcr_stream_slurp(&s, out, out->max, NULL) == 0 ? 0 : -1;
+    if (fd >= 0)
+        close(fd);
     return rc;
 }
 
