@@ -4,6 +4,7 @@
 #include "collect/record/calibrate.h"
 #include "collect/pack/parts.h"
 #include "collect/pack/ls.h"
+#include "collect/pack/summarize.h"
 #include "lib/archive/format.h"
 #include "lib/base/fs.h"
 #include "lib/archive/tar.h"
@@ -183,6 +184,7 @@ int pack_spool(const struct pack_request *request, char *message, size_t n, stru
     if (rc)
         return rc;
     int has_changed = 0;
+    summarize_wait(request->spool);
     rc = pack_once(&followed, request->is_live, &has_changed, message, n, err);
     return rc && has_changed && !request->is_live ? pack_once(&followed, 1, &has_changed, message, n, err) : rc;
 }
