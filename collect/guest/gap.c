@@ -119,6 +119,10 @@ void gap_call(struct spool_track *t, uint32_t domain, uint32_t name, uint32_t ca
                          .domain = (uint16_t)domain,
                          .kind = DCT_SPAN,
                          .parent = innermost(t)};
+    if (t->gap.n && t->gap.call_start_ns >= start_ns) /* a call on a file inside one of MPI keeps its time */
+        x.ns -= t->gap.call_ns < x.ns ? t->gap.call_ns : x.ns;
+    t->gap.call_start_ns = start_ns;
+    t->gap.call_ns = end_ns - start_ns;
     uint32_t same = find(&t->gap, t->gap.n, &x);
     if (same != GAP_NONE)
         add(&t->gap.node[same], &x);

@@ -52,6 +52,7 @@ struct gap_node {
 };
 struct gap {
     uint32_t n;
+    int64_t call_start_ns, call_ns;  /* of the last call that was lost */
     struct gap_node node[GAP_NODES]; /* that of a range stands before those of what it encloses */
 };
 

@@ -56,6 +56,16 @@ static void call(const char *domain, const char *category, const char *name, uin
     span(&call);
 }
 
+/* A call on a file inside one of MPI. */
+static void nested(void)
+{
+    int64_t begun = now();
+    call("io", "io", "read", 4096);
+    struct dcc_span around = {.domain = "mpi", .category = "comm", .name = "MPI_Bcast", .start_ns = begun, .bytes = 64};
+    around.end_ns = now();
+    span(&around);
+}
+
 static void step(int i, int is_waiting)
 {
     const struct timespec while_drained = {0, 100000000};
@@ -89,6 +99,7 @@ static void step(int i, int is_waiting)
         pop("gaps");
     }
     call("mpi", "comm", "MPI_Barrier", 0);
+    nested();
     if (id)
         end("gaps", id);
     range("compute", "optimizer", UINT64_MAX);
