@@ -81,10 +81,8 @@ static void lose_block(const struct drain *d, struct proc *p, uint32_t block)
         uint64_t n = tracefile_ranges(b, used_of(b));
         p->n_lost += n;
         __atomic_fetch_add(&h->dropped, n, __ATOMIC_RELAXED);
-        int64_t known = __atomic_load_n(&h->incomplete_ns, __ATOMIC_RELAXED);
-        while ((!known || since < known) &&
-               !__atomic_compare_exchange_n(&h->incomplete_ns, &known, since, 1, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
-        }
+        segment_keep_earliest(&h->incomplete_ns, since);
+        segment_keep_earliest(&h->unsummed_ns, since);
     }
     free_block(d, block);
 }

@@ -86,15 +86,25 @@ static int write_summary(struct pieces_in *in, const char *trace, const char *na
     struct dcr_buf text = {.max = (size_t)4 << 30}, notes = {0};
     struct dcr_stream s = {read_pieces, in, name};
     char path[PATH_MAX + 64];
-    if (summary_of_trace(&sum, &a, &s, SUMMARY_NAMES, NULL) != 0 || dcr_summary_name(trace, path, sizeof path) != 0)
+    char partial[PATH_MAX + 80];
+    int fd, rc = dcr_summary_name(trace, path, sizeof path);
+    snprintf(partial, sizeof partial, "%s.partial", path);
+    if (rc || dcr_open_partial(path, partial, &fd, NULL) != 0) /* its lock tells `dccollect pack` to wait */
         return -1;
+    rc = summary_of_trace(&sum, &a, &s, SUMMARY_NAMES, NULL);
     sum.trace_name = name;
-    if (!in->is_whole) {
+    if (rc == 0 && !in->is_whole) {
         dcr_buf_printf(&notes, "%s%s" DCR_SUMS_END_NOTE, sum.notes, *sum.notes ? "\n" : "");
         sum.notes = dcr_buf_text(&notes);
     }
-    summary_write(&sum, &text);
-    return text.failed || dcr_write_file(path, text.data, text.len, NULL) != 0 ? -1 : 0;
+    if (rc == 0)
+        summary_write(&sum, &text);
+    if (rc || text.failed || dcr_write_all(fd, text.data, text.len) != 0 ||
+        dcr_commit_file(fd, partial, path, NULL) != 0) {
+        unlink(partial);
+        return -1;
+    }
+    return 0;
 }
 
 /* Signals to the program's group end the program; this process is done when the collector is. */

@@ -1,6 +1,8 @@
 /* pieces.c - see pieces.h. Test: tests/integration/collect_keep.sh */
 #include "collect/drain/pieces.h"
 
+#include "lib/archive/format.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -57,7 +59,7 @@ int pieces_next(struct pieces *p, int *fd, struct dcr_err *err)
 {
     char old[PATH_MAX + 16];
     if (is_behind(p))
-        return dcr_err_set(err, DCR_FAIL, "events come faster than they can be summed up");
+        return dcr_err_set(err, DCR_FAIL, DCR_STOP_NOTE "events came faster than they could be summed up");
     path_of_old(p, p->n_old + 1, old, sizeof old);
     if (rename(p->path, old) != 0)
         return dcr_err_sys(err, DCR_FAIL, "cannot rename '%s'", p->path);

@@ -166,6 +166,8 @@ static int finish(struct drain *d, uint32_t i)
     struct dcr_err err = {0};
     if (p->file) {
         tracefile_begin_end(p->file);
+        if (*p->why && segment_process(segment_of(d), i)->header.dropped)
+            tracefile_note(p->file, p->why);
         drain_each_sums(d, i, 1);
         if (tracefile_flush(p->file, NULL, &err) != 0) {
             drain_say_why(p, &err);

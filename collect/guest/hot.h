@@ -19,8 +19,8 @@ extern __thread struct spool_self {
 } spool_self __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
 /* spool.c and spool_names.c: what is rare. spool_next_block: of the track, 0 when it has a new one; else the old one
- * stays. */
-int spool_next_block(struct spool_track *t);
+ * stays. is_reserved: it may be of the reserve. */
+int spool_next_block(struct spool_track *t, int is_reserved);
 /* Kept free in a block for the ends of process ranges, which come on any thread. */
 #define SPOOL_END_SLOTS 32u
 /* is_counted: if nothing is recorded, one event is lost; the pop of a lost push is not one more. */

@@ -166,6 +166,7 @@ static int claim(void)
     p->next_range_id = 1;
     struct dct_file_header *h = &p->header;
     h->version = DCT_WHOLE_VERSION;
+    h->flags = DCT_HAS_STEP_SUMS;
     h->block_bytes = SEGMENT_BLOCK_BYTES;
     h->rank = rank >= 0 ? rank : rank_at_load >= 0 ? rank_at_load : 0; /* a program without ranks is rank 0 */
     h->node = -1;
@@ -223,7 +224,7 @@ static void count_early(void)
                      : 0;
     if (n && state == SELF_RECORDING) {
         __atomic_fetch_add(&dcc_self->process->header.dropped, n, __ATOMIC_RELAXED);
-        process_incomplete(dcc_self->process->header.mono_ns);
+        process_unsummed(dcc_self->process->header.mono_ns);
     } else if (n) {
         __atomic_fetch_add(&dcc_segment->dropped, n, __ATOMIC_RELAXED);
     }
@@ -251,10 +252,11 @@ uint32_t process_claim(void)
 /* ---- blocks ----------------------------------------------------------------------------------- */
 
 /* The first free one: those that were used before lie in the cache. */
-struct dct_block_header *process_take_block(uint32_t track, uint64_t seq)
+struct dct_block_header *process_take_block(uint32_t track, uint64_t seq, int is_reserved)
 {
+    uint32_t n = dcc_segment->n_blocks - (is_reserved ? 0 : 1 + dcc_segment->n_blocks / 16);
     uint32_t *states = segment_states(dcc_segment), mine = (dcc_self->index + 1) << 2 | BLOCK_TAKEN;
-    for (uint32_t i = 0; i < dcc_segment->n_blocks; i++) {
+    for (uint32_t i = 0; i < n; i++) {
         uint32_t free = 0;
         if (__atomic_load_n(&states[i], __ATOMIC_RELAXED) != 0 ||
             !__atomic_compare_exchange_n(&states[i], &free, mine, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
@@ -280,13 +282,21 @@ void process_hand_over(struct dct_block_header *b)
 
 void process_incomplete(int64_t since_ns)
 {
-    if (!dcc_self->process)
-        return;
-    struct dct_file_header *h = &dcc_self->process->header;
-    int64_t known = __atomic_load_n(&h->incomplete_ns, __ATOMIC_RELAXED);
-    while (since_ns > 0 && (known == 0 || since_ns < known) &&
-           !__atomic_compare_exchange_n(&h->incomplete_ns, &known, since_ns, 1, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
-    }
+    if (dcc_self->process)
+        segment_keep_earliest(&dcc_self->process->header.incomplete_ns, since_ns);
+}
+
+void process_unsummed(int64_t since_ns)
+{
+    process_incomplete(since_ns);
+    if (dcc_self->process)
+        segment_keep_earliest(&dcc_self->process->header.unsummed_ns, since_ns);
+}
+
+void process_beside(void)
+{
+    if (dcc_self->process)
+        __atomic_fetch_add(&dcc_self->process->header.dropped_beside, 1, __ATOMIC_RELAXED);
 }
 
 static struct segment_lost *lost_of(int kind, uint32_t domain, uint32_t name, uint64_t category)
@@ -310,7 +320,7 @@ void process_drop(void)
 {
     if (__atomic_load_n(&dcc_self->state, __ATOMIC_ACQUIRE) == SELF_RECORDING) {
         __atomic_fetch_add(&dcc_self->process->header.dropped, 1, __ATOMIC_RELAXED);
-        process_incomplete(clock_system_ns());
+        process_unsummed(clock_system_ns());
         return;
     }
     __atomic_fetch_add(&dcc_self->dropped_early, 1, __ATOMIC_SEQ_CST);
@@ -334,4 +344,10 @@ void process_lost_time(int kind, uint32_t domain, uint32_t name, uint32_t catego
 {
     if (dcc_self->process)
         __atomic_fetch_add(&lost_of(kind, domain, name, category)->ns, ns, __ATOMIC_RELAXED);
+}
+
+void process_found(int kind, uint32_t domain, uint32_t name, uint32_t category)
+{
+    __atomic_fetch_sub(&lost_of(kind, domain, name, category)->n, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_sub(&dcc_self->process->header.dropped, 1, __ATOMIC_RELAXED);
 }

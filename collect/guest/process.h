@@ -29,17 +29,23 @@ extern struct segment *dcc_segment __attribute__((visibility("hidden")));
  */
 uint32_t process_claim(void);
 /** process_take_block - a free block; its header is set but for the drops.
- *  returns  NULL: all are taken */
-struct dct_block_header *process_take_block(uint32_t track, uint64_t seq);
+ *  is_reserved  the last sixteenth of the blocks may be used too: for what keeps the sums of steps right (gap.h)
+ *  returns      NULL: all are taken */
+struct dct_block_header *process_take_block(uint32_t track, uint64_t seq, int is_reserved);
 /** process_hand_over - nothing more comes into the block. */
 void process_hand_over(struct dct_block_header *b);
 /** process_incomplete - events from since_ns on may be missing in the trace. */
 void process_incomplete(int64_t since_ns);
-/** process_drop - count one dropped event. */
+/** process_unsummed - the same, and sums of steps that end later lack them. */
+void process_unsummed(int64_t since_ns);
+/** process_beside - one dropped event was a process range or an operation in flight. */
+void process_beside(void);
+/** process_drop - count one dropped event of which nothing is known. */
 void process_drop(void);
 /** process_lost - one event of that kind and name is dropped: counted, and added to the sums of its name.
- *  process_lost_time adds only time, of one that was counted when it began. */
+ *  process_lost_time adds only time, of one that was counted when it began; process_found takes such a one back. */
 void process_lost(int kind, uint32_t domain, uint32_t name, uint32_t category, uint64_t ns, uint64_t bytes);
 void process_lost_time(int kind, uint32_t domain, uint32_t name, uint32_t category, uint64_t ns);
+void process_found(int kind, uint32_t domain, uint32_t name, uint32_t category);
 
 #endif

@@ -130,6 +130,15 @@ static inline struct segment_said *segment_said(const struct segment *s)
     return segment_at(s, s->said_at);
 }
 
+/** segment_keep_earliest - incomplete_ns or unsummed_ns of a header, which program and collector write. */
+static inline void segment_keep_earliest(int64_t *earliest, int64_t ns)
+{
+    int64_t known = __atomic_load_n(earliest, __ATOMIC_RELAXED);
+    while (ns > 0 && (!known || ns < known) &&
+           !__atomic_compare_exchange_n(earliest, &known, ns, 1, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+    }
+}
+
 static inline struct dct_block_header *segment_block(const struct segment *s, uint32_t i)
 {
     return segment_at(s, s->blocks_at + (uint64_t)i * SEGMENT_BLOCK_BYTES);

@@ -95,7 +95,7 @@ void spool_forget_others(void)
 static void begin_track(struct spool_track *t)
 {
     if (t->epoch) {
-        t->n_lost = t->n_top = 0;
+        t->n_lost = t->n_top = t->gap.n = 0;
         memset(t->level, 0, sizeof t->level);
         memset(&t->window, 0, sizeof t->window);
     }
@@ -104,7 +104,7 @@ static void begin_track(struct spool_track *t)
     t->tid = (uint32_t)syscall(SYS_gettid);
     t->seq = 0;
     t->next_range_id = t->end_range_id = 0;
-    t->is_dry = 0;
+    t->is_dry = t->is_reserve = 0;
     t->is_slow = dcc_window_is_used || t->n_lost || t->n_top;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     t->epoch = __atomic_load_n(&dcc_self->epoch, __ATOMIC_RELAXED);
@@ -118,7 +118,7 @@ static struct spool_track *new_track(void)
         if (__atomic_exchange_n(&t->is_in_use, 1, __ATOMIC_ACQ_REL))
             continue;
         t->epoch = 0;
-        t->n_lost = t->n_top = 0;
+        t->n_lost = t->n_top = t->gap.n = 0;
         memset(t->level, 0, sizeof t->level);
         memset(&t->window, 0, sizeof t->window);
         begin_track(t);
@@ -148,18 +148,21 @@ static void change_block(struct spool_track *t)
     t->fresh = NULL;
 }
 
-int spool_next_block(struct spool_track *t)
+int spool_next_block(struct spool_track *t, int is_reserved)
 {
     if (!t->epoch) /* another thread is about to take the entry of this process */
         return -1;
     uint64_t freed = __atomic_load_n(&dcc_segment->n_freed, __ATOMIC_ACQUIRE);
-    if (t->is_dry && freed == t->freed_seen)
+    if (!is_reserved && t->is_dry && freed == t->freed_seen)
         return -1;
-    struct dct_block_header *b = process_take_block(t->tid, t->seq);
-    t->is_dry = !b;
-    t->freed_seen = freed;
+    struct dct_block_header *b = process_take_block(t->tid, t->seq, is_reserved);
+    if (!is_reserved) {
+        t->is_dry = !b;
+        t->freed_seen = freed;
+    }
     if (!b)
         return -1;
+    t->is_reserve = is_reserved;
     t->full = t->block;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     t->fresh = b;

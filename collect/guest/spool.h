@@ -52,6 +52,8 @@ uint32_t spool_domain_by_text(struct spool_track *t, const char *text);
 void spool_category(const void *domain, uint32_t category, const char *name);
 /** spool_category_by_text - number of a category known by its text only (our own entry points). */
 uint32_t spool_category_by_text(struct spool_track *t, uint32_t domain, const char *text);
+/** spool_is_in_flight - did spool_category_by_text give that number for DCT_IN_FLIGHT? */
+int spool_is_in_flight(uint32_t category);
 void spool_thread_name(uint32_t tid, const char *name);
 
 /* Events. attr may be NULL. push returns the level of the new range, pop that of the closed one (-1: none open). */

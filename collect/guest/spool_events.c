@@ -1,6 +1,7 @@
 /* spool_events.c - see spool.h. Events as slots of a thread's block: every kind, with and without a window. */
 #include "collect/guest/spool.h"
 
+#include "collect/guest/gap.h"
 #include "collect/guest/hot.h"
 
 #include <string.h>
@@ -12,15 +13,18 @@
  * range. */
 #define RANGE_IDS 1024u
 
-/* Room for n slots beside those kept for pops; NULL: none. */
+/* Room for n slots beside those kept for pops, behind what was lost before; NULL: none. */
 static struct dct_slot *room(struct spool_track *t, uint32_t n)
 {
-    if (t->used + n + t->open > t->cap && (spool_next_block(t) != 0 || n + t->open > t->cap))
+    uint32_t n_gap = gap_slots(t), all = n_gap + n + t->open + (n_gap ? t->n_lost : 0);
+    if (t->used + all > t->cap && (spool_next_block(t, 0) != 0 || all > t->cap))
         return NULL;
+    if (n_gap)
+        gap_write(t);
     return (struct dct_slot *)(t->block + 1) + t->used;
 }
 
-/* An event that began at start_ns finds no room. */
+/* An event that began at start_ns finds no room. It is no part of a step's sums, or gap.h has it. */
 static void lose(int kind, uint32_t domain, uint32_t name, uint32_t category, int64_t start_ns, int64_t end_ns,
                  uint64_t bytes)
 {
@@ -67,33 +71,73 @@ static int level_of(const struct levels *l)
 
 static void count_slow(struct spool_track *t)
 {
-    t->is_slow = dcc_window_is_used || t->n_lost || t->n_top;
+    t->is_slow = dcc_window_is_used || t->n_lost || t->n_top || t->gap.n;
+}
+
+static int is_step(const struct spool_track *t, uint32_t domain, uint32_t name, const struct dct_attr *attr)
+{
+    return (spool_name_flags(t, name) & WINDOW_NAME_STEP) || window_is_step_category(domain, attr ? attr->category : 0);
 }
 
 /* The call is counted now, its time when it ends. returns 0: there is no place to remember that it is open */
 static int lose_push(struct spool_track *t, uint32_t domain, uint32_t name, const struct dct_attr *attr, int level)
 {
-    int64_t now = clock_now_ns(&t->clock);
-    uint32_t category = attr ? attr->category : 0;
-    lose(DCT_PUSH, domain, name, category, now, now, 0);
-    if (t->n_lost == LOST_OPEN)
+    int64_t now = clock_now_ns(&t->clock), number = number_of(attr);
+    process_lost(DCT_PUSH, domain, name, attr ? attr->category : 0, 0, 0);
+    if (t->n_lost == LOST_OPEN || name == SEGMENT_OVERFLOW) /* a name that is not known may be a step's */
+        process_unsummed(now);
+    if (t->n_lost == LOST_OPEN) {
+        gap_give_up(t);
         return 0;
-    t->lost[t->n_lost++] = (struct lost_range){domain, name, category, level, now};
+    }
+    struct lost_range *r = &t->lost[t->n_lost++];
+    *r = (struct lost_range){.domain = domain,
+                             .name = name,
+                             .level = level,
+                             .is_step = is_step(t, domain, name, attr) != 0,
+                             .is_counted = dcc_self->process != NULL,
+                             .has_attr = attr != NULL,
+                             .start_ns = now,
+                             .bytes = number > 0 ? (uint64_t)number : 0,
+                             .attr = attr ? *attr : (struct dct_attr){0}};
+    if ((r->attr.payload_type & 0xff) == DCT_PAYLOAD_RAW) /* its bytes are not kept */
+        r->attr.payload_type &= ~0xffu;
+    gap_open(t);
     return 1;
+}
+
+/* The lost range of that level; NULL: it is not lost. */
+static struct lost_range *lost_range(struct spool_track *t, uint32_t domain, int level)
+{
+    uint32_t i = t->n_lost;
+    while (i > 0 && t->lost[i - 1].domain != domain)
+        i--;
+    return i > 0 && t->lost[i - 1].level == level ? &t->lost[i - 1] : NULL;
+}
+
+/* What was lost inside a range is written before the end of it. Steps are never lost as long as the reserve lasts. */
+static void write_gap_before_end(struct spool_track *t, uint32_t domain, int level)
+{
+    const struct lost_range *r = lost_range(t, domain, level);
+    int is_needed = r ? r->is_step : t->gap.n && t->level[domain].recorded && !t->level[domain].top;
+    if (is_needed && gap_flush(t) != 0)
+        gap_give_up(t);
 }
 
 /* returns 1 when the range of that level was lost */
 static int end_lost(struct spool_track *t, uint32_t domain, int level, int64_t t_ns)
 {
-    uint32_t i = t->n_lost;
-    while (i > 0 && t->lost[i - 1].domain != domain)
-        i--;
-    if (i == 0 || t->lost[i - 1].level != level)
+    struct lost_range *at = lost_range(t, domain, level);
+    if (!at)
         return 0;
-    struct lost_range r = t->lost[i - 1];
-    memmove(&t->lost[i - 1], &t->lost[i], (t->n_lost - i) * sizeof r);
+    uint32_t i = (uint32_t)(at - t->lost);
+    gap_close(t, i, t_ns);
+    struct lost_range r = *at;
+    memmove(at, at + 1, (t->n_lost - i - 1) * sizeof r);
     t->n_lost--;
-    process_lost_time(DCT_PUSH, r.domain, r.name, r.category, t_ns > r.start_ns ? (uint64_t)(t_ns - r.start_ns) : 0);
+    process_lost_time(DCT_PUSH, r.domain, r.name, r.attr.category,
+                      t_ns > r.start_ns ? (uint64_t)(t_ns - r.start_ns) : 0);
+    process_incomplete(r.start_ns);
     return 1;
 }
 
@@ -151,6 +195,8 @@ int spool_put_pop_raw(struct spool_track *t, uint32_t domain, int64_t t_ns, cons
 {
     struct levels *l = &t->level[domain];
     int level = level_of(l) - 1;
+    if (t->gap.n || t->n_lost)
+        write_gap_before_end(t, domain, level);
     if (end_lost(t, domain, level, t_ns)) {
         l->lost--;
     } else if (l->top) {
@@ -163,7 +209,7 @@ int spool_put_pop_raw(struct spool_track *t, uint32_t domain, int64_t t_ns, cons
         if (has_slot)
             put_pop(t, domain, t_ns, attr, raw);
         else
-            process_incomplete(t_ns); /* it stays open */
+            process_unsummed(t_ns); /* it stays open */
     } else if (l->bottom) {
         l->bottom--;
     } else if (!dcc_window_is_used || window_is_open(t_ns)) { /* of no range: the reader counts it */
@@ -205,6 +251,9 @@ uint64_t spool_put_start_raw(struct spool_track *t, uint32_t domain, uint32_t na
     if (!s) {
         int64_t now = clock_now_ns(&t->clock);
         lose(DCT_START, domain, name, attr ? attr->category : 0, now, now, 0);
+        process_beside();
+        if (is_step(t, domain, name, attr))
+            process_unsummed(now);
         return id | DROPPED_RANGE;
     }
     struct dct_slot *next = track_head(s, DCT_START, n - 1, domain, name, 0);
@@ -236,6 +285,7 @@ void spool_put_end_raw(struct spool_track *t, uint32_t domain, uint64_t id, int6
     }
     if (!s) {
         process_incomplete(t_ns); /* its range was recorded, and stays open */
+        process_beside();
         return;
     }
     struct dct_slot *next = track_head(s, DCT_END, n - 1, domain, 0, clock_not_before(&t->clock, t_ns));
@@ -279,7 +329,13 @@ void spool_put_span(struct spool_track *t, uint32_t domain, uint32_t name, int64
     uint32_t n = attr ? 3 : 2;
     struct dct_slot *s = room(t, n);
     if (!s) {
-        lose(DCT_SPAN, domain, name, attr ? attr->category : 0, start_ns, end_ns, bytes);
+        uint32_t category = attr ? attr->category : 0;
+        lose(DCT_SPAN, domain, name, category, start_ns, end_ns, bytes);
+        if (spool_is_in_flight(category))
+            process_beside();
+        else
+            gap_call(t, domain, name, category, start_ns, end_ns, bytes);
+        count_slow(t);
         return;
     }
     struct dct_span span = {.dur_ns = end_ns > start_ns ? end_ns - start_ns : 0, .bytes = bytes};

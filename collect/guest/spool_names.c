@@ -14,7 +14,7 @@
 static uint32_t define_inline(struct spool_track *t, const char *text, uint32_t len)
 {
     uint32_t n_text = (len + DCT_SLOT_BYTES - 1) / DCT_SLOT_BYTES, n = 1 + n_text;
-    if (t->used + n + t->open > t->cap && (spool_next_block(t) != 0 || n + t->open > t->cap))
+    if (t->used + n + t->open > t->cap && (spool_next_block(t, 0) != 0 || n + t->open > t->cap))
         return SEGMENT_OVERFLOW;
     uint32_t id = SEGMENT_INLINE_NAMES + __atomic_fetch_add(&dcc_segment->next_inline, 1, __ATOMIC_RELAXED);
     if (id > SEGMENT_LAST_NAME) {
@@ -29,7 +29,7 @@ static uint32_t define_inline(struct spool_track *t, const char *text, uint32_t 
     }
     t->used += n;
     __atomic_store_n(&t->block->used_slots, t->used, __ATOMIC_RELEASE);
-    t->inline_flags = dcc_window_is_used ? window_name(text) : 0;
+    t->inline_flags = window_name(text);
     return id;
 }
 
@@ -38,7 +38,7 @@ static uint32_t intern(const char *text, int is_often)
 {
     uint32_t len, hash = names_hash(text, DCT_MAX_TEXT, &len);
     uint32_t id = names_find(dcc_segment, text, len, hash);
-    return id ? id : names_intern(dcc_segment, text, len, hash, dcc_window_is_used ? window_name(text) : 0, is_often);
+    return id ? id : names_intern(dcc_segment, text, len, hash, window_name(text), is_often);
 }
 
 static uint32_t intern_or_overflow(const char *text)
@@ -192,8 +192,7 @@ static void say(int kind, uint32_t domain, uint32_t id, uint32_t name)
 
 static void define_category(uint32_t domain, uint32_t category, uint32_t name)
 {
-    if (dcc_window_is_used)
-        window_category(domain, category, segment_text(dcc_segment, name));
+    window_category(domain, category, segment_text(dcc_segment, name));
     say(DCT_CATEGORY, domain, category, name);
 }
 
@@ -224,6 +223,13 @@ uint32_t spool_category_by_text(struct spool_track *t, uint32_t domain, const ch
                               .id = id,
                               .n = segment_names(dcc_segment)[name].len + 1};
     return id;
+}
+
+int spool_is_in_flight(uint32_t category)
+{
+    uint32_t name = category & ~OWN_CATEGORY;
+    return (category & OWN_CATEGORY) && name < dcc_segment->max_names &&
+           strcmp(segment_text(dcc_segment, name), DCT_IN_FLIGHT) == 0;
 }
 
 void spool_thread_name(uint32_t tid, const char *name)
@@ -266,7 +272,7 @@ static struct dct_slot *file_slots(struct spool_track *t, struct segment_process
         }
         if (t->is_dry && freed == t->freed_seen)
             return NULL;
-        struct dct_block_header *b = process_take_block(DCT_TRACK_PROCESS, 0);
+        struct dct_block_header *b = process_take_block(DCT_TRACK_PROCESS, 0, 0);
         if (!b) {
             t->is_dry = 1;
             t->freed_seen = freed;

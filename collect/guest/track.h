@@ -28,13 +28,32 @@ struct levels {
     int32_t bottom, recorded, lost, top;
 };
 
-/* Open ranges that found no room: their pops are left out too, and their time goes into the sums. Of more of them those
- * inside are lost as well (levels.top). */
+/* Open ranges that found no room (gap.h). Of more of them those inside are lost as well (levels.top). */
 enum { LOST_OPEN = 64, MAX_KEPT_POPS = 256 };
 struct lost_range {
-    uint32_t domain, name, category;
+    uint32_t domain, name;
     int32_t level;
+    uint8_t node; /* of the gap; GAP_NONE: none */
+    uint8_t is_step, is_counted, has_attr;
     int64_t start_ns;
+    uint64_t bytes; /* its payload, if that is a number */
+    struct dct_attr attr;
+};
+
+/* Lost ranges and calls of one name and category inside the same lost ranges. */
+enum { GAP_NODES = 96, GAP_NONE = 255 };
+struct gap_node {
+    uint64_t n, bytes; /* n: those that have ended */
+    int64_t start_ns;  /* of the first */
+    int64_t ns;
+    uint32_t name, category;
+    uint16_t domain;
+    uint8_t kind, parent; /* parent: node of the range around them; GAP_NONE: that one is recorded, or none is there */
+};
+struct gap {
+    uint32_t n;
+    int64_t call_start_ns, call_ns;  /* of the last call that was lost */
+    struct gap_node node[GAP_NODES]; /* that of a range stands before those of what it encloses */
 };
 
 struct spool_track {
@@ -43,12 +62,13 @@ struct spool_track {
     struct dct_block_header *block; /* NULL: none yet */
     uint32_t used, cap;             /* slots */
     uint32_t open;    /* recorded ranges that are open, MAX_KEPT_POPS at most: the block keeps a slot for each */
-    uint32_t is_slow; /* some range is open and not recorded, or there is a window */
+    uint32_t is_slow; /* something was lost that is to be written, some range is not recorded, or there is a window */
     /* Up to here every event looks: one line of the cache. */
     uint32_t tid;
     uint64_t seq;
     uint64_t next_range_id, end_range_id; /* of process ranges: those given to this track */
     int is_dry;                           /* no block was free when n_freed was freed_seen */
+    int is_reserve;                       /* the block is of the reserve (gap.h) */
     uint64_t freed_seen;
     uint32_t inline_flags; /* of the last name that found no room in the table */
     uint32_t is_in_use;
@@ -56,6 +76,7 @@ struct spool_track {
     struct window_track window;
     uint32_t n_lost, n_top;
     struct lost_range lost[LOST_OPEN];
+    struct gap gap;
     struct levels level[SEGMENT_DOMAINS];
     struct cached name[CACHE_ENTRIES], domain[PAIR_ENTRIES];
     struct cached_pair category[PAIR_ENTRIES];

@@ -230,19 +230,7 @@ unsigned window_name(const char *text)
     return flags;
 }
 
-void window_category(uint32_t domain, uint32_t category, const char *name)
-{
-    int n = window.n_step_categories, is_batch = strcasecmp(name, DCT_CATEGORY_BATCH) == 0;
-    if ((!is_batch && strcasecmp(name, "step") != 0) || n == MAX_STEP_CATEGORIES)
-        return;
-    window.step_category[n].is_batch = is_batch;
-    window.step_category[n].domain = domain;
-    window.step_category[n].category = category;
-    __atomic_store_n(&window.n_step_categories, n + 1, __ATOMIC_RELEASE);
-}
-
-/* returns  0 when it is not of steps; 1 of steps, 2 of batches */
-static int is_step_category(uint32_t domain, uint32_t category)
+int window_is_step_category(uint32_t domain, uint32_t category)
 {
     int n = __atomic_load_n(&window.n_step_categories, __ATOMIC_ACQUIRE);
     for (int i = 0; category && i < n; i++)
@@ -251,10 +239,22 @@ static int is_step_category(uint32_t domain, uint32_t category)
     return 0;
 }
 
+void window_category(uint32_t domain, uint32_t category, const char *name)
+{
+    int n = window.n_step_categories, is_batch = strcasecmp(name, DCT_CATEGORY_BATCH) == 0;
+    if ((!is_batch && strcasecmp(name, "step") != 0) || n == MAX_STEP_CATEGORIES ||
+        window_is_step_category(domain, category))
+        return;
+    window.step_category[n].is_batch = is_batch;
+    window.step_category[n].domain = domain;
+    window.step_category[n].category = category;
+    __atomic_store_n(&window.n_step_categories, n + 1, __ATOMIC_RELEASE);
+}
+
 /* Sets t->is_batch. The first step that is more than a batch begins the count anew. */
 static int is_step(struct window_track *t, uint32_t domain, unsigned flags, uint32_t category)
 {
-    int is_of_category = is_step_category(domain, category);
+    int is_of_category = window_is_step_category(domain, category);
     if (!is_of_category && !(flags & WINDOW_NAME_STEP))
         return 0;
     t->is_batch = is_of_category ? is_of_category == 2 : (flags & WINDOW_NAME_BATCH) != 0;

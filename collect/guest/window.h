@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-/* What a name means to the window, asked once when the name is new. */
+/* What a name means, asked once when the name is new. */
 enum { WINDOW_NAME_STEP = 1, WINDOW_NAME_CAPTURE = 2, WINDOW_NAME_EPOCH = 4, WINDOW_NAME_BATCH = 8 };
 
 /* Ranges of a track by which the window closes again: the outermost of its kind. */
@@ -39,6 +39,8 @@ int window_was_open(int64_t t_ns);
 unsigned window_name(const char *text);
 /** window_category - a category of that number and name was defined. */
 void window_category(uint32_t domain, uint32_t category, const char *name);
+/** window_is_step_category - returns 0 when it is not of steps; 1 of steps, 2 of batches */
+int window_is_step_category(uint32_t domain, uint32_t category);
 /** window_push / window_pop - a range of the track opens (before it is recorded) and closes (after).
  *  flags    of its name; category its number; number its payload, -1 = none; level that of the range, from 0 */
 void window_push(struct window_track *t, uint32_t domain, unsigned flags, uint32_t category, int64_t number, int level);

@@ -178,6 +178,7 @@ int pack_spool(const struct pack_request *request, char *message, size_t n, stru
     if (rc)
         return rc;
     int has_changed = 0;
+    summarize_wait(request->spool);
     rc = pack_once(&followed, request->is_live, &has_changed, message, n, err);
     return rc && has_changed && !request->is_live ? pack_once(&followed, 1, &has_changed, message, n, err) : rc;
 }

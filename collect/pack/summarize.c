@@ -10,10 +10,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <limits.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -111,6 +114,30 @@ void summarize_folder(const char *dir, int rank)
         if (dcr_ends_with(names[i], ".dct") && !is_in_pieces(names, n, names[i]))
             summarize_file(dir, names[i], rank);
     dcr_free_names(names, n);
+}
+
+/* Who writes a file holds the lock of its partial one. */
+static int is_at_work(const char *partial)
+{
+    int fd = open(partial, O_RDONLY | O_CLOEXEC);
+    int is_locked = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    if (fd >= 0)
+        close(fd);
+    return is_locked;
+}
+
+void summarize_wait(const char *spool)
+{
+    enum { WAIT_MS = 60000, PAUSE_MS = 100 };
+    char pattern[PATH_MAX];
+    glob_t found = {0};
+    if (snprintf(pattern, sizeof pattern, "%s/rank*/summary-*.partial", spool) >= PATH_MAX)
+        return;
+    if (glob(pattern, 0, NULL, &found) == 0)
+        for (size_t i = 0, ms = 0; i < found.gl_pathc; i++)
+            for (; ms < WAIT_MS && is_at_work(found.gl_pathv[i]); ms += PAUSE_MS)
+                poll(NULL, 0, PAUSE_MS);
+    globfree(&found);
 }
 
 /* ---- traces that are packed -------------------------------------------------------------------- */
@@ -346,6 +373,21 @@ static void drop_unwanted(struct pack *p)
     p->n_members = kept;
 }
 
+/* A trace has the newest events only, and there is no summary of all. */
+static void say_no_sums(struct pack *p, const struct archive_member *m)
+{
+    char path[PATH_MAX], partial[PATH_MAX + 16];
+    int has_name = dcr_summary_name(m->path, path, sizeof path) == 0;
+    snprintf(partial, sizeof partial, "%s.partial", path);
+    if (has_name && is_at_work(partial))
+        pack_reason(p,
+                    "the trace '%s' has the newest events only, and those before are still being summed up; pack again "
+                    "when no dccollect is at work",
+                    m->name);
+    else
+        pack_reason(p, "the trace '%s' has the newest events only, and the sums of those before are lost", m->name);
+}
+
 int pack_traces(struct pack *p, struct dcr_err *err)
 {
     size_t n = p->n_members; /* what is added meanwhile is no trace */
@@ -373,7 +415,7 @@ int pack_traces(struct pack *p, struct dcr_err *err)
         if (ready && ready->path && take_summary(p, m.name, m.path, m.rank, ready->path))
             continue;
         if (m.blocks_before)
-            pack_reason(p, "the trace '%s' has the newest events only, and the sums of those before are lost", m.name);
+            say_no_sums(p, &m);
         rc = make_summary(p, m.name, m.path, m.rank, name, err);
         if (rc)
             return rc;

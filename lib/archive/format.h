@@ -161,7 +161,7 @@ struct dct_file_header { /* 256 bytes (128 in traces of earlier writers); the re
     int32_t rank; /* -1 unknown */
     int32_t node; /* -1 unknown */
     uint32_t pid;
-    uint32_t flags;           /* 0 */
+    uint32_t flags;           /* DCT_HAS_STEP_SUMS; 0 = an earlier writer */
     int64_t mono_ns, real_ns; /* CLOCK_MONOTONIC and CLOCK_REALTIME read together at the start */
     char host[64];
     uint64_t dropped;      /* events of threads that never got a block */
@@ -175,9 +175,14 @@ struct dct_file_header { /* 256 bytes (128 in traces of earlier writers); the re
     uint64_t dropped_gpu;                    /* part of `dropped`: GPU activity that CUPTI lost, at any time */
     uint64_t own_bytes;                      /* bytes that the recorder itself wrote by system calls */
     uint64_t io[DCT_N_IO_TOTALS];            /* the kernel's totals of the process at exit(); 0 = not recorded */
-    uint64_t blocks_before; /* blocks of the pieces before this one (docs/FORMAT.md, Pieces); 0 = none */
-    uint64_t reserved[4];
+    uint64_t blocks_before;  /* blocks of the pieces before this one (docs/FORMAT.md, Pieces); 0 = none */
+    int64_t unsummed_ns;     /* DCT_GAPs lack dropped events of steps that end after this time; 0 = none */
+    uint64_t dropped_beside; /* part of `dropped`: process ranges and operations in flight */
+    uint64_t reserved[2];
 };
+
+/* A flag of the file header: threads write DCT_GAPs, so that the sums of a step include its dropped events. */
+#define DCT_HAS_STEP_SUMS 1u
 
 #define DCT_BLOCK_MAGIC 0x4b4c4244u /* "DBLK" */
 enum { DCT_BLOCK_OPEN = 1, DCT_BLOCK_SEALED = 2 };
@@ -285,9 +290,10 @@ struct dct_io {
 };
 enum { DCT_IO_READ = 0, DCT_IO_WRITE, DCT_IO_OTHER /* open, close, sync ... */, DCT_N_IO };
 
-/* Last slot of a DCT_SUM. */
+/* Last slot of a DCT_SUM or DCT_GAP. kind: DCT_PUSH, DCT_START, DCT_MARK, DCT_SPAN or DCT_GPU (category: its activity).
+ * Of a DCT_GAP the second byte of kind is how many dropped ranges were open around it. */
 struct dct_sum {
-    uint32_t category, kind; /* kind: DCT_PUSH, DCT_START, DCT_MARK, DCT_SPAN or DCT_GPU (category: its activity) */
+    uint32_t category, kind;
     uint64_t n;
 };
 
@@ -305,6 +311,9 @@ enum dct_kind {
     DCT_FILE = 7,  /* [dct_io x 3] calls on the file `name` that were too short to be spans; t_ns = first use */
     DCT_GPU = 8,   /* [span, dct_gpu, kernel's dct_kernel] what a GPU or its runtime did; on any track, in any order */
     DCT_SUM = 9,   /* [span, dct_sum] events of one name that were dropped: their time and bytes; t_ns: since when */
+    DCT_GAP = 10,  /* [span, dct_sum] events of this thread, of one name and inside the same ranges, that were dropped
+                      since its event before: their time as one piece that begins at t_ns. Those inside come first.
+                      Without extra slots: a push that follows may have a time from t_ns on */
     /* definitions; n_extra slots of text (16 bytes each, NUL padded); t_ns = text length in bytes */
     DCT_STRING = 16,   /* name = the id defined */
     DCT_DOMAIN = 17,   /* domain = the id defined */

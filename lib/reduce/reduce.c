@@ -34,7 +34,7 @@ static struct track *track_of(struct reducer *d, uint32_t id)
     d->tracks = arena_grow(&d->arena, d->tracks, d->n_tracks, &d->tracks_cap, sizeof *d->tracks);
     struct track *t = dcr_arena_alloc(&d->arena, sizeof *t);
     t->id = id;
-    t->last_step_end_ns = t->end_before_ns = t->optimizer_ns = INT64_MIN;
+    t->last_step_end_ns = t->end_before_ns = t->optimizer_ns = t->summed_ns = INT64_MIN;
     t->every = 1;
     d->tracks[d->n_tracks++] = t;
     return d->last = t;
@@ -290,6 +290,13 @@ static void make_room(struct track *t)
         thin(t);
 }
 
+/* Those from `first` on: which of them were dropped, and what came before each, is not known. */
+static void forget_collectives(struct track *t, uint32_t first)
+{
+    t->n_collectives = first;
+    memset(&t->since, 0, sizeof t->since);
+}
+
 static void add_step(struct reducer *d, struct track *t, const struct event *e)
 {
     int64_t number = e->number >= 0 ? e->number : t->n_seen;
@@ -337,6 +344,9 @@ static void add_step(struct reducer *d, struct track *t, const struct event *e)
     pass_time(d, t, &call, at, e->end_ns, CAT_OTHER);
     while (call < t->n_calls)
         close_collective(d, t, &t->calls[call++]);
+    s->is_summed = t->summed_ns >= e->start_ns;
+    if (s->is_summed)
+        forget_collectives(t, s->first_collective);
     s->n_collectives = (uint32_t)(t->n_collectives - s->first_collective);
     for (size_t i = 0; i < t->n_calls; i++)
         if (t->calls[i].start_ns >= e->start_ns)
@@ -443,6 +453,8 @@ static void take_event(struct reducer *d, const struct event *e)
         if (e->category == CAT_COMM && reduce_waits(e->name) &&
             !(e->maker == EVENT_BY_RECORDER && reduce_is_between_two(e->name)))
             add_call(d, t, e);
+        if (e->category == CAT_COMM && e->is_sum)
+            t->summed_ns = e->start_ns;
         break;
     case EVENT_VALIDATION:
         forget_inside(t, e->start_ns);

@@ -44,6 +44,7 @@ struct step_record {
     int64_t samples;               /* -1 = not recorded */
     int64_t runtime_ns;            /* host in calls of the GPU's runtime, any thread; 0 unless reduced.has_runtime */
     uint32_t first_collective, n_collectives;
+    int is_summed; /* of some of its collectives only the sums are known, in part_ns and bytes: n_collectives is 0 */
 };
 
 /* The ranges of one name and category on a rank's step track: time in which they were innermost, so that the phases of
@@ -102,9 +103,10 @@ struct reduced {
     size_t n_loading;                 /* files after the n-th: none */
     uint32_t track;                   /* of the steps; not kept in a summary */
     int n_gpus; /* the steps are what a GPU did in them: GPUs of the process with kernels of its own; 0 = a host's */
-    int has_runtime;      /* runtime_ns of the steps is known */
-    int is_by_hook;       /* the steps were marked by the hook, not by the program */
-    int is_last_left_out; /* one more step was there, but the time of its exchange of gradients was not told */
+    int has_runtime;       /* runtime_ns of the steps is known */
+    int is_by_hook;        /* the steps were marked by the hook, not by the program */
+    int is_hidden_unknown; /* hidden_comm_ns is less than it was: single calls that it needs were dropped */
+    int is_last_left_out;  /* one more step was there, but the time of its exchange of gradients was not told */
 };
 
 enum event_kind {
@@ -131,6 +133,7 @@ struct event {
     enum category category; /* of EVENT_PHASE */
     int depth;              /* 0 = outermost on its track: nothing before it can matter later */
     int is_beside;          /* a range of the process, not of the thread: under way, whatever the thread does */
+    int is_sum;             /* of EVENT_PHASE: not one range but all that were dropped of a name, end to end */
     int is_batch;           /* of EVENT_STEP: a step only as long as no other is found ("batch 7", step_name.h) */
     enum event_maker maker;
     int64_t start_ns, end_ns;

@@ -62,7 +62,7 @@ static void add_hidden(struct step_record *s, int64_t ns)
 }
 
 /* Communication beside the step's own track during a step, beyond what that track waited for. */
-static void find_hidden(struct reducer *d, const struct track *t)
+static void find_hidden(struct reducer *d, const struct track *t, struct reduced *out)
 {
     size_t n;
     struct call *calls = calls_of_others(d, t, &n);
@@ -78,7 +78,9 @@ static void find_hidden(struct reducer *d, const struct track *t)
             int64_t step_end = t->steps[k].start_ns + t->steps[k].step_ns;
             int64_t lo = from > t->steps[k].start_ns ? from : t->steps[k].start_ns;
             int64_t hi = calls[i].end_ns < step_end ? calls[i].end_ns : step_end;
-            if (hi > lo)
+            if (hi > lo && t->steps[k].is_summed)
+                out->is_hidden_unknown = 1;
+            else if (hi > lo)
                 add_hidden(&t->steps[k], hidden_part(t, &t->steps[k], lo, hi));
         }
         if (calls[i].end_ns > done)
@@ -127,7 +129,8 @@ int reduce_finish(struct reducer *d, struct dcr_arena *a, struct reduced *out)
     out->seen = t->every > 1 ? (struct steps_seen){t->every, t->n_seen, t->seen_ns} : (struct steps_seen){0};
     out->track = t->id;
     out->is_by_hook = t->is_by_hook;
-    find_hidden(d, t);
+    out->is_hidden_unknown = 0;
+    find_hidden(d, t, out);
     out->n_steps = t->n_steps;
     out->steps = dcr_arena_alloc(a, t->n_steps * sizeof *t->steps);
     memcpy(out->steps, t->steps, t->n_steps * sizeof *t->steps);

@@ -163,10 +163,26 @@ static void take_dropped(void *ctx, const struct dct_dropped *d)
         names_add_dropped(tap->names, d);
 }
 
+/* The observation of reading in dropped calls, from 1, whose sums take_dropped adds; 0: g is no such call. */
+static uint32_t dropped_file(struct observed *t, const struct dct_gap *g)
+{
+    const struct dct_io none = {.n = 1};
+    if (strcmp(g->domain, DCT_DOMAIN_IO) != 0 || io_kind(g->name) != DCT_IO_READ)
+        return 0;
+    struct observation *o = observe(t, DROPPED_FILES, DCT_IO_READ, &none);
+    if (!o)
+        return 0;
+    o->sum.n--;
+    return (uint32_t)(o - t->out->observed) + 1;
+}
+
 static void say_loading(struct summary *out)
 {
-    for (size_t i = 0; i < out->steps.n_loading && i < out->n_observed; i++)
-        out->observed[i].loading_ns = (uint64_t)out->steps.loading_ns[i];
+    for (size_t i = 0; i < out->steps.n_loading && i < out->n_observed; i++) {
+        struct observation *o = &out->observed[i];
+        uint64_t ns = (uint64_t)out->steps.loading_ns[i];
+        o->loading_ns = ns < o->event_ns ? ns : o->event_ns;
+    }
 }
 
 /* ---- neutral events --------------------------------------------------------------------------- */
@@ -260,6 +276,36 @@ static int neutral(const struct known_range *known, const struct dct_event *in, 
     return 1;
 }
 
+struct gap_tap {
+    struct observed *observed;
+    struct reducer *reducer;
+    struct known_range *known;
+};
+
+/* What was dropped, as if it had been one range: the sums of steps come out as of all events. */
+static void take_gap(void *ctx, const struct dct_gap *g)
+{
+    const struct gap_tap *tap = ctx;
+    const struct dct_event like = {.kind = g->kind,
+                                   .track = g->track,
+                                   .depth = g->depth,
+                                   .domain = g->domain,
+                                   .category = g->category,
+                                   .name = g->name,
+                                   .start_ns = g->start_ns,
+                                   .end_ns = g->end_ns,
+                                   .payload_type = g->bytes ? DCT_PAYLOAD_U64 : DCT_PAYLOAD_NONE,
+                                   .payload = g->bytes,
+                                   .bytes = g->bytes,
+                                   .file = ""};
+    struct event e;
+    if (!neutral(known_of(tap->known, &like), &like, &e) || e.kind == EVENT_STEP || e.kind == EVENT_BATCH)
+        return; /* the recorder writes each step by itself */
+    e.is_sum = 1;
+    e.file = g->kind == DCT_SPAN ? dropped_file(tap->observed, g) : 0;
+    reduce_event(tap->reducer, &e);
+}
+
 int summary_of_trace(struct summary *out, struct dcr_arena *a, struct dcr_stream *s, enum summary_names keep,
                      struct dcr_err *err)
 {
@@ -306,6 +352,8 @@ int summary_of_trace_with_gpu(struct summary *out, struct dcr_arena *a, struct d
     const struct dct_watch *here = beside ? NULL : watch;
     int is_enough = 0;
     struct reducer *d = reduce_new();
+    struct gap_tap gap = {&observed, d, known};
+    dct_on_gap(t, take_gap, &gap);
     uint32_t n_pieces = 0;
     while ((rc = dct_next(t, &e, err)) == 0) {
         struct event n;
@@ -340,6 +388,7 @@ int summary_of_trace_with_gpu(struct summary *out, struct dcr_arena *a, struct d
             out->notes = dcr_arena_strdup(a, dct_notes(t));
         out->ended_in = text_clean(a, ended_in);
         reduce_finish(d, a, &out->steps);
+        out->steps.is_hidden_unknown |= out->info.n_dropped_beside > 0;
         say_loading(out);
         out->n_overflow = reduce_overflow(d);
         out->n_gpu_events = tap.n;

@@ -122,15 +122,18 @@ static int take_recorded(const json_t *o, struct dct_info *info)
 {
     const json_t *window = json_object_get(o, "window"), *incomplete = json_object_get(o, "incomplete_ns"),
                  *gpu = json_object_get(o, "dropped_gpu"), *own = json_object_get(o, "own_bytes"),
-                 *io = json_object_get(o, "io"), *before = json_object_get(o, "blocks_before");
+                 *io = json_object_get(o, "io"), *before = json_object_get(o, "blocks_before"),
+                 *unsummed = json_object_get(o, "unsummed_ns");
     int64_t v[5] = {0};
     if ((window && !take_list(window, 5, MAX_TIME, v)) ||
         (incomplete && !take(incomplete, 0, MAX_TIME, &info->incomplete_ns)) ||
+        (unsummed && !take(unsummed, 0, MAX_TIME, &info->unsummed_ns)) ||
         (gpu && !take_field(o, "dropped_gpu", &info->n_dropped_gpu)) ||
         (before && !take(before, 0, MAX_TIME, &info->n_blocks_before)) ||
         (own && !take(own, 0, MAX_TIME, &info->own_bytes)) ||
         (io && !take_list(io, DCT_N_IO_TOTALS, MAX_TIME, info->io)))
         return 0;
+    info->has_step_sums = unsummed != NULL;
     info->window =
         (struct dct_window){.first_ns = v[0], .last_ns = v[1], .closed_ns = v[2], .since_ns = v[3], .until_ns = v[4]};
     return 1;
@@ -178,6 +181,7 @@ static int take_head(struct reading *g, const json_t *o)
         return 0;
     s->loss.is_torn = torn != 0;
     r->is_by_hook = json_integer_value(json_object_get(o, "steps_by_hook")) == 1;
+    r->is_hidden_unknown = json_integer_value(json_object_get(o, "hidden_unknown")) == 1;
     r->is_last_left_out = json_integer_value(json_object_get(o, "last_step_left_out")) == 1;
     g->n_steps_said = steps;
     r->wall_ns = (int64_t)wall;

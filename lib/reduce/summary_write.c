@@ -80,6 +80,8 @@ static void put_head(struct dcr_buf *out, const struct summary *s)
         put_field(out, "blocks_before", (uint64_t)s->info.n_blocks_before);
     if (s->info.incomplete_ns)
         put_field(out, "incomplete_ns", (uint64_t)s->info.incomplete_ns);
+    if (s->info.has_step_sums && (s->info.incomplete_ns || l->n_dropped))
+        put_field(out, "unsummed_ns", (uint64_t)s->info.unsummed_ns);
     if (s->info.window.until_ns) {
         const struct dct_window *w = &s->info.window;
         const int64_t times[] = {w->first_ns, w->last_ns, w->closed_ns, w->since_ns, w->until_ns};
@@ -111,6 +113,8 @@ static void put_head(struct dcr_buf *out, const struct summary *s)
         put_field(out, "steps_by_hook", 1);
     if (r->is_last_left_out)
         put_field(out, "last_step_left_out", 1);
+    if (r->is_hidden_unknown)
+        put_field(out, "hidden_unknown", 1);
     put_field(out, "wall_ns", (uint64_t)r->wall_ns);
     put_field(out, "validation_ns", (uint64_t)r->validation_ns);
     dcr_buf_puts(out, ",\"categories\":[");

@@ -54,6 +54,9 @@ void dct_take_header(struct dct_reader *r, const struct dct_file_header *h)
                               .incomplete_ns = harmless(h->incomplete_ns),
                               .window = window_of(h),
                               .n_dropped_gpu = h->dropped_gpu,
+                              .has_step_sums = (h->flags & DCT_HAS_STEP_SUMS) != 0,
+                              .unsummed_ns = harmless(h->unsummed_ns),
+                              .n_dropped_beside = h->dropped_beside,
                               .own_bytes = harmless((int64_t)h->own_bytes),
                               .n_blocks_before = info->n_blocks_before,
                               .n_pieces = info->n_pieces + 1};
@@ -62,13 +65,19 @@ void dct_take_header(struct dct_reader *r, const struct dct_file_header *h)
     memcpy(info->host, h->host, sizeof h->host);
 }
 
+int64_t dct_unsummed_ns(const struct dct_info *info)
+{
+    return info->has_step_sums ? info->unsummed_ns : info->incomplete_ns;
+}
+
 int64_t dct_recorded_until(const struct dct_info *info)
 {
     const struct dct_window *w = &info->window;
     /* The end of a step is taken before it closes the window, and by a clock that may be ahead of the window's. */
     int64_t closed = w->last_ns + DCT_CLOCK_ERROR_NS;
     int64_t until = w->until_ns == 0 ? INT64_MAX : w->since_ns ? w->until_ns : closed;
-    return info->incomplete_ns && info->incomplete_ns < until ? info->incomplete_ns : until;
+    int64_t lost = dct_unsummed_ns(info);
+    return lost && lost < until ? lost : until;
 }
 
 int dct_open(struct dct_reader **out, struct dcr_stream *s, struct dct_info *info, struct dcr_err *err)
@@ -157,6 +166,12 @@ void dct_on_gpu(struct dct_reader *r, void (*f)(void *ctx, const struct dct_gpu_
 {
     r->on_gpu = f;
     r->gpu_ctx = ctx;
+}
+
+void dct_on_gap(struct dct_reader *r, void (*f)(void *ctx, const struct dct_gap *g), void *ctx)
+{
+    r->on_gap = f;
+    r->gap_ctx = ctx;
 }
 
 void dct_on_dropped(struct dct_reader *r, void (*f)(void *ctx, const struct dct_dropped *d), void *ctx)

@@ -24,6 +24,9 @@ struct dct_info {
     int64_t mono_ns, real_ns;
     int64_t incomplete_ns; /* events from this time on may be missing; 0 = none is, or not recorded */
     struct dct_window window;
+    int has_step_sums;           /* the writer wrote DCT_GAPs: sums of steps include dropped events */
+    int64_t unsummed_ns;         /* except those of steps that end after this; 0 = of none */
+    uint64_t n_dropped_beside;   /* part of the dropped events: process ranges, operations in flight */
     uint64_t n_dropped_gpu;      /* part of the dropped events: GPU activity that CUPTI lost */
     int64_t own_bytes;           /* bytes that the recorder itself wrote by system calls; 0 = not recorded */
     int64_t io[DCT_N_IO_TOTALS]; /* the kernel's totals of the process at exit(); 0 = not recorded */
@@ -31,7 +34,10 @@ struct dct_info {
     uint32_t n_pieces;           /* headers read so far: what a later one says replaces what an earlier one said */
 };
 
-/** dct_recorded_until - the time after which the trace is not complete: the window closed, or events may be missing.
+/** dct_unsummed_ns - steps that end after this time lack something in their sums; 0 = none does. */
+int64_t dct_unsummed_ns(const struct dct_info *info);
+
+/** dct_recorded_until - the time after which steps are not complete: the window closed, or their sums lack something.
  *  Includes DCT_CLOCK_ERROR_NS, since event times may be ahead of the clock that closed the window.
  *  returns  INT64_MAX = complete to its end */
 int64_t dct_recorded_until(const struct dct_info *info);
@@ -70,6 +76,17 @@ struct dct_dropped {
     int kind; /* DCT_PUSH, DCT_START, DCT_MARK, DCT_SPAN or DCT_GPU; 0: the rest, of any kind and name */
     const char *domain, *category, *name;
     uint64_t n, ns, bytes; /* at most INT64_MAX */
+};
+
+/* Dropped ranges or calls of one thread, name and place, as one piece of time (DCT_GAP). Text borrows until dct_close.
+ */
+struct dct_gap {
+    int kind; /* DCT_PUSH or DCT_SPAN */
+    uint32_t track;
+    int depth; /* as of a dct_event */
+    const char *domain, *category, *name;
+    uint64_t n, bytes; /* at most INT64_MAX */
+    int64_t start_ns, end_ns;
 };
 
 struct dct_loss {
@@ -125,6 +142,11 @@ void dct_on_gpu(struct dct_reader *r, void (*f)(void *ctx, const struct dct_gpu_
 /** dct_on_dropped - f is called by dct_next for the sums of what was dropped, which come at the end of a trace.
  *  ctx      borrows until dct_close */
 void dct_on_dropped(struct dct_reader *r, void (*f)(void *ctx, const struct dct_dropped *d), void *ctx);
+
+/** dct_on_gap - f is called by dct_next for what a thread dropped, at its place among the events of the thread: those
+ *  inside others first. Numbers and times are also part of what dct_on_dropped tells.
+ *  ctx      borrows until dct_close */
+void dct_on_gap(struct dct_reader *r, void (*f)(void *ctx, const struct dct_gap *g), void *ctx);
 
 /** dct_put_payload - the payload of the event that dct_next gave last, when it is DCT_PAYLOAD_RAW: appended as
  * "field=value; field=value" by the schemas that the program registered before, in hexadecimal where it did not

@@ -133,6 +133,8 @@ int dct_slot_is_sound(const struct dct_reader *r, const struct dct_slot *s)
         return n == DCT_N_IO * sizeof(struct dct_io) / DCT_SLOT_BYTES;
     case DCT_SUM:
         return n == 2;
+    case DCT_GAP:
+        return n == 0 || n == 2;
     case DCT_GPU:
         return n == 3 || n == 5;
     case DCT_END:

@@ -185,6 +185,34 @@ static void pass_dropped(struct dct_reader *r, const struct dct_slot *s)
     r->on_dropped(r->dropped_ctx, &d);
 }
 
+/* Ranges that were open all the time, and only found room late, begin no earlier than the gap. */
+static void pass_gap(struct dct_reader *r, struct track *t, const struct dct_slot *s)
+{
+    struct dct_span span;
+    struct dct_sum sum;
+    struct dct_event names; /* of the three texts only */
+    if (s->n_extra == 0)
+        t->last_ns = s->t_ns;
+    if (s->n_extra == 0 || !r->on_gap || s->t_ns < 0)
+        return;
+    memcpy(&span, s + 1, sizeof span);
+    memcpy(&sum, s + 2, sizeof sum);
+    fill_names(r, &names, s->domain, s->name, sum.category);
+    struct dct_gap g = {.kind = (int)(sum.kind & 0xff),
+                        .track = t->id,
+                        .depth = (int)(t->n_open + (sum.kind >> 8 & 0xff)),
+                        .domain = names.domain,
+                        .category = names.category,
+                        .name = names.name,
+                        .n = at_most_63_bits(sum.n),
+                        .bytes = at_most_63_bits(span.bytes),
+                        .start_ns = s->t_ns};
+    if (span.dur_ns < 0 || __builtin_add_overflow(s->t_ns, span.dur_ns, &g.end_ns))
+        g.end_ns = s->t_ns;
+    if (g.kind == DCT_PUSH || g.kind == DCT_SPAN)
+        r->on_gap(r->gap_ctx, &g);
+}
+
 /* A range without any inside it, by far the most frequent one: its end is the very next slot. s is a DCT_PUSH without
  * extra slots, and not the last of its block. */
 static inline int is_leaf(const struct dct_slot *s)
@@ -296,6 +324,9 @@ static int take_slot(struct dct_reader *r, struct dct_event *out)
         return 0;
     case DCT_SUM:
         pass_dropped(r, s);
+        return 0;
+    case DCT_GAP:
+        pass_gap(r, t, s);
         return 0;
     case DCT_STRING:
     case DCT_DOMAIN:

@@ -58,6 +58,8 @@ struct dct_reader {
     void *gpu_ctx;
     void (*on_dropped)(void *ctx, const struct dct_dropped *d); /* NULL = nobody asked */
     void *dropped_ctx;
+    void (*on_gap)(void *ctx, const struct dct_gap *g); /* NULL = nobody asked */
+    void *gap_ctx;
     struct dct_leave_out *leave_out; /* ranges passed over; NULL = none */
     struct dcr_stream *s;
     uint32_t block_bytes;

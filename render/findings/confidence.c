@@ -59,7 +59,7 @@ enum confidence confidence_of_share(struct report *rep, const struct run_result 
         return CONFIDENCE_LOW;
     }
     for (int k = 0; k < r->run->ranks_len; k++)
-        if (r->run->ranks[k].n_dropped || rank_lost_events(&r->run->ranks[k])) {
+        if (r->run->ranks[k].n_dropped_gpu || rank_lost_steps(&r->run->ranks[k])) {
             *because = because_of(rep, PHRASE(SURE_EVENTS_LOST));
             return CONFIDENCE_LOW;
         }

@@ -13,17 +13,26 @@ int rank_lost_events(const struct run_rank *k)
     return k->n_dropped > k->n_dropped_gpu || k->n_bad_blocks || k->n_missing_blocks || k->is_torn || k->lost_from_ns;
 }
 
-/* Are sums by name and call those of all events, also of the dropped ones? */
-static int lost_sums(const struct run_rank *k)
+static int is_damaged(const struct run_rank *k)
 {
-    return rank_lost_events(k) && (k->n_bad_blocks || k->n_missing_blocks || k->is_torn || !k->n_dropped_known ||
-                                   k->n_dropped_known != k->n_dropped - k->n_dropped_gpu);
+    return k->n_bad_blocks || k->n_missing_blocks || k->is_torn;
+}
+
+int rank_lost_sums(const struct run_rank *k)
+{
+    return rank_lost_events(k) &&
+           (is_damaged(k) || !k->n_dropped_known || k->n_dropped_known != k->n_dropped - k->n_dropped_gpu);
+}
+
+int rank_lost_steps(const struct run_rank *k)
+{
+    return rank_lost_events(k) && (is_damaged(k) || !k->has_step_sums);
 }
 
 int lost_steps(const struct run *a)
 {
     for (int i = 0; i < a->ranks_len; i++)
-        if (a->ranks[i].source == STEPS_TRACE && rank_lost_events(&a->ranks[i]))
+        if (a->ranks[i].source == STEPS_TRACE && rank_lost_steps(&a->ranks[i]))
             return 1;
     return 0;
 }
@@ -63,7 +72,7 @@ static void add_loss(const struct run_rank *k, struct recorded *r)
     if (!rank_lost_events(k))
         return;
     r->n_ranks_lost++;
-    r->n_ranks_lost_sums += lost_sums(k);
+    r->n_ranks_lost_sums += rank_lost_sums(k);
     r->n_lost += k->n_dropped > k->n_dropped_gpu ? k->n_dropped - k->n_dropped_gpu : 0;
     r->lost_from_ns = r->n_ranks_lost == 1 ? from : earlier(r->lost_from_ns, from);
 }
@@ -173,7 +182,9 @@ struct phrase lost_events(const struct run *a)
 struct phrase steps_of_lost(const struct run_result *r)
 {
     struct recorded part = recorded_part(r->run);
-    if (!part.n_ranks_lost || !r->has_steps || !lost_steps(r->run))
+    if (!part.n_ranks_lost || !r->has_steps)
         return PHRASE(NONE);
+    if (!lost_steps(r->run))
+        return PHRASE(STEPS_ARE_SUMMED);
     return part.lost_from_ns >= 0 ? PHRASE(STEPS_BEFORE_LOSS) : PHRASE(STEPS_MAY_LACK);
 }

@@ -7,11 +7,14 @@
 /** rank_watched_ns - time that a rank's processes ran, by their monitor. unit: ns; 0 = not known. (recorded.c) */
 int64_t rank_watched_ns(const struct run_rank *k);
 
-/** rank_lost_events - are host events missing in the rank's traces? Then sums of its calls are not valid, and its steps
- *  are those before the loss. GPU activity that CUPTI lost does not count. (recorded.c) */
+/** rank_lost_events - are host events missing in the rank's traces? GPU activity that CUPTI lost does not count.
+ *  rank_lost_sums: are they missing in sums by name and call too? rank_lost_steps: in its steps, which are then those
+ *  before the loss? (recorded.c) */
 int rank_lost_events(const struct run_rank *k);
+int rank_lost_sums(const struct run_rank *k);
+int rank_lost_steps(const struct run_rank *k);
 
-/** lost_steps - are steps of the run from traces in which events are missing? (recorded.c) */
+/** lost_steps - are steps of the run from traces, and lack events? (recorded.c) */
 int lost_steps(const struct run *a);
 
 /** recorded_of_rank - time in which calls and ranges of a rank were recorded: the time that the window (--steps,

@@ -73,6 +73,7 @@ struct rank_result {
     struct spread step;
     int64_t part_ns[N_PARTS];      /* mean per counted step; sums to step.mean_ns */
     int64_t hidden_comm_ns;        /* mean per step */
+    int is_hidden_unknown;         /* lost events would have to say it */
     int64_t n_last;                /* collectives in which this rank arrived last; of run_result.n_matched */
     int64_t caused_wait_ns;        /* waiting of the others in those, summed over them, mean per step; the same */
     int64_t work_ns[N_CATEGORIES]; /* per step when no neighbour disturbs (shortest); CAT_COMM 0 */
@@ -445,6 +446,7 @@ struct run_result {
                                                   the waiting they cause and the calls on files; of no other class */
     int64_t hidden_comm_ns;                    /* communication under way beside other work, mean per step; no saving:
                                                   it holds waiting for other ranks, and what it took from the work */
+    int is_hidden_unknown;                     /* of a rank: hidden_comm_ns lacks lost events */
     int64_t wait_cause_ns[N_CATEGORIES];       /* PART_WAIT by what the last rank was doing; CAT_COMM = time outside
                                                   steps (validation, logging); sums to part_ns[PART_WAIT] */
     int64_t uneven_wait_ns; /* of the waiting, what unequal work of the ranks explains; only where cores were shared */

@@ -122,6 +122,7 @@ void run_take_steps(struct run_rank *k, const struct reduced *from)
     k->source = STEPS_TRACE;
     k->is_by_hook = from->is_by_hook;
     k->is_last_left_out = from->is_last_left_out;
+    k->is_hidden_unknown = from->is_hidden_unknown;
     k->steps = from->steps;
     k->n_steps = from->n_steps;
     k->seen = from->seen;

@@ -144,12 +144,13 @@ struct run_rank {
     uint64_t n_dropped_known; /* of n_dropped: those that sums by name and call count all the same */
     uint64_t n_dropped_gpu;   /* part of n_dropped: GPU activity that CUPTI lost */
     int64_t lost_from_ns; /* since when events are missing, on the clock of the steps; 0 = none is, -1 = not known */
+    int has_step_sums;    /* the sums of its steps include all events that were lost */
     int is_torn;
-    struct dct_window window;         /* in which its calls were recorded; of several processes the longest window */
-    uint64_t n_inconsistent;          /* steps.csv rows whose phases did not fit into the step */
-    const char *trace_notes;          /* the recorder's own sentences, "" none */
-    const char *ended_in;             /* the innermost range that its trace never closed, "" none */
-    int is_by_hook, is_last_left_out; /* of struct reduced */
+    struct dct_window window; /* in which its calls were recorded; of several processes the longest window */
+    uint64_t n_inconsistent;  /* steps.csv rows whose phases did not fit into the step */
+    const char *trace_notes;  /* the recorder's own sentences, "" none */
+    const char *ended_in;     /* the innermost range that its trace never closed, "" none */
+    int is_by_hook, is_last_left_out, is_hidden_unknown; /* of struct reduced */
     int is_renumbered; /* its trace's step numbers did not ascend, so they count from 0 in order of time */
     /* process monitor; -1 = not measured */
     int64_t cpu_ns, run_delay_ns, peak_rss_bytes, involuntary_switches;

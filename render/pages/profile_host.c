@@ -19,7 +19,7 @@ void section_of_processes(const struct run *run, struct doc *d)
         if (n++ == 0)
             doc_heading(d, 2, "Processes");
         const struct fmt calls = fmt_time(k->mpi_ns);
-        int has_calls = k->mpi_ns > 0 && !rank_lost_events(k);
+        int has_calls = k->mpi_ns > 0 && !rank_lost_sums(k);
         const struct slot delay = slot_time(k->run_delay_ns), memory = slot_bytes((double)k->peak_rss_bytes);
         const struct phrase said[] = {
             PHRASE(PROCESS_TIME, slot_count(k->rank), slot_time(k->cpu_ns),

@@ -75,6 +75,8 @@ static void take_recorded(struct run_rank *k, const struct summary *s)
     const struct dct_window *w = &s->info.window;
     int is_lost = s->loss.n_dropped > s->info.n_dropped_gpu || s->info.incomplete_ns;
     int64_t from = s->info.incomplete_ns ? s->info.incomplete_ns : -1;
+    if (is_lost)
+        k->has_step_sums = (k->has_step_sums || !k->lost_from_ns) && s->info.has_step_sums && !s->info.unsummed_ns;
     if (is_lost && (!k->lost_from_ns || from < k->lost_from_ns))
         k->lost_from_ns = from;
     for (int i = 0; i < DCT_N_IO_TOTALS; i++) /* taken at exit(), maybe after the monitor's last sample */

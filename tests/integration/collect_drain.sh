@@ -73,6 +73,49 @@ check "and nothing is dropped" sh -c './trace_text rest/rank1/*.dct --count | gr
 for trace in limit/rank0/*.dct; do ./trace_text "$trace" --count; done >counts
 check "a process at its limit on disk: another one loses nothing" grep -q '^events=400 dropped=0 ' counts
 
+# ---- a child in the background goes on when the program has ended
+MARKS_STEP_US=20000 "$COLLECT" run -o background.tar --io off -- sh -c './marks 30 & sleep 0.1' >out 2>err
+check "all that it records is in the archive" metadata background.tar '.collector.events == 120'
+
+# ---- of a trace that keeps its newest events another process sums up all of them
+summing() { # COLLECTOR: that process, when it is there
+    local p
+    for _ in $(seq 200); do
+        for p in $(pgrep -P "$1"); do
+            [ "$(readlink /proc/"$p"/exe)" = "$(realpath "$COLLECT")" ] && echo "$p" && return
+        done
+        sleep 0.02
+    done
+}
+rm -f ended
+"$COLLECT" run --spool slow --io off --max-mb 1 --max-disk-mb 1 -- sh -c './burst 60000 2 10; echo $? >ended' >out 2>err &
+collector=$!
+sums=$(summing $collector)
+kill -STOP "$sums"
+for _ in $(seq 600); do [ -s ended ] && break; sleep 0.1; done
+kill -CONT "$sums"
+wait $collector
+"$COLLECT" pack slow -o slow.tar 2>err
+check "it is too slow: the archive says that events are missing because of it" manifest slow.tar \
+    '.incomplete_because | any(test("could not record [0-9]+ events .events came faster than they could be summed up"))'
+rm -f begun
+"$COLLECT" run --spool behind --io off --max-disk-mb 1 -- sh -c './burst 100000; touch begun; exec sleep 100' >out 2>err &
+collector=$!
+sums=$(summing $collector)
+while [ ! -e begun ]; do sleep 0.05; done
+program=$(pgrep -P $collector sleep)
+kill -STOP "$sums"
+kill -9 "$program" $collector
+wait $collector 2>/dev/null
+"$COLLECT" pack behind -o behind.tar 2>err &
+packing=$!
+sleep 0.5
+check "pack waits for it when the collector was killed" test ! -e behind.tar
+kill -CONT "$sums"
+wait $packing
+check "and takes its sums" test "$?" -eq 0
+check "none is lost" manifest behind.tar '.incomplete_because | any(test("sums .* are lost")) | not'
+
 # ---- the collector is killed: the program goes on, and pack takes what lies in memory
 rm -f begun ended
 "$COLLECT" run --spool killed --io off --sync-seconds 0 -- sh -c 'touch begun; while [ ! -e go ]; do sleep 0.05; done; ./marks 3000; echo $? >ended' >out 2>err &

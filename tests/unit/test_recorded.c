@@ -280,6 +280,22 @@ static void test_lost_without_steps(void **state)
     run_free(u.r);
 }
 
+/* The recorder kept sums of what it dropped, by name and for each step. */
+static void test_lost_and_summed(void **state)
+{
+    (void)state;
+    struct run_rank k = {.n_dropped = 5, .n_dropped_known = 5, .lost_from_ns = 7, .has_step_sums = 1};
+    assert_true(rank_lost_events(&k));
+    assert_false(rank_lost_sums(&k));
+    assert_false(rank_lost_steps(&k));
+    k.has_step_sums = 0;
+    assert_true(rank_lost_steps(&k));
+    k.has_step_sums = 1;
+    k.n_missing_blocks = 1;
+    assert_true(rank_lost_sums(&k));
+    assert_true(rank_lost_steps(&k));
+}
+
 /* In a run with steps, those before the loss are known; a check needs the whole run. */
 static void test_lost_with_steps(void **state)
 {
@@ -351,11 +367,11 @@ static void test_lost_in_a_comparison(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_window),         cmocka_unit_test(test_unknown_window),
-        cmocka_unit_test(test_never_opened),         cmocka_unit_test(test_monitors_of_the_window),
-        cmocka_unit_test(test_recording_cost),       cmocka_unit_test(test_files_explained),
-        cmocka_unit_test(test_lost_without_steps),   cmocka_unit_test(test_lost_with_steps),
-        cmocka_unit_test(test_lost_in_a_comparison),
+        cmocka_unit_test(test_every_window),       cmocka_unit_test(test_unknown_window),
+        cmocka_unit_test(test_never_opened),       cmocka_unit_test(test_monitors_of_the_window),
+        cmocka_unit_test(test_recording_cost),     cmocka_unit_test(test_files_explained),
+        cmocka_unit_test(test_lost_without_steps), cmocka_unit_test(test_lost_and_summed),
+        cmocka_unit_test(test_lost_with_steps),    cmocka_unit_test(test_lost_in_a_comparison),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

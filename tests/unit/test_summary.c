@@ -209,6 +209,8 @@ static struct summary sample(void)
                  .mono_ns = -4,
                  .real_ns = 9,
                  .incomplete_ns = 77,
+                 .has_step_sums = 1,
+                 .unsummed_ns = 88,
                  .window = {.first_ns = 11, .last_ns = 22, .closed_ns = 33, .since_ns = 44, .until_ns = 55},
                  .n_dropped_gpu = 2,
                  .own_bytes = 65536,
@@ -271,6 +273,8 @@ static void test_there_and_back(void **state)
     assert_string_equal(back.ended_in, "all_reduce");
     assert_int_equal(back.loss.is_torn, 1);
     assert_int_equal(back.info.incomplete_ns, 77);
+    assert_true(back.info.has_step_sums);
+    assert_int_equal(dct_unsummed_ns(&back.info), 88);
     assert_int_equal(back.info.window.since_ns, 44);
     assert_int_equal(back.info.window.until_ns, 55);
     assert_int_equal(dct_recorded_until(&back.info), 55);

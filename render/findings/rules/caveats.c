@@ -341,6 +341,8 @@ static void check_run(struct report *rep, int run)
     if (lost_events(a).id)
         report_add_note(rep, NOTE_GAP, run, NOTE_DROPPED, lost_events(a), steps_of_lost(r),
                         recorded_part(a).n_ranks_lost_sums ? PHRASE(CALLS_UNKNOWN) : PHRASE(CALLS_KNOWN));
+    if (r->is_hidden_unknown)
+        report_add_note(rep, NOTE_GAP, run, NOTE_DROPPED, PHRASE(HIDDEN_UNKNOWN));
     if (n_dropped_gpu)
         report_add_note(rep, NOTE_GAP, run, NOTE_DROPPED, PHRASE(GPU_EVENTS_LOST, slot_count((int64_t)n_dropped_gpu)));
     if (n_bad || n_torn)

@@ -115,7 +115,7 @@ void findings(struct report *rep, struct run_result *r)
     if (r->has_steps && r->step.cv_ratio > rep->thresholds.step_cv)
         run_add_note(rep, r, PHRASE(STEP_VARIES, slot_percent(r->step.cv_ratio), slot_percent(rep->thresholds.step_cv)),
                      PHRASE(STEP_SPREAD, slot_time(r->step.median_ns), slot_time(r->step.p95_ns)));
-    if (r->hidden_comm_ns * 100 > r->step.mean_ns && r->step.mean_ns > 0)
+    if (r->hidden_comm_ns * 100 > r->step.mean_ns && r->step.mean_ns > 0 && !r->is_hidden_unknown)
         run_add_note(rep, r, PHRASE(HIDDEN_COMMUNICATION, slot_time(r->hidden_comm_ns)), PHRASE(HIDDEN_IS_NO_SAVING),
                      PHRASE(HIDDEN_REPEAT));
     if (r->coverage_ratio > 0 && r->coverage_ratio < 0.9)

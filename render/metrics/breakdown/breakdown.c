@@ -106,6 +106,8 @@ static void fill_ranks(struct report *rep, struct run_result *out, const struct 
         k->step = spread_of(x, (size_t)out->n_counted);
         k->step.mean_ns = apportion(s->rank_part[r], N_PARTS, 1, out->n_counted, k->part_ns);
         k->hidden_comm_ns = s->rank_hidden[r] / out->n_counted;
+        k->is_hidden_unknown = g->ranks[r]->is_hidden_unknown;
+        out->is_hidden_unknown |= k->is_hidden_unknown;
         k->n_last = s->n_last[r];
         k->caused_wait_ns = s->rank_caused[r] / out->n_counted;
         slowest = s->rank_total[r] > slowest ? s->rank_total[r] : slowest;

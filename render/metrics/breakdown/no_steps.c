@@ -34,8 +34,9 @@ static struct reason of_names(struct report *rep, const struct run *a)
 
 struct reason why_no_steps(struct report *rep, const struct run *a, int n_ranks_with_steps)
 {
-    if (recorded_part(a).n_ranks_lost)
-        return REASON(STEPS_LOST);
+    for (int i = 0; i < a->ranks_len; i++)
+        if (rank_lost_steps(&a->ranks[i]))
+            return REASON(STEPS_LOST);
     if (n_ranks_with_steps)
         return REASON(STEPS_OF_SOME_RANKS);
     if (a->summary.n_steps)

@@ -38,6 +38,14 @@ static struct value whole(int has, int64_t n)
     return known_if(has, (struct value){.kind = VALUE_WHOLE, .whole = n});
 }
 
+static struct value hidden(int has_steps, int is_unknown, int64_t ns)
+{
+    struct value v = whole(has_steps && !is_unknown, ns);
+    if (has_steps && is_unknown)
+        v.why = REASON(EVENTS_LOST);
+    return v;
+}
+
 /* < 0: it is missing */
 static struct value counted(int64_t n)
 {

@@ -137,6 +137,8 @@ static double collectives_a_step(const struct run_result *r)
     for (int i = 0; i < r->run->ranks_len; i++) {
         const struct run_rank *k = &r->run->ranks[i];
         for (size_t j = 0; j < k->n_steps && k->source == STEPS_TRACE; j++) {
+            if (!k->steps[j].n_collectives && rank_lost_events(k)) /* of its calls there are only sums */
+                continue;
             n += k->steps[j].n_collectives;
             steps++;
         }

@@ -208,7 +208,10 @@ json_t *run_facts_communication(struct site *s, const struct run_result *r)
     add(&f,
         is_one ? FACT(EXPOSED_OF_ONE, exposed, share, slot_reason(&REASON(ONE_OF_MANY_RANKS)))
                : FACT(EXPOSED, exposed, share, slot_time(r->part_ns[PART_TRANSFER]), slot_time(r->part_ns[PART_WAIT])));
-    add(&f, r->hidden_comm_ns > 0 ? FACT(HIDDEN, slot_time(r->hidden_comm_ns)) : FACT(NOT_HIDDEN));
+    if (r->is_hidden_unknown)
+        add_missing(&f, FACT(HIDDEN), &REASON(EVENTS_LOST));
+    else
+        add(&f, r->hidden_comm_ns > 0 ? FACT(HIDDEN, slot_time(r->hidden_comm_ns)) : FACT(NOT_HIDDEN));
     if (r->skew.n)
         add(&f, FACT(START_SKEW, slot_time(r->skew.mean_ns), slot_time(r->skew.p95_ns), slot_time(r->skew.max_ns),
                      slot_count(r->skew.n)));

@@ -175,8 +175,7 @@ static json_t *mpi_ranks(const struct run *run)
     json_t *list = json_array();
     for (int i = 0; i < run->ranks_len; i++) {
         const struct run_rank *k = &run->ranks[i];
-        value_add(list,
-                  json_pack("{s:i, s:o}", "rank", k->rank, "time_ns", value_int(!rank_lost_events(k), k->mpi_ns)));
+        value_add(list, json_pack("{s:i, s:o}", "rank", k->rank, "time_ns", value_int(!rank_lost_sums(k), k->mpi_ns)));
     }
     return list;
 }
