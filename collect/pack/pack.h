@@ -37,8 +37,8 @@ int pack_spool(const struct pack_request *request, char *message, size_t n, stru
 /** summarize_folder - a summary beside every trace of a rank's folder in a spool, made on the node that wrote them when
  *  the program has ended; what fails is left to packing. */
 void summarize_folder(const char *dir, int rank);
-/** summarize_wait - wait until the processes that sum up traces of the spool (collect/drain/follow.h) are done, a minute
- *  at most. A collector that was killed leaves them at work. */
+/** summarize_wait - wait until the processes that sum up traces of the spool (collect/drain/follow.h) are done, a
+ * minute at most. A collector that was killed leaves them at work. */
 void summarize_wait(const char *spool);
 
 #endif
