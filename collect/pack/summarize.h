@@ -17,8 +17,8 @@ int summarize_trace(struct summary *out, struct dcr_arena *a, const char *path, 
 int summarize_load(struct summary *out, struct dcr_arena *a, const char *path, const char *trace_path,
                    struct dcr_err *err) DCR_MUST_CHECK;
 
-/** summarize_wait - wait until the processes that sum up traces of the spool (collect/drain/follow.h) are done, a minute
- * at most. A collector that was killed leaves them at work. */
+/** summarize_wait - wait until the processes that sum up traces of the spool (collect/drain/follow.h) are done, a
+ * minute at most. A collector that was killed leaves them at work. */
 void summarize_wait(const char *spool);
 
 /** summarize_folder - a summary beside every trace of a rank's folder; what fails is left to pack. */
