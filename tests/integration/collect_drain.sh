@@ -78,19 +78,17 @@ MARKS_STEP_US=20000 "$COLLECT" run -o background.tar --io off -- sh -c './marks 
 check "all that it records is in the archive" metadata background.tar '.collector.events == 120'
 
 # ---- of a trace that keeps its newest events another process sums up all of them
-summing() { # COLLECTOR: that process, when it is there
+summing() { # COLLECTOR SPOOL: that process, when it is at work
     local p
-    for _ in $(seq 200); do
-        for p in $(pgrep -P "$1"); do
-            [ "$(readlink /proc/"$p"/exe)" = "$(realpath "$COLLECT")" ] && echo "$p" && return
-        done
-        sleep 0.02
+    for _ in $(seq 500); do compgen -G "$2/rank0/summary-*.partial" >/dev/null && break; sleep 0.02; done
+    for p in $(pgrep -P "$1"); do
+        readlink /proc/"$p"/fd/* | grep -q 'summary-.*partial' && echo "$p"
     done
 }
 rm -f ended
 "$COLLECT" run --spool slow --io off --max-mb 1 --max-disk-mb 1 -- sh -c './burst 60000 2 10; echo $? >ended' >out 2>err &
 collector=$!
-sums=$(summing $collector)
+sums=$(summing $collector slow)
 kill -STOP "$sums"
 for _ in $(seq 600); do [ -s ended ] && break; sleep 0.1; done
 kill -CONT "$sums"
@@ -98,14 +96,11 @@ wait $collector
 "$COLLECT" pack slow -o slow.tar 2>err
 check "it is too slow: the archive says that events are missing because of it" manifest slow.tar \
     '.incomplete_because | any(test("could not record [0-9]+ events .events came faster than they could be summed up"))'
-rm -f begun
-"$COLLECT" run --spool behind --io off --max-disk-mb 1 -- sh -c './burst 100000; touch begun; exec sleep 100' >out 2>err &
+"$COLLECT" run --spool behind --io off --max-disk-mb 1 -- ./burst 1000000 2 10 >out 2>err &
 collector=$!
-sums=$(summing $collector)
-while [ ! -e begun ]; do sleep 0.05; done
-program=$(pgrep -P $collector sleep)
+sums=$(summing $collector behind)
 kill -STOP "$sums"
-kill -9 "$program" $collector
+kill -9 "$(pgrep -P $collector burst)" $collector
 wait $collector 2>/dev/null
 "$COLLECT" pack behind -o behind.tar 2>err &
 packing=$!

@@ -119,7 +119,8 @@ int main(int argc, char **argv)
 {
     const char *path = getenv("NVTX_INJECTION64_PATH");
     void *library = path ? dlopen(path, RTLD_NOW) : NULL;
-    int n = argc > 1 ? atoi(argv[1]) : 10, from = argc > 3 ? atoi(argv[2]) : -1, to = argc > 3 ? atoi(argv[3]) : -1;
+    int n = argc > 1 ? (int)strtol(argv[1], NULL, 10) : 10, from = argc > 3 ? (int)strtol(argv[2], NULL, 10) : -1,
+        to = argc > 3 ? (int)strtol(argv[3], NULL, 10) : -1;
     if (!library)
         return 2;
     *(void **)&push = dlsym(library, "dcc_range_push");
