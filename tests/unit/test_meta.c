@@ -490,9 +490,9 @@ static void malformed_emulated_nodes_are_refused(void **state)
     (void)state;
     static const char *const bad[][2] = {
         {"nonsense", "'nonsense' is not one of cores=, period_us=, link_bit_per_s= and default="},
-        {"cores", "'cores' is none of"},
-        {"=1", "'=1' is none of"},
-        {"core=1 period_us=4000 link_bit_per_s=0 default=1", "'core=1' is none of"},
+        {"cores", "'cores' is not one of"},
+        {"=1", "'=1' is not one of"},
+        {"core=1 period_us=4000 link_bit_per_s=0 default=1", "'core=1' is not one of"},
         {"period_us=4000 link_bit_per_s=0 default=1", "it does not say cores="},
         {"cores=1 period_us=4000 link_bit_per_s=0", "it does not say default="},
         {" ", "it does not say cores="},
