@@ -39,27 +39,29 @@ static void note(const char *fmt)
     errno = old;
 }
 
-#define NOTED(result, name, args, call)        \
-    result __real_##name args;                 \
-    result __wrap_##name args;                 \
-    result __wrap_##name args                  \
-    {                                          \
-        char text[4096];                       \
-        va_list ap;                            \
-        va_start(ap, fmt);                     \
-        vsnprintf(text, sizeof text, fmt, ap); \
-        va_end(ap);                            \
-        note(fmt);                             \
-        call;                                  \
+/* at: the place of fmt among the arguments */
+#define NOTED(result, name, at, args, call)           \
+    result __real_##name args;                        \
+    result __wrap_##name args DCR_PRINTF(at, at + 1); \
+    result __wrap_##name args                         \
+    {                                                 \
+        char text[4096];                              \
+        va_list ap;                                   \
+        va_start(ap, fmt);                            \
+        vsnprintf(text, sizeof text, fmt, ap);        \
+        va_end(ap);                                   \
+        note(fmt);                                    \
+        call;                                         \
     }
 
-NOTED(int, dcr_err_set, (struct dcr_err * err, int grade, const char *fmt, ...),
+NOTED(int, dcr_err_set, 3, (struct dcr_err * err, int grade, const char *fmt, ...),
       return __real_dcr_err_set(err, grade, "%s", text))
-NOTED(int, dcr_err_sys, (struct dcr_err * err, int grade, const char *fmt, ...),
+NOTED(int, dcr_err_sys, 3, (struct dcr_err * err, int grade, const char *fmt, ...),
       return __real_dcr_err_sys(err, grade, "%s", text))
-NOTED(int, dcr_err_while, (struct dcr_err * err, const char *fmt, ...), return __real_dcr_err_while(err, "%s", text))
-NOTED(int, dcr_err_advise, (struct dcr_err * err, const char *fmt, ...), return __real_dcr_err_advise(err, "%s", text))
-NOTED(void, dcr_say, (const char *program, const char *fmt, ...), __real_dcr_say(program, "%s", text))
+NOTED(int, dcr_err_while, 2, (struct dcr_err * err, const char *fmt, ...), return __real_dcr_err_while(err, "%s", text))
+NOTED(int, dcr_err_advise, 2, (struct dcr_err * err, const char *fmt, ...),
+      return __real_dcr_err_advise(err, "%s", text))
+NOTED(void, dcr_say, 2, (const char *program, const char *fmt, ...), __real_dcr_say(program, "%s", text))
 
 /* Each test is a file of tests/unit, compiled with another name for its main. The Makefile writes the list of them. */
 #define TEST(name) int name##_main(void);

@@ -26,7 +26,7 @@ check "the page of dcrnn-train is that of this --help" diff <(made "$TMP/help" "
 check "it has every option of --help once" listed "$page"
 check "and its default" defaults "$page"
 check_status 2 "scenarios are named" "$train" --scenario none --check-options
-sed -n 's/.*there are: //p' "$TMP/tap.out" | tr -d ',' | tr ' ' '\n' >"$TMP/scenarios"
+sed -n 's/.*Use one of //p' "$TMP/tap.out" | tr -d ',.' | tr ' ' '\n' >"$TMP/scenarios"
 check "all eight of them" test "$(grep -c . "$TMP/scenarios")" -eq 8
 while read -r name; do
     check "the page names the scenario $name" grep -qE "^\.BR? $name\b" "$page"

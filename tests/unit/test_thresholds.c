@@ -61,7 +61,7 @@ static void test_refusals(void **state)
         const char *text, *says;
     } bad[] = {
         {"data_limits 0.5\n", "expected 'name = number'"},
-        {"data_limit = 0.5\n", "no threshold 'data_limit'"},
+        {"data_limit = 0.5\n", "unknown threshold 'data_limit'"},
         {"x\n# c\ndata_limits = 0.5\n", "line 1"},
         {"\ndata_limits = 50\n", "line 2"},
         {"data_limits = 0.5x\n", "not '0.5x'"},
