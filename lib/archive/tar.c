@@ -223,10 +223,11 @@ int dcr_tar_check_end(const struct dcr_tar_reader *r, struct dcr_err *err)
         for (ssize_t i = 0; i < n; i++)
             if (piece[i]) {
                 close(fd);
-                return dcr_err_set(err, DCR_FAIL,
-                                   "something lies behind the end of the tar, from byte %lld on, that is not one of its "
-                                   "members (another archive, or garbage); copy or pack it again",
-                                   (long long)(at + i));
+                return dcr_err_set(
+                    err, DCR_FAIL,
+                    "something lies behind the end of the tar, from byte %lld on, that is not one of its "
+                    "members (another archive, or garbage); copy or pack it again",
+                    (long long)(at + i));
             }
     if (n < 0)
         dcr_err_mark(err, DCR_ERR_MACHINE, dcr_err_sys(err, DCR_FAIL, "cannot read '%s'", r->path));

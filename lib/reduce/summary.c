@@ -262,6 +262,7 @@ static int neutral(const struct known_range *known, const struct dct_event *in, 
     out->kind = kind;
     out->category = known->is;
     out->is_batch = known->is_batch;
+    out->is_sum = 0;
     out->track = in->track;
     out->depth = depth;
     out->is_beside = in->kind == DCT_START;

@@ -10,7 +10,8 @@
  *  returns  REASON_NONE, or why it is not known: Linux counts misses of the last level as "cache-misses" on Intel's
  *           processors only, on AMD's those of the second level and on Arm's of the first.
  *  source   Linux, arch/x86/events/intel/core.c (LONGEST_LAT_CACHE.MISS), arch/x86/events/amd/core.c,
- *           drivers/perf/arm_pmuv3.c; Intel SDM volume 3, "Last Level Cache Misses". Test: tests/unit/test_roofline.c */
+ *           drivers/perf/arm_pmuv3.c; Intel SDM volume 3, "Last Level Cache Misses". Test: tests/unit/test_roofline.c
+ */
 struct reason missed_gb_per_s(const struct run *a, double *out);
 
 #endif
