@@ -380,7 +380,7 @@ says 2 "export: two archives" "not one archive to export. Name one" "$COLLECT" e
 says 2 "pack: two folders" "not one folder to pack. Name one" "$COLLECT" pack a b -o x.tar
 says 2 "pack: no archive" "no archive to write. Name it: .dccollect pack inside -o RUN.tar.\." "$COLLECT" pack inside
 says 2 "pack: no value" "option '-o' needs a value. See .dccollect --help" "$COLLECT" pack inside -o
-says 2 "calibrate: too many words" "too many words after 'calibrate'" "$COLLECT" calibrate $(seq 70)
+says 2 "calibrate: too many words" "unknown option '1'" "$COLLECT" calibrate $(seq 70)
 says 125 "run: no program" "no program to run. Write .dccollect run" "$COLLECT" run -o x.tar
 says 125 "run: no place" "no place for the evidence. Add -o RUN.tar" "$COLLECT" run -- true
 refuses() { # PATTERN OPTION...
@@ -390,7 +390,7 @@ refuses() { # PATTERN OPTION...
 }
 refuses "--label takes KEY=VALUE, not 'x'" --label x
 refuses "--delay takes seconds, as in --delay 30, not 'x'" --delay x
-refuses "--traces takes all, rank0, none or sample:N, not 'x'" --traces x
+refuses "--traces takes all, rank0 or none, not 'x'" --traces x
 refuses "--steps takes the first and the last step" --steps 9
 refuses "--capture-range takes cudaProfilerApi, or nvtx:" --capture-range x
 refuses "--keep takes ring, all or summary, not 'x'" --keep x

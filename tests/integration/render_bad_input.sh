@@ -102,7 +102,7 @@ use sanitized
 echo 'data_limits = much' > "$TMP/thresholds"
 refused "a threshold that is no number" "line 1.*data_limits" -t "$TMP/thresholds" "$TMP/1.tar" -o "$site"
 echo 'data_limit = 0.5' > "$TMP/thresholds"
-refused "a threshold that does not exist" "no threshold 'data_limit'" -t "$TMP/thresholds" "$TMP/1.tar" -o "$site"
+refused "a threshold that does not exist" "unknown threshold 'data_limit'" -t "$TMP/thresholds" "$TMP/1.tar" -o "$site"
 use plain
 echo mine > "$TMP/kept-file"
 refused "an output folder that is a file" "kept-file" "$TMP/1.tar" -o "$TMP/kept-file"
@@ -122,7 +122,7 @@ refused "a single file in the output folder" "single-file.*lies in the output fo
 refused "... by another path" "junit.*lies in the output folder" "$TMP/1.tar" -o "$site/" --check 'steps>1' --junit "$TMP/nothing/../site/y.xml"
 refused "a report in no folder" "cannot make output folder '.*': there is no folder '.*nodir'. Make it first" "$TMP/1.tar" -o "$TMP/nodir/site"
 refused "JUnit in no folder, before anything is printed" "junit '.*': there is no folder '.*nodir'. Make it first" --check 'steps>1' "$TMP/1.tar" --junit "$TMP/nodir/j.xml"
-refused "a share above 1 in a check" "a share such as" --check 'exposed_comm<20' "$TMP/1.tar"
+refused "a share above 1 in a check" "the limit is not a share. Write it as 20% or 0.2" --check 'exposed_comm<20' "$TMP/1.tar"
 
 # ---- what it writes by name: never over an input, a file of somebody's, or another output
 cp "$TMP/1.tar" "$TMP/mine.tar"
@@ -160,7 +160,7 @@ for words in --version --help "--check $rule $TMP/1.tar"; do
     # shellcheck disable=SC2086  # words
     "$report" $words > /dev/full 2> "$TMP/err" || status=$?
     check "lost output of ${words%% *} is said" test "$status $(cat "$TMP/err")" = \
-        "2 dcreport: cannot write to standard output: No space left on device"
+        "2 dcreport: cannot write to standard output: No space left on device."
 done
 
 # ---- the tar itself
