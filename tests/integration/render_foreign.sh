@@ -116,7 +116,7 @@ printf 'step, gpu_util [%%], gpu_mem [MiB]\n1, 50, 100\n2, 60, 100\n' >"$made/no
 check_status 2 "no times: refused" "$report" "$made/no-time.csv" -o "$TMP/none"
 cp "$TMP/tap.out" "$TMP/said"
 check "... with the columns that are there and the one that is needed" grep -qF \
-    "It has step, gpu_util [%], gpu_mem [MiB]. Name one of them time, timestamp or date" "$TMP/said"
+    "(it has step, gpu_util [%], gpu_mem [MiB]). Name one of them time, timestamp or date" "$TMP/said"
 
 # ---- a folder as a job leaves it: one command makes one report
 job=$made/job

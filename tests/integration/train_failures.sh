@@ -34,7 +34,7 @@ check_status 1 "weights that leave the valley" "$BIN/dcrnn-train" "${short[@]}" 
 cp "$TMP/tap.out" "$TMP/said"
 check "one sentence" test "$(grep -c "^dcrnn-train: training diverged" "$TMP/said")" -eq 1
 check "names the loss and the checkpoint" \
-    grep -q "was above 10 times its best, .* for 10 steps; .* resume the last good checkpoint with one: $TMP/good/checkpoint.bin" "$TMP/said"
+    grep -q "was above 10 times its best, .* for 10 steps\. Start again with a lower --lr or resume the last good checkpoint with one: $TMP/good/checkpoint.bin" "$TMP/said"
 check "the good checkpoint is still there, the spoiled one is not" cmp "$TMP/good.bin" "$TMP/good/checkpoint.bin"
 check "and nothing beside it" test "$(find "$TMP/good" -name 'checkpoint*' | wc -l)" -eq 1
 use plain
