@@ -106,6 +106,20 @@ void gap_close(struct spool_track *t, uint32_t i, int64_t end_ns)
     fold(&t->gap, r->node);
 }
 
+/* Calls on files inside one of MPI keep their time: what is left is its own. They ended before it, so they are the last
+ * ones. */
+static void remember_call(struct gap *g, int64_t start_ns, int64_t *ns)
+{
+    int64_t all = *ns;
+    g->n_calls = g->n ? g->n_calls : 0;
+    for (; g->n_calls && g->call[g->n_calls - 1].start_ns >= start_ns; g->n_calls--)
+        *ns -= g->call[g->n_calls - 1].ns < *ns ? g->call[g->n_calls - 1].ns : *ns;
+    if (g->n_calls == GAP_CALLS)
+        memmove(&g->call[0], &g->call[1], --g->n_calls * sizeof g->call[0]);
+    g->call[g->n_calls].start_ns = start_ns;
+    g->call[g->n_calls++].ns = all;
+}
+
 void gap_call(struct spool_track *t, uint32_t domain, uint32_t name, uint32_t category, int64_t start_ns,
               int64_t end_ns, uint64_t bytes)
 {
@@ -119,10 +133,7 @@ void gap_call(struct spool_track *t, uint32_t domain, uint32_t name, uint32_t ca
                          .domain = (uint16_t)domain,
                          .kind = DCT_SPAN,
                          .parent = innermost(t)};
-    if (t->gap.n && t->gap.call_start_ns >= start_ns) /* a call on a file inside one of MPI keeps its time */
-        x.ns -= t->gap.call_ns < x.ns ? t->gap.call_ns : x.ns;
-    t->gap.call_start_ns = start_ns;
-    t->gap.call_ns = end_ns - start_ns;
+    remember_call(&t->gap, start_ns, &x.ns);
     uint32_t same = find(&t->gap, t->gap.n, &x);
     if (same != GAP_NONE)
         add(&t->gap.node[same], &x);

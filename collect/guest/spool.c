@@ -1,6 +1,7 @@
 /* spool.c - see spool.h. Threads and their blocks; their events are spool_events.c's, this process is process.c's. */
 #include "collect/guest/spool.h"
 
+#include "collect/guest/gap.h"
 #include "collect/guest/hot.h"
 
 #include <pthread.h>
@@ -71,6 +72,8 @@ static void at_thread_exit(void *arg)
     spool_self.busy = LEAVING;
     spool_self.track = NULL; /* a signal handler must not find a track that is going away */
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    if (is_of_this_process(t) && t->gap.n && gap_flush(t) != 0)
+        gap_give_up(t);
     if (t->block && is_of_this_process(t))
         process_hand_over(t->block);
     t->block = NULL;

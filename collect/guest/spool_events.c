@@ -355,6 +355,7 @@ void spool_put_gpu(struct spool_track *t, uint32_t domain, uint32_t name, int64_
     struct dct_slot *s = room(t, n);
     if (!s) {
         lose(DCT_GPU, domain, name, gpu->activity, start_ns, end_ns, bytes);
+        process_unsummed(start_ns); /* steps of device activity need each of them */
         return;
     }
     struct dct_span span = {.dur_ns = end_ns > start_ns ? end_ns - start_ns : 0, .bytes = bytes};

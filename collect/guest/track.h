@@ -41,7 +41,7 @@ struct lost_range {
 };
 
 /* Lost ranges and calls of one name and category inside the same lost ranges. */
-enum { GAP_NODES = 96, GAP_NONE = 255 };
+enum { GAP_NODES = 96, GAP_CALLS = 16, GAP_NONE = 255 };
 struct gap_node {
     uint64_t n, bytes; /* n: those that have ended */
     int64_t start_ns;  /* of the first */
@@ -52,7 +52,10 @@ struct gap_node {
 };
 struct gap {
     uint32_t n;
-    int64_t call_start_ns, call_ns;  /* of the last call that was lost */
+    struct {
+        int64_t start_ns, ns;
+    } call[GAP_CALLS]; /* the last calls that were lost, none inside another */
+    uint32_t n_calls;
     struct gap_node node[GAP_NODES]; /* that of a range stands before those of what it encloses */
 };
 

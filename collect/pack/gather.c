@@ -8,6 +8,7 @@
 #include "lib/archive/member.h"
 #include "lib/archive/rank.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
@@ -239,17 +240,26 @@ static int add_spool_file(struct pack *p, const char *name, const char *path, co
 
 /* ---- results folders of others ----------------------------------------------------------------- */
 
-/* Less than half of it is on the disk, and it has a hole: a compressing file system stores few blocks of a file without
- * one. An archive would store holes as zeros, gigabytes for a file of kilobytes. */
+/* Less than half of it is on the disk, and more than half of it are holes: a compressing file system stores few blocks
+ * of a file without holes. An archive would store holes as zeros, gigabytes for a file of kilobytes. */
 static int is_sparse(const char *path, const struct stat *st)
 {
     if (st->st_size < INT64_C(64) << 20 || (int64_t)st->st_blocks * 512 > st->st_size / 2)
         return 0;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
-    off_t hole = fd >= 0 ? lseek(fd, 0, SEEK_HOLE) : -1; /* -1: the file system does not tell */
+    off_t at = 0, holes = 0;
+    for (off_t data; fd >= 0 && at < st->st_size; at = lseek(fd, data, SEEK_HOLE)) {
+        data = lseek(fd, at, SEEK_DATA);
+        data = data < 0 && errno == ENXIO ? st->st_size : data;
+        if (data < at) /* the file system does not tell */
+            break;
+        holes += data - at;
+        if (data >= st->st_size)
+            break;
+    }
     if (fd >= 0)
         close(fd);
-    return hole >= 0 && hole < st->st_size;
+    return holes > st->st_size / 2;
 }
 
 /* A file of another tool. If its name does not tell what it is, its content may. */

@@ -24,12 +24,18 @@ char *dcr_clean_line(char *text)
     return text;
 }
 
+/* A byte of a letter beyond ASCII is one of a word. */
+static int is_word(char c)
+{
+    return isalnum((unsigned char)c) || (unsigned char)c >= 0x80;
+}
+
 /* An apostrophe within a word is no quote. */
 static int is_quote(const char *text, const char *at, char open)
 {
     if (*at != '\'')
         return *at == '`' || *at == '"';
-    return open ? !isalnum((unsigned char)at[1]) : at == text || !isalnum((unsigned char)at[-1]);
+    return open ? !is_word(at[1]) : at == text || !is_word(at[-1]);
 }
 
 /* How long the part is that says what is wrong: up to the last "; " that is in no name and no command. */

@@ -37,13 +37,13 @@ void progress_read(int64_t bytes)
     atomic_fetch_add_explicit(&n_read, bytes, memory_order_relaxed);
 }
 
-static void put(const char *line, int n)
+static int put(const char *line, size_t n)
 {
-    if (n > 0 && write(STDERR_FILENO, line, (size_t)n) < 0)
-        work.is_running = 0; /* the terminal is gone */
+    return write(STDERR_FILENO, line, n) < 0 ? -1 : 0;
 }
 
-/* The estimate: the rest goes as fast as what was done. Files that are read twice count once. */
+/* The estimate: the rest goes as fast as what was done. Files that are read twice count once. A terminal that is
+ * stopped holds up this thread, not those that work: it writes without the lock. */
 static void show(void)
 {
     char line[256];
@@ -59,8 +59,11 @@ static void show(void)
         n += left_s < 100 ? snprintf(line + n, sizeof line - (size_t)n, ", about %.0f s for the rest", left_s + 0.5)
                           : snprintf(line + n, sizeof line - (size_t)n, ", about %.0f min for the rest", left_s / 60);
     }
-    put(line, n);
     work.is_shown = 1;
+    pthread_mutex_unlock(&lock);
+    int is_gone = put(line, (size_t)n) != 0;
+    pthread_mutex_lock(&lock);
+    work.is_running &= !is_gone;
 }
 
 static void *tell(void *unused)
@@ -116,6 +119,6 @@ void progress_end(void)
     pthread_join(work.thread, NULL);
     pthread_cond_destroy(&work.ended);
     if (work.is_shown)
-        put("\r\033[K", 4);
+        (void)put("\r\033[K", 4);
     work.what = NULL;
 }

@@ -291,10 +291,11 @@ static void make_room(struct track *t)
 }
 
 /* Those from `first` on: which of them were dropped, and what came before each, is not known. */
-static void forget_collectives(struct track *t, uint32_t first)
+static void forget_collectives(struct track *t, uint32_t first, int is_summed)
 {
     t->n_collectives = first;
-    memset(&t->since, 0, sizeof t->since);
+    if (is_summed)
+        memset(&t->since, 0, sizeof t->since);
 }
 
 static void add_step(struct reducer *d, struct track *t, const struct event *e)
@@ -344,9 +345,11 @@ static void add_step(struct reducer *d, struct track *t, const struct event *e)
     pass_time(d, t, &call, at, e->end_ns, CAT_OTHER);
     while (call < t->n_calls)
         close_collective(d, t, &t->calls[call++]);
-    s->is_summed = t->summed_ns >= e->start_ns;
+    int is_summed = t->summed_ns >= e->start_ns;
+    s->is_summed = is_summed || t->is_after_sum; /* what came before the first collective after a loss is not known */
+    t->is_after_sum = is_summed;
     if (s->is_summed)
-        forget_collectives(t, s->first_collective);
+        forget_collectives(t, s->first_collective, is_summed);
     s->n_collectives = (uint32_t)(t->n_collectives - s->first_collective);
     for (size_t i = 0; i < t->n_calls; i++)
         if (t->calls[i].start_ns >= e->start_ns)
@@ -387,6 +390,8 @@ static void add_exchange(struct reducer *d, struct track *t, const struct event 
     s->part_ns[CAT_COMPUTE] -= ns;
     s->part_ns[CAT_COMM] += ns;
     t->since.since_ns[CAT_COMPUTE] -= ns < t->since.since_ns[CAT_COMPUTE] ? ns : t->since.since_ns[CAT_COMPUTE];
+    if (s->is_summed) /* it would be its only collective */
+        return;
     struct call call = {t->last_step_end_ns - ns, t->last_step_end_ns, 0};
     close_collective(d, t, &call);
     s->n_collectives++;

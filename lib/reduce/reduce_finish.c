@@ -66,6 +66,8 @@ static void find_hidden(struct reducer *d, const struct track *t, struct reduced
 {
     size_t n;
     struct call *calls = calls_of_others(d, t, &n);
+    for (size_t i = 0; i < d->n_tracks; i++) /* when their single calls were is not known */
+        out->is_hidden_unknown |= d->tracks[i] != t && d->tracks[i]->summed_ns != INT64_MIN;
     if (n == 0)
         return;
     size_t s = 0;

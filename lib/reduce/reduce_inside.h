@@ -49,6 +49,7 @@ struct track {
     int64_t last_step_end_ns, end_before_ns;         /* of the last step, and of the one before it */
     int64_t optimizer_ns;                            /* start of the last range "optimizer" of the hook */
     int64_t summed_ns;                               /* start of the last communication that is a sum */
+    int is_after_sum;                                /* the last step had one */
     int64_t gap_ns[N_CATEGORIES], gap_validation_ns; /* what the last step added to outside_ns */
     int64_t n_exchanged;                             /* steps up to the last EVENT_EXCHANGE; 0 = there was none */
     int is_by_hook;                                  /* of struct reduced */

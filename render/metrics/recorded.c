@@ -184,6 +184,11 @@ struct phrase steps_of_lost(const struct run_result *r)
     struct recorded part = recorded_part(r->run);
     if (!part.n_ranks_lost || !r->has_steps)
         return PHRASE(NONE);
+    int is_of_traces = 0;
+    for (int i = 0; i < r->run->ranks_len; i++)
+        is_of_traces |= r->run->ranks[i].source == STEPS_TRACE;
+    if (!is_of_traces)
+        return PHRASE(NONE);
     if (!lost_steps(r->run))
         return PHRASE(STEPS_ARE_SUMMED);
     return part.lost_from_ns >= 0 ? PHRASE(STEPS_BEFORE_LOSS) : PHRASE(STEPS_MAY_LACK);

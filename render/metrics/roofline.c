@@ -120,6 +120,8 @@ static void add_machine(const struct run *a, int machine, double threads, struct
         f->why = REASON(CALIBRATION_DISTURBED, slot_name(c->disturbed));
         return;
     }
+    if (!(threads > 0))
+        threads = c->cores > 0 ? c->cores : 1;
     /* Arithmetic was measured by processor time, which a quota does not change, so the quota is applied here. Memory
      * was measured by wall time, and it is not known how much the quota slowed its best repetition. */
     double at_once = threads_at_once(a, machine, threads);
@@ -134,7 +136,8 @@ static void add_machine(const struct run *a, int machine, double threads, struct
     f->is_turns |= at_once < threads || (c->cores > 0 && threads > c->cores);
 }
 
-static struct ceilings ceilings_of(struct report *rep, const struct run_result *r)
+/*  own_threads  of a rank; 0 = not known: as many as a machine has cores */
+static struct ceilings ceilings_of(struct report *rep, const struct run_result *r, double own_threads)
 {
     struct ceilings f = {.peaks = PEAKS_CALIBRATED};
     const struct run *a = r->run;
@@ -150,7 +153,7 @@ static struct ceilings ceilings_of(struct report *rep, const struct run_result *
     const int *ranks = f.why.code ? NULL : ranks_of_machines(rep, r);
     for (int i = 0; !f.why.code && i < a->nodes_len; i++)
         if (ranks[i])
-            add_machine(a, i, ranks[i] * (double)(a->program.threads > 0 ? a->program.threads : 1), &f);
+            add_machine(a, i, ranks[i] * own_threads, &f);
     if (!f.why.code && !(f.gflop_per_s > 0 && f.gb_per_s > 0))
         f.why = REASON(NO_RANK_CALIBRATED);
     return f;
@@ -222,7 +225,7 @@ struct missed_memory missed_memory(struct report *rep, const struct run_result *
 {
     struct missed_memory m = {0};
     m.why = says_counts(r->run) ? REASON(PROGRAM_COUNTS) : counted(rep, r, &m.gb_per_s);
-    struct ceilings p = m.why.code ? (struct ceilings){0} : ceilings_of(rep, r);
+    struct ceilings p = m.why.code ? (struct ceilings){0} : ceilings_of(rep, r, (double)r->run->program.threads);
     m.peaks = p.peaks;
     m.peak_gb_per_s = p.gb_per_s;
     m.why = m.why.code ? m.why : p.why;
@@ -272,7 +275,7 @@ void rule_memory(struct report *rep, struct run_result *r)
         rule_misses(rep, r);
         return;
     }
-    struct ceilings p = ceilings_of(rep, r);
+    struct ceilings p = ceilings_of(rep, r, r->run->program.threads > 0 ? (double)r->run->program.threads : 1);
     if (!p.why.code && r->part_ns[PART_COMPUTE] <= 0)
         p.why = REASON(NO_COMPUTE);
     if (p.why.code) {

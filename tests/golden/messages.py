@@ -138,11 +138,11 @@ def fault_length(text):
     for at, c in enumerate(text):
         before, after = text[at - 1:at], text[at + 1:at + 2]
         if not quote:
-            if c in '`"' or (c == "'" and not before.isalnum()):
+            if c in '`"' or (c == "'" and not (before.isalnum() or before > "\x7f")):
                 quote = c
             elif c == ";" and after == " " and at + 2 < len(text):
                 end = at
-        elif c == quote and (c != "'" or not after.isalnum()):
+        elif c == quote and (c != "'" or not (after.isalnum() or after > "\x7f")):
             quote = ""
     return end
 

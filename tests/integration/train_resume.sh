@@ -47,7 +47,7 @@ refused "a text file" "$TMP/text" "is not a checkpoint"
 refused "no file" "$TMP/absent" "cannot read checkpoint"
 refused "another model" "$good" "units differs (there 8, here 16)" --units 16
 refused "other data" "$good" "the speeds or the graph differs" --data-seed 2
-refused "nothing left to do" "$good" "allow more with --epochs"
+refused "nothing left to do" "$good" "Allow more with --epochs"
 
 # SIGTERM: the step is finished, everything is on disk, status 128 + 15.
 # The runs end by themselves after a while, should a signal go astray.

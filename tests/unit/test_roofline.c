@@ -428,6 +428,7 @@ static struct run *missing(struct run_reading delays[3], double misses_per_ns, c
 {
     struct run *r = calibrated(-1, -1);
     int64_t until = 4000000;
+    r->program.threads = 1;
     for (int i = 0; i < 3; i++)
         delays[i] = (struct run_reading){.t_ns = i * until / 2,
                                          .cpu_ns = -1,
@@ -494,6 +495,13 @@ static void test_cache_misses_not_counted_throughout(void **state)
     double gb_per_s;
     assert_int_equal(missed_gb_per_s(r, &gb_per_s).code, REASON_NONE);
     assert_true(is_about(gb_per_s, 0.13 * 64 * 2));
+    /* How many threads a rank has is not known: it may have used all 8 cores of its node. */
+    struct report rep = {0};
+    struct analyse_options o = made_options();
+    r->program.threads = 0;
+    assert_int_equal(analyse(&rep, &r, 1, &o, NULL), 0);
+    assert_true(is_about(rep.runs[0].missed.used_ratio, 0.13 * 64 * 2 / 160));
+    report_free(&rep);
     delays[1].misses = -1;
     assert_int_equal(missed_gb_per_s(r, &gb_per_s).code, REASON_MISSES_NOT_COUNTED);
     run_rank_at(r, 1)->n_delays = 1;
