@@ -13,7 +13,7 @@ spread='(.n >= 1 and .min > 0 and .min <= .median and .median <= .max)'
 # What was disturbed is said on standard error and in the file, in the same words, or in neither. warned FILE ERR
 warned() {
     diff <(jq -r '[.. | objects | .disturbed // empty] | .[:8][]' "$1" | sort) \
-        <(sed -n 's/^dccollect calibrate: warning: .*: //p' "$2" | sort)
+        <(sed -n 's/^dccollect calibrate: warning: .*: \(.*\)[.]$/\1/p' "$2" | sort)
 }
 closing() { # ERR: the lines that are no warning
     grep -v '^dccollect calibrate: warning: ' "$1"
@@ -80,7 +80,7 @@ if [ -w /dev/shm ]; then
     check "on a busy machine the file says so, for one core and for all" \
         jq -e '.nodes[0] | [.fma, .memory | .one_core, .all_cores | .disturbed] | all(test("other work|slower|together"))' memory.json
     check "and so does standard error" warned memory.json err
-    check "with what to do" grep -q 'warning: .*measure again' err
+    check "with what to do" grep -q 'warning: .*Measure again' err
     check "a file system in memory has no cold read" jq -e '.nodes[0].disk | .cold_read == null and (.missing.cold_read | test("memory"))' memory.json
 else
     skip "a file system in memory" "no /dev/shm"

@@ -230,7 +230,8 @@ static void exports_are_whole(void **state)
     for (int i = 0; i < 2; i++) {
         char *text = NULL;
         size_t n = 0;
-        struct export_writer w = {.out = open_memstream(&text, &n)};
+        struct dcr_arena arena = {0};
+        struct export_writer w = {.out = open_memstream(&text, &n), .hosts.arena = &arena};
         struct dct_event e = {.kind = DCT_MARK,
                               .name = "a\nb\xff",
                               .domain = "",
@@ -248,7 +249,7 @@ static void exports_are_whole(void **state)
         assert_int_equal(first[sizeof want - 1], i ? '"' : ',');
         assert_non_null(strstr(text, i ? "\"a b?\"" : ",a b?,"));
         free(text);
-        free(w.tracks);
+        dcr_arena_release(&arena);
         dcr_buf_release(&w.line);
         dcr_buf_release(&w.payload);
         dcr_buf_release(&w.cell);
