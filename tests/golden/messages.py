@@ -3,7 +3,7 @@
 
     messages.py                 print them as tests/golden/messages.txt holds them
     messages.py check           what is wrong with them, a line each; exit status 1 when something is
-    messages.py provoked DIR    which of them no test provoked; tests/run calls it after a whole run
+    messages.py provoked DIR    which of them no test provoked; tests/run calls it after a whole run and keeps the list
 
 A message is the format of a call of the functions in CALLS. It is shown as dcr_say (lib/base/err.h) prints it: "program: what
 is wrong. What to do." Words between which the program chooses stand in {a|b}. A mark says why no test has to
@@ -284,9 +284,8 @@ def tell(folder):
     all_of, seen = messages(), provoked(folder)
     missing = [line for line, same in sorted(all_of.items()) if line not in seen and not same[0].mark()]
     marked = sum(1 for line, same in all_of.items() if line not in seen and same[0].mark())
-    print(f"messages: {len(all_of)}, provoked by the tests {len(seen)}, of the rest marked {marked}")
-    for line in missing:
-        print(f"    no test provokes: {line}")
+    print("\n".join(missing))
+    print(f"messages: {len(all_of)}, found among what the tests said {len(seen)}, of the rest marked {marked}", file=sys.stderr)
 
 
 def main():
