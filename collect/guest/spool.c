@@ -158,7 +158,8 @@ int spool_next_block(struct spool_track *t, int is_reserved)
     uint64_t freed = __atomic_load_n(&dcc_segment->n_freed, __ATOMIC_ACQUIRE);
     if (!is_reserved && t->is_dry && freed == t->freed_seen)
         return -1;
-    struct dct_block_header *b = process_take_block(t->tid, t->seq, is_reserved);
+    /* A thread without any block may use the reserve too: else fewer threads would fit. */
+    struct dct_block_header *b = process_take_block(t->tid, t->seq, is_reserved || t->seq == 0);
     if (!is_reserved) {
         t->is_dry = !b;
         t->freed_seen = freed;

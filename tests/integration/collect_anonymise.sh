@@ -104,7 +104,7 @@ refuses() {
     said=$("$COLLECT" anonymise "$@" 2>&1 >/dev/null) || status=$?
     [ "$status: $said" = "2: dccollect: $want" ] || { echo "$status: $said"; return 1; }
 }
-check "an output that exists" refuses "'again.tar' exists and is not overwritten. Remove it or choose another name" run.tar again.tar
+check "an output that exists" refuses "'again.tar' exists and is not overwritten. Remove it or choose another name." run.tar again.tar
 check "the input as output" refuses "'run.tar' and './run.tar' are the same file. Give the new archive another name." run.tar ./run.tar
 check "one name" refuses "anonymise takes two names. Write \`dccollect anonymise RUN.tar ANONYMOUS.tar\`." run.tar
 check "no such file" eval '! "$COLLECT" anonymise gone.tar new.tar 2>said && grep -q "gone.tar.*No such file" said && test "$(wc -l <said)" = 1'
