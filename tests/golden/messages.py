@@ -3,7 +3,8 @@
 
     messages.py                 print them as tests/golden/messages.txt holds them
     messages.py check           what is wrong with them, a line each; exit status 1 when something is
-    messages.py provoked DIR    which of them no test provoked; tests/run calls it after a whole run and keeps the list
+    messages.py provoked DIR LIST  counts those that tests provoked, and lists the others in the file LIST; tests/run
+                                calls it after a whole run
 
 A message is the format of a call of the functions in CALLS. It is shown as dcr_say (lib/base/err.h) prints it: "program: what
 is wrong. What to do." Words between which the program chooses stand in {a|b}. A mark says why no test has to
@@ -280,12 +281,13 @@ def provoked(folder):
     return out
 
 
-def tell(folder):
+def tell(folder, path):
     all_of, seen = messages(), provoked(folder)
     missing = [line for line, same in sorted(all_of.items()) if line not in seen and not same[0].mark()]
     marked = sum(1 for line, same in all_of.items() if line not in seen and same[0].mark())
-    print("\n".join(missing))
-    print(f"messages: {len(all_of)}, found among what the tests said {len(seen)}, of the rest marked {marked}", file=sys.stderr)
+    with open(path, "w", encoding="utf-8") as f:
+        f.writelines(line + "\n" for line in missing)
+    print(f"messages: {len(all_of)}, found among what the tests said {len(seen)}, of the rest marked {marked}")
 
 
 def main():
@@ -294,7 +296,7 @@ def main():
         print("\n".join(wrong) if wrong else "all messages keep their form")
         return 1 if wrong else 0
     if sys.argv[1:2] == ["provoked"]:
-        tell(sys.argv[2])
+        tell(sys.argv[2], sys.argv[3])
         return 0
     sys.stdout.write(table())
     return 0
