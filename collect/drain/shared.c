@@ -70,7 +70,6 @@ static int64_t memory_limit(void)
 int64_t shared_bytes(int wanted_mb, int n_local, int n_below)
 {
     int64_t wanted = ((int64_t)wanted_mb << 20) * n_below, most = memory_limit() / 100 / n_local;
-    wanted += wanted / 16; /* for the reserve (collect/guest/gap.h) */
     wanted = less(wanted, most);
     wanted = less(wanted, INT64_C(1) << 32);
     return (wanted < LEAST_BYTES ? LEAST_BYTES : wanted) / PAGE * PAGE;
@@ -92,7 +91,7 @@ static void lay_out(struct segment *s, uint64_t bytes)
     s->bytes = bytes;
     s->n_processes = (uint32_t)(mb16 < 8 ? 8 : mb16 > 512 ? 512 : mb16);
     s->max_names = 1024;
-    while (s->max_names < bytes / 544 && s->max_names < SEGMENT_INLINE_NAMES)
+    while (s->max_names < bytes / 512 && s->max_names < SEGMENT_INLINE_NAMES)
         s->max_names *= 2;
     s->table_mask = 2 * s->max_names - 1;
     s->max_said = s->max_names / 4;

@@ -13,7 +13,7 @@ struct shared {
 };
 
 /** shared_bytes - how large the segment of one collector may be.
- *  wanted_mb   --max-mb, for each process that records; a sixteenth comes on top for the reserve
+ *  wanted_mb   --max-mb, for each process that records
  *  n_local     collectors on this host, at least 1
  *  n_below     processes that this collector's program may start, at least 1
  *  returns     bytes: all collectors of the host together take at most 1 % of the memory that they may use */

@@ -254,7 +254,7 @@ uint32_t process_claim(void)
 /* The first free one: those that were used before lie in the cache. */
 struct dct_block_header *process_take_block(uint32_t track, uint64_t seq, int is_reserved)
 {
-    uint32_t n = dcc_segment->n_blocks - (is_reserved ? 0 : 1 + dcc_segment->n_blocks / 16);
+    uint32_t n = dcc_segment->n_blocks - (is_reserved ? 0 : segment_reserve(dcc_segment->n_blocks));
     uint32_t *states = segment_states(dcc_segment), mine = (dcc_self->index + 1) << 2 | BLOCK_TAKEN;
     for (uint32_t i = 0; i < n; i++) {
         uint32_t free = 0;

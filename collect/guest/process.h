@@ -29,7 +29,7 @@ extern struct segment *dcc_segment __attribute__((visibility("hidden")));
  */
 uint32_t process_claim(void);
 /** process_take_block - a free block; its header is set but for the drops.
- *  is_reserved  the last sixteenth of the blocks may be used too: for what keeps the sums of steps right (gap.h),
+ *  is_reserved  the last blocks (segment_reserve) may be used too: for what keeps the sums of steps right (gap.h),
  *               and a thread's first block
  *  returns      NULL: all are taken */
 struct dct_block_header *process_take_block(uint32_t track, uint64_t seq, int is_reserved);

@@ -130,6 +130,14 @@ static inline struct segment_said *segment_said(const struct segment *s)
     return segment_at(s, s->said_at);
 }
 
+/** segment_reserve - of n blocks, how many only keep the sums of steps right (gap.h): a sixteenth of a small segment,
+ * and of a large one fewer, so that each of 200 threads has two blocks in 8 MB. */
+static inline uint32_t segment_reserve(uint32_t n)
+{
+    uint32_t small = n / 16 < 3 ? n / 16 : 3;
+    return 1 + (n / 48 > small ? n / 48 : small);
+}
+
 /** segment_keep_earliest - incomplete_ns or unsummed_ns of a header, which program and collector write. */
 static inline void segment_keep_earliest(int64_t *earliest, int64_t ns)
 {
