@@ -7,7 +7,8 @@
 
 /* ---- the nodes -------------------------------------------------------------------------------- */
 
-/* The node among the first n that stands for such events and counts some already; GAP_NONE: there is none. */
+/* Looks among the first n nodes for one that already counts events like this one.
+ *  returns  its index; GAP_NONE: no node does */
 static uint32_t find(const struct gap *g, uint32_t n, const struct gap_node *like)
 {
     for (uint32_t i = 0; i < n; i++) {

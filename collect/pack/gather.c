@@ -240,26 +240,35 @@ static int add_spool_file(struct pack *p, const char *name, const char *path, co
 
 /* ---- results folders of others ----------------------------------------------------------------- */
 
-/* Less than half of it is on the disk, and more than half of it are holes: a compressing file system stores few blocks
- * of a file without holes. An archive would store holes as zeros, gigabytes for a file of kilobytes. */
-static int is_sparse(const char *path, const struct stat *st)
+/* Bytes in holes of the file. The number of blocks does not tell: a compressing file system stores few blocks although
+ * the file has no holes. */
+static int64_t hole_bytes(const char *path, int64_t size)
 {
-    if (st->st_size < INT64_C(64) << 20 || (int64_t)st->st_blocks * 512 > st->st_size / 2)
-        return 0;
+    int64_t holes = 0;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
-    off_t at = 0, holes = 0;
-    for (off_t data; fd >= 0 && at < st->st_size; at = lseek(fd, data, SEEK_HOLE)) {
-        data = lseek(fd, at, SEEK_DATA);
-        data = data < 0 && errno == ENXIO ? st->st_size : data;
-        if (data < at) /* the file system does not tell */
+    for (off_t at = 0; fd >= 0 && at < size;) {
+        off_t data = lseek(fd, at, SEEK_DATA);
+        int is_last = data < 0 && errno == ENXIO;
+        if (data < 0 && !is_last) /* the file system does not support SEEK_DATA */
             break;
-        holes += data - at;
-        if (data >= st->st_size)
+        holes += (is_last ? size : data) - at;
+        at = is_last ? size : lseek(fd, data, SEEK_HOLE);
+        if (at < 0)
             break;
     }
     if (fd >= 0)
         close(fd);
-    return holes > st->st_size / 2;
+    return holes;
+}
+
+/* More than half of the file is holes. An archive would store them as zeros: gigabytes for a file of kilobytes. */
+static int is_sparse(const char *path, const struct stat *st)
+{
+    const int64_t most = INT64_C(64) << 20;
+    if (st->st_size < most || (int64_t)st->st_blocks * 512 > st->st_size / 2)
+        return 0;
+    int64_t holes = hole_bytes(path, st->st_size);
+    return holes > most && holes > st->st_size / 2;
 }
 
 /* A file of another tool. If its name does not tell what it is, its content may. */

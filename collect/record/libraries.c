@@ -18,7 +18,7 @@ static void say_nccl_version(void *path);
 
 static const struct {
     const char *key, *begin;
-    void (*say)(void *path); /* in a process of its own */
+    void (*say)(void *path); /* runs in a child process, see ask.h */
 } kinds[] = {{"mpi", "/libmpi.so", say_mpi_version},   {"mpi", "/libmpich.so", say_mpi_version},
              {"mpi", "/libmpi_cray", say_mpi_version}, {"nccl", "/libnccl.so", say_nccl_version},
              {"cuda", "/libcudart.so", NULL},          {"cuda_driver", "/libcuda.so", NULL}};

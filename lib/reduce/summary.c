@@ -54,7 +54,7 @@ static uint64_t hash_of(const char *name, int kind)
     return h;
 }
 
-/* The observation of that name and kind, made when there is none yet. */
+/* The observation of that name and kind. It is made at the first call. */
 static struct observation *find(struct observed *t, const char *name, int kind)
 {
     uint64_t hash = hash_of(name, kind);

@@ -91,7 +91,8 @@ static uint64_t hash_of(const char *domain, const char *category, const char *na
     return h ^ h >> 31 ^ (uint64_t)kind;
 }
 
-/* index + 1 of the entry that counts such events, made when there is none and room is left for it; 0 else. */
+/* The entry that counts such events. It is made at the first call, if there are fewer than `most`.
+ *  returns  its index + 1; 0: there is no room for a new one */
 static uint32_t find(struct name_table *t, const char *domain, const char *category, const char *name, int kind,
                      size_t most)
 {

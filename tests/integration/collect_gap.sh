@@ -1,6 +1,6 @@
 #!/bin/bash
 # Events are dropped because the collector is stopped: each step of the run has the same sums as without a loss. The program
-# has a clock of its own, so that two runs record the same times.
+# makes up its clock, so that two runs record the same times.
 # plain: the program stops the collector, which is its parent, and the clock is replaced in the program
 # shellcheck disable=SC2016  # commands for another shell
 . tests/lib/tap.sh

@@ -1,4 +1,4 @@
-/* gaps.c - training steps on a clock of its own, so that two runs record the same times whatever is lost.
+/* gaps.c - training steps with a made-up clock: two runs record the same times, even if one of them loses events.
  *   gaps STEPS [FROM TO [BESIDE]]
  * With FROM and TO the collector, which is the parent, is stopped from step FROM on and goes on after step TO; three
  * times in between the program waits for it in the middle of a step. BESIDE: a process range in each step.
