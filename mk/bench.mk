@@ -4,6 +4,7 @@ bench:
 	@.ci/packages build run bench
 	@$(MAKE) --no-print-directory all
 	@for b in tests/bench/*.sh; do echo "== $$b"; BUILD="$(abspath $(BUILD))" bash $$b || exit; done
+	@$(MAKE) --no-print-directory bench-collect
 .PHONY: bench-train bench-instructions
 # Matrix products beside OpenBLAS, and the training step beside the yardstick and the rate in registers: docs/performance.md. ARGS as in the script's head.
 bench-train:
@@ -36,10 +37,11 @@ screenshots:
 .PHONY: picture
 picture:
 	@bash tests/bench/picture.sh
+# What the collector costs beside what was asked of it, 30 pairs a figure; ARGS="nvtx calls" or "--pairs 8", as in the script's head.
 bench-collect:
 	@.ci/packages build run bench
 	@$(MAKE) --no-print-directory SHORT=1 programs
-	@BUILD="$(abspath $(BUILD))" bash tests/bench/collect.sh
+	@BUILD="$(abspath $(BUILD))" python3 tests/bench/collector/bench.py $(ARGS)
 # Packing and rendering 1,024 ranks, with full traces and with summaries: RANKS=, STEPS=.
 .PHONY: bench-pack
 bench-pack:

@@ -1,8 +1,8 @@
 /* burst.c - ranges as fast as they go, through the collector's own entry points.
- *   burst N [THREADS [REST_MS]]
+ *   burst N [THREADS [REST_MS [RATE]]]
  * Each thread makes N ranges, which are 2N events. At the end the program prints the number of events and its own peak
  * memory in MB, without mapped files. With REST_MS each thread rests that long after its first range and then makes
- * 50,000 ranges per second. */
+ * RATE ranges per second (50,000). */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdint.h>
@@ -14,7 +14,7 @@
 
 static int (*push)(const char *, const char *, const char *, uint64_t);
 static int (*pop)(const char *);
-static long n, rest_ms;
+static long n, rest_ms, rate = 50000;
 
 static int64_t now_ns(void)
 {
@@ -30,7 +30,7 @@ static void pace(long i)
         usleep((useconds_t)rest_ms * 1000);
     if (i == 1)
         begun_ns = now_ns();
-    while (i > 1 && now_ns() < begun_ns + i * 20000)
+    while (i > 1 && now_ns() < begun_ns + i * (1000000000 / rate))
         ;
 }
 
@@ -65,7 +65,8 @@ int main(int argc, char **argv)
     n = argc > 1 ? strtol(argv[1], NULL, 10) : 1000;
     long n_threads = argc > 2 ? strtol(argv[2], NULL, 10) : 1;
     rest_ms = argc > 3 ? strtol(argv[3], NULL, 10) : 0;
-    if (!library || n_threads > 64)
+    rate = argc > 4 ? strtol(argv[4], NULL, 10) : rate;
+    if (!library || n_threads > 64 || rate < 1)
         return 2;
     *(void **)&push = dlsym(library, "dcc_range_push");
     *(void **)&pop = dlsym(library, "dcc_range_pop");

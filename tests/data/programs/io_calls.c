@@ -4,7 +4,6 @@
  *   io_calls fork        parent and child write, then both read
  *   io_calls handler N   a signal handler writes while the program writes; N calls each way are counted exactly
  *   io_calls threads N   8 threads of N writes of 10 bytes to one file
- *   io_calls cost N      mean ns of a one-byte pread, of N (for the benchmark)
  * errno is looked at where it must be kept. */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -129,21 +128,6 @@ static void with_threads(long n)
         pthread_join(t[i], NULL);
 }
 
-static void cost(long n)
-{
-    struct timespec a, b;
-    char c;
-    write_once("small", 4096);
-    write_once("large", sizeof block); /* enough to be recorded */
-    write_once("large", sizeof block);
-    int fd = open("small", O_RDONLY);
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &a);
-    for (long i = 0; i < n; i++)
-        expect(pread(fd, &c, 1, i % 4096) == 1, "pread");
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &b);
-    printf("%.1f\n", ((double)(b.tv_sec - a.tv_sec) * 1e9 + (double)(b.tv_nsec - a.tv_nsec)) / (double)n);
-}
-
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "calls";
@@ -158,8 +142,6 @@ int main(int argc, char **argv)
         with_handler(n);
     else if (strcmp(what, "threads") == 0)
         with_threads(n);
-    else if (strcmp(what, "cost") == 0)
-        cost(n);
     else
         return 2;
     return 0;
