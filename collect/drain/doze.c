@@ -23,7 +23,7 @@ enum {
     MOST_WATCHED = 16,
     BUDGET_MS = 1, /* the kernel's tick makes 4 of it */
     LONGEST_DOZE_MS = 1000,
-    ALONE_DOZE_MS = 10000,    /* no process records: the first one that does ends the sleep */
+    ALONE_DOZE_MS = 30000,    /* no process records: the first one that does ends the sleep */
     SMALLEST_BYTES = 4 << 20, /* a smaller segment fills up before a sleep ends */
     BUSY_PARTS = 10
 };

@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MAX_FOLDERS = 4, MAX_DEPTH = 3 };
+enum { MAX_FOLDERS = 4, MAX_DEPTH = 3, IDLE_SECONDS = 30 };
 
 struct syncer {
     char folders[MAX_FOLDERS][PATH_MAX];
@@ -59,10 +59,10 @@ static void sync_folder(const char *dir, int depth)
 }
 
 /* returns 1 when it is time to end */
-static int wait_a_while(struct syncer *s, struct timespec *next)
+static int wait_a_while(struct syncer *s, struct timespec *next, int seconds)
 {
     pthread_mutex_lock(&s->lock);
-    next->tv_sec += s->seconds;
+    next->tv_sec += seconds;
     while (!s->is_ending && pthread_cond_timedwait(&s->wake, &s->lock, next) != ETIMEDOUT)
         ;
     int is_ending = s->is_ending;
@@ -75,12 +75,16 @@ static void *work(void *arg)
     struct syncer *s = arg;
     struct timespec next;
     uint64_t n_before = UINT64_MAX;
+    int seconds = s->seconds;
     clock_gettime(CLOCK_MONOTONIC, &next);
-    while (!wait_a_while(s, &next)) {
+    while (!wait_a_while(s, &next, seconds)) {
         struct timespec now;
         uint64_t n_writes = s->n_writes ? s->n_writes(s->ctx) : 0;
-        if (s->n_writes && n_writes == n_before)
+        if (s->n_writes && n_writes == n_before) { /* an idle rank is woken ever more seldom */
+            seconds = 2 * seconds < IDLE_SECONDS ? 2 * seconds : IDLE_SECONDS;
             continue;
+        }
+        seconds = s->seconds;
         n_before = n_writes;
         for (int i = 0; i < s->n; i++)
             sync_folder(s->folders[i], 0);

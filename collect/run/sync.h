@@ -11,9 +11,9 @@ struct syncer;
 /** sync_start - fdatasync every file below the folders, and fsync the folders, at the interval. Failures are ignored:
  *  the evidence is where it was.
  *  folders   borrows during the call; NULL entries are passed over                                      shape: (n)
- *  n_writes  grows when the collector writes there; while it stays, nothing is done. Called by the thread, with ctx.
- *            NULL: others write there too, and all is synced each time
- *  returns   NULL when seconds is 0 or there is no memory; end with sync_stop */
+ *  n_writes  grows when the collector writes there; while it stays, nothing is done, and the interval grows to 30 s.
+ * Called by the thread, with ctx. NULL: others write there too, and all is synced each time returns   NULL when seconds
+ * is 0 or there is no memory; end with sync_stop */
 struct syncer *sync_start(const char *const *folders, int n, int seconds, uint64_t (*n_writes)(void *ctx), void *ctx);
 /** sync_stop - end the thread; NULL is fine. */
 void sync_stop(struct syncer *s);

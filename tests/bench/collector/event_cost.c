@@ -1,11 +1,9 @@
 /* event_cost.c - what an event costs the program that makes it, beside a reference, in turns in one process.
  *   event_cost KIND THREADS ROUNDS EVENTS
  * Each round prints two numbers, the reference and the recorded event, in ns of thread CPU time, mean over EVENTS of
- * each thread. Even rounds begin with the reference. After a round the program rests, so that the collector can empty
- * the segment, whose pages the warm-up has touched. nvtx, domain, own   push and pop, beside two clock reads lttng two
- * tracepoints of LTTng-UST, beside two clock reads pread               pread of one byte, beside libc's own, which the
- * collector does not see allreduce, message  MPI_Allreduce of one rank; mean of MPI_Irecv, MPI_Send and MPI_Wait;
- * beside PMPI_ spawn               no reference: wall and processor time of a fork and exec of /bin/true, in ns */
+ * each thread. Every second round begins with the recorded ones. Between rounds the program rests, so that the
+ * collector can empty the segment, whose pages a first round has touched. The kinds stand in the table below. "spawn"
+ * has no reference: wall and processor time of a fork and exec of /bin/true, in ns. */
 #define _GNU_SOURCE
 #ifdef HAVE_NVTX
 #include <nvtx3/nvToolsExt.h>
@@ -21,6 +19,7 @@
 
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <link.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -146,36 +145,72 @@ static void read_recorded(long n)
 }
 
 #ifdef HAVE_MPI
+static struct calls {
+    int (*allreduce)(const void *, void *, int, MPI_Datatype, MPI_Op, MPI_Comm);
+    int (*irecv)(void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request *);
+    int (*send)(const void *, int, MPI_Datatype, int, int, MPI_Comm);
+    int (*wait)(MPI_Request *, MPI_Status *);
+} own = {MPI_Allreduce, MPI_Irecv, MPI_Send, MPI_Wait}, plain;
+
+static int find_plain(struct dl_phdr_info *info, size_t size, void *arg)
+{
+    (void)size;
+    (void)arg;
+    void *library = strstr(info->dlpi_name, "/libmpi") ? dlopen(info->dlpi_name, RTLD_NOW) : NULL;
+    if (!library)
+        return 0;
+    *(void **)&plain.allreduce = dlsym(library, "MPI_Allreduce");
+    *(void **)&plain.irecv = dlsym(library, "MPI_Irecv");
+    *(void **)&plain.send = dlsym(library, "MPI_Send");
+    *(void **)&plain.wait = dlsym(library, "MPI_Wait");
+    return plain.allreduce && plain.irecv && plain.send && plain.wait;
+}
+
 static void start_mpi(void)
 {
     MPI_Init(NULL, NULL);
+    if (!dl_iterate_phdr(find_plain, NULL))
+        fail("the MPI library is not found");
 }
 
-#define ALLREDUCE(name, mpi)                                             \
-    static void name(long n)                                             \
-    {                                                                    \
-        int x = 1, y;                                                    \
-        for (long i = 0; i < n; i++)                                     \
-            mpi##_Allreduce(&x, &y, 1, MPI_INT, MPI_SUM, MPI_COMM_SELF); \
-    }
-ALLREDUCE(allreduce_plain, PMPI)
-ALLREDUCE(allreduce_recorded, MPI)
+static void allreduce(const struct calls *mpi, long n)
+{
+    int x = 1, y;
+    for (long i = 0; i < n; i++)
+        mpi->allreduce(&x, &y, 1, MPI_INT, MPI_SUM, MPI_COMM_SELF);
+}
 
-#define MESSAGE(name, mpi)                                        \
-    static void name(long n)                                      \
-    {                                                             \
-        int x = 1, y;                                             \
-        for (long i = 0; i < n; i += 3) {                         \
-            MPI_Request r;                                        \
-            mpi##_Irecv(&y, 1, MPI_INT, 0, 0, MPI_COMM_SELF, &r); \
-            mpi##_Send(&x, 1, MPI_INT, 0, 0, MPI_COMM_SELF);      \
-            mpi##_Wait(&r, MPI_STATUS_IGNORE);                    \
-        }                                                         \
+static void message(const struct calls *mpi, long n)
+{
+    int x = 1, y;
+    for (long i = 0; i < n; i += 3) {
+        MPI_Request r;
+        mpi->irecv(&y, 1, MPI_INT, 0, 0, MPI_COMM_SELF, &r);
+        mpi->send(&x, 1, MPI_INT, 0, 0, MPI_COMM_SELF);
+        mpi->wait(&r, MPI_STATUS_IGNORE);
     }
-MESSAGE(message_plain, PMPI)
-MESSAGE(message_recorded, MPI)
+}
+
+static void allreduce_plain(long n)
+{
+    allreduce(&plain, n);
+}
+static void allreduce_recorded(long n)
+{
+    allreduce(&own, n);
+}
+static void message_plain(long n)
+{
+    message(&plain, n);
+}
+static void message_recorded(long n)
+{
+    message(&own, n);
+}
 #endif
 
+/* Pushes and pops stand beside two clock reads, calls beside the library's own functions, which the collector does not
+ * see. */
 static const struct kind {
     const char *name;
     void (*prepare)(void);
