@@ -56,6 +56,21 @@ void dcr_err_why(const struct dcr_err *err, char *out, size_t cap)
     snprintf(out, cap, "%.*s", length_of_fault(err->text), err->text);
 }
 
+/* "what is wrong. What to do", from "what is wrong; what to do". */
+static void as_sentences(const char *text, char *out, size_t cap)
+{
+    const int n = length_of_fault(text);
+    if (text[n])
+        snprintf(out, cap, "%.*s. %c%s", n, text, toupper((unsigned char)text[n + 2]), text + n + 3);
+    else
+        snprintf(out, cap, "%s", text);
+}
+
+void dcr_err_sentences(const struct dcr_err *err, char *out, size_t cap)
+{
+    as_sentences(err->text, out, cap);
+}
+
 void dcr_say(const char *program, const char *fmt, ...)
 {
     char *text = NULL;
@@ -68,13 +83,14 @@ void dcr_say(const char *program, const char *fmt, ...)
         return;
     }
     dcr_clean_text(text);
-    const int n = length_of_fault(text);
-    const char *advice = text[n] ? text + n + 2 : "", *end = *advice ? advice : text;
-    const char *stop = *end && strchr(".?", end[strlen(end) - 1]) ? "" : ".";
-    if (*advice) /* one write: lines of several ranks do not mix */
-        fprintf(stderr, "%s: %.*s. %c%s%s\n", program, n, text, toupper((unsigned char)*advice), advice + 1, stop);
-    else
-        fprintf(stderr, "%s: %s%s\n", program, text, stop);
+    size_t cap = strlen(text) + 1; /* "; " and ". " are of one length */
+    char *said = malloc(cap);
+    if (said)
+        as_sentences(text, said, cap);
+    const char *all = said ? said : text;
+    const char *stop = *all && strchr(".?", all[strlen(all) - 1]) ? "" : ".";
+    fprintf(stderr, "%s: %s%s\n", program, all, stop); /* one write: lines of several ranks do not mix */
+    free(said);
     free(text);
 }
 

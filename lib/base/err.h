@@ -73,6 +73,10 @@ int dcr_err_advise(struct dcr_err *err, const char *fmt, ...) DCR_PRINTF(2, 3);
  *  out  gives; at most cap bytes with the NUL */
 void dcr_err_why(const struct dcr_err *err, char *out, size_t cap);
 
+/** dcr_err_sentences - as dcr_say prints it, without program and full stop: "what is wrong. What to do".
+ *  out  gives; at most cap bytes with the NUL; sizeof err->text is always enough */
+void dcr_err_sentences(const struct dcr_err *err, char *out, size_t cap);
+
 /** dcr_say - print a message on standard error: "program: what is wrong. What to do."
  *  fmt  a sentence as in dcr_err, often one of them in "%s" */
 void dcr_say(const char *program, const char *fmt, ...) DCR_PRINTF(2, 3);

@@ -256,7 +256,9 @@ static int read_member(struct reading *g, struct dcr_tar_member *m, struct dcr_e
     else if (reading_check(g, m->name, n_bytes, sha256, err))
         return DCR_FAIL;
     if (rc && rc != DCR_FATAL && !is_manifest && is_optional(role)) {
-        run_add_gap(r, PHRASE(LEFT_OUT_FILE, slot_name(parse_err.text)));
+        char said[sizeof parse_err.text];
+        dcr_err_sentences(&parse_err, said, sizeof said);
+        run_add_gap(r, PHRASE(LEFT_OUT_FILE, slot_name(said)));
         r->told = (struct run_member){.role = "not read"};
         if (g->n_failed++ == 0)
             g->first_failure = parse_err;

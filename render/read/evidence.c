@@ -232,7 +232,9 @@ static int keep_all(struct evidence *e, struct reading *g, int is_strict, struct
         }
         if (!x->is_found)
             (void)refuse(x, &g->read[failed[i]].err, DCR_FAIL, &why);
-        e->left_out[e->n_left_out++] = dcr_arena_strdup(&e->inputs.arena, why.text);
+        char said[sizeof why.text];
+        dcr_err_sentences(&why, said, sizeof said);
+        e->left_out[e->n_left_out++] = dcr_arena_strdup(&e->inputs.arena, said);
     }
     drop_copies(e);
     list_none(e, loose, n_loose);

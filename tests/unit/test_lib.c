@@ -69,6 +69,12 @@ static void advice_follows_the_last_semicolon(void **state)
     (void)dcr_err_set(&err, DCR_FAIL, "no speeds");
     assert_int_equal(dcr_err_advise(&err, "give '%s'", "x"), DCR_FAIL);
     assert_string_equal(err.text, "no speeds; give 'x'");
+    char said[sizeof err.text];
+    dcr_err_sentences(&err, said, sizeof said);
+    assert_string_equal(said, "no speeds. Give 'x'");
+    (void)dcr_err_set(&err, DCR_FAIL, "no speeds");
+    dcr_err_sentences(&err, said, sizeof said);
+    assert_string_equal(said, "no speeds");
 }
 
 /* Invisible characters of every Unicode category are replaced by every printing function; letters are not. */
