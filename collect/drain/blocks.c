@@ -94,7 +94,6 @@ static uint32_t flush(struct drain *d, struct proc *p, const struct todo *first,
     uint32_t n_written = 0;
     int rc = tracefile_flush(p->file, &n_written, &err);
     p->copied_ns = -1; /* the blocks took the place of copies */
-    __atomic_fetch_add(&d->n_writes, 1, __ATOMIC_RELAXED);
     for (uint32_t i = 0; i < n_written; i++)
         free_block(d, first[i].block);
     if (!rc)

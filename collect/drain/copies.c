@@ -133,7 +133,6 @@ void drain_copy_all(struct drain *d)
             if (tracefile_flush(p->file, NULL, &err) != 0)
                 drain_say_why(p, &err);
             drain_write_header(d, i);
-            __atomic_fetch_add(&d->n_writes, 1, __ATOMIC_RELAXED);
         }
         from = to;
     }

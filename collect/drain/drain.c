@@ -143,11 +143,6 @@ int drain_start(struct drain **out, const char *spool, int64_t bytes, const stru
     return rc;
 }
 
-uint64_t drain_n_writes(const struct drain *d)
-{
-    return d ? __atomic_load_n(&d->n_writes, __ATOMIC_RELAXED) : 0;
-}
-
 const char *drain_path(const struct drain *d)
 {
     return d ? d->shared.path : NULL;

@@ -25,8 +25,6 @@ int drain_start(struct drain **out, const char *spool, int64_t bytes, const stru
                 struct dcr_err *err) DCR_MUST_CHECK;
 /** drain_path - for SEGMENT_VARIABLE in the program's environment. borrows; NULL when d is NULL */
 const char *drain_path(const struct drain *d);
-/** drain_n_writes - grows when something was written. From any thread; NULL is fine. */
-uint64_t drain_n_writes(const struct drain *d);
 /** drain_look - one round now, to its end: of a program that has ended and was not waited for yet, the kernel still has
  *  its totals. NULL is fine.
  * drain_stop - empty the segment for the last time and end the thread. Processes that still live go on without us:

@@ -58,7 +58,6 @@ struct drain {
     pthread_cond_t answered;
     int n_idle_rounds, is_listening;      /* is_listening: to timers */
     int64_t watched_ns;                   /* when the processes were looked at for a sleep */
-    uint64_t n_writes;                    /* for drain_n_writes */
     int is_threaded, is_ending, is_asked; /* asked: a round is due at once */
 };
 

@@ -32,7 +32,6 @@ struct sampler {
     pthread_mutex_t lock;
     pthread_cond_t wake;
     int is_stopping;
-    uint64_t n_writes;
 };
 
 struct tick sampler_now(void)
@@ -49,8 +48,6 @@ static void sample_one(struct sampler *s, struct slot *slot, int is_last)
     if (rc == DCR_END)
         return;
     slot->n_samples++;
-    if (!slot->source->is_idle || !slot->source->is_idle(slot->ctx))
-        __atomic_fetch_add(&s->n_writes, 1, __ATOMIC_RELAXED);
     slot->n_failed += rc < DCR_WARN;
     slot->n_partial += rc == DCR_WARN;
     if (rc < 0 && !slot->reason[0])
@@ -148,11 +145,6 @@ int sampler_start(struct sampler **out, const char *spool, const struct source_c
     }
     *out = s;
     return DCR_OK;
-}
-
-uint64_t sampler_n_writes(const struct sampler *s)
-{
-    return s ? __atomic_load_n(&s->n_writes, __ATOMIC_RELAXED) : 0;
 }
 
 static void describe(const struct slot *slot, char *out, size_t n)

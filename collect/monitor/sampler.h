@@ -17,10 +17,6 @@ int sampler_start(struct sampler **out, const char *spool, const struct source_c
  *  monitors     may be NULL; else an object that gets one sentence per source: "ok", "absent: ...", "partial: ..." */
 void sampler_stop(struct sampler *s, json_t *monitors);
 
-/** sampler_n_writes - grows with each sample that contains something new. Any thread may call it between start and
- * stop. NULL is allowed. */
-uint64_t sampler_n_writes(const struct sampler *s);
-
 /** sampler_now - both clocks. */
 struct tick sampler_now(void);
 

@@ -15,7 +15,6 @@
 #include "collect/run/run_parts.h"
 #include "collect/monitor/sampler.h"
 #include "collect/record/spool_layout.h"
-#include "collect/run/sync.h"
 #include "lib/base/fs.h"
 
 #include <errno.h>
@@ -58,30 +57,11 @@ struct last_look {
     struct sampler *sampler;
     json_t *monitors;
     struct drain *drain;
-    struct syncer *syncer;
 };
-
-static uint64_t n_writes(void *ctx)
-{
-    const struct last_look *last = ctx;
-    return drain_n_writes(last->drain) + sampler_n_writes(last->sampler);
-}
-
-/* Each collector takes care of what it and its rank write; one without a rank, of the whole spool, where others write
- * too. */
-static struct syncer *start_sync(const struct run *r, struct last_look *last)
-{
-    char host[PATH_MAX + 320];
-    snprintf(host, sizeof host, "%s/%s", r->spool, r->host_dir);
-    const char *own[] = {r->record_dir, r->is_host_sampled ? host : NULL}, *all[] = {r->spool};
-    return r->id.rank >= 0 ? sync_start(own, 2, r->o->sync_s, n_writes, last)
-                           : sync_start(all, 1, r->o->sync_s, NULL, NULL);
-}
 
 static void take_last_look(void *ctx)
 {
     struct last_look *last = ctx;
-    sync_stop(last->syncer);
     sampler_stop(last->sampler, last->monitors);
     drain_look(last->drain);
 }
@@ -154,7 +134,6 @@ static int observe(struct run *r, int *status, struct dcr_err *err)
     int failed = spool_write_json(r->record_dir, r->record_name, r->record, &trouble);
     failed = sampler_start(&sampler, r->spool, &config, r->o->interval_ms, failed ? NULL : &trouble) || failed;
     struct last_look last = {.sampler = sampler, .monitors = json_object(), .drain = drain};
-    last.syncer = start_sync(r, &last);
     struct ended ended = start_wait(pid, take_last_look, &last);
     /* Children that the program left behind: an archive waits a little for them. */
     r->n_left = leftover_wait(drain_path(drain), r->o->output ? GRACE_MS : 0, r->left, sizeof r->left);
