@@ -1,4 +1,4 @@
-/* calibrate.h - the parts of dccollect-calibrate, which measures what a machine can do: arithmetic, memory, disk,
+/* calibrate.h - the parts of dccollect-calibrate, which measures what a machine can do: arithmetic, memory,
  * all-reduce. Each part returns one object of calibration.json (docs/FORMAT.md).
  *
  * It is a separate program because it links MPI and dccollect does not. A measurement that fails is left
@@ -33,13 +33,6 @@ json_t *machine_fma(const cpu_set_t *cpus);
 /** machine_memory - a = b + s c over arrays far larger than the caches; unit GB/s of 10^9 bytes.
  *  source   STREAM triad (McCalpin): 24 bytes an element; what the caches read before they write is not counted */
 json_t *machine_memory(const cpu_set_t *cpus);
-
-/* ---- disk.c ---- */
-/** disk_measure - writing with fsync, and reading what memory no longer holds, in a folder; unit GB/s. The file has no
- *  name, so nothing stays behind, whatever happens. */
-json_t *disk_measure(const char *folder);
-/** disk_is_usable - can a file be made there at all? */
-int disk_is_usable(const char *folder);
 
 /* ---- allreduce.c ---- */
 /** allreduce_measure - sums of floats over the first n ranks of MPI_COMM_WORLD, over sizes; collective over all ranks.

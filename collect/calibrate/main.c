@@ -22,11 +22,10 @@
 #include <unistd.h>
 
 static const char usage[] =
-    "usage: dccollect calibrate [-o calibration.json] [--disk DIR]\n"
+    "usage: dccollect calibrate [-o calibration.json]\n"
     "       mpirun -n N dccollect calibrate ...     (or srun; also measures the all-reduce)\n"
-    "Measures what this machine can do: arithmetic, memory bandwidth, disk, all-reduce.\n"
-    "  -o FILE     where the result goes (calibration.json); in a spool folder it is packed with the run\n"
-    "  --disk DIR  the folder whose file system is measured (that of FILE)\n";
+    "Measures what this machine can do: arithmetic, memory bandwidth, all-reduce.\n"
+    "  -o FILE     where the result goes (calibration.json); in a spool folder it is packed with the run\n";
 
 /* What every rank tells of where it is. */
 struct place {
@@ -77,7 +76,7 @@ static void join_world(struct world *w)
     }
 }
 
-/* Of two nodes on one kernel. Emulated nodes are made equal: the same share of the same cores, and one disk. */
+/* Of two nodes on one kernel. Emulated nodes are made equal: the same share of the same cores. */
 static int are_equal(const struct place *a, const struct place *b)
 {
     return a->share[0] && strcmp(a->share, b->share) == 0;
@@ -141,7 +140,7 @@ static cpu_set_t cores_of_node(const struct world *w, int node)
 
 /* ---- measuring ------------------------------------------------------------------------------------- */
 
-static json_t *measure_node(const cpu_set_t *cpus, const char *disk)
+static json_t *measure_node(const cpu_set_t *cpus)
 {
     json_t *o = json_object(), *host = meta_host();
     static const char *const keys[] = {"host", "boot_id", "cpu_model", "cores_quota"};
@@ -152,7 +151,6 @@ static json_t *measure_node(const cpu_set_t *cpus, const char *disk)
     json_object_set_new(o, "cores", json_integer(CPU_COUNT(cpus)));
     json_object_set_new(o, "fma", machine_fma(cpus));
     json_object_set_new(o, "memory", machine_memory(cpus));
-    json_object_set_new(o, "disk", disk_measure(disk));
     return o;
 }
 
@@ -194,7 +192,7 @@ static json_t *collect_nodes(const struct world *w, json_t *own)
     return list;
 }
 
-static json_t *measure_all(struct world *w, const char *disk)
+static json_t *measure_all(struct world *w)
 {
     json_t *own = NULL, *o = json_object();
     cpu_set_t cpus = cores_of_node(w, w->node[w->n > 1 ? w->rank : 0]);
@@ -209,7 +207,7 @@ static json_t *measure_all(struct world *w, const char *disk)
     for (int turn = 0; turn < w->n_turns; turn++) {
         int me = w->n > 1 ? w->rank : 0;
         if (is_measured(w, me) && w->turn[me] == turn)
-            own = measure_node(&cpus, disk);
+            own = measure_node(&cpus);
         if (w->n > 1)
             allreduce_wait(MPI_COMM_WORLD);
     }
@@ -233,19 +231,12 @@ static json_t *measure_all(struct world *w, const char *disk)
 
 /* ---- the result --------------------------------------------------------------------------------------- */
 
-/* The maximum for arithmetic and memory, because the report uses it as their ceiling; the median for a disk. */
-static double number_at(const json_t *o, const char *part, const char *key)
+/* "12 GB/s" of all cores, or the reason why it is not known; never a zero. The maximum, which is the report's ceiling.
+ * share: the measured value is multiplied by it. */
+static const char *measure_text(const json_t *node, const char *part, double share, const char *unit, char out[400])
 {
-    const json_t *spread = json_object_get(json_object_get(o, part), key);
-    return json_number_value(json_object_get(spread, strcmp(part, "disk") == 0 ? "median" : "max"));
-}
-
-/* "12 GB/s", or the reason why it is not known; never a zero. share: the measured value is multiplied by it. */
-static const char *measure_text(const json_t *o, const char *part, const char *key, double share, const char *unit,
-                                char out[400])
-{
-    const json_t *why = json_object_get(json_object_get(json_object_get(o, part), "missing"), key);
-    double value = share * number_at(o, part, key);
+    const json_t *o = json_object_get(node, part), *why = json_object_get(json_object_get(o, "missing"), "all_cores");
+    double value = share * json_number_value(json_object_get(json_object_get(o, "all_cores"), "max"));
     if (value > 0)
         snprintf(out, 400, value < 1e3 ? "%.3g %s" : "%.0f %s", value, unit);
     else
@@ -255,18 +246,17 @@ static const char *measure_text(const json_t *o, const char *part, const char *k
 
 static void say(const json_t *o, const char *path)
 {
-    char arithmetic[400], memory[400], disk[400];
+    char arithmetic[400], memory[400];
     const json_t *nodes = json_object_get(o, "nodes"), *node = json_array_get(nodes, 0);
     const json_t *groups = json_object_get(o, "allreduce");
     const json_t *last = json_array_get(groups, json_array_size(groups) - 1);
     double cores = (double)json_integer_value(json_object_get(node, "cores"));
     double quota = json_number_value(json_object_get(node, "cores_quota")); /* 0 = none */
     double share = quota > 0 && quota < cores ? quota / cores : 1;          /* the rate is by processor time */
-    text_print(stderr, "%s: %zu node%s; the first, %.6g core%s: %s, memory %s, disk write %s", path,
-               json_array_size(nodes), json_array_size(nodes) == 1 ? "" : "s", share * cores,
-               share * cores > 1 ? "s" : "", measure_text(node, "fma", "all_cores", share, "GFLOP/s", arithmetic),
-               measure_text(node, "memory", "all_cores", 1, "GB/s", memory),
-               measure_text(node, "disk", "write_fsync", 1, "GB/s", disk));
+    text_print(stderr, "%s: %zu node%s; the first, %.6g core%s: %s, memory %s", path, json_array_size(nodes),
+               json_array_size(nodes) == 1 ? "" : "s", share * cores, share * cores > 1 ? "s" : "",
+               measure_text(node, "fma", share, "GFLOP/s", arithmetic),
+               measure_text(node, "memory", 1, "GB/s", memory));
     if (last)
         fprintf(stderr, "; all-reduce of %d ranks %.3g us, %.3g GB/s",
                 (int)json_integer_value(json_object_get(last, "n_ranks")),
@@ -322,28 +312,24 @@ static int is_calibration(const char *head)
     return 1;
 }
 
-/* Can the result go there, and the disk be measured? Nothing is written; the folder is made when only it is missing,
+/* Can the result go there? Nothing is written; the folder is made when only it is missing,
  * since a run makes its spool folder no earlier. returns 0 and in err why not */
-static int is_usable(int is_first, const char *output, const char *folder, const char *disk, struct dcr_err *err)
+static int is_usable(int is_first, const char *output, const char *folder, struct dcr_err *err)
 {
     const struct dcr_output out = {"-o", output, "a calibration of dccollect", is_calibration};
-    int is_made = is_first && access(folder, F_OK) != 0 && mkdir(folder, 0777) == 0; /* or the next line says why not */
+    if (is_first && access(folder, F_OK) != 0)
+        (void)!mkdir(folder, 0777); /* or the next line says why not */
     if (access(folder, W_OK) != 0)
         dcr_err_set(err, DCR_FAIL, "cannot write into the folder '%s'; make it, or choose another with -o", folder);
-    else if (dcr_output_check(&out, err) == 0) {
-        if (!disk || disk_is_usable(disk))
-            return 1;
-        dcr_err_set(err, DCR_FAIL, "no file can be made in '--disk %s'; name a folder on the disk to measure", disk);
-    }
-    if (is_made)
-        rmdir(folder);
+    else if (dcr_output_check(&out, err) == 0)
+        return 1;
     return 0;
 }
 
 int main(int argc, char **argv)
 {
     struct world w = {0};
-    const char *output = "calibration.json", *disk = NULL, *bad = NULL;
+    const char *output = "calibration.json", *bad = NULL;
     char folder[PATH_MAX];
     struct dcr_err err = {0};
     dcr_hold_standard_streams();
@@ -356,8 +342,6 @@ int main(int argc, char **argv)
             break;
         if ((strcmp(argv[i], "-o") == 0 || strcmp(argv[i], "--output") == 0) && i + 1 < argc)
             output = argv[++i];
-        else if (strcmp(argv[i], "--disk") == 0 && i + 1 < argc)
-            disk = argv[++i];
         else
             bad = argv[i];
     }
@@ -368,7 +352,7 @@ int main(int argc, char **argv)
         return fail(&w, err.text);
     }
     (void)dcr_folder_of(output, folder, sizeof folder);
-    int is_refused = !is_usable(w.rank == 0, output, folder, disk, &err); /* the first rank writes: it decides */
+    int is_refused = !is_usable(w.rank == 0, output, folder, &err); /* the first rank writes: it decides */
     if (w.n > 1)
         MPI_Bcast(&is_refused, 1, MPI_INT, 0, MPI_COMM_WORLD);
     if (is_refused)
@@ -377,7 +361,7 @@ int main(int argc, char **argv)
         return fail(&w, "out of memory");
     int status = DCR_EXIT_OK;
     if (w.rank == 0 || w.n > 1) { /* processes that do not find each other: only the first measures */
-        json_t *o = measure_all(&w, disk ? disk : folder);
+        json_t *o = measure_all(&w);
         if (w.rank == 0)
             status = write_result(o, output);
         json_decref(o);

@@ -48,9 +48,10 @@ int disturbed_list(const json_t *calibration, struct dcr_buf *out)
 {
     static const struct {
         const char *part, *key, *words;
-    } measured[] = {{"fma", "one_core", "arithmetic, one core"},      {"fma", "all_cores", "arithmetic, all cores"},
-                    {"memory", "one_core", "memory, one core"},       {"memory", "all_cores", "memory, all cores"},
-                    {"disk", "write_fsync", "disk, write and fsync"}, {"disk", "cold_read", "disk, cold read"}};
+    } measured[] = {{"fma", "one_core", "arithmetic, one core"},
+                    {"fma", "all_cores", "arithmetic, all cores"},
+                    {"memory", "one_core", "memory, one core"},
+                    {"memory", "all_cores", "memory, all cores"}};
     const json_t *nodes = json_object_get(calibration, "nodes"), *groups = json_object_get(calibration, "allreduce");
     int n = 0;
     for (size_t i = 0; i < json_array_size(nodes); i++) {

@@ -24,9 +24,6 @@ struct run_node_calibration {
     struct run_measured memory_all; /* all cores                              unit: GB/s, all together */
     const char *disturbed; /* why those of cores and memory are no ceilings: other work was on the machine; "" or NULL =
                               nothing was seen */
-    struct run_measured disk_write;     /* with fsync                             unit: GB/s */
-    struct run_measured disk_cold_read; /*                                        unit: GB/s */
-    struct run_measured disk_sync_us;   /* 4096 bytes and fsync                   unit: us */
 };
 
 struct run_allreduce_point {

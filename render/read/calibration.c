@@ -51,8 +51,7 @@ static const char *disturbed(struct run *r, const json_t *flop, const json_t *me
 
 static void read_node(struct run *r, const json_t *o, struct run_node_calibration *n)
 {
-    const json_t *flop = json_object_get(o, "fma"), *memory = json_object_get(o, "memory"),
-                 *disk = json_object_get(o, "disk");
+    const json_t *flop = json_object_get(o, "fma"), *memory = json_object_get(o, "memory");
     if (!flop) /* earlier collectors: matrix products, up to a tenth slower */
         flop = json_object_get(o, "sgemm");
     n->host = json_text(r, o, "host");
@@ -63,9 +62,6 @@ static void read_node(struct run *r, const json_t *o, struct run_node_calibratio
     read_measured(memory, "one_core", &n->memory_one);
     read_measured(memory, "all_cores", &n->memory_all);
     n->disturbed = disturbed(r, flop, memory, json_number_or(o, "cores_quota", 0), n);
-    read_measured(disk, "write_fsync", &n->disk_write);
-    read_measured(disk, "cold_read", &n->disk_cold_read);
-    read_measured(disk, "sync_us", &n->disk_sync_us);
 }
 
 static void read_points(struct run *r, const json_t *list, struct run_allreduce *a)

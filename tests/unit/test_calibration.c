@@ -50,7 +50,6 @@ static void test_all_values(void **state)
     assert_int_equal(n->flop_all.n, 0); /* a median below the smallest is no measurement */
     assert_int_equal(n->memory_one.n, 0);
     assert_float_equal(n->memory_all.median, 12.5, 1e-9);
-    assert_float_equal(n->disk_write.median, 0.5, 1e-9);
     assert_string_equal(r->calibration->mpi_library, "Open MPI v4");
     assert_int_equal(r->calibration->n_allreduce, 1);
     const struct run_allreduce *a = &r->calibration->allreduce[0];

@@ -73,12 +73,12 @@ static void test_list(void **state)
     (void)state;
     static const char text[] =
         "{\"nodes\": [{\"host\": \"a\", \"fma\": {\"one_core\": {\"disturbed\": \"x\"}, \"all_cores\": {}}},"
-        " {\"host\": \"b\", \"disk\": {\"write_fsync\": {\"disturbed\": \"y\"}}}],"
+        " {\"host\": \"b\", \"memory\": {\"all_cores\": {\"disturbed\": \"y\"}}}],"
         " \"allreduce\": [{\"n_ranks\": 2}, {\"n_ranks\": 4, \"disturbed\": \"z\"}]}";
     struct dcr_buf out = {0};
     json_t *o = json_loads(text, 0, NULL);
     assert_int_equal(disturbed_list(o, &out), 3);
-    assert_string_equal(dcr_buf_text(&out), "host a, arithmetic, one core: x\nhost b, disk, write and fsync: y\n"
+    assert_string_equal(dcr_buf_text(&out), "host a, arithmetic, one core: x\nhost b, memory, all cores: y\n"
                                             "all-reduce of 4 ranks: z\n");
     json_decref(o);
     dcr_buf_clear(&out);
