@@ -1,5 +1,7 @@
-/* thin.c - see thin.h. */
+/* thin.c - see thin.h. The table is read twice: for the times of its samples, and for its rows. */
 #include "collect/monitor/thin.h"
+
+#include "lib/base/csv.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -8,221 +10,190 @@ enum { MOST_COLUMNS = 64 };
 enum rule { KEEP, MEAN, MOST };
 
 struct table {
+    struct dcr_memory text;
+    struct dcr_stream stream;
+    struct dcr_csv *csv;
     int n_columns, t_ns, samples; /* samples: -1: not thinned yet */
     enum rule rules[MOST_COLUMNS];
 };
 
-struct sample {
-    const char *rows; /* one or more, of one t_ns */
-    size_t n;
-    double t_ns;
-    int is_kept;
+/* What the row at one place of a sample stands for: itself, and the rows there of samples that go. */
+struct standing {
+    int n;
+    double samples;
+    struct {
+        double sum, weight, most;
+    } of[MOST_COLUMNS];
 };
 
-/* ---- cells ------------------------------------------------------------------------------------ */
-
-/* Length of a cell; a comma in quotes is none. */
-static size_t cell_length(const char *at, const char *end)
-{
-    int is_quoted = 0;
-    const char *from = at;
-    for (; at < end && (is_quoted || (*at != ',' && *at != '\n')); at++)
-        is_quoted ^= *at == '"';
-    return (size_t)(at - from);
-}
-
-static size_t row_length(const char *at, const char *end)
-{
-    const char *line = memchr(at, '\n', (size_t)(end - at));
-    return line ? (size_t)(line - at) + 1 : (size_t)(end - at);
-}
-
-static int is_number(const char *cell, size_t n, double *out)
-{
-    char text[64], *end;
-    if (n == 0 || n >= sizeof text)
-        return 0;
-    memcpy(text, cell, n);
-    text[n] = '\0';
-    *out = strtod(text, &end);
-    return *end == '\0';
-}
-
-static double number_in(const char *row, const char *end, int column, double otherwise)
-{
-    double value;
-    if (column < 0)
-        return otherwise;
-    for (int i = 0; i < column; i++) {
-        row += cell_length(row, end);
-        if (row == end || *row == '\n')
-            return otherwise;
-        row++;
-    }
-    return is_number(row, cell_length(row, end), &value) ? value : otherwise;
-}
-
-static enum rule rule_of(const char *name, size_t n)
+static enum rule rule_of(const char *name)
 {
     static const char *const means[] = {"cpu_percent",  "iowait_percent",  "steal_percent",      "runnable",
                                         "ctxt_per_sec", "utilization_gpu", "utilization_memory", "temperature",
                                         "power_draw_w", "sm_clock_mhz"};
     static const char *const most[] = {"memory_percent", "memory_used_gb", "memory_used_mb", "rss_bytes", "processes"};
     for (size_t i = 0; i < sizeof means / sizeof *means; i++)
-        if (strlen(means[i]) == n && memcmp(means[i], name, n) == 0)
+        if (strcmp(means[i], name) == 0)
             return MEAN;
     for (size_t i = 0; i < sizeof most / sizeof *most; i++)
-        if (strlen(most[i]) == n && memcmp(most[i], name, n) == 0)
+        if (strcmp(most[i], name) == 0)
             return MOST;
     return KEEP;
 }
 
-static void read_header(struct table *t, const char *at, const char *end)
+static int open_table(struct table *t, const char *text, size_t n)
 {
-    *t = (struct table){.t_ns = -1, .samples = -1};
-    for (const char *next; at < end && t->n_columns < MOST_COLUMNS; at = next + 1, t->n_columns++) {
-        size_t n = cell_length(at, end);
-        next = at + n;
-        t->rules[t->n_columns] = rule_of(at, n);
-        if (n == 4 && memcmp(at, "t_ns", n) == 0)
-            t->t_ns = t->n_columns;
-        if (n == sizeof THIN_COLUMN - 1 && memcmp(at, THIN_COLUMN, n) == 0)
-            t->samples = t->n_columns;
-        if (next == end || *next == '\n') {
-            t->n_columns++;
-            break;
-        }
-    }
+    *t = (struct table){.text = {text, n, 0}};
+    t->stream = dcr_stream_memory(&t->text, "samples");
+    if (dcr_csv_open(&t->csv, &t->stream, NULL) != 0)
+        return -1;
+    t->t_ns = dcr_csv_column(t->csv, "t_ns");
+    t->samples = dcr_csv_column(t->csv, THIN_COLUMN);
+    t->n_columns = t->samples < 0 ? dcr_csv_n_columns(t->csv) : t->samples;
+    for (int c = 0; c < t->n_columns && c < MOST_COLUMNS; c++)
+        t->rules[c] = rule_of(dcr_csv_name(t->csv, c));
+    return t->n_columns > MOST_COLUMNS ? -1 : 0;
+}
+
+static int next_row(const struct table *t)
+{
+    int rc;
+    while ((rc = dcr_csv_next(t->csv, NULL)) == DCR_FAIL) /* no row that anybody could read */
+        ;
+    return rc == 0;
+}
+
+static double number(const struct table *t, int column, double otherwise)
+{
+    double value;
+    return dcr_csv_double(t->csv, column, &value, NULL) == 0 ? value : otherwise;
 }
 
 /* ---- which samples stay ----------------------------------------------------------------------- */
 
-/* The samples that begin in the first half. returns their number; *list: gives; *at: where the newer half begins */
-static size_t read_samples(const struct table *t, const char **at, const char *end, struct sample **list)
+/* The time of each row. gives; NULL: no row, or no memory */
+static double *read_times(const struct table *t, size_t *n)
 {
-    const char *half = *at + (end - *at) / 2;
-    size_t n = 0, cap = 0;
-    *list = NULL;
-    while (*at < end) {
-        size_t row = row_length(*at, end);
-        double t_ns = number_in(*at, *at + row, t->t_ns, 0);
-        if (n && (*list)[n - 1].t_ns == t_ns) {
-            (*list)[n - 1].n += row;
-        } else if (*at >= half) {
-            break;
-        } else {
-            if (n == cap) {
-                cap = cap ? 2 * cap : 1024;
-                struct sample *more = realloc(*list, cap * sizeof *more);
-                if (!more)
-                    break;
-                *list = more;
-            }
-            (*list)[n++] = (struct sample){.rows = *at, .n = row, .t_ns = t_ns};
+    double *times = NULL;
+    size_t cap = 0;
+    for (*n = 0; next_row(t); ++*n) {
+        if (*n == cap) {
+            cap = cap ? 2 * cap : 4096;
+            double *more = realloc(times, cap * sizeof *more);
+            if (!more)
+                break;
+            times = more;
         }
-        *at += row;
+        times[*n] = number(t, t->t_ns, 0);
     }
-    return n;
+    return times;
 }
 
 /* Marks samples so far apart that there are at most `per_age` of them in as long a time as has passed since. returns
- * how many bytes stay. The first and the last one always do: counters grow between them. */
-static size_t mark(struct sample *list, size_t n, double now_ns, double per_age)
+ * how many rows stay. The first and the last sample always do: counters grow between them. */
+static size_t mark(const double *times, size_t n, double now_ns, double per_age, unsigned char *is_kept)
 {
-    size_t bytes = 0;
+    size_t n_kept = 0;
     double kept_ns = 0;
-    for (size_t i = 0; i < n; i++) {
-        struct sample *s = &list[i];
-        s->is_kept = i == 0 || i + 1 == n || s->t_ns - kept_ns >= (now_ns - s->t_ns) / per_age;
-        if (!s->is_kept)
+    for (size_t i = 0, next; i < n; i = next) {
+        for (next = i + 1; next < n && times[next] == times[i]; next++)
+            ;
+        int stays = i == 0 || next == n || times[i] - kept_ns >= (now_ns - times[i]) / per_age;
+        memset(is_kept + i, stays, next - i);
+        if (!stays)
             continue;
-        kept_ns = s->t_ns;
-        bytes += s->n;
+        kept_ns = times[i];
+        n_kept += next - i;
     }
-    return bytes;
+    return n_kept;
+}
+
+/* The older half is marked, the newer stays. */
+static void mark_all(const double *times, size_t n, unsigned char *is_kept)
+{
+    size_t n_old = n / 2;
+    double per_age = 1 << 20;
+    while (n_old && n_old < n && times[n_old] == times[n_old - 1])
+        n_old++;
+    memset(is_kept, 1, n);
+    while (n_old && mark(times, n_old, times[n_old < n ? n_old : n - 1], per_age, is_kept) > n / 4 && per_age > 0.5)
+        per_age /= 2;
 }
 
 /* ---- rows ------------------------------------------------------------------------------------- */
 
-/* The k-th row of a sample; NULL: there is none. */
-static const char *row_at(const struct sample *s, size_t k)
+static void take_row(struct standing *r, const struct table *t)
 {
-    const char *at = s->rows, *end = s->rows + s->n;
-    for (; k && at < end; k--)
-        at += row_length(at, end);
-    return at < end ? at : NULL;
-}
-
-/* The k-th row of the last of the samples, which stands for all of them. */
-static void put_row(const struct table *t, const struct sample *list, size_t n, size_t k, struct dcr_buf *out)
-{
-    const struct sample *last = &list[n - 1];
-    const char *at = row_at(last, k), *end = last->rows + last->n;
-    double weights = 0;
+    double w = number(t, t->samples, 1);
+    r->n++;
+    r->samples += w;
     for (int c = 0; c < t->n_columns; c++) {
-        size_t length = cell_length(at, end);
-        double value = 0, sum = 0, weight = 0, most = 0;
-        int has = is_number(at, length, &value);
-        for (size_t i = 0; i < n; i++) {
-            const char *row = row_at(&list[i], k), *row_end = list[i].rows + list[i].n;
-            double w = row ? number_in(row, row_end, t->samples, 1) : 0;
-            weights += c == 0 ? w : 0;
-            if (t->rules[c] == KEEP || !row)
-                continue;
-            double v = number_in(row, row_end, c, -1);
-            sum += v >= 0 ? w * v : 0;
-            weight += v >= 0 ? w : 0;
-            most = v > most ? v : most;
-        }
-        if (c == t->samples)
-            break;
-        if (t->rules[c] == MEAN && has && n > 1 && weight > 0)
-            dcr_buf_printf(out, "%.2f", sum / weight);
-        else if (t->rules[c] == MOST && has && n > 1)
-            dcr_buf_printf(out, "%.15g", most > value ? most : value);
-        else
-            dcr_buf_add(out, at, length);
-        dcr_buf_putc(out, ',');
-        at += length + (at + length < end && at[length] == ',');
+        double v = t->rules[c] == KEEP ? -1 : number(t, c, -1);
+        if (v < 0)
+            continue;
+        r->of[c].sum += w * v;
+        r->of[c].weight += w;
+        r->of[c].most = v > r->of[c].most ? v : r->of[c].most;
     }
-    dcr_buf_printf(out, "%.0f\n", weights);
 }
 
-/* Samples of which only the last is kept. */
-static void put_samples(const struct table *t, const struct sample *list, size_t n, struct dcr_buf *out)
+static void put_row(const struct standing *r, const struct table *t, struct dcr_buf *out)
 {
-    for (size_t k = 0; row_at(&list[n - 1], k); k++)
-        put_row(t, list, n, k, out);
+    for (int c = 0; c < t->n_columns; c++) {
+        int has = r->n > 1 && t->rules[c] != KEEP && number(t, c, -1) >= 0;
+        if (has && t->rules[c] == MEAN)
+            dcr_buf_printf(out, "%.2f", r->of[c].sum / r->of[c].weight);
+        else if (has)
+            dcr_buf_printf(out, "%.15g", r->of[c].most);
+        else
+            dcr_csv_put(out, dcr_csv_text(t->csv, c));
+        dcr_buf_putc(out, ',');
+    }
+    dcr_buf_printf(out, "%.0f\n", r->samples);
+}
+
+static void put_table(const struct table *t, const double *times, const unsigned char *is_kept, struct dcr_buf *out)
+{
+    struct standing *places = NULL;
+    size_t n_places = 0, place = 0;
+    for (int c = 0; c < t->n_columns; c++) {
+        dcr_csv_put(out, dcr_csv_name(t->csv, c));
+        dcr_buf_putc(out, ',');
+    }
+    dcr_buf_puts(out, THIN_COLUMN "\n");
+    for (size_t i = 0; next_row(t); i++) {
+        place = i && times[i] == times[i - 1] ? place + 1 : 0;
+        if (place == 0 && i && is_kept[i - 1])
+            memset(places, 0, n_places * sizeof *places);
+        if (place == n_places) {
+            struct standing *more = realloc(places, (n_places + 1) * sizeof *more);
+            out->failed |= !more;
+            if (!more)
+                break;
+            places = more;
+            places[n_places++] = (struct standing){0};
+        }
+        take_row(&places[place], t);
+        if (is_kept[i])
+            put_row(&places[place], t, out);
+    }
+    free(places);
 }
 
 void thin_csv(const char *text, size_t n, struct dcr_buf *out)
 {
-    const char *at = text + row_length(text, text + n), *end = text + n;
-    struct table t;
-    struct sample *list;
-    read_header(&t, text, at);
-    size_t header = (size_t)(at - text), old = (size_t)(end - at) / 4;
-    dcr_buf_add(out, text, header - (header && text[header - 1] == '\n'));
-    dcr_buf_puts(out, t.samples < 0 ? "," THIN_COLUMN "\n" : "\n");
-
-    size_t n_old = read_samples(&t, &at, end, &list), from = 0;
-    double now_ns = n_old ? number_in(at, at + row_length(at, end), t.t_ns, list[n_old - 1].t_ns) : 0,
-           per_age = 1 << 20;
-    while (n_old && mark(list, n_old, now_ns, per_age) > old && per_age > 0.5)
-        per_age /= 2;
-    for (size_t i = 0; i < n_old; i++)
-        if (list[i].is_kept) {
-            put_samples(&t, list + from, i + 1 - from, out);
-            from = i + 1;
-        }
-    free(list);
-    if (t.samples >= 0) {
-        dcr_buf_add(out, at, (size_t)(end - at));
-        return;
+    struct table first, second = {0};
+    size_t n_rows = 0;
+    double *times = open_table(&first, text, n) == 0 ? read_times(&first, &n_rows) : NULL;
+    unsigned char *is_kept = times ? malloc(n_rows) : NULL;
+    if (is_kept && open_table(&second, text, n) == 0) {
+        mark_all(times, n_rows, is_kept);
+        put_table(&second, times, is_kept, out);
+    } else {
+        out->failed = 1;
     }
-    for (size_t row; at < end; at += row) {
-        row = row_length(at, end);
-        dcr_buf_add(out, at, row - (at[row - 1] == '\n'));
-        dcr_buf_puts(out, ",1\n");
-    }
+    dcr_csv_close(first.csv);
+    dcr_csv_close(second.csv);
+    free(times);
+    free(is_kept);
 }
