@@ -140,28 +140,23 @@ static int has(const char *text, const char *part)
 
 static enum hide_class class_of_variable(const char *key)
 {
-    int is_job = has(key, "JOB") && (has(key, "ID") || has(key, "NAME")) && !has(key, "NUM") && !has(key, "UID") &&
-                 !has(key, "GID");
-    return is_job                                                           ? HIDE_JOB
-           : has(key, "USER") || has(key, "LOGNAME") || has(key, "UID")     ? HIDE_USER
-           : (has(key, "GID") && !has(key, "INDEX")) || has(key, "ACCOUNT") ? HIDE_VALUE
-           : has(key, "NODENAME")                                           ? HIDE_HOST
-                                                                            : HIDE_TEXT;
+    return has(key, "USER") || has(key, "LOGNAME")                   ? HIDE_USER
+           : has(key, "NODENAME")                                    ? HIDE_HOST
+           : has(key, "JOB") && (has(key, "ID") || has(key, "NAME")) ? HIDE_JOB
+                                                                     : HIDE_TEXT;
 }
 
-static json_t *hide_variable(struct hide *h, const char *key, const char *value)
+/* Numbers that count something, and words that choose between what everybody has: "OMP_PROC_BIND=close". */
+static int is_kept_variable(const char *key, const char *value)
 {
     static const char *const plain[] = {"",        "true",   "false", "on",      "off",     "yes",    "no",
                                         "close",   "spread", "cores", "threads", "auto",    "static", "dynamic",
                                         "sockets", "TRUE",   "FALSE", "master",  "passive", "active", "block",
                                         "cyclic",  "Ring",   "Tree",  "Simple",  "INFO",    "WARN"};
-    enum hide_class c = class_of_variable(key);
     for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
         if (strcmp(value, plain[i]) == 0)
-            return json_string(value);
-    if (c == HIDE_TEXT && hide_is_number(value))
-        return json_string(value);
-    return json_string(hide_as(h, c == HIDE_TEXT ? HIDE_VALUE : c, value));
+            return 1;
+    return hide_is_number(value) && !strstr(key, "ID"); /* JOB_ID, UID, GID */
 }
 
 /* Labels by which the report calculates. */
@@ -189,7 +184,7 @@ static json_t *hide_string(struct hide *h, enum rule rule, const char *key, cons
     case RULE_COMMAND:
         return hide_argument(h, text);
     case RULE_VARIABLES:
-        return hide_variable(h, key, text);
+        return is_kept_variable(key, text) ? json_string(text) : NULL;
     case RULE_LABELS:
         return json_string(hide_is_number(text) ? text : hide_as(h, HIDE_LABEL, text));
     case RULE_HOST:
@@ -258,7 +253,7 @@ void documents_learn(struct hide *h, const json_t *v)
             enum hide_class c = rule == RULE_JOB      ? HIDE_JOB
                                 : rule == RULE_LABELS ? HIDE_LABEL
                                                       : class_of_variable(name);
-            if (c != HIDE_TEXT && c != HIDE_VALUE)
+            if (c != HIDE_TEXT)
                 hide_learn(h, c, json_string_value(inner));
         }
         if (json_is_object(value) || json_is_array(value))
@@ -304,129 +299,52 @@ const char *documents_member(struct hide *h, const char *name)
     return name;
 }
 
-/* ---- lines ----------------------------------------------------------------------------------------- */
-
-struct lines {
-    struct dcr_stream *in;
-    char piece[65536];
-    size_t n, at;
-};
-
-/* returns 0; DCR_END behind the last line; a negative grade. The line has its end, if it has one. */
-static int next_line(struct lines *l, struct dcr_buf *line, struct dcr_err *err)
-{
-    dcr_buf_clear(line);
-    for (;;) {
-        if (l->at == l->n) {
-            ssize_t k = l->in->read(l->in->ctx, l->piece, sizeof l->piece, err);
-            if (k <= 0)
-                return k < 0 ? (int)k : line->len ? DCR_OK : DCR_END;
-            l->n = (size_t)k;
-            l->at = 0;
-        }
-        const char *from = l->piece + l->at, *end = memchr(from, '\n', l->n - l->at);
-        size_t n = end ? (size_t)(end - from) + 1 : l->n - l->at;
-        dcr_buf_add(line, from, n);
-        l->at += n;
-        if (line->failed)
-            return dcr_err_set(err, DCR_FATAL, "out of memory for a line of '%s'", l->in->name);
-        if (end)
-            return DCR_OK;
-    }
-}
-
 /* ---- tables ---------------------------------------------------------------------------------------- */
 
-/* The end of the cell that begins at text: a comma, an end of line, or the NUL. */
-static const char *cell_end(const char *text)
+static void put_cell(struct hide *h, const char *column, const char *text, struct dcr_buf *row)
 {
-    int is_quoted = 0;
-    for (; *text && (is_quoted || !strchr(",\r\n", *text)); text++)
-        is_quoted ^= *text == '"';
-    return text;
-}
-
-/* A cell without quotes. borrows from h */
-static const char *cell_text(struct hide *h, const char *from, const char *end)
-{
-    char *text = dcr_arena_strndup(&h->arena, from, (size_t)(end - from)), *to = text;
-    if (*text != '"')
-        return text;
-    for (const char *at = text + 1; *at && !(at[0] == '"' && at[1] != '"'); at++) {
-        at += at[0] == '"';
-        *to++ = *at;
-    }
-    *to = '\0';
-    return text;
-}
-
-static void hide_cell(struct hide *h, const char *column, const char *text, struct dcr_buf *out)
-{
+    struct dcr_buf b = {0};
     if (!column || strcmp(column, "interface") == 0 || strcmp(column, "device") == 0)
-        hide_name(h, text, out);
-    else if (strcmp(column, "reference") == 0)
-        dcr_buf_puts(out, hide_as(h, HIDE_HOST, text));
-    else
-        dcr_buf_puts(out, hide_as(h, HIDE_TEXT, text));
+        hide_name(h, text, &b);
+    else if (*text && !hide_is_number(text))
+        text = hide_as(h, strcmp(column, "reference") == 0 ? HIDE_HOST : HIDE_TEXT, text);
+    dcr_csv_put(row, b.len ? dcr_buf_text(&b) : text);
+    dcr_buf_release(&b);
 }
 
-static int is_number(const char *from, const char *end)
+/* A row that cannot be read stays one: what is in it could name anything. */
+static void put_row(struct hide *h, const struct dcr_csv *c, int is_head, int is_bad, struct dcr_buf *row)
 {
-    char text[64];
-    size_t n = (size_t)(end - from);
-    if (n >= sizeof text)
-        return 0;
-    memcpy(text, from, n);
-    text[n] = '\0';
-    return !n || hide_is_number(text);
-}
-
-enum { MAX_COLUMNS = 256 };
-struct table {
-    struct hide *h;
-    const char *columns[MAX_COLUMNS]; /* names; NULL before the header was read */
-    struct dcr_buf cell, row;
-};
-
-static void hide_row(struct table *t, const char *at)
-{
-    int is_head = !t->columns[0];
-    dcr_buf_clear(&t->row);
-    for (int column = 0;; column++) {
-        const char *end = cell_end(at), *name = column < MAX_COLUMNS ? t->columns[column] : NULL;
-        if (is_head || !is_number(at, end)) {
-            const char *text = cell_text(t->h, at, end);
-            if (is_head && column < MAX_COLUMNS)
-                t->columns[column] = text;
-            dcr_buf_clear(&t->cell);
-            hide_cell(t->h, is_head ? NULL : name ? name : "", text, &t->cell);
-            dcr_csv_put(&t->row, dcr_buf_text(&t->cell));
-        } else {
-            dcr_buf_add(&t->row, at, (size_t)(end - at));
-        }
-        if (*end != ',') {
-            dcr_buf_puts(&t->row, end); /* the end of the line, if there is one */
-            return;
-        }
-        dcr_buf_putc(&t->row, ',');
-        at = end + 1;
+    dcr_buf_clear(row);
+    for (int i = 0; !is_bad && i < dcr_csv_n_columns(c); i++) {
+        const char *column = dcr_csv_name(c, i);
+        dcr_buf_puts(row, i ? "," : "");
+        put_cell(h, is_head ? NULL : column, is_head ? column : dcr_csv_text(c, i), row);
     }
+    if (is_bad)
+        dcr_buf_puts(row, dcr_csv_n_columns(c) > 1 ? "?" : "?,?");
+    if (!is_bad || !dcr_csv_is_cut(c))
+        dcr_buf_putc(row, '\n');
 }
 
 int documents_csv(struct hide *h, struct dcr_stream *in, documents_sink sink, void *ctx, struct dcr_err *err)
 {
-    struct table t = {.h = h};
-    struct lines l = {.in = in};
-    struct dcr_buf line = {0};
-    int rc;
-    while ((rc = next_line(&l, &line, err)) == DCR_OK) {
-        hide_row(&t, dcr_buf_text(&line));
-        if ((rc = sink(ctx, dcr_buf_text(&t.row), t.row.len, err)) != 0)
-            break;
+    struct dcr_csv *c = NULL;
+    struct dcr_buf row = {0};
+    int rc = dcr_csv_open(&c, in, err), is_head = 1, is_bad = 0;
+    if (rc == DCR_FAIL) /* no table: nothing of it is copied */
+        return DCR_OK;
+    while (rc == DCR_OK) {
+        put_row(h, c, is_head, is_bad, &row);
+        is_head = 0;
+        rc = sink(ctx, dcr_buf_text(&row), row.len, err);
+        if (rc == DCR_OK && (rc = dcr_csv_next(c, err)) == DCR_FAIL)
+            is_bad = 1, rc = DCR_OK;
+        else
+            is_bad = 0;
     }
-    dcr_buf_release(&line);
-    dcr_buf_release(&t.row);
-    dcr_buf_release(&t.cell);
+    dcr_buf_release(&row);
+    dcr_csv_close(c);
     return rc == DCR_END ? DCR_OK : rc;
 }
 
@@ -475,10 +393,10 @@ static void hide_line(struct hide *h, json_t *o, const json_t *traces)
 int documents_summary(struct hide *h, struct dcr_stream *in, const json_t *traces, documents_sink sink, void *ctx,
                       struct dcr_err *err)
 {
-    struct lines l = {.in = in};
+    struct dcr_lines l = {.s = in};
     struct dcr_buf line = {0};
     int rc;
-    while ((rc = next_line(&l, &line, err)) == DCR_OK) {
+    while ((rc = dcr_next_line(&l, &line, err)) == DCR_OK) {
         json_t *o = json_loadb(dcr_buf_text(&line), line.len, 0, NULL);
         char *text = NULL;
         if (json_is_object(o)) {

@@ -21,7 +21,6 @@
     X(HIDE_BOOT, "boot")         \
     X(HIDE_ADDRESS, "address")   \
     X(HIDE_ARGUMENT, "argument") \
-    X(HIDE_VALUE, "value")       \
     X(HIDE_TEXT, "text")
 enum hide_class {
 #define X(id, word) id,

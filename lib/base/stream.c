@@ -86,3 +86,27 @@ int dcr_stream_slurp(struct dcr_stream *s, struct dcr_buf *out, size_t max, stru
                                 dcr_err_set(err, DCR_FATAL, "out of memory reading '%s'", s->name));
     }
 }
+
+int dcr_next_line(struct dcr_lines *l, struct dcr_buf *line, struct dcr_err *err)
+{
+    enum { MAX_LINE_BYTES = 64 << 20 };
+    dcr_buf_clear(line);
+    for (;;) {
+        const char *from = l->piece + l->at, *end = memchr(from, '\n', l->n - l->at);
+        size_t n = end ? (size_t)(end - from) : l->n - l->at;
+        dcr_buf_add(line, from, n);
+        l->at += n + (end != NULL);
+        if (end)
+            return DCR_OK;
+        if (line->len > MAX_LINE_BYTES || line->failed)
+            return dcr_err_set(err, DCR_FAIL, "cannot use '%s': a line is longer than %d bytes", l->s->name,
+                               MAX_LINE_BYTES);
+        ssize_t k = l->s->read(l->s->ctx, l->piece, sizeof l->piece, err);
+        if (k < 0)
+            return (int)k;
+        if (k == 0)
+            return line->len ? DCR_OK : DCR_END;
+        l->n = (size_t)k;
+        l->at = 0;
+    }
+}

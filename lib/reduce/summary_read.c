@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_LINE_BYTES = 64 << 20 };
 #define MAX_TIME (INT64_MAX / 4)
 
 struct reading {
@@ -337,43 +336,15 @@ static int take_line(struct reading *g, const json_t *o)
     return json_is_object(o); /* what a later writer adds is passed over */
 }
 
-/* The next line into b, without its newline. returns 0, DCR_END, or a negative grade */
-static int next_line(struct dcr_stream *s, struct dcr_buf *window, size_t *at, struct dcr_buf *line,
-                     struct dcr_err *err)
-{
-    dcr_buf_clear(line);
-    for (;;) {
-        const char *from = window->len > *at ? window->data + *at : NULL;
-        const char *end = from ? memchr(from, '\n', window->len - *at) : NULL;
-        size_t n = end ? (size_t)(end - from) : window->len - *at;
-        if (from)
-            dcr_buf_add(line, from, n);
-        *at += n + (end != NULL);
-        if (end)
-            return DCR_OK;
-        if (line->len > MAX_LINE_BYTES || line->failed)
-            return dcr_err_set(err, DCR_FAIL, "cannot use '%s': a line is longer than %d bytes", s->name,
-                               MAX_LINE_BYTES);
-        char piece[16384];
-        ssize_t k = s->read(s->ctx, piece, sizeof piece, err);
-        if (k < 0)
-            return (int)k;
-        if (k == 0)
-            return line->len ? DCR_OK : DCR_END;
-        dcr_buf_clear(window);
-        dcr_buf_add(window, piece, (size_t)k);
-        *at = 0;
-    }
-}
-
 int summary_read(struct summary *out, struct dcr_arena *a, struct dcr_stream *s, struct dcr_err *err)
 {
     struct reading g = {.out = out, .arena = a};
-    struct dcr_buf window = {0}, line = {0};
-    size_t at = 0, n = 0;
+    struct dcr_lines lines = {.s = s};
+    struct dcr_buf line = {0};
+    size_t n = 0;
     int rc;
     *out = (struct summary){.notes = "", .trace_name = "", .ended_in = ""};
-    while ((rc = next_line(s, &window, &at, &line, err)) == DCR_OK) {
+    while ((rc = dcr_next_line(&lines, &line, err)) == DCR_OK) {
         json_error_t why;
         n++;
         json_t *o = json_loadb(dcr_buf_text(&line), line.len, JSON_REJECT_DUPLICATES, &why);
@@ -392,7 +363,6 @@ int summary_read(struct summary *out, struct dcr_arena *a, struct dcr_stream *s,
         rc = g.is_ended && g.out->steps.n_steps == g.n_steps_said
                  ? DCR_OK
                  : dcr_err_set(err, DCR_FAIL, "cannot use '%s': it ends early, in line %zu", s->name, n);
-    dcr_buf_release(&window);
     dcr_buf_release(&line);
     return rc;
 }
