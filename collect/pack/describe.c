@@ -245,47 +245,12 @@ static void note_calibration(struct pack *p)
     }
 }
 
-/* "2node" anywhere in the path of a results folder. */
-static int nodes_in_path(const char *path)
-{
-    char real[PATH_MAX];
-    if (!realpath(path, real))
-        return 0;
-    int found = 0;
-    for (char *part = real; part; part = strchr(part, '/')) {
-        part += *part == '/';
-        char *end;
-        long n = strtol(part, &end, 10);
-        if (end != part && n > 0 && n < 100000 && strncmp(end, "node", 4) == 0 &&
-            (end[4] == '\0' || end[4] == '/' || (end[4] == 's' && (end[5] == '\0' || end[5] == '/'))))
-            found = (int)n;
-    }
-    return found;
-}
-
-static json_t *scheduler_of_folder(const char *path)
-{
-    char real[PATH_MAX];
-    const char *base = realpath(path, real) ? strrchr(real, '/') + 1 : path;
-    if (strncmp(base, "run_", 4) != 0 || !base[4] || strspn(base + 4, "0123456789") != strlen(base + 4))
-        return NULL;
-    json_t *o = json_object();
-    json_object_set_new(o, "name", json_string("slurm"));
-    json_object_set_new(o, "job_id", json_string(base + 4));
-    return o;
-}
-
 static void describe_results_folder(struct pack *p, json_t *o)
 {
-    static const char *const unknown[] = {"command", "nodes", "environment"};
-    p->n_nodes = p->request->n_nodes ? p->request->n_nodes : nodes_in_path(p->request->spool);
+    static const char *const unknown[] = {"command", "nodes", "environment", "scheduler"};
+    p->n_nodes = p->request->n_nodes;
     for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++)
         meta_missing(o, unknown[i], "the results folder of another collector does not tell in a form read here");
-    json_t *scheduler = scheduler_of_folder(p->request->spool);
-    if (scheduler)
-        json_object_set_new(o, "scheduler", scheduler);
-    else
-        meta_missing(o, "scheduler", "the results folder does not tell");
     put_ranks(p, o);
 }
 
@@ -343,7 +308,7 @@ int pack_describe(struct pack *p, struct dcr_err *err)
         rc = pack_adopt(p, p->request->adopt[i], err);
     if (rc)
         return rc;
-    pack_export_reports(p);
+    pack_name_exports(p);
     if (p->is_spool)
         make_records(p);
     rc = pack_check_emulation(p, err);

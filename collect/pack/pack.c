@@ -27,7 +27,6 @@ static void release(struct pack *p)
     json_decref(p->not_packed);
     json_decref(p->missing);
     json_decref(p->trace_notes);
-    pack_forget_exports(p);
     if (p->made_fd >= 0)
         close(p->made_fd);
     pack_copy_release(p);

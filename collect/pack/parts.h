@@ -45,11 +45,10 @@ struct pack {
     int is_spool;                 /* ours, rather than a results folder */
     int is_watched;               /* a spool with a collector's record in it */
     int is_emulated;
-    const char *exports; /* folder of exports made here, removed in the end; NULL none */
-    int n_unknown;       /* files of no known kind */
-    int n_unread;        /* files of the spool that could not be read */
-    int n_sparse;        /* files left out because they are mostly holes */
-    int n_nodes;         /* 0 unknown */
+    int n_unknown; /* files of no known kind */
+    int n_unread;  /* files of the spool that could not be read */
+    int n_sparse;  /* files left out because they are mostly holes */
+    int n_nodes;   /* 0 unknown */
     int n_traces, n_traces_packed;
     int n_empty;         /* traces without a byte */
     int n_unread_traces; /* that have no summary */
@@ -151,11 +150,9 @@ static inline void pack_json_copy(json_t *to, const json_t *from, const char *ke
  */
 enum dcr_role pack_recognise(const char *path, enum dcr_role by_name, const char **kind);
 
-/** pack_export_reports - a report of Nsight Systems gets the SQLite export beside it that a reader needs: made by nsys
- * when there is one on PATH, else its command stands in the metadata and in the closing line. */
-void pack_export_reports(struct pack *p);
-/** pack_forget_exports - remove what pack_export_reports made. */
-void pack_forget_exports(struct pack *p);
+/** pack_name_exports - only nsys reads a report of Nsight Systems: if its SQLite export is not beside it, the closing
+ * line gets the command that makes one. */
+void pack_name_exports(struct pack *p);
 
 /** pack_check_results - is there anything among the members that a run leaves?
  *  errors   DCR_FAIL: only files of no known kind, so that this is the wrong folder */
