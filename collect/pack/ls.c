@@ -83,7 +83,7 @@ static const struct {
     {DCR_ROLE_TRACE, "events of the program, MPI, files"},
     {DCR_ROLE_SUMMARY, "what each trace comes down to"},
     {DCR_ROLE_RANK, "how each rank began and ended"},
-    {DCR_ROLE_CALIBRATION, "what the machine can do: products, memory, disk, all-reduce"},
+    {DCR_ROLE_CALIBRATION, "what the machine can do: products, memory, all-reduce"},
     {DCR_ROLE_LOG, "logs"},
     {DCR_ROLE_FOREIGN, "evidence of other tools, as it came"},
     {DCR_ROLE_OTHER, "other files, kept as they came"},
