@@ -10,8 +10,8 @@ A message is the format of a call of the functions in CALLS. It is shown as dcr_
 is wrong. What to do." Words between which the program chooses stand in {a|b}. A mark says why no test has to
 provoke a message.
 
-DIR has what the tests saw: unit-* are formats that unit tests made (tests/lib/unit_main.c), said-* are lines that programs
-printed (tests/lib/wellformed.py).
+DIR has what the tests saw: unit-* are formats and texts that unit tests made (tests/lib/unit_main.c), said-* are lines that
+programs printed (tests/lib/wellformed.py).
 """
 import os
 import re
@@ -246,37 +246,38 @@ def faults():
 
 
 def pattern_of(message):
-    """What finds the message in a line that a program printed, and a piece of it that the line must have."""
+    """What finds the message in a line that a program printed, and a piece of it that the line must have, both without regard to case."""
     text = message.text
     n = fault_length(text)
-    text = text[:n] + ("\0" + text[n + 2:n + 3] + "\1" + text[n + 3:] if n < len(text) else "")
+    text = text[:n] + "\0" + text[n + 2:] if n < len(text) else text
     out, pieces, at = "", [""], 0
-    for m in re.finditer(r"\{([^{}]*\|[^{}]*)\}|<reason>|\.\.\.|\0(.)\1|" + CONVERSION.pattern, text):
+    for m in re.finditer(r"\{([^{}]*\|[^{}]*)\}|<reason>|\.\.\.$|\x00|" + CONVERSION.pattern, text):
         out += re.escape(text[at:m.start()])
         pieces.append(text[at:m.start()])
         at = m.end()
         if m[1] is not None:
             out += "(?:" + "|".join(re.escape(w) for w in m[1].split("|")) + ")"
-        elif m[2] is not None:
-            out += "(?:; " + re.escape(m[2]) + r"|\. " + re.escape(m[2].upper()) + ")"
         else:
-            out += ".*"
+            out += "[;.] " if m[0] == "\0" else ".*"
     pieces.append(text[at:])
-    return re.compile(r"(?:^|: |\s|\()" + out + re.escape(text[at:])), max(pieces, key=len)
+    return re.compile(r"(?:^|: |\s|\()" + out + re.escape(text[at:]), re.I), max(pieces, key=len).lower()
 
 
 def provoked(folder):
     formats, lines = set(), set()
     for name in os.listdir(folder):
         with open(os.path.join(folder, name), encoding="utf-8", errors="replace") as f:
-            (formats if name.startswith("unit-") else lines).update(f.read().split("\n"))
+            said = f.read().split("\n")
+        lines.update(line.lower() for line in said)
+        if name.startswith("unit-"):
+            formats.update(said)
     out = set()
     for line, same in messages().items():
         if any(m.form in formats for m in same):
             out.add(line)
             continue
         pattern, piece = pattern_of(same[0])
-        if any(piece in said and pattern.search(said) for said in lines):
+        if any(piece in low and pattern.search(low) for low in lines):
             out.add(line)
     return out
 

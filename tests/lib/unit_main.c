@@ -1,38 +1,43 @@
 /* unit_main.c - the program of the unit tests: runs the test under whose name it was started.
  *
- * The linker puts the functions __wrap_X below in the place of X (mk/tests.mk). They note the format of each message in
- * a file of the folder MESSAGES_SEEN, from which tests/golden/messages.py tells which messages no test provoked. */
+ * The linker puts the functions __wrap_X below in the place of X (mk/tests.mk). They note the format and the text of
+ * each message in a file of the folder MESSAGES_SEEN, from which tests/golden/messages.py tells which messages no test
+ * provoked. */
 #include "lib/base/err.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-/* Each format once. */
-static void note(const char *fmt)
+/* Each text once, and not all of a test that makes thousands. */
+static void note(const char *text)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    static const char *known[1024];
+    static uint64_t known[4096];
     static size_t n;
     const char *folder = getenv("MESSAGES_SEEN");
+    uint64_t hash = 14695981039346656037U; /* FNV-1a */
     int old = errno, fd = -1;
     size_t i = 0;
+    for (const char *c = text; *c; c++)
+        hash = (hash ^ (unsigned char)*c) * 1099511628211U;
     pthread_mutex_lock(&lock);
-    while (i < n && known[i] != fmt)
+    while (i < n && known[i] != hash)
         i++;
     if (folder && i == n && n < sizeof known / sizeof *known) {
         char path[4096];
-        known[n++] = fmt;
+        known[n++] = hash;
         snprintf(path, sizeof path, "%s/unit-%ld", folder, (long)getpid());
         fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
     }
     if (fd >= 0) {
-        dprintf(fd, "%s\n", fmt);
+        dprintf(fd, "%s\n", text);
         close(fd);
     }
     pthread_mutex_unlock(&lock);
@@ -51,6 +56,7 @@ static void note(const char *fmt)
         vsnprintf(text, sizeof text, fmt, ap);        \
         va_end(ap);                                   \
         note(fmt);                                    \
+        note(text);                                   \
         call;                                         \
     }
 
