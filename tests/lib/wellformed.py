@@ -35,7 +35,7 @@ CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufffe\uffff]")
 FORMATS = re.compile("[\xad\u0600-\u0605\u061c\u06dd\u070f\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
                      "\U000e0000-\U000e007f]")
 # First words of the programs' messages.
-SPOKEN = re.compile(rb"^(?:(?:dcreport|dccollect(?:-calibrate)?|dcrnn-train|Note|FAILS|not measured|recording stopped): "
+SPOKEN = re.compile(rb"^(?:(?:dcreport|dccollect(?:[ -]calibrate)?|dcrnn-train|Note|FAILS|not measured|recording stopped): "
                     rb"|Open .*index[.]html$|done: \d+ steps|epoch \d+: |  program   |.*: FAILED, \d+ problems?$|  WRONG     )", re.M)
 LARGEST = 64 << 20  # larger files are traces or exports of traces
 
