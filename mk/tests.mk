@@ -47,13 +47,13 @@ $(BUILD)/obj/tests/unit/unit.def: always
 always:
 $(BUILD)/obj/tests/lib/unit_main.o: EXTRA_CFLAGS = -I$(BUILD)/obj/tests/unit
 $(BUILD)/obj/tests/lib/unit_main.o: $(BUILD)/obj/tests/unit/unit.def
-$(BUILD)/tests/unit/unit: $(BUILD)/obj/tests/lib/unit_main.o $(SANITIZED_OBJ) $(UNIT_OBJ) $(ALL_LIBS)
+$(BUILD)/tests/unit/unit: $(BUILD)/obj/tests/lib/unit_main.o $(BUILD)/obj/tests/lib/note_messages.o $(SANITIZED_OBJ) $(UNIT_OBJ) $(ALL_LIBS)
 	$(Q)! nm -g --defined-only $(UNIT_OBJ) | grep ' [TDBRC] ' | grep -v '_main$$' || { echo "list the test of this function in UNIT_APART, or make it static" >&2; false; }
 	$(LINK_UNIT) $(NOTE_MESSAGES)
 $(UNIT_TOGETHER:%=$(BUILD)/tests/unit/%): $(BUILD)/tests/unit/unit
 	@ln -sf unit $@
-$(UNIT_APART:%=$(BUILD)/tests/unit/%): $(BUILD)/tests/unit/%: $(BUILD)/obj/tests/unit/%.o $(ALL_LIBS)
-	$(LINK_UNIT)
+$(UNIT_APART:%=$(BUILD)/tests/unit/%): $(BUILD)/tests/unit/%: $(BUILD)/obj/tests/unit/%.o $(BUILD)/obj/tests/lib/note_messages.o $(ALL_LIBS)
+	$(LINK_UNIT) $(NOTE_MESSAGES)
 $(BUILD)/tests/bench/%: $(BUILD)/obj/tests/bench/%.o $(BUILD)/libtrainer.a $(BUILD)/libdcr.a
 	$(link) $^ $(LDLIBS_COMMON) $(LIB_LIBS) $(BLAS_LIBS) $(ZLIB_LIBS)
 # Of the GPU tests kernels_gpu and bench_kernels reach into the device half, backend_gpu and bench_step are plain C over it.

@@ -285,7 +285,7 @@ int export_archive(const char *path, const char *output, enum export_format form
     int is_beside = output && (stat(output, &st) != 0 || S_ISREG(st.st_mode) || S_ISDIR(st.st_mode));
     int k = snprintf(partial, sizeof partial, "%s%s", output ? output : "", is_beside ? ".partial" : "");
     if (k < 0 || (size_t)k >= sizeof partial)
-        return dcr_err_set(err, DCR_FAIL, "the name '%s' is too long", output);
+        return dcr_err_set(err, DCR_FAIL, "the name '%.200s...' is too long", output);
     int rc = is_beside ? check_output(path, output, err) : DCR_OK;
     if (rc == 0 && is_beside && format == EXPORT_BY_NAME)
         rc = check_ending(output, err);

@@ -168,7 +168,7 @@ int archive_write(const char *output, int64_t mtime, json_t *manifest, const str
     int k = snprintf(beside, sizeof beside, "%.*s.unverified-%s", slash ? (int)(slash - output + 1) : 0, output,
                      slash ? slash + 1 : output);
     if (k < 0 || (size_t)k >= sizeof beside)
-        return dcr_err_set(err, DCR_FATAL, "the name '%s' is too long", output);
+        return dcr_err_set(err, DCR_FATAL, "the name '%.200s...' is too long", output);
     char *text = seal(manifest, members, n);
     int rc = text ? DCR_OK : dcr_err_set(err, DCR_FATAL, "out of memory for the manifest");
     if (rc == 0 && dcr_tar_create(&w, output, beside, err) != 0)

@@ -93,7 +93,7 @@ static int follow_link(const char *output, char out[PATH_MAX], struct dcr_err *e
     if (is_link && !realpath(output, out))
         return dcr_err_sys(err, DCR_FAIL, "cannot write '%s', because of the file to which this link points", output);
     if (!is_link && snprintf(out, PATH_MAX, "%s", output) >= PATH_MAX)
-        return dcr_err_set(err, DCR_FAIL, "the name '%s' is too long", output);
+        return dcr_err_set(err, DCR_FAIL, "the name '%.200s...' is too long", output);
     return DCR_OK;
 }
 

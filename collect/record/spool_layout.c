@@ -12,7 +12,7 @@ static int join(char *out, size_t n, const char *dir, const char *name, struct d
 {
     int k = snprintf(out, n, "%s/%s", dir, name);
     if (k < 0 || (size_t)k >= n)
-        return dcr_err_set(err, DCR_FAIL, "the name '%s/%s' is too long", dir, name);
+        return dcr_err_set(err, DCR_FAIL, "the name '%.200s...' is too long", dir);
     return DCR_OK;
 }
 

@@ -31,7 +31,7 @@ static int make_own_spool(struct run *r, struct dcr_err *err)
         int k = i == 1 ? snprintf(r->spool, sizeof r->spool, "%s.spool", base)
                        : snprintf(r->spool, sizeof r->spool, "%s.spool-%d", base, i);
         if (k < 0 || (size_t)k >= sizeof r->spool)
-            return dcr_err_set(err, DCR_FAIL, "the name '%s' is too long", r->o->output);
+            return dcr_err_set(err, DCR_FAIL, "the name '%.200s...' is too long", r->o->output);
         int is_made = mkdir(r->spool, 0777) == 0;
         if (!is_made && errno != EEXIST)
             return dcr_err_sys(err, DCR_FAIL, "cannot create folder '%s'", r->spool);

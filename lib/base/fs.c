@@ -131,7 +131,7 @@ int dcr_sync_folder(const char *path, struct dcr_err *err)
 {
     char folder[PATH_MAX];
     if (dcr_folder_of(path, folder, sizeof folder) != 0)
-        return dcr_err_set(err, DCR_FAIL, "the name '%s' is too long", path);
+        return dcr_err_set(err, DCR_FAIL, "the name '%.200s...' is too long", path);
     int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0) /* EACCES: the folder may be writable but not readable */
         return errno == EACCES ? DCR_OK : dcr_err_sys(err, DCR_FAIL, "cannot sync the folder of '%s'", path);
@@ -307,7 +307,7 @@ int dcr_absolute(const char *path, char *out, size_t n, struct dcr_err *err)
         return dcr_err_sys(err, DCR_FAIL, "cannot tell the current folder");
     int k = snprintf(out, n, "%s%s%s", here, path[0] == '/' ? "" : "/", path);
     if (k < 0 || (size_t)k >= n)
-        return dcr_err_set(err, DCR_FAIL, "the name '%s' is too long", path);
+        return dcr_err_set(err, DCR_FAIL, "the name '%.200s...' is too long", path);
     return DCR_OK;
 }
 
@@ -326,5 +326,5 @@ int dcr_resolve(const char *path, char *out, size_t n, struct dcr_err *err)
     if (!realpath(whole, folder))
         return dcr_err_sys(err, DCR_FAIL, "cannot write '%s'", path);
     int k = snprintf(out, n, "%s/%s", strcmp(folder, "/") == 0 ? "" : folder, base + 1);
-    return k < 0 || (size_t)k >= n ? dcr_err_set(err, DCR_FAIL, "the name '%s' is too long", path) : DCR_OK;
+    return k < 0 || (size_t)k >= n ? dcr_err_set(err, DCR_FAIL, "the name '%.200s...' is too long", path) : DCR_OK;
 }

@@ -147,11 +147,7 @@ int sacct_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
     while (text && *text == '\n')
         text++, n_line++;
     char *header = text ? strsep(&text, "\n") : NULL, *line = text;
-    if (!header || !*header) {
-        rc = dcr_err_set(err, DCR_FAIL, "'%s' is an empty table of sacct", s->name);
-        goto out;
-    }
-    char mark = mark_of(header);
+    char mark = header ? mark_of(header) : 0;
     if (line && !mark)
         n_fixed = dashes(line, from, to);
     if (!mark && !n_fixed) {

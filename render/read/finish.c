@@ -193,7 +193,7 @@ static void name_gaps(struct reading *g)
 /* Plain files of which none is known. */
 static int no_run(const struct reading *g, struct dcr_err *err)
 {
-    const char *first = g->first_unknown ? g->first_unknown : g->first_none ? g->first_none : "";
+    const char *first = g->first_unknown ? g->first_unknown : g->first_none;
     int is_none = g->n_none == g->run->n_members;
     if (is_none && *g->why_none.text) {
         if (err)
@@ -234,7 +234,7 @@ int reading_finish(struct reading *g, struct dcr_err *err)
             *err = g->first_failure;
         if (g->n_failed)
             return DCR_FAIL;
-        if (g->is_folder)
+        if (g->is_folder && (g->first_unknown || g->first_none))
             return no_run(g, err);
         return dcr_err_set(
             err, DCR_FAIL,

@@ -144,6 +144,8 @@ repack() { # repack OUT [TAR-OPTIONS...]: the members of x in the order of names
 }
 repack same.tar
 check "the same members by another tar" "$COLLECT" verify same.tar
+(cd x && tac ../names | tar cf ../lie.tar --format=ustar manifest.json -T -)
+says 1 "verify: members in another order" "is out of order behind" "$COLLECT" verify lie.tar
 cp x/manifest.json manifest.keep
 jq '(.members[] | select(.name == "job_metadata.json")).size += 1' manifest.keep >x/manifest.json
 seal x/manifest.json
@@ -171,6 +173,13 @@ jq '.members += [.members[0]]' manifest.keep >x/manifest.json
 seal x/manifest.json
 repack lie.tar
 says 1 "verify: listed twice" "lists 'job_metadata.json' twice" "$COLLECT" verify lie.tar
+jq '.members += [{}]' manifest.keep >x/manifest.json
+seal x/manifest.json
+repack lie.tar
+says 1 "verify: an entry without a name" "entry [0-9]* of the manifest has no name" "$COLLECT" verify lie.tar
+jq '.format = "other"' manifest.keep >x/manifest.json
+repack lie.tar
+says 1 "verify: another manifest" "its manifest is not that of a dcreport-run" "$COLLECT" verify lie.tar
 jq '.node_kind = "emulated"' manifest.keep >x/manifest.json
 repack lie.tar
 says 1 "verify: a manifest that was changed by hand" "'lie.tar': its manifest is not as it was written" "$COLLECT" verify lie.tar
@@ -199,12 +208,15 @@ retrace() { # retrace OUT: the manifest is made to fit the trace
     repack "$1"
 }
 cp "x/$trace" trace.keep
+mkdir alone && cp x/rank0/summary-*.jsonl alone
+says 2 "report: sums without their trace" "'alone': it holds no metrics.csv, no steps and no trace" "$BIN/dcreport" alone -o site
 head -c 40000 trace.keep >"x/$trace"
 retrace cut.tar
 says 1 "verify: a trace cut in the middle" "ends inside a block" "$COLLECT" verify cut.tar
 cp trace.keep "x/$trace"
 flip "x/$trace" $((16384 * 2 + 100))
 retrace hurt.tar
+cp "x/$trace" hurt.dct
 says 1 "verify: a damaged block" "1 damaged" "$COLLECT" verify hurt.tar
 cp trace.keep "x/$trace"
 cp manifest.keep x/manifest.json
@@ -278,6 +290,22 @@ check "verify takes the manifest's word" "$COLLECT" verify torn.tar
 printf 'not json' >torn/rank0/rank.json
 check "pack: a record that is no JSON" "$COLLECT" pack torn -o torn2.tar
 check "it is said" manifest torn2.tar '.incomplete_because | any(test("cannot be read"))'
+
+# A spool with much that is wrong: each is a reason why the archive is incomplete.
+mkdir -p wrong/rank{0..9}
+for rank in {0..9}; do sed "s/\"rank\" *: *0/\"rank\": $rank/; s/\"exit_status\" *: *0/\"exit_status\": 134/" x/rank0/rank.json >"wrong/rank$rank/rank.json"; done
+: >wrong/rank1/trace-1.dct
+cp hurt.dct wrong/rank2/trace-2.dct
+cp trace.keep wrong/rank3/trace-3.dct.1
+says 0 "pack: what is wrong is packed as far as it goes" "" "$COLLECT" pack wrong -o wrong.tar
+reasons() { # PATTERN...
+    local pattern
+    for pattern; do
+        manifest wrong.tar ".incomplete_because | any(test(\"$pattern\"))" || { echo "$pattern is not among them"; return 1; }
+    done
+}
+check "... and said" reasons "rank 0 ended with exit status 134, which stands for signal 6" "further ranks may have failed too" \
+    "trace 'rank1/trace-1.dct' is empty" "trace 'rank2/trace-2.dct' has 1 damaged" "trace-3.dct.1' is a piece of a trace whose"
 
 # A good archive is not lost when the next one cannot be written.
 if [ "$(id -u)" = 0 ] && mkdir small && mount -t tmpfs -o size=40k tmpfs small 2>/dev/null; then
@@ -378,6 +406,16 @@ says 2 "pack: two folders" "not one folder to pack. Name one" "$COLLECT" pack a 
 says 2 "pack: no archive" "no archive to write. Name it: .dccollect pack inside -o RUN.tar.\." "$COLLECT" pack inside
 says 2 "pack: no value" "option '-o' needs a value. See .dccollect --help" "$COLLECT" pack inside -o
 says 2 "calibrate: too many words" "unknown option '1'" "$COLLECT" calibrate $(seq 70)
+says 2 "calibrate: no such disk" "no file can be made in '--disk nowhere'. Name a folder" "$COLLECT" calibrate -o c --disk nowhere
+says 2 "anonymise: one name" "anonymise takes two names" "$COLLECT" anonymise good.tar
+says 2 "anonymise: onto itself" "are the same file. Give the new archive another name" "$COLLECT" anonymise good.tar good.tar
+says 2 "anonymise: onto a file" "'hello' exists and is not overwritten" "$COLLECT" anonymise good.tar hello
+mkdir -p bare/empty
+says 2 "pack: folders only" "holds no evidence of a run" "$COLLECT" pack bare -o x.tar
+long=$(printf '%04000d/%0100d' 0 0)
+says 2 "pack: a name that is too long" "the name '00.*' is too long" "$COLLECT" pack y -o "$long.tar"
+mkdir -p left.tar.spool left.tar.spool-{2..999}
+says 125 "run: what too many killed runs left" "too many folders 'left.tar.spool-.*' are left from killed runs" "$COLLECT" run -o left.tar -- true
 says 125 "run: no program" "no program to run. Write .dccollect run" "$COLLECT" run -o x.tar
 says 125 "run: no place" "no place for the evidence. Add -o RUN.tar" "$COLLECT" run -- true
 refuses() { # PATTERN OPTION...

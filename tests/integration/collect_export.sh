@@ -56,7 +56,7 @@ fi
 truncate -s +262144 spool/rank3/*.dct && "$COLLECT" pack spool -o reserved.tar 2>/dev/null
 check "what a trace reserved and never used is not packed" cmp ranks.tar reserved.tar
 check "several ranks" same_events ranks.tar
-check "a report is made of the archive, not of its export" test "$("$BIN/dcreport" events.json -o site 2>&1)" = "dcreport: 'events.json' was exported from an archive by dccollect. Give the archive itself."
+check "a report is made of the archive, not of its export" sh -c '! "$0" events.json -o site 2>said && grep -qx "dcreport: .events.json. was exported from an archive by dccollect. Give the archive itself." said' "$BIN/dcreport"
 check "each is a named process" test "$(jq -c '[.traceEvents[] | select(.name == "process_name") | .pid]' events.json)" = '[0,1,2,3,4]'
 check "to standard output" sh -c '"$0" export ranks.tar 2>said | cmp - events.json' "$COLLECT"
 check "the closing line counts" grep -qx 'dccollect: standard output: 800 events of 5 traces; 2 hosts laid beside the first by the time of day, nobody knows how wrong' said
@@ -103,7 +103,7 @@ head -c 300000 ranks.tar >cut.tar
 check_status 2 "a truncated archive" "$COLLECT" export cut.tar -o cut.json
 check "nothing is written of it" sh -c '! ls cut.json* 2>/dev/null'
 check_status 2 "no such folder" "$COLLECT" export ranks.tar -o nowhere/x.json
-check "an ending of no format is refused" sh -c '"$0" export ranks.tar -o events.xml 2>&1 | grep -q "no ending of a format. End the name in .json or .csv" && ! ls events.xml* 2>/dev/null' "$COLLECT"
+check "an ending of no format is refused" sh -c '"$0" export ranks.tar -o events.xml 2>said; grep -q "no ending of a format. End the name in .json or .csv" said && ! ls events.xml* 2>/dev/null' "$COLLECT"
 check_status 2 "no such format" "$COLLECT" export ranks.tar --format xml
 check_status 2 "a full disk" sh -c '"$0" export ranks.tar >/dev/full' "$COLLECT"
 check_status 2 "the same by its name, which stays a device" "$COLLECT" export ranks.tar -o /dev/full

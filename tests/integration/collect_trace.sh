@@ -123,11 +123,13 @@ adds_up() {
 (ulimit -f 1024 && record "$TMP/limit" "$TMP/marks" 50000)
 got=$?
 adds_up "file size limit" "$(echo "$TMP"/limit/rank0/*.dct)" "$got"
-check "file size limit: the trace says so" grep -q '^recording stopped: .*(ulimit -f)' <(text "$TMP"/limit/rank0/*.dct --notes)
+text "$TMP"/limit/rank0/*.dct --notes >"$TMP/notes"
+check "file size limit: the trace says so" grep -q '^recording stopped: .*(ulimit -f)' "$TMP/notes"
 RECORD='--keep all --max-disk-mb 1' record "$TMP/limit" "$TMP/marks" 50000
 got=$?
 adds_up "--max-disk-mb" "$(echo "$TMP"/limit/rank0/*.dct)" "$got"
-check "--max-disk-mb: the trace says so" grep -q '^recording stopped: .*(--max-disk-mb)' <(text "$TMP"/limit/rank0/*.dct --notes)
+text "$TMP"/limit/rank0/*.dct --notes >"$TMP/notes"
+check "--max-disk-mb: the trace says so" grep -q '^recording stopped: .*(--max-disk-mb)' "$TMP/notes"
 check "--max-disk-mb: and is no larger" test "$(stat -c %s "$TMP"/limit/rank0/*.dct)" -le 1100000
 if [ "$(id -u)" = 0 ] && mkdir "$TMP/small" && mount -t tmpfs -o size=1m tmpfs "$TMP/small" 2>/dev/null; then
     record "$TMP/small/spool" "$TMP/marks" 50000

@@ -57,6 +57,8 @@ cd "$TMP" || exit
 refused "no archives" "no archive given, and there is no results/\*.tar here. Name one: .dcreport run.tar -o site/.\." -o "$site"
 cd "$OLDPWD" || exit
 refused "no archives to check" "no archive given to check. Name one" --check 'steps>0'
+refused "no archives to compare" "no archive given to compare with the baseline. Put the new ones" --baseline "$TMP/1.tar" -o "$site"
+refused "JUnit of nothing" "junit and --summary say how checks went. Add one" "$TMP/1.tar" -o "$site" --junit "$TMP/j.xml"
 refused "nothing to open" "open needs a report to open. Add -o DIR" --check 'steps>0' --open "$TMP/1.tar"
 refused "no output folder" "output folder" "$TMP/1.tar"
 refused "an unknown option" "unknown option '--sparkle'" --sparkle "$TMP/1.tar" -o "$site"
@@ -84,6 +86,11 @@ timeout -k 2 20 "$report" -q --theme "$TMP/theme" "$TMP/1.tar" -o "$site" > "$TM
 check "a theme with a pipe in it" test "$status" = 2
 check "... is refused with one sentence" test "$(cat "$TMP/err")" = "dcreport: cannot use '$TMP/theme/index.html': it is a pipe. Write its content to a file and pass that file."
 check "... and leaves nothing" test -z "$(find "$TMP" -maxdepth 1 -name '*site*')"
+rm -r "$TMP/theme"/*
+printf 'zero\0' > "$TMP/theme/frame.html"
+refused "a template with a zero byte" "template 'frame.html' is not text: it holds a NUL byte" --theme "$TMP/theme" "$TMP/1.tar" -o "$site"
+echo '<title>{{title}}</title>' > "$TMP/theme/frame.html"
+refused "a frame without the page" "'frame.html' does not show {{{content}}}" --theme "$TMP/theme" "$TMP/1.tar" -o "$site" --single-file "$TMP/single.html"
 rm -r "$TMP/theme"
 refused "a folder without files" "no files" "$TMP/nothing" -o "$site"
 refused "the same folder twice" "the same folder. Give it once" "$TMP/good1" "$TMP/good2" "$TMP/good1/" -o "$site"
@@ -103,6 +110,16 @@ echo 'data_limits = much' > "$TMP/thresholds"
 refused "a threshold that is no number" "line 1.*data_limits" -t "$TMP/thresholds" "$TMP/1.tar" -o "$site"
 echo 'data_limit = 0.5' > "$TMP/thresholds"
 refused "a threshold that does not exist" "unknown threshold 'data_limit'" -t "$TMP/thresholds" "$TMP/1.tar" -o "$site"
+refused "thresholds that are a folder" "cannot read thresholds '.*nothing': Is a directory" -t "$TMP/nothing" "$TMP/1.tar" -o "$site"
+deep=$TMP/deep/1/2/3/4/5/6/7/8/9/10/11/12/13/14/15/16/17
+mkdir -p "$deep"
+refused "folders that never end" "is more than 16 deep" "$TMP/deep" -o "$site"
+mkdir "$TMP/strange"
+echo "?" > "$TMP/strange/a.txt"
+echo "!" > "$TMP/strange/b.txt"
+(cd "$TMP/strange" && tar cf "$TMP/bad.tar" a.txt)
+refused "a tar of something else" "it holds no metrics.csv, no steps and no trace" "$TMP/bad.tar" -o "$site"
+refused "a folder of something else" "strange': it holds no run, and dcreport does not know what 'a.txt' and others are" "$TMP/strange" -o "$site"
 use plain
 echo mine > "$TMP/kept-file"
 refused "an output folder that is a file" "kept-file" "$TMP/1.tar" -o "$TMP/kept-file"
@@ -117,11 +134,15 @@ plainly=()
 check_status 2 "an output folder that is read-only" "${plainly[@]}" "$BIN/dcreport" "$TMP/1.tar" -o "$TMP/read-only"
 cp "$TMP/tap.out" "$TMP/said-read-only"
 check "it is said" grep -q "output folder '.*read-only' is not writable" "$TMP/said-read-only"
+check_status 2 "... and a report in it" "${plainly[@]}" "$BIN/dcreport" "$TMP/1.tar" -o "$TMP/read-only/site"
+cp "$TMP/tap.out" "$TMP/said-read-only"
+check "... are said" grep -q "cannot write in the folder of '.*site': Permission denied. Choose another with -o" "$TMP/said-read-only"
 check_status 1 "nothing is beside it" compgen -G "$TMP/read-only.*"
 refused "a single file in the output folder" "single-file.*lies in the output folder" "$TMP/1.tar" -o "$site" --single-file "$site/sub/y.html"
 refused "... by another path" "junit.*lies in the output folder" "$TMP/1.tar" -o "$site/" --check 'steps>1' --junit "$TMP/nothing/../site/y.xml"
 refused "a report in no folder" "cannot make output folder '.*': there is no folder '.*nodir'. Make it first" "$TMP/1.tar" -o "$TMP/nodir/site"
 refused "JUnit in no folder, before anything is printed" "junit '.*': there is no folder '.*nodir'. Make it first" --check 'steps>1' "$TMP/1.tar" --junit "$TMP/nodir/j.xml"
+refused "JUnit without a name" "junit '' is no name for a file" --check 'steps>1' "$TMP/1.tar" --junit ''
 refused "a share above 1 in a check" "the limit is not a share. Write it as 20% or 0.2" --check 'exposed_comm<20' "$TMP/1.tar"
 
 # ---- what it writes by name: never over an input, a file of somebody's, or another output
@@ -238,6 +259,8 @@ check "... and is not rounded" test "$(jq '.runs[0].n_nodes' "$site/report.json"
 rm -rf "$site"
 use sanitized
 lie "a manifest without members" "no members" 's|"members":\[|"parts":\[|'
+lie "an entry without a name" "an entry has no name" 's|"name":"metrics.csv"|"nom":"metrics.csv"|'
+lie "an entry with a size below 0" "the entry of 'metrics.csv' has no valid size or checksum" 's|\("name":"metrics.csv","role":"metrics","size":\)|\1-1|'
 lie "job_metadata.json listed twice" "twice" 's|"name":"metrics.csv"|"name":"job_metadata.json"|'
 spoil
 fixture_manifest "$TMP/bad"
@@ -268,6 +291,8 @@ table refused "metrics.csv without any known column" "none of its columns" metri
 table refused "metrics.csv that is empty" "metrics.csv" metrics.csv 'd'
 table refused "steps.csv with text in a number" "steps.csv.*line 3" rank1/steps.csv '3s/64000000\|,1,/x/'
 table refused "steps.csv with a negative time" "makes no sense" rank1/steps.csv '3s/,500000,/,-500000,/'
+table refused "steps.csv with a rank that cannot be" "rank 99999999 is larger than" rank1/steps.csv '3s/^\([0-9]*,[0-9]*\),1,/\1,99999999,/'
+table refused "steps.csv with a step of no time" "step_ns is missing or makes no sense" rank1/steps.csv '3s/^\([^,]*,[^,]*,[^,]*,[^,]*\),[^,]*/\1,0/'
 table gap "steps.csv without a phase" "no column 'forward_ns'" rank1/steps.csv '1s/forward_ns/other/'
 table gap "steps.csv without step times" "no column 'step_ns'" rank1/steps.csv '1s/step_ns/other/'
 table gap "a monitor with text in a number" "left out as impossible" node0/cpu_monitor.csv '5s/[0-9]/x/g'

@@ -23,6 +23,12 @@ refused "unknown option" "unknown option '--no-such'" --no-such
 refused "wrong number" "--batch takes a whole number" --batch many
 refused "data without a graph" "--data needs --graph" --data "$TMP/x.csv"
 
+refused "a name that is too long" "the name '00.*' is too long" --verify "$(printf '%05000d' 0)"
+cuda() { # file name part
+    DCRNN_CUDA_LIBRARY=$1 refused "$2" "$3" --sensors 8 --days 1 --backend cuda
+}
+cuda "$0" "a CUDA part that is no library" "cannot load the CUDA part: "
+cuda "$(ldd "$train" | awk '/libm\.so/ { print $3 }')" "a CUDA part that is another library" "belongs to another version"
 good=$TMP/good.csv
 {
     echo a,b
@@ -50,6 +56,10 @@ check "data whose end is missing" "$train" --data "$TMP/no-end.csv" --graph "$ed
 cp "$TMP/tap.out" "$TMP/said"
 check "are noted to have no scores" test "$(grep -c 'note: every target of the [a-z]* split is missing' "$TMP/said")" -eq 2
 check "and get none" test "$(grep -ci 'MAE\|nan' "$TMP/said")" -eq 0
+
+check "a scenario on one rank" "$train" --scenario imbalance --steps 1 --units 2 --batch 2 --sensors 8 --days 1 --out "$TMP/idle"
+cp "$TMP/tap.out" "$TMP/said"
+check "has nothing to show, which is said" grep -q "note: scenario 'imbalance' has no bottleneck on 1 rank. Start it by" "$TMP/said"
 
 # One is singular.
 {

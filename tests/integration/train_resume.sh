@@ -23,6 +23,9 @@ check "same bytes" cmp "$TMP/whole/checkpoint.bin" "$TMP/epoch/checkpoint.bin"
 if command -v mpirun >/dev/null; then
     check "two ranks" "${ranks[@]}" 2 "${train[@]}" --checkpoint-every 100 --out "$TMP/whole2"
     check "two ranks, first part" "${ranks[@]}" 2 "${train[@]}" --checkpoint-every 7 --steps 8 --out "$TMP/parts2"
+    check "... goes on with one" "${train[@]}" --steps 9 --resume "$TMP/parts2/checkpoint.bin" --out "$TMP/alone"
+    cp "$TMP/tap.out" "$TMP/said"
+    check "... which is said" grep -q "note: the checkpoint was written by 2 ranks, this run has 1: rounding differs" "$TMP/said"
     check "two ranks, second part" "${ranks[@]}" 2 "${train[@]}" --checkpoint-every 7 --resume "$TMP/parts2/checkpoint.bin" \
         --out "$TMP/parts2"
     check "two ranks: same bytes" cmp "$TMP/whole2/checkpoint.bin" "$TMP/parts2/checkpoint.bin"

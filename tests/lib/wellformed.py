@@ -8,8 +8,8 @@
 "scan" on the first FIFO reads new files below TOP and answers at once, so that the script may delete them; they are checked
 afterwards. "end" answers with the counts and writes the faults to DIR/faults. Only outputs are checked. They are recognised by
 their content: the list of a site, the seal of an archive, the programs' names. Equal contents are checked once, also by other
-scripts of a run of tests/run: the folder WELLFORMED_SEEN has an empty file for every content that had no fault. Printed messages
-are kept in the folder MESSAGES_SEEN, for tests/golden/messages.py.
+scripts of a run of tests/run: the folder WELLFORMED_SEEN has an empty file for every content that had no fault. Printed messages,
+and the sentences in manifest and metadata of an archive, are kept in the folder MESSAGES_SEEN, for tests/golden/messages.py.
 
 Text is UTF-8 without control characters. Printed messages have no format characters either, since these could reverse a line
 on a terminal. JSON is strict, CSV strict and rectangular, SVG and JUnit are XML. HTML is parsed by gumbo, which reports the
@@ -35,8 +35,8 @@ CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufffe\uffff]")
 FORMATS = re.compile("[\xad\u0600-\u0605\u061c\u06dd\u070f\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
                      "\U000e0000-\U000e007f]")
 # First words of the programs' messages.
-SPOKEN = re.compile(rb"^(?:(?:dcreport|dccollect(?:-calibrate)?|dcrnn-train|Note|FAILS|not measured): |Open .*index[.]html$"
-                    rb"|done: \d+ steps|epoch \d+: |  program   )", re.M)
+SPOKEN = re.compile(rb"^(?:(?:dcreport|dccollect(?:[ -]calibrate)?|dcrnn-train|Note|FAILS|not measured|recording stopped): "
+                    rb"|Open .*index[.]html$|done: \d+ steps|epoch \d+: |  program   |.*: FAILED, \d+ problems?$|  WRONG     )", re.M)
 LARGEST = 64 << 20  # larger files are traces or exports of traces
 
 
@@ -237,6 +237,15 @@ COLLECTED = {"metadata", "metadata-text", "summary", "rank", "calibration",
 SEAL = re.compile(rb'("manifest_sha256": ")([0-9a-f]{64})')
 
 
+NOTES = set()  # of the archive that was checked last
+
+
+def notes_in(value):
+    """The sentences in a JSON document."""
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else []
+    return {value} if isinstance(value, str) and " " in value else {words for part in parts for words in notes_in(part)}
+
+
 def archive_faults(data):
     """Members of an archive that is unchanged since dccollect sealed it, except files adopted from other programs."""
     if data[:4] == b"\x28\xb5\x2f\xfd":
@@ -253,11 +262,15 @@ def archive_faults(data):
     faults = [f"manifest.json: {fault}" for fault in json_faults(manifest)]
     if faults:
         return faults
+    NOTES.update(notes_in(json.loads(manifest)))
     for m in json.loads(manifest)["members"]:
-        content = members.get(m["name"])
+        content = members.get(m.get("name"))
         if content is None or m["role"] not in COLLECTED or hashlib.sha256(content).hexdigest() != m["sha256"]:
             continue
-        faults += [f"{m['name']}: {fault}" for fault in FAULTS[kind_by_name(m["name"])](content)]
+        of_member = FAULTS[kind_by_name(m["name"])](content)
+        faults += [f"{m['name']}: {fault}" for fault in of_member]
+        if m["role"] == "metadata" and not of_member:
+            NOTES.update(notes_in(json.loads(content)))
     return faults
 
 
@@ -388,10 +401,12 @@ class Watch:
         seen = os.path.join(self.seen, f"{kind}-{name}") if self.seen else ""
         if seen and os.path.exists(seen):
             return []
-        if kind == "message" and self.messages:
-            with open(os.path.join(self.messages, f"said-{name}"), "wb") as f:
-                f.write(data[:65536])
+        NOTES.clear()
         faults = faults_of(kind, data)
+        said = data[:65536] if kind == "message" else "\n".join(sorted(NOTES)).encode()
+        if said and self.messages:
+            with open(os.path.join(self.messages, f"said-{name}"), "wb") as f:
+                f.write(said)
         if seen and not faults:
             os.close(os.open(seen, os.O_CREAT | os.O_WRONLY, 0o600))
         return faults

@@ -129,6 +129,8 @@ static void damage_is_noticed_everywhere(void **state)
     expect_refusal(spoiled(whole, 12, 0x40), "format version");
     expect_refusal(spoiled(whole, 8, 0x05), "other byte order");
     expect_refusal(spoiled(whole, 17, 0x05), "of its");
+    const size_t low = whole & -whole; /* of the size of the file, which stands at byte 16 */
+    expect_refusal(spoiled(whole - low, 16, (unsigned char)low), "size does not fit its number of parameters");
     expect_refusal(scratch_path("absent"), "cannot read checkpoint");
     expect_refusal(scratch, "is not a file");
 }

@@ -106,6 +106,11 @@ static void empty_and_binary_files_are_refused(void **state)
     f.stream = dcr_stream_memory(&f.memory, "t.csv");
     assert_int_equal(dcr_csv_open(&f.csv, &f.stream, &f.err), DCR_FAIL);
     assert_non_null(strstr(f.err.text, "not text"));
+    static char row[2 << 20];
+    memset(row, 'x', sizeof row);
+    f.memory = (struct dcr_memory){row, sizeof row, 0};
+    assert_int_equal(dcr_csv_open(&f.csv, &f.stream, &f.err), DCR_FAIL);
+    assert_non_null(strstr(f.err.text, "line 1: longer than 1048576 bytes; is this a CSV file?"));
 }
 
 static void put_quotes_what_needs_it(void **state)

@@ -106,6 +106,7 @@ static void broken_files_name_the_place(void **state)
     expect_failure("a,b\n1,-3\n", "-3 is not a speed");
     expect_failure("a,b\n1,3000\n", "3000 is not a speed");
     expect_failure("a,a\n1,2\n", "sensor id 'a' occurs twice");
+    expect_failure("a,\n1,2\n", "sensor id '' of column 2 must have 1 to");
     expect_failure("timestamp;a;b\n2018-01-01 00:00;1;2\n", "line 1: its cells are separated by semicolons; make them");
     expect_failure("timestamp\n2018-01-01 00:00\n", "no sensor columns");
     expect_failure("timestamp,a\nyesterday,5\n", "'yesterday' is not a time stamp");
@@ -141,6 +142,14 @@ static void split_counts_windows_as_published(void **state)
     assert_int_equal(dataset_alloc(&d, 20, 1, &err), 0);
     assert_int_equal(dataset_split(&d, 12, 12, &err), DCR_FAIL);
     dataset_release(&d);
+    assert_int_equal(dataset_alloc(&d, 40, 1, &err), 0);
+    for (size_t i = 0; i < d.n_rows; i++)
+        d.speed_mph[i] = 50;
+    assert_int_equal(dataset_split(&d, 12, 12, &err), DCR_FAIL);
+    assert_sentence(err, "all training speeds are 50: there is nothing to learn");
+    dataset_release(&d);
+    assert_int_equal(dataset_alloc(&d, (size_t)1 << 33, 1, &err), DCR_FAIL);
+    assert_sentence(err, "8589934592 rows of 1 sensors are more than this program handles");
 }
 
 /* The definition itself, written down naively. */

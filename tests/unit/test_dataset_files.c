@@ -78,6 +78,28 @@ static void frames_of_pandas(void **state)
     expect_same((struct dataset_file){.path = DATA "numbered-rows.h5", .has_start = 1, .start_s = START_S});
 }
 
+static char bytes[1 << 16];
+
+static size_t slurp(const char *path)
+{
+    FILE *f = fopen(path, "rb");
+    assert_non_null(f);
+    size_t n = fread(bytes, 1, sizeof bytes, f);
+    fclose(f);
+    assert_in_range(n, 100, sizeof bytes - 1);
+    return n;
+}
+
+static const char *spill(size_t n)
+{
+    const char *path = scratch_path("damaged");
+    FILE *f = fopen(path, "wb");
+    assert_non_null(f);
+    assert_int_equal(fwrite(bytes, 1, n, f), n);
+    fclose(f);
+    return path;
+}
+
 static void other_frames_are_refused(void **state)
 {
     (void)state;
@@ -107,26 +129,37 @@ static void other_frames_are_refused(void **state)
         expect_failure((struct dataset_file){.path = cases[i].path, .key = cases[i].key}, cases[i].part);
 }
 
-static char bytes[1 << 16];
-
-static size_t slurp(const char *path)
+/* The members of a group stand in its table by name; each entry of 40 bytes has the address of the member. */
+static void parts_of_frames_are_checked(void **state)
 {
-    FILE *f = fopen(path, "rb");
-    assert_non_null(f);
-    size_t n = fread(bytes, 1, sizeof bytes, f);
-    fclose(f);
-    assert_in_range(n, 100, sizeof bytes - 1);
-    return n;
-}
-
-static const char *spill(size_t n)
-{
-    const char *path = scratch_path("damaged");
-    FILE *f = fopen(path, "wb");
-    assert_non_null(f);
-    assert_int_equal(fwrite(bytes, 1, n, f), n);
-    fclose(f);
-    return path;
+    (void)state;
+    static const char axis0_shape[] = "\1\1\1\0\0\0\0\0\4";
+    enum { AXIS0, AXIS1, ITEMS, VALUES };
+    size_t n = slurp(DATA "metr-la.h5");
+    char *name = memmem(bytes, n, "axis0", 6), *shape = memmem(bytes, n, axis0_shape, sizeof axis0_shape - 1);
+    char *table = memmem(bytes, n, "SNOD\1\0\4", 7), *of[4];
+    assert_true(name && shape && table);
+    for (int i = 0; i < 4; i++)
+        of[i] = table + 16 + 40 * (size_t)i;
+    const struct {
+        char *at;
+        const char *from;
+        size_t n;
+        const char *part;
+    } cases[] = {{name, "axisX", 5, "the frame has no 'axis0'"},
+                 {shape + 8, "", 1, "'axis0' has 0 x 1 values: none, or more than"},
+                 {of[AXIS0], of[VALUES], 8, "sensor ids must be texts or whole numbers"},
+                 {of[VALUES], of[AXIS0], 8, "'block0_values' is no table of numbers"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        memcpy(cases[i].at, cases[i].from, cases[i].n);
+        expect_failure((struct dataset_file){.path = spill(n)}, cases[i].part);
+        slurp(DATA "metr-la.h5");
+    }
+    n = slurp(DATA "mixed.h5");
+    char *second = memmem(bytes, n, "block1_values", 14);
+    assert_non_null(second);
+    second[12] = 'z';
+    expect_failure((struct dataset_file){.path = spill(n)}, "no block holds the column '773869'");
 }
 
 /* Refused with a sentence; or, where nothing that counts is missing (a zip's directory, say), the same readings. */
@@ -229,6 +262,52 @@ static void windows_that_disagree_are_refused(void **state)
     expect_failure((struct dataset_file){.path = scratch_path("w")}, "has no arrays x and y");
 }
 
+static void odd_arrays_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        struct scratch_array array;
+        const char *part;
+    } cases[] = {{{"data.npy", "|u1', 'shape': (2, 2, 2, 2)", 16, 1}, "has the shape (2, 2, 2, 2); speeds need"},
+                 {{"data.npy", "|u1', 'shape': (0, 4)", 0, 0}, "has the shape (0, 4): there are no speeds in it"},
+                 {{"data.txt", "|u1', 'shape': (4, 4)", 16, 1}, "its member 'data.txt' is no NumPy array"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        expect_failure((struct dataset_file){.path = scratch_npz("odd.npz", &cases[i].array, 1)}, cases[i].part);
+    expect_failure((struct dataset_file){.path = scratch_npz("odd.npz", NULL, 0)}, "holds no array");
+}
+
+/* Windows of 2 + 1 steps of 3 sensors; then one of the arrays is another. */
+static void odd_windows_are_refused(void **state)
+{
+    (void)state;
+    static const struct scratch_array x = {"x.npy", "|u1', 'shape': (4, 2, 3, 1)", 24, 1};
+    static const struct scratch_array y = {"y.npy", "|u1', 'shape': (4, 1, 3, 1)", 12, 1};
+    static const struct {
+        const char *file;
+        struct scratch_array array;
+        const char *part;
+    } cases[] = {
+        {"train", {"x.npy", "|u1', 'shape': (4, 2, 3)", 24, 1}, "windows need (windows, steps, sensors"},
+        {"train", {"y.npy", "|u1', 'shape': (3, 1, 3, 1)", 9, 1}, "does not match the arrays before: 3 sensors"},
+        {"val", {"y.npy", "|u1', 'shape': (4, 2, 3, 1)", 24, 1}, "windows of 2 + 2 steps, the files before 2 + 1"},
+        {"train", {"x_offsets.npy", "|u1', 'shape': (2,)", 2, 0}, "x_offsets are not neighbouring rows"},
+        {"train", {"x.npy", "|u1', 'shape': (4, 2, 3, 2)", 48, 2}, "feature 1 of row 1 is 2 and no time of day"}};
+    assert_int_equal(dcr_mkdirs(scratch_path("odd"), NULL), 0);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        static const char *const files[] = {"train", "val", "test"};
+        for (size_t k = 0; k < 3; k++) {
+            char name[40];
+            int is_odd = !strcmp(cases[i].file, files[k]), is_x = !strcmp(cases[i].array.name, "x.npy");
+            const struct scratch_array arrays[] = {is_odd && is_x ? cases[i].array : x,
+                                                   is_odd && cases[i].array.name[0] == 'y' ? cases[i].array : y,
+                                                   cases[i].array};
+            snprintf(name, sizeof name, "odd/%s.npz", files[k]);
+            scratch_npz(name, arrays, is_odd && !strncmp(cases[i].array.name, "x_", 2) ? 3 : 2);
+        }
+        expect_failure((struct dataset_file){.path = scratch_path("odd")}, cases[i].part);
+    }
+}
+
 static void wishes_that_do_not_fit_are_refused(void **state)
 {
     (void)state;
@@ -267,11 +346,14 @@ int main(void)
         cmocka_unit_test(the_csv_is_what_make_py_wrote),
         cmocka_unit_test(frames_of_pandas),
         cmocka_unit_test(other_frames_are_refused),
+        cmocka_unit_test(parts_of_frames_are_checked),
         cmocka_unit_test(files_cut_off_are_refused),
         cmocka_unit_test(a_flipped_bit_in_a_zip_is_noticed),
         cmocka_unit_test(arrays_of_numpy),
         cmocka_unit_test(windows_are_laid_back),
         cmocka_unit_test(windows_that_disagree_are_refused),
+        cmocka_unit_test(odd_arrays_are_refused),
+        cmocka_unit_test(odd_windows_are_refused),
         cmocka_unit_test(wishes_that_do_not_fit_are_refused),
         cmocka_unit_test(assumed_times_are_noted),
     };

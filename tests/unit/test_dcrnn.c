@@ -398,6 +398,15 @@ static void test_bad_sizes_are_named(void **state)
     c.kernels = "mmx";
     assert_int_equal(dcrnn_create(&model, &c, &supports, &err), DCR_FAIL);
     assert_string_equal(err.text, "unknown kernels 'mmx'; use avx512, avx2 or portable");
+    c.kernels = NULL;
+    c.n_units = 4096;
+    c.max_batch = 1 << 20;
+    c.n_in = 4096;
+    assert_int_equal(dcrnn_create(&model, &c, &supports, &err), DCR_FAIL);
+    assert_non_null(strstr(err.text, "a model of these sizes needs"));
+    enum dcrnn_recursion none;
+    assert_int_equal(dcrnn_recursion_parse("never", &none, &err), DCR_FAIL);
+    assert_string_equal(err.text, "unknown recursion 'never'; use published or reset");
     assert_null(model);
     graph_csr_free(&adjacency);
     graph_supports_free(&supports);

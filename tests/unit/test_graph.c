@@ -168,6 +168,9 @@ static void test_bad_graphs_are_named(void **state)
     const double huge[] = {1, 1e301};
     assert_refused(2, 2, from, to, huge, "edge 2 has weight 1e+301, too large to be added up; scale the weights");
     assert_refused(2, 2, from, to, nothing, "edge 2 has weight nan; weights must be finite and not negative");
+    assert_refused(2, INT32_MAX, from, to, fine, "2147483647 edges are too many");
+    assert_int_equal(graph_from_distances(2, 2, from, to, nothing, &a, &err), DCR_FAIL);
+    assert_string_equal(err.text, "distance 2 is nan metres; it must be finite and not negative");
     assert_int_equal(graph_from_distances(2, 2, from, to, equal, &a, &err), DCR_FAIL);
     assert_non_null(strstr(err.text, "all 2 distances are equal"));
     assert_int_equal(graph_csr_from_triplets(2, 0, NULL, NULL, NULL, &a, &err), 0);
@@ -183,6 +186,29 @@ static void test_bad_graphs_are_named(void **state)
     assert_int_equal(graph_supports_build(&a, GRAPH_LAPLACIAN, &s, &err), 0); /* node 1 keeps lambda at 1 */
     graph_supports_free(&s);
     graph_csr_free(&a);
+    assert_int_equal(graph_csr_from_triplets(1, 1, &zero, &zero, &loop, &a, &err), 0);
+    assert_int_equal(graph_supports_build(&a, GRAPH_LAPLACIAN, &s, &err), DCR_FAIL);
+    assert_non_null(strstr(err.text, "only self loops"));
+    graph_csr_free(&a);
+}
+
+/* No number comes near an eigenvalue. */
+static void test_an_iteration_without_end_is_ended(void **state)
+{
+    (void)state;
+    enum { N = 600 };
+    static int row_start[N + 1], col[N];
+    static double val[N];
+    struct dcr_err err = {0};
+    double lambda;
+    for (int i = 0; i < N; i++) {
+        row_start[i + 1] = i + 1;
+        col[i] = i;
+        val[i] = NAN;
+    }
+    const struct graph_csr m = {.n = N, .row_start = row_start, .col = col, .val = val};
+    assert_int_equal(graph_lambda_max(&m, &lambda, &err), DCR_FAIL);
+    assert_non_null(strstr(err.text, "did not converge in 500 steps"));
 }
 
 static void test_names_go_both_ways(void **state)
@@ -209,6 +235,7 @@ int main(void)
         cmocka_unit_test(test_columns_of_a_random_walk_sum_to_one),
         cmocka_unit_test(test_weights_from_distances),
         cmocka_unit_test(test_bad_graphs_are_named),
+        cmocka_unit_test(test_an_iteration_without_end_is_ended),
         cmocka_unit_test(test_names_go_both_ways),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

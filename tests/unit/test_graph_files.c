@@ -94,6 +94,23 @@ static void what_is_no_graph_is_refused(void **state)
     expect_failure(DATA "windows", GRAPH_AUTO, "is a folder; a graph is");
 }
 
+/* A pickle of protocol 0 is text: a sensor's id as a number with a point. */
+static void odd_parts_are_refused(void **state)
+{
+    (void)state;
+    static const struct scratch_array format = {"format.npy", "|S2', 'shape': ()", 2, 'c'};
+    static const struct scratch_array negative = {"adj.npy", "|i1', 'shape': (4, 4)", 16, -1};
+    char bytes[4096] = "";
+    expect_failure(scratch_npz("sparse.npz", &format, 1), GRAPH_AUTO, "does not say how its sparse matrix is stored");
+    expect_failure(scratch_npz("adj.npz", &negative, 1), GRAPH_WEIGHT_MATRIX, "row 1, column 1: -1 is no weight");
+    FILE *f = fopen(DATA "adj_mx-python3-0.pkl", "rb");
+    assert_non_null(f);
+    assert_in_range(fread(bytes, 1, sizeof bytes - 1, f), 100, sizeof bytes - 2);
+    fclose(f);
+    *strstr(bytes, "V773869") = 'F';
+    expect_failure(scratch_file("ids.pkl", bytes), GRAPH_AUTO, "sensor 1 has an id that is no text of up to");
+}
+
 /* The data name sensors that the graph does not, and the reverse. */
 static void sensors_must_match(void **state)
 {
@@ -124,6 +141,7 @@ int main(void)
         cmocka_unit_test(every_pickle_gives_the_same_graph),
         cmocka_unit_test(a_pickle_runs_nothing),
         cmocka_unit_test(what_is_no_graph_is_refused),
+        cmocka_unit_test(odd_parts_are_refused),
         cmocka_unit_test(sensors_must_match),
     };
     return cmocka_run_group_tests(tests, load_data, release_data);

@@ -7,11 +7,13 @@
 #include "lib/base/fs.h"
 #include "lib/base/hash.h"
 #include "lib/base/map.h"
+#include "lib/base/stream.h"
 #include "lib/archive/member.h"
 #include "lib/base/text.h"
 #include "lib/base/utf8.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -193,6 +195,31 @@ static void files_come_whole_or_not_at_all(void **state)
     assert_string_equal(dcr_last_part("b.csv"), "b.csv");
     assert_true(dcr_ends_with("load: files", ": files") && !dcr_ends_with("files", ": files"));
     assert_int_equal(dcr_remove_tree(dir, &err), 0);
+}
+
+static void what_cannot_be_read_is_named(void **state)
+{
+    (void)state;
+    struct dcr_err err = {0};
+    struct dcr_buf out = {0};
+    struct dcr_memory m = {"0123456789", 10, 0};
+    struct dcr_stream s = dcr_stream_memory(&m, "ten");
+    char **names, name[5000], whole[64];
+    size_t n;
+    int folder = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    assert_int_equal(dcr_stream_slurp(&s, &out, 5, &err), DCR_FAIL);
+    assert_string_equal(err.text, "'ten' is larger than 5 bytes");
+    s = dcr_stream_fd(&folder, "root");
+    assert_int_equal(dcr_stream_slurp(&s, &out, 5, &err), DCR_FATAL);
+    assert_string_equal(err.text, "reading 'root': cannot read: Is a directory");
+    close(folder);
+    assert_int_equal(dcr_list_dir("/dev/null/x", &names, &n, &err), DCR_FAIL);
+    assert_string_equal(err.text, "cannot list folder '/dev/null/x': Not a directory");
+    memset(name, 'x', sizeof name - 1);
+    name[sizeof name - 1] = '\0';
+    assert_int_equal(dcr_absolute(name, whole, sizeof whole, &err), DCR_FAIL);
+    assert_non_null(strstr(err.text, "xxx...' is too long"));
+    dcr_buf_release(&out);
 }
 
 static void one_process_at_a_time_makes_a_file(void **state)
@@ -391,6 +418,7 @@ int main(void)
         cmocka_unit_test(buffers_grow_to_their_ceiling),
         cmocka_unit_test(arena_is_aligned_and_zeroed),
         cmocka_unit_test(files_come_whole_or_not_at_all),
+        cmocka_unit_test(what_cannot_be_read_is_named),
         cmocka_unit_test(one_process_at_a_time_makes_a_file),
         cmocka_unit_test(hashes_equal_their_published_values),
         cmocka_unit_test(members_are_known_by_their_names),

@@ -472,6 +472,8 @@ static void test_sacct_rows(void **state)
         if (c[i].why)
             assert_rows_left_out(c[i].n, c[i].line, c[i].why);
     }
+    assert_int_equal(import_text("JobID State\n7 FAILED\n"), DCR_FAIL);
+    assert_non_null(strstr(err.text, "nothing tells its columns apart; use sacct -P"));
     assert_int_equal(import_text("JobID|State|End\n7|FAILED\n"), DCR_FAIL);
     assert_non_null(strstr(err.text, "line 2: 2 cells, the header has 3"));
 }

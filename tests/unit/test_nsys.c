@@ -287,6 +287,21 @@ static void test_view(void **state)
     assert_non_null(strstr(refusal.text, "has a computed column in mine"));
 }
 
+/* The file is copied, since SQLite reads only files. */
+static void test_no_room(void **state)
+{
+    (void)state;
+    char *before = getenv("TMPDIR") ? strdup(getenv("TMPDIR")) : NULL;
+    setenv("TMPDIR", "/dev/null/nothing", 1);
+    assert_int_equal(import_sql(KERNELS), DCR_FAIL);
+    assert_non_null(strstr(refusal.text, "to a temporary file: Not a directory; point TMPDIR at"));
+    if (before)
+        setenv("TMPDIR", before, 1);
+    else
+        unsetenv("TMPDIR");
+    free(before);
+}
+
 /* Every query ends. */
 static void test_endless(void **state)
 {
@@ -542,6 +557,8 @@ static void test_grouped(void **state)
     assert_string_equal(run->tables[0].cells[2], "1000");
     assert_int_equal(assert_gap(run, 0, PHRASE_TRACE_UNTIMED)[0].count, 1);
     assert_int_equal(import_csv(API "1,\"1,5\",cudaMalloc,0,1,1,1\n"), DCR_FAIL);
+    assert_int_equal(import_csv("Start (ly),Duration (ly),CorrId,GrdX,Name\n1,2,3,4,k\n"), DCR_FAIL);
+    assert_non_null(strstr(said.text, "lacks columns of an nsys trace"));
 }
 
 /* A program that was stopped while it wrote: what is whole counts. Short rows before the end are
@@ -619,6 +636,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_occupancy),
                                        cmocka_unit_test(test_damaged_gpu),
+                                       cmocka_unit_test_teardown(test_no_room, forget),
                                        cmocka_unit_test(test_recorded),
                                        cmocka_unit_test_teardown(test_occupancy_of_export, forget),
                                        cmocka_unit_test_teardown(test_two_devices, forget),

@@ -139,11 +139,14 @@ static void broken_programs_are_refused(void **state)
     REFUSED("K", "ends in the middle");
     REFUSED("T\xff\xff\xff\xff"
             "abc.",
-            "ends in a text");
+            "ends in the middle");
     REFUSED("\x8e\xff\xff\xff\xff\xff\xff\xff\xff"
             "abc.",
-            "ends in a text");
-    REFUSED("S'abc", "ends in a line");
+            "ends in the middle");
+    REFUSED("S'abc", "ends in the middle");
+    REFUSED("G\x3f", "ends in the middle");
+    REFUSED("cos", "ends in the middle");
+    REFUSED("K\x01K\x02\x93.", "no function");
     REFUSED("S'abc\n.", "a text that cannot be read");
     REFUSED("V\\u0100\n.", "a text that cannot be read");
     REFUSED("Iabc\n.", "no number");

@@ -292,6 +292,17 @@ static size_t no_filter(char *bytes, size_t n)
     return n;
 }
 
+/* Puts a text of the same length in the place of `from` in case.json. */
+static const char *json_from, *json_to;
+static size_t change_json(char *bytes, size_t n)
+{
+    bytes[n] = 0;
+    char *at = strstr(bytes, json_from);
+    assert_non_null(at);
+    memcpy(at, json_to, strlen(json_to));
+    return n;
+}
+
 static void test_broken_files_are_named(void **state)
 {
     (void)state;
@@ -309,6 +320,18 @@ static void test_broken_files_are_named(void **state)
     assert_sentence("x_f64.npy", huge_shape, "99999999999 values are more than this program handles");
     assert_sentence("adj_f64.npy", put_nan, "weights must be finite and not negative");
     assert_sentence("case.json", not_json, "case.json");
+    static const struct {
+        const char *from, *to, *part;
+    } cases[] = {{"\"K\"", "\"k\"", "\"K\" must be an integer from 1 to"},
+                 {"\"lr\"", "\"LR\"", "\"lr\" must be a number"},
+                 {"\"recursion\"", "\"RECURSION\"", "\"recursion\" must be a text"},
+                 {"\"coins\"", "\"COINS\"", "\"coins\" must be a list of H = 4 numbers"},
+                 {"\"coins\": [", "\"coins\": [7", "coin 1 is neither 0 nor 1"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        json_from = cases[i].from;
+        json_to = cases[i].to;
+        assert_sentence("case.json", change_json, cases[i].part);
+    }
     assert_sentence("case.json", no_filter, "unknown filter 'fool_random_walk'");
     case_path(path, sizeof path, "g_proj_W_f64.npy");
     snprintf(moved, sizeof moved, "%s/away", folder);

@@ -215,6 +215,9 @@ static void a_failed_write_leaves_what_was_there(void **state)
     struct dataset d = {0};
     struct dcr_err err = {0};
     make_data(&d, 40, 4);
+    const struct dataset huge = {.n_rows = 1 << 30, .n_sensors = 65536};
+    assert_int_equal(window_store_write(scratch_path("huge.bin"), &huge, WINDOW_FORMAT_TEXT, 1 << 30, &err), DCR_FAIL);
+    assert_sentence(err, "lower --windows-chunk");
     assert_int_equal(window_store_write(scratch_path("nowhere/w.bin"), &d, WINDOW_FORMAT_RAW, 1, &err), DCR_FAIL);
     assert_sentence(err, "nowhere/w.bin");
     if (access("/dev/full", W_OK) == 0) {

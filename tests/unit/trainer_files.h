@@ -11,6 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <archive.h>
+#include <archive_entry.h>
 #include <cmocka.h>
 
 static char scratch[256];
@@ -48,6 +50,37 @@ static inline const char *scratch_file(const char *name, const char *text)
     assert_non_null(f);
     assert_int_equal(fputs(text, f) < 0, 0);
     assert_int_equal(fclose(f), 0);
+    return path;
+}
+
+/* A .npz of arrays whose n bytes all are `value`. A header has type and shape, as "|u1', 'shape': (2, 3)". */
+struct scratch_array {
+    const char *name, *header;
+    size_t n;
+    int value;
+};
+
+static inline const char *scratch_npz(const char *file, const struct scratch_array *arrays, size_t n_arrays)
+{
+    const char *path = scratch_path(file);
+    struct archive *zip = archive_write_new();
+    struct archive_entry *entry = archive_entry_new();
+    assert_int_equal(archive_write_set_format_zip(zip) || archive_write_open_filename(zip, path), 0);
+    for (size_t i = 0; i < n_arrays; i++) {
+        char bytes[1024] = "\x93NUMPY\1";
+        int n = snprintf(bytes + 10, 200, "{'descr': '%s, 'fortran_order': False, }\n", arrays[i].header);
+        bytes[8] = (char)n;
+        memset(bytes + 10 + n, arrays[i].value, arrays[i].n);
+        archive_entry_clear(entry);
+        archive_entry_set_pathname(entry, arrays[i].name);
+        archive_entry_set_filetype(entry, AE_IFREG);
+        archive_entry_set_perm(entry, 0600);
+        archive_entry_set_size(entry, 10 + n + (la_int64_t)arrays[i].n);
+        assert_int_equal(archive_write_header(zip, entry), ARCHIVE_OK);
+        assert_int_equal(archive_write_data(zip, bytes, 10 + (size_t)n + arrays[i].n), 10 + n + (int)arrays[i].n);
+    }
+    archive_entry_free(entry);
+    assert_int_equal(archive_write_free(zip), ARCHIVE_OK);
     return path;
 }
 

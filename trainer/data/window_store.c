@@ -211,7 +211,7 @@ static int write_file(struct window_store *s, const struct dataset *d, struct dc
     char partial[4096];
     int fd;
     if (snprintf(partial, sizeof partial, "%s.partial", s->path) >= (int)sizeof partial)
-        return dcr_err_set(err, DCR_FAIL, "cannot write windows '%.200s...': the name is too long", s->path);
+        return dcr_err_set(err, DCR_FAIL, "the name '%.200s...' is too long", s->path);
     int rc = dcr_open_partial(s->path, partial, &fd, err);
     if (rc)
         return rc;

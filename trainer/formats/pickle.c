@@ -347,7 +347,7 @@ static int push_line(struct machine *m, char op, struct dcr_err *err)
     const char *line = take_line(m, &n);
     char text[64] = "", *end = text;
     if (!line)
-        return refuse(m, "it ends in a line", err);
+        return refuse(m, "it ends in the middle", err);
     if (op == 'S' || op == 'V')
         return push_escaped(m, line, n, op == 'S', err);
     snprintf(text, sizeof text, "%.*s", (int)(n < MAX_LINE ? n : 0), line);
@@ -373,7 +373,7 @@ static int push_text(struct machine *m, uint64_t n, int is_utf8, struct dcr_err 
 {
     const char *bytes = take(m, n);
     if (!bytes)
-        return refuse(m, "it ends in a text", err);
+        return refuse(m, "it ends in the middle", err);
     struct pickle_value *v = new_value(m, PICKLE_TEXT);
     v->bytes = bytes;
     v->n = (size_t)n;
@@ -414,7 +414,7 @@ static int global(struct machine *m, int is_on_stack, struct dcr_err *err)
     }
     const char *module = take_line(m, &n_module), *name = module ? take_line(m, &n_name) : NULL;
     if (!name)
-        return refuse(m, "it ends in a name", err);
+        return refuse(m, "it ends in the middle", err);
     return push_function(m, module, n_module, name, n_name, err);
 }
 
@@ -448,7 +448,7 @@ static int push_double(struct machine *m, struct dcr_err *err)
     static const struct npy_type big_double = {'f', 8, 1};
     const char *raw = take(m, 8);
     if (!raw)
-        return refuse(m, "it ends in a number", err);
+        return refuse(m, "it ends in the middle", err);
     struct pickle_value *v = new_value(m, PICKLE_FLOAT);
     v->number = npy_number(&big_double, (const unsigned char *)raw);
     return push(m, v);

@@ -334,7 +334,7 @@ int dataset_windows(struct dataset_fill *f, struct dcr_err *err)
         char path[512];
         struct stat st;
         if (snprintf(path, sizeof path, "%s/%s", f->file->path, names[i % 3]) >= (int)sizeof path)
-            rc = dcr_err_set(err, DCR_FAIL, "the name '%.200s' is too long", f->file->path);
+            rc = dcr_err_set(err, DCR_FAIL, "the name '%.200s...' is too long", f->file->path);
         else if (stat(path, &st) != 0 && errno == ENOENT)
             rc = dcr_err_set(err, DCR_FAIL,
                              "the folder '%.400s' has no '%s'; a folder of data holds train.npz, val.npz and test.npz",

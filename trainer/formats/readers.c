@@ -114,7 +114,8 @@ static int grow(struct dataset_fill *f, struct dcr_err *err)
     struct dataset *d = f->d;
     size_t cap = f->cap_rows * 2;
     if (cap > UINT32_MAX)
-        return dcr_err_set(err, DCR_FAIL, "'%s' has more rows than this program handles", f->file->path);
+        return dcr_err_set(err, DCR_FAIL, "%zu rows of %zu sensors are more than this program handles", cap,
+                           d->n_sensors);
     float *speed = realloc(d->speed_mph, cap * d->n_sensors * sizeof *speed);
     if (speed)
         d->speed_mph = speed;

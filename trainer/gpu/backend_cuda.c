@@ -235,7 +235,7 @@ static int find(char *path, size_t size, struct dcr_err *err)
         n = (int)folder + snprintf(path + folder, size - folder, BESIDE);
     }
     if (n < 0 || (size_t)n >= size)
-        return dcr_err_set(err, DCR_FAIL, "the name of the CUDA library is too long; set " LIBRARY_VARIABLE);
+        return dcr_err_set(err, DCR_FAIL, "the name '%.200s...' is too long", path);
     if (access(path, R_OK) != 0)
         return dcr_err_set(
             err, DCR_FAIL,

@@ -54,7 +54,7 @@ int checkpoint_write(const char *path, int is_synced, const struct checkpoint_ke
     struct header h = {.magic = MAGIC, .byte_order = BYTE_ORDER_MARK, .version = VERSION, .key = *key, .state = *state};
     h.file_bytes = (int64_t)checkpoint_bytes((size_t)key->n_params);
     if (snprintf(partial, sizeof partial, "%s.partial", path) >= (int)sizeof partial)
-        return dcr_err_set(err, DCR_FAIL, "cannot write checkpoint '%.200s...': the name is too long", path);
+        return dcr_err_set(err, DCR_FAIL, "the name '%.200s...' is too long", path);
     struct out o = {0};
     if (dcr_open_partial(path, partial, &o.fd, err) != 0)
         return dcr_err_while(err, "writing the checkpoint");

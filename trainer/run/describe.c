@@ -185,8 +185,10 @@ int train_describe(const struct train *t, const struct probe *probe, struct dcr_
                    (unsigned long long)o->seed);
     options_json(o, &b);
     dcr_buf_puts(&b, "\n}\n");
-    if (b.failed || snprintf(path, sizeof path, "%s/program.json", o->out) >= (int)sizeof path)
-        rc = dcr_err_set(err, DCR_FAIL, "cannot write program.json in '%.200s'", o->out);
+    if (b.failed)
+        rc = dcr_err_set(err, DCR_FATAL, "out of memory");
+    else if (snprintf(path, sizeof path, "%s/program.json", o->out) >= (int)sizeof path)
+        rc = dcr_err_set(err, DCR_FAIL, "the name '%.200s...' is too long", o->out);
     else
         rc = dcr_write_file(path, b.data, b.len, err);
     dcr_buf_release(&b);

@@ -56,7 +56,7 @@ static int start_table(FILE **out, char path[4096], const char *dir, const char 
     struct dcr_buf text = {0};
     int rc = 0;
     if (snprintf(path, 4096, "%s/%s", dir, name) >= 4096)
-        rc = dcr_err_set(err, DCR_FAIL, "the name of '%s' in '%.200s...' is too long", name, dir);
+        rc = dcr_err_set(err, DCR_FAIL, "the name '%.200s...' is too long", dir);
     dcr_buf_printf(&text, "%s\n", header + 1);
     if (!rc && limit > 0)
         rc = kept_rows(path, header, column, limit, &text, err);

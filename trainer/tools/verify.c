@@ -96,7 +96,7 @@ static int read_json(struct verify *v, struct dcr_err *err)
     char path[4096];
     json_error_t why;
     if (snprintf(path, sizeof path, "%s/case.json", v->dir) >= (int)sizeof path)
-        return dcr_err_set(err, DCR_FAIL, "the name of the case folder is too long");
+        return dcr_err_set(err, DCR_FAIL, "the name '%.200s...' is too long", v->dir);
     json_t *root = json_load_file(path, JSON_REJECT_DUPLICATES, &why);
     if (!root && access(path, R_OK) != 0)
         return dcr_err_sys(err, DCR_FAIL, "cannot read '%s'", path);

@@ -61,7 +61,7 @@ static int read_array(const struct verify *v, const char *name, const char *prec
 {
     char path[4096], expected[128];
     if (array_path(v, name, precision, path, sizeof path))
-        return dcr_err_set(err, DCR_FAIL, "the name of the case folder is too long");
+        return dcr_err_set(err, DCR_FAIL, "the name '%.200s...' is too long", v->dir);
     int rc = npy_read(path, NULL, out, err), n_dims = 0, is_same = 1;
     if (rc)
         return rc;

@@ -172,7 +172,7 @@ static int to_file(struct dcr_stream *s, char *path, struct dcr_err *err)
     int fd = mkstemp(path);
     if (fd < 0) {
         path[0] = '\0';
-        dcr_err_sys(err, DCR_FAIL, "cannot copy '%s' to a temporary file", s->name);
+        dcr_err_sys(err, DCR_FAIL, "cannot copy '%s' to a temporary file; point TMPDIR at a disk with room", s->name);
         return -1;
     }
     ssize_t k;

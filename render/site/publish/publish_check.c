@@ -41,10 +41,8 @@ int publish_resolve(const char *out_dir, char **out, bool *exists, struct dcr_er
             *slash = '\0';
         char *parent = realpath(!slash ? "." : slash == name ? "/" : name, NULL);
         if (!parent)
-            rc = errno == ENOENT ? dcr_err_set(err, DCR_FAIL,
-                                               "cannot make output folder '%s': there is no folder '%s'; make it first",
-                                               out_dir, name)
-                                 : dcr_err_sys(err, DCR_FAIL, "cannot make output folder '%s' in '%s'", out_dir, name);
+            rc = dcr_err_set(err, DCR_FAIL, "cannot make output folder '%s': there is no folder '%s'; make it first",
+                             out_dir, name);
         else if (!strcmp(last, "..") || asprintf(out, "%s/%s", strcmp(parent, "/") ? parent : "", last) < 0)
             rc = dcr_err_set(err, DCR_FATAL, "cannot use '%s' as output folder", out_dir);
         free(parent);

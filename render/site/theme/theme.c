@@ -32,16 +32,16 @@ struct theme {
 
 static int read_from(const char *dir, const char *name, struct dcr_buf *out, struct dcr_err *err)
 {
-    char path[PATH_MAX];
-    int n = snprintf(path, sizeof path, "%s/%s", dir, name);
-    if (n < 0 || (size_t)n >= sizeof path)
-        return dcr_err_set(err, DCR_FAIL, "the name of theme file '%s' is too long", name);
+    char *path = NULL;
+    if (asprintf(&path, "%s/%s", dir, name) < 0)
+        return dcr_err_set(err, DCR_FATAL, "out of memory reading theme file '%s'", name);
     int fd, rc = dcr_open_file("theme file", path, &fd, err);
-    if (rc)
-        return rc;
-    struct dcr_stream s = dcr_stream_fd(&fd, path);
-    rc = dcr_stream_slurp(&s, out, THEME_FILE_BYTES, err);
-    close(fd);
+    if (!rc) {
+        struct dcr_stream s = dcr_stream_fd(&fd, path);
+        rc = dcr_stream_slurp(&s, out, THEME_FILE_BYTES, err);
+        close(fd);
+    }
+    free(path);
     return rc;
 }
 
