@@ -208,7 +208,7 @@ run_one() { # nodes
         cat "$log" "$spool.pack.log" >&2
         exit 1
     fi
-    disturbed=$(sed -n 's/.*\(ceilings: [0-9]* measurements\{0,1\} of the calibration w[a-z]* disturbed\) by other work.*/; \1/p' "$spool.pack.log")
+    disturbed=$(sed -n 's/.*\(calibration: other work disturbed [0-9]* measurements\{0,1\}\).*/; \1/p' "$spool.pack.log")
     rm -f "$spool.pack.log"
     echo "$archive" >>"$results/.last-series.partial"
     if [ $status -ne 0 ]; then

@@ -265,7 +265,7 @@ static void say(const json_t *o, const char *path)
     fputc('\n', stderr);
 }
 
-/* Warn of disturbed measurements after the closing line, because they are no ceilings. */
+/* Warn of disturbed measurements after the closing line. */
 static void warn(const json_t *o)
 {
     enum { MAX_LINES = 8 };
@@ -278,8 +278,8 @@ static void warn(const json_t *o)
         dcr_say("dccollect calibrate", "warning: and %d more", n - n_said);
     if (n)
         dcr_say("dccollect calibrate",
-                "warning: what was disturbed is no ceiling, and the file says so; measure again when nothing else runs "
-                "there");
+                "warning: reports do not take what other work disturbed as a limit of the machine; measure again when "
+                "nothing else runs there");
     dcr_buf_release(&list);
 }
 

@@ -239,8 +239,7 @@ static void note_calibration(struct pack *p)
         char line[128];
         if (!n)
             continue;
-        snprintf(line, sizeof line, "ceilings: %d measurement%s of the calibration %s disturbed by other work", n,
-                 n == 1 ? "" : "s", n == 1 ? "was" : "were");
+        snprintf(line, sizeof line, "calibration: other work disturbed %d measurement%s", n, n == 1 ? "" : "s");
         json_array_append_new(p->missing, json_string_kept(line));
     }
 }

@@ -378,6 +378,15 @@ static int is_large_part(const struct run_result *r, enum cause_class cls)
     return most > 0 && (double)ns > most * (double)r->step.mean_ns;
 }
 
+/* Of a series one page tells what is ruled out, beside what limits each of its runs. */
+static int is_limit_of_series(const struct report *rep, const struct run_result *r, enum cause_class cls)
+{
+    for (int i = 0; i < rep->n_runs && r->series >= 0; i++)
+        if (rep->runs[i].series == r->series && rep->runs[i].classes[cls].verdict == VERDICT_LIMITS)
+            return 1;
+    return 0;
+}
+
 /* next: stands in a sentence of its own; NULL = none. */
 static void add_ruled_out(struct report *rep, struct run_result *r, const struct class_result *next)
 {
@@ -387,7 +396,7 @@ static void add_ruled_out(struct report *rep, struct run_result *r, const struct
     int n = 0, is_out[N_CLASSES];
     for (int c = 0; c < N_CLASSES; c++)
         is_out[c] = r->classes[c].verdict == VERDICT_FINE && (!next || next->cls != (enum cause_class)c) &&
-                    !is_large_part(r, (enum cause_class)c);
+                    !is_large_part(r, (enum cause_class)c) && !is_limit_of_series(rep, r, (enum cause_class)c);
     int is_both = is_out[CLASS_COMMUNICATION] && is_out[CLASS_IMBALANCE];
     for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
         if (!is_out[order[i]] || (is_both && order[i] == CLASS_IMBALANCE))

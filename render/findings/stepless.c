@@ -193,8 +193,15 @@ static void add_shared_claim(struct report *rep, struct run_result *r, const str
         late_number(rep, c, r, l->ranks[i]);
 }
 
-/* What a program that was watched shows without any named step: the larger share of the run first, behind ranks that
- * had no cores of their own.
+/* Did the ranks wait for the late one more than twice as long as any of them waited for a core? Then cores of their own
+ * would not end it. */
+static int is_late_beyond_cores(const struct run_result *r, const struct mpi_late *l, int64_t wall)
+{
+    return r->shared.run_ratio >= 0 && (double)l->waited_ns > 2 * r->shared.run_ratio * (double)wall;
+}
+
+/* What a program that was watched shows without any named step: the larger share of the run first. Ranks that had no
+ * cores of their own come before, unless that cannot be why they wait for a late one.
  *  returns  how many claims */
 static int add_claims(struct report *rep, struct run_result *r)
 {
@@ -203,13 +210,14 @@ static int add_claims(struct report *rep, struct run_result *r)
     int64_t wall = r->run->ranks_len ? recorded_part(r->run).ns / r->run->ranks_len : 0;
     int has_late = l.has && mpi_share(r->run).has, has_files = f.has && f.ratio > rep->thresholds.io_limits;
     int is_late_first = has_late && (double)l.waited_ns >= f.ratio * (double)wall;
-    if (r->shared.kind)
-        add_shared_claim(rep, r, has_late ? &l : NULL, wall, has_files ? &f : NULL);
-    else if (has_late && is_late_first)
+    int is_late_own = has_late && (!r->shared.kind || is_late_beyond_cores(r, &l, wall));
+    if (is_late_own && is_late_first)
         add_late_claim(rep, r, &l, wall);
+    if (r->shared.kind)
+        add_shared_claim(rep, r, has_late && !is_late_own ? &l : NULL, wall, has_files ? &f : NULL);
     if (has_files)
         add_files_claim(rep, r, &f);
-    if (has_late && !is_late_first && !r->shared.kind)
+    if (is_late_own && !is_late_first)
         add_late_claim(rep, r, &l, wall);
     if (!r->missed.why.code && r->missed.used_ratio > rep->thresholds.memory_bound)
         add_memory_claim(rep, r);
