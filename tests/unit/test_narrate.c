@@ -255,6 +255,23 @@ static void test_mpi_without_steps(void **state)
     assert_int_equal(h.rep.claims[0].action.id, ADVICE_IDLE_CORES);
     assert_int_equal(h.rep.first_claim, 0);
     release(&h);
+    struct fixture i = {.n = 1}; /* but cores for 10 % of the time do not end waits of 36 % */
+    a = i.runs[0] = made_run(2, 64);
+    a->mpi_calls = calls;
+    a->n_mpi_calls = 1;
+    a->collector_version = "0.1.0";
+    for (int k = 0; k < 2; k++) {
+        a->ranks[k].process_seconds = 10;
+        a->ranks[k].run_delay_ns = 1000000000;
+        a->ranks[k].mpi_ns = k == 1 ? 400000000 : 4000000000;
+    }
+    tell(&i);
+    assert_int_equal(i.rep.n_claims, 2);
+    assert_int_equal(i.rep.claims[0].cls, CLASS_IMBALANCE);
+    assert_int_equal(i.rep.claims[1].cls, CLASS_SHARED);
+    assert_finds(&i.rep.runs[0].said, PHRASE_LATE_OF_TWO);
+    assert_supports(&i.rep.runs[0].said, PHRASE_RUN_SHARES_CORES);
+    release(&i);
 }
 
 /* Calls on files are a cause without any named step, as waiting in MPI is: the larger of the two is said first. */
