@@ -50,8 +50,7 @@ static int no_archive(const struct dcr_tar_reader *r, int grade, struct dcr_err 
 {
     if (is_of_machine(r->archive))
         return machine_failed(r, grade, err);
-    dcr_err_set(err, grade,
-                "cannot read '%s': it is not a tar archive (%s); name an archive that dccollect packed",
+    dcr_err_set(err, grade, "cannot read '%s': it is not a tar archive (%s); name an archive that dccollect packed",
                 r->path, archive_error_string(r->archive));
     return dcr_err_mark(err, DCR_ERR_NO_ARCHIVE, grade);
 }

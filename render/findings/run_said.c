@@ -378,13 +378,19 @@ static int is_large_part(const struct run_result *r, enum cause_class cls)
     return most > 0 && (double)ns > most * (double)r->step.mean_ns;
 }
 
-/* Of a series one page tells what is ruled out, beside what limits each of its runs. */
+/* The front page has what the largest run of a series rules out, beside what limits each of its runs. */
 static int is_limit_of_series(const struct report *rep, const struct run_result *r, enum cause_class cls)
 {
-    for (int i = 0; i < rep->n_runs && r->series >= 0; i++)
-        if (rep->runs[i].series == r->series && rep->runs[i].classes[cls].verdict == VERDICT_LIMITS)
-            return 1;
-    return 0;
+    int is_limit = 0;
+    for (int i = 0; i < rep->n_runs && r->series >= 0; i++) {
+        const struct run_result *other = &rep->runs[i];
+        if (other->series != r->series)
+            continue;
+        if (other->run->n_nodes > r->run->n_nodes)
+            return 0;
+        is_limit = is_limit || other->classes[cls].verdict == VERDICT_LIMITS;
+    }
+    return is_limit;
 }
 
 /* next: stands in a sentence of its own; NULL = none. */
