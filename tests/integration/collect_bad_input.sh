@@ -406,7 +406,6 @@ says 2 "pack: two folders" "not one folder to pack. Name one" "$COLLECT" pack a 
 says 2 "pack: no archive" "no archive to write. Name it: .dccollect pack inside -o RUN.tar.\." "$COLLECT" pack inside
 says 2 "pack: no value" "option '-o' needs a value. See .dccollect --help" "$COLLECT" pack inside -o
 says 2 "calibrate: too many words" "unknown option '1'" "$COLLECT" calibrate $(seq 70)
-says 2 "calibrate: no such disk" "no file can be made in '--disk nowhere'. Name a folder" "$COLLECT" calibrate -o c --disk nowhere
 says 2 "anonymise: one name" "anonymise takes two names" "$COLLECT" anonymise good.tar
 says 2 "anonymise: onto itself" "are the same file. Give the new archive another name" "$COLLECT" anonymise good.tar good.tar
 says 2 "anonymise: onto a file" "'hello' exists and is not overwritten" "$COLLECT" anonymise good.tar hello
