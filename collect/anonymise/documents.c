@@ -140,10 +140,12 @@ static int has(const char *text, const char *part)
 
 static enum hide_class class_of_variable(const char *key)
 {
-    return has(key, "USER") || has(key, "LOGNAME")                   ? HIDE_USER
-           : has(key, "NODENAME")                                    ? HIDE_HOST
-           : has(key, "JOB") && (has(key, "ID") || has(key, "NAME")) ? HIDE_JOB
-                                                                     : HIDE_TEXT;
+    int is_job = has(key, "JOB") && (has(key, "ID") || has(key, "NAME")) && !has(key, "NUM") && !has(key, "UID") &&
+                 !has(key, "GID");
+    return is_job                                                       ? HIDE_JOB
+           : has(key, "USER") || has(key, "LOGNAME") || has(key, "UID") ? HIDE_USER
+           : has(key, "NODENAME")                                       ? HIDE_HOST
+                                                                        : HIDE_TEXT;
 }
 
 /* Numbers that count something, and words that choose between what everybody has: "OMP_PROC_BIND=close". */
@@ -156,7 +158,8 @@ static int is_kept_variable(const char *key, const char *value)
     for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
         if (strcmp(value, plain[i]) == 0)
             return 1;
-    return hide_is_number(value) && !strstr(key, "ID"); /* JOB_ID, UID, GID */
+    int is_of_group = has(key, "ACCOUNT") || (has(key, "GID") && !has(key, "INDEX")); /* NCCL_IB_GID_INDEX is none */
+    return hide_is_number(value) && class_of_variable(key) == HIDE_TEXT && !is_of_group;
 }
 
 /* Labels by which the report calculates. */
@@ -304,11 +307,14 @@ const char *documents_member(struct hide *h, const char *name)
 static void put_cell(struct hide *h, const char *column, const char *text, struct dcr_buf *row)
 {
     struct dcr_buf b = {0};
-    if (!column || strcmp(column, "interface") == 0 || strcmp(column, "device") == 0)
+    if (!column || strcmp(column, "interface") == 0 || strcmp(column, "device") == 0) {
         hide_name(h, text, &b);
-    else if (*text && !hide_is_number(text))
+        text = dcr_buf_text(&b);
+    } else if (*text && !hide_is_number(text)) {
         text = hide_as(h, strcmp(column, "reference") == 0 ? HIDE_HOST : HIDE_TEXT, text);
-    dcr_csv_put(row, b.len ? dcr_buf_text(&b) : text);
+    }
+    dcr_csv_put(row, text);
+    row->failed |= b.failed;
     dcr_buf_release(&b);
 }
 
@@ -337,7 +343,7 @@ int documents_csv(struct hide *h, struct dcr_stream *in, documents_sink sink, vo
     while (rc == DCR_OK) {
         put_row(h, c, is_head, is_bad, &row);
         is_head = 0;
-        rc = sink(ctx, dcr_buf_text(&row), row.len, err);
+        rc = row.failed ? dcr_err_set(err, DCR_FATAL, "out of memory") : sink(ctx, dcr_buf_text(&row), row.len, err);
         if (rc == DCR_OK && (rc = dcr_csv_next(c, err)) == DCR_FAIL)
             is_bad = 1, rc = DCR_OK;
         else

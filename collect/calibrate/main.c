@@ -317,12 +317,13 @@ static int is_calibration(const char *head)
 static int is_usable(int is_first, const char *output, const char *folder, struct dcr_err *err)
 {
     const struct dcr_output out = {"-o", output, "a calibration of dccollect", is_calibration};
-    if (is_first && access(folder, F_OK) != 0)
-        (void)!mkdir(folder, 0777); /* or the next line says why not */
+    int is_made = is_first && access(folder, F_OK) != 0 && mkdir(folder, 0777) == 0; /* or the next line says why not */
     if (access(folder, W_OK) != 0)
         dcr_err_set(err, DCR_FAIL, "cannot write into the folder '%s'; make it, or choose another with -o", folder);
     else if (dcr_output_check(&out, err) == 0)
         return 1;
+    if (is_made)
+        rmdir(folder);
     return 0;
 }
 

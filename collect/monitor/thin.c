@@ -80,8 +80,10 @@ static double *read_times(const struct table *t, size_t *n)
         if (*n == cap) {
             cap = cap ? 2 * cap : 4096;
             double *more = realloc(times, cap * sizeof *more);
-            if (!more)
-                break;
+            if (!more) {
+                free(times);
+                return NULL;
+            }
             times = more;
         }
         times[*n] = number(t, t->t_ns, 0);

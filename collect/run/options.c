@@ -3,6 +3,7 @@
 
 #include <stddef.h>
 #include <stdio.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -101,11 +102,12 @@ static int check_label(const struct options *o, const char *text, struct dcr_err
         if (strncmp(o->labels.items[i], text, (size_t)(strchr(text, '=') + 1 - text)) == 0)
             return dcr_err_set(err, DCR_FAIL, "--label '%.60s' repeats the key of '%s'; give a key once", text,
                                o->labels.items[i]);
-    char *end;
-    if (strncmp(text, "global_batch=", 13) == 0 && (strtol(text + 13, &end, 10) < 1 || *end))
+    const char *batch = strncmp(text, "global_batch=", 13) == 0 ? text + 13 : "1";
+    if (strspn(batch, "0123456789") != strlen(batch) || strtoll(batch, NULL, 10) < 1 ||
+        strtoll(batch, NULL, 10) > INT32_MAX)
         return dcr_err_set(err, DCR_FAIL,
                            "--label global_batch takes the samples of a step of all ranks, a whole number, not '%.60s'",
-                           text + 13);
+                           batch);
     return DCR_OK;
 }
 

@@ -98,7 +98,10 @@ int dcr_next_line(struct dcr_lines *l, struct dcr_buf *line, struct dcr_err *err
         l->at += n + (end != NULL);
         if (end)
             return DCR_OK;
-        if (line->len > MAX_LINE_BYTES || line->failed)
+        if (line->failed)
+            return dcr_err_mark(err, DCR_ERR_MACHINE,
+                                dcr_err_set(err, DCR_FATAL, "out of memory reading '%s'", l->s->name));
+        if (line->len > MAX_LINE_BYTES)
             return dcr_err_set(err, DCR_FAIL, "cannot use '%s': a line is longer than %d bytes", l->s->name,
                                MAX_LINE_BYTES);
         ssize_t k = l->s->read(l->s->ctx, l->piece, sizeof l->piece, err);

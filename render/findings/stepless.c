@@ -197,7 +197,8 @@ static void add_shared_claim(struct report *rep, struct run_result *r, const str
  * would not end it. */
 static int is_late_beyond_cores(const struct run_result *r, const struct mpi_late *l, int64_t wall)
 {
-    return r->shared.run_ratio >= 0 && (double)l->waited_ns > 2 * r->shared.run_ratio * (double)wall;
+    int is_of_ranks = r->shared.kind == SHARED_RUN_DELAY || r->shared.kind == SHARED_BOUND; /* else of a node */
+    return is_of_ranks && r->shared.run_ratio >= 0 && (double)l->waited_ns > 2 * r->shared.run_ratio * (double)wall;
 }
 
 /* What a program that was watched shows without any named step: the larger share of the run first. Ranks that had no

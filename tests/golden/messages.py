@@ -286,17 +286,15 @@ def provoked(folder):
     for name in os.listdir(folder):
         with open(os.path.join(folder, name), encoding="utf-8", errors="replace") as f:
             said = f.read().split("\n")
-        lines.update(line.lower() for line in said)
         if name.startswith("unit-"):
             formats.update(said)
-    out = set()
-    for line, same in messages().items():
-        if any(m.form in formats for m in same):
-            out.add(line)
-            continue
-        pattern, piece = pattern_of(same[0])
-        if any(piece in low and pattern.search(low) for low in lines):
-            out.add(line)
+        lines.update(line.lower() for line in said if "%" not in line or not name.startswith("unit-"))
+    all_of = messages()
+    out = {line for line, same in all_of.items() if any(m.form in formats for m in same)}
+    patterns = [(line, *pattern_of(same[0]), len(literal(same[0].words))) for line, same in all_of.items()]
+    for low in lines:  # a line shows the message that has most words of it, not each that is found in it
+        found = [(n, line) for line, pattern, piece, n in patterns if piece in low and pattern.search(low)]
+        out.update(line for n, line in found if n == max(found)[0])
     return out
 
 

@@ -55,7 +55,7 @@ silent_on() {
 
 mkdir -p home/alice/set-x
 (cd home/alice && git init -q -b alice/secret-branch . && cp ../../names . && git add names && git -c user.name=alice -c user.email=alice@example.org commit -qm x)
-(cd home/alice && SLURM_JOB_ID=771177 SLURM_JOB_NAME=acme-weather SLURM_JOB_USER=alice SLURM_NTASKS=1 OMP_NUM_THREADS=2 MASTER_ADDR=10.20.30.40 \
+(cd home/alice && SLURM_JOB_ID=771177 SLURM_JOB_NAME=acme-weather SLURM_JOB_USER=alice SLURM_JOB_ACCOUNT=70123456 SLURM_JOB_UID=90876543 SLURM_PROCID=0 NCCL_IB_GID_INDEX=3 SLURM_NTASKS=1 OMP_NUM_THREADS=2 MASTER_ADDR=10.20.30.40 \
     NCCL_SOCKET_IFNAME=eth-acme "$COLLECT" run -o "$TMP/run.tar" --label "customer=Big Corp" --label global_batch=64 -- \
     ./names "$host" "$TMP/home/alice/set-x/out.bin" --project acme-weather --lr=0.5) 2>/dev/null
 check "an archive with names" "$COLLECT" verify run.tar
@@ -63,7 +63,7 @@ check "... is anonymised" "$COLLECT" anonymise run.tar anonymous.tar
 check "... into one that verifies" "$COLLECT" verify anonymous.tar
 check "... the same bytes each time" eval '"$COLLECT" anonymise run.tar again.tar && cmp again.tar anonymous.tar'
 check "... with the same numbers" same_numbers run.tar anonymous.tar
-names=(alice acme-weather 771177 'Big Corp' customer secret-branch set-x eth-acme "$TMP")
+names=(alice acme-weather 771177 70123456 90876543 'Big Corp' customer secret-branch set-x eth-acme "$TMP")
 [ "${#host}" -lt 4 ] || names+=("$host")
 check "every name is in the first one, before and after" eval 'for w in "${names[@]}"; do tar xOf run.tar | grep -aqF -- "$w" || [ "$w" = eth-acme ] || { echo "$w"; exit 1; }; done'
 check "none is in the second" silent_on anonymous.tar "${names[@]}"

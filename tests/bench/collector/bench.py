@@ -47,9 +47,11 @@ def interval(values):
     return ordered[max(k - 1, 0)], ordered[n - max(k, 1)]
 
 
-def verdict(low, high, bar):
+def verdict(low, high, bar, n):
     if bar is None:
         return ""
+    if n == 1 and bar > 0:  # a measurement without an interval; counts have the bar 0
+        return "one run"
     return "kept" if high <= bar else "missed" if low > bar else "cannot tell"
 
 
@@ -62,7 +64,7 @@ def row(what, unit, values, bar=None, note=""):
     low, high = interval(values) if len(values) > 5 else (median, median)
     spread = f"{low:9.3g} to {high:<9.3g}" if len(values) > 5 else " " * 22
     rows.append(f"{what:<52}{'' if bar is None else f'<= {bar:g}':>8}{median:>10.4g} {unit:<10}{spread} "
-                f"{verdict(low, high, bar):<12}{note}".rstrip())
+                f"{verdict(low, high, bar, len(values)):<12}{note}".rstrip())
     print(rows[-1], flush=True)
 
 
@@ -308,6 +310,8 @@ def bench_step(n, _):
 def bench_idle(_, length):
     text = output([sys.executable, HERE + "/idle.py", COLLECT, "64", str(length)])
     steady = re.search(r"steady: .* ([\d.]+) % of a core; of it rank 0: ([\d.]+) %", text)
+    if not steady:
+        raise Absent("idle.py says something else than expected")
     row("64 idle ranks, all collectors, of a core", "%", [float(steady[1])], 0.5)
     row("    rank 0 of them, which samples the host", "%", [float(steady[2])])
 
@@ -343,12 +347,14 @@ def main():
     os.environ.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
     print(f"load {os.getloadavg()[0]:.2f} on {os.cpu_count()} cores: other programs on them make everything dearer")
     print(f"{'':<52}{'bar':>8}{'median':>10} {'':<10}{'95 % interval':^22} verdict")
-    for name in said.names or BENCHES:
-        try:
-            BENCHES[name](said.pairs, said.seconds)
-        except Absent as why:
-            print(f"{name}: not measured, since {why}", flush=True)
-    shutil.rmtree(scratch)
+    try:
+        for name in said.names or BENCHES:
+            try:
+                BENCHES[name](said.pairs, said.seconds)
+            except Absent as why:
+                print(f"{name}: the rest is not measured, since {why}", flush=True)
+    finally:
+        shutil.rmtree(scratch)
 
 
 if __name__ == "__main__":
