@@ -76,7 +76,7 @@ static void join_world(struct world *w)
     }
 }
 
-/* Of two nodes on one kernel. Emulated nodes are made equal: the same share of the same cores. */
+/* Two nodes of one kernel are emulated. They are equal if they have the same share of the same cores. */
 static int are_equal(const struct place *a, const struct place *b)
 {
     return a->share[0] && strcmp(a->share, b->share) == 0;
@@ -277,9 +277,10 @@ static void warn(const json_t *o)
     if (n > n_said)
         dcr_say("dccollect calibrate", "warning: and %d more", n - n_said);
     if (n)
-        dcr_say("dccollect calibrate",
-                "warning: reports do not take what other work disturbed as a limit of the machine; measure again when "
-                "nothing else runs there");
+        dcr_say(
+            "dccollect calibrate",
+            "warning: reports do not use disturbed measurements as limits of the machine; measure again when nothing "
+            "else runs there");
     dcr_buf_release(&list);
 }
 

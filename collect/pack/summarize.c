@@ -71,7 +71,7 @@ static int summarize_load(struct summary *out, struct dcr_arena *a, const char *
     rc = summary_fingerprint(fd, &size, &crc, err);
     close(fd);
     if (rc == 0 && (size != out->trace_bytes || crc != out->fingerprint))
-        rc = DCR_FAIL; /* of an earlier state of the trace */
+        rc = DCR_FAIL; /* the summary is older than the trace */
     return rc;
 }
 

@@ -105,9 +105,10 @@ static int check_label(const struct options *o, const char *text, struct dcr_err
     const char *batch = strncmp(text, "global_batch=", 13) == 0 ? text + 13 : "1";
     if (strspn(batch, "0123456789") != strlen(batch) || strtoll(batch, NULL, 10) < 1 ||
         strtoll(batch, NULL, 10) > INT32_MAX)
-        return dcr_err_set(err, DCR_FAIL,
-                           "--label global_batch takes the samples of a step of all ranks, a whole number, not '%.60s'",
-                           batch);
+        return dcr_err_set(
+            err, DCR_FAIL,
+            "--label global_batch is no whole number from 1: '%.60s'; give the samples that a step of all ranks takes",
+            batch);
     return DCR_OK;
 }
 

@@ -378,7 +378,8 @@ static int is_large_part(const struct run_result *r, enum cause_class cls)
     return most > 0 && (double)ns > most * (double)r->step.mean_ns;
 }
 
-/* The front page has what the largest run of a series rules out, beside what limits each of its runs. */
+/* The front page lists what the largest run of a series rules out, next to what limits each run. No cause may be in
+ * both. */
 static int is_limit_of_series(const struct report *rep, const struct run_result *r, enum cause_class cls)
 {
     int is_limit = 0;

@@ -4,6 +4,7 @@
 #include "render/findings/claims.h"
 
 #include "render/findings/rules/analyse.h"
+#include "render/metrics/known.h"
 #include "render/metrics/rule.h"
 #include "render/findings/rules/compare.h"
 #include "render/metrics/changes.h"
@@ -94,6 +95,12 @@ static int is_part_of_gain(const struct claim *c)
            c->action.id != ADVICE_TRACE_ALL_RANKS;
 }
 
+/* The run whose gain is told: of a series the one at its largest count. */
+static const struct run_result *run_of_claim(struct report *rep, const struct claim *c)
+{
+    return c->run >= 0 ? &rep->runs[c->run] : c->series >= 0 ? largest_run(rep, &rep->series[c->series]) : NULL;
+}
+
 /* What an action brings. */
 static const char *expected_of(struct report *rep, const struct claim *c)
 {
@@ -101,7 +108,9 @@ static const char *expected_of(struct report *rep, const struct claim *c)
                       factor = slot_factor((double)c->step_ns / (double)(c->step_ns - c->gain_ns));
     if (*c->expected || !*c->gain_text)
         return c->expected;
-    const struct slot cause = slot_name(class_words(c->cls, AS_TIME));
+    const struct run_result *r = run_of_claim(rep, c); /* what it gains without communication is transfer, if known */
+    const struct slot cause =
+        slot_name(r && c->cls == CLASS_COMMUNICATION ? run_part_name(r, PART_TRANSFER) : class_words(c->cls, AS_TIME));
     const struct phrase said[] = {c->cls == CLASS_IMBALANCE     ? PHRASE(EXPECT_BALANCED, after, now, factor)
                                   : c->gain_basis == GAIN_BOUND ? PHRASE(EXPECT_AT_BEST, after, now, factor)
                                   : c->action.is_short_of_cores ||
@@ -116,9 +125,8 @@ static const char *expected_of(struct report *rep, const struct claim *c)
 /* Of repeated runs a gain is computed for one, whose step is not the mean that the answer has. */
 static const char *run_of_expected(struct report *rep, const struct claim *c)
 {
-    const struct series *s = c->series >= 0 ? &rep->series[c->series] : NULL;
-    const struct run_result *r = c->run >= 0 ? &rep->runs[c->run] : s ? largest_run(rep, s) : NULL;
-    s = r && r->series >= 0 ? &rep->series[r->series] : NULL;
+    const struct run_result *r = run_of_claim(rep, c);
+    const struct series *s = r && r->series >= 0 ? &rep->series[r->series] : NULL;
     for (int i = 0; s && i < s->n_points; i++)
         for (int k = 0; k < s->points[i].n_runs && s->points[i].n_runs > 1; k++)
             if (&rep->runs[s->points[i].runs[k]] == r)

@@ -118,7 +118,7 @@ struct recorded recorded_part(const struct run *a)
     return r;
 }
 
-/* Nanoseconds for one event: `make bench-collect`, rounded up (docs/performance.md). */
+/* Nanoseconds for one event: `make bench-collect` on a Zen 3, about (docs/performance.md). */
 #define COST_RANGE_NS 60
 #define COST_MPI_NS 100
 #define COST_FILE_NS 60

@@ -43,7 +43,7 @@ MARKED = (("M", r"out of memory|would take more|cannot (draw|start|make) a (pict
                 r"|: ncclAll|: ncclComm|ncclGetUniqueId failed|no CUDA device|the NVIDIA driver (is|here)|has no NVIDIA driver"),
           ("B", r"is larger than %zu|more than %d (MiB|files)|over 256 MiB|a line is longer|too large for (cuBLAS|this back end)"),
           ("K", r"names no whole disk|has no MemTotal|does not begin with the times|no cpu controller|does not count throttling"
-                r"|killed on another host|End its name in \.tar\.|(no|without) libhdf5|asking the host of rank 0|reports do not take what|and %d more"
+                r"|killed on another host|End its name in \.tar\.|(no|without) libhdf5|asking the host of rank 0|reports do not use disturbed|and %d more"
                 r"|a rank on %s|this program stands"),
           ("I", r"raise (GPU_)?MAX_|backward was called|ncclAllReduce after|has failed before|cannot be the name of|no batch after"
                 r"|gradients, but there is room|refusing to remove|samples was given|trace that this program reads"
