@@ -158,7 +158,8 @@ static int is_kept_variable(const char *key, const char *value)
     for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
         if (strcmp(value, plain[i]) == 0)
             return 1;
-    int is_of_group = has(key, "ACCOUNT") || (has(key, "GID") && !has(key, "INDEX")); /* NCCL_IB_GID_INDEX is none */
+    /* The number of an account or of a group. NCCL_IB_GID_INDEX has another meaning. */
+    int is_of_group = has(key, "ACCOUNT") || (has(key, "GID") && !has(key, "INDEX"));
     return hide_is_number(value) && class_of_variable(key) == HIDE_TEXT && !is_of_group;
 }
 

@@ -139,7 +139,8 @@ static int replace_file(struct output *f, const char *path, const struct dcr_buf
     char partial[PATH_MAX + 16];
     snprintf(partial, sizeof partial, "%s.partial", path);
     int fd = open(partial, O_RDWR | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
-    if (fd >= 0 && dcr_write_all(fd, text->data, text->len) == 0 && rename(partial, path) == 0) {
+    /* Without fdatasync the name may reach the disk before the text, and a machine that dies then loses all samples. */
+    if (fd >= 0 && dcr_write_all(fd, text->data, text->len) == 0 && fdatasync(fd) == 0 && rename(partial, path) == 0) {
         close(f->fd);
         f->fd = fd;
         f->bytes = text->len;

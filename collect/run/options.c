@@ -103,8 +103,8 @@ static int check_label(const struct options *o, const char *text, struct dcr_err
             return dcr_err_set(err, DCR_FAIL, "--label '%.60s' repeats the key of '%s'; give a key once", text,
                                o->labels.items[i]);
     const char *batch = strncmp(text, "global_batch=", 13) == 0 ? text + 13 : "1";
-    if (strspn(batch, "0123456789") != strlen(batch) || strtoll(batch, NULL, 10) < 1 ||
-        strtoll(batch, NULL, 10) > INT32_MAX)
+    long long samples = strtoll(batch, NULL, 10);
+    if (strspn(batch, "0123456789") != strlen(batch) || samples < 1 || samples > INT32_MAX)
         return dcr_err_set(
             err, DCR_FAIL,
             "--label global_batch is no whole number from 1: '%.60s'; give the samples that a step of all ranks takes",

@@ -73,7 +73,7 @@ check "a host, a job, a branch and a label have words" eval \
 check "numbers that are no names stay" eval 'jq -e ".scheduler.variables | .SLURM_PROCID == \"0\" and .SLURM_NTASKS == \"1\" and (has(\"SLURM_JOB_ACCOUNT\") | not)" meta.json'
 check "options and their numbers stay" eval 'jq -e ".command[3:] == [\"--project\", .command[4], \"--lr=0.5\"]" meta.json'
 check "the same host has the same word in traces" eval '"$COLLECT" export anonymous.tar -o - --format csv 2>/dev/null | cut -d, -f2 | sort -u | grep -qx host-1'
-check "names of ranges stay but for paths and hosts" eval '"$COLLECT" export anonymous.tar -o - --format csv 2>/dev/null | cut -d, -f9 | grep -q "^load /path-[0-9]*/user-[12]/"'
+check "in names of ranges only paths, hosts and users are replaced" eval '"$COLLECT" export anonymous.tar -o - --format csv 2>/dev/null | cut -d, -f9 | grep -q "^load /path-[0-9]*/user-[12]/"'
 check "a compressed one" eval '"$COLLECT" anonymise run.tar small.tar.zst && "$COLLECT" verify small.tar.zst && test "$(wc -c <small.tar.zst)" -lt "$(wc -c <anonymous.tar)"'
 check "... is silent too" silent_on small.tar.zst "${names[@]}"
 check "anonymised again it has the same numbers" eval '"$COLLECT" anonymise anonymous.tar twice.tar && same_numbers anonymous.tar twice.tar'

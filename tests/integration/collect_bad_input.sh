@@ -297,7 +297,7 @@ for rank in {0..9}; do sed "s/\"rank\" *: *0/\"rank\": $rank/; s/\"exit_status\"
 : >wrong/rank1/trace-1.dct
 cp hurt.dct wrong/rank2/trace-2.dct
 cp trace.keep wrong/rank3/trace-3.dct.1
-says 0 "pack: what is wrong is packed as far as it goes" "" "$COLLECT" pack wrong -o wrong.tar
+says 0 "pack: a spool with damaged files is packed" "" "$COLLECT" pack wrong -o wrong.tar
 reasons() { # PATTERN...
     local pattern
     for pattern; do

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Evidence of other tools is known by what it holds, gets its kind in the manifest, and is packed as it came; a folder that
-# is none of a run is refused; for reports of Nsight Systems the command that exports them is said.
+# The kind of a file of another tool is found by its content, written into the manifest, and the file is packed unchanged. A folder
+# without files of a run is refused. For a report of Nsight Systems the command that exports it is printed.
 # shellcheck disable=SC2016,SC2317  # commands for another shell; functions that check calls
 . tests/lib/tap.sh
 . tests/data/programs/build.sh
@@ -47,7 +47,7 @@ check "--adopt of what never came is no loss" sh -c '"$0" run -o late.tar --adop
 check "it is said" grep -q "INCOMPLETE: the program's results are not there: no folder '.*nowhere'" said
 
 mkdir holiday && echo beach >holiday/photo.txt && echo sand >holiday/list
-check_status 2 "a folder that is none of a run is refused" "$COLLECT" pack holiday -o holiday.tar
+check_status 2 "a folder without files of a run is refused" "$COLLECT" pack holiday -o holiday.tar
 "$COLLECT" pack holiday -o holiday.tar 2>said
 check "it says what was looked for, and what is there" grep -q "'holiday' does not look like the results of a run: of its 2 files ('list' ...) none is metrics.csv" said
 check "nothing is written" test ! -e holiday.tar

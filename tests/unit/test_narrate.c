@@ -192,6 +192,21 @@ static void test_without_steps(void **state)
     release(&f);
 }
 
+/* Two ranks for 10 s: rank 0 waits in MPI for 4 s, and rank 1 for 0.4 s. Each lacked a core for run_delay_ns. */
+static struct run *late_of_two(struct run_mpi_call *calls, int64_t run_delay_ns)
+{
+    struct run *a = made_run(2, 64);
+    a->mpi_calls = calls;
+    a->n_mpi_calls = 1;
+    a->collector_version = "0.1.0";
+    for (int k = 0; k < 2; k++) {
+        a->ranks[k].process_seconds = 10;
+        a->ranks[k].run_delay_ns = run_delay_ns;
+        a->ranks[k].mpi_ns = k == 1 ? 400000000 : 4000000000;
+    }
+    return a;
+}
+
 /* Without any named step it shows who is waited for: that is the claim. */
 static void test_mpi_without_steps(void **state)
 {
@@ -222,14 +237,7 @@ static void test_mpi_without_steps(void **state)
     assert_contains(f.rep.first_action, f.rep.steps_action); /* it may be a training */
     release(&f);
     struct fixture g = {.n = 1};
-    a = g.runs[0] = made_run(2, 64);
-    a->mpi_calls = calls;
-    a->n_mpi_calls = 1;
-    a->collector_version = "0.1.0";
-    for (int k = 0; k < 2; k++) {
-        a->ranks[k].process_seconds = 10;
-        a->ranks[k].mpi_ns = k == 1 ? 400000000 : 4000000000;
-    }
+    g.runs[0] = late_of_two(calls, 0);
     tell(&g);
     assert_finds(&g.rep.runs[0].said, PHRASE_LATE_OF_TWO);
     assert_int_equal(g.rep.runs[0].said.headline.slot[0].count, 0);
@@ -237,15 +245,7 @@ static void test_mpi_without_steps(void **state)
     assert_true(g.rep.runs[0].said.headline.slot[2].real == 0.36);
     release(&g);
     struct fixture h = {.n = 1}; /* ranks that wait for a core wait in MPI too: that is said, and no rank blamed */
-    a = h.runs[0] = made_run(2, 64);
-    a->mpi_calls = calls;
-    a->n_mpi_calls = 1;
-    a->collector_version = "0.1.0";
-    for (int k = 0; k < 2; k++) {
-        a->ranks[k].process_seconds = 10;
-        a->ranks[k].run_delay_ns = 3200000000;
-        a->ranks[k].mpi_ns = k == 1 ? 400000000 : 4000000000;
-    }
+    h.runs[0] = late_of_two(calls, 3200000000);
     tell(&h);
     assert_finds(&h.rep.runs[0].said, PHRASE_RUN_SHARES_CORES);
     assert_supports(&h.rep.runs[0].said, PHRASE_CORES_DOUBT);
@@ -256,15 +256,7 @@ static void test_mpi_without_steps(void **state)
     assert_int_equal(h.rep.first_claim, 0);
     release(&h);
     struct fixture i = {.n = 1}; /* but cores for 10 % of the time do not end waits of 36 % */
-    a = i.runs[0] = made_run(2, 64);
-    a->mpi_calls = calls;
-    a->n_mpi_calls = 1;
-    a->collector_version = "0.1.0";
-    for (int k = 0; k < 2; k++) {
-        a->ranks[k].process_seconds = 10;
-        a->ranks[k].run_delay_ns = 1000000000;
-        a->ranks[k].mpi_ns = k == 1 ? 400000000 : 4000000000;
-    }
+    i.runs[0] = late_of_two(calls, 1000000000);
     tell(&i);
     assert_int_equal(i.rep.n_claims, 2);
     assert_int_equal(i.rep.claims[0].cls, CLASS_IMBALANCE);
