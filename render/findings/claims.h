@@ -52,6 +52,8 @@ const char *gain_text(struct report *rep, int64_t gain_ns, int64_t step_ns, enum
 /** claim_gain_text - gain_text of a claim with action, gain_ns and step_ns; if it is_measuring, "would measure
  * about 41.0 ms instead of 45.0 ms a step (estimate)". Test: tests/unit/test_narrate.c */
 const char *claim_gain_text(struct report *rep, const struct claim *c);
+/** is_advice_to_look - does the action only find out more? Then it saves nothing by itself. */
+int is_advice_to_look(const struct claim *c);
 /** previous_point - the point of r's series with the next smaller node count, NULL when there is none. */
 const struct series_point *previous_point(const struct report *rep, const struct run_result *r);
 /** claim_trial - what can be tried against a claim: the advised change of the run that it is about (of a series the

@@ -40,6 +40,12 @@ const char *claim_gain_text(struct report *rep, const struct claim *c)
     return say_phrase(&rep->arena, &p);
 }
 
+int is_advice_to_look(const struct claim *c)
+{
+    return c->action.id == ADVICE_TRACE_ALL_RANKS || c->action.id == ADVICE_FIND_WAITS_IN_COMPUTE ||
+           c->action.id == ADVICE_FIND_PYTHON;
+}
+
 const struct series_point *previous_point(const struct report *rep, const struct run_result *r)
 {
     if (r->series < 0)

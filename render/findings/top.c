@@ -88,11 +88,11 @@ static int is_same_advice(const struct claim *a, const struct claim *b)
 }
 
 /* The gain is told as if all communication went away. Most advice removes a part of it, but one rank can leave all of
- * it out, and recording all ranks removes none. */
+ * it out, and looking removes none. */
 static int is_part_of_gain(const struct claim *c)
 {
     return c->cls == CLASS_COMMUNICATION && c->gain_basis != GAIN_BOUND && c->action.id != ADVICE_NO_COLLECTIVES &&
-           c->action.id != ADVICE_TRACE_ALL_RANKS;
+           !is_advice_to_look(c);
 }
 
 /* The run whose gain is told: of a series the one at its largest count. */

@@ -142,6 +142,20 @@ static int64_t p95_of(const struct run_result *r)
     return r->step.p95_ns;
 }
 
+/* "communication" where no run has the traces that tell transfer from waiting. */
+static const char *part_name_of_any(const struct report *rep, int from, int to, enum part p)
+{
+    const char *name = part_name(p);
+    for (int i = from; i < to; i++) {
+        if (!rep->runs[i].has_steps)
+            continue;
+        name = run_part_name(&rep->runs[i], p);
+        if (name == part_name(p))
+            break;
+    }
+    return name;
+}
+
 /* The steps of some runs, a column each. Parts that none of them recorded are named below. */
 static void put_breakdown(const struct report *rep, int from, int to, struct doc *d)
 {
@@ -157,7 +171,7 @@ static void put_breakdown(const struct report *rep, int from, int to, struct doc
             continue;
         }
         doc_row(d);
-        doc_cell(d, "%s", part_name(p));
+        doc_cell(d, "%s", part_name_of_any(rep, from, to, p));
         for (int i = from; i < to; i++) {
             const struct run_result *r = &rep->runs[i];
             doc_cell(d, "%s", r->has_steps && is_part_known(r, p) ? fmt_ms(r->part_ns[p]).text : "–");
@@ -235,12 +249,10 @@ static void put_run_of_series(const struct run_result *r, struct doc *d)
 static void put_run(const struct report *rep, const struct run_result *r, struct doc *d)
 {
     const char *hosts = hosts_of(r->run, d);
-    const struct slot id = slot_name(r->run->run_id);
     doc_heading(d, 3, "%s", r->label);
-    paragraph_of_phrases(d,
-                         r->n_ranks && *hosts ? &PHRASE(RUN_ID, id, slot_count(r->n_ranks), slot_name(hosts))
-                                              : &PHRASE(RUN_ID_ALONE, id),
-                         1);
+    if (r->n_ranks && *hosts)
+        paragraph_of_phrases(d, &PHRASE(RUN_ID, slot_name(r->run->run_id), slot_count(r->n_ranks), slot_name(hosts)),
+                             1);
     paragraphs_of_run(r, d);
     if (r->has_steps) {
         put_figures(r, d);
@@ -285,6 +297,7 @@ static void put_recommendation(const struct report *rep, const struct claim *c, 
     const struct phrase said[] = {
         *c->expected || !*c->gain_text ? PHRASE(NONE)
         : c->is_measuring              ? PHRASE(GAIN_MEASURES, gain)
+        : is_advice_to_look(c)         ? PHRASE(GAIN_OF_CAUSE, gain)
                                        : PHRASE(GAIN_COSTS, gain),
         PHRASE(CONFIDENCE, slot_name(confidence_word(c->confidence)), slot_name(c->confidence_because))};
     struct dcr_buf b = {0};
