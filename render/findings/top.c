@@ -101,6 +101,15 @@ static const struct run_result *run_of_claim(struct report *rep, const struct cl
     return c->run >= 0 ? &rep->runs[c->run] : c->series >= 0 ? largest_run(rep, &rep->series[c->series]) : NULL;
 }
 
+/* Ranks that exchange nothing save the transfer, and the time that they wait for each other in turn. */
+static const char *exchange_of_gain(struct report *rep, const struct run_result *r, int64_t gain_ns)
+{
+    const char *transfer = run_part_name(r, PART_TRANSFER);
+    int is_more = gain_ns > r->part_ns[PART_TRANSFER] + r->part_ns[PART_TRANSFER] / 20;
+    return is_more && transfer == part_name(PART_TRANSFER) ? say_phrase(&rep->arena, &PHRASE(NAME_ANY_EXCHANGE))
+                                                           : transfer;
+}
+
 /* What an action brings. */
 static const char *expected_of(struct report *rep, const struct claim *c)
 {
@@ -108,9 +117,9 @@ static const char *expected_of(struct report *rep, const struct claim *c)
                       factor = slot_factor((double)c->step_ns / (double)(c->step_ns - c->gain_ns));
     if (*c->expected || !*c->gain_text)
         return c->expected;
-    const struct run_result *r = run_of_claim(rep, c); /* what it gains without communication is transfer, if known */
-    const struct slot cause =
-        slot_name(r && c->cls == CLASS_COMMUNICATION ? run_part_name(r, PART_TRANSFER) : class_words(c->cls, AS_TIME));
+    const struct run_result *r = run_of_claim(rep, c);
+    const struct slot cause = slot_name(r && c->cls == CLASS_COMMUNICATION ? exchange_of_gain(rep, r, c->gain_ns)
+                                                                           : class_words(c->cls, AS_TIME));
     const struct phrase said[] = {c->cls == CLASS_IMBALANCE     ? PHRASE(EXPECT_BALANCED, after, now, factor)
                                   : c->gain_basis == GAIN_BOUND ? PHRASE(EXPECT_AT_BEST, after, now, factor)
                                   : c->action.is_short_of_cores ||
