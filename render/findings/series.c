@@ -107,18 +107,6 @@ static struct slot slot_nodes(const struct report *rep, const struct series_poin
     return slot_things(p->n_nodes, counted_word(rep->unit));
 }
 
-/* The point with the highest throughput; NULL when one is not known. */
-static const struct series_point *fastest(const struct series *s)
-{
-    const struct series_point *best = &s->points[0];
-    for (int i = 0; i < s->n_points; i++) {
-        if (!s->points[i].has_throughput)
-            return NULL;
-        best = s->points[i].throughput > best->throughput ? &s->points[i] : best;
-    }
-    return best;
-}
-
 /* More nodes that bring less than this are no gain: "no faster". */
 static const double no_faster_ratio = 1.02;
 
@@ -126,7 +114,7 @@ static const double no_faster_ratio = 1.02;
  * known. */
 static const struct series_point *stops_after(const struct series *s)
 {
-    const struct series_point *best = fastest(s), *last = &s->points[s->n_points - 1];
+    const struct series_point *best = fastest_point(s), *last = &s->points[s->n_points - 1];
     for (const struct series_point *p = s->points; best && p < last; p++)
         if (best->throughput < no_faster_ratio * p->throughput)
             return p;

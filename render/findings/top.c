@@ -6,6 +6,7 @@
 #include "render/findings/rules/analyse.h"
 #include "render/metrics/known.h"
 #include "render/metrics/rule.h"
+#include "render/metrics/series/series.h"
 #include "render/findings/rules/compare.h"
 #include "render/metrics/changes.h"
 #include "render/findings/rules/trials.h"
@@ -49,18 +50,6 @@ static const struct run_result *largest_run(const struct report *rep, const stru
 static int claim_to_act_on(const struct series *s, const struct run_result *r)
 {
     return s && s->limit_claim >= 0 ? s->limit_claim : r->n_claims ? r->claims[0] : -1;
-}
-
-/* The node count with the highest throughput; NULL when one is not known. */
-static const struct series_point *fastest_point(const struct series *s)
-{
-    const struct series_point *best = &s->points[0];
-    for (int i = 0; i < s->n_points; i++) {
-        if (!s->points[i].has_throughput)
-            return NULL;
-        best = s->points[i].throughput > best->throughput ? &s->points[i] : best;
-    }
-    return best;
 }
 
 /* A fifth of the steps or more in which the first operation of a GPU had not come yet; else 0. */

@@ -325,6 +325,17 @@ static void find_kind(const struct report *rep, struct series *s)
     s->kind_said = why[s->kind];
 }
 
+const struct series_point *fastest_point(const struct series *s)
+{
+    const struct series_point *best = &s->points[0];
+    for (int i = 0; i < s->n_points; i++) {
+        if (!s->points[i].has_throughput)
+            return NULL;
+        best = s->points[i].throughput > best->throughput ? &s->points[i] : best;
+    }
+    return best;
+}
+
 const struct spread *point_step(const struct report *rep, const struct series_point *p)
 {
     return !p->step.n && p->n_runs == 1 ? &rep->runs[p->runs[0]].step : &p->step;

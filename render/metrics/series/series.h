@@ -24,6 +24,8 @@ int is_bare(const struct run *a);
  *  tests/unit/test_scaling.c */
 int is_untold(const struct report *rep, int run);
 
+/** fastest_point - the point with the highest throughput; NULL when the throughput of one is not known. */
+const struct series_point *fastest_point(const struct series *s);
 /** point_step - step times of a point; of a summary its mean, which holds no steps to share out (n = 0: n/a). */
 const struct spread *point_step(const struct report *rep, const struct series_point *p);
 
