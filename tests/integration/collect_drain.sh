@@ -86,7 +86,7 @@ summing() { # COLLECTOR SPOOL: that process, when it is at work
     done
 }
 rm -f ended
-"$COLLECT" run --spool slow --io off --max-mb 1 --max-disk-mb 1 -- sh -c './burst 60000 2 10; echo $? >ended' >out 2>err &
+"$COLLECT" run --spool slow --io off --max-mb 1 --max-disk-mb 1 -- sh -c './burst 120000 2 10; echo $? >ended' >out 2>err &
 collector=$!
 sums=$(summing $collector slow)
 kill -STOP "$sums"
