@@ -17,7 +17,7 @@ int step_mark_of(const char *name, size_t n)
                  {"Optimizer.step#", MARK_OPTIMIZER_RUN, 1}, {"optimizer", MARK_OPTIMIZER_RUN, 0},
                  {"optimizer_step", MARK_OPTIMIZER_RUN, 0},  {"optimizer.step", MARK_OPTIMIZER_RUN, 0},
                  {"## optimizer ##", MARK_OPTIMIZER_RUN, 0}};
-    if (n < sizeof "forward" - 1 || !strchr("eEdDfFbBoO#", name[0])) /* most are operators of other names */
+    if (n < sizeof "forward" - 1 || !strchr("eEdDfFbBoO#", name[0])) /* most names are of other operators */
         return -1;
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         size_t len = strlen(words[i].word);
@@ -36,11 +36,12 @@ const char *step_mark_name(enum step_mark m)
     return names[m];
 }
 
-/* Marks of a name in steps in which the optimiser ran so often, when four of five such steps have as many; else 0. */
+/* Number of marks of this name in steps in which the optimiser ran n_runs times, if four of five such steps agree, else
+ * 0. */
 static int64_t usual_count(const struct device_steps *s, int name, int n_runs)
 {
     int64_t usual = 0, votes = 0, n = 0, n_alike = 0;
-    for (size_t i = 0; i < s->n; i++) { /* what most have survives (Boyer and Moore's majority vote) */
+    for (size_t i = 0; i < s->n; i++) { /* Boyer and Moore's majority vote */
         if (device_step_runs(s, &s->list[i]) != n_runs)
             continue;
         usual = votes ? usual : s->list[i].n_mark[name];
@@ -54,8 +55,9 @@ static int64_t usual_count(const struct device_steps *s, int name, int n_runs)
     return 5 * n_alike >= 4 * n ? usual : 0;
 }
 
-/* Every micro-batch is loaded once and goes through the model once; what goes through it in parts, or is loaded from
- * two places, has more marks of one name: the smallest count is that of the micro-batches. 0: there are no marks. */
+/* Each micro-batch is loaded once and goes through the model once. A program that runs a micro-batch in parts or loads
+ * from two places leaves more marks of one name, so the smallest count is the number of micro-batches. 0: there are no
+ * marks. */
 static int64_t micro_batches(const struct device_steps *s, int n_runs, enum step_mark *by)
 {
     int64_t least = 0;
@@ -69,8 +71,8 @@ static int64_t micro_batches(const struct device_steps *s, int n_runs, enum step
     return least;
 }
 
-/* How many steps lie between two runs of the optimiser, when it is always as many and nothing at the ends contradicts;
- * else 0. */
+/* Number of steps between two runs of the optimiser if it is constant and the ends of the trace do not contradict, else
+ * 0. */
 static int64_t distance(const struct device_steps *s)
 {
     int64_t by = 0, last = -1;

@@ -1,5 +1,5 @@
-/* accumulation.h - gradient accumulation, as a trace shows it: several micro-batches go through the model before the
- * optimiser runs once. Inside render/device only.  source: docs/metrics.md#devices. Test: tests/unit/test_activity.c */
+/* accumulation.h - gradient accumulation in a trace: several micro-batches go through the model before the optimiser
+ * runs once. Inside render/device only.  source: docs/metrics.md#devices. Test: tests/unit/test_activity.c */
 #ifndef RENDER_DEVICE_ACCUMULATION_H
 #define RENDER_DEVICE_ACCUMULATION_H
 

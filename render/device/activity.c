@@ -287,8 +287,8 @@ int activity_operators(struct activity *a, struct dcr_arena *arena, struct host_
 
 /* ---- launches meet operations ------------------------------------------------------------------------ */
 
-/* Both in order of (correlation, time): the launch of an operation is the last one of its correlation that began no
- * later. Correlation ids may come again when a trace is long. */
+/* Both are sorted by (correlation, time): the launch of an operation is the last launch with its correlation that began
+ * no later. Correlation ids can repeat in a long trace. */
 static int join(struct activity *a, struct spill *by_device, struct dcr_err *err)
 {
     int rc = spill_sort(a->launches, err);
@@ -347,7 +347,7 @@ static void write_sums(const struct device_sums *s, struct run_device *d)
     d->eligible_ns = s->eligible_ns;
 }
 
-/* Why it is not known what launched an operation, when no launch is there. */
+/* Why the launches of operations are unknown if the trace has none. */
 static enum reason_code why_no_launches(const struct activity *a)
 {
     return runtime_log_has(a->runtime) ? REASON_NO_LAUNCH_OF_OPERATIONS : REASON_NO_LAUNCHES;
@@ -472,7 +472,7 @@ static uint32_t main_device(const struct activity *a)
     return best;
 }
 
-/* Operators are work of the host itself where no GPU is seen, nor a call to one. */
+/* Without a GPU and without a call to one, operators count as work of the host. */
 static int is_host_alone(const struct activity *a)
 {
     return a->n_devices == 0 && !runtime_log_has(a->runtime) && a->operators;
@@ -545,13 +545,13 @@ int activity_finish(struct activity *a, struct dcr_arena *arena, struct run_devi
     if (*n)
         qsort(*out, (size_t)*n, sizeof **out, compare_device);
     else
-        a->steps.is_device = 1; /* of the host alone: its ranges, and what none of them names */
+        a->steps.is_device = 1; /* on a host without a GPU: its ranges, and overhead for the rest */
     if (!rc && a->work)
         rc = host_work_finish(a->work, host.of, a->code, &a->arena, err);
     if (*n)
         exchanges_of_steps(a);
     else
-        host.of[HOST_COMM].n = 0; /* host_work has them */
+        host.of[HOST_COMM].n = 0; /* host_work counts them */
     device_steps_finish(&a->steps, host.of, arena, steps);
     for (size_t i = 0; i < a->n_devices; i++)
         steps->n_gpus += a->devices[i].n_kind[OP_COMPUTE] > 0;

@@ -28,7 +28,7 @@ struct device_op {
     int64_t in_bytes, out_bytes, group_size; /* of the collective, one rank's buffers; 0 = not said */
 };
 
-/* What a call of the runtime does, as far as it matters here. */
+/* What a call of the runtime does. */
 enum call_kind { CALL_LAUNCH = 0, CALL_SYNC, CALL_MALLOC, CALL_FREE, CALL_OTHER };
 /** call_kind_of - by name: cudaLaunchKernel, hipMemcpyAsync, cuStreamSynchronize ... */
 enum call_kind call_kind_of(const char *name, size_t len);
@@ -37,7 +37,7 @@ enum call_kind call_kind_of(const char *name, size_t len);
  */
 enum host_range { HOST_DATA = 0, HOST_IO, HOST_COMM, HOST_SYNC, N_HOST_RANGES };
 
-/* What of training shows on the host; of these micro-batches are counted. */
+/* Marks of training on the host. Micro-batches are counted from these marks. */
 enum step_mark { MARK_LOADED = 0, MARK_FORWARD_PASS, MARK_BACKWARD_PASS, MARK_OPTIMIZER_RUN, N_STEP_MARKS };
 /** step_mark_of - by the name of a range: "Optimizer.step#SGD.step", "enumerate(DataLoader)#...", "backward" ...
  *  returns  the mark, -1 for any other name */
@@ -54,8 +54,8 @@ enum host_name {
     HOST_NAME_COMM,      /* a collective of a backend: gloo, NCCL, MPI */
     HOST_NAME_COMM_CALL, /* the call that asks a backend for one */
 };
-/** host_name_without_attributes - how much of a name is left without what profilers write behind it for one call:
- *  ", op_id = 812".
+/** host_name_without_attributes - length of a name without the attributes that profilers append for one call: ", op_id
+ *  = 812".
  *  source   names that PyTorch's emit_nvtx writes. Test: tests/unit/test_host_work.c */
 size_t host_name_without_attributes(const char *name, size_t len);
 /** host_name_common - the name with * for numbers of blocks and addresses: "blocks.*.mlp".
@@ -70,19 +70,19 @@ enum host_name host_name_of(const char *name, size_t len, int is_range);
 
 struct activity;
 
-/** activity_new - max_bytes: memory for events before they go to a temporary file; 0 = the default (32 MiB).
+/** activity_new - max_bytes: limit of memory for events, further ones go to a temporary file; 0 = the default (32 MiB).
  *  gives; free with activity_free */
 struct activity *activity_new(size_t max_bytes);
 /** activity_op - returns 0, or -1 when the operation's end does not fit into 64 bits (it is left out). */
 int activity_op(struct activity *a, const struct device_op *op);
 /** activity_call - a call of the runtime, of a known or unknown thread; times as for operations. */
 void activity_call(struct activity *a, enum call_kind kind, int64_t correlation, int64_t start_ns, int64_t dur_ns);
-/** activity_call_of - the same of a thread of a process, by any numbers: what it waits for may hold back the launches
- * of its own thread, and of others of its process that come behind it. */
+/** activity_call_of - as activity_call, for a thread of a process in any numbering. A call that waits may delay later
+ * launches of its own thread and of other threads of its process. */
 void activity_call_of(struct activity *a, int64_t process, int64_t thread, enum call_kind kind, int64_t correlation,
                       int64_t start_ns, int64_t dur_ns);
 void activity_range(struct activity *a, enum host_range kind, int64_t start_ns, int64_t dur_ns);
-/* Stands for the host where memory is of a device. */
+/* Stands for the host where others name a device. */
 #define ACTIVITY_HOST INT64_MIN
 /** activity_memory - the allocator's state of a device after an event of it; reserved -1 = not said. */
 void activity_memory(struct activity *a, int64_t device, int64_t t_ns, int64_t allocated, int64_t reserved);
@@ -90,8 +90,8 @@ void activity_memory(struct activity *a, int64_t device, int64_t t_ns, int64_t a
 void activity_memory_change(struct activity *a, int64_t device, int64_t t_ns, int64_t bytes);
 /** activity_step - one step on the host (ProfilerStep#n); number -1 = not said. */
 void activity_step(struct activity *a, int64_t number, int64_t start_ns, int64_t dur_ns);
-/** activity_named_step - a range of the program that is a step by its name (step_name.h); taken where the trace holds
- *  no surer ones: batches (STEP_NAME_BATCH) only without other steps, and named ones only without ProfilerStep#n. */
+/** activity_named_step - a range of the program that is a step by its name (step_name.h); used only without surer ones:
+ *  batches (STEP_NAME_BATCH) only without other steps, and named ones only without ProfilerStep#n. */
 void activity_named_step(struct activity *a, enum step_name kind, int64_t number, int64_t start_ns, int64_t dur_ns);
 /** activity_mark - a range of that kind and name on the host. */
 void activity_mark(struct activity *a, enum step_mark mark, const char *name, size_t len, int64_t start_ns,
@@ -122,13 +122,14 @@ void activity_host_memory(const struct activity *a, struct device_memory *out);
 /** activity_lost_steps - count the added steps that activity_finish left out, by reason; call after it. Steps of a less
  *  certain grade than the one in use, and duplicates of a step, do not count. */
 void activity_lost_steps(const struct activity *a, int64_t n[N_STEP_LOSSES]);
-/** activity_operators - the table of what activity_operator was given; after activity_finish. Text and array in arena.
+/** activity_operators - the table of the operators given to activity_operator; after activity_finish. Text and array in
+ *  arena.
  *  errors   DCR_FATAL: no memory or no temporary file */
 int activity_operators(struct activity *a, struct dcr_arena *arena, struct host_operators *out,
                        struct dcr_err *err) DCR_MUST_CHECK;
 /** activity_code - the lines that kept GPUs waiting; after activity_finish. Texts and array in arena */
 void activity_code(struct activity *a, struct dcr_arena *arena, struct code_lines *out);
-/** activity_work - what activity_shaped was given, a row for each operator and type, longest first; after
+/** activity_work - the operators given to activity_shaped, a row for each operator and type, longest first; after
  *  activity_finish. out: gives, in arena; n 0: nothing, or too many calls */
 void activity_work(struct activity *a, struct dcr_arena *arena, struct run_kernel_counts **out, int *n);
 void activity_free(struct activity *a);

@@ -10,19 +10,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Stretches are looked up at any time and so are kept in memory; beyond so many the rest has no line. */
+/* Stretches are looked up in any order, so they stay in memory. Time after this many stretches has no line. */
 enum { STRETCHES_MAX = 1 << 20, NONE = -1, TEXT_BYTES = 512 };
 
 struct frame_record {
     struct spill_key key; /* thread, start */
     int64_t end_ns;
-    int32_t text; /* of texts: "path:line\nfunction", or a module */
+    int32_t text; /* index of a text: "path:line\nfunction", or a module */
     int32_t is_module;
 };
 
 struct open_frame {
     int64_t end_ns;
-    int32_t place, module; /* the innermost ones up to here; NONE */
+    int32_t place, module; /* innermost open ones; NONE */
 };
 
 /* One line of one thread, without a gap. */
@@ -95,7 +95,7 @@ static uint32_t line_of(struct code_log *l, const struct open_frame *f)
     return optable_entry(&l->lines, 0, OP_COMPUTE, text, (size_t)n)->index;
 }
 
-/* The thread's time passes to `to` with the same frames open. */
+/* Advances the thread's time to `to` with the same frames open. */
 static void pass(struct code_log *l, int64_t thread, int64_t to)
 {
     const struct open_frame *top = l->n_open ? &l->open[l->n_open - 1] : NULL;
@@ -112,7 +112,7 @@ static void pass(struct code_log *l, int64_t thread, int64_t to)
     l->now = to;
 }
 
-/* What ends by then ends, the innermost first. */
+/* Closes the frames that end by `to`, the innermost first. */
 static void close_until(struct code_log *l, int64_t thread, int64_t to)
 {
     while (l->n_open && l->open[l->n_open - 1].end_ns <= to) {
@@ -169,7 +169,8 @@ static size_t first_behind(const struct code_log *l, int64_t thread, int64_t t)
     return lo;
 }
 
-/* What the thread's stretches leave of [from, to) goes to the busiest one, and what that leaves has no line. */
+/* Adds [from, to) to the lines of the thread. The busiest thread gets the parts without a line; what is left has no
+ * line. */
 static void spend(struct code_log *l, int64_t thread, int64_t from, int64_t to, int is_last)
 {
     for (size_t i = first_behind(l, thread, from); from < to; i++) {

@@ -1,6 +1,6 @@
 /* codelines.h - which line of a program a thread was in: the innermost frame outside of libraries, and the innermost
- * torch.nn.Module. A thread that has none at an instant, as that of the backward pass, waits for nobody: then the
- * thread with most frames counts, which called it. Inside render/device only. source: docs/metrics.md#lines-of-code.
+ * torch.nn.Module. A thread without a frame at an instant, as that of the backward pass, is replaced by the thread with
+ * most frames, because that one called it. Inside render/device only. source: docs/metrics.md#lines-of-code.
  * Test: tests/unit/test_code_lines.c */
 #ifndef RENDER_DEVICE_CODELINES_H
 #define RENDER_DEVICE_CODELINES_H
@@ -19,8 +19,8 @@ void code_log_add(struct code_log *l, int64_t thread, const char *name, size_t l
 int code_log_settle(struct code_log *l, struct dcr_err *err) DCR_MUST_CHECK;
 /** code_log_busiest - the thread with most frames. After code_log_settle */
 int64_t code_log_busiest(const struct code_log *l);
-/** code_log_spend - a GPU idled in [from, to) while the host was late; thread: it launched the GPU's next work.
- *  Or, without a GPU, the time that nothing names; thread: the busiest. After code_log_settle */
+/** code_log_spend - adds [from, to), in which a GPU idled because the host was late; thread: the one that launched the
+ *  GPU's next work. Without a GPU: adds time that no operator covers; thread: the busiest. After code_log_settle */
 void code_log_spend(struct code_log *l, int64_t thread, int64_t from, int64_t to);
 /** code_log_at - number of the line at an instant, for code_log_line; -1 = none. */
 int64_t code_log_at(struct code_log *l, int64_t thread, int64_t t_ns);

@@ -13,8 +13,8 @@ struct collective_kinds {
     size_t n, cap;
 };
 
-/** collectives_add - one operation that says what it moved; bytes as nccl-tests count them: of an all-gather the whole
- * output, of a reduce-scatter the whole input, else one buffer. */
+/** collectives_add - one operation of known size; bytes as nccl-tests count them: of an all-gather the whole output, of
+ * a reduce-scatter the whole input, else one buffer. */
 void collectives_add(struct collective_kinds *k, struct dcr_arena *arena, const struct device_op *op);
 /** collectives_of - by summed time, longest first.                                gives (arena); shape: (*n_out) */
 struct device_collective *collectives_of(const struct collective_kinds *k, int64_t device, struct dcr_arena *arena,

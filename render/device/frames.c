@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The profiler cuts what Python searches for modules (site-packages, the standard library) off the paths, so that only
- * their first parts tell libraries from a program. In order. Python's own modules are those of sys.stdlib_module_names
- * of Python 3.11, without names that programs like to use, such as "trace" and "profile". */
+/* The profiler strips the folders that Python searches for modules (site-packages, the standard library), so only the
+ * first part of a path tells a library from a program. Sorted. Python's own modules are those of
+ * sys.stdlib_module_names of Python 3.11, without names that programs like to use, such as "trace" and "profile". */
 static const char *const libraries[] = {"_aix_support",
                                         "_bootsubprocess",
                                         "_collections_abc",
@@ -214,7 +214,7 @@ static int begins_in_library(const char *path, size_t len)
     return bsearch(first, libraries, sizeof libraries / sizeof *libraries, sizeof *libraries, compare_name) != NULL;
 }
 
-/* Of a path that was not cut. */
+/* For a path that the profiler did not cut. */
 static int lies_in_library(const char *path, size_t len)
 {
     static const char *const folders[] = {"/site-packages/", "/dist-packages/", "/lib/python", "/lib64/python"};

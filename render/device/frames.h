@@ -1,5 +1,6 @@
-/* frames.h - whose code a frame of a Python stack is, by its name in PyTorch's traces ("train.py(12): main"). Inside
- * render/device only. source: docs/metrics.md#lines-of-code. Test: tests/unit/test_code_lines.c */
+/* frames.h - tells the program's own frames of a Python stack from those of libraries, by its name in PyTorch's traces
+ * ("train.py(12): main"). Inside render/device only. source: docs/metrics.md#lines-of-code. Test:
+ * tests/unit/test_code_lines.c */
 #ifndef RENDER_DEVICE_FRAMES_H
 #define RENDER_DEVICE_FRAMES_H
 
@@ -13,7 +14,7 @@ enum frame_kind {
 
 /* Parts of the name; borrowed. */
 struct frame {
-    const char *path, *line, *function; /* of FRAME_OWN; the line is that where the function begins */
+    const char *path, *line, *function; /* of FRAME_OWN; the line where the function begins */
     size_t path_len, line_len, function_len;
     const char *module; /* of FRAME_MODULE: its class, without the number */
     size_t module_len;

@@ -1,4 +1,4 @@
-/* hostname.c - which kind of thing a name of PyTorch stands for, see activity.h. */
+/* hostname.c - what a name of PyTorch stands for, see activity.h. */
 #include "render/device/activity.h"
 
 #include <ctype.h>
@@ -22,8 +22,8 @@ size_t host_name_without_attributes(const char *name, size_t len)
     return len;
 }
 
-/* Where a number that begins at i ends, if it is that of a block ("blocks.9.mlp", "layers.5") or an address
- * ("0x7f12"). A number within a word or a version ("conv2d", "layer1", "v1.5") tells things apart: then it is i. */
+/* The end of a number that begins at i, if it is the number of a block ("blocks.9.mlp", "layers.5") or an address
+ * ("0x7f12"). Any other number belongs to the name ("conv2d", "layer1", "v1.5"): then i. */
 static size_t end_of_number(const char *name, size_t len, size_t i)
 {
     size_t end = i;
@@ -61,7 +61,7 @@ enum host_name host_name_of(const char *name, size_t len, int is_range)
         return HOST_NAME_COMM_CALL;
     if (is_range)
         return HOST_NAME_RANGE;
-    /* A node of the graph has a name in front of this word, and no blank: "AddmmBackward0". */
+    /* A node of the graph has a name before this word, and no blank: "AddmmBackward0". */
     const char *back = memmem(name, len, "Backward", sizeof "Backward" - 1);
     if (begins(name, len, "autograd::engine") || (back && back > name && !memchr(name, ' ', len)))
         return HOST_NAME_BACKWARD;

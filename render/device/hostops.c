@@ -21,10 +21,10 @@ struct place {
     int64_t name, line;
 };
 
-/* A range that has begun, and the part of it that ranges inside it took. */
+/* A range that has begun, and how much time the ranges inside it took. */
 struct open_range {
     int64_t start_ns, end_ns, inner_ns;
-    int64_t line; /* it was called from; -1 = not known */
+    int64_t line; /* line of the call; -1 = unknown */
     uint32_t name;
 };
 
@@ -83,7 +83,7 @@ void host_ops_add(struct host_ops *h, int64_t thread, enum operator_kind kind, c
     spill_add(h->ops, &r);
 }
 
-/* The innermost open range has ended: what of it lies in the one around it is not that one's own time. */
+/* Closes the innermost open range. Its time is not self time of the range around it. */
 static void close_innermost(struct host_ops *h)
 {
     const struct open_range *x = &h->open[--h->n_open];
@@ -101,7 +101,7 @@ static void close_innermost(struct host_ops *h)
     around->inner_ns += end > x->start_ns ? end - x->start_ns : 0;
 }
 
-/* Of ranges that begin together the longest is the outermost; equal ones nest as they came. */
+/* Of ranges that begin together, the longest is the outermost; equal ones nest in the order in which they came. */
 static void open_range(struct host_ops *h, const struct host_record *r)
 {
     while (h->n_open && h->open[h->n_open - 1].end_ns <= r->key.b)
@@ -127,7 +127,7 @@ static int compare(const void *a, const void *b)
     return c ? c : (int)x->kind - (int)y->kind;
 }
 
-/* Of each name the line with most of its self time; of equals the first that was met. */
+/* Finds the line with most self time of each name; on a tie the first one. */
 static void find_places(const struct host_ops *h, struct dcr_arena *arena, struct host_operators *out)
 {
     const struct name_entry **most = dcr_arena_alloc(arena, (h->names.n + 1) * sizeof *most);

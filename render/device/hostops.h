@@ -16,13 +16,14 @@ struct code_log;
 /** host_ops_new - max_bytes: of events in memory. gives; free with host_ops_free. NULL: out of memory */
 struct host_ops *host_ops_new(size_t max_bytes);
 /** host_ops_add - one operator or range.
- *  thread   of any numbering; equal on one thread, on which ranges nest. A range of the process has a number of its own
+ *  thread   any number that identifies the thread; ranges of one thread nest. Ranges of the process have a separate
+ *           number
  *  dur_ns   below 0 counts as 0 */
 void host_ops_add(struct host_ops *h, int64_t thread, enum operator_kind kind, const char *name, size_t len,
                   int64_t start_ns, int64_t dur_ns);
 /** host_ops_finish - the table, longest self time first; text and array in arena.
- *  work     gets all of them; NULL = nobody
- *  code     knows the lines, and is settled; NULL = none are known
+ *  work     receives all of them; NULL = not needed
+ *  code     settled, holds the lines; NULL = no lines are known
  *  errors   DCR_FATAL: no memory or no temporary file */
 int host_ops_finish(struct host_ops *h, struct host_work *work, struct code_log *code, struct dcr_arena *arena,
                     struct host_operators *out, struct dcr_err *err) DCR_MUST_CHECK;

@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 
-/* Intervals are walked once per device and so are kept in memory, merged: at most so many of loading, of files, and of
- * calls that wait, these of all threads together. */
+/* Intervals are walked once per device, so they stay in memory, merged: at most this many of loading, of files, and of
+ * waiting calls (of all threads together). */
 #define MAX_INTERVALS ((size_t)1 << 20)
 
 struct range_record {

@@ -1,6 +1,6 @@
-/* hostranges.h - what the host did meanwhile: loading, files, and calls that wait for the GPU, these of each thread
- * too. Gathered in any order, sorted through temporary files, merged at the end. Inside render/device only. Test:
- * tests/unit/test_activity.c */
+/* hostranges.h - what the host did while the GPU ran: loading, files, and calls that wait for the GPU, the last for
+ * each thread too. Gathered in any order, sorted through temporary files, merged at the end. Inside render/device only.
+ * Test: tests/unit/test_activity.c */
 #ifndef RENDER_DEVICE_HOSTRANGES_H
 #define RENDER_DEVICE_HOSTRANGES_H
 
@@ -16,13 +16,14 @@ void host_ranges_free(struct host_ranges *h);
 /** host_ranges_thread - a number for a thread of a process, which host_ranges_wait() and operations refer to;
  *  THREAD_UNKNOWN beyond THREADS_MAX. */
 int host_ranges_thread(struct host_ranges *h, int64_t process, int64_t thread);
-/** host_ranges_thread_id - the thread behind such a number, which is not THREAD_UNKNOWN. */
+/** host_ranges_thread_id - the thread that has this number, which must not be THREAD_UNKNOWN. */
 int64_t host_ranges_thread_id(const struct host_ranges *h, int at);
 
-/** host_ranges_add - a range of the host; without a length, or ending beyond int64_t, it is left out. */
+/** host_ranges_add - a range of the host; a range without length, or one that ends beyond int64_t, is left out. */
 void host_ranges_add(struct host_ranges *h, enum host_range kind, int64_t start_ns, int64_t dur_ns);
 
-/** host_ranges_wait - a synchronising call: HOST_SYNC, and of its thread. thread: THREAD_UNKNOWN = not said */
+/** host_ranges_wait - a synchronising call; it counts for HOST_SYNC and for its thread. thread: THREAD_UNKNOWN = not
+ *  said */
 void host_ranges_wait(struct host_ranges *h, int thread, int64_t start_ns, int64_t dur_ns);
 
 /** host_ranges_finish - once, when all are in.

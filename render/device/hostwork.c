@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a thread does at an instant. Of several threads the first in this order counts. */
+/* What a thread does at an instant. If several threads differ, the first role in this order counts. */
 enum role {
     ROLE_OPTIMIZER = 0,
     ROLE_BACKWARD,
@@ -74,7 +74,8 @@ static int is_operator(enum host_name n)
     return n == HOST_NAME_OPERATOR || n == HOST_NAME_BACKWARD;
 }
 
-/* Is a collective under way that this operator holds? One of another thread is another's unless it was called for. */
+/* Does this operator contain a collective under way? One on another thread belongs to the operator only if the operator
+ * called for it. */
 static int holds_collective(const struct host_work *w, const struct open_range *op)
 {
     for (size_t i = 0; i < w->n_active; i++) {
@@ -86,7 +87,7 @@ static int holds_collective(const struct host_work *w, const struct open_range *
     return 0;
 }
 
-/* Those under way at w->now. */
+/* Finds the collectives under way at w->now. */
 static void find_active(struct host_work *w)
 {
     size_t k = 0;
@@ -99,7 +100,7 @@ static void find_active(struct host_work *w)
     w->n_active = k;
 }
 
-/* When what is open or under way changes next, `to` at the latest. */
+/* Time of the next change of the open ranges or of the collectives under way, at most `to`. */
 static int64_t next_change(const struct host_work *w, int64_t to)
 {
     for (size_t i = 0; i < w->n_open; i++)
@@ -131,7 +132,7 @@ static void flush_piece(struct host_work *w)
     w->last = (struct piece_record){.end_ns = 0};
 }
 
-/* A piece of compute; it goes on where the one before ended. */
+/* Adds a piece of compute. It extends the last piece if it begins where that one ended. */
 static void add_piece(struct host_work *w, enum role role, int64_t from, int64_t to)
 {
     int goes_on = w->last.end_ns > w->last.key.a && w->last.end_ns == from && w->last.key.b == (int64_t)role;
@@ -142,7 +143,7 @@ static void add_piece(struct host_work *w, enum role role, int64_t from, int64_t
     w->last.end_ns = to;
 }
 
-/* Time of the thread passes to `to`. */
+/* Advances the time of the thread to `to`. */
 static void pass_thread(struct host_work *w, int64_t to)
 {
     while (w->n_open && w->now < to) {
@@ -185,7 +186,7 @@ static void begin_thread(struct host_work *w, int64_t thread)
     w->next_comm = w->n_active = 0;
 }
 
-/* A call for a collective, in the operators that are open. */
+/* Records a call for a collective in the operators that are open. */
 static void call_in_open(struct host_work *w, int64_t start_ns, int64_t end_ns)
 {
     for (size_t i = 0; i < w->n_open; i++)
@@ -214,7 +215,7 @@ void host_work_add(struct host_work *w, int64_t thread, enum host_name name, int
 
 /* ---- pieces of all threads become parts of steps ---------------------------------------------------------- */
 
-/* [from, to), in which threads are in this set of roles. */
+/* Adds [from, to), in which the threads have this set of roles. */
 static void account(struct host_work *w, const struct intervals *host, int64_t from, int64_t to, unsigned set)
 {
     struct device_steps *s = w->steps;
@@ -239,7 +240,8 @@ static void account(struct host_work *w, const struct intervals *host, int64_t f
     }
 }
 
-/* When [from, to) ends or the host changes its work. *is_busy: the host loads data or uses files until then. */
+/* The end of [from, to), or an earlier time at which the host changes its work. *is_busy: the host loads data or uses
+ * files until then. */
 static int64_t host_change(struct host_work *w, const struct intervals *host, int64_t from, int64_t to, int *is_busy)
 {
     static const enum host_range of[2] = {HOST_DATA, HOST_IO};
@@ -259,7 +261,7 @@ static int64_t host_change(struct host_work *w, const struct intervals *host, in
     return to;
 }
 
-/* In [from, to) no thread does anything that has a role. */
+/* Finds the lines of [from, to), in which no thread has a role. */
 static void find_lines(struct host_work *w, const struct intervals *host, int64_t from, int64_t to)
 {
     struct device_steps *s = w->steps;

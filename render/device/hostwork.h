@@ -1,8 +1,8 @@
 /* hostwork.h - where the time of a step goes on a host without a GPU. Each instant is data loading or I/O where the
  * host is in such a range (hostranges.h), else compute when a thread is in an operator, else communication when a
- * collective is under way, else overhead. An operator counts without the collectives that it holds: that lie in it as a
- * whole, on its thread, or on another one after a call for one in it. Ranges that a program names count nowhere and
- * hide nothing.
+ * collective is under way, else overhead. An operator counts without the collectives it contains: those that lie wholly
+ * in it, on its thread, or on another thread after a call for a collective in it. Ranges that a program names are
+ * ignored.
  *
  * Pieces of time are sorted through a temporary file when there are many. Inside render/device only.
  * source: docs/metrics.md#hosts-without-a-gpu. Test: tests/unit/test_host_work.c */
@@ -25,7 +25,8 @@ struct host_comm {
 struct host_work *host_work_new(struct device_steps *steps, size_t max_bytes);
 /** host_work_comm - all collectives and calls for them. borrows until host_work_finish; sorted here. Once, first */
 void host_work_comm(struct host_work *w, struct host_comm *list, size_t n);
-/** host_work_add - any range of the host. Threads come one after the other, the ranges of each by their start. */
+/** host_work_add - any range of the host. Threads come one after the other, and the ranges of a thread come sorted by
+ *  start. */
 void host_work_add(struct host_work *w, int64_t thread, enum host_name name, int64_t start_ns, int64_t end_ns);
 /** host_work_finish - compute, communication, hidden communication and collectives of the steps, which are settled.
  *  host     data loading and I/O

@@ -10,8 +10,8 @@
 
 #define NO_LAUNCH INT64_MIN
 
-/* An operation on its way through the sorters. First key (correlation, start), to meet its launch; then (device index,
- * start). */
+/* An operation in the sorters. Its first key is (correlation, start), to find its launch; its second key is (device
+ * index, start). */
 struct op_record {
     struct spill_key key;
     int64_t end_ns;
@@ -43,10 +43,11 @@ struct device_sums {
  *  `from`, 0 at first. */
 int64_t intervals_covered(const struct intervals *x, int64_t from, int64_t to, size_t *cursor);
 
-/* What the host did: HOST_SYNC of all threads; behind the ranges the synchronising calls of each. */
+/* What the host did. HOST_SYNC holds the waits of all threads; the entries after the ranges hold those of each thread.
+ */
 struct code_log;
 struct host_side {
-    struct code_log *code; /* gets idle time that the host caused; NULL = nobody */
+    struct code_log *code; /* receives idle time that the host caused; NULL = not needed */
     struct intervals
         of[N_HOST_RANGES + THREADS_MAX]; /* HOST_IO without what HOST_DATA covers, HOST_COMM without both */
     const struct threads *threads;
@@ -55,7 +56,7 @@ struct host_side {
 struct device_steps;
 /** sweep_device - all operations of one device, in order of their start.
  *  first    the first one, from ops; *first becomes the first one of the next device, NULL at the end
- *  steps    get what this device did in them; NULL = another device did already
+ *  steps    receive what this device did in them; NULL = they belong to another device
  *  out      span, unions, idle causes and estimated SM efficiency are written */
 void sweep_device(struct spill *ops, const struct op_record **first, const struct host_side *host,
                   struct device_steps *steps, struct dcr_arena *arena, struct run_device *out);

@@ -27,7 +27,8 @@ struct walk {
     struct device_memory *out;
     const struct seen *seen;
     const struct device_steps *steps;
-    int64_t level, low; /* low: of changes, at most 0: what was there before the recording began */
+    int64_t level,
+        low; /* low: lowest sum of changes, at most 0; at least that much was allocated before the recording */
     size_t step;
     int64_t step_peak;
     int has_step_peak;
@@ -74,7 +75,7 @@ void memory_log_change(struct memory_log *m, int64_t device, int64_t t_ns, int64
     add(m, (struct memory_record){{device, t_ns}, bytes, -1}, 1);
 }
 
-/* The step that was being looked at is over: one point of the line through the peaks. */
+/* Ends the current step. Its peak is one point of the line through the peaks. */
 static void close_step(struct walk *w)
 {
     if (w->has_step_peak) {
@@ -88,7 +89,7 @@ static void close_step(struct walk *w)
     w->has_step_peak = 0;
 }
 
-/* Steps that end by t are over; the one that holds t begins with the level that it found. */
+/* Closes the steps that end by t. The step that holds t begins with the current level. */
 static void reach_step(struct walk *w, int64_t t)
 {
     while (w->step < w->steps->n && w->steps->list[w->step].host_end_ns <= t) {
@@ -140,7 +141,7 @@ static void take(struct walk *w, const struct memory_record *r)
     add_point(w, r->key.b, level, r->reserved);
 }
 
-/* Releases of what had been allocated before: the level began at least that high. */
+/* Releases of earlier allocations show that the level began at least that high. */
 static void finish(struct walk *w)
 {
     struct device_memory *d = w->out;

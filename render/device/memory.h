@@ -18,7 +18,7 @@ void memory_log_state(struct memory_log *m, int64_t device, int64_t t_ns, int64_
 /** memory_log_change - bytes allocated (> 0) or released (< 0) at t. A device has states or changes; the first decides.
  */
 void memory_log_change(struct memory_log *m, int64_t device, int64_t t_ns, int64_t bytes);
-/** memory_log_finish - all devices that something was said of, ascending.
+/** memory_log_finish - all devices that have memory events, ascending.
  *  steps    settled; for the peaks of steps
  *  out      gives (arena); shape (*n)
  *  errors   DCR_FATAL: no memory or no temporary file */

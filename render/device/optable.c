@@ -45,8 +45,8 @@ static size_t plain_length(const char *text, size_t len)
     return arguments ? (size_t)(arguments - text) : len;
 }
 
-/* Kernels whose names hold the words of products and attention, and that are neither: those of the library fbgemm_gpu,
- * conversions, and FlashAttention's work on sums and outputs. */
+/* Kernels whose names contain words of products and attention although they are neither: those of the library
+ * fbgemm_gpu, conversions, and FlashAttention's work on sums and outputs. */
 static int is_helper_name(const char *text, size_t len)
 {
     static const char *const words[] = {"fbgemm_gpu",    "convert",         "conversion",
@@ -143,13 +143,13 @@ struct name_entry *optable_entry(struct optable *s, int device, enum op_kind kin
     if (s->table_cap) {
         for (size_t i = hash & (s->table_cap - 1); s->table[i]; i = (i + 1) & (s->table_cap - 1)) {
             struct name_entry *e = s->table[i];
-            /* A kernel's entry keeps the kind it turned out to be: OP_COMM is asked for as OP_COMPUTE. */
+            /* A kernel's entry keeps the kind found by its name: OP_COMM entries are asked for as OP_COMPUTE. */
             if (e->hash == hash && e->device == device && e->len == len && memcmp(e->text, text, len) == 0)
                 return e;
         }
     }
     enum op_kind real = kind_of(kind, text, len);
-    /* Classified before it loses its name: what is shared is shared within its kind. */
+    /* Classified before the name is dropped: operations of one kind share an entry. */
     if (s->n >= OPTABLE_MAX && !(len == strlen(OPTABLE_OTHER) && memcmp(text, OPTABLE_OTHER, len) == 0)) {
         struct name_entry *e = optable_entry(s, device, real, OPTABLE_OTHER, strlen(OPTABLE_OTHER));
         e->kind = real;

@@ -1,4 +1,4 @@
-/* queue.h - how many operations are launched and not begun, per stream: HTA's queue length. Near 0 to 1: the host is
+/* queue.h - how many operations are launched but not begun, per stream: HTA's queue length. Near 0 to 1: the host is
  * hardly ahead of the GPU; at the driver's limit (1024) the host waits. Inside render/device only. source:
  * docs/metrics.md#devices. Test: tests/unit/test_activity.c */
 #ifndef RENDER_DEVICE_QUEUE_H

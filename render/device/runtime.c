@@ -8,7 +8,7 @@ struct call {
 };
 struct runtime_log {
     struct spill *calls;
-    struct call open; /* being extended by calls that touch it: those of a driver lie inside the runtime's */
+    struct call open; /* calls that touch it extend it: a driver's calls lie inside those of the runtime */
     int has_open, has_any;
 };
 
@@ -58,7 +58,7 @@ static void give(struct device_steps *s, size_t *at, int64_t from, int64_t to)
 
 int runtime_log_finish(struct runtime_log *l, struct device_steps *steps, struct dcr_err *err)
 {
-    int64_t done = INT64_MIN; /* up to here every call has been given: where two overlap, that time counts once */
+    int64_t done = INT64_MIN; /* calls up to here are counted, so that overlapping time counts once */
     const struct call *c;
     size_t at = 0;
     if (l->has_open)

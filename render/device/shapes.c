@@ -87,7 +87,7 @@ static int64_t flop_of_linear(const struct counted *c, const struct shapes *s, i
     return times(2, times(all(a), b->dim[0]));
 }
 
-/* The i-th of a list that may stand for all dimensions by its first value. */
+/* The i-th value of a list. A list of one value stands for all dimensions. */
 static int64_t value_at(const struct shape_input *x, int i)
 {
     return x->n_values < 1 || (x->n_values > 1 && i >= x->n_values) ? -1 : x->value[x->n_values > 1 ? i : 0];
@@ -114,7 +114,7 @@ static int is_convolution(const struct shape_input *x, const struct shape_input 
     return x->n_dims >= 3 && x->n_dims <= 5 && kernel->n_dims == x->n_dims && kernel->dim[0] > 0 && kernel->dim[1] > 0;
 }
 
-/* Each position of the output (transposed: of the input) and each weight meet once for every image. */
+/* Each weight is applied once at each position of the output (transposed: of the input), for every image. */
 static int64_t flop_of_convolution(const struct counted *c, const struct shapes *s, int64_t *result)
 {
     const struct shape_input *x = &s->in[c->a], *kernel = &s->in[c->b];
@@ -125,7 +125,7 @@ static int64_t flop_of_convolution(const struct counted *c, const struct shapes 
     return times(2, times(at, all(kernel)));
 }
 
-/* Gradients of the input and of the weights take as much as the convolution, each. */
+/* The gradients of the input and of the weights take as much as the convolution, each. */
 static int64_t flop_of_gradients(const struct counted *c, const struct shapes *s, int64_t *result)
 {
     const struct shape_input *x = &s->in[c->a], *kernel = &s->in[c->b], *of_output = &s->in[c->c],
@@ -213,7 +213,7 @@ int shape_is_counted(const char *name, size_t len)
     return find(name, len) != NULL;
 }
 
-/* Of an input that is read; nothing of one that is not there. */
+/* Bytes of an input that is read; 0 if the operator has no such input. */
 static int64_t bytes_read(const struct shapes *s, int at)
 {
     if (at < 0 || at >= s->n || s->in[at].n_dims == 0)

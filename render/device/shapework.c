@@ -53,7 +53,7 @@ void shape_log_add(struct shape_log *l, int64_t thread, const char *name, size_t
                                      .name = optable_entry(&l->names, 0, OP_COMPUTE, name, len)->index};
 }
 
-/* By thread and start; of those that begin together the outermost first. */
+/* By thread and start. Of calls that begin together, the outermost comes first. */
 static int compare_call(const void *a, const void *b)
 {
     const struct call *x = a, *y = b;
@@ -126,7 +126,7 @@ static void add_call(struct run_kernel_counts *r, const struct call *c, int has_
         r->bytes = c->work.bytes < 0 ? -1 : r->bytes + (double)c->work.bytes;
 }
 
-/* Longest first; rows without a time behind them. */
+/* Longest first; rows without a time come last. */
 static int compare_row(const void *a, const void *b)
 {
     const struct run_kernel_counts *x = a, *y = b;

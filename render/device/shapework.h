@@ -1,5 +1,5 @@
 /* shapework.h - the time of operators whose work follows from their shapes: on the host the time of the call, on a GPU
- * that of the kernels launched in it. Of nested operators the outermost one whose work is known counts. Inside
+ * that of the kernels launched in it. In nested operators, only the outermost one with known work counts. Inside
  * render/device only. source: docs/metrics.md#operators-by-shapes. Test: tests/unit/test_shapes.c */
 #ifndef RENDER_DEVICE_SHAPEWORK_H
 #define RENDER_DEVICE_SHAPEWORK_H
@@ -8,7 +8,7 @@
 #include "render/device/shapes.h"
 #include "render/model/foreign.h"
 
-/* Calls that are kept; of a trace with more, the table is left out. */
+/* Maximum number of calls kept. A trace with more calls gets no table. */
 enum { SHAPED_CALLS_MAX = 1 << 19 };
 
 struct shape_log;
@@ -24,7 +24,7 @@ void shape_log_settle(struct shape_log *l);
 /** shape_log_kernel - one kernel of the GPU that the thread launched. */
 void shape_log_kernel(struct shape_log *l, int64_t thread, int64_t launch_ns, int64_t dur_ns);
 /** shape_log_finish - a row for each operator and type, longest first. Settles, if that was not done.
- *  has_gpu  the times are those of kernels; a row one of whose calls launched none has no time
+ *  has_gpu  the times are those of kernels; a row has no time if one of its calls launched no kernel
  *  out      gives, in arena; shape (*n)
  *  returns  1; 0: there were more than SHAPED_CALLS_MAX calls, and *n is 0 */
 int shape_log_finish(struct shape_log *l, int has_gpu, struct dcr_arena *arena, struct run_kernel_counts **out, int *n);

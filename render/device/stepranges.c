@@ -6,7 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* As many ranges at once are looked at by every operation; a program that nests its own by hand has a few. */
+/* Maximum number of open ranges, since every operation visits all of them. Programs nest only a few by hand. */
 enum { MAX_OPEN = 256 };
 
 struct range_record {
@@ -21,7 +21,7 @@ struct launched_record {
 struct piece_record {
     struct spill_key key; /* name << 32 | step, start on the GPU */
     int64_t gpu_end_ns;
-    int64_t host_ns; /* without what an earlier one of its name covers */
+    int64_t host_ns; /* without time covered by an earlier range of the same name */
 };
 
 struct open_range {
@@ -33,7 +33,7 @@ struct open_range {
 };
 
 struct per_name {
-    int64_t until_ns; /* the host was in one of them so far */
+    int64_t until_ns; /* end of the host's ranges of this name so far */
     int64_t sum_ns;   /* host time in steps */
     int32_t phase;    /* its index in the result, -1 = none */
     int order;        /* of its first range in a step, from 1; 0 = in none */
@@ -120,7 +120,7 @@ static void open_range(struct step_ranges *s, const struct device_steps *steps, 
     end = end < x->host_end_ns ? end : x->host_end_ns;
     n->order = n->order ? n->order : ++s->n_seen;
     int64_t from = start > n->until_ns ? start : n->until_ns, host = end > from ? end - from : 0;
-    n->sum_ns += host; /* of disjoint stretches of time */
+    n->sum_ns += host; /* the stretches do not overlap */
     n->until_ns = end > n->until_ns ? end : n->until_ns;
     if (s->n_open == MAX_OPEN) {
         s->is_crowded = 1;
@@ -129,7 +129,8 @@ static void open_range(struct step_ranges *s, const struct device_steps *steps, 
     s->open[s->n_open++] = (struct open_range){.end_ns = end, .host_ns = host, .name = r->name, .step = (uint32_t)step};
 }
 
-/* An operation launched while these are open. What lies before the step, or too long behind it, is another clock's. */
+/* Adds an operation launched while these ranges are open. An operation before the step, or too long after it, has
+ * another clock. */
 static void take_launched(struct step_ranges *s, const struct device_steps *steps, const struct launched_record *op)
 {
     for (int i = 0; i < s->n_open; i++) {
@@ -144,7 +145,7 @@ static void take_launched(struct step_ranges *s, const struct device_steps *step
     }
 }
 
-/* Both in order of time; ranges before the operations that they launch. */
+/* Walks through both in order of time; ranges come before the operations launched in them. */
 static int meet(struct step_ranges *s, const struct device_steps *steps, struct dcr_err *err)
 {
     int rc = spill_sort(s->ranges, err);
@@ -203,7 +204,7 @@ static int is_longer(const struct per_name *x, const struct per_name *y)
     return x->sum_ns != y->sum_ns ? x->sum_ns > y->sum_ns : x->order < y->order;
 }
 
-/* The names with most time in steps, in order of appearance.  returns  how many */
+/* The names with most time in steps, in order of appearance. returns  number of names */
 static int choose(struct step_ranges *s, uint32_t *chosen)
 {
     int n = 0;
@@ -228,7 +229,7 @@ static int choose(struct step_ranges *s, uint32_t *chosen)
     return n;
 }
 
-/* Pieces come by name and step, and in a step by their start on the GPU: their union. */
+/* Pieces are sorted by name, step and start on the GPU. Adds their union. */
 static int add_pieces(struct step_ranges *s, const size_t *row, struct run_phase *phases, struct dcr_err *err)
 {
     const struct piece_record *p;

@@ -101,7 +101,7 @@ void device_steps_by_optimizer(struct device_steps *s, struct dcr_arena *arena)
     }
 }
 
-/* The same range on two tracks is one. */
+/* The same range on two tracks counts once. */
 static void give_marks(struct device_steps *s)
 {
     if (s->n_marks > 1)
@@ -114,8 +114,8 @@ static void give_marks(struct device_steps *s)
     }
 }
 
-/* x begins inside the step before it. Is it a separate step, which is then lost? It is not if it is the same step on
- * another track, or, by an ambiguous name, a part of that step. */
+/* Is x, which begins inside the step before it, a separate step that is lost? It is not if it is the same step on
+ * another track, or if its name is ambiguous and it is a part of that step. */
 static int is_lost(const struct device_step *before, const struct device_step *x)
 {
     if (before->number >= 0 && x->number == before->number)
@@ -127,7 +127,7 @@ static int is_lost(const struct device_step *before, const struct device_step *x
 void device_steps_lost(const struct device_steps *s, int64_t n[N_STEP_LOSSES])
 {
     memset(n, 0, N_STEP_LOSSES * sizeof *n);
-    for (int g = (int)s->surest; g < N_STEP_GRADES; g++) /* of surer grades all steps were unusable */
+    for (int g = (int)s->surest; g < N_STEP_GRADES; g++) /* all steps of surer grades were unusable */
         for (int i = 0; i < N_STEP_LOSSES; i++)
             n[i] += s->n_lost[g][i];
 }
@@ -181,13 +181,13 @@ int device_steps_launch(struct device_steps *s, int64_t launch_ns, int64_t end_n
     return x != NULL;
 }
 
-/* Under 80 % of the operations of another step. */
+/* Does x have under 80 % of the operations of another step? */
 static int is_smaller(const struct device_step *x, const struct device_step *than)
 {
     return 5 * x->n_launched < 4 * than->n_launched;
 }
 
-/* The step before the last one that it is compared with. */
+/* The earlier step that the last one is compared with. */
 static const struct device_step *of_its_kind(const struct device_steps *s)
 {
     const struct device_step *last = &s->list[s->n - 1];
@@ -265,7 +265,7 @@ void device_steps_comm(struct device_steps *s, struct dcr_arena *arena, int64_t 
     x->comm_ns[x->n_comm++] = dur_ns;
 }
 
-/* Host ranges while the device was idle, and what is left. */
+/* Splits the device's idle time by the ranges of the host; the rest is overhead. */
 static void split_idle(struct device_step *x, const struct intervals *host, size_t *cursor)
 {
     int64_t left = x->end_ns - x->start_ns;

@@ -1,7 +1,8 @@
 /* steps.h - the steps of a trace (ProfilerStep#n on the host) and where their time goes on the device: each instant of
  * a step is compute when a kernel runs, else communication, else copies (also memsets), else data loading or I/O when
- * the host was in such a range, else overhead: the order of PyTorch's TensorBoard plugin, whose Runtime and CPU op are
- * overhead here. Inside render/device only.  source: docs/metrics.md#devices. Test: tests/unit/test_activity.c */
+ * the host was in such a range, else overhead. PyTorch's TensorBoard plugin uses the same order, but its Runtime and
+ * CPU op are overhead here. Inside render/device only.  source: docs/metrics.md#devices. Test:
+ * tests/unit/test_activity.c */
 #ifndef RENDER_DEVICE_STEPS_H
 #define RENDER_DEVICE_STEPS_H
 
@@ -25,7 +26,8 @@ struct device_step {
     int64_t *comm_ns; /* durations of collectives that began inside             shape: (n_comm) */
     size_t n_comm, comm_cap;
 };
-/* Ranges that tell micro-batches: each name is counted by itself, since one may hold another of its kind. */
+/* Ranges that show micro-batches. Each name is counted separately, since a range may contain another one of its kind.
+ */
 struct mark_name {
     char text[64];
     enum step_mark kind;
@@ -45,7 +47,7 @@ struct device_steps {
     enum step_grade surest; /* surest grade of all steps; known after device_steps_sort */
     int is_cut;             /* the last step was cut off and is left out */
     int64_t n_lost[N_STEP_GRADES][N_STEP_LOSSES];
-    int is_device; /* the main device was swept, or there is none; without it no steps are given */
+    int is_device; /* the main device was swept, or there is none; 0: no steps are returned */
 };
 
 /** device_steps_add - add a step. One that takes no time, or longer than a step can, is counted and left out. */
@@ -54,31 +56,33 @@ void device_steps_add(struct device_steps *s, struct dcr_arena *arena, enum step
 /** device_steps_mark - in any order; beyond STEPS_MAX and MARK_NAMES they are left out. */
 void device_steps_mark(struct device_steps *s, struct dcr_arena *arena, enum step_mark kind, const char *name,
                        size_t len, int64_t start_ns, int64_t dur_ns);
-/** device_steps_by_optimizer - nothing marks steps: they reach from the end of one run of the optimiser to the end of
- * the next. Of several optimisers (HOST_NAME_OPTIMIZER) the one that ran most often counts. Before device_steps_sort.
- */
+/** device_steps_by_optimizer - for a trace without step marks: steps reach from the end of one run of the optimiser to
+ * the end of the next. Of several optimisers (HOST_NAME_OPTIMIZER) the one that ran most often counts. Before
+ * device_steps_sort. */
 void device_steps_by_optimizer(struct device_steps *s, struct dcr_arena *arena);
 /** device_step_runs - how often one optimiser ran in the step: the largest count of their names. */
 int device_step_runs(const struct device_steps *s, const struct device_step *x);
 /** device_steps_sort - after the last device_steps_add: sort the steps, keep those of the surest grade, and give marks
  * to their steps. A step on two tracks counts once; a step that overlaps another one is counted and left out. */
 void device_steps_sort(struct device_steps *s);
-/** device_steps_launch - an operation launched at launch_ns ends at end_ns: its step lasts as long. Any order.
+/** device_steps_launch - extends the step in which an operation was launched (launch_ns) to the operation's end
+ *  (end_ns). Any order.
  *  returns  1 when it was launched inside a step */
 int device_steps_launch(struct device_steps *s, int64_t launch_ns, int64_t end_ns);
 /** device_steps_holds - is t inside a step on the host?                                         sorted */
 int device_steps_holds(const struct device_steps *s, int64_t t);
 /** device_steps_index - the step that t lies in on the host, by its place in the list; -1 when there is none. sorted */
 long device_steps_index(const struct device_steps *s, int64_t t);
-/** device_step_counts - does it take time, and so is among those of device_steps_finish?                     settled */
+/** device_step_counts - does the step take time? device_steps_finish returns only such steps.
+ *  settled */
 int device_step_counts(const struct device_step *x);
-/** device_steps_settle - begins and ends are known. A last step that launched under 80 % of the operations of the one
- *  before of its kind was cut by the end of the recording and goes. Of its kind: with or without a run of the optimiser
- *  where the trace marks those; and where two earlier steps launched about as many, small ones are whole too (micro-
- *  batches before the last of an optimiser step).  source: PyTorch's TensorBoard plugin, event_parser, which compares
- *  with the step before */
+/** device_steps_settle - begins and ends are known. Drops a last step that the end of the recording cut: one that
+ *  launched under 80 % of the operations of the previous step of its kind. Steps with and without a run of the
+ *  optimiser are different kinds if the trace marks such runs. If two earlier steps launched about as few operations,
+ *  small steps are complete too (micro-batches before the last one of an optimiser step).  source: PyTorch's
+ *  TensorBoard plugin, event_parser, which compares with the step before */
 void device_steps_settle(struct device_steps *s);
-/** device_steps_pass - [from, to) with that set of kinds running; ascending. */
+/** device_steps_pass - adds [from, to), in which this set of kinds runs; ascending. */
 void device_steps_pass(struct device_steps *s, const struct intervals *host, int64_t from, int64_t to, unsigned set);
 /** device_steps_comm - a collective began. Ascending. */
 void device_steps_comm(struct device_steps *s, struct dcr_arena *arena, int64_t start_ns, int64_t dur_ns);

@@ -32,8 +32,8 @@ struct sweep {
     double sm_time;
 };
 
-/* Synchronising calls in [from, to): those of the thread that launched what comes next, since others hold back nothing
- * of it; all, where no thread is known or nothing comes any more. */
+/* Synchronising calls in [from, to) of the thread that launched the next operation, since calls of other threads do not
+ * delay it. If the thread is unknown or no operation follows, those of all threads. */
 static int64_t waited(struct sweep *w, int64_t from, int64_t to, const struct op_record *next)
 {
     if (!next || next->launch_ns == NO_LAUNCH || next->thread < 0)
@@ -41,7 +41,7 @@ static int64_t waited(struct sweep *w, int64_t from, int64_t to, const struct op
     return intervals_covered(&w->host[N_HOST_RANGES + next->thread], from, to, &w->waits[next->thread]);
 }
 
-/* Why nothing runs in [from, to), as far as data loading and I/O do not cover it; next NULL: nothing comes any more. */
+/* Why nothing runs in [from, to) outside of data loading and I/O; next NULL: no operation follows. */
 static enum idle_cause cause_of(struct sweep *w, int64_t from, int64_t to, const struct op_record *next)
 {
     int64_t sync = waited(w, from, to, next);
@@ -53,7 +53,7 @@ static enum idle_cause cause_of(struct sweep *w, int64_t from, int64_t to, const
                                                : IDLE_OTHER;
 }
 
-/* returns  what data loading, I/O and the host's exchanges do not cover */
+/* returns  the time that data loading, I/O and the host's exchanges do not cover */
 static int64_t blame(const struct sweep *w, int64_t from, int64_t to, enum idle_cause cause, size_t *cursor,
                      int64_t *idle_ns)
 {
@@ -75,7 +75,7 @@ static int64_t blame_in_window(struct sweep *w, int64_t from, int64_t to, enum i
     return lo < hi ? blame(w, lo, hi, cause, w->window.cursor, w->window.idle_ns) : 0;
 }
 
-/* When the range of x ends that holds t; INT64_MIN = none does. */
+/* The end of the range of x that holds t; INT64_MIN = no range does. */
 static int64_t end_of_range(const struct intervals *x, size_t *cursor, int64_t t)
 {
     while (*cursor < x->n && x->at[*cursor][1] <= t)
@@ -83,9 +83,9 @@ static int64_t end_of_range(const struct intervals *x, size_t *cursor, int64_t t
     return *cursor < x->n && x->at[*cursor][0] <= t ? x->at[*cursor][1] : INT64_MIN;
 }
 
-/* Did the device run dry while the host waited for it, and was the launch of next held back by that? By a call of the
- * same thread it was; by one of another thread of the process it may have been where that had ended by then; by one
- * that still waited, or of another process, it was not. */
+/* Did the device run dry while the host waited for it, and did this wait delay the launch of next? A call of the same
+ * thread did. A call of another thread of the process may have, if it had ended by then. A call that still waited, or
+ * one of another process, did not. */
 static int is_in_sync(struct sweep *w, int64_t from, const struct op_record *next)
 {
     if (next->thread < 0)
@@ -100,7 +100,7 @@ static int is_in_sync(struct sweep *w, int64_t from, const struct op_record *nex
     return 0;
 }
 
-/* The first range of x that ends behind t; NULL = none. */
+/* The first range of x that ends after t; NULL = none. */
 static const int64_t *range_behind(const struct intervals *x, int64_t t)
 {
     size_t lo = 0, hi = x->n;
@@ -114,7 +114,8 @@ static const int64_t *range_behind(const struct intervals *x, int64_t t)
     return lo < x->n ? x->at[lo] : NULL;
 }
 
-/* The host was late: which line was it in? Where it loaded data, used files or exchanged, that is the cause instead. */
+/* Finds the line the host was in when it was late. Time in which it loaded data, used files or exchanged has that cause
+ * instead. */
 static void find_lines(struct sweep *w, int64_t from, int64_t to, const struct op_record *next)
 {
     int64_t thread = next->thread < 0 ? 0 : w->threads->of[next->thread].thread;
@@ -182,7 +183,7 @@ static void run_kernels(struct sweep *w, int64_t to)
     }
 }
 
-/* Time passes to `to`, where next begins (NULL: to the end of everything). */
+/* Advances time to `to`, where next begins (NULL: to the end of everything). */
 static void pass(struct sweep *w, int64_t to, const struct op_record *next, int64_t *idle_ns)
 {
     run_kernels(w, to);
@@ -244,7 +245,7 @@ static void write_unions(const struct sweep *w, struct run_device *out)
     v[DEV_EXPOSED_MEM] = time_in(w, copy | set, compute | comm);
 }
 
-/* Operations of negative length may begin behind the last end: what was blamed on them lies outside the span. */
+/* Operations of negative length may begin after the last end, so time blamed on them lies outside the span. */
 static void trim_idle(struct run_device *out)
 {
     int64_t beyond = -out->value[DEV_IDLE];
@@ -257,7 +258,8 @@ static void trim_idle(struct run_device *out)
     }
 }
 
-/* From the first step's start to the last one's end, also where nothing runs yet or any more. */
+/* From the first step's start to the last one's end, including time before the first operation and after the last one.
+ */
 static void begin_window(struct sweep *w, const struct op_record *first, struct run_device *out)
 {
     const struct device_steps *s = w->steps;

@@ -1,6 +1,6 @@
-/* threads.h - which thread of which process made a call of the runtime: a small number for each, so that a call that
- * waits can be told from one that another thread, or another process, would not have waited for. Inside render/device
- * only. Test: tests/unit/test_activity.c */
+/* threads.h - which thread of which process made a call of the runtime: a small number for each thread, to tell whether
+ * a waiting call can have delayed a launch of another thread or process. Inside render/device only. Test:
+ * tests/unit/test_activity.c */
 #ifndef RENDER_DEVICE_THREADS_H
 #define RENDER_DEVICE_THREADS_H
 

@@ -1,8 +1,8 @@
-/* watch.h - who wants single operations of a trace: the timeline.
+/* watch.h - hands single operations of a trace to the timeline.
  *
- * While somebody watches, a struct activity hands on what importers give it, and makes its sums as well (is_beside). Or
- * that is all, and its results are empty: the file is read again, since the timelines of all runs together did not fit
- * into memory the first time. One watcher at a time of each thread: importers need not know. */
+ * While a watcher is set, a struct activity hands on the events that importers give it. With is_beside it also makes
+ * its sums. Without, its results are empty: the file is read again, because the timelines of all runs together did not
+ * fit into memory the first time. Each thread has at most one watcher, and importers need not know of it. */
 #ifndef RENDER_DEVICE_WATCH_H
 #define RENDER_DEVICE_WATCH_H
 
@@ -18,9 +18,9 @@ struct activity_watch {
     int is_beside;
 };
 
-/** activity_watch - from now on; NULL: nobody. borrows until the next call. Test: tests/unit/test_timeline.c */
+/** activity_watch - from now on; NULL: stop watching. borrows until the next call. Test: tests/unit/test_timeline.c */
 void activity_watch(const struct activity_watch *w);
-/** activity_watcher - inside render/device. returns  NULL: nobody */
+/** activity_watcher - inside render/device. returns  NULL: no watcher */
 const struct activity_watch *activity_watcher(void);
 
 #endif
