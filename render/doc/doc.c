@@ -83,7 +83,7 @@ DCR_PRINTF(3, 0) static void add_printed(struct doc *d, enum doc_style style, co
     add_text(d, style, text);
 }
 
-/* A va_list is used once, so each function with one ends in this. */
+/* A va_list can be used only once, so each function that has one ends with this macro. */
 #define ADD(d, style, fmt)                \
     do {                                  \
         va_list args;                     \

@@ -1,10 +1,10 @@
 /* doc.h - a page as a tree of headings, paragraphs, lists and tables. The tree knows no format; render/write has one
  * writer for each.
  *
- * A page is built in reading order. Each block goes behind the one before it. Items go into the list that was opened
- * last, columns and rows into the table, cells into the row, and blocks between doc_details and doc_end into the
- * details. All text is plain: the writers escape it. A block without text is left out by the writers, so that a
- * sentence that is not said needs no condition. Test: tests/unit/test_doc.c */
+ * A page is built in reading order. Each block follows the one before it. Items go into the list that was opened last,
+ * columns and rows into the table, cells into the row, and blocks between doc_details and doc_end into the details. All
+ * text is plain: the writers escape it. The writers leave out blocks without text, so an optional sentence needs no
+ * condition. Test: tests/unit/test_doc.c */
 #ifndef RENDER_DOC_DOC_H
 #define RENDER_DOC_DOC_H
 
@@ -44,9 +44,9 @@ struct doc_node {
 struct doc {
     struct dcr_arena arena;
     struct doc_node *first, *last; /* blocks */
-    struct doc_node *details;      /* that blocks go into now; NULL: none, as details do not nest */
+    struct doc_node *details;      /* open details, which blocks go into; NULL: none. Details do not nest */
     struct doc_node *list, *table; /* opened last */
-    struct doc_node *now;          /* that text is added to */
+    struct doc_node *now;          /* node that text is added to */
     int failed;                    /* a text could not be had: doc_buf */
 };
 
@@ -58,18 +58,19 @@ void doc_paragraph(struct doc *d, const char *fmt, ...) DCR_PRINTF(2, 3);
 void doc_command(struct doc *d, const char *label, const char *command);
 void doc_list(struct doc *d, enum doc_list_kind kind);
 void doc_item(struct doc *d, const char *fmt, ...) DCR_PRINTF(2, 3);
-/** doc_table - columns  heads joined by "|", those of numbers behind "#": "Cause|#Share|Verdict"; NULL: doc_column */
+/** doc_table - columns  heads joined by "|", a head with "#" in front is of numbers: "Cause|#Share|Verdict"; NULL:
+ *  doc_column */
 void doc_table(struct doc *d, const char *columns);
 /** doc_column - one more column of a table that has no row yet. Without any head the table has no row of heads. */
 void doc_column(struct doc *d, enum doc_side side, const char *fmt, ...) DCR_PRINTF(3, 4);
-/** doc_row - a row of one cell in a table of several columns heads the rows behind it. */
+/** doc_row - a row of one cell in a table of several columns heads the rows after it. */
 void doc_row(struct doc *d);
 void doc_cell(struct doc *d, const char *fmt, ...) DCR_PRINTF(2, 3);
 /** doc_details - begin blocks under a line that names them, which may be folded. */
 void doc_details(struct doc *d, const char *fmt, ...) DCR_PRINTF(2, 3);
 void doc_end(struct doc *d);
 
-/** doc_open - the same as the function of that kind, without text yet; not for headings, lists, tables and columns. */
+/** doc_open - as the function of that kind, but without text; not for headings, lists, tables and columns. */
 void doc_open(struct doc *d, enum doc_kind kind);
 /** doc_text, doc_strong, doc_code - add text to the block, item or cell that was opened last. */
 void doc_text(struct doc *d, const char *fmt, ...) DCR_PRINTF(2, 3);
