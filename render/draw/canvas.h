@@ -1,4 +1,4 @@
-/* canvas.h - the few strokes a chart is made of, and the table behind which painters stand.
+/* canvas.h - the few strokes a chart is made of, and the function table that a painter implements.
  *
  * A chart is described once, in units of one CSS pixel (1/96 inch), origin top left, y down; a painter turns the
  * strokes into PNG, SVG or, in tests, into a list. Charts know no painter, painters know no chart. Nothing here fails:

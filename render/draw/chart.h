@@ -11,8 +11,8 @@
 struct chart_text {
     const char *title; /* NULL: none; pages put their own heading above */
     const char *axis;  /* what the value axis shows, with its unit: "step time, ms" */
-    const char *unit;  /* behind numbers in labels: "ms", "%", "" */
-    /* How a value reads in a label, so that it reads as in the prose around: NULL = number_label3 and the unit. */
+    const char *unit;  /* after numbers in labels: "ms", "%", "" */
+    /* Writes a value in a label as the prose writes it; NULL = number_label3 and the unit. */
     void (*label)(double value, char *out, size_t n);
 };
 
@@ -34,10 +34,10 @@ struct chart_stack {
     size_t n_parts;
     const struct stack_bar *bars;
     size_t n_bars;
-    const char *x_title;            /* NULL: the labels say it */
+    const char *x_title;            /* NULL: the labels suffice */
     bool is_percent;                /* axis 0 to 100, no totals */
     bool no_part_labels;            /* another panel beside this one has them */
-    size_t group;                   /* so many columns stand close together; 0 or 1: all are alone */
+    size_t group;                   /* number of columns that stand close together; 0 or 1: no groups */
     const char *const *group_label; /* under each group, what stands before the comma where there is little room; shape
                                        (n_bars / group) */
 };
@@ -99,8 +99,8 @@ struct chart_lines {
     double x_from, x_to;                                /* ends of the x axis; x_to <= x_from: from the data */
     void (*x_label)(double value, char *out, size_t n); /* how a tick of the x axis reads; NULL: as a number */
     bool hide_x_labels;                                 /* another panel below has them */
-    double least_gutter;                                /* the same for the numbers at the left */
-    double least_side; /* room for labels at the right that is kept in any case: panels of one axis share it */
+    double least_gutter; /* minimum room at the left for the numbers of the axis: panels of one axis share it */
+    double least_side;   /* minimum room at the right for labels: panels of one axis share it */
 };
 /** chart_lines_gutter - the room at the left that the numbers of the axis take in a box of about this height. */
 double chart_lines_gutter(struct canvas *c, double height, const struct chart_lines *spec);

@@ -1,5 +1,5 @@
-/* chart_heat.c - rows by columns in shades of one ink; see chart.h. Few shades, and neighbours of one shade drawn as
- * one: a thousand steps of a hundred ranks stay a small file. */
+/* chart_heat.c - rows by columns in shades of one ink; see chart.h. It uses few shades and draws neighbours of one
+ * shade as one, so that a thousand steps of a hundred ranks stay a small file. */
 #include "render/draw/chart_parts.h"
 
 #include <math.h>

@@ -137,7 +137,7 @@ static void draw_spans(struct canvas *c, const struct chart_lines *s, struct box
         double b = fmin(scale_map(x, s->spans[k].to), plot.x + plot.w);
         canvas_rect(c, (struct box){a, plot.y, b - a, plot.h}, INK_SHADE);
         double width = typeface_width(c->typeface, FONT_SMALL, s->spans[k].name);
-        /* A narrow span is named beside itself. */
+        /* The name of a narrow span stands beside it. */
         double at = width + 8 <= b - a ? a + 4 : b + 4;
         canvas_text_fit(c, (struct point){at, plot.y + plot.h - 7}, ALIGN_START, FONT_SMALL, INK_MUTED,
                         s->spans[k].name, plot.x + plot.w - at);

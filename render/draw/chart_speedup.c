@@ -19,8 +19,8 @@ static void draw_interval(struct canvas *c, const struct speedup_point *p, const
 /* From this ratio of node counts on, both axes are logarithmic: ideal stays a straight line and 1, 2, 4 stay apart. */
 #define LOG_FROM 16.0
 
-/* Measured points lie on or below the ideal line, so below them is free; at the bottom of the plot above is.
- * whisker: its lower and upper end. right: where the next label begins. returns  where this one does */
+/* A label goes below its point, because measured points lie on or below the ideal line; at the bottom of the plot it
+ * goes above. whisker: its lower and upper end. right: where the next label begins. returns  where this label begins */
 static double draw_label(struct canvas *c, const struct chart_text *text, const struct speedup_point *p,
                          struct point at, const double whisker[2], struct box plot, double right)
 {

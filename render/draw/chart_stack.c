@@ -54,7 +54,8 @@ static void place_labels(const struct chart_stack *s, struct side_label *labels,
     }
 }
 
-/* An upright line from lo to hi with caps, on paper of its own: it lies half upon a column of any colour. */
+/* An upright line from lo to hi with caps. It has a paper-coloured edge, because it lies half upon a column of any
+ * colour. */
 struct whisker {
     bool is_drawn;
     double x, top, bottom;
@@ -94,7 +95,7 @@ static struct box beside_mark(struct box part, double mark)
     return (struct box){part.x, above > below ? part.y : mark, part.w, fmax(above, below)};
 }
 
-/* The number of a part, in its middle; left of the whisker where that is as high. */
+/* Draws the number of a part in its middle, or left of the whisker if that is at the same height. */
 static void draw_number(struct canvas *c, const struct box *part, const struct whisker *k, enum ink ink,
                         const char *value)
 {

@@ -1,5 +1,5 @@
-/* paint_cairo.h - the strokes of a canvas by cairo, whatever surface they fall on: pixels or PDF. Used by paint_png.c
- * and paint_pdf.c only. */
+/* paint_cairo.h - draws the strokes of a canvas with cairo, onto pixels or PDF. Used by paint_png.c and paint_pdf.c
+ * only. */
 #ifndef DCR_DRAW_PAINT_CAIRO_H
 #define DCR_DRAW_PAINT_CAIRO_H
 

@@ -20,10 +20,11 @@ void paint_pdf_free(struct paint_pdf *p);
 /** paint_pdf_canvas - what charts draw on. borrows, lives as long as p. */
 struct canvas *paint_pdf_canvas(struct paint_pdf *p);
 
-/* What the file says of itself, UTF-8. */
+/* Metadata of the file, UTF-8. */
 struct pdf_note {
     const char *title, *subject, *keywords;
-    const char *date; /* "2031-04-25T10:15:00Z": of the evidence, since a clock would change the bytes */
+    const char
+        *date; /* "2031-04-25T10:15:00Z": time of the evidence, since the time of the run would change the bytes */
 };
 
 /** paint_pdf_finish - write the end of the file; nothing may be drawn after it.

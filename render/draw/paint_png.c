@@ -101,7 +101,7 @@ struct shade {
     unsigned char place;
 };
 struct shades {
-    struct dcr_map number; /* of a colour: where it is in list */
+    struct dcr_map number; /* index in list, by colour */
     struct shade *list;
     size_t n, cap;
 };
@@ -137,7 +137,7 @@ static int is_as_above(const unsigned char *line, size_t stride, int y, int w)
     return y > 0 && memcmp(line, line - stride, 4 * (size_t)w) == 0;
 }
 
-/* Rows that repeat the one above count once: what is frequent does not change by that. */
+/* Rows that repeat the one above count once, which does not change the most frequent shades. */
 static int count_shades(cairo_surface_t *surface, struct shades *s)
 {
     int w = cairo_image_surface_get_width(surface), h = cairo_image_surface_get_height(surface);
@@ -172,15 +172,14 @@ static int distance(uint32_t a, uint32_t b)
     return r * r + g * g + blue * blue;
 }
 
-/* The most frequent shades, then each time the one that is farthest from all that are there, so that the largest error
- * is small (farthest-point clustering: Gonzalez, Theoretical Computer Science 38, 1985). out      shape (PALETTE)
- *  returns  how many colours; 0: no memory
- * Not inlined, because its caller has a setjmp. */
+/* Takes the most frequent shades, then each time the one farthest from all shades taken so far, so that the largest
+ * error is small (farthest-point clustering: Gonzalez, Theoretical Computer Science 38, 1985). out      shape (PALETTE)
+ *  returns  number of colours; 0: no memory Not inlined, because its caller has a setjmp. */
 __attribute__((noinline)) static int choose_palette(struct shades *s, png_color *out)
 {
     enum { BY_FREQUENCY = 64 };
     struct shade **order = malloc(s->n * sizeof(struct shade *));
-    int *away = malloc(s->n * sizeof *away), k = 0; /* from the nearest that is there */
+    int *away = malloc(s->n * sizeof *away), k = 0; /* distance from the nearest shade taken */
     size_t n = order && away ? s->n : 0, next = 0;
     for (size_t i = 0; i < n; i++)
         order[i] = &s->list[i];
@@ -254,7 +253,7 @@ int paint_png_finish(struct paint_png *p, const struct png_note *notes, size_t n
     png_uint_32 per_metre = (png_uint_32)lround(96 * p->scale / 0.0254);
     png_set_pHYs(png, info, per_metre, per_metre, PNG_RESOLUTION_METER);
     set_notes(png, info, notes, n_notes);
-    /* Flat colours: each row is the one above, so that nearly all bytes are 0, and runs are all there is to find. A
+    /* In flat colours most rows equal the row above, so nearly all bytes become 0 and runs are enough. This takes a
      * third of the time of any other setting at about the same size. */
     png_set_filter(png, 0, PNG_FILTER_UP);
     png_set_compression_level(png, 2);

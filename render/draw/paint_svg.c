@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Two decimals at most, none that is 0. By whole numbers: a large site prints millions of them. */
+/* At most two decimals, without trailing zeros. Uses integers, because a large site prints millions of numbers. */
 static void put_number(struct dcr_buf *out, double v)
 {
     char text[32], *end = text + sizeof text, *at = end;

@@ -39,7 +39,7 @@ static struct ticks ticks_of(double lo, double hi, int most, double least_step)
         return t;
     }
     double step = round_step(fmax((hi - lo) / (most - 1), least_step), &exponent);
-    /* One more round when rounding the ends let one tick too many in. */
+    /* Another round, because rounding the ends may let in one tick too many. */
     while (floor(hi / step + 1e-9) - ceil(lo / step - 1e-9) + 1 > most)
         step = round_step(step * 1.01, &exponent);
     double first = ceil(lo / step - 1e-9), last = floor(hi / step + 1e-9);

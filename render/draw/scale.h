@@ -9,7 +9,7 @@
 struct scale {
     double lo, hi, from, to;
     bool is_log2;  /* equal ratios have equal lengths; lo > 0 */
-    double gutter; /* least room beside a vertical axis for its numbers; 0: as they need */
+    double gutter; /* minimum room beside a vertical axis for its numbers; 0: as much as they need */
 };
 
 /** scale_map - pixel of a value; not finite stays not finite; lo == hi maps to the middle. */
@@ -43,7 +43,7 @@ void number_label(double value, int decimals, char *out, size_t n);
 /** number_label3 - a value for people: three significant digits, no exponent below a million. "–" when not finite. */
 void number_label3(double value, char *out, size_t n);
 
-/* A unit for an axis: divide the value by `divisor`, write `name` behind. */
+/* A unit for an axis: divide the value by `divisor`, write `name` after it. */
 struct unit {
     double divisor;
     const char *name;

@@ -1,6 +1,5 @@
-/* typeface.h - measuring text. All figures are set in DejaVu Sans; painters that cannot be sure of it (SVG in a
- * browser) are given alignments, not positions of letters, and DejaVu is wide, so that another face stays inside its
- * place. */
+/* typeface.h - measuring text. All figures are set in DejaVu Sans; painters that cannot be sure of the font (SVG in a
+ * browser) get alignments instead of positions of letters. DejaVu is wide, so text in another font still fits. */
 #ifndef DCR_DRAW_TYPEFACE_H
 #define DCR_DRAW_TYPEFACE_H
 
@@ -20,8 +19,7 @@ struct typeface;
 struct typeface *typeface_new(void);
 void typeface_free(struct typeface *t);
 
-/** typeface_forget - give back what cairo and fontconfig keep between fonts. Only when no typeface and no picture is
- * alive. */
+/** typeface_forget - release the caches of cairo and fontconfig. Only when no typeface and no picture is alive. */
 void typeface_forget(void);
 
 /** typeface_width - advance width of one line of text in CSS pixels. Bytes that are not UTF-8 count as U+FFFD. */
