@@ -1,4 +1,5 @@
-/* changes_said.c - see changes_said.h. Less time in kernels is not a shorter step: the sentences keep them apart. */
+/* changes_said.c - see changes_said.h. Less time in kernels does not mean a shorter step, so the sentences keep both
+ * apart. */
 #include "render/findings/changes_said.h"
 
 #include "render/findings/claims.h"
@@ -10,7 +11,7 @@
 /* A change below this share of the mean of both totals does not count. */
 static const double nothing_ratio = 0.001;
 
-/* A share of idle time that changed by less did not change. */
+/* Shares of idle time that differ by less count as equal. */
 static const double idle_matters = 0.005;
 
 static int64_t change_of(const struct changed *c)
@@ -45,7 +46,7 @@ static struct phrase headline(const struct changed_table *t, enum changed_kind k
                                                    : PHRASE(CHANGED_TOTAL, what, after, slot_time(t->all.ns[BEFORE]));
 }
 
-/* Why one name took more or less: what contributes more of the two. */
+/* Why one name took more or less time: the larger of its two contributions. */
 static struct phrase why_of(const struct changed *c)
 {
     if (!c->n[BEFORE])
@@ -54,15 +55,15 @@ static struct phrase why_of(const struct changed *c)
         return PHRASE(CHANGED_GONE);
     if (llabs(c->by_calls_ns) >= llabs(c->by_mean_ns))
         return PHRASE(CHANGED_CALLS, slot_count(c->n[AFTER]), slot_count(c->n[BEFORE]));
-    if (!c->ns[BEFORE]) /* all of it lay in others */
+    if (!c->ns[BEFORE]) /* before, all of its time lay in other names */
         return PHRASE(NONE);
     double ratio = (double)c->ns[AFTER] / (double)c->n[AFTER] / ((double)c->ns[BEFORE] / (double)c->n[BEFORE]);
     return ratio > 1 ? PHRASE(CHANGED_LONGER, slot_percent(ratio - 1))
                      : PHRASE(CHANGED_SHORTER, slot_percent(1 - ratio));
 }
 
-/* The largest change that counts. Rows that stand for several names, such as "(other names)", are left out.
- *  less  > 0: only names that take less than before; < 0: only those that take more; 0: both */
+/* The largest change that counts. Skips rows that stand for several names, such as "(other names)". less  > 0: only
+ * names that take less than before; < 0: only those that take more; 0: both */
 static const struct changed *largest(const struct changed_table *t, int less)
 {
     for (int i = 0; i < t->n_rows; i++) {
@@ -83,8 +84,8 @@ static void add_row(struct said *s, const struct changed *c, int is_first)
     said_add(s, why_of(c));
 }
 
-/* Windows of one length with fewer or more calls of the kernels that both sides have. That has to be most of the whole
- * change: a kernel of another name may do the same work. */
+/* Kernels that both sides have were called more or less often in windows of equal length. This must be most of the
+ * whole change, because a kernel of another name may do the same work. */
 static struct phrase work(const struct changes *c, const struct changed_table *t)
 {
     double before = (double)c->gpu[DEV_SPAN][BEFORE] / c->n_gpus[BEFORE],

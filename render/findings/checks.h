@@ -5,8 +5,8 @@
 #include "lib/base/buf.h"
 #include "render/metrics/report.h"
 
-/* What can be checked, of every run that the report is about, or of the largest node count of a series. X(name, table,
- * its metric, what in prose). A ratio is compared in percent, a time as one, all else as a plain number. */
+/* What can be checked, for every run of the report, or for the largest node count of a series. X(name, table, its
+ * metric, what in prose). A ratio is compared in percent, a time as a time, anything else as a plain number. */
 #define CHECK_METRICS(X)                                                                                             \
     X(exposed_comm, run, RUN_COMMUNICATION_SHARE,                                                                    \
       "communication that no other work hides, transfer and waiting, share of step time")                            \
@@ -55,8 +55,8 @@ struct checks {
     int n_skipped;
 };
 
-/** checks_run - every rule on every run it is about. What ranks do to each other means nothing of a run of one rank: it
- *  is skipped there, and fails where no run has more.
+/** checks_run - every rule on every run it applies to. A rule on how ranks affect each other is skipped for a run of
+ *  one rank, and fails if no run has more ranks.
  *  rules    METRIC<NUMBER, also <=, >, >=; a number may end in %, ns, us, ms or s; shape (n)
  *  out      filled; text lives in the report's arena
  *  errors   DCR_FAIL: no such metric, operator, number or unit; the sentence quotes the rule */

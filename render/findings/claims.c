@@ -1,4 +1,4 @@
-/* claims.c - claims about single runs. What they say: run_said.h. */
+/* claims.c - claims about single runs. Their words: run_said.h. */
 #include "render/findings/claims.h"
 
 #include "render/findings/rules/analyse.h"
@@ -30,8 +30,8 @@ static void say_claim(struct report *rep, struct claim *c)
     c->support = say_support(&rep->arena, &c->said);
 }
 
-/* The processor time of the ranks says that they wait, and not for what; or it is of several processes, of which the
- * one that makes the steps may have waited. */
+/* The processor time shows that the ranks wait, but not for what. It may also be the time of several processes, of
+ * which the one that makes the steps may have waited. */
 static enum confidence unless_waiting(struct report *rep, const struct run_result *r, enum confidence sure,
                                       const char **because)
 {
@@ -60,7 +60,7 @@ static void add_class_claim(struct report *rep, int run, const struct class_resu
         said_some(&c->said, PHRASE(CORES_LEFT));
     say_claim(rep, c);
     const struct judged j = judged_of(k);
-    c->threshold_ratio = j.threshold_ratio; /* of the host a floor */
+    c->threshold_ratio = j.threshold_ratio; /* for the host it is a floor */
     c->threshold_name = j.threshold;
     c->rule = k->rule;
     claim_grounds(rep, c, r, k->cls);
@@ -68,8 +68,7 @@ static void add_class_claim(struct report *rep, int run, const struct class_resu
                         : j.by && j.interval.has         ? "the share of communication"
                         : is_comm && !is_one_of_many(r)  ? "the share of transfer"
                                                          : "the share";
-    /* The interval of the share is said all the same where what was judged has none; no threshold is compared with it.
-     */
+    /* If the judged quantity has no interval, that of the share is stated anyway. No threshold is compared with it. */
     int is_judged = !j.by || j.interval.has;
     c->confidence =
         confidence_of_share(rep, r, share, is_judged ? j.interval : k->share_interval,
@@ -77,7 +76,7 @@ static void add_class_claim(struct report *rep, int run, const struct class_resu
     if (k->cls == CLASS_COMPUTE) {
         enum confidence sure = unless_waiting(rep, r, c->confidence, &c->confidence_because);
         sure = unless_unjudged(rep, r, sure, &c->confidence_because);
-        c->is_interval_told &= sure == c->confidence; /* what lowers it stands in the place of the interval */
+        c->is_interval_told &= sure == c->confidence; /* a reason for less confidence takes the place of the interval */
         c->confidence = sure;
     }
     c->evidence = evidence_of(rep, r, k->cls);
@@ -120,7 +119,7 @@ static void add_class_claim(struct report *rep, int run, const struct class_resu
             claim_number(rep, c, report_text(rep, "runs.%s.parts_ns.comm_wait", r->slug), "ns",
                          (double)r->part_ns[PART_WAIT]);
     }
-    if (j.by && isfinite(j.ratio)) /* what the threshold is of */
+    if (j.by && isfinite(j.ratio)) /* the quantity that the threshold applies to */
         claim_number(rep, c, report_text(rep, "runs.%s.classes.%s.judged.ratio", r->slug, key), "ratio", j.ratio);
     r->claims[r->n_claims++] = rep->n_claims - 1;
 }
@@ -142,9 +141,9 @@ static int limiting(const struct run_result *r, const struct class_result *out[N
     return n;
 }
 
-/* Ranks that share their cores by design, alone or with other programs, are said before any other cause, since they
- * make every other number doubtful. Other programs that took cores for a while come second if removing a cause brings
- * more, and so do a rank's own threads: those of OpenMP and BLAS spin while the rank waits for something else. */
+/* Ranks that share their cores by design, alone or with other programs, come before any other cause, since they make
+ * every other number doubtful. Other programs that took cores for a while come second if removing another cause saves
+ * more. So do a rank's own threads, because threads of OpenMP and BLAS spin while the rank waits for something else. */
 static bool is_shared_second(const struct report *rep, const struct run_result *r, const struct class_result *first)
 {
     int64_t own = is_gain_of_cores_told(rep, r) ? r->gain_ns[CLASS_SHARED] : 0;
@@ -168,7 +167,7 @@ static void add_shared_claim(struct report *rep, int run, const struct class_res
     c->rule = r->classes[CLASS_SHARED].rule;
     claim_grounds(rep, c, r, CLASS_SHARED);
     c->confidence = confidence_of(rep, r, (struct interval){0}, -1, &c->confidence_because);
-    if (first) { /* the share that stands behind it */
+    if (first) { /* the share that supports it */
         c->interval = claimed_interval(r, k->cls);
         c->interval_of = c->interval.has ? share_name(rep, r, k->cls) : "";
     }
@@ -197,8 +196,8 @@ static void say_nothing_limits(struct report *rep, struct run_result *r)
     r->confidence = unless_waiting(rep, r, r->confidence, &r->confidence_because);
 }
 
-/* What its first claim says, and the cause that comes next. Shared cores hide what limits, so that the next is said
- * first. */
+/* States the first claim of the run and the next cause. Shared cores hide what limits, so the reasons of the second
+ * claim follow in that case. */
 static void say_limits(struct report *rep, struct run_result *r, const struct class_result *next)
 {
     const struct claim *first = &rep->claims[r->claims[0]];

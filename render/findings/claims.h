@@ -12,9 +12,9 @@ void claims_of_series(struct report *rep);
 /** top_sentences - headline, support, first action, confidence and verdict of the whole report. */
 void top_sentences(struct report *rep);
 struct comparison;
-/** top_of_comparison - the same where runs were compared: the change comes first, then what limits now. */
+/** top_of_comparison - the same if runs were compared: the change comes first, then what limits now. */
 void top_of_comparison(struct report *rep, const struct comparison *c);
-/** top_of_changes - the same where no steps were compared, but names were. */
+/** top_of_changes - the same if names were compared, but no steps. */
 void top_of_changes(struct report *rep);
 
 /** say_how_sure - rep->sure, how_sure and confidence: of series s (NULL: of run r alone) and the claim c that comes
@@ -26,24 +26,25 @@ struct claim *claim_add(struct report *rep);
 /** claim_number - attach a number to the newest claim. */
 void claim_number(struct report *rep, struct claim *c, const char *id, const char *unit, double value);
 
-/** claim_grounds - c->grounds, window and place: the steps of r that a claim is of, and where the cause cls takes most
- * of them. (grounds.c)  Test: tests/unit/test_grounds.c */
+/** claim_grounds - c->grounds, window and place: the steps of r that a claim is about, and where the cause cls takes
+ *  most of their time. (grounds.c)  Test: tests/unit/test_grounds.c */
 void claim_grounds(struct report *rep, struct claim *c, const struct run_result *r, enum cause_class cls);
 
 /** shared_numbers - what kept this run's ranks from their cores, as numbers of the newest claim. (shared_words.c) */
 void shared_numbers(struct report *rep, struct claim *c, const struct run_result *r);
-/** is_gain_of_cores_told - do the times tell what a core for each rank would save? A gain below loss_matters does not:
- * if ranks never had the cores to themselves, all their times contain waiting. */
+/** is_gain_of_cores_told - do the times tell what a core for each rank would save? Not if the gain is below
+ * loss_matters: if ranks never had the cores to themselves, all their times contain waiting. */
 int is_gain_of_cores_told(const struct report *rep, const struct run_result *r);
 
-/** confidence_of - how far a share of this run may be trusted against a threshold, and why not further. */
+/** confidence_of - how reliable the comparison of a share of this run with a threshold is, and why it is not more
+ *  reliable. */
 enum confidence confidence_of(struct report *rep, const struct run_result *r, struct interval i, double threshold,
                               const char **because);
-/** confidence_of_share - the same of a share that has another name in its sentence: "the share with that waiting".
- *  is_interval  gets 1 where the reason gives the interval */
+/** confidence_of_share - the same for a share that its sentence calls differently: "the share with that waiting".
+ *  is_interval  gets 1 if the reason states the interval */
 enum confidence confidence_of_share(struct report *rep, const struct run_result *r, const char *share,
                                     struct interval i, double threshold, const char **because, int *is_interval);
-/** confidence_without_steps - the same of what is said of a run whose steps are not known (say_without_steps). */
+/** confidence_without_steps - the same for the statements of say_without_steps about a run without known steps. */
 enum confidence confidence_without_steps(struct report *rep, const struct run_result *r, const char **because);
 /** nodes_text - "4 nodes", "1 node". */
 const char *nodes_text(struct report *rep, int n_nodes);
@@ -56,26 +57,26 @@ const char *claim_gain_text(struct report *rep, const struct claim *c);
 int is_advice_to_look(const struct claim *c);
 /** previous_point - the point of r's series with the next smaller node count, NULL when there is none. */
 const struct series_point *previous_point(const struct report *rep, const struct run_result *r);
-/** claim_trial - what can be tried against a claim: the advised change of the run that it is about (of a series the
- *  largest). NULL: nothing; only communication has such.
+/** claim_trial - the advised change to try against a claim, for its run (in a series, the largest run). NULL: there is
+ *  none; only communication has such changes.
  *  Test: tests/unit/test_trials.c */
 const struct trial *claim_trial(const struct report *rep, const struct claim *c);
-/** claim_expected - "The median step should take about 101 ms instead of 178 ms (estimate)." of such a trial; "" no
- * forecast. */
+/** claim_expected - "The median step should take about 101 ms instead of 178 ms (estimate)." of such a trial; ""
+ *  without a forecast. */
 const char *claim_expected(struct report *rep, const struct claim *c);
 /** action_sentence - "Give ... (dcrnn-train)", first letter large, no full stop. */
 const char *action_sentence(struct report *rep, struct action a);
 
-/** say_what_to_do_without_steps - r->steps_action; of a run without steps advised, stepless_action and stepless_advice
- * too. */
+/** say_what_to_do_without_steps - fills r->steps_action; for a run without steps also advised, stepless_action and
+ *  stepless_advice. */
 void say_what_to_do_without_steps(struct report *rep, struct run_result *r);
 
-/** are_steps_missed - could a run without steps have had them: not of a benchmark's log, a few kernels, samples alone
- * or an MPI program that does not look like a training. Test: tests/unit/test_narrate.c */
+/** are_steps_missed - could a run without steps have had them? No for a benchmark's log, a few kernels, samples alone
+ *  or an MPI program that does not look like training. Test: tests/unit/test_narrate.c */
 int are_steps_missed(const struct run_result *r);
 
-/** is_mostly_unnamed - are more of the steps in no named phase than in compute? Then nothing was ruled out. Not asked
- * of steps that may show no more than enqueueing. */
+/** is_mostly_unnamed - are more of the steps in no named phase than in compute? Then nothing was ruled out. Always 0
+ *  for steps that may show no more than enqueueing. */
 int is_mostly_unnamed(const struct run_result *r);
 
 #endif

@@ -76,7 +76,7 @@ static const struct prediction *removed(const struct comparison *c)
     return NULL;
 }
 
-/* What is left of a cause's time; less than this is nothing that a reader would look for. */
+/* The share of a cause's time that is left. is_left: is it large enough to mention? */
 static double left_ratio(const struct prediction *p)
 {
     return p->before_ns > 0 ? (double)p->after_ns / (double)p->before_ns : 0;
@@ -87,7 +87,7 @@ static int is_left(const struct prediction *p)
     return p->cls != CLASS_COMPUTE && left_ratio(p) > little;
 }
 
-/* The cause that the headline may name: its loss explains half of what was saved. NULL = none */
+/* The cause that the headline may name: its decrease explains half of the saving. NULL = none */
 static const struct prediction *cause_of(const struct comparison *c)
 {
     const struct prediction *p = removed(c);
@@ -99,8 +99,8 @@ static const struct prediction *cause_of(const struct comparison *c)
     return p && p->cls != CLASS_COMPUTE && p->cls != CLASS_MEMORY && saved_ns(c) > 0 ? p : NULL;
 }
 
-/* The part that changed most, by more than chance; N_PARTS = none. but: not this one; any_way: also if the step
- * changed the other way */
+/* The part that changed most, by more than chance; N_PARTS = none. but: a part to skip; any_way: also parts that
+ * changed in the other direction than the step */
 static enum part changed_most(const struct comparison *c, enum part but, int any_way)
 {
     enum part most = N_PARTS;
@@ -131,7 +131,8 @@ static enum part part_of(const struct comparison *c, const struct prediction *ca
     return most;
 }
 
-/* Parts that grew, or fell, by more than matters beside the forecast; counted causes are left out. */
+/* Parts that grew (sign > 0) or fell by an amount that matters beside the forecast. Parts of removed causes are left
+ * out. */
 static int parts_changed(struct report *rep, const struct comparison *c, int sign, enum part out[N_PARTS])
 {
     int n = 0;
@@ -234,8 +235,8 @@ static void put(struct phrase out[COMPARED_MAX], struct phrase p)
     phrase_put(out, COMPARED_MAX, p);
 }
 
-/* Single slow steps are in the mean, of which the headline is, and not in the median, of which forecasts of a command
- * are. Where the two disagree, both are said. */
+/* Single slow steps affect the mean, which the headline states, but not the median, which forecasts of a command use.
+ * If the two disagree, both are stated. */
 static struct phrase median_of(const struct comparison *c)
 {
     const double differ = 0.05;
@@ -289,13 +290,13 @@ static struct phrase beyond(struct report *rep, const struct comparison *c)
                     : PHRASE(BEYOND_NOTHING);
 }
 
-/* What an advised change can change: the exchange of gradients, and what ranks wait for in it. */
+/* Can an advised change affect this part? It affects the exchange of gradients and the waiting in it. */
 static int is_of_trial(const struct tried *t, enum part p)
 {
     return p == PART_TRANSFER || p == PART_WAIT || (p == PART_COMPUTE && t->is_less_spent);
 }
 
-/* Another part that changed: another pair of runs may show it otherwise. */
+/* Names another part that changed. Another pair of runs may show a different change. */
 static struct phrase beside_tried(struct report *rep, const struct comparison *c)
 {
     enum part most = N_PARTS;
@@ -314,8 +315,7 @@ static struct phrase beside_tried(struct report *rep, const struct comparison *c
     return by < 0 ? PHRASE(TRIED_BESIDE_FELL, part, time) : PHRASE(TRIED_BESIDE_GREW, part, time);
 }
 
-/* Where transfer fell, the support of the headline says from how much to how much: that answers the check of the
- * advice. */
+/* If transfer fell, the support of the headline gives both values, because the check of the advice asks for them. */
 static void say_tried(struct comparison *c)
 {
     const double even = 0.0005; /* prints as 0.0 % */
@@ -352,7 +352,7 @@ static void say_forecast(struct report *rep, struct comparison *c)
     const struct slot cause = slot_name(small(rep, cause_words(rep, p)));
     put(c->forecast, saved_ns(c) >= 0 ? PHRASE(STEP_GOT_SHORTER, slot_time(saved_ns(c)))
                                       : PHRASE(STEP_GOT_LONGER, slot_time(-saved_ns(c))));
-    if (is_left(p) || saved_ns(c) < 0) { /* beside a step that got longer a time alone would read as more of it */
+    if (is_left(p) || saved_ns(c) < 0) { /* for a longer step, a time alone would read as an increase */
         put(c->forecast, p->basis == GAIN_BOUND ? PHRASE(FORECAST_WITHOUT_UP_TO, cause, forecast)
                                                 : PHRASE(FORECAST_WITHOUT_ABOUT, cause, forecast));
         put(c->forecast, is_left(p) ? PHRASE(CAUSE_LEFT, slot_name(say_capital(&rep->arena, cause_words(rep, p))),
@@ -378,7 +378,7 @@ static const char *signed_time(struct report *rep, double ns)
     return report_text(rep, "%s", fmt_signed(fmt_time(llround(ns)), (double)llround(ns)).text);
 }
 
-/* What would end the doubt. */
+/* How to remove the doubt. */
 static struct phrase improvement(const struct report *rep, const struct comparison *c)
 {
     switch (c->doubt.id) {
@@ -439,7 +439,7 @@ static void say_how_sure_of(struct report *rep, struct comparison *c)
 /* ---- the report ---------------------------------------------------------------------------------------------------
  */
 
-/* A node count is named alone where it is compared once, else with what makes it another comparison. */
+/* A comparison is named by its node count if that is unique, else also by what distinguishes it. */
 static void name_comparison(struct report *rep, struct comparison *c)
 {
     int n = 0, at = 0, is_ranks = 0, is_series = 0;

@@ -1,5 +1,5 @@
-/* confidence.c - how far what is said of a run may be trusted, and why not further: of a share against a threshold, and
- * of runs whose steps are not known. Rules: docs/metrics.md#confidence. See claims.h. */
+/* confidence.c - how reliable statements about a run are, and why not more so: for a share compared with a threshold,
+ * and for runs without known steps. Rules: docs/metrics.md#confidence. See claims.h. */
 #include "render/findings/claims.h"
 
 #include "render/findings/rules/analyse.h"
@@ -28,7 +28,7 @@ static struct slot range_of(struct report *rep, struct interval i)
     return slot_name(report_text(rep, "%s", fmt_percent_range(i.lo, i.hi).text));
 }
 
-/* The point of a series that a run is one of the repetitions of. */
+/* The point of a series that has this run as a repetition. */
 static const struct series_point *point_of(const struct report *rep, const struct run_result *r)
 {
     const struct series *s = &rep->series[r->series];
@@ -94,7 +94,7 @@ enum confidence confidence_of_share(struct report *rep, const struct run_result 
 
 /* ---- runs without steps --------------------------------------------------------------------------- */
 
-/* Of which means and spreads were kept. */
+/* Confidence in a run of which only means and spreads were kept. */
 static enum confidence of_summary(struct report *rep, const struct run_summary *m, const char **because)
 {
     double clock = m->clock_max_mhz > 0 && m->clock_mean_mhz > 0 ? m->clock_mean_mhz / m->clock_max_mhz : 1;

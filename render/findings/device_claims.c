@@ -1,4 +1,4 @@
-/* device_claims.c - what is found in GPU traces, whatever their steps are. Test: tests/unit/test_devices_told.c */
+/* device_claims.c - findings in GPU traces, with or without steps. Test: tests/unit/test_devices_told.c */
 #include "render/findings/stepless.h"
 #include "render/say/say.h"
 
@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-/* Steps may be marked and yet not be those of one run. */
+/* Does a trace mark steps? They need not be the steps of one run. */
 static int marks_steps(const struct run *r)
 {
     for (int i = 0; i < r->n_traces; i++)
@@ -18,7 +18,8 @@ static int marks_steps(const struct run *r)
     return 0;
 }
 
-/* The same recording in another file, an export beside a table of it: the one that knows causes counts. */
+/* Is the same recording in another file, such as an export beside a table of it, that knows causes? Then that file
+ * counts. */
 static int is_told_better(const struct run *r, const struct run_device *d)
 {
     int is_before = 1;
@@ -52,7 +53,7 @@ static const struct run_device *most_idle(const struct run *r, int *n)
     return worst;
 }
 
-/* A step of a small network launches more kernels than this: a trace of fewer is a start-up, or of single calls. */
+/* A step of a small network launches more kernels than this. A trace with fewer shows a start-up or single calls. */
 enum { FEW_KERNELS = 200 };
 
 static int64_t operations(const struct run_device *d)
@@ -168,7 +169,7 @@ int say_devices(const struct report *rep, const struct run *r, int has_steps, st
     return 1;
 }
 
-/* What the class of each cause of idle time advises; N_CLASSES: nothing that is known. */
+/* The class whose advice fits a cause of idle time; N_CLASSES: no advice is known. */
 static enum cause_class class_of(enum idle_cause c)
 {
     static const enum cause_class of[N_IDLE_CAUSES] = {[IDLE_DATA] = CLASS_DATA,          [IDLE_IO] = CLASS_IO,
@@ -178,7 +179,7 @@ static enum cause_class class_of(enum idle_cause c)
     return of[c];
 }
 
-/* Only a training has steps of which the user can be asked: gradients are computed, or exchanged between GPUs. */
+/* Only a training has steps that a user can mark: it computes gradients or exchanges them between GPUs. */
 static int has_steps_to_mark(const struct run *r)
 {
     if (is_training(r))

@@ -9,7 +9,7 @@
 /** efficiencies_put - "0.41 = load balance 0.89 x communication efficiency 0.46", of GPUs with their three factors; or
  * the reason why there are none. */
 void efficiencies_put(const struct run_result *r, struct dcr_buf *out);
-/** efficiencies_has_host - is there a host side to tell? Only of GPUs. */
+/** efficiencies_has_host - is there a host side to state? Only runs on GPUs have one. */
 int efficiencies_has_host(const struct run_result *r);
 /** efficiencies_put_host - "0.83 = device offload: ..."; or why it is not known. */
 void efficiencies_put_host(const struct run_result *r, struct dcr_buf *out);

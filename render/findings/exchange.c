@@ -58,7 +58,8 @@ enum exchange exchange_named(const char *name)
                                                                             : EXCHANGE_UNKNOWN;
 }
 
-/* NCCL has one kernel for sends, receives and what is made of them: which it was the host's ranges say, if any. */
+/* NCCL has one kernel for sends, receives and collectives made of them. Only the host's ranges tell which one it was.
+ */
 static enum exchange kernel_kind(const struct foreign_trace *t, const char *name)
 {
     enum exchange k = exchange_named(name);
@@ -83,7 +84,7 @@ static void add_device(const struct foreign_trace *t, const struct run_device *d
             ns[kernel_kind(t, d->names[i].name)] += (double)d->names[i].sum_ns;
 }
 
-/* Of a host: the ranges of its backends, "gloo:all_reduce". */
+/* Adds a host's exchanges: the ranges of its backends, "gloo:all_reduce". */
 static void add_host(const struct foreign_trace *t, double ns[N_EXCHANGES])
 {
     static const char *const backends[] = {"gloo:", "mpi:", "nccl:"};

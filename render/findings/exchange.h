@@ -20,23 +20,23 @@ enum exchange {
 /* The kind with most time. */
 struct exchange_share {
     enum exchange kind;
-    double ratio; /* of the time of all whose kind is known */
+    double ratio; /* share of the time of all exchanges of known kind */
 };
-/** exchange_of - by GPU traces (what they say of collectives, else names of kernels: one that serves all collectives
- *  says nothing, and one of sends and receives is what the trace's ranges say of the two), else names of communication
- * ranges in steps, else MPI calls. EXCHANGE_UNKNOWN when none says it; the trainer does nothing but all-reduce. Test:
- * tests/unit/test_narrate.c */
+/** exchange_of - found from GPU traces, else from names of communication ranges in steps, else from MPI calls. GPU
+ * traces give their collectives, else names of kernels: a kernel that serves all collectives tells nothing, and the
+ * trace's ranges tell what a kernel of sends and receives was. EXCHANGE_UNKNOWN if nothing tells; the trainer only uses
+ * all-reduce. Test: tests/unit/test_narrate.c */
 struct exchange_share exchange_of(const struct run_result *r);
 /** exchange_word - "all-reduce", "send and receive"; "collective" of an unknown kind. */
 const char *exchange_word(enum exchange k);
-/** exchange_words - more of them: "all-reduces", "sends and receives", "collectives". */
+/** exchange_words - plural: "all-reduces", "sends and receives", "collectives". */
 const char *exchange_words(enum exchange k);
-/** exchange_named - the kind that a name of a kernel, call or range says: "ncclDevKernel_SendRecv(...)",
- *  "MPI_Alltoall", "all_reduce"; waiting and starting calls say none. */
+/** exchange_named - the kind that the name of a kernel, call or range gives: "ncclDevKernel_SendRecv(...)",
+ *  "MPI_Alltoall", "all_reduce"; calls that wait or start give none. */
 enum exchange exchange_named(const char *name);
 
-/** is_gradient_exchange - are all-reduces most of the run's communication? Then it is said as the synchronisation of
- * gradients. */
+/** is_gradient_exchange - are all-reduces most of the run's communication? Then the text calls it the synchronisation
+ *  of gradients. */
 int is_gradient_exchange(const struct run_result *r);
 
 #endif

@@ -5,8 +5,8 @@
 #include <string.h>
 
 struct failure {
-    struct run_ending is;        /* ENDING_OTHER = the run did not fail, as far as is known */
-    const struct run_rank *rank; /* NULL = of the program as a whole */
+    struct run_ending is;        /* ENDING_OTHER = the run is not known to have failed */
+    const struct run_rank *rank; /* NULL = the program as a whole */
 };
 
 /* The first rank that ended by itself: launchers end the others when one fails. */

@@ -1,5 +1,5 @@
 /* failed.h - a run that ended badly before any of its steps was recorded: what ended it, and where to look first.
- * Advice on how to name steps would miss the point. Inside render/findings. Test: tests/unit/test_failed.c */
+ * Advice on how to name steps would not help. Inside render/findings. Test: tests/unit/test_failed.c */
 #ifndef RENDER_FINDINGS_FAILED_H
 #define RENDER_FINDINGS_FAILED_H
 
@@ -8,10 +8,10 @@
 /** is_failed - it ended badly before any of its steps was recorded, and it is known how. */
 int is_failed(const struct run_result *r);
 /** say_failed - what ended the run, where, and after how long.
- *  returns  0: it has steps or epochs, ended well, or nobody knows; nothing is written */
+ *  returns  0: it has steps or epochs, ended well, or its end is unknown; nothing is written */
 int say_failed(struct report *rep, const struct run_result *r, struct said *out);
-/** advise_failed - what to look at first; only where say_failed says something.
- *  is_long  gets 1 where it lasted long enough for steps without names */
+/** advise_failed - what to look at first; only if say_failed returned 1.
+ *  is_long  gets 1 if it lasted long enough for steps without names */
 struct stepless_advice advise_failed(struct report *rep, const struct run_result *r, int *is_long);
 
 #endif

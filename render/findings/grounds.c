@@ -1,4 +1,4 @@
-/* grounds.c - what a claim stands on besides its numbers: the steps it is of, the threshold by name, and where its
+/* grounds.c - the basis of a claim besides its numbers: the steps it is about, the threshold by name, and where its
  * cause shows most, by rank and step. See claims.h. */
 #include "render/findings/claims.h"
 
@@ -9,7 +9,8 @@
 
 #include <math.h>
 
-/* The parts of a step that a cause takes; `waits`: of ranks it is the waiting that they cause. None of shared cores. */
+/* The parts of a step that a cause takes; `waits`: for ranks, the waiting that they cause. Shared cores have no such
+ * parts. */
 struct takes {
     unsigned parts;
     int waits;
@@ -28,7 +29,7 @@ static struct takes takes_of(const struct run_result *r, enum cause_class cls)
         return (struct takes){waiting, 1};
     case CLASS_DATA:
         return (struct takes){1U << PART_DATA, 0};
-    case CLASS_IO: /* calls on files while loading stand there */
+    case CLASS_IO: /* calls on files during loading are part of it */
         return (struct takes){1U << PART_IO | (files_in_loading(r) ? 1U << PART_DATA : 0), 0};
     case CLASS_COPY:
         return (struct takes){1U << PART_COPY, 0};
@@ -48,8 +49,8 @@ static int64_t sum_of(const int64_t *part, unsigned parts)
     return sum;
 }
 
-/* Ranks with at least half of what the one with most has: one alone where it is that one's matter, all where it is
- * everybody's. */
+/* Ranks with at least half of the largest value of a rank: a single rank if only that one is affected, all ranks if all
+ * are. */
 static void find_ranks(struct report *rep, struct grounds *g, const struct run_result *r, struct takes t)
 {
     int64_t most = 0;
@@ -66,7 +67,7 @@ static void find_ranks(struct report *rep, struct grounds *g, const struct run_r
         }
 }
 
-/* The steps in which it took most, most first; of equal ones the earlier. */
+/* The steps in which the cause took most, largest first; on a tie the earlier step. */
 static void find_steps(struct grounds *g, const struct run_result *r, struct takes t)
 {
     int64_t ns[GROUNDS_STEPS] = {0};
@@ -122,7 +123,7 @@ static struct phrase phrase_of_window(const struct grounds *g)
                              : PHRASE(WINDOW_STEPS, steps, first, last, ranks);
 }
 
-/* Of one rank, or of one step, that is the only place there is. */
+/* A single rank or a single step is not named, because it is the only one. */
 static struct phrase phrase_of_place(struct report *rep, const struct grounds *g)
 {
     int has_ranks = g->n_shown_ranks > 0 && g->n_ranks > 1, is_all = g->n_shown_ranks == g->n_ranks;

@@ -11,9 +11,9 @@ void narrate(struct report *rep);
 
 /** claim_class_name - run_class_name of its run, or class_words in a table. */
 const char *claim_class_name(const struct report *rep, const struct claim *c);
-/** claims_in_order - what to act on, most urgent first, so that every document and page tells the same story: the claim
- *  of rep->first_action, shared resources, then by predicted gain; each class once. A healthy compute-bound run only
- *  when there is nothing else.
+/** claims_in_order - what to act on, most urgent first, in the same order in every document and page: the claim of
+ *  rep->first_action, shared resources, then by predicted gain; each class once. A healthy compute-bound run is
+ *  included only if there is nothing else.
  *  runs      indices of the runs whose claims are wanted; shape (n_runs)
  *  is_whole  claims about series too
  *  out       borrows; shape (n_claims)
@@ -21,12 +21,12 @@ const char *claim_class_name(const struct report *rep, const struct claim *c);
 int claims_in_order(const struct report *rep, const int *runs, int n_runs, int is_whole, const struct claim **out);
 
 /** claim_basis - "Counted: 39 steps (1 to 39) of 4 ranks. Data loading: 34 % of a step, threshold data_limits 30 %. It
- *  shows most on rank 2, in steps 7, 31 and 8.": what a claim rests on; nothing where it is of no steps. Test:
+ *  shows most on rank 2, in steps 7, 31 and 8.": the basis of a claim; nothing for a claim without steps. Test:
  *  tests/unit/test_grounds.c */
 void claim_basis(const struct report *rep, const struct claim *c, struct dcr_buf *out);
 
-/** is_series_told - does the top of the report say the headline and support of series `index`? Then its section does
- * not. */
+/** is_series_told - does the top of the report state the headline and support of series `index`? Then its section omits
+ *  them. */
 int is_series_told(const struct report *rep, int index);
 
 /** narrate_law - the parameters of a law in words, with units: "serial share 12 %", "c 84.7 ms"; "" without any. */

@@ -1,4 +1,4 @@
-/* phrases.c - the phrases that all claims are made of. See claims.h. */
+/* phrases.c - the phrases that all claims use. See claims.h. */
 #include "render/findings/claims.h"
 
 #include "render/findings/rules/trials.h"
@@ -34,7 +34,7 @@ const char *claim_gain_text(struct report *rep, const struct claim *c)
         return gain_text(rep, c->gain_ns, c->step_ns, c->gain_basis);
     const struct slot after = slot_time(c->step_ns - c->gain_ns), now = slot_time(c->step_ns);
     if (fmt_is_same(fmt_time(after.count), fmt_time(now.count)))
-        return ""; /* nothing to promise */
+        return ""; /* no gain to state */
     struct phrase p =
         c->gain_basis == GAIN_BOUND ? PHRASE(MEASURED_LEAST, after, now) : PHRASE(MEASURED_ABOUT, after, now);
     return say_phrase(&rep->arena, &p);

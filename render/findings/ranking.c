@@ -15,7 +15,7 @@ static double share_of(const struct claim *c)
     return c->has_gain && c->gain_ns > 0 && c->gain_ns < c->step_ns ? (double)c->gain_ns / (double)c->step_ns : -1;
 }
 
-/* What comes first in a run need not be what costs it most: cores shared by design come first. NULL: no gain is known
+/* The first claim of a run need not be its costliest, since cores shared by design come first. NULL: no gain is known
  */
 static const struct claim *largest_gain(const struct report *rep, const struct run_result *r)
 {
@@ -34,7 +34,7 @@ double ranking_gain(const struct report *rep, const struct run_result *r)
     return c ? share_of(c) : -1;
 }
 
-/* Each -1 where a run does not say it. */
+/* -1 if the run does not give this value. */
 static double largest_of(const struct run_result *r, enum device_column part)
 {
     double most = -1;
@@ -53,7 +53,7 @@ static double idle_of(const struct report *rep, const struct run_result *r)
     return largest_of(r, DEV_IDLE);
 }
 
-/* Of a step where there are steps, of the GPU's span without. */
+/* Share of a step if there are steps, else of the GPU's span. */
 static double communication_of(const struct report *rep, const struct run_result *r)
 {
     (void)rep;
@@ -137,14 +137,14 @@ int is_ranked(const struct report *rep)
     return rep->n_series > 1;
 }
 
-/* What limits a run first: of its steps, or of the GPU that idles most; N_CLASSES nothing. */
+/* What limits a run first: its steps, or else the GPU that idles most; N_CLASSES: nothing. */
 static enum cause_class limit_of(const struct report *rep, const struct run_result *r)
 {
     return r->n_claims ? rep->claims[r->claims[0]].cls : r->has_steps ? N_CLASSES : cause_of_idle(rep, r->run);
 }
 
-/* The cause that comes first in most runs. Of equal counts that of the first run, else the first in the table of
- * causes; of none, CLASS_SHARED. */
+/* The cause that comes first in most runs. On a tie that of the first run, else the first in the table of causes;
+ * CLASS_SHARED if no run has a cause. */
 static enum cause_class cause_of_most(const struct report *rep, int n[N_CLASSES + 1])
 {
     int most = 0;
@@ -152,7 +152,7 @@ static enum cause_class cause_of_most(const struct report *rep, int n[N_CLASSES 
         n[limit_of(rep, &rep->runs[i])]++;
     for (int c = 1; c < N_CLASSES; c++)
         most = n[c] > n[most] ? c : most;
-    enum cause_class first = limit_of(rep, &rep->runs[ranking_first(rep)]); /* whose action is the first */
+    enum cause_class first = limit_of(rep, &rep->runs[ranking_first(rep)]); /* the run whose action is the first */
     return n[first] == n[most] && first < N_CLASSES ? first : (enum cause_class)most;
 }
 

@@ -1,4 +1,4 @@
-/* ranking.h - many runs that are no series: which is worst, and in what. Inside render/findings. Test:
+/* ranking.h - many runs that form no series: which is worst, and by which measure. Inside render/findings. Test:
  * tests/unit/test_narrate_runs.c */
 #ifndef RENDER_FINDINGS_RANKING_H
 #define RENDER_FINDINGS_RANKING_H
@@ -18,15 +18,15 @@ int ranking_first(const struct report *rep);
 
 /** is_ranked - runs of several configurations, none at two node counts: what they have in common is an order. */
 int is_ranked(const struct report *rep);
-/** ranking_doubt - in how many of the runs that the headline counts confidence is low; PHRASE_NONE: in none. */
+/** ranking_doubt - the number of runs counted in the headline that have low confidence; PHRASE_NONE: in none. */
 struct phrase ranking_doubt(const struct report *rep);
-/** ranking_said - what is found of such runs together: what limits most of them, and the one that leads.
- *  r  that one. Test: tests/unit/test_narrate_runs.c */
+/** ranking_said - findings about such runs together: what limits most of them, and the leading run. r  the leading run.
+ *  Test: tests/unit/test_narrate_runs.c */
 struct said ranking_said(struct report *rep, const struct run_result *r);
 /** ranking_say - rep->ranking: the runs with the most idle GPU, communication and data loading. */
 void ranking_say(struct report *rep);
-/** ranking_gain_text - "up to 4.06x", "about 2.80x, low confidence": how much faster a run would be without what costs
- * it most; "" not known, or known of one step alone. */
+/** ranking_gain_text - "up to 4.06x", "about 2.80x, low confidence": how much faster a run would be without its
+ *  costliest cause; "" if unknown, or known for one step only. */
 struct fmt ranking_gain_text(const struct report *rep, const struct run_result *r);
 
 /** ranking_name - the name of a run inside a sentence: "'resnet50'" for "Run resnet50", else its label. */

@@ -86,14 +86,14 @@ static void say_communication(struct report *rep, const struct run_result *r, st
         said_some(s, phrase_of_waiting(rep, r));
 }
 
-/* Every collective of a step counts for who comes last: one kind is named where nearly all are of it. */
+/* Every collective of a step counts for finding the last rank, so one kind is named only if nearly all are of it. */
 static const char *collectives(const struct run_result *r)
 {
     struct exchange_share most = exchange_of(r);
     return exchange_words(most.ratio > 0.9 ? most.kind : EXCHANGE_UNKNOWN);
 }
 
-/* Hosts of other tools have no name but that of their file; NULL: of other runs. */
+/* Hosts of other tools have no name except that of their file; NULL: for other runs. */
 static const char *file_of_rank(const struct run *a, int rank)
 {
     for (int i = 0; run_is_of_hosts(a) && i < a->n_traces; i++)
@@ -126,8 +126,8 @@ static void say_imbalance(struct report *rep, const struct run_result *r, const 
         said_some(s, share_before(rep, r, PART_WAIT, PART_WAIT));
 }
 
-/* Data loading and I/O are judged with the waiting that they cause on other ranks; what the breakdown shows of them is
- * said too. */
+/* Data loading and I/O are judged with the waiting that they cause on other ranks. Their time in the breakdown is
+ * stated too. */
 static void say_loading_or_files(struct report *rep, const struct run_result *r, const struct class_result *k,
                                  struct said *s)
 {
@@ -154,7 +154,7 @@ static void say_loading_or_files(struct report *rep, const struct run_result *r,
         said_some(s, share_before(rep, r, part, part));
 }
 
-/* A run whose ranks use little processor time while they are said to compute. */
+/* A run whose ranks use little processor time while compute is recorded. */
 static void say_waiting_compute(const struct run_result *r, struct said *s)
 {
     const struct processor *p = &r->processor;
@@ -235,7 +235,7 @@ void said_why(struct said *s, const struct said *of)
 {
     for (int i = 0; i < SAID_MAX; i++)
         switch (of->support[i].id) {
-        case PHRASE_PART_OF_STEP: /* they go on from their headline */
+        case PHRASE_PART_OF_STEP: /* they continue their headline */
         case PHRASE_SHARE_BEFORE:
         case PHRASE_SHARE_OF_MEDIAN:
         case PHRASE_CORES_LEFT:
@@ -267,8 +267,8 @@ void said_of_loss(struct said *s, const struct run_result *r)
                               : PHRASE(EVENTS_LOST);
 }
 
-/* How near a class is to limiting, 1 = there; the host is judged by a floor of utilisation, which leaves the rest of
- * the step to it. < 0: it is not judged by a share. */
+/* How near a class is to limiting, 1 = there. The host is judged by a floor of utilisation, so its limit is the rest of
+ * the step. < 0: the class is not judged by a share. */
 static double nearness(const struct report *rep, const struct class_result *k)
 {
     if (k->judged.by && k->cls != CLASS_HOST)
@@ -277,7 +277,7 @@ static double nearness(const struct report *rep, const struct class_result *k)
     return k->has_share && most > 0 ? k->share_ratio / most : -1;
 }
 
-enum { NEAR_PERCENT = 40 }; /* of its threshold: what is farther away is no next limit */
+enum { NEAR_PERCENT = 40 }; /* percent of its threshold: a class farther away is no next limit */
 
 /* The class that would limit next, however far away that is; is_near tells. */
 static const struct class_result *next_limit(const struct report *rep, const struct run_result *r)
@@ -319,7 +319,7 @@ static struct phrase phrase_of_next(struct report *rep, const struct run_result 
         return fmt_is_same(fmt_percent(j.ratio), floor) ? PHRASE(NEXT_LIMIT_HOST_AT_FLOOR, threshold)
                                                         : PHRASE(NEXT_LIMIT_HOST, slot_percent(j.ratio), threshold);
     }
-    if (!j.by && j.ratio > j.threshold_ratio) /* spared for another reason than being small */
+    if (!j.by && j.ratio > j.threshold_ratio) /* it does not limit for a reason other than being small */
         return is_doubtful(r) ? PHRASE(SAVES_LITTLE_OF_CORES, name) : PHRASE(SAVES_LITTLE, name, slot_percent(j.ratio));
     if (j.by)
         return PHRASE(NEXT_LIMIT_OF, name, slot_name(report_text(rep, "%s", judged_share(next).text)), threshold);
@@ -356,8 +356,8 @@ struct said said_of_nothing(struct report *rep, const struct run_result *r)
 
 /* ---- what was ruled out, and what could not be judged -------------------------------------------------------- */
 
-/* The marks of reasons for which a class could not be judged. Those that do not apply (no GPU, one rank) are in the
- * table alone. */
+/* The marks of reasons for which a class could not be judged. Reasons that do not apply (no GPU, one rank) are only in
+ * the table. */
 static const char *const unjudged[] = {"S", "R", "C", "F", "L", "H", "X"};
 
 static void add_judged(struct run_result *r, struct phrase p)
@@ -394,7 +394,7 @@ static int is_limit_of_series(const struct report *rep, const struct run_result 
     return is_limit;
 }
 
-/* next: stands in a sentence of its own; NULL = none. */
+/* next: the class that has a separate sentence; NULL = none. */
 static void add_ruled_out(struct report *rep, struct run_result *r, const struct class_result *next)
 {
     static const enum cause_class order[] = {CLASS_SHARED, CLASS_COMMUNICATION, CLASS_IMBALANCE, CLASS_DATA,
@@ -438,7 +438,7 @@ static void put_first(struct run_result *r, struct phrase p)
     r->judged[0] = p;
 }
 
-/* The class of a run's claim that the answer has as the largest other cause; N_CLASSES: it has none. */
+/* The class that the answer names as the largest other cause; N_CLASSES: it names none. */
 static enum cause_class other_said(const struct report *rep, const struct run_result *r, const struct said *said)
 {
     for (int i = 0; i < SAID_MAX; i++)

@@ -1,11 +1,10 @@
-/* run_said.h - what is said of a run with steps: findings with the sentences that support them. */
+/* run_said.h - statements about a run with steps: findings with the sentences that support them. */
 #ifndef RENDER_FINDINGS_RUN_SAID_H
 #define RENDER_FINDINGS_RUN_SAID_H
 
 #include "render/metrics/report.h"
 
-/** said_where - "4 nodes" for the headline of a run, where those of several counts stand beside each other; else none.
- */
+/** said_where - "4 nodes" for the headline of a run if the report has runs of several counts; else none. */
 struct slot said_where(const struct report *rep, const struct run_result *r);
 /** said_of_class - of a class that limits the run. Test: tests/unit/test_narrate.c */
 struct said said_of_class(struct report *rep, const struct run_result *r, const struct class_result *k);
@@ -13,12 +12,12 @@ struct said said_of_class(struct report *rep, const struct run_result *r, const 
 struct said said_of_shared(const struct report *rep, const struct run_result *r);
 /** said_of_nothing - of a run in which no cause limits. */
 struct said said_of_nothing(struct report *rep, const struct run_result *r);
-/** phrase_of_communication - is communication the cause? Its time in a step of a run or point; none of one rank, and
- * where it was not judged. Test: tests/unit/test_narrate_runs.c */
+/** phrase_of_communication - is communication the cause? Its time in a step of a run or point; none for one rank, and
+ *  if it was not judged. Test: tests/unit/test_narrate_runs.c */
 struct phrase phrase_of_communication(const struct run_result *r, const int64_t part_ns[N_PARTS], int64_t step_ns);
 /** said_some - said_add, but no fourth sentence: that is too long for a paragraph. */
 void said_some(struct said *s, struct phrase p);
-/** said_of_loss - that events of its steps were lost; in place of the third sentence where there is one. */
+/** said_of_loss - that events of its steps were lost; in place of the third sentence if there is one. */
 void said_of_loss(struct said *s, const struct run_result *r);
 /** said_other_cause - "The largest other cause is data loading: 34 % of a step." */
 struct phrase said_other_cause(const struct run_result *r, const struct class_result *k);
@@ -31,14 +30,14 @@ struct phrase phrase_of_step(const struct report *rep, const struct run_result *
 void say_judged(struct report *rep, struct run_result *r);
 /** n_judged - how many of these sentences come before those of what could not be judged.  judged  shape (JUDGED_MAX) */
 int n_judged(const struct phrase *judged);
-/** limits_too - what limits a run beside the cause that an answer is about, and the one that it has as the largest
- * other. Compute is what is left to do, and is not named.   said  the answer: of the run or of its series */
+/** limits_too - what limits a run besides the cause of an answer and the other cause that the answer names. Compute is
+ *  the work itself, and is not named.   said  the answer: of the run or of its series */
 struct phrase limits_too(struct report *rep, const struct run_result *r, enum cause_class cls, const struct said *said);
 
-/** phrase_of_waiting - what the rank that came last was doing for most of the waiting; none without waiting.
- *  (waiting.c)  Test: tests/unit/test_gain.c */
+/** phrase_of_waiting - what the last rank was doing for most of the waiting; none without waiting. (waiting.c)  Test:
+ *  tests/unit/test_gain.c */
 struct phrase phrase_of_waiting(const struct report *rep, const struct run_result *r);
-/** phrase_of_longer_phase - of a straggler: the phase in which it loses most. (waiting.c) */
+/** phrase_of_longer_phase - for a straggler, the phase in which it loses most. (waiting.c) */
 struct phrase phrase_of_longer_phase(const struct report *rep, const struct run_result *r);
 
 #endif

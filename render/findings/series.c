@@ -107,11 +107,10 @@ static struct slot slot_nodes(const struct report *rep, const struct series_poin
     return slot_things(p->n_nodes, counted_word(rep->unit));
 }
 
-/* More nodes that bring less than this are no gain: "no faster". */
+/* A speed-up by more nodes below this factor counts as none: "no faster". */
 static const double no_faster_ratio = 1.02;
 
-/* The first point that none of the larger ones is much faster than; NULL: the largest is the fastest, or it is not
- * known. */
+/* The first point that no larger point clearly beats; NULL: the largest is the fastest, or it is unknown. */
 static const struct series_point *stops_after(const struct series *s)
 {
     const struct series_point *best = fastest_point(s), *last = &s->points[s->n_points - 1];
@@ -161,7 +160,7 @@ static struct phrase communication_headline(struct report *rep, const struct ser
         return PHRASE(SCALING_WAITING, slot_name(waited_for(rep, r, c)), slot_percent(now), slot_nodes(rep, last));
     const char *what = say_capital(
         &rep->arena, is_gradient_exchange(r) ? say_phrase(&rep->arena, &PHRASE(NAME_GRADIENTS)) : "communication");
-    const double least = 0.001; /* one rank has nobody to exchange with */
+    const double least = 0.001; /* one rank has no partner to exchange with */
     return now > then && then > least
                ? PHRASE(SCALING_COMMUNICATION_GROWS, slot_name(what), slot_percent(now), slot_nodes(rep, last),
                         slot_percent(then), slot_count(before->n_nodes))
@@ -203,7 +202,7 @@ static void add_speed(const struct report *rep, struct series *s)
                                   slot_number(last->throughput), slot_number(stop->throughput)));
 }
 
-/* Node time is that of all nodes together, for the same work. */
+/* Node time is the sum over all nodes, for the same work. */
 static struct phrase node_time(const struct report *rep, const struct series *s)
 {
     const struct series_point *first = &s->points[0], *good = first, *last = &s->points[s->n_points - 1];
@@ -221,7 +220,7 @@ static struct phrase node_time(const struct report *rep, const struct series *s)
                                 : PHRASE(NODES_COST, last_nodes, of_first, first_nodes, unit);
 }
 
-/* What compute does, where communication limits. Below a tenth of it, what it lost is no second cause. */
+/* How compute does if communication limits. A loss of at most a tenth of compute is no second cause. */
 static void add_compute_beside(const struct report *rep, struct series *s, const struct series_loss *l)
 {
     const struct series_point *last = &s->points[s->n_points - 1];
@@ -326,7 +325,7 @@ static void add_series_numbers(struct report *rep, int index, struct claim *c, c
     for (int i = 0; i < n_parts; i++) {
         const char *key = part_key(parts[i]);
         if (!is_point_part_known(rep, last, parts[i]))
-            continue; /* null there */
+            continue; /* null in report.json */
         claim_number(rep, c, report_text(rep, "%s.parts_ns.%s", point, key), "ns", (double)last->part_ns[parts[i]]);
         claim_number(rep, c, report_text(rep, "%s.%s", lost, key), "ns", (double)s->losses[loss].part_ns[parts[i]]);
     }
@@ -346,9 +345,9 @@ static int add_series_claim(struct report *rep, int index, const struct cause *c
     c->evidence = "index.html#scaling";
     c->action = shared ? action_for(rep, shared, CLASS_SHARED) : action_for_scaling(rep, r, cause->cls);
     c->is_measuring = shared && is_advice_to_measure(shared);
-    /* Compute cannot be removed; what it lost against ideal scaling can be gained. What cores of their own would bring
-     * the run itself estimates, as on its page; without that it is all that was lost with them, and how much when the
-     * reference had too few too, nobody knows. */
+    /* Compute cannot be removed, but its loss against ideal scaling can be regained. The run itself estimates the gain
+     * of a core for each rank, as on its page. Without that, the gain is all that was lost with shared cores; if the
+     * reference had too few cores too, it is unknown. */
     const struct run_result *of = shared ? shared : r;
     int64_t own_ns = shared && is_gain_of_cores_told(rep, shared) ? shared->gain_ns[CLASS_SHARED] : 0;
     c->has_gain = !shared || !series_shared_run(rep, &s->points[0]);
@@ -398,7 +397,7 @@ static void find_without_losses(struct report *rep, struct series *s)
                                   slot_name(say_mark(say_row(s->losses_why.code)->mark))));
 }
 
-/* Nodes of other shares or links: a series that seems to scale says nothing of scaling. */
+/* Nodes with different shares or links: such a series says nothing about scaling. */
 static int are_nodes_unlike(const struct report *rep, const struct series *s)
 {
     return unlike_in_series(rep, s) >> UNLIKE_NODES & 1;
@@ -431,7 +430,7 @@ static void find_series(struct report *rep, int index)
     if (is_good) {
         s->said.headline =
             PHRASE(SCALING_GOOD, slot_nodes(rep, last), slot_factor(last->speedup), slot_ratio(last->efficiency));
-        c = (struct cause){CLASS_COMPUTE, l->part_ns[PART_COMPUTE], PART_COMPUTE}; /* what there was to scale */
+        c = (struct cause){CLASS_COMPUTE, l->part_ns[PART_COMPUTE], PART_COMPUTE}; /* compute was to scale */
     } else {
         s->said.headline = shared                                           ? shared_headline(rep, s, shared)
                            : c.part == PART_TRANSFER || c.part == PART_WAIT ? communication_headline(rep, s, &c)
@@ -442,7 +441,7 @@ static void find_series(struct report *rep, int index)
     add_why(rep, s, &c, l, shared);
 }
 
-/* Lost events of its runs, of the first that has any. */
+/* Lost events of its runs, for the first run that has any. */
 static void add_losses(const struct report *rep, struct series *s)
 {
     for (int i = 0; i < s->n_points; i++)

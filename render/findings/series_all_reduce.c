@@ -1,5 +1,5 @@
-/* series_all_reduce.c - the all-reduces of a step by what was measured of the network alone: what they should take,
- * what they took, what they would take beyond. Called by series_scaling.c. */
+/* series_all_reduce.c - the all-reduces of a step: what they should take by measurements of the network alone, what
+ * they took, and what they would take on more nodes. Called by series_scaling.c. */
 #include "render/findings/series_scaling.h"
 
 #include "render/metrics/series/series.h"
@@ -42,7 +42,7 @@ static void say_law(struct all_reduce *a)
         add(a, REDUCE_SAID_LAW, PHRASE(REDUCE_ONE_COUNT));
 }
 
-/* Of the largest point that has a time by the law, and of the next that was not run; the table has the others. */
+/* States the largest point that has a time by the law, and the next one that was not run. The table has the others. */
 static void say_step(struct report *rep, struct all_reduce *a)
 {
     const struct all_reduce_point *p = NULL, *next = a->n_ahead ? &a->ahead[0] : NULL;

@@ -34,7 +34,7 @@ static struct slot slot_nodes(const struct report *rep, int n_nodes)
     return slot_things(n_nodes, counted_word(rep->unit));
 }
 
-/* Numbers of a point are those of the reference too. */
+/* A doubtful reference makes all points doubtful, because their numbers depend on it. */
 static void say_unreliable(struct report *rep, struct series *s)
 {
     const struct run_result *there = doubtful_run(rep, &s->points[0]);
@@ -58,7 +58,7 @@ static void add(struct phrase *said, struct phrase p)
         }
 }
 
-/* Of the largest point; the table has the others. */
+/* States the largest point. The table has the others. */
 static void say_scaling(struct report *rep, struct series *s)
 {
     const struct series_point *last = &s->points[s->n_points - 1];
@@ -76,14 +76,14 @@ static void say_scaling(struct report *rep, struct series *s)
     }
 }
 
-/* Equal values print equally, so no change is told of them. */
+/* Equal values print equally, so no change between them is stated. */
 static int is_printed_alike(const int64_t time[2])
 {
     int64_t most = time[0] > time[1] ? time[0] : time[1];
     return fmt_is_same(fmt_time_beside(time[0], most), fmt_time_beside(time[1], most));
 }
 
-/* What grows from here on, from what was measured: compute per rank shrinks, the all-reduce does not. */
+/* What grows with more nodes, by measurements: compute per rank shrinks, the all-reduce does not. */
 static void say_trend(const struct report *rep, struct series *s)
 {
     const struct series_point *b = &s->points[s->n_points - 1], *a = &s->points[s->n_points - 2];
@@ -108,7 +108,7 @@ static void say_trend(const struct report *rep, struct series *s)
                        : PHRASE(TREND_SHRINKS, last, unit));
 }
 
-/* The law that fits best, and what it says of the next node count: never mixed with what was measured. */
+/* The law that fits best and its value for the next node count, apart from measured values. */
 static void say_ahead(struct report *rep, struct series *s)
 {
     const struct law *l = s->laws;
@@ -124,7 +124,7 @@ static void say_ahead(struct report *rep, struct series *s)
                           slot_factor(e->speedup), slot_name(range)));
 }
 
-/* What could not be judged, in a sentence for each mark. What does not apply is not missed. */
+/* What could not be judged, one sentence for each mark. Causes that do not apply are not listed. */
 static void say_not_judged(struct report *rep, struct series *s)
 {
     const struct reason none = {0};
@@ -166,7 +166,7 @@ void series_scaling_texts(struct report *rep, struct series *s)
     s->not_judged_text = say_phrases(&rep->arena, s->not_judged, SERIES_SAID_MAX);
 }
 
-/* A fit may give a time that is no possible one: it stands there as a number under its bare name. */
+/* A fit may give an impossible time. It is printed as a plain number under its bare name. */
 static void put_time(struct dcr_buf *out, const char *before, const char *name, const char *bare, double ns)
 {
     int is_possible = ns < 9e18 && ns > -9e18;

@@ -1,5 +1,5 @@
-/* series_scaling.h - how far a series scales, and what comes beyond: its texts but for what limits it (series.c).
- * Inside render/findings. Test: tests/unit/test_narrate_runs.c */
+/* series_scaling.h - how far a series scales, and what is expected beyond it: all texts except what limits it
+ * (series.c). Inside render/findings. Test: tests/unit/test_narrate_runs.c */
 #ifndef RENDER_FINDINGS_SERIES_SCALING_H
 #define RENDER_FINDINGS_SERIES_SCALING_H
 

@@ -1,4 +1,4 @@
-/* shared_words.c - what is said of ranks that have no cores to themselves. See run_said.h and claims.h. */
+/* shared_words.c - statements about ranks that share their cores. See run_said.h and claims.h. */
 #include "render/findings/claims.h"
 #include "render/findings/run_said.h"
 
@@ -19,7 +19,7 @@ int is_gain_of_cores_told(const struct report *rep, const struct run_result *r)
     return (double)r->gain_ns[CLASS_SHARED] > rep->thresholds.loss_matters * (double)r->step.mean_ns;
 }
 
-/* How long a step would last if every rank or thread had a core; none where the times do not tell. */
+/* How long a step would last if every rank or thread had a core; none if the times do not tell. */
 static struct phrase phrase_of_cores(const struct report *rep, const struct run_result *r, int has_others)
 {
     const struct shared *s = &r->shared;
@@ -32,7 +32,7 @@ static struct phrase phrase_of_cores(const struct report *rep, const struct run_
         return s->is_most ? PHRASE(CORE_EACH_THREAD_LEAST, own, now) : PHRASE(CORE_EACH_THREAD, own, now);
     if (s->alone_ns <= 0 || step - (double)s->alone_ns <= matters * step)
         return PHRASE(NONE);
-    /* Without them the times are those of ranks alone, else those programs go on. */
+    /* If other programs slow the ranks down even with a core each, the time holds only while these programs go on. */
     int is_beside = has_others && (double)(own_ns - s->alone_ns) > matters * step;
     return is_beside ? PHRASE(CORE_EACH_BESIDE, own, now) : PHRASE(CORE_EACH, own, now);
 }

@@ -30,7 +30,7 @@ static int reads_alike(const struct run_result *r, int64_t a, int64_t b)
     return fmt_is_same(fmt_percent(share(r, a)), fmt_percent(share(r, b)));
 }
 
-/* Is the waiting that a class causes too little to tell two shares apart? Then the one of the breakdown is said. */
+/* Is the waiting that a class causes too little to tell two shares apart? Then the share of the breakdown is stated. */
 static int is_minor(const struct run_result *r, const struct class_result *c)
 {
     return c->caused_ns * 200 < r->step.mean_ns || reads_alike(r, c->share_ns - c->caused_ns, c->share_ns);
@@ -82,7 +82,7 @@ struct phrase share_of_median_step(const struct report *rep, const struct run_re
     double mean = share(r, r->part_ns[p[0]] + (p[0] == p[1] ? 0 : r->part_ns[p[1]])),
            median = (double)ns / (double)r->step_ns[at];
     if (fabs(median - mean) < 0.1 * mean)
-        return PHRASE(NONE); /* the same slow steps, and nothing that they hide */
+        return PHRASE(NONE); /* slow steps do not change the share */
     return PHRASE(SHARE_OF_MEDIAN, slot_percent(median));
 }
 

@@ -1,4 +1,4 @@
-/* stepless.c - headline and support of runs whose steps are not known: what else their files say. Called by claims.c.
+/* stepless.c - headline and support of runs without known steps, from what else is in their files. Called by claims.c.
  */
 #include "render/findings/stepless.h"
 
@@ -13,7 +13,7 @@
 
 #include <string.h>
 
-/* MPI calls without any claim of them: the headline where nothing else is one, else what stands behind it. */
+/* MPI calls without a claim about them: the headline if there is no other, else support for it. */
 static void say_mpi(const struct report *rep, struct said *s, const struct run *a)
 {
     struct mpi_share m = mpi_share(a);
@@ -44,7 +44,7 @@ static struct phrase lost(const struct run *a)
     return part.n_lost ? PHRASE(LOST_AFTER, events, after, of) : PHRASE(LOST_SOME_AFTER, after, of);
 }
 
-/* A part of the run was recorded: how long. */
+/* How long the recorded part of a run was. */
 static struct phrase window(const struct run *a)
 {
     struct recorded part = recorded_part(a);
@@ -63,7 +63,7 @@ static int64_t mpi_of(const struct run *a, int rank)
     return 0;
 }
 
-/* The one rank that is not late, where there is but one. */
+/* The rank that is not late, if there is only one. */
 static int the_other(const struct run *a, const struct mpi_late *l)
 {
     for (int i = 0; i < a->ranks_len; i++) {
@@ -193,17 +193,16 @@ static void add_shared_claim(struct report *rep, struct run_result *r, const str
         late_number(rep, c, r, l->ranks[i]);
 }
 
-/* Did the ranks wait for the late one more than twice as long as any of them waited for a core? Then cores of their own
- * would not end it. */
+/* Did the ranks wait for the late one more than twice as long as any of them waited for a core? Then a core for each
+ * rank would not end the waiting. */
 static int is_late_beyond_cores(const struct run_result *r, const struct mpi_late *l, int64_t wall)
 {
-    int is_of_ranks = r->shared.kind == SHARED_RUN_DELAY || r->shared.kind == SHARED_BOUND; /* else of a node */
+    int is_of_ranks = r->shared.kind == SHARED_RUN_DELAY || r->shared.kind == SHARED_BOUND; /* else it is of a node */
     return is_of_ranks && r->shared.run_ratio >= 0 && (double)l->waited_ns > 2 * r->shared.run_ratio * (double)wall;
 }
 
-/* What a program that was watched shows without any named step: the larger share of the run first. Ranks that had no
- * cores of their own come before, unless that cannot be why they wait for a late one.
- *  returns  how many claims */
+/* Adds claims about a watched program without named steps, the larger share of the run first. Ranks that shared cores
+ * come first, unless that cannot explain the waiting for a late rank. returns  number of claims */
 static int add_claims(struct report *rep, struct run_result *r)
 {
     struct mpi_late l = mpi_late(&rep->thresholds, r->run);
@@ -225,7 +224,7 @@ static int add_claims(struct report *rep, struct run_result *r)
     return r->n_claims;
 }
 
-/* The first claim, what supports it, and the second one where the first does not hold it. */
+/* The first claim, its support, and the second claim if the first does not include it. */
 static void say_claims(const struct report *rep, const struct run_result *r, struct said *s)
 {
     const struct claim *first = &rep->claims[r->claims[0]];
@@ -259,9 +258,9 @@ static void say_what_is_known(struct report *rep, struct run_result *r, struct s
 
 void say_without_steps(struct report *rep, struct run_result *r)
 {
-    enum { SHOWN = 3 }; /* what comes first matters most: a paragraph of more is not read */
+    enum { SHOWN = 3 }; /* the first claims matter most; a longer paragraph is not read */
     struct said s = {0};
-    if (!say_failed(rep, r, &s)) /* what was recorded up to there shows how it failed, not what limits it */
+    if (!say_failed(rep, r, &s)) /* what was recorded before a failure shows how the run failed, not what limits it */
         say_what_is_known(rep, r, &s);
     for (int i = SHOWN; i < SAID_MAX; i++)
         s.support[i] = PHRASE(NONE);

@@ -1,4 +1,4 @@
-/* stepless.h - what is said of a run whose steps are not known. Inside render/findings. */
+/* stepless.h - statements about a run without known steps. Inside render/findings. */
 #ifndef RENDER_FINDINGS_STEPLESS_H
 #define RENDER_FINDINGS_STEPLESS_H
 
@@ -7,32 +7,32 @@
 /* What to do about such a run. */
 struct stepless_advice {
     struct advised first, then; /* then: ADVICE_NONE, or what else helps */
-    const char *words;          /* of first, where an action of a class has them already; NULL = those of its row */
-    struct phrase result;       /* what it brings or is about; PHRASE_NONE = not known */
+    const char *words;          /* words of first, if an action of a class has them already; NULL = those of its row */
+    struct phrase result;       /* its effect or subject; PHRASE_NONE = unknown */
     int is_first;               /* as in struct to_do; 0: nothing needs to be done */
 };
 
-/** say_without_steps - headline and support of such a run: its GPU traces, else the first of its tables and monitors
- *  that has something to say. */
+/** say_without_steps - headline and support of such a run: from its GPU traces, else from the first of its tables and
+ *  monitors that shows something. */
 void say_without_steps(struct report *rep, struct run_result *r);
-/** say_evidence - what the first table or monitor says that has something to say; (stepless_evidence.c)
- *  returns 0: nothing, and out is unchanged */
+/** say_evidence - the finding of the first table or monitor that has one; (stepless_evidence.c) returns 0: nothing, and
+ *  out is unchanged */
 int say_evidence(struct report *rep, const struct run *r, struct said *out);
-/** advise_evidence - what follows from that table or monitor.   returns 0: there is none */
+/** advise_evidence - the advice that follows from that table or monitor.   returns 0: there is none */
 int advise_evidence(struct report *rep, const struct run *r, struct stepless_advice *out);
 /** say_epochs - where the time of an epoch goes, of the epochs in metrics.csv whose parts are given and fit.
  *  (stepless_epochs.c)   returns 0: there is none. Test: tests/golden/render_text.sh */
 int say_epochs(const struct run *r, struct said *out);
 
 /** say_devices - how busy the GPUs were, from traces.
- *  has_steps  the run's steps are counted: else it is said where a trace marks steps that could not be
+ *  has_steps  the run's steps are counted: else out also says if a trace marks steps that could not be
  *  returns    1, or 0 without a trace of a GPU: out is unchanged */
 int say_devices(const struct report *rep, const struct run *r, int has_steps, struct said *out);
 /** cause_of_idle - the class that most of the idle time of the least busy GPU belongs to; N_CLASSES: it is busy, or
  * that is not known. */
 enum cause_class cause_of_idle(const struct report *rep, const struct run *r);
-/** advise_devices - what to do about the idle time of GPU traces without steps; nothing for a trace of so few kernels
- *  that it shows no loop. How steps are marked is said of trainings alone.   returns 0: there are none */
+/** advise_devices - what to do about the idle time of GPU traces without steps; nothing for a trace with too few
+ *  kernels to show a loop. Only trainings get advice on how to mark steps.   returns 0: there are none */
 int advise_devices(struct report *rep, const struct run_result *r, struct stepless_advice *out);
 
 #endif

@@ -1,5 +1,5 @@
-/* stepless_action.c - what to do about a run whose steps are not known: what its traces or reports of other tools say
- * by themselves, and how the next run has steps. Test: tests/unit/test_narrate.c, test_devices_told.c */
+/* stepless_action.c - what to do about a run without known steps: what follows from its traces or reports of other
+ * tools, and how the next run can have steps. Test: tests/unit/test_narrate.c, test_devices_told.c */
 #include "render/findings/actions.h"
 #include "render/findings/claims.h"
 
@@ -9,7 +9,7 @@
 #include "render/findings/failed.h"
 #include "render/say/say.h"
 
-/* How the steps of a run without them can be known: by names where it was watched, else by who watches. */
+/* How the steps of such a run can be known: by named ranges if it was watched, else by watching it. */
 static struct advised steps_advice(const struct run *r)
 {
     if (!*r->collector_version)
@@ -40,7 +40,7 @@ static struct stepless_advice advise(struct report *rep, const struct run_result
     }
     if (advise_devices(rep, r, &out))
         return out;
-    /* Where the program was watched, its steps can be named whatever else is beside it. */
+    /* The steps of a watched program can be named, whatever other evidence there is. */
     if (r->step.n || !advise_evidence(rep, r->run, &out) || (*r->run->collector_version && !out.is_first))
         return are_steps_missed(r)     ? steps
                : mpi_share(r->run).has ? (struct stepless_advice){.first = ADVISE(NOTHING_MPI)}

@@ -1,4 +1,4 @@
-/* stepless_epochs.c - what metrics.csv says of where the time of an epoch goes, for runs without steps. */
+/* stepless_epochs.c - where the time of an epoch goes by metrics.csv, for runs without steps. */
 #include "render/findings/stepless.h"
 
 #include "render/findings/rules/rules.h"

@@ -1,5 +1,5 @@
-/* stepless_evidence.c - what the files of other tools say that hold no steps: reports, tables, monitors. The first that
- * has something to say is the finding, and what follows from it the advice. Called by stepless.c and stepless_action.c.
+/* stepless_evidence.c - findings from files of other tools that hold no steps: reports, tables, monitors. The first
+ * file that shows something gives the finding and the advice. Called by stepless.c and stepless_action.c.
  * Test: tests/unit/test_devices_told.c, tests/integration/render_foreign.sh */
 #include "render/findings/rules/analyse.h"
 #include "render/findings/stepless.h"
@@ -13,7 +13,7 @@
 
 /* ---- logs of nccl-tests ---------------------------------------------------------------------------- */
 
-/* The size from which on every message gets `share` of the best rate of the log; 0 = there is none. */
+/* The smallest size from which on every message gets `share` of the best rate of the log; 0 = there is none. */
 static double bytes_from(const struct run_collective_test *c, double share)
 {
     double best = 0, from = 0;
@@ -85,14 +85,15 @@ static int tell_memory(const struct foreign_table *t, struct said *out)
     return 1;
 }
 
-/* The row of most summed time, and how much of all rows it is where the table says nanoseconds. */
+/* The row with most summed time, and its share of all rows if the table has nanoseconds. */
 static int tell_nsys(struct report *rep, const struct foreign_table *t, struct said *out)
 {
     static const char *const sums[] = {"Sum, ns", "Total Time (ns)", "Total Proj Time (ns)"};
     static const char *const others[] = {"NVTX Range", "KAvg (ns)", "Total Message Volume (bytes)"};
     int sum = -1;
     size_t most = 0;
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++) /* kernels under several ranges, means, bytes */
+    for (size_t i = 0; i < sizeof others / sizeof *others;
+         i++) /* tables whose rows have no meaningful sum: kernels under several ranges, means, bytes */
         if (table_column(t, others[i]) >= 0)
             return 0;
     if (!table_rows(t))
@@ -118,7 +119,7 @@ static int tell_nsys(struct report *rep, const struct foreign_table *t, struct s
     return 1;
 }
 
-/* The kernel that took most time, where the roofline tells what it is bound by. */
+/* The kernel that took most time, if the roofline tells what bounds it. */
 static int tell_kernels(struct report *rep, const struct run *r, const struct foreign_table *t, struct said *out,
                         struct stepless_advice *todo)
 {
@@ -167,7 +168,7 @@ static int tell_jobs(struct report *rep, const struct foreign_table *t, struct s
 
 struct utilisation {
     double mean;
-    int64_t n, n_zero; /* samples of all GPUs, and those that read 0 */
+    int64_t n, n_zero; /* number of samples of all GPUs, and of those that read 0 */
     int n_gpus;
 };
 
@@ -186,7 +187,7 @@ static struct utilisation utilisation_of(const struct run *r)
     return u;
 }
 
-/* All monitored GPUs, each sample once. */
+/* All monitored GPUs; each sample counts once. */
 static int tell_monitors(const struct report *rep, const struct run *r, struct said *out, struct stepless_advice *todo)
 {
     struct utilisation u = utilisation_of(r);
@@ -209,7 +210,7 @@ static int tell_monitors(const struct report *rep, const struct run *r, struct s
     return 1;
 }
 
-/* Mean over GPUs of the parts that tell most, behind the utilisation where that was sampled too. */
+/* Mean over GPUs of the parts that tell most, after the utilisation if that was sampled too. */
 static int tell_activity(const struct report *rep, const struct run *r, const struct foreign_table *t, struct said *out,
                          struct stepless_advice *todo)
 {

@@ -1,4 +1,5 @@
-/* sure.c - how sure the answer of the report is: cause and forecast apart, what is not known, how to know it. */
+/* sure.c - how sure the answer of the report is: cause and forecast separately, what is unknown, and how to find out.
+ */
 #include "render/findings/claims.h"
 
 #include "render/findings/failed.h"
@@ -29,7 +30,7 @@ static int is_repeated(const struct series *s)
     return 0;
 }
 
-/* In runs without steps: of a series the one that is trusted least, without one run r. */
+/* The confidence in runs without steps: for a series that of its least trusted run, else that of r. */
 static enum confidence least_sure(struct report *rep, const struct series *s, const struct run_result *r,
                                   const char **because)
 {
@@ -53,8 +54,8 @@ static enum confidence least_sure(struct report *rep, const struct series *s, co
     return least;
 }
 
-/* The 95 % interval of what the headline claims, and of nothing else: the share of the first claim, the speed-up of a
- * series that scales well, what a run without a cause mostly does. */
+/* The 95 % interval of exactly what the headline claims: the share of the first claim, the speed-up of a series that
+ * scales well, or what a run without a cause mostly does. */
 static struct phrase interval_of(struct report *rep, const struct series *s, const struct run_result *r,
                                  const struct claim *c)
 {
@@ -116,7 +117,7 @@ static void add_forecast(struct report *rep, const struct claim *c)
         add(rep, SURE_FORECAST, c->gain_basis == GAIN_ESTIMATE ? PHRASE(GAIN_IS_ESTIMATE) : PHRASE(GAIN_IS_BOUND));
 }
 
-/* That ranks had too few cores is a fact, however little the times of their steps tell. */
+/* It is a fact that ranks had too few cores, even if the times of their steps tell little. */
 static void add_fact(struct report *rep, const struct series *s, const struct claim *c, const struct run_result *r)
 {
     if (c && c->cls == CLASS_SHARED && r->shared.kind)
@@ -135,7 +136,7 @@ static void add_confidence(struct report *rep, const struct run_result *r, const
                                                         : PHRASE(DOUBT, level, why));
 }
 
-/* What stand-ins for nodes do not show, and for our program how to see it. */
+/* What emulated nodes do not show and, for our program, how to measure it. */
 static void add_real_nodes(struct report *rep, int is_ours)
 {
     int n_kind[NODES_SHARES + 1] = {0};
@@ -155,7 +156,7 @@ void say_how_sure(struct report *rep, const struct series *s, const struct run_r
     const char *because = c ? c->confidence_because : r->confidence_because;
     enum confidence sure = c ? c->confidence : r->confidence;
     add_fact(rep, s, c, r);
-    int is_shared = c && c->cls == CLASS_SHARED; /* other shares are not what is found */
+    int is_shared = c && c->cls == CLASS_SHARED; /* the finding is not a share of step time, so no interval fits */
     if (!add_steps(rep, s, r))
         sure = least_sure(rep, s, r, &because);
     else if (!is_shared)
@@ -169,7 +170,7 @@ void say_how_sure(struct report *rep, const struct series *s, const struct run_r
     add(rep, SURE_DOUBT, of_all);
     if (!is_failed(r) && of_all.id == PHRASE_NONE) /* how a run ended is certain */
         add_confidence(rep, r, c, sure, because);
-    if (s || r->has_steps || are_steps_missed(r)) /* of other runs nobody asks for a gain in steps */
+    if (s || r->has_steps || are_steps_missed(r)) /* other runs have no gain in steps */
         add_forecast(rep, c);
     const int is_ours = strcmp(r->run->program.name, "dcrnn-train") == 0;
     if (s)

@@ -54,7 +54,7 @@ static int is_contradicted(const struct region *g)
     return g->by_times >= 0 && fabs(g->by_times - g->v[TALP_PARALLEL]) > 0.0101;
 }
 
-/* Of the host. */
+/* Efficiency of the host. */
 static double efficiency(const struct region *g)
 {
     return is_contradicted(g) && g->by_times < g->v[TALP_PARALLEL] ? g->by_times : g->v[TALP_PARALLEL];
@@ -65,19 +65,19 @@ static int is_of_gpus(const struct region *g)
     return g->v[TALP_GPU] >= 0 && g->v[TALP_GPU] < efficiency(g);
 }
 
-/* What it is ranked by: host or GPUs, whichever lose more. */
+/* The efficiency that ranks a region: that of its GPUs or of its host. */
 static double lowest_of(const struct region *g)
 {
     return is_of_gpus(g) ? g->v[TALP_GPU] : efficiency(g);
 }
 
-/* Does a say more of what is lost than b? A file that contradicts itself says less than any other. */
+/* Is a more inefficient than b? A file that contradicts itself comes after all others. */
 static int is_worse(const struct region *a, const struct region *b)
 {
     return is_contradicted(a) != is_contradicted(b) ? is_contradicted(b) : efficiency(a) < efficiency(b);
 }
 
-/* Where no report as a whole is below `enough`. */
+/* For reports that are all above `enough` as a whole. */
 struct hidden {
     int is_below, is_costly; /* below, and costs more than `matters` of the report's time: the one that costs most */
     struct region lowest, costliest;
@@ -103,9 +103,9 @@ static void look_into(const struct foreign_table *t, double enough, double matte
     }
 }
 
-/* The reports of a run, n of them in all; *worst: the one with the lowest efficiency of its host, of those that do not
- * contradict themselves if there are any. Where that is enough in all, what in them is not, a region or the GPUs, if it
- * costs enough; h: what is below, NULL not wanted. */
+/* The reports of a run, n in all. *worst: the one with the lowest efficiency of its host, among those that do not
+ * contradict themselves if there are any. If that is enough, *worst is a region or the GPUs in a report that are not,
+ * if it costs enough; h: what is below, NULL = not wanted. */
 static int worst_of(const struct report *rep, const struct run *r, struct region *worst, struct hidden *h)
 {
     int n = 0;
@@ -144,7 +144,7 @@ static struct phrase factor(const double *v, enum talp_efficiency root)
 
 /* ---- two reports of one program ------------------------------------------------------------------- */
 
-/* The same regions in the same order, on other numbers of CPUs. Nothing in the files says more. */
+/* The same regions in the same order, on another number of CPUs. The files tell no more. */
 static int may_scale(const struct region *a, const struct region *b)
 {
     if (!(a->cpus > 0 && b->cpus > a->cpus && a->elapsed_s > 0 && b->elapsed_s > 0 && a->useful_s > 0 &&
@@ -170,7 +170,7 @@ static void say_scaling(struct said *out, const struct region *a, const struct r
     said_add(out, PHRASE(TALP_COMPUTATION, slot_ratio(computation * (is_weak ? cpus : 1))));
 }
 
-/* Of each report and the next larger one that may be of its program. */
+/* Compares each report with the next larger one that may be of its program. */
 static void say_all_scaling(struct said *out, const struct run *r)
 {
     for (int i = 0; i < r->n_tables; i++) {
@@ -183,7 +183,7 @@ static void say_all_scaling(struct said *out, const struct run *r)
     }
 }
 
-/* How many reports contradict themselves; *last: one of them. */
+/* Number of reports that contradict themselves; *last: one of them. */
 static int contradicted(const struct run *r, struct region *last)
 {
     int n = 0;
@@ -257,7 +257,7 @@ static const enum advice advice_of[N_TALP] = {
     [TALP_GPU_ORCHESTRATION] = ADVICE_TALP_GPU_ORCHESTRATION,
 };
 
-/* wrong: a report that contradicts itself, and is to be measured again where no other needs anything; NULL none */
+/* wrong: a report that contradicts itself, to be measured again if no other report needs anything; NULL = none */
 static struct stepless_advice advise(const struct report *rep, const struct region *g, const struct hidden *h,
                                      const struct region *wrong)
 {

@@ -25,13 +25,13 @@ static const struct run_result *run_of(const struct report *rep, const struct se
     return &rep->runs[p->runs[0]];
 }
 
-/* Two texts, a space between them where both say something. */
+/* Two texts, separated by a space if both have words. */
 static const char *joined(struct report *rep, const char *a, const char *b)
 {
     return report_text(rep, "%s%s%s", a, *a && *b ? " " : "", b);
 }
 
-/* The series with most points; of equal ones the first. */
+/* The series with most points; on a tie the first. */
 static const struct series *main_series(const struct report *rep)
 {
     const struct series *best = NULL;
@@ -52,7 +52,7 @@ static int claim_to_act_on(const struct series *s, const struct run_result *r)
     return s && s->limit_claim >= 0 ? s->limit_claim : r->n_claims ? r->claims[0] : -1;
 }
 
-/* A fifth of the steps or more in which the first operation of a GPU had not come yet; else 0. */
+/* Time before the first operation of a GPU in the steps, if that is a fifth of them or more; else 0. */
 static int64_t lead_ns(const struct run *a)
 {
     int64_t most = 0;
@@ -64,7 +64,7 @@ static int64_t lead_ns(const struct run *a)
     return most;
 }
 
-/* A run that computes, in the best kernels as far as is known: no cause to remove. */
+/* A run that computes, and whose kernels are the best that are known: no cause to remove. */
 static int is_all_healthy(const struct report *rep, const struct claim *c)
 {
     return c->cls == CLASS_COMPUTE && c->series < 0 && !c->has_gain && !is_compute_waiting(&rep->runs[c->run]);
@@ -76,21 +76,21 @@ static int is_same_advice(const struct claim *a, const struct claim *b)
     return a->action.id == b->action.id;
 }
 
-/* The gain is told as if all communication went away. Most advice removes a part of it, but one rank can leave all of
- * it out, and looking removes none. */
+/* The stated gain is that of removing all communication. Most advice removes a part of it, but using one rank removes
+ * all, and looking removes none. */
 static int is_part_of_gain(const struct claim *c)
 {
     return c->cls == CLASS_COMMUNICATION && c->gain_basis != GAIN_BOUND && c->action.id != ADVICE_NO_COLLECTIVES &&
            !is_advice_to_look(c);
 }
 
-/* The run whose gain is told: of a series the one at its largest count. */
+/* The run whose gain is stated: for a series the one at its largest count. */
 static const struct run_result *run_of_claim(struct report *rep, const struct claim *c)
 {
     return c->run >= 0 ? &rep->runs[c->run] : c->series >= 0 ? largest_run(rep, &rep->series[c->series]) : NULL;
 }
 
-/* Ranks that exchange nothing save the transfer, and the time that they wait for each other in turn. */
+/* Ranks that exchange nothing save the transfer and the time they wait for each other in turn. */
 static const char *exchange_of_gain(struct report *rep, const struct run_result *r, int64_t gain_ns)
 {
     const char *transfer = run_part_name(r, PART_TRANSFER);
@@ -99,7 +99,7 @@ static const char *exchange_of_gain(struct report *rep, const struct run_result 
                                                            : transfer;
 }
 
-/* What an action brings. */
+/* The expected effect of an action. */
 static const char *expected_of(struct report *rep, const struct claim *c)
 {
     const struct slot after = slot_time(c->step_ns - c->gain_ns), now = slot_time(c->step_ns),
@@ -112,7 +112,7 @@ static const char *expected_of(struct report *rep, const struct claim *c)
     const struct phrase said[] = {c->cls == CLASS_IMBALANCE     ? PHRASE(EXPECT_BALANCED, after, now, factor)
                                   : c->gain_basis == GAIN_BOUND ? PHRASE(EXPECT_AT_BEST, after, now, factor)
                                   : c->action.is_short_of_cores ||
-                                          c->cls == CLASS_COMPUTE /* nobody removes all of it */
+                                          c->cls == CLASS_COMPUTE /* compute cannot be removed completely */
                                       ? PHRASE(EXPECT_LESS, after, now, factor)
                                       : *cause.name ? PHRASE(EXPECT_WITHOUT, cause, after, now, factor)
                                                     : PHRASE(EXPECT_ABOUT, after, now, factor),
@@ -120,7 +120,8 @@ static const char *expected_of(struct report *rep, const struct claim *c)
     return say_phrases(&rep->arena, said, 2);
 }
 
-/* Of repeated runs a gain is computed for one, whose step is not the mean that the answer has. */
+/* The gain is of one run. If its point has repetitions, the run is named, because its step is not the mean that the
+ * answer states. */
 static const char *run_of_expected(struct report *rep, const struct claim *c)
 {
     const struct run_result *r = run_of_claim(rep, c);
@@ -132,7 +133,7 @@ static const char *run_of_expected(struct report *rep, const struct claim *c)
     return "";
 }
 
-/* The same, and which run it is about. */
+/* The expected effect, and the run it is for. */
 static const char *expected_said(struct report *rep, const struct claim *c)
 {
     const char *text = expected_of(rep, c);
@@ -148,7 +149,7 @@ static struct to_do advised_by(struct report *rep, const struct claim *c, const 
                           .also = steps};
 }
 
-/* Of a run that computes: how to be faster, and what is not known of its compute. */
+/* Advice for a run that computes: how to be faster, and what is unknown about its compute. */
 static struct to_do advised_of_compute(struct report *rep, const struct run_result *r, const struct claim *c)
 {
     const char *unrecorded = unrecorded_in_compute(rep, r);
@@ -160,14 +161,15 @@ static struct to_do advised_of_compute(struct report *rep, const struct run_resu
                           .also = is_unnamed ? report_text(rep, "%s.", action_for_unnamed(rep, r)) : ""};
 }
 
-/* More nodes than the fastest point has are no gain. NULL = the largest is it, or something else limits. */
+/* More nodes than the fastest point has bring no gain. NULL = the largest point is the fastest, or something else
+ * limits. */
 static const struct series_point *better_point(const struct series *s)
 {
     const struct series_point *best = s ? fastest_point(s) : NULL;
     return best && best != &s->points[s->n_points - 1] && s->limit_claim < 0 ? best : NULL;
 }
 
-/* is_stepless gets 1 where it is r->stepless_action. */
+/* is_stepless gets 1 if the answer is r->stepless_action. */
 static struct to_do what_to_do(struct report *rep, const struct series *s, const struct run_result *r,
                                const struct claim *c, int *is_stepless)
 {
@@ -194,14 +196,14 @@ static struct to_do what_to_do(struct report *rep, const struct series *s, const
     return r->stepless_action;
 }
 
-/* The run that a claim of shared cores is about: of a series the one at its largest count. */
+/* The run that a claim of shared cores is about: for a series the one at its largest count. */
 static const struct run_result *shared_run_of(const struct report *rep, const struct claim *c,
                                               const struct run_result *r)
 {
     return c->run >= 0 ? &rep->runs[c->run] : r;
 }
 
-/* Stand-ins for nodes that are too many for their machine: the same series on nodes of a cluster. */
+/* For emulated nodes that are too many for their machine: the command for the same series on nodes of a cluster. */
 static const char *command_elsewhere(struct report *rep, const struct series *s, const struct run_result *r)
 {
     const char *counts = "";
@@ -212,7 +214,7 @@ static const char *command_elsewhere(struct report *rep, const struct series *s,
     return trial_on_cluster(rep, r, counts);
 }
 
-/* What the largest run says of causes beside its own answer, for an answer that is about another one. */
+/* What the largest run shows about other causes, for an answer that is about another run. */
 static void judge_beside(struct report *rep, const struct run_result *r, const struct claim *c)
 {
     bool has_others = r->judged[0].id == PHRASE_LIMITS_TOO;
@@ -274,7 +276,7 @@ void top_sentences(struct report *rep)
     if (!is_ranked(rep) && c && c->series >= 0)
         judge_beside(rep, r, c);
     say_how_sure(rep, s, r, c);
-    /* Of a series that scales the headline has the speed-up already: what its largest run does follows. */
+    /* For a series that scales, the headline has the speed-up, so the next sentence says what its largest run does. */
     const char *second = s && s->limit_claim < 0 && s->n_losses ? r->headline
                          : s && *s->headline                    ? say_phrase(&rep->arena, &s->said.support[0])
                          : r->has_steps                         ? rep->first_action
@@ -315,7 +317,7 @@ void top_of_changes(struct report *rep)
     rep->headline_series = -1;
     rep->support = rep->changes->support;
     rep->verdict = report_text(rep, "%s %s%s%s", rep->headline, rep->support, *now ? " " : "", now);
-    /* These describe the run after the change. Its own page shows them. */
+    /* These are about the run after the change, and its own page shows them. */
     memset(rep->ruled_out, 0, sizeof rep->ruled_out);
     memcpy(rep->sure, rep->changes->sure, sizeof rep->sure);
     rep->how_sure = say_phrases(&rep->arena, rep->sure[SURE_CAUSE], SAID_MAX);

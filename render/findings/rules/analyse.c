@@ -26,7 +26,7 @@ struct sortable {
     int n_nodes;
 };
 
-/* Node count, run id, then what is inside: never the order of arguments. */
+/* Sorted by node count, run id, then content, so that the order of arguments does not matter. */
 static int compare_runs(const void *a, const void *b)
 {
     const struct sortable *x = a, *y = b;
@@ -56,7 +56,7 @@ static const char *slug_of(struct report *rep, const struct run_result *r)
     return slug;
 }
 
-/* Runs of one node count that differ in what was run are no repetitions and must not read like them. */
+/* Runs of one node count that ran different things are not repetitions, so their labels must differ. */
 static int is_first_of_configuration(const struct report *rep, int run)
 {
     const struct run_result *r = &rep->runs[run];
@@ -78,7 +78,7 @@ static int is_told_by_program(const struct report *rep, int run)
     return *mine != '\0';
 }
 
-/* Of the models of other runs on as many nodes. */
+/* The run's model, in words that tell it from the models of other runs on as many nodes. */
 static const char *words_of_model(struct report *rep, int run)
 {
     const char **others = dcr_arena_alloc(&rep->arena, (size_t)rep->n_runs * sizeof *others);
@@ -89,8 +89,8 @@ static const char *words_of_model(struct report *rep, int run)
     return model_words(rep, rep->runs[run].run->program.model, others, n);
 }
 
-/* ", vit_b_16, weak": what tells the configurations of this run's node count apart, of what results of benchmarks say
- * of themselves; "" when that does not tell all of them apart. */
+/* ", vit_b_16, weak": what tells the configurations of this run's node count apart, from what results of benchmarks
+ * state; "" when that does not tell all of them apart. */
 static const char *configuration_words(struct report *rep, int run)
 {
     enum { N_WORDS = 4 };
@@ -113,7 +113,7 @@ static const char *configuration_words(struct report *rep, int run)
             return "";
     }
     for (int w = 0; w < N_WORDS; w++)
-        if (is_told[w] && *mine[w] && (w < 3 || !*text)) /* a batch that goes with the others need not be said */
+        if (is_told[w] && *mine[w] && (w < 3 || !*text)) /* the batch is named only if nothing else differs */
             text = report_text(rep, "%s, %.90s", text, w == 0 ? words_of_model(rep, run) : mine[w]);
     return text;
 }
@@ -159,7 +159,7 @@ static void number_run(struct report *rep, struct run_result *r, int nth, int of
     r->name = *r->name ? report_text(rep, "%s (run %d of %d)", r->name, nth, of) : "";
 }
 
-/* Runs of unknown node counts are called by their files, which may be called alike in different folders. */
+/* Runs of unknown node counts are named after their files, and files in different folders may have equal names. */
 static void number_equal_labels(struct report *rep)
 {
     for (int i = 0; i < rep->n_runs; i++) {
@@ -201,7 +201,7 @@ struct source report_source(struct dcr_arena *arena, const struct run *run)
     return s;
 }
 
-/* A run twice would count as two repetitions and make every interval look better than it is. */
+/* A run given twice would count as two repetitions and make every interval too narrow. */
 static int check_unique(const struct report *rep, struct dcr_err *err)
 {
     for (int i = 1; i < rep->n_runs; i++) {
@@ -227,7 +227,7 @@ int is_training(const struct run *a)
     return 0;
 }
 
-/* What a run is called that names neither model nor program: by its evidence. */
+/* The name of a run that states neither model nor program, taken from its evidence. */
 static const char *kind_of(const struct run *r)
 {
     int n_gpus = 0;
@@ -249,7 +249,7 @@ static int is_model(const char *a, const char *b)
     return strcspn(b, ",;") == n && strncmp(a, b, n) == 0;
 }
 
-/* " and vit_b_16", " and b.py": the title is of all runs. Runs of one program differ where both name a model. */
+/* " and vit_b_16", " and b.py": the title covers all runs. Runs of one program differ if both name a model. */
 static void put_other_programs(const struct report *rep, int from, struct dcr_buf *out)
 {
     const struct run *named = rep->runs[from].run;
@@ -257,7 +257,7 @@ static void put_other_programs(const struct report *rep, int from, struct dcr_bu
     int n_others = 0;
     for (int i = 0; i < rep->n_runs; i++) {
         const struct run *r = rep->runs[i].run;
-        if (is_untold(rep, i)) /* it broke off before it said what it is */
+        if (is_untold(rep, i)) /* it broke off before it stated its configuration */
             continue;
         const char *name = *r->program.model ? r->program.model : program_of(r);
         int is_other = strcmp(program_of(r), program_of(named)) != 0;
@@ -280,7 +280,7 @@ static const char *title_of(struct report *rep)
     int first = 0, n_bare = 0;
     for (int i = 0; i < rep->n_runs; i++)
         n_bare += is_bare(rep->runs[i].run);
-    while (n_bare < rep->n_runs && is_bare(rep->runs[first].run)) /* a run that says what ran */
+    while (n_bare < rep->n_runs && is_bare(rep->runs[first].run)) /* finds the first run that states what ran */
         first++;
     const struct run_program *p = &rep->runs[first].run->program;
     struct dcr_buf others = {0};
@@ -309,7 +309,7 @@ static const char *title_of(struct report *rep)
     return title;
 }
 
-/* Of results that scale over the GPUs of a machine all must do so, else a count would mean two things. */
+/* If results scale over the GPUs of one machine, all must do so, else a count would mean two things. */
 static enum counted_unit unit_of(struct run **runs, int n)
 {
     int n_gpus = 0;

@@ -7,11 +7,11 @@
 struct analyse_options {
     int nodes; /* --nodes: node count of archives that do not say; 0 = not given */
     struct thresholds thresholds;
-    const char *const *left_out; /* what was found and could not be used, as sentences without a full stop */
+    const char *const *left_out; /* evidence that could not be used, as sentences without a full stop */
     size_t n_left_out;
-    const char *const *copies; /* runs that are there a second time, likewise: a note, since nothing is missing */
+    const char *const *copies; /* runs given a second time, likewise: a note, since nothing is missing */
     size_t n_copies;
-    const char *const *none; /* files beside the evidence that are none: names, ascending */
+    const char *const *none; /* files beside the evidence that are not evidence: names, ascending */
     size_t n_none;
 };
 
@@ -22,19 +22,20 @@ struct analyse_options {
 int analyse(struct report *rep, struct run **runs, int n, const struct analyse_options *opt,
             struct dcr_err *err) DCR_MUST_CHECK;
 
-/** unrecorded_in_compute - what may be in the compute of a run of hosts, because nothing was recorded of it: "data
- *  loading or I/O"; "" nothing. Gives text of the report. (unjudged.c)  Test: tests/unit/test_rules.c */
+/** unrecorded_in_compute - what the compute of a host's run may contain because it was not recorded: "data loading or
+ *  I/O"; "" for nothing. Gives text of the report. (unjudged.c)  Test: tests/unit/test_rules.c */
 const char *unrecorded_in_compute(struct report *rep, const struct run_result *r);
 
-/** remedy_of_memory - how it can be judged in the next run; none where it is judged. (unjudged.c) */
+/** remedy_of_memory - how memory can be judged in the next run; none if it was judged. (unjudged.c) */
 struct phrase remedy_of_memory(const struct run_result *r);
 
-/** unless_unjudged - the confidence in a run being compute-bound: at most medium where something that could limit was
- * not judged; then *because says what. (unjudged.c) */
+/** unless_unjudged - the confidence in a run being compute-bound: at most medium if a possible limit was not judged;
+ *  then *because names it. (unjudged.c) */
 enum confidence unless_unjudged(struct report *rep, const struct run_result *r, enum confidence sure,
                                 const char **because);
 
-/** run_may_be_torch - does PyTorch's advice fit: do names in its traces or its command say so, or does nothing tell?
+/** run_may_be_torch - does PyTorch's advice fit: do names in its traces or its command show PyTorch, or is the
+ *  framework unknown?
  *  Test: tests/unit/test_framework.c */
 int run_may_be_torch(const struct run *r);
 /** run_is_torch_on_hosts - is it PyTorch without a GPU: by traces of its profiler, or by the hook of the collector? */
@@ -47,13 +48,13 @@ int is_training(const struct run *a);
 /** caveats - what must be known before any verdict: rep->notes, node_label. */
 void caveats(struct report *rep);
 
-/** share_words - "0.25 core, 50 Mbit/s each", of one node without "each". gives; lives as long as the report */
+/** share_words - "0.25 core, 50 Mbit/s each", for one node without "each". gives; lives as long as the report */
 const char *share_words(struct report *rep, const struct node_share *s, int n_nodes);
 
 /** has_bad_clock - was a GPU of this run throttled? After caveats. */
 int has_bad_clock(const struct report *rep, const struct run_result *r);
 
-/** caveats_of_cores, caveats_of_series - parts of it. */
+/** caveats_of_cores, caveats_of_series - parts of caveats. */
 void caveats_of_cores(struct report *rep);
 
 /** caveat_of_end - which rank of a run that broke off did not reach the exchange in which the others wait. */

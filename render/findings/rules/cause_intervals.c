@@ -1,5 +1,5 @@
-/* cause_intervals.c - how sure the shares of causes are that waiting or calls on files belong to: what is judged is not
- * one part of a step, so that no interval of a part is theirs. Called by rules.c. */
+/* cause_intervals.c - intervals of the shares of causes that include waiting or calls on files. Such a share is not one
+ * part of a step, so the interval of a part does not fit. Called by rules.c. */
 #include "render/findings/rules/rules.h"
 #include "render/metrics/cores.h"
 #include "render/metrics/rule.h"
@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-/* ns of waiting as the breakdown shows it, per ns that the collectives of the steps give to causes. */
+/* Waiting as the breakdown shows it (ns) for each ns of waiting that the collectives of the steps assign to causes. */
 static double scale_of_causes(const struct run_result *r)
 {
     double waited = 0, given = 0;
@@ -19,8 +19,8 @@ static double scale_of_causes(const struct run_result *r)
     return given > 0 ? waited / given : 0;
 }
 
-/* Waiting of one step that a cause is charged with; all but loading and writing: imbalance. Where cores were shared the
- * run as a whole says what waiting was for. unit: ns, sum over ranks */
+/* Waiting of one step that a cause is charged with. All waiting except that for loading and writing is imbalance. If
+ * cores were shared, the split of the whole run applies. unit: ns, sum over ranks */
 static double caused_in(const struct run_result *r, int64_t step, int category, double scale)
 {
     if (!is_doubtful(r))
@@ -29,10 +29,10 @@ static double caused_in(const struct run_result *r, int64_t step, int category, 
     return all > 0 ? (double)r->step_part_ns[step][PART_WAIT] * (double)r->wait_cause_ns[category] / all : 0;
 }
 
-/* Columns of the resamples; the first is what they are shares of. */
+/* Columns of the resamples. The shares are of the first column. */
 enum { OF_STEP, OF_DATA, OF_IO, OF_IMBALANCE };
 
-/* files: of loading, the share in calls on files; in every step that of the run, as its class has it. */
+/* files: the share of loading that calls on files take. Every step uses that of the run, as its class does. */
 static void fill_row(const struct run_result *r, int64_t k, double causes, double files, int64_t row[N_PARTS])
 {
     const int64_t *part = r->step_part_ns[k];
@@ -62,7 +62,8 @@ void cause_intervals(struct run_result *r)
     double files = r->part_ns[PART_DATA] > 0 ? (double)files_in_loading(r) / (double)r->part_ns[PART_DATA] : 0;
     for (int64_t k = 0; k < r->n_counted; k++)
         fill_row(r, k, causes, files, row[k]);
-    struct draws d = {1}; /* as those of the parts, so that a cause that is one part has that part's interval */
+    struct draws d = {
+        1}; /* the same draws as for the parts, so that a cause that is one part has that part's interval */
     bootstrap_means((const int64_t(*)[N_PARTS])row, (size_t)r->n_counted, &d, mean);
     for (int i = OF_DATA; i <= OF_IMBALANCE; i++) {
         for (int k = 0; k < BOOTSTRAP_RESAMPLES; k++)

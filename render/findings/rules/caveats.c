@@ -41,7 +41,7 @@ const char *share_words(struct report *rep, const struct node_share *s, int n_no
     return report_text(rep, "%s%s, %s not shaped", share, s->cores > 0 ? each : "", n_nodes == 1 ? "link" : "links");
 }
 
-/* Emulated nodes that are parts of one machine: as the label says it, and what follows for the reader. */
+/* Says that emulated nodes are parts of one machine, as the label does, and what follows from it. */
 static void say_shares(struct report *rep)
 {
     const struct node_share *first = NULL;
@@ -49,7 +49,7 @@ static void say_shares(struct report *rep)
     for (int i = 0; i < rep->n_runs; i++) {
         const struct run *a = rep->runs[i].run;
         if (a->node_kind != NODES_EMULATED &&
-            a->node_kind != NODES_SHARES) /* another program, on this machine itself */
+            a->node_kind != NODES_SHARES) /* a program on the machine itself, without emulated nodes */
             continue;
         for (int k = 0; k < rep->runs[i].run->nodes_len; k++) {
             const struct node_share *s = &rep->runs[i].run->nodes[k].share;
@@ -57,7 +57,8 @@ static void say_shares(struct report *rep)
             n_others += k > 0;
             n_unlike += !s->has || !is_same_share(first, s);
         }
-        n_unlike += first && first->cores > 0 && quota_of(rep, i) == QUOTA_UNEQUAL; /* whatever was asked for */
+        n_unlike += first && first->cores > 0 &&
+                    quota_of(rep, i) == QUOTA_UNEQUAL; /* unequal, whatever shares were requested */
     }
     rep->node_label = n_unlike ? "emulated nodes: unlike parts of one machine"
                                : report_text(rep, "emulated node%s: %s", n_others ? "s" : "",
@@ -116,7 +117,7 @@ static int is_rank_here(const struct run *a, int64_t rank)
     return 0;
 }
 
-/* "2, 4 to 6 and 9"; "" which are here is not known. */
+/* "2, 4 to 6 and 9"; "" if the present ranks are unknown. */
 static const char *ranks_absent(struct report *rep, const struct run *a, int64_t of, int64_t *n_absent)
 {
     enum { NAMED = 4, MANY = 1 << 16 };
@@ -145,7 +146,7 @@ static const char *ranks_absent(struct report *rep, const struct run *a, int64_t
     return *n_absent < of ? say_list(&rep->arena, name, n) : "";
 }
 
-/* Traces of some of a job's ranks: what they lost to the others shows as theirs. */
+/* Traces of some of a job's ranks: time lost to the other ranks shows as their own. */
 static void check_ranks_here(struct report *rep, int run)
 {
     const struct run_result *r = &rep->runs[run];
@@ -186,7 +187,7 @@ static int is_beside(const struct foreign_trace *a, const struct foreign_trace *
     return a && b && a->world_size == b->world_size && strcmp(model_of(a), model_of(b)) == 0;
 }
 
-/* Names every run from i on that may be another rank of what run i is a rank of; two of one rank are no such pair. */
+/* Names every run from i on that may be another rank of run i's job. Two runs of the same rank are no such pair. */
 static void add_loose(struct report *rep, int i)
 {
     const struct foreign_trace *a = rank_alone(rep->runs[i].run);
@@ -211,7 +212,7 @@ static void add_loose(struct report *rep, int i)
                     PHRASE(RANKS_TOGETHER));
 }
 
-/* Ranks of one run, given as files of their own, are read as runs of their own. */
+/* Ranks of one run that are given as separate files are read as separate runs. */
 static void check_loose_ranks(struct report *rep)
 {
     for (int i = 0; i < rep->n_runs; i++)
@@ -224,7 +225,7 @@ static void check_loose_ranks(struct report *rep)
         }
 }
 
-/* How the run came to its end before all of it was done. */
+/* How the run ended before all of it was done. */
 static void note_endings(struct report *rep, int run)
 {
     const struct run *a = rep->runs[run].run;
@@ -240,7 +241,7 @@ static void note_endings(struct report *rep, int run)
                         after ? PHRASE(TOLD_AFTER, slot_time(after)) : PHRASE(TOLD_AND_ENDED));
 }
 
-/* What a trace of a host does not say, and what is taken for it. */
+/* What a trace of a host does not state, and what is assumed instead. */
 static void note_assumed(struct report *rep, int run)
 {
     const struct run *a = rep->runs[run].run;
@@ -277,7 +278,7 @@ static void note_assumed(struct report *rep, int run)
                         PHRASE(STEP_CUT_RULE_OF_HOST));
 }
 
-/* Steps that are few, cut, or not where they are looked for. */
+/* Notes on steps that are few, cut, or recorded in a way that a reader must know. */
 static void note_steps(struct report *rep, int run)
 {
     const struct run_result *r = &rep->runs[run];
@@ -361,8 +362,8 @@ static void check_run(struct report *rep, int run)
         report_put_note(rep, NOTE_GAP, run, NOTE_MISSING, a->gaps[i].said);
 }
 
-/* What a GPU can do is the clock that it says, where the monitor asked, else its largest sample; a mean far below it
- * while the GPU works is throttling, or a GPU that idles and clocks down: both make its times smaller truths. */
+/* A GPU's full clock is the one it reports, if the monitor asked for it, else its largest sample. A mean far below it
+ * while the GPU works means throttling, or a GPU that idles and clocks down. Either makes its times less certain. */
 static void check_clocks(struct report *rep, int run)
 {
     const struct run_result *r = &rep->runs[run];
@@ -392,7 +393,7 @@ static void check_clocks(struct report *rep, int run)
                         is_told ? PHRASE(CLOCK_WHY_MAX) : PHRASE(CLOCK_WHY));
 }
 
-/* Which of the monitored GPUs was traced is not known: outside the range of them all it was none as it was traced. */
+/* It is unknown which of the monitored GPUs was traced. A utilisation outside the range of all of them fits none. */
 static void check_traced_part(struct report *rep, int run)
 {
     const struct run *a = rep->runs[run].run;
@@ -419,7 +420,7 @@ int has_bad_clock(const struct report *rep, const struct run_result *r)
     return 0;
 }
 
-/* A few steps of a long job: whether the rest ran alike is not known. */
+/* A trace of a few steps of a long job: the rest may have run differently. */
 static void check_cover(struct report *rep, int run)
 {
     const struct run_result *r = &rep->runs[run];
@@ -432,13 +433,13 @@ static void check_cover(struct report *rep, int run)
                     PHRASE(REST_MAY_DIFFER));
 }
 
-/* What decides whether the numbers mean anything comes before what only dims them. */
+/* Notes that decide whether the numbers are valid come before notes that only limit them. */
 static int is_grave(const struct note *x)
 {
     return x->id == NOTE_REPETITIONS || x->id == NOTE_LEFT_OUT || x->id == NOTE_RANKS_MISSING;
 }
 
-/* Caveats first, grave ones before others, copies behind them, then gaps; otherwise as they came. */
+/* Caveats first, grave ones before others, then copies, then gaps; otherwise in the order in which they came. */
 static void order_notes(struct report *rep)
 {
     if (rep->n_notes == 0)

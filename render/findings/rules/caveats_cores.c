@@ -1,5 +1,5 @@
 /* caveats_cores.c - caveats about shared or held-back cores: more threads than cores, quotas, steal, waiting for a
- * core, and neighbours that use the cores too; who had them: cores_busy.c. Called by caveats.c; fills
+ * core, and neighbours that use the cores too; cores_busy.c finds who used them. Called by caveats.c; fills
  * run_result.shared. Test: tests/unit/test_cores.c */
 #include "render/findings/rules/analyse.h"
 #include "render/metrics/cores.h"
@@ -63,10 +63,10 @@ static void check_cores(struct report *rep, int run)
     }
 }
 
-/* Other programs and machines that took x cores' worth keep at most x threads more waiting than would anyway: each core
- * that they leave one more thread can use. Did they, on every machine on which a rank waited, take less than this share
- * of the threads that waited there? Or so little of one core that even a rank that met all of it lost no more time than
- * gain_limits: then they are no limit. */
+/* Do ranks wait only for their own threads? Other programs and machines that took x cores' worth keep at most x threads
+ * more waiting, since each core they leave can run one more thread. They are no limit if, on every machine on which a
+ * rank waited, x is at most this share of the threads that waited there, or so little of one core that even a rank that
+ * met all of it lost no more time than gain_limits. */
 static int is_of_own_threads(const struct report *rep, const struct run *a, double share)
 {
     double limit = rep->thresholds.run_delay_limits;
@@ -94,8 +94,8 @@ static double most_taken(const struct report *rep, const struct run *a)
     return most;
 }
 
-/* Loader workers and the like wait for the threads that compute, or these for them. Which of them waited is not
- * recorded, so that the gain told is a bound: where it were those that compute, their phases are longer for it. */
+/* Loader workers and similar threads wait for the threads that compute, or the reverse. It is not recorded which of
+ * them waited, so the stated gain is a bound: if the computing threads waited, their phases are longer by that time. */
 static void say_own_threads(struct report *rep, int run, double delay)
 {
     struct run_result *r = &rep->runs[run];
@@ -124,7 +124,7 @@ static void say_own_threads(struct report *rep, int run, double delay)
         is_each_other ? PHRASE(FOR_EACH_OTHER, taken) : PHRASE(FOR_OTHERS_TOO, taken),
         workers ? PHRASE(WORKERS_SHARE, n_ranks, n_threads, slot_count(workers), cores)
                 : PHRASE(HELPERS_SHARE, n_ranks, n_threads, cores)};
-    /* So many that it matters: then any wait in a step may be for a core. */
+    /* If others take enough to matter, any wait in a step may be for a core. */
     if (most > rep->thresholds.gain_limits)
         r->shared = (struct shared){
             .kind = SHARED_OWN_THREADS, .said = PHRASE(OWN_THREADS_WAIT), .run_ratio = delay, .most_ratio = most};
@@ -153,8 +153,8 @@ static int all_cores_of(const struct run *a, const struct run_rank *k)
     return 0;
 }
 
-/* A rank that may use fewer cores than its node has and than it had threads ready. Not where the node as a whole is as
- * good as full, and unless it was its own threads (is_own) only where the rank had its cores to itself. */
+/* May a rank use fewer cores than its node has and than it had threads ready? Not if the node as a whole is nearly
+ * full. Unless its own threads waited (is_own), only if the rank had its cores to itself. */
 static int is_bound(const struct thresholds *t, const struct run *a, const struct run_rank *k, int is_own)
 {
     struct ready p = ready_of(a, k);
@@ -166,7 +166,8 @@ static int is_bound(const struct thresholds *t, const struct run *a, const struc
     return o.cores <= 0 || o.own + o.waiting < (1 - t->gain_limits) * o.all_cores;
 }
 
-/* A rank that waited though its machine had cores left: it could not use them, or met a neighbour on its own. */
+/* A rank that waited although its machine had free cores: it could not use them, or met another program on its own
+ * core. */
 static int is_kept_from_free_cores(const struct thresholds *t, const struct run *a, const struct run_rank *k)
 {
     struct ready p = ready_of(a, k);
@@ -176,18 +177,18 @@ static int is_kept_from_free_cores(const struct thresholds *t, const struct run 
     return o.cores > 0 && o.own + o.waiting < (1 - t->gain_limits) * o.cores;
 }
 
-/* A program that does not say its threads, and whose rank had more ready than one. PyTorch starts threads to
- * communicate with other ranks, and processes to load: its forked processes, loader workers or other threads may have
- * waited, and the one that makes the steps not at all. */
+/* A program that does not state its threads, and whose rank had more than one ready. PyTorch starts threads to
+ * communicate with other ranks, and processes to load. These processes or threads may have waited, and not the one that
+ * makes the steps. */
 static int is_of_several(const struct run *a, const struct run_rank *k)
 {
-    const double one = 1.05; /* and the grain of the monitor's times */
+    const double one = 1.05; /* one thread, with a margin for the grain of the monitor's times */
     struct ready p = ready_of(a, k);
     return a->program.threads <= 0 && a->program.loader_workers <= 0 &&
            ((k->is_by_hook && (a->ranks_len > 1 || k->most_processes > 1)) || p.used + p.waiting > one);
 }
 
-/* The longest wait for a core of a rank that is known to have waited itself; 0 none. */
+/* The longest wait for a core of a rank that is known to have waited itself; 0 if there is none. */
 static double known_delay(const struct run *a)
 {
     double most = 0;
@@ -198,7 +199,7 @@ static double known_delay(const struct run *a)
     return most;
 }
 
-/* Not known to be those that make the steps: watched, and no verdict is changed by it. */
+/* It is unknown whether the waiting threads make the steps, so this is only watched and changes no verdict. */
 static void say_several(struct report *rep, int run)
 {
     struct run_result *r = &rep->runs[run];
@@ -271,13 +272,15 @@ static void check_held_back(struct report *rep, int run)
     for (int i = 0; i < r->run->ranks_len; i++) {
         double ratio = waiting_for_core(r->run, &r->run->ranks[i]);
         delay = ratio > delay ? ratio : delay;
-        /* What the node missed all the same is not for steal. */
+        /* Time that the node missed because ranks waited for a core is not charged to steal. */
         double missed = missed_with_steal(r->run, &r->run->ranks[i]), beside = ratio > t->run_delay_limits ? ratio : 0;
         is_missed |= missed < 0 || missed - beside > t->run_delay_limits;
     }
-    steal = is_missed ? steal : 0; /* emulated nodes that had their shares all the same lost nothing by it */
+    steal = is_missed ? steal : 0; /* emulated nodes that got their shares in spite of steal lost nothing by it */
     enum quota quota = quota_of(rep, run);
-    throttled = quota == QUOTA_OF_NODES ? 0 : throttled < 1 ? throttled : 1; /* the speed of the nodes, and no cause */
+    throttled = quota == QUOTA_OF_NODES ? 0
+                : throttled < 1         ? throttled
+                                        : 1;     /* the quota is the speed of the nodes, not a cause */
     if (throttled > t->throttled_limits) /* the strongest reason: it names the quota, not the neighbours */
         r->shared = (struct shared){.kind = SHARED_THROTTLED,
                                     .said = PHRASE(QUOTA_HOLDS, slot_percent(throttled)),
@@ -295,15 +298,16 @@ static void check_held_back(struct report *rep, int run)
     if (steal > t->steal_limits)
         report_add_note(rep, NOTE_CAVEAT, run, NOTE_STEAL, PHRASE(CPU_STOLEN, slot_percent(steal)),
                         PHRASE(STEAL_VARIES));
-    if (delay > t->run_delay_limits && throttled <= t->throttled_limits && /* under a quota it is the same time again */
+    if (delay > t->run_delay_limits &&
+        throttled <= t->throttled_limits && /* under a quota this wait is the throttled time again */
         !r->shared.own[0].id && r->shared.kind != SHARED_BOUND)
         report_add_note(rep, NOTE_CAVEAT, run, NOTE_RUN_DELAY,
                         r->has_steps ? PHRASE(CORE_AWAITED, slot_percent(delay))
                                      : PHRASE(CORE_AWAITED_IN_RUN, slot_percent(delay)));
 }
 
-/* Ranks that waited although they had cores enough: something else used the cores, and will when there are too few.
- * Where nobody says how many threads a rank had, it may have been those. */
+/* Ranks waited although they had enough cores: something else used the cores, and will do so when they are few. If the
+ * number of threads of a rank is unknown, they may have been its own threads. */
 static void check_neighbours(struct report *rep)
 {
     const struct run_result *waited = NULL;

@@ -1,5 +1,5 @@
-/* caveats_ended.c - who broke off, as the ends of the traces show it: ranks that wait for one that died are inside
- * communication when they are ended, the one that died is not. Called by caveats.c. Test: tests/unit/test_caveats.c */
+/* caveats_ended.c - finds the rank that broke off from the ends of the traces: ranks that wait for a dead rank end
+ * inside communication, the dead rank does not. Called by caveats.c. Test: tests/unit/test_caveats.c */
 #include "render/findings/rules/analyse.h"
 
 static int is_in_exchange(const struct run_rank *k)
@@ -16,7 +16,7 @@ void caveat_of_end(struct report *rep, int run)
     int n_late = 0, n_waiting = 0;
     for (int i = 0; i < a->ranks_len; i++) {
         const struct run_rank *k = &a->ranks[i];
-        if (k->source != STEPS_TRACE || !*k->ended_in) /* its steps were over, or are not known */
+        if (k->source != STEPS_TRACE || !*k->ended_in) /* its steps were over, or are unknown */
             continue;
         int is_waiting = is_in_exchange(k);
         n_waiting += is_waiting;

@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-/* Differences between compared runs that explain differing speed on their own. */
+/* Differences between compared runs that alone can explain a different speed. */
 static void check_equal(struct report *rep, const struct series *s)
 {
     const char *what = unlike_names(rep, unlike_in_series(rep, s));
@@ -18,7 +18,7 @@ static void check_equal(struct report *rep, const struct series *s)
                         PHRASE(SPEED_FROM_THAT));
 }
 
-/* The same by what the collectors noted: it may as well be of no account. */
+/* Differences that the collectors recorded. They may not matter. */
 static void check_surroundings(struct report *rep, const struct series *s)
 {
     int n = 0, *runs = dcr_arena_alloc(&rep->arena, ((size_t)rep->n_runs + 1) * sizeof *runs);
@@ -31,7 +31,7 @@ static void check_surroundings(struct report *rep, const struct series *s)
                         PHRASE(SPEED_FROM_THEM));
 }
 
-/* Repetitions that disagree: whatever made them differ is in every number made from them. */
+/* Repetitions that disagree. The reason for it affects every number made from them. */
 static void check_repetitions(struct report *rep, const struct series *s)
 {
     for (int i = 0; i < s->n_points; i++) {
@@ -45,7 +45,7 @@ static void check_repetitions(struct report *rep, const struct series *s)
     }
 }
 
-/* Runs that broke off are no measurement of the same work as those that did not. */
+/* Runs that broke off did not measure the same work as complete ones. */
 static void check_left_out(struct report *rep, const struct series *s)
 {
     for (int i = 0; i < s->n_points; i++) {
@@ -63,7 +63,7 @@ static void check_left_out(struct report *rep, const struct series *s)
 }
 
 enum { DIFFERING_MAX = 16 };
-/* Adds those of "a, b" that are not there. */
+/* Adds the names of "a, b" that are not yet in the list. */
 static int add_names(struct report *rep, const char *of, const char **names, int n)
 {
     for (size_t len; *of && n < DIFFERING_MAX; of += len, of += strspn(of, ", ")) {
@@ -78,7 +78,7 @@ static int add_names(struct report *rep, const char *of, const char **names, int
     return n;
 }
 
-/* Of the first run of the first series against the first of each other. */
+/* Differences between the first run of the first series and the first run of each other series. */
 static const char *what_differs(struct report *rep)
 {
     const char *names[DIFFERING_MAX];
@@ -95,7 +95,8 @@ static const char *what_differs(struct report *rep)
     return n ? say_list(&rep->arena, names, n) : "command";
 }
 
-/* Series of runs alone that did not come to say what they are. returns how many there are, named in a note */
+/* Series of single runs that broke off before they stated their configuration. returns their number; a note names them
+ */
 static int check_untold(struct report *rep)
 {
     int n = 0, n_names = 0;
@@ -115,13 +116,13 @@ static int check_untold(struct report *rep)
     return n;
 }
 
-/* Only logs of nccl-tests: they are of the machine, and of no job that others could not be of. */
+/* Does the run hold only logs of nccl-tests? They describe the machine and fit every job on it. */
 static int is_of_machine(const struct run *r)
 {
     return r->n_tests > 0 && r->n_tables == r->n_tests && r->n_traces == 0;
 }
 
-/* A trace whose rank only the name of its file could tell, and does not. */
+/* A trace whose rank could only be in the name of its file, but is not. */
 static int is_nameless(const struct run *r)
 {
     return r->n_traces == 1 && r->traces[0].is_rank_by_name && r->traces[0].rank < 0;

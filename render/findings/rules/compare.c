@@ -25,7 +25,8 @@ struct side {
     double (*mean)[N_PARTS]; /* shape (BOOTSTRAP_RESAMPLES), NULL: too few steps */
 };
 
-/* What is compared: a node count, a number of ranks, and a configuration; NULL: all that the other side has not. */
+/* What is compared: a node count, a number of ranks, and a configuration; NULL: all configurations that the other side
+ * lacks. */
 struct what {
     int n_nodes, n_ranks;
     const char *key;
@@ -82,7 +83,7 @@ static void fill_means(struct side *s)
     s->step_ns = apportion(sum, N_PARTS, 1, weight, s->part_ns);
 }
 
-/* What a step would take without a class. Where that is not known of each step, the gain of the run is in all alike. */
+/* What a step would take without a class. If that is not known for each step, each step gets the gain of the run. */
 static int64_t step_without(const struct run_result *r, int64_t step, int cls)
 {
     int is_of_run = cls == CLASS_HOST || cls == CLASS_MEMORY || cls == CLASS_COMPUTE;
@@ -90,7 +91,7 @@ static int64_t step_without(const struct run_result *r, int64_t step, int cls)
     return gain < ns ? ns - gain : 0;
 }
 
-/* Of the steps as they were, or, cls >= 0, as they would be without that class. */
+/* The median of the steps as they were, or, cls >= 0, as they would be without that class. */
 static int64_t median(struct report *arena_of, const struct side *s, int cls)
 {
     int64_t *x = dcr_arena_alloc(&arena_of->arena, ((size_t)s->n_steps + 1) * sizeof *x);
@@ -101,7 +102,7 @@ static int64_t median(struct report *arena_of, const struct side *s, int cls)
     return spread_of(x, n).median_ns;
 }
 
-/* All runs after have to be the same trial; of several before, the mean of what they forecast. */
+/* All runs after must be the same trial. If there are several runs before, the mean of their forecasts counts. */
 static struct tried tried_of(const struct side *a, const struct side *b, int64_t before_ns, int64_t after_ns)
 {
     struct tried t = {.before_ns = before_ns, .achieved_ns = after_ns, .command = ""};
@@ -126,7 +127,7 @@ static struct tried tried_of(const struct side *a, const struct side *b, int64_t
     return t;
 }
 
-/* The same archive, or, of files that carry no hash, the same nanoseconds in every step. */
+/* The same archive, or, for files without a hash, the same nanoseconds in every step. */
 static int is_same(const struct run_result *a, const struct run_result *b)
 {
     const char *x = a->run->manifest_sha256, *y = b->run->manifest_sha256;
@@ -184,7 +185,7 @@ static struct compared compared_of(const struct side *a, const struct side *b, i
                          .after_ns = part < 0 ? b->step_ns : b->part_ns[part]};
     c.has_before = part < 0 || knows(a, (enum part)part);
     c.has_after = part < 0 || knows(b, (enum part)part);
-    if (!compared_has(&c)) /* there is no difference to what nobody recorded */
+    if (!compared_has(&c)) /* there is no difference to a part that was not recorded */
         return c;
     double *change = a->mean && b->mean ? calloc(BOOTSTRAP_RESAMPLES, sizeof *change) : NULL;
     if (!change)
@@ -198,7 +199,7 @@ static struct compared compared_of(const struct side *a, const struct side *b, i
     return c;
 }
 
-/* Mean over the runs of a side, of what a class costs a step. */
+/* Mean time that a class costs a step, over the runs of a side. */
 static int64_t class_ns(const struct side *s, enum cause_class cls)
 {
     int64_t sum = 0;
@@ -236,7 +237,7 @@ static void fill_predictions(struct report *rep, struct comparison *c, const str
         for (int i = 0; i < b->n; i++)
             limiting += b->runs[i]->classes[k].verdict == VERDICT_LIMITS;
         p.still_limits = 2 * limiting > b->n;
-        if (k == CLASS_COMPUTE) { /* kernels are what can be removed of it */
+        if (k == CLASS_COMPUTE) { /* only kernels can be removed from compute */
             int64_t left = 0;
             for (int i = 0; i < b->n; i++)
                 left += b->runs[i]->gain_ns[k];
@@ -270,8 +271,8 @@ static double utilization(const struct side *s)
 static const unsigned may_be_changed =
     1U << UNLIKE_PROGRAM | 1U << UNLIKE_COMMIT | 1U << UNLIKE_BLAS | 1U << UNLIKE_THREADS | 1U << UNLIKE_QUOTA;
 
-/* Other emulated nodes are as good a change as another option, but not beside one: which of the two brought the gain
- * nobody could tell. */
+/* Other emulated nodes are a valid change, like another option, but not together with one: it would be unknown which of
+ * the two brought the gain. */
 static int is_change_of_nodes(const struct run *a, const struct run *b, unsigned which)
 {
     return which & 1U << UNLIKE_NODES && a->node_kind == NODES_SHARES && b->node_kind == NODES_SHARES &&
@@ -307,14 +308,14 @@ static int has_losses(const struct side *s)
     return 0;
 }
 
-/* Why the runs of a side say little; PHRASE_NONE: they do not. which: "before", "after". */
+/* Why the runs of a side are doubtful; PHRASE_NONE: they are not. which: "before", "after". */
 static struct phrase doubt(struct report *rep, const struct side *s, const char *which)
 {
     const struct slot side = slot_name(which);
     int64_t least = INT64_MAX, most = 0;
     for (int i = 0; i < s->n; i++) {
         const struct run_result *r = s->runs[i];
-        if (is_doubtful(r)) /* the words are kept, for `before` does not last */
+        if (is_doubtful(r)) /* the words are copied, because `before` does not last */
             return PHRASE(DOUBT_CORES, side, slot_name(say_phrase(&rep->arena, &r->shared.said)));
         if (has_bad_clock(s->rep, r))
             return PHRASE(DOUBT_CLOCK, side);
@@ -368,7 +369,7 @@ static void judge(struct report *rep, struct comparison *c, const struct side *a
     c->doubt = why.id ? why : PHRASE(DOUBT_NONE, slot_count(a->n), slot_count(b->n));
 }
 
-/* "0.25 core, 50 Mbit/s each" of the first node, with its period where nothing else tells it from `other`. */
+/* "0.25 core, 50 Mbit/s each" of the first node, with its period if nothing else distinguishes it from `other`. */
 static const char *nodes_words(struct report *rep, const struct run *a, const struct run *other)
 {
     const struct node_share *s = &a->nodes[0].share, *o = &other->nodes[0].share;
@@ -438,7 +439,7 @@ static void compare_at(struct report *rep, const struct report *before, const st
     free(b.mean);
 }
 
-/* Runs with steps; n_nodes >= 0: on so many nodes. returns the last of them, NULL = none */
+/* Runs with steps; n_nodes >= 0: only those on as many nodes. returns the last of them, NULL = none */
 static const struct run_result *with_steps(const struct report *rep, int n_nodes)
 {
     for (int i = rep->n_runs; i-- > 0;)

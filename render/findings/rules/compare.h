@@ -9,7 +9,7 @@
  * did not record it. */
 struct compared {
     int64_t before_ns, after_ns;
-    int has_before, has_after; /* 0: nothing on that side recorded it, which is no 0 (is_part_known) */
+    int has_before, has_after; /* 0: that side did not record it, which is not a time of 0 (is_part_known) */
     struct interval change_ns;
     int is_significant; /* the interval is there and does not hold 0 */
 };
@@ -26,7 +26,7 @@ static inline int64_t compared_longest(const struct compared *c)
     return c->before_ns > c->after_ns ? c->before_ns : c->after_ns;
 }
 /** compared_is_small - does a part take less than 0.1 % of the step on both sides? compared_is_unchanged: is its change
- * less than that? Of many steps an interval may tell apart what matters to nobody. Test: tests/unit/test_compare.c */
+ * less than that? With many steps even a negligible change can be significant. Test: tests/unit/test_compare.c */
 static inline int compared_is_small(const struct compared *part, const struct compared *step)
 {
     return 1000 * compared_longest(part) < compared_longest(step);
@@ -37,74 +37,74 @@ static inline int compared_is_unchanged(const struct compared *part, const struc
     return 1000 * (change < 0 ? -change : change) < compared_longest(step);
 }
 
-/* One cause that the report on the runs before named, and what became of it. */
+/* One cause that the report on the runs before named, and how it changed. */
 struct prediction {
     enum cause_class cls;
-    const char *name;            /* of the class, as in the report before */
-    int64_t predicted_ns;        /* of the median step: median - median of the steps without the cause */
-    int64_t predicted_mean_ns;   /* of the mean step, as in the report before */
-    int64_t as_fast_ns;          /* of imbalance by one slow rank: if it becomes as fast as the others; 0 = no such */
+    const char *name;          /* of the class, as in the report before */
+    int64_t predicted_ns;      /* of the median step: median - median of the steps without the cause */
+    int64_t predicted_mean_ns; /* of the mean step, as in the report before */
+    int64_t as_fast_ns; /* for imbalance by one slow rank: if it becomes as fast as the others; 0 = not such a cause */
     int64_t before_ns, after_ns; /* the class's time of a step */
     enum gain_basis basis;       /* of both predictions */
     int is_removed;              /* its time fell by half or more */
     int still_limits;            /* in more than half of the runs after */
 };
 
-/* The change that the report before advised, tried by the runs after: their commands are those. Medians of the steps.
- */
+/* The change that the report before advised and the runs after tried: their commands are the advised ones. Medians of
+ * the steps. */
 struct tried {
     int has; /* 0: the runs after were not started by such a command, or the advice had no forecast */
     enum trial_kind kind;
     const char *command;
     int64_t before_ns, forecast_ns, achieved_ns;
     double error_ratio; /* forecast / achieved - 1 */
-    int is_less_spent;  /* the forecast has a shorter backward pass too */
+    int is_less_spent;  /* the forecast includes a shorter backward pass */
 };
 
 enum { COMPARED_MAX = 3 }; /* sentences of a paragraph */
 
-/* Runs of one node count and one number of ranks on both sides; of one configuration where both sides have it. */
+/* Runs of one node count and one number of ranks on both sides; of one configuration if both sides have it. */
 struct comparison {
     int n_nodes, n_ranks, n_before, n_after; /* runs */
     int series;                              /* of the report after, when it is of one configuration; else -1 */
-    const char *label;  /* "4 nodes", with ", 8 ranks" or the series where that alone is not one of a kind */
-    const char *anchor; /* unique: "4", "4-2" */
+    const char *label;                       /* "4 nodes", with ", 8 ranks" or the series if that alone is not unique */
+    const char *anchor;                      /* unique: "4", "4-2" */
     int64_t steps_before, steps_after;
     struct compared step, part[N_PARTS];          /* the parts of each side sum to its step */
     int64_t median_before_ns, median_after_ns;    /* of the steps */
-    double utilization_before, utilization_after; /* of the traced GPUs, in steps; < 0 no trace says it */
+    double utilization_before, utilization_after; /* of the traced GPUs, in steps; < 0: no trace gives it */
     struct prediction predictions[N_CLASSES];
     int n_predictions;        /* by predicted gain */
-    int64_t expected_ns;      /* largest prediction among the causes that were removed; 0 none */
+    int64_t expected_ns;      /* largest prediction among the causes that were removed; 0 if there is none */
     int64_t expected_mean_ns; /* the same of the mean step */
-    int64_t achieved_ns;      /* median step before - median step after: single slow steps are no part of a gain */
+    int64_t achieved_ns;      /* median step before - median step after: single slow steps must not count */
     struct tried tried;
     enum confidence confidence; /* in the comparison as a whole */
-    struct phrase doubt;        /* why no more */
+    struct phrase doubt;        /* why the confidence is not higher */
     int n_same;                 /* runs after that are runs before too: the same archive or file on both sides */
-    const char *differing;      /* "data set": what else differs, and makes the comparison unfair; "" = nothing */
-    /* "0.25 core, 20 Mbit/s each": emulated nodes that are other ones before and after; "" they are not. When nothing
-     * else was changed either, `differing` does not name them: they are what is compared. */
+    const char *differing;      /* "data set": what else differs and makes the comparison unfair; "" = nothing */
+    /* "0.25 core, 20 Mbit/s each": emulated nodes that differ before and after; "" if they do not. If nothing else was
+     * changed, `differing` does not name them, because they are what is compared. */
     const char *nodes_before, *nodes_after;
     int lost_before, lost_after; /* do traces of runs of a side lack events? */
     int64_t least_steps;         /* of any of its runs */
-    struct said said;            /* what changed; this and the rest by narrate_comparisons */
+    struct said said;            /* what changed; set, like the rest, by narrate_comparisons */
     struct phrase forecast[COMPARED_MAX], more[COMPARED_MAX]; /* forecast beside achieved; what else changed */
     struct phrase sure[N_SURE_ITEMS][SAID_MAX];
     const char *confidence_because, *sentence, *support; /* their texts */
 };
 
-/** comparison_is_repeated - does a side have repetitions? Else the intervals hold the spread of steps, not that between
- * runs, and what is outside of them is no established change. */
+/** comparison_is_repeated - does a side have repetitions? Else the intervals lack the spread between runs, so a change
+ *  outside of them is not established. */
 int comparison_is_repeated(const struct comparison *c);
 
 /** comparison_order - the parts that took time on a side, by their change, the largest first; last those that a side
  * did not record. out      shape (N_PARTS) returns  how many */
 int comparison_order(const struct comparison *c, enum part *out);
 
-/** compare - fill rep->comparisons: one per node count and number of ranks that has runs with steps on both sides.
- *           Runs whose configuration is on both sides are compared with those; what is left on both sides is what was
- *           changed, and compared together. label and anchor: narrate_comparisons.
+/** compare - fill rep->comparisons: one per node count and number of ranks that has runs with steps on both sides. Runs
+ *           are compared with runs of the same configuration. The runs left on both sides differ by what was changed,
+ *           and are compared together. label and anchor: narrate_comparisons.
  *  rep      analysed; the runs after
  *  before   analysed and narrated report of the runs before; borrows nothing afterwards
  *  returns  how many; 0: rep->no_comparison is why

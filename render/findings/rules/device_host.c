@@ -27,8 +27,8 @@ static int host_by_traces(struct report *rep, struct run_result *r)
         }
     if (window == 0)
         return 0;
-    /* Profilers wait for the GPU when they start, and take their time: what passes before its first operation says
-     * nothing of how far the host is ahead of it afterwards. */
+    /* Profilers wait for the GPU when they start, which takes time. The time before the first operation therefore does
+     * not show how far the host is ahead of the GPU afterwards. */
     double since_first = (double)kernel / (double)(window > lead ? window - lead : 1);
     double utilization = (double)kernel / (double)window;
     double share = idle > lead ? (double)(late - lead) / (double)(idle - lead) : 0;
@@ -41,12 +41,12 @@ static int host_by_traces(struct report *rep, struct run_result *r)
                                .ruled = {PHRASE(RULE_HOST, slot_percent(limit))},
                                .threshold_name = "gpu_utilization",
                                .threshold_ratio =
-                                   -1, /* the threshold is a floor of utilisation: the share is of something else */
+                                   -1, /* the threshold is a floor of utilisation, but the share is another quantity */
                                .judged = {JUDGED_UTILISATION, since_first, "gpu_utilization", limit, {0}}};
     c->share_ratio = r->step.mean_ns > 0 ? (double)c->share_ns / (double)r->step.mean_ns : 0;
     c->gain_ns = c->share_ns;
     c->utilization_ratio = utilization;
-    /* The trace may be of other steps, or another job's: what the ranks' own steps have no time for limits nothing. */
+    /* The trace may be of other steps or another job. Less than a hundredth of the ranks' own steps limits nothing. */
     int is_none = c->has_share && c->share_ns * 100 < r->step.mean_ns;
     if (since_first < limit)
         c->verdict = share > 0.5 && !is_none ? VERDICT_LIMITS : VERDICT_WATCH;
@@ -62,7 +62,7 @@ static int host_by_traces(struct report *rep, struct run_result *r)
     return 1;
 }
 
-/* What the traces would need, to say how late the host is. */
+/* What the traces lack to tell how late the host is. */
 static struct reason why_not_by_traces(const struct run *run)
 {
     int n_devices = 0;

@@ -1,5 +1,5 @@
-/* device_notes.c - what is said of GPU traces besides the classes: calls that a step should not hold, memory that
- * grows, products that do not use tensor cores.  source: docs/metrics.md#rules. Test: tests/unit/test_caveats.c */
+/* device_notes.c - notes on GPU traces besides the classes: calls that a step should not hold, memory that grows,
+ * products that do not use tensor cores.  source: docs/metrics.md#rules. Test: tests/unit/test_caveats.c */
 #include "render/findings/rules/analyse.h"
 #include "render/findings/rules/rules.h"
 #include "render/metrics/cores.h"
@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-/* What has been said, so that GPUs of which the same is true share one note. */
+/* Notes made so far, so that GPUs with the same finding share one note. */
 struct told {
     struct phrase said[NOTE_PHRASES]; /* without the GPU */
     const char *who;                  /* the first GPU */
@@ -21,7 +21,7 @@ struct notes {
     struct run_result *r;
     struct told said[RUN_MAX_NOTES];
     int n_said;
-    int is_torch; /* its words fit */
+    int is_torch; /* PyTorch's words fit */
 };
 
 static const char *who(struct report *rep, const struct run *run, const struct run_device *d)
@@ -30,7 +30,7 @@ static const char *who(struct report *rep, const struct run *run, const struct r
                              : report_text(rep, "GPU %lld", (long long)d->device);
 }
 
-enum { WHAT_TO_DO = 2 }; /* the sentence of a note that says it */
+enum { WHAT_TO_DO = 2 }; /* the sentence of a note that says what to do */
 static int is_told(const struct notes *x, const struct phrase *what_to_do)
 {
     for (int i = 0; i < x->n_said; i++)
@@ -69,8 +69,9 @@ static void note(struct notes *x, const struct run_device *d, const struct phras
 #define PER_STEP(n, n_steps) \
     slot_number((double)(n) / (double)(n_steps)), slot_count((int64_t)(n)), slot_count((int64_t)(n_steps))
 
-/* A call may wait for another device, or for what has long been done: what they cost is said where it was seen, in
- * gaps that began during such a call and whose end was launched only then; from a hundredth of the steps' time. */
+/* A call may wait for another device or for finished work. Its cost is stated only where it was seen: in gaps that
+ * began during such a call and ended with an operation launched after it, if they take a hundredth of the steps' time.
+ */
 static void note_syncs(struct notes *x, const struct run_device *d)
 {
     struct phrase said[NOTE_PHRASES] = {PHRASE(GPU_SYNCS, PER_STEP(d->n_syncs, d->n_steps))};
@@ -100,11 +101,11 @@ static void note_calls(struct notes *x, const struct run_device *d)
                                            d->n_syncs ? PHRASE(GPU_SYNCS, PER_STEP(d->n_syncs, d->n_steps))
                                                       : PHRASE(GPU_SYNCS_UNSEEN),
                                            x->is_torch ? PHRASE(GPU_TO_HOST_OF_TORCH) : PHRASE(GPU_TO_HOST_OF_CUDA)});
-    else if (d->n_syncs > d->n_steps) /* with the copies it is said beside them */
+    else if (d->n_syncs > d->n_steps) /* together with the copies, their note states it */
         note_syncs(x, d);
 }
 
-/* How full it is says gpu_memory.c. */
+/* gpu_memory.c states how full it is. */
 static void note_memory(struct notes *x, const struct run_device *d)
 {
     const struct device_memory *m = &d->memory;
@@ -120,7 +121,8 @@ static void note_memory(struct notes *x, const struct run_device *d)
                  x->is_torch ? PHRASE(GPU_KEEPS_TENSORS) : PHRASE(GPU_KEEPS_BUFFERS)});
 }
 
-/* Half of what could, and a fifth of kernel time at stake. */
+/* Notes if under half of the eligible kernel time ran on tensor cores and the rest is at least a fifth of all kernel
+ * time. */
 static void note_tensor_cores(struct notes *x, const struct run_device *d)
 {
     int64_t without = d->eligible_ns - d->tensor_ns;
@@ -133,7 +135,7 @@ static void note_tensor_cores(struct notes *x, const struct run_device *d)
              x->is_torch ? PHRASE(GPU_MIXED_OF_TORCH) : PHRASE(GPU_MIXED)});
 }
 
-/* A fifth of the steps before the trace's first operation. */
+/* Notes if more than a fifth of the steps' time passed before the trace's first operation. */
 static void note_lead(struct notes *x, const struct run_device *d)
 {
     if (5 * d->steps_lead_ns > d->steps_ns)

@@ -1,4 +1,4 @@
-/* findings.c - what is said of a run besides the classes. See rules.h. */
+/* findings.c - notes on a run besides the classes. See rules.h. */
 #include "render/metrics/gpu_memory.h"
 #include "render/findings/rules/rules.h"
 #include "render/metrics/rule.h"
@@ -13,7 +13,7 @@ struct epoch_times epoch_times(const struct run *r)
     struct epoch_times t = {0};
     for (size_t i = 0; i < r->n_epochs; i++) {
         const double *v = r->epochs[i].value;
-        /* Not a number compares false; a trainer that loads beside computing counts more than there is. */
+        /* A NaN compares false. A trainer that loads while it computes can count more than the whole. */
         if (!(v[whole] > 0 && v[whole] < 1e8 && v[load] >= 0 && v[compute] >= 0 && v[load] + v[compute] <= v[whole]))
             continue;
         t.whole_s += v[whole];
@@ -38,8 +38,8 @@ static double epoch_mean(const struct run *run, const char *column)
     return n ? sum / (double)n : NAN;
 }
 
-/* All that is known where only metrics.csv was kept. Files of this kind do not say whether their times are per step or
- * per epoch, so that no verdict may rest on them: unless they can be of epochs only (epochs_headline). */
+/* All that is known if only metrics.csv was kept. Such files do not say whether their times are per step or per epoch,
+ * so no verdict may rest on them, unless they can only be of epochs (epochs_headline). */
 static void note_epochs(struct report *rep, struct run_result *r)
 {
     double epoch = epoch_mean(r->run, "epoch_time_sec"), compute = epoch_mean(r->run, "compute_time_sec");
@@ -76,7 +76,7 @@ static void note_accumulation(struct report *rep, struct run_result *r)
             PHRASE(ACCUMULATED_VARIES));
 }
 
-/* Beside other evidence; alone it is the headline. */
+/* A note beside other evidence; alone it is the headline. */
 static void note_accounting(struct report *rep, struct run_result *r)
 {
     enum { MOST = 4 };
@@ -90,10 +90,10 @@ static void note_accounting(struct report *rep, struct run_result *r)
     }
 }
 
-/* A step that waits for the batch of another thread shows as time without a name: what that may be is said. */
+/* A step that waits for a batch from another thread shows unnamed time, so the note says what it may be. */
 static void note_loading_elsewhere(struct report *rep, struct run_result *r)
 {
-    static const double BUSY = 0.8; /* of the steps' time: a loader that rests more is not what they wait for */
+    static const double BUSY = 0.8; /* of the steps' time: the steps do not wait for a loader that rests more */
     struct loading_elsewhere l = loading_elsewhere(r->run);
     if (!r->has_steps || r->part_ns[PART_DATA] || l.other_ns < BUSY * l.wall_ns || l.wall_ns <= 0 ||
         rule_share(r, r->part_ns[PART_OTHER]) <= rep->thresholds.data_limits)

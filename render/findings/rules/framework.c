@@ -1,4 +1,4 @@
-/* framework.c - is a run one of PyTorch? Advice names the options of who can use them. */
+/* framework.c - is a run one of PyTorch? Advice names PyTorch's options only to its users. */
 #include "render/findings/rules/analyse.h"
 #include "render/metrics/series/differing.h"
 
@@ -7,7 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* In names of its kernels, operators and ranges. */
+/* Is it a name of PyTorch's kernels, operators or ranges? */
 static int is_torch_name(const char *name)
 {
     static const char *const words[] = {"at::", "aten::", "torch", "c10", "autograd::", "ProfilerStep", "DataLoader"};

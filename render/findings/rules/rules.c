@@ -39,7 +39,7 @@ static int is_loading_elsewhere(struct loading_elsewhere l)
     return l.wall_ns > 0 && l.between_ns + l.other_ns > 0;
 }
 
-/* The steps' own thread names no loading: where else it was. */
+/* The steps' own thread shows no loading: where else it was. */
 static struct reason why_no_loading(const struct run_result *r)
 {
     struct loading_elsewhere l = loading_elsewhere(r->run);
@@ -72,13 +72,13 @@ static void rule_data(struct report *rep, struct run_result *r)
         rule_found(c, PHRASE(FILES_WHILE_LOADING, slot_time(files_in_loading(r))));
 }
 
-/* Did a recorder watch the calls on files? Then that there was nothing is a measurement. */
+/* Did a recorder watch the calls on files? Only then is their absence a measurement. */
 static int is_io_recorded(const struct run *a)
 {
     return (a->n_files > 0 || a->io.state == RECORDER_OK) && !recorded_part(a).n_ranks_lost_sums;
 }
 
-/* Summed over ranks; 0 of a run that made none that was timed. */
+/* Summed over ranks; 0 if no call was timed. */
 static int64_t all_of_files(const struct run *a)
 {
     double ns = 0;
@@ -88,20 +88,20 @@ static int64_t all_of_files(const struct run *a)
     return ns < 9e18 ? (int64_t)ns : INT64_MAX;
 }
 
-/* The bytes that the kernel counted beyond recorded calls; their time is not known. 0: few, or not known. */
+/* The bytes that the kernel counted beyond recorded calls. Their time is unknown. 0: few, or unknown. */
 static double unseen_bytes(const struct run *a)
 {
     static const double LITTLE = 1e6; /* a program reads and prints about this much at start */
     struct files_explained e = files_explained(a);
     double rest = e.rest_why.code ? 0 : (double)e.rest_bytes[DCT_IO_READ] + (double)e.rest_bytes[DCT_IO_WRITE];
-    /* Ranks that exchange by sockets read and write there what they send: of an all-reduce twice its bytes, each way.
-     */
+    /* Ranks that exchange through sockets read and write there what they send: for an all-reduce, twice its bytes in
+     * each direction. */
     for (int i = 0; i < a->n_mpi_calls; i++)
         rest -= 4 * (double)a->mpi_calls[i].sum.bytes;
     return rest > LITTLE * a->ranks_len ? rest : 0;
 }
 
-/* Could they have taken so much of the run that I/O would be watched? */
+/* Could the unseen bytes have taken so much of the run that I/O would be watched? */
 static int is_io_unseen(const struct thresholds *t, const struct run *a)
 {
     static const double BYTES_PER_NS = 0.5; /* a disk that is not slow, through the kernel's cache */
@@ -109,7 +109,7 @@ static int is_io_unseen(const struct thresholds *t, const struct run *a)
     return watched > 0 && bytes / BYTES_PER_NS > t->io_watch * watched;
 }
 
-/* files: of loading */
+/* files: those of loading */
 static void io_found(const struct run_result *r, struct class_result *c, int64_t files)
 {
     double unseen = unseen_bytes(r->run);
@@ -124,7 +124,7 @@ static void io_found(const struct run_result *r, struct class_result *c, int64_t
         rule_found(c, PHRASE(FOUND_FILES_BETWEEN, slot_time(r->io_outside_ns)));
     if (!is_io_recorded(r->run))
         return;
-    rule_found(c, PHRASE(FOUND_FILES_ALL, slot_time(all_of_files(r->run)))); /* with those too short for an event */
+    rule_found(c, PHRASE(FOUND_FILES_ALL, slot_time(all_of_files(r->run)))); /* includes calls too short for an event */
     if (unseen > 0)
         rule_found(c, PHRASE(FOUND_FILES_UNSEEN, slot_bytes(unseen)));
 }
@@ -164,7 +164,7 @@ static void rule_io(struct report *rep, struct run_result *r)
     if (c->share_ratio <= t->io_limits && of_wall <= t->io_limits && iowait > t->iowait_limits)
         c->judged = (struct judged){JUDGED_IO_WAIT, iowait, "iowait_limits", t->iowait_limits, {0}};
     io_found(r, c, files);
-    if (c->verdict == VERDICT_FINE && is_io_unseen(t, r->run)) { /* what was not seen is no zero */
+    if (c->verdict == VERDICT_FINE && is_io_unseen(t, r->run)) { /* unseen I/O is not zero I/O */
         struct slot unseen = slot_bytes(unseen_bytes(r->run));
         rule_not_measured(r, CLASS_IO,
                           r->part_ns[PART_IO] ? REASON(FILES_UNSEEN_BUT, unseen, slot_time(r->part_ns[PART_IO]))
@@ -195,12 +195,12 @@ static void rule_overhead(struct report *rep, struct run_result *r)
         rule_begin(r, CLASS_OVERHEAD, r->part_ns[PART_OTHER], PHRASE(RULE_UNNAMED, slot_percent(t->overhead_watch)),
                    "overhead_watch", t->overhead_watch);
     c->share_interval = r->part_interval[PART_OTHER];
-    rule_grade(c, 2, t->overhead_watch); /* never limits: it has no name yet */
+    rule_grade(c, 2, t->overhead_watch); /* never limits, because it has no name */
     rule_found(c, r->part_ns[PART_OTHER] ? PHRASE(FOUND_UNNAMED, slot_time(r->part_ns[PART_OTHER]))
                                          : PHRASE(FOUND_ALL_NAMED));
 }
 
-/* share: of step time, or of a run without steps, not counting pauses by a quota. */
+/* share: of step time, or of a run without steps; pauses by a quota do not count. */
 static struct phrase core_awaited(const struct run_result *r, double share, int is_paused)
 {
     if (share == 0)
@@ -211,7 +211,7 @@ static struct phrase core_awaited(const struct run_result *r, double share, int 
                         : PHRASE(FOUND_CORE_AWAITED_IN_RUN, slot_percent(share));
 }
 
-/* No more than was seen. */
+/* States that the ranks had enough cores, by what was recorded. */
 static void enough_cores(struct report *rep, const struct run_result *r, struct class_result *c)
 {
     double delay = -1, steal = steal_of(r->run);
@@ -243,7 +243,7 @@ static void enough_cores(struct report *rep, const struct run_result *r, struct 
         rule_found(c, PHRASE(PARTS_NOT_RECORDED, slot_name(say_list(&rep->arena, missing, n))));
 }
 
-/* The threshold that decides about shared cores; of more threads than cores there is none. */
+/* The threshold that decides about shared cores. None applies to more threads than cores. */
 struct limit {
     const char *name;
     double ratio;
@@ -270,7 +270,7 @@ static void rule_shared(struct report *rep, struct run_result *r)
     const struct shared *s = &r->shared;
     struct class_result *c = &r->classes[CLASS_SHARED];
     const struct limit limit = limit_of_shared(t, s->kind);
-    const struct phrase held = /* the quotas of emulated nodes are no cause, unless one is unlike the others */
+    const struct phrase held = /* the quotas of emulated nodes are no cause, unless one differs from the others */
         has_shares(r->run) && s->kind != SHARED_THROTTLED
             ? PHRASE(RULE_NODE_MISSED, slot_percent(t->run_delay_limits))
             : PHRASE(RULE_CORES_HELD, slot_percent(t->throttled_limits), slot_percent(t->steal_limits));
@@ -297,11 +297,11 @@ static void rule_shared(struct report *rep, struct run_result *r)
     }
 }
 
-/* A cost that can be avoided, though none is above its own threshold: the largest is named rather than nothing. */
+/* If no avoidable cost is above its own threshold, the largest one is named. */
 static void rule_largest_gain(struct report *rep, struct run_result *r)
 {
     if (rule_share(r, gain_of_kernels(rep, r)) > rep->thresholds.gain_limits)
-        return; /* compute will limit by that */
+        return; /* compute limits because of that gain */
     static const enum cause_class avoidable[] = {CLASS_COMMUNICATION, CLASS_IMBALANCE, CLASS_DATA, CLASS_IO,
                                                  CLASS_COPY};
     struct class_result *largest = NULL;

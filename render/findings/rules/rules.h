@@ -13,19 +13,19 @@ struct interval claimed_interval(const struct run_result *r, enum cause_class cl
 
 /* Times of metrics.csv, summed over n epochs. */
 struct epoch_times {
-    int has; /* and loading and computing can be times of an epoch only: together they are more than half of it */
+    int has; /* the times can only be of epochs: loading and computing together are more than half of the whole */
     int64_t n;
     double whole_s, loading_s, computing_s;
 };
 
-/** epoch_times - of the epochs whose parts are there and fit into them. Test: tests/golden/render_text.sh */
+/** epoch_times - for the epochs whose parts are given and fit into them. Test: tests/golden/render_text.sh */
 struct epoch_times epoch_times(const struct run *r);
 
 /** rules - the class table of every run against the thresholds; order of predicted gain.
  *  source   docs/metrics.md#rules. Test: tests/unit/test_rules.c */
 void rules(struct report *rep);
 
-/** cause_intervals - r->cause_interval; has 0 of fewer steps than BOOTSTRAP_MIN_STEPS. After split_loading and, where
+/** cause_intervals - r->cause_interval; has 0 for fewer steps than BOOTSTRAP_MIN_STEPS. After split_loading and, where
  *  cores were shared, waiting_when_shared; before the classes. (cause_intervals.c)
  *  source   docs/metrics.md#intervals. Test: tests/unit/test_intervals.c */
 void cause_intervals(struct run_result *r);

@@ -11,10 +11,10 @@
 /* The time lost between two node counts, and the part of it that transfer lost. */
 struct explained {
     double ratio;     /* 0..1; 0 = none, or too little was lost */
-    int64_t from, to; /* nodes */
+    int64_t from, to; /* node counts */
 };
 
-/* Of the loss up to this run. */
+/* The part of the loss up to this run. */
 static struct explained transfer_of_loss(const struct report *rep, const struct run_result *r)
 {
     const struct explained none = {0};
@@ -39,15 +39,15 @@ static struct explained transfer_of_loss(const struct report *rep, const struct 
     return none;
 }
 
-/* Where ranks are late by turns (no core, a neighbour's interrupts) they wait in every exchange, and nothing is saved
- * without it: what limits has to be worth removing. */
+/* If ranks are late in turn (no core, a neighbour's interrupts), they wait in every exchange, and removing one exchange
+ * saves nothing. A limit must be worth removing. */
 static void only_if_it_matters(const struct thresholds *t, const struct run_result *r, struct class_result *c)
 {
     if (c->verdict == VERDICT_LIMITS && (double)c->gain_ns <= t->loss_matters * (double)r->step.mean_ns)
         c->verdict = VERDICT_WATCH;
 }
 
-/* Calls of MPI that the recorder saw, without those that only begin and end a program. */
+/* Calls of MPI that the recorder saw, except those that only begin and end a program. */
 static int64_t mpi_calls(const struct run *a)
 {
     uint64_t n = 0;
@@ -57,13 +57,13 @@ static int64_t mpi_calls(const struct run *a)
     return (int64_t)n;
 }
 
-/* In the steps there is none: that may be because it lies outside them.  n: calls that do */
+/* Why there is no communication in the steps: it may lie outside them. n: number of calls outside */
 static struct reason why_no_communication(int64_t n)
 {
     return n ? REASON(COMMUNICATION_OUTSIDE, slot_count(n)) : REASON(NO_COMMUNICATION);
 }
 
-/* Above the threshold of waiting for one rank it limits, whatever that of all waiting is. */
+/* Above the threshold of waiting for one rank it limits, whatever the threshold of all waiting gives. */
 static void limits_by_straggler(const struct thresholds *t, struct class_result *w)
 {
     if (w->share_ratio <= t->straggler_wait)
@@ -80,7 +80,7 @@ static struct phrase last_in(const struct straggler *s)
     return PHRASE(STRAGGLER_LAST, slot_count(s->rank), slot_percent(s->wins_ratio), slot_name("collectives"));
 }
 
-/* Waiting for a rank without a core is no waiting for a slow one: only what unequal work explains is. */
+/* Waiting for a rank without a core is not waiting for a slow rank: only what unequal work explains counts. */
 static void rule_imbalance_when_shared(struct report *rep, struct run_result *r, int64_t caused)
 {
     const struct thresholds *t = &rep->thresholds;
@@ -121,7 +121,7 @@ static void rule_imbalance(struct report *rep, struct run_result *r, int64_t cau
     struct class_result *w = &r->classes[CLASS_IMBALANCE];
     w->share_interval = r->cause_interval[CLASS_IMBALANCE];
     rule_grade(w, t->comm_limits, t->straggler_wait);
-    /* A rank that is late because it loads or writes is those classes' matter, whatever the balance. */
+    /* A rank that is late because it loads or writes counts for those classes, whatever the balance. */
     int is_unbalanced = r->pop.has && r->pop.load_balance_ratio < t->load_balance;
     if (is_unbalanced || s->has)
         limits_by_straggler(t, w);
@@ -132,7 +132,7 @@ static void rule_imbalance(struct report *rep, struct run_result *r, int64_t cau
         rule_found(w, PHRASE(FOUND_LAST_COSTS, slot_time(s->caused_ns)));
     if (r->pop.has)
         rule_found(w, PHRASE(FOUND_BALANCE, slot_ratio(r->pop.load_balance_ratio)));
-    /* A rank that is named is not fine, though what all ranks wait in the mean may be little. */
+    /* A slow rank that is named is not fine, even if the mean waiting of all ranks is small. */
     double of_others = w->share_ratio * r->n_rank_results / (r->n_rank_results - 1);
     if (s->has && w->verdict == VERDICT_FINE && of_others > t->straggler_wait)
         w->verdict = VERDICT_WATCH;
@@ -144,7 +144,7 @@ static struct phrase communication_rule(const struct thresholds *t)
     return PHRASE(RULE_TRANSFER, slot_percent(t->comm_limits), slot_percent(t->comm_loss));
 }
 
-/* Collectives of a job of one rank take their time, though nothing is exchanged. */
+/* Collectives of a job of one rank take time, though nothing is exchanged. */
 static void rule_one_rank(const struct thresholds *t, struct run_result *r)
 {
     struct class_result *c =
@@ -186,7 +186,7 @@ void rule_communication(struct report *rep, struct run_result *r)
     if (r->n_ranks < 2 && !is_alone) {
         rule_not_measured(r, CLASS_COMMUNICATION, REASON(NO_PARTNER));
         rule_not_measured(r, CLASS_IMBALANCE, REASON(ONE_RANK));
-        if (r->comm_ns > 0) /* and yet it calls them */
+        if (r->comm_ns > 0) /* one rank that calls collectives all the same */
             rule_one_rank(t, r);
         return;
     }
@@ -234,7 +234,7 @@ void rule_communication(struct report *rep, struct run_result *r)
         return;
     }
 
-    /* Together above the threshold although neither is alone: the larger one is named. */
+    /* Together they are above the threshold although neither is alone: the larger one is named. */
     if (c->verdict != VERDICT_LIMITS && w->verdict != VERDICT_LIMITS &&
         c->share_ratio + w->share_ratio > t->comm_limits) {
         struct class_result *larger = c->gain_ns >= w->gain_ns ? c : w;

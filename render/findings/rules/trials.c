@@ -10,10 +10,9 @@
 
 /* ---- the flight of the gradients ---------------------------------------------------------------------------- */
 
-/* Messages of an all-reduce that wait for each other: Rabenseifner's algorithm (trainer/ranks/comm_mpi.c) halves what
- * is exchanged in each of log2 p rounds, and doubles it again; ranks beyond a power of two hand theirs in and get it
- * back.
- */
+/* Number of messages of an all-reduce that wait for each other. Rabenseifner's algorithm (trainer/ranks/comm_mpi.c)
+ * halves the exchanged data in each of log2 p rounds, and doubles it in as many rounds again. Ranks beyond a power of
+ * two send their data in and get the result back. */
 static double rounds(int n_ranks)
 {
     int n = 0, rest = n_ranks;
@@ -22,26 +21,27 @@ static double rounds(int n_ranks)
     return n_ranks & (n_ranks - 1) ? n + 2 : n;
 }
 
-/* Messages take processor time from the backward pass that they travel beside. A first bucket that was under way for
- * longer than what was to come of the pass takes by its operations tells how much: what was to come took all of it. */
+/* Messages take processor time from the backward pass that runs beside them. By its operations, the rest of the pass
+ * after the first bucket takes left_ratio of the pass. If the first bucket was under way for longer than that, messages
+ * took the difference, all of it in the rest of the pass. */
 static double spent(const struct flight *f)
 {
     double more = f->hidden_ns - f->left_ratio * f->backward_ns;
     return f->is_overlapped && more > 0 && f->left_ratio < 1 ? more / (1 - f->left_ratio) : 0;
 }
 
-/* How much of a flight is hidden behind what is to come of the backward pass. A round of messages ends when the last
- * rank has looked. Looks of n ranks that come every gap, each at a time of its own: n / (n + 1) of the gap. */
+/* How much of a flight is hidden behind the rest of the backward pass. A round of messages ends when the last rank has
+ * looked. If each of n ranks looks once per gap, at independent times, that takes n / (n + 1) of the gap. */
 static double hidden(const struct flight *f, double whole_ns, double left_ns)
 {
     double early = f->early_ratio * whole_ns, round = early / rounds(f->n_ranks), gap = left_ns / f->n_looks;
-    double held = f->held_ns + f->core_share * gap; /* the time between two looks, the quota's in the middle */
+    double held = f->held_ns + f->core_share * gap; /* time between two looks, if the quota's pause lies between them */
     gap = gap > held ? gap : held;
     double part = round > 0 ? left_ns * round / (round + gap * f->n_ranks / (f->n_ranks + 1)) : 0;
     return part < early ? part : early;
 }
 
-/* Rises or falls to one value. */
+/* The values rise or fall to one value. */
 enum { ROUNDS_ENOUGH = 200 };
 
 struct flown flight_now(const struct flight *f)
@@ -57,11 +57,11 @@ struct flown flight_after(const struct flight *f, enum trial_kind change)
 {
     struct flown now = flight_now(f), n = now;
     double hidden_now = now.whole_ns - now.exposed_ns, left = f->left_ratio * (f->backward_ns - now.spent_ns), part = 0;
-    /* of the time that a whole flight's bytes take from the processor, by those that were hidden */
+    /* processor time of all bytes of a flight, from that of the hidden bytes */
     double of_all = hidden_now > 0 ? now.spent_ns * now.whole_ns / hidden_now : 0;
     n.whole_ns = now.whole_ns / (change == TRIAL_OVERLAP ? 1 : 2);
-    /* Beyond what the bytes take on the link is latency, which stays, and delay that goes with the rate: none of it or
-     * all may stay. Told is the middle. */
+    /* The time beyond what the bytes take on the link is latency, which stays, and delay that grows with the rate.
+     * Between none of it and all of it may stay; the forecast is the middle. */
     if (change == TRIAL_LINK && f->wire_ns > 0 && now.whole_ns > f->wire_ns)
         n.whole_ns += (now.whole_ns - f->wire_ns) / 4;
     for (int i = 0; i < ROUNDS_ENOUGH && (f->is_overlapped || change == TRIAL_OVERLAP); i++) {
@@ -101,7 +101,7 @@ static struct reason flight_of(struct report *rep, const struct run_result *r, s
 {
     const struct run_program *p = &r->run->program;
     const struct node_share *e = node_of(r->run);
-    /* a rank sends, and receives, each byte once around but its own part, twice */
+    /* in each of two phases a rank sends, and receives, all bytes except its own part */
     double bits = 8 * r->bytes_per_step * 2 * (r->n_rank_results - 1) / r->n_rank_results;
     double share = e->cores > 0 && e->cores < 1 ? e->cores : 1;
     *out = (struct flight){.exposed_ns = (double)median_transfer(rep, r),
@@ -128,13 +128,13 @@ static struct reason flight_of(struct report *rep, const struct run_result *r, s
 
 enum { NO_CHANGE = -1 };
 
-/* What a shell, make and the words of ARGS pass on as it is. */
+/* A word that a shell, make and ARGS pass on unchanged. */
 static int is_plain(const char *word)
 {
     return *word && word[strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./=,:+@%-")] == 0;
 }
 
-/* Of `--name`, `--name=value`: 1 it is this option; -1 it may be, abbreviated. */
+/* Is the word `--name` or `--name=value`? 1: yes; -1: it may be an abbreviation of it. */
 static int is_option(const char *word, const char *name)
 {
     if (strncmp(word, "--", 2) != 0)
@@ -195,7 +195,7 @@ static const char *rate_text(struct report *rep, int64_t bit_per_s)
                               : report_text(rep, "%lldbit", r);
 }
 
-/* Of processes on one host, not of network namespaces with names of their own. */
+/* Are the nodes processes of one host, not named network namespaces? */
 static int is_of_ranks(const struct run *a)
 {
     for (int i = 1; i < a->nodes_len; i++)

@@ -1,5 +1,5 @@
-/* trials.h - changes to a run of dcrnn-train that can be tried here with one command, and the step that each is
- * forecast to have: the closed loop of advice, command and comparison. */
+/* trials.h - changes to a run of dcrnn-train that can be tried here with one command, with the forecast step of each:
+ * the closed loop of advice, command and comparison. */
 #ifndef RENDER_FINDINGS_RULES_TRIALS_H
 #define RENDER_FINDINGS_RULES_TRIALS_H
 
@@ -10,24 +10,24 @@ struct flight {
     double exposed_ns;  /* transfer that no work hides */
     double hidden_ns;   /* under way while the rank computed; 0: sent after the backward pass */
     double backward_ns; /* the backward pass */
-    double early_ratio; /* of the gradients, those that are final before it ends */
-    double left_ratio;  /* of the backward pass, what is to come then */
-    double held_ns; /* a rank may be kept from its processor for so long at a time: what a quota leaves of a period */
-    double core_share; /* of a core that it has; 1 without a quota */
-    double wire_ns;    /* what its bytes take on the link at least; 0: the link's rate is not known */
-    int n_looks;       /* so often messages are moved on in what is to come */
+    double early_ratio; /* share of the gradients that are final before it ends */
+    double left_ratio;  /* share of the backward pass that is left at that time */
+    double held_ns;     /* longest time that a rank is kept from its processor: what a quota leaves of a period */
+    double core_share;  /* share of a core that the rank has; 1 without a quota */
+    double wire_ns;     /* shortest time of its bytes on the link; 0: the link's rate is unknown */
+    int n_looks;        /* number of times that messages are moved on during the rest of the pass */
     int n_ranks;
     int is_overlapped;
 };
 
 /* The same after a change. */
 struct flown {
-    double whole_ns;   /* the gradients are under way, waiting for looks not counted */
-    double exposed_ns; /* of it, what no work hides */
+    double whole_ns;   /* time that the gradients are under way, not counting waits for looks */
+    double exposed_ns; /* part of it that no work hides */
     double spent_ns;   /* processor time of messages that lengthens the backward pass */
 };
 
-/** flight_now, flight_after - what can be told of a flight as it was, and after a change.
+/** flight_now, flight_after - the times of a flight as it was, and after a change.
  *  source   docs/metrics.md#trials. Test: tests/unit/test_trials.c */
 struct flown flight_now(const struct flight *f);
 struct flown flight_after(const struct flight *f, enum trial_kind change);
@@ -35,10 +35,10 @@ struct flown flight_after(const struct flight *f, enum trial_kind change);
 /** trials - r->trials and r->trial_key of every run. After rules. */
 void trials(struct report *rep);
 
-/** trial_first - the change that a program gets as its first advice where communication limits: what it does not do
- * yet. */
+/** trial_first - the change that a program gets as its first advice where communication limits: one that it does not
+ *  use yet. */
 enum trial_kind trial_first(const struct run_program *p);
-/** trial_advised - that change with its command and forecast; NULL: it cannot be tried here.
+/** trial_advised - that change with its command and forecast; NULL: the change cannot be tried here.
  *  Test: tests/unit/test_trials.c */
 const struct trial *trial_advised(const struct run_result *r);
 

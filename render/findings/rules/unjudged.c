@@ -1,10 +1,10 @@
-/* unjudged.c - what may hide in the compute of a run because nothing was recorded of it. See analyse.h. */
+/* unjudged.c - what the compute of a run may contain because it was not recorded. See analyse.h. */
 #include "render/findings/rules/analyse.h"
 #include "render/metrics/rule.h"
 
 #include "render/say/say.h"
 
-/* Ranges of a host hold whatever nobody named; of a GPU, compute is kernels, and nothing else is in it. */
+/* Ranges of a host also hold unnamed work. On a GPU, compute is kernels and nothing else. */
 const char *unrecorded_in_compute(struct report *rep, const struct run_result *r)
 {
     static const struct {
