@@ -38,7 +38,7 @@ static const struct {
               {"DCGM_FI_DEV_GPU_TEMP", "TMPTR", SAMPLE_TEMPERATURE, 1},
               {"DCGM_FI_DEV_SM_CLOCK", "SMCLK", SAMPLE_CLOCK, 1},
               {"DCGM_FI_PROF_GR_ENGINE_ACTIVE", "GRACT", SAMPLE_UTILIZATION, 100}};
-/* Parts of the memory, whose sum is all of it where that is not recorded: */
+/* Parts of the memory. Their sum is all memory, if that is not recorded: */
 static const struct {
     const char *field, *dmon;
 } parts[] = {{"DCGM_FI_DEV_FB_USED", "FBUSD"}, {"DCGM_FI_DEV_FB_FREE", "FBFRE"}, {"DCGM_FI_DEV_FB_RESERVED", "FBRSV"}};
@@ -52,14 +52,14 @@ struct part {
     int part;
 };
 
-/* What is used of all lines of a file. */
+/* What is kept of all lines of a file. */
 struct text {
     struct samples_left left;
     struct ids_left ids;
     int has_utilization, has_total, is_of_many; /* is_of_many: machines */
     int is_cut;                                 /* the last line */
     int has_instances;                          /* of MIG */
-    struct part *parts; /* where all memory is not recorded                              shape (n_parts) */
+    struct part *parts; /* used if all memory is not recorded                             shape (n_parts) */
     size_t n_parts, cap;
     struct dcgm_activity activity;
     struct dcr_arena arena;
@@ -87,7 +87,7 @@ static void add_part(struct text *x, struct part p)
     x->parts[x->n_parts++] = p;
 }
 
-/* By GPU and time: lines may come by scrape or by metric, then with all times of one before those of the next. */
+/* By GPU and time. Lines may come by scrape, or by metric with all times of one metric before the next. */
 static int compare_part(const void *a, const void *b)
 {
     const struct part *x = a, *y = b;
@@ -97,8 +97,8 @@ static int compare_part(const void *a, const void *b)
                               : (x->line > y->line) - (x->line < y->line);
 }
 
-/* The sum of the parts of one GPU at one time, when used and free are there and no part lacks its value. Some versions
- * count what is reserved apart. most_used: of the GPU at any time */
+/* The sum of the parts of one GPU at one time, if used and free are given and no part lacks its value. Some versions
+ * count reserved memory separately. most_used: of the GPU at any time */
 static void add_total(struct run *r, struct text *x, const struct part *p, const double *part, double most_used)
 {
     double total = part[0] + part[1] + (part[2] == NOT_SEEN ? 0 : part[2]);
@@ -113,7 +113,7 @@ static void add_total(struct run *r, struct text *x, const struct part *p, const
     samples_leave(&x->left, text);
 }
 
-/* Without times a part that comes again begins the next scrape. */
+/* Without times, a part that comes again begins the next scrape. */
 static void add_totals(struct run *r, struct text *x)
 {
     double most_used = 0;
@@ -155,7 +155,8 @@ static int exporter_line(struct run *r, struct text *x, char *line)
     if ((field < 0 && part < 0 && activity < 0) || (field == ACTIVE && x->has_utilization) || !close)
         return 0;
     const char *gpu = label(line, close, "gpu", &n_gpu), *host = label(line, close, "Hostname", &n_host);
-    /* Each has memory of its own, and the GPU's is not their sum: some may be in no instance. */
+    /* Each instance has separate memory. Their sum is not the GPU's memory, because some of it may be in no instance.
+     */
     if (activity < 0 &&
         (part >= 0 || fields[field].what == SAMPLE_MEMORY_USED || fields[field].what == SAMPLE_MEMORY_TOTAL))
         if (label(line, close, "GPU_I_ID", &n_instance) && n_instance) {
@@ -169,7 +170,7 @@ static int exporter_line(struct run *r, struct text *x, char *line)
     if (id < 0)
         return 0;
     if (activity >= 0)
-        return !label(line, close, "GPU_I_ID", &n_instance) && /* of an instance: not the GPU's */
+        return !label(line, close, "GPU_I_ID", &n_instance) && /* of an instance, not of the GPU */
                dcgm_activity_add(r, &x->activity, x->is_of_many ? gpu_samples_node(r, host, n_host) : 0, id, activity,
                                  word, &x->left);
     double value, scale = field < 0 ? 1 : fields[field].scale;
@@ -188,7 +189,7 @@ static int exporter_line(struct run *r, struct text *x, char *line)
     return 1;
 }
 
-/* Are the lines of several machines? Of one the GPUs go to node 0, as those of every monitor do. */
+/* Are the lines of several machines? The GPUs of a single machine go to node 0, as for every monitor. */
 static int is_of_many(const char *text)
 {
     const char *first = NULL;
@@ -283,7 +284,7 @@ static int dmon_line(struct run *r, struct dmon *d, char *line, struct text *x)
     return is_used;
 }
 
-/* A line that has no end, of which something is missing. */
+/* Is the line cut short? It has no end and lacks something. */
 static int is_short(const char *line, const struct dmon *d)
 {
     int n = 0;

@@ -47,7 +47,7 @@ int dcgm_activity_add(struct run *r, struct dcgm_activity *a, int64_t node, int6
 {
     double v;
     int is_share = activities[activity].scale > 1;
-    /* What is no share is a number without a limit of its own: memory's is the widest there is. */
+    /* A rate has no limit, so the limit of memory is used, which is the widest. */
     if (!gpu_samples_read(cell, is_share ? SAMPLE_UTILIZATION : SAMPLE_MEMORY_USED, activities[activity].scale, &v,
                           left))
         return 0;

@@ -1,6 +1,6 @@
-/* dcgm_activity.h - what DCGM's profiling counters say of how busy the parts of a GPU were (multiprocessors, tensor
- * cores, memory, links), summed up into a table. Inside render/import only; for dcgm.c.
- * source: DCGM Feature Overview, "Profiling Metrics". Test: tests/unit/test_logs.c */
+/* dcgm_activity.h - how busy the parts of a GPU were (multiprocessors, tensor cores, memory, links) by DCGM's profiling
+ * counters, summed up into a table. Inside render/import only; for dcgm.c. source: DCGM Feature Overview, "Profiling
+ * Metrics". Test: tests/unit/test_logs.c */
 #ifndef RENDER_IMPORT_DCGM_ACTIVITY_H
 #define RENDER_IMPORT_DCGM_ACTIVITY_H
 
@@ -23,8 +23,8 @@ struct dcgm_activity {
 /** dcgm_activity_of - which activity a field ("DCGM_FI_PROF_SM_ACTIVE", n bytes) or a column of dmon ("SMACT") is of.
  *  returns  -1: of none */
 int dcgm_activity_of(const char *field, size_t n);
-/** dcgm_activity_add - one value as DCGM writes it; what is none, or cannot be, is left out and counted as other
- * samples are.  returns  1 when it was one */
+/** dcgm_activity_add - one value as DCGM writes it; text that is no value, or an impossible one, is left out and
+ *  counted as for other samples.  returns  1 when it was one */
 int dcgm_activity_add(struct run *r, struct dcgm_activity *a, int64_t node, int64_t id, int activity, const char *cell,
                       struct samples_left *left);
 /** dcgm_activity_table - a table of the run with a row for each GPU and activity that was sampled; none: no table. */

@@ -1,5 +1,5 @@
 /* ddp_scaling.c - results of a DDP scaling benchmark: one JSON object a run with its world size, mode (strong or weak),
- * model, batch and step times over all steps. No phases are in these files. Fields as in the public results of
+ * model, batch and step times over all steps. These files have no phases. Fields as in the public results of
  * pytorch-ddp-scaling. */
 #include "render/import/text/parsers.h"
 
@@ -18,7 +18,7 @@ int ddp_scaling_is(const char *head, size_t n)
     return n && *head == '{' && holds(head, n, "\"scaling_mode\"") && holds(head, n, "\"world_size\"");
 }
 
-/* Seconds as ns, -1 when there are none or they make no sense. */
+/* Seconds as ns; -1 if the value is missing or impossible. */
 static int64_t seconds_ns(const json_t *o, const char *key)
 {
     double s = json_number_or(o, key, -1);
@@ -31,7 +31,7 @@ static double positive(const json_t *o, const char *key)
     return v > 0 && v < 1e15 ? v : 0;
 }
 
-/* Means of NVML samples as one sample each: the samples themselves are not kept. */
+/* NVML means count as one sample each, because the samples are not kept. */
 static void take_gpu(struct run *r, struct run_node *node, int gpu, const json_t *samples)
 {
     static const struct {
@@ -64,8 +64,8 @@ static void take_gpus(struct run *r, const json_t *o)
     }
 }
 
-/* Samples per second of all ranks: as the file says, else the batch by the mean step. What contradicts them by more
- * than a hundredth is not used. */
+/* Samples per second of all ranks, as the file says. If it says nothing, the batch divided by the mean step. If both
+ * differ by more than a hundredth, neither is used. */
 static double throughput_of(struct run *r, const json_t *o, const char *file)
 {
     double said = positive(o, "images_per_sec_global"), step_s = (double)r->summary.mean_ns / 1e9;

@@ -53,7 +53,7 @@ static int holds(const char *head, size_t n, const char *word)
     return memmem(head, n, word, strlen(word)) != NULL;
 }
 
-/* An object or array with what only traces have near their beginning. */
+/* An object or array that has near its beginning what only traces have. */
 static int is_chrome_text(const char *head, size_t n)
 {
     if (n && *head == '[')
@@ -63,7 +63,8 @@ static int is_chrome_text(const char *head, size_t n)
             holds(head, n, "\"deviceProperties\""));
 }
 
-/* An object that goes on behind what is seen of it may hold its events later: who reads it says when it does not. */
+/* A large object may have its events after the part seen here. It is read as a trace; the reader reports if there are
+ * none. */
 enum { LARGE_BYTES = 60000 };
 
 int chrome_is(const char *head, size_t n)
@@ -78,7 +79,7 @@ int chrome_is(const char *head, size_t n)
     return is_it;
 }
 
-/* A trace, and what somebody makes of its single operations meanwhile. */
+/* Reads a trace and hands its single operations to a watcher. */
 static int read_watched(struct foreign_trace *t, struct dcr_arena *arena, const struct run_watch *watch, void **watched,
                         struct dcr_stream *s, struct dcr_err *err)
 {
@@ -136,8 +137,8 @@ void import_trace_free(struct trace_ahead *t)
     dcr_arena_release(&t->arena);
 }
 
-/* As collect/export/export_chrome.c begins: events of an archive of ours, of which too little is left to be analysed.
- */
+/* Does the file begin as collect/export/export_chrome.c writes it? Such an export of our archive has too little left to
+ * be analysed. */
 static int is_export(const struct gunzip *g)
 {
     size_t n;
@@ -157,8 +158,8 @@ static const struct format *format_of(const struct gunzip *g)
     return NULL;
 }
 
-/* The value behind "key": where it begins, and *end behind it; NULL when there is none. Of a value that goes on behind
- * the head, what is there. */
+/* The value of "key": where it begins, and *end after it; NULL when there is none. If the value goes on after the head,
+ * the part in the head. */
 static const char *value_of(const char *at, const char **end, const char *key)
 {
     const char *p = at ? memmem(at, (size_t)(*end - at), key, strlen(key)) : NULL;
@@ -171,7 +172,7 @@ static const char *value_of(const char *at, const char **end, const char *key)
     return p;
 }
 
-/* The number behind "key" in [at, end); -1 when there is none. */
+/* The number after "key" in [at, end); -1 when there is none. */
 static int64_t number_of(const char *at, const char *end, const char *key)
 {
     const char *p = at ? memmem(at, (size_t)(end - at), key, strlen(key)) : NULL;
@@ -211,7 +212,8 @@ void import_job_end(struct import_job *out, const char *bytes, size_t n)
     free(text);
 }
 
-/* What a compressed trace says at its end, which is found only by decompressing it: not of a large one. */
+/* Reads what a compressed trace says at its end. All of it must be decompressed for that, so large traces are skipped.
+ */
 static void read_to_end(struct import_job *out, struct gunzip *g)
 {
     enum { MOST = 64 << 20 };
@@ -279,7 +281,7 @@ enum import_kind import_kind(struct dcr_stream *s)
     return kind;
 }
 
-/* What was not understood: is it plainly nobody's? */
+/* Marks a file that was not understood and is plainly no evidence. */
 static void mark_none(const struct gunzip *g, const char *name, int rc, struct dcr_err *err)
 {
     size_t n;
@@ -296,7 +298,7 @@ int import_trace_ahead(struct trace_ahead *t, const struct run_watch *watch, con
     struct dcr_stream named = {s->read, s->ctx, name};
     int rc = gunzip_open(&g, &named, NULL);
     if (rc)
-        return DCR_END; /* import_foreign says what is wrong */
+        return DCR_END; /* import_foreign reports what is wrong */
     const struct format *f = format_of(g);
     struct dcr_stream plain = gunzip_stream(g);
     t->watch = watch;
@@ -308,7 +310,7 @@ int import_trace_ahead(struct trace_ahead *t, const struct run_watch *watch, con
     return rc;
 }
 
-/* Into the run; of a trace, whatever its format, what somebody makes of its single operations too. */
+/* Reads a file into the run. For a trace in any format, its single operations also go to a watcher. */
 static int read_beside(const struct format *f, struct run *r, struct dcr_stream *s, struct dcr_err *err)
 {
     struct activity_watch w;

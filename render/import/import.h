@@ -1,5 +1,5 @@
-/* import.h - files of other tools, told apart by what is in them, into a run. One parser per format; import.c chooses.
- * Whatever a file holds: it is read, or it is named with the reason, and the rest goes on. */
+/* import.h - reads files of other tools, told apart by their content, into a run. There is one parser per format;
+ * import.c chooses. A file that cannot be read is named with the reason, and the other files are still read. */
 #ifndef RENDER_IMPORT_IMPORT_H
 #define RENDER_IMPORT_IMPORT_H
 
@@ -8,30 +8,30 @@
 
 /* What a file is, told from its beginning. */
 enum import_kind {
-    IMPORT_NONE = 0, /* nothing that is known here */
+    IMPORT_NONE = 0, /* unknown */
     IMPORT_PART,     /* evidence of a run: a trace, a monitor ... */
     IMPORT_RUN,      /* a whole run by itself: the result of one benchmark */
 };
-/** import_kind - s: from its first byte; some of it is consumed. Damaged compressed data are IMPORT_PART,
- *  so that who reads them can say what is wrong. */
+/** import_kind - s: from its first byte; some of it is consumed. Damaged compressed data are IMPORT_PART, so that the
+ *  reader can say what is wrong. */
 enum import_kind import_kind(struct dcr_stream *s);
 
-/* Which rank of which job a Chrome trace is of, by its distributedInfo; and on what. Of an export of nsys, when it was
- * recorded. */
+/* The rank and job of a Chrome trace, by its distributedInfo, and its GPU. For an export of nsys, the time of its
+ * recording. */
 struct import_job {
     int is_trace;
     char model[64];           /* of the first GPU, as far as it fits; "" = not said */
     int64_t rank, world_size; /* -1 = not said near the beginning or the end */
-    int is_end_unread;        /* it may be said at the end, which is too far away to be looked at */
+    int is_end_unread;        /* the job may be stated at the end, which is too far away to be read */
     int is_nsys;
     int64_t begin_ns, end_ns; /* of the recording of nsys, since 1970: import_job_recorded; end 0 = not known */
 };
-/** import_job - import_kind, and that; of damaged compressed data IMPORT_NONE. Of plain data their beginning is looked
- *  at alone, of compressed ones that are not large the end too; of large ones it is found by reading them
- *  (import_job_of). */
+/** import_job - as import_kind, and fills out; IMPORT_NONE for damaged compressed data. Looks only at the beginning of
+ *  plain data, and also at the end of compressed data that are not large. In large ones the job is found by reading
+ *  them (import_job_of). */
 enum import_kind import_job(struct dcr_stream *s, struct import_job *out);
-/** import_job_end - what a trace that says no rank at its beginning says in its last bytes, where its distributedInfo
- *  stands behind the events. out: as import_job made it; left alone when it says a rank, or is of no trace */
+/** import_job_end - the rank that a trace states in its last bytes, where distributedInfo follows the events, if it
+ *  states none at its beginning. out: as import_job made it; left alone if it has a rank or is not of a trace */
 enum { IMPORT_END_BYTES = 1 << 16 };
 void import_job_end(struct import_job *out, const char *bytes, size_t n);
 
@@ -49,12 +49,12 @@ void import_job_recorded(struct import_job *out, int fd);
  * a known kind, but broken: the sentence says where (nothing was added); DCR_FATAL as of the stream */
 int import_foreign(struct run *r, const char *name, struct dcr_stream *s, struct dcr_err *err) DCR_MUST_CHECK;
 
-/* A trace of which a run is not made yet. Zero to begin with. */
+/* A trace that is not part of a run yet. Zero to begin with. */
 struct trace_ahead {
     struct foreign_trace trace; /* texts and arrays in arena */
     struct dcr_arena arena;
     const struct run_watch *watch;
-    void *watched; /* what it made of the single operations; NULL = nothing */
+    void *watched; /* what the watcher made of the single operations; NULL = nothing */
 };
 
 /** import_trace_ahead - the slow part of import_foreign for a Chrome trace; needs no run, so any thread may call it.
@@ -62,11 +62,11 @@ struct trace_ahead {
  *  returns  as import_foreign; DCR_END also when the file is of another kind */
 int import_trace_ahead(struct trace_ahead *t, const struct run_watch *watch, const char *name, struct dcr_stream *s,
                        struct dcr_err *err) DCR_MUST_CHECK;
-/** import_trace_add - and the rest: into the run, which owns all of it from now on. */
+/** import_trace_add - the rest of import_foreign: adds the trace to the run, which owns all of it from now on. */
 void import_trace_add(struct run *r, struct trace_ahead *t);
-/** import_job_of - what the trace that was read says of its job, wherever it stands in the file. */
+/** import_job_of - the job that a trace states anywhere in the file. The trace was read. */
 void import_job_of(struct import_job *out, const struct trace_ahead *t);
-/** import_trace_free - of one that was not added, or was. */
+/** import_trace_free - whether it was added or not. */
 void import_trace_free(struct trace_ahead *t);
 
 #endif

@@ -1,6 +1,6 @@
 /* memory_timeline.c - PyTorch's raw memory timeline (export_memory_timeline("x.raw.json.gz")): [[t, action, bytes,
- * kind], ...] in order of time, bytes above zero when a tensor appears and below when it goes. What each kind of tensor
- * held at the peak of all. source: torch/profiler/_memory_profiler.py, export_memory_timeline_raw. */
+ * kind], ...] in order of time, bytes above zero when a tensor appears and below when it goes. Finds what each kind of
+ * tensor held at the peak of the sum. source: torch/profiler/_memory_profiler.py, export_memory_timeline_raw. */
 #include "render/import/text/parsers.h"
 
 #include "render/import/text/decimal.h"
@@ -21,7 +21,7 @@ static const char *number(const char *p, const char *end)
     return p > first ? p : NULL;
 }
 
-/* Behind "[t, action, bytes, kind]" at p; NULL when that is not there. shape (N_FIELDS) */
+/* The place after "[t, action, bytes, kind]" at p; NULL if that is not there. shape (N_FIELDS) */
 static const char *entry(const char *p, const char *end, int64_t *out)
 {
     for (int i = 0; i < N_FIELDS; i++) {

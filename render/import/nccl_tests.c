@@ -30,8 +30,8 @@ static int split(char *line, char **words)
     return n;
 }
 
-/* "12.34", or "12,34" of a locale with decimal commas: these programs part no groups of digits. Not "nan" and "inf", of
- * which no time or bandwidth is. */
+/* "12.34", or "12,34" in a locale with decimal commas; these programs do not group digits. "nan" and "inf" are refused,
+ * because no time or bandwidth has such a value. */
 static int number(const char *w, double *out)
 {
     char plain[64], *end;
@@ -62,7 +62,7 @@ static int is_missing(char *const *set)
     return n == 3;
 }
 
-/* How many times of a row a header announces: two, or one where only that was measured. */
+/* Number of times of a row that a header announces: two, or one if only that was measured. */
 static int sets_of(const char *line)
 {
     int n = 0;
@@ -71,7 +71,7 @@ static int sets_of(const char *line)
     return n == 1 ? 1 : 2;
 }
 
-/* "float", "bfloat16", "f8e4m3": the types of NCCL, those to come by their beginnings. */
+/* "float", "bfloat16", "f8e4m3": the types of NCCL. Future types are known by how their names begin. */
 static int is_type(const char *w)
 {
     static const char *const names[] = {"int", "uint", "half", "float", "double", "bfloat", "f8", "fp8"};
@@ -82,10 +82,10 @@ static int is_type(const char *w)
 }
 
 /* A result line: size, count, type, then redop and root as the collective has them, then time, algbw, busbw and errors,
- * out of place and in place, of which one may not be there: the header has one of them (n_sets; 0 before it), or the
- * row says N/A. Read from the right, where the columns are always the same. A line of other programs in the log ("8 16
- * workers started") has neither a type nor the columns of the header. out: NAN = not there returns  1; 0: it is none;
- * -1: it is meant to be one, and *wrong cannot be read */
+ * out of place and in place, of which one may be missing: then the header has only one of them (n_sets; 0 before it),
+ * or the row says N/A. Read from the right, where the columns are always the same. A line of other programs in the log
+ * ("8 16 workers started") has neither a type nor the columns of the header. out: NAN = not there returns  1; 0: it is
+ * no result; -1: it should be one, but *wrong cannot be read */
 static int result(char **w, int n, int n_sets, double out[7], const char **wrong)
 {
     int has_columns = n >= 4 * n_sets + 3 && n <= 4 * n_sets + 5;
@@ -112,7 +112,7 @@ static int result(char **w, int n, int n_sets, double out[7], const char **wrong
     return 1;
 }
 
-/* Rows that cannot be read, to be said. */
+/* Rows that cannot be read, for the report. */
 struct unread {
     int n, first_line;
     char why[64]; /* of the first */
@@ -142,7 +142,7 @@ static const char *label_of(const char *text, size_t len, size_t *n)
     return line;
 }
 
-/* What the program says of its results beside them. */
+/* Reports a failure that the program states beside its results. */
 static void say_failure(struct run *r, const char *file, const char *line)
 {
     static const char bounds[] = "Out of bounds values :";
@@ -160,11 +160,11 @@ static void say_failure(struct run *r, const char *file, const char *line)
 struct test {
     struct run *r;
     const char *file;
-    int is_open;                       /* has rows: the last table of the run is its */
+    int is_open;                       /* it has rows; the last table of the run belongs to it */
     char named[64], host[256];         /* "all_reduce_perf" when its log says so; of its first rank */
     int n_ranks, is_across;            /* of the devices that the log lists */
     char operation[16], root[16];      /* of the last row */
-    double algbw, busbw;               /* of the row with the most of the first */
+    double algbw, busbw;               /* of the row with the largest algbw */
     struct run_collective_test result; /* so far */
     size_t points_cap;
 };
@@ -179,7 +179,7 @@ static void name_of(const char *text, char out[64])
         snprintf(out, 64, "%.*s", (int)(end - from), from);
 }
 
-/* Older programs do not say which they are: their bus bandwidth does, together with the columns beside it. */
+/* Older programs do not state which one they are. Their bus bandwidth tells it, together with the columns beside it. */
 static const char *collective_of(const struct test *t)
 {
     static const char *const names[] = {"all_reduce", "all_gather", "reduce_scatter", "alltoall",
@@ -198,7 +198,7 @@ static const char *collective_of(const struct test *t)
                                                                                  : "";
 }
 
-/* What a test is called in its caption and in sentences is known when all of it was read. */
+/* The name of a test in its caption and in sentences is known only when all of it was read. */
 static void end_test(struct test *t)
 {
     struct run *r = t->r;
@@ -288,7 +288,7 @@ static void take_row(struct test *t, char **w, int n_extra, const double v[7])
             c->busbw_bytes = v[0];
         }
     }
-    double us = v[4] > 0 ? v[4] : v[1]; /* in place, as gradients are */
+    double us = v[4] > 0 ? v[4] : v[1]; /* in place, as for gradients */
     if (!(v[0] >= 1 && v[0] < 9e18 && us > 0 && us < 1e12) || c->n_points == MAX_POINTS ||
         (c->n_points && v[0] <= (double)c->points[c->n_points - 1].bytes))
         return;

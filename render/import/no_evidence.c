@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* What stands in files that hold others, and in those of ours. */
+/* Marks of files that contain other files, and of our own files. */
 static int is_container(const char *head, size_t n)
 {
     static const struct {
@@ -39,7 +39,7 @@ static int is_space(char c)
     return (unsigned char)c <= ' ';
 }
 
-/* Names under which tools leave what is read here. */
+/* Names that tools give to the files read here. */
 static int is_evidence_name(const char *name)
 {
     static const char *const ends[] = {".json", ".csv", ".sqlite"};
@@ -49,7 +49,7 @@ static int is_evidence_name(const char *name)
     return 0;
 }
 
-/* Words that only files of scaling benchmarks and TALP have, of which a damaged one may be left. */
+/* Words that only files of scaling benchmarks and TALP have: the file may be a damaged one of these. */
 static int has_words(const char *head, size_t n)
 {
     static const char *const words[] = {"\"dlbVersion\"", "\"scaling_mode\""};

@@ -42,8 +42,8 @@ static int is_header(const char *head, size_t n)
     return smi_is_header(cells, smi_split(line, cells));
 }
 
-/* Has the first row a number where a column samples? Of the table of a training, whose epochs are numbers of their own,
- * no column is read. */
+/* Does the first row have a number where a column is a sample? In a training's table, where the epochs are counted, no
+ * column is read. */
 static int is_of_monitor(const char *head, size_t n)
 {
     char header[SMI_MAX_LINE], line[SMI_MAX_LINE], *names[SMI_MAX_COLUMNS], *cells[SMI_MAX_COLUMNS];
@@ -73,8 +73,8 @@ static int is_same_header(const struct smi_log *g, char *const *cells, int n)
     return same == n && same == g->n_names;
 }
 
-/* Fields that nvidia-smi knows, none of which is a sample: its log, and of no use. Of names that anybody's table may
- * have the rows decide. */
+/* Fields that nvidia-smi knows, but none is a sample: it is its log, but of no use. For names that any table may have,
+ * the rows decide. */
 static int is_without_samples(const char *head, size_t n)
 {
     static const char *const fields[] = {"timestamp", "index",      "name",        "gpu_name",       "uuid",
@@ -110,14 +110,14 @@ int nvidia_smi_is(const char *head, size_t n)
         is_with_units = strstr(line, " %") || strstr(line, " MiB") || strstr(line, " W");
     if (has_time && strchr(line, ',') && is_with_units)
         return 1;
-    has_time = has_time && strchr(line, '/'); /* dates with dashes are in anybody's tables */
+    has_time = has_time && strchr(line, '/'); /* any table may have dates with dashes */
     int n_cells = smi_split(line, cells);
     for (int i = 0; i < n_cells; i++) {
         enum gpu_sample what = smi_by_unit(cells[i], seen);
         n_units += what != SAMPLE_NONE && what != SAMPLE_TEMPERATURE;
         n_numbers += i > 0 && is_value(cells[i]);
     }
-    /* With times, numbers alone are ours to refuse, with the reason. */
+    /* Rows of a time and bare numbers count as a log, so that they are refused with a reason. */
     return has_time ? n_cells > 2 && n_numbers == n_cells - 1 : n_units > 1;
 }
 
@@ -183,7 +183,8 @@ static int add_rows(struct run *r, struct smi_log *g, size_t first, int burst, s
             g->n_behind = g->n - i - 1;
             break;
         }
-        if (g->t[i] < 0 || n != g->n_columns) { /* of other cells nobody knows which is which: "80,5 W" is two */
+        if (g->t[i] < 0 ||
+            n != g->n_columns) { /* a row with another number of cells cannot be assigned: "80,5 W" makes two */
             (*n_bad)++;
             continue;
         }
@@ -219,7 +220,7 @@ static void add_name(struct dcr_buf *list, const char *name)
     dcr_buf_printf(list, "%s%s", list->len ? ", " : "", *name ? name : "(no name)");
 }
 
-/* What was understood of the header, to be listed. */
+/* Lists what was understood of the header. */
 static void tell_columns(struct run *r, const struct smi_log *g)
 {
     struct dcr_buf used = {0}, unused = {0};
@@ -274,7 +275,7 @@ int nvidia_smi_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
     } else if (g.n) {
         g.n_columns = smi_cells_in(g.lines[0]);
         const char *slash = strchr(g.lines[0], '/'), *comma = strchr(g.lines[0], ',');
-        int is_date = slash && comma && slash < comma; /* be it one that can be read or not */
+        int is_date = slash && comma && slash < comma; /* also a date that cannot be read */
         g.time_column = is_date || date_seconds(g.lines[0]) >= 0 ? 0 : -1;
     }
     int is_cut = g.is_open && g.n > 1 && smi_cells_in(g.lines[g.n - 1]) < g.n_columns;

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Behind the cell that begins at p: its comma, or the end of the record. In quotes both may stand in a cell; quotes
- * that do not end soon are no quotes. */
+/* The end of the cell that begins at p: its comma, or the end of the record. Inside quotes a cell may contain both;
+ * quotes that do not end soon do not count. */
 static const char *cell_end(const char *p)
 {
     const char *q = p + strspn(p, " \t");
@@ -52,7 +52,8 @@ enum gpu_sample smi_by_unit(const char *cell, int *seen)
     double v = strtod(cell, &unit);
     if (unit == cell)
         return SAMPLE_NONE;
-    int is_degrees = *unit == '\0' && !strchr(cell, '.') && v >= 10 && v <= 130; /* no index, version or count */
+    int is_degrees =
+        *unit == '\0' && !strchr(cell, '.') && v >= 10 && v <= 130; /* not an index, a version or a count */
     enum gpu_sample what = *unit == ' ' ? gpu_samples_unit(unit + 1, strlen(unit + 1), &v)
                            : is_degrees ? SAMPLE_TEMPERATURE
                                         : SAMPLE_NONE;
@@ -114,8 +115,9 @@ static int compare_double(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
-/* How many GPUs a log without any identity is of: nvidia-smi looks at them all and then waits, so that rows come in
- * bursts. A tenth of the usual wait parts two bursts.   returns  0: bursts of unequal length; 1: no bursts */
+/* The number of GPUs in a log that does not identify them. nvidia-smi samples all GPUs and then waits, so rows come in
+ * bursts. A gap of a tenth of the usual wait separates two bursts.   returns  0: bursts of unequal length; 1: no bursts
+ */
 int smi_burst_length(const struct smi_log *g)
 {
     double *wait = malloc((g->n + 1) * sizeof *wait), *sorted = malloc((g->n + 1) * sizeof *sorted), last = -1;
@@ -162,7 +164,7 @@ static int mebibytes(const char *cell, double *out)
            gpu_samples_read(cell, SAMPLE_MEMORY_TOTAL, 1, out, &ignored);
 }
 
-/* A second column of MiB is all there is when it never changes and is never below the first. */
+/* A second column of MiB is the total if it never changes and is never below the first. */
 static void find_total(struct smi_log *g)
 {
     int used = -1, total = -1;
@@ -188,8 +190,8 @@ static void find_total(struct smi_log *g)
         g->what[total] = SAMPLE_MEMORY_TOTAL;
 }
 
-/* Seconds of a time: a date, or a number in the unit that the name says, else in that of its size: since 1973 a number
- * of Unix seconds, milliseconds ... has its own number of digits. returns  < 0: none */
+/* Seconds of a time: a date, or a number in the unit of its name. Without a unit the size tells: since 1973, Unix
+ * seconds, milliseconds ... have different numbers of digits. returns  < 0: none */
 static double seconds_of(const char *cell, double factor)
 {
     static const double since[] = {1e17, 1e-9, 1e14, 1e-6, 1e11, 1e-3};
@@ -206,7 +208,7 @@ static double seconds_of(const char *cell, double factor)
     return v * (isnan(factor) ? 1 : factor);
 }
 
-/* A bare "mem" is of a GPU where others are and nothing is of the host. */
+/* A bare "mem" is of a GPU if other columns are, and none is of the host. */
 static int is_of_gpus(char *const *cells, int n)
 {
     int has_gpu = 0, has_host = 0;
@@ -231,7 +233,7 @@ int smi_is_header(char *const *cells, int n)
     return n_fields ? 2 : n_samples > 0;
 }
 
-/* Is the same sampled by a column before, of the same GPU? */
+/* Does an earlier column sample the same quantity of the same GPU? */
 static int is_sampled(const struct smi_log *g, int column)
 {
     for (int i = 0; i < column; i++)
@@ -274,7 +276,7 @@ int smi_by_header(struct smi_log *g, struct samples_left *left)
     return n;
 }
 
-/* A utilisation without a unit is one of 100 when a value is above 1. No other number says its unit. */
+/* A utilisation without a unit is in percent if a value is above 1. No other number tells its unit. */
 void smi_check_units(struct smi_log *g, const char **unknown, int *n_unknown)
 {
     for (int c = 0; c < g->n_names; c++) {
@@ -294,7 +296,7 @@ void smi_check_units(struct smi_log *g, const char **unknown, int *n_unknown)
     }
 }
 
-/* Without a column of times rows with all columns are samples; add_rows counts them. */
+/* Without a column of times, rows with all columns are samples, and add_rows counts them. */
 void smi_read_times(struct smi_log *g)
 {
     for (size_t i = 0; i < g->n; i++) {

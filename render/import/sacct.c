@@ -39,7 +39,7 @@ static int ends_with(const char *line, char mark)
     return n && line[n - 1] == mark;
 }
 
-/* What divides the columns of the header; 0: nothing that a name of a column cannot hold. */
+/* The character between the columns of the header; 0: there is none that a column's name cannot contain. */
 static char mark_of(const char *header)
 {
     static const char marks[] = "|\t,";
@@ -50,7 +50,7 @@ static char mark_of(const char *header)
 }
 
 /* Cells of a line: by the mark, or by the columns of the dashes. is_closed: every line ends with the mark (sacct -p),
- * behind which there is no cell. */
+ * after which there is no cell. */
 static int split(char *line, const size_t *from, const size_t *to, int n_fixed, char mark, int is_closed, char **cells)
 {
     int n = 0;
@@ -91,7 +91,7 @@ static int dashes(const char *line, size_t *from, size_t *to)
     return n;
 }
 
-/* Rows of other cells than the header, of which nobody knows which is which. */
+/* Rows with another number of cells than the header, so that cells cannot be assigned to columns. */
 struct refused {
     int n, first_line;
     char why[128]; /* of the first */
@@ -165,7 +165,7 @@ int sacct_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
     }
     t = run_add_table(r, s->name, FOREIGN_SACCT, "Slurm's accounting of the job and its steps",
                       dcr_arena_strdup(&r->arena, dcr_buf_text(&columns)));
-    t->n_columns = n_columns; /* as split, whatever is in their names */
+    t->n_columns = n_columns; /* the number of cells; a name may contain a separator */
     if (n_fixed) {
         (void)strsep(&text, "\n");
         n_line++;
@@ -174,7 +174,7 @@ int sacct_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
         n_line++;
         if (!line[strspn(line, " \r")])
             continue;
-        int is_cut = n_fixed && !text && strlen(line) <= from[n_fixed - 1]; /* sacct fills every line up */
+        int is_cut = n_fixed && !text && strlen(line) <= from[n_fixed - 1]; /* sacct pads every line */
         int n = is_cut ? CUT
                 : n_fixed && is_astray(line, from, to, n_fixed)
                     ? ASTRAY

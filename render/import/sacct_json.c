@@ -17,7 +17,7 @@ int sacct_json_is(const char *head, size_t n)
     return n && *head == '{' && n_found == (int)(sizeof words / sizeof *words);
 }
 
-/* A word, the first of a list of words, or that behind "current" or "number"; numbers as text. out: "" = none of it */
+/* A word, the first of a list of words, or the value of "current" or "number"; numbers as text. out: "" = none of it */
 static void word_of(const json_t *v, char *out, size_t cap)
 {
     static const char *const inner[] = {"current", "number"};
@@ -54,7 +54,7 @@ static void add_elapsed(struct run *r, struct foreign_table *t, const json_t *of
         table_add(r, t, "%lld-%02lld:%02lld:%02lld", s / 86400, s / 3600 % 24, s / 60 % 60, s % 60);
 }
 
-/* "17.0": as one word, or of the job's number and the step's. */
+/* "17.0": from one word, or made of the job's number and the step's. */
 static void add_step_id(struct run *r, struct foreign_table *t, const json_t *id, const char *job)
 {
     char text[256], step[64];

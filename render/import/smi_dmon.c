@@ -25,7 +25,7 @@ struct columns {
     enum gpu_sample what[MAX_COLUMNS];
 };
 
-/* Words of a line, parted by spaces or commas. returns  how many */
+/* Words of a line, separated by spaces or commas. returns  their number */
 static int split(char *line, char **words)
 {
     int n = 0;
@@ -35,7 +35,7 @@ static int split(char *line, char **words)
     return n;
 }
 
-/* "#gpu" or "# gpu": the words behind the mark. returns  how many, 0 of another line */
+/* "#gpu" or "# gpu": the words after the mark. returns  their number, 0 for another line */
 static int header_words(char *line, char **words)
 {
     line += strspn(line, " \t");

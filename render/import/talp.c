@@ -13,7 +13,7 @@ int talp_is(const char *head, size_t n)
     return n && *head == '{' && memmem(head, n, "\"dlbVersion\"", 12) != NULL;
 }
 
-/* What the file has, found before its table is made. */
+/* What the file contains, found before its table is made. */
 struct found {
     int has[N_TALP]; /* some region has it */
     int has_times, has_cpus, has_instructions;
@@ -21,7 +21,7 @@ struct found {
     char impossible[160]; /* the first of these */
 };
 
-/* Above 1 by no more than rounding and the arithmetic of whom wrote it. */
+/* Is v a share, above 1 by no more than rounding? */
 static int is_efficiency(double v)
 {
     return v >= 0 && v <= 1.005;
@@ -44,7 +44,7 @@ static void efficiencies_of(const json_t *region, double *v)
     talp_clean(v, json_is_number(gpus) ? json_number_value(gpus) : -1);
 }
 
-/* Parallel efficiency by the times of a region, -1 where it does not say them. */
+/* Parallel efficiency by the times of a region, -1 if it does not give them. */
 static double by_times(const json_t *region)
 {
     static const char *const lost[] = {"mpiTime", "ompLoadImbalanceTime", "ompSchedulingTime", "ompSerializationTime",
@@ -71,7 +71,7 @@ static void count_impossible(struct found *f, const char *region, const char *ke
         snprintf(f->impossible, sizeof f->impossible, "'%.48s' is %.6g in '%.48s'", key, v, region);
 }
 
-/* Numbers of a region that cannot be: no share of a time, no time. */
+/* Finds impossible numbers of a region: values that are no share, or no time. */
 static void look_for_impossible(struct found *f, const char *name, const json_t *region)
 {
     static const char *const times[][2] = {{"elapsedTime", "ElapsedTime"}, {"usefulTime", "UsefulTime"}};
@@ -142,8 +142,8 @@ static void add_region(struct run *r, struct foreign_table *t, const struct foun
         add_count(r, t, positive_or(region, "instructions", -1));
 }
 
-/* A region is an object with an elapsed time; what is around it differs between versions of DLB. With a table it is
- * added to that, without it is looked at. */
+/* A region is an object with an elapsed time; what is around it differs between versions of DLB. With a table, the
+ * region is added to it. Without one, it is only looked at. */
 static void walk(struct run *r, struct foreign_table *t, struct found *f, const char *name, const json_t *v, int depth)
 {
     const char *key;
@@ -159,7 +159,7 @@ static void walk(struct run *r, struct foreign_table *t, struct found *f, const 
     }
 }
 
-/* The same of every file, but for the regions in which the product is another number. */
+/* The caption is the same for every file, except for the regions whose product is another number. */
 static char *caption_of(struct run *r, const struct found *f)
 {
     struct dcr_buf b = {0};
@@ -190,7 +190,7 @@ static char *columns_of(struct run *r, const struct found *f)
     return text;
 }
 
-/* A region as later versions write it: MPI was all there was, so that its efficiency is the parallel one. */
+/* A region in the form of later versions. Only MPI was measured then, so its efficiency is the parallel one. */
 static json_t *renamed(json_t *region, const json_t *raw)
 {
     static const char *const names[][2] = {{"communicationEfficiency", "mpiCommunicationEfficiency"},
@@ -208,9 +208,8 @@ static json_t *renamed(json_t *region, const json_t *raw)
     return region;
 }
 
-/* DLB before 3.5 wrote lists of regions that hold their names, under "popMetrics" the efficiencies and under "popRaw"
- * times and counts, and the processes of each: instead of all that comes an object of regions. source: DLB 3.4,
- * talp_output.c */
+/* DLB before 3.5 wrote lists of regions with their names, efficiencies under "popMetrics", times and counts under
+ * "popRaw", and the processes of each. An object of regions replaces all that. source: DLB 3.4, talp_output.c */
 static void modernise(json_t *o)
 {
     json_t *list = json_object_get(o, "popMetrics"), *region;

@@ -1,5 +1,5 @@
-/* kineto.c - see kineto.h. The walk over the file; kineto_fields.c reads one event, kineto_event.c adds it up: where a
- * core is free, the one in a thread of its own, the other in the caller's. */
+/* kineto.c - see kineto.h. Walks over the file. kineto_fields.c reads one event, kineto_event.c adds it up. If a core
+ * is free, a separate thread reads and the caller's thread adds. */
 #include "render/import/kineto/kineto.h"
 
 #include "lib/base/cores.h"
@@ -50,7 +50,7 @@ static int broken(struct walk *k, const char *p, const char *what, struct dcr_er
     return k->has_events ? rc : dcr_err_mark(err, DCR_ERR_NO_TRACE, rc);
 }
 
-/* Hands the events over. They lie in the window, which is not ours alone from now on. */
+/* Hands the events over. They lie in the window, which is shared from now on. */
 static void hand_over(struct walk *k)
 {
     k->batch->index = k->index;
@@ -58,8 +58,8 @@ static void hand_over(struct walk *k)
     k->is_lent = 1;
 }
 
-/* Where the window may be written to again: elsewhere, or, since two large ones are too much, here when it has been
- * done with. */
+/* Makes a window that may be written to: another one or, since two large windows are too much, this one after its
+ * events were added up. */
 static int leave(struct walk *k, struct dcr_err *err)
 {
     k->is_lent = 0;
@@ -75,11 +75,11 @@ static int leave(struct walk *k, struct dcr_err *err)
     k->stretch->data = window_move(&k->w, data);
     k->stretch = next;
     k->index = &next->index;
-    k->index->end = NULL; /* it is of nothing that is there any more */
+    k->index->end = NULL; /* the text it belonged to is gone */
     return 0;
 }
 
-/* More bytes behind the unit that begins at w.at; a unit is read again from there. where NULL: the file may end here
+/* Reads more bytes after the unit that begins at w.at. That unit is then read again. where NULL: the file may end here
  * (DCR_END). */
 static int more(struct walk *k, const char *where, struct dcr_err *err)
 {
@@ -106,7 +106,7 @@ static const char *take_event(struct walk *k, const char *p, const char **wrong)
     return after;
 }
 
-/* The first byte of the next unit, behind space and commas; where as of more. */
+/* The first byte of the next unit, after space and commas; where as in more. */
 static int next_byte(struct walk *k, const char *where, char *out, struct dcr_err *err)
 {
     for (;;) {
@@ -125,7 +125,7 @@ static int next_byte(struct walk *k, const char *where, char *out, struct dcr_er
     return 0;
 }
 
-/* Behind a value of any size, without having it in the window as a whole. */
+/* Moves past a value of any size, without holding all of it in the window. */
 static int skip_large(struct walk *k, struct dcr_err *err)
 {
     int depth = 0, in_string = 0, is_escaped = 0, is_begun = 0;
@@ -149,7 +149,7 @@ static int skip_large(struct walk *k, struct dcr_err *err)
         else if (c == '{' || c == '[')
             depth++;
         else if ((c == '}' || c == ']') && depth == 0)
-            return 0; /* of the object around: behind a number */
+            return 0; /* the end of the object around, after a number */
         else if (c == '}' || c == ']') {
             if (--depth == 0) {
                 k->w.at++;
@@ -161,8 +161,8 @@ static int skip_large(struct walk *k, struct dcr_err *err)
     }
 }
 
-/* The window has moved on: index what is new, from an event's beginning. Its bytes also move when the stream turns out
- * to have no more. */
+/* Indexes what is new after the window moved, from an event's beginning. Its bytes also move when the stream has no
+ * more. */
 static int index_window(struct walk *k, int64_t *indexed_to, struct dcr_err *err)
 {
     int64_t to = window_offset(&k->w, k->w.end);
@@ -188,8 +188,8 @@ static int is_event(struct walk *k, const char *p, const char *after)
     return is_it;
 }
 
-/* The event at w.at cannot be read. To the next one that can; what lies between is counted.
- * returns  0: w.at is at that event; DCR_END: the file ended before one was found; DCR_FAIL: the stream failed */
+/* The event at w.at cannot be read. Moves to the next readable one and counts what lies between. returns  0: w.at is at
+ * that event; DCR_END: the file ended before one was found; DCR_FAIL: the stream failed */
 static int skip_damage(struct walk *k, struct dcr_err *err)
 {
     enum { MOST_EVENT = 1 << 16, MOST_SEARCHED = 1 << 30 };
@@ -219,9 +219,9 @@ static int skip_damage(struct walk *k, struct dcr_err *err)
     return rc;
 }
 
-/* To behind the ']', which a list that is the whole file may lack: who appends to it until killed never writes one, and
- * the format allows that. It may have been killed inside an event, too: the complete ones count. That the end is
- * missing is kept to be said. source: Trace Event Format, "JSON Array Format" */
+/* Reads to the ']' and past it. A list that is the whole file may lack it: a program that appends until it is killed
+ * never writes one, and the format allows that. If it was killed inside an event, the complete ones count. A missing
+ * end is kept for the report. source: Trace Event Format, "JSON Array Format" */
 static int events(struct walk *k, struct dcr_err *err)
 {
     enum { MOST_EVENT = 1 << 26 };
@@ -318,7 +318,7 @@ static int member(struct walk *k, struct dcr_err *err)
     }
 }
 
-/* Nothing but space may follow: a second trace behind the first one would be left out unsaid. */
+/* Only space may follow: a second trace after the first one would be left out without a word. */
 static int end_of_file(struct walk *k, struct dcr_err *err)
 {
     char c;
@@ -361,8 +361,8 @@ static int walk_top(struct walk *k, struct dcr_err *err)
     return rc;
 }
 
-/* The whole file. Where its rest cannot be read the events before it count, and the rest is counted in bytes. When no
- * bytes are left, or the stream itself fails, that is kept as a sentence. */
+/* Reads the whole file. If its rest cannot be read, the events before it count, and the rest is counted in bytes. If no
+ * bytes are left, or the stream itself fails, the reason is kept as a sentence. */
 static int walk_file(struct walk *k, struct dcr_err *err)
 {
     struct dcr_err why = {0};
@@ -417,8 +417,8 @@ static int goes_apart(const struct walk *k)
     return 1;
 }
 
-/* The whole file: reading apart from adding up where there is a core for it. The caller's thread adds, since who
- * watches (render/device/watch.h) watches a thread; what comes out is the same. */
+/* Reads the whole file, apart from adding up if a core is free. The caller's thread adds, because a watcher
+ * (render/device/watch.h) belongs to a thread. The result is the same. */
 static int walk(struct walk *k, struct json_index *own, struct dcr_err *err)
 {
     pthread_t reader;

@@ -8,13 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of the units of multiprocessors only: "sm__..." beside them is the same work once more. */
+/* Counts only "smsp__..." (the units of multiprocessors), because "sm__..." counts the same work once more. */
 static double flop_of(const char *counter)
 {
     return strncmp(counter, "smsp__", 6) == 0 ? ncu_flop_of(counter) : 0;
 }
 
-/* The one of that name; names beyond the limit share the last one. */
+/* The sum of that name; names beyond the limit share the last one. */
 static struct range_sum *sum_of(struct range_sum *list, int *n, struct dcr_arena *arena, const char *name, size_t len)
 {
     for (int i = 0; i < *n; i++)
@@ -100,7 +100,7 @@ static void counters_tables(struct run *r, const struct foreign_trace *t)
     }
 }
 
-/* GPUs have pages of their own for this. */
+/* GPUs have separate pages for this. */
 static void memory_table(struct run *r, const struct foreign_trace *t)
 {
     const struct device_memory *m = &t->host_memory;

@@ -1,4 +1,4 @@
-/* kineto_event.c - kineto_add: what an event says, by its category. See kineto_event.h. */
+/* kineto_event.c - kineto_add: adds an event up, by its category. See kineto_event.h. */
 #include "render/import/kineto/kineto_event.h"
 
 #include "render/device/stepranges.h"
@@ -134,7 +134,7 @@ static void argument(struct device_op *op, const char *key, size_t n, const char
     }
 }
 
-/* The arguments, which lie in the window as a whole, or in memory of a pair's own (x NULL). */
+/* Reads the arguments, which lie in the window as a whole, or in separate memory of a pair (x NULL). */
 static void arguments(const struct json_index *x, struct device_op *op, struct moved *m, const struct kineto_raw *e,
                       int *has_device)
 {
@@ -170,7 +170,7 @@ static void arguments(const struct json_index *x, struct device_op *op, struct m
 
 /* ---- the event ------------------------------------------------------------------------------------------ */
 
-/* The index, when the event's arguments lie in what it is of. */
+/* The index, if it covers the event's arguments. */
 static const struct json_index *index_of(const struct kineto_sink *k, const struct kineto_raw *e)
 {
     uintptr_t from = (uintptr_t)k->index->from, end = (uintptr_t)k->index->end;
@@ -235,7 +235,7 @@ static enum call_kind kind_of_call(struct kineto_sink *k, struct kineto_text nam
     return known->kind;
 }
 
-/* A number for the thread, from the text of its process and its own: numbers or names, as the writer liked. */
+/* A number for the thread, from the text of its process and of itself. These may be numbers or names. */
 static int64_t hash_thread(const struct kineto_raw *e)
 {
     const char *const from[] = {e->pid, e->tid}, *const to[] = {e->pid_end, e->tid_end};
@@ -260,8 +260,8 @@ static int64_t thread_of(struct kineto_sink *k, const struct kineto_raw *e)
     return k->thread;
 }
 
-/* is_any: of an accelerator whose calls have names of their own: one with the correlation of an operation launched it.
- */
+/* is_any: of an accelerator whose calls have other names. There, a call with the correlation of an operation launched
+ * it. */
 static void add_call(struct kineto_sink *k, const struct kineto_raw *e, struct kineto_text name, int is_any)
 {
     struct device_op op = {.correlation = -1};
@@ -278,8 +278,8 @@ static void add_call(struct kineto_sink *k, const struct kineto_raw *e, struct k
     activity_call_of(k->activity, 0, thread_of(k, e), kind, op.correlation, e->ts_ns, e->dur_ns);
 }
 
-/* Does the profiler write this range as an operator, as old versions do with all ranges and new ones with those of
- * single libraries? Most operators are of other names. */
+/* Does the profiler write this range as an operator? Old versions do so with all ranges and new ones with those of
+ * single libraries. Most operators have other names. */
 static int is_range_name(struct kineto_text name)
 {
     static const char *const begins[] = {"enumerate(DataLoader)", "Optimizer.", "## ", "DistributedDataParallel."};
@@ -291,7 +291,7 @@ static int is_range_name(struct kineto_text name)
     return 0;
 }
 
-/* A range of the program that is called as a step is: then it is a step, and no phase of one. */
+/* A range of the program with the name of a step is a step, and no phase of one. */
 static int is_named_step(struct kineto_sink *k, const struct kineto_raw *e, struct kineto_text name)
 {
     char text[64];
@@ -308,7 +308,7 @@ static int is_named_step(struct kineto_sink *k, const struct kineto_raw *e, stru
     return 1;
 }
 
-/* "save model", "load_checkpoint", "ckpt.save()": a word of the name says so, and none that it is of batches. */
+/* "save model", "load_checkpoint", "ckpt.save()": a word of the name means files, and none means batches. */
 static int names_files(const char *text)
 {
     static const char *const words[] = {"checkpoint", "checkpointing", "save", "load"}, *const others[] = {"data",
@@ -375,8 +375,8 @@ static void add_host(struct kineto_sink *k, const struct kineto_raw *e, struct k
         activity_range(k->activity, (enum host_range)doing, e->ts_ns, e->dur_ns);
 }
 
-/* "[memory]" of the framework's allocator, on a GPU (Device Type 1) or the host (0), where older versions say no more
- * than what an event changes. */
+/* "[memory]" of the framework's allocator, on a GPU (Device Type 1) or the host (0). On the host, older versions only
+ * state the change of an event. */
 static void add_memory(struct kineto_sink *k, const struct kineto_raw *e)
 {
     static const char *const keys[] = {"Device Type", "Device Id", "Total Allocated", "Total Reserved", "Bytes"};
@@ -396,8 +396,8 @@ static void add_memory(struct kineto_sink *k, const struct kineto_raw *e)
         activity_memory_change(k->activity, ACTIVITY_HOST, e->ts_ns, v[4]);
 }
 
-/* What PyTorch writes without Kineto: no category, and a process called so. source: torch/autograd/profiler_util.py,
- * export_chrome_trace */
+/* An event that PyTorch writes without Kineto: it has no category, and its process is "CPU functions". source:
+ * torch/autograd/profiler_util.py, export_chrome_trace */
 static int is_of_older_profiler(const struct kineto_raw *e)
 {
     static const char process[] = "\"CPU functions\"";
@@ -405,15 +405,15 @@ static int is_of_older_profiler(const struct kineto_raw *e)
            memcmp(e->pid, process, sizeof process - 1) == 0;
 }
 
-/* There the name alone tells operators, which have a namespace or are of the backward pass, from what a program named.
- */
+/* In such traces the name alone tells operators, which have a namespace or are of the backward pass, from ranges of the
+ * program. */
 static int is_range_of_program(struct kineto_text name)
 {
     enum host_name is = host_name_of(name.p, name.n, 0);
     return is == HOST_NAME_RANGE || is == HOST_NAME_OPTIMIZER;
 }
 
-/* Frames without a usable time are missed by nobody: they are not counted. */
+/* Frames without a usable time are not counted, because no result misses them. */
 static void add_frame(struct kineto_sink *k, const struct kineto_raw *e, struct kineto_text name)
 {
     int64_t end;
@@ -453,7 +453,7 @@ static void add_complete(struct kineto_sink *k, const struct kineto_raw *e)
         add_op(k, e, class, name);
 }
 
-/* Arrows between events (s, t, f), counters, names of threads and what else there is say nothing here. */
+/* Arrows between events (s, t, f), counters, names of threads and all other events are ignored. */
 void kineto_add(struct kineto_sink *k, const struct kineto_raw *e)
 {
     struct kineto_raw whole;

@@ -14,15 +14,15 @@ struct kineto_sink {
     struct foreign_trace *trace;
     struct kineto_pairs *pairs;
     struct dcr_arena *arena;        /* of the trace */
-    const struct json_index *index; /* of what the events lie in */
+    const struct json_index *index; /* of the text that the events lie in */
     char text[16384];               /* an unescaped name */
-    /* What was found out of a call's name, by a hash of it: there are few of them. Empty: len 0. */
+    /* Kinds of calls found so far, by a hash of their names: there are few of them. Empty: len 0. */
     struct known_call {
         size_t len;
         enum call_kind kind;
         char name[KNOWN_CALL_BYTES];
     } calls[KNOWN_CALLS];
-    /* Runs of events are of one thread: its text, process before thread, and its number. */
+    /* Successive events are often of one thread: its text, process before thread, and its number. */
     size_t pid_len, tid_len;
     char pid[THREAD_BYTES], tid[THREAD_BYTES];
     int64_t thread;
@@ -32,7 +32,7 @@ struct kineto_sink {
  *  e        filled; borrows the text
  *  x        of the stretch that p is in; WINDOW_PAD readable bytes follow that
  *  wrong    set to the place that is not JSON, else left alone
- *  returns  behind the event; NULL when the stretch ends first or *wrong is set (e is of no use) */
+ *  returns  the place after the event; NULL when the stretch ends first or *wrong is set (e is of no use) */
 const char *kineto_event(struct kineto_raw *e, const struct json_index *x, const char *p, const char **wrong);
 /** kineto_add - one event whose fields are known, into the sums. */
 void kineto_add(struct kineto_sink *k, const struct kineto_raw *e);

@@ -1,5 +1,5 @@
-/* kineto_fields.c - kineto_event: the fields of one event. See kineto_event.h. The inner loop of reading a trace: most
- * events are looked at for their category and left. */
+/* kineto_fields.c - kineto_event: the fields of one event. See kineto_event.h. The inner loop of reading a trace: for
+ * most events only the category is read. */
 #include "render/import/text/decimal.h"
 #include "render/import/text/json_window.h"
 #include "render/import/kineto/kineto_event.h"
@@ -23,13 +23,13 @@ static inline int eight_digits(const char *p, uint64_t *out)
     return 1;
 }
 
-/* Microseconds as decimal text to nanoseconds; the usual form without a call. Behind p there is a zero byte at the
+/* Microseconds as decimal text to nanoseconds; the usual form needs no call. The text ends in a zero byte at the
  * latest. returns  0; -1 when it is no number */
 static inline int microseconds(const char *p, const char *end, int64_t *out)
 {
     uint64_t v = 0, more;
     const char *q = p;
-    if (is_little_endian && eight_digits(q, &v)) { /* as those since 1970 are */
+    if (is_little_endian && eight_digits(q, &v)) { /* times since 1970 are so long */
         q += 8;
         if (eight_digits(q, &more)) {
             v = v * 100000000 + more;
@@ -59,13 +59,13 @@ static inline struct kineto_text text_of(const char *p, const char *after)
     return *p == '"' ? (struct kineto_text){p + 1, (size_t)(after - p) - 2} : (struct kineto_text){p, 0};
 }
 
-/* An event while it is read: its times are numbers only when somebody wants them. */
+/* An event while it is read. Its times become numbers only when they are needed. */
 struct reading {
     struct kineto_raw *e;
     const char *ts, *ts_end, *dur, *dur_end;
 };
 
-/* One letter; a writer that escapes all there is may write it as \u0058. */
+/* One letter; a writer that escapes all characters may write it as \u0058. */
 static char phase(const char *p, size_t n)
 {
     char plain[3];
@@ -117,7 +117,7 @@ static inline int field(struct reading *r, const char *key, size_t n, const char
     }
 }
 
-/* A duration that is there and cannot be read leaves a complete event without a time; one that is absent is 0. */
+/* A duration that cannot be read leaves a complete event without a time; a missing one is 0. */
 static void take_times(struct reading *r)
 {
     struct kineto_raw *e = r->e;
@@ -131,8 +131,8 @@ static void take_times(struct reading *r)
 /* Four bytes as a number, as they lie in memory of this kind. */
 #define FOUR(a, b, c, d) ((uint32_t)(a) | (uint32_t)(b) << 8 | (uint32_t)(c) << 16 | (uint32_t)(d) << 24)
 
-/* Behind the field whose name begins at key, when it is written as everybody writes it; NULL when it must be read with
- * more care. Most events are nothing but such fields. */
+/* The place after the field whose name begins at key, if it is written in the usual way; NULL when it must be read with
+ * more care. Most events have only such fields. */
 static inline const char *plain_field(struct reading *r, const struct json_index *x, const char *key)
 {
     struct kineto_raw *e = r->e;
@@ -207,7 +207,7 @@ const char *kineto_event(struct kineto_raw *e, const struct json_index *x, const
     const char *end = x->end;
     struct reading r;
     r.e = e;
-    e->name = e->cat = (struct kineto_text){"", 0}; /* one by one: the whole is large */
+    e->name = e->cat = (struct kineto_text){"", 0}; /* set one by one, because the whole struct is large */
     e->ph = 0;
     e->ts_ns = e->dur_ns = 0;
     e->has_ts = 0;

@@ -11,8 +11,9 @@ struct kineto_hand {
     pthread_cond_t changed;
     struct kineto_batch batch[BATCHES]; /* the i-th of all is batch[i % BATCHES] */
     size_t n_full, n_done;              /* handed over; added up */
-    int is_ended, is_taken;             /* is_taken: somebody looks at batch n_done */
-    /* The reader's own: it fills one batch and at most BATCHES - 1 wait, so that they lie in the last BATCHES - 1. */
+    int is_ended, is_taken;             /* is_taken: batch n_done is being added up */
+    /* Used by the reader alone. It fills one batch while at most BATCHES - 1 wait, so these lie in the last BATCHES - 1
+     * stretches. */
     struct kineto_stretch stretch[BATCHES];
     size_t n_stretches; /* asked for; the i-th is stretch[i % BATCHES] */
 };

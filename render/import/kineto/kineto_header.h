@@ -1,5 +1,5 @@
-/* kineto_header.h - what a Chrome trace says beside its events: on which devices it ran, as which rank. Inside
- * render/import only. Test: tests/unit/test_kineto.c */
+/* kineto_header.h - what a Chrome trace states beside its events: its devices and its rank. Inside render/import only.
+ * Test: tests/unit/test_kineto.c */
 #ifndef RENDER_IMPORT_KINETO_KINETO_HEADER_H
 #define RENDER_IMPORT_KINETO_KINETO_HEADER_H
 
@@ -15,8 +15,8 @@ struct kineto_header {
     int64_t rank, world_size;  /* -1 = not said */
 };
 
-/** kineto_header_take - deviceProperties or distributedInfo, small enough for a tree. What is not understood is not a
- *  failure.
+/** kineto_header_take - deviceProperties or distributedInfo, small enough for a tree. Content that is not understood is
+ *  ignored.
  *  value    its JSON text, len bytes; borrows */
 void kineto_header_take(struct kineto_header *h, const char *key, size_t key_len, const char *value, size_t len);
 /** kineto_header_name - rank, models and memory of the devices of a trace; and first_model.

@@ -11,14 +11,14 @@ struct open_event {
     struct open_event *below;
     int has_ts;
     int64_t ts_ns;
-    size_t cat, name, args; /* bytes of each; they follow each other in text, WINDOW_PAD zeros behind */
+    size_t cat, name, args; /* bytes of each; they follow each other in text, and WINDOW_PAD zeros follow them */
     char text[];
 };
 
 struct slot {
     int64_t thread;
     int is_used;
-    int64_t n_lost; /* begun on top of those, and not kept: their ends must not end what is kept */
+    int64_t n_lost; /* begun inside the open ones and not kept; counted, so that their ends do not end those */
     struct open_event *top;
 };
 

@@ -1,6 +1,6 @@
 /* kineto_pairs.h - events of a Chrome trace that come as a begin ("B") and an end ("E"): pairs on their thread, the
- * last begun ends first, whatever the ends are called. What a pair makes is one complete event. Inside render/import
- * only. source: the Trace Event Format, "Duration Events". Test: tests/unit/test_kineto.c */
+ * last begun ends first, whatever the ends are called. A pair becomes one complete event. Inside render/import only.
+ * source: the Trace Event Format, "Duration Events". Test: tests/unit/test_kineto.c */
 #ifndef RENDER_IMPORT_KINETO_KINETO_PAIRS_H
 #define RENDER_IMPORT_KINETO_KINETO_PAIRS_H
 
@@ -26,7 +26,7 @@ struct kineto_pairs;
 /** kineto_pairs_new - gives; free with kineto_pairs_free. NULL: out of memory */
 struct kineto_pairs *kineto_pairs_new(void);
 /** kineto_pairs_begin - keep a copy of e on its thread.
- *  returns  0; -1 when it is not kept: too many are open, or it is too large, or memory is out */
+ *  returns  0; -1 when it is not kept: too many are open, it is too large, or there is no memory */
 int kineto_pairs_begin(struct kineto_pairs *p, int64_t thread, const struct kineto_raw *e);
 /** kineto_pairs_end - the innermost open one of the thread ends.
  *  out      the complete event: names and categories of the begin, arguments of both, those of the end last; borrows

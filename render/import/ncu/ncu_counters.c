@@ -1,5 +1,5 @@
 /* ncu_counters.c - see ncu_counters.h. Names as in Nsight Compute's own sections for rooflines
- * (SpeedOfLight_RooflineChart.section and its like), whose arithmetic this is. */
+ * (SpeedOfLight_RooflineChart.section and similar), with the same arithmetic. */
 #include "render/import/ncu/ncu_counters.h"
 
 #include <math.h>
@@ -90,7 +90,7 @@ static double factor_of(const char *unit, enum dimension d)
         return seconds > 0 ? bytes / seconds : 0;
     case A_SECOND:
         return seconds > 0 ? scaled(unit, n, "cycle") / seconds : *per ? 0 : scaled(unit, n, "hz");
-    case A_CYCLE: /* of a derived metric ncu leaves the cycle away, or all of it */
+    case A_CYCLE: /* for a derived metric, ncu omits the cycle or the whole unit */
         return *per && !is_per_cycle ? 0 : bytes > 0 ? bytes : n == 0 ? 1 : scaled(unit, n, "inst");
     case PURE:
         return *per || !strcmp(unit, "%") || time_unit(unit, n) > 0 || bytes > 0 ? 0 : 1;
@@ -117,8 +117,8 @@ static int form_of(const char *suffix, enum dimension *unit)
     return -1;
 }
 
-/* "sm__sass_thread_inst_executed_op_ffma_pred_on.sum", "derived__smsp__..._x2": by cycle, times so much; the derived
- * ones of "sm__" are peaks. */
+/* "sm__sass_thread_inst_executed_op_ffma_pred_on.sum", "derived__smsp__..._x2": a derived counter is per cycle and
+ * times a number; derived ones of "sm__" are peaks. */
 static int plain_counter(const char *name, const char *unit, double *factor)
 {
     static const char stem[] = "sass_thread_inst_executed_op_", end[] = "_pred_on";
@@ -153,7 +153,7 @@ static int plain_counter(const char *name, const char *unit, double *factor)
     return form == NCU_PEAK || form == NCU_PERCENT ? form + at : form + at * NCU_N_OPS + op;
 }
 
-/* "sm__ops_path_tensor_src_fp16_dst_fp32.sum". Those of sparse and of other operations are in these already. */
+/* "sm__ops_path_tensor_src_fp16_dst_fp32.sum". It includes sparse and other operations. */
 static int tensor_counter(const char *name, const char *unit, double *factor)
 {
     static const char stem[] = "sm__ops_path_tensor_src_", pipe[] = "sm__inst_executed_pipe_tensor",
@@ -229,7 +229,7 @@ int ncu_launch_is_empty(const struct ncu_launch *l)
     return 1;
 }
 
-/* What was counted, or its rate over the launch. */
+/* The count, or else its rate times the launch. */
 static double amount(const struct ncu_launch *l, int count, int rate, double times)
 {
     return isnan(l->v[count]) ? l->v[rate] * times : l->v[count];
@@ -241,7 +241,7 @@ static double tensor_flop(const struct ncu_launch *l, double cycles)
     for (int i = 0; i < NCU_N_SOURCES; i++) {
         double all = amount(l, NCU_TENSOR_COUNT + 2 * i, NCU_TENSOR_PER_CYCLE + 2 * i, cycles);
         double by_result = amount(l, NCU_TENSOR_COUNT + 2 * i + 1, NCU_TENSOR_PER_CYCLE + 2 * i + 1, cycles);
-        double v = fmax(all, by_result); /* of one that is not there the other */
+        double v = fmax(all, by_result); /* if one is missing, the other */
         sum = isnan(v) ? sum : isnan(sum) ? v : sum + v;
     }
     return sum;
@@ -257,7 +257,7 @@ static double bytes_of(const struct ncu_launch *l, double seconds)
 
 /* ---- all of them --------------------------------------------------------------------------------------- */
 
-/* Shares have two decimals: nothing can be divided by less than 1 %. */
+/* Shares have two decimals, so dividing by less than 1 % would be too coarse. */
 static const double least_percent = 1;
 
 static void add_peaks(struct ncu_sums *s, const struct ncu_launch *l, double ns, double bytes, const double *both)

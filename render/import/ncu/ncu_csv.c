@@ -1,7 +1,7 @@
 /* ncu_csv.c - `ncu --csv`: --page details has one line per kernel and metric, --page raw one per kernel, with a column
  * per metric and a line of units. Per kernel name: how often it ran under the profiler and the means of the metrics
- * that say what it is limited by. Numbers are in the locale of whom ran it: "1,234.5" or "1.234,5"; a number that can
- * be read in one way only says which. Test: tests/unit/test_ncu.c */
+ * that say what it is limited by. Numbers are in the locale of the run: "1,234.5" or "1.234,5"; a number that can be
+ * read in only one way tells which. Test: tests/unit/test_ncu.c */
 #include "render/import/text/parsers.h"
 
 #include "lib/base/csv.h"
@@ -20,7 +20,7 @@ static const char *const details[] = {"ID", "Kernel Name", "Metric Name", "Metri
 static const char *const summary[] = {"Kernel Name", "Invocations", "Metric Name", "Metric Unit", "Average", NULL};
 static const char *const raw[] = {"\"Kernel Name\"", "\"Grid Size\"", "__", NULL};
 static const char *const *const tables[] = {details, summary, raw};
-/* What it says beside its tables, or without one. */
+/* What ncu prints beside its tables, or without one. */
 static const char *const talks[][2] = {{"==PROF== ", NULL}, {"==ERROR== ", NULL}};
 
 static const char *table_in(const char *head, size_t n)
@@ -81,14 +81,14 @@ struct profile {
     struct kernel *kernels; /* shape (MAX_KERNELS) */
     int n;
     int64_t n_left_out;                 /* rows of further kernels */
-    int64_t n_only[N_STYLES];           /* values that are one in this style and none in the other */
-    struct samples_left left[N_STYLES]; /* values that are none in this style */
+    int64_t n_only[N_STYLES];           /* values that are numbers in this style and not in the other */
+    struct samples_left left[N_STYLES]; /* values that are no numbers in this style */
     struct ncu_launch launch[N_STYLES]; /* that is being read */
     int is_cut;                         /* the last row */
-    int64_t weight;                     /* launches that a row is of */
+    int64_t weight;                     /* launches in a row */
 };
 
-/* Digits, be it in groups of three, and a fraction. returns  1; 0: it is no such number */
+/* Digits, possibly in groups of three, and a fraction. returns  1; 0: it is no such number */
 static int number(const char *text, enum style style, double *out)
 {
     const char group = style == POINT ? ',' : '.', point = style == POINT ? '.' : ',';
@@ -184,7 +184,7 @@ static void add(struct profile *p, struct kernel *k, int m, const char *unit, co
         p->n_only[i] += is_value[i] && !is_value[!i];
 }
 
-/* One value of counter c, in a unit of which factor makes ours. is_shown: it is one of the metrics too, which say what
+/* One value of counter c; factor converts its unit to ours. is_shown: it is also one of the metrics, which report what
  * is wrong with it. */
 static void count(struct profile *p, int c, double factor, const char *text, int is_shown)
 {
@@ -201,7 +201,7 @@ static void count(struct profile *p, int c, double factor, const char *text, int
         p->n_only[i] += is_value[i] && !is_value[!i];
 }
 
-/* That was all of a launch. */
+/* Ends a launch. */
 static void end_launch(struct profile *p, struct kernel *k)
 {
     for (int i = 0; i < N_STYLES; i++) {
@@ -211,7 +211,7 @@ static void end_launch(struct profile *p, struct kernel *k)
     }
 }
 
-/* The next row; behind the table ncu may say something more. */
+/* The next row. ncu may print something more after the table. */
 static int next(struct profile *p, struct dcr_err *err)
 {
     int rc;
@@ -247,7 +247,8 @@ static int read_details(struct profile *p, struct dcr_err *err)
         last = k;
         if (!k)
             continue;
-        int m = metric_of(what), c = n < 0 ? ncu_counter_of(what, in, &factor) : -1; /* means are of no launch */
+        int m = metric_of(what),
+            c = n < 0 ? ncu_counter_of(what, in, &factor) : -1; /* the mean of several launches is no count of one */
         p->weight = weight_of(dcr_csv_text(p->csv, n));
         add(p, k, m, in, dcr_csv_text(p->csv, value));
         count(p, c, factor, dcr_csv_text(p->csv, value), m >= 0);
@@ -256,7 +257,7 @@ static int read_details(struct profile *p, struct dcr_err *err)
     return rc;
 }
 
-/* A column of the raw page: metric m, counter c, -1 neither; with its unit and what that is in ours. */
+/* A column of the raw page: metric m, counter c, -1 neither; with its unit and the factor from it to ours. */
 struct column {
     int at, m, c;
     char unit[16];
@@ -265,7 +266,7 @@ struct column {
 enum { MAX_USED = 256 };
 
 /* The columns that are used: those of a metric once. Their units are in the current row, unless has_units is 0.
- * columns: shape (MAX_USED). returns  how many */
+ * columns: shape (MAX_USED). returns  number of columns */
 static int columns_of(const struct dcr_csv *csv, int has_units, struct column *columns)
 {
     int n = 0, is_known[N_METRICS] = {0};
@@ -335,7 +336,7 @@ static void write_table(const struct profile *p, const char *file)
         run_add_gap(p->run, PHRASE(NCU_KERNELS, slot_count(p->n_left_out), slot_name(file), slot_count(MAX_KERNELS)));
 }
 
-/* Output without a table: why, in ncu's words where it says why. */
+/* Output without a table: the reason, in ncu's words if it gives one. */
 static int no_table(const char *head, size_t n, const char *file, struct dcr_err *err)
 {
     const char *wrong = talk_in(head, n, talks[1]);

@@ -1,4 +1,4 @@
-/* ncu_sums.c - what the counters of a kernel's launches come to, or why they do not: see ncu_counters.h. */
+/* ncu_sums.c - sums the counters of a kernel's launches, or says why it cannot: see ncu_counters.h. */
 #include "render/import/ncu/ncu_counters.h"
 
 #include "lib/base/buf.h"
@@ -14,7 +14,7 @@ static const char *kept(struct run *r, struct dcr_buf *b)
     return text;
 }
 
-/* Operations, of which formats, and what is not in them. */
+/* Keeps the operations, their formats, and what they lack. */
 static void keep_flop(struct run *r, const struct ncu_sums *s, struct run_kernel_counts *k)
 {
     struct dcr_buf counted = {0}, missing = {0};

@@ -122,8 +122,8 @@ static int find(const struct dcr_csv *csv, struct columns *c)
     return c->name >= 0 && c->start >= 0 && (c->duration >= 0 || c->end >= 0) ? 0 : -1;
 }
 
-/* "1,234,567.8" without its commas. returns  bytes; -1 when they do not part groups of three digits, as those of a
- * decimal comma */
+/* "1,234,567.8" without its commas. returns  bytes; -1 when the commas do not separate groups of three digits, as a
+ * decimal comma does not */
 static int ungroup(const char *text, char *plain, size_t cap)
 {
     size_t n = 0, digits = 0;
@@ -144,7 +144,7 @@ static int ungroup(const char *text, char *plain, size_t cap)
     return (int)n;
 }
 
-/* returns  0; -1 when it is no number; DCR_FAIL with a sentence when it is one whose commas may mean anything */
+/* returns  0; -1 when it is no number; DCR_FAIL with a sentence when the meaning of its commas is unclear */
 static int number(const struct dcr_csv *csv, int column, int scale, int64_t *out, const char *file, struct dcr_err *err)
 {
     char plain[64];
@@ -225,14 +225,14 @@ static int open_csv(struct dcr_csv **csv, struct from_line *lines, struct dcr_st
     return rc;
 }
 
-/* Rows of other cells than the header has. */
+/* Rows whose cells do not match the header. */
 struct astray {
     int64_t n;
     char why[96]; /* of the first */
 };
 
-/* The next row. Rows of other cells are counted. What follows the table (nsys stats writes one report below the other)
- * is named and left. */
+/* The next row. Rows whose cells do not match the header are counted. Text after the table (nsys stats writes one
+ * report below the other) is named and skipped. */
 static int next(struct run *r, struct dcr_csv *csv, const struct columns *c, const char *file, struct astray *astray,
                 struct dcr_err *err)
 {
@@ -344,8 +344,8 @@ static int by_time(const void *a, const void *b)
     return x->sum_ns != y->sum_ns ? (x->sum_ns > y->sum_ns ? -1 : 1) : strcmp(x->name, y->name);
 }
 
-/* What a row is summed under: "step 12" and ":step 13" (a range of no domain) are two of "step", "ProfilerStep#7" is
- * one of "ProfilerStep". */
+/* The name that a row is summed under: "step 12" and ":step 13" (a range of no domain) are two of "step",
+ * "ProfilerStep#7" is one of "ProfilerStep". */
 static const char *summed_name(const char *name, enum foreign_kind kind)
 {
     static const char profiler[] = "ProfilerStep";

@@ -19,17 +19,18 @@ struct nsys_devices {
     size_t n, cap;
     int64_t n_gpus; /* of the machine; 0 = not said */
     int is_by_gpu;  /* one number means several GPUs, or several mean one: devices go by their GPU */
-    /* What ran: on one number only, by one process only? And whether all of it is in the list. */
+    /* Was all that ran on one number only, and of one process only? Is all of it in the list? */
     int has_any, has_other_devices, has_other_processes, has_unknown;
     struct nsys_device last; /* looked up */
 };
 
-/** nsys_devices_read - what the export says; nothing without its tables.  d: release with nsys_devices_release */
+/** nsys_devices_read - reads the devices of the export; none without its tables.  d: release with nsys_devices_release
+ */
 void nsys_devices_read(struct nsys_devices *d, struct nsys_file *f);
 /** nsys_devices_number - the device that an operation is counted on.
  *  global_pid  as in the export: the process's number in bits 24 to 47
  *  device      deviceId, as the process numbers it
- *  gpu         set to its id in TARGET_INFO_GPU; device where nothing says it
+ *  gpu         set to its id in TARGET_INFO_GPU; device if nothing states it
  *  returns     device; its GPU's id where processes number the GPUs differently */
 int64_t nsys_devices_number(struct nsys_devices *d, int64_t global_pid, int64_t device, int64_t *gpu);
 /** nsys_devices_gpu - the id in TARGET_INFO_GPU of a device that nsys_devices_number returned. */

@@ -21,8 +21,8 @@ static int64_t big_endian(const unsigned char *p, int n)
     return v;
 }
 
-/* SQLite reads a truncated file without an error, as if the missing bytes were zero. Of a file that was cut the pages
- * that are not whole become zero, which is no page of a table: who reads one hears of it. */
+/* SQLite reads a truncated file without an error, as if the missing bytes were zero. Incomplete pages of a cut file are
+ * therefore set to zero, which is no valid page of a table, so that reading one fails. */
 static int check_size(struct nsys_file *f, int fd, struct dcr_err *err)
 {
     unsigned char head[HEADER_BYTES];
@@ -153,7 +153,7 @@ static int check_tables(struct nsys_file *f, struct dcr_err *err)
 /* Are its pages consistent? If not, that is kept. */
 static int check_content(struct nsys_file *f, struct dcr_err *err)
 {
-    int rc = check_tables(f, err); /* first: the check computes what is computed */
+    int rc = check_tables(f, err); /* first, because the check evaluates computed columns */
     sqlite3_stmt *q = rc ? NULL : nsys_file_query(f, "PRAGMA quick_check(1)");
     if (nsys_file_next(f, q) && sqlite3_stricmp((const char *)sqlite3_column_text(q, 0), "ok") != 0 &&
         !f->n_missing_bytes)

@@ -1,6 +1,6 @@
 /* nsys_file.h - read an untrusted SQLite file. SQLite returns fewer rows without an error if a file was cut or its
- * pages are inconsistent, so that is looked for first; of such a file the rows before the damage are read, and what is
- * lost is counted. Views are refused, because they can have endless rows. Inside render/import only. source: "Database
+ * pages are inconsistent, so that is checked first. In such a file the rows before the damage are read, and the lost
+ * ones are counted. Views are refused, because they can have endless rows. Inside render/import only. source: "Database
  * File Format", https://www.sqlite.org/fileformat2.html. Test: tests/unit/test_nsys.c */
 #ifndef RENDER_IMPORT_NSYS_NSYS_FILE_H
 #define RENDER_IMPORT_NSYS_NSYS_FILE_H
@@ -19,9 +19,9 @@ struct nsys_file {
     char why[256];
     struct dcr_err why_damaged; /* "" = complete and consistent */
     int64_t n_missing_bytes;    /* of the end of a file that was cut */
-    int n_lost_tables;          /* that were not read to their ends */
-    int64_t n_lost_rows;        /* of these */
-    int is_loss_unknown;        /* of at least one of them the number is not known */
+    int n_lost_tables;          /* tables that were not read to their ends */
+    int64_t n_lost_rows;        /* rows lost in these tables */
+    int is_loss_unknown;        /* for at least one of them the number is unknown */
     const sqlite3_stmt *last;   /* the statement that gave n_rows rows */
     int64_t n_rows;
 };

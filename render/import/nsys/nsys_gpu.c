@@ -5,7 +5,8 @@
 
 enum { WARP = 32 };
 
-/* Beyond what any GPU has, so that products of such numbers fit; what says more, or less than nothing, is damaged. */
+/* More than any GPU has, and small enough that products of such numbers fit. A larger or negative number means damage.
+ */
 #define MOST_OF_A_GPU ((int64_t)1 << 30)
 
 void nsys_gpus_read(struct nsys_file *f, struct nsys_gpu gpus[NSYS_GPUS])
@@ -52,7 +53,7 @@ static int64_t least(int64_t x, int64_t y)
  * each block for the system, since capability 8, before that 256 and none. */
 static int64_t active_blocks(const struct nsys_gpu *g, int64_t warps, int64_t registers, int64_t shared_bytes)
 {
-    enum { REGISTERS = 65536 }; /* of every SM since capability 3.0 but 3.7's, which has twice as many */
+    enum { REGISTERS = 65536 }; /* of every SM since capability 3.0, except 3.7, which has twice as many */
     const int64_t parts = g->major == 6 && g->minor == 0 ? 2 : 4;
     int64_t n = g->max_warps / warps;
     if (g->max_blocks > 0)
@@ -69,7 +70,7 @@ static int64_t active_blocks(const struct nsys_gpu *g, int64_t warps, int64_t re
 
 double nsys_occupancy(const struct nsys_gpu *g, double blocks, int64_t threads, int64_t registers, int64_t shared_bytes)
 {
-    enum { MOST = 1 << 20 }; /* beyond what any GPU has: sums of such numbers fit */
+    enum { MOST = 1 << 20 }; /* more than any GPU has, so that sums of such numbers fit */
     if (g->n_sms <= 0 || g->max_warps <= 0 || blocks <= 0 || threads <= 0 || threads > MOST || registers < 0 ||
         registers > MOST || shared_bytes < 0 || shared_bytes > (int64_t)1 << 40 ||
         (shared_bytes > 0 && g->shared_bytes <= 0))

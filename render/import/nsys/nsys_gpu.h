@@ -1,5 +1,5 @@
-/* nsys_gpu.h - what an nsys export says of its GPUs, and what of it a kernel fills. Inside render/import only.
- * source: docs/metrics.md#devices. Test: tests/unit/test_nsys.c */
+/* nsys_gpu.h - the GPUs of an nsys export, and how much of a GPU a kernel fills. Inside render/import only. source:
+ * docs/metrics.md#devices. Test: tests/unit/test_nsys.c */
 #ifndef RENDER_IMPORT_NSYS_NSYS_GPU_H
 #define RENDER_IMPORT_NSYS_NSYS_GPU_H
 
@@ -16,7 +16,7 @@ struct nsys_gpu {
     int64_t major, minor; /* compute capability */
 };
 
-/** nsys_gpus_read - the table TARGET_INFO_GPU, by device; GPUs that it has not are left as they are. */
+/** nsys_gpus_read - the table TARGET_INFO_GPU, by device; GPUs that are not in it are left as they are. */
 void nsys_gpus_read(struct nsys_file *f, struct nsys_gpu gpus[NSYS_GPUS]);
 /** nsys_occupancy - estimated achieved occupancy of a kernel.
  *  blocks       of the grid

@@ -1,5 +1,5 @@
 /* nsys_sqlite.c - what `nsys export --type sqlite` makes of a report: kernels, copies, memsets, calls of the runtime
- * and NVTX ranges, as far as their tables and columns are there. Times are integer nanoseconds already. */
+ * and NVTX ranges, if their tables and columns exist. Times are integer nanoseconds already. */
 #include "render/import/nsys/nsys_devices.h"
 #include "render/import/text/parsers.h"
 
@@ -22,8 +22,8 @@ struct nsys {
     struct foreign_trace trace;
     struct nsys_devices devices;
     struct nsys_gpu gpus[NSYS_GPUS];    /* by GPU */
-    int n_tables;                       /* of those that are read */
-    const char *lacking[8], *column[8]; /* tables that are not read for want of a column */
+    int n_tables;                       /* number of tables that are read */
+    const char *lacking[8], *column[8]; /* tables that are not read because a column is missing */
     int n_lacking;
 };
 
@@ -120,7 +120,8 @@ static const char *text(sqlite3_stmt *q, int column)
     return p ? p : "";
 }
 
-/* Columns 0 and 1 are start and end; what had not ended when the recording did has no end. returns  0 when none */
+/* Columns 0 and 1 are start and end. An event that was open when the recording ended has no end. returns  0 when none
+ */
 static int duration(sqlite3_stmt *q, int64_t *out)
 {
     return sqlite3_column_type(q, 0) == SQLITE_INTEGER && sqlite3_column_type(q, 1) == SQLITE_INTEGER &&
@@ -219,7 +220,7 @@ struct steps {
         int64_t process, number, start, dur;
     } * list;
     size_t n, cap;
-    int has_steps; /* that are more than batches */
+    int has_steps; /* there are steps, not only batches */
 };
 
 static void mark_step(struct steps *s, struct marked m)
@@ -249,7 +250,7 @@ static void read_host(struct nsys *x, struct run *r)
 {
     enum { NVTX_PUSH_POP = 59, NVTX_START_END = 60 };
     struct steps steps = {.n = 0};
-    int64_t process_range = 0; /* a "thread" of its own for each: below zero, as no globalTid is */
+    int64_t process_range = 0; /* a separate "thread" for each; negative, because no globalTid is */
     sqlite3_stmt *q = query(x, "CUPTI_ACTIVITY_KIND_RUNTIME", "start end correlationId globalTid @nameId");
     while (nsys_file_next(&x->file, q)) {
         int64_t start = sqlite3_column_int64(q, 0), dur;
@@ -276,7 +277,7 @@ static void read_host(struct nsys *x, struct run *r)
         const char *name = *text(q, 2) ? text(q, 2) : text(q, 3);
         x->trace.n_events++;
         int64_t type = sqlite3_column_int64(q, 5);
-        if (!duration(q, &dur)) { /* a mark, or a range that was open when the recording ended */
+        if (!duration(q, &dur)) { /* a mark, or a range that was still open when the recording ended */
             x->trace.n_unpaired += type == NVTX_PUSH_POP || type == NVTX_START_END;
             continue;
         }
@@ -302,7 +303,7 @@ static void read_host(struct nsys *x, struct run *r)
     use_steps(x, r, &steps);
 }
 
-/* nsys records a CUDA graph as one launch unless told otherwise: its kernels are in no table. */
+/* By default nsys records a CUDA graph as one launch, so no table has its kernels. */
 static void say_graphs(struct nsys *x, struct run *r)
 {
     sqlite3_stmt *q = nsys_file_query(&x->file, "SELECT count(*) FROM CUPTI_ACTIVITY_KIND_GRAPH_TRACE");
@@ -367,8 +368,8 @@ int nsys_sqlite_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
         rc = nsys_file_refuse(&x.file, err);
         goto out;
     }
-    /* Every export has StringIds. Of a recording of the host alone no other table is read: a trace without operations.
-     */
+    /* Every export has StringIds. If the recording is of the host alone, no other table is read, and the trace has no
+     * operations. */
     for (int i = 0; i < x.n_lacking; i++)
         run_add_gap(r, PHRASE(NSYS_TABLE, slot_name(x.lacking[i]), slot_name(s->name), slot_name(x.column[i])),
                     PHRASE(NSYS_EXPORT_AGAIN));

@@ -76,7 +76,7 @@ static int is_named(const char *cell, const char *column)
     return strncmp(cell, column, n) == 0 && (!cell[n] || strncmp(cell + n, " (", 2) == 0);
 }
 
-/* What a table is of, by the columns that only it has. */
+/* The kind of a table, by the columns that only it has. */
 static const char *caption_of(char *const *cells, int n)
 {
     static const struct {
@@ -130,12 +130,12 @@ static void begin(struct run *r, const char *file, char **cells, int n, struct r
     }
     x->table = run_add_table(r, file, FOREIGN_NSYS_SUMMARY, caption_of(cells, n),
                              dcr_arena_strdup(&r->arena, dcr_buf_text(&columns)));
-    x->table->n_columns = n; /* as split, whatever is in their names */
+    x->table->n_columns = n; /* the number of cells; a name may contain a separator */
     dcr_buf_release(&columns);
 }
 
-/* A cell that is a number, in place: "1,600" without its separators, "60,0" with a point. returns  0: it is none that
- * can be true */
+/* A cell that is a number, in place: "1,600" without its separators, "60,0" with a point. returns  0: it is no possible
+ * number */
 static int clean_number(char *cell, int is_share)
 {
     size_t n = strlen(cell), commas = 0, at = 0;
@@ -176,14 +176,14 @@ int nsys_sums_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
         line[strcspn(line, "\r")] = '\0';
         line += utf8_mark(line, strlen(line));
         int is_new = is_header(line, strlen(line)), n = split(line, cells);
-        if (is_new && n < MIN_COLUMNS) /* of other separators */
+        if (is_new && n < MIN_COLUMNS) /* it has other separators */
             x.table = NULL;
         else if (is_new)
             begin(r, s->name, cells, n, &x);
         if (!is_new && x.table && n != x.n && n >= MIN_COLUMNS && n_wrong++ == 0)
             snprintf(wrong, sizeof wrong, "line %d has %d cells, its header has %d", n_line, n, x.n);
         if (is_new || !x.table || n != x.n)
-            continue; /* what nsys says around its tables */
+            continue; /* text that nsys prints around its tables */
         table_add(r, x.table, "%s", cells[x.name]);
         for (int i = 0; i < n; i++)
             if (i != x.name && x.is_number[i] && *cells[i] && !clean_number(cells[i], x.is_share[i])) {

@@ -19,7 +19,7 @@ static const struct {
                   {"temperature.gpu", SAMPLE_TEMPERATURE}, {"clocks.sm", SAMPLE_CLOCK},
                   {"clocks.current.sm", SAMPLE_CLOCK},     {"clocks.max.sm", SAMPLE_CLOCK_MAX}};
 
-/* What is left of a name without its unit and "gpu". */
+/* The rest of a name without its unit and "gpu". */
 static const struct {
     const char *words;
     enum column_kind kind;

@@ -8,7 +8,7 @@
 enum column_kind {
     COLUMN_OTHER = 0,
     COLUMN_TIME,
-    COLUMN_EPOCH, /* "epoch": of Unix seconds or of a training, which its values tell */
+    COLUMN_EPOCH, /* "epoch": Unix seconds or the epoch of a training; its values tell which */
     COLUMN_SAMPLE,
     COLUMN_INDEX, /* the number of the GPU of a row */
     COLUMN_NAME,  /* its uuid, or the address on its bus */
@@ -17,11 +17,10 @@ enum column_kind {
 struct column {
     enum column_kind kind;
     enum gpu_sample what; /* of COLUMN_SAMPLE */
-    int gpu;              /* that the name says, -1 = none */
-    int is_bare;          /* the name does not say that it is of a GPU */
+    int gpu;              /* in the name, -1 = none */
+    int is_bare;          /* the name does not mention a GPU */
     int is_smi;           /* a name of nvidia-smi itself */
-    double
-        factor; /* of numbers without a unit, of times to seconds. NAN: the name has no unit, or none that is known */
+    double factor; /* of numbers without a unit; for times, to seconds. NAN: the name has no unit, or an unknown one */
     int has_unit;
 };
 

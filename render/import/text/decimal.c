@@ -12,7 +12,7 @@ static inline int push(int64_t *v, int d)
     return __builtin_mul_overflow(*v, 10, v) || __builtin_add_overflow(*v, d, v);
 }
 
-/* [-+]digits, clamped: beyond 10^5 no mantissa of a sane length helps. */
+/* [-+]digits, clamped: no mantissa of a sane length can use more than 10^5. */
 static const char *exponent(const char *p, const char *end, int *out)
 {
     int e = 0, is_negative = p < end && *p == '-';
@@ -64,7 +64,7 @@ int decimal_scaled(const char *p, const char *end, int scale, int64_t *out)
     } else if (stop < end && *stop != ',' && *stop != '}' && *stop != ']' && (unsigned char)*stop > ' ') {
         return -1;
     }
-    /* Digits before the (moved) decimal point are the result; those behind it are finer than one unit. */
+    /* Digits before the (moved) decimal point are the result; those after it are finer than one unit. */
     int64_t v = 0;
     int kept = scale + exp10;
     for (const char *q = p; q < end && digit(*q); q++)

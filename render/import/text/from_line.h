@@ -1,11 +1,11 @@
-/* from_line.h - a stream from the line on that holds certain words: tools print sentences before their tables.
+/* from_line.h - a stream that starts at the line with certain words, because tools print sentences before their tables.
  * Inside render/import only. */
 #ifndef RENDER_IMPORT_TEXT_FROM_LINE_H
 #define RENDER_IMPORT_TEXT_FROM_LINE_H
 
 #include "lib/base/stream.h"
 
-enum { FROM_LINE_BYTES = 1 << 16 }; /* the line must begin within so much */
+enum { FROM_LINE_BYTES = 1 << 16 }; /* the line must begin within so many bytes */
 
 struct from_line {
     struct dcr_stream *inner;

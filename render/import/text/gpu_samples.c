@@ -57,8 +57,8 @@ static int is_not_measured(const char *cell)
     return *cell == '[';
 }
 
-/* Of anything else than memory, no more than so many; a monitor that says more is wrong. A share of time is counted
- * time over time, of two clocks: a little above all of it. */
+/* Limits of all samples except memory; a larger value is a fault of the monitor. A share of time may be a little above
+ * 100 %, because it divides times of two clocks. */
 static int is_possible(enum gpu_sample what, double v)
 {
     static const double most[] = {
@@ -101,7 +101,7 @@ int samples_memory(struct samples_left *left, double used, double total)
 {
     char text[48];
     snprintf(text, sizeof text, "%.9g of %.9g MiB used", used, total);
-    if (used > total) /* false of what was not sampled */
+    if (used > total) /* false if one of them was not sampled */
         samples_leave(left, text);
     return used <= total || (!isnan(used) && isnan(total));
 }

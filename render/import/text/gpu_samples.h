@@ -1,4 +1,4 @@
-/* gpu_samples.h - samples of GPUs from monitors of others, into node 0 of the run unless they name machines. Inside
+/* gpu_samples.h - adds samples of GPUs from other monitors to node 0 of the run unless they name machines. Inside
  * render/import only. */
 #ifndef RENDER_IMPORT_TEXT_GPU_SAMPLES_H
 #define RENDER_IMPORT_TEXT_GPU_SAMPLES_H
@@ -17,16 +17,16 @@ enum gpu_sample {
     SAMPLE_CLOCK_MAX
 };
 
-/** gpu_samples_unit - what a unit is of ("GiB": memory used), and its size in units of struct run_gpu.
- *  returns  SAMPLE_NONE for one that is not known */
+/** gpu_samples_unit - what a unit measures ("GiB": memory used), and its size in units of struct run_gpu.
+ *  returns  SAMPLE_NONE for an unknown unit */
 enum gpu_sample gpu_samples_unit(const char *unit, size_t n, double *factor);
-/** gpu_samples_factor - the size of a unit of what is sampled; NAN of one that is not known, or of something else. */
+/** gpu_samples_factor - the size of a unit of what is sampled; NAN for an unknown unit, or one of another quantity. */
 double gpu_samples_factor(const char *unit, size_t n, enum gpu_sample what);
 
-/* What of a file was no sample, to be said. Zero to begin with. */
+/* Cells of a file that were no samples, for the report. Zero to begin with. */
 struct samples_left {
     int64_t n;
-    char first[48]; /* as it stands there, other than ASCII as '?' */
+    char first[48]; /* as in the file, with '?' for bytes that are not ASCII */
 };
 /** samples_leave - count a cell that is not a value; cell is its text. */
 void samples_leave(struct samples_left *left, const char *cell);
@@ -36,7 +36,7 @@ int samples_memory(struct samples_left *left, double used, double total);
 /** gpu_samples_read - "37", "37 %" or "2.5 GiB", as what is sampled there.
  *  factor   of a number without a unit; NAN: such a number is not accepted
  *  left     counts what is neither a value nor a way to say that none was measured ("N/A", "[Not Supported]", "")
- *  returns  1 and *out in units of struct run_gpu; 0 when there is no value, or none that can be: no known unit, a
+ *  returns  1 and *out in units of struct run_gpu; 0 when there is no value, or an impossible one: no known unit, a
  * share below 0 or 101 and more (what is above 100 becomes 100), a negative one except of temperatures */
 int gpu_samples_read(const char *cell, enum gpu_sample what, double factor, double *out, struct samples_left *left);
 /** gpu_samples_say - a gap of what was left out of the file, if anything. */
@@ -48,7 +48,7 @@ int64_t gpu_samples_node(struct run *r, const char *name, size_t n);
 /* Rows that name an impossible GPU, for a gap in the report. Initialise to zero. */
 struct ids_left {
     int64_t n;
-    char first[24]; /* as it stands there */
+    char first[24]; /* as in the file */
 };
 /** gpu_samples_id - the number of a GPU, 0 to 1023, from exactly n bytes of text. returns  -1, counted in left, for
  *  anything else */

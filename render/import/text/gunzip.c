@@ -48,7 +48,7 @@ static int damaged(struct gunzip *g, struct dcr_err *err)
                        g->z.msg ? g->z.msg : "invalid data");
 }
 
-/* Behind a member: another one begins, or the data end. Zeros behind the last member are padding, as gzip has it. */
+/* After a member another one begins, or the data end. Zeros after the last member are padding, as in gzip. */
 static int next_member(struct gunzip *g, struct dcr_err *err)
 {
     for (;;) {
@@ -89,7 +89,7 @@ static ssize_t inflated(struct gunzip *g, void *out, size_t n, struct dcr_err *e
         g->in_pos = g->in_filled - g->z.avail_in;
         if (rc == Z_STREAM_END)
             g->is_member_end = 1;
-        else if (rc != Z_OK && rc != Z_BUF_ERROR && g->z.avail_out == wanted) /* else the next call says it */
+        else if (rc != Z_OK && rc != Z_BUF_ERROR && g->z.avail_out == wanted) /* else the next call reports it */
             return damaged(g, err);
     }
     return (ssize_t)(wanted - g->z.avail_out);
@@ -133,7 +133,7 @@ int gunzip_open(struct gunzip **out, struct dcr_stream *s, struct dcr_err *err)
     }
     while (g->head_len < HEAD_BYTES) {
         k = body(g, g->head + g->head_len, HEAD_BYTES - g->head_len, err);
-        g->is_failed = k == DCR_FAIL && g->is_gzip && g->head_len > 0; /* who reads on hears of it */
+        g->is_failed = k == DCR_FAIL && g->is_gzip && g->head_len > 0; /* reading on gives the failure */
         if (k == 0 || g->is_failed)
             break;
         if (k < 0)

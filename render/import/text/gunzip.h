@@ -1,5 +1,5 @@
-/* gunzip.h - a stream that may be gzip-compressed, by its first bytes and not by its name, as a stream that is not.
- * Also remembers its beginning, so that what it holds can be told before it is read. Used by render/import. */
+/* gunzip.h - reads a stream that may be gzip-compressed (told by its first bytes, not by its name) as a plain one. It
+ * also keeps the beginning, so that the content can be told before it is read. Used by render/import. */
 #ifndef RENDER_IMPORT_TEXT_GUNZIP_H
 #define RENDER_IMPORT_TEXT_GUNZIP_H
 

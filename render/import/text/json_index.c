@@ -8,7 +8,7 @@
 
 enum { WORD = 64 };
 
-/* What one block leaves for the next. */
+/* State that one block passes to the next. */
 struct carried {
     uint64_t in_string;  /* all ones inside a string */
     uint64_t is_escaped; /* 1: the next byte follows an odd number of backslashes */

@@ -15,7 +15,7 @@ struct json_index {
     size_t cap;                  /* words */
 };
 
-/** json_index_make - index [from, end). Behind end 64 bytes must be readable.
+/** json_index_make - index [from, end). 64 bytes after end must be readable.
  *  x        zero to begin with; release with json_index_release
  *  returns  0; -1: out of memory */
 int json_index_make(struct json_index *x, const char *from, const char *end);
@@ -33,13 +33,13 @@ static inline const char *json_index_next(const struct json_index *x, const uint
         ;
     return x->from + (i << 6) + __builtin_ctzll(map[i]);
 }
-/** json_index_quote - the first quote at or behind p, x->end or behind it when there is none. p in [from, end] */
+/** json_index_quote - the first quote at or after p; x->end or a later place when there is none. p in [from, end] */
 static inline const char *json_index_quote(const struct json_index *x, const char *p)
 {
     return json_index_next(x, x->quotes, p);
 }
-/** json_index_close - behind the object or array that begins at p; NULL when the stretch ends first. Brackets are
- *  counted, not matched by kind. */
+/** json_index_close - the place after the object or array that begins at p; NULL when the stretch ends first. Brackets
+ *  are counted, not matched by kind. */
 static inline const char *json_index_close(const struct json_index *x, const char *p)
 {
     for (int depth = 1; depth > 0;) {
@@ -50,7 +50,7 @@ static inline const char *json_index_close(const struct json_index *x, const cha
     }
     return p + 1;
 }
-/** json_index_value - behind the value that begins at p, as json_skip; NULL when the stretch ends first. */
+/** json_index_value - the place after the value that begins at p, as json_skip; NULL when the stretch ends first. */
 static inline const char *json_index_value(const struct json_index *x, const char *p)
 {
     if (*p == '"') {

@@ -5,7 +5,7 @@
 
 enum { MAX_VALUE_BYTES = 1 << 28 };
 
-/* A stream that fails gives its bytes before that first; the next call fails. */
+/* A stream that fails gives its earlier bytes first; the next call fails. */
 static int fill(struct window *w, struct dcr_err *err)
 {
     const size_t before = w->len;
@@ -84,7 +84,7 @@ void window_close(struct window *w)
     w->data = NULL;
 }
 
-/* The next quote or bracket at or behind p; may lie behind end. */
+/* The next quote or bracket at or after p; may lie after end. */
 static inline const char *next_structure(const char *p, const char *end)
 {
 #ifdef __SSE2__

@@ -4,7 +4,7 @@
  * move returns NULL, the reader asks for more (window_more) and starts that value again.
  *
  * Skipped values are checked for balanced brackets and closed strings, not for more: a trace of hundreds of megabytes
- * is read for its times, and what is not understood must not stop that. Used by render/import only. */
+ * is read for its times, and text that is not understood must not stop that. Used by render/import only. */
 #ifndef RENDER_IMPORT_TEXT_JSON_WINDOW_H
 #define RENDER_IMPORT_TEXT_JSON_WINDOW_H
 
@@ -17,7 +17,7 @@
 #endif
 
 enum {
-    WINDOW_PAD = 64,        /* readable bytes behind the end: wide loads need no check */
+    WINDOW_PAD = 64,        /* readable bytes after the end: wide loads need no check */
     WINDOW_BYTES = 1 << 18, /* of a window, while no value is larger than half of it */
 };
 
@@ -28,7 +28,7 @@ struct window {
     const char *at, *end; /* reading position and data + len */
     int64_t offset;       /* of data[0] in the (decompressed) file */
     int is_end;           /* the stream has no more */
-    int is_failed;        /* the stream, by failure */
+    int is_failed;        /* the stream ended by a failure */
     struct dcr_err failure;
     int64_t n_copied; /* bytes of it that were moved within memory */
 };
@@ -52,7 +52,7 @@ static inline int64_t window_offset(const struct window *w, const char *p)
 }
 void window_close(struct window *w);
 
-/** json_space - the first byte at or behind p that is no space; may be end. */
+/** json_space - the first byte at or after p that is no space; may be end. */
 static inline const char *json_space(const char *p, const char *end)
 {
     while (p < end && (unsigned char)*p <= ' ')
@@ -79,7 +79,7 @@ static inline const char *json_margin(const char *p, const char *end)
 #endif
 }
 
-/** json_string_end - from behind the opening quote to the closing one; NULL when the window ends first.
+/** json_string_end - from after the opening quote to the closing one; NULL when the window ends first.
  *  is_escaped   set when there is a backslash in it, otherwise left alone */
 static inline const char *json_string_end(const char *p, const char *end, int *is_escaped)
 {
@@ -115,8 +115,8 @@ static inline const char *json_string_end(const char *p, const char *end, int *i
     return NULL;
 }
 
-/** json_word_end - behind the number or word that begins at p (NaN and Infinity are met too); NULL when the window ends
- *  first, behind which WINDOW_PAD bytes follow. */
+/** json_word_end - the place after the number or word that begins at p (NaN and Infinity occur too); NULL when the
+ *  window ends first. WINDOW_PAD bytes follow the window. */
 static inline const char *json_word_end(const char *p, const char *end)
 {
 #ifdef __SSE2__
@@ -138,8 +138,9 @@ static inline const char *json_word_end(const char *p, const char *end)
     return p < end ? p : NULL;
 }
 
-/** json_skip - behind the value that begins at p (no space before it): a string, a number or word, an object or array
- *  with all that is in it. NULL when the window ends first. Inside, brackets are counted, not matched by kind. */
+/** json_skip - the place after the value that begins at p (no space before it): a string, a number or word, an object
+ *  or array with all that is in it. NULL when the window ends first. Inside, brackets are counted, not matched by kind.
+ */
 const char *json_skip(const char *p, const char *end);
 
 /* A key without its quotes (escapes are kept), and its value. */

@@ -1,6 +1,6 @@
 /* parsers.h - one pair of functions a format: *_is tells it by the beginning of the file (decompressed, without
- * byte-order mark and leading space; head[n] is readable), *_read puts what it says into the run. A format is added as
- * a line here and one in the table of import.c. Inside render/import only.
+ * byte-order mark and leading space; head[n] is readable), *_read puts its content into the run. A format is added as a
+ * line here and one in the table of import.c. Inside render/import only.
  *
  * *_read: s is from its first byte; DCR_FAIL with a sentence that names s->name when the file is broken: nothing of it
  * is kept then. */
