@@ -1,4 +1,4 @@
-/* accounting.c - jobs that a table of sacct says did not end by themselves. Called by findings.c and narrate. */
+/* accounting.c - jobs that were ended or failed, by a table of sacct. Called by findings.c and narrate. */
 #include "render/metrics/rule.h"
 #include "render/model/cells.h"
 

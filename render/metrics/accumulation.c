@@ -5,8 +5,9 @@
 
 #include <string.h>
 
-/* Ranges of native traces, all ranks together: as many backward passes to every run of the optimiser, but for what was
- * cut at the ends of the recording. Forward passes are those of validation too. */
+/* Backward passes for each run of the optimiser, by ranges of native traces, all ranks together. The number must be
+ * constant, except where the ends of the recording cut it. Forward passes do not tell, because validation has them too.
+ */
 static int64_t by_ranges(const struct run *a)
 {
     int64_t n[N_STEP_MARKS] = {0};

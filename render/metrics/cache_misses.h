@@ -1,4 +1,4 @@
-/* cache_misses.h - memory traffic by a counter of the processor, for programs that do not tell theirs. */
+/* cache_misses.h - memory traffic by a counter of the processor, for programs that do not report theirs. */
 #ifndef RENDER_METRICS_CACHE_MISSES_H
 #define RENDER_METRICS_CACHE_MISSES_H
 

@@ -1,4 +1,4 @@
-/* calls.c - what calls that the recorder saw by itself say of a run whose steps have no names. */
+/* calls.c - what recorded calls tell about a run without named steps. */
 #include "render/metrics/calls.h"
 #include "render/metrics/recorded.h"
 
@@ -40,7 +40,7 @@ static int folder_of(const char *name)
     return slash ? (int)(slash - name) : 0;
 }
 
-/* Many files of one folder are one cause. After f->ns. */
+/* Many files of one folder count as one cause. Call it after f->ns is known. */
 static void find_folder(const struct run *a, struct file_time *f)
 {
     for (int i = 0; i < a->n_files; i++) {

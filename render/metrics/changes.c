@@ -29,7 +29,7 @@ const char *changed_stem(enum changed_kind k)
 /* ---- names of kernels ---------------------------------------------------------------------------------------------
  */
 
-/* Behind the bracket that closes the one at p; the end where none does. */
+/* The place after the bracket that closes the one at p; the end if none does. */
 static const char *past_bracket(const char *p)
 {
     int depth = 0;
@@ -80,7 +80,7 @@ struct sums {
     int is_unknown; /* the time of a name is not known */
 };
 
-/* Kept where differences and halves of them still fit: 73 years. */
+/* Limited so that differences and halves of them still fit: 73 years. */
 static int64_t within(__int128 x)
 {
     const int64_t most = INT64_MAX / 4;
@@ -235,8 +235,8 @@ static struct changed_table keep(struct dcr_arena *arena, struct sums *s)
     return t;
 }
 
-/* Readers keep so many names and put the others under "(other files)" or the like. A name of one side may then be among
- * the others of the other side. */
+/* Importers keep a limited number of names and put the others under "(other files)" or the like. A name of one side may
+ * then be among the others of the other side. */
 static void join_others(struct sums *s)
 {
     struct sum *others = NULL;
@@ -290,7 +290,7 @@ static struct changed_table table_of(struct dcr_arena *arena, const struct run *
     return t;
 }
 
-/* Are all events of that kind there? Else what is missing would read as saved. */
+/* Are all events of that kind there? Missing ones would look like saved time. */
 static int is_whole(const struct run *a, enum changed_kind kind)
 {
     if (recorded_part(a).n_ranks_lost_sums && kind >= CHANGED_OPERATORS)
@@ -345,8 +345,9 @@ static int gpus_of(const struct run *a)
     return n;
 }
 
-/* Sums can be compared where both sides did as much: with as many GPUs, as a whole or in windows, and in as many steps,
- * or without steps on as many ranks and in windows of one length. */
+/* Sums can be compared if both sides did as much. They need the same number of GPUs, both as a whole or both in
+ * windows, and the same number of steps. Without steps they need the same number of ranks, and windows of one length.
+ */
 static int did_as_much(const struct report *rep, const struct report *before)
 {
     const struct run_result *a = &before->runs[0], *b = &rep->runs[0];

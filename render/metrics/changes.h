@@ -6,7 +6,7 @@
 #include "render/metrics/report.h"
 
 /* Kernels by their short names, and by their full ones. Operators and ranges by the time outside of others on their
- * thread. X(id, key in report.json, name of the CSV behind "changed-") */
+ * thread. X(id, key in report.json, name of the CSV after "changed-") */
 #define CHANGED_KINDS(X)                                  \
     X(CHANGED_KERNELS, "kernels", "kernels")              \
     X(CHANGED_FULL, "kernels_in_full", "kernels-in-full") \
@@ -40,10 +40,10 @@ struct changed_table {
 struct changes {
     struct changed_table of[N_CHANGED_KINDS];
     int n_gpus[N_SIDES]; /* 0 without a table of kernels */
-    /* Sums over GPUs; counts for the columns that are counts. 0 unless both sides have GPUs. */
+    /* Sums over GPUs; counts in columns that are counts. 0 unless both sides have GPUs. */
     int64_t gpu[N_DEVICE_COLUMNS][N_SIDES];
     int has_steps;    /* they are compared too */
-    struct said said; /* what changed; this and the rest by narrate_changes */
+    struct said said; /* what changed; set, like the rest, by narrate_changes */
     struct phrase sure[N_SURE_ITEMS][SAID_MAX];
     const char *sentence, *support;
 };

@@ -44,7 +44,7 @@ int cores_unused(const struct run_result *r)
             ranks += a->ranks[k].node == n->node;
         if (cores <= 0 || ranks <= 0)
             return -1;
-        if (n->share.cores > 0) { /* what its quota lets run */
+        if (n->share.cores > 0) { /* cores that its quota allows */
             cores = (int)n->share.cores;
             for (int k = ranks = 0; k < a->ranks_len; k++)
                 ranks += a->ranks[k].node == n->node;

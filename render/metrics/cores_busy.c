@@ -1,12 +1,12 @@
-/* cores_busy.c - who had the cores while the steps ran: how long ranks waited for one, and what other programs took.
+/* cores_busy.c - what used the cores while the steps ran: how long ranks waited for one, and what other programs took.
  * Called by caveats_cores.c and rules.c. Test: tests/unit/test_cores.c, tests/unit/test_gain.c */
 #include "render/metrics/cores.h"
 #include "render/metrics/readings.h"
 
 #include <string.h>
 
-/* How many threads of a rank were ready and did not run, in the mean; -1 not measured. The kernel counts the time in
- * which a quota stopped them too. */
+/* Mean number of threads of a rank that were ready and did not run; -1 not measured. The kernel also counts the time in
+ * which a quota stopped them. */
 static double ready_threads(const struct run_rank *k)
 {
     struct reading_window w = window_of_steps(k);
@@ -21,7 +21,7 @@ static double ready_threads(const struct run_rank *k)
     return (double)k->run_delay_ns / 1e9 / k->process_seconds;
 }
 
-/* Cores' worth of processor time that a rank's processes used in the window; < 0: the readings do not say. */
+/* Cores' worth of processor time that a rank's processes used in the window; < 0: the readings do not tell. */
 static double used_by(const struct run_rank *k, struct reading_window w)
 {
     for (int i = 0; i < k->n_delays; i++)
@@ -34,7 +34,7 @@ static double used_by(const struct run_rank *k, struct reading_window w)
            (double)(w.to - w.from);
 }
 
-/* Of its whole run where the readings do not cover the steps; 0 = not measured. */
+/* For its whole run if the readings do not cover the steps; 0 = not measured. */
 static double used_cores(const struct run_rank *k)
 {
     double used = used_by(k, window_of_steps(k));
@@ -45,13 +45,13 @@ static double used_cores(const struct run_rank *k)
 
 /* ---- emulated nodes --------------------------------------------------------------------------------------- */
 
-/* Of one rank. */
+/* Threads of one rank. */
 static double threads_of(const struct run *a)
 {
     return a->program.threads > 0 ? (double)a->program.threads : 1;
 }
 
-/* The node of a rank when a quota makes it so fast and no faster; NULL = it is none. */
+/* The node of a rank if a quota sets the node's speed; NULL = it does not. */
 static const struct run_node *share_node(const struct run *a, const struct run_rank *k)
 {
     for (int i = 0; i < a->nodes_len; i++)
@@ -72,14 +72,14 @@ static double stopped(const struct run_node *n, struct reading_window w)
     return n->throttled_ns >= 0 && n->monitor_seconds > 0 ? (double)n->throttled_ns / 1e9 / n->monitor_seconds : -1;
 }
 
-/* Threads on an emulated node that waited for a core though its quota let them run, or whose core other virtual
- * machines had for `stolen` cores' worth of time. It is no more than they were ready beyond the time that the quota
- * stopped them; and no more than the time that they were ready beyond what a node of this speed takes for the work that
- * they did: a node that waits within a period and still uses up its quota lost nothing. The collector has its time from
- * the share too: 0.006 core was measured, by samples every 100 ms. */
+/* Threads on an emulated node that waited for a core although its quota let them run, or whose core other virtual
+ * machines had for `stolen` cores' worth of time. This is at most the time that they were ready minus the time that the
+ * quota stopped them. It is also at most the time that they were ready beyond what a node of this speed needs for their
+ * work: a node that waits within a period and still uses up its quota lost nothing. The collector runs on the share
+ * too: it took 0.006 core, with samples every 100 ms. */
 static double waiting_on_share(const struct run *a, const struct run_rank *k, const struct run_node *n, double stolen)
 {
-    const double collector = 0.01; /* cores */
+    const double collector = 0.01; /* cores of the collector, rounded up */
     double ready = 0, used = 0, threads = 0, own = ready_threads(k), off = stopped(n, window_of_steps(k));
     for (int i = 0; i < a->ranks_len; i++) {
         double here = a->ranks[i].node == n->node ? ready_threads(&a->ranks[i]) : -1;
@@ -96,7 +96,7 @@ static double waiting_on_share(const struct run *a, const struct run_rank *k, co
     return lost > 0 && ready > 0 ? lost * own / ready : 0;
 }
 
-/* How many threads of a rank waited for a core, in the mean; -1 not measured. */
+/* Mean number of threads of a rank that waited for a core; -1 not measured. */
 static double waiting_threads(const struct run *a, const struct run_rank *k)
 {
     const struct run_node *n = share_node(a, k);
@@ -124,7 +124,7 @@ double missed_with_steal(const struct run *a, const struct run_rank *k)
 {
     const struct run_node *n = share_node(a, k);
     int cores = 0;
-    for (int i = 0; i < a->nodes_len; i++) /* each node sees the whole machine, and one that says it is enough */
+    for (int i = 0; i < a->nodes_len; i++) /* each node sees the whole machine, so one that reports it is enough */
         cores = a->nodes[i].cores > cores ? a->nodes[i].cores : cores;
     if (!n || !cores || !(ready_threads(k) > 0))
         return -1;
@@ -149,8 +149,8 @@ double cores_missing(const struct others *o)
 
 /* ---- other programs --------------------------------------------------------------------------------------- */
 
-/* Cores' worth of time in which the process that makes the steps ran or waited for a core: it is the first of the
- * rank's, or the other of two (a shell in front of it), of `all` that these ran and waited. < 0: not known. */
+/* Cores' worth of time in which the process that makes the steps ran or waited for a core. It is the first process of
+ * the rank, or the second of two, if the first is a shell. all: the time that these ran and waited. < 0: not known. */
 static double ready_of_steps(const struct run_rank *k, struct reading_window w, double all)
 {
     int is_first = k->step_pid == k->monitor_pid;
@@ -168,8 +168,8 @@ static double ready_of_steps(const struct run_rank *k, struct reading_window w, 
     return own > 0 ? own : 0;
 }
 
-/* A node while its ranks trained: cores that were busy, and those of them that its ranks kept so. Of the whole run
- * where the readings do not cover the steps. busy < 0: not watched */
+/* A node while its ranks trained: busy cores, and the part that its ranks used. Of the whole run if the readings do not
+ * cover the steps. busy < 0: not watched */
 struct load {
     double busy, own;
 };
@@ -214,7 +214,7 @@ static double allowed_on(const struct run *a, const struct run_node *n, int all_
     return allowed;
 }
 
-/* What a node's own monitor saw; cores 0: it saw nothing. */
+/* What a node's own monitor saw; cores 0: nothing. */
 static struct others seen_on(const struct run *a, const struct run_node *n, int all)
 {
     if (n->cpu_percent.n == 0 || n->cores <= 0 || !(n->monitor_seconds > 0))
@@ -244,7 +244,7 @@ struct others others_at(const struct run *a, int machine)
     struct others sum = {0};
     for (int i = is_shared ? 0 : machine; i < (is_shared ? a->nodes_len : machine + 1); i++) {
         struct others seen = seen_on(a, &a->nodes[i], all);
-        if (seen.cores <= 0) /* one collector of those on a machine is enough to watch it */
+        if (seen.cores <= 0) /* one collector on a machine is enough to watch it */
             continue;
         seen.taken = seen.taken > sum.taken ? seen.taken : sum.taken;
         seen.at_most = seen.at_most > sum.at_most ? seen.at_most : sum.at_most;
@@ -287,7 +287,7 @@ struct others others_of(const struct run *a)
 
 /* ---- a rank's own cores ------------------------------------------------------------------------------------ */
 
-/* Two readings at least within the steps: a straight line from start-up on would say nothing of them. */
+/* Are at least two readings within the steps? A straight line from start-up on would tell nothing about them. */
 static int is_read_within(const struct run_rank *k, struct reading_window w)
 {
     int n = 0;

@@ -6,14 +6,14 @@
 #include "render/model/device.h"
 #include "render/model/run.h"
 
-/** device_overlap_ratio - of the time of communication, the part beside compute (HTA's comm_comp_overlap).
- *  returns  0 to 1; -1 without communication: nothing was there to be hidden */
+/** device_overlap_ratio - the part of communication time that overlaps compute (HTA's comm_comp_overlap).
+ *  returns  0 to 1; -1 without communication */
 double device_overlap_ratio(const struct run_device *d);
-/** device_non_compute_ns - of the span, time in which communication, copies or memsets ran and no compute (HTA). */
+/** device_non_compute_ns - time of the span in which communication, copies or memsets ran and no compute (HTA). */
 int64_t device_non_compute_ns(const struct run_device *d);
-/** device_idle_ratio - idle time / span; 0 of no span. */
+/** device_idle_ratio - idle time / span; 0 without a span. */
 double device_idle_ratio(const struct run_device *d);
-/** least_busy_device - of the devices with a span the one with the largest device_idle_ratio, the first of equal ones.
+/** least_busy_device - the device with the largest device_idle_ratio, of those with a span; on a tie the first.
  *  returns  a device of the run; NULL if none has a span */
 const struct run_device *least_busy_device(const struct run *a);
 /** traced_utilization - time with a kernel running / time of the steps, of all traced GPUs together; NAN without any.

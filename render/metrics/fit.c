@@ -28,7 +28,8 @@ struct fit fit_linear(const double (*x)[FIT_MAX_PARAMETERS], const double *y, in
         v += x1 * y[i];
     }
     double det = n_parameters > 1 ? a * c - b * b : a;
-    /* Two columns that depend on each other leave rounding errors; one has nothing to depend on, however small. */
+    /* Two columns that depend on each other leave rounding errors. A single column cannot depend on another, however
+     * small it is. */
     if (n < n_parameters || !(det > (n_parameters > 1 ? 1e-12 * a * c : 0)))
         return f;
     f.has = 1;

@@ -13,11 +13,11 @@ struct arrival {
     int64_t samples; /* of the rank in that step; <= 0 = not said */
 };
 
-/* What the replay leaves away. */
+/* What the replay removes. */
 struct removal {
     int category;     /* enum category whose time is removed, -1 none */
-    int is_imbalance; /* compute, copies and overhead become their mean over ranks, loading that of as many samples as
-                         all ranks have in the mean */
+    int is_imbalance; /* compute, copies and overhead become their mean over ranks, loading that of the mean number of
+                         samples of a rank */
     int is_transfer;  /* the collective itself costs nothing */
 };
 
@@ -32,9 +32,9 @@ int64_t replay_gain(const struct arrival *a, int n_ranks, struct removal what);
  *  source   docs/metrics.md#shared-cores. Test: tests/unit/test_gain.c */
 void work_run(struct run_result *out, const struct counted *c);
 
-/** bound_work - where a rank was running or ready to run nearly all the time (docs/metrics.md) its work is at most the
- *  processor time that it used in a step: no step may have gone undisturbed, and the shortest holds waits for a core
- *  then.
+/** bound_work - the work of a rank that was running or ready to run nearly all the time (docs/metrics.md) is at most
+ *  the processor time that it used in a step. Every step may have been disturbed, and then even the shortest one
+ *  contains waits for a core.
  *  source   docs/metrics.md#shared-cores. Test: tests/unit/test_gain.c */
 void bound_work(struct run_result *r);
 
@@ -50,7 +50,8 @@ double shared_time(double *work, int n, double cores);
  *  replays, models or earlier timings. */
 enum gain_basis gain_basis_of(const struct run_result *r, enum cause_class c);
 
-/** gain_when_shared - gain_ns of a run whose ranks shared cores, from their work; waits for a core are in no replay.
+/** gain_when_shared - gain_ns of a run whose ranks shared cores, from their work, because a replay does not contain
+ *  waits for a core.
  *  source   docs/metrics.md#shared-cores. Test: tests/unit/test_gain.c */
 void gain_when_shared(struct report *rep, struct run_result *r);
 
@@ -64,12 +65,12 @@ double saved_when_shared(struct report *rep, const struct run_result *r, double 
  *  source   docs/metrics.md#shared-cores. Test: tests/unit/test_gain.c */
 double others_ratio(const struct run_result *r);
 
-/** uneven_rank - index into ranks of the one that has more work than the others although neighbours are left out of it
- *  (threshold uneven_work) and comes last for that; -1 none. */
+/** uneven_rank - index into ranks of the one that has more work than the others, disturbance by neighbours excluded
+ *  (threshold uneven_work), and comes last because of it; -1 none. */
 int uneven_rank(const struct report *rep, const struct run_result *r);
 
-/** waiting_when_shared - wait_cause_ns of such a run: what uneven work explains goes to its causes, the rest to all
- * work that had the cores meanwhile, in proportion. Sums to part_ns[PART_WAIT]. Also fills uneven_wait_ns. source
+/** waiting_when_shared - wait_cause_ns of such a run: waiting that uneven work explains goes to its causes, the rest to
+ * all work that had the cores meanwhile, in proportion. Sums to part_ns[PART_WAIT]. Also fills uneven_wait_ns. source
  * docs/metrics.md#shared-cores. Test: tests/unit/test_gain.c */
 void waiting_when_shared(const struct report *rep, struct run_result *r);
 

@@ -10,7 +10,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { LEAST_POINTS = 10 }; /* of a line: fewer tell no growth */
+enum { LEAST_POINTS = 10 }; /* points of a line; fewer show no growth */
 #define MB (1024.0 * 1024.0)
 
 const char *memory_state_word(enum memory_state s)
@@ -38,7 +38,7 @@ int gpu_memory_grows(double bytes_per_step, double whole)
     return bytes_per_step * 100 > 0.01 * whole;
 }
 
-/* The slope of a monitor's later half: the earlier one holds the start, in which every program takes its memory. */
+/* The slope of a monitor's second half, because every program takes its memory in the first. */
 static int monitor_grows(const struct run_result *r, const struct run_gpu *g, double total_mb, struct reason *why)
 {
     const struct sampled *s = &g->memory_used_mb;
@@ -69,7 +69,7 @@ static void judge(struct report *rep, struct gpu_memory *m)
     m->state = gpu_memory_state(&rep->thresholds, m->share_ratio, m->grows);
     if (m->state != MEMORY_ROOM)
         return;
-    if (m->is_least) /* of what was there before nothing is known */
+    if (m->is_least) /* memory from before the recording is unknown */
         m->state = MEMORY_UNKNOWN;
     m->why = m->is_least ? REASON(MEMORY_AT_LEAST) : REASON(NONE);
 }
@@ -95,7 +95,7 @@ static void add_monitored(struct report *rep, struct run_result *r, const struct
     else
         m->grows = monitor_grows(r, g, total, &m->grows_why);
     if (m->why.code)
-        m->grows_why = m->why; /* before the judgement adds what it cannot tell of the share alone */
+        m->grows_why = m->why; /* before the judgement adds why the share alone does not tell */
     judge(rep, m);
 }
 
@@ -125,7 +125,7 @@ static void add_traced(struct report *rep, struct run_result *r, const struct ru
     judge(rep, m);
 }
 
-/* 95.3 %, where fmt_percent would give one of the thresholds itself. */
+/* 95.3 %, if fmt_percent would print one of the thresholds. */
 static struct fmt percent(const struct thresholds *t, double ratio)
 {
     const double limits[] = {t->gpu_memory_room, t->gpu_memory_full, t->gpu_memory, t->gpu_memory_warn,
@@ -177,7 +177,7 @@ static void add_meaning(const struct report *rep, const struct run_result *r, co
     }
 }
 
-/* The fullest GPU of each state. A batch is as large as the fullest GPU of all lets it be. */
+/* The fullest GPU of each state. The fullest GPU of all limits the batch. */
 static void say(struct report *rep, struct run_result *r)
 {
     const struct gpu_memory *top[N_MEMORY_STATES] = {0}, *first = NULL;

@@ -6,7 +6,8 @@ static double quotient(double a, double b)
     return a >= 0 && b > 0 ? a / b : -1;
 }
 
-/* Below the ridge memory is the lower roof, above it operations. A kernel without operations is below every ridge. */
+/* Below the ridge, memory is the lower roof; above it, operations are. A kernel without operations is below every
+ * ridge. */
 static void find_bound(const struct run_kernel_counts *k, const struct thresholds *t, struct kernel_roofline *r)
 {
     int is_memory = k->flop == 0 || (r->ridge >= 0 && r->intensity < r->ridge);

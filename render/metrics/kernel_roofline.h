@@ -16,13 +16,13 @@ struct kernel_roofline {
     double flop_ratio, bytes_ratio; /* shares of the peaks; -1 = not known, or above 1 + peak_error */
     double ridge;                   /* intensity from which operations are the lower roof */
     double attainable_flop_per_s;   /* the roof above this intensity */
-    enum roof_bound bound;          /* BOUND_UNKNOWN = cannot be told, */
+    enum roof_bound bound;          /* BOUND_UNKNOWN = unknown, */
     struct reason bound_why;        /* and why */
 };
 
 struct kernel_roofline kernel_roofline_of(const struct run_kernel_counts *k, const struct thresholds *t);
-/** operator_roofline_of - the same of an operator whose counts are by shapes. Its bytes are the least that it moves, so
- *  an operator that is near neither roof is BOUND_NEITHER. */
+/** operator_roofline_of - the same for an operator whose counts follow from shapes. Its bytes are the least that it
+ *  moves, so an operator that is near neither roof is BOUND_NEITHER. */
 struct kernel_roofline operator_roofline_of(const struct run_kernel_counts *k, const struct thresholds *t);
 
 #endif

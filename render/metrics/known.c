@@ -1,4 +1,4 @@
-/* known.c - of which parts of a step anything was recorded: the others are n/a, and 0 only in sums. After rules. */
+/* known.c - the parts of a step that were recorded. The others are n/a, and 0 only in sums. After rules. */
 #include "render/metrics/known.h"
 
 /* A GPU trace may be that of one rank among many. Its communication counts, although its peers were not traced. */

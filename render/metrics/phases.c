@@ -62,8 +62,8 @@ static void compare_ranks(const struct counted *c, struct phase_result *out)
     }
 }
 
-/* What of the GPUs is known on all ranks that have the phase: a rank of which it is not would count as 0. A rank whose
- * GPU got nothing from it is such a 0. */
+/* Times on the GPUs, if they are known on all ranks that have the phase, because an unknown rank would count as 0. A
+ * rank whose GPU got no work from the phase does count as 0. */
 static void measure_gpu(struct report *rep, const struct run *run, const struct counted *c, struct phase_result *out,
                         int64_t *room)
 {
@@ -79,7 +79,7 @@ static void measure_gpu(struct report *rep, const struct run *run, const struct 
             why = p->gpu_why;
     }
     if (n_untraced && why == REASON_NOTHING_LAUNCHED)
-        why = REASON_NONE; /* of some ranks only: of the others nothing is known */
+        why = REASON_NONE; /* known on some ranks only */
     out->has_gpu = out->has_gpu && !n_untraced && (!why || why == REASON_NOTHING_LAUNCHED);
     if (!out->has_gpu) {
         out->gpu_why = why                  ? (struct reason){.code = (enum reason_code)why}

@@ -4,13 +4,13 @@
 
 #include <math.h>
 
-/* The kernel takes quotas in microseconds, so that equal shares may differ by the last of them. */
+/* The kernel takes quotas in microseconds, so equal shares may differ by one of them. */
 static int is_equal(double a, double b)
 {
     return fabs(a - b) <= 0.01 * fmax(a, b);
 }
 
-/* Of a node that says no quota: it may have none, or one that was not visible from inside. */
+/* For a node without a recorded quota: it may have none, or one that is not visible from inside. */
 static double quota_of_node(const struct run_node *n)
 {
     return n->cores_quota > 0 ? n->cores_quota : n->share.cores;

@@ -65,7 +65,7 @@ static int64_t earlier(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* Add the losses of a rank. If one rank's loss has no time, the time of the whole is not known (-1). */
+/* Adds the losses of a rank. If the time of one rank's loss is unknown, so is that of the whole (-1). */
 static void add_loss(const struct run_rank *k, struct recorded *r)
 {
     int64_t from = k->lost_from_ns > 0 && k->watched_from_ns > 0 ? k->lost_from_ns - k->watched_from_ns : -1;

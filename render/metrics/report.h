@@ -20,7 +20,7 @@
 /* What to do about a class: sentences, the last one without its full stop. `ours` names exact options of the program at
  * hand when we know it, else "". */
 struct action {
-    enum advice id; /* of ours, else of generic: what decisions compare */
+    enum advice id; /* id of ours, else of generic; decisions compare it */
     const char *ours, *generic;
     int is_short_of_cores; /* it needs more than the recorded hosts have */
     /* "The time of ranks without a core should fall below 5 %."; "" if nothing measured can show it */
@@ -33,43 +33,44 @@ struct number {
     double value;
 };
 
-/* What a claim is of, and where its cause shows most. */
+/* The steps that a claim is about, and where its cause shows most. */
 enum { GROUNDS_STEPS = 3 };
 struct grounds {
     int64_t n_steps, first_step,
-        last_step;                /* counted, numbered as in the evidence; n_steps 0: it is of the whole run */
-    int64_t n_left_out;           /* warm-up, and steps that not all ranks have */
-    int n_ranks;                  /* 0 = unknown */
-    int *ranks, n_shown_ranks;    /* those with at least half of what the one with most has; ascending */
-    int64_t steps[GROUNDS_STEPS]; /* in which it took most, most first */
+        last_step;             /* counted, numbered as in the evidence; n_steps 0: the claim is about the whole run */
+    int64_t n_left_out;        /* warm-up, and steps that not all ranks have */
+    int n_ranks;               /* 0 = unknown */
+    int *ranks, n_shown_ranks; /* those with at least half of the largest value of a rank; ascending */
+    int64_t steps[GROUNDS_STEPS]; /* in which the cause took most, largest first */
     int n_shown_steps;
 };
 
-/* No sentence without its numbers. */
+/* A finding, always with its numbers. */
 struct claim {
     const char *id; /* stable: "4node-<run id>.communication" or "series0.limit" */
     enum cause_class cls;
     int run;          /* index into report.runs, -1 = about a series */
     int series;       /* index into report.series, -1 = about one run */
-    struct said said; /* the finding; headline.id PHRASE_NONE while its sentence is composed otherwise */
+    struct said said; /* the finding; headline.id is PHRASE_NONE if its sentence is composed in another way */
     const char *sentence;
     const char *support; /* further sentences, "" none */
     struct number *numbers;
     int n_numbers;
     double threshold_ratio;     /* < 0 none */
     const char *threshold_name; /* key in docs/thresholds, "" none */
-    const char *rule;           /* how it was judged, where that is more than one threshold: a clause; "" */
+    const char *rule;           /* how it was judged, if by more than one threshold: a clause; "" */
     struct grounds grounds;
     const char *window;       /* "39 steps (1 to 39) of 4 ranks" */
-    const char *place;        /* "most on rank 2, in steps 7, 31 and 8"; "" it is not known */
-    struct interval interval; /* of the share of step time that the sentence gives; has 0: of none, or too few steps */
+    const char *place;        /* "most on rank 2, in steps 7, 31 and 8"; "" if unknown */
+    struct interval interval; /* of the share of step time in the sentence; has 0: there is none, or too few steps */
     const char *interval_of;  /* what that is a share of: "data loading with the waiting it causes"; "" */
     enum confidence confidence;
     const char *confidence_because;
     int is_interval_told; /* confidence_because gives the interval */
     const char *evidence; /* link from the site's root: "runs/<slug>/index.html#breakdown", "index.html#scaling" */
     struct action action;
-    int is_measuring; /* its action is to measure on cores that nothing else uses: that trains no faster */
+    int is_measuring; /* its action is to measure on cores that nothing else uses, which does not make training faster
+                       */
     int has_gain;     /* 0: the gain of removing the cause is not known */
     int64_t gain_ns;  /* per step */
     enum gain_basis gain_basis;
@@ -77,25 +78,25 @@ struct claim {
     const char
         *gain_text; /* "about 29.0 ms of 184 ms a step (1.19x, estimate)", "up to 29.0 ms of 184 ms a step (1.19x)" */
     struct reason gain_why; /* when !has_gain */
-    const char *expected;   /* what its command should bring, which people read instead of gain_text; "" no forecast */
+    const char *expected;   /* expected effect of its command, shown instead of gain_text; "" without a forecast */
 };
 
-/* What the processor counted of the ranks of a point, per step and all ranks together. Of their whole processes: the
- * start, and polling while they wait, are in it. */
+/* What the processor counted for the ranks of a point, per step and all ranks together. It covers their whole
+ * processes, with their start and with polling while they wait. */
 struct point_counters {
     int has;
     double instructions, cycles, task_clock_ns;
     int has_scaling;             /* against the series' reference; the product of all three is that of processor time */
     int has_instruction_scaling; /* it takes a known amount of work as well */
     double instruction_scaling_ratio, ipc_scaling_ratio, frequency_scaling_ratio;
-    struct reason why; /* of the first of these that is not there */
+    struct reason why; /* of the first of these that is missing */
 };
 
 struct series_point {
     int n_nodes, n_ranks;
     int *runs; /* indices into report.runs: the repetitions */
     int n_runs;
-    int *left_out, n_left_out;     /* incomplete runs beside complete ones: in none of the numbers */
+    int *left_out, n_left_out;     /* incomplete runs beside complete ones: no number includes them */
     struct spread step;            /* over the counted steps of all repetitions */
     struct interval step_interval; /* ns */
     int64_t part_ns[N_PARTS];      /* sums to step.mean_ns */
@@ -103,15 +104,16 @@ struct series_point {
     double throughput;
     double speedup, efficiency; /* against point 0; 0 = n/a */
     struct interval speedup_interval, efficiency_interval;
-    struct phrase unreliable; /* why these are: cores were shared here or at the reference; none = they were not */
+    struct phrase unreliable; /* why these numbers are unreliable: cores were shared here or at the reference; none =
+                                 they were not */
     const char *unreliable_because; /* its text; NULL: they were not */
     double compute_speedup;         /* compute time per step of the reference / here, by strong or weak; 0 = n/a */
     struct pop pop;
     struct point_counters counters;
 };
 
-/* What a loss is lost to: the parts, with the waiting given to what the rank that came last was doing. Sums to the
- * loss. X(id, key) */
+/* The classes of a loss: the parts, with the waiting given to what the last rank was doing. Sums to the loss. X(id,
+ * key) */
 #define LOSS_CLASSES(X)                    \
     X(LOST_COMPUTE, "compute")             \
     X(LOST_CORES, "cores")                 \
@@ -140,16 +142,16 @@ struct series_loss {
     int64_t ideal_ns, actual_ns, loss_ns;    /* loss = actual - ideal, may be negative */
     int64_t part_ns[N_PARTS];                /* sums to loss_ns exactly */
     int64_t class_ns[N_LOSS_CLASSES];        /* the same */
-    struct reason class_why[N_LOSS_CLASSES]; /* nothing of it was recorded at either point, or it cannot be told
-                                                apart: class_ns is 0 then. REASON_NONE = it is known */
+    struct reason class_why[N_LOSS_CLASSES]; /* it was not recorded at either point, or it cannot be told apart: then
+                                                class_ns is 0. REASON_NONE = it is known */
     int has_host;                            /* 0: no GPU traces at both points; host time is in "other" */
     int largest;                             /* enum part with the largest loss */
 };
 
 /* A named phase of the steps at every point of a series. At every point, and in every loss, the phases of a part and
- * what is in none sum to the part exactly. */
+ * its time in no phase sum to the part exactly. */
 struct series_phase {
-    const char *name; /* "" = time of the part in no named phase */
+    const char *name; /* "" = time of the part that is in no named phase */
     enum part part;   /* PART_TRANSFER: communication, waiting included, because one range holds both */
     int64_t *ns;      /* mean of a step; shape (n_points) */
     int64_t *lost_ns; /* against ideal scaling; shape (n_losses) */
@@ -194,7 +196,7 @@ enum law_id {
 /** law_key - in report.json; "" of LAW_NONE. */
 const char *law_key(enum law_id id);
 
-/* What a law or the all-reduces by the network are from. X(id, words, in report.json too) */
+/* The source of a law, or of the all-reduces by the network. X(id, words, in report.json too) */
 #define LAW_SOURCES(X)                   \
     X(LAW_BY_FIT, "fit of these points") \
     X(LAW_BY_CALIBRATION, "calibration") \
@@ -242,18 +244,18 @@ struct law {
     int n_parameters;
     double residual_ratio; /* largest |fitted - measured| / measured */
 };
-/* What the all-reduces of a step should take by what was measured of the network alone, beside what they took. */
+/* What the all-reduces of a step should take by measurements of the network alone, beside what they took. */
 struct all_reduce_point {
     int n_nodes, n_ranks;
-    int64_t predicted_ns, measured_ns; /* per step; measured: the transfer, 0 = not, or not run */
+    int64_t predicted_ns, measured_ns; /* per step; measured: the transfer, 0 = not measured, or not run */
     int has_residual;
     double residual_ratio;    /* predicted / measured - 1 */
     double bytes, count;      /* as in struct all_reduce, at this point */
-    int is_counted;           /* count was recorded at this point; 0: as many as at the largest one, else one */
-    int is_count_of_last;     /* nothing was counted here: as many as at the largest point, where it was */
-    struct reason why;        /* when !has_residual; REASON_NONE of what was not run */
-    struct interval interval; /* ns: 95 % prediction interval, of the scatter of what was measured of the network;
-                               * of what was not run at least as wide as the law misses what was */
+    int is_counted;           /* count was recorded at this point; 0: it is that of the largest point, else one */
+    int is_count_of_last;     /* nothing was counted here: count is that of the largest point, which was counted */
+    struct reason why;        /* when !has_residual; REASON_NONE for points that were not run */
+    struct interval interval; /* ns: 95 % prediction interval, from the scatter of the network's measurements; for
+                                 points that were not run, at least as wide as the law's error at those that were */
     struct interval measured_interval; /* ns: 95 % bootstrap of measured_ns over the steps, and the repetitions */
 };
 enum { SERIES_AHEAD = 2 };
@@ -266,8 +268,7 @@ struct all_reduce {
     const char *of;         /* which archive or log, and its counts of ranks */
     int n_counts;           /* so many of those */
     struct reason left_out; /* of the source: what was not used and why; REASON_NONE nothing */
-    struct reason mismatch; /* it was measured with another library than the runs reduce with, or maybe in another
-                             * network */
+    struct reason mismatch; /* it was measured with another library than the runs use, or possibly in another network */
     double least_bytes, most_bytes;  /* of the messages that were measured */
     double bytes, count;             /* of a step, per rank, at the largest point; in so many all-reduces */
     int is_counted;                  /* count was recorded; 0: taken as one */
@@ -283,7 +284,7 @@ struct all_reduce {
     struct phrase said[N_REDUCE_SAID][REDUCE_SAID_MAX]; /* the same in sentences; none without a source */
     const char *text;                                   /* all of them; "" none */
 };
-/* Not measured: what the law says of a node count that was not run. */
+/* Not measured: the law's forecast for a node count that was not run. */
 struct extrapolation {
     int n_nodes;
     double speedup, efficiency;
@@ -300,7 +301,7 @@ struct series {
     struct phrase kind_said;     /* how strong or weak was detected: a clause */
     struct series_point *points; /* ascending node count */
     int n_points;
-    struct reason speedup_why;  /* of the last point; REASON_NONE too where there is one point */
+    struct reason speedup_why;  /* of the last point; REASON_NONE also if there is only one point */
     struct series_loss *losses; /* consecutive points, then first to last when there are more than two */
     int n_losses;
     struct reason losses_why;    /* when n_losses is 0 */
@@ -317,15 +318,15 @@ struct series {
     struct reason extrapolation_why; /* why there is none */
     int limit_claim;                 /* index into report.claims: what limits scaling; -1 none */
     struct said said;                /* the finding */
-    struct phrase node_time;         /* which node count to use: where more of them stop paying */
+    struct phrase node_time;         /* which node count to use: where more nodes stop paying off */
     struct phrase scaling[SERIES_SAID_MAX], beyond[SERIES_SAID_MAX];
-    struct phrase not_judged[SERIES_SAID_MAX]; /* what could not be said, by the mark of its reason */
+    struct phrase not_judged[SERIES_SAID_MAX]; /* what could not be judged, by the mark of its reason */
     const char *headline, *support, *scaling_text, *beyond_text, *not_judged_text; /* sentences; "" none */
 };
 
 enum { RANKING_MAX = 3 };
 
-/* Said at the top, before any verdict. */
+/* A note is shown at the top, before any verdict. */
 /* What a note says. X(id, key in report.json) */
 #define REPORT_NOTES(X)                        \
     X(NOTE_EMULATED, "emulated")               \
@@ -389,7 +390,7 @@ struct note {
     int run; /* -1 = all */
     enum note_id id;
     struct phrase said[NOTE_PHRASES];
-    const char *text; /* the same, behind the label of its run */
+    const char *text; /* the same, after the label of its run */
 };
 
 /* A finished file of the site, written as it is. */
@@ -402,16 +403,17 @@ struct document {
     size_t len;
 };
 
-/* An archive that the report rests on, as a citation needs it; "" where the archive does not say. */
+/* An archive that the report uses, as a citation needs it; "" if the archive does not state it. */
 struct source {
     const char *archive, *manifest_sha256;
-    const char *files_sha256;       /* without a manifest */
-    const char *unhashed;           /* why there is no sha256 */
-    const char *sha256, *sha256_of; /* the one that is there, and of what: "manifest", "file", "list of its 3 files" */
+    const char *files_sha256; /* without a manifest */
+    const char *unhashed;     /* why there is no sha256 */
+    const char *sha256,
+        *sha256_of; /* the hash that exists, and what it is of: "manifest", "file", "list of its 3 files" */
     const char *program, *backend, *collector; /* with versions */
 };
 
-/* What the section on certainty says, an item each. X(id, label, label of a comparison) */
+/* The items of the section on certainty. X(id, label, label of a comparison) */
 #define SURE_ITEMS(X)                         \
     X(SURE_CAUSE, "Certain", "Change")        \
     X(SURE_DOUBT, "Doubtful", "Doubt")        \
@@ -439,18 +441,19 @@ struct report {
     int n_series;
     struct claim *claims;
     int n_claims;
-    struct said said;    /* what is found of all, where the headline is one finding */
-    int headline_series; /* whose headline is that of the report, as it is; -1 none */
-    int first_series;    /* that the headline is about, or that its run is of */
-    int first_claim;     /* what first_action is about; -1 none */
+    struct said said;    /* the finding on all runs, if the headline is one finding */
+    int headline_series; /* the series whose headline is that of the report, unchanged; -1 none */
+    int first_series;    /* the series of the headline, or of its run */
+    int first_claim;     /* the claim that first_action is about; -1 none */
     struct note *notes;  /* caveats first, then gaps */
     int n_notes, n_gaps;
-    const char **none; /* files beside the evidence that are none, and nothing is missing without them; ascending */
+    const char *
+        *none; /* files beside the evidence that are not evidence, so that nothing is missing without them; ascending */
     int n_none;
     struct comparison *comparisons; /* against --baseline: render/findings/rules/compare.h */
     int n_comparisons;
     const char *baseline;        /* what it was compared with, "" nothing */
-    struct reason no_comparison; /* why no steps could be compared with that */
+    struct reason no_comparison; /* why no steps could be compared with the baseline */
     struct changes *changes;     /* by name, of one run on each side: render/metrics/changes.h; NULL = nothing */
     struct source *before;       /* the archives of baseline */
     int n_before;
@@ -459,19 +462,19 @@ struct report {
     const char *node_label;       /* "emulated nodes", "Slurm nodes on one kernel", ...; "" = separate machines */
     const char *headline, *support, *first_action, *how_sure; /* narrative.md order; support etc. may be "" */
     struct phrase ranking[RANKING_MAX];                       /* of runs that are no series */
-    const char *limits_now;      /* the headline of the runs themselves, where that of the report is of a comparison */
+    const char *limits_now;      /* the headline of the runs, if that of the report is about a comparison */
     const char *first_command;   /* the shell command that tries first_action here; "" if no command can */
     int is_first_measuring;      /* it measures the run again, because other programs used its cores */
-    const char *first_elsewhere; /* the same on a Slurm cluster, where the machine is too small; "" */
+    const char *first_elsewhere; /* the same on a Slurm cluster, if the machine is too small; "" */
     struct phrase sure[N_SURE_ITEMS][SAID_MAX]; /* how sure the answer is */
-    struct phrase ruled_out[JUDGED_MAX];        /* of the run that the answer is about: what else was looked at */
+    struct phrase ruled_out[JUDGED_MAX];        /* for the run of the answer: what else was looked at */
     int has_first_forecast;
     int64_t first_forecast_ns;  /* of the median step */
     struct to_do first;         /* the same as first_action, a paragraph each, for below a heading */
-    const char *first_of;       /* the run that first_action is about, where there are many; "" */
-    const char *next_action;    /* without a claim: first_action again, and what more there is to do */
-    const char *steps_action;   /* how the steps of the run at the top can be known in the next one */
-    const char *confidence;     /* of the headline, as how_sure says it: confidence_word(); "" or NULL not said */
+    const char *first_of;       /* the run that first_action is about, if there are several; "" */
+    const char *next_action;    /* without a claim: first_action again, and further actions */
+    const char *steps_action;   /* how to know the steps in the next run, for the run at the top */
+    const char *confidence;     /* of the headline, as in how_sure: confidence_word(); "" or NULL if not stated */
     const char *verdict;        /* the two sentences that main prints */
     struct document *documents; /* made by documents_make; the publisher writes each */
     int n_documents;

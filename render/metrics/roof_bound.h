@@ -1,4 +1,4 @@
-/* roof_bound.h - what holds computing up under a roofline: of the steps of a run, and of a kernel by its counters. */
+/* roof_bound.h - what bounds computing under a roofline: for the steps of a run, and for a kernel by its counters. */
 #ifndef RENDER_METRICS_ROOF_BOUND_H
 #define RENDER_METRICS_ROOF_BOUND_H
 

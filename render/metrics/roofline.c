@@ -1,5 +1,5 @@
-/* roofline.c - the classes of compute and memory: analytic counts of the program against what was calibrated on its
- * nodes, and against the kernels that it could have used. See rules.h. */
+/* roofline.c - the classes of compute and memory: compares analytic counts of the program with peaks calibrated on its
+ * nodes, and with the kernels that it could have used. See rules.h. */
 #include "render/metrics/cache_misses.h"
 #include "render/metrics/cores.h"
 #include "render/metrics/gain.h"
@@ -31,8 +31,8 @@ static int says_counts(const struct run *a)
     return a->program.traffic_bytes_per_step > 0 && a->program.flop_per_step > 0;
 }
 
-/* Memory traffic that counters of the processor show where the program says nothing. A GPU's memory is another one. By
- * the first rank: of its counters the archive has a reason, or they were counted. */
+/* Memory traffic by counters of the processor, if the program does not report it. Not for GPUs, whose memory is
+ * separate. Uses the first rank: its counters were counted, or the archive has a reason. */
 static struct reason counted(struct report *rep, const struct run_result *r, double *gb_per_s)
 {
     const struct run *a = r->run;
@@ -100,7 +100,7 @@ static double threads_at_once(const struct run *a, int machine, double threads)
     return fmin(quotas, threads);
 }
 
-/* Emulated nodes that are parts of it. */
+/* The number of emulated nodes that are parts of the machine. */
 static int shares_of(const struct run *a, int machine)
 {
     int n = 0;
@@ -127,7 +127,8 @@ static void add_machine(const struct run *a, int machine, double threads, struct
     double at_once = threads_at_once(a, machine, threads);
     f->gflop_per_s += ceiling(&c->flop_one, &c->flop_all, at_once);
     int n_shares = shares_of(a, machine);
-    if (n_shares) { /* measured inside one of them: what a share of the machine can do. Side by side they do it all */
+    if (n_shares) { /* measured inside one emulated node, so it is what a share of the machine can do. All shares
+                       together make the peak */
         f->gb_per_s += n_shares * fmax(c->memory_one.max, c->memory_all.max);
         f->is_turns |= c->cores > 0 && at_once > c->cores;
         return;
@@ -159,9 +160,9 @@ static struct ceilings ceilings_of(struct report *rep, const struct run_result *
     return f;
 }
 
-/* The wall time of a step's operations. Ranks with a core for each thread compute at the same time, and it is the mean
+/* The wall time of a step's operations. Ranks with a core for each thread compute at the same time, so it is the mean
  * of their compute phases. If ranks take turns on cores, one computes while another waits for a core or communicates,
- * and it is the whole step. Rates by these times do not exceed what the machines can do. */
+ * so it is the whole step. Rates by these times do not exceed what the machines can do. */
 static double wall_of_compute(const struct run_result *r, int is_of_step)
 {
     return is_of_step ? (double)r->step.mean_ns : (double)r->part_ns[PART_COMPUTE];
@@ -293,7 +294,7 @@ void rule_memory(struct report *rep, struct run_result *r)
         rule_not_measured(r, CLASS_MEMORY, f.of_attainable_why);
         return;
     }
-    /* Counts and ceilings are estimates: more than all of compute they cannot take. */
+    /* Counts and ceilings are estimates, but cannot take more than all of compute. */
     double moves = f.gb_per_s / f.peak_gb_per_s, does = f.gflop_per_s / f.peak_gflop_per_s;
     double used = fmin(moves / left, 1), busy = fmin(does / left, 1), compute = (double)r->part_ns[PART_COMPUTE];
     double gain = moves > does ? (1 - busy) * compute : 0;
@@ -321,7 +322,7 @@ void rule_memory(struct report *rep, struct run_result *r)
         rule_found(c, PHRASE(FOUND_CORES_LEFT, slot_percent(left)));
 }
 
-/* Of the ranks' work, where they shared cores: shares of the time hold neighbours' turns. */
+/* If cores were shared, a share of the ranks' work, because their time contains turns of neighbours. */
 static double compute_of_work(const struct run_result *r)
 {
     double work = 0, own = 0;
@@ -369,9 +370,9 @@ static void compute_found(const struct run_result *r, struct class_result *c, in
         rule_found(c, PHRASE(KERNELS_BEST, slot_name(p->kernels_best), slot_percent(p->kernels_best_ratio)));
 }
 
-/* Compute-bound means: nothing else limits and the ranks compute most of the time. That is healthy. Where cores were
- * shared the shares are of the work, not of the time; and exchanges in which ranks lose time by turns, so that too
- * little is saved without them to be named, are left out of the time. */
+/* Compute-bound means that nothing else limits and the ranks compute most of the time. That is healthy. If cores were
+ * shared, the shares are of the work, not of the time. The time excludes exchanges in which ranks lose time in turn,
+ * because removing them saves too little to name them. */
 void rule_compute(struct report *rep, struct run_result *r)
 {
     const struct thresholds *t = &rep->thresholds;
@@ -407,7 +408,7 @@ void rule_compute(struct report *rep, struct run_result *r)
         if (c->share_ratio <= t->compute_bound)
             c->judged = (struct judged){
                 is_doubtful(r) ? JUDGED_WORK : JUDGED_REST, compute, "compute_bound", t->compute_bound, {0}};
-    } else if (rule_share(r, c->gain_ns) > t->gain_limits) { /* a cost that can be avoided, whatever else can be */
+    } else if (rule_share(r, c->gain_ns) > t->gain_limits) { /* an avoidable cost, even if there are others */
         c->verdict = VERDICT_LIMITS;
         c->ruled[0] = PHRASE(RULE_KERNELS, slot_percent(t->gain_limits));
         c->threshold_name = "gain_limits";

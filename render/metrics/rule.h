@@ -4,21 +4,21 @@
 
 #include "render/metrics/report.h"
 
-/** is_memory_judged - is it known whether the memory's bandwidth limits compute? Else a run that computes may have much
- *  to gain. After rule_memory. (roofline.c)  Test: tests/unit/test_roofline.c */
+/** is_memory_judged - is it known whether the memory's bandwidth limits compute? If not, a run that computes may still
+ *  have much to gain. After rule_memory. (roofline.c)  Test: tests/unit/test_roofline.c */
 int is_memory_judged(const struct run_result *r);
 
-/** is_compute_waiting - do the ranks wait in their phases of compute, and no better kernels are known? Not told of
- * steps that may show no more than enqueueing. After rules. */
+/** is_compute_waiting - do the ranks wait in their phases of compute, and no better kernels are known? Always 0 for
+ *  steps that may show no more than enqueueing. After rules. */
 int is_compute_waiting(const struct run_result *r);
 
-/** files_in_loading - of a step's loading, the time in calls on files: the phase "NAME: files", and the calls too short
- * to be events where every second step has one that is (docs/metrics.md, files in loading).  unit: ns. Test:
+/** files_in_loading - the time of a step's loading in calls on files: the phase "NAME: files", and the calls too short
+ *  to be events, if every second step has a call that is an event (docs/metrics.md, files in loading).  unit: ns. Test:
  *  tests/unit/test_rules.c */
 int64_t files_in_loading(const struct run_result *r);
 
-/** accounting_jobs - jobs that did not end by themselves by the table of sacct: how many, and how the first one did.
- *  The most telling state first: a job whose step ran out of memory is often FAILED. Test: tests/unit/test_logs.c */
+/** accounting_jobs - jobs that were ended or failed, by the table of sacct: how many, and how the first one ended. The
+ *  most telling state first: a job whose step ran out of memory is often FAILED. Test: tests/unit/test_logs.c */
 enum job_end { JOB_OUT_OF_MEMORY, JOB_NODE_FAILED, JOB_TIMED_OUT, JOB_CANCELLED, N_JOB_ENDS };
 struct jobs_ended {
     int n;
@@ -28,7 +28,7 @@ struct jobs_ended {
 struct jobs_ended accounting_jobs(struct report *rep, const struct foreign_table *t);
 
 /** accounting_ended - how the first of those jobs ended, by which table, and how many more there are.
- *  returns  0 = all ended by themselves. source   sacct(1), JOB STATE CODES. Test: tests/unit/test_logs.c */
+ *  returns  0 = there are none. source   sacct(1), JOB STATE CODES. Test: tests/unit/test_logs.c */
 int accounting_ended(struct report *rep, const struct foreign_table *t, struct phrase said[NOTE_PHRASES]);
 
 /** rule_begin - the line of a class that was looked at: fine so far, with its share and the gain of the run. */
@@ -38,7 +38,7 @@ struct class_result *rule_begin(struct run_result *r, enum cause_class cls, int6
 /** rule_found - one more sentence on what was found. */
 void rule_found(struct class_result *c, struct phrase p);
 
-/** rule_not_measured - the line of a class of which nothing is known. */
+/** rule_not_measured - the line of a class that was not measured. */
 void rule_not_measured(struct run_result *r, enum cause_class cls, struct reason why);
 
 /** rule_grade - limits above one share, watched above another. */
@@ -56,7 +56,7 @@ struct missed_memory missed_memory(struct report *rep, const struct run_result *
 /** found_misses - the two rates and their share. */
 struct phrase found_misses(const struct missed_memory *m);
 
-/** rule_memory - is it the memory's bandwidth that holds up compute?
+/** rule_memory - does the memory's bandwidth limit compute?
  *  source   docs/metrics.md#predicted-gain. Test: tests/unit/test_roofline.c */
 void rule_memory(struct report *rep, struct run_result *r);
 
@@ -74,7 +74,8 @@ struct roofline roofline_of(const struct run_program *p, double peak_gflop_per_s
  *  source   docs/metrics.md#predicted-gain. Test: tests/unit/test_roofline.c */
 int64_t gain_of_kernels(struct report *rep, const struct run_result *r);
 
-/** rule_compute - does the run compute and nothing else, or in kernels that are not the best? After all other rules.
+/** rule_compute - does compute limit, because nothing else does or because the kernels are not the best? After all
+ *  other rules.
  *  source   docs/metrics.md#rules. Test: tests/unit/test_rules.c */
 void rule_compute(struct report *rep, struct run_result *r);
 
@@ -83,8 +84,8 @@ void rule_compute(struct report *rep, struct run_result *r);
  *  source   docs/metrics.md#rules. Test: tests/unit/test_caveats.c */
 void accumulation(struct report *rep, struct run_result *r);
 
-/** loading_elsewhere - named data loading that is in no step of the steps' own thread, summed over ranks and threads.
- */
+/** loading_elsewhere - named data loading between steps or on other threads than that of the steps, summed over ranks
+ *  and threads. */
 struct loading_elsewhere {
     double between_ns; /* on that thread, between steps */
     double other_ns;   /* on others, or before the first step */

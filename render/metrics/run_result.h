@@ -1,5 +1,5 @@
-/* run_result.h - what the analysis says of one run: its steps and their parts, ranks, phases, and the table of causes.
- * Included by report.h, whose rules hold here too. */
+/* run_result.h - the results of one run: its steps and their parts, ranks, phases, and the table of causes. Included by
+ * report.h, whose rules hold here too. */
 #ifndef RENDER_METRICS_RUN_RESULT_H
 #define RENDER_METRICS_RUN_RESULT_H
 
@@ -42,19 +42,19 @@ struct spread {
 /* POP efficiencies. Workers are ranks, whose useful time is that of the step outside communication, or GPUs, whose is
  * that in which they compute (docs/metrics.md#pop). */
 struct pop {
-    int has;        /* 0: one rank, which waits for nobody, or what was useful is not known */
+    int has;        /* 0: a single rank, which has no other to wait for, or the useful time is unknown */
     int has_useful; /* the useful times are known: of one rank too */
     int is_of_gpus; /* also where they are n/a */
     double mean_ns, max_ns, busy_max_ns, transfer_ns,
-        step_ns; /* per step: of useful time; of time with anything on a
-                    GPU; exposed transfer; the step. Ratios come of them */
+        step_ns; /* per step: of useful time; of time with anything on a GPU; exposed transfer; the step. Ratios come
+                    from them */
     double parallel_ratio, load_balance_ratio, communication_ratio;
     double serialization_ratio, transfer_ratio;          /* estimated from the split of collectives */
     double gpu_communication_ratio, orchestration_ratio; /* of GPUs: they multiply to communication_ratio */
     int64_t useful_mean_ns, useful_max_ns;               /* per step, over workers */
     double node_max_ns;                                  /* greatest mean useful time of a node's ranks, per step */
     int has_in_nodes, has_between_nodes;                 /* load balance = within nodes x between them */
-    double in_nodes_ratio, between_nodes_ratio;          /* 1 where the other is all of it */
+    double in_nodes_ratio, between_nodes_ratio;          /* 1 if the other is all of it */
     struct reason in_nodes_why, between_nodes_why;       /* REASON_NONE where has, and without efficiencies */
     int has_scaling;                                     /* against the series' reference */
     double computation_scaling_ratio, global_ratio;
@@ -73,7 +73,7 @@ struct rank_result {
     struct spread step;
     int64_t part_ns[N_PARTS];      /* mean per counted step; sums to step.mean_ns */
     int64_t hidden_comm_ns;        /* mean per step */
-    int is_hidden_unknown;         /* lost events would have to say it */
+    int is_hidden_unknown;         /* the events that would tell it were lost */
     int64_t n_last;                /* collectives in which this rank arrived last; of run_result.n_matched */
     int64_t caused_wait_ns;        /* waiting of the others in those, summed over them, mean per step; the same */
     int64_t work_ns[N_CATEGORIES]; /* per step when no neighbour disturbs (shortest); CAT_COMM 0 */
@@ -91,9 +91,9 @@ struct phase_result {
     int fastest_rank, slowest_rank; /* rank numbers by mean */
     int64_t fastest_ns, slowest_ns;
     /* Of traces of other tools: */
-    int is_whole;      /* from begin to end: what lies inside is in it too; category N_CATEGORIES: the name says none */
-    int has_gpu;       /* time on the GPUs, from the first to the last operation launched inside */
-    struct spread gpu; /* as spread */
+    int is_whole;             /* from begin to end, with what lies inside; category N_CATEGORIES: the name gives none */
+    int has_gpu;              /* time on the GPUs, from the first to the last operation launched inside */
+    struct spread gpu;        /* as spread */
     int64_t n_gpu_steps;      /* counted steps in which some rank launched an operation in it */
     struct spread *gpu_ranks; /* as ranks */
     struct reason gpu_why;    /* when !has_gpu */
@@ -119,8 +119,8 @@ enum cause_class {
         N_CLASSES
 };
 const char *class_key(enum cause_class c);
-/** class_words - what it is called, from say/names.def: in a table, inside a sentence, as what takes time ("": nothing
- *  does), as what limits, and as what its share of a step is of ("": its title). */
+/** class_words - its names, from say/names.def: in a table, inside a sentence, as what takes time ("": nothing does),
+ *  as what limits, and as the subject of its share of a step ("": its title). */
 enum class_form { AS_TITLE, INSIDE_SENTENCE, AS_TIME, AS_LIMIT, AS_SHARE, N_CLASS_FORMS };
 const char *class_words(enum cause_class c, enum class_form form);
 
@@ -134,7 +134,7 @@ enum gain_basis { GAIN_ESTIMATE = 0, GAIN_BOUND };
 /** gain_basis_word - "estimate", "upper bound". */
 const char *gain_basis_word(enum gain_basis b);
 
-/* What the rule of a class compared with its threshold. X(id, words behind the ratio, in report.json too) */
+/* What the rule of a class compared with its threshold. X(id, words after the ratio, in report.json too) */
 #define JUDGED_BY(X)                         \
     X(JUDGED_BANDWIDTH, "of bandwidth")      \
     X(JUDGED_RUN, "of the run")              \
@@ -173,7 +173,7 @@ struct class_result {
     double share_ratio;             /* of step time */
     struct interval share_interval; /* of share_ratio, by bootstrap over steps */
     int64_t share_ns;               /* per step */
-    int64_t caused_ns;              /* of it, waiting of other ranks for those that load or write */
+    int64_t caused_ns;              /* part of it: waiting of other ranks for those that load or write */
     struct phrase ruled[RULED_MAX]; /* how it is judged */
     const char *threshold_name;     /* key in docs/thresholds, "" none */
     double threshold_ratio;
@@ -184,10 +184,11 @@ struct class_result {
     struct reason why;             /* of VERDICT_NA */
     struct phrase found[SAID_MAX]; /* what was found, or, of VERDICT_NA, how it can be judged */
     const char *rule, *text;       /* ruled, and what was found or why in words; after rules */
-    int is_unrecorded; /* nothing of it was recorded, not elsewhere either: it may be in what is called compute */
+    int is_unrecorded;             /* it was not recorded anywhere, so it may be in what is called compute */
 };
-/** judged_of - what decided about a class: `judged`, or else its share, whose `by` is JUDGED_SHARE then. What is said
- * of a threshold, and how sure that is, is of this.  threshold_ratio < 0: it is judged by no threshold */
+/** judged_of - the quantity that decided about a class: `judged`, or else its share, with JUDGED_SHARE as `by`.
+ *  Sentences about a threshold, and their confidence, are about this quantity.  threshold_ratio < 0: it is judged by no
+ *  threshold */
 struct judged judged_of(const struct class_result *c);
 
 enum confidence { CONFIDENCE_LOW = 0, CONFIDENCE_MEDIUM, CONFIDENCE_HIGH };
@@ -216,42 +217,43 @@ struct shared {
     enum shared_kind kind;
     struct phrase said;   /* a headline: "4 ranks take turns on 2 cores"; PHRASE_NONE = none seen */
     const char *because;  /* the same in words */
-    double run_ratio;     /* of the run in which ranks were held back; < 0: it is not a matter of time */
+    double run_ratio;     /* share of the run in which ranks were held back; < 0: it is not measured as time */
     double awaited_ratio; /* largest share of its steps in which a rank was ready and had no core, known of any run;
                               0 = of none, or not measured */
-    double cores;         /* that all ranks together could use; 0: one each */
-    int is_equal;         /* by a CPU quota, equal on all nodes and at all node counts: relations between them hold */
-    int has_neighbours;   /* other runs waited though they had cores enough: something else uses them too */
+    double cores;         /* number of cores that all ranks together could use; 0: one each */
+    int is_equal; /* by a CPU quota, equal on all nodes and at all node counts, so that ratios between them hold */
+    int has_neighbours;   /* other runs waited although they had enough cores, so something else uses them too */
+    double machine_cores; /* number that the ranks' processes may use and a monitor watched; 0 = it is unknown how busy
+                             they were */
+    double others_cores;  /* mean number of them that other programs used */
+    int64_t alone_ns;     /* time of a step if each rank had a core to itself; 0 = not estimated */
+    int is_by_processor;  /* alone_ns is from processor time, because the shortest times contain waits for a core */
+    int is_most;          /* the gain of shared cores is most_ratio of a step, which is an upper bound */
     double
-        machine_cores;   /* that the ranks' processes may use and a monitor watched; 0 = not known how busy they were */
-    double others_cores; /* of them, what other programs took in the mean */
-    int64_t alone_ns;    /* a step of ranks with cores of their own and nothing else on them; 0 = not estimated */
-    int is_by_processor; /* alone_ns is from processor time: the shortest times hold waits for a core */
-    int is_most;         /* the gain of shared cores is most_ratio of a step, which is an upper bound */
-    double most_ratio;   /* of a step, what cores for all of its ranks' threads can save at most; 0 = not known */
+        most_ratio; /* upper bound of the share of a step saved by cores for all threads of its ranks; 0 = not known */
     struct phrase
-        own[NOTE_PHRASES]; /* not for other programs, but for their own threads the ranks waited; none = not */
-    int is_of_several; /* nor is it known that the one that makes the steps waited, and not another of its processes */
-    int is_each_other; /* and other programs took next to nothing */
+        own[NOTE_PHRASES]; /* the ranks waited for their own threads, not for other programs; none = they did not */
+    int is_of_several;     /* and it is unknown whether the process that makes the steps waited, or another one */
+    int is_each_other;     /* and other programs took almost nothing */
 };
 
 /* Processor time that the ranks used in their steps, by their monitors. */
 struct processor {
-    int has;           /* else it was not measured over the steps, or GPUs worked too */
+    int has;           /* 0: it was not measured over the steps, or GPUs worked too */
     double used_cores; /* of all processes of a rank; mean over ranks */
-    double own_ready;  /* the same and waiting for a core, of the process that makes the steps alone; < 0 not known */
+    double own_ready;  /* the same plus waiting for a core, only of the process that makes the steps; < 0 not known */
     int is_of_several; /* a rank has several processes, and which of them used it is not known */
     double of_work;    /* used, or waited for a core, over the time in compute, copies and overhead: of the rank with
                           the least communication */
-    int is_waiting;    /* that is below processor_used: what a rank does then is mostly to wait */
+    int is_waiting;    /* that is below processor_used: the rank mostly waits then */
 };
 
 struct straggler {
     int has;             /* one rank is named: it is mostly last, and the others pay for it */
     int is_mostly_last;  /* it comes last clearly more often than its share, whatever that costs */
-    int rank;            /* the one that came last most often; of n_matched > 0 only, as what follows */
-    double wins_ratio;   /* of collectives in which it came last */
-    double wait_ratio;   /* of all waiting, what it caused */
+    int rank;            /* the one that came last most often; only if n_matched > 0, like the following */
+    double wins_ratio;   /* share of collectives in which it came last */
+    double wait_ratio;   /* share of all waiting that it caused */
     double caused_ratio; /* waiting it caused, share of step time */
     int64_t caused_ns;   /* mean per step and rank that waited for it */
     int64_t as_fast_ns;  /* time that a step saves if it computes as fast as the next rank; 0 = it has more samples */
@@ -260,7 +262,7 @@ struct straggler {
 /* Gradient accumulation: the micro-batches of an optimiser step. */
 struct accumulated {
     int64_t micro_batches; /* 1 = there is none; 0 = not known */
-    int64_t steps_between; /* steps are marked around micro-batches: so many make an optimiser step; 0 = they are not */
+    int64_t steps_between; /* number of steps of an optimiser step, if steps are marked around micro-batches; else 0 */
     const char *source;    /* "program.json", "backward passes in native traces"; "" = not known */
     struct reason why;     /* when micro_batches is 0 */
 };
@@ -293,19 +295,19 @@ struct roofline {
     /* Shares of the peaks; slightly above 1 is a measurement error. Each is valid only if its reason is REASON_NONE. */
     double of_attainable_ratio, mfu_ratio; /* mfu: FLOP of a step / (step time * peak) */
     struct reason of_attainable_why, mfu_why;
-    enum roof_bound bound; /* by step times it cannot be told that it is latency */
+    enum roof_bound bound; /* step times cannot tell that it is latency */
 };
 
-/* Memory traffic by cache misses, where the program does not tell it: at least so much of the peak. Runs without steps
- * have it too. */
+/* Memory traffic by cache misses, if the program does not report it: a lower bound of the share of the peak. Runs
+ * without steps have it too. */
 struct missed_memory {
-    struct reason why; /* REASON_NONE: it is known. Rates are, too, where a rate disagrees with its peak */
+    struct reason why; /* REASON_NONE: it is known. The rates are also known if a rate disagrees with its peak */
     enum peaks peaks;
     double gb_per_s, peak_gb_per_s; /* of all ranks together; the peak 0 = not known */
-    double used_ratio;              /* of what other programs left of the peak, at most 1 */
+    double used_ratio;              /* share of the part of the peak that other programs left, at most 1 */
 };
 
-/* What the memory of a GPU was at its peak. X(id, word in report.json and on the page) */
+/* The state of a GPU's memory at its peak. X(id, word in report.json and on the page) */
 #define MEMORY_STATES(X)                  \
     X(MEMORY_UNKNOWN, "")                 \
     X(MEMORY_ROOM, "room")                \
@@ -365,13 +367,13 @@ struct trial {
     int is_less_spent;          /* more than a fifth of what it saves is processor time of messages */
 };
 
-/* What to do about a run: sentences. is_first: "Do first: " stands before them where no heading says so. */
+/* What to do about a run: sentences. is_first: they follow "Do first: ", if no heading says so. */
 struct to_do {
     const char *text; /* "" or NULL = nothing */
     int is_first;
-    const char *expected; /* what it brings; "" or NULL = nothing, as in the next three */
-    const char *check;    /* by what one sees that it helped */
-    const char *result;   /* what is not known, or what it is about */
+    const char *expected; /* its expected effect; "" or NULL = nothing, as in the next three */
+    const char *check;    /* how to see that it helped */
+    const char *result;   /* what is unknown, or what it is about */
     const char *also;     /* what else to do */
 };
 
@@ -390,7 +392,7 @@ enum steps_source {
 /** steps_source_words - "" of STEPS_OF_NOTHING. */
 const char *steps_source_words(enum steps_source s);
 
-/* What says how many samples were processed. X(id, words, in report.json too) */
+/* The source of the number of processed samples. X(id, words, in report.json too) */
 #define THROUGHPUT_SOURCES(X)                \
     X(THROUGHPUT_OF_STEPS, "steps")          \
     X(THROUGHPUT_OF_PROGRAM, "program.json") \
@@ -408,7 +410,7 @@ enum { JUDGED_MAX = 9 };
 enum { RUN_MAX_NOTES = 16 };
 struct run_note {
     struct phrase said[NOTE_PHRASES];
-    const char *text;     /* the same, behind whom it is about: "GPU 0: ..." */
+    const char *text;     /* the same after its subject: "GPU 0: ..." */
     int is_memory_scarce; /* it says that the memory of a GPU was nearly full, or grew */
 };
 
@@ -416,7 +418,7 @@ struct run_result {
     const struct run *run;
     const char *slug;  /* unique, [a-z0-9.-]: "4node-20310425-101502-4f2a"; its page is runs/<slug>/index.html */
     const char *label; /* "4 nodes", with " (run 2 of 3)" among repetitions; "Run r1" of unknown node counts */
-    const char *name;  /* of unknown node counts what the label has behind "Run"; "" of others */
+    const char *name;  /* for an unknown node count, what follows "Run" in the label; else "" */
     int n_nodes;       /* from the archive or --nodes; 0 = unknown */
     int n_ranks;       /* with steps, else of the metadata; 0 = unknown */
     int series;        /* index into report.series, -1 none */
@@ -432,8 +434,8 @@ struct run_result {
     int64_t *step_number;                   /* shape (n_counted) */
     int64_t *step_ns;                       /* shape (n_counted): mean over ranks */
     int64_t (*step_part_ns)[N_PARTS];       /* shape (n_counted)(N_PARTS): sums over ranks */
-    int64_t (*step_gain_ns)[N_CLASSES];     /* shape (n_counted)(N_CLASSES): gain_ns of each step; 0 of host, memory,
-                                               compute and shared cores, of which it is not known step by step */
+    int64_t (*step_gain_ns)[N_CLASSES];     /* shape (n_counted)(N_CLASSES): gain_ns of each step; 0 for host, memory,
+                                               compute and shared cores, because it is unknown for single steps */
     double (*step_cause_ns)[N_CATEGORIES];  /* shape (n_counted)(N_CATEGORIES): waiting at collectives by what the last
                                                rank was doing, summed over ranks; not scaled as wait_cause_ns is */
     struct spread step;                     /* of step_ns; the run's step time */
@@ -442,18 +444,19 @@ struct run_result {
     struct interval part_interval[N_PARTS]; /* share of step time, ratio */
     int64_t comm_ns;                        /* transfer + wait */
     struct interval comm_interval;          /* share of step time, ratio */
-    struct interval cause_interval[N_CLASSES]; /* the same of data loading, I/O and imbalance as they are judged: with
-                                                  the waiting they cause and the calls on files; of no other class */
-    int64_t hidden_comm_ns;                    /* communication under way beside other work, mean per step; no saving:
-                                                  it holds waiting for other ranks, and what it took from the work */
-    int is_hidden_unknown;                     /* of a rank: hidden_comm_ns lacks lost events */
-    int64_t wait_cause_ns[N_CATEGORIES];       /* PART_WAIT by what the last rank was doing; CAT_COMM = time outside
-                                                  steps (validation, logging); sums to part_ns[PART_WAIT] */
-    int64_t uneven_wait_ns; /* of the waiting, what unequal work of the ranks explains; only where cores were shared */
+    struct interval cause_interval[N_CLASSES]; /* the same for data loading, I/O and imbalance as they are judged: with
+                                                  the waiting they cause and the calls on files; for no other class */
+    int64_t hidden_comm_ns; /* communication under way beside other work, mean per step. It is no saving, because it
+                               includes waiting for other ranks and time taken from the work */
+    int is_hidden_unknown;  /* of a rank: hidden_comm_ns lacks lost events */
+    int64_t wait_cause_ns[N_CATEGORIES]; /* PART_WAIT by what the last rank was doing; CAT_COMM = time outside
+                                            steps (validation, logging); sums to part_ns[PART_WAIT] */
+    int64_t
+        uneven_wait_ns; /* the part of the waiting that unequal work of the ranks explains; only if cores were shared */
     int64_t work_transfer_ns;   /* shortest transfer of a step, mean over ranks */
-    int64_t gain_ns[N_CLASSES]; /* replay: step time saved without that cause; 0 where the class has none */
-    int64_t n_matched; /* collectives of the counted steps that all ranks made, so that it is known who came last;
-                          0 = of none, and n_last and caused_wait_ns of the ranks are n/a */
+    int64_t gain_ns[N_CLASSES]; /* replay: step time saved without that cause; 0 if the class has none */
+    int64_t n_matched; /* collectives of the counted steps that all ranks made, so that the last rank is known; 0 =
+                          there are none, and n_last and caused_wait_ns of the ranks are n/a */
     struct rank_result *ranks; /* shape (n_rank_results), ascending rank */
     int n_rank_results;
     struct spread skew; /* estimated, of the counted steps' collectives: first to last arrival; n 0 = n/a */
@@ -482,23 +485,23 @@ struct run_result {
     int has_accuracy;                       /* metrics.csv has losses */
     struct class_result classes[N_CLASSES]; /* index = enum cause_class */
     int claims[N_CLASSES], n_claims; /* indices into report.claims, by predicted gain; the first two are the verdict */
-    struct said said;                /* the finding; headline.id PHRASE_NONE while the sentence is composed otherwise */
+    struct said said; /* the finding; headline.id is PHRASE_NONE if the sentence is composed in another way */
     struct phrase judged[JUDGED_MAX]; /* what was ruled out, could not be judged, or would limit next */
     const char *headline;             /* one sentence for this run */
     int is_headline_placed;           /* it begins with where it holds: "At 4 nodes", "In this run" */
     const char *support;
     const char *judged_text;    /* sentences of judged; "" none */
-    enum confidence confidence; /* in the headline, and why no more; after narrate */
+    enum confidence confidence; /* in the headline, and why it is not higher; after narrate */
     const char *confidence_because;
-    const char *unnamed_action;    /* how the part of a step that has no name gets one, where that is the first thing to
-                                      do: a sentence without its full stop; "" it is not */
-    const char *steps_action;      /* how the next run has steps: a sentence; after narrate, as the next two */
-    struct to_do stepless_action;  /* where no claim says more; of runs without steps */
+    const char *unnamed_action; /* how to name the unnamed part of a step, if that is the first thing to do: a sentence
+                                   without its full stop; "" if not */
+    const char *steps_action;   /* how the next run can have steps: a sentence; after narrate, as the next two */
+    struct to_do stepless_action;  /* for runs without steps, if no claim says more */
     struct advised advised;        /* which advice that is; ADVICE_NONE = with steps */
-    const char *stepless_advice;   /* the same for this run's page, and what more there is to do; "" with steps */
-    struct trial trials[N_TRIALS]; /* of runs of dcrnn-train on several ranks: what it does not do yet */
+    const char *stepless_advice;   /* the same for this run's page, and further actions; "" with steps */
+    struct trial trials[N_TRIALS]; /* for runs of dcrnn-train on several ranks: the changes it does not use yet */
     int n_trials;
-    const char *command_again; /* the command that makes it again, for a shell in the folder of the sources; "" none */
+    const char *command_again; /* the command that repeats the run, for a shell in the folder of the sources; "" none */
     const char *trial_key;     /* the same for runs that were started by equal commands; "" = not known */
     struct shared shared;      /* what kept the ranks from their cores */
     struct run_note *notes;    /* further observations: run_add_note */

@@ -55,7 +55,7 @@ int64_t apportion(const int64_t *part, int n, int64_t num, int64_t den, int64_t 
     enum { MAX_PARTS = 64 };
     __int128 rest[MAX_PARTS], total = 0, given = 0;
     if (n > MAX_PARTS)
-        abort(); /* our own mistake */
+        abort(); /* a bug of ours */
     for (int i = 0; i < n; i++)
         total += part[i];
     total = floor_div(2 * total * num + den, 2 * (__int128)den);

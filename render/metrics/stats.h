@@ -1,5 +1,5 @@
-/* stats.h - the arithmetic under every number: integer means that sum exactly, spreads, a deterministic bootstrap.
- * Pure functions; nothing here knows what a step is. */
+/* stats.h - the arithmetic of all numbers: integer means that sum exactly, spreads, a deterministic bootstrap. Pure
+ * functions; nothing here knows what a step is. */
 #ifndef RENDER_METRICS_STATS_H
 #define RENDER_METRICS_STATS_H
 

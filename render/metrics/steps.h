@@ -23,8 +23,8 @@ struct counted {
  *  source   docs/metrics.md#phases. Test: tests/unit/test_phases.c */
 void phases_run(struct report *rep, struct run_result *out, const struct counted *c);
 
-/** phases_are_whole - is any named range of the run from begin to end, as a trace of another tool tells it? A run whose
- *  ranks have traces of several kinds holds both. (phases.c)  Test: tests/unit/test_site.c */
+/** phases_are_whole - does any named range of the run include what lies inside it, as in traces of other tools? A run
+ *  whose ranks have traces of several kinds has both. (phases.c)  Test: tests/unit/test_site.c */
 int phases_are_whole(const struct run_result *r);
 
 /** warmup_steps - how many leading steps are warm-up: slower than ratio times the median of the later half, at most

@@ -171,7 +171,7 @@ static void fill_steps(struct report *rep, struct run_result *out, const struct 
     breakdown_pop(rep, out, g, &s);
 }
 
-/* Where only a summary was kept: its step time, without phases. */
+/* If only a summary was kept: its step time, without phases. */
 static void fill_summary(struct run_result *out)
 {
     const struct run_summary *m = &out->run->summary;

@@ -55,8 +55,8 @@ void breakdown_outside(struct run_result *out, const struct grid *g)
 }
 
 /* Bandwidths as nccl-tests defines them (doc/PERFORMANCE.md): bytes of one rank's buffer over the transfer time. */
-/* Hidden communication moved bytes too. How long it needed for them is not known, only how long it was under way; the
- * rank with the least of it waited least for others: bandwidth is at least that. */
+/* Hidden communication moved bytes too. Its transfer time is unknown, only how long it was under way. The rank with the
+ * shortest such time waited least for others, so the bandwidth is at least that of this rank. */
 void breakdown_bandwidth(struct run_result *out, const struct sums *s)
 {
     int n = out->n_rank_results;

@@ -28,7 +28,7 @@ int64_t grid_mean_step(const struct grid *g, size_t step);
  * exposed) and waiting.   part: written; sums to the step */
 void step_parts(const struct step_record *s, int64_t transfer_ns, int64_t part[N_PARTS]);
 
-/* What a step's collectives say when all ranks made the same number of them. */
+/* What a step's collectives tell if all ranks made the same number of them. */
 struct split {
     int has;             /* 0: counts differ or nothing recorded; the step is split as one */
     int64_t transfer_ns; /* sum over collectives of the shortest duration */
@@ -44,7 +44,8 @@ struct sums {
     int64_t n_bytes_steps, samples;
     double bytes;
     int has_samples;
-    int is_estimated; /* who was late is known of a step's collectives, and not what the ranks did between them */
+    int is_estimated; /* it is known which ranks were late at a step's collectives, but not what they did between them
+                       */
 };
 
 /* ---- breakdown_waits.c ---- */
@@ -54,8 +55,8 @@ struct sums {
  *  a        room for one per rank */
 void breakdown_waits(struct sums *s, const struct grid *g, size_t step, struct split split, const int64_t part[N_PARTS],
                      struct arrival *a);
-/** breakdown_step_gains - what each removal would save in one step, by what that step added to s; where who was late is
- *  known of its collectives only, at most the cause's own time and the waiting that it caused there.
+/** breakdown_step_gains - what each removal would save in one step, by what that step added to s; if late ranks are
+ *  known only at its collectives, at most the cause's own time and the waiting that it caused there.
  *  before   s before breakdown_waits of that step
  *  part     its parts, summed over ranks
  *  gain     filled, ns */

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* Gives the waiting at one collective to what the last rank did longer than the others on average. */
+/* Charges the waiting at one collective to what the last rank did longer than the others on average. */
 static void blame(struct sums *s, const struct arrival *a, int n, int last, int64_t wait)
 {
     double excess[N_CATEGORIES] = {0}, sum = 0;
@@ -23,8 +23,8 @@ static void blame(struct sums *s, const struct arrival *a, int n, int last, int6
         s->cause[c] += sum > 0 ? (double)wait * excess[c] / sum : c == CAT_OTHER ? (double)wait : 0;
 }
 
-/* The last rank is in the collective for the shortest time. Of several such ranks it is the one that was busy longest
- * before, so that rank numbers decide only between ranks that did the same. */
+/* The last rank is the one with the shortest time in the collective. On a tie, the rank that was busy longest before is
+ * the last, so that rank numbers decide only between ranks that did the same. */
 static int comes_later(const struct arrival *x, const struct arrival *y)
 {
     int64_t x_busy = x->outside_ns, y_busy = y->outside_ns;
@@ -42,7 +42,7 @@ static int comes_later(const struct arrival *x, const struct arrival *y)
     return 0;
 }
 
-/* One collective of all ranks: who came last, what the others waited for, what each removal would save. */
+/* One collective of all ranks: which rank came last, what the others waited for, what each removal would save. */
 static void add_collective(struct sums *s, const struct arrival *a, int n, int is_replayed)
 {
     int last = 0;
@@ -66,7 +66,8 @@ static void add_collective(struct sums *s, const struct arrival *a, int n, int i
     s->gain[CLASS_OVERHEAD] += replay_gain(a, n, (struct removal){CAT_OTHER, 0, 0});
 }
 
-/* Is it known what ranks did between the collectives of a step? Traces of GPUs say their durations only. */
+/* Is it known what ranks did between the collectives of a step? Traces of GPUs only give the durations of collectives.
+ */
 static int knows_before(const struct grid *g, size_t step)
 {
     for (int r = 0; r < g->n_ranks; r++)
@@ -79,7 +80,7 @@ static int knows_before(const struct grid *g, size_t step)
     return 0;
 }
 
-/* is_replayed 0: who was late is told by the whole step, and what a removal saves elsewhere. */
+/* is_replayed 0: the whole step tells which rank was late, and what a removal saves is computed elsewhere. */
 static void add_collectives(struct sums *s, const struct grid *g, size_t step, struct arrival *a, int is_replayed)
 {
     uint32_t n = grid_at(g, step, 0)->n_collectives;
@@ -96,8 +97,8 @@ static void add_collectives(struct sums *s, const struct grid *g, size_t step, s
     }
 }
 
-/* Without collectives to replay a step is one exchange at its end: what goes from the rank that is busy longest then
- * is saved, and no more. Levelled, all ranks are busy for the mean: the waiting goes. */
+/* Without collectives to replay, a step counts as one exchange at its end. A removal then saves only time of the rank
+ * that is busy longest. With equal work all ranks are busy for the mean, so the waiting is saved. */
 static void add_unmatched(struct sums *s, const struct grid *g, size_t step, const int64_t part[N_PARTS],
                           int64_t transfer_ns)
 {
@@ -119,8 +120,8 @@ static void add_unmatched(struct sums *s, const struct grid *g, size_t step, con
     }
 }
 
-/* Without any exchange a step lasts as long as its busiest rank: transfer and every wait that ranks cause each other in
- * turn go; being last all along stays. */
+/* Without any exchange a step lasts as long as its busiest rank: transfer and the waits that ranks cause each other in
+ * turn are saved. If one rank is always last, its time stays. */
 static int64_t without_exchange(const struct grid *g, size_t step)
 {
     int64_t busiest = 0;
@@ -150,7 +151,8 @@ static int64_t busy_of(const struct rank_result *k)
     return k->part_ns[PART_COMPUTE] + k->part_ns[PART_COPY] + k->part_ns[PART_OTHER];
 }
 
-/* With the others' speed it needs what the busiest of these needs; with more samples than they have it is not slow. */
+/* At the others' speed, the rank needs as long as the busiest of them. If it has more samples than they have, it is not
+ * slow. */
 static int64_t as_fast_as_the_next(const struct run_result *out, int worst)
 {
     int64_t next = 0, samples = 0, n = out->n_rank_results;
@@ -172,8 +174,8 @@ static int is_worse(const struct rank_result *x, const struct rank_result *y)
     return x->caused_wait_ns != y->caused_wait_ns ? x->caused_wait_ns > y->caused_wait_ns : busy_of(x) > busy_of(y);
 }
 
-/* The rank that causes most waiting. Where a step has several collectives, the first one levels the ranks, and who
- * comes last in the others is chance: then the count names nobody. */
+/* The rank that causes most waiting. If a step has several collectives, the first one levels the ranks, and chance
+ * decides which rank is last in the others. Then the count names no rank. */
 static int causes_most(const struct run_result *out)
 {
     int most = 0;

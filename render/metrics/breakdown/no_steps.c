@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* What the collector said of a window in which nothing was recorded; REASON_NONE when it did not. */
+/* What the collector reported about a window in which nothing was recorded; REASON_NONE if it reported nothing. */
 static struct reason of_window(const struct run *a)
 {
     if (!a->has_window || a->nvtx.state != RECORDER_NOTHING || !*a->nvtx.because)
@@ -14,7 +14,7 @@ static struct reason of_window(const struct run *a)
     return REASON(WINDOW_EMPTY, slot_name(a->nvtx.because));
 }
 
-/* What the program named although no step is among it; REASON_NONE when nothing. */
+/* The names that the program gave, none of which is a step; REASON_NONE if it gave none. */
 static struct reason of_names(struct report *rep, const struct run *a)
 {
     const struct host_operator *most = NULL;

@@ -47,17 +47,19 @@ struct pop pop_of(const int64_t *useful, const int64_t *busy, const int64_t *tot
     p.max_ns = largest(useful, n) / steps;
     p.busy_max_ns = busy ? largest(busy, n) / steps : 0;
     p.transfer_ns = (double)transfer_ns / steps;
-    /* Workers wait for each other, so that their totals agree; where they do not, none may be busier than the wall. */
+    /* Workers wait for each other, so their totals agree. If they do not, the wall time is at least that of the busiest
+     * worker. */
     double wall = sum_total / n / steps, most = busy ? p.busy_max_ns : p.max_ns;
     p.step_ns = wall > most ? wall : most;
     pop_ratios(&p);
-    p.has = p.has_useful && (n > 1 || p.is_of_gpus); /* one rank waits for nobody; one GPU may wait for its host */
+    p.has = p.has_useful &&
+            (n > 1 || p.is_of_gpus); /* one rank has no other to wait for, but one GPU may wait for its host */
     return p;
 }
 
 /* ---- of a run ------------------------------------------------------------------------------------------ */
 
-/* The trace of a rank whose steps are what its GPU did in them; NULL when it has none. */
+/* The trace of a rank whose steps are the work of its GPU; NULL when it has none. */
 static const struct reduced *gpu_steps_of(const struct run *run, const struct run_rank *k)
 {
     for (int i = 0; i < run->n_traces; i++)
@@ -92,7 +94,7 @@ static void add_gpus(struct report *rep, const struct run_result *out, const str
     }
 }
 
-/* Why what the GPUs did in the steps gives no efficiency of the run; REASON_NONE when it may. */
+/* Why the work of the GPUs in the steps gives no efficiency of the run; REASON_NONE when it may. */
 static struct reason why_no_gpus(const struct run_result *out, const struct grid *g, const struct gpu_sums *x)
 {
     if (x->n_with < g->n_ranks)
@@ -123,8 +125,8 @@ static void host_of_gpus(struct run_result *out, const struct grid *g, const str
                                       .runtime_mean_ns = (int64_t)(runtime / of + 0.5)};
 }
 
-/* Ranks: what was useful cannot be told from what was waiting where nothing was communicated; of one rank among many,
- * not transfer from waiting. */
+/* Why ranks give no efficiency. Without communication, useful time cannot be told from waiting. For one rank of many,
+ * transfer cannot be told from waiting. */
 static struct reason why_no_ranks(const struct run_result *out, const struct grid *g)
 {
     if (is_one_of_many(out))
@@ -132,7 +134,7 @@ static struct reason why_no_ranks(const struct run_result *out, const struct gri
     return g->n_ranks < 2 ? REASON(ONE_RANK) : REASON(WAITING_IN_WORK);
 }
 
-/* Useful time of each rank. Sets out->pop_why, why there is none. */
+/* Useful time of each rank. If there is none, out->pop_why says why. */
 static const int64_t *useful_of_ranks(struct report *rep, struct run_result *out, const struct grid *g,
                                       const struct sums *s)
 {

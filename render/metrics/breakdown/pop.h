@@ -23,7 +23,7 @@ void pop_counters(struct report *rep, struct series *s);
 struct pop pop_of(const int64_t *useful, const int64_t *busy, const int64_t *total, int n, int64_t transfer_ns,
                   int64_t n_steps);
 
-/** pop_ratios - all ratios of p but those of scaling, from its times: products are exact. */
+/** pop_ratios - all ratios of p except those of scaling, from its times. Their products are exact. */
 void pop_ratios(struct pop *p);
 
 #endif

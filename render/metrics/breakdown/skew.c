@@ -6,8 +6,8 @@
 
 #include <stdlib.h>
 
-/* A collective that all ranks leave together begins at each as much later as it is shorter there: the longest less the
- * shortest duration is how far the first and the last arrival lie apart, on no common clock. */
+/* Ranks leave a collective together, so a shorter stay means a later arrival. The longest minus the shortest stay is
+ * the time between the first and the last arrival, without a common clock. */
 void breakdown_skew(struct run_result *out, const struct grid *g, size_t first)
 {
     size_t n = 0;

@@ -1,13 +1,12 @@
-/* metrics.h - the registry: what the report says in numbers of a run, a rank, a phase and so on, in a table for each of
- * these subjects. A row is a name, a key in report.json, a unit, and how the value is read from the results. It makes
- * report.json, --check (CHECK_METRICS) and cells of tables. A value that is missing says why by a reason.
+/* metrics.h - the registry: the numbers that the report gives for a run, a rank, a phase and so on, in a table for each
+ * of these subjects. A row is a name, a key in report.json, a unit, and how the value is read from the results. It
+ * makes report.json, --check (CHECK_METRICS) and cells of tables. A missing value has a reason.
  *
- * A table is a file of rows, <subject>.def:
- *   M(id, key, unit, value)            a dot in the key stands behind an object; key "": it is not in report.json
- *   W(id, key, because, unit, value)   because: the key beside it for why it is missing, as say_clause has it; of key
- *                                      "" with its object
- * An object that can be null has one row for itself, before the rows of its members. metrics.c has the functions that
- * make the values. Test: tests/unit/test_metrics.c */
+ * A table is a file of rows, <subject>.def: M(id, key, unit, value)            a dot in the key follows the name of an
+ *   object; key "": it is not in report.json W(id, key, because, unit, value)   because: the key beside it for why it
+ *   is missing, as say_clause has it; of key "" with its object An object that can be null has one row for itself,
+ *   before the rows of its members. metrics.c has the functions that make the values. Test: tests/unit/test_metrics.c
+ */
 #ifndef RENDER_METRICS_REGISTRY_METRICS_H
 #define RENDER_METRICS_REGISTRY_METRICS_H
 
@@ -70,7 +69,7 @@ enum pop_metric {
 };
 
 /* ---- the tables ------------------------------------------------------------------------------------------------- */
-/* What they are of, where that is no struct of the report. */
+/* Subjects that are no struct of the report. */
 struct rank_of {
     const struct run_result *run;
     const struct rank_result *is;
@@ -125,7 +124,7 @@ METRIC_TABLES(X)
 #undef X
 extern const struct metrics *const metric_tables[N_METRIC_TABLES];
 
-/* Those that are asked for by name. */
+/* Tables whose metrics are asked for by name. */
 #define W M
 enum run_metric {
 #define M(id, ...) RUN_##id,

@@ -1,6 +1,6 @@
-/* all_reduce.c - what the all-reduces of a step should take by what was measured of the network alone: a calibration in
- * an archive, or a log of nccl-tests. Its latency and bandwidth beside the transfer of each point, and ahead of them.
- * Called by laws.c. */
+/* all_reduce.c - what the all-reduces of a step should take by measurements of the network alone: a calibration in an
+ * archive, or a log of nccl-tests. Compares this with the transfer of each point, and forecasts further points. Called
+ * by laws.c. */
 #include "render/metrics/recorded.h"
 #include "render/metrics/series/series.h"
 #include "render/metrics/fit.h"
@@ -34,7 +34,7 @@ static const struct run_result *run_of(const struct report *rep, const struct se
 /* ---- the fit ----------------------------------------------------------------------------------------- */
 
 struct network_fit {
-    struct fit f;    /* of relative times: every size counts alike */
+    struct fit f;    /* fit of relative times, so that every size has the same weight */
     double term[2];  /* ns: of the shapes, bandwidth per byte; none is negative */
     int is_used[2];  /* a term that would be negative is left out */
     int n;           /* sizes and counts of ranks that made it */
@@ -81,7 +81,7 @@ static struct network_fit fit_network(const struct curves *c, double message)
                 x[i][0] = x[i][1 - k]; /* the other term alone */
             out.is_used[k] = 0;
             out.f = fit_linear((const double(*)[FIT_MAX_PARAMETERS])x, y, out.n, 1);
-            break; /* both below 0 would be no times at all */
+            break; /* if both terms were below 0, the times would be impossible */
         }
     int at = 0;
     for (int k = 0; k < 2; k++)
@@ -93,7 +93,7 @@ static struct network_fit fit_network(const struct curves *c, double message)
     return out;
 }
 
-/* 95 % prediction interval: as relative as the fit, so that none of it is below 0. */
+/* 95 % prediction interval. It is relative like the fit, so that it stays above 0. */
 static struct interval interval_of(const struct network_fit *n, int n_ranks, double count, double bytes)
 {
     double ns = time_of(n, n_ranks, count, bytes), half, x[FIT_MAX_PARAMETERS];
@@ -129,15 +129,14 @@ static double calls_a_step(const struct run_result *r)
     return r->n_steps > 0 && r->n_ranks > 0 ? n / run_all_steps(r->run, r->n_steps) / r->n_ranks : 0;
 }
 
-/* Collectives that the steps of native traces hold, in the mean; 0 = not recorded, or sent meanwhile by another thread.
- */
+/* Mean number of collectives in a step of native traces; 0 = not recorded, or sent meanwhile by another thread. */
 static double collectives_a_step(const struct run_result *r)
 {
     double n = 0, steps = 0;
     for (int i = 0; i < r->run->ranks_len; i++) {
         const struct run_rank *k = &r->run->ranks[i];
         for (size_t j = 0; j < k->n_steps && k->source == STEPS_TRACE; j++) {
-            if (!k->steps[j].n_collectives && rank_lost_events(k)) /* of its calls there are only sums */
+            if (!k->steps[j].n_collectives && rank_lost_events(k)) /* its calls are known only as sums */
                 continue;
             n += k->steps[j].n_collectives;
             steps++;
@@ -160,7 +159,7 @@ static void add_point(struct report *rep, struct all_reduce *a, const struct ser
                       const struct network_fit *n)
 {
     if (p->n_ranks < 2)
-        return; /* one rank has nobody to reduce with */
+        return; /* one rank has no other to reduce with */
     struct all_reduce_point *out = &a->points[a->n_points++];
     *out = (struct all_reduce_point){.n_nodes = p->n_nodes, .n_ranks = p->n_ranks};
     struct message m = message_of(rep, p);
@@ -194,7 +193,7 @@ static void add_point(struct report *rep, struct all_reduce *a, const struct ser
     }
 }
 
-/* The factor by which the law misses the runs worst: the scatter of a calibration knows nothing of that. */
+/* The factor of the law's largest error at the runs. The scatter of a calibration does not include it. */
 static double worst_miss(const struct all_reduce *a)
 {
     double worst = 1;
@@ -208,7 +207,7 @@ static double worst_miss(const struct all_reduce *a)
 static void look_ahead(struct report *rep, const struct series *s, struct all_reduce *a, const struct network_fit *n,
                        int is_shared)
 {
-    const int widest = 10; /* an interval that covers more says nothing */
+    const int widest = 10; /* a wider interval is of no use */
     const struct series_point *last = &s->points[s->n_points - 1];
     struct message m = message_of(rep, last);
     double miss = worst_miss(a);
@@ -291,7 +290,7 @@ void all_reduce(struct report *rep, struct series *s, int is_shared)
     enum network net = network_of(rep, last);
     struct message m = message_of(rep, last);
     struct curves c[2] = {network_calibrated(rep, s, net), network_nccl_tested(rep, net)};
-    /* What reduces on GPUs does so through NCCL; dccollect calibrate measures MPI between hosts. */
+    /* GPUs reduce through NCCL, but dccollect calibrate measures MPI between hosts. */
     int first = is_on_gpus(r), use = c[first].n ? first : !first;
     if (last->n_ranks < 2) {
         a->why = REASON(REDUCE_NO_TWO_RANKS);

@@ -22,14 +22,15 @@ static int has_word(const char *words, const char *word, size_t n)
     return 0;
 }
 
-/* Options of a launcher by the words behind them that are their values. */
+/* Options of a launcher, by the number of words after them that are their values. */
 struct options {
     const char *two, *one, *none;
     const char *letters; /* short options as getopt has them, "n:l"; NULL: they are words as any other */
 };
 
-/* Open MPI's, MPICH's and Intel's have no word in common that means two things, but -s. source: mpirun(1) of Open MPI
- * 4, prterun(1) of PRRTE 3, mpiexec(1) of MPICH 4, "Global Hydra Options" of Intel MPI 2021 */
+/* A word that is an option of several of Open MPI, MPICH and Intel MPI means the same in all of them, except -s.
+ * source: mpirun(1) of Open MPI 4, prterun(1) of PRRTE 3, mpiexec(1) of MPICH 4, "Global Hydra Options" of Intel MPI
+ * 2021 */
 static const struct options of_mpi = {
     "mca gmca pmca omca gomca prtemca gprtemca pmixmca gpmixmca genv env",
     "n np c N x H host hosts hostfile machinefile machine f default-hostfile add-host add-hostfile map-by rank-by "
@@ -48,7 +49,7 @@ static const struct options of_mpi = {
     "do-not-resolve show-progress get-stack-traces leave-session-attached report-state-on-timeout "
     "report-child-jobs-separately preload-binary set-cwd-to-session-dir index-argv-by-rank fwd-mpirun-port",
     NULL};
-/* source: srun(1) of Slurm 22, 23 and 24. What may have a value has it behind "=". */
+/* source: srun(1) of Slurm 22, 23 and 24. An optional value follows "=". */
 static const struct options of_srun = {
     "",
     "accel-bind account acctg-freq bb bbf begin cluster-constraint clusters comment constraint container "
@@ -69,7 +70,7 @@ static const struct options of_srun = {
 
 enum { NOT_KNOWN = -1 };
 
-/* How many words behind this option are its values. */
+/* Number of words after this option that are its values. */
 static int n_values(const struct options *of, const char *option)
 {
     const char *name = option + strspn(option, "-");
@@ -92,7 +93,7 @@ static int n_values(const struct options *of, const char *option)
                                          : NOT_KNOWN;
 }
 
-/* What runs scripts and other programs. */
+/* Is it a program that runs scripts or other programs? */
 static int is_runner(const char *word, size_t n)
 {
     return strncmp(word, "python", 6) == 0 ||
@@ -116,8 +117,8 @@ static int is_executable(const char *word)
     return is_runner(word, n);
 }
 
-/* The first word behind a launcher and its options. Behind an option that is not known it may be a value: then the
- * first one that looks like a program, as far as launcher's options go on, is preferred.   returns  0: there is none */
+/* The first word after a launcher and its options. After an unknown option it may be a value. Then the first word that
+ * looks like a program is preferred, while options of the launcher go on.   returns  0: there is none */
 static int first_word(const struct run *a, const struct options *of)
 {
     int doubtful = 0, is_after_unknown = 0;
@@ -165,7 +166,7 @@ static bool is_python(const char *word)
     return strncmp(word, "python", 6) == 0 && word[6 + strspn(word + 6, "0123456789.")] == '\0';
 }
 
-/* Is the next word a script's text, no name? A launcher's -c is something else. */
+/* Is the next word the text of a script, not a name? A launcher's -c is something else. */
 static int is_text_next(const char *starter, const char *option)
 {
     if (!is_python(starter) && strcmp(starter, "bash") != 0 && strcmp(starter, "sh") != 0)
@@ -173,8 +174,8 @@ static int is_text_next(const char *starter, const char *option)
     return option[0] == '-' && option[1] != '-' && dcr_ends_with(option, "c");
 }
 
-/* Behind a launcher or an interpreter the program is the first word that looks like a file; of a script's text on the
- * command line its interpreter. */
+/* After a launcher or an interpreter, the program is the first word that looks like a file. For a script's text on the
+ * command line, it is the interpreter. */
 const char *program_of(const struct run *a)
 {
     static const char *const starters[] = {"mpirun", "mpiexec", "srun", "python", "python3", "bash", "sh", "env"};

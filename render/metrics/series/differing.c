@@ -1,5 +1,5 @@
-/* differing.c - in what two runs differ, by name: configurations that are no repetitions, and machines or libraries
- * that explain another speed on their own. Called by caveats.c and compare.c. */
+/* differing.c - names what two runs differ in: configurations that are no repetitions, and machines or libraries that
+ * alone explain another speed. Called by caveats.c and compare.c. */
 #include "render/metrics/series/differing.h"
 
 #include <math.h>
@@ -26,7 +26,7 @@ static void add_if(struct names *x, int differs, const char *name)
         add(x, name, strlen(name));
 }
 
-/* The value of the option that begins at words[i]: behind its '=', the next word, or "" of a flag. */
+/* The value of the option that begins at words[i]: the text after its '=', the next word, or "" for a flag. */
 static const char *value_at(const struct run *a, int i)
 {
     const char *equals = strchr(a->command[i], '=');
@@ -41,7 +41,7 @@ static const char *value_of(const struct run *a, const char *option, size_t n)
     return NULL;
 }
 
-/* Options of a that b has otherwise, or, when `only_missing`, not at all. */
+/* Options of a that have another value in b or, when `only_missing`, are not in b at all. */
 static void add_options(struct names *x, const struct run *a, const struct run *b, int only_missing)
 {
     for (int i = launched_word(a); i < a->n_command; i++) {
@@ -55,7 +55,7 @@ static void add_options(struct names *x, const struct run *a, const struct run *
     }
 }
 
-/* Neither equal, as in strong scaling, nor proportional to the nodes, as in weak. */
+/* Is the batch neither equal, as in strong scaling, nor proportional to the nodes, as in weak? */
 static int is_other_batch(const struct run_result *a, const struct run_result *b)
 {
     int64_t x = a->run->program.global_batch, y = b->run->program.global_batch;
@@ -74,7 +74,7 @@ int has_other_command(const struct run *a, const struct run *b)
     return is_other;
 }
 
-/* An archive that does not say what its nodes were may be of any. */
+/* An archive that does not state what its nodes were may be of any. */
 static int has_other_nodes(const struct run *a, const struct run *b)
 {
     if (a->node_kind == NODES_UNKNOWN || b->node_kind == NODES_UNKNOWN || !a->nodes_len)
@@ -95,7 +95,7 @@ const char *differing_keys(struct report *rep, const struct run_result *first, c
     const struct run_program *p = &a->program, *q = &b->program;
     int per_node[2] = {first->n_nodes > 0 ? first->n_ranks / first->n_nodes : 0,
                        second->n_nodes > 0 ? second->n_ranks / second->n_nodes : 0};
-    /* One that does not say its name is known by its command. */
+    /* A program that does not state its name is known by its command. */
     int is_by_command = !*p->name || !*q->name;
     int is_other = strcmp(is_by_command ? program_of(a) : p->name, is_by_command ? program_of(b) : q->name) != 0;
     if (is_other) { /* their options have nothing in common */
@@ -122,7 +122,8 @@ const char *differing_keys(struct report *rep, const struct run_result *first, c
     return x.text;
 }
 
-/* Has another configuration of as many nodes another value of the option, or none; or, when the run lacks it, one? */
+/* Has another configuration of as many nodes another value of the option, or none? If the run lacks the option, has it
+ * one? */
 static int tells_apart(const struct report *rep, const struct run_result *r, const char *option, size_t n)
 {
     const char *mine = value_of(r->run, option, n);
@@ -143,7 +144,7 @@ static const char *last_word(const char *path)
     return slash && slash[1] ? slash + 1 : path;
 }
 
-/* Of mpirun and srun: told as ranks. */
+/* Options of mpirun and srun, which are shown as ranks. */
 static int is_count_of_ranks(const char *option, size_t n)
 {
     static const char *const names[] = {"-n", "-np", "--np", "--ntasks", "-c"};
@@ -221,7 +222,7 @@ const char *option_words(struct report *rep, int run)
 
 /* ---- machines and libraries ----------------------------------------------------------------------- */
 
-/* What the program says, else the variable that containers set. */
+/* The version that the program states, else the variable that containers set. */
 const char *run_version(const struct run *a, const char *said, const char *variable)
 {
     for (int i = 0; (!said || !*said) && i < a->n_environment; i++)
@@ -235,7 +236,7 @@ static int is_unlike(const char *a, const char *b)
     return *a && *b && strcmp(a, b) != 0;
 }
 
-/* Does a node of b have another one than the first of a? What was not recorded is not unlike. */
+/* Does a node of b have another value than the first node of a? Values that were not recorded do not differ. */
 static int some_node(const struct run *a, const struct run *b, size_t offset)
 {
     for (int i = 0; a->nodes_len && i < b->nodes_len; i++)
@@ -255,7 +256,7 @@ static const char *traced_model(const struct run *a)
     return "";
 }
 
-/* By their traces: has b a GPU of another model than the first of a? */
+/* By their traces: does b have a GPU of another model than the first of a? */
 static int has_other_traced_model(const struct run *a, const struct run *b)
 {
     const char *model = traced_model(a);
@@ -288,7 +289,7 @@ static int has_other_clocks(const struct thresholds *t, const struct run *a, con
     return x > 0 && y > 0 && (x < t->clock * y || y < t->clock * x);
 }
 
-/* A rank of a program that does not say its threads has as many as these variables set, without them one a core. */
+/* If a program does not state its threads, a rank has as many as these variables set, or else one per core. */
 static int has_other_threads(const struct run *a, const struct run *b)
 {
     static const char *const names[] = {"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS",
@@ -306,7 +307,7 @@ static int has_other_quota(const struct run *a, const struct run *b)
 {
     for (int i = 0; a->nodes_len && i < b->nodes_len; i++) {
         double x = a->nodes[0].cores_quota, y = b->nodes[i].cores_quota;
-        if (a->nodes[0].share.has || b->nodes[i].share.has) /* then it is the nodes that differ */
+        if (a->nodes[0].share.has || b->nodes[i].share.has) /* then the nodes differ, not the quotas */
             continue;
         if (x > 0 && y > 0 && (x < y || x > y))
             return 1;

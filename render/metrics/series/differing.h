@@ -1,4 +1,4 @@
-/* differing.h - in what runs differ: commands, options, models, surroundings. */
+/* differing.h - what runs differ in: commands, options, models, surroundings. */
 #ifndef RENDER_METRICS_SERIES_DIFFERING_H
 #define RENDER_METRICS_SERIES_DIFFERING_H
 
@@ -9,21 +9,21 @@
  * without folder. */
 void command_key(const struct run *run, struct dcr_buf *out);
 
-/** differing_keys - "--units, ranks per node": in what two runs of different configurations differ.
+/** differing_keys - "--units, ranks per node": what two runs of different configurations differ in.
  *  returns  gives; lives as long as the report */
 const char *differing_keys(struct report *rep, const struct run_result *first, const struct run_result *second);
 
-/** model_words - "32 units": the parts between commas of what a model says of itself that some other says otherwise,
- *                at most three, each from behind the last " of " that is common; "" when no part is.
+/** model_words - "32 units": the parts between commas of a model's description that differ from some other one, at most
+ *  three, each from after the last common " of "; "" when no part differs.
  *  returns  gives; lives as long as the report. Test: tests/unit/test_narrate_runs.c */
 const char *model_words(struct report *rep, const char *mine, const char *const *others, int n_others);
 
-/** tell_series_apart - labels of series that would be called alike get what differs: words of their models, options, or
- *                      an archive. After scaling. Test: tests/unit/test_narrate_runs.c */
+/** tell_series_apart - adds what differs to the labels of series that would be equal: words of their models, options,
+ *                      or an archive. After scaling. Test: tests/unit/test_narrate_runs.c */
 void tell_series_apart(struct report *rep);
 
-/** configuration_name - of a configuration that nothing else tells apart: the archive of its first run, or, where
- * another one has an archive of that name, its number in the report. */
+/** configuration_name - the name of a configuration that nothing else tells apart: the archive of its first run, or, if
+ *  another one has an archive of that name, its number in the report. */
 const char *configuration_name(struct report *rep, const struct run_result *r);
 
 /** option_words - ", --hidden 64, without --no-overlap": options of its command that tell a run from those of other
@@ -31,7 +31,7 @@ const char *configuration_name(struct report *rep, const struct run_result *r);
  *  returns  gives; lives as long as the report. Test: tests/unit/test_narrate_runs.c */
 const char *option_words(struct report *rep, int run);
 
-/* What makes two runs of other speed by itself; see unlike. */
+/* Differences that alone can change the speed; see unlike. */
 enum unlike_kind {
     UNLIKE_CPU,
     UNLIKE_GPU,
@@ -43,43 +43,43 @@ enum unlike_kind {
     UNLIKE_PROGRAM,
     UNLIKE_COMMIT,
     UNLIKE_BLAS,
-    UNLIKE_THREADS, /* variables that set threads, of programs that do not say how many they have */
-    UNLIKE_QUOTA,   /* CPU quota of a node, where that does not make it an emulated one */
+    UNLIKE_THREADS, /* variables that set threads, for programs that do not state how many they have */
+    UNLIKE_QUOTA,   /* CPU quota of a node, if it does not make the node an emulated one */
     UNLIKE_NODES,   /* emulated nodes: their share, its period or their link; or only one run has such nodes */
     N_UNLIKE
 };
 
-/** unlike - bit k for each kind k in which two runs differ; what one of them does not say is not different.
+/** unlike - bit k for each kind k in which two runs differ; what one of them does not state does not differ.
  *  Test: tests/unit/test_caveats.c */
 unsigned unlike(const struct thresholds *t, const struct run *a, const struct run *b);
 
 /** has_other_command - do two runs have other commands, by what does not depend on the number of ranks? What one of
- * them does not say is not different. */
+ *  them does not state does not differ. */
 int has_other_command(const struct run *a, const struct run *b);
 
-/** unlike_in_series - the same of all runs of a series against its first. Test: tests/unit/test_narrate_runs.c */
+/** unlike_in_series - the same for all runs of a series against its first. Test: tests/unit/test_narrate_runs.c */
 unsigned unlike_in_series(const struct report *rep, const struct series *s);
 
-/** run_version - of a library: what the program says of it, else the variable that containers set ("CUDA_VERSION"); ""
- *  not known. borrows */
+/** run_version - the version of a library: as the program states it, else the variable that containers set
+ *  ("CUDA_VERSION"); "" not known. borrows */
 const char *run_version(const struct run *a, const char *said, const char *variable);
 
 /** unlike_names - "CPU models, NCCL versions" of such bits; "" of none. gives; lives as long as the report */
 const char *unlike_names(struct report *rep, unsigned which);
 
-/** other_surroundings - in what else runs differ from rep->runs[first] by their metadata: versions of loaded libraries,
- *  resource limits, uncommitted changes; "" in nothing. What one of them does not say is not different.
+/** other_surroundings - what else differs from rep->runs[first] in the runs' metadata: versions of loaded libraries,
+ *  resource limits, uncommitted changes; "" in nothing. What one of them does not state does not differ.
  *  runs     indices, n of them; first may be among them
  *  returns  gives; lives as long as the report. (surroundings.c) Test: tests/unit/test_caveats.c */
 const char *other_surroundings(struct report *rep, int first, const int *runs, int n);
 
-/** launched_word - the first word of a run's command that is the program's: behind mpirun, srun and their like and
- * their options, which say where and on how many ranks it ran; 0 without such a launcher. (command.c) Test:
+/** launched_word - the first word of a run's command that is the program's: after mpirun, srun and similar launchers
+ * and their options, which say where and on how many ranks it ran; 0 without such a launcher. (command.c) Test:
  * tests/unit/test_scaling.c */
 int launched_word(const struct run *a);
 
-/** scaling_is_masked - does this option of a command say a size of a series or a place, so that it makes no other one?
- */
+/** scaling_is_masked - does this option of a command only set a size within a series or a place, so that it makes no
+ *  other series? */
 int scaling_is_masked(const char *option);
 
 /** program_of - what was run: the name it gives itself or the file of its command; "" when only a launcher is known.

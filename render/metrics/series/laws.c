@@ -1,5 +1,5 @@
-/* laws.c - laws of scaling fitted to the points of a series, and what they say of the next node counts. Every law has
- * its residual; an extrapolation has its interval, or the reason why there is none. Called by scaling.c. */
+/* laws.c - laws of scaling fitted to the points of a series, and their forecasts for the next node counts. Every law
+ * has its residual; an extrapolation has its interval, or the reason why there is none. Called by scaling.c. */
 #include "render/metrics/cores.h"
 #include "render/metrics/series/series.h"
 #include "render/metrics/fit.h"
@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Node count of a point against the reference's. */
+/* Ratio of a point's node count to the reference's. */
 static double size_of(const struct series *s, int i)
 {
     return (double)s->points[i].n_nodes / s->points[0].n_nodes;
@@ -36,7 +36,7 @@ static double residual_of(const struct fit *f, const double (*x)[FIT_MAX_PARAMET
     return most;
 }
 
-/* A law that misses what was measured by more than this says nothing of what was not. */
+/* A law whose error at measured points is larger than this gives no forecast. */
 static void judge(struct law *l)
 {
     const double unfit = 0.25;
@@ -45,7 +45,7 @@ static void judge(struct law *l)
         l->why = REASON(LAW_MISSES, slot_percent(l->residual_ratio));
 }
 
-/* What a law says of a size: speed-up with its interval. */
+/* The forecast of a law for a size: speed-up with its interval. */
 struct guess {
     int has;
     double speedup, lo, hi;
@@ -95,7 +95,7 @@ static int speedups(const struct series *s, double *size, double *speedup)
     return n;
 }
 
-/* Rounding is no evidence of anything. */
+/* Smaller differences are rounding, not evidence. */
 static const double rounding = 1e-6;
 
 static int is_share(double value)
@@ -103,7 +103,7 @@ static int is_share(double value)
     return value >= -rounding && value <= 1 + rounding;
 }
 
-/* A law that fits with parameters which mean nothing is another law; f then tells nothing of what was not measured. */
+/* A law that fits only with meaningless parameters is refused, because it cannot forecast what was not measured. */
 static void refuse(struct law *l, struct reason why)
 {
     l->has = 0;
@@ -220,7 +220,7 @@ static void fit_compute(const struct report *rep, struct series *s, struct reaso
     judge(l);
 }
 
-/* The law of what was measured of the network alone, which nothing is fitted to here: it misses as much as it misses.
+/* The law by measurements of the network alone. It is not fitted to the points, so its residual is its error at them.
  */
 static void take_all_reduce(const struct all_reduce *a, struct law *l, int last_ranks)
 {
@@ -242,9 +242,9 @@ static void take_all_reduce(const struct all_reduce *a, struct law *l, int last_
         l->why = a->n_points ? a->points[a->n_points - 1].why : REASON(LAW_NO_TWO_RANKS);
 }
 
-/* Transfer between p ranks, without the waiting for late ones, which is no property of the network: latency log2 p +
- * bandwidth 2 (p - 1) / p. From a calibration or a log of nccl-tests where there is one; else fitted to the points, of
- * which two give both terms and no residual. */
+/* Transfer between p ranks: latency log2 p + bandwidth 2 (p - 1) / p. Waiting for late ranks is left out, because it is
+ * no property of the network. The law is that of a calibration or a log of nccl-tests, if there is one; else it is
+ * fitted to the points. Two points give both terms and no residual. */
 static void fit_all_reduce(struct series *s, struct reason why)
 {
     double x[MAX_POINTS][FIT_MAX_PARAMETERS], y[MAX_POINTS];

@@ -70,11 +70,17 @@ void losses(struct report *rep, struct series *s)
         add_loss(s, 0, s->n_points - 1);
 }
 
-/* What the waiting of ranks for each other was for. */
-enum waited { WAITED_DATA, WAITED_IO, WAITED_RANK /* that comes last for other work */, WAITED_CORE, N_WAITED };
+/* What ranks waited for when they waited for each other. */
+enum waited {
+    WAITED_DATA,
+    WAITED_IO,
+    WAITED_RANK /* the last rank, late because of other work */,
+    WAITED_CORE,
+    N_WAITED
+};
 
-/* Waiting of a point by its cause, over its repetitions; sums to its waiting. Where cores were shared, only what
- * unequal work explains is for a rank: the others wait for one that has no core. */
+/* Waiting of a point by its cause, over its repetitions; sums to its waiting. If cores were shared, only what unequal
+ * work explains is waiting for a rank. The rest is waiting for a rank without a core. */
 static void wait_causes(const struct report *rep, const struct series_point *p, int64_t out[N_WAITED])
 {
     int64_t sum[N_WAITED] = {0}, total = 0;
@@ -95,7 +101,8 @@ static void wait_causes(const struct report *rep, const struct series_point *p, 
     apportion(sum, N_WAITED, p->part_ns[PART_WAIT], total, out);
 }
 
-/* Of the overhead of a point, what GPUs waited for their host; 0 = not every run has a GPU trace that says it. */
+/* The part of a point's overhead in which GPUs waited for their host; 0 = not every run has a GPU trace that gives it.
+ */
 static int host_of(const struct report *rep, const struct series_point *p, int64_t *ns)
 {
     int64_t sum = 0;
@@ -110,8 +117,8 @@ static int host_of(const struct report *rep, const struct series_point *p, int64
     return 1;
 }
 
-/* The overhead that was lost, without what GPUs waited for their host: that of the ideal in the proportion of the first
- * point. Both sum to what the overhead lost. */
+/* The lost overhead without the waiting of GPUs for their host. The ideal overhead is split in the proportion of the
+ * first point. Both parts sum to the lost overhead. */
 static void split_overhead(const struct report *rep, const struct series *s, struct series_loss *l)
 {
     const struct series_point *a = &s->points[l->from], *b = &s->points[l->to];
@@ -128,7 +135,7 @@ static void split_overhead(const struct report *rep, const struct series *s, str
     l->class_ns[LOST_OTHER] -= l->class_ns[LOST_HOST];
 }
 
-/* Which share of the loading of a point is calls on files. */
+/* The share of a point's loading that is calls on files. */
 static double files_share(const struct report *rep, const struct series_point *p)
 {
     double files = 0, data = 0;
@@ -161,7 +168,7 @@ static int has_verdict(const struct report *rep, const struct series_point *p, e
     return 0;
 }
 
-/* Is it known how much of the waiting was for ranks with more work? Not where all of it may be for a core. */
+/* Is it known how much of the waiting was for ranks with more work? Not if all of it may be waiting for a core. */
 static int tells_late_ranks(const struct report *rep, const struct series_point *p)
 {
     for (int i = 0; i < p->n_runs; i++) {
@@ -172,7 +179,7 @@ static int tells_late_ranks(const struct report *rep, const struct series_point 
     return 1;
 }
 
-/* Of what nothing was recorded at either point, 0 is no measurement. */
+/* If a part was recorded at neither point, its 0 is no measurement. */
 static void say_unknown(const struct report *rep, const struct series *s, struct series_loss *l)
 {
     static const struct {
@@ -224,7 +231,7 @@ void loss_classes(struct report *rep)
             l->class_ns[LOST_DATA] -= files;
             l->class_ns[LOST_IO] += files;
             split_overhead(rep, s, l);
-            /* what cannot be told from waiting for a core at one point is no change from the other */
+            /* waiting that may be for a core at one point does not count as a change */
             int64_t late = now[WAITED_RANK] - before[WAITED_RANK];
             int is_told = tells_late_ranks(rep, a) && tells_late_ranks(rep, b);
             l->class_ns[LOST_IMBALANCE] = is_told ? late : 0;

@@ -124,7 +124,7 @@ static void shorten(struct table *t)
     }
     qsort(t->rows, t->n, sizeof *t->rows, by_loss);
     n_shown = n_shown < SERIES_NAMES_SHOWN ? n_shown : SERIES_NAMES_SHOWN;
-    if (t->n <= (size_t)n_shown + 1) /* a rest of one name is shown by its name */
+    if (t->n <= (size_t)n_shown + 1) /* if one name is left, it is shown itself */
         return;
     struct named *rest = &t->rows[n_shown];
     rest->name = "";

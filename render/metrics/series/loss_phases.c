@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-enum { PHASES_OF_PART = 40 }; /* further ones count as in none; a part of our trainer has at most four */
+enum { PHASES_OF_PART = 40 }; /* further ones count as time in no phase; a part of our trainer has at most four */
 
 /* One range holds both the transfer and the waiting for it, so communication is one part here. */
 static enum part part_of_category(enum category c)
@@ -23,7 +23,7 @@ static int64_t of_part(const int64_t *part_ns, enum part p)
     return part_ns[p] + (p == PART_TRANSFER ? part_ns[PART_WAIT] : 0);
 }
 
-/* Whole ranges hold what lies inside them too, so they sum to nothing. */
+/* Whole ranges include what lies inside them, so they do not sum to a part. */
 static int has_phases(const struct report *rep, const struct series *s)
 {
     for (int i = 0; i < s->n_points; i++)
@@ -59,7 +59,7 @@ static void add_phase(struct report *rep, struct series *s, size_t *cap, enum pa
     };
 }
 
-/* Part by part: the phases of all points, then what is in none. */
+/* Part by part: the phases of all points, then the time in no phase. */
 static void name_phases(struct report *rep, struct series *s)
 {
     size_t cap = 0;
@@ -78,8 +78,8 @@ static void name_phases(struct report *rep, struct series *s)
 }
 
 /* Phases [from, to) are those of a part. Sums over the steps, ranks and repetitions of a point, then their mean step,
- * which sums to that of the part. Phases that hold more than their part, as where communication that ran beside other
- * work was cut from it, do not tell how it is made up.  returns  0: these do */
+ * which sums to that of the part. Phases that hold more than their part do not tell how it is made up. This happens if
+ * communication beside other work was cut from the part.  returns  0: these do */
 static int fill_point(const struct report *rep, struct series *s, int from, int to, int point, int64_t *room)
 {
     const struct series_point *p = &s->points[point];

@@ -1,10 +1,10 @@
-/* model_words.c - what a model says of itself that others do not, and series told apart by it. See analyse.h. */
+/* model_words.c - the words that distinguish a model from others, and series told apart by them. See analyse.h. */
 #include "render/metrics/cores.h"
 #include "render/metrics/series/differing.h"
 
 #include <string.h>
 
-/* The nth part between commas, without blanks around it; NULL behind the last. */
+/* The nth part between commas, without blanks around it; NULL after the last. */
 static const char *part_at(const char *text, int nth, size_t *n)
 {
     for (; nth > 0 && *text; nth--) {
@@ -16,7 +16,8 @@ static const char *part_at(const char *text, int nth, size_t *n)
     return *text ? text : NULL;
 }
 
-/* Behind the last " of " up to which a and b are alike: "2 + 2 layers of 32 units" beside "... of 16 units". */
+/* The place after the last " of " up to which a and b are equal: "2 + 2 layers of 32 units" beside "... of 16 units".
+ */
 static size_t alike(const char *a, size_t n_a, const char *b, size_t n_b)
 {
     size_t kept = 0;
@@ -54,8 +55,8 @@ const char *model_words(struct report *rep, const char *mine, const char *const 
     return text;
 }
 
-/* Of series that would be called alike: ", 32 units", else the options that differ, else the archive of the first run.
- */
+/* For series that would have equal names: ", 32 units", else the options that differ, else the archive of the first
+ * run. */
 static const char *series_words(struct report *rep, int index)
 {
     const struct run_result *r = &rep->runs[rep->series[index].points[0].runs[0]];

@@ -37,7 +37,7 @@ static void refuse(struct curves *c, struct reason why)
         c->refused = why;
 }
 
-/* All-reduces of one archive's calibration that are of this network and were measured by themselves. */
+/* All-reduces of one archive's calibration that are of this network and were measured alone. */
 static struct curves calibration_of_run(struct report *rep, const struct run *r, enum network net)
 {
     struct curves c = {.of = report_text(rep, "the calibration in %s", r->archive)};

@@ -1,5 +1,5 @@
-/* network.h - what was measured of the network alone: times of all-reduces over message sizes, of a calibration or of
- * logs of nccl-tests. Inside render/metrics. Test: tests/unit/test_all_reduce.c */
+/* network.h - measurements of the network alone: times of all-reduces over message sizes, of a calibration or of logs
+ * of nccl-tests. Inside render/metrics. Test: tests/unit/test_all_reduce.c */
 #ifndef RENDER_METRICS_SERIES_NETWORK_H
 #define RENDER_METRICS_SERIES_NETWORK_H
 
@@ -20,14 +20,14 @@ struct curves {
 };
 
 /* Where the ranks of a run meet. */
-enum network { NETWORK_ANY /* nobody says */, NETWORK_INSIDE /* one machine */, NETWORK_BETWEEN /* nodes */ };
+enum network { NETWORK_ANY /* unknown */, NETWORK_INSIDE /* one machine */, NETWORK_BETWEEN /* nodes */ };
 
 /** network_of - which network the ranks of a point meet in. */
 enum network network_of(const struct report *rep, const struct series_point *p);
-/** network_calibrated - all-reduces of this network and measured by themselves: of the archives of the series from the
- *  one that knows most counts of ranks, of equals from that of the largest point. Points are borrowed from its run. */
+/** network_calibrated - all-reduces of this network and measured by themselves: from the archive of the series with
+ *  most counts of ranks, on a tie from that of the largest point. Points are borrowed from its run. */
 struct curves network_calibrated(struct report *rep, const struct series *s, enum network net);
-/** network_nccl_tested - of logs of nccl-tests anywhere among what was given. */
+/** network_nccl_tested - the same from logs of nccl-tests, anywhere in the input. */
 struct curves network_nccl_tested(struct report *rep, enum network net);
 
 #endif

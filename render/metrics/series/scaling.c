@@ -284,7 +284,7 @@ static void fill_speedups(struct series *s)
         else if (p->step.mean_ns && ref->step.mean_ns && s->kind == SCALING_STRONG)
             p->speedup = (double)ref->step.mean_ns / (double)p->step.mean_ns;
         p->efficiency = p->speedup / n;
-        if (s->kind == SCALING_UNKNOWN) /* how much work a step was, against that of the reference, is not known */
+        if (s->kind == SCALING_UNKNOWN) /* it is unknown how much work a step was, compared with one of the reference */
             continue;
         double work = s->kind == SCALING_WEAK ? n : 1;
         if (p->part_ns[PART_COMPUTE] > 0)
@@ -295,7 +295,8 @@ static void fill_speedups(struct series *s)
             double there = ref->pop.mean_ns * ref->n_ranks;
             p->pop.has_scaling = 1;
             p->pop.computation_scaling_ratio = work * there / here;
-            p->pop.global_ratio = p->pop.parallel_ratio * p->pop.computation_scaling_ratio; /* of one rank 1 x it */
+            p->pop.global_ratio =
+                p->pop.parallel_ratio * p->pop.computation_scaling_ratio; /* for one rank, 1 times that */
         }
     }
 }
@@ -356,7 +357,7 @@ static const char *label_of(struct report *rep, const struct run_result *r, enum
         dcr_buf_printf(&b, ", batch %lld per rank", (long long)p->local_batch);
     if (*p->precision)
         dcr_buf_printf(&b, ", %s", p->precision);
-    /* Of a rank whose steps are lost the archive still says that it was there. */
+    /* If the steps of a rank are lost, the archive still shows that the rank existed. */
     int n_ranks = r->run->n_ranks > r->n_ranks ? r->run->n_ranks : r->n_ranks;
     if (r->n_nodes > 0 && n_ranks > 0 && n_ranks % r->n_nodes == 0 && rep->unit == COUNTS_NODES)
         dcr_buf_printf(&b, ", %d %s per node", n_ranks / r->n_nodes, n_ranks == r->n_nodes ? "rank" : "ranks");

@@ -1,12 +1,12 @@
-/* scaling_intervals.c - how sure step times, speed-up and efficiency of a series are: by bootstrap over steps and
- * repetitions, or from the standard error where only summaries were kept. */
+/* scaling_intervals.c - intervals of step times, speed-up and efficiency of a series: by bootstrap over steps and
+ * repetitions, or from the standard error if only summaries were kept. */
 #include "render/metrics/series/series.h"
 #include "render/metrics/stats.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-/* Mean parts of a step of a point in each resample, per rank; of several repetitions the runs are drawn too. */
+/* Mean parts of a step of a point in each resample, per rank. With several repetitions, the runs are drawn too. */
 static double (*draw_parts(const struct report *rep, const struct series_point *p, uint64_t seed))[N_PARTS]
 {
     double(*out)[N_PARTS] = calloc(BOOTSTRAP_RESAMPLES, sizeof *out);
@@ -72,7 +72,7 @@ struct interval part_interval(const struct report *rep, const struct series_poin
     return out;
 }
 
-/* Of summaries the steps themselves are not known: their mean is normal with the standard error of the summary. */
+/* Summaries have no single steps, so the mean is taken as normal with the standard error of the summary. */
 static double relative_variance(const struct report *rep, const struct series_point *p)
 {
     double variance = 0;

@@ -9,8 +9,8 @@
  *  source   docs/metrics.md#scaling. Test: tests/unit/test_scaling.c */
 void scaling(struct report *rep);
 
-/** scaling_key - what must be equal for two runs to be points of one series: program, model, data, precision, ranks
- *  per node (ranks, when the nodes are not known; or that the ranks are not), threads, and the command without output
+/** scaling_key - what must be equal for two runs to be points of one series: program, model, data, precision, ranks per
+ *  node (ranks, if the nodes are unknown; or that the ranks are unknown), threads, and the command without output
  *  paths, batch sizes and node counts. */
 void scaling_key(const struct run_result *r, struct dcr_buf *out);
 
@@ -19,24 +19,24 @@ void scaling_key(const struct run_result *r, struct dcr_buf *out);
 int is_bare(const struct run *a);
 
 /** is_untold - did the run break off before its program described itself (no program.json), while another run of the
- *  same command has its description? Then how they differ is unknown: it is no other configuration for that. Of as many
- *  nodes and ranks (by config_hash) it counts as a repetition, else it has a series of its own. Test:
+ *  same command has its description? Then it is unknown how they differ, so it does not count as another configuration.
+ *  With as many nodes and ranks (by config_hash) it counts as a repetition, else it is a separate series. Test:
  *  tests/unit/test_scaling.c */
 int is_untold(const struct report *rep, int run);
 
 /** fastest_point - the point with the highest throughput; NULL when the throughput of one is not known. */
 const struct series_point *fastest_point(const struct series *s);
-/** point_step - step times of a point; of a summary its mean, which holds no steps to share out (n = 0: n/a). */
+/** point_step - step times of a point; for a summary its mean, without single steps to share out (n = 0: n/a). */
 const struct spread *point_step(const struct report *rep, const struct series_point *p);
 
-/** is_left_out - is this run incomplete and stands beside complete ones of its point? */
+/** is_left_out - is this run incomplete, while its point has complete ones? */
 int is_left_out(const struct report *rep, int run);
 
 /** repetition_spread - (largest - smallest mean step time of the repetitions of a point) / its mean step time. */
 double repetition_spread(const struct report *rep, const struct series_point *p);
 
 /** part_interval - 95 % of the mean time of a part of a step at a point, by bootstrap over its steps and repetitions.
- *  has 0 where a run of it has fewer than BOOTSTRAP_MIN_STEPS.
+ *  has 0 if a run of it has fewer than BOOTSTRAP_MIN_STEPS.
  *  source   docs/metrics.md#intervals. Test: tests/unit/test_all_reduce.c */
 struct interval part_interval(const struct report *rep, const struct series_point *p, enum part part);
 
@@ -91,7 +91,7 @@ void loss_classes(struct report *rep);
 void laws(struct report *rep, struct series *s);
 
 /** all_reduce - s->all_reduce: the all-reduces of a step by a calibration or a log of nccl-tests. Needs a point.
- *  is_shared  cores were shared: nothing is said of what was not run
+ *  is_shared  cores were shared, so there is no forecast for points that were not run
  *  source     T = latency log2 p + bytes 2 (p - 1) / p / bus bandwidth; docs/metrics.md#all-reduce-by-the-network.
  * Test: tests/unit/test_all_reduce.c */
 void all_reduce(struct report *rep, struct series *s, int is_shared);

@@ -1,6 +1,6 @@
-/* surroundings.c - in what else two runs differ by the metadata of their collectors: versions of loaded libraries,
- * resource limits, changes of the code that are in no commit. They may explain another speed, or be of no account, so
- * that they are said and lower no confidence. Called by caveats_series.c. */
+/* surroundings.c - what else two runs differ in, by the metadata of their collectors: versions of loaded libraries,
+ * resource limits, uncommitted changes of the code. They may explain another speed or not matter, so they are stated
+ * but do not lower confidence. Called by caveats_series.c. */
 #include "render/metrics/series/differing.h"
 
 #include "render/say/say.h"
@@ -11,7 +11,7 @@
 
 enum { MOST_NAMED = 3 };
 
-/* Of the names that differ those first which have a say in speed. */
+/* Does a library affect speed? Those that do are named first. */
 static int is_of_speed(const char *name)
 {
     static const char *const begin[] = {"libcu",   "libnv",      "libnccl", "libtorch", "libc10", "libmpi",
@@ -71,7 +71,7 @@ static const char *other_version(const struct run *a, const struct run *b, const
 
 struct found {
     struct report *rep;
-    const char *seen[64]; /* names of kinds that were counted; beyond that a kind may be counted twice */
+    const char *seen[64]; /* kinds that were counted; further ones may be counted twice */
     int n;
     const char *text;
 };
