@@ -27,8 +27,7 @@ struct walk {
     struct device_memory *out;
     const struct seen *seen;
     const struct device_steps *steps;
-    int64_t level,
-        low; /* low: lowest sum of changes, at most 0; at least that much was allocated before the recording */
+    int64_t level, low; /* low: lowest sum of changes, <= 0: memory from before the recording */
     size_t step;
     int64_t step_peak;
     int has_step_peak;

@@ -23,8 +23,7 @@ struct canvas *paint_pdf_canvas(struct paint_pdf *p);
 /* Metadata of the file, UTF-8. */
 struct pdf_note {
     const char *title, *subject, *keywords;
-    const char
-        *date; /* "2031-04-25T10:15:00Z": time of the evidence, since the time of the run would change the bytes */
+    const char *date; /* "2031-04-25T10:15:00Z": of the evidence, so that equal input gives equal bytes */
 };
 
 /** paint_pdf_finish - write the end of the file; nothing may be drawn after it.

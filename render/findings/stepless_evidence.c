@@ -92,8 +92,7 @@ static int tell_nsys(struct report *rep, const struct foreign_table *t, struct s
     static const char *const others[] = {"NVTX Range", "KAvg (ns)", "Total Message Volume (bytes)"};
     int sum = -1;
     size_t most = 0;
-    for (size_t i = 0; i < sizeof others / sizeof *others;
-         i++) /* tables whose rows have no meaningful sum: kernels under several ranges, means, bytes */
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) /* kernels under several ranges, means, bytes */
         if (table_column(t, others[i]) >= 0)
             return 0;
     if (!table_rows(t))

@@ -183,8 +183,7 @@ static int add_rows(struct run *r, struct smi_log *g, size_t first, int burst, s
             g->n_behind = g->n - i - 1;
             break;
         }
-        if (g->t[i] < 0 ||
-            n != g->n_columns) { /* a row with another number of cells cannot be assigned: "80,5 W" makes two */
+        if (g->t[i] < 0 || n != g->n_columns) { /* cells cannot be assigned: "80,5 W" makes two */
             (*n_bad)++;
             continue;
         }

@@ -52,8 +52,7 @@ enum gpu_sample smi_by_unit(const char *cell, int *seen)
     double v = strtod(cell, &unit);
     if (unit == cell)
         return SAMPLE_NONE;
-    int is_degrees =
-        *unit == '\0' && !strchr(cell, '.') && v >= 10 && v <= 130; /* not an index, a version or a count */
+    int is_degrees = *unit == '\0' && !strchr(cell, '.') && v >= 10 && v <= 130; /* no index, version or count */
     enum gpu_sample what = *unit == ' ' ? gpu_samples_unit(unit + 1, strlen(unit + 1), &v)
                            : is_degrees ? SAMPLE_TEMPERATURE
                                         : SAMPLE_NONE;

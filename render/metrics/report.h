@@ -406,10 +406,9 @@ struct document {
 /* An archive that the report uses, as a citation needs it; "" if the archive does not state it. */
 struct source {
     const char *archive, *manifest_sha256;
-    const char *files_sha256; /* without a manifest */
-    const char *unhashed;     /* why there is no sha256 */
-    const char *sha256,
-        *sha256_of; /* the hash that exists, and what it is of: "manifest", "file", "list of its 3 files" */
+    const char *files_sha256;       /* without a manifest */
+    const char *unhashed;           /* why there is no sha256 */
+    const char *sha256, *sha256_of; /* the existing hash, and of what: "manifest", "file", "list of its 3 files" */
     const char *program, *backend, *collector; /* with versions */
 };
 
@@ -447,8 +446,7 @@ struct report {
     int first_claim;     /* the claim that first_action is about; -1 none */
     struct note *notes;  /* caveats first, then gaps */
     int n_notes, n_gaps;
-    const char *
-        *none; /* files beside the evidence that are not evidence, so that nothing is missing without them; ascending */
+    const char **none; /* files beside the evidence that are not evidence; ascending */
     int n_none;
     struct comparison *comparisons; /* against --baseline: render/findings/rules/compare.h */
     int n_comparisons;

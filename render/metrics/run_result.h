@@ -229,8 +229,7 @@ struct shared {
     int64_t alone_ns;     /* time of a step if each rank had a core to itself; 0 = not estimated */
     int is_by_processor;  /* alone_ns is from processor time, because the shortest times contain waits for a core */
     int is_most;          /* the gain of shared cores is most_ratio of a step, which is an upper bound */
-    double
-        most_ratio; /* upper bound of the share of a step saved by cores for all threads of its ranks; 0 = not known */
+    double most_ratio;    /* upper bound of the share of a step that a core per thread saves; 0 = not known */
     struct phrase
         own[NOTE_PHRASES]; /* the ranks waited for their own threads, not for other programs; none = they did not */
     int is_of_several;     /* and it is unknown whether the process that makes the steps waited, or another one */
@@ -451,10 +450,9 @@ struct run_result {
     int is_hidden_unknown;  /* of a rank: hidden_comm_ns lacks lost events */
     int64_t wait_cause_ns[N_CATEGORIES]; /* PART_WAIT by what the last rank was doing; CAT_COMM = time outside
                                             steps (validation, logging); sums to part_ns[PART_WAIT] */
-    int64_t
-        uneven_wait_ns; /* the part of the waiting that unequal work of the ranks explains; only if cores were shared */
-    int64_t work_transfer_ns;   /* shortest transfer of a step, mean over ranks */
-    int64_t gain_ns[N_CLASSES]; /* replay: step time saved without that cause; 0 if the class has none */
+    int64_t uneven_wait_ns;              /* waiting that unequal work explains; only if cores were shared */
+    int64_t work_transfer_ns;            /* shortest transfer of a step, mean over ranks */
+    int64_t gain_ns[N_CLASSES];          /* replay: step time saved without that cause; 0 if the class has none */
     int64_t n_matched; /* collectives of the counted steps that all ranks made, so that the last rank is known; 0 =
                           there are none, and n_last and caused_wait_ns of the ranks are n/a */
     struct rank_result *ranks; /* shape (n_rank_results), ascending rank */

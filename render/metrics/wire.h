@@ -12,8 +12,8 @@ struct node_wire {
 };
 
 /** wire_of_node - bytes on the wire of run.nodes[at].
- *  returns  1; 0 where its monitor does not cover the steps, no bytes of collectives are recorded, or nodes share a
- *           machine, so that traffic between them is on no wire
+ *  returns  1; 0 if its monitor does not cover the steps, no bytes of collectives are recorded, or nodes share a
+ *           machine, so that no wire carries their traffic
  *  source   docs/metrics.md#bytes-on-the-wire. Test: tests/unit/test_wire.c */
 int wire_of_node(const struct run_result *r, int at, struct node_wire *out);
 /** wire_is_known - is wire_of_node known for every node? The report shows it only then. */

@@ -62,8 +62,7 @@ void cause_intervals(struct run_result *r)
     double files = r->part_ns[PART_DATA] > 0 ? (double)files_in_loading(r) / (double)r->part_ns[PART_DATA] : 0;
     for (int64_t k = 0; k < r->n_counted; k++)
         fill_row(r, k, causes, files, row[k]);
-    struct draws d = {
-        1}; /* the same draws as for the parts, so that a cause that is one part has that part's interval */
+    struct draws d = {1}; /* as for the parts, so that a cause that is one part has that part's interval */
     bootstrap_means((const int64_t(*)[N_PARTS])row, (size_t)r->n_counted, &d, mean);
     for (int i = OF_DATA; i <= OF_IMBALANCE; i++) {
         for (int k = 0; k < BOOTSTRAP_RESAMPLES; k++)

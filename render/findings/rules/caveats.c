@@ -57,8 +57,7 @@ static void say_shares(struct report *rep)
             n_others += k > 0;
             n_unlike += !s->has || !is_same_share(first, s);
         }
-        n_unlike += first && first->cores > 0 &&
-                    quota_of(rep, i) == QUOTA_UNEQUAL; /* unequal, whatever shares were requested */
+        n_unlike += first && first->cores > 0 && quota_of(rep, i) == QUOTA_UNEQUAL; /* whatever was requested */
     }
     rep->node_label = n_unlike ? "emulated nodes: unlike parts of one machine"
                                : report_text(rep, "emulated node%s: %s", n_others ? "s" : "",

@@ -278,9 +278,7 @@ static void check_held_back(struct report *rep, int run)
     }
     steal = is_missed ? steal : 0; /* emulated nodes that got their shares in spite of steal lost nothing by it */
     enum quota quota = quota_of(rep, run);
-    throttled = quota == QUOTA_OF_NODES ? 0
-                : throttled < 1         ? throttled
-                                        : 1;     /* the quota is the speed of the nodes, not a cause */
+    throttled = quota == QUOTA_OF_NODES ? 0 : throttled < 1 ? throttled : 1; /* the nodes' speed, not a cause */
     if (throttled > t->throttled_limits) /* the strongest reason: it names the quota, not the neighbours */
         r->shared = (struct shared){.kind = SHARED_THROTTLED,
                                     .said = PHRASE(QUOTA_HOLDS, slot_percent(throttled)),
@@ -298,8 +296,7 @@ static void check_held_back(struct report *rep, int run)
     if (steal > t->steal_limits)
         report_add_note(rep, NOTE_CAVEAT, run, NOTE_STEAL, PHRASE(CPU_STOLEN, slot_percent(steal)),
                         PHRASE(STEAL_VARIES));
-    if (delay > t->run_delay_limits &&
-        throttled <= t->throttled_limits && /* under a quota this wait is the throttled time again */
+    if (delay > t->run_delay_limits && throttled <= t->throttled_limits && /* else it is the same time again */
         !r->shared.own[0].id && r->shared.kind != SHARED_BOUND)
         report_add_note(rep, NOTE_CAVEAT, run, NOTE_RUN_DELAY,
                         r->has_steps ? PHRASE(CORE_AWAITED, slot_percent(delay))

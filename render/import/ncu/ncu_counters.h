@@ -14,10 +14,9 @@ enum { NCU_N_OPS = 3 /* add, multiply, both */, NCU_N_PLAIN = NCU_TENSOR, NCU_N_
 enum ncu_counter {
     NCU_COUNT,                                           /* thread instructions, by format and operation */
     NCU_PER_CYCLE = NCU_COUNT + NCU_N_PLAIN * NCU_N_OPS, /* the same per cycle */
-    NCU_PEAK = NCU_PER_CYCLE +
-               NCU_N_PLAIN * NCU_N_OPS,   /* peak of instructions that add and multiply in one, per cycle, by format */
-    NCU_PERCENT = NCU_PEAK + NCU_N_PLAIN, /* achieved percent of that peak */
-    NCU_TENSOR_COUNT = NCU_PERCENT + NCU_N_PLAIN, /* operations by source format: of all results, by result */
+    NCU_PEAK = NCU_PER_CYCLE + NCU_N_PLAIN * NCU_N_OPS,  /* peak multiply-adds per cycle, by format */
+    NCU_PERCENT = NCU_PEAK + NCU_N_PLAIN,                /* achieved percent of that peak */
+    NCU_TENSOR_COUNT = NCU_PERCENT + NCU_N_PLAIN,        /* operations by source format: of all results, by result */
     NCU_TENSOR_PER_CYCLE = NCU_TENSOR_COUNT + 2 * NCU_N_SOURCES,
     NCU_TENSOR_USED = NCU_TENSOR_PER_CYCLE + 2 * NCU_N_SOURCES, /* above 0: tensor cores ran */
     NCU_TIME,                                                   /* ns */

@@ -247,8 +247,7 @@ static int read_details(struct profile *p, struct dcr_err *err)
         last = k;
         if (!k)
             continue;
-        int m = metric_of(what),
-            c = n < 0 ? ncu_counter_of(what, in, &factor) : -1; /* the mean of several launches is no count of one */
+        int m = metric_of(what), c = n < 0 ? ncu_counter_of(what, in, &factor) : -1; /* a mean is not of one launch */
         p->weight = weight_of(dcr_csv_text(p->csv, n));
         add(p, k, m, in, dcr_csv_text(p->csv, value));
         count(p, c, factor, dcr_csv_text(p->csv, value), m >= 0);

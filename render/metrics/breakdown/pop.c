@@ -52,8 +52,7 @@ struct pop pop_of(const int64_t *useful, const int64_t *busy, const int64_t *tot
     double wall = sum_total / n / steps, most = busy ? p.busy_max_ns : p.max_ns;
     p.step_ns = wall > most ? wall : most;
     pop_ratios(&p);
-    p.has = p.has_useful &&
-            (n > 1 || p.is_of_gpus); /* one rank has no other to wait for, but one GPU may wait for its host */
+    p.has = p.has_useful && (n > 1 || p.is_of_gpus); /* one rank cannot wait; one GPU may wait for its host */
     return p;
 }
 

@@ -71,13 +71,7 @@ void losses(struct report *rep, struct series *s)
 }
 
 /* What ranks waited for when they waited for each other. */
-enum waited {
-    WAITED_DATA,
-    WAITED_IO,
-    WAITED_RANK /* the last rank, late because of other work */,
-    WAITED_CORE,
-    N_WAITED
-};
+enum waited { WAITED_DATA, WAITED_IO, WAITED_RANK /* last by other work */, WAITED_CORE, N_WAITED };
 
 /* Waiting of a point by its cause, over its repetitions; sums to its waiting. If cores were shared, only what unequal
  * work explains is waiting for a rank. The rest is waiting for a rank without a core. */

@@ -295,8 +295,7 @@ static void fill_speedups(struct series *s)
             double there = ref->pop.mean_ns * ref->n_ranks;
             p->pop.has_scaling = 1;
             p->pop.computation_scaling_ratio = work * there / here;
-            p->pop.global_ratio =
-                p->pop.parallel_ratio * p->pop.computation_scaling_ratio; /* for one rank, 1 times that */
+            p->pop.global_ratio = p->pop.parallel_ratio * p->pop.computation_scaling_ratio; /* one rank: 1 x it */
         }
     }
 }
