@@ -1,5 +1,5 @@
-/* advice.h - what to do, before it has words: which advice, and what fills its slots. The words stand in
- * render/say/advice.def, a row each, and render/say/say.h makes the text. Decisions compare the ids. */
+/* advice.h - an advice without its words: its id, and what fills its slots. The words are in render/say/advice.def, one
+ * row for each advice, and render/say/say.h makes the text. Decisions compare the ids. */
 #ifndef RENDER_MODEL_ADVICE_H
 #define RENDER_MODEL_ADVICE_H
 

@@ -1,5 +1,5 @@
-/* calibration.h - what the machine can do, as `dccollect calibrate` measured it: the ceilings for rooflines and limits.
- * Filled by render/read/calibration.c from calibration.json (docs/FORMAT.md), never changed afterwards. */
+/* calibration.h - the peak rates of the machine, as `dccollect calibrate` measured them: the ceilings for rooflines and
+ * limits. Filled by render/read/calibration.c from calibration.json (docs/FORMAT.md), never changed afterwards. */
 #ifndef RENDER_MODEL_CALIBRATION_H
 #define RENDER_MODEL_CALIBRATION_H
 
@@ -22,8 +22,8 @@ struct run_node_calibration {
     int64_t memory_array_bytes;     /* of one of the triad's three arrays, 0 = not known */
     struct run_measured memory_one; /* STREAM triad, one core                 unit: GB/s */
     struct run_measured memory_all; /* all cores                              unit: GB/s, all together */
-    const char *disturbed; /* why those of cores and memory are no ceilings: other work was on the machine; "" or NULL =
-                              nothing was seen */
+    const char *disturbed; /* why the values for cores and memory are no ceilings: other work ran on the machine; "" or
+                              NULL = none was seen */
 };
 
 struct run_allreduce_point {
@@ -35,7 +35,7 @@ struct run_allreduce_point {
 struct run_allreduce {
     int n_ranks, n_nodes;
     const char *disturbed;              /* as of nodes */
-    int ranks_share_cores;              /* more ranks than cores on a node: mostly waiting for one's turn */
+    int ranks_share_cores;              /* more ranks than cores on a node: mostly waiting for a core */
     int64_t latency_ns;                 /* median of the smallest size */
     double algbw_gb_per_s;              /* bytes / median, best over sizes */
     double busbw_gb_per_s;              /* algbw * 2 (n - 1) / n */
@@ -50,19 +50,19 @@ struct run_calibration {
     const char *mpi_library;         /* "" = not known */
     struct run_allreduce *allreduce; /* ascending n_ranks */
     int n_allreduce;
-    const char *no_allreduce; /* why there is none, "" = there is, or nobody said */
+    const char *no_allreduce; /* why there is none; "" = there is one, or the reason is unknown */
 };
 
 /* One test of an nccl-tests log: a collective between GPUs over message sizes. */
 struct run_collective_test {
-    const char *file, *collective;      /* "all_reduce"; "" = its log does not say */
-    int n_ranks, is_across;             /* of the devices that the log lists, 0 = none; they are on several hosts */
-    double busbw_gb_per_s, busbw_bytes; /* the best, and at which size */
+    const char *file, *collective; /* "all_reduce"; "" = its log does not say */
+    int n_ranks, is_across; /* number of devices that the log lists, 0 = none; is_across: they are on several hosts */
+    double busbw_gb_per_s, busbw_bytes; /* the best, and the size it was reached at */
     struct run_allreduce_point *points; /* ascending bytes; time in place, else out of place; shape (n_points) */
     int n_points;
 };
 
-/** run_calibration_of - what was measured on the host of that node of the run; NULL when nothing was. */
+/** run_calibration_of - the measurements on the host of that node of the run; NULL when there are none. */
 const struct run_node_calibration *run_calibration_of(const struct run *r, int node);
 
 #endif

@@ -57,8 +57,8 @@ enum idle_cause {
         N_IDLE_CAUSES
 };
 const char *idle_cause_key(enum idle_cause c);
-/** idle_cause_words - what it is called, from say/names.def: as a column, beside its bar, as what the GPU did, and
- *  behind "mostly" ("": none). */
+/** idle_cause_words - its names, from say/names.def: as a column, beside its bar, as what the GPU did, and after
+ *  "mostly" ("": none). */
 enum idle_form { IDLE_IN_TABLE, IDLE_IN_CHART, IDLE_AS_WORK, IDLE_MOSTLY, N_IDLE_FORMS };
 const char *idle_cause_words(enum idle_cause c, enum idle_form form);
 
@@ -77,8 +77,8 @@ struct memory_point {
 };
 enum { DEVICE_MEMORY_POINTS = 256 };
 
-/* What the caching allocator of the framework held, by its own events; or, is_driver, what was allocated from the
- * device by all calls that the trace holds (peaks are lower bounds: what was there before is not known). */
+/* The memory held by the framework's caching allocator, by its own events; or, if is_driver, the memory allocated from
+ * the device by all calls in the trace. Then peaks are lower bounds, because earlier allocations are unknown. */
 struct device_memory {
     int64_t device, n; /* events; 0 = not recorded */
     int is_driver;
@@ -96,19 +96,19 @@ struct device_queue {
     int64_t n, sum, median, p75, max; /* n: launches and begins; 0 = no launch known */
 };
 
-/* Collectives of one kind, as far as the trace says what they moved. */
+/* Collectives of one kind, if the trace states what they moved. */
 struct device_collective {
     const char *name; /* "allreduce" ... */
     int64_t device, bytes, n_ranks;
     int64_t n, sum_ns, min_ns;
-    double algbw_gb_s, busbw_gb_s; /* of the shortest: the others hold waiting for ranks; 0 = n/a */
+    double algbw_gb_s, busbw_gb_s; /* of the shortest one, because the others include waiting for ranks; 0 = n/a */
 };
 
 struct run_device {
-    const char *file; /* relative to what was given to dcreport; in an archive, the member's name */
+    const char *file; /* relative to the path given to dcreport; in an archive, the member's name */
     int64_t device;
-    const char *model; /* "NVIDIA A100-SXM4-40GB"; "" = the trace does not say */
-    int64_t rank;      /* of the process; -1 = the trace does not say */
+    const char *model; /* "NVIDIA A100-SXM4-40GB"; "" = the trace does not state it */
+    int64_t rank;      /* of the process; -1 = the trace does not state it */
     int64_t start_ns;  /* of the first operation, on the trace's own clock */
     int64_t value[N_DEVICE_COLUMNS];
 
@@ -118,11 +118,11 @@ struct run_device {
     int64_t n_launched;             /* operations whose launch is in the trace */
 
     int64_t n_steps, steps_ns; /* steps of the trace, first start to last end; 0 = none, or another device has them */
-    int is_last_step_cut;      /* by the end of the recording; it is left out */
+    int is_last_step_cut;      /* cut by the end of the recording, and left out */
     int64_t steps_busy_ns;     /* in that window: time with any operation running */
     int64_t steps_kernel_ns;   /* with a kernel running */
-    int64_t steps_lead_ns;     /* of steps_idle_ns[IDLE_HOST], what lies before the first operation of the trace */
-    int64_t steps_behind_sync_ns;         /* of the same, gaps that began while the host was in a synchronising call */
+    int64_t steps_lead_ns;     /* part of steps_idle_ns[IDLE_HOST] before the first operation of the trace */
+    int64_t steps_behind_sync_ns; /* part of the same, in gaps that began while the host was in a synchronising call */
     int64_t steps_idle_ns[N_IDLE_CAUSES]; /* sums to steps_ns - steps_busy_ns; when has_idle_causes */
 
     int64_t n_mallocs, n_frees, n_syncs; /* calls inside steps; meaningless without steps */

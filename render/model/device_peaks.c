@@ -1,5 +1,6 @@
-/* device_peaks.c - see device_peaks.h. Dense products without structured sparsity. FP16, BF16 and FP8 by tensor or
- * matrix cores, FP64 and FP32 by ordinary ones: the trace does not say whether FP32 products ran as TF32. */
+/* device_peaks.c - see device_peaks.h. Rates of dense products without structured sparsity. FP16, BF16 and FP8 use
+ * tensor or matrix cores. FP64 and FP32 use ordinary ones, because a trace does not state whether FP32 products ran as
+ * TF32. */
 #include "render/model/device_peaks.h"
 
 #include <string.h>
@@ -18,7 +19,7 @@ static const char v100[] = "NVIDIA V100 datasheet (2020)", a100[] = "NVIDIA A100
                   turing[] = "NVIDIA Turing whitepaper, RTX 2080 Ti (2018)",
                   gp100[] = "NVIDIA Quadro GP100 datasheet (2017)";
 
-/* Of the devices in the traces that dcreport was tested with, and the H200. */
+/* The devices in the traces that dcreport was tested with, and the H200. */
 static const struct device_peak table[] = {
     {"Tesla V100-SXM2-16GB", 7.8, 15.7, 125, 0, 0, 0.9, v100},
     {"Tesla V100-SXM2-32GB", 7.8, 15.7, 125, 0, 0, 0.9, v100},

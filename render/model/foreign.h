@@ -1,4 +1,4 @@
-/* foreign.h - what one file of another tool said, reduced while reading. */
+/* foreign.h - the content of one file of another tool, reduced while reading. */
 #ifndef RENDER_MODEL_FOREIGN_H
 #define RENDER_MODEL_FOREIGN_H
 
@@ -6,7 +6,7 @@
 #include "render/model/device.h"
 #include "render/model/kernel_counts.h"
 
-/* What kind of file of another tool a trace or a table is from. X(id, words in report.json and on pages) */
+/* The kind of file of another tool that a trace or a table comes from. X(id, words in report.json and on pages) */
 #define FOREIGN_KINDS(X)                                      \
     X(FOREIGN_KINETO, "Kineto trace")                         \
     X(FOREIGN_CUPTI, "CUPTI activity in the trace of a rank") \
@@ -30,7 +30,7 @@ enum foreign_kind {
 };
 /** foreign_kind_words - "" of FOREIGN_UNKNOWN. */
 const char *foreign_kind_words(enum foreign_kind k);
-/** foreign_is_nsys - is it a trace or a table of Nsight Systems, in whatever format? */
+/** foreign_is_nsys - is it a trace or a table of Nsight Systems, in any format? */
 int foreign_is_nsys(enum foreign_kind k);
 
 /* What the host named: operators of a framework (cpu_op), its annotations, NVTX ranges. X(id, key) */
@@ -69,17 +69,17 @@ struct code_line {
 };
 struct code_lines {
     int has_stacks;
-    int is_unnamed;         /* no GPU: times are those parts of the steps that no operator or range names */
+    int is_unnamed;         /* no GPU: times are the parts of the steps that no operator or range names */
     struct code_line *list; /* by idle time, longest first                        shape: (n) */
     int n;
-    int64_t idle_ns, known_ns; /* idle time by host of all GPUs of the trace, or unnamed time of its steps; and the
-                                  part with a line */
+    int64_t idle_ns, known_ns; /* time that all GPUs of the trace waited for the host, or unnamed time of its steps; and
+                                  the part with a line */
 };
 
-/* Gradient accumulation, as a trace shows it. */
+/* Gradient accumulation in a trace. */
 struct accumulation {
     int64_t micro_batches; /* of an optimiser step; 1 = there is none; 0 = not known */
-    int64_t steps_between; /* a marked step is not an optimiser step: so many of them make one; 0 = it is */
+    int64_t steps_between; /* number of marked steps that make an optimiser step; 0 = a marked step is one */
     const char *by;        /* what was counted: "backward passes"; NULL = nothing */
     struct reason why;     /* when micro_batches is 0 */
 };
@@ -103,7 +103,7 @@ struct range_sum {
     const char *name;
     size_t len;
     int64_t n;  /* ranges */
-    double sum; /* of the counter; of a kernel FLOP */
+    double sum; /* of the counter; for a kernel FLOP */
 };
 struct range_counters {
     int64_t n_ranges;
@@ -124,16 +124,17 @@ struct foreign_trace {
     int64_t n_damaged;        /* places between events that could not be read */
     int64_t damaged_bytes;    /* of these */
     const char *why_rest;     /* why the rest could not be read, a sentence; NULL = it could */
-    int lacks_kernels;        /* some were lost, or are CUDA graphs that stand as one launch each */
+    int lacks_kernels;        /* some were lost, or are CUDA graphs that count as one launch each */
     int64_t n_negative;       /* operations of negative duration: they count, but cover no time */
     int64_t n_unusable;       /* events without a usable time */
     int64_t n_backward;       /* calls and ranges of the host that end before they begin */
     int64_t n_unpaired;       /* beginnings without an end, ends without a beginning */
     int64_t n_lost_steps[N_STEP_LOSSES];
     struct reduced steps; /* of the rank; n_steps 0 = the trace marks none */
-    int is_by_optimizer;  /* nothing marks the steps: they are taken from runs of the optimiser */
-    int is_last_step_cut; /* of steps of a host: the last was cut by the end of the recording and is left out */
-    int is_rank_by_name;  /* the trace has no place for a rank: it is that of the file's name, if that has one */
+    int is_by_optimizer;  /* no range marks the steps, so they are taken from runs of the optimiser */
+    int is_last_step_cut; /* of steps of a host: the recording ended in the last one, which is left out */
+    int is_rank_by_name;  /* the trace has no place for a rank, so the rank comes from the file's name, if that has one
+                           */
     struct accumulation accumulation;
     struct host_operators operators;
     struct code_lines code;
@@ -147,7 +148,7 @@ struct foreign_trace {
     struct range_counters *counters;     /* NULL = the trace has none */
 };
 
-/* Numbers of a file that are shown as they are: results of a benchmark, of another analysis, accounting. */
+/* Numbers of a file that are shown unchanged: results of a benchmark, of another analysis, accounting. */
 struct foreign_table {
     const char *file;
     enum foreign_kind kind;

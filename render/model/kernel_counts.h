@@ -1,5 +1,5 @@
-/* kernel_counts.h - what a profiler counted in a kernel of the GPU, all its runs together: the roofline's side of
- * counters. Filled by render/import/ncu/ncu_counters.c; read by render/metrics/kernel_roofline.c (docs/metrics.md). */
+/* kernel_counts.h - counters of a profiler for a kernel of the GPU, all its runs together; input of the roofline.
+ * Filled by render/import/ncu/ncu_counters.c; read by render/metrics/kernel_roofline.c (docs/metrics.md). */
 #ifndef RENDER_MODEL_KERNEL_COUNTS_H
 #define RENDER_MODEL_KERNEL_COUNTS_H
 
@@ -15,8 +15,8 @@ struct run_kernel_counts {
     struct reason flop_why; /* and why */
     struct reason bytes_why;
     const char *counted;     /* formats that were counted: "FP32, FP64" */
-    const char *format;      /* of most operations: "FP32"; "" = there are none */
-    const char *missing;     /* what of these formats was not counted, so that flop is a lower bound; "" = nothing */
+    const char *format;      /* the format with most operations: "FP32"; "" = there are none */
+    const char *missing;     /* what was not counted of these formats, so that flop is a lower bound; "" = nothing */
     double peak_flop_per_s;  /* of `format`; <= 0: not known, */
     double peak_bytes_per_s; /* the device's memory */
     struct reason peak_flop_why; /* and why; */

@@ -1,10 +1,10 @@
-/* observed.c - sums of what the recorder saw without the program naming it: MPI calls, calls on files. */
+/* observed.c - sums of calls that the recorder saw without names from the program: MPI calls, calls on files. */
 #include "render/model/build.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Sums of a file that lies stay within 63 bits. */
+/* Limits sums to 63 bits, because a damaged file may hold any numbers. */
 static uint64_t plus(uint64_t a, uint64_t b)
 {
     uint64_t sum;

@@ -1,6 +1,6 @@
-/* phrase.h - a sentence of the report before it has words: which one, and what fills its slots. The words stand in
- * render/say/phrases.def, notes.def and causes.def, a row each, and render/say/say.h makes the text. Findings are made
- * of these, so that no decision reads a sentence. */
+/* phrase.h - a sentence of the report without its words: its id, and what fills its slots. The words are in
+ * render/say/phrases.def, notes.def and causes.def, one row for each sentence, and render/say/say.h makes the text.
+ * Findings use these, so that no decision has to read a sentence. */
 #ifndef RENDER_MODEL_PHRASE_H
 #define RENDER_MODEL_PHRASE_H
 
@@ -34,7 +34,7 @@ int are_same_phrases(const struct phrase a[NOTE_PHRASES], const struct phrase b[
 /** keep_phrases - a copy whose names, made clean by text_clean, and reasons live as long as the arena. */
 void keep_phrases(struct dcr_arena *a, const struct phrase said[NOTE_PHRASES], struct phrase kept[NOTE_PHRASES]);
 
-/** phrase_put - one more sentence behind those that are there; PHRASE_NONE adds nothing. At most n: more are left out.
+/** phrase_put - adds a sentence after those in the list; PHRASE_NONE adds nothing. At most n: more are left out.
  *  list  shape (n) */
 static inline void phrase_put(struct phrase *list, int n, struct phrase p)
 {
@@ -46,15 +46,15 @@ static inline void phrase_put(struct phrase *list, int n, struct phrase p)
 }
 
 enum { SAID_MAX = 7 };
-/* What a finding says: a headline, and the sentences that support it. Those of PHRASE_NONE are left out. */
+/* A finding: a headline, and the sentences that support it. Those of PHRASE_NONE are left out. */
 struct said {
-    struct slot where; /* "4 nodes", before the headline of a run of a series; SLOT_NONE of others */
+    struct slot where; /* "4 nodes", before the headline of a run of a series; else SLOT_NONE */
     int is_on;         /* "On 4 nodes, ..." instead of "4 nodes: ..." */
     struct phrase headline;
     struct phrase support[SAID_MAX];
 };
 
-/** said_add - one more sentence of support behind those that are there, as phrase_put. */
+/** said_add - adds a sentence of support, as phrase_put. */
 static inline void said_add(struct said *s, struct phrase p)
 {
     phrase_put(s->support, SAID_MAX, p);

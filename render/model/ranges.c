@@ -1,4 +1,4 @@
-/* ranges.c - what programs named in native traces, summed over the ranks of a run by name. */
+/* ranges.c - named ranges of programs in native traces, summed over the ranks of a run by name. */
 #include "render/model/build.h"
 
 #include <stdlib.h>
@@ -12,7 +12,7 @@ static int compare_name(const struct host_operator *x, const struct host_operato
     return order ? order : (int)x->kind - (int)y->kind;
 }
 
-/* Sums of a file that lies stay within 63 bits. */
+/* Limits sums to 63 bits, because a damaged file may hold any numbers. */
 static void add(int64_t *sum, int64_t more)
 {
     if (__builtin_add_overflow(*sum, more, sum))
@@ -36,7 +36,7 @@ static void join(struct host_operator *x, const struct host_operator *y)
         x->self_ns = -1;
 }
 
-/* Ascending names while the run is read. returns where the name is or belongs */
+/* Names ascend while the run is read. returns the index of the name, or where to insert it */
 static int place_of(const struct host_operators *all, const struct host_operator *one)
 {
     int low = 0, high = all->n_names;

@@ -1,5 +1,5 @@
-/* reason.h - why a value is missing: a code with typed slots. It knows no words: those stand in render/say/reasons.def,
- * a row each, and render/say/say.h makes the text. */
+/* reason.h - why a value is missing: a code with typed slots. It has no words: those are in render/say/reasons.def, one
+ * row for each reason, and render/say/say.h makes the text. */
 #ifndef RENDER_MODEL_REASON_H
 #define RENDER_MODEL_REASON_H
 
@@ -10,18 +10,19 @@ struct reason;
 enum slot_kind {
     SLOT_NONE = 0,
     SLOT_COUNT,   /* a whole number; a template may give it a noun */
-    SLOT_THINGS,  /* a count with its own noun: "4 nodes", or "4 ranks" where ranks are what a series counts */
+    SLOT_THINGS,  /* a count with a separate noun: "4 nodes", or "4 ranks" if a series counts ranks */
     SLOT_TIME,    /* ns; all times of a sentence are printed in the unit of the longest */
     SLOT_PERCENT, /* a ratio that reads as "34 %" */
     SLOT_RATIO,   /* "0.84" */
     SLOT_FACTOR,  /* "1.92x" */
     SLOT_NUMBER,
     SLOT_BYTES,
-    SLOT_NAME, /* of a thing, or words that the evidence itself says */
+    SLOT_NAME, /* of a thing, or words of the evidence */
     SLOT_REASON,
 };
 
-/* What a sentence is filled with. Names and reasons are borrowed: they live as long as what they are a slot of. */
+/* The content of a slot in a sentence. Names and reasons are borrowed: they live as long as the phrase or reason that
+ * has the slot. */
 struct slot {
     enum slot_kind kind;
     const char *noun; /* of SLOT_THINGS, singular */

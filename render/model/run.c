@@ -154,7 +154,7 @@ static void keep_fewer(struct run_rank *k, int64_t every, int is_by_order)
     k->seen = (struct steps_seen){.every = every, .n = all.n, .ns = all.ns};
 }
 
-/* Ranks with more steps or collectives than others keep fewer of them. Only steps of all ranks can be compared. */
+/* Ranks with more steps or collectives than others keep fewer of them, but only steps of all ranks can be compared. */
 static void keep_the_same(struct run *r, int is_by_order)
 {
     int64_t every = 0;
@@ -222,7 +222,7 @@ void run_put_gap(struct run *r, const struct phrase said[NOTE_PHRASES])
     r->gaps[r->n_gaps++] = gap;
 }
 
-/* Points per bucket double when the series is full: neighbours are averaged. */
+/* The number of points per bucket doubles when the series is full: neighbours are averaged. */
 static void halve_points(struct sampled *s)
 {
     int n = s->n_points / 2;

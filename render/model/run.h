@@ -1,11 +1,10 @@
-/* run.h - one run as the rest of the renderer sees it: read once from its archive, reduced while reading.
- * Memory grows with ranks, steps and collectives, not with events. Nothing here is computed beyond sums:
- * statistics and judgements live in render/metrics and render/findings. Filled by render/read, never changed
- * afterwards.
+/* run.h - one run as the rest of the renderer sees it: read once from its archive, reduced while reading. Memory grows
+ * with ranks, steps and collectives, not with events. Only sums are computed here: statistics and judgements are in
+ * render/metrics and render/findings. Filled by render/read, never changed afterwards.
  *
- * All times are integer nanoseconds of the host's monotonic clock. Every sum is of one host's times; where times of
- * different hosts meet (timeline, charts of monitors) render/model/clocks.h puts them on one axis.
- * Text and arrays belong to the run's arena and live until run_free. */
+ * All times are integer nanoseconds of the host's monotonic clock. Every sum is of one host's times. If times of
+ * different hosts are shown together (timeline, charts of monitors), render/model/clocks.h puts them on one axis. Text
+ * and arrays belong to the run's arena and live until run_free. */
 #ifndef RENDER_MODEL_RUN_H
 #define RENDER_MODEL_RUN_H
 
@@ -51,7 +50,7 @@ struct run_reading {
         int64_t cpu_ns; /* -1 = not measured */
         int64_t received_bytes;
     };
-    int64_t own_ns; /* of a rank: both times, of its first process alone; -1 = not measured */
+    int64_t own_ns; /* of a rank: both times, of its first process only; -1 = not measured */
     int64_t misses; /* of a rank: of the last-level cache, since its start; -1 = not counted */
 };
 #define RUN_MAX_READINGS 512
@@ -59,7 +58,7 @@ struct run_reading {
 struct run_gpu {
     int gpu_id;
     struct sampled utilization_percent, memory_used_mb, memory_total_mb, power_w, temperature_c, sm_clock_mhz;
-    struct sampled sm_clock_max_mhz;       /* what the GPU says that it can run at; most monitors do not ask */
+    struct sampled sm_clock_max_mhz;       /* the highest clock that the GPU states; most monitors do not ask for it */
     struct sampled pcie_mb_s, nvlink_mb_s; /* both directions, between two samples */
 };
 
@@ -70,28 +69,28 @@ struct run_traffic {
     double seconds;
 };
 
-/* What an emulated node is: a part of one machine, with a link of its own. */
+/* An emulated node: a part of one machine, with a separate link. */
 struct node_share {
-    int has;                /* else the node is none, or ranks of one host stand in for it */
-    double cores;           /* 0 = not limited: it has no share of its own of the cores */
-    int64_t period_us;      /* of the quota that makes it so; 0 = not recorded */
+    int has;                /* 0: the node is not emulated, or ranks of one host stand in for it */
+    double cores;           /* 0 = not limited: it has no separate share of the cores */
+    int64_t period_us;      /* of the quota that sets the share; 0 = not recorded */
     int64_t link_bit_per_s; /* each direction; 0 = not shaped */
-    int is_default;         /* what the machine's number of cores gives, not what a user asked for */
+    int is_default;         /* the default by the machine's number of cores, not a user's choice */
 };
 
-/* What the collector says of one of its recorders or monitors; all zero = the archive does not say. */
+/* What the collector states about one of its recorders or monitors; all zero = the archive does not state it. */
 enum recorder_state {
     RECORDER_UNSAID = 0,
     RECORDER_OK,
-    RECORDER_NOTHING, /* it was there and saw nothing */
+    RECORDER_NOTHING, /* it ran and saw nothing */
     RECORDER_ABSENT,
     RECORDER_NOT_AVAILABLE,
     RECORDER_OTHER
 };
 struct recorder {
     enum recorder_state state;
-    const char *text;    /* as it stands in the archive; NULL or "" of RECORDER_UNSAID */
-    const char *because; /* of what is there or not: the text without its first words; NULL or "" of OK and UNSAID */
+    const char *text;    /* as in the archive; NULL or "" of RECORDER_UNSAID */
+    const char *because; /* the reason: the text without its first words; NULL or "" of OK and UNSAID */
     int is_no_gpu;       /* of RECORDER_NOTHING: the program used no GPU */
 };
 
@@ -111,8 +110,8 @@ struct run_node {
     struct sampled psi_cpu_percent, psi_memory_percent, psi_io_percent, faults_per_s, major_faults_per_s;
     int64_t throttled_ns, nr_throttled; /* growth over the run; -1 = not measured */
     double monitor_seconds;             /* span of the CPU monitor */
-    struct run_reading *busy;           /* cpu_ns: time for which its cores were busy, their mean; run_delay_ns: time
-                                           for which a quota had stopped it, -1 not measured. shape (n_busy) */
+    struct run_reading *busy; /* cpu_ns: mean time for which its cores were busy; run_delay_ns: time for which a quota
+                                 had stopped it, -1 not measured. shape (n_busy) */
     int n_busy;
     struct run_gpu *gpus;
     int n_gpus;
@@ -129,7 +128,7 @@ struct run_rank {
     enum step_source source;
     struct step_record *steps; /* ascending step number */
     size_t n_steps;
-    struct steps_seen seen; /* if the trace has more steps than are kept */
+    struct steps_seen seen; /* set if the trace has more steps than are kept */
     struct collective *collectives;
     size_t n_collectives;
     struct run_phase *phases; /* in order of appearance; names beyond RUN_MAX_PHASES are not kept */
@@ -137,16 +136,17 @@ struct run_rank {
     int64_t outside_ns[N_CATEGORIES]; /* between the first step's start and the last one's end, not in steps */
     int64_t validation_ns;            /* part of the time outside steps */
     int64_t wall_ns;                  /* first step start to last step end */
-    int n_step_processes;             /* of the rank that named steps in traces; its steps are those of step_pid */
+    int n_step_processes; /* processes of the rank that named steps in traces; its steps are those of step_pid */
     int64_t step_pid, n_steps_of_others;
-    int64_t loading_ranges_ns; /* named ranges of data loading, whatever thread had them, summed */
+    int64_t loading_ranges_ns; /* named ranges of data loading, summed over all threads */
     uint64_t n_dropped, n_bad_blocks, n_missing_blocks, n_unmatched, n_open; /* losses of its traces */
-    uint64_t n_dropped_known; /* of n_dropped: those that sums by name and call count all the same */
+    uint64_t n_dropped_known; /* part of n_dropped that sums by name and call include all the same */
     uint64_t n_dropped_gpu;   /* part of n_dropped: GPU activity that CUPTI lost */
-    int64_t lost_from_ns; /* since when events are missing, on the clock of the steps; 0 = none is, -1 = not known */
+    int64_t lost_from_ns; /* since when events are missing, on the clock of the steps; 0 = none are missing, -1 = not
+                             known */
     int has_step_sums;    /* the sums of its steps include all events that were lost */
     int is_torn;
-    struct dct_window window; /* in which its calls were recorded; of several processes the longest window */
+    struct dct_window window; /* time in which its calls were recorded; for several processes the longest window */
     uint64_t n_inconsistent;  /* steps.csv rows whose phases did not fit into the step */
     const char *trace_notes;  /* the recorder's own sentences, "" none */
     const char *ended_in;     /* the innermost range that its trace never closed, "" none */
@@ -154,30 +154,31 @@ struct run_rank {
     int is_renumbered; /* its trace's step numbers did not ascend, so they count from 0 in order of time */
     /* process monitor; -1 = not measured */
     int64_t cpu_ns, run_delay_ns, peak_rss_bytes, involuntary_switches;
-    /* Reading inside data loading on the thread of the steps: calls that are events, and shorter ones on the same
-     * files, of which only sums are known: in proportion to the events. */
+    /* Reading inside data loading on the thread of the steps: calls that are events, and shorter calls on the same
+     * files. Only sums of the shorter calls are known, so they are shared out in proportion to the events. */
     int64_t loading_events_ns, loading_short_ns;
-    int64_t mpi_ns; /* inside MPI calls but MPI_Init and MPI_Finalize; 0 = none recorded */
+    int64_t mpi_ns; /* inside MPI calls except MPI_Init and MPI_Finalize; 0 = none recorded */
     double process_seconds;
     int64_t watched_from_ns, watched_to_ns; /* its first and last sample, on the clock of the steps; 0 = not known */
     int64_t cycles, instructions, llc_misses,
         task_clock_ns;          /* processor's counters over the samples; -1 = not counted */
-    struct recorder counters;   /* of the cycles */
+    struct recorder counters;   /* recorder of the cycles */
     struct run_reading *delays; /* the same counters over time. shape (n_delays) */
     int n_delays;
     /* The kernel's totals of reads and writes by the rank's processes, at the end or when last seen: files, pipes,
      * sockets, terminals. No read calls = not recorded, since every program reads. own_bytes of them were written by
      * the recorder. */
     int64_t io[DCT_N_IO_TOTALS], own_bytes;
-    int64_t monitor_pid; /* first of the rank's processes, 0 = not said; as most of them as there were at once */
-    int most_processes;  /* 0 = not said */
+    int64_t monitor_pid; /* first of the rank's processes, 0 = not stated */
+    int most_processes;  /* largest number of its processes at one time; 0 = not stated */
 };
 
 /** steps_of_all - number and summed time of all steps of a rank that kept n of them. The sum is at most INT64_MAX. */
 struct steps_seen steps_of_all(const struct step_record *kept, size_t n, const struct steps_seen *seen);
 
-/* Calls that the recorder saw by itself, summed over the ranks. Of MPI by function: bytes as docs/FORMAT.md says, time
- * inside the call. Of files by name: [DCT_IO_READ ...]. Names beyond the limit share one, RUN_OTHER_FILES. */
+/* Calls that the recorder saw by itself, summed over the ranks. MPI calls are by function: bytes as docs/FORMAT.md
+ * says, time inside the call. Calls on files are by name: [DCT_IO_READ ...]. Names beyond the limit share one,
+ * RUN_OTHER_FILES. */
 struct run_mpi_call {
     const char *name;
     struct dct_io sum;
@@ -186,8 +187,8 @@ struct run_file {
     const char *name;
     struct dct_io sum[DCT_N_IO];
 };
-/** run_is_timed - is the time of these calls known? Small calls of stdio are counted and not timed; of no call it is 0.
- */
+/** run_is_timed - is the time of these calls known? Small calls of stdio are counted but not timed. The time of no
+ *  calls is known: 0. */
 int run_is_timed(const struct dct_io *calls);
 #define RUN_MAX_MPI_CALLS 256
 #define RUN_MAX_FILES 1024
@@ -208,15 +209,15 @@ int run_metric(const char *name);
 struct run_pair {
     const char *key, *value;
 };
-#define RUN_NO_EVIDENCE "not evidence, left out" /* role of a folder's file that no tool left: a README, a log */
+#define RUN_NO_EVIDENCE "not evidence, left out" /* role of a file of no tool: a README, a log */
 struct run_member {
     const char *name, *sha256;                 /* sha256 computed while reading */
-    const char *role;                          /* what it was taken for */
-    const char *columns_read, *columns_unread; /* of a table whose columns are told by their names; NULL = of none */
+    const char *role;                          /* the kind that it was read as */
+    const char *columns_read, *columns_unread; /* for a table whose columns are known by their names; NULL = none */
     int64_t size_bytes;
 };
 
-/* What program.json says; "" or -1 = not said. */
+/* The content of program.json; "" or -1 = not stated. */
 struct run_program {
     const char *name, *version, *model, *precision, *backend, *blas, *dataset, *allreduce_dtype;
     const char *mpi, *cuda, *nccl; /* libraries and versions */
@@ -227,13 +228,13 @@ struct run_program {
     const char *kernels_best;                     /* better kernels that this processor runs; "" = none known */
     double kernels_best_ratio;                    /* time of computing a batch with them / with those of the run */
     int dataset_is_generated, strong_scaling, allreduce_is_overlapped;
-    double allreduce_early_ratio; /* of the gradients, those that are final before the backward pass ends */
-    int64_t backward_left_looks;  /* so often messages are moved on in what is to come then */
-    double backward_left_ratio;   /* of the backward pass, what is to come then */
-    int batch_is_label;           /* global_batch is of the label of that name: program.json does not say it */
+    double allreduce_early_ratio; /* share of the gradients that are final before the backward pass ends */
+    int64_t backward_left_looks;  /* number of times that messages are moved on in the rest of the pass */
+    double backward_left_ratio;   /* share of the backward pass that is left then */
+    int batch_is_label;           /* global_batch comes from the label of that name, because program.json lacks it */
 };
 
-/* What a node count counts: GPUs where runs on one machine scale over those. X(id, word) */
+/* What a node count counts: GPUs if runs on one machine scale over GPUs. X(id, word) */
 #define COUNTED_UNITS(X)    \
     X(COUNTS_NODES, "node") \
     X(COUNTS_GPUS, "GPU")
@@ -245,9 +246,9 @@ enum counted_unit {
 /** counted_word - "node", "GPU". */
 const char *counted_word(enum counted_unit c);
 
-/* A run of which only a summary was kept: a few numbers over all its steps, no phases. n_steps 0 = there is none.
- * Importers of benchmark results fill it beside program.global_batch, n_ranks and n_nodes (what the runs scale over:
- * then `unit` says what that is). */
+/* A run with only a summary: a few numbers over all its steps, no phases. n_steps 0 = there is none. Importers of
+ * benchmark results fill it beside program.global_batch, n_ranks and n_nodes (what the runs scale over: then `unit`
+ * says what that is). */
 struct run_summary {
     const char *source; /* "DDP scaling results": in prose */
     int64_t n_steps, mean_ns, stdev_ns, p50_ns, p95_ns;
@@ -259,15 +260,15 @@ struct run_summary {
 };
 
 /* NODES_EMULATED: ranks of one host stand in for nodes. NODES_SHARES are emulated too: each is a part of one machine
- * with a host name and monitors of its own (run_node.share). */
+ * with a separate host name and monitors (run_node.share). */
 enum node_kind { NODES_UNKNOWN = 0, NODES_MACHINES, NODES_ONE_KERNEL, NODES_EMULATED, NODES_SHARES };
 
-/* Why a run is incomplete, by its collector: a process that failed or was told to end, or something else. */
+/* Why a run is incomplete, by its collector: a process failed, it was told to end, or there is another reason. */
 enum ending_kind { ENDING_OTHER = 0, ENDING_FAILED, ENDING_TOLD /* from outside, by a signal that asks it to end */ };
 struct run_ending {
     const char *text; /* the collector's sentence */
     enum ending_kind kind;
-    int rank;           /* -1 = of the program as a whole */
+    int rank;           /* -1 = the program as a whole */
     int status, signal; /* 0 = not said; a status above 128 is that of a signal */
 };
 
@@ -284,7 +285,7 @@ struct run {
     const char *files_unhashed; /* why there is none: "not a plain file"; "" = not needed, or there is one */
     size_t n_files_hashed;
     int has_manifest, has_metadata, has_metrics;
-    int is_complete;            /* 0: endings say why */
+    int is_complete;            /* 0: the endings state why */
     struct run_ending *endings; /* shape (n_endings), in the collector's order */
     int n_endings;
     int n_nodes; /* 0 = unknown */
@@ -294,7 +295,7 @@ struct run {
     int n_command;
     const char *git_commit; /* of the code that ran; "" = not recorded */
     int git_changed;        /* the code had changes that are in no commit; -1 = not known */
-    const char **libraries; /* names, without folders, of what any rank had loaded, each once */
+    const char **libraries; /* names, without folders, of libraries that any rank had loaded, each once */
     int n_libraries;
     struct run_pair *limits; /* soft: number or "unlimited" */
     int n_limits;
@@ -304,10 +305,11 @@ struct run {
     const char *scheduler, *job_id, *collector_version;
     int64_t collector_cpu_ns; /* processor time of its collectors; 0 = not recorded */
     struct recorder nvtx, mpi, io, cuda;
-    int n_cut_traces, n_unsummed_traces; /* that keep the newest events only; of those, that have no sums of all */
-    int64_t events_from_step;            /* the first step of which all of them have the events; -1 = none */
-    int has_gpu_untold;                  /* GPUs did something, of which the archive has no trace */
-    int has_host_steps; /* they may show no more than enqueueing: the GPU's work is not there as a whole */
+    int n_cut_traces, n_unsummed_traces; /* traces that keep only the newest events; those among them that have no sums
+                                            of all events */
+    int64_t events_from_step;            /* the first step for which all of them have events; -1 = none */
+    int has_gpu_untold;                  /* GPUs worked, but the archive has no trace of them */
+    int has_host_steps; /* steps may show no more than enqueueing, because the GPU's work was not recorded as a whole */
     struct run_program program;
     struct run_summary summary;
     enum counted_unit unit;                /* what n_nodes counts */
@@ -325,7 +327,7 @@ struct run {
     size_t n_epochs;
     struct run_member *members; /* sorted by name */
     size_t n_members;
-    struct run_member told;       /* what its reader says of the file that is being read */
+    struct run_member told;       /* what its reader states about the file that is being read */
     struct foreign_trace *traces; /* GPU traces of other tools, by file name */
     struct foreign_table *tables; /* by file name */
     int n_traces, n_tables;
@@ -333,12 +335,12 @@ struct run {
     int n_tests;
     struct run_kernel_counts *kernels; /* of profilers of kernels: by file, then by time, longest first */
     int n_kernels;
-    int has_window; /* its traces were to hold a part of the run only: --steps, --delay, --duration, --capture-range */
-    int is_foreign; /* made of other tools' files only: what our archives hold is not missing */
+    int has_window; /* its traces were to hold only a part of the run: --steps, --delay, --duration, --capture-range */
+    int is_foreign; /* made only of other tools' files, so files of our archives are not missing */
     struct run_gap *gaps; /* what is missing in this archive and why it matters */
     int n_gaps;
-    const struct run_watch *watch; /* who wants single ranges while the traces are read (render/model/watch.h), and */
-    void *watched;                 /* what it made of them; NULL = nobody. Freed with the run */
+    const struct run_watch *watch; /* gets single ranges while the traces are read (render/model/watch.h) */
+    void *watched;                 /* its result; NULL = no watcher. Freed with the run */
     size_t ranks_cap, nodes_cap, gaps_cap, mpi_cap, files_cap, traces_cap, tables_cap, ranges_cap, tests_cap,
         kernels_cap; /* filling only */
 };
@@ -348,10 +350,9 @@ int run_is_one_machine(const struct run *r);
 /** run_all_steps - how many steps each rank made if all ranks kept n of them (steps_of_all). */
 double run_all_steps(const struct run *r, int64_t n);
 
-/** run_node_steal - share of a node's CPU time that other virtual machines took, in the mean; 0 = none, or not
- * recorded. */
+/** run_node_steal - mean share of a node's CPU time that other virtual machines took; 0 = none, or not recorded. */
 double run_node_steal(const struct run_node *n);
-/** run_is_of_hosts - are its traces of hosts: with steps, and without an operation of a GPU or a call to one? */
+/** run_is_of_hosts - are its traces of hosts? They have steps, and no operation of a GPU or call to one. */
 int run_is_of_hosts(const struct run *r);
 /** run_add_gap - note in up to NOTE_PHRASES sentences that something is missing: run_add_gap(r, PHRASE(NO_MANIFEST)).
  * The same is kept once. Names in slots are copied. */

@@ -1,4 +1,4 @@
-/* settle.c - the end of reading: counts without memory behind them become 0, and everything gets its order. */
+/* settle.c - the end of reading: counts of arrays that were not allocated become 0, and everything is sorted. */
 #include "render/model/build.h"
 
 #include <stdlib.h>
@@ -34,7 +34,7 @@ static int compare_member(const void *a, const void *b)
     return strcmp(((const struct run_member *)a)->name, ((const struct run_member *)b)->name);
 }
 
-/* qsort(NULL, 0, ...) is undefined; the arrays here may be both. */
+/* qsort(NULL, 0, ...) is undefined, and an array here may be NULL and empty. */
 static void sort(void *base, size_t n, size_t size, int (*compare)(const void *, const void *))
 {
     if (n > 1)

@@ -1,4 +1,4 @@
-/* talp.c - the trees of TALP's efficiencies: factors, the lowest of them, their product. */
+/* talp.c - the trees of TALP's efficiencies: factors, the lowest factor, the product. */
 #include "render/model/talp.h"
 
 static const struct {
@@ -52,7 +52,7 @@ enum talp_efficiency talp_lowest_factor(const double *v, enum talp_efficiency of
     return lowest;
 }
 
-/* Each factor `by` larger, and none below 0. */
+/* The product with each factor larger by `by`, and none below 0. */
 static double product(const double *v, enum talp_efficiency of, double by)
 {
     double p = 1;

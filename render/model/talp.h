@@ -1,8 +1,9 @@
-/* talp.h - POP's hybrid model as DLB's TALP reports it: which efficiencies multiply to which (docs/metrics.md, POP). */
+/* talp.h - POP's hybrid model as DLB's TALP reports it: and which efficiencies are the factors of another one
+ * (docs/metrics.md, POP). */
 #ifndef RENDER_MODEL_TALP_H
 #define RENDER_MODEL_TALP_H
 
-/* Name, key of TALP's JSON, what it is called, of what it is a factor. Two trees: the host's under Parallel, the
+/* Name, key of TALP's JSON, title, and the efficiency that it is a factor of. Two trees: the host's under Parallel, the
  * devices' under GPU. */
 #define TALP_EFFICIENCIES(X)                                                               \
     X(PARALLEL, "parallelEfficiency", "Parallel", NONE)                                    \
@@ -21,8 +22,8 @@
     X(GPU_COMMUNICATION, "gpuCommunicationEfficiency", "GPU communication", GPU)           \
     X(GPU_ORCHESTRATION, "gpuOrchestrationEfficiency", "GPU orchestration", GPU)
 
-/* Column of the parallel efficiency that the times of a report make: useful time / useful time and time lost in MPI,
- * OpenMP and the GPU's runtime (DLB 3.6, perf_metrics.c), summed over CPUs. */
+/* Column of the parallel efficiency that follows from the times of a report: useful time / (useful time + time lost in
+ * MPI, OpenMP and the GPU's runtime) (DLB 3.6, perf_metrics.c), summed over CPUs. */
 #define TALP_BY_TIMES "Parallel by its times"
 
 enum talp_efficiency {
@@ -33,21 +34,21 @@ enum talp_efficiency {
         N_TALP
 };
 
-/** talp_key, talp_title - of the JSON; of a column and a sentence. talp_parent: of what it is a factor, TALP_NONE of
- *  the root of a tree. */
+/** talp_key, talp_title - the name in the JSON; in a column and a sentence. talp_parent: the efficiency that it is a
+ *  factor of, TALP_NONE for the root of a tree. */
 const char *talp_key(enum talp_efficiency e);
 const char *talp_title(enum talp_efficiency e);
 enum talp_efficiency talp_parent(enum talp_efficiency e);
 
-/** talp_clean - what DLB did not compute becomes -1 (n/a), shape of v: (N_TALP), ratios, -1 = not in the file. It
- *  writes 0 for a factor of a programming model that did not run, which no factor of an efficiency above 0 can be; and
- *  for the devices' tree where there are no GPUs (n_gpus 0; -1 = not said). */
+/** talp_clean - values that DLB did not compute become -1 (n/a), shape of v: (N_TALP), ratios, -1 = not in the file.
+ *  DLB writes 0 for a factor of a programming model that did not run, although no factor of an efficiency above 0 can
+ *  be 0. It also writes 0 for the devices' tree without GPUs (n_gpus 0; -1 = not stated). */
 void talp_clean(double *v, double n_gpus);
 
-/** talp_lowest_factor - the factor of `of` with the lowest ratio, the first of equal ones; TALP_NONE: none is known. */
+/** talp_lowest_factor - the factor of `of` with the lowest ratio, on a tie the first; TALP_NONE: none is known. */
 enum talp_efficiency talp_lowest_factor(const double *v, enum talp_efficiency of);
 
-/** talp_product - of the known factors of `of`; -1: none is known. */
+/** talp_product - product of the known factors of `of`; -1: none is known. */
 double talp_product(const double *v, enum talp_efficiency of);
 
 /** talp_agrees - 1: `of` and the product of its factors can be equal, each value being rounded to two decimals, or

@@ -73,7 +73,7 @@ void table_add(struct run *r, struct foreign_table *t, const char *fmt, ...)
     t->cells[t->n_cells++] = run_text(r, text);
 }
 
-/* Traces of one run: every rank once, of one size. */
+/* Are these traces of one run: every rank once, all of one size? */
 static int are_one_run(const struct run *r)
 {
     const struct foreign_trace *first = NULL;

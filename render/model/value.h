@@ -1,5 +1,5 @@
-/* value.h - a number of the report with its unit, or why there is none. What it is of, and its name in files, say the
- * tables of render/metrics/registry/metrics.h. */
+/* value.h - a number of the report with its unit, or why there is none. The tables of render/metrics/registry/metrics.h
+ * give its subject and its name in files. */
 #ifndef RENDER_MODEL_VALUE_H
 #define RENDER_MODEL_VALUE_H
 
@@ -35,12 +35,12 @@ enum value_kind {
     VALUE_TEXT,
     VALUE_FLAG, /* whole: 0 or 1 */
     VALUE_INTERVAL,
-    VALUE_OBJECT /* others are in it, and missing with it */
+    VALUE_OBJECT /* has members, which are missing if it is missing */
 };
 struct value {
     enum value_kind kind;
     enum value_unit unit;
-    struct reason why; /* REASON_NONE: it is known. NOT_MEASURED: no more is known than that it is missing */
+    struct reason why; /* REASON_NONE: it is known. NOT_MEASURED: it is missing, and the reason is unknown */
     union {
         int64_t whole;
         double real;
@@ -49,12 +49,12 @@ struct value {
     };
 };
 
-/** value_is_known - does it hold? Else `why` says why not. */
+/** value_is_known - is it known? If not, `why` gives the reason. */
 static inline int value_is_known(const struct value *v)
 {
     return v->why.code == REASON_NONE;
 }
-/** value_number - NAN of what is missing and of what is no number. */
+/** value_number - NAN if it is missing or no number. */
 static inline double value_number(const struct value *v)
 {
     return !value_is_known(v) ? NAN : v->kind == VALUE_WHOLE ? (double)v->whole : v->kind == VALUE_REAL ? v->real : NAN;
