@@ -142,7 +142,7 @@ static int64_t p95_of(const struct run_result *r)
     return r->step.p95_ns;
 }
 
-/* "communication" where no run has the traces that tell transfer from waiting. */
+/* "communication" if no run has the traces that tell transfer from waiting. */
 static const char *part_name_of_any(const struct report *rep, int from, int to, enum part p)
 {
     const char *name = part_name(p);
@@ -156,7 +156,7 @@ static const char *part_name_of_any(const struct report *rep, int from, int to, 
     return name;
 }
 
-/* The steps of some runs, a column each. Parts that none of them recorded are named below. */
+/* The steps of some runs, one column for each run. Parts that none of them recorded are named below. */
 static void put_breakdown(const struct report *rep, int from, int to, struct doc *d)
 {
     const char *missing[N_PARTS];
@@ -231,11 +231,11 @@ static const char *hosts_of(const struct run *run, struct doc *d)
     return say_list(&d->arena, hosts, n);
 }
 
-/* Of a run of a series a line is enough: tables have its numbers, and its profile has the rest. */
+/* One line is enough for a run of a series: tables have its numbers, and its profile has the rest. */
 static void put_run_of_series(const struct run_result *r, struct doc *d)
 {
     struct said said = r->said;
-    said.where = (struct slot){0}; /* the label says it */
+    said.where = (struct slot){0}; /* the label states it */
     doc_open(d, DOC_ITEM);
     doc_strong(d, "%s:", r->label);
     doc_text(d, " %s", said.headline.id == PHRASE_NONE ? r->headline : say_headline(&d->arena, &said));
@@ -290,7 +290,7 @@ static void put_recommendation(const struct report *rep, const struct claim *c, 
     const char *text = *c->action.ours ? c->action.ours : c->action.generic;
     doc_open(d, DOC_ITEM);
     doc_strong(d, "%s", claim_class_name(rep, c));
-    if (c->run >= 0 && rep->n_series > 1) /* of many runs: which */
+    if (c->run >= 0 && rep->n_series > 1) /* which one of several runs */
         doc_text(d, " (%s)", rep->runs[c->run].label);
     doc_text(d, ": %s. ", text);
     const struct slot gain = slot_name(c->gain_text);
@@ -308,7 +308,8 @@ static void put_recommendation(const struct report *rep, const struct claim *c, 
         doc_text(d, " %s", c->action.check);
 }
 
-/* Of steps whose number and mean alone are known there may be some, though no run says what is in one. */
+/* Do any runs have steps? A run with only the number and the mean of its steps counts, although no run shows what is in
+ * a step. */
 static int has_any_steps(const struct report *rep)
 {
     for (int i = 0; i < rep->n_runs; i++)
@@ -329,15 +330,15 @@ static void put_recommendations(const struct report *rep, struct doc *d)
     for (int i = 0; i < n; i++)
         put_recommendation(rep, order[i], d);
     if (n == 0 && rep->n_runs && rep->runs[rep->n_runs - 1].has_steps)
-        doc_paragraph(d, "%s", rep->first_action); /* nothing, or to name what has no name yet */
+        doc_paragraph(d, "%s", rep->first_action); /* nothing to do, or to name the unnamed part */
     else if (n == 0)
         doc_paragraph(
             d, "%s %s",
             say_phrase(&d->arena, has_any_steps(rep) ? &PHRASE(NO_CAUSE_OF_PHASES) : &PHRASE(NO_CAUSE_OF_STEPS)),
-            rep->first_action); /* it knows what has been recorded */
+            rep->first_action); /* it takes the recorded evidence into account */
 }
 
-/* Those that were given: the others are on the page of the method. */
+/* The thresholds that were given. The others are on the page of the method. */
 static void put_thresholds(const struct thresholds *t, struct doc *d)
 {
     int n = 0;

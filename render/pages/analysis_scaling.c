@@ -54,7 +54,7 @@ static void put_points(const struct report *rep, const struct series *s, struct 
     paragraph_of_marks(d, &marks);
 }
 
-/* Causes that took no time of any loss are left out, and those that are not known are named below. */
+/* Causes that took no time in any loss are left out, and unknown ones are named below. */
 static void put_loss_causes(const struct report *rep, const struct series *s, struct doc *d)
 {
     const char *missing[N_LOSS_CLASSES];

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* More caveats than this would bury the verdict: the others are folded away behind their number. */
+/* More caveats than this would hide the verdict, so the others are folded away under their number. */
 enum { CAVEATS_SHOWN = 3 };
 
 int note_concerns(const struct note *n, int run)
@@ -13,7 +13,7 @@ int note_concerns(const struct note *n, int run)
     return run < 0 || n->run < 0 || n->run == run;
 }
 
-/* What is about all runs weighs most, then the largest run, whose numbers the verdict has. */
+/* Notes on all runs weigh most, then notes on the largest run, whose numbers the verdict uses. */
 static int weight(const struct report *rep, const struct note *n)
 {
     int most = 0;
@@ -23,7 +23,7 @@ static int weight(const struct report *rep, const struct note *n)
     return n->run < 0 ? 0 : rep->runs[n->run].n_ranks == most ? 1 : 2;
 }
 
-/* What ranks without cores lead to, where the finding is about them. */
+/* Is it a note that follows from ranks without cores, if that is the finding? */
 static int is_of_cores(enum note_id id)
 {
     return id == NOTE_OVERSUBSCRIBED || id == NOTE_OWN_THREADS || id == NOTE_RUN_DELAY || id == NOTE_BOUND ||
@@ -56,7 +56,7 @@ static int is_same_kind(const struct note *a, const struct note *b)
     return a->id == b->id && a->kind == b->kind && a->said[0].id == b->said[0].id && a->run >= 0 && b->run >= 0;
 }
 
-/* One line for notes of one kind about several runs: that of the weightiest, and how many there are. */
+/* One line for notes of one kind on several runs: the weightiest note, and the number of runs. */
 static void add(struct caveats *c, const struct report *rep, const struct note *n, int is_of_all, struct dcr_arena *a)
 {
     int more = 0;
@@ -98,13 +98,13 @@ static void add_endings(struct caveats *c, const struct run *run, struct dcr_are
             (struct caveat){.text = say_note(a, &PHRASE(ARCHIVE_INCOMPLETE, slot_name(run->endings[i].text)), 1)};
 }
 
-/* On a page about all runs whose answer is about one series: is it about a run of another one? */
+/* For a page about all runs whose answer is about one series: is the note on a run of another series? */
 static int is_beside_answer(const struct report *rep, const struct note *n)
 {
     return n && n->run >= 0 && rep->headline_series >= 0 && rep->runs[n->run].series != rep->headline_series;
 }
 
-/* One alone is not folded. */
+/* A single caveat is not folded. */
 static void choose(struct caveats *c, const struct report *rep, int is_of_all)
 {
     int n_shown = 0, n_beside = 0;

@@ -1,4 +1,4 @@
-/* caveats.h - which caveats a page shows in full, and in which order.
+/* caveats.h - selects the caveats that a page shows in full, and their order.
  * Test: tests/unit/test_pages.c */
 #ifndef RENDER_PAGES_CAVEATS_H
 #define RENDER_PAGES_CAVEATS_H
@@ -7,7 +7,7 @@
 
 struct caveat {
     const struct note *note; /* NULL: how the archive is incomplete */
-    const char *text;        /* with the label of its run in front */
+    const char *text;        /* starts with the label of its run */
     int is_shown;            /* 0: folded away */
 };
 struct caveats {
@@ -15,17 +15,17 @@ struct caveats {
     int n;
 };
 
-/** caveats_of - all caveats but those that are told elsewhere, those of one kind once; or all that concern a run (run
- * >= 0: its own and those of all). a        memory of the list and its texts */
+/** caveats_of - all caveats except those stated elsewhere, one for each kind; or all that concern a run (run >= 0: its
+ * own and those of all). a        memory of the list and its texts */
 struct caveats caveats_of(const struct report *rep, int run, struct dcr_arena *a);
 
-/** gaps_of - what is missing in all runs, each kind once; folded is what runs lack that the answer is not about. */
+/** gaps_of - what is missing in the runs, one for each kind. Gaps of runs that the answer is not about are folded. */
 struct caveats gaps_of(const struct report *rep, struct dcr_arena *a);
 
-/** is_note_told - do the finding and how sure it is say this note already, on a page about all runs? */
+/** is_note_told - on a page about all runs, do the finding and its certainty state this note already? */
 int is_note_told(const struct report *rep, const struct note *n);
 
-/** note_concerns - does a page about a run say this note? run < 0: a page about all of them. */
+/** note_concerns - does a page about a run state this note? run < 0: a page about all of them. */
 int note_concerns(const struct note *n, int run);
 
 #endif

@@ -1,4 +1,4 @@
-/* checks.c - how checks went; see pages.h. */
+/* checks.c - results of checks; see pages.h. */
 #include "render/pages/pages.h"
 
 void page_of_checks(const struct report *rep, const struct checks *c, struct doc *d)

@@ -1,5 +1,5 @@
-/* pages.h - the prose pages of a report: which sentences and tables stand on them, and in which order. A page computes
- * nothing and knows no format (render/doc, render/write). */
+/* pages.h - the prose pages of a report: their sentences and tables, in order. A page computes nothing and knows no
+ * format (render/doc, render/write). */
 #ifndef RENDER_PAGES_PAGES_H
 #define RENDER_PAGES_PAGES_H
 

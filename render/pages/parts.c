@@ -1,4 +1,4 @@
-/* parts.c - what several pages say alike; see parts.h. */
+/* parts.c - parts that several pages share; see parts.h. */
 #include "render/pages/parts.h"
 
 #include "render/metrics/known.h"
@@ -12,7 +12,8 @@
 
 #include <string.h>
 
-/* So many sentences of support follow the headline where there are more than one more. The others are under "Why". */
+/* If there are more than PARAGRAPH_MAX sentences of support, LEAD_MAX of them follow the headline. The others are under
+ * "Why". */
 enum { LEAD_MAX = 2, PARAGRAPH_MAX = 3 };
 
 const struct said *finding_of_answer(const struct report *rep)
@@ -64,7 +65,7 @@ void section_of_lead(const struct report *rep, struct doc *d, int level)
         paragraph_of_phrases(d, rep->ranking, RANKING_MAX);
 }
 
-/* Of a comparison: forecast beside achieved, and what limits now. */
+/* For a comparison: forecast beside result, and what limits now. */
 static void section_of_change(const struct report *rep, struct doc *d, int level)
 {
     const struct comparison *c = &rep->comparisons[rep->n_comparisons - 1];
@@ -106,7 +107,7 @@ void section_of_why(const struct report *rep, struct doc *d, int level)
     paragraphs_of_judged(d, rep->ruled_out);
 }
 
-/* A paragraph behind its name; nothing of none. */
+/* A paragraph after its label; nothing if the text is empty. */
 static void labelled(struct doc *d, const char *label, const char *text)
 {
     if (!text || !*text)
@@ -257,7 +258,7 @@ struct phrase phrase_of_confidence(const struct run_result *r)
 void paragraphs_of_run(const struct run_result *r, struct doc *d)
 {
     struct said said = r->said;
-    said.where = (struct slot){0}; /* the heading says it */
+    said.where = (struct slot){0}; /* the heading states it */
     doc_paragraph(d, "%s", said.headline.id == PHRASE_NONE ? r->headline : say_headline(&d->arena, &said));
     doc_paragraph(d, "%s", r->support);
     paragraphs_of_judged(d, r->judged);

@@ -59,7 +59,7 @@ static void put_steps(const struct run_result *r, struct doc *d)
     put_breakdown(r, d);
 }
 
-/* Without steps next to nothing can be judged: the reason stands under the step time. */
+/* Without steps almost nothing can be judged. The reason is given under the step time. */
 static void put_classes(const struct run_result *r, struct doc *d)
 {
     int n_judged = 0;

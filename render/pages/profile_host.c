@@ -1,4 +1,5 @@
-/* profile_host.c - what of a run was seen without its steps: processes, calls, files and hosts; parts of profile.c. */
+/* profile_host.c - what was recorded of a run besides its steps: processes, calls, files and hosts; parts of profile.c.
+ */
 #include "render/pages/parts.h"
 
 #include "render/metrics/calls.h"
