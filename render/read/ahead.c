@@ -25,7 +25,7 @@ struct ahead {
     char *const *names;
     struct file *files; /* shape (n) */
     const struct run_watch *watch;
-    size_t n, next, wanted; /* next: to be read; wanted: the run is made of those before it */
+    size_t n, next, wanted; /* next: the next file to read; wanted: the files before it are in the run */
     int is_ended, n_threads;
     pthread_t threads[CORES_MAX];
 };
@@ -50,7 +50,7 @@ static int read_file(struct ahead *a, size_t i)
     return rc;
 }
 
-/* Reads file i; the lock is held before and after, not meanwhile. */
+/* Reads file i. The caller holds the lock, which is released while reading. */
 static void read_locked(struct ahead *a, size_t i)
 {
     a->files[i].is_taken = 1;
@@ -62,7 +62,8 @@ static void read_locked(struct ahead *a, size_t i)
     pthread_cond_broadcast(&a->changed);
 }
 
-/* Reads the next file, or waits for what others do: not far ahead of the run, since what is ready has to be kept. */
+/* Reads the next file, or waits for other threads. It does not read far ahead of the run, because ready files stay in
+ * memory. */
 static void go_on(struct ahead *a)
 {
     while (a->next < a->n && a->files[a->next].is_taken)
@@ -83,7 +84,7 @@ static void *work(void *ctx)
     return NULL;
 }
 
-/* What was read already is done before anybody begins. */
+/* Takes files that were read already, before any thread begins. */
 static void take_ready(struct ahead *a, struct trace_ahead *const *ready)
 {
     for (size_t i = 0; ready && i < a->n; i++) {
@@ -117,7 +118,7 @@ struct ahead *ahead_start(const char *root, char *const *names, struct trace_ahe
     return a;
 }
 
-/* When file i has been read, by whomever. */
+/* Waits until a thread has read file i. */
 static struct file *await(struct ahead *a, size_t i)
 {
     struct file *f = &a->files[i];

@@ -1,5 +1,5 @@
-/* archive.c - run_read, run_read_files: members of a tar, or plain files, to their parsers. What they came to is
- * checked in finish.c. */
+/* archive.c - run_read, run_read_files: hand members of a tar, or plain files, to their parsers. finish.c checks the
+ * result. */
 #include "render/read/read.h"
 
 #include "lib/base/cores.h"
@@ -18,7 +18,7 @@
 
 /* ---- members ------------------------------------------------------------------------------------ */
 
-/* The same of any folder on a path: "results/4node/run_17". */
+/* The same for any folder on a path: "results/4node/run_17". */
 static int nodes_in_path(const char *path)
 {
     int n = reading_nodes(path);
@@ -35,7 +35,7 @@ static int is_optional(enum dcr_role role)
            role == DCR_ROLE_CALIBRATION || role == DCR_ROLE_FOREIGN || role == DCR_ROLE_LOG || role == DCR_ROLE_OTHER;
 }
 
-/* The summary of a trace that follows, of which the newest events only are kept. */
+/* The summary of a trace that follows, of which only the newest events are kept. */
 static int keep_past(struct reading *g, const char *trace, struct dcr_stream *s, struct dcr_err *err)
 {
     struct past *p = dcr_arena_alloc(&g->run->arena, sizeof *p);
@@ -54,7 +54,7 @@ static const struct summary *past_of(const struct reading *g, const char *trace)
     return p ? &p->summary : NULL;
 }
 
-/* A summary stands for a trace that is not there; beside its trace it says nothing new. */
+/* A summary replaces a missing trace. Beside its trace it adds nothing. */
 static int read_summary(struct reading *g, const char *name, int rank, struct dcr_stream *s, struct dcr_err *err)
 {
     char trace[4400];
@@ -70,14 +70,15 @@ static int read_summary(struct reading *g, const char *name, int rank, struct dc
     return summary_member_read(g->run, rank, s, err);
 }
 
-/* A program's own JSON or log, kept with the run, large enough to be taken for a trace until it was read? */
+/* Is it a program's own JSON or log, kept with the run, and so large that it was taken for a trace until it was read?
+ */
 static int is_no_trace(const struct reading *g, enum dcr_role role, int rc, const struct dcr_err *err)
 {
     return rc == DCR_FAIL && g->run->has_manifest && role != DCR_ROLE_FOREIGN &&
            (err->kind == DCR_ERR_NO_TRACE || err->kind == DCR_ERR_NO_EVIDENCE);
 }
 
-/* A README, a log of the program ... that lies in the folder: listed, and nothing is missing without it. */
+/* A README, a log of the program ... in the folder: listed, but nothing is missing without it. */
 static int is_none(struct reading *g, const char *name, enum dcr_role role, int rc, const struct dcr_err *err)
 {
     if (!rc || err->kind != DCR_ERR_NO_EVIDENCE || !g->is_folder || role == DCR_ROLE_FOREIGN)
@@ -89,8 +90,7 @@ static int is_none(struct reading *g, const char *name, enum dcr_role role, int 
     return g->is_none = 1;
 }
 
-/* Evidence of other tools, known by what it holds. Of what nobody knows only that is named which somebody meant for us.
- */
+/* Evidence of other tools, known by its content. Unknown files are named only if somebody meant them for dcreport. */
 static int read_foreign(struct reading *g, const char *name, enum dcr_role role, struct dcr_stream *s,
                         struct dcr_err *err)
 {
@@ -124,7 +124,7 @@ static int parse(struct reading *g, const char *name, enum dcr_role role, int no
         return calibration_read(r, s, err);
     case DCR_ROLE_METRICS:
         if (g->metrics_member && strcmp(g->metrics_member, DCR_METRICS) == 0) {
-            g->is_second_metrics = 1; /* in the program's own folder, kept beside the one at the top */
+            g->is_second_metrics = 1; /* it lies in the program's own folder, beside the one at the top */
             return 0;
         }
         if (g->metrics_member)
@@ -181,7 +181,7 @@ static void keep_member(struct reading *g, const char *name, enum dcr_role role,
     g->is_none = 0;
 }
 
-/* A copy of the metrics.csv at the top says nothing new; another one does, and is not used. */
+/* A copy of the metrics.csv at the top adds nothing. Another one differs and is not used. */
 static void check_second_metrics(struct reading *g, const char *name, const char *sha256)
 {
     const struct run *r = g->run;
@@ -191,14 +191,14 @@ static void check_second_metrics(struct reading *g, const char *name, const char
     g->is_second_metrics = 0;
 }
 
-/* Beside the files of an unpacked archive lies what others put there: mostly no evidence, a README, and then nothing is
+/* Files that users put beside those of an unpacked archive are mostly no evidence (a README), and then nothing is
  * missing. */
 static int is_beside(const struct reading *g, enum dcr_role role)
 {
     return g->is_folder && (role == DCR_ROLE_OTHER || role == DCR_ROLE_LOG);
 }
 
-/* Written by a collector or a training program, and no description of what others wrote? */
+/* Was it written by a collector or a training program, and is it not a description of other files? */
 static int is_of_a_collector(enum dcr_role role)
 {
     return role != DCR_ROLE_OTHER && role != DCR_ROLE_LOG && role != DCR_ROLE_FOREIGN && role != DCR_ROLE_METADATA &&
@@ -246,7 +246,7 @@ static int read_member(struct reading *g, struct dcr_tar_member *m, struct dcr_e
     if (is_hashed)
         dcr_sha256_finish(h.hash, sha256);
     int64_t n_bytes = is_hashed ? h.n_bytes : m->size_bytes;
-    if (drained) { /* a cut or damaged tar explains whatever the parser thought */
+    if (drained) { /* a cut or damaged tar explains any failure of the parser */
         if (err)
             *err = stream_err;
         return DCR_FAIL;
@@ -337,7 +337,7 @@ int run_read_files(struct run **out, const char *label, const char *root, char *
     int rc = 0;
     *out = NULL;
     for (int pass = 0; pass < 2; pass++) {     /* the manifest first, as in an archive */
-        if (pass == 1 && !g.run->has_manifest) /* with it every byte is needed for a checksum */
+        if (pass == 1 && !g.run->has_manifest) /* with a manifest, every byte is needed for a checksum */
             g.ahead = ahead_start(root, names, ready, n, g.run->watched ? g.run->watch : NULL);
         for (size_t i = 0; i < n && !rc; i++) {
             g.ahead_at = i;

@@ -1,4 +1,4 @@
-/* calibration.c - calibration.json, what `dccollect calibrate` measured. Values that make no sense are left out. */
+/* calibration.c - calibration.json, the measurements of `dccollect calibrate`. Impossible values are left out. */
 #include "render/read/members.h"
 
 #include "render/import/text/json.h"
@@ -20,8 +20,8 @@ static void read_measured(const json_t *part, const char *key, struct run_measur
         *out = m;
 }
 
-/* All cores together did less than one core: one of the two measurements was disturbed, and it is not known which.
- * Early collectors did not mark this. Under a CPU quota of fewer cores the quota is the reason. */
+/* All cores together were slower than one core: one of the two measurements was disturbed, and it is unknown which.
+ * Early collectors did not mark this. Under a CPU quota of fewer cores, the quota is the reason. */
 static int is_below_one(const struct run_measured *one, const struct run_measured *all, int cores, double quota)
 {
     int is_short = quota > 0 && quota < cores;

@@ -3,7 +3,7 @@
 
 #include "lib/base/cores.h"
 
-static _Thread_local int shared; /* 0: nobody else reads */
+static _Thread_local int shared; /* 0: no other thread reads */
 
 int cores_free(void)
 {

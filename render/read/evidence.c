@@ -14,21 +14,21 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* One input, read by whichever thread came first. */
+/* One input, read by the first free thread. */
 struct read_input {
     struct run *run;
     struct dcr_err err;
     int rc, is_done;
 };
 
-/* Inputs are independent of each other: threads take one after the other, what they made is looked at in order. */
+/* Inputs are independent of each other. Threads take one after the other; the results are looked at in order. */
 struct reading {
     pthread_mutex_t lock;
     pthread_cond_t done;
     const struct input *inputs;
     struct read_input *read;
     size_t n, next;
-    int is_ended; /* nobody needs the rest */
+    int is_ended; /* the rest is not needed */
     int n_shared; /* cores of each thread */
 };
 
@@ -82,7 +82,7 @@ static void *work(void *ctx)
     return NULL;
 }
 
-/* Input i, when it has been read; this thread reads too while it would wait. */
+/* Waits for input i. Meanwhile this thread reads other inputs. */
 static struct read_input *await(struct reading *g, size_t i)
 {
     int is_done;
@@ -107,7 +107,7 @@ static void add_none(struct evidence *e, const char *name)
     e->none[e->n_none++] = dcr_arena_strdup(&e->inputs.arena, name);
 }
 
-/* Files that nobody has to hear of: of the runs, and of the folders in which those were found. */
+/* Files that need no message: those of the runs, and those of the folders in which the runs were found. */
 static void list_none(struct evidence *e, const struct input *const *loose, size_t n)
 {
     for (size_t i = 0; i < e->inputs.n; i++)
@@ -130,7 +130,7 @@ static int has_run(const struct evidence *e, int argument)
     return 0;
 }
 
-/* An input that was named itself and cannot be used. */
+/* An input that was named directly and cannot be used. */
 static int refuse(const struct input *x, const struct dcr_err *why, int rc, struct dcr_err *err)
 {
     *err = *why;
@@ -142,7 +142,8 @@ static int refuse(const struct input *x, const struct dcr_err *why, int rc, stru
     return rc;
 }
 
-/* Can the rest be used without it? What is not there, and a damaged archive, was meant to be in the report. */
+/* Can the rest be used without it? A missing file or a damaged archive cannot be spared, because it was meant to be in
+ * the report. */
 static int is_spared(const struct input *x, const struct read_input *r, int is_strict)
 {
     if (r->rc == DCR_FATAL)
@@ -155,7 +156,7 @@ static int is_copy(const struct run *a, const struct run *b)
     return *a->manifest_sha256 && strcmp(a->manifest_sha256, b->manifest_sha256) == 0;
 }
 
-/* Of the same run one is used: that which was named, else the first. */
+/* Of inputs of the same run, the named one is used, else the first. */
 static size_t used_of(const struct evidence *e, size_t i)
 {
     size_t first = i;
@@ -168,8 +169,8 @@ static size_t used_of(const struct evidence *e, size_t i)
     return first;
 }
 
-/* A run that a folder holds a second time, as a copy or unpacked, is no mistake of who named the folder: one is used,
- * and the others are said to be left out. Both named are refused, by analyse(). */
+/* If a folder holds a run twice, as a copy or unpacked, the user made no mistake: one is used, and the others are
+ * reported as left out. If both were named, analyse() refuses them. */
 static void drop_copies(struct evidence *e)
 {
     e->copies = dcr_arena_alloc(&e->inputs.arena, (e->inputs.n + 1) * sizeof *e->copies);
@@ -194,14 +195,14 @@ static void drop_copies(struct evidence *e)
     e->inputs.n = n;
 }
 
-/* In order: what could be used, and the first thing that could not be and cannot be spared. */
+/* In order: the usable inputs, and the first one that is unusable and cannot be spared. */
 static int keep_all(struct evidence *e, struct reading *g, int is_strict, struct dcr_err *err)
 {
     size_t n = 0, n_failed = 0, n_loose = 0;
     size_t *failed = dcr_arena_alloc(&e->inputs.arena, (g->n + 1) * sizeof *failed);
     const struct input **loose = dcr_arena_alloc(&e->inputs.arena, (g->n + 1) * sizeof *loose);
     e->left_out = dcr_arena_alloc(&e->inputs.arena, (g->n + 1) * sizeof *e->left_out);
-    e->inputs.n = 0; /* whatever happens, as many runs as are there are freed */
+    e->inputs.n = 0; /* all runs read so far are freed, whatever happens */
     for (size_t i = 0; i < g->n; i++) {
         struct read_input *r = await(g, i);
         if (r->rc && !is_spared(&g->inputs[i], r, is_strict))

@@ -27,7 +27,7 @@ static int hash_one(const char *root, const char *name, char sha256[DCR_SHA256_H
     return dcr_sha256_file(path, sha256, &n_bytes, &ignored);
 }
 
-/* The list, as a text of its own; DCR_FAIL when one of them cannot be read. */
+/* Hashes the list of files as a text; DCR_FAIL when one of them cannot be read. */
 static int hash_list(struct run *r, const struct input *x)
 {
     char sha256[DCR_SHA256_HEX];
@@ -51,7 +51,7 @@ static int hash_list(struct run *r, const struct input *x)
     return h ? 0 : DCR_FAIL;
 }
 
-/* SHA-256 takes 0.8 ns a byte, reading a large trace 1.2 to 2.2 ns: a third more time (docs/performance.md). */
+/* SHA-256 takes 0.8 ns a byte and reading a large trace 1.2 to 2.2 ns: a third more time (docs/performance.md). */
 enum { MOST_HASHED_BYTES = 64 << 20 };
 
 static int is_small(const struct input *x)

@@ -1,4 +1,4 @@
-/* finish.c - see reading.h. The checks that make the result worth believing, and what it lacks. */
+/* finish.c - see reading.h. Checks the result, and lists what it lacks. */
 #include "render/read/reading.h"
 
 #include <ctype.h>
@@ -20,7 +20,7 @@ int reading_nodes(const char *name)
     return 0;
 }
 
-/* What the manifest says of a member that has passed; 0 or DCR_FAIL. */
+/* Compares a member that was read with the manifest; 0 or DCR_FAIL. */
 int reading_check(const struct reading *g, const char *name, int64_t size, const char *sha256, struct dcr_err *err)
 {
     struct manifest_member *entry = manifest_find(&g->manifest, name);
@@ -42,7 +42,7 @@ int reading_check(const struct reading *g, const char *name, int64_t size, const
 
 static int check_manifest(struct reading *g, struct dcr_err *err)
 {
-    for (size_t i = 0; i < g->run->n_members; i++) { /* again for members that came before the manifest */
+    for (size_t i = 0; i < g->run->n_members; i++) { /* again, for members that came before the manifest */
         const struct run_member *m = &g->run->members[i];
         if (reading_check(g, m->name, m->size_bytes, m->sha256, err))
             return DCR_FAIL;
@@ -56,7 +56,7 @@ static int check_manifest(struct reading *g, struct dcr_err *err)
     return 0;
 }
 
-/* Several boot ids: machines; one: nodes on one kernel. Only when the archive itself does not say. */
+/* Several boot ids mean machines; one means nodes on one kernel. Used only if the archive itself does not state it. */
 static void guess_node_kind(struct run *r)
 {
     if (r->node_kind != NODES_UNKNOWN || r->nodes_len < 2)
@@ -71,7 +71,8 @@ static void guess_node_kind(struct run *r)
     r->node_kind = n_equal ? NODES_ONE_KERNEL : NODES_MACHINES;
 }
 
-/* Nodes that something names or watched. Samples of a GPU that say no host are kept at node 0, and count no node. */
+/* Number of nodes that are named or were watched. GPU samples without a host are kept at node 0 and do not count as a
+ * node. */
 static int told_nodes(const struct run *r)
 {
     int n = 0;
@@ -100,7 +101,7 @@ static void find_sizes(struct reading *g)
         r->n_ranks = r->has_metadata ? r->ranks_len : n_with_steps;
 }
 
-/* "run.tar" -> "run"; the id of a run that has none of its own. */
+/* "run.tar" -> "run"; the id of a run without one. */
 static const char *id_of_archive(struct run *r)
 {
     size_t n = strlen(r->archive);
@@ -137,7 +138,8 @@ static void forget_column(struct run *r, const char *column)
         run_add_gap(r, PHRASE(METRICS_ZERO, slot_name(column)));
 }
 
-/* Why MPI calls that were there, or may have been as there are several ranks, were not recorded; NULL otherwise. */
+/* Why MPI calls were not recorded although there were some, or may have been because there are several ranks; NULL
+ * otherwise. */
 static const char *why_no_mpi(const struct run *r)
 {
     static const char quietly[] = "MPI calls are not recorded: ";
@@ -168,7 +170,7 @@ static void name_gaps(struct reading *g)
         run_add_gap(r, r->has_window && r->nvtx.state == RECORDER_NOTHING ? PHRASE(NO_STEPS_IN_WINDOW)
                        : r->n_endings                                     ? PHRASE(NO_STEPS_BEFORE_END)
                                                                           : PHRASE(NO_STEPS_RECORDED));
-    /* Only programs that train write metrics.csv, so the others do not lack it. */
+    /* Only training programs write metrics.csv, so it is not missing for others. */
     int is_training = g->has_steps || *r->program.model || *r->program.dataset;
     if (!r->has_metrics && is_training)
         run_add_gap(r, PHRASE(NO_METRICS_CSV));
@@ -190,7 +192,7 @@ static void name_gaps(struct reading *g)
         forget_column(r, "cpu_util_avg");
 }
 
-/* Plain files of which none is known. */
+/* None of the plain files is of a known kind. */
 static int no_run(const struct reading *g, struct dcr_err *err)
 {
     const char *first = g->first_unknown ? g->first_unknown : g->first_none;

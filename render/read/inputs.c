@@ -119,9 +119,9 @@ static int is_run_folder(char *const *names, size_t n)
 struct search {
     struct inputs *x;
     size_t n_files;
-    struct known_file *known; /* of the files that are not of a run folder, as the names of their input */
+    struct known_file *known; /* kinds of files outside of run folders, in the order of the input's names */
     size_t n_known, known_cap;
-    int is_loose; /* the folder itself is not a run's */
+    int is_loose; /* the folder itself is not of a run */
     struct dcr_err *err;
 };
 
@@ -183,7 +183,7 @@ static int search(struct search *s, const char *dir, size_t input, const char *i
     return rc;
 }
 
-/* An input whose files all went into others. */
+/* An input whose files all went into other inputs. */
 static void drop_empty(struct inputs *x, size_t input)
 {
     if (x->list[input].n_names)
@@ -212,7 +212,7 @@ static int search_folder(struct inputs *x, const char *path, struct dcr_err *err
     if (!rc && s.n_files == 0)
         rc = dcr_err_set(err, DCR_FAIL, "cannot use '%s': the folder holds no files", root);
     if (!rc)
-        drop_empty(x, first); /* all of it went into runs of their own */
+        drop_empty(x, first); /* all of its files went into separate runs */
     return rc;
 }
 
@@ -223,7 +223,7 @@ static int is_table_of_run(const char *path)
     return strcmp(dcr_last_part(path), DCR_METRICS) == 0 && stat(path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
-/* Chrome traces that were named themselves: some may be ranks of one run. */
+/* Chrome traces that were named directly: some may be ranks of one run. */
 struct named_trace {
     char *path;
     struct known_file known;
@@ -245,8 +245,8 @@ static int is_trace(struct inputs *x, char *path, int argument, struct named_tra
     return 1;
 }
 
-/* Of a file: an archive unless it is something of another tool or a run's table; what is none of it is refused as an
- * archive is. Traces are gathered. */
+/* A file is an archive unless it is of another tool or the table of a run. An unknown file is refused as an archive
+ * would be. Traces are gathered. */
 static void add_file(struct inputs *x, char *path, int argument, struct named_traces *traces)
 {
     if (is_archive_name(path) || (kind_of(path) == IMPORT_NONE && !is_table_of_run(path))) {
@@ -261,7 +261,7 @@ static void add_file(struct inputs *x, char *path, int argument, struct named_tr
     add_name(x, x->n - 1, slash ? slash + 1 : path);
 }
 
-/* The folder that all names share becomes the root; several are called by it. */
+/* The folder that all names share becomes the root. Several files are named after it. */
 static void find_root(struct inputs *x, struct input *in)
 {
     const char *slash = strrchr(in->names[0], '/');
@@ -281,7 +281,7 @@ static int by_path(const void *a, const void *b)
     return strcmp(((const struct named_trace *)a)->path, ((const struct named_trace *)b)->path);
 }
 
-/* Ranks of one run become one input, each other trace its own, as in a folder. */
+/* Ranks of one run become one input, any other trace a separate one, as in a folder. */
 static void add_traces(struct inputs *x, struct named_traces *traces)
 {
     size_t first = x->n;
@@ -303,8 +303,7 @@ static void add_traces(struct inputs *x, struct named_traces *traces)
     }
 }
 
-/* Is paths[i] one of those before it, under whatever name? Of an archive of ours its manifest says it, also of a copy.
- */
+/* Is paths[i] one of those before it, under any name? For our archives the manifest tells it, for a copy too. */
 static int check_is_new(const struct stat *seen, char *const *paths, int i, struct dcr_err *err)
 {
     int is_folder = S_ISDIR(seen[i].st_mode);

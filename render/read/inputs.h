@@ -1,6 +1,6 @@
-/* inputs.h - what was named on the command line, as runs to read: an archive is a run; a file of another tool is one; a
+/* inputs.h - the inputs of the command line, as runs to read. An archive is a run, and so is a file of another tool. A
  * folder is searched: each archive and each run folder in it (one with metrics.csv, job_metadata or manifest.json) is a
- * run of its own, and all other files together are one, but for traces that cannot be of one job (jobs.h). Called by
+ * separate run, and all other files together are one run, except traces that cannot be of one job (jobs.h). Called by
  * main(). */
 #ifndef RENDER_READ_INPUTS_H
 #define RENDER_READ_INPUTS_H
@@ -13,14 +13,14 @@
 struct trace_ahead;
 
 struct input {
-    const char *path; /* of an archive; else how the run is called */
+    const char *path; /* path of an archive; else the name of the run */
     const char *root; /* NULL: an archive */
     char **names;     /* shape (n_names), relative to root */
     size_t n_names, names_cap;
     struct trace_ahead **ready; /* shape (n_names): those of the files that were read already; NULL = none was */
     size_t ready_cap;
-    int argument; /* which of the command line's it comes from */
-    int is_found; /* in a folder, not named itself: when it cannot be used, the rest still can */
+    int argument; /* index of the command line's input that it comes from */
+    int is_found; /* found in a folder, not named directly: if it cannot be used, the rest still can */
 };
 struct inputs {
     struct dcr_arena arena;

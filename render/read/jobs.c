@@ -11,9 +11,9 @@ struct member {
     size_t folder_len; /* of its name */
     const struct import_job *job;
     struct trace_ahead *trace;
-    int is_split;  /* it leaves this input: another run gets it */
-    size_t leader; /* of its run: the first of its members */
-    size_t input;  /* that its run is; of a leader */
+    int is_split;  /* it moves from this input to another run */
+    size_t leader; /* the first member of its run */
+    size_t input;  /* input of its run; only for a leader */
 };
 
 static int order(int64_t a, int64_t b)
@@ -21,7 +21,7 @@ static int order(int64_t a, int64_t b)
     return (a > b) - (a < b);
 }
 
-/* Both say their rank, of one size, on GPUs of one model. */
+/* Do both state their rank, with one size, on GPUs of one model? */
 static int is_like(const struct member *a, const struct member *b)
 {
     return a->job->rank >= 0 && b->job->rank >= 0 && a->job->world_size == b->job->world_size &&
@@ -34,8 +34,9 @@ static int compare_folders(const struct member *a, const struct member *b)
                                           : memcmp(a->name, b->name, a->folder_len);
 }
 
-/* May the next one be of the run of the first? Ranks of one run, unless a rank comes twice; recordings of nsys if it
- * began before the others had ended. until: when the last of those so far ended; the next one's end moves it. */
+/* May the next one be of the run of the first? It may if both are ranks of one run and no rank comes twice, or if it is
+ * a recording of nsys that began before the others had ended. until: when the last of those so far ended; the next
+ * one's end moves it. */
 static int goes_on(const struct member *first, int64_t *until, const struct member *next)
 {
     if (!first->job->is_nsys || !next->job->is_nsys)
@@ -51,10 +52,10 @@ static int by_rank(const void *x, const void *y)
     const struct member *a = *(struct member *const *)x, *b = *(struct member *const *)y;
     int c = order(a->job->rank, b->job->rank);
     c = c ? c : order(a->job->begin_ns, b->job->begin_ns);
-    return c ? c : (a > b) - (a < b); /* as they were found */
+    return c ? c : (a > b) - (a < b); /* in the order found */
 }
 
-/* Those that are beside each other follow each other, by rank. */
+/* Traces in one folder follow each other, by rank. */
 static int by_place(const void *x, const void *y)
 {
     const struct member *a = *(struct member *const *)x, *b = *(struct member *const *)y;
@@ -72,10 +73,10 @@ static int has_rank_twice(struct member *const *sorted, size_t n)
     return 0;
 }
 
-/* Every rank once, of one size, wherever the files lie. */
+/* Every rank once, all of one size, in any folders. */
 static int may_be_one(struct member **traces, size_t n)
 {
-    qsort(traces, n, sizeof *traces, by_rank); /* and of nsys by when they began */
+    qsort(traces, n, sizeof *traces, by_rank); /* recordings of nsys by their begin */
     int64_t until = n ? traces[0]->job->end_ns : 0;
     for (size_t i = 1; i < n; i++)
         if (!goes_on(traces[0], &until, traces[i]))
@@ -83,7 +84,8 @@ static int may_be_one(struct member **traces, size_t n)
     return !has_rank_twice(traces, n);
 }
 
-/* A leader for every trace: those beside each other have one, unless a rank comes twice; else each is its own. */
+/* Finds a leader for every trace. Traces in one folder share one, unless a rank comes twice; else each is its own
+ * leader. */
 static void find_leaders(struct member **traces, size_t n, const struct member *list)
 {
     qsort(traces, n, sizeof *traces, by_place);
@@ -118,7 +120,7 @@ static const char *path_of(struct inputs *x, const char *root, const struct memb
     return path;
 }
 
-/* Of recordings of nsys: has another run its first in this one's folder? */
+/* For recordings of nsys: does another run have its first one in this one's folder? */
 static int has_neighbour(const struct member *list, size_t n, size_t which)
 {
     for (size_t i = 0; i < n && list[which].job->is_nsys; i++)
@@ -179,7 +181,7 @@ void jobs_split(struct inputs *x, size_t input, const struct known_file *files)
     x->list[input].n_names = 0;
     x->list[input].ready = NULL;
     x->list[input].ready_cap = 0;
-    for (size_t i = 0; i < in.n_names; i++) /* what is no evidence by itself is named with the first of them */
+    for (size_t i = 0; i < in.n_names; i++) /* files that are no evidence by themselves go with the first run */
         if (!list[i].is_split)
             add(x, n_known ? input : first, &list[i]);
 }

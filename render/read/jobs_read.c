@@ -1,10 +1,10 @@
-/* jobs_read.c - see jobs.h: traces that have to be read before it is known of which job they are. They are read once:
- * what there is of them goes to the run that they turn out to be of (ahead.h). */
+/* jobs_read.c - see jobs.h: traces that must be read to know their job. They are read once: the result goes to the run
+ * they belong to (ahead.h). */
 #include "render/model/watch.h"
 #include "render/read/ahead.h"
 #include "render/read/jobs.h"
 
-/* Which files have to be read, as the names of their own. returns  how many */
+/* Which files must be read; same order as the input's names. returns  their number */
 static size_t unread(const struct input *in, const struct known_file *files, char **names, size_t *at)
 {
     size_t n = 0, n_traces = 0;

@@ -97,7 +97,7 @@ static void read_facts(struct run *r, const json_t *root)
     }
 }
 
-/* Only nsys reads its own reports: without an export beside it one says nothing here. */
+/* Only nsys can read its own reports. Without an export beside it, a report tells nothing here. */
 static void name_unread_reports(struct run *r, const struct manifest *m, const json_t *members)
 {
     for (size_t i = 0; i < json_array_size(members); i++) {

@@ -1,5 +1,5 @@
-/* members.h - the parsers of the members of an archive, one per role. Each reads a stream into the run being built.
- * A DCR_FAIL of a parser that the report cannot do without ends the run; others become gaps (see archive.c). */
+/* members.h - the parsers of the members of an archive, one per role. Each reads a stream into the run being built. A
+ * DCR_FAIL of a parser that the report needs ends the run; others become gaps (see archive.c). */
 #ifndef RENDER_READ_MEMBERS_H
 #define RENDER_READ_MEMBERS_H
 
@@ -11,7 +11,7 @@
 
 /* ---- manifest.c ---- */
 struct manifest_member {
-    int is_cut; /* a trace of which the newest events only are kept */
+    int is_cut; /* a trace of which only the newest events are kept */
     const char *name, *sha256;
     enum dcr_role role;
     int node, rank; /* -1 = does not apply */
@@ -23,15 +23,15 @@ struct manifest {
     size_t n;
 };
 /** manifest_read - header facts go into r, members into m (arrays in r's arena).
- *  errors   DCR_FAIL: not JSON, another format or a later version, an entry that makes no sense */
+ *  errors   DCR_FAIL: not JSON, another format or a later version, an impossible entry */
 int manifest_read(struct run *r, struct manifest *m, struct dcr_stream *s, struct dcr_err *err) DCR_MUST_CHECK;
 /** manifest_find - the entry of that name, NULL when not listed. */
 struct manifest_member *manifest_find(const struct manifest *m, const char *name);
 
 /* ---- metadata.c ---- */
 int metadata_read(struct run *r, struct dcr_stream *s, struct dcr_err *err) DCR_MUST_CHECK;
-/** metadata_text_read - "key: value" or "key=value" lines of earlier users' job_metadata.txt; only what says how many
- *  nodes and tasks there were is used, and only when nothing better is known. */
+/** metadata_text_read - "key: value" or "key=value" lines of earlier users' job_metadata.txt; only the numbers of nodes
+ *  and tasks are used, and only when nothing better is known. */
 int metadata_text_read(struct run *r, struct dcr_stream *s, struct dcr_err *err) DCR_MUST_CHECK;
 
 /* ---- calibration.c ---- */
@@ -50,7 +50,7 @@ struct step_rows *step_rows_new(void);
 int steps_read(struct run *r, struct step_rows *rows, int rank, struct dcr_stream *s,
                struct dcr_err *err) DCR_MUST_CHECK;
 /** step_rows_finish - ranks without trace steps (or with fewer) get theirs from the table; ranks with trace steps get
- *  samples from it. Says in gaps where the two disagree. */
+ *  samples from it. Reports in gaps where the two disagree. */
 void step_rows_finish(struct run *r, struct step_rows *rows);
 void step_rows_free(struct step_rows *rows);
 
@@ -59,9 +59,9 @@ int monitor_read(struct run *r, enum dcr_role role, int node, int rank, struct d
                  struct dcr_err *err) DCR_MUST_CHECK;
 
 /* ---- trace.c ---- */
-/** trace_read - a native trace into steps of its rank. rank -1: as the trace itself says.
- *  past     the summary of the whole of it, when the newest events only are kept: times and counts are from there. may
- *           be NULL */
+/** trace_read - a native trace into steps of its rank. rank -1: as the trace itself states.
+ *  past     the summary of the whole trace, if only the newest events are kept: it gives times and counts. may be NULL
+ */
 int trace_read(struct run *r, int rank, const struct summary *past, struct dcr_stream *s,
                struct dcr_err *err) DCR_MUST_CHECK;
 

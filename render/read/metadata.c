@@ -1,4 +1,4 @@
-/* metadata.c - job_metadata.json, and what earlier users' job_metadata.txt says about size. */
+/* metadata.c - job_metadata.json, and the sizes in earlier users' job_metadata.txt. */
 #include "render/read/members.h"
 #include "render/read/recorder.h"
 
@@ -56,7 +56,7 @@ static void read_program(struct run *r, const json_t *program)
     p->backward_left_ratio = ratio_or_none(program, "backward_left_ratio");
 }
 
-/* "emulated" of a node; one that cannot be a part of a machine is as good as none. */
+/* "emulated" of a node. One that cannot be a part of a machine is ignored. */
 static void read_share(const json_t *o, struct node_share *s)
 {
     double cores = json_number_or(o, "cores", -1);
@@ -126,7 +126,7 @@ static int read_pairs(struct run *r, const json_t *object, struct run_pair **out
     return filled;
 }
 
-/* A program that leaves no program.json can have its batch said for it: --label global_batch=64. */
+/* The user can state the batch of a program without program.json: --label global_batch=64. */
 static void read_batch_label(struct run *r)
 {
     for (int i = 0; i < r->n_labels && r->program.global_batch <= 0; i++) {
@@ -249,7 +249,7 @@ int metadata_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
     return 0;
 }
 
-/* "SLURM_JOB_NUM_NODES=4", "Nodes: 4": the number behind any of keys at the beginning of the line, 0 when none fits. */
+/* "SLURM_JOB_NUM_NODES=4", "Nodes: 4": the number after any of keys at the beginning of the line, 0 when none fits. */
 static int number_behind(const char *line, const char *const *keys, int max)
 {
     for (; *keys; keys++) {

@@ -12,11 +12,11 @@ struct table {
     struct run *run;
     struct dcr_csv *csv;
     const char *name;            /* of the member, for gaps */
-    long n_bad_cells, n_untimed; /* n_untimed: rows whose samples are left out, having no time */
+    long n_bad_cells, n_untimed; /* n_untimed: rows without a time, whose samples are left out */
 };
 
-/* Time of a row in seconds on the file's own clock: t_ns where there is one, else timestamp, which others write as a
- * date. NAN = neither. */
+/* Time of a row in seconds on the file's own clock: t_ns if present, else timestamp, which other tools write as a date.
+ * NAN = neither. */
 static double row_time(struct table *t)
 {
     double when;
@@ -83,14 +83,14 @@ static int64_t growth(const struct counter *k)
     return k->n == 0 || !(d >= 0) || d > 9e18 ? -1 : (int64_t)llround(d);
 }
 
-/* Readings closer than this are taken together: of a few microseconds no rate can be told. */
+/* Readings closer than this are taken together, because a few microseconds give no rate. */
 #define RATE_MIN_S 0.02
 
 /* A counter as growth per second between two readings, times `scale`. */
 struct rate {
     double t, v;
     int has;
-    double most; /* it cannot grow by more than this in a second; 0 = there is no such limit */
+    double most; /* it cannot grow by more than this in a second; 0 = no limit */
 };
 
 static void add_rate(struct table *t, struct rate *k, struct sampled *s, const char *column, double when, double scale)
@@ -100,11 +100,11 @@ static void add_rate(struct table *t, struct rate *k, struct sampled *s, const c
         return;
     if (k->has && when - k->t < RATE_MIN_S && v >= k->v)
         return;
-    /* A row has the time at which its sampling began; on a busy host its counters were read later. What a counter has
-     * above its limit grew behind that time: it belongs to the next interval. */
+    /* A row has the time at which its sampling began; on a busy host its counters were read later. Growth above the
+     * limit came after that time, so it belongs to the next interval. */
     double most = k->has && k->most > 0 && when > k->t ? k->v + (when - k->t) * k->most : v;
     double then = k->has && v >= k->v && most < v ? most : v;
-    /* One that went back has wrapped or begun again. */
+    /* A counter that went back has wrapped or started again. */
     if (k->has && when > k->t && v >= k->v)
         put_sample(t, s, when, (then - k->v) / (when - k->t) * scale);
     *k = (struct rate){when, then, 1, k->most};
@@ -129,7 +129,7 @@ static double seconds(const struct span *s)
     return s->n > 1 && s->last > s->first ? s->last - s->first : 0;
 }
 
-/* The next row: 0, DCR_END or DCR_FATAL; rows that are not whole are counted and passed over. */
+/* The next row: 0, DCR_END or DCR_FATAL; incomplete rows are counted and skipped. */
 static int next_row(struct table *t, struct dcr_err *err)
 {
     int rc;
@@ -138,7 +138,7 @@ static int next_row(struct table *t, struct dcr_err *err)
     return rc;
 }
 
-/* Which readings are kept: every stride-th; when the room is full every second one goes. */
+/* Which readings are kept: every stride-th. When the room is full, every second one is dropped. */
 struct thinning {
     int64_t row, stride;
 };
@@ -161,8 +161,8 @@ static void keep(struct table *t, struct run_reading **list, int *n, const struc
     (*list)[(*n)++] = *k;
 }
 
-/* How long the node's cores were busy, from the share of each interval: a counter that it was until the row; and how
- * long a quota had stopped the node, which is a counter in the file. */
+/* How long the node's cores were busy, as a counter summed from the share of each interval; and how long a quota had
+ * stopped the node, which is a counter in the file. */
 static void add_busy(struct table *t, struct run_node *n, struct run_reading *sum, struct thinning *by)
 {
     double when, percent = 0;
@@ -170,7 +170,7 @@ static void add_busy(struct table *t, struct run_node *n, struct run_reading *su
         return;
     int64_t at = (int64_t)when, passed = by->row ? at - sum->t_ns : 0;
     int has = !dcr_csv_double(t->csv, dcr_csv_column(t->csv, "cpu_percent"), &percent, NULL) && percent >= 0;
-    if (passed < 0 || (by->row && !has)) /* of the first row nothing is known, and nothing asked */
+    if (passed < 0 || (by->row && !has)) /* the interval before the first row is unknown */
         return;
     sum->t_ns = at;
     double stopped;
@@ -228,7 +228,7 @@ static struct run_gpu *gpu_at(struct run *r, struct run_node *n, int id)
     return &n->gpus[n->n_gpus++];
 }
 
-/* The two directions of a link together; a row has both or says nothing. */
+/* Both directions of a link together; a row has both or neither. */
 static void add_link(struct table *t, struct rate *k, struct sampled *s, const char *in, const char *out, double when)
 {
     double a, b;
@@ -324,7 +324,7 @@ static int read_traffic(struct table *t, int node, enum dcr_role role, struct dc
     return rc == DCR_END ? 0 : rc;
 }
 
-/* The counters of a row, where it has all that are asked for: 0. */
+/* The counters of a row, if it has all that are asked for: 0. */
 static int reading(const struct table *t, struct run_reading *out)
 {
     double when, delay, user, system;

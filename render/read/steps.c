@@ -1,5 +1,5 @@
-/* steps.c - steps.csv: one row per step and rank. The second-best source of the breakdown: phases are known as
- * durations, not as intervals, so overlap shows only as phases that do not fit into their step. */
+/* steps.c - steps.csv: one row per step and rank. It is the second-best source of the breakdown. It gives phases as
+ * durations, not as intervals, so overlap only shows as phases that do not fit into their step. */
 #include "render/read/members.h"
 
 #include "lib/base/csv.h"
@@ -168,7 +168,7 @@ static int64_t at_least_0(int64_t v)
     return v > 0 ? v : 0;
 }
 
-/* Takes `excess` from *part, as much as there is; returns what is left of the excess. */
+/* Takes at most `excess` from *part; returns what is left of the excess. */
 static int64_t take(int64_t *part, int64_t excess)
 {
     int64_t n = excess < *part ? excess : *part;
@@ -176,15 +176,15 @@ static int64_t take(int64_t *part, int64_t excess)
     return excess - n;
 }
 
-/* Communication that was under way while the thread did something else: what was exposed is a part of it. */
+/* Communication that was under way while the thread did something else. The exposed part is included in it. */
 static int64_t hidden_of(const struct step_row *row)
 {
     int64_t in_flight = row->allreduce_inflight_ns < row->step_ns ? row->allreduce_inflight_ns : row->step_ns;
     return at_least_0(in_flight - at_least_0(row->allreduce_ns));
 }
 
-/* Phases of a row as exclusive parts. When they do not fit into the step, something overlapped: communication is
- * what can be hidden, then loading, then copies, then file writes; what fits is what was exposed. */
+/* Phases of a row as exclusive parts. If they do not fit into the step, something overlapped. The excess is taken from
+ * communication first, then from loading, copies and file writes; the rest was exposed. */
 static int make_step(const struct step_row *row, struct step_record *s)
 {
     memset(s, 0, sizeof *s);
@@ -292,7 +292,7 @@ static void fill_from_rows(struct run *r, struct run_rank *k, struct rank_rows *
     k->source = STEPS_CSV;
 }
 
-/* Trace and table watch the same steps: the table knows the samples, the trace the phases. */
+/* Trace and table cover the same steps: the table gives the samples, the trace the phases. */
 static void join_samples(struct run *r, struct run_rank *k, const struct rank_rows *t)
 {
     size_t j = 0, n_both = 0;

@@ -13,7 +13,7 @@ static const char *const column_names[RUN_N_METRICS] = {
 #undef X
 };
 
-/* The first eleven columns are what every file of this kind has; the others came later and may be absent. */
+/* Every file of this kind has the first eleven columns; the others came later and may be absent. */
 enum { N_COMMON_COLUMNS = 11 };
 
 static int is_not_finite(const char *text)
@@ -22,7 +22,8 @@ static int is_not_finite(const char *text)
     return strncasecmp(text, "nan", 3) == 0 || strncasecmp(text, "inf", 3) == 0;
 }
 
-/* NAN for an empty cell; a written NaN or infinity too, but said, since it usually means that training diverged. */
+/* NAN for an empty cell. A written NaN or infinity also gives NAN, with a note, since it usually means that training
+ * diverged. */
 static int read_cell(struct run *r, const struct dcr_csv *c, int column, int metric, double *out, struct dcr_err *err)
 {
     *out = NAN;

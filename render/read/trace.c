@@ -1,6 +1,6 @@
 /* trace.c - a native trace (.dct), or the summary of one, into the run. Both come as a struct summary
- * (lib/reduce/summary.h), so that a report has the same numbers whether the trace itself was packed or not, but for
- * what a GPU did (trace_gpu.h). */
+ * (lib/reduce/summary.h), so a report has the same numbers whether the trace itself was packed or not, except for the
+ * work of a GPU (trace_gpu.h). */
 #include "render/read/members.h"
 
 #include "lib/base/fs.h"
@@ -10,13 +10,13 @@
 
 #include <string.h>
 
-/* Of two times >= 0. */
+/* The sum of two times >= 0, limited. */
 static int64_t sum_to_limit(int64_t a, int64_t b)
 {
     return b < INT64_MAX - a ? a + b : INT64_MAX;
 }
 
-/* Of the process whose steps are the rank's. */
+/* Takes the loading of the process whose steps are the rank's. */
 static void take_loading(struct run_rank *k, const struct summary *s)
 {
     k->loading_events_ns = k->loading_short_ns = 0;
@@ -40,7 +40,7 @@ static int has_files_in_loading(const struct reduced *s)
     return 0;
 }
 
-/* Of several processes of a rank that named steps (forked ones) the one that spent most time in them. */
+/* If several processes of a rank (forked ones) named steps, the one that spent most time in them counts. */
 static void take_steps(struct run_rank *k, const struct summary *s)
 {
     if (!s->steps.n_steps)
@@ -120,7 +120,7 @@ static int absorb(struct run *r, int rank, const struct summary *s, const char *
     k->is_torn |= s->loss.is_torn;
     if (*s->notes)
         k->trace_notes = run_text(r, s->notes);
-    /* Of a rank's processes those with steps count; the others where there are none. */
+    /* A rank's processes with steps count; the others count only if there are none. */
     if (s->steps.n_steps ? *s->ended_in || !k->n_steps : *s->ended_in && !k->n_steps)
         k->ended_in = run_text(r, s->ended_in);
     if (k->node < 0 && s->info.node >= 0)
@@ -141,16 +141,16 @@ static const char *member_of(const struct run *r, const char *name)
     return strncmp(name, r->archive, n) == 0 && strncmp(name + n, ": ", 2) == 0 ? name + n + 2 : name;
 }
 
-/* May the host's ranges show no more than how work was enqueued for the GPU? Not of dcrnn-train, which waits. */
+/* Can the host's ranges only show how work was enqueued for the GPU? Not for dcrnn-train, which waits. */
 static int may_only_enqueue(const struct run *r)
 {
     return r->cuda.state == RECORDER_OK && !*r->program.backend;
 }
 
-/* How much of the run single events are kept of. */
+/* Says of how much of the run single events are kept. */
 static void note_kept(struct run *r, const struct summary *kept, const struct summary *past)
 {
-    /* Steps without numbers are counted, in both from 0: their last one is the same. */
+    /* Steps without numbers are counted from 0 in both, and their last step is the same. */
     size_t n = kept->steps.n_steps, n_past = past ? past->steps.n_steps : 0;
     int64_t from = n == 0 ? -1 : n <= n_past ? past->steps.steps[n_past - n].step : kept->steps.steps[0].step;
     int is_summed = past && !strstr(past->notes, DCR_SUMS_END_NOTE);
@@ -173,7 +173,7 @@ int trace_read(struct run *r, int rank, const struct summary *past, struct dcr_s
     int finished = trace_gpu_finish(&gpu, r, gpu_rank, rc ? NULL : &sum, member, rc ? NULL : err);
     if (rc == 0 && finished)
         rc = finished;
-    /* Sums hold nothing of what GPUs did: such a trace is read as it is. */
+    /* Sums contain nothing of the work of GPUs, so such a trace is read as it is. */
     int is_cut = rc == 0 && sum.info.n_blocks_before;
     int is_summed = is_cut && past && !sum.n_gpu_events && !past->n_gpu_events;
     if (is_cut)

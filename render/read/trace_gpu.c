@@ -5,7 +5,7 @@
 
 enum { MOST_PHASES = 1 << 20 }; /* of 40 bytes each */
 
-/* A range of any thread; which thread has the steps is known at the end. */
+/* A range of any thread; the thread that has the steps is known only at the end. */
 struct host_phase {
     uint32_t track;
     enum category category;
@@ -23,7 +23,7 @@ static void add_op(struct trace_gpu *g, const struct dct_gpu_event *e, enum op_k
                            .name = e->name,
                            .name_len = strlen(e->name),
                            .correlation = e->gpu.correlation ? (int64_t)e->gpu.correlation : -1,
-                           .blocks_per_sm = -1, /* the trace does not say how many processors the device has */
+                           .blocks_per_sm = -1, /* the trace does not give the device's number of processors */
                            .occupancy_ratio = -1};
     if (activity_op(g->activity, &op))
         g->trace.n_unusable++;
@@ -36,7 +36,7 @@ static void add_call(struct trace_gpu *g, const struct dct_gpu_event *e)
     g->trace.n_mallocs += kind == CALL_MALLOC;
     g->trace.n_frees += kind == CALL_FREE;
     g->trace.n_syncs += kind == CALL_SYNC;
-    /* Of a call `device` is its thread. */
+    /* For a call, `device` is its thread. */
     activity_call_of(g->activity, 0, e->gpu.device, kind, e->gpu.correlation ? (int64_t)e->gpu.correlation : -1,
                      e->start_ns, e->end_ns - e->start_ns);
 }
@@ -101,12 +101,12 @@ void trace_gpu_phase(void *ctx, const struct event *e)
     struct trace_gpu *g = ctx;
     if (!g->has_host || e->is_beside || g->n_phases == MOST_PHASES)
         return;
-    const char *name = e->maker == EVENT_BY_RECORDER ? "" : copy_of(g, e->name); /* a call is no phase */
+    const char *name = e->maker == EVENT_BY_RECORDER ? "" : copy_of(g, e->name); /* a call is not a phase */
     g->phases = arena_grow(&g->arena, g->phases, g->n_phases, &g->phases_cap, sizeof *g->phases);
     g->phases[g->n_phases++] = (struct host_phase){e->track, e->category, name, e->start_ns, e->end_ns - e->start_ns};
 }
 
-/* The steps and what the host did in them, as importers of other traces say it. */
+/* The steps and what the host did in them, in the form of other traces' importers. */
 static void add_host(struct trace_gpu *g, const struct reduced *steps)
 {
     for (size_t i = 0; i < steps->n_steps; i++)
@@ -127,20 +127,20 @@ static void add_host(struct trace_gpu *g, const struct reduced *steps)
     }
 }
 
-/* Is all of the GPU's work that was asked for in the trace? Not if CUPTI lost some, or if the process was killed before
- * its last hand-over. */
+/* Is all work that was given to the GPU in the trace? Not if CUPTI lost some, or if the process was killed before its
+ * last hand-over. */
 static int is_handed_over(const struct summary *s)
 {
     return s->info.n_dropped_gpu == 0 && strstr(s->notes, DCR_GPU_WHOLE_NOTE) != NULL;
 }
 
-/* With a window, work that was launched in it may have run behind it. */
+/* With a window, work launched in it may have run after it. */
 static int is_gpu_whole(const struct trace_gpu *g, const struct summary *s)
 {
     return g->n_phases < MOST_PHASES && is_handed_over(s) && s->info.window.until_ns == 0;
 }
 
-/* Can one see in the trace how the ranks exchange: by a call of the host, or by a kernel? */
+/* Does the trace show how the ranks exchange: by a call of the host, or by a kernel? */
 static int is_exchange_seen(const struct trace_gpu *g, const struct summary *s)
 {
     int64_t n = 0;
@@ -151,8 +151,8 @@ static int is_exchange_seen(const struct trace_gpu *g, const struct summary *s)
     return n > 0;
 }
 
-/* Should the steps be what the GPU did? Only if the host's ranges may show the enqueueing and no more (has_host), and
- * the trace holds all that is needed. */
+/* Should the steps be the work of the GPU? Only if the host's ranges may show no more than the enqueueing (has_host),
+ * and the trace has all that is needed. */
 static int only_enqueues(const struct trace_gpu *g, const struct run *r, const struct summary *s)
 {
     return g->has_host && is_gpu_whole(g, s) && (r->n_ranks <= 1 || is_exchange_seen(g, s)) &&
@@ -194,7 +194,7 @@ int trace_gpu_finish(struct trace_gpu *g, struct run *r, int rank, struct summar
         if (rc == 0 && s && only_enqueues(g, r, s))
             take_device_steps(&s->steps, &g->trace.steps);
         else {
-            g->trace.steps = (struct reduced){0}; /* the run's steps are the host's */
+            g->trace.steps = (struct reduced){0}; /* the run's steps stay those of the host */
             r->has_host_steps |=
                 g->has_host && g->trace.n_devices > 0 && s && s->steps.n_steps > 0 && !is_gpu_whole(g, s);
         }
