@@ -17,8 +17,8 @@ struct fact {
     struct slot slot[SLOTS_MAX];
 };
 
-/** FACT - a fact by its id without the prefix, and its slots: FACT(MODEL, slot_name("DCRNN")).
- *  lives as long as the block it stands in */
+/** FACT - a fact by its id without the prefix, and its slots: FACT(MODEL, slot_name("DCRNN")). lives as long as the
+ *  enclosing block */
 #define FACT(id_, ...) (&(struct fact){.id = FACT_##id_, .slot = {__VA_ARGS__}})
 
 /* A row of facts.def. */

@@ -115,7 +115,7 @@ struct fmt fmt_percent_range(double lo, double hi)
 {
     struct fmt f;
     char from[24], to[24];
-    for (int digits = fabs(hi) >= 0.0995 ? 0 : 1; digits <= 1; digits++) { /* "32 to 32 %" says nothing */
+    for (int digits = fabs(hi) >= 0.0995 ? 0 : 1; digits <= 1; digits++) { /* "32 to 32 %" is no interval */
         snprintf(from, sizeof from, "%.*f", digits, 100 * lo);
         snprintf(to, sizeof to, "%.*f", digits, 100 * hi);
         if (strcmp(from, to) != 0)

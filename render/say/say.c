@@ -144,7 +144,7 @@ void say_put_clause(struct dcr_buf *out, const struct reason *why)
     say_fill(out, table[why->code].clause, table[why->code].slots, why->slot);
 }
 
-/* longest_ns: of the sentence, which chooses the unit. */
+/* longest_ns: the longest time of the sentence, which decides the unit. */
 static void put_slot(struct dcr_buf *out, const struct slot *s, int64_t longest_ns)
 {
     switch (s->kind) {
@@ -183,7 +183,7 @@ static void put_slot(struct dcr_buf *out, const struct slot *s, int64_t longest_
     }
 }
 
-/* The index of the slot that begins at `at`; -1 = none is called so. */
+/* The index of the slot that begins at `at`; -1 = there is none of this name. */
 static int slot_called(const struct slot_row *rows, const char *at, size_t len)
 {
     for (int i = 0; i < SLOTS_MAX && rows[i].name; i++)
@@ -275,7 +275,7 @@ const char *say_phrase(struct dcr_arena *a, const struct phrase *p)
     return say_phrases(a, p, 1);
 }
 
-/* Headlines begin with a small letter where other words may stand before them. */
+/* Headlines begin with a small letter if other words may precede them. */
 static void begin_large(struct dcr_buf *b, size_t at)
 {
     if (!b->failed && at < b->len && b->data[at] >= 'a' && b->data[at] <= 'z')
@@ -333,7 +333,7 @@ const char *say_headline(struct dcr_arena *a, const struct said *s)
     return in_arena(a, &b);
 }
 
-/* Headlines of findings are sentences too. Evidence may say its own words with a full stop or without. */
+/* Headlines of findings are sentences too. Words of the evidence may end with a full stop or not. */
 static const char *sentences(struct dcr_arena *a, const struct phrase *p, int n, int is_first_large)
 {
     struct dcr_buf b = {0};

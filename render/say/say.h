@@ -37,7 +37,7 @@ struct phrase_row {
     const char *text;
 };
 
-/* For whom an advice is, and how one sees that it helped. */
+/* The audience of an advice, and how to see that it helped. */
 enum advice_part { ADVICE_OURS, ADVICE_TORCH, ADVICE_PLAIN, ADVICE_CHECK, N_ADVICE_PARTS };
 /* A row of advice.def. */
 struct advice_row {
@@ -46,7 +46,7 @@ struct advice_row {
     const char *text[N_ADVICE_PARTS];
 };
 
-/** say_phrase_row - of PHRASE_NONE one of empty texts. */
+/** say_phrase_row - for PHRASE_NONE one with empty texts. */
 const struct phrase_row *say_phrase_row(enum phrase_id id);
 /** say_phrase - the sentence; "" of PHRASE_NONE.   gives; lives as long as the arena */
 const char *say_phrase(struct dcr_arena *a, const struct phrase *p);
@@ -60,15 +60,15 @@ const char *say_title(struct dcr_arena *a, const struct said *s);
 /** say_headline - of a finding, as a sentence with its full stop and a capital: "4 nodes: compute limits the run."; ""
  *  of PHRASE_NONE. */
 const char *say_headline(struct dcr_arena *a, const struct said *s);
-/** say_support - its sentences of support, among which the headline of another finding is a sentence too; "" of none.
- */
+/** say_support - its sentences of support, including the headline of another finding as a sentence; "" if there are
+ *  none. */
 const char *say_support(struct dcr_arena *a, const struct said *s);
 /** say_note - its sentences, each with a full stop. The first keeps a small letter: the label of a run may stand before
  * it. p  shape (n); those of PHRASE_NONE are left out */
 const char *say_note(struct dcr_arena *a, const struct phrase *p, int n);
 /** say_sentences - the same with a capital in front. */
 const char *say_sentences(struct dcr_arena *a, const struct phrase *p, int n);
-/** say_finding - the name of what is found: that of the headline's row; "" of PHRASE_NONE. */
+/** say_finding - the name of the finding: that of the headline's row; "" of PHRASE_NONE. */
 const char *say_finding(const struct said *s);
 /** say_capital - words with a capital in front: "Data loading". gives; lives as long as the arena */
 const char *say_capital(struct dcr_arena *a, const char *words);
@@ -79,8 +79,8 @@ const char *say_either(struct dcr_arena *a, const char *const *items, int n);
 
 /** say_advice_row - of ADVICE_NONE one of empty texts. */
 const struct advice_row *say_advice_row(enum advice id);
-/** say_advice - its sentences for ADVICE_OURS, ADVICE_TORCH or ADVICE_PLAIN, which is that of ADVICE_TORCH where it has
- * no words; or its ADVICE_CHECK. "" there is none.   gives; lives as long as the arena */
+/** say_advice - its sentences for ADVICE_OURS, ADVICE_TORCH or ADVICE_PLAIN, which is that of ADVICE_TORCH if it has no
+ *  words; or its ADVICE_CHECK. "" if there is none.   gives; lives as long as the arena */
 const char *say_advice(struct dcr_arena *a, const struct advised *x, enum advice_part part);
 
 /** say_row - the row of a code; of REASON_NONE one of empty texts. */
@@ -88,7 +88,7 @@ const struct reason_row *say_row(enum reason_code code);
 /** say_mark - what the mark of a reason means, for the tables that use it: "not recorded" of "R". */
 const char *say_mark(const char *mark);
 /** say_fill - appends a template with its slots filled. A slot that is not declared, or is not of the declared kind,
- *  stays as it stands in the template.
+ *  stays as it is in the template.
  *  rows     shape (as many as there are slots, then name NULL), in their order
  *  slots    shape (SLOTS_MAX) */
 void say_fill(struct dcr_buf *out, const char *text, const struct slot_row *rows, const struct slot *slots);

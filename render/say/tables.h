@@ -18,8 +18,8 @@ struct table_said {
     struct slot slot[SLOTS_MAX];
 };
 
-/** TABLE - a table by its id without the prefix, and its slots: TABLE(MEMBERS, slot_name("4node.tar")).
- *  lives as long as the block it stands in */
+/** TABLE - a table by its id without the prefix, and its slots: TABLE(MEMBERS, slot_name("4node.tar")). lives as long
+ *  as the enclosing block */
 #define TABLE(id_, ...) (&(struct table_said){.id = TABLE_##id_, .slot = {__VA_ARGS__}})
 
 /* A row of tables.def. */
