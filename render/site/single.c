@@ -69,14 +69,14 @@ static const char *type_of(const char *path)
     return "text/plain";
 }
 
-/* Pictures of dots are large and stand in the pages as lines already: their links are left out, words and all. */
+/* PNG pictures are large, and the pages contain the drawings already, so their links are left out, with their words. */
 static bool is_left_out(const char *path)
 {
     const char *dot = strrchr(path, '.');
     return dot && !strcmp(dot, ".png");
 }
 
-/* Every file once, where it is linked first; further links lead there. One that is too large stays words. */
+/* Every file is included once, at its first link; further links point there. A file that is too large becomes words. */
 static void put_file(struct site *s, const char *path, struct dcr_buf *out)
 {
     const json_t *there = json_object_get(s->embedded, path);
@@ -126,7 +126,7 @@ static void put_link(struct site *s, const char *page, const char *link, struct 
     dcr_buf_release(&target);
 }
 
-/* One attribute that names something on its page or elsewhere; returns its length, 0: none begins here. */
+/* Rewrites one attribute that names something on its page or elsewhere; returns its length, 0: none begins here. */
 static size_t put_attribute(struct site *s, const char *page, const char *anchor, const char *at, struct dcr_buf *out)
 {
     static const char *const names[] = {" href=\"", " id=\"",   " aria-labelledby=\"",
@@ -136,7 +136,7 @@ static size_t put_attribute(struct site *s, const char *page, const char *anchor
         if (strncmp(at, names[i], n))
             continue;
         size_t len = strcspn(at + n, "\"");
-        if (i == 5) { /* landmarks of all pages have names of their own */
+        if (i == 5) { /* landmarks of all pages need different names */
             dcr_buf_printf(out, "%s%.*s%s%s\"", names[i], (int)len, at + n, anchor ? ", " : "", anchor ? anchor : "");
         } else if (i > 0) {
             if (anchor)
@@ -145,7 +145,7 @@ static size_t put_attribute(struct site *s, const char *page, const char *anchor
                 dcr_buf_add(out, at, n + len + 1);
         } else {
             const char *link = site_text(s, "%.*s", (int)len, at + n);
-            if (!anchor && link[0] == '#') /* of the frame itself */
+            if (!anchor && link[0] == '#') /* a link of the frame itself */
                 dcr_buf_add(out, at, n + len + 1);
             else
                 put_link(s, page, link, out);
@@ -155,8 +155,8 @@ static size_t put_attribute(struct site *s, const char *page, const char *anchor
     return 0;
 }
 
-/* Length of a link that is left out, with the space behind it, or of the entry of a list that begins with it; 0: none
- * begins here. */
+/* Length of a link that is left out, with the space after it, or of the list entry that begins with it; 0: none begins
+ * here. */
 static size_t left_out(const char *at)
 {
     static const char *const kinds[][2] = {{"<li><a href=\"", "</li>"}, {"<a href=\"", "</a>"}};
@@ -175,7 +175,7 @@ static size_t left_out(const char *at)
     return 0;
 }
 
-/* Only inside tags: a sentence may hold the words of an attribute. */
+/* Only inside tags, because a sentence may contain the words of an attribute. */
 static void rewrite(struct site *s, const char *page, const char *anchor, const char *html, struct dcr_buf *out)
 {
     bool is_tag = false;

@@ -34,7 +34,7 @@ static void write_documents(struct site *s)
     }
 }
 
-/* What the report rests on. Archives of different folders may be called alike. */
+/* The archives that the report uses. Archives of different folders may have equal names. */
 static void cite(struct site *s)
 {
     const struct report *rep = s->rep;
@@ -54,7 +54,7 @@ static void cite(struct site *s)
     }
 }
 
-/* The names of the archives, so that a picture that travelled alone still says where its numbers are from. */
+/* The names of the archives, so that a picture on its own still tells where its numbers are from. */
 static const char *sources(struct site *s)
 {
     struct dcr_buf out = {0};
@@ -76,7 +76,7 @@ static const char *evidence_date(struct site *s)
     double last = 0;
     for (int i = 0; i < s->rep->n_runs; i++)
         last = s->rep->runs[i].run->ended_s > last ? s->rep->runs[i].run->ended_s : last;
-    time_t t = last < 4e9 ? (time_t)last : 0; /* an archive may lie */
+    time_t t = last < 4e9 ? (time_t)last : 0; /* an archive may hold a false time */
     struct tm tm;
     char text[32];
     gmtime_r(&t, &tm);

@@ -1,5 +1,5 @@
-/* workers.c - see workers.h. Processes, not threads: pages share one arena and one typeface. Each takes a stretch of
- * the runs, writes their files and tells by a pipe what it wrote. */
+/* workers.c - see workers.h. It uses processes, not threads, because pages share one arena and one typeface. Each
+ * process takes a stretch of the runs, writes their files and reports them through a pipe. */
 #include "render/site/workers.h"
 
 #include "lib/base/cores.h"
@@ -36,7 +36,7 @@ static void make(struct site *s, int from, int to)
         page_run(s, i);
 }
 
-/* In the child: make, tell, end without any of the parent's endings. */
+/* In the child: makes the pages, reports, and ends without any of the parent's exit handlers. */
 static void work(struct site *s, int from, int to, int pipe_to)
 {
     size_t n_files = s->publish.n_files;
@@ -69,7 +69,7 @@ static bool start(struct site *s, struct worker *w, const struct worker *others,
     pid_t parent = getpid();
     w->pid = fork();
     if (w->pid == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL); /* who would take what it made? */
+        prctl(PR_SET_PDEATHSIG, SIGKILL); /* without the parent, its work is of no use */
         if (getppid() != parent)
             _exit(1);
         signal(SIGPIPE, SIG_IGN);
@@ -87,7 +87,7 @@ static bool start(struct site *s, struct worker *w, const struct worker *others,
     return false;
 }
 
-/* What a worker told becomes the site's. */
+/* Adds what a worker reported to the site. */
 static void take(struct site *s, const char *text, size_t n)
 {
     json_t *told = json_loadb(text, n, 0, NULL), *files = json_object_get(told, "files"), *v;
@@ -109,7 +109,7 @@ static void finish(struct site *s, struct worker *w)
 {
     struct dcr_buf text = {0};
     struct dcr_err err = {0};
-    if (s->rc) /* it need not go on: nothing will be published */
+    if (s->rc) /* it need not go on, because nothing will be published */
         kill(w->pid, SIGTERM);
     struct dcr_stream in = dcr_stream_fd(&w->from, "a process that makes pages");
     int rc = dcr_stream_slurp(&in, &text, TOLD_MAX, &err);
@@ -126,7 +126,7 @@ void page_runs(struct site *s)
     int n_runs = s->rep->n_runs, n = workers_wanted(s), n_started = 0;
     if (s->rc)
         return;
-    dcr_cores_work(n - 1); /* what each process, which counts for itself, knows of the others */
+    dcr_cores_work(n - 1); /* the share of the other processes, because each process counts for itself */
     for (; n_started < n - 1; n_started++) {
         int from = n_runs * (n_started + 1) / n, to = n_runs * (n_started + 2) / n;
         if (!start(s, &workers[n_started], workers, n_started, from, to))
@@ -136,5 +136,5 @@ void page_runs(struct site *s)
     dcr_cores_work(1 - n);
     for (int i = 0; i < n_started; i++)
         finish(s, &workers[i]);
-    make(s, n_runs * (n_started + 1) / n, n_runs); /* what nobody could be found for */
+    make(s, n_runs * (n_started + 1) / n, n_runs); /* the runs for which no process could be made */
 }

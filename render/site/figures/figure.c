@@ -22,7 +22,7 @@ static void put_svg(struct site *s, const struct figure *f, double width, double
     paint_svg_end(&svg);
 }
 
-/* What one draws into on paper, in CSS pixels: one or two columns of a journal, with room for the title. */
+/* The drawing area on paper, in CSS pixels: one or two columns of a journal, with room for the title. */
 static struct box paper(const struct figure *f)
 {
     bool is_full = f->wide > FIGURE_HALF;

@@ -1,5 +1,5 @@
-/* figure.h - one drawing in all its forms: in the page twice (wide and narrow, the style sheet shows one), as PNG and
- * SVG files, with its text alternative, caption and table. */
+/* figure.h - one drawing in all its forms: twice in the page (wide and narrow; the style sheet shows one of them), as
+ * PNG and SVG files, with its text alternative, caption and table. */
 #ifndef RENDER_SITE_FIGURES_FIGURE_H
 #define RENDER_SITE_FIGURES_FIGURE_H
 
@@ -11,16 +11,16 @@
 #define FIGURE_NARROW 340.0
 #define FIGURE_PNG_SCALE 3.125 /* 300 dots per inch, at the widths on paper */
 /* Widths on paper, in points: one and two columns of a two-column journal (IEEE: 3.5 and 7.16 inches). Half figures are
- * drawn as for a phone, full ones as wide as gives both the same size of type. */
+ * drawn as for a phone, and full ones at the width that gives both the same type size. */
 #define FIGURE_COLUMN_PT 252.0
 #define FIGURE_PAGE_PT 516.0
 #define FIGURE_PT_SCALE (FIGURE_COLUMN_PT / FIGURE_NARROW)
 
-/* Pictures of many single runs would cost more time than all the rest, and nobody prints them all: the pages have them
- * drawn in any case. The data page says so. */
+/* Pictures of many single runs would take more time than everything else, and hardly anybody prints them all. The pages
+ * contain the drawings in any case. The data page says so. */
 #define FIGURE_RUN_FILES_MAX 8
 
-/* How a figure is drawn: into the box, with its own title only where no page gives one. borrows spec. */
+/* How a figure is drawn: into the box, with its own title only if no page gives one. borrows spec. */
 typedef void figure_draw(struct canvas *c, struct box at, const void *spec, bool has_title);
 
 struct figure {
@@ -32,7 +32,7 @@ struct figure {
     const void *spec;
     double wide; /* FIGURE_HALF or FIGURE_FULL */
     double height, narrow_height;
-    int run;       /* whose files these are: index into report.runs, -1: figures/ and tables/ of the site */
+    int run;       /* run that the files belong to: index into report.runs, -1: figures/ and tables/ of the site */
     json_t *table; /* takes; NULL none */
 };
 

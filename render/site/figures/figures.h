@@ -1,5 +1,4 @@
-/* figures.h - from results to figures: which numbers each picture shows, and in which words its alternative says them.
- */
+/* figures.h - makes figures from results: the numbers of each picture, and the words of its text alternative. */
 #ifndef RENDER_SITE_FIGURES_FIGURES_H
 #define RENDER_SITE_FIGURES_FIGURES_H
 
@@ -13,14 +12,14 @@ json_t *series_steps(struct site *s, const struct series *series, const char *su
 json_t *series_figures(struct site *s, const struct series *series, const char *suffix);
 
 /** run_figure_stepless - the figure of a run without steps: bandwidth by size of a benchmark's log, time of a GPU, time
- * of ranks in MPI calls, else its monitors where they are all there is.  run   whose files these are: index into
- * report.runs, -1: of the site.   null: none of them */
+ * of ranks in MPI calls, else its monitors if there is nothing else.  run   the run that the files belong to: index
+ * into report.runs, -1: of the site.   null: none of them */
 json_t *run_figure_stepless(struct site *s, const struct run_result *r, int run);
 
 /** run_is_monitored_only - nothing but samples of monitors is known of the run. */
 bool run_is_monitored_only(const struct run_result *r);
 
-/* Of many ranks these are shown: the one with the least, the median and the most, each with its word. */
+/* With many ranks these are shown: those with the least, the median and the largest value, each with its word. */
 enum { RANKS_SHOWN = 16 };
 struct rank_shown {
     size_t at;        /* index into the ranks */
@@ -51,13 +50,13 @@ json_t *run_figure_losses(struct site *s, const struct run_result *r);
 /** run_picture - write the composed profiling_analysis.png of a run: breakdown, ranks, steps, monitors. */
 void run_picture(struct site *s, const struct run_result *r, const char *path);
 
-/** view_keys - the three figures that come first: of several node counts throughput, speed-up and what limits, of one
- * step time, throughput and what limits. Those that are not known are left out. */
+/** view_keys - the three figures that come first: for several node counts throughput, speed-up and what limits, for one
+ *  node count step time, throughput and what limits. Unknown ones are left out. */
 json_t *view_keys(struct site *s, const struct series *series);
-/** view_run_keys - step time, throughput and what limits, of one run. */
+/** view_run_keys - step time, throughput and what limits, for one run. */
 json_t *view_run_keys(struct site *s, const struct run_result *r);
-/** series_unreliable - adds to the caption of a table that rests on the points of a series why they are unreliable;
- * nothing where all can be relied on. */
+/** series_unreliable - adds to the caption of a table about the points of a series why they are unreliable; nothing if
+ *  all are reliable. */
 void series_unreliable(struct site *s, json_t *table, const struct series *series);
 
 #endif

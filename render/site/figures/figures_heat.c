@@ -1,4 +1,4 @@
-/* figures_heat.c - ranks by steps: who was late, and when. See figures.h. Called by page_run.c. */
+/* figures_heat.c - ranks by steps: which ranks were late, and when. See figures.h. Called by page_run.c. */
 #include "render/site/figures/figures_inside.h"
 
 #include "render/say/format.h"
@@ -26,7 +26,7 @@ static int64_t own_work(const struct step_record *q)
     return q->step_ns - q->part_ns[CAT_COMM];
 }
 
-/* In synchronous training all steps end together: what tells the ranks apart is their time outside communication. */
+/* In synchronous training all steps end together, so ranks differ in their time outside communication. */
 static bool collect(struct site *s, const struct run_result *r, struct heat *h)
 {
     *h = (struct heat){.n_ranks = (size_t)r->n_rank_results, .n_steps = (size_t)r->n_counted};
@@ -77,7 +77,7 @@ static bool collect(struct site *s, const struct run_result *r, struct heat *h)
     return true;
 }
 
-/* The shade is full from the 98th percentile on: one slow step must not make all others white. */
+/* The shade is full from the 98th percentile on, so that one slow step does not make all others white. */
 static double full_of(struct site *s, const struct heat *h)
 {
     size_t n = 0;

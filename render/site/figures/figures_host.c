@@ -1,4 +1,4 @@
-/* figures_host.c - what the machines did, over time; see figures.h. Called by page_run.c. */
+/* figures_host.c - the load of the machines over time; see figures.h. Called by page_run.c. */
 #include "render/site/figures/figures_inside.h"
 
 #include "render/say/format.h"
@@ -12,7 +12,7 @@ static const struct {
     bool is_dashed;
 } line_looks[] = {{INK_ACCENT, false}, {INK_TEXT, false}, {INK_AXIS, false}, {INK_ACCENT, true}, {INK_TEXT, true}};
 
-/* When a node's samples begin: its quantities need not all have a value in the first of them. */
+/* When a node's samples begin. Its quantities need not all have a value in the first sample. */
 static double first_of(const struct run_node *n)
 {
     const struct sampled *const all[] = {&n->memory_percent, &n->cpu_percent};
@@ -22,8 +22,8 @@ static double first_of(const struct run_node *n)
     return isfinite(zero) ? zero : 0;
 }
 
-/* Where the axis begins, on the clock of the node: when the first of the nodes that can be compared with it was
- * sampled. One that cannot begins by itself. */
+/* Where the axis begins, on the clock of the node: at the first sample of all nodes that can be compared with it. A
+ * node that cannot be compared begins at its own first sample. */
 static double zero_of(const struct run *r, const struct run_node *n)
 {
     double first = first_of(n), ahead, zero = INFINITY;
@@ -37,7 +37,7 @@ static double zero_of(const struct run *r, const struct run_node *n)
     return zero <= first + ahead ? zero - ahead : first;
 }
 
-/* Seconds since then; a file on another clock begins by itself. */
+/* Seconds since then; a file on another clock begins at its own start. */
 static const double *times_of(struct site *s, const struct run *r, const struct run_node *n, const struct sampled *v)
 {
     double late = v->t0 - zero_of(r, n);
@@ -49,7 +49,7 @@ static const double *times_of(struct site *s, const struct run *r, const struct 
     return t;
 }
 
-/* What a line of a monitor is drawn in. */
+/* The panel in which a line of a monitor is drawn. */
 struct panel_of {
     const char *title, *axis, *unit;
     size_t at;                 /* of the struct sampled in a run_node, or in a run_gpu */
@@ -103,8 +103,8 @@ static void spread_step(const struct step_record *q, double from_s, double bin_s
     }
 }
 
-/* What the ranks of the first monitored node were doing, on the time axis of its monitors: both read the same clock.
- * Nothing when the monitor's file was on another one. */
+/* What the ranks of the first monitored node were doing, on the time axis of its monitors, which use the same clock.
+ * Nothing if the monitor's file has another clock. */
 static void add_phases(struct site *s, struct monitors_spec *m, const struct run_result *r, double last_s)
 {
     static const struct {
@@ -154,7 +154,7 @@ static void add_phases(struct site *s, struct monitors_spec *m, const struct run
     m->n_panels += m->has_phases;
 }
 
-/* What is drawn of a node, in the order of the panels. */
+/* The lines of a node, in the order of the panels. */
 static const struct panel_of host_lines[] = {
     {"CPU use", "CPU use, % of all cores", "%", offsetof(struct run_node, cpu_percent), true, true},
     {"CPU pressure", "CPU pressure, % of the time with a task waiting for a core", "%",
@@ -191,13 +191,13 @@ static const struct sampled *in_gpu(const struct run_gpu *g, size_t k)
     return (const struct sampled *)(const void *)((const char *)g + gpu_lines[k].at);
 }
 
-/* A quantity that stayed 0 is said in the table, not drawn as an empty panel; use itself always is. */
+/* A quantity that stayed 0 is in the table and gets no empty panel, except use itself. */
 static bool is_worth_a_panel(const struct sampled *v, bool is_brief)
 {
     return v->n > 0 && (is_brief || v->max > 0);
 }
 
-/* Nodes that are parts of one host have a monitor each, and all see the same: the first that has samples is drawn. */
+/* Nodes that are parts of one host each have a monitor, and all see the same. The first one with samples is drawn. */
 static bool is_seen_before(const struct run *run, int node, size_t k)
 {
     for (int i = 0; i < node && run_is_one_machine(run); i++)
@@ -301,7 +301,7 @@ static json_t *monitors_table(struct site *s, const struct run *run)
     return t;
 }
 
-/* What no node has samples of, in words: of hosts and of GPUs in a sentence each. */
+/* The quantities without samples on any node, in words: one sentence for hosts and one for GPUs. */
 const char *monitors_absent(struct site *s, const struct run *run)
 {
     const char *host[N_OF(host_lines)], *gpu[N_OF(gpu_lines)];

@@ -18,7 +18,7 @@ struct steps_spec {
 #define PANELS_MAX 14
 #define PANELS_SHEET 4 /* on the composed picture */
 #define PANEL_HEIGHT 125.0
-#define PANEL_LOW 96.0  /* where there are more than PANELS_SHEET */
+#define PANEL_LOW 96.0  /* if there are more than PANELS_SHEET */
 #define PANEL_FOOT 22.0 /* what chart_lines leaves for the x axis, less what it leaves without */
 #define MONITOR_LINES_MAX 16
 
@@ -28,8 +28,8 @@ struct monitors_spec {
         struct line_series lines[MONITOR_LINES_MAX];
     } panel[PANELS_MAX];
     int n_panels;
-    bool has_phases;    /* the last panel shows what the steps were made of */
-    int64_t n_in_point; /* samples of which a point is the mean, at most */
+    bool has_phases;    /* the last panel shows the parts of the steps */
+    int64_t n_in_point; /* largest number of samples whose mean is a point */
 };
 
 #define RUN_OF(s, r) ((int)((r) - (s)->rep->runs))

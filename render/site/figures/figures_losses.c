@@ -1,4 +1,4 @@
-/* figures_losses.c - how training went, over time; see figures.h. Called by page_run.c. */
+/* figures_losses.c - losses of the training over time; see figures.h. Called by page_run.c. */
 #include "render/site/figures/figures_inside.h"
 
 #include "render/say/format.h"

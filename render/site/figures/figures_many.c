@@ -1,4 +1,4 @@
-/* figures_many.c - what is shown of many ranks: the slowest, the median and the fastest, and how all are spread. See
+/* figures_many.c - the choice for many ranks: the slowest, the median and the fastest, and the spread of all. See
  * figures.h. Called by figures_run.c and figures_stepless.c. Test: tests/integration/render_large.sh */
 #include "render/site/figures/figures_inside.h"
 
@@ -57,7 +57,7 @@ void view_keep_ranks(struct site *s, json_t *table, const struct rank_shown *sho
     view_keep_rows(s, table, row, n_shown);
 }
 
-/* In synchronous training all steps end together: what tells the ranks apart is their time outside communication. */
+/* In synchronous training all steps end together, so ranks differ in their time outside communication. */
 double rank_own_ns(const struct rank_result *q)
 {
     return (double)(q->step.mean_ns - q->part_ns[PART_TRANSFER] - q->part_ns[PART_WAIT]);

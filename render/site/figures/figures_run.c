@@ -17,7 +17,7 @@ bool breakdown_spec(struct site *s, const struct run_result *r, struct chart_row
     struct time_axis axis = time_axis_for(r->step.mean_ns);
     struct row_bar *rows = dcr_arena_alloc(&s->arena, N_PARTS * sizeof *rows);
     for (int k = 0; k < N_PARTS; k++)
-        rows[k] = r->part_ns[k] == 0 /* nothing of the kind was seen: no bar of length 0 */
+        rows[k] = r->part_ns[k] == 0 /* nothing of the kind was recorded, so there is no bar of length 0 */
                       ? (struct row_bar){.name = part_name((enum part)k),
                                          .to = NAN,
                                          .value = is_part_known(r, (enum part)k) ? "none" : "not recorded"}
@@ -34,7 +34,7 @@ bool breakdown_spec(struct site *s, const struct run_result *r, struct chart_row
     return true;
 }
 
-/* Least and greatest over ranks of a part's mean: the spread that a mean hides. */
+/* Least and largest mean of a part over the ranks, because a mean hides the spread. */
 static void part_range(const struct run_result *r, int part, int64_t *lo, int64_t *hi)
 {
     *lo = INT64_MAX;
@@ -185,7 +185,7 @@ static json_t *ranks_table(struct site *s, const struct run_result *r)
     return t;
 }
 
-/* What the chart shows, as its title. */
+/* The result of the chart, as its title. */
 static const char *ranks_title(struct site *s, const struct run_result *r)
 {
     int64_t lo = INT64_MAX, hi = 0;
@@ -338,7 +338,7 @@ struct steps_spec *steps_spec(struct site *s, const struct run_result *r)
     for (size_t i = 0; i < t.n; i++)
         most = fmax(most, t.mean[i]);
     if (most > 2.5 * p95)
-        spec->chart.y_max = 1.6 * p95; /* one slow step must not flatten all others; it is counted in words */
+        spec->chart.y_max = 1.6 * p95; /* one slow step must not flatten all others, so it is counted in words */
     return spec;
 }
 

@@ -135,7 +135,7 @@ static json_t *speedup_figure(struct site *s, const struct series *series, const
 
 /* ---- step time by category ---------------------------------------------------------------------------- */
 
-/* A part below this share of the step at every node count is drawn with the others. */
+/* A part below this share of the step at every node count is merged into the others. */
 static const double part_matters = 0.001;
 
 static bool is_part_above(const struct series *series, int part, double share)
@@ -179,7 +179,7 @@ static json_t *breakdown_table(struct site *s, const struct series *series)
     return t;
 }
 
-/* The step that ideal scaling from the first point would give; 0 = of the first itself, or not known. */
+/* The step that ideal scaling from the first point would give; 0 = for the first point itself, or unknown. */
 static int64_t ideal_step(const struct series *series, int i)
 {
     const struct series_point *first = &series->points[0], *p = &series->points[i];

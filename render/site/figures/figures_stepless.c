@@ -1,6 +1,6 @@
-/* figures_stepless.c - the one figure of a run whose steps are not known: the bandwidth of a benchmark, the ranks in
- * MPI, the time of a GPU; see figures.h. Called by page_run.c and page_index.c. Test:
- * tests/integration/render_foreign.sh, render_large.sh */
+/* figures_stepless.c - the figure of a run without known steps: the bandwidth of a benchmark, the ranks in MPI, the
+ * time of a GPU; see figures.h. Called by page_run.c and page_index.c. Test: tests/integration/render_foreign.sh,
+ * render_large.sh */
 #include "render/site/figures/figures_inside.h"
 
 #include "render/metrics/device_shares.h"
@@ -33,7 +33,7 @@ static void label_log2_bytes(double value, char *out, size_t n)
     snprintf(out, n, "%s", fmt_bytes(exp2(value)).text);
 }
 
-/* One line: the sizes and rates of a table, as far as both are numbers. */
+/* One line: the sizes and rates of a table, in rows where both are numbers. */
 static size_t add_rates(struct site *s, const struct foreign_table *t, const char *column, const char *name,
                         struct line_series *line, size_t n_before)
 {

@@ -1,5 +1,5 @@
-/* tables_loss.c - the time that a series lost against ideal scaling, in tables: by part of a step, and by cause. See
- * inside.h. */
+/* tables_loss.c - tables of the time that a series lost compared with ideal scaling: by part of a step, and by cause.
+ * See inside.h. */
 #include "render/site/figures/figures_inside.h"
 
 #include "render/metrics/known.h"

@@ -4,10 +4,10 @@
 
 #include "render/site/theme/inside.h"
 
-/** view_devices - the tables of what foreign traces say of GPUs; an empty list when there are none.
+/** view_devices - the tables on GPUs from foreign traces; an empty list when there are none.
  *  returns  gives a list of tables (view_table) */
 json_t *view_devices(struct site *s, int run);
-/** page_devices - runs/<slug>/devices.html: what was found on the GPUs, and all these tables.
+/** page_devices - runs/<slug>/devices.html: the findings on GPUs, and all these tables.
  *  tables  of view_devices; borrows */
 void page_devices(struct site *s, int run, json_t *tables);
 /** view_evidence - tables of other tools' files, shown as they are, and what follows from counters; empty when there

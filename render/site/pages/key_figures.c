@@ -31,7 +31,7 @@ static const char *percent_text(struct site *s, double ratio)
     return site_text(s, "%s", fmt_percent(ratio).text);
 }
 
-/* The best of the series, and the largest point beside it. */
+/* The best throughput of the series, and the largest point beside it. */
 static void add_throughput(struct site *s, json_t *list, const struct series *series)
 {
     const struct series_point *last = &series->points[series->n_points - 1], *best = last;
@@ -86,7 +86,7 @@ static void add_compared_step(struct site *s, json_t *list, const struct compari
 {
     int64_t before = c->step.before_ns, after = c->step.after_ns, longest = before > after ? before : after;
     struct fmt first = fmt_time_beside(before, longest);
-    first.text[strcspn(first.text, " ")] = '\0'; /* the unit stands behind both */
+    first.text[strcspn(first.text, " ")] = '\0'; /* the unit follows both */
     add_key(s, list, FACT(KEY_STEP_CHANGE),
             site_text(s, "%s \xe2\x86\x92 %s", first.text, fmt_time_beside(after, longest).text));
 }
@@ -99,8 +99,8 @@ static enum cause_class class_of_claim(const struct report *rep, int claim)
 /* The node counts of a key figure of a series: the largest one, and the one before it. */
 struct beside {
     const char *at, *before; /* "4 nodes", "2 nodes"; NULL none */
-    double exchange_ratio;   /* of the node count before: as that of add_cause; < 0 none */
-    double awaited_ratio;    /* of ranks without a core there; <= 0 none */
+    double exchange_ratio;   /* the same as in add_cause for the node count before; < 0 none */
+    double awaited_ratio;    /* share of ranks without a core there; <= 0 none */
 };
 
 static const struct beside of_one_run = {.exchange_ratio = -1};
@@ -128,8 +128,8 @@ static void add_cores_awaited(struct site *s, json_t *list, double ratio, const 
             site_text(s, "up to %s", fmt_percent(ratio).text));
 }
 
-/* What limits, by the share that was judged; where nothing does, communication.
- *  exchange_ratio  the share of a step that communication_or_waiting_ns is */
+/* What limits, by the share that was judged; communication if nothing limits. exchange_ratio  the share of a step that
+ * communication_or_waiting_ns is */
 static void add_cause(struct site *s, json_t *list, const struct run_result *r, int claim, double exchange_ratio,
                       const struct beside *b)
 {
@@ -154,7 +154,7 @@ static void add_cause(struct site *s, json_t *list, const struct run_result *r, 
         add_share(s, list, run_class_name(r, cls), k->share_ratio, b, -1);
 }
 
-/* Of communication, and of waiting alone where that limits. */
+/* Time of communication, or of waiting alone if that limits. */
 static double communication_or_waiting_ns(const int64_t part_ns[N_PARTS], enum cause_class cls)
 {
     return (double)(part_ns[PART_WAIT] + (cls == CLASS_IMBALANCE ? 0 : part_ns[PART_TRANSFER]));

@@ -7,7 +7,7 @@
 
 enum { NAMES_SHOWN = 12 }; /* the CSV has all */
 
-/* The times of a row have the unit of the longest, as they are compared with each other. */
+/* The times of a row have the unit of the longest one, because they are compared. */
 static void add_time(struct site *s, json_t *t, int64_t ns, int64_t longest_ns)
 {
     view_cell_value(s, t, fmt_time_beside(ns, longest_ns).text, true, (double)ns, "ns");
@@ -87,7 +87,7 @@ json_t *view_changes(struct site *s)
     if (!c)
         return json_null();
     json_t *v = view_object(s), *tables = view_list(s);
-    bool is_answer = !c->has_steps; /* else the steps are */
+    bool is_answer = !c->has_steps; /* otherwise the steps are the answer */
     view_text(s, v, "headline", is_answer ? say_title(&s->arena, &c->said) : NULL);
     json_t *paragraphs = view_list(s);
     enum { LEAD = 2, PARAGRAPH = 3 }; /* sentences under the headline, and in what follows */

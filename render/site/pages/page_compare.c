@@ -1,5 +1,5 @@
-/* page_compare.c - before and after (--baseline): step times part by part, what is more than chance, and what had been
- * predicted. See inside.h. */
+/* page_compare.c - before and after (--baseline): step times part by part, significant changes, and forecasts. See
+ * inside.h. */
 #include "render/site/figures/figures_inside.h"
 
 #include "render/findings/rules/compare.h"
@@ -26,7 +26,7 @@ static const char *verdict_on(struct site *s, const struct compared *c, const st
                                             : "longer";
 }
 
-/* "13.4" of a column in one unit, which the longest time of it gives. */
+/* "13.4" in a column of one unit, which its longest time decides. */
 static const char *time_in(struct site *s, int64_t ns, int64_t longest_ns)
 {
     struct fmt time = fmt_time_beside(ns, longest_ns);
@@ -49,7 +49,7 @@ static bool is_below_print(const char *time)
     return *time == '<' || *time == '>' || strcmp(time, "0") == 0;
 }
 
-/* "-14.3 to -14.1"; ends that print alike are no interval, so that its width is said instead. */
+/* "-14.3 to -14.1". If the ends print alike, the width is given instead. */
 static const char *interval_in(struct site *s, const struct interval *i, int64_t longest_ns)
 {
     const char *lo = time_in(s, llround(i->lo), longest_ns), *hi = time_in(s, llround(i->hi), longest_ns);
@@ -58,7 +58,7 @@ static const char *interval_in(struct site *s, const struct interval *i, int64_t
     return strcmp(lo, hi) ? site_text(s, "%s to %s", lo, hi) : site_text(s, "%s", fmt_time_range(i->lo, i->hi).text);
 }
 
-/* What is outside the interval of runs that were not repeated is not coloured: it is no change that is certain. */
+/* A change outside the interval of runs without repetitions is not coloured, because it is not certain. */
 static void add_compared(struct site *s, json_t *t, const char *name, const struct compared *c,
                          const struct compared *step, int64_t longest_ns, bool repeated, bool has_interval)
 {
@@ -81,7 +81,7 @@ static void add_compared(struct site *s, json_t *t, const char *name, const stru
     view_cell_class(s, t, verdict_on(s, c, step), !is_certain ? "v-na" : i->hi < 0 ? "v-fine" : "v-limits");
 }
 
-/* Traces alone say no node count, and a pair of them needs none. */
+/* Traces alone give no node count, and a pair of them needs none. */
 static const char *name_of(const struct site *s, const struct comparison *c)
 {
     return c->n_nodes <= 0 && s->rep->n_comparisons == 1 ? "These runs" : c->label;
@@ -116,7 +116,7 @@ static json_t *parts_table(struct site *s, const struct comparison *c)
     return t;
 }
 
-/* The page shows the parts that a reader can see, the CSV has all. */
+/* The page shows parts that are large enough to see; the CSV has all. */
 static void drop_small_parts(struct site *s, const struct comparison *c, json_t *table)
 {
     enum part parts[N_PARTS];
@@ -162,7 +162,7 @@ void view_compared(struct site *s, json_t *data)
 
 static json_t *predictions_table(struct site *s, const struct comparison *c)
 {
-    if (c->n_predictions == 0 || c->tried.has) /* what the change was to save stands in the table of the forecast */
+    if (c->n_predictions == 0 || c->tried.has) /* the forecast of the change is in its own table */
         return json_null();
     int64_t longest_ns = 0;
     for (int i = 0; i < c->n_predictions; i++) {
@@ -179,7 +179,7 @@ static json_t *predictions_table(struct site *s, const struct comparison *c)
         view_cell(s, t, gain_basis_word(p->basis));
         view_cell_value(s, t, time_in(s, p->before_ns, longest_ns), true, (double)p->before_ns, "ns");
         view_cell_value(s, t, time_in(s, p->after_ns, longest_ns), true, (double)p->after_ns, "ns");
-        /* of compute only kernels can go, whose time is not known by itself */
+        /* only kernels can be removed from compute, and their time is not known separately */
         bool has = p->cls != CLASS_COMPUTE && p->before_ns > 0;
         double left = has ? (double)p->after_ns / (double)p->before_ns : 0;
         view_cell_value(s, t, has ? fmt_percent(left).text : NULL, has, left, "ratio");
@@ -187,7 +187,7 @@ static json_t *predictions_table(struct site *s, const struct comparison *c)
     return t;
 }
 
-/* Forecast beside achieved, of a change that the report before advised. */
+/* Forecast beside result, for a change that the report before advised. */
 static json_t *tried_table(struct site *s, const struct comparison *c)
 {
     const struct tried *t = &c->tried;
@@ -202,7 +202,7 @@ static json_t *tried_table(struct site *s, const struct comparison *c)
     return table;
 }
 
-/* What became of the step, in words that fit under two columns. */
+/* The change of the step, in words that fit under two columns. */
 static const char *change_words(struct site *s, const struct compared *step)
 {
     const struct phrase said =
@@ -213,7 +213,7 @@ static const char *change_words(struct site *s, const struct compared *step)
     return say_phrase(&s->arena, &said);
 }
 
-/* What the chart shows first. */
+/* The result of the chart. */
 static const char *chart_title(struct site *s, const struct comparison *c)
 {
     enum part parts[N_PARTS];

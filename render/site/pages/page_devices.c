@@ -1,4 +1,4 @@
-/* page_devices.c - what traces of other tools say of GPUs: a page, and tables of a run's page. */
+/* page_devices.c - GPUs in traces of other tools: a page, and tables of a run's page. */
 #include "render/site/pages/devices.h"
 
 #include "render/findings/stepless.h"
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Do rank and number tell this GPU from all others of the run? Then the name of its file, which is long, need not. */
+/* Do rank and number tell this GPU from all others of the run? Then the long name of its file is not needed. */
 static bool is_told_by_rank(const struct run *r, const struct run_device *d)
 {
     int same = 0;
@@ -20,7 +20,7 @@ static bool is_told_by_rank(const struct run *r, const struct run_device *d)
     return d->rank >= 0 && same == 1;
 }
 
-/* The file is named where there are several and nothing else tells them apart. */
+/* The file is named if there are several and nothing else tells them apart. */
 static const char *device_name(struct site *s, const struct run *r, const struct run_device *d)
 {
     if (r->n_traces > 1 && is_told_by_rank(r, d))
@@ -225,7 +225,8 @@ static json_t *code_lines(struct site *s, const struct foreign_trace *f)
     return t;
 }
 
-/* folded: the line behind which the table is; NULL: it is open. is_folded: one more of its kind, behind its caption. */
+/* folded: the line under which the table is folded; NULL: it is open. is_folded: one more of its kind, folded under its
+ * caption. */
 static void add_named(struct site *s, json_t *list, json_t *table, const char *key, int run, const char *folded)
 {
     enum { ROWS_SHOWN = 40 };
@@ -304,14 +305,15 @@ void page_devices(struct site *s, int run, json_t *tables)
               site_text(s, "GPUs, %s, %s", r->label, s->rep->title), r->slug, data);
 }
 
-/* Does this comma separate thousands: a digit before it, three digits behind it? "18,5" of other locales has none. */
+/* Does this comma separate thousands, with a digit before it and three digits after it? Those of "18,5" in other
+ * locales do not. */
 static bool parts_thousands(const char *text, const char *comma)
 {
     return comma > text && comma[-1] >= '0' && comma[-1] <= '9' && strspn(comma + 1, "0123456789") == 3;
 }
 
-/* What a file of another tool has in a column of numbers, as one for programs: without the commas of thousands; NULL if
- * it is none. */
+/* The text of a number in a file of another tool, as a number for programs: without the commas of thousands; NULL if it
+ * is no number. */
 static const char *said_number(struct site *s, const char *text)
 {
     char *plain = dcr_arena_strdup(&s->arena, text), *end;
@@ -340,7 +342,7 @@ static json_t *foreign(struct site *s, const struct foreign_table *f)
     return t;
 }
 
-/* A table of more columns is looked up, not read. */
+/* A table of more columns is for looking up, so it is folded. */
 #define COLUMNS_OPEN 7
 
 json_t *view_evidence(struct site *s, int run)

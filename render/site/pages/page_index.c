@@ -16,7 +16,7 @@ enum { PHASES_SHOWN = 24 };
 
 /* ---- series ------------------------------------------------------------------------------------------- */
 
-/* More columns than this leave no room for words: the first point and the last ones are shown. */
+/* More columns than this leave no room for words, so only the first point and the last ones are shown. */
 #define CLASS_COLUMNS_MAX 4
 
 /* The first run of each point stands for it in the table of causes. */
@@ -47,7 +47,7 @@ struct efficiency {
     const char *name;
     bool has;
     double ratio;
-    const struct reason *why; /* NULL: the table does not say */
+    const struct reason *why; /* NULL: the table does not give it */
 };
 enum { N_EFFICIENCIES = 14 };
 static void efficiencies_of(const struct series *series, const struct series_point *point,
@@ -114,7 +114,7 @@ static json_t *pop_table(struct site *s, const struct series *series)
     return t;
 }
 
-/* A page shows as many charts at once; further series are folded behind their headlines. */
+/* Number of charts that a page shows openly; further series are folded under their headlines. */
 #define SERIES_SHOWN 3
 
 static json_t *series_view(struct site *s, int index, int place)
@@ -130,13 +130,14 @@ static json_t *series_view(struct site *s, int index, int place)
     view_text(s, v, "headline", is_told ? NULL : series->headline);
     view_text(s, v, "support", is_told ? NULL : series->support);
     view_text(s, v, "folded",
-              place >= SERIES_SHOWN && series->said.headline.id != PHRASE_NONE /* else there is nothing to fold */
+              place >= SERIES_SHOWN && series->said.headline.id != PHRASE_NONE /* nothing to fold under without one */
                   ? site_text(s, "%s: %s", series->label, say_title(&s->arena, &series->said))
                   : NULL);
     view_text(s, v, "scaling", series->scaling_text);
     view_text(s, v, "beyond", series->beyond_text);
     view_text(s, v, "not_judged", series->not_judged_text);
-    /* Three figures a page, of what the headline is about: of runs that are no series it is about none of them. */
+    /* Three figures a page, about the subject of the headline. If the runs form no series, the headline is about none
+     * of them. */
     bool is_first = (s->rep->n_series < 2 || index == s->rep->first_series) && !is_ranked(s->rep);
     view_set_list(s, v, "keys", is_first ? view_keys(s, series) : view_list(s));
     json_t *steps = series_steps(s, series, suffix), *figures = series_figures(s, series, suffix);
@@ -188,7 +189,7 @@ static json_t *series_view(struct site *s, int index, int place)
 
 /* ---- runs, files ----------------------------------------------------------------------------------------- */
 
-/* The point that a run belongs to; NULL: none, or of several node counts there is one. */
+/* The point that a run belongs to; NULL: there is none, or no single one among several node counts. */
 static const struct series_point *point_of(const struct report *rep, const struct run_result *r)
 {
     if (r->series < 0)
@@ -232,7 +233,7 @@ static const char *counted_title(struct site *s)
     return say_capital(&s->arena, counted_word(s->rep->unit));
 }
 
-/* Columns of the table of runs: one without any value goes. */
+/* Columns of the table of runs. A column without any value is left out. */
 struct run_columns {
     bool points, ranks, step, throughput, gain, limit;
 };
@@ -272,7 +273,7 @@ static void add_scaling_cells(struct site *s, json_t *t, const struct run_result
     view_cell_value(s, t, has_cost ? fmt_number(hours).text : NULL, has_cost, hours, "h");
 }
 
-/* How much faster a run would be without what costs it most. */
+/* How much faster a run would be without its costliest cause. */
 static void add_gain_cell(struct site *s, json_t *t, const struct run_result *r)
 {
     const struct fmt gain = ranking_gain_text(s->rep, r);
@@ -298,7 +299,7 @@ static json_t *runs_table(struct site *s)
     view_columns(s, t, has.limit ? "Limited by" : "What it shows");
     for (int i = 0; i < rep->n_runs; i++) {
         const struct run_result *r = &rep->runs[i];
-        bool has_step = r->has_steps || r->step.n > 0; /* of a summary: the same without phases */
+        bool has_step = r->has_steps || r->step.n > 0; /* a summary has step times without phases */
         view_row(s, t, r->label);
         json_t *rows = json_object_get(t, "rows");
         view_text(s, json_array_get(rows, json_array_size(rows) - 1), "href",
@@ -328,7 +329,7 @@ static json_t *runs_table(struct site *s)
     return t;
 }
 
-/* Above so many runs the best, the worst and the largest are shown, and the others are folded. */
+/* With more runs than this, the best, the worst and the largest are shown, and the others are folded. */
 #define RUNS_SHOWN 10
 
 /* More is better: throughput where all runs have it, else a short step. */
@@ -337,8 +338,7 @@ static double goodness(const struct run_result *r, bool has_throughput)
     return has_throughput ? r->throughput : r->step.mean_ns > 0 ? 1e9 / (double)r->step.mean_ns : 0;
 }
 
-/* The rows of some runs in a table of their own.
- *  words  before the name of each run; NULL none */
+/* The rows of some runs in a separate table. words  before the name of each run; NULL none */
 static json_t *table_of_some(struct site *s, const json_t *all, const int *runs, int n, const char *const *words)
 {
     json_t *t = json_deep_copy(all), *rows = view_list(s);
@@ -353,7 +353,7 @@ static json_t *table_of_some(struct site *s, const json_t *all, const int *runs,
     return t;
 }
 
-/* Of runs that are no series: those with most to gain. */
+/* For runs that form no series: those with most to gain. */
 static json_t *most_to_gain(struct site *s, const json_t *all)
 {
     enum { MOST = 5 };
@@ -372,7 +372,7 @@ static json_t *most_to_gain(struct site *s, const json_t *all)
     return t;
 }
 
-/* Those of the series that the headline is about, where there are runs of other configurations too. */
+/* The runs of the headline's series, if there are runs of other configurations too. */
 static json_t *of_first_series(struct site *s, const json_t *all)
 {
     int runs[RUNS_SHOWN], n = 0;
@@ -385,7 +385,7 @@ static json_t *of_first_series(struct site *s, const json_t *all)
     return n ? table_of_some(s, all, runs, n, NULL) : NULL;
 }
 
-/* A few runs of many, each with what it stands for. NULL: all runs are shown. */
+/* A few of many runs, each with the reason why it is shown. NULL: all runs are shown. */
 static json_t *chosen_runs(struct site *s, const json_t *all)
 {
     const struct report *rep = s->rep;
@@ -418,7 +418,7 @@ static json_t *chosen_runs(struct site *s, const json_t *all)
     return t;
 }
 
-/* What lay beside the evidence and is none; the first of many. */
+/* Files beside the evidence that are no evidence; the first of many. */
 static const char *no_evidence(struct site *s)
 {
     enum { SHOWN = 20 };
@@ -459,7 +459,7 @@ static json_t *first_actions(struct site *s)
     return view_actions(s, runs, n, true, "");
 }
 
-/* Links to what the verdict rests on: the two strongest claims. */
+/* Links to the basis of the verdict: the two strongest claims. */
 static json_t *evidence_links(struct site *s)
 {
     json_t *list = view_list(s);
@@ -517,7 +517,7 @@ void page_index(struct site *s)
                   ? site_text(s, "%s, %s scaling", rep->series[0].label, scaling_word(rep->series[0].kind))
                   : rep->series[0].label);
     view_text(s, data, "node_label", rep->node_label);
-    bool is_cut = rep->n_runs == 1 && !rep->runs[0].run->is_complete; /* of one of several its own page tells */
+    bool is_cut = rep->n_runs == 1 && !rep->runs[0].run->is_complete; /* each run's own page says it otherwise */
     view_text(s, data, "incomplete", is_cut ? "incomplete run" : NULL);
     view_text(s, data, "headline", found ? say_title(&s->arena, found) : rep->headline);
     view_section(s, data, "lead", section_of_lead);
@@ -528,7 +528,7 @@ void page_index(struct site *s)
     view_set_list(s, data, "evidence", evidence_links(s));
     view_caveats(s, data, -1);
     view_gaps(s, data);
-    for (int i = 0; i < rep->n_series; i++) { /* what the headline is about comes first, the others in their order */
+    for (int i = 0; i < rep->n_series; i++) { /* the subject of the headline comes first, the others follow in order */
         int first = rep->first_series < rep->n_series ? rep->first_series : 0;
         view_add(s, series, series_view(s, i == 0 ? first : i <= first ? i - 1 : i, i));
     }
@@ -537,7 +537,7 @@ void page_index(struct site *s)
     view_flag(s, data, "has_scaling", has_scaling(s));
     view_set_list(s, data, "actions", first_actions(s));
     json_t *runs = runs_table(s);
-    bool is_one = rep->n_runs == 1 && !rep->runs[0].has_steps; /* its row would say nothing */
+    bool is_one = rep->n_runs == 1 && !rep->runs[0].has_steps; /* its row would be empty */
     json_t *chosen = chosen_runs(s, runs);
     site_table(s, runs, "runs", -1);
     view_set(s, data, "chosen", chosen ? chosen : json_null());

@@ -19,7 +19,7 @@ static const char *stem_of(const json_t *v, size_t *n)
     return path;
 }
 
-/* A figure's table is listed just before it: one line for both. NULL: they are no such pair. */
+/* A figure's table is listed just before it, so both share one line. NULL: they are no such pair. */
 static json_t *with_table(struct site *s, const json_t *table, const json_t *figure)
 {
     size_t n, n_figure;
@@ -74,7 +74,7 @@ static json_t *groups(struct site *s)
     return list;
 }
 
-/* BibTeX's own characters; what it cannot take is left out. */
+/* Escapes BibTeX's special characters and leaves out characters that it cannot take. */
 static void bib_text(struct dcr_buf *out, const char *text)
 {
     while (*text) {
@@ -88,7 +88,7 @@ static void bib_text(struct dcr_buf *out, const char *text)
     }
 }
 
-/* No clock: the year and the date are those of the evidence. */
+/* Year and date are those of the evidence, not of a clock. */
 static const char *bibtex(struct site *s)
 {
     const struct report *rep = s->rep;
@@ -97,7 +97,7 @@ static const char *bibtex(struct site *s)
     bib_text(&b, rep->title);
     dcr_buf_puts(&b, ": performance report},\n");
     for (int i = 0; i < rep->n_runs; i++)
-        if (rep->runs[i].run->ended_s > 0) { /* else nobody knows */
+        if (rep->runs[i].run->ended_s > 0) { /* otherwise the date is unknown */
             dcr_buf_printf(&b, "  year = {%.4s},\n", s->date);
             break;
         }
@@ -140,7 +140,7 @@ static int has_columns(const struct report *rep)
     return 0;
 }
 
-/* Files that no packer listed: each was taken for something by its content, which the reader may want to check. */
+/* Files that no packer listed: the kind of each was told by its content, which the reader may want to check. */
 static json_t *inputs_table(struct site *s)
 {
     int is_columns = has_columns(s->rep), n = 0;

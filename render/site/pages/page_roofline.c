@@ -48,7 +48,7 @@ static void row(struct site *s, json_t *t, const char *name, const struct run_ke
         view_cell_missing(s, t, &x.bound_why, NULL);
 }
 
-/* What the numbers are of, by the first kernel: a profile counts the same of all of them. */
+/* What the numbers describe, by the first kernel: a profile counts the same for all kernels. */
 static void say_what_of(struct site *s, json_t *t, const struct run *r)
 {
     const struct run_kernel_counts *k = &r->kernels[0];

@@ -1,4 +1,4 @@
-/* page_run.c - one run: what a step is made of, rank by rank, step by step, and where the numbers are from. */
+/* page_run.c - one run: what a step is made of, rank by rank, step by step, and the origin of the numbers. */
 #include "render/site/pages/devices.h"
 #include "render/site/figures/figures.h"
 #include "render/site/pages/run_facts.h"
@@ -83,7 +83,7 @@ static void say_without_gpu(struct site *s, json_t *t, const struct run_result *
     }
 }
 
-/* What a trace of another tool names: a row for the host, and where it is known one for the GPUs. */
+/* Ranges named in a trace of another tool: a row for the host, and one for the GPUs if that is known. */
 static json_t *whole_phases(struct site *s, const struct run_result *r)
 {
     bool is_one = r->n_rank_results < 2, is_of_hosts = run_is_of_hosts(r->run);
@@ -190,7 +190,7 @@ static void cell_of_peak(struct site *s, json_t *t, double ratio, const struct r
         view_cell_value(s, t, fmt_of_peak(ratio).text, true, ratio, "ratio");
 }
 
-/* Where the compute of a step stands under the ceilings of memory and arithmetic. */
+/* Where the compute of a step is, compared with the ceilings of memory and arithmetic. */
 static json_t *roofline_table(struct site *s, const struct run_result *r)
 {
     const struct roofline *f = &r->roofline;
@@ -219,7 +219,7 @@ static json_t *roofline_table(struct site *s, const struct run_result *r)
     return t;
 }
 
-/* What the monitors and traces say of how full each GPU was. */
+/* How full each GPU's memory was, by monitors and traces. */
 static json_t *memory_table(struct site *s, const struct run_result *r)
 {
     if (r->n_memory == 0)
@@ -267,13 +267,13 @@ static json_t *members_table(struct site *s, const struct run *run)
     return t;
 }
 
-/* More rows are looked up in the CSV. */
+/* Further rows are only in the CSV. */
 #define ROWS_SHOWN 24
 
 /* Of MPI calls the longest are on the page, the CSV has all. */
 #define CALLS_SHOWN 8
 
-/* Of many GPUs the same is said many times: more than these would part the verdict from its figures. */
+/* Many GPUs repeat the same note. More notes than these would separate the verdict from its figures. */
 #define NOTES_SHOWN 2
 
 static json_t *run_gaps(struct site *s, const struct run *run)
@@ -403,7 +403,7 @@ void page_run(struct site *s, int run)
     view_text(s, data, "judged", say_phrases(&s->arena, r->judged, n));
     view_text(s, data, "not_judged", say_phrases(&s->arena, r->judged + n, JUDGED_MAX - n));
     view_caveats(s, data, run);
-    bool is_folded = r->n_notes > NOTES_SHOWN + 1; /* one alone is not folded */
+    bool is_folded = r->n_notes > NOTES_SHOWN + 1; /* a single note is not folded */
     int n_shown = is_folded ? NOTES_SHOWN : r->n_notes;
     view_set_list(s, data, "notes", run_notes(s, r, 0, n_shown));
     view_set_list(s, data, "more_notes", run_notes(s, r, n_shown, r->n_notes));
@@ -435,7 +435,7 @@ void page_run(struct site *s, int run)
     set_or_null(s, data, "losses", run_figure_losses(s, r));
     json_t *devices = view_devices(s, run), *shown = view_list(s);
     const struct run_device *idlest = least_busy_device(r->run);
-    for (size_t i = 0; i < json_array_size(devices) && (i == 0 || !idlest); i++) /* a page has the others */
+    for (size_t i = 0; i < json_array_size(devices) && (i == 0 || !idlest); i++) /* the page of GPUs has the others */
         view_add(s, shown, json_incref(json_array_get(devices, i)));
     view_flag(s, data, "devices_page", idlest != NULL);
     set_title(s, data, "title_devices",

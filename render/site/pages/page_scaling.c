@@ -1,5 +1,5 @@
-/* page_scaling.c - a series in full: fitted laws, what they say of node counts that were not run, losses, efficiencies.
- */
+/* page_scaling.c - all details of a series: fitted laws, their forecasts for node counts that were not run, losses,
+ * efficiencies. */
 #include "render/site/theme/inside.h"
 
 #include "render/say/format.h"
@@ -23,7 +23,7 @@ json_t *view_laws(struct site *s, const struct series *series)
         view_cell(s, t, law_source_words(l->source));
         if (l->has || (series->all_reduce.source && l->id == LAW_ALL_REDUCE))
             narrate_law(l, &text);
-        bool is_told = l->has || text.len; /* of the network's law the residual alone may be missing */
+        bool is_told = l->has || text.len; /* for the network's law, only the residual may be missing */
         if (is_told)
             view_cell(s, t, dcr_buf_text(&text));
         else
@@ -96,7 +96,7 @@ json_t *view_all_reduce(struct site *s, const struct series *series)
     return t;
 }
 
-/* A row of forecasts.   then_ns  the mean step; what changes too little to be seen is left out */
+/* A row of forecasts.   then_ns  the mean step; changes too small to be seen are left out */
 static void add_move(struct site *s, json_t *t, const struct series_point *p, struct phrase name, double then_ns,
                      const char *basis)
 {

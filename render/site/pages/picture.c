@@ -1,7 +1,8 @@
 /* picture.c - profiling_analysis.png: one run on one sheet. Called by page_run.c. */
 #include "render/site/figures/figures_inside.h"
 
-/* Sheets of more runs are drawn at two thirds of the resolution: they would take longer than all the rest. */
+/* With more runs than this, sheets are drawn at two thirds of the resolution, because they would take longer than
+ * everything else. */
 #define SHEETS_FINE_MAX 8
 
 /* ---- the composed picture ------------------------------------------------------------------------------------- */

@@ -1,6 +1,4 @@
-/* run_facts.c - what one run is and says of itself, as lists of names and values; see run_facts.h. Called by
- * page_run.c.
- */
+/* run_facts.c - the properties of one run, as lists of names and values; see run_facts.h. Called by page_run.c. */
 #include "render/site/pages/run_facts.h"
 
 #include "render/metrics/known.h"
@@ -35,7 +33,7 @@ static void add(struct facts *f, const struct fact *is)
     add_named(f, is, say_fact(&f->s->arena, is));
 }
 
-/* A fact that is not known.   why  REASON_NONE: the reason is not known either */
+/* An unknown fact.   why  REASON_NONE: the reason is unknown too */
 static void add_missing(struct facts *f, const struct fact *is, const struct reason *why)
 {
     add_named(
@@ -73,8 +71,8 @@ static const char *variable(const struct run *run, const char *key)
     return NULL;
 }
 
-/* A rank sees its own command only: what started it is told by the launcher's variables. A collector that stood in
- * front of the launcher saw the whole line. */
+/* A rank sees only its own command, so the launcher's variables tell how it was started. A collector before the
+ * launcher saw the whole line. */
 static const char *launch_line(struct site *s, const struct run *run)
 {
     static const char *const launchers[] = {"mpirun", "mpiexec", "srun", "orterun", "prterun", "torchrun"};
@@ -98,7 +96,7 @@ static const char *launch_line(struct site *s, const struct run *run)
 static const char *command_line(struct site *s, const struct run *run)
 {
     struct dcr_buf text = {0};
-    if (!run->n_command) /* not recorded: what started it is not known either */
+    if (!run->n_command) /* the command was not recorded, so it is unknown what started it */
         return "";
     for (int i = 0; i < run->n_command; i++)
         dcr_buf_printf(&text, "%s%s", i ? " " : "", run->command[i]);

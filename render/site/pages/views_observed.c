@@ -1,6 +1,5 @@
-/* views_observed.c - what was seen of a run beside its steps: MPI calls, files, and the names of ranges. See inside.h.
- * Called by page_run.c.
- */
+/* views_observed.c - what was recorded of a run besides its steps: MPI calls, files, and the names of ranges. See
+ * inside.h. Called by page_run.c. */
 #include "render/site/theme/inside.h"
 
 #include "lib/base/fs.h"
@@ -11,7 +10,7 @@
 
 #include <string.h>
 
-/* More would be a listing, not a report; report.json has all of them. */
+/* Longer tables would not be read; report.json has all rows. */
 #define OBSERVED_SHOWN 40
 
 static void bytes_or_none(struct site *s, json_t *t, uint64_t bytes)
@@ -43,7 +42,8 @@ static double file_ns(const struct run_file *f)
     return sum;
 }
 
-/* What a program reads to become one, and what launchers leave: of it one row is enough, unless it takes time. */
+/* Files that every program reads at its start, or that launchers leave. One row is enough for them, unless they take
+ * time. */
 static bool is_of_system(const char *name)
 {
     static const char *const begins[] = {"/usr/", "/lib", "/etc/", "/bin/", "/sbin/"};
@@ -63,7 +63,7 @@ static bool is_shown(const struct run_file *f, int64_t wall_ns)
     return !is_of_system(f->name) || (wall_ns > 0 && file_ns(f) > NOTABLE * (double)wall_ns);
 }
 
-/* A kind without recorded calls may still have had calls that the recorder did not see. */
+/* A kind without recorded calls may still have had calls that the recorder missed. */
 static void add_file_row(struct site *s, json_t *t, const char *name, const struct dct_io *c)
 {
     view_row(s, t, name);

@@ -58,7 +58,7 @@ int publish_remember(struct publish *p, const char *path, struct dcr_err *err)
     return p->files[p->n_files++] ? 0 : dcr_err_set(err, DCR_FATAL, "out of memory");
 }
 
-/* The marker names every file, so that one that is not the report's is noticed before it is lost. */
+/* The marker names every file, so that a file of the user is noticed before it is lost. */
 static int add_marker(struct publish *p, struct dcr_err *err)
 {
     struct dcr_buf text = {0};
@@ -87,7 +87,7 @@ static bool is_safe_path(const char *path)
     return false;
 }
 
-/* Files come folder by folder: that of the last one is there. */
+/* Files come folder by folder, so the folder of the last file exists. */
 static int make_folder(struct publish *p, char *full, struct dcr_err *err)
 {
     char *slash = strrchr(full, '/');
@@ -101,7 +101,7 @@ static int make_folder(struct publish *p, char *full, struct dcr_err *err)
     return rc;
 }
 
-/* The folder takes its place as a whole when all is in it: its files need no detour of their own. */
+/* The folder replaces the old one as a whole, so its files are written directly. */
 static int write_inside(const char *path, const char *bytes, size_t n, struct dcr_err *err)
 {
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666), rc = 0;
@@ -114,7 +114,7 @@ static int write_inside(const char *path, const char *bytes, size_t n, struct dc
     }
     if (fd < 0 || n)
         rc = dcr_err_sys(err, DCR_FAIL, "cannot write '%s'", path);
-    /* The close commits on network file systems: its result counts. */
+    /* On network file systems close commits the data, so its result counts. */
     if (fd >= 0 && close(fd) != 0 && rc == 0)
         rc = dcr_err_sys(err, DCR_FAIL, "cannot write '%s'", path);
     return rc;
@@ -138,7 +138,7 @@ int publish_add(struct publish *p, const char *path, const void *bytes, size_t n
     return rc;
 }
 
-/* A README.md of the replaced folder is the user's. */
+/* A README.md in the replaced folder belongs to the user. */
 static int keep_readme(struct publish *p, struct dcr_err *err)
 {
     struct dcr_buf text = {0};
@@ -164,7 +164,7 @@ out:
     return rc;
 }
 
-/* Both folders exist: exchange them in one step where the file system can, else by way of a third name. */
+/* Both folders exist. They are exchanged in one step if the file system can, else through a third name. */
 static int swap(const struct publish *p, struct dcr_err *err)
 {
     if (renameat2(AT_FDCWD, p->partial, AT_FDCWD, p->out, RENAME_EXCHANGE) == 0)
@@ -232,7 +232,7 @@ void publish_abort(struct publish *p)
     struct dcr_err ignored;
     if (p->partial) {
         if (publish_remove(p, &ignored))
-            errno = 0; /* the user must see the first failure; the leftover is called *.partial */
+            errno = 0; /* the user must see the first failure; the name of what is left over is *.partial */
         publish_unlock(p);
     }
     free(p->partial);

@@ -16,7 +16,7 @@
 #include <stddef.h>
 
 #define PUBLISH_MARKER ".dcreport"
-#define PUBLISH_UNFINISHED ".dcreport-unfinished" /* in a partial folder: locked while it is being made */
+#define PUBLISH_UNFINISHED ".dcreport-unfinished" /* in a partial folder: locked while the folder is being made */
 
 enum {
     PUBLISH_SIGNALS = 4,
@@ -55,12 +55,12 @@ int publish_add(struct publish *p, const char *path, const void *bytes, size_t n
 /** publish_remember - a file that another process put into the partial folder. */
 int publish_remember(struct publish *p, const char *path, struct dcr_err *err) DCR_MUST_CHECK;
 
-/** publish_commit - swap. After a failure the old folder stands where it stood. Fails when something in the way
- * appeared since publish_begin; of two that replace the same folder the last one's stays. */
+/** publish_commit - swap. After a failure the old folder is still in place. Fails when something in the way appeared
+ *  since publish_begin. If two processes replace the same folder, the last one's stays. */
 int publish_commit(struct publish *p, struct dcr_err *err) DCR_MUST_CHECK;
 
-/** publish_abort - remove what is unfinished; nothing to do after a commit. Safe on a zeroed struct.
- *  A signal that was held back is delivered now: without a handler of its own the process ends here. */
+/** publish_abort - remove what is unfinished; nothing to do after a commit. Safe on a zeroed struct. A signal that was
+ *  held back is delivered now: without a handler for it the process ends here. */
 void publish_abort(struct publish *p);
 
 #endif

@@ -92,7 +92,7 @@ static int check_listed(const struct listed *x, const char *dir, const char *ins
     return rc;
 }
 
-/* Are all files of the report at path its own? Markers of earlier versions list nothing: then nobody knows. */
+/* Are all files at path the report's own? Markers of earlier versions list no files, so it is unknown for them. */
 static int check_own_files(const char *path, struct dcr_err *err)
 {
     struct dcr_buf text = {0};
@@ -181,7 +181,7 @@ int publish_check_outside(const char *out_dir, const char *option, const char *f
     int rc = name ? publish_resolve(out_dir, &out, &exists, err) : dcr_err_set(err, DCR_FATAL, "out of memory");
     struct dcr_err ignored;
     for (char *slash; rc == 0 && *name && publish_resolve(name, &at, &exists, &ignored);
-         *slash = '\0') { /* a folder to come */
+         *slash = '\0') { /* a folder that does not exist yet */
         slash = strrchr(name, '/');
         if (!slash)
             break;

@@ -1,4 +1,4 @@
-/* publish_guard.h - that neither a signal nor a kill leaves an unfinished folder behind. Inside publish.c only. */
+/* publish_guard.h - makes sure that neither a signal nor a kill leaves an unfinished folder. Inside publish.c only. */
 #ifndef RENDER_SITE_PUBLISH_PUBLISH_GUARD_H
 #define RENDER_SITE_PUBLISH_PUBLISH_GUARD_H
 

@@ -8,11 +8,12 @@
 
 #include <string.h>
 
-/* What a tab or a list of results shows, and what one place of the navigation has; the page itself has the whole. */
+/* Longest title in a tab, in a list of results, and in one place of the navigation. The page itself has the whole
+ * title. */
 #define TITLE_LETTERS 70
 #define NAV_LETTERS 36
 
-/* Names are told apart by their ends more often than by their middles: that is left out of what is too long. */
+/* Long names are shortened in the middle, because their ends tell them apart more often. */
 static const char *shortened(struct site *s, const char *text, int most)
 {
     int n = 0, at = 0, tail = most * 2 / 5, head = most - tail - 1;
@@ -44,7 +45,7 @@ static void add_entry(struct site *s, json_t *nav, const char *text, const char 
     view_add(s, nav, entry);
 }
 
-/* Up to this many runs the navigation names them; more stand in the index's table only. */
+/* Up to this many runs are named in the navigation; further ones are only in the index's table. */
 #define NAV_RUNS_MAX 8
 
 bool has_scaling(const struct site *s)
@@ -87,7 +88,7 @@ static json_t *archives(struct site *s)
     return list;
 }
 
-/* Above so many archives the line under a page has their number; the list that it opens has their names. */
+/* With more archives than this, the line under a page gives their number; the list that it opens has their names. */
 #define NAMED_MAX 4
 
 static const char *made_from(struct site *s)
@@ -121,7 +122,7 @@ json_t *view_frame(struct site *s, const char *root, const char *title, const ch
     return frame;
 }
 
-/* Remembers a page's content for the single file, where one is wanted. */
+/* Keeps a page's content for the single file, if one is wanted. */
 static void keep(struct site *s, const char *path, const char *title, struct dcr_buf *content)
 {
     if (!s->single_file || s->rc)

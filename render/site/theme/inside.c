@@ -211,7 +211,7 @@ void view_exact(struct site *s, json_t *table, const char *name, bool has, doubl
 void view_cell_missing(struct site *s, json_t *table, const struct reason *why, const char *unit)
 {
     json_t *cell = add_cell(s, table, "\xe2\x80\x93");
-    bool is_said = why->code && why->code != REASON_NOT_MEASURED; /* which the dash says itself */
+    bool is_said = why->code && why->code != REASON_NOT_MEASURED; /* the dash alone says NOT_MEASURED */
     view_text(s, cell, "mark", is_said ? say_row(why->code)->mark : NULL);
     view_text(s, cell, "note", is_said ? say_clause(&s->arena, why) : "");
     if (unit)
@@ -373,8 +373,8 @@ static bool is_plain_time(const json_t *cell, int64_t *ns)
     return strcmp(text + (*text == '+'), fmt_time(*ns).text) == 0;
 }
 
-/* The time whose unit a column gets: the longest. Where more than a third would then print as "< 0.01", the next
- * smaller unit, unless the longest would get five digits in it. */
+/* The time that decides the unit of a column: the longest. If more than a third of the times would then print as "<
+ * 0.01", the next smaller unit is used, unless the longest would get five digits in it. */
 static int64_t measure_of(const json_t *rows, size_t column)
 {
     int64_t longest = 0, ns;
@@ -460,7 +460,7 @@ static void remove_column(json_t *head, json_t *rows, size_t column)
         json_array_remove(json_object_get(json_array_get(rows, r), "cells"), column - 1);
 }
 
-/* Is a value missing for the reason of this mark, in a cell or in what stands below the table? */
+/* Is a value missing for the reason of this mark, in a cell or in the text below the table? */
 static bool is_mark_used(const json_t *table, const char *mark)
 {
     const json_t *rows = json_object_get(table, "rows");
@@ -480,7 +480,7 @@ static bool is_mark_used(const json_t *table, const char *mark)
     return false;
 }
 
-/* A page shows so many columns of a table. */
+/* Number of columns of a table that a page shows. */
 #define COLUMNS_SHOWN 7
 
 void view_narrow(struct site *s, json_t *table)

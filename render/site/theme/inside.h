@@ -1,7 +1,7 @@
 /* inside.h - what the files of render/site share while one site is being made. Inside render/site only.
  *
- * Failure is sticky: the first one is kept in `rc` and `err`, later calls do nothing useful and harm nothing, and
- * site_publish looks once. Pages are JSON objects that the theme's templates show. */
+ * Failure is sticky: the first one is kept in `rc` and `err`, later calls do no harm, and site_publish checks it once.
+ * Pages are JSON objects that the theme's templates show. */
 #ifndef RENDER_SITE_THEME_INSIDE_H
 #define RENDER_SITE_THEME_INSIDE_H
 
@@ -18,7 +18,7 @@
 struct cited {
     struct source is;
     int run;           /* index into report.runs, -1: of --baseline */
-    const char *which; /* "2 nodes", "before": which of several archives of one name; NULL: the only one called so */
+    const char *which; /* "2 nodes", "before": which of several archives with one name; NULL: the name is unique */
 };
 
 /* A page whose content goes into the single file, too. */
@@ -45,7 +45,7 @@ struct site {
     json_t *data_files;      /* what the data page lists: {"path", "title", "forms": [{"path", "name"}], "run"} */
     struct cited *cited;     /* shape (n_cited): the runs in their order, then those of --baseline */
     int n_cited;
-    const char *sources; /* the archives and their hashes, for the files that travel alone */
+    const char *sources; /* the archives and their hashes, for files that are used without the site */
     const char *date;    /* when the last run ended, for files that must have a date: "2031-04-25T10:15:00Z" */
     struct dcr_err *err;
     int rc;
@@ -60,7 +60,7 @@ const char *site_int(struct site *s, int64_t n);
 /** site_write - one file of the site. */
 void site_write(struct site *s, const char *path, const void *bytes, size_t n);
 
-/** node_words - "4 nodes", "1 node", or GPUs where the runs scale over those; "this run" for 0. */
+/** node_words - "4 nodes", "1 node", or GPUs if the runs scale over GPUs; "this run" for 0. */
 const char *node_words(struct site *s, int n);
 
 /** node_title - the same as the title of a column: "Nodes" or "GPUs". */
@@ -84,10 +84,10 @@ void view_set_list(struct site *s, json_t *object, const char *key, json_t *list
 /** view_table - a table for the partial table.html, with the caption and the heads of its row in say/tables.def.
  *  returns  gives {"caption", "head": [{"text", "num"}], "rows": []} */
 json_t *view_table(struct site *s, const struct table_said *is);
-/** view_columns - more columns behind those: "Name|#Mean, ms|~#Longest": # = numbers, ~ before it = a detail
+/** view_columns - adds columns after the existing ones: "Name|#Mean, ms|~#Longest": # = numbers, ~ before it = a detail
  * (view_narrow). Before the first row. */
 void view_columns(struct site *s, json_t *table, const char *columns);
-/** view_column - one more, whose title the data give.   marks  "", "#", "~#" */
+/** view_column - one more column, whose title comes from the data.   marks  "", "#", "~#" */
 void view_column(struct site *s, json_t *table, const char *marks, const char *title);
 /** view_caption - one more sentence of its caption; nothing of PHRASE_NONE. */
 void view_caption(struct site *s, json_t *table, struct phrase sentence);
@@ -104,10 +104,10 @@ void view_cell_percent(struct site *s, json_t *table, bool has, double ratio);
 void view_cell_count(struct site *s, json_t *table, bool has, int64_t n);
 void view_cell_bytes(struct site *s, json_t *table, bool has, double bytes);
 /** view_cell_missing - a cell without a value: a dash with the mark of the reason, which the table explains. The CSV
- * has the whole reason in a column of notes. why   REASON_NONE: none is known.   unit  as of view_exact; NULL: the
- * column holds texts */
+ * has the whole reason in a column of notes. why   REASON_NONE: the reason is unknown.   unit  as of view_exact; NULL:
+ * the column holds texts */
 void view_cell_missing(struct site *s, json_t *table, const struct reason *why, const char *unit);
-/** view_cell_text - a text; empty: missing, since it was not recorded. */
+/** view_cell_text - a text; an empty one is missing, because it was not recorded. */
 void view_cell_text(struct site *s, json_t *table, const char *text);
 /** view_cell_value - the same with any text; if has is false, the text says why there is no value, or is NULL.
  *  unit  of the whole column, or else of the whole row: "ns", "ratio"; "": a number */
@@ -120,11 +120,11 @@ void view_cell_no_interval(struct site *s, json_t *table, const struct reason *w
  *  name  distinguishes several values of one cell; "" for a single one */
 void view_exact(struct site *s, json_t *table, const char *name, bool has, double value, const char *unit);
 /** VIEW_METRICS - a cell for each of these metrics, in the form of its unit.
- *  t  the table of the site; of  the table of metrics; subject  what that is of; then ids */
+ *  t  the table of the site; of  the table of metrics; subject  the subject of these metrics; then ids */
 #define VIEW_METRICS(s, t, of, subject, ...) view_metrics(s, t, of, subject, (const int[]){__VA_ARGS__, -1})
 void view_metrics(struct site *s, json_t *table, const struct metrics *of, const void *subject, const int *ids);
-/** view_cell_said - a cell as a file of another tool has it, with its number for the CSV in all its digits.
- *  number  NULL: it is none, or in a column of texts */
+/** view_cell_said - a cell with the text of another tool's file, and its number in all digits for the CSV. number
+ *  NULL: it is no number, or in a column of texts */
 void view_cell_said(struct site *s, json_t *table, const char *text, const char *number);
 /** view_cell_sub - a cell of two lines: text, and a remark in small. */
 void view_cell_sub(struct site *s, json_t *table, const char *text, const char *remark);
@@ -133,30 +133,30 @@ void view_cell_class(struct site *s, json_t *table, const char *text, const char
 /** view_tip - a tooltip of the last cell; NULL or "": none. */
 void view_tip(struct site *s, json_t *table, const char *text);
 
-/** view_frame - what frame.html shows, but content.  root: "" or "../../"  returns  gives */
+/** view_frame - what frame.html shows, except the content.  root: "" or "../../"  returns  gives */
 json_t *view_frame(struct site *s, const char *root, const char *title, const char *here, enum page_kind kind);
 
 /** view_in_one_unit - all plain times of a column get one unit. It is the unit of the longest time, or the next smaller
  * unit if too many times would round to nothing. A time that loses digits shows them in its tooltip. The CSV keeps
  * exact values. */
 void view_in_one_unit(struct site *s, json_t *table);
-/** view_threshold_tips - the column of thresholds goes, once site_table has written its CSV. A verdict without a
+/** view_threshold_tips - removes the column of thresholds, once site_table has written its CSV. A verdict without a
  * tooltip gets the threshold as one. */
 void view_threshold_tips(struct site *s, json_t *table);
-/** view_narrow - of a table with more than seven columns the page leaves out those of details, the last one first,
- * until seven are left, and says how many the CSV has beyond them. */
+/** view_narrow - removes columns of details from a table with more than seven columns, the last one first, until seven
+ *  are left, and says how many more the CSV has. */
 void view_narrow(struct site *s, json_t *table);
 /** view_row_empty - the last row has no measured value, though it has a number such as a count of 0. */
 void view_row_empty(struct site *s, json_t *table);
-/** view_pruned - rows and columns in which nothing has a value go, and a line below the table names them; the marks
- *  of missing values that are left are explained. A table without any value says only that. */
+/** view_pruned - removes rows and columns without any value, names them in a line below the table, and explains the
+ *  marks of the missing values that are left. A table without any value says only that. */
 void view_pruned(struct site *s, json_t *table);
-/** site_table - write a table as tables/STEM.csv and .tex, of a run in the run's folder; the table gets the links and
- * is pruned, but for its CSV. stem   [a-z0-9-], unique in its folder; run  index into report.runs, -1: of the whole
+/** site_table - write a table as tables/STEM.csv and .tex, for a run in the run's folder; adds the links to the table
+ * and prunes it, but not its CSV. stem   [a-z0-9-], unique in its folder; run  index into report.runs, -1: of the whole
  * site table  borrows; null does nothing. Its CSV has exact values where the cells have them */
 void site_table(struct site *s, json_t *table, const char *stem, int run);
-/** view_shorten - only the first rows of a table stay on the page, once site_table has written its CSV, and a line says
- * how many there are. One or two rows more than most stay too. */
+/** view_shorten - keeps only the first rows of a table on the page, once site_table has written its CSV, and adds a
+ *  line with the number of all rows. One or two rows more than most are kept too. */
 void view_shorten(struct site *s, json_t *table, size_t most);
 /** view_keep_rows - the same with any rows in any order.   row  shape (n) */
 void view_keep_rows(struct site *s, json_t *table, const size_t *row, size_t n);
@@ -182,11 +182,11 @@ void page_scaling(struct site *s);
 json_t *view_changes(struct site *s);
 /** page_compare - nothing without --baseline. */
 void page_compare(struct site *s);
-/** view_compared - what the first page says of --baseline: the step of each node count, and a way to compare.html.
+/** view_compared - the part of the first page on --baseline: the step of each node count, and a link to compare.html.
  *  Sets "compared", null without one. */
 void view_compared(struct site *s, json_t *data);
-/** page_methodology - the method, the words, the formulas and all files: after every other page, whose files it lists.
- */
+/** page_methodology - the method, the words, the formulas and all files. Call it after every other page, because it
+ *  lists their files. */
 void page_methodology(struct site *s);
 /** page_timeline - returns  whether there is one: the run has ranges or steps */
 bool page_timeline(struct site *s, int run);
@@ -194,31 +194,33 @@ bool page_timeline(struct site *s, int run);
 /** view_classes - the ruled-in-or-out table of some runs of one series (or of one run).
  *  runs  indices into report.runs, ascending node count; the last one is judged in words */
 json_t *view_classes(struct site *s, const struct table_said *is, const int *runs, int n_runs);
-/** view_loss_parts, view_loss_causes, view_loss_phases, view_loss_names - what a series lost against ideal scaling, by
- *  part of a step, by cause, by phase, and by name; all but the first are null without losses. (tables_loss.c) */
+/** view_loss_parts, view_loss_causes, view_loss_phases, view_loss_names - what a series lost compared with ideal
+ *  scaling, by part of a step, by cause, by phase, and by name; all but the first are null without losses.
+ *  (tables_loss.c) */
 json_t *view_loss_parts(struct site *s, const struct series *series);
 json_t *view_loss_causes(struct site *s, const struct series *series);
 json_t *view_loss_phases(struct site *s, const struct series *series);
 json_t *view_loss_names(struct site *s, const struct series *series);
-/** view_laws, view_ahead - tables of the fitted laws of a series, and of what they say of other node counts; null:
- * none. */
+/** view_laws, view_ahead - tables of the fitted laws of a series, and of their forecasts for other node counts; null:
+ *  none. */
 json_t *view_laws(struct site *s, const struct series *series);
 json_t *view_ahead(struct site *s, const struct series *series);
-/** view_moves - what a change or the removal of a cause would make of the largest point; null: nothing is known.
- *  said  gets a sentence on the change that brings most, NULL none */
+/** view_moves - forecasts of the largest point after a change or the removal of a cause; null: there are none. said
+ *  gets a sentence on the change that saves most, NULL none */
 json_t *view_moves(struct site *s, const struct series *series, const char **said);
 /** view_all_reduce - the all-reduces of a step by a calibration or a log, beside the transfer; null: neither. */
 json_t *view_all_reduce(struct site *s, const struct series *series);
 /** view_operators - what the host named, by self time: the 20 names with most; null: nothing.
- *  is     the row of tables.def, whose first slots are how many are shown and how many there are
- *  trace  fills the slot behind those; NULL: the row has none */
+ *  is     the row of tables.def, whose first slots are how many are shown and how many there are trace  fills the slot
+ *  after those; NULL: the row has none */
 json_t *view_operators(struct site *s, const struct host_operators *o, enum table_id is, const char *trace);
 /** view_mpi_calls, view_io_files - what the recorder saw by itself; null: nothing. */
 json_t *view_mpi_calls(struct site *s, const struct run *run);
 json_t *view_io_files(struct site *s, const struct run *run);
-/** view_gaps - what is missing from the evidence of any run: gaps, more_gaps of runs beside the answer, n_more_gaps. */
+/** view_gaps - what is missing from the evidence of any run: gaps, more_gaps of runs that the answer is not about,
+ *  n_more_gaps. */
 void view_gaps(struct site *s, json_t *data);
-/** view_caveats - set caveats, folded and n_folded: the first few in full, the others, and how many those are. */
+/** view_caveats - set caveats, folded and n_folded: the first few in full, the others, and the number of the others. */
 void view_caveats(struct site *s, json_t *data, int run);
 /** view_actions - what to do (claims_in_order), from the claims of these runs and, is_whole, of the series. */
 json_t *view_actions(struct site *s, const int *runs, int n_runs, bool is_whole, const char *root);

@@ -88,8 +88,8 @@ static int read_rule(struct line row, enum side side[COLUMNS_MAX])
     return n;
 }
 
-/* A cell is converted as a paragraph, whose tags are then removed. A no-break space in front, also removed, forces the
- * paragraph: otherwise "-" would be a list and "# x" a heading. */
+/* A cell is converted as a paragraph, whose tags are then removed. A no-break space in front, which is also removed,
+ * forces a paragraph: otherwise "-" would be a list and "# x" a heading. */
 static int put_cell(struct line cell, struct dcr_buf *out)
 {
     static const char before[] = "\xc2\xa0", open[] = "<p>\xc2\xa0", close[] = "</p>\n";
@@ -131,7 +131,7 @@ static int put_row(struct line row, const enum side *side, int n_columns, int is
 }
 
 /* name  tells the table from all others of a page
- * returns  1 when the paragraph is a table and stands in out, 0 when not, -1 without memory */
+ * returns  1 when the paragraph is a table and was added to out, 0 when not, -1 without memory */
 static int put_table(cmark_node *paragraph, const char *text, size_t len, const char *name, struct dcr_buf *out)
 {
     enum side side[COLUMNS_MAX];
@@ -194,7 +194,7 @@ static void put_custom(cmark_node *old, struct dcr_buf *html)
         cmark_node_free(custom);
 }
 
-/* Cells are converted by themselves: their links are found in the text of the whole. */
+/* Cells are converted separately, so their links are found in the text of the whole. */
 static void prefix_links(const char *html, const char *prefix, struct dcr_buf *out)
 {
     static const char link[] = "<a href=\"#";
@@ -219,7 +219,7 @@ static int replace_blocks(cmark_node *root, const char *text, size_t len, const 
             put_heading(node, prefix, &ids, &heading, &html);
             put_custom(node, &html);
         } else if (cmark_node_get_type(node) == CMARK_NODE_PARAGRAPH) {
-            dcr_buf_clear(&name); /* a page may hold several documents, whose tables are all counted from 1 */
+            dcr_buf_clear(&name); /* a page may hold several documents, each of which counts its tables from 1 */
             dcr_buf_printf(&name, "%s%stable %d", dcr_buf_text(&heading), heading.len ? ", " : "", n_tables + 1);
             int is_table = put_table(node, text, len, dcr_buf_text(&name), &html);
             n_tables += is_table > 0;

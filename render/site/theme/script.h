@@ -1,5 +1,5 @@
-/* script.h - the site's own JavaScript, inside the program: themes hold none. Each stands in its pages as it is here,
- * and their policy allows exactly these bytes. */
+/* script.h - the site's own JavaScript, inside the program: themes have none. Pages contain each script unchanged, and
+ * their policy allows exactly these bytes. */
 #ifndef RENDER_SITE_THEME_SCRIPT_H
 #define RENDER_SITE_THEME_SCRIPT_H
 

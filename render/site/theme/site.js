@@ -1,5 +1,5 @@
 'use strict';
-/* Tables sort by a click on a column's name, and long ones filter. Without this the pages read just as well. */
+/* Tables sort by a click on a column's name, and long ones filter. The pages are complete without it. */
 (() => {
   const buttons = [];
   const value = (row, i) => {
@@ -43,8 +43,8 @@
     label.append('Filter ', input);
     table.parentElement.before(label);
   };
-  /* On a phone a long table shows its head first, and names of kernels their first lines everywhere; the style sheet
-   * says where that is, and prints all rows. */
+  /* On a phone a long table shows its first rows, and everywhere long names of kernels show their first lines. The
+   * style sheet decides where, and prints all rows. */
   const LONG_NAME = 150;
   const hasLongNames = table => [...table.tBodies[0].rows].some(row => row.cells[0].textContent.length > LONG_NAME);
   const foldable = (table, n, cut) => {
@@ -57,7 +57,7 @@
     table.classList.toggle('cut', cut);
     table.parentElement.after(button);
   };
-  /* A head that is repeated on the next sheet is printed without the words of a button. */
+  /* A table head that repeats on the next sheet is printed without the words of its button. */
   addEventListener('beforeprint', () => { for (const [head, button] of buttons) head.replaceChildren(...button.childNodes); });
   addEventListener('afterprint', () => { for (const [head, button] of buttons) { button.append(...head.childNodes); head.append(button); } });
   for (const table of document.querySelectorAll('.scroll > table')) {

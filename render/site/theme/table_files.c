@@ -1,5 +1,5 @@
-/* table_files.c - every table of the site as CSV, for those who calculate, and as LaTeX, for those who write
- * (table_tex.c); and the list of such files. See inside.h. */
+/* table_files.c - every table of the site as CSV, for calculations, and as LaTeX, for papers (table_tex.c); and the
+ * list of such files. See inside.h. */
 #include "render/site/theme/inside.h"
 
 #include "render/site/theme/table_tex.h"
@@ -15,7 +15,7 @@ static const char *text_of(const json_t *object, const char *key)
     return text ? text : "";
 }
 
-/* RFC 4180. A spreadsheet takes a leading = + - @ for a formula: foreign text gets a quotation mark in front. */
+/* RFC 4180. Spreadsheets read a leading = + - @ as a formula, so a quotation mark is put before foreign text. */
 static void csv_text(struct dcr_buf *out, const char *text)
 {
     bool is_number = *text && text[1] && text[1 + strspn(text + 1, "0123456789.")] == '\0';
@@ -57,7 +57,7 @@ static const char *unit_of(const json_t *cell, size_t k)
     return text_of(json_array_get(json_object_get(cell, "exact"), k), "unit");
 }
 
-/* Of a missing value its reason; of a cell with a text in a column of numbers that text; "" of others. */
+/* The reason of a missing value; the text of a cell with text in a column of numbers; "" for others. */
 static const char *note_of(const json_t *cell, bool is_text)
 {
     const char *note = json_string_value(json_object_get(cell, "note"));

@@ -9,20 +9,20 @@
 #include <string.h>
 
 #define COLUMNS_MAX 64
-/* In widths of a digit, of an article's line: what it holds at 10 pt, and at \scriptsize. */
+/* Width of an article's line, in digits: at 10 pt, and at \\scriptsize. */
 #define LINE_PLAIN 66.0
 #define LINE_SMALLEST 84.0
 #define GAP_PLAIN 2.4   /* between two columns */
 #define GAP_WIDE 1.5    /* with \tabcolsep of 3 pt */
 #define SHORT_COLUMN 20 /* a column of words no wider than this is not broken */
-#define PAGE_LINES 42   /* a table of more lines goes over pages */
+#define PAGE_LINES 42   /* a longer table goes over several pages */
 #define WORD_MAX 12     /* longer ones may be broken: names of kernels, paths, checksums */
-#define PIECE_MAX 16    /* letters without any place to break: of a checksum */
+#define PIECE_MAX 16    /* letters without a place to break, in a checksum */
 
 struct column {
     bool is_number;
     double cells, word; /* widths of the longest cell and of the longest word of its head */
-    double width;       /* what it gets */
+    double width;       /* width that the column gets */
 };
 
 static const char *text_of(const json_t *object, const char *key)
@@ -37,7 +37,7 @@ static const char *cell_text(const json_t *row, size_t column)
                        : text_of(json_array_get(json_object_get(row, "cells"), column - 1), "text");
 }
 
-/* What TeX sets for a letter that means something to it, or that its fonts lack; NULL: the letter itself. */
+/* What TeX needs for a letter that has a meaning to it, or that its fonts lack; NULL: the letter itself. */
 static const char *special(uint32_t code)
 {
     static const struct {
@@ -81,7 +81,7 @@ static const char *special(uint32_t code)
     return NULL;
 }
 
-/* A place to break stands behind it. */
+/* A letter after which a word may be broken. */
 static bool is_joint(char c)
 {
     return c && strchr("/_.,:;()<>=-[]&*@|", c);
@@ -122,7 +122,7 @@ static void put_text(struct dcr_buf *out, const char *text, bool is_tied, bool i
     }
 }
 
-/* About as wide as Computer Modern sets them, in digits; a little more rather than less. */
+/* Width as Computer Modern sets the text, in digits; rather too large than too small. */
 static double width_of(const char *text, size_t n)
 {
     double width = 0;
@@ -172,7 +172,7 @@ static size_t measure(const json_t *table, struct column *column)
     return n;
 }
 
-/* What is left of the line goes to the columns of long words, by their length. returns the width of a line */
+/* The rest of the line goes to the columns of long words, by their length. returns the width of a line */
 static double share_out(struct column *column, size_t n)
 {
     double fixed = GAP_WIDE * (double)(n - 1), wanted = 0, least = 0;
@@ -190,7 +190,7 @@ static double share_out(struct column *column, size_t n)
     return line;
 }
 
-/* Of a row, at these widths. */
+/* Lines of a row at these widths. */
 static double lines_of(const json_t *row, const struct column *column, size_t n)
 {
     double lines = 1;
@@ -216,7 +216,7 @@ static void put_columns(const struct column *column, size_t n, bool is_wide, str
         all += column[i].width;
     dcr_buf_puts(out, "@{}");
     for (size_t i = 0; i < n; i++) {
-        if (is_wide) /* a share of the line, with the gap behind it */
+        if (is_wide) /* a share of the line, with the gap after it */
             dcr_buf_printf(out, "%s>{\\ragged%s\\arraybackslash}p{\\dimexpr%.4f\\linewidth-%s\\tabcolsep}",
                            i ? "\n  " : "", column[i].is_number ? "left" : "right",
                            (column[i].width + (i + 1 < n ? GAP_WIDE : 0)) / all * 0.998, i + 1 < n ? "2" : "0");
@@ -226,7 +226,7 @@ static void put_columns(const struct column *column, size_t n, bool is_wide, str
     dcr_buf_puts(out, "@{}");
 }
 
-/* What ends a line of a table takes a bracket or a star behind it for its own, even on the next line. */
+/* The end of a table line takes a following bracket or star as its argument, even on the next line. */
 static void begin_row(struct dcr_buf *out, const char *text)
 {
     if (*text == '[' || *text == '*')
@@ -280,7 +280,7 @@ void table_tex(const json_t *table, const char *label, const char *sources, stru
                  line / LINE_SMALLEST);
     dcr_buf_printf(out, "%% dcreport " DCR_VERSION "; from %s\n%% needs \\usepackage{booktabs%s%s%s}\n", sources,
                    is_wide ? ",array" : "", is_long ? ",longtable" : "", is_scaled ? ",graphicx" : "");
-    if (is_long) { /* of one column of text only: longtable knows no other */
+    if (is_long) { /* one column of text only, because longtable has no other form */
         dcr_buf_printf(out, "{%s\\begin{longtable}{", size);
         put_columns(column, n, is_wide, out);
         dcr_buf_puts(out, "}\n");
@@ -291,7 +291,7 @@ void table_tex(const json_t *table, const char *label, const char *sources, stru
     } else {
         dcr_buf_puts(out, "\\begin{table}\n\\centering\n");
         put_caption(table, label, out);
-        dcr_buf_printf(out, "\\medskip\n\n%s%s\\begin{tabular}{", scaled, size); /* a caption above has no room below */
+        dcr_buf_printf(out, "\\medskip\n\n%s%s\\begin{tabular}{", scaled, size); /* no room below the caption */
         put_columns(column, n, is_wide, out);
         dcr_buf_puts(out, "}\n");
         put_head(head, n, out);

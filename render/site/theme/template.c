@@ -334,7 +334,7 @@ static int render_section(const struct template *t, struct rendering *r, size_t 
         return 0;
     if (!json_is_array(v))
         return json_is_object(v) ? render_with(t, r, v, NULL, i + 1, p->end) : render_range(t, r, i + 1, p->end);
-    /* A list inside itself shows nothing new, and 20 nested ones would take practically forever. */
+    /* A list inside itself shows nothing new, and 20 nested ones would practically never end. */
     for (size_t k = 0; k < r->depth; k++)
         if (r->list[k] == v)
             return wrong(t, p->line, r->err, "this list is already open:", p->text, p->len);

@@ -1,17 +1,13 @@
 /* template.h - the small language of themes: HTML with holes. No logic beyond lists and conditions, no code.
  *
- *   {{name}}         text, escaped for text and for quoted attributes
- *   {{~name}}        a sentence: as {{name}}, with options such as --batch as code and numbers kept with their units
- *   {{%name}}        a relative link, percent-encoded
- *   {{{name}}}       as it is; only for HTML the program itself made
- *   {{#name}}...{{/name}}   once for each item of a list; once for an object, a true or a text that is not empty.
- *                           A list cannot be opened inside itself.
- *   {{^name}}...{{/name}}   when the section above would show nothing
- *   {{>name}}        the theme's template name.html, in place
- *   {{! comment}}
- * A name may have dots (run.label); "." is the item itself. Names are looked for in the innermost section first. A name
- * that does not exist at all is an error, so that a typing mistake does not silently lose a table. Lines that hold only
- * a section tag, a comment or a partial leave no blank line. */
+ *   {{name}}         text, escaped for text and for quoted attributes {{~name}}        a sentence: as {{name}}, with
+ *   options such as --batch as code and numbers kept with their units {{%name}}        a relative link, percent-encoded
+ *   {{{name}}}       unchanged; only for HTML that the program made {{#name}}...{{/name}}   once for each item of a
+ *   list; once for an object, a true or a text that is not empty. A list cannot be opened inside itself.
+ *   {{^name}}...{{/name}}   when the section above would show nothing {{>name}}        the theme's template name.html,
+ *   in place {{! comment}} A name may have dots (run.label); "." is the item itself. Names are looked for in the
+ *   innermost section first. A name that does not exist at all is an error, so that a typing mistake does not silently
+ *   lose a table. Lines that hold only a section tag, a comment or a partial leave no blank line. */
 #ifndef RENDER_SITE_THEME_TEMPLATE_H
 #define RENDER_SITE_THEME_TEMPLATE_H
 
@@ -30,7 +26,7 @@ int template_parse(struct template **out, const char *name, const char *text, si
                    struct dcr_err *err) DCR_MUST_CHECK;
 void template_free(struct template *t);
 
-/* Where {{>name}} looks. returns  borrows; NULL with the sentence in err */
+/* Source of the templates for {{>name}}. returns  borrows; NULL with the sentence in err */
 struct template_source {
     const struct template *(*find)(void *ctx, const char *name, struct dcr_err *err);
     void *ctx;

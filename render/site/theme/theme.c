@@ -20,7 +20,7 @@
 
 struct theme {
     char *dir;
-    char *fallback; /* the default theme, for what dir lacks; NULL when there is none to be found */
+    char *fallback; /* the default theme, for files that dir lacks; NULL when none was found */
     struct dcr_buf style;
     char csp[N_PAGE_KINDS][448];
     struct {
@@ -120,8 +120,8 @@ static int set_csp(struct theme *t, struct dcr_err *err)
         rc = source_of(script_timeline(), strlen(script_timeline()), timeline, err);
     if (rc)
         return rc;
-    /* No script of ours connects; tools that read robots.txt from within a page (Lighthouse) may, where it is served.
-     */
+    /* No script of ours connects. Tools that read robots.txt from within a page (Lighthouse) may, if the page is
+     * served. */
     static const char frame[] = "default-src 'none'; style-src %s; script-src %s%s%s%s; img-src 'self' file: data:; "
                                 "connect-src 'self'; base-uri 'none'; form-action 'none'";
     snprintf(t->csp[PAGE_PLAIN], sizeof t->csp[0], frame, style, site, "", "", "");
@@ -170,8 +170,7 @@ static void add_names(struct dcr_buf *out, const char *fallback)
     dcr_free_names(names, n);
 }
 
-/* A page of a report is called like the template it was made with; a template is a part of a page, but for the frame.
- */
+/* A page of a report has the name of its template. A template is a part of a page, except for the frame. */
 static bool is_whole_page(const char *dir, const char *name)
 {
     struct dcr_buf text = {0};
@@ -183,7 +182,7 @@ static bool is_whole_page(const char *dir, const char *name)
     return is_page;
 }
 
-/* A folder that replaces nothing, or a finished site, is a slip of the pen, not a theme. */
+/* A folder that replaces no template, or a finished site, was named by mistake and is no theme. */
 static int check_theme(const struct theme *t, struct dcr_err *err)
 {
     char **names = NULL;

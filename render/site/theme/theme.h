@@ -1,4 +1,5 @@
-/* theme.h - a folder of templates and one style sheet: how the site looks. docs/themes.md tells how to make one. */
+/* theme.h - a folder of templates and one style sheet, which decide the look of the site. docs/themes.md shows how to
+ * make one. */
 #ifndef RENDER_SITE_THEME_THEME_H
 #define RENDER_SITE_THEME_THEME_H
 
@@ -17,7 +18,7 @@ void theme_close(struct theme *t);
 /** theme_style - the style sheet. borrows. */
 const char *theme_style(const struct theme *t);
 
-/* What a page may run. */
+/* The scripts that a page may run. */
 enum page_kind { PAGE_PLAIN, PAGE_TIMELINE, N_PAGE_KINDS };
 /** theme_csp - the Content-Security-Policy of a page: nothing but this style sheet and the program's own scripts (by
  * their SHA-256) and the site's own pictures. The timeline's script may load further ones: its data. borrows. */

@@ -26,12 +26,12 @@ struct mark {
     uint64_t extra; /* of a block: ranges in it, 0 = empty */
 };
 
-/* Where a tile's text stands: what row it is in, and the start it counts from. */
+/* Where a tile's text is: its row, and the start that it counts from. */
 struct tile {
     int64_t row, at_ns;
 };
 
-/* printf would take most of the time of a timeline. */
+/* printf would take most of the time for a timeline. */
 static char *put_number(char *p, uint64_t v)
 {
     char digits[20];
@@ -115,7 +115,7 @@ void level_tiles(const struct spans *s, const struct level *level, struct dcr_bu
                 &(struct mark){p->start_ns, end_ns, is_block ? -1 - spans_colour(s, p) : (int64_t)p->name, p->bytes});
             continue;
         }
-        /* Far from the block, or the block is long enough to be seen by itself. */
+        /* It is far from the block, or the block is long enough to be seen alone. */
         if (b.mark.extra &&
             (p->start_ns - b.mark.end_ns >= level->width_ns || b.mark.end_ns - b.mark.start_ns >= level->width_ns))
             put_block(level, tile, out, p->row, &b);

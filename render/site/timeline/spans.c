@@ -1,4 +1,4 @@
-/* spans.c - ranges as they are collected, and their names; see spans.h. spans_finish.c brings them into rows. Called by
+/* spans.c - ranges as they are collected, and their names; see spans.h. spans_finish.c sorts them into rows. Called by
  * timeline.c. Test: tests/unit/test_timeline.c */
 #include "render/site/timeline/spans_inside.h"
 
@@ -134,7 +134,7 @@ size_t spans_track(struct spans *s, int rank, int node, uint32_t file, uint32_t 
     return s->last_track = s->n_tracks++;
 }
 
-/* Full: what is shorter than twice the bound goes, until a quarter of the room is free. */
+/* If there are too many, ranges shorter than twice the bound are removed, until a quarter of the room is free. */
 static void thin(struct spans *s)
 {
     while (s->n > SPANS_MAX / 4 * 3) {
@@ -151,7 +151,7 @@ static void thin(struct spans *s)
 
 static void grow(struct spans *s)
 {
-    size_t cap = s->cap ? 2 * s->cap : 4096; /* no power of two where ranges were joined */
+    size_t cap = s->cap ? 2 * s->cap : 4096; /* not a power of two if ranges were joined */
     cap = cap < SPANS_MAX ? cap : SPANS_MAX;
     struct span *more = realloc(s->span, cap * sizeof *more);
     if (!more)
@@ -160,7 +160,7 @@ static void grow(struct spans *s)
     s->cap = cap;
 }
 
-/* Room for one more of that length, which stands for n ranges; false: they are left out. */
+/* Makes room for one more range of that length, which stands for n ranges; false: they are left out. */
 static bool make_room(struct spans *s, int64_t dur_ns, uint64_t n)
 {
     if (dur_ns < 0)

@@ -1,7 +1,7 @@
-/* spans.h - the named ranges of one run, as the timeline shows them, since the model keeps sums only: those of native
- * and Chrome traces collected while these are read for their numbers, those of other tools read again from the archive.
- * Memory has a bound: where there are more, the shortest are left out and counted; of a large trace of another tool
- * they are joined with their neighbours. */
+/* spans.h - the named ranges of one run for the timeline, because the model only keeps sums. Those of native and Chrome
+ * traces are collected while these are read for their numbers; those of other tools are read again from the archive.
+ * Memory has a bound: beyond it the shortest ranges are left out and counted, or, in a large trace of another tool,
+ * joined with their neighbours. */
 #ifndef RENDER_SITE_TIMELINE_SPANS_H
 #define RENDER_SITE_TIMELINE_SPANS_H
 
@@ -17,16 +17,16 @@
 
 #define SPANS_MAX ((size_t)1 << 21)      /* 64 MB */
 #define SPANS_IN_FULL ((size_t)1000000)  /* of a trace of another tool */
-#define SPANS_OF_LARGE ((size_t)1 << 18) /* of one that has more */
-#define SPAN_BLOCK 0x80000000u /* beside a colour, in the place of a name: several short ranges drawn as one */
+#define SPANS_OF_LARGE ((size_t)1 << 18) /* of such a trace with more ranges */
+#define SPAN_BLOCK 0x80000000u           /* with a colour, in place of a name: several short ranges drawn as one */
 #define SPAN_LONGEST 5
 #define SPAN_FOREIGN_TRACKS 512 /* of one file */
 
-enum track_kind { TRACK_THREAD, TRACK_HOST, TRACK_STREAM }; /* the latter two: of a trace of another tool */
+enum track_kind { TRACK_THREAD, TRACK_HOST, TRACK_STREAM }; /* the last two: of a trace of another tool */
 
 struct span {
     int64_t start_ns, dur_ns; /* since the first range of the run */
-    uint64_t bytes;           /* 0 = not said; of a SPAN_BLOCK: how many ranges it is of */
+    uint64_t bytes;           /* 0 = not stated; for a SPAN_BLOCK, the number of its ranges */
     uint32_t name, row;       /* index into names, or SPAN_BLOCK | colour; rows count through all tracks */
 };
 
@@ -34,19 +34,19 @@ enum span_colour { SPAN_STEP = N_CATEGORIES, SPAN_VALIDATION, SPAN_PLAIN, N_SPAN
 
 struct span_name {
     const char *name, *category, *domain;
-    int colour;                        /* enum category or enum span_colour */
-    int64_t count, total_ns;           /* of all but those left out; what was joined counts where it was joined */
-    int64_t joined_ns;                 /* the longest that was joined; < 0: none */
-    uint32_t joined_file;              /* of which trace that is */
-    struct span longest[SPAN_LONGEST]; /* of those drawn by themselves, longest first; dur_ns < 0: none */
+    int colour;              /* enum category or enum span_colour */
+    int64_t count, total_ns; /* of all ranges except those left out; joined ranges were counted when they were joined */
+    int64_t joined_ns;       /* the longest range that was joined; < 0: none */
+    uint32_t joined_file;    /* the trace of that range */
+    struct span longest[SPAN_LONGEST]; /* longest ranges drawn separately, longest first; dur_ns < 0: none */
 };
 
-/* One thread of one rank, or what lies beside its threads. Row of depth d: first_row + d. */
+/* One thread of one rank, or a track beside its threads. Row of depth d: first_row + d. */
 struct span_track {
     int rank, node;
     uint32_t id;    /* Linux thread id */
-    bool is_beside; /* ranges of the process, operations in flight, those of other tools: they may overlap, so rows
-                       are lanes */
+    bool is_beside; /* ranges of the process, operations in flight, those of other tools: they may overlap, so rows are
+                       lanes */
     enum track_kind kind;
     int64_t device, stream; /* of a TRACK_STREAM */
     const char *name;       /* of the thread or stream, "" none */
@@ -54,14 +54,14 @@ struct span_track {
     uint32_t file; /* which trace of the run */
 };
 
-/* A file of a run; of a native trace what places its ranges beside those of others. */
+/* A file of a run; for a native trace, also what aligns its ranges with those of others. */
 struct span_file {
     const char *name;    /* of the member; NULL: a trace of another tool */
-    const char *foreign; /* of that, where it was collected; else NULL */
+    const char *foreign; /* name of a trace of another tool, if it was collected; else NULL */
     struct dct_info info;
 };
 
-/* Texts that were met at these addresses. */
+/* Texts that were recently seen at these addresses. */
 enum { SPANS_RECENT = 64 };
 struct span_recent {
     const char *domain, *category, *name; /* name NULL: free */
@@ -85,12 +85,12 @@ struct spans {
     int64_t joined_ns; /* ranges shorter than this are drawn together with their neighbours; 0: none */
     uint64_t n_joined, n_blocks;
     struct span_block *blocks; /* by track, while ranges are joined; NULL: they are not */
-    int n_hosts; /* with traces; more than one: put side by side by their wall clocks, but for those measured */
+    int n_hosts; /* hosts with traces; several are aligned by their wall clocks, except those with a measured clock */
     int n_measured_hosts;
-    int64_t clock_error_ns; /* of those, the largest */
+    int64_t clock_error_ns; /* the largest clock error of the measured ones */
     int64_t n_device_ops;   /* operations of GPUs among the ranges */
-    bool is_aligned;        /* files without a moment in common begin together */
-    uint64_t n_trackless;   /* ranges on more streams and threads than SPAN_FOREIGN_TRACKS: left out */
+    bool is_aligned;        /* files without a common moment begin together */
+    uint64_t n_trackless;   /* left out, because they are on more streams and threads than SPAN_FOREIGN_TRACKS */
     struct span_index *index;
     struct span_file *files;
     size_t n_files, files_cap;
@@ -109,8 +109,8 @@ int spans_read(struct spans *s, const struct input *in, const struct run *run, s
 uint32_t spans_trace(struct spans *s, const char *member, const struct dct_info *info);
 void spans_event(struct spans *s, uint32_t file, const struct dct_event *e);
 void spans_trace_end(struct spans *s, uint32_t file, struct dct_reader *t);
-/** spans_may_leave_out - which ranges of a native trace need not be handed to spans_event, but counted in n_left_out,
- * until the next that is: those of that thread which are shorter than the returned time; 0: none. */
+/** spans_may_leave_out - ranges of that thread that are shorter than the returned time need not be given to
+ *  spans_event, but only counted in n_left_out, until the next one that is given; 0: none. */
 static inline int64_t spans_may_leave_out(const struct spans *s, uint32_t file, uint32_t *thread)
 {
     const struct span_track *last = s->n_tracks ? &s->tracks[s->last_track] : NULL;
@@ -119,8 +119,8 @@ static inline int64_t spans_may_leave_out(const struct spans *s, uint32_t file, 
     *thread = last->id;
     return s->least_ns;
 }
-/** spans_leaves_out - spans_event for what is left out, in short: of a large trace that is nearly all.
- *  returns  false: it may not be, and spans_event is asked */
+/** spans_leaves_out - a short form of spans_event for ranges that are left out, which are nearly all of a large trace.
+ *  returns  false: it may not be left out; call spans_event */
 static inline bool spans_leaves_out(struct spans *s, uint32_t file, const struct dct_event *e)
 {
     int64_t dur_ns = e->end_ns - e->start_ns;
@@ -132,17 +132,17 @@ static inline bool spans_leaves_out(struct spans *s, uint32_t file, const struct
     s->n_left_out++;
     return true;
 }
-/** spans_place - all files are there: native traces get their ranks, and the clocks of hosts are laid side by side.
- * Before spans_align and spans_finish. */
+/** spans_place - all files are read: native traces get their ranks, and the clocks of hosts are aligned. Before
+ * spans_align and spans_finish. */
 void spans_place(struct spans *s, const struct run *run);
-/** spans_settle - the three of them: place, align where there are several tools, finish. */
+/** spans_settle - the three steps: place, align if there are several tools, finish. */
 void spans_settle(struct spans *s, const struct run *run);
 /** spans_watch - collects the same while runs are read (render/model/watch.h), as long as all of them together fit into
  * SPANS_MAX. */
 extern const struct run_watch spans_watch;
-/** spans_take - what was collected of the run, settled; to be asked once.
+/** spans_take - the ranges collected for the run, settled; call it once.
  *  s        gives; release with spans_release
- *  returns  false: it was not, or not all of it: spans_read does it */
+ *  returns  false: they were not collected, or not all of them: use spans_read */
 bool spans_take(struct spans *s, const struct run *run);
 /** spans_read_foreign - one trace of another tool, known to the run by this name; adds to s. Inside spans_read.c and
  * tests. */
@@ -150,7 +150,7 @@ int spans_read_foreign(struct spans *s, const struct run *run, struct dcr_stream
                        struct dcr_err *err) DCR_MUST_CHECK;
 /** spans_align - tracks of files that share no moment with the first file begin when that one does. */
 void spans_align(struct spans *s);
-/** spans_start, spans_add, spans_finish - the same by hand: for tests and other sources. spans_add keeps its own
+/** spans_start, spans_add, spans_finish - the same step by step, for tests and other sources. spans_add keeps its own
  * copies; track from spans_track; times on any one clock, spans_finish makes them begin at 0, sorts, and packs the
  * lanes. */
 void spans_start(struct spans *s);
@@ -158,15 +158,16 @@ size_t spans_track(struct spans *s, int rank, int node, uint32_t file, uint32_t 
 void spans_add(struct spans *s, size_t track, int depth, const char *domain, const char *category, const char *name,
                int64_t start_ns, int64_t end_ns, uint64_t bytes);
 void spans_finish(struct spans *s);
-/** spans_add_stable - the same as spans_add of texts that keep their addresses until spans_forget: most need not be
- * looked at. */
+/** spans_add_stable - as spans_add, for texts that keep their addresses until spans_forget, so that most need not be
+ *  compared. */
 void spans_add_stable(struct spans *s, size_t track, int depth, const char *domain, const char *category,
                       const char *name, int64_t start_ns, int64_t end_ns, uint64_t bytes);
 void spans_forget(struct spans *s);
-/** spans_colour - of a range or a block of ranges: enum category or enum span_colour. */
+/** spans_colour - the colour of a range or a block of ranges: enum category or enum span_colour. */
 int spans_colour(const struct spans *s, const struct span *p);
-/** spans_join - from now on at most SPANS_OF_LARGE, of at most SPAN_FOREIGN_TRACKS tracks that know no depth: what is
- *  too short for that is joined with its neighbours on the track. Until spans_join_end, once all have been added. */
+/** spans_join - from now on keeps at most SPANS_OF_LARGE ranges, on at most SPAN_FOREIGN_TRACKS tracks without depth.
+ *  Ranges too short for that are joined with their neighbours on the track. Until spans_join_end, once all have been
+ *  added. */
 void spans_join(struct spans *s);
 void spans_join_end(struct spans *s);
 void spans_release(struct spans *s);

@@ -1,4 +1,4 @@
-/* spans_finish.c - ranges that were collected become rows: sorted, lanes packed, ranks numbered; see spans.h. Called by
+/* spans_finish.c - turns collected ranges into rows: sorted, lanes packed, ranks numbered; see spans.h. Called by
  * timeline.c. Test: tests/unit/test_timeline.c */
 #include "render/site/timeline/spans_inside.h"
 
@@ -8,7 +8,7 @@
 #define LANES_MAX 32
 #define LANES_IN_FLIGHT 8
 
-/* Of one row. */
+/* Order of the ranges of one row. */
 static int compare(const struct span *x, const struct span *y)
 {
     if (x->start_ns != y->start_ns)
@@ -25,7 +25,7 @@ static int compare_at(const void *a, const void *b, void *span)
     return c ? c : x < y ? -1 : x > y;
 }
 
-/* Each to its place, which is order[i] for the one that shall be the i-th; order is used up. */
+/* Moves each range to its place: order[i] is the index of the i-th one. order is used up. */
 static void permute(struct span *span, uint32_t *order, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -44,8 +44,8 @@ static void permute(struct span *span, uint32_t *order, size_t n)
     }
 }
 
-/* By row, then start; what is equal stays in order. Ranges of a row nearly always come in order: they are dealt out to
- * the rows, and only a row that is not in order is sorted. */
+/* By row, then start; equal ranges keep their order. Ranges of a row nearly always come in order, so they are dealt out
+ * to the rows, and only a row out of order is sorted. */
 void spans_sort(struct spans *s, size_t n_rows)
 {
     size_t *at = calloc(n_rows + 1, sizeof *at), sum = 0;
@@ -74,7 +74,7 @@ void spans_sort(struct spans *s, size_t n_rows)
     free(at);
 }
 
-/* What may overlap: each into the first lane that is free; all depths of such a track are 0 so far. */
+/* Ranges that may overlap go into the first free lane; all depths of such a track are 0 so far. */
 static void pack_lanes(struct span *span, size_t n, int n_lanes)
 {
     int64_t end[LANES_MAX];
@@ -84,7 +84,7 @@ static void pack_lanes(struct span *span, size_t n, int n_lanes)
         while (lane < used && end[lane] > span[i].start_ns)
             lane++;
         if (lane == n_lanes)
-            lane = n_lanes - 1; /* drawn over another: there are more at once than one can see */
+            lane = n_lanes - 1; /* drawn over another range: more ranges at once could not be seen */
         if (lane == used)
             end[used++] = 0;
         end[lane] = span[i].start_ns + span[i].dur_ns;
@@ -200,7 +200,7 @@ void spans_finish(struct spans *s)
         while (end < s->n && s->span[end].row == s->span[i].row)
             end++;
         const struct span_track *t = &s->tracks[s->span[i].row >> 6];
-        if (t->is_beside) /* of nested ranges the lane is the depth */
+        if (t->is_beside) /* for nested ranges the lane is the depth */
             pack_lanes(s->span + i, end - i, t->kind == TRACK_HOST ? LANES_MAX : LANES_IN_FLIGHT);
         i = end;
     }

@@ -1,5 +1,5 @@
-/* spans_foreign.c - spans from traces of other tools: read for them alone, or collected while the trace is read for its
- * numbers; see spans.h. Test: tests/unit/test_timeline.c */
+/* spans_foreign.c - spans from traces of other tools: read only for the spans, or collected while the trace is read for
+ * its numbers; see spans.h. Test: tests/unit/test_timeline.c */
 #include "render/site/timeline/spans_inside.h"
 
 #include "render/device/watch.h"
@@ -24,7 +24,7 @@ struct foreign {
     int n_threads;
 };
 
-/* The track of a stream or thread; false: there are more than anybody looks at. */
+/* The track of a stream or thread; false: there are too many tracks to look at. */
 static bool lane_of(struct foreign *f, enum track_kind kind, int64_t device, int64_t stream, size_t *track)
 {
     char name[64];
@@ -44,7 +44,7 @@ static bool lane_of(struct foreign *f, enum track_kind kind, int64_t device, int
         f->spans->n_trackless++;
         return false;
     }
-    /* Ids count on from the tracks that are there: those of one file differ. */
+    /* New ids follow those of the existing tracks, so the ids of one file differ. */
     *track = spans_track(f->spans, 0, -1, f->file, (uint32_t)f->n_lanes, true);
     struct span_track *t = &f->spans->tracks[*track];
     t->kind = kind;
@@ -111,7 +111,7 @@ bool spans_knows(const struct run *run, const char *file)
     return trace_of(run, file) >= 0;
 }
 
-/* Tracks of the file are of the trace's rank, or else of its place among the traces. */
+/* Tracks of the file belong to the trace's rank, or else to its place among the traces. */
 static void rank_of(const struct run *run, int at, int *rank, int *node)
 {
     int64_t said = run->traces[at].rank;
@@ -123,16 +123,16 @@ static void rank_of(const struct run *run, int at, int *rank, int *node)
 
 /* ---- while somebody else reads --------------------------------------------------------------------------- */
 
-/* Of one file, by any thread; becomes a part of its run's when the trace has been read. */
+/* Spans of one file, collected by any thread. They become part of their run's when the trace has been read. */
 struct foreign_spans {
     struct foreign foreign;
     struct spans spans;
     struct spans_share share;
-    bool is_shared, is_dropped; /* of what all runs together may hold */
+    bool is_shared, is_dropped; /* of the limit for all runs together */
 };
 
-/* Is it still worth it? What a file is drawn with depends on nothing but the file: whether other runs leave room for it
- * only says if it is read again. */
+/* Is it worth going on? The drawing of a file depends only on the file. Whether other runs leave room for it only
+ * decides if it is read again. */
 static bool goes_on(struct foreign_spans *f)
 {
     if (f->is_dropped)
@@ -182,7 +182,7 @@ void spans_foreign_free(void *foreign)
     free(f);
 }
 
-/* As if the ranges of the file had been added one by one; sums of names are so far of joined ranges only. */
+/* Merges as if the ranges of the file had been added one by one. So far, sums of names cover only joined ranges. */
 static void merge(struct spans *s, const struct spans *from, uint32_t file)
 {
     size_t *track = dcr_arena_alloc(&s->arena, (from->n_tracks + 1) * sizeof *track);
@@ -226,7 +226,7 @@ bool spans_foreign_keep(struct spans *s, void *foreign, const char *file)
 {
     struct foreign_spans *f = foreign;
     bool is_whole = goes_on(f);
-    spans_forget(&f->spans); /* of names that were the importer's */
+    spans_forget(&f->spans); /* names that belonged to the importer */
     spans_join_end(&f->spans);
     s->joined_ns = f->spans.joined_ns > s->joined_ns ? f->spans.joined_ns : s->joined_ns;
     if (is_whole && s->n_files == 0) { /* the first one needs no copy */
@@ -258,7 +258,7 @@ int spans_read_foreign(struct spans *s, const struct run *run, struct dcr_stream
     int rc = import_foreign(scratch, in->name, in, &why);
     activity_watch(NULL);
     run_free(scratch);
-    if (rc) /* what is wrong with it was said when the run was read */
+    if (rc) /* the error was reported when the run was read */
         spans_foreign_free(f);
     else
         spans_foreign_keep(s, f, in->name);

@@ -1,5 +1,5 @@
 /* spans_join.c - short ranges of a large trace joined with their neighbours, so that the timeline shows that something
- * ran where it cannot show what; see spans.h. Test: tests/unit/test_timeline.c */
+ * ran even if it cannot show what; see spans.h. Test: tests/unit/test_timeline.c */
 #include "render/site/timeline/spans_inside.h"
 
 #include <stdlib.h>
@@ -10,7 +10,7 @@ int spans_colour(const struct spans *s, const struct span *p)
     return p->name & SPAN_BLOCK ? (int)(p->name & ~SPAN_BLOCK) : s->names[p->name].colour;
 }
 
-/* A range that found no neighbour stays what it is. */
+/* A range without a neighbour to join stays a single range. */
 static void put_block(struct spans *s, struct span_block *b)
 {
     int most = 0;
@@ -25,7 +25,8 @@ static void put_block(struct spans *s, struct span_block *b)
     memset(b, 0, sizeof *b);
 }
 
-/* As the levels of detail do (levels.c): far from the block, or the block is long enough to be seen by itself. */
+/* The same rule as for the levels of detail (levels.c): far from the block, or the block is long enough to be seen
+ * alone. */
 static bool is_apart(const struct spans *s, const struct span *block, const struct span *p)
 {
     int64_t block_end = block->start_ns + block->dur_ns;
@@ -33,10 +34,10 @@ static bool is_apart(const struct spans *s, const struct span *block, const stru
            block->dur_ns >= s->least_ns;
 }
 
-/* A range is drawn as part of a block from now on: nobody else will count it under its name. */
+/* A range is drawn as part of a block from now on, so it is counted here under its name. */
 static void count_joined(struct spans *s, const struct span *p)
 {
-    if (p->name & SPAN_BLOCK) /* its ranges were counted when it was made */
+    if (p->name & SPAN_BLOCK) /* the ranges of a block were counted when it was made */
         return;
     struct span_name *k = &s->names[p->name];
     k->count++;
@@ -73,7 +74,7 @@ static void put_all(struct spans *s)
             put_block(s, &s->blocks[i]);
 }
 
-/* Sorted first: neighbours follow each other. No more are written than were read. */
+/* Sorted first, so that neighbours follow each other. It never writes more ranges than it read. */
 static void join_shorter(struct spans *s)
 {
     put_all(s);
@@ -101,7 +102,7 @@ static bool are_too_many(const struct spans *s, int64_t least_ns)
 void spans_join_room(struct spans *s)
 {
     while (s->n > SPANS_OF_LARGE / 4 * 3) {
-        do /* what would stay as it is must fit */
+        do /* ranges that stay single must fit */
             s->least_ns = s->least_ns ? 2 * s->least_ns : 1000;
         while (are_too_many(s, s->least_ns));
         join_shorter(s);

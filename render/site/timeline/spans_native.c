@@ -1,5 +1,5 @@
-/* spans_native.c - spans from native traces while somebody reads them; see spans.h. Ranks and clocks are known when all
- * of a run has been read: until then ranges have their trace's own times. Test: tests/unit/test_timeline.c */
+/* spans_native.c - spans from native traces while these are read; see spans.h. Ranks and clocks are known when all of a
+ * run has been read: until then ranges have their trace's own times. Test: tests/unit/test_timeline.c */
 #include "render/site/timeline/spans_inside.h"
 
 #include "lib/archive/clocks.h"

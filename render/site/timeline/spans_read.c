@@ -47,7 +47,7 @@ static int read_one(struct reading *g, const char *name, struct dcr_stream *in, 
         return !spans_knows(run, name) ? 0 : spans_read_foreign(g->s, run, &named, err);
     }
     struct dcr_err why = {0};
-    /* A trace that cannot be read was said to be so when the run was read. */
+    /* A trace that cannot be read was reported when the run was read. */
     int rc = read_trace(g->s, in, name, &why);
     if (rc == DCR_FATAL && err)
         *err = why;

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of one run. */
+/* Spans collected for one run. */
 struct collected {
     struct spans spans;
     uint32_t file; /* being read */
@@ -100,7 +100,7 @@ const struct run_watch spans_watch = {.begin = begin,
                                       .foreign_keep = keep_foreign,
                                       .foreign_free = spans_foreign_free};
 
-/* Were all traces handed over? Not a member that the manifest calls something else. */
+/* Were all traces handed over? A trace that the manifest lists with another role was not. */
 static bool is_whole(const struct run *run, int n_foreign)
 {
     int node, rank;

@@ -1,5 +1,5 @@
 /* timeline.c - the timeline of a run: its page, and its ranges at several levels of detail in script files beside it.
- * Data in scripts, since a page opened from disk may not fetch anything. */
+ * The data are in scripts, because a page opened from disk may not fetch anything. */
 #include "render/site/timeline/levels.h"
 
 #include "render/say/format.h"
@@ -21,8 +21,8 @@ static const char *const colour_words[N_SPAN_COLOURS] = {
         [SPAN_STEP] = "step",
     [SPAN_VALIDATION] = "validation", [SPAN_PLAIN] = "other range"};
 
-/* Archives without traces still say when each step began; their ranks' clocks are laid side by side by the first step
- * that all of them have. */
+/* Archives without traces still tell when each step began. The clocks of their ranks are aligned by the first step that
+ * all of them have. */
 static void spans_of_steps(struct spans *s, const struct run *run)
 {
     int64_t first = -1;
@@ -63,7 +63,7 @@ static json_t *tracks_json(struct site *s, const struct spans *spans)
     int n_threads = 0; /* of the rank */
     for (size_t i = 0; i < spans->n_tracks; i++) {
         const struct span_track *t = &spans->tracks[i];
-        if (i == 0 || t[-1].rank != t->rank) { /* they are in order of rank */
+        if (i == 0 || t[-1].rank != t->rank) { /* tracks are in order of rank */
             n_threads = 0;
             for (size_t k = i; k < spans->n_tracks && spans->tracks[k].rank == t->rank; k++)
                 n_threads += !spans->tracks[k].is_beside;
@@ -172,7 +172,7 @@ static void write_levels(struct site *s, const struct spans *spans, const char *
 static const struct span_name *const *by_total(struct site *s, const struct spans *spans)
 {
     const struct span_name **order = dcr_arena_alloc(&s->arena, (spans->n_names + 1) * sizeof *order);
-    /* Few are shown of what may be many: insertion into the short list, ties by order of appearance. */
+    /* A few of possibly many are shown: insertion into the short list, ties by order of appearance. */
     size_t n = 0;
     for (size_t i = 0; i < spans->n_names; i++) {
         const struct span_name *k = &spans->names[i];
@@ -188,7 +188,7 @@ static const struct span_name *const *by_total(struct site *s, const struct span
     return order;
 }
 
-/* Some room on both sides, so that one sees where it lies. */
+/* With some room on both sides, to show where it lies. */
 static const char *link_to(struct site *s, const struct span *p)
 {
     int64_t pad = p->dur_ns / 2 + 1, from = p->start_ns > pad ? p->start_ns - pad : 0;
@@ -196,7 +196,7 @@ static const char *link_to(struct site *s, const struct span *p)
                      (long long)(p->start_ns + p->dur_ns + pad), (unsigned)p->row, (long long)p->start_ns);
 }
 
-/* The rank of the longest range of a name, which need not be drawn by itself. */
+/* The rank of the longest range of a name. That range need not be drawn separately. */
 static int rank_of_longest(const struct spans *spans, const struct span_name *k)
 {
     int rank = 0;
@@ -237,7 +237,7 @@ static json_t *names_table(struct site *s, const struct spans *spans)
     return t;
 }
 
-/* How the tracks of ranks came onto one axis. */
+/* How the tracks of ranks were put onto one axis. */
 static const char *clocks_said(struct site *s, const struct spans *spans, bool is_traced)
 {
     struct phrase said[2] = {{0}};

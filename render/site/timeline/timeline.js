@@ -1,6 +1,7 @@
 'use strict';
-/* The timeline of one run: ranges of every rank on a canvas. Data come in script files, one tile of one level of detail
- * each, which call dcreport(key, data); render/site/timeline/levels.h says what is in them. Times are ns since the first range. */
+/* The timeline of one run: ranges of every rank on a canvas. The data are in script files, one for each tile of a level
+ * of detail, which call dcreport(key, data); render/site/timeline/levels.h describes them. Times are ns since the first
+ * range. */
 (() => {
   const stage = document.getElementById('stage'), canvas = document.getElementById('canvas');
   const ctx = canvas.getContext('2d'), said = document.getElementById('said'), chosen = document.getElementById('chosen');
@@ -86,7 +87,7 @@
   const colourOf = name => name < 0 ? -1 - name : meta.names[name].colour;
 
   /* ---- drawing ---- */
-  let fills = [], onFills = [], strips = []; /* a strip at the foot or the head of a bar: told apart without colours */
+  let fills = [], onFills = [], strips = []; /* a strip at the foot or the head of a bar, to tell bars apart without colours */
   const recolour = () => {
     const style = getComputedStyle(document.documentElement);
     for (const k of Object.keys(inks)) inks[k] = style.getPropertyValue('--' + k).trim() || inks[k];
@@ -108,7 +109,8 @@
   };
   const redraw = () => { if (!waiting) { waiting = true; requestAnimationFrame(draw); } };
   const fitLevel = perPixel => { let k = 0; while (k < last() && levels[k].width > perPixel) k++; return k; };
-  /* The tiles to draw: of the level that fits, or while those are on their way, of a coarser one that is there. */
+  /* The tiles to draw: those of the level that fits or, until they have arrived, those of a coarser level that is
+   * loaded. */
   const shown = (level, t) => {
     const tile = load(level, t);
     if (tile.rows) return [tile];
@@ -126,7 +128,7 @@
     return lo;
   };
   const drawRow = (c, y, perPixel) => {
-    let lastX = -1, lastInk = -1, fill = -1; /* what the canvas has is not set again: that costs more than a bar */
+    let lastX = -1, lastInk = -1, fill = -1; /* values that the canvas already has are not set again, because that costs more than a bar */
     for (let i = lowerBound(c, from); i < c.n && c.start[i] <= to; i++) {
       const x0 = Math.max(0, (c.start[i] - from) / perPixel), x1 = Math.min(width, (c.start[i] + c.dur[i] - from) / perPixel);
       const ink = colourOf(c.name[i]), w = x1 - x0, isMatch = !matches || matches.has(c.name[i]);
@@ -371,7 +373,7 @@
     if (y < 0 || y > height - AXIS - ROW) scroll(y - (height - AXIS) / 2);
     choose(r);
   };
-  /* Of one row and tile, the range with the least distance that is not negative; null: there is none. */
+  /* In one row and tile, the range with the least distance that is not negative; null: there is none. */
   const nearest = (tile, t, row, distance) => {
     const c = tile.rows.get(row);
     let best = null, least = Infinity;
@@ -400,7 +402,7 @@
     say('no row with ranges here');
   };
   const aside = way => onRows(pick.start + pick.dur / 2, pick.row + way, way);
-  /* What is in the middle of the first row that is shown, else what is next to there. */
+  /* The range in the middle of the first row that is shown, or the one next to the middle. */
   const begin = () => {
     const found = hit(gutter + width / 2, AXIS + ROW / 2);
     if (found) choose(found); else onRows((from + to) / 2, Math.floor(top / ROW), 1);
@@ -480,7 +482,7 @@
       };
       if (!keys[e.key] || e.ctrlKey || e.metaKey) return;
       e.preventDefault();
-      say(''); /* so that the same words are heard again */
+      say(''); /* so that a screen reader says the same words again */
       keys[e.key]();
       if (/^(Arrow(Left|Right)|[-+=adws]|Home)$/.test(e.key)) say(time(from) + ' to ' + time(to));
     });
@@ -492,7 +494,7 @@
   script('meta').then(data => {
     meta = data;
     levels = meta.levels;
-    isAlone = new Set(meta.tracks.map(t => t.rank)).size === 1; /* one rank need not be named everywhere */
+    isAlone = new Set(meta.tracks.map(t => t.rank)).size === 1; /* a single rank need not be named everywhere */
     for (const t of meta.tracks) for (let i = 0; i < t.rows; i++) rowTrack[t.row + i] = t;
     document.getElementById('timeline').hidden = false;
     const used = new Set(meta.names.map(n => n.colour)), key = document.getElementById('key');
