@@ -1,4 +1,4 @@
-/* escape.c - see escape.h. Called by the template engine and by nothing that could forget it. */
+/* escape.c - see escape.h. Only the template engine calls it, so no page can forget it. */
 #include "render/write/escape.h"
 
 #include "lib/base/utf8.h"

@@ -3,7 +3,7 @@
 
 #include "render/write/escape.h"
 
-/* What the parts of one page share. */
+/* Data that the parts of one page share. */
 struct page {
     struct dcr_buf *out;
     struct html_ids ids;

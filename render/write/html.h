@@ -4,7 +4,7 @@
 
 #include "render/doc/doc.h"
 
-/** write_html - append the page. Headings get an id: their words in lower case joined by hyphens, "-2" and so on behind
+/** write_html - append the page. Headings get an id: their words in lower case joined by hyphens, "-2" and so on after
  *  repeated ones. */
 void write_html(const struct doc *d, struct dcr_buf *out);
 

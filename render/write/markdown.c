@@ -9,7 +9,7 @@ static char printable(char c)
     return (unsigned char)c < ' ' ? ' ' : c;
 }
 
-/* source: CommonMark 0.30, section 2.4; "~" is of forges */
+/* source: CommonMark 0.30, section 2.4; forges also use "~" */
 static void put_escaped(const char *text, struct dcr_buf *out)
 {
     for (const char *s = text; *s; s++) {
@@ -20,8 +20,8 @@ static void put_escaped(const char *text, struct dcr_buf *out)
     }
 }
 
-/* "- a", "+ a", "---" and "1. a" at the begin of a block would begin a list or a rule: what makes them one is escaped.
- * returns  the rest of text */
+/* "- a", "+ a", "---" and "1. a" at the begin of a block would begin a list or a rule, so the character that does this
+ * is escaped. returns  the rest of text */
 static const char *put_begin(const char *text, struct dcr_buf *out)
 {
     size_t digits = strspn(text, "0123456789"), n = digits;
@@ -35,7 +35,7 @@ static const char *put_begin(const char *text, struct dcr_buf *out)
     return text;
 }
 
-/* Inside of code nothing can be escaped but, in a table, the pipe. */
+/* Code has no escapes except, in a table, for the pipe. */
 static void put_code(const char *text, int is_cell, struct dcr_buf *out)
 {
     dcr_buf_putc(out, '`');

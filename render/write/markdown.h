@@ -1,5 +1,5 @@
-/* markdown.h - a page as Markdown: CommonMark 0.30, with pipe tables as forges render them. All escaping of Markdown
- * lives here, so that a job named `<script>` or `| a |` is text. Test: tests/unit/test_doc.c */
+/* markdown.h - a page as Markdown: CommonMark 0.30, with pipe tables as forges render them. All escaping of Markdown is
+ * here, so that a job named `<script>` or `| a |` is text. Test: tests/unit/test_doc.c */
 #ifndef RENDER_WRITE_MARKDOWN_H
 #define RENDER_WRITE_MARKDOWN_H
 

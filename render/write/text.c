@@ -20,7 +20,7 @@ static void pad(size_t n, char with, struct dcr_buf *out)
         dcr_buf_putc(out, with);
 }
 
-/* Length of the word at s, with the unit that follows a number: "38 %" and "4 nodes" are not torn apart. */
+/* Length of the word at s, with the unit that follows a number, so that "38 %" and "4 nodes" stay on one line. */
 static size_t word_length(const char *s)
 {
     static const char *const units[] = {"%", "ns", "us", "ms", "s", "node", "nodes", "step", "steps"};
@@ -36,14 +36,14 @@ static size_t word_length(const char *s)
     return n;
 }
 
-/* The text of a block in one piece: styles do not show in plain text. */
+/* The text of a block in one piece, because plain text has no styles. */
 static void join(const struct doc_node *n, struct dcr_buf *out)
 {
     for (const struct doc_text *t = n->text; t; t = t->next)
         dcr_buf_puts(out, t->text);
 }
 
-/* first stands before the first line, rest before the others. */
+/* first precedes the first line, rest the others. */
 static void put_wrapped(const char *text, const char *first, const char *rest, struct dcr_buf *out)
 {
     size_t column = 0;
@@ -126,7 +126,7 @@ struct column {
     size_t width;
 };
 
-/* The cells of a row, or the heads of the columns. The last text of a row ends it: nothing is padded behind it. */
+/* The cells of a row, or the heads of the columns. Nothing is padded after the last text of a row. */
 static void put_cells(const struct doc_node *cell, enum doc_kind kind, const struct column *column, int n_columns,
                       const char *indent, struct dcr_buf *out)
 {
@@ -145,7 +145,7 @@ static void put_cells(const struct doc_node *cell, enum doc_kind kind, const str
     dcr_buf_putc(out, '\n');
 }
 
-/* A row of one cell heads the rows behind it and makes no column wider. */
+/* A row of one cell is a heading of the rows after it, so it makes no column wider. */
 static void widen(struct column *column, int n_columns, const struct doc_node *row)
 {
     int i = 0;
@@ -202,7 +202,7 @@ static void put_block(const struct doc_node *n, const char *indent, struct dcr_b
     }
 }
 
-/* Around a heading, a list and a table there is an empty line; inside details nothing is set apart. */
+/* A heading, a list and a table have an empty line around them, except inside details. */
 static int is_set_apart(const struct doc_node *before, const struct doc_node *n)
 {
     return before->kind != n->kind || n->kind == DOC_HEADING || n->kind == DOC_TABLE;

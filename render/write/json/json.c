@@ -113,7 +113,7 @@ static json_t *loss_class_object(const struct series_loss *l)
     return o;
 }
 
-/* Of those classes that are null. */
+/* The reasons of those classes that are null. */
 static json_t *loss_class_because(const struct series_loss *l)
 {
     json_t *o = json_object();

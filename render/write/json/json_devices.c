@@ -142,7 +142,7 @@ static json_t *of_trace(const struct run_result *r, const struct foreign_trace *
     return o;
 }
 
-/* What the program named, all ranks of the run together. */
+/* The ranges that the program named, all ranks of the run together. */
 static json_t *of_native_traces(const struct run_result *r)
 {
     json_t *o = operators(r, &r->run->ranges, "native traces");

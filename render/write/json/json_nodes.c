@@ -1,4 +1,4 @@
-/* json_nodes.c - the nodes of a run in report.json: what they are, what monitors saw of them, their clock. See
+/* json_nodes.c - the nodes of a run in report.json: their properties, samples of monitors, their clock. See
  * json_values.h. */
 #include "render/metrics/wire.h"
 #include "render/write/json/json_values.h"
@@ -11,7 +11,7 @@ static json_t *sampled(const struct sampled *s)
                      value_real(1, s->min), "max", value_real(1, s->max));
 }
 
-/* Of a quantity that is 0 while nothing runs. */
+/* A quantity that is 0 while nothing runs. */
 static json_t *sampled_use(const struct sampled *s)
 {
     json_t *o = sampled(s);

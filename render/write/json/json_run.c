@@ -1,4 +1,4 @@
-/* json_run.c - a run in report.json: steps, parts, ranks, classes, where it came from; nodes in json_nodes.c. See
+/* json_run.c - a run in report.json: steps, parts, ranks, classes, its origin; nodes in json_nodes.c. See
  * json_values.h. */
 #include "render/write/json/json_values.h"
 
@@ -120,7 +120,7 @@ static json_t *provenance(const struct run *run)
     return o;
 }
 
-/* What can be tried, and what it is forecast to bring. */
+/* Changes that can be tried, with their forecasts. */
 static json_t *trials_json(const struct run_result *r)
 {
     json_t *list = json_array();
@@ -146,7 +146,7 @@ static json_t *gains(const struct run_result *r)
     return o;
 }
 
-/* Nothing is known of a kind without recorded calls, because some calls cannot be seen. */
+/* A kind without recorded calls is unknown, because some calls cannot be seen. */
 static json_t *file_calls(const struct dct_io *io)
 {
     return value_object(&calls_metrics, &(struct calls_of){io, io->n > 0});
@@ -169,7 +169,7 @@ static json_t *files_total(const struct run *run)
     return o;
 }
 
-/* Who waits for whom shows in these. */
+/* Shows which ranks wait for which. */
 static json_t *mpi_ranks(const struct run *run)
 {
     json_t *list = json_array();
@@ -208,7 +208,7 @@ static json_t *share_of_files(const struct run *run)
     return o;
 }
 
-/* What the recorder saw by itself; keys only where there is something. */
+/* Calls that the recorder saw by itself; keys only for existing ones. */
 static void put_observed(const struct run *run, json_t *o)
 {
     json_t *mpi = json_array(), *files = json_array();

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* NULL means that memory ran out, since all other values become null or are cleaned. */
+/* NULL means that memory ran out, because all other values become null or are cleaned. */
 static void must(int rc)
 {
     if (rc != 0)
@@ -87,7 +87,7 @@ static json_t *known(const struct value *v)
     }
 }
 
-/* The object in which a key stands, which is made if need be; NULL where it is null. */
+/* The object that contains a key, made if needed; NULL if it is null. */
 static json_t *inside(json_t *o, const char *key)
 {
     const char *dot = strchr(key, '.');
@@ -107,7 +107,7 @@ static const char *last(const char *key)
     return dot ? dot + 1 : key;
 }
 
-/* That it was not measured says the null itself. */
+/* The null itself says that a value was not measured. */
 static json_t *why(const struct reason *r)
 {
     return r->code == REASON_NOT_MEASURED ? json_null() : value_reason(r);
