@@ -39,7 +39,7 @@ const char *options_usage(void)
            "3 report made, with gaps it names (not with --check).\n";
 }
 
-/* Does the word that was taken for an option look like the name of a file, as "-n.tar"? */
+/* Does a word that was taken for an option look like the name of a file, such as "-n.tar"? */
 static int is_file(const char *word)
 {
     const char *dot = strrchr(word, '.');
@@ -60,7 +60,7 @@ static int parse_nodes(struct options *o, const char *text, const char *word, st
     return 0;
 }
 
-/* Words up to argc; names that are no options go to the runs before, or to the runs. */
+/* Words up to argc. Names that are no options go to the runs before (the baseline), or to the runs. */
 static int parse_words(struct options *o, int argc, char **argv, int is_baseline, struct dcr_err *err)
 {
     static const struct option table[] = {{"output", required_argument, NULL, 'o'},
@@ -82,12 +82,12 @@ static int parse_words(struct options *o, int argc, char **argv, int is_baseline
     optind = 0; /* start over */
     int rc = 0;
     while (rc == 0 && !o->is_help && !o->is_version && !o->is_phrasebook) {
-        const char *word = argv[optind ? optind : 1]; /* it stays the same while short options of one word are read */
+        const char *word = argv[optind ? optind : 1]; /* unchanged while the short options of one word are read */
         int c = getopt_long(argc, argv, "-:o:n:t:qh", table, NULL);
         if (c == -1)
             break;
         switch (c) {
-        case 1: /* a name, in its place */
+        case 1: /* a name between options */
             if (is_baseline && o->n_baseline)
                 o->baseline[o->n_baseline++] = optarg;
             else
@@ -143,7 +143,7 @@ static int parse_words(struct options *o, int argc, char **argv, int is_baseline
                              is_file(word) ? "put the name of a file behind `--`" : "see `dcreport --help`");
         }
     }
-    for (int i = optind; rc == 0 && i < argc; i++) /* behind -- */
+    for (int i = optind; rc == 0 && i < argc; i++) /* words after -- */
         o->archives[o->n_archives++] = argv[i];
     return rc;
 }
@@ -194,7 +194,7 @@ int options_parse(struct options *o, int argc, char **argv, struct dcr_err *err)
     int at = separator(argc, argv);
     int rc = parse_words(o, at ? at : argc, argv, at > 0, err);
     if (rc == 0 && at) {
-        argv[at] = argv[0]; /* a command line of its own */
+        argv[at] = argv[0]; /* a separate command line */
         rc = parse_words(o, argc - at, argv + at, 0, err);
     }
     if (rc || o->is_help || o->is_version || o->is_phrasebook)

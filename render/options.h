@@ -14,7 +14,7 @@ struct options {
     int n_baseline;
     const char **checks; /* rules; shape (n_checks) */
     int n_checks;
-    const char *junit, *summary; /* where the checks are written too; NULL = nowhere */
+    const char *junit, *summary; /* further files for the checks; NULL = none */
     const char *out_dir;         /* NULL = no site, only with checks */
     const char *thresholds;      /* NULL = defaults */
     const char *theme_dir;       /* NULL = the default theme */

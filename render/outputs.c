@@ -17,7 +17,7 @@ static int begins(const char *head, const char *with)
     return strncmp(head, with, strlen(with)) == 0;
 }
 
-/* The mark of the default theme's frame.html, filled in: in the template itself stands no version. */
+/* The mark of the default theme's frame.html, filled in. The template itself has no version. */
 static int is_single_file(const char *head)
 {
     static const char mark[] = "<meta name=\"generator\" content=\"dcreport ";
@@ -69,7 +69,7 @@ int outputs_check(const struct options *o, struct dcr_err *err)
 int outputs_open(const char *out_dir, struct dcr_err *err)
 {
     char folder[PATH_MAX], page[PATH_MAX + sizeof "/index.html"];
-    if (!realpath(out_dir, folder)) /* whole, so that no name looks like an option of xdg-open */
+    if (!realpath(out_dir, folder)) /* a full path, so that no name looks like an option of xdg-open */
         return dcr_err_sys(err, DCR_FAIL, "cannot open '%s'", out_dir);
     snprintf(page, sizeof page, "%s/index.html", folder);
     char program[] = "xdg-open", *argv[] = {program, page, NULL};
