@@ -1,5 +1,5 @@
-/* kernels.h - the inner loops of the CPU back end, one table per instruction set.
- * Written once in kernels_body.inc; kernels_avx512.c, kernels_avx2.c and kernels_portable.c compile it for theirs.
+/* kernels.h - the inner loops of the CPU back end, one table per instruction set. They are written once in
+ * kernels_body.inc; kernels_avx512.c, kernels_avx2.c and kernels_portable.c compile it for their instruction sets.
  * Every width called `n`, `width` or `units` here is a multiple of KERNELS_LANES unless said otherwise, so that no loop
  * over units has a tail; callers pad with zeros. Nothing here allocates or keeps state; results depend on the arguments
  * and the table only. */
@@ -27,7 +27,7 @@ struct kernels_csr {
 struct kernels {
     const char *name;
     int panel; /* columns per panel of a packed right-hand matrix */
-    int strip; /* columns that spmm has in registers */
+    int strip; /* columns that spmm keeps in registers */
 
     /** gemm - C = A B, or C += A B.
      *  a        element (i, k) at a[i * a_row + k * a_col]; one of the strides is 1           shape: (m, k)
@@ -44,8 +44,9 @@ struct kernels {
                  ptrdiff_t y_row);
 
     /** spmm - y = factor * S x - prev for n_samples stacked samples.
-     *  x, y, prev  row i of sample s at [(s * S->n + i) * row]; all with the same leading dimensions except where
-     * given; prev may be NULL (0) and may be y                                          shape: (n_samples * n, width)
+     *  x, y, prev  row i of sample s at [(s * S->n + i) * row]; all with the same leading dimensions unless stated;
+     *           prev may be NULL (0) and may be y                                          shape: (n_samples * n,
+     *           width)
      *  width       any size */
     void (*spmm)(const struct kernels_csr *s, int n_samples, int width, real factor, const real *x, ptrdiff_t x_row,
                  const real *prev, ptrdiff_t prev_row, real *y, ptrdiff_t y_row);
@@ -81,9 +82,9 @@ struct kernels {
 int kernels_choose(const char *name, const struct kernels **out, struct dcr_err *err) DCR_MUST_CHECK;
 
 /* The tables that kernels_choose knows. The portable one takes its products from OpenBLAS: all of double precision, and
- * single precision on CPUs without AVX2. The others have products of their own, chosen by CPUID: Debian 12's OpenBLAS
- * falls back to kernels of 2004 (Prescott, SSE3) on CPUs it does not know, and on those it knows it is 5 to 18 %
- * slower at the shapes of a tile, since it copies both factors for every product (docs/performance.md). */
+ * single precision on CPUs without AVX2. The others have separate products, chosen by CPUID: Debian 12's OpenBLAS falls
+ * back to kernels of 2004 (Prescott, SSE3) on CPUs it does not know, and on those it knows it is 5 to 18 % slower at
+ * the shapes of a tile, since it copies both factors for every product (docs/performance.md). */
 #define kernels_portable REAL_FN(kernels_portable)
 extern const struct kernels kernels_portable;
 #ifndef DCR_REAL_F64

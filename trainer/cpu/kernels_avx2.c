@@ -14,7 +14,7 @@
 #define NV 2
 #define MR 6
 #define PREFETCH_C 1
-#define K_BLOCK 320 /* a strip of B is then 20 KB, beside 8 KB of A in a first cache of 32 KB */
+#define K_BLOCK 320 /* a strip of B is then 20 KB, which with 8 KB of A fits a first cache of 32 KB */
 typedef float vec __attribute__((vector_size(32)));
 typedef unsigned ivec __attribute__((vector_size(32)));
 #define vec_fma(a, b, c) ((vec)_mm256_fmadd_ps((__m256)(a), (__m256)(b), (__m256)(c)))

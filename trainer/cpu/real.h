@@ -1,8 +1,7 @@
-/* real.h - one source, two precisions.
- * The mathematics (gconv, dcgru, dcrnn, loss, adam) is written once for `real`. The Makefile compiles the files of
- * F64_SRC twice: as float, with the suffix _f32 on every public name, and with DCR_REAL_F64 as double, with the suffix
- * _f64. Callers write the plain names: they mean float unless the file defines DCR_REAL_F64 before its first include.
- */
+/* real.h - one source, two precisions. The mathematics (gconv, dcgru, dcrnn, loss, adam) is written once for `real`.
+ * The Makefile compiles the files of F64_SRC twice: as float, with the suffix _f32 on every public name, and with
+ * DCR_REAL_F64 as double, with the suffix _f64. Callers use the plain names, which mean float unless the file defines
+ * DCR_REAL_F64 before its first include. */
 #ifndef TRAINER_CPU_REAL_H
 #define TRAINER_CPU_REAL_H
 
