@@ -33,8 +33,8 @@ void dataset_release(struct dataset *d)
     memset(d, 0, sizeof *d);
 }
 
-/* Sum of one function of the speeds over all training input windows; row r is in as many windows as
- * there are starts w in [0, n_train) with w <= r < w + n_in. */
+/* Sum of one function of the speeds over all training input windows. Row r is in one window for each start w in [0,
+ * n_train) with w <= r < w + n_in. */
 static void training_moments(struct dataset *d)
 {
     size_t n_train = d->train.count, n_in = d->n_in;
@@ -44,7 +44,7 @@ static void training_moments(struct dataset *d)
         size_t last = row < n_train - 1 ? row : n_train - 1;
         double weight = (double)(last - first + 1);
         for (size_t i = 0; i < d->n_sensors; i++) {
-            /* West's weighted update keeps the variance exact where sums of squares would cancel */
+            /* West's weighted update keeps the variance exact, while sums of squares would cancel */
             double x = (double)d->speed_mph[row * d->n_sensors + i], delta = x - mean;
             weight_sum += weight;
             mean += delta * weight / weight_sum;

@@ -1,6 +1,6 @@
 /* dataset.h - sensor speeds over time, cut into windows, split in time order and scaled (dataset_split).
  *
- * Reading files is formats.h, generating is simulate.h; this file owns what both fill. Called by the training
+ * Reading files is formats.h, generating is simulate.h; this file owns the data that both fill. Called by the training
  * loop and by evaluation. */
 #ifndef TRAINER_DATA_DATASET_H
 #define TRAINER_DATA_DATASET_H
@@ -39,7 +39,7 @@ struct dataset {
     double mean_mph, std_mph; /* scaler of feature 0 and of the targets */
 };
 
-/** dataset_alloc - room for n_rows x n_sensors, zeroed; ids, text and split are the caller's to fill.
+/** dataset_alloc - room for n_rows x n_sensors, zeroed; the caller fills ids, text and split.
  *  d        gives; dataset_release in any state after {0} */
 int dataset_alloc(struct dataset *d, size_t n_rows, size_t n_sensors, struct dcr_err *err) DCR_MUST_CHECK;
 void dataset_release(struct dataset *d);

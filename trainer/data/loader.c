@@ -1,8 +1,8 @@
 /* loader.c - see loader.h.
  *
  * Batches of a plan are numbered from 0. Number k lives in slot k modulo the number of slots, n_ahead + 1; it may be
- * filled as soon as the batch that had the slot before was given back. Its windows are handed out in pieces to whoever
- * asks: the workers, or loader_next itself when there are none. */
+ * filled as soon as the batch that had the slot before was given back. Its windows are handed out in pieces to the
+ * workers, or to loader_next itself when there are none. */
 #include "trainer/data/loader.h"
 
 #include "lib/base/thread.h"
@@ -64,7 +64,7 @@ void sampler_share_weighted(size_t n, const double *weights, int rank, int n_ran
 
 /* ---- a loader ------------------------------------------------------------------------------------ */
 
-/* One batch. The lock guards all but the arrays; those belong to whoever was handed the windows. */
+/* One batch. The lock guards everything except the arrays, which belong to the thread that was given the windows. */
 struct slot {
     size_t n, n_given, n_done; /* windows: of the batch, handed out, filled */
     uint32_t *windows;         /* (max_windows) */
@@ -80,7 +80,7 @@ struct piece {
     size_t first, n;
 };
 
-/* What a thread needs to fill windows. */
+/* Data that a thread needs to fill windows. */
 struct hand {
     struct loader *l;
     struct window_reader *reader; /* NULL: from memory */
@@ -102,7 +102,7 @@ struct loader {
     size_t n_batches; /* of the plan */
     size_t n_asked;   /* batches asked for */
     size_t filling;   /* number of the batch whose windows are being handed out */
-    int is_prepared;  /* its slot knows which windows */
+    int is_prepared;  /* the windows of its slot are known */
     int n_busy;       /* pieces under way */
     int is_closing;
 };
@@ -138,7 +138,7 @@ static void prepare(struct loader *l, struct slot *s, size_t k)
     s->rc = 0;
 }
 
-/* The next windows to be filled, with the lock held. returns 0 when there is nothing to do now. */
+/* The next windows to fill; called with the lock held. returns 0 when there is nothing to do now. */
 static int claim(struct loader *l, struct piece *piece)
 {
     while (l->filling < l->n_batches && l->filling < l->n_asked + (size_t)l->c.n_ahead) {
@@ -146,7 +146,7 @@ static int claim(struct loader *l, struct piece *piece)
         if (!l->is_prepared)
             prepare(l, s, l->filling);
         size_t left = s->n - s->n_given;
-        /* two pieces a worker: few enough to cost nothing, enough for an even end */
+        /* two pieces a worker: few enough to cost nothing, and enough for workers to end together */
         size_t n = (s->n + 2 * l->n_hands - 1) / (2 * l->n_hands);
         *piece = (struct piece){s, s->n_given, n < left ? n : left};
         s->n_given += piece->n;
@@ -156,12 +156,12 @@ static int claim(struct loader *l, struct piece *piece)
             l->n_busy++;
             return 1;
         }
-        pthread_cond_broadcast(&l->has_result); /* a batch without windows is there at once */
+        pthread_cond_broadcast(&l->has_result); /* a batch without windows is complete at once */
     }
     return 0;
 }
 
-/* Without the lock. */
+/* Called without the lock. */
 static void fill(struct hand *h, const struct piece *p, size_t *bad_place, int *rc, struct dcr_err *err)
 {
     *rc = 0;
@@ -171,7 +171,8 @@ static void fill(struct hand *h, const struct piece *p, size_t *bad_place, int *
     }
 }
 
-/* With the lock held. Of several failures the one of the lowest place is told, whoever was first. */
+/* Called with the lock held. If several windows fail, the failure of the lowest place is reported, whichever came
+ * first. */
 static void put_back(struct loader *l, const struct piece *p, size_t bad_place, int rc, const struct dcr_err *err)
 {
     struct slot *s = p->slot;
@@ -195,7 +196,7 @@ static void fill_pieces(struct hand *h)
         size_t bad_place = 0;
         int rc;
         pthread_mutex_unlock(&l->lock);
-        if (l->c.n_workers) /* else it is the training loop's own time, which has a name */
+        if (l->c.n_workers) /* without workers it is the training loop's own time, which has a name */
             mark_push(MARK_DECODE, p.n);
         fill(h, &p, &bad_place, &rc, &err);
         if (l->c.n_workers)
@@ -345,7 +346,7 @@ void loader_close(struct loader *l)
 void loader_start(struct loader *l, const struct loader_plan *plan)
 {
     pthread_mutex_lock(&l->lock);
-    l->n_batches = 0; /* nothing more of the old plan */
+    l->n_batches = 0; /* drop everything of the old plan */
     while (l->n_busy)
         pthread_cond_wait(&l->has_result, &l->lock);
     l->plan = *plan;
@@ -356,7 +357,7 @@ void loader_start(struct loader *l, const struct loader_plan *plan)
     pthread_mutex_unlock(&l->lock);
 }
 
-/* Is batch number k complete? With the lock held. */
+/* Is batch number k complete? Called with the lock held. */
 static int is_there(const struct loader *l, size_t k)
 {
     const struct slot *s = &l->slots[k % l->n_slots];

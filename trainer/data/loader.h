@@ -1,10 +1,10 @@
-/* loader.h - which windows a step sees, which rank gets them, and the batches made of them: from memory or from a file
- * of windows, when asked for or ahead of time by workers.
+/* loader.h - which windows a step sees, which rank gets them, and the batches made from them: from memory or from a
+ * file of windows, when asked for or ahead of time by workers.
  *
- * Without workers loader_next does all of the work itself. With workers, threads of their own fill up to n_ahead
- * batches beyond the one that the training loop holds; several share the windows of one batch, so that the first is
- * there soon. The result does not depend on which worker fills a place. loader_next then only waits, and this wait is
- * the loading cost of the step. */
+ * Without workers loader_next does all of the work itself. With workers, separate threads fill up to n_ahead batches
+ * beyond the one that the training loop holds; several share the windows of one batch, so that the first is there soon.
+ * The result does not depend on which worker fills a place. loader_next then only waits, and this wait is the loading
+ * cost of the step. */
 #ifndef TRAINER_DATA_LOADER_H
 #define TRAINER_DATA_LOADER_H
 
@@ -29,9 +29,9 @@ uint32_t sampler_window(const uint32_t *windows, size_t n, size_t k);
  *  first, count  overwritten; count may be 0 when there are more ranks than items */
 void sampler_share(size_t n, int rank, int n_ranks, size_t *first, size_t *count);
 
-/** sampler_share_weighted - a rank's part of n items when parts are to be as `weights`: contiguous, none left out; rank
- *  r's ends at floor(n * (weights[0] + ... + weights[r]) / sum), so that a size differs from its exact share by less
- *  than one. Equal weights give sampler_share's parts.
+/** sampler_share_weighted - a rank's part of n items, in proportion to `weights`: contiguous, none left out; rank r's
+ *  ends at floor(n * (weights[0] + ... + weights[r]) / sum), so that a size differs from its exact share by less than
+ *  one. Equal weights give sampler_share's parts.
  *  weights  borrows; >= 0, not all 0                                  shape: (n_ranks) */
 void sampler_share_weighted(size_t n, const double *weights, int rank, int n_ranks, size_t *first, size_t *count);
 
@@ -43,7 +43,7 @@ struct loader_config {
     size_t max_windows;               /* of one batch */
     int n_workers;                    /* threads; 0 = none */
     int n_ahead;                      /* batches made before they are asked for; 0 without workers */
-    /* memory the back end can copy from while it computes; NULL: malloc's will do */
+    /* memory the back end can copy from while it computes; NULL: use malloc */
     void *(*alloc)(size_t bytes);
     void (*free)(void *p);
 };
@@ -67,17 +67,17 @@ struct loader;
 
 /** loader_open - out gives; loader_close. errors DCR_FATAL no memory, DCR_FAIL no thread to be had */
 int loader_open(struct loader **out, const struct loader_config *c, struct dcr_err *err) DCR_MUST_CHECK;
-/** loader_close - ends the workers after the window each is at; NULL is fine. */
+/** loader_close - ends the workers after their current windows; NULL is fine. */
 void loader_close(struct loader *l);
 
-/** loader_start - begin an epoch, or go on in one; batches made ahead for an earlier plan are dropped. */
+/** loader_start - begin or continue an epoch; batches made ahead for an earlier plan are dropped. */
 void loader_start(struct loader *l, const struct loader_plan *plan);
 /** loader_next - the next batch of the plan; waits for it.
  *  batch    overwritten; its arrays borrow until the next batch is taken, loader_start or loader_close
- *  errors   DCR_FAIL: a file cannot be read (named), whoever read it; also after the plan's last batch */
+ *  errors   DCR_FAIL: a file cannot be read (named), by any thread; also after the plan's last batch */
 int loader_next(struct loader *l, struct loader_batch *batch, struct dcr_err *err) DCR_MUST_CHECK;
-/** loader_take_ready - as loader_next where workers have made the next batch already, else nothing: never waits, never
- *  works, leaves failures to loader_next.
+/** loader_take_ready - as loader_next if workers have made the next batch already, else nothing. It never waits or
+ *  works, and leaves failures to loader_next.
  *  returns  1 when `batch` was overwritten and the one before given back */
 int loader_take_ready(struct loader *l, struct loader_batch *batch);
 

@@ -1,7 +1,7 @@
 /* window_store.c - see window_store.h.
  *
  * File: header; offset of each chunk and of the end, (n_chunks + 1) x 8 bytes; CRC-32C of each chunk, n_chunks x 4
- * bytes; the chunks, one behind the other. The last chunk may have fewer rows. */
+ * bytes; the chunks, one after the other. The last chunk may have fewer rows. */
 #include "trainer/data/window_store.h"
 
 #include "lib/base/fs.h"
@@ -18,14 +18,14 @@
 #include <unistd.h>
 #include <zlib.h>
 
-/* Offsets, lengths and addresses of O_DIRECT: a multiple of every disk's sector. */
+/* Offsets, lengths and addresses of O_DIRECT must be multiples of this; it is a multiple of every disk's sector. */
 #define BLOCK ((size_t)4096)
-/* of statfs(2): file systems without a disk below */
+/* from statfs(2): file systems without a disk */
 #define FS_TMPFS 0x01021994
 #define FS_RAMFS 0x858458f6
-/* A number in text is %.9g at most, "-1.23456789e-38", and the comma or line end behind it. */
+/* A number in text is %.9g at most, "-1.23456789e-38", plus a comma or line end. */
 #define NUMBER_BYTES 16
-/* Of text before it is deflated: zlib counts in 32 bits. */
+/* Limit of the text before it is deflated, because zlib counts in 32 bits. */
 #define MAX_CHUNK_BYTES ((size_t)1 << 30)
 
 enum way { WAY_CACHE, WAY_DIRECT, WAY_DONTNEED };
@@ -110,7 +110,7 @@ static int index_alloc(struct window_store *s, size_t chunk_rows, struct dcr_err
                                : dcr_err_set(err, DCR_FATAL, "out of memory for an index of %zu chunks", s->n_chunks);
 }
 
-/* The header that fits this index and this data set, and no others. */
+/* The header that fits this index and this data set only. */
 static struct header header_of(const struct window_store *s, const struct dataset *d)
 {
     struct header h = {.chunk_rows = s->chunk_rows, .format = (uint32_t)s->format};
@@ -173,12 +173,12 @@ static size_t raw_chunk(const struct dataset *d, size_t first, size_t end, unsig
     return (end - first) * raw_bytes(d->n_sensors);
 }
 
-/* Chunks first, then the header and index that describe them: space for those is left in front.
- * returns 0, or -1 with errno */
+/* Chunks first, then the header and index that describe them, for which space is left in front. returns 0, or -1 with
+ * errno */
 static int write_all(struct window_store *s, const struct dataset *d, FILE *f)
 {
     const size_t n_text = s->chunk_rows * text_bytes(s->n_sensors);
-    const size_t cap = compressBound((uLong)n_text); /* more than the raw bytes are */
+    const size_t cap = compressBound((uLong)n_text); /* may exceed the raw bytes */
     char *text = malloc(n_text + NUMBER_BYTES);      /* snprintf's NUL */
     unsigned char *chunk = malloc(cap);
     s->offset[0] = sizeof(struct header) + (s->n_chunks + 1) * sizeof *s->offset + s->n_chunks * sizeof *s->crc;
@@ -202,7 +202,8 @@ static int write_all(struct window_store *s, const struct dataset *d, FILE *f)
         fwrite(s->offset, sizeof *s->offset, s->n_chunks + 1, f) != s->n_chunks + 1 ||
         fwrite(s->crc, sizeof *s->crc, s->n_chunks, f) != s->n_chunks)
         return -1;
-    /* on disk before it has its name; and only pages that are written can leave the page cache (cold reads) */
+    /* the data are on disk before the file has its name, and only written pages can leave the page cache (cold reads)
+     */
     return fflush(f) || fsync(fileno(f)) ? -1 : 0;
 }
 
@@ -221,7 +222,7 @@ static int write_file(struct window_store *s, const struct dataset *d, struct dc
     if (rc)
         unlink(partial);
     if (f)
-        fclose(f); /* nothing is left in it: write_all flushes */
+        fclose(f); /* its buffer is empty, because write_all flushes */
     else
         close(fd);
     return rc;
@@ -248,7 +249,7 @@ int window_store_write(const char *path, const struct dataset *d, enum window_fo
 
 /* ---- opening ------------------------------------------------------------------------------------ */
 
-/* From now on reads pass the page cache by, as far as this file system lets them. */
+/* From now on reads bypass the page cache, if this file system supports it. */
 static int make_cold(struct window_store *s, struct dcr_err *err)
 {
     struct statfs fs;
@@ -268,14 +269,14 @@ static int make_cold(struct window_store *s, struct dcr_err *err)
         if (direct >= 0)
             close(direct);
         s->way = WAY_DONTNEED;
-        posix_fadvise(s->fd, 0, 0, POSIX_FADV_RANDOM); /* no reading ahead of what is asked for */
+        posix_fadvise(s->fd, 0, 0, POSIX_FADV_RANDOM); /* no read-ahead */
     }
     free(block);
     return 0;
 }
 
-/* Every chunk lies in the file, behind the one before, and has the length of its rows where that is known. A checksum
- * can be made to match, and reading trusts these numbers. */
+/* Every chunk must lie in the file after the one before, with the length of its rows if that is known. A checksum can
+ * be forged, and reading trusts these numbers. */
 static int is_in_order(const struct window_store *s)
 {
     struct stat st;
@@ -290,7 +291,7 @@ static int is_in_order(const struct window_store *s)
     return 1;
 }
 
-/* Header and index. One checksum says that they are whole and of this data set. */
+/* Header and index. One checksum shows that they are complete and belong to this data set. */
 static int read_index(struct window_store *s, const struct dataset *d, struct dcr_err *err)
 {
     struct header h = {0};
@@ -336,7 +337,7 @@ int window_store_open(struct window_store **out, const char *path, const struct 
 struct window_reader {
     const struct window_store *s;
     size_t n_rows;
-    char *bytes; /* chunks of a window, with what O_DIRECT reads around them; on a block's boundary */
+    char *bytes; /* chunks of a window, plus the blocks that O_DIRECT reads around them; aligned to a block */
     char *text;  /* of one chunk, and a NUL */
 };
 
@@ -368,7 +369,7 @@ void window_reader_close(struct window_reader *r)
     free(r);
 }
 
-/* Brings bytes [first, end) of the file to memory; out: where they are. O_DIRECT takes whole blocks; the file's last
+/* Reads bytes [first, end) of the file into memory; out: where they are. O_DIRECT reads whole blocks; the file's last
  * one may be cut. */
 static int fetch(struct window_reader *r, uint64_t first, uint64_t end, const char **out, struct dcr_err *err)
 {
@@ -385,7 +386,7 @@ static int fetch(struct window_reader *r, uint64_t first, uint64_t end, const ch
             continue;
         if (k < 0)
             return dcr_err_sys(err, DCR_FAIL, "cannot read windows '%s'", s->path);
-        /* with O_DIRECT a short read must end on a block to be continued */
+        /* with O_DIRECT, reading can only continue from a block boundary */
         if (k == 0 || (have + (uint64_t)k < end && (uint64_t)k % unit))
             return dcr_err_set(err, DCR_FAIL, "windows '%s' became shorter while they were read", s->path);
         have += (uint64_t)k;
@@ -400,7 +401,8 @@ struct part {
     float *speed, *time; /* where they go */
 };
 
-/* "0.5,64.37,...\n" into time and speeds. returns what follows, NULL when it is not just that */
+/* "0.5,64.37,...
+ * " into time and speeds. returns the text after it, NULL when the line has another form */
 static const char *parse_row(const char *text, size_t n_sensors, float *speed, float *time)
 {
     char *end;

@@ -1,12 +1,12 @@
 /* window_store.h - the rows of a data set in a file, so that windows are read from disk while a run trains.
  *
- * Real data sets are read and decoded while a run trains; this is how a run of ours does so, and how a limit of loading
- * or of the disk is planted (tools/scenario.c). The data set stays in memory besides, for validation.
+ * Real data sets are read and decoded while a run trains. This file does so for our runs, and scenarios use it to plant
+ * a limit of loading or of the disk (tools/scenario.c). The data set also stays in memory, for validation.
  *
- * Rows stand in chunks of equal size, as in HDF5 or Parquet: a chunk is read, checked and decoded as a whole. A window
- * is a run of consecutive rows, and so of chunks: one pread. A row is its time of day and its speeds, either as they
- * are in memory (raw) or as a line of text, `0.5,64.37,...`; the text of a chunk is deflated. What comes out is the
- * data set to the bit. Only the run that wrote a file reads it: numbers are as in memory. */
+ * Rows are in chunks of equal size, as in HDF5 or Parquet: a chunk is read, checked and decoded as a whole. A window is
+ * a run of consecutive rows, and so of chunks, and needs one pread. A row is its time of day and its speeds, either as
+ * they are in memory (raw) or as a line of text, `0.5,64.37,...`; the text of a chunk is deflated. Reading gives the
+ * data set to the bit. Only the run that wrote a file reads it, so numbers are stored as in memory. */
 #ifndef TRAINER_DATA_WINDOW_STORE_H
 #define TRAINER_DATA_WINDOW_STORE_H
 
@@ -26,7 +26,7 @@ const char *window_format_name(enum window_format f);
 
 /** window_store_write - write path + ".partial", fsync, rename.
  *  d        borrows
- *  chunk_rows  rows of a chunk, >= 1. Larger ones deflate better, and of each the window at hand needs less
+ *  chunk_rows  rows of a chunk, >= 1. Larger ones deflate better, but a window needs a smaller part of each
  *  errors   DCR_FAIL: cannot be written; the partial is removed */
 int window_store_write(const char *path, const struct dataset *d, enum window_format format, size_t chunk_rows,
                        struct dcr_err *err) DCR_MUST_CHECK;
@@ -35,10 +35,10 @@ struct window_store;
 
 /** window_store_open - check header and index; chunks are checked when they are read.
  *  d        borrows during the call; the data set that the file must have been made of
- *  is_cold  reads pass the kernel's page cache by: O_DIRECT, or where the file system has none, POSIX_FADV_DONTNEED
- *           in front of every read
+ *  is_cold  reads bypass the kernel's page cache: O_DIRECT or, if the file system has none, POSIX_FADV_DONTNEED before
+ *           every read
  *  out      gives; window_store_close
- *  errors   DCR_FAIL: missing, of another data set, damaged; is_cold on a file system that has no disk below it */
+ *  errors   DCR_FAIL: missing, of another data set, damaged; is_cold on a file system without a disk */
 int window_store_open(struct window_store **out, const char *path, const struct dataset *d, int is_cold,
                       struct dcr_err *err) DCR_MUST_CHECK;
 /** window_store_close - NULL is fine. */
@@ -48,7 +48,8 @@ size_t window_store_chunk_rows(const struct window_store *s);
 /** window_store_way - how the file is read: "O_DIRECT", "POSIX_FADV_DONTNEED" or "page cache". static text */
 const char *window_store_way(const struct window_store *s);
 
-/* What one thread needs to read: several may read a store at the same time, each with its own. */
+/* Data that one thread needs to read. Several threads may read a store at the same time, each with a separate reader.
+ */
 struct window_reader;
 /** window_reader_open - for windows of n_rows rows. out gives; window_reader_close. errors DCR_FATAL: no memory */
 int window_reader_open(struct window_reader **out, const struct window_store *s, size_t n_rows,
