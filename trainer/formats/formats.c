@@ -1,4 +1,4 @@
-/* formats.c - see formats.h: what a file is, and whose it is to read. */
+/* formats.c - see formats.h: finds the kind of a file and its reader. */
 #include "trainer/formats/readers.h"
 
 #include "lib/base/fs.h"
@@ -36,7 +36,7 @@ static const struct {
     {FILE_PICKLE, "]q", 2},  /* protocol 1 */
 };
 
-/* By the first bytes and never by the name. A Git LFS pointer, which stands where a repository's data should, is
+/* By the first bytes and never by the name. A Git LFS pointer, which a repository may have in place of its data, is
  * refused. */
 static int kind_of(const char *path, enum file_kind *out, struct dcr_err *err)
 {
@@ -103,7 +103,7 @@ static int read_speeds(struct dataset_fill *f, enum file_kind kind, struct dcr_e
     }
 }
 
-/* Names and times that the file does not have. */
+/* Adds names and times that the file lacks. */
 static int complete(struct dataset_fill *f, struct dcr_err *err)
 {
     struct dataset *d = f->d;

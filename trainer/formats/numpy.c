@@ -17,7 +17,7 @@
 #define MAX_HEADER 65536
 #define MAX_CLAIM ((size_t)1 << 40)
 #define MAX_VALUES ((size_t)1 << 31)
-#define PIECE 4096 /* values converted at once */
+#define PIECE 4096 /* number of values converted at once */
 #define BLOCK_BYTES 65536
 
 /* ---- numbers ----------------------------------------------------------------------------------------------------- */
@@ -62,7 +62,7 @@ static int bad(const struct npy_file *f, const char *what, struct dcr_err *err)
     return dcr_err_set(err, DCR_FAIL, "cannot read '%s': %s", f->place, what);
 }
 
-/* The text behind 'key': in the dictionary, or NULL. */
+/* The text after 'key': in the dictionary, or NULL. */
 static const char *value_of(const char *header, const char *key)
 {
     const char *at = strstr(header, key);
@@ -95,7 +95,7 @@ static int parse_shape(const char *text, struct npy_head *h)
 static void parse_descr(const char *descr, struct npy_head *h)
 {
     const int is_text = *descr == '\'' || *descr == '"';
-    if (!*descr) /* the header ends behind its colon */
+    if (!*descr) /* the header ends after its colon */
         return;
     const size_t n = strcspn(descr + 1, is_text ? "'\"" : "\n");
     snprintf(h->type_name, sizeof h->type_name, "%.*s", (int)n, descr + is_text);
@@ -186,7 +186,7 @@ static int open_archive(struct npy_file *f, const char *path, struct dcr_err *er
     return 0;
 }
 
-/* Goes to the next array; what was not read of the last one is passed over. returns 0, DCR_END, DCR_FAIL */
+/* Goes to the next array; unread values of the last one are skipped. returns 0, DCR_END, DCR_FAIL */
 static int next_member(struct npy_file *f, const char *path, struct dcr_err *err)
 {
     struct archive_entry *entry;
@@ -289,7 +289,7 @@ static int reorder(struct npy *a, struct dcr_err *err)
     return 0;
 }
 
-/* Room doubles as values arrive: a header may claim what the file does not hold. */
+/* The memory doubles as values arrive, because a header may claim more than the file holds. */
 int npy_rest(struct npy_file *f, struct npy *a, struct dcr_err *err)
 {
     const struct npy_head *h = &f->head;

@@ -1,5 +1,4 @@
-/* pickle.c - see pickle.h: the stack machine that a pickle is a program for, the five functions it knows, and its
- * opcodes. */
+/* pickle.c - see pickle.h: the stack machine that runs a pickle, the five functions it knows, and its opcodes. */
 #include "trainer/formats/pickle.h"
 
 #include <errno.h>
@@ -15,7 +14,7 @@
 struct machine {
     const char *bytes, *name;
     size_t n, at;
-    struct dcr_arena *arena; /* of all below, too */
+    struct dcr_arena *arena; /* also of everything below */
     struct pickle_value **stack, **memo;
     size_t depth, cap_stack, n_memo, cap_memo;
 };
@@ -110,7 +109,7 @@ static size_t above_mark(const struct machine *m)
     return SIZE_MAX;
 }
 
-/* The value on top into the memo. */
+/* Stores the value on top in the memo. */
 static int remember(struct machine *m, uint64_t index, struct dcr_err *err)
 {
     if (index >= MAX_MEMO || !top(m))
@@ -134,7 +133,7 @@ static int recall(struct machine *m, uint64_t index, struct dcr_err *err)
                                                  : refuse(m, "it recalls a value that it never stored", err);
 }
 
-/* The n values on top become items of a list or tuple, behind those it has; dictionaries keep no content. */
+/* The n values on top become items of a list or tuple, after its present ones; dictionaries keep no content. */
 static int gather(struct machine *m, struct pickle_value *into, size_t n, int has_mark, struct dcr_err *err)
 {
     if (n > m->depth)
@@ -195,7 +194,7 @@ static const struct pickle_value *item(const struct pickle_value *v, size_t k, e
     return k < v->n && v->items[k]->type == type ? v->items[k] : NULL;
 }
 
-/* One or two numbers of a shape, and as many bytes as they promise. */
+/* One or two numbers as the shape, and as many bytes as they require. */
 static int complete_array(struct pickle_value *array, const struct pickle_value *shape,
                           const struct pickle_value *dtype, const struct pickle_value *data, int is_fortran)
 {
@@ -219,8 +218,7 @@ static int complete_array(struct pickle_value *array, const struct pickle_value 
     return 0;
 }
 
-/* The characters up to U+00FF of a Unicode text as the bytes of Latin-1: how Python 3 stores bytes in protocols 0 to 2.
- */
+/* The characters up to U+00FF of a Unicode text as bytes of Latin-1, as Python 3 stores bytes in protocols 0 to 2. */
 static struct pickle_value *encode_latin1(struct machine *m, const struct pickle_value *text)
 {
     struct pickle_value *v = new_value(m, PICKLE_TEXT);
@@ -239,7 +237,7 @@ static struct pickle_value *encode_latin1(struct machine *m, const struct pickle
     return v;
 }
 
-/* What function(arguments) makes; NULL when these are not its arguments. */
+/* The result of function(arguments); NULL when the arguments do not fit. */
 static struct pickle_value *reduce(struct machine *m, const struct pickle_value *function,
                                    const struct pickle_value *arguments)
 {
@@ -265,8 +263,8 @@ static struct pickle_value *reduce(struct machine *m, const struct pickle_value 
     return v;
 }
 
-/* Completes an array or its type by the state that NumPy stores: a type's is (3, byte order, ...), an array's (1,
- * shape, type, is_fortran, data). returns 0, or -1: it is neither */
+/* Completes an array or its type by the state that NumPy stores: (3, byte order, ...) for a type, (1, shape, type,
+ * is_fortran, data) for an array. returns 0, or -1: it is neither */
 static int build(struct pickle_value *object, const struct pickle_value *state)
 {
     const struct pickle_value *order = item(state, 1, PICKLE_TEXT), *is_fortran = item(state, 3, PICKLE_INT);
@@ -297,7 +295,7 @@ static int hex(const char *text, const char *end, int n)
     return v;
 }
 
-/* What stands behind a backslash, as one byte; *text moves behind it. -1: not an escape, or beyond U+00FF. */
+/* The text after a backslash, as one byte; *text moves past it. -1: not an escape, or beyond U+00FF. */
 static int escape(const char **text, const char *end, int is_quoted)
 {
     static const char names[] = "\\\\''\"\"n\nr\rt\t";
@@ -418,7 +416,7 @@ static int global(struct machine *m, int is_on_stack, struct dcr_err *err)
     return push_function(m, module, n_module, name, n_name, err);
 }
 
-/* REDUCE: function and arguments become its result. BUILD: the state on top goes into the object below. */
+/* REDUCE: replaces function and arguments by their result. BUILD: puts the state on top into the object below. */
 static int call(struct machine *m, int is_build, struct dcr_err *err)
 {
     struct pickle_value *argument = pop(m), *object = is_build ? top(m) : pop(m), *v;
@@ -457,11 +455,11 @@ static int push_double(struct machine *m, struct dcr_err *err)
 enum action {
     UNKNOWN,
     INTEGER,  /* a number of n bytes */
-    BYTES,    /* a length of n bytes, then as many */
+    BYTES,    /* a length of n bytes, then that many bytes */
     UNICODE,  /* the same, UTF-8 */
-    STORE,    /* into the memo, at a number of n bytes */
-    RECALL,   /* from there */
-    PASS,     /* n bytes that change nothing: frames, the protocol's number */
+    STORE,    /* store in the memo, at a number of n bytes */
+    RECALL,   /* recall from the memo */
+    PASS,     /* n bytes without effect: frames, the protocol's number */
     LINE,     /* an argument up to the end of the line */
     MARK,     /* push one */
     NONE,     /* push it */
@@ -470,7 +468,7 @@ enum action {
     DOUBLE,   /* 8 bytes, the most significant first */
     MEMOIZE,  /* store at the next place */
     SEQUENCE, /* the n values on top become one of a type */
-    ADD,      /* they go into the one below */
+    ADD,      /* add them to the one below */
     GLOBAL,   /* a function by its name; n: the name is on the stack */
     CALL      /* n: BUILD */
 };
@@ -481,7 +479,7 @@ enum action {
         action, n, PICKLE_NONE \
     }
 
-/* Lib/pickletools.py has them all. What is not named here is UNKNOWN. */
+/* Lib/pickletools.py lists all. Opcodes not named here are UNKNOWN. */
 static const struct opcode {
     enum action action;
     unsigned char n;
@@ -507,7 +505,7 @@ static const struct opcode {
     /* clang-format on */
 };
 
-/* Those with a number of n bytes behind them. */
+/* Opcodes followed by a number of n bytes. */
 static int step_counted(struct machine *m, const struct opcode *op, struct dcr_err *err)
 {
     int is_short = 0;
@@ -515,7 +513,7 @@ static int step_counted(struct machine *m, const struct opcode *op, struct dcr_e
     if (is_short)
         return refuse(m, "it ends in the middle", err);
     switch (op->action) {
-    case INTEGER: /* of these, only that of 4 bytes has a sign */
+    case INTEGER: /* of these, only the number of 4 bytes has a sign */
         return push_integer(m, op->n == 4 ? (int32_t)(uint32_t)v : (long long)v);
     case BYTES:
     case UNICODE:

@@ -3,8 +3,8 @@
  * A pickle is a program for a small stack machine that may call any function of any Python module. This machine knows
  * the opcodes that lists, tuples, dictionaries, numbers, texts and arrays need, and five functions by name (those that
  * NumPy's arrays are made of); it calls nothing and refuses everything else. Protocols 0 to 5, of Python 2 and 3; also
- * protocol 0 with the line ends of Windows, as which DCRNN's adj_mx.pkl was published for a while (liyaguang/DCRNN,
- * issue 36). Dictionaries keep no content. Source: Lib/pickletools.py; numpy.ndarray.__reduce__. */
+ * protocol 0 with the line ends of Windows, which DCRNN's adj_mx.pkl had for a while (liyaguang/DCRNN, issue 36).
+ * Dictionaries keep no content. Source: Lib/pickletools.py; numpy.ndarray.__reduce__. */
 #ifndef TRAINER_FORMATS_PICKLE_H
 #define TRAINER_FORMATS_PICKLE_H
 
@@ -31,13 +31,13 @@ struct pickle_value {
     enum pickle_type type;
     long long integer;           /* PICKLE_INT; which one of PICKLE_FUNCTION */
     double number;               /* PICKLE_FLOAT */
-    const char *bytes;           /* PICKLE_TEXT; no NUL behind it */
+    const char *bytes;           /* PICKLE_TEXT; no NUL after it */
     size_t n;                    /* bytes of a text, items of a list or tuple */
     int is_utf8;                 /* PICKLE_TEXT of a Unicode string */
     struct pickle_value **items; /* PICKLE_LIST, PICKLE_TUPLE */
     size_t cap;
     struct npy_type type_of_items; /* PICKLE_DTYPE */
-    /* PICKLE_ARRAY, complete when dtype is set: as many bytes of data as shape and type promise */
+    /* PICKLE_ARRAY, complete when dtype is set: data has as many bytes as shape and type require */
     const struct pickle_value *shape, *dtype, *data;
     int is_fortran;
 };
@@ -45,8 +45,8 @@ struct pickle_value {
 /** pickle_read - the value a pickle makes.
  *  bytes    borrows, as long as the value is used
  *  name     of the file, for messages
- *  arena    the value and all in it live there: at most 64 MiB and the size of the pickle
- *  errors   DCR_FAIL: what it would need to run, and where; cut off; not a pickle */
+ *  arena    holds the value and its content: at most 64 MiB plus the size of the pickle
+ *  errors   DCR_FAIL: what it would have to run, and where; cut off; not a pickle */
 int pickle_read(const char *bytes, size_t n, const char *name, struct dcr_arena *arena, struct pickle_value **out,
                 struct dcr_err *err) DCR_MUST_CHECK;
 

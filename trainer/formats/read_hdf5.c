@@ -8,8 +8,8 @@
  *   blockK_values   readings, floats or whole numbers; NaN = missing             shape: (rows, items of the block)
  * Source: class BlockManagerFixed of pandas/io/pytables.py.
  *
- * libhdf5 is loaded when the first file is opened and not before: Debian's brings 30 libraries (for files on web
- * servers), which no training process should carry that reads a CSV. */
+ * libhdf5 is loaded only when the first file is opened, because Debian's loads 30 libraries (for files on web servers),
+ * which a training process that reads a CSV does not need. */
 #include "trainer/formats/readers.h"
 
 #ifndef HAVE_HDF5
@@ -30,17 +30,17 @@ int dataset_hdf5(struct dataset_fill *f, struct dcr_err *err)
 #include <stdlib.h>
 #include <string.h>
 
-#define READ_ONLY 0u /* H5F_ACC_RDONLY, which calls the library by its name */
+#define READ_ONLY 0u /* H5F_ACC_RDONLY itself would call the library */
 #define MAX_CHUNK_BYTES ((hsize_t)256 << 20)
 #define MAX_NAMES 65536
 #define MAX_NAME_BYTES 1024
-#define STORED_TEXT_BYTES 16 /* of a text of any length, in the file: length, address, number */
+#define STORED_TEXT_BYTES 16 /* a text of any length in the file: length, address, number */
 #define MAX_BLOCKS 64
-#define SLAB_VALUES ((size_t)1 << 17) /* read at once */
+#define SLAB_VALUES ((size_t)1 << 17) /* values read at once */
 
 /* ---- libhdf5 ----------------------------------------------------------------------------------------------------- */
 
-/* What is used of libhdf5: types from its header, places at run time. */
+/* The used parts of libhdf5: types from its header, addresses at run time. */
 /* clang-format off */
 #define FUNCTIONS(X) \
     X(H5open) X(H5get_libversion) X(H5Aclose) X(H5Aexists) X(H5Aget_storage_size) X(H5Aget_type) X(H5Aopen) \
@@ -59,7 +59,7 @@ static struct {
 #undef X
 } h5;
 
-/* Where the functions and the numbers of built-in types and lists are; 0 when one is missing. */
+/* Finds the functions and the numbers of built-in types and lists; 0 when one is missing. */
 static int resolve(void *library)
 {
     const hid_t *access = dlsym(library, "H5P_CLS_FILE_ACCESS_ID_g"), *real = dlsym(library, "H5T_NATIVE_DOUBLE_g"),
@@ -71,7 +71,7 @@ static int resolve(void *library)
     FUNCTIONS(X)
 #undef X
     unsigned major = 0, minor = 0, release = 0;
-    /* numbers of enumerators and layouts of structs hold within one minor version */
+    /* numbers of enumerators and layouts of structs are fixed within one minor version */
     if (h5.H5get_libversion(&major, &minor, &release) < 0 || major != H5_VERS_MAJOR || minor != H5_VERS_MINOR)
         return 0;
     if (!access || !real || !whole || h5.H5open() < 0 || h5.H5Eset_auto2(H5E_DEFAULT, NULL, NULL) < 0)
@@ -84,7 +84,7 @@ static int resolve(void *library)
 
 static int load(const char *path, struct dcr_err *err)
 {
-    static const char *const names[] = {NULL, /* the program itself: in a bundle they are in it */
+    static const char *const names[] = {NULL, /* the program itself: a bundle has them linked in */
                                         "libhdf5_serial.so.103",
                                         "libhdf5.so.103",
                                         "libhdf5.so.200",
@@ -105,7 +105,7 @@ static int load(const char *path, struct dcr_err *err)
                                     path, H5_VERS_MAJOR, H5_VERS_MINOR);
 }
 
-/* libhdf5 keeps a stack of what went wrong; the innermost entry says why. */
+/* libhdf5 keeps a stack of errors; the innermost entry gives the reason. */
 static herr_t innermost(unsigned n, const H5E_error2_t *e, void *out)
 {
     if (n == 0 && e->desc)
@@ -122,7 +122,7 @@ static int failed(const char *path, const char *what, struct dcr_err *err)
 
 /* ---- objects ----------------------------------------------------------------------------------------------------- */
 
-/* Closing a negative number does nothing, so what could not be opened is closed like the rest. */
+/* Closing a negative number does nothing, so objects that could not be opened are closed like the others. */
 
 /* returns the file, or -1 */
 static hid_t open_file(const char *path, struct dcr_err *err)
@@ -131,7 +131,7 @@ static hid_t open_file(const char *path, struct dcr_err *err)
     if (load(path, err))
         return -1;
     hid_t how = h5.H5Pcreate(h5.file_access);
-    if (how >= 0 && h5.H5Pset_fclose_degree(how, H5F_CLOSE_STRONG) >= 0) /* with every object in it */
+    if (how >= 0 && h5.H5Pset_fclose_degree(how, H5F_CLOSE_STRONG) >= 0) /* together with every object in it */
         file = h5.H5Fopen(path, READ_ONLY, how);
     if (file < 0)
         failed(path, "the structure", err);
@@ -156,7 +156,7 @@ static int read_text(hid_t object, const char *attribute, char *out, size_t n)
     int is_text = type >= 0 && h5.H5Tget_class(type) == H5T_STRING && size && size <= MAX_NAME_BYTES;
     char room[MAX_NAME_BYTES + 1] = "", *pointed = NULL;
     if (is_text && h5.H5Tis_variable_str(type) > 0) {
-        /* one text and no array of them, which would be as many pointers */
+        /* a single text, because an array of texts would be that many pointers */
         is_text = h5.H5Aget_storage_size(a) <= STORED_TEXT_BYTES && h5.H5Aread(a, type, &pointed) >= 0 && pointed;
         snprintf(out, n, "%s", is_text ? pointed : "");
         h5.H5free_memory(pointed);
@@ -171,7 +171,7 @@ static int read_text(hid_t object, const char *attribute, char *out, size_t n)
 
 /* ---- arrays ------------------------------------------------------------------------------------------------------ */
 
-/* Of one or two dimensions; all of its values are in the file. */
+/* An array of one or two dimensions; all of its values are in the file. */
 struct array {
     hid_t id;
     int n_dims;
@@ -180,7 +180,7 @@ struct array {
     size_t item_bytes;
 };
 
-/* PyTables compresses with filters that libhdf5 alone does not have. */
+/* PyTables compresses with filters that libhdf5 lacks. */
 static int check_filters(hid_t how, const char *path, const char *name, struct dcr_err *err)
 {
     for (int i = 0; i < h5.H5Pget_nfilters(how); i++) {
@@ -198,7 +198,8 @@ static int check_filters(hid_t how, const char *path, const char *name, struct d
     return 0;
 }
 
-/* Are all the values in this file? A chunk that was never written, or a claim beyond the file, would be made up. */
+/* Are all values in this file? A chunk that was never written, or a claim beyond the file, would give invented values.
+ */
 static int check_stored(const struct array *a, hid_t how, hid_t space, const char *path, const char *name,
                         struct dcr_err *err)
 {
@@ -263,7 +264,7 @@ static int open_array(hid_t group, const char *path, const char *name, struct ar
     return rc;
 }
 
-/* Rows [first, first + n), converted to type, which out is made of. */
+/* Rows [first, first + n), converted to `type`, the type of the elements of out. */
 static int read_slab(const struct array *a, const char *path, size_t first, size_t n, hid_t type, void *out,
                      struct dcr_err *err)
 {
@@ -295,7 +296,7 @@ static int read_names(const struct array *a, const char *path, char ***out, stru
         names[i] = (char *)(names + n) + i * width;
         if (!is_text)
             memcpy(&number, raw + i * item, item);
-        if (is_text) /* those of PyTables fill their width and have no NUL then */
+        if (is_text) /* texts of PyTables that fill their width have no NUL */
             snprintf(names[i], width, "%.*s", (int)item, raw + i * item);
         else
             snprintf(names[i], width, "%lld", number);
@@ -314,7 +315,7 @@ static int read_names(const struct array *a, const char *path, char ***out, stru
 
 struct block {
     struct array values;
-    size_t *column; /* of the data set, for each item             shape: (values.dim[1]) */
+    size_t *column; /* column of the data set for each item             shape: (values.dim[1]) */
 };
 
 struct frame {
@@ -323,12 +324,12 @@ struct frame {
     hid_t file, group;
     char key[256];
     struct array times;
-    long long per_second; /* of a time stamp; 0 = the rows have none */
+    long long per_second; /* unit of a time stamp; 0 = the rows have none */
     struct block block[MAX_BLOCKS];
     int n_blocks;
 };
 
-/* The one with the key that is wanted, or the only one. */
+/* The frame with the wanted key, or the only one. */
 static int find_frame(struct frame *f, struct dcr_err *err)
 {
     const char *wanted = f->fill->file->key;
@@ -359,7 +360,7 @@ static int find_frame(struct frame *f, struct dcr_err *err)
     return 0;
 }
 
-/* pandas has other formats, and other things than frames. */
+/* pandas has other formats, and objects that are no frames. */
 static int check_kind(const struct frame *f, struct dcr_err *err)
 {
     char type[32], variety[32];
@@ -397,7 +398,7 @@ static int read_sensors(struct frame *f, struct dcr_err *err)
     return rc;
 }
 
-/* Where the items of a block stand among the sensors; each sensor once over all blocks. */
+/* The positions of a block's items among the sensors; each sensor once over all blocks. */
 static int place_items(struct frame *f, struct block *b, char *const *items, const struct sensor *sorted,
                        unsigned char *is_placed, struct dcr_err *err)
 {

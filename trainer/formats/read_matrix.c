@@ -37,7 +37,7 @@ static int check_size(const struct graph_pairs *p, double rows, double columns, 
 
 /* ---- dense ------------------------------------------------------------------------------------------------------- */
 
-/* The size is checked before a value is read: a small file may hold a large array, deflated. */
+/* The size is checked before a value is read, because a small deflated file may hold a large array. */
 static int read_dense(struct graph_pairs *p, const char *array, struct dcr_err *err)
 {
     struct npy_file f = {0};
@@ -96,7 +96,7 @@ static int read_part(const struct graph_pairs *p, const char *name, size_t least
     return rc;
 }
 
-/* Rows (csr) or columns (csc) of the values one by one, as coo has them. */
+/* Writes out rows (csr) or columns (csc) for each value, as in coo. */
 static int spread(const struct graph_pairs *p, const struct npy *first, size_t n_values, struct npy *out,
                   struct dcr_err *err)
 {
@@ -203,7 +203,7 @@ static int id_of(const struct pickle_value *v, char *out, size_t n)
     return 0;
 }
 
-/* Where each row of the matrix stands among the sensors of the data; -1: not there. */
+/* The position of each row of the matrix among the sensors of the data; -1: not there. */
 static int find_sensors(struct graph_pairs *p, const struct pickle_value *ids, int *sensor, struct dcr_err *err)
 {
     char id[DATASET_ID_BYTES], place[600];
@@ -280,7 +280,7 @@ int graph_pickle(struct graph_pairs *p, struct dcr_err *err)
     rc = dcr_stream_slurp(&s, &bytes, MAX_PICKLE_BYTES, err);
     close(fd);
     if (!rc && pickle_read(bytes.data, bytes.len, path, &arena, &all, err))
-        /* Python runs what the file holds, so this is no advice for everybody's */
+        /* Python runs code in the file, so this is only advice for files from a trusted source */
         rc = dcr_err_advise(err,
                             "if you trust its origin: `python3 -c \"import pickle, numpy; numpy.save('adj.npy', "
                             "pickle.load(open('%.99s', 'rb'), encoding='latin1')[2])\"`, then --graph adj.npy "

@@ -24,7 +24,7 @@ static int alloc(double **out, size_t n, const char *place, struct dcr_err *err)
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
-/* (rows, sensors) or (rows, sensors, features), such as the published PEMS04.npz: neither times nor names. */
+/* (rows, sensors) or (rows, sensors, features), such as the published PEMS04.npz. It has neither times nor names. */
 static int check_shape(const struct dataset_fill *f, const struct npy_file *a, size_t *n_features, struct dcr_err *err)
 {
     const struct npy_head *h = &a->head;
@@ -47,7 +47,7 @@ static int check_shape(const struct dataset_fill *f, const struct npy_file *a, s
 static int add_row(struct dataset_fill *f, const double *mph, size_t n_features, struct dcr_err *err)
 {
     int rc = fill_row(f, mph, 1, NULL, f->d->n_rows + 1, err);
-    if (rc == DCR_FAIL && n_features > 1) /* PEMS04 and its like hold flow, occupancy and speed */
+    if (rc == DCR_FAIL && n_features > 1) /* PEMS04 and similar files hold flow, occupancy and speed */
         rc = dcr_err_advise(err, "feature %d of %zu was read, and --data-feature chooses another", f->file->feature,
                             n_features);
     return rc;
@@ -77,8 +77,8 @@ static int read_rows(struct dataset_fill *f, struct npy_file *a, size_t n_featur
     return rc ? rc : npy_end(a, err);
 }
 
-/* Fortran order: feature by feature, sensor by sensor. The chosen feature is kept as floats until all of it is there;
- * room grows as it arrives. mph: (n_sensors) */
+/* Fortran order: feature by feature, sensor by sensor. The chosen feature is kept as floats until it is complete; the
+ * memory grows as it arrives. mph: (n_sensors) */
 static int read_columns(struct dataset_fill *f, struct npy_file *a, size_t n_features, double *mph, struct dcr_err *err)
 {
     double piece[PIECE];
@@ -183,7 +183,7 @@ int dataset_npz(struct dataset_fill *f, struct dcr_err *err)
 
 struct windows {
     struct dataset_fill *fill;
-    size_t n_in, n_out, n_sensors; /* of the first file; the others must have the same */
+    size_t n_in, n_out, n_sensors; /* from the first file; the others must have the same */
     size_t first_row;              /* of the current file's first window */
     size_t dim[2][NPY_MAX_DIMS];   /* of the current file's x and y */
 };
@@ -205,7 +205,7 @@ static int check_array(const struct windows *w, const char *path, const struct n
     return 0;
 }
 
-/* Time of a new row: from feature 1 where there is one, else 5 minutes after the row before. */
+/* Time of a new row: from feature 1 if there is one, else 5 minutes after the row before. */
 static int time_of_row(const struct dataset_fill *f, const char *place, const double *time_of_day, long long *s,
                        struct dcr_err *err)
 {
@@ -222,8 +222,7 @@ static int time_of_row(const struct dataset_fill *f, const char *place, const do
     return 0;
 }
 
-/* The row a step of a window stands for: appended when it is new, compared when it is known.
- * step: (n_sensors, n_features) */
+/* The row of a window's step: appended when it is new, compared when it is known. step: (n_sensors, n_features) */
 static int place_step(struct dataset_fill *f, const char *place, size_t row, const double *step, size_t n_features,
                       struct dcr_err *err)
 {
@@ -270,7 +269,7 @@ static int lay_back(struct windows *w, const char *path, int is_y, struct dcr_er
     return rc;
 }
 
-/* Steps must be one row apart: offsets -11..0 of x, 1..12 of y, where the file gives them. */
+/* Steps must be one row apart: offsets -11..0 of x, 1..12 of y, if the file gives them. */
 static int check_offsets(const char *path, const struct npy_head *h, double first, size_t n, struct dcr_err *err)
 {
     struct npy a = {0};
@@ -330,7 +329,7 @@ int dataset_windows(struct dataset_fill *f, struct dcr_err *err)
     static const char *const names[] = {"train.npz", "val.npz", "test.npz"};
     struct windows w = {.fill = f};
     int rc = 0;
-    for (size_t i = 0; !rc && i < 6; i++) { /* all three are there before the first is read */
+    for (size_t i = 0; !rc && i < 6; i++) { /* all three must exist before the first is read */
         char path[512];
         struct stat st;
         if (snprintf(path, sizeof path, "%s/%s", f->file->path, names[i % 3]) >= (int)sizeof path)

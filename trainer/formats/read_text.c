@@ -137,13 +137,13 @@ static int is_list(enum graph_format f)
     return f == GRAPH_DISTANCE_LIST || f == GRAPH_WEIGHT_LIST;
 }
 
-/* A column's name, as opposed to a broken number. */
+/* Is it the name of a column, and not a broken number? */
 static int is_name(const char *cell)
 {
     return isalpha((unsigned char)*cell) && strncasecmp(cell, "nan", 3) && strncasecmp(cell, "inf", 3);
 }
 
-/* What the file is, by its first line. *is_header: that line holds no pair. */
+/* The kind of the file, by its first line. *is_header: that line holds no pair. */
 static int recognise(struct reader *r, int *is_header, struct dcr_err *err)
 {
     static const char *const weight_names[] = {"weight", "w", NULL};

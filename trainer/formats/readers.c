@@ -51,13 +51,13 @@ int dataset_parse_time(const char *text, long long *seconds)
         if (sscanf(rest, ":%2d%n", &is.tm_sec, &used) != 1)
             return 0;
         rest += used;
-        if (*rest == '.') /* pandas writes fractions that are all zero */
+        if (*rest == '.') /* pandas writes fractions that are zero */
             rest += 1 + strspn(rest + 1, "0");
     }
     is.tm_year -= 1900;
     is.tm_mon--;
     struct tm said = is;
-    *seconds = timegm(&is); /* which makes March 1 of February 29, and is then no longer what was said */
+    *seconds = timegm(&is); /* timegm turns February 29 into March 1, so the date then differs from the text */
     return !*rest && is.tm_mon == said.tm_mon && is.tm_mday == said.tm_mday && is.tm_hour == said.tm_hour &&
            is.tm_min == said.tm_min && is.tm_sec == said.tm_sec;
 }
@@ -101,14 +101,14 @@ int fill_names(struct dataset_fill *f, char *const *names, const char *path, siz
     f->has_names = 1;
     struct sensor *sorted = sensors_sorted(d);
     int rc = sorted ? 0 : dcr_err_set(err, DCR_FATAL, "out of memory for %zu sensor ids", d->n_sensors);
-    for (size_t i = 1; !rc && i < d->n_sensors; i++) /* equal names stand side by side */
+    for (size_t i = 1; !rc && i < d->n_sensors; i++) /* equal names are next to each other */
         if (!strcmp(sorted[i - 1].id, sorted[i].id))
             rc = dcr_err_set(err, DCR_FAIL, "%s: sensor id '%s' occurs twice", place, sorted[i].id);
     free(sorted);
     return rc;
 }
 
-/* Twice the rows; what fits no more stays as it was. */
+/* Doubles the rows; what does not fit stays unchanged. */
 static int grow(struct dataset_fill *f, struct dcr_err *err)
 {
     struct dataset *d = f->d;
@@ -248,7 +248,7 @@ static int by_place(const void *a, const void *b)
     return x->line < y->line ? -1 : x->line > y->line;
 }
 
-/* Sorted, and each pair once: a list may repeat a pair, but not with another value. */
+/* Sorts, and keeps each pair once: a list may repeat a pair, but not with another value. */
 static int sort_pairs(struct graph_pairs *p, struct dcr_err *err)
 {
     size_t n = 0;
@@ -266,7 +266,7 @@ static int sort_pairs(struct graph_pairs *p, struct dcr_err *err)
     return 0;
 }
 
-/* A file that leaves a sensor out is nearly always the wrong file. */
+/* A file that lacks a sensor is nearly always the wrong file. */
 static int check_whole(const struct graph_pairs *p, struct dcr_err *err)
 {
     const char *path = p->file->path;

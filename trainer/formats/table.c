@@ -15,7 +15,7 @@
 
 #define MAX_BYTES ((size_t)4 << 30)
 
-/* Every piece is looked at as it comes: a device of zeros never ends. */
+/* Every piece is checked as it arrives, because a device of zeros never ends. */
 static int read_text(struct table *t, int fd, struct dcr_err *err)
 {
     char piece[16384];
@@ -121,7 +121,7 @@ int table_is_number(const struct table *t, size_t column, double *out)
 {
     const char *text = t->cells[column];
     char *end;
-    /* strtod also takes hexadecimal, "nan" and "inf": not what a measurement looks like */
+    /* strtod also accepts hexadecimal, "nan" and "inf", which no measurement has */
     if (!*text || text[strspn(text, "0123456789+-.eE")])
         return 0;
     *out = strtod(text, &end);

@@ -1,4 +1,4 @@
-/* table.h - comma separated text, line by line, with the line number at hand for every complaint.
+/* table.h - comma separated text, line by line, with the line number for every message.
  *
  * For files whose header line is optional and whose columns go by position (speeds, distance lists, matrices);
  * lib/base/csv.h is for tables with named columns. Called by read_text.c and run/metrics.c. */
@@ -24,7 +24,7 @@ struct table {
  *  errors   DCR_FAIL: cannot be read, holds no data, holds a NUL byte, over 4 GiB */
 int table_open(struct table *t, const char *path, struct dcr_err *err) DCR_MUST_CHECK;
 
-/** table_next - cut the next line that is not blank into t->cells[0..n_cells): spaces around a cell and one pair of
+/** table_next - splits the next line that is not blank into t->cells[0..n_cells): spaces around a cell and one pair of
  *  double quotes are removed. Cells borrow until table_close.
  *  returns  0, DCR_END, DCR_FATAL when memory runs out */
 int table_next(struct table *t, struct dcr_err *err) DCR_MUST_CHECK;
@@ -37,7 +37,7 @@ int table_number(const struct table *t, size_t column, double *out, struct dcr_e
 int table_is_number(const struct table *t, size_t column, double *out);
 
 /** table_commas - are the cells of the current line separated by commas? One cell with semicolons or tabs in it is not.
- *  errors   DCR_FAIL: what they are separated by */
+ *  errors   DCR_FAIL: names the separator */
 int table_commas(const struct table *t, struct dcr_err *err) DCR_MUST_CHECK;
 
 void table_close(struct table *t);
