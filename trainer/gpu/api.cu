@@ -1,14 +1,14 @@
-/* api.cu - the table of device.h: what the program may ask of this library. */
+/* api.cu - the table of device.h: the functions that the program may call. */
 #include "trainer/gpu/model.cuh"
 
 #include <cmath>
 #include <cstdio>
 #include <cstring>
 
-/* CUDA 13 compiles for nothing older. */
+/* CUDA 13 supports no older devices. */
 enum { OLDEST_MAJOR = 7, OLDEST_MINOR = 5 };
 
-/* What a user can do about it, instead of an error number. */
+/* Says what a user can do about it, instead of giving an error number. */
 static int check_devices(int *n, struct dcr_err *err)
 {
     *n = 0;
@@ -28,7 +28,7 @@ static int check_devices(int *n, struct dcr_err *err)
     return CUDA_CHECK(status, err);
 }
 
-/* Needs no handle, and so no device. 130100 = 13.1.0 */
+/* It needs no handle, and so no device. 130100 = 13.1.0 */
 static int cublas_version(int *out, struct dcr_err *err)
 {
     int major = 0, minor = 0, patch = 0;
@@ -45,7 +45,7 @@ static int describe(int device, struct gpu_description *out, struct dcr_err *err
     struct cudaDeviceProp p;
     std::memset(out, 0, sizeof *out);
     TRY(check_devices(&out->n_devices, err));
-    /* A device that is set has a context, which takes memory, or is refused where it must be the only one. */
+    /* Setting a device creates a context, which takes memory, or is refused if the device allows only one. */
     if (device < 0)
         return 0;
     if (device >= out->n_devices)
@@ -162,7 +162,7 @@ static int update(struct gpu *g, int64_t step, double lr, double clip, double *n
 
 /* ---- the whole step ---------------------------------------------------------------------------------------------- */
 
-/* Of a copy that went beside the step before, what that step did not hide. */
+/* For a copy made during the step before: the time that this step did not hide. */
 static int read_copy_time(struct gpu *g, int64_t *exposed_ns, struct dcr_err *err)
 {
     const struct batch_set *set = &g->sets[g->set];
@@ -211,7 +211,7 @@ static void *host_alloc(size_t bytes)
     void *p = nullptr;
     if (cudaHostAlloc(&p, bytes ? bytes : 1, cudaHostAllocDefault) == cudaSuccess)
         return p;
-    (void)cudaGetLastError(); /* or the next launch would report it */
+    (void)cudaGetLastError(); /* otherwise the next launch would report it */
     return nullptr;
 }
 

@@ -18,12 +18,12 @@ struct cuda {
     const struct gpu_api *api;
     struct gpu *gpu;
     struct comm *comm;
-    struct dcrnn *model; /* for the parameter block, its table and its initial values only */
+    struct dcrnn *model; /* only for the parameter block, its table and its initial values */
     int n_out;
     float *pred_z; /* shape: (H, max_batch, N, Dout) */
     double *sums;  /* shape: (H, 4) */
     char kernels[320];
-    struct dcr_err err; /* of a call that cannot return one */
+    struct dcr_err err; /* of a call that returns no error */
 };
 
 static struct cuda *self(struct backend *be)
@@ -31,7 +31,7 @@ static struct cuda *self(struct backend *be)
     return (struct cuda *)be;
 }
 
-/* A device that fails in the middle of a run: no call can go on, and the other ranks would wait for this one. */
+/* A device failed in the middle of a run: no call can go on, and the other ranks would wait for this one. */
 static void must(struct cuda *s, int rc)
 {
     if (!rc)
@@ -101,7 +101,7 @@ static void cuda_loss(struct backend *be, double *sum_abs, int64_t *n_valid)
         *n_valid = (int64_t)count;
 }
 
-/* The gradient comes to the host, where the loop reduces and scales it when it does the step itself. */
+/* The gradient goes to the host, where the loop reduces and scales it if it does the step itself. */
 static void cuda_backward(struct backend *be, int is_first, const struct dcrnn_progress *progress)
 {
     struct cuda *s = self(be);
@@ -291,7 +291,7 @@ static int set_graph(struct gpu_config *g, const struct graph_supports *supports
     return rc;
 }
 
-/* Where a tensor stands, by its name: enc0_W_ru, dec1_b_c, proj_W, ... */
+/* The position of a tensor, by its name: enc0_W_ru, dec1_b_c, proj_W, ... */
 static size_t *place_of(struct gpu_config *g, const char *name)
 {
     int is_decoder = strncmp(name, "dec", 3) == 0;
@@ -339,7 +339,7 @@ static void set_sizes(const struct backend_config *c, struct gpu_config *g)
                              .precision = (enum gpu_precision)c->precision};
 }
 
-/* Before 8.0 cuBLAS would quietly compute in fp32, or not at all, under a name that promises something else. */
+/* Before 8.0 cuBLAS would silently compute in fp32, or not at all, although the name promises another precision. */
 static int check_precision(enum backend_precision precision, const struct gpu_description *d, struct dcr_err *err)
 {
     if (precision == BACKEND_FP32 || d->major >= 8)
@@ -349,7 +349,7 @@ static int check_precision(enum backend_precision precision, const struct gpu_de
                        precision == BACKEND_TF32 ? "tf32" : "bf16", d->name, d->major, d->minor);
 }
 
-/* The device of this rank. Collective: every failure is told to all ranks before the next call that needs all. */
+/* The device of this rank. Collective: every failure is reported to all ranks before the next collective call. */
 static int choose_device(struct cuda *s, int wanted, int may_share, enum backend_precision precision, int *device,
                          struct dcr_err *err)
 {
@@ -406,7 +406,7 @@ static int prepare_host(struct cuda *s, const struct backend_config *c, const st
                         struct dcr_err *err)
 {
     struct backend *be = &s->be;
-    struct dcrnn_config m = c->model; /* nothing is computed with it: the least memory will do */
+    struct dcrnn_config m = c->model; /* it computes nothing, so it gets the least memory */
     m.max_batch = m.n_threads = 1;
     m.kernels = NULL;
     int rc = gpu_library_open(&s->api, err);

@@ -1,14 +1,15 @@
 /* backward.cu - the backward pass: which kernels and products, in which order, on which stream. With G the gradient of
  * a convolution's outputs, its terms' gradients are G W^T (a product), its input's the adjoint diffusion of these, its
- * weights' Z^T G. The chain through the cells runs on the main stream; what it does not wait for runs beside it on the
- * side stream: a decoder cell's way to the step before, and the weight gradients, which are sums over all steps. These
- * are final layer by layer, from the projection on, in the order of the gradient block, and then set out for the other
- * ranks. */
+ * weights' Z^T G. The chain through the cells runs on the main stream. Work that the chain does not wait for runs on
+ * the side stream: a decoder cell's way to the step before, and the weight gradients, which are sums over all steps.
+ * Weight gradients become final layer by layer, from the projection on, in the order of the gradient block, and are
+ * then sent to the other ranks. */
 #include "trainer/gpu/model.cuh"
 
 /* ---- one cell ---------------------------------------------------------------------------------------------------- */
 
-/* Through the candidate's convolution and both gates: g columns c are there, r and u are made; dh on its way. */
+/* Through the candidate's convolution and both gates: columns c of g are input, r and u are written; dh is in progress.
+ */
 static int back_to_gates(struct gpu *g, const struct tiling *tiling, int is_decoder, int l, int s, struct dcr_err *err)
 {
     const int depth = g->n_terms * g->width, ld = 3 * g->width;
@@ -28,8 +29,8 @@ static int back_to_gates(struct gpu *g, const struct tiling *tiling, int is_deco
     return launch_gates_back(&a, tiling, g->main, err);
 }
 
-/* dh[l] = base + more + what dz, the gradient of the state's terms, makes of it; then the candidate's gradient of step
- * s, whose state dh[l] is of; s < 0: of none. */
+/* dh[l] = base + more + the part from dz, the gradient of the state's terms. Then the candidate's gradient of step s,
+ * whose state dh[l] belongs to; s < 0: none. */
 static struct state_back_args state_back(const struct gpu *g, int l, float *dz, const float *base, const float *more,
                                          int s)
 {
@@ -47,8 +48,8 @@ static struct state_back_args state_back(const struct gpu *g, int l, float *dz, 
     return a;
 }
 
-/* dh[l] += what reaches the state before step s through the gates; then, with `more` added, the candidate's gradient of
- * step s - 1 when `wants_candidate`. */
+/* dh[l] += the gradient that reaches the state before step s through the gates. Then, with `more` added, the
+ * candidate's gradient of step s - 1 when `wants_candidate`. */
 static int back_to_state(struct gpu *g, const struct tiling *tiling, struct products *p, cudaStream_t stream,
                          int is_decoder, int l, int s, const float *more, int wants_candidate, struct dcr_err *err)
 {
@@ -69,7 +70,7 @@ static int back_to_input(struct gpu *g, int is_decoder, int l, int s, int n_step
 
 /* ---- decoder ----------------------------------------------------------------------------------------------------- */
 
-/* From the loss of forecast step t and what step t + 1 was fed to the candidate of the top layer. */
+/* From the loss of forecast step t, and the input of step t + 1, to the candidate of the top layer. */
 static int back_from_forecast(struct gpu *g, int t, struct dcr_err *err)
 {
     const int top = g->c.n_layers - 1, s = g->c.n_in + t;
@@ -94,7 +95,7 @@ static int back_from_forecast(struct gpu *g, int t, struct dcr_err *err)
 /* From layer l to the state of the layer below in the same step, and to its candidate. */
 static int back_to_layer_below(struct gpu *g, const struct tiling *tiling, int l, int s, struct dcr_err *err)
 {
-    const int has_later = s + 1 < g->n_steps; /* the step after has sent something, too */
+    const int has_later = s + 1 < g->n_steps; /* the step after has sent a gradient too */
     TRY(back_to_input(g, 1, l, s, 1, err));
     if (has_later)
         CUDA_TRY(cudaStreamWaitEvent(g->main, g->state[l - 1], 0), err);
@@ -166,7 +167,7 @@ static int dense_weights(struct gpu *g, void *z, int s_z, int l, int s, int n_st
                          g->partial, g->map + at, g->grads, g->side, err);
 }
 
-/* grads += the sum over rows that `a` describes, at `at` in the packed order; in parts that fill the device. */
+/* grads += the sum over rows that `a` describes, at `at` in the packed order; split into parts that fill the device. */
 static int sum_outer(struct gpu *g, struct outer_args *a, size_t at, struct dcr_err *err)
 {
     const size_t most = 4 * (size_t)g->limits.n_processors;
@@ -223,7 +224,7 @@ static int projection_weights(struct gpu *g, struct dcr_err *err)
 
 /* ---- to the other ranks ------------------------------------------------------------------------------------------ */
 
-/* The first n_final gradients are final on the side stream: those not yet sent set out, in buckets when so wanted. */
+/* The first n_final gradients are final on the side stream: those not yet sent are sent now, in buckets if wanted. */
 static int send(struct gpu *g, size_t n_final, struct dcr_err *err)
 {
     const size_t bucket = g->c.ranks.bucket_bytes / sizeof(float), all = g->c.n_params;
@@ -245,7 +246,7 @@ static int send(struct gpu *g, size_t n_final, struct dcr_err *err)
 
 static int weights_and_send(struct gpu *g, int is_decoder, int l, int is_reduced, struct dcr_err *err)
 {
-    /* Layers stand in the block from the top down: the next tensor behind this layer's is the end of what is final. */
+    /* Layers are in the block from the top down: the tensor after this layer's is the end of the final part. */
     const size_t n_final = l > 0 ? g->c.at[is_decoder][l - 1].w_ru : is_decoder ? g->c.n_decoder : g->c.n_params;
     if (g->n_batch > 0)
         TRY(layer_weights(g, is_decoder, l, err));

@@ -12,7 +12,7 @@ struct tiling tiling_choose(const struct limits *l, int n_sensors, int n_samples
     t.width = width;
     t.is_bf16 = is_bf16;
     t.shared_limit = l->shared_bytes;
-    t.columns = width % 32 == 0 ? 32 : width % 16 == 0 ? 16 : 8; /* 32 floats are a cache line, and free of conflicts */
+    t.columns = width % 32 == 0 ? 32 : width % 16 == 0 ? 16 : 8; /* 32 floats are a cache line, and have no bank conflicts */
     while (t.columns > 8 && (long)n_samples * (width / t.columns) * 4 < (long)l->n_processors * 3)
         t.columns /= 2;
     for (;; t.columns /= 2) {
@@ -21,7 +21,7 @@ struct tiling tiling_choose(const struct limits *l, int n_sensors, int n_samples
         if (t.in_shared || t.columns == 8)
             break;
     }
-    if (!t.in_shared) { /* then wide accesses are what counts */
+    if (!t.in_shared) { /* in device memory wide accesses matter most */
         t.columns = width % 32 == 0 ? 32 : width % 16 == 0 ? 16 : 8;
         t.shared_bytes = 0;
     }
@@ -116,8 +116,8 @@ int launch_state(const struct state_args *a, const struct tiling *t, cudaStream_
 
 /* ---- a cell backward: the adjoint diffusion, then the derivatives ------------------------------------------------ */
 
-/* finish(sensor, its gradient), of the thread's columns: the adjoint diffusion of a product's result, or 0 where there
- * was no product. */
+/* finish(sensor, its gradient), for the thread's columns: the adjoint diffusion of a product's result, or 0 without a
+ * product. */
 template <bool IN_SHARED, typename A, typename F>
 static __device__ __forceinline__ void for_each_gradient(const A &a, const place &p, float *shared, F finish)
 {
@@ -137,7 +137,7 @@ static __global__ void __launch_bounds__(CELL_THREADS) dcrnn_gates_back(const __
     const place p = place_of_thread(a.columns, a.width);
     const int column = p.column + p.lane, ld = 3 * a.width;
     const size_t first = (size_t)p.sample * a.d.n_sensors;
-    /* Of one element; d_rh is the gradient of r * h. */
+    /* For one element; d_rh is the gradient of r * h. */
     auto finish = [&](int n, float4 d_rh) {
         const size_t row = first + n;
         const float *act = a.act + row * ld + column;
@@ -202,8 +202,8 @@ int launch_state_back(const struct state_back_args *a, const struct tiling *t, c
 
 /* ---- inputs and outputs of few features -------------------------------------------------------------------------- */
 
-/* A block has a whole sample and diffuses in device memory: so little fits the cache in any case. Terms 1 .. M-1 of the
- * block's sample, term 0 stored and visible. z: (N, ld), term m of feature f at m * F + f. */
+/* A block has a whole sample and diffuses in device memory, because so little data stays in the cache. Terms 1 .. M-1
+ * of the block's sample, term 0 stored and visible. z: (N, ld), term m of feature f at m * F + f. */
 static __device__ void narrow_terms(const diffusion &d, float *z, int ld, int n_features)
 {
     const int n = d.n_sensors * n_features;
@@ -290,7 +290,7 @@ static __global__ void __launch_bounds__(BACK_ROWS *WARP) dcrnn_narrow_back(cons
 {
     const int n = 3 * a.width, lane = (int)threadIdx.x % WARP, n_warps = (int)blockDim.x / WARP;
     const int row = (int)blockIdx.x * n_warps + (int)threadIdx.x / WARP;
-    if (row >= a.n_rows) /* a whole warp: nobody waits for it */
+    if (row >= a.n_rows) /* a whole warp leaves, so no thread waits for it */
         return;
     const Z *g = (const Z *)a.g + (size_t)row * n;
     for (int q = 0; q < a.n_x; q++) {
@@ -350,7 +350,7 @@ static __global__ void __launch_bounds__(SAMPLE_THREADS) dcrnn_top_back(const __
         const int column = e % lanes * 4;
         float4 dh = a.base ? load4(a.base + row * a.width + column) : zero4();
         for (int o = 0; o < a.n_out; o++) {
-            const float *w = a.w + o * (a.width + 1) + column; /* rows of P + 1: no vectors */
+            const float *w = a.w + o * (a.width + 1) + column; /* rows have P + 1 values, so vectors do not fit */
             dh = fma4(a.dy[row * a.n_out + o], make_float4(w[0], w[1], w[2], w[3]), dh);
         }
         store4(a.dh + row * a.width + column, dh);

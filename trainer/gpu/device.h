@@ -1,6 +1,6 @@
-/* device.h - the seam between the program and the device library. dcrnn-train has to run where there is no CUDA, so all
- * that needs CUDA stands in libdcrnn-cuda.so, opened when --backend cuda asks for it. This header is the whole of what
- * the two know of each other: plain C, no CUDA types. The host half is backend_cuda.c, the device half api.cu.
+/* device.h - the interface between the program and the device library. dcrnn-train must run without CUDA, so everything
+ * that needs CUDA is in libdcrnn-cuda.so, which is opened for --backend cuda. The two halves share only this header:
+ * plain C, no CUDA types. The host half is backend_cuda.c, the device half api.cu.
  *
  * Functions return 0, or a grade of lib/base/err.h with one sentence in err. None is safe to call from two threads.
  * Arrays of a batch have the layouts of dcrnn.h. */
@@ -20,14 +20,14 @@ extern "C" {
 #include "trainer/mark.h"
 #endif
 
-/* Its hundreds are raised with every change below: the two halves are built together, and a stale library must be told
- * apart. A new phase changes the number too. */
+/* Its hundreds are raised with every change below, because the two halves are built together and a stale library must
+ * be recognised. A new phase changes the number too. */
 #define GPU_API_VERSION (800 + MARK_N_RANGES)
 #define GPU_API_SYMBOL "dcrnn_gpu_api"
 
 #define GPU_MAX_LAYERS 8
 #define GPU_MAX_SUPPORTS 2
-#define GPU_ID_BYTES 128 /* of what rank 0 gives the others to find each other */
+#define GPU_ID_BYTES 128 /* size of the id by which ranks find each other; rank 0 makes it */
 
 enum gpu_precision { GPU_FP32, GPU_TF32, GPU_BF16 };
 
@@ -42,15 +42,15 @@ struct gpu_tensors {
     size_t w_ru, b_ru, w_c, b_c;
 };
 
-/* How this rank reaches the others. n_ranks = 1: only timeout_s is read besides. */
+/* How this rank reaches the others. n_ranks = 1: of the rest, only timeout_s is read. */
 struct gpu_ranks {
     int rank, n_ranks;
     const unsigned char *id; /* borrows during join; from unique_id of rank 0      shape: (GPU_ID_BYTES) */
     int is_bf16;             /* gradients travel as bf16 */
-    int is_none;             /* they do not travel: every rank keeps its own, only the small sums are added up */
-    int is_late;             /* only after the whole backward pass (--no-overlap) */
-    size_t bucket_bytes;     /* of one all-reduce at most; 0 = as they become final */
-    double timeout_s;        /* a wait for the device or the other ranks that takes longer is an error; 0 = for ever */
+    int is_none;         /* gradients are not sent: every rank keeps its own, and only the small sums are added up */
+    int is_late;         /* only after the whole backward pass (--no-overlap) */
+    size_t bucket_bytes; /* largest size of one all-reduce; 0 = gradients are sent as they become final */
+    double timeout_s;    /* a wait for the device or the other ranks that takes longer is an error; 0 = for ever */
 };
 
 /* Everything borrows during create. */
@@ -76,7 +76,7 @@ struct gpu_batch {
     const uint8_t *coins;
 };
 
-/* As struct backend_step. */
+/* As in struct backend_step. */
 struct gpu_step {
     struct gpu_batch batch;
     int is_first, is_last;
@@ -85,7 +85,7 @@ struct gpu_step {
     double *tally;
     size_t n_tally;
     double norm;
-    int is_updated; /* overwritten: the norm was finite */
+    int is_updated; /* overwritten; 1: the norm was finite */
     /* as in struct backend_step; each may be NULL */
     void (*enters)(void *ctx, enum mark_range phase);
     void (*meanwhile)(void *ctx);
@@ -95,11 +95,11 @@ struct gpu_step {
 
 struct gpu_description {
     char name[256];            /* "NVIDIA H200" */
-    char bus_id[16], uuid[33]; /* uuid: 32 hex digits; of a slice (MIG) its own, which no driver has shown yet */
+    char bus_id[16], uuid[33]; /* uuid: 32 hex digits; a MIG slice has another one, not seen in any driver yet */
     int major, minor;          /* compute capability */
     int n_devices;             /* visible to this process */
     int cublas;                /* 130100 = 13.1.0 */
-    int is_emulated;           /* kernels ran on the CPU: results count, durations say nothing */
+    int is_emulated;           /* kernels ran on the CPU: results are valid, durations mean nothing */
 };
 
 enum gpu_block { GPU_PARAMS, GPU_GRADS, GPU_ADAM_M, GPU_ADAM_V, GPU_N_BLOCKS };
@@ -109,17 +109,17 @@ struct gpu;
 struct gpu_api {
     uint32_t version; /* GPU_API_VERSION */
 
-    /** describe - the device that create would take, which gets a context of this process. device -1: only how many
-     *  there are, touching none. errors: no driver, no device, one older than 7.5 */
+    /** describe - the device that create would use; it gets a context of this process. device -1: only the number of
+     *  devices, without using any. errors: no driver, no device, one older than 7.5 */
     int (*describe)(int device, struct gpu_description *out, struct dcr_err *err);
     /** unique_id - rank 0 makes it, all pass it to create.                          shape: (GPU_ID_BYTES) */
     int (*unique_id)(unsigned char *id, struct dcr_err *err);
 
-    /** create - everything on the device; parameters are zero. out gives.
+    /** create - makes everything on the device; parameters are zero. out gives.
      *  errors   no device, not enough memory (says how much) */
     int (*create)(struct gpu **out, const struct gpu_config *c, struct dcr_err *err);
-    /** join - find the other ranks, once create has succeeded on all of them: a rank that failed would keep them
-     *  waiting. Collective; with one rank there is nothing to do.
+    /** join - find the other ranks. Call it after create has succeeded on all of them, because a failed rank would keep
+     *  them waiting. Collective; with one rank it does nothing.
      *  errors   the ranks do not find each other in time */
     int (*join)(struct gpu *g, struct dcr_err *err);
     void (*destroy)(struct gpu *g); /* NULL is fine */
@@ -134,12 +134,12 @@ struct gpu_api {
     int (*loss)(struct gpu *g, double *sums, struct dcr_err *err);
     int (*backward)(struct gpu *g, int is_first, struct dcr_err *err);
     int (*predictions)(struct gpu *g, float *out, struct dcr_err *err); /* shape: (H, B, N, Dout) */
-    /** update - scale, clip, one Adam step; step counts it. norm: of scale * gradient, before clipping */
+    /** update - scale, clip, one Adam step; step is its number. norm: of scale * gradient, before clipping */
     int (*update)(struct gpu *g, int64_t step, double lr, double clip, double *norm, struct dcr_err *err);
 
     /** step - be->whole_step. */
     int (*step)(struct gpu *g, struct gpu_step *s, struct dcr_err *err);
-    /** prefetch - start copying a batch that the next step or forward will be given with the same arrays. */
+    /** prefetch - start copying a batch that the next step or forward will get in the same arrays. */
     int (*prefetch)(struct gpu *g, const struct gpu_batch *b, struct dcr_err *err);
 
     /** host_alloc - page-locked memory; NULL if it cannot be had. host_free: NULL is fine. */
@@ -151,8 +151,8 @@ struct gpu_api {
 /** dcrnn_gpu_api - the only symbol of the library. returns NULL when it was built for another version. */
 typedef const struct gpu_api *gpu_api_fn(uint32_t version);
 
-/** gpu_library_open - the table of the device library; opened once and kept. Looks at $DCRNN_CUDA_LIBRARY, else beside
- * the program in ../lib/dcreport, which is where it is built, installed and bundled.
+/** gpu_library_open - the table of the device library; opened once and kept. Looks at $DCRNN_CUDA_LIBRARY, else in
+ *  ../lib/dcreport beside the program, where it is built, installed and bundled.
  *  out      borrows, until the program ends
  *  errors   DCR_FAIL: not there (built without CUDA), cannot be loaded (which library is missing), of another version
  */

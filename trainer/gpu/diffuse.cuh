@@ -1,20 +1,20 @@
 /* diffuse.cuh - diffusion over the graph inside a block, and its adjoint. A block has one sample and some columns (a
- * multiple of 4); a thread has the same four columns of every rows-per-pass-th sensor throughout, so that values only
- * its own element needs are read back by the thread that wrote them.
+ * multiple of 4); a thread has the same four columns of every rows-per-pass-th sensor throughout, so that a value that
+ * only one element needs is read back by the thread that wrote it.
  *
- * Rows of an array of terms stand n_terms * width apart, term m of a row m * width further, as in gconv.h. With
- * IN_SHARED the last two terms of the recursion stay in shared memory (2 * n_sensors * columns floats): every term is
- * written to device memory once and none is read back. Without, terms are read back from there, for graphs that do not
- * fit; a block sees its own writes after a barrier. */
+ * Rows of an array of terms are n_terms * width apart, term m of a row m * width further, as in gconv.h. With IN_SHARED
+ * the last two terms of the recursion stay in shared memory (2 * n_sensors * columns floats): every term is written to
+ * device memory once and none is read back. Without, terms are read back from there, for graphs that do not fit; a
+ * block sees its own writes after a barrier. */
 #ifndef TRAINER_GPU_DIFFUSE_CUH
 #define TRAINER_GPU_DIFFUSE_CUH
 
 #include "trainer/gpu/launch.cuh"
 
-/* Where a block stands in an array of rows. */
+/* The position of a block in an array of rows. */
 struct place {
     int sample, column;  /* first column of the block */
-    int lane, row, step; /* this thread: its four columns; its first sensor; sensors to the next one */
+    int lane, row, step; /* this thread's four columns; its first sensor; distance to its next sensor */
 };
 
 static __device__ __forceinline__ place place_of_thread(int columns, int width)
@@ -29,7 +29,7 @@ static __device__ __forceinline__ place place_of_thread(int columns, int width)
     return p;
 }
 
-/* Which earlier terms term k (1 ..) of a support is made of: from = a_(k-1), before = a_(k-2). */
+/* The earlier terms from which term k (1 ..) of a support is made: from = a_(k-1), before = a_(k-2). */
 struct hop {
     int from, before, to;
 };
@@ -79,7 +79,7 @@ static __device__ void diffuse_terms(const diffusion &d, const place &p, Z *z, i
     float *last = shared, *before = shared + d.n_sensors * columns; /* a_(k-1), a_(k-2): IN_SHARED only */
     for (int s = 0; s < d.n_supports; s++) {
         if (IN_SHARED && s > 0) {
-            if (start_term(d, s) == 0) /* nobody reads the last term of the first support any more */
+            if (start_term(d, s) == 0) /* the last term of the first support is no longer needed */
                 for (int row = p.row; row < d.n_sensors; row += p.step)
                     store4(last + row * columns + p.lane, load4(z + row * ld));
             else
@@ -122,7 +122,7 @@ static __device__ void adjoint_sum(const diffusion &d, const place &p, float *q,
     for (int s = d.n_supports - 1; s >= 0; s--) {
         float *last = shared, *before = shared + d.n_sensors * columns; /* b_(k+1), b_(k+2) */
         if (IN_SHARED) {
-            __syncthreads(); /* the other support's sums have been taken */
+            __syncthreads(); /* the sums of the other support are done */
             for (int row = p.row; row < d.n_sensors; row += p.step)
                 store4(last + row * columns + p.lane, load4(q + row * ld + hop_of(d, s, d.k_hops).to * width));
         }

@@ -1,8 +1,7 @@
-/* forward.cu - the forward pass: which kernels and products, in which order, on which stream. A cell is
- *     [product with its input's terms]  product with the state's terms -> gates and terms of r * h -> product -> state
- * The encoder runs layer by layer, so that the products with a layer's inputs are one for all steps. In the decoder,
- * where each step waits for the last, products with the previous state run on the side stream, beside the other layers.
- */
+/* forward.cu - the forward pass: which kernels and products, in which order, on which stream. A cell is [product with
+ *     its input's terms]  product with the state's terms -> gates and terms of r * h -> product -> state The encoder
+ *     runs layer by layer, so that one product per layer covers its inputs of all steps. In the decoder, where each
+ *     step waits for the last, products with the previous state run on the side stream, beside the other layers. */
 #include "trainer/gpu/model.cuh"
 
 struct cell {
@@ -12,7 +11,7 @@ struct cell {
     float *pre;
 };
 
-/* What gates and candidate both read, and where both write; the rest of `a` is zero. */
+/* The fields that gates and candidate both read, and where both write; the rest of `a` is zero. */
 template <typename A> static void set_cell(const struct gpu *g, const struct cell *k, A *a)
 {
     const struct packed_cell *w = &g->at[k->is_decoder][k->l];
@@ -69,7 +68,7 @@ static int product_with_input(struct gpu *g, int is_decoder, int l, int s, int n
                            pre, 3 * g->width, 0, err);
 }
 
-/* From the gates on; g->pre_h[l] is there when the cell has a state. */
+/* From the gates on; g->pre_h[l] is ready if the cell has a state. */
 static int finish_cell(struct gpu *g, const struct cell *k, int wants_terms, struct dcr_err *err)
 {
     const int depth = g->n_terms * g->width, ld = 3 * g->width;
@@ -118,8 +117,8 @@ static int project(const struct gpu *g, int t, int has_truth, struct dcr_err *er
     return launch_project(&a, g->main, err);
 }
 
-/* The side stream's share of a step. It may not overwrite pre_h[l] before the gates of the step before have read it,
- * nor read a state before it is there: both by the event state[l]. */
+/* The side stream's part of a step. It may not overwrite pre_h[l] before the gates of the step before have read it, nor
+ * read a state before it is written. The event state[l] ensures both. */
 static int products_with_states(struct gpu *g, int s, struct dcr_err *err)
 {
     for (int l = 0; l < g->c.n_layers; l++) {
@@ -134,7 +133,7 @@ static int decode(struct gpu *g, const struct tiling *tiling, int has_truth, str
 {
     const int top = g->c.n_layers - 1, last = g->n_steps - 1;
     const size_t feed = n_rows(g, g->n_batch) * (size_t)g->ld_x[1] * sizeof(float);
-    CUDA_TRY(cudaMemsetAsync(g->x_terms[1], 0, feed, g->main), err); /* what step 0 is fed, read by backward */
+    CUDA_TRY(cudaMemsetAsync(g->x_terms[1], 0, feed, g->main), err); /* the input of step 0, read by backward */
     for (int l = 0; l <= top; l++)
         CUDA_TRY(cudaEventRecord(g->state[l], g->main), err);
     for (int s = g->c.n_in; s <= last; s++) {

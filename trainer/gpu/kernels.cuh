@@ -1,6 +1,6 @@
-/* kernels.cuh - the kernels of a DCGRU cell and what surrounds it, as functions that launch them, and the types that
- * they take. The dense products between them are cuBLAS's (products.cu); which is called when: forward.cu, backward.cu.
- * And the check of every CUDA call.
+/* kernels.cuh - the kernels of a DCGRU cell and its surroundings, as functions that launch them, their types, and the
+ * check of every CUDA call. The dense products between them are cuBLAS's (products.cu); forward.cu and backward.cu give
+ * the order of the calls.
  *
  * Shapes: R = B * N rows, row b * N + n is sensor n of sample b; P = units, padded with zeros to a multiple of 8
  * (padded units stay 0 through forward and backward); M diffusion terms. `Z` is the storage type of what products read:
@@ -23,7 +23,7 @@ static inline int cuda_check(cudaError_t status, const char *call, const char *f
 }
 #define CUDA_CHECK(call, err) cuda_check(call, #call, __FILE__, __LINE__, err)
 
-/* Leaves the function with the failure. */
+/* Leaves the function if the call failed. */
 #define CUDA_TRY(call, err)                      \
     do {                                         \
         int cuda_try_rc = CUDA_CHECK(call, err); \
@@ -39,12 +39,12 @@ static inline int cuda_check(cudaError_t status, const char *call, const char *f
 
 /* ---- types ------------------------------------------------------------------------------------------------------- */
 
-/* The upper half of a float. Only stored: all arithmetic is in float. */
+/* The upper half of a float. It is only a storage type: all arithmetic is in float. */
 struct bf16 {
     unsigned short bits;
 };
 
-struct alignas(8) edge { /* one access brings both */
+struct alignas(8) edge { /* one access reads both */
     int col;
     float val;
 };
@@ -56,7 +56,7 @@ struct diffusion {
     const struct edge *edges[GPU_MAX_SUPPORTS]; /* shape: (nnz) */
 };
 
-/* How a kernel that diffuses is cut: a block per sample and group of columns. */
+/* How a kernel that diffuses is divided: one block for each sample and group of columns. */
 struct tiling {
     int n_samples, width; /* width = P */
     int columns, threads;
@@ -74,7 +74,7 @@ struct limits {
     size_t shared_bytes; /* a block may have */
 };
 
-/** tiling_choose - columns so many that a row's accesses fill cache lines, but blocks enough for all processors. */
+/** tiling_choose - so many columns that a row's accesses fill cache lines, but enough blocks for all processors. */
 struct tiling tiling_choose(const struct limits *l, int n_sensors, int n_samples, int width, int is_bf16);
 
 /* ---- forward: cell.cu ------------------------------------------------------------------------------------ */
@@ -117,8 +117,8 @@ int launch_state(const struct state_args *a, const struct tiling *t, cudaStream_
 
 /* ---- backward: cell.cu ---------------------------------------------------------------------------------- */
 
-/* From d z (the gradient of the terms of r * h) and dh = d h': gradients of both gates, and what reaches h by them:
- * dh' u + d(r h) r, which replaces dh. */
+/* From dz (the gradient of the terms of r * h) and dh = d h': gradients of both gates, and the gradient that reaches h
+ * through them: dh' u + d(r h) r, which replaces dh. */
 struct gates_back_args {
     struct diffusion d; /* transposed */
     int width;
@@ -154,7 +154,7 @@ int launch_state_back(const struct state_back_args *a, const struct tiling *t, c
 int launch_input(const struct diffusion *d, int n_samples, int n_features, const float *x, float *z, int ld,
                  cudaStream_t stream, struct dcr_err *err) DCR_MUST_CHECK;
 
-/* y = h W + b, and what the decoder is fed next with its terms: the truth or y, as the coin says. */
+/* y = h W + b, and the decoder's next input with its terms: the truth or y, as the coin decides. */
 struct project_args {
     struct diffusion d;
     int n_samples, width, n_out; /* n_out = Dout */
@@ -214,13 +214,13 @@ int launch_gather(size_t n, int n_chunks, size_t stride, const float *partial, c
 
 enum { GPU_MAX_TALLY = 16, LOSS_BLOCKS = 32 };
 
-/* What the host says for one call; page-locked on its side. The coins follow. */
+/* The host's orders for one call; page-locked on the host. The coins follow. */
 struct orders {
     double tally[GPU_MAX_TALLY]; /* [2..]: this rank's */
     float clip, rate, root;      /* lr / (1 - beta1^step), 1 / sqrt(1 - beta2^step) */
 };
 
-/* What the device answers. */
+/* The device's answer. */
 struct answer {
     double tally[GPU_MAX_TALLY];
     double norm;

@@ -1,5 +1,5 @@
-/* launch.cuh - for every file with kernels: the launch in a form that nvcc and the emulator of tests/gpu/emulator both
- * take, shared memory, conversion from and to bf16, vectors of four values, sums over a block.
+/* launch.cuh - for every file with kernels: a launch for both nvcc and the emulator of tests/gpu/emulator, shared
+ * memory, conversion from and to bf16, vectors of four values, sums over a block.
  *
  * Kernels take one argument struct by value and use no CUDA feature beyond blocks, threads, __syncthreads, warp
  * shuffles and dynamic shared memory, no atomics: sums have a fixed order, so the same inputs give the same bits. */
@@ -35,7 +35,7 @@ static __device__ __forceinline__ float to_float(bf16 x)
     return __uint_as_float((unsigned)x.bits << 16);
 }
 
-/* To the nearest, ties to even; a NaN stays one. */
+/* To the nearest, ties to even; a NaN stays a NaN. */
 static __device__ __forceinline__ bf16 to_bf16(float x)
 {
     unsigned u = __float_as_uint(x);
@@ -111,7 +111,7 @@ template <typename T> static __device__ __forceinline__ T warp_sum(T v)
     return v;
 }
 
-/* Of all threads of a block, returned to thread 0; scratch holds one value per warp. Every thread must call. */
+/* Sum over all threads of a block, returned to thread 0; scratch holds one value per warp. Every thread must call. */
 static __device__ __forceinline__ double block_sum(double v, double *scratch)
 {
     int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, n_warps = (blockDim.x + WARP - 1) / WARP;
@@ -129,8 +129,8 @@ static __device__ __forceinline__ double block_sum(double v, double *scratch)
 
 /* ---- launching --------------------------------------------------------------------------------------------------- */
 
-/** allow_shared - a kernel gets more than 48 KB of shared memory only when it was asked for. Always for all that a
- * block may have: a lower demand must not take it from a launch of the same kernel that is recorded already. */
+/** allow_shared - a kernel gets more than 48 KB of shared memory only on request. The request is always for the maximum
+ *  of a block, because a smaller one must not take memory from a recorded launch of the same kernel. */
 template <typename K> static inline int allow_shared(K *kernel, size_t bytes, size_t limit, struct dcr_err *err)
 {
     if (bytes <= 48 * 1024)
@@ -139,14 +139,14 @@ template <typename K> static inline int allow_shared(K *kernel, size_t bytes, si
         cudaFuncSetAttribute((const void *)kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)limit), err);
 }
 
-/* Blocks for n values, so many to each, at least one and not more than most. */
+/* Number of blocks for n values with `each` values a block, at least one and at most `most`. */
 static inline int blocks_for(size_t n, size_t each, int most)
 {
     const size_t blocks = (n + each - 1) / each;
     return blocks < 1 ? 1 : blocks > (size_t)most ? most : (int)blocks;
 }
 
-/* Threads of a block for so many elements: whole warps, not more than most. */
+/* Number of threads of a block for these elements: whole warps, at most `most`. */
 static inline int threads_for(int elements, int most)
 {
     return elements >= most ? most : (elements + WARP - 1) / WARP * WARP;

@@ -1,11 +1,11 @@
-/* model.cu - builds a model on a device and takes it down: sizes, memory, streams, graph. Called by api.cu. What each
- * array is for: model.cuh. */
+/* model.cu - builds a model on a device and destroys it: sizes, memory, streams, graph. Called by api.cu. model.cuh
+ * describes each array. */
 #include "trainer/gpu/model.cuh"
 
 #include <cstdlib>
 #include <cstring>
 
-/* cuBLAS asks for so much to choose freely among its kernels. */
+/* cuBLAS needs this much to choose freely among its kernels. */
 static size_t workspace_bytes(int major)
 {
     return major >= 9 ? (size_t)32 << 20 : (size_t)4 << 20;
@@ -16,7 +16,7 @@ static size_t workspace_bytes(int major)
 static void set_sizes(struct gpu *g)
 {
     const struct gpu_config *c = &g->c;
-    g->width = (c->n_units + 7) / 8 * 8; /* 16 bytes of bf16, as tensor cores want it */
+    g->width = (c->n_units + 7) / 8 * 8; /* multiples of 16 bytes of bf16, which tensor cores need */
     g->n_terms = 1 + c->n_supports * c->k_hops;
     g->n_steps = c->n_in + c->n_out;
     g->n_x[0] = g->n_terms * c->d_in;
@@ -25,7 +25,7 @@ static void set_sizes(struct gpu *g)
         g->ld_x[d] = (g->n_x[d] + 3) / 4 * 4;
 }
 
-static const size_t LEAST_ROWS = 512; /* of a part */
+static const size_t LEAST_ROWS = 512; /* smallest part */
 
 /* Parts of an (m, n) result that fill the device. */
 static size_t wanted_parts(const struct gpu *g, int m, int n)
@@ -42,7 +42,7 @@ size_t model_parts(const struct gpu *g, size_t rows, int m, int n)
     return (each + 7) / 8 * 8;
 }
 
-/* Of so many rows or fewer, which may well be cut into more parts. */
+/* For this many rows or fewer, which may be split into more parts. */
 static size_t most_parts(const struct gpu *g, size_t rows, int m, int n)
 {
     const size_t wanted = wanted_parts(g, m, n), most = (rows + LEAST_ROWS - 1) / LEAST_ROWS;
@@ -64,7 +64,7 @@ template <typename T> static inline void take(struct taker *t, T **out, size_t n
 {
     const size_t bytes = (n ? n : 1) * sizeof(T);
     struct gpu *g = t->g;
-    t->bytes += (bytes + 511) / 512 * 512; /* what an allocation really takes */
+    t->bytes += (bytes + 511) / 512 * 512; /* granularity of an allocation */
     if (t->is_counting || t->rc)
         return;
     void *p = nullptr;
@@ -82,7 +82,7 @@ static size_t larger(size_t a, size_t b)
     return a > b ? a : b;
 }
 
-/* Of the parts of the largest weight gradient. */
+/* Size of the parts of the largest weight gradient. */
 static size_t partial_floats(const struct gpu *g)
 {
     const size_t rows = (size_t)(g->c.n_in > g->c.n_out ? g->c.n_in : g->c.n_out) * n_rows(g, g->c.max_batch);
@@ -172,9 +172,8 @@ static void take_all(struct taker *t)
     take_activations(t, rows);
 }
 
-/* Parameters, batches, activations: all that grows with the model, or nothing.
- *  others  bytes that will be asked for besides
- *  errors  DCR_FAIL: it does not fit (how much is needed and free), the device failed */
+/* Parameters, batches, activations: allocates everything that grows with the model, or nothing. others  bytes that will
+ * be needed besides errors  DCR_FAIL: it does not fit (how much is needed and free), the device failed */
 static int allocate(struct gpu *g, const char *device, size_t others, struct dcr_err *err)
 {
     size_t free_bytes = 0, total = 0;
@@ -237,7 +236,7 @@ static int copy_graph(struct gpu *g, struct dcr_err *err)
 
 /* ---- streams ----------------------------------------------------------------------------------------------------- */
 
-/* f(event, flags) of all of them. */
+/* Calls f(event, flags) for all of them. */
 template <typename F> static void for_each_event(struct gpu *g, F f)
 {
     for (cudaEvent_t *e : {&g->to_side, &g->from_side, &g->to_reduce, &g->from_reduce})
@@ -255,7 +254,7 @@ template <typename F> static void for_each_event(struct gpu *g, F f)
 
 static int open_streams(struct gpu *g, struct dcr_err *err)
 {
-    int rc = 0, least = 0, greatest = 0; /* the chain of cells goes first, what fills its gaps after */
+    int rc = 0, least = 0, greatest = 0; /* the chain of cells has priority, and other work fills its gaps */
     CUDA_TRY(cudaDeviceGetStreamPriorityRange(&least, &greatest), err);
     CUDA_TRY(cudaStreamCreateWithPriority(&g->main, cudaStreamNonBlocking, greatest), err);
     CUDA_TRY(cudaStreamCreateWithPriority(&g->reduce, cudaStreamNonBlocking, greatest), err);
@@ -301,7 +300,7 @@ static int clear(struct gpu *g, struct dcr_err *err)
     return launch_pack(g->n_packed, g->map, g->params, g->packed, g->packed_bf16, g->main, err);
 }
 
-/* Gradients on their way in bf16 have memory of their own, which joining takes (nccl.cu). */
+/* Gradients sent in bf16 need separate memory, which joining allocates (nccl.cu). */
 static size_t wire_bytes(const struct gpu *g)
 {
     const struct gpu_ranks *r = &g->c.ranks;
@@ -327,7 +326,7 @@ static int build(struct gpu *g, struct dcr_err *err)
     TRY(open_host_memory(g, err));
     TRY(copy_graph(g, err));
     TRY(packed_fill_map(g, err));
-    CUDA_TRY(cudaDeviceSynchronize(), err); /* the copies above ran on no stream of ours */
+    CUDA_TRY(cudaDeviceSynchronize(), err); /* the copies above ran on none of our streams */
     TRY(clear(g, err));
     CUDA_TRY(cudaDeviceSynchronize(), err);
     return 0;

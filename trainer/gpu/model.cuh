@@ -1,8 +1,9 @@
-/* model.cuh - a model on the device: what memory it has, in which layouts, on which streams it works. Filled by
- * model.cu; forward.cu and backward.cu enqueue its work; step.cu records and runs it; api.cu shows it to the program.
+/* model.cuh - a model on the device: its memory, layouts and streams. Filled by model.cu; forward.cu and backward.cu
+ * enqueue its work; step.cu records and runs it; api.cu shows it to the program.
  *
- * Layouts, for a batch of B: R = B * N rows; everything is placed for the largest batch, and a smaller one uses the
- * front of it without gaps. Steps s count through: 0 .. T-1 the encoder's, T .. T+H-1 the decoder's. Layer l, step s:
+ * Layouts, for a batch of B: R = B * N rows; everything is laid out for the largest batch, and a smaller one uses the
+ * front of it without gaps. Steps s are numbered through: 0 .. T-1 the encoder's, T .. T+H-1 the decoder's. Layer l,
+ * step s:
  *
  *     zh[l]  (T+H, R, M, P)  terms of the new state h_l(s): read as input of layer l + 1 at s and as previous state of
  *                            layer l at s + 1, so each state is diffused once. Term 0 is the state itself
@@ -25,7 +26,7 @@
 /* ---- products: products.cu --------------------------------------------------------------------------------------- */
 
 /* The dense products of a step, on cuBLAS. All matrices are row-major here; leading dimensions are in entries. `Z` is
- * float, or bf16 with fp32 sums. One struct products per stream: it has a workspace of its own, so that products of
+ * float, or bf16 with fp32 sums. One struct products per stream: it has a separate workspace, so that products of
  * different streams can run at once and a recorded step needs no other memory. */
 struct products {
     cublasHandle_t handle;
@@ -46,15 +47,15 @@ int product_back(struct products *p, size_t rows, int n, int k, const void *a, i
                  float *c, int ld_c, struct dcr_err *err) DCR_MUST_CHECK;
 
 /* part i of out (m, n) = a^T b over rows i * each .. : a (rows, m), b (rows, n); ceil(rows / each) parts one after
- * another in out. Sums over so many rows have few results: in parts they fill the device, and keep their order. */
+ * another in out. A sum over many rows has few results. Split into parts it fills the device and keeps its order. */
 int product_parts(struct products *p, size_t rows, size_t each, int m, int n, const void *a, int ld_a, const void *b,
                   int ld_b, float *out, struct dcr_err *err) DCR_MUST_CHECK;
 
 /* ---- sums over ranks: nccl.cu ------------------------------------------------------------------------------------ */
 
-/* What the ranks of a run add up on their devices. Sums are enqueued on a stream, also while the stream is being
- * captured into a graph, and are ordered with it like a kernel. A failure that shows later is found by gpu_comm_check,
- * which the waiting host asks again and again. */
+/* Sums over the devices of a run's ranks. They are enqueued on a stream, also while the stream is captured into a
+ * graph, and are ordered with it like a kernel. gpu_comm_check, which the waiting host calls repeatedly, finds later
+ * failures. */
 struct gpu_comm;
 
 /** gpu_comm_unique_id - see device.h. */
@@ -65,19 +66,19 @@ int gpu_comm_unique_id(unsigned char *id, struct dcr_err *err) DCR_MUST_CHECK;
 int gpu_comm_open(struct gpu_comm **out, const struct gpu_ranks *ranks, size_t largest,
                   struct dcr_err *err) DCR_MUST_CHECK;
 /** gpu_comm_close - leave; also after a failure (then without waiting for the others). Graphs that hold sums must be
- *  destroyed before: NCCL waits for their end for ever, we for some seconds. NULL is fine. */
+ *  destroyed before: NCCL waits for their end without limit, we wait some seconds. NULL is fine. */
 void gpu_comm_close(struct gpu_comm *c);
 
-/** gpu_comm_sum_f32, gpu_comm_sum_f64 - elementwise sum over all ranks, in place, in device memory.     shape: (n)
- *  f32 travels as bf16, or not at all, when the ranks agreed so; the same bits on every rank */
+/** gpu_comm_sum_f32, gpu_comm_sum_f64 - elementwise sum over all ranks, in place, in device memory.     shape: (n) f32
+ *  travels as bf16, or not at all, if the ranks agreed on it; the same bits on every rank */
 int gpu_comm_sum_f32(struct gpu_comm *c, float *values, size_t n, cudaStream_t stream,
                      struct dcr_err *err) DCR_MUST_CHECK;
 int gpu_comm_sum_f64(struct gpu_comm *c, double *values, size_t n, cudaStream_t stream,
                      struct dcr_err *err) DCR_MUST_CHECK;
 
-/** gpu_comm_check - has anything failed meanwhile? Asked while the host waits for a step.
+/** gpu_comm_check - has anything failed in the meantime? Called while the host waits for a step.
  *  waited_s  since the step was launched; beyond ranks.timeout_s the collective counts as stuck
- *  errors    DCR_FATAL: names rank and host; what is still running was aborted, only gpu_comm_close may follow */
+ *  errors    DCR_FATAL: names rank and host; running sums were aborted, and only gpu_comm_close may follow */
 int gpu_comm_check(struct gpu_comm *c, double waited_s, struct dcr_err *err) DCR_MUST_CHECK;
 
 /* ---- the model --------------------------------------------------------------------------------------------------- */
@@ -92,19 +93,19 @@ struct packed_cell {
     size_t c;  /* (M * P, P): of r * h */
 };
 
-/* Batch arrays, twice: one is computed with, the other is filled. */
+/* Batch arrays, twice: one set is computed with while the other is filled. */
 struct batch_set {
     float *x, *truth, *raw;
-    struct gpu_batch from; /* what was copied, with the host's pointers */
+    struct gpu_batch from; /* the batch that was copied, with the host's pointers */
     int is_filled;
     cudaEvent_t begin, end; /* of the copy */
-    cudaEvent_t wanted;     /* the step had nothing else to do but wait for it */
+    cudaEvent_t wanted;     /* when the step had nothing else to do but wait for the copy */
 };
 
-/* Marks between the phases of a step, in the order in which they pass. */
+/* Marks between the phases of a step, in order of time. */
 enum mark_at { AT_START, AT_FORWARD, AT_BACKWARD, AT_REDUCED, AT_END, N_MARKS };
 
-/* A task that was done, and its recording: valid for this and nothing else. */
+/* A task that was done, and its recording, which is valid only for this task. */
 struct recorded {
     int n, set, is_training, is_first, is_last, has_truth;
     size_t n_tally;
@@ -128,7 +129,7 @@ struct gpu {
 
     void *blocks[MAX_BLOCKS];
     int n_blocks;
-    size_t bytes; /* of all of them */
+    size_t bytes; /* sum of all allocations */
 
     float *params, *grads, *adam_m, *adam_v;
     size_t n_packed, proj; /* proj: offset of (Dout, P + 1) */
@@ -156,7 +157,7 @@ struct gpu {
     double *loss_partial, *norm_partial;
 
     int n_batch, is_training; /* of the last forward */
-    int set;                  /* that it used */
+    int set;                  /* set that it used */
     size_t n_sent;            /* gradients handed to the other ranks so far */
     struct recorded recorded[MAX_RECORDED];
     uint64_t use;
@@ -234,7 +235,7 @@ int enqueue_forward(struct gpu *g, int is_training, int has_truth, struct dcr_er
 /** enqueue_backward - adds to the gradients; with `is_reduced` hands them to the other ranks; backward.cu. */
 int enqueue_backward(struct gpu *g, int is_reduced, struct dcr_err *err) DCR_MUST_CHECK;
 
-/** model_follow - `to` goes on after what `from` has been given so far. */
+/** model_follow - `to` continues after all work enqueued on `from` so far. */
 static inline int model_follow(cudaStream_t to, cudaStream_t from, cudaEvent_t event, struct dcr_err *err)
 {
     CUDA_TRY(cudaEventRecord(event, from), err);
@@ -244,14 +245,14 @@ static inline int model_follow(cudaStream_t to, cudaStream_t from, cudaEvent_t e
 
 /* ---- a step, recorded once into a CUDA graph, then launched: step.cu --------------------------------------------- */
 
-/** batch_bring - have the batch in one of the sets, copying it unless it was prefetched; g->set and g->n_batch say
+/** batch_bring - puts the batch into one of the sets, copying it unless it was prefetched; g->set and g->n_batch tell
  *  which. The main stream waits for the copy, the host does not.
  *  errors   DCR_FATAL; DCR_FAIL a batch larger than max_batch */
 int batch_bring(struct gpu *g, const struct gpu_batch *b, struct dcr_err *err) DCR_MUST_CHECK;
 /** batch_prefetch - start copying a batch into the set that is not in use. */
 int batch_prefetch(struct gpu *g, const struct gpu_batch *b, struct dcr_err *err) DCR_MUST_CHECK;
 
-/* What is to be done with the batch that batch_bring brought. */
+/* The work on the batch that batch_bring brought. */
 struct task {
     int is_training; /* 0: forward and errors only */
     int has_truth, is_first, is_last;
@@ -263,10 +264,10 @@ int task_run(struct gpu *g, const struct task *t, const struct gpu_step *s, stru
 
 /** wait_for_main - the host waits for the main stream, watching the other ranks and the time. */
 int wait_for_main(struct gpu *g, struct dcr_err *err) DCR_MUST_CHECK;
-/** elapsed_ns - between two marks of the last task, or of the copy of its batch. */
+/** elapsed_ns - time between two marks of the last task, or of the copy of its batch. */
 int elapsed_ns(cudaEvent_t from, cudaEvent_t to, int64_t *ns, struct dcr_err *err) DCR_MUST_CHECK;
 
-/** enqueue_loss, enqueue_update - parts of a task, for callers that do it piece by piece. */
+/** enqueue_loss, enqueue_update - parts of a task, for callers that do them separately. */
 int enqueue_loss(struct gpu *g, const struct task *t, struct dcr_err *err) DCR_MUST_CHECK;
 int enqueue_update(struct gpu *g, int is_scaled, struct dcr_err *err) DCR_MUST_CHECK;
 

@@ -1,7 +1,7 @@
 /* nccl.cu - sums over the devices of the ranks, by NCCL, which is found at run time (nccl_abi.h). Communicators are
- * blocking: their sums may be recorded into a CUDA graph, while a non-blocking one enqueues from a thread of its own.
- * What blocks for ever when another rank is lost (joining, leaving, aborting) runs in a thread that is waited for only
- * so long. */
+ * blocking, because their sums can be recorded into a CUDA graph, while a non-blocking one enqueues from a separate
+ * thread. Calls that may block without end if another rank is lost (joining, leaving, aborting) run in a thread, and
+ * the wait for it is limited. */
 #include "trainer/gpu/model.cuh"
 #include "trainer/gpu/nccl_abi.h"
 
@@ -18,7 +18,7 @@
 #include <thread>
 #include <unistd.h>
 
-/* NCCL stops what runs at the beginning of an abort; its end it may never reach, as long as a graph holds its sums. */
+/* NCCL stops its running work at the beginning of an abort. The abort may never end while a graph holds its sums. */
 static const double LEAVE_S = 5;
 
 struct gpu_comm {
@@ -56,12 +56,12 @@ static int resolve(void *library, struct nccl *n, struct dcr_err *err)
 
 static int open_library(struct nccl *n, struct dcr_err *err)
 {
-    /* All connections are made while the ranks join, under their deadline, and not in the first sum of a step. Read by
-     * NCCL before its first call; what the user has set stays. */
+    /* All connections are made while the ranks join, under their deadline, and not in the first sum of a step. NCCL
+     * reads this before its first call; a value set by the user stays. */
     setenv("NCCL_RUNTIME_CONNECT", "0", 0);
-    /* A sum that is recorded into a graph would have its buffers registered, for which the ranks of a host talk to each
-     * other. But a rank may record a step that another, with a batch of another size, still does piece by piece: it
-     * would wait for ever. Gradients of some MB gain nothing by it. */
+    /* NCCL would register the buffers of a sum that is recorded into a graph, and the ranks of a host talk to each
+     * other for that. But a rank may record a step that another rank, with a batch of another size, still does piece by
+     * piece, and would then wait without end. Gradients of some MB gain nothing by registration. */
     setenv("NCCL_GRAPH_REGISTER", "0", 0);
     void *library = dlopen(NCCL_ABI_LIBRARY, RTLD_NOW | RTLD_LOCAL);
     if (!library) {
@@ -77,7 +77,7 @@ static int open_library(struct nccl *n, struct dcr_err *err)
     return rc;
 }
 
-/* Opened once and kept; looked for beside this library, where it was built and on LD_LIBRARY_PATH. */
+/* Opened once and kept. Searched beside this library, where it was built, and on LD_LIBRARY_PATH. */
 static int nccl_library(const struct nccl **out, struct dcr_err *err)
 {
     static struct nccl calls;
@@ -94,8 +94,8 @@ static int nccl_library(const struct nccl **out, struct dcr_err *err)
 
 /* ---- in bounded time --------------------------------------------------------------------------------------------- */
 
-/* Runs f in a thread and waits for its end, for ever when seconds is 0. returns whether it came; else the thread stays
- * behind, so f must own all it touches. */
+/* Runs f in a thread and waits for its end, without limit when seconds is 0. returns whether it ended; else the thread
+ * stays behind, so f must own everything it uses. */
 template <typename F> static bool within(double seconds, F f)
 {
     struct end {
@@ -140,24 +140,24 @@ static void leave(struct gpu_comm *c, int (*how)(void *))
             (void)cudaSetDevice(device);
             (void)how(comm);
         });
-    } catch (const std::system_error &) { /* no thread can be had: left to the end of the process */
+    } catch (const std::system_error &) { /* no thread is available, so the communicator stays until the process ends */
     }
 }
 
 /* ---- joining ----------------------------------------------------------------------------------------------------- */
 
-/* What a thread does that may have to be left behind. */
+/* State of a thread that may have to be left behind. */
 struct joining {
     const struct nccl *nccl;
     struct nccl_abi_id id;
     int device, rank, n_ranks;
-    std::atomic<void *> comm{nullptr}; /* once it is there */
+    std::atomic<void *> comm{nullptr}; /* set once it exists */
     const char *call = "cudaSetDevice";
     int result = NCCL_ABI_SUCCESS;
     cudaError_t status = cudaSuccess;
 };
 
-/* A first sum shows that all can reach each other, before a step depends on it. */
+/* A first sum shows that all ranks reach each other, before a step depends on it. */
 static void first_sum(struct joining *j)
 {
     float *one = nullptr;
@@ -181,7 +181,7 @@ static void first_sum(struct joining *j)
 static void join(struct joining *j)
 {
     void *comm = nullptr;
-    j->status = cudaSetDevice(j->device); /* a thread begins on device 0 */
+    j->status = cudaSetDevice(j->device); /* a new thread begins on device 0 */
     if (j->status != cudaSuccess)
         return;
     j->call = "ncclCommInitRank";
@@ -207,7 +207,7 @@ static int join_others(struct gpu_comm *c, const struct gpu_ranks *ranks, struct
     } catch (const std::system_error &e) {
         return dcr_err_set(err, DCR_FATAL, "rank %d on %s: cannot start a thread: %s", c->rank, c->host, e.what());
     }
-    c->comm = j->comm; /* also when its first sum is stuck: closing stops it */
+    c->comm = j->comm; /* kept even if its first sum is stuck, because closing stops it */
     if (!is_over)
         return dcr_err_set(err, DCR_FATAL,
                            "rank %d on %s: ncclCommInitRank: the %d ranks did not find each other within %g s; is one "
@@ -322,7 +322,7 @@ int gpu_comm_check(struct gpu_comm *c, double waited_s, struct dcr_err *err)
                         "rank %d on %s: ncclAllReduce: a step has not ended within %g s (--comm-timeout); another rank "
                         "is lost or stuck",
                         c->rank, c->host, c->timeout_s);
-    if (rc) { /* what runs on the device is stopped, so that streams become free */
+    if (rc) { /* work on the device is stopped, so that streams become free */
         c->is_broken = 1;
         leave(c, c->nccl->abort);
     }

@@ -1,6 +1,6 @@
-/* products.cu - the dense products of a step, and where each parameter stands in the packed weights that they read.
- * cuBLAS is column-major: what is row-major here is the transposed there, so that C = A B becomes C^T = B^T A^T with
- * the operands in the other order. */
+/* products.cu - the dense products of a step, and the position of each parameter in the packed weights that they read.
+ * cuBLAS is column-major: a row-major matrix here is the transposed one there, so that C = A B becomes C^T = B^T A^T
+ * with the operands in the other order. */
 #include "trainer/gpu/model.cuh"
 
 #include <climits>
@@ -27,7 +27,7 @@ int products_open(struct products *p, enum gpu_precision precision, cudaStream_t
     p->compute = precision == GPU_TF32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
     BLAS_TRY(cublasCreate(&p->handle));
     BLAS_TRY(cublasSetStream(p->handle, stream));
-    BLAS_TRY(cublasSetWorkspace(p->handle, workspace, workspace_bytes)); /* after the stream, which resets it */
+    BLAS_TRY(cublasSetWorkspace(p->handle, workspace, workspace_bytes)); /* after the stream is set, because that resets the workspace */
     /* Not TF32 by default, and no sums in 16 bits inside a bf16 product. */
     BLAS_TRY(cublasSetMathMode(p->handle,
                                (cublasMath_t)(CUBLAS_DEFAULT_MATH | CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION)));
@@ -99,7 +99,7 @@ void packed_place(struct gpu *g)
 {
     const size_t p = (size_t)g->width, depth = p * (size_t)g->n_terms;
     size_t at = 0;
-    /* Every part begins where vectors of 16 bytes may, in either type. */
+    /* Every part begins on a boundary for vectors of 16 bytes, in both types. */
     auto place = [&](size_t n) {
         size_t here = at;
         at = (at + n + 7) / 8 * 8;
@@ -138,7 +138,7 @@ static void map_cell(const struct gpu *g, int *map, int d, int l)
     const struct packed_cell *w = &g->at[d][l];
     const struct gpu_tensors *from = &g->c.at[d][l];
     const int p = g->width, units = g->c.n_units, n_f = l > 0 ? units : d ? g->c.d_out : g->c.d_in;
-    const int width_x = l > 0 ? p : n_f; /* terms of a narrow input stand close */
+    const int width_x = l > 0 ? p : n_f; /* terms of a narrow input are packed without padding */
     map_rows(g, map + w->x, 3 * p, 0, width_x, 0, n_f, from->w_ru, 2);
     map_rows(g, map + w->x, 3 * p, 2 * p, width_x, 0, n_f, from->w_c, 1);
     map_rows(g, map + w->ru, 2 * p, 0, p, n_f, units, from->w_ru, 2);

@@ -1,7 +1,7 @@
-/* reduce.cu - sums in a fixed order and what is done value by value: the loss and its gradient, weight gradients of
- * inputs that are too few for a matrix product, biases, the sum of the parts that products over row ranges left, the
- * norm of the mean gradient, Adam, and the weights in the order that products read. Formulas: trainer/model/loss.h,
- * adam.h. What the host decides (rate, clip) comes from device memory, so that a recorded step stays valid. */
+/* reduce.cu - sums in a fixed order and operations on single values: the loss and its gradient, weight gradients of
+ * inputs too narrow for a matrix product, biases, the sum of the parts of products over row ranges, the norm of the
+ * mean gradient, Adam, and the weights in the order that products read. Formulas: trainer/model/loss.h, adam.h. Values
+ * that the host decides (rate, clip) are read from device memory, so that a recorded step stays valid. */
 #include "trainer/gpu/launch.cuh"
 
 enum { THREADS = 256, N_SUMS = 4 };
@@ -34,7 +34,7 @@ static __global__ void __launch_bounds__(THREADS) dcrnn_loss(const __grid_consta
     }
 }
 
-/* One block; thread = forecast step and one of its sums, in turn. */
+/* One block; each thread has a forecast step and one of its sums, in turn. */
 static __global__ void __launch_bounds__(THREADS) dcrnn_loss_sums(const __grid_constant__ loss_args a)
 {
     for (int i = (int)threadIdx.x; i < a.n_out * N_SUMS; i += (int)blockDim.x) {
@@ -84,7 +84,7 @@ template <typename Z> static __global__ void __launch_bounds__(O_TILE) dcrnn_out
         sum[j] = 0;
     if (o >= n_o)
         return;
-#pragma unroll 4 /* a thread waits for memory more than it computes */
+#pragma unroll 4 /* a thread waits for memory longer than it computes */
     for (size_t row = begin; row < end; row++) {
         float w = o < a.n_wide ? to_float(((const Z *)a.wide)[row * a.ld_wide + o]) : 1;
         const float *x = a.narrow + row * a.ld_narrow + j0;
@@ -119,8 +119,8 @@ struct gather_args {
 
 enum { GATHER_WARPS = 16 };
 
-/* A block has a warp's width of entries; its warps share the chunks. In double: tens of thousands of equal terms (a
- * bias) would else lose digits by their order. */
+/* A block covers a warp's width of entries; its warps share the chunks. The sum is in double, because tens of thousands
+ * of equal terms (a bias) would lose digits otherwise. */
 static __global__ void __launch_bounds__(GATHER_WARPS *WARP) dcrnn_gather(const __grid_constant__ gather_args a)
 {
     SHARED_MEMORY(double, sums);

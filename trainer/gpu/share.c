@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* One kernel, one machine: its name may differ between containers. */
+/* One boot id means one machine, whose name may differ between containers. */
 static void machine_id(const struct comm *c, char *out, size_t n)
 {
     FILE *f = fopen("/proc/sys/kernel/random/boot_id", "re");
@@ -16,7 +16,7 @@ static void machine_id(const struct comm *c, char *out, size_t n)
         fclose(f);
 }
 
-/* FNV-1a; to begin with: HASH_START. */
+/* FNV-1a; begin with HASH_START. */
 static const uint64_t HASH_START = 14695981039346656037u;
 
 static uint64_t hash(uint64_t h, const char *text)
@@ -26,11 +26,11 @@ static uint64_t hash(uint64_t h, const char *text)
     return h;
 }
 
-/* Every rank's hash: two numbers, each exact in a double. To be freed.                       shape: (n_ranks, 2) */
+/* Every rank's hash: two numbers, each exact in a double. The caller frees it.               shape: (n_ranks, 2) */
 static double *gather(struct comm *c, uint64_t h)
 {
     double *table = calloc((size_t)c->n_ranks, 2 * sizeof *table);
-    if (!table) { /* the others would wait in the sum */
+    if (!table) { /* otherwise the others would wait in the sum */
         comm_abort(c, "out of memory for a table of the ranks");
         _exit(DCR_EXIT_INPUT);
     }
@@ -40,7 +40,7 @@ static double *gather(struct comm *c, uint64_t h)
     return table;
 }
 
-/* Ranks with the hash of `rank`; other: the lowest of them besides itself. */
+/* Number of ranks with the hash of `rank`; other: the lowest of the others. */
 static int count(const double *table, int n_ranks, int rank, int *other)
 {
     int n = 0;
@@ -55,7 +55,7 @@ static int count(const double *table, int n_ranks, int rank, int *other)
     return n;
 }
 
-/* The most ranks that have one hash together. */
+/* The largest number of ranks with the same hash. */
 static int count_most(const double *table, int n_ranks)
 {
     int most = 1;

@@ -1,5 +1,5 @@
 /* step.cu - a step as one unit of work: brings its batch, records it once into a CUDA graph, launches it, and waits for
- * one phase after the other. Called by api.cu. */
+ * its phases in turn. Called by api.cu. */
 #include "trainer/gpu/model.cuh"
 
 #include "lib/base/mono.h"
@@ -17,7 +17,7 @@ static int copy_in(struct gpu *g, float *to, const float *from, size_t n, struct
     return 0;
 }
 
-/* The set was last used by a task that the host has waited for, so nothing reads it any more. */
+/* The last task that used the set is over, because the host waited for it, so nothing reads the set any more. */
 static int fill(struct gpu *g, struct batch_set *s, const struct gpu_batch *b, struct dcr_err *err)
 {
     const size_t rows = n_rows(g, b->n), n_y = (size_t)g->c.n_out * rows * (size_t)g->c.d_out;
@@ -50,7 +50,7 @@ int batch_bring(struct gpu *g, const struct gpu_batch *b, struct dcr_err *err)
     struct batch_set *s = &g->sets[1 - g->set];
     if (!s->is_filled || !is_same(&s->from, b))
         TRY(fill(g, s, b, err));
-    s->is_filled = 0; /* the arrays may hold something else next time */
+    s->is_filled = 0; /* the arrays may have other content next time */
     g->set = 1 - g->set;
     g->n_batch = b->n;
     CUDA_TRY(cudaEventRecord(s->wanted, g->main), err);
@@ -60,7 +60,7 @@ int batch_bring(struct gpu *g, const struct gpu_batch *b, struct dcr_err *err)
 
 /* ---- what a task consists of ------------------------------------------------------------------------------------- */
 
-/* As a node of the graph, when it is being recorded: then its time is taken at every launch. */
+/* While recording, the mark is a node of the graph, so that every launch takes its time. */
 static int mark(struct gpu *g, enum mark_at at, struct dcr_err *err)
 {
     enum cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
@@ -120,7 +120,7 @@ static int enqueue_training(struct gpu *g, const struct task *t, struct dcr_err 
     TRY(enqueue_forward(g, 1, t->has_truth, err));
     TRY(enqueue_loss(g, t, err));
     TRY(mark(g, AT_FORWARD, err));
-    if (is_reduced) { /* the small sums travel first, while the backward pass begins */
+    if (is_reduced) { /* the small sums are sent first, while the backward pass begins */
         TRY(model_follow(g->reduce, g->main, g->to_reduce, err));
         TRY(gpu_comm_sum_f64(g->comm, g->answer->tally, t->n_tally, g->reduce, err));
     }
@@ -161,17 +161,17 @@ static int record(struct gpu *g, const struct task *t, cudaGraphExec_t *out, str
     cudaGraph_t graph = nullptr;
     CUDA_TRY(cudaStreamBeginCapture(g->main, cudaStreamCaptureModeThreadLocal), err);
     int rc = enqueue_task(g, t, err);
-    cudaError_t status = cudaStreamEndCapture(g->main, &graph); /* also after a failure, which would else remain */
+    cudaError_t status = cudaStreamEndCapture(g->main, &graph); /* also after a failure, because the capture would remain open */
     if (!rc)
         rc = CUDA_CHECK(status, err);
-    if (!rc) /* kernels keep the priority of the stream they were recorded on; else all would have that of g->main */
+    if (!rc) /* kernels keep the priority of the stream they were recorded on; otherwise all would have that of g->main */
         rc = CUDA_CHECK(cudaGraphInstantiate(out, graph, cudaGraphInstantiateFlagUseNodePriority), err);
     if (graph)
         (void)cudaGraphDestroy(graph);
     return rc;
 }
 
-/* Whether it was done before; mine: with this set of batch arrays, or NULL. */
+/* Was it done before? mine: the recording with this set of batch arrays, or NULL. */
 static int find(struct gpu *g, const struct task *t, struct recorded **mine)
 {
     int is_known = 0;
@@ -185,8 +185,8 @@ static int find(struct gpu *g, const struct task *t, struct recorded **mine)
     return is_known;
 }
 
-/* Takes the place of the task that was not used for longest. Steps that end in sums of all ranks are few, and stay:
- * when they are recorded is the same on all ranks. */
+/* Replaces the task that was unused for longest. Steps that end in sums of all ranks are few and stay, so all ranks
+ * record them at the same time. */
 static int replace_oldest(struct gpu *g, const struct task *t, struct recorded **out, struct dcr_err *err)
 {
     struct recorded *r = nullptr;
@@ -202,12 +202,12 @@ static int replace_oldest(struct gpu *g, const struct task *t, struct recorded *
     return 0;
 }
 
-/* With both sets of batch arrays at once. To NCCL it is one call of all ranks whether a sum is recorded, and which set
- * is next differs between ranks with more or fewer batches of evaluation. */
+/* Records with both sets of batch arrays at once. Recording a sum is one NCCL call of all ranks, and the next set
+ * differs between ranks with more or fewer batches of evaluation. */
 static int record_both(struct gpu *g, const struct task *t, struct dcr_err *err)
 {
     int rc = 0;
-    for (int i = 0; i < N_SETS; i++) { /* an even number: the set in use stays so */
+    for (int i = 0; i < N_SETS; i++) { /* an even number of changes leaves the set in use */
         struct recorded *r = nullptr;
         (void)find(g, t, &r);
         if (!rc && !r)
@@ -219,8 +219,8 @@ static int record_both(struct gpu *g, const struct task *t, struct dcr_err *err)
     return rc;
 }
 
-/* Launches the recorded task; records one that was done before; does one that is new piece by piece, so that what
- * libraries do at first use (choose kernels, load them) is not done while recording. */
+/* Launches a recorded task; records a task that was done once; does a new task piece by piece, because libraries choose
+ * and load kernels at first use, which must not happen while recording. */
 static int launch(struct gpu *g, const struct task *t, struct dcr_err *err)
 {
     struct recorded *mine = nullptr;
@@ -232,14 +232,14 @@ static int launch(struct gpu *g, const struct task *t, struct dcr_err *err)
         return enqueue_task(g, t, err);
     if (!mine->exec)
         TRY(record_both(g, t, err));
-    g->is_training = t->is_training; /* as enqueue_forward would say */
+    g->is_training = t->is_training; /* as enqueue_forward does */
     CUDA_TRY(cudaGraphLaunch(mine->exec, g->main), err);
     return 0;
 }
 
 /* ---- running ----------------------------------------------------------------------------------------------------- */
 
-/* How often a waiting host asks NCCL for failures and looks at the time limit. */
+/* Interval at which a waiting host asks NCCL for failures and checks the time limit. */
 static const int64_t CHECK_EVERY_NS = 1000000;
 
 /* Without this, a stuck device or a lost rank would block the host for ever. */
@@ -261,17 +261,17 @@ template <typename Query> static int wait_until(struct gpu *g, Query query, stru
     const int64_t since = dcr_mono_ns();
     int64_t checked = since;
     for (;;) {
-        const cudaError_t waiting = query(); /* the message shows the variable's name */
+        const cudaError_t waiting = query(); /* the message contains the variable's name */
         if (waiting == cudaSuccess)
             return 0;
         if (waiting != cudaErrorNotReady)
             return CUDA_CHECK(waiting, err);
-        (void)cudaGetLastError(); /* "not ready" may be kept as one, which the next launch would report */
+        (void)cudaGetLastError(); /* "not ready" may be kept as the last error, which the next launch would report */
         if (dcr_mono_ns() - checked > CHECK_EVERY_NS) {
             checked = dcr_mono_ns();
             TRY(check_wait(g, 1e-9 * (double)(checked - since), err));
         }
-        sched_yield(); /* a nap of 20 us ends 50 us late, in every step */
+        sched_yield(); /* a sleep of 20 us ends 50 us late, in every step */
     }
 }
 
@@ -293,8 +293,8 @@ static void enter(const struct gpu_step *s, enum mark_range phase)
         s->enters(s->ctx, phase);
 }
 
-/* All of the step is enqueued, and the host waits for one phase after the other. A graph's launch resets its events, so
- * each wait is for this step. */
+/* The whole step is enqueued, and the host waits for its phases in turn. A graph's launch resets its events, so each
+ * wait is for this step. */
 static int follow_phases(struct gpu *g, const struct task *t, const struct gpu_step *s, struct dcr_err *err)
 {
     TRY(wait_for(g, g->marks[AT_FORWARD], err));
@@ -314,7 +314,7 @@ int task_run(struct gpu *g, const struct task *t, const struct gpu_step *s, stru
 {
     const cudaEvent_t copied = g->sets[g->set].end;
     if (s)
-        enter(s, MARK_FORWARD); /* what is enqueued first may begin before all is */
+        enter(s, MARK_FORWARD); /* work enqueued first may begin before everything is enqueued */
     TRY(g->c.use_graph ? launch(g, t, err) : enqueue_task(g, t, err));
     if (s) {
         if (cudaEventQuery(copied) != cudaSuccess) {
