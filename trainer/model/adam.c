@@ -1,5 +1,5 @@
-/* adam.c - see adam.h. The Makefile has this file vectorised (-O3): every loop here is one operation after the other on
- * each weight by itself, so that the bits are those of the plain loop. */
+/* adam.c - see adam.h. The Makefile compiles this file with vectors (-O3). Every loop works on each weight separately,
+ * so the bits are those of the plain loop. */
 #include "trainer/model/adam.h"
 
 #include <math.h>

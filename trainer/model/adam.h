@@ -21,8 +21,8 @@ static inline struct adam_config adam_config_default(void)
     return (struct adam_config){.beta1 = 0.9, .beta2 = 0.999, .eps = 1e-3};
 }
 
-/** adam_norm - L2 norm of a gradient, in double: weight i is added to sum i modulo 8, these in their order. NaN in, NaN
- *  out. */
+/** adam_norm - L2 norm of a gradient, in double: weight i is added to sum i modulo 8, and the eight sums in order. NaN
+ *  in, NaN out. */
 double adam_norm(const real *grads, size_t n);
 /** adam_clip_factor - min(1, clip / (norm + 1e-6)); 1 when clip <= 0 (off). NaN for a NaN norm. */
 double adam_clip_factor(double norm, double clip);

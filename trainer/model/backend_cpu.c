@@ -1,4 +1,4 @@
-/* backend_cpu.c - the CPU back end: dcrnn, loss and adam behind the table of backend.h. Single precision. */
+/* backend_cpu.c - the CPU back end: dcrnn, loss and adam as the table of backend.h. Single precision. */
 #include "trainer/model/backend.h"
 
 #include <cblas.h>
@@ -113,7 +113,7 @@ static void cpu_free(struct backend *be)
     free(s);
 }
 
-/* The portable kernels are as fast as the OpenBLAS behind them, so its choice belongs in the name. */
+/* The portable kernels are only as fast as their OpenBLAS, so the name includes its choice. */
 static void name_kernels(struct cpu *s)
 {
     const char *name = dcrnn_kernels(s->model);

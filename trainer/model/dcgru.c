@@ -1,9 +1,9 @@
-/* dcgru.c - see dcgru.h. Called by dcrnn_run.c. Knows one cell and one step, not time, layers or batches.
+/* dcgru.c - see dcgru.h. Called by dcrnn_run.c. It handles one cell and one step, not time, layers or batches.
  *
- * Order of evaluation. Forward: terms of x once for both convolutions, then terms of h, one product, gates; terms of
- * r * h in the place of those of h, one product, candidate and state. Backward, one gate after another (c, r, u), so
- * that fewer terms fill the cache: the adjoint terms Q of a gate's output gradient give both its input gradient (Q W^T)
- * and its weight gradient (input^T Q), see gconv_adjoint. */
+ * Order of evaluation. Forward: terms of x once for both convolutions, then terms of h, one product, gates; terms of r
+ * * h replace those of h, one product, candidate and state. Backward, one gate after another (c, r, u), so that fewer
+ * terms fill the cache: the adjoint terms Q of a gate's output gradient give both its input gradient (Q W^T) and its
+ * weight gradient (input^T Q), see gconv_adjoint. */
 #include "trainer/model/dcgru.h"
 
 #include <string.h>
@@ -114,8 +114,8 @@ static void pack_row(const struct dcgru_matrix *to, int row, int column, const r
     }
 }
 
-/* Rows k .. k + n - 1 of a matrix with a column per feature, from weights with a row per feature, `stride` apart. A
- * panel at a time, so that what is written is written in order. */
+/* Rows k .. k + n - 1 of a matrix with a column per feature, from weights with a row per feature, `stride` apart. It
+ * works panel by panel, so that the output is written in order. */
 static void pack_turned(const struct dcgru_matrix *to, int k, const real *from, ptrdiff_t stride, int n_features, int n)
 {
     int width = (int)to->row;
@@ -190,8 +190,8 @@ void dcgru_add_sums(const struct dcgru *cell, const struct dcgru_sums *sums, con
 
 /* ---- forward ---------------------------------------------------------------------------------------------------- */
 
-/* Terms of a state, then those of the input. A narrow cell's state has the place of a wide cell's input: both are the
- * same where the wide cell stands above the narrow one. */
+/* Terms of a state, then those of the input. A narrow cell's state is where a wide cell's input is, because both are
+ * the same when the wide cell is above the narrow one. */
 static real *terms_of(const struct dcgru *cell, const struct dcgru_work *w)
 {
     return w->z + (cell->is_wide ? 0 : cell->g->n_terms * cell->up);
@@ -248,11 +248,11 @@ void dcgru_forward(const struct dcgru *cell, struct dcgru_work *w, int n_samples
 
 /* ---- backward --------------------------------------------------------------------------------------------------- */
 
-/* Each strip reads all of the state, which is quick while it lies in the second cache: half of one of 512 KB. */
+/* Each strip reads the whole state, which is fast while the state is in the second cache: half of one of 512 KB. */
 enum { STATE_BYTES_FOR_STRIPS = 256 << 10 };
 
-/* Weight sums += [state, x]^T Q, strip by strip: what the state read of Q is near when x reads it. A state too large
- * for that is read once. */
+/* Weight sums += [state, x]^T Q, strip by strip: the part of Q that the state read is still in the cache when x reads
+ * it. A state too large for that is read once. */
 static void sum_weights(const struct dcgru *cell, int rows, const real *x, ptrdiff_t x_row, const real *state,
                         const struct dcgru_work *w, real *sum_w, ptrdiff_t sum_row)
 {
@@ -301,7 +301,7 @@ void dcgru_backward(const struct dcgru *cell, struct dcgru_work *w, struct dcgru
     k->back_candidate(rows, up, dh, u, c, w->q, w->q_row, sums->b_c);
     convolve_backward(cell, w, n_samples, &cell->back_c, 0, x, x_row, h ? w->rh : NULL, d_rh, 0, dx, dx_row, sums->w_c);
     k->back_gates(rows, up, d_rh, h, r, u, c, dh, w->q, w->q_row, g_u, sums->b_ru);
-    if (h) /* else r has no gradient */
+    if (h) /* without h, r has no gradient */
         convolve_backward(cell, w, n_samples, &cell->back_ru, 0, x, x_row, h, dh, 1, dx, dx_row, sums->w_ru);
     copy_rows(rows, up, g_u, up, w->q, w->q_row);
     convolve_backward(cell, w, n_samples, &cell->back_ru, 1, x, x_row, h, dh, 1, dx, dx_row, sums->w_ru);

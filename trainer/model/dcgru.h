@@ -64,7 +64,7 @@ struct dcgru {
     real *b_ru, *b_c; /* (2up), (up) */
 };
 
-/* What one worker needs while it computes a cell; shared by all cells of a model. */
+/* Memory that one worker needs while it computes a cell; shared by all cells of a model. */
 struct dcgru_work {
     ptrdiff_t z_row, q_row;
     real *z;       /* diffusion terms of a tile: [h terms, wide x terms or h terms of a narrow cell, narrow x terms]
@@ -109,7 +109,7 @@ void dcgru_input_diffused(const struct dcgru *cell, struct dcgru_work *w, int n_
                           ptrdiff_t row, ptrdiff_t term);
 /** dcgru_forward - one step, after dcgru_input.
  *  h        borrows; previous state, NULL = zero (its products are then left out)
- *  has_terms  of a narrow cell: its terms are in place, where dcgru_input of the wide cell above it has put them last
+ *  has_terms  for a narrow cell: dcgru_input of the wide cell above it has put its terms in place
  *  r, u, c, h_new  overwritten                                              shape: (n_samples * N, up) each */
 void dcgru_forward(const struct dcgru *cell, struct dcgru_work *w, int n_samples, const real *h, int has_terms, real *r,
                    real *u, real *c, real *h_new);

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* Rows from which on the products of a tile are efficient; more samples would only need more cache. */
+/* From this number of rows on, the products of a tile are efficient. More samples would only need more cache. */
 #define MIN_TILE_ROWS 192
 
 static int check_size(const char *what, int value, int low, int high, struct dcr_err *err)
@@ -102,8 +102,8 @@ static void point_tensors(struct dcrnn *m, size_t at[2][DCRNN_MAX_LAYERS][4])
         }
 }
 
-/* Uniform within 1 / sqrt(units), as in the PyTorch port. Xavier's deviation is 2.4 times as large for one output: the
- * first forecasts are then far off, and Adam's first steps, all as long as the learning rate, overshoot. */
+/* Uniform within 1 / sqrt(units), as in the PyTorch port. Xavier's deviation is 2.4 times as large for one output. With
+ * it the first forecasts are far off, and Adam's first steps, all as long as the learning rate, overshoot. */
 static void init_projection(struct dcrnn *m, const struct dcrnn_tensor *t, uint64_t seed)
 {
     double bound = 1 / sqrt((double)m->c.n_units);
@@ -157,7 +157,7 @@ static void place_worker(const struct dcrnn *m, struct dcrnn_worker *w, struct d
     place_slab(m, &w->slab, 2, pool);
 }
 
-/* Called twice: to count, then to place. What every step touches comes first, the kept states last. */
+/* Called twice: to count, then to place. Memory that every step uses comes first, the kept states last. */
 static void place(struct dcrnn *m, struct dcgru_pool *pool)
 {
     const struct dcrnn_config *c = &m->c;
@@ -201,7 +201,7 @@ static void shape(struct dcrnn *m)
             dcgru_shape(&m->cell[d][l], &m->g, cell_inputs(c, d, l), c->n_units, l > 0);
     m->up = m->cell[0][0].up;
     int most = (MIN_TILE_ROWS + c->n_sensors - 1) / c->n_sensors, n_tiles = (c->max_batch + most - 1) / most;
-    m->tile_samples = (c->max_batch + n_tiles - 1) / n_tiles; /* of a full batch, tiles of nearly equal size */
+    m->tile_samples = (c->max_batch + n_tiles - 1) / n_tiles; /* the tiles of a full batch have nearly equal sizes */
     m->tile_rows = m->tile_samples * c->n_sensors;
     m->x_width = (c->n_in * c->d_in + KERNELS_LANES - 1) / KERNELS_LANES * KERNELS_LANES;
     m->x_row = (ptrdiff_t)m->g.n_terms * m->x_width;

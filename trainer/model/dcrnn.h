@@ -1,5 +1,5 @@
-/* dcrnn.h - the DCRNN as one object: parameters, forward, backward. CPU reference in both precisions (real.h).
- * Does not know files, ranks, loss or optimiser. The training loop reaches it through backend.h.
+/* dcrnn.h - the DCRNN as one object: parameters, forward, backward. CPU reference in both precisions (real.h). It is
+ * independent of files, ranks, loss and optimiser. The training loop reaches it through backend.h.
  *
  * Arrays are dense, row-major, time outermost, then sample, sensor, feature: x (T, B, N, Din), predictions and targets
  * (H, B, N, Dout). A sample's rows are contiguous, so that all diffusion terms of one sample stay in the L2 cache, and
@@ -57,7 +57,7 @@ struct dcrnn_tensor {
     char name[32];
     int rows, cols; /* a bias has rows = 1 */
     int rank;       /* dimensions to show: 1 for a bias, 2 for a weight */
-    size_t offset;  /* of its first element in the parameter and the gradient block */
+    size_t offset;  /* index of its first element in the parameter and the gradient block */
 };
 
 #define dcrnn REAL_FN(dcrnn)
@@ -114,8 +114,8 @@ void dcrnn_init(struct dcrnn *m, uint64_t seed);
 void dcrnn_forward(struct dcrnn *m, int n_batch, const real *x, const real *truth_z, const uint8_t *coins, int keep,
                    real *pred_z);
 
-/* Called from the caller's own thread during dcrnn_backward, once after each piece of work of some milliseconds and
- * once each time more gradients are final: n_final leading entries of dcrnn_grads will not change any more. */
+/* Called on the caller's own thread during dcrnn_backward, once after each piece of work of some milliseconds, and once
+ * each time more gradients are final. The n_final leading entries of dcrnn_grads will not change any more. */
 struct dcrnn_progress {
     void (*call)(void *ctx, size_t n_final);
     void *ctx;
@@ -134,7 +134,7 @@ const char *dcrnn_kernels(const struct dcrnn *m);
 /** dcrnn_memory_bytes - bytes this model allocated. */
 size_t dcrnn_memory_bytes(const struct dcrnn *m);
 
-/* What a test may look at after dcrnn_forward with keep = 1. */
+/* The parts that a test may look at after dcrnn_forward with keep = 1. */
 enum dcrnn_peek_what { DCRNN_PEEK_R, DCRNN_PEEK_U, DCRNN_PEEK_C, DCRNN_PEEK_H };
 /** dcrnn_peek - gate, candidate or new state of one cell at one step, copied to out.
  *  is_decoder, layer, t  which cell                                   out shape: (B, N, U) */

@@ -15,8 +15,8 @@
 #define dcrnn_start_workers REAL_FN(dcrnn_start_workers)
 #define dcrnn_end_workers REAL_FN(dcrnn_end_workers)
 
-/* r, u, c, h of every step and layer of one tile, and what the decoder was fed. Steps count through: 0 .. T-1 are the
- * encoder's, T .. T+H-1 the decoder's. When nothing is kept, steps share two slots in turn. */
+/* r, u, c, h of every step and layer of one tile, and the inputs of the decoder. Steps are numbered through: 0 .. T-1
+ * are the encoder's, T .. T+H-1 the decoder's. If nothing is kept, steps use two slots in turn. */
 struct dcrnn_slab {
     int n_slots;
     real *states; /* shape: (n_slots, layers, 4, rows, up) */
@@ -36,7 +36,7 @@ struct dcrnn_worker {
     pthread_t thread;                            /* worker 0 is the caller and has none */
 };
 
-/* What the workers' threads wait for, and what the caller waits for. */
+/* The conditions for which the workers' threads and the caller wait. */
 struct tile;
 struct dcrnn_crew {
     pthread_mutex_t lock;
@@ -68,7 +68,7 @@ struct dcrnn {
     real *proj; /* packed: (Dout, up) */
     struct dcrnn_worker *workers;
     struct dcrnn_crew crew;
-    struct dcrnn_slab *slabs; /* one a tile of max_batch */
+    struct dcrnn_slab *slabs; /* one for each tile of max_batch */
     int n_slabs;
     real *d_state; /* gradient of the state handed from encoder to decoder: (n_slabs, layers, rows, up) */
 

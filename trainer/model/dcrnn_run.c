@@ -2,8 +2,8 @@
  *
  * Order of evaluation. Samples depend on one another only through the gradient sums, so a batch is cut into tiles of a
  * few samples, and each tile runs through all steps and layers while its data are in the cache. Backward is two passes
- * over the tiles: first the decoder of all tiles, then the encoder, so that the decoder's gradients are final, and may
- * travel, half-way. Tile i always belongs to the same worker and the workers' sums are added in the order of the
+ * over the tiles: first the decoder of all tiles, then the encoder, so that the decoder's gradients are final, and can
+ * be sent, half-way. Tile i always belongs to the same worker and the workers' sums are added in the order of the
  * workers: results do not depend on scheduling. */
 #include "trainer/model/dcrnn_model.h"
 
@@ -28,7 +28,7 @@ static struct tile tile_at(struct dcrnn_worker *w, int index)
     return t;
 }
 
-/* A tile's rows of step t of an array (steps, B, N, width). */
+/* The rows of a tile for step t, in an array (steps, B, N, width). */
 static ptrdiff_t rows_at(const struct dcrnn *m, const struct tile *tile, int t, int width)
 {
     return ((ptrdiff_t)t * m->n_batch + tile->first) * m->c.n_sensors * width;
@@ -90,7 +90,7 @@ void dcrnn_end_workers(struct dcrnn *m)
         pthread_join(m->workers[i].thread, NULL);
 }
 
-/* All tiles of the batch, each by its worker. */
+/* Runs all tiles of the batch, each by its worker. */
 static void run_tiles(struct dcrnn *m, void (*work)(struct tile *tile))
 {
     struct dcrnn_crew *crew = &m->crew;
@@ -119,7 +119,7 @@ static void pack(struct dcrnn *m)
             m->proj[o * m->up + j] = m->params[m->proj_w + (size_t)(j * m->c.d_out + o)];
 }
 
-/* The encoder's input of all steps, diffused in one go: T * Din columns instead of T times Din. */
+/* The encoder's input of all steps, diffused at once: T * Din columns instead of T times Din. */
 static void diffuse_input(const struct tile *tile)
 {
     struct dcrnn *m = tile->w->model;
@@ -134,7 +134,7 @@ static void diffuse_input(const struct tile *tile)
     gconv_diffuse(&m->g, tile->n, m->x_width, z, m->x_row, m->x_width);
 }
 
-/* What the decoder sees at forecast step t: zeros (GO), the truth, or its own last prediction. */
+/* The decoder's input at forecast step t: zeros (GO), the truth, or its own last prediction. */
 static real *feed(const struct tile *tile, int t)
 {
     struct dcrnn *m = tile->w->model;
@@ -168,7 +168,7 @@ static void forward_tile(struct tile *tile)
         int is_decoder = s >= n_in;
         for (int l = 0; l <= top; l++) {
             struct dcgru *cell = &m->cell[is_decoder][l];
-            int has_terms = l == 0 && top == 1 && s > 0; /* the layer above was the last to have them made */
+            int has_terms = l == 0 && top == 1 && s > 0; /* the layer above has just made them */
             if (l > 0)
                 dcgru_input(cell, work, tile->n, dcrnn_at(m, slab, s, l - 1, DCRNN_PEEK_H), m->up);
             else if (is_decoder)
@@ -232,8 +232,8 @@ static void backward_projection(struct tile *tile, int s, const real *dy)
     const real *h = dcrnn_at(m, tile->slab, s, top, DCRNN_PEEK_H);
     k->gemm(d_out, m->up, tile->rows, dy, 1, d_out, h, m->up, k->panel, tile->w->sum_proj_w, m->up, 1);
     k->gemm(tile->rows, m->up, d_out, dy, d_out, 1, m->proj, m->up, k->panel, d_state_at(tile, top), m->up, 1);
-    /* In double: tens of thousands of equal terms would otherwise lose digits by their order, and with it by the number
-     * of ranks that share them. */
+    /* In double, because tens of thousands of equal terms would otherwise lose digits that depend on their order, and
+     * so on the number of ranks. */
     for (int o = 0; o < d_out; o++) {
         double sum = 0;
         for (int i = 0; i < tile->rows; i++)

@@ -1,4 +1,4 @@
-/* gconv.c - see gconv.h. Called by dcgru.c for every cell and step; knows neither weights nor time. */
+/* gconv.c - see gconv.h. Called by dcgru.c for every cell and step; independent of weights and time. */
 #include "trainer/model/gconv.h"
 
 #include <stdlib.h>
@@ -97,8 +97,8 @@ void gconv_diffuse(const struct gconv *g, int n_samples, int width, real *z, ptr
 
 /* With "published" the terms of support 2 are T_k(S2) T_(K-1)(S1) X, T_k the Chebyshev polynomials, so their adjoint is
  * T_(K-1)(S1^T) T_k(S2^T) G: first the recursion with S2^T, then K-1 more steps with S1^T on all K results at once. The
- * two steps of a Chebyshev recursion alternate between `scratch` and the final place, and start where they must to end
- * there. */
+ * two steps of a Chebyshev recursion alternate between `scratch` and the final place, and start so that they end in the
+ * final place. */
 static void adjoint_published(const struct gconv *g, int n_samples, int width, const real *g0, real *out, ptrdiff_t row,
                               ptrdiff_t term, real *scratch)
 {
@@ -130,7 +130,8 @@ static void adjoint_strip(const struct gconv *g, int n_samples, int width, real 
         recur(g, &g->transposed[1], n_samples, width, q, row, out, row, term);
 }
 
-/* All terms of some columns, then the next columns: what one product wrote is near when the next one reads it. */
+/* All terms of some columns, then the next columns, so that the output of one product is in the cache when the next one
+ * reads it. */
 void gconv_adjoint(const struct gconv *g, int n_samples, int width, real *q, ptrdiff_t row, real *scratch)
 {
     int strip = g->kernels->strip;

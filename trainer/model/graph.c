@@ -63,10 +63,10 @@ static int compare_entries(const void *a, const void *b)
     return x->col < y->col ? -1 : x->col > y->col;
 }
 
-/* A sum of one for every sensor is still finite. */
+/* A sum of one such weight for every sensor is still finite. */
 #define MAX_WEIGHT 1e300
 
-/* Sorted copy of all edges; duplicates are an error even when one of them weighs nothing. */
+/* Sorted copy of all edges; duplicates are an error even if one of them has weight zero. */
 static int sort_edges(int n, int64_t n_edges, const int *from, const int *to, const double *weight,
                       struct entry *entries, struct dcr_err *err)
 {
@@ -165,7 +165,7 @@ int graph_csr_transpose(const struct graph_csr *m, struct graph_csr *out, struct
         out->row_start[m->col[e] + 1]++;
     for (int i = 0; i < m->n; i++)
         out->row_start[i + 1] += out->row_start[i];
-    /* rows in order fill every column in order; row_start moves along and is shifted back at the end */
+    /* visiting rows in order fills every column in order; row_start moves along and is shifted back at the end */
     for (int i = 0; i < m->n; i++)
         for (int e = m->row_start[i]; e < m->row_start[i + 1]; e++) {
             int at = out->row_start[m->col[e]]++;
@@ -250,7 +250,7 @@ int graph_lambda_max(const struct graph_csr *m, double *out, struct dcr_err *err
         double *next = basis + (ptrdiff_t)(k + 1) * n;
         multiply(m, q, next);
         diagonal[k] = dot(n, q, next);
-        for (int pass = 0; pass < 2; pass++) /* once leaves rounding errors of the first pass */
+        for (int pass = 0; pass < 2; pass++) /* a single pass leaves its rounding errors */
             for (int j = 0; j <= k; j++) {
                 const double *b = basis + (ptrdiff_t)j * n;
                 double along = dot(n, b, next);
@@ -259,7 +259,7 @@ int graph_lambda_max(const struct graph_csr *m, double *out, struct dcr_err *err
             }
         beside[k] = sqrt(dot(n, next, next));
         double now = tridiagonal_max(k + 1, diagonal, beside);
-        /* The space is exhausted, or the value stands still; its error is quadratic in the residual. */
+        /* The space is exhausted, or the value has stopped changing; its error is quadratic in the residual. */
         is_done = k + 1 == n || beside[k] < 1e-14 || (k > 20 && k % 10 == 0 && fabs(now - last) <= 1e-15 * fabs(now));
         if (k % 10 == 0)
             last = now;
@@ -305,7 +305,7 @@ static double entry_at(const struct graph_csr *m, int row, int col)
     return 0;
 }
 
-/* The entries of max(A, A^T), every one once, and the identity's diagonal where A has none (weight 0). */
+/* The entries of max(A, A^T), each once, and the identity's diagonal where A has none (weight 0). */
 static size_t symmetric_entries(const struct graph_csr *a, const struct graph_csr *at, struct entry *entries)
 {
     size_t n = 0;
@@ -373,7 +373,7 @@ static int scaled_laplacian(const struct graph_csr *adjacency, struct graph_csr 
     int rc = normalised_laplacian(adjacency, out, err);
     if (rc == 0)
         rc = graph_lambda_max(out, &lambda, err);
-    if (rc == 0 && !(lambda > 1e-12)) /* rounding leaves a little of what cancels */
+    if (rc == 0 && !(lambda > 1e-12)) /* rounding leaves a little of terms that cancel */
         rc = dcr_err_set(err, DCR_FAIL,
                          "the graph has only self loops, so its laplacian filter is not defined; use random_walk");
     if (rc) {

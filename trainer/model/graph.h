@@ -1,6 +1,6 @@
-/* graph.h - from a weighted directed adjacency to the diffusion supports of a DCRNN.
- * Computed once per run, in double precision; the model keeps its own copy in its own precision. Does not read files.
- * Source: Li et al. 2018 (arXiv 1707.01926), equations 2 and 3; which transpose is which: liyaguang/DCRNN issue 13. */
+/* graph.h - makes the diffusion supports of a DCRNN from a weighted directed adjacency, once per run, in double
+ * precision. The model keeps a copy in its own precision. This file reads no files. Source: Li et al. 2018 (arXiv
+ * 1707.01926), equations 2 and 3; which transpose is which: liyaguang/DCRNN issue 13. */
 #ifndef TRAINER_MODEL_GRAPH_H
 #define TRAINER_MODEL_GRAPH_H
 

@@ -11,7 +11,7 @@ int64_t loss_count_valid(const real *raw, size_t n)
     return count;
 }
 
-/* In the working precision, as the model computes: the reference of single precision does the same. */
+/* In the working precision, like the model. The single-precision reference does the same. */
 static real error_at(real pred_z, real raw, real mean, real std)
 {
     return pred_z * std + mean - raw;

@@ -1,5 +1,5 @@
 /* loss.h - masked mean absolute error in the unit of the readings (mph), its gradient, and the error sums that
- * evaluation reports per horizon. Sums and counts are kept apart, so that ranks add them and divide once.
+ * evaluation reports per horizon. Sums and counts are separate, so that ranks add them and divide once.
  *
  * The mask comes from the raw targets: 0 means missing. Predictions are z-scored; error = prediction * std + mean -
  * raw. Arrays have n entries in the same order, here (H, B, N, Dout); sums run in double and in array order. */

@@ -1,12 +1,12 @@
 /* rng.h - counter-based random numbers: a value is a pure function of (seed, stream, index), so that every rank and a
- * resumed run draw the same numbers without any state to carry.
- * Generator: Philox4x32-10 (Salmon, Moraes, Dror, Shaw: "Parallel random numbers: as easy as 1, 2, 3", SC 2011). */
+ * resumed run draw the same numbers without keeping any state. Generator: Philox4x32-10 (Salmon, Moraes, Dror, Shaw:
+ * "Parallel random numbers: as easy as 1, 2, 3", SC 2011). */
 #ifndef TRAINER_MODEL_RNG_H
 #define TRAINER_MODEL_RNG_H
 
 #include <stdint.h>
 
-/* Streams in use; one number never serves two purposes. Values are part of what a seed means: do not renumber. */
+/* Streams in use; one number never serves two purposes. The values define the meaning of a seed: do not renumber. */
 enum rng_stream {
     RNG_INIT = 1,     /* parameter initialisation; index = position in the flat block */
     RNG_COIN = 2,     /* scheduled sampling; index = step * 4096 + decoder step */
