@@ -1,9 +1,9 @@
-/* comm.h - what the ranks of a run say to each other. The training loop knows these calls and no MPI; the sum of the
- * gradients, which travels while the backward pass goes on, is grad_sync.h.
+/* comm.h - communication between the ranks of a run. The training loop uses these calls and no MPI. grad_sync.h sums
+ * the gradients while the backward pass runs.
  *
- * All calls are collective and return when they are done. A rank that waits gives its core way to others. A call that
- * fails, or that waits longer than comm_open's patience because some rank does not come, prints one sentence with rank,
- * host and call and aborts all ranks: nothing can be repaired on one rank alone, and the others would wait for ever.
+ * All calls are collective and return when they are done. A rank that waits offers its core to others. A call that
+ * fails, or that waits for a missing rank longer than comm_open's patience, prints one sentence with rank, host and
+ * call and aborts all ranks: one rank alone cannot repair anything, and the others would wait without end.
  * Implementation: trainer/ranks/comm_mpi.c. */
 #ifndef TRAINER_RANKS_COMM_H
 #define TRAINER_RANKS_COMM_H
@@ -18,7 +18,7 @@ struct comm {
     char host[64];
 };
 
-/* What of the gradients travels. X(enumerator, name, bytes of each gradient, what it is) */
+/* The form in which gradients are sent. X(enumerator, name, bytes of each gradient, what it is) */
 #define ALLREDUCE_DTYPES(X)                                                              \
     X(ALLREDUCE_FP32, "fp32", 4, "32-bit floats")                                        \
     X(ALLREDUCE_BF16, "bf16", 2, "bfloat16: 8 significant bits, added in 32-bit floats") \
@@ -35,7 +35,8 @@ size_t allreduce_dtype_bytes(enum allreduce_dtype t);
 
 /** comm_open - join the other ranks; alone when the program was not started by mpirun or srun.
  *  argc, argv  main's own; launcher options are taken out
- *  patience_s  how long any call may wait for other ranks; 0 = for ever. Joining itself may take a minute at least. */
+ *  patience_s  how long any call may wait for other ranks; 0 = without limit. Joining itself may take a minute at
+ *           least. */
 void comm_open(struct comm *c, int *argc, char ***argv, double patience_s);
 /** comm_close - leave; every rank must. */
 void comm_close(struct comm *c);
@@ -48,8 +49,8 @@ void comm_broadcast(struct comm *c, void *bytes, size_t n);
  *  rc       this rank's result; err this rank's sentence, replaced when another rank's comes first
  *  returns  0, or the lowest failing rank's result */
 int comm_first_failure(struct comm *c, int rc, struct dcr_err *err) DCR_MUST_CHECK;
-/** comm_abort - this rank cannot go on, and the others wait for it where MPI does not reach them (its device failed):
- *  says why, with rank and host, and ends all ranks. Those that fail for the same reason stay silent. Alone: returns.
+/** comm_abort - for a rank that cannot go on while the others wait for it outside of MPI (its device failed): prints
+ *  the reason, with rank and host, and ends all ranks. Those that fail for the same reason stay silent. Alone: returns.
  *  sentence  may begin with "rank R on HOST" already */
 void comm_abort(const struct comm *c, const char *sentence);
 /** comm_library - "Open MPI v4.1.4, ...": the first line of the library's own version text. borrows. */

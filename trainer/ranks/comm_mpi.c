@@ -1,4 +1,4 @@
-/* comm_mpi.c - comm.h over MPI. Every wait is a non-blocking call and a loop of our own: a blocking one would keep its
+/* comm_mpi.c - comm.h over MPI. Every wait is a non-blocking call and a loop, because a blocking call would keep its
  * core from others on machines with more ranks than cores. */
 #include "trainer/ranks/comm_mpi.h"
 
@@ -26,9 +26,9 @@ static void sleep_ms(int ms)
     nanosleep(&t, NULL);
 }
 
-/* One failure is seen by many ranks: the rank that failed, those whose messages to it fail, those that wait. One of
- * them speaks. The others are told to end by the launcher, with SIGTERM, before their turn comes; ranks take turns in
- * their order, and who is being ended gives the launcher time to do it. */
+/* Many ranks notice one failure: the rank that failed, those whose messages to it fail, and those that wait. Only one
+ * of them should print it. Ranks take turns in their order, and the launcher ends the others with SIGTERM before their
+ * turn comes. A rank that is being ended gives the launcher time to do it. */
 static void wait_for_my_turn(const struct comm *c, int first_ms)
 {
     const int each_ms = 1500, last = 20, kill_ms = 8000;
@@ -42,7 +42,7 @@ static void wait_for_my_turn(const struct comm *c, int first_ms)
 static _Noreturn void end_all_ranks(void)
 {
     fflush(stderr);
-    alarm(10); /* MPI_Abort itself may be stuck in what is broken; this process then ends, and the launcher sees it */
+    alarm(10); /* MPI_Abort itself may hang in the failure; then this process ends, and the launcher notices */
     MPI_Abort(MPI_COMM_WORLD, ABORT_STATUS);
     abort(); /* MPI_Abort may return when MPI itself is broken */
 }
@@ -54,7 +54,7 @@ void comm_mpi_fail(const struct comm *c, const char *call, int code)
     if (MPI_Error_string(code, text, &n) != MPI_SUCCESS)
         snprintf(text, sizeof text, "error %d", code);
     if (c->n_ranks > 1)
-        wait_for_my_turn(c, 1000); /* when a rank died, the launcher knows it best, and says so */
+        wait_for_my_turn(c, 1000); /* when a rank died, the launcher knows the reason best and prints it */
     dcr_say("dcrnn-train", "rank %d on %s: %s failed: %s", c->rank, c->host, call, text);
     end_all_ranks();
 }
@@ -135,14 +135,14 @@ void comm_open(struct comm *c, int *argc, char ***argv, double patience_s)
     if (gethostname(c->host, sizeof c->host - 1))
         snprintf(c->host, sizeof c->host, "unknown-host");
     watch(c, patience_s > 0 && patience_s < JOIN_S ? JOIN_S : patience_s, stuck_joining);
-    /* Started without a launcher, Open MPI forks a daemon that could start more ranks, and outlives the program. Nobody
-     * here asks for more; with a launcher this setting is not read. */
+    /* Without a launcher, Open MPI forks a daemon that could start more ranks and outlives the program. This program
+     * needs no more ranks. With a launcher the setting is not read. */
     setenv("OMPI_MCA_ess_singleton_isolated", "1", 0);
-    /* Rabenseifner's algorithm (3) sends the fewest bytes, in both directions at once. Left to itself Open MPI 4.1
-     * gathers the sum of 2 or 3 ranks at one of them and then sends it back: twice the time on 2 nodes. */
+    /* Rabenseifner's algorithm (3) sends the fewest bytes, in both directions at once. By default Open MPI 4.1 gathers
+     * the sum of 2 or 3 ranks at one of them and then sends it back, which takes twice the time on 2 nodes. */
     setenv("OMPI_MCA_coll_libnbc_iallreduce_algorithm", "3", 0);
     watchdog_begin("MPI_Init");
-    /* The watchdog's thread makes no call but MPI_Abort. */
+    /* The watchdog's thread calls only MPI_Abort. */
     COMM_CHECK(c, MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &level), "MPI_Init");
     watchdog_end();
     watchdog_close();
@@ -156,7 +156,7 @@ void comm_open(struct comm *c, int *argc, char ***argv, double patience_s)
 void comm_close(struct comm *c)
 {
     MPI_Request all;
-    if (c->n_ranks > 1) { /* MPI_Finalize waits too, and does not give way */
+    if (c->n_ranks > 1) { /* MPI_Finalize also waits, but does not offer its core */
         COMM_CHECK(c, MPI_Ibarrier(MPI_COMM_WORLD, &all), "MPI_Ibarrier at the end");
         comm_mpi_wait(c, &all, "MPI_Ibarrier at the end");
     }

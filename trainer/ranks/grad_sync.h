@@ -1,4 +1,4 @@
-/* grad_sync.h - the gradient's sum over all ranks, in buckets that travel while the backward pass goes on.
+/* grad_sync.h - sums the gradient over all ranks, in buckets that are sent while the backward pass runs.
  *
  * A step:
  *     grad_sync_begin(r, tally, n);      a new step; then the last micro-batch's backward pass, which calls
@@ -8,23 +8,23 @@
  * Every rank makes the same calls with buckets of the same bounds, however its batch looks. Implementation over MPI:
  * trainer/ranks/grad_sync_mpi.c; the CUDA back end reduces on the device (trainer/gpu).
  *
- * Messages move only while this rank looks after them: in grad_sync_ready, at most every 0.1 ms, and in
- * grad_sync_finish. What that hides is measured in docs/performance.md. */
+ * Messages move only while this rank polls them: in grad_sync_ready, at most every 0.1 ms, and in grad_sync_finish.
+ * docs/performance.md has measurements of what that hides. */
 #ifndef TRAINER_RANKS_GRAD_SYNC_H
 #define TRAINER_RANKS_GRAD_SYNC_H
 
 #include "trainer/ranks/comm.h"
 
 struct grad_sync_config {
-    int is_overlapped;          /* 0: everything sets out in grad_sync_finish */
-    size_t bucket_bytes;        /* of gradients in a bucket, as floats, at most; > 0 */
-    size_t n_early;             /* leading gradients that are final long before the others: no bucket holds both */
-    enum allreduce_dtype dtype; /* NONE: the tally travels alone, each rank keeps its own gradient */
+    int is_overlapped;          /* 0: everything is sent in grad_sync_finish */
+    size_t bucket_bytes;        /* largest size of a bucket's gradients, as floats; > 0 */
+    size_t n_early;             /* leading gradients that are final long before the others; no bucket contains both */
+    enum allreduce_dtype dtype; /* NONE: only the tally is sent, and each rank keeps its own gradient */
 };
 
-/* Of one step, this rank. unit: ns */
+/* Statistics of one step on this rank. unit: ns */
 struct grad_sync_stats {
-    int64_t exposed_ns;   /* the step's thread did nothing but communication: in grad_sync_finish */
+    int64_t exposed_ns;   /* the step's thread only communicated, in grad_sync_finish */
     int64_t in_flight_ns; /* at least one bucket was under way (union), waited for or not, until its end was noticed */
     size_t bytes;         /* handed to collectives by this rank; 0 on one rank */
     int n_buckets;
@@ -59,8 +59,8 @@ size_t grad_sync_bytes(const struct grad_sync *r, size_t n_tally);
  *  returns  number of buckets; 0 when n is 0 */
 size_t grad_sync_bounds(size_t n, size_t n_early, size_t most, size_t *ends);
 
-/* bfloat16 on its way between ranks is the upper half of a float, rounded to nearest, ties to even. The functions are
- * public for their tests and are loops without branches, so that the compiler makes vector code of them. */
+/* bfloat16 in messages between ranks is the upper half of a float, rounded to nearest, ties to even. The functions are
+ * public for their tests, and are loops without branches so that the compiler makes vector code. */
 
 /** bf16_pack - out[i] = in[i], rounded. Too large a number becomes infinite, NaN stays NaN.    shapes: (n)
  *  error  2^-8 of the value at most, as long as it is at least 2^-126 */

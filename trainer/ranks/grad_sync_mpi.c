@@ -1,7 +1,8 @@
 /* grad_sync_mpi.c - grad_sync.h over MPI: a non-blocking all-reduce per bucket, moved on by polling.
  *
- * Send and receive buffers are two: Open MPI 4.1 takes the ring for them, and a tree, which moves twice the bytes, for
- * sums in place. All-reduces are started in the order of the buckets on all ranks; they may end in any order. */
+ * Send and receive buffers are separate, because Open MPI 4.1 then uses the ring. For sums in place it uses a tree,
+ * which moves twice the bytes. All-reduces are started in the order of the buckets on all ranks; they may end in any
+ * order. */
 #include "trainer/ranks/grad_sync.h"
 
 #include "lib/base/mono.h"
@@ -30,7 +31,7 @@ struct grad_sync {
     MPI_Request *requests;  /* shape (n_buckets + 1): the buckets', then the tally's */
     int *done;              /* shape (n_buckets + 1): room for MPI_Testsome */
     int n_buckets;
-    void *out, *in; /* what travels and what comes back; fp32 sends grads itself          shapes: (n) of the dtype */
+    void *out, *in; /* send and receive buffers; fp32 sends grads itself                  shapes: (n) of the dtype */
     MPI_Op add_bf16;
 
     /* of the step under way */
@@ -63,13 +64,13 @@ static inline float widen(uint16_t v)
     return f;
 }
 
-/* Half a unit in the last place is added, less one when the place before is even; what carries, carries. */
+/* Half a unit in the last place is added, minus one if the bit before is even; the carry rounds. */
 static inline uint16_t narrow(float f)
 {
     uint32_t bits;
     memcpy(&bits, &f, sizeof bits);
     uint32_t rounded = (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
-    uint32_t nan = bits >> 16 | 0x40; /* rounding could make an infinity of it */
+    uint32_t nan = bits >> 16 | 0x40; /* rounding could turn the NaN into infinity */
     return (uint16_t)((bits & 0x7fffffff) > 0x7f800000 ? nan : rounded);
 }
 
@@ -223,7 +224,7 @@ static void arrive(struct grad_sync *r, int index)
         memcpy(to, (const float *)r->in + b->first, b->n * sizeof *to);
 }
 
-/* Moves messages on and takes in what has arrived. Returns whether something has. */
+/* Moves messages on and handles arrived ones. Returns whether any arrived. */
 static int look(struct grad_sync *r)
 {
     int n = 0;
@@ -250,8 +251,8 @@ void grad_sync_begin(struct grad_sync *r, double *tally, size_t n_tally)
     r->has_sent_tally = 0;
 }
 
-/* Ahead of the first bucket, whenever that sets out: alone under way during half a backward pass, some bytes would look
- * like hidden communication. */
+/* The tally is sent just before the first bucket. Sent alone, it would be under way during half a backward pass, and a
+ * few bytes would look like hidden communication. */
 static void send_tally(struct grad_sync *r)
 {
     if (r->has_sent_tally)

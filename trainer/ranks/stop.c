@@ -1,4 +1,4 @@
-/* stop.c - see stop.h. The names of verdicts are abstract (unix(7)): they belong to the network namespace, not to a
+/* stop.c - see stop.h. Verdicts are abstract socket names (unix(7)), which belong to the network namespace, not to a
  * folder. */
 #include "trainer/ranks/stop.h"
 
@@ -31,7 +31,8 @@ void stop_watch(void)
     memset(&a, 0, sizeof a);
     a.sa_handler = on_signal;
     sigemptyset(&a.sa_mask);
-    /* RESTART: a write of metrics is not cut short. The handler stays: launchers pass the same signal on twice */
+    /* RESTART: a write of metrics must not be cut short. The handler stays, because launchers pass the same signal on
+     * twice */
     a.sa_flags = SA_RESTART;
     sigaction(SIGTERM, &a, NULL);
     sigaction(SIGINT, &a, NULL);
@@ -48,7 +49,7 @@ int stop_signal(void)
 static socklen_t name_of(enum verdict v, struct sockaddr_un *out)
 {
     struct rank_job jobs[RANK_JOB_NAMES];
-    const char *step = getenv("SLURM_STEP_ID"); /* steps of one Slurm job are jobs of their own here */
+    const char *step = getenv("SLURM_STEP_ID"); /* steps of one Slurm job count as separate jobs here */
     if (rank_jobs_of_self(jobs) == 0)
         return 0;
     uint32_t job = dcr_crc32c(0, jobs[0].name, strlen(jobs[0].name));
@@ -62,7 +63,7 @@ static socklen_t name_of(enum verdict v, struct sockaddr_un *out)
     return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
 }
 
-/* A socket that has the name of v, or with is_asked one that reached it; -1 = not to be had. */
+/* A socket with the name of v or, with is_asked, one connected to it; -1 = not possible. */
 static int open_named(enum verdict v, int is_asked)
 {
     struct sockaddr_un name;
@@ -77,7 +78,7 @@ static int open_named(enum verdict v, int is_asked)
 
 void verdict_tell(enum verdict v)
 {
-    (void)open_named(v, 0); /* stays open until the end of the process: it is the name that counts */
+    (void)open_named(v, 0); /* stays open until the process ends, because its name is the message */
 }
 
 static int is_told(enum verdict v)

@@ -15,12 +15,12 @@ static struct {
     pthread_mutex_t lock;
     pthread_cond_t wake;
     int is_running, is_over; /* under the lock */
-    /* Number of the wait: odd while one is under way. The text belongs to the wait of that number. */
+    /* Number of the wait, odd while one is under way. The text belongs to the wait with that number. */
     atomic_uint_fast64_t wait;
     _Atomic(const char *) call;
 } dog = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* How often to look: fine enough that patience is exceeded by a tenth at most. */
+/* Interval between looks, so fine that patience is exceeded by at most a tenth. */
 static int64_t period_ns(void)
 {
     const int64_t longest = 500 * 1000000LL, shortest = 5 * 1000000LL;

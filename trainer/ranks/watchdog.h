@@ -1,15 +1,15 @@
-/* watchdog.h - a thread that notices when this process waits too long in one call, whatever the call is stuck in.
+/* watchdog.h - a thread that notices when this process waits too long in one call, wherever the call hangs.
  *
- *     watchdog_begin("MPI_Iallreduce of gradients");  ... the call that waits for others ...  watchdog_end();
- * Two stores when all is well. Only one thread waits at a time; the calls it names are string literals. Time in which
- * the whole process was stopped (a suspended job, kill -STOP of all ranks) does not count. */
+ *     watchdog_begin("MPI_Iallreduce of gradients");  ... the call that waits for others ...  watchdog_end(); It costs
+ * two stores if all is well. Only one thread waits at a time; the calls it names are string literals. Time in which the
+ * whole process was stopped (a suspended job, kill -STOP of all ranks) does not count. */
 #ifndef TRAINER_RANKS_WATCHDOG_H
 #define TRAINER_RANKS_WATCHDOG_H
 
 #include "lib/base/err.h"
 
 struct watchdog_config {
-    double patience_s; /* 0 = never loses patience: no thread is started */
+    double patience_s; /* 0 = no limit: no thread is started */
     /* called from the watchdog's own thread, which ends when it returns; it may end the process */
     void (*on_stuck)(void *ctx, const char *call, double waited_s);
     void *ctx; /* borrows until watchdog_close */
