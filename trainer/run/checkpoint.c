@@ -1,5 +1,5 @@
-/* checkpoint.c - the file of checkpoint.h (header, tensors, CRC-32C of all before it: 4 bytes), and when a run writes
- * it. */
+/* checkpoint.c - the file of checkpoint.h (header, tensors, CRC-32C of all before it: 4 bytes), and the times at which
+ * a run writes it. */
 #include "trainer/run/train_internal.h"
 
 #include "lib/base/fs.h"
@@ -78,7 +78,7 @@ static const char *number(int64_t v, char text[24])
     return text;
 }
 
-/* A number that another version wrote may have no name here. */
+/* A number written by another version may have no name here. */
 static const char *recursion(int64_t v, char text[24])
 {
     return v == DCRNN_PUBLISHED || v == DCRNN_RESET ? dcrnn_recursion_name((enum dcrnn_recursion)v) : number(v, text);
@@ -104,7 +104,7 @@ static int check_key(const char *path, const struct checkpoint_key *mine, const 
     return 0;
 }
 
-/* Counts that a run can have. Steps and epochs are looked up by them. */
+/* Are these counts that a run can have? Steps and epochs are looked up by them. */
 static int is_state_possible(const struct checkpoint_state *s)
 {
     return s->step >= 0 && s->epoch >= 0 && s->step_in_epoch >= 0 && s->step_in_epoch <= s->step && s->n_updates >= 0 &&
@@ -218,15 +218,16 @@ out:
  * Weights can be spoiled by the very update after which they are saved, and only the next loss shows it. So the
  * checkpoint before stays under a second name until the new one has been seen to be good. */
 
-/* A second name for the good checkpoint, which the next one will take the first name from. Where files have one name
- * only it is renamed: there is a moment without a checkpoint.bin, but never one without a good checkpoint. */
+/* Gives the good checkpoint a second name, because the next checkpoint will take its first name. On file systems with
+ * one name per file it is renamed. Then checkpoint.bin is missing for a moment, but there is always a good checkpoint.
+ */
 static void keep_good_one(struct train *t)
 {
     if (!t->checkpoint_is_good)
         return;
     unlink(t->checkpoint_before);
     if (link(t->checkpoint_path, t->checkpoint_before) && rename(t->checkpoint_path, t->checkpoint_before))
-        return; /* it is gone, or the folder is not ours any more: writing will say so */
+        return; /* it is gone, or the folder is not ours any more: writing will report it */
     t->has_checkpoint_before = 1;
 }
 
@@ -235,7 +236,7 @@ int train_checkpoint(struct train *t, struct step_times *times, struct dcr_err *
     float *const tensors[CHECKPOINT_N_TENSORS] = {t->be->params, t->be->adam_m, t->be->adam_v};
     int rc = 0;
     if (t->checkpoint_at == t->at.step && t->checkpoint_at_epoch == t->at.epoch)
-        return 0; /* this very state is on disk */
+        return 0; /* this state is already on disk */
     if (t->divergence.n_suspicious) {
         if (t->c->rank == 0 && !t->has_left_out_checkpoint)
             dcr_say("dcrnn-train", "note: no checkpoint after step %lld: the loss is more than %g times its best",
@@ -272,14 +273,14 @@ void train_checkpoint_proves_good(struct train *t, struct step_times *times)
         return;
     t->checkpoint_is_good = 1;
     if (t->has_checkpoint_before) {
-        /* freeing the blocks of a large file takes milliseconds: part of what checkpoints cost */
+        /* freeing the blocks of a large file takes milliseconds, which are part of the cost of checkpoints */
         struct phase phase = phase_begin(MARK_CHECKPOINT, 0);
         train_forget_checkpoint_before(t);
         phase_end(phase, times);
     }
 }
 
-/* Rank 0. The spoiled checkpoint goes, the good one comes back. */
+/* On rank 0: deletes the spoiled checkpoint and restores the good one. */
 static void restore_good_one(struct train *t)
 {
     if (t->checkpoint_at < 0 || t->checkpoint_is_good)

@@ -1,7 +1,7 @@
-/* checkpoint.h - the whole state of a training run in one file, written so that no crash leaves a half of it.
+/* checkpoint.h - the whole state of a training run in one file, written so that no crash leaves half a file.
  *
  * Resuming continues with the same bits: parameters, both Adam moments, the place in the epoch and the sums of the
- * epoch so far are all that carries over; random numbers are functions of seed and step (rng.h). Rank 0 writes and
+ * epoch so far are the whole state, because random numbers are functions of seed and step (rng.h). Rank 0 writes and
  * reads; the loop broadcasts. Numbers are in the byte order of the machine; a file of the other order is refused. */
 #ifndef TRAINER_RUN_CHECKPOINT_H
 #define TRAINER_RUN_CHECKPOINT_H
@@ -11,8 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The run that reads must agree with the run that wrote in these. X(field, its name in a message, how its values are
- * written) */
+/* The run that reads must agree with the run that wrote in these fields. X(field, its name in a message, how its values
+ * are written) */
 #define CHECKPOINT_KEYS(X)                          \
     X(seed, "--seed", number)                       \
     X(n_sensors, "the number of sensors", number)   \
@@ -32,7 +32,7 @@ struct checkpoint_key {
 #undef X
 };
 
-/* Where the run stands: everything the loop changes apart from the tensors. */
+/* The position of the run: everything the loop changes apart from the tensors. */
 struct checkpoint_state {
     int64_t step;          /* optimiser steps done */
     int64_t epoch;         /* epochs complete, from 0 */
@@ -59,11 +59,11 @@ int checkpoint_write(const char *path, int is_synced, const struct checkpoint_ke
                      const struct checkpoint_state *state, float *const tensors[CHECKPOINT_N_TENSORS],
                      struct dcr_err *err) DCR_MUST_CHECK;
 
-/** checkpoint_read - read and check everything before the first byte is handed out.
+/** checkpoint_read - reads and checks everything before it returns any byte.
  *  key      borrows; the run that reads
  *  state, tensors  overwritten on success only
  *  errors   DCR_FAIL: missing, not a checkpoint, another version or byte order, truncated, damaged (CRC-32C), or
- * written by a run that differs: the sentence says in what */
+ *           written by a run that differs: the sentence names the difference */
 int checkpoint_read(const char *path, const struct checkpoint_key *key, struct checkpoint_state *state,
                     float *const tensors[CHECKPOINT_N_TENSORS], struct dcr_err *err) DCR_MUST_CHECK;
 

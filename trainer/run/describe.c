@@ -47,9 +47,9 @@ static double flop_per_step(const struct train *t)
  *                 and sums: weights read twice, gradients added to: 4 P); once a step and rank: scaling 2 P, norm P,
  *                 Adam reads 4 P and writes 3 P
  *     states      r, u, c, h of every layer and time step, written and read back: 2 * 4 * units * layers * (T + H) * R
- *     batch       inputs read in both directions, targets once: (2 * 2 T + 2 H) * R
- * What a cell uses again while its tile is in the cache (diffusion terms, the graph) is not in it. Where parameters or
- * states fit into a cache, less passes. */
+ *     batch       inputs read in both directions, targets once: (2 * 2 T + 2 H) * R Data that a cell uses again while
+ * its tile is in the cache (diffusion terms, the graph) are not included. If parameters or states fit into a cache,
+ * less passes. */
 static double traffic_bytes_per_step(const struct train *t)
 {
     const struct dcrnn_config *m = &t->model;
@@ -78,9 +78,9 @@ static void put_model(struct dcr_buf *b, const struct train *t)
     put_number(b, "allreduce_bytes_per_step", (double)train_all_reduce_bytes(t));
 }
 
-/* The share of the gradient that can travel during the backward pass (the decoder's), and the share of the pass that is
- * left by then (the encoder's), whether overlap is on or not. The messages are looked after once per time step of the
- * encoder (grad_sync.h). Operations of a backward pass are taken as proportional to those of the forward pass. */
+/* The share of the gradient that can be sent during the backward pass (the decoder's), and the share of the pass that
+ * is left by then (the encoder's), with or without overlap. Messages are polled once per time step of the encoder
+ * (grad_sync.h). Operations of a backward pass are taken as proportional to those of the forward pass. */
 static void put_overlap(struct dcr_buf *b, const struct train *t)
 {
     struct dcrnn_config encoder = t->model;
@@ -132,7 +132,7 @@ static void put_scenario(struct dcr_buf *b, const struct options_scenario *s)
     dcr_buf_printf(b, "  \"scenario_seed\": %llu,\n", (unsigned long long)s->choice.seed);
 }
 
-/* Absent when all are equal. */
+/* Left out if all are equal. */
 static void put_weights(struct dcr_buf *b, const struct options *o)
 {
     for (int i = 0; i < o->n_rank_weights; i++)

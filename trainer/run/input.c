@@ -29,7 +29,7 @@ static int generate(struct input *in, const struct options *o, struct dcr_err *e
     return rc;
 }
 
-/* The pointers of the struct stay each rank's own; everything else travels. */
+/* Pointers in the struct stay those of each rank; everything else is sent. */
 static int share(struct input *in, struct comm *c, struct dcr_err *err)
 {
     struct dataset *d = &in->data, head = *d;

@@ -41,7 +41,7 @@ static int kept_rows(const char *path, const char *header, size_t column, int64_
         if (is_header && strcmp(dcr_buf_text(&line), header))
             rc = dcr_err_set(err, DCR_FAIL, "'%s' is not a table of this version of the program; choose another --out",
                              path);
-        /* the last row of a killed run may be cut: only whole rows are kept */
+        /* the last row of a killed run may be cut, so only complete rows are kept */
         else if (!is_header && t.n_cells == n_columns && table_is_number(&t, column, &number) && number < (double)limit)
             dcr_buf_printf(out, "%s\n", dcr_buf_text(&line) + 1);
         dcr_buf_release(&line);
@@ -100,7 +100,7 @@ static int end_row(FILE *f, const char *path, struct dcr_err *err)
     return 0;
 }
 
-/* Empty when there is nothing to say; a diverged loss is no number that a reader could use. */
+/* Empty if the value is unknown; a diverged loss is not a usable number. */
 static void put_number(FILE *f, int is_known, double v)
 {
     if (is_known && isfinite(v))
@@ -128,7 +128,7 @@ int metrics_add_step(struct metrics *m, const struct step_row *r, struct dcr_err
 {
     const struct step_times *t = &r->times;
     fprintf(m->steps, "%lld,%lld,%d,%lld", (long long)r->epoch, (long long)r->step, r->rank, (long long)t->start_ns);
-    for (size_t i = 0; i < sizeof phases / sizeof *phases; i++) /* without a device nothing is copied */
+    for (size_t i = 0; i < sizeof phases / sizeof *phases; i++) /* without a device there are no copies */
         put_time(m->steps, phases[i] != MARK_H2D || r->has_device, t->ns[phases[i]]);
     fprintf(m->steps, ",%zu,%zu", r->samples, r->all_reduce_bytes);
     put_number(m->steps, 1, r->loss);

@@ -1,6 +1,6 @@
-/* metrics.h - the tables a run leaves in its output folder: metrics.csv (rank 0, a row per epoch) and
- * steps-rank<r>.csv (every rank, a row per step). Columns: lib/archive/format.h. Each row is handed to the kernel when
- * it is complete, so that a killed run keeps its rows. */
+/* metrics.h - the tables a run writes into its output folder: metrics.csv (rank 0, a row per epoch) and
+ * steps-rank<r>.csv (every rank, a row per step). Columns: lib/archive/format.h. Each row is written when it is
+ * complete, so that a killed run keeps its rows. */
 #ifndef TRAINER_RUN_METRICS_H
 #define TRAINER_RUN_METRICS_H
 
@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* Errors are told at 15, 30 and 60 minutes: these forecast steps. */
+/* Errors are reported at 15, 30 and 60 minutes: these forecast steps. */
 static const size_t metrics_step[3] = {3, 6, 12};
 
 /* Durations of one step, or their sums over an epoch. */
@@ -50,8 +50,8 @@ struct metrics {
     char epochs_path[4096], steps_path[4096];
 };
 
-/** metrics_lock - make the folder this process's, until it ends: two runs would write into the same tables. Rank 0,
- * before any rank opens its tables. errors DCR_FAIL: another run has it */
+/** metrics_lock - reserves the folder for this process until it ends, because two runs would write into the same
+ * tables. Rank 0, before any rank opens its tables. errors DCR_FAIL: another run has it */
 int metrics_lock(const char *dir, struct dcr_err *err) DCR_MUST_CHECK;
 /** metrics_open - create the folder's tables, or continue them.
  *  epoch, step  of a resumed run, 0 for a new one: rows that the resumed run will write again (epochs after `epoch`

@@ -42,7 +42,7 @@ enum divergence_verdict divergence_add(struct divergence *d, double loss)
         return ++d->n_suspicious >= DIVERGENCE_STEPS ? DIVERGENCE_CERTAIN : DIVERGENCE_SUSPECTED;
     d->n_suspicious = 0;
     d->recent[d->n_seen++ % DIVERGENCE_STEPS] = loss;
-    if (d->n_seen == 2 * DIVERGENCE_STEPS) /* only whether it is full, and the place in it, matter */
+    if (d->n_seen == 2 * DIVERGENCE_STEPS) /* only matters whether it is full, and the place in it */
         d->n_seen = DIVERGENCE_STEPS;
     double mean = mean_of_recent(d);
     d->best = d->n_seen == 1 || mean < d->best ? mean : d->best;

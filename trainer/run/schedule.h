@@ -1,5 +1,5 @@
-/* schedule.h - what changes while training: the learning rate by epoch, scheduled sampling by step, and whether the
- * loss still makes sense. All ranks have the same inputs, so all come to the same answer in the same step. */
+/* schedule.h - values that change during training: the learning rate by epoch, scheduled sampling by step, and the test
+ * for divergence. All ranks have the same inputs, so all get the same answer in the same step. */
 #ifndef TRAINER_RUN_SCHEDULE_H
 #define TRAINER_RUN_SCHEDULE_H
 
@@ -24,14 +24,14 @@ double schedule_truth_probability(int64_t step, double tau);
 void schedule_coins(uint64_t seed, int64_t step, double tau, int n_out, uint8_t *coins);
 
 /* The best is the smallest mean of DIVERGENCE_STEPS successive losses so far (of fewer at the very start). A loss above
- * `factor` times the best is suspicious and enters no mean. Training has diverged when the loss is no number, or when
- * DIVERGENCE_STEPS steps in a row were suspicious: one bad batch is not divergence, but a run of them is. */
+ * `factor` times the best is suspicious and enters no mean. Training has diverged when the loss is not a number, or
+ * when DIVERGENCE_STEPS steps in a row were suspicious. One bad batch is not divergence, but a run of them is. */
 #define DIVERGENCE_STEPS 10
 
 enum divergence_verdict { DIVERGENCE_NONE, DIVERGENCE_SUSPECTED, DIVERGENCE_CERTAIN };
 
 struct divergence {
-    double factor; /* 0 = only a loss that is no number counts; else > 1. The caller sets it; the rest starts as 0 */
+    double factor; /* 0 = only a loss that is not a number counts; else > 1. The caller sets it; the rest starts as 0 */
     double best;   /* valid when n_seen > 0 */
     int n_suspicious;
     int n_seen; /* unsuspicious losses */

@@ -1,4 +1,5 @@
-/* train.c - the loop of train.h: an epoch, the run. A step is train_step.c, what surrounds the loop train_setup.c. */
+/* train.c - the loop of train.h: an epoch, the run. train_step.c has a step, train_setup.c the preparation of the loop.
+ */
 #include "trainer/run/train_internal.h"
 
 #include "trainer/data/loader.h"
@@ -13,7 +14,7 @@
 /* ---- one epoch --------------------------------------------------------------------------------- */
 
 /* Forecast errors over n_windows of a range, evenly spread (0 = all), of all ranks. returns 0 when a signal broke it
- * off: on all ranks alike, and the sums are of no use. */
+ * off, on all ranks alike; then the sums are not valid. */
 static int evaluate(struct train *t, struct window_range range, size_t n_windows, struct loss_horizon *sums)
 {
     const size_t n = n_windows && n_windows < range.count ? n_windows : range.count, most = (size_t)t->model.max_batch;
@@ -70,7 +71,7 @@ static void validate(struct train *t, struct epoch_row *row)
     row->has_validation = t->result->has_validation = 1;
     t->result->val_total = row->val_total;
     at_horizons(t, t->val, t->result->val_mae);
-    /* the test split is looked at only where validation has chosen the epoch */
+    /* the test split is only used if validation has chosen the epoch */
     if (!t->o->test || loss_mae(&row->val_total) >= t->at.best_val_mae || !evaluate(t, t->data->test, 0, t->test) ||
         total(t->test, t->data->n_out).n_valid == 0)
         return;
@@ -94,7 +95,7 @@ static void say_epoch(const struct train *t, const struct epoch_row *row)
     fprintf(stderr, ", %.1f s\n", (double)row->epoch_ns * 1e-9);
 }
 
-/* What a complete epoch changes in the state. */
+/* Changes of the state by a complete epoch. */
 static void complete_epoch(struct checkpoint_state *at, const struct epoch_row *row)
 {
     at->epoch++;
@@ -122,7 +123,7 @@ static void end_epoch(struct train *t, struct dcr_err *err)
     int is_due = t->o->validate_every && (at->epoch + 1) % t->o->validate_every == 0;
     if (!t->result->signal && (is_due || is_last))
         validate(t, &row);
-    /* an epoch whose validation was broken off counts as unfinished: a resumed run validates it */
+    /* an epoch with an interrupted validation counts as unfinished, so a resumed run validates it */
     is_complete = is_complete && !t->result->signal;
     if (is_complete)
         complete_epoch(at, &row);
@@ -153,7 +154,7 @@ static void start_epoch(struct train *t)
     loader_start(t->loader, &plan);
 }
 
-/* The last steps were suspicious, too few to be sure, and validation says the same. */
+/* The last steps were suspicious, but too few to be sure, and validation confirms it. */
 static int ends_diverged(const struct train *t)
 {
     const struct divergence *d = &t->divergence;
@@ -187,7 +188,7 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The first steps touch fresh memory: a fifth of them, at most 5, is left out. */
+/* The first steps use fresh memory, so a fifth of the steps, at most 5, is left out. */
 static double median_step_s(struct train *t)
 {
     size_t skip = t->n_step_s / 5 < 5 ? t->n_step_s / 5 : 5, n = t->n_step_s - skip;

@@ -12,7 +12,7 @@
 #include "trainer/run/train.h"
 #include "trainer/tools/probe.h"
 
-/* What the ranks add up in every step besides the gradient. */
+/* Values that the ranks add up in every step besides the gradient. */
 struct tally {
     double loss_sum; /* sum of |error|, mph */
     double n_valid;
@@ -35,7 +35,7 @@ struct train {
     size_t first, share;        /* this rank's part of a global batch */
     struct window_store *store; /* NULL: windows come from memory */
     struct loader *loader;
-    struct loader_batch ahead; /* taken, and on its way to the device, before the step that needs it */
+    struct loader_batch ahead; /* taken before the step that needs it, and being copied to the device */
     int has_ahead;
     struct grad_sync *sync; /* NULL when the back end reduces on its device */
     uint32_t *order;        /* (train.count) windows of this epoch */
@@ -47,16 +47,16 @@ struct train {
     struct loss_horizon *val, *test; /* (n_out) */
 
     struct checkpoint_key key;
-    struct checkpoint_state at; /* where the run stands */
+    struct checkpoint_state at; /* position of the run */
     char checkpoint_path[4096], checkpoint_before[4096];
     int64_t checkpoint_at; /* step of the last checkpoint, -1 = none; with the epochs complete then */
     int64_t checkpoint_at_epoch;
-    /* checkpoint_path is known to be good: a loss was computed from its weights and made sense. Until then the
-     * one before is kept beside it. */
+    /* checkpoint_path is known to be good: a loss computed from its weights was plausible. Until then the checkpoint
+     * before it is kept too. */
     int checkpoint_is_good, has_checkpoint_before, has_left_out_checkpoint;
     struct divergence divergence;
 
-    int failed; /* this rank's first failure that the others do not know of yet; its sentence is in err */
+    int failed; /* this rank's first failure that the others do not know yet; its sentence is in err */
     int is_over;
 
     struct metrics tables;
@@ -74,8 +74,8 @@ int train_setup(struct train *t, struct dcr_err *err) DCR_MUST_CHECK;
 int train_open_tables(struct train *t, struct dcr_err *err) DCR_MUST_CHECK;
 void train_release(struct train *t);
 
-/** train_describe - write program.json into the output folder: what ran, and how much faster the best kernels would be.
- *  Rank 0. */
+/** train_describe - write program.json into the output folder: the program, and how much faster the best kernels would
+ *  be. Rank 0. */
 int train_describe(const struct train *t, const struct probe *probe, struct dcr_err *err) DCR_MUST_CHECK;
 
 /** train_step - the equation of a step. returns non-zero, on all ranks alike, when the loop must be left. */
@@ -84,23 +84,23 @@ int train_step(struct train *t, struct dcr_err *err) DCR_MUST_CHECK;
  *  line. The loader has been started. Collective. */
 int train_write_gradient(struct train *t, struct dcr_err *err) DCR_MUST_CHECK;
 
-/** train_note_failure - a failure of this rank alone: kept in t->failed and err until all ranks know of it.
- *  rc  0: nothing happens */
+/** train_note_failure - keeps a failure of this rank alone in t->failed and err until all ranks know it. rc  0: does
+ *  nothing */
 void train_note_failure(struct train *t, int rc, const struct dcr_err *what, struct dcr_err *err);
 
-/** train_checkpoint - write the state, unless it is on disk already or the loss is suspicious (schedule.h). On other
- *  ranks than 0 only its place is remembered. */
+/** train_checkpoint - write the state, unless it is on disk already or the loss is suspicious (schedule.h). Ranks other
+ *  than 0 only remember its step. */
 int train_checkpoint(struct train *t, struct step_times *times, struct dcr_err *err) DCR_MUST_CHECK;
-/** train_checkpoint_proves_good - a step went well from the weights of the last checkpoint, or later ones: the one
- *  before is removed, in a checkpoint range of its own. */
+/** train_checkpoint_proves_good - call it after a good step from the weights of the last checkpoint, or later ones: it
+ *  removes the checkpoint before, in a separate checkpoint range. */
 void train_checkpoint_proves_good(struct train *t, struct step_times *times);
 /** train_forget_checkpoint_before - remove the checkpoint before the last, also at the end of a run. */
 void train_forget_checkpoint_before(struct train *t);
-/** train_diverged - the sentence for a run whose loss or gradient makes no sense any more; checkpoint.bin becomes the
- *  last good one, if there was one. returns DCR_FAIL */
+/** train_diverged - the sentence for a run whose loss or gradient has diverged; checkpoint.bin becomes the last good
+ *  one, if there was one. returns DCR_FAIL */
 int train_diverged(struct train *t, double loss, double norm, struct dcr_err *err);
 
-/* A phase is a range for whoever watches and a duration for our own tables. */
+/* A phase is a range for collectors and a duration for our own tables. */
 struct phase {
     enum mark_range range;
     int64_t since_ns;
@@ -127,7 +127,7 @@ static inline double train_lr(const struct train *t)
     return schedule_lr(t->o->lr, t->o->milestone, t->o->n_milestones, t->at.epoch);
 }
 
-/** train_all_reduce_bytes - what a rank contributes in every step; nothing travels on one rank. */
+/** train_all_reduce_bytes - bytes that a rank contributes in every step; 0 with one rank. */
 static inline size_t train_all_reduce_bytes(const struct train *t)
 {
     return t->sync             ? grad_sync_bytes(t->sync, TALLY_N)

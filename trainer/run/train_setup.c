@@ -1,4 +1,4 @@
-/* train_setup.c - what surrounds the loop of train.c: sizes, model, resuming, tables. */
+/* train_setup.c - the preparation of the loop of train.c: sizes, model, resuming, tables. */
 #include "trainer/run/train_internal.h"
 
 #include "lib/base/fs.h"
@@ -123,8 +123,8 @@ static int resume(struct train *t, struct dcr_err *err)
     return 0;
 }
 
-/* The file of windows, if the options want one: written by rank 0, opened by all, and then without a name, so that
- * nothing is left behind. Collective. */
+/* The file of windows, if the options want one. Rank 0 writes it, all ranks open it, and its name is then removed, so
+ * that nothing is left behind. Collective. */
 static int open_windows(struct train *t, struct dcr_err *err)
 {
     char path[4096];
@@ -144,7 +144,8 @@ static int open_windows(struct train *t, struct dcr_err *err)
     return rc;
 }
 
-/* Leading gradients that are final when the backward pass is through the decoder: all before the encoder's. */
+/* Number of leading gradients that are final when the backward pass is through the decoder: all before the encoder's.
+ */
 static size_t n_decoder(const struct backend *be)
 {
     for (int i = 0; i < be->n_tensors; i++)
@@ -153,7 +154,7 @@ static size_t n_decoder(const struct backend *be)
     return be->n_params;
 }
 
-/* How batches come in and gradients go round. Collective. */
+/* Opens the ways of batches and gradients. Collective. */
 static int open_ways(struct train *t, struct dcr_err *err)
 {
     int rc = open_windows(t, err);
@@ -171,7 +172,7 @@ static int open_ways(struct train *t, struct dcr_err *err)
                                          .n_early = t->n_early,
                                          .dtype = t->o->allreduce_dtype};
     rc = loader_open(&t->loader, &load, err);
-    if (!rc && (!t->be->whole_step || t->o->gradient_to)) /* a gradient that is looked at is added up on the host */
+    if (!rc && (!t->be->whole_step || t->o->gradient_to)) /* a gradient that is written out is added up on the host */
         rc = grad_sync_open(&t->sync, t->c, &sum, t->be->grads, t->be->n_params, err);
     if (!rc && t->c->rank == 0 && t->c->n_ranks > 1 && t->o->allreduce_dtype == ALLREDUCE_NONE)
         dcr_say("dcrnn-train", "warning: --allreduce-dtype none: no gradient is exchanged, the ranks drift apart "
@@ -261,7 +262,7 @@ int train_open_tables(struct train *t, struct dcr_err *err)
 void train_release(struct train *t)
 {
     grad_sync_close(t->sync);
-    loader_close(t->loader); /* its memory may be the back end's */
+    loader_close(t->loader); /* its memory may belong to the back end */
     window_store_close(t->store);
     if (t->be)
         t->be->free(t->be);

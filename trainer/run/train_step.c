@@ -9,8 +9,8 @@
 #include <signal.h>
 #include <stdlib.h>
 
-/* A failure of one rank alone must not take it out of the loop, or the others wait for it: it goes on, and all leave
- * together when the next tally has told them. */
+/* A rank with a failure must not leave the loop alone, because the others would wait for it. It goes on, and all leave
+ * together after the next tally has told them. */
 void train_note_failure(struct train *t, int rc, const struct dcr_err *what, struct dcr_err *err)
 {
     if (!rc || t->failed)
@@ -30,7 +30,7 @@ static struct backend_batch as_batch(const struct train *t, const struct loader_
                                   .coins = t->o->sampling_decay > 0 ? t->coins : NULL};
 }
 
-/* The next micro-batch; an empty one when it cannot be had. */
+/* The next micro-batch; an empty one if loading fails. */
 static struct backend_batch load_batch(struct train *t, struct step_times *times, struct dcr_err *err)
 {
     struct loader_batch b = {0};
@@ -61,7 +61,7 @@ static void forward(struct train *t, const struct backend_batch *batch, struct t
     phase_end(phase, times);
 }
 
-/* What this rank tells the others in this step. */
+/* The values of this rank in this step's tally. */
 static void fill_tally(const struct train *t, struct tally *tally)
 {
     int signal = stop_signal();
@@ -70,8 +70,8 @@ static void fill_tally(const struct train *t, struct tally *tally)
     tally->n_failed = t->failed != 0;
 }
 
-/* Gradient of the sum of |error|; it is divided by the number of valid targets once all ranks' are known. The last
- * micro-batch's gradients set out for the other ranks as they become final. */
+/* Gradient of the sum of |error|; it is divided by the number of valid targets once those of all ranks are known.
+ * Gradients of the last micro-batch are sent to the other ranks as they become final. */
 static void backward(struct train *t, const struct backend_batch *batch, int micro, struct step_times *times)
 {
     const struct dcrnn_progress send = {grad_sync_ready, t->sync};
@@ -89,7 +89,7 @@ static void all_reduce(struct train *t, struct step_times *times)
     times->ns[MARK_ALL_REDUCE_BUCKET] += stats.in_flight_ns;
 }
 
-/* Mean over all valid targets of the global batch, whatever each rank had of them. */
+/* Mean over all valid targets of the global batch, however they are spread over the ranks. */
 static void scale_gradient(struct train *t, const struct tally *tally)
 {
     float scale = tally->n_valid > 0 ? (float)(1 / tally->n_valid) : 0;
@@ -161,7 +161,7 @@ static void prefetch(void *ctx)
     t->be->prefetch(t->be, &batch);
 }
 
-/* One step on a device, which does all of it by itself. */
+/* One step on a device, which does the whole step. */
 static int step_on_device(struct train *t, struct tally *tally, double *norm, struct step_times *times,
                           struct dcr_err *err)
 {
@@ -203,14 +203,14 @@ static void keep_duration(struct train *t, int64_t ns)
         size_t cap = t->cap_step_s ? 2 * t->cap_step_s : 256;
         double *grown = realloc(t->step_s, cap * sizeof *grown);
         if (!grown)
-            return; /* only the closing line would know more */
+            return; /* only the closing line would differ */
         t->step_s = grown;
         t->cap_step_s = cap;
     }
     t->step_s[t->n_step_s++] = (double)ns * 1e-9;
 }
 
-/* All ranks come to the same verdict: it follows from sums that they have alike. */
+/* All ranks come to the same verdict, because it follows from sums that are equal on all of them. */
 static int has_diverged(struct train *t, const struct tally *tally, double norm, struct step_times *times)
 {
     int is_common = t->o->allreduce_dtype != ALLREDUCE_NONE; /* the norm */
@@ -244,7 +244,7 @@ int train_step(struct train *t, struct dcr_err *err)
     double norm = 0;
     if (t->be->whole_step) {
         rc = step_on_device(t, &tally, &norm, times, err);
-        if (rc) /* the other devices wait for this one, and would for as long as --comm-timeout */
+        if (rc) /* the other devices wait for this one, as long as --comm-timeout */
             comm_abort(t->c, err->text);
     } else {
         sum_gradient(t, &tally, times, err);
