@@ -1,4 +1,4 @@
-/* simulate.c - see simulate.h: demand, incidents, the cell transmission model, and what detectors make of it. */
+/* simulate.c - see simulate.h: demand, incidents, the cell transmission model, and the readings of detectors. */
 #include "trainer/simulate/simulate.h"
 
 #include "lib/base/buf.h"
@@ -90,8 +90,8 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Peaks of all ramps, so that at the worse peak the links of one percentile are loaded just above capacity: queues form
- * at the same share of the network whatever its size and seed. ramps: of links, then of nodes. */
+/* Peaks of all ramps, such that at the worse peak the links of one percentile are loaded just above capacity. Queues
+ * then form at the same share of the network for any size and seed. ramps: of links, then of nodes. */
 static int calibrate_demand(const struct sim_network *net, struct sim_ramp *ramps, struct dcr_err *err)
 {
     size_t n = net->n_links;
@@ -126,7 +126,7 @@ static int calibrate_demand(const struct sim_network *net, struct sim_ramp *ramp
 #define CAPACITY_DROP 0.06 /* a queue discharges that much below capacity */
 
 #define MOST_LEAVE 0.45 /* share that takes the off-ramp before a standing queue */
-#define MOST_WAIT 120.0 /* vehicles that queue at a ramp; more look for another way */
+#define MOST_WAIT 120.0 /* vehicles that queue at a ramp; further ones take another way */
 
 #define MPS_TO_MPH (1 / 0.44704)
 #define SPEED_SPREAD_MPH 7.0 /* s.d. of single vehicles */
@@ -204,8 +204,8 @@ static void finish(struct sim *s)
     sim_network_release(&s->net);
 }
 
-/* fmin and fmax of numbers. The C library's are calls, because they must also handle NaN: with them a data set takes
- * three times as long. */
+/* fmin and fmax of numbers. The C library's are function calls, because they must also handle NaN, and make a data set
+ * take three times as long. */
 static inline double lesser(double a, double b)
 {
     return a < b ? a : b;
@@ -228,14 +228,14 @@ static double receiving(const struct cell *c)
     return lesser(c->capacity, (c->full - c->n) * c->in_rate);
 }
 
-/* Drivers who see a queue ahead leave by the ramp: without this a closed loop of queues would stand for ever. */
+/* Drivers who see a queue ahead leave by the ramp. Otherwise a closed loop of queues would never dissolve. */
 static double stay_ratio(const struct sim_link *l, const struct cell *ahead)
 {
     double queue = greater(0, (ahead->n - ahead->critical) / (ahead->full - ahead->critical));
     return 1 - (l->exit_ratio + (MOST_LEAVE - l->exit_ratio) * lesser(1, queue));
 }
 
-/* Flows inside one link. What leaves its last cell is decided by the interchange. */
+/* Flows inside one link. The interchange decides the outflow of its last cell. */
 static void flow_link(struct sim *s, size_t i)
 {
     const struct sim_link *l = &s->net.links[i];
@@ -259,8 +259,8 @@ static void flow_link(struct sim *s, size_t i)
     }
 }
 
-/* Interchanges: every arm in asks for room in the arms out by its turning shares; an arm out that is too full lets
- * the same share of every request pass; traffic keeps its order, so the worst direction holds up the whole arm. */
+/* Interchanges: every arm in asks for room in the arms out by its turning shares. An arm out that is too full lets the
+ * same share of every request pass. Traffic keeps its order, so the worst direction holds up the whole arm. */
 static void flow_node(struct sim *s, size_t k)
 {
     const struct sim_network *net = &s->net;
@@ -371,7 +371,8 @@ static void set_incidents(struct sim *s)
     }
 }
 
-/* Rows that an outage of the given mean lasts, 0 when none begins; geometric, so that the end cannot be foreseen. */
+/* Number of rows of an outage with the given mean, 0 when none begins. It is geometric, so that the end cannot be
+ * foreseen. */
 static int draw_outage(struct sim *s, double per_day, double mean_rows)
 {
     double u = sim_uniform(s->c->seed, SIM_DRAW_OUTAGE, s->n_outage++);
@@ -381,7 +382,7 @@ static int draw_outage(struct sim *s, double per_day, double mean_rows)
     return 1 + (int)(-mean_rows * log(1 - v));
 }
 
-/* Turn the sums of a row into readings: few vehicles make a noisy mean, an outage a missing one. */
+/* Turns the sums of a row into readings: few vehicles give a noisy mean, an outage a missing one. */
 static void read_out(struct sim *s, float *out)
 {
     if (s->blackout_rows > 0)
@@ -465,7 +466,7 @@ static int write_buf(const char *dir, const char *name, const struct dcr_buf *b,
     return dcr_write_file(path, b->data, b->len, err);
 }
 
-/* Date of a day counted from Monday 2018-01-01; a year is enough. */
+/* Date of a day counted from Monday 2018-01-01; one year is enough. */
 static void put_date(struct dcr_buf *b, size_t day)
 {
     static const size_t length[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};

@@ -1,4 +1,5 @@
-/* simulate.h - traffic to learn from when no data are given: the cell transmission model on a small freeway network.
+/* simulate.h - generated traffic for training when no data are given: the cell transmission model on a small freeway
+ * network.
  *
  * Equations, parameters and sources: docs/simulator.md. The same configuration gives the same numbers on every machine
  * with IEEE arithmetic and the same libm. Called by run/input.c for a run, and by main.c for --write-data. */

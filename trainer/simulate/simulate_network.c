@@ -94,7 +94,7 @@ static void add_links(struct builder *b)
         }
 }
 
-/* Which share of the traffic arriving in an arm leaves by which: straight on preferred, never back. */
+/* Which share of the traffic arriving in an arm leaves by which arm: straight on is preferred, back is impossible. */
 static void set_turns(struct builder *b, struct sim_node *n)
 {
     for (int in = 0; in < SIMULATE_MAX_ARMS; in++) {
@@ -115,7 +115,7 @@ static void set_turns(struct builder *b, struct sim_node *n)
     }
 }
 
-/* Spread the sensors: as many on every link, the rest on the links drawn first. */
+/* Spreads the sensors: as many on every link, and the rest on the links drawn first. */
 static void place_sensors(struct builder *b)
 {
     struct sim_network *net = b->net;
@@ -138,8 +138,8 @@ static double link_m(const struct sim_link *l)
     return (double)l->n_cells * SIMULATE_CELL_M;
 }
 
-/* Distance from the end of link `source` to the start of every link: Dijkstra over links, so that a U-turn at an
- * interchange is no way; ends where SIMULATE_DISTANCE_M is passed. */
+/* Distance from the end of link `source` to the start of every link: Dijkstra over links, because U-turns at an
+ * interchange are not allowed; ends beyond SIMULATE_DISTANCE_M. */
 static void ways_from(const struct sim_network *net, size_t source, double *to_start, unsigned char *is_done)
 {
     for (size_t i = 0; i < net->n_links; i++) {
@@ -170,7 +170,7 @@ static void ways_from(const struct sim_network *net, size_t source, double *to_s
     }
 }
 
-/* The way from sensor i to sensor j; to_start is of the link of i. */
+/* The distance from sensor i to sensor j; to_start is for the link of i. */
 static double between(const struct sim_network *net, size_t i, size_t j, const double *to_start)
 {
     const struct sim_sensor *a = &net->sensors[i], *b = &net->sensors[j];
@@ -179,7 +179,7 @@ static double between(const struct sim_network *net, size_t i, size_t j, const d
     return link_m(&net->links[a->link]) - a->position_m + to_start[b->link] + b->position_m;
 }
 
-/* Without two sensors in reach of each other the distance list has no distance but 0, and no graph follows from it. */
+/* Are any two sensors in reach of each other? If not, the list has no distance but 0, and gives no graph. */
 static int has_neighbours(const struct sim_network *net, double *to_start, unsigned char *is_done)
 {
     for (size_t i = 0; i < net->n_sensors; i++) {

@@ -53,7 +53,7 @@ struct sim_network {
 struct sim_distances {
     size_t n;
     int *from, *to;
-    double *metres; /* whole decimetres, so that a file with one decimal says the same */
+    double *metres; /* whole decimetres, so that a file with one decimal is exact */
 };
 
 /** sim_network_build - a network with room for n_sensors: the largest square grid with at least two sensors per link.
@@ -69,7 +69,7 @@ void sim_network_release(struct sim_network *net);
 int sim_network_distances(const struct sim_network *net, struct sim_distances *out, struct dcr_err *err) DCR_MUST_CHECK;
 void sim_distances_release(struct sim_distances *d);
 
-/* What a random number is for; part of what a seed means. */
+/* The purpose of a random number; part of the meaning of a seed. */
 enum sim_draw {
     SIM_DRAW_NETWORK = 1,
     SIM_DRAW_DEMAND,
