@@ -60,7 +60,7 @@ static int average_weeks(struct method *m, struct dcr_err *err)
     return 0;
 }
 
-/* The one forecast that the two methods of the last reading make for all steps. */
+/* The forecast that the two methods of the last reading use for all steps. */
 static double last_reading(const struct method *m, size_t window, size_t sensor)
 {
     const struct dataset *d = m->d;

@@ -1,4 +1,4 @@
-/* baseline.h - forecasts that need no model: the simplest ones worth beating. */
+/* baseline.h - simple forecasts without a model, which a model must beat. */
 #ifndef TRAINER_TOOLS_BASELINE_H
 #define TRAINER_TOOLS_BASELINE_H
 
@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-/* X(enumerator, name). What is forecast: */
+/* X(enumerator, name). The forecast is: */
 #define BASELINES(X)                                                                                              \
     X(BASELINE_LAST_READING, "last reading")     /* the last row of the input, a missing reading counted as 0 */  \
     X(BASELINE_LAST_VALID, "last valid reading") /* of the input rows */                                          \
@@ -20,8 +20,8 @@ enum baseline {
         N_BASELINES
 };
 
-/** baseline_score - error sums per forecast step. Where a method knows no reading, it forecasts the mean of the valid
- *  readings of all training inputs.
+/** baseline_score - error sums per forecast step. A method without a reading forecasts the mean of the valid readings
+ *  of all training inputs.
  *  sums       overwritten                                             shape: (d->n_out)
  *  errors     DCR_FATAL: no memory
  *  source     README of the public 10-sensor METR-LA data used in the tests: 3.835 / 4.800 / 6.352, 3.358 / 3.983 /

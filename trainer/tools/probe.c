@@ -10,7 +10,7 @@
 enum { PROBE_ROUNDS = 12, PROBE_LEAST = 3 };
 static const int64_t probe_ns = 1000000000; /* long steps are timed fewer times */
 
-/* Readings that never are zero: nothing may be left out for being missing. */
+/* Readings that are never zero, because zeros count as missing. */
 static void fill(float *x, size_t n, float around)
 {
     for (size_t i = 0; i < n; i++)
@@ -24,7 +24,7 @@ static int64_t one_batch_ns(struct backend *be, const struct backend_batch *batc
     be->forward(be, batch);
     be->loss(be, &sum, &n_valid);
     be->backward(be, 1, NULL);
-    (void)be->update(be, 0, 0); /* at a learning rate of 0 the weights stay, and are written all the same */
+    (void)be->update(be, 0, 0); /* with a learning rate of 0 the weights keep their values, but are written */
     return dcr_mono_ns() - since;
 }
 
@@ -59,7 +59,7 @@ int probe_kernels(struct probe *out, const struct backend_config *config, const 
     int64_t until = dcr_mono_ns() + probe_ns;
     for (int i = 0; i < 2 * PROBE_LEAST || (i < 2 * PROBE_ROUNDS && dcr_mono_ns() < until); i++) {
         int64_t ns = one_batch_ns(i % 2 ? best : run, &batch);
-        if (i >= 2 && ns < least[i % 2]) /* the first of each touches fresh memory */
+        if (i >= 2 && ns < least[i % 2]) /* the first run of each uses fresh memory */
             least[i % 2] = ns;
     }
     snprintf(out->best, sizeof out->best, "%s", best->kernels);

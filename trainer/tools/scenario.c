@@ -17,12 +17,12 @@ struct range {
 struct scenario {
     const char *name, *why;
     int needs_gpu;
-    /* drawn by the seed; batches by fours, so that 2 and 4 ranks have equal shares */
+    /* drawn by the seed; batches are multiples of four, so that 2 and 4 ranks have equal shares */
     struct range sensors, batch, units;
     const char *common, *on, *off; /* options of both runs, and with the knob on and off */
-    int first_weight;              /* with the knob on, rank 0 has so many times the windows of any other; 0: as many */
-    const char *answer[N_RANKS];   /* the class of report.json, `shared` may come first; NULL: no answer is expected */
-    /* step time that the knob saves, percent of the step with the knob on; high 0: nothing is claimed */
+    int first_weight; /* with the knob on, rank 0 has this many times the windows of any other; 0: equal numbers */
+    const char *answer[N_RANKS]; /* the class of report.json, `shared` may come first; NULL: no answer is expected */
+    /* step time that the knob saves, percent of the step with the knob on; high 0: no claim */
     struct range gain[N_RANKS];
 };
 
@@ -135,7 +135,7 @@ int scenario_named(const char *name, const struct scenario **out, struct dcr_err
     return dcr_err_set(err, DCR_FAIL, "unknown scenario '%.60s'; use one of %s", name, known);
 }
 
-/* Each size that is not fixed takes the next number of the seed. */
+/* Each size that is not fixed uses the next number of the seed. */
 static int draw(uint64_t seed, struct range r, int by, uint64_t *index)
 {
     return r.low == r.high

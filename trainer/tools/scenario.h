@@ -15,14 +15,14 @@ struct scenario;
 
 struct scenario_choice {
     const struct scenario *scenario; /* static; NULL: none */
-    /* Decides the sizes, alike on every machine, and seeds data and training. */
+    /* Decides the sizes, the same on every machine, and seeds data and training. */
     uint64_t seed;
     int is_off; /* the knob */
     int n_ranks;
 };
 
 /** scenario_named - out: static.
- *  errors   DCR_FAIL: there is no such scenario; the sentence names those there are */
+ *  errors   DCR_FAIL: there is no such scenario; the sentence lists the scenarios */
 int scenario_named(const char *name, const struct scenario **out, struct dcr_err *err) DCR_MUST_CHECK;
 /** scenario_words - the options of one run.
  *  text     overwritten; the words' memory                                              shape: (SCENARIO_TEXT)
@@ -31,10 +31,10 @@ int scenario_named(const char *name, const struct scenario **out, struct dcr_err
  *  errors   DCR_FAIL: more ranks than SCENARIO_MAX_RANKS */
 int scenario_words(const struct scenario_choice *c, char *text, char **words, int *n_words,
                    struct dcr_err *err) DCR_MUST_CHECK;
-/** scenario_lacks_bottleneck - 1 when the knob saves nothing on so many ranks, but does on others: what is started so
- * has no bottleneck. */
+/** scenario_lacks_bottleneck - 1 when the knob saves nothing on this number of ranks, but does on others, so that the
+ *  run has no bottleneck. */
 int scenario_lacks_bottleneck(const struct scenario_choice *c);
-/** scenario_launched_ranks - how many ranks the launcher of this process says there are (mpirun, srun); 1 without. */
+/** scenario_launched_ranks - number of ranks by the launcher of this process (mpirun, srun); 1 without. */
 int scenario_launched_ranks(void);
 /** scenario_show - for people and scripts, a line `key: value` each: why, options on and off, classes, gains.
  *  errors   as scenario_words */

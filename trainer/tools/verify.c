@@ -1,4 +1,4 @@
-/* verify.c - see verify.h: what case.json says, and the verdict over both precisions. The arrays are compared in
+/* verify.c - see verify.h: reads case.json, and gives the verdict over both precisions. The arrays are compared in
  * verify_run.c. */
 #include "trainer/tools/verify.h"
 

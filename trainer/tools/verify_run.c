@@ -33,7 +33,7 @@ static int array_path(const struct verify *v, const char *name, const char *prec
     return snprintf(path, n, "%s/%s_%s.npy", v->dir, name, precision) < (int)n ? 0 : -1;
 }
 
-/* Is NAME there in this precision? */
+/* Does NAME exist in this precision? */
 static int has(const struct verify *v, const char *name)
 {
     char path[4096];
@@ -101,7 +101,7 @@ static void judge(struct verify *v, const char *name, double error)
     }
 }
 
-/* Ours against NAME of the case. */
+/* Compares ours with NAME of the case. */
 static int compare_wide(struct verify *v, const char *name, const int *shape, const double *ours, struct dcr_err *err)
 {
     struct npy theirs = {0};
@@ -140,7 +140,8 @@ static int compare(struct run *r, const char *name, const int *shape, const real
     return compare_wide(r->v, name, shape, r->wide, err);
 }
 
-/* An input that is not finite may reach no result (a target that is never fed, say), and still fails the case. */
+/* An input that is not finite may affect no result (for example a target that is never fed), but still fails the case.
+ */
 static int read_into(struct run *r, const char *name, const int *shape, real *out, struct dcr_err *err)
 {
     struct npy a = {0};
@@ -155,7 +156,7 @@ static int read_into(struct run *r, const char *name, const int *shape, real *ou
     return rc;
 }
 
-/* All tensors of a flat block as PREFIX_NAME: read (ours NULL) into the parameters, or compared. */
+/* All tensors of a flat block as PREFIX_NAME: read into the parameters (ours NULL), or compared. */
 static int each_tensor(struct run *r, const char *prefix, const real *ours, struct dcr_err *err)
 {
     int n = 0, rc = 0;
@@ -173,7 +174,7 @@ static int each_tensor(struct run *r, const char *prefix, const real *ours, stru
     return rc;
 }
 
-/* The graph is there once, in double precision. */
+/* The graph is stored once, in double precision. */
 static int read_graph(struct run *r, struct dcr_err *err)
 {
     struct npy dense = {0};
@@ -277,7 +278,7 @@ static int step(struct run *r, int number, double *loss, double *norm, struct dc
     }
     adam_step(&adam, number, v->lr, adam_clip_factor(*norm, v->clip), n, grads, r->adam_m, r->adam_v,
               dcrnn_params(r->model));
-    /* The first update is always there; of the later ones the layout keeps some. */
+    /* The first update is always stored; of the later ones the layout keeps some. */
     snprintf(prefix, sizeof prefix, "p%d", number);
     snprintf(probe, sizeof probe, "p%d_proj_W", number);
     if (rc == 0 && (number == 1 || has(v, probe)))
@@ -310,7 +311,7 @@ static int prepare(struct run *r, struct dcr_err *err)
     r->adam_m = array(n);
     r->adam_v = array(n);
     r->scratch = array(n_states + n_diffused);
-    r->wide = calloc(n + r->n_pred + n_states + n_diffused + n_graph, sizeof(double)); /* the largest, generously */
+    r->wide = calloc(n + r->n_pred + n_states + n_diffused + n_graph, sizeof(double)); /* at least the largest */
     if (!r->x || !r->y_z || !r->y_raw || !r->pred_z || !r->d_pred || !r->adam_m || !r->adam_v || !r->scratch ||
         !r->wide)
         return dcr_err_set(err, DCR_FAIL, "out of memory for the case '%s'", v->dir);
