@@ -1,5 +1,5 @@
-/* main.c - dcrnn-train: options, data, training, exit status. Failures inside MPI or on a device are printed, and end
- * the run, in ranks/ and gpu/. */
+/* main.c - dcrnn-train: options, data, training, exit status. ranks/ and gpu/ print failures inside MPI or on a device
+ * and end the run. */
 #include "lib/base/outfile.h"
 #include "lib/base/text.h"
 #include "trainer/mark.h"
@@ -26,7 +26,7 @@ static int verify(const struct options *o, struct dcr_err *err)
 {
     int n_failed = 0;
     int rc = verify_case(o->verify_dir, stdout, &n_failed, err);
-    return rc || !n_failed ? rc : DCR_END; /* the verdict is the output itself: no sentence on top of it */
+    return rc || !n_failed ? rc : DCR_END; /* the output itself is the verdict, so no sentence is added */
 }
 
 static int write_data(const struct options *o, struct dcr_err *err)
@@ -45,7 +45,7 @@ static int write_data(const struct options *o, struct dcr_err *err)
     return rc;
 }
 
-/* --check-data: what training would refuse once it has read its input. */
+/* --check-data: checks that training would only make after it has read its input. */
 static int check_data(const struct options *o, struct dcr_err *err)
 {
     struct comm alone = {.n_ranks = 1};
@@ -79,14 +79,14 @@ static int alone(const struct options *o, struct dcr_err *err)
         return scenario_show(&o->scenario.choice, stdout, err);
     case TASK_WRITE_DATA:
         return write_data(o, err);
-    default: /* a training that is only looked at */
+    default: /* a training that is only checked */
         return o->is_data_check ? check_data(o, err) : 0;
     }
 }
 
 /* ---- what all ranks do together -------------------------------------------------------------------- */
 
-/* What is odd about the input, from the rank that read it. */
+/* Remarks on the input, from the rank that read it. */
 static void say_notes(const struct options *o, const struct input *in, const struct comm *c)
 {
     const struct dataset *d = &in->data;
@@ -141,7 +141,7 @@ static int together(const struct options *o, struct comm *c, struct train_result
         return rc;
     say_notes(o, &in, c);
     if (o->task == TASK_TRAIN) {
-        stop_watch(); /* until here nothing is lost when a signal ends the program, also while it waits for a pipe */
+        stop_watch(); /* until here a signal that ends the program loses nothing, even while it waits for a pipe */
         rc = train_run(o, &in, c, result, err);
         if (!rc && c->rank == 0 && !o->gradient_to)
             say_done(o, result);
@@ -161,7 +161,7 @@ int main(int argc, char **argv)
     struct train_result result = {0};
     struct dcr_err err = {0};
     dcr_hold_standard_streams();
-    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is a write that fails, and can be said */
+    signal(SIGXFSZ, SIG_IGN); /* a file at its size limit then gives a failed write, which can be reported */
     int rc = options_parse(&o, argc, argv, &err);
     if (rc) {
         refuse(err.text);
@@ -174,11 +174,11 @@ int main(int argc, char **argv)
         return rc < 0 || fflush(stdout) ? DCR_EXIT_INPUT : rc == DCR_END ? DCR_EXIT_CHECK : DCR_EXIT_OK;
     }
     refuse_none();
-    /* elsewhere rank 0 works alone, for as long as it takes, while the others wait */
+    /* in other tasks rank 0 works alone for as long as it takes, while the others wait */
     comm_open(&c, &argc, &argv, o.task == TASK_TRAIN ? o.comm_timeout : 0);
     mark_open();
     rc = together(&o, &c, &result, &err);
-    if (rc && c.rank == 0) /* every rank has the same sentence; one of them says it */
+    if (rc && c.rank == 0) /* every rank has the same sentence; one of them prints it */
         dcr_say("dcrnn-train", "%s", err.text);
     comm_close(&c);
     return result.has_diverged ? DCR_EXIT_CHECK : rc ? DCR_EXIT_INPUT : result.signal ? 128 + result.signal : 0;

@@ -112,7 +112,7 @@ void mark_open(void)
         state.push = NULL;
     find(library, "dcc_range_start", &state.start);
     find(library, "dcc_range_end", &state.end);
-    if (!state.push || !state.start || !state.end) /* a collector of before they were there */
+    if (!state.push || !state.start || !state.end) /* a collector of an earlier version without them */
         state.start = NULL;
 }
 

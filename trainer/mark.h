@@ -1,9 +1,9 @@
-/* mark.h - names for the phases of a run, for whoever watches. The only file that knows NVTX.
+/* mark.h - names for the phases of a run, for collectors and profilers. Only this file uses NVTX.
  *
  * With the NVTX headers the marks are NVTX push/pop ranges in the domain "dcrnn". Without them the library named by
- * NVTX_INJECTION64_PATH is opened and told directly, by entry points of its own, if it has them (collect/guest). With
- * neither, a mark costs one comparison. Any thread may mark: push and pop belong to the thread that calls them, a range
- * that was started may be ended by another. */
+ * NVTX_INJECTION64_PATH is opened and called directly through its own entry points, if it has them (collect/guest).
+ * With neither, a mark costs one comparison. Any thread may mark: push and pop belong to the calling thread; another
+ * thread may end a started range. */
 #ifndef TRAINER_MARK_H
 #define TRAINER_MARK_H
 
@@ -25,7 +25,7 @@ enum mark_category {
         MARK_N_CATEGORIES
 };
 
-/* X(enumerator, name, category); what the payload means is in docs/FORMAT.md. */
+/* X(enumerator, name, category); docs/FORMAT.md explains the payload. */
 #define MARK_RANGES(X)                                                                                      \
     X(MARK_EPOCH, "epoch", MARK_CAT_STEP)                         /* payload: epoch, from 1 */              \
     X(MARK_STEP, "step", MARK_CAT_STEP)                           /* payload: step, from 0 */               \
@@ -46,13 +46,13 @@ enum mark_range {
         MARK_N_RANGES
 };
 
-/** mark_open - register domain, categories and names. Call once, after the process is what it will stay (no exec). */
+/** mark_open - register domain, categories and names. Call it once, when no exec will follow. */
 void mark_open(void);
 /** mark_push, mark_pop - open a range, close the innermost. */
 void mark_push(enum mark_range range, uint64_t payload);
 void mark_pop(void);
-/** mark_start, mark_end - a range of the process: what goes on beside the work of the threads. Not nested.
- *  returns  what mark_end takes */
+/** mark_start, mark_end - a range of the process, for work beside that of the threads. Not nested.
+ *  returns  the argument of mark_end */
 uint64_t mark_start(enum mark_range range, uint64_t payload);
 void mark_end(uint64_t id);
 /** mark_way - how marks leave the process: "nvtx", "collector" or "none"; for program.json. */

@@ -27,7 +27,7 @@ enum option_kind {
     OPTION_REAL,     /* double, 0 or more; with a range up to high */
     OPTION_POSITIVE, /* double above 0 */
     OPTION_INSTEAD,  /* the task; with an argument also const char * */
-    OPTION_SPECIAL,  /* a parser of its own */
+    OPTION_SPECIAL,  /* it has a separate parser */
 };
 
 enum option_ranks { OPTION_EACH, OPTION_SAME, OPTION_GIVEN };
@@ -39,7 +39,7 @@ struct option_row {
     size_t field;       /* offset in struct options */
     const char *preset; /* as a user would write it; NULL: the field starts as 0 */
     int64_t low, high;
-    const char *const *words; /* NULL ends them */
+    const char *const *words; /* NULL ends the list */
     enum options_task task;
     int (*parse)(struct options *o, const struct option_row *row, const char *text, struct dcr_err *err);
     enum option_ranks ranks;
@@ -122,7 +122,8 @@ static int parse_checkpoint(struct options *o, const struct option_row *row, con
     return 0;
 }
 
-/* The next number of a list separated by commas. returns 0 at the end of the list, -1 when it is none; *at moves on */
+/* The next number of a list separated by commas. returns 0 at the end of the list, -1 when it is no number; *at moves
+ * on */
 static int next_number(const char **at, double *out)
 {
     char *end;
@@ -149,7 +150,7 @@ static int parse_milestones(struct options *o, const struct option_row *row, con
     return state ? bad(row, text, "ascending epochs separated by commas, at most 16", err) : 0;
 }
 
-/* "2,1,1": as many shares as ranks, which are not known yet. */
+/* "2,1,1": one share per rank. The number of ranks is not known yet. */
 static int parse_weights(struct options *o, const struct option_row *row, const char *text, struct dcr_err *err)
 {
     const char *at = text;
@@ -230,7 +231,7 @@ static const struct option_row rows[OPTIONS_N] = {
 #undef SECTION
 #undef OPTION
 
-/* Does it say which scenario, and how? */
+/* Does the option choose a scenario or its form? */
 static int is_scenario(const struct option_row *row)
 {
     return row->task == TASK_SHOW_SCENARIO ||
@@ -286,7 +287,7 @@ static int set(struct options *o, const struct option_row *row, const char *text
     }
 }
 
-/* As short as says it exactly. */
+/* The shortest form that gives the exact value. */
 static void put_number(struct dcr_buf *out, double v)
 {
     char text[40];
@@ -294,7 +295,7 @@ static void put_number(struct dcr_buf *out, double v)
     dcr_buf_printf(out, strtod(text, NULL) == v ? "%.15g" : "%.17g", v);
 }
 
-/* The value that the option has in o, as JSON. No options that are done instead of a training. */
+/* The value of the option in o, as JSON. Options for tasks other than training are left out. */
 static void put_value(const struct options *o, const struct option_row *row, struct dcr_buf *out)
 {
     const void *field = (const char *)o + row->field;
@@ -338,7 +339,7 @@ static void put_value(const struct options *o, const struct option_row *row, str
 
 /* ---- --help and program.json ---------------------------------------------------------------------- */
 
-/* The default stands in brackets. A flag is off, and a row without a default has words for it in its help. */
+/* The default is in brackets. A flag is off by default, and a row without a default has words for it in its help. */
 static void print_row(FILE *out, const struct option_row *row)
 {
     char left[64];
@@ -380,7 +381,7 @@ void options_json(const struct options *o, struct dcr_buf *out)
 
 /* ---- the command line ------------------------------------------------------------------------------ */
 
-/* What only the whole command line can be blamed for. */
+/* Checks that need the whole command line. */
 static int check(const struct options *o, struct dcr_err *err)
 {
     if (o->data && !o->graph)
@@ -413,8 +414,8 @@ static int check(const struct options *o, struct dcr_err *err)
     return 0;
 }
 
-/* getopt's verdict as a sentence; the option itself is the last word it looked at. It has not left a word of which
- * only the first letter was wrong, as "-batch". */
+/* getopt's result as a sentence. The option is the last word it looked at. It has not passed a word of which only the
+ * first letter was wrong, such as "-batch". */
 static int complain(int verdict, char *const *argv, const struct option *known, struct dcr_err *err)
 {
     const char *word = argv[optind - 1], *next = argv[optind];
@@ -431,13 +432,13 @@ static int complain(int verdict, char *const *argv, const struct option *known, 
     return dcr_err_set(err, DCR_FAIL, "unknown option '%.60s'; see `dcrnn-train --help`", word);
 }
 
-/* The options of a scenario count first, so a pass over the command line looks for the scenario alone. */
+/* The options of a scenario come first, so one pass over the command line looks only for the scenario. */
 enum pass { PASS_SCENARIO, PASS_ALL };
 
 static int parse_words(struct options *o, enum pass pass, int argc, char **argv, struct dcr_err *err)
 {
     struct option known[OPTIONS_N + 1] = {0};
-    const int first = 256; /* behind all letters */
+    const int first = 256; /* greater than all letters */
     size_t n = 0;
     for (int i = 0; i < OPTIONS_N; i++)
         if (rows[i].name)
@@ -463,7 +464,7 @@ static int parse_words(struct options *o, enum pass pass, int argc, char **argv,
     return 0;
 }
 
-/* The scenario's options, as if they stood in front of those of the command line. */
+/* The scenario's options, as if they preceded those of the command line. */
 static int parse_scenario(struct options *o, struct dcr_err *err)
 {
     struct options_scenario *s = &o->scenario;
@@ -476,7 +477,7 @@ static int parse_scenario(struct options *o, struct dcr_err *err)
     return rc ? rc : parse_words(o, PASS_ALL, n_words + 1, words, err);
 }
 
-/* --check-options and --check-data are asked for a training. */
+/* --check-options and --check-data need a training. */
 static int check_trains(struct options *o, struct dcr_err *err)
 {
     o->is_check |= o->is_data_check;
@@ -491,7 +492,7 @@ int options_parse(struct options *o, int argc, char **argv, struct dcr_err *err)
     memset(o, 0, sizeof *o);
     for (const struct option_row *row = rows; row < rows + OPTIONS_N; row++)
         if (row->preset && set(o, row, row->preset, NULL))
-            abort(); /* a row whose default it would refuse: tests/unit/test_options_train.c */
+            abort(); /* a row with a default that its parser refuses: tests/unit/test_options_train.c */
     int rc = parse_words(o, PASS_SCENARIO, argc, argv, err);
     if (!rc && o->scenario.name)
         rc = parse_scenario(o, err);
@@ -506,7 +507,7 @@ int options_parse(struct options *o, int argc, char **argv, struct dcr_err *err)
 
 /* ---- alike on all ranks -------------------------------------------------------------------------- */
 
-/* A number that is equal for equal values. */
+/* A number that is the same for equal values. */
 static uint32_t fingerprint_of(const struct options *o, const struct option_row *row)
 {
     struct dcr_buf text = {0};

@@ -15,7 +15,7 @@
 
 #define OPTIONS_MAX_WEIGHTS 1024
 
-/* Ranks that wait longer than a year wait for ever; far beyond, clocks overflow. */
+/* Ranks that wait longer than a year wait without limit; clocks overflow far beyond that. */
 #define OPTIONS_MAX_TIMEOUT_S (365 * 24 * 3600)
 
 /* Rows of options.def. */
@@ -28,7 +28,7 @@ enum {
 #undef OPTION
 };
 
-enum options_pinned { PINNED_AUTO, PINNED_YES, PINNED_NO }; /* auto: where the back end has such memory */
+enum options_pinned { PINNED_AUTO, PINNED_YES, PINNED_NO }; /* auto: if the back end has such memory */
 
 enum options_task {
     TASK_TRAIN,
@@ -40,7 +40,7 @@ enum options_task {
     TASK_SHOW_SCENARIO
 };
 
-/* Where options of the command line came from besides the command line. */
+/* Options that came from a scenario instead of the command line. */
 struct options_scenario {
     const char *name; /* NULL: no scenario */
     struct scenario_choice choice;
@@ -50,9 +50,9 @@ struct options_scenario {
 /* Not to be copied: some pointers point into it. */
 struct options {
     enum options_task task;
-    const char *given[OPTIONS_N]; /* by row of options.def: the word that set it; NULL: it has its default */
-    int is_check;                 /* the options of TASK_TRAIN are looked at, and that is all */
-    int is_data_check;            /* its data, too */
+    const char *given[OPTIONS_N]; /* by row of options.def: the word that set it; NULL: the default */
+    int is_check;                 /* only check the options of TASK_TRAIN */
+    int is_data_check;            /* check its data too */
     struct options_scenario scenario;
     const char *verify_dir;     /* TASK_VERIFY */
     const char *write_data_dir; /* TASK_WRITE_DATA */
@@ -74,7 +74,7 @@ struct options {
     enum dcrnn_recursion recursion;
 
     /* training */
-    int batch;   /* global; of every rank when is_weak */
+    int batch;   /* global, or of every rank if is_weak */
     int is_weak; /* weak scaling */
     int epochs;
     int64_t steps;  /* 0 = no limit */
@@ -86,15 +86,15 @@ struct options {
     int validate_every;     /* epochs; 0 = only at the end */
     int validation_windows; /* 0 = all */
     int test;               /* test split after each best validation */
-    double explode_factor;  /* the run ends when the loss stays above so many times the best; 0 = never */
+    double explode_factor;  /* the run ends when the loss stays above this many times the best; 0 = never */
 
     /* ranks */
     int n_rank_weights; /* 0 = equal shares */
     double rank_weights[OPTIONS_MAX_WEIGHTS];
     enum allreduce_dtype allreduce_dtype;
     size_t bucket_bytes;
-    int is_late;         /* gradients travel after the backward pass, not during it */
-    double comm_timeout; /* s; 0 = wait for ever */
+    int is_late;         /* gradients are sent after the backward pass, not during it */
+    double comm_timeout; /* s; 0 = no limit */
 
     /* loading */
     int loader_workers, n_ahead; /* threads; batches they make ahead */
@@ -118,8 +118,8 @@ struct options {
     int progress_steps;
 };
 
-/** options_parse - defaults, then the command line.
- *           A scenario's options count as if they stood in front of the others: what is said on the command line wins
+/** options_parse - defaults, then the command line. A scenario's options count as if they preceded the others, so the
+ *           command line wins
  *  o        overwritten; text borrows from argv and from o itself
  *  errors   DCR_FAIL: one sentence that names the option and what it takes */
 int options_parse(struct options *o, int argc, char **argv, struct dcr_err *err) DCR_MUST_CHECK;
@@ -130,8 +130,9 @@ void options_help(FILE *out);
 /** options_json - every option of a training with its value, as a JSON object, for program.json. */
 void options_json(const struct options *o, struct dcr_buf *out);
 
-/** options_alike - were all ranks started alike? Compares what must be equal with rank 0's: the model, the training,
- * the ranks, what is done together when. Places of files, threads, kernels and loading are each rank's own. Collective.
+/** options_alike - were all ranks started alike? Compares the options that must be equal with rank 0's: the model, the
+ *  training, the ranks, and everything that ranks do together. Places of files, threads, kernels and loading may
+ *  differ. Collective.
  *  returns  0; else DCR_FAIL on all ranks, with the sentence of the first that differs: rank, host and option */
 int options_alike(const struct options *o, struct comm *c, struct dcr_err *err) DCR_MUST_CHECK;
 
