@@ -65,7 +65,7 @@ size_t host_name_without_attributes(const char *name, size_t len);
 size_t host_name_common(const char *name, size_t len, char *out);
 enum { HOST_NAME_BYTES = 512 }; /* longer names are kept as they are */
 
-/** host_name_of - is_range: the trace says that the program named it; then it is no operator. */
+/** host_name_of - is_range: the trace says that the program named it, so it is no operator. */
 enum host_name host_name_of(const char *name, size_t len, int is_range);
 
 struct activity;

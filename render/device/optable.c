@@ -55,8 +55,8 @@ static int is_helper_name(const char *text, size_t len)
 }
 
 /* Tensor-core kernels by name: the list of PyTorch's TensorBoard plugin, and the names of later libraries. "nvjet_" are
- * cuBLAS's products for Hopper and later; FlashAttention exists for tensor cores alone; "tensor16x8" stands in cuDNN's
- * names; "xdl" and "gtcx" are of AMD's matrix cores. */
+ * cuBLAS's products for Hopper and later; FlashAttention exists for tensor cores alone; "tensor16x8" is part of cuDNN's
+ * names; "xdl" and "gtcx" belong to AMD's matrix cores. */
 static int is_tensor_name(const char *text, size_t len)
 {
     static const char *const words[] = {"h884",

@@ -21,7 +21,7 @@ enum doc_kind {
     DOC_ROW,    /* of a table */
     DOC_CELL,   /* of a row */
     DOC_COMMAND,
-    DOC_DETAILS, /* a line that names what stands inside */
+    DOC_DETAILS, /* a line that names its content */
 };
 enum doc_style { DOC_PLAIN, DOC_STRONG, DOC_CODE };
 enum doc_list_kind { DOC_BULLETS, DOC_NUMBERS };
@@ -37,7 +37,7 @@ struct doc_node {
     enum doc_kind kind;
     int level; /* of a heading 1 and more, of a list enum doc_list_kind, of a column enum doc_side; else 0 */
     struct doc_text *text, *last_text;
-    struct doc_node *first, *last; /* what stands inside: items, columns and rows, cells, blocks of details */
+    struct doc_node *first, *last; /* its content: items, columns and rows, cells, blocks of details */
     struct doc_node *next;
 };
 /* Zero it before use. */

@@ -48,7 +48,7 @@ struct row_bar {
     const char *name;
     double from, to; /* to < from: a gain */
     enum ink ink;
-    const char *value; /* text at the bar: "+12 ms"; NULL: as text.label says of to - from */
+    const char *value; /* text at the bar: "+12 ms"; NULL: to - from as text.label writes it */
     bool is_total;     /* set in bold; the connecting line begins or ends here */
 };
 struct chart_rows {

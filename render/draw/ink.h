@@ -1,6 +1,6 @@
 /* ink.h - the colours of every figure, by meaning.
  *
- * A chart never names a colour: it says INK_COMM, and each painter looks up what that is. One category has one
+ * A chart never names a colour: it uses INK_COMM, and each painter looks up the colour. One category has one
  * colour in every figure of a site. PNG uses the values below; SVG names them as classes ("f-comm"), so that a theme's
  * style sheet may recolour them (dark mode), and carries the same values as a fallback.
  *

@@ -1,8 +1,8 @@
 /* paint_svg.h - the painter that writes SVG with real text.
  *
  * Every shape carries its colour twice: as presentation attribute (what it is on white paper) and as class ("f-comm",
- * "s-grid"), which a page's style sheet may recolour. No style attributes, no scripts, no ids: the text may stand in a
- * page under a strict Content-Security-Policy, any number of times. */
+ * "s-grid"), which a page's style sheet may recolour. No style attributes, no scripts, no ids: a page with a strict
+ * Content-Security-Policy may contain the text, any number of times. */
 #ifndef DCR_DRAW_PAINT_SVG_H
 #define DCR_DRAW_PAINT_SVG_H
 

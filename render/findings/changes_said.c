@@ -62,8 +62,8 @@ static struct phrase why_of(const struct changed *c)
                      : PHRASE(CHANGED_SHORTER, slot_percent(1 - ratio));
 }
 
-/* The largest change that counts. Skips rows that stand for several names, such as "(other names)". less  > 0: only
- * names that take less than before; < 0: only those that take more; 0: both */
+/* The largest change that counts. Skips rows that stand for several names, such as "(other names)".
+ *  less  > 0: only names that take less than before; < 0: only those that take more; 0: both */
 static const struct changed *largest(const struct changed_table *t, int less)
 {
     for (int i = 0; i < t->n_rows; i++) {

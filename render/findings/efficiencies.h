@@ -6,7 +6,7 @@
 #include "lib/base/buf.h"
 #include "render/metrics/report.h"
 
-/** efficiencies_put - "0.41 = load balance 0.89 x communication efficiency 0.46", of GPUs with their three factors; or
+/** efficiencies_put - "0.41 = load balance 0.89 x communication efficiency 0.46", for GPUs with their three factors; or
  * the reason why there are none. */
 void efficiencies_put(const struct run_result *r, struct dcr_buf *out);
 /** efficiencies_has_host - is there a host side to state? Only runs on GPUs have one. */

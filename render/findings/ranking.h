@@ -20,8 +20,8 @@ int ranking_first(const struct report *rep);
 int is_ranked(const struct report *rep);
 /** ranking_doubt - the number of runs counted in the headline that have low confidence; PHRASE_NONE: in none. */
 struct phrase ranking_doubt(const struct report *rep);
-/** ranking_said - findings about such runs together: what limits most of them, and the leading run. r  the leading run.
- *  Test: tests/unit/test_narrate_runs.c */
+/** ranking_said - findings about such runs together: what limits most of them, and the leading run.
+ *  r  the leading run. Test: tests/unit/test_narrate_runs.c */
 struct said ranking_said(struct report *rep, const struct run_result *r);
 /** ranking_say - rep->ranking: the runs with the most idle GPU, communication and data loading. */
 void ranking_say(struct report *rep);

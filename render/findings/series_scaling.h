@@ -8,7 +8,7 @@
 /** series_scaling_texts - scaling_text, beyond_text, and what makes points unreliable. Two points at least. */
 void series_scaling_texts(struct report *rep, struct series *s);
 
-/** series_all_reduce_text - all_reduce.text, where a calibration or a log says something. (series_all_reduce.c) */
+/** series_all_reduce_text - all_reduce.text, if there is a calibration or a log. (series_all_reduce.c) */
 void series_all_reduce_text(struct report *rep, struct series *s);
 
 /** series_shared_run - the repetition of a point whose ranks shared cores, NULL when none did. A quota that is equal on

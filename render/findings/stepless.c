@@ -202,7 +202,8 @@ static int is_late_beyond_cores(const struct run_result *r, const struct mpi_lat
 }
 
 /* Adds claims about a watched program without named steps, the larger share of the run first. Ranks that shared cores
- * come first, unless that cannot explain the waiting for a late rank. returns  number of claims */
+ * come first, unless that cannot explain the waiting for a late rank.
+ *  returns  number of claims */
 static int add_claims(struct report *rep, struct run_result *r)
 {
     struct mpi_late l = mpi_late(&rep->thresholds, r->run);

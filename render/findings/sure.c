@@ -71,7 +71,7 @@ static struct phrase interval_of(struct report *rep, const struct series *s, con
                             slot_name(report_text(rep, "%s", fmt_range(i.lo, i.hi, fmt_x).text)));
     }
     if (!i.has || (!c && r->run->has_host_steps) || (c && c->is_interval_told && c->confidence != CONFIDENCE_HIGH))
-        return PHRASE(NONE); /* there is none, or the confidence gives it */
+        return PHRASE(NONE); /* there is no interval, or the confidence gives it */
     struct slot of = slot_name(c ? c->interval_of : share_name(rep, r, most));
     struct slot range = slot_name(report_text(rep, "%s", fmt_percent_range(i.lo, i.hi).text));
     return r->n_nodes > 0 ? PHRASE(INTERVAL_OF_SHARE_AT, of, at, range) : PHRASE(INTERVAL_OF_SHARE, of, range);

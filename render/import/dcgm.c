@@ -210,7 +210,7 @@ static int is_of_many(const char *text)
 struct dmon {
     int field[MAX_COLUMNS]; /* -1: none that is used */
     int activity[MAX_COLUMNS];
-    int part[MAX_COLUMNS]; /* of the memory; -1: none, or all of it has a column of its own */
+    int part[MAX_COLUMNS]; /* of the memory; -1: none, or another column has all of it */
     int n, rows;
 };
 

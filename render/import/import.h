@@ -20,7 +20,7 @@ enum import_kind import_kind(struct dcr_stream *s);
  * recording. */
 struct import_job {
     int is_trace;
-    char model[64];           /* of the first GPU, as far as it fits; "" = not said */
+    char model[64];           /* of the first GPU, cut to fit; "" = not stated */
     int64_t rank, world_size; /* -1 = not said near the beginning or the end */
     int is_end_unread;        /* the job may be stated at the end, which is too far away to be read */
     int is_nsys;
@@ -40,8 +40,8 @@ void import_job_end(struct import_job *out, const char *bytes, size_t n);
 void import_job_recorded(struct import_job *out, int fd);
 
 /** import_foreign - one file of another tool.
- *  r        gets what it says: traces, monitors ...
- *  name     how the report calls the file
+ *  r        gets its content: traces, monitors ...
+ *  name     name of the file in the report
  *  s        borrows; from its first byte; plain or gzip
  *  errors   of kind DCR_ERR_NO_EVIDENCE: what was not understood is plainly no evidence (no_evidence.h); also marked,
  *           without a sentence, when DCR_END is returned

@@ -169,7 +169,7 @@ struct test {
     size_t points_cap;
 };
 
-/* The name in front of "_perf" in a line or the name of a file: "all_reduce"; out is unchanged when there is none. */
+/* The name before "_perf" in a line or in the name of a file: "all_reduce"; out is unchanged when there is none. */
 static void name_of(const char *text, char out[64])
 {
     const char *end = strstr(text, "_perf"), *from = end;

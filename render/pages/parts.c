@@ -43,7 +43,7 @@ void table_of(struct doc *d, int level, const struct table_said *is)
     doc_table(d, say_columns(&d->arena, is));
 }
 
-/* Causes that could not be judged stand in a second paragraph. */
+/* Causes that could not be judged get a second paragraph. */
 static void paragraphs_of_judged(struct doc *d, const struct phrase *judged)
 {
     int n = n_judged(judged);

@@ -90,7 +90,7 @@ static int is_none(struct reading *g, const char *name, enum dcr_role role, int 
     return g->is_none = 1;
 }
 
-/* Evidence of other tools, known by its content. Unknown files are named only if somebody meant them for dcreport. */
+/* Evidence of other tools, known by its content. Unknown files are named only if they were meant for dcreport. */
 static int read_foreign(struct reading *g, const char *name, enum dcr_role role, struct dcr_stream *s,
                         struct dcr_err *err)
 {

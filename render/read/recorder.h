@@ -5,8 +5,8 @@
 
 #include "render/model/run.h"
 
-/** recorder_of - the state that such a text gives. text  borrows; "" = the archive does not state it. Test:
- *  tests/unit/test_read_run.c */
+/** recorder_of - the state that such a text gives.
+ *  text  borrows; "" = the archive does not state it. Test: tests/unit/test_read_run.c */
 struct recorder recorder_of(const char *text);
 
 #endif

@@ -21,7 +21,8 @@ static void put_escaped(const char *text, struct dcr_buf *out)
 }
 
 /* "- a", "+ a", "---" and "1. a" at the begin of a block would begin a list or a rule, so the character that does this
- * is escaped. returns  the rest of text */
+ * is escaped.
+ *  returns  the rest of text */
 static const char *put_begin(const char *text, struct dcr_buf *out)
 {
     size_t digits = strspn(text, "0123456789"), n = digits;

@@ -61,7 +61,7 @@ void caveats_of_cores(struct report *rep);
 void caveat_of_end(struct report *rep, int run);
 void caveats_of_series(struct report *rep);
 
-/** report_source - what a citation says of the archive of a run; its texts are copied into the arena. */
+/** report_source - the citation of the archive of a run; its texts are copied into the arena. */
 struct source report_source(struct dcr_arena *arena, const struct run *run);
 
 #endif

@@ -169,7 +169,7 @@ static void check_ranks_here(struct report *rep, int run)
                         here == 1 ? PHRASE(RANK_ALONE) : PHRASE(RANKS_ALONE));
 }
 
-/* The only trace of a run, as one of many ranks; NULL when it is none. */
+/* The only trace of a run, if it is of one of many ranks; else NULL. */
 static const struct foreign_trace *rank_alone(const struct run *r)
 {
     return r->is_foreign && r->n_traces == 1 && r->traces[0].world_size > 1 && r->traces[0].rank >= 0 ? &r->traces[0]

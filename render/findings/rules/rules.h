@@ -1,5 +1,5 @@
 /* rules.h - what the files of the class table share: rule.c (a line of it), rules.c (most classes),
- * rules_communication.c, roofline.c (compute and memory), findings.c (what is said besides). Rules and their sources:
+ * rules_communication.c, roofline.c (compute and memory), findings.c (further notes). Rules and their sources:
  * docs/metrics.md#rules. */
 #ifndef RENDER_FINDINGS_RULES_RULES_H
 #define RENDER_FINDINGS_RULES_RULES_H

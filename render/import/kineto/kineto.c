@@ -188,8 +188,8 @@ static int is_event(struct walk *k, const char *p, const char *after)
     return is_it;
 }
 
-/* The event at w.at cannot be read. Moves to the next readable one and counts what lies between. returns  0: w.at is at
- * that event; DCR_END: the file ended before one was found; DCR_FAIL: the stream failed */
+/* The event at w.at cannot be read. Moves to the next readable one and counts what lies between.
+ *  returns  0: w.at is at that event; DCR_END: the file ended before one was found; DCR_FAIL: the stream failed */
 static int skip_damage(struct walk *k, struct dcr_err *err)
 {
     enum { MOST_EVENT = 1 << 16, MOST_SEARCHED = 1 << 30 };

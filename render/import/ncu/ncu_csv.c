@@ -31,7 +31,7 @@ static const char *table_in(const char *head, size_t n)
     return line;
 }
 
-/* A line that begins with what ncu says. */
+/* A line that begins as ncu's messages do. */
 static const char *talk_in(const char *head, size_t n, const char *const *words)
 {
     const char *line = line_with(head, n, words);

@@ -1,7 +1,7 @@
 /* nsys_devices.h - which GPU a process means by the number of a device. CUDA numbers the devices that a process sees
- * from 0: with CUDA_VISIBLE_DEVICES, as launchers set it, every rank computes on "device 0". An nsys export says which
- * GPU that is (TARGET_INFO_CUDA_DEVICE). Inside render/import only. source: Nsight Systems User Guide, "SQLite Schema
- * Reference". Test: tests/unit/test_nsys.c */
+ * from 0: with CUDA_VISIBLE_DEVICES, as launchers set it, every rank computes on "device 0". An nsys export gives the
+ * GPU behind that number (TARGET_INFO_CUDA_DEVICE). Inside render/import only. source: Nsight Systems User Guide,
+ * "SQLite Schema Reference". Test: tests/unit/test_nsys.c */
 #ifndef RENDER_IMPORT_NSYS_NSYS_DEVICES_H
 #define RENDER_IMPORT_NSYS_NSYS_DEVICES_H
 
@@ -35,7 +35,7 @@ void nsys_devices_read(struct nsys_devices *d, struct nsys_file *f);
 int64_t nsys_devices_number(struct nsys_devices *d, int64_t global_pid, int64_t device, int64_t *gpu);
 /** nsys_devices_gpu - the id in TARGET_INFO_GPU of a device that nsys_devices_number returned. */
 int64_t nsys_devices_gpu(const struct nsys_devices *d, int64_t number);
-/** nsys_devices_say - a gap where several processes ran on one number, and nothing says that it is one GPU. */
+/** nsys_devices_say - adds a gap if several processes ran on one number, and nothing shows that it is one GPU. */
 void nsys_devices_say(const struct nsys_devices *d, struct run *r, const char *file);
 void nsys_devices_release(struct nsys_devices *d);
 

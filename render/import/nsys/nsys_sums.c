@@ -16,7 +16,7 @@
 
 enum { MAX_BYTES = 64 << 20, MAX_COLUMNS = 32, MIN_COLUMNS = 3 };
 
-/* Headers of times (newer, older), of sizes, and of reports with columns of their own. */
+/* Headers of times (newer, older), of sizes, and of reports with special columns. */
 static const char *const headers[][4] = {{"Range", "Total Proj Time", "Range Instances", NULL},
                                          {"NVTX Range", "Kern Inst", "Total Time", NULL},
                                          {"Count", "KAvg", "Kernel Name", NULL},

@@ -10,7 +10,7 @@
 
 enum { MAX_NAME = 128, MAX_WORDS = 8 };
 
-/* Fields of nvidia-smi, whose units are fixed where the name says none. */
+/* Fields of nvidia-smi, whose units are fixed if the name has none. */
 static const struct {
     const char *name;
     enum gpu_sample what;
@@ -116,7 +116,7 @@ static void take_unit(char *name, char *unit, size_t cap)
         name[k - 1] = '\0';
 }
 
-/* Its words in lower case, cut in place; letters and digits are words of their own. '%' is one. returns  how many */
+/* Its words in lower case, cut in place; letters and digits are separate words. '%' is one. returns  how many */
 static int words_of(char *name, char *text, char **words)
 {
     int n = 0;

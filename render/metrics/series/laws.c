@@ -285,7 +285,7 @@ static void fit_all_reduce(struct series *s, struct reason why)
 static void extrapolate(struct report *rep, struct series *s, const struct fit *amdahl, const struct fit *usl,
                         int is_shared)
 {
-    const int widest = 4; /* an interval that covers a larger factor says nothing */
+    const int widest = 4; /* a wider interval is of no use */
     const struct law *a = &s->laws[0], *u = &s->laws[1];
     s->extrapolated_by = LAW_NONE;
     s->extrapolation_why = REASON(NONE);

@@ -24,7 +24,7 @@ static int is_of_speed(const char *name)
     return 0;
 }
 
-/* Order of names without their versions: what stands behind ".so" and any digits and dots between them. */
+/* Order of names without their versions: ignores digits and dots, and the text from ".so" on. */
 static int compare_kind(const char *a, const char *b)
 {
     const char *x = strstr(a, ".so"), *y = strstr(b, ".so");

@@ -128,8 +128,8 @@ static void add_cores_awaited(struct site *s, json_t *list, double ratio, const 
             site_text(s, "up to %s", fmt_percent(ratio).text));
 }
 
-/* What limits, by the share that was judged; communication if nothing limits. exchange_ratio  the share of a step that
- * communication_or_waiting_ns is */
+/* What limits, by the share that was judged; communication if nothing limits.
+ *  exchange_ratio  the share of a step that communication_or_waiting_ns is */
 static void add_cause(struct site *s, json_t *list, const struct run_result *r, int claim, double exchange_ratio,
                       const struct beside *b)
 {

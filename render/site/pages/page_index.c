@@ -338,7 +338,8 @@ static double goodness(const struct run_result *r, bool has_throughput)
     return has_throughput ? r->throughput : r->step.mean_ns > 0 ? 1e9 / (double)r->step.mean_ns : 0;
 }
 
-/* The rows of some runs in a separate table. words  before the name of each run; NULL none */
+/* The rows of some runs in a separate table.
+ *  words  before the name of each run; NULL none */
 static json_t *table_of_some(struct site *s, const json_t *all, const int *runs, int n, const char *const *words)
 {
     json_t *t = json_deep_copy(all), *rows = view_list(s);

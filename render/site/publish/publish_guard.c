@@ -171,7 +171,7 @@ static bool is_partial(const char *name, const char *base, bool exists)
     return end > name + n + 1 && (strcmp(end, ".partial") == 0 || (exists && strcmp(end, PUBLISH_ASIDE) == 0));
 }
 
-/* A failure here does not prevent the report: the leftover stays, and its name says what it is. */
+/* A failure here does not prevent the report: the folder stays, and its name shows what it is. */
 static void remove_leftover(const char *path)
 {
     struct dcr_err ignored;

@@ -109,7 +109,7 @@ void view_cell_bytes(struct site *s, json_t *table, bool has, double bytes);
 void view_cell_missing(struct site *s, json_t *table, const struct reason *why, const char *unit);
 /** view_cell_text - a text; an empty one is missing, because it was not recorded. */
 void view_cell_text(struct site *s, json_t *table, const char *text);
-/** view_cell_value - the same with any text; if has is false, the text says why there is no value, or is NULL.
+/** view_cell_value - the same with any text; if has is false, the text is the reason, or NULL.
  *  unit  of the whole column, or else of the whole row: "ns", "ratio"; "": a number */
 void view_cell_value(struct site *s, json_t *table, const char *text, bool has, double value, const char *unit);
 /** view_cell_interval - a cell with an interval; the CSV has its ends in columns "..., from" and "..., to". */
@@ -123,8 +123,8 @@ void view_exact(struct site *s, json_t *table, const char *name, bool has, doubl
  *  t  the table of the site; of  the table of metrics; subject  the subject of these metrics; then ids */
 #define VIEW_METRICS(s, t, of, subject, ...) view_metrics(s, t, of, subject, (const int[]){__VA_ARGS__, -1})
 void view_metrics(struct site *s, json_t *table, const struct metrics *of, const void *subject, const int *ids);
-/** view_cell_said - a cell with the text of another tool's file, and its number in all digits for the CSV. number
- *  NULL: it is no number, or in a column of texts */
+/** view_cell_said - a cell with the text of another tool's file, and its number in all digits for the CSV.
+ *  number  NULL: it is no number, or in a column of texts */
 void view_cell_said(struct site *s, json_t *table, const char *text, const char *number);
 /** view_cell_sub - a cell of two lines: text, and a remark in small. */
 void view_cell_sub(struct site *s, json_t *table, const char *text, const char *remark);
@@ -205,14 +205,14 @@ json_t *view_loss_names(struct site *s, const struct series *series);
  *  none. */
 json_t *view_laws(struct site *s, const struct series *series);
 json_t *view_ahead(struct site *s, const struct series *series);
-/** view_moves - forecasts of the largest point after a change or the removal of a cause; null: there are none. said
- *  gets a sentence on the change that saves most, NULL none */
+/** view_moves - forecasts of the largest point after a change or the removal of a cause; null: there are none.
+ *  said  gets a sentence on the change that saves most, NULL none */
 json_t *view_moves(struct site *s, const struct series *series, const char **said);
 /** view_all_reduce - the all-reduces of a step by a calibration or a log, beside the transfer; null: neither. */
 json_t *view_all_reduce(struct site *s, const struct series *series);
 /** view_operators - what the host named, by self time: the 20 names with most; null: nothing.
- *  is     the row of tables.def, whose first slots are how many are shown and how many there are trace  fills the slot
- *  after those; NULL: the row has none */
+ *  is     the row of tables.def, whose first slots are how many are shown and how many there are
+ *  trace  fills the slot after those; NULL: the row has none */
 json_t *view_operators(struct site *s, const struct host_operators *o, enum table_id is, const char *trace);
 /** view_mpi_calls, view_io_files - what the recorder saw by itself; null: nothing. */
 json_t *view_mpi_calls(struct site *s, const struct run *run);

@@ -37,8 +37,8 @@ bool spans_knows(const struct run *run, const char *file);
 /** spans_foreign_begin, spans_foreign_free - for one trace, as in struct run_watch. */
 void *spans_foreign_begin(struct activity_watch *w);
 void spans_foreign_free(void *foreign);
-/** spans_foreign_keep - adds the ranges collected for a file to s; takes foreign. returns  false: they were not
- *  collected, or not all of them */
+/** spans_foreign_keep - adds the ranges collected for a file to s; takes foreign.
+ *  returns  false: they were not collected, or not all of them */
 bool spans_foreign_keep(struct spans *s, void *foreign, const char *file);
 /** spans_foreign_place - sets the ranks of kept ranges; part of spans_place. */
 void spans_foreign_place(struct spans *s, const struct run *run);
