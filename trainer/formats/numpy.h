@@ -47,8 +47,8 @@ struct npy {
 /** npy_read - a whole array.
  *  array    its name in an .npz; NULL: the file is an .npy
  *  out      gives; free with npy_free
- *  errors   DCR_FAIL: not such a file, no such array, a type that cannot be read, shorter or longer than its head says,
- *           more than 2^31 values
+ *  errors   DCR_FAIL: not such a file, no such array, a type that cannot be read, shorter or longer than its head
+ *           states, more than 2^31 values
  *  memory   at most twice what was read */
 int npy_read(const char *path, const char *array, struct npy *out, struct dcr_err *err) DCR_MUST_CHECK;
 /** npy_free - release and empty; an empty struct is fine. */

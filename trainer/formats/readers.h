@@ -75,8 +75,8 @@ int graph_pairs_begin(struct graph_pairs *p, const struct graph_file *file, cons
                       struct dcr_err *err) DCR_MUST_CHECK;
 void graph_pairs_release(struct graph_pairs *p);
 /** graph_pairs_find - the sensor of that id, which counts as named.
- *  returns  0; DCR_END when the data lack it and the file may be a larger one; DCR_FAIL when it may not place
- *           "'FILE' line 7", for the message */
+ *  returns  0; DCR_END when the data lack it and the file may be a larger one; DCR_FAIL when it may not
+ *  place    "'FILE' line 7", for the message */
 int graph_pairs_find(struct graph_pairs *p, const char *id, const char *place, int *sensor,
                      struct dcr_err *err) DCR_MUST_CHECK;
 /** graph_pairs_add - one value, which the reader has checked: finite, not negative. */

@@ -116,7 +116,7 @@ struct gpu_api {
     int (*unique_id)(unsigned char *id, struct dcr_err *err);
 
     /** create - makes everything on the device; parameters are zero. out gives.
-     *  errors   no device, not enough memory (says how much) */
+     *  errors   no device, not enough memory (the sentence gives the amount) */
     int (*create)(struct gpu **out, const struct gpu_config *c, struct dcr_err *err);
     /** join - find the other ranks. Call it after create has succeeded on all of them, because a failed rank would keep
      *  them waiting. Collective; with one rank it does nothing.

@@ -164,7 +164,7 @@ struct project_args {
     float *y;            /* out: (R, Dout) */
     const float *truth;  /* (R, Dout); NULL = never fed */
     const uint8_t *coin; /* one, on the device */
-    float *z;            /* out: (R, ld_z): terms of what is fed; NULL after the last step */
+    float *z;            /* out: (R, ld_z): terms of the next input; NULL after the last step */
     int ld_z;
 };
 int launch_project(const struct project_args *a, cudaStream_t stream, struct dcr_err *err) DCR_MUST_CHECK;

@@ -172,8 +172,9 @@ static void take_all(struct taker *t)
     take_activations(t, rows);
 }
 
-/* Parameters, batches, activations: allocates everything that grows with the model, or nothing. others  bytes that will
- * be needed besides errors  DCR_FAIL: it does not fit (how much is needed and free), the device failed */
+/* Parameters, batches, activations: allocates everything that grows with the model, or nothing.
+ *  others  bytes that will be needed besides
+ *  errors  DCR_FAIL: it does not fit (how much is needed and free), the device failed */
 static int allocate(struct gpu *g, const char *device, size_t others, struct dcr_err *err)
 {
     size_t free_bytes = 0, total = 0;

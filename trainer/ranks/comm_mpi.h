@@ -20,7 +20,8 @@ _Noreturn void comm_mpi_fail(const struct comm *c, const char *call, int code);
     } while (0)
 
 /** comm_mpi_pause - pause between two looks at something that another rank must do first. After a short time of looking
- *  without pause, it offers the core to others. n_looks  the caller's counter, 0 at first */
+ *  without pause, it offers the core to others.
+ *  n_looks  the caller's counter, 0 at first */
 void comm_mpi_pause(unsigned *n_looks);
 /** comm_mpi_wait - until the request is done, watched by the watchdog. */
 void comm_mpi_wait(const struct comm *c, MPI_Request *request, const char *call);

@@ -84,8 +84,8 @@ int train_step(struct train *t, struct dcr_err *err) DCR_MUST_CHECK;
  *  line. The loader has been started. Collective. */
 int train_write_gradient(struct train *t, struct dcr_err *err) DCR_MUST_CHECK;
 
-/** train_note_failure - keeps a failure of this rank alone in t->failed and err until all ranks know it. rc  0: does
- *  nothing */
+/** train_note_failure - keeps a failure of this rank alone in t->failed and err until all ranks know it.
+ *  rc  0: does nothing */
 void train_note_failure(struct train *t, int rc, const struct dcr_err *what, struct dcr_err *err);
 
 /** train_checkpoint - write the state, unless it is on disk already or the loss is suspicious (schedule.h). Ranks other
