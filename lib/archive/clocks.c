@@ -24,12 +24,12 @@ static int take_point(struct dcr_csv *csv, struct dcr_clock_point *p)
                : 0;
 }
 
-/* Every stride-th reading, and the last; when the room is full every second one goes. */
+/* Keeps every stride-th reading and the last one. When the room is full, every second point is dropped. */
 int dcr_clock_read(struct dcr_clock *c, struct dcr_arena *arena, struct dcr_stream *s, long *n_bad, struct dcr_err *err)
 {
     struct dcr_csv *csv = NULL;
     int64_t row = 0, stride = 1;
-    int is_extra = 0; /* the last point stands between two strides */
+    int is_extra = 0; /* the last point lies between two strides */
     *c = (struct dcr_clock){.reference = ""};
     *n_bad = 0;
     int rc = dcr_csv_open(&csv, s, err);
@@ -65,7 +65,7 @@ int64_t dcr_clock_offset(const struct dcr_clock *c, int64_t t_ns)
         return p->offset_ns;
     if (t_ns >= last->t_ns)
         return last->offset_ns;
-    for (int n = c->n; n > 2;) { /* p: the last point known to lie before */
+    for (int n = c->n; n > 2;) { /* p: the last point known to lie before t_ns */
         int half = n / 2;
         n = p[half].t_ns < t_ns ? n - half : half + 1;
         p = p[half].t_ns < t_ns ? p + half : p;
@@ -95,7 +95,7 @@ int dcr_clock_drift(const struct dcr_clock *c, double *ppm, double *error_ppm)
 
 /* ---- all hosts on the calendar of one ----------------------------------------------------------- */
 
-/* Of readings that lie: some number, no overflow. */
+/* Adds without overflow: damaged readings may hold any number. */
 static int64_t plus(int64_t a, int64_t b)
 {
     return (int64_t)((uint64_t)a + (uint64_t)b);
@@ -132,7 +132,7 @@ struct dcr_host dcr_host_of(struct dcr_hosts *h, const char *name, int64_t mono_
     int is_sane = real_ns >= 0 && real_ns <= MAX_TIME_NS && mono_ns >= 0 && mono_ns <= MAX_TIME_NS;
     int is_measured = clock && clock->n && *clock->reference && strcmp(clock->reference, name) != 0;
     if (!host && is_measured) {
-        /* The reference's calendar, by what its first process said; else, by this host's. */
+        /* The calendar of the reference's first process; if there is none, that of this host. */
         struct dcr_host *reference = known(h, clock->reference);
         if (!reference)
             reference = add(h, clock->reference,

@@ -1,5 +1,5 @@
-/* foreign.h - which tool left a file, told by what the file holds and not by its name. The packer writes the answer
- * into the manifest. */
+/* foreign.h - tells which tool wrote a file, by its content and not by its name. The packer writes the answer into the
+ * manifest. */
 #ifndef DCR_FOREIGN_H
 #define DCR_FOREIGN_H
 
@@ -33,14 +33,14 @@ enum dcr_foreign {
 /** dcr_foreign_kind - "kineto" ...; NULL for DCR_FOREIGN_UNKNOWN. */
 const char *dcr_foreign_kind(enum dcr_foreign what);
 
-/* As much of a file's beginning as is looked at. */
+/* Number of bytes at the beginning of a file that are looked at. */
 #define DCR_FOREIGN_HEAD 65536
 
-/** dcr_foreign_of_head - the first n bytes of a file, decompressed. name: tells reports whose format only their own
- * tool knows, by their ending. */
+/** dcr_foreign_of_head - judges the first n bytes of a file, decompressed. name: its ending identifies reports whose
+ * format only their own tool can read. */
 enum dcr_foreign dcr_foreign_of_head(const char *head, size_t n, const char *name);
 
-/** dcr_foreign_of_file - of a plain or gzip-compressed file; DCR_FOREIGN_UNKNOWN also when it cannot be read. */
+/** dcr_foreign_of_file - judges a plain or gzip-compressed file; DCR_FOREIGN_UNKNOWN also when it cannot be read. */
 enum dcr_foreign dcr_foreign_of_file(const char *path);
 
 #endif

@@ -9,7 +9,7 @@
 /* ---- archive members ------------------------------------------------------------------------ */
 
 #define DCR_ARCHIVE_FORMAT "dcreport-run"
-#define DCR_ARCHIVE_VERSION 2 /* 1: the manifest held no checksum of itself; still read */
+#define DCR_ARCHIVE_VERSION 2 /* 1: the manifest had no checksum of itself; still read */
 
 #define DCR_MANIFEST "manifest.json"
 #define DCR_METADATA "job_metadata.json"
@@ -23,23 +23,23 @@
 #define DCR_CALIBRATION_VERSION 1
 
 /* Roles of members in the manifest. X(enumerator, role text) */
-#define DCR_ROLES(X)                                                                                 \
-    X(DCR_ROLE_METADATA, "metadata")           /* job_metadata.json: what ran, where, with what */   \
-    X(DCR_ROLE_METADATA_TEXT, "metadata-text") /* the same for people */                             \
-    X(DCR_ROLE_METRICS, "metrics")             /* metrics.csv */                                     \
-    X(DCR_ROLE_STEPS, "steps")                 /* steps.csv, whole or one per rank */                \
-    X(DCR_ROLE_CPU_MONITOR, "cpu-monitor")                                                           \
-    X(DCR_ROLE_GPU_MONITOR, "gpu-monitor")                                                           \
-    X(DCR_ROLE_NET_MONITOR, "net-monitor")                                                           \
-    X(DCR_ROLE_DISK_MONITOR, "disk-monitor")                                                         \
-    X(DCR_ROLE_CLOCK_MONITOR, "clock-monitor") /* how far a node's clock is from that of rank 0's */ \
-    X(DCR_ROLE_PROCESS_MONITOR, "process-monitor")                                                   \
-    X(DCR_ROLE_TRACE, "trace")             /* native trace, rank<r>/trace-<pid>.dct */               \
-    X(DCR_ROLE_SUMMARY, "summary")         /* what a trace comes down to: lib/reduce/summary.h */    \
-    X(DCR_ROLE_RANK, "rank")               /* rank<r>/rank.json: how this rank began and ended */    \
-    X(DCR_ROLE_CALIBRATION, "calibration") /* calibration.json: what the machine can do */           \
-    X(DCR_ROLE_LOG, "log")                                                                           \
-    X(DCR_ROLE_FOREIGN, "foreign") /* evidence of other tools, as it came */                         \
+#define DCR_ROLES(X)                                                                                              \
+    X(DCR_ROLE_METADATA, "metadata")           /* job_metadata.json: program, machines and settings of the run */ \
+    X(DCR_ROLE_METADATA_TEXT, "metadata-text") /* the same as text for people */                                  \
+    X(DCR_ROLE_METRICS, "metrics")             /* metrics.csv */                                                  \
+    X(DCR_ROLE_STEPS, "steps")                 /* steps.csv, whole or one per rank */                             \
+    X(DCR_ROLE_CPU_MONITOR, "cpu-monitor")                                                                        \
+    X(DCR_ROLE_GPU_MONITOR, "gpu-monitor")                                                                        \
+    X(DCR_ROLE_NET_MONITOR, "net-monitor")                                                                        \
+    X(DCR_ROLE_DISK_MONITOR, "disk-monitor")                                                                      \
+    X(DCR_ROLE_CLOCK_MONITOR, "clock-monitor") /* how far a node's clock is from that of rank 0's */              \
+    X(DCR_ROLE_PROCESS_MONITOR, "process-monitor")                                                                \
+    X(DCR_ROLE_TRACE, "trace")             /* native trace, rank<r>/trace-<pid>.dct */                            \
+    X(DCR_ROLE_SUMMARY, "summary")         /* sums of a trace: lib/reduce/summary.h */                            \
+    X(DCR_ROLE_RANK, "rank")               /* rank<r>/rank.json: how this rank began and ended */                 \
+    X(DCR_ROLE_CALIBRATION, "calibration") /* calibration.json: what the machine can do */                        \
+    X(DCR_ROLE_LOG, "log")                                                                                        \
+    X(DCR_ROLE_FOREIGN, "foreign") /* files of other tools, unchanged */                                          \
     X(DCR_ROLE_OTHER, "other")
 
 enum dcr_role {
@@ -53,7 +53,7 @@ enum dcr_role {
 /* Sentences in a trace (DCT_NOTE) that the packer looks for. */
 #define DCR_GPU_NOTE "GPU activity is recorded"
 #define DCR_GPU_WHOLE_NOTE "GPU activity was handed over up to the exit"
-/* Begin of the recorder's note that it stopped for lack of room. */
+/* Beginning of the recorder's note that it stopped for lack of room. */
 #define DCR_STOP_NOTE "recording stopped: "
 /* A summary made by a collector that did not see the end of the trace. */
 #define DCR_SUMS_END_NOTE "the collector ended first: the sums end before the newest events"
@@ -64,13 +64,13 @@ enum dcr_role {
 /* ---- CSV columns ---------------------------------------------------------------------------- */
 /* X(name, unit). Readers go by name and accept missing and further columns. Empty cell = not measured. */
 
-/* clang-format lays such lists out anew every time. */
+/* clang-format would rearrange these lists with each change. */
 /* clang-format off */
 
-/* Per epoch; names of the first eleven are those of earlier users' files and are kept.
- * data_load_time_sec and compute_time_sec: mean per step in existing files is not defined; ours are the
- * sums over the epoch on rank 0. Errors (MAE, RMSE) are in the data's own unit (mph). The test columns are filled, on
- * request, in epochs whose validation was the best so far. */
+/* Per epoch. The first eleven names are kept from files of earlier users. In existing files data_load_time_sec and
+ * compute_time_sec are means per step of unknown definition; ours are sums over the epoch on rank 0. Errors (MAE, RMSE)
+ * are in the data's own unit (mph). The test columns are filled, on request, in epochs whose validation was the best so
+ * far. */
 #define DCR_METRICS_COLUMNS(X)                                                                                    \
     X("epoch", "1")                                                                                               \
     X("train_loss", "mph") X("val_loss", "mph") X("val_mae", "mph") X("val_rmse", "mph") X("epoch_time_sec", "s") \
@@ -111,7 +111,7 @@ enum dcr_role {
     X("t_ns", "ns") X("interface", "") X("rx_bytes", "bytes") X("tx_bytes", "bytes") X("on_wire", "1")
 #define DCR_DISK_MONITOR_COLUMNS(X) \
     X("timestamp", "s") X("t_ns", "ns") X("device", "") X("read_bytes", "bytes") X("write_bytes", "bytes")
-/* offset_ns: to be added to times of this node; wrong by at most error_ns */
+/* offset_ns is added to times of this node; it is wrong by at most error_ns */
 #define DCR_CLOCK_MONITOR_COLUMNS(X) \
     X("timestamp", "s") X("t_ns", "ns") X("offset_ns", "ns") X("error_ns", "ns") X("reference", "")
 #define DCR_PROCESS_MONITOR_COLUMNS(X)                                                                                 \
@@ -131,9 +131,9 @@ enum dcr_role {
  * keeps every slot already stored when the process dies. Little endian. */
 
 #define DCT_MAGIC 0x0a31544344524344ull /* "DCRDCT1\n" */
-#define DCT_VERSION 3                   /* 3: in pieces; 1: a DCT_POP or DCT_END carried no payload; all are read */
-#define DCT_WHOLE_VERSION 2             /* of a trace that is one piece: earlier readers take it too */
-#define DCT_OLDEST_VERSION 1            /* that is read */
+#define DCT_VERSION 3                   /* 3: in pieces; 1: DCT_POP and DCT_END carried no payload; all are read */
+#define DCT_WHOLE_VERSION 2             /* version of a trace in one piece, so that earlier readers can read it */
+#define DCT_OLDEST_VERSION 1            /* oldest version that is read */
 #define DCT_BLOCK_BYTES 65536u          /* default */
 #define DCT_SLOT_BYTES 16u
 
@@ -223,23 +223,23 @@ enum {
     DCT_PAYLOAD_FILE /* id of a DCT_STRING: the file that an I/O call was about */
 };
 
-/* Raw payloads: for each item this slot, then its bytes as far as they are kept, padded to whole slots. */
+/* Raw payloads: this slot for each item, then the bytes of it that are kept, padded to whole slots. */
 struct dct_raw {
-    uint64_t schema; /* DCT_SCHEMA of that number, or NVTX's own number of a predefined type */
+    uint64_t schema; /* number of a DCT_SCHEMA, or NVTX's own number of a predefined type */
     uint32_t size;   /* bytes of the item */
     uint32_t kept;   /* bytes that follow, less than size when the item was cut */
 };
 #define DCT_MAX_RAW 2048u /* of all items of an event, headers and padding included */
 
-/* Domains of the spans that the writer observes by itself, and their categories. A span of category DCT_IN_FLIGHT is no
- * time of the thread: from a non-blocking operation's call to its completion. */
+/* Domains of the spans that the writer observes by itself, and their categories. A span of category DCT_IN_FLIGHT lasts
+ * from a non-blocking operation's call to its completion and is not time of the thread. */
 #define DCT_DOMAIN_MPI "mpi"
 #define DCT_DOMAIN_IO "io"
 #define DCT_IN_FLIGHT "in flight"
 
 /* Domain of the ranges that the hook in PyTorch makes (collect/python/dcreport_torch.py), and the categories that only
- * it uses: a part of the loop that is a step if an optimiser steps in it, and a time that the library measured itself.
- */
+ * it uses: a part of the loop, which is a step if an optimiser steps in it, and a time that the library measured
+ * itself. */
 #define DCT_DOMAIN_PYTORCH "PyTorch"
 #define DCT_CATEGORY_BATCH "batch of PyTorch"
 #define DCT_CATEGORY_EXCHANGE "exchange of PyTorch"
@@ -254,18 +254,18 @@ struct dct_span {
 struct dct_gpu {
     uint8_t activity;   /* DCT_GPU_* */
     uint8_t detail;     /* copy: 1 HtoD, 2 DtoH, 8 DtoD, 10 PtoP ...; memory: 1 allocated, 2 freed; sync: its type */
-    uint16_t registers; /* of a thread of a kernel */
+    uint16_t registers; /* per thread of a kernel */
     uint32_t device;    /* of calls: the Linux thread id */
     uint32_t context;   /* of calls: what they returned */
     uint32_t stream;
     uint32_t correlation; /* the same for a call and for what it started; 0 = none */
-    uint32_t graph;       /* id of the CUDA graph it belongs to; 0 = none */
-    uint64_t node;        /* of that graph; memory: address */
+    uint32_t graph;       /* id of the CUDA graph that contains it; 0 = none */
+    uint64_t node;        /* in that graph; memory: address */
 };
 /* Further slots of a kernel. */
 struct dct_kernel {
     uint32_t grid[3], block[3];
-    uint32_t static_shared, dynamic_shared; /* bytes a block */
+    uint32_t static_shared, dynamic_shared; /* bytes per block */
 };
 /* X(enumerator, category) */
 #define DCT_GPU_ACTIVITIES(X)                                                        \
@@ -276,7 +276,7 @@ struct dct_kernel {
     X(DCT_GPU_RUNTIME, "runtime")   /* call of the runtime, on the host */           \
     X(DCT_GPU_DRIVER, "driver")     /* call of the driver, on the host */            \
     X(DCT_GPU_SYNC, "sync")         /* the host waits for a stream, event, device */ \
-    X(DCT_GPU_OVERHEAD, "overhead") /* time that observing or compiling took */
+    X(DCT_GPU_OVERHEAD, "overhead") /* time spent on observing or compiling */
 enum dct_gpu_activity {
 #define X(id, text) id,
     DCT_GPU_ACTIVITIES(X)
@@ -291,13 +291,13 @@ struct dct_io {
 enum { DCT_IO_READ = 0, DCT_IO_WRITE, DCT_IO_OTHER /* open, close, sync ... */, DCT_N_IO };
 
 /* Last slot of a DCT_SUM or DCT_GAP. kind: DCT_PUSH, DCT_START, DCT_MARK, DCT_SPAN or DCT_GPU (category: its activity).
- * Of a DCT_GAP the second byte of kind is how many dropped ranges were open around it. */
+ * In a DCT_GAP the second byte of kind counts the dropped ranges that were open around it. */
 struct dct_sum {
     uint32_t category, kind;
     uint64_t n;
 };
 
-/* Track of what belongs to the process as a whole (DCT_FILE, DCT_SUM), written when it ends. */
+/* Track of events that belong to the whole process (DCT_FILE, DCT_SUM), written when it ends. */
 #define DCT_TRACK_PROCESS 0xffffffffu
 
 enum dct_kind {
@@ -310,10 +310,11 @@ enum dct_kind {
     DCT_SPAN = 6,  /* [span, attr] complete interval, observed without the program naming it: MPI, I/O */
     DCT_FILE = 7,  /* [dct_io x 3] calls on the file `name` that were too short to be spans; t_ns = first use */
     DCT_GPU = 8,   /* [span, dct_gpu, kernel's dct_kernel] what a GPU or its runtime did; on any track, in any order */
-    DCT_SUM = 9,   /* [span, dct_sum] events of one name that were dropped: their time and bytes; t_ns: since when */
-    DCT_GAP = 10,  /* [span, dct_sum] events of this thread, of one name and inside the same ranges, that were dropped
-                      since its event before: their time as one piece that begins at t_ns. Those inside come first.
-                      Without extra slots: a push that follows may have a time from t_ns on */
+    DCT_SUM = 9,   /* [span, dct_sum] time and bytes of dropped events of one name; t_ns = when the first was dropped */
+    DCT_GAP = 10,  /* [span, dct_sum] sum of events of this thread, of one name and inside the same ranges, that were
+                    * dropped since the thread's previous event. Their time is given as one piece that begins at t_ns.
+                    * Events further inside come first. Without extra slots: a push that follows may have a time from
+                    * t_ns on */
     /* definitions; n_extra slots of text (16 bytes each, NUL padded); t_ns = text length in bytes */
     DCT_STRING = 16,   /* name = the id defined */
     DCT_DOMAIN = 17,   /* domain = the id defined */

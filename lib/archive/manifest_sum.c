@@ -7,7 +7,7 @@
 
 enum { DIGITS = DCR_SHA256_HEX - 1 };
 
-/* The digits behind the first "manifest_sha256": the writer puts it before all free text. NULL: none. */
+/* The digits after the first "manifest_sha256"; the writer puts it before all free text. NULL: none. */
 static const char *digits_of(const char *text, size_t n)
 {
     static const char key[] = "\"" DCR_MANIFEST_SUM "\"";

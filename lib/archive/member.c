@@ -26,7 +26,7 @@ int dcr_name_number(const char *word, size_t len, const char *prefix)
     return k <= MAX_NUMBER ? k : -1;
 }
 
-/* Numbers of the folders on the way; returns the file's own name. */
+/* Reads node and rank from the folders of the path; returns the file's own name. */
 static const char *read_folders(const char *name, int *node, int *rank)
 {
     const char *base = name;

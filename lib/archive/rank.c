@@ -20,14 +20,14 @@ static int number(const char *text)
     return *end == '\0' && k >= 0 && k < INT_MAX ? (int)k : -1;
 }
 
-/* By Open MPI's, PMIx's, PMI's or Slurm's variables. get: value of a variable, or NULL. SLURM_PROCID counts only inside
- * a job step: the batch script has it too. */
+/* Uses the variables of Open MPI, PMIx, PMI or Slurm. get: value of a variable, or NULL. SLURM_PROCID counts only
+ * inside a job step, because the batch script has it too. */
 static struct rank_identity rank_identify(const char *(*get)(const char *name, const void *ctx), const void *ctx)
 {
     static const struct {
         const char *rank, *local, *size, *only_with;
     } launchers[] = {
-        /* Below torchrun, which a launcher may have started once per node: its own count is the finer one. */
+        /* torchrun comes first: a launcher may have started it only once per node, so its count is the finer one. */
         {"RANK", "LOCAL_RANK", "WORLD_SIZE", "TORCHELASTIC_RUN_ID"},
         {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_SIZE", NULL},
         {"PMIX_RANK", "PMIX_LOCAL_RANK", "PMIX_SIZE", NULL},
@@ -41,7 +41,8 @@ static struct rank_identity rank_identify(const char *(*get)(const char *name, c
         if (launchers[i].only_with && !get(launchers[i].only_with, ctx))
             continue;
         int rank = number(get(launchers[i].rank, ctx));
-        /* srun --mpi=pmix sets PMIX_RANK alone: what it leaves out is taken from who counts the rank the same. */
+        /* srun --mpi=pmix sets PMIX_RANK alone. Other launchers' variables supply the rest if they give the same
+         * rank. */
         if (rank < 0 || (id.rank >= 0 && rank != id.rank))
             continue;
         id.rank = rank;
@@ -91,9 +92,9 @@ int rank_jobs_of_self(struct rank_job out[RANK_JOB_NAMES])
 {
     const char *torch = getenv("TORCHELASTIC_RUN_ID"), *slurm = getenv("SLURM_JOB_ID");
     int n = 0;
-    if (torch && strcmp(torch, "none") != 0) /* what it is called when nobody gave it a name */
+    if (torch && strcmp(torch, "none") != 0) /* torchrun's default name */
         n += put_job(&out[n], "torchrun", torch);
-    if (!torch) /* below torchrun a launcher may have started each node by itself */
+    if (!torch) /* a launcher may have started torchrun on each node separately */
         n += put_job(&out[n], "pmix", getenv("PMIX_NAMESPACE"));
     if (!getenv("SLURM_HET_SIZE") && !getenv("SLURM_PACK_SIZE"))
         n += put_job(&out[n], "slurm", slurm);

@@ -22,8 +22,8 @@ struct dcr_tar_reader {
     char *member;       /* current member's name */
     char *member_path;  /* "archive: member", for messages */
     void *seen;         /* tree of names, by tsearch */
-    int64_t read_bytes; /* of the tar, when the next member was asked for */
-    int64_t told_bytes; /* of the file, to progress_read */
+    int64_t read_bytes; /* of the tar, before the next member was requested */
+    int64_t told_bytes; /* of the file, already reported to progress_read */
 };
 
 static int no_memory(const char *path, struct dcr_err *err)
@@ -31,8 +31,8 @@ static int no_memory(const char *path, struct dcr_err *err)
     return dcr_err_mark(err, DCR_ERR_MACHINE, dcr_err_set(err, DCR_FATAL, "out of memory reading '%s'", path));
 }
 
-/* Did the system fail, and not what was read? libarchive hands on its errno; what it finds wrong itself is EILSEQ,
- * EINVAL or below 0. */
+/* Did the system fail, and not the content? libarchive passes on errno of the system; its own findings have EILSEQ,
+ * EINVAL or a negative number. */
 static int is_of_machine(struct archive *a)
 {
     int sys = archive_errno(a);
@@ -55,7 +55,7 @@ static int no_archive(const struct dcr_tar_reader *r, int grade, struct dcr_err 
     return dcr_err_mark(err, DCR_ERR_NO_ARCHIVE, grade);
 }
 
-/* tar headers hold no control characters in names we accept, so that names are safe in one-line messages. */
+/* Accepted names hold no control characters, so they are safe in one-line messages. */
 int dcr_tar_name_is_safe(const char *name)
 {
     if (name[0] == '\0' || name[0] == '/' || strlen(name) > 4096)
@@ -133,7 +133,7 @@ static int compare_names(const void *a, const void *b)
     return strcmp(a, b);
 }
 
-/* Remembers the name; DCR_FATAL when it was there before. */
+/* Remembers the name; DCR_FATAL when it was seen before. */
 static int check_new_name(struct dcr_tar_reader *r, struct dcr_err *err)
 {
     char *copy = strdup(r->member);
@@ -399,7 +399,8 @@ void dcr_tar_abandon(struct dcr_tar_writer *w)
     if (!w)
         return;
     if (!w->write_errno)
-        w->write_errno = ECANCELED; /* archive_write_free fills the member with zeros; do not write them */
+        w->write_errno = ECANCELED; /* archive_write_free would fill the rest of the member with zeros; do not write
+                                     * them */
     archive_write_free(w->archive);
     archive_entry_free(w->entry);
     if (w->fd >= 0 && w->partial) /* before the close, after which another process may own the file */

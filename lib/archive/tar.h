@@ -22,8 +22,8 @@ int dcr_tar_open(struct dcr_tar_reader **out, const char *path, struct dcr_err *
  *  returns  0, DCR_END; DCR_FATAL for an unsafe member (absolute path, "..", link, device), a duplicate name,
  *           a truncated or damaged archive: the sentence names archive, member and what to do */
 int dcr_tar_next(struct dcr_tar_reader *r, struct dcr_tar_member *out, struct dcr_err *err) DCR_MUST_CHECK;
-/** dcr_tar_check_end - after DCR_END: are the two blocks of zeros there that end a tar, and nothing behind them?
- *  libarchive asks for neither. Of a compressed one neither is asked.
+/** dcr_tar_check_end - after DCR_END: checks that the tar ends in two blocks of zeros with nothing after them, which
+ * libarchive does not check. Compressed archives are not checked.
  *  errors   DCR_FAIL, a sentence about the end; DCR_ERR_MACHINE where the system failed */
 int dcr_tar_check_end(const struct dcr_tar_reader *r, struct dcr_err *err) DCR_MUST_CHECK;
 void dcr_tar_close(struct dcr_tar_reader *r);
@@ -32,9 +32,9 @@ void dcr_tar_close(struct dcr_tar_reader *r);
 int dcr_tar_name_is_safe(const char *name);
 
 struct dcr_tar_writer;
-/** dcr_tar_create - start an archive in a file beside it (dcr_open_partial); dcr_tar_commit renames that to path.
- *  Owner 0, mode 0644, given mtime: the same members give the same bytes.
- *  path    one that ends in .zst compresses
+/** dcr_tar_create - start an archive in a file beside path (dcr_open_partial), which dcr_tar_commit renames to path.
+ * Owner 0, mode 0644 and the given mtime: the same members give the same bytes.
+ *  path    if it ends in .zst, the archive is compressed
  *  beside  name of that file; NULL: path + ".partial" */
 int dcr_tar_create(struct dcr_tar_writer **out, const char *path, const char *beside,
                    struct dcr_err *err) DCR_MUST_CHECK;
@@ -44,7 +44,8 @@ int dcr_tar_add_stream(struct dcr_tar_writer *w, const char *name, struct dcr_st
 int dcr_tar_add_bytes(struct dcr_tar_writer *w, const char *name, const void *bytes, size_t n, int64_t mtime,
                       struct dcr_err *err) DCR_MUST_CHECK;
 /** dcr_tar_commit - write the end, fsync, check, rename, fsync the folder, free. On failure the file beside is removed.
- *  check  looks at that file before the rename; its error is returned, and nothing is renamed. NULL: no check */
+ *  check  examines that file before the rename; if it fails, its error is returned and nothing is renamed. NULL: no
+ *         check */
 int dcr_tar_commit(struct dcr_tar_writer *w, int (*check)(const char *partial, struct dcr_err *err),
                    struct dcr_err *err) DCR_MUST_CHECK;
 /** dcr_tar_abandon - remove the partial file, free. NULL is fine. */

@@ -21,7 +21,7 @@ char *dcr_arena_strndup(struct dcr_arena *a, const char *text, size_t n);
  *  returns  the array, moved when it had to grow; new elements are zero */
 void *arena_grow(struct dcr_arena *a, void *array, size_t n, size_t *cap, size_t element_bytes);
 void dcr_arena_release(struct dcr_arena *a);
-/** dcr_arena_take - all that `from` holds belongs to a from now on, at the same addresses; from is empty. */
+/** dcr_arena_take - moves everything that `from` holds into a, at the same addresses; from is empty afterwards. */
 void dcr_arena_take(struct dcr_arena *a, struct dcr_arena *from);
 
 #endif

@@ -23,7 +23,7 @@ static const char *next_line(const char *at)
     return end ? end + 1 : NULL;
 }
 
-/* Is cpu one of the words between commas of the n bytes? */
+/* Is cpu one of the comma-separated words in the first n bytes? */
 static int has_cpu(const char *list, size_t n)
 {
     for (const char *end = list + n, *word = list; word < end;) {

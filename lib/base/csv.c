@@ -22,7 +22,7 @@ struct dcr_csv {
     char piece[PIECE_BYTES];
     size_t piece_len, piece_pos;
     int is_at_end;
-    int is_last, is_cut; /* the record read last: ends with the file, and lacks something */
+    int is_last, is_cut; /* the record read last ends with the file and lacks something */
     struct cells header, row;
     long line, next_line;
 };
@@ -96,7 +96,7 @@ static int read_record(struct dcr_csv *c, struct cells *r, struct dcr_err *err)
                 }
                 is_quoted = 0;
                 if (after >= 0)
-                    c->piece_pos--; /* was read from this piece just now */
+                    c->piece_pos--; /* the byte just came from this piece */
                 continue;
             }
             dcr_buf_putc(&r->text, (char)b);
@@ -192,7 +192,7 @@ int dcr_csv_next(struct dcr_csv *c, struct dcr_err *err)
     for (;;) {
         int rc = read_record(c, &c->row, err);
         if (rc) {
-            c->row.n = 0; /* what was read of it is no row */
+            c->row.n = 0; /* a failed read leaves no complete row */
             return rc;
         }
         int is_blank = c->row.n == 1 && cell(&c->row, 0)[0] == '\0';

@@ -24,14 +24,14 @@ int dcr_csv_column(const struct dcr_csv *c, const char *name);
  *  returns  0, DCR_END; DCR_FAIL with the line number for a row with too many or too few cells or cut in the middle
  *           (the next call continues behind it); DCR_FATAL when the stream fails */
 int dcr_csv_next(struct dcr_csv *c, struct dcr_err *err) DCR_MUST_CHECK;
-/** dcr_csv_is_cut - 1: the row that dcr_csv_next has just refused lacks cells, or the end of one, and the file ends in
- * it without an end of line: who wrote it was stopped there. */
+/** dcr_csv_is_cut - 1: the row that dcr_csv_next has just refused is incomplete and the file ends in it without an end
+ * of line, because its writer was stopped there. */
 int dcr_csv_is_cut(const struct dcr_csv *c);
 /** dcr_csv_line - line number of the current row, from 1. */
 long dcr_csv_line(const struct dcr_csv *c);
 
-/** dcr_csv_text - cell of the current row, "" when empty or column < 0; of a row with too many or too few cells those
- *  that are there. borrows until the next call. */
+/** dcr_csv_text - cell of the current row, "" when empty or column < 0. A row with too many or too few cells gives the
+ * cells that are there. borrows until the next call. */
 const char *dcr_csv_text(const struct dcr_csv *c, int column);
 /** dcr_csv_double - 0 and *out; DCR_END when the cell is empty or the column absent (not measured);
  *  DCR_FAIL (sentence with line and column) for text, NaN, infinity or trailing characters. */

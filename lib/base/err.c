@@ -24,13 +24,13 @@ char *dcr_clean_line(char *text)
     return text;
 }
 
-/* A byte of a letter beyond ASCII is one of a word. */
+/* Bytes of letters beyond ASCII count as parts of a word. */
 static int is_word(char c)
 {
     return isalnum((unsigned char)c) || (unsigned char)c >= 0x80;
 }
 
-/* An apostrophe within a word is no quote. */
+/* An apostrophe within a word does not open a quote. */
 static int is_quote(const char *text, const char *at, char open)
 {
     if (*at != '\'')
@@ -38,7 +38,7 @@ static int is_quote(const char *text, const char *at, char open)
     return open ? !is_word(at[1]) : at == text || !is_word(at[-1]);
 }
 
-/* How long the part is that says what is wrong: up to the last "; " that is in no name and no command. */
+/* Length of the part that says what is wrong: up to the last "; " outside of names and commands. */
 static int length_of_fault(const char *text)
 {
     const char *end = NULL;
@@ -83,7 +83,7 @@ void dcr_say(const char *program, const char *fmt, ...)
         return;
     }
     dcr_clean_text(text);
-    size_t cap = strlen(text) + 1; /* "; " and ". " are of one length */
+    size_t cap = strlen(text) + 1; /* "; " and ". " have the same length */
     char *said = malloc(cap);
     if (said)
         as_sentences(text, said, cap);

@@ -4,8 +4,8 @@
  * parameter is a caller-owned `struct dcr_err *`, which may be NULL. Nothing is allocated and
  * nothing is global. Only a main() prints the sentence and chooses the exit status.
  *
- * A sentence says what is wrong and, behind the last "; ", what to do. Names stand in 'quotes', commands in
- * `backticks`. dcr_say makes two sentences of it. tests/golden/messages.txt lists all of them. */
+ * A sentence says what is wrong and, after the last "; ", what to do. Names stand in 'quotes', commands in `backticks`.
+ * dcr_say turns it into two sentences. tests/golden/messages.txt lists all of them. */
 #ifndef DCR_ERR_H
 #define DCR_ERR_H
 
@@ -24,21 +24,21 @@ enum {
     DCR_EXIT_OK = 0,
     DCR_EXIT_CHECK = 1, /* a check failed (verify, --verify, --check) */
     DCR_EXIT_INPUT = 2, /* bad input or usage */
-    DCR_EXIT_GAPS = 3,  /* report made, with gaps it names */
+    DCR_EXIT_GAPS = 3,  /* the report was made and names its gaps */
     DCR_EXIT_SELF = 125 /* dccollect run: its own failure, not the program's */
 };
 
-/* Failures that a caller answers in a way of its own. */
+/* Failures to which a caller reacts differently. */
 enum dcr_err_kind {
     DCR_ERR_ANY = 0,
-    DCR_ERR_NO_ARCHIVE,  /* the bytes are no tar archive */
-    DCR_ERR_NO_TRACE,    /* taken for a trace by how it begins, it holds no events */
-    DCR_ERR_NO_EVIDENCE, /* of no known kind, and nothing in it looks like a damaged file of one */
+    DCR_ERR_NO_ARCHIVE,  /* the bytes are not a tar archive */
+    DCR_ERR_NO_TRACE,    /* begins like a trace but holds no events */
+    DCR_ERR_NO_EVIDENCE, /* of no known kind, and nothing in it looks like a damaged file of a known kind */
     DCR_ERR_MACHINE,     /* no memory, or a disk failed: the bytes may be fine (the same holds if sys is not 0) */
 };
 
 struct dcr_err {
-    int grade; /* 0 while nothing failed */
+    int grade; /* 0 until something fails */
     int sys;   /* errno at the time, or 0 */
     enum dcr_err_kind kind;
     char text[768]; /* "what is wrong; what to do": no capital, no full stop */
@@ -57,7 +57,7 @@ int dcr_err_set(struct dcr_err *err, int grade, const char *fmt, ...) DCR_PRINTF
 /** dcr_err_sys - as dcr_err_set, with ": strerror(errno)" before the advice and errno kept in err->sys. */
 int dcr_err_sys(struct dcr_err *err, int grade, const char *fmt, ...) DCR_PRINTF(3, 4);
 
-/** dcr_err_mark - say of which kind the failure that was just set is.
+/** dcr_err_mark - sets the kind of the failure that was just set.
  *  returns  grade */
 int dcr_err_mark(struct dcr_err *err, enum dcr_err_kind kind, int grade);
 
@@ -65,7 +65,7 @@ int dcr_err_mark(struct dcr_err *err, enum dcr_err_kind kind, int grade);
  *  returns  err->grade (DCR_FAIL when err is NULL) */
 int dcr_err_while(struct dcr_err *err, const char *fmt, ...) DCR_PRINTF(2, 3);
 
-/** dcr_err_advise - put "; " and advice behind the sentence, which had none.
+/** dcr_err_advise - append "; " and advice to a sentence that has none.
  *  returns  err->grade (DCR_FAIL when err is NULL) */
 int dcr_err_advise(struct dcr_err *err, const char *fmt, ...) DCR_PRINTF(2, 3);
 
@@ -91,7 +91,7 @@ void dcr_die_of_memory(void) __attribute__((noreturn));
  *  returns  text */
 char *dcr_clean_text(char *text);
 
-/** dcr_clean_line - the same of what stands within a line, as a name: line feeds and tabs become '?' too. */
+/** dcr_clean_line - the same for text within a line, such as a name: line feeds and tabs become '?' too. */
 char *dcr_clean_line(char *text);
 
 #endif

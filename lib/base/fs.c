@@ -168,7 +168,7 @@ const char *dcr_temporary_folder(void)
     return folder && *folder ? folder : "/tmp";
 }
 
-/* Where the file system knows no nameless files: one whose name goes at once. */
+/* For file systems without nameless files: creates a named file and removes its name at once. */
 int dcr_open_nameless(const char *folder)
 {
     char path[PATH_MAX];

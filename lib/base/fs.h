@@ -33,14 +33,14 @@ int dcr_commit_file(int fd, const char *partial, const char *path, struct dcr_er
 /** dcr_sync_folder - sync the folder of path, so that a rename to path survives a crash. File systems that cannot sync
  *  folders are not an error. */
 int dcr_sync_folder(const char *path, struct dcr_err *err) DCR_MUST_CHECK;
-/** dcr_write_all - n bytes, whatever interrupts it. returns 0, or -1 with errno */
+/** dcr_write_all - writes n bytes even when signals interrupt it. returns 0, or -1 with errno */
 int dcr_write_all(int fd, const void *bytes, size_t n) DCR_MUST_CHECK;
 /** dcr_write_file - write path + ".partial", then rename it to path; no fsync. The partial is removed on failure. */
 int dcr_write_file(const char *path, const void *bytes, size_t n, struct dcr_err *err) DCR_MUST_CHECK;
-/** dcr_temporary_folder - where temporary files lie: TMPDIR, else /tmp. borrows, of the environment */
+/** dcr_temporary_folder - folder for temporary files: TMPDIR, else /tmp. borrows, of the environment */
 const char *dcr_temporary_folder(void);
-/** dcr_open_nameless - a file without a name in the folder, for reading and writing. It vanishes however the program
- *  ends.
+/** dcr_open_nameless - a file without a name in the folder, for reading and writing. The file vanishes in every case
+ * when the program ends.
  *  returns  a descriptor (close it), or -1 with errno */
 int dcr_open_nameless(const char *folder);
 /** dcr_remove_tree - rm -rf, never following links; refuses "", "/", ".", "..". A missing path is not an error. */
@@ -50,18 +50,18 @@ int dcr_list_dir(const char *path, char ***names, size_t *n, struct dcr_err *err
 void dcr_free_names(char **names, size_t n);
 /** dcr_ends_with - does the name end in this ending (".csv")? */
 int dcr_ends_with(const char *name, const char *ending);
-/** dcr_last_part - the name behind the path's last slash; "" behind one at its end. borrows path */
+/** dcr_last_part - the name after the path's last slash; "" when the path ends in a slash. borrows path */
 const char *dcr_last_part(const char *path);
-/** dcr_folder_of - the folder in which a path lies: "." of a bare name, "/" of what lies right below it.
+/** dcr_folder_of - the folder in which a path lies: "." for a bare name, "/" for a path right below the root.
  *  returns  0; -1: out is too small */
 int dcr_folder_of(const char *path, char *out, size_t n);
 /** dcr_exe_dir - folder of the running program, without a trailing slash. */
 int dcr_exe_dir(char *out, size_t n, struct dcr_err *err) DCR_MUST_CHECK;
 
-/** dcr_absolute - path from the root on. */
+/** dcr_absolute - makes a path absolute. */
 int dcr_absolute(const char *path, char *out, size_t n, struct dcr_err *err) DCR_MUST_CHECK;
-/** dcr_resolve - the same without links and ".." on the way, which may be gone later; the folder that path lies in is
- *  there now, path itself need not be. */
+/** dcr_resolve - the same, with links and ".." resolved because they may be gone later. The folder of path must exist,
+ * path itself need not. */
 int dcr_resolve(const char *path, char *out, size_t n, struct dcr_err *err) DCR_MUST_CHECK;
 
 #endif

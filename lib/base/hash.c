@@ -130,9 +130,9 @@ __attribute__((target("sse4.2"))) static uint32_t crc_by_instruction(uint32_t cr
     return (uint32_t)c;
 }
 
-/* It takes three cycles and can begin with every one: three stretches side by side. What a stretch leaves is carried
- * over the ones behind it as if they were zeros, by a table, since that is linear.  source: M. Adler, crc32c.c (2013)
- */
+/* The instruction takes three cycles, but one can begin in each cycle. So three stretches are computed side by side.
+ * The checksum of a stretch is carried over the later ones by a table, as if they were zeros, which is exact because a
+ * CRC is linear.  source: M. Adler, crc32c.c (2013) */
 enum { STRETCH = 1024 };
 static uint32_t over_stretch[4][256];
 static pthread_once_t is_over_stretch = PTHREAD_ONCE_INIT;
@@ -142,7 +142,7 @@ static void fill_over_stretch(void)
     static const unsigned char zeros[STRETCH];
     for (int k = 0; k < 4; k++)
         for (uint32_t b = 1; b < 256; b++) {
-            uint32_t low = b & (b - 1); /* of several bits the sum */
+            uint32_t low = b & (b - 1); /* the sum for several bits */
             over_stretch[k][b] =
                 low ? over_stretch[k][low] ^ over_stretch[k][b ^ low] : crc_by_instruction(b << 8 * k, zeros, STRETCH);
         }

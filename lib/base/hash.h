@@ -15,11 +15,11 @@ void dcr_sha256_add(struct dcr_sha256 *h, const void *bytes, size_t n);
 void dcr_sha256_finish(struct dcr_sha256 *h, char out[DCR_SHA256_HEX]);
 /** dcr_sha256_bytes - of n bytes in memory. */
 void dcr_sha256_bytes(const void *bytes, size_t n, char out[DCR_SHA256_HEX]);
-/* A stream whose bytes pass on to its reader and into a checksum. */
+/* A stream whose bytes reach its reader and also enter a checksum. */
 struct dcr_hashed {
     struct dcr_stream *inner;
     struct dcr_sha256 *hash; /* gives: end it with dcr_sha256_finish */
-    int64_t n_bytes;         /* passed so far */
+    int64_t n_bytes;         /* bytes that have passed so far */
 };
 /** dcr_stream_hashed - fill h and wrap inner, both of which the caller keeps alive; name as in stream.h. */
 struct dcr_stream dcr_stream_hashed(struct dcr_hashed *h, struct dcr_stream *inner, const char *name);

@@ -1,4 +1,4 @@
-/* map.h - from 64-bit keys to small numbers, in memory that grows with the keys: which track, which range. */
+/* map.h - maps 64-bit keys to small numbers (of tracks, of ranges) in memory that grows with the keys. */
 #ifndef DCR_MAP_H
 #define DCR_MAP_H
 
@@ -9,7 +9,7 @@ struct dcr_map {
     uint64_t *keys;
     uint32_t *values; /* value + 1; 0 = free */
     uint32_t cap, n;
-    uint64_t n_looks; /* slots looked at so far, for tests: a few per question, whatever n is */
+    uint64_t n_looks; /* slots looked at so far, for tests: a few per call, whatever n is */
 };
 
 /** dcr_map_get - returns  1: the key is there, *value is set; 0: it is not */

@@ -30,7 +30,8 @@ static int check_name(const struct dcr_output *o, const char *path, struct dcr_e
         return DCR_OK;
     if (S_ISDIR(st.st_mode))
         return dcr_err_set(err, DCR_FAIL, "cannot write %s '%s': a folder of that name is in the way", o->option, path);
-    if (!S_ISREG(st.st_mode)) /* as dcr_commit_file does, but a link to one counts too: /dev/stdout would be replaced */
+    if (!S_ISREG(st.st_mode)) /* as in dcr_commit_file, but links are refused too, since /dev/stdout would be
+                               * replaced */
         return dcr_err_set(err, DCR_FAIL, "cannot write %s '%s': it exists and is not a file; choose another name",
                            o->option, path);
     if (st.st_size == 0)
@@ -86,7 +87,7 @@ int dcr_output_spares(const struct dcr_output *o, char *const *inputs, size_t n,
     return DCR_OK;
 }
 
-/* One file by links that exist, or the same name in the same folder. */
+/* Do two names mean one file: by links that exist, or as the same name in the same folder? */
 static int is_one_file(const char *a, const char *b)
 {
     char one[PATH_MAX], other[PATH_MAX];

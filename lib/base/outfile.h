@@ -1,4 +1,4 @@
-/* outfile.h - files that a user names for a program to write: which of what stands there may be replaced. */
+/* outfile.h - files that a user names for a program to write: which existing files a program may replace. */
 #ifndef DCR_OUTFILE_H
 #define DCR_OUTFILE_H
 
@@ -6,27 +6,27 @@
 
 #include <stddef.h>
 
-enum { DCR_OUTPUT_HEAD = 16384 }; /* bytes of a file by which it is recognised */
+enum { DCR_OUTPUT_HEAD = 16384 }; /* first bytes of a file that identify it */
 
 struct dcr_output {
     const char *option; /* as the user gave it: "--junit" */
     const char *path;
-    const char *what; /* that the option writes: "a JUnit document of dcreport" */
-    /* Does a file that begins like this come of the same option? head ends in '\0'. */
+    const char *what; /* what the option writes: "a JUnit document of dcreport" */
+    /* Does a file that begins like this come from the same option? head ends in '\0'. */
     int (*is_own)(const char *head);
 };
 
-/** dcr_output_check - may the file be written, in place of what has its name? Where nothing stands, an empty file, or
- * what is_own knows again; the same for the name beside it (".partial") under which it is made. Nothing is written.
+/** dcr_output_check - may the file be written, in place of an existing one? Yes if there is none, if it is empty, or if
+ * is_own recognises it. The same holds for the name beside it (".partial") under which it is made. Nothing is written.
  *  errors   DCR_FAIL: a folder, a device, a pipe, or a file that would be lost; no folder to write it into */
 int dcr_output_check(const struct dcr_output *o, struct dcr_err *err) DCR_MUST_CHECK;
 
-/** dcr_output_spares - is the file, or the one beside it, none of the inputs, by whatever name or link?
+/** dcr_output_spares - checks that neither the file nor the one beside it is one of the inputs, under any name or link.
  *  inputs   names; shape (n). Missing files are skipped
  *  errors   DCR_FAIL: it is one of them */
 int dcr_output_spares(const struct dcr_output *o, char *const *inputs, size_t n, struct dcr_err *err) DCR_MUST_CHECK;
 
-/** dcr_outputs_differ - are two outputs, none of them made yet perhaps, two files?
+/** dcr_outputs_differ - checks that two outputs, which may not exist yet, are different files.
  *  errors   DCR_FAIL: they are one */
 int dcr_outputs_differ(const struct dcr_output *a, const struct dcr_output *b, struct dcr_err *err) DCR_MUST_CHECK;
 

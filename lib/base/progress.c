@@ -15,7 +15,7 @@
 enum { FIRST_S = 2, EACH_MS = 500 };
 
 static struct {
-    const char *program, *what; /* program NULL: nobody looks */
+    const char *program, *what; /* program NULL: progress is not shown */
     size_t n, n_done;
     int64_t n_bytes, n_bytes_done, begin_ns;
     int is_running, is_shown;
@@ -42,8 +42,8 @@ static int put(const char *line, size_t n)
     return write(STDERR_FILENO, line, n) < 0 ? -1 : 0;
 }
 
-/* The estimate: the rest goes as fast as what was done. Files that are read twice count once. A terminal that is
- * stopped holds up this thread, not those that work: it writes without the lock. */
+/* The estimate assumes that the rest goes as fast as the part already done. Files that are read twice count once. This
+ * thread writes without the lock, so that a stopped terminal does not hold up the working threads. */
 static void show(void)
 {
     char line[256];

@@ -37,10 +37,10 @@ int dcr_stream_slurp(struct dcr_stream *s, struct dcr_buf *out, size_t max, stru
 /* The lines of a stream: set s, zero the rest. Nothing to release. */
 struct dcr_lines {
     struct dcr_stream *s;
-    size_t n, at; /* bytes in piece, and of them those that were given */
+    size_t n, at; /* bytes in piece, and how many of them were returned */
     char piece[16384];
 };
-/** dcr_next_line - the next line, without its end, in place of what line holds.
+/** dcr_next_line - replaces the content of line by the next line without its end.
  *  returns  0, DCR_END; DCR_FAIL: longer than 64 MiB; or the grade of the stream */
 int dcr_next_line(struct dcr_lines *l, struct dcr_buf *line, struct dcr_err *err) DCR_MUST_CHECK;
 

@@ -1,4 +1,4 @@
-/* thread.c - threads without signals, conditions by the monotonic clock. */
+/* thread.c - threads without signals, conditions on the monotonic clock. */
 #include "lib/base/thread.h"
 
 #include <signal.h>

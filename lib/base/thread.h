@@ -4,10 +4,10 @@
 
 #include <pthread.h>
 
-/** thread_start - a thread that no signal interrupts: signals are the main thread's.
+/** thread_start - starts a thread that no signal interrupts, since the main thread handles signals.
  *  returns  0, else the error number of pthread_create */
 int thread_start(pthread_t *thread, void *(*body)(void *), void *arg);
-/** thread_condition - a condition whose timed waits go by CLOCK_MONOTONIC. */
+/** thread_condition - a condition whose timed waits use CLOCK_MONOTONIC. */
 void thread_condition(pthread_cond_t *c);
 
 #endif

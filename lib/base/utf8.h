@@ -1,4 +1,5 @@
-/* utf8.h - text from archives is bytes; pictures, pages and terminals need characters. */
+/* utf8.h - decodes and cleans text from archives, which is only bytes, for pictures, pages and terminals, which need
+ * characters. */
 #ifndef DCR_UTF8_H
 #define DCR_UTF8_H
 
@@ -11,13 +12,13 @@
  *  returns  its length in bytes, 1 to 4; 0: not valid UTF-8 (RFC 3629), or U+FFFE, or U+FFFF */
 size_t utf8_decode(const char *text, uint32_t *code);
 
-/** utf8_is_unseen - is it a control character (C0, C1), a format character (Unicode's Cf: writing direction, zero
+/** utf8_is_unseen - is code a control character (C0, C1), a format character (Unicode's Cf: writing direction, zero
  * width, tags), or a line separator (U+2028, U+2029)? These are never shown, because a reader cannot see them and a
  * terminal obeys some of them.  source: Unicode 15.1, DerivedGeneralCategory.txt */
 int utf8_is_unseen(uint32_t code);
 
-/** utf8_next - the next character of text as valid UTF-8. An invalid byte and a character for which utf8_is_unseen
- *  holds become U+FFFD.
+/** utf8_next - the next character of text as valid UTF-8. Invalid bytes and characters for which utf8_is_unseen holds
+ * become U+FFFD.
  *  text     not empty
  *  out      gives; 1 to 4 bytes and a NUL
  *  code     gives; the code point
