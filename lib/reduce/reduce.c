@@ -1,5 +1,5 @@
-/* reduce.c - see reduce.h. One pending list per track holds the ranges since the last step, cut so that they do not
- * overlap; a step takes its share of them and the list begins anew. */
+/* reduce.c - see reduce.h. Each track has one pending list of the ranges since the last step, cut so that they do not
+ * overlap. A step takes its share of them, and the list starts empty again. */
 #include "lib/reduce/reduce_inside.h"
 
 #include <stdio.h>
@@ -40,7 +40,7 @@ static struct track *track_of(struct reducer *d, uint32_t id)
     return d->last = t;
 }
 
-/* The phase of that name and category, made when it is new and there is room; else -1. */
+/* Index of the phase of that name and category. A new phase is made if there is room; else -1. */
 static int phase_of(struct reducer *d, const struct event *e)
 {
     if (!e->name || !*e->name)
@@ -72,14 +72,14 @@ static void push_segment(struct reducer *d, struct track *t, struct segment g)
     t->pending[t->n_pending++] = g;
 }
 
-/* Is a range inside another one the other's own time? See enum event_maker. */
+/* Does the inner range count as time of the outer one? See enum event_maker. */
 static int is_absorbed(const struct segment *inner, const struct event *e)
 {
     int is_file = inner->maker == EVENT_BY_RECORDER && inner->category == CAT_IO;
     return inner->maker > e->maker && (inner->category == e->category || is_file);
 }
 
-/* File calls inside loading stay loading, as a phase of their own: what waits for a disk and what decodes are two
+/* File calls inside loading count as loading but form a separate phase, because waiting for a disk and decoding are two
  * causes. */
 static int files_phase(struct reducer *d, const struct event *e)
 {
@@ -103,7 +103,7 @@ static void add_loading(struct reducer *d, struct track *t, uint32_t file, int64
     reduce_add(&t->loading_ns[file - 1], ns);
 }
 
-/* Gives the parts of [e.start, e.end) that no earlier (inner) range took to e's category. */
+/* Gives e's category the parts of [e.start, e.end) that no earlier (inner) range took. */
 static void add_phase(struct reducer *d, struct track *t, const struct event *e)
 {
     size_t first = t->n_pending;
@@ -281,7 +281,7 @@ static void thin(struct track *t)
     keep_first(t, n, n_collectives);
 }
 
-/* The last step stays until the next one comes, because events between the two may belong to it. */
+/* The last step stays until the next one comes because events between the two may belong to it. */
 static void make_room(struct track *t)
 {
     reduce_drop_last(t);
@@ -290,7 +290,7 @@ static void make_room(struct track *t)
         thin(t);
 }
 
-/* Those from `first` on: which of them were dropped, and what came before each, is not known. */
+/* Drops the collectives from `first` on: it is unknown which of them were lost and what came before each. */
 static void forget_collectives(struct track *t, uint32_t first, int is_summed)
 {
     t->n_collectives = first;
@@ -346,7 +346,7 @@ static void add_step(struct reducer *d, struct track *t, const struct event *e)
     while (call < t->n_calls)
         close_collective(d, t, &t->calls[call++]);
     int is_summed = t->summed_ns >= e->start_ns;
-    s->is_summed = is_summed || t->is_after_sum; /* what came before the first collective after a loss is not known */
+    s->is_summed = is_summed || t->is_after_sum; /* the time before the first collective after a loss is unknown */
     t->is_after_sum = is_summed;
     if (s->is_summed)
         forget_collectives(t, s->first_collective, is_summed);
@@ -363,9 +363,9 @@ static void add_step(struct reducer *d, struct track *t, const struct event *e)
     t->n_pending = t->n_calls = 0;
 }
 
-/* The exchange of gradients in the backward pass of the last step, which the library timed itself and told later. What
- * the pass waited for becomes communication: one collective, the last of its step. source: docs/metrics.md, PyTorch
- * under the collector */
+/* Takes the exchange of gradients in the last step's backward pass, which the library timed and reported later. The
+ * time that the pass waited for it becomes communication: one collective, the last of its step. source:
+ * docs/metrics.md, PyTorch under the collector */
 static void add_exchange(struct reducer *d, struct track *t, const struct event *e)
 {
     struct event backward = {.category = CAT_COMPUTE, .name = "backward"},
@@ -382,7 +382,7 @@ static void add_exchange(struct reducer *d, struct track *t, const struct event 
     }
     struct column *pass = &t->phases[from];
     int64_t passed = last < pass->n ? pass->ns[last] : 0, ns = e->number < passed ? e->number : passed;
-    if (passed <= 0) /* a range of the program has the time of the pass */
+    if (passed <= 0) /* the program's own range took the time of the pass */
         return;
     t->n_exchanged = t->n_seen;
     add_phase_time(d, t, from, last, -ns);
@@ -390,14 +390,14 @@ static void add_exchange(struct reducer *d, struct track *t, const struct event 
     s->part_ns[CAT_COMPUTE] -= ns;
     s->part_ns[CAT_COMM] += ns;
     t->since.since_ns[CAT_COMPUTE] -= ns < t->since.since_ns[CAT_COMPUTE] ? ns : t->since.since_ns[CAT_COMPUTE];
-    if (s->is_summed) /* it would be its only collective */
+    if (s->is_summed) /* this collective would be the step's only one */
         return;
     struct call call = {t->last_step_end_ns - ns, t->last_step_end_ns, 0};
     close_collective(d, t, &call);
     s->n_collectives++;
 }
 
-/* What were taken for steps are parts of steps. */
+/* Batches were taken for steps but turned out to be parts of steps. */
 static void forget_batches(struct reducer *d)
 {
     for (size_t i = 0; i < d->n_tracks; i++) {
@@ -418,13 +418,13 @@ static void forget_batches(struct reducer *d)
     }
 }
 
-/* A batch is a step as long as nothing else is; the first step of another name that encloses batches has lost what was
- * in them, and begins the count. returns  1 when e is to be taken */
+/* A batch counts as a step until a step of another name is found. If that first step encloses batches, it lost their
+ * content, so it is left out and counting begins after it. returns  1 when e is to be taken */
 static int is_wanted_step(struct reducer *d, const struct track *t, const struct event *e)
 {
     size_t n = t->n_steps;
     if (e->is_batch ? d->has_steps : n && d->has_steps && e->start_ns <= t->steps[n - 1].start_ns)
-        return 0; /* the latter encloses steps: a larger unit under the same name */
+        return 0; /* it encloses steps: a larger unit of the same name */
     if (e->is_batch)
         return !n || e->start_ns > t->steps[n - 1].start_ns;
     int is_emptied = !d->has_steps && n && e->start_ns <= t->steps[n - 1].start_ns;
@@ -473,7 +473,7 @@ static void take_event(struct reducer *d, const struct event *e)
     case EVENT_NONE:
         break;
     }
-    /* Outermost ranges end whatever came before them; on tracks that never see a step this bounds the memory. */
+    /* An outermost range ends everything before it. On tracks that never see a step this bounds the memory. */
     if (e->depth == 0 && e->kind != EVENT_STEP) {
         if (t->n_steps) {
             count_outside(t, INT64_MAX);
@@ -483,8 +483,8 @@ static void take_event(struct reducer *d, const struct event *e)
     }
 }
 
-/* Whether a batch was a step is known once it is over. Where the program marks steps or batches itself, those of the
- * hook mean nothing. */
+/* Decides at its end whether a batch was a step. If the program marks steps or batches itself, those of the hook are
+ * ignored. */
 static void take_batch(struct reducer *d, const struct event *e)
 {
     const struct track *t = track_of(d, e->track);

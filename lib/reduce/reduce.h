@@ -4,8 +4,8 @@
  *
  * The rule: a rank's steps are the step ranges of one track (thread). Each instant of a step belongs to the innermost
  * range of that track with a known category; what none covers is overhead. Communication on other tracks, and
- * communication that lies beside all of them (a process range: a bucket of gradients under way), costs only what the
- * step's own track waits for; the rest is counted as hidden.
+ * communication beside all tracks (a process range, such as a bucket of gradients in flight), costs only the time that
+ * the step's own track waits for it. The rest is counted as hidden.
  * Memory: steps and collectives up to a limit (REDUCE_MAX_STEPS), one number per step and name, and the ranges inside
  * one step. source: docs/metrics.md#breakdown */
 #ifndef DCR_REDUCE_H
@@ -15,8 +15,8 @@
 
 #include <stdint.h>
 
-/* Where an instant of a step goes: the innermost range with a known category wins; what no range names is OTHER.
- * The categories of a step sum to the step exactly. X(id, key in files, name in prose, what it covers) */
+/* Category of an instant of a step: that of the innermost range with a known category; OTHER if no range covers it. The
+ * categories of a step sum to the step exactly. X(id, key in files, name in prose, what it covers) */
 #define RUN_CATEGORIES(X)                                                                                   \
     X(CAT_COMPUTE, "compute", "compute", "forward, backward, optimizer")                                    \
     X(CAT_COMM, "communication", "communication", "exposed collective communication, transfer and waiting") \
@@ -39,55 +39,58 @@ struct step_record {
     int64_t step;                  /* number counted by the program, from 0 */
     int64_t start_ns, step_ns;     /* step_ns > 0 */
     int64_t part_ns[N_CATEGORIES]; /* exclusive; sum == step_ns */
-    int64_t hidden_comm_ns;        /* communication under way while this step's own thread did something else */
+    int64_t hidden_comm_ns;        /* communication in flight while this step's own thread did something else */
     int64_t bytes;                 /* sent into collectives; 0 = not recorded */
     int64_t samples;               /* -1 = not recorded */
-    int64_t runtime_ns;            /* host in calls of the GPU's runtime, any thread; 0 unless reduced.has_runtime */
+    int64_t runtime_ns;            /* time of the host in calls of the GPU's runtime, any thread; 0 unless
+                                    * reduced.has_runtime */
     uint32_t first_collective, n_collectives;
-    int is_summed; /* of some of its collectives only the sums are known, in part_ns and bytes: n_collectives is 0 */
+    int is_summed; /* only the sums of some of its collectives are known, in part_ns and bytes: n_collectives is 0 */
 };
 
 /* The ranges of one name and category on a rank's step track: time in which they were innermost, so that the phases of
- * a category sum to it. From steps.csv: as its columns say. */
+ * a category sum to it. From steps.csv: the values of its columns. */
 struct run_phase {
     const char *name;
     enum category category;
     int64_t *ns; /* shape (n_steps); 0: no such range in that step */
-    /* Of traces of other tools (render/device/stepranges.h): */
-    int is_whole;    /* ns: from begin to end, with the ranges inside; category N_CATEGORIES: the name says none */
+    /* Only for traces of other tools (render/device/stepranges.h): */
+    int is_whole;    /* ns: from begin to end, with the ranges inside; category N_CATEGORIES: the name has no
+                      * category */
     int64_t *gpu_ns; /* from the first to the last operation launched inside. shape (n_steps); NULL = not known, */
-    int gpu_why;     /* and why: a code of render/model/reason.h; 0 = of no trace of a GPU */
+    int gpu_why;     /* why it is not known: a code of render/model/reason.h; 0 = no trace of a GPU */
 };
 
 /* One collective call of one rank; the k-th of a step is the same operation on all ranks. */
 struct collective {
     int64_t dur_ns;
-    /* What the rank did since its previous collective ended (or since its first step began): the upstream causes of
-     * a late arrival. since_ns[CAT_COMM] is unused; outside_ns is time between steps (validation, logging). */
+    /* The rank's time since its previous collective ended (or since its first step began), by category: the upstream
+     * causes of a late arrival. since_ns[CAT_COMM] is unused; outside_ns is time between steps (validation,
+     * logging). */
     int64_t since_ns[N_CATEGORIES];
     int64_t outside_ns;
 };
 
 #define RUN_MAX_PHASES 32
-/* End of the name of a phase that is the calls on files inside a range of data loading: "data_load: files". */
+/* End of the phase name for calls on files inside a range of data loading: "data_load: files". */
 #define REDUCE_FILES ": files"
 
 /* Longest step or phase (2.4 hours) and latest time accepted: sums over a million steps stay within 64 bits. */
 #define RUN_MAX_STEP_NS (INT64_MAX / 1048576)
 #define RUN_MAX_TIME_NS (INT64_MAX / 4)
 
-/* The steps of a run of months do not fit into memory. Above this number only every second step is kept, then every
- * fourth, and so on. */
+/* The steps of a run of several months do not fit into memory. Above this number only every second step is kept, then
+ * every fourth, and so on. */
 #define REDUCE_MAX_STEPS (1 << 18)
-#define REDUCE_MAX_COLLECTIVES (1 << 21) /* of all kept steps; above it fewer steps are kept too */
+#define REDUCE_MAX_COLLECTIVES (1 << 21) /* over all kept steps; above it fewer steps are kept too */
 
-/* About all steps of a run that keeps only some of them. */
+/* Totals over all steps of a run that keeps only some of them. */
 struct steps_seen {
-    int64_t every; /* the first step of each group of so many numbers is kept; 0 = all are kept */
+    int64_t every; /* the first step of each group of this many numbers is kept; 0 = all are kept */
     int64_t n, ns; /* number and summed time of all steps; 0 if all are kept */
 };
 
-/* What one trace comes down to: the steps of its best track (thread). Arrays belong to the arena that was given. */
+/* Result of reducing one trace: the steps of its best track (thread). Arrays belong to the given arena. */
 struct reduced {
     struct step_record *steps; /* ascending step number */
     size_t n_steps;
@@ -100,31 +103,31 @@ struct reduced {
     int64_t validation_ns;            /* part of the time outside steps */
     int64_t wall_ns;                  /* first step start to last step end */
     int64_t *loading_ns;              /* reading inside ranges of data loading, by event.file - 1. shape: (n_loading) */
-    size_t n_loading;                 /* files after the n-th: none */
-    uint32_t track;                   /* of the steps; not kept in a summary */
-    int n_gpus; /* the steps are what a GPU did in them: GPUs of the process with kernels of its own; 0 = a host's */
-    int has_runtime;       /* runtime_ns of the steps is known */
-    int is_by_hook;        /* the steps were marked by the hook, not by the program */
-    int is_hidden_unknown; /* hidden_comm_ns is less than it was: single calls that it needs were dropped */
-    int is_last_left_out;  /* one more step was there, but the time of its exchange of gradients was not told */
+    size_t n_loading;                 /* number of files */
+    uint32_t track;                   /* track of the steps; not kept in a summary */
+    int n_gpus;      /* number of GPUs of the process with kernels if the steps were timed on GPUs; 0 = on the host */
+    int has_runtime; /* runtime_ns of the steps is known */
+    int is_by_hook;  /* the steps were marked by the hook, not by the program */
+    int is_hidden_unknown; /* hidden_comm_ns is too small: single calls that it needs were dropped */
+    int is_last_left_out;  /* one last step was left out because the time of its exchange of gradients is missing */
 };
 
 enum event_kind {
-    EVENT_NONE = 0,   /* known range that says nothing about the breakdown (epoch, names of the program) */
+    EVENT_NONE = 0,   /* known range that is not part of the breakdown (epoch, names of the program) */
     EVENT_STEP,       /* number = step number, -1 = not said */
     EVENT_PHASE,      /* category; bytes of a collective */
-    EVENT_VALIDATION, /* all inside it is outside the steps */
-    EVENT_BATCH,      /* a step if a range named "optimizer" is in it, else time between steps; number as of a step */
-    EVENT_EXCHANGE,   /* no range: how long the backward pass of the step before exchanged gradients. number = ns;
-                         is_beside: while it computed, else it waited for it */
+    EVENT_VALIDATION, /* everything inside it is outside the steps */
+    EVENT_BATCH,      /* a step if a range named "optimizer" is in it, else time between steps; number as for a step */
+    EVENT_EXCHANGE,   /* not a range: how long the backward pass of the last step exchanged gradients, in ns as number.
+                       * is_beside: the pass computed meanwhile, else it waited */
 };
 
-/* Who made a range. One that lies inside a range of an earlier maker and of the same category is that range's time, and
- * so are calls on files inside any range. */
+/* Maker of a range. A range inside one of an earlier maker in this list and of the same category counts as time of that
+ * one. So do calls on files inside any range. */
 enum event_maker {
     EVENT_BY_PROGRAM,
-    EVENT_BY_HOOK,     /* of the collector, in PyTorch (collect/python) */
-    EVENT_BY_RECORDER, /* a call of MPI or on a file that was seen */
+    EVENT_BY_HOOK,     /* the collector's hook in PyTorch (collect/python) */
+    EVENT_BY_RECORDER, /* an observed call of MPI or on a file */
 };
 
 struct event {
@@ -132,44 +135,44 @@ struct event {
     enum event_kind kind;
     enum category category; /* of EVENT_PHASE */
     int depth;              /* 0 = outermost on its track: nothing before it can matter later */
-    int is_beside;          /* a range of the process, not of the thread: under way, whatever the thread does */
-    int is_sum;             /* of EVENT_PHASE: not one range but all that were dropped of a name, end to end */
-    int is_batch;           /* of EVENT_STEP: a step only as long as no other is found ("batch 7", step_name.h) */
+    int is_beside;          /* a range of the process, not of the thread: in flight whatever the thread does */
+    int is_sum;             /* of EVENT_PHASE: not one range, but all dropped ranges of a name, end to end */
+    int is_batch;           /* of EVENT_STEP: a step only until another kind of step is found ("batch 7",
+                             * step_name.h) */
     enum event_maker maker;
     int64_t start_ns, end_ns;
     int64_t number;
-    int64_t bytes; /* 0 = not said */
-    uint32_t file; /* of a call that read from a file: its number from 1, as the caller counts them; 0 = no such call */
+    int64_t bytes;    /* 0 = not said */
+    uint32_t file;    /* number of the file that this call read, from 1, as the caller counts files; 0 = no such call */
     const char *name; /* of the range, borrowed during the call; NULL or "" = none */
 };
 
-/** event_classify - what a range means, by its category, else by its name (docs/FORMAT.md, and names other programs
- *  use).
+/** event_classify - the meaning of a range, from its category, else from its name (docs/FORMAT.md, and names other
+ * programs use).
  *  category, name  "" = none; case is ignored
  *  out             the category of a phase */
 enum event_kind event_classify(const char *category, const char *name, enum category *out);
-/** event_numbered_step - is this a step's name with more in it ("step 12", "epoch 3 iter_12", step_name.h)? Such
- *  ranges are steps; they are counted, not taken by their numbers, which programs begin anew with each epoch.
- *  returns  the name without the number as in docs/FORMAT.md ("step"); NULL if it is not a step or only the bare word
- */
+/** event_numbered_step - is this the name of a step with more text ("step 12", "epoch 3 iter_12", step_name.h)? Such
+ * ranges are steps. They are counted in order, because programs restart the numbers with each epoch.
+ *  returns  the name without the number as in docs/FORMAT.md ("step"); NULL if it is not a step or only the bare
+ *           word */
 const char *event_numbered_step(const char *name);
 
 struct reducer;
 /** reduce_new - gives; free with reduce_free. */
 struct reducer *reduce_new(void);
-/** reduce_until - leave out steps that end later, because they were not recorded completely. Call before the first
- * event.
- */
+/** reduce_until - leave out steps that end after until_ns, because they were not recorded completely. Call before the
+ * first event. */
 void reduce_until(struct reducer *d, int64_t until_ns);
-/** reduce_event - one complete range. Events of a track come ordered by end (children before parents). */
+/** reduce_event - takes one complete range. Events of a track come ordered by end (children before parents). */
 void reduce_event(struct reducer *d, const struct event *e);
 /** reduce_finish - write steps, collectives, phases, outside, validation and wall time into out (arrays in a). Replaces
  *  what was there when this reducer has more steps; otherwise leaves out alone.
  *  returns  1 when out was written */
 int reduce_finish(struct reducer *d, struct dcr_arena *a, struct reduced *out);
-/** reduce_overflow - ranges not looked at because one step held more than a million. */
+/** reduce_overflow - number of ranges that were skipped because one step held more than a million. */
 uint64_t reduce_overflow(const struct reducer *d);
-/** reduce_looks - how many tracks were looked at to find those of the events so far, for tests. */
+/** reduce_looks - how many tracks were searched to find those of the events so far, for tests. */
 uint64_t reduce_looks(const struct reducer *d);
 void reduce_free(struct reducer *d);
 

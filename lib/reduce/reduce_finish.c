@@ -31,11 +31,10 @@ static int64_t hidden_part(const struct track *t, const struct step_record *s, i
         if (hi > lo)
             hidden -= hi - lo;
     }
-    return hidden > 0 ? hidden : 0; /* only of a trace that lies do calls of one thread overlap */
+    return hidden > 0 ? hidden : 0; /* only in a damaged trace do calls of one thread overlap */
 }
 
-/* All communication that is not of track t, in order of its start.                          gives (arena); shape: (*n)
- */
+/* All communication outside of track t, in order of its start.                          gives (arena); shape: (*n) */
 static struct call *calls_of_others(struct reducer *d, const struct track *t, size_t *n)
 {
     const struct track *beside = d->beside.n_calls ? &d->beside : &d->flights;
@@ -54,19 +53,19 @@ static struct call *calls_of_others(struct reducer *d, const struct track *t, si
     return calls;
 }
 
-/* A library may have told of a part of it already (EVENT_EXCHANGE). */
+/* At most the rest of the step: EVENT_EXCHANGE may have counted a part of it already. */
 static void add_hidden(struct step_record *s, int64_t ns)
 {
     int64_t room = s->step_ns - s->hidden_comm_ns;
     s->hidden_comm_ns += ns < room ? ns : room;
 }
 
-/* Communication beside the step's own track during a step, beyond what that track waited for. */
+/* Adds communication that ran beside the step's own track and that the track did not wait for. */
 static void find_hidden(struct reducer *d, const struct track *t, struct reduced *out)
 {
     size_t n;
     struct call *calls = calls_of_others(d, t, &n);
-    for (size_t i = 0; i < d->n_tracks; i++) /* when their single calls were is not known */
+    for (size_t i = 0; i < d->n_tracks; i++) /* their sums do not tell when the single calls were */
         out->is_hidden_unknown |= d->tracks[i] != t && d->tracks[i]->summed_ns != INT64_MIN;
     if (n == 0)
         return;
@@ -106,7 +105,8 @@ static void copy_phases(const struct reducer *d, const struct track *t, struct d
     }
 }
 
-/* Without its exchange of gradients, all of the last step's backward pass would be compute. */
+/* Leaves out the last step if its exchange of gradients is missing, because its whole backward pass would count as
+ * compute. */
 static void leave_out_last(struct track *t, struct reduced *out)
 {
     t->n_seen--;

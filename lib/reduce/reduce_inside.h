@@ -1,4 +1,4 @@
-/* reduce_inside.h - the reducer from inside. Included by lib/reduce*.c only: reduce_words.c knows what names mean,
+/* reduce_inside.h - the reducer from inside. Included by lib/reduce*.c only: reduce_words.c has the meanings of names,
  * reduce.c takes the events, reduce_finish.c gives the result. */
 #ifndef DCR_REDUCE_INSIDE_H
 #define DCR_REDUCE_INSIDE_H
@@ -22,7 +22,7 @@ struct phase {
 
 struct column { /* of one phase on one track */
     int64_t *ns;
-    size_t n, cap; /* steps after the n-th had none */
+    size_t n, cap; /* steps after the n-th have no such range */
 };
 
 struct call { /* one collective: the outermost communication range */
@@ -46,10 +46,10 @@ struct track {
     int64_t tail_ns[N_CATEGORIES],
         tail_validation_ns;                          /* after the last step so far; counts once another step follows */
     struct collective since;                         /* running: since the last collective */
-    int64_t last_step_end_ns, end_before_ns;         /* of the last step, and of the one before it */
+    int64_t last_step_end_ns, end_before_ns;         /* end of the last step, and of the one before it */
     int64_t optimizer_ns;                            /* start of the last range "optimizer" of the hook */
     int64_t summed_ns;                               /* start of the last communication that is a sum */
-    int is_after_sum;                                /* the last step had one */
+    int is_after_sum;                                /* the last step has such a sum */
     int64_t gap_ns[N_CATEGORIES], gap_validation_ns; /* what the last step added to outside_ns */
     int64_t n_exchanged;                             /* steps up to the last EVENT_EXCHANGE; 0 = there was none */
     int is_by_hook;                                  /* of struct reduced */
@@ -61,29 +61,29 @@ struct track {
 struct reducer {
     struct dcr_arena arena;
     struct track **tracks;   /* by pointer: they grow */
-    struct dcr_map track_of; /* index by id */
+    struct dcr_map track_of; /* index by track id */
     struct track *last;      /* a thread writes many events in a row */
-    struct track beside;     /* its calls: communication that no thread waits in, as the program names it */
-    struct track flights;    /* the same as observed: what counts where the program names none */
+    struct track beside;     /* its calls: communication that the program names and in which no thread waits */
+    struct track flights;    /* the same from observed calls, used if the program names none */
     size_t n_tracks, tracks_cap;
     int64_t until_ns; /* set by reduce_until */
-    int has_steps;    /* found one that is more than a batch */
+    int has_steps;    /* a step that is more than a batch was found */
     struct phase phases[RUN_MAX_PHASES];
     int n_phases;
     uint64_t overflow;
 };
 
-/** reduce_waits - MPI calls that start something or only look are communication, but no collective that ranks could
- * wait in. */
+/** reduce_waits - 0 for MPI calls that only start or test something: they are communication, but ranks cannot wait in
+ * them. */
 int reduce_waits(const char *name);
-/** reduce_is_between_two - point-to-point calls differ from rank to rank: no k-th call that all ranks have in common.
- */
+/** reduce_is_between_two - 1 for point-to-point calls: they differ between ranks, so the k-th call of a step is not the
+ * same operation on all of them. */
 int reduce_is_between_two(const char *name);
 /** reduce_drop_last - leave out the last step if it is not one of the kept steps. */
 void reduce_drop_last(struct track *t);
 /** reduce_cut - keep the first n steps and everything that belongs to them. */
 void reduce_cut(struct track *t, size_t n);
-/** reduce_add - times and payloads are what a file says: sums of those that lie stay within 63 bits. */
+/** Adds within 63 bits, because times and payloads come from a file that may be damaged. */
 static inline void reduce_add(int64_t *sum, int64_t more)
 {
     if (__builtin_add_overflow(*sum, more, sum))

@@ -1,4 +1,4 @@
-/* reduce_words.c - what categories and names of ranges mean: see reduce.h. */
+/* reduce_words.c - the meanings of categories and names of ranges: see reduce.h. */
 #include "lib/reduce/reduce_inside.h"
 
 #include "lib/archive/format.h"
@@ -26,7 +26,7 @@ static const struct word categories[] = {
     {DCT_CATEGORY_EXCHANGE, EVENT_EXCHANGE, CAT_OTHER},
 };
 
-/* Whole names, for ranges without a category; those of steps: step_name.h. */
+/* Whole names, for ranges without a category. Names of steps are in step_name.h. */
 static const struct word names[] = {
     {"data_load", EVENT_PHASE, CAT_DATA},         {"data_loading", EVENT_PHASE, CAT_DATA},
     {"dataloader", EVENT_PHASE, CAT_DATA},        {"data", EVENT_PHASE, CAT_DATA},
@@ -56,7 +56,7 @@ enum event_kind event_classify(const char *category, const char *name, enum cate
     int64_t number;
     enum step_name step = step_name_of(name, &word, &number);
     *out = CAT_OTHER;
-    if (step == STEP_NAME_EPOCH) /* may carry the category of the steps that it encloses */
+    if (step == STEP_NAME_EPOCH) /* an epoch may carry the category of the steps that it encloses */
         return EVENT_NONE;
     for (size_t i = 0; i < sizeof categories / sizeof *categories; i++)
         if (strcasecmp(category, categories[i].text) == 0) {

@@ -1,4 +1,5 @@
-/* summary.c - see summary.h. A trace into a struct summary; the text of it is summary_write.c and summary_read.c. */
+/* summary.c - see summary.h. Turns a trace into a struct summary; its text is made by summary_write.c and read by
+ * summary_read.c. */
 #include "lib/reduce/summary.h"
 
 #include "lib/base/hash.h"
@@ -42,8 +43,8 @@ struct observed {
     struct summary *out;
     struct dcr_arena *arena;
     size_t cap, before_cap;
-    struct dcr_map last_of; /* by hash: the observation that came last */
-    uint32_t *before;       /* of each observation: the one before it with the same hash, + 1; 0 none */
+    struct dcr_map last_of; /* by hash: the latest observation */
+    uint32_t *before;       /* of each observation: index + 1 of the previous one with the same hash; 0 none */
 };
 
 static uint64_t hash_of(const char *name, int kind)
@@ -54,7 +55,7 @@ static uint64_t hash_of(const char *name, int kind)
     return h;
 }
 
-/* The observation of that name and kind. It is made at the first call. */
+/* The observation of that name and kind, made at the first call. */
 static struct observation *find(struct observed *t, const char *name, int kind)
 {
     uint64_t hash = hash_of(name, kind);
@@ -73,14 +74,14 @@ static struct observation *find(struct observed *t, const char *name, int kind)
     return &t->out->observed[t->out->n_observed++];
 }
 
-/* Sums of a file that lies stay within 63 bits. */
+/* Adds within 63 bits, because the file may be damaged. */
 static uint64_t plus(uint64_t a, uint64_t b)
 {
     uint64_t sum;
     return __builtin_add_overflow(a, b, &sum) || sum > INT64_MAX ? INT64_MAX : sum;
 }
 
-/* returns what was observed of that name and kind so far, NULL when there is nothing */
+/* returns the observation of that name and kind, NULL when there is none */
 static struct observation *observe(struct observed *t, const char *name, int kind, const struct dct_io *calls)
 {
     if (kind >= 0 && calls->n == 0)
@@ -102,8 +103,8 @@ static int io_kind(const char *name)
                                                                       : DCT_IO_OTHER;
 }
 
-/* What the recorder saw without the program naming it, and the counts of both.
- * returns  of a call that read from a file: which observation counts it, from 1; else 0 */
+/* Counts the calls that the recorder observed and the ranges that the program named.
+ * returns  for a call that read from a file: the number of the observation that counts it, from 1; else 0 */
 static uint32_t count(struct observed *t, const struct dct_event *e)
 {
     if (e->kind != DCT_FILE && e->kind != DCT_SPAN) {
@@ -118,7 +119,7 @@ static uint32_t count(struct observed *t, const struct dct_event *e)
             t->out->n_io_calls += e->io[kind].n;
         }
     } else if (e->kind == DCT_SPAN && strcmp(e->domain, DCT_DOMAIN_MPI) == 0) {
-        /* A flight has the bytes of its call, which is counted by itself; its length is no time of the thread. */
+        /* A flight carries the bytes of its call, which is counted separately. Its length is not time of the thread. */
         if (strcmp(e->category, DCT_IN_FLIGHT) == 0)
             once.n = once.ns = once.max_ns = 0;
         t->out->n_mpi_calls += once.n;
@@ -135,7 +136,7 @@ static uint32_t count(struct observed *t, const struct dct_event *e)
     return 0;
 }
 
-/* Which file a dropped call was on is not known. */
+/* For dropped calls the file is unknown. */
 #define DROPPED_FILES "(calls that were dropped)"
 
 struct drop_tap {
@@ -163,7 +164,8 @@ static void take_dropped(void *ctx, const struct dct_dropped *d)
         names_add_dropped(tap->names, d);
 }
 
-/* The observation of reading in dropped calls, from 1, whose sums take_dropped adds; 0: g is no such call. */
+/* Number from 1 of the observation for reading in dropped calls, whose sums take_dropped adds; 0: g is not such a
+ * call. */
 static uint32_t dropped_file(struct observed *t, const struct dct_gap *g)
 {
     const struct dct_io none = {.n = 1};
@@ -199,8 +201,8 @@ static int64_t payload_int(const struct dct_event *e)
     }
 }
 
-/* A non-blocking operation under way. Only what all ranks do counts as communication beside the work: a receive may be
- * posted long before anybody sends. */
+/* A non-blocking operation in flight. Only operations of all ranks count as communication beside the work, because a
+ * receive may be posted long before anybody sends. */
 static int neutral_flight(const struct dct_event *in, struct event *out)
 {
     if (strncmp(in->name, "MPI_I", 5) != 0 || strstr(in->name, "send") || strstr(in->name, "recv"))
@@ -218,13 +220,14 @@ static int neutral_flight(const struct dct_event *in, struct event *out)
     return 1;
 }
 
-/* What was found out of a name: what event_classify says, where it is counted. The reader gives equal texts at equal
- * addresses until it is closed, and a program has few names: one look tells all, without a comparison of texts. */
+/* What is known about a name: the result of event_classify and where the name is counted. The reader gives equal texts
+ * at equal addresses until it is closed, and a program has few names. So one look-up by address is enough, without
+ * comparing texts. */
 enum { KNOWN_RANGES = 64 };
 struct known_range {
     const char *domain, *category, *name; /* name NULL = empty */
     int kind;
-    uint32_t place; /* of names_add */
+    uint32_t place; /* set by names_add */
     enum event_kind means;
     enum category is;
     int is_batch; /* of struct event */
@@ -247,7 +250,7 @@ static inline struct known_range *known_of(struct known_range *known, const stru
     return k;
 }
 
-/* A range as a neutral event; 0 when it says nothing. */
+/* Makes a neutral event of a range; 0 when the range means nothing. */
 static int neutral(const struct known_range *known, const struct dct_event *in, struct event *out)
 {
     if (in->kind == DCT_MARK || in->kind == DCT_FILE || in->is_open || in->start_ns < 0 || in->end_ns > RUN_MAX_TIME_NS)
@@ -255,7 +258,7 @@ static int neutral(const struct known_range *known, const struct dct_event *in, 
     if (in->kind == DCT_SPAN && strcmp(in->category, DCT_IN_FLIGHT) == 0)
         return neutral_flight(in, out);
     enum event_kind kind = known->means;
-    /* Process ranges lie beside the stack of the thread: never outermost. */
+    /* Process ranges lie outside the stack of the thread, so they are never outermost. */
     int depth = in->kind == DCT_PUSH || in->kind == DCT_SPAN ? in->depth : 1;
     if (kind == EVENT_NONE && depth > 0)
         return 0;
@@ -283,7 +286,7 @@ struct gap_tap {
     struct known_range *known;
 };
 
-/* What was dropped, as if it had been one range: the sums of steps come out as of all events. */
+/* Takes dropped ranges as if they had been one range, so that the sums of steps include all events. */
 static void take_gap(void *ctx, const struct dct_gap *g)
 {
     const struct gap_tap *tap = ctx;
@@ -301,7 +304,7 @@ static void take_gap(void *ctx, const struct dct_gap *g)
                                    .file = ""};
     struct event e;
     if (!neutral(known_of(tap->known, &like), &like, &e) || e.kind == EVENT_STEP || e.kind == EVENT_BATCH)
-        return; /* the recorder writes each step by itself */
+        return; /* the recorder never drops a step range */
     e.is_sum = 1;
     e.file = g->kind == DCT_SPAN ? dropped_file(tap->observed, g) : 0;
     reduce_event(tap->reducer, &e);
@@ -358,7 +361,7 @@ int summary_of_trace_with_gpu(struct summary *out, struct dcr_arena *a, struct d
     uint32_t n_pieces = 0;
     while ((rc = dct_next(t, &e, err)) == 0) {
         struct event n;
-        if (out->info.n_pieces != n_pieces) { /* a later piece knows of later losses */
+        if (out->info.n_pieces != n_pieces) { /* a later piece may report later losses */
             reduce_until(d, dct_recorded_until(&out->info));
             n_pieces = out->info.n_pieces;
         }

@@ -1,7 +1,7 @@
-/* summary.h - what a native trace comes down to: the steps of its rank, what was observed beside them, and per name
- * counts, sums, extremes, a sketch of the durations and the time covered. Made by reading the trace once; written as
+/* summary.h - the content of a native trace in short: the steps of its rank, the observed calls, and per name counts,
+ * sums, extremes, a sketch of the durations and the time covered. It is made by reading the trace once and written as
  * lines of JSON into the archive (docs/FORMAT.md, Summaries), so that a report needs no full trace. The renderer takes
- * its numbers from this struct in both cases, which is why they are the same. */
+ * its numbers from this struct in both cases, so they are the same. */
 #ifndef DCR_SUMMARY_H
 #define DCR_SUMMARY_H
 
@@ -18,7 +18,7 @@
  * order. */
 #define SKETCH_SUB_BITS 5
 #define SKETCH_BUCKETS ((64 - SKETCH_SUB_BITS) << SKETCH_SUB_BITS)
-/** sketch_bucket - bucket of a duration, 0 .. SKETCH_BUCKETS - 1; negative ones count as 0. */
+/** sketch_bucket - bucket of a duration, 0 .. SKETCH_BUCKETS - 1; negative durations count as 0. */
 int sketch_bucket(int64_t ns);
 /** sketch_low - the smallest duration of a bucket; sketch_low(SKETCH_BUCKETS) is above all. */
 uint64_t sketch_low(int bucket);
@@ -29,8 +29,9 @@ struct name_sum {
     int kind; /* DCT_PUSH, DCT_START, DCT_MARK or DCT_SPAN */
     uint64_t n;
     int64_t sum_ns, min_ns, max_ns;
-    int64_t self_ns;  /* of DCT_PUSH: without the ranges inside them on their thread; -1 = not said, or another kind */
-    int64_t union_ns; /* time in which at least one was open, all threads; -1 = too many to tell */
+    int64_t self_ns;  /* of DCT_PUSH: time without the ranges inside on the same thread; -1 = unknown, or another
+                       * kind */
+    int64_t union_ns; /* time in which at least one was open, over all threads; -1 = too many to tell */
     uint64_t bytes;   /* of spans */
     struct sketch_bucket_count {
         int bucket;
@@ -44,27 +45,28 @@ struct observation {
     const char *name;
     int kind; /* -1: MPI; else DCT_IO_READ ... */
     struct dct_io sum;
-    uint64_t event_ns;   /* of sum.ns, in calls that are events of their own: the recorder only sums the shorter ones */
-    uint64_t loading_ns; /* of event_ns, reading inside data loading, on the thread of the steps; 0 when not said */
+    uint64_t event_ns;   /* part of sum.ns in calls that are events by themselves: the recorder only sums shorter
+                          * ones */
+    uint64_t loading_ns; /* part of event_ns: reading inside data loading, on the thread of the steps; 0 when unknown */
 };
 
 struct summary {
     struct dct_info info;
     struct dct_loss loss;
     const char *notes;    /* the writer's sentences, "" none */
-    const char *ended_in; /* the innermost range of a thread that was never closed, "" none or not said */
-    uint64_t n_events, n_mpi_calls, n_io_calls; /* named by the program; observed beside it */
-    uint64_t n_gpu_events;                      /* counted only: a summary does not hold what GPUs did */
-    uint64_t n_dropped_known; /* of the dropped events: those that the sums below count all the same */
-    uint64_t n_overflow;      /* ranges not looked at: one step held more than a million */
+    const char *ended_in; /* the innermost range of a thread that was never closed, "" none or unknown */
+    uint64_t n_events, n_mpi_calls, n_io_calls; /* named by the program; observed beside them */
+    uint64_t n_gpu_events;                      /* only counted: a summary does not hold the activity of GPUs */
+    uint64_t n_dropped_known;                   /* dropped events that the sums below include */
+    uint64_t n_overflow;                        /* ranges that were skipped: one step held more than a million */
     struct reduced steps;
-    int is_loading_unknown; /* read from a summary that does not say event_ns and loading_ns of its files */
-    /* Dropped events are in both of these where the recorder kept sums of them. */
+    int is_loading_unknown; /* read from a summary without event_ns and loading_ns of its files */
+    /* These two include dropped events if the recorder kept sums of them. */
     struct observation *observed; /* in order of first appearance */
     size_t n_observed;
     struct name_sum *names; /* by domain, category, name, kind; the last may be SUMMARY_OTHER_NAMES */
     size_t n_names;
-    /* Of the trace that this was made from, "" and 0 when not said. */
+    /* Of the trace that this was made from, "" and 0 when unknown. */
     const char *trace_name;
     int64_t trace_bytes;
     uint32_t fingerprint;
@@ -72,7 +74,7 @@ struct summary {
 #define SUMMARY_MAX_NAMES 4096
 #define SUMMARY_OTHER_NAMES "(other names)"
 
-/* What is kept of names: nothing; all of struct name_sum; counts, sums and extremes, which are what a report shows. */
+/* What to keep of names: nothing; all of struct name_sum; or only counts, sums and extremes, which a report shows. */
 enum summary_names { SUMMARY_NO_NAMES, SUMMARY_NAMES, SUMMARY_NAME_SUMS };
 
 /** summary_of_trace - read a trace to its end.
@@ -82,25 +84,26 @@ enum summary_names { SUMMARY_NO_NAMES, SUMMARY_NAMES, SUMMARY_NAME_SUMS };
 int summary_of_trace(struct summary *out, struct dcr_arena *a, struct dcr_stream *s, enum summary_names keep,
                      struct dcr_err *err) DCR_MUST_CHECK;
 
-/** summary_of_trace_apart - the same in a process of its own, whose memory is bounded: a trace that is damaged or too
- *  large costs the caller neither its memory nor its life. At most a quarter of the machine's memory, and half of what
- *  a limit on the address space leaves.
- *  errors      DCR_FAIL also: there is no room for it, the sentence says so */
+/** summary_of_trace_apart - the same in a separate process whose memory is bounded, so that a trace that is damaged or
+ * too large costs the caller neither its memory nor its life. The bound is a quarter of the machine's memory, and at
+ * most half of what a limit on the address space leaves.
+ *  errors      DCR_FAIL also when memory is short; the sentence says so */
 int summary_of_trace_apart(struct summary *out, struct dcr_arena *a, struct dcr_stream *s, enum summary_names keep,
                            struct dcr_err *err) DCR_MUST_CHECK;
 
-/** summary_bound_memory - for a process that does nothing else than make a summary: the bound above, from now on; who
- * goes beyond it aborts without a core file. */
+/** summary_bound_memory - for a process that only makes a summary: sets the bound above from now on. If it is exceeded,
+ * the process aborts without a core file. */
 void summary_bound_memory(void);
 
-/* Who wants to know what the steps of a GPU are made of. Both are called in file order. */
+/* For callers that need the GPU activity and phases of steps. Both are called in file order. */
 struct summary_listener {
     void (*gpu)(void *ctx, const struct dct_gpu_event *e); /* see dct_on_gpu */
-    void (*phase)(void *ctx, const struct event *e);       /* EVENT_PHASE; its name stays valid for this trace */
+    void (*phase)(void *ctx, const struct event *e);       /* EVENT_PHASE; its name stays valid while this trace is
+                                                            * read */
     void *ctx;
 };
-/** summary_of_trace_with_gpu - the same, with a listener; NULL = nobody.
- *  watch    sees every event too, once the trace is open; NULL = nobody */
+/** summary_of_trace_with_gpu - the same, with a listener; NULL = none.
+ *  watch    sees every event too, once the trace is open; NULL = none */
 int summary_of_trace_with_gpu(struct summary *out, struct dcr_arena *a, struct dcr_stream *s, enum summary_names keep,
                               const struct summary_listener *listener, const struct dct_watch *watch,
                               struct dcr_err *err) DCR_MUST_CHECK;
@@ -108,12 +111,13 @@ int summary_of_trace_with_gpu(struct summary *out, struct dcr_arena *a, struct d
 /** summary_write - append the lines to a buffer. */
 void summary_write(const struct summary *sum, struct dcr_buf *out);
 
-/** summary_read - the lines back. Nothing in them is trusted.
- *  errors   DCR_FAIL: another format, a line that is wrong (the sentence has its number), no last line */
+/** summary_read - reads the lines back. Nothing in them is trusted.
+ *  errors   DCR_FAIL: another format, a wrong line (the sentence has its number), no last line */
 int summary_read(struct summary *out, struct dcr_arena *a, struct dcr_stream *s, struct dcr_err *err) DCR_MUST_CHECK;
 
 /** summary_fingerprint - a checksum over the block headers of a trace file, and over the whole of blocks that are still
- *  open: it changes when anything is written. size is that of what was ever used (trace_end.h). errors  DCR_FAIL */
+ * open: it changes when anything is written. size counts the bytes that were ever used (trace_end.h). errors
+ * DCR_FAIL */
 int summary_fingerprint(int fd, int64_t *size, uint32_t *crc, struct dcr_err *err) DCR_MUST_CHECK;
 
 #endif

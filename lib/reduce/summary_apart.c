@@ -1,6 +1,6 @@
-/* summary_apart.c - a summary that costs the caller nothing when it fails, see summary.h. A trace is what a program
- * left: it may be damaged, or so large that its steps do not fit into memory. Another process reads it; when that one
- * runs out of memory or crashes, only the summary is lost. */
+/* summary_apart.c - a summary that costs the caller nothing when it fails, see summary.h. A trace may be damaged, or so
+ * large that its steps do not fit into memory. So another process reads it, and if that process runs out of memory or
+ * crashes, only the summary is lost. */
 #include "lib/reduce/summary.h"
 
 #include <errno.h>
@@ -12,10 +12,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* The text of a summary is read back by the caller, in about three times as much memory. */
+/* Reading the summary's text back takes the caller about three times its size in memory. */
 enum { LEAST_BYTES = 256 << 20, TEXT_SHARE = 4 };
 
-/* What of the child comes before the text: its result. */
+/* Result of the child, written before the text. */
 struct said {
     int rc;
     char text[512];
@@ -31,7 +31,8 @@ static size_t current_bytes(void)
     return n == 1 ? pages * (size_t)sysconf(_SC_PAGESIZE) : 0;
 }
 
-/* A quarter of the machine's memory, at most half of what a limit leaves. The other half is for reading it back. */
+/* A quarter of the machine's memory, at most half of what a limit leaves. The other half is for reading the text
+ * back. */
 static size_t most_bytes(void)
 {
     size_t most = (size_t)sysconf(_SC_PHYS_PAGES) / 4 * (size_t)sysconf(_SC_PAGESIZE), used = current_bytes();
@@ -46,7 +47,7 @@ static size_t most_bytes(void)
 
 static void limit_memory(size_t most)
 {
-#if !defined(__SANITIZE_ADDRESS__) /* it reserves more than any machine has */
+#if !defined(__SANITIZE_ADDRESS__) /* the sanitizer reserves more address space than any machine has memory */
     struct rlimit limit;
     if (getrlimit(RLIMIT_AS, &limit) == 0) {
         limit.rlim_cur = current_bytes() + most;
@@ -72,7 +73,7 @@ static void summarise(struct dcr_stream *s, enum summary_names keep, int out, si
     struct dcr_buf text = {.max = most / TEXT_SHARE};
     struct said said = {0};
     int null = open("/dev/null", O_WRONLY);
-    dup2(null, STDERR_FILENO); /* "out of memory" is said by the caller */
+    dup2(null, STDERR_FILENO); /* the caller reports "out of memory" */
     signal(SIGABRT, SIG_DFL);
     limit_memory(most);
     said.rc = summary_of_trace(&sum, &a, s, keep, &why);
@@ -107,7 +108,8 @@ int summary_of_trace_apart(struct summary *out, struct dcr_arena *a, struct dcr_
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0)
         return dcr_err_sys(err, DCR_FAIL, "'%s' has no summary: no pipe", s->name);
-    sigaction(SIGCHLD, &standard, &before); /* ignored, as some launchers leave it, children could not be waited for */
+    sigaction(SIGCHLD, &standard, &before); /* some launchers leave it ignored, and then children could not be waited
+                                             * for */
     pid_t pid = fork();
     if (pid == 0) {
         close(ends[0]);

@@ -1,5 +1,5 @@
-/* summary_names.c - see summary_names.h. Texts of a reader stay where they are, so that a name is found by its address,
- * and seldom, since who adds events keeps the place; equal texts at two addresses meet at the end. */
+/* summary_names.c - see summary_names.h. Texts of a reader stay in place, so a name is found by its address. Look-ups
+ * are rare because the caller keeps the place. Equal texts at two addresses are joined at the end. */
 #include "lib/reduce/summary_names.h"
 
 #include "lib/base/map.h"
@@ -15,7 +15,7 @@ struct interval {
 struct entry {
     const char *domain, *category, *name;
     int kind;
-    uint32_t before; /* index + 1 of the entry before this one with the same hash; 0 none */
+    uint32_t before; /* index + 1 of the previous entry with the same hash; 0 none */
     uint64_t n, bytes;
     int64_t sum_ns, min_ns, max_ns, self_ns;
     struct interval *covered; /* not yet merged */
@@ -24,8 +24,8 @@ struct entry {
     uint64_t *buckets; /* shape: (SKETCH_BUCKETS); NULL for marks */
 };
 
-/* Ranges of a thread end before those around them: of those of a depth that have ended since the last one of the depth
- * above did, the time and the earliest beginning. */
+/* Ranges of a thread end before those around them. This holds the total time and the earliest beginning of the ranges
+ * of one depth that have ended since the last range of the depth above ended. */
 struct inside {
     int64_t ns, since_ns;
 };
@@ -35,7 +35,7 @@ struct nest {
     int cap;
 };
 
-/* What is seldom done stands apart, so that an event costs no saving of registers. */
+/* Rare work is kept out of line, so that the common case saves no registers. */
 #define SELDOM __attribute__((noinline, cold))
 
 struct name_table {
@@ -44,12 +44,12 @@ struct name_table {
     struct dcr_map last_of; /* index of the last entry by hash */
     size_t n_intervals;     /* of all entries */
     struct nest *nests;
-    size_t n_nests, nests_cap, at; /* at: the one of the last range; a thread writes many in a row */
+    size_t n_nests, nests_cap, at; /* at: index for the last range, since a thread writes many in a row */
     struct dcr_map nest_of;        /* index by track */
     enum summary_names keep;
 };
 
-/* 64 MB of intervals; beyond, what was covered is not told. */
+/* 64 MB of intervals. Beyond that, the covered time is unknown. */
 enum { MAX_INTERVALS = 4 << 20 };
 
 static void *must(void *p)
@@ -117,7 +117,7 @@ static uint32_t find(struct name_table *t, const char *domain, const char *categ
     return (uint32_t)++t->n;
 }
 
-/* The last one takes all names for which there is no room. */
+/* The last entry takes all names for which there is no room. */
 static SELDOM uint32_t search(struct name_table *t, const struct dct_event *e)
 {
     static const char none[] = "", other[] = SUMMARY_OTHER_NAMES;
@@ -165,7 +165,7 @@ static void cover(struct name_table *t, struct entry *e, int64_t start, int64_t 
 {
     if (e->is_union_lost)
         return;
-    if (e->n_covered) { /* the usual case of neighbours that touch, and of a range around earlier ones */
+    if (e->n_covered) { /* the usual case: neighbours that touch, or a range around earlier ones */
         struct interval *last = &e->covered[e->n_covered - 1];
         if (start >= last->start && start <= last->end) {
             last->end = end > last->end ? end : last->end;
@@ -232,8 +232,8 @@ static inline struct nest *nest_of(struct name_table *t, const struct dct_event 
     return n->track == in->track && in->depth + 2 <= n->cap ? n : make_nest(t, in);
 }
 
-/* What began before the range is inside none of this depth: of a damaged trace, or of domains whose ranges do not nest
- * in each other. It is taken off nobody. */
+/* If the inner ranges began before this one, they are not inside it: the trace is damaged, or ranges of different
+ * domains do not nest. Their time is then not subtracted. */
 static int64_t self_of(struct name_table *t, const struct dct_event *in, int64_t ns)
 {
     struct inside *own = &nest_of(t, in)->at_depth[in->depth], *inner = own + 1;
@@ -257,7 +257,7 @@ static __attribute__((noinline)) void add_detail(struct name_table *t, struct en
 
 void names_add(struct name_table *t, const struct dct_event *in, uint32_t *place)
 {
-    if (in->is_open && in->kind == DCT_PUSH) /* what was inside it is inside no later one */
+    if (in->is_open && in->kind == DCT_PUSH) /* its inner ranges are inside no later range */
         nest_of(t, in)->at_depth[in->depth + 1].ns = 0;
     if (in->kind == DCT_FILE || in->is_open)
         return;
@@ -312,7 +312,7 @@ static int by_text(const void *a, const void *b)
     return compare(a, b);
 }
 
-/* What y counted joins x, which has the same text. */
+/* Merges y into x, which has the same text. */
 static void join(struct name_table *t, struct entry *x, struct entry *y)
 {
     if (__builtin_add_overflow(x->n, y->n, &x->n) || x->n > INT64_MAX)
@@ -344,7 +344,8 @@ static void put(struct entry *e, struct dcr_arena *a, struct name_sum *out)
                              .kind = e->kind,
                              .n = e->n,
                              .sum_ns = e->sum_ns,
-                             .min_ns = e->min_ns < INT64_MAX ? e->min_ns : 0, /* the other names may be marks only */
+                             .min_ns = e->min_ns < INT64_MAX ? e->min_ns : 0, /* the entry of other names may hold marks
+                                                                               * only */
                              .max_ns = e->max_ns,
                              .self_ns = e->kind == DCT_PUSH && !e->is_self_lost ? e->self_ns : -1,
                              .union_ns = e->is_union_lost ? -1 : merge(e),

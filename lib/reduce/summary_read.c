@@ -19,7 +19,7 @@ struct reading {
     int is_headed, is_ended;
 };
 
-/* A whole number of lo..hi; 0 when it is something else. */
+/* Reads a whole number in lo..hi; 0 when the value is something else. */
 static int take(const json_t *v, int64_t lo, int64_t hi, int64_t *out)
 {
     if (!json_is_integer(v) || json_integer_value(v) < lo || json_integer_value(v) > hi)
@@ -108,7 +108,7 @@ static int take_identity(struct reading *g, const json_t *o)
     s->info.pid = (uint32_t)pid;
     snprintf(s->info.host, sizeof s->info.host, "%s", host);
     s->trace_name = name;
-    const json_t *ended = json_object_get(o, "ended_in"); /* absent: nothing was open, or an older collector */
+    const json_t *ended = json_object_get(o, "ended_in"); /* absent: nothing was open, or the collector is older */
     s->ended_in = ended ? take_text(g, ended) : "";
     if (!s->ended_in)
         return 0;
@@ -138,7 +138,7 @@ static int take_recorded(const json_t *o, struct dct_info *info)
     return 1;
 }
 
-/* Absent: all steps are there. */
+/* Absent if all steps are there. */
 static int take_seen(const json_t *list, uint64_t n_kept, struct steps_seen *out)
 {
     int64_t v[3] = {0};
@@ -198,7 +198,7 @@ static int take_collective(struct reading *g, const json_t *row)
     r->collectives =
         arena_grow(g->arena, r->collectives, r->n_collectives, &g->collectives_cap, sizeof *r->collectives);
     struct collective *c = &r->collectives[r->n_collectives++];
-    for (int i = 0; i < N_CATEGORIES + 2; i++) /* sums over many stay within 64 bits, as of steps */
+    for (int i = 0; i < N_CATEGORIES + 2; i++) /* sums over many stay within 64 bits, as for steps */
         v[i] = v[i] < RUN_MAX_STEP_NS ? v[i] : RUN_MAX_STEP_NS;
     c->dur_ns = v[0];
     memcpy(c->since_ns, v + 1, sizeof c->since_ns);
@@ -254,7 +254,7 @@ static int take_observation(struct reading *g, const json_t *row, int is_mpi)
     for (size_t i = 0; i < 4; i++)
         if (!take(json_array_get(row, i + (is_mpi ? 1 : 2)), 0, INT64_MAX, &v[i]))
             return 0;
-    if (o.kind == DCT_IO_READ && json_array_size(row) > 6) { /* archives of older collectors do not say */
+    if (o.kind == DCT_IO_READ && json_array_size(row) > 6) { /* archives of older collectors lack these numbers */
         int64_t event_ns, loading_ns;
         if (!take(json_array_get(row, 6), 0, v[2], &event_ns) ||
             !take(json_array_get(row, 7), 0, event_ns, &loading_ns))
@@ -333,7 +333,7 @@ static int take_line(struct reading *g, const json_t *o)
     if (json_object_get(o, "name"))
         return take_name(g, o);
     g->is_ended = json_is_true(json_object_get(o, "end"));
-    return json_is_object(o); /* what a later writer adds is passed over */
+    return json_is_object(o); /* lines that a later writer adds are skipped */
 }
 
 int summary_read(struct summary *out, struct dcr_arena *a, struct dcr_stream *s, struct dcr_err *err)

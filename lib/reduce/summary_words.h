@@ -1,5 +1,5 @@
-/* summary_words.h - words that stand for numbers in the text of a summary. Between summary_write.c and summary_read.c
- * only. */
+/* summary_words.h - words that stand for numbers in the text of a summary. Used only by summary_write.c and
+ * summary_read.c. */
 #ifndef DCR_SUMMARY_WORDS_H
 #define DCR_SUMMARY_WORDS_H
 

@@ -1,4 +1,4 @@
-/* summary_write.c - a struct summary as lines of JSON: docs/FORMAT.md, Summaries. */
+/* summary_write.c - writes a struct summary as lines of JSON: docs/FORMAT.md, Summaries. */
 #include "lib/reduce/summary.h"
 
 #include "lib/reduce/summary_words.h"

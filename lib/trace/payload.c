@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define GOES_ON " ..."                   /* instead of the last entry: the definition did not fit */
+#define GOES_ON " ..."                   /* stands for the entries of a definition that did not fit */
 #define FIRST_OWN_ID (UINT64_C(1) << 24) /* smaller numbers are NVTX's own */
 
 /* NVTX's predefined types of a fixed size (nvToolsExtPayload.h), on Linux of 64 bits. */
@@ -23,7 +23,8 @@ static const struct type {
              {68, 4, UNSIGNED}, {69, 4, HEX},      {71, 4, UNSIGNED}, {72, 8, UNSIGNED}, {73, 4, UNSIGNED},
              {74, 8, UNSIGNED}};
 
-/* The definition behind its head: "schema 7 'x' size=16:" when word is "schema". NULL: not of that kind or ID. */
+/* The entries of a definition, after its head: "schema 7 'x' size=16:" when word is "schema". NULL: another kind or
+ * ID. */
 static const char *entries_of(const char *text, const char *word, uint64_t id, uint64_t *size)
 {
     size_t n = strlen(word);
@@ -48,10 +49,10 @@ static const char *number_at(const char *at, uint64_t *out)
 struct field {
     const char *name;
     int len;
-    uint64_t number, offset, flags, length; /* as the text has them */
+    uint64_t number, offset, flags, length; /* as in the text */
     int is_text;                            /* characters inside the payload: of size bytes, or up to a NUL */
-    const struct type *type;                /* of a predefined one, or NULL */
-    const char *words;                      /* of an enumeration, or NULL */
+    const struct type *type;                /* a predefined type, or NULL */
+    const char *words;                      /* entries of an enumeration, or NULL */
     uint64_t size;                          /* 0: not known */
 };
 
@@ -138,9 +139,7 @@ static void put_value(struct dcr_buf *out, const struct type *type, const unsign
     }
 }
 
-/* Characters that lie in the payload itself, of one byte each: NVTX's char types as an array, its strings with a
- * length.
- */
+/* Characters inside the payload, one byte each: arrays of NVTX's char types, or its strings with a length. */
 static int is_text(const struct field *f)
 {
     enum { POINTER = 1 << 1, UNION_OR_OFFSET = 3 << 2, FIXED = 1, ZERO_TERMINATED = 2 };
@@ -174,7 +173,7 @@ static void find_type(struct field *f, payload_schema_fn schema, void *ctx)
     f->is_text = is_text(f);
     if (f->is_text)
         f->size = f->length;
-    else if (f->flags || f->length || f->size > 8) /* pointers, arrays, texts elsewhere */
+    else if (f->flags || f->length || f->size > 8) /* pointers, arrays and texts outside of the payload */
         f->size = 0;
 }
 
@@ -204,7 +203,7 @@ static void put_item(struct dcr_buf *out, const struct dct_raw *item, const unsi
         if ((at = next_field(at, &f)) == NULL)
             break;
         find_type(&f, schema, ctx);
-        if (f.offset == 0 && n > 0) /* NVTX: behind the one before, where it would lie in a struct */
+        if (f.offset == 0 && n > 0) /* NVTX: after the previous field, at its place in a struct */
             f.offset = f.size && !f.is_text ? (behind + f.size - 1) / f.size * f.size : behind;
         behind = f.size && f.size < UINT32_MAX && f.offset < UINT32_MAX ? f.offset + f.size : UINT32_MAX;
         if (n)

@@ -1,5 +1,5 @@
 /* payload.h - NVTX's extended payloads for people: the bytes of a DCT_PAYLOAD_RAW by the schemas and enumerations that
- * the program registered (DCT_SCHEMA). What no schema tells stays hexadecimal. Called by lib/trace/trace.c.
+ * the program registered (DCT_SCHEMA). Items without a schema stay hexadecimal. Called by lib/trace/trace.c.
  *
  * Texts of DCT_SCHEMA, as the writer makes them (collect/guest/nvtx/nvtx_payload.c):
  *   schema ID 'NAME' size=N: FIELD TYPE@OFFSET[/FLAGS][*LENGTH], FIELD TYPE@OFFSET ...
@@ -17,8 +17,8 @@
 typedef const char *(*payload_schema_fn)(void *ctx, uint64_t id);
 
 /** payload_put - append "FIELD=VALUE; FIELD=VALUE"; of an item without a schema "schema ID=HEX", cut ones end in "...".
- *  raw      borrows; n bytes: items of struct dct_raw and what is kept of each. Anything may stand there
- *  schema   called for every ID that occurs; its text may be anything too */
+ *  raw      borrows; n bytes: items of struct dct_raw, each with its kept bytes. May hold anything
+ *  schema   called for every ID that occurs; its text may hold anything too */
 void payload_put(struct dcr_buf *out, const void *raw, size_t n, payload_schema_fn schema, void *ctx);
 
 #endif

@@ -1,9 +1,9 @@
-/* step_name.h - is the name of a range that of a training step? "step", "Step: 12", "step[12]", "iter_12",
- * "iteration 12 of 100", "epoch 3 step 12/100", "train_step_12 (epoch 3)". One grammar for who records (a window of
- * steps, in other people's processes: libc only, which is why it is in a header) and who reads.
+/* step_name.h - is the name of a range that of a training step? "step", "Step: 12", "step[12]", "iter_12", "iteration
+ * 12 of 100", "epoch 3 step 12/100", "train_step_12 (epoch 3)". Recorder and reader share this grammar. It is a header
+ * that needs only libc because the recorder runs inside other people's processes.
  *   name   = [epoch gap] word [gap number [total]] [gap epoch] end       epoch = "epoch" [gap number [total]]
  *   total  = "/" number, "of" number           gap  = any of " _#:-=.,/|[(" (as many as there are), or nothing
- * Nothing else may stand in it: "step_size 3", "nsteps", "substep 1", "step 12 of 20x" and "step 1.5" are no steps.
+ * Any other text rules it out: "step_size 3", "nsteps", "substep 1", "step 12 of 20x" and "step 1.5" are not steps.
  * Test: tests/unit/test_reduce.c */
 #ifndef DCR_STEP_NAME_H
 #define DCR_STEP_NAME_H
@@ -17,8 +17,9 @@
 enum step_name {
     STEP_NAME_NONE = 0,
     STEP_NAME_STEP,
-    STEP_NAME_BATCH, /* "batch 7": a step where nothing else is called one, else a part or the loading of one */
-    STEP_NAME_EPOCH, /* "epoch", "epoch 3": what encloses steps */
+    STEP_NAME_BATCH, /* "batch 7": a step if the program calls nothing else a step, otherwise a part of a step or its
+                      * loading */
+    STEP_NAME_EPOCH, /* "epoch", "epoch 3": encloses steps */
 };
 
 static inline const char *step_name_gap(const char *p)
@@ -26,7 +27,8 @@ static inline const char *step_name_gap(const char *p)
     return p + strspn(p, " _#:-=.,/|[(");
 }
 
-/* Case is ignored; "_" of the word also matches a space and a dash. returns what follows, NULL when it is another. */
+/* Case is ignored; "_" of the word also matches a space and a dash. returns the text after the word, NULL for another
+ * word. */
 static inline const char *step_name_word(const char *p, const char *word)
 {
     for (; *word; p++, word++)
@@ -35,7 +37,7 @@ static inline const char *step_name_word(const char *p, const char *word)
     return p;
 }
 
-/* "12", "12]", "12/100", "[12/100]", "12 of 100". returns  what follows, NULL when no number is there */
+/* "12", "12]", "12/100", "[12/100]", "12 of 100". returns  the text after it, NULL when there is no number */
 static inline const char *step_name_number(const char *p, int64_t *number)
 {
     size_t n = strspn(p, "0123456789");
@@ -51,7 +53,7 @@ static inline const char *step_name_number(const char *p, int64_t *number)
     return p + strspn(p, "])");
 }
 
-/* "epoch", "Epoch [3/10]". returns  what follows, NULL when it is no epoch */
+/* "epoch", "Epoch [3/10]". returns  the text after it, NULL when it is not an epoch */
 static inline const char *step_name_epoch(const char *p)
 {
     int64_t ignored;
@@ -59,9 +61,9 @@ static inline const char *step_name_epoch(const char *p)
     return number ? number : q;
 }
 
-/** step_name_of - what a range of that name is.
+/** step_name_of - classifies a range by its name.
  *  word     out: the name without numbers and epoch ("train_step"), static; NULL unless it is a step or batch
- *  number   out: of the step, -1 = none is in it */
+ *  number   out: of the step, -1 = the name has none */
 static inline enum step_name step_name_of(const char *text, const char **word, int64_t *number)
 {
     static const char *const words[] =
@@ -71,7 +73,7 @@ static inline enum step_name step_name_of(const char *text, const char **word, i
     const char *p = text + strspn(text, "[("), *q, *after = NULL;
     *word = NULL;
     *number = -1;
-    if (!*p || !strchr("sStTiIgGbBeE", *p)) /* most names: not even begun */
+    if (!*p || !strchr("sStTiIgGbBeE", *p)) /* rejects most names early */
         return STEP_NAME_NONE;
     if ((q = step_name_epoch(p)) != NULL) {
         p = step_name_gap(q);
@@ -92,7 +94,7 @@ static inline enum step_name step_name_of(const char *text, const char **word, i
         return STEP_NAME_NONE;
     q = step_name_gap(after);
     const char *behind = step_name_number(q, number);
-    /* "batch" alone may be its loading, and "batch32" how large it is. */
+    /* A bare "batch" may be the loading of one, and "batch32" its size. */
     int is_one = kind == STEP_NAME_STEP ? behind || q == after : behind && q > after;
     const char *rest = behind ? behind : after, *epoch = step_name_gap(rest);
     if (behind && epoch > rest && (q = step_name_epoch(epoch)) != NULL)

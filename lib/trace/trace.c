@@ -1,4 +1,4 @@
-/* trace.c - see trace.h. Every number read from the file is taken for hostile until checked. */
+/* trace.c - see trace.h. No number from the file is trusted before it is checked. */
 #include "lib/trace/trace_inside.h"
 
 #include "lib/trace/payload.h"
@@ -25,7 +25,7 @@ int dct_grow(void *array, uint32_t *cap, uint32_t need, size_t item)
     return 0;
 }
 
-/* Limit impossible values of clocks and counters, so that the sum of two fits into 63 bits. */
+/* Limits impossible values of clocks and counters, so that the sum of two fits into 63 bits. */
 static int64_t harmless(int64_t t_ns)
 {
     return t_ns < 0 ? 0 : t_ns < INT64_MAX / 4 ? t_ns : INT64_MAX / 4;
@@ -73,7 +73,7 @@ int64_t dct_unsummed_ns(const struct dct_info *info)
 int64_t dct_recorded_until(const struct dct_info *info)
 {
     const struct dct_window *w = &info->window;
-    /* The end of a step is taken before it closes the window, and by a clock that may be ahead of the window's. */
+    /* A step's end is timed before it closes the window, and by a clock that may be ahead of the window's clock. */
     int64_t closed = w->last_ns + DCT_CLOCK_ERROR_NS;
     int64_t until = w->until_ns == 0 ? INT64_MAX : w->since_ns ? w->until_ns : closed;
     int64_t lost = dct_unsummed_ns(info);

@@ -1,5 +1,5 @@
-/* trace.h - read a native trace (.dct) as a stream of events, in memory that depends on the number of names and
- * open ranges, not on the number of events. Tolerates a torn tail and damaged blocks; counts what it skipped.
+/* trace.h - read a native trace (.dct) as a stream of events, in memory that depends on the number of names and open
+ * ranges, not on the number of events. The reader tolerates a torn tail and damaged blocks and counts what it skipped.
  * The format is lib/archive/format.h and docs/FORMAT.md. Used by dccollect (pack, verify) and dcreport. */
 #ifndef DCR_TRACE_H
 #define DCR_TRACE_H
@@ -8,7 +8,7 @@
 #include "lib/archive/format.h"
 #include "lib/base/stream.h"
 
-/* When calls and ranges were recorded, if a window was asked for (--steps, --delay ...). The values of the file header,
+/* When calls and ranges were recorded, if a window was requested (--steps, --delay ...): the values of the file header,
  * limited to 0..INT64_MAX / 4. */
 struct dct_window {
     int64_t until_ns;          /* latest time at which it closes; 0 = no window, or an earlier writer */
@@ -22,47 +22,48 @@ struct dct_info {
     uint32_t pid;
     char host[65];
     int64_t mono_ns, real_ns;
-    int64_t incomplete_ns; /* events from this time on may be missing; 0 = none is, or not recorded */
+    int64_t incomplete_ns; /* events from this time on may be missing; 0 = none is missing, or not recorded */
     struct dct_window window;
     int has_step_sums;           /* the writer wrote DCT_GAPs: sums of steps include dropped events */
-    int64_t unsummed_ns;         /* except those of steps that end after this; 0 = of none */
+    int64_t unsummed_ns;         /* except sums of steps that end after this time; 0 = no exception */
     uint64_t n_dropped_beside;   /* part of the dropped events: process ranges, operations in flight */
     uint64_t n_dropped_gpu;      /* part of the dropped events: GPU activity that CUPTI lost */
     int64_t own_bytes;           /* bytes that the recorder itself wrote by system calls; 0 = not recorded */
     int64_t io[DCT_N_IO_TOTALS]; /* the kernel's totals of the process at exit(); 0 = not recorded */
-    int64_t n_blocks_before;     /* that the recorder removed for newer ones (--keep ring); 0 = it is whole */
-    uint32_t n_pieces;           /* headers read so far: what a later one says replaces what an earlier one said */
+    int64_t n_blocks_before;     /* blocks that the recorder removed for newer ones (--keep ring); 0 = the trace is
+                                  * whole */
+    uint32_t n_pieces;           /* headers read so far: values of a later one replace those of an earlier one */
 };
 
-/** dct_unsummed_ns - steps that end after this time lack something in their sums; 0 = none does. */
+/** dct_unsummed_ns - steps that end after this time have incomplete sums; 0 = all are complete. */
 int64_t dct_unsummed_ns(const struct dct_info *info);
 
-/** dct_recorded_until - the time after which steps are not complete: the window closed, or their sums lack something.
- *  Includes DCT_CLOCK_ERROR_NS, since event times may be ahead of the clock that closed the window.
+/** dct_recorded_until - the time after which steps are incomplete, because the window closed or their sums are
+ * incomplete. Includes DCT_CLOCK_ERROR_NS, since event times may be ahead of the clock that closed the window.
  *  returns  INT64_MAX = complete to its end */
 int64_t dct_recorded_until(const struct dct_info *info);
 
 /* One range, mark or span, delivered when it is complete. Text borrows until dct_close. */
 struct dct_event {
     int kind;    /* DCT_PUSH (a closed range), DCT_START (a closed process range), DCT_MARK, DCT_SPAN, DCT_FILE */
-    int is_open; /* never closed: the data ended, or a part of the track is lost; end_ns is then the last time seen */
+    int is_open; /* never closed: the data ended, or a part of the track is lost; end_ns is then the last known time */
     uint32_t track;
     int depth;            /* of a DCT_PUSH or DCT_SPAN: number of enclosing ranges on its track, all domains */
     const char *domain;   /* "" = default */
-    const char *category; /* "" = none; "#7" when the program never named category 7 */
+    const char *category; /* "" = none; "#7" when the program gave category 7 no name */
     const char *name;     /* "" = none */
     int64_t start_ns, end_ns;
     int payload_type; /* DCT_PAYLOAD_* */
     uint32_t color;   /* 0xRRGGBB, 0 = none */
     uint64_t payload; /* bits of the value */
-    const void *raw;  /* DCT_PAYLOAD_RAW: `payload` bytes, valid until the next call; else NULL. What came with the
-                         end of a range stands behind what came with its beginning */
+    const void *raw;  /* DCT_PAYLOAD_RAW: `payload` bytes, valid until the next call; else NULL. The payload of a
+                       * range's end follows that of its beginning */
     const char *file; /* DCT_PAYLOAD_FILE: its name; else "" */
     uint64_t bytes;   /* DCT_SPAN */
     struct dct_io io[DCT_N_IO]; /* DCT_FILE */
 };
 
-/* What a GPU or its runtime did (DCT_GPU). Text borrows until dct_close. */
+/* Activity of a GPU or its runtime (DCT_GPU). Text borrows until dct_close. */
 struct dct_gpu_event {
     const char *name; /* kernel, function called, kind of copy ...; "" = none */
     int64_t start_ns, end_ns;
@@ -71,9 +72,9 @@ struct dct_gpu_event {
     struct dct_kernel kernel; /* of DCT_GPU_KERNEL, else 0 */
 };
 
-/* What was dropped under one name (DCT_SUM). Text borrows until dct_close. */
+/* Sums of the dropped events of one name (DCT_SUM). Text borrows until dct_close. */
 struct dct_dropped {
-    int kind; /* DCT_PUSH, DCT_START, DCT_MARK, DCT_SPAN or DCT_GPU; 0: the rest, of any kind and name */
+    int kind; /* DCT_PUSH, DCT_START, DCT_MARK, DCT_SPAN or DCT_GPU; 0: all others, of any kind and name */
     const char *domain, *category, *name;
     uint64_t n, ns, bytes; /* at most INT64_MAX */
 };
@@ -83,23 +84,24 @@ struct dct_dropped {
 struct dct_gap {
     int kind; /* DCT_PUSH or DCT_SPAN */
     uint32_t track;
-    int depth; /* as of a dct_event */
+    int depth; /* as in a dct_event */
     const char *domain, *category, *name;
     uint64_t n, bytes; /* at most INT64_MAX */
     int64_t start_ns, end_ns;
 };
 
 struct dct_loss {
-    uint64_t n_dropped;        /* counted by the writer: memory or disk was full */
-    uint64_t n_bad_blocks;     /* checksum or structure wrong; skipped, from the first wrong slot on when still open */
-    uint64_t n_missing_blocks; /* numbers left out in a track's sequence: lost, or the bad ones */
-    uint64_t n_open_blocks;    /* without a checksum: the writer did not end in the normal way */
+    uint64_t n_dropped;        /* counted by the writer when memory or disk was full */
+    uint64_t n_bad_blocks;     /* wrong checksum or structure: skipped; if still open, skipped from the first wrong slot
+                                * on */
+    uint64_t n_missing_blocks; /* gaps in a track's sequence numbers: lost blocks, or the bad ones */
+    uint64_t n_open_blocks;    /* without a checksum, because the writer did not end normally */
     uint64_t n_unmatched_pops; /* pop without push */
     uint64_t n_open_ranges;    /* pushed or started, never closed */
-    /* Recorded and not read; dct_notes says it. Ends of such process ranges count as unmatched. */
+    /* Recorded but not read, as dct_notes says. Ends of such process ranges count as unmatched. */
     uint64_t n_too_deep;  /* pushed inside 16384 others of the thread */
     uint64_t n_too_many;  /* pushed or started while 2^20 others of the process were open */
-    uint64_t n_no_memory; /* the reader had none */
+    uint64_t n_no_memory; /* the reader had no memory */
     int is_torn;          /* file ends inside a block */
 };
 
@@ -109,17 +111,19 @@ struct dct_reader;
  * latest_ns. */
 struct dct_leave_out {
     uint32_t track;
-    int64_t shorter_ns, latest_ns; /* shorter_ns 0: needs all */
-    uint64_t n;                    /* how many were not given for it */
+    int64_t shorter_ns, latest_ns; /* shorter_ns 0: all are needed */
+    uint64_t n;                    /* how many were skipped */
 };
 
-/* A watcher: gets the events of a trace while it is read for something else. */
+/* A watcher gets the events of a trace while it is read for another purpose. */
 struct dct_watch {
     void (*begin)(void *ctx, const struct dct_info *info);
-    int (*event)(void *ctx, const struct dct_event *e); /* returns 1: that is enough, no more are given */
-    void (*end)(void *ctx, struct dct_reader *r); /* all that could be read has been, or enough; r is still open */
+    int (*event)(void *ctx, const struct dct_event *e); /* returns 1: enough, no more events are given */
+    void (*end)(void *ctx, struct dct_reader *r); /* everything readable was read, or the watcher has enough; r is still
+                                                   * open */
     void *ctx;
-    struct dct_leave_out *leave_out; /* kept by begin and event; what it says may be given all the same. NULL = all */
+    struct dct_leave_out *leave_out; /* set by begin and event; skipping is optional, so such ranges may still be given.
+                                      * NULL = give all */
 };
 
 /** dct_open - read the file header.
@@ -135,21 +139,21 @@ int dct_open(struct dct_reader **out, struct dcr_stream *s, struct dct_info *inf
  *  cost     amortised constant per event; memory: names, open ranges (at most 2^20), one block */
 int dct_next(struct dct_reader *r, struct dct_event *out, struct dcr_err *err) DCR_MUST_CHECK;
 
-/** dct_on_gpu - f is called by dct_next for every GPU event, in file order; without it they are passed over.
+/** dct_on_gpu - dct_next calls f for every GPU event, in file order; without f they are skipped.
  *  ctx      borrows until dct_close */
 void dct_on_gpu(struct dct_reader *r, void (*f)(void *ctx, const struct dct_gpu_event *e), void *ctx);
 
-/** dct_on_dropped - f is called by dct_next for the sums of what was dropped, which come at the end of a trace.
+/** dct_on_dropped - dct_next calls f for the sums of dropped events, which come at the end of a trace.
  *  ctx      borrows until dct_close */
 void dct_on_dropped(struct dct_reader *r, void (*f)(void *ctx, const struct dct_dropped *d), void *ctx);
 
-/** dct_on_gap - f is called by dct_next for what a thread dropped, at its place among the events of the thread: those
- *  inside others first. Numbers and times are also part of what dct_on_dropped tells.
+/** dct_on_gap - dct_next calls f for dropped events of a thread, at their place among the thread's events; those inside
+ * others come first. Their numbers and times are also part of the sums for dct_on_dropped.
  *  ctx      borrows until dct_close */
 void dct_on_gap(struct dct_reader *r, void (*f)(void *ctx, const struct dct_gap *g), void *ctx);
 
-/** dct_put_payload - the payload of the event that dct_next gave last, when it is DCT_PAYLOAD_RAW: appended as
- * "field=value; field=value" by the schemas that the program registered before, in hexadecimal where it did not
+/** dct_put_payload - appends the payload of the last event of dct_next, when it is DCT_PAYLOAD_RAW. It is written as
+ * "field=value; field=value" by the schemas that the program registered before, else in hexadecimal
  * (lib/trace/payload.h). */
 void dct_put_payload(struct dct_reader *r, const struct dct_event *e, struct dcr_buf *out);
 
@@ -159,7 +163,7 @@ void dct_get_loss(const struct dct_reader *r, struct dct_loss *out);
 /** dct_notes - the writer's DCT_NOTE sentences, joined by newlines; "" when none. Valid after DCR_END. */
 const char *dct_notes(struct dct_reader *r);
 
-/** dct_thread_name - what the program called the thread, "" when nothing. Valid after DCR_END. */
+/** dct_thread_name - the program's name for the thread, "" when none. Valid after DCR_END. */
 const char *dct_thread_name(struct dct_reader *r, uint32_t track);
 
 void dct_close(struct dct_reader *r);

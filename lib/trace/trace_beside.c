@@ -10,7 +10,7 @@
 
 struct dct_beside {
     struct dct_chunks *chunks; /* the caller's */
-    struct dct_reader *twin;   /* of the caller's: the same blocks, all else its own */
+    struct dct_reader *twin;   /* the caller's reader: the twin reads the same blocks but has separate state */
     const struct dct_watch *watch;
     pthread_t thread;
 };
@@ -20,7 +20,7 @@ static void *look_on(void *ctx)
     struct dct_beside *b = ctx;
     struct dct_event e;
     int is_enough = 0;
-    while (!is_enough && dct_next(b->twin, &e, NULL) == DCR_OK) /* the caller meets the same failure and says it */
+    while (!is_enough && dct_next(b->twin, &e, NULL) == DCR_OK) /* the caller meets the same failure and reports it */
         is_enough = b->watch->event(b->watch->ctx, &e);
     dct_chunks_leave(b->chunks, 1);
     return NULL;
@@ -69,7 +69,7 @@ void dct_beside_end(struct dct_beside *b)
 {
     if (!b)
         return;
-    dct_chunks_leave(b->chunks, 0); /* a caller that has stopped early: the other thread waits for no room */
+    dct_chunks_leave(b->chunks, 0); /* if the caller stopped early, the other thread must not wait for room */
     pthread_join(b->thread, NULL);
     b->watch->end(b->watch->ctx, b->twin);
     release(b);

@@ -1,4 +1,4 @@
-/* trace_blocks.c - blocks and slots, looked at before anything is believed: see trace_inside.h. */
+/* trace_blocks.c - checks blocks and slots before their content is used: see trace_inside.h. */
 #include "lib/trace/trace_inside.h"
 
 #include "lib/base/hash.h"
@@ -44,7 +44,7 @@ ssize_t dct_read_block(struct dct_reader *r, struct dcr_err *err)
     return n;
 }
 
-/* A recorder that keeps the newest events writes pieces, each with a file header; a trace is all of them in a row. */
+/* A recorder that keeps the newest events writes pieces, each with a file header. A trace is all pieces in a row. */
 static int take_piece(struct dct_reader *r, size_t n_bytes)
 {
     struct dct_file_header h;
@@ -63,7 +63,7 @@ void dct_accept_block(struct dct_reader *r, size_t n_bytes)
     r->n_slots = r->at = 0;
     if (n_bytes < r->block_bytes)
         r->loss.is_torn = 1;
-    /* Space reserved ahead and never used. */
+    /* Space that was reserved ahead and never used. */
     if (is_zero(r->block, n_bytes < sizeof h ? n_bytes : sizeof h))
         return;
     if (n_bytes < sizeof h || take_piece(r, n_bytes))
@@ -81,12 +81,12 @@ void dct_accept_block(struct dct_reader *r, size_t n_bytes)
     }
     if (!is_sealed)
         r->loss.n_open_blocks++;
-    if (h.seq < t->next_seq) { /* the kernel gave the number of a thread that has ended to a new one */
+    if (h.seq < t->next_seq) { /* the kernel gave the number of an ended thread to a new one */
         r->dropped_of_ended += t->dropped;
         t->dropped = t->next_seq = t->n_unread = 0;
         r->is_flushing = t->n_open > 0;
     }
-    if (h.seq > t->next_seq) { /* whatever was open may have been closed in the part that is missing */
+    if (h.seq > t->next_seq) { /* open ranges may have been closed in the missing part */
         if (r->is_cut && t->next_seq == 0)
             t->is_cut = 1;
         else
@@ -102,7 +102,7 @@ void dct_accept_block(struct dct_reader *r, size_t n_bytes)
     r->is_sealed = is_sealed;
 }
 
-/* n slots that hold nothing, or an attr with as much behind it as it says. */
+/* Checks n slots: they hold nothing, or an attr with as many bytes after it as it says. */
 static int attr_is_sound(const struct dct_slot *s, uint32_t n)
 {
     if (n == 0)
@@ -113,7 +113,7 @@ static int attr_is_sound(const struct dct_slot *s, uint32_t n)
     return a.payload <= DCT_MAX_RAW && n == 1 + (a.payload + DCT_SLOT_BYTES - 1) / DCT_SLOT_BYTES;
 }
 
-/* Is the slot at r->at what its kind says, as far as one can tell? */
+/* Is the slot at r->at valid for its kind, where that can be checked? */
 int dct_slot_is_sound(const struct dct_reader *r, const struct dct_slot *s)
 {
     uint32_t n = s->n_extra;

@@ -6,8 +6,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-/* A chunk is long enough that its lock costs nothing beside it and short enough that what one core has read is still
- * in a cache when both decode it. */
+/* A chunk is so long that its lock costs little. It is so short that data read by one core are still in a cache when
+ * both cores decode them. */
 enum { CHUNK_BYTES = 256 << 10, N_CHUNKS = 8, N_AHEAD = 4, MAX_BLOCKS = CHUNK_BYTES / 4096 };
 
 struct chunk {
@@ -24,13 +24,13 @@ struct dct_chunks {
     uint32_t block_bytes, n_per_chunk;
     unsigned char *bytes; /* of all chunks */
     struct chunk ring[N_CHUNKS];
-    pthread_mutex_t lock; /* of what follows, but for next_block */
+    pthread_mutex_t lock; /* guards the members below, except next_block */
     pthread_cond_t changed;
     int64_t n_read; /* chunks */
     int is_reading, is_ended, rc;
     struct dcr_err err;
     struct {
-        int64_t chunk; /* being decoded, -1 none so far: those before it are done with */
+        int64_t chunk; /* being decoded, -1 none so far; earlier chunks are finished */
         uint32_t next_block;
     } sides[2];
 };
@@ -77,7 +77,8 @@ void dct_chunks_leave(struct dct_chunks *c, int side)
     pthread_mutex_unlock(&c->lock);
 }
 
-/* Block by block, so that those before a failure count.                           returns  0: there may be more */
+/* Reads block by block, so that the blocks before a failure can be used.                           returns  0: there
+ * may be more */
 static int fill(struct dct_chunks *c, struct chunk *k, int *is_ended, struct dcr_err *err)
 {
     for (k->n = 0; k->n < c->n_per_chunk && !*is_ended; k->n++) {
@@ -92,14 +93,14 @@ static int fill(struct dct_chunks *c, struct chunk *k, int *is_ended, struct dcr
     return 0;
 }
 
-/* The lock is held before and after, not meanwhile. */
+/* The lock is held before and after reading, but not during it. */
 static void read_locked(struct dct_chunks *c)
 {
     struct dcr_err err = {0};
     int is_ended = 0;
     c->is_reading = 1;
     pthread_mutex_unlock(&c->lock);
-    int rc = fill(c, &c->ring[c->n_read % N_CHUNKS], &is_ended, &err); /* n_read is this thread's while it reads */
+    int rc = fill(c, &c->ring[c->n_read % N_CHUNKS], &is_ended, &err); /* only the reading thread changes n_read */
     pthread_mutex_lock(&c->lock);
     c->is_reading = 0;
     c->n_read++;
@@ -119,21 +120,22 @@ int dct_chunks_ahead(struct dct_chunks *c)
     return is_more;
 }
 
-/* Chunks that some side has not done with. */
+/* Chunks that some side has not finished. */
 static int64_t n_kept(const struct dct_chunks *c)
 {
     int64_t a = c->sides[0].chunk, b = c->sides[1].chunk;
     return c->n_read - (a < b ? a : b);
 }
 
-/* The side goes on to its next chunk.                                                          returns  0: at the end
- */
+/* The side goes on to its next chunk.                                                          returns  0: at the
+ * end */
 static int go_on(struct dct_chunks *c, int side)
 {
     pthread_mutex_lock(&c->lock);
     int64_t at = ++c->sides[side].chunk;
     c->sides[side].next_block = 0;
-    if (n_kept(c) <= N_CHUNKS / 2) /* who waits for room gets several at once: it sleeps fewer times */
+    if (n_kept(c) <= N_CHUNKS / 2) /* a side that waits for room gets several chunks at once, so that it sleeps less
+                                    * often */
         pthread_cond_broadcast(&c->changed);
     while (at >= c->n_read && !c->is_ended)
         if (c->is_reading || n_kept(c) >= N_CHUNKS)

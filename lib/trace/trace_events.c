@@ -1,4 +1,4 @@
-/* trace_events.c - events of slots: ranges are kept open until their end comes, those of the process in
+/* trace_events.c - makes events of slots. A range is kept open until its end comes; process ranges are in
  * trace_ranges.c. See trace_inside.h. */
 #include "lib/trace/trace_inside.h"
 
@@ -35,7 +35,7 @@ static void keep_push(struct dct_reader *r, struct track *t, const struct dct_sl
     r->n_open_total++;
 }
 
-/* Every field is set but io, which is large and of DCT_FILE only. */
+/* Sets every field except io, which is large and used by DCT_FILE only. */
 static inline void deliver(struct dct_reader *r, struct dct_event *out, int kind, const struct open_range *o,
                            int64_t end_ns)
 {
@@ -169,7 +169,7 @@ static void pass_dropped(struct dct_reader *r, const struct dct_slot *s)
 {
     struct dct_span span;
     struct dct_sum sum;
-    struct dct_event names; /* of the three texts only */
+    struct dct_event names; /* only its three texts are used */
     if (!r->on_dropped)
         return;
     memcpy(&span, s + 1, sizeof span);
@@ -185,12 +185,13 @@ static void pass_dropped(struct dct_reader *r, const struct dct_slot *s)
     r->on_dropped(r->dropped_ctx, &d);
 }
 
-/* Ranges that were open all the time, and only found room late, begin no earlier than the gap. */
+/* A slot without extra slots marks the beginning of a gap: ranges that were open since then but found room only later
+ * begin at that time or after. */
 static void pass_gap(struct dct_reader *r, struct track *t, const struct dct_slot *s)
 {
     struct dct_span span;
     struct dct_sum sum;
-    struct dct_event names; /* of the three texts only */
+    struct dct_event names; /* only its three texts are used */
     if (s->n_extra == 0)
         t->last_ns = s->t_ns;
     if (s->n_extra == 0 || !r->on_gap || s->t_ns < 0)
@@ -213,14 +214,14 @@ static void pass_gap(struct dct_reader *r, struct track *t, const struct dct_slo
         r->on_gap(r->gap_ctx, &g);
 }
 
-/* A range without any inside it, by far the most frequent one: its end is the very next slot. s is a DCT_PUSH without
- * extra slots, and not the last of its block. */
+/* A leaf is a range without inner ranges, by far the most frequent case: its end is the very next slot. s is a DCT_PUSH
+ * without extra slots, and not the last of its block. */
 static inline int is_leaf(const struct dct_slot *s)
 {
     return s[1].kind == DCT_POP && !s[1].n_extra && s[1].domain == s->domain && s[1].t_ns >= 0;
 }
 
-/* The same as keep_push and close_push, without the way over the stack. returns  1 when *out holds it */
+/* The same as keep_push and close_push, without using the stack. returns  1 when *out holds it */
 static inline int take_leaf(struct dct_reader *r, struct track *t, const struct dct_slot *s, struct dct_event *out)
 {
     if (r->n_slots - r->at < 2 || !is_leaf(s) || t->n_unread || t->n_open >= MAX_DEPTH || r->n_open_total >= MAX_OPEN)
@@ -247,7 +248,8 @@ static inline int take_leaf(struct dct_reader *r, struct track *t, const struct 
     return 1;
 }
 
-/* Leaves that nobody needs, one after the other: no events are made of them.               returns  0: there is none */
+/* Skips leaves that the watcher does not need, one after the other, without making events.               returns  0:
+ * there is none */
 static int pass_over(struct dct_reader *r, struct track *t)
 {
     struct dct_leave_out *w = r->leave_out;
@@ -269,7 +271,7 @@ static int pass_over(struct dct_reader *r, struct track *t)
     return 1;
 }
 
-/* Consume the slot at r->at. returns 1 when *out holds an event */
+/* Consumes the slot at r->at. returns 1 when *out holds an event */
 static int take_slot(struct dct_reader *r, struct dct_event *out)
 {
     struct track *t = &r->tracks[r->current];
@@ -281,7 +283,7 @@ static int take_slot(struct dct_reader *r, struct dct_event *out)
             if (take_leaf(r, t, s, out))
                 return 1;
         }
-        r->at++; /* nearly all there is: the same as below, in short */
+        r->at++; /* nearly all slots: a shortcut for the code below */
         t->last_ns = s->t_ns;
         r->last_ns = s->t_ns > r->last_ns ? s->t_ns : r->last_ns;
         if (s->kind == DCT_POP)
@@ -289,7 +291,7 @@ static int take_slot(struct dct_reader *r, struct dct_event *out)
         keep_push(r, t, s);
         return 0;
     }
-    /* Within a track time does not run backwards; in a block without checksum that would be a torn slot. Spans are
+    /* Within a track time does not run backwards. In a block without a checksum, a slot that does so is torn. Spans are
      * written at their end and carry their beginning. */
     int is_sound = dct_slot_is_sound(r, s) && !(is_event(s->kind) && s->t_ns < 0) &&
                    (r->is_sealed || !is_event(s->kind) || s->kind == DCT_SPAN || s->t_ns >= t->last_ns);
@@ -341,7 +343,7 @@ static int take_slot(struct dct_reader *r, struct dct_event *out)
     }
 }
 
-/* The innermost range of the track that was never closed. */
+/* Ends the innermost range of the track that was never closed. */
 static int flush_one(struct dct_reader *r, struct track *t, int64_t end_ns, struct dct_event *out)
 {
     if (!t->n_open)
@@ -403,7 +405,7 @@ static __attribute__((noinline)) int next_of_all(struct dct_reader *r, struct dc
     }
 }
 
-/* A leaf goes past all that, and saves no registers. */
+/* A leaf takes a shortcut that saves no registers. */
 int dct_next(struct dct_reader *r, struct dct_event *out, struct dcr_err *err)
 {
     if (r->at < r->n_slots && r->is_sealed && !r->is_flushing && !r->delivered_raw && !r->leave_out) {

@@ -1,6 +1,6 @@
 /* trace_inside.h - the reader of native traces from inside. Included by lib/trace*.c only: trace.c opens, closes and
- * tells what was lost, trace_texts.c takes what the program said, trace_blocks.c looks whether blocks and slots are
- * sound, trace_events.c and trace_ranges.c make events of them. */
+ * reports losses, trace_texts.c takes names and texts of the program, trace_blocks.c checks blocks and slots,
+ * trace_events.c and trace_ranges.c make events of them. */
 #ifndef DCR_TRACE_INSIDE_H
 #define DCR_TRACE_INSIDE_H
 
@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-/* Ceilings, far above what a run leaves behind, so that a damaged file cannot ask for all memory. */
+/* Limits far above the needs of any run, so that a damaged file cannot ask for all memory. */
 #define MAX_BLOCK_BYTES (16u << 20)
 #define MAX_NAME_ID (1u << 20)
 #define MAX_TEXT_TOTAL ((size_t)256 << 20)
@@ -26,11 +26,11 @@ struct open_range {
     uint32_t track, name;
     uint16_t domain;
     int depth;
-    int is_end; /* of a process range whose beginning was not read yet: start_ns is when it ended. In dct_reader.ends:
-                   it still waits */
+    int is_end; /* a process range whose beginning was not read yet: start_ns is when it ended. In dct_reader.ends: it
+                 * still waits */
     struct dct_attr attr;
     int64_t start_ns;
-    void *raw; /* own copy of a raw payload, or NULL */
+    void *raw; /* a copy of the raw payload, or NULL */
 };
 
 struct track {
@@ -43,8 +43,7 @@ struct track {
     int is_cut;        /* its first blocks were removed for newer ones */
 };
 
-/* Sums of a file whose name was not read yet: their block is written in place from early on, names come in new blocks.
- */
+/* Sums of a file whose name was not read yet. Their block comes early in the file, while names come in later blocks. */
 struct late_file {
     struct dct_slot slot;
     struct dct_io io[DCT_N_IO];
@@ -52,21 +51,21 @@ struct late_file {
 #define MAX_LATE_FILES (1u << 16)
 
 struct dct_reader {
-    struct dct_info *info;                                    /* the caller's, NULL = nobody asked */
+    struct dct_info *info;                                    /* the caller's, NULL = not wanted */
     int is_cut;                                               /* blocks were removed for newer ones */
-    void (*on_gpu)(void *ctx, const struct dct_gpu_event *e); /* NULL = GPU events are passed over */
+    void (*on_gpu)(void *ctx, const struct dct_gpu_event *e); /* NULL = GPU events are skipped */
     void *gpu_ctx;
-    void (*on_dropped)(void *ctx, const struct dct_dropped *d); /* NULL = nobody asked */
+    void (*on_dropped)(void *ctx, const struct dct_dropped *d); /* NULL = not wanted */
     void *dropped_ctx;
-    void (*on_gap)(void *ctx, const struct dct_gap *g); /* NULL = nobody asked */
+    void (*on_gap)(void *ctx, const struct dct_gap *g); /* NULL = not wanted */
     void *gap_ctx;
-    struct dct_leave_out *leave_out; /* ranges passed over; NULL = none */
+    struct dct_leave_out *leave_out; /* ranges to skip; NULL = none */
     struct dcr_stream *s;
     uint32_t block_bytes;
-    unsigned char *own;           /* a block's worth of memory */
-    struct dct_chunks *chunks;    /* where blocks come from instead (trace_chunks.h), NULL: from the stream */
-    int side;                     /* of the chunks; they belong to side 0 */
-    const unsigned char *block;   /* read last */
+    unsigned char *own;           /* memory for one block */
+    struct dct_chunks *chunks;    /* source of blocks (trace_chunks.h); NULL: the stream */
+    int side;                     /* this reader's side of the chunks; the chunks belong to side 0 */
+    const unsigned char *block;   /* the block read last */
     int sum_is_right;             /* of that block */
     const struct dct_slot *slots; /* of the current block */
     uint32_t n_slots, at;
@@ -80,7 +79,7 @@ struct dct_reader {
     const char **domains; /* by id, NULL = never defined */
     uint32_t n_domains;
     struct dcr_map category_of, thread_of, schema_of;
-    const char **texts; /* of categories, threads and schemas, in order of definition */
+    const char **texts; /* texts of categories, threads and schemas, in order of definition */
     uint32_t n_texts, cap_texts;
 
     struct dcr_map track_of;
@@ -90,10 +89,10 @@ struct dct_reader {
     struct dcr_map range_of; /* process ranges by id */
     struct open_range *ranges;
     uint32_t n_ranges, cap_ranges;
-    struct dcr_map end_of;   /* ends by id whose beginning is in a later block, of another thread, or nowhere */
+    struct dcr_map end_of;   /* by id: ends whose beginning is in a later block of another thread, or nowhere */
     struct open_range *ends; /* a ring                                                      shape (<= MAX_ENDS) */
     uint32_t cap_ends;
-    uint64_t first_end, next_end; /* counted from when none was there */
+    uint64_t first_end, next_end; /* numbers of the oldest end kept and of the next one */
 
     struct late_file *late; /* shape: (n_late), those before next_late are delivered */
     uint32_t n_late, cap_late, next_late;
@@ -106,49 +105,50 @@ struct dct_reader {
     uint64_t dropped_without_block, dropped_of_ended;
     struct dcr_buf notes;
     int has_said_unread;
-    void *delivered_raw; /* of the event given out last */
+    void *delivered_raw; /* of the last event delivered */
     uint32_t delivered_domain;
 };
 
 /** dct_grow - room for need items in an array; new ones are zero.
  *  cap      capacity in items, updated
- *  returns  -1: no memory, all is as it was */
+ *  returns  -1: no memory, nothing has changed */
 int dct_grow(void *array, uint32_t *cap, uint32_t need, size_t item);
-/** dct_define - a slot that names something. */
+/** dct_define - takes a slot that names something. */
 void dct_define(struct dct_reader *r, const struct dct_slot *s);
-/** dct_category - the name of a category that is not 0: "#7" when the program never said. */
+/** dct_category - the name of a category that is not 0: "#7" when the program gave it no name. */
 const char *dct_category(struct dct_reader *r, uint32_t domain, uint32_t category);
-/** dct_keep_attr - the attr of an event that ends later, with a copy of its raw payload. */
+/** dct_keep_attr - keeps the attr of an event that ends later, with a copy of its raw payload. */
 void dct_keep_attr(struct open_range *o, const struct dct_slot *s);
-/** dct_add_attr - a payload that came with the end of a range: behind the raw one of its beginning. A plain number of
- * the beginning stays alone. */
+/** dct_add_attr - adds the payload of a range's end after the raw payload of its beginning. If the beginning has a
+ * plain number, only that number is kept. */
 void dct_add_attr(struct open_range *o, const struct dct_slot *s);
-/** dct_add_kept - the same of an end that was read before its beginning. */
+/** dct_add_kept - the same for an end that was read before its beginning. */
 void dct_add_kept(struct open_range *o, const struct open_range *end);
-/** dct_unread - where to count one more range of the process that cannot be kept open. */
+/** dct_unread - counter for one more process range that cannot be kept open. */
 uint64_t *dct_unread(struct dct_reader *r);
-/** dct_keep_start - a range of the process begins (a slot of DCT_START): it is kept until it ends.
- *  returns  1: its end was read before; *out and *end_ns are it, out->raw belongs to the caller */
+/** dct_keep_start - a process range begins (a slot of DCT_START) and is kept until it ends.
+ *  returns  1: its end was read before; *out and *end_ns are the range, and out->raw belongs to the caller */
 int dct_keep_start(struct dct_reader *r, const struct track *t, const struct dct_slot *s, struct open_range *out,
                    int64_t *end_ns);
-/** dct_close_start - one ends (DCT_END); without a beginning so far the end is kept.    returns  as dct_keep_start */
+/** dct_close_start - a process range ends (DCT_END). If its beginning was not read yet, the end is kept.    returns  as
+ * dct_keep_start */
 int dct_close_start(struct dct_reader *r, const struct track *t, const struct dct_slot *s, struct open_range *out,
                     int64_t *end_ns);
-/** dct_drop_ends - all is read: the ends that still wait count as unmatched. */
+/** dct_drop_ends - everything is read: ends that still wait count as unmatched. */
 void dct_drop_ends(struct dct_reader *r);
-/** dct_take_header - of the file, or of a later piece of it: what it says replaces what was said before. */
+/** dct_take_header - takes the header of the file or of a later piece; its values replace earlier ones. */
 void dct_take_header(struct dct_reader *r, const struct dct_file_header *h);
-/** dct_sum_is_right - has a sealed block the checksum that it says? One that is not sealed has none. */
+/** dct_sum_is_right - has a sealed block the checksum that its header holds? Blocks that are not sealed have none. */
 int dct_sum_is_right(const unsigned char *block, size_t n_bytes);
-/** dct_read_block - the next block, not yet looked at.
+/** dct_read_block - reads the next block without checking it.
  *  returns  as dcr_stream_read_full */
 ssize_t dct_read_block(struct dct_reader *r, struct dcr_err *err);
-/** dct_accept_block - take the block just read; n_bytes of it are there. */
+/** dct_accept_block - takes the block just read, of which n_bytes are there. */
 void dct_accept_block(struct dct_reader *r, size_t n_bytes);
-/** dct_slot_is_sound - is the slot at r->at what its kind says, as far as one can tell? */
+/** dct_slot_is_sound - is the slot at r->at valid for its kind, where that can be checked? */
 int dct_slot_is_sound(const struct dct_reader *r, const struct dct_slot *s);
 
-/* Categories and schemas have numbers of their domain. */
+/* Categories and schemas are numbered within their domain. */
 static inline uint64_t dct_domain_key(uint32_t domain, uint32_t id)
 {
     return (uint64_t)domain << 32 | id;

@@ -1,5 +1,5 @@
-/* trace_ranges.c - ranges of the process: any thread may end them, and blocks come as threads fill them, so that the
- * end may be read before the beginning. See trace_inside.h. Test: tests/unit/test_trace.c */
+/* trace_ranges.c - ranges of the process. Any thread may end them, and blocks come in the order in which threads fill
+ * them, so the end may be read before the beginning. See trace_inside.h. Test: tests/unit/test_trace.c */
 #include "lib/trace/trace_inside.h"
 
 #include <stdlib.h>
@@ -18,7 +18,7 @@ static struct open_range half_of(const struct track *t, const struct dct_slot *s
     return o;
 }
 
-/* returns  0: there is no room for one more that is open */
+/* returns  0: there is no room for one more open range */
 static int keep_range(struct dct_reader *r, const struct track *t, const struct dct_slot *s)
 {
     if (r->n_open_total >= MAX_OPEN || dct_grow(&r->ranges, &r->cap_ranges, r->n_ranges + 1, sizeof *r->ranges) != 0 ||
@@ -58,7 +58,8 @@ static void drop_oldest_end(struct dct_reader *r)
     r->loss.n_unmatched_pops += !r->is_cut;
 }
 
-/* An end whose beginning may come. They have a room of their own: most of those that wait long are of nothing. */
+/* Keeps an end whose beginning may still come. Ends have separate room, because most of those that wait long have no
+ * beginning. */
 static void keep_end(struct dct_reader *r, const struct track *t, const struct dct_slot *s)
 {
     uint32_t i;
@@ -89,7 +90,7 @@ int dct_keep_start(struct dct_reader *r, const struct track *t, const struct dct
         forget_end(r, i);
         return 1;
     }
-    if (dcr_map_get(&r->range_of, id, &i)) /* a number given twice: one of the two is never closed */
+    if (dcr_map_get(&r->range_of, id, &i)) /* an ID used twice: one of the two ranges is never closed */
         r->loss.n_open_ranges++;
     else if (!keep_range(r, t, s))
         ++*dct_unread(r);
@@ -101,7 +102,7 @@ int dct_close_start(struct dct_reader *r, const struct track *t, const struct dc
 {
     uint32_t i;
     if (!dcr_map_get(&r->range_of, (uint64_t)s[s->n_extra].t_ns, &i)) {
-        keep_end(r, t, s); /* blocks come as threads fill them: the beginning may be in a later one */
+        keep_end(r, t, s); /* the beginning may be in a later block, since threads fill blocks at different times */
         return 0;
     }
     if (s->n_extra >= 2)

@@ -1,10 +1,10 @@
-/* trace_texts.c - what the program said beside times, names and payloads: see trace_inside.h. */
+/* trace_texts.c - texts of the program besides names of events and payloads: see trace_inside.h. */
 #include "lib/trace/trace_inside.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Every piece of a trace says again what it needs. */
+/* Every piece of a trace repeats the definitions that it needs. */
 static int is_same(const char *text, const char *bytes, size_t len)
 {
     return text && strlen(text) == len && memcmp(text, bytes, len) == 0;
