@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# demo_fix.sh - `make demo-fix`: runs the command that the report of the last series advises first, and compares the new run
-# with the old one and with the forecast. The advice to measure again has no forecast.
+# demo_fix.sh - `make demo-fix`: runs the first command that the report of the last series advises, and compares the new
+# run with the old one and with the forecast. There is no forecast if the advice is to measure again.
 #
-# From the environment: BUILD; RESULTS, SITE and FIX (folders: results, site, site-fix). The new archive goes to RESULTS/fix,
-# so that RESULTS/last-series stays the list of the series; the comparison to FIX.
+# From the environment: BUILD; RESULTS, SITE and FIX (folders: results, site, site-fix). The new archive goes to
+# RESULTS/fix, so that RESULTS/last-series stays the list of the series. The comparison goes to FIX.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 bin=${BUILD:-build}/bin
@@ -13,7 +13,7 @@ fail() { # sentence
     echo "make demo-fix: $1" >&2
     exit 2
 }
-# One key a line, two spaces before those of the top.
+# The file has one key a line; keys of the top level are indented by two spaces.
 value_of() { # key: its text, "" for null
     sed -n "s/^  \"$1\": \"\(.*\)\",\{0,1\}\$/\1/p" "$site/report.json" | sed 's/\\"/"/g; s/\\\\/\\/g'
 }
@@ -24,12 +24,12 @@ command=$(value_of first_command)
 if [ -z "$command" ]; then
     fail "the first advice of the report has no command that can be run here. $(value_of first_action)"
 fi
-# Taken apart, never given to a shell: only this form is run.
+# The command is never given to a shell. Only words of this form are run.
 word='[A-Za-z0-9_./=,:+@%-]+'
 form="^make collect NODES=([0-9]+)( EMULATE=ranks)?( NODE_CPU=[0-9a-z.]+)?( NODE_NET=[0-9a-z]+)?( DATA=$word)?( GRAPH=$word)? ARGS=\"(($word( |\"\$))*)\"?\$"
 [[ $command =~ $form ]] || fail "'$command' in $site/report.json is no command of make collect; run 'make site' again"
 nodes=${BASH_REMATCH[1]}
-set_to=("NODES=$nodes" EMULATE=nodes) # unless the command says otherwise: never nodes of another kind
+set_to=("NODES=$nodes" EMULATE=nodes) # the new run uses the same kind of nodes, unless the command sets another
 for part in "${BASH_REMATCH[@]:2:5}"; do
     [ -z "$part" ] || set_to+=("${part# }")
 done
@@ -47,7 +47,7 @@ done <"$results/last-series"
 
 echo "The first advice of $site/index.html: $(value_of first_action | sed 's/^Do first: //')"
 echo "\$ $command"
-# Other settings of the user are no part of the advice. The machine was calibrated for the report.
+# Other settings of the user are not part of the advice. The machine was already calibrated for the report.
 env -u DATA -u GRAPH -u EMULATE -u NODE_CPU -u NODE_NET CALIBRATE="${CALIBRATE:-0}" RESULTS="$results/fix" "${set_to[@]}" \
     bash collect/series.sh || exit
 mapfile -t new <"$results/fix/last-series"

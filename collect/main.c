@@ -35,7 +35,8 @@ static int do_run(const struct options *o)
     char message[4096];
     int status = DCR_EXIT_SELF;
     struct dcr_err err = {0};
-    if (o->output && isatty(STDERR_FILENO)) /* on a terminal only: elsewhere the program's own output stays alone */
+    if (o->output && isatty(STDERR_FILENO)) /* on a terminal only, so that elsewhere only the program's output
+                                             * appears */
         text_print(stderr, "dccollect: recording %s; the archive will be %s\n", o->program[0], o->output);
     int rc = run_program(o, message, sizeof message, &status, &err);
     signal(SIGPIPE, SIG_IGN); /* keep the program's status even if nobody reads the closing line */
@@ -76,7 +77,7 @@ static int list(const char *path, int is_long)
     struct dcr_err err = {0};
     int rc = ls_archive(path, is_long, &text, &err);
     if (text.data)
-        fputs(dcr_clean_text(text.data), stdout); /* an archive may hold anything */
+        fputs(dcr_clean_text(text.data), stdout); /* an archive may hold any bytes */
     dcr_buf_release(&text);
     if (rc)
         complain(err.text);
@@ -95,7 +96,7 @@ static int do_export(const struct options *o)
     return DCR_EXIT_OK;
 }
 
-/* It has no options of its own, and names that begin with a dash stand behind `--`. */
+/* It has no options, but names that begin with a dash follow after `--`. */
 static int do_anonymise(int n, char **words)
 {
     char message[4096];
@@ -134,7 +135,7 @@ static int check_archive(const char *path)
         complain(err.text);
         status = DCR_EXIT_INPUT;
     } else if (report.n_problems == 0) {
-        /* How many of what is in them says `ls`, which counts as the closing line of run does. */
+        /* The counts are printed by `ls`, and for a run by the closing line. */
         printf("%s: ok, %d members, %d trace%s read to the end%s\n", name, report.n_members, report.n_traces,
                report.n_traces == 1 ? "" : "s", report.is_complete ? "" : ", marked incomplete");
     }
@@ -174,7 +175,8 @@ int main(int argc, char **argv)
         status = argc > 1 && strcmp(argv[1], "run") == 0 ? DCR_EXIT_SELF : DCR_EXIT_INPUT;
         goto out;
     }
-    if (o.command != COMMAND_RUN) /* a file that may not grow is an error like another; run sees to it by itself */
+    if (o.command != COMMAND_RUN) /* exceeding the limit of a file's size becomes an ordinary error; run handles this
+                                   * separately */
         signal(SIGXFSZ, SIG_IGN);
     switch (o.command) {
     case COMMAND_RUN:

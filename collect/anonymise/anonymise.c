@@ -1,6 +1,6 @@
 /* anonymise.c - see anonymise.h. Reads the archive four times: to verify it, to learn its names, for its members, and
- * for the summaries, which tell the checksums of their traces. New members wait in a file without a name until the
- * manifest, which comes first, is known. Test: tests/integration/collect_anonymise.sh */
+ * for the summaries, which hold the checksums of their traces. New members wait in a file without a name, because the
+ * manifest comes first and is only known at the end. Test: tests/integration/collect_anonymise.sh */
 #include "collect/anonymise/anonymise.h"
 
 #include "collect/anonymise/documents.h"
@@ -151,9 +151,9 @@ static int learn(struct anonymise *x, struct dcr_tar_member *m, const json_t *en
     return (int)n;
 }
 
-/* ---- then: what they become ----------------------------------------------------------------------- */
+/* ---- then: their replacements --------------------------------------------------------------------- */
 
-/* Listed by what they are: their names may be somebody's. */
+/* Lists members by their kind, because their names may identify somebody. */
 static void leave_out(struct anonymise *x, const struct dcr_tar_member *m, const json_t *entry)
 {
     enum dcr_role role = dcr_role_of_text(json_string_value(json_object_get(entry, "role")));
@@ -196,7 +196,7 @@ static int take_trace(struct anonymise *x, struct dcr_tar_member *m, const json_
     begin_member(x, m->name, entry, role);
     int rc = anonymise_trace(&x->hide, &m->stream, write_piece, x, &t, err);
     end_member(x);
-    if (rc == DCR_FAIL) { /* no trace at all */
+    if (rc == DCR_FAIL) { /* not a trace */
         x->n_members = n_before;
         x->n_bytes = bytes_before;
         leave_out(x, m, entry);
@@ -240,7 +240,7 @@ static int take_summary(struct anonymise *x, struct dcr_tar_member *m, const jso
     return rc;
 }
 
-/* For people; made anew, since an earlier one may hold anything. */
+/* The text for people is made anew, since an earlier one may hold anything. */
 static int add_text(struct anonymise *x, struct dcr_err *err)
 {
     struct dcr_buf b = {0};
@@ -256,7 +256,7 @@ static int add_text(struct anonymise *x, struct dcr_err *err)
 
 /* ---- the archive ---------------------------------------------------------------------------------- */
 
-/* Equal runs stay equal. Without a salt a guessed command line can be tested. */
+/* Equal runs stay equal. The hash needs a salt, because without one a guessed command line could be tested. */
 static void put_derived(json_t *o, const json_t *manifest, const char *key, int n_digits, char separator)
 {
     const char *text = json_string_value(json_object_get(manifest, key));
@@ -310,7 +310,7 @@ static int check_names(const char *input, const char *output, struct dcr_err *er
     return dcr_err_set(err, DCR_FAIL, "'%s' exists and is not overwritten; remove it or choose another name", output);
 }
 
-/* What is damaged is not copied: nobody knows what it would hold. */
+/* Damaged archives are not copied, because their content cannot be judged. */
 static int check_input(const char *input, struct dcr_err *err)
 {
     struct verify_report report = {0};

@@ -7,9 +7,9 @@
 #include "lib/base/err.h"
 
 /** anonymise_archive - write `output` from the archive `input`. The same input gives the same bytes.
- *  said     appended to: a line for each kind of member that was left out
+ *  said     gets a line appended for each kind of member that was left out
  *  message  one line for people: what was replaced
- *  errors   DCR_FAIL: output exists; input is no archive, or a damaged one; no room. Nothing is left of output then */
+ *  errors   DCR_FAIL: output exists; input is not an archive, or damaged; no room. Output is removed then */
 int anonymise_archive(const char *input, const char *output, struct dcr_buf *said, char *message, size_t n,
                       struct dcr_err *err) DCR_MUST_CHECK;
 

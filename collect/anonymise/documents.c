@@ -12,9 +12,9 @@
 
 /* ---- JSON ----------------------------------------------------------------------------------------- */
 
-/* What a text is, by the key that it stands under. */
+/* How to treat a text, according to its key. */
 enum rule {
-    RULE_NONE, /* not known: a word that says nothing */
+    RULE_NONE, /* unknown: replaced by a neutral word */
     RULE_SENTENCE,
     RULE_PATH,
     RULE_HOST,
@@ -24,7 +24,7 @@ enum rule {
     RULE_COMMIT,
     RULE_COMMAND,   /* an array of words */
     RULE_VARIABLES, /* an object of environment variables */
-    RULE_LABELS,    /* an object that the user filled */
+    RULE_LABELS,    /* an object that the user fills */
     RULE_LEFT_OUT   /* objects whose name is a path */
 };
 
@@ -92,7 +92,7 @@ static enum rule rule_of(const char *key)
     return RULE_NONE;
 }
 
-/* Objects whose values are all alike, whatever their keys. */
+/* Objects whose values all have the same rule, whatever their keys. */
 static int is_of_one_kind(const char *key, enum rule rule)
 {
     return rule == RULE_JOB || rule == RULE_VARIABLES || rule == RULE_LABELS || strcmp(key, "missing") == 0 ||
@@ -106,7 +106,7 @@ static json_t *string_of(struct dcr_buf *b)
     return o ? o : json_string("");
 }
 
-/* Options and numbers stay, so that one sees how the program was run; what they are given does not. */
+/* Options and numbers stay, because they show how the program was run. Other values of options are replaced. */
 static json_t *hide_argument(struct hide *h, const char *word)
 {
     struct dcr_buf b = {0};
@@ -148,7 +148,7 @@ static enum hide_class class_of_variable(const char *key)
                                                                         : HIDE_TEXT;
 }
 
-/* Numbers that count something, and words that choose between what everybody has: "OMP_PROC_BIND=close". */
+/* Numbers that count something, and words from a fixed choice: "OMP_PROC_BIND=close". */
 static int is_kept_variable(const char *key, const char *value)
 {
     static const char *const plain[] = {"",        "true",   "false", "on",      "off",     "yes",    "no",
@@ -163,7 +163,7 @@ static int is_kept_variable(const char *key, const char *value)
     return hide_is_number(value) && class_of_variable(key) == HIDE_TEXT && !is_of_group;
 }
 
-/* Labels by which the report calculates. */
+/* Labels that the report calculates with. */
 static int is_report_label(const char *key)
 {
     return strcmp(key, "global_batch") == 0 || strcmp(key, "peak_gflop_per_s") == 0 ||
@@ -319,7 +319,7 @@ static void put_cell(struct hide *h, const char *column, const char *text, struc
     dcr_buf_release(&b);
 }
 
-/* A row that cannot be read stays one: what is in it could name anything. */
+/* A row that cannot be read is replaced by a bad row, because its content could name anything. */
 static void put_row(struct hide *h, const struct dcr_csv *c, int is_head, int is_bad, struct dcr_buf *row)
 {
     dcr_buf_clear(row);
@@ -339,7 +339,7 @@ int documents_csv(struct hide *h, struct dcr_stream *in, documents_sink sink, vo
     struct dcr_csv *c = NULL;
     struct dcr_buf row = {0};
     int rc = dcr_csv_open(&c, in, err), is_head = 1, is_bad = 0;
-    if (rc == DCR_FAIL) /* no table: nothing of it is copied */
+    if (rc == DCR_FAIL) /* not a table: nothing of it is copied */
         return DCR_OK;
     while (rc == DCR_OK) {
         put_row(h, c, is_head, is_bad, &row);
@@ -357,7 +357,7 @@ int documents_csv(struct hide *h, struct dcr_stream *in, documents_sink sink, vo
 
 /* ---- summaries of traces ----------------------------------------------------------------------------- */
 
-/* Names as traces have them, so that a summary and its trace agree. */
+/* Names in the form of traces, so that a summary and its trace agree. */
 static json_t *name_of(struct hide *h, const json_t *name)
 {
     struct dcr_buf b = {0};

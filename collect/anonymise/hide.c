@@ -21,14 +21,14 @@ static int is_one_of(const char *word, const char *const *list)
     return 0;
 }
 
-/* ---- what stands for a name --------------------------------------------------------------------- */
+/* ---- the word for a name ------------------------------------------------------------------------ */
 
 static const char *look_up(const json_t *table, const char *name)
 {
     return json_string_value(json_object_get(table, name));
 }
 
-/* Names are bytes, and need not be UTF-8. */
+/* Names are bytes that may not be UTF-8. */
 static void put(json_t **table, const char *name, const char *alias)
 {
     if (!*table)
@@ -62,7 +62,7 @@ static void learn(struct hide *h, json_t **table, const char *name, const char *
     h->longest = n > h->longest ? n : h->longest;
 }
 
-/* A trace keeps so much of a host's name as its header has room for. */
+/* A trace keeps only as much of a host's name as fits into its header. */
 static void learn_host(struct hide *h, const char *name)
 {
     enum { ROOM = sizeof((struct dct_file_header *)0)->host - 1 };
@@ -117,7 +117,7 @@ void hide_learn_homes(struct hide *h, const char *bytes, size_t n)
 
 /* ---- paths ---------------------------------------------------------------------------------------- */
 
-/* What every machine of this kind has. /usr/local and /opt are the site's. */
+/* Paths of every machine of this kind. /usr/local and /opt belong to the site. */
 static int is_of_system(const char *path)
 {
     static const char *const dirs[] = {"/usr/lib",  "/usr/lib32", "/usr/lib64",   "/usr/libexec", "/usr/bin",
@@ -133,7 +133,7 @@ static int is_of_system(const char *path)
 
 static void hide_words(struct hide *h, const char *text, size_t n, int is_sentence, struct dcr_buf *out);
 
-/* A short ending, which says the kind of a file and no name. */
+/* A short ending, which tells the kind of a file and is not a name. */
 static const char *ending_of(const struct hide *h, const char *part)
 {
     const char *dot = strrchr(part, '.');
@@ -182,7 +182,7 @@ void hide_path(struct hide *h, const char *path, struct dcr_buf *out)
 
 /* ---- text ------------------------------------------------------------------------------------------ */
 
-/* Length of the network address that text begins with; 0 if it begins with none, or with one that every machine has
+/* Length of the network address at the beginning of text; 0 if there is none, or one that every machine has
  * (127.0.0.1). */
 static size_t address_length(const char *text)
 {
@@ -217,7 +217,8 @@ static const char *word_for(const struct hide *h, const char *word, int is_sente
     return alias || !is_sentence ? alias : look_up(h->told, word);
 }
 
-/* One run of letters, digits and "_.-": the longest known name first, from each of its parts on. */
+/* Hides known names in one run of letters, digits and "_.-". At each part of it, the longest known name is tried
+ * first. */
 static void hide_words(struct hide *h, const char *text, size_t n, int is_sentence, struct dcr_buf *out)
 {
     char word[256];
@@ -242,7 +243,7 @@ static void hide_words(struct hide *h, const char *text, size_t n, int is_senten
     }
 }
 
-/* 'x' of a sentence: the file, folder or option that it is about. returns how much of the text it was, 0: no quote */
+/* 'x' in a sentence: a file, folder or option. returns the length of text used, 0: no quote */
 static size_t hide_quoted(struct hide *h, const char *text, struct dcr_buf *out)
 {
     static const char *const known[] = {"program.json", DCR_METADATA, DCR_METADATA_TEXT, DCR_MANIFEST, NULL};
@@ -290,7 +291,7 @@ static void hide_text(struct hide *h, const char *text, int is_sentence, struct 
 
 void hide_name(struct hide *h, const char *name, struct dcr_buf *out)
 {
-    if (name[0] == '/' && is_word(name[1])) /* a file, whatever its name holds */
+    if (name[0] == '/' && is_word(name[1])) /* a file name, which may hold any character */
         hide_path(h, name, out);
     else
         hide_text(h, name, 0, out);

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OLD_HEADER_BYTES = 128, MAX_BLOCK_BYTES = 16 << 20 }; /* the fingerprint is of so much of the header */
+enum { OLD_HEADER_BYTES = 128, MAX_BLOCK_BYTES = 16 << 20 }; /* the fingerprint covers this much of the header */
 
 struct rewrite {
     struct hide *h;
@@ -18,10 +18,10 @@ struct rewrite {
     void *ctx;
     struct anonymous_trace *out;
     uint32_t block_bytes;
-    unsigned char *in, *block;      /* a block each */
+    unsigned char *in, *block;      /* one block each */
     struct dct_block_header header; /* of the block that is being filled */
-    int64_t n_unused;               /* blocks without a byte that are not written yet */
-    struct dcr_map added;           /* by track: blocks more than it had */
+    int64_t n_unused;               /* empty blocks that are not written yet */
+    struct dcr_map added;           /* by track: number of blocks added */
     struct dcr_buf text;
 };
 
@@ -42,7 +42,7 @@ static int put_unused(struct rewrite *w, struct dcr_err *err)
     return rc;
 }
 
-/* The block as filled so far; what is behind its slots becomes zero. */
+/* Writes the block as filled so far; the rest after its slots becomes zero. */
 static int put_block(struct rewrite *w, uint32_t state, size_t n_bytes, struct dcr_err *err)
 {
     size_t used = sizeof w->header + (size_t)w->header.used_slots * DCT_SLOT_BYTES;
@@ -52,12 +52,12 @@ static int put_block(struct rewrite *w, uint32_t state, size_t n_bytes, struct d
     memcpy(w->block, &w->header, sizeof w->header);
     memset(w->block + used, 0, w->block_bytes - used);
     int rc = put_unused(w, err);
-    if (state == DCT_BLOCK_OPEN) /* counts beside its header */
+    if (state == DCT_BLOCK_OPEN) /* the block counts them in addition to its header */
         w->out->fingerprint = dcr_crc32c(w->out->fingerprint, w->block, sizeof w->header);
     return rc ? rc : put(w, w->block, n_bytes, state == DCT_BLOCK_OPEN ? n_bytes : sizeof w->header, err);
 }
 
-/* Room for n slots: behind a block that is full, another of the same track. */
+/* Makes room for n slots: if the block is full, another block of the same track follows. */
 static int need(struct rewrite *w, uint32_t n, struct dcr_err *err)
 {
     uint32_t room = (uint32_t)((w->block_bytes - sizeof w->header) / DCT_SLOT_BYTES), added = 0;
@@ -127,7 +127,7 @@ static int add_event(struct rewrite *w, const struct dct_slot *s, struct dcr_err
     unsigned char extra[255 * DCT_SLOT_BYTES] = {0};
     size_t n = (size_t)s->n_extra * DCT_SLOT_BYTES;
     struct dct_attr a;
-    if (s->kind <= DCT_GPU) /* what a later writer says is not known */
+    if (s->kind <= DCT_GPU) /* kinds of a later writer are unknown */
         memcpy(extra, s + 1, n);
     memcpy(&a, extra, sizeof a);
     int has_attr =
@@ -137,7 +137,7 @@ static int add_event(struct rewrite *w, const struct dct_slot *s, struct dcr_err
     return add(w, s, extra, err);
 }
 
-/* Slots up to the first that is not what it says: readers stop there too, and count it. */
+/* Copies slots up to the first invalid one, because readers stop there too and count it. */
 static int add_slots(struct rewrite *w, const struct dct_slot *slots, uint32_t n, struct dcr_err *err)
 {
     static const struct dct_slot unsound = {.kind = DCT_NONE};
@@ -169,7 +169,7 @@ static int is_zero(const struct dct_block_header *h)
     return memcmp(h, &none, sizeof none) == 0;
 }
 
-/* The file's header, or that of a later piece, in a block that is empty otherwise. */
+/* Fills a block that is otherwise empty with the header of the file or of a later piece. */
 static void fill_header(struct rewrite *w, struct dct_file_header h)
 {
     char *host = dcr_arena_strndup(&w->h->arena, h.host, sizeof h.host - 1);
@@ -199,7 +199,7 @@ static int rewrite_piece(struct rewrite *w, size_t n_bytes, struct dcr_err *err)
     return rc ? rc : put(w, w->block, n_bytes, sizeof w->header, err);
 }
 
-/* n_bytes: fewer than a block where the trace ends inside it */
+/* n_bytes: less than a block if the trace ends inside it */
 static int rewrite_block(struct rewrite *w, size_t n_bytes, struct dcr_err *err)
 {
     uint32_t most = (uint32_t)((w->block_bytes - sizeof w->header) / DCT_SLOT_BYTES), added = 0;
@@ -226,7 +226,7 @@ static int rewrite_block(struct rewrite *w, size_t n_bytes, struct dcr_err *err)
     memset(w->header.reserved, 0, sizeof w->header.reserved);
     int rc = add_slots(w, (const struct dct_slot *)(const void *)(w->in + sizeof w->header), n < here ? n : here, err);
     size_t used = sizeof w->header + (size_t)w->header.used_slots * DCT_SLOT_BYTES;
-    if (n_bytes < w->block_bytes) /* a trace that ends inside a block goes on to do so */
+    if (n_bytes < w->block_bytes) /* a trace that ends inside a block keeps that ending */
         n_bytes = used > n_bytes ? used : n_bytes;
     if (n_bytes == w->block_bytes && used < n_bytes && n > here)
         n_bytes -= DCT_SLOT_BYTES;

@@ -8,12 +8,12 @@
 
 struct anonymous_trace {
     int64_t size;         /* up to its last used block */
-    uint32_t fingerprint; /* as summary_fingerprint says (lib/reduce/summary.h) */
+    uint32_t fingerprint; /* from summary_fingerprint (lib/reduce/summary.h) */
 };
 
-/** anonymise_trace - write the trace `in` to sink. Texts may need more room than before: then there are more blocks.
- *  Damaged blocks become blocks that readers count as damaged, and hold nothing else.
- *  errors   DCR_FAIL: no trace, or one of a later version; DCR_FATAL: it cannot be read or written */
+/** anonymise_trace - write the trace `in` to sink. Texts may need more room than before, which adds blocks. A damaged
+ * block becomes an empty block that readers count as damaged.
+ *  errors   DCR_FAIL: not a trace, or one of a later version; DCR_FATAL: it cannot be read or written */
 int anonymise_trace(struct hide *h, struct dcr_stream *in, documents_sink sink, void *ctx, struct anonymous_trace *out,
                     struct dcr_err *err) DCR_MUST_CHECK;
 

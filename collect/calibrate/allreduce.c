@@ -1,4 +1,4 @@
-/* allreduce.c - sums over ranks: time over sizes. See calibrate.h. */
+/* allreduce.c - time of sums over ranks, for several sizes. See calibrate.h. */
 #include "collect/calibrate/calibrate.h"
 
 #include "collect/record/disturbed.h"
@@ -26,7 +26,7 @@ void allreduce_wait(MPI_Comm comm)
     }
 }
 
-/* One all-reduce; what it took is the time of the rank that took longest, known after reduction at rank 0. */
+/* One all-reduce. Its time is that of the slowest rank, known at rank 0 after a reduction. */
 static double once(MPI_Comm comm, const float *in, float *out, int n)
 {
     MPI_Barrier(comm);
@@ -60,8 +60,8 @@ static json_t *measure_size(MPI_Comm comm, int64_t bytes, const float *in, float
     return o;
 }
 
-/* Seconds in which this thread could have run and another had its core; -1 where the kernel does not count them. Time
- * on the core says nothing here: some MPI libraries sleep while they wait. */
+/* Seconds in which this thread was ready to run while another had its core; -1 where the kernel does not count them.
+ * Time on the core is no measure here, because some MPI libraries sleep while they wait. */
 static double waited_for_core(void)
 {
     char text[128], *end;
@@ -71,8 +71,8 @@ static double waited_for_core(void)
     return (double)strtoull(end, NULL, 10) * 1e-9;
 }
 
-/* Shared cores are part of what is measured there, and said so already. So is a quota below one core, and the kernel
- * counts what it holds back as waiting. */
+/* Two cases are not reported as disturbed. Shared cores are part of the measurement and already reported. Under a quota
+ * below one core, the kernel counts throttled time as waiting. */
 static void judge(MPI_Comm comm, json_t *o, double waited_s, double wall_s, int is_sharing_cores)
 {
     struct cgroup_cpu c;
@@ -94,7 +94,7 @@ static json_t *measure_group(MPI_Comm comm, int n_ranks, int n_nodes, int is_sha
     for (int64_t bytes = sizeof *in; bytes <= MAX_BYTES; bytes *= 4) {
         double s = 0;
         json_t *point = measure_size(comm, bytes, in, out, &s);
-        json_array_append_new(points, point); /* NULL but at rank 0: not appended */
+        json_array_append_new(points, point); /* NULL except at rank 0, where alone it is appended */
         if (s > 0 && (double)bytes / s > best)
             best = (double)bytes / s;
         MPI_Bcast(&s, 1, MPI_DOUBLE, 0, comm);
@@ -124,7 +124,7 @@ static json_t *measure_group(MPI_Comm comm, int n_ranks, int n_nodes, int is_sha
     return o;
 }
 
-/* Nodes of the first n ranks, and whether one of these nodes has more of them than cores. */
+/* Number of nodes of the first n ranks, and whether one of them has more ranks than cores. */
 static int nodes_of_first(const int *node, const int *cores, int n, int *is_sharing_cores)
 {
     int n_nodes = 0;

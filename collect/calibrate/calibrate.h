@@ -1,9 +1,9 @@
 /* calibrate.h - the parts of dccollect-calibrate, which measures what a machine can do: arithmetic, memory,
  * all-reduce. Each part returns one object of calibration.json (docs/FORMAT.md).
  *
- * It is a separate program because it links MPI and dccollect does not. A measurement that fails is left
- * out, with a sentence in "missing" of the same object; what was measured while something else was at work has one in
- * "disturbed" (collect/record/disturbed.h). */
+ * It is a separate program because it links MPI and dccollect does not. A measurement that fails is left out, with a
+ * sentence in "missing" of the same object; a measurement that other work disturbed has one in "disturbed"
+ * (collect/record/disturbed.h). */
 #ifndef COLLECT_CALIBRATE_H
 #define COLLECT_CALIBRATE_H
 
@@ -14,10 +14,11 @@
 #include <sched.h>
 #include <stdint.h>
 
-/** measured_json - {"n", "median", "min", "max"} of n >= 1 values, in their unit, to six significant digits.
+/** measured_json - {"n", "median", "min", "max"} of n >= 1 values, in their unit, with six significant digits.
  *  values   sorted in place */
 json_t *measured_json(double *values, int n);
-/** measured_median - of n >= 1 values, sorted in place: the middle one, or the mean of the two in the middle. */
+/** measured_median - the median of n >= 1 values, sorted in place: the middle one, or the mean of the two in the
+ * middle. */
 double measured_median(double *values, int n);
 /** measured_now - CLOCK_MONOTONIC in seconds. */
 double measured_now(void);

@@ -1,4 +1,4 @@
-/* machine.c - what cores and memory can do: threads bound to cores, all starting together. See calibrate.h. */
+/* machine.c - measures cores and memory: threads bound to cores, all starting together. See calibrate.h. */
 #include "collect/calibrate/calibrate.h"
 
 #include "collect/calibrate/fma.h"
@@ -15,17 +15,17 @@
 
 enum { MIN_REPEATS = 5, MAX_REPEATS = 64 };
 #define SECONDS_EACH 0.7
-/* Alone on its core, half of the repetitions stay within a few hundredths of the fastest. */
+/* Without other work on the core, half of the repetitions stay within a few hundredths of the fastest. */
 #define LEAST_OF_FASTEST 0.75
 #define TRIAD_BYTES 24
 #define HUGE_PAGE ((size_t)2 << 20)
 
 /* One kind of work, done by every thread of a team at once. */
 struct work {
-    int (*prepare)(void *item); /* on its own core, so that memory lies near it. returns -1 without memory */
+    int (*prepare)(void *item); /* runs on the thread's core, so that memory lies near it. returns -1 without memory */
     void (*run)(void *item);
     void (*release)(void *item);
-    double units;        /* done by one run of one thread */
+    double units;        /* of one run of one thread */
     int is_in_registers; /* never waits, so its rate is per processor time, which other programs do not change */
 };
 
@@ -35,7 +35,7 @@ struct member {
     int cpu;
     int has_failed;
     double began, ended;
-    double wall_s, cpu_s; /* of all runs; the work never waits, so that alone they are the same */
+    double wall_s, cpu_s; /* of all runs; the work never waits, so both are equal if nothing else runs */
     double run_cpu_s;     /* processor time of the last run */
     pthread_t thread;
 };
@@ -54,7 +54,7 @@ static void *member_main(void *arg)
     cpu_set_t one;
     CPU_ZERO(&one);
     CPU_SET((size_t)m->cpu, &one);
-    /* A core that is gone meanwhile is no reason to stop: the thread runs where it may. */
+    /* A core that has gone offline does not stop the measurement: the thread then runs on any core. */
     (void)pthread_setaffinity_np(pthread_self(), sizeof one, &one);
     m->has_failed = t->work->prepare(m->item) != 0;
     pthread_barrier_wait(&t->gate);
@@ -75,7 +75,7 @@ static void *member_main(void *arg)
     return NULL;
 }
 
-/* One run of all: from the first that began to the last that ended. */
+/* Time of one run of all threads: from the first start to the last end. */
 static double run_once(struct team *t)
 {
     pthread_barrier_wait(&t->gate);
@@ -88,7 +88,7 @@ static double run_once(struct team *t)
     return ended - began;
 }
 
-/* In units per second, all threads together. */
+/* Rate in units per second, all threads together. */
 static double rate_once(struct team *t)
 {
     double s = run_once(t), sum = 0;
@@ -116,14 +116,15 @@ static double quota_cores(void)
     return c.quota_cores;
 }
 
-/* Under a quota the kernel stops threads that have used it up. That is a limit of the machine and not a disturbance. */
+/* Judges whether other work disturbed the measurement. Under a quota the kernel stops threads that have used it up,
+ * which is a limit of the machine and not a disturbance. */
 static void judge(json_t *rates, const struct team *t)
 {
     double quota = quota_cores(), least = 1, sum = 0;
     int is_short = quota > 0 && quota < t->n;
     for (int i = 0; i < t->n; i++) {
         double had = t->members[i].wall_s > 0 ? t->members[i].cpu_s / t->members[i].wall_s : 1;
-        least = had < least ? had : least; /* the slowest core tells the rate of all */
+        least = had < least ? had : least; /* the slowest core determines the rate of all */
         sum += had;
     }
     if (is_short) {
@@ -148,7 +149,8 @@ static json_t *measure(const struct work *work, const int *cpus, int n, void **i
     json_t *result = NULL;
     if (!t.members)
         return NULL;
-    /* A thread that cannot be made would leave the others at the gate: threads are made before any waits. */
+    /* All threads are made before any of them waits, because a thread that cannot be made would leave the others at the
+     * gate. */
     pthread_barrier_init(&t.gate, NULL, (unsigned)n + 1);
     for (int i = 0; i < n; i++) {
         t.members[i] = (struct member){.team = &t, .item = items[i], .cpu = cpus[i]};
@@ -174,7 +176,7 @@ static json_t *measure(const struct work *work, const int *cpus, int n, void **i
     return result;
 }
 
-/* Of one core and of all of them: what each thread does, and its items. */
+/* Puts the rates of one core and of all cores. works and items: the work of each thread and its data. */
 static void put_rates(json_t *o, const cpu_set_t *set, const struct work works[2], void **items[2])
 {
     static const char *const keys[] = {"one_core", "all_cores"};
@@ -308,7 +310,7 @@ static void triad_release(void *item)
     free(((struct triad *)item)->a);
 }
 
-/* Of the kernel first: in virtual machines the C library counts the cache of the whole socket. */
+/* Asks the kernel first: in virtual machines the C library counts the cache of the whole socket. */
 static long last_level_bytes(void)
 {
     char path[80], text[64];
@@ -325,7 +327,8 @@ static long last_level_bytes(void)
     return l3 > 0 ? l3 : l2 > 0 ? l2 : 0;
 }
 
-/* Bytes of one array: four times the last-level cache, as STREAM asks, but no more than a sixteenth of what is free. */
+/* Bytes of one array: four times the last-level cache, as STREAM demands, but at most a sixteenth of the free
+ * memory. */
 static size_t array_bytes(json_t *o)
 {
     char text[8192];

@@ -27,21 +27,22 @@ static const char usage[] =
     "Measures what this machine can do: arithmetic, memory bandwidth, all-reduce.\n"
     "  -o FILE     where the result goes (calibration.json); in a spool folder it is packed with the run\n";
 
-/* What every rank tells of where it is. */
+/* What every rank tells about its place. */
 struct place {
     char host[256], boot_id[64];
     cpu_set_t cpus;
-    char share[128]; /* of an emulated node: what DCREPORT_NODE says of it; else "" */
+    char share[128]; /* of an emulated node: its DCREPORT_NODE; else "" */
 };
 
 struct world {
     int rank, n;
     int has_mpi;
-    const char *no_allreduce; /* why there is none, NULL when there will be */
+    const char *no_allreduce; /* why it is not measured, NULL when it is */
     struct place *places;     /* shape (n) */
-    int *node, *cores;        /* of each rank: its node, and how many cores that has; shape (n) */
-    int *is_leader, *turn;    /* first rank of its node, and when it measures among those of one kernel; shape (n) */
-    int *measured_by;         /* first rank of the node that is measured for this node, too; shape (n) */
+    int *node, *cores;        /* per rank: its node, and the number of its cores; shape (n) */
+    int *is_leader, *turn;    /* per rank: is it the first of its node, and its turn among the nodes of one kernel;
+                               * shape (n) */
+    int *measured_by;         /* first rank of the node whose measurement also stands for this node; shape (n) */
     int n_nodes, n_turns;
 };
 
@@ -54,7 +55,7 @@ static int fail(const struct world *w, const char *sentence)
     return w->rank == 0 ? DCR_EXIT_INPUT : DCR_EXIT_OK;
 }
 
-/* ---- who is where ---------------------------------------------------------------------------------- */
+/* ---- places --------------------------------------------------------------------------------------- */
 
 static void join_world(struct world *w)
 {
@@ -76,7 +77,7 @@ static void join_world(struct world *w)
     }
 }
 
-/* Two nodes of one kernel are emulated. They are equal if they have the same share of the same cores. */
+/* Two nodes with the same kernel are emulated. They are equal if they have the same share of the same cores. */
 static int are_equal(const struct place *a, const struct place *b)
 {
     return a->share[0] && strcmp(a->share, b->share) == 0;
@@ -127,7 +128,7 @@ static int find_places(struct world *w)
     return 0;
 }
 
-/* Launchers bind each rank to a core of its own: the node's are those of all its ranks. */
+/* Launchers bind each rank to a different core, so the cores of a node are those of all its ranks. */
 static cpu_set_t cores_of_node(const struct world *w, int node)
 {
     cpu_set_t all;
@@ -231,8 +232,8 @@ static json_t *measure_all(struct world *w)
 
 /* ---- the result --------------------------------------------------------------------------------------- */
 
-/* "12 GB/s" of all cores, or the reason why it is not known; never a zero. The maximum, which is the report's ceiling.
- * share: the measured value is multiplied by it. */
+/* "12 GB/s" for all cores, or the reason why it is not known; never a zero. The maximum is shown because the report
+ * uses it as the ceiling. share: factor for the measured value */
 static const char *measure_text(const json_t *node, const char *part, double share, const char *unit, char out[400])
 {
     const json_t *o = json_object_get(node, part), *why = json_object_get(json_object_get(o, "missing"), "all_cores");
@@ -299,7 +300,7 @@ static int write_result(const json_t *o, const char *path)
     return rc ? DCR_EXIT_INPUT : DCR_EXIT_OK;
 }
 
-/* As json_dumps of measure_all begins, however it is set. */
+/* The beginning of measure_all's output by json_dumps, whatever its spacing. */
 static int is_calibration(const char *head)
 {
     static const char *const parts[] = {"{", "\"format\"", ":", "\"" DCR_CALIBRATION_FORMAT "\""};
@@ -313,12 +314,13 @@ static int is_calibration(const char *head)
     return 1;
 }
 
-/* Can the result go there? Nothing is written; the folder is made when only it is missing,
- * since a run makes its spool folder no earlier. returns 0 and in err why not */
+/* Can the result be written there? Nothing is written, but the folder is made if only it is missing, since a run makes
+ * its spool folder no earlier. returns 0 and the reason in err if not */
 static int is_usable(int is_first, const char *output, const char *folder, struct dcr_err *err)
 {
     const struct dcr_output out = {"-o", output, "a calibration of dccollect", is_calibration};
-    int is_made = is_first && access(folder, F_OK) != 0 && mkdir(folder, 0777) == 0; /* or the next line says why not */
+    int is_made = is_first && access(folder, F_OK) != 0 && mkdir(folder, 0777) == 0; /* if this fails, the next line
+                                                                                      * reports why */
     if (access(folder, W_OK) != 0)
         dcr_err_set(err, DCR_FAIL, "cannot write into the folder '%s'; make it, or choose another with -o", folder);
     else if (dcr_output_check(&out, err) == 0)
@@ -354,7 +356,7 @@ int main(int argc, char **argv)
         return fail(&w, err.text);
     }
     (void)dcr_folder_of(output, folder, sizeof folder);
-    int is_refused = !is_usable(w.rank == 0, output, folder, &err); /* the first rank writes: it decides */
+    int is_refused = !is_usable(w.rank == 0, output, folder, &err); /* the first rank writes, so it decides */
     if (w.n > 1)
         MPI_Bcast(&is_refused, 1, MPI_INT, 0, MPI_COMM_WORLD);
     if (is_refused)
@@ -362,7 +364,7 @@ int main(int argc, char **argv)
     if (find_places(&w) != 0)
         return fail(&w, "out of memory");
     int status = DCR_EXIT_OK;
-    if (w.rank == 0 || w.n > 1) { /* processes that do not find each other: only the first measures */
+    if (w.rank == 0 || w.n > 1) { /* if the processes do not find each other, only the first measures */
         json_t *o = measure_all(&w);
         if (w.rank == 0)
             status = write_result(o, output);

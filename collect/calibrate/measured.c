@@ -28,7 +28,7 @@ double measured_median(double *values, int n)
     return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
 }
 
-/* Digits beyond the sixth are noise, and would make every file look different. */
+/* Digits after the sixth are noise, and would make every file look different. */
 static json_t *six_digits(double value)
 {
     char text[32];

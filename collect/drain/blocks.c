@@ -1,4 +1,4 @@
-/* blocks.c - full blocks into the traces of their processes. See drain_inside.h. */
+/* blocks.c - writes full blocks into the traces of their processes. See drain_inside.h. */
 #include "collect/drain/drain_inside.h"
 
 #include "lib/base/mono.h"
@@ -36,8 +36,8 @@ static int is_again(const struct proc *p, const struct dct_block_header *b)
     return p->file && b->seq < tracefile_next(p->file, b->track);
 }
 
-/* Full blocks, and what dead processes left; or, for copies, blocks in use. Those of sums of files have a way of their
- * own. */
+/* Gathers full blocks and the blocks of dead processes; or, for copies, blocks in use. Blocks with sums of files are
+ * handled in copies.c. */
 uint32_t drain_gather(struct drain *d, int is_for_copies)
 {
     const struct segment *s = segment_of(d);
@@ -71,7 +71,7 @@ void drain_say_why(struct proc *p, const struct dcr_err *err)
     p->retry_ns = dcr_mono_ns() + DRAIN_RETRY_MS * DRAIN_MS;
 }
 
-/* What could not be written is lost, and counted where its process counts. */
+/* A block that could not be written is lost, and its events are counted in its process's header. */
 static void lose_block(const struct drain *d, struct proc *p, uint32_t block)
 {
     const struct dct_block_header *b = segment_block(segment_of(d), block);
@@ -87,25 +87,25 @@ static void lose_block(const struct drain *d, struct proc *p, uint32_t block)
     free_block(d, block);
 }
 
-/* returns  blocks that are free again */
+/* returns  number of blocks that are free again */
 static uint32_t flush(struct drain *d, struct proc *p, const struct todo *first, uint32_t n)
 {
     struct dcr_err err = {0};
     uint32_t n_written = 0;
     int rc = tracefile_flush(p->file, &n_written, &err);
-    p->copied_ns = -1; /* the blocks took the place of copies */
+    p->copied_ns = -1; /* the blocks overwrote the copies */
     for (uint32_t i = 0; i < n_written; i++)
         free_block(d, first[i].block);
     if (!rc)
         return n;
     drain_say_why(p, &err);
-    p->is_stopped = rc == DCR_FATAL || err.sys == EFBIG; /* there will never be room */
+    p->is_stopped = rc == DCR_FATAL || err.sys == EFBIG; /* no room can be expected any more */
     for (uint32_t i = n_written; i < n && p->is_stopped; i++)
         lose_block(d, p, first[i].block);
     return p->is_stopped ? n : n_written;
 }
 
-/* All blocks of one process. todo: its n, in order. */
+/* Writes all blocks of one process. todo: its n blocks, in order. */
 static uint32_t write_process(struct drain *d, struct proc *p, struct todo *todo, uint32_t n)
 {
     const struct segment *s = segment_of(d);
@@ -122,12 +122,12 @@ static uint32_t write_process(struct drain *d, struct proc *p, struct todo *todo
         uint32_t state = __atomic_load_n(&segment_states(s)[todo[i].block], __ATOMIC_ACQUIRE);
         uint64_t next = tracefile_next(p->file, todo[i].track);
         if (todo[i].seq < next && tracefile_is_resumed(p->file, todo[i].track)) {
-            free_block(d, todo[i].block); /* a collector was killed when it had written it */
+            free_block(d, todo[i].block); /* a collector was killed after it had written the block */
             continue;
         }
-        if (todo[i].seq == 0 && next) /* a thread has the number of one that ended, whose blocks came before */
+        if (todo[i].seq == 0 && next) /* the thread has the number of an ended one, whose blocks came before */
             tracefile_restart(p->file, todo[i].track), next = 0;
-        if (!p->is_dead && todo[i].seq != next) /* the one before it became full only just now */
+        if (!p->is_dead && todo[i].seq != next) /* the previous block became full only just now */
             continue;
         struct dcr_err err = {0};
         if (d->is_ending)

@@ -9,7 +9,8 @@
 
 /* ---- sums ------------------------------------------------------------------------------------- */
 
-/* A process was killed between taking the slots of a file and naming it: such a gap is left out. */
+/* Copies the slots in use. If a process was killed after taking slots for a file and before naming it, these slots are
+ * left out. */
 static uint32_t sums_of(const struct dct_block_header *b, struct dct_block_header *out)
 {
     enum { N = 1 + DCT_N_IO * sizeof(struct dct_io) / DCT_SLOT_BYTES };
@@ -26,7 +27,7 @@ static uint32_t sums_of(const struct dct_block_header *b, struct dct_block_heade
     return used;
 }
 
-/* Lost sums as one event for each name, behind the sums of files. */
+/* Writes lost sums as one event for each name, after the sums of files. */
 static void put_lost(struct proc *p, const struct segment_process *entry, struct dct_block_header *out, uint64_t *seq)
 {
     struct dct_slot *to = (struct dct_slot *)(void *)(out + 1);
@@ -71,7 +72,7 @@ void drain_each_sums(struct drain *d, uint32_t owner, int is_last)
             continue;
         copy.head.seq = seq++;
         if (is_last &&
-            copy.head.seq < tracefile_next(p->file, DCT_TRACK_PROCESS)) /* written before the disk was full */
+            copy.head.seq < tracefile_next(p->file, DCT_TRACK_PROCESS)) /* it was written before the disk was full */
             continue;
         if (is_last && tracefile_is_full(p->file) && tracefile_flush(p->file, NULL, NULL) != 0)
             break;
@@ -86,7 +87,8 @@ void drain_each_sums(struct drain *d, uint32_t owner, int is_last)
 
 /* ---- headers and copies ----------------------------------------------------------------------- */
 
-/* The kernel's totals, as long as it has them: of a process that was not waited for yet it does. */
+/* Takes the kernel's I/O totals while the kernel has them, which includes ended processes that nobody has waited for
+ * yet. */
 static void look_at_io(struct dct_file_header *h)
 {
     static const char *const names[DCT_N_IO_TOTALS] = {

@@ -1,8 +1,8 @@
 /* doze.c - how the drain's thread sleeps. See drain_inside.h.
  *
- * A segment fills up in some tenths of a second, so that the drain looks that often. When nothing was written for a
- * while and the processes do not run, it sleeps until they do: the kernel counts their processor time, and a timer on
- * that clock ends the sleep after some milliseconds of it. A process that begins to record ends it too (by the
+ * A segment fills up in some tenths of a second, so the drain looks that often. When nothing was written for a while
+ * and no process runs, it sleeps until one does. The kernel counts the processor time of the processes, and a timer on
+ * that clock ends the sleep after some milliseconds of it. A process that begins to record also ends it (by the
  * segment's word `sleeps`). So a burst is noticed as early as by looking often, and idle processes cost nothing. */
 #include "collect/drain/drain_inside.h"
 
@@ -21,14 +21,14 @@
 enum {
     IDLE_ROUNDS = 5,
     MOST_WATCHED = 16,
-    BUDGET_MS = 1, /* the kernel's tick makes 4 of it */
+    BUDGET_MS = 1, /* the kernel's tick turns this into 4 */
     LONGEST_DOZE_MS = 1000,
     ALONE_DOZE_MS = 30000,    /* no process records: the first one that does ends the sleep */
-    SMALLEST_BYTES = 4 << 20, /* a smaller segment fills up before a sleep ends */
+    SMALLEST_BYTES = 4 << 20, /* a smaller segment would fill up before a sleep ends */
     BUSY_PARTS = 10
 };
 
-/* ---- the word that both sides know ------------------------------------------------------------ */
+/* ---- the word `sleeps` ------------------------------------------------------------------------ */
 
 void drain_wake(const struct drain *d)
 {
@@ -46,13 +46,13 @@ static void let_timers(const struct drain *d, int how)
         pthread_sigmask(how, &set, NULL);
 }
 
-/* returns 1 when something ended the sleep early */
+/* returns 1 when the sleep ended early */
 static int sleep_until(const struct drain *d, int64_t until_ns)
 {
     int64_t left_ns = until_ns - dcr_mono_ns();
     struct timespec t = {.tv_sec = left_ns / 1000000000, .tv_nsec = left_ns % 1000000000};
     uint32_t *word = &segment_of(d)->sleeps, how = __atomic_load_n(word, __ATOMIC_SEQ_CST);
-    let_timers(d, SIG_UNBLOCK); /* after the load: a timer that was late changes the word */
+    let_timers(d, SIG_UNBLOCK); /* after the load: a late timer changes the word */
     if (left_ns > 0 && how != SLEEPS_NOT)
         syscall(SYS_futex, word, FUTEX_WAIT, how, &t, NULL, 0);
     let_timers(d, SIG_BLOCK);
@@ -79,7 +79,8 @@ static void on_timer(int signal, siginfo_t *info, void *context)
     __atomic_store_n((uint32_t *)info->si_value.sival_ptr, SLEEPS_NOT, __ATOMIC_SEQ_CST);
 }
 
-/* When there is a process to watch, the program was started already, and keeps what it had for this signal. */
+/* Called when there is a process to watch. Then the program has already started, so the change does not affect its
+ * handling of this signal. */
 static void listen_to_timers(struct drain *d)
 {
     struct sigaction action = {.sa_sigaction = on_timer, .sa_flags = SA_SIGINFO | SA_RESTART};
@@ -112,8 +113,8 @@ void drain_forget_timer(struct proc *p)
     p->has_timer = 0;
 }
 
-/* Did all processes rest since the last look, and does a timer report the first one that runs?
- * n_resting  the processes */
+/* Did no process run since the last look, and will a timer report the first one that runs?
+ * n_resting  number of these processes */
 static int all_rest(struct drain *d, uint32_t *n_resting)
 {
     const struct segment *s = segment_of(d);
@@ -127,7 +128,7 @@ static int all_rest(struct drain *d, uint32_t *n_resting)
         uint64_t state = __atomic_load_n(&segment_process(s, i)->state, __ATOMIC_SEQ_CST);
         if ((state & 0xff) != PROCESS_FREE && (!p->serial || p->is_dead || !p->file || n == MOST_WATCHED ||
                                                now < p->retry_ns + DRAIN_RETRY_MS * DRAIN_MS))
-            return 0; /* there is something to do, or too much to watch */
+            return 0; /* there is work to do, or there are too many processes to watch */
         if (!p->serial)
             continue;
         who[n] = i;
@@ -151,7 +152,7 @@ int drain_sleep(struct drain *d, uint32_t n_written, int64_t pause_ns)
     int is_long = d->n_idle_rounds >= IDLE_ROUNDS;
     if (is_long) {
         __atomic_store_n(&segment_of(d)->sleeps, SLEEPS_LONG, __ATOMIC_SEQ_CST);
-        is_long = all_rest(d, &n_resting); /* after the store: who begins to record from now on sees it */
+        is_long = all_rest(d, &n_resting); /* after the store: a process that begins to record from now on sees it */
         is_long = is_long && (!n_resting || segment_of(d)->bytes >= SMALLEST_BYTES);
     }
     if (!is_long)

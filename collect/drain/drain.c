@@ -1,4 +1,4 @@
-/* drain.c - the thread, its begin and its end, and what a killed collector left. See drain.h. */
+/* drain.c - the thread, its start and end, and the rescue of a killed collector's segment. See drain.h. */
 #include "collect/drain/drain_inside.h"
 
 #include "collect/record/meta.h"
@@ -32,7 +32,7 @@ static uint32_t one_round(struct drain *d)
     return n;
 }
 
-/* A sixteenth of the blocks a round is a good pace: more, and the next round comes sooner. */
+/* A sixteenth of the blocks per round is a good pace. If there are more, the next round comes sooner. */
 static int64_t next_pause(const struct drain *d, int64_t pause_ns, uint32_t n)
 {
     uint32_t all = segment_of(d)->n_blocks;
@@ -70,7 +70,7 @@ static void release(struct drain *d, int is_removed)
     if (is_removed && *d->left)
         unlink(d->left);
     for (size_t i = 0; i < d->n_follows; i++)
-        follow_free(d->follows[i]); /* a trace without a summary is there still, or says what it lacks */
+        follow_free(d->follows[i]); /* the trace is still there without a summary, or its summary reports the gap */
     free(d->follows);
     shared_close(&d->shared, is_removed);
     pthread_cond_destroy(&d->answered);
@@ -160,7 +160,7 @@ void drain_look(struct drain *d)
     pthread_mutex_unlock(&d->lock);
 }
 
-/* returns  processes that still live; they keep the segment */
+/* returns  number of processes that still live, which keep the segment */
 static uint32_t end(struct drain *d)
 {
     uint32_t n_live = 0;
@@ -213,7 +213,7 @@ void drain_stop(struct drain *d, int is_kept, json_t *record)
     release(d, n_live == 0 && !is_kept);
 }
 
-/* ---- what a killed collector left ------------------------------------------------------------- */
+/* ---- the segment of a killed collector ---------------------------------------------------------- */
 
 static int rescue_one(const char *spool, const char *name, struct dcr_err *err)
 {
@@ -258,7 +258,7 @@ int drain_rescue(const char *spool, struct dcr_err *err)
     size_t n = 0;
     int rc = DCR_OK;
     if (dcr_list_dir(spool, &names, &n, NULL) != 0)
-        return DCR_OK; /* who reads the folder says it */
+        return DCR_OK; /* the reader of the folder reports it */
     for (size_t i = 0; i < n; i++)
         if (strncmp(names[i], DRAIN_LEFT_PREFIX, strlen(DRAIN_LEFT_PREFIX)) == 0 &&
             rescue_one(spool, names[i], err) != 0)

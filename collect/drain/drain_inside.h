@@ -1,5 +1,5 @@
-/* drain_inside.h - what the files of the drain share: drain.c (the thread), processes.c (who records, and how it ends),
- * blocks.c (full blocks into traces), copies.c (sums, headers, and copies of what is in use), doze.c (sleep). */
+/* drain_inside.h - shared by the files of the drain: drain.c (the thread), processes.c (recording processes and their
+ * ends), blocks.c (full blocks into traces), copies.c (sums, headers, and copies of blocks in use), doze.c (sleep). */
 #ifndef COLLECT_DRAIN_INSIDE_H
 #define COLLECT_DRAIN_INSIDE_H
 
@@ -13,52 +13,53 @@
 #include <time.h>
 
 #define DRAIN_MS INT64_C(1000000)
-enum { DRAIN_RETRY_MS = 500, DRAIN_LONGEST_MS = 200 /* of a pause between two rounds */ };
+enum { DRAIN_RETRY_MS = 500, DRAIN_LONGEST_MS = 200 /* pauses between two rounds */ };
 
 /* A process that records. */
 struct proc {
-    uint32_t serial; /* 0: none is in this entry */
+    uint32_t serial; /* 0: the entry has no process */
     struct tracefile *file;
     int pidfd; /* -1: it cannot be watched */
     int is_dead;
     int is_stopped; /* its trace has reached a limit for good */
     int64_t retry_ns;
-    char why[200]; /* it could not be written */
+    char why[200]; /* why it could not be written */
     uint64_t n_lost;
-    timer_t timer; /* on its processor time */
+    timer_t timer; /* runs on its processor time */
     int has_timer;
-    int64_t used_ns, copied_ns; /* of that time, when it was looked at for a sleep, and for copies */
+    int64_t used_ns, copied_ns; /* its processor time at the last look for a sleep, and for copies */
 };
 
 struct todo {
     uint32_t block, owner, track;
-    int is_again; /* its number was written before: of a new thread with the number of one that ended */
+    int is_again; /* its number was written before, by an ended thread with the same number */
     uint64_t seq;
 };
 
 struct drain {
     struct shared shared;
-    char spool[PATH_MAX], left[PATH_MAX + 300]; /* left: the file that names the segment */
+    char spool[PATH_MAX], left[PATH_MAX + 300]; /* left: the file in the spool that names the segment */
     struct proc *procs;
-    uint32_t n_entries; /* of them, that were ever taken */
+    uint32_t n_entries; /* number of entries that were ever taken */
     uint32_t *parents;  /* by serial number */
     uint32_t n_parents;
     struct todo *todo;
     struct pollfd *polls;
     uint64_t own_space;      /* inode of our process id namespace */
-    struct bounds bounds;    /* of each trace */
-    struct follow **follows; /* of processes that have ended                                     shape: (n_follows) */
+    struct bounds bounds;    /* limits of each trace */
+    struct follow **follows; /* summaries in progress of ended processes                                     shape:
+                              * (n_follows) */
     size_t n_follows;
     int64_t copy_ns, next_copy_ns;
     uint64_t n_lost, n_processes;
-    uint64_t n_lost_without_trace; /* of processes that got no trace */
+    uint64_t n_lost_without_trace; /* events of processes that got no trace */
     char why[200];
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t answered;
-    int n_idle_rounds, is_listening;      /* is_listening: to timers */
-    int64_t watched_ns;                   /* when the processes were looked at for a sleep */
-    int is_threaded, is_ending, is_asked; /* asked: a round is due at once */
+    int n_idle_rounds, is_listening;      /* is_listening: for timers */
+    int64_t watched_ns;                   /* when the processes were last looked at for a sleep */
+    int is_threaded, is_ending, is_asked; /* is_asked: a round is due at once */
 };
 
 static inline struct segment *segment_of(const struct drain *d)
@@ -68,47 +69,49 @@ static inline struct segment *segment_of(const struct drain *d)
 
 /* ---- processes.c ---- */
 
-/** drain_find_entries - how far the entries are taken: a process takes the first that is free. */
+/** drain_find_entries - find how many entries are in use: a process takes the first free one. */
 void drain_find_entries(struct drain *d);
-/** drain_look_for_processes - who is new, and who has ended. */
+/** drain_look_for_processes - find new and ended processes. */
 void drain_look_for_processes(struct drain *d);
-/** drain_finish_dead - their traces are completed and their entries free again. Those whose blocks could not be
- * written wait for a disk with room, as long as the program runs. */
+/** drain_finish_dead - complete the traces of ended processes and free their entries. If their blocks could not be
+ * written, they wait for room on the disk as long as the program runs. */
 void drain_finish_dead(struct drain *d);
-/** drain_free_follows - of those that have written their summary. */
+/** drain_free_follows - free those that have written their summary. */
 void drain_free_follows(struct drain *d);
 
 /* ---- blocks.c ---- */
 
-/** drain_gather - d->todo, in order: full blocks, and what dead processes left; or, for copies, blocks in use. Those
- *  of sums of files have a way of their own.                                                returns  how many */
+/** drain_gather - fills d->todo, in order: full blocks and the blocks of dead processes; or, for copies, blocks in use.
+ * Blocks with sums of files are handled in copies.c.                                                returns  how
+ * many */
 uint32_t drain_gather(struct drain *d, int is_for_copies);
-/** drain_write_blocks - what drain_gather finds.                        returns  blocks that are free again */
+/** drain_write_blocks - write the blocks that drain_gather finds.                        returns  number of blocks that
+ * are free again */
 uint32_t drain_write_blocks(struct drain *d);
-/** drain_say_why - p's trace cannot be written now. */
+/** drain_say_why - keep the reason why p's trace cannot be written now. */
 void drain_say_why(struct proc *p, const struct dcr_err *err);
-/** drain_give_up_blocks - all that the process still has; events in them are counted as lost. */
+/** drain_give_up_blocks - free all blocks of the process and count their events as lost. */
 void drain_give_up_blocks(const struct drain *d, uint32_t owner);
 
 /* ---- copies.c ---- */
 
-/** drain_write_header - of process i, with what the kernel counts for it. */
+/** drain_write_header - write the header of process i, with the kernel's counts for it. */
 void drain_write_header(const struct drain *d, uint32_t i);
-/** drain_copy_all - copies of the blocks in use, sums and headers of all that live. */
+/** drain_copy_all - write copies of the blocks in use, sums and headers of all living processes. */
 void drain_copy_all(struct drain *d);
-/** drain_each_sums - the process's sums by file behind what was put.   is_last  for good, with the sums of dropped
- *  events; 0: as copies */
+/** drain_each_sums - write the process's sums by file after its blocks.   is_last  final, with the sums of dropped
+ * events; 0: as copies */
 void drain_each_sums(struct drain *d, uint32_t owner, int is_last);
 
 /* ---- doze.c ---- */
 
-/** drain_sleep - of the drain's thread, between two rounds: for pause_ns, or long when the processes rest.
+/** drain_sleep - the drain's thread sleeps between two rounds: for pause_ns, or long when no process runs.
  *  n_written  blocks of the round before
  *  returns    1 when a process that runs again ended a long sleep */
 int drain_sleep(struct drain *d, uint32_t n_written, int64_t pause_ns);
-/** drain_wake - from another thread, after it has set what the drain shall see. */
+/** drain_wake - wakes the drain; called by another thread after it has set its request. */
 void drain_wake(const struct drain *d);
-/** drain_time_used - processor time of process i so far; -1: it is not told.                        unit: ns */
+/** drain_time_used - processor time of process i so far; -1: unknown.                        unit: ns */
 int64_t drain_time_used(const struct drain *d, uint32_t i);
 void drain_forget_timer(struct proc *p);
 

@@ -22,21 +22,21 @@ enum { CHILD_FD = 3, LAST = 'l', PIECE = 'p' };
 struct follow {
     pid_t pid;
     int fd;                    /* of the socket, -1 = ended */
-    volatile uint32_t *n_read; /* shared with the child: pieces that it is done with */
+    volatile uint32_t *n_read; /* shared with the child: number of pieces it has finished */
     uint32_t n_given;
 };
 
-/* What the child reads: the pieces in a row. */
+/* The child's input: the pieces in a row. */
 struct pieces_in {
-    int fd; /* of the piece that is being read, -1 = none */
+    int fd; /* of the piece being read, -1 = none */
     off_t at;
-    int is_whole; /* the collector said that there are no more */
+    int is_whole; /* the collector announced the last piece */
     volatile uint32_t *n_read;
 };
 
 /* ---- the child -------------------------------------------------------------------------------- */
 
-/* returns  the descriptor of the next piece, -1: there are no more */
+/* returns  the descriptor of the next piece, -1: there is none */
 static int next_piece(struct pieces_in *in)
 {
     char what = 0;
@@ -107,7 +107,7 @@ static int write_summary(struct pieces_in *in, const char *trace, const char *na
     return 0;
 }
 
-/* Signals to the program's group end the program; this process is done when the collector is. */
+/* The child ignores signals to the program's group, because it must finish when the collector does. */
 static _Noreturn void be_child(int fd, volatile uint32_t *n_read, const char *trace, const char *name)
 {
     static const int ignored[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGPIPE};
@@ -117,7 +117,7 @@ static _Noreturn void be_child(int fd, volatile uint32_t *n_read, const char *tr
     signal(SIGABRT, SIG_DFL); /* out of memory */
     int null = open("/dev/null", O_RDWR);
     for (int i = 0; i < CHILD_FD && null >= 0; i++)
-        dup2(null, i); /* whoever reads the program's output shall see its end */
+        dup2(null, i); /* readers of the program's output must see its end */
     if (fd != CHILD_FD)
         dup2(fd, CHILD_FD);
     closefrom(CHILD_FD + 1);
@@ -218,7 +218,7 @@ int follow_is_done(const struct follow *f)
 
 void follow_free(struct follow *f)
 {
-    if (f->fd >= 0) { /* without follow_end: its end is missing */
+    if (f->fd >= 0) { /* without follow_end the end of the trace is missing */
         close(f->fd);
         f->fd = -1;
     }

@@ -9,7 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* So many more pieces may wait to be summed up than stay; then no further one begins. */
+/* Limit for pieces that wait to be summed up: this many more than the pieces kept. At the limit no further piece
+ * begins. */
 enum { MOST_BEHIND = 2 };
 
 static const char *path_of_old(const struct pieces *p, uint32_t number, char *path, size_t n)
@@ -32,7 +33,7 @@ static void give(struct pieces *p, int fd)
         lose(p);
 }
 
-/* Those that are older than the piece of fd, and that one. */
+/* Gives the older pieces and the piece of fd to the process that sums them up. */
 static void give_all(struct pieces *p, int fd)
 {
     char old[PATH_MAX + 16];

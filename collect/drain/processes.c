@@ -1,4 +1,4 @@
-/* processes.c - who records, and what is left to do when it has ended. See drain_inside.h. */
+/* processes.c - the recording processes, and the work that is left when one has ended. See drain_inside.h. */
 #include "collect/drain/drain_inside.h"
 
 #include "lib/base/mono.h"
@@ -11,12 +11,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* The program's descendants keep their parents' names for categories, schemas and threads. */
+/* Descendants of a process keep its names for categories, schemas and threads. */
 static void inherit(struct drain *d, struct proc *p, const struct segment_process *entry)
 {
     enum { MOST_SERIALS = 1 << 24 };
     uint32_t serial = p->serial;
-    if (serial >= MOST_SERIALS) /* no run starts so many; a program may have written over it */
+    if (serial >= MOST_SERIALS) /* no run starts so many processes; a program may have overwritten the number */
         return;
     if (serial >= d->n_parents) {
         uint32_t *more = realloc(d->parents, (serial + 64) * sizeof *more);
@@ -46,7 +46,7 @@ static void open_file(struct drain *d, struct proc *p, struct segment_process *e
     p->retry_ns = now + DRAIN_RETRY_MS * DRAIN_MS;
 }
 
-/* Of a process in another namespace the number means nothing here. */
+/* The process id of a process in another namespace has no meaning here. */
 static int is_of_our_space(const struct drain *d, const struct segment_process *entry)
 {
     return !d->own_space || entry->pid_space == d->own_space;
@@ -64,7 +64,7 @@ static void meet(struct drain *d, struct proc *p, struct segment_process *entry,
     open_file(d, p, entry);
 }
 
-/* The image before an exec is gone, though its process lives. */
+/* After an exec the old image is gone, although its process lives. */
 static int has_successor(const struct drain *d, uint32_t i, uint64_t state)
 {
     const struct segment *s = segment_of(d);
@@ -111,7 +111,8 @@ void drain_look_for_processes(struct drain *d)
             continue;
         if (p->pidfd >= 0 && k < n && d->polls[k].fd == p->pidfd)
             p->is_dead = d->polls[k++].revents != 0;
-        else if (p->pidfd < 0 && is_of_our_space(d, segment_process(s, i))) /* no descriptor was free, say */
+        else if (p->pidfd < 0 && is_of_our_space(d, segment_process(s, i))) /* for instance because no descriptor was
+                                                                             * free */
             p->is_dead = kill((pid_t)(state >> 8), 0) != 0 && errno == ESRCH;
         p->is_dead = p->is_dead || has_successor(d, i, state);
     }
@@ -142,7 +143,7 @@ static int has_blocks(const struct drain *d, uint32_t owner)
     return 0;
 }
 
-/* Its summary may take a moment, in which the others go on. */
+/* The summary may take a moment, so closing does not wait for it. */
 static void close_file(struct drain *d, struct proc *p)
 {
     struct dcr_err err = {0};
@@ -159,7 +160,8 @@ static void close_file(struct drain *d, struct proc *p)
     }
 }
 
-/* The process has ended. returns 0: its sums found no room on the disk; they wait for it as long as the program runs */
+/* The process has ended. returns 0: its sums found no room on the disk; they wait for room as long as the program
+ * runs */
 static int finish(struct drain *d, uint32_t i)
 {
     struct proc *p = &d->procs[i];
@@ -176,7 +178,7 @@ static int finish(struct drain *d, uint32_t i)
         }
     }
     drain_give_up_blocks(d, i);
-    if (!p->file) { /* all that it dropped before is lost with the trace's header */
+    if (!p->file) { /* its dropped events are lost with the trace's header */
         p->n_lost = segment_process(segment_of(d), i)->header.dropped;
         d->n_lost_without_trace += p->n_lost;
     }
@@ -188,7 +190,6 @@ static int finish(struct drain *d, uint32_t i)
     return 1;
 }
 
-/* Those whose blocks could not be written wait for a disk with room, as long as the program runs. */
 void drain_finish_dead(struct drain *d)
 {
     for (uint32_t i = 0; i < d->n_entries; i++) {
@@ -199,7 +200,6 @@ void drain_finish_dead(struct drain *d)
     }
 }
 
-/* Those that have written their summary. */
 void drain_free_follows(struct drain *d)
 {
     size_t n = 0;

@@ -26,14 +26,14 @@
 #define CLOCK_SOURCE "/sys/devices/system/clocksource/clocksource0/current_clocksource"
 enum { PAGE = 4096, LEAST_BYTES = 512 << 10 };
 
-/* ---- how large -------------------------------------------------------------------------------- */
+/* ---- size ------------------------------------------------------------------------------------- */
 
 static int64_t number_in(const char *path)
 {
     char text[64], *end;
     if (procfs_read(path, text, sizeof text, NULL) < 0)
         return 0;
-    long long n = strtoll(text, &end, 10); /* "max" is no number */
+    long long n = strtoll(text, &end, 10); /* "max" is not a number */
     return end != text && n > 0 ? n : 0;
 }
 
@@ -42,7 +42,7 @@ static int64_t less(int64_t a, int64_t b)
     return b > 0 && b < a ? b : a;
 }
 
-/* Of this control group and those around it, version 2 or 1, and of the machine. */
+/* The smallest limit of this control group, those around it (version 2 or 1), and the machine. */
 static int64_t memory_limit(void)
 {
     char text[4096], path[4400];
@@ -75,7 +75,7 @@ int64_t shared_bytes(int wanted_mb, int n_local, int n_below)
     return (wanted < LEAST_BYTES ? LEAST_BYTES : wanted) / PAGE * PAGE;
 }
 
-/* ---- what is where ---------------------------------------------------------------------------- */
+/* ---- layout ----------------------------------------------------------------------------------- */
 
 static uint64_t take(uint64_t *at, uint64_t n_bytes)
 {
@@ -137,9 +137,9 @@ static void fill(struct segment *s, uint64_t bytes, uint64_t token, const char *
     __atomic_store_n(&s->magic, SEGMENT_MAGIC, __ATOMIC_RELEASE);
 }
 
-/* ---- making it -------------------------------------------------------------------------------- */
+/* ---- making the segment ----------------------------------------------------------------------- */
 
-/* A file with all its pages, or none. */
+/* Reserves a file with all its pages, or none. */
 static int reserve(struct shared *out, int64_t bytes)
 {
     if (out->fd >= 0 && fallocate(out->fd, 0, 0, bytes) == 0)
@@ -212,7 +212,7 @@ int shared_make(struct shared *out, int64_t bytes, const char *left, struct dcr_
     return DCR_FAIL;
 }
 
-/* Everything that the drain will go by lies inside. */
+/* Checks that everything the drain relies on lies inside the segment. */
 static int is_sound(const struct segment *s, uint64_t bytes)
 {
     struct segment same = {0};

@@ -99,13 +99,13 @@ static int define(struct tracefile *t, int kind, uint32_t domain, uint32_t id, c
                            .t_ns = (int64_t)len};
     memcpy(s + 1, text, len);
     b->used_slots += 1 + n_text;
-    b->state = DCT_BLOCK_OPEN; /* it may be sealed: of a piece that was to end, and did not */
+    b->state = DCT_BLOCK_OPEN; /* it may be sealed if the piece was about to end but did not */
     b->crc32c = 0;
     t->is_dirty = 1;
     return 0;
 }
 
-/* ---- what blocks name ------------------------------------------------------------------------- */
+/* ---- names in blocks -------------------------------------------------------------------------- */
 
 /* The text of a name; a process may have written anything. */
 static const char *text_of(const struct segment *s, uint32_t name, uint32_t *len)
@@ -113,7 +113,8 @@ static const char *text_of(const struct segment *s, uint32_t name, uint32_t *len
     *len = 0;
     if (name >= s->max_names)
         return "";
-    struct segment_name e = segment_names(s)[name]; /* a copy: it is looked at and then used */
+    struct segment_name e = segment_names(s)[name]; /* a copy, because the process may change it between check and
+                                                     * use */
     if (e.text_at >= s->text_bytes || e.len >= s->text_bytes - e.text_at)
         return "";
     *len = e.len < DCT_MAX_TEXT ? e.len : DCT_MAX_TEXT;
@@ -152,8 +153,8 @@ static int is_heard(const struct tracefile *t, uint32_t serial)
     return 0;
 }
 
-/* All that was said so far. A process that was killed while it said something leaves a gap, which is passed after a
- * second. */
+/* Takes everything that processes have said so far. A process that was killed while writing leaves a gap, which is
+ * skipped after a second. */
 static int hear(struct tracefile *t)
 {
     enum { WAIT_NS = 1000000000 };
@@ -239,7 +240,7 @@ int tracefile_is_full(const struct tracefile *t)
 static struct dct_block_header *add(struct tracefile *t, const struct dct_block_header *b)
 {
     struct dct_block_header *copy = (void *)(t->batch + (size_t)t->n_batch * B);
-    uint32_t n = __atomic_load_n(&b->used_slots, __ATOMIC_ACQUIRE); /* it may be in use still */
+    uint32_t n = __atomic_load_n(&b->used_slots, __ATOMIC_ACQUIRE); /* the block may still be in use */
     n = n < SEGMENT_SLOTS ? n : SEGMENT_SLOTS;
     size_t used = sizeof *b + (size_t)n * DCT_SLOT_BYTES;
     memcpy(copy, b, used);
@@ -254,7 +255,7 @@ static struct dct_block_header *add(struct tracefile *t, const struct dct_block_
     return copy;
 }
 
-/* The piece is complete. What the next one names it defines anew. */
+/* The piece is complete. The next piece repeats the definitions that it needs. */
 static int begin_piece(struct tracefile *t, struct dcr_err *err)
 {
     struct dct_file_header *h = &t->entry->header;
@@ -297,7 +298,7 @@ int tracefile_flush(struct tracefile *t, uint32_t *n_written, struct dcr_err *er
 {
     int rc = remove_tail(t, err);
     uint32_t n = t->n_batch, n_done = 0;
-    (void)hear(t); /* a process may have said something and named nothing */
+    (void)hear(t); /* a process may have said something without using a name */
     if (rc == 0)
         rc = write_definitions(t, err);
     if (rc == 0 && n && !t->is_copying && !t->pieces.bounds.n_pieces && t->n_positions + n > t->max_positions)
@@ -306,7 +307,7 @@ int tracefile_flush(struct tracefile *t, uint32_t *n_written, struct dcr_err *er
     if (rc == 0 && n)
         rc = write_at(t, t->batch, (size_t)n * B, t->n_positions, &n_bytes, err);
     t->has_tail = t->is_copying ? n_bytes > 0 : rc != 0;
-    if (!t->is_copying) { /* whole blocks that were written stay */
+    if (!t->is_copying) { /* whole blocks that were written are kept */
         n_done = (uint32_t)(n_bytes / B);
         t->entry->positions = t->n_positions += n_done;
         while (n > n_done)

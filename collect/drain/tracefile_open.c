@@ -1,4 +1,4 @@
-/* tracefile_open.c - see tracefile.h. A trace begins, or goes on where a killed collector left it. */
+/* tracefile_open.c - see tracefile.h. Begins a trace, or resumes the trace of a killed collector. */
 #include "collect/drain/tracefile_inside.h"
 
 #include <errno.h>
@@ -60,7 +60,7 @@ void tracefile_release(struct tracefile *t)
     free(t);
 }
 
-/* The file header stands in the first one. */
+/* One position is for the file header. */
 static uint64_t most_positions(const struct bounds *b)
 {
     uint64_t n = b->max_bytes ? (uint64_t)b->max_bytes / B : UINT64_MAX;
@@ -69,7 +69,7 @@ static uint64_t most_positions(const struct bounds *b)
     return b->n_pieces || n == UINT64_MAX ? n : n - KEPT_FOR_SUMS;
 }
 
-/* Which blocks of which tracks a piece has. */
+/* Learns the blocks and tracks of a piece. */
 static void learn(struct tracefile *t, int fd, uint64_t n)
 {
     for (uint64_t i = 1; i < n; i++) {
@@ -84,12 +84,13 @@ static void learn(struct tracefile *t, int fd, uint64_t n)
     }
 }
 
-/* A killed collector began it. What it wrote stays; definitions begin anew, since it is not known which there are. */
+/* Resumes the file of a killed collector. Its blocks stay. Definitions begin anew, because it is unknown which ones
+ * exist. */
 static int resume(struct tracefile *t, const char *path, struct dcr_err *err)
 {
     struct stat st;
     char old[PATH_MAX + 16];
-    /* It may have been killed while it began a piece. */
+    /* The collector may have been killed while it began a piece. */
     while (snprintf(old, sizeof old, "%s.%u", path, t->pieces.n_old + 1) > 0 && stat(old, &st) == 0)
         t->pieces.n_old++;
     t->fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | (t->pieces.n_old ? O_CREAT : 0), 0666);

@@ -1,4 +1,4 @@
-/* export.c - see export.h. Walks the archive; how an event is written is export_chrome.c and export_csv.c. */
+/* export.c - see export.h. Walks the archive; export_chrome.c and export_csv.c write the events. */
 #include "collect/export/export.h"
 
 #include "collect/export/export_parts.h"
@@ -22,19 +22,19 @@ struct export_state {
     struct export_writer w;
     const struct export_style *style;
     struct dcr_arena arena;
-    json_t *nodes;  /* of the metadata: which host is which node */
+    json_t *nodes;  /* of the metadata: maps hosts to nodes */
     json_t *sha256; /* of the manifest: member's name -> checksum */
     struct node_clock {
         const char *host;
         struct dcr_clock clock;
     } * clocks; /* of nodes that were measured; shape (n_clocks) */
     size_t n_clocks, cap_clocks;
-    int n_late; /* clocks that came behind traces */
+    int n_late; /* clocks that came after traces */
     uint64_t n_summaries, n_damaged;
     int has_base;
 };
 
-/* An archive without a manifest, or with one that cannot be read, has nothing to be held against. */
+/* Without a readable manifest there are no checksums to compare with. */
 static void take_checksums(struct export_state *x, struct dcr_tar_member *m)
 {
     json_t *o = x->sha256 ? NULL : json_read(&m->stream, NULL), *entry;
@@ -49,7 +49,7 @@ static void take_checksums(struct export_state *x, struct dcr_tar_member *m)
     json_decref(o);
 }
 
-/* The whole second in which the run started: times count from there. */
+/* Takes the whole second in which the run started; times count from there. */
 static void take_base(struct export_state *x, struct dcr_tar_member *m)
 {
     json_t *o = json_read(&m->stream, NULL);
@@ -63,7 +63,8 @@ static void take_base(struct export_state *x, struct dcr_tar_member *m)
     json_decref(o);
 }
 
-/* A table of clocks that cannot be read leaves the host's calendar, as if there were none; the closing line says so. */
+/* If a table of clocks cannot be read, the host's own calendar is used, as if there were none. The closing line says
+ * so. */
 static void take_clock(struct export_state *x, int node, struct dcr_tar_member *m)
 {
     struct dcr_clock clock;
@@ -104,7 +105,7 @@ static int export_events(struct export_state *x, const struct dcr_tar_member *m,
     struct dcr_err why = {0};
     int node, rank;
     int rc = dct_open(&r, s, &x->w.info, &why);
-    if (rc == DCR_FAIL) { /* verify complains; here it is left out, and counted */
+    if (rc == DCR_FAIL) { /* verify reports it; here it is left out and counted */
         x->w.n_unreadable++;
         return DCR_OK;
     }
@@ -223,7 +224,7 @@ static int check_content(const struct export_state *x, const char *path, struct 
                            : "it holds no trace of events (native traces only are exported)");
 }
 
-/* Either format, whichever is to be written now: the name may have been used for the other one. */
+/* Accepts both formats, because the name may have been used for the other one before. */
 static int is_export(const char *head)
 {
     static const char csv[] = "rank,host,pid,track,kind,depth,",
@@ -240,7 +241,8 @@ static int check_output(const char *path, const char *output, struct dcr_err *er
     return rc ? rc : dcr_output_check(&out, err);
 }
 
-/* The name says the format; an ending of another one would be a lie. None at all is Chrome's. */
+/* The ending of the name chooses the format, and unknown endings are refused as misleading. Without an ending it is
+ * Chrome's. */
 static int check_ending(const char *output, struct dcr_err *err)
 {
     const char *slash = strrchr(output, '/'), *name = slash ? slash + 1 : output, *dot = strrchr(name, '.');
@@ -281,7 +283,7 @@ int export_archive(const char *path, const char *output, enum export_format form
     if (output && strcmp(output, "-") == 0)
         output = NULL;
     struct stat st;
-    /* A pipe or device (/dev/stdout, /dev/null) is written into; no file takes its place. */
+    /* A pipe or device (/dev/stdout, /dev/null) is written directly instead of being replaced. */
     int is_beside = output && (stat(output, &st) != 0 || S_ISREG(st.st_mode) || S_ISDIR(st.st_mode));
     int k = snprintf(partial, sizeof partial, "%s%s", output ? output : "", is_beside ? ".partial" : "");
     if (k < 0 || (size_t)k >= sizeof partial)

@@ -1,4 +1,4 @@
-/* export.h - dccollect export: the events of an archive in formats that others read. Both are written while the archive
+/* export.h - dccollect export: the events of an archive in formats of other tools. Both are written while the archive
  * is read; memory does not grow with events.
  *
  * Chrome: the JSON of chrome://tracing, Perfetto and Speedscope. Microseconds with three decimals, exact to the
@@ -7,10 +7,10 @@
  * end_ns and dur_ns in CLOCK_MONOTONIC nanoseconds of its host as recorded; unix_ns is the beginning on the axis of all
  * hosts.
  *
- * That axis, the one of Chrome too, is the calendar of rank 0's host: times of other hosts are put on its clock by the
- * offset and drift of their clock monitors (lib/archive/clocks.h), and how wrong that may be stands beside them
- * (clock_error_ns; otherData.clocks, a label of the process). A host that was not measured goes by its own calendar: no
- * error is known. */
+ * That axis, also used for Chrome, is the calendar of rank 0's host. Times of other hosts are put on its clock by the
+ * offset and drift of their clock monitors (lib/archive/clocks.h), and the largest error is given beside them
+ * (clock_error_ns; otherData.clocks, a label of the process). A host that was not measured uses its own calendar, and
+ * the error is unknown. */
 #ifndef COLLECT_EXPORT_H
 #define COLLECT_EXPORT_H
 
@@ -21,7 +21,7 @@
 
 enum export_format { EXPORT_BY_NAME, EXPORT_CHROME, EXPORT_CSV };
 
-/** export_archive - all traces of an archive into one file, written beside its name and renamed.
+/** export_archive - writes all traces of an archive into one file, beside its name, and renames it.
  *  output   NULL or "-": standard output
  *  format   EXPORT_BY_NAME: CSV when output ends in .csv; Chrome when in .json or in nothing; another ending is refused
  *  message  one line for people

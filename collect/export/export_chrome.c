@@ -21,11 +21,11 @@ static void put_us(struct dcr_buf *b, const char *key, int64_t ns)
 
 static int64_t on_calendar(const struct export_writer *w, int64_t mono_ns)
 {
-    /* of a trace that lies: some number, no overflow */
+    /* Without overflow, because times of a damaged trace may be any number. */
     return (int64_t)((uint64_t)dcr_host_time(&w->host, mono_ns) - (uint64_t)w->base_ns);
 }
 
-/* An end never stands before its beginning, whatever the clock's points say. */
+/* An end never lies before its beginning, whatever the clock's points are. */
 static int64_t end_on_calendar(const struct export_writer *w, int64_t start, int64_t end_ns)
 {
     int64_t end = on_calendar(w, end_ns);
@@ -43,7 +43,7 @@ static void begin(struct export_writer *w)
     fprintf(w->out, "{\"ph\":\"M\",\"name\":\"process_labels\",\"pid\":0,\"args\":{\"labels\":\"dccollect export\"}}");
 }
 
-/* By what the hosts' times were laid side by side, and how wrong that may be. */
+/* Puts the source of the hosts' time offsets, and their largest error. */
 static void put_clocks(struct export_writer *w)
 {
     struct dcr_buf *b = &w->line;
@@ -174,7 +174,7 @@ static void event(struct export_writer *w, const struct dct_event *e)
     int64_t start = on_calendar(w, e->start_ns);
     export_note_track(w, e->track);
     if (is_beside) {
-        /* They may overlap one another: a pair of asynchronous events, told apart by a number. */
+        /* These ranges may overlap, so each is a pair of asynchronous events with a common number. */
         put_head(w, e, "b");
         dcr_buf_printf(b, ",\"id\":%" PRIu64, w->n_events);
         put_us(b, "ts", start);

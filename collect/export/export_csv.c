@@ -25,7 +25,7 @@ static void thread(struct export_writer *w, uint64_t track, const char *name)
     (void)name;
 }
 
-/* Bytes that are no UTF-8, and what would break lines, as in the other format. */
+/* Puts text; invalid UTF-8 and characters that would break lines are replaced as in the other format. */
 static void put_text(struct export_writer *w, const char *text)
 {
     dcr_csv_put(&w->line, export_text(w, text));
@@ -44,7 +44,7 @@ static void put_times(struct dcr_buf *b, int64_t start, int64_t end)
     dcr_buf_printf(b, ",%" PRId64 ",%" PRId64 ",%" PRId64 ",", start, end, end - start);
 }
 
-/* Where it began on the calendar that all hosts share. The error of a host that nobody measured is not known. */
+/* Puts the beginning on the calendar that all hosts share. The error of a host that was not measured is unknown. */
 static void put_calendar(struct export_writer *w, int64_t start)
 {
     struct dcr_buf *b = &w->line;

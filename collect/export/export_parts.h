@@ -10,9 +10,9 @@
 
 struct export_writer {
     FILE *out;
-    struct dcr_buf line, payload, cell; /* cell: of export_text */
-    struct dct_info info;               /* of the trace at hand; rank as the archive says */
-    struct dcr_host host;               /* on which it was recorded */
+    struct dcr_buf line, payload, cell; /* cell: result of export_text */
+    struct dct_info info;               /* of the current trace; rank from the archive */
+    struct dcr_host host;               /* host of the recording */
     struct dcr_hosts hosts;
     int64_t base_ns; /* Unix nanoseconds that are zero in the Chrome format */
     uint64_t n_events, n_traces, n_files, n_unreadable;
@@ -22,8 +22,8 @@ struct export_writer {
 
 struct export_style {
     void (*begin)(struct export_writer *w);
-    void (*trace)(struct export_writer *w);                            /* a further trace begins */
-    void (*event)(struct export_writer *w, const struct dct_event *e); /* its raw payload as text: w->payload */
+    void (*trace)(struct export_writer *w);                            /* a new trace begins */
+    void (*event)(struct export_writer *w, const struct dct_event *e); /* w->payload holds its raw payload as text */
     void (*gpu)(struct export_writer *w, const struct dct_gpu_event *e);
     void (*thread)(struct export_writer *w, uint64_t track, const char *name); /* "" = none */
     void (*end)(struct export_writer *w);

@@ -35,7 +35,7 @@ struct clock_server {
     pthread_t thread;
 };
 
-/* ---- who asks for the time -------------------------------------------------------------------- */
+/* ---- clients ---------------------------------------------------------------------------------- */
 
 static void take_client(struct clock_server *s, int listening)
 {
@@ -52,7 +52,7 @@ static void take_client(struct clock_server *s, int listening)
     s->fds[s->n++] = (struct pollfd){.fd = fd, .events = POLLIN};
 }
 
-/* One request is one small segment: what does not come whole, or without the word, is no client of ours. */
+/* One request is one small segment. A client that sends only a part, or not the word, is not ours. */
 static int answer(const struct clock_server *s, int fd)
 {
     struct clock_request q;
@@ -69,7 +69,7 @@ static void answer_all(struct clock_server *s)
 {
     const size_t first = 1 + s->n_listening;
     int64_t until = INT64_MAX;
-    /* After the order to stop, it waits briefly for last questions; clients hang up after theirs. */
+    /* After the order to stop, it briefly waits for last questions. Clients hang up after theirs. */
     while (until == INT64_MAX || (s->n > first && dcr_mono_ns() < until)) {
         int is_ending = until != INT64_MAX;
         s->fds[0].fd = is_ending ? -1 : s->wake[0];
@@ -116,7 +116,7 @@ static void listen_at(struct clock_server *s, const struct sockaddr *address, js
     }
 }
 
-/* An address that says nothing outside its own link needs more than its text. */
+/* An address that is valid only on its own link cannot be used by its text alone. */
 static int is_usable(const struct ifaddrs *i, int is_loopback)
 {
     if (!i->ifa_addr || !(i->ifa_flags & IFF_UP) || !(i->ifa_flags & IFF_LOOPBACK) != !is_loopback)
@@ -143,7 +143,7 @@ static json_t *listen_everywhere(struct clock_server *s)
 
 /* ---- the files of the meeting folder ---------------------------------------------------------- */
 
-/* addresses: NULL while nothing listens. taken */
+/* addresses: NULL while nothing listens. Takes the reference */
 static int write_address(const struct clock_server *s, json_t *addresses, struct dcr_err *err)
 {
     char host[256], boot[64], word[2 * CLOCK_WORD_BYTES + 1], partial[PATH_MAX + 16];
@@ -192,7 +192,7 @@ int clock_server_start(struct clock_server **out, const char *folder, struct dcr
     }
     s->fds[0] = (struct pollfd){.fd = s->wake[0], .events = POLLIN};
     s->n = 1;
-    unlink(s->asked); /* of a run that was killed */
+    unlink(s->asked); /* left by a killed run */
     int rc = write_address(s, NULL, err);
     if (rc == 0 && thread_start(&s->thread, serve, s) != 0) {
         unlink(s->path);
@@ -212,7 +212,7 @@ void clock_server_stop(struct clock_server *s)
 {
     if (!s)
         return;
-    close(s->wake[1]); /* the thread sees its end */
+    close(s->wake[1]); /* the thread sees the closed pipe */
     pthread_join(s->thread, NULL);
     unlink(s->path);
     unlink(s->asked);

@@ -1,8 +1,7 @@
-/* clock_server.h - the clock of the host of rank 0, told over TCP to the collectors of the other hosts, so that they
- * can say how far their clocks are from it (source_clock.c). Traces count CLOCK_MONOTONIC, which begins anew on every
- * host.
+/* clock_server.h - serves the clock of rank 0's host over TCP to the collectors of the other hosts, so that they can
+ * measure the offset of their clocks (source_clock.c). Traces use CLOCK_MONOTONIC, whose zero differs between hosts.
  *
- * A file in the spool (or in the folder of --clock) names the host and has the random word that every packet must
+ * A file in the spool (or in the folder of --clock) names the host and holds the random word that every packet must
  * carry. Only its owner can read it, it is removed when the run ends, and it is never packed. Nothing listens until the
  * collector of another host leaves the second file there: only then ports are opened and the first file names them. */
 #ifndef COLLECT_CLOCK_SERVER_H
@@ -19,7 +18,7 @@ enum { CLOCK_WORD_BYTES = 16 };
 
 struct clock_request {
     unsigned char word[CLOCK_WORD_BYTES];
-    int64_t sent_ns; /* by the client's clock; comes back as it is */
+    int64_t sent_ns; /* by the client's clock; sent back unchanged */
 };
 struct clock_answer {
     unsigned char word[CLOCK_WORD_BYTES];
@@ -28,7 +27,7 @@ struct clock_answer {
 };
 
 struct clock_server;
-/** clock_server_start - wait for hosts that ask, and answer them until clock_server_stop, from a thread of its own.
+/** clock_server_start - start a thread that waits for requests of hosts and answers them until clock_server_stop.
  *  out      gives; clock_server_stop
  *  folder   for the two files; the other hosts must see it
  *  errors   DCR_FAIL: no thread, the file cannot be written. A run can do without */

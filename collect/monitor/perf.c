@@ -57,7 +57,7 @@ void perf_open(struct perf *p, pid_t pid)
         p->why[c][0] = '\0';
         p->is_user_only[c] = 0;
         p->fd[c] = open_one(c, pid, 0);
-        if (p->fd[c] < 0 && (errno == EACCES || errno == EPERM)) { /* what users may count is user mode */
+        if (p->fd[c] < 0 && (errno == EACCES || errno == EPERM)) { /* users may still be allowed to count user mode */
             p->is_user_only[c] = 1;
             p->fd[c] = open_one(c, pid, 1);
         }

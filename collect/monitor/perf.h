@@ -1,6 +1,6 @@
 /* perf.h - the processor's counters for a program and all it starts (perf_event_open): cycles, instructions, misses of
- * the last-level cache, time on a processor. Each is there or has its reason; many machines and containers permit none.
- */
+ * the last-level cache, time on a processor. Each counter works or has a reason why not; many machines and containers
+ * permit none. */
 #ifndef COLLECT_PERF_H
 #define COLLECT_PERF_H
 
@@ -15,13 +15,13 @@ enum perf_counter { PERF_CYCLES = 0, PERF_INSTRUCTIONS, PERF_LLC_MISSES, PERF_TA
 struct perf {
     int fd[N_PERF]; /* -1 = not counted */
     int is_user_only[N_PERF];
-    char why[N_PERF][200]; /* why not; "" = counted */
+    char why[N_PERF][200]; /* why it is not counted; "" = counted */
 };
 
-/** perf_open - begin to count the process and what it will start. Call before it executes anything: threads that exist
- *  already are not followed. Nothing is an error: what is not counted says why. */
+/** perf_open - begin to count the process and its future children. Call before it executes anything, because existing
+ * threads are not followed. Failures are not errors: each counter that is missing has a reason. */
 void perf_open(struct perf *p, pid_t pid);
-/** perf_leave - count nothing, because of why. */
+/** perf_leave - count nothing, for the reason why. */
 void perf_leave(struct perf *p, const char *why);
 /** perf_read - the count so far, scaled up when the counter had to be shared.
  *  returns  0, or -1 when it is not counted, or was never on a processor */

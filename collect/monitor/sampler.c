@@ -18,9 +18,9 @@ struct slot {
     const struct source *source;
     void *ctx;
     int is_configured;
-    int64_t due_ns, gap_ns, least_gap_ns; /* the next sample, and how long after the last */
+    int64_t due_ns, gap_ns, least_gap_ns; /* time of the next sample, and the gap since the last one */
     long n_samples, n_failed, n_partial;
-    char reason[512]; /* the first */
+    char reason[512]; /* the first problem */
 };
 
 struct sampler {
@@ -54,8 +54,8 @@ static void sample_one(struct sampler *s, struct slot *slot, int is_last)
         snprintf(slot->reason, sizeof slot->reason, "%.500s", err.text);
 }
 
-/* Samples what is due. A source that finds nothing new is asked ever more seldom: a program that waits shall not be
- * woken, nor its host. returns when something is due next */
+/* Samples the sources that are due. A source with nothing new is asked less and less often, so that neither a waiting
+ * program nor its host is woken. returns when something is due next */
 static int64_t sample_due(struct sampler *s, int is_last)
 {
     const int64_t idle_ns = (int64_t)IDLE_MS * 1000000;
@@ -70,7 +70,7 @@ static int64_t sample_due(struct sampler *s, int is_last)
             slot->gap_ns = is_idle ? 2 * slot->gap_ns : 0;
             slot->gap_ns = slot->gap_ns < idle_ns ? slot->gap_ns : idle_ns;
             slot->gap_ns = slot->gap_ns > slot->least_gap_ns ? slot->gap_ns : slot->least_gap_ns;
-            /* Instants that have passed meanwhile are left out; what is sampled together stays together. */
+            /* Missed instants are skipped, so that sources sampled together stay together. */
             int64_t now = dcr_mono_ns(), passed = now > slot->due_ns ? (now - slot->due_ns) / s->interval_ns : 0;
             slot->due_ns += passed * s->interval_ns + slot->gap_ns / s->interval_ns * s->interval_ns;
         }

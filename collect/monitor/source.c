@@ -21,7 +21,7 @@ const struct source *const *source_all(void)
     return all;
 }
 
-/* An hour at ten samples a second of a process or a processor is 5 to 7 MB, and the newer half stays whole. */
+/* An hour at ten samples a second of one process or processor is 5 to 7 MB, and the newer half stays whole. */
 enum { OUTPUT_BYTES = 16 << 20 };
 
 struct output {
@@ -33,7 +33,7 @@ struct output {
 
 struct outputs {
     char *spool;
-    size_t most_bytes; /* of a file */
+    size_t most_bytes; /* limit of one file */
     struct output *files;
     size_t n, cap;
 };
@@ -133,7 +133,7 @@ static struct output *open_output(struct outputs *o, const char *name, const cha
     return f;
 }
 
-/* The new file takes the old one's place whole, or the old one stays. */
+/* The new file replaces the old one completely, or the old one stays. */
 static int replace_file(struct output *f, const char *path, const struct dcr_buf *text, struct dcr_err *err)
 {
     char partial[PATH_MAX + 16];
@@ -172,7 +172,7 @@ static int thin(const struct outputs *o, struct output *f, struct dcr_err *err)
     return rc;
 }
 
-/* Rows of a thinned file have one cell more: each stands for one sample. */
+/* Rows of a thinned file have one more cell, because each row may stand for several samples. */
 static int append(struct output *f, const char *rows, size_t n)
 {
     struct dcr_buf longer = {0};

@@ -23,15 +23,15 @@ struct tick {
 };
 
 struct source_config {
-    const char *host_dir; /* folder of this host below the spool, "host-node1"; NULL: do not sample the host */
-    int rank;             /* of this collector's program; -1: ranks are found among its descendants */
-    pid_t pid;            /* the program */
-    const char
-        *clock_folder; /* where the collector of rank 0 writes its address for clients; NULL: there is no other one */
-    const char *spool; /* where ranks without a launcher leave their links */
-    const struct perf *perf;     /* its counters, or NULL */
-    struct libraries *libraries; /* what its processes have mapped goes there, or NULL */
-    const char *root;            /* tests: a folder that replaces / for /proc and /sys of the network; else NULL */
+    const char *host_dir;     /* folder of this host below the spool, "host-node1"; NULL: do not sample the host */
+    int rank;                 /* of this collector's program; -1: ranks are found among its descendants */
+    pid_t pid;                /* the program */
+    const char *clock_folder; /* folder in which the collector of rank 0 writes its address for clients; NULL: there is
+                               * only one collector */
+    const char *spool;        /* where ranks without a launcher leave their links */
+    const struct perf *perf;  /* its performance counters, or NULL */
+    struct libraries *libraries; /* gets the libraries that its processes have mapped, or NULL */
+    const char *root;            /* for tests: a folder that replaces / for /proc and /sys of the network; else NULL */
 };
 
 struct source {
@@ -43,9 +43,9 @@ struct source {
      * DCR_END: nothing was due */
     int (*sample)(void *ctx, const struct tick *now, struct outputs *out, struct dcr_err *err);
     void (*destroy)(void *ctx);
-    /* nothing happened since the sample before, so that the next may come later. NULL: samples come at the interval */
+    /* nothing happened since the previous sample, so the next one may come later. NULL: samples come at the interval */
     int (*is_idle)(const void *ctx);
-    int least_gap_ms; /* between two samples, whatever the interval; 0: none */
+    int least_gap_ms; /* least time between two samples, whatever the interval; 0: none */
 };
 
 extern const struct source source_cpu, source_disk, source_net, source_gpu, source_process, source_clock;
@@ -54,13 +54,13 @@ const struct source *const *source_all(void);
 
 /* ---- where rows go ---------------------------------------------------------------------------- */
 
-/** outputs_open - files are created below the spool folder when their first row comes. A file that reaches 16 MB is
- *  thinned (thin.h): its older half becomes a quarter. gives; outputs_close. */
+/** outputs_open - files are created below the spool folder with their first row. A file that reaches 16 MB is thinned
+ * (thin.h): its older half becomes a quarter. gives; outputs_close. */
 struct outputs *outputs_open(const char *spool);
-/** outputs_bound - another size than 16 MB, for tests. */
+/** outputs_bound - set a limit other than 16 MB, for tests. */
 void outputs_bound(struct outputs *o, size_t bytes);
 /** outputs_rows - append rows (each with its newline) to the file of that relative name, header first when it is new.
- *  header   names, each with a comma behind it (SOURCE_CELL)
+ *  header   names, each followed by a comma (SOURCE_CELL)
  *  errors   DCR_FAIL: the rows cannot be written. The file then ends with the previous row, and later rows are refused
  *           at once */
 int outputs_rows(struct outputs *o, const char *name, const char *header, const char *rows, size_t n,

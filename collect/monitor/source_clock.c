@@ -1,7 +1,7 @@
-/* source_clock.c - how far this host's CLOCK_MONOTONIC is from that of the host of rank 0, every few seconds from the
- * start to the end of the run: a question over TCP, answered by clock_server.c. Of several questions the one with the
- * shortest way counts; offset = ((arrived - sent) + (left - received)) / 2, wrong by at most half the time on the way
- * (RFC 5905, section 8). The host of rank 0 has nothing to ask. */
+/* source_clock.c - measures the offset of this host's CLOCK_MONOTONIC from that of rank 0's host, every few seconds
+ * during the run. It asks over TCP, and clock_server.c answers. Of several questions the one with the shortest round
+ * trip is used; offset = ((arrived - sent) + (left - received)) / 2, wrong by at most half the time on the way (RFC
+ * 5905, section 8). The host of rank 0 has nothing to ask. */
 #include "collect/monitor/clock_server.h"
 #include "collect/record/meta.h"
 #include "collect/monitor/source.h"
@@ -30,12 +30,12 @@ enum { QUESTIONS = 20, LATER_S = 10, TIMEOUT_MS = 500, RETRY_MS = 125, MOST_RETR
 struct clock {
     char file[320];
     char path[PATH_MAX], asked[PATH_MAX];
-    int is_asking; /* 0: alone, or the host of rank 0 */
+    int is_asking; /* 0: the only host, or the host of rank 0 */
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t changed;
     enum { IDLE, ASKED, ANSWERED } state;
-    int is_leaving; /* the thread ends; in the middle of an exchange it also frees what is here */
+    int is_leaving; /* the thread ends; if it is in an exchange, it also frees this struct */
     int socket;
     char host[256];
     unsigned char word[CLOCK_WORD_BYTES];
@@ -46,7 +46,7 @@ struct clock {
     int64_t next_ns, patient_until_ns;
     int retry_ms; /* after a question without answer: doubled each time */
     long n_rows;
-    char why[300]; /* there is no answer */
+    char why[300]; /* why there is no answer */
     struct dcr_buf row;
 };
 
@@ -71,14 +71,14 @@ static int read_word(struct clock *c, const char *hex)
     return 0;
 }
 
-/* connect() that gives up: a firewall may swallow what we send. */
+/* connect() with a time limit, because a firewall may swallow packets. */
 static int connect_to(const struct addrinfo *a)
 {
     struct timeval limit = {.tv_usec = TIMEOUT_MS * 1000};
     int on = 1, fd = socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd < 0)
         return -1;
-    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit); /* of connect() too */
+    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit); /* limits connect() too */
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     if (connect(fd, a->ai_addr, a->ai_addrlen) == 0)
@@ -105,7 +105,7 @@ static int connect_by_text(const char *text)
     return fd;
 }
 
-/* The collector of rank 0 listens only once somebody asks it to. */
+/* Asks the collector of rank 0 to listen, which it does only on request. */
 static void ask_for_server(const struct clock *c)
 {
     int fd = open(c->asked, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
@@ -113,7 +113,7 @@ static void ask_for_server(const struct clock *c)
         close(fd);
 }
 
-/* returns 1 when there is nothing to ask: we are on the host that answers */
+/* returns 1 when there is nothing to ask, because this host answers */
 static int find_server(struct clock *c)
 {
     char own_host[256], own_boot[64];
@@ -157,7 +157,7 @@ static int ask(const struct clock *c, int64_t *offset, int64_t *error)
             memcmp(a.word, c->word, sizeof a.word) != 0)
             return -1;
         int64_t now = dcr_mono_ns(), way = (now - q.sent_ns) - (a.left_ns - a.arrived_ns);
-        if (way < 0) /* no such server */
+        if (way < 0) /* there is no such server */
             return -1;
         if (way / 2 + 1 < *error) {
             *error = way / 2 + 1;
@@ -177,7 +177,7 @@ static void exchange(struct clock *c)
         c->answer.at_ns = dcr_mono_ns();
         return;
     }
-    c->answer.rc = -1; /* rank 0 may end before us */
+    c->answer.rc = -1; /* rank 0 may end before this rank */
     close(c->socket);
     c->socket = -1;
     snprintf(c->why, sizeof c->why, "'%s' stopped answering", c->host);
@@ -197,7 +197,7 @@ static void *thread_main(void *arg)
         pthread_mutex_lock(&c->lock);
         c->state = ANSWERED;
         pthread_cond_broadcast(&c->changed);
-        if (c->is_leaving) { /* nobody waits for it any more */
+        if (c->is_leaving) { /* the waiting thread has left */
             pthread_mutex_unlock(&c->lock);
             release(c);
             return NULL;
@@ -254,7 +254,7 @@ static void destroy(void *ctx)
     release(c);
 }
 
-/* Under the lock. At the end of the run the answer is waited for, though not for long. */
+/* Called with the lock held. At the end of the run it waits briefly for the answer. */
 static void put_question(struct clock *c, int is_last)
 {
     int64_t until_ns = dcr_mono_ns() + (int64_t)LAST_WAIT_MS * 1000000;
@@ -281,7 +281,7 @@ static int put_row(struct clock *c, const struct tick *now, struct outputs *out,
     return outputs_rows(out, c->file, DCR_CLOCK_MONITOR_COLUMNS(SOURCE_CELL), dcr_buf_text(&c->row), c->row.len, err);
 }
 
-/* The answer that has come. The collector of rank 0 may start a little later than we. */
+/* Takes the answer that has come. The collector of rank 0 may start a little later than this one. */
 static int take_answer(struct clock *c, const struct tick *now, struct outputs *out, struct dcr_err *err)
 {
     c->state = IDLE;

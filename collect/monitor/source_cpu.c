@@ -89,8 +89,8 @@ static void put_memory(struct cpu *c, int *rc, struct dcr_err *err)
     cell_real(row, (double)total * 1024 / 1e9, 3);
 }
 
-/* Counters since boot of what the whole host waited for. A kernel without them leaves the cells empty; the metadata say
- * why (meta.c). */
+/* Counters since boot of page faults and of waiting of the whole host. If the kernel lacks them, the cells are empty
+ * and the metadata say why (meta.c). */
 static void put_faults_and_pressure(struct cpu *c)
 {
     struct dcr_buf *row = &c->row;

@@ -1,7 +1,7 @@
 /* source_disk.c - bytes read from and written to each whole block device of the host: /proc/diskstats, in sectors of
  * 512 bytes whatever the device says (kernel, Documentation/admin-guide/iostats.rst). Loop and memory devices are left
- * out: what goes through them is counted below, or never reaches a disk. Only sums are told: one look a second is
- * enough. */
+ * out, because their bytes are counted on the device below or never reach a disk. The counters are sums, so one reading
+ * a second is enough. */
 #include "collect/record/procfs.h"
 #include "collect/monitor/source.h"
 #include "lib/archive/format.h"
@@ -45,7 +45,7 @@ static void destroy(void *ctx)
     free(c);
 }
 
-/* A partition has no folder of its own in /sys/block. */
+/* A partition has no folder in /sys/block. */
 static int is_whole(struct disk *c, const char *name)
 {
     for (int i = 0; i < c->n_known; i++)

@@ -37,7 +37,7 @@ static void destroy(void *ctx)
     free(c);
 }
 
-/* 1 when the call was there and succeeded; else the reason is kept, the first of the sample. */
+/* 1 when the call exists and succeeded; else the first reason of the sample is kept. */
 static int got(const struct nvml *n, int status, const char *what, int *rc, struct dcr_err *err)
 {
     if (status == NVML_OK)
@@ -74,7 +74,7 @@ static void put_device(struct gpu *c, unsigned id, const struct tick *now, int *
     cell_if(row, has, value);
     has = got(n, NVML_CALL(n, throttle_reasons, device, &reasons), "throttle reasons", rc, err);
     cell_if(row, has, reasons);
-    /* What a device has no counter for has its reason with the device in the metadata (meta.c). */
+    /* If a device lacks a counter, the metadata give the reason with the device (meta.c). */
     for (int k = 0; k < N_NVML_COUNTERS; k++) {
         has = nvml_counter(n, device, (enum nvml_counter)k, &reasons) == NVML_OK;
         cell_if(row, has, reasons);

@@ -1,12 +1,13 @@
-/* source_process.c - what the program's processes use: /proc/<pid>/{stat,io} and, per thread, {status,schedstat}.
+/* source_process.c - use of resources by the program's processes: /proc/<pid>/{stat,io} and, per thread,
+ * {status,schedstat}.
  *
  * Under one collector per rank all descendants are summed into that rank. A collector in front of mpirun finds the
- * ranks among its descendants by their environment; processes without a rank (mpirun itself, or a program that has no
- * ranks) go to launcher/process_monitor.csv. Counters of ended processes stay in the sums with their last value. The
- * exception is /proc/<pid>/io, which the kernel adds to the parent that waits for the process.
+ * ranks among its descendants by their environment. Processes without a rank (mpirun itself, or a program that has no
+ * ranks) go to launcher/process_monitor.csv. Counters of ended processes stay in the sums with their last value, except
+ * /proc/<pid>/io, which the kernel adds to the parent that waits for the process.
  *
- * Every sample reads files that are open already, and of a process none of whose threads ran only schedstat. A look at
- * the whole tree, which finds new processes and threads and counts switches, comes once a second at most. */
+ * Every sample reads files that are already open; for a process whose threads did not run, it reads only schedstat. A
+ * scan of the whole tree, which finds new processes and threads and counts switches, runs once a second at most. */
 #include "collect/record/libraries.h"
 #include "collect/monitor/perf.h"
 #include "collect/record/procfs.h"
@@ -37,25 +38,25 @@ struct counters {
 
 struct thread {
     pid_t tid;
-    int schedstat; /* descriptor; -1: read at looks only */
-    int is_found;  /* in this look */
+    int schedstat; /* descriptor; -1: read at scans only */
+    int is_found;  /* seen in this scan */
     uint64_t run_ns, delay_ns, voluntary, involuntary;
 };
 
 struct process {
     pid_t pid;
-    int stat, io; /* descriptors; -1: read at looks only */
+    int stat, io; /* descriptors; -1: read at scans only */
     struct thread *threads;
     int n_threads;  /* MAX_THREADS + 1: too many, none is kept */
-    int has_delay;  /* the kernel tells run delay */
+    int has_delay;  /* the kernel reports run delay */
     uint64_t start; /* in ticks since boot; tells a reused pid */
     pid_t parent;
     int rank;
     int is_alive, was_alive; /* in this sample, in the previous one; a zombie counts as alive */
-    int is_in_parent;        /* its I/O counters are part of its parent's */
+    int is_in_parent;        /* its I/O counters are included in its parent's */
     struct counters last;
-    int is_zombie, is_end_told;   /* ended, but its parent has not waited; its end is in a row */
-    int64_t look_ns, look_gap_ns; /* when its libraries are looked at next */
+    int is_zombie, is_end_told;   /* ended, but not waited for by its parent; a row already has its last counters */
+    int64_t look_ns, look_gap_ns; /* time of the next look at its libraries */
 };
 
 struct processes {
@@ -63,10 +64,10 @@ struct processes {
     const char *spool;
     const struct perf *perf; /* of the whole tree, or NULL */
     struct libraries *libraries;
-    int64_t now_ns, looked_ns;           /* at the libraries of a process */
-    int64_t look_ns, look_gap_ns;        /* when the tree is looked at next */
-    int n_open, most_open;               /* descriptors that are kept */
-    int has_run;                         /* a thread ran since the sample before */
+    int64_t now_ns, looked_ns;           /* times of this sample and of the last look at libraries */
+    int64_t look_ns, look_gap_ns;        /* time of the next scan of the tree */
+    int n_open, most_open;               /* number of open descriptors, and its limit */
+    int has_run;                         /* a thread ran since the previous sample */
     int has_run_since_look, is_end_seen; /* is_end_seen: of the program itself, which is known[0] */
     pid_t root;
     uint64_t tick_ns, page_bytes;
@@ -74,13 +75,13 @@ struct processes {
     size_t n;
     char environ_block[128 << 10];
     struct dcr_buf row;
-    char trouble[256]; /* first of this sample */
+    char trouble[256]; /* first problem of this sample */
 };
 
 /* ---- files of /proc that stay open ------------------------------------------------------------- */
 
-/* -1 when there are enough already. A descriptor of /proc belongs to its process: reads fail once that is gone, even
- * when another one has its number. */
+/* Opens a file to be kept open; -1 when there are enough already. A descriptor of /proc belongs to its process: reads
+ * fail once the process is gone, even when another one gets its number. */
 static int open_kept(struct processes *c, const char *path)
 {
     int fd = c->n_open < c->most_open ? open(path, O_RDONLY | O_CLOEXEC) : -1;
@@ -167,7 +168,7 @@ static void note(struct processes *c, const char *what)
 
 static int parse_stat(const struct processes *c, const char *text, struct counters *out, struct process *who)
 {
-    /* The command's name stands in parentheses and may hold anything, parentheses too. */
+    /* The command's name is in parentheses and may hold any character, even parentheses. */
     const char *at = strrchr(text, ')');
     unsigned long long minor, major, user, system, begun;
     long long rss;
@@ -215,7 +216,7 @@ static void read_io(struct processes *c, const struct process *p, struct counter
         note(c, "bytes read and written: '/proc/<pid>/io' cannot be read");
 }
 
-/* "time on a processor, time without one, ..." in ns. returns 1 when the thread ran since it was read last */
+/* "time on a processor, time without one, ..." in ns. returns 1 when the thread ran since the last reading */
 static int read_schedstat(struct process *p, struct thread *t)
 {
     char path[96], text[128];
@@ -245,7 +246,7 @@ static void read_switches(pid_t pid, struct thread *t)
 
 static void sum_threads(struct processes *c, const struct process *p, struct counters *out)
 {
-    if (p->n_threads > MAX_THREADS) { /* it would cost the program more than it tells */
+    if (p->n_threads > MAX_THREADS) { /* reading them would disturb the program too much */
         note(c, "switches and run delay: not read for processes of more than 64 threads");
         return;
     }
@@ -264,7 +265,7 @@ static void sum_threads(struct processes *c, const struct process *p, struct cou
 
 static void keep_counters(struct process *p, struct counters *now, int is_zombie)
 {
-    for (int i = 0; i < N_COUNTERS; i++) /* threads that ended take their counts away: never run backwards */
+    for (int i = 0; i < N_COUNTERS; i++) /* counts of ended threads vanish, so sums never decrease */
         if (now->value[i] < p->last.value[i])
             now->value[i] = p->last.value[i];
     if (is_zombie) { /* it has no memory any more, and some of its counters may be unreadable */
@@ -275,7 +276,7 @@ static void keep_counters(struct process *p, struct counters *now, int is_zombie
     p->is_zombie = is_zombie;
 }
 
-/* Between looks: only what is open is read, and of a process that did not run nothing more than that it did not. */
+/* Between scans only open files are read. For a process that did not run, only that fact is read. */
 static void read_again(struct processes *c, struct process *p)
 {
     struct counters now = {0};
@@ -308,7 +309,7 @@ static int rank_of_process(struct processes *c, pid_t pid)
     return rank < 0 && c->spool ? rank_by_link(c->spool, pid) : rank;
 }
 
-/* Of a process that has none itself: its parent's, which may still be told. */
+/* Rank of a process without one in its environment: its parent's rank, which may also come from a link. */
 static int rank_of_parent(const struct processes *c, pid_t parent)
 {
     for (size_t i = 0; i < c->n; i++)
@@ -390,12 +391,12 @@ static void look_at(struct processes *c, pid_t pid, DIR *task)
     if (!p)
         return;
     p->parent = seen.parent;
-    /* A process begins with its parent's environment and gets its own by exec. */
+    /* A process starts with its parent's environment and gets a new one by exec. */
     if (p->rank < 0)
         p->rank = rank_of_process(c, pid);
     if (p->rank < 0)
         p->rank = rank_of_parent(c, p->parent);
-    /* One a look: of a process with many mappings it takes the kernel a while. */
+    /* One process per scan, because the kernel needs a while for a process with many mappings. */
     if (c->libraries && !seen.is_zombie && c->looked_ns != c->now_ns &&
         libraries_is_due(c->now_ns, &p->look_ns, &p->look_gap_ns)) {
         libraries_look(c->libraries, pid);
@@ -441,7 +442,8 @@ static void put_counter(struct dcr_buf *row, const struct counters *sum, int i)
     cell_if(row, (sum->has >> i & 1) != 0, sum->value[i]);
 }
 
-/* Counted for the program and all below it: of one rank when it has a collector of its own, else of the launcher. */
+/* Counters of the program and all its descendants: they belong to the rank if it has its own collector, else to the
+ * launcher. */
 static void put_perf(struct processes *c, int rank)
 {
     for (int k = 0; k < N_PERF; k++) {
@@ -476,7 +478,8 @@ static int put_rank(struct processes *c, int rank, const struct tick *now, struc
             p->is_end_told = 1;
         }
     }
-    /* Who has ended and is not waited for yet takes no time and no memory any more: one row tells its last counters. */
+    /* An ended process that was not waited for uses no time and no memory, so one row with its last counters is
+     * enough. */
     if (!n_running && !has_news)
         return DCR_OK;
     if (!n_running)
@@ -537,7 +540,7 @@ static int sample(void *ctx, const struct tick *now, struct outputs *out, struct
         if (p->is_alive)
             read_again(c, p);
     }
-    /* Threads and processes are made by threads that run. When the program ends, its tree falls apart. */
+    /* Only running threads create threads and processes. When the program ends, its tree falls apart. */
     c->has_run_since_look |= c->has_run;
     int has_ended = c->n && c->known[0].is_zombie && !c->is_end_seen;
     c->is_end_seen |= has_ended;

@@ -13,11 +13,11 @@ struct table {
     struct dcr_memory text;
     struct dcr_stream stream;
     struct dcr_csv *csv;
-    int n_columns, t_ns, samples; /* samples: -1: not thinned yet */
+    int n_columns, t_ns, samples; /* column `samples`; -1: not thinned yet */
     enum rule rules[MOST_COLUMNS];
 };
 
-/* What the row at one place of a sample stands for: itself, and the rows there of samples that go. */
+/* Values of one output row: those of its own sample and of the removed samples that it stands for. */
 struct standing {
     int n;
     double samples;
@@ -58,7 +58,7 @@ static int open_table(struct table *t, const char *text, size_t n)
 static int next_row(const struct table *t)
 {
     int rc;
-    while ((rc = dcr_csv_next(t->csv, NULL)) == DCR_FAIL) /* no row that anybody could read */
+    while ((rc = dcr_csv_next(t->csv, NULL)) == DCR_FAIL) /* skips rows that cannot be read */
         ;
     return rc == 0;
 }
@@ -69,7 +69,7 @@ static double number(const struct table *t, int column, double otherwise)
     return dcr_csv_double(t->csv, column, &value, NULL) == 0 ? value : otherwise;
 }
 
-/* ---- which samples stay ----------------------------------------------------------------------- */
+/* ---- choosing samples -------------------------------------------------------------------------- */
 
 /* The time of each row. gives; NULL: no row, or no memory */
 static double *read_times(const struct table *t, size_t *n)
@@ -91,8 +91,8 @@ static double *read_times(const struct table *t, size_t *n)
     return times;
 }
 
-/* Marks samples so far apart that there are at most `per_age` of them in as long a time as has passed since. returns
- * how many rows stay. The first and the last sample always do: counters grow between them. */
+/* Marks the samples to keep. Their distance grows with age: at least age / per_age. returns how many rows stay. The
+ * first and the last sample always stay, because counters grow between them. */
 static size_t mark(const double *times, size_t n, double now_ns, double per_age, unsigned char *is_kept)
 {
     size_t n_kept = 0;
@@ -110,7 +110,7 @@ static size_t mark(const double *times, size_t n, double now_ns, double per_age,
     return n_kept;
 }
 
-/* The older half is marked, the newer stays. */
+/* Marks the older half; the newer half stays. */
 static void mark_all(const double *times, size_t n, unsigned char *is_kept)
 {
     size_t n_old = n / 2;
