@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# series.sh - `make collect` on one machine: train on 1, 2 and 4 emulated nodes, pack one archive a run.
+# series.sh - `make collect` on one machine: trains on 1, 2 and 4 emulated nodes and packs one archive a run.
 #
-# A node is an equal share of this machine with a link of its own (collect/nodes). Where the machine does not permit
-# that, or with EMULATE=ranks, a node is a plain process and all share the cores.
-# Before the first run a node itself is measured (dccollect calibrate, some 10 s); CALIBRATE=0 leaves that out.
+# A node is an equal share of this machine with a separate link (collect/nodes). If the machine does not permit that, or
+# with EMULATE=ranks, a node is a plain process and all share the cores. Before the first run one node is measured
+# (dccollect calibrate, some 10 s); CALIBRATE=0 leaves that out.
 #
 # From the environment: NODES ("1 2 4"), REPEAT (runs per node count, 1), NODE_CPU and NODE_NET (other shares and links: 0.25, 50mbit), EMULATE (nodes,
 # ranks), DATA and GRAPH (traffic data; generated when empty), ARGS (more options of dcrnn-train), BUILD, RESULTS (folder).
@@ -17,16 +17,16 @@ series=$(date -u +%Y%m%d-%H%M%S)
 spool=""
 pid=""
 status=0
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 # inside containers one is root
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 # users are root inside containers
 
-# A path the user names is meant from where they stand, which is here: make runs this from the top folder.
+# Paths of the user are relative to the top folder, because make runs this script there.
 train_args=()
 [ -z "${DATA:-}" ] || train_args+=(--data "$DATA")
 [ -z "${GRAPH:-}" ] || train_args+=(--graph "$GRAPH")
 read -r -a more <<<"${ARGS:-}"
 train_args+=("${more[@]}")
 
-# names BEGINNING...: does an option of the program begin so? It takes shortened options, too.
+# names BEGINNING...: does an option of the program begin like this? The program also takes shortened options.
 names() {
     local word beginning
     for word in "${train_args[@]}"; do
@@ -41,7 +41,8 @@ fail() { # sentence
 }
 read -r -a nodes <<<"${NODES-1 2 4}"
 [ ${#nodes[@]} -gt 0 ] || fail "NODES is empty; say for example NODES=\"1 2 4\""
-# Plain processes that share cores: many more than cores take their time, and mean nothing. Nodes have limits of their own.
+# With plain processes that share cores, many more processes than cores run long and show nothing. Emulated nodes have
+# their own limits.
 cores=$(OMP_NUM_THREADS='' OMP_THREAD_LIMIT='' nproc) # nproc obeys these
 limit=$((16 * cores))
 [ "$limit" -ge 64 ] || limit=64
@@ -52,7 +53,7 @@ for n in "${nodes[@]}"; do
     [ "$n" -le "$most" ] || most=$n
 done
 case ${REPEAT:=1} in *[!0-9]* | 0* | ????*) fail "REPEAT is '$REPEAT', not a number of runs per node count; say for example REPEAT=3" ;; esac
-# One series after the other: what disturbs the machine for a while meets every node count.
+# Repetitions run series by series, so that a disturbance of the machine meets every node count.
 once=("${nodes[@]}")
 for ((k = 1; k < REPEAT; k++)); do nodes+=("${once[@]}"); done
 case ${EMULATE:-} in
@@ -65,12 +66,12 @@ for f in "${DATA:-}" "${GRAPH:-}"; do
 done
 case ${ARGS:-} in *$'\n'*) fail "ARGS has several lines; write all options in one" ;; esac
 names --o && fail "ARGS holds --out, but the output belongs into the archive; leave it out"
-# Before anything is measured; the program's own sentence says why.
+# Options are checked before anything is measured; the program's own sentence gives the reason.
 check=--check-options
 case " ${train_args[*]} " in *" --data "* | *" --data="*) check=--check-data ;; esac
 "$bin/dcrnn-train" $check "${train_args[@]}" || exit 2
 
-# All that follows runs inside of the emulated nodes' namespaces, when there can be any.
+# If nodes can be emulated, everything below runs inside of their namespaces.
 if [ -z "${NODES_ENTER:-}" ] && [ "${EMULATE:-}" != ranks ]; then
     make_nodes=(collect/nodes --nodes "$most" ${NODE_CPU:+--cpu "$NODE_CPU"} ${NODE_NET:+--net "$NODE_NET"} --)
     got=0
@@ -82,9 +83,10 @@ if [ -z "${NODES_ENTER:-}" ] && [ "${EMULATE:-}" != ranks ]; then
     echo "the nodes are plain processes that share all cores, because nodes with a share and a link cannot be emulated here: $why"
 fi
 
-# Interrupted: the collectors beside the ranks are told, and they tell the programs, which end with a whole step; what they
-# left is still packed. mpirun itself would stop the ranks a second later, and a second signal make it leave them behind: it
-# has a session of its own, where neither Ctrl-C nor a signal to the group of this script reaches it.
+# On an interrupt, the collectors beside the ranks are signalled. They signal the programs, which end with a whole step,
+# and their results are still packed. mpirun itself would stop the ranks a second later, and a second signal makes it
+# leave them behind. So mpirun runs in a separate session, where neither Ctrl-C nor a signal to the group of this script
+# reaches it.
 interrupted=""
 on_signal() { # signal
     local record collector told=()
@@ -95,7 +97,7 @@ on_signal() { # signal
                 told+=("$collector")
             fi
         done
-        # All at once: the ranks end together, a step after the first of them was told.
+        # All at once, so that the ranks end together, a step after the first of them was signalled.
         [ ${#told[@]} -eq 0 ] || kill "-$1" "${told[@]}" 2>/dev/null || told=()
     fi
     interrupted=yes
@@ -106,7 +108,8 @@ trap 'on_signal TERM' TERM
 trap 'on_signal INT' INT
 trap 'exec >/dev/null 2>&1; on_signal TERM' HUP # the terminal is gone
 
-# Waits until mpirun has ended, also across trapped signals, and sets status. Ranks that were told have ten seconds.
+# Waits until mpirun has ended, also across trapped signals, and sets status. Ranks that were signalled have ten
+# seconds.
 await() {
     local patience=100
     while [ -z "$interrupted" ] && kill -0 "$pid" 2>/dev/null; do
@@ -122,24 +125,24 @@ await() {
     pid=
 }
 
-# Ended all the same should this script be killed, where util-linux is new enough for that (2.33).
+# If this script is killed, setpriv also ends mpirun, if util-linux is new enough (2.33).
 apart=(setsid)
 ! setpriv --pdeathsig TERM true 2>/dev/null || apart+=(setpriv --pdeathsig TERM)
 
-# One line that shows how far the run is, when somebody looks.
+# One line with the progress of the run, on a terminal.
 progress() { # nodes
     local rows label="$1 node"
     [ "$1" = 1 ] || label="$1 nodes"
     while [ -z "$interrupted" ] && kill -0 "$pid" 2>/dev/null; do
-        # Ctrl-C ends the subshell, too: its status must not end this script (set -e) before the run is packed
+        # Ctrl-C also ends the subshell. Its status must not end this script (set -e) before the run is packed.
         rows=$(wc -l 2>/dev/null <"$spool/program/steps-rank0.csv") || rows=1
         printf '\r  %s: training, step %d, %d s ' "$label" $((rows > 0 ? rows - 1 : 0)) $((SECONDS - began)) >&2
-        sleep 1 || true # Ctrl-C ends it too, and must not end this script
+        sleep 1 || true # Ctrl-C ends it too, but must not end this script
     done
     printf '\r\033[K' >&2
 }
 
-# launcher NODES: sets launch, what starts a rank on each node. Nothing is started any more after an interrupt.
+# launcher NODES: sets launch, the command that starts a rank on each node. After an interrupt nothing more is started.
 launcher() {
     local i hosts=''
     [ -z "$interrupted" ] || { echo "interrupted" >&2; exit 130; }
@@ -148,14 +151,14 @@ launcher() {
         for ((i = 1; i <= $1; i++)); do hosts+=,node$i; done
         launch+=(--host "${hosts#,}")
     else
-        # Cores are shared and said to be. --oversubscribe: Open MPI counts cores, nproc hardware threads. With more
-        # ranks than either, those that wait must give way.
+        # Cores are shared, and the archive says so. --oversubscribe: Open MPI counts cores, but nproc counts hardware
+        # threads. With more ranks than either, waiting ranks must give way.
         launch+=(--mca btl_vader_single_copy_mechanism none --oversubscribe)
         [ "$1" -le "$cores" ] || launch+=(--mca mpi_yield_when_idle 1)
     fi
 }
 
-# What a node can do, for all archives of the series. A report can do without.
+# Measures a node for all archives of the series. A report works without it.
 calibration=()
 calibrate() {
     local file=$results/.calibration-$series.json
@@ -191,13 +194,14 @@ run_one() { # nodes
     pid=$!
     if [ -t 2 ]; then progress "$n"; fi
     await
-    # Refused before the first step: the program's own sentence says why, and there is nothing to keep.
+    # The program refused its input before the first step. Its own sentence gives the reason, and there is nothing to
+    # keep.
     if [ $status -eq 2 ] && ! [ -s "$spool/program/steps-rank0.csv" ]; then
         grep '^dcrnn-train: ' "$log" | sort -u >&2 || cat "$log" >&2
         rm -rf "$spool"
         exit 2
     fi
-    # mpirun may leave before the last collector, whose files still grow then.
+    # mpirun may end before the last collector, whose files still grow then.
     packed=no
     for _ in 1 2 3 4 5; do
         "$bin/dccollect" pack "$spool" --adopt "$spool/program" "${calibration[@]}" -o "$archive" >"$spool.pack.log" 2>&1 && packed=yes && break
@@ -225,13 +229,14 @@ run_one() { # nodes
     printf '%s: %d s%s\n' "$archive" $((SECONDS - began)) "$disturbed"
 }
 
-# What a series that did not end well has left is still a series: `make site` shows it, marked incomplete. But one that
-# somebody broke off does not take the place of one before.
+# The list is also kept for a series that ended badly, and `make site` shows it, marked incomplete. But a series that
+# the user interrupted does not replace an earlier one.
 keep_list() {
     rm -f "$results/.calibration-$series.json"
     if [ -n "$interrupted" ] && [ ! -s "$results/.last-series.partial" ]; then
         rm -f "$results/.last-series.partial"
-        [ -n "$(find "$results" -maxdepth 1 -name ".spool-*-$series*")" ] || # could not pack, and has said where it is
+        [ -n "$(find "$results" -maxdepth 1 -name ".spool-*-$series*")" ] || # could not pack, and has printed the place
+                                                                             # of the spool
             echo "nothing was left of this series$([ ! -s "$results/last-series" ] || echo "; \`make site\` still shows the series before")" >&2
     elif [ -n "$interrupted" ] && [ -s "$results/last-series" ]; then
         rm -f "$results/.last-series.partial"
@@ -246,13 +251,13 @@ keep_list() {
 share_of_a_node() { # in cores; 0 = no limit
     sed -n 's/.*cores=\([0-9.]*\).*/\1/p' <<<"$DCREPORT_NODE"
 }
-default_share() { # without NODE_CPU
+default_share() { # the share without NODE_CPU
     bash -c '. collect/nodes && node_default "$(cores_here "$(cgroup_place /proc/mounts /proc/self/cgroup)")"' | cut -d" " -f1
 }
 has_less_than() { # CORES SHARE
     awk -v share="$2" -v cores="$1" 'BEGIN { exit !(share > 0 && share < cores) }'
 }
-# "0.25 core and a link of 50 Mbit/s each", from DCREPORT_NODE.
+# Puts "0.25 core and a link of 50 Mbit/s each" from DCREPORT_NODE.
 node_in_words() {
     local cores link
     cores=$(share_of_a_node) link=$(sed -n 's/.*link_bit_per_s=\([0-9]*\).*/\1/p' <<<"$DCREPORT_NODE")
@@ -270,10 +275,10 @@ trap keep_list EXIT
 if [ -n "${NODES_ENTER:-}" ]; then
     stand_in=()
     echo "collecting on emulated nodes (${nodes[*]}): $(node_in_words)"
-    # Enough steps for a mean, and a run on one node of a quarter of a core ends in about a minute. Without AVX-512 such a core takes
-    # more than twice as long for a sample, and a batch of 24 keeps that time. It goes by the default share, so that a run with
-    # NODE_CPU can be compared. An option that is there already is not added: the command of a trial must stay the one that
-    # its report advised.
+    # The batch is chosen so that there are enough steps for a mean, and a run on one node of a quarter of a core ends
+    # in about a minute. Without AVX-512 such a core takes more than twice as long for a sample, and a batch of 24 keeps
+    # that time. The choice depends on the default share, so that a run with NODE_CPU can be compared. An option that is
+    # already given is not added, because the command of a trial must stay the one that its report advised.
     if [ $check != --check-data ] && ! names --bat --sc --res --bac && has_less_than 0.75 "$(default_share)" && ! grep -qsw avx512f /proc/cpuinfo; then
         train_args+=(--batch 24)
     fi
@@ -288,4 +293,4 @@ elif [ "${CALIBRATE:-1}" != 0 ]; then
     calibrate
 fi
 for n in "${nodes[@]}"; do run_one "$n"; done
-[ -z "$interrupted" ] || exit 130 # during the last packing, which then still succeeded
+[ -z "$interrupted" ] || exit 130 # interrupted during the last packing, which still succeeded

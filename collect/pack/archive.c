@@ -29,7 +29,8 @@ json_t *archive_manifest(void)
     json_t *o = json_object();
     json_object_set_new(o, "format", json_string(DCR_ARCHIVE_FORMAT));
     json_object_set_new(o, "version", json_integer(DCR_ARCHIVE_VERSION));
-    json_object_set_new(o, DCR_MANIFEST_SUM, json_string(DCR_MANIFEST_NO_SUM)); /* before all text that is not ours */
+    json_object_set_new(o, DCR_MANIFEST_SUM, json_string(DCR_MANIFEST_NO_SUM)); /* it must stand before all text that
+                                                                                 * may hold anything */
     return o;
 }
 
@@ -38,8 +39,8 @@ void archive_sort(struct archive_member *members, size_t n)
     qsort(members, n, sizeof *members, by_name);
 }
 
-/* Of a trace only the used part: a process that was killed, or left by _exit, did not release the space reserved ahead.
- */
+/* Of a trace only the used part is hashed: a process that was killed, or left by _exit, did not release the space
+ * reserved ahead. */
 int archive_hash(struct archive_member *m, struct dcr_err *err)
 {
     int64_t most = INT64_MAX;
@@ -100,7 +101,7 @@ static int write_piece(struct dcr_tar_writer *w, const struct archive_member *m,
     return dcr_tar_add_stream(w, m->name, &s, m->size, mtime, err);
 }
 
-/* Writes what was hashed: of a trace the part that was used. The file may have grown since then. */
+/* Writes the bytes that were hashed; of a trace, the used part. The file may have grown since then. */
 static int write_file(struct dcr_tar_writer *w, const struct archive_member *m, int64_t mtime, struct dcr_err *err)
 {
     struct stat st;
@@ -172,7 +173,7 @@ int archive_write(const char *output, int64_t mtime, json_t *manifest, const str
     char *text = seal(manifest, members, n);
     int rc = text ? DCR_OK : dcr_err_set(err, DCR_FATAL, "out of memory for the manifest");
     if (rc == 0 && dcr_tar_create(&w, output, beside, err) != 0)
-        rc = DCR_FATAL; /* whatever its grade is: it says nothing of the members */
+        rc = DCR_FATAL; /* the failure does not concern the members, whatever its grade */
     if (rc == 0) {
         rc = dcr_tar_add_bytes(w, DCR_MANIFEST, text, strlen(text), mtime, err);
         progress_begin("files packed", n, bytes_of(members, n));

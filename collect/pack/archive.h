@@ -1,4 +1,5 @@
-/* archive.h - a run archive (docs/FORMAT.md) of members that are ready. Called by pack.c and by collect/anonymise. */
+/* archive.h - writes a run archive (docs/FORMAT.md) of members that are ready. Called by pack.c and by
+ * collect/anonymise. */
 #ifndef COLLECT_PACK_ARCHIVE_H
 #define COLLECT_PACK_ARCHIVE_H
 
@@ -12,40 +13,41 @@
 struct archive_member {
     const char *name;  /* in the archive */
     const char *path;  /* file to read; NULL: bytes, or fd */
-    const char *bytes; /* the content itself, or NULL: size bytes of fd from offset on */
+    const char *bytes; /* the content itself; NULL: size bytes of fd from offset on */
     int fd;
     int64_t offset, size;
     enum dcr_role role;
-    const char *kind;               /* of evidence of another tool (lib/archive/foreign.h), or NULL */
+    const char *kind;               /* of a file of another tool (lib/archive/foreign.h), or NULL */
     int node, rank;                 /* -1: does not apply */
-    int copy_fd;                    /* of pack: a copy that path names; 0 none */
-    int64_t blocks_before;          /* of a trace that keeps its newest events only: how many blocks are gone */
+    int copy_fd;                    /* used by pack: a copy that path names; 0 none */
+    int64_t blocks_before;          /* of a trace that keeps its newest events only: number of removed blocks */
     uint32_t first_piece, n_pieces; /* of a trace: <path>.<first_piece> and so on are older pieces of it */
     char sha256[65];
 };
 
-/** archive_manifest - what every manifest begins with: the format, and the place of its own checksum. gives */
+/** archive_manifest - the first keys of every manifest: the format, and the place of its own checksum. gives */
 json_t *archive_manifest(void);
 
-/** archive_sort - into the order in which they stand in an archive. */
+/** archive_sort - sort members into the order of an archive. */
 void archive_sort(struct archive_member *members, size_t n);
 
 /** archive_hash - size and checksum of a member's file; of a trace only the part that was ever used. */
 int archive_hash(struct archive_member *m, struct dcr_err *err) DCR_MUST_CHECK;
 
-/** archive_write - write beside the final name, verify, rename; an output that is there is replaced.
+/** archive_write - write beside the final name, verify, rename; an existing output is replaced.
  *  output      compressed when it ends in .zst
- *  manifest    of archive_manifest, with all keys but "members", which it gets
+ *  manifest    from archive_manifest, with all keys except "members", which is added
  *  members     sorted and hashed
  *  mtime       of all members, Unix seconds
- *  errors      DCR_FAIL: a file is not what was hashed; DCR_FATAL: the archive cannot be written */
+ *  errors      DCR_FAIL: a file has changed since it was hashed; DCR_FATAL: the archive cannot be written */
 int archive_write(const char *output, int64_t mtime, json_t *manifest, const struct archive_member *members, size_t n,
                   struct dcr_err *err) DCR_MUST_CHECK;
 
-/** archive_nameless - a file without a name beside the output: nothing of it is left, however packing ends. gives */
+/** archive_nameless - a file without a name beside the output, so that nothing is left of it, however packing ends.
+ * gives */
 int archive_nameless(const char *output, int *fd, struct dcr_err *err) DCR_MUST_CHECK;
 
-/** archive_metadata_text - append job_metadata.txt of the metadata: one fact a line. */
+/** archive_metadata_text - append the metadata as text of job_metadata.txt: one fact a line. */
 void archive_metadata_text(const json_t *metadata, struct dcr_buf *out);
 
 #endif

@@ -1,4 +1,4 @@
-/* describe.c - from what was gathered to nodes, ranks, completeness and job_metadata.json (docs/FORMAT.md). */
+/* describe.c - derives nodes, ranks, completeness and job_metadata.json (docs/FORMAT.md) from the gathered files. */
 #include "collect/pack/parts.h"
 
 #include "collect/record/calibrate.h"
@@ -53,7 +53,7 @@ static void adopt_launcher(struct pack *p)
         pack_add(p, "rank0/process_monitor.csv", p->launcher_monitor, NULL, DCR_ROLE_PROCESS_MONITOR, -1, 0);
 }
 
-/* Ranks below a collector that ran in front of mpirun have no record of their own. */
+/* Makes records for ranks below a collector that ran in front of mpirun, because they have none. */
 static void make_records(struct pack *p)
 {
     for (size_t i = 0; i < p->n_ranks; i++) {
@@ -103,7 +103,7 @@ static void add_rank_members(struct pack *p)
 
 /* ---- metadata --------------------------------------------------------------------------------- */
 
-/* How far the host's clock is from that of rank 0's; NULL: nobody measured it. */
+/* Offset of the host's clock from rank 0's; NULL: it was not measured. */
 static const struct dcr_clock *clock_of(struct pack *p, const char *host)
 {
     char name[400];
@@ -123,7 +123,7 @@ static const struct dcr_clock *clock_of(struct pack *p, const char *host)
     return NULL;
 }
 
-/* A moment of a record, in Unix seconds: of a host whose clock was measured, on the calendar of rank 0's host. */
+/* A time of a record in Unix seconds. If the host's clock was measured, it is on the calendar of rank 0's host. */
 static double moment(struct pack *p, struct dcr_hosts *hosts, const json_t *record, const char *key, const char *key_ns)
 {
     const char *host = pack_json_text(record, "host");
@@ -207,7 +207,7 @@ static void put_ranks(const struct pack *p, json_t *o)
     json_object_set_new(o, "ranks", list);
 }
 
-/* What monitors could not measure, for the closing line: "gpu: no NVIDIA driver here". */
+/* Notes what the monitors could not measure, for the closing line: "gpu: no NVIDIA driver here". */
 static void note_missing(struct pack *p, const json_t *nodes)
 {
     const json_t *monitors = json_object_get(json_array_get(nodes, 0), "monitors");

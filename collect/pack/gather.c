@@ -1,5 +1,5 @@
-/* gather.c - what lies in the spool and in adopted folders, and which member each file becomes. Links and other
- * things that are not plain files are never followed or packed, only listed. */
+/* gather.c - gathers the files of the spool and of adopted folders, and decides which member each one becomes. Links
+ * and other things that are not plain files are never followed or packed, only listed. */
 #include "collect/drain/drain.h"
 #include "collect/pack/parts.h"
 
@@ -21,7 +21,7 @@ enum { MAX_DEPTH = 16 };
 
 /* ---- names ------------------------------------------------------------------------------------ */
 
-/* Checkpoints are large, private to the program, and say nothing about its speed. */
+/* Checkpoints are large and private to the program, and do not help to explain its speed. */
 static int is_checkpoint(const char *name)
 {
     static const char *const ends[] = {".ckpt", ".pt", ".pth", ".safetensors"};
@@ -45,7 +45,7 @@ static int is_adopted(const struct pack *p, const struct stat *dir)
     return 0;
 }
 
-/* The archive that is replaced may lie in the folder that is packed. */
+/* The old archive, which is replaced, may lie in the folder that is packed. */
 static int is_output(const struct pack *p, const struct stat *file)
 {
     struct stat st;
@@ -91,7 +91,7 @@ static int walk(struct pack *p, const char *dir, const char *prefix, int depth, 
             continue;
         }
         if (lstat(path, &st) != 0)
-            continue; /* removed meanwhile */
+            continue; /* another process removed it meanwhile */
         if ((S_ISDIR(st.st_mode) && is_adopted(p, &st)) ||
             (S_ISLNK(st.st_mode) && depth == 0 && strncmp(names[i], DCR_RANK_LINK, strlen(DCR_RANK_LINK)) == 0)) {
             continue;
@@ -122,7 +122,7 @@ static int walk(struct pack *p, const char *dir, const char *prefix, int depth, 
 
 /* ---- our own spool ---------------------------------------------------------------------------- */
 
-/* A record that was being replaced when the power went is no reason to refuse the rest. */
+/* A record that was being replaced during a power failure is no reason to refuse the rest. */
 static json_t *read_record(struct pack *p, const char *path)
 {
     json_error_t why;
@@ -146,14 +146,14 @@ static int add_host_file(struct pack *p, const char *name, const char *path)
         host->facts = read_record(p, path);
         return DCR_OK;
     }
-    /* The member's name needs the node's number, which is known later: see describe.c. */
+    /* The member's name needs the node's number, which describe.c assigns later. */
     int node, rank;
     pack_add(p, name, path, NULL, dcr_role_of(slash + 1, &node, &rank), -1, -1);
     return DCR_OK;
 }
 
-/* The name of a trace, or of the summary of one, whose process told its rank: below that rank, where no other file has
- * that name. */
+/* The name of a trace or summary whose process left its rank by a link: below that rank, if no other file has that
+ * name. */
 static const char *name_by_link(struct pack *p, const char *name, const char *path)
 {
     const char *file = strchr(name, '/');
@@ -170,8 +170,8 @@ static const char *name_by_link(struct pack *p, const char *name, const char *pa
                                                                          : name;
 }
 
-/* The number of an older piece of a trace ("rank0/trace-7.dct.12"), 0 = it is no such file; *n: length of the trace's
- * own name. */
+/* The number of an older piece of a trace ("rank0/trace-7.dct.12"), 0 = another file; *n: length of the trace's own
+ * name. */
 static uint32_t piece_of(const char *name, size_t *n)
 {
     const char *dot = strrchr(name, '.');
@@ -212,7 +212,8 @@ static int add_spool_file(struct pack *p, const char *name, const char *path, co
         p->launcher = read_record(p, path);
         return DCR_OK;
     }
-    if (strncmp(name, DRAIN_LEFT_PREFIX, strlen(DRAIN_LEFT_PREFIX)) == 0) /* who records still: drain_rescue says it */
+    if (strncmp(name, DRAIN_LEFT_PREFIX, strlen(DRAIN_LEFT_PREFIX)) == 0) /* drain_rescue reports a collector that still
+                                                                           * records */
         return DCR_OK;
     if (strcmp(name, SPOOL_LAUNCHER_DIR "/process_monitor.csv") == 0) {
         p->launcher_monitor = dcr_arena_strdup(&p->arena, path);
@@ -271,7 +272,7 @@ static int is_sparse(const char *path, const struct stat *st)
     return holes > most && holes > st->st_size / 2;
 }
 
-/* A file of another tool. If its name does not tell what it is, its content may. */
+/* Adds a file of another tool. If its name does not identify it, its content may. */
 static void add_recognised(struct pack *p, const char *name, const char *path, const struct stat *st,
                            enum dcr_role role, int node, int rank)
 {
@@ -284,7 +285,7 @@ static void add_recognised(struct pack *p, const char *name, const char *path, c
                  "a sparse file: %.1f GB long with %.1f MB on disk; an archive would store its full length",
                  (double)st->st_size / 1e9, (double)st->st_blocks * 512 / 1e6);
         pack_leave_out(p, path, st->st_size, why);
-        if (role != DCR_ROLE_OTHER && role != DCR_ROLE_LOG) /* evidence: the report would not miss it */
+        if (role != DCR_ROLE_OTHER && role != DCR_ROLE_LOG) /* evidence that the report does not need */
             pack_reason(p, "'%.300s' is not packed: %s", name, why);
         p->n_sparse++;
         return;
@@ -319,7 +320,7 @@ static int add_results_file(struct pack *p, const char *name, const char *path, 
     return DCR_OK;
 }
 
-/* Is there a collector's record? */
+/* Does the folder hold a collector's record? */
 static int is_watched(const char *spool, const char *entry)
 {
     char path[PATH_MAX];
@@ -329,7 +330,7 @@ static int is_watched(const char *spool, const char *entry)
     return n > 0 && (size_t)n < sizeof path && is_spool_entry(entry) && lstat(path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
-/* What tar has taken out of an archive is whole already: packed as if it were evidence, its nodes would be lost. */
+/* A folder that was unpacked from an archive by tar is refused, because packing it as evidence would lose its nodes. */
 static int check_unpacked(const struct pack *p, struct dcr_err *err)
 {
     char path[PATH_MAX];
@@ -379,12 +380,12 @@ int pack_gather(struct pack *p, struct dcr_err *err)
             err, DCR_FAIL,
             "nothing to pack: '%s' holds no evidence of a run; give the folder of `dccollect run --spool`",
             p->request->spool);
-    /* mpirun that fails before the first rank leaves its messages among the program's results: an incomplete run. */
+    /* If mpirun fails before the first rank, its messages lie among the program's results: an incomplete run. */
     p->is_spool = 1;
     return DCR_OK;
 }
 
-/* ---- what the program itself left ---------------------------------------------------------------- */
+/* ---- results of the program ---------------------------------------------------------------------- */
 
 static int adopt_file(struct pack *p, const char *name, const char *path, const struct stat *st, struct dcr_err *err)
 {
@@ -397,7 +398,7 @@ static int adopt_file(struct pack *p, const char *name, const char *path, const 
         pack_leave_out(p, path, st->st_size, "checkpoints and unfinished files are not packed");
         return DCR_OK;
     }
-    /* Left by an earlier run in the same folder; file systems may round times to two seconds. */
+    /* Files of an earlier run in the same folder are older. File systems may round times to two seconds. */
     if (p->started_s > 0 && (double)st->st_mtime < p->started_s - 2) {
         pack_leave_out(p, path, st->st_size, "older than the run");
         return DCR_OK;

@@ -1,4 +1,4 @@
-/* judge.c - is the run complete, is it one run, and what was recorded of it? */
+/* judge.c - is the run complete, is it one run, and what was recorded? */
 #include "collect/pack/parts.h"
 
 #include "collect/record/job.h"
@@ -14,7 +14,7 @@
 
 enum { MAX_RANK_REASONS = 8 };
 
-/* It ended as programs do that are told to: by the signal, or by the status that stands for it. */
+/* Did it end as programs do on a signal: by the signal, or by the status that stands for it? */
 static int is_of_signal(json_int_t signal, json_int_t status, const char *told)
 {
     static const struct {
@@ -41,7 +41,8 @@ static int judge_record(struct pack *p, const json_t *record, const char *who)
         pack_reason(p, "%s was %s", who, how);
     else if (signal > 0)
         pack_reason(p, "%s was ended by signal %d (%s)%s", who, (int)signal, strsignal((int)signal), after);
-    else if (status > 128 && status < 128 + NSIG && strsignal((int)status - 128)) /* as shells and launchers say it */
+    else if (status > 128 && status < 128 + NSIG && strsignal((int)status - 128)) /* the convention of shells and
+                                                                                   * launchers */
         pack_reason(p, "%s ended with exit status %d, which stands for signal %d (%s)%s", who, (int)status,
                     (int)status - 128, strsignal((int)status - 128), after);
     else if (status != 0)
@@ -51,7 +52,7 @@ static int judge_record(struct pack *p, const json_t *record, const char *who)
     return 1;
 }
 
-/* Events of processes that got no trace are counted by the collector alone. */
+/* Only the collector counts events of processes that got no trace. */
 static void judge_losses(struct pack *p, const json_t *record)
 {
     const json_t *recorder = json_object_get(record, "recorder");
@@ -137,8 +138,8 @@ static void compare_traces(struct pack *p)
         if (!r->first_trace || mono_ns <= 0 || !(started > 0 && started < 9e9) ||
             strncmp(r->first_host, pack_json_text(record, "host"), sizeof r->first_host - 1) != 0)
             continue;
-        /* By both clocks: the calendar may be set, and a program may have a monotonic clock of its own (time
-         * namespace). */
+        /* Compares both clocks, because the calendar may be set, and a program may have a separate monotonic clock
+         * (time namespace). */
         if (r->first_mono_ns >= mono_ns || r->first_real_ns >= (int64_t)(started * 1e9))
             continue;
         snprintf(what, sizeof what, "the process of '%.4000s' began %.1f s before the collector of this run",
@@ -156,8 +157,8 @@ void pack_check_mixed(struct pack *p)
 
 /* ---- "collector" of the metadata --------------------------------------------------------------- */
 
-/* Nothing was recorded although a window was asked for: why. "" when it opened, or there was none. A step that is
- * recorded is itself an event, so that without events the window of steps never opened. */
+/* Why nothing was recorded although a window was requested; "" when it opened, or there was none. A recorded step is an
+ * event itself, so without events the window of steps never opened. */
 static void say_window(const struct pack *p, const json_t *record, char *out, size_t n)
 {
     const json_t *window = json_object_get(record, "window");
@@ -178,7 +179,7 @@ static void say_window(const struct pack *p, const json_t *record, char *out, si
         snprintf(out, n, "nothing happened inside the window of --delay and --duration");
 }
 
-/* A sentence of the recorder that begins so; "" when there is none. */
+/* A sentence of the recorder with that beginning; "" when there is none. */
 static const char *note_that(const struct pack *p, const char *beginning)
 {
     for (size_t i = 0; i < json_array_size(p->trace_notes); i++) {
@@ -189,7 +190,7 @@ static const char *note_that(const struct pack *p, const char *beginning)
     return "";
 }
 
-/* "ok", or why there is nothing. why: NULL, it was recorded */
+/* Puts "ok", or why there is nothing. why: NULL, it was recorded */
 static void put_state(json_t *collector, const char *key, const char *why)
 {
     char line[1400];
@@ -242,8 +243,8 @@ static void put_gpu(const struct pack *p, const json_t *record, const char *wind
         json_object_set(collector, "notes", p->trace_notes);
 }
 
-/* Processor time of all collectors of the run. Nothing is said where one of them left no time, as one that was killed.
- */
+/* Puts the processor time of all collectors of the run; nothing if one of them left no time, for instance because it
+ * was killed. */
 static void put_cost(const struct pack *p, json_t *collector)
 {
     json_int_t sum = 0;

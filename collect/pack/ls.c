@@ -15,7 +15,7 @@
 #include <string.h>
 #include <time.h>
 
-/* ---- words that the closing line of pack says too ---------------------------------------------- */
+/* ---- words shared with the closing line of pack ------------------------------------------------- */
 
 static void add(char *out, size_t n, const char *option, const char *value)
 {
@@ -65,7 +65,7 @@ const char *words_no_mpi(const json_t *collector, size_t n_ranks)
 
 enum { MAX_JSON_BYTES = 256 << 20 };
 
-/* What a role means to people; several members of a role make one line. */
+/* Words for each role; several members of a role make one line. */
 static const struct {
     enum dcr_role role;
     const char *words;
@@ -99,7 +99,7 @@ struct group {
 struct listing {
     json_t *roles; /* of the manifest, by name; NULL without one */
     json_t *manifest, *metadata;
-    const char *broken; /* the manifest is not as it was written; NULL: it is */
+    const char *broken; /* why the manifest differs from what was written; NULL: it does not */
     struct group groups[N_MEANINGS];
     struct dcr_buf members; /* a line each */
 };
@@ -110,7 +110,7 @@ static const char *text_of(const json_t *o, const char *key)
     return text ? text : "";
 }
 
-/* "1.2 MB"; decimal units, as the members' sizes in docs/FORMAT.md. */
+/* "1.2 MB"; decimal units, as for sizes of members in docs/FORMAT.md. */
 static const char *size_text(int64_t bytes, char out[24])
 {
     static const char *const units[] = {"B", "kB", "MB", "GB", "TB"};
@@ -159,7 +159,7 @@ static void count_member(struct listing *l, const struct dcr_tar_member *m)
 {
     char size[24], name[4096];
     snprintf(name, sizeof name, "%s", m->name);
-    dcr_clean_line(name); /* to print: an archive may hold anything */
+    dcr_clean_line(name); /* for printing: an archive may hold anything */
     enum dcr_role role = role_of(l, m->name);
     size_t k = 0;
     while (k + 1 < N_MEANINGS && meanings[k].role != role)
@@ -183,7 +183,7 @@ static int read_all(struct listing *l, struct dcr_tar_reader *tar, struct dcr_er
             continue;
         }
         count_member(l, &m);
-        struct dcr_err ignored = {0}; /* metadata that cannot be read leaves the list as useful as it is */
+        struct dcr_err ignored = {0}; /* without readable metadata the list is still useful */
         if (strcmp(m.name, DCR_METADATA) == 0)
             l->metadata = json_read(&m.stream, &ignored);
         else if ((rc = dcr_stream_drain(&m.stream, err)) < 0)
@@ -194,7 +194,8 @@ static int read_all(struct listing *l, struct dcr_tar_reader *tar, struct dcr_er
 
 /* ---- words ------------------------------------------------------------------------------------ */
 
-/* " (emulated: 0.25 core, 50 Mbit/s each)", of the first that says so: an archive of unlike nodes says no more. */
+/* " (emulated: 0.25 core, 50 Mbit/s each)", from the first node that has a share. Unlike nodes in one archive are not
+ * told apart. */
 static void say_node_kind(const struct listing *l, struct dcr_buf *out)
 {
     const char *kind = text_of(l->manifest, "node_kind");
@@ -230,7 +231,7 @@ static void say_counts(const struct listing *l, struct dcr_buf *out)
                        json_integer_value(ranks) == 1 ? "" : "s");
 }
 
-/* As a shell would take it. */
+/* Puts a word with the quoting of a shell. */
 static void say_word(const char *word, const char *before, struct dcr_buf *out)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-";
@@ -243,7 +244,7 @@ static void say_word(const char *word, const char *before, struct dcr_buf *out)
     for (; *word; word++) {
         if (*word == '\'')
             dcr_buf_puts(out, "'\\''");
-        else if ((unsigned char)*word < ' ' || *word == 127) /* nothing for the terminal to obey */
+        else if ((unsigned char)*word < ' ' || *word == 127) /* control characters must not reach the terminal */
             dcr_buf_putc(out, '?');
         else
             dcr_buf_putc(out, *word);
@@ -335,7 +336,7 @@ static void say_reasons(const struct listing *l, struct dcr_buf *out)
                        DCR_METADATA);
 }
 
-/* What other programs wrote may hold what our own records leave out. */
+/* Warns that output of other programs may hold secrets that our own records leave out. */
 static void say_as_it_came(const struct listing *l, struct dcr_buf *out)
 {
     size_t n = 0;

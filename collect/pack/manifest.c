@@ -1,4 +1,4 @@
-/* manifest.c - what the archive says of itself: which run it is, and of which others a repetition. */
+/* manifest.c - the manifest: the run's identity, and the runs that it repeats. */
 #include "collect/pack/parts.h"
 
 #include "lib/base/hash.h"
@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-/* Summaries that were made here are hashed already. */
+/* Summaries that were made here are already hashed. */
 static int hash_members(struct pack *p, struct dcr_err *err)
 {
     int rc = DCR_OK;
@@ -25,7 +25,7 @@ static int hash_members(struct pack *p, struct dcr_err *err)
 
 /* ---- identity --------------------------------------------------------------------------------- */
 
-/* Where a run writes does not make it another run. */
+/* The same run may write to another place. */
 static int is_output_option(const char *word)
 {
     static const char *const words[] = {"-o",         "--out",        "--output",         "--out-dir",
@@ -62,7 +62,7 @@ static int is_adopted(const json_t *record, const char *word)
     return 0;
 }
 
-/* What emulated nodes were, but not whether this machine would have made them so by itself. */
+/* Adds the shares of emulated nodes, but not whether they are this machine's default. */
 static void add_shares(struct dcr_sha256 *h, const json_t *nodes)
 {
     for (size_t i = 0; i < json_array_size(nodes); i++) {
@@ -78,9 +78,9 @@ static void add_shares(struct dcr_sha256 *h, const json_t *nodes)
     }
 }
 
-/* SHA-256 of what makes two runs repetitions of each other: the program's name, its arguments without output paths,
- * the numbers of nodes and ranks, and the shares of emulated nodes. A run with an unknown command is no repetition of
- * another. */
+/* SHA-256 of everything that two repetitions have in common: the program's name, its arguments without output paths,
+ * the numbers of nodes and ranks, and the shares of emulated nodes. A run with an unknown command counts as no
+ * repetition. */
 static void config_hash(const struct pack *p, const char *id, char out[DCR_SHA256_HEX])
 {
     char counts[64];
@@ -109,8 +109,8 @@ static void config_hash(const struct pack *p, const char *id, char out[DCR_SHA25
     dcr_sha256_finish(h, out);
 }
 
-/* What a folder holds that no collector watched: the tool that left all of its evidence ("nsys", "nvidia-smi"),
- * "evidence" of several, or "results" of a program. */
+/* Describes a folder without a collector's record: the tool that wrote all of its evidence ("nsys", "nvidia-smi"),
+ * "evidence" of several tools, or "results" of a program. */
 static void folder_kind(const struct pack *p, char *out, size_t n)
 {
     out[0] = '\0';
@@ -131,8 +131,8 @@ static void folder_kind(const struct pack *p, char *out, size_t n)
         snprintf(out, n, "results");
 }
 
-/* Start and four digits that tell apart runs of one second; a folder that no collector watched is named by what it
- * holds. */
+/* Start time and four digits that distinguish runs of the same second. A folder without a collector's record is named
+ * by its content. */
 static void run_id(const struct pack *p, char *out, size_t n)
 {
     char seed[512], hex[DCR_SHA256_HEX];
@@ -180,7 +180,7 @@ static json_t *make_manifest(struct pack *p)
     return o;
 }
 
-/* job_metadata.json and .txt stand where readers expect them, unless a results folder brought its own. */
+/* Readers expect job_metadata.json and .txt at the top, unless a results folder brought its own. */
 static void add_metadata(struct pack *p)
 {
     struct dcr_buf b = {0};
@@ -203,7 +203,7 @@ int pack_write(struct pack *p, struct dcr_err *err)
         json_t *manifest = make_manifest(p);
         rc = archive_write(p->request->output, p->mtime, manifest, p->members, p->n_members, err);
         json_decref(manifest);
-        p->has_changed = rc == DCR_FAIL; /* DCR_FATAL is of the archive itself */
+        p->has_changed = rc == DCR_FAIL; /* DCR_FATAL concerns the archive itself */
     }
     return rc ? dcr_err_while(err, "packing '%s'", p->request->output) : DCR_OK;
 }

@@ -1,5 +1,5 @@
-/* members.c - the lists that packing fills: members, ranks, hosts, reasons, what is left out; and copies of files that
- * somebody still writes into, so that the same bytes are hashed, summarised and archived. */
+/* members.c - the lists that packing fills: members, ranks, hosts, reasons and files left out. Also copies of files
+ * that are still being written, so that the same bytes are hashed, summarised and archived. */
 #include "collect/pack/parts.h"
 
 #include "lib/archive/tar.h"
@@ -79,7 +79,7 @@ void pack_add(struct pack *p, const char *name, const char *path, const char *by
     if (path && lstat(path, &st) != 0)
         return;
     int64_t size = path ? st.st_size : (int64_t)strlen(bytes);
-    /* One odd file among the results must not cost the archive. */
+    /* One file with an odd name among the results must not cost the archive. */
     if (!has_name(name)) {
         pack_leave_out(p, path ? path : name, size,
                        "its name has control characters, backslashes or bytes that are not UTF-8");
@@ -154,11 +154,11 @@ static int copy_bytes(int from, int to, const char *path, struct dcr_err *err)
     return DCR_OK;
 }
 
-/* The older pieces of a trace. A collector that still writes may have removed the first of them since they were listed,
- * or renamed the newest, which is open here and does not come twice. */
+/* Copies the older pieces of a trace. A collector that still writes may have removed the first of them since they were
+ * listed, or renamed the newest one. That one is open here and is not copied twice. */
 static int copy_older(const struct archive_member *m, int newest, int to, struct dcr_err *err)
 {
-    enum { MORE = 64 }; /* that came meanwhile */
+    enum { MORE = 64 }; /* room for pieces that appear meanwhile */
     char path[PATH_MAX + 16];
     int rc = DCR_OK;
     int64_t end = dct_blocks_before(newest);
@@ -199,7 +199,7 @@ static int copy_member(struct pack *p, struct archive_member *m, struct dcr_err 
 
 int pack_copy(struct pack *p, struct dcr_err *err)
 {
-    struct rlimit files; /* a descriptor each */
+    struct rlimit files; /* each copy needs a descriptor */
     if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
         files.rlim_cur = files.rlim_max;
         (void)setrlimit(RLIMIT_NOFILE, &files);

@@ -1,4 +1,4 @@
-/* nodes.c - which rank ran on which node, and what is known of each node. */
+/* nodes.c - assigns ranks to nodes and describes each node. */
 #include "collect/pack/parts.h"
 
 #include "collect/record/meta.h"
@@ -21,8 +21,8 @@ static int node_of_earlier_rank(const struct pack *p, size_t i)
     return -1;
 }
 
-/* Hosts in the order of their lowest rank; with emulation every rank is a node and a host's monitors stay with the
- * first of them. */
+/* Numbers hosts in the order of their lowest rank. With emulation every rank is a node, and a host's monitors stay with
+ * its first rank. */
 void pack_assign_nodes(struct pack *p)
 {
     const json_t *record = pack_first_record(p);
@@ -34,7 +34,7 @@ void pack_assign_nodes(struct pack *p)
         if (host && host->node < 0)
             host->node = p->ranks[i].node;
     }
-    for (size_t i = 0; i < p->n_hosts; i++) /* a host that was sampled but whose ranks left nothing */
+    for (size_t i = 0; i < p->n_hosts; i++) /* a sampled host whose ranks left nothing */
         if (p->hosts[i].node < 0)
             p->hosts[i].node = p->n_nodes++;
     for (size_t i = 0; i < p->n_members; i++) {
@@ -57,7 +57,7 @@ void pack_assign_nodes(struct pack *p)
     }
 }
 
-/* Each rank may be bound to a core of its own: the node's are all of them together. */
+/* Each rank may be bound to a different core, so the node's cores are those of all its ranks. */
 static void put_allowed_cores(const struct pack *p, int node, json_t *o)
 {
     unsigned char set[DCR_MAX_CPUS] = {0};
@@ -93,7 +93,7 @@ static void put_monitors(const struct pack *p, json_t *o, int node, const char *
     json_object_set_new(o, "monitors", monitors);
 }
 
-/* A rank below a collector in front of mpirun is in that collector's node, when it is on its host. */
+/* A rank on the host of a collector in front of mpirun runs in that collector's node. */
 static json_t *share_of_rank(const struct pack *p, const struct pack_rank *r)
 {
     json_t *share = json_object_get(r->record, "emulated");

@@ -44,13 +44,13 @@ static const char *plural(long long n)
     return n == 1 ? "" : "s";
 }
 
-/* The closing line. */
+/* Makes the closing line. */
 static void summarise(const struct pack *p, char *out, size_t n)
 {
     struct dcr_buf b = {0};
     const json_t *collector = json_object_get(p->metadata, "collector");
     char window[700], drops[64];
-    long long n_found = 0; /* files that were there, not those written into the archive here */
+    long long n_found = 0; /* counts files that were found, not those made here for the archive */
     for (size_t i = 0; i < p->n_members; i++)
         n_found += p->members[i].path != NULL;
     words_window(collector, window, sizeof window);
@@ -85,7 +85,8 @@ static void summarise(const struct pack *p, char *out, size_t n)
     dcr_buf_release(&b);
 }
 
-/* What a link names is replaced, as tar and cp would, and the link stays. *out: what is to be written */
+/* If the output is a link, the file that it names is replaced, as with tar and cp, and the link stays. *out: the file
+ * to write */
 static int follow_link(const char *output, char out[PATH_MAX], struct dcr_err *err)
 {
     struct stat st;
@@ -128,7 +129,7 @@ int pack_check_output(const char *output, struct dcr_err *err)
     return DCR_OK;
 }
 
-/* is_copied: of files that are still written into; *has_changed: there are such, and is_copied should be */
+/* is_copied: copy files that are still being written. *has_changed: there are such files, so is_copied is needed */
 static int pack_once(const struct pack_request *request, int is_copied, int *has_changed, char *message, size_t n,
                      struct dcr_err *err)
 {

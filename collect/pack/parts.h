@@ -1,5 +1,5 @@
-/* parts.h - the steps of packing and what they share. Called by pack.c only, in this order:
- * gather (what lies where) -> describe (nodes, ranks, metadata, completeness) -> write (hash, manifest, tar). */
+/* parts.h - the steps of packing and their shared data. Called by pack.c only, in this order: gather (find the files)
+ * -> describe (nodes, ranks, metadata, completeness) -> write (hash, manifest, tar). */
 #ifndef COLLECT_PACK_PARTS_H
 #define COLLECT_PACK_PARTS_H
 
@@ -16,7 +16,7 @@ struct pack_rank {
     const char *host; /* "" unknown */
     long pid;         /* 0 unknown */
     uint64_t n_events, n_dropped;
-    const char *first_trace; /* of the oldest process that recorded, and its host and clocks then; NULL none */
+    const char *first_trace; /* of the oldest process that recorded, with its host and clocks; NULL none */
     char first_host[64];
     int64_t first_mono_ns, first_real_ns;
 };
@@ -38,90 +38,91 @@ struct pack {
     size_t n_hosts, cap_hosts;
     json_t *launcher;             /* launcher.json, or NULL */
     const char *launcher_monitor; /* file, or NULL */
-    json_t *metadata;             /* what becomes job_metadata.json */
+    json_t *metadata;             /* content of job_metadata.json */
     json_t *reasons;              /* array of sentences: why the run is incomplete */
     json_t *not_packed;           /* array of {name, size, reason} */
     json_t *missing;              /* array of words for the closing line */
-    int is_spool;                 /* ours, rather than a results folder */
+    int is_spool;                 /* one of our spools, not a results folder */
     int is_watched;               /* a spool with a collector's record in it */
     int is_emulated;
-    int n_unknown; /* files of no known kind */
+    int n_unknown; /* files of unknown kind */
     int n_unread;  /* files of the spool that could not be read */
     int n_sparse;  /* files left out because they are mostly holes */
     int n_nodes;   /* 0 unknown */
     int n_traces, n_traces_packed;
-    int n_empty;         /* traces without a byte */
-    int n_unread_traces; /* that have no summary */
+    int n_empty;         /* empty traces */
+    int n_unread_traces; /* traces without a summary */
     int is_copied;       /* every file is copied before it is read, because a process still writes into the spool */
-    int has_changed;     /* packing failed because a file was not the same when it was read again */
-    int made_fd;         /* summaries made here, one behind the other, in a file without a name; -1 none */
+    int has_changed;     /* packing failed because a file had changed between two readings */
+    int made_fd;         /* summaries made here, one after the other, in a file without a name; -1 none */
     int64_t made_bytes;
     uint64_t n_events, n_dropped;     /* named by the program */
-    uint64_t n_mpi_calls, n_io_calls; /* observed beside it */
-    json_t *trace_notes;              /* array: the recorder's own sentences */
-    int n_gpu_cut;                    /* traces whose process ended before CUPTI had handed over all */
+    uint64_t n_mpi_calls, n_io_calls; /* observed by the recorder */
+    json_t *trace_notes;              /* array: sentences of the recorder */
+    int n_gpu_cut;                    /* traces whose process ended before CUPTI had delivered everything */
     double started_s;                 /* 0 unknown */
     int64_t mtime;
 };
 
 /* ---- gather.c ---- */
 int pack_gather(struct pack *p, struct dcr_err *err) DCR_MUST_CHECK;
-/** pack_adopt - files of a folder of the program's results. A folder that is not there is a reason, no error. */
+/** pack_adopt - adds files of a folder with the program's results. A missing folder is a reason for an incomplete run,
+ * not an error. */
 int pack_adopt(struct pack *p, const char *dir, struct dcr_err *err) DCR_MUST_CHECK;
 
 /* ---- members.c ---- */
-/** pack_add - a member; name and path are copied, bytes too. A name that is taken goes to not_packed. */
+/** pack_add - adds a member; name, path and bytes are copied. A name that is already taken goes to not_packed. */
 void pack_add(struct pack *p, const char *name, const char *path, const char *bytes, enum dcr_role role, int node,
               int rank);
 void pack_reason(struct pack *p, const char *fmt, ...) DCR_PRINTF(2, 3);
 /** pack_member_named, pack_host_named - NULL when there is none. */
 struct archive_member *pack_member_named(const struct pack *p, const char *name);
 struct pack_host *pack_host_named(const struct pack *p, const char *name);
-/** pack_rank_at, pack_host_at - made when there is none yet. */
+/** pack_rank_at, pack_host_at - made when missing. */
 struct pack_rank *pack_rank_at(struct pack *p, int rank);
 struct pack_host *pack_host_at(struct pack *p, const char *name);
-/** pack_leave_out - list a file that does not become a member under not_packed. */
+/** pack_leave_out - lists a file that does not become a member under not_packed. */
 void pack_leave_out(struct pack *p, const char *name, int64_t size, const char *reason);
 /** pack_leave_unread - the same for a file that could not be read; errno is the reason. If the file is in the spool,
  * the run is incomplete. */
 void pack_leave_unread(struct pack *p, const char *path, int64_t size);
 
-/** pack_copy - replace files that are still written into, and traces in pieces, by copies without a name, made now;
- * closed by pack_copy_release. Members that are copies already stay. A trace that grows meanwhile is one that ends
- * where it was copied, as after a crash. */
+/** pack_copy - replaces files that are still being written, and traces in pieces, by copies without a name;
+ * pack_copy_release closes them. Members that are already copies stay. A copy of a trace that still grows ends where it
+ * was copied, as after a crash. */
 int pack_copy(struct pack *p, struct dcr_err *err) DCR_MUST_CHECK;
 void pack_copy_release(struct pack *p);
 
 /* ---- summarize.c ---- */
-/** pack_traces - read every trace (or the summary that its node made already): counts, losses, notes; add summaries;
- *  take the traces that were not asked for out of the archive. */
+/** pack_traces - reads every trace (or the summary that its node has already made): counts, losses, notes. Adds
+ * summaries, and removes traces that were not requested from the archive. */
 int pack_traces(struct pack *p, struct dcr_err *err) DCR_MUST_CHECK;
 
 /* ---- describe.c ---- */
 int pack_describe(struct pack *p, struct dcr_err *err) DCR_MUST_CHECK;
-/** pack_first_record - the record that stands for the run: launcher's, else the lowest rank's; NULL when there is
- *  none. */
+/** pack_first_record - the record that stands for the run: the launcher's, else the lowest rank's; NULL when there is
+ * none. */
 const json_t *pack_first_record(const struct pack *p);
 
 /* ---- judge.c ---- */
-/** pack_judge - reasons why the run is incomplete, of the records of the program or of the ranks. */
+/** pack_judge - finds reasons why the run is incomplete, from the records of the program or of the ranks. */
 void pack_judge(struct pack *p);
 
-/** pack_check_mixed - processes of two runs in one spool: a reason, and "several_runs" of the metadata. Ranks have
- * their records. */
+/** pack_check_mixed - if one spool holds processes of two runs, adds a reason and "several_runs" of the metadata. Call
+ * after the ranks have their records. */
 void pack_check_mixed(struct pack *p);
-/** pack_recorded - "collector" of the metadata o: what was recorded, and why something was not. */
+/** pack_recorded - "collector" of the metadata o: what was recorded, and why other things were not. */
 void pack_recorded(const struct pack *p, const json_t *record, json_t *o);
 
 /* ---- nodes.c ---- */
-/** pack_assign_nodes - numbers for nodes, ranks and the members that belong to them; p->n_nodes, p->is_emulated. */
+/** pack_assign_nodes - numbers nodes, ranks and their members; sets p->n_nodes, p->is_emulated. */
 void pack_assign_nodes(struct pack *p);
 /** pack_node_object - one entry of the metadata's "nodes". gives */
 json_t *pack_node_object(struct pack *p, int node);
-/** pack_check_emulation - no rank that ran in an emulated node is asked to stand in for another one. After the ranks'
- * records are there. */
+/** pack_check_emulation - refuses --emulate-nodes if a rank already ran in an emulated node. Call after the ranks have
+ * their records. */
 int pack_check_emulation(const struct pack *p, struct dcr_err *err) DCR_MUST_CHECK;
-/** pack_node_kind - "machines", "one-kernel", "emulated" or "unknown", of the array of all node objects. */
+/** pack_node_kind - "machines", "one-kernel", "emulated" or "unknown", from the array of all node objects. */
 const char *pack_node_kind(const struct pack *p, const json_t *nodes);
 
 /** pack_json_text - string member of an object, "" when there is none. */
@@ -137,7 +138,7 @@ static inline json_int_t pack_json_int(const json_t *o, const char *key, json_in
     return json_is_integer(v) ? json_integer_value(v) : absent;
 }
 
-/** pack_json_copy - a member of one object into another, when it is there. */
+/** pack_json_copy - copies a member of one object into another, if present. */
 static inline void pack_json_copy(json_t *to, const json_t *from, const char *key)
 {
     json_t *v = json_object_get(from, key);
@@ -146,16 +147,15 @@ static inline void pack_json_copy(json_t *to, const json_t *from, const char *ke
 }
 
 /* ---- foreign.c ---- */
-/** pack_recognise - the role of a file that its name says little of; kind is set when a tool is recognised, else NULL.
- */
+/** pack_recognise - the role of a file whose name does not identify it. kind is the tool that made it, else NULL. */
 enum dcr_role pack_recognise(const char *path, enum dcr_role by_name, const char **kind);
 
-/** pack_name_exports - only nsys reads a report of Nsight Systems: if its SQLite export is not beside it, the closing
- * line gets the command that makes one. */
+/** pack_name_exports - only nsys can read a report of Nsight Systems. If the SQLite export is not beside it, the
+ * closing line gets the command that makes one. */
 void pack_name_exports(struct pack *p);
 
-/** pack_check_results - is there anything among the members that a run leaves?
- *  errors   DCR_FAIL: only files of no known kind, so that this is the wrong folder */
+/** pack_check_results - do the members include any file of a run?
+ *  errors   DCR_FAIL: only files of unknown kind, so this is the wrong folder */
 int pack_check_results(const struct pack *p, struct dcr_err *err) DCR_MUST_CHECK;
 
 /* ---- manifest.c ---- */

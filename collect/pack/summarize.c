@@ -1,5 +1,5 @@
-/* summarize.c - summaries of the traces in a spool, on the node that wrote them (by `dccollect run`) or when they are
- * packed; and which traces are packed at all. */
+/* summarize.c - makes summaries of the traces in a spool, on the node that wrote them (by `dccollect run`) or during
+ * packing, and chooses the traces to be packed. */
 #include "collect/pack/parts.h"
 #include "lib/archive/member.h"
 #include "lib/base/fs.h"
@@ -20,7 +20,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* errors  DCR_FAIL: it is no trace; DCR_FATAL: it cannot be read */
+/* errors  DCR_FAIL: it is not a trace; DCR_FATAL: it cannot be read */
 static int summarize_trace(struct summary *out, struct dcr_arena *a, const char *path, const char *name,
                            struct dcr_err *err)
 {
@@ -30,7 +30,8 @@ static int summarize_trace(struct summary *out, struct dcr_arena *a, const char 
     if (fd < 0)
         return dcr_err_sys(err, DCR_FATAL, "cannot read '%s'", path);
     struct dcr_stream s = dcr_stream_fd(&fd, name);
-    /* Before the events: what is written between the two makes the summary stale, not wrong. */
+    /* The fingerprint is taken before the events are read, so that writes in between make the summary stale but not
+     * wrong. */
     int rc = summary_fingerprint(fd, &size, &crc, NULL);
     int has_print = rc == 0;
     rc = summary_of_trace_apart(out, a, &s, SUMMARY_NAMES, err);
@@ -41,7 +42,7 @@ static int summarize_trace(struct summary *out, struct dcr_arena *a, const char 
     return rc;
 }
 
-/* Blocks that the recorder removed for newer ones. */
+/* Number of blocks that the recorder removed for newer ones. */
 static int64_t blocks_before(const char *path)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -51,7 +52,8 @@ static int64_t blocks_before(const char *path)
     return n;
 }
 
-/* A summary that lies in a file, if it is that of the trace as it is now. trace_path: NULL when the trace is gone. */
+/* Loads a summary from a file if it belongs to the trace in its present state. trace_path: NULL when the trace is
+ * gone. */
 static int summarize_load(struct summary *out, struct dcr_arena *a, const char *path, const char *trace_path,
                           struct dcr_err *err)
 {
@@ -94,7 +96,7 @@ static void summarize_file(const char *dir, const char *file, int rank)
     dcr_arena_release(&a);
 }
 
-/* Such a trace has its summary from the collector, or gets it when it is packed. */
+/* Such a trace has its summary from the collector, or gets it during packing. */
 static int is_in_pieces(char **names, size_t n, const char *trace)
 {
     size_t len = strlen(trace);
@@ -116,7 +118,7 @@ void summarize_folder(const char *dir, int rank)
     dcr_free_names(names, n);
 }
 
-/* Who writes a file holds the lock of its partial one. */
+/* The writer of a file holds the lock of its partial file. */
 static int is_at_work(const char *partial)
 {
     int fd = open(partial, O_RDONLY | O_CLOEXEC);
@@ -142,7 +144,7 @@ void summarize_wait(const char *spool)
 
 /* ---- traces that are packed -------------------------------------------------------------------- */
 
-/* What the recorder said that there was no room for; *n: its length. */
+/* The part of the notes about a full trace; *n: its length. */
 static const char *stop_of(const char *notes, size_t *n)
 {
     static const char begin[] = DCR_STOP_NOTE;
@@ -167,14 +169,14 @@ static void judge_trace(struct pack *p, const char *name, int rank, const struct
 }
 
 /* CUPTI delivers its last records when the program exits. A process that was killed, or left by _exit, loses them
- * uncounted. */
+ * without a count. */
 static void note_gpu(struct pack *p, const char *notes)
 {
     if (strstr(notes, DCR_GPU_NOTE) && !strstr(notes, DCR_GPU_WHOLE_NOTE))
         p->n_gpu_cut++;
 }
 
-/* The recorder's own sentences, each once. */
+/* Collects the recorder's sentences, each once. */
 static void note_trace(struct pack *p, const char *notes)
 {
     for (const char *end; *notes; notes = end + (*end != '\0')) {
@@ -191,7 +193,7 @@ static void note_trace(struct pack *p, const char *notes)
     }
 }
 
-/* What a trace, or the summary of one, tells of the run. */
+/* Takes facts about the run from a trace or its summary. */
 static void take_facts(struct pack *p, const char *trace, int rank, const struct summary *s)
 {
     note_trace(p, s->notes);
@@ -205,7 +207,7 @@ static void take_facts(struct pack *p, const char *trace, int rank, const struct
         struct pack_rank *r = pack_rank_at(p, rank);
         r->n_events += s->n_events;
         r->n_dropped += s->loss.n_dropped;
-        /* The first process of a rank that named anything stands for it when no collector saw it start. */
+        /* If no collector saw the rank start, its first process that named anything stands for it. */
         if (!r->pid)
             r->pid = (long)s->info.pid;
         if (!r->first_trace || s->info.real_ns < r->first_real_ns) {
@@ -230,7 +232,7 @@ static int write_made(struct pack *p, const char *bytes, size_t n, struct dcr_er
     return rc;
 }
 
-/* The text of a summary becomes a member; one of that name, which no longer fits its trace, gives way. */
+/* Adds the text of a summary as a member. It replaces an older summary of that name, which no longer fits the trace. */
 static int add_made(struct pack *p, const char *name, int rank, const struct dcr_buf *text, struct dcr_err *err)
 {
     int rc = write_made(p, text->data, text->len, err);
@@ -279,7 +281,7 @@ static int make_summary(struct pack *p, const char *trace, const char *path, int
                     "was killed while it created the trace",
                     trace);
         rc = DCR_OK;
-    } else if (rc == DCR_FAIL) { /* no trace at all: said, and packed as it is */
+    } else if (rc == DCR_FAIL) { /* not a trace: reported, and packed unchanged */
         pack_reason(p, "%s", why.text);
         p->n_unread_traces++;
         rc = DCR_OK;
@@ -293,7 +295,7 @@ static int make_summary(struct pack *p, const char *trace, const char *path, int
     return rc;
 }
 
-/* The summary that lies in the spool already, when it is that of this very trace. returns 1 when it was taken */
+/* Takes the summary in the spool if it belongs to this very trace. returns 1 when it was taken */
 static int take_summary(struct pack *p, const char *trace, const char *trace_path, int rank, const char *summary_path)
 {
     struct dcr_arena a = {0};
@@ -305,8 +307,8 @@ static int take_summary(struct pack *p, const char *trace, const char *trace_pat
     return is_taken;
 }
 
-/* Of a trace whose oldest events are gone, the collector made the summary while it still had them. It gets the mark of
- * the trace as it is now. returns 1 when it was taken */
+/* If the oldest events of a trace are gone, the collector made the summary while it still had them. It gets the
+ * fingerprint of the present trace. returns 1 when it was taken */
 static int take_followed(struct pack *p, const struct archive_member *trace, const char *name, const char *summary_path,
                          int *rc, struct dcr_err *err)
 {
@@ -358,7 +360,7 @@ static void drop_unwanted(struct pack *p)
         char name[PATH_MAX];
         struct archive_member *m = &p->members[i];
         int is_trace = m->role == DCR_ROLE_TRACE;
-        /* A trace without a summary, since it cannot be read, is all there is. */
+        /* A trace without a summary could not be read, so it must be packed itself. */
         if (is_trace && !is_wanted(p, m->rank) && dcr_summary_name(m->name, name, sizeof name) == 0 &&
             pack_member_named(p, name))
             m->size = -1;
@@ -373,7 +375,7 @@ static void drop_unwanted(struct pack *p)
     p->n_members = kept;
 }
 
-/* A trace has the newest events only, and there is no summary of all. */
+/* The trace has only the newest events, and there is no summary of all events. */
 static void say_no_sums(struct pack *p, const struct archive_member *m)
 {
     char path[PATH_MAX], partial[PATH_MAX + 16];
@@ -390,14 +392,14 @@ static void say_no_sums(struct pack *p, const struct archive_member *m)
 
 int pack_traces(struct pack *p, struct dcr_err *err)
 {
-    size_t n = p->n_members; /* what is added meanwhile is no trace */
+    size_t n = p->n_members; /* members added meanwhile are not traces */
     int rc = pack_copy(p, err);
     if (rc)
         return rc;
     for (size_t i = 0; i < n; i++) {
         char name[PATH_MAX];
         struct archive_member m = p->members[i];
-        if (m.role == DCR_ROLE_SUMMARY && m.path) { /* of a trace that is gone */
+        if (m.role == DCR_ROLE_SUMMARY && m.path) { /* its trace is gone */
             if (dcr_trace_name(m.name, name, sizeof name) == 0 && !pack_member_named(p, name) &&
                 !take_summary(p, name, NULL, m.rank, m.path))
                 pack_reason(p, "the summary '%s' cannot be read", m.name);

@@ -18,7 +18,8 @@
 
 enum { MAX_LINES = 100, MAX_MANIFEST_BYTES = 256 << 20 };
 
-/* Is it the line said last? Whoever reads a member on finds it cut where its trace was. */
+/* Is it the same as the last line? After a damaged trace, reading the rest of its member fails with the same
+ * sentence. */
 static int is_said(const struct dcr_buf *text, const char *line)
 {
     size_t n = strlen(line);
@@ -45,7 +46,7 @@ static void problem(struct verify_report *r, const char *fmt, ...)
         dcr_buf_printf(&r->text, "%s\n", line);
 }
 
-/* Did the machine fail? That says nothing of the archive. */
+/* Did the machine fail? Then the archive may be fine. */
 static int is_of_machine(const struct dcr_err *e)
 {
     return e->kind == DCR_ERR_MACHINE || e->sys != 0;
@@ -105,7 +106,7 @@ static int check_summary(struct verify_report *r, struct dcr_stream *s, struct d
     return DCR_OK;
 }
 
-/* Traces that the packer already found damaged are what they are: the manifest says so and the archive is sound. */
+/* Damage of a trace that the packer already found is in the manifest, so the archive is sound. */
 static int is_known_damage(const json_t *manifest, const char *name)
 {
     const json_t *reasons = json_object_get(manifest, "incomplete_because");
@@ -158,7 +159,7 @@ static int no_memory(const char *path, struct dcr_err *err)
     return dcr_err_mark(err, DCR_ERR_MACHINE, dcr_err_set(err, DCR_FATAL, "out of memory reading '%s'", path));
 }
 
-/* *is_later: this program is too old for it, which says nothing of the archive */
+/* *is_later: this program is too old for it, so the archive cannot be judged */
 static json_t *read_manifest(struct verify_report *r, struct dcr_tar_member *m, const char *path, int *is_later,
                              struct dcr_err *err)
 {
@@ -252,7 +253,7 @@ static int is_readable(const char *path)
     return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, R_OK) == 0;
 }
 
-/* The manifest in front, and all that follows. returns a negative grade when there is nothing to check */
+/* Reads the manifest first, then all other members. returns a negative grade when there is nothing to check */
 static int check_archive(struct verify_report *r, struct dcr_tar_reader *tar, const char *path, int *is_later,
                          struct dcr_err *err)
 {

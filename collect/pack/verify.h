@@ -13,13 +13,13 @@ struct verify_report {
     struct dcr_buf text; /* one line per problem, at most 100 */
     int n_members, n_traces, n_summaries;
     uint64_t n_events;
-    int is_complete; /* what the manifest says */
+    int is_complete; /* from the manifest */
 };
 
 /** verify_archive - read the whole archive once.
  *  errors   a negative grade: there is nothing to check (no such file, a folder, no permission), it cannot be read to
- * its end (a disk that fails, no memory), or it is of a later version. Whatever else is wrong, also with a file that is
- * no archive at all, is a problem in the report */
+ * its end (a disk that fails, no memory), or it is of a later version. Every other fault, also a file that is not an
+ * archive, is a problem in the report */
 int verify_archive(const char *path, struct verify_report *report, struct dcr_err *err) DCR_MUST_CHECK;
 void verify_release(struct verify_report *report);
 

@@ -21,7 +21,8 @@ import weakref
 DOMAIN = b"PyTorch"
 NO_PAYLOAD = 2**64 - 1
 LEARNING_STEPS = 2
-STEPS_WITHOUT_LOADER = 32  # so many optimiser steps without a request to the loader: it was not that of the training
+STEPS_WITHOUT_LOADER = 32  # after this many optimiser steps without a request to the loader, it was not the loader of
+                           # the training
 
 COLLECTIVES = ("all_reduce", "all_gather", "all_gather_into_tensor", "all_to_all", "all_to_all_single", "barrier", "broadcast", "gather",
                "recv", "reduce", "reduce_scatter", "reduce_scatter_tensor", "scatter", "send")
@@ -59,16 +60,16 @@ class Batches:
 
     def __init__(self, recorder):
         self.recorder = recorder
-        self.n = 0               # steps that are over
+        self.n = 0               # completed steps
         self.is_open = False
         self.n_stepped = 0       # optimiser steps in the open batch
         self.by_loader = False
         self.since_next = 0      # optimiser steps since a loader was asked
-        self.was_asked = False   # a loader, in the open batch
+        self.was_asked = False   # a loader was asked in the open batch
         self.loaders = weakref.WeakSet()  # those iterators, as long as they live
-        self.trained = weakref.WeakSet()  # those that gave batches of earlier steps
+        self.trained = weakref.WeakSet()  # iterators that gave batches of earlier steps
         self.first_is_trained = False
-        self.optimizer = None    # weak reference to the one that ends steps where there is no loader
+        self.optimizer = None    # weak reference to the optimiser that ends steps if there is no loader
 
     def begin(self):
         self.end()
@@ -94,7 +95,7 @@ class Batches:
 
     def on_next(self, iterator):
         self.since_next = 0
-        # A validation has ended without a step if the loader of the training is asked again.
+        # If the loader of the training is asked again, a validation has ended without a step.
         if not self.by_loader or not self.is_open or self.n_stepped or (
                 self.was_asked and not self.first_is_trained and iterator in self.trained):
             self.by_loader = True
@@ -127,10 +128,10 @@ class Marks:
         self.is_compiling = getattr(compiler, "is_compiling", lambda: False)
         self.inside = set()       # phases that are open: only the outermost call of a phase is marked
         self.root_classes = set()  # classes of outermost modules that have a __call__ of ours
-        self.module_call = None   # Module.__call__ as it was, while outermost modules are looked for
-        self.learned_at = 0       # steps that were over when the search began
+        self.module_call = None   # the original Module.__call__, while outermost modules are searched
+        self.learned_at = 0       # completed steps when the search began
         self.ddp_exposed = self.ddp_hidden = 0
-        self.ddp_steps = 0        # steps that were over when these times were measured
+        self.ddp_steps = 0        # completed steps when these times were measured
 
     def is_mine(self):
         return threading.current_thread() is self.thread
@@ -320,7 +321,7 @@ class Marks:
 
         self.replace(function, "init_process_group", init_process_group, (c10d, sys.modules["torch.distributed"]))
 
-    # ---- DistributedDataParallel: its all-reduces run in threads of C++, which it times itself
+    # ---- DistributedDataParallel: its all-reduces run in C++ threads, which it times itself
 
     def wrap_ddp(self):
         parallel = sys.modules.get("torch.nn.parallel.distributed")
@@ -369,7 +370,7 @@ class Marks:
             self.recorder.pop()
 
 
-ITERATIONS = weakref.WeakKeyDictionary()  # of each DistributedDataParallel, the iteration that was read last
+ITERATIONS = weakref.WeakKeyDictionary()  # last iteration read of each DistributedDataParallel
 
 
 def quietly(function, *args):
@@ -391,7 +392,7 @@ def tell_rank(rank):
     """To the monitors and to pack (DCR_RANK_LINK of lib/archive/format.h)."""
     link = os.path.join(os.environ["DCC_SPOOL"], f"rank-of-{os.getpid()}")
     if os.path.lexists(link):
-        os.unlink(link)  # of an ended process of that number
+        os.unlink(link)  # of an ended process with the same number
     os.symlink(str(rank), link)
 
 
@@ -407,5 +408,5 @@ def install(torch):
     marks = Marks(torch, Recorder(os.environ["NVTX_INJECTION64_PATH"]))
     for wrap in (marks.wrap_loader, marks.wrap_backward, marks.wrap_optimizers, marks.wrap_files, marks.wrap_collectives, marks.wrap_start,
                  marks.wrap_ddp):
-        quietly(wrap)  # this version may lack a name
+        quietly(wrap)  # a name may be missing in this version
     atexit.register(marks.at_exit)

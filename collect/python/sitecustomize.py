@@ -57,8 +57,8 @@ sys.path[:] = [p for p in sys.path if not p or os.path.abspath(p) != _folder]
 if os.environ.get("NVTX_INJECTION64_PATH"):
     sys.meta_path.insert(0, _WhenTorchIsImported())
 
-# The one that would have been found. If there is none, this module stays in its place, as Python insists on one. An ImportError out
-# of the other one goes to Python, which reports it as it would have done.
+# Load the sitecustomize that Python would have found. If there is none, this module stays in its place, because Python
+# insists on one. An ImportError from the other module is passed on to Python, which reports it as usual.
 _own = sys.modules.pop(__name__, None)
 try:
     import sitecustomize  # noqa: F401

@@ -17,10 +17,10 @@ static void become_child(void (*child)(void *ctx), void *ctx, int out)
     if (in < 0 || null < 0 || dup2(in, STDIN_FILENO) < 0 || dup2(out, STDOUT_FILENO) < 0 ||
         dup2(null, STDERR_FILENO) < 0)
         _exit(127);
-    /* A collector that watches this one shall not record what is none of its program's. */
+    /* A collector that watches this one must not record programs that are not part of its run. */
     unsetenv("DCC_SPOOL");
     unsetenv("LD_PRELOAD");
-    /* What it starts in turn ends with it. */
+    /* Processes that it starts end with it. */
     (void)setpgid(0, 0);
     child(ctx);
     _exit(0);
@@ -69,7 +69,7 @@ int ask_child(void (*child)(void *ctx), void *ctx, int timeout_ms, char *out, si
     }
     close(ends[1]);
     if (pid > 0)
-        (void)setpgid(pid, pid); /* here too: whichever comes first */
+        (void)setpgid(pid, pid); /* also here, because parent or child may run first */
     int is_cut = pid > 0 && listen_to(ends[0], timeout_ms, out, n, &is_late);
     close(ends[0]);
     if (is_cut)

@@ -1,4 +1,4 @@
-/* ask.h - a question to another program or library, in a process of its own that may not take long. */
+/* ask.h - asks another program or library a question, in a separate process with a time limit. */
 #ifndef COLLECT_ASK_H
 #define COLLECT_ASK_H
 

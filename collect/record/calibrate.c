@@ -1,4 +1,4 @@
-/* calibrate.c - see calibrate.h. What is measured, and how: collect/calibrate/. */
+/* calibrate.c - see calibrate.h. The measurements are in collect/calibrate/. */
 #include "collect/record/calibrate.h"
 
 #include "collect/record/disturbed.h"

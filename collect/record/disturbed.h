@@ -1,5 +1,5 @@
-/* disturbed.h - was something else at work while the machine was measured? A measurement of calibration.json that was
- * disturbed says so in its key "disturbed", a sentence; it is absent where nothing was seen (docs/FORMAT.md). */
+/* disturbed.h - was something else at work while the machine was measured? A disturbed measurement of calibration.json
+ * has a sentence in its key "disturbed"; without a disturbance the key is absent (docs/FORMAT.md). */
 #ifndef COLLECT_DISTURBED_H
 #define COLLECT_DISTURBED_H
 
@@ -7,19 +7,19 @@
 
 #include <jansson.h>
 
-/** disturbed_by_others - other work had the cores that were measured.
- *  o        the measurement; keeps the first sentence that is said of it
+/** disturbed_by_others - other work used the measured cores.
+ *  o        the measurement; keeps only the first sentence
  *  had      share of the time in which the measuring threads ran, 0..1
  *  owed     share that they would have had alone: 1, less under a cgroup quota                 unit: ratio 0..1
- *  A tenth of what was owed may be missing: ticks, kernel threads and monitors take a hundredth or two. */
+ *  A tenth of owed may be missing, because ticks, kernel threads and monitors take one or two hundredths. */
 void disturbed_by_others(json_t *o, double had, double owed);
-/** disturbed_by_spread - half of the repetitions were slower than `least` of the fastest, which repeat the same work.
+/** disturbed_by_spread - half of the repetitions, which repeat the same work, were slower than `least` of the fastest.
  *  o        {"median", "max"} of rates
  *  least    ratio 0..1 */
 void disturbed_by_spread(json_t *o, double least);
-/** disturbed_below_one - all cores together did less than nine tenths of what one of them did alone: one of the two
- *  was disturbed, and nothing tells which, so both say it.
- *  n_cores  of all; with one there is nothing to compare */
+/** disturbed_below_one - all cores together did less than nine tenths of the work of one of them alone. One of the two
+ * measurements was disturbed, and it is unknown which, so both are marked.
+ *  n_cores  number of all cores; with one there is nothing to compare */
 void disturbed_below_one(json_t *one, json_t *all, int n_cores);
 
 /** disturbed_list - one sentence for each disturbed measurement of a calibration: "host n1, arithmetic, all cores:

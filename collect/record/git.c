@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 struct work_tree {
-    char folder[PATH_MAX], git[PATH_MAX]; /* git: where its HEAD is */
+    char folder[PATH_MAX], git[PATH_MAX]; /* git: the folder of its HEAD */
 };
 
 /* ---- a repository ----------------------------------------------------------------------------- */
@@ -73,7 +73,8 @@ static json_t *read_git(const char *git)
     const char *ref = strncmp(head, "ref: ", 5) == 0 ? head + 5 : NULL;
     if (!ref)
         snprintf(commit, sizeof commit, "%s", head);
-    else if (find_ref(git, ref, commit, sizeof commit) != 0 && /* of `git worktree`: branches are the repository's */
+    else if (find_ref(git, ref, commit, sizeof commit) != 0 && /* of `git worktree`: branches are in the main
+                                                                * repository */
              (read_line(git, "commondir", shared, sizeof shared) != 0 || join(common, git, shared) != 0 ||
               find_ref(common, ref, commit, sizeof commit) != 0))
         return NULL;
@@ -99,7 +100,7 @@ static int is_work_tree(struct work_tree *t)
            strncmp(line, "gitdir: ", 8) == 0 && join(t->git, t->folder, line + 8) == 0;
 }
 
-/* What holds the folder, or the file of that name. */
+/* Finds the work tree that holds the folder, or the file of that name. */
 static int find_work_tree(const char *path, struct work_tree *t)
 {
     if (!realpath(path, t->folder))
@@ -115,7 +116,7 @@ static int find_work_tree(const char *path, struct work_tree *t)
 
 /* ---- a command -------------------------------------------------------------------------------- */
 
-/* Is it an interpreter or a launcher? By any version: python3.11. */
+/* Is it an interpreter or a launcher, in any version: python3.11? */
 static int is_starter(const char *program)
 {
     static const char *const names[] = {"python", "pypy",    "sh",      "bash",     "dash",    "zsh",    "ksh",
@@ -132,7 +133,7 @@ static int is_starter(const char *program)
     return 0;
 }
 
-/* A program or a script: what a launcher or an interpreter was given to run, rather than a list of hosts. */
+/* Is it a program or script that a launcher or an interpreter runs, rather than a list of hosts? */
 static int is_code(const char *path)
 {
     static const char *const endings[] = {".py", ".sh", ".pl", ".rb", ".lua", ".jl", ".R", ".js"};
@@ -161,7 +162,7 @@ json_t *git_of_command(char *const *words, size_t n)
     struct work_tree t;
     const char *of = find_code(words, n, &t);
     json_t *o = of ? read_git(t.git) : NULL, *folder = o ? json_string(t.folder) : NULL;
-    if (folder) /* not UTF-8 otherwise */
+    if (folder) /* JSON needs UTF-8 */
         json_object_set_new(o, "folder", folder);
     if (o)
         json_object_set_new(o, "of", json_string(of));

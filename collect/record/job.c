@@ -20,7 +20,7 @@ json_t *job_of_self(void)
 
 int job_are_two(const json_t *a, const json_t *b)
 {
-    /* The nearest to the program first: an elastic job may go on in another allocation. */
+    /* The name closest to the program comes first, because an elastic job may go on in another allocation. */
     static const char *const keys[] = {"torchrun", "pmix", "slurm"};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         const json_t *one = json_object_get(a, keys[i]), *other = json_object_get(b, keys[i]);
@@ -32,7 +32,10 @@ int job_are_two(const json_t *a, const json_t *b)
 
 int job_is_another(const char *spool, char *const *names, size_t n, int own_rank)
 {
-    enum { MOST_TRIES = 16 }; /* records are empty while their ranks begin: thousands at once shall not open all */
+    enum {
+        MOST_TRIES = 16
+    }; /* records are empty while their ranks start, and thousands of ranks must not open all of
+        * them */
     json_t *own = job_of_self(), *theirs = NULL;
     int n_tries = 0;
     for (size_t i = 0; i < n && !theirs && n_tries < MOST_TRIES; i++) {

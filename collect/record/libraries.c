@@ -27,7 +27,7 @@ enum { N_KINDS = sizeof kinds / sizeof *kinds, MAPS_BYTES = 4 << 20 };
 struct libraries {
     char *paths[N_KINDS]; /* NULL: not seen yet */
     int is_looked_at;
-    char *text; /* of a maps file */
+    char *text; /* text of a maps file */
 };
 
 struct libraries *libraries_new(void)
@@ -56,7 +56,7 @@ int libraries_is_due(int64_t now_ns, int64_t *due_ns, int64_t *gap_ns)
     return 1;
 }
 
-/* "7f01-7f02 r-xp 00001000 08:01 1   /lib/libz.so.1": the path, which may hold blanks, is from the first slash on. */
+/* "7f01-7f02 r-xp 00001000 08:01 1   /lib/libz.so.1": the path, which may hold blanks, begins at the first slash. */
 void libraries_take(struct libraries *l, const char *maps)
 {
     l->is_looked_at = 1;
@@ -83,7 +83,7 @@ void libraries_look(struct libraries *l, pid_t pid)
 
 /* ---- versions --------------------------------------------------------------------------------- */
 
-/* Loads the library; what its constructors print goes nowhere. returns where to say what was asked, or ends */
+/* Loads the library and discards what its constructors print. returns the stream for the answer, or ends the process */
 static int load(const char *path, void **library)
 {
     int out = dup(STDOUT_FILENO);

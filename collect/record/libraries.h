@@ -1,5 +1,5 @@
-/* libraries.h - which MPI, NCCL and CUDA the processes of a run use, by /proc/<pid>/maps, looked at often at first and
- * ever more seldom, since libraries are loaded early. */
+/* libraries.h - the versions of MPI, NCCL and CUDA that the processes of a run use, from /proc/<pid>/maps. It is read
+ * often at first and then less and less, because libraries are loaded early. */
 #ifndef COLLECT_LIBRARIES_H
 #define COLLECT_LIBRARIES_H
 
@@ -12,16 +12,18 @@ struct libraries;
 /** libraries_new - gives, or NULL; libraries_free. */
 struct libraries *libraries_new(void);
 void libraries_free(struct libraries *l);
-/** libraries_is_due - is the next look due at now_ns? *due_ns and *gap_ns are the process's own, zero at first. */
+/** libraries_is_due - is the next look due at now_ns? *due_ns and *gap_ns belong to the process and are zero at
+ * first. */
 int libraries_is_due(int64_t now_ns, int64_t *due_ns, int64_t *gap_ns);
-/** libraries_look - take what the process has mapped now. */
+/** libraries_look - take the libraries that the process has mapped now. */
 void libraries_look(struct libraries *l, pid_t pid);
-/** libraries_take - the same of the text of a maps file: the first library of each kind stays. */
+/** libraries_take - the same from the text of a maps file. The first library of each kind is kept. */
 void libraries_take(struct libraries *l, const char *maps);
-/** libraries_versions - {"mpi": {"path": ..., "version": ..., "says": ...}, "cuda": ..., "nccl": ...}. version: what
- * its file's name says, absent when that is nothing. ask_ms   the libraries of MPI and NCCL are loaded into a process
- * of their own and asked MPI_Get_library_version and ncclGetVersion (says), for so long; 0: not at all gives; NULL: no
- * process was looked at */
+/** libraries_versions - {"mpi": {"path": ..., "version": ..., "says": ...}, "cuda": ..., "nccl": ...}. version: from
+ * the file's name, absent when the name has none.
+ *  ask_ms   time for loading the libraries of MPI and NCCL in a separate process and asking MPI_Get_library_version and
+ *           ncclGetVersion (says); 0: do not ask
+ *  gives; NULL: no process was looked at */
 json_t *libraries_versions(const struct libraries *l, int ask_ms);
 
 #endif

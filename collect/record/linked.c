@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Words that are looked at: the program may stand behind a launcher and its options. */
+/* Limits on the words looked at: the program may follow a launcher and its options. */
 enum { MAX_WORDS = 64, LIST_MS = 5000 };
 
 static int is_interpreter(const char *path)
@@ -35,7 +35,8 @@ static int is_interpreter(const char *path)
 int linked_is_launcher(const char *program)
 {
     static const char *const names[] = {"mpirun", "mpiexec", "orterun", "prterun", "prun", "srun", "torchrun"};
-    static const char *const kinds[] = {"", ".openmpi", ".mpich", ".hydra"}; /* as Debian tells them apart */
+    static const char *const kinds[] = {"", ".openmpi", ".mpich", ".hydra"}; /* suffixes by which Debian tells them
+                                                                              * apart */
     const char *name = dcr_last_part(program);
     size_t n = strcspn(name, ".");
     int is_name = 0, is_kind = 0;
@@ -46,7 +47,8 @@ int linked_is_launcher(const char *program)
     return is_name && is_kind;
 }
 
-/* The program's loader. returns  1; 0: an executable of this machine that asks for none; -1: none, or a damaged one */
+/* The program's loader. returns  1; 0: an executable of this machine without a loader; -1: not an executable, or
+ * damaged */
 static int loader_of(const char *path, char *out, size_t n)
 {
     Elf64_Ehdr e;
@@ -77,7 +79,7 @@ static int is_static(const char *path)
     return loader_of(path, loader, sizeof loader) == 0;
 }
 
-/* An executable names its libraries near its beginning. Other texts there are no harm: see linked.h. */
+/* An executable names its libraries near its beginning. Other texts there do no harm: see linked.h. */
 static int names_mpi(const char *path)
 {
     static char head[1 << 18];
@@ -95,8 +97,8 @@ static void list_libraries(void *words)
     _exit(127);
 }
 
-/* libmpi.so, libmpich.so, libmpi_cray.so, libmpifort.so ...: which MPI it is decides what is loaded into the program.
- * Of the file no text is trusted but the name of glibc's loader. */
+/* libmpi.so, libmpich.so, libmpi_cray.so, libmpifort.so ...: the MPI found here decides what is loaded into the
+ * program. No text of the file is trusted except the name of glibc's loader. */
 static int has_mpi(const char *path)
 {
     static char list[65536];
@@ -109,13 +111,13 @@ static int has_mpi(const char *path)
            ask_child(list_libraries, words, LIST_MS, list, sizeof list) >= 0 && strstr(list, "\tlibmpi") != NULL;
 }
 
-/* What starts programs that stand in no command line may start one with MPI. */
+/* A program that starts others, which are not on the command line, may start one with MPI. */
 static int may_have_mpi(const char *path)
 {
     return is_interpreter(path) || has_mpi(path);
 }
 
-/* The first among the words that is a program of the kind. */
+/* The first word that is a program of the kind. */
 static const char *first_that(int (*is_of_kind)(const char *path), char *const *words, int n_words)
 {
     for (int i = 0; i < n_words && i < MAX_WORDS; i++) {
@@ -144,7 +146,7 @@ static int changes_user(const char *path)
            (((st.st_mode & S_ISUID) && st.st_uid != geteuid()) || ((st.st_mode & S_ISGID) && st.st_gid != getegid()));
 }
 
-/* Arguments may be called as such programs are ("write", "at"): beside the first word only paths are taken for one. */
+/* Arguments may have the names of such programs ("write", "at"), so after the first word only paths are looked at. */
 const char *linked_changes_user(char *const *words, int n_words)
 {
     for (int i = 0; i < n_words; i++)

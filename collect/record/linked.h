@@ -1,4 +1,4 @@
-/* linked.h - what the words of a command line are: launchers of ranks, programs linked with MPI. */
+/* linked.h - the kinds of programs in a command line: launchers of ranks, programs linked with MPI. */
 #ifndef COLLECT_LINKED_H
 #define COLLECT_LINKED_H
 
@@ -8,12 +8,12 @@
 int linked_is_launcher(const char *program);
 /** linked_statically - the first program among the words into which no library can be loaded; NULL none. */
 const char *linked_statically(char *const *words, int n_words);
-/** linked_changes_user - the first word, or path among the others, that runs as another user or group than who starts
- * it (sudo); NULL none. */
+/** linked_changes_user - the first word, or path among the others, that runs as another user or group than its caller
+ * (sudo); NULL none. */
 const char *linked_changes_user(char *const *words, int n_words);
 /** linked_with_mpi - 1 when a program among the words is linked with an MPI, as the loader resolves its libraries (the
- *  loader is asked; no code of the program runs), or when it cannot be told: a script or an interpreter may start
- *  anything. Without MPI what is loaded then does nothing. */
+ * loader is asked; no code of the program runs), or when this is unknown, because a script or an interpreter may start
+ * anything. Without MPI the loaded library does nothing. */
 int linked_with_mpi(char *const *words, int n_words);
 
 #endif

@@ -226,7 +226,7 @@ static json_t *variables(char **environment, const char *prefix)
 json_t *meta_environment(char **environment)
 {
     json_t *o = variables(environment, "");
-    /* The scheduler's own are listed with the scheduler. */
+    /* Variables of the scheduler are listed with the scheduler. */
     const char *key;
     json_t *value;
     void *next;

@@ -1,5 +1,5 @@
 /* meta.h - facts that explain a difference between two runs: host, environment, scheduler, program. As JSON objects in
- * the shape of docs/FORMAT.md. A fact that cannot be had is left out, with its reason in the object's "missing". */
+ * the shape of docs/FORMAT.md. An unknown fact is left out, with its reason in the object's "missing". */
 #ifndef COLLECT_META_H
 #define COLLECT_META_H
 
@@ -8,17 +8,17 @@
 
 /** meta_host - host, boot id, CPU, cores, quota, memory, kernel, GPUs. gives */
 json_t *meta_host(void);
-/** meta_host_name - of this machine, safe as a part of a file name. */
+/** meta_host_name - name of this machine, safe as a part of a file name. */
 void meta_host_name(char *out, size_t n);
-/** meta_boot_id - "" when the kernel does not tell. */
+/** meta_boot_id - "" when the kernel has none. */
 void meta_boot_id(char *out, size_t n);
-/** meta_allowed_cpus - "0-1,4": where this process may run. "" when unknown. */
+/** meta_allowed_cpus - the processors of this process: "0-1,4". "" when unknown. */
 void meta_allowed_cpus(char *out, size_t n);
 
 /** meta_environment - the allow-listed part of an environment (NAME=value ..., NULL). gives */
 json_t *meta_environment(char **environment);
-/** meta_is_allowed - may the variable be recorded? Names that look like tokens, keys or passwords never, whatever the
- *  list says; neither values that carry a password in a URL. */
+/** meta_is_allowed - may the variable be recorded? Never if its name looks like a token, key or password, whatever the
+ * list allows, or if its value holds a password in a URL. */
 int meta_is_allowed(const char *name, const char *value);
 /** meta_scheduler - {"name": "slurm"|"none", "job_id": ..., "variables": {...}}. gives */
 json_t *meta_scheduler(char **environment);

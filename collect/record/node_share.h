@@ -1,4 +1,4 @@
-/* node_share.h - what an emulated node is: its share of this machine, as the script that made it says. The script sets
+/* node_share.h - the share of this machine that an emulated node has. The script that makes the node sets it in
  * DCREPORT_NODE for everything that runs in the node. Called by run.c and nodes.c. */
 #ifndef COLLECT_NODE_SHARE_H
 #define COLLECT_NODE_SHARE_H
@@ -13,15 +13,15 @@
  *
  *  text     "cores=0.25 period_us=4000 link_bit_per_s=50000000 default=1"
  *  out      gives; NULL on failure
- *  returns  0; DCR_FAIL when it is something else, or a number is out of bounds
+ *  returns  0; DCR_FAIL when the text has another form, or a number is out of bounds
  *  Test: tests/unit/test_meta.c */
 int node_share_of_text(const char *text, json_t **out, struct dcr_err *err) DCR_MUST_CHECK;
 
-/** node_share_of_environment - the same of DCREPORT_NODE.
- *  out      gives; NULL when the variable is unset or empty: this host is no emulated node */
+/** node_share_of_environment - the same for DCREPORT_NODE.
+ *  out      gives; NULL when the variable is unset or empty: this host is not an emulated node */
 int node_share_of_environment(json_t **out, struct dcr_err *err) DCR_MUST_CHECK;
 
-/** node_share_words - "0.25 core, 50 Mbit/s each", of one node without "each".
+/** node_share_words - "0.25 core, 50 Mbit/s each", for one node without "each".
  *  share    "emulated" of a node; NULL or malformed: an empty text */
 void node_share_words(const json_t *share, int n_nodes, char *out, size_t n);
 

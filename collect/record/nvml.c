@@ -59,7 +59,7 @@ static int read_field(const struct nvml *n, void *device, unsigned id, unsigned 
 }
 
 /* Fields by their numbers: NVML_FI_DEV_PCIE_COUNT_TX_BYTES, ..._RX_BYTES, NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_TX,
- * ..._RX. nvmlDeviceGetPcieThroughput is not asked: it takes 20 ms a direction. */
+ * ..._RX. nvmlDeviceGetPcieThroughput is not used, because it takes 20 ms a direction. */
 int nvml_counter(const struct nvml *n, void *device, enum nvml_counter which, unsigned long long *out)
 {
     int status;

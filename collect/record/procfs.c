@@ -34,7 +34,8 @@ int procfs_reread(int *fd, const char *path, char *out, size_t n, struct dcr_err
         *fd = open(path, O_RDONLY | O_CLOEXEC);
     while (*fd >= 0 && used + 1 < n && (k = pread(*fd, out + used, n - 1 - used, (off_t)used)) > 0) {
         used += (size_t)k;
-        if (used < 1024) /* the kernel gives a page at a time: that was all, and need not be asked for */
+        if (used < 1024) /* the kernel returns a page at a time, so this was the whole file and another read is not
+                          * needed */
             break;
     }
     out[used] = '\0';

@@ -7,10 +7,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** procfs_read - whole file into out as a C string; longer files are cut at n - 1 bytes.
+/** procfs_read - reads a whole file into out as a C string; longer files are cut at n - 1 bytes.
  *  returns  bytes read, or DCR_FAIL */
 int procfs_read(const char *path, char *out, size_t n, struct dcr_err *err) DCR_MUST_CHECK;
-/** procfs_reread - the same of a file that stays open, for files that are read again and again.
+/** procfs_reread - the same for a file that stays open, because it is read again and again.
  *  fd       -1 at first; then the caller closes it */
 int procfs_reread(int *fd, const char *path, char *out, size_t n, struct dcr_err *err) DCR_MUST_CHECK;
 /** procfs_field - unsigned number after "key" and blanks or a colon at the beginning of a line.
@@ -21,20 +21,20 @@ int procfs_field(const char *text, const char *key, uint64_t *out) DCR_MUST_CHEC
 void procfs_line(const char *text, const char *key, char *out, size_t n);
 
 #define PROCFS_PRESSURE "/proc/pressure/"
-/** procfs_pressure - time in ns since boot in which some or all ("full") tasks waited, of the text of a file of
- *  /proc/pressure (PSI).
- *  returns  0, or -1 when the text does not tell */
+/** procfs_pressure - time in ns since boot in which some or all ("full") tasks waited, from the text of a file of
+ * /proc/pressure (PSI).
+ *  returns  0, or -1 when the text does not have it */
 int procfs_pressure(const char *text, const char *line, uint64_t *ns) DCR_MUST_CHECK;
 
 /* ---- CPU limits of this process's cgroup, v1 or v2, all levels up to the root ---- */
 struct cgroup_cpu {
     int n_levels; /* levels with a quota */
     int has_controller;
-    char stat_path[8][512]; /* cpu.stat of those levels */
+    char stat_path[8][512]; /* cpu.stat of these levels */
     int is_v2[8];
     double quota_cores; /* the smallest, 0 = none */
 };
-/** cgroup_cpu_find - look at the levels now. Not finding a controller is not an error: has_controller is 0. */
+/** cgroup_cpu_find - read the levels now. A missing controller is not an error: has_controller is 0. */
 void cgroup_cpu_find(struct cgroup_cpu *c);
 /** cgroup_cpu_throttled - sums over the levels since boot; both 0 when no level has a quota. */
 int cgroup_cpu_throttled(const struct cgroup_cpu *c, uint64_t *throttled_ns, uint64_t *n,

@@ -15,13 +15,13 @@ static int is_one_of(const char *word, size_t n, const char *const *list)
 
 /* ---- names ------------------------------------------------------------------------------------ */
 
-/* What a name says of its value: nothing; a secret; one unless it is a switch or a small number; one if it is a pair.
- */
+/* Whether a name means that its value is secret: no; yes; yes except for switches and small numbers; yes if the value
+ * is a pair. */
 enum { NAME_OPEN = 0, NAME_SECRET, NAME_LIKELY, NAME_USER };
 
 static int meaning_of(const char *name, size_t n)
 {
-    /* Of the name without its signs: "--hf-token", "HF_TOKEN", "hfToken", PGPASSWORD. */
+    /* Endings of names, without signs: "--hf-token", "HF_TOKEN", "hfToken", PGPASSWORD. */
     static const char *const ends[] = {
         "password",   "passwd",    "passphrase", "sshpass",       "dbpass",     "userpass",    "userpwd",
         "pwd",        "token",     "secret",     "secrets",       "credential", "credentials", "jwt",
@@ -33,7 +33,7 @@ static int meaning_of(const char *name, size_t n)
     static const char *const likely_alone[] = {"key", "keys", NULL}, *const users[] = {"u", "user", "username", NULL};
     char plain[128];
     size_t k = 0, part = 0;
-    /* The working folder; "Pwd=" of a database is none. */
+    /* PWD is the working folder, while "Pwd=" of a database is a password. */
     if ((n == 3 && strncmp(name, "PWD", n) == 0) || (n == 6 && strncmp(name, "OLDPWD", n) == 0))
         return NAME_OPEN;
     for (size_t i = n > sizeof plain ? n - sizeof plain : 0; i < n; i++)
@@ -57,7 +57,7 @@ int redact_is_secret_name(const char *name, size_t n)
 
 /* ---- values ----------------------------------------------------------------------------------- */
 
-/* A number of few digits, or a switch: no secret is one. */
+/* A number of few digits, or a switch, is never a secret. */
 static int is_plain(const char *value, size_t n)
 {
     static const char *const switches[] = {"on", "off", "true", "false", "yes", "no", "none", "auto", "null", NULL};
@@ -83,7 +83,7 @@ static int is_secret_value(int meaning, const char *value, size_t n)
            (meaning == NAME_USER && is_pair(value, n));
 }
 
-/* How tokens of well-known services begin, and how long they are at least. */
+/* Beginnings of tokens of well-known services, and their least length. */
 static int is_token(const char *word, size_t n)
 {
     static const struct {
@@ -95,7 +95,7 @@ static int is_token(const char *word, size_t n)
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         size_t k = strlen(known[i].begin);
         if (n >= known[i].least && strncmp(word, known[i].begin, k) == 0)
-            return strcspn(word + k, "/\\ ") + k >= n; /* no path */
+            return strcspn(word + k, "/\\ ") + k >= n; /* not a path */
     }
     return 0;
 }
@@ -105,7 +105,8 @@ static int is_name(char c)
     return isalnum((unsigned char)c) || (c && strchr("_-.", c));
 }
 
-/* Length of a value: a quoted text with its quotes, else up to a blank, a quote that was open outside, or ; & |. */
+/* Length of a value: a quoted text with its quotes; else the text up to a blank, a quote that was open outside, or ; &
+ * |. */
 static size_t value_length(const char *at)
 {
     if (*at == '\'' || *at == '"') {
@@ -115,7 +116,7 @@ static size_t value_length(const char *at)
     return strcspn(at, " \t\r\n'\";&|");
 }
 
-/* "https://me:hunter2@host/" without what stands before the @. returns how much of the text was taken */
+/* Puts "https://me:hunter2@host/" without the part before the @. returns the length of text used */
 static size_t put_url(const char *at, struct dcr_buf *out)
 {
     size_t host = strcspn(at + 3, "/?# \t\n'\"");
@@ -127,8 +128,8 @@ static size_t put_url(const char *at, struct dcr_buf *out)
     return (size_t)(sign - at) + 1;
 }
 
-/* What stands between a name and its value: =, :, the quote that ends the name before them, blanks around.
- * returns 0 when there is none of it */
+/* Length of the text between a name and its value: =, :, the closing quote of the name before them, blanks around.
+ * returns 0 when there is none */
 static size_t sign_length(const char *at, int *is_header)
 {
     size_t n = *at == '"' || *at == '\'' ? 1 : 0, blanks = strspn(at + n, " \t");
@@ -136,11 +137,11 @@ static size_t sign_length(const char *at, int *is_header)
     if (*is_header ? !at[n + blanks + 1] || at[n + blanks + 1] == '/' : at[n + blanks] != '=')
         return 0;
     size_t end = n + blanks + 1;
-    return end + (*is_header || blanks ? strspn(at + end, " \t") : 0); /* "TOKEN= ./x" sets nothing */
+    return end + (*is_header || blanks ? strspn(at + end, " \t") : 0); /* "TOKEN= ./x" sets an empty value */
 }
 
-/* Of NAME=value, --name=value, "Authorization: Bearer x", {"name": "value"}. An option that is a word of its own is
- * followed by nothing but its value, whatever that holds. */
+/* Length of a value in NAME=value, --name=value, "Authorization: Bearer x", {"name": "value"}. If an option is a
+ * separate word, the next word is its value, whatever it holds. */
 static size_t assigned_length(const char *at, int is_header, int is_word)
 {
     if (is_word)
@@ -197,7 +198,7 @@ int redact_text(const char *text, struct dcr_buf *out)
 
 /* ---- words ------------------------------------------------------------------------------------ */
 
-/* Programs that take a login in options of their own, like `mysql -pPASSWORD`: by how their names begin. */
+/* Programs that take a login in their options, like `mysql -pPASSWORD`, by the beginnings of their names. */
 static int takes_login(const char *word, size_t n)
 {
     static const char *const programs[] = {
@@ -218,7 +219,7 @@ static int takes_login(const char *word, size_t n)
     return 0;
 }
 
-/* Up to the end of the first such program of a text, that is no option's value; n: there is none. */
+/* Length up to the end of the first such program in a text that is not an option's value; n: there is none. */
 static size_t until_login(const char *text, size_t n, int is_value)
 {
     static const char signs[] = " \t\r\n;&|()`'\"";

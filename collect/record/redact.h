@@ -1,9 +1,9 @@
 /* redact.h - command lines without secrets, by one rule:
  *
- *  - the value of a name that says password, token, key or the like is hidden (--hf-token X, API_KEY=X, "password": X);
- *  - a word that begins as a token of a well-known service is hidden, and so is what stands before the @ of a URL, and
- *    user:password behind -u and --user;
- *  - nothing is recorded of the arguments of a program that takes logins: curl, mysql, sshpass ... */
+ *  - the value of a name such as password, token or key is hidden (--hf-token X, API_KEY=X, "password": X); - a word
+ *  that begins as a token of a well-known service is hidden, and so are the part before the @ of a URL, and
+ *    user:password after -u and --user;
+ *  - the arguments of a program that takes logins (curl, mysql, sshpass ...) are not recorded. */
 #ifndef COLLECT_REDACT_H
 #define COLLECT_REDACT_H
 
@@ -13,22 +13,22 @@
 
 #define REDACTED "(redacted)"
 
-/** redact_is_secret_name - does the name of an option or variable say that its value is a secret? The last of its parts
- *  does: "--hf-token", "API_KEY", "db.password", yes; "--max-tokens", "--sort-key", "--passes", no, nor PWD, the
- *  working folder. The one list of such words: for command lines, labels and the environment. */
+/** redact_is_secret_name - does the name of an option or variable mean that its value is a secret? Its last part
+ * decides: "--hf-token", "API_KEY", "db.password", yes; "--max-tokens", "--sort-key", "--passes", no, nor PWD, the
+ * working folder. This is the only list of such words: for command lines, labels and the environment. */
 int redact_is_secret_name(const char *name, size_t n);
 /** redact_text - append text to out without its secrets, also inside a longer text (sh -c "...").
- *  returns  not 0 when the text ends with an option whose value is the next word: redact_word is for lists of words */
+ *  returns  not 0 when the text ends with an option whose value is the next word; use redact_word for lists of words */
 int redact_text(const char *text, struct dcr_buf *out);
 
-/* Where on a command line the next word stands. All zero at its start. */
+/* Context of the next word on a command line. All zero at its start. */
 struct redact_line {
-    int meaning;    /* what redact_text returned of the word before */
-    int is_value;   /* the word before is an option */
+    int meaning;    /* result of redact_text for the previous word */
+    int is_value;   /* the previous word is an option */
     int hides_rest; /* a program that takes logins came before */
 };
 /** redact_word - append the next word of a command line to out, without secrets. A value that is a switch or a small
- *  number stays where the name is of many meanings (--auth none, --pass 3). */
+ * number stays if the name has several meanings (--auth none, --pass 3). */
 void redact_word(struct redact_line *line, const char *word, struct dcr_buf *out);
 
 #endif

@@ -1,4 +1,4 @@
-/* spool_layout.h - what lies where in a spool folder, agreed between run (writes) and pack (reads).
+/* spool_layout.h - the files of a spool folder, agreed between run (writes) and pack (reads).
  *
  *   launcher.json                       a collector that is not itself a rank: alone, or in front of mpirun
  *   rank<r>/rank.json                   a collector per rank
@@ -28,6 +28,6 @@
 #define SPOOL_RUNNING "running"
 #define SPOOL_ENDED "ended"
 
-/** spool_write_json - <dir>/<name>, replaced as a whole. */
+/** spool_write_json - writes <dir>/<name>, replacing it as a whole. */
 int spool_write_json(const char *dir, const char *name, const json_t *o, struct dcr_err *err) DCR_MUST_CHECK;
 #endif

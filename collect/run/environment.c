@@ -15,14 +15,14 @@
 #include <unistd.h>
 
 #define LIBRARY_FOLDER "../lib/dcreport"
-#define PYTHON_FOLDER "python" /* in it */
+#define PYTHON_FOLDER "python" /* a subfolder of LIBRARY_FOLDER */
 
 static void note(json_t *record, const char *key, const char *sentence)
 {
     json_object_set_new(record, key, json_string_kept(sentence));
 }
 
-/* out: the whole name of a file or folder of LIBRARY_FOLDER. returns  -1 when it is not there */
+/* out: the full path of a file or folder in LIBRARY_FOLDER. returns  -1 when it is missing */
 static int in_library_folder(const char *name, char *out, size_t n)
 {
     char dir[PATH_MAX], path[PATH_MAX + 80];
@@ -44,14 +44,13 @@ static int library(const char *what, char *out, size_t n)
     return in_library_folder(name, out, n);
 }
 
-/* What cannot be loaded will be missing: the closing line and `ls` say it. */
+/* Events of a library that cannot be loaded will be missing. The closing line and `ls` report it. */
 static void note_not_loaded(json_t *record, const char *sentence)
 {
     note(record, "not_loaded", sentence);
 }
 
-/* Into a static program nothing can be loaded, nor into one that changes the user; behind a shell it may be one of
- * several. */
+/* Nothing can be loaded into a static program or one that changes the user. A program behind a shell may be either. */
 static void note_unloadable(const struct options *o, json_t *record)
 {
     static const char *const keys[] = {"nvtx_note", "mpi_note", "io_note", "cuda_note"};
@@ -74,7 +73,7 @@ static void note_unloadable(const struct options *o, json_t *record)
     note_not_loaded(record, line);
 }
 
-/* NVTX takes one tool. Another one that was asked for before keeps its place. */
+/* NVTX takes one tool. A tool that was set before keeps its place. */
 static void set_nvtx(json_t *record)
 {
     char path[PATH_MAX], real[PATH_MAX], why[PATH_MAX + 200];
@@ -93,7 +92,7 @@ static void set_nvtx(json_t *record)
     setenv("NVTX_INJECTION64_PATH", path, 1);
 }
 
-/* Adds a name in front of a variable's list, unless it stands there. returns  0, -1 without memory */
+/* Adds a name in front of a variable's list, unless it is already in it. returns  0, -1 without memory */
 static int put_in_front(const char *variable, const char *name)
 {
     const char *already = getenv(variable);
@@ -109,8 +108,8 @@ static int put_in_front(const char *variable, const char *name)
     return 0;
 }
 
-/* Adds a library, and the recorder that it needs before it, in front of what is preloaded already. The loader would
- * look for the recorder in some ten folders. It takes blanks and colons as ends of names. */
+/* Adds a library, preceded by the recorder that it needs, in front of the list of preloaded libraries. Without a path
+ * the loader would search the recorder in some ten folders. Blanks and colons end names for the loader. */
 static int preload(const char *what, char *why, size_t n)
 {
     const char *const both[] = {what, "inject"};
@@ -130,7 +129,7 @@ static int preload(const char *what, char *why, size_t n)
     return 0;
 }
 
-/* why: it is not wanted; "" it is */
+/* why: it is not wanted; "" if it is */
 static void preload_or_note(const char *what, const char *key, const char *why, json_t *record)
 {
     char trouble[PATH_MAX + 200] = "";
@@ -165,7 +164,7 @@ static void set_io(const struct options *o, json_t *record)
     preload_or_note("io", "io_note", o->io ? "" : "switched off (--io off)", record);
     snprintf(number, sizeof number, "%d", o->io_us);
     setenv("DCC_IO_US", number, 1);
-    /* In front of mpirun the ranks are of interest, not mpirun's own files. */
+    /* In front of mpirun, only the files of the ranks are of interest, not mpirun's own. */
     if (linked_is_launcher(o->program[0]))
         setenv("DCC_RANKS_ONLY", "1", 1);
 }
@@ -195,7 +194,7 @@ static void set_cuda(const struct options *o, json_t *record)
         note(record, "cuda_note", "no NVIDIA driver here (libcuda.so.1 is not found)");
 }
 
-/* 50 us is far less than a message takes over such links. MPI's own waiting calls are told to give way too. */
+/* 50 us is far less than a message takes over such links. MPI's own waiting calls are made to give way too. */
 static int set_waits(void)
 {
     unsetenv("DCC_YIELD_NS");
@@ -250,7 +249,7 @@ static void set_window(const struct options *o, json_t *record)
 
 void environment_set(const struct options *o, json_t *record)
 {
-    /* What another collector, of which this one is a program, or the user's shell has set is not meant for this run. */
+    /* Variables that an outer collector or the user's shell has set are not meant for this run. */
     static const char *const stale[] = {"DCC_FROM_NS", "DCC_UNTIL_NS", "DCC_STEPS", "DCC_CAPTURE", "DCC_RANKS_ONLY"};
     for (size_t i = 0; i < sizeof stale / sizeof *stale; i++)
         unsetenv(stale[i]);

@@ -1,5 +1,5 @@
-/* environment.h - what the program's environment is given, so that the libraries beside the collector are loaded into
- * it and know what to record. Nothing that is there already is lost: other injections and preloads are chained. */
+/* environment.h - sets the program's environment, so that the libraries beside the collector are loaded into it and
+ * know what to record. Earlier settings are kept: other injections and preloads are chained. */
 #ifndef COLLECT_ENVIRONMENT_H
 #define COLLECT_ENVIRONMENT_H
 
@@ -7,11 +7,11 @@
 
 #include <jansson.h>
 
-/** environment_set - in this process, for the program it will start; DCC_SPOOL is start.h's.
- *  record   gets "nvtx_note", "mpi_note", "io_note": why something will not be recorded; absent when it will */
+/** environment_set - set it in this process, for the program it will start. start.h sets DCC_SPOOL.
+ *  record   gets "nvtx_note", "mpi_note", "io_note": why these events will not be recorded; absent when they will */
 void environment_set(const struct options *o, json_t *record);
-/** environment_set_waits - in this process, for a program that is not recorded: on an emulated node (collect/nodes) its
- *  waits sleep, as those of recorded programs do. Elsewhere: nothing. See collect/guest/yield. */
+/** environment_set_waits - the same for a program that is not recorded. On an emulated node (collect/nodes) its waits
+ * sleep, as those of recorded programs do. Elsewhere nothing is set. See collect/guest/yield. */
 void environment_set_waits(void);
 
 #endif

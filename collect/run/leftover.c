@@ -22,7 +22,7 @@ static int holds(const char *path, const char *text, size_t len)
     return n > 0 && memmem(all, (size_t)n, text, len) != NULL;
 }
 
-/* By its environment, or it has mapped the segment. */
+/* Does the process have the segment in its environment, or has it mapped it? */
 static int belongs(const char *pid, const char *segment)
 {
     char path[320], text[PATH_MAX + 16];
@@ -30,7 +30,7 @@ static int belongs(const char *pid, const char *segment)
     if (n + 1 > sizeof text)
         return 0;
     snprintf(path, sizeof path, "/proc/%.20s/environ", pid);
-    if (holds(path, text, n + 1)) /* with the NUL: not another one whose name begins so */
+    if (holds(path, text, n + 1)) /* with the NUL, so that a longer name with this beginning does not match */
         return 1;
     snprintf(path, sizeof path, "/proc/%.20s/maps", pid);
     return holds(path, segment, strlen(segment));
@@ -59,7 +59,7 @@ static int look(const char *segment, char *pids, size_t n)
 int leftover_wait(const char *segment, int wait_ms, char *pids, size_t n)
 {
     const struct timespec step = {.tv_nsec = 50000000};
-    int64_t until_ns = dcr_mono_ns() + (int64_t)wait_ms * 1000000; /* by the clock: a look takes its time too */
+    int64_t until_ns = dcr_mono_ns() + (int64_t)wait_ms * 1000000; /* by the clock, because a look takes time too */
     *pids = '\0';
     int count = segment ? look(segment, pids, n) : 0;
     while (count > 0 && dcr_mono_ns() < until_ns) {

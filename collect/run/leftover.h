@@ -1,4 +1,4 @@
-/* leftover.h - processes that the program started and left behind, which may still record. */
+/* leftover.h - finds processes that the program started and left running, which may still record. */
 #ifndef COLLECT_LEFTOVER_H
 #define COLLECT_LEFTOVER_H
 
@@ -7,8 +7,9 @@
 /** leftover_wait - look for processes that were told to record into a segment (by their environment) or have mapped it,
  *  and give them wait_ms to end.
  *  segment  its path; NULL: there is none
- *  pids     "12, 34" of those that stay, at most as many as fit; "" when none does            shape: (n bytes)
- *  returns  how many stay */
+ *  pids     "12, 34" of the remaining processes, at most as many as fit; "" when there are none            shape: (n
+ *           bytes)
+ *  returns  number of remaining processes */
 int leftover_wait(const char *segment, int wait_ms, char *pids, size_t n);
 
 #endif

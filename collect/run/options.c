@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Completions are made of it: packaging/completion.awk. */
+/* packaging/completion.awk makes the shell completions from this text. */
 const char options_usage[] =
     "usage: dccollect run [-o RUN.tar | --spool DIR] [options] -- PROGRAM [ARGUMENTS]\n"
     "       dccollect pack DIR -o RUN.tar [options]\n"
@@ -78,7 +78,7 @@ enum kind { FLAG, TEXT, TEXTS, NUMBER, SECONDS, WORD };
 enum { FOR_RUN = 1 << COMMAND_RUN, FOR_PACK = 1 << COMMAND_PACK, FOR_EXPORT = 1 << COMMAND_EXPORT };
 enum { FOR_LS = 1 << COMMAND_LS, FOR_BOTH = FOR_RUN | FOR_PACK };
 
-/* A word and what it stands for; word NULL at the end. */
+/* A word and its value; word NULL at the end. */
 struct choice {
     const char *word;
     int value;
@@ -86,12 +86,12 @@ struct choice {
 
 struct row {
     const char *name;
-    int commands; /* that take it: FOR_ ... */
+    int commands; /* commands that take the option: FOR_ ... */
     enum kind kind;
     size_t at;                                                                    /* of the field in struct options */
     int least, most;                                                              /* of NUMBER */
     const struct choice *words;                                                   /* of WORD */
-    int (*check)(const struct options *o, const char *text, struct dcr_err *err); /* NULL: any text will do */
+    int (*check)(const struct options *o, const char *text, struct dcr_err *err); /* NULL: any text is valid */
 };
 
 static int check_label(const struct options *o, const char *text, struct dcr_err *err)
@@ -255,7 +255,7 @@ static int take(struct options *o, const struct row *r, const char *text, struct
     return rc;
 }
 
-/* Is the word this option, alone or as "--name=value"? Only long names take a value behind '='. */
+/* Is the word this option, alone or as "--name=value"? Only long names take a value after '='. */
 static int is_option(const struct row *r, const struct options *o, const char *text)
 {
     size_t n = strlen(r->name);
@@ -301,7 +301,7 @@ static int parse_command(struct options *o, const char *word, struct dcr_err *er
                        word);
 }
 
-/* A folder called "-x" is said as "./-x", so that the commands we print can be given to a shell. */
+/* A folder called "-x" is printed as "./-x", so that the commands we print work in a shell. */
 static int name_spool(struct options *o, const char *name, struct dcr_err *err)
 {
     o->spool = name;
@@ -315,7 +315,7 @@ static int name_spool(struct options *o, const char *name, struct dcr_err *err)
     return DCR_OK;
 }
 
-/* More names than one, or none: an option behind `--` is a name too. */
+/* Not exactly one name was given. An option after `--` counts as a name too. */
 static int not_one(const struct options *o, const char *usage, struct dcr_err *err)
 {
     for (int i = 0; i < o->n_program; i++)
@@ -377,8 +377,8 @@ int options_parse(struct options *o, int argc, char **argv, struct dcr_err *err)
         o->n_program = argc - 2;
         return DCR_OK;
     }
-    /* Words without a dash are the program (run stops at the first: the rest is the program's), or folders and
-     * archives, which are moved to the front of what is left. */
+    /* Words without a dash are the program (run stops at the first, since the rest belongs to the program), or folders
+     * and archives, which are moved to the front of the remaining words. */
     for (; i < argc; i++) {
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
             o->command = COMMAND_HELP;

@@ -19,7 +19,7 @@ enum command {
     COMMAND_CALIBRATE
 };
 
-/* What stays of the trace of each process. */
+/* How much of each process's trace is kept. */
 enum keep { KEEP_RING, KEEP_ALL, KEEP_SUMMARY };
 
 /* An option that may be repeated. */
@@ -48,7 +48,7 @@ struct options {
     int keep;                  /* --keep; enum keep */
     int max_disk_mb;           /* --max-disk-mb; 0 = not given */
     int sync_s;                /* --sync-seconds; 0 = off */
-    char *dashed_spool;        /* what `spool` points to when its name begins with a dash */
+    char *dashed_spool;        /* memory of `spool` when its name begins with a dash */
     int traces;                /* --traces; enum pack_traces */
     int format;                /* --format of export; enum export_format */
     int is_long;               /* ls -l */
@@ -56,11 +56,11 @@ struct options {
     double delay_s;            /* --delay */
     double duration_s;         /* --duration; 0 = to the end */
     const char *capture_range; /* --capture-range; NULL = everything */
-    char **program;            /* argv of the program, NULL-terminated; or the archives to look at */
+    char **program;            /* argv of the program, NULL-terminated; or the archives to read */
     int n_program;
 };
 
-/** options_parse - argv is borrowed. errors  DCR_FAIL with what to write instead */
+/** options_parse - borrows argv. errors  DCR_FAIL; the sentence says what to write instead */
 int options_parse(struct options *o, int argc, char **argv, struct dcr_err *err) DCR_MUST_CHECK;
 void options_release(struct options *o);
 extern const char options_usage[];

@@ -40,7 +40,7 @@ static int write_host(const struct run *r, json_t *monitors, struct dcr_err *err
     return rc;
 }
 
-/* Ranks with collectors of their own, which may be on several hosts. */
+/* Is this one of several ranks, each with its own collector, which may be on several hosts? */
 static int is_one_of_many(const struct run *r)
 {
     return r->o->spool && r->id.rank >= 0 && r->id.world_size > 1;
@@ -51,8 +51,8 @@ static void open_counters(void *ctx, pid_t pid)
     perf_open(ctx, pid);
 }
 
-/* The monitors and the recorder take their last look before the ended program is waited for: until then the kernel
- * keeps its totals. */
+/* The monitors and the recorder take their last look before the ended program is waited for, because the kernel keeps
+ * its totals only until then. */
 struct last_look {
     struct sampler *sampler;
     json_t *monitors;
@@ -68,7 +68,7 @@ static void take_last_look(void *ctx)
 
 enum { RING_MB = 2048, MOST_MB_IN_MEMORY = 64, SUMMARY_MB = 16, RING_PIECES = 8, GRACE_MS = 2000 };
 
-/* A spool in memory is no place for a long trace, unless it was asked for. */
+/* A spool in memory has no room for a long trace, so it is limited unless the user asked for all of it. */
 static struct bounds bounds_of(const struct run *r)
 {
     int mb = r->o->max_disk_mb ? r->o->max_disk_mb : run_is_in_memory(r) ? MOST_MB_IN_MEMORY : 0;
@@ -83,7 +83,7 @@ static struct bounds bounds_of(const struct run *r)
     return b;
 }
 
-/* What the program shall record into. Without memory for it the program runs all the same. */
+/* Starts the drain with the memory that the program records into. Without enough memory the program still runs. */
 static struct drain *start_drain(struct run *r)
 {
     struct dcr_err why = {0};
@@ -109,7 +109,7 @@ static int observe(struct run *r, int *status, struct dcr_err *err)
     struct drain *drain = start_drain(r);
     int rc = start_program(r->o->program, r->spool, &r->program_mask, r->o->counters ? open_counters : NULL, &perf,
                            &pid, err);
-    unsetenv(SEGMENT_VARIABLE); /* what the collector itself starts is not recorded */
+    unsetenv(SEGMENT_VARIABLE); /* programs that the collector itself starts are not recorded */
     if (rc) {
         drain_stop(drain, 0, NULL);
         perf_close(&perf);
@@ -120,7 +120,7 @@ static int observe(struct run *r, int *status, struct dcr_err *err)
     struct clock_server *clock = NULL;
     const char *meeting = r->o->clock ? r->o->clock : r->spool;
     if (is_one_of_many(r) && r->id.rank == 0 && clock_server_start(&clock, meeting, NULL) != 0)
-        clock = NULL; /* the others say that nobody answers */
+        clock = NULL; /* the other collectors report that there is no answer */
     struct dcr_err trouble = {0};
     struct libraries *libraries = libraries_new();
     struct source_config config = {.host_dir = r->is_host_sampled ? r->host_dir : NULL,
@@ -135,7 +135,7 @@ static int observe(struct run *r, int *status, struct dcr_err *err)
     failed = sampler_start(&sampler, r->spool, &config, r->o->interval_ms, failed ? NULL : &trouble) || failed;
     struct last_look last = {.sampler = sampler, .monitors = json_object(), .drain = drain};
     struct ended ended = start_wait(pid, take_last_look, &last);
-    /* Children that the program left behind: an archive waits a little for them. */
+    /* The program may leave children running. An archive waits a little for them. */
     r->n_left = leftover_wait(drain_path(drain), r->o->output ? GRACE_MS : 0, r->left, sizeof r->left);
     drain_stop(drain, r->n_left, r->record);
     *status = ended.signal ? 128 + ended.signal : ended.exit_status < 0 ? DCR_EXIT_SELF : ended.exit_status;
@@ -156,7 +156,7 @@ static int observe(struct run *r, int *status, struct dcr_err *err)
     return failed ? DCR_FAIL : DCR_OK;
 }
 
-/* An empty spool that cannot be removed is no reason for another message. */
+/* If an empty spool cannot be removed, this is not worth another message. */
 static void discard(const char *spool)
 {
     int ignored = dcr_remove_tree(spool, NULL);
@@ -200,8 +200,8 @@ static void say_unread(const struct run *r, int n_unread, char *message, size_t 
              n_unread, n_unread == 1 ? "" : "s", r->spool, n_unread == 1 ? "it" : "them", r->spool, r->o->output);
 }
 
-/* Who removes the folder may do so while files are made in it: then there may be a folder of the same name again, with
- * the last few of them. */
+/* A process that removes the folder may do so while files are being made in it. Then a new folder of the same name may
+ * exist, with the last few files. */
 static int is_spool_gone(const struct run *r)
 {
     struct stat st;
@@ -215,7 +215,7 @@ static int pack_own(struct run *r, char *message, size_t n, struct dcr_err *err)
     int n_unread = 0;
     struct pack_request request = {
         .spool = r->spool, .output = r->o->output, .traces = (enum pack_traces)r->o->traces, .n_unread = &n_unread};
-    if (pack_check_output(request.output, NULL) != 0) /* the program took the folder away in which we stand */
+    if (pack_check_output(request.output, NULL) != 0) /* the program removed the current folder */
         request.output = r->output;
     if (r->n_left) {
         snprintf(reason, sizeof reason,
@@ -247,7 +247,7 @@ static int pack_own(struct run *r, char *message, size_t n, struct dcr_err *err)
     return r->is_own_spool ? dcr_remove_tree(r->spool, err) : DCR_OK;
 }
 
-/* A folder that is not there yet may be made by the program; what can never be one is said now. */
+/* A missing folder may still be made by the program. A path that can never be a folder is refused now. */
 static int check_adopt(const struct options *o, struct dcr_err *err)
 {
     for (size_t i = 0; i < o->adopt.n; i++) {
@@ -257,7 +257,7 @@ static int check_adopt(const struct options *o, struct dcr_err *err)
         if (stat(o->adopt.items[i], &st) == 0 && !S_ISDIR(st.st_mode))
             return dcr_err_set(err, DCR_FAIL, "cannot adopt '%s': it is no folder; give the one it lies in",
                                o->adopt.items[i]);
-        /* The record of the run, by which its results are found when it is packed, is JSON. */
+        /* The record of the run is JSON, and packing finds the results by this path in it. */
         char path[PATH_MAX];
         json_t *text = dcr_absolute(o->adopt.items[i], path, sizeof path, NULL) == 0 ? json_string(path) : NULL;
         json_decref(text);
@@ -279,7 +279,7 @@ static int check_clock(const struct options *o, struct dcr_err *err)
                        o->clock);
 }
 
-/* An emulated node is one node: it cannot be as many as it has ranks, too. */
+/* An emulated node is one node, so its ranks cannot be nodes too. */
 static int check_node(const struct options *o, json_t **share, struct dcr_err *err)
 {
     int rc = node_share_of_environment(share, err);
@@ -298,9 +298,9 @@ int run_program(const struct options *o, char *message, size_t n, int *status, s
     *status = DCR_EXIT_SELF;
     start_block_file_signal(&r.program_mask);
 #ifdef M_ARENA_MAX
-    mallopt(M_ARENA_MAX, 1); /* an own heap for each of three threads costs more than it saves */
+    mallopt(M_ARENA_MAX, 1); /* separate heaps for three threads cost more than they save */
 #endif
-    int rc = o->output ? pack_check_output(o->output, err) : DCR_OK; /* before the program has cost hours */
+    int rc = o->output ? pack_check_output(o->output, err) : DCR_OK; /* checked before the program has run for hours */
     if (rc == 0)
         rc = check_adopt(o, err);
     if (rc == 0)
@@ -314,7 +314,7 @@ int run_program(const struct options *o, char *message, size_t n, int *status, s
     if (rc == 0)
         rc = run_claim_host(&r, err);
     if (rc) {
-        if (err && err->sys) /* a disk, not what was asked for */
+        if (err && err->sys) /* a disk error, not a fault of the request */
             dcr_err_while(err, "the program was not started");
         goto out;
     }
@@ -323,7 +323,7 @@ int run_program(const struct options *o, char *message, size_t n, int *status, s
     rc = write_host(&r, NULL, err);
     if (rc == 0)
         rc = spool_write_json(r.record_dir, r.record_name, r.record, err);
-    if (rc) { /* the program never started: the place is free again */
+    if (rc) { /* the program never started, so the place is free again */
         dcr_err_while(err, "the program was not started");
         json_decref(r.record);
         r.record = NULL;
@@ -340,11 +340,13 @@ int run_program(const struct options *o, char *message, size_t n, int *status, s
     if (o->output) {
         struct dcr_err pack_err = {0};
         int packed = pack_own(&r, message, n, &pack_err);
-        if (packed && err && (rc == 0 || !message[0])) /* no archive: what to do, and most often why it all failed */
+        if (packed && err && (rc == 0 || !message[0])) /* no archive: what to do, and most often why everything
+                                                        * failed */
             *err = pack_err;
         rc = rc ? rc : packed;
     } else {
-        /* Here, where the trace lies and a core has become free: packing then has summaries to merge. */
+        /* Summaries are made here, on the node of the traces, where a core has become free. Packing then only merges
+         * them. */
         if (r.id.rank >= 0)
             summarize_folder(r.record_dir, r.id.rank);
     }

@@ -4,10 +4,10 @@
 
 #include "collect/run/options.h"
 
-/** run_program - everything `dccollect run` does.
- *  message  one line for people: what was recorded, dropped, missing; "" when another rank says it
+/** run_program - does the work of `dccollect run`.
+ *  message  one line for people: recorded, dropped and missing events; "" when another rank reports them
  *  status   the exit status to pass on: the program's, 128+signal, 126 or 127 when it could not be started
- *  errors   DCR_FAIL: dccollect itself failed before or after; *status is then what to exit with all the same */
+ *  errors   DCR_FAIL: dccollect itself failed before or after; *status is still the status to exit with */
 int run_program(const struct options *o, char *message, size_t n, int *status, struct dcr_err *err) DCR_MUST_CHECK;
 
 #endif

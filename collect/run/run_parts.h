@@ -1,5 +1,5 @@
-/* run_parts.h - what the files of `dccollect run` share: run.c (all together), run_places.c (where), run_record.c (the
- * record). */
+/* run_parts.h - shared by the files of `dccollect run`: run.c (the order of the steps), run_places.c (places of files),
+ * run_record.c (the record). */
 #ifndef COLLECT_RUN_PARTS_H
 #define COLLECT_RUN_PARTS_H
 
@@ -17,38 +17,39 @@ struct run {
     const struct options *o;
     struct rank_identity id;
     char spool[PATH_MAX];
-    int spool_fd;          /* of that folder, to know it from one of the same name that was made later; -1: none yet */
-    int is_own_spool;      /* made for -o, removed when packed */
-    char output[PATH_MAX]; /* of -o, from the root on */
+    int spool_fd;          /* descriptor of that folder, to distinguish it from a later one of the same name; -1: none
+                            * yet */
+    int is_own_spool;      /* made for -o, removed after packing */
+    char output[PATH_MAX]; /* the path of -o, made absolute */
     char record_dir[PATH_MAX + 32];
     const char *record_name;
     json_t *record;
-    json_t *node_share; /* of DCREPORT_NODE; NULL: this host is no emulated node */
+    json_t *node_share; /* from DCREPORT_NODE; NULL: this host is not an emulated node */
     char host_dir[300]; /* "host-<name>" */
     int is_host_sampled;
-    int n_left; /* processes that the program left behind, and who they are */
+    int n_left; /* number of processes that the program left running, and their ids */
     char left[200];
-    int has_claimed;       /* the record's file is ours */
-    sigset_t program_mask; /* signals that were blocked before ours; the program gets them back */
+    int has_claimed;       /* this collector made the record's file */
+    sigset_t program_mask; /* signals that were blocked at our start; the program gets this mask back */
 };
 
-/** run_choose_places - spool, folder and name of the record, which is made, empty. What another run holds is refused.
- */
+/** run_choose_places - choose the spool, and folder and name of the record, which is made empty. Places of another run
+ * are refused. */
 int run_choose_places(struct run *r, struct dcr_err *err) DCR_MUST_CHECK;
-/** run_claim_host - one collector per host samples the host: is it this one? r->is_host_sampled */
+/** run_claim_host - one collector per host samples the host. Sets r->is_host_sampled if it is this one. */
 int run_claim_host(struct run *r, struct dcr_err *err) DCR_MUST_CHECK;
-/** run_n_local - collectors on this host, as far as the launcher says; run_n_below - processes that record below this
- *  one: as many as there are cores when the program is a launcher, else 1. */
+/** run_n_local - number of collectors on this host, if the launcher tells. run_n_below - number of recording processes
+ * below this one: the number of cores when the program is a launcher, else 1. */
 int run_n_local(const struct run *r);
 int run_n_below(const struct run *r);
-/** run_is_in_memory - the file system of the spool keeps its files there. */
+/** run_is_in_memory - does the file system of the spool keep its files in memory? */
 int run_is_in_memory(const struct run *r);
-/** run_begin_record - r->record, with all that is known before the program starts. */
+/** run_begin_record - make r->record with everything that is known before the program starts. */
 void run_begin_record(struct run *r);
-/** run_put_libraries - which MPI, NCCL and CUDA the program's processes used.
- *  libraries    what was sampled; NULL: nothing */
+/** run_put_libraries - put the versions of MPI, NCCL and CUDA that the program's processes used.
+ *  libraries    from sampling; NULL: nothing */
 void run_put_libraries(struct run *r, const struct libraries *libraries);
-/** run_end_record - how it ended. */
+/** run_end_record - put how the program ended. */
 void run_end_record(struct run *r, const struct ended *e);
 
 #endif

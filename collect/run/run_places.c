@@ -1,4 +1,5 @@
-/* run_places.c - where a run records: the spool, the folder of this rank, and who samples the host. See run_parts.h. */
+/* run_places.c - the places of a recording: the spool, the folder of this rank, and the collector that samples the
+ * host. See run_parts.h. */
 #include "collect/run/run_parts.h"
 
 #include "collect/record/job.h"
@@ -20,7 +21,7 @@
 #include <unistd.h>
 
 /* -o RUN.tar: evidence is gathered in RUN.tar.spool beside it, so that a killed collector leaves something to pack.
- * What an earlier killed run left is not touched: the next free name is taken. */
+ * Remains of an earlier killed run are not touched: the next free name is taken. */
 static int make_own_spool(struct run *r, struct dcr_err *err)
 {
     const char *base = r->output;
@@ -35,7 +36,7 @@ static int make_own_spool(struct run *r, struct dcr_err *err)
         int is_made = mkdir(r->spool, 0777) == 0;
         if (!is_made && errno != EEXIST)
             return dcr_err_sys(err, DCR_FAIL, "cannot create folder '%s'", r->spool);
-        /* Held for as long as this collector lives, so that another one does not record into the same archive. */
+        /* The lock is held while this collector lives, so that no other one records into the same archive. */
         int lock = open(r->spool, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (lock >= 0 && flock(lock, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
             close(lock);
@@ -53,8 +54,8 @@ static int make_own_spool(struct run *r, struct dcr_err *err)
                        r->o->output);
 }
 
-/* A run that has ended lies there already. A collector in front of a launcher comes before its ranks, and they before
- * it has ended; ranks of one job may come one after another. */
+/* Does the spool hold a run that has ended? A collector in front of a launcher starts before its ranks, and they start
+ * before it has ended. Ranks of one job may start one after another. */
 static int holds_another_run(const struct run *r)
 {
     char path[PATH_MAX + 64], **names = NULL;
@@ -103,7 +104,7 @@ int run_choose_places(struct run *r, struct dcr_err *err)
     if (rc)
         return rc;
     r->spool_fd = open(r->spool, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    int is_taken = holds_another_run(r); /* before anything of this one lies there */
+    int is_taken = holds_another_run(r); /* checked before this run has files there */
     char host[256];
     meta_host_name(host, sizeof host);
     snprintf(r->host_dir, sizeof r->host_dir, SPOOL_HOST_PREFIX "%s", host);
@@ -119,7 +120,7 @@ int run_choose_places(struct run *r, struct dcr_err *err)
     }
     char path[PATH_MAX + 64];
     snprintf(path, sizeof path, "%s/%s", r->record_dir, r->record_name);
-    /* Made here, empty, so that of two that come at once one is refused. */
+    /* The record is made empty here, so that one of two simultaneous collectors is refused. */
     int fd = is_taken ? -1 : open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (fd < 0 && !is_taken && errno != EEXIST)
         return dcr_err_sys(err, DCR_FAIL, "cannot write '%s'", path);
@@ -133,7 +134,7 @@ int run_choose_places(struct run *r, struct dcr_err *err)
     return DCR_OK;
 }
 
-/* Local rank 0, or without that knowledge the first to create host.json. */
+/* Local rank 0 claims the host. If the local rank is unknown, the first collector to create host.json does. */
 int run_claim_host(struct run *r, struct dcr_err *err)
 {
     char path[PATH_MAX + 400];

@@ -1,4 +1,4 @@
-/* run_record.c - the record of a run: what is known before it starts, and how it ended. See run_parts.h. */
+/* run_record.c - the record of a run: facts known before it starts, and how it ended. See run_parts.h. */
 #include "collect/run/run_parts.h"
 
 #include "collect/record/git.h"
@@ -21,7 +21,7 @@
 
 extern char **environ;
 
-/* The command line, without secrets. */
+/* The command line without secrets. */
 static json_t *command_words(char *const *words, size_t n)
 {
     json_t *list = json_array();
@@ -42,12 +42,13 @@ static void put_adopt(struct run *r)
     for (size_t i = 0; i < r->o->adopt.n; i++) {
         char path[PATH_MAX];
         if (dcr_absolute(r->o->adopt.items[i], path, sizeof path, NULL) == 0)
-            json_array_append_new(list, json_string(path)); /* to be found by: UTF-8, which was checked */
+            json_array_append_new(list, json_string(path)); /* needed to find the folder again: UTF-8, which was
+                                                             * checked */
     }
     json_object_set_new(r->record, "adopt", list);
 }
 
-/* The program of rank 0 starts so much later at most, and the others wait for it in MPI_Init. */
+/* The program of rank 0 starts at most this much later, and the others wait for it in MPI_Init. */
 enum { GIT_MS = 300 };
 
 void run_begin_record(struct run *r)
@@ -79,7 +80,7 @@ void run_begin_record(struct run *r)
     if (getcwd(line, sizeof line))
         json_object_set_new(o, "folder", json_string_kept(line));
     json_t *git = git_of_command(r->o->program, (size_t)r->o->n_program);
-    if (git && r->id.rank <= 0) /* a thousand ranks would ask the same of one file system */
+    if (git && r->id.rank <= 0) /* not each of a thousand ranks, because all would use the same file system */
         git_put_dirty(git, GIT_MS);
     else if (git)
         meta_missing(git, "dirty", "only the collector of rank 0 asks git");
@@ -129,7 +130,7 @@ static json_t *nanoseconds(const struct timeval *t)
     return json_integer((json_int_t)t->tv_sec * 1000000000 + (json_int_t)t->tv_usec * 1000);
 }
 
-/* Processor time of this process: the program is a child, and is not in it. */
+/* Processor time of this process, without the program, which is a child. */
 static void put_own_time(json_t *o)
 {
     struct rusage own;

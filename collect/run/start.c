@@ -43,7 +43,7 @@ void start_block_signals(void)
  * the group counts the signals that arrive: a signal that reached it reached the program too. */
 static struct witness {
     pid_t pid;                     /* 0: there is none */
-    volatile sig_atomic_t *counts; /* shared with it; shape (NSIG) */
+    volatile sig_atomic_t *counts; /* shared with the witness; shape (NSIG) */
     sig_atomic_t seen[NSIG];
 } witness;
 
@@ -60,14 +60,14 @@ static void be_witness(pid_t parent)
         sigaction(forwarded[i], &count, NULL);
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent)
         _exit(0);
-    closefrom(0); /* whoever reads our output shall see its end */
+    closefrom(0); /* readers of our output must see its end */
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
     for (;;)
         pause();
 }
 
-/* Without it only what the kernel sent counts as sent to the group. */
+/* Without a witness, only signals from the kernel count as sent to the group. */
 static void start_witness(void)
 {
     pid_t parent = getpid();
@@ -95,7 +95,7 @@ static void end_witness(void)
     witness = (struct witness){0};
 }
 
-/* Did the program get the signal that has just come here? The witness may need a moment to run. */
+/* Did the program also get the signal that has just arrived here? The witness may need a moment to run. */
 static int has_reached(pid_t pid, const siginfo_t *info)
 {
     static const struct timespec moment = {.tv_nsec = 1000000};
@@ -127,7 +127,8 @@ int start_program(char **argv, const char *spool, const sigset_t *mask, void (*b
         close(report[1]);
         return DCR_FAIL;
     }
-    /* With SIGCHLD ignored (some launchers do) there would be no status to wait for; the program gets its own back. */
+    /* With SIGCHLD ignored (some launchers do) there would be no status to wait for. The program gets the original
+     * setting back. */
     struct sigaction child_action, standard = {.sa_handler = SIG_DFL};
     sigaction(SIGCHLD, &standard, &child_action);
     pid_t child = fork();
@@ -180,7 +181,7 @@ static int tells_to_end(int signal)
     return signal == SIGHUP || signal == SIGINT || signal == SIGQUIT || signal == SIGTERM;
 }
 
-/* What killed the program may have been sent to its whole group, and waits here still. */
+/* A signal that killed the program may have been sent to its whole group, and then it still waits here. */
 static void look_behind(const sigset_t *ours, struct ended *e)
 {
     static const struct timespec at_once;
@@ -189,7 +190,7 @@ static void look_behind(const sigset_t *ours, struct ended *e)
         e->told = tells_to_end(signal) ? signal : 0;
 }
 
-/* Wait until the program has ended. e->told gets the first signal that told it to end. */
+/* Waits until the program has ended. e->told gets the first signal that told it to end. */
 static void wait_for_end(pid_t pid, const sigset_t *ours, struct ended *e)
 {
     for (;;) {
