@@ -2,8 +2,8 @@
 #include "collect/guest/clock.h"
 
 #define LOOK_EVERY_NS 4000000
-#define MEASURE_NS 20000000 /* two looks are exact to some 50 ns each: the rate is then known to 5 ppm */
-/* Wrong by more than this over the time between two looks: the rate is not what it was. NTP changes it by 500 ppm at
+#define MEASURE_NS 20000000 /* two looks are exact to some 50 ns each, so the rate is then known to 5 ppm */
+/* If the prediction is off by more than this between two looks, the rate has changed. NTP changes it by 500 ppm at
  * most. */
 #define MAX_WRONG_PPM 300
 #define MAX_STRIKES 3
@@ -18,7 +18,7 @@ static unsigned strikes, n_measured;
 static uint64_t first_tsc;
 static int64_t first_ns;
 
-/* The counter and the clock at one instant. returns 0, or -1 when something came in between each time */
+/* Reads the counter and the clock at one instant. returns 0, or -1 when every try was interrupted */
 static int look(uint64_t *tsc, int64_t *ns)
 {
     for (int i = 0; i < 4; i++) {
@@ -60,7 +60,7 @@ static void measure(uint64_t tsc, int64_t ns)
     __atomic_store_n(&dcc_clock_rate.max_ticks, (uint64_t)(LOOK_EVERY_NS / ns_per_tick), __ATOMIC_RELEASE);
 }
 
-/* Hold the rate against what passed since the track's last look. */
+/* Checks the rate against the time that has passed since the track's last look. */
 static void hold_against(const struct clock_track *c, uint64_t tsc, int64_t ns)
 {
     int64_t passed_ns = ns - c->ns;

@@ -1,11 +1,11 @@
-/* clock.h - CLOCK_MONOTONIC for the events of one track, cheaper than the system's own call where that is sound.
+/* clock.h - CLOCK_MONOTONIC for the events of one track, cheaper than the system's own call if the hardware permits.
  *
- * With an invariant time stamp counter that the kernel itself uses as its clock, a track reads the counter and goes on
- * from its last look at CLOCK_MONOTONIC; it looks again every 4 ms. The rate is measured over at least 20 ms and held
- * against every later look: what is handed out differs from CLOCK_MONOTONIC by at most CLOCK_MAX_ERROR_NS, else the
- * rate is measured anew, and after three failures (a machine that moved, a counter that stops) the system's call serves
- * for good. Times of a track never run backwards. Every value is CLOCK_MONOTONIC nanoseconds: files need no conversion.
- */
+ * With an invariant time stamp counter that the kernel itself uses as its clock, a track reads the counter and
+ * continues from its last look at CLOCK_MONOTONIC; it looks again every 4 ms. The rate is measured over at least 20 ms
+ * and checked at every later look. Times differ from CLOCK_MONOTONIC by at most CLOCK_MAX_ERROR_NS; otherwise the rate
+ * is measured again. After three failures (a machine that moved, a counter that stops) the system's call is used for
+ * good. Times of a track never run backwards. Every value is in CLOCK_MONOTONIC nanoseconds, so files need no
+ * conversion. */
 #ifndef DCC_INJECT_CLOCK_H
 #define DCC_INJECT_CLOCK_H
 
@@ -23,26 +23,26 @@
 struct clock_track {
     uint64_t tsc; /* at the last look */
     int64_t ns;   /* CLOCK_MONOTONIC then */
-    int64_t last; /* handed out last */
+    int64_t last; /* last time given out */
 };
 
-/* ns per tick in units of 2^-32 (0: the counter is not used), and how long one look serves, in ticks. One value at a
- * time is replaced; a track that sees the new rate with the old limit is wrong by nothing that matters. */
+/* ns per tick in units of 2^-32 (0: the counter is not used), and how many ticks a look stays valid. The two values are
+ * replaced one after the other. A track that sees the new rate with the old limit makes only a negligible error. */
 struct clock_rate {
     uint64_t ns_per_tick, max_ticks;
 };
 extern struct clock_rate dcc_clock_rate;
 
-/** clock_begin - at load. has_tsc: the collector found the counter sound (struct segment). */
+/** clock_begin - call at load. has_tsc: the collector found the counter sound (struct segment). */
 void clock_begin(int has_tsc);
-/** clock_system_ns - CLOCK_MONOTONIC by the system. */
+/** clock_system_ns - CLOCK_MONOTONIC from the system's call. */
 static inline int64_t clock_system_ns(void)
 {
     return dcr_mono_ns();
 }
-/** clock_is_system - the counter is not used, for good: a track's time is CLOCK_MONOTONIC by the system. */
+/** clock_is_system - the counter is never used: times of tracks come from the system's call. */
 int clock_is_system(void);
-/** clock_look - look at CLOCK_MONOTONIC now. */
+/** clock_look - reads CLOCK_MONOTONIC now. */
 int64_t clock_look(struct clock_track *c);
 
 /** clock_now_ns - time for the next event of the track. */
@@ -50,7 +50,7 @@ static inline int64_t clock_now_ns(struct clock_track *c)
 {
 #if defined(__x86_64__)
     uint64_t max = __atomic_load_n(&dcc_clock_rate.max_ticks, __ATOMIC_RELAXED), passed;
-    /* A counter behind the last look gives a huge number. */
+    /* A counter before the last look gives a huge number. */
     if (__builtin_expect(max && (passed = __rdtsc() - c->tsc) < max, 1)) {
         int64_t now = c->ns + (int64_t)(passed * __atomic_load_n(&dcc_clock_rate.ns_per_tick, __ATOMIC_RELAXED) >> 32);
         return c->last = now > c->last ? now : c->last;
@@ -59,7 +59,7 @@ static inline int64_t clock_now_ns(struct clock_track *c)
     return clock_look(c);
 }
 
-/** clock_not_before - a time taken elsewhere, no earlier than what the track has seen. */
+/** clock_not_before - a time taken elsewhere, raised to the last time of the track if it is earlier. */
 static inline int64_t clock_not_before(struct clock_track *c, int64_t t_ns)
 {
     return c->last = t_ns > c->last ? t_ns : c->last;

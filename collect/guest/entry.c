@@ -5,7 +5,7 @@
 
 #define EXPORTED __attribute__((visibility("default")))
 
-enum { NOT_RECORDING = -2 }; /* as NVTX: no tracking of push and pop */
+enum { NOT_RECORDING = -2 }; /* the value of NVTX for "push and pop are not tracked" */
 
 /* Category and payload of an event; returns NULL when it has neither. */
 static const struct dct_attr *attr_of(struct spool_track *t, uint32_t domain, const char *category, uint64_t payload,

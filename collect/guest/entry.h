@@ -1,5 +1,5 @@
-/* entry.h - entry points for programs that are built without NVTX's headers: dlopen the library that
- * NVTX_INJECTION64_PATH names, dlsym these, and the trace is the same as through NVTX. Any thread may call. */
+/* entry.h - entry points for programs that are built without NVTX's headers. Open the library in NVTX_INJECTION64_PATH
+ * with dlopen and look these up with dlsym: the trace is the same as through NVTX. Any thread may call. */
 #ifndef DCC_ENTRY_H
 #define DCC_ENTRY_H
 
@@ -17,10 +17,10 @@ int dcc_range_push(const char *domain, const char *category, const char *name, u
  *  returns  its level; -1 when none is open, -2 when nothing is being recorded */
 int dcc_range_pop(const char *domain);
 
-/** dcc_range_start - open a range of the process, for what goes on beside the threads; arguments as above.
+/** dcc_range_start - open a range of the process, for activity outside of the threads; arguments as above.
  *  returns  its number, for dcc_range_end; 0 when nothing is being recorded */
 uint64_t dcc_range_start(const char *domain, const char *category, const char *name, uint64_t payload);
-/** dcc_range_end - close it, from any thread. id 0: nothing. */
+/** dcc_range_end - close it, from any thread. id 0 does nothing. */
 void dcc_range_end(const char *domain, uint64_t id);
 
 #endif

@@ -71,8 +71,8 @@ void gap_open(struct spool_track *t)
     t->lost[t->n_lost++] = r;
 }
 
-/* Ranges of a thread nest: all nodes from number i on are of the range that ends. They join those of earlier ranges of
- * the same name and place. */
+/* Ranges of a thread nest, so all nodes from number i on belong to the range that ends. They are merged with nodes of
+ * earlier ranges of the same name and place. */
 static void fold(struct gap *g, uint32_t i)
 {
     uint8_t at[GAP_NODES];
@@ -107,8 +107,8 @@ void gap_close(struct spool_track *t, uint32_t i, int64_t end_ns)
     fold(&t->gap, r->node);
 }
 
-/* Calls on files inside one of MPI keep their time: what is left is its own. They ended before it, so they are the last
- * ones. */
+/* Subtracts from an MPI call the time of calls on files inside it, and remembers the call. The inner ones ended before
+ * it, so they are the last ones remembered. */
 static void remember_call(struct gap *g, int64_t start_ns, int64_t *ns)
 {
     int64_t all = *ns;
@@ -158,8 +158,8 @@ uint32_t gap_slots(struct spool_track *t)
     return n;
 }
 
-/* The nodes directly inside `parent`, end to end from at_ns on (0: from where the first began), each behind those
- * inside it. */
+/* Puts the nodes directly inside `parent`, end to end from at_ns on (0: from the start of the first), each after the
+ * nodes inside it. */
 static struct dct_slot *put_nodes(const struct gap *g, struct dct_slot *s, uint32_t parent, int64_t at_ns,
                                   uint32_t level)
 {

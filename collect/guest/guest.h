@@ -1,20 +1,20 @@
-/* guest.h - what the libraries beside the injected one (mpi/, io/, cudaprof/: interposers, loaded by LD_PRELOAD) use of
- * it: one trace and one clock per process, whoever observes. */
+/* guest.h - functions of the injected library for the interposers (mpi/, io/, cudaprof/: loaded by LD_PRELOAD), so that
+ * a process has one trace and one clock. */
 #ifndef DCC_INJECT_GUEST_H
 #define DCC_INJECT_GUEST_H
 
 #include "lib/archive/format.h"
 
-/* An interval that has ended. Texts may be reused after the call. */
+/* A complete interval. Texts may be reused after the call. */
 struct dcc_span {
     const char *domain, *category, *name;
-    int64_t start_ns, end_ns; /* dcc_guest_now */
+    int64_t start_ns, end_ns; /* times from dcc_guest_now */
     uint64_t bytes;
     uint32_t payload_type; /* DCT_PAYLOAD_* */
     uint64_t payload;
 };
 
-/** dcc_guest_is_wanted - the collector's segment is mapped: something may be recorded in this process. */
+/** dcc_guest_is_wanted - the collector's segment is mapped: this process may be recorded. */
 int dcc_guest_is_wanted(void);
 /** dcc_guest_is_abandoned - see spool_is_abandoned. */
 int dcc_guest_is_abandoned(uintptr_t busy);
@@ -24,22 +24,23 @@ int dcc_guest_is_recording(void);
  *  whole. Both times are 0 if the call was not timed.
  *  returns  0: the call lies outside the window */
 int dcc_guest_part(int64_t *start_ns, int64_t *end_ns);
-/** dcc_guest_now - time of the thread's events. */
+/** dcc_guest_now - current time for events of the thread. */
 int64_t dcc_guest_now(void);
-/** dcc_guest_is_clock_system - it is CLOCK_MONOTONIC as the system gives it, for good. */
+/** dcc_guest_is_clock_system - dcc_guest_now always uses the system's CLOCK_MONOTONIC. */
 int dcc_guest_is_clock_system(void);
-/** dcc_guest_is_window_used - calls may lie outside of what is recorded: ask dcc_guest_part. */
+/** dcc_guest_is_window_used - calls may lie outside of the recording window: use dcc_guest_part. */
 int dcc_guest_is_window_used(void);
 void dcc_guest_span(const struct dcc_span *span);
-/** dcc_guest_gpu - what a GPU did. kernel only of a kernel. Counted as dropped when there is no room. */
+/** dcc_guest_gpu - puts an activity of a GPU. kernel only for a kernel. Without room it counts as dropped. */
 void dcc_guest_gpu(const char *name, int64_t start_ns, int64_t end_ns, uint64_t bytes, const struct dct_gpu *gpu,
                    const struct dct_kernel *kernel);
-/** dcc_guest_lost - events that never came, counted as dropped. */
+/** dcc_guest_lost - counts lost events as dropped. */
 void dcc_guest_lost(uint64_t n);
-/** dcc_guest_file - sums of a file in the trace (DCT_N_IO of them), for atomic adds; *name its number as payload.
+/** dcc_guest_file - sums of a file in the trace (DCT_N_IO of them), for atomic adds; *name gets its number for
+ * payloads.
  *  returns  NULL when nothing is being recorded */
 struct dct_io *dcc_guest_file(const char *path, uint32_t *name);
-/** dcc_guest_note - a sentence into the trace: why something is missing. */
+/** dcc_guest_note - puts a sentence into the trace: why events are missing. */
 void dcc_guest_note(const char *sentence);
 /** dcc_guest_capture - cudaProfilerStart (1) and cudaProfilerStop (0). */
 void dcc_guest_capture(int is_on);

@@ -1,5 +1,5 @@
-/* hot.h - what a push and a pop pass through every time, inline: nothing is called but what is rare. spool.h has the
- * same for everybody else; what is rare there goes on in spool.c and spool_names.c. */
+/* hot.h - the inline path of every push and pop, which calls functions only in rare cases. spool.h has the same
+ * functions for other callers; the rare cases continue in spool.c and spool_names.c. */
 #ifndef DCC_INJECT_HOT_H
 #define DCC_INJECT_HOT_H
 
@@ -15,19 +15,19 @@
 /* initial-exec: the general model may allocate inside a signal handler. 16 bytes fit glibc's surplus for dlopen. */
 extern __thread struct spool_self {
     struct spool_track *track;
-    uintptr_t busy; /* where the stack was when the thread came in; 0: it is not inside */
+    uintptr_t busy; /* stack address at which the thread came in; 0: it is not inside */
 } spool_self __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
-/* spool.c and spool_names.c: what is rare. spool_next_block: of the track, 0 when it has a new one; else the old one
- * stays. is_reserved: it may be of the reserve. */
+/* Rare cases, in spool.c and spool_names.c. spool_next_block: returns 0 when the track has a new block; else it keeps
+ * the old one. is_reserved: the block may be of the reserve. */
 int spool_next_block(struct spool_track *t, int is_reserved);
-/* Kept free in a block for the ends of process ranges, which come on any thread. */
+/* Slots kept free in a block for the ends of process ranges, which may come from any thread. */
 #define SPOOL_END_SLOTS 32u
-/* is_counted: if nothing is recorded, one event is lost; the pop of a lost push is not one more. */
+/* is_counted: if nothing is recorded, one event counts as lost. The pop of a lost push does not count again. */
 struct spool_track *spool_enter_again(int is_counted);
 struct spool_track *spool_enter_slowly(int is_counted);
 uint32_t spool_name_slowly(struct spool_track *t, const char *text, struct cached *c);
-/* WINDOW_NAME_* of the name that the track has just asked for. */
+/* WINDOW_NAME_* flags of the name that the track has just looked up. */
 uint32_t spool_name_flags(const struct spool_track *t, uint32_t name);
 
 HOT uintptr_t hot_stack(void)
@@ -41,14 +41,14 @@ HOT uintptr_t hot_stack(void)
 #endif
 }
 
-/** hot_enter, hot_leave - as spool_enter, spool_leave; hot_enter_to_end for the end of a range. */
+/** hot_enter, hot_leave - as spool_enter, spool_leave; hot_enter_to_end is for the end of a range. */
 HOT struct spool_track *hot_enter_as(int is_counted)
 {
     if (!LIKELY(spool_self.busy == 0))
         return spool_enter_again(is_counted);
     spool_self.busy = hot_stack();
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    struct spool_track *t = spool_self.track; /* who has one has a process */
+    struct spool_track *t = spool_self.track; /* a thread with a track belongs to a process with an entry */
     if (LIKELY(t && t->epoch == __atomic_load_n(&dcc_self->epoch, __ATOMIC_RELAXED)))
         return t;
     return spool_enter_slowly(is_counted);
@@ -77,8 +77,8 @@ HOT uint64_t hot_word(const char *at)
     return word;
 }
 
-/** hot_same - is text the known text of n bytes, its NUL included? When it is, no byte behind its NUL is looked at;
- * when it is another, the bytes looked at lie on the page where it begins. */
+/** hot_same - is text the known text of n bytes, including its NUL? If it is, no byte after its NUL is read. If not,
+ * only bytes of the page where it begins are read. */
 HOT int hot_same(const char *text, const char *known, uint32_t n)
 {
     enum { PAGE = 4096 };
@@ -114,7 +114,7 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ && sizeof(struct dct_sl
                    offsetof(struct dct_slot, name) == 4,
                "hot_put writes the first half of a slot as one number, little endian");
 
-/* The head of an event with n slots in all, written last but for the count. */
+/* Writes the head of an event with n slots in total, last before the count. */
 HOT void hot_put(struct spool_track *t, struct dct_slot *s, int kind, uint32_t n, uint32_t domain, uint32_t name,
                  int64_t t_ns)
 {
@@ -138,10 +138,10 @@ HOT int hot_push(struct spool_track *t, uint32_t domain, uint32_t name, const st
         memcpy(s + 1, attr, sizeof *attr);
     hot_put(t, s, DCT_PUSH, n, domain, name, clock_now_ns(&t->clock));
     t->open++;
-    return t->level[domain].recorded++; /* no others are open */
+    return t->level[domain].recorded++; /* no other ranges are open */
 }
 
-/** hot_pop - as spool_put_pop; t_ns was taken on the track since hot_enter. */
+/** hot_pop - as spool_put_pop; t_ns was taken on the track after hot_enter. */
 HOT int hot_pop(struct spool_track *t, uint32_t domain, int64_t t_ns)
 {
     struct levels *l = &t->level[domain];

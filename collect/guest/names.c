@@ -25,7 +25,7 @@ static int is_name(const struct segment *s, uint32_t id, const char *text, uint3
     return e->hash == hash && e->len == len && memcmp(segment_text(s, id), text, len) == 0;
 }
 
-/* A number with its text that nobody can find yet. returns 0: no room */
+/* A number and its text, not yet in the table. returns 0: no room */
 static uint32_t new_name(struct segment *s, const char *text, uint32_t len, uint32_t hash, uint32_t flags, int is_often)
 {
     if (__atomic_load_n(&s->n_names, __ATOMIC_RELAXED) >= s->max_names - (is_often ? s->max_names / 8 : 0) ||
@@ -85,7 +85,8 @@ uint32_t names_domain(struct segment *s, uint32_t name)
     return SEGMENT_DOMAINS - 1;
 }
 
-/* What was said last of each number, in memory of this process: programs name their categories again and again. */
+/* The last definition of each number, in memory of this process, because programs define their categories again and
+ * again. */
 enum { N_LAST = 4096 };
 static struct {
     uint64_t key; /* 0 = free */

@@ -30,12 +30,12 @@ struct segment *dcc_segment;
 /* These survive a fork. */
 static int rank_at_load = -1;
 static pid_t loaded_in;
-static uint32_t last_serial; /* of this process, or of the parent */
+static uint32_t last_serial; /* of this process, or of its parent */
 
 static int rank_of_environment(void)
 {
-    /* As lib/archive/rank.c has them: torchrun's own rank first, PyTorch's names by themselves last. A batch script
-     * has a SLURM_PROCID too, which is that of no rank. */
+    /* The same order as in lib/archive/rank.c: torchrun's own rank first, PyTorch's names without torchrun last. A
+     * batch script has a SLURM_PROCID too, which is not that of a rank. */
     static const struct {
         const char *rank, *only_with;
     } variables[] = {
@@ -60,7 +60,8 @@ static void forget_in_child(void)
     memset(dcc_self, 0, sizeof *dcc_self);
 }
 
-/* Kernels before 4.14 do not know the advice: a fork handler then does the same for fork(), if not for clone(). */
+/* Kernels before 4.14 do not know MADV_WIPEONFORK. A fork handler then does the same for fork(), but not for
+ * clone(). */
 static struct self *make_self(void)
 {
     struct self *s = mmap(NULL, sizeof *s, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -74,7 +75,7 @@ static struct self *make_self(void)
     return s;
 }
 
-/* By system calls: the library that watches files would see open(). */
+/* Uses system calls directly, because the library that watches files would see open(). */
 static struct segment *map_segment(const char *path)
 {
     int fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC);
@@ -140,7 +141,7 @@ static struct segment_process *free_entry(pid_t pid, uint32_t *index)
     return NULL;
 }
 
-/* Once for each process: it does not wait for the one that is full. */
+/* Once for each process, without waiting for the collector to make room. */
 static void wake_collector(struct segment *s)
 {
     uint32_t how = SLEEPS_LONG;
@@ -159,7 +160,7 @@ static int claim(void)
         wake_collector(s); /* the entries of dead processes become free for the next one */
         return -1;
     }
-    int rank = rank_of_environment(); /* a forked worker may have been told its own */
+    int rank = rank_of_environment(); /* a forked worker may have got its own rank */
     p->serial = __atomic_add_fetch(&s->next_serial, 1, __ATOMIC_RELAXED);
     p->parent = last_serial;
     p->pid_space = stat("/proc/self/ns/pid", &space) == 0 ? space.st_ino : 0;
@@ -189,8 +190,8 @@ static int claim(void)
     return 0;
 }
 
-/* No handler may leave here by siglongjmp(), and nobody cancels the thread. Signals of our own errors are let through.
- */
+/* Signals are blocked so that no handler can leave here by siglongjmp(), and the thread cannot be cancelled. Signals
+ * for our own errors are let through. */
 static int claim_guarded(void)
 {
     static const int ours[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS};
@@ -235,15 +236,14 @@ uint32_t process_claim(void)
     if (__atomic_load_n(&dcc_self->state, __ATOMIC_ACQUIRE) == SELF_FRESH &&
         (!dcc_self->pid || dcc_self->pid == getpid()) && claim_guarded()) {
         count_early();
-        /* The page tables of the blocks that are used first are filled now, not at each first store; an older kernel
-         * does not know how. */
+        /* Fills the page tables of the first blocks now instead of at each first store. Older kernels cannot. */
         int saved_errno = errno;
         uint32_t n = dcc_segment->n_blocks < FIRST_BLOCKS ? dcc_segment->n_blocks : FIRST_BLOCKS;
         if (dcc_self->process)
             (void)madvise(segment_block(dcc_segment, 0), (size_t)n * SEGMENT_BLOCK_BYTES, MADV_POPULATE_WRITE);
         errno = saved_errno;
     }
-    /* Another thread is at it for some microseconds. Who cannot wait so long loses its event. */
+    /* Another thread needs some microseconds here. A thread that waited in vain loses its event. */
     for (int i = 0; i < 1000 && __atomic_load_n(&dcc_self->state, __ATOMIC_ACQUIRE) == SELF_CLAIMING; i++)
         syscall(SYS_sched_yield);
     return __atomic_load_n(&dcc_self->state, __ATOMIC_ACQUIRE);
@@ -251,7 +251,7 @@ uint32_t process_claim(void)
 
 /* ---- blocks ----------------------------------------------------------------------------------- */
 
-/* The first free one: those that were used before lie in the cache. */
+/* Takes the first free block, because blocks that were used before are in the cache. */
 struct dct_block_header *process_take_block(uint32_t track, uint64_t seq, int is_reserved)
 {
     uint32_t n = dcc_segment->n_blocks - (is_reserved ? 0 : segment_reserve(dcc_segment->n_blocks));
@@ -313,7 +313,7 @@ static struct segment_lost *lost_of(int kind, uint32_t domain, uint32_t name, ui
         if (known == key && __atomic_load_n(&l->category, __ATOMIC_ACQUIRE) == category + 1)
             return l;
     }
-    return &all[SEGMENT_LOST - 1]; /* of all other names */
+    return &all[SEGMENT_LOST - 1]; /* shared by all other names */
 }
 
 void process_drop(void)
@@ -324,7 +324,7 @@ void process_drop(void)
         return;
     }
     __atomic_fetch_add(&dcc_self->dropped_early, 1, __ATOMIC_SEQ_CST);
-    count_early(); /* if the entry is there by now */
+    count_early(); /* if the process has an entry by now */
 }
 
 void process_lost(int kind, uint32_t domain, uint32_t name, uint32_t category, uint64_t ns, uint64_t bytes)

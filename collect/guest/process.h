@@ -1,7 +1,7 @@
 /* process.h - this process in the shared segment (segment.h): the mapping, its entry, its blocks.
  *
- * struct self lies in memory that the kernel zeroes in a forked child (MADV_WIPEONFORK): the child finds a process
- * without an entry and takes one of its own at its first event, whatever the parent's threads were doing. */
+ * struct self is in memory that the kernel zeroes in a forked child (MADV_WIPEONFORK). So the child finds no entry and
+ * takes a new one at its first event, whatever the parent's threads were doing. */
 #ifndef DCC_PROCESS_H
 #define DCC_PROCESS_H
 
@@ -16,7 +16,7 @@ struct self {
     uint32_t state; /* SELF_* */
     uint32_t index; /* of the entry */
     struct segment_process *process;
-    pid_t pid;              /* whose memory this is; 0: of a forked child that has no entry yet */
+    pid_t pid;              /* process of this memory; 0: a forked child that has no entry yet */
     uint64_t dropped_early; /* events that came while a thread took the entry */
 };
 
@@ -25,26 +25,26 @@ extern struct self *dcc_self __attribute__((visibility("hidden")));
 extern struct segment *dcc_segment __attribute__((visibility("hidden")));
 
 /** process_claim - take an entry, unless there is one. A child of vfork() gets none: it lives in its parent's memory.
- *  returns  SELF_*: recording; claiming: another thread is at it; off: there is no entry left; fresh: a vfork() child
- */
+ *  returns  SELF_*: recording; claiming: another thread is taking it; off: no entry is left; fresh: a vfork() child */
 uint32_t process_claim(void);
-/** process_take_block - a free block; its header is set but for the drops.
- *  is_reserved  the last blocks (segment_reserve) may be used too: for what keeps the sums of steps right (gap.h),
- *               and a thread's first block
+/** process_take_block - takes a free block and sets its header, except the drops.
+ *  is_reserved  the last blocks (segment_reserve) may be used too: for a thread's first block, and for gap.h, which
+ *               keeps the sums of steps correct
  *  returns      NULL: all are taken */
 struct dct_block_header *process_take_block(uint32_t track, uint64_t seq, int is_reserved);
-/** process_hand_over - nothing more comes into the block. */
+/** process_hand_over - the block is complete. */
 void process_hand_over(struct dct_block_header *b);
 /** process_incomplete - events from since_ns on may be missing in the trace. */
 void process_incomplete(int64_t since_ns);
-/** process_unsummed - the same, and sums of steps that end later lack them. */
+/** process_unsummed - the same, and sums of steps that end later lack these events. */
 void process_unsummed(int64_t since_ns);
 /** process_beside - one dropped event was a process range or an operation in flight. */
 void process_beside(void);
-/** process_drop - count one dropped event of which nothing is known. */
+/** process_drop - counts one dropped event without a known name. */
 void process_drop(void);
-/** process_lost - one event of that kind and name is dropped: counted, and added to the sums of its name.
- *  process_lost_time adds only time, of one that was counted when it began; process_found takes such a one back. */
+/** process_lost - one event of that kind and name is dropped: it is counted and added to the sums of its name.
+ * process_lost_time only adds the time of an event that was counted when it began. process_found removes such an event
+ * again. */
 void process_lost(int kind, uint32_t domain, uint32_t name, uint32_t category, uint64_t ns, uint64_t bytes);
 void process_lost_time(int kind, uint32_t domain, uint32_t name, uint32_t category, uint64_t ns);
 void process_found(int kind, uint32_t domain, uint32_t name, uint32_t category);

@@ -1,12 +1,12 @@
 /* segment.h - the memory that the libraries in the program (collect/guest) share with the collector (collect/drain).
  *
- * The collector makes one segment before the program starts, of fixed size, with every page reserved: a store into it
- * never fails. All processes that the program starts map it at load. They take blocks from it, fill them with events,
- * and mark them as full; the collector writes full blocks to disk and makes them free again. Names lie in one table for
- * all processes. The collector also takes what a killed process left, and dccollect pack what a killed collector left.
+ * The collector makes one segment of fixed size before the program starts. Every page is reserved, so a store never
+ * fails. All processes that the program starts map it at load. They take blocks from it, fill them with events, and
+ * mark them as full. The collector writes full blocks to disk and frees them. One table holds the names of all
+ * processes. The collector also takes the blocks of a killed process, and dccollect pack those of a killed collector.
  *
- * Nothing here takes a lock. A process may be killed, or interrupted by a signal handler, at any point: the segment
- * stays usable for all others. Plain types only: this header is also included by the libraries. */
+ * Nothing here takes a lock. If a process is killed, or interrupted by a signal handler, at any point, the segment
+ * stays usable for all others. Plain types only: the injected libraries include this header too. */
 #ifndef DCC_SEGMENT_H
 #define DCC_SEGMENT_H
 
@@ -19,32 +19,33 @@
 enum {
     SEGMENT_BLOCK_BYTES = 16384,
     SEGMENT_DOMAINS = 256, /* number 0: the default domain */
-    SEGMENT_LOST = 64,     /* names of dropped events that a process keeps sums of */
-    SEGMENT_OVERFLOW = 1,  /* number of the name that serves for all that find no room */
+    SEGMENT_LOST = 64,     /* number of names of dropped events with sums in a process */
+    SEGMENT_OVERFLOW = 1,  /* number of the name that stands for all names without room */
 };
 #define SEGMENT_SLOTS ((SEGMENT_BLOCK_BYTES - (uint32_t)sizeof(struct dct_block_header)) / DCT_SLOT_BYTES)
 
-/* Names beyond the table get numbers of their own from here on, and stand in front of their event (spool_names.c). */
+/* Names that do not fit into the table get numbers from here on, and are defined in front of their event
+ * (spool_names.c). */
 #define SEGMENT_INLINE_NAMES (1u << 18)
 #define SEGMENT_LAST_NAME (1u << 20) /* readers take no higher number */
 
 struct segment_name {
-    uint32_t text_at, len; /* in the texts; NUL-terminated there */
+    uint32_t text_at, len; /* place in the texts, where it is NUL-terminated */
     uint32_t hash;
     uint32_t flags; /* WINDOW_NAME_*, set before it is published */
 };
 
-/* Something that a process said once: kind DCT_CATEGORY, DCT_SCHEMA, DCT_THREAD or DCT_NOTE, with the fields of such a
+/* A definition by a process: kind DCT_CATEGORY, DCT_SCHEMA, DCT_THREAD or DCT_NOTE, with the fields of such a
  * definition; its text is a name. */
 struct segment_said {
     uint32_t process; /* its serial number */
     uint32_t id;
     uint32_t name;
     uint16_t domain;
-    uint16_t kind; /* stored last; 0: not said yet */
+    uint16_t kind; /* stored last; 0: not complete yet */
 };
 
-/* Sums of events that were dropped, by name. */
+/* Sums of dropped events, by name. */
 struct segment_lost {
     uint64_t key; /* domain << 48 | kind << 40 | name; 0 = free */
     uint64_t category;
@@ -55,44 +56,48 @@ enum { PROCESS_FREE = 0, PROCESS_TAKEN = 1, PROCESS_LIVE = 2 };
 struct segment_process {
     uint64_t state; /* PROCESS_*, and the process id << 8 */
     uint32_t serial;
-    uint32_t parent;     /* serial number of the process that this one was forked from; 0 = none */
+    uint32_t parent;     /* serial number of the parent process; 0 = none */
     uint64_t pid_space;  /* inode of its process id namespace; 0 = not known */
-    uint64_t files;      /* block of its sums of files: (number + 1) << 32 | slots given out; 0 = none yet */
-    uint64_t has_exited; /* it came to exit() */
+    uint64_t files;      /* its block with sums of files: (number + 1) << 32 | slots given out; 0 = none yet */
+    uint64_t has_exited; /* it reached exit() */
     uint64_t next_range_id;
-    char file[40];                 /* of the collector: name of its trace; "" = none yet */
+    char file[40];                 /* set by the collector: name of its trace; "" = none yet */
     uint64_t positions;            /* blocks in it */
-    uint32_t n_old, n_removed;     /* earlier pieces of it (collect/drain/pieces.h), and how many of them are gone */
-    struct dct_file_header header; /* host, own_bytes and io are the collector's */
+    uint32_t n_old, n_removed;     /* earlier pieces of it (collect/drain/pieces.h), and how many of them were
+                                    * removed */
+    struct dct_file_header header; /* the collector sets host, own_bytes and io */
     struct segment_lost lost[SEGMENT_LOST];
 };
 
 enum { SLEEPS_NOT = 0, SLEEPS_SHORTLY = 1, SLEEPS_LONG = 2 };
 
-/* Who has a block: 0 nobody; else (index of the process + 1) << 2, and what it does with it. */
+/* State of a block: 0 free; else (index of the process + 1) << 2, and one of these. */
 enum { BLOCK_TAKEN = 1, BLOCK_FULL = 2 };
 
 struct segment {
     uint64_t magic;
-    uint64_t bytes; /* of all of it */
+    uint64_t bytes; /* size of the segment */
     uint32_t n_blocks, n_processes, max_names, max_said;
     uint32_t table_mask; /* entries of the hash table - 1 */
-    uint32_t has_tsc;    /* the kernel's clock is the time stamp counter, and the counter is invariant */
+    uint32_t has_tsc;    /* the counter is invariant, and the kernel uses it as its clock */
     uint64_t text_bytes;
-    uint64_t processes_at, states_at, names_at, table_at, domains_at, said_at, text_at, blocks_at; /* from the begin */
+    uint64_t processes_at, states_at, names_at, table_at, domains_at, said_at, text_at, blocks_at; /* offsets from the
+                                                                                                    * beginning */
     uint64_t token; /* the spool names it too, so that `dccollect pack` takes no other segment */
     char host[64];
-    char left[4400]; /* path of that file in the spool: when it is gone, nobody needs the segment any more */
-    /* From here on written by many, and on pages of their own: the collector keeps a copy of what stands before. */
+    char left[4400]; /* path of that file in the spool; without it the segment is useless */
+    /* From here on many processes write, so this begins on a new page. The collector keeps a copy of the part
+     * before. */
     _Alignas(4096) uint32_t n_names;
     uint32_t n_said, next_serial, next_inline;
     uint64_t text_used;
     _Alignas(64)
-        uint64_t n_freed; /* blocks that the collector made free, ever: who found none looks again when it changes */
+        uint64_t n_freed; /* blocks ever freed by the collector: a thread without a block looks again when it changes */
     _Alignas(64) uint32_t n_loaded; /* processes that mapped it at load */
-    uint32_t n_refused;             /* that could map only its first page */
+    uint32_t n_refused;             /* processes that could map only its first page */
     uint64_t dropped;               /* events of processes that found no entry */
-    _Alignas(64) uint32_t sleeps;   /* SLEEPS_*: the collector; who begins to record ends a long sleep */
+    _Alignas(64) uint32_t sleeps;   /* SLEEPS_*: state of the collector; a process that begins to record ends a long
+                                     * sleep */
 };
 
 static inline void *segment_at(const struct segment *s, uint64_t at)
@@ -130,15 +135,15 @@ static inline struct segment_said *segment_said(const struct segment *s)
     return segment_at(s, s->said_at);
 }
 
-/** segment_reserve - of n blocks, how many only keep the sums of steps right (gap.h): a sixteenth of a small segment,
- * and of a large one fewer, so that each of 200 threads has two blocks in 8 MB. */
+/** segment_reserve - number of blocks, of n, that are reserved to keep the sums of steps correct (gap.h): a sixteenth
+ * of a small segment, and less of a large one, so that each of 200 threads has two blocks in 8 MB. */
 static inline uint32_t segment_reserve(uint32_t n)
 {
     uint32_t small = n / 16 < 3 ? n / 16 : 3;
     return 1 + (n / 48 > small ? n / 48 : small);
 }
 
-/** segment_keep_earliest - incomplete_ns or unsummed_ns of a header, which program and collector write. */
+/** segment_keep_earliest - updates incomplete_ns or unsummed_ns of a header, which program and collector write. */
 static inline void segment_keep_earliest(int64_t *earliest, int64_t ns)
 {
     int64_t known = __atomic_load_n(earliest, __ATOMIC_RELAXED);

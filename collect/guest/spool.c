@@ -1,4 +1,4 @@
-/* spool.c - see spool.h. Threads and their blocks; their events are spool_events.c's, this process is process.c's. */
+/* spool.c - see spool.h. Threads and their blocks. Their events are in spool_events.c, the process in process.c. */
 #include "collect/guest/spool.h"
 
 #include "collect/guest/gap.h"
@@ -10,7 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Of more threads at once the events are counted as dropped. Pages that no thread uses are never touched. */
+/* Events of more simultaneous threads count as dropped. Pages that no thread uses are never touched. */
 enum { MAX_TRACKS = 320 };
 static struct spool_track tracks[MAX_TRACKS];
 
@@ -21,8 +21,9 @@ static int has_exit_key;
 
 #define LEAVING UINTPTR_MAX
 
-/* Somebody comes in while the thread is inside: a signal handler, whose frame lies below what it interrupted and the
- * registers that were saved, or the program, after such a handler left by siglongjmp() and never came back. */
+/* Called when code comes in while the thread is already inside. It may be a signal handler, whose frame lies below the
+ * interrupted frame and the saved registers. Or it is the program, after such a handler left by siglongjmp() and never
+ * came back. */
 __attribute__((noinline)) int spool_is_abandoned(uintptr_t busy)
 {
     enum { SAVED_BYTES = 1024, STACK_BYTES = 8 << 20 };
@@ -36,7 +37,7 @@ int64_t spool_now_ns(void)
 {
     if (!spool_self.track || spool_self.busy)
         return clock_system_ns();
-    spool_self.busy = hot_stack(); /* a signal handler that asks for the time must not find the clock half-way */
+    spool_self.busy = hot_stack(); /* a signal handler must not find the clock in the middle of a change */
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     int64_t now = spool_self.track ? clock_now_ns(&spool_self.track->clock) : clock_system_ns();
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
@@ -93,8 +94,8 @@ void spool_forget_others(void)
             __atomic_store_n(&tracks[i].is_in_use, 0, __ATOMIC_RELAXED);
 }
 
-/* A new thread; the one that a forked child has; or one that came before the process had its entry, and keeps its open
- * ranges, which are all lost. */
+/* Begins a track: of a new thread; of the thread in a forked child; or of a thread that came before the process had its
+ * entry. The last keeps its open ranges, which are all lost. */
 static void begin_track(struct spool_track *t)
 {
     if (t->epoch) {
@@ -133,7 +134,7 @@ static struct spool_track *new_track(void)
     return NULL;
 }
 
-/* A signal handler may leave here by siglongjmp(): then it is done once more, from its beginning, when the thread comes
+/* A signal handler may leave here by siglongjmp(). Then the change is repeated from its beginning when the thread comes
  * again. The full block may have a new owner by then. */
 static void change_block(struct spool_track *t)
 {
@@ -158,7 +159,7 @@ int spool_next_block(struct spool_track *t, int is_reserved)
     uint64_t freed = __atomic_load_n(&dcc_segment->n_freed, __ATOMIC_ACQUIRE);
     if (!is_reserved && t->is_dry && freed == t->freed_seen)
         return -1;
-    /* A thread without any block may use the reserve too: else fewer threads would fit. */
+    /* A thread without any block may use the reserve too, because otherwise fewer threads would fit. */
     struct dct_block_header *b = process_take_block(t->tid, t->seq, is_reserved || t->seq == 0);
     if (!is_reserved) {
         t->is_dry = !b;

@@ -1,4 +1,4 @@
-/* spool_events.c - see spool.h. Events as slots of a thread's block: every kind, with and without a window. */
+/* spool_events.c - see spool.h. Puts events of every kind into slots of a thread's block, with and without a window. */
 #include "collect/guest/spool.h"
 
 #include "collect/guest/gap.h"
@@ -7,13 +7,13 @@
 #include <string.h>
 
 #define DROPPED_RANGE (UINT64_C(1) << 63)
-#define UNWANTED_RANGE (UINT64_C(1) << 62) /* began outside the window */
+#define UNWANTED_RANGE (UINT64_C(1) << 62) /* the range began outside the window */
 
 /* Each thread takes this many numbers of process ranges at a time, so that threads do not share a cache line for each
  * range. */
 #define RANGE_IDS 1024u
 
-/* Room for n slots beside those kept for pops, behind what was lost before; NULL: none. */
+/* Room for n slots besides those kept for pops, after the sums of lost events are written; NULL: none. */
 static struct dct_slot *room(struct spool_track *t, uint32_t n)
 {
     uint32_t n_gap = gap_slots(t), all = n_gap + n + t->open + (n_gap ? t->n_lost : 0);
@@ -24,7 +24,7 @@ static struct dct_slot *room(struct spool_track *t, uint32_t n)
     return (struct dct_slot *)(t->block + 1) + t->used;
 }
 
-/* An event that began at start_ns finds no room. It is no part of a step's sums, or gap.h has it. */
+/* An event that began at start_ns finds no room. Either it does not count in a step's sums, or gap.h keeps its sums. */
 static void lose(int kind, uint32_t domain, uint32_t name, uint32_t category, int64_t start_ns, int64_t end_ns,
                  uint64_t bytes)
 {
@@ -38,7 +38,7 @@ static void done(struct spool_track *t, uint32_t n)
     __atomic_store_n(&t->block->used_slots, t->used, __ATOMIC_RELEASE);
 }
 
-/* Slots behind the head for attr and raw payload. */
+/* Number of slots after the head for attr and raw payload. */
 static uint32_t extra_of(const struct dct_attr *attr, const void *raw)
 {
     return !attr ? 0 : !raw ? 1 : 1 + (uint32_t)((attr->payload + DCT_SLOT_BYTES - 1) / DCT_SLOT_BYTES);
@@ -79,12 +79,12 @@ static int is_step(const struct spool_track *t, uint32_t domain, uint32_t name, 
     return (spool_name_flags(t, name) & WINDOW_NAME_STEP) || window_is_step_category(domain, attr ? attr->category : 0);
 }
 
-/* The call is counted now, its time when it ends. returns 0: there is no place to remember that it is open */
+/* The range is counted now, and its time when it ends. returns 0: there is no place to remember that it is open */
 static int lose_push(struct spool_track *t, uint32_t domain, uint32_t name, const struct dct_attr *attr, int level)
 {
     int64_t now = clock_now_ns(&t->clock), number = number_of(attr);
     process_lost(DCT_PUSH, domain, name, attr ? attr->category : 0, 0, 0);
-    if (t->n_lost == LOST_OPEN || name == SEGMENT_OVERFLOW) /* a name that is not known may be a step's */
+    if (t->n_lost == LOST_OPEN || name == SEGMENT_OVERFLOW) /* an unknown name may be a step's */
         process_unsummed(now);
     if (t->n_lost == LOST_OPEN) {
         gap_give_up(t);
@@ -100,7 +100,7 @@ static int lose_push(struct spool_track *t, uint32_t domain, uint32_t name, cons
                              .start_ns = now,
                              .bytes = number > 0 ? (uint64_t)number : 0,
                              .attr = attr ? *attr : (struct dct_attr){0}};
-    if ((r->attr.payload_type & 0xff) == DCT_PAYLOAD_RAW) /* its bytes are not kept */
+    if ((r->attr.payload_type & 0xff) == DCT_PAYLOAD_RAW) /* the bytes of a raw payload are not kept */
         r->attr.payload_type &= ~0xffu;
     gap_open(t);
     return 1;
@@ -115,7 +115,7 @@ static struct lost_range *lost_range(struct spool_track *t, uint32_t domain, int
     return i > 0 && t->lost[i - 1].level == level ? &t->lost[i - 1] : NULL;
 }
 
-/* What was lost inside a range is written before the end of it. Steps are never lost as long as the reserve lasts. */
+/* Sums of events lost inside a range are written before its end. Steps are never lost while the reserve lasts. */
 static void write_gap_before_end(struct spool_track *t, uint32_t domain, int level)
 {
     const struct lost_range *r = lost_range(t, domain, level);
@@ -175,7 +175,7 @@ int spool_put_push(struct spool_track *t, uint32_t domain, uint32_t name, const 
     return spool_put_push_raw(t, domain, name, attr, NULL);
 }
 
-/* The pop of a recorded range has its slot. What comes with it may find no room. */
+/* The pop of a recorded range has a reserved slot. Its payload may find no room. */
 static void put_pop(struct spool_track *t, uint32_t domain, int64_t t_ns, const struct dct_attr *attr, const void *raw)
 {
     uint32_t n = 1 + extra_of(attr, raw);
@@ -209,10 +209,10 @@ int spool_put_pop_raw(struct spool_track *t, uint32_t domain, int64_t t_ns, cons
         if (has_slot)
             put_pop(t, domain, t_ns, attr, raw);
         else
-            process_unsummed(t_ns); /* it stays open */
+            process_unsummed(t_ns); /* the range stays open */
     } else if (l->bottom) {
         l->bottom--;
-    } else if (!dcc_window_is_used || window_is_open(t_ns)) { /* of no range: the reader counts it */
+    } else if (!dcc_window_is_used || window_is_open(t_ns)) { /* without a range: the reader counts it */
         if (room(t, 1))
             put_pop(t, domain, t_ns, NULL, NULL);
         else
@@ -278,7 +278,7 @@ void spool_put_end_raw(struct spool_track *t, uint32_t domain, uint64_t id, int6
         return;
     uint32_t n = 2 + extra_of(attr, raw);
     struct dct_slot *s = room(t, n);
-    if (!s) { /* what comes with it is left out; for itself there is a reserve */
+    if (!s) { /* its payload is left out; the end itself has a reserved slot */
         attr = NULL;
         n = 2;
         s = t->block && t->used + n + t->open <= SEGMENT_SLOTS ? (struct dct_slot *)(t->block + 1) + t->used : NULL;
@@ -355,7 +355,7 @@ void spool_put_gpu(struct spool_track *t, uint32_t domain, uint32_t name, int64_
     struct dct_slot *s = room(t, n);
     if (!s) {
         lose(DCT_GPU, domain, name, gpu->activity, start_ns, end_ns, bytes);
-        process_unsummed(start_ns); /* steps of device activity need each of them */
+        process_unsummed(start_ns); /* steps of device activity need every such event */
         return;
     }
     struct dct_span span = {.dur_ns = end_ns > start_ns ? end_ns - start_ns : 0, .bytes = bytes};

@@ -1,4 +1,4 @@
-/* spool_names.c - see spool.h. Numbers for texts, and what belongs to the process as a whole: schemas, notes, files. */
+/* spool_names.c - see spool.h. Numbers for texts, and data of the process as a whole: schemas, notes, files. */
 #include "collect/guest/hot.h"
 #include "collect/guest/names.h"
 
@@ -9,8 +9,8 @@
 
 /* ---- names ---------------------------------------------------------------------------------- */
 
-/* The table is full: programs that put a number into each name fill it. The name gets a number of its own and is
- * defined right here, in front of its event. */
+/* The table is full, because the program puts a number into each name. The name gets a new number and is defined right
+ * here, in front of its event. */
 static uint32_t define_inline(struct spool_track *t, const char *text, uint32_t len)
 {
     uint32_t n_text = (len + DCT_SLOT_BYTES - 1) / DCT_SLOT_BYTES, n = 1 + n_text;
@@ -183,7 +183,7 @@ uint32_t spool_domain_by_text(struct spool_track *t, const char *text)
     return d;
 }
 
-/* While another thread takes the entry of this process nothing can be said, and events are lost anyway. */
+/* While another thread takes the entry of this process, definitions cannot be published, and events are lost anyway. */
 static void say(int kind, uint32_t domain, uint32_t id, uint32_t name)
 {
     if (dcc_self->process)
@@ -215,7 +215,7 @@ uint32_t spool_category_by_text(struct spool_track *t, uint32_t domain, const ch
         return c->id;
     uint32_t name = intern_or_overflow(text), id = OWN_CATEGORY | name;
     define_category(domain, id, name);
-    if (!dcc_self->process) /* not said: the next event says it */
+    if (!dcc_self->process) /* not published: the next event repeats it */
         return id;
     *c = (struct cached_pair){.seen_at = text,
                               .text = segment_text(dcc_segment, name),
@@ -241,7 +241,7 @@ void spool_thread_name(uint32_t tid, const char *name)
     spool_leave(t);
 }
 
-/* ---- what belongs to the process -------------------------------------------------------------- */
+/* ---- data of the process ---------------------------------------------------------------------- */
 
 void spool_schema(struct spool_track *t, uint32_t domain, uint32_t schema, const char *text)
 {
@@ -258,7 +258,7 @@ void spool_note(const char *sentence)
     spool_leave(t);
 }
 
-/* A block of sums is only ever added to: it is zero when it is taken, and its slots are given out by a counter. */
+/* A block of sums only grows: it is zero when it is taken, and a counter gives out its slots. */
 static struct dct_slot *file_slots(struct spool_track *t, struct segment_process *p, uint32_t n)
 {
     uint64_t freed = __atomic_load_n(&dcc_segment->n_freed, __ATOMIC_ACQUIRE);

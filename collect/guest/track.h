@@ -1,4 +1,5 @@
-/* track.h - what a thread ("track") holds, between spool.c (threads, events) and spool_names.c (texts). */
+/* track.h - the state of a thread ("track"), shared by spool.c (threads), spool_events.c (events) and spool_names.c
+ * (texts). */
 #ifndef DCC_INJECT_TRACK_H
 #define DCC_INJECT_TRACK_H
 
@@ -10,11 +11,12 @@
 #define CACHE_ENTRIES 256u
 #define PAIR_ENTRIES 32u
 
-/* A text seen by this thread at an address. The address may hold another text tomorrow, so the texts are compared. */
+/* A text that this thread has seen at an address. The address may hold another text later, so the texts are
+ * compared. */
 struct cached {
     const char *seen_at;
     const char *text;
-    uint32_t id, n; /* n: bytes, the NUL included */
+    uint32_t id, n; /* n: bytes, including the NUL */
 };
 struct cached_pair { /* the same for (domain, category text) */
     const char *seen_at;
@@ -22,18 +24,18 @@ struct cached_pair { /* the same for (domain, category text) */
     uint32_t domain, id, n;
 };
 
-/* Open ranges of a domain: those at the bottom and on top are not recorded, because they began outside the window, nor
- * are their pops. Those between are, but for `lost` that found no room (struct lost_range). */
+/* Open ranges of a domain. Those at the bottom and on top are not recorded, because they began outside the window; nor
+ * are their pops. Those between are recorded, except `lost` ones that found no room (struct lost_range). */
 struct levels {
     int32_t bottom, recorded, lost, top;
 };
 
-/* Open ranges that found no room (gap.h). Of more of them those inside are lost as well (levels.top). */
+/* Open ranges that found no room (gap.h). If there are more of them, the inner ones are lost as well (levels.top). */
 enum { LOST_OPEN = 64, MAX_KEPT_POPS = 256 };
 struct lost_range {
     uint32_t domain, name;
     int32_t level;
-    uint8_t node; /* of the gap; GAP_NONE: none */
+    uint8_t node; /* its node in the gap; GAP_NONE: none */
     uint8_t is_step, is_counted, has_attr;
     int64_t start_ns;
     uint64_t bytes; /* its payload, if that is a number */
@@ -43,20 +45,21 @@ struct lost_range {
 /* Lost ranges and calls of one name and category inside the same lost ranges. */
 enum { GAP_NODES = 96, GAP_CALLS = 16, GAP_NONE = 255 };
 struct gap_node {
-    uint64_t n, bytes; /* n: those that have ended */
-    int64_t start_ns;  /* of the first */
+    uint64_t n, bytes; /* n: number of ended ranges */
+    int64_t start_ns;  /* start of the first */
     int64_t ns;
     uint32_t name, category;
     uint16_t domain;
-    uint8_t kind, parent; /* parent: node of the range around them; GAP_NONE: that one is recorded, or none is there */
+    uint8_t kind, parent; /* parent: node of the range around them; GAP_NONE: that range is recorded, or there is
+                           * none */
 };
 struct gap {
     uint32_t n;
     struct {
         int64_t start_ns, ns;
-    } call[GAP_CALLS]; /* the last calls that were lost, none inside another */
+    } call[GAP_CALLS]; /* the last lost calls, none inside another */
     uint32_t n_calls;
-    struct gap_node node[GAP_NODES]; /* that of a range stands before those of what it encloses */
+    struct gap_node node[GAP_NODES]; /* a range's node comes before the nodes of its inner ranges */
 };
 
 struct spool_track {
@@ -64,18 +67,18 @@ struct spool_track {
     struct clock_track clock;
     struct dct_block_header *block; /* NULL: none yet */
     uint32_t used, cap;             /* slots */
-    uint32_t open;    /* recorded ranges that are open, MAX_KEPT_POPS at most: the block keeps a slot for each */
-    uint32_t is_slow; /* something was lost that is to be written, some range is not recorded, or there is a window */
-    /* Up to here every event looks: one line of the cache. */
+    uint32_t open;                  /* open recorded ranges, MAX_KEPT_POPS at most: the block keeps a slot for each */
+    uint32_t is_slow; /* lost events are to be written, some range is not recorded, or there is a window */
+    /* The part up to here is read for every event: one line of the cache. */
     uint32_t tid;
     uint64_t seq;
-    uint64_t next_range_id, end_range_id; /* of process ranges: those given to this track */
+    uint64_t next_range_id, end_range_id; /* numbers for process ranges that this track may use */
     int is_dry;                           /* no block was free when n_freed was freed_seen */
     int is_reserve;                       /* the block is of the reserve (gap.h) */
     uint64_t freed_seen;
-    uint32_t inline_flags; /* of the last name that found no room in the table */
+    uint32_t inline_flags; /* flags of the last name that found no room in the table */
     uint32_t is_in_use;
-    struct dct_block_header *fresh, *full; /* of a change of blocks that is under way */
+    struct dct_block_header *fresh, *full; /* blocks of a change of blocks in progress */
     struct window_track window;
     uint32_t n_lost, n_top;
     struct lost_range lost[LOST_OPEN];

@@ -18,12 +18,12 @@ static struct {
     int64_t from_ns, until_ns;
     int64_t first_step, last_step;
     int by_steps, by_capture, by_cuda;
-    char capture_name[DCT_MAX_TEXT + 1]; /* a copy: programs write over their environment (setproctitle) */
-    int in_step;                         /* of the wanted ones */
-    int64_t n_steps;                     /* seen, for steps without a number */
+    char capture_name[DCT_MAX_TEXT + 1]; /* a copy, because programs overwrite their environment (setproctitle) */
+    int in_step;                         /* open wanted steps */
+    int64_t n_steps;                     /* steps seen, for steps without a number */
     int has_steps;                       /* a step other than a batch was seen, so batches no longer count as steps */
-    int n_captures;                      /* open */
-    uint64_t range_id;                   /* of a capture that is a process range; 0 = none */
+    int n_captures;                      /* open captures */
+    uint64_t range_id;                   /* of the process range that is a capture; 0 = none */
     struct {
         uint32_t domain, category;
         int is_batch;
@@ -73,11 +73,11 @@ int window_is_open(int64_t now_ns)
 enum { N_CHANGES = 4096 };
 static struct {
     uint32_t holder; /* the thread that looks; 0 = none */
-    int is_due;      /* another thread came meanwhile: the holder must look again */
-    uint64_t n;      /* all; the last N_CHANGES are kept */
+    int is_due;      /* another thread came meanwhile, so the holder must look again */
+    uint64_t n;      /* number of all changes; the last N_CHANGES are kept */
     int is_open;
-    int64_t change[N_CHANGES];                      /* its time, twice; plus 1 when the window opened */
-    int64_t first_ns, last_ns, closed_ns, since_ns; /* as in the file header */
+    int64_t change[N_CHANGES];                      /* time of the change, times two; plus 1 when the window opened */
+    int64_t first_ns, last_ns, closed_ns, since_ns; /* the values of the file header */
 } past;
 
 /* --delay and --duration also limit windows that steps or captures open. */
@@ -99,7 +99,7 @@ static void add_piece(int is_open, int64_t now_ns)
         if (until > past.since_ns) {
             past.last_ns = until;
             past.closed_ns += until - past.since_ns;
-        } else if (past.closed_ns == 0) { /* all of it lay before the delay: the window has not been open yet */
+        } else if (past.closed_ns == 0) { /* all of it lay before the delay, so the window has not been open yet */
             past.first_ns = 0;
         }
         past.since_ns = 0;
@@ -135,8 +135,8 @@ static uint32_t holder_of_self(void)
     return (uint32_t)((uintptr_t)&self_as_holder >> 2) | 1;
 }
 
-/* Steps or captures may have opened or closed the window. Never waits: whoever comes while another looks has that one
- * look again. */
+/* Called when steps or captures may have opened or closed the window. It never waits: if another thread is looking,
+ * that thread is told to look again. */
 static void keep_past(void)
 {
     uint32_t nobody = 0;
@@ -197,7 +197,7 @@ int window_was_open(int64_t t_ns)
         return 0;
     if (!window.by_steps && !window.by_capture)
         return 1;
-    /* What is overwritten meanwhile is later than t_ns, and passed over. */
+    /* Changes that are overwritten meanwhile are later than t_ns, and are skipped. */
     uint64_t n = __atomic_load_n(&past.n, __ATOMIC_ACQUIRE), oldest = n > N_CHANGES ? n - N_CHANGES : 0;
     for (uint64_t i = n; i > oldest; i--) {
         int64_t change = __atomic_load_n(&past.change[(i - 1) % N_CHANGES], __ATOMIC_RELAXED);
@@ -212,14 +212,14 @@ unsigned window_name(const char *text)
     const char *word;
     int64_t number;
     unsigned flags = 0;
-    switch (step_name_of(text, &word, &number)) { /* as the report reads them */
+    switch (step_name_of(text, &word, &number)) { /* the same rule as in the report */
     case STEP_NAME_STEP:
         flags = WINDOW_NAME_STEP;
         break;
     case STEP_NAME_BATCH:
         flags = WINDOW_NAME_STEP | WINDOW_NAME_BATCH;
         break;
-    case STEP_NAME_EPOCH: /* may carry the category of the steps that it encloses */
+    case STEP_NAME_EPOCH: /* an epoch may carry the category of the steps that it encloses */
         flags = WINDOW_NAME_EPOCH;
         break;
     case STEP_NAME_NONE:
@@ -251,7 +251,7 @@ void window_category(uint32_t domain, uint32_t category, const char *name)
     __atomic_store_n(&window.n_step_categories, n + 1, __ATOMIC_RELEASE);
 }
 
-/* Sets t->is_batch. The first step that is more than a batch begins the count anew. */
+/* Sets t->is_batch. The first step that is not a batch restarts the count. */
 static int is_step(struct window_track *t, uint32_t domain, unsigned flags, uint32_t category)
 {
     int is_of_category = window_is_step_category(domain, category);
@@ -286,7 +286,7 @@ void window_push(struct window_track *t, uint32_t domain, unsigned flags, uint32
 
 void window_pop(struct window_track *t, uint32_t domain, int level)
 {
-    /* What lies between two wanted steps is recorded, what follows the last one is not. */
+    /* The time between two wanted steps is recorded; the time after the last one is not. */
     if (t->step_level == level + 1 && t->step_domain == domain) {
         t->step_level = 0;
         if (t->is_last_step && !(t->is_batch && __atomic_load_n(&window.has_steps, __ATOMIC_RELAXED)))

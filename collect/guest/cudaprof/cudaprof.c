@@ -1,5 +1,5 @@
 /* cudaprof.c - cudaProfilerStart and cudaProfilerStop of a dynamically linked CUDA runtime, for `--capture-range
- * cudaProfilerApi`. Loaded only with that option; passes the calls on. */
+ * cudaProfilerApi`. Loaded only with that option. It passes the calls on. */
 #include "collect/guest/guest.h"
 
 #include <dlfcn.h>

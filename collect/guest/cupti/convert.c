@@ -32,8 +32,9 @@ int64_t cupti_clock_mono(const struct cupti_clock *c, uint64_t cupti_ns)
 {
     int64_t t = (int64_t)cupti_ns, theirs = c->cupti_ns[1] - c->cupti_ns[0], ours = c->mono_ns[1] - c->mono_ns[0];
     int64_t since = t - c->cupti_ns[1];
-    /* Records may be a second old, and a look is wrong by some hundred nanoseconds: over less than a tenth of a second
-     * looks are not good enough for a rate. Clocks that drift by more than a thousandth do not drift: one was set. */
+    /* Records may be a second old, and a look has an error of some hundred nanoseconds, so a rate needs looks that are
+     * at least a tenth of a second apart. Clocks do not drift by more than a thousandth; if they seem to, one was
+     * set. */
     double drift = theirs > 100000000 ? (double)(ours - theirs) / (double)theirs : 0;
     if (drift > 1e-3 || drift < -1e-3)
         drift = 0;
@@ -78,7 +79,7 @@ static const char *overhead_name(uint32_t kind)
 static void put(const struct cupti_clock *c, const char *name, uint64_t start, uint64_t end, uint64_t bytes,
                 const struct dct_gpu *gpu, const struct dct_kernel *kernel)
 {
-    /* 0: CUPTI could not tell, when a program ends in the middle of things. */
+    /* 0: CUPTI has no times, for instance when a program ends in the middle of an activity. */
     if (start == 0 && end == 0) {
         dcc_guest_lost(1);
         return;

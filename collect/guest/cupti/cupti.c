@@ -14,15 +14,15 @@
 
 #define EXPORTED __attribute__((visibility("default")))
 #define BUFFER_BYTES ((size_t)1 << 20) /* aligned to 8 bytes, as CUPTI asks */
-#define MAX_BUFFERS 32                 /* beyond, CUPTI drops records and tells how many */
-#define FLUSH_MS 1000                  /* a program that is killed loses at most this */
+#define MAX_BUFFERS 32                 /* above this CUPTI drops records and reports how many */
+#define FLUSH_MS 1000                  /* a killed program loses at most this much */
 
 static struct cupti library;
 static struct cupti_clock clocks;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of clocks, and one buffer at a time */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the clocks, and allows one buffer at a time */
 static size_t n_buffers;
 static int is_on;
-static pid_t owner; /* CUPTI and its threads are not in forked children */
+static pid_t owner; /* forked children have neither CUPTI nor its threads */
 
 EXPORTED int InitializeInjection(void);
 
@@ -69,7 +69,8 @@ static void at_exit(void)
 
 /* ---- finding it ----------------------------------------------------------------------------------------- */
 
-/* One that the program has already (PyTorch brings its own) comes first: two in one process cannot both work. */
+/* A CUPTI that the program has already loaded (PyTorch brings one) comes first, because two in one process cannot both
+ * work. */
 static void *open_library(void)
 {
     static const char *const names[] = {"libcupti.so.13",   "libcupti.so.12",   "libcupti.so.11.8",
@@ -120,8 +121,8 @@ static void off(const char *what, int status)
     dcc_guest_note(line);
 }
 
-/* A call that starts, moves and waits for nothing. PyTorch makes about twenty of them for each kernel, and a loop that
- * polls makes thousands in a step; each would be a record. */
+/* Is it a call that starts, moves and waits for nothing? PyTorch makes about twenty of them for each kernel, and a
+ * polling loop makes thousands in a step. Each would be a record. */
 static int only_asks(const char *name)
 {
     static const char *const words[] = {"Get", "Query", "IsCapturing", "Occupancy", "PeekAtLastError"};
@@ -131,17 +132,17 @@ static int only_asks(const char *name)
     return 0;
 }
 
-/* A CUPTI without these functions records all calls. */
+/* If CUPTI lacks these functions, all calls are recorded. */
 static void leave_out_questions(uint32_t domain, int (*enable)(uint32_t id, uint8_t is_on))
 {
-    enum { MOST_CALLS = 2000 }; /* more than CUDA 13 has of runtime or driver calls */
+    enum { MOST_CALLS = 2000 }; /* more than the number of runtime or driver calls of CUDA 13 */
     const char *name = NULL;
     for (uint32_t id = 1; enable && library.callback_name && id < MOST_CALLS; id++)
         if (library.callback_name(domain, id, &name) == CUPTIABI_SUCCESS && name && only_asks(name))
             (void)enable(id, 0);
 }
 
-/* Kinds without which there is nothing to see come first; of the others a CUPTI may lack some. */
+/* Necessary kinds come first; CUPTI may lack some of the others. */
 static int enable_all(void)
 {
     static const uint32_t kinds[] = {CUPTIABI_CONCURRENT_KERNEL, CUPTIABI_MEMCPY,  CUPTIABI_MEMSET,
@@ -159,7 +160,7 @@ static int enable_all(void)
     return 0;
 }
 
-/* Called by CUDA. Whatever we answer, the program goes on; 1 says that all is well. */
+/* Called by CUDA. The program goes on whatever the result is; 1 means success. */
 int InitializeInjection(void)
 {
     static int is_done;

@@ -1,6 +1,6 @@
-/* cupti_abi.h - what we use of CUPTI's activity interface, in our own words, so that it is built without CUDA and
- * serves the CUPTI of whatever CUDA the program has (11 to 13: later records only add fields behind these).
- * tests/unit/test_cupti_abi.c holds it against the real headers. */
+/* cupti_abi.h - the part of CUPTI's activity interface that we use, declared here so that CUDA is not needed to build
+ * and every CUPTI from CUDA 11 to 13 works (later records only add fields at the end). tests/unit/test_cupti_abi.c
+ * compares it with the real headers. */
 #ifndef DCC_CUPTI_ABI_H
 #define DCC_CUPTI_ABI_H
 
@@ -126,7 +126,7 @@ typedef void (*cuptiabi_completed)(void *context, uint32_t stream, uint8_t *buff
     X(flush_all, "cuptiActivityFlushAll", (uint32_t flags))                                           \
     X(timestamp, "cuptiGetTimestamp", (uint64_t *))                                                   \
     X(result_string, "cuptiGetResultString", (int, const char **))
-/* Not in every version. */
+/* Missing in some versions. */
 #define CUPTIABI_OPTIONAL(X)                                                                \
     X(flush_period, "cuptiActivityFlushPeriod", (uint32_t ms))                              \
     X(thread_id_type, "cuptiSetThreadIdType", (uint32_t type))                              \

@@ -1,9 +1,9 @@
-/* calls.c - the C library's calls on files, interposed. mmap-ed reading, io_uring and aio are not seen; of stdio only
- * what moves blocks (fopen, fread, fwrite, fflush, fclose): the system calls of stdio lie inside the C library, out of
- * reach.
+/* calls.c - the C library's calls on files, interposed. Reading by mmap, io_uring and aio are not seen. Of stdio only
+ * calls that move blocks are seen (fopen, fread, fwrite, fflush, fclose), because its system calls are made inside the
+ * C library.
  *
- * Functions are looked up at load. What another library's constructor or IFUNC resolver calls before that goes straight
- * to the kernel. */
+ * Functions are looked up at load. Earlier calls by another library's constructor or IFUNC resolver go straight to the
+ * kernel. */
 #include "collect/guest/io/early.h"
 #include "collect/guest/io/files.h"
 
@@ -21,13 +21,13 @@
 #define P(...) __VA_ARGS__
 /* stdio calls of fewer bytes are counted and not timed: mostly they copy into a buffer. */
 #define STDIO_TIMED_BYTES 4096u
-/* Names of our own, so that fortified or redirected declarations of the headers do not get in the way. */
+/* Own names for these functions, so that fortified or redirected declarations of the headers do not interfere. */
 #define ALIAS(name) __asm__(#name)
 
-/* A function that lies on one page of memory. */
+/* Aligns a function so that it lies on one page of memory. */
 #define ON_ONE_PAGE __attribute__((aligned(512)))
 
-/* NAME(PARAMS): TYPE of the result, KIND of I/O on descriptor FD; before load the system call. */
+/* NAME(PARAMS): TYPE of the result, KIND of I/O on descriptor FD; before load the system call is used. */
 #define ON_FILE(TYPE, NAME, PARAMS, ARGS, KIND, FD, SYSTEM)                                     \
     static TYPE (*next_##NAME)(PARAMS);                                                         \
     EXPORTED ON_ONE_PAGE TYPE dcc_io_##NAME(PARAMS) ALIAS(NAME);                                \
@@ -83,12 +83,12 @@ ON_FILE(int, fsync, P(int fd), P(fd), DCT_IO_OTHER, fd, P(SYS_fsync, fd))
 ON_FILE(int, fdatasync, P(int fd), P(fd), DCT_IO_OTHER, fd, P(SYS_fdatasync, fd))
 ON_FILE(int, sync_file_range, P(int fd, off_t at, off_t n, unsigned flags), P(fd, at, n, flags), DCT_IO_OTHER, fd,
         P(SYS_sync_file_range, fd, at, n, flags))
-/* From the file that is read, mostly to a socket. */
+/* Counts for the file that is read; the other side is mostly a socket. */
 ON_FILE(ssize_t, sendfile, P(int to, int fd, off_t *at, size_t n), P(to, fd, at, n), DCT_IO_READ, fd,
         P(SYS_sendfile, to, fd, at, n))
 ON_FILE(ssize_t, sendfile64, P(int to, int fd, off_t *at, size_t n), P(to, fd, at, n), DCT_IO_READ, fd,
         P(SYS_sendfile, to, fd, at, n))
-/* Time and bytes at the file that is written; the one that is read has the same bytes and is not charged. */
+/* Time and bytes count for the file that is written. The file that is read has the same bytes and is not counted. */
 ON_FILE(ssize_t, copy_file_range, P(int from, off_t *at, int fd, off_t *to, size_t n, unsigned flags),
         P(from, at, fd, to, n, flags), DCT_IO_WRITE, fd, P(SYS_copy_file_range, from, at, fd, to, n, flags))
 
@@ -115,7 +115,7 @@ static void opened(int fd, const char *call, int64_t start)
     if (fd < 0)
         return;
     int64_t end = files_time();
-    files_forget((unsigned)fd, (unsigned)fd); /* it may have been closed out of our sight */
+    files_forget((unsigned)fd, (unsigned)fd); /* an earlier close may not have been seen */
     struct file *f = files_of(fd);
     if (f)
         files_count(f, DCT_IO_OTHER, call, start, end, 0);
@@ -163,7 +163,8 @@ int dcc_io_close(int fd)
         return next_close(fd);
     struct file *f = files_known(fd);
     if (fd >= 0)
-        files_forget((unsigned)fd, (unsigned)fd); /* before: afterwards another thread may have the number */
+        files_forget((unsigned)fd, (unsigned)fd); /* before the call, because afterwards another thread may get the
+                                                   * number */
     if (!f)
         return next_close(fd);
     int64_t start = files_time();
@@ -172,7 +173,7 @@ int dcc_io_close(int fd)
     return result;
 }
 
-/* Calls after which a descriptor means another file. */
+/* Calls that change the file of a descriptor. */
 #define CHANGING(NAME, PARAMS, ARGS, FROM, TO, SYSTEM)      \
     static int (*next_##NAME)(PARAMS);                      \
     EXPORTED int dcc_io_##NAME(PARAMS) ALIAS(NAME);         \
@@ -203,8 +204,8 @@ void dcc_io_closefrom(int first)
 
 /* ---- stdio ------------------------------------------------------------------------------------- */
 
-/* Nothing but the C library can make a stream: before load these have to find it at once. While the loader relocates
- * nobody can be asked, and they fail. */
+/* Only the C library can make a stream, so before load these look it up at once. While the loader relocates, no look-up
+ * is possible, and they fail. */
 static void *find(const char *name)
 {
     return early_is_over() ? dlsym(RTLD_NEXT, name) : NULL;
@@ -231,7 +232,7 @@ STREAM_OPENING(fopen64, P(const char *path, const char *mode), P(path, mode))
 STREAM_OPENING(freopen, P(const char *path, const char *mode, FILE *old), P(path, mode, old))
 STREAM_OPENING(freopen64, P(const char *path, const char *mode, FILE *old), P(path, mode, old))
 
-/* Items of a stream: bytes as handed over, time as far as the call did more than copy. */
+/* Items of a stream: bytes as passed, time if the call did more than copy. */
 #define ON_STREAM(NAME, PARAMS, ARGS, KIND, SIZE)                                     \
     static size_t (*next_##NAME)(PARAMS);                                             \
     EXPORTED size_t dcc_io_##NAME(PARAMS) ALIAS(NAME);                                \
@@ -296,7 +297,7 @@ int dcc_io_fclose(FILE *stream)
 
 /* ---- load -------------------------------------------------------------------------------------- */
 
-/* clang-format lays such lists out anew every time. */
+/* clang-format would rearrange these lists with each change. */
 /* clang-format off */
 #define EACH_FUNCTION(X)                                                                                          \
     X(read) X(readv) X(pread) X(pread64) X(preadv) X(preadv64) X(__read_chk) X(__pread_chk) X(__pread64_chk)      \

@@ -5,7 +5,7 @@
 #include <stdarg.h>
 #include <unistd.h>
 
-/* Weak, so that its address is asked of the table that the loader fills, and may be 0: it is, before. */
+/* Weak, so that its address comes from the table that the loader fills. Before that it is 0. */
 extern char **environ __attribute__((weak));
 
 int early_is_over(void)
@@ -18,7 +18,7 @@ long early_syscall(long number, ...)
     long a[6];
     va_list list;
     va_start(list, number);
-    for (int i = 0; i < 6; i++) /* those that were not given are garbage, which the kernel does not look at */
+    for (int i = 0; i < 6; i++) /* missing arguments are garbage, which the kernel ignores */
         a[i] = va_arg(list, long);
     va_end(list);
 #if defined(__x86_64__)

@@ -30,7 +30,7 @@ static void go_inside(void)
     files_inside = (uintptr_t)__builtin_frame_address(0);
 }
 
-/* mpirun and the like read their own configuration: of a launched job only the ranks are of interest. A batch
+/* mpirun and similar launchers read their own configuration, but only the ranks of a job are of interest. A batch
  * script has a SLURM_PROCID, too. */
 static int is_launcher(void)
 {
@@ -65,7 +65,8 @@ int files_begin(void)
     return 0;
 }
 
-/* Memory for the first call, since most small programs make none. Kernels before 4.14 do not zero it in a child. */
+/* Memory is made at the first call, since most small programs make none. Kernels before 4.14 do not zero it in a
+ * child. */
 static int begin_files(void)
 {
     int saved_errno = errno;
@@ -102,7 +103,7 @@ static uint32_t hash_of(const char *text)
     return h;
 }
 
-/* An entry with that path that nobody can find yet. returns FILES_MAX: no room */
+/* An entry with that path that is not in the table yet. returns FILES_MAX: no room */
 static uint32_t new_file(const char *path, uint32_t hash)
 {
     size_t len = strlen(path) + 1;
@@ -118,7 +119,7 @@ static uint32_t new_file(const char *path, uint32_t hash)
     return i;
 }
 
-/* Index of the file of that name, made when it is new. Those that find no room share the last entry. */
+/* Index of the file of that name, made when it is new. Files that find no room share the last entry. */
 static uint32_t file_of_path(const char *path)
 {
     uint32_t hash = hash_of(path), mine = FILES_MAX;
@@ -205,7 +206,8 @@ void files_forget(unsigned from, unsigned to)
 
 /* ---- sums -------------------------------------------------------------------------------------- */
 
-/* What came in before there was a trace. Threads that still add to it are caught by the next call, or at exit. */
+/* Moves sums from before the trace began into it. Threads that still add to the early sums are caught by the next call,
+ * or at exit. */
 static void move_early(struct file *f)
 {
     for (int kind = 0; kind < DCT_N_IO; kind++) {
@@ -218,15 +220,15 @@ static void move_early(struct file *f)
     }
 }
 
-/* is_last: a thread that was at it and left by siglongjmp() is not waited for. */
+/* is_last: do not wait for a thread that left this code by siglongjmp(). */
 static void bring_into_trace(struct file *f, int is_last)
 {
     if (!__atomic_load_n(&f->sums, __ATOMIC_ACQUIRE)) {
         if (__atomic_exchange_n(&f->is_taken, 1, __ATOMIC_ACQ_REL) && !is_last)
-            return; /* another thread is at it; what comes meanwhile goes into early */
+            return; /* another thread is working on it; meanwhile calls are added to early */
         struct dct_io *sums = dcc_guest_file(f->path, &f->name);
         __atomic_store_n(&f->sums, sums, __ATOMIC_RELEASE);
-        if (!sums) /* no room now; perhaps later */
+        if (!sums) /* no room now, but perhaps later */
             __atomic_store_n(&f->is_taken, 0, __ATOMIC_RELEASE);
     }
     if (f->sums)
@@ -272,7 +274,7 @@ void files_count(struct file *f, int kind, const char *call, int64_t start_ns, i
     errno = saved_errno;
 }
 
-/* A trace that began after the last call on a file: what came in before belongs into it too. */
+/* If the trace began after the last call on a file, the early sums are moved here. */
 __attribute__((destructor)) static void at_exit(void)
 {
     if (!files || is_inside() || !dcc_guest_is_recording())

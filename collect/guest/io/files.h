@@ -1,8 +1,8 @@
-/* files.h - which file a descriptor is, and what its calls sum to. Called by io/calls.c.
+/* files.h - maps descriptors to files, and sums up their calls. Called by io/calls.c.
  *
- * Regular files are followed; pipes, sockets, devices, /proc, /sys and /dev are not. A process that moved less than
- * FILES_QUIET_BYTES, made no long call and was not recorded for another reason leaves no trace: the many small helpers
- * of a job (shells, cat) would only be noise. All of it lies in memory that a forked child gets zeroed. */
+ * Regular files are followed; pipes, sockets, devices, /proc, /sys and /dev are not. A process leaves no trace if it
+ * moved less than FILES_QUIET_BYTES, made no long call and was not recorded for another reason, because the many small
+ * helpers of a job (shells, cat) would only be noise. All of this is in memory that is zeroed in a forked child. */
 #ifndef DCC_IO_FILES_H
 #define DCC_IO_FILES_H
 
@@ -23,23 +23,23 @@ enum { FD_UNKNOWN = 0, FD_NOT_FOLLOWED = 1, FD_FIRST_FILE = 2 };
 
 struct file {
     struct dct_io *sums;           /* in the trace, once there is one */
-    struct dct_io early[DCT_N_IO]; /* before */
+    struct dct_io early[DCT_N_IO]; /* before there is a trace */
     const char *path;              /* stored last */
-    uint32_t hash, name;           /* name: its number in the trace */
+    uint32_t hash, name;           /* name: the path's number in the trace */
     uint32_t is_taken;             /* a thread is about to set sums */
 };
 
-/* What every call looks at. */
+/* The data that every call reads. */
 struct descriptor {
-    struct dct_io *sums; /* of its file, once files_of has found them */
+    struct dct_io *sums; /* sums of its file, once files_of has found them */
     uint16_t what;       /* FD_*, or FD_FIRST_FILE + index */
 };
 
-/* No lock: a thread may be killed, interrupted or left by siglongjmp() anywhere. Two threads that open the same file
- * for the first time at once may use up two entries. */
+/* There is no lock, because a thread may be killed, interrupted or left by siglongjmp() anywhere. Two threads that open
+ * the same new file at the same time may use two entries. */
 struct files {
     struct descriptor fd[FILES_DESCRIPTORS];
-    pid_t pid;                    /* whose descriptors these are; 0: of a forked child that has not asked yet */
+    pid_t pid;                    /* process of these descriptors; 0: a forked child that has not used them yet */
     uint16_t slot[2 * FILES_MAX]; /* index + 1, open addressing by path */
     struct file file[FILES_MAX];
     uint32_t n_files;
@@ -52,31 +52,31 @@ extern struct files *files; /* NULL: no call was observed yet */
 /* Set at load. */
 extern struct files_setup {
     int64_t threshold_ns;
-    int (*clock)(clockid_t, struct timespec *); /* NULL: ask dcc_guest_now */
+    int (*clock)(clockid_t, struct timespec *); /* NULL: use dcc_guest_now */
     int is_window_used;
 } files_setup;
-/* Where the stack was when the thread came in; 0: what it does now is not our own. */
+/* Stack address at which the thread entered the collector's code; 0: it is outside. */
 extern __thread uintptr_t files_inside __attribute__((tls_model("initial-exec")));
 
-/** files_begin - at load. returns 0, or -1 when nothing is to be observed in this process */
+/** files_begin - call at load. returns 0, or -1 when nothing is to be observed in this process */
 int files_begin(void);
 /** files_is_on - 0 also while this thread is inside the collector's own code. */
 int files_is_on(void);
-/** files_has_any - the same where only a descriptor that was seen before matters. */
+/** files_has_any - the same for calls that only concern a descriptor that was seen before. */
 int files_has_any(void);
-/** files_of - the file behind a descriptor; NULL: not followed. Keeps errno. */
+/** files_of - the file of a descriptor; NULL: not followed. Keeps errno. */
 struct file *files_of(int fd);
-/** files_known - the same without looking it up: NULL when it was never asked for. */
+/** files_known - the same without a look-up: NULL if files_of was never called for it. */
 struct file *files_known(int fd);
-/** files_forget - the descriptors from..to mean something else from now on. */
+/** files_forget - the descriptors from..to get a new meaning from now on. */
 void files_forget(unsigned from, unsigned to);
 
 /** files_count - one call of kind DCT_IO_*, from start_ns to end_ns: a span when it took longer than the threshold
  *  (DCC_IO_US), else part of the file's sums. end_ns 0: not timed. Keeps errno. */
 void files_count(struct file *f, int kind, const char *call, int64_t start_ns, int64_t end_ns, uint64_t bytes);
 
-/** files_add - into sums that several threads add to. Each addition is one instruction, so that a signal handler may
- *  come in between. */
+/** files_add - adds to sums that several threads use. Each addition is one instruction, so a signal handler may
+ * interrupt between them. */
 static inline void files_add(struct dct_io *io, uint64_t n, uint64_t bytes, uint64_t ns, uint64_t max_ns)
 {
     __atomic_fetch_add(&io->n, n, __ATOMIC_RELAXED);
@@ -88,11 +88,11 @@ static inline void files_add(struct dct_io *io, uint64_t n, uint64_t bytes, uint
     }
 }
 
-/* The usual call: a file that has sums in the trace, and a short time. Little of memory is looked at, since a system
- * call may have emptied the processor's table of pages. */
+/* The usual call has a file with sums in the trace and takes a short time. It reads little memory, because a system
+ * call may have emptied the processor's page table cache. */
 
-/** files_usual - the file behind a descriptor whose sums are known; it is not looked at. NULL: ask files_is_on and
- *  files_of. */
+/** files_usual - the file of a descriptor whose sums are known, without reading the file's entry. NULL: use files_is_on
+ * and files_of. */
 static inline struct file *files_usual(int fd, struct dct_io **sums)
 {
     struct files *all = __atomic_load_n(&files, __ATOMIC_ACQUIRE);
@@ -113,7 +113,7 @@ static inline int64_t files_time(void)
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-/** files_done - as files_count, of a call that was timed. sums: as files_usual gave them. */
+/** files_done - as files_count, for a call that was timed. sums: from files_usual. */
 static inline void files_done(struct file *f, struct dct_io *sums, int kind, const char *call, int64_t start_ns,
                               int64_t end_ns, uint64_t bytes)
 {

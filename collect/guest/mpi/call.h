@@ -8,13 +8,13 @@
 #include "collect/guest/mpi/record.h"
 
 #define EXPORTED __attribute__((visibility("default")))
-/* Commas that macros pass on as part of one argument. */
+/* Passes commas on as part of one macro argument. */
 #define P(...) __VA_ARGS__
 
 typedef mpiabi_handle handle_t;
 
-/* PARAMS and ARGS are in parentheses. PREPARE runs before the call. After a call that succeeded, with `start` and
- * `end`: AFTER if IS_WORTH, and the call is recorded with BYTES, COMM (0: none) and PEER (-1: none). */
+/* PARAMS and ARGS are in parentheses. PREPARE runs before the call. After a successful call, which sets `start` and
+ * `end`, AFTER runs if IS_WORTH, and the call is recorded with BYTES, COMM (0: none) and PEER (-1: none). */
 #define CALL(NAME, PARAMS, ARGS, PREPARE, IS_WORTH, BYTES, COMM, PEER, AFTER)                   \
     ENTRANCE(NAME, MPI_##NAME, PARAMS, ARGS, PREPARE, IS_WORTH, P(BYTES), COMM, PEER, P(AFTER)) \
     ENTRANCE(NAME, PMPI_##NAME, PARAMS, ARGS, PREPARE, IS_WORTH, P(BYTES), COMM, PEER, P(AFTER))

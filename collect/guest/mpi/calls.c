@@ -1,14 +1,14 @@
 /* calls.c - MPI's communication calls, interposed. Each has a row: its parameters and the bytes that the call sends
- * (docs/FORMAT.md). Waiting and testing are wait.c's. Not here are the functions whose name ends in _c: a program that
- * looks whether its MPI has them would find ours. */
+ * (docs/FORMAT.md). Waiting and testing are in wait.c. Functions whose name ends in _c are left out, because a program
+ * that checks whether its MPI has them would find ours. */
 #include "collect/guest/mpi/call.h"
 
 #define BLOCKING(NAME, PARAMS, ARGS, BYTES, COMM, PEER) CALL(NAME, (PARAMS), (ARGS), , 1, P(BYTES), COMM, PEER, )
-/* The call itself moves nothing that can be counted yet: the bytes are those of its flight. */
+/* The call itself has no bytes to count yet: they belong to its flight. */
 #define FLIGHT(NAME, PARAMS, ARGS, BYTES, COMM, PEER, FLAGS)                 \
     CALL(NAME, (PARAMS, void *request), (ARGS, request), , 1, 0, COMM, PEER, \
          P(flight_begin(request, "MPI_" #NAME, FLAGS, start, end, BYTES, COMM, PEER)))
-/* The status is the last parameter. A program that ignores it still tells us by ours what came from whom. */
+/* The status is the last parameter. If the program ignores it, our own status tells source and size. */
 #define RECEIVE(NAME, PARAMS, ARGS, BYTES, COMM, PEER) \
     CALL(NAME, (PARAMS, void *status), (ARGS, status), OWN_STATUS, 1, P(BYTES), COMM, PEER, )
 #define OWN_STATUS          \
@@ -30,7 +30,7 @@
 #define EACH_ARGS sbuf, scount, stype, rbuf, rcount, rtype
 
 #define COUNTED record_bytes(count, type)
-/* At the root of an inter-communicator (MPI_ROOT) and beside it (MPI_PROC_NULL) the other arguments mean nothing. */
+/* In an inter-communicator, the other arguments mean nothing on ranks that pass MPI_ROOT or MPI_PROC_NULL. */
 #define ROOTED(BYTES) (root < 0 ? 0 : (BYTES))
 #define SENT_OR_KEPT (record_is_in_place(sbuf) ? record_bytes(rcount, rtype) : record_bytes(scount, stype))
 
@@ -125,6 +125,6 @@ COLLECTIVE(Neighbor_allgather, Ineighbor_allgather, P(EACH_PARAMS, handle_t comm
 COLLECTIVE(Neighbor_alltoall, Ineighbor_alltoall, P(EACH_PARAMS, handle_t comm), P(EACH_ARGS, comm),
            record_bytes(scount, stype), -1)
 
-/* Collective too, and often where a job waits. */
+/* Also collective, and a frequent place of waiting. */
 BLOCKING(Comm_dup, P(handle_t comm, void *out), P(comm, out), 0, comm, -1)
 BLOCKING(Comm_split, P(handle_t comm, int color, int key, void *out), P(comm, color, key, out), 0, comm, -1)

@@ -1,13 +1,13 @@
-/* flight.c - see flight.h. A table of fixed size in which a slot belongs to the thread that has written TAKEN over its
- * key: nothing is waited for and nothing is allocated. If a signal handler, a longjmp or a fork stops a thread there,
- * one slot stays unused. */
+/* flight.c - see flight.h. A table of fixed size. A thread owns a slot after it has written TAKEN over the slot's key,
+ * so no thread waits and nothing is allocated. If a signal handler, a longjmp or a fork stops a thread there, one slot
+ * stays unused. */
 #include "collect/guest/mpi/flight.h"
 
 #include "collect/guest/guest.h"
 
-/* Slots from its own on in which an operation may lie. */
+/* Number of slots, from its hash on, in which an operation may lie. */
 enum { N_PROBES = 64 };
-/* Keys that are no request; results that are no slot. */
+/* Keys that are not requests; results that are not slots. */
 enum { FREE = 0, TAKEN = 1, NO_ROOM = -1, SHARED = -2 };
 
 #define MISSED "not every non-blocking MPI operation was followed: too many were in flight at once"
@@ -47,7 +47,7 @@ static int take(uintptr_t request)
     return -1;
 }
 
-/* Takes a free slot for a request. returns SHARED: one before it has the same request; NO_ROOM */
+/* Takes a free slot for a request. returns SHARED: an earlier slot has the same request; NO_ROOM */
 static int take_free(uintptr_t request)
 {
     uint32_t first = first_slot(request);
@@ -79,8 +79,8 @@ static void put(const struct flight *f, int64_t end_ns)
     dcc_guest_span(&span);
 }
 
-/* MPI has one request for all operations that were done when their call returned: the flights of further ones with it
- * end with the call. */
+/* MPI uses one request for all operations that were complete when their call returned. The flights of further ones with
+ * this request end with the call. */
 void flight_begin(const void *request, const char *name, int flags, int64_t start_ns, int64_t end_ns, uint64_t bytes,
                   mpiabi_handle comm, int peer)
 {

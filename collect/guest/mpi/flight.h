@@ -6,11 +6,10 @@
 #include "collect/guest/mpi/record.h"
 
 enum { FLIGHT_SEND = 0, FLIGHT_RECEIVE = 1, FLIGHT_PERSISTENT = 2 };
-/* Requests that are followed at once, at most. */
+/* Maximum number of requests followed at once. */
 enum { FLIGHT_MAX = 1 << 14 };
 
-/** flight_begin - an operation was given the request that `request` points to. A persistent one begins at
- *  flight_start. */
+/** flight_begin - an operation got the request that `request` points to. A persistent one begins at flight_start. */
 void flight_begin(const void *request, const char *name, int flags, int64_t start_ns, int64_t end_ns, uint64_t bytes,
                   mpiabi_handle comm, int peer);
 void flight_start(mpiabi_handle request, int64_t start_ns);

@@ -1,7 +1,7 @@
-/* mpi_abi.h - what the interposer must know of the two binary interfaces of MPI, in our own words, so that it is built
- * without MPI and serves whatever MPI the program has. Open MPI (1.10 to 5): a handle is a pointer. MPICH and what
- * follows its ABI (Intel MPI, Cray MPICH, MVAPICH, ParaStation): a handle is an int. tests/unit/test_mpi_abi.c and
- * test_mpich_abi.c hold this against the real mpi.h of both. */
+/* mpi_abi.h - the facts about the two binary interfaces of MPI that the interposer needs, declared here so that it is
+ * built without MPI and works with the program's MPI. Open MPI (1.10 to 5): a handle is a pointer. MPICH and other MPIs
+ * with its ABI (Intel MPI, Cray MPICH, MVAPICH, ParaStation): a handle is an int. tests/unit/test_mpi_abi.c and
+ * test_mpich_abi.c compare this with the real mpi.h of both. */
 #ifndef DCC_MPI_ABI_H
 #define DCC_MPI_ABI_H
 
@@ -9,11 +9,11 @@
 #include <stdint.h>
 #include <string.h>
 
-/* A handle as an argument travels in one register or one slot of 8 bytes of the stack, int or pointer alike, so that a
- * wrapper passes it on without knowing which it is. The upper half of an int is undefined. */
+/* An argument that is a handle uses one register or one slot of 8 bytes of the stack, whether int or pointer. So a
+ * wrapper can pass it on without knowing its type. The upper half of an int is undefined. */
 typedef uintptr_t mpiabi_handle;
 
-/* The largest status of both, for statuses of our own. */
+/* Large enough for a status of either MPI, for statuses of our own. */
 typedef struct {
     size_t words[3];
 } mpiabi_status_room;
@@ -32,7 +32,7 @@ static const struct mpiabi mpiabi_open_mpi = {.symbol = "ompi_mpi_comm_world",
                                               .handle_bytes = 8,
                                               .status_bytes = 24,
                                               .source_at = 0};
-/* Programs are linked with MPIR_Dup_fn by MPI_DUP_FN of MPICH's mpi.h. */
+/* Programs refer to MPIR_Dup_fn through MPI_DUP_FN of MPICH's mpi.h. */
 static const struct mpiabi mpiabi_mpich = {.symbol = "MPIR_Dup_fn",
                                            .in_place = (uintptr_t)-1,
                                            .status_ignore = 1,
@@ -54,7 +54,7 @@ static inline const void *mpiabi_status_at(const struct mpiabi *abi, const void 
     return (const char *)statuses + (size_t)i * (size_t)abi->status_bytes;
 }
 
-/** mpiabi_source - the rank that a message came from; below 0: none. */
+/** mpiabi_source - the sender's rank; below 0: none. */
 static inline int mpiabi_source(const struct mpiabi *abi, const void *status)
 {
     int source;
@@ -62,8 +62,8 @@ static inline int mpiabi_source(const struct mpiabi *abi, const void *status)
     return source;
 }
 
-/** mpiabi_received - bytes that arrived. Open MPI keeps them in the last word. MPICH keeps the low half first and the
- *  high half, shifted by a flag, behind it. */
+/** mpiabi_received - bytes that arrived. Open MPI keeps them in the last word. MPICH keeps the low half first, followed
+ * by the high half, which is shifted by a flag. */
 static inline uint64_t mpiabi_received(const struct mpiabi *abi, const void *status)
 {
     uint64_t bytes;

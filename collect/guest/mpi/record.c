@@ -37,7 +37,7 @@ static int is_mpi(struct dl_phdr_info *info, size_t size, void *out)
     return l->n == sizeof l->paths / sizeof *l->paths;
 }
 
-/* MPI that was opened by dlopen (a Python module's, say) lies outside the scope that RTLD_NEXT searches. */
+/* MPI that was opened by dlopen (by a Python module, for example) lies outside the scope that RTLD_NEXT searches. */
 static void *find(const char *name)
 {
     struct libraries l = {.n = 0};
@@ -49,7 +49,7 @@ static void *find(const char *name)
         if (!library)
             continue;
         f = dlsym(library, name);
-        dlclose(library); /* the program's own reference stays */
+        dlclose(library); /* the program still holds its own reference */
     }
     return f;
 }
@@ -64,7 +64,7 @@ void *record_next(void **known, const char *name)
     return f;
 }
 
-/* Threads that get here at once come to the same answer, and one of them writes the note. */
+/* Threads that arrive together come to the same answer, and one of them writes the note. */
 static int decide(void)
 {
     const struct mpiabi *abi = NULL;
@@ -78,7 +78,7 @@ static int decide(void)
     return now;
 }
 
-/* A call inside another lies below it on the stack. One that does not follows a longjmp out of an observed call. */
+/* An inner call lies below the outer one on the stack. If it does not, a longjmp left the observed call. */
 int record_enter(int64_t *start_ns)
 {
     uintptr_t here = (uintptr_t)start_ns;
@@ -120,7 +120,7 @@ void record_call(const char *name, int64_t start_ns, int64_t end_ns, uint64_t by
 
 /* ---- bytes ------------------------------------------------------------------------------------ */
 
-/* One of MPI's functions that give an int for a handle. */
+/* Calls an MPI function that returns an int for a handle. */
 static int ask(void **known, const char *name, mpiabi_handle of)
 {
     int (*f)(mpiabi_handle, int *);
@@ -129,7 +129,7 @@ static int ask(void **known, const char *name, mpiabi_handle of)
     return f && f(of, &answer) == MPIABI_SUCCESS && answer > 0 ? answer : 0;
 }
 
-/* The type of nothing may be no type at all. */
+/* If the count is 0, the type may be invalid. */
 uint64_t record_bytes(int64_t count, mpiabi_handle type)
 {
     return count > 0 ? (uint64_t)count * (uint64_t)ask(&known_type_size, "PMPI_Type_size", type) : 0;

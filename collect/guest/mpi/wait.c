@@ -1,9 +1,9 @@
-/* wait.c - MPI's completion calls, interposed: the time that the thread waits, and the end of operations in flight. A
- * test that finds nothing complete is not recorded: programs poll by the million. */
+/* wait.c - MPI's completion calls, interposed: the waiting time of the thread, and the end of operations in flight. A
+ * test that finds nothing complete is not recorded, because programs poll by the million. */
 #include "collect/guest/mpi/call.h"
 
-/* What a completion call overwrites, and room for statuses that the program does not want: of few requests on the
- * caller's stack, which may be small, else one of a few tables. */
+/* Memory for the values that a completion call overwrites, and for statuses that the program ignores. For few requests
+ * it is on the caller's stack, which may be small; else it is one of a few tables. */
 enum { N_SMALL = 48, N_TABLES = 4 };
 struct kept {
     int n;
@@ -27,7 +27,7 @@ static struct table *take_table(void)
     return NULL;
 }
 
-/* Without a table the call is recorded and the flights of its requests are not. */
+/* Without a table the call is recorded, but the flights of its requests are not. */
 static void keep(struct kept *k, int n, const void *requests)
 {
     k->n = n;
@@ -62,7 +62,7 @@ static void complete_all(const struct kept *k, const void *statuses, int64_t end
         flight_complete(k->requests[i], mpiabi_status_at(record_abi, statuses, i), end);
 }
 
-/* indices: which of the requests are complete, a status each; MPI_UNDEFINED, which is below 0, if there was none. */
+/* indices: the complete requests, each with a status; n is MPI_UNDEFINED, which is below 0, if there was none. */
 static void complete_some(const struct kept *k, int n, const int *indices, const void *statuses, int64_t end)
 {
     for (int i = 0; i < n; i++)

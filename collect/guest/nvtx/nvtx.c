@@ -1,5 +1,5 @@
-/* nvtx.c - what NVTX calls. Programs find this library through NVTX_INJECTION64_PATH; each of their shared objects
- * has its own copy of NVTX and initialises by itself, so that InitializeInjectionNvtx2 may be called many times.
+/* nvtx.c - the callbacks of NVTX. Programs find this library through NVTX_INJECTION64_PATH. Each of their shared
+ * objects has its own copy of NVTX, which initialises by itself, so InitializeInjectionNvtx2 may be called many times.
  * The interface is nvtx_abi.h. */
 #include "collect/guest/hot.h"
 #include "collect/guest/nvtx/nvtx_abi.h"
@@ -49,7 +49,8 @@ static const struct dct_attr *attr_of(const struct nvtxabi_attributes *a, struct
     return out->category || out->payload_type ? out : NULL;
 }
 
-/* Bytes of an extended payload, as they stand in the trace, and its attr. Rare, and of some size: out of the way. */
+/* Bytes of an extended payload in the form of the trace, and its attr. Kept out of line because it is rare and
+ * large. */
 struct raw {
     struct dct_attr attr;
     unsigned char bytes[DCT_MAX_RAW];
@@ -297,7 +298,7 @@ static const void *domain_register_string_w(const void *domain, const wchar_t *t
     return spool_register_wide(text);
 }
 
-/* Handles stay valid: another part of the program may use the domain of that name. */
+/* Handles stay valid, because another part of the program may use the domain of that name. */
 static void domain_destroy(const void *domain)
 {
     (void)domain;
@@ -305,7 +306,7 @@ static void domain_destroy(const void *domain)
 
 /* ---- attaching ------------------------------------------------------------------------------ */
 
-/* By callback; what is left out (resources, nvtxInitialize) is nothing to a recorder and stays without effect. */
+/* By callback. A recorder does not need the others (resources, nvtxInitialize), so they stay without effect. */
 #define SLOT(index, fn) [index] = (nvtxabi_fn)(void *)fn
 
 static const nvtxabi_fn core[NVTXABI_CORE_SIZE] = {
@@ -355,7 +356,7 @@ static int attach(const struct nvtxabi_callbacks *callbacks, int module, const n
 
 EXPORTED int InitializeInjectionNvtx2(nvtxabi_export_table_fn export_table);
 
-/* returns 1 when attached; with 0 the program's NVTX turns its calls into nothing */
+/* returns 1 when attached; with 0, the program's NVTX makes its calls do nothing */
 int InitializeInjectionNvtx2(nvtxabi_export_table_fn export_table)
 {
     if (!export_table || !spool_is_wanted())
@@ -364,7 +365,7 @@ int InitializeInjectionNvtx2(nvtxabi_export_table_fn export_table)
     if (!callbacks || callbacks->struct_size < sizeof *callbacks)
         return 0;
     int is_attached = attach(callbacks, NVTXABI_MODULE_CORE, core, NVTXABI_CORE_SIZE);
-    /* Domains came with NVTX 2; a program with an older copy still has its plain ranges recorded. */
+    /* Domains came with NVTX 2. If a program has an older copy, its plain ranges are still recorded. */
     (void)attach(callbacks, NVTXABI_MODULE_CORE2, core2, NVTXABI_CORE2_SIZE);
     return is_attached;
 }

@@ -1,6 +1,6 @@
-/* nvtx_abi.h - the part of the NVTX 3 tools interface that the injected library needs, in our own words, so that it
- * compiles without the CUDA toolkit. Numbers and layouts are facts of NVTX's nvtxDetail/nvtxTypes.h and nvToolsExt.h
- * (interface version 3, unchanged since 3.0); tests/unit/test_nvtx_abi.c holds them against the real headers. */
+/* nvtx_abi.h - the part of the NVTX 3 tools interface that the injected library needs, declared here so that it
+ * compiles without the CUDA toolkit. Numbers and layouts come from NVTX's nvtxDetail/nvtxTypes.h and nvToolsExt.h
+ * (interface version 3, unchanged since 3.0); tests/unit/test_nvtx_abi.c compares them with the real headers. */
 #ifndef DCC_NVTX_ABI_H
 #define DCC_NVTX_ABI_H
 
@@ -8,7 +8,8 @@
 #include <stdint.h>
 #include <wchar.h>
 
-/* What a tool may ask the program's copy of NVTX for, through the function passed to InitializeInjectionNvtx2. */
+/* Tables that a tool can request from the program's copy of NVTX, through the function passed to
+ * InitializeInjectionNvtx2. */
 enum { NVTXABI_TABLE_CALLBACKS = 1, NVTXABI_TABLE_VERSION = 3 };
 enum { NVTXABI_MODULE_CORE = 1, NVTXABI_MODULE_CORE2 = 5 };
 
@@ -17,8 +18,8 @@ typedef const void *(*nvtxabi_export_table_fn)(uint32_t table);
 
 struct nvtxabi_callbacks {
     size_t struct_size;
-    /* *table[i] is where the program's NVTX keeps its pointer to callback i; 0 when the module is unknown.
-     * Index 0 is unused; *size counts the entries, index 0 included. */
+    /* *table[i] is the address of the program's pointer to callback i; 0 when the module is unknown. Index 0 is unused;
+     * *size counts the entries, including index 0. */
     int (*module_table)(int module, nvtxabi_fn ***table, unsigned *size);
 };
 
@@ -121,7 +122,7 @@ enum { NVTXABI_SCHEMA_HAS_NAME = 1 << 1, NVTXABI_SCHEMA_HAS_SIZE = 1 << 6, NVTXA
 
 struct nvtxabi_item { /* nvtxPayloadData_t */
     uint64_t schema;
-    size_t size; /* SIZE_MAX: not said */
+    size_t size; /* SIZE_MAX: unknown */
     const void *bytes;
 };
 struct nvtxabi_schema_entry {

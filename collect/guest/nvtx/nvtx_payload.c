@@ -29,7 +29,7 @@ size_t nvtx_payload_bytes(const struct nvtxabi_item *items, size_t n, unsigned c
     return used;
 }
 
-/* Number of a definition: the program's, else ours. */
+/* Number of a definition: the program's; if it has none, one of ours. */
 static uint64_t id_of(int has_own, uint64_t own)
 {
     return has_own && own ? own : NVTXABI_SCHEMA_DYNAMIC_START + __atomic_fetch_add(&n_schemas, 1, __ATOMIC_RELAXED);
@@ -66,7 +66,7 @@ static uint64_t enum_register(const void *domain, const struct nvtxabi_enum *e)
     return id;
 }
 
-/* Events whose message lies in the payload too: recorded without a name, the payload raw. */
+/* Events whose message is also in the payload: recorded without a name, with a raw payload. */
 struct raw {
     struct dct_attr attr;
     unsigned char bytes[DCT_MAX_RAW];
@@ -149,7 +149,7 @@ static uint8_t domain_is_enabled(const void *domain)
 
 EXPORTED int InitializeInjectionNvtxExtension(struct nvtxabi_module *module);
 
-/* Other extensions (memory, counters) are nobody's. */
+/* Other extensions (memory, counters) are not recorded. */
 int InitializeInjectionNvtxExtension(struct nvtxabi_module *module)
 {
     static const struct {

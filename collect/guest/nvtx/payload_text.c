@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* One more entry at out + k, whole, or the mark of a definition that goes on, for which room is always kept.
- * returns the length; n: there is no room for further ones */
+/* Puts one more entry at out + k, or the mark of a cut definition, for which room is always kept. returns the length;
+ * n: there is no room for more */
 static size_t put_entry(char *out, size_t n, size_t k, int is_first, const char *entry)
 {
     static const char goes_on[] = ", ...";
@@ -27,7 +27,7 @@ void payload_text_of(const struct nvtxabi_schema *s, uint64_t id, char *out, siz
         char flags[32] = "", length[32] = "", entry[232];
         if (e->flags)
             snprintf(flags, sizeof flags, "/%llu", (unsigned long long)e->flags);
-        if (e->detail && (e->flags >> 4 & 7) <= 1) /* a fixed length; else it is where to look for it */
+        if (e->detail && (e->flags >> 4 & 7) <= 1) /* a fixed length; otherwise the place of the length */
             snprintf(length, sizeof length, "*%llu", (unsigned long long)e->detail);
         snprintf(entry, sizeof entry, "%.100s %llu@%llu%s%s", e->name ? e->name : "", (unsigned long long)e->type,
                  (unsigned long long)e->offset, flags, length);

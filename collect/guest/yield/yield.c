@@ -1,6 +1,6 @@
 /* yield.c - sched_yield() that sleeps, loaded on emulated nodes only (collect/nodes, DCREPORT_NODE). MPI polls while a
- * rank waits. On a node that is a share of a core the polling uses the share up: when the message comes, the rank has
- * no time left until the next period. To give way is no help there, as no other thread wants the core. */
+ * rank waits. On a node with a share of a core, polling uses up the share, so that the rank has no time left until the
+ * next period when the message comes. Giving way does not help there, because no other thread wants the core. */
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
