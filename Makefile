@@ -1,9 +1,9 @@
-# dcreport: train, collect, report. `make help` lists what can be made.
+# dcreport: train, collect, report. `make help` lists the targets.
 
 VERSION := 0.1.0
-# Where everything is built. Variants get folders of their own, so that they never mix.
+# The build folder. Variants get separate folders, so that they never mix.
 BUILD ?= build$(if $(SANITIZE),-sanitize$(filter thread,$(SANITIZE)))$(if $(DEBUG),-debug)
-# The same names whoever calls: what a compiler notes of headers in .d files is of files by these names.
+# The same paths for every caller, because the compiler writes them into .d files.
 override BUILD := $(patsubst $(CURDIR)/%,%,$(BUILD))
 $(if $(filter $(CURDIR)/%,$(MAKECMDGOALS)),$(error name $(filter $(CURDIR)/%,$(MAKECMDGOALS)) from this folder on, without $(CURDIR)/: no rule has its whole path))
 
@@ -14,9 +14,9 @@ include $(addprefix mk/,$(addsuffix .mk,config flags programs tests bench care i
 .DEFAULT_GOAL := all
 .PHONY: all summary help clean
 JOBS ?= $(shell OMP_NUM_THREADS= OMP_THREAD_LIMIT= nproc)
-# As many jobs as the user said, else one per core.
+# The user's number of jobs, else one per core.
 parallel = $(MAKE) --no-print-directory $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(JOBS))
-# `all` is a make of its own: beside it another goal would build the same libraries at the same time.
+# `all` is a separate make, because another goal running beside it would build the same libraries at the same time.
 ifneq ($(and $(filter all,$(MAKECMDGOALS)),$(word 2,$(MAKECMDGOALS))),)
 .NOTPARALLEL:
 endif
@@ -55,14 +55,15 @@ collect: programs
 	@.ci/packages build run
 	@collect/series.sh
 endif
-# The report is of the last series: older archives stay in results/ and can be rendered by hand.
-# Status 3 is a report that names its gaps (one node count only, say): made, so no failure of make.
+# The report shows the last series. Older archives stay in results/ and can be rendered by hand. Status 3 means that the
+# report names gaps, such as a single node count. The report was made, so make does not fail.
 site: $(BIN)/dcreport
 	@[ -s results/last-series ] || { ls results/*.tar >/dev/null 2>&1 && \
 	  echo "results/last-series, the list of the last series, is gone; name the archives: $(BIN)/dcreport results/*.tar -o site" >&2 || \
 	  echo "no series yet in results/; run 'make collect' first" >&2; exit 2; }
 	@$(BIN)/dcreport $$(cat results/last-series) -o site || [ $$? -eq 3 ]
-# Tries the first advice of that report: results/fix/*.tar, and site-fix/, which compares both runs with the forecast.
+# Tries the first advice of that report: makes results/fix/*.tar, and site-fix/, which compares both runs with the
+# forecast.
 demo-fix: programs
 	@.ci/packages build run
 	@collect/demo_fix.sh

@@ -1,4 +1,4 @@
-# bench.mk - figures to be read, not tests: nothing here passes or fails.
+# bench.mk - benchmarks, whose numbers a person reads: nothing here passes or fails.
 .PHONY: bench bench-collect
 bench:
 	@.ci/packages build run bench
@@ -6,11 +6,12 @@ bench:
 	@for b in tests/bench/*.sh; do echo "== $$b"; BUILD="$(abspath $(BUILD))" bash $$b || exit; done
 	@$(MAKE) --no-print-directory bench-collect
 .PHONY: bench-train bench-instructions
-# Matrix products beside OpenBLAS, and the training step beside the yardstick and the rate in registers: docs/performance.md. ARGS as in the script's head.
+# Matrix products compared with OpenBLAS, and the training step compared with the yardstick and the rate in registers:
+# docs/performance.md. ARGS as in the script's head.
 bench-train:
 	@.ci/packages build run bench
 	@BUILD="$(abspath $(BUILD))" bash tests/bench/step.sh --all --rounds 3 $(ARGS)
-# Instructions of a small step beside the recorded; ACCEPT=1 records.
+# Instructions of a small step compared with the recorded number; ACCEPT=1 records a new one.
 bench-instructions:
 	@.ci/packages build run test
 	@BUILD="$(abspath $(BUILD))" ACCEPT="$(ACCEPT)" bash tests/bench/instructions/count.sh || [ $$? -eq 77 ]
@@ -33,11 +34,11 @@ bench-site:
 	@BUILD="$(abspath $(BUILD))" bash tests/bench/site.sh
 screenshots:
 	@BUILD="$(abspath $(BUILD))" bash tests/bench/screenshots.sh
-# docs/report.png anew, from the site/ that make report made.
+# Makes docs/report.png anew from the site/ of make report.
 .PHONY: picture
 picture:
 	@bash tests/bench/picture.sh
-# What the collector costs beside what was asked of it, 30 pairs a figure; ARGS="nvtx calls" or "--pairs 8", as in the script's head.
+# The collector's cost per recorded event, 30 pairs a number; ARGS="nvtx calls" or "--pairs 8", as in the script's head.
 bench-collect:
 	@.ci/packages build run bench
 	@$(MAKE) --no-print-directory SHORT=1 programs
@@ -48,13 +49,14 @@ bench-pack:
 	@.ci/packages build run bench
 	@$(MAKE) --no-print-directory SHORT=1 programs
 	@BUILD="$(abspath $(BUILD))" bash tests/bench/pack.sh
-# How large the bottleneck of each scenario is on this machine, and what the report says: SCENARIOS="data io", ROUNDS=5, LINES=FILE.
+# The size of each scenario's bottleneck on this machine, and the report's answer: SCENARIOS="data io", ROUNDS=5,
+# LINES=FILE.
 .PHONY: scenarios
 scenarios:
 	@.ci/packages build run test
 	@$(MAKE) --no-print-directory SHORT=1 all
 	@BUILD="$(abspath $(BUILD))" tests/scenarios/truth $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(LINES),--lines "$(LINES)") $(SCENARIOS)
-# Times on a GPU; without one both say so.
+# Times on a GPU; without one both print that.
 .PHONY: bench-gpu
 bench-gpu:
 	@$(MAKE) --no-print-directory programs gpu-tests

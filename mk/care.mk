@@ -1,4 +1,4 @@
-# care.mk - what the sources have to obey.
+# care.mk - rules that the sources must follow.
 FORMATTED = $(shell git ls-files '*.c' '*.h' '*.cu' '*.cuh' '*.cpp' 2>/dev/null)
 SCRIPTS = .ci/run .ci/packages $(shell git ls-files '*.sh' '*.sbatch' slurm/submit tests/run tests/slurm/cluster tests/scenarios/truth 2>/dev/null)
 BANNED := \b(sprintf|vsprintf|strcpy|strcat|gets|atoi|atol|atof|strtok)[ ]*\(
@@ -11,13 +11,13 @@ lint: hdr-check lint-temporaries test-sanitize
 	@! grep -nE '^[^/]*"n/a because [^"]' $(filter render/%,$(FORMATTED)) || \
 	  { echo "banned: why a value is missing is a row of render/say/reasons.def, and say_reason makes the words"; exit 1; }
 	@shellcheck -x $(SCRIPTS)
-# Every header compiles alone. A file that includes a header first shows that already.
+# Checks that every header compiles alone. For headers that a file includes first, this is already shown.
 hdr-check:
 	@git grep -m1 -h '^#include' -- '*.c' | sed -n 's/^#include "\(.*\)"$$/\1/p' | sort -u >$(BUILD)/first-included
 	@git ls-files 'lib/*.h' 'trainer/*.h' 'collect/*.h' 'render/*.h' | grep -vxFf $(BUILD)/first-included | xargs -P $(JOBS) -I{} sh -c 'echo "#include \"{}\"" | \
 	  $(CC) -std=c11 -D_GNU_SOURCE -I. $(MPI_CFLAGS) $(RENDER_CFLAGS) -Wall -Wextra -Werror -fsyntax-only -x c - || \
 	  { echo "{} does not compile alone"; exit 255; }'
-# No pointer is kept into a record that a function returned.
+# Checks that no pointer is kept into a record that a function returned.
 LINTED_OBJ := $(call objects,$(LIB_SRC) $(COLLECT_SRC) $(CALIBRATE_SRC) $(INJECT_SRC) $(PRELOAD_SRC) $(TRAINER_SRC) $(RENDER_SRC))
 lint-temporaries:
 	@+$(if $(IS_GCC),$(parallel) -s $(LINTED_OBJ),:)

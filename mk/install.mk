@@ -1,4 +1,4 @@
-# install.mk - make install copies what is built and builds nothing. make uninstall with the same folders removes it.
+# install.mk - make install copies built files and builds nothing. make uninstall with the same folders removes them.
 PREFIX ?= /usr/local
 BINDIR ?= $(PREFIX)/bin
 LIBDIR ?= $(PREFIX)/lib

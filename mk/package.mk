@@ -1,5 +1,5 @@
-# package.mk - make dist, make deb, and make bundle for machines without packages.
-# The tar has the last commit, and the same bytes each time.
+# package.mk - make dist, make deb, and make bundle for machines without packages. The tar holds the last commit, with
+# the same bytes each time.
 .PHONY: dist deb compile_commands.json
 dist:
 	@git rev-parse -q --verify HEAD >/dev/null || { echo "make dist: this is no git checkout. The tar is made of the last commit." >&2; exit 2; }
@@ -7,14 +7,15 @@ dist:
 	@git diff --quiet HEAD || echo "make dist: changes that are not committed are left out" >&2
 	@git archive --prefix=dcreport-$(VERSION)/ HEAD | gzip -9n >$(BUILD)/dcreport-$(VERSION).tar.gz.new
 	@mv $(BUILD)/dcreport-$(VERSION).tar.gz.new $(BUILD)/dcreport-$(VERSION).tar.gz && echo "$(BUILD)/dcreport-$(VERSION).tar.gz"
-# A Debian package. dcrnn-train's CUDA library is not in it, because the toolkit is no package. DEB_MAINTAINER is whom its users ask.
+# A Debian package. dcrnn-train's CUDA library is not in it, because the toolkit is not a Debian package. DEB_MAINTAINER
+# is the contact for its users.
 DEB_MAINTAINER ?= dcreport developers <dcreport@example.org>
 deb:
 	@.ci/packages build run package
 	@+$(parallel) SHORT=1 programs
 	@$(end_say)
 	@BUILD="$(BUILD)" VERSION="$(VERSION)" MAINTAINER="$(DEB_MAINTAINER)" packaging/deb.sh
-# For editors: what the compiler is called with.
+# For editors: the compiler's command lines.
 compile_commands.json:
 	@$(MAKE) --no-print-directory -nB V=1 programs unit-tests | awk -v folder="$(CURDIR)" -f packaging/compile_commands.awk >$@.new && mv $@.new $@
 
@@ -26,10 +27,10 @@ libdir = $(wildcard $(call pc,--variable=libdir,$(1))/$(2))
 BUNDLE_LIB_LIBS = $(if $(call libdir,libarchive,libarchive.a),\
   -Wl$(comma)--defsym=archive_write_set_format_xar=0$(comma)--defsym=archive_write_set_format_7zip=0 \
   $(call libdir,libarchive,libarchive.a) $(ARCHIVE_NEEDS) $(call pc,--libs,nettle jansson),$(LIB_LIBS))
-# By their names at run time: not all have a package for compiling here.
+# Linked by their run-time names, because not all of them have a development package here.
 ARCHIVE_NEEDS = $(shell ldd $(call libdir,libarchive,libarchive.so) | grep -oE '/[^ ]*/lib(z|zstd|lzma|bz2)\.so[^ ]*')
-# So does libhdf5, which brings curl and thirty more for files on web servers: what trainer/formats/read_hdf5.c asks for by name goes into
-# the program, where it is found like in a library.
+# libhdf5 also needs curl and thirty more libraries, for files on web servers. So the functions that
+# trainer/formats/read_hdf5.c looks up by name are linked into the program, where they are found as in a library.
 HDF5_ARCHIVE = $(if $(HDF5_CFLAGS),$(firstword $(wildcard $(patsubst -L%,%/libhdf5.a,$(call pc,--libs-only-L,hdf5)) \
   $(call libdir,hdf5,libhdf5.a))))
 HDF5_CALLED = $(shell grep -oE ' X.H5\w+|"H5\w+_g"' trainer/formats/read_hdf5.c | grep -oE 'H5\w+')

@@ -1,5 +1,5 @@
-# programs.mk - what programs and libraries are made of.
-# Every program is all .c files of its folder; main.c stays out of the archive that the unit tests link.
+# programs.mk - the parts of programs and libraries.
+# Every program consists of all .c files of its folder; main.c stays out of the archive that the unit tests link.
 sources = $(wildcard $(1)/*.c $(1)/*/*.c $(1)/*/*/*.c)
 LIB_SRC := $(call sources,lib)
 TRAINER_SRC := $(call sources,trainer)
@@ -15,16 +15,17 @@ GPU_SRC := $(wildcard tests/gpu/*.cu)
 
 BIN := $(BUILD)/bin
 INJECT_SO := $(BUILD)/lib/dcreport/libdccollect-inject.so
-# A folder each, loaded by LD_PRELOAD or, cupti, by CUDA; they record through the injected library beside them.
+# One folder for each library, loaded by LD_PRELOAD or, cupti, by CUDA. They record through the injected library beside
+# them.
 PRELOADS := mpi io cudaprof cupti yield
 PRELOAD_SO := $(patsubst %,$(BUILD)/lib/dcreport/libdccollect-%.so,$(PRELOADS))
 PRELOAD_SRC := $(wildcard $(PRELOADS:%=collect/guest/%/*.c))
-# The device half of the trainer, opened at run time: the programs themselves need no CUDA.
+# The device half of the trainer, opened at run time, so that the programs themselves need no CUDA.
 CUDA_SRC := $(wildcard trainer/gpu/*.cu)
 # The hook for PyTorch programs: the collector puts this folder in front of PYTHONPATH.
 PYTHON_HOOK := $(patsubst collect/python/%,$(BUILD)/lib/dcreport/python/%,$(wildcard collect/python/*.py))
 CUDA_SO := $(if $(NVCC),$(BUILD)/lib/dcreport/libdcrnn-cuda.so)
-# The options of this page are those of --help; the other pages are written by hand.
+# The options of this page come from --help; the other pages are written by hand.
 MADE_PAGES := $(patsubst docs/man/%.in,$(BUILD)/man/%,$(wildcard docs/man/*.1.in))
 COMPLETIONS := $(foreach p,dcrnn-train dccollect dcreport,$(BUILD)/completions/bash/$(p) $(BUILD)/completions/zsh/_$(p))
 PROGRAMS := $(BIN)/dcrnn-train $(BIN)/dccollect $(BIN)/dccollect-calibrate $(BIN)/dcreport
@@ -37,21 +38,22 @@ dccollect: $(BIN)/dccollect $(BIN)/dccollect-calibrate $(INJECT_SO) $(PRELOAD_SO
 dcreport: $(BIN)/dcreport
 
 $(call objects,$(TRAINER_SRC)) $(F64_OBJ): EXTRA_CFLAGS = -fvisibility=hidden $(MPI_CFLAGS) $(NVTX_CFLAGS) $(HDF5_CFLAGS) $(BLAS_CFLAGS)
-# Plain loops over all weights: vectorised, and a root that sets no errno. The same bits, a quarter of the instructions.
+# Plain loops over all weights: these options allow vector code and a root without errno. They give the same bits in a
+# quarter of the instructions.
 $(patsubst %,$(BUILD)/obj/trainer/model/%.o,adam adam.f64 dcgru dcgru.f64): EXTRA_CFLAGS += -O3 -fno-math-errno
-# What every event of a trace passes: 4 % of the report of a large one.
+# Code that every event of a trace passes: 4 % of the time for a large report.
 $(patsubst %,$(BUILD)/obj/lib/%.o,trace/trace_events trace/trace_blocks reduce/reduce reduce/summary reduce/summary_names): EXTRA_CFLAGS += -O3
 $(call objects,$(CALIBRATE_SRC)): EXTRA_CFLAGS = $(MPI_CFLAGS)
-# This file alone wants multiply and add fused into one instruction, where the processor has one.
+# Only this file wants multiply and add fused into one instruction, if the processor has one.
 $(BUILD)/obj/collect/calibrate/fma.o: EXTRA_CFLAGS += -ffp-contract=fast
 $(call objects,$(RENDER_SRC)): EXTRA_CFLAGS = $(RENDER_CFLAGS)
-# The injected library lives in other people's processes: no sanitizer runtime, nothing but libc, nothing exported
-# that is not marked so.
+# The injected library runs in other people's processes: no sanitizer runtime, no library except libc, and only marked
+# functions are exported.
 $(call objects,$(INJECT_SRC) $(PRELOAD_SRC)): EXTRA_CFLAGS = -fPIC -fvisibility=hidden
-# One optimisation over all of the recorder: a tenth less of a pair of events. clang's would need a linker of its own.
+# Optimisation over the whole recorder takes a tenth less for a pair of events. With clang it would need another linker.
 $(call objects,$(INJECT_SRC)): EXTRA_CFLAGS += $(if $(IS_GCC),-flto)
 ifeq ($(SANITIZE),1)
-# What reads files counts the branches it takes, for the fuzzers. Elsewhere that costs three times the time of the tests.
+# Code that reads files counts its branches for the fuzzers. Elsewhere that would triple the time of the tests.
 FUZZED_SRC := $(filter lib/% $(addprefix render/,import/% read/% site/theme/%) \
   $(addprefix trainer/,data/% formats/% run/checkpoint.c),$(LIB_SRC) $(TRAINER_SRC) $(RENDER_SRC))
 $(call objects,$(FUZZED_SRC)): EXTRA_CFLAGS += -fsanitize=fuzzer-no-link
@@ -71,12 +73,12 @@ $(BUILD)/obj/render/site/theme/script.o: render/site/theme/site.js render/site/t
 $(BUILD)/lib/dcreport/python/%.py: collect/python/%.py
 	$(call say,copy $<) $(folder) cp $< $@
 
-# The options of the sanitizers are linked into each program.
+# The sanitizers' options are linked into each program.
 SANITIZED_OBJ := $(if $(SANITIZE),$(call objects,tests/lib/sanitized.c))
 $(PROGRAMS): $(SANITIZED_OBJ)
 $(BIN)/dcrnn-train: $(BUILD)/obj/trainer/main.o $(BUILD)/libtrainer.a $(BUILD)/libdcr.a
 	$(link) $^ $(LDLIBS_COMMON) $(LIB_LIBS) $(HDF5_LIBS) $(BLAS_LIBS) $(ZLIB_LIBS) $(MPI_LIBS)
-# FILTER of the program's --help; a program that fails leaves nothing.
+# FILTER of the program's --help; a program that fails leaves no file.
 from_help = $(call say,write $@) $(folder) $(BIN)/$* --help >$@.help && awk $(1) >$@.new && mv $@.new $@ && rm $@.help
 $(BUILD)/man/%.1: docs/man/%.1.in docs/man/options.awk $(BIN)/%
 	$(call from_help,-f docs/man/options.awk $@.help $<)
@@ -97,18 +99,19 @@ $(foreach d,$(PRELOADS),$(eval $(BUILD)/lib/dcreport/libdccollect-$(d).so: $(cal
 $(PRELOAD_SO): $(INJECT_SO)
 	$(link_library) -Wl,-rpath,'$$ORIGIN' $(filter %.o,$^) $(INJECT_SO) -pthread -ldl
 
-# CUDA 13 knows no architecture before 7.5; PTX is kept for what comes. cudart goes in, cuBLAS stays outside, NCCL is opened at run time.
+# CUDA 13 supports no architecture before 7.5; PTX is kept for future ones. cudart is linked in, cuBLAS stays outside,
+# NCCL is opened at run time.
 GENCODE := $(foreach a,75 80 90,-gencode arch=compute_$(a),code=sm_$(a)) -gencode arch=compute_90,code=compute_90 \
   $(if $(NVCC),$(shell $(NVCC) --help | grep -q -e --compress-mode && echo --compress-mode=size))
-# Files without a kernel are C++ for the host alone, which takes a third of the time.
+# Files without a kernel are compiled as host C++ only, which takes a third of the time.
 KERNEL_SRC := $(if $(NVCC),$(shell grep -l __global__ $(CUDA_SRC) $(GPU_SRC)))
 NVCCFLAGS = -std=c++17 -O3 -I. $(if $(filter $<,$(KERNEL_SRC)),$(GENCODE),-x c++) --fmad=true -Werror all-warnings \
   -Xcompiler -Wall,-Wextra,-fPIC,-fvisibility=hidden,-D_GNU_SOURCE
-# The files of lib that the device code calls.
+# Files of lib that the device code calls.
 PIC_OBJ := $(patsubst %,$(BUILD)/obj/lib/base/%.pic.o,err utf8)
 CUDA_OBJ := $(patsubst %.cu,$(BUILD)/obj/%.cu.o,$(CUDA_SRC)) $(PIC_OBJ)
 $(BUILD)/obj/%.cu.o: %.cu $(HOW)
 	$(call say,nvcc $<) $(folder) $(NVCC) $(NVCCFLAGS) -MMD -MP -c -o $@ $<
 $(BUILD)/obj/%.pic.o: %.c $(HOW)
 	$(Q)$(folder) $(CC) $(ALL_CFLAGS) -fPIC -fvisibility=hidden -fno-sanitize=all -MMD -MP -c -o $@ $<
-# Looked for beside the library first, where a bundle puts them, then where the toolkit is.
+# Searched first beside the library, where a bundle puts them, then in the toolkit.
