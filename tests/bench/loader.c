@@ -1,6 +1,6 @@
-/* loader.c - what a batch costs: from memory and from files of windows, by workers or without. METR-LA's shape, random
- * speeds. Two figures each: taken as fast as they come, and how long a training loop waits that computes in between,
- * on a core of its own as far as there are cores. Prints a table; means over the batches. */
+/* loader.c - the cost of a batch: from memory and from files of windows, with and without workers. METR-LA's shape,
+ * random speeds. Two figures each: the time of a batch when taken without pause, and the waiting time of a training
+ * loop that computes in between, on a separate core if there are enough. Prints a table; means over the batches. */
 #include "trainer/data/loader.h"
 
 #include "trainer/model/rng.h"
@@ -71,7 +71,7 @@ static int row(const char *name, const struct dataset *d, const struct window_st
             rc = measure(l, &plan, 0, &fast, err);
         if (workers == 0)
             alone = fast;
-        /* the loop computes half as long again as one thread needs for a batch */
+        /* the loop computes 1.5 times as long as one thread needs for a batch */
         if (!rc)
             rc = measure(l, &plan, 1.5 * alone, &busy, err);
         loader_close(l);

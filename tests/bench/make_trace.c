@@ -1,5 +1,5 @@
-/* make_trace.c - a native trace of as many ranges as wanted: steps of forward, backward and all_reduce with ranges
- * inside. For render_traces.sh. make_trace OUT RANGES   prints bytes */
+/* make_trace.c - makes a native trace with a given number of ranges: steps of forward, backward and all_reduce with
+ * ranges inside. For render_traces.sh. make_trace OUT RANGES   prints bytes */
 #include "lib/archive/format.h"
 #include "lib/base/hash.h"
 

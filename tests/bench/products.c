@@ -1,5 +1,5 @@
-/* products.c - single-precision matrix products of this machine on one thread, OpenBLAS's and ours in turns, beside the
- * rate of multiply-adds whose numbers stay in registers: what a training step is measured against by step.sh.
+/* products.c - single-precision matrix products of this machine on one thread, OpenBLAS's and ours in turns, and the
+ * rate of multiply-adds whose numbers stay in registers. step.sh compares a training step with them.
  *   products [KERNELS [N [ROUNDS]]]      (the best of this CPU, 3000, 7)
  * A line of key=value pairs for the registers, for n x n x n and for the four products that a step of METR-LA's shape
  * consists of. Medians of the rounds, in GFLOP/s. OPENBLAS_CORETYPE chooses the kernels of OpenBLAS. */
@@ -85,8 +85,8 @@ static void by_blas(const struct product *p)
                 (int)p->a_row, p->b, (int)p->b_row, p->is_turned ? 1 : 0, p->blas, p->n);
 }
 
-/* A large product is taken in tiles of A that fill three quarters of the second cache; what the model calls A is such a
- * tile already. */
+/* A large product is computed in tiles of A that fill three quarters of the second cache; A of the model is already
+ * such a tile. */
 enum { DEPTH = 448, TILE_ROW = DEPTH + LANES };
 static void by_us(const struct product *p, const struct kernels *k, float *tile, int tile_rows)
 {

@@ -1,4 +1,4 @@
-/* registers.h - how many operations one thread can do: multiply-adds whose numbers stay in registers. For benches. */
+/* registers.h - the arithmetic rate of one thread: multiply-adds whose numbers stay in registers. For benches. */
 #ifndef TESTS_BENCH_REGISTERS_H
 #define TESTS_BENCH_REGISTERS_H
 
@@ -20,8 +20,8 @@ static inline double thread_cpu_s(void)
 #ifdef __x86_64__
 static volatile float register_sums; /* so that the compiler cannot leave the sums out */
 
-/* GFLOP/s, in about 40 ms, of multiply-adds into so many registers that none waits for itself. All loops over them are
- * unrolled: an array that is indexed lies in memory. */
+/* GFLOP/s of multiply-adds, in about 40 ms. There are so many registers that no operation waits for an earlier one. All
+ * loops over them are unrolled, because an indexed array would be in memory. */
 __attribute__((target("avx512f"))) static inline double rate_avx512(void)
 {
     enum { TURNS = 8000000, SUMS = 28 };
@@ -64,7 +64,7 @@ __attribute__((target("avx2,fma"))) static inline double rate_avx2(void)
 #endif
 
 /** register_rate - GFLOP/s of this thread with the instructions of these kernels ("avx512", "avx2"); NaN for the
- * portable ones, which have no products of their own. */
+ * portable ones, which have no separate products. */
 static inline double register_rate(const char *kernels)
 {
 #ifdef __x86_64__

@@ -1,6 +1,5 @@
-/* repeat_trace.c - one Chrome trace made as long as wanted: its events again and again, later each time, with
- * correlation ids of their own. For render_traces.sh. repeat_trace IN OUT MEGABYTES   IN plain or gzip; prints bytes
- * and events */
+/* repeat_trace.c - makes a Chrome trace of a given length: repeats the events of one, later each time, with new
+ * correlation ids. For render_traces.sh. repeat_trace IN OUT MEGABYTES   IN plain or gzip; prints bytes and events */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,7 +45,7 @@ static char *events_end(char *p)
     return NULL;
 }
 
-/* The events once more, shifted by us microseconds and ids. */
+/* Repeats the events, shifted by us microseconds and with ids shifted. */
 static size_t put(FILE *out, const char *from, const char *end, int64_t us, int64_t ids, size_t *n_events)
 {
     size_t n = 0;

@@ -16,7 +16,7 @@
 
 struct phases {
     double forward_s, backward_s, optimiser_s, step_s;
-    double cpu_s;           /* processor time of all threads: what a busy neighbour on the same core does not change */
+    double cpu_s;           /* processor time of all threads, which a busy neighbour on the same core does not change */
     double register_gflops; /* of one thread, just before the step */
 };
 
@@ -32,7 +32,7 @@ static double now_s(void)
     return clock_s(CLOCK_MONOTONIC);
 }
 
-/* Self loops and seven random edges a sensor, as the yardstick draws them: about METR-LA's density. */
+/* Self loops and seven random edges per sensor, drawn as the yardstick does: about METR-LA's density. */
 static int random_graph(int n, struct graph_supports *supports, struct dcr_err *err)
 {
     struct graph_csr adjacency = {0};
@@ -61,7 +61,7 @@ static float *numbers(size_t n, uint64_t seed, double low, double high)
     return p;
 }
 
-/* Never inlined: instructions.sh counts between its entry and its return. */
+/* Never inlined, because instructions.sh counts between its entry and its return. */
 __attribute__((noinline)) static struct phases one_step(struct backend *be, const struct backend_batch *batch)
 {
     double sum = 0, cpu0 = clock_s(CLOCK_PROCESS_CPUTIME_ID), t0 = now_s();
@@ -134,8 +134,8 @@ static int run(const struct dcrnn_config *c, int n_warm_up, int n_steps, struct 
         be->init(be, 1);
         struct backend_batch batch = {.n = c->max_batch, .x = x, .raw = raw};
         for (int i = 0; i < n_warm_up + n_steps; i++) {
-            /* Without a warm-up, instructions are counted and the step is not timed. Under valgrind, measuring the rate
-             * took 20 times as long as the step. */
+            /* Without a warm-up, instructions are counted and the step is not timed, because under valgrind measuring
+             * the rate took 20 times as long as the step. */
             double rate = n_warm_up > 0 ? register_rate(be->kernels) : NAN;
             struct phases p = one_step(be, &batch);
             p.register_gflops = rate;

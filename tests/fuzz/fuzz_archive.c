@@ -49,7 +49,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (run_read(&r, path, &err) == 0)
         tell(r);
     else if (err.text[0] == '\0')
-        abort(); /* a refusal must say why */
+        abort(); /* a refusal must have a reason */
     run_free(r);
     close(fd);
     return 0;

@@ -66,7 +66,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         rc = trace_read(r, 0, NULL, &s, &err);
     }
     if (rc < 0 && err.text[0] == '\0')
-        abort(); /* a refusal must say why */
+        abort(); /* a refusal must have a reason */
     run_free(r);
     return 0;
 }

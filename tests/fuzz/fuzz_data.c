@@ -1,9 +1,9 @@
 /* fuzz_data.c - any bytes as a file of speeds or as the graph of four sensors: no crash, no leak, and nothing that is
  * read is out of range.
  *
- * The first byte chooses: speeds or graph, and its format; the bytes as a file, or as arrays for an .npz file that is
- * put together here, since a zip checks its members and so hardly any change of one would reach the readers. An array
- * is a byte that chooses its name, two bytes with its length, and its .npy bytes. */
+ * The first byte chooses speeds or graph, its format, and whether the bytes are a file or arrays for an .npz file that
+ * is made here. A zip checks its members, so hardly any changed zip would reach the readers. An array is a byte that
+ * chooses its name, two bytes with its length, and its .npy bytes. */
 #include "trainer/formats/formats.h"
 
 #include <archive.h>
@@ -81,14 +81,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size == 0)
         return 0;
     int fd = memfd_create("fuzz", MFD_CLOEXEC);
-    snprintf(path, sizeof path, "/proc/self/fd/%d", fd); /* files are read by their name: one in memory has this */
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd); /* the path of the file in memory, since files are read by
+                                                          * name */
     if (data[0] & 1)
         write_zip(fd, data + 1, size - 1);
     else if (fd < 0 || write(fd, data + 1, size - 1) != (ssize_t)(size - 1))
         abort();
     int rc = data[0] & 2 ? read_graph(path, (enum graph_format)((data[0] >> 2) % 5), &err) : read_speeds(path, &err);
     if (rc < 0 && err.text[0] == '\0')
-        abort(); /* a refusal must say why */
+        abort(); /* a refusal must have a reason */
     close(fd);
     return 0;
 }

@@ -1,8 +1,8 @@
 /* fuzz_import.c - any bytes as a file of another tool: no crash, no leak, a refusal says why, and what is accepted adds
  * up.
  *
- * The first byte chooses the parser, so that each is reached without its own first words; 255 lets the content choose.
- */
+ * The first byte chooses the parser, so that each is reached without the first words of its format; 255 lets the
+ * content choose. */
 #include "render/import/import.h"
 #include "render/import/text/parsers.h"
 
@@ -57,7 +57,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (rc < 0 && err.text[0] == '\0')
         abort();
     if (rc < 0 && (r->n_traces || r->n_tables))
-        abort(); /* of a broken file nothing is kept */
+        abort(); /* nothing of a broken file is kept */
     run_sort(r);
     run_take_trace_steps(r);
     for (int i = 0; i < r->n_traces; i++) {

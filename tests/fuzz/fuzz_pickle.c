@@ -1,5 +1,5 @@
-/* fuzz_pickle.c - any bytes as a pickle: no crash, no leak, no more memory than promised, and every array that is
- * complete has all the bytes it says. */
+/* fuzz_pickle.c - any bytes as a pickle: no crash, no leak, no more memory than promised, and every complete array has
+ * as many bytes as it declares. */
 #include "trainer/formats/pickle.h"
 
 #include <stdint.h>
@@ -22,7 +22,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct pickle_value *v = NULL;
     int rc = pickle_read((const char *)data, size, "fuzz", &arena, &v, &err);
     if ((rc == 0) != (v != NULL) || (rc && err.text[0] == '\0'))
-        abort(); /* a refusal must say why */
+        abort(); /* a refusal must have a reason */
     for (size_t i = 0; v && v->type == PICKLE_LIST && i < v->n; i++)
         if (v->items[i]->type == PICKLE_ARRAY && v->items[i]->dtype)
             check_array(v->items[i]);

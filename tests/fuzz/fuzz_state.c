@@ -14,7 +14,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { FIX_CRC = 2 }; /* of the first byte */
+enum { FIX_CRC = 2 }; /* bit of the first byte */
 enum { N_PARAMS = 5, N_SENSORS = 3 };
 
 static int read_checkpoint(const char *path, struct dcr_err *err)
@@ -40,7 +40,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const size_t n = size - 1, n_checked = n > sizeof(uint32_t) ? n - sizeof(uint32_t) : n;
     const uint32_t crc = dcr_crc32c(0, data + 1, n_checked);
     int fd = memfd_create("fuzz", MFD_CLOEXEC);
-    snprintf(path, sizeof path, "/proc/self/fd/%d", fd); /* files are read by their name: one in memory has this */
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd); /* the path of the file in memory, since files are read by
+                                                          * name */
     if (fd < 0 || write(fd, data + 1, n) != (ssize_t)n)
         abort();
     if (data[0] & FIX_CRC && n_checked < n && pwrite(fd, &crc, sizeof crc, (off_t)n_checked) != sizeof crc)

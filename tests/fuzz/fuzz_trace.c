@@ -1,9 +1,8 @@
 /* fuzz_trace.c - libFuzzer entry over lib/trace, lib/payload and lib/summary. The first byte chooses: bit 0, whether
- * block checksums are made right first, so that rubbish reaches the parser of slots too; bit 1, whether the rest is the
- * text of a summary and not a trace; bit 2, whether it is read as a payload with its definitions too; bit 3, whether
- * somebody looks on while the summary is made (by way of lib/trace_chunks), who must see every event. A trace's summary
- * must come back from its own text.
- */
+ * block checksums are corrected first, so that rubbish reaches the parser of slots too; bit 1, whether the rest is the
+ * text of a summary and not a trace; bit 2, whether it is also read as a payload with its definitions; bit 3, whether a
+ * watcher reads along while the summary is made (through lib/trace_chunks), which must see every event. A trace's
+ * summary must come back from its own text. */
 #include "lib/base/hash.h"
 #include "lib/trace/payload.h"
 #include "lib/reduce/summary.h"
@@ -35,7 +34,7 @@ static void mend(uint8_t *bytes, size_t n)
     }
 }
 
-/* What is written of it must be readable, and be written the same again. */
+/* The text written of it must be readable, and writing it again must give the same text. */
 static void there_and_back(const struct summary *sum)
 {
     struct dcr_buf first = {0}, second = {0};
@@ -72,7 +71,7 @@ static void on_end(void *ctx, struct dct_reader *r)
     (void)dct_notes(r);
 }
 
-/* returns  a sum over the events; 0: there is none, or it is no trace */
+/* returns  a sum over the events; 0: there is none, or it is not a trace */
 static uint64_t summarise(const char *bytes, size_t n, int is_text, int is_watched)
 {
     uint64_t seen = 0;
@@ -88,7 +87,7 @@ static uint64_t summarise(const char *bytes, size_t n, int is_text, int is_watch
     return seen;
 }
 
-/* A schema, an enumeration, a payload, one behind the other. */
+/* A schema, an enumeration and a payload, one after the other. */
 struct definitions {
     const char *schema, *words;
 };
@@ -122,7 +121,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
     if (n == 0)
         return 0;
-    uint8_t *copy = malloc(n > 1 ? n - 1 : 1); /* what is read behind it shows */
+    uint8_t *copy = malloc(n > 1 ? n - 1 : 1); /* so that reading past the end is noticed */
     if (!copy)
         return 0;
     memcpy(copy, data + 1, n - 1);

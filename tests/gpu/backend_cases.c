@@ -166,7 +166,7 @@ static struct backend_batch batch_of(const struct backend_case *c, const struct 
 /* ---- comparing ----------------------------------------------------------------------------------------------------
  */
 
-/* max |a - b| / max |b|; infinite when anything is no number. */
+/* max |a - b| / max |b|; infinite when anything is not a number. */
 static double error_of(size_t n, const float *a, const float *b)
 {
     double difference = 0, size = 0;
@@ -196,7 +196,7 @@ static double relative(double a, double b)
     return a == b ? 0 : isfinite(d) ? d : INFINITY;
 }
 
-/* Of every tensor by itself, so that large ones do not hide small ones. */
+/* Each tensor is compared by itself, so that large ones do not hide small ones. */
 static int check_blocks(const struct backend_case *c, const char *what, const struct backend *table, const float *a,
                         const float *b, double limit)
 {
@@ -262,7 +262,7 @@ static double distance(size_t n, const float *a, const double *exact, double sca
     return size > 0 ? difference / size : difference;
 }
 
-/* Equal enough, or both about as far from the exact values. */
+/* Equal enough, or both about equally far from the exact values. */
 static int check_close(const struct backend_case *c, const char *what, size_t n, const float *gpu, const float *cpu,
                        const double *exact, double scale)
 {
@@ -303,7 +303,7 @@ static int compare_passes(struct pair *p, int n_added)
     return failed;
 }
 
-/* From the same gradient and parameters, so that only the update itself is compared. */
+/* Both start from the same gradient and parameters, so that only the update is compared. */
 static int compare_update(struct pair *p, double clip)
 {
     const size_t bytes = p->cpu->n_params * sizeof(float);
@@ -359,7 +359,7 @@ struct steps {
     int sizes[MICRO];
     struct data data[MICRO];
     char entered[16];                 /* first letters of the phases, in order; 'm' is the call of meanwhile */
-    const struct backend_batch *next; /* to be prefetched meanwhile */
+    const struct backend_batch *next; /* to be prefetched at the same time */
 };
 
 static void enters(void *ctx, enum mark_range phase)
@@ -461,7 +461,7 @@ static int compare_step(struct steps *s, int number)
     return failed;
 }
 
-/* A NaN in the inputs, then a step as if nothing had been. */
+/* A NaN in the inputs, then a step that must not be affected. */
 static int compare_divergence(struct steps *s)
 {
     double tally[N_TALLY] = {0};

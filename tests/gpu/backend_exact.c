@@ -1,4 +1,4 @@
-/* backend_exact.c - see backend_exact.h. Only this file means double by `real`. */
+/* backend_exact.c - see backend_exact.h. Only in this file `real` means double. */
 #define DCR_REAL_F64
 #include "tests/gpu/backend_exact.h"
 

@@ -1,4 +1,5 @@
-/* backend_exact.h - the same batch in double precision on the CPU: how far from the truth may single precision be? */
+/* backend_exact.h - the same batch in double precision on the CPU, to tell how far single precision may be from the
+ * truth. */
 #ifndef TESTS_GPU_BACKEND_EXACT_H
 #define TESTS_GPU_BACKEND_EXACT_H
 

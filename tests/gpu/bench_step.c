@@ -28,7 +28,7 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The sensors and edges of the published graphs, edges drawn: every sensor itself and some others. */
+/* The sensors and edges of the published graphs, with random edges: every sensor itself and some others. */
 static int make_supports(int n, int edges, struct graph_supports *out, struct dcr_err *err)
 {
     int *from = calloc((size_t)edges, sizeof *from), *to = calloc((size_t)edges, sizeof *to);
@@ -145,7 +145,7 @@ static int bench(const char *name, int n_sensors, int edges, int batch, enum bac
     return rc;
 }
 
-/* Compute capability of a device whose durations mean something; 0: there is nothing to measure, and nothing has
+/* Compute capability of a device whose durations have a meaning; 0: there is nothing to measure, and nothing has
  * failed. */
 static int capability_major(void)
 {

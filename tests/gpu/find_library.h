@@ -1,4 +1,4 @@
-/* find_library.h - programs in build/tests/gpu, and in the same place of a bundle, take the device library of that
+/* find_library.h - programs in build/tests/gpu, or in the same place of a bundle, use the device library of that
  * build. */
 #ifndef TESTS_GPU_FIND_LIBRARY_H
 #define TESTS_GPU_FIND_LIBRARY_H

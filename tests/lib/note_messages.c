@@ -1,6 +1,6 @@
-/* note_messages.c - what the unit tests provoke. The linker puts the functions __wrap_X below in the place of X
- * (mk/tests.mk). They note the format and the text of each message in a file of the folder MESSAGES_SEEN, from which
- * tests/golden/messages.py tells which messages no test provoked. */
+/* note_messages.c - notes the messages that the unit tests provoke. The linker replaces X by the functions __wrap_X
+ * below (mk/tests.mk). They note the format and the text of each message in a file of the folder MESSAGES_SEEN, from
+ * which tests/golden/messages.py finds the messages that no test provoked. */
 #include "lib/base/err.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Each text once, and not all of a test that makes thousands. */
+/* Notes each text once, and only some of a test that makes thousands. */
 static void note(const char *text)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

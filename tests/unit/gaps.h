@@ -1,11 +1,11 @@
-/* gaps.h - what a reader found missing. Included behind cmocka.h. */
+/* gaps.h - the gaps that a reader found. Included after cmocka.h. */
 #ifndef TESTS_UNIT_GAPS_H
 #define TESTS_UNIT_GAPS_H
 
 #include "render/model/run.h"
 #include "render/say/say.h"
 
-/** gap_slots - of a sentence of a gap; NULL: it does not say that. */
+/** gap_slots - slots of a gap's sentence; NULL: the gap has another sentence. */
 static inline const struct slot *gap_slots(const struct run *r, int i, enum phrase_id id)
 {
     for (int k = 0; i < r->n_gaps && k < NOTE_PHRASES; k++)
@@ -14,7 +14,7 @@ static inline const struct slot *gap_slots(const struct run *r, int i, enum phra
     return NULL;
 }
 
-/** assert_gap - gap i says that. returns the slots */
+/** assert_gap - gap i has that sentence. returns the slots */
 static inline const struct slot *assert_gap(const struct run *r, int i, enum phrase_id id)
 {
     const struct slot *slot = gap_slots(r, i, id);
@@ -23,7 +23,7 @@ static inline const struct slot *assert_gap(const struct run *r, int i, enum phr
     return slot;
 }
 
-/** assert_first_left_out - n values of a file were left out, the first of which is this. */
+/** assert_first_left_out - n values of a file were left out, and this is the first. */
 static inline void assert_first_left_out(const struct run *r, int i, int64_t n, const char *first)
 {
     assert_int_equal(assert_gap(r, i, PHRASE_VALUES_LEFT_OUT)[0].count, n);

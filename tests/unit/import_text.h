@@ -1,4 +1,4 @@
-/* import_text.h - a text given to the importers, and the run that it becomes. Inside tests/unit. */
+/* import_text.h - gives a text to the importers and returns the run. Inside tests/unit. */
 #ifndef TESTS_UNIT_IMPORT_TEXT_H
 #define TESTS_UNIT_IMPORT_TEXT_H
 
@@ -16,7 +16,7 @@ static ssize_t text_read(void *ctx, void *out, size_t n, struct dcr_err *e)
     return (ssize_t)k;
 }
 
-/* name: of the file that it is said to be */
+/* name: name of the pretended file */
 static int import_named(const char *name, const char *text)
 {
     run_free(run);

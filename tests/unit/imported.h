@@ -1,4 +1,4 @@
-/* imported.h - the run that an importer filled, and what tests ask of it. Inside tests/unit. */
+/* imported.h - the run that an importer filled, and queries for tests. Inside tests/unit. */
 #ifndef TESTS_UNIT_IMPORTED_H
 #define TESTS_UNIT_IMPORTED_H
 

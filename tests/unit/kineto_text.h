@@ -1,11 +1,11 @@
-/* kineto_text.h - a Chrome trace given to the importers a few bytes at a time, and the run that it becomes. Inside
+/* kineto_text.h - gives a Chrome trace to the importers a few bytes at a time and returns the run. Inside
  * tests/unit. */
 #ifndef TESTS_UNIT_KINETO_TEXT_H
 #define TESTS_UNIT_KINETO_TEXT_H
 
 #include "tests/unit/imported.h"
 
-/* Bytes handed out a few at a time, as a pipe might. */
+/* Gives out a few bytes at a time, as a pipe might. */
 struct drip {
     const char *bytes;
     size_t len, pos, most;

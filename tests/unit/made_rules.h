@@ -1,4 +1,4 @@
-/* made_rules.h - runs of known parts and what the rules say of them, for the tests of rules, cores and caveats. */
+/* made_rules.h - runs with chosen parts and the results of the rules, for the tests of rules, cores and caveats. */
 #ifndef DCR_MADE_RULES_H
 #define DCR_MADE_RULES_H
 
@@ -25,7 +25,7 @@ static inline enum verdict verdict_of(struct run *r, enum cause_class cls, struc
     return v;
 }
 
-/* The slots of a sentence on what was found of a class; NULL: it is not said. */
+/* The slots of a sentence in the findings of a class; NULL: the sentence is not there. */
 static inline const struct slot *found_of(const struct class_result *c, enum phrase_id id)
 {
     for (int i = 0; i < SAID_MAX; i++)

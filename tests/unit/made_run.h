@@ -68,8 +68,8 @@ static inline struct run *made_even_run(int n_nodes, int64_t global_batch, int s
     return r;
 }
 
-/* A trace per rank whose two steps of 100 ns are of its GPU: in them it computes, communicates and copies for as long
- * as gpu says (shape (n)), and is idle; the host is in calls of the runtime for 30 ns. */
+/* One trace per rank, whose two steps of 100 ns belong to its GPU. In them it computes, communicates and copies as long
+ * as gpu says (shape (n)), and is idle otherwise; the host is in calls of the runtime for 30 ns. */
 static inline struct run *made_traced_run(int n, const int64_t (*gpu)[3], int n_gpus)
 {
     struct run *r = run_new("traced");

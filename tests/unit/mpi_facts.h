@@ -1,4 +1,4 @@
-/* mpi_facts.h - what the MPI interposer assumes of a binary interface, against the mpi.h of it. */
+/* mpi_facts.h - compares the MPI interposer's assumptions about a binary interface with its mpi.h. */
 #ifndef TESTS_MPI_FACTS_H
 #define TESTS_MPI_FACTS_H
 
@@ -30,7 +30,7 @@ static inline void facts_hold(const struct mpiabi *abi, MPI_Status *received, ui
     assert_int_equal((uintptr_t)MPI_STATUSES_IGNORE, abi->status_ignore);
     assert_int_equal(MPI_SUCCESS, MPIABI_SUCCESS);
     assert_int_equal(MPI_PROC_NULL, abi->proc_null);
-    /* Roots, peers and indices below 0 are none. */
+    /* Roots, peers and indices below 0 mean none. */
     assert_true(MPI_ROOT < 0 && MPI_ANY_SOURCE < 0 && MPI_UNDEFINED < 0);
     received->MPI_SOURCE = 7;
     assert_int_equal(mpiabi_source(abi, received), 7);

@@ -1,6 +1,6 @@
-/* naive_case.h - writes what the naive model (dcrnn_naive.h) computes as a reference case: case.json and .npy files in
- * the layout that `dcrnn-train --verify` reads. The _f32 files hold the double results rounded to float32: exact for
- * inputs and weights, and far closer to a float32 computation than the limit of that precision. */
+/* naive_case.h - writes results of the naive model (dcrnn_naive.h) as a reference case: case.json and .npy files in the
+ * layout that `dcrnn-train --verify` reads. The _f32 files hold the double results rounded to float32: exact for inputs
+ * and weights, and far closer to a float32 computation than the limit of that precision. */
 #ifndef TESTS_UNIT_NAIVE_CASE_H
 #define TESTS_UNIT_NAIVE_CASE_H
 

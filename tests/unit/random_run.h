@@ -1,5 +1,5 @@
-/* random_run.h - runs and traces drawn at random, valid ones: ranges nest on their thread, steps ascend, parts sum to
- * their step. A draw is a function of its seed alone. For test_properties.c. */
+/* random_run.h - random but valid runs and traces: ranges nest on their thread, steps ascend, parts sum to their step.
+ * A draw is a function of its seed alone. For test_properties.c. */
 #ifndef TESTS_UNIT_RANDOM_RUN_H
 #define TESTS_UNIT_RANDOM_RUN_H
 
@@ -131,18 +131,18 @@ static inline struct reduced reduce_timeline(const struct timeline *t, int64_t s
 
 /* Ways to present the same run, none of which may change the report. */
 struct telling {
-    const int *order; /* in which its ranks are read. shape (n_ranks); NULL = as drawn */
+    const int *order; /* order in which its ranks are read. shape (n_ranks); NULL = as drawn */
     const int *name;  /* rank number of each. the same */
     int shifted;      /* the rank whose clock is ahead */
-    int64_t shift_ns; /* by so much */
+    int64_t shift_ns; /* by this much */
     int is_split;     /* the calls of each rank come in two files */
 };
 
 enum { RANDOM_RANKS = 8, RANDOM_STEPS = 24, RANDOM_CALLS = 7 };
 /* The random content of one rank. */
 struct random_rank {
-    struct timeline timeline;                 /* what it named; or, of a run of parts, */
-    int64_t part[RANDOM_STEPS][N_CATEGORIES]; /* its steps as made_step() takes them, with one collective, */
+    struct timeline timeline;                 /* the ranges it named; or, for a run of parts, */
+    int64_t part[RANDOM_STEPS][N_CATEGORIES]; /* its steps in the form of made_step(), with one collective, */
     int64_t files_ns[RANDOM_STEPS];           /* of loading, calls on files, */
     int64_t phase_ns[RANDOM_STEPS][2];        /* and of compute, two phases */
     int n_steps;
@@ -329,7 +329,7 @@ static inline struct run *tell_run(const struct random_run *from, const struct t
 
 /* ---- the trace of a process with GPUs ---- */
 
-/* RANDOM_OPS: more than are sorted in memory when that is little */
+/* RANDOM_OPS: more operations than are sorted in memory when the limit is low */
 enum { RANDOM_OPS = 1500, RANDOM_DEVICES = 2, RANDOM_MARKS = 32 };
 enum told_kind { TOLD_OP, TOLD_CALL, TOLD_RANGE, TOLD_STEP };
 struct told_event {
@@ -342,9 +342,9 @@ struct told_event {
 struct random_trace {
     struct told_event event[2 * RANDOM_OPS + 3 * RANDOM_MARKS];
     int n, n_ops;
-    int64_t span_ns; /* all times are within [0, span_ns) but for what odd operations end at */
+    int64_t span_ns; /* all times are within [0, span_ns), except the ends of odd operations */
     int is_long;     /* many operations, short ones */
-    int is_odd;      /* operations of no or negative length are among them */
+    int is_odd;      /* some operations have no or negative length */
 };
 
 static inline void draw_op(struct draws *d, struct random_trace *t, int i)
@@ -370,7 +370,7 @@ static inline void draw_op(struct draws *d, struct random_trace *t, int i)
                                                   .correlation = draw_in(d, 0, 9) ? i : -1,
                                                   .blocks_per_sm = draw_in(d, 0, 3) ? 0.25 : -1,
                                                   .occupancy_ratio = -1}};
-    if (draw_in(d, 0, 9)) /* its launch; now and then behind its beginning, as where clocks disagree */
+    if (draw_in(d, 0, 9)) /* its launch, sometimes after its beginning, as when clocks disagree */
         t->event[t->n++] = (struct told_event){.kind = TOLD_CALL,
                                                .call = CALL_LAUNCH,
                                                .number = i,
@@ -405,7 +405,7 @@ static inline void draw_trace(struct draws *d, struct random_trace *t)
     }
 }
 
-/* only: the device whose operations are told, -1 all; order NULL: as drawn */
+/* only: the device whose operations are given, -1 all; order NULL: as drawn */
 static inline void tell_trace(const struct random_trace *t, struct activity *a, const int *order, int64_t shift_ns,
                               int64_t only)
 {

@@ -1,5 +1,5 @@
-/* sample_report.h - a finished report of three invented runs, for tests of what shows reports. The numbers are made to
- * be recognised in the pages, not to be plausible. Everything lives in one arena. */
+/* sample_report.h - a finished report of three invented runs, for tests of pages and documents. The numbers are chosen
+ * to be recognised in the pages, not to be plausible. Everything lives in one arena. */
 #ifndef TESTS_UNIT_SAMPLE_REPORT_H
 #define TESTS_UNIT_SAMPLE_REPORT_H
 
@@ -286,7 +286,7 @@ static void sample_fill_series(struct sample *s)
     q->beyond_text = q->not_judged_text = "";
 }
 
-/* hostile: NULL, or a text put wherever an archive's text is shown */
+/* hostile: NULL, or a text that replaces every text of an archive */
 static void sample_init(struct sample *s, const char *hostile)
 {
     memset(s, 0, sizeof *s);

@@ -1,4 +1,5 @@
-/* test_activity.c - operations of a device into exact sums: unions, differences, idle causes; and the sorter below. */
+/* test_activity.c - turns operations of a device into exact sums: unions, differences, idle causes; and the sorter
+ * below. */
 #include "render/metrics/device_shares.h"
 #include "render/device/activity.h"
 #include "render/device/collectives.h"
@@ -73,7 +74,7 @@ static void check_example(const struct run_device *d)
     assert_int_equal(device_non_compute_ns(d), 50 + 50 + 10);
 }
 
-/* No communication: nothing could be hidden, which is not 0. */
+/* Without communication nothing could be hidden, which differs from 0 hidden. */
 static void test_no_overlap(void **state)
 {
     (void)state;
@@ -97,7 +98,7 @@ static void test_unions(void **state)
     dcr_arena_release(&arena);
 }
 
-/* What all threads together waited in is bounded, however little of time it covers. */
+/* The time in which all threads together waited has a bound, however little of the time it covers. */
 static void test_many_waits(void **state)
 {
     (void)state;
@@ -116,8 +117,8 @@ static void test_many_waits(void **state)
     dcr_arena_release(&arena);
 }
 
-/* The same numbers through the temporary file: the bound is below one record, so that every thousand or so are a run.
- */
+/* The same numbers through the temporary file. The bound is below one record, so that about every thousand records make
+ * a run. */
 static void test_spilled(void **state)
 {
     (void)state;
@@ -217,7 +218,7 @@ static void check_estimates(int has_steps)
     dcr_arena_release(&arena);
 }
 
-/* Which kernels run on tensor cores, and which could: by the names that libraries give them. */
+/* Which kernels run on tensor cores, and which could, from the names that libraries give them. */
 static void test_tensor_names(void **state)
 {
     (void)state;
@@ -249,7 +250,7 @@ static void test_tensor_names(void **state)
     }
 }
 
-/* Three steps of five launches, then a step of three: the recording ended in it. */
+/* Three steps of five launches, then a step of three, in which the recording ended. */
 static void test_cut_step(void **state)
 {
     (void)state;
@@ -271,8 +272,8 @@ static void test_cut_step(void **state)
     dcr_arena_release(&arena);
 }
 
-/* Steps of 100 ns, each with launches as its letter says: 'm' 5, 'M' 10 with a run of the optimiser in the end when
- * they are marked. The result: steps that are left, and the accumulation. */
+/* Steps of 100 ns, each with launches according to its letter: 'm' 5, 'M' 10 and, when marked, a run of the optimiser
+ * at the end. The result: the remaining steps, and the accumulation. */
 static struct accumulation accumulate(const char *kinds, int is_marked, int n_loads, int want_steps)
 {
     struct dcr_arena arena = {0};
@@ -313,22 +314,22 @@ static struct accumulation accumulate(const char *kinds, int is_marked, int n_lo
 static void test_micro_batches(void **state)
 {
     (void)state;
-    /* A step is a micro-batch, the optimiser runs in every third: the last one, of half the size, is whole. */
+    /* A step is a micro-batch, and the optimiser runs in every third. The last one has half the size but is whole. */
     struct accumulation x = accumulate("mmMmmMm", 1, 1, 7);
     assert_int_equal(x.micro_batches, 3);
     assert_int_equal(x.steps_between, 3);
     assert_string_equal(x.by, "batches loaded");
-    assert_int_equal(accumulate("mMm", 1, 1, 3).micro_batches, 0); /* one run of the optimiser tells no distance */
+    assert_int_equal(accumulate("mMm", 1, 1, 3).micro_batches, 0); /* one run of the optimiser gives no distance */
     assert_int_equal(accumulate("MmMm", 1, 1, 4).micro_batches, 2);
     assert_int_equal(accumulate("MmmMM", 1, 1, 5).micro_batches, 0);   /* no pattern */
     assert_int_equal(accumulate("mmmmMmM", 1, 1, 7).micro_batches, 0); /* four before the first contradict two apart */
     assert_int_equal(accumulate("mmMmmMs", 1, 1, 6).micro_batches, 3); /* smaller than a micro-batch: cut */
-    /* Without marks sizes that come again are whole, and nothing is known of the optimiser. */
+    /* Without marks, sizes that occur repeatedly are whole, and nothing is known about the optimiser. */
     x = accumulate("mmMmmMm", 0, 0, 7);
     assert_int_equal(x.micro_batches, 0);
     assert_int_equal(x.why.code, REASON_BATCHES_NO_OPTIMISER);
     accumulate("MMMm", 0, 0, 3);
-    accumulate("mMMm", 0, 0, 3); /* one such step may be the beginning of the recording, cut too */
+    accumulate("mMMm", 0, 0, 3); /* one such step may be the cut beginning of the recording */
     /* A step holds four micro-batches; or one. */
     x = accumulate("MMM", 1, 4, 3);
     assert_int_equal(x.micro_batches, 4);
@@ -356,7 +357,7 @@ static void test_mark_names(void **state)
         assert_int_equal(step_mark_of(names[i].name, strlen(names[i].name)), names[i].mark);
 }
 
-/* No GPU: the host's ranges, and what none of them names. */
+/* No GPU: ranges of the host, and the time that none of them covers. */
 static void test_host_alone(void **state)
 {
     (void)state;
@@ -482,7 +483,7 @@ static void test_steps(void **state)
     assert_int_equal(activity_op(a, &o), 0);
     activity_call(a, CALL_LAUNCH, 3, 171, 1);
     activity_call(a, CALL_SYNC, -1, 173, 2);
-    activity_call(a, CALL_SYNC, -1, 250, 2); /* behind the steps */
+    activity_call(a, CALL_SYNC, -1, 250, 2); /* after the steps */
     activity_call(a, CALL_MALLOC, -1, 5, 2);
     activity_call(a, CALL_OTHER, -1, 115, 10); /* over the border of the steps: 5 in each */
     activity_call(a, CALL_OTHER, -1, 117, 2);  /* on another thread meanwhile */
@@ -555,7 +556,7 @@ static void test_lost_steps(void **state)
     activity_step(a, 6, 200, INT64_MAX / 1048576 + 1);
     activity_step(a, 7, 300, 50); /* the GPU works for step 0 until 390 */
     activity_step(a, 8, 380, 50);
-    activity_named_step(a, STEP_NAME_STEP, 9, 400, -1); /* beside surer ones it is none */
+    activity_named_step(a, STEP_NAME_STEP, 9, 400, -1); /* beside ranges with surer names it is not a step */
     assert_int_equal(activity_finish(a, &arena, &d, &n, &steps, NULL), 0);
     activity_lost_steps(a, lost);
     activity_free(a);
@@ -592,10 +593,10 @@ static void test_behind_sync(void **state)
     dcr_arena_release(&arena);
 }
 
-/* The device runs [0,10), [30,40), [60,70); between, nothing. The second is launched at 25, the third at 35: held back
- * by what a thread of the same process waited for until then; not by what another process, or a thread that still
- * waits, does. Nor is it said of [40,60), launched before, that the host sat in a call: the thread that launched did
- * not. */
+/* The device runs [0,10), [30,40), [60,70) and nothing in between. The second is launched at 25, the third at 35. Both
+ * were held back by a wait of another thread of the same process that ended then. Waits of another process, or of a
+ * thread that still waits, do not count. [40,60) was launched before, and its host did not sit in a call: the thread
+ * that launched it was free. */
 static void test_whose_sync(void **state)
 {
     (void)state;
@@ -661,7 +662,7 @@ struct record {
 };
 
 /* Equal keys keep their order, in memory and through more runs than are merged at once. */
-/* Steps [0,100), [100,200) ... with peaks 100, 130, 160, 190: 30 bytes a step; before it 50 were held. */
+/* Steps [0,100), [100,200) ... with peaks 100, 130, 160, 190: 30 bytes more per step; before it 50 were held. */
 static void test_memory(void **state)
 {
     (void)state;
@@ -675,8 +676,8 @@ static void test_memory(void **state)
         activity_memory_change(a, 3, 100 * i + 20, 50 + 30 * i);
         activity_memory_change(a, 3, 100 * i + 80, -50 - 30 * i);
     }
-    activity_memory_change(a, 3, 500, -50);       /* of before */
-    activity_memory_change(a, 3, 400, INT64_MAX); /* a lie */
+    activity_memory_change(a, 3, 500, -50);       /* before the first step */
+    activity_memory_change(a, 3, 400, INT64_MAX); /* an impossible value */
     activity_memory(a, 3, 400, 1, 1);             /* this device has changes */
     struct run_device *d = finish(a, &arena, 1);
     const struct device_memory *m = &d->memory;

@@ -112,10 +112,10 @@ static void test_calibration(void **state)
     assert_int_equal(a->ahead[0].n_nodes, 8);
     assert_int_equal(a->ahead[0].predicted_ns, 905000); /* 30 us + 1 MB * 1.75 / 2 GB/s */
     assert_int_equal(a->ahead[1].predicted_ns, 977500); /* 40 us + 1 MB * 1.875 / 2 GB/s */
-    /* Of the calibration it is less than a microsecond, but the law misses the runs by 600 / 510. */
+    /* The error of the calibration is less than a microsecond, but the law misses the runs by 600 / 510. */
     assert_true(a->ahead[0].interval.has && fabs(a->ahead[0].interval.hi - 905000.0 * 600 / 510) < 10);
     assert_true(fabs(a->ahead[0].interval.lo - 905000.0 * 510 / 600) < 10);
-    /* What runs add is in an interval of its own: here every step transfers alike. */
+    /* The spread of runs has a separate interval: here every step transfers alike. */
     assert_true(a->points[0].measured_interval.has && fabs(a->points[0].measured_interval.lo - 600000) < 1 &&
                 fabs(a->points[0].measured_interval.hi - 600000) < 1);
     const struct law *l = law_of_all_reduce();
@@ -133,7 +133,8 @@ static void test_calibration(void **state)
     assert_int_equal(a->said[REDUCE_SAID_DOUBT][0].id, PHRASE_NONE);
 }
 
-/* Three ranks on two nodes and on three, one a node in whole numbers: the calibration says one time for both. */
+/* Three ranks on two and on three nodes have one a node in whole numbers, so the calibration gives one time for
+ * both. */
 static void test_equal_ranks(void **state)
 {
     (void)state;
@@ -152,7 +153,7 @@ static void test_equal_ranks(void **state)
     assert_true(l->parameters[2].value == (double)a->points[1].predicted_ns);
 }
 
-/* Of 20 steps on each of 4 ranks 320 calls: four all-reduces a step, each with its latency, of 250 kB. */
+/* 320 calls in 20 steps on each of 4 ranks: four all-reduces a step, each with its latency, of 250 kB. */
 static void test_calls_are_counted(void **state)
 {
     (void)state;
@@ -170,10 +171,10 @@ static void test_calls_are_counted(void **state)
     assert_int_equal(a->ahead[0].predicted_ns, 995000);  /* 4 * 30 us + 1 MB * 1.75 / 2 GB/s */
     assert_true(a->points[0].is_count_of_last && !a->points[1].is_count_of_last);
     assert_int_equal(assert_says(a->said[REDUCE_SAID_STEP], REDUCE_SAID_MAX, PHRASE_REDUCE_TOOK)[2].count, 830000);
-    assert_int_equal(a->said[REDUCE_SAID_STEP][1].id, PHRASE_REDUCE_AHEAD); /* and nothing of their number */
+    assert_int_equal(a->said[REDUCE_SAID_STEP][1].id, PHRASE_REDUCE_AHEAD); /* and not their number */
 }
 
-/* Each point by its own: 3 at 2 nodes, where 4 nodes make 4. */
+/* Each point uses its own number: 3 at 2 nodes, while 4 nodes make 4. */
 static void test_counts_differ(void **state)
 {
     (void)state;
@@ -205,7 +206,7 @@ static void test_counts_differ(void **state)
     assert_int_equal(p[0].predicted_ns, 530000);
 }
 
-/* A step's number of all-reduces need not be whole, where not every step reduces alike. */
+/* A step's number of all-reduces need not be whole, because steps may differ. */
 static void test_count_is_no_whole_number(void **state)
 {
     (void)state;
@@ -219,7 +220,7 @@ static void test_count_is_no_whole_number(void **state)
     assert_string_equal(all_reduces_words(&a->points[1]).text, "2.50 of 400 kB");
 }
 
-/* Logs in any order, a name inside another's, a count of ranks twice; a law far from what was measured. */
+/* Logs in any order, a name inside another's, a count of ranks twice; a law far from the measured times. */
 static void test_several_logs(void **state)
 {
     (void)state;
@@ -238,8 +239,8 @@ static void test_several_logs(void **state)
     assert_int_equal(a->ahead_why.code, REASON_REDUCE_LAW_MISSES);
 }
 
-/* What reduces on GPUs is held against NCCL, in spite of the calibration of MPI; one count of ranks gives all others
- * by the law. */
+/* Reductions on GPUs are compared with NCCL, although MPI was calibrated. One count of ranks gives all others by the
+ * law. */
 static void test_nccl_tests_come_first_on_gpus(void **state)
 {
     (void)state;
@@ -275,7 +276,7 @@ static void test_another_library_is_no_forecast(void **state)
     (void)assert_says(a->said[REDUCE_SAID_DOUBT], REDUCE_SAID_MAX, PHRASE_REDUCE_MISMATCH);
 }
 
-/* One group was disturbed, one stayed within a node: the first is named, and the points are fitted as before. */
+/* One group was disturbed, one stayed within a node. The first is named, and the points are fitted as before. */
 static void test_nothing_usable(void **state)
 {
     (void)state;
@@ -293,7 +294,7 @@ static void test_nothing_usable(void **state)
     assert_int_equal(law_of_all_reduce()->source, LAW_BY_FIT);
 }
 
-/* Nobody says whether the nodes are machines: within one node is no forecast of more of them. */
+/* It is unknown whether the nodes are machines, so a measurement within one node gives no forecast of more of them. */
 static void test_nodes_of_no_known_kind(void **state)
 {
     (void)state;
@@ -340,7 +341,7 @@ static void test_bytes_must_be_known(void **state)
     assert_int_equal(analyse_runs()->why.code, REASON_REDUCE_BYTES_UNKNOWN);
 }
 
-/* 40 kB to 10 MB were measured: up to 16 times beyond by the law, and said, then nothing. */
+/* 40 kB to 10 MB were measured. Up to 16 times beyond, the law is used and marked; after that there is no value. */
 static void test_sizes_beyond(void **state)
 {
     (void)state;
@@ -363,7 +364,7 @@ static void test_sizes_beyond(void **state)
     }
 }
 
-/* A time that falls with size gives no negative bandwidth; a network of long latency is one too. */
+/* A time that falls with size gives no negative bandwidth; a network with a long latency may show one too. */
 static void test_no_negative_term(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* test_anonymise.c - names become words, the same everywhere, and nothing else changes; a trace whose texts grow beyond
- * their blocks still says the same. */
+/* test_anonymise.c - names become the same words everywhere, and nothing else changes. A trace whose texts grow beyond
+ * their blocks keeps its content. */
 #include "collect/anonymise/trace.h"
 #include "lib/base/hash.h"
 #include "lib/archive/format.h"
@@ -25,7 +25,7 @@ static int set_up(void **state)
     (void)state;
     h = (struct hide){0};
     hide_learn(&h, HIDE_HOST, "gpu17.cluster.example.org");
-    hide_learn(&h, HIDE_HOST, "step"); /* stays: the report goes by this word */
+    hide_learn(&h, HIDE_HOST, "step"); /* stays, because the report needs this word */
     hide_learn(&h, HIDE_USER, "alice");
     hide_learn(&h, HIDE_JOB, "acme-07");
     return 0;
@@ -177,7 +177,7 @@ static int keep(void *ctx, const char *bytes, size_t n, struct dcr_err *err)
     return 0;
 }
 
-/* A line for each event, with names for which `skip` is 0. */
+/* A line for each event, without names for which `skip` is not 0. */
 static void tell(const char *bytes, size_t n, int skip, struct dcr_buf *out, struct dct_loss *loss)
 {
     struct dcr_memory m = {bytes, n, 0};
@@ -233,7 +233,7 @@ static void trace_says_the_same(void **state)
     dcr_buf_release(&after);
 }
 
-/* Cut anywhere, a trace stays as cut as it was, and its events are the same. */
+/* A trace that is cut anywhere stays cut at the same place, and its events are the same. */
 static void cut_trace_stays_cut(void **state)
 {
     (void)state;

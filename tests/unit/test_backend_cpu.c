@@ -1,5 +1,5 @@
-/* test_backend_cpu.c - the back end as the training loop sees it, in single precision: the gradient of several ranks is
- * one rank's, all kernel tables agree, an update that is not finite changes nothing, training reduces the loss. */
+/* test_backend_cpu.c - the back end seen from the training loop, in single precision: several ranks give the gradient
+ * of one, all kernel tables agree, an update that is not finite changes nothing, training reduces the loss. */
 #include "trainer/model/backend.h"
 #include "trainer/tools/probe.h"
 #include "trainer/model/rng.h"
@@ -159,7 +159,7 @@ static void test_all_kernels_agree(void **state)
     portable->free(portable);
 }
 
-/* The best kernels need no comparison; others are timed against them, whatever the two are called here. */
+/* The best kernels need no comparison. Others are timed against them, whatever the two are called on this machine. */
 static void test_probe(void **state)
 {
     (void)state;

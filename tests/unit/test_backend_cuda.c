@@ -1,5 +1,5 @@
-/* test_backend_cuda.c - the CUDA back end against the CPU's, under the emulator (tests/gpu/emulator): results, whatever
- * the order in which a device does its work; and what is said when there is no device, no memory, or one that fails.
+/* test_backend_cuda.c - the CUDA back end against the CPU's, under the emulator (tests/gpu/emulator): results are
+ * independent of the order in which a device works; messages when there is no device, no memory, or a failing device.
  * The same cases run on a device in tests/gpu/backend_gpu.cu. */
 #include "tests/gpu/backend_cases.h"
 #include "tests/gpu/emulator/emulator.h"
@@ -18,7 +18,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-/* The sanitized build takes several times as long for the same. */
+/* The sanitized build takes several times as long for the same work. */
 #ifdef UNDER_ASAN
 enum { SHAPES = 5, STEPS_SHAPES = 3, STRIDE = 7 };
 #else
@@ -28,7 +28,7 @@ enum { SHAPES = 14, STEPS_SHAPES = 8, STRIDE = 1 };
 static struct emulator_settings *settings, defaults;
 static struct emulator_counts (*count)(void);
 
-/* The emulated device library stands beside the tests: build/tests/unit/.., build/tests/lib/.. */
+/* The emulated device library is beside the tests: build/tests/unit/.., build/tests/lib/.. */
 static int open_emulator(void **state)
 {
     (void)state;
@@ -95,7 +95,7 @@ static void test_graphs_too_large_for_shared_memory(void **state)
     }
 }
 
-/* One sensor, one unit, no edge to speak of; and the published sizes but for sensors and batch. */
+/* One sensor, one unit, hardly any edge; and the published sizes except the numbers of sensors and batches. */
 static void test_extreme_shapes(void **state)
 {
     (void)state;
@@ -133,7 +133,7 @@ static void test_extreme_shapes(void **state)
     assert_int_equal(backend_case_pieces(&published), 0);
 }
 
-/* The emulator rounds what tensor cores round: the results must differ from fp32, and by so much only. */
+/* The emulator rounds like tensor cores, so the results must differ from fp32, but only by that much. */
 static void test_precisions(void **state)
 {
     (void)state;
@@ -180,7 +180,7 @@ static void gradient_of(uint64_t order, int use_graph, float **out, size_t *n)
     be->free(be);
 }
 
-/* The same bits, whatever the device does first, with a recorded step or without. */
+/* The same bits in any order of the device's work, with or without a recorded step. */
 static void test_results_do_not_depend_on_the_order_of_work(void **state)
 {
     (void)state;
@@ -196,10 +196,10 @@ static void test_results_do_not_depend_on_the_order_of_work(void **state)
     free(first);
 }
 
-/* ---- what cannot be had ---------------------------------------------------------------------------------------------
- */
+/* ---- failures
+ * ------------------------------------------------------------------------------------------------------- */
 
-/* A child opens a back end and takes a step; its exit status and what it said. */
+/* A child opens a back end and takes a step; returns its exit status and its output. */
 static int status_of_child(char *said, size_t size)
 {
     int ends[2];
@@ -267,7 +267,7 @@ static void test_without_the_library_it_says_why(void **state)
     free(path);
 }
 
-/* Every call that creation makes fails once: it comes back with a sentence, and everything is given back. */
+/* Every call during creation fails once: creation returns with a sentence, and everything is released. */
 static void test_creation_that_fails_gives_everything_back(void **state)
 {
     (void)state;
@@ -311,7 +311,7 @@ static void test_device_that_fails_later(void **state)
         int status = status_of_child(said, sizeof said);
         assert_true(WIFEXITED(status));
         if (WEXITSTATUS(status) == 0)
-            continue; /* there was not so much to do */
+            continue; /* the case has less work than that */
         assert_true(WEXITSTATUS(status) == 10 || WEXITSTATUS(status) == DCR_EXIT_INPUT);
         if (!strstr(said, "CUDA: ") || !strstr(said, "unspecified launch failure"))
             fail_msg("said '%s'", said);

@@ -1,4 +1,5 @@
-/* test_bf16.c - rounding of gradients on their way: against a rule spelled out, over all bit patterns that matter. */
+/* test_bf16.c - rounding of gradients for transfer, compared with the written-out rule over all bit patterns that
+ * matter. */
 #include "trainer/ranks/grad_sync.h"
 
 #include <setjmp.h>
@@ -39,7 +40,7 @@ static void unpacking_is_exact(void **state)
     }
 }
 
-/* Of the two neighbours the nearer one, of equally near ones the even one. */
+/* The nearer of two neighbours; if both are equally near, the even one. */
 static void packing_rounds_to_nearest_even(void **state)
 {
     (void)state;
@@ -78,7 +79,7 @@ static void relative_error_is_bounded(void **state)
     }
 }
 
-/* Added as floats and rounded once, whatever the length: vector code has another end. */
+/* Added as floats and rounded once, for every length, because vector code treats the end differently. */
 static void sums(void **state)
 {
     (void)state;

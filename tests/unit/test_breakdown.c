@@ -1,4 +1,4 @@
-/* test_breakdown.c - from ranks and steps to where the time goes (breakdown.c), worked out by hand. */
+/* test_breakdown.c - the breakdown of ranks and steps (breakdown.c), worked out by hand. */
 #include "tests/unit/made_run.h"
 #include "render/metrics/gain.h"
 #include "render/metrics/stats.h"
@@ -41,10 +41,10 @@ static void test_warmup(void **state)
     (void)state;
     const int64_t x[] = {300, 140, 100, 101, 99, 100, 100, 102, 98, 100};
     assert_int_equal(warmup_steps(x, 10, 1.25, 0.2), 2);
-    assert_int_equal(warmup_steps(x, 10, 1.25, 0.1), 1); /* no more than its share */
+    assert_int_equal(warmup_steps(x, 10, 1.25, 0.1), 1); /* no more than the allowed share */
     assert_int_equal(warmup_steps(x, 10, 2, 0.5), 1);
     assert_int_equal(warmup_steps(x + 2, 8, 1.25, 0.5), 0);
-    assert_int_equal(warmup_steps(x, 3, 1.25, 0.9), 0); /* too few to tell */
+    assert_int_equal(warmup_steps(x, 3, 1.25, 0.9), 0); /* too few to decide */
 }
 
 /* Two ranks: compute 60 and 80, transfer 10; so rank 0 is in the all-reduce for 30, rank 1 for 10. */
@@ -75,7 +75,7 @@ static void test_transfer_and_waiting(void **state)
     assert_true(k->straggler.has);
     assert_int_equal(k->straggler.rank, 1);
     assert_true(k->straggler.wins_ratio == 1);
-    assert_int_equal(k->straggler.caused_ns, 20); /* the one other rank waited so long */
+    assert_int_equal(k->straggler.caused_ns, 20); /* the only other rank waited that long */
     assert_int_equal(k->n_matched, 20);
     assert_int_equal(k->gain_ns[CLASS_COMMUNICATION], 10);
     assert_int_equal(k->gain_ns[CLASS_IMBALANCE], 10); /* 80 -> 70 */
@@ -83,7 +83,7 @@ static void test_transfer_and_waiting(void **state)
     done(&rep, r);
 }
 
-/* Rank 0 comes 20 and 40 before rank 1 by turns, and once 130 before it. */
+/* Rank 0 comes alternately 20 and 40 before rank 1, and once 130 before it. */
 static void test_start_skew(void **state)
 {
     (void)state;
@@ -115,7 +115,8 @@ static void test_start_skew(void **state)
     done(&rep, r);
 }
 
-/* What a straggler costs is what the others wait, not the mean with itself: 8 of 100 name it, 4 of 100 do not. */
+/* The cost of a straggler is the waiting of the others, not the mean including itself: 8 of 100 name it, 4 of 100 do
+ * not. */
 static void test_straggler_of_two(void **state)
 {
     (void)state;
@@ -137,7 +138,7 @@ static void test_straggler_of_two(void **state)
     }
 }
 
-/* Ranks that take turns in coming last: no straggler, though they wait as much. */
+/* Ranks come last in turn: there is no straggler, although they wait as much. */
 static void test_turns_are_no_straggler(void **state)
 {
     (void)state;
@@ -176,7 +177,7 @@ static void test_waiting_goes_upstream(void **state)
     done(&rep, r);
 }
 
-/* Of two ranks that left the all-reduce after equal times the one that loaded longer before it came last, whatever its
+/* Two ranks left the all-reduce after equal times. The one that loaded longer before it came last, whatever its
  * number. */
 static void test_equally_late(void **state)
 {
@@ -198,8 +199,7 @@ static void test_equally_late(void **state)
     }
 }
 
-/* Of two ranks that come last equally often the one that costs the others more is the straggler, whatever its number.
- */
+/* Two ranks come last equally often. The one that costs the others more is the straggler, whatever its number. */
 static void test_straggler_of_equals(void **state)
 {
     (void)state;
@@ -278,8 +278,8 @@ static void test_one_rank(void **state)
     done(&rep, r);
 }
 
-/* Two ranks whose collectives are known by their durations only (GPU traces): rank 1 loads for 40 and is in the
- * all-reduce for 10, rank 0 computes as long and waits. Without loading both wait for nobody. */
+/* Two ranks with collectives known only by their durations (GPU traces): rank 1 loads for 40 and is in the all-reduce
+ * for 10; rank 0 computes as long and waits. Without loading both wait for nobody. */
 static void test_gain_without_replay(void **state)
 {
     (void)state;
@@ -302,7 +302,7 @@ static void test_gain_without_replay(void **state)
     assert_int_equal(k->ranks[1].n_last, 20);
     assert_int_equal(k->wait_cause_ns[CAT_DATA], k->part_ns[PART_WAIT]);
     assert_int_equal(k->gain_ns[CLASS_IMBALANCE],
-                     0); /* all waiting is for loading: nothing else is saved by evening out */
+                     0); /* all waiting is for loading, so evening out saves nothing more */
     assert_int_equal(k->gain_ns[CLASS_COPY], 0);
     done(&rep, r);
 }
@@ -316,7 +316,7 @@ static void test_throughput(void **state)
     assert_true(k->has_throughput);
     assert_true(k->throughput > 639.999 && k->throughput < 640.001);
     report_free(&rep);
-    for (int i = 0; i < 10; i++) /* what the steps say comes first */
+    for (int i = 0; i < 10; i++) /* values of the steps take precedence */
         run_rank_at(r, 0)->steps[i].samples = run_rank_at(r, 1)->steps[i].samples = 16;
     k = analysed(&rep, r);
     assert_int_equal(k->throughput_source, THROUGHPUT_OF_STEPS);
@@ -334,7 +334,7 @@ static void test_no_steps(void **state)
     assert_true(k->steps_why.code != REASON_NONE);
     assert_false(k->has_throughput);
     for (int c = 0; c < N_CLASSES; c++)
-        if (c != CLASS_SHARED) /* the cores are known, so that one is not n/a */
+        if (c != CLASS_SHARED) /* the cores are known, so that class is not n/a */
             assert_int_equal(k->classes[c].verdict, VERDICT_NA);
     done(&rep, r);
 }
@@ -357,9 +357,9 @@ static void test_replay_gain(void **state)
         {.part_ns = {[CAT_COMPUTE] = 40, [CAT_DATA] = 20}, .samples = 1},
     };
     assert_int_equal(replay_gain(b, 2, (struct removal){-1, 1, 0}), 50);
-    b[1].samples = 3; /* as many on both: loading is slow on rank 0, and stays so */
+    b[1].samples = 3; /* as many on both: loading is slow on rank 0 and stays slow */
     assert_int_equal(replay_gain(b, 2, (struct removal){-1, 1, 0}), 30);
-    b[1].samples = -1; /* not said */
+    b[1].samples = -1; /* unknown */
     assert_int_equal(replay_gain(b, 2, (struct removal){-1, 1, 0}), 30);
 }
 

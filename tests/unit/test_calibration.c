@@ -59,7 +59,7 @@ static void test_all_values(void **state)
     run_free(r);
 }
 
-/* What the collector says, else what the numbers say: both cores together below nine tenths of one. */
+/* The collector's own judgement; without it, the numbers decide: both cores together below nine tenths of one. */
 static void test_disturbed(void **state)
 {
     (void)state;
@@ -74,13 +74,13 @@ static void test_disturbed(void **state)
          "55, "
          "\"min\": 50, \"max\": 70}",
          ""},
-        /* a CPU quota stops all cores, and often not one */
+        /* a CPU quota stops all cores, but often not a single one */
         {"\"one_core\": {\"n\": 3, \"median\": 60, \"min\": 60, \"max\": 60}, \"all_cores\": {\"n\": 3, \"median\": "
          "53, \"min\": 50, \"max\": 70}}, \"cores_quota\": 1.5, \"memory\": {\"unit\": \"GB/s\"",
          ""},
         {"\"one_core\": {\"n\": 3, \"median\": 60, \"min\": 60, \"max\": 60, \"disturbed\": \"others\"}",
          "arithmetic, one core: others"},
-        /* of two the memory's, whose ceiling is asked for most */
+        /* if both are disturbed, the memory is named, because its ceiling is used most */
         {"\"one_core\": {\"n\": 3, \"median\": 60, \"min\": 60, \"max\": 60, \"disturbed\": \"others\"}}, "
          "\"memory\": {\"all_cores\": {\"n\": 3, \"median\": 60, \"min\": 60, \"max\": 60, \"disturbed\": \"more\"}",
          "memory, all cores: more"}};
@@ -100,7 +100,7 @@ static void test_disturbed(void **state)
     }
 }
 
-/* Collectors once measured products of matrices. */
+/* Earlier collectors measured products of matrices. */
 static void test_older(void **state)
 {
     (void)state;

@@ -1,11 +1,11 @@
-/* test_caveats.c - what is said besides the verdicts: runs that differ, notes of devices, accumulated gradients. */
+/* test_caveats.c - statements besides the verdicts: runs that differ, notes of devices, accumulated gradients. */
 #include "render/say/say.h"
 #include "render/metrics/series/differing.h"
 #include "tests/unit/made_rules.h"
 
 #include <stdio.h>
 
-/* Each difference that explains another speed by itself is named; what one side does not say is none. */
+/* Each difference that could explain another speed is named; a value that one side lacks is not a difference. */
 static void test_unlike(void **state)
 {
     (void)state;
@@ -27,7 +27,7 @@ static void test_unlike(void **state)
     struct run_pair settings[] = {{"OMP_NUM_THREADS", "1"}};
     a->environment = settings;
     a->n_environment = 1;
-    a->nodes[0].cores_quota = 2; /* and none known of b: it may have the same */
+    a->nodes[0].cores_quota = 2; /* and unknown for b, which may have the same */
     assert_int_equal(unlike(&t, a, b) & 1U << UNLIKE_QUOTA, 0);
     b->nodes[1].cores_quota = 4;
     for (int i = 0; i < 2; i++) { /* both busy, one at 1980 MHz, one at 1500 */
@@ -41,7 +41,7 @@ static void test_unlike(void **state)
         unlike_names(&rep, unlike(&t, a, b)),
         "GPU clocks while busy, GPU drivers, CUDA versions, NCCL versions, MPI libraries, thread settings "
         "(OMP_NUM_THREADS and its like), CPU quotas");
-    b->program.threads = 1; /* it says so itself */
+    b->program.threads = 1; /* the program reports it itself */
     assert_int_equal(unlike(&t, a, b) & 1U << UNLIKE_THREADS, 0);
     struct run_device traced[2] = {{.model = "Tesla V100-DGXS-32GB"}, {.model = "NVIDIA A100-SXM4-40GB"}};
     struct foreign_trace traces[2] = {{.devices = &traced[0], .n_devices = 1}, {.devices = &traced[1], .n_devices = 1}};
@@ -49,7 +49,7 @@ static void test_unlike(void **state)
     b->traces = &traces[1];
     a->n_traces = b->n_traces = 1;
     assert_string_equal(unlike_names(&rep, unlike(&t, a, b) & 1U << UNLIKE_GPU), "GPU models");
-    traced[1].model = ""; /* not said is not different */
+    traced[1].model = ""; /* unknown is not different */
     assert_int_equal(unlike(&t, a, b) & 1U << UNLIKE_GPU, 0);
     gpu[1].sm_clock_mhz.sum = 1900;
     assert_int_equal(unlike(&t, a, b) & 1U << UNLIKE_CLOCK, 0);
@@ -58,8 +58,8 @@ static void test_unlike(void **state)
     run_free(b);
 }
 
-/* Emulated nodes differ by share, period and link; to other kinds of nodes; and their quota is named once, as theirs.
- */
+/* Emulated nodes differ by share, period and link, and from other kinds of nodes. Their quota is named once, as
+ * theirs. */
 static void test_unlike_nodes(void **state)
 {
     (void)state;
@@ -96,7 +96,7 @@ static void test_unlike_nodes(void **state)
         }
 }
 
-/* What the metadata knows besides: versions of libraries, those that have a say in speed first, limits, changes. */
+/* Further differences in the metadata: versions of libraries, first those that influence speed; limits; changes. */
 static void test_surroundings(void **state)
 {
     (void)state;
@@ -144,7 +144,7 @@ static void test_surroundings(void **state)
     run_free(b);
 }
 
-/* The rank that died is not inside the exchange in which the others wait for it. */
+/* The rank that died is not the one inside the exchange in which the others wait for it. */
 static void test_broke_off(void **state)
 {
     (void)state;
@@ -292,20 +292,20 @@ static void test_device_notes(void **state)
     (void)state;
     struct slot per = slot_number(1.1), n = slot_count(11), steps = slot_count(10);
     struct run_device alike = {.n_steps = 10, .n_to_host = 11};
-    const char *said = notes_of_gpus(alike, 4); /* the same of all is said once */
+    const char *said = notes_of_gpus(alike, 4); /* equal notes of all devices appear once */
     assert_non_null(strstr(said, "GPU 0 and 3 other GPUs: "));
     assert_true(is_noted(said, PHRASE(GPU_TO_HOST, per, n, steps)));
     assert_true(is_noted(said, PHRASE(GPU_SYNCS_UNSEEN)));
     assert_null(strstr(said, "GPU 1"));
     struct run_device d = {.n_steps = 10, .n_mallocs = 5, .n_frees = 5, .n_to_host = 10, .n_syncs = 10};
-    assert_null(strstr(notes_of(d), "GPU 0")); /* one a step is usual */
+    assert_null(strstr(notes_of(d), "GPU 0")); /* one per step is usual */
     d.n_syncs = 11;
     assert_true(is_noted(notes_of(d), PHRASE(GPU_SYNCS, per, n, steps)));
     struct reason why = REASON(NO_LAUNCHES);
     assert_true(is_noted(notes_of(d), PHRASE(GPU_SYNCS_UNTOLD, slot_reason(&why))));
     d.has_idle_causes = 1;
     d.steps_ns = 1000000;
-    d.steps_behind_sync_ns = 9999; /* from 1 % of the steps' time it is an advice */
+    d.steps_behind_sync_ns = 9999; /* from 1 % of the steps' time it becomes advice */
     assert_true(is_noted(notes_of(d), PHRASE(GPU_SYNCS_CHEAP)));
     d.steps_behind_sync_ns = 10000;
     assert_true(is_noted(notes_of(d), PHRASE(GPU_SYNCS_COST, slot_time(10000), slot_percent(0.01))));
@@ -315,7 +315,7 @@ static void test_device_notes(void **state)
     d.n_to_host = 11;
     assert_true(is_noted(notes_of(d), PHRASE(GPU_TO_HOST, per, n, steps)));
     assert_true(is_noted(notes_of(d), PHRASE(GPU_SYNCS, per, n, steps)));
-    assert_false(is_noted(notes_of(d), PHRASE(GPU_SYNCS_COST, slot_time(10000), slot_percent(0.01)))); /* once */
+    assert_false(is_noted(notes_of(d), PHRASE(GPU_SYNCS_COST, slot_time(10000), slot_percent(0.01)))); /* only once */
     d = (struct run_device){.memory = {.n = 5,
                                        .peak_allocated = 80,
                                        .peak_reserved = 91,
@@ -329,7 +329,7 @@ static void test_device_notes(void **state)
     d.memory.growth_bytes_per_step = 0.011;
     assert_true(is_noted(notes_of(d), PHRASE(GPU_MEMORY_GROWS, slot_bytes(0.011), steps)));
     assert_true(is_noted(notes_of(d), PHRASE(GPU_GROWTH_OF_ALL)));
-    d.memory.n_step_peaks = 9; /* too few to tell */
+    d.memory.n_step_peaks = 9; /* too few to judge */
     assert_false(is_noted(notes_of(d), PHRASE(GPU_GROWTH_OF_ALL)));
     d = (struct run_device){.tensor_ns = 20, .eligible_ns = 60};
     d.value[DEV_KERNEL_SUM] = 100;
@@ -354,7 +354,7 @@ static struct accumulated accumulated_by(struct run *r)
     return a;
 }
 
-/* Files of single ranks that were given one by one: every one is named, a rank's second file and other jobs are not. */
+/* Traces of single ranks given one by one: each is named, except a rank's second file and other jobs. */
 static void test_loose_ranks(void **state)
 {
     (void)state;
@@ -393,7 +393,7 @@ static void test_loose_ranks(void **state)
     }
 }
 
-/* By program.json; by 41 backward passes to 10 runs of the optimiser, the last step cut; by nothing. */
+/* From program.json; from 41 backward passes and 10 runs of the optimiser, the last step cut; or unknown. */
 static void test_accumulation(void **state)
 {
     (void)state;

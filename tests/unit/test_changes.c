@@ -1,5 +1,5 @@
 /* test_changes.c - before and after by name: names of kernels, sums, and the split of a difference
- * (render/metrics/changes.c), and what is said of them (render/findings/changes_said.c). */
+ * (render/metrics/changes.c), and its sentences (render/findings/changes_said.c). */
 #include "render/findings/changes_said.h"
 #include "render/metrics/stats.h"
 #include "render/model/build.h"
@@ -39,7 +39,7 @@ static void test_short_names(void **state)
     }
 }
 
-/* The two halves are the difference, whatever the numbers; calls as long as before change by their number alone. */
+/* The two parts always add up to the difference. Calls of unchanged length change only by their number. */
 static void test_split(void **state)
 {
     (void)state;
@@ -152,7 +152,7 @@ struct made {
     int lacks_kernels, n_more_gpus;
 };
 
-/* What is said of a run before and one after; PHRASE_NONE as the headline: nothing. */
+/* Findings for a run before and one after; PHRASE_NONE as the headline: nothing. */
 static struct said said_of(struct made before, struct made after)
 {
     struct run *runs[N_SIDES];
@@ -216,7 +216,7 @@ static void test_less_work(void **state)
     assert_true(s.support[6].slot[0].real > 0.299 && s.support[6].slot[0].real < 0.301);
 }
 
-/* Shorter calls, a kernel of another name, or another window: nothing is said of the work. */
+/* Shorter calls, a kernel of another name, or another window: the amount of work is not judged. */
 static void test_no_less_work(void **state)
 {
     (void)state;
@@ -230,7 +230,7 @@ static void test_no_less_work(void **state)
     s = said_of(before, (struct made){{{"f", 8, 400000}, {"g", 10, 100000}}, 700000, 300000, 0, 0});
     assert_int_equal(s.support[1].id, PHRASE_CHANGED_WINDOW);
     assert_int_equal(s.support[1].slot[0].count, 700000);
-    /* all time of f lay in others before */
+    /* all time of f was in other kernels before */
     s = said_of((struct made){{{"f", 10, 0}, {"g", 10, 100000}}, 1000000, 100000, 0, 0}, before);
     assert_int_equal(s.support[1].id, PHRASE_CHANGED_MOST_MORE);
     assert_int_equal(s.support[2].id, PHRASE_NONE);
@@ -240,7 +240,7 @@ static void test_no_less_work(void **state)
     assert_int_equal(s.support[1].id, PHRASE_NONE);
 }
 
-/* Where kernels are missing on a side, or one has more GPUs, their sums are not compared. */
+/* If kernels are missing on a side, or one has more GPUs, their sums are not compared. */
 static void test_not_compared(void **state)
 {
     (void)state;
@@ -252,7 +252,7 @@ static void test_not_compared(void **state)
     assert_int_equal(said_of(before, more).headline.id, PHRASE_NONE);
 }
 
-/* Of MPI the calls that every program makes once are left out, and beyond 200 names the others share a row. */
+/* MPI calls that every program makes once are left out, and names after the first 200 share a row. */
 static void test_many_names(void **state)
 {
     (void)state;
@@ -283,7 +283,7 @@ static void test_many_names(void **state)
     run_free(runs[AFTER]);
 }
 
-/* Where one side has names beyond what its reader keeps, a name that only the other side has may be among them. */
+/* If a side has more names than its reader keeps, a name that only the other side shows may be among them. */
 static void test_other_names(void **state)
 {
     (void)state;

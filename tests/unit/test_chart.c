@@ -1,4 +1,5 @@
-/* Charts by their strokes: bars as high as their numbers, parts that sum, labels that neither leave nor overlap. */
+/* test_chart.c - checks charts by their strokes: bars as high as their numbers, parts that sum up, labels that neither
+ * leave the sheet nor overlap. */
 #include "render/draw/chart.h"
 #include "tests/unit/recording.h"
 
@@ -98,7 +99,7 @@ static int assert_whiskers_are_clear(const struct recording *r)
     return n;
 }
 
-/* The word lies upon no column. */
+/* The word lies on no column. */
 static void assert_words_are_clear_of_columns(const struct recording *r, const char *word)
 {
     const struct recorded *t = recording_find_text(r, word);
@@ -144,14 +145,14 @@ static void test_stack_heights_are_the_numbers(void **state)
     unit = ink_height(INK_COMPUTE, x[0]) / 152;
     assert_near(ink_height(INK_COMPUTE, x[2]), 39 * unit, 0.01);
     assert_near(ink_height(INK_COMM, x[2]), 40 * unit - 1, 0.01); /* one pixel is the seam */
-    assert_near(ink_height(INK_COMM, x[0]), 0, 0);                /* nothing is drawn for nothing */
+    assert_near(ink_height(INK_COMM, x[0]), 0, 0);                /* nothing is drawn for a zero */
     assert_int_equal(rec->depth, 0);
     assert_texts_are_readable(rec);
     assert_non_null(recording_find_text(rec, "slowest"));
     assert_non_null(recording_find_text(rec, "104")); /* the total of 4 nodes */
     assert_words_are_clear_of_columns(rec, "slowest");
 
-    /* The whisker is as long as the interval, and the total stands above it. */
+    /* The whisker is as long as the interval, and the total is above it. */
     bars[2].lo = 95;
     bars[2].hi = 125;
     recording_init(rec, typeface, 500, 340);
@@ -183,11 +184,10 @@ static void test_whiskers_and_words_keep_apart(void **state)
             }
             recording_init(rec, typeface, widths[k], 340);
             chart_stack(&rec->canvas, (struct box){0, 0, widths[k], 340}, &spec);
-            assert_int_equal(assert_whiskers_are_clear(rec),
-                             spread > 1 ? 3 : 0); /* of no length to speak of: a cap alone */
+            assert_int_equal(assert_whiskers_are_clear(rec), spread > 1 ? 3 : 0); /* too short to see: only a cap */
             assert_texts_are_readable(rec);
 
-            const double half = spread / 64.0; /* speed-ups near 0 have their words above */
+            const double half = spread / 64.0; /* for speed-ups near 0 the words are above */
             const struct speedup_point points[] = {{1, 1, NAN, NAN, NULL, false},
                                                    {2, 1.1, 1.1 - half, 1.1 + half, "efficiency 0.55", true},
                                                    {4, 0.3, fmax(0.3 - half, 0), 0.3 + half, "efficiency 0.08", true}};
@@ -269,7 +269,7 @@ static void test_stack_of_many_ranks(void **state)
     chart_stack(&rec->canvas, (struct box){0, 0, 1040, 320}, &spec);
     assert_texts_are_readable(rec);
     for (int i = 0; i < 128; i++)
-        v[i][0] = v[i][2] = v[i][3] = v[i][4] = NAN; /* nothing measured: said, not drawn */
+        v[i][0] = v[i][2] = v[i][3] = v[i][4] = NAN; /* without a measurement there is text instead of a drawing */
     recording_init(rec, typeface, 1040, 320);
     chart_stack(&rec->canvas, (struct box){0, 0, 1040, 320}, &spec);
     for (int i = 0; i < rec->n; i++)
@@ -297,7 +297,7 @@ static void test_waterfall_sums(void **state)
                 bar[n++] = &rec->stroke[i];
         assert_int_equal(n, 4);
         double unit = bar[0]->at.w / 40, zero = bar[0]->at.x;
-        assert_near(bar[1]->at.x, zero + 38 * unit, 0.01); /* a gain goes back */
+        assert_near(bar[1]->at.x, zero + 38 * unit, 0.01); /* a gain points back */
         assert_near(bar[2]->at.x + bar[2]->at.w, zero + 98 * unit, 0.01);
         assert_near(bar[3]->at.w, 98 * unit, 0.01);
         assert_non_null(recording_find_text(rec, "–"));
@@ -331,7 +331,7 @@ static void test_lines_have_gaps_and_spans(void **state)
     int lines = 0;
     for (int i = 0; i < rec->n; i++)
         lines += rec->stroke[i].kind == STROKE_LINE && rec->stroke[i].ink == INK_ACCENT;
-    assert_int_equal(lines, 2); /* before the gap and behind it */
+    assert_int_equal(lines, 2); /* before the gap and after it */
     assert_non_null(recording_find_text(rec, "5 above the axis, up to 900"));
     assert_non_null(recording_find_text(rec, "warm-up"));
     assert_non_null(recording_find_text(rec, "median"));
@@ -441,7 +441,7 @@ static void assert_told_apart(const uint32_t *rgb, const char *where)
     }
 }
 
-/* Every scheme of a style sheet: what one does not name is as in the one before. */
+/* Every scheme of a style sheet: colours that it does not name are those of the previous scheme. */
 static void test_schemes_differ_in_grey(void **state)
 {
     (void)state;
@@ -525,10 +525,10 @@ static void test_heat_shades_are_the_numbers(void **state)
     chart_heat(&rec->canvas, (struct box){0, 0, 500, height}, &spec);
     struct box cell[3];
     int n = 0;
-    for (int i = 0; i < rec->n; i++) /* without the key, which is above */
+    for (int i = 0; i < rec->n; i++) /* without the legend, which is above */
         if (rec->stroke[i].kind == STROKE_AREA && rec->stroke[i].at.h > 13 && n < 3)
             cell[n++] = rec->stroke[i].at;
-    assert_int_equal(n, 3); /* the two equal neighbours are one shape; nothing for 0 and for what was not measured */
+    assert_int_equal(n, 3); /* the two equal neighbours are one shape; zeros and missing values have none */
     assert_near(cell[0].w, 2 * cell[1].w, 0.01);
     assert_near(cell[0].x + cell[0].w, cell[1].x, 0.01);
     assert_near(cell[2].x, cell[1].x, 0.01);

@@ -1,4 +1,4 @@
-/* test_checkpoint.c - what is written is read back to the bit; everything else is refused with a sentence. */
+/* test_checkpoint.c - a written checkpoint is read back to the bit; everything else is refused with a sentence. */
 #include "trainer/run/checkpoint.h"
 #include "trainer/model/dcrnn.h"
 #include "trainer/model/graph.h"
@@ -70,7 +70,7 @@ static void expect_refusal(const char *path, const char *part)
     memset(s.block, 0, sizeof s.block);
     assert_int_equal(checkpoint_read(path, &s.key, &s.state, s.tensors, &err), DCR_FAIL);
     assert_sentence(err, part);
-    for (int k = 0; k < N; k++) /* nothing was handed out */
+    for (int k = 0; k < N; k++) /* nothing was returned */
         assert_true(s.block[0][k] == 0 && s.block[2][k] == 0);
 }
 
@@ -95,7 +95,7 @@ static const char *spoiled(size_t n, size_t at, unsigned char change)
     return path;
 }
 
-/* Correct checksums but impossible counts: a negative step, more steps in the epoch than in all, no rank. */
+/* Correct checksums but impossible counts: a negative step, more steps in the epoch than in total, no rank. */
 static void impossible_counts_are_refused(void **state)
 {
     (void)state;
@@ -129,7 +129,7 @@ static void damage_is_noticed_everywhere(void **state)
     expect_refusal(spoiled(whole, 12, 0x40), "format version");
     expect_refusal(spoiled(whole, 8, 0x05), "other byte order");
     expect_refusal(spoiled(whole, 17, 0x05), "of its");
-    const size_t low = whole & -whole; /* of the size of the file, which stands at byte 16 */
+    const size_t low = whole & -whole; /* bits of the file's size, which is at byte 16 */
     expect_refusal(spoiled(whole - low, 16, (unsigned char)low), "size does not fit its number of parameters");
     expect_refusal(scratch_path("absent"), "cannot read checkpoint");
     expect_refusal(scratch, "is not a file");

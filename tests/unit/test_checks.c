@@ -49,7 +49,7 @@ static void test_rules(void **state)
     assert_true(holds("load_balance>99%"));
     assert_true(holds("steps>=40"));
     assert_true(holds("dropped<1"));
-    assert_false(holds("gpu_utilization>1%")); /* no GPU: what cannot be checked has not passed */
+    assert_false(holds("gpu_utilization>1%")); /* no GPU: a check that cannot be judged has not passed */
     assert_false(holds("efficiency>1%"));      /* one node count */
 }
 
@@ -123,8 +123,8 @@ static void test_documents(void **state)
     dcr_buf_release(&b);
 }
 
-/* What ranks do to each other is no matter of a run of one rank beside others; alone it was not checked. Nobody's step
- * without steps is no such thing. */
+/* Waiting between ranks does not concern a run of one rank among other runs; if it is the only run, it was not checked.
+ * A run without steps is different. */
 static void test_single_rank(void **state)
 {
     (void)state;
@@ -163,7 +163,7 @@ static const char *text_of(struct report *rep, struct run **run, const char *rul
     return c.list[0].text;
 }
 
-/* A part of which nothing was recorded is no part of 0 %: the rule has not passed, and says why as the report does. */
+/* A part that was not recorded is not a part of 0 %: the rule has not passed, and gives the report's reason. */
 static void test_parts_that_were_not_recorded(void **state)
 {
     (void)state;
@@ -193,7 +193,7 @@ static void test_parts_that_were_not_recorded(void **state)
     }
 }
 
-/* "20 %, not below 20 %" would be read as a fault of the check. */
+/* "20 %, not below 20 %" would look like a fault of the check. */
 static void test_digits_tell_value_and_bound_apart(void **state)
 {
     (void)state;
@@ -215,8 +215,8 @@ static void test_digits_tell_value_and_bound_apart(void **state)
     }
 }
 
-/* GPUs that idle are not useful: two that compute for 32 and 41 of 100 ns and are busy for 80 and 90, hosts that are in
- * calls of the runtime for 30. One GPU is not skipped, as one rank is. */
+/* Idle GPUs are not useful: two that compute for 32 and 41 of 100 ns and are busy for 80 and 90, with hosts in calls of
+ * the runtime for 30. Unlike a single rank, a single GPU is not skipped. */
 static void test_gpus(void **state)
 {
     (void)state;
@@ -244,7 +244,7 @@ static void test_gpus(void **state)
     }
 }
 
-/* A GPU that was monitored without its memory's size is no GPU that was not monitored. */
+/* A GPU that was monitored without its memory's size still counts as monitored. */
 static void test_gpu_memory(void **state)
 {
     (void)state;
@@ -272,7 +272,7 @@ static void test_gpu_memory(void **state)
     }
 }
 
-/* Two ranks on one core: a check says what it is worth; counts are no times. One rank waits for nobody. */
+/* Two ranks on one core: a check says how reliable it is. Counts are not times. A single rank waits for nobody. */
 static void test_doubts(void **state)
 {
     (void)state;

@@ -1,9 +1,9 @@
-/* event_cost.c - what an event costs the program that makes it, beside a reference, in turns in one process.
+/* event_cost.c - the cost of a recorded event for the program, compared with a reference, in turns in one process.
  *   event_cost KIND THREADS ROUNDS EVENTS
  * Each round prints two numbers, the reference and the recorded event, in ns of thread CPU time, mean over EVENTS of
  * each thread. Every second round begins with the recorded ones. Between rounds the program rests, so that the
- * collector can empty the segment, whose pages a first round has touched. The kinds stand in the table below. "spawn"
- * has no reference: wall and processor time of a fork and exec of /bin/true, in ns. */
+ * collector can empty the segment. A first round has already touched its pages. The kinds are in the table below.
+ * "spawn" has no reference: wall and processor time of a fork and exec of /bin/true, in ns. */
 #define _GNU_SOURCE
 #ifdef HAVE_NVTX
 #include <nvtx3/nvToolsExt.h>
@@ -209,8 +209,8 @@ static void message_recorded(long n)
 }
 #endif
 
-/* Pushes and pops stand beside two clock reads, calls beside the library's own functions, which the collector does not
- * see. */
+/* The reference for a push and a pop is two clock reads; for calls it is the library's own functions, which the
+ * collector does not see. */
 static const struct kind {
     const char *name;
     void (*prepare)(void);

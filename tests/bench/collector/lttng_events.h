@@ -1,4 +1,5 @@
-/* lttng_events.h - two tracepoints as LTTng-UST wants them declared: included by event_cost.c, and again by LTTng. */
+/* lttng_events.h - two tracepoints, declared in the form that LTTng-UST needs: included by event_cost.c, and again by
+ * LTTng. */
 #undef LTTNG_UST_TRACEPOINT_PROVIDER
 #define LTTNG_UST_TRACEPOINT_PROVIDER dcr_bench
 #undef LTTNG_UST_TRACEPOINT_INCLUDE

@@ -1,7 +1,7 @@
-/* turns.c - two programs on one machine in turns: while one runs, the other is stopped, so that both see the same
- * minutes and neither the other. turns MILLISECONDS GROUPS 'COMMAND A' 'COMMAND B' After a turn each that does not
- * count, GROUPS times A B B A. Commands go to sh; B is a collector and its only child the program. Prints a line per
- * turn: off or on, its beginning and end (CLOCK_MONOTONIC ns), processor time of the program in it, and of the
+/* turns.c - runs two programs on one machine in turns: while one runs, the other is stopped, so that both run in the
+ * same minutes without disturbing each other. turns MILLISECONDS GROUPS 'COMMAND A' 'COMMAND B' After a turn each that
+ * does not count, GROUPS times A B B A. Commands go to sh; B is a collector and its only child the program. Prints a
+ * line per turn: off or on, its beginning and end (CLOCK_MONOTONIC ns), processor time of the program in it, and of the
  * collector. Both are asked to end (SIGTERM) when all is done, and killed when this program is. */
 #include <dirent.h>
 #include <signal.h>
@@ -28,7 +28,7 @@ static void kill_both(void)
             kill(-sides[i].leader, SIGKILL);
 }
 
-/* A group that is stopped would stay so for good. */
+/* A stopped group would otherwise stay stopped for good. */
 static void on_signal(int number)
 {
     kill_both();
@@ -48,7 +48,7 @@ static int64_t cpu_of(pid_t pid)
     return clock_getcpuclockid(pid, &clock) == 0 ? ns_of(clock) : -1;
 }
 
-/* A group of its own, so that all of it can be stopped. Signals wait until its number is known. */
+/* The command gets a separate group, so that all of it can be stopped. Signals wait until its number is known. */
 static int start(struct side *s, const char *command)
 {
     sigset_t ends, before;
@@ -64,7 +64,7 @@ static int start(struct side *s, const char *command)
         signal(SIGHUP, SIG_DFL);
         sigprocmask(SIG_SETMASK, &before, NULL);
         setpgid(0, 0);
-        prctl(PR_SET_PDEATHSIG, SIGKILL); /* what it left stopped without a parent the kernel hangs up */
+        prctl(PR_SET_PDEATHSIG, SIGKILL); /* the kernel then also hangs up its stopped children, which have no parent */
         if (getppid() != parent)
             _exit(127);
         execl("/bin/sh", "sh", "-c", command, (char *)NULL);
@@ -90,7 +90,7 @@ static pid_t child_of(pid_t pid)
     return child;
 }
 
-/* returns 1 stopped, 0 not yet, -1 ended: of a thread, by the letter behind the name in brackets */
+/* returns 1 stopped, 0 not yet, -1 ended: state of a thread, from the letter after the name in brackets */
 static int is_thread_stopped(const char *stat_path)
 {
     char text[512];
@@ -107,7 +107,7 @@ static int is_thread_stopped(const char *stat_path)
     return state == 'T' ? 1 : state == '\0' || state == 'Z' || state == 'X' ? -1 : 0;
 }
 
-/* The same of all threads of a process; those that end meanwhile are none. */
+/* The same for all threads of a process; threads that end meanwhile are skipped. */
 static int is_stopped(pid_t pid)
 {
     char path[400];
@@ -127,7 +127,7 @@ static int is_stopped(pid_t pid)
     return n == 0 ? -1 : are;
 }
 
-/* Until nothing of it runs into the other's turn. returns 0, or -1 when it has ended */
+/* Waits until none of its processes runs into the other side's turn. returns 0, or -1 when it has ended */
 static int wait_for_stop(pid_t pid)
 {
     static const struct timespec moment = {.tv_nsec = 100000};
@@ -176,7 +176,7 @@ int main(int argc, char **argv)
     signal(SIGINT, on_signal);
     signal(SIGTERM, on_signal);
     signal(SIGHUP, on_signal);
-    for (int i = 0; i < 2; i++) { /* one after the other, each with the machine for itself as it begins */
+    for (int i = 0; i < 2; i++) { /* one after the other, so that each starts with the machine to itself */
         if (start(&sides[i], argv[3 + i]) != 0 || turn(&sides[i], 1500, 0) != 0)
             return fail("a command ended before its turn");
     }

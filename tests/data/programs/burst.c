@@ -1,6 +1,6 @@
-/* burst.c - ranges as fast as they go, through the collector's own entry points.
+/* burst.c - makes ranges as fast as possible, through the collector's own entry points.
  *   burst N [THREADS [REST_MS [RATE]]]
- * Each thread makes N ranges, which are 2N events. At the end the program prints the number of events and its own peak
+ * Each thread makes N ranges, which are 2N events. At the end the program prints the number of events and its peak
  * memory in MB, without mapped files. With REST_MS each thread rests that long after its first range and then makes
  * RATE ranges per second (50,000). */
 #include <dlfcn.h>

@@ -1,4 +1,5 @@
-/* captured.c - captures from 0.2 to 0.5 s and from 1.5 to 2 s after its start: "--delay 1" leaves the second one. */
+/* captured.c - captures from 0.2 to 0.5 s and from 1.5 to 2 s after its start, so that with "--delay 1" only the second
+ * one is recorded. */
 #include <nvtx3/nvToolsExt.h>
 #include <time.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 /* count_signals.c - FILE: counts the SIGINT, SIGTERM and SIGUSR1 that come within 2 s, then writes the three numbers.
- * The file is there as soon as it counts. */
+ * The file exists as soon as the program counts. */
 #include <signal.h>
 #include <stdio.h>
 #include <time.h>

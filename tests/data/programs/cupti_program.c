@@ -1,5 +1,5 @@
-/* cupti_program.c - does what a program with CUDA does as far as the collector sees it: loads what
- * CUDA_INJECTION64_PATH names, calls its InitializeInjection, and lets fake_cupti.c (DCC_CUPTI) report. cupti_program N
+/* cupti_program.c - behaves like a program with CUDA, seen from the collector: loads what CUDA_INJECTION64_PATH names,
+ * calls its InitializeInjection, and lets fake_cupti.c (DCC_CUPTI) report. cupti_program N
  * [exit|kill|fork]     prints records dropped for want of buffers, and CLOCK_MONOTONIC before and after */
 #include <dlfcn.h>
 #include <signal.h>
@@ -40,7 +40,7 @@ int main(int argc, char **argv)
     if (argc > 2 && strcmp(argv[2], "fork") == 0) {
         pid_t child = fork();
         if (child == 0)
-            exit(0); /* with what the parent told atexit() */
+            exit(0); /* with the handlers that the parent gave to atexit() */
         waitpid(child, NULL, 0);
     }
     return 0;

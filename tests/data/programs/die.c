@@ -1,4 +1,5 @@
-/* die.c - names ranges, writes a file, prints, and dies as told. With or without the collector it must do the same.
+/* die.c - names ranges, writes a file, prints, and dies in the requested way. It must do the same with and without the
+ * collector.
  *   die exit|_exit|abort|segv|kill|term|oom|quick|thread|exec   [STEPS (200)]
  * oom: asks for memory until there is none. thread: exit() while other threads name ranges. */
 #define _GNU_SOURCE

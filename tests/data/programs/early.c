@@ -1,5 +1,5 @@
-/* early.c - as a library (-DLIBRARY): an IFUNC resolver that asks for a variable and reads a file, while the loader
- * still relocates. As a program: what came of it, and a file that it writes itself. */
+/* early.c - as a library (-DLIBRARY): an IFUNC resolver that asks for a variable and reads a file while the loader
+ * still relocates. As a program: prints the results, and writes a file itself. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

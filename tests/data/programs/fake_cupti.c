@@ -1,7 +1,7 @@
 /* fake_cupti.c - a CUPTI without a GPU: the functions that the collector calls, over buffers built with the structs of
  * the real header. fake_emit, called by cupti_program.c, fills them.
  *   FAKE_CUPTI=refuse   cuptiActivityEnable fails, as without permission
- *   FAKE_CUPTI=drop     seven records are said to be dropped with every buffer */
+ *   FAKE_CUPTI=drop     seven dropped records are reported with every buffer */
 #include <cupti.h>
 
 #include <stdio.h>
@@ -17,7 +17,7 @@ static unsigned enabled;
 static uint8_t *buffer;
 static size_t size, used, n_dropped, n_lost;
 
-/* A clock of its own: an hour ahead, and 100 parts in a million faster. */
+/* A separate clock: an hour ahead, and 100 parts in a million faster. */
 static uint64_t now(void)
 {
     struct timespec t;
@@ -148,7 +148,7 @@ CUptiResult cuptiActivityFlushAll(uint32_t flag)
     return CUPTI_SUCCESS;
 }
 
-/* Room for a record in the current buffer, or in a new one; NULL: it is dropped. */
+/* Room for a record in the current buffer, or in a new one; NULL: the record is dropped. */
 static void *room(size_t n)
 {
     n = (n + 7) / 8 * 8;
@@ -166,7 +166,7 @@ static void *room(size_t n)
     }
     uint8_t *at = buffer + used;
     used += n;
-    memset(at, 0x5a, n); /* what nobody sets must not matter */
+    memset(at, 0x5a, n); /* fields that are not set must not matter */
     return at;
 }
 
@@ -223,7 +223,7 @@ static void emit_one(uint32_t i, uint64_t t)
         o->overheadKind = CUPTI_ACTIVITY_OVERHEAD_CUPTI_BUFFER_FLUSH, o->start = t + 38000, o->end = t + 39000;
 }
 
-/* n records of each of nine kinds, about now. returns how many were dropped */
+/* n records of each of nine kinds, about now. returns the number of dropped ones */
 int fake_emit(long n)
 {
     for (long i = 1; enabled && i <= n; i++)

@@ -1,4 +1,4 @@
-/* faults.c - a program that does at once what is hard on a library inside it, and tells how it went.
+/* faults.c - a program that does everything difficult for a library inside it at once, and prints the result.
  *   faults RANGES     by each of three threads, by a child made by fork and one made by clone
  * It handles SIGSEGV (by siglongjmp), SIGBUS and SIGPROF (a timer) itself, starts programs by
  * vfork and exec, opens and closes a library, closes all descriptors but the first three, and threads end all the time.
@@ -116,7 +116,7 @@ int main(int argc, char **argv)
     const char *path = getenv("NVTX_INJECTION64_PATH");
     void *library = path ? dlopen(path, RTLD_NOW) : NULL;
     n_ranges = argc > 1 ? strtol(argv[1], NULL, 10) : 1000;
-    if (!library) /* alone: the same work without ranges */
+    if (!library) /* without a library: the same work without ranges */
         path = NULL;
     *(void **)&push = library ? dlsym(library, "dcc_range_push") : NULL;
     *(void **)&pop = library ? dlsym(library, "dcc_range_pop") : NULL;

@@ -24,7 +24,7 @@ static int64_t (*now)(void);
 static struct dct_io *(*file_of)(const char *, uint32_t *);
 static uint32_t file; /* its number */
 
-/* Each look at the clock is a microsecond after the one before. */
+/* Each look at the clock is a microsecond after the previous one. */
 int clock_gettime(clockid_t clock, struct timespec *t)
 {
     static int64_t us;
@@ -56,7 +56,7 @@ static void call(const char *domain, const char *category, const char *name, uin
     span(&call);
 }
 
-/* A call on a file inside one of MPI. */
+/* A call on a file inside an MPI call. */
 static void nested(void)
 {
     int64_t begun = now();

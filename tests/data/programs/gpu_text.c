@@ -1,4 +1,4 @@
-/* gpu_text.c - the GPU events of a trace as text, a line each in file order, then what was lost.
+/* gpu_text.c - the GPU events of a trace as text, a line each in file order, then the losses.
  *   gpu_text FILE.dct */
 #include "lib/trace/trace.h"
 

@@ -1,5 +1,5 @@
-/* grad_sync_ranks.c - sums of gradients over the ranks of an mpirun, against sums made from all ranks' numbers, which
- * every rank can draw. Says on rank 0 what was wrong; exit status 0 or 1.
+/* grad_sync_ranks.c - compares sums of gradients over the ranks of an mpirun with sums of all ranks' numbers, which
+ * every rank can draw. Rank 0 prints the faults; exit status 0 or 1.
  *   mpirun -n RANKS grad_sync_ranks DTYPE BUCKET_BYTES OVERLAP(0|1) */
 #include "trainer/ranks/grad_sync.h"
 
@@ -17,7 +17,7 @@ static float drawn(int step, int rank, int i)
     return (float)rng_uniform((uint64_t)step, RNG_SHUFFLE, (uint64_t)rank << 32 | (uint64_t)i) - 0.5f;
 }
 
-/* Ranks report in ways of their own: many small pieces, two large ones, all at once, nothing but the end. */
+/* Ranks report in different ways: many small pieces, two large ones, all at once, only the end. */
 static void backward(struct grad_sync *r, int way)
 {
     if (way == 0)

@@ -1,10 +1,10 @@
 /* io_calls.c - calls on files with known bytes, in the current folder:
- *   io_calls calls       each call once or a few times on a file of its own name
+ *   io_calls calls       each call once or a few times, on a file with the call's name
  *   io_calls quiet       little I/O: leaves no trace
  *   io_calls fork        parent and child write, then both read
  *   io_calls handler N   a signal handler writes while the program writes; N calls each way are counted exactly
  *   io_calls threads N   8 threads of N writes of 10 bytes to one file
- * errno is looked at where it must be kept. */
+ * errno is checked where it must be kept. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -49,7 +49,7 @@ static void calls(void)
     close(fd);
     errno = 0;
     expect(read(fd, block, 1) == -1 && errno == EBADF, "a closed descriptor");
-    errno = EILSEQ; /* a call that succeeds leaves it alone */
+    errno = EILSEQ; /* a successful call must leave it alone */
     fd = open("written", O_RDONLY);
     expect(errno == EILSEQ && read(fd, block, 10) == 10 && errno == EILSEQ, "errno after success");
     expect(dup2(fd, 50) == 50, "dup2");
@@ -60,7 +60,7 @@ static void calls(void)
     expect(f && fwrite(block, 1, 100, f) == 100 && fwrite(block, 10, 1000, f) == 1000 && fflush(f) == 0, "fwrite");
     rewind(f);
     expect(fread(block, 1, 8192, f) == 8192 && fclose(f) == 0, "fread");
-    fd = open("/proc/self/stat", O_RDONLY); /* not a file worth a name */
+    fd = open("/proc/self/stat", O_RDONLY); /* a file that is not recorded */
     expect(read(fd, block, 10) == 10, "/proc");
     close(fd);
 }

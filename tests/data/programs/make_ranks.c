@@ -1,9 +1,9 @@
-/* make_ranks.c - a spool as the collectors of many ranks leave it: make_ranks DIR RANKS STEPS [RANKS-PER-NODE
+/* make_ranks.c - makes a spool as the collectors of many ranks leave it: make_ranks DIR RANKS STEPS [RANKS-PER-NODE
  * [OFFSET-NS DRIFT-PPM]]. Every rank has a trace of a training loop (data_load, forward, backward with two buckets of
- * gradients under way, all_reduce, optimizer), every node a CPU monitor. Times come from a small generator of numbers:
+ * gradients in flight, all_reduce, optimizer), every node a CPU monitor. Times come from a small generator of numbers:
  * the same arguments, the same bytes. With an offset the clocks of all nodes but the first are behind by it at the
- * start and lose so many parts per million more, and their clock monitors say so; their calendars are an
- * hour behind. */
+ * start and lose so many parts per million more, and their clock monitors say so; their calendars are an hour
+ * behind. */
 #include "lib/archive/format.h"
 #include "lib/base/hash.h"
 
@@ -25,9 +25,9 @@ static struct dct_block_header head;
 static uint64_t state;
 static int64_t offset_ns;
 static double drift;
-static int is_skewed; /* the node at hand */
+static int is_skewed; /* the current node */
 
-/* What the clock of the node shows. */
+/* Time on the clock of the node. */
 static int64_t on_node(int64_t t)
 {
     return is_skewed ? t - offset_ns - (int64_t)(drift * (double)(t - 1000000000)) : t;
@@ -168,7 +168,7 @@ static void write_rank(const char *dir, int rank, int n_ranks, int n_steps, int 
     snprintf(path, sizeof path, "%s/rank%d", dir, rank);
     make_dir(path);
     is_skewed = rank / per_node > 0 && (offset_ns || drift != 0);
-    int started = 1700000000 - (is_skewed ? 3600 : 0); /* nor does the calendar agree there */
+    int started = 1700000000 - (is_skewed ? 3600 : 0); /* nor do the calendars agree */
     snprintf(path, sizeof path, "%s/rank%d/rank.json", dir, rank);
     FILE *f = fopen(path, "w");
     must(f != NULL, path);

@@ -1,5 +1,5 @@
 /* marks.c - one sequence of ranges by one of two routes: through NVTX (-DHAVE_NVTX), or through the collector's own
- * entry points, as a program built without NVTX's headers finds them. The traces must tell the same.
+ * entry points, as a program built without NVTX's headers finds them. Both traces must have the same content.
  *   marks [N [SIGNAL [STATUS]]]   N steps (3); after half of them raise SIGNAL; exit with STATUS
  * MARKS_STEP_US: length of a step's forward range in microseconds. MARKS_RANK: only this rank raises.
  * MARKS_BUCKETS: two process ranges in each step, which overlap and end in the order of their start. */
@@ -115,7 +115,8 @@ int main(int argc, char **argv)
         int a = push("step", "step", (uint64_t)i);
         if (has_buckets)
             bucket[0] = start("bucket", 100);
-        snprintf(name, sizeof name, "forward"); /* the same buffer for both names: text counts, not its address */
+        snprintf(name, sizeof name, "forward"); /* the same buffer for both names, because the text counts and not its
+                                                 * address */
         int b = push("compute", name, UINT64_MAX);
         if (length)
             usleep((useconds_t)strtol(length, NULL, 10));

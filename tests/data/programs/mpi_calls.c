@@ -21,7 +21,7 @@ static void point_to_point(void)
         MPI_Recv(b, 2 * N, MPI_DOUBLE, MPI_ANY_SOURCE, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     } else {
         MPI_Recv(b, N, MPI_DOUBLE, 0, 1, MPI_COMM_WORLD, &s);
-        MPI_Send(a, N / 2, MPI_DOUBLE, 0, 2, MPI_COMM_WORLD); /* less than the other side has room for */
+        MPI_Send(a, N / 2, MPI_DOUBLE, 0, 2, MPI_COMM_WORLD); /* fits into the receiver's buffers */
     }
     MPI_Sendrecv(a, 10, MPI_INT, other, 3, b, 10, MPI_INT, other, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     MPI_Irecv(b, 2 * N, MPI_DOUBLE, other, 4, MPI_COMM_WORLD, &r[0]);
@@ -92,9 +92,9 @@ int main(int argc, char **argv)
     if (strcmp(what, "abort") == 0) {
         puts("about to abort");
         fflush(stdout);
-        MPI_Barrier(MPI_COMM_WORLD); /* both have said it before one ends them */
+        MPI_Barrier(MPI_COMM_WORLD); /* both have reported before one ends them */
         if (rank == 0) {
-            sleep(1); /* mpirun passes on what both said: it may drop what it has not read yet when it kills them */
+            sleep(1); /* mpirun passes on the output of both, but may drop unread output when it kills them */
             MPI_Abort(MPI_COMM_WORLD, 7);
         }
         sleep(20);

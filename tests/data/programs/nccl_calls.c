@@ -1,6 +1,5 @@
-/* nccl_calls.c - calls NCCL as far as it comes without a GPU, in a library that is opened late (argument: its path).
- * Its own NVTX ranges begin before anything of CUDA is tried. Prints its version and what the calls returned: 0 where
- * they did what they say. */
+/* nccl_calls.c - calls NCCL where that works without a GPU, in a library that is opened late (argument: its path). Its
+ * NVTX ranges begin before CUDA is used. Prints its version and the results of the calls: 0 for success. */
 #include <dlfcn.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -37,7 +36,7 @@ int main(int argc, char **argv)
     float x[25] = {0};
     get_version(&version);
     int got_id = get_id(&id), started = start();
-    /* no communicator: refused as an invalid argument, behind the beginning of the range */
+    /* no communicator: refused as an invalid argument, after the range has begun */
     int reduced = all_reduce(x, x, 25, FLOAT32, MAX, NULL, NULL), sent = send(x, 25, FLOAT32, 3, NULL, NULL);
     int ended = end(), all = init_all(&comm, 1, devices), one = init_rank(&comm, 1, id, 0);
     printf("version %d id %d start %d reduce %d send %d end %d all %d one %d\n", version, got_id, started, reduced,

@@ -1,6 +1,6 @@
 /* nvtx_all.c - every function of NVTX's core that the collector records, called once or twice; needs NVTX's headers.
- * With an argument also: threads, fork, exec of itself, a shared object with an NVTX of its own (argument: its path).
- */
+ * With an argument also: threads, fork, exec of itself, and a shared object with a separate copy of NVTX (argument: its
+ * path). */
 #include <nvtx3/nvToolsExt.h>
 
 #include <dlfcn.h>
@@ -129,7 +129,7 @@ static void processes_and_threads(const char *self, const char *library)
     if (in_library)
         in_library();
     if (handle)
-        dlclose(handle); /* its NVTX goes, what it named stays */
+        dlclose(handle); /* its NVTX is unloaded, but its names stay */
     nvtxRangePushA("outer");
     pid_t child = fork();
     if (child == 0) {

@@ -1,5 +1,5 @@
-/* nvtx_other_tool.c - an NVTX tool of another maker, as small as can be: installs a few callbacks, hands out handles of
- * its own, and says at the end what it saw, on standard error. A handle that is not its own is an error it reports. */
+/* nvtx_other_tool.c - a minimal NVTX tool of another maker: installs a few callbacks, gives out handles, and at the end
+ * prints what it saw on standard error. It reports a handle that it did not give out as an error. */
 #include "collect/guest/nvtx/nvtx_abi.h"
 
 #include <stdio.h>

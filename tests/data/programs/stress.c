@@ -1,7 +1,7 @@
-/* stress.c - what real programs do to a guest library, through its own entry points:
+/* stress.c - the stress of real programs for a guest library, through its own entry points:
  *   stress names N     two threads name N ranges each, every name new, in turns, categories named late
  *   stress threads N   N threads of 500 ranges each, all at once
- *   stress close       closes every descriptor, opens files of its own, then names 20000 ranges
+ *   stress close       closes every descriptor, opens other files, then names 20000 ranges
  *   stress cancel      threads that are cancelled before their first range
  *   stress jumps N     N signal handlers that leave by siglongjmp() while ranges are recorded, then 5000 ranges
  *   stress ends        20 ranges of the process that end when there is no room for more, then 200000 ranges
@@ -30,7 +30,7 @@ static void *name_much(void *arg)
 {
     char name[64], category[64];
     for (int i = 0; i < n_names; i++) {
-        /* The other thread uses the name that this one has just defined, and the other way round. */
+        /* Each thread uses the names that the other one has just defined. */
         snprintf(name, sizeof name, "name %d", (i / 50 + *(int *)arg) % 2 ? i : i + 50);
         snprintf(category, sizeof category, "category %d", i / 1000);
         push("names", category, name, (uint64_t)i);
@@ -87,7 +87,7 @@ static long threads(int n)
     return 1000l * n;
 }
 
-/* Asked to end before its first event: a range is no place to do so. */
+/* The cancel request comes before its first event; inside a range it must not take effect. */
 static void *be_cancelled(void *arg)
 {
     pthread_cancel(pthread_self());
@@ -111,7 +111,7 @@ static long cancelled(void)
     return n_left == 4 ? 24000 : -1;
 }
 
-/* A handler that never comes back, as those of time limits do; then ranges in peace. */
+/* A handler that never comes back, like those of time limits; then undisturbed ranges. */
 static sigjmp_buf again;
 
 static void jump(int signal)
@@ -166,7 +166,7 @@ static long close_all(void)
     pop("");
     for (int fd = 3; fd < 4096; fd++)
         close(fd);
-    /* Its numbers now mean files of the program. */
+    /* These descriptors now mean files of the program. */
     for (int i = 0; i < 1000; i++)
         (void)!open("precious", O_RDWR);
     for (int i = 0; i < 20000; i++) {

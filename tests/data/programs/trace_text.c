@@ -1,4 +1,4 @@
-/* trace_text.c - a trace as text without times, for comparison: one line per event, one for what was lost.
+/* trace_text.c - a trace as text without times, for comparison: one line per event, one for the losses.
  *   trace_text FILE.dct [--count | --notes]
  * Of sums per file: calls:bytes, "-" when none was timed. */
 #include "lib/trace/trace.h"

@@ -1,8 +1,8 @@
 /* uniform.c - an MPI program whose ranks spend the same share of their time in MPI from begin to end. In each turn one
  * rank sleeps outside MPI and the others wait for it in a barrier; with 2 ranks each spends half of its time there.
  *
- *   uniform TURNS [MS [named]]   turns of MS milliseconds (20); named: each turn is a numbered range "step", by the
- *                                collector's own entry points
+ *   uniform TURNS [MS [named]]   turns of MS milliseconds (20); named: each turn is a numbered range "step", through
+ *                                the collector's own entry points
  *   uniform late N               N all-reduces at once, then rank 1 is 2 s late to a barrier */
 #include <dlfcn.h>
 #include <mpi.h>

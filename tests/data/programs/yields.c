@@ -1,6 +1,6 @@
-/* yields.c - gives way a thousand times and prints whether each time was a sleep of 50 us at least: all, none or some
- * of them. A core that another process takes meanwhile only makes it longer, and the system counts a sleep as a
- * voluntary switch unless it was preempted just before. A sched_yield by itself is never one. */
+/* yields.c - gives way a thousand times and prints whether each time was a sleep of at least 50 us: all, none or some
+ * of them. Another process on the core only makes it longer. The system counts a sleep as a voluntary switch unless the
+ * process was preempted just before; a plain sched_yield never counts. */
 #define _GNU_SOURCE
 #include <sched.h>
 #include <stdio.h>

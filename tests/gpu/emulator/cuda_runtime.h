@@ -60,7 +60,7 @@ static inline unsigned __float_as_uint(float f)
 }
 using std::isfinite;
 
-/* Where the running thread stands; one runs at a time. */
+/* Position of the running thread; one thread runs at a time. */
 struct emulator_place {
     uint3 thread, block;
     dim3 block_dim, grid_dim;
