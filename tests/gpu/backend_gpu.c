@@ -10,7 +10,7 @@
 
 enum { SKIPPED = 77, SHAPES = 40, STEPS_SHAPES = 20 };
 
-/* Number of the tested device's compute capability, or 0. */
+/* Major compute capability of the tested device, or 0. */
 static int capability_major(void)
 {
     const struct gpu_api *api = NULL;

@@ -123,8 +123,8 @@ static void test_documents(void **state)
     dcr_buf_release(&b);
 }
 
-/* Waiting between ranks does not concern a run of one rank among other runs; if it is the only run, it was not checked.
- * A run without steps is different. */
+/* Waiting between ranks does not apply to a run of one rank among other runs, so it is skipped; if that is the only
+ * run, the rule was not checked. A run without steps is never skipped. */
 static void test_single_rank(void **state)
 {
     (void)state;

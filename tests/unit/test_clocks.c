@@ -74,7 +74,7 @@ static void a_long_run_is_thinned_out(void **state)
     const struct dcr_clock *c = run_clock_of(r, "b");
     assert_in_range(c->n, 100, DCR_MAX_CLOCK_POINTS);
     assert_int_equal(c->points[0].offset_ns, 0);
-    assert_int_equal(c->points[c->n - 1].offset_ns, 30000); /* the last stays */
+    assert_int_equal(c->points[c->n - 1].offset_ns, 30000); /* the last point stays */
     for (int i = 1; i < c->n; i++)
         assert_true(c->points[i].t_ns > c->points[i - 1].t_ns);
     assert_int_equal(dcr_clock_offset(c, 50000000000000), 15000);
@@ -102,14 +102,14 @@ static void hosts_on_one_calendar(void **state)
     assert_int_equal(hosts.n_seen, 3);
     assert_int_equal(hosts.n_measured, 1);
     assert_int_equal(hosts.error_ns, 40);
-    /* A further process of b has other readings of the calendar; the host's clock is the same. */
+    /* Another process of b has other readings of the calendar, but the host's clock is the same. */
     struct dcr_host again = dcr_host_of(&hosts, "b", 2000000000, 1650000000000000000, &b_clock);
     assert_int_equal(dcr_host_time(&again, 1000000000), 1700000004000000000);
     assert_int_equal(hosts.n_seen, 3);
     dcr_arena_release(&arena);
 }
 
-/* Nothing of the reference was recorded: the others agree all the same. */
+/* Nothing of the reference was recorded, but the others still agree. */
 static void hosts_without_their_reference(void **state)
 {
     (void)state;
@@ -120,14 +120,14 @@ static void hosts_without_their_reference(void **state)
     struct dcr_host b = dcr_host_of(&hosts, "b", 1000000000, 1700000000000000000, &b_clock);
     struct dcr_host c = dcr_host_of(&hosts, "c", 0, 1234, &c_clock);
     assert_int_equal(dcr_host_time(&b, 1000000000), 1700000000000000000);
-    assert_int_equal(dcr_host_time(&c, 10000000000), 1700000000000000000); /* 8 s on a's clock, as 1 s on b's */
+    assert_int_equal(dcr_host_time(&c, 10000000000), 1700000000000000000); /* 8 s on a's clock, like 1 s on b's */
     struct dcr_host a = dcr_host_of(&hosts, "a", 8000000000, 0, NULL);
     assert_int_equal(dcr_host_time(&a, 8000000000), 1700000000000000000);
     assert_int_equal(hosts.n_seen, 3);
     dcr_arena_release(&arena);
 }
 
-/* Times in order stay in order, also where the points are noisy. */
+/* The order of times is kept, also where the points are noisy. */
 static void hosts_keep_the_order_of_times(void **state)
 {
     (void)state;

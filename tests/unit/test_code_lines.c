@@ -1,4 +1,5 @@
-/* Lines of code: whose a frame is, by names from real traces, and which line a time goes to. */
+/* test_code_lines.c - lines of code: the owner of a frame, by names from real traces, and the line that a time belongs
+ * to. */
 #include "lib/base/arena.h"
 #include "render/device/codelines.h"
 #include "render/device/frames.h"
@@ -70,13 +71,13 @@ static void test_lines(void **state)
     add(l, 1, "train.py(9): step", 20, 60); /* in any order */
     add(l, 1, "train.py(1): main", 0, 100);
     add(l, 1, "nn.Module: Net_0", 30, 50);
-    add(l, 1, "torch/nn/modules/module.py(7): call", 31, 49); /* is passed over */
+    add(l, 1, "torch/nn/modules/module.py(7): call", 31, 49); /* is skipped */
     add(l, 1, "net.py(5): forward", 40, 50);
     add(l, 2, "hook.py(3): hook", 70, 80);
     assert_int_equal(code_log_settle(l, NULL), 0);
     code_log_spend(l, 1, 10, 110);  /* 10 + 10 in main, then 10, 10, 10, 10, 40 and 10 without any */
-    code_log_spend(l, 2, 60, 90);   /* the hook has 10 of it, and main of the busiest thread the others */
-    code_log_spend(l, 3, 200, 205); /* nobody */
+    code_log_spend(l, 2, 60, 90);   /* the hook has 10 of it, and main of the busiest thread the rest */
+    code_log_spend(l, 3, 200, 205); /* no line */
     assert_string_equal(code_log_line(l, code_log_at(l, 1, 45), &arena).place, "net.py:5");
     assert_string_equal(code_log_line(l, code_log_at(l, 3, 45), &arena).place, "net.py:5");
     assert_int_equal(code_log_at(l, 1, 100), -1);

@@ -27,7 +27,7 @@ static void test_loading_removed(void **state)
     (void)state;
     struct run *old[] = {made_even_run(1, 64, 40, 40, 0, 60, 0)}, *new[] = {made_even_run(1, 64, 40, 40, 0, 5, 0)};
     struct report before = {0}, after = {0};
-    old[0]->nodes[0].cores_quota = 2; /* a quota may be what was changed */
+    old[0]->nodes[0].cores_quota = 2; /* the quota may be the change */
     new[0]->nodes[0].cores_quota = 4;
     tell(&before, old, 1);
     tell(&after, new, 1);
@@ -61,7 +61,7 @@ static void test_loading_removed(void **state)
     run_free(new[0]);
 }
 
-/* Traces of two GPU models compare machines, too. */
+/* Traces of two GPU models compare machines as well. */
 static void test_other_gpu(void **state)
 {
     (void)state;
@@ -86,7 +86,7 @@ static void test_other_gpu(void **state)
     run_free(new[0]);
 }
 
-/* A faster link is a change like another option; beside an option nobody can tell which of the two it was. */
+/* A faster link is a change like an option. If an option changed too, it is unknown which of the two helped. */
 static void test_other_emulated_nodes(void **state)
 {
     (void)state;
@@ -125,8 +125,8 @@ static void test_other_emulated_nodes(void **state)
     }
 }
 
-/* Like with like: two nodes with one and with two ranks each; and of two configurations the one that is on both sides
- * by itself, so that what was changed is compared with what it was. */
+/* Equal configurations are compared: two nodes with one and with two ranks each. Of two configurations, the one that
+ * both sides ran alone leads, so that the changed run is compared with the original. */
 static void test_like_with_like(void **state)
 {
     (void)state;
@@ -162,7 +162,7 @@ static void test_like_with_like(void **state)
     }
 }
 
-/* Steps that differ by less than they scatter; other node counts are not compared; a batch that differs is said. */
+/* Steps that differ by less than they scatter; other node counts are not compared; a different batch is reported. */
 static void test_no_difference(void **state)
 {
     (void)state;
@@ -187,7 +187,7 @@ static void test_no_difference(void **state)
     run_free(new[0]);
 }
 
-/* A slow step after the change is in the mean and in no gain; predictions are of the median step as well. */
+/* A slow step after the change counts in the mean but not in a gain; predictions are of the median step as well. */
 static void test_gain_by_medians(void **state)
 {
     (void)state;
@@ -206,7 +206,7 @@ static void test_gain_by_medians(void **state)
     assert_int_equal(c->step.before_ns, 140); /* (8 * 100 + 460) / 9 */
     assert_int_equal(c->step.after_ns, 141);  /* (8 * 45 + 905) / 9 */
     assert_int_equal(c->achieved_ns, 55);
-    assert_int_equal(c->predictions[0].predicted_ns, 60); /* a slow step of another cause takes nothing of it */
+    assert_int_equal(c->predictions[0].predicted_ns, 60); /* a slow step with another cause does not reduce it */
     assert_int_equal(c->expected_ns, 60);
     assert_int_equal(c->expected_mean_ns, 60);
     assert_int_equal(c->confidence, CONFIDENCE_LOW);
@@ -219,8 +219,8 @@ static void test_gain_by_medians(void **state)
     run_free(new[0]);
 }
 
-/* Loading of 80 in each step and compute of 500 more in every eighth; files of 400 in every eighth: what single steps
- * lose is promised of the mean and not of the median, and neither bound is passed. */
+/* Loading of 80 in each step and compute of 500 more in every eighth; files of 400 in every eighth. The loss in single
+ * steps counts for the forecast of the mean, not of the median, and neither bound is exceeded. */
 static void test_gain_is_a_bound(void **state)
 {
     (void)state;
@@ -252,8 +252,8 @@ static void test_gain_is_a_bound(void **state)
     }
 }
 
-/* Loading fell from 60 to 0, and compute from 40 to 30: more than loading alone can bring is said, and what brought it;
- * with compute as it was nothing of that. The terminal has it in short. */
+/* Loading fell from 60 to 0, and compute from 40 to 30. The gain exceeds that of loading, and the other part is named;
+ * with unchanged compute it is not. The terminal has a short form. */
 static void test_more_than_promised(void **state)
 {
     (void)state;
@@ -274,13 +274,14 @@ static void test_more_than_promised(void **state)
         assert_int_equal(c->said.where.kind, SLOT_NONE);
         assert_int_equal(c->forecast[0].id, PHRASE_STEP_GOT_SHORTER);
         assert_int_equal(c->forecast[0].slot[0].count, is_more ? 69900000 : 59900000);
-        assert_int_equal(c->forecast[1].id, PHRASE_FORECAST_ABOUT); /* what can be exceeded is no bound */
+        assert_int_equal(c->forecast[1].id, PHRASE_FORECAST_ABOUT); /* a value that can be exceeded is not a bound */
         assert_int_equal(c->forecast[1].slot[0].count, 60000000);
         assert_int_equal(c->forecast[2].id, is_more ? PHRASE_BEYOND_PARTS : PHRASE_NONE);
         if (is_more)
             assert_string_equal(c->forecast[2].slot[0].name, "compute");
         assert_int_equal(c->sure[SURE_FORECAST][0].id, PHRASE_FORECAST_IS_ESTIMATE);
-        assert_int_equal(after.sure[SURE_FORECAST][0].id, PHRASE_FORECAST_IS_ESTIMATE); /* not that of the next limit */
+        assert_int_equal(after.sure[SURE_FORECAST][0].id, PHRASE_FORECAST_IS_ESTIMATE); /* not the gain of the next
+                                                                                         * limit */
         assert_non_null(strstr(after.verdict, say_phrase(&after.arena, &c->forecast[1])));
         assert_true(strlen(after.verdict) < 300);
         report_free(&before);
@@ -290,8 +291,8 @@ static void test_more_than_promised(void **state)
     }
 }
 
-/* Steps that vary by far more than what was removed: nothing came that can be told, in any document; nor is a promise
- * exceeded that the interval of the difference holds. */
+/* Steps vary by far more than the removed time, so no gain is stated in any document. A forecast within the interval of
+ * the difference is not exceeded either. */
 static void test_chance_is_no_gain(void **state)
 {
     (void)state;
@@ -335,8 +336,8 @@ static void test_chance_is_no_gain(void **state)
     }
 }
 
-/* Of several node counts each headline says its own; a step that got longer although its cause went is told with a
- * saving, and what would end the doubt is named. */
+/* With several node counts each headline names its own. A step that got longer although its cause is gone is reported
+ * with the saving, and with a way to end the doubt. */
 static void test_several_and_longer(void **state)
 {
     (void)state;
@@ -384,7 +385,7 @@ static void put_analysis(const struct report *rep, struct dcr_buf *out)
     doc_release(&d);
 }
 
-/* What neither side recorded is no 0, and an unknown node count is none. */
+/* A value that neither side recorded is not 0, and an unknown node count equals none. */
 static void test_unknown_is_no_zero(void **state)
 {
     (void)state;
@@ -418,7 +419,7 @@ static void test_unknown_is_no_zero(void **state)
     run_free(new[0]);
 }
 
-/* What one side did not record has no difference to the other, and is not what changed most. */
+/* A value that one side did not record has no difference, and is not the largest change. */
 static void test_unknown_on_one_side(void **state)
 {
     (void)state;
@@ -451,7 +452,7 @@ static void test_unknown_on_one_side(void **state)
                                                           : "| < 0.001 | – | not recorded after | – |"));
         enum part parts[N_PARTS];
         int n = comparison_order(c, parts);
-        assert_int_equal(n, 3); /* what has no difference is last */
+        assert_int_equal(n, 3); /* parts without a difference come last */
         assert_int_equal(parts[0], PART_COMPUTE);
         assert_int_equal(parts[1], PART_DATA);
         assert_int_equal(parts[2], PART_IO);
@@ -463,7 +464,7 @@ static void test_unknown_on_one_side(void **state)
     }
 }
 
-/* A rank that computes 80 beside 20: equal times save 30, its speed 60; the latter came. */
+/* A rank computes 80 beside 20: equal times save 30, its speed 60, and the run saved 60. */
 static void test_slow_rank_as_fast(void **state)
 {
     (void)state;
@@ -520,7 +521,7 @@ static void test_one_trace_of_many(void **state)
     run_free(new[0]);
 }
 
-/* Why there is none is said of what there is. */
+/* If there is none, the reason is about the existing data. */
 static void test_nothing_to_compare(void **state)
 {
     (void)state;

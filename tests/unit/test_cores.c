@@ -1,4 +1,4 @@
-/* test_cores.c - who held the cores: ranks that share them, that waited for one, and what is said of it. */
+/* test_cores.c - the use of the cores: ranks that share them or wait for one, and the findings. */
 #include "tests/unit/made_rules.h"
 #include "render/say/say.h"
 #include "render/metrics/cores.h"
@@ -6,7 +6,7 @@
 #include "render/findings/actions.h"
 #include "render/findings/narrate.h"
 
-/* Run-queue delay before the first step is no matter of the steps. */
+/* Waiting for a core before the first step does not count in the steps. */
 static void test_start_up_is_left_out(void **state)
 {
     (void)state;
@@ -30,8 +30,8 @@ static void test_start_up_is_left_out(void **state)
     run_free(r);
 }
 
-/* Two ranks on two cores that wait for a core for a tenth of their steps: a neighbour's doing when another program ran
- * in them, however little in the whole run; their own when it ran before, and not at all said of a neighbour. */
+/* Two ranks on two cores wait for a core for a tenth of their steps. A neighbour caused it if another program ran
+ * during the steps, even if it was short in the whole run. The ranks caused it if the program ran before the steps. */
 static void test_own_threads_wait(void **state)
 {
     (void)state;
@@ -42,7 +42,7 @@ static void test_own_threads_wait(void **state)
     } c[] = {{3920, 2, 2, 1, 400},
              {3840, 2, 2, 1, 400},
              {3500, 2, 2, 0, 400},
-             {3920, 4, 2, 0, 400} /* may have been on theirs */};
+             {3920, 4, 2, 0, 400} /* may have been on their cores */};
     for (size_t t = 0; t < sizeof c / sizeof *c; t++) {
         struct run *r = parts(25, 0, 0), *runs[] = {r}; /* 40 steps of 100 ns each, from 1000 on */
         struct run_reading busy[] = {{0, {0}, {0}, -1, -1}, {1000, {0}, {1000}, -1, -1}, {5000, {0}, {5000}, -1, -1}},
@@ -91,7 +91,7 @@ static void test_own_threads_wait(void **state)
         report_free(&rep);
         run_free(r);
     }
-    /* 1.95 cores' worth used and twice 0.3 waited for: with 2.55 cores a step lasts 2 / 2.55 of the time at least */
+    /* 1.95 cores used and twice 0.3 waited for: with 2.55 cores a step takes at least 2 / 2.55 of the time */
     struct run_reading waits[] = {{0, {0}, {0}, -1, -1}, {1000, {0}, {0}, -1, -1}, {5000, {1200}, {3900}, -1, -1}};
     struct run *r = parts(25, 0, 0), *runs[] = {r};
     for (int i = 0; i < 2; i++) {
@@ -127,8 +127,8 @@ static void test_own_threads_wait(void **state)
     run_free(r);
 }
 
-/* Ranks on nodes of `cores` cores, 4000 ns of steps: what each rank used and waited for, in thousandths of a core, and
- * how many cores of node `of` another program took. */
+/* Ranks on nodes of `cores` cores, 4000 ns of steps: use and waiting of each rank in thousandths of a core, and the
+ * number of cores that another program took on node `of`. */
 static struct run *waiting_run(int n_nodes, int n_ranks, int cores, const int (*milli)[2], int of, double taken)
 {
     static struct run_reading used[64][3], busy[64][3];
@@ -169,12 +169,13 @@ static struct run *waiting_run(int n_nodes, int n_ranks, int cores, const int (*
     return r;
 }
 
-/* Who kept the ranks waiting, node by node, in cores, and with the cores on which a rank may run. */
+/* The cause of the ranks' waiting, node by node, in cores, and with the cores on which a rank may run. */
 static void test_waits_by_node(void **state)
 {
     (void)state;
     static const struct {
-        int n_nodes, n_ranks, cores, rank, milli[2], others[2]; /* this rank used and waited, each other one so */
+        int n_nodes, n_ranks, cores, rank, milli[2], others[2]; /* use and waiting of this rank, and of each other
+                                                                 * one */
         double taken;                                           /* on that rank's node */
         const char *cpus;
         enum shared_kind kind;
@@ -209,7 +210,7 @@ static void test_waits_by_node(void **state)
          0,
          {PHRASE_THREADS_WAITED, PHRASE_FOR_EACH_OTHER},
          VERDICT_WATCH},
-        /* not less than half of what waited, and too little to matter */
+        /* not less than half of the waiting threads, but too little to matter */
         {1,
          2,
          2,
@@ -286,8 +287,8 @@ static void test_waits_by_node(void **state)
     }
 }
 
-/* A program of which nobody knows how many threads it has: more than one was ready in the mean, and one that makes no
- * steps may have waited. It leads where one alone was, or where the program says its threads. */
+/* A program with an unknown number of threads: more than one was ready on average, and one that makes no steps may have
+ * waited. The cause leads if only one was ready, or if the program reports its threads. */
 static void test_wait_of_several(void **state)
 {
     (void)state;
@@ -318,7 +319,7 @@ static void test_wait_of_several(void **state)
     }
 }
 
-/* A rank without steps does not make the load of a node that of the whole run. */
+/* A rank without steps must not turn the load of the whole run into that of its node. */
 static void test_rank_without_steps(void **state)
 {
     (void)state;
@@ -330,13 +331,13 @@ static void test_rank_without_steps(void **state)
     run_free(r);
 }
 
-/* Ranks that sleep in what they call compute: their processor time says so, where it was read within the steps. */
+/* Ranks that sleep inside compute: their processor time shows it, if it was read within the steps. */
 static void test_waiting_in_compute(void **state)
 {
     (void)state;
     static const struct {
         int used_milli, is_cuda, n_readings, is_waiting;
-        int64_t unnamed; /* of 100: less compute than limits */
+        int64_t unnamed; /* of 100: there is less compute than the limit */
     } c[] = {{50, 0, 41, 1, 5}, {900, 0, 41, 0, 5}, {50, 1, 41, 0, 5}, {50, 0, 2, 0, 5}, {50, 0, 41, 1, 30}};
     for (size_t t = 0; t < sizeof c / sizeof *c; t++) {
         const int64_t part[N_CATEGORIES] = {[CAT_COMPUTE] = 100 - c[t].unnamed, [CAT_OTHER] = c[t].unnamed};
@@ -377,7 +378,7 @@ static void test_waiting_in_compute(void **state)
     }
 }
 
-/* A rank whose child computes beside it: the processor time is its parent's only where the monitor says so. */
+/* A rank whose child computes beside it: the processor time is the parent's alone only if the monitor confirms it. */
 static void test_forked_child_computes(void **state)
 {
     (void)state;
@@ -386,10 +387,10 @@ static void test_forked_child_computes(void **state)
     const struct {
         int64_t step_pid, monitor_pid;
         int n_processes, own_milli, is_waiting;
-        const char *unsure; /* medium in all: the memory is not judged here, where nothing else is in doubt */
+        const char *unsure; /* medium in total: the memory is not judged here, and nothing else is in doubt */
     } c[] = {{7, 7, 2, 20, 1, "what the ranks wait for was not recorded"},
              {7, 7, 2, 990, 0, memory},
-             {7, 3, 2, 10, 0, memory}, /* a shell in front of it, which does nothing */
+             {7, 3, 2, 10, 0, memory}, /* a shell in front of it, which is idle */
              {7, 3, 3, 10, 0, several},
              {7, 0, 0, -1, 0, memory}, /* an older collector */
              {7, 7, 1, -1, 0, memory}};
@@ -435,8 +436,8 @@ static void test_forked_child_computes(void **state)
     }
 }
 
-/* Two emulated nodes of a quarter core that always want to run, for 4000 ns: what each used, what the quota stopped it
- * for, and what it waited for a core. */
+/* Two emulated nodes of a quarter core that always have work, for 4000 ns: the time used, the time stopped by the
+ * quota, and the time waited for a core of each. */
 static struct run *on_shares(int64_t used_ns, int64_t stopped_ns, int64_t delay_ns, int is_stop_known)
 {
     struct run *r = parts(25, 0, 0); /* 40 steps of 100 ns */
@@ -473,17 +474,17 @@ static double waited_on_share(int64_t used_ns, int64_t stopped_ns, int64_t delay
     return waited;
 }
 
-/* The kernel counts the time in which a quota stopped a thread as waiting for a core. It is none. */
+/* The kernel counts the time in which a quota stopped a thread as waiting for a core, but it is not. */
 static void test_quota_is_no_wait(void **state)
 {
     (void)state;
     assert_true(waited_on_share(1000, 3000, 3000, 1) <= 0);
     assert_true(waited_on_share(1000, 2000, 3000, 1) <= 0); /* a core came late, but the share was used up */
     assert_true(waited_on_share(1000, 0, 3000, 0) <= 0);
-    /* a neighbour took half of what it could have: it lost half of its time, less what the collector has of it */
+    /* a neighbour took half of the available time, so half was lost, less the collector's share */
     double lost = waited_on_share(500, 1500, 3500, 1);
     assert_true(lost > 0.4599 && lost < 0.4601);
-    lost = waited_on_share(500, 3400, 3500, 1); /* no more than it was ready and not stopped */
+    lost = waited_on_share(500, 3400, 3500, 1); /* at most the time that it was ready and not stopped */
     assert_true(lost > 0.0249 && lost < 0.0251);
     assert_true(waited_on_share(200, 100, 120, 1) <= 0); /* mostly blocked: it waits for a message */
 }
@@ -501,9 +502,9 @@ static void test_steal_from_shares(void **state)
         {990, 2690, 2690, 8, SHARED_NONE},      /* the share used up */
         {900, 2780, 2780, 8, SHARED_STEAL},     /* a tenth of it not had */
         {500, 1500, 3500, 8, SHARED_RUN_DELAY}, /* half of it not had, for a program beside it */
-        {400, 1200, 1200, 8, SHARED_NONE},      /* mostly not wanted */
-        {1000, 3000, 3000, 12, SHARED_NONE}, /* what was taken was not theirs: they ran or were stopped all the time */
-        {-1, 2780, 2780, 8, SHARED_STEAL}};  /* nobody watched the ranks */
+        {400, 1200, 1200, 8, SHARED_NONE},      /* mostly without work */
+        {1000, 3000, 3000, 12, SHARED_NONE}, /* the time taken was not theirs: they ran or were stopped all the time */
+        {-1, 2780, 2780, 8, SHARED_STEAL}};  /* the ranks were not watched */
     for (size_t t = 0; t < sizeof c / sizeof *c; t++) {
         struct run *r = on_shares(c[t].used_ns, c[t].stopped_ns, c[t].delay_ns, 1);
         for (int i = 0; i < 2; i++) {
@@ -522,7 +523,7 @@ static void test_steal_from_shares(void **state)
     }
 }
 
-/* By their quotas and what made them: the speed of the nodes, an equal quota, or one that differs. */
+/* From their quotas and the kind of nodes: the speed of the nodes, an equal quota, or a different one. */
 static void test_quotas(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* test_csv.c - lib/csv: quoting, line ends, rows that do not fit, numbers that are none. */
+/* test_csv.c - lib/csv: quoting, line ends, rows of the wrong length, cells that are not numbers. */
 #include "lib/base/csv.h"
 
 #include <setjmp.h>

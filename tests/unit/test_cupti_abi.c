@@ -1,4 +1,4 @@
-/* test_cupti_abi.c - our declarations of CUPTI against the real headers, where there are some. */
+/* test_cupti_abi.c - compares our declarations of CUPTI with the real headers, if there are some. */
 #include "collect/guest/cupti/cupti_abi.h"
 
 #include <setjmp.h>

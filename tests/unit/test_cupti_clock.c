@@ -1,5 +1,5 @@
-/* test_cupti_clock.c - times of CUPTI on the clock of the trace (collect/guest/cupti/convert.c). What becomes of whole
- * records is tested inside a program (tests/integration/collect_cupti.sh). */
+/* test_cupti_clock.c - times of CUPTI on the clock of the trace (collect/guest/cupti/convert.c). Whole records are
+ * tested inside a program (tests/integration/collect_cupti.sh). */
 #include "collect/guest/cupti/convert.c"
 
 #include <setjmp.h>
@@ -9,7 +9,7 @@
 
 static uint64_t n_lost, n_put;
 
-/* The library's own are in the program that is observed. */
+/* The library's own functions are in the observed program. */
 void dcc_guest_lost(uint64_t n)
 {
     n_lost += n;
@@ -36,8 +36,8 @@ static void drift_is_on_the_line_through_the_looks(void **state)
     }
 }
 
-/* Buffers may be handed over a millisecond or two after one another, with records of the second before: looks that are
- * 400 ns wrong must not become a rate that moves those. */
+/* Buffers may be delivered a millisecond or two after one another, with records of the last second. Looks with an error
+ * of 400 ns must not become a rate that shifts those records. */
 static void near_looks_are_no_rate(void **state)
 {
     (void)state;

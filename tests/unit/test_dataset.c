@@ -1,4 +1,4 @@
-/* test_dataset.c - reading speeds; windows, split, scaler and batches as dcrnn-model.md section 6 says. */
+/* test_dataset.c - reading speeds; windows, split, scaler and batches as defined in dcrnn-model.md section 6. */
 #include "trainer/formats/formats.h"
 #include "trainer/tools/baseline.h"
 
@@ -45,7 +45,7 @@ static void header_rule(void **state)
         size_t n_rows;
         const char *id0;
     } cases[] = {
-        {"773869,767541\n60,61\n62,63\n", 2, "773869"}, /* sensor numbers are no speeds */
+        {"773869,767541\n60,61\n62,63\n", 2, "773869"}, /* sensor numbers are not speeds */
         {"71.1,66\n60,61\n", 2, "0"},                   /* first line is a reading */
         {"0,1,2\n60,61,62\n", 1, "0"},                  /* counted columns */
         {",x\n2018-01-01 00:00,50\n2018-01-01 00:10,50\n", 2, "x"},

@@ -162,7 +162,7 @@ static void parts_of_frames_are_checked(void **state)
     expect_failure((struct dataset_file){.path = spill(n)}, "no block holds the column '773869'");
 }
 
-/* Refused with a sentence; or, where nothing that counts is missing (a zip's directory, say), the same readings. */
+/* Refused with a sentence; or, if only unneeded parts are missing (a zip's directory), the same readings. */
 static int is_refused_or_same(struct dataset_file file)
 {
     struct dataset d;
@@ -248,7 +248,7 @@ static void copy(const char *from, const char *to)
     assert_int_equal(system(command), 0);
 }
 
-/* Two files change places: the copies of a row no longer agree. */
+/* Two files are swapped, so the copies of a row no longer agree. */
 static void windows_that_disagree_are_refused(void **state)
 {
     (void)state;
@@ -276,7 +276,7 @@ static void odd_arrays_are_refused(void **state)
     expect_failure((struct dataset_file){.path = scratch_npz("odd.npz", NULL, 0)}, "holds no array");
 }
 
-/* Windows of 2 + 1 steps of 3 sensors; then one of the arrays is another. */
+/* Windows of 2 + 1 steps of 3 sensors; then one array is replaced. */
 static void odd_windows_are_refused(void **state)
 {
     (void)state;

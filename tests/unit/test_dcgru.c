@@ -1,5 +1,5 @@
-/* test_dcgru.c - one cell: its gradients by finite differences, and that its shortcuts (no state, input diffused
- * before) give what the long way gives. */
+/* test_dcgru.c - one cell: its gradients by finite differences; its shortcuts (no state, input diffused before) give
+ * the same results as the full computation. */
 #define DCR_REAL_F64
 #include "tests/unit/dcrnn_naive.h"
 #include "trainer/model/dcgru.h"
@@ -10,7 +10,7 @@
 
 enum { N = 5, SAMPLES = 2, ROWS = N * SAMPLES, UNITS = 6, UP = 16, K = 2 };
 
-/* A cell with everything around it, in memory of its own. */
+/* A cell with all its arrays. */
 struct rig {
     struct gconv g;
     struct dcgru cell;

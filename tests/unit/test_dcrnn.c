@@ -1,5 +1,6 @@
 /* test_dcrnn.c - the whole model in double precision against a naive one (dcrnn_naive.h) and against finite
- * differences, over random shapes; and what must not matter: threads, tiles, order of micro-batches, empty batches. */
+ * differences, over random shapes; threads, tiles, order of micro-batches and empty batches must not change the
+ * result. */
 #define DCR_REAL_F64
 #include "tests/unit/dcrnn_naive.h"
 #include "tests/unit/quick.h"
@@ -109,7 +110,7 @@ static size_t ours(const struct dcrnn *model, const struct naive *m, size_t i)
     abort();
 }
 
-/* Forward of everything, derivatives of n_probes parameters spread over all of them. */
+/* Forward results of everything, and derivatives of n_probes parameters spread over all of them. */
 static void compare_with_naive(struct naive *m, int n_threads, size_t n_probes)
 {
     struct dcrnn *model = build(m, n_threads);
@@ -276,7 +277,7 @@ static void test_same_bits_again_and_without_keeping(void **state)
 
 struct watch {
     const struct dcrnn *model;
-    double *grads, *seen; /* the block, and its final part when it was announced */
+    double *grads, *seen; /* the block, and its final part when it was reported */
     size_t n_final;
     int n_calls, went_back;
 };

@@ -1,4 +1,4 @@
-/* test_devices_told.c - render/findings: what is found in GPU traces and files without steps, and what is advised. */
+/* test_devices_told.c - render/findings: findings and advice for GPU traces and files without steps. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -43,7 +43,7 @@ static void test_least_busy(void **state)
     struct run_device d[3] = {made_device(0), made_device(1), made_device(2)};
     struct foreign_trace t = {.devices = d, .n_devices = 3};
     struct run r = {.traces = &t, .n_traces = 1};
-    d[0].value[DEV_SPAN] = 0; /* nothing is known of it */
+    d[0].value[DEV_SPAN] = 0; /* nothing is known about it */
     d[1].value[DEV_IDLE] = 5000000;
     assert_ptr_equal(least_busy_device(&r), &d[2]);
     assert_true(device_idle_ratio(&d[2]) == 0.65 && device_idle_ratio(&d[0]) == 0);
@@ -69,7 +69,7 @@ static void test_marked_steps(void **state)
     release(&f);
 }
 
-/* Of a training how steps are marked is said; of another program not. */
+/* For training, the advice tells how to mark steps; for other programs it does not. */
 static void test_idle(void **state)
 {
     (void)state;
@@ -109,7 +109,7 @@ static void test_busy(void **state)
         struct fixture f;
         trace(&f, &t, d, n);
         const struct run_result *r = &f.rep.runs[0];
-        assert_finds(&r->said, n == 1 ? PHRASE_GPU_COMPUTES : PHRASE_GPUS_COMPUTE); /* to be busy is no finding */
+        assert_finds(&r->said, n == 1 ? PHRASE_GPU_COMPUTES : PHRASE_GPUS_COMPUTE); /* a busy GPU is not a problem */
         assert_true(r->said.headline.slot[1].real == 0.3);
         assert_true(assert_supports(&r->said, PHRASE_GPU_WAS_IDLE)[1].real == (n == 1 ? 0.1 : 0.2));
         if (n == 2)
@@ -120,7 +120,7 @@ static void test_busy(void **state)
     }
 }
 
-/* A start-up trace: 79 kernels in 13 s say nothing of a training, and nothing can be saved. */
+/* A start-up trace: 79 kernels in 13 s show nothing about training, and nothing can be saved. */
 static void test_few_kernels(void **state)
 {
     (void)state;
@@ -146,7 +146,7 @@ static void test_few_kernels(void **state)
     }
 }
 
-/* Where bandwidth does not grow any more with the size of the messages, and where half of it is reached. */
+/* The message size at which bandwidth stops growing, and the size that reaches half of it. */
 static void test_benchmark(void **state)
 {
     (void)state;
@@ -185,7 +185,7 @@ static void test_benchmark(void **state)
     }
 }
 
-/* Samples alone: too few are no verdict; a GPU that idles is traced next. */
+/* Samples alone: too few give no verdict; an idle GPU should be traced next. */
 static void test_monitors(void **state)
 {
     (void)state;
@@ -195,7 +195,7 @@ static void test_monitors(void **state)
         enum phrase_id found;
         enum advice advice;
     } c[] = {{3, 10, PHRASE_UTILISATION_FEW, ADVICE_NOTHING_ONE_FILE},
-             {100, 10, PHRASE_UTILISATION_LOW, ADVICE_LEARN_WHY_IDLE}, /* 40 % in the quarter that was not 0 */
+             {100, 10, PHRASE_UTILISATION_LOW, ADVICE_LEARN_WHY_IDLE}, /* 40 % in the quarter with work */
              {100, 90, PHRASE_UTILISATION, ADVICE_NOTHING_BUSY}};
     for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
         struct fixture f = {.n = 1};

@@ -1,4 +1,4 @@
-/* test_disturbed.c - collect/record/disturbed.c: measurements taken while something else was at work. */
+/* test_disturbed.c - collect/record/disturbed.c: measurements disturbed by other work. */
 #include "collect/record/disturbed.h"
 
 #include <setjmp.h>

@@ -1,4 +1,4 @@
-/* A page as a tree, and what each writer makes of it. */
+/* test_doc.c - a page as a tree, and the result of each writer. */
 #include "render/doc/doc.h"
 #include "render/site/theme/markdown.h"
 #include "render/write/html.h"
@@ -21,7 +21,7 @@ static void assert_written(struct doc *d, void (*write)(const struct doc *, stru
     dcr_buf_release(&b);
 }
 
-/* One block of each kind, and blocks that say nothing. */
+/* One block of each kind, and empty blocks. */
 static void make_page(struct doc *d)
 {
     *d = (struct doc){0};
@@ -68,7 +68,7 @@ static void test_markdown(void **state)
     doc_release(&d);
 }
 
-/* Nothing in a text is markup, and nothing ends its line, cell, code or fence. */
+/* No text becomes markup or ends its line, cell, code or fence. */
 static void test_markdown_escapes(void **state)
 {
     (void)state;
@@ -162,7 +162,7 @@ static void test_text_wraps(void **state)
     doc_release(&d);
 }
 
-/* A row of one cell heads the others and makes no column wide; without heads there is no row of them. */
+/* A row of one cell is a heading for the others and does not widen a column; without headings there is no such row. */
 static void test_text_tables(void **state)
 {
     (void)state;
@@ -182,7 +182,7 @@ static void test_text_tables(void **state)
     doc_release(&d);
 }
 
-/* write_html keeps a number with its unit in a line. */
+/* write_html keeps a number and its unit on one line. */
 static void may_break(struct dcr_buf *b)
 {
     for (char *at = b->data; at && (at = strstr(at, "\xc2\xa0")); at++) {
@@ -203,7 +203,7 @@ static void one_quote(struct dcr_buf *b)
         }
 }
 
-/* A table is named by its heading in one, by its number in the other. */
+/* One writer names a table by its heading, the other by its number. */
 static void no_label(struct dcr_buf *b)
 {
     static const char begin[] = " aria-label=\"", end[] = "\"><table>";
@@ -214,7 +214,7 @@ static void no_label(struct dcr_buf *b)
     }
 }
 
-/* A reader of the Markdown sees what the HTML shows, whatever a text holds. */
+/* A reader of the Markdown sees the same as in the HTML, for any text. */
 static void test_markdown_reads_as_html(void **state)
 {
     (void)state;

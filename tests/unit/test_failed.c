@@ -1,4 +1,5 @@
-/* test_failed.c - render/findings: a run that failed before its first step says so, and where to look first. */
+/* test_failed.c - render/findings: a run that failed before its first step is reported so, with the first place to
+ * look. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -126,7 +127,7 @@ static void test_before_the_first_step(void **state)
     }
 }
 
-/* Of several runs that failed the headline says so, not that no cause was found. */
+/* If several runs failed, the headline says so, and not that no cause was found. */
 static void test_several(void **state)
 {
     (void)state;
@@ -151,7 +152,7 @@ static void test_several(void **state)
     release(&f);
 }
 
-/* With steps, or without a known end, the time of the steps is what is told. */
+/* With steps, or without a known end, the time of the steps is reported. */
 static void test_others(void **state)
 {
     (void)state;

@@ -24,7 +24,7 @@ static void test_exact_line(void **state)
     assert_true(near(fit_at(&f, (double[]){1, 0.125}, &half), 3) && near(half, 0));
 }
 
-/* y = 2, 4, 7 at 1, 2, 3 through the origin: 31 / 14; residuals sum to 15 / 14 in squares */
+/* y = 2, 4, 7 at 1, 2, 3 through the origin: 31 / 14; the squared residuals sum to 15 / 14 */
 static void test_one_parameter(void **state)
 {
     (void)state;

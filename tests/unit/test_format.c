@@ -54,10 +54,10 @@ static void test_ratios(void **state)
     expect(fmt_percent_range(0.32, 0.36), "32 to 36 %");
     expect(fmt_percent_range(0.012, 0.031), "1.2 to 3.1 %");
     expect(fmt_percent_range(0.3151, 0.3162), "31.5 to 31.6 %"); /* not "32 to 32 %" */
-    expect(fmt_percent_range(0.3151, 0.3152), "31.5 to 31.6 %"); /* nor one number that is no interval */
+    expect(fmt_percent_range(0.3151, 0.3152), "31.5 to 31.6 %"); /* nor one number, which is not an interval */
     expect(fmt_percent_range(0.3159, 0.3159), "31.5 to 31.6 %");
     expect(fmt_percent_range(0.3155, 0.3162), "31.5 to 31.7 %"); /* both round to 31.6 */
-    expect(fmt_percent_range(0.5, 0.5), "50.0 to 50.0 %");       /* exactly that, in every resample */
+    expect(fmt_percent_range(0.5, 0.5), "50.0 to 50.0 %");       /* the same value in every resample */
     expect(fmt_range(1.5, 1.53, fmt_x), "1.50x to 1.53x");
     expect(fmt_range(1.5101, 1.5102, fmt_x), "under 0.1 % either way"); /* not "1.51x to 1.51x" */
     expect(fmt_range(1.506, 1.5149, fmt_x), "0.3 % either way");

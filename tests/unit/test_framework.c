@@ -1,5 +1,5 @@
-/* test_framework.c - whose options advice names: PyTorch's for programs that are or may be PyTorch's, none of them for
- * others. */
+/* test_framework.c - the framework whose options advice names: PyTorch's for programs that are or may be PyTorch's,
+ * otherwise none. */
 #include "render/findings/rules/analyse.h"
 #include "render/model/build.h"
 #include "render/findings/actions.h"
@@ -74,7 +74,7 @@ static void test_traces(void **state)
     } c[] = {{FOREIGN_NSYS_SQLITE, "par_ranged2d_kernel", NULL, 0},
              {FOREIGN_NSYS_SQLITE, "void at::native::vectorized_elementwise_kernel<4>", NULL, 1},
              {FOREIGN_NSYS_SQLITE, "gemm", "aten::mm", 1},
-             {FOREIGN_KINETO, "volta_sgemm_64x64_tn", NULL, 1}, /* nothing tells: the format is PyTorch's */
+             {FOREIGN_KINETO, "volta_sgemm_64x64_tn", NULL, 1}, /* nothing identifies it: the format is PyTorch's */
              {FOREIGN_KINETO, "gemm", "aten::mm", 1},
              {FOREIGN_KINETO, "fusion_12", "XlaModule", 0}};
     for (size_t i = 0; i < sizeof c / sizeof *c; i++) {

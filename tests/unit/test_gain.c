@@ -1,4 +1,4 @@
-/* test_gain.c - what a step would take without a cause where ranks share cores (render/metrics/gain.c), by hand. */
+/* test_gain.c - the time of a step without a cause when ranks share cores (render/metrics/gain.c), by hand. */
 #include "render/findings/claims.h"
 #include "render/metrics/gain.h"
 #include "render/findings/run_said.h"
@@ -17,7 +17,7 @@ static int near(double a, double b)
     return a - b < 1e-9 && b - a < 1e-9;
 }
 
-/* Works of 3, 1, 1, 1 on two cores: until 2 all run at half a core, then one at a whole one until 4. */
+/* Works of 3, 1, 1, 1 on two cores: until 2 all run at half a core, then one at a whole core until 4. */
 static void test_shared_time(void **state)
 {
     (void)state;
@@ -29,7 +29,7 @@ static void test_shared_time(void **state)
     assert_true(near(shared_time(NULL, 0, 2), 0));
 }
 
-/* Four ranks on two cores. Undisturbed a rank loads for 20 and computes for 10; steps are twice that and more. */
+/* Four ranks on two cores. Undisturbed, a rank loads for 20 and computes for 10; steps take at least twice that. */
 static struct run *sharing(int slow)
 {
     struct run *r = made_run(4, 64);
@@ -79,8 +79,8 @@ static void test_data_on_shared_cores(void **state)
     run_free(r);
 }
 
-/* One rank whose loading is disturbed less than its computing: by the shortest times two thirds of a step are loading,
- * but what loading takes of a step is all that its rank can save. */
+/* One rank whose loading is disturbed less than its computing. By the shortest times, two thirds of a step are loading,
+ * but its rank can save no more than the loading time in a step. */
 static void test_one_rank_saves_its_part_at_most(void **state)
 {
     (void)state;
@@ -102,20 +102,21 @@ static void test_one_rank_saves_its_part_at_most(void **state)
     run_free(r);
 }
 
-/* The same while other programs take nothing, a quarter and half of the two cores, by the CPU monitor: cores of their
- * own do not drive them away. Where they leave nothing to gain, they are the reason. */
+/* The same while other programs take nothing, a quarter and half of the two cores, by the CPU monitor: a core for each
+ * rank does not remove them. If nothing else is left to gain, they are the cause. */
 static void test_others_on_shared_cores(void **state)
 {
     (void)state;
     static const struct {
-        double percent, others; /* stand-ins each watch the one machine of 8 cores, 2 of them theirs: 6 fit elsewhere */
+        double percent, others; /* each of the stand-ins watches the one machine of 8 cores, 2 of them theirs: 6 fit
+                                 * elsewhere */
         int64_t own_ns;         /* 40 / (1 - others / 2), the gain cut to whole ns */
         int has_neighbours;
     } c[] = {{0, 0, 40, 0}, {81.25, 0.5, 54, 0}, {87.5, 1, 40, 1}};
     for (size_t t = 0; t < sizeof c / sizeof *c; t++) {
         struct run *r = sharing(-1), *runs[] = {r};
         for (int i = 0; i < 4; i++) {
-            /* the first two watch it; the others need not */
+            /* the first two watch it; the others are not needed */
             r->nodes[i].cpu_percent =
                 (struct sampled){.n = c[t].percent > 0 && i < 2 ? 10 : 0, .sum = 10 * c[t].percent};
             r->nodes[i].monitor_seconds = i < 2 ? 10 : 0;
@@ -137,8 +138,8 @@ static void test_others_on_shared_cores(void **state)
     assert_true(near(others_ratio(&most), 0.95));
 }
 
-/* Ten threads of one rank on eight cores, of which others take 6.2 in every step: the shortest step is as long as the
- * others, and all the same they are why. Without them it is the threads. */
+/* Ten threads of one rank on eight cores, of which others take 6.2 in every step. The shortest step is as long as the
+ * rest, but the others are still the cause. Without them it is the threads. */
 static void test_steady_neighbours(void **state)
 {
     (void)state;
@@ -162,7 +163,7 @@ static void test_steady_neighbours(void **state)
     }
 }
 
-/* Rank 2 has four times the work, alone or not: that is imbalance, whatever the cores. */
+/* Rank 2 always has four times the work. That is imbalance, whatever the cores. */
 static void test_imbalance_on_shared_cores(void **state)
 {
     (void)state;
@@ -179,8 +180,8 @@ static void test_imbalance_on_shared_cores(void **state)
     run_free(r);
 }
 
-/* Ranks that ran for 0.3 of the time and waited for a core for the rest: 21 of 70 ns are work, not the 30 of the
- * shortest parts. Those that were idle besides may have waited for something else. */
+/* Ranks ran for 0.3 of the time and waited for a core for the rest: 21 of 70 ns are work, not the 30 of the shortest
+ * parts. Ranks that were also idle may have waited for something else. */
 static void test_no_step_undisturbed(void **state)
 {
     (void)state;
@@ -204,9 +205,9 @@ static void test_no_step_undisturbed(void **state)
     }
 }
 
-/* Rank 2 has four samples where the others have one, computes for 40 and loads for 20: with as many samples as the
- * others it would do neither. Works of 60, 15, 15, 15 end at 75, evened out (17.5 of compute, 8.75 of loading) at 52.5.
- */
+/* Rank 2 has four samples where the others have one, computes for 40 and loads for 20. With as many samples as the
+ * others it would take as long as they do. Works of 60, 15, 15, 15 end at 75, evened out (17.5 of compute, 8.75 of
+ * loading) at 52.5. */
 static void test_uneven_samples_on_shared_cores(void **state)
 {
     (void)state;
@@ -232,8 +233,8 @@ static void test_uneven_samples_on_shared_cores(void **state)
     run_free(r);
 }
 
-/* Four ranks on two cores, of which one sleeps four times as long as the others do in their compute: by the processor
- * time of the late one they take no core from each other. */
+/* Four ranks on two cores, one of which sleeps four times as long as the others inside compute. The processor time of
+ * the late one shows that they take no core from each other. */
 static void test_sleeping_on_shared_cores(void **state)
 {
     (void)state;
@@ -280,7 +281,7 @@ static void test_sleeping_on_shared_cores(void **state)
         assert_string_equal(longer.slot[2].name, "forward");
         assert_int_equal(longer.slot[3].count, 79);
         assert_true(fabs(longer.slot[4].real - 3.95) < 1e-9);
-        const struct claim *c = NULL; /* one forecast, and it says of what */
+        const struct claim *c = NULL; /* there is one forecast, and it names its quantity */
         for (int i = 0; i < rep.n_claims; i++)
             c = rep.claims[i].cls == CLASS_IMBALANCE ? &rep.claims[i] : c;
         assert_non_null(c);
@@ -289,7 +290,7 @@ static void test_sleeping_on_shared_cores(void **state)
         report_free(&rep);
         run_free(r);
     }
-    for (int is_high = 0; is_high < 2; is_high++) { /* by which of its two thresholds the late rank limits is said */
+    for (int is_high = 0; is_high < 2; is_high++) { /* the text names the threshold by which the late rank limits */
         struct run *r = sharing(2), *runs[] = {r};
         struct report rep = {0};
         struct analyse_options o = made_options();
@@ -302,7 +303,7 @@ static void test_sleeping_on_shared_cores(void **state)
         report_free(&rep);
         run_free(r);
     }
-    /* by turns late for a core: no work explains it */
+    /* ranks are late for a core in turn, so work does not explain it */
     struct run *r = sharing(-1), *runs[] = {r};
     struct report rep = {0};
     struct analyse_options o = made_options();

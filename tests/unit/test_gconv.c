@@ -57,7 +57,7 @@ static void one_shape(enum graph_filter filter, enum dcrnn_recursion recursion, 
         }
     }
     for (int term = 0; term < m.terms; term++)
-        for (int j = 0; j < WIDTH; j++) { /* columns do not mix, so each is a test of its own */
+        for (int j = 0; j < WIDTH; j++) { /* columns do not mix, so each is a separate test */
             double left = 0, right = 0;
             for (int r = 0; r < rows; r++) {
                 left += q[r * row + term * WIDTH + j] * z[r * row + j];
@@ -85,7 +85,7 @@ static void test_terms_and_adjoint_of_every_kind(void **state)
                 one_shape((enum graph_filter)filter, (enum dcrnn_recursion)recursion, k);
 }
 
-/* What the two recursions mean, by name, for K = 2 on two supports that do not commute. */
+/* The two recursions by name, for K = 2 on two supports that do not commute. */
 static void test_published_starts_from_the_last_but_one_term(void **state)
 {
     (void)state;

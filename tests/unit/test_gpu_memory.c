@@ -1,4 +1,4 @@
-/* test_gpu_memory.c - what a share of a GPU's memory means, by hand. */
+/* test_gpu_memory.c - the meaning of a share of a GPU's memory, by hand. */
 #include "tests/unit/made_rules.h"
 
 #include "render/metrics/gpu_memory.h"
@@ -17,14 +17,14 @@ static void test_states(void **state)
     struct thresholds t = thresholds_default();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         assert_int_equal(gpu_memory_state(&t, cases[i].share, cases[i].grows), cases[i].is);
-    t.gpu_memory_warn = 0.92; /* of the file of thresholds */
+    t.gpu_memory_warn = 0.92; /* from the file of thresholds */
     assert_int_equal(gpu_memory_state(&t, 0.928, 0), MEMORY_NEARLY_FULL);
     assert_true(gpu_memory_grows(0.011, 100));
     assert_false(gpu_memory_grows(0.009, 100));
 }
 
-/* A run of steps of 100 ms whose monitor saw `points` samples, a second apart, of 1000 MB, ending in `last` in the
- * later half, `slope` MB a second before. */
+/* A run of steps of 100 ms whose monitor took `points` samples of 1000 MB, a second apart. The later half ends in
+ * `last`, after rising by `slope` MB a second. */
 static struct run *monitored(double used, double slope, int points, double busy)
 {
     struct run *r = made_even_run(1, 64, 40, 100000000, 0, 0, 0);
@@ -39,7 +39,7 @@ static struct run *monitored(double used, double slope, int points, double busy)
     return r;
 }
 
-/* The note on memory whose second sentence is `meaning`; NULL = none. share: as the first sentence names it. */
+/* The note on memory whose second sentence is `meaning`; NULL = none. share: in the form of the first sentence. */
 static void check(struct run *r, enum memory_state is, int grows, const char *share, enum phrase_id meaning,
                   enum phrase_id more)
 {
@@ -85,10 +85,10 @@ static void test_monitor(void **state)
     check(monitored(490, 0, 40, 80), MEMORY_ROOM, 0, "49 %", PHRASE_MEMORY_HAS_ROOM, PHRASE_NONE);
     check(monitored(600, 0, 40, 80), MEMORY_FINE, 0, NULL, PHRASE_NONE, PHRASE_NONE);
     check(monitored(100, 0, 40, 0), MEMORY_UNKNOWN, -1, NULL, PHRASE_NONE,
-          PHRASE_NONE); /* not the run's: nothing ran on it */
+          PHRASE_NONE); /* not the run's, because nothing ran on it */
 }
 
-/* A batch is as large as the fullest GPU lets it be. */
+/* The fullest GPU limits the batch. */
 static void test_fullest(void **state)
 {
     (void)state;
@@ -115,7 +115,7 @@ static void test_fullest(void **state)
     run_free(r);
 }
 
-/* Single allocations are a lower bound, which leaves no room; the allocator's own events say it. */
+/* Single allocations are a lower bound and do not show the free room; the allocator's own events do. */
 static void test_trace(void **state)
 {
     (void)state;

@@ -1,5 +1,4 @@
-/* test_grad_sync.c - bounds of buckets. What travels between ranks: tests/integration/train_ranks.sh, train_overlap.sh.
- */
+/* test_grad_sync.c - bounds of buckets. Exchanges between ranks: tests/integration/train_ranks.sh, train_overlap.sh. */
 #include "trainer/ranks/grad_sync.h"
 
 #include <setjmp.h>

@@ -192,7 +192,7 @@ static void test_bad_graphs_are_named(void **state)
     graph_csr_free(&a);
 }
 
-/* No number comes near an eigenvalue. */
+/* No number comes close to an eigenvalue. */
 static void test_an_iteration_without_end_is_ended(void **state)
 {
     (void)state;

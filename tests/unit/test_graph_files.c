@@ -1,5 +1,5 @@
 /* test_graph_files.c - one road graph in every format (tests/data/readers, written by make.py and make_python2.py
- * there), and files that are no graphs. */
+ * there), and files that are not graphs. */
 #include "trainer/formats/formats.h"
 
 #include "tests/unit/trainer_files.h"
@@ -111,7 +111,7 @@ static void odd_parts_are_refused(void **state)
     expect_failure(scratch_file("ids.pkl", bytes), GRAPH_AUTO, "sensor 1 has an id that is no text of up to");
 }
 
-/* The data name sensors that the graph does not, and the reverse. */
+/* The data name sensors that the graph lacks, and the reverse. */
 static void sensors_must_match(void **state)
 {
     (void)state;

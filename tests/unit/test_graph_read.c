@@ -137,7 +137,7 @@ static void pems_bay_distances_give_the_published_graph(void **state)
     for (int k = 0; k < 2694; k++)
         worst = fmax(worst, fabs(ours.val[k] - published.val[k]));
     assert_true(worst < 1.2e-7);
-    /* 400030 -> 400045 is 5108.4 m; w = exp(-(d/s)^2) tells s */
+    /* 400030 -> 400045 is 5108.4 m; w = exp(-(d/s)^2) gives s */
     for (size_t i = 0; i < n; i++)
         for (int k = ours.row_start[i]; k < ours.row_start[i + 1]; k++)
             if (!strcmp(d.id[i], "400030") && !strcmp(d.id[ours.col[k]], "400045")) {

@@ -1,6 +1,5 @@
-/* test_grounds.c - what a claim stands on: window, threshold, where to look; in report.json too
- * (render/findings/grounds.c).
- */
+/* test_grounds.c - the basis of a claim: window, threshold, where to look; also in report.json
+ * (render/findings/grounds.c). */
 #include "render/model/build.h"
 
 #include <setjmp.h>
@@ -49,7 +48,7 @@ static void test_one_rank_and_three_steps(void **state)
     assert_int_equal(c->grounds.ranks[0], 2);
     assert_int_equal(c->grounds.steps[0], 20);
     assert_int_equal(c->grounds.steps[1], 31);
-    assert_int_equal(c->grounds.steps[2], 2); /* of equal ones the first */
+    assert_int_equal(c->grounds.steps[2], 2); /* the first of equal ones */
     assert_string_equal(c->window, "40 steps (2 to 41) of 4 ranks, 2 left out");
     assert_string_equal(c->place, "most on rank 2, in steps 20, 31 and 2");
     assert_string_equal(c->threshold_name, "data_limits");
@@ -67,7 +66,7 @@ static void test_one_rank_and_three_steps(void **state)
     release(&f);
 }
 
-/* What everybody does is on all ranks; a claim whose gain cannot be told says why. */
+/* A cause common to all is on all ranks; a claim without a known gain gives the reason. */
 static void test_all_ranks_and_no_gain(void **state)
 {
     (void)state;
@@ -82,7 +81,7 @@ static void test_all_ranks_and_no_gain(void **state)
     release(&f);
 }
 
-/* One step is its number, and no place within itself. */
+/* A single step is given by its number, without a place inside it. */
 static void test_one_step(void **state)
 {
     (void)state;
@@ -95,7 +94,7 @@ static void test_one_step(void **state)
     release(&f);
 }
 
-/* Of a series the window is that of its largest node count. */
+/* The window of a series is that of its largest node count. */
 static void test_series(void **state)
 {
     (void)state;

@@ -4,7 +4,7 @@
 
 #include "tests/unit/kineto_text.h"
 
-/* An event as the older profiler writes it, and as Kineto does. */
+/* An event in the form of the older profiler, and in Kineto's. */
 #define OLD(name, tid, ts, dur)                                                                  \
     "{\"name\": \"" name "\", \"ph\": \"X\", \"ts\": " #ts ", \"dur\": " #dur ", \"tid\": " #tid \
     ", \"pid\": \"CPU functions\", \"args\": {}}, "
@@ -87,8 +87,8 @@ static void test_both_forms(void **state)
         0);
     check_step();
     assert_int_equal(run->traces[0].rank, 1);
-    /* A collective that the trace calls a range of the program is one all the same; a range is no operator by its name.
-     */
+    /* A collective that the trace calls a range of the program is still a collective; the name of a range does not make
+     * it an operator. */
     assert_int_equal(import_text("{\"traceEvents\":[" RANGE("ProfilerStep#1", 1, 0, 100)
                                      RANGE("nccl:all_reduce", 1, 10, 20) RANGE("MyBackward", 1, 50, 20)
                                          OP("aten::mm", 1, 80, 5) "null]}"),
@@ -96,9 +96,8 @@ static void test_both_forms(void **state)
     has_parts(0, 5, 20, 0, 0, 75, 0);
 }
 
-/* The part of a step that nothing names belongs to the line that ran: [100,120), [320,400), [700,820), [890,900) and
- * [980,1000), less the ends of ranges. These parts sum to the step's overhead. The step that was cut is in neither
- * sum. */
+/* The unnamed part of a step belongs to the line that ran: [100,120), [320,400), [700,820), [890,900) and [980,1000),
+ * less the ends of ranges. These parts sum to the step's overhead. The cut step is in neither sum. */
 static void test_lines_of_unnamed_time(void **state)
 {
     (void)state;
@@ -120,8 +119,8 @@ static void test_lines_of_unnamed_time(void **state)
     assert_int_equal(c->list[2].idle_ns, 10000);
 }
 
-/* An operator whose backward all-reduces: it counts without the collective, whichever thread has that. One that a long
- * operator of another thread only happens to cover is hidden. */
+/* An operator whose backward pass all-reduces counts without the collective, whichever thread runs it. A collective
+ * that a long operator of another thread only happens to cover is hidden. */
 static void test_nested(void **state)
 {
     (void)state;
@@ -131,7 +130,7 @@ static void test_nested(void **state)
                      0);
     /* Without the call [140,150) and the collective [160,460), in which another thread has an operator of 50. */
     has_parts(0, 400 - 10 - 300 + 50, 10 + 250, 0, 0, 600, 50);
-    assert_int_equal(step(0)->n_collectives, 1); /* the call for it is no second one */
+    assert_int_equal(step(0)->n_collectives, 1); /* the call for it is not a second one */
     assert_int_equal(import_text("[" OLD("ProfilerStep#1", 1, 0, 1000) OLD("SumBackward", 1, 100, 400)
                                      OLD("gloo:all_reduce", 1, 160, 300) END),
                      0);
@@ -140,12 +139,12 @@ static void test_nested(void **state)
                                      OLD("gloo:all_reduce", 2, 160, 300) END),
                      0);
     has_parts(0, 400, 0, 0, 0, 600, 300);
-    /* Of an operator and a collective that cross, the operator is whole. */
+    /* If an operator and a collective cross, the operator is whole. */
     assert_int_equal(import_text("[" OLD("ProfilerStep#1", 1, 0, 1000) OLD("aten::mm", 1, 100, 100)
                                      OLD("gloo:all_reduce", 1, 150, 300) END),
                      0);
     has_parts(0, 100, 250, 0, 0, 650, 50);
-    /* Only calls: they are the collectives. */
+    /* Only calls exist, so they are the collectives. */
     assert_int_equal(import_text("[" OLD("ProfilerStep#1", 1, 0, 1000) OLD("c10d::allreduce_", 1, 100, 100)
                                      OLD("c10d::broadcast_", 1, 300, 50) END),
                      0);
@@ -153,7 +152,7 @@ static void test_nested(void **state)
     assert_int_equal(step(0)->n_collectives, 2);
 }
 
-/* Nothing marks steps: from one end of the optimiser to the next. */
+/* Nothing marks steps, so a step lasts from one end of the optimiser to the next. */
 static void test_by_optimizer(void **state)
 {
     (void)state;
@@ -171,7 +170,7 @@ static void test_by_optimizer(void **state)
     assert_false(run->traces[0].is_by_optimizer);
 }
 
-/* The last step is of no operators: the profiler stopped in it. */
+/* The last step has no operators: the profiler stopped in it. */
 static void test_cut(void **state)
 {
     (void)state;
@@ -184,7 +183,7 @@ static void test_cut(void **state)
     assert_false(run->traces[0].is_by_optimizer);
 }
 
-/* Names of ranges that are files, and such that are not. */
+/* Names of ranges that are files, and others that are not. */
 static void test_files(void **state)
 {
     (void)state;
@@ -236,7 +235,7 @@ static const char *common(const char *name)
     return to;
 }
 
-/* Names of one kind of call have one name; what tells two things apart stays. */
+/* Variants of one kind of call get one name; distinctions between different things stay. */
 static void test_common_names(void **state)
 {
     (void)state;

@@ -12,7 +12,7 @@
 
 enum { PAGE_BYTES = 4096, LONGEST = 80 };
 
-static char *pages; /* one that can be read, and one that cannot */
+static char *pages; /* a readable page, and one that cannot be read */
 
 static int map_pages(void **state)
 {
@@ -31,7 +31,7 @@ static void assert_said(const char *text, const char *known)
         fail_msg("'%s' and '%s': %d", text, known, same);
 }
 
-/* Every length, with each of its characters changed, cut, or gone on behind its end; anywhere on a page. */
+/* Every length, with each character changed, cut, or extended past its end; anywhere on a page. */
 static void texts_are_told_apart(void **state)
 {
     (void)state;
@@ -59,7 +59,7 @@ static void texts_are_told_apart(void **state)
     }
 }
 
-/* The text was longer when it was seen; now it ends where nothing behind it can be read. */
+/* The text was longer when it was seen. Now it ends before a page that cannot be read. */
 static void nothing_is_read_behind_the_page(void **state)
 {
     (void)state;

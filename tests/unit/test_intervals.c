@@ -1,5 +1,5 @@
-/* test_intervals.c - the interval beside a share is of that share: with the waiting that a cause is charged with, of
- * what the headline claims (render/findings/rules/cause_intervals.c, render/findings/top.c). */
+/* test_intervals.c - an interval belongs to the share beside it: including the waiting charged to a cause, and for the
+ * quantity of the headline (render/findings/rules/cause_intervals.c, render/findings/top.c). */
 #include "render/model/build.h"
 
 #include <math.h>
@@ -11,7 +11,7 @@
 
 #include "tests/unit/told.h"
 
-/* Rank 0 loads `more` longer than rank 1, which waits for it; every other step by `by` more still. */
+/* Rank 0 loads `more` longer than rank 1, which waits for it; in every other step by `by` more. */
 static struct run *late_loader(int64_t more, int64_t by)
 {
     struct run *r = made_run(2, 64);
@@ -25,7 +25,7 @@ static struct run *late_loader(int64_t more, int64_t by)
     return r;
 }
 
-/* By hand: of 100 ns 40 are loading in the mean over ranks and 20 waiting for the one that loads: 60 % is judged. */
+/* By hand: of 100 ns 40 are loading on average over ranks, and 20 waiting for the loading rank: 60 % is judged. */
 static void test_waiting_is_in_the_interval(void **state)
 {
     (void)state;
@@ -37,7 +37,7 @@ static void test_waiting_is_in_the_interval(void **state)
     assert_true(fabs(c->share_ratio - 0.6) < 1e-12);
     assert_true(c->share_interval.has);
     assert_true(fabs(c->share_interval.lo - 0.6) < 1e-9 && fabs(c->share_interval.hi - 0.6) < 1e-9);
-    assert_true(fabs(r->part_interval[PART_DATA].lo - 0.4) < 1e-9); /* which is not of what is judged */
+    assert_true(fabs(r->part_interval[PART_DATA].lo - 0.4) < 1e-9); /* which is not the judged quantity */
     assert_true(r->classes[CLASS_IMBALANCE].share_interval.has);
     assert_true(r->classes[CLASS_IMBALANCE].share_interval.hi < 1e-9);
     assert_int_equal(r->said.headline.id, PHRASE_DATA_LIMITS);
@@ -49,7 +49,7 @@ static void test_waiting_is_in_the_interval(void **state)
     release(&f);
 }
 
-/* Steps differ: the interval has a width, holds what it is of, and its name says what that is. */
+/* Steps differ: the interval has a width, contains its value, and its name names the quantity. */
 static void test_interval_holds_its_share(void **state)
 {
     (void)state;
@@ -64,14 +64,14 @@ static void test_interval_holds_its_share(void **state)
     assert_true(claim->interval.lo == c->share_interval.lo);
     assert_string_equal(claim->interval_of, "data loading with the waiting it causes");
     assert_contains(f.rep.how_sure, "95 % interval of data loading with the waiting it causes on 2 nodes is 5");
-    int n = 0; /* report.json has what the sentence says */
+    int n = 0; /* report.json has the value of the sentence */
     for (int i = 0; i < claim->n_numbers; i++)
         n += claim->numbers[i].value == (double)c->share_ns || claim->numbers[i].value == (double)c->caused_ns;
     assert_int_equal(n, 2);
     release(&f);
 }
 
-/* Without a node count there are not 0 of them. */
+/* Without a node count, the text must not say 0 nodes. */
 static void test_unknown_nodes_are_not_none(void **state)
 {
     (void)state;
@@ -87,7 +87,7 @@ static void test_unknown_nodes_are_not_none(void **state)
     release(&f);
 }
 
-/* Of a headline about compute the interval is of compute, of one about a speed-up of the speed-up. */
+/* A headline about compute has the interval of compute, one about a speed-up that of the speed-up. */
 static void test_interval_is_of_the_headline(void **state)
 {
     (void)state;
@@ -109,7 +109,8 @@ static void test_interval_is_of_the_headline(void **state)
     release(&f);
 }
 
-/* What a series claims is of all repetitions, and so is its interval: that of one run excludes the mean of both. */
+/* Claims about a series use all repetitions, and so does their interval; the interval of one run excludes the mean of
+ * both. */
 static void test_repetitions_are_in_the_interval(void **state)
 {
     (void)state;

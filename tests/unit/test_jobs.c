@@ -1,4 +1,4 @@
-/* test_jobs.c - which traces of a folder are ranks of one job (render/read/jobs.c), by what their beginnings say. */
+/* test_jobs.c - finds the traces of a folder that are ranks of one job (render/read/jobs.c), from their beginnings. */
 #include "lib/base/stream.h"
 #include "render/import/import.h"
 #include "render/read/jobs.h"
@@ -57,7 +57,7 @@ static struct inputs split(char **names, const struct known_file *files, size_t 
 #define EVENTS(name) "\"traceEvents\":[{\"ph\":\"X\",\"name\":\"" name "\",\"rank\":7,\"world_size\":9}]}"
 #define JOB(rank) "\"distributedInfo\":{\"backend\":\"gloo\",\"rank\":" rank ",\"world_size\":2},"
 
-/* What is said of no GPU is not what the first event says: two ranks of one job stay together. */
+/* The first event does not identify the GPU: two ranks of one job stay together. */
 static void test_no_gpu(void **state)
 {
     (void)state;
@@ -82,7 +82,7 @@ static void test_no_gpu(void **state)
     assert_int_equal(f.job.world_size, -1);
 }
 
-/* Two jobs in two folders, a rank that comes twice, one that says nothing: in the order in which they were found. */
+/* Two jobs in two folders, a duplicate rank, one without a rank: in the order in which they were found. */
 static void test_split(void **state)
 {
     (void)state;
@@ -105,7 +105,7 @@ static void test_split(void **state)
     inputs_release(&x);
 }
 
-/* As many folders as a long campaign has: each trace compared with each other would be a day's work for every run. */
+/* As many folders as after a long campaign. Comparing each trace with each other would take a day per run. */
 static void test_many(void **state)
 {
     (void)state;
@@ -128,7 +128,7 @@ static void test_many(void **state)
     free(files);
 }
 
-/* What stands behind the events is found in the last bytes, of which the first may be a part of anything. */
+/* Facts after the events are found in the last bytes, whose first part may be anything. */
 static void test_end(void **state)
 {
     (void)state;
@@ -139,7 +139,7 @@ static void test_end(void **state)
     assert_int_equal(job.rank, 3);
     assert_int_equal(job.world_size, 4);
     assert_string_equal(job.model, "\"A\"");
-    import_job_end(&job, "\"distributedInfo\":{\"rank\":1}", 29); /* said already */
+    import_job_end(&job, "\"distributedInfo\":{\"rank\":1}", 29); /* already known */
     assert_int_equal(job.rank, 3);
     for (size_t n = 0; n < sizeof end; n++) { /* cut anywhere */
         job = (struct import_job){.is_trace = 1, .rank = -1, .world_size = -1};
@@ -148,7 +148,7 @@ static void test_end(void **state)
     }
 }
 
-/* A list of events names no rank: the name of its file may, if it names one. */
+/* A list of events names no rank, but the name of its file may. */
 static void test_named(void **state)
 {
     (void)state;
@@ -179,8 +179,8 @@ static struct known_file recorded(int64_t begin_ns, int64_t end_ns)
         .job = {.rank = -1, .world_size = -1, .is_nsys = 1, .begin_ns = begin_ns, .end_ns = end_ns}};
 }
 
-/* Ranks of one job were recorded at one time; before and after a change were not. Where a file does not say when it was
- * recorded, it stays with the others. */
+/* Ranks of one job were recorded at the same time; runs before and after a change were not. Files without a time stay
+ * with the others. */
 static void test_recordings_of_nsys(void **state)
 {
     (void)state;
@@ -207,7 +207,7 @@ static void test_recordings_of_nsys(void **state)
     assert_string_equal(x.list[2].path, "top/f/before-0");
     assert_int_equal(x.list[2].n_names, 2);
     inputs_release(&x);
-    /* the first and the last do not meet, but the one between them meets both, whatever the names */
+    /* the first and the last do not overlap, but the one between them overlaps both, whatever the names */
     const struct known_file chain[3] = {recorded(1000, 1100), recorded(1050, 1300), recorded(1200, 1400)};
     for (int i = 0; i < 3; i++) {
         const struct known_file turned[3] = {chain[i], chain[(i + 1) % 3], chain[(i + 2) % 3]};
@@ -215,8 +215,7 @@ static void test_recordings_of_nsys(void **state)
         assert_int_equal(x.n, 1);
         inputs_release(&x);
     }
-    x = split((char **)(uintptr_t)(names + 1), files + 1,
-              3); /* two overlap, and the third does not say when it was recorded */
+    x = split((char **)(uintptr_t)(names + 1), files + 1, 3); /* two overlap, and the third has no time of recording */
     assert_int_equal(x.n, 1);
     assert_int_equal(x.list[0].n_names, 3);
     inputs_release(&x);

@@ -15,7 +15,7 @@ static int64_t scaled(const char *text, int scale)
 {
     int64_t v = -12345;
     size_t n = strlen(text);
-    char *copy = malloc(n); /* nothing behind it may be read */
+    char *copy = malloc(n); /* nothing after it may be read */
     memcpy(copy, text, n);
     int rc = decimal_scaled(copy, copy + n, scale, &v);
     free(copy);
@@ -83,7 +83,7 @@ static void test_unescape(void **state)
     assert_int_equal(json_unescape("0123456789abcdefgh", 18, out, sizeof out), 15);
 }
 
-/* Bits by the rule itself, a byte at a time: what the three ways of making the index must all find. */
+/* The index by the plain rule, a byte at a time: all three implementations must find the same. */
 static void check_index(const struct json_index *x, const char *text, size_t n)
 {
     int in_string = 0, is_escaped = 0;
@@ -105,7 +105,7 @@ static void test_index(void **state)
     struct json_index x = {0};
     uint32_t seed = 7;
     for (size_t n = 0; n < LONGEST; n++) {
-        char *text = calloc(1, n + WINDOW_PAD); /* nothing behind the pad may be read */
+        char *text = calloc(1, n + WINDOW_PAD); /* nothing after the pad may be read */
         for (size_t i = 0; i < n; i++)
             text[i] = letters[((seed = seed * 1664525u + 1013904223u) >> 20) % (sizeof letters - 1)];
         for (int way = 0; way < 3; way++) {

@@ -14,7 +14,7 @@
 
 static const char *const names[] = {"avx512", "avx2", "portable"};
 
-/* Runs body once for every table; says which are absent. */
+/* Runs body once for every table; prints which are absent. */
 static void each_table(void (*body)(const struct kernels *k))
 {
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
@@ -254,8 +254,8 @@ static void test_gates_and_their_backward(void **state)
     each_table(gate_algebra);
 }
 
-/* Bias gradients of many rows, a different size each call and terms of one sign: the error is that of the rows of one
- * call, not of all. Columns of more than one piece of the sums. */
+/* Bias gradients of many rows, with a different size in each call and terms of one sign. The error is that of the rows
+ * of one call, not of all. The columns are longer than one piece of the sums. */
 static void long_sums(const struct kernels *k)
 {
     enum { M = 150, UNITS = 288, N = M * UNITS, CALLS = 250, ROW = UNITS + 16 };

@@ -1,4 +1,4 @@
-/* test_kineto.c - Chrome traces as they come: schemas and odd values. */
+/* test_kineto.c - Chrome traces of many writers: schemas and odd values. */
 #include "tests/unit/kineto_text.h"
 #include "tests/unit/gaps.h"
 
@@ -70,7 +70,8 @@ static void test_counters(void **state)
     assert_int_equal(run->tables[1].n_cells, 8);
     for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)
         assert_string_equal(run->tables[1].cells[i], kernels[i]);
-    /* FP16 works on two values an instruction, as ncu counts it; the same work of whole multiprocessors is no more. */
+    /* FP16 computes two values per instruction, as ncu counts it; the same work of whole multiprocessors is not
+     * more. */
     assert_int_equal(
         import_text("[" COUNTED("half", "\"" OP_ "hadd_pred_on.sum\": 1, \"" OP_ "hmul_pred_on.sum\": 10,"
                                         "\"" OP_ "hfma_pred_on.sum\": 100, \"sm__sass_thread_inst_executed"
@@ -81,8 +82,8 @@ static void test_counters(void **state)
     assert_int_equal(run->n_tables, 0);
 }
 
-/* Calls of an accelerator whose runtime has names of its own: one with the correlation of an operation launched it.
- * Without any such id it is said that calls are there, and what they lack. */
+/* Calls of an accelerator whose runtime has other names. A call with the correlation of an operation launched it.
+ * Without any such id the gap is reported: there are calls, but without ids. */
 static void test_other_runtime(void **state)
 {
     (void)state;
@@ -107,7 +108,7 @@ static void test_array_and_bom(void **state)
     assert_int_equal(device(0)->value[DEV_SPAN], 6000);
 }
 
-/* What other programs leave in JSON: NaN, nested values, escapes, null, numbers as text, events that are none. */
+/* JSON of other programs: NaN, nested values, escapes, null, numbers as text, elements that are not events. */
 static void test_oddities(void **state)
 {
     (void)state;
@@ -195,7 +196,7 @@ static void test_steps_of_two_ranks(void **state)
     assert_int_equal(run->ranks[1].steps[0].step, 1);
 }
 
-/* A duration that is there and cannot be read is said, as a time is; quoted numbers can be read. */
+/* An unreadable duration is reported like an unreadable time; quoted numbers can be read. */
 static void test_durations(void **state)
 {
     (void)state;
@@ -223,7 +224,7 @@ static void test_durations(void **state)
     assert_int_equal(device(0)->value[DEV_BUSY], 2500);
 }
 
-/* Names of fields and kinds may be escaped too; one escape does not spoil the field behind it. */
+/* Names of fields and kinds may be escaped too; one escape must not spoil the field after it. */
 static void test_escaped_names(void **state)
 {
     (void)state;
@@ -242,7 +243,7 @@ static void test_escaped_names(void **state)
     assert_int_equal(device(0)->value[DEV_SPAN], 2000);
 }
 
-/* What stands before the events may be longer than what the kind of a file is told by. */
+/* The text before the events may be longer than the part that identifies a file. */
 static void test_late_events(void **state)
 {
     (void)state;
@@ -256,11 +257,12 @@ static void test_late_events(void **state)
     snprintf(text + 6 + n, 4000, "\"}");
     assert_int_equal(import_text(text), DCR_FAIL);
     assert_non_null(strstr(err.text, "without traceEvents"));
-    assert_int_equal(err.kind, DCR_ERR_NO_EVIDENCE); /* it may be anything: a program's own */
+    assert_int_equal(err.kind, DCR_ERR_NO_EVIDENCE); /* it may be any program's file */
     free(text);
 }
 
-/* Times so far apart that their difference is no 64-bit integer: what does not fit to the first ones is left out. */
+/* Times so far apart that their difference exceeds a 64-bit integer: events that do not fit with the first ones are
+ * left out. */
 static void test_far_apart(void **state)
 {
     (void)state;
@@ -328,7 +330,7 @@ static void test_accumulated_gradients(void **state)
     assert_int_equal(run->traces[0].accumulation.steps_between, 0);
 }
 
-/* Ranges of the program that are called as steps are steps where PyTorch's profiler marked none. */
+/* Ranges of the program with names of steps are steps if PyTorch's profiler marked none. */
 static void test_named_steps(void **state)
 {
     (void)state;
@@ -347,8 +349,8 @@ static void test_named_steps(void **state)
     assert_int_equal(run->traces[0].steps.n_steps, 0); /* an operator */
 }
 
-/* Ranges that a program names as loading or writing are that in the steps, too: framed, or as they are; operators and
- * other names are not. */
+/* Ranges that a program names as loading or writing count as such in the steps too, framed or plain; operators and
+ * other names do not. */
 static void test_named_loading(void **state)
 {
     (void)state;
@@ -374,7 +376,7 @@ static void test_named_loading(void **state)
     }
 }
 
-/* Threads by process and thread, as numbers or names; annotations of the GPU are none of the host. */
+/* Threads by process and thread, as numbers or names; annotations of the GPU do not belong to the host. */
 static void test_host_operators(void **state)
 {
     (void)state;
@@ -401,7 +403,7 @@ static void test_host_operators(void **state)
 
 #define AT(ph, thread, ts, more) "{\"ph\":\"" ph "\",\"pid\":1,\"tid\":" thread ",\"ts\":" ts more "}"
 
-/* Beginnings and ends nest on their thread; arguments of the end come last; arrows and counters are no operations. */
+/* Beginnings and ends nest on their thread; arguments of the end come last; arrows and counters are not operations. */
 static void test_pairs(void **state)
 {
     (void)state;
@@ -436,7 +438,8 @@ static void test_pairs(void **state)
     assert_int_equal(run->n_gaps, 0);
 }
 
-/* Ends of another thread, an end too many, beginnings that stay open: counted, said, and nothing else is lost. */
+/* Ends on another thread, an extra end, beginnings that stay open: they are counted and reported, and nothing else is
+ * lost. */
 static void test_unpaired(void **state)
 {
     (void)state;
@@ -463,7 +466,8 @@ static void test_unpaired(void **state)
     "{\"ph\":\"X\",\"cat\":\"" cat "\",\"name\":\"" name "\",\"pid\":" pid ",\"tid\":1,\"ts\":" ts ",\"dur\":" dur \
     ",\"args\":{" args "}}"
 
-/* Two processes on one AMD device in no order, one event twice, a negative duration; an MTIA device without args. */
+/* Two processes on one AMD device in random order, one event twice, a negative duration; an MTIA device without
+ * args. */
 static void test_other_devices(void **state)
 {
     (void)state;
@@ -514,7 +518,7 @@ static void test_other_devices(void **state)
     assert_int_equal(run->traces[0].n_calls, 2);
 }
 
-/* PyTorch's raw memory timeline: 100 of parameters, 400 of activations on top, then gone; kind 99 is not known. */
+/* PyTorch's raw memory timeline: 100 of parameters, 400 of activations on top, then gone; kind 99 is unknown. */
 static void test_memory_timeline(void **state)
 {
     (void)state;

@@ -5,7 +5,7 @@
 
 #include <zlib.h>
 
-/* snprintf into what is large enough. */
+/* snprintf into a buffer that is large enough. */
 static __attribute__((format(printf, 2, 3))) size_t sprint(char *out, const char *format, ...)
 {
     va_list list;
@@ -15,8 +15,8 @@ static __attribute__((format(printf, 2, 3))) size_t sprint(char *out, const char
     return (size_t)n;
 }
 
-/* Cut at every byte: without a whole event a sentence with the file and the place, never a crash and never a result.
- * The whole events count, and what is missing is said. */
+/* Cut at every byte. Without a whole event there is a sentence with the file and the place, never a crash and never a
+ * result. Whole events count, and the missing part is reported. */
 static void test_cut(void **state)
 {
     (void)state;
@@ -51,7 +51,7 @@ static void test_cut(void **state)
     assert_int_equal(run->n_gaps, 0);
 }
 
-/* Damaged in the middle: the events before and behind count, and the bytes between them are said. */
+/* Damaged in the middle: the events before and after count, and the bytes between them are reported. */
 static void test_damaged(void **state)
 {
     (void)state;
@@ -71,8 +71,8 @@ static void test_damaged(void **state)
         }
 }
 
-/* A file that is the list of events itself may end behind any of them or inside one: the complete ones count, and the
- * missing end is said. */
+/* A file that is itself the list of events may end after any event or inside one. The complete events count, and the
+ * missing end is reported. */
 static void test_list_without_end(void **state)
 {
     (void)state;
@@ -95,7 +95,7 @@ static void test_list_without_end(void **state)
     assert_int_equal(run->n_gaps, 0);
 }
 
-/* Two traces in one file: the second one is not left out unsaid. */
+/* Two traces in one file: the second one is not left out silently. */
 static void test_more_behind(void **state)
 {
     (void)state;
@@ -112,7 +112,7 @@ static void test_more_behind(void **state)
     }
 }
 
-/* The list, of so many bytes, holds whole events and their separators of two bytes, and perhaps one that is cut. */
+/* The list, with that many bytes, holds whole events and their separators of two bytes, and perhaps a cut event. */
 static void check_cut_last(size_t list_bytes, size_t one_bytes)
 {
     const size_t rest = list_bytes % one_bytes, n = list_bytes / one_bytes + (rest >= one_bytes - 2);
@@ -123,8 +123,8 @@ static void check_cut_last(size_t list_bytes, size_t one_bytes)
     assert_int_equal(assert_gap(run, 0, is_whole ? PHRASE_TRACE_EVENTS : PHRASE_TRACE_EVENTS_BUT_LAST)[0].count, n);
 }
 
-/* Cut inside an event at and around the place where the first window ends: there the bytes move when it turns out that
- * there are no more. What lay behind them in the old window would make the event whole, and another one. */
+/* Cut inside an event at and around the place where the first window ends, where the bytes move when no more follow.
+ * The old bytes after them in the window would complete the event with a wrong content. */
 static void test_cut_at_window(void **state)
 {
     (void)state;
@@ -166,7 +166,7 @@ static void test_broken(void **state)
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         assert_int_equal(import_text(texts[i]), DCR_FAIL);
         assert_non_null(strstr(err.text, "it is not JSON"));
-        /* What has a list of events is a trace, however broken. */
+        /* A file with a list of events is a trace, however broken. */
         assert_int_equal(err.kind, strstr(texts[i], "\"traceEvents\"") ? DCR_ERR_ANY : DCR_ERR_NO_TRACE);
     }
     assert_int_equal(import_text("{\"schemaVersion\":1}"), DCR_FAIL);
@@ -220,7 +220,7 @@ static void test_gzip(void **state)
     bytes[all] = 0;
     bytes[n + 20] ^= 0x55;
     assert_int_equal(import_bytes(bytes, all), 0);
-    /* The damaged byte can be a letter of the name: then both kernels count. */
+    /* The damaged byte can be a letter of the name; then both kernels count. */
     assert_in_range(device(0)->value[DEV_KERNELS], 1, 2);
     assert_gap(run, run->n_gaps - 1, PHRASE_TRACE_REST_UNREAD);
     n = gzip(bytes, 2000, "[" KERNEL("1", "2") ",{\"ph\":");
@@ -231,7 +231,7 @@ static void test_gzip(void **state)
     assert_gap(run, 0, PHRASE_TRACE_REST_UNREAD);
 }
 
-/* More than is looked at first: whole, cut at some places, broken JSON behind which bytes are left. */
+/* Larger than the first window: whole, cut at some places, broken JSON that leaves bytes after it. */
 static void test_large_gzip(void **state)
 {
     (void)state;
@@ -349,7 +349,8 @@ static void test_apart(void **state)
             assert_int_equal(y->operators.n, 1);
             assert_string_equal(y->operators.list[0].name, "aA");
             assert_int_equal(y->operators.list[0].total_ns, 899995000);
-        } else if (k == sizeof ends / sizeof *ends) { /* what has no "ph" does not end damage: to the last event */
+        } else if (k == sizeof ends / sizeof *ends) { /* damage does not end at an object without "ph": up to the last
+                                                       * event */
             assert_in_range(x->n_events, 6003 + TINY_EVENTS - 14000, 6003 + TINY_EVENTS - 1);
             assert_int_equal(x->n_damaged, 1);
             assert_int_equal(y->operators.n, 1);
@@ -361,8 +362,8 @@ static void test_apart(void **state)
     free(text);
 }
 
-/* A pair whose arguments are larger than a window; and one with more text than is kept of open ones, which is left out
- * with all that is in it, but ends nothing around it. */
+/* A pair whose arguments are larger than a window. A pair with more text than is kept for open ones: it is left out
+ * with everything in it, but ends nothing around it. */
 static void test_large_pairs(void **state)
 {
     (void)state;

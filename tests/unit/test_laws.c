@@ -86,8 +86,8 @@ static void test_two_points_are_too_few(void **state)
     release(&f);
 }
 
-/* Speed-ups beyond the number of nodes: 1, 2.5, 6.25. No share of a step is serial less than none, and nothing is said
- * of what was not run. */
+/* Speed-ups above the number of nodes: 1, 2.5, 6.25. No serial share is below zero, and there is no statement about
+ * node counts that were not run. */
 static void test_superlinear_is_refused(void **state)
 {
     (void)state;
@@ -105,7 +105,7 @@ static void test_superlinear_is_refused(void **state)
     release(&f);
 }
 
-/* Points that fit Amdahl's law, of which the last had 8 ranks on 4 cores: no law goes through it, and each says why. */
+/* Points fit Amdahl's law, but the last had 8 ranks on 4 cores. So no law is fitted, and each gives the reason. */
 static void test_no_law_through_shared_cores(void **state)
 {
     (void)state;
@@ -129,7 +129,7 @@ static void test_no_law_through_shared_cores(void **state)
     release(&f);
 }
 
-/* Communication that shrinks with more ranks: no latency and no bandwidth is negative, so the law is not it. */
+/* Communication shrinks with more ranks. Latency and bandwidth cannot be negative, so this law does not apply. */
 static void test_no_negative_terms(void **state)
 {
     (void)state;
@@ -145,8 +145,7 @@ static void test_no_negative_terms(void **state)
 
 static struct run *summary(int gpus, double throughput);
 
-/* S(n) = n / (1 + a (n - 1) + b n (n - 1)) with parameters that mean nothing: 1, 0.8, 0.62, 0.87 and 1, 1.12, 1.44, 5.
- */
+/* S(n) = n / (1 + a (n - 1) + b n (n - 1)) with impossible parameters: 1, 0.8, 0.62, 0.87 and 1, 1.12, 1.44, 5. */
 static void test_usl_without_meaning_is_refused(void **state)
 {
     (void)state;
@@ -171,7 +170,7 @@ static void test_usl_without_meaning_is_refused(void **state)
     }
 }
 
-/* A run of which only the throughput is known; steps of a second in the mean. */
+/* A run with only a known throughput; steps of a second on average. */
 static struct run *summary(int gpus, double throughput)
 {
     struct run *r = made_run(gpus, 64);
@@ -212,7 +211,7 @@ static void test_usl_of_summaries(void **state)
     release(&f);
 }
 
-/* Results without a command: what sets them apart is the batch, or the mode of scaling. */
+/* Results without a command differ by the batch, or by the mode of scaling. */
 static void test_what_summaries_differ_in(void **state)
 {
     (void)state;

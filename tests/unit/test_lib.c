@@ -49,7 +49,7 @@ static void errors_grow_outwards(void **state)
     assert_int_equal(strlen(err.text), sizeof err.text - 1);
 }
 
-/* What is wrong, and what to do: a semicolon in a name or in a command parts nothing. */
+/* Splitting into fault and advice: a semicolon in a name or in a command does not split. */
 static void advice_follows_the_last_semicolon(void **state)
 {
     (void)state;
@@ -167,7 +167,7 @@ static void files_come_whole_or_not_at_all(void **state)
     snprintf(inner, sizeof inner, "%s/a/file/x", dir);
     assert_int_equal(dcr_mkdirs(inner, &err), DCR_FAIL);
     assert_int_equal(dcr_write_file(inner, "two", 3, &err), DCR_FAIL);
-    /* What is no file is not replaced by one. */
+    /* Outputs that are not files are not replaced by files. */
     snprintf(inner, sizeof inner, "%s/pipe", dir);
     assert_int_equal(mkfifo(inner, 0600), 0);
     assert_int_equal(dcr_write_file(inner, "two", 3, &err), DCR_FAIL);
@@ -234,7 +234,7 @@ static void one_process_at_a_time_makes_a_file(void **state)
     snprintf(partial, sizeof partial, "%s.partial", path);
     assert_int_equal(dcr_open_partial(path, partial, &fd, &err), 0);
     assert_int_equal(write(fd, "half", 4), 4);
-    /* A second one is refused, and leaves the first one's bytes alone. */
+    /* A second writer is refused, and the first one's bytes stay. */
     assert_int_equal(dcr_open_partial(path, partial, &other, &err), DCR_FAIL);
     assert_non_null(strstr(err.text, "another process is writing it"));
     assert_int_equal(dcr_write_file(path, "whole", 5, &err), DCR_FAIL);
@@ -303,7 +303,7 @@ static void members_are_known_by_their_names(void **state)
     }
 }
 
-/* Against a plain array; keys in regular steps, as numbers of threads and ranges are. */
+/* Compared with a plain array; keys in regular steps, like numbers of threads and ranges. */
 static void maps_keep_what_was_put(void **state)
 {
     (void)state;
@@ -337,7 +337,7 @@ static void maps_keep_what_was_put(void **state)
     }
 }
 
-/* Long stretches take another way than short ones: the same sum, cut anywhere. */
+/* Long stretches use other code than short ones: the same sum, for any cut. */
 static void checksums_do_not_depend_on_how_they_are_cut(void **state)
 {
     (void)state;

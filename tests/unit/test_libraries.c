@@ -1,4 +1,4 @@
-/* test_libraries.c - collect/record/libraries: what a maps file shows, when it is looked at, and versions. */
+/* test_libraries.c - collect/record/libraries: the content of a maps file, the times of looks, and versions. */
 #include "collect/record/libraries.h"
 
 #include <setjmp.h>
@@ -44,7 +44,7 @@ static void looks_come_ever_more_seldom(void **state)
     assert_in_range(n, 360, 390); /* of an hour */
 }
 
-/* What is said of the MPI whose path is mapped. gives */
+/* The result for an MPI whose path is mapped. gives */
 static json_t *asked(const char *path)
 {
     char maps[600];

@@ -1,5 +1,5 @@
-/* test_loader.c - the batches are those of dataset_batch, bit for bit, whoever makes them and from where; failures
- * arrive with their sentence; plans can be left in the middle. */
+/* test_loader.c - the batches are those of dataset_batch, bit for bit, whichever worker makes them and from any source;
+ * failures arrive with their sentence; plans can be left in the middle. */
 #include "trainer/data/loader.h"
 
 #include "tests/unit/trainer_files.h"
@@ -40,7 +40,7 @@ static struct loader *open_loader(const struct loader_config *c)
     return l;
 }
 
-/* What the plan says of batch k, laid out by dataset_batch. */
+/* Batch k of the plan, made by dataset_batch. */
 static void check_batch(const struct dataset *d, const struct loader_plan *p, size_t k, const struct loader_batch *b)
 {
     uint32_t windows[GLOBAL];
@@ -119,7 +119,7 @@ static void batches_from_files_are_those_from_memory(void **state)
     dataset_release(&d);
 }
 
-/* A plan is left with batches made, others being made, one in the hand. */
+/* A plan is left with finished batches, batches in progress, and one in use. */
 static void a_plan_may_be_left(void **state)
 {
     (void)state;
@@ -142,7 +142,7 @@ static void a_plan_may_be_left(void **state)
         p = make_plan(&d, 0, 1, 1, 100 + taken);
         check_plan(l, &d, &p);
     }
-    loader_close(l); /* and closing without an end */
+    loader_close(l); /* and closing in the middle of the plan */
     struct loader_plan p = make_plan(&d, 0, 1, 1, 0);
     for (int i = 0; i < 20; i++) {
         l = open_loader(&c);
@@ -165,13 +165,14 @@ static void a_held_batch_is_left_alone(void **state)
     struct loader_batch b;
     loader_start(l, &p);
     assert_int_equal(loader_next(l, &b, &err), 0);
-    usleep(20000); /* time enough to make all that may be made; a test of what does not happen has to wait */
+    usleep(20000); /* time enough to make all allowed batches; a test that something does not happen has to wait */
     check_batch(&d, &p, 0, &b);
     loader_close(l);
     dataset_release(&d);
 }
 
-/* Taken as soon as it is there, the one before given back; never made by the caller, never waited for. */
+/* Each batch is taken as soon as it is ready, after the previous one is given back. The caller never makes one and
+ * never waits. */
 static void what_is_ready_can_be_taken(void **state)
 {
     (void)state;
@@ -234,7 +235,7 @@ static void a_worker_s_failure_arrives(void **state)
                 is_bad |= w <= 30 && 30 < w + N_IN + N_OUT;
             }
             err.text[0] = 0;
-            if (is_bad) { /* failures are told by loader_next alone */
+            if (is_bad) { /* only loader_next reports failures */
                 usleep(2000);
                 assert_false(loader_take_ready(l, &b));
             }
@@ -255,7 +256,7 @@ static void a_worker_s_failure_arrives(void **state)
     dataset_release(&d);
 }
 
-/* Memory of the back end: asked for once, given back, never mixed with malloc's. */
+/* Memory of the back end: requested once, given back, never mixed with malloc's. */
 static size_t n_live;
 static void *counted_alloc(size_t bytes)
 {

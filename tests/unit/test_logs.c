@@ -1,10 +1,10 @@
-/* test_logs.c - text of DCGM and logs of nccl-tests, as their versions and launchers write them. The texts are made
- * after the documentation of their tools. */
+/* test_logs.c - text of DCGM and logs of nccl-tests, in the forms of several versions and launchers. The texts follow
+ * the documentation of the tools. */
 #include "render/metrics/rule.h"
 #include "tests/unit/import_text.h"
 #include "tests/unit/gaps.h"
 
-/* n rows of the file were left out, the first of which is this line, and why. */
+/* n rows of the file were left out; this is the first line, and the reason. */
 static void assert_rows_left_out(int n, int line, const char *why)
 {
     const struct slot *slot = assert_gap(run, 0, PHRASE_ROWS_LEFT_OUT_FROM);
@@ -46,7 +46,7 @@ static void test_dmon(void **state)
     assert_int_equal(import_text("#Entity  XIDER\nID\nGPU 0  0.1\n"), DCR_FAIL);
 }
 
-/* No GPU has such a number, and a row of none is not GPU 0's. */
+/* No GPU has such a number, and a row without a number does not belong to GPU 0. */
 static void test_ids(void **state)
 {
     (void)state;
@@ -81,14 +81,14 @@ static void test_exporter(void **state)
     check_utilization(1, 50);
     assert_int_equal(import_text(ACTIVE "DCGM_FI_DEV_GPU_UTIL{gpu=\"0\",UUID=\"GPU-1\"} 42\n"), 0);
     check_utilization(1, 42);
-    /* A little above the whole is the whole. */
+    /* Slightly above 100 % is 100 %. */
     assert_int_equal(import_text("DCGM_FI_PROF_GR_ENGINE_ACTIVE{gpu=\"0\"} 1.000004\n"), 0);
     check_utilization(1, 100);
     assert_int_equal(run->n_gaps, 0);
     assert_int_equal(import_text("DCGM_FI_PROF_GR_ENGINE_ACTIVE{gpu=\"0\"} 1.01\n"), DCR_FAIL);
 }
 
-/* What makes no sense is left out and said; so is a last line that is cut. */
+/* Impossible values are left out and reported, and so is a last line that is cut. */
 static void test_values(void **state)
 {
     (void)state;
@@ -109,7 +109,7 @@ static void test_values(void **state)
     assert_int_equal(import_text(UTIL "250\n"), DCR_FAIL);
 }
 
-/* All memory as the sum of its parts, of each scrape; GPUs of two machines are two. */
+/* All memory is the sum of its parts in each scrape; GPUs of two machines are two. */
 static void test_exporter_sums(void **state)
 {
     (void)state;
@@ -144,7 +144,7 @@ static void check_row(size_t row, const char *const cells[7])
         assert_string_equal(run->tables[0].cells[row * 7 + (size_t)i], cells[i]);
 }
 
-/* What DCGM's profiling counters sampled is a table, without any field of a monitor too. */
+/* Samples of DCGM's profiling counters become a table, also without any field of a monitor. */
 static void test_activity(void **state)
 {
     (void)state;
@@ -153,7 +153,7 @@ static void test_activity(void **state)
                      0);
     assert_int_equal(run->n_tables, 1);
     assert_int_equal(run->tables[0].kind, FOREIGN_DCGM);
-    assert_int_equal(run->tables[0].n_cells, 7 * 7); /* 1.5 of the time is none */
+    assert_int_equal(run->tables[0].n_cells, 7 * 7); /* a share of 1.5 is left out */
     check_row(0, (const char *const[]){"GPU 0", "multiprocessors active", "%", "62.5", "50", "75", "2"});
     check_row(2, (const char *const[]){"GPU 0", "memory active", "%", "33", "33", "33", "1"});
     check_row(3, (const char *const[]){"GPU 0", "PCIe, sent", "MB/s", "2", "1", "3", "2"});
@@ -162,7 +162,7 @@ static void test_activity(void **state)
     check_row(0, (const char *const[]){"GPU 3", "multiprocessors active", "%", "25", "25", "25", "1"});
 }
 
-/* The same of dmon, whose rows are the times; a column of all memory comes first. */
+/* The same for dmon, whose rows are the times; a column of all memory comes first. */
 static void test_dmon_sums(void **state)
 {
     (void)state;
@@ -179,7 +179,8 @@ static void test_dmon_sums(void **state)
     assert_true(g->memory_total_mb.n == 1 && g->memory_total_mb.max == 40960);
 }
 
-/* Parts are of one time: by metric instead of by scrape, without a value at one of two times, without times. */
+/* Parts must be of one time: ordered by metric instead of by scrape, with a missing value at one of two times, without
+ * times. */
 static void test_parts_of_one_time(void **state)
 {
     (void)state;
@@ -204,7 +205,7 @@ static void test_parts_of_one_time(void **state)
     assert_int_equal(run->nodes[0].gpus[0].memory_total_mb.n, 0);
     assert_int_equal(run->n_gaps, 1);
     assert_first_left_out(run, 0, 1, "2000 MiB used and free");
-    /* Instances have memory of their own; what they use of the GPU is its own all the same. */
+    /* Instances have separate memory, but their memory use also counts for the GPU. */
 #define INSTANCE(id, field, value) \
     "DCGM_FI_" field "{gpu=\"0\",GPU_I_PROFILE=\"1g.10gb\",GPU_I_ID=\"" id "\"} " value "\n"
     assert_int_equal(import_text(INSTANCE("1", "DEV_FB_USED", "100") INSTANCE("1", "DEV_FB_FREE", "9900")
@@ -243,7 +244,7 @@ static void test_labels(void **state)
     check_rows(1, "0.5");
 }
 
-/* Two tests in one file; the first is known by its bus bandwidth of 2 (4 - 1) / 4, the second by its name. */
+/* Two tests in one file; the bus bandwidth of 2 (4 - 1) / 4 identifies the first, its name the second. */
 static void test_two_tests(void **state)
 {
     (void)state;
@@ -270,7 +271,7 @@ static void test_two_tests(void **state)
     assert_int_equal(a->points[0].bytes, 1000);
     assert_int_equal(a->points[0].median_ns, 8000); /* in place */
     assert_true(a->busbw_gb_per_s == 150 && a->busbw_bytes == 4e6);
-    /* Nothing says which one it is. */
+    /* Nothing tells which test it is. */
     assert_int_equal(import_text(COLUMNS "8 2 float none -1 16.3 0.1 0.2 0 16.2 0.3 0.4 0\n"), 0);
     assert_string_equal(run->tests[0].collective, "");
     assert_int_equal(run->tests[0].n_ranks, 0);
@@ -300,14 +301,14 @@ static void test_failures(void **state)
 
 #define TIMES(out, in) "8 2 float sum -1 " out " 0,50 0,75 0 " in " 0,25 0,35 0\n"
 
-/* Numbers of a locale with decimal commas; what is none is said, with its line. */
+/* Numbers with decimal commas; cells that are not numbers are reported with their line. */
 static void test_numbers(void **state)
 {
     (void)state;
     assert_int_equal(import_text(HEADER("") TIMES("1234,5", "1,234") "# Avg bus bandwidth : 0,5\n"), 0);
     assert_int_equal(run->n_gaps, 0);
     assert_string_equal(run->tables[0].cells[1], "1234.5");
-    assert_string_equal(run->tables[0].cells[4], "1.234"); /* groups of digits are not parted */
+    assert_string_equal(run->tables[0].cells[4], "1.234"); /* groups of digits are not split */
     assert_string_equal(run->tables[0].cells[5], "0.35");
     assert_string_equal(run->tables[0].cells[6 + 3], "0.5");
     static const char *const wrong[] = {"nan", "-3", "1.2.3", "1,234.5", "0x10", "inf"};
@@ -327,7 +328,7 @@ static void test_numbers(void **state)
     assert_non_null(strstr(err.text, "line 3: 'nan' is no time or bandwidth"));
 }
 
-/* Lines of other programs are no rows, before the header or behind it; a type that is not known here is one. */
+/* Lines of other programs are not rows, before or after the header; a row of an unknown type is one. */
 static void test_other_lines(void **state)
 {
     (void)state;
@@ -347,7 +348,7 @@ static void test_other_lines(void **state)
     assert_int_equal(assert_gap(run, 0, PHRASE_ROWS_LEFT_OUT_FROM)[0].count, 2);
 }
 
-/* Out of place or in place alone, by the header or by the row. */
+/* Out of place or in place only, from the header or from the row. */
 static void test_one_set(void **state)
 {
     (void)state;
@@ -373,7 +374,7 @@ static void test_one_set(void **state)
     assert_non_null(strstr(err.text, "line 3: nothing was measured"));
 }
 
-/* Throughput of a result that says none, or one that its batch and step contradict; a mark of the byte order. */
+/* Throughput of a result without one, or of one that contradicts its batch and step; a mark of the byte order. */
 static void test_ddp(void **state)
 {
     (void)state;
@@ -414,7 +415,7 @@ static void test_sacct(void **state)
     }
 }
 
-/* As two versions of Slurm write it: words and lists, numbers and objects of them. */
+/* The forms of two versions of Slurm: words and lists, and their numbers and objects. */
 static void test_sacct_json(void **state)
 {
     (void)state;
@@ -445,7 +446,7 @@ static void test_sacct_json(void **state)
     assert_int_equal(import_text("{\"meta\":{\"slurm\":1},\"jobs\":[{\"job_id\":{}}]}"), DCR_FAIL);
 }
 
-/* Rows of other cells than the header say which is which of none of them. */
+/* Rows with other cells than the header: it is unknown which cell is which. */
 static void test_sacct_rows(void **state)
 {
     (void)state;
@@ -478,7 +479,7 @@ static void test_sacct_rows(void **state)
     assert_non_null(strstr(err.text, "line 2: 2 cells, the header has 3"));
 }
 
-/* Jobs that did not end by themselves: the worst of a job and its steps, once; states cut by a narrow column. */
+/* Jobs that did not end normally: the worst state of a job and its steps, once; states cut by a narrow column. */
 static void test_accounting(void **state)
 {
     (void)state;
@@ -509,7 +510,7 @@ static void test_accounting(void **state)
         if (all.n)
             assert_int_equal(all.end, c[i].end);
     }
-    /* Rows that are not kept are not judged, and that is said. */
+    /* Rows that are not kept are not judged, and this is reported. */
     struct dcr_buf b = {.max = 1 << 16};
     dcr_buf_puts(&b, "JobID|State\n7|TIMEOUT\n");
     for (int i = 0; i < FOREIGN_MAX_ROWS; i++)

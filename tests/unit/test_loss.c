@@ -30,7 +30,8 @@ static void test_gradient_is_the_sign_times_scale(void **state)
     assert_true(g[0] == 2.5f && g[1] == 0 && g[2] == 0 && g[3] == -2.5f);
 }
 
-/* Undoing the z-score of a missing value does not give exactly 0 for many scalers: only the raw array may decide. */
+/* For many scalers, undoing the z-score of a missing value does not give exactly 0, so only the raw array may
+ * decide. */
 static void test_mask_does_not_depend_on_rounding(void **state)
 {
     (void)state;

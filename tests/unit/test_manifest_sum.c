@@ -1,5 +1,5 @@
-/* test_manifest_sum.c - no byte of an archive's content goes without a checksum: each is flipped, and verify sees it.
- * A disk that fails is none of the archive's faults. */
+/* test_manifest_sum.c - a checksum covers every byte of an archive's content: each byte is flipped, and verify notices.
+ * A disk error is not a fault of the archive. */
 #include "collect/pack/verify.h"
 #include "lib/archive/format.h"
 #include "lib/base/hash.h"
@@ -23,7 +23,7 @@
 static char path[300];
 static const char content[] = "what a program said\n";
 
-/* Instead of the C library's: the n-th read fails, and all that follow. 0: none does. */
+/* Replaces the C library's function: the n-th read and all later ones fail. 0: none does. */
 static int failing_read, has_failed;
 
 ssize_t read(int fd, void *out, size_t n);
@@ -76,8 +76,8 @@ static void every_byte_counts(void **state)
     assert_int_equal(dcr_manifest_seal(text, strlen(text)), 0);
     write_archive(text);
     assert_true(is_sound());
-    /* Header and content of both members; what fills up their last blocks is nothing, nor is how the header writes its
-     * own checksum (bytes 148 to 155: blanks or zeros around the number). */
+    /* Header and content of both members. Not covered are the padding of their last blocks, and how the header writes
+     * its own checksum (bytes 148 to 155: blanks or zeros around the number). */
     const struct {
         size_t from, to;
     } part[] = {{0, 512 + strlen(text)},
@@ -108,7 +108,7 @@ static void version_1_needs_none(void **state)
     manifest_text(text, sizeof text, "\"version\": 2,");
     write_archive(text);
     assert_false(is_sound());
-    /* One that is there counts, whatever version the manifest claims. */
+    /* An existing checksum is checked, whatever version the manifest claims. */
     manifest_text(text, sizeof text, "\"version\": 1, \"" DCR_MANIFEST_SUM "\": \"" DCR_MANIFEST_NO_SUM "\",");
     write_archive(text);
     assert_false(is_sound());
@@ -117,7 +117,7 @@ static void version_1_needs_none(void **state)
     assert_true(is_sound());
 }
 
-/* Of 300 KB, so that it is read in several pieces: one that fails is an error, none is a damage. */
+/* A file of 300 KB, which is read in several pieces. A failing read is an error, not damage. */
 static void a_failing_disk_is_no_damage(void **state)
 {
     (void)state;

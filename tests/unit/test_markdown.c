@@ -1,4 +1,4 @@
-/* Markdown pages: tables, linkable headings, nothing active. */
+/* test_markdown.c - Markdown pages: tables, linkable headings, nothing active. */
 #include "render/site/theme/markdown.h"
 
 #include <setjmp.h>

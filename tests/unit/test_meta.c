@@ -1,4 +1,5 @@
-/* test_meta.c - collect/meta, rank, procfs: what is recorded of a host and an environment, and what never is. */
+/* test_meta.c - collect/meta, rank, procfs: the facts recorded of a host and an environment, and secrets that never
+ * are. */
 #include "collect/record/ask.h"
 #include "collect/record/git.h"
 #include "collect/record/meta.h"
@@ -19,7 +20,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-/* Valid text stays, other bytes are cleaned, so that no key of a record is lost because of a name. */
+/* Valid text stays and other bytes are cleaned, so that no key of a record is lost because of a name. */
 static void any_bytes_are_text(void **state)
 {
     (void)state;
@@ -320,14 +321,14 @@ static void changes_are_asked_of_git(void **state)
         skip();
     assert_non_null(mkdtemp(dir));
     assert_string_equal(dirty(dir), "n/a"); /* no work tree */
-    /* A monitor that would leave a mark, were it run. */
+    /* A monitor that would leave a mark if it were run. */
     snprintf(cmd, sizeof cmd,
              "cd %s && git init -q . && echo 1 >a && git add a && git -c user.name=x -c user.email=x@x -c "
              "commit.gpgsign=false commit -qm x && "
              "printf '#!/bin/sh\\ntouch %s/mark\\n' >mon && chmod +x mon && git config core.fsmonitor ./mon && : >b",
              dir, dir);
     assert_int_equal(system(cmd), 0);
-    assert_string_equal(dirty(dir), "clean"); /* though there are files that git does not follow */
+    assert_string_equal(dirty(dir), "clean"); /* although there are untracked files */
     put(dir, "a", "2\n");
     setenv("GIT_DIR", "/nowhere", 1);
     assert_string_equal(dirty(dir), "dirty");
@@ -359,7 +360,7 @@ static int is_gone(pid_t pid)
     return !name_end || strchr("ZX", name_end[2]) != NULL; /* its new parent may not have waited for it yet */
 }
 
-/* Of who has said enough nothing is left, nor of what that started. */
+/* A process that has written enough is killed, and so are its children. */
 static void who_is_asked_is_ended_whole(void **state)
 {
     (void)state;
@@ -402,7 +403,7 @@ static void git_is_read_without_git(void **state)
     put(dir, "ours/.git/worktrees/away/commondir", "../..\n");
     put(dir, "away/.git", "gitdir: ../ours/.git/worktrees/away\n");
 
-    /* The interpreter's own repository never, by whatever name it is found. */
+    /* The interpreter's own repository is never taken, under any name. */
     const char *path = getenv("PATH");
     char *before = strdup(path ? path : "/bin");
     snprintf(cmd, sizeof cmd, "%s/shim", dir);

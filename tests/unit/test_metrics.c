@@ -1,5 +1,5 @@
-/* test_metrics.c - the tables of render/metrics: their names, keys and units, and values with their reasons. What is
- * written of them: test_report_json.c, test_checks.c, tests/golden/numbers.sh. */
+/* test_metrics.c - the tables of render/metrics: their names, keys and units, and values with their reasons. Documents
+ * with them: test_report_json.c, test_checks.c, tests/golden/numbers.sh. */
 #include "render/metrics/registry/metrics.h"
 
 #include "render/findings/checks.h"
@@ -45,7 +45,7 @@ static void test_names_are_unique(void **state)
     }
 }
 
-/* As "`key`" somewhere, which is less than at its place, but more than nothing. */
+/* Found as "`key`" anywhere in the document; its exact place is not checked. */
 static void test_keys_are_documented(void **state)
 {
     (void)state;
@@ -80,7 +80,7 @@ static void test_keys_say_their_units(void **state)
             for (size_t k = 0; k < sizeof ends / sizeof *ends; k++) {
                 size_t n = strlen(m->key), n_end = strlen(ends[k].end);
                 int ends_so = n > n_end && strcmp(m->key + n - n_end, ends[k].end) == 0;
-                if (ends_so && m->unit != UNIT_NONE) /* an object of such values has none */
+                if (ends_so && m->unit != UNIT_NONE) /* an object of such values has no unit */
                     assert_true(m->unit == ends[k].unit || (m->unit == UNIT_FACTOR && ends[k].unit == UNIT_RATIO));
             }
         }
@@ -128,7 +128,7 @@ static void test_values(void **state)
     assert_int_equal(v.whole, r->step.mean_ns);
     v = metric_value(&run_metrics, RUN_COMMUNICATION_SHARE, r);
     assert_true(v.unit == UNIT_RATIO && value_number(&v) == 0.25);
-    v = metric_value(&run_metrics, RUN_SHARE_PART_IO, r); /* its class says why */
+    v = metric_value(&run_metrics, RUN_SHARE_PART_IO, r); /* its class gives the reason */
     assert_true(!value_is_known(&v) && isnan(value_number(&v)));
     assert_int_equal(v.why.code, r->classes[CLASS_IO].why.code);
     v = metric_value(&run_metrics, RUN_STEP_P99, r);
@@ -142,7 +142,7 @@ static void test_values(void **state)
     run_free(run);
 }
 
-/* What is of steps says why there are none. */
+/* Values of steps give the reason why there are no steps. */
 static void test_without_steps(void **state)
 {
     (void)state;
@@ -159,7 +159,7 @@ static void test_without_steps(void **state)
     run_free(run);
 }
 
-/* Of steps of which only a summary was kept, what that does not say is missing: its mean is no 95th percentile. */
+/* If only a summary of the steps was kept, other values are missing: its mean is not a 95th percentile. */
 static void test_summary(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* test_metrics_train.c - the trainer's tables: columns, empty cells, and what a resumed run keeps. */
+/* test_metrics_train.c - the trainer's tables: columns, empty cells, and the rows that a resumed run keeps. */
 #include "trainer/run/metrics.h"
 
 #include "lib/base/csv.h"

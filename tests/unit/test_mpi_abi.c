@@ -1,4 +1,4 @@
-/* test_mpi_abi.c - what the MPI interposer assumes of Open MPI's binary interface, against the real mpi.h. */
+/* test_mpi_abi.c - compares the MPI interposer's assumptions about Open MPI's binary interface with the real mpi.h. */
 #include "tests/unit/mpi_facts.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* test_mpich_abi.c - what the MPI interposer assumes of MPICH's binary interface, against the real mpi.h. */
+/* test_mpich_abi.c - compares the MPI interposer's assumptions about MPICH's binary interface with the real mpi.h. */
 #if __has_include(<mpi.h>)
 #include "tests/unit/mpi_facts.h"
 #else

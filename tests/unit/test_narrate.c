@@ -41,8 +41,8 @@ static void test_order_of_gain(void **state)
     release(&f);
 }
 
-/* Kernels that are slower than they could be are a cause like any other; what can be saved with as good ones is none.
- */
+/* Kernels that are slower than they could be are a cause like any other. If they are already as good, nothing can be
+ * saved. */
 static void test_slow_kernels(void **state)
 {
     (void)state;
@@ -85,14 +85,14 @@ static void test_nothing_limits(void **state)
     assert_int_equal(percent_of(&next[1]), 9);
     assert_int_equal(percent_of(&next[2]), 20);
     release(&f);
-    f.runs[0] = made_even_run(2, 64, 40, 790, 75, 99, 36); /* what is far from its threshold is no next limit */
+    f.runs[0] = made_even_run(2, 64, 40, 790, 75, 99, 36); /* a class far from its threshold is not the next limit */
     tell(&f);
     assert_int_equal(f.rep.runs[0].n_claims, 0);
     assert_true(is_said(&f.rep.runs[0].said, PHRASE_NOTHING_NEAR));
     release(&f);
 }
 
-/* What to do about communication depends on what the run did about it already. */
+/* The advice on communication depends on what the run already does about it. */
 static void test_advice_knows_how_gradients_travelled(void **state)
 {
     (void)state;
@@ -116,7 +116,7 @@ static void test_advice_knows_how_gradients_travelled(void **state)
     run_free((struct run *)r.run);
 }
 
-/* The collective with most time is named, by whatever says it, and decides the advice. */
+/* The collective with the most time is named, from any source, and decides the advice. */
 static void test_exchange(void **state)
 {
     (void)state;
@@ -169,7 +169,7 @@ static void test_exchange(void **state)
     run_free(a);
 }
 
-/* Without steps nothing is said of steps. */
+/* Without steps there is no statement about steps. */
 static void test_without_steps(void **state)
 {
     (void)state;
@@ -207,7 +207,7 @@ static struct run *late_of_two(struct run_mpi_call *calls, int64_t run_delay_ns)
     return a;
 }
 
-/* Without any named step it shows who is waited for: that is the claim. */
+/* Without any named step it shows which rank the others wait for, and that is the claim. */
 static void test_mpi_without_steps(void **state)
 {
     (void)state;
@@ -244,7 +244,8 @@ static void test_mpi_without_steps(void **state)
     assert_int_equal(g.rep.runs[0].said.headline.slot[1].count, 1);
     assert_true(g.rep.runs[0].said.headline.slot[2].real == 0.36);
     release(&g);
-    struct fixture h = {.n = 1}; /* ranks that wait for a core wait in MPI too: that is said, and no rank blamed */
+    struct fixture h = {.n = 1}; /* ranks that wait for a core wait in MPI too: that is reported, and no rank is
+                                  * blamed */
     h.runs[0] = late_of_two(calls, 3200000000);
     tell(&h);
     assert_finds(&h.rep.runs[0].said, PHRASE_RUN_SHARES_CORES);
@@ -255,7 +256,7 @@ static void test_mpi_without_steps(void **state)
     assert_int_equal(h.rep.claims[0].action.id, ADVICE_IDLE_CORES);
     assert_int_equal(h.rep.first_claim, 0);
     release(&h);
-    struct fixture i = {.n = 1}; /* but cores for 10 % of the time do not end waits of 36 % */
+    struct fixture i = {.n = 1}; /* but waiting for cores for 10 % of the time does not explain waits of 36 % */
     i.runs[0] = late_of_two(calls, 1000000000);
     tell(&i);
     assert_int_equal(i.rep.n_claims, 2);
@@ -266,14 +267,14 @@ static void test_mpi_without_steps(void **state)
     release(&i);
 }
 
-/* Calls on files are a cause without any named step, as waiting in MPI is: the larger of the two is said first. */
+/* Calls on files are a cause without any named step, like waiting in MPI; the larger of the two comes first. */
 static void test_files_without_steps(void **state)
 {
     (void)state;
     struct run_mpi_call calls[] = {{"MPI_Allreduce", {9, 0, 4400000000, 0}}};
     struct run_file files[] = {
         {"/d/big", {[DCT_IO_WRITE] = {15, 0, 3000000000, 0}, [DCT_IO_OTHER] = {15, 0, 5600000000, 0}}}};
-    for (int with_late = 0; with_late < 3; with_late++) { /* 2: and with no cores of their own */
+    for (int with_late = 0; with_late < 3; with_late++) { /* 2: and more ranks than cores */
         struct fixture f = {.n = 1};
         struct run *a = f.runs[0] = made_run(2, 64);
         a->collector_version = "0.1.0";
@@ -317,7 +318,7 @@ static void test_files_without_steps(void **state)
     }
 }
 
-/* The share of a sentence is the one of the chart beside it, or both are said. */
+/* The share in a sentence is the one of the chart beside it, or both are given. */
 static void test_share_with_and_without_waiting(void **state)
 {
     (void)state;
@@ -339,7 +340,7 @@ static void test_share_with_and_without_waiting(void **state)
     release(&f);
 }
 
-/* One slow step of few makes the mean: how the others were is said beside it. */
+/* One slow step of few dominates the mean, so the other steps are described beside it. */
 static void test_share_of_the_median_step(void **state)
 {
     (void)state;
@@ -358,7 +359,7 @@ static void test_share_of_the_median_step(void **state)
     release(&f);
 }
 
-/* A title says what is known: a program that does not train is not called a training. */
+/* A title states only known facts: a program that does not train is not called a training. */
 static void test_titles(void **state)
 {
     (void)state;
@@ -378,7 +379,7 @@ static void test_titles(void **state)
     }
 }
 
-/* A quarter of the step without a name may hide anything: it is named first, and nothing is called done. */
+/* A quarter of the step without a name may hide anything. It is named first, and the work does not count as done. */
 static void test_unnamed_part(void **state)
 {
     (void)state;
@@ -410,7 +411,7 @@ static void test_unnamed_part(void **state)
     release(&g);
 }
 
-/* Who was watched, or traced, without steps is not told to be watched again but to name them. */
+/* Advice for runs without steps that were already watched or traced is to name steps, not to watch again. */
 static void test_how_steps_can_be_known(void **state)
 {
     (void)state;
@@ -448,7 +449,7 @@ static void test_how_steps_can_be_known(void **state)
     }
 }
 
-/* A run made by hand may count what it has no table of. */
+/* A run made by hand may have counts without a table. */
 static void test_counts_without_tables(void **state)
 {
     (void)state;
@@ -470,7 +471,7 @@ static void test_counts_without_tables(void **state)
     release(&f);
 }
 
-/* Ranges of other names are told, with what to call them; a window that never opened is not the program's fault. */
+/* Ranges with other names are reported, with names to use; a window that never opened is not the program's fault. */
 static void test_why_no_steps(void **state)
 {
     (void)state;
@@ -500,7 +501,8 @@ static void test_why_no_steps(void **state)
     }
 }
 
-/* What is predicted to bring most is said first; to measure again brings nothing, and is said in the same sentence. */
+/* The advice with the largest predicted gain comes first. Measuring again gains nothing, and is in the same
+ * sentence. */
 static void test_largest_gain_first(void **state)
 {
     (void)state;
@@ -522,8 +524,8 @@ static void test_largest_gain_first(void **state)
     release(&f);
 }
 
-/* Four ranks on two cores load for 20 and compute for 10 where nobody disturbs them, else compute for 80: without
- * loading the cores are free for that. */
+/* Four ranks on two cores load for 20 and compute for 10 when undisturbed, else compute for 80. Without loading the
+ * cores are free for computing. */
 static void test_gain_beyond_its_cause(void **state)
 {
     (void)state;
@@ -549,7 +551,7 @@ static void test_gain_beyond_its_cause(void **state)
     release(&f);
 }
 
-/* Who computes on every core is not told to use more of them; stand-ins for nodes have no others. */
+/* A run that computes on every core gets no advice to use more of them; stand-ins for nodes have no others. */
 static void test_no_core_left(void **state)
 {
     (void)state;
@@ -596,7 +598,7 @@ static void test_quotas_leave_room(void **state)
     release(&f);
 }
 
-/* Steps without a single named phase: nothing is ruled out, and no time is shown as if it had been measured as none. */
+/* Steps without a single named phase: no cause is ruled out, and no missing time is shown as a measured zero. */
 static void test_unnamed_steps(void **state)
 {
     (void)state;
@@ -620,7 +622,7 @@ static void test_unnamed_steps(void **state)
     release(&f);
 }
 
-/* What other programs took of the cores is said, and what a step would take while they go on and without them. */
+/* The report gives the share of the cores that other programs took, and the time of a step with and without them. */
 static void test_other_programs(void **state)
 {
     (void)state;
@@ -634,7 +636,7 @@ static void test_other_programs(void **state)
                 [CAT_COMPUTE] = 10 * k * ms, [CAT_DATA] = 20 * k * ms, [CAT_COMM] = (70 - 30 * k) * ms};
             made_step(r, run_rank_at(r, i), part);
         }
-    for (int i = 0; i < 4; i++) { /* 6.5 of 8 cores busy, 6 of them may be others': half a core of two */
+    for (int i = 0; i < 4; i++) { /* 6.5 of 8 cores busy, up to 6 of them by others: half a core of two */
         r->nodes[i].cores_allowed = 2;
         r->nodes[i].cpu_percent = (struct sampled){.n = 10, .sum = 812.5};
         r->nodes[i].monitor_seconds = 10;
@@ -718,7 +720,7 @@ static void test_markdown_escapes(void **state)
     release(&f);
 }
 
-/* What would not change is no promise. */
+/* If nothing would change, there is no forecast. */
 static void test_measured_alike(void **state)
 {
     (void)state;

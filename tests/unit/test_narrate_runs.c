@@ -18,7 +18,7 @@
 #include <jansson.h>
 #include <stdlib.h>
 
-/* The class that is said first is said first everywhere: headline, action, class table, list of actions. */
+/* The leading class leads everywhere: headline, action, class table, list of actions. */
 static void assert_one_story(const struct report *rep, enum cause_class cls, int last_run)
 {
     const struct claim *order[64];
@@ -170,7 +170,7 @@ static void test_every_claim_is_ready(void **state)
     release(&f);
 }
 
-/* Of many runs that are no series the one with most to gain leads, whatever their order. */
+/* Of many runs that are not a series, the one with the largest gain leads, in any order. */
 static void test_ranking(void **state)
 {
     (void)state;
@@ -198,7 +198,7 @@ static void test_ranking(void **state)
     assert_int_equal(percent_of(&most[1]), 60);
     assert_contains(f.rep.first_action, "about 40 ns instead of 100 ns");
     release(&f);
-    struct fixture d = {.n = 2}; /* ranks of 'b' waited for cores too, which costs it less */
+    struct fixture d = {.n = 2}; /* ranks of 'b' also waited for cores, which costs it less */
     for (int i = 0; i < 2; i++) {
         d.runs[i] = made_even_run(1, 64, 40, 1000000 * (100 - data[i]), 0, 1000000 * data[i], 0);
         d.runs[i]->run_id = d.runs[i]->program.name = ids[i];
@@ -212,7 +212,7 @@ static void test_ranking(void **state)
     assert_string_equal(assert_supports(&d.rep.said, PHRASE_GAINS_MOST)[0].name, "'b'");
     assert_string_equal(ranking_gain_text(&d.rep, &d.rep.runs[1]).text, "about 2.50x, low confidence");
     release(&d);
-    struct fixture g = {.n = 3}; /* all compute, which nothing is known to make faster */
+    struct fixture g = {.n = 3}; /* all compute, and no known action makes it faster */
     for (int i = 0; i < 3; i++) {
         g.runs[i] = made_even_run(1, 64, 40, 100, 0, 0, 0);
         g.runs[i]->run_id = g.runs[i]->program.name = ids[i];
@@ -231,7 +231,7 @@ static void test_ranking_by_confidence(void **state)
     static const int64_t data[] = {35, 90, 60, 50};
     static const char *const ids[] = {"a", "toy", "few", "held"};
     static const int n_steps[] = {40, 1, 5, 40};
-    for (int n = 4; n >= 3; n--) { /* with the run that is known well, and without it */
+    for (int n = 4; n >= 3; n--) { /* with the well-known run, and without it */
         struct fixture f = {.n = n};
         for (int i = 0; i < n; i++) {
             int k = i + 4 - n;
@@ -243,14 +243,14 @@ static void test_ranking_by_confidence(void **state)
         tell(&f);
         assert_string_equal(assert_supports(&f.rep.said, PHRASE_GAINS_MOST)[0].name, n == 4 ? "'a'" : "'few'");
         static const char *const gains[] = {"about 1.54x", "about 2.50x, low confidence", "about 2.00x, low confidence",
-                                            ""}; /* of a, few, held and toy: of one step nothing is said */
+                                            ""}; /* of a, few, held and toy: a single step allows no statement */
         for (int i = 0; i < n; i++)
             assert_string_equal(ranking_gain_text(&f.rep, &f.rep.runs[i]).text, gains[i + 4 - n]);
         release(&f);
     }
 }
 
-/* The usual local series: compute that does not shrink because the ranks have no cores of their own. */
+/* The usual local series: compute does not shrink because ranks share cores. */
 static void test_too_few_cores_is_one_story(void **state)
 {
     (void)state;
@@ -275,7 +275,7 @@ static void test_too_few_cores_is_one_story(void **state)
     release(&f);
 }
 
-/* Where the reference was held back as well, what its cores cost is unknown and not shown as 0. */
+/* If the reference was held back as well, the cost of its cores is unknown and not shown as 0. */
 static void test_no_gain_against_a_held_back_reference(void **state)
 {
     (void)state;
@@ -326,7 +326,7 @@ static void test_slow_rank_limits_scaling(void **state)
     release(&f);
 }
 
-/* A headline that has the speed-up is not followed by the speed-up again. */
+/* A headline with the speed-up is not followed by the speed-up again. */
 static void test_scaling_is_good(void **state)
 {
     (void)state;
@@ -340,7 +340,7 @@ static void test_scaling_is_good(void **state)
     release(&f);
 }
 
-/* Runs that differ in what makes another speed are no series to be sure of. */
+/* Runs that differ in settings that change the speed do not make a reliable series. */
 static void test_unlike_runs(void **state)
 {
     (void)state;
@@ -359,7 +359,7 @@ static void test_unlike_runs(void **state)
     }
 }
 
-/* The interval in "how sure" is of the cause that is named. */
+/* The interval in "how sure" belongs to the named cause. */
 static void test_file_writes_limit_scaling(void **state)
 {
     (void)state;
@@ -376,8 +376,8 @@ static void test_file_writes_limit_scaling(void **state)
     release(&f);
 }
 
-/* Repetitions are counted among equal configurations only; those are called by what tells them apart, else by archive.
- */
+/* Only repetitions of equal configurations are counted. Configurations are named by their differences, else by
+ * archive. */
 static void test_labels(void **state)
 {
     (void)state;
@@ -401,7 +401,7 @@ static void test_labels(void **state)
     }
 }
 
-/* Configurations by the options in which their commands differ, when these tell all of them apart. */
+/* Configurations are named by the options in which their commands differ, if these distinguish all of them. */
 static void test_labels_by_options(void **state)
 {
     (void)state;
@@ -424,7 +424,7 @@ static void test_labels_by_options(void **state)
     release(&f);
 }
 
-/* Of what models say of themselves only what differs; runs, series and the headline are called by it. */
+/* From models' descriptions only the differences are used to name runs, series and the headline. */
 static void test_labels_by_model(void **state)
 {
     (void)state;
@@ -454,7 +454,7 @@ static void test_labels_by_model(void **state)
     release(&f);
 }
 
-/* The configuration that scales leads, wherever it stands; a summary's steps are of the runs that have one. */
+/* The configuration that scales leads, in any position; the steps of a summary come from the runs that have one. */
 static void test_what_leads(void **state)
 {
     (void)state;
@@ -481,7 +481,7 @@ static void test_what_leads(void **state)
     release(&g);
 }
 
-/* What a program says of its strong scaling on n GPUs, means only. */
+/* A program's own results for strong scaling on n GPUs, means only. */
 static struct run *made_summary(int n, double throughput)
 {
     struct run *r = made_run(n, 64);
@@ -495,7 +495,8 @@ static struct run *made_summary(int n, double throughput)
     return r;
 }
 
-/* Results that hold means only: good scaling is called so, whatever is not known of the time; what falls is not. */
+/* Results with means only: good scaling is named so, although the time's composition is unknown; falling throughput is
+ * not. */
 static void test_scaling_of_summaries(void **state)
 {
     (void)state;
@@ -518,14 +519,14 @@ static void test_scaling_of_summaries(void **state)
         json_t *root = json_loadb(d->bytes, d->len, 0, NULL);
         const json_t *step = json_object_get(json_array_get(json_object_get(root, "runs"), 0), "step");
         assert_int_equal(json_integer_value(json_object_get(step, "mean_ns")), 80000000);
-        assert_true(json_is_null(json_object_get(step, "min_ns"))); /* a summary does not say it */
+        assert_true(json_is_null(json_object_get(step, "min_ns"))); /* a summary does not have it */
         assert_true(json_is_null(json_object_get(step, "max_ns")));
         json_decref(root);
         release(&f);
     }
 }
 
-/* More GPUs that are slower are said once: the headline has it, what follows does not say it again. */
+/* A slowdown with more GPUs is reported once: the headline has it, and the following text does not repeat it. */
 static void test_slower_is_said_once(void **state)
 {
     (void)state;
@@ -541,7 +542,7 @@ static void test_slower_is_said_once(void **state)
     release(&f);
 }
 
-/* What the option would overrule is not overruled, and said. */
+/* An option that would be overruled is reported. */
 static void test_unused_nodes(void **state)
 {
     (void)state;
@@ -558,8 +559,8 @@ static void test_unused_nodes(void **state)
     release(&f);
 }
 
-/* Where ranks with cores of their own waited too, it is not only the ranks that are too many; unless nobody says how
- * many threads they had. */
+/* If ranks with enough cores waited too, the number of ranks is not the only cause, unless their numbers of threads are
+ * unknown. */
 static void test_neighbours(void **state)
 {
     (void)state;
@@ -579,7 +580,7 @@ static void test_neighbours(void **state)
     }
 }
 
-/* Oversubscribed ranks: the network is never blamed without saying so, and confidence is low. */
+/* With oversubscribed ranks, the network is never blamed without saying so, and confidence is low. */
 static void test_shared_cores(void **state)
 {
     (void)state;
@@ -599,7 +600,7 @@ static void test_shared_cores(void **state)
     assert_one_story(&f.rep, CLASS_SHARED, 2);
     assert_int_equal(f.rep.notes[0].id, NOTE_EMULATED);
     assert_int_equal(f.rep.notes[1].id, NOTE_OVERSUBSCRIBED);
-    for (int i = 0; i < 2; i++) /* they stand in the answer already */
+    for (int i = 0; i < 2; i++) /* they are already in the answer */
         assert_true(is_note_told(&f.rep, &f.rep.notes[i]));
     assert_says(f.rep.sure[SURE_UNKNOWN], SAID_MAX, PHRASE_NODES_OF_RANKS);
     assert_says(f.rep.sure[SURE_CAUSE], SAID_MAX, PHRASE_CORES_FACT_ON);
@@ -679,7 +680,7 @@ static void test_report_json(void **state)
     for (size_t i = 0; i < 3; i++) {
         json_t *run = json_array_get(runs, i), *part;
         const char *key;
-        /* of copies nothing was recorded: no false 0, and who came last is nothing that one rank has */
+        /* nothing was recorded of copies: no false 0; and a single rank has no last arrival */
         assert_true(json_is_null(json_object_get(json_object_get(run, "parts_ns"), "copy")));
         assert_true(json_is_null(json_object_get(json_object_get(run, "parts_ratio"), "copy")));
         const json_t *rank = json_array_get(json_object_get(run, "ranks"), 0);

@@ -1,4 +1,4 @@
-/* test_nccl_abi.c - what nccl_abi.h says of NCCL, against nccl.h itself, where the toolkit has it. */
+/* test_nccl_abi.c - compares nccl_abi.h with nccl.h itself, if the toolkit has it. */
 #include "trainer/gpu/nccl_abi.h"
 
 #include <setjmp.h>
@@ -39,7 +39,7 @@ static void functions(void **state)
     assert_int_equal(n, sizeof is_as_declared / sizeof *is_as_declared);
 }
 
-/* What stands for its types in our declarations. */
+/* The types that our declarations use in place of NCCL's. */
 static void types(void **state)
 {
     (void)state;
