@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What loading costs a training loop: memory, raw and compressed files, warm and past the page cache, 0 to 2 workers.
-# Files go to $BENCH_DIR (default: $TMPDIR or /tmp), which should lie on a disk.
+# The cost of loading for a training loop: memory, raw and compressed files, warm and past the page cache, 0 to 2
+# workers. Files go to $BENCH_DIR (default: $TMPDIR or /tmp), which should be on a disk.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 : "${BUILD:=$PWD/build}"

@@ -3,16 +3,17 @@
 # should, what do messages cost without a limit on the links, and do they take the time of their bytes with one?
 #
 #   tests/bench/nodes.sh            from the environment: ROUNDS (5), RATE_ROUNDS (3: of other rates), STEPS (60), BATCH (64)
-# In every round each variant runs once, so that what changes on the machine meanwhile meets all of them. Medians of rank
-# 0's steps, then the median, least and most of the rounds. Needs what collect/nodes needs, and an idle machine.
+# In every round each variant runs once, so that changes of the machine affect all of them. Prints medians of rank 0's
+# steps, then median, minimum and maximum of the rounds. It has the requirements of collect/nodes, and needs an idle
+# machine.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 : "${BUILD:=$PWD/build}" "${ROUNDS:=5}" "${STEPS:=60}" "${BATCH:=64}"
 export BUILD LC_ALL=C
 
-# One run on nodes 1 to N, recorded as make collect records it. A line: variant, nodes; of the median step in ms: step,
-# compute and exposed all-reduce of rank 0, and how long the gradients were under way on the rank where that was shortest
-# (the others waited for it meanwhile); bytes of a step over node 1's link (the larger of both directions).
+# One run on nodes 1 to N, recorded as make collect records it. Prints a line: variant, nodes; of the median step in ms:
+# step, compute and exposed all-reduce of rank 0, and the time of the gradients in flight on the rank where it was
+# shortest (the others also waited for it); bytes of a step over node 1's link (the larger of both directions).
 one_run() { # variant nodes option...
     local variant=$1 n=$2 hosts before short after recorder=("$BUILD/bin/dccollect" run --spool "$scratch/spool" --)
     shift 2
@@ -24,7 +25,7 @@ one_run() { # variant nodes option...
             --validate-every 0 --validation-windows 1 "$@" >"$scratch/log" 2>&1 || { cat "$scratch/log" >&2; exit 1; }
     }
     before=$(link_bytes)
-    [[ $variant != *no-overlap ]] || train "$@" --steps 2 # what the start takes
+    [[ $variant != *no-overlap ]] || train "$@" --steps 2 # the cost of starting
     short=$(link_bytes)
     train "$@"
     after=$(link_bytes)

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# overlap.sh - what it saves to send gradients during the backward pass: the same run with and without, in turns, on
+# overlap.sh - the time saved by sending gradients during the backward pass: the same run with and without, in turns, on
 # ranks of this machine and, as root, on emulated nodes with a network of 100 Mbit/s between them (tests/slurm/cluster:
 # each has a quarter of a core). A table; docs/performance.md keeps one.
 #
@@ -15,7 +15,7 @@ train=("$BUILD/bin/dcrnn-train" --sensors 10 --units 64 --batch 64 --steps "$STE
 
 middle() { sort -n | awk '{ a[NR] = $1 } END { print a[int((NR + 1) / 2)] }'; }
 
-# Rows of all ranks, the first three steps left out: step, waited, under way in ms; 0 where nothing was under way.
+# Rows of all ranks without the first three steps: step, waiting, in flight in ms; 0 if nothing was in flight.
 rows() { # folder
     awk -F, 'FNR == 1 { for (i = 1; i <= NF; i++) at[$i] = i }
         FNR > 4 { printf "%.3f %.3f %.3f\n", $at["step_ns"] / 1e6, $at["allreduce_ns"] / 1e6, $at["allreduce_inflight_ns"] / 1e6 }' \
@@ -35,7 +35,7 @@ one_run() { # ranks launcher... -- option...
         >"$scratch/log" 2>&1 || { cat "$scratch/log" >&2; exit 1; }
 }
 
-# Every turn runs every variant once: what changes on the machine meanwhile meets all of them.
+# Every turn runs every variant once, so that changes of the machine affect all of them.
 compare() { # where ranks launcher... -- variant...
     local where=$1 ranks=$2 launcher=() variants turn k name
     shift 2

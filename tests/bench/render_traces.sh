@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# dcreport over large traces on one core: a real Kineto trace repeated to 570 MB (2.5 million events), and native traces of
-# 10^6 and 10^7 ranges (10^8 with --all). Prints CPU seconds, peak memory and rates; the bars stand beside them.
+# dcreport over large traces on one core: a real Kineto trace repeated to 570 MB (2.5 million events), and native traces
+# of 10^6 and 10^7 ranges (10^8 with --all). Prints CPU seconds, peak memory and rates, beside the limits.
 #   render_traces.sh [--all] [--megabytes N]
 # Peers on the same Kineto data: HolisticTraceAnalysis 77.7 s and 2.9 GB, PyTorch's TensorBoard plugin 67.9 s and 3.3 GB.
 set -euo pipefail

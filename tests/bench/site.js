@@ -1,4 +1,4 @@
-// site.js TOOLS INDEX TIMELINE: first paint of the one, opening and panning of the other.
+// site.js TOOLS INDEX TIMELINE: first paint of INDEX, opening and panning of TIMELINE.
 'use strict';
 const [, , tools, index, timeline] = process.argv;
 const { launch } = require('../browser/browser.js')(tools);

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# `make bench-site`: what the site costs its readers and its renderer. Figures printed, nothing judged.
+# `make bench-site`: the cost of the site for its readers and its renderer. It prints figures and judges nothing.
 #   the first page: bytes, first paint (and Lighthouse, where npm has it: LIGHTHOUSE=1 fetches it)
 #   a timeline of 10^6 ranges: time to open, frames per second while it is panned, whole and zoomed in
 #   64 runs of 64 ranks: time to render

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# One training step on the CPU, ours beside the yardstick (a DCRNN in PyTorch), in turns so that both meet the same
-# machine, and the rate of multiply-adds in registers, measured before each step. First the matrix products, ours beside
-# OpenBLAS's, with each of the instruction sets of this CPU. docs/performance.md explains the tables.
+# One training step on the CPU, ours and the yardstick's (a DCRNN in PyTorch), in turns so that both run under the same
+# conditions, and the rate of multiply-adds in registers, measured before each step. First come the matrix products,
+# ours and OpenBLAS's, with each of the instruction sets of this CPU. docs/performance.md explains the tables.
 #   step.sh [--all] [--rounds N] [--steps N] [--threads N] [--kernels NAME]
 #     --all        the PEMS-BAY shape (325 sensors) too, not METR-LA (207) alone
 #     --rounds N   turns of both programs (2);  --steps N  timed steps of each turn, after two to warm up (3)
@@ -52,11 +52,11 @@ ours() { # sensors
     "$BUILD/tests/bench/step" --sensors "$1" --steps "$steps" --threads "$threads" ${kernels:+--kernels "$kernels"} >"$tmp/out"
     echo "$(value step_s "$tmp/out") $(value cpu_s "$tmp/out") $(value memory_mb "$tmp/out") $(value of_registers "$tmp/out")"
 }
-# glibc gives large blocks back to the system and takes them again, 12 GB a step. Where page faults are dear, as in many virtual
-# machines, that takes longer than the step itself, so that the yardstick may keep its blocks.
+# glibc returns large blocks to the system and takes them again, 12 GB a step. If page faults are expensive, as in many
+# virtual machines, that takes longer than the step itself, so the yardstick may keep its blocks.
 keep=glibc.malloc.mmap_max=0:glibc.malloc.trim_threshold=68719476736
-# The yardstick reads a wall clock four times a step, the last two times apart being one step; here it reads the
-# processor's clock at the same points.
+# The yardstick reads a wall clock four times a step; the time between the last two is the step. Here the processor's
+# clock is read at the same points.
 theirs() { # sensors
     GLIBC_TUNABLES=$keep /usr/bin/python3 - "$yardstick" step --sensors "$1" --steps "$steps" --threads "$threads" >"$tmp/out" 2>"$tmp/err" <<'PY' ||
 import runpy, statistics, sys, time
@@ -98,7 +98,7 @@ cpu=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)
 echo "CPU: ${cpu:-$(uname -m)}, $(nproc) cores, load $(cut -d' ' -f1 /proc/loadavg); $("${CC:-gcc}" --version | head -n 1); OPENBLAS_CORETYPE=${OPENBLAS_CORETYPE:-unset} OPENBLAS_NUM_THREADS=$OPENBLAS_NUM_THREADS"
 awk -v n="$(nproc)" '$1 > n / 2 { print "The machine is busy: read the processor times." }' /proc/loadavg
 began=$SECONDS
-# KERNELS CORE: the products of one instruction set, OpenBLAS with its kernels of the same.
+# KERNELS CORE: the products of one instruction set, and OpenBLAS with its kernels of the same set.
 products() {
     OPENBLAS_CORETYPE=$2 "$BUILD/tests/bench/products" "$1" >"$tmp/products" || exit
     head -n 1 "$tmp/products" >"$tmp/first"

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# trials.sh - do the advised commands bring what was forecast? For each change a run on 4 emulated nodes without it, then the
-# command that its report advises, in turns: the forecast median step beside the achieved one (docs/nodes.md keeps a table).
+# trials.sh - do the advised commands save the forecast time? For each change a run on 4 emulated nodes without it, then
+# the command that its report advises, in turns: prints the forecast and the achieved median step (docs/nodes.md keeps a
+# table).
 #
 #   tests/bench/trials.sh           from the environment: ROUNDS (5), BUILD
-# Needs what collect/nodes needs, python3, and an idle machine: a round takes about two minutes.
+# It has the requirements of collect/nodes, and needs python3 and an idle machine. A round takes about two minutes.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 : "${BUILD:=$PWD/build}" "${ROUNDS:=5}"

@@ -1,4 +1,5 @@
-// axe.js TOOLS PAGE...: axe-core over pages from disk, light and dark. Prints what it finds, then how often it looked; exit 1 on findings.
+// axe.js TOOLS PAGE...: axe-core over pages from disk, light and dark. Prints its findings, then the number of checks;
+// exit 1 on findings.
 'use strict';
 const [, , tools, ...pages] = process.argv;
 const { launch, root } = require('./browser.js')(tools);

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The site in a real browser: opens from file://, complains of nothing, asks the network for nothing, links lead somewhere,
+# The site in a real browser: opens from file://, without complaints or requests to the network; links have targets,
 # nothing scrolls sideways on a phone, headings, tables, figures and contrast are sound in light and dark.
 . tests/lib/tap.sh
 . tests/data/archives/fixture.sh
@@ -17,12 +17,12 @@ for n in 1 2 4; do
         "$TMP/run$n/job_metadata.json"
     fixture_pack "$TMP/run$n" "$TMP/$n.tar"
 done
-# Before it data loading took longer.
+# Data loading took longer in the run before.
 fixture_run "$TMP/run-before" 4 id=before kind=emulated data=30000000
 fixture_pack "$TMP/run-before" "$TMP/<b>4.tar"
 check "the site is made" "$BIN/dcreport" --baseline "$TMP/<b>4.tar" -- "$TMP/1.tar" "$TMP/2.tar" "$TMP/4.tar" -o "$site" -q \
     --single-file "$TMP/whole.html"
-# A GPU of which nothing is known but its trace: kernels, copies and collectives by stream, operators by thread.
+# A GPU known only by its trace: kernels, copies and collectives by stream, operators by thread.
 trace=worker0_step_12.1694128201545_of_a_job_with_a_long_name.pt.trace.json
 awk -v hostile="$hostile" 'BEGIN {
     printf "{\"schemaVersion\":1,\"deviceProperties\":[{\"id\":0,\"name\":\"Example GPU\"}],\"distributedInfo\":{\"rank\":3,\"world_size\":8},\"traceEvents\":["
@@ -47,16 +47,16 @@ function one(cat, name, ts, dur, pid, tid, args) {
 check "a site of a GPU trace is made" "$BIN/dcreport" "$TMP/$trace" -o "$site/gpu" -q
 mapfile -t pages < <(cd "$site" && find . -name '*.html' -printf '%P\n' | sort)
 
-# Of three runs of one kind two are looked into; of the second site what is of its own kind.
+# Of three runs of one kind two are examined; of the second site only pages of other kinds.
 mapfile -t some < <(printf '%s\n' "${pages[@]}" | grep -vE '^runs/2node|^gpu/(analysis|data|formulas|glossary|methodology)')
 
-mv "$TMP/whole.html" "$site/" # has the same contents: not every look is taken at it again
+mv "$TMP/whole.html" "$site/" # it has the same contents, so some checks need not be repeated on it
 
-# look FOLDER PAGE...: opens the pages in one browser and leaves in FOLDER what it saw (the head of look.py).
+# look FOLDER PAGE...: opens the pages in one browser and leaves its observations in FOLDER (the head of look.py).
 look() {
     timeout 400 python3 tests/browser/look.py "$@" > "$TMP/said" 2>&1
 }
-# Requests of pages in a net log. The browser's own services ask too; theirs come from no origin.
+# Requests of pages in a net log. The browser's own services make requests too, which come from no origin.
 requests() {
     jq -r '.constants.logEventTypes.URL_REQUEST_START_JOB as $start | .events[]
            | select(.type == $start and .params.url != null and .params.initiator != "not an origin") | .params.url' "$1" 2> "$TMP/jq" \
@@ -79,7 +79,7 @@ else
 fi
 
 look "$TMP/looked" "${some[@]/#/$site/}"
-# What no page said or asked for by itself counts against all of them.
+# Messages and requests that cannot be assigned to a page count against all of them.
 everywhere=''
 [ -n "$(cat "$TMP"/looked/*.said)" ] || everywhere+=$(grep CONSOLE "$TMP/looked/stderr")
 [ -n "$(cat "$TMP"/looked/*.asked)" ] || everywhere+=$(requests "$TMP/looked/net.json")
@@ -111,7 +111,7 @@ else
     not_ok "index.html is under 300 kB" "$size bytes"
 fi
 
-# Before and after stand on the first page, and what came before is cited too.
+# Before and after are on the first page, and the archives of before are cited too.
 # shellcheck disable=SC2317  # called by check
 compared() {
     grep -A 12 '<section id="compared">' "$site/index.html" | grep -q 'Data loading\|data loading' &&
@@ -121,13 +121,13 @@ compared() {
 }
 check "the first page tells before and after, and cites both" compared
 
-# In one file nothing is elsewhere: no link but to itself and to data inside.
+# In the single file nothing is elsewhere: links lead only to itself and to data inside.
 outside=$(grep -oE ' (href|src)="[^"]*"' "$site/whole.html" | grep -vE '="(#|data:)' | head -3)
 if [ -z "$outside" ]; then ok "the single file is whole"; else not_ok "the single file is whole" "$outside"; fi
 
 check "a trace that was not packed is cited by its checksum" grep -qF "(file SHA-256 $(sha256sum "$TMP/$trace" | cut -c 1-64))" "$site/gpu/citation.bib"
 
-# browse URL OPTION...: what the page became on stdout, what the browser said in $TMP/said.
+# browse URL OPTION...: prints the rendered page; the browser's messages go to $TMP/said.
 browse() {
     local url=$1 profile
     shift
@@ -202,7 +202,7 @@ if npm_tools; then
         (cd "$site" && "$TOOLS/node_modules/.bin/html-validate" --config "$TOOLS/$1.json" -f text "${@:2}" 2>&1)
     }
     cp tests/browser/htmlvalidate.json "$TOOLS/"
-    # For a file of 2 MB the rule on equal ids takes 10 s. Grep looks for them there.
+    # For a file of 2 MB the rule on equal ids takes 10 s, so grep looks for them there.
     jq '.rules["no-dup-id"] = "off"' tests/browser/htmlvalidate.json > "$TOOLS/without-ids.json"
     each_id_once() { ! grep -oE ' id="[^"]*"' "$1" | sort | uniq -d | grep .; }
     if validate htmlvalidate "${pages[@]}" > "$TMP/said" && validate without-ids whole.html > "$TMP/said" &&
@@ -219,7 +219,7 @@ if npm_tools; then
         ok "html-validate notices a bad page"
     fi
     rm "$site/bad.html"
-    # On paper: whole, and without gaps. The last one is cut.
+    # On paper: whole, and without gaps. The last page is cut.
     sed 's|<main id="main">|<main id="main"><figure id="tall"><svg width="2000" height="1500"></svg></figure>|' "$site/index.html" > "$TMP/cut.html"
     mapfile -t printed < <(printf "$site/%s\n" index.html methodology.html whole.html \
         "$(printf '%s\n' "${pages[@]}" | grep '^runs/4.*index')" "$(printf '%s\n' "${pages[@]}" | grep '^gpu/runs/.*index')")

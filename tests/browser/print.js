@@ -1,10 +1,10 @@
-// print.js TOOLS PAGE...: pages as they come out of a printer, A4; prints ok or not ok. Needs no printer.
+// print.js TOOLS PAGE...: checks pages as printed on A4; prints ok or not ok. Needs no printer.
 'use strict';
 const [, , tools, ...pages] = process.argv;
 const { launch } = require('./browser.js')(tools);
 const WIDTH = 680, HEIGHT = 1013; /* A4 less the margins of the style sheet, in CSS pixels */
 
-/* Within the page, with the media of paper: what is cut off, or would leave a gap as large as itself. */
+/* Elements of the page, with the media of paper, that are cut off or would leave a gap as large as themselves. */
 function look(width, height) {
   const wrong = [];
   if (document.documentElement.scrollWidth > width) wrong.push('wider than the paper: ' + document.documentElement.scrollWidth);

@@ -91,14 +91,14 @@ all_killed() {
     # Killed before the record was written there is no run to pack.
     [ ! -e spool/launcher.json ] || packs spool
 }
-ring() { # the oldest events give way, and no count lacks them
+ring() { # the oldest events are removed, and the counts still include them
     run spool --keep ring --max-disk-mb 1
     wait $collector
     is_undisturbed && packs spool &&
         for s in $(tar tf spool.tar | grep summary-); do member spool.tar "$s" | head -n 1; done |
         jq -es "map(.events + .dropped) | add == $made"
 }
-disk() { # a disk that fills: what finds no room is counted
+disk() { # a disk that fills up: events without room are counted
     mount -t tmpfs -o size=1m tmpfs small || return 1
     run small/spool --keep all
     wait $collector
@@ -107,7 +107,7 @@ disk() { # a disk that fills: what finds no room is counted
     umount small
     return $rc
 }
-eio() { # writes of the collector fail from some moment on
+eio() { # writes of the collector fail from a random moment on
     LD_PRELOAD=$PWD/failing.so FAIL_AFTER=$((RANDOM % 60 + 2)) "$COLLECT" run --spool spool --io off --keep all -- env -u LD_PRELOAD sh -c "'$TMP/faults' $N >out; echo \$? >status" 2>err
     is_undisturbed && adds_up spool && packs spool
 }
@@ -122,7 +122,7 @@ clock() { # the time of day jumps back and forth
     LD_PRELOAD=$PWD/jumping.so "$COLLECT" run --spool spool --io off -- sh -c "'$TMP/faults' $N >out; echo \$? >status" 2>err
     is_undisturbed && packs spool && adds_up spool
 }
-seccomp() { # what a strict container forbids: memory without a name, descriptors of processes, new locks
+seccomp() { # operations that a strict container forbids: memory without a name, descriptors of processes, new locks
     python3 refuse.py "$COLLECT" run --spool spool --io off -- sh -c "'$TMP/faults' $N >out; echo \$? >status" 2>err
     is_undisturbed && packs spool && adds_up spool
 }

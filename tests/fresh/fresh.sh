@@ -15,8 +15,8 @@ source=$(apt-get indextargets --format '$(REPO_URI) $(RELEASE) $(COMPONENT)' "Cr
     awk '$2 ~ /bookworm/ && $2 !~ /-/ && $3 == "main" { print $1; exit }')
 [ -n "$source" ] || { skip "a fresh Debian root" "apt knows no source of Debian 12 (bookworm)"; finish; }
 
-# Everything that is mounted for the root lives in a mount namespace, and every process in a PID namespace, so that
-# nothing of it outlives this test. A container may have no right to make them.
+# Everything that is mounted for the root is in a mount namespace, and every process in a PID namespace, so that nothing
+# outlives this test. A container may not be allowed to make them.
 unshare -m -p -f --mount-proc true 2>/dev/null || { skip "a fresh Debian root" "may not make namespaces"; finish; }
 inside() { # user command...
     local user=$1
@@ -25,7 +25,7 @@ inside() { # user command...
     unshare -m -p -f bash -c '
         root=$1 user=$2
         shift 2
-        # A mount of its own, as the root of a machine is: emulated nodes make namespaces of mounts.
+        # The root gets a separate mount, because emulated nodes make mount namespaces.
         mount --rbind "$root" "$root" || exit
         mount --rbind /dev "$root/dev" && mount --make-rslave "$root/dev"
         mount -t tmpfs tmpfs "$root/dev/shm" 2>/dev/null
@@ -38,9 +38,10 @@ debootstrap --variant=minbase bookworm "$root" "$source" >"$TMP/debootstrap.log"
     not_ok "debootstrap" "$(tail -n 5 "$TMP/debootstrap.log")"
     finish
 }
-# apt inside must reach what apt outside reaches: same sources, keys and settings of this machine.
+# apt inside must reach the same servers as outside: same sources, keys and settings of this machine.
 cp -L /etc/resolv.conf "$root/etc/resolv.conf" 2>/dev/null
-# As Debian's installer writes it. Without it every start of mpirun and MPI_Init may wait five seconds for a name server.
+# As Debian's installer writes it. Without it every start of mpirun and MPI_Init may wait five seconds for a name
+# server.
 printf '127.0.0.1 localhost\n127.0.1.1 %s\n' "$(hostname)" >"$root/etc/hosts"
 rm -f "$root/etc/apt/sources.list"
 for f in /etc/apt/sources.list /etc/apt/sources.list.d/* /etc/apt/apt.conf.d/*; do
@@ -52,9 +53,9 @@ for f in $(apt-config dump | sed -nE 's/^Acquire::https.*(CaInfo|CAInfo|SslCert|
 done
 cp -r /usr/share/keyrings "$root/usr/share/" 2>/dev/null
 [ ! -d /etc/ssl/certs ] || cp -rL --parents /etc/ssl/certs "$root" 2>/dev/null
-# Third-party sources (a vendor's CUDA, Node) are no part of a fresh Debian.
+# Third-party sources (a vendor's CUDA, Node) are not part of a fresh Debian.
 grep -Lr 'Suites:.*bookworm\|debian.* bookworm' "$root/etc/apt/sources.list.d" 2>/dev/null | xargs -r rm -f
-# The package brings what it needs to a root without a compiler.
+# The package brings its dependencies to a root without a compiler.
 case " $FRESH " in *" deb "*) inside root "useradd -m plain" >/dev/null && cp -a "$root" "$TMP/bare" ;; esac
 check "a fresh root with gcc, make and git" inside root \
     "apt-get update -q && apt-get install -y -q --no-install-recommends gcc make git"
@@ -83,7 +84,7 @@ for command in $FRESH; do
     if [ $status -eq 0 ]; then
         ok "make $command as root ($((SECONDS - began)) s with the download of packages)"
     else
-        # What failed inside stands far above the end.
+        # Failures inside are far above the end of the output.
         not_ok "make $command as root" "status $status: $(grep -A 5 'FAILED\|    not ok' "$TMP/$command.log" | head -n 60)
 $(tail -n 40 "$TMP/$command.log")"
     fi
@@ -120,7 +121,7 @@ case " $FRESH " in
     check "its nodes are equal shares of this machine" grep -q '"node_label": "emulated nodes: [0-9.]* core, [0-9.]* Mbit/s each"' "$root/srv/dcreport/site/report.json"
     check "make demo-fix tries the first advice" inside root "cd /srv/dcreport && make demo-fix"
     cp "$TMP/tap.out" "$TMP/fix.log"
-    # On a machine that other programs or guests use, the first advice is to measure again, and nothing is forecast.
+    # On a machine that other programs or guests use, the first advice is to measure again, without a forecast.
     if grep -q '^Measure again while nothing else runs: make collect ' "$TMP/report.log"; then
         check "the cores were disturbed, so nothing is forecast, and both runs are compared" jq -e '.comparisons[0] |
             .tried == null and .median_before_ns > 0 and .median_after_ns > 0' "$root/srv/dcreport/site-fix/report.json"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# What users and scripts rely on stays: options, names of checks and thresholds, names of figures and tables, anchors of a run's page.
-# tests/golden/kept.txt lists them, a line each. New ones may come. One goes only by hand, with a line in CHANGELOG.md.
+# Names that users and scripts rely on must stay: options, names of checks and thresholds, names of figures and tables,
+# anchors of a run's page. tests/golden/kept.txt lists them, a line each. New ones may be added. A name is removed only
+# by hand, with a line in CHANGELOG.md.
 . tests/lib/tap.sh
 
 recorded=tests/data/archives/recorded

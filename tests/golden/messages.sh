@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The messages of all programs against tests/golden/messages.txt. ACCEPT=1 (make golden-accept) writes it anew: read the
-# difference as a user who meets the message.
+# Compares the messages of all programs with tests/golden/messages.txt. ACCEPT=1 (make golden-accept) rewrites it: read
+# the difference as a user who meets the message.
 WELLFORMED=no
 . tests/lib/tap.sh
 

@@ -16,13 +16,13 @@ numbers() {
         [ -z "${ACCEPT:-}" ] || cp "$made" "$expected/$name"
         check "$name" diff -U0 "$expected/$name" "$made"
     fi
-    # What a person reads: a value that is missing is a dash with a mark, and no tooltip is without its value.
+    # The text that a person reads: a missing value is a dash with a mark, and each tooltip has its value.
     grep -rlwE 'n/a|title="threshold "' "$TMP/site" --include=*.html --include=*.md --include=*.txt --include=*.tex >>"$TMP/missing" 2>/dev/null
     [ ! -d "$TMP/site" ] || python3 tests/lib/voice.py site "$TMP/site" | sed -n "s|^  \\(.*\\): the page$|\\1: $name|p; t; s|^  ||p" >>"$TMP/voice"
     rm -rf "$TMP/site"
 }
-# Sentences on pages of these reports that break a rule of tests/lib/voice.py: none may come, and what is mended leaves the list.
-# all: was every case rendered?
+# Sentences on pages of these reports that break a rule of tests/lib/voice.py: none may be added, and corrected ones
+# leave the list. all: was every case rendered?
 voice() {
     sort -u "$TMP/voice" >"$TMP/voice-made"
     [ -z "${ACCEPT:-}" ] || cp "$TMP/voice-made" tests/golden/voice.txt

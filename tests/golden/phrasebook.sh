@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# All prose of phrases.def and reasons.def with sample values against tests/golden/phrasebook.txt. ACCEPT=1 (make golden-accept) writes it anew:
-# read the difference as a reader of reports before committing it.
+# Compares all prose of phrases.def and reasons.def, with sample values, with tests/golden/phrasebook.txt. ACCEPT=1
+# (make golden-accept) rewrites it: read the difference as a reader of reports before committing it.
 . tests/lib/tap.sh
 
 expected=tests/golden/phrasebook.txt

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The text outputs of made-up archives against tests/golden/render_text/. ACCEPT=1 (make golden-accept) writes them anew:
-# read the difference before committing it.
+# Compares the text outputs of made-up archives with tests/golden/render_text/. ACCEPT=1 (make golden-accept) rewrites
+# them: read the difference before committing it.
 . tests/lib/tap.sh
 . tests/data/archives/fixture.sh
 

@@ -1,6 +1,6 @@
-/* bench_kernels.cu - each kernel and product of a cell by itself, at the shape of METR-LA: time, and the bytes it has
- * to move or the operations it has to do per second. To be read, not a test. Sizes over the second-level cache are not
- * forced: as in a step, some of what one kernel wrote the next still finds there, so that GB/s may exceed the memory's.
+/* bench_kernels.cu - each kernel and product of a cell by itself, at the shape of METR-LA: time, and necessary bytes or
+ * operations per second. A person reads the numbers; it is not a test. Data may fit into the second-level cache: as in
+ * a step, a kernel finds some results of the previous one there, so GB/s may exceed the memory's rate.
  *   bench_kernels [SENSORS [BATCH [UNITS]]] */
 #include "tests/gpu/gpu_test.cuh"
 

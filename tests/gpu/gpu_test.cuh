@@ -1,6 +1,6 @@
-/* gpu_test.cuh - what the GPU tests share: arrays on both sides, random values, verdicts. Compiled by nvcc for the
- * device, where a program says what it did in lines with '#' and by its exit status, and by g++ for the emulator, where
- * it speaks TAP, as the unit suite wants it. */
+/* gpu_test.cuh - shared by the GPU tests: arrays on both sides, random values, verdicts. nvcc compiles it for the
+ * device, where a program reports in lines with '#' and by its exit status; g++ compiles it for the emulator, where it
+ * prints TAP for the unit suite. */
 #ifndef TESTS_GPU_TEST_CUH
 #define TESTS_GPU_TEST_CUH
 

@@ -1,5 +1,5 @@
-/* kernels_gpu.cu - every kernel of trainer/gpu by itself against plain loops in double, over random shapes. See
- * gpu_test.cuh for how it speaks. */
+/* kernels_gpu.cu - every kernel of trainer/gpu by itself against plain loops in double, over random shapes.
+ * gpu_test.cuh describes the output. */
 #include "tests/gpu/reference_graph.cuh"
 
 #ifdef DCRNN_EMULATED
@@ -9,7 +9,7 @@
 struct gpu_test gpu_test;
 
 enum { SHAPES = 12 };
-/* As dcrnn-model.md section 12 counts; bf16 keeps 8 bits of what is stored. */
+/* As defined in dcrnn-model.md section 12; bf16 keeps 8 bits of stored values. */
 static const double limit_fp32 = 1e-5, limit_bf16 = 8e-3;
 
 static double sigmoid_of(double x)
@@ -34,7 +34,7 @@ struct shape {
     struct tiling tiling;
 };
 
-/* Odd draws have no room in shared memory, so that both ways are taken. */
+/* Odd draws do not fit into shared memory, so that both ways are taken. */
 static void draw_shape(shape *s, int number)
 {
     order_by(number);
@@ -82,7 +82,7 @@ template <typename X> static void check_terms(const shape &s, z_array &z, X x, w
     w->add(e, limit_of(s));
 }
 
-/* What gates and state have in common. */
+/* Shared by gates and state. */
 struct cell_inputs {
     int n_x, ld_x, has_pre, has_h;
     array<float> pre, pre_h, bias, x, w_x, h, act;

@@ -1,5 +1,6 @@
 #!/bin/bash
-# dccollect anonymise: no name of a host, user, home path, job, label or branch is left, every number is, and the archive is whole.
+# dccollect anonymise: no name of a host, user, home path, job, label or branch is left, every number stays, and the
+# archive is whole.
 # shellcheck disable=SC2016,SC2317  # commands for another shell; functions that check calls
 . tests/lib/tap.sh
 . tests/data/programs/build.sh
@@ -43,7 +44,7 @@ same_numbers() {
     done
     test "$(wc -c <numbers1)" -gt 1000 && cmp numbers1 numbers2
 }
-# silent_on ARCHIVE WORD...: none of the words is in its bytes, in names of members neither.
+# silent_on ARCHIVE WORD...: none of the words is in its bytes or in names of members.
 silent_on() {
     local archive=$1 word
     shift
@@ -88,7 +89,7 @@ for name in gpu mpi stopped summaries data-on files; do
     check "... has the same numbers" same_numbers "$recorded/$name.tar.zst" "$name.tar"
 done
 
-# What other programs wrote is left out, and the archive says so.
+# Files of other programs are left out, and the archive says so.
 mkdir results && echo "epoch,train_loss
 1,2.5" >results/metrics.csv && echo "secret of alice" >results/notes.txt && echo "alice logs in" >results/out.log
 "$COLLECT" pack results -o results.tar 2>/dev/null

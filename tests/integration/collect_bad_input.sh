@@ -1,5 +1,5 @@
 #!/bin/bash
-# dccollect pack and verify on what should not be: one clear sentence, the right status, nothing half-written.
+# dccollect pack and verify on bad input: one clear sentence, the right status, nothing half-written.
 # partly sanitized: bad input must not cause memory errors; what reads damaged archives runs with them
 # shellcheck disable=SC2016,SC2317  # commands for another shell; functions that check calls
 . tests/lib/tap.sh
@@ -33,7 +33,7 @@ done
 rm nobody
 says 2 "verify: no archive named" "no archive" "$COLLECT" verify
 
-# ---- what is no whole archive: 1, however much of it is one
+# ---- incomplete archives: 1, however much of it is right
 : >empty.tar
 says 1 "verify: empty" "empty.tar" "$COLLECT" verify empty.tar
 head -c 100000 /dev/urandom >rubbish.tar
@@ -80,8 +80,8 @@ for entry in job_metadata.json:'"dropped_events"' node0/cpu_monitor.csv:timestam
     if [ "$status" -eq 1 ] && grep -q "'$member' has another content" says.out; then n_seen=$((n_seen + 1)); else silent="$silent $member"; fi
 done
 check "verify: one flipped byte, and it names the member ($n_tried members)" test "$n_seen" -eq "$n_tried" 
-# Of the content no place is left out, the manifest included; that every byte counts: tests/unit/test_manifest_sum.c. What
-# fills up the last block of a member, and the end of the archive, is no content.
+# Every part of the content is covered, including the manifest; tests/unit/test_manifest_sum.c checks every byte. The
+# padding of a member's last block and the end of the archive are not content.
 cp good.tar flip.tar
 use plain # a hundred times
 silent=$(python3 - "$COLLECT" <<'END'
@@ -102,7 +102,7 @@ END
 check "verify: no flipped byte of content goes unseen, the manifest included" test -z "$silent"
 
 use sanitized
-# The same archive compressed: smaller, whole, readable by tar, the same bytes again; and its damage is seen.
+# The same archive compressed: smaller, whole, readable by tar, the same bytes again, and damage is noticed.
 "$COLLECT" run -o packed.tar.zst -- ./marks 200 2>run.err
 check "the closing line" grep -q '^dccollect: packed.tar.zst: 1 node' run.err
 check "verify: compressed" "$COLLECT" verify packed.tar.zst
@@ -116,7 +116,7 @@ for i in 1 2 3 4 5 6 7 8 9; do
     flip flip.tar.zst $((zsize * i / 10))
     status=0
     "$COLLECT" verify flip.tar.zst >says.out 2>&1 || status=$?
-    # What fills up the last block of a member is no content.
+    # The padding of a member's last block is not content.
     [ "$status" -ne 0 ] || [ "$(content flip.tar.zst)" != "$(content packed.tar.zst)" ] || continue
     { [ "$status" -eq 1 ] || [ "$status" -eq 2 ]; } && grep -q "flip.tar.zst" says.out || silent="$silent $i"
 done
@@ -126,7 +126,7 @@ status=0
 "$COLLECT" verify half.tar.zst >says.out 2>&1 || status=$?
 check "verify: a truncated compressed archive" sh -c '[ "$0" -eq 1 ] && grep -q "half.tar.zst.*\(cut short\|not a tar\)" says.out' "$status"
 
-# ls speaks of what is inside.
+# ls describes the content.
 "$COLLECT" ls good.tar >ls.out
 check "ls: what ran" grep -qx '  program   ./marks 200' ls.out
 check "ls: what was recorded" grep -q '^  recorded  800 ranges, 0 MPI calls, 0 file calls; 0 dropped' ls.out
@@ -200,7 +200,7 @@ repack lie.tar
 says 1 "verify: a manifest that is no JSON" "not JSON" "$COLLECT" verify lie.tar
 cp manifest.keep x/manifest.json
 
-# A trace cut or damaged inside an archive that is otherwise right.
+# A trace that is cut or damaged inside an archive that is right otherwise.
 retrace() { # retrace OUT: the manifest is made to fit the trace
     jq --arg n "$trace" --argjson s "$(stat -c %s "x/$trace")" --arg h "$(sha256sum "x/$trace" | cut -d' ' -f1)" \
         '(.members[] | select(.name == $n)) |= (.size = $s | .sha256 = $h)' manifest.keep >x/manifest.json
@@ -267,7 +267,7 @@ mkdir odd && cp x/job_metadata.txt odd/ && printf 'epoch\n' >odd/metrics.csv && 
 check "pack: links and pipes are not followed" timeout 120 "$COLLECT" pack odd -o odd.tar
 check "they are listed" metadata odd.tar '[.not_packed[].name | test("(link|pipe)$")] == [true, true]'
 
-# One odd file among the results does not cost the archive. Root can do without the right to read everything.
+# One odd file among the results does not cost the archive. Root can read everything without permission.
 mkdir odder odder/closed && printf 'epoch\n1\n' >odder/metrics.csv && echo x >odder/secret && echo x >odder/'back\slash'
 printf 'x' >odder/"$(printf 'caf\351.txt')" && echo x >odder/'two words.txt' && chmod 0 odder/secret odder/closed
 plainly=()
@@ -282,7 +282,7 @@ chmod 755 odder/closed
 check "run: words and labels that are no UTF-8 are kept as far as they are text" metadata bytes.tar \
     '(.command[3] == "caf\ufffd") and (.labels["l\ufffd"] == "v\ufffd")'
 
-# A trace cut in the spool: packed, said, and verify accepts what the manifest owns up to.
+# A trace that is cut in the spool is packed and reported, and verify accepts damage that the manifest states.
 mkdir -p torn/rank0 && head -c 40000 trace.keep >"torn/$trace" && cp x/rank0/rank.json torn/rank0/
 check "pack: a torn trace" "$COLLECT" pack torn -o torn.tar
 check "it is marked incomplete" manifest torn.tar '(.complete | not) and (.incomplete_because | any(test("ends inside a block")))'
@@ -291,7 +291,7 @@ printf 'not json' >torn/rank0/rank.json
 check "pack: a record that is no JSON" "$COLLECT" pack torn -o torn2.tar
 check "it is said" manifest torn2.tar '.incomplete_because | any(test("cannot be read"))'
 
-# A spool with much that is wrong: each is a reason why the archive is incomplete.
+# A spool with many faults: each is a reason why the archive is incomplete.
 mkdir -p wrong/rank{0..9}
 for rank in {0..9}; do sed "s/\"rank\" *: *0/\"rank\": $rank/; s/\"exit_status\" *: *0/\"exit_status\": 134/" x/rank0/rank.json >"wrong/rank$rank/rank.json"; done
 : >wrong/rank1/trace-1.dct
@@ -320,7 +320,7 @@ if [ "$(id -u)" = 0 ] && mkdir small && mount -t tmpfs -o size=40k tmpfs small 2
     check "run: a full disk is its own failure before the start, or the program's status" \
         sh -c '[ "$0" -eq 125 ] || [ "$0" -eq 9 ]' "$got"
     rm small/fill
-    # A write that the machine's load makes long leaves a trace of 128 KiB. Spool and archive with one are more than 200 KiB.
+    # A slow write on a busy machine leaves a trace of 128 KiB. Spool and archive with one are more than 200 KiB.
     mount -o remount,size=2m small
     says 125 "run: the disk fills up: no archive, and how it is made later" \
         "the program ended with status 0, and .*no archive was made, .* kept in '.*r.tar.spool'.*pack .*/r.tar.spool -o small/r.tar" \
@@ -332,7 +332,7 @@ else
     skip "pack: full disk" "needs root and a tmpfs"
 fi
 
-# A limit on the size of files: no end of the collector, nor of what the program's status says.
+# A limit on the size of files ends neither the collector nor changes the program's status.
 says 125 "run: an archive beyond the limit on files" "ended with status 0, .*no archive was made.*kept in '.*f.tar.spool'" bash -c 'ulimit -f 700; exec "$@"' - "$COLLECT" run -o f.tar --io off -- env MARKS_STEP_US=50 sh -c './marks 5000 & ./marks 5000; wait'
 says 125 "run: no file may hold anything" "the program was not started: .*File too large" bash -o pipefail -c '(ulimit -f 0; exec "$@") 2>&1 | cat' - "$COLLECT" run -o f0.tar -- ./marks 200
 says 2 "pack: the same" "File too large" bash -c 'ulimit -f 700; exec "$@"' - "$COLLECT" pack f.tar.spool -o f.tar
@@ -359,7 +359,7 @@ else
     skip "seed folder packs" "no $SHARED/data/seed-run"
 fi
 
-# ---- refused before anything runs, or said in one sentence
+# ---- refused before anything runs, or reported in one sentence
 says 125 "run: no folder for the archive" "there is no folder '/no/such/dir'. Make it first." "$COLLECT" run -o /no/such/dir/x.tar -- true
 says 125 "run: an ending of another compression" "x.tar.gz.*plain tar, or compressed by zstd" "$COLLECT" run -o x.tar.gz -- true
 mkdir -- -dash && echo epoch >-dash/metrics.csv
@@ -385,7 +385,7 @@ use sanitized
 says 2 "pack: an unpacked archive" "is an unpacked run archive. Put it together again" "$COLLECT" pack unpacked -o again.tar
 command=$(sed 's/.*`\(.*\)`.*/\1/' says.out)
 check "and the way it says works" sh -c "$command && '$COLLECT' verify again.tar"
-# A spool in somebody's folder: what no collector wrote is neither packed nor touched.
+# A spool in a user's folder: files that no collector wrote are neither packed nor touched.
 mkdir mine mine/src && echo 'password=hunter2' >mine/src/secret && cp -R mine/src mine/nsys && echo 'epoch' >mine/metrics.csv && ln -s src mine/link
 (cd mine && find . | LC_ALL=C sort | xargs ls -ld >../mine.before)
 "$COLLECT" run --spool mine -- sh -c 'echo 1 >mine/src/new' 2>/dev/null

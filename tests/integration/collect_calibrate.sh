@@ -10,7 +10,7 @@ top=$PWD
 cd "$TMP" || exit 1
 # spread JQ: n, median, min, max that belong together
 spread='(.n >= 1 and .min > 0 and .min <= .median and .median <= .max)'
-# What was disturbed is said on standard error and in the file, in the same words, or in neither. warned FILE ERR
+# A disturbance is reported on standard error and in the file, in the same words, or in neither. warned FILE ERR
 warned() {
     diff <(jq -r '[.. | objects | .disturbed // empty] | .[:8][]' "$1" | sort) \
         <(sed -n 's/^dccollect calibrate: warning: .*: \(.*\)[.]$/\1/p' "$2" | sort)
@@ -20,7 +20,7 @@ closing() { # ERR: the lines that are no warning
 }
 
 SECONDS=0
-# One of before, set otherwise, is replaced.
+# An earlier file with other formatting is replaced.
 echo '{"format":"dcreport-calibration","version":0}' >calibration.json
 "$COLLECT" calibrate >out 2>err
 check "it ends well" test "$?" -eq 0
@@ -57,7 +57,7 @@ else
     check "the peak is the rate of multiply-adds in registers" awk -v r="$ratio" 'BEGIN { exit !(r >= 0.95 && r <= 1.05) }'
 fi
 if command -v clang >/dev/null; then
-    fused() { # target instruction: how often it stands in the kernels
+    fused() { # target instruction: its number in the kernels
         clang --target="$1" -ffreestanding -std=c11 -O2 -ffp-contract=fast -I"$top" -S -o - "$top/collect/calibrate/fma.c" | grep -c "$2"
     }
     check "it is one instruction on x86 and on Arm" test "$(fused x86_64-linux-gnu vfmadd)" -ge 24 -a "$(fused aarch64-linux-gnu fmla)" -ge 16
@@ -67,7 +67,7 @@ fi
 check "no library does it" sh -c '! ldd "$1" | grep -qi -e blas -e mkl' - "$BIN/dccollect-calibrate"
 
 busy=()
-for _ in $(seq $((2 * $(nproc)))); do # two a core, wherever they are put: none has less than one
+for _ in $(seq $((2 * $(nproc)))); do # two per core, so that wherever they run none has less than one
     (while :; do :; done) &
     busy+=($!)
 done
@@ -101,7 +101,7 @@ if made 2>/dev/null && under_quota true 2>/dev/null; then
     check "under a quota: it is in the file" jq -e '.nodes[0].cores_quota == 0.5' quota.json
     check "and the closing line is about that part of the cores" grep -q "the first, 0.5 core: $(jq '.nodes[0] | .fma.all_cores.max * 0.5 / .cores' quota.json |
         awk '{ printf $1 < 1000 ? "%.3g" : "%.0f", $1 }') GFLOP/s" err
-    jq 'del(.. | .disturbed?)' quota.json >calm.json # a neighbour is not what this is about
+    jq 'del(.. | .disturbed?)' quota.json >calm.json # this test is not about neighbours
     under_quota "$COLLECT" run -o quota.tar --adopt out.quota --calibration calm.json -- \
         "$BIN/dcrnn-train" --batch 8 --steps 6 --days 2 --validate-every 0 --out out.quota >said 2>&1
     check_status 0 "its report" "$BIN/dcreport" quota.tar -o site.quota

@@ -1,6 +1,6 @@
 #!/bin/bash
 # GPU activity through CUPTI, on a machine without a GPU: a fake CUPTI hands over buffers made with the real header's
-# structs; what becomes of them, of drops, of refusals, of a CUPTI that has no driver.
+# structs. Checks records, drops, refusals, and a CUPTI without a driver.
 # shellcheck disable=SC2016  # commands for another shell
 . tests/lib/tap.sh
 . tests/data/programs/build.sh
@@ -45,7 +45,7 @@ sync [stream synchronize] dur=1000 bytes=0 device=0 context=2 stream=7 corr=$1 g
 overhead [CUPTI buffer flush] dur=1000 bytes=0 device=0 context=0 stream=0 corr=0 graph=0 node=0 detail=0
 END
 }
-# Durations on the clock of the trace, of CUPTI's the 10,001st part less: rounded to whole microseconds.
+# Durations on the clock of the trace are shorter than CUPTI's by one part in 10,001, rounded to whole microseconds.
 { one 1 cuLaunchKernel allocate 1; one 2 'driver call 9999' free 2; } >"$TMP/want"
 check "every kind of record, with all its fields, but no calls that only ask" diff "$TMP/want" <(sed '/^dropped/d; s/ t=[0-9]*//' "$TMP/got")
 read -r _ before after <"$TMP/out"

@@ -19,7 +19,7 @@ check "the reason is noted" metadata capped.tar '.collector.notes | any(test("--
 check "the closing line has it" grep -q " $dropped events dropped" capped.err
 check_status 125 "--max-disk-mb 0 is refused" "$COLLECT" run --max-disk-mb 0 -o x.tar -- true
 
-# ---- the machine dies: its memory is gone, and what the files hold is left
+# ---- the machine dies: its memory is gone, and only the files are left
 env MARKS_STEP_US=10000 "$COLLECT" run --sync-seconds 1 --spool spool -- ./marks 400 2>/dev/null &
 sleep 3.2
 python3 -c 'import time; print(time.clock_gettime_ns(time.CLOCK_MONOTONIC))' >died

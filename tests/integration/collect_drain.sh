@@ -77,7 +77,7 @@ check "a process at its limit on disk: another one loses nothing" grep -q '^even
 MARKS_STEP_US=20000 "$COLLECT" run -o background.tar --io off -- sh -c './marks 30 & sleep 0.1' >out 2>err
 check "all that it records is in the archive" metadata background.tar '.collector.events == 120'
 
-# ---- of a trace that keeps its newest events another process sums up all of them
+# ---- if a trace keeps its newest events, another process sums up all of them
 summing() { # COLLECTOR SPOOL: that process, when it is at work
     local p
     for _ in $(seq 500); do compgen -G "$2/rank0/summary-*.partial" >/dev/null && break; sleep 0.02; done
@@ -111,7 +111,7 @@ wait $packing
 check "and takes its sums" test "$?" -eq 0
 check "none is lost" manifest behind.tar '.incomplete_because | any(test("sums .* are lost")) | not'
 
-# ---- the collector is killed: the program goes on, and pack takes what lies in memory
+# ---- the collector is killed: the program goes on, and pack takes the events in memory
 rm -f begun ended
 "$COLLECT" run --spool killed --io off --sync-seconds 0 -- sh -c 'touch begun; while [ ! -e go ]; do sleep 0.05; done; ./marks 3000; echo $? >ended' >out 2>err &
 collector=$!
@@ -136,7 +136,7 @@ wait $collector
 check "SIGKILL of all: it packs" "$COLLECT" pack both -o both.tar
 check "and every range is there" adds_up "$(echo both/rank0/*.dct)" 400
 
-# ---- a killed collector whose spool is gone leaves nothing for long
+# ---- a killed collector whose spool is gone leaves nothing in memory for long
 rm -f begun
 setsid "$COLLECT" run --spool lost -- sh -c './marks 10; touch begun; exec sleep 100' >out 2>err &
 collector=$!

@@ -52,7 +52,7 @@ else
     skip "all of NVTX" "no NVTX headers"
 fi
 ./make_ranks spool 5 20 2 && "$COLLECT" pack spool -o ranks.tar 2>/dev/null
-# As a process leaves it that is killed, or ends by _exit.
+# As left by a process that is killed, or ends by _exit.
 truncate -s +262144 spool/rank3/*.dct && "$COLLECT" pack spool -o reserved.tar 2>/dev/null
 check "what a trace reserved and never used is not packed" cmp ranks.tar reserved.tar
 check "several ranks" same_events ranks.tar
@@ -76,8 +76,8 @@ check "a damaged trace is said" sh -c '"$0" export flip.tar -o flip.json 2>&1 | 
 "$COLLECT" pack spool -o none.tar --traces none 2>/dev/null
 check_status 2 "only summaries: refused" "$COLLECT" export none.tar -o none.json
 check "nothing is written" sh -c '! ls none.json* 2>/dev/null && [ -z "$("$0" export none.tar 2>/dev/null)" ]' "$COLLECT"
-# Two hosts, of which the second's clock is 0.3 s behind and loses 80 us a second: exported, its times are those of a
-# clock that is right, as far as the error goes which is stated.
+# Two hosts. The second's clock is 0.3 s behind and loses 80 us a second. Its exported times are those of a correct
+# clock, within the stated error.
 ./make_ranks right 2 50 1 && ./make_ranks wrong 2 50 1 300000000 80 && "$COLLECT" pack right -o right.tar 2>/dev/null &&
     "$COLLECT" pack wrong -o wrong.tar 2>/dev/null
 "$COLLECT" export right.tar -o right.csv 2>/dev/null && "$COLLECT" export right.tar -o right.json 2>/dev/null
@@ -90,7 +90,7 @@ right, wrong = (list(csv.DictReader(open(n + ".csv", newline=""))) for n in ("ri
 assert len(right) == len(wrong) == 800
 for a, b in zip(right, wrong):
     assert b["clock_error_ns"] == ("0" if b["rank"] == "0" else "250"), b
-    assert a["clock_error_ns"] == ("0" if a["rank"] == "0" else ""), a  # nobody looked at it
+    assert a["clock_error_ns"] == ("0" if a["rank"] == "0" else ""), a  # nobody measured it
     assert abs(int(a["unix_ns"]) - int(b["unix_ns"])) <= (0 if b["rank"] == "0" else 2), (a, b)
     assert b["rank"] == "0" or int(a["start_ns"]) - int(b["start_ns"]) >= 300000000
 right, wrong = (json.load(open(n + ".json")) for n in ("right", "wrong"))

@@ -7,7 +7,7 @@
 root=$PWD
 cd "$TMP" || exit 1
 
-# Beginnings as the tools write them, under names that say nothing.
+# Beginnings of files of the tools, under names without meaning.
 mkdir -p run/deep
 printf 'epoch,train_loss\n0,1.0\n' >run/metrics.csv
 printf '{\n  "schemaVersion": 1,\n  "deviceProperties": [],\n  "traceEvents": []\n}\n' >run/a1
@@ -37,7 +37,7 @@ check "nothing was changed" sh -c 'tar xOf run.tar a2 | cmp - run/a2'
 check "verify" "$COLLECT" verify run.tar
 check "ls: nobody looked for secrets in them" sh -c '"$0" ls run.tar | grep -q "^  others    18 files as other programs wrote them: not searched for secrets"' "$COLLECT"
 
-# A results folder of the adopted program is looked at in the same way.
+# A results folder of the adopted program is examined in the same way.
 mkdir results
 check "--adopt" sh -c '"$0" run -o adopted.tar --adopt results -- cp run/a1 run/b1 results/ 2>/dev/null' "$COLLECT"
 check "kinds there" manifest adopted.tar '[.members[] | select(.kind) | .kind] == ["kineto", "nccl-tests"]'
@@ -52,8 +52,8 @@ check_status 2 "a folder without files of a run is refused" "$COLLECT" pack holi
 check "it says what was looked for, and what is there" grep -q "'holiday' does not look like the results of a run: of its 2 files ('list' ...) none is metrics.csv" said
 check "nothing is written" test ! -e holiday.tar
 
-# One tool's evidence is called by its name, packed or not, and what a collector would have written is not missing. Beside an
-# unpacked archive a README is no evidence, and no gap.
+# Evidence of one tool is called by its name, packed or not, and files of a collector are not missing. Beside an
+# unpacked archive a README is neither evidence nor a gap.
 mkdir smi unpacked && cp run/a7 smi/
 "$COLLECT" pack smi -o smi.tar 2>/dev/null && tar xf smi.tar -C unpacked && echo "# where this is from" >unpacked/README.md
 check "named by its tool" manifest smi.tar '.run_id | test("^nvidia-smi-[0-9a-f]{12}$")'

@@ -1,5 +1,5 @@
 #!/bin/bash
-# --keep ring, all and summary: what stays of a trace on disk, and that times and counts are those of the whole run.
+# --keep ring, all and summary: the part of a trace that stays on disk, with times and counts of the whole run.
 # plain: many short runs; the same code runs sanitized in collect_drain
 # shellcheck disable=SC2016,SC2317  # commands for another shell; functions that check calls
 . tests/lib/tap.sh
@@ -43,7 +43,7 @@ check "summary: is whole" is_complete sums.tar 10000
 check "summary: the counts are those of the whole run" test "$(names_of sums.tar)" = "$(names_of all.tar)"
 check_status 125 "--keep some is refused" "$COLLECT" run --keep some -o x.tar -- true
 
-# ---- what the report says of them
+# ---- the report's text about them
 for run in all ring sums; do
     "$BIN/dcreport" -o $run.site $run.tar >$run.out 2>&1
 done
@@ -58,7 +58,7 @@ check "an anonymised archive says the same" sh -c '[ "$(grep -o "Single events.*
 
 # ---- threads, and children that record too
 "$COLLECT" run --keep ring --max-disk-mb 4 -o threads.tar -- ./burst 200000 8 2>err
-adds_up() { # ARCHIVE RANGES: those in the sums and those that were dropped are all
+adds_up() { # ARCHIVE RANGES: recorded and dropped ranges add up to all
     summary_of "$1" | head -n 1 | jq -e ".events + .dropped == $2 and .bad_blocks == 0 and .missing_blocks == 0"
 }
 check "8 threads: recorded and dropped are all ranges" adds_up threads.tar 1600000
@@ -66,7 +66,7 @@ check "8 threads: recorded and dropped are all ranges" adds_up threads.tar 16000
 check "two processes: a ring each" sh -c '[ "$(tar tf two.tar | grep -c "trace-.*dct")" = 2 ]'
 check "and both are whole" metadata two.tar '.collector.events == 64000'
 
-# ---- somebody is killed
+# ---- a process is killed
 MARKS_STEP_US=20 "$COLLECT" run --keep ring --max-disk-mb 1 -o died.tar -- ./marks 20000 9 2>err
 check "SIGKILL of the program: the steps before it" sh -c 'tar xOf died.tar "$(tar tf died.tar | grep summary-)" | head -n 1 | jq -e ".steps == 10000"'
 MARKS_STEP_US=100 "$COLLECT" run --keep ring --max-disk-mb 1 --spool killed -- ./marks 20000 2>err &
@@ -84,7 +84,7 @@ check "its sums have the steps from the first on" sh -c '
     tar xOf killed.tar "$(tar tf killed.tar | grep summary-)" | jq -ces "[.[] | select(.step?) | .step[0]] | length > 1000 and .[0] == 0 and .[-1] == length - 1"'
 check "and say that their end is missing" metadata killed.tar '.collector.notes | any(test("the sums end before the newest events"))'
 
-# ---- many short processes: none of them leaves anything behind, and their ranks are their own
+# ---- many short processes: none of them leaves anything behind, and each keeps its rank
 "$COLLECT" run --keep summary --io off -o many.tar -- sh -c 'for i in $(seq 60); do ./marks 2; done; ps -o stat= --ppid "$PPID" >children' 2>err
 check "60 short processes with --keep summary: every range counts" metadata many.tar '.collector.events == 480 and .collector.traces == 60'
 check "no trace of them stays" sh -c '! tar tf many.tar | grep -q "\.dct"'

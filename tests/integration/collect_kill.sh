@@ -1,6 +1,6 @@
 #!/bin/bash
-# Death in every form, with everything on: the program's output, files and status are what they are without the collector,
-# and the trace has what came before.
+# Death in every form, with everything on: the program's output, files and status are the same as without the collector,
+# and the trace has the events before.
 # plain: it limits the address space, of which ASan reserves all
 # shellcheck disable=SC2016,SC2317  # commands for another shell; functions that check calls
 . tests/lib/tap.sh
@@ -47,7 +47,7 @@ check "exit while threads name ranges: every block is sound" sh -c './trace_text
 # ---- memory: a limit on addresses, and the kernel's own killer
 died oom bash -c 'ulimit -v 500000; exec "$@"' -
 has "no memory (ulimit -v)" 1
-# A group of our own with 300 MB, version 2 or 1; prints its folder.
+# A separate group with 300 MB, version 2 or 1; prints its folder.
 make_group() {
     local dir=/sys/fs/cgroup/dcr-test-$$
     [ "$(id -u)" = 0 ] || return 1
@@ -74,8 +74,8 @@ if [ "$(id -u)" = 0 ] && mkdir full && mount -t tmpfs -o size=200k tmpfs full 2>
     (cd plain && exec ../die exit >../plain.txt)
     with=0
     (cd with && "$COLLECT" run --spool ../full/spool -- ../die exit >../with.txt 2>../with.err) || with=$?
-    # A disk this small may not even take the collector's own records: then it says so with 125 and the program's output
-    # is whole all the same.
+    # A disk this small may not even hold the collector's own records. Then it reports this with 125, and the program's
+    # output is still whole.
     check "a full disk: the program's output is the same" cmp plain.txt with.txt
     check "and so is its status, or the collector says that it failed" sh -c '[ "$1" -eq 7 ] || { [ "$1" -eq 125 ] && grep -q "No space" with.err; }' - "$with"
     umount full
@@ -83,7 +83,7 @@ else
     skip "a full disk" "needs root and a tmpfs"
 fi
 mkdir gone
-# Once may not do: what samples the host makes files there meanwhile.
+# One removal may not be enough, because the sampler of the host makes files there meanwhile.
 (cd with && exec "$COLLECT" run --spool ../gone/spool -- sh -c 'while [ -e ../gone ]; do rm -rf ../gone 2>/dev/null; done; exec ../die exit') >with.txt 2>with.err
 with=$?
 check "the folder of the evidence is removed: output as ever" cmp plain.txt with.txt
@@ -92,7 +92,7 @@ mkdir away
 (cd with && exec "$COLLECT" run -o ../away/run.tar -- sh -c 'rm -rf ../away; exec ../die segv') >with.txt 2>with.err
 check "removed, and the program crashes: status of the crash" test "$?" -eq 139
 
-# ---- a static binary: nothing recorded, and said
+# ---- a static binary: nothing is recorded, and this is reported
 if "$CC" -static -o static -x c - <<<'#include <stdio.h>
 int main(void) { puts("static"); return 9; }' 2>/dev/null; then
     "$COLLECT" run -o static.tar -- ./static >with.txt 2>with.err

@@ -52,7 +52,7 @@ fi
 if unshare -u -T --monotonic 1000 true 2>/dev/null; then
     pids=()
     for rank in 1 0; do
-        ahead=() steps=80 # the one that answers stays longer
+        ahead=() steps=80 # the one that answers runs longer
         [ $rank = 0 ] || { ahead=(-T --monotonic 1000) steps=55; }
         OMPI_COMM_WORLD_RANK=$rank OMPI_COMM_WORLD_LOCAL_RANK=0 OMPI_COMM_WORLD_SIZE=2 MARKS_STEP_US=50000 unshare -u "${ahead[@]}" \
             sh -c 'hostname "$1" && exec "$0" run --spool clocks -- ./marks "$2"' "$COLLECT" "box$rank" $steps 2>/dev/null &

@@ -1,7 +1,7 @@
 #!/bin/bash
-# MPI calls as recorded by the profiling interface, under each MPI that is here: C, three Fortran bindings, MPI that comes by
-# dlopen, MPI_Abort, another tool; then an MPI that is neither, and what must not hurt it or a program that jumps out of a
-# call. What the program does, prints and returns stays as it is.
+# MPI calls recorded by the profiling interface, under each installed MPI: C, three Fortran bindings, MPI opened by
+# dlopen, MPI_Abort, another tool. Then an unknown MPI, and a program that jumps out of a call, which must both work.
+# The program's work, output and status stay the same.
 # shellcheck disable=SC2016,SC2317  # commands for another shell; functions that check calls
 . tests/lib/tap.sh
 . tests/data/programs/build.sh
@@ -14,7 +14,7 @@ spans() {
     ./trace_text "$1/rank$2"/*.dct | sed -n 's/^span depth=0 \[mpi|\([a-z ]*\)|MPI_\([A-Za-z_]*\)\] /\2 \1 /p'
 }
 
-# all_of MPI: the whole of it, in a folder of its own
+# all_of MPI: all of these tests, in a separate folder
 all_of() {
     local mpi=$1 fortran=$top/tests/data/programs/mpi_calls.F90
     mkdir "$TMP/$mpi" && cd "$TMP/$mpi" && ln -s ../trace_text . || return
@@ -78,14 +78,14 @@ END
     check "$mpi: the other rank has its own view" sh -c 'grep -q "^Recv comm bytes=800 size=2 peer=0" got && grep -q "^Allgatherv comm bytes=12 " got'
     check "$mpi: pack" "$COLLECT" pack c -o c.tar
     check "$mpi: the metadata says so" metadata c.tar '.collector | .mpi == "ok" and .mpi_calls > 60 and .events == 0'
-    # On an emulated node waits sleep, inside of MPI: what is recorded stays the same.
+    # On an emulated node waits sleep inside of MPI, and the recorded events stay the same.
     DCREPORT_NODE="cores=1 period_us=4000 link_bit_per_s=0 default=0" "${MPIRUN[@]}" -n 2 "$COLLECT" run --spool node -- ./mpi_calls >out 2>err
     for rank in 0 1; do
         check "$mpi: rank $rank on an emulated node: the same calls, each once" diff <(spans c $rank | sort) <(spans node $rank | sort)
     done
     check "$mpi: events of the program are counted apart" metadata c.tar '.collector.nvtx | test("^nothing recorded")'
 
-    # ---- many at once: all are followed, up to a limit; what is not followed is said
+    # ---- many at once: all are followed, up to a limit; others are reported
     "${MPIRUN[@]}" -n 2 "$COLLECT" run --spool many --io off -- ./mpi_calls many 3000 >out 2>err
     check "$mpi: 6000 requests in flight" test "$?" -eq 0 -a "$(grep -o "done" out | wc -l)" -eq 2
     check "$mpi: each is followed, also those that share a request" \
@@ -149,7 +149,7 @@ END
         skip "$mpi: Fortran" "no $MPIF90 here"
     fi
 
-    # ---- MPI opened by dlopen, outside the scope of the other libraries, as an interpreter's module has it
+    # ---- MPI opened by dlopen, outside the scope of the other libraries, as by an interpreter's module
     cat >module.c <<'END'
 #include <mpi.h>
 int work(void);
@@ -201,7 +201,7 @@ for mpi in openmpi mpich; do
 done
 cd "$TMP" || exit 1
 
-# ---- an MPI that is neither: left alone, and said
+# ---- an unknown MPI: left alone, and reported
 cat >other.c <<'END'
 /* Handles are numbers here. */
 int MPI_Init(int *argc, char ***argv);
@@ -234,7 +234,7 @@ check "in ls" sh -c '"$0" ls other.tar | grep -q "^  missing   MPI calls: $1"' "
 "$BIN/dcreport" other.tar -o site --theme "$top/themes/default" >/dev/null 2>&1
 check "in the report" grep -q "^- .*MPI calls were not recorded: $why" site/BOTTLENECK_ANALYSIS.md
 
-# ---- ranks of a program that no MPI can be seen of
+# ---- ranks of a program in which no MPI can be seen
 for rank in 0 1; do
     PMI_RANK=$rank PMI_SIZE=2 MPI_LOCALRANKID=$rank "$COLLECT" run --spool ranks -- printenv MPI_LOCALRANKID >/dev/null 2>&1
 done
@@ -243,7 +243,7 @@ check "two ranks without a known MPI: the closing line says it" grep -q "2 ranks
 "$BIN/dcreport" ranks.tar -o site2 --theme "$top/themes/default" >/dev/null 2>&1
 check "and the report" grep -q "^- .*MPI calls were not recorded: no program .* is linked with MPI" site2/BOTTLENECK_ANALYSIS.md
 
-# ---- a call that is left by siglongjmp, and completion on a small stack, with what looks like an Open MPI
+# ---- a call that is left by siglongjmp, and completion on a small stack, with an imitation of Open MPI
 cat >made.c <<'END'
 #include <signal.h>
 int ompi_mpi_comm_world, n_barriers;

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# collect/nodes: what a node is by default, cgroups of both versions, and that nothing is left however it ends. LONG=1 ends it 100 times.
+# collect/nodes: the default size of a node, cgroups of both versions, and that nothing is left in whatever way it ends.
+# LONG=1 ends it 100 times.
 # shellcheck disable=SC2016,SC2317  # commands for another shell; functions called by check
 . tests/lib/tap.sh
 . tests/data/programs/build.sh
@@ -85,7 +86,7 @@ refused "a link that is too slow to be one" "NODE_NET is '9kbit'" --net 9kbit --
 check_status 143 "a worker whose parent was killed ends at once" bash $nodes --worker /tmp/dcreport-nodes.1-1 -- true
 is "threads that a program is told to use are not the cores" "$(nproc)" env OMP_NUM_THREADS=99 OMP_THREAD_LIMIT=99 bash -c '. collect/nodes; cores_here ""'
 
-# ---- what it is -------------------------------------------------------------------------------------------------
+# ---- the nodes --------------------------------------------------------------------------------------------------
 why=$($nodes --nodes 1 -- true 2>&1)
 status=$?
 if [ $status -ne 0 ]; then
@@ -123,7 +124,7 @@ check "a node's command passes its status on" test "$(seen status)" = 5
 check "without limits, none are set" bash -c '[ "$($0 --nodes 2 --cpu none --net none -- sh -c "echo \$DCREPORT_NODE; \$NODES_ENTER node1 tc qdisc show dev eth0 | grep -c tbf")" = "cores=0 period_us=4000 link_bit_per_s=0 default=0
 0" ]' $nodes
 
-# nothing_left FOLDER: no process, cgroup or folder of those nodes within two seconds; cgroups of what was killed may stay.
+# nothing_left FOLDER: no process, cgroup or folder of those nodes within two seconds; cgroups of killed runs may stay.
 nothing_left() {
     local name=${1##*/} tries=20
     # Namespaces and links live as long as their process 1, which has the folder on its command line only.
@@ -164,7 +165,7 @@ else
     skip "nodes of another user" "needs root here, and user namespaces"
 fi
 rm -rf "$public"
-# EMULATE, and what it falls back to where namespaces are not permitted.
+# EMULATE, and the fallback when namespaces are not permitted.
 mkdir "$TMP/few"
 printf '#!/bin/sh\nexit 1\n' >"$TMP/few/unshare" && chmod +x "$TMP/few/unshare"
 small="--sensors 8 --days 1 --units 4 --batch 32 --steps 3 --validation-windows 10"
@@ -214,7 +215,7 @@ heard() { # SIGNAL SECONDS
         kill -KILL "$pid"
     fi
     wait "$pid" 2>/dev/null || got=$?
-    # Before the command runs the script ends with 143; the command ends of its signal.
+    # Before the command runs, the script ends with 143; afterwards the command ends by its signal.
     { [ "$got" -eq 143 ] || { [ "$1" = INT ] && [ "$got" -eq 130 ]; }; } || { echo "status $got: $(cat "$TMP/said")"; return 1; }
     [ -z "$(find /tmp /sys/fs/cgroup -maxdepth 6 -name "dcreport-nodes.$pid-*" 2>/dev/null)" ] || { echo "something is left"; return 1; }
 }
@@ -236,14 +237,14 @@ end_it() { # end_it SIGNAL SECONDS
     folder=$(dirname "$(grep -lsx "$pid" /tmp/dcreport-nodes.*/pid)") # the script becomes collect/nodes
     probes=$(pgrep -P "$pid"; pgrep -P "$(pgrep -d, -P "$pid")") # before that it tries whether there can be nodes
     kill "-$1" "$pid"
-    # Who sees that nothing happens asks again.
+    # A user who sees no reaction sends the signal again.
     for ((tries = 0; tries < 200; tries++)); do
         kill -0 "$pid" 2>/dev/null || break
         sleep 0.1
     done
     kill "-$1" "$pid" 2>/dev/null
     wait "$pid" 2>/dev/null
-    if [ "$folder" = . ]; then # too early for nodes; what tries them ends by itself
+    if [ "$folder" = . ]; then # too early for nodes; the probe of their possibility ends by itself
         for probe in $probes; do
             for ((tries = 0; tries < 20; tries++)); do
                 [ -n "$(find /tmp /sys/fs/cgroup -maxdepth 6 -name "dcreport-nodes.$probe-*" 2>/dev/null)" ] || continue 2
@@ -272,7 +273,7 @@ check "the next nodes start" $nodes --nodes 1 -- true
 for folder in "${killed[@]}"; do
     check "and have removed what was left of those that were killed" nothing_left "$folder"
 done
-# The next run is in another cgroup than the one that was killed.
+# The next run is in another cgroup than the killed one.
 if [ "${base%% *}" = 1 ] && mkdir "${base#* }/dcreport-test.$$" 2>/dev/null; then
     elsewhere=${base#* }/dcreport-test.$$
     sh -c 'echo $$ >"$1/cgroup.procs" && exec "$0" --nodes 1 -- sh -c '"'"'echo "${NODES_ENTER%/*}"; exec sleep 60'"'" $nodes "$elsewhere" >"$TMP/elsewhere" &
@@ -289,7 +290,7 @@ if [ "${base%% *}" = 1 ] && mkdir "${base#* }/dcreport-test.$$" 2>/dev/null; the
 else
     skip "nodes that were killed in another cgroup" "needs a cgroup of version 1 that can be divided"
 fi
-# Without a share there is no cgroup that would lead to the folder.
+# Without a share there is no cgroup that leads to the folder.
 $nodes --nodes 1 --cpu none --net none -- sh -c 'echo "${NODES_ENTER%/*}"; exec sleep 60' >"$TMP/unlimited" &
 pid=$!
 for ((tries = 0; tries < 100; tries++)); do

@@ -49,7 +49,7 @@ else
     skip "a C++ program with nvtx3.hpp" "no NVTX headers or no C++ compiler here"
 fi
 
-# ---- NCCL's own ranges: they begin before anything of CUDA is tried
+# ---- NCCL's own ranges: they begin before CUDA is used
 nccl=$(find -H "${NVTX_INCLUDE:-/nowhere}"/../lib*/ -name libnccl.so.2 2>/dev/null | head -n 1)
 [ -n "$nccl" ] || nccl=$(/sbin/ldconfig -p 2>/dev/null | sed -n 's/.* => \(.*libnccl\.so\.2\)$/\1/p' | head -n 1)
 if [ -n "$nccl" ]; then
@@ -67,7 +67,7 @@ else
     skip "NCCL's own ranges" "no libnccl here"
 fi
 
-# ---- as PyTorch calls NVTX: from a copy of its own inside a shared object that Python opens late
+# ---- as PyTorch calls NVTX: from a separate copy inside a shared object that Python opens late
 if [ -n "$NVTX_INCLUDE" ] && command -v python3 >/dev/null; then
     "$CC" -std=gnu11 -shared -fPIC "${NVTX_FLAGS[@]}" -o "$TMP/libnvtx_library.so" tests/data/programs/nvtx_library.c -ldl || not_ok "nvtx_library builds"
     record "$TMP/python" python3 -c 'import ctypes, sys, threading
@@ -81,7 +81,7 @@ else
     skip "a shared object that Python opens" "no NVTX headers or no python3"
 fi
 
-# ---- another tool was there first: NVTX takes one, and that one keeps its place
+# ---- another tool came first: NVTX takes one, and that one keeps its place
 "$CC" -std=gnu11 -I. -shared -fPIC -o "$TMP/other.so" tests/data/programs/nvtx_other_tool.c || not_ok "nvtx_other_tool builds"
 if [ -n "$NVTX_INCLUDE" ]; then
     build_program nvtx_all nvtx_all.c "${NVTX_FLAGS[@]}" -Wno-unused-result || not_ok "nvtx_all builds"
@@ -184,7 +184,7 @@ END
 check "--capture-range cudaProfilerApi: the program runs" "$COLLECT" run --spool "$TMP/prof" --capture-range cudaProfilerApi -- "$TMP/profiled"
 check "and what lies between start and stop is recorded" test "$(ranges "$TMP/prof")" = "0inner u64=2 0inner u64=3 $clean"
 
-# ---- bursts: a collector with a processor of its own keeps up; without one, what is lost is counted
+# ---- bursts: a collector with a free processor keeps up; without one, lost events are counted
 for clock in tsc monotonic; do
     DCC_CLOCK=$clock record "$TMP/sb" "$TMP/burst" 5000000 >"$TMP/out"
     check "5000000 ranges in one burst, clock $clock: added up exactly" adds_up "$TMP"/sb/rank0/*.dct 10000000
@@ -195,7 +195,7 @@ RECORD='--max-mb 1' record "$TMP/sb" "$TMP/burst" 20000 8 >"$TMP/out"
 check "--max-mb 1: added up exactly" adds_up "$TMP"/sb/rank0/*.dct 320000
 RECORD='--max-mb 1' record "$TMP/sb" "$TMP/burst" 100 64 >"$TMP/out"
 check "--max-mb 1, 64 threads: those without memory are counted exactly" adds_up "$TMP"/sb/rank0/*.dct 12800
-# Memory that comes free in the middle of a range must not let its pop in without its push.
+# Memory that becomes free in the middle of a range must not record its pop without its push.
 RECORD='--max-mb 1' record "$TMP/sb" "$TMP/burst" 20000 64 >"$TMP/out"
 check "and when others end in the meantime" adds_up "$TMP"/sb/rank0/*.dct 2560000
 finish

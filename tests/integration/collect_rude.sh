@@ -16,7 +16,8 @@ cat >leave.sh <<'END'
 (sleep "$1"; ./marks 300) &
 ./marks 100
 END
-# A file call that a busy machine holds up becomes an event, and its process a trace: --io off where traces are counted.
+# A file call that a busy machine delays becomes an event, and its process gets a trace, so --io off is used where
+# traces are counted.
 "$COLLECT" run -o short.tar --io off -- bash leave.sh 0.7 2>said
 check "a child that ends soon is waited for" metadata short.tar '.collector.events == 1600 and .collector.traces == 2'
 check "nothing is left" sh -c '! ls -d short.tar.spool* 2>/dev/null'
@@ -33,7 +34,8 @@ check "both are in it" metadata long.tar '.collector.events == 1600 and .collect
 
 cat >busy.sh <<'END'
 exec >/dev/null 2>&1
-# With pauses: thousands of traces would be packed twice, and when the second time begins nobody would record any more.
+# With pauses, because thousands of traces would be packed twice, and at the second time no process would record any
+# more.
 (end=$((SECONDS + $1)); while [ $SECONDS -lt $end ]; do ./marks 3000; sleep 0.05; done) &
 exit 7
 END
@@ -65,7 +67,7 @@ check "packed again" "$COLLECT" pack spool -o out.tar.zst
 check "as if nothing had been" cmp out.tar.zst want.tar.zst
 check "nothing is left beside it" sh -c '! ls -d .unverified* .summaries* 2>/dev/null'
 
-# ---- where nothing can be written, and where room ends
+# ---- nothing can be written, and the disk is full
 if [ "$(id -u)" = 0 ] && mkdir ro small && mount -t tmpfs -o size=40m tmpfs ro 2>/dev/null; then
     cp -R spool ro/spool && mount -o remount,ro ro
     check_status 125 "run: a read-only target is refused before the program starts" "$COLLECT" run -o ro/x.tar -- touch started

@@ -50,7 +50,7 @@ kill -TERM $collector
 wait $collector
 check "SIGTERM goes to the program, its status comes back" test "$?" -eq 42
 check "the archive has both" manifest term.tar '.incomplete_because == ["the program ended with exit status 42, after it was told to end (SIGTERM)"]'
-# Ctrl-C, or kill with a group's number: all of the group get SIGINT.
+# Ctrl-C, or kill with a group's number: all processes of the group get SIGINT.
 setsid env --default-signal=INT "$COLLECT" run -o int.tar -- ./marks 3000 2>err &
 collector=$!
 for _ in $(seq 2400); do [ -e int.tar.spool/launcher.json ] && grep -q '"pid"' int.tar.spool/launcher.json && [ -e int.tar.spool/rank0 ] && break; sleep 0.05; done
@@ -60,7 +60,7 @@ check "SIGINT to the group: status 130" test "$?" -eq 130
 check "packed: the program was interrupted" manifest int.tar '.incomplete_because[0] == "the program was interrupted (SIGINT)"'
 check "in the metadata too" metadata int.tar '.ranks[0].told_to_end == "SIGINT" and .ranks[0].signal == 2'
 
-# ---- a signal reaches the program once, whoever sent it
+# ---- a signal reaches the program once, whatever its sender
 if "$CC" -O1 -o count_signals "$OLDPWD/tests/data/programs/count_signals.c" 2>cc.txt; then
     for how in key group alone; do
         rm -f counts signals.tar
@@ -89,7 +89,7 @@ check "all ranges of the program" test "$(metadata killed.tar .collector.events)
 "$COLLECT" run -o nothing.tar -- true 2>err
 check "a program without NVTX: nothing recorded, and why" metadata nothing.tar '.collector.nvtx | test("^nothing recorded because no process left a trace: NVTX was not loaded .*, or privileges")'
 
-# ---- the folder in which all began is removed
+# ---- the starting folder is removed
 mkdir leave && (cd leave && "$COLLECT" run -o ../left.tar --io off -- sh -c 'rm -r ../leave; exec ../marks 2' 2>../err)
 check "the folder in which all began is removed: the archive is there" metadata left.tar '.collector.events == 8'
 check "and nothing else" sh -c '! ls -d left.tar.* leave 2>/dev/null'
@@ -97,7 +97,7 @@ check_status 125 "a rank that cannot be" env OMPI_COMM_WORLD_RANK=70000 "$COLLEC
 
 # ---- the environment belongs to the C library alone: another walk over it would be one more that a setenv() can hit
 check "getenv is not replaced" sh -c 'for l in "$1"/*.so; do ! nm -D --defined-only "$l" | grep -wE "getenv|setenv|environ" || exit 1; done' - "$(dirname "$BIN")/lib/dcreport"
-# ---- what is interposed is called before it is relocated
+# ---- interposed functions are called before they are relocated
 if "$CC" -shared -fPIC -O1 -DLIBRARY -o libearly.so "$OLDPWD/tests/data/programs/early.c" 2>cc.txt &&
     "$CC" -O1 -o early "$OLDPWD/tests/data/programs/early.c" ./libearly.so 2>>cc.txt; then
     HOME=/ ./early >out
@@ -156,7 +156,7 @@ check "checkpoint, link and old metrics are listed, not packed" metadata adopt.t
     '[.not_packed[] | select(.name | test("(checkpoint-1.bin|link|metrics.csv)$"))] | length == 3'
 check_status 1 "metrics of an earlier run are not in it" manifest adopt.tar '[.members[].name] | index("metrics.csv") != null'
 
-# A path that the record of the run cannot hold: said before the program runs, and packed from the spool.
+# A path that the record of the run cannot hold is reported before the program runs; the spool still packs.
 latin=$'results-\xfc'
 mkdir "$latin"
 printf 'epoch,train_loss\n1,2.5\n' >"$latin/metrics.csv"
@@ -168,7 +168,7 @@ check_status 1 "... at once" test -e started
 check "... which works" "$COLLECT" pack latin -o latin.tar --adopt "$latin"
 check "... with the results" member latin.tar metrics.csv
 
-# ---- repetitions: where a run writes does not make it another configuration, its arguments do
+# ---- repetitions: another output path is the same configuration, other arguments are not
 for i in 1 2; do
     mkdir -p "rep$i" && "$COLLECT" run -o "rep$i.tar" --adopt "rep$i" -- ./marks 2 0 0 --out "rep$i" "rep$i/file" 2>/dev/null
 done
@@ -245,7 +245,7 @@ if unshare -u true 2>/dev/null; then
     check "a rank that left nothing: pack" "$COLLECT" pack hosts -o hosts.tar
     check "is missed" manifest hosts.tar '.incomplete_because | any(test("1 of 2 ranks left nothing"))'
 
-    # ---- the same as equal emulated nodes: the script that makes them says what they are
+    # ---- the same as equal emulated nodes: the script that makes them describes them
     node="cores=0.25 period_us=4000 link_bit_per_s=50000000 default=1"
     for rank in 1 0; do
         DCREPORT_NODE=$node OMPI_COMM_WORLD_RANK=$rank OMPI_COMM_WORLD_LOCAL_RANK=0 OMPI_COMM_WORLD_SIZE=2 unshare -u sh -c \
@@ -317,7 +317,7 @@ done
 check "ranks that a batch script of Slurm started itself" "$COLLECT" pack batch -o batch.tar
 check "each with its trace" metadata batch.tar '[.ranks[] | [.rank, .events]] == [[0, 12], [1, 12]]'
 
-# ---- where nothing can be loaded
+# ---- programs into which nothing can be loaded
 if (cd "$OLDPWD" && build_program still marks.c -static) 2>/dev/null; then
     "$COLLECT" run -o still.tar -- ./still 3 >out 2>err
     check "a static program: the closing line says why nothing is there" grep -q "MPI, files: './still' is statically linked" err

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# collect/series.sh (make collect): repetitions, a program that fails, a series that is told to end.
+# collect/series.sh (make collect): repetitions, a program that fails, a series that is interrupted.
 # shellcheck disable=SC2016  # commands for another shell
 . tests/lib/tap.sh
 . tests/data/programs/build.sh
 WELLFORMED_NOT='screen' # what a terminal was sent
 command -v mpirun >/dev/null || { skip "a series" "no mpirun"; finish; }
 export RESULTS="$TMP/the results"
-export CALIBRATE=0 # takes time; the first series does it
+export CALIBRATE=0 # it takes time, and the first series does it
 small="--sensors 8 --days 1 --units 4 --batch 32 --epochs 1 --validation-windows 10"
 
 check "a series with a repetition" env CALIBRATE=1 NODES="1 1 2" ARGS="$small" bash collect/series.sh
@@ -34,8 +34,8 @@ check "... are refused before anything is begun" test "$(sed 's/^dcrnn-train: .*
 check "the list of the last series is still the good one" test "$(cat "$RESULTS/last-series")" = "$(printf '%s\n' "${archives[@]}")"
 
 check_status 2 "more nodes than this machine can stand in for" env NODES=100000 bash collect/series.sh
-# One that the program refuses when it knows its ranks, and two that are broken off, side by side: mpirun gives ranks some
-# seconds to end. Each mpirun has a folder of its own to work in.
+# One that the program refuses when it knows its ranks, and two that are interrupted, side by side, because mpirun gives
+# ranks some seconds to end. Each mpirun works in a separate folder.
 mkdir "$TMP/refusing" "$TMP/screens"
 NODES=2 ARGS="$small --rank-weights 1,1,1" RESULTS=$TMP/refused TMPDIR=$TMP/refusing bash collect/series.sh >"$TMP/refusal" 2>&1 &
 refusing=$!
@@ -68,7 +68,7 @@ check "packed after the ranks had ended" manifest "$stopped" '.incomplete_becaus
 check "each rank was told, and ended with a step" manifest "$stopped" '[.incomplete_because[] | select(test("^rank [01] was told to end .SIGTERM."))] | length == 2'
 check "both ranks' steps are in it" sh -c 'tar tf "$0" | grep -c steps.csv | grep -qx 2' "$stopped"
 
-# Broken off while the machine is measured, here by one that takes its time.
+# Interrupted while the machine is measured, here by a slow substitute.
 mkdir "$TMP/slow" "$TMP/early"
 printf '#!/bin/sh\nexec sleep 60\n' >"$TMP/slow/mpirun"
 chmod +x "$TMP/slow/mpirun"

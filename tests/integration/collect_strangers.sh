@@ -1,6 +1,6 @@
 #!/bin/bash
-# Programs that the project did not write: collected unchanged, rendered, and what was recorded held against what the
-# programs themselves say.
+# Programs that the project did not write: collected unchanged, rendered, and the records compared with the programs'
+# own output.
 # shellcheck disable=SC2016,SC2317  # commands for another shell; functions that check calls
 . tests/lib/tap.sh
 . tests/data/programs/build.sh
@@ -65,7 +65,7 @@ else
     skip "mpi4py" "Debian's python3-mpi4py is not installed"
 fi
 
-# ---- fio: as many bytes in as many writes as it was told
+# ---- fio: the requested number of bytes and writes
 if command -v fio >/dev/null; then
     mkdir fio
     check "fio runs" sh -c '"$0" run -o fio.tar -- fio --name=job --directory=fio --size=8M --rw=write --bs=64k --ioengine=psync --fallocate=none --output=fio.out 2>fio.err' "$COLLECT"

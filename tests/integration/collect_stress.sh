@@ -1,6 +1,6 @@
 #!/bin/bash
 # The injected library as a guest of difficult programs: many names, many threads, closed descriptors, signal handlers,
-# no room. What is recorded and what is counted as dropped must add up to what the program did, exactly.
+# no room. Recorded and dropped events must add up exactly to those of the program.
 # shellcheck disable=SC2016  # commands for another shell
 . tests/lib/tap.sh
 . tests/data/programs/build.sh

@@ -58,7 +58,8 @@ else
     check "part of loading is calls on files" jq -e '.runs[0].classes.io.text | test("Calls on files while loading take")' by-summary.json
 fi
 
-# A collector per rank summarises its own rank when the program has ended; packing believes it only while it fits.
+# A collector per rank summarises its own rank when the program has ended. Packing uses the summary only if it fits the
+# trace.
 for r in 0 1; do
     OMPI_COMM_WORLD_RANK=$r OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_LOCAL_RANK=$r "$COLLECT" run --spool ranks -- ./marks 100 2>/dev/null
 done
@@ -74,13 +75,13 @@ sed 's/"events":999/"events":400/' made-up >"$summary"
 check "a summary whose trace is gone is packed" "$COLLECT" pack ranks -o ranks.tar
 check "and counts" metadata ranks.tar '.collector.events == 800 and .collector.traces == 2 and .collector.traces_packed == 1'
 
-# A trace that is torn has a summary of what is left, and the archive says so also without the trace.
+# A torn trace has a summary of its rest, and the archive says so even without the trace.
 head -c 150000 spool/rank5/trace-1005.dct >torn && mv torn spool/rank5/trace-1005.dct
 check "pack: a torn trace left out" "$COLLECT" pack spool -o torn.tar --traces none
 check "it is incomplete, and says why" manifest torn.tar '(.complete | not) and (.incomplete_because | any(test("rank5/trace-1005.dct. ends inside a block")))'
 check "verify" "$COLLECT" verify torn.tar
 
-# Damage inside a summary that the manifest vouches for.
+# Damage inside a summary with a valid checksum in the manifest.
 mkdir x && tar xf none.tar.zst -C x && (cd x && find . -type f | sed 's|^\./||' | grep -v '^manifest.json$' | LC_ALL=C sort) >members
 cp x/manifest.json keep.json
 bad() { # bad NAME PATTERN SED-EXPRESSION

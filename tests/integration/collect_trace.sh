@@ -85,7 +85,7 @@ else
     skip "every NVTX function is recorded" "no NVTX headers here"
 fi
 
-# Death in every form: what was marked before is there.
+# Death in every form: ranges marked before are there.
 for death in 9 6 11 15; do
     record "$TMP/dead" "$TMP/marks" 40 "$death" >"$TMP/out" 2>&1
     got=$?
@@ -102,7 +102,7 @@ record "$TMP/many" "$TMP/marks" 50000
 text "$TMP"/many/rank0/*.dct --count >"$TMP/got"
 check "200000 ranges over many blocks" grep -q '^events=200000 dropped=0 bad=0 missing=0 unmatched=0 open=0' "$TMP/got"
 
-# No collector, one that is gone, one without memory: the program does not notice.
+# No collector, a collector that is gone, one without memory: the program is not affected.
 check "no collector" env NVTX_INJECTION64_PATH="$INJECT" "$TMP/marks" 5
 check "shared memory that is not there" env DCC_SEGMENT="$TMP/nowhere/at/all" NVTX_INJECTION64_PATH="$INJECT" "$TMP/marks" 5
 head -c 100000 /dev/urandom >"$TMP/noise"
@@ -119,7 +119,7 @@ adds_up() {
         not_ok "$1: recorded and dropped add up to 200000 ranges" "status $3, $(cat "$TMP/got" "$TMP/record.err")"
     fi
 }
-# A file size limit or a full disk is the collector's trouble; what does not fit is counted.
+# A file size limit or a full disk is the collector's problem; events without room are counted.
 (ulimit -f 1024 && record "$TMP/limit" "$TMP/marks" 50000)
 got=$?
 adds_up "file size limit" "$(echo "$TMP"/limit/rank0/*.dct)" "$got"

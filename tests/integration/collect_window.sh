@@ -59,7 +59,7 @@ check "and calls it so" sh -c 'jq -e "(.runs[0].finding | test(\"MPI_SHARE|RUN_S
 recorded inside "--delay 1.5 --duration 0.5" late 10
 check "a call around the window fills it" says inside '.mpi_share.ratio > 0.35 and .mpi_share.ratio < 0.65 and ([.mpi_ranks[].time_ns] | max) <= 0.6e9'
 
-# ---- a capture that ended before the delay is no part of what was recorded
+# ---- a capture that ended before the delay is not part of the recording
 if [ -n "$NVTX_INCLUDE" ]; then
     (cd "$OLDPWD" && build_program captured captured.c "${NVTX_FLAGS[@]}") || not_ok "captured builds"
     "$COLLECT" run -o later.tar --interval 50 --delay 1 --capture-range nvtx:capture -- ./captured >later.out 2>&1

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# collect/demo_fix.sh (make demo-fix): the first advice of a report is run, and held against its forecast.
+# collect/demo_fix.sh (make demo-fix): runs the first advice of a report, and compares the result with its forecast.
 . tests/lib/tap.sh
 . tests/data/archives/fixture.sh
 command -v mpirun >/dev/null || { skip "a trial" "no mpirun"; finish; }
@@ -20,7 +20,7 @@ advised() {
     echo "$RESULTS/$1.tar" >"$RESULTS/last-series"
     "$BIN/dcreport" "$RESULTS/$1.tar" -o "$SITE" >"$TMP/said" 2>&1 || [ $? -eq 3 ]
 }
-# fix STATUS NAME: the trial, and what it printed is kept
+# fix STATUS NAME: runs the trial and keeps its output
 fix() {
     check_status "$1" "$2" bash collect/demo_fix.sh
     cp "$TMP/tap.out" "$TMP/said-by-fix"

@@ -64,7 +64,7 @@ case_ none good "gradients that do not travel"
 case_ no-id good "no id can be had"
 case_ no-join good "joining fails"
 case_ no-sum good "the first sum fails" abort
-# These wait more than they do.
+# These cases mostly wait.
 for name in lost stuck-sum async-error no-state late in-progress; do begin $name good; done
 end lost "a rank that never comes"
 end stuck-sum "a first sum that never comes" abort
@@ -103,7 +103,7 @@ near() { # name training tolerance
         not_ok "$1" "validation MAE $b, on the CPU $a"
     fi
 }
-# Side by side: to start ranks takes longer than what they do.
+# Side by side, because starting ranks takes longer than their work.
 declare -A training=()
 beside() { # name ranks options...
     train "$@" >"$TMP/said-$1" 2>&1 </dev/null &
@@ -168,7 +168,7 @@ for graph in yes no; do
     check "forward and h2d in every step, --cuda-graph $graph" jq -se '[.[] | select(.name == "forward" or .name == "h2d")] |
         length == 2 and (.[0].n - .[1].n | fabs) == 4' "$TMP/phases.jsonl"
 done
-# Slices (MIG) have a PCI address together and UUIDs of their own.
+# Slices (MIG) share a PCI address but have different UUIDs.
 # shellcheck disable=SC2016
 before_each=(sh -c 'export DCRNN_EMULATOR=slice=$OMPI_COMM_WORLD_RANK; exec "$@"' sh)
 beside slices 2 --backend cuda

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# .ci/packages: what is missing is named with the exact install line; libraries from elsewhere count; without Debian only
-# they are looked for.
+# .ci/packages: missing packages are listed with the exact install line; libraries installed in other ways count;
+# without Debian only they are searched.
 # plain: it runs no program
 . tests/lib/tap.sh
 

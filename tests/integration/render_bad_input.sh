@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Whatever is wrong with an archive, an option or the output folder: one sentence, exit status 2, nothing written; where
-# data are only missing, exit status 3 and a report that names the gap.
+# Faults of an archive, an option or the output folder: one sentence, exit status 2, nothing written. If data are only
+# missing: exit status 3 and a report that names the gap.
 # partly sanitized: bad input must not cause memory errors; whole reports take five times as long with them
 . tests/lib/tap.sh
 . tests/data/archives/fixture.sh
@@ -145,7 +145,7 @@ refused "JUnit in no folder, before anything is printed" "junit '.*': there is n
 refused "JUnit without a name" "junit '' is no name for a file" --check 'steps>1' "$TMP/1.tar" --junit ''
 refused "a share above 1 in a check" "the limit is not a share. Write it as 20% or 0.2" --check 'exposed_comm<20' "$TMP/1.tar"
 
-# ---- what it writes by name: never over an input, a file of somebody's, or another output
+# ---- files written by name: never over an input, a user's file, or another output
 cp "$TMP/1.tar" "$TMP/mine.tar"
 cp "$TMP/2.tar" "$TMP/another.tar"
 ln "$TMP/mine.tar" "$TMP/linked.html"
@@ -316,7 +316,7 @@ head -c 3000 /dev/urandom > "$TMP/bad/rank0/trace-7.dct"
 fixture_pack "$TMP/bad" "$TMP/bad.tar"
 gap "a trace that is noise" "trace-7.dct" "$TMP/bad.tar" "$TMP/1.tar"
 
-# ---- what is missing
+# ---- missing parts
 use plain
 check_status 0 "one whole archive lacks nothing" "$report" -q "$TMP/2.tar" -o "$site"
 fixture_run "$TMP/again" 2 id=again
@@ -368,7 +368,7 @@ rm -r "$site" "$TMP/good2/metrics-before.csv"
 printf 'epoch,height\n1,2\n' > "$TMP/tables/metrics-3node.csv"
 refused "a table of epochs of something else" "neither an archive of a run nor a whole file" "$TMP/tables/metrics-3node.csv" -o "$site"
 
-# ---- a program that trains nothing lacks no epochs
+# ---- a program that does not train needs no epochs
 spoil
 rm -r "$TMP/bad/metrics.csv" "$TMP"/bad/rank*/steps.csv
 python3 - "$TMP/bad/job_metadata.json" << 'EOF'
@@ -392,7 +392,7 @@ fixture_pack "$TMP/repeat" "$TMP/repeat.tar"
 check "a repeated run is a repetition" "$report" "$TMP/1.tar" "$TMP/repeat.tar" "$TMP/2.tar" -o "$site" -q
 check "... and is merged" grep -q '| 1 | 1 | 2 |' "$site/BOTTLENECK_ANALYSIS.md"
 
-# ---- a full disk: what stood there still stands
+# ---- a full disk: the old site stays
 use sanitized
 if [ "$(id -u)" -eq 0 ] && mkdir "$TMP/disk" && mount -t tmpfs -o size=256k tmpfs "$TMP/disk" 2> /dev/null; then
     status=0

@@ -40,7 +40,8 @@ check "each node count is compared" jq -e '[.comparisons[].n_nodes] == [1, 2] an
 check "a run compared with itself is said, of the others not" jq -e '[.comparisons[].finding] == ["NO_CHANGE", "CAUSE_FIXED"]
     and [.comparisons[].confidence_because | test("compared with themselves")] == [true, false]
     and (.comparisons[0].sentence | startswith("On 1 node, "))' "$TMP/site/report.json"
-# The same training with no loader worker and with four (TensorBoard plugin's samples): what tb_plugin's article tells.
+# The same training with no loader worker and with four (TensorBoard plugin's samples): the result of tb_plugin's
+# article.
 pair=$SHARED/data/traces/kineto
 if [ -d "$pair" ]; then
     check_status 0 "two real traces" "$report" --baseline "$pair"/resnet50_num_workers_0.*.gz -- "$pair"/resnet50_num_workers_4.*.gz -q -o "$TMP/pair"

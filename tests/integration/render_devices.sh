@@ -10,7 +10,7 @@ kernel() { # name start dur device
     printf '{"ph":"X","cat":"kernel","name":"%s","pid":%s,"tid":7,"ts":%s,"dur":%s,"args":{"device":%s,"stream":7,"correlation":1}}' "$1" "$4" "$2" "$3" "$4"
 }
 
-# ---- without anything but this script
+# ---- with this script alone
 mkdir -p "$TMP/in/deeper"
 { printf '{"schemaVersion":1,"traceEvents":['; kernel gemm 10.5 2.25 0; printf ','; kernel ncclAllReduce 11 3 0; printf ']}'; } >"$TMP/in/a.json"
 gzip -c "$TMP/in/a.json" >"$TMP/in/deeper/b.bin"
@@ -58,7 +58,7 @@ check_status 3 "inside an archive" "$report" "$TMP/1node-x.tar" -o "$TMP/site"
 if [ "$(devices "$TMP/site")" = "kineto/$want" ]; then ok "named as its member"; else not_ok "named as its member" "$(devices "$TMP/site")"; fi
 check_status 3 "the same run as a folder" "$report" "$TMP/run" -o "$TMP/site"
 
-# Annotations inside steps are phases: on the host, and on the GPU what was launched inside.
+# Annotations inside steps are phases: on the host, and on the GPU with the operations launched inside.
 host() { printf '{"ph":"X","cat":"%s","name":"%s","pid":1,"tid":1,"ts":%s,"dur":%s,"args":{"correlation":1}}' "$@"; }
 {
     printf '{"traceEvents":['
@@ -76,7 +76,7 @@ check "... nor on the page" grep -q ' (N), .*N: does not apply\|Without any valu
 check "... on its page" grep -q '## forward ##' "$TMP"/site/runs/*/index.html
 check_status 1 "... where nothing says that there is no range" grep -rq 'no named range' "$TMP/site"
 
-# Counters of ranges in place of operations: what they count is shown, and the advice knows that there was a GPU.
+# Counters of ranges in place of operations: their counts are shown, and the advice knows that there was a GPU.
 counted='"smsp__sass_thread_inst_executed_op_ffma_pred_on.sum":500'
 {
     printf '{"traceEvents":['
@@ -102,7 +102,7 @@ check_status 0 "steps without calls of the runtime" "$report" "$TMP/unlaunched.j
 check "... lack those, not steps" jq -e '.runs[0].classes.host.text ==
     "Why the GPU was idle in the steps is not known: the trace holds no calls of the runtime."' "$TMP/site/report.json"
 
-# A hash for the citation would cost a third of the time of a large file: it says that there is none, and why.
+# A hash for the citation would take a third of the time of a large file, so there is none, with the reason.
 cp "$TMP/in/a.json" "$TMP/large.json"
 truncate -s 65M "$TMP/large.json"
 check "a large file" "$report" -q "$TMP/large.json" -o "$TMP/site"
@@ -110,7 +110,7 @@ check "... has no checksum, because ..." jq -e '.runs[0].provenance | .files_sha
     (.files_sha256_because | test("above 64 MB"))' "$TMP/site/report.json"
 check "... on its page too" grep -q 'class="hash">not made above 64' "$TMP/site/methodology.html"
 
-# A folder of results with what people put beside them.
+# A folder of results with files that people put beside them.
 mkdir "$TMP/results" "$TMP/results/texts"
 cp "$TMP/in/a.json" "$TMP/results/"
 printf '# Results\n' >"$TMP/results/README.md"
@@ -128,7 +128,7 @@ check_status 2 "such a file alone is refused" "$report" "$TMP/results/README.md"
 rm "$TMP/results/texts/1node-x.tar"
 check_status 2 "... and a folder of nothing else" "$report" "$TMP/results" -o "$TMP/none"
 
-# Two files of one name from two folders are two runs with names of their own, on every page and in the citation.
+# Two files of one name from two folders are two runs with different names, on every page and in the citation.
 mkdir "$TMP/here" "$TMP/there"
 cp "$TMP/in/a.json" "$TMP/here/t.json"
 sed 's/2\.25/2.5/' "$TMP/in/a.json" >"$TMP/there/t.json"
@@ -189,7 +189,8 @@ check "one rank of eight: its communication limits, and whom it waited for is no
 check "... nor is transfer told from waiting, or a balance made of it" jq -e '.runs[0] | .finding == "COMM_LIMITS" and .parts_ns.comm_wait == null
     and (.support | test("does not tell transfer from waiting")) and .pop == null' "$TMP/one/report.json"
 check "... and its page tells the communication" grep -q '<dt>Exposed</dt><dd>.* a step .*How much of that is waiting is not known' "$TMP"/one/runs/*/index.html
-# Ranks of which large compressed traces say at their end, out of reach of a look: told when they have been read.
+# Large compressed traces name their ranks at the end, out of reach of a first look, so the ranks are known after
+# reading.
 large() { # rank of, in file
     printf '{"schemaVersion":1,"deviceProperties":[{"id":0,"name":"A"}],"traceEvents":['
     yes '{"ph":"X","cat":"cpu_op","name":"aten::add","pid":1,"tid":1,"ts":10,"dur":1,"args":{"padding":"0123456789012345678901234567890123456789"}},' | head -c 70000000 | sed '$d'

@@ -10,7 +10,7 @@ mkdir -p "$TMP/tmp"
 cp -r tests/data/foreign "$made"
 export TMPDIR=$TMP/tmp
 
-# is NAME FILTER WANT: what jq says of the last report.
+# is NAME FILTER WANT: jq's result on the last report.
 is() {
     local got
     got=$(jq -c "$2" "$TMP/site/report.json" 2>&1)
@@ -97,7 +97,7 @@ is "each is told by its columns" '[.evidence[] | [.caption, .rows[0][0]]]' \
 is "bytes and means lead to no headline, ranges do" '.runs[0].finding, (.headline | test("forward.* 10[.]0 us"))' '"RANGES_LONGEST"
 true'
 
-# ---- monitors of users' own
+# ---- monitors of users
 gpus='[.runs[0].nodes[0].gpus[] | [.gpu, .utilization_percent.mean, .memory_used_mb.mean, .power_w.max, .temperature_c.max]]'
 # taken: rows of the table "what each file was taken for", cells between bars.
 taken() { tr '\n' ' ' <"$TMP/site/methodology.html" | sed 's/.*id="inputs"//; s/<tfoot.*//; s/<\/t[dh]>/|/g; s/<[^>]*>//g; s/ *| */|/g'; }
@@ -203,7 +203,7 @@ check_status 2 "an SQLite file one byte short" "$report" "$made/cut.sqlite" -o "
 cp "$TMP/tap.out" "$TMP/said"
 check "... is known by its header" grep -qF "cut.sqlite' has 12287 bytes, but its header says 12288: it was cut" "$TMP/said"
 
-# ---- damaged in the middle: the rest is read, what is missing is said, the status is 3
+# ---- damaged in the middle: the rest is read, the missing part is reported, the status is 3
 python3 - "$made" <<'EOF'
 import sqlite3, sys
 text = open(sys.argv[1] + "/whole-text.json").read()

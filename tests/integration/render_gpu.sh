@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What dcreport says of recordings of a real GPU (tests/data/gpu) against sums of their exported events: PyTorch programs
-# whose host is too slow for an H200, under the collector and by the profiler.
+# dcreport's values for recordings of a real GPU (tests/data/gpu), compared with sums of their exported events: PyTorch
+# programs whose host is too slow for an H200, under the collector and by the profiler.
 # shellcheck disable=SC2016  # $n and $want are of jq, $0 of another shell
 . tests/lib/tap.sh
 gpu=tests/data/gpu
@@ -33,7 +33,8 @@ check "58 steps count" jq -e '.runs[0].n_counted == 58' "$TMP/site/report.json"
 check "what limits it is the host, and not compute" grep -q '^The GPU waits for its host for 7[0-9] % of a step\.$' "$TMP/site/bottleneck_summary.txt"
 check "reduced precision is no advice" sh -c '! grep -rqi "mixed precision" "$0"' "$TMP/site/bottleneck_summary.txt"
 
-# The same without the collector's word that CUPTI's last records are there. Its block is opened, so that no checksum is due.
+# The same without the collector's note that CUPTI's last records are there. Its block is opened, so that no checksum is
+# needed.
 mkdir "$TMP/cut"
 zstd -dcq $gpu/torch-h200.tar.zst | tar -C "$TMP/cut" -xf - && rm "$TMP/cut/manifest.json"
 python3 - "$TMP"/cut/rank0/*.dct <<'END'

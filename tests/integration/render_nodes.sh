@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Reports of emulated nodes that are parts of one machine: the share is their speed and no cause, what they are to each
-# other is judged, and unlike nodes are marked. Quotas that nobody said are causes as before; so are ranks of one host.
+# Reports of emulated nodes that are parts of one machine: the share is their speed and not a cause, effects between
+# nodes are judged, and unlike nodes are marked. Quotas without such a description are causes as before; so are ranks of
+# one host.
 # shellcheck disable=SC2016,SC2317  # a command for another shell; functions that check calls
 . tests/lib/tap.sh
 . tests/data/archives/fixture.sh
@@ -39,7 +40,7 @@ check "the page of scaling says what would make it faster, by the times of the t
     awk -F, "NR == 2 { now = \$2 } NR == 3 { exit !(\$2 < now && (now / \$2 - \$4) ^ 2 < 1e-12) } END { exit NR < 3 }" "$0/tables/moves.csv"' "$TMP/site"
 check "the text report too" grep -rq "2 cores (emulated: 0.25 of them, link 50 Mbit/s)" "$TMP/site/runs"
 
-# Transfer that limits only as most of what scaling loses is below the share of a step that its check would name.
+# Transfer limits only as most of the scaling loss, and is below the share of a step that its check would name.
 made little4 4 "${equal[@]}" transfer=4500000
 check "little transfer, most of the loss" render "$TMP"/equal1.tar "$TMP/little4.tar"
 check "limits as such" report '.runs[1].classes.communication | .verdict == "limits" and .judged.threshold_name == "comm_loss" and .share_ratio < .threshold_ratio'
@@ -56,7 +57,7 @@ made unshaped2 2 "${share[@]}" transfer=8000000
 check "a link that is not shaped" render "$TMP/unshaped2.tar"
 check "is said" report '.node_label == "emulated nodes: 0.25 core each, links not shaped"'
 
-# ---- nodes without a share of their own share the cores
+# ---- nodes without a share divide the cores
 shared=(kind=emulated cores=2 node_cores=0 node_link=50000000)
 made all2 2 "${shared[@]}" transfer=8000000
 check "nodes that share cores" render "$TMP/all2.tar"
@@ -83,7 +84,7 @@ check "another share at another node count" render "$TMP"/equal{1,2}.tar "$TMP/h
 check "the quota is the cause there, too" report '.series[0] | .finding == "SCALING_QUOTA" and (.headline | test("40 %"))'
 check "the series is marked unlike" report '[.notes[] | select(.id == "differing")][0].text | test("used different emulated nodes[.]")'
 
-# ---- what seems to scale
+# ---- apparent scaling
 made half2 2 kind=emulated cores=2 node_cores=0.5 quota=0.5 node_link=50000000 transfer=100000
 check "more of a core on two nodes" render "$TMP"/equal1.tar "$TMP/half2.tar"
 check "is not called scaling" report '.series[0] | .finding == "SCALING_UNLIKE" and (.support | test("other shares or links"))'
@@ -109,7 +110,7 @@ check "is no fair comparison" report '.comparisons[0].differing == "emulated nod
 check "equal nodes before and after" render --baseline "$TMP/equal4.tar" -- "$TMP/equal4.tar"
 check "differ in nothing" report '.comparisons[0] | .differing == "" and (has("nodes_before") | not)'
 
-# ---- elsewhere: an equal quota that nobody said limits each run, and does not touch what nodes are to each other
+# ---- elsewhere: an equal quota without a description limits each run, and does not change the comparison of nodes
 quota=(cores=4 quota=0.5 throttled=45)
 made quota1 1 "${quota[@]}"; made quota2 2 "${quota[@]}" transfer=8000000; made quota4 4 "${quota[@]}" transfer=15000000
 check "an equal quota" render "$TMP"/quota{1,2,4}.tar

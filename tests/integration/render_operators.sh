@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# One level below the GPU: what operators of real Kineto traces did, and which lines ran while a GPU waited for the host,
-# against the same computed from the trace by a program of its own (operators.py).
+# One level below the GPU: the operators of real Kineto traces, and the lines that ran while a GPU waited for the host,
+# compared with the same values computed from the trace by a separate program (operators.py).
 . tests/lib/tap.sh
 report=$BIN/dcreport
 traces=$SHARED/data/traces/kineto

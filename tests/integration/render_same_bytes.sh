@@ -25,7 +25,7 @@ elsewhere() {
 }
 check "renders from another folder, in another order and time zone" elsewhere
 check "... with the same bytes" diff -r "$TMP/first" "$TMP/elsewhere/here"
-# Another root: what the user, the mask of new files and the home folder are, must not show.
+# Another root: user, mask of new files and home folder must not change the bytes.
 # shellcheck disable=SC2317  # called through check
 as_nobody() {
     (umask 077 && cd "$TMP/elsewhere/copy" && env -i PATH="$PATH" HOME=/nonexistent USER=nobody TZ=Asia/Kathmandu \
@@ -40,7 +40,7 @@ if setpriv --reuid 65534 --regid 65534 --clear-groups "$BIN/dcreport" --version 
 else
     skip "another user renders" "needs root, and another user who may come here"
 fi
-# A locale that writes 1,5 for 1.5: made here, since few machines have one installed.
+# A locale that writes 1,5 for 1.5, made here because few machines have one installed.
 other=de_DE.UTF-8
 mkdir "$TMP/locale"
 if localedef -i de_DE -f UTF-8 "$TMP/locale/$other" 2> "$TMP/localedef.err"; then
@@ -65,7 +65,7 @@ a=("${a[@]:0:3}")
 check "a site of ours is replaced" "$BIN/dcreport" "${a[0]}" "${a[1]}" -o "$TMP/second" -q
 check "... whole" test ! -e "$TMP/second/runs/4node-fixture-4"
 
-# Processor time, since what the machine's other work costs is not ours; the best of five counts.
+# Processor time, because other work of the machine does not count; the best of five is used.
 if command -v python3 > /dev/null; then
     python3 - "$BIN/dcreport" "$TMP/timed" "${a[@]}" > "$TMP/cost" << 'PY'
 import resource, subprocess, sys

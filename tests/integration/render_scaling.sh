@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Results of a scaling benchmark that hold step times and no phases: what they say of scaling is said, the rest is missing with
-# its reason. Made-up results always; the public V100 results where they lie beside the checkout.
+# Results of a scaling benchmark with step times and without phases: the report has their scaling, and the rest is
+# missing with its reason. Made-up results are always used; the public V100 results if they are beside the checkout.
 . tests/lib/tap.sh
 
 

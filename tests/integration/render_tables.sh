@@ -35,7 +35,7 @@ for row, point in zip(table('tables/speedup'), points, strict=True):
     else:
         assert row['95 % interval, note'] == 'reference' and not row['95 % interval, from (ratio)']
 judged = 0
-for run in report['runs']: # the share of step time, whatever a class was judged by
+for run in report['runs']: # the share of step time, whatever quantity judged the class
     rows = table('runs/' + run['slug'] + '/tables/classes')
     shares = sorted(c['share_ratio'] for c in run['classes'].values() if c['share_ratio'] is not None)
     for text, share in zip(sorted((r['Share of step (ratio)'] for r in rows if r['Share of step (ratio)']), key=float), shares, strict=True):

@@ -57,7 +57,7 @@ unopened() {
 check "... says when there is no xdg-open" unopened "$TMP/nothing" "" "(package xdg-utils) cannot be started: No such file or directory"
 check "... and when it fails" unopened "$TMP/display:$PATH" yes "failed, perhaps because there is no display"
 
-# What one can take away.
+# Files that a user can take away.
 check "figures as PNG, SVG and PDF" test -s "$TMP/paper/figures/speedup.png" -a -s "$TMP/paper/figures/speedup.svg" -a -s "$TMP/paper/figures/speedup.pdf"
 if command -v python3 > /dev/null; then
     cat > "$TMP/check1.py" << 'PY'
@@ -79,7 +79,7 @@ else
     skip "PNG and CSV looked into" "needs python3"
 fi
 check "a table for LaTeX" grep -q '\\toprule' "$TMP/paper/tables/breakdown.tex"
-# Every table and every PDF in one paper. TeX is large, so it is no package of the tests: where it is not, that is said.
+# All tables and PDFs in one paper. TeX is large, so the tests do not require it; if it is missing, this is printed.
 paper() {
     {
         printf '%s\n' '\documentclass{article}\usepackage{array,booktabs,graphicx,longtable}\parindent0pt\begin{document}'

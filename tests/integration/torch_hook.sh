@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # PyTorch programs that are not changed, under the collector: its hook marks loading, phases and steps (collect/python).
-# tests/data/programs/torch_stub stands in for a PyTorch of which nothing else is known; the rest needs the real one.
+# tests/data/programs/torch_stub stands in for an unknown PyTorch; the rest needs the real one.
 . tests/lib/tap.sh
 . tests/lib/torch.sh
 report=$BIN/dcreport

@@ -20,7 +20,7 @@ collect() {
     for rank in "${pids[@]}"; do wait "$rank" || failed=1; done
     [ "$failed" = 0 ] && "$BIN/dccollect" pack "$TMP/spool" -o "$TMP/run.tar" >>"$TMP/said" 2>&1
 }
-# One rank takes what two take without a peer; `make test-long` tries all cases on it.
+# One rank runs the cases of two ranks that need no peer; `make test-long` tries all cases on it.
 for n in 1 2; do
     for case in none loader slow gradients checkpoint; do
         [ $n = 2 ] || [ $case = none ] || [ "${LONG:-0}" != 0 ] || continue

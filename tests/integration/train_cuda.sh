@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# train_cuda.sh - dcrnn-train --backend cuda: what it says where there is no GPU, and whole runs on the emulated device of
-# tests/gpu/emulator beside the same runs on the CPU. Several ranks: gpu_ranks.sh.
+# train_cuda.sh - dcrnn-train --backend cuda: its messages without a GPU, and whole runs on the emulated device of
+# tests/gpu/emulator compared with the same runs on the CPU. Several ranks: gpu_ranks.sh.
 # plain: the sanitized programs have no CUDA part
 # shellcheck disable=SC2317,SC2016  # functions are called by check; awk programs stand in single quotes
 . tests/lib/tap.sh
@@ -76,7 +76,7 @@ check "interrupted: the same bits" cmp "$TMP/cuda/checkpoint.bin" "$TMP/parts/ch
 check "a CPU's checkpoint goes on here" "${train[@]}" --steps 10 --checkpoint-every 5 --out "$TMP/mixed"
 check "second part on the device" "${train[@]}" --backend cuda --checkpoint-every 5 --resume "$TMP/mixed/checkpoint.bin" --out "$TMP/mixed"
 check "with the CPU's losses" close_to loss "$TMP/mixed/steps-rank0.csv" "$TMP/cpu/steps-rank0.csv" 1e-4
-# The first batch is waited for; a later one is on its way while the one before is computed on. With a drawn order the
+# The first batch is waited for; a later one is copied while the previous one is computed. With a random order the
 # emulated streams make progress side by side.
 waited_for_copies() { # file: steps that did
     column h2d_ns "$1" | awk '$1 > 0 { n++ } END { print n + 0 }'

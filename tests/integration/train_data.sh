@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# train_data.sh - the same readings from every format train to the same bits; what a header claims is not believed.
+# train_data.sh - the same readings from every format train to the same bits; claims of a header are not trusted.
 # plain: it limits the address space, of which ASan reserves all
 # shellcheck disable=SC2317  # functions are called by check
 . tests/lib/tap.sh
@@ -40,7 +40,7 @@ else
     skip "two ranks on an HDF5 file" "no mpirun"
 fi
 
-# 10^9 rows promised, 48 there: a sentence, and no memory for them.
+# A header promises 10^9 rows but 48 are there: a sentence, and no memory for them.
 head_of() { printf "\223NUMPY\1\0v\0{'descr': '<f8', 'fortran_order': %s, 'shape': %s, }%*s\n" "$1" "$2" $((118 - 61 - ${#1} - ${#2})) ''; }
 few() { (ulimit -v 4000000 && exec "$BIN/dcrnn-train" --out "$TMP/no" --graph "$data/edges.csv" --data "$1"); }
 promised() { # name file part-of-the-sentence function
@@ -59,7 +59,7 @@ done
 promised "a frame that promises 10^9 rows" $data/bad-claims.h5 "not all in the file"
 head -c 3000 $data/metr-la.h5 >"$TMP/cut.h5"
 promised "a frame that is cut off" "$TMP/cut.h5" "truncated file"
-# 4 GiB of zeros, a file with a hole: it is refused by its head.
+# 4 GiB of zeros as a file with a hole: it is refused by its beginning.
 matrix() { (ulimit -v 1000000 && exec "$BIN/dcrnn-train" --out "$TMP/no" --data "$data/speeds.csv" --graph "$1" --graph-format weight-matrix); }
 head_of False '(65536, 65536)' | sed 's/<f8/|b1/' >"$TMP/large.npy"
 truncate -s $((128 + 65536 * 65536)) "$TMP/large.npy"

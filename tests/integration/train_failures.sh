@@ -1,23 +1,23 @@
 #!/usr/bin/env bash
-# train_failures.sh - whatever happens to one rank, all end, soon, with one message and nothing left behind; and a loss
-# that explodes ends a run with the last good checkpoint kept.
+# train_failures.sh - if one rank fails in any way, all end soon, with one message and nothing left behind. A loss that
+# explodes ends a run, and the last good checkpoint stays.
 # partly sanitized: error paths are rarely executed; of each kind one runs with them
 # shellcheck disable=SC2317  # functions are called by check
 . tests/lib/tap.sh
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-# They end by themselves after a while, should a signal go astray.
+# The runs end by themselves after a while, in case a signal is lost.
 long=(--sensors 8 --days 2 --units 8 --batch 32 --epochs 100000 --steps 60000 --validate-every 0)
 launch=(mpirun --oversubscribe --bind-to none)
 host=$(hostname)
 
-# ---- what is refused before MPI is joined, looked at in the end --------------------------------------
+# ---- refused before MPI is joined; checked at the end -----------------------------------------------
 export OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK=1
 "$BIN/dcrnn-train" --layers 0 >"$TMP/refused" 2>&1 &
 refused=$!
 "$BIN/dcrnn-train" --layers 0 >"$TMP/ended" 2>&1 &
 ended=$!
 unset OMPI_COMM_WORLD_SIZE OMPI_COMM_WORLD_RANK
-is_waiting() { # the shell about to become it may catch the signal, too
+is_waiting() { # the shell that is about to become it may also catch the signal
     [ "$(cat "/proc/$ended/comm")" = dcrnn-train ] &&
         (($(sed -n 's/^SigCgt:[[:space:]]*/0x/p' "/proc/$ended/status") & 0x4000))
 }
@@ -146,7 +146,7 @@ check "a rank stands still: one other says rank, host, call and how long" \
     grep -qE "^dcrnn-train: rank [01] on $host: MPI_I[a-z]* of [a-z]* has waited [34] s for another rank. Look for a lost rank" "$log"
 check "a rank stands still: one message" test "$said" -eq 1
 
-# Ranks that were not started alike: nothing begins, and one sentence says what differs.
+# Ranks that were started with different options: nothing begins, and one sentence names the difference.
 start_with() { # name option... of rank 1
     local name=$1
     local alike=("$BIN/dcrnn-train" --sensors 6 --days 1 --units 4 --batch 8 --steps 3 --validation-windows 4 --out "$TMP/alike-$name" "${of_both[@]}")
@@ -163,7 +163,7 @@ refused_with() { # name title words
 }
 
 use plain
-# All of them stand still for longer than patience lasts: a suspended job is no stuck one.
+# All ranks stand still for longer than the watchdog's patience: a suspended job is not a stuck one.
 start suspended -n 2 "$BIN/dcrnn-train" "${long[@]}" --comm-timeout 3 --out "$TMP/suspended"
 # shellcheck disable=SC2046  # several words are meant
 kill -STOP $(processes "$TMP/suspended")
@@ -214,7 +214,7 @@ check "a rank cannot read: rank, host and file are named" \
     grep -q "^dcrnn-train: rank [01] on $host: .*'$TMP/reading/windows.bin'" "$log"
 check "a rank cannot read: one message" test "$said" -eq 1
 
-# One of two ranks alone, begun above.
+# One of two ranks alone, started above.
 status=0
 wait $refused || status=$?
 check "one rank that is refused ends with its own status" test $status -eq 2

@@ -49,7 +49,7 @@ refused "a device that never ends" "it is a device" --data /dev/zero --graph "$e
 refused "an output folder that is a file" "" --sensors 8 --days 1 --out "$good"
 check "nothing was written" test ! -e "$TMP/out"
 
-# What cannot be scored is said, and not scored.
+# Forecasts that cannot be scored are reported, and not scored.
 sed '40,$s/.*/0,0/' "$good" >"$TMP/no-end.csv"
 check "data whose end is missing" "$train" --data "$TMP/no-end.csv" --graph "$edges" --units 2 --batch 8 --steps 2 --test \
     --out "$TMP/no-end"
@@ -108,7 +108,7 @@ else
     skip "a full disk" "no /dev/full"
 fi
 
-# A pipe that nobody writes to would be waited for without end.
+# A pipe without a writer would be waited for without end.
 mkfifo "$TMP/pipe"
 pipe() { refused "$1" "cannot use '$TMP/pipe': it is a pipe. Write its content to a file and pass that file" "${@:2}"; }
 pipe "a pipe as data" --data "$TMP/pipe" --graph "$edges"
@@ -116,7 +116,7 @@ pipe "... as the graph" --data "$TMP/data/speeds.csv" --graph "$TMP/pipe"
 pipe "... as the checkpoint" "${generated[@]}" --resume "$TMP/pipe"
 refused "... of the shell" "it is a pipe" --data <(cat "$TMP/data/speeds.csv") --graph "$edges"
 
-# A learning rate that blows up: status 1 and a sentence that says what to do.
+# A learning rate that explodes: status 1 and a sentence with advice.
 check_status 1 "diverging training stops" "$train" "${generated[@]}" --units 4 --batch 16 --lr 1e38 --clip 0 --epochs 2 \
     --out "$TMP/nan"
 cp "$TMP/tap.out" "$TMP/said"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# train_loader.sh - training is the same to the bit whoever loads and from where; a file of windows that is damaged while
-# it is read ends it with a sentence; reads that shall be cold reach the disk, checkpoints are synced when they shall be.
+# train_loader.sh - training is the same to the bit with any workers and any source. A file of windows that is damaged
+# while it is read ends it with a sentence. Cold reads reach the disk, and checkpoints are synced on request.
 # shellcheck disable=SC2317  # functions are called by check
 . tests/lib/tap.sh
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
@@ -42,7 +42,7 @@ check "a resumed run, second part" "${train[@]}" --loader-workers 2 --resume "$T
 check "a resumed run: the same losses" cmp "$TMP/plain" <(losses "$TMP/run")
 rm -rf "$TMP/run"
 
-# ---- files that are not what they should be -----------------------------------------------------------------------
+# ---- damaged files ------------------------------------------------------------------------------------------------
 said_once() { # name sentence
     cp "$TMP/tap.out" "$TMP/said"
     check "$1: says so in one line" test "$(grep -c '^dcrnn-train: ' "$TMP/said")" -eq 1
@@ -65,7 +65,7 @@ wait_for_rows() {
         sleep 0.1
     done
 }
-# The file has no name any more, but the process has it open. What stands in its middle is overwritten.
+# The file has no name any more, but the process has it open. Its middle is overwritten.
 damage() { # command...
     local pid staged
     rm -rf "$TMP/damaged"
@@ -96,7 +96,7 @@ wait $pid
 check "SIGTERM ends a run with workers in order" test $? -eq 143
 check "its table has whole rows" awk -F, 'NR == 1 { n = NF } NF != n { exit 1 }' "$TMP/long/steps-rank0.csv"
 
-# ---- what reaches the disk ----------------------------------------------------------------------------------------
+# ---- accesses to the disk -----------------------------------------------------------------------------------------
 cat >"$TMP/watch.c" <<'C'
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -5,7 +5,7 @@
 # shellcheck disable=SC2317  # functions are called by check
 . tests/lib/tap.sh
 
-# A collector of our own that writes down what it is told.
+# A substitute for the collector that prints its calls.
 cat >"$TMP/listen.c" <<'C'
 #include <stdint.h>
 #include <stdio.h>
@@ -40,7 +40,7 @@ check "a listening library" "${CC:-cc}" -shared -fPIC -o "$TMP/listen.so" "$TMP/
 export LISTEN_LOG=$TMP/log
 
 run=(--sensors 8 --days 1 --units 4 --batch 32 --epochs 2 --checkpoint-every 3 --validation-windows 10)
-marks_of() { # program: how its marks leave, by its own word
+marks_of() { # program: the route of its marks, from its own output
     NVTX_INJECTION64_PATH=$TMP/listen.so "$1" "${run[@]}" --steps 1 --out "$TMP/probe" >/dev/null 2>&1
     sed -n 's/.*"marks": "\(.*\)",/\1/p' "$TMP/probe/program.json"
 }
@@ -64,7 +64,7 @@ count() { awk -v p="$1" '$1 == p' "$TMP/paths" | wc -l; }
 for range in "" /data_load /forward /backward /all_reduce /optimizer; do
     check "/epoch/step$range once per step" test "$(count "/epoch/step$range")" -eq "$steps"
 done
-# Without bytes: the one before is removed, in the step that proves the new one good.
+# Without bytes: the previous one is removed in the step that proves the new one good.
 written() { awk '$1 == "/epoch/step/checkpoint" && $3 > 0' "$TMP/paths" | wc -l; }
 check "/epoch/step/checkpoint every third step" test "$(written)" -eq $((steps / 3))
 check "... and the one before is removed but for the first, and the last when no step follows" test "$(($(count /epoch/step/checkpoint) - $(written)))" -eq $((steps / 3 - 1 - (steps % 3 == 0)))
@@ -107,7 +107,7 @@ if command -v mpirun >/dev/null; then
     check "and no buckets" test "$(grep -c all_reduce "$LISTEN_LOG")" -eq 2
 fi
 
-# Nobody there, or somebody else: no marks, no trouble.
+# Nobody there, or another tool: no marks, no harm.
 check "no collector" "$train" "${run[@]}" --steps 2 --out "$TMP/none"
 check "a library that is no collector" env NVTX_INJECTION64_PATH="$(ldd "$train" | awk '/libm\.so/ { print $3 }')" \
     "$train" "${run[@]}" --steps 2 --out "$TMP/none"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# train_overlap.sh - gradients in buckets, as they travel: the right sums with the same bits on every rank, whatever the
-# buckets, the format and the shares of the ranks; and what was hidden is told alike by trace and tables.
+# train_overlap.sh - gradients in buckets: the right sums with the same bits on every rank, for all buckets, formats and
+# shares of the ranks. Trace and tables report the same hidden time.
 # alone: it compares times
 # plain: it compares times
 # shellcheck disable=SC2317  # functions are called by check
@@ -60,7 +60,7 @@ column() { # file name: the column's cells
 check "rank 1 has a quarter of the batch" test "$(column "$TMP/shares/steps-rank1.csv" samples | sort -u)" = 16
 check "program.json has the shares" jq -e '.rank_weights == [3, 1]' "$TMP/shares/program.json"
 
-# No exchange at all, for measurements: it is said wherever somebody looks.
+# No exchange at all, for measurements: every document says so.
 check "a run without exchange" ranks 2 "${train[@]}" "${run[@]}" --allreduce-dtype none --out "$TMP/off"
 cp "$TMP/tap.out" "$TMP/said"
 check "warns" grep -q "warning: --allreduce-dtype none" "$TMP/said"
@@ -72,7 +72,7 @@ check "all ranks log the same loss nevertheless" \
 check "bf16 halves the bytes" ranks 2 "${train[@]}" "${run[@]}" --allreduce-dtype bf16 --out "$TMP/half"
 check "of the gradients" test $((2 * ($(bytes half) - 40) )) = $(($(bytes shares) - 40))
 
-# What was under way: in the tables, in the trace, in the report.
+# Time in flight: in the tables, in the trace, in the report.
 hidden() { # folder rank: sum of the steps from the first on, ns
     paste -d' ' <(column "$1/steps-rank$2.csv" allreduce_inflight_ns) <(column "$1/steps-rank$2.csv" allreduce_ns) |
         awk '{ sum += $1 > $2 ? $1 - $2 : 0 } END { printf "%.0f\n", sum }'

@@ -75,7 +75,7 @@ check_status 2 "bad input ends all ranks" ranks 3 "$BIN/dcrnn-train" --data /non
 said=$(grep -c "^dcrnn-train:" "$TMP/tap.out")
 check "one rank says why" test "$said" -eq 1
 
-# A failing call of MPI on one rank ends all of them, and names itself.
+# A failing call of MPI on one rank ends all of them, and is named.
 cat >"$TMP/break.c" <<'C'
 #include <mpi.h>
 int MPI_Iallreduce(const void *in, void *out, int n, MPI_Datatype type, MPI_Op op, MPI_Comm comm, MPI_Request *r)

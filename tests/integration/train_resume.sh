@@ -76,7 +76,7 @@ check "the checkpoint resumes at the next step" "$BIN/dcrnn-train" "${long[@]}" 
     --steps $((steps + 1)) --out "$TMP/term"
 check "no step is lost or done twice" test "$(tail -n 1 "$TMP/term/steps-rank0.csv" | cut -d, -f2)" -eq "$steps"
 
-# The signal reaches one rank only: all stop after the same step.
+# The signal reaches only one rank, but all stop after the same step.
 if command -v mpirun >/dev/null; then
     "${ranks[@]}" 3 "$BIN/dcrnn-train" "${long[@]}" --out "$TMP/term3" >"$TMP/term3.log" 2>&1 &
     pid=$!

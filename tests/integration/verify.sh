@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# dcrnn-train --verify: the project's own reference cases, the shared ones when they are there, and what it says when a
-# case is not met or not readable.
+# dcrnn-train --verify: the project's own reference cases, the shared ones when they are there, and its messages when a
+# case fails or cannot be read.
 . tests/lib/tap.sh
 
 # shellcheck disable=SC2317 # called through check

@@ -4,7 +4,7 @@
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 cores=$(nproc)
 
-scenario_names() { # as the program names them to someone who asks for another
+scenario_names() { # the names that the program lists for an unknown name
     "$BIN/dcrnn-train" --scenario '?' 2>&1 | sed -n 's/.*Use one of //p' | tr -d ' .' | tr ',' '\n'
 }
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# accuracy.sh - forecast errors on real readings: for every seed, the test split as it is at the epoch whose validation was
-# best, beside forecasts without a model. The table is that of docs/accuracy.md; takes minutes to hours, so it is not part of make bench.
+# accuracy.sh - forecast errors on real readings: for every seed, the errors on the test split at the epoch with the
+# best validation, compared with forecasts without a model. docs/accuracy.md has the table. It takes minutes to hours,
+# so it is not part of make bench.
 #   accuracy.sh [--seeds "1 2 3"] [--epochs 8] [--data FILE --graph FILE] [--out DIR] [-- OPTION...]
 # With --yardstick the PyTorch yardstick trains with the same seeds and epochs too, when it and python3-torch are there.
 set -euo pipefail

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Instructions of one small training step, in total and of the ten functions with most, beside the recorded ones in
-# recorded.txt: work that was added shows here even where a busy machine hides it from a clock.
+# Instructions of one small training step, in total and of the ten largest functions, compared with those in
+# recorded.txt. Added work shows here even if a busy machine hides it from a clock.
 #   count.sh                      counts and compares; exit status 1 when the total is over 3 % away from the record
-#   ACCEPT=1 count.sh             records what it counted: `make bench-instructions ACCEPT=1`; say in the commit why
+#   ACCEPT=1 count.sh             records the new counts: `make bench-instructions ACCEPT=1`; give the reason in the
+#                                 commit
 #   count.sh compare FILE RECORD  compares a count made before (COUNTED=FILE count.sh keeps one)
 # Counted by valgrind's callgrind with the AVX2 kernels (it knows no AVX-512). Another compiler, other flags or another
 # valgrind make other instructions: then nothing is compared, "skipped: ..." says why, and the exit status is 77.
@@ -15,12 +16,12 @@ export LC_ALL=C
 
 skip() { echo "skipped: $1" && exit 77; }
 
-# The compiler's own note in the program: its version and the flags that change code (-g does not).
+# The program holds the compiler's note: its version and the flags that change code (-g does not).
 producer() {
     readelf --debug-dump=info "$BUILD/obj/trainer/cpu/kernels_avx2.o" 2>/dev/null |
         sed -nE '/DW_AT_producer/{s/.*(GNU C|[A-Za-z ]*clang version)/\1/;s/ *-(fvisibility|std)=[^ ]*//g;s/ -g[0-9]?( |$)/\1/;p;q}'
 }
-# Three lines that must be the same for a comparison, then "total N", then "function N".
+# Three lines that must be equal for a comparison, then "total N", then "function N".
 count() { # file
     {
         echo "compiler $(producer)"

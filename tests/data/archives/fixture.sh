@@ -15,7 +15,7 @@
 fixture_steps() { # rank; settings in the caller's variables
     awk -v rank="$1" -v ranks="$nodes" -v steps="$steps" -v compute="$compute" -v data="$data" -v transfer="$transfer" \
         -v io="$io" -v slow="$slow_rank" -v batch="$batch" '
-    # The same draws on every rank: each rank knows how long the others take.
+    # The same draws on every rank, because each rank knows how long the others take.
     function draw() { seed = (seed * 1103 + 12345) % 65536; return seed }
     BEGIN {
         print "epoch,step,rank,start_ns,step_ns,data_ns,h2d_ns,forward_ns,backward_ns,allreduce_ns,optimizer_ns,checkpoint_ns,samples,allreduce_bytes,loss"
@@ -39,7 +39,7 @@ fixture_steps() { # rank; settings in the caller's variables
     }'
 }
 
-# A rank of an emulated node: it always wants to run, and has its share. The kernel counts all of the rest as waiting.
+# A rank of an emulated node always wants to run, and has its share. The kernel counts all of the rest as waiting.
 fixture_process() { # rank; settings in the caller's variables
     echo "timestamp,t_ns,rank,pid,user_ns,system_ns,run_delay_ns,processes"
     awk -v rank="$1" -v n="$samples" -v cores="$node_cores" 'BEGIN { for (i = 0; i < n; i++) printf "%d.%d00,%.0f,%d,%d,%.0f,0,%.0f,1\n",
@@ -57,7 +57,7 @@ fixture_run() {
     done
     id=${id:-fixture-$nodes}
     mkdir -p "$dir"
-    [ -z "$node_cores" ] || samples=40 # over all steps: what a quota stopped is told from what a rank waited
+    [ -z "$node_cores" ] || samples=40 # over all steps: waiting on the quota is separated from waiting for a core
     # %d of mawk ends at 2^31: the times of the older fixtures do, and their checksums are in goldens
     [ "$throttled" = 0 ] || times=%.0f
     {
@@ -107,7 +107,7 @@ fixture_calibrate() {
 fixture_manifest() {
     local dir=$1 nodes id kind config name role place members='' names sizes sums i
     read -r nodes id kind config < "$dir/.fixture"
-    # One program for all files: starting one takes longer than what it does here.
+    # One program for all files, because starting one takes longer than its work here.
     mapfile -t names < <(cd "$dir" && find . -type f ! -name .fixture ! -name manifest.json -printf '%P\n' | LC_ALL=C sort)
     mapfile -t sizes < <(cd "$dir" && stat -c %s -- "${names[@]}")
     mapfile -t sums < <(cd "$dir" && sha256sum -- "${names[@]}" < /dev/null)

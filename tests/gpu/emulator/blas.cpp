@@ -1,5 +1,5 @@
-/* blas.cpp - of the emulator: cuBLAS onto OpenBLAS. Inputs are rounded as the type or the compute type says; sums stay
- * in single precision, in OpenBLAS's order. */
+/* blas.cpp - of the emulator: cuBLAS on top of OpenBLAS. Inputs are rounded according to their type or the compute
+ * type; sums stay in single precision, in OpenBLAS's order. */
 #include "tests/gpu/emulator/inside.h"
 
 #include <cblas.h>
@@ -93,7 +93,7 @@ static size_t bytes_of(const matrix &m)
     return m.cols == 0 || m.rows == 0 ? 0 : ((m.cols - 1) * m.ld + m.rows) * each;
 }
 
-/* What the product sees of a matrix, close together; nothing outside it is read. */
+/* The part of a matrix that the product uses, packed; nothing outside it is read. */
 static std::vector<float> read(const matrix &m, cublasComputeType_t compute)
 {
     std::vector<float> out(m.rows * m.cols);
@@ -137,7 +137,7 @@ cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t handle, cublasOperation
     const int rows_b = op_b == CUBLAS_OP_N ? k : n, cols_b = op_b == CUBLAS_OP_N ? n : k;
     if (emulator_entered())
         return CUBLAS_STATUS_EXECUTION_FAILED;
-    if (!handle->workspace) /* cuBLAS would take memory of its own, which a recorded step must not need */
+    if (!handle->workspace) /* cuBLAS would allocate memory, which a recorded step must not need */
         emulator_die("a product without a workspace");
     if (m <= 0 || n <= 0 || k <= 0 || n_batch <= 0 || !is_fine(a, type_a, rows_a, ld_a) ||
         !is_fine(b, type_b, rows_b, ld_b) || !is_fine(c, type_c, m, ld_c) || type_c != CUDA_R_32F || type_a != type_b)

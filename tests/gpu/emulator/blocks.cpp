@@ -19,7 +19,7 @@ emulator_place emulator_here;
  */
 
 #if defined __x86_64__ && !defined EMULATOR_UCONTEXT
-/* Saves what a call must keep, on the stack, and goes on where the other stack was left. */
+/* Saves the registers that a call must keep on the stack, and continues where the other stack was left. */
 extern "C" void emulator_switch(void **from, void *to);
 asm(R"(
     .text
@@ -93,15 +93,15 @@ enum waiting { RUNS, AT_BLOCK_BARRIER, AT_WARP_BARRIER, ENDED };
 struct fiber {
     context c;
     char *stack;
-    unsigned thread; /* that it runs */
+    unsigned thread; /* that is running */
     waiting state;
-    uint64_t passed; /* barriers of the kind it waits at, when it arrived */
+    uint64_t passed; /* number of barriers of its kind that had passed when it arrived */
 };
 
 struct warp {
     unsigned n_threads, n_ended, n_arrived;
     uint64_t n_passed;
-    uint64_t value[2][LANES]; /* in turn: nobody can be two shuffles ahead */
+    uint64_t value[2][LANES]; /* used in turn, since no thread can be two shuffles ahead */
 };
 
 static struct {
@@ -116,7 +116,7 @@ static struct {
     context host;
     std::vector<unsigned> order; /* of threads */
     unsigned n_started;
-    bool has_passed; /* some warp, since the last look */
+    bool has_passed; /* a warp has passed since the last look */
     char *shared;
     size_t shared_bytes;
 #ifdef UNDER_ASAN
@@ -185,7 +185,7 @@ void emulator_block_barrier()
     if (++block.n_arrived == block.n_threads) {
         block.n_arrived = 0;
         block.n_passed++;
-        if (emulator_settings.seed > 0) /* the last to arrive need not be the first to go on */
+        if (emulator_settings.seed > 0) /* the last to arrive need not be the first to continue */
             to_host();
         return;
     }
@@ -293,7 +293,7 @@ static void run_block()
     start_block();
     while (block.n_ended < block.n_threads) {
         bool has_moved = false;
-        /* With a seed the first fibers go as far as they can before the others move at all, not in turn. */
+        /* With a seed the first fibers run as far as they can before the others move at all, not in turn. */
         for (unsigned i = 0; i < block.n_fibers; i++) {
             block.has_passed = false;
             if (!may_go_on(&block.fibers[i]))
@@ -349,7 +349,7 @@ static void catch_bad_accesses()
 #endif
 }
 
-/* Shared memory ends where nobody may touch anything: what is behind it is found. */
+/* Shared memory ends at a page that may not be touched, so accesses past its end are found. */
 static char *shared_end()
 {
     static char *end;

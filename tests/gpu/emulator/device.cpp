@@ -1,4 +1,4 @@
-/* device.cpp - of the emulator: what device there is, errors, the seed. */
+/* device.cpp - of the emulator: the device's properties, errors, the seed. */
 #include "tests/gpu/emulator/inside.h"
 
 #include <cstdarg>
@@ -207,7 +207,7 @@ cudaError_t cudaDriverGetVersion(int *out)
     return emulator_entered();
 }
 
-static thread_local int current_device; /* of a thread, as in CUDA */
+static thread_local int current_device; /* per thread, as in CUDA */
 
 cudaError_t cudaSetDevice(int device)
 {

@@ -1,5 +1,5 @@
-/* memory.cpp - of the emulator: the memory of the device, apart from the host's. Every allocation ends right before a
- * page that nobody may touch, begins full of NaN, and is closed while the host runs. */
+/* memory.cpp - of the emulator: the memory of the device, separate from the host's. Every allocation ends right before
+ * a page that may not be touched, begins full of NaN, and is closed while the host runs. */
 #include "tests/gpu/emulator/inside.h"
 
 #include <cstdio>
@@ -68,7 +68,7 @@ void emulator_check_range(const void *p, size_t bytes, const char *what)
     emulator_die("%s: %zu bytes %s", what, bytes, where);
 }
 
-/* All but the page behind it. */
+/* All of it except the page after it. */
 static void set_access(const allocation &a, int access)
 {
     if (mprotect(a.base, a.mapped - PAGE, access) != 0)
@@ -84,7 +84,7 @@ void emulator_open_memory(bool open)
         set_access(one.second, open ? PROT_READ | PROT_WRITE : PROT_NONE);
 }
 
-/* The few bytes that alignment leaves behind an allocation must stay as they were made. */
+/* The few bytes that alignment leaves after an allocation must stay as they were made. */
 static void check_slack(char *p, const allocation &a)
 {
     for (size_t i = 0; i < a.slack; i++)
@@ -111,7 +111,7 @@ cudaError_t emulator_malloc(void **out, size_t bytes)
     char *p = base + pages - size;
     if (bytes < UNTOUCHED)
         memset(p, 0xff, size);
-    else /* cuBLAS's workspaces: pages that nobody touches cost nothing */
+    else /* cuBLAS's workspaces: untouched pages cost nothing */
         memset(p + bytes, 0xff, size - bytes);
     if (mprotect(base, pages, is_open ? PROT_READ | PROT_WRITE : PROT_NONE) != 0 ||
         mprotect(base + pages, PAGE, PROT_NONE) != 0)
@@ -126,7 +126,7 @@ cudaError_t emulator_malloc(void **out, size_t bytes)
 cudaError_t cudaFree(void *p)
 {
     if (cudaError_t status = emulator_entered())
-        if (status != emulator_stuck) /* what is left of a failed device is given back all the same */
+        if (status != emulator_stuck) /* memory of a failed device is released too */
             return status;
     if (!p)
         return cudaSuccess;
@@ -188,7 +188,7 @@ cudaError_t cudaFreeHost(void *p)
 /* ---- copies -------------------------------------------------------------------------------------------------------
  */
 
-/* Do the pointers belong where the kind says? */
+/* Do the pointers belong to the kind of copy? */
 static bool fits(const void *to, const void *from, size_t bytes, cudaMemcpyKind kind)
 {
     const bool to_device = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
@@ -206,10 +206,11 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpy
         return cudaErrorInvalidValue;
     if (bytes == 0)
         return cudaSuccess;
-    if (kind == cudaMemcpyHostToDevice && !emulator_is_pinned(from)) { /* ordinary memory is read before the return */
+    if (kind == cudaMemcpyHostToDevice && !emulator_is_pinned(from)) { /* ordinary memory is read before the call
+                                                                        * returns */
         if (emulator_may_not_record() != cudaSuccess)
-            return cudaErrorStreamCaptureUnsupported; /* CUDA would read the pointer at every launch: not what we want
-                                                       */
+            return cudaErrorStreamCaptureUnsupported; /* CUDA would read the pointer at every launch, which is not
+                                                       * intended */
         std::vector<char> staged((const char *)from, (const char *)from + bytes);
         return emulator_enqueue(stream, [to, staged]() {
             emulator_counted.n_copies++;

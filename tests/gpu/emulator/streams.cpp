@@ -1,5 +1,5 @@
-/* streams.cpp - of the emulator: work waits in queues until the host waits for it. Then it is done piece by piece, the
- * next one drawn from all that streams, events and the dependencies of graphs allow. */
+/* streams.cpp - of the emulator: work waits in queues until the host waits for it. Then it is done piece by piece. The
+ * next piece is drawn from all that streams, events and the dependencies of graphs allow. */
 #include "tests/gpu/emulator/inside.h"
 
 #include <deque>
@@ -7,7 +7,7 @@
 #include <time.h>
 
 struct moment {
-    uint64_t n_asked = 0, n_done = 0; /* records asked for, done */
+    uint64_t n_asked = 0, n_done = 0; /* number of records requested, done */
     double done_s = 0;
 };
 
@@ -18,7 +18,7 @@ struct node {
 
 struct emulator_graph {
     std::vector<node> nodes;
-    std::vector<std::shared_ptr<moment>> records; /* of events, as nodes: asked for by each launch */
+    std::vector<std::shared_ptr<moment>> records; /* event records as nodes: requested by each launch */
 };
 
 struct recording {
@@ -31,7 +31,7 @@ struct recording {
 struct emulator_event {
     std::shared_ptr<moment> now = std::make_shared<moment>();
     unsigned flags;
-    std::shared_ptr<recording> recorded_in; /* while that lasts: what it stands for */
+    std::shared_ptr<recording> recorded_in; /* during a recording: the one it is part of */
     std::vector<size_t> nodes;
 };
 
@@ -52,7 +52,7 @@ struct piece {
 struct emulator_stream {
     std::deque<piece> queue;
     std::shared_ptr<recording> records;
-    std::vector<size_t> last; /* nodes that the next one comes after */
+    std::vector<size_t> last; /* nodes that the next one follows */
 };
 
 struct emulator_exec {
@@ -137,7 +137,7 @@ template <typename F> static cudaError_t run_until(F is_reached)
         std::vector<candidate> ready;
         for (emulator_stream *s : streams)
             add_candidates(s, &ready);
-        if (ready.empty() && emulator_stuck) /* what is waited for does not come any more */
+        if (ready.empty() && emulator_stuck) /* the awaited work will not come any more */
             break;
         if (ready.empty())
             emulator_die("streams wait for each other for ever");
@@ -288,7 +288,7 @@ cudaError_t cudaEventDestroy(cudaEvent_t event)
     return cudaSuccess;
 }
 
-/* Work that says the event has come. */
+/* Work that records the event. */
 static std::function<void()> arrival(const std::shared_ptr<moment> &m, uint64_t number)
 {
     return [m, number]() {
@@ -309,7 +309,7 @@ cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, uns
     if (!stream->records && flags == cudaEventRecordExternal)
         return cudaErrorInvalidValue;
     event->recorded_in = nullptr;
-    if (stream->records) { /* a node: it comes at every launch */
+    if (stream->records) { /* a node: recorded at every launch */
         std::shared_ptr<moment> m = event->now;
         stream->records->graph.records.push_back(m);
         return emulator_enqueue(stream, [m]() { arrival(m, m->n_asked)(); });
@@ -409,7 +409,7 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode)
     return cudaSuccess;
 }
 
-/* Every node must be before the origin's end: a stream that was not joined again would go on by itself. */
+/* Every node must precede the origin's end, because a stream that was not joined again would go on by itself. */
 static bool is_joined(const recording &r)
 {
     std::vector<char> is_before(r.graph.nodes.size(), 0);
@@ -462,7 +462,7 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t *out, cudaGraph_t graph, unsign
 {
     if (cudaError_t status = emulator_entered())
         return status;
-    if (flags & ~(unsigned long long)cudaGraphInstantiateFlagUseNodePriority) /* the one that is known here */
+    if (flags & ~(unsigned long long)cudaGraphInstantiateFlagUseNodePriority) /* the only flag known here */
         return cudaErrorInvalidValue;
     *out = new emulator_exec{std::make_shared<emulator_graph>(*graph)};
     emulator_counted.n_live++;

@@ -1,7 +1,7 @@
 /* fake_nccl.cpp - a libnccl.so.2 for tests without a GPU: the calls of nccl_abi.h between processes of one machine,
- * which add up in memory that they share (a file in FAKE_NCCL_FOLDER) when the emulator's stream comes to a sum. What
- * goes wrong is ordered by FAKE_NCCL, a list of words; built with -DFAKE_VERSION or -DFAKE_WITHOUT_ABORT it is a
- * library that must be refused. */
+ * which add up in shared memory (a file in FAKE_NCCL_FOLDER) when the emulator's stream comes to a sum. FAKE_NCCL, a
+ * list of words, orders the faults; built with -DFAKE_VERSION or -DFAKE_WITHOUT_ABORT it is a library that must be
+ * refused. */
 #include "tests/gpu/emulator/inside.h"
 #include "trainer/gpu/nccl_abi.h"
 
@@ -33,7 +33,7 @@ struct communicator {
     std::atomic<bool> is_aborted{false};
 };
 
-/* What the test may look at, in the file FAKE_NCCL_LOG. */
+/* Results for the test, in the file FAKE_NCCL_LOG. */
 static void note(const char *what)
 {
     const char *path = getenv("FAKE_NCCL_LOG");
@@ -164,7 +164,7 @@ EXPORT int ncclCommInitRank(void **comm, int n_ranks, struct nccl_abi_id id, int
     if (c->all == MAP_FAILED)
         return SYSTEM_ERROR;
     c->all->n_joined++;
-    while (c->all->n_joined < n_ranks) /* for ever, as the real one */
+    while (c->all->n_joined < n_ranks) /* forever, as in the real one */
         sched_yield();
     unlink(id.bytes);
     *comm = c;

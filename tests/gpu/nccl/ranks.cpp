@@ -1,5 +1,5 @@
 /* ranks.cpp - trainer/gpu/nccl.cu without a GPU: ranks are processes, CUDA is the emulator, NCCL is fake_nccl.cpp.
- *   ranks CASE    status 0 when all ranks are content; what is wrong is said on stderr. ranks.sh runs the cases. */
+ *   ranks CASE    status 0 when all ranks succeed; faults are printed on stderr. ranks.sh runs the cases. */
 #include "tests/gpu/emulator/emulator.h"
 #include "trainer/gpu/model.cuh"
 
@@ -14,7 +14,7 @@
 #include <unistd.h>
 #include <vector>
 
-/* Of all ranks of a case; rank 0's id reaches the others here, as MPI brings it in the program. */
+/* Shared by all ranks of a case; rank 0's id reaches the others here, as through MPI in the program. */
 static struct {
     unsigned char id[GPU_ID_BYTES];
     float result[8][64];
@@ -209,7 +209,7 @@ static int joins(int rank, int n_ranks)
     return 0;
 }
 
-/* One rank alone is a communicator too: enough for what the fake is told to do wrong. */
+/* One rank alone is a communicator too, which is enough for the faults of the fake. */
 static int open_alone(gpu_comm **c, dcr_err *err)
 {
     gpu_ranks r = ranks_of(0, 1);
@@ -226,7 +226,7 @@ static int refused(int rank, const char *call, const char *why)
     return 0;
 }
 
-/* A failure that shows while the host waits: said once more, never summed again, aborted once. */
+/* A failure that shows while the host waits is reported once more, never summed again, and aborted once. */
 static int broken(int rank, double waited_s, const char *text)
 {
     dcr_err err = {};
@@ -250,7 +250,7 @@ static int patient(int rank)
     DONE(gpu_comm_check(c, 1.9, &err)); /* NCCL says "in progress": no failure */
     gpu_comm_close(c);
     gpu_ranks r = ranks_of(0, 1);
-    r.timeout_s = 0; /* for ever */
+    r.timeout_s = 0; /* forever */
     DONE(gpu_comm_unique_id(together->id, &err));
     DONE(gpu_comm_open(&c, &r, 1, &err));
     DONE(gpu_comm_check(c, 1e9, &err));
@@ -259,7 +259,7 @@ static int patient(int rank)
     return 0;
 }
 
-/* Leaving does not wait for ever for ranks that are gone. */
+/* Leaving does not wait forever for ranks that are gone. */
 static int stuck_destroy(int rank)
 {
     dcr_err err = {};
@@ -281,7 +281,7 @@ static int no_library(int rank, const char *text)
 /* ---- running them --------------------------------------------------------------------------------------------------
  */
 
-/* Every rank a process; those of `absent` and above never begin. */
+/* Every rank is a process; ranks from `absent` on never begin. */
 static int with_ranks(int n_ranks, int absent, const std::function<int(int)> &f)
 {
     int failed = 0, status = 0;
@@ -349,5 +349,5 @@ int main(int argc, char **argv)
         return 2;
     int status = run(argv[1]);
     fflush(nullptr);
-    _exit(status); /* threads that were left behind are not waited for */
+    _exit(status); /* do not wait for threads that were left behind */
 }
