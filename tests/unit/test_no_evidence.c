@@ -1,4 +1,4 @@
-/* test_no_evidence.c - render/import: of files that no format knows, which are plainly nobody's evidence. */
+/* test_no_evidence.c - render/import: files of unknown format, some of which are plainly not evidence. */
 #include "render/import/import.h"
 #include "render/import/no_evidence.h"
 
@@ -17,7 +17,7 @@ static const struct {
 } cases[] = {
     {"README.md", "# Results\n\nOf the runs in May.\n", 1},
     {"train.log", "[2025-05-01] INFO epoch 1\n", 1},
-    {"log.json", "[2025-05-01] INFO epoch 1\n", 0}, /* JSON, to go by its name, and it does not end */
+    {"log.json", "[2025-05-01] INFO epoch 1\n", 0}, /* JSON by its name, without an end */
     {"job.conf", "lr = 0.1\n", 1},
     {"config.json", "{\"lr\": 0.1, \"ph\": 1}", 0}, /* a word of traces */
     {"config.json", "{\"lr\": 0.1}\n", 1},

@@ -1,5 +1,5 @@
 /* test_npy.c - what numpy.h reads that the reference cases do not show: a scalar, an empty array, versions 2.0 and 3.0,
- * byte orders, Fortran order, whole numbers; claims that the file does not keep. More damaged files are in
+ * byte orders, Fortran order, whole numbers; headers that contradict the file. More damaged files are in
  * test_verify.c. */
 #include "trainer/formats/numpy.h"
 

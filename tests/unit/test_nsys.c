@@ -118,7 +118,8 @@ static void test_occupancy(void **state)
     assert_true(nsys_occupancy(&(struct nsys_gpu){0}, 1e6, 256, 64, 0) < 0);
 }
 
-/* From the tables: weighted by duration; of a kernel that does not say its block, or another GPU's, n/a for all. */
+/* From the tables, weighted by duration. If a kernel lacks its block, or belongs to another GPU, the value is n/a for
+ * all. */
 static void test_occupancy_of_export(void **state)
 {
     (void)state;
@@ -142,8 +143,8 @@ static void test_occupancy_of_export(void **state)
     assert_false(device(0)->has_occupancy);
 }
 
-/* A damaged export: numbers that no GPU has are not said, and never go into a product; a GPU without a number is none.
- */
+/* A damaged export: impossible numbers of a GPU are not shown, and never enter a product; a GPU without a number is not
+ * counted. */
 static void test_damaged_gpu(void **state)
 {
     (void)state;
@@ -231,8 +232,8 @@ static void test_damaged(void **state)
     assert_non_null(strstr(assert_gap(run, 0, PHRASE_NSYS_DAMAGED)[0].name, "damaged SQLite file"));
 }
 
-/* A damaged page in the middle of a table: the rows before it count, and those that were not read are counted, where
- * the last row can still be found. */
+/* A damaged page in the middle of a table: the rows before it count, and the unread rows are counted if the last row
+ * can still be found. */
 static void test_damaged_middle(void **state)
 {
     (void)state;
@@ -377,7 +378,7 @@ static void test_ranges(void **state)
     assert_int_equal(o->list[2].self_ns, 30);
 }
 
-/* NVTX ranges that mark steps, by PyTorch's name or with a number; those of two processes are not analysed. */
+/* NVTX ranges that mark steps, by PyTorch's name or with a number; steps of two processes are not analysed. */
 static void test_steps(void **state)
 {
     (void)state;
@@ -409,7 +410,7 @@ static void test_steps(void **state)
         assert_int_equal(run->traces[0].steps.steps[0].part_ns[CAT_DATA], i < n ? 500 : 0);
     }
     static const char *const called[] = {"step 7/100", "iter_7", "epoch 3 step 7 of 9", "batch 7"};
-    for (size_t i = 0; i < sizeof called / sizeof *called; i++) { /* a batch is no step beside a step */
+    for (size_t i = 0; i < sizeof called / sizeof *called; i++) { /* a batch beside a step is not a step */
         snprintf(two, sizeof two, "%s;UPDATE NVTX_EVENTS SET text = '%s' WHERE text = 'iteration 7'", made, called[i]);
         assert_int_equal(import_sql(two), 0);
         assert_int_equal(run->traces[0].steps.n_steps, *called[i] == 'b' ? 1 : 2);
@@ -447,7 +448,7 @@ static ssize_t text_read(void *ctx, void *out, size_t n, struct dcr_err *err)
     return (ssize_t)k;
 }
 
-/* Of a kernel's names the first that is there: texts may be lacking, or ids of none. */
+/* The first existing name of a kernel is used: texts may be missing, or ids of none. */
 static void test_names(void **state)
 {
     (void)state;
@@ -504,13 +505,13 @@ static void test_processes(void **state)
     assert_int_equal(device(0)->device, 1);
     assert_int_equal(device(0)->value[DEV_BUSY], 30);
     assert_string_equal(device(0)->model, "second");
-    /* all mean the same: the numbers stay, and the GPU is named all the same */
+    /* all mean the same GPU: the numbers stay, and the GPU is named */
     assert_int_equal(import_processes(1, MAP "INSERT INTO TARGET_INFO_CUDA_DEVICE VALUES(2,0,5),(1,1,5),(1,1,6)"), 0);
     assert_int_equal(run->traces[0].n_devices, 2);
     assert_int_equal(device(0)->device, 0);
     assert_string_equal(device(0)->model, "third");
     assert_int_equal(device(1)->device, 1);
-    /* nothing says which: said, where there is a choice */
+    /* nothing tells which GPU: reported if there are several */
     assert_int_equal(import_processes(0, ""), 0);
     assert_int_equal(run->traces[0].n_devices, 1);
     assert_int_equal(device(0)->value[DEV_BUSY], 30);
@@ -561,8 +562,7 @@ static void test_grouped(void **state)
     assert_non_null(strstr(said.text, "lacks columns of an nsys trace"));
 }
 
-/* A program that was stopped while it wrote: what is whole counts. Short rows before the end are
- * counted. */
+/* A program that was stopped while it wrote: complete rows count. Short rows before the end are counted. */
 static void test_cut(void **state)
 {
     (void)state;
@@ -585,7 +585,7 @@ static void test_cut(void **state)
     assert_int_equal(run->n_gaps, 1);
 }
 
-/* When a file was recorded is said without reading it; of anything else nothing is. */
+/* The time of recording of a file is found without reading it; other files have none. */
 static void test_recorded(void **state)
 {
     (void)state;

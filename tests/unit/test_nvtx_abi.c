@@ -1,4 +1,4 @@
-/* test_nvtx_abi.c - our declarations of the NVTX tools interface against the real headers, where there are some. */
+/* test_nvtx_abi.c - compares our declarations of the NVTX tools interface with the real headers, if there are some. */
 #include "collect/guest/nvtx/nvtx_abi.h"
 
 #include <setjmp.h>

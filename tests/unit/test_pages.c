@@ -1,4 +1,4 @@
-/* What pages choose: which caveats stand in full, and in which order. */
+/* test_pages.c - choices of pages: the caveats in full text, and their order. */
 #include "render/pages/caveats.h"
 
 #include <setjmp.h>
@@ -19,7 +19,7 @@ static struct note caveat(int run, enum note_id id, const char *words)
         .kind = NOTE_CAVEAT, .run = run, .id = id, .text = words, .said[0] = PHRASE(ENDING, slot_name(words))};
 }
 
-/* What is about all comes first, then the largest run. Those of one kind are one line. */
+/* Caveats about all runs come first, then those of the largest run. Caveats of one kind share a line. */
 static void test_weight(void **state)
 {
     (void)state;
@@ -55,7 +55,8 @@ static void test_folded(void **state)
     dcr_arena_release(&a);
 }
 
-/* A page about one run says its own notes, those of all and how its archive is incomplete, in the report's order. */
+/* A page about one run has its own notes, those of all runs and how its archive is incomplete, in the report's
+ * order. */
 static void test_of_one_run(void **state)
 {
     (void)state;

@@ -1,4 +1,5 @@
-/* Painters: PNG files that libpng reads back, with provenance; SVG that is well-formed and holds its text. */
+/* test_paint.c - painters: PNG files that libpng reads back, with provenance; SVG that is well-formed and holds its
+ * text. */
 #include "render/draw/chart.h"
 #include "render/draw/paint_pdf.h"
 #include "render/draw/paint_png.h"
@@ -110,7 +111,7 @@ static void test_png_is_read_back(void **state)
     dcr_buf_release(&file);
 }
 
-/* More shades than a palette holds: each is drawn, or one that no eye tells from it. */
+/* More shades than a palette holds: each is drawn, or one that looks the same. */
 static void test_many_shades(void **state)
 {
     (void)state;

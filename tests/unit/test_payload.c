@@ -1,5 +1,5 @@
-/* test_payload.c - NVTX payloads as text: every predefined type, enumerations, fields without an offset, what no schema
- * tells, and definitions that lie. */
+/* test_payload.c - NVTX payloads as text: every predefined type, enumerations, fields without an offset, items without
+ * a schema, and wrong definitions. */
 #include "collect/guest/nvtx/payload_text.c"
 #include "collect/export/export_parts.h"
 #include "lib/archive/format.h"
@@ -22,7 +22,7 @@ static const char *schema_of(void *ctx, uint64_t id)
     return id == 16777217 ? k[3] : id >= 7 && id <= 9 ? k[id - 7] : NULL;
 }
 
-/* One item of n bytes, kept of them, then another of four bytes. */
+/* One item of n bytes, of which `kept` are there, then another of four bytes. */
 static size_t make(unsigned char *out, uint64_t schema, const void *bytes, uint32_t size, uint32_t kept)
 {
     const struct dct_raw head = {.schema = schema, .size = size, .kept = kept};
@@ -68,7 +68,7 @@ static void fields_of_a_struct(void **state)
     says("NCCL communicator ID=18446744073709551615; Message size [bytes]=4096; Operation=(cut off); Root=(cut off); "
          "share=(cut off); third=(cut off); small=(cut off); list=(NVTX type 5); text=(NVTX type 75)",
          raw, n);
-    s.op = 9; /* no word for it */
+    s.op = 9; /* a value without a word */
     known[0] = "schema 7 '' size=0: Operation 16777217@16";
     n = make(raw, 7, &s, sizeof s, sizeof s);
     says("Operation=9", raw, n);
@@ -122,7 +122,7 @@ static void texts(void **state)
          raw, make(raw, 7, &s, sizeof s, 3));
     known[0] = "schema 7 '' size=0: a 75@0/32, b 1@4/32, c 1@12*4";
     says("a=\"conv?\"; b=\"?\"; c=\"full\"", raw, make(raw, 7, &s, sizeof s, sizeof s));
-    known[0] = "schema 7 '' size=0: a 75@8/32, b 1@8/32, c 1@8*4"; /* begin where what was kept ends */
+    known[0] = "schema 7 '' size=0: a 75@8/32, b 1@8/32, c 1@8*4"; /* fields that begin at the end of the kept bytes */
     says("a=(cut off); b=(cut off); c=(cut off)", raw, make(raw, 7, &s, sizeof s, 8));
     known[0] = "schema 7 '' size=0: a 1@0*18446744073709551615, b 1@0*5, c 1@18446744073709551615*5, d 1@0";
     says("a=\"conv?\"; b=(cut off); c=(cut off); d=(cut off)", raw, make(raw, 7, &s, sizeof s, sizeof s));
@@ -181,7 +181,7 @@ static void definitions_that_go_on(void **state)
     says("a=5", raw, n);
 }
 
-/* Of every length that the room has, and every shape of the last entry, only whole entries are kept. */
+/* For every length of the room and every shape of the last entry, only whole entries are kept. */
 static void long_definitions_are_cut_between_entries(void **state)
 {
     (void)state;
@@ -219,7 +219,7 @@ static void long_definitions_are_cut_between_entries(void **state)
     assert_string_equal(text, "schema 7 '' size=0: count0 5@1000/1048576, count1 5@1004");
 }
 
-/* However long a payload is, both formats export it whole, fit for a line. */
+/* Both formats export a payload of any length in full, fit for a line. */
 static void exports_are_whole(void **state)
 {
     (void)state;

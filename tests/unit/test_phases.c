@@ -65,7 +65,7 @@ static void test_phases(void **state)
     run_free(run);
 }
 
-/* Warm-up steps are not in it. */
+/* It excludes warm-up steps. */
 static void test_warmup_is_left_out(void **state)
 {
     (void)state;
@@ -112,7 +112,7 @@ static void test_series_phases(void **state)
         struct run *runs[2] = {made_even_run(1, 64, 40, 10, 0, 0, 0), made_even_run(4, 64, 40, 9, 5, 0, 0)};
         name_phases(runs[0], 3, 4);
         if (turn < 2)
-            name_phases(runs[1], turn ? 5 : 2, 6); /* 11 of 9 ns: how compute is made up is not known */
+            name_phases(runs[1], turn ? 5 : 2, 6); /* 11 of 9 ns: the parts of compute are unknown */
         struct report rep = {0};
         struct analyse_options o = made_options();
         struct dcr_err err = {0};
@@ -141,7 +141,7 @@ static void test_series_phases(void **state)
                 assert_int_equal(s->phases[i].lost_ns[0], is[i].lost_ns);
             }
             assert_string_equal(phase_that_lost(s, 0, PART_COMPUTE)->name, "backward");
-            assert_null(phase_that_lost(s, 0, PART_TRANSFER)); /* what lost most has no name */
+            assert_null(phase_that_lost(s, 0, PART_TRANSFER)); /* the largest loss has no name */
         }
         report_free(&rep);
         run_free(runs[0]);
@@ -149,8 +149,8 @@ static void test_series_phases(void **state)
     }
 }
 
-/* Times on the GPUs of a trace: of a rank whose GPU got nothing from the phase 0, and n/a where one rank's are not
- * known. */
+/* Times on the GPUs of a trace: 0 for a rank whose GPU got nothing from the phase, and n/a if one rank's times are
+ * unknown. */
 static void test_on_gpus(void **state)
 {
     (void)state;
@@ -182,14 +182,14 @@ static void test_on_gpus(void **state)
         } else {
             assert_int_equal(p->gpu_why.code, why[turn]);
         }
-        assert_false(rep.runs[0].phases[1].has_gpu); /* of no trace of a GPU */
+        assert_false(rep.runs[0].phases[1].has_gpu); /* without a trace of a GPU */
         assert_int_equal(rep.runs[0].phases[1].gpu_why.code, REASON_NO_GPU_TRACED);
         report_free(&rep);
         run_free(run);
     }
 }
 
-/* Ranks with traces of two kinds: of a rank whose trace joins no ranges with a GPU, its share would count as 0. */
+/* Ranks with traces of two kinds: if a rank's trace does not link ranges to a GPU, its share would count as 0. */
 static void test_one_rank_untraced(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* test_pickle.c - the machine of pickle.h: values of every opcode, and programs that are none of ours. Whole files of
+/* test_pickle.c - the machine of pickle.h: values of every opcode, and programs that must be refused. Whole files of
  * every protocol are in test_graph_files.c; tests/fuzz/fuzz_pickle.c tries everything else. */
 #include "trainer/formats/pickle.h"
 
@@ -98,7 +98,7 @@ static void lists(void **state)
                            "d.")
                          ->type,
                      PICKLE_DICT);
-    v = VALUE("]q\0h\0a."); /* a list in itself: nothing here walks into it */
+    v = VALUE("]q\0h\0a."); /* a list in itself, which is never followed */
     assert_true(v->n == 1 && v->items[0] == v);
 }
 
@@ -123,7 +123,7 @@ static void what_would_run_is_named(void **state)
     REFUSED("cnumpy.core.multiarray\nscalar\n.", "numpy.core.multiarray.scalar");
     REFUSED("c_codecs\nencode\n(S'a'\nS'hex'\ntR.", "not read here");
     REFUSED("K\x01\x85R.", "calls without arguments");
-    REFUSED("K\x01K\x02\x85R.", "not read here"); /* a number is no function */
+    REFUSED("K\x01K\x02\x85R.", "not read here"); /* a number is not a function */
     REFUSED("(S'a'\nios\nsystem\n.", "opcode 0x69");
     REFUSED("P1\n.", "opcode 0x50"); /* persistent ids */
     REFUSED("\x82\x01.", "opcode 0x82");

@@ -1,5 +1,5 @@
-/* test_pieces.c - a trace in pieces (docs/FORMAT.md): in a row they say what the whole says; without the first one the
- * rest is no damaged trace; and sums of what was dropped count. */
+/* test_pieces.c - a trace in pieces (docs/FORMAT.md): in a row they have the content of the whole; without the first
+ * one the rest is not a damaged trace; and sums of dropped events count. */
 #include "lib/archive/format.h"
 #include "lib/base/hash.h"
 #include "lib/reduce/summary.h"
@@ -60,7 +60,7 @@ static void seal(struct dct_block_header *b)
     b->state = DCT_BLOCK_SEALED;
 }
 
-/* Every piece defines what it names. */
+/* Every piece defines the names that it uses. */
 static void definitions(struct made *m)
 {
     struct dct_block_header *b = block(m, 0, m->definitions++);
@@ -158,7 +158,7 @@ static void test_first_pieces_are_gone(void **state)
         assert_int_equal(s.loss.n_unmatched_pops, 0);
         dcr_arena_release(&a);
     }
-    block(&m, 11, 2 * STEPS + 3); /* a gap behind them is damage, as ever */
+    block(&m, 11, 2 * STEPS + 3); /* a gap after them is still damage */
     struct summary s;
     struct dcr_arena a = {0};
     summarise(&m, &s, &a);
@@ -166,7 +166,7 @@ static void test_first_pieces_are_gone(void **state)
     dcr_arena_release(&a);
 }
 
-/* What a later header says of losses counts for the steps behind it. */
+/* The losses in a later header apply to the steps after it. */
 static void test_loss_in_a_later_piece(void **state)
 {
     (void)state;
@@ -221,7 +221,7 @@ static void test_sums_of_dropped_events_count(void **state)
     h->dropped = 13;
     put_sum(&m, 0, 2, DCT_PUSH, 5, 500);
     put_sum(&m, 1, 3, DCT_SPAN, 7, 70);
-    put_sum(&m, 0, 0, 0, 1, 9); /* of further names: no more than a number */
+    put_sum(&m, 0, 0, 0, 1, 9); /* of more names: only a number */
     m.bytes[(m.n_blocks - 2) * BLOCK + offsetof(struct dct_block_header, seq)] = 1;
     m.bytes[(m.n_blocks - 1) * BLOCK + offsetof(struct dct_block_header, seq)] = 2;
     summarise(&m, &s, &a);

@@ -52,7 +52,7 @@ static void test_gpus_by_hand(void **state)
     assert_true(near(p.communication_ratio, p.serialization_ratio * p.transfer_ratio));
 }
 
-/* What runs on the GPUs is useful where it computes; neither their idle time nor copies are. */
+/* Time on the GPUs is useful if they compute; idle time and copies are not. */
 static void test_gpus_of_traces(void **state)
 {
     (void)state;
@@ -82,7 +82,7 @@ static void test_gpus_of_traces(void **state)
     run_free(r);
 }
 
-/* One GPU waits for its host, if for nobody else; of several in one trace the steps show one. */
+/* A single GPU still waits for its host; with several in one trace the steps stand for one. */
 static void test_one_gpu_and_several(void **state)
 {
     (void)state;
@@ -196,7 +196,7 @@ static void test_counters(void **state)
         report_free(&rep);
         run_free(runs[0]);
         runs[0] = NULL;
-        /* alone there is nothing to scale against; without counters the archive's own reason is said */
+        /* a single run has nothing to scale against; without counters the archive's own reason is given */
         assert_int_equal(analyse(&rep, runs + 1, 1, &o, NULL), 0);
         one = &rep.series[0].points[0].counters;
         assert_true(one->has && !one->has_scaling);

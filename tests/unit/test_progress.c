@@ -1,5 +1,4 @@
-/* test_progress.c - the line that says how far a long work is: on a terminal, after two seconds, and gone at the end.
- */
+/* test_progress.c - the progress line of long work: on a terminal, after two seconds, and gone at the end. */
 #include "lib/base/progress.h"
 
 #include <pty.h>
@@ -16,7 +15,7 @@
 
 enum { LONG_MS = 2800 };
 
-/* Works for so long; 3 of its 4 things, each of 100 bytes, are done at once. */
+/* Works for the given time; 3 of its 4 things, each of 100 bytes, are done at once. */
 static void work(int ms)
 {
     progress_allow("dcreport");
@@ -56,7 +55,7 @@ static FILE *in_pipe(int ms)
     return fdopen(ends[0], "r");
 }
 
-/* All that was written, also before the terminal went away. */
+/* All output, also from before the terminal went away. */
 static void read_all(FILE *from, char *out, size_t cap)
 {
     assert_non_null(from);

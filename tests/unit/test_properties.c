@@ -237,7 +237,7 @@ static int same_pop(const struct pop *a, const struct pop *b)
            near(a->load_balance_ratio, b->load_balance_ratio) && near(a->transfer_ratio, b->transfer_ratio);
 }
 
-/* The ranks get other numbers: all values of the run stay, and each rank keeps its own. */
+/* The ranks get other numbers: all values of the run stay, and each rank keeps its values. */
 static void renamed(const struct random_run *drawn, const struct telling *how, const struct run_result *before)
 {
     struct run *run = tell_run(drawn, how);
@@ -558,7 +558,7 @@ static void check_loss(const struct series *s, const struct series_loss *l)
 
 static int n_with_phases;
 
-/* The phases of a part, and what is in none, are the part, at every point and in every loss. */
+/* The phases of a part and its unnamed rest add up to the part, at every point and in every loss. */
 static void check_phases(const struct series *s)
 {
     n_with_phases += s->n_phases > 0;

@@ -1,4 +1,4 @@
-/* The output folder: whose may be replaced, and that nothing is half written. */
+/* test_publish.c - the output folder: which folders may be replaced, and that nothing is half written. */
 #include "render/site/publish/publish.h"
 
 #include "lib/base/fs.h"
@@ -60,7 +60,7 @@ static void assert_content(const char *name, const char *want)
     assert_string_equal(got, want);
 }
 
-/* Names in the folder; partial ones would be left-overs. */
+/* Names in the folder, where partial ones would be left-overs. */
 static int count_entries(void)
 {
     char **names;
@@ -231,12 +231,12 @@ static void test_leftovers(void **state)
     assert_int_equal(publish(in("former"), "x"), 0);
     assert_int_equal(rename(in("former"), in("killed.7.partial.old.partial")), 0);
     check_next_removes("killed.7.partial.old.partial", 1);
-    assert_int_equal(mkdir(in("killed.7.partial"), 0777), 0); /* somebody's */
+    assert_int_equal(mkdir(in("killed.7.partial"), 0777), 0); /* a folder of the user */
     put("killed.7.partial/thesis", "mine");
     check_next_removes("killed.7.partial", 0);
     assert_int_equal(dcr_remove_tree(in("killed.7.partial"), &err), 0);
 
-    struct publish alive; /* its folder is called by another number than that of the next one in this process */
+    struct publish alive; /* the next folder of this process has another number */
     char name[64];
     assert_int_equal(publish_begin(&alive, in("killed"), &err), 0);
     snprintf(name, sizeof name, "%s", dcr_last_part(alive.partial));
@@ -280,7 +280,7 @@ static void test_link_to_a_folder_is_followed(void **state)
     assert_content("target/index.html", "x");
 }
 
-/* Two at once. Of a new folder the first one stays and the other is told so, of one to be replaced the last one. */
+/* Two writers at once. For a new folder the first one wins and the other is told; for a replaced one the last wins. */
 static void test_two_at_once(void **state)
 {
     (void)state;
@@ -289,7 +289,7 @@ static void test_two_at_once(void **state)
     err = (struct dcr_err){0};
     assert_int_equal(publish_begin(&slow, in("both"), &err), 0);
     assert_int_equal(publish_add(&slow, "index.html", "slow", 4, &err), 0);
-    /* Another process: partial folders are called by its number. */
+    /* A separate process, because partial folders are named by its number. */
     pid_t child = fork();
     if (child == 0)
         _exit(publish(in("both"), "fast") == 0 ? 0 : 1);

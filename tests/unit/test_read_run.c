@@ -62,7 +62,7 @@ static int read_back(const char *tar_name, const struct file *f, int n, struct r
     "epoch,step,rank,start_ns,step_ns,data_ns,h2d_ns,forward_ns,backward_ns,allreduce_ns,optimizer_ns,checkpoint_ns," \
     "samples,allreduce_bytes,loss\n"
 
-/* The slots of the first gap that says it; NULL: none does. */
+/* The slots of the first gap with that sentence; NULL: none. */
 static const struct slot *has_gap(const struct run *r, enum phrase_id id)
 {
     for (int i = 0; i < r->n_gaps; i++)
@@ -99,7 +99,7 @@ static void test_steps_of_two_ranks_in_one_file(void **state)
     /* before the second all-reduce: the optimizer of the first step, then forward and backward */
     assert_int_equal(r->ranks[0].collectives[1].since_ns[CAT_COMPUTE], 73);
     assert_int_equal(r->ranks[0].collectives[1].outside_ns, 10);
-    assert_int_equal(r->n_nodes, 2); /* from the file name, and said */
+    assert_int_equal(r->n_nodes, 2); /* from the file name, and reported */
     assert_non_null(has_gap(r, PHRASE_NODES_BY_FILE));
     assert_non_null(has_gap(r, PHRASE_NO_MANIFEST));
     run_free(r);
@@ -121,7 +121,7 @@ static void test_overlapping_phases(void **state)
     run_free(r);
 }
 
-/* The column that says how long buckets were under way: what was waited for is a part of it. */
+/* A column has the time of buckets in flight, of which the waiting is a part. */
 static void test_in_flight_column(void **state)
 {
     (void)state;
@@ -130,8 +130,8 @@ static void test_in_flight_column(void **state)
          "epoch,step,rank,start_ns,step_ns,data_ns,h2d_ns,forward_ns,backward_ns,allreduce_ns,optimizer_ns,"
          "checkpoint_ns,samples,allreduce_bytes,loss,allreduce_inflight_ns\n"
          "1,0,0,0,100,0,,30,50,10,5,0,32,400,1,35\n"   /* 25 beside the backward pass */
-         "1,1,0,100,100,0,,30,50,10,5,0,32,400,1,8\n"  /* waited longer than anything was under way */
-         "1,2,0,200,100,0,,30,50,10,5,0,32,400,1,\n"   /* nobody looked */
+         "1,1,0,100,100,0,,30,50,10,5,0,32,400,1,8\n"  /* waited longer than anything was in flight */
+         "1,2,0,200,100,0,,30,50,10,5,0,32,400,1,\n"   /* not measured */
          "1,3,0,300,100,0,,30,50,40,5,0,32,400,1,60\n" /* and phases that do not fit: 25 of the 40 */
          "1,4,0,400,100,0,,30,50,10,5,0,32,400,1,900\n",
          0}};
@@ -186,7 +186,7 @@ static void test_zero_columns_are_not_facts(void **state)
     run_free(r);
 }
 
-/* Monitors of others: dates as timestamps, rows without a time, a share above 100. */
+/* Monitors of other tools: dates as timestamps, rows without a time, a share above 100. */
 static void test_dates(void **state)
 {
     (void)state;
@@ -205,7 +205,7 @@ static void test_dates(void **state)
     run_free(r);
 }
 
-/* A row of a thinned file stands for many samples, so that means do not lean towards the newest. */
+/* A row of a thinned file stands for several samples, so that means do not lean towards the newest. */
 static void test_thinned_monitor(void **state)
 {
     (void)state;
@@ -249,7 +249,7 @@ static void test_monitors(void **state)
          "t_ns,user_ns,system_ns,run_delay_ns\n1000,10,5,0\n3000,x,9,50\n4000,20,9,\n5000,30,9,60\n", 0}};
     struct run *r;
     assert_int_equal(read_back("x.tar", f, 7, &r, NULL), 0);
-    /* On the clock of the steps: half of 2000 ns, then a quarter of 2000; rows without are passed over. */
+    /* On the clock of the steps: half of 2000 ns, then a quarter of 2000; rows without a time are skipped. */
     assert_int_equal(r->nodes[1].n_busy, 3);
     assert_int_equal(r->nodes[1].busy[0].cpu_ns, 0);
     assert_int_equal(r->nodes[1].busy[1].cpu_ns, 1000);
@@ -270,10 +270,10 @@ static void test_monitors(void **state)
     assert_true(n->monitor_seconds == 1);
     assert_int_equal(n->psi_io_percent.n, 1); /* counters: growth between two readings */
     assert_true(fabs(n->psi_io_percent.max - 25) < 1e-6);
-    assert_int_equal(n->major_faults_per_s.n, 1); /* the one that went back is none */
+    assert_int_equal(n->major_faults_per_s.n, 1); /* the counter that went back gives no value */
     assert_true(fabs(n->major_faults_per_s.max - 2) < 1e-6);
     assert_int_equal(n->psi_memory_percent.n, 0);
-    /* 580 ms of waiting in half a second: 80 of them passed behind the row's time and count in the next interval */
+    /* 580 ms of waiting in half a second: 80 of them happened after the row's time and count in the next interval */
     assert_int_equal(n->psi_cpu_percent.n, 2);
     assert_true(fabs(n->psi_cpu_percent.max - 100) < 1e-6 && fabs(n->psi_cpu_percent.min - 96) < 1e-6);
     assert_true(n->gpus[0].pcie_mb_s.n == 1 && fabs(n->gpus[0].pcie_mb_s.max - 6) < 1e-6);
@@ -329,7 +329,7 @@ static void test_metadata(void **state)
     assert_int_equal(read_back("x.tar", f, 2, &r, NULL), 0);
     assert_int_equal(r->n_nodes, 2);
     assert_int_equal(r->node_kind, NODES_ONE_KERNEL); /* equal boot ids */
-    assert_string_equal(r->nodes[1].host, "b?<i>");   /* no control characters; escaping is the writer's work */
+    assert_string_equal(r->nodes[1].host, "b?<i>");   /* no control characters; escaping is left to the writer */
     assert_int_equal(r->nodes[0].cores, 4);
     assert_int_equal(r->program.global_batch, 64);
     assert_int_equal(r->program.threads, -1); /* nonsense is unknown */
@@ -338,13 +338,14 @@ static void test_metadata(void **state)
     assert_int_equal(r->n_environment, 2);
     assert_string_equal(r->environment[0].key, "A");
     assert_int_equal(r->ranks[0].exit_status, 3);
-    assert_int_equal(r->ranks[1].exit_status, -1); /* nobody knows: not 0 */
+    assert_int_equal(r->ranks[1].exit_status, -1); /* unknown: not 0 */
     assert_int_equal(r->n_command, 2);
     assert_true(r->started_s == 5 && r->ended_s == 0); /* the year 2511 does not fit into nanoseconds */
     run_free(r);
 }
 
-/* What emulated nodes say makes them parts of one machine, whatever their boot ids; what cannot be a share is none. */
+/* Emulated nodes describe themselves as parts of one machine, whatever their boot ids; impossible shares are
+ * ignored. */
 static void test_emulated_nodes(void **state)
 {
     (void)state;
@@ -384,7 +385,8 @@ static void test_emulated_nodes(void **state)
     }
 }
 
-/* Of a program that does not describe itself the label says it; nonsense does not, nor does it overrule the program. */
+/* If a program does not describe itself, the label does. Nonsense in a label is ignored, and a label never overrules
+ * the program. */
 static void test_batch_label(void **state)
 {
     (void)state;
@@ -407,7 +409,7 @@ static void test_batch_label(void **state)
     }
 }
 
-/* Samples of a GPU that name no host are kept at node 0: nobody said that there was one node. */
+/* Samples of a GPU without a host are kept at node 0, but the number of nodes stays unknown. */
 static void test_samples_count_no_node(void **state)
 {
     (void)state;
@@ -480,7 +482,7 @@ static void test_text_is_cleaned(void **state)
     struct run *r = run_new("x.tar");
     assert_string_equal(run_text(r, "a\nb\tc\x7f"), "a b c?");
     assert_string_equal(run_text(r, "caf\xc3\xa9"), "caf\xc3\xa9");
-    assert_string_equal(run_text(r, "\xc3(\xff\xed\xa0\x80"), "?(????"); /* cut, no UTF-8, a surrogate */
+    assert_string_equal(run_text(r, "\xc3(\xff\xed\xa0\x80"), "?(????"); /* cut, not UTF-8, a surrogate */
     assert_string_equal(run_text(r, "a\xe2\x80\xae"
                                     "b\xe2\x81\xa7"),
                         "a???b???"); /* marks that turn the direction */
@@ -613,7 +615,7 @@ static void test_trace(void **state)
     assert_true(r->ranks[0].n_open > 0);
     run_free(r);
 
-    /* A file cut in the middle of its block: what can be read is read, and the loss is said. */
+    /* A file cut in the middle of its block: the readable part is read, and the loss is reported. */
     const struct file cut[] = {{"rank3/trace-9.dct", t->bytes, BLOCK + 48 + 16 * 10},
                                {"metrics.csv", "epoch,train_loss\n1,2\n", 0}};
     assert_int_equal(read_back("x.tar", cut, 2, &r, &err), 0);
@@ -622,8 +624,8 @@ static void test_trace(void **state)
     free(t);
 }
 
-/* What the timeline draws is the same whether it was collected while the numbers were computed or read again: of native
- * traces, and of two of another tool after them. */
+/* The timeline is the same whether it was collected while the numbers were computed or by reading again: for native
+ * traces, and for two of another tool after them. */
 static void test_spans_while_reading(void **state)
 {
     (void)state;
@@ -689,7 +691,7 @@ static void span(struct trace *t, uint16_t domain, uint32_t name, uint32_t categ
     put_slot(t, &attr);
 }
 
-/* MPI and file calls become tables of the run, and no second time of the ranges they stand in. */
+/* MPI and file calls become tables of the run, and do not count twice inside their ranges. */
 static void test_observed(void **state)
 {
     (void)state;
@@ -753,7 +755,7 @@ static void test_observed(void **state)
     free(t);
 }
 
-/* The table has all steps, the trace only one of three: the table is used, and it is said. */
+/* The table has all steps, the trace only one of three: the table is used, and this is reported. */
 static void test_trace_against_table(void **state)
 {
     (void)state;

@@ -72,11 +72,11 @@ static void test_every_window(void **state)
         struct dct_window window;
         int64_t recorded_ms, from_ms, to_ms;
     } c[] = {
-        /* --duration 1: open from before the processes began on */
+        /* --duration 1: open since before the processes began */
         {{.until_ns = 101000 * MS, .since_ns = 1, .first_ns = 1}, 1000, 0, 1000},
         /* --delay 9 */
         {{.until_ns = INT64_MAX / 4, .since_ns = 109000 * MS, .first_ns = 109000 * MS}, 1000, 9000, 10000},
-        /* --delay 2 --duration 3, of which the program ran all; --duration 30, of which it did not */
+        /* --delay 2 --duration 3, which ended before the program; --duration 30, which did not */
         {{.until_ns = 105000 * MS, .since_ns = 102000 * MS, .first_ns = 102000 * MS}, 3000, 2000, 5000},
         {{.until_ns = 130000 * MS, .since_ns = 102000 * MS, .first_ns = 102000 * MS}, 8000, 2000, 10000},
         /* --steps: closed when the last of them ended */
@@ -111,7 +111,7 @@ static void test_every_window(void **state)
     }
 }
 
-/* --delay 9 of a rank that ran for 8 s only: nothing of it was recorded, and that is known. */
+/* --delay 9 of a rank that ran only for 8 s: nothing of it was recorded, and this is known. */
 static void test_never_opened(void **state)
 {
     (void)state;
@@ -224,7 +224,7 @@ static void test_recording_cost(void **state)
     assert_int_equal(c.n_events, 1051);
     assert_int_equal(c.ns, 1000 * 60 + 42 * 100 + 9 * 60);
     assert_true(c.ratio > 3.23e-6 && c.ratio < 3.24e-6);
-    assert_false(c.has_cpu); /* the archive does not say */
+    assert_false(c.has_cpu); /* the archive does not have it */
     u.r->collector_cpu_ns = 100 * MS;
     c = recording_cost(u.r);
     assert_true(c.has_cpu && c.has);
@@ -246,7 +246,7 @@ static void analysed(struct uniform *u, struct report *rep)
     narrate(rep);
 }
 
-/* If one of two ranks lost events, common quantities are not known, and that is found, with what was lost. */
+/* If one of two ranks lost events, common quantities are unknown; the finding names the losses. */
 static void test_lost_without_steps(void **state)
 {
     (void)state;
@@ -271,16 +271,16 @@ static void test_lost_without_steps(void **state)
     assert_int_equal(said->support[0].slot[2].count, 10000 * MS);
     assert_int_equal(said->support[1].id, PHRASE_NONE); /* nothing of MPI */
     report_free(&rep);
-    u.r->ranks[1].n_dropped_gpu = 78; /* that CUPTI lost: nothing of the host */
+    u.r->ranks[1].n_dropped_gpu = 78; /* lost by CUPTI: nothing of the host */
     u.r->ranks[1].lost_from_ns = 0;
     assert_true(mpi_share(u.r).has);
-    u.r->ranks[0].n_bad_blocks = 1; /* damaged: nobody knows since when */
+    u.r->ranks[0].n_bad_blocks = 1; /* damaged: it is unknown since when */
     assert_false(mpi_share(u.r).has);
     assert_int_equal(recorded_part(u.r).lost_from_ns, -1);
     run_free(u.r);
 }
 
-/* The recorder kept sums of what it dropped, by name and for each step. */
+/* The recorder kept sums of dropped events, by name and for each step. */
 static void test_lost_and_summed(void **state)
 {
     (void)state;

@@ -83,7 +83,7 @@ static void test_step_that_closes(void **state)
     (void)state;
     const int64_t length = 100000, last = 3 * length;
     static const struct {
-        int64_t late_ns; /* the end of the third step, behind what the window says */
+        int64_t late_ns; /* the end of the third step, after the end of the window */
         int n_steps;
     } c[] = {{0, 3}, {DCT_CLOCK_ERROR_NS, 3}, {DCT_CLOCK_ERROR_NS + 1, 2}};
     struct dct_info info = {.window = {.until_ns = INT64_MAX / 4, .first_ns = 1, .last_ns = last, .closed_ns = last}};
@@ -99,7 +99,7 @@ static void test_step_that_closes(void **state)
         reduce_free(d);
         dcr_arena_release(&a);
     }
-    info.incomplete_ns = last; /* events were lost: nothing is allowed for */
+    info.incomplete_ns = last; /* events were lost: no tolerance is added */
     assert_int_equal(dct_recorded_until(&info), last);
 }
 
@@ -148,7 +148,7 @@ static void test_nesting(void **state)
     dcr_arena_release(&a);
 }
 
-/* What a rank does after its collective delays the next one: the causes run over the border of a step. */
+/* Time of a rank after its collective delays the next one: the causes continue over the border of a step. */
 static void test_since_crosses_steps(void **state)
 {
     (void)state;
@@ -197,7 +197,7 @@ static void test_validation_is_outside(void **state)
     dcr_arena_release(&a);
 }
 
-/* A communication thread: what the step's own thread does not wait for is hidden, each instant once. */
+/* A communication thread: time that the step's own thread does not wait for is hidden, each instant once. */
 static void test_hidden_communication(void **state)
 {
     (void)state;
@@ -228,8 +228,9 @@ static void beside(struct reducer *d, enum category c, int64_t start, int64_t en
                                     .number = -1});
 }
 
-/* Buckets under way on nobody's thread: in flight (union) less what the step waited; the parts of the step are as if
- * they were not there, and they are no collectives. Those between steps count nowhere, one over two steps in each. */
+/* Buckets in flight that belong to no thread: time in flight (union) less the waiting of the step. The parts of the
+ * step are as without them, and they are not collectives. Those between steps count nowhere, one over two steps counts
+ * in each. */
 static void test_buckets_beside_the_thread(void **state)
 {
     (void)state;
@@ -260,7 +261,7 @@ static void test_buckets_beside_the_thread(void **state)
     dcr_arena_release(&a);
 }
 
-/* Other process ranges (a program may mark its phases so) are the thread's, as ever. */
+/* Other process ranges (a program may mark its phases so) belong to the thread as usual. */
 static void test_other_process_ranges(void **state)
 {
     (void)state;
@@ -275,7 +276,7 @@ static void test_other_process_ranges(void **state)
     dcr_arena_release(&a);
 }
 
-/* A traced MPI: what starts or looks is communication, but not the collective that ranks wait in. */
+/* A traced MPI: calls that start or test something are communication, but not the collective that ranks wait in. */
 static void test_mpi_calls_that_do_not_wait(void **state)
 {
     (void)state;
@@ -308,7 +309,7 @@ static void observed(struct reducer *d, const char *name, enum category c, int64
                                     .name = name});
 }
 
-/* A flight that MPI shows is hidden communication, but where the program names such itself only that counts. */
+/* A flight that MPI shows is hidden communication, but if the program names flights itself, only those count. */
 static void test_flights_count_where_none_is_named(void **state)
 {
     (void)state;
@@ -338,8 +339,8 @@ static void test_flights_count_where_none_is_named(void **state)
     }
 }
 
-/* MPI and file calls inside the program's own ranges are those ranges' time; elsewhere they speak for themselves.
- * Nothing is counted twice: neither time nor collectives nor bytes. */
+/* MPI and file calls inside the program's own ranges are those ranges' time; elsewhere they count separately. Nothing
+ * is counted twice: neither time nor collectives nor bytes. */
 static void test_observed_calls_are_not_counted_twice(void **state)
 {
     (void)state;
@@ -361,10 +362,10 @@ static void test_observed_calls_are_not_counted_twice(void **state)
     assert_int_equal(k.steps[0].n_collectives, 2); /* all_reduce with what is inside it, and MPI_Bcast */
     assert_int_equal(k.collectives[0].dur_ns, 20);
     assert_int_equal(k.collectives[1].dur_ns, 5);
-    assert_int_equal(k.steps[0].bytes, 3000); /* the range says none: those inside it stand for it */
+    assert_int_equal(k.steps[0].bytes, 3000); /* the range has no bytes, so those inside it count */
     for (int i = 0; i < k.n_phases; i++)
         assert_string_not_equal(k.phases[i].name, "MPI_Allreduce");
-    int64_t files = 0; /* what loading spent in calls on files is a phase of its own */
+    int64_t files = 0; /* calls on files inside loading are a separate phase */
     for (int i = 0; i < k.n_phases; i++)
         if (strcmp(k.phases[i].name, "data_load" REDUCE_FILES) == 0) {
             assert_int_equal(k.phases[i].category, CAT_DATA);
@@ -389,8 +390,8 @@ static void reads(struct reducer *d, uint32_t track, uint32_t file, int64_t star
                                     .name = "read"});
 }
 
-/* Which files loading reads: those of calls inside its ranges, on the thread that has the steps; calls that touch each
- * other stay apart when they are on two files. */
+/* The files that loading reads: those of calls inside its ranges, on the thread that has the steps. Adjacent calls on
+ * two files stay separate. */
 static void test_files_that_loading_reads(void **state)
 {
     (void)state;
@@ -483,7 +484,8 @@ static void batch(struct reducer *d, uint32_t track, int64_t start, int64_t end)
                                     .number = -1});
 }
 
-/* Batches are steps where nothing else is called so; inside steps they are parts, on other threads what these do. */
+/* Batches are steps if nothing else is called a step; inside steps they are parts, and on other threads work of those
+ * threads. */
 static void test_batches(void **state)
 {
     (void)state;
@@ -496,14 +498,14 @@ static void test_batches(void **state)
                 int64_t at = 100 * s + 50 * b;
                 phase(d, 1, CAT_COMPUTE, at + 5, at + 25);
                 batch(d, 1, at + 1, at + 40);
-                batch(d, 2, at, at + 10); /* a loader, which is ahead */
+                batch(d, 2, at, at + 10); /* a loader that runs ahead */
                 batch(d, 2, at + 20, at + 30);
             }
             if (with_steps)
                 step(d, 1, -1, 100 * s, 100 * s + 100);
         }
         assert_int_equal(reduce_finish(d, &a, &k), 1);
-        if (with_steps) { /* the first one told that batches are none */
+        if (with_steps) { /* the first step shows that batches are not steps */
             assert_int_equal(k.n_steps, 2);
             assert_int_equal(k.steps[0].step, 0);
             assert_int_equal(k.steps[0].start_ns, 100);
@@ -531,7 +533,7 @@ static void hooked(struct reducer *d, enum event_kind kind, const char *name, en
                                     .name = name});
 }
 
-/* A batch is a step if an optimizer steps in it. What lies in the others is time between steps. */
+/* A batch is a step if an optimizer steps in it. Time in other batches is time between steps. */
 static void test_batches_of_the_hook(void **state)
 {
     (void)state;
@@ -590,8 +592,8 @@ static void test_the_program_wins_over_the_hook(void **state)
     dcr_arena_release(&a);
 }
 
-/* What the backward pass waited for is told after its step: compute becomes communication. The last step, of which
- * nothing was told, is left out with what came before it. */
+/* The exchange of the backward pass is reported after its step: compute becomes communication. The last step, which has
+ * no such report, is left out with the time before it. */
 static void test_exchange_of_gradients(void **state)
 {
     (void)state;
@@ -629,8 +631,8 @@ static void test_exchange_of_gradients(void **state)
     dcr_arena_release(&a);
 }
 
-/* Where a range of the program has the time of the pass, nothing is told of the exchange, and no step is left out.
- * Batches of the hook do not count where the program marks batches. */
+/* If a range of the program has the time of the pass, the exchange is not used, and no step is left out. Batches of the
+ * hook do not count if the program marks batches. */
 static void test_the_program_hides_the_exchange(void **state)
 {
     (void)state;
@@ -676,7 +678,7 @@ static void test_classify(void **state)
     assert_int_equal(event_classify("", "step", &c), EVENT_STEP);
     assert_int_equal(event_classify("validation", "", &c), EVENT_VALIDATION);
     assert_int_equal(event_classify("", "my own range", &c), EVENT_NONE);
-    assert_int_equal(event_classify("", "step 12", &c), EVENT_STEP); /* a number behind it, as many programs write */
+    assert_int_equal(event_classify("", "step 12", &c), EVENT_STEP); /* followed by a number, as in many programs */
     assert_int_equal(event_classify("", "Iteration: 7", &c), EVENT_STEP);
     assert_int_equal(event_classify("", "train_step#0", &c), EVENT_STEP);
     assert_string_equal(event_numbered_step("STEP_3"), "step");
@@ -743,8 +745,8 @@ static const struct run_phase *phase_named(const struct reduced *k, const char *
     return NULL;
 }
 
-/* Phases are exclusive like categories: an inner range takes its time from the outer one, equal names add up, and the
- * phases of a category sum to it. A phase that some steps lack is 0 there. */
+/* Phases are exclusive like categories: an inner range takes its time from the outer one, equal names are added, and
+ * the phases of a category sum to it. A phase that some steps lack is 0 there. */
 static void test_phases_by_name(void **state)
 {
     (void)state;
@@ -810,7 +812,7 @@ static void call_of_bytes(struct reducer *d, uint32_t track, int64_t start, int6
                                     .bytes = bytes});
 }
 
-/* Calls of one thread that overlap, payloads beyond all memory: some number, within its bounds. */
+/* Calls of one thread that overlap, impossible payloads: the result is any number within its bounds. */
 static void test_traces_that_lie(void **state)
 {
     (void)state;

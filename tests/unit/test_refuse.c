@@ -1,5 +1,5 @@
-/* test_refuse.c - what rank 0 lets the other ranks of its machine know of its options, and which rank says a refusal
- * then (trainer/ranks/stop.h). Each rank is a process. */
+/* test_refuse.c - the message of rank 0 to the other ranks of its machine about its options, and which rank then
+ * reports a refusal (trainer/ranks/stop.h). Each rank is a process. */
 #include "trainer/ranks/stop.h"
 
 #include <setjmp.h>
@@ -15,7 +15,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-/* As Open MPI's launcher would, in a job that no other has. */
+/* The environment of Open MPI's launcher, in a job that no other test has. */
 static void be_rank(int rank, const char *suffix)
 {
     char text[64];
@@ -27,7 +27,7 @@ static void be_rank(int rank, const char *suffix)
     unsetenv("TORCHELASTIC_RUN_ID");
 }
 
-/* Runs f in a process; returns when it has said so or ended. *said: what it writes to standard error */
+/* Runs f in a process; returns after its message or its end. *said: its output on standard error */
 static pid_t start(void (*f)(FILE *ready), int *said)
 {
     int ready[2], errors[2];
@@ -80,7 +80,7 @@ static void rank_1_refused(FILE *ready)
     refuse("--layers takes another number");
 }
 
-/* What a rank 1 sees. */
+/* The result of a rank 1. */
 static void rank_1_sees(FILE *ready)
 {
     (void)ready;
@@ -141,7 +141,7 @@ static void a_rank_alone_says_it_at_once(void **state)
     time_t began = time(NULL);
     pid_t rank_0 = start(rank_0_taken, &said_0), rank_1 = start(rank_1_refused, &said_1);
     end(rank_1, said_1, text, sizeof text);
-    assert_in_range(time(NULL) - began, 0, 6); /* without word from rank 0 it waits 8 s for its end */
+    assert_in_range(time(NULL) - began, 0, 6); /* without a message from rank 0 it waits 8 s for its end */
     stop(rank_0, said_0);
     gethostname(host, sizeof host - 1);
     snprintf(want, sizeof want, "dcrnn-train: rank 1 on %s: --layers takes another number.\n", host);

@@ -1,4 +1,4 @@
-/* test_report_json.c - report.json has all its keys, whatever bytes a name is made of, or the program fails
+/* test_report_json.c - report.json has all its keys, for names of any bytes, or the program fails
  * (render/write/json/json_values.h). */
 #include "render/findings/narrate.h"
 
@@ -122,8 +122,8 @@ static void *all_but_one(size_t n)
     return n_left-- == 0 ? NULL : malloc(n);
 }
 
-/* Run in the child, with one allocation failing after so many. returns  0: none failed; 1: the failure is reported; 2:
- * it is not */
+/* Run in the child, with one allocation failing after the given number. returns  0: none failed; 1: the failure is
+ * reported; 2: it is not */
 static int write_with(const struct report *rep, int n_blocks)
 {
     struct dcr_buf out = {0};

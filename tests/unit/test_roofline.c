@@ -1,4 +1,4 @@
-/* test_roofline.c - does memory's bandwidth hold up compute: by counts of the program and what was calibrated, or by a
+/* test_roofline.c - does memory's bandwidth limit compute? From counts of the program and the calibration, or from a
  * counter of the processor. */
 #include "render/read/recorder.h"
 #include "render/metrics/cache_misses.h"
@@ -86,7 +86,7 @@ static void test_roofline(void **state)
     assert_int_equal(f.bound, BOUND_COMPUTE);
     assert_int_equal(roofline_by(calibrated(100, 2000)).bound, BOUND_NEITHER); /* half of it */
     assert_false(roofline_by(calibrated(-1, 500)).has);
-    /* what processors can do says nothing of GPUs; what one GPU can is stated */
+    /* the limits of processors do not apply to GPUs; the stated limit of one GPU does */
     struct run *r = calibrated(1600, 500);
     r->program.backend = "cuda";
     assert_int_equal(roofline_by(r).why.code, REASON_CALIBRATION_OF_PROCESSORS);
@@ -99,7 +99,7 @@ static void test_roofline(void **state)
     assert_true(f.has && is_about(f.peak_gflop_per_s, 200) && is_about(f.peak_gb_per_s, 100));
     assert_true(is_about(f.mfu_ratio, 0.025));
     assert_int_equal(f.peaks, PEAKS_STATED);
-    labels[0].value = "0.01"; /* more moves than that: what was stated is wrong, there is no calibration */
+    labels[0].value = "0.01"; /* more bytes move than that, so the stated limit is wrong; there is no calibration */
     r = calibrated(1600, 500);
     r->program.backend = "cuda";
     r->labels = labels;
@@ -131,7 +131,7 @@ static void test_roofline(void **state)
     assert_false(roofline_by(r).has);
 }
 
-/* What the report says of memory in a run that does `flop` operations and moves `bytes` in 100 ns, on cores that do
+/* The report's statement on memory for a run that does `flop` operations and moves `bytes` in 100 ns, on cores that do
  * 4000 and move 2000 in that time. */
 static struct class_result memory_of(double bytes, double flop, struct roofline *f)
 {
@@ -147,7 +147,7 @@ static struct class_result memory_of(double bytes, double flop, struct roofline 
     return memory;
 }
 
-/* Is the rate that was found, or that disagrees, this one? */
+/* Is this the rate that was found, or that disagrees? */
 static int is_rate(const struct slot *slots, double rate, double share)
 {
     return slots && is_about(slots[0].real, rate) && (share < 0 || is_about(slots[1].real, share));
@@ -231,7 +231,7 @@ static void test_rates_of_shared_cores(void **state)
     f = roofline_by(in_turns(4180, 4)); /* a core each: while they compute, 95 ns of a step in the mean */
     assert_true(f.has && !f.is_of_step);
     assert_true(is_about(f.peak_gflop_per_s, 80) && is_about(f.gflop_per_s, 44) && is_about(f.mfu_ratio, 0.475));
-    /* machines that are one by their kernel: what it can do counts once */
+    /* machines that are one by their kernel: its rate counts once */
     struct run *r = calibrated(1600, 500);
     r->nodes[0].boot_id = r->nodes[1].boot_id = "one";
     for (int i = 0; i < 2; i++)
@@ -257,7 +257,7 @@ static void test_peak_under_a_quota(void **state)
     assert_true(is_about(f.peak_gflop_per_s, 80) && is_about(f.peak_gb_per_s, 160));
     assert_true(f.is_of_step); /* threads wait for each other's share */
     r = calibrated(1600, 500);
-    r->nodes[0].cores_quota = 0.5; /* and none known of the other */
+    r->nodes[0].cores_quota = 0.5; /* and the other's is unknown */
     assert_true(is_about(roofline_by(r).peak_gflop_per_s, 30));
     r = calibrated(1600, 500);
     r->nodes[0].cores_quota = r->nodes[1].cores_quota = 2; /* more than there are threads */
@@ -283,7 +283,7 @@ static void test_peak_under_a_quota(void **state)
     assert_true(is_about(f.peak_gflop_per_s, 20) && is_about(f.peak_gb_per_s, 20) && !f.is_of_step);
 }
 
-/* Other programs had half of the cores: 8 GB/s of 20 are what the ranks got beside them, 80 % of what was left. */
+/* Other programs had half of the cores: the ranks moved 8 GB/s of 20 beside them, 80 % of the rest. */
 static void test_memory_beside_others(void **state)
 {
     (void)state;
@@ -321,7 +321,7 @@ static void test_memory_beside_others(void **state)
     }
 }
 
-/* One nanosecond of everything in each step: it is recorded, and of no weight. */
+/* One nanosecond of everything in each step: it is recorded, but too small to matter. */
 static void record_all(struct run *r)
 {
     for (int i = 0; i < r->ranks_len; i++)
@@ -334,8 +334,7 @@ static void record_all(struct run *r)
         }
 }
 
-/* What nobody recorded may be in what the program calls compute: nothing says that there is nothing left to optimise.
- */
+/* Unrecorded work may be inside compute, so the report does not claim that nothing is left to optimise. */
 static void test_nothing_to_optimise_only_if_all_was_recorded(void **state)
 {
     (void)state;
@@ -347,7 +346,7 @@ static void test_nothing_to_optimise_only_if_all_was_recorded(void **state)
     assert_true(is_memory_judged(&rep.runs[0]));
     assert_string_equal(unrecorded_in_compute(&rep, &rep.runs[0]), "communication, data loading or I/O");
     assert_int_equal(rep.runs[0].said.headline.id, PHRASE_COMPUTE_LIMITS);
-    int is_told = 0; /* what was not recorded stands beside what was ruled out */
+    int is_told = 0; /* unrecorded causes are listed beside the ruled-out ones */
     for (int i = 0; i < JUDGED_MAX; i++)
         is_told |= rep.runs[0].judged[i].id == PHRASE_NOT_JUDGED &&
                    strcmp(rep.runs[0].judged[i].slot[1].name, "not recorded") == 0 &&
@@ -394,7 +393,7 @@ static void test_nothing_to_optimise_only_if_memory_was_judged(void **state)
     }
 }
 
-/* Where the program says nothing, the archive's own reason for having no counters is given. */
+/* If the program gives no reason, the archive's own reason for having no counters is given. */
 static void test_memory_untold(void **state)
 {
     (void)state;
@@ -404,7 +403,7 @@ static void test_memory_untold(void **state)
         const char *because;
     } cases[] = {{"", REASON_NO_COUNTS, NULL},
                  {"n/a because the kernel refuses", REASON_NO_COUNTS_NOR_COUNTERS, "the kernel refuses"},
-                 {"nothing", REASON_NO_COUNTS_NOR_COUNTERS, "nothing"}, /* whatever stands there is said */
+                 {"nothing", REASON_NO_COUNTS_NOR_COUNTERS, "nothing"}, /* any text there is shown */
                  {"ok: user mode only", REASON_COUNTS_OTHER_CACHE, "this processor"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct run *r = parts(0, 0, 0), *runs[] = {r};
@@ -486,7 +485,7 @@ static void test_memory_by_cache_misses(void **state)
     }
 }
 
-/* What was not counted throughout is not guessed. */
+/* A value that was not counted throughout is not guessed. */
 static void test_cache_misses_not_counted_throughout(void **state)
 {
     (void)state;

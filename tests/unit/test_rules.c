@@ -1,4 +1,4 @@
-/* test_rules.c - numbers against thresholds: what limits, what is watched, what is not judged. */
+/* test_rules.c - numbers and thresholds: classes that limit, that are watched, and that are not judged. */
 #include "render/read/recorder.h"
 #include "render/metrics/calls.h"
 #include "render/metrics/known.h"
@@ -69,7 +69,7 @@ static void test_io(void **state)
     assert_int_equal(verdict_of(r, CLASS_IO, t), VERDICT_LIMITS);
 }
 
-/* A share and the threshold beside it are of the same quantity. */
+/* A share and the threshold beside it belong to the same quantity. */
 static void test_what_was_judged(void **state)
 {
     (void)state;
@@ -92,8 +92,8 @@ static void test_what_was_judged(void **state)
     run_free(r);
 }
 
-/* What a claim gives as its threshold is that of what was judged, and so is how sure it is: the share of transfer,
- * whose interval has 20 % in it, was compared with nothing. */
+/* A claim shows the threshold of the judged quantity, and its certainty: the share of transfer, whose interval contains
+ * 20 %, was not compared. */
 static void test_claim_of_what_was_judged(void **state)
 {
     (void)state;
@@ -151,8 +151,8 @@ static void test_sure_of_transfer_with_waiting(void **state)
     run_free(r);
 }
 
-/* Ranks wait for each other by turns, for 20.0 ms because of computing and for 0.006 ms because of loading: the text
- * has the waiting of the breakdown. */
+/* Ranks wait for each other in turn, for 20.0 ms because of computing and for 0.006 ms because of loading: the text has
+ * the waiting of the breakdown. */
 static void test_waiting_is_one_number(void **state)
 {
     (void)state;
@@ -189,7 +189,7 @@ static void test_compute_bound(void **state)
     assert_int_equal(verdict_of(parts(25, 0, 0), CLASS_COMPUTE, t), VERDICT_FINE); /* something else limits */
 }
 
-/* A job of one rank whose collectives take a quarter of a step: that is judged. Without them nobody is there. */
+/* A job of one rank whose collectives take a quarter of a step is judged. Without them there is no other rank. */
 static void test_collectives_of_one_rank(void **state)
 {
     (void)state;
@@ -232,7 +232,8 @@ static void test_imbalance(void **state)
     run_free(r);
 }
 
-/* Two ranks, of which rank 1 is last in every exchange: it stands out, whatever that costs. Named, it is not fine. */
+/* Two ranks, of which rank 1 is last in every exchange: it stands out, whatever the cost. Once named, it is not
+ * fine. */
 static void test_always_last(void **state)
 {
     (void)state;
@@ -258,7 +259,7 @@ static void test_always_last(void **state)
     }
 }
 
-/* With the recorder of calls on files on, no I/O is measured, in steps or at all; without it nobody knows. */
+/* With the recorder of calls on files on, no I/O is measured, in steps or at all; without it this is unknown. */
 static void test_io_recorded(void **state)
 {
     (void)state;
@@ -297,8 +298,8 @@ static void test_io_recorded(void **state)
     }
 }
 
-/* By the kernel the ranks wrote more than lies in recorded calls: much of it is no zero, little of it is. Through
- * sockets MPI writes, too. */
+/* By the kernel's count the ranks wrote more than the recorded calls: if much, I/O is not zero; if little, it is. MPI
+ * also writes through sockets. */
 static void test_io_unseen(void **state)
 {
     (void)state;
@@ -310,7 +311,7 @@ static void test_io_unseen(void **state)
     } cases[] = {{3000000000, 0, 10, VERDICT_NA},
                  {20000000, 0, 10, VERDICT_FINE},
                  {3000000000, 1000000000, 10, VERDICT_FINE},
-                 {3000000000, INT64_MAX / 2 + 1, 10, VERDICT_FINE}, /* of a trace that lies */
+                 {3000000000, INT64_MAX / 2 + 1, 10, VERDICT_FINE}, /* of a damaged trace */
                  {20000000, 0, 0, VERDICT_FINE}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct run *r = parts(0, 0, 0), *runs[] = {r};
@@ -331,7 +332,7 @@ static void test_io_unseen(void **state)
         const struct run_result *k = &rep.runs[0];
         assert_int_equal(k->classes[CLASS_IO].verdict, cases[i].verdict);
         assert_int_equal(is_part_known(k, PART_IO), cases[i].verdict != VERDICT_NA);
-        if (cases[i].sent) /* messages that sockets carried are no files */
+        if (cases[i].sent) /* messages through sockets are not files */
             assert_null(found_of(&k->classes[CLASS_IO], PHRASE_FOUND_FILES_UNSEEN));
         if (cases[i].verdict == VERDICT_NA) {
             assert_int_equal(k->classes[CLASS_IO].why.code, REASON_FILES_UNSEEN);
@@ -391,7 +392,7 @@ static void test_files_in_loading(void **state)
     run_free(r);
 }
 
-/* What lies outside the steps' own thread is not called unrecorded, and a loader that never rests is a finding. */
+/* Time outside the steps' own thread does not count as unrecorded, and a loader that never rests is a finding. */
 static void test_outside_the_steps(void **state)
 {
     (void)state;
@@ -460,7 +461,7 @@ static void test_late_by_writing(void **state)
     run_free(r);
 }
 
-/* Nothing passes its own threshold: the largest gain is named, when it matters. */
+/* No class exceeds its own threshold: the largest gain is named if it matters. */
 static void test_largest_gain(void **state)
 {
     (void)state;
@@ -473,8 +474,8 @@ static void test_largest_gain(void **state)
     assert_int_equal(verdict_of(parts(15, 0, 0), CLASS_COMMUNICATION, t), VERDICT_WATCH);
 }
 
-/* Computing gains what better kernels gained on the run's own batches, as timed by the program; nothing else is known.
- */
+/* The gain of compute is that of better kernels on the run's own batches, as timed by the program; no other gain is
+ * known. */
 static void test_kernels(void **state)
 {
     (void)state;
@@ -522,8 +523,8 @@ static void test_kernels_beside_another_cause(void **state)
     }
 }
 
-/* A GPU that waits for the host three quarters of the steps; the ranks' own steps have that time, or, where the trace
- * is of another job, have not. */
+/* A GPU waits for the host three quarters of the steps. The ranks' own steps have that time, or, if the trace belongs
+ * to another job, have not. */
 static void test_host(void **state)
 {
     (void)state;
@@ -591,7 +592,7 @@ static void test_mpi_share(void **state)
     r->mpi_calls = calls;
     r->n_mpi_calls = 3;
     r->ranks[0].process_seconds = 10;
-    assert_false(mpi_share(r).has); /* of rank 1 nobody knows */
+    assert_false(mpi_share(r).has); /* of rank 1 it is unknown */
     r->ranks[1].process_seconds = 10;
     struct mpi_share m = mpi_share(r);
     assert_true(m.has);
@@ -613,7 +614,7 @@ static void test_file_time(void **state)
     r->files = files;
     r->n_files = 2;
     r->ranks[0].process_seconds = 10;
-    assert_false(file_time(r).has); /* of rank 1 nobody knows */
+    assert_false(file_time(r).has); /* of rank 1 it is unknown */
     r->ranks[1].process_seconds = 10;
     struct file_time f = file_time(r);
     assert_true(f.has);
@@ -626,7 +627,7 @@ static void test_file_time(void **state)
     assert_int_equal(f.n_in_folder, 2);
     assert_int_equal(f.folder_ns, 5000000000);
     assert_int_equal(f.folder_len, 2); /* "/d" */
-    r->has_window = 1;                 /* of a recorder that does not say of which part: test_recorded.c */
+    r->has_window = 1;                 /* from a recorder that does not report the part: test_recorded.c */
     assert_int_equal(file_time(r).why.code, REASON_WINDOW_UNKNOWN);
     r->has_window = 0;
     files[1].sum[DCT_IO_READ].ns = 17000000000;
@@ -636,7 +637,7 @@ static void test_file_time(void **state)
     run_free(r);
 }
 
-/* Who is waited for spends little time in MPI while the others spend much. */
+/* The rank that others wait for spends little time in MPI while the others spend much. */
 static void test_mpi_late(void **state)
 {
     (void)state;
@@ -644,7 +645,7 @@ static void test_mpi_late(void **state)
         int64_t ms[4];
         int has, first, n;
         int64_t waited_ms;
-    } c[] = {{{4000, 4200, 400, 3800}, 1, 2, 1, 3600}, /* 4.0 s in the mean of the others, 0.4 s */
+    } c[] = {{{4000, 4200, 400, 3800}, 1, 2, 1, 3600}, /* 4.0 s on average for the others, 0.4 s */
              {{4000, 4100, 4000, 3900}, 0, 0, 0, 0},   /* little more than the others: 0.1 s of 10 */
              {{4000, 500, 500, 500}, 0, 0, 0, 0},      /* one waits for many: nobody is late */
              {{4000, 4200, 400, 0}, 0, 0, 0, 0}};      /* of one rank nothing was recorded */

@@ -35,7 +35,7 @@ static void test_fill(void **state)
     expect("{ranks:rank} {ranks|waits|wait}.", 1, "1 rank waits.");
     expect("{ranks:rank} {ranks|waits|wait}.", 4, "4 ranks wait.");
     expect("{ranks:GPU call}{ranks||, and others}", 1, "1 GPU call");
-    expect("'{what}'", 4, "'{step}'"); /* what fills a slot is no template */
+    expect("'{what}'", 4, "'{step}'"); /* the content of a slot is not a template */
     expect("{rank} {step:second} {ranks", 4, "{rank} {step:second} {ranks");
 }
 
@@ -184,7 +184,7 @@ static void test_phrases(void **state)
     dcr_arena_release(&a);
 }
 
-/* Behind the label of a run a note begins with a small letter; what it keeps outlives whose names it was given. */
+/* After the label of a run a note begins with a small letter. It keeps copies of names, which may be released. */
 static void test_notes(void **state)
 {
     (void)state;
@@ -202,7 +202,7 @@ static void test_notes(void **state)
     dcr_arena_release(&a);
 }
 
-/* Sentences with slots that are there; words for PyTorch's users are there always, but not all have others. */
+/* Sentences with slots exist; words for PyTorch's users always exist, while not all sentences have other words. */
 static void test_advice_rows(void **state)
 {
     (void)state;
@@ -263,7 +263,7 @@ static const char *id_of(enum row_kind kind, int i)
                                 : say_fact_row((enum fact_id)i)->id;
 }
 
-/* The names behind a prefix in a line of code. */
+/* The names after a prefix in a line of code. */
 static void mark_named(enum row_kind kind, const char *line, const char *prefix, char *is_row_used, int n_rows)
 {
     for (const char *s = line; (s = strstr(s, prefix)) != NULL;) {
@@ -319,7 +319,7 @@ static void test_every_row_is_used(void **state)
             fail_msg("no file of render/ gives %s", say_fact_row((enum fact_id)id)->id);
 }
 
-/* With sample values nothing is left of the templates. */
+/* With sample values nothing of the templates remains. */
 static void test_phrasebook(void **state)
 {
     (void)state;

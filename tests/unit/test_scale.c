@@ -1,4 +1,4 @@
-/* Axes' arithmetic: ticks, labels, spreading, thinning. */
+/* test_scale.c - arithmetic of axes: ticks, labels, spreading, thinning. */
 #include "render/draw/scale.h"
 
 #include <math.h>

@@ -80,7 +80,7 @@ static void test_strong(void **state)
     release(&f);
 }
 
-/* A run that broke off is no repetition of one that did not; alone it is better than nothing. */
+/* A run that was interrupted is not a repetition of a complete one; alone it is better than nothing. */
 static void test_incomplete(void **state)
 {
     (void)state;
@@ -99,7 +99,7 @@ static void test_incomplete(void **state)
     release(&f);
 }
 
-/* The host may only have enqueued: how fast it is holds, and what the time was lost to is not known. */
+/* The host may only have enqueued the work: its speed is valid, but the cause of the lost time is unknown. */
 static void test_losses_of_a_gpu_not_seen(void **state)
 {
     (void)state;
@@ -144,8 +144,8 @@ static void test_losses_by_class(void **state)
     release(&f);
 }
 
-/* Two ranks that wait for each other by turns on one core: not unequal work, so not imbalance, in the table of causes
- * as in the loss. What nothing was recorded of is n/a with a reason. */
+/* Two ranks that wait for each other in turn on one core: this is not unequal work, so not imbalance, in the table of
+ * causes as in the loss. Unrecorded quantities are n/a with a reason. */
 static void test_losses_on_shared_cores(void **state)
 {
     (void)state;
@@ -190,8 +190,8 @@ static void test_losses_on_shared_cores(void **state)
     release(&f);
 }
 
-/* Two ranks with cores, one of which is late by 10 of work, then four without, which wait by turns: how much is lost to
- * late ranks is not known. */
+/* Two ranks with enough cores, one of which is late by 10 of work, then four without, which wait in turn: the loss to
+ * late ranks is unknown. */
 static void test_losses_to_shared_cores(void **state)
 {
     (void)state;
@@ -352,7 +352,7 @@ static void test_mixed_configurations(void **state)
     release(&h);
 }
 
-/* The first command word is the program; a run that broke off before program.json has nothing else to tell. */
+/* The first command word is the program; for a run that stopped before program.json it is the only source. */
 static void give_command(struct run *r, const char **words, int n, const char *hash)
 {
     r->command = words;
@@ -401,7 +401,7 @@ static void test_untold(void **state)
     }
 }
 
-/* All that configurations differ in is named, of programs that do not say their names too. */
+/* All differences of configurations are named, also for programs without a name. */
 static void test_differing(void **state)
 {
     (void)state;
@@ -490,7 +490,7 @@ static void test_key(void **state)
     assert_string_not_equal(dcr_buf_text(&key[0]), dcr_buf_text(&key[2]));
     for (int i = 0; i < 3; i++)
         dcr_buf_release(&key[i]);
-    /* A number of ranks that is not known is equal to none that is, whether the nodes are known or not. */
+    /* An unknown number of ranks equals no known number, whether the nodes are known or not. */
     for (result.n_nodes = 0; result.n_nodes < 3; result.n_nodes += 2) {
         for (int i = 0; i < 3; i++) {
             result.n_ranks = i;
@@ -505,7 +505,7 @@ static void test_key(void **state)
     run_free(r);
 }
 
-/* What a launcher and its options are is no part of a configuration: on one rank there is none. */
+/* A launcher and its options are not part of a configuration: on one rank there is none. */
 static void test_key_behind_a_launcher(void **state)
 {
     (void)state;
@@ -566,7 +566,7 @@ static void test_same_run_twice(void **state)
     release(&f);
 }
 
-/* The program is a file of the command line; the text of a script is none, whatever stands in it. */
+/* The program is a file of the command line; the text of a script is not, whatever it holds. */
 static void test_program(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* test_scenario.c - a scenario gives options that the program takes, with sizes drawn by its seed; options of the
- * command line win. */
+/* test_scenario.c - a scenario gives valid options of the program, with sizes drawn by its seed; options of the command
+ * line win. */
 #include "trainer/tools/scenario.h"
 
 #include "render/metrics/report.h"
@@ -18,7 +18,7 @@ static struct scenario_choice chosen(const char *name, uint64_t seed, int is_off
     return c;
 }
 
-/* The word behind an option; NULL: the option is not there. */
+/* The word after an option; NULL: the option is missing. */
 static const char *value_of(const struct scenario_choice *c, const char *option)
 {
     static char text[SCENARIO_TEXT];
@@ -67,7 +67,7 @@ static void sizes_are_drawn_by_the_seed(void **state)
     assert_int_equal(number_of(&fixed, "--batch"), 4);
 }
 
-/* What archives of before were recorded with: a seed means the same sizes for ever. */
+/* For the sake of earlier archives, a seed must mean the same sizes forever. */
 static void a_seed_keeps_its_sizes(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* test_schedule.c - learning rate by epoch, scheduled sampling, and when a loss makes no sense any more. */
+/* test_schedule.c - learning rate by epoch, scheduled sampling, and detection of a diverging loss. */
 #include "trainer/run/schedule.h"
 
 #include <math.h>
@@ -90,7 +90,7 @@ static void a_loss_that_stays_up_is(void **state)
     for (int i = 0; i < DIVERGENCE_STEPS - 1; i++)
         assert_int_equal(divergence_add(&d, 100 * i + 40), DIVERGENCE_SUSPECTED);
     assert_int_equal(divergence_add(&d, 40), DIVERGENCE_CERTAIN);
-    assert_true(d.best == 3); /* suspicious ones are in no mean */
+    assert_true(d.best == 3); /* suspicious losses do not enter a mean */
 }
 
 static void from_the_first_step_on(void **state)
@@ -106,7 +106,7 @@ static void from_the_first_step_on(void **state)
 static void no_number_at_once(void **state)
 {
     (void)state;
-    struct divergence d = {.factor = 0}; /* switched off: only no number counts */
+    struct divergence d = {.factor = 0}; /* switched off: only NaN counts */
     assert_int_equal(divergence_add(&d, 1), DIVERGENCE_NONE);
     for (int i = 0; i < 100; i++)
         assert_int_equal(divergence_add(&d, 1e30), DIVERGENCE_NONE);

@@ -101,7 +101,7 @@ static void another_token_or_a_living_collector_is_refused(void **state)
     uint32_t n_blocks = found.segment->n_blocks, wrong = n_blocks + 1;
     int fd = open(path, O_WRONLY);
     assert_int_equal(pwrite(fd, &wrong, sizeof wrong, offsetof(struct segment, n_blocks)), sizeof wrong);
-    assert_int_equal(found.segment->n_blocks, n_blocks); /* what others write into the header changes nothing here */
+    assert_int_equal(found.segment->n_blocks, n_blocks); /* writes of others into the header change nothing here */
     shared_close(&found, 0);
     close(fd);
     assert_int_equal(shared_find(&found, path, token, &err), DCR_FAIL);
@@ -142,7 +142,7 @@ static void a_full_table_takes_no_more(void **state)
         hash = names_hash(text, SIZE_MAX, &len);
         names_intern(shared.segment, text, len, hash, 0, 1);
     }
-    assert_int_not_equal(add("a file"), 0); /* an eighth is left for those */
+    assert_int_not_equal(add("a file"), 0); /* an eighth is left for files */
     assert_int_not_equal(add("step 17"), 0);
     assert_string_equal(segment_text(shared.segment, SEGMENT_OVERFLOW), "(more names than the collector keeps)");
 }
@@ -182,7 +182,7 @@ static void only_news_are_said(void **state)
     assert_int_equal(segment_said(s)[s->max_said - 1].kind, DCT_THREAD);
 }
 
-/* What the clock of a track says lies between two looks at the system's, over half a second and changing threads. */
+/* The time of a track's clock lies between two looks at the system's, over half a second and on changing threads. */
 static void clock_is_the_systems(void **state)
 {
     (void)state;
@@ -211,7 +211,8 @@ static void clock_is_the_systems(void **state)
 }
 
 #if defined(__x86_64__)
-/* A rate that is wrong by a thousandth, as after a move to another machine: noticed, measured anew, or given up. */
+/* A rate that is wrong by a thousandth, as after a move to another machine: it is noticed, and measured again or given
+ * up. */
 static void wrong_rate_is_noticed(void **state)
 {
     (void)state;

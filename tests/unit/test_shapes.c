@@ -1,4 +1,5 @@
-/* Work by shapes: hand-computed cases, the trainer's own counts, and how nested calls and kernels are counted. */
+/* test_shapes.c - work by shapes: hand-computed cases, the trainer's own counts, and how nested calls and kernels are
+ * counted. */
 #include "lib/base/arena.h"
 #include "render/device/shapework.h"
 #include "render/import/kineto/kineto_shapes.h"
@@ -76,7 +77,7 @@ static void test_convolutions(void **state)
        "\"[True, True, False]\"], \"Input type\": [\"float\", \"float\", \"float\"], "
        "\"Input Dims\": [[2, 6, 4, 4], [2, 3, 8, 8], [6, 3, 3, 3], [], [], [], [], [], [], [], []]}",
        2 * (2 * 2 * 16 * (6 * 3 * 9)), 4 * (2 * 6 * 16 + 2 * 3 * 64 + 162 + 2 * 3 * 64 + 162), "FP32");
-    /* Without strides, or with a border that is named, it is not known. */
+    /* Without strides, or with a named border, it is unknown. */
     is("aten::conv2d", "{\"Input Dims\": [[2, 3, 8, 8], [6, 3, 3, 3], [6], [], [], [], []]}", -1, -1, "");
     is("aten::conv2d",
        "{\"Concrete Inputs\": [\"\", \"\", \"\", \"[2, 2]\", \"same\", \"[1, 1]\", \"1\"], \"Input Dims\": [[2, 3, 8, "
@@ -198,7 +199,7 @@ static void test_peaks(void **state)
     device_peaks_add(&t);
     assert_true(work[0].peak_flop_per_s == 989.4e12 && work[0].peak_bytes_per_s == 3.35e12);
     assert_int_equal(work[1].peak_flop_why.code, REASON_TYPES_UNTOLD);
-    device.model = "NVIDIA H100"; /* of which form is not said */
+    device.model = "NVIDIA H100"; /* the form is unknown */
     device_peaks_add(&t);
     assert_int_equal(work[0].peak_flop_why.code, REASON_PEAK_UNLISTED);
     t.n_devices = 0;

@@ -1,5 +1,5 @@
-/* test_share.c - which ranks share one GPU. Ranks take turns: in the first turn each gives its part of the
- * tables, in the second each is handed the sums of all parts. */
+/* test_share.c - finds the ranks that share one GPU. Ranks take turns: in the first turn each gives its part of the
+ * tables, in the second each gets the sums of all parts. */
 #include "trainer/gpu/share.h"
 
 #include <setjmp.h>
@@ -114,7 +114,7 @@ static void refused(void **state)
         {"0000:1a:00.0", "a"}, {"0000:1b:00.0", "b"}, {"0000:1c:00.0", "c"}, {"0000:1b:00.0", "b"}};
     struct outcome out[4];
     ask(devices, 4, 0, out);
-    for (int r = 1; r < 4; r++) { /* rank 0 came before the failure was told */
+    for (int r = 1; r < 4; r++) { /* rank 0 came before the failure was reported */
         assert_int_equal(out[r].rc, DCR_FAIL);
         assert_string_equal(out[r].text,
                             "ranks 1 and 3 on node7 share one GPU (NVIDIA H200, 0000:1b:00.0); start one rank "
@@ -135,11 +135,11 @@ static void allowed(void **state)
         snprintf(host_id, sizeof host_id, "dcrnn-train-rank-%d", r);
         assert_int_equal(out[r].rc, 0);
         assert_int_equal(out[r].most, 3);
-        assert_string_equal(out[r].host_id, host_id); /* of all, also of the one with a GPU of its own */
+        assert_string_equal(out[r].host_id, host_id); /* of all, even of the rank that does not share its GPU */
     }
 }
 
-/* Slices (MIG) of one GPU are devices of their own behind one PCI address, which NCCL would refuse. */
+/* Slices (MIG) of one GPU are separate devices with one PCI address, which NCCL would refuse. */
 static void a_slice_each(void **state)
 {
     (void)state;

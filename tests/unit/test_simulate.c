@@ -1,4 +1,4 @@
-/* test_simulate.c - generated traffic: same seed same bits, vehicles that behave, files that say the same again. */
+/* test_simulate.c - generated traffic: same seed same bits, plausible vehicles, files that read back the same. */
 #include "trainer/formats/formats.h"
 #include "trainer/simulate/simulate.h"
 
@@ -53,7 +53,7 @@ static void speeds_are_speeds(void **state)
         if (v != 0 && !(v >= 1 && v <= 85))
             fail_msg("speed %g", (double)v);
     }
-    /* outages exist and are not the rule */
+    /* outages exist but are rare */
     assert_in_range(n_missing, n / 200, n / 10);
     release(&d, &m);
 }

@@ -1,4 +1,5 @@
-/* A whole site from a report made by hand: every page, the same bytes twice, hostile text, broken themes. */
+/* test_site.c - a whole site from a report made by hand: every page, the same bytes twice, hostile text, broken
+ * themes. */
 #include "render/say/say.h"
 #include "render/site/single.h"
 #include "render/site/site.h"
@@ -127,8 +128,8 @@ static void test_pages_say_it(void **state)
     dcr_buf_release(&page);
 }
 
-/* A speed-up of ranks that shared their cores is marked wherever it stands. */
-/* Ranks with a trace of another tool and ranks without: each range says for itself why it has no time on a GPU. */
+/* A speed-up of ranks that shared their cores is marked everywhere. */
+/* Ranks with a trace of another tool and ranks without: each range has its own reason for a missing time on a GPU. */
 static void test_ranges_of_two_kinds(void **state)
 {
     (void)state;
@@ -259,7 +260,7 @@ static void test_forecasts_of_a_series(void **state)
     sample_release(&sample);
 }
 
-/* What was not measured is missing, and what a summary holds is shown, wherever it stands. */
+/* Missing measurements are missing, and values of a summary are shown, on every page. */
 static void test_what_is_not_known(void **state)
 {
     (void)state;
@@ -303,7 +304,7 @@ static void test_what_is_not_known(void **state)
     assert_has(&page, "The last panel shows the parts of steps");
     dcr_buf_clear(&page);
     slurp("unknown", "runs/4node-20310425/tables/io_files.csv", &page);
-    /* What was not seen is no zero. The archive has no totals of the kernel. */
+    /* An unseen value is not zero. The archive has no totals of the kernel. */
     assert_has(&page, "\nsmall,,,,7,70,,,\n"
                       "\"(2 files of the system, the interpreter or the launcher)\",3,30,,,,,2,");
     assert_has(&page, "\n(all recorded calls on files),,30,,,70,,,\n");
@@ -384,8 +385,8 @@ static void test_no_key_figures(void **state)
     dcr_buf_release(&page);
 }
 
-/* Load balance of nodes is missing for the reason that the analysis gives, of the points that it is of; a cause that is
- * judged without a share has a dash there, no empty cell. */
+/* Load balance of nodes is missing for the reason in the analysis, for its own points; a cause that is judged without a
+ * share has a dash, not an empty cell. */
 static void test_reasons_of_balance(void **state)
 {
     (void)state;
@@ -438,7 +439,7 @@ static void test_long_names_keep_their_ends(void **state)
 static void test_empty_report(void **state)
 {
     (void)state;
-    /* One run that has nothing but its archive: pages say so. */
+    /* One run without anything except its archive: pages say so. */
     struct run run = {.archive = "a.tar",
                       .run_id = "",
                       .config_hash = "",
@@ -565,7 +566,7 @@ static void test_own_theme(void **state)
     dcr_buf_release(&page);
 }
 
-/* Nothing in it is called a link and is none; every file is in it once, and later links lead there. */
+/* Nothing that is not a link looks like one; every file is included once, and later links lead there. */
 static void test_single_file_has_no_dead_words(void **state)
 {
     (void)state;

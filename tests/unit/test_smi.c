@@ -82,7 +82,7 @@ static void test_no_header(void **state)
     assert_gap(run, run->n_gaps - 1, PHRASE_SMI_MIXED);
 }
 
-/* Without times rows are counted; a mark of the byte order, fields in any order, one field alone. */
+/* Without times rows are counted; a mark of the byte order, fields in any order, a single field. */
 static void test_no_times(void **state)
 {
     (void)state;
@@ -105,7 +105,7 @@ static void test_no_times(void **state)
     check_gpu(0, 0, 2, 55, 0);
 }
 
-/* Numbers that are no temperature, and times as a spreadsheet rewrites them. */
+/* Numbers that are not temperatures, and times rewritten by a spreadsheet. */
 static void test_bare_numbers(void **state)
 {
     (void)state;
@@ -133,7 +133,7 @@ static void test_refused(void **state)
     assert_int_equal(import_text("2026-02-01 00:00:01, 1, 2, 3\n"), DCR_END);
 }
 
-/* Units are those of the cell, else of the header; what makes no sense and a last line that is cut are said. */
+/* Units come from the cell, else from the header; impossible values and a cut last line are reported. */
 static void test_values(void **state)
 {
     (void)state;
@@ -154,7 +154,7 @@ static void test_values(void **state)
     assert_true(run->nodes[0].gpus[0].memory_used_mb.sum == 2048);
     assert_int_equal(import_text("index, memory.used [MB], timestamp\n0, 1048.576, 2026/02/01 00:00:01.0\n"), 0);
     assert_true(run->nodes[0].gpus[0].memory_used_mb.sum == 1000);
-    /* A unit that is not known, or of something else, is none for numbers that have no other. */
+    /* An unknown or wrong unit is ignored for numbers that have no other. */
     assert_int_equal(import_text("index, memory.used [TB], power.draw [MHz], timestamp\n"
                                  "0, 2, 80, 2026/02/01 00:00:01.0\n0, 5 MiB, 90 W, 2026/02/01 00:00:02.0\n"),
                      0);
@@ -247,7 +247,7 @@ static void test_odd_lines(void **state)
     }
 }
 
-/* Appended to with other columns: behind them a cell is no longer what the first line says. */
+/* A log continued with other columns: after them a cell no longer matches the first line. */
 static void test_another_header(void **state)
 {
     (void)state;
@@ -272,7 +272,7 @@ static void test_nothing_is_sampled(void **state)
     assert_int_equal(import_text("index, name\n0, NVIDIA A100\n1, NVIDIA A100\n"), DCR_FAIL);
     assert_non_null(strstr(err.text, "samples nothing: its columns are index, name; record with --query-gpu="));
     assert_int_equal(import_text("timestamp, uuid\r\n2026/04/25 16:06:06.780, GPU-1\r\n"), DCR_FAIL);
-    assert_int_equal(import_text("index, name\n0, Smith\n"), DCR_END); /* anybody's */
+    assert_int_equal(import_text("index, name\n0, Smith\n"), DCR_END); /* another program's */
 }
 
 int main(void)

@@ -1,5 +1,5 @@
 /* test_sources.c - the sources of samples: rows that parse, counters that do not run backwards, and failure that is
- * said instead of shown as 0. */
+ * reported instead of shown as 0. */
 #include "collect/monitor/clock_server.h"
 #include "collect/monitor/sampler.h"
 #include "collect/monitor/source.h"
@@ -137,7 +137,7 @@ static void a_busy_child_is_seen(void **state)
     assert_true(highest > 0);
 }
 
-/* Samples come at 20 ms, then at 40, 80 ...: a program that waits is not looked at fifty times a second. */
+/* Samples come at 20 ms, then at 40, 80 ...: a waiting program is not sampled fifty times a second. */
 static void an_idle_program_is_left_alone(void **state)
 {
     (void)state;
@@ -220,8 +220,8 @@ static void what_a_tree_wrote_counts_once(void **state)
     close(may_end[1]);
 }
 
-/* One child after the other with 50 MB each, which nobody waits for until the end: no more than two processes and one
- * child's memory at once, and no row for the time after the last one ended. */
+/* One child after the other with 50 MB each, which the parent waits for only at the end: no more than two processes and
+ * one child's memory at once, and no row for the time after the last one ended. */
 static void who_has_ended_has_no_memory(void **state)
 {
     (void)state;
@@ -494,7 +494,7 @@ static void a_month_stays_bounded(void **state)
     assert_true(n_whole >= 150); /* the newest are all there */
 }
 
-/* A network that answers only when the test says so. */
+/* A network that answers only when the test permits it. */
 static sem_t is_connecting, may_answer;
 static int is_slow;
 
@@ -508,7 +508,7 @@ int connect(int fd, const struct sockaddr *address, socklen_t n)
     return -1;
 }
 
-/* Would wait for ever if samples waited for the network. */
+/* This would wait forever if samples waited for the network. */
 static void a_slow_network_holds_up_nobody(void **state)
 {
     (void)state;
@@ -547,7 +547,7 @@ static void a_slow_network_holds_up_nobody(void **state)
     outputs_close(out);
 }
 
-/* How many sockets of this process listen. */
+/* Number of listening sockets of this process. */
 static int n_listening(void)
 {
     int n = 0;
@@ -585,7 +585,7 @@ static int connect_numeric(const char *text)
     return fd;
 }
 
-/* Nothing listens until another host asks; then every address answers who knows the word, and nobody else. */
+/* Nothing listens until another host asks. Then every address answers clients that know the word, and no others. */
 static void the_time_is_told_to_hosts_of_the_job(void **state)
 {
     (void)state;

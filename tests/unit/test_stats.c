@@ -1,4 +1,5 @@
-/* test_stats.c - the arithmetic under every number (render/metrics/stats.h), against values worked out by hand. */
+/* test_stats.c - the arithmetic under every number (render/metrics/stats.h), compared with values worked out by
+ * hand. */
 #include "render/metrics/stats.h"
 #include "render/findings/shares.h"
 #include "render/say/format.h"
@@ -40,7 +41,7 @@ static void test_p95_is_nearest_rank(void **state)
     assert_int_equal(spread_of(x, 100).p95_ns, 95);
     assert_int_equal(spread_of(x, 20).p95_ns, 19);
     assert_int_equal(spread_of(x, 100).p99_ns, 99);
-    assert_int_equal(spread_of(x, 99).p99_ns, 0); /* of 99 values it would be the largest */
+    assert_int_equal(spread_of(x, 99).p99_ns, 0); /* with 99 values it would be the maximum */
 }
 
 static void test_apportion_by_hand(void **state)

@@ -118,7 +118,7 @@ static void test_spilled(void **state)
     dcr_arena_release(&arena);
 }
 
-/* Why there is no time on a GPU: no GPU, no launches, too many ranges at once. Host times are there. */
+/* Reasons for no time on a GPU: no GPU, no launches, too many ranges at once. Host times are there. */
 static void test_no_gpu(void **state)
 {
     (void)state;
@@ -173,7 +173,7 @@ static void test_categories(void **state)
     "{\"ph\":\"X\",\"cat\":\"" cat "\",\"name\":\"" name "\",\"pid\":1,\"tid\":1,\"ts\":" ts ",\"dur\":" dur \
     ",\"args\":{\"correlation\":1,\"device\":0}}"
 
-/* Annotations, and ranges that old versions write as operators; not operators, nor what the GPU shows of them. */
+/* Annotations, and ranges that old versions write as operators; not operators, nor the GPU's copies of annotations. */
 static void test_kineto(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* A run with too many steps keeps every second, fourth ... step as a whole. Number and time of all steps stay
- * known. */
+/* test_steps_thinned.c - a run with too many steps keeps every second, fourth ... step as a whole. Number and time of
+ * all steps stay known. */
 #include "lib/base/buf.h"
 #include "lib/reduce/summary.h"
 #include "render/model/build.h"
@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-enum { LOOK = 61 }; /* every so many kept steps are looked at */
+enum { LOOK = 61 }; /* distance of the kept steps that are checked */
 enum { STEPS = 540000, EVERY = 4, PERIOD = 1000, FIRST = 7 };
 
 /* Step i computes for 100 + i % 50 and exchanges for 30 + i % 7, in 400 ns. */
@@ -60,7 +60,7 @@ static void expect_step(const struct reduced *k, size_t at, int64_t i)
     assert_int_equal(s->n_collectives, 1);
     assert_int_equal(c->dur_ns, exchanges(i));
     assert_int_equal(c->since_ns[CAT_COMPUTE], computes(i));
-    assert_int_equal(c->outside_ns, i ? PERIOD - 400 : 0); /* the step before counts, kept or not */
+    assert_int_equal(c->outside_ns, i ? PERIOD - 400 : 0); /* the step before counts, whether kept or not */
     assert_int_equal(k->phases[0].ns[at], computes(i));
     assert_int_equal(k->phases[1].ns[at], exchanges(i));
 }
@@ -185,7 +185,7 @@ static void test_ranks_keep_the_same(void **state)
     }
 }
 
-/* If numbers restart, one step of every so many is kept, whatever its number. Its length tells which step it was. */
+/* If numbers restart, one step in each group is kept, whatever its number. Its length tells which step it was. */
 static void test_epochs(void **state)
 {
     (void)state;
@@ -240,7 +240,7 @@ static void test_exchange(void **state)
     dcr_arena_release(&a);
 }
 
-/* A rank with fewer steps kept all of them. Next to the others it keeps the same steps as they do. */
+/* A rank with fewer steps kept all of them. Beside the others it keeps the same steps as they do. */
 static void test_run_keeps_the_same(void **state)
 {
     (void)state;

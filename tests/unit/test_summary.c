@@ -1,4 +1,5 @@
-/* test_summary.c - lib/reduce/summary.h: the sketch of durations, what is covered, and the text, there and back. */
+/* test_summary.c - lib/reduce/summary.h: the sketch of durations, the time covered, and the text, written and read
+ * back. */
 #include "lib/reduce/summary.h"
 #include "lib/archive/format.h"
 #include "lib/reduce/summary_names.h"
@@ -41,7 +42,7 @@ static struct dct_event range(const char *name, uint32_t track, int64_t start, i
                               .file = ""};
 }
 
-/* As if each event were the first of its name. */
+/* Each event without a kept place, as if it were the first of its name. */
 static void add(struct name_table *t, const struct dct_event *e)
 {
     uint32_t place = 0;
@@ -291,7 +292,7 @@ static void test_there_and_back(void **state)
     dcr_arena_release(&a);
 }
 
-/* What was reserved behind the last used block is no part of a trace, neither of its fingerprint. */
+/* Reserved space after the last used block is not part of a trace or its fingerprint. */
 static void test_reserved_tail(void **state)
 {
     (void)state;
@@ -319,8 +320,8 @@ static void test_reserved_tail(void **state)
     fclose(f);
 }
 
-/* Threads take turns with every event: finding them costs the same, however many there are; and the place of a name is
- * kept by who adds. */
+/* Threads take turns with every event: the search costs the same for any number of threads; and the caller keeps the
+ * place of a name. */
 static void test_many_threads(void **state)
 {
     (void)state;
@@ -345,7 +346,7 @@ static void test_many_threads(void **state)
     dcr_arena_release(&arena);
 }
 
-/* Of marks the other names have no durations; the summary can be read all the same. */
+/* If the other names are marks only, they have no durations, but the summary can be read. */
 static void test_many_marks(void **state)
 {
     (void)state;
@@ -370,8 +371,8 @@ static void test_many_marks(void **state)
     dcr_arena_release(&arena);
 }
 
-/* Every cut is noticed, and every changed byte either is or leaves a summary that can be written. */
-/* Of a file's reads: as older collectors say it; and more of a part than there is of the whole. */
+/* Every cut is noticed. Every changed byte is noticed too, or leaves a summary that can be written. */
+/* Reads of a file: in the form of older collectors; and with a part that exceeds the whole. */
 static void test_files_in_loading(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* test_table_tex.c - tables for LaTeX: what TeX must not see, lines that hold, tables over pages. */
+/* test_table_tex.c - tables for LaTeX: escaped text, lines that fit, tables over pages. */
 #include "render/site/theme/table_tex.h"
 
 #include <setjmp.h>
@@ -48,7 +48,7 @@ static void test_letters(void **state)
     assert_has(&b, "\\midrule\n{}[train] step & 1 \\\\\n{}[train] step & 1 \\\\\n");
     dcr_buf_release(&b);
     b = tex_of("\xe4\xb8\xad \xe2\x89\xa5 \xef\xbf\xbd", "1",
-               1); /* no letter of the usual fonts, one of mathematics, no letter */
+               1); /* not a letter of the usual fonts, one of mathematics, not a letter */
     assert_has(&b, "U+4E2D $\\ge$ ?");
     dcr_buf_release(&b);
 }

@@ -1,4 +1,4 @@
-/* test_talp.c - TALP's reports: which efficiencies are factors of which, what is read and what is said of them. */
+/* test_talp.c - TALP's reports: the factors of each efficiency, the values read, and the findings. */
 #include "render/import/import.h"
 #include "render/model/build.h"
 #include "render/model/talp.h"
@@ -69,7 +69,7 @@ static void test_what_is_said(void **state)
         const char *factor;
         double value; /* of the last slot of support */
     } c[] = {
-        /* 0.99 x 0.94 = 0.9306 */
+        /* the GPUs' 0.07 is not a factor of 0.77 */
         {"\"parallelEfficiency\": 0.93, \"mpiParallelEfficiency\": 0.99, \"ompParallelEfficiency\": 0.94, "
          "\"ompLoadBalance\": 0.95, \"ompSchedulingEfficiency\": 0.99, \"ompSerializationEfficiency\": 1.00",
          "Region|#Elapsed, s|#Useful, s|#Parallel|#Product of its factors|#MPI|#OpenMP|#OpenMP load balance|#OpenMP "
@@ -131,7 +131,7 @@ static void test_what_is_said(void **state)
     }
 }
 
-/* No share of a time is negative or above 1: left out, and said, with the region. */
+/* A share of a time is never negative or above 1: such values are left out and reported with the region. */
 static void test_impossible(void **state)
 {
     (void)state;
@@ -151,7 +151,7 @@ static void test_impossible(void **state)
         struct run *run = NULL;
         tell(c[i].members, &rep, &run);
         assert_string_equal(run->tables[0].cells[3], c[i].parallel);
-        assert_int_equal(run->tables[0].n_cells, 5); /* a column of nothing else is none */
+        assert_int_equal(run->tables[0].n_cells, 5); /* a column without other values is left out */
         assert_int_equal(run->n_gaps, c[i].first != NULL);
         if (c[i].first) {
             assert_int_equal(assert_gap(run, 0, PHRASE_TALP_IMPOSSIBLE)[0].count, c[i].n_left_out);
@@ -162,7 +162,7 @@ static void test_impossible(void **state)
     }
 }
 
-/* The innermost of the lowest factors says what to do; of the host or of the GPUs, where these lose more. */
+/* The innermost of the lowest factors determines the advice; of the host, or of the GPUs if these lose more. */
 static void test_what_to_do(void **state)
 {
     (void)state;
@@ -192,8 +192,7 @@ static void test_what_to_do(void **state)
     }
 }
 
-/* "Every" is of all regions, of both trees and of all reports: what is below leads, and its file and region are said.
- */
+/* "Every" means all regions, both trees and all reports: the lowest value leads, with its file and region. */
 static void test_the_worst_leads(void **state)
 {
     (void)state;
@@ -256,7 +255,7 @@ static void test_the_worst_leads(void **state)
     }
 }
 
-/* Factors shown as 1.00 are 0.995 at least, three of them multiply to 0.985075: shown as 0.99, and never as 0.98. */
+/* Factors shown as 1.00 are at least 0.995. Three of them multiply to 0.985075, shown as 0.99 and never as 0.98. */
 static void test_product_within_rounding(void **state)
 {
     (void)state;
@@ -278,7 +277,7 @@ static void test_product_within_rounding(void **state)
     }
 }
 
-/* 0 of a model that did not run is no measurement; 0 under 0 is one. */
+/* 0 of a model that did not run is not a measurement; 0 under 0 is one. */
 static void test_zeros(void **state)
 {
     (void)state;
@@ -296,7 +295,7 @@ static void test_zeros(void **state)
     assert_int_equal(talp_lowest_factor(idle, TALP_PARALLEL), TALP_MPI);
 }
 
-/* Lists with other names, as DLB 3.3 and 3.4 wrote them; the regions of single processes are no regions of the run. */
+/* Lists with other names, as in DLB 3.3 and 3.4; regions of single processes are not regions of the run. */
 static void test_lists(void **state)
 {
     (void)state;
@@ -328,7 +327,7 @@ static void test_lists(void **state)
     run_free(run);
 }
 
-/* The factors of an efficiency are of its own tree, and both trees end. */
+/* The factors of an efficiency come from its own tree, and both trees end. */
 static void test_trees(void **state)
 {
     (void)state;

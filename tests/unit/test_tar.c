@@ -184,7 +184,7 @@ static void truncation_inside_a_member_is_seen(void **state)
     assert_refused(in_folder("big.tar"), "cut short");
 }
 
-/* What dcr_tar_check_end says of the sample with this behind it; "" when all is well. */
+/* Result of dcr_tar_check_end for the sample followed by these bytes; "" when all is well. */
 static const char *said_behind(const char *name, const void *behind, size_t n)
 {
     static struct dcr_err err;
@@ -223,7 +223,7 @@ static void what_lies_behind_the_end_is_seen(void **state)
     snprintf(at, sizeof at, "from byte %zu on", n);
     assert_non_null(strstr(of_two, at));
     assert_non_null(strstr(said_behind("end.tar", "garbage", 7), "behind the end"));
-    assert_string_equal(said_behind("end.tar", zeros, sizeof zeros), ""); /* tar fills up its last record */
+    assert_string_equal(said_behind("end.tar", zeros, sizeof zeros), ""); /* tar pads its last record */
 }
 
 static void failure_leaves_nothing(void **state)
@@ -240,7 +240,7 @@ static void failure_leaves_nothing(void **state)
     assert_int_equal(access(in_folder("gone.tar"), F_OK), -1);
 }
 
-/* A disk that fills up, at every place of the archive: in a header, in bytes, in the last block. */
+/* A disk that fills up at every place of the archive: in a header, in bytes, in the last block. */
 static void write_that_fails_is_said(void **state)
 {
     (void)state;

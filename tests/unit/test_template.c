@@ -1,4 +1,5 @@
-/* The template language: values, sections, partials, blank lines, and messages that name the place. */
+/* test_template.c - the template language: values, sections, partials, blank lines, and messages that name the
+ * place. */
 #include "render/site/theme/template.h"
 
 #include <setjmp.h>
@@ -109,7 +110,7 @@ static void test_mistakes_name_the_place(void **state)
     assert_filled("{{#l}}{{#l}}{{.}}{{/l}},{{/l}}", "{\"l\": [{\"l\": [1, 2]}, {\"l\": [3]}]}", "12,3,");
 }
 
-/* Whatever the bytes: a sentence or a page, never a crash. The seed is fixed; the sanitizer build watches. */
+/* Any bytes give a sentence or a page, never a crash. The seed is fixed; the sanitizer build checks memory. */
 static void test_mutated_templates(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* The timeline's data: rows and lanes, levels of detail that lose no time, a bound on memory. */
+/* test_timeline.c - the timeline's data: rows and lanes, levels of detail that lose no time, a bound on memory. */
 #include "render/model/build.h"
 #include "render/site/timeline/levels.h"
 
@@ -51,7 +51,7 @@ static void test_rows_by_rank_and_depth(void **state)
     spans_release(&s);
 }
 
-/* Threads take turns with every range: finding them costs the same, however many there are. */
+/* Threads take turns with every range: the search costs the same for any number of threads. */
 static void test_many_tracks(void **state)
 {
     (void)state;
@@ -180,7 +180,8 @@ static void test_more_than_fits_leaves_the_shortest_out(void **state)
     spans_release(&s);
 }
 
-/* Of a large trace of another tool nothing is left out: what is too short is drawn with its neighbours on its track. */
+/* Nothing of a large trace of another tool is left out: ranges that are too short are drawn joined with their
+ * neighbours on their track. */
 static void test_large_traces_join_the_shortest(void **state)
 {
     (void)state;
@@ -250,8 +251,8 @@ static struct known known_of(const struct spans *s)
     return k;
 }
 
-/* Traces of many ranks, some too large to be drawn in full: the bound is that of all. The first is taken as it is, the
- * others are put behind it. */
+/* Traces of many ranks, some too large to be drawn in full, share one bound. The first is taken unchanged, the others
+ * are appended. */
 static void test_many_large_traces_stay_within_the_bound(void **state)
 {
     (void)state;
@@ -354,7 +355,7 @@ static void test_streams_of_gpu_traces(void **state)
 
 static atomic_int n_threads;
 
-/* In the place of the C library's, which it calls. */
+/* Replaces the C library's function, which it calls. */
 int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*run)(void *), void *arg)
 {
     int (*real)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
@@ -363,7 +364,7 @@ int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*run)(v
     return real(thread, attr, run, arg);
 }
 
-/* Who reads a trace again for its timeline works already: a second thread is for a second core. */
+/* The thread that reads a trace again for its timeline already works; a second thread needs a second core. */
 static void test_one_core_is_one_thread(void **state)
 {
     (void)state;
@@ -401,7 +402,7 @@ static void test_one_core_is_one_thread(void **state)
         spans_release(&s);
     }
     kineto_way(KINETO_AS_CORES);
-    assert_true(dcr_cores_spare()); /* nobody works any more */
+    assert_true(dcr_cores_spare()); /* no thread works any more */
     dcr_cores_work(-1);
     assert_int_equal(sched_setaffinity(0, sizeof all, &all), 0);
     run_free(run);
@@ -421,8 +422,8 @@ static void test_nothing(void **state)
     spans_release(&s);
 }
 
-/* A native trace of two threads in turns, as whoever reads it for the timeline sees it: every range, or without those
- * that the timeline says it leaves out. */
+/* A native trace of two threads in turns, as its reader for the timeline gets it: every range, or without those that
+ * the timeline leaves out. */
 static void watch_ranges(struct spans *s, bool is_passing_over)
 {
     struct dct_file_header h = {.magic = DCT_MAGIC, .version = DCT_VERSION, .block_bytes = 4096, .rank = 0};

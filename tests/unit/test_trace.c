@@ -1,4 +1,4 @@
-/* test_trace.c - lib/trace: what is read from whole, torn, damaged and hostile traces. */
+/* test_trace.c - lib/trace: reading whole, torn, damaged and hostile traces. */
 #include "lib/base/hash.h"
 #include "lib/trace/trace.h"
 
@@ -68,7 +68,7 @@ static void made_seal(struct dct_block_header *b)
     b->state = DCT_BLOCK_SEALED;
 }
 
-/* Definitions as a writer leaves them: strings 1 to 3, domain 1, category 7 of it. */
+/* Definitions as a writer makes them: strings 1 to 3, domain 1, category 7 of it. */
 static void made_definitions(struct made *m)
 {
     struct dct_block_header *b = made_block(m, 0, 0);
@@ -96,7 +96,7 @@ struct result {
     char notes[256], thread[32];
 };
 
-/* Texts of the events stay valid only while the reader is open: they are compared inside. */
+/* Texts of the events are valid only while the reader is open, so they are compared inside. */
 static struct dct_reader *reader;
 static struct dcr_memory memory;
 static struct dcr_stream stream;
@@ -148,7 +148,7 @@ static void ranges_are_matched_per_thread_and_domain(void **state)
     made_slot(b, DCT_POP, 0, 0, 0, 2300);
     made_slot(b, DCT_POP, 0, 0, 0, 2400); /* one too many */
     made_seal(b);
-    b = made_block(&m, 11, 0); /* another thread knows nothing of these */
+    b = made_block(&m, 11, 0); /* another thread without these ranges */
     made_slot(b, DCT_PUSH, 0, 0, 3, 2150);
     made_slot(b, DCT_POP, 0, 0, 0, 2160);
     struct result r;
@@ -214,8 +214,8 @@ static void process_ranges_marks_and_spans(void **state)
     done();
 }
 
-/* Blocks come as threads fill them: the end of a range may be read before its beginning, with a payload of its own.
- * Ends before the beginning in time, twice or of nothing are no ends. */
+/* Threads fill blocks at different times: the end of a range may be read before its beginning, with a separate payload.
+ * Ends that lie before the beginning in time, come twice or have no beginning are not ends. */
 static void ends_before_beginnings(void **state)
 {
     (void)state;
@@ -260,7 +260,7 @@ static void ends_before_beginnings(void **state)
     done();
 }
 
-/* What is observed without a name of the program's: spans with their file or peers, sums of a file, raw payloads. */
+/* Observed events that the program does not name: spans with their file or peers, sums of a file, raw payloads. */
 static void spans_files_and_raw_payloads(void **state)
 {
     (void)state;
@@ -279,7 +279,7 @@ static void spans_files_and_raw_payloads(void **state)
     made_slot(b, DCT_POP, 0, 1, 0, 2100);
     made_seal(b);
     b = made_block(&m, DCT_TRACK_PROCESS, 0);
-    at = made_slot(b, DCT_FILE, 6, 0, 3, 1500); /* earlier than what was read: sums have no place in time */
+    at = made_slot(b, DCT_FILE, 6, 0, 3, 1500); /* earlier than the events before, since sums have no place in time */
     struct dct_io io[DCT_N_IO] = {[DCT_IO_WRITE] = {.n = 9, .bytes = 900, .ns = 90, .max_ns = 30}};
     memcpy(at, io, sizeof io);
     struct result r;
@@ -295,7 +295,7 @@ static void spans_files_and_raw_payloads(void **state)
     assert_string_equal(r.events[2].name, "a name that needs more than one slot of text");
     assert_int_equal(r.loss.n_bad_blocks, 0);
     done();
-    /* The bytes themselves, while the event is at hand; and a range of that kind that nobody closes. */
+    /* The bytes themselves, during the event; and a range of that kind that is never closed. */
     for (int is_closed = 1; is_closed >= 0; is_closed--) {
         struct dcr_err err;
         struct dct_info info;
@@ -351,8 +351,8 @@ static void a_damaged_block_loses_only_itself(void **state)
     read_all(m.bytes, m.n_blocks * BLOCK, &r);
     assert_int_equal(r.loss.n_bad_blocks, 1);
     assert_int_equal(r.loss.n_missing_blocks, 1);
-    /* The outer range may have been closed and opened again in the part that is lost: it is given as open, its pop is
-     * unmatched, and nothing is paired wrongly. */
+    /* The outer range may have been closed and opened again in the lost part: it is given as open, its pop is
+     * unmatched, and no wrong pairs are made. */
     assert_int_equal(r.n, 3);
     assert_int_equal(r.events[1].is_open, 1);
     assert_string_equal(r.events[1].name, "step");
@@ -507,7 +507,7 @@ static void every_truncation_is_survived(void **state)
     make_mixed(&m);
     int n = 0;
     for (size_t len = 0; len <= m.n_blocks * BLOCK; len++) {
-        /* An exact copy, so that reading behind the end is seen by the sanitizer. */
+        /* An exact copy, so that the sanitizer notices reading past the end. */
         unsigned char *copy = malloc(len ? len : 1);
         assert_non_null(copy);
         memcpy(copy, m.bytes, len);
@@ -599,7 +599,7 @@ static void deep_nesting_is_bounded(void **state)
     free(bytes);
 }
 
-/* Of ends whose beginning was not read the last 65536 wait for it. */
+/* The last 65536 ends wait for a beginning that was not read. */
 static void ends_of_nothing_are_bounded(void **state)
 {
     (void)state;
@@ -631,8 +631,8 @@ static void ends_of_nothing_are_bounded(void **state)
     free(bytes);
 }
 
-/* 64 threads with 16384 open ranges each: no further one is kept, and none of it is called deep. Ends of nothing take
- * none of that room. */
+/* 64 threads with 16384 open ranges each: no further range is kept, and none counts as too deep. Ends without a
+ * beginning do not use this room. */
 static void many_open_ranges_are_bounded(void **state)
 {
     (void)state;

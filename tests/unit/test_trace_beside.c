@@ -1,5 +1,5 @@
-/* test_trace_beside.c - lib/trace_beside, lib/trace_chunks: who looks on from a core of its own sees what it would see
- * from the reader's, and the summary is the same; whole, damaged, torn and failing traces. */
+/* test_trace_beside.c - lib/trace_beside, lib/trace_chunks: a watcher on another core sees the same as on the reader's,
+ * and the summary is the same; whole, damaged, torn and failing traces. */
 #include "lib/base/cores.h"
 #include "lib/base/hash.h"
 #include "lib/reduce/summary.h"
@@ -95,9 +95,9 @@ static int free_trace(void **state)
     return 0;
 }
 
-/* What was seen, as one number; and by whom. */
+/* The observed events as one number, and the thread that observed them. */
 struct seen {
-    uint64_t sum, n, n_long, enough; /* enough: so many events, 0 all */
+    uint64_t sum, n, n_long, enough; /* enough: number of events after which it stops, 0 all */
     pthread_t by;
     int has_begun, is_ended;
     char thread[32];
@@ -122,7 +122,7 @@ static int on_event(void *ctx, const struct dct_event *e)
     int64_t numbers[] = {e->kind, e->is_open, e->track, e->depth, e->start_ns, e->end_ns, (int64_t)e->payload};
     s->by = pthread_self();
     s->n++;
-    if (s->leave_out.shorter_ns) { /* short ones of thread 11 may come or be counted */
+    if (s->leave_out.shorter_ns) { /* short ones of thread 11 may be given or counted */
         s->n_long += e->kind == DCT_MARK || e->track != 11 || e->end_ns - e->start_ns >= s->leave_out.shorter_ns;
         return 0;
     }
@@ -141,7 +141,7 @@ static void on_end(void *ctx, struct dct_reader *r)
 }
 
 struct failing {
-    size_t n; /* bytes before the failure; more than there are: none */
+    size_t n; /* bytes before the failure; more than exist: no failure */
     size_t at, len;
 };
 
@@ -254,7 +254,7 @@ static void test_leaves_out(void **state)
     size_t len = (size_t)N_BLOCKS * BLOCK;
     struct outcome all = read_trace(len, SIZE_MAX, 0, 1), one = read_trace(len, SIZE_MAX, 150, 0),
                    two = read_trace(len, SIZE_MAX, 150, 1);
-    assert_int_equal(one.seen.n, all.seen.n); /* who else needs the events has them all */
+    assert_int_equal(one.seen.n, all.seen.n); /* another user of the events still gets all of them */
     assert_int_equal(two.seen.n_long, one.seen.n_long);
     assert_int_equal(two.seen.n + two.seen.leave_out.n, all.seen.n);
     assert_true(two.seen.leave_out.n > 10000);
@@ -262,7 +262,7 @@ static void test_leaves_out(void **state)
     assert_memory_equal(&two.seen.loss, &all.seen.loss, sizeof all.seen.loss);
 }
 
-/* Who looks on has seen enough: no event is given any more, and the reader goes on alone. */
+/* The watcher has seen enough: no more events are given, and the reader goes on alone. */
 static void test_enough(void **state)
 {
     (void)state;
@@ -277,7 +277,7 @@ static void test_enough(void **state)
     }
 }
 
-/* The caller stops early: nobody waits for ever, and who looks on sees all. */
+/* The caller stops early: no thread waits forever, and the watcher sees everything. */
 static void test_caller_stops(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* test_trials.c - what can be tried with one command, and the step that it is forecast to have: exact numbers. */
+/* test_trials.c - changes that can be tried with one command, and the forecast of their step: exact numbers. */
 #include "render/findings/rules/trials.h"
 
 #include "render/findings/rules/compare.h"
@@ -48,12 +48,12 @@ static void test_late_gradients(void **state)
     assert_true(flight_after(&wire, TRIAL_BF16).exposed_ns == 60);
     wire.wire_ns = 130; /* bytes that a burst let through */
     assert_true(flight_after(&wire, TRIAL_LINK).exposed_ns == 60);
-    /* a rank that is kept from its core for 15 at a time looks when it is back */
+    /* a rank that loses its core for 15 at a time looks when it is back */
     struct flight held = late;
     held.held_ns = 15;
     held.core_share = 0.25;
     assert_near(flight_after(&held, TRIAL_OVERLAP).exposed_ns, 120 - 48 * 15 / 27.8);
-    /* no more than what is final in time can be hidden */
+    /* only gradients that are final in time can be hidden */
     struct flight long_backward = late;
     long_backward.backward_ns = 9600;
     assert_true(flight_after(&long_backward, TRIAL_OVERLAP).exposed_ns == 60);
@@ -64,7 +64,7 @@ static void test_late_gradients(void **state)
     assert_near(flight_after(&pair, TRIAL_OVERLAP).exposed_ns, 120 - 48 * 10 / (10 + 24 / 7.0));
 }
 
-/* What overlap gives can be told back from what it left: with nothing that messages took from the pass. */
+/* The gain of overlap can be computed from the remaining time if messages took nothing from the pass. */
 static void test_overlapped_gradients(void **state)
 {
     (void)state;
@@ -82,7 +82,7 @@ static void test_overlapped_gradients(void **state)
     assert_near(flight_after(&f, TRIAL_LINK).exposed_ns, n.exposed_ns);
 }
 
-/* The pass is longer by what messages took of it: 20 of 116, so that 68 were left, where 48 and these 20 are. */
+/* The pass is longer because messages took 20 of 116: 68 were left, where 48 and these 20 are. */
 static void test_messages_take_time(void **state)
 {
     (void)state;
@@ -221,7 +221,7 @@ static void test_commands_of_other_nodes(void **state)
     run_free(r);
 }
 
-/* What a shell, make or ARGS would change is not typed. */
+/* Text that a shell, make or ARGS would change is not put into a command. */
 static void test_words_that_do_not_pass(void **state)
 {
     (void)state;
@@ -252,7 +252,7 @@ static void test_words_that_do_not_pass(void **state)
     }
 }
 
-/* Nothing that the run does already; no forecast of an archive that does not say what can travel early. */
+/* No trial for settings that the run already has; no forecast if the archive does not tell what can be sent early. */
 static void test_what_is_not_advised(void **state)
 {
     (void)state;
@@ -266,7 +266,7 @@ static void test_what_is_not_advised(void **state)
     assert_true(trial_of(&rep, TRIAL_LINK)->is_over_half); /* the backward pass hides as much of half the transfer */
     assert_int_equal(trial_advised(&rep.runs[0])->kind, TRIAL_LINK);
     report_free(&rep);
-    r->program.allreduce_dtype = ""; /* not said: bf16 is advised, and cannot be forecast */
+    r->program.allreduce_dtype = ""; /* unknown: bf16 is advised, but cannot be forecast */
     tell(&rep, r);
     assert_null(trial_advised(&rep.runs[0]));
     assert_string_equal(rep.first_command, "");
@@ -281,8 +281,8 @@ static void test_what_is_not_advised(void **state)
     run_free(r);
 }
 
-/* Gradients that travel for longer than what is left of the backward pass take processor time from it, and half the
- * bytes give half of that back. */
+/* Gradients that are in flight longer than the rest of the backward pass take processor time from it; half the bytes
+ * return half of that. */
 static void test_less_spent(void **state)
 {
     (void)state;
@@ -302,7 +302,7 @@ static void test_less_spent(void **state)
     }
 }
 
-/* The runs after are the trial: forecast beside achieved. */
+/* The runs after are the trial: forecast and achieved time. */
 static void test_tried(void **state)
 {
     (void)state;
@@ -342,8 +342,8 @@ static void test_tried(void **state)
     }
 }
 
-/* What the advised change does not explain is said: it may be another in the next pair of runs. Compute is explained
- * where the forecast has less of it. */
+/* A saving that the advised change does not explain is reported, with another possible change in the next pair of runs.
+ * A change of compute is explained if the forecast has less of it. */
 static void test_what_changed_beside(void **state)
 {
     (void)state;

@@ -223,7 +223,7 @@ static void assert_sentence(const char *file, size_t (*change)(char *, size_t), 
         fail_msg("'%s' is not in: %s", part, v.err.text);
 }
 
-/* Other numbers than the reference's, whatever they are then compared to. */
+/* Numbers other than the reference's, for any later comparison. */
 static void assert_noticed(const char *file, size_t (*change)(char *, size_t))
 {
     struct verdict v = with_changed_file(file, change);

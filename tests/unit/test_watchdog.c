@@ -1,4 +1,4 @@
-/* test_watchdog.c - a wait that lasts too long is noticed, one that ends is not (trainer/ranks/watchdog.h). */
+/* test_watchdog.c - a wait that lasts too long is noticed, and a wait that ends is not (trainer/ranks/watchdog.h). */
 #include "trainer/ranks/watchdog.h"
 
 #include <setjmp.h>
@@ -53,7 +53,7 @@ static void a_long_wait_is_noticed_once(void **state)
     watchdog_close();
 }
 
-/* Many short waits are longer than patience together; so is the time between them. */
+/* Many short waits together may exceed the patience, and so may the time between them. */
 static void short_waits_and_work_are_not(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* test_window_store.c - a store gives the data set back to the bit, however it is read; everything else is refused with
- * a sentence. */
+/* test_window_store.c - a store gives the data set back to the bit, for every way of reading; everything else is
+ * refused with a sentence. */
 #include "trainer/data/window_store.h"
 
 #include "lib/base/hash.h"
@@ -70,7 +70,7 @@ static void every_window_comes_back_to_the_bit(void **state)
     }
 }
 
-/* The scratch folder may are on a file system in memory; then there is nothing to be read past a cache. */
+/* The scratch folder may be on a file system in memory, where no read can bypass a cache. */
 static void cold_reads_give_the_same(void **state)
 {
     (void)state;
@@ -200,7 +200,7 @@ static void a_damaged_record_is_named(void **state)
         assert_int_equal(window_reader_read(r, (uint32_t)d.n_windows - 1, speed, time, &err), DCR_FAIL);
         assert_sentence(err, "the chunk of row 39 does not match its checksum");
         assert_sentence(err, bad);
-        assert_int_equal(truncate(bad, (off_t)n - 10), 0); /* under the feet of a run */
+        assert_int_equal(truncate(bad, (off_t)n - 10), 0); /* while a run reads it */
         assert_int_equal(window_reader_read(r, (uint32_t)d.n_windows - 1, speed, time, &err), DCR_FAIL);
         assert_sentence(err, "became shorter");
         window_reader_close(r);

@@ -1,5 +1,5 @@
-/* told.h - reports told of runs built in memory, for the tests of the narration: made_run.h makes the numbers. Included
- * behind cmocka.h. */
+/* told.h - reports of runs built in memory, for the tests of the narration: made_run.h makes the numbers. Included
+ * after cmocka.h. */
 #ifndef TESTS_UNIT_TOLD_H
 #define TESTS_UNIT_TOLD_H
 
@@ -70,7 +70,7 @@ static inline const struct slot *assert_says(const struct phrase *p, int n, enum
     return NULL;
 }
 
-/* The same of a sentence of support. */
+/* The same for a sentence of support. */
 static inline const struct slot *assert_supports(const struct said *s, enum phrase_id id)
 {
     return assert_says(s->support, SAID_MAX, id);
