@@ -74,14 +74,14 @@ def complaint(method, of):
 
 
 def look(browser, path):
-    """What the page became, what was said of it, what it asked for."""
+    """The rendered page, the messages about it, and its requests."""
     target = browser.ask("Target.createTarget", url="about:blank")["targetId"]
     session = browser.ask("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
     for domain in "Page", "Log", "Runtime", "Network":
         browser.ask(domain + ".enable", session)
     browser.ask("Page.navigate", session, url="file://" + path)
     browser.wait_for("Page.loadEventFired", session)
-    # What the page does right after it has loaded.
+    # State of the page right after it has loaded.
     browser.ask("Runtime.evaluate", session, expression="new Promise(done => setTimeout(done, 100))", awaitPromise=True)
     dom = browser.ask("Runtime.evaluate", session, expression="document.documentElement.outerHTML")["result"]["value"]
     browser.ask("Target.closeTarget", targetId=target)

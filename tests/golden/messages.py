@@ -18,10 +18,10 @@ import re
 import subprocess
 import sys
 
-# Where the format stands among the arguments, and what the function adds to it.
+# Position of the format among the arguments, and the text that the function adds to it.
 CALLS = {"dcr_err_set": (2, "{}"), "dcr_err_sys": (2, "{}"), "dcr_err_while": (1, "{}: ..."), "dcr_err_advise": (1, "...; {}"),
          "dcr_say": (1, "{}"), "problem": (1, "{}"), "pack_reason": (1, "{}"), "complain": (0, "{}"), "fail": (1, "{}")}
-# Functions of one file that make a part of a message of its own.
+# Functions of one file that make a part of a message.
 PARTS = {"trainer/formats/pickle.c": ("refuse", 1, "cannot read '%s': byte %zu: {}"),
          "trainer/formats/numpy.c": ("bad", 1, "cannot read '%s': {}")}
 PROGRAMS = (("collect/calibrate/", "dccollect calibrate"), ("collect/", "dccollect"), ("render/", "dcreport"),
@@ -50,7 +50,7 @@ MARKED = (("M", r"out of memory|would take more|cannot (draw|start|make) a (pict
                 r"|the JSON of a line is not an object"))
 # Messages that are neither provoked nor marked. The number may only go down.
 LEFT = 22  # a whole run left 18; some come only when a test meets a process at the right moment
-# Faults that several messages tell: how they are recognised, and the one wording.
+# Faults with several messages: the pattern that identifies them, and the one wording.
 WORDINGS = ((r"needs? a value", r"^option '%[^']*' needs a value\. See `[\w -]+ --help`\."),
             (r"\b(no|not enough) memory (for|to|or)\b", r"out of memory"),
             (r"\b(name|path)\b.*too long", r"\bthe name (.*)?is too long\b|path is too long or not UTF-8"),
@@ -271,7 +271,7 @@ def pattern_of(message):
         pieces.extend(words.split(";"))
         return re.escape(words).replace(";\\ ", "[;.]\\ ")
 
-    text = message.text.removeprefix("recording stopped: ")  # told without it where the lost events are counted
+    text = message.text.removeprefix("recording stopped: ")  # printed without it where the lost events are counted
     out, pieces, at = "", [""], 0
     for m in re.finditer(r"\{([^{}]*\|[^{}]*)\}|<reason>|\.\.\.$|" + CONVERSION.pattern, text):
         out += loose(text[at:m.start()])

@@ -136,7 +136,7 @@ for ops in by_device.values() if frames else []:
                 if any(x[0] <= a < x[1] for x in held):
                     continue
                 idle += b - a
-                # The thread of the backward pass has no frames: that which called it has.
+                # The thread of the backward pass has no frames, so those of its calling thread are used.
                 inside = [f for f in of if f[0] <= a < f[1]] or [f for f in main if f[0] <= a < f[1]]
                 if inside:
                     lines[max(inside, key=lambda f: (f[0], -f[1]))[2]] += b - a

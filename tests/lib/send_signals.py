@@ -24,6 +24,6 @@ else:
 try:
     while os.read(terminal, 4096):
         pass
-except OSError:  # the terminal has no other end any more
+except OSError:  # the other end of the terminal is closed
     pass
 sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))

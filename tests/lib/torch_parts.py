@@ -208,7 +208,7 @@ def rewrite(folder, new):
     ranks = ranks_of(folder)
     os.makedirs(new, exist_ok=True)
     for rank, events in enumerate(ranks):
-        begin = 1700000000000000000 + 7777777 * rank  # every process has a clock of its own
+        begin = 1700000000000000000 + 7777777 * rank  # every process has a separate clock
         out = []
         for name, tid, a, b, _ in events:
             cat = "cpu_op" if is_operator(name, None) or is_comm(name) else "user_annotation"

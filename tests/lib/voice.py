@@ -14,13 +14,13 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 INDEX_WORDS, RUN_WORDS = 450, 350
-TABLE_COLUMNS = 7  # but for the tables of other tools, which are shown as they are
+TABLE_COLUMNS = 7  # except tables of other tools, which are shown unchanged
 HEADLINE_WORDS, SENTENCE_WORDS, PARAGRAPH_SENTENCES, REPEATED_WORDS, VALUES = 16, 22, 3, 8, 2
-CAPTION_SENTENCES = 4  # of a table, where its columns are explained too
-VARIANTS = 4  # of one sentence in the phrase book; more are another thing to say
-ALIKE, LEAST_WORDS = 0.75, 5  # rows of so many words are variants where so large a part of them is the same
+CAPTION_SENTENCES = 4  # in a table's caption, which also explains its columns
+VARIANTS = 4  # variants of one sentence in the phrase book; more of them are another statement
+ALIKE, LEAST_WORDS = 0.75, 5  # rows of at least that many words are variants if this part of them is equal
 OPENINGS = ("Of the ", "By the ", "What ")
-QUESTIONS = ("?",)  # a heading such as "What to do first" is no sentence
+QUESTIONS = ("?",)  # a heading such as "What to do first" is not a sentence
 BANNED = ("behind that", "but for", "in full", "of its own", "as far as", "in the mean", "promised", "n/a", "who waits",
           "what it", "who it", "is none")
 UNIT = r"(?:ns|us|ms|s|min|h|%|x|(?:[kMGT]i?)?B(?:/s)?|[kMG]bit/s|samples/s|GFLOP/s|W|K)"
@@ -53,7 +53,7 @@ def faults(sentence, is_headline=False):
         yield f"{n} words, at most {most}"
     if values(sentence) > VALUES:
         yield f"more than {VALUES} values"
-    if len(re.findall(r"(?<![\w.])\(", sentence)) > 1:  # those of a call belong to its name
+    if len(re.findall(r"(?<![\w.])\(", sentence)) > 1:  # parentheses of a call belong to its name
         yield "more than one parenthesis"
     if ";" in sentence:
         yield "a semicolon"
@@ -196,7 +196,7 @@ def check_phrasebook(path):
     for row in rows:
         name, text = row.split(": ", 1)
         is_headline = not text.endswith((".", "?"))
-        is_list = name.startswith("CHART_")  # stands for a chart: a list of its values
+        is_list = name.startswith("CHART_")  # represents a chart: a list of its values
         found += [(f"{name}: {s}", fault) for s in sentences(text) for fault in faults(s, is_headline)
                   if not (is_list and "values" in fault) and not (name.startswith("HEAD_") and "opens" in fault)]
         if len(sentences(text)) > 1:

@@ -40,7 +40,7 @@ SPOKEN = re.compile(rb"^(?:(?:dcreport|dccollect(?:[ -]calibrate)?|dcrnn-train|N
 LARGEST = 64 << 20  # larger files are traces or exports of traces
 
 
-# ---- one kind each: bytes -> words of what is wrong, in a list ----------------------------------------
+# ---- one function per kind: bytes -> list of faults in words -------------------------------------------
 def text(data):
     try:
         words = data.decode("utf-8")
@@ -90,7 +90,7 @@ def json_faults(data):
     try:
         value = STRICT.decode(words)
         if "\\ud" in words.lower():
-            json.dumps(value, ensure_ascii=False).encode()  # half a pair of surrogates is no character
+            json.dumps(value, ensure_ascii=False).encode()  # half of a surrogate pair is not a character
     except (ValueError, RecursionError) as e:
         return [f"no JSON: {e}"]
     return []
@@ -237,7 +237,7 @@ COLLECTED = {"metadata", "metadata-text", "summary", "rank", "calibration",
 SEAL = re.compile(rb'("manifest_sha256": ")([0-9a-f]{64})')
 
 
-NOTES = set()  # of the archive that was checked last
+NOTES = set()  # notes of the archive that was checked last
 
 
 def notes_in(value):
@@ -339,7 +339,7 @@ class Watch:
         self.cut = set()  # files whose last line has not been checked yet
         self.contents = {}  # checked contents with their faults
         self.waiting = []
-        self.faults = {}  # of paths
+        self.faults = {}  # faults by path
         self.seen = os.environ.get("WELLFORMED_SEEN", "")
         self.messages = os.environ.get("MESSAGES_SEEN", "")
 
@@ -427,7 +427,8 @@ def end_with(pid, control):
 def serve(control, top, pid):
     os.chdir("/")
     os.closerange(3, 1024)
-    # Opened for reading and writing, so that data stay in the FIFOs while the script has them closed. The script may ask from now on.
+    # Opened for reading and writing, so that data stay in the FIFOs while the script has them closed. The script may
+    # send requests from now on.
     asked = os.fdopen(os.open(os.path.join(control, "asked"), os.O_RDWR), "rb", buffering=0)
     answers = os.open(os.path.join(control, "answers"), os.O_RDWR)
     if os.fork():
@@ -444,7 +445,7 @@ def serve(control, top, pid):
             with open(os.path.join(control, "faults"), "w", encoding="utf-8") as f:
                 f.writelines(printable(fault) + "\n" for fault in faults)
             os.write(answers, f"{len(faults)} {len(watch.contents)}\n".encode())
-            while os.path.exists(control):  # a FIFO that nobody has open forgets what was written
+            while os.path.exists(control):  # a FIFO without an open end forgets its data
                 time.sleep(0.05)
             return
         watch.scan()

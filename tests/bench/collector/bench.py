@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What the collector costs, in one run on one machine, beside what was asked of it.
+"""The cost of the collector, in one run on one machine, compared with the allowed cost.
 
     bench.py [--pairs N] [--seconds N] [NAME...]    NAME: nvtx calls spawn start step hpcc idle burst rate (all)
 
@@ -162,7 +162,7 @@ def instructions(program, kind, function):
 
 
 def note_of(program, kind):
-    """What else tells what an event costs: lost ones cost something else than recorded ones; instructions."""
+    """Further costs of an event: lost events differ from recorded ones; instructions."""
     lost = packed()[0]["dropped_events"]
     if lost:
         return f"{lost} lost"
@@ -190,7 +190,7 @@ def bench_nvtx(n, _):
 
 
 def bench_lttng(n):
-    """The yardstick: a daemon and a session of its own, so that none that runs already is disturbed."""
+    """The yardstick: a separate daemon and session, so that running ones are not disturbed."""
     program = build("lttng_cost", HERE + "/event_cost.c", "-DHAVE_LTTNG", "-llttng-ust", "-llttng-ust-common")
     if not program or not shutil.which("lttng-sessiond"):
         raise Absent("lttng-tools and liblttng-ust-dev are not installed, so there is no yardstick")

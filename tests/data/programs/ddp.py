@@ -151,7 +151,8 @@ class Case:
                 self.step()
                 if is_marked:
                     p.step()
-                self.truth["step"].append(1e3 * (clock() - begin))  # with the profiler's own work, which its steps hold too
+                self.truth["step"].append(1e3 * (clock() - begin))  # including the profiler's own work, which is also
+                                                                    # inside its steps
         if not is_marked:
             self.write(p)
         self.write_truth()

@@ -48,7 +48,7 @@ class Net(torch.nn.Module):
 
 
 class Callable(torch.nn.Module):
-    """A class with a __call__ of its own."""
+    """A class that defines __call__."""
 
     def __init__(self):
         super().__init__()
@@ -202,7 +202,7 @@ def digest(thing):
 
 
 def others():
-    """What must not notice that anything is wrapped."""
+    """Code that must not notice that anything is wrapped."""
     model = Net()
     print("pickled functions", pickle.dumps([torch.save, torch.load, torch.autograd.backward, dist.all_reduce, DataLoader]).hex()[:400])
     print("copy", digest(copy.deepcopy(model).inner[0].weight.shape))

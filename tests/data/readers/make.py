@@ -93,7 +93,7 @@ change("bad-kind.h5", lambda df: attribute(df["axis1"], "kind", "float"))
 change("bad-nat.h5", lambda df: df["axis1"].write_direct(np.full(ROWS, np.iinfo("int64").min)))
 
 
-def claims(df):  # 10^9 rows of which not one is there
+def claims(df):  # 10^9 rows are promised, none is there
     replace(df, "axis1", shape=(10**9,), dtype="<i8", chunks=(1 << 16,))
     replace(df, "block0_values", shape=(10**9, 4), dtype="<f8", chunks=(1 << 14, 4))
 

@@ -3,7 +3,7 @@ import importlib.util
 import os
 import sys
 
-assert importlib.util.find_spec("torch")  # as libraries look whether it is there
+assert importlib.util.find_spec("torch")  # as libraries check whether it is there
 import torch
 from torch.utils.data.dataloader import DataLoader
 
