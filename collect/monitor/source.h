@@ -11,7 +11,6 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-struct libraries;
 struct outputs;
 struct perf;
 
@@ -30,8 +29,7 @@ struct source_config {
                                * only one collector */
     const char *spool;        /* where ranks without a launcher leave their links */
     const struct perf *perf;  /* its performance counters, or NULL */
-    struct libraries *libraries; /* gets the libraries that its processes have mapped, or NULL */
-    const char *root;            /* for tests: a folder that replaces / for /proc and /sys of the network; else NULL */
+    const char *root;         /* for tests: a folder that replaces / for /proc and /sys of the network; else NULL */
 };
 
 struct source {

@@ -8,7 +8,6 @@
  *
  * Every sample reads files that are already open; for a process whose threads did not run, it reads only schedstat. A
  * scan of the whole tree, which finds new processes and threads and counts switches, runs once a second at most. */
-#include "collect/record/libraries.h"
 #include "collect/monitor/perf.h"
 #include "collect/record/procfs.h"
 #include "lib/archive/rank.h"
@@ -55,16 +54,14 @@ struct process {
     int is_alive, was_alive; /* in this sample, in the previous one; a zombie counts as alive */
     int is_in_parent;        /* its I/O counters are included in its parent's */
     struct counters last;
-    int is_zombie, is_end_told;   /* ended, but not waited for by its parent; a row already has its last counters */
-    int64_t look_ns, look_gap_ns; /* time of the next look at its libraries */
+    int is_zombie, is_end_told; /* ended, but not waited for by its parent; a row already has its last counters */
 };
 
 struct processes {
     int fixed_rank;
     const char *spool;
-    const struct perf *perf; /* of the whole tree, or NULL */
-    struct libraries *libraries;
-    int64_t now_ns, looked_ns;           /* times of this sample and of the last look at libraries */
+    const struct perf *perf;             /* of the whole tree, or NULL */
+    int64_t now_ns;                      /* time of this sample */
     int64_t look_ns, look_gap_ns;        /* time of the next scan of the tree */
     int n_open, most_open;               /* number of open descriptors, and its limit */
     int has_run;                         /* a thread ran since the previous sample */
@@ -137,7 +134,6 @@ static int configure(void **ctx, const struct source_config *config, struct dcr_
     c->root = config->pid;
     c->spool = config->spool;
     c->perf = config->perf;
-    c->libraries = config->libraries;
     c->look_gap_ns = (int64_t)FIRST_LOOK_MS * 1000000;
     c->most_open = getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < 4 * (rlim_t)MOST_OPEN
                        ? (int)limit.rlim_cur / 4
@@ -396,12 +392,6 @@ static void look_at(struct processes *c, pid_t pid, DIR *task)
         p->rank = rank_of_process(c, pid);
     if (p->rank < 0)
         p->rank = rank_of_parent(c, p->parent);
-    /* One process per scan, because the kernel needs a while for a process with many mappings. */
-    if (c->libraries && !seen.is_zombie && c->looked_ns != c->now_ns &&
-        libraries_is_due(c->now_ns, &p->look_ns, &p->look_gap_ns)) {
-        libraries_look(c->libraries, pid);
-        c->looked_ns = c->now_ns;
-    }
     read_io(c, p, &now, seen.is_zombie);
     look_at_threads(c, p, task);
     sum_threads(c, p, &now);

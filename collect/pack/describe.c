@@ -253,14 +253,6 @@ static void describe_results_folder(struct pack *p, json_t *o)
     put_ranks(p, o);
 }
 
-static void put_versions(const json_t *record, json_t *o)
-{
-    const char *why = json_string_value(json_object_get(json_object_get(record, "missing"), "library_versions"));
-    pack_json_copy(o, record, "library_versions");
-    if (!json_object_get(o, "library_versions"))
-        meta_missing(o, "library_versions", why ? why : "no collector's record tells");
-}
-
 static void describe_run(struct pack *p, const json_t *record, json_t *o)
 {
     static const char *const keys[] = {"command", "folder", "git", "scheduler", "environment", "labels"};
@@ -275,7 +267,6 @@ static void describe_run(struct pack *p, const json_t *record, json_t *o)
         if (!json_object_get(record, keys[i]))
             meta_missing(o, keys[i], record ? "not under version control, or not told" : "no collector record is left");
     }
-    put_versions(record, o);
     json_object_set_new(o, "nodes", nodes);
     json_object_set_new(o, "node_kind", json_string(pack_node_kind(p, nodes)));
     put_ranks(p, o);

@@ -1,4 +1,4 @@
-/* ask.h - asks another program or library a question, in a separate process with a time limit. */
+/* ask.h - asks another program a question, in a separate process with a time limit. */
 #ifndef COLLECT_ASK_H
 #define COLLECT_ASK_H
 

@@ -7,7 +7,6 @@
 #include "collect/drain/shared.h"
 #include "collect/run/environment.h"
 #include "collect/run/leftover.h"
-#include "collect/record/libraries.h"
 #include "collect/record/meta.h"
 #include "collect/record/node_share.h"
 #include "collect/pack/pack.h"
@@ -122,13 +121,11 @@ static int observe(struct run *r, int *status, struct dcr_err *err)
     if (is_one_of_many(r) && r->id.rank == 0 && clock_server_start(&clock, meeting, NULL) != 0)
         clock = NULL; /* the other collectors report that there is no answer */
     struct dcr_err trouble = {0};
-    struct libraries *libraries = libraries_new();
     struct source_config config = {.host_dir = r->is_host_sampled ? r->host_dir : NULL,
                                    .rank = r->id.rank,
                                    .pid = pid,
                                    .spool = r->spool,
                                    .perf = &perf,
-                                   .libraries = libraries,
                                    .clock_folder = is_one_of_many(r) ? meeting : NULL};
     /* From here on the program runs, and nothing that fails on our side may end it. */
     int failed = spool_write_json(r->record_dir, r->record_name, r->record, &trouble);
@@ -147,8 +144,6 @@ static int observe(struct run *r, int *status, struct dcr_err *err)
     json_decref(monitors);
     json_object_set_new(r->record, "counters", perf_describe(&perf));
     perf_close(&perf);
-    run_put_libraries(r, libraries);
-    libraries_free(libraries);
     run_end_record(r, &ended);
     failed = spool_write_json(r->record_dir, r->record_name, r->record, failed ? NULL : &trouble) || failed;
     if (failed && err)

@@ -11,8 +11,6 @@
 #include <jansson.h>
 #include <limits.h>
 
-struct libraries;
-
 struct run {
     const struct options *o;
     struct rank_identity id;
@@ -46,9 +44,6 @@ int run_n_below(const struct run *r);
 int run_is_in_memory(const struct run *r);
 /** run_begin_record - make r->record with everything that is known before the program starts. */
 void run_begin_record(struct run *r);
-/** run_put_libraries - put the versions of MPI, NCCL and CUDA that the program's processes used.
- *  libraries    from sampling; NULL: nothing */
-void run_put_libraries(struct run *r, const struct libraries *libraries);
 /** run_end_record - put how the program ended. */
 void run_end_record(struct run *r, const struct ended *e);
 

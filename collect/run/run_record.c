@@ -3,7 +3,6 @@
 
 #include "collect/record/git.h"
 #include "collect/record/job.h"
-#include "collect/record/libraries.h"
 #include "collect/record/meta.h"
 #include "collect/record/redact.h"
 #include "collect/monitor/sampler.h"
@@ -114,15 +113,6 @@ void run_begin_record(struct run *r)
 static const char *name_of(int signal)
 {
     return signal == SIGINT ? "SIGINT" : signal == SIGTERM ? "SIGTERM" : signal == SIGHUP ? "SIGHUP" : "SIGQUIT";
-}
-
-void run_put_libraries(struct run *r, const struct libraries *libraries)
-{
-    json_t *versions = libraries ? libraries_versions(libraries, r->id.rank <= 0 ? 2000 : 0) : NULL;
-    if (versions)
-        json_object_set_new(r->record, "library_versions", versions);
-    else
-        meta_missing(r->record, "library_versions", "the program had ended before it was looked at");
 }
 
 static json_t *nanoseconds(const struct timeval *t)
