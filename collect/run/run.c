@@ -25,18 +25,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static int write_host(const struct run *r, json_t *monitors, struct dcr_err *err)
+/* What the host has is asked for once, when the program runs. */
+static int write_host(struct run *r, json_t *monitors, struct dcr_err *err)
 {
     char dir[PATH_MAX + 320];
     if (!r->is_host_sampled)
         return DCR_OK;
     snprintf(dir, sizeof dir, "%s/%s", r->spool, r->host_dir);
-    json_t *host = meta_host();
+    if (!r->host)
+        r->host = meta_host();
     if (monitors)
-        json_object_set(host, "monitors", monitors);
-    int rc = spool_write_json(dir, SPOOL_HOST, host, err);
-    json_decref(host);
-    return rc;
+        json_object_set(r->host, "monitors", monitors);
+    return spool_write_json(dir, SPOOL_HOST, r->host, err);
 }
 
 /* Is this one of several ranks, each with its own collector, which may be on several hosts? */
@@ -45,9 +45,9 @@ static int is_one_of_many(const struct run *r)
     return r->o->spool && r->id.rank >= 0 && r->id.world_size > 1;
 }
 
-static void open_counters(void *ctx, pid_t pid)
+static void open_counters(void *ctx)
 {
-    perf_open(ctx, pid);
+    perf_open(ctx, 0);
 }
 
 /* The monitors and the recorder take their last look before the ended program is waited for, because the kernel keeps
@@ -91,11 +91,19 @@ static struct drain *start_drain(struct run *r)
     struct bounds bounds = bounds_of(r);
     if (drain_start(&d, r->spool, bytes, &bounds, r->o->sync_s, &why) != 0)
         json_object_set_new(r->record, "not_loaded", json_string(why.text));
+    setenv("DCC_SPOOL", r->spool, 1);
     if (d)
         setenv(SEGMENT_VARIABLE, drain_path(d), 1);
     else
         unsetenv(SEGMENT_VARIABLE);
     return d;
+}
+
+/* What the program starts maps the segment when it is loaded, but for static programs and those of another user. */
+static int is_loaded_everywhere(const json_t *record)
+{
+    return !json_object_get(record, "not_loaded") &&
+           !(json_object_get(record, "io_note") && json_object_get(record, "mpi_note"));
 }
 
 static int observe(struct run *r, int *status, struct dcr_err *err)
@@ -106,8 +114,8 @@ static int observe(struct run *r, int *status, struct dcr_err *err)
     perf_leave(&perf, "switched off (--counters off)");
     start_block_signals();
     struct drain *drain = start_drain(r);
-    int rc = start_program(r->o->program, r->spool, &r->program_mask, r->o->counters ? open_counters : NULL, &perf,
-                           &pid, err);
+    int rc = start_program(r->o->program, &r->program_mask, r->o->counters ? open_counters : NULL, &perf, &pid, err);
+    unsetenv("DCC_SPOOL");
     unsetenv(SEGMENT_VARIABLE); /* programs that the collector itself starts are not recorded */
     if (rc) {
         drain_stop(drain, 0, NULL);
@@ -128,12 +136,15 @@ static int observe(struct run *r, int *status, struct dcr_err *err)
                                    .perf = &perf,
                                    .clock_folder = is_one_of_many(r) ? meeting : NULL};
     /* From here on the program runs, and nothing that fails on our side may end it. */
-    int failed = spool_write_json(r->record_dir, r->record_name, r->record, &trouble);
-    failed = sampler_start(&sampler, r->spool, &config, r->o->interval_ms, failed ? NULL : &trouble) || failed;
+    int failed = sampler_start(&sampler, r->spool, &config, r->o->interval_ms, &trouble);
+    environment_note_driver(r->record);
+    failed = spool_write_json(r->record_dir, r->record_name, r->record, failed ? NULL : &trouble) || failed;
+    failed = write_host(r, NULL, failed ? NULL : &trouble) || failed;
     struct last_look last = {.sampler = sampler, .monitors = json_object(), .drain = drain};
     struct ended ended = start_wait(pid, take_last_look, &last);
     /* The program may leave children running. An archive waits a little for them. */
-    r->n_left = leftover_wait(drain_path(drain), r->o->output ? GRACE_MS : 0, r->left, sizeof r->left);
+    if (!drain_is_alone(drain) || !is_loaded_everywhere(r->record))
+        r->n_left = leftover_wait(drain_path(drain), r->o->output ? GRACE_MS : 0, r->left, sizeof r->left);
     drain_stop(drain, r->n_left, r->record);
     *status = ended.signal ? 128 + ended.signal : ended.exit_status < 0 ? DCR_EXIT_SELF : ended.exit_status;
     json_t *monitors = last.monitors;
@@ -315,9 +326,7 @@ int run_program(const struct options *o, char *message, size_t n, int *status, s
     }
     run_begin_record(&r);
     environment_set(o, r.record);
-    rc = write_host(&r, NULL, err);
-    if (rc == 0)
-        rc = spool_write_json(r.record_dir, r.record_name, r.record, err);
+    rc = spool_write_json(r.record_dir, r.record_name, r.record, err);
     if (rc) { /* the program never started, so the place is free again */
         dcr_err_while(err, "the program was not started");
         json_decref(r.record);
@@ -364,6 +373,7 @@ out:
     else if (r.record == NULL && r.has_claimed)
         unclaim(&r);
     json_decref(r.record);
+    json_decref(r.host);
     json_decref(r.node_share);
     if (r.spool_fd >= 0)
         close(r.spool_fd);

@@ -22,6 +22,7 @@ struct run {
     char record_dir[PATH_MAX + 32];
     const char *record_name;
     json_t *record;
+    json_t *host;       /* facts of the host; NULL: not asked for yet */
     json_t *node_share; /* from DCREPORT_NODE; NULL: this host is not an emulated node */
     char host_dir[300]; /* "host-<name>" */
     int is_host_sampled;

@@ -14,6 +14,8 @@
 
 int dcr_mkdirs(const char *path, struct dcr_err *err)
 {
+    if (mkdir(path, 0777) == 0) /* most often only the last one is missing */
+        return DCR_OK;
     char *p = strdup(path);
     if (!p)
         return dcr_err_sys(err, DCR_FATAL, "cannot create folder '%s'", path);
