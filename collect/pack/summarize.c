@@ -361,8 +361,9 @@ static void drop_unwanted(struct pack *p)
         struct archive_member *m = &p->members[i];
         int is_trace = m->role == DCR_ROLE_TRACE;
         /* A trace without a summary could not be read, so it must be packed itself. */
-        if (is_trace && !is_wanted(p, m->rank) && dcr_summary_name(m->name, name, sizeof name) == 0 &&
-            pack_member_named(p, name))
+        int has_name = is_trace && dcr_summary_name(m->name, name, sizeof name) == 0;
+        const struct archive_member *summary = has_name ? pack_member_named(p, name) : NULL;
+        if (summary && summary->size >= 0 && !is_wanted(p, m->rank))
             m->size = -1;
         else
             p->n_traces_packed += is_trace;
@@ -390,6 +391,21 @@ static void say_no_sums(struct pack *p, const struct archive_member *m)
         pack_reason(p, "the trace '%s' has the newest events only, and the sums of those before are lost", m->name);
 }
 
+/* An archive with a summary that cannot be read is taken for a damaged one. */
+static void leave_out_broken(struct pack *p, const char *name)
+{
+    struct archive_member *m = pack_member_named(p, name);
+    struct dcr_arena a = {0};
+    struct summary s;
+    struct dcr_err why = {0};
+    if (m && m->path && summarize_load(&s, &a, m->path, NULL, &why) != 0) {
+        pack_reason(p, "the summary '%s' is left out because it cannot be read", m->name);
+        pack_leave_out(p, m->name, m->size, why.text);
+        m->size = -1;
+    }
+    dcr_arena_release(&a);
+}
+
 int pack_traces(struct pack *p, struct dcr_err *err)
 {
     size_t n = p->n_members; /* members added meanwhile are not traces */
@@ -399,10 +415,11 @@ int pack_traces(struct pack *p, struct dcr_err *err)
     for (size_t i = 0; i < n; i++) {
         char name[PATH_MAX];
         struct archive_member m = p->members[i];
-        if (m.role == DCR_ROLE_SUMMARY && m.path) { /* its trace is gone */
-            if (dcr_trace_name(m.name, name, sizeof name) == 0 && !pack_member_named(p, name) &&
-                !take_summary(p, name, NULL, m.rank, m.path))
-                pack_reason(p, "the summary '%s' cannot be read", m.name);
+        if (m.role == DCR_ROLE_SUMMARY && m.path) {
+            int has_name = dcr_trace_name(m.name, name, sizeof name) == 0;
+            int is_alone = !has_name || !pack_member_named(p, name);
+            if (is_alone && (!has_name || !take_summary(p, name, NULL, m.rank, m.path)))
+                leave_out_broken(p, m.name);
             continue;
         }
         if (m.role != DCR_ROLE_TRACE || !m.path || dcr_summary_name(m.name, name, sizeof name) != 0)
@@ -421,6 +438,7 @@ int pack_traces(struct pack *p, struct dcr_err *err)
         rc = make_summary(p, m.name, m.path, m.rank, name, err);
         if (rc)
             return rc;
+        leave_out_broken(p, name); /* it is there still when no other could be made */
     }
     drop_unwanted(p);
     return DCR_OK;

@@ -75,6 +75,17 @@ sed 's/"events":999/"events":400/' made-up >"$summary"
 check "a summary whose trace is gone is packed" "$COLLECT" pack ranks -o ranks.tar
 check "and counts" metadata ranks.tar '.collector.events == 800 and .collector.traces == 2 and .collector.traces_packed == 1'
 
+# Such a summary that is damaged is left out, whether its trace is gone or cannot be read either.
+cp -r ranks damaged && head -c 100 "$summary" >"damaged/${summary#ranks/}"
+check "pack: a damaged summary whose trace is gone" "$COLLECT" pack damaged -o damaged.tar
+check "the rest is packed" metadata damaged.tar '.collector.events == 400 and (.not_packed | any(.name | test("rank1/summary-")))'
+check "it says so" manifest damaged.tar '.incomplete_because | any(test("rank1/summary-.* is left out because it cannot be read"))'
+trace=damaged/${summary#ranks/}
+trace=${trace/summary-/trace-}
+echo no trace >"${trace%.jsonl}.dct"
+check "pack: the trace is damaged too, and not wanted" "$COLLECT" pack damaged -o damaged.tar --traces none
+check "the damaged trace is all there is" sh -c 'tar tf damaged.tar | grep -q "rank1/trace-" && ! tar tf damaged.tar | grep -q "rank1/summary-"'
+
 # A torn trace has a summary of its rest, and the archive says so even without the trace.
 head -c 150000 spool/rank5/trace-1005.dct >torn && mv torn spool/rank5/trace-1005.dct
 check "pack: a torn trace left out" "$COLLECT" pack spool -o torn.tar --traces none
