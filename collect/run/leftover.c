@@ -14,20 +14,6 @@
 #include <time.h>
 #include <unistd.h>
 
-/* When the process started, in ticks since boot. 0: it is gone, or hidden. */
-static unsigned long long start_of(const char *pid)
-{
-    char path[64], text[1024];
-    unsigned long long start = 0;
-    snprintf(path, sizeof path, "/proc/%.20s/stat", pid);
-    /* The command's name stands in parentheses and may hold anything, parentheses too. */
-    const char *at = procfs_read(path, text, sizeof text, NULL) > 0 ? strrchr(text, ')') : NULL;
-    if (!at || sscanf(at + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
-                      &start) != 1)
-        return 0;
-    return start;
-}
-
 /* Does the file hold the text, in its first 4 MB? */
 static int holds(const char *path, const char *text, size_t len)
 {
@@ -50,17 +36,15 @@ static int belongs(const char *pid, const char *segment)
     return holds(path, segment, strlen(segment));
 }
 
-/* Only what started after this collector can be of its run. That is read faster than an environment. */
 static int look(const char *segment, char *pids, size_t n)
 {
     int count = 0;
-    const unsigned long long own_start = start_of("self");
     DIR *d = opendir("/proc");
     const struct dirent *e;
     *pids = '\0';
     while (d && (e = readdir(d)) != NULL) {
         if (!isdigit((unsigned char)e->d_name[0]) || strtol(e->d_name, NULL, 10) == (long)getpid() ||
-            start_of(e->d_name) < own_start || !belongs(e->d_name, segment))
+            !belongs(e->d_name, segment))
             continue;
         size_t used = strlen(pids);
         if (used + strlen(e->d_name) + 3 < n)
