@@ -76,10 +76,12 @@ static enum advice of_files(const struct run *r)
     return of[most];
 }
 
-/* Do the ranks leave a core each? A loader that waits, as for a slow disk, leaves its own. */
+/* Do the ranks leave a core each, or does what they use of a step fit into one without loading? A loader that waits,
+ * as for a slow disk, leaves its core. */
 static int has_idle_cores(const struct run_result *r)
 {
-    double busy = 0;
+    const double exact = 1.05; /* of readings */
+    double busy = 0, step = (double)r->step.mean_ns, left = step - (double)r->gain_ns[CLASS_DATA];
     int cores = 0;
     if (has_shares(r->run)) /* what their host has left is not theirs */
         return 0;
@@ -91,7 +93,7 @@ static int has_idle_cores(const struct run_result *r)
     }
     for (int i = 0; i < machines_of(r->run) && i < r->run->nodes_len; i++)
         cores += r->run->nodes[i].cores;
-    return busy + r->n_ranks <= cores;
+    return busy + r->n_ranks <= cores || (step > 0 && busy * step <= exact * cores * left);
 }
 
 /* Cores that the advice needs for each rank; 0 = it needs none. Loaders that work ahead need one more than the rank. */
@@ -99,7 +101,7 @@ static int cores_asked(const struct run_result *r, enum cause_class cls)
 {
     int threads = r->run->program.threads > 0 ? (int)r->run->program.threads : 1;
     if (cls == CLASS_DATA)
-        return has_idle_cores(r) ? 0 : threads + 1;
+        return r->loading.is_waiting || has_idle_cores(r) ? 0 : threads + 1;
     if (cls != CLASS_SHARED || r->shared.kind == SHARED_THROTTLED || r->shared.kind == SHARED_STEAL)
         return 0;
     return r->shared.kind == SHARED_OWN_THREADS && !r->shared.has_neighbours ? threads + 1 : threads;
@@ -188,6 +190,8 @@ static int has_equal_shares(const struct run_result *r)
 
 static enum advice for_imbalance(const struct run_result *r)
 {
+    if (r->late_used_ratio > 0)
+        return ADVICE_LATE_WAITS;
     if (!r->has_steps) /* who is waited for in MPI: any program */
         return ADVICE_BALANCE_MPI;
     int is_on_one = machines_of(r->run) == 1 && r->run->node_kind != NODES_SHARES;
@@ -204,14 +208,15 @@ static struct choice choose(const struct run_result *r, enum cause_class cls, in
     case CLASS_COMMUNICATION:
         return for_communication(r, is_torch);
     case CLASS_IMBALANCE: /* the options are the same on one node and on many */
-        return (struct choice){!r->has_steps         ? ADVICE_NONE
-                               : has_equal_shares(r) ? ADVICE_LATE_HOST
-                                                     : ADVICE_BALANCE,
+        return (struct choice){!r->has_steps || r->late_used_ratio > 0 ? ADVICE_NONE
+                               : has_equal_shares(r)                   ? ADVICE_LATE_HOST
+                                                                       : ADVICE_BALANCE,
                                for_imbalance(r)};
     case CLASS_DATA: /* where the threads wait for each other's cores, more workers would wait too */
-        both = r->shared.own[0].id && r->shared.is_each_other && !has_idle_cores(r) ? ADVICE_DATA_WITHOUT_CORES
-               : run_is_torch_on_hosts(r->run)                                      ? ADVICE_DATA_OF_HOST
-                                                                                    : both;
+        both = r->loading.is_waiting                                                  ? ADVICE_DATA_WAITS
+               : r->shared.own[0].id && r->shared.is_each_other && !has_idle_cores(r) ? ADVICE_DATA_WITHOUT_CORES
+               : run_is_torch_on_hosts(r->run)                                        ? ADVICE_DATA_OF_HOST
+                                                                                      : both;
         break;
     case CLASS_IO:
         both = r->has_steps ? both : of_files(r->run);
@@ -253,6 +258,8 @@ static struct action action_of(struct report *rep, const struct run_result *r, e
         limit = rep->thresholds.straggler_wait;
     struct phrase needs = too_few_cores(r, cls);
     struct action a = {.ours = "", .is_short_of_cores = needs.id != PHRASE_NONE, .check = ""};
+    if (cls == CLASS_DATA && r->loading.n_workers > 0)
+        needs = PHRASE(NEEDS_WORKERS, slot_count(r->loading.n_workers));
     if (is_dcrnn)
         a.ours = in_words(rep, c.ours, limit, ADVICE_OURS, &needs);
     a.generic = in_words(rep, c.generic, limit, is_torch ? ADVICE_TORCH : ADVICE_PLAIN, &needs);

@@ -67,6 +67,15 @@ struct ready ready_of(const struct run *a, const struct run_rank *k);
  *  source   docs/metrics.md#rules. Test: tests/unit/test_cores.c */
 struct processor processor_of(const struct report *rep, const struct run_result *r);
 
+/** loading_of - of a run with steps, ns of each in loading: does it wait? What computing and polling use is in
+ * used_ratio too: it is an upper bound. Unknown (zero) where processor_of is, but for GPUs. saved_ns  of a step, by
+ * removing it source   docs/metrics.md#rules. Test: tests/unit/test_cores.c */
+struct loading loading_of(const struct report *rep, const struct run_result *r, int64_t ns, int64_t saved_ns);
+
+/** late_used - late_used_ratio of a run (run_result.h), after processor_of.
+ *  Test: tests/unit/test_cores.c */
+double late_used(const struct report *rep, const struct run_result *r);
+
 /** cores_of_rank - cores on which a rank may run; 0 = not recorded. */
 int cores_of_rank(const struct run_rank *k);
 

@@ -1,5 +1,6 @@
 /* cores_busy.c - what used the cores while the steps ran: how long ranks waited for one, and what other programs took.
  * Called by caveats_cores.c and rules.c. Test: tests/unit/test_cores.c, tests/unit/test_gain.c */
+#include "render/metrics/calls.h"
 #include "render/metrics/cores.h"
 #include "render/metrics/readings.h"
 
@@ -304,6 +305,22 @@ static int has_gpus(const struct run *a)
     return n > 0;
 }
 
+/* A node that its quota had stopped was ready, and would have worked. -1 not measured within the steps */
+static double waiting_in_steps(const struct run *a, const struct run_rank *k)
+{
+    const struct run_node *n = share_node(a, k);
+    double waiting = ready_threads(k), off = n ? stopped(n, window_of_steps(k)) : -1;
+    return is_read_within(k, window_of_steps(k)) ? (waiting >= 0 && off > waiting ? off : waiting) : -1;
+}
+
+/* Cores' worth of time in which the processes of a rank ran or waited for a core; < 0: not measured within the steps.
+ */
+static double ready_in_steps(const struct run *a, const struct run_rank *k)
+{
+    double used = used_by(k, window_of_steps(k)), waiting = waiting_in_steps(a, k);
+    return used < 0 || waiting < 0 ? -1 : used + waiting;
+}
+
 struct processor processor_of(const struct report *rep, const struct run_result *r)
 {
     struct processor p = {.of_work = -1};
@@ -313,14 +330,10 @@ struct processor processor_of(const struct report *rep, const struct run_result 
         return p;
     for (int i = 0; i < r->n_rank_results; i++) {
         const struct run_rank *k = &r->run->ranks[i];
-        /* A node that its quota had stopped was ready, and would have worked. */
-        const struct run_node *n = share_node(r->run, k);
-        double used = used_by(k, window_of_steps(k)), waiting = ready_threads(k),
-               off = n ? stopped(n, window_of_steps(k)) : -1;
-        waiting = waiting >= 0 && off > waiting ? off : waiting;
-        if (k->rank != r->ranks[i].rank || used < 0 || waiting < 0 || !is_read_within(k, window_of_steps(k)))
+        double used = used_by(k, window_of_steps(k)), ready = ready_in_steps(r->run, k);
+        if (k->rank != r->ranks[i].rank || ready < 0)
             return (struct processor){.of_work = -1};
-        double own = ready_of_steps(k, window_of_steps(k), used + waiting);
+        double own = ready_of_steps(k, window_of_steps(k), ready);
         p.is_of_several |= own < 0 && k->most_processes > 1;
         const int64_t *part = r->ranks[i].part_ns;
         int64_t comm = part[PART_TRANSFER] + part[PART_WAIT];
@@ -329,12 +342,71 @@ struct processor processor_of(const struct report *rep, const struct run_result 
         p.own_ready = own < 0 || p.own_ready < 0 ? -1 : p.own_ready + own / r->n_rank_results;
         if (comm < least_comm && work > 0) {
             least_comm = comm;
-            p.of_work = (own < 0 ? used + waiting : own) * (double)step / (double)work;
+            p.rank = k->rank;
+            p.of_work = (own < 0 ? ready : own) * (double)step / (double)work;
         }
     }
     p.has = p.of_work >= 0;
     p.is_waiting = p.has && p.of_work < rep->thresholds.processor_used;
     return p;
+}
+
+/* Threads of dcrnn-train's loader, or processes beside the rank's own. */
+static int has_loaders(const struct run *a)
+{
+    for (int i = 0; i < a->n_command; i++)
+        if (strncmp(a->command[i], "--loader", 8) == 0)
+            return 1;
+    for (int i = 0; i < a->ranks_len; i++)
+        if (a->ranks[i].most_processes > 1)
+            return 1;
+    return 0;
+}
+
+struct loading loading_of(const struct report *rep, const struct run_result *r, int64_t ns, int64_t saved_ns)
+{
+    struct loading l = {.has_workers = has_loaders(r->run)};
+    int64_t left = r->step.mean_ns - saved_ns;
+    double ready = 0;
+    if (!r->has_steps || ns <= 0 || r->n_rank_results != r->run->ranks_len || r->shared.kind == SHARED_THROTTLED ||
+        r->shared.kind == SHARED_STEAL)
+        return l;
+    for (int i = 0; i < r->n_rank_results; i++) {
+        const struct run_rank *k = &r->run->ranks[i];
+        double here = ready_in_steps(r->run, k);
+        if (k->rank != r->ranks[i].rank || here < 0)
+            return l;
+        ready += here / r->n_rank_results;
+    }
+    l.used_ratio = ready * (double)r->step.mean_ns / (double)ns;
+    l.is_waiting = l.used_ratio < rep->thresholds.processor_used;
+    if (l.is_waiting && !l.has_workers && left > 0)
+        l.n_workers = (ns + left - 1) / left;
+    return l;
+}
+
+/* Of the whole run, since nothing marks its steps. */
+static double used_outside_of_mpi(const struct report *rep, const struct run_result *r)
+{
+    const struct mpi_late l = mpi_late(&rep->thresholds, r->run);
+    if (!l.has || l.n != 1 || has_gpus(r->run) || r->shared.kind == SHARED_THROTTLED || r->shared.kind == SHARED_STEAL)
+        return 0;
+    for (int i = 0; i < r->run->ranks_len; i++) {
+        const struct run_rank *k = &r->run->ranks[i];
+        double left = k->process_seconds * 1e9 - (double)l.most_ns;
+        if (k->rank == l.ranks[0] && k->cpu_ns >= 0 && k->run_delay_ns >= 0 && left > 0)
+            return (double)(k->cpu_ns + k->run_delay_ns) / left;
+    }
+    return 0;
+}
+
+double late_used(const struct report *rep, const struct run_result *r)
+{
+    const struct processor *p = &r->processor;
+    double used = !r->has_steps                                                ? used_outside_of_mpi(rep, r)
+                  : p->has && r->straggler.has && r->straggler.rank == p->rank ? p->of_work
+                                                                               : 0;
+    return used < rep->thresholds.processor_used ? used : 0;
 }
 
 struct ready ready_of(const struct run *a, const struct run_rank *k)

@@ -234,7 +234,9 @@ void gain_when_shared(struct report *rep, struct run_result *r)
 
 enum gain_basis gain_basis_of(const struct run_result *r, enum cause_class c)
 {
-    return c == CLASS_HOST || (c == CLASS_SHARED && r->shared.is_most) ? GAIN_BOUND : GAIN_ESTIMATE;
+    int is_bound =
+        c == CLASS_HOST || (c == CLASS_SHARED && r->shared.is_most) || (c == CLASS_DATA && r->loading.is_waiting);
+    return is_bound ? GAIN_BOUND : GAIN_ESTIMATE;
 }
 
 /* Gives `ns` of waiting to categories in proportion to weights (no weight: overhead). */

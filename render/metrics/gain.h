@@ -45,9 +45,10 @@ void bound_work(struct run_result *r);
  *  source   docs/metrics.md#shared-cores. Test: tests/unit/test_gain.c */
 double shared_time(double *work, int n, double cores);
 
-/** gain_basis_of - is the gain of a class an estimate or an upper bound? Two gains are bounds: a GPU's waiting for its
- *  host cannot fall below zero, and cores save at most the time for which threads waited for them. All others are
- *  replays, models or earlier timings. */
+/** gain_basis_of - is the gain of a class an estimate or an upper bound? Three gains are bounds: a GPU's waiting for
+ * its host cannot fall below zero, cores save at most the time for which threads waited for them, and loading that
+ * waits is hidden only by as many workers as load side by side in the rest of a step. All others are replays, models or
+ * earlier timings. */
 enum gain_basis gain_basis_of(const struct run_result *r, enum cause_class c);
 
 /** gain_when_shared - gain_ns of a run whose ranks shared cores, from their work, because a replay does not contain

@@ -244,7 +244,16 @@ struct processor {
     int is_of_several; /* a rank has several processes, and which of them used it is not known */
     double of_work;    /* used, or waited for a core, over the time in compute, copies and overhead: of the rank with
                           the least communication */
+    int rank;          /* the rank with the least communication */
     int is_waiting;    /* that is below processor_used: the rank mostly waits then */
+};
+
+/* Loading that waits, as for a slow disk, keeps no core busy. */
+struct loading {
+    int is_waiting;    /* used_ratio is known and below processor_used */
+    int has_workers;   /* it is made ahead already: how many workers there are is not known */
+    double used_ratio; /* processor time of all processes of the ranks, and waiting for a core, over loading time */
+    int64_t n_workers; /* of each rank, that load beside the rest of a step as fast as it goes; 0 = not known */
 };
 
 struct straggler {
@@ -463,7 +472,10 @@ struct run_result {
     int n_phases;
     struct straggler straggler;
     struct processor processor;
-    double straggler_x; /* slowest rank's mean step / fastest's; 0 = n/a */
+    struct loading loading;
+    double late_used_ratio; /* where the rank that others wait for waits itself: processor time, and waiting for a
+                               core, over its work, or its time outside of MPI; 0 = it does not, or not known */
+    double straggler_x;     /* slowest rank's mean step / fastest's; 0 = n/a */
     struct pop pop;
     struct reason pop_why; /* when !pop.has; REASON_NONE without steps */
     struct pop_host pop_host;

@@ -2,6 +2,7 @@
 #include "tests/unit/made_rules.h"
 #include "render/say/say.h"
 #include "render/metrics/cores.h"
+#include "render/metrics/gain.h"
 #include "render/metrics/rule.h"
 #include "render/findings/actions.h"
 #include "render/findings/narrate.h"
@@ -378,6 +379,89 @@ static void test_waiting_in_compute(void **state)
     }
 }
 
+/* The readings of a rank that used so many thousandths of a core, whose 40 steps last from 1000 to 5000. */
+static void read_within_steps(struct run_rank *rank, struct run_reading used[41], int used_milli)
+{
+    for (int i = 0; i < 41; i++)
+        used[i] = (struct run_reading){900 + 105 * i, {0}, {(int64_t)i * 105 * used_milli / 1000}, -1, -1};
+    for (size_t s = 0; s < rank->n_steps; s++)
+        rank->steps[s].start_ns = 1000 + 100 * (int64_t)s;
+    rank->delays = used;
+    rank->n_delays = 41;
+    rank->run_delay_ns = rank->cpu_ns = 0;
+    rank->process_seconds = 5e-6;
+}
+
+/* A rank that sleeps in its compute makes the other one wait: it has no more to compute. */
+static void test_late_rank_sleeps(void **state)
+{
+    (void)state;
+    for (int is_asleep = 0; is_asleep < 2; is_asleep++) {
+        static struct run_reading used[2][41];
+        struct run *r = made_run(2, 64), *runs[] = {r};
+        for (int k = 0; k < 2; k++) {
+            const int64_t part[N_CATEGORIES] = {[CAT_COMPUTE] = k ? 95 : 25, [CAT_COMM] = k ? 5 : 75};
+            for (int s = 0; s < 40; s++)
+                made_step(r, run_rank_at(r, k), part);
+            read_within_steps(run_rank_at(r, k), used[k], k && is_asleep ? 30 : 990);
+        }
+        struct report rep = {0};
+        struct analyse_options o = made_options();
+        assert_int_equal(analyse(&rep, runs, 1, &o, NULL), 0);
+        narrate(&rep);
+        const struct run_result *q = &rep.runs[0];
+        assert_int_equal(q->late_used_ratio > 0, is_asleep);
+        assert_int_equal(action_for(&rep, q, CLASS_IMBALANCE).id == ADVICE_LATE_WAITS, is_asleep);
+        assert_int_equal(strstr(q->support, "100 % of the waiting comes from compute on the last rank, which used a "
+                                            "processor for at most 3.2 % of it.") != NULL,
+                         is_asleep);
+        assert_int_equal(strstr(q->support, "longer compute") != NULL, !is_asleep);
+        report_free(&rep);
+        run_free(r);
+    }
+}
+
+/* Two ranks with a core each that load for 90 of 100 ns. Whose processor time is little waits, and its workers need no
+ * core. */
+static void test_waiting_in_loading(void **state)
+{
+    (void)state;
+    static const struct {
+        int used_milli, n_processes, compute;
+        int is_waiting, n_workers, asks_cores;
+    } c[] = {{50, 1, 10, 1, 9, 0}, {50, 3, 10, 1, 0, 0},  {900, 1, 10, 0, 0, 1},
+             {50, 1, 13, 1, 7, 0}, {700, 1, 70, 0, 0, 0}, {990, 1, 70, 0, 0, 1}};
+    for (size_t t = 0; t < sizeof c / sizeof *c; t++) {
+        const int64_t part[N_CATEGORIES] = {[CAT_COMPUTE] = c[t].compute, [CAT_DATA] = 100 - c[t].compute};
+        static struct run_reading used[2][41]; /* the steps last from 1000 to 5000 */
+        struct run *r = made_run(2, 64), *runs[] = {r};
+        for (int k = 0; k < 2; k++) {
+            struct run_rank *rank = run_rank_at(r, k);
+            r->nodes[k].cores = 1;
+            for (int s = 0; s < 40; s++)
+                made_step(r, rank, part);
+            read_within_steps(rank, used[k], c[t].used_milli);
+            rank->most_processes = c[t].n_processes;
+            rank->cpus_allowed = "0";
+        }
+        struct report rep = {0};
+        struct analyse_options o = made_options();
+        assert_int_equal(analyse(&rep, runs, 1, &o, NULL), 0);
+        narrate(&rep);
+        const struct run_result *q = &rep.runs[0];
+        struct action a = action_for(&rep, q, CLASS_DATA);
+        assert_int_equal(q->loading.is_waiting, c[t].is_waiting);
+        assert_int_equal(q->loading.n_workers, c[t].n_workers);
+        assert_int_equal(a.id == ADVICE_DATA_WAITS, c[t].is_waiting);
+        assert_int_equal(a.is_short_of_cores, c[t].asks_cores);
+        assert_int_equal(gain_basis_of(q, CLASS_DATA), c[t].is_waiting ? GAIN_BOUND : GAIN_ESTIMATE);
+        if (c[t].n_workers == 9)
+            assert_non_null(strstr(a.generic, "Hiding all of it takes 9 workers for each rank"));
+        report_free(&rep);
+        run_free(r);
+    }
+}
+
 /* A rank whose child computes beside it: the processor time is the parent's alone only if the monitor confirms it. */
 static void test_forked_child_computes(void **state)
 {
@@ -698,6 +782,8 @@ int main(void)
         cmocka_unit_test(test_quotas),
         cmocka_unit_test(test_shared_resources),
         cmocka_unit_test(test_waiting_in_compute),
+        cmocka_unit_test(test_late_rank_sleeps),
+        cmocka_unit_test(test_waiting_in_loading),
         cmocka_unit_test(test_forked_child_computes),
         cmocka_unit_test(test_late_by_turns_without_a_core),
         cmocka_unit_test(test_advice_counts_the_cores),

@@ -68,6 +68,9 @@ static void rule_data(struct report *rep, struct run_result *r)
     const struct slot own = slot_time(c->share_ns - c->caused_ns);
     rule_found(c, c->caused_ns * 1000 > r->step.mean_ns ? PHRASE(LOADING_AND_WAITING, own, slot_time(c->caused_ns))
                                                         : PHRASE(FOUND_LOADING, own));
+    r->loading = loading_of(rep, r, c->share_ns - c->caused_ns, c->gain_ns);
+    if (r->loading.is_waiting)
+        rule_found(c, PHRASE(LOADING_WAITS, slot_percent(r->loading.used_ratio)));
     if (files_in_loading(r))
         rule_found(c, PHRASE(FILES_WHILE_LOADING, slot_time(files_in_loading(r))));
 }
@@ -358,6 +361,7 @@ void rules(struct report *rep)
             for (int c = 0; c < N_CLASSES; c++)
                 rule_not_measured(r, (enum cause_class)c, r->steps_why);
         }
+        r->late_used_ratio = late_used(rep, r);
         rule_host(rep, r);
         rule_shared(rep, r);
         r->missed = missed_memory(rep, r);
