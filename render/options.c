@@ -1,6 +1,8 @@
 /* options.c - see options.h. */
 #include "render/options.h"
 
+#include "lib/base/nearest.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
@@ -58,6 +60,18 @@ static int parse_nodes(struct options *o, const char *text, const char *word, st
                            is_file(word) ? "; put the name of a file behind `--`" : "");
     o->nodes = (int)n;
     return 0;
+}
+
+static int unknown_option(const char *word, const struct option *table, struct dcr_err *err)
+{
+    struct nearest near = nearest_begin(word + strspn(word, "-"));
+    for (const struct option *k = table; k->name; k++)
+        nearest_try(&near, k->name);
+    if (is_file(word))
+        return dcr_err_set(err, DCR_FAIL, "unknown option '%s'; put the name of a file behind `--`", word);
+    if (near.name)
+        return dcr_err_set(err, DCR_FAIL, "unknown option '%s'; did you mean --%s?", word, near.name);
+    return dcr_err_set(err, DCR_FAIL, "unknown option '%s'; see `dcreport --help`", word);
 }
 
 /* Words up to argc. Names that are no options go to the runs before (the baseline), or to the runs. */
@@ -139,8 +153,7 @@ static int parse_words(struct options *o, int argc, char **argv, int is_baseline
             rc = dcr_err_set(err, DCR_FAIL, "option '%s' needs a value; see `dcreport --help`", word);
             break;
         default:
-            rc = dcr_err_set(err, DCR_FAIL, "unknown option '%s'; %s", word,
-                             is_file(word) ? "put the name of a file behind `--`" : "see `dcreport --help`");
+            rc = unknown_option(word, table, err);
         }
     }
     for (int i = optind; rc == 0 && i < argc; i++) /* words after -- */

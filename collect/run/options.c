@@ -1,6 +1,8 @@
 /* options.c - see options.h. */
 #include "collect/run/options.h"
 
+#include "lib/base/nearest.h"
+
 #include <stddef.h>
 #include <stdio.h>
 #include <stdint.h>
@@ -276,8 +278,15 @@ static int parse_option(struct options *o, int argc, char **argv, int *i, struct
         return take(o, r, argv[++*i], err);
     }
     int is_file = o->command != COMMAND_RUN && (access(option, F_OK) == 0 || (option[1] != '-' && strchr(option, '.')));
-    return dcr_err_set(err, DCR_FAIL, "unknown option '%s'; %s", option,
-                       is_file ? "put the name of a file behind `--`" : "see `dccollect --help`");
+    struct nearest near = nearest_begin(option);
+    for (const struct row *r = rows; r < rows + sizeof rows / sizeof *rows; r++)
+        if (r->commands >> o->command & 1)
+            nearest_try(&near, r->name);
+    if (is_file)
+        return dcr_err_set(err, DCR_FAIL, "unknown option '%s'; put the name of a file behind `--`", option);
+    if (near.name)
+        return dcr_err_set(err, DCR_FAIL, "unknown option '%s'; did you mean %s?", option, near.name);
+    return dcr_err_set(err, DCR_FAIL, "unknown option '%s'; see `dccollect --help`", option);
 }
 
 /* ---- the command line --------------------------------------------------------------------------- */

@@ -1,6 +1,7 @@
 /* checks.c - see checks.h. */
 #include "render/findings/checks.h"
 
+#include "lib/base/nearest.h"
 #include "render/metrics/cores.h"
 #include "render/metrics/known.h"
 #include "render/metrics/recorded.h"
@@ -37,6 +38,14 @@ struct rule {
     int is_below, may_equal;
     double bound; /* ratio, ns or number */
 };
+
+/* Parts of a whole, which efficiencies and a deviation over its mean need not be. */
+static int is_share(const struct checked *c)
+{
+    return c->of == &run_metrics &&
+           (c->id == RUN_COMMUNICATION_SHARE || (c->id > RUN_SHARES && c->id <= RUN_SHARES + N_PARTS) ||
+            c->id == RUN_GPU_UTILIZATION || c->id == RUN_GPU_MEMORY);
+}
 
 static const struct checked *called(const char *name, size_t n)
 {
@@ -75,6 +84,12 @@ static int parse(const char *text, struct rule *out, struct dcr_err *err)
     const char *at = text + strspn(text, " ");
     size_t n = strcspn(at, " <>=");
     const struct checked *of = called(at, n);
+    struct nearest near = {.word = at, .length = n};
+    for (int i = 0; i < N_CHECKED && !of; i++)
+        nearest_try(&near, checked[i].name);
+    if (near.name)
+        return dcr_err_set(err, DCR_FAIL, "--check '%.80s': unknown metric '%.*s'; did you mean %s?", text,
+                           n < 60 ? (int)n : 60, at, near.name);
     if (!of)
         return dcr_err_set(err, DCR_FAIL, "--check '%.80s': unknown metric '%.*s'; see `man dcreport` for the metrics",
                            text, n < 60 ? (int)n : 60, at);
@@ -89,6 +104,9 @@ static int parse(const char *text, struct rule *out, struct dcr_err *err)
                            unit == IN_PERCENT ? "a share; write it as 20% or 0.2"
                            : unit == IN_TIME  ? "a time; write it as 180ms (ns, us, ms or s)"
                                               : "a number; write it as 3 or 0.5");
+    if (is_share(of) && out->bound > 1)
+        return dcr_err_set(err, DCR_FAIL, "--check '%.80s': no share exceeds 100%%; write a smaller limit, as 20%%",
+                           text);
     return 0;
 }
 

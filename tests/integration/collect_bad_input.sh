@@ -400,6 +400,7 @@ says 125 "run: a spool of a run that has ended takes no ranks" "already holds a 
 use plain
 says 2 "no command" "no command. See .dccollect --help" "$COLLECT"
 says 2 "an unknown command" "unknown command 'pakc'. The commands are run," "$COLLECT" pakc
+says 2 "a misspelt option" "unknown option '--formt'. Did you mean --format?" "$COLLECT" export a.tar --formt csv
 says 2 "verify: no archive" "no archive given. Name one or more" "$COLLECT" verify
 says 2 "export: two archives" "not one archive to export. Name one" "$COLLECT" export a.tar b.tar
 says 2 "pack: two folders" "not one folder to pack. Name one" "$COLLECT" pack a b -o x.tar

@@ -20,6 +20,7 @@ file() { # name text: its path
 check "--help" "$train" --help
 check "--version" "$train" --version
 refused "unknown option" "unknown option '--no-such'" --no-such
+refused "misspelt option" "unknown option '--bacth'. Did you mean --batch?" --bacth 64
 refused "wrong number" "--batch takes a whole number" --batch many
 refused "data without a graph" "--data needs --graph" --data "$TMP/x.csv"
 

@@ -53,14 +53,40 @@ static void test_rules(void **state)
     assert_false(holds("efficiency>1%"));      /* one node count */
 }
 
+/* What is no part of a whole may exceed it. */
+static void test_above_one(void **state)
+{
+    (void)state;
+    static const char *const good[] = {"data<100%", "efficiency>110%", "parallel_efficiency<=101%", "step_cv<150%",
+                                       "speedup>4"};
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++)
+        assert_int_equal(checks_parse(&good[i], 1, NULL), 0);
+}
+
 static void test_no_rules(void **state)
 {
     (void)state;
-    static const char *const bad[] = {
-        "",         "speed<3",        "exposed_comm",      "exposed_comm=3", "exposed_comm<",
-        "data<3ms", "step_time<5%",   "exposed_comm<20%%", "steps<4x",       "data<nan",
-        "<20%",     "data<>3",        "exposed_comm<20",   "data<-1%",       "step_time<-5s",
-        "steps>-1", "efficiency>1.1", "step_time<0x10ms",  "data<0x1p-3"};
+    static const char *const bad[] = {"",
+                                      "speed<3",
+                                      "exposed_comm",
+                                      "exposed_comm=3",
+                                      "exposed_comm<",
+                                      "data<3ms",
+                                      "step_time<5%",
+                                      "exposed_comm<20%%",
+                                      "steps<4x",
+                                      "data<nan",
+                                      "<20%",
+                                      "data<>3",
+                                      "exposed_comm<20",
+                                      "data<-1%",
+                                      "step_time<-5s",
+                                      "steps>-1",
+                                      "efficiency>1.1",
+                                      "step_time<0x10ms",
+                                      "data<0x1p-3",
+                                      "data<500%",
+                                      "gpu_memory<=101%"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct dcr_err err = {0};
         assert_int_equal(checks_parse(&bad[i], 1, &err), DCR_FAIL);
@@ -300,6 +326,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rules),
+        cmocka_unit_test(test_above_one),
         cmocka_unit_test(test_no_rules),
         cmocka_unit_test(test_documents),
         cmocka_unit_test(test_single_rank),

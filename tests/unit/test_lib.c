@@ -7,6 +7,7 @@
 #include "lib/base/fs.h"
 #include "lib/base/hash.h"
 #include "lib/base/map.h"
+#include "lib/base/nearest.h"
 #include "lib/base/stream.h"
 #include "lib/archive/member.h"
 #include "lib/base/text.h"
@@ -409,6 +410,36 @@ static void the_group_is_found_wherever_cpu_stands(void **state)
         }
 }
 
+static void the_nearest_name_is_found(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"baseline", "output", "open", "check", "checks", "nodes", "n", "io-threshold"};
+    static const struct {
+        const char *word, *name;
+    } c[] = {{"basline", "baseline"},
+             {"baselien=a.tar", "baseline"},
+             {"chekc", "check"},
+             {"checkss", "checks"},
+             {"opne", "open"},
+             {"outputs", "output"},
+             {"m", NULL},
+             {"threshold", NULL},
+             {"io-treshhold", "io-threshold"},
+             {"sparkle", NULL},
+             {"", NULL},
+             {"nods", "nodes"},
+             {"a-word-that-is-much-longer-than-any-known-name", NULL}};
+    for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
+        struct nearest near = nearest_begin(c[i].word);
+        for (size_t k = 0; k < sizeof names / sizeof *names; k++)
+            nearest_try(&near, names[k]);
+        if (c[i].name)
+            assert_string_equal(near.name, c[i].name);
+        else
+            assert_null(near.name);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -424,6 +455,7 @@ int main(void)
         cmocka_unit_test(members_are_known_by_their_names),
         cmocka_unit_test(maps_keep_what_was_put),
         cmocka_unit_test(checksums_do_not_depend_on_how_they_are_cut),
+        cmocka_unit_test(the_nearest_name_is_found),
         cmocka_unit_test(cores_are_whole_ones_of_a_quota),
         cmocka_unit_test(the_group_is_found_wherever_cpu_stands),
     };
