@@ -166,10 +166,12 @@ static void name_gaps(struct reading *g)
         run_add_gap(r, PHRASE(NO_METADATA));
     if (!n_steps && g->has_steps)
         run_add_gap(r, PHRASE(STEPS_CSV_EMPTY), PHRASE(STEPS_CSV_EMPTY_WHY));
+    else if (!n_steps && r->has_window && r->nvtx.state == RECORDER_NOTHING)
+        run_add_gap(r, PHRASE(NO_STEPS_IN_WINDOW));
+    else if (!n_steps && r->n_endings)
+        run_add_gap(r, PHRASE(NO_STEPS_BEFORE_END));
     else if (!n_steps)
-        run_add_gap(r, r->has_window && r->nvtx.state == RECORDER_NOTHING ? PHRASE(NO_STEPS_IN_WINDOW)
-                       : r->n_endings                                     ? PHRASE(NO_STEPS_BEFORE_END)
-                                                                          : PHRASE(NO_STEPS_RECORDED));
+        run_add_gap(r, PHRASE(NO_STEPS_RECORDED), PHRASE(NAMES_OF_STEPS));
     /* Only training programs write metrics.csv, so it is not missing for others. */
     int is_training = g->has_steps || *r->program.model || *r->program.dataset;
     if (!r->has_metrics && is_training)

@@ -188,7 +188,7 @@ check "one rank of eight: its communication limits, and whom it waited for is no
     .communication.verdict == "limits" and .communication.share_ratio > 0.6 and .imbalance.verdict == "n/a"' "$TMP/one/report.json"
 check "... nor is transfer told from waiting, or a balance made of it" jq -e '.runs[0] | .finding == "COMM_LIMITS" and .parts_ns.comm_wait == null
     and (.support | test("does not tell transfer from waiting")) and .pop == null' "$TMP/one/report.json"
-check "... and its page tells the communication" grep -q '<dt>Exposed</dt><dd>.* a step .*How much of that is waiting is not known' "$TMP"/one/runs/*/index.html
+check "... and its page tells the communication" grep -q '<dt>Not hidden by other work</dt><dd>.* a step .*How much of that is waiting is not known' "$TMP"/one/runs/*/index.html
 # Large compressed traces name their ranks at the end, out of reach of a first look, so the ranks are known after
 # reading.
 large() { # rank of, in file

@@ -76,6 +76,6 @@ END
 share=$(cat "$TMP/truth")
 check "their exchange is what no kernel, copy or loading hides, to half a percent of a step" jq -e --argjson want "$share" \
     '(.runs[0].parts_ratio | .comm_transfer + .comm_wait - $want) | fabs <= 0.005' "$TMP/gloo/report.json"
-check "it limits them" grep -q '^Exposed gradient synchronisation takes 4[0-9] % of a step\.$' "$TMP/gloo/bottleneck_summary.txt"
+check "it limits them" grep -q '^Exchanging gradients takes 4[0-9] % of a step\.$' "$TMP/gloo/bottleneck_summary.txt"
 check "and the GPUs should do it" grep -q 'init_process_group("nccl")' "$TMP/gloo/bottleneck_summary.txt"
 finish

@@ -363,16 +363,16 @@ static void test_share_of_the_median_step(void **state)
 static void test_titles(void **state)
 {
     (void)state;
-    static const char *command[] = {"/opt/bin/p", "-x"};
+    static const char *command[] = {"/opt/bin/p", "-x"}, *torch[] = {"/usr/bin/torchrun", "dir/train.py"};
     struct host_operator ranges[] = {{.name = "backward"}};
-    static const char *const titles[] = {"p on 1 node", "Training on 1 node", "Run on 1 node"};
-    for (int i = 0; i < 3; i++) {
+    static const char *const titles[] = {"p on 1 node", "Training on 1 node", "Run on 1 node", "train.py on 1 node"};
+    for (int i = 0; i < 4; i++) {
         struct fixture f = {.n = 1};
         f.runs[0] = made_even_run(1, 64, 40, 80, 0, 0, 0);
         f.runs[0]->program.name = "";
-        f.runs[0]->command = command;
-        f.runs[0]->n_command = i == 2 ? 0 : 2;
-        f.runs[0]->ranges = (struct host_operators){.list = ranges, .n_names = i == 1, .n = i == 1};
+        f.runs[0]->command = i == 3 ? torch : command;
+        f.runs[0]->n_command = i == 1 || i == 2 ? 0 : 2;
+        f.runs[0]->ranges = (struct host_operators){.list = ranges, .n_names = i & 1, .n = i & 1};
         tell(&f);
         assert_string_equal(f.rep.title, titles[i]);
         release(&f);

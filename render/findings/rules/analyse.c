@@ -233,8 +233,8 @@ static const char *kind_of(const struct run *r)
     int n_gpus = 0;
     for (int i = 0; i < r->nodes_len; i++)
         n_gpus += r->nodes[i].n_gpus;
-    return is_training(r)   ? "Training"
-           : *program_of(r) ? program_of(r)
+    return *program_of(r)   ? program_of(r)
+           : is_training(r) ? "Training"
            : !r->is_foreign ? "Run"
            : r->n_traces    ? foreign_kind_words(r->traces[0].kind)
            : r->n_tables    ? foreign_kind_words(r->tables[0].kind)

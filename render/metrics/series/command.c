@@ -166,6 +166,11 @@ static bool is_python(const char *word)
     return strncmp(word, "python", 6) == 0 && word[6 + strspn(word + 6, "0123456789.")] == '\0';
 }
 
+static bool starts_torch(const char *word)
+{
+    return has_word("torchrun accelerate deepspeed", word, strlen(word));
+}
+
 /* Is the next word the text of a script, not a name? A launcher's -c is something else. */
 static int is_text_next(const char *starter, const char *option)
 {
@@ -184,7 +189,13 @@ const char *program_of(const struct run *a)
     const char *word = a->n_command ? dcr_last_part(a->command[0]) : "";
     const char *starter = word;
     enum { N_STARTERS = sizeof starters / sizeof *starters };
-    bool is_starter = is_one_of(word, starters, N_STARTERS) || is_python(word);
+    bool is_starter = is_one_of(word, starters, N_STARTERS) || is_python(word), is_of_torch = starts_torch(word);
+    for (int i = 1; is_of_torch && i < a->n_command; i++) { /* values of its options may have a '/' */
+        if (i + 1 < a->n_command && (strcmp(a->command[i], "-m") == 0 || strcmp(a->command[i], "--module") == 0))
+            return a->command[i + 1];
+        if (a->command[i][0] != '-' && dcr_ends_with(a->command[i], ".py"))
+            return dcr_last_part(a->command[i]);
+    }
     for (int i = 1; is_starter && i < a->n_command; i++) {
         const char *last = dcr_last_part(a->command[i]);
         bool is_another = a->command[i][0] != '-' && (is_one_of(last, starters, N_STARTERS) || is_python(last));
