@@ -57,7 +57,7 @@ static int parse_nodes(struct options *o, const char *text, const char *word, st
     long n = strtol(text, &end, 10);
     if (end == text || *end || errno || n < 1 || n > MAX_NODES)
         return dcr_err_set(err, DCR_FAIL, "--nodes takes a whole number from 1 to %d, not '%.60s'%s", MAX_NODES, text,
-                           is_file(word) ? "; put the name of a file behind `--`" : "");
+                           is_file(word) ? "; put the name of a file after `--`" : "");
     o->nodes = (int)n;
     return 0;
 }
@@ -68,7 +68,7 @@ static int unknown_option(const char *word, const struct option *table, struct d
     for (const struct option *k = table; k->name; k++)
         nearest_try(&near, k->name);
     if (is_file(word))
-        return dcr_err_set(err, DCR_FAIL, "unknown option '%s'; put the name of a file behind `--`", word);
+        return dcr_err_set(err, DCR_FAIL, "unknown option '%s'; put the name of a file after `--`", word);
     if (near.name)
         return dcr_err_set(err, DCR_FAIL, "unknown option '%s'; did you mean --%s?", word, near.name);
     return dcr_err_set(err, DCR_FAIL, "unknown option '%s'; see `dcreport --help`", word);
@@ -214,7 +214,7 @@ int options_parse(struct options *o, int argc, char **argv, struct dcr_err *err)
         return rc;
     if (o->n_archives == 0 && o->n_baseline)
         return dcr_err_set(err, DCR_FAIL,
-                           "no archive given to compare with the baseline; put the new ones behind `--`: "
+                           "no archive given to compare with the baseline; put the new ones after `--`: "
                            "`dcreport --baseline OLD.tar -- NEW.tar -o DIR`");
     if (o->n_archives == 0 && o->n_checks) /* a check that passes on the wrong archives would mislead */
         return dcr_err_set(err, DCR_FAIL, "no archive given to check; name one: `dcreport --check RULE RUN.tar`");

@@ -199,7 +199,7 @@ static void summarise(const struct export_state *x, const char *output, char *me
     if (n_by_calendar > 0)
         dcr_buf_printf(&b, "; %d host%s laid beside the first by the time of day, nobody knows how wrong%s",
                        n_by_calendar, n_by_calendar == 1 ? "" : "s",
-                       x->n_late ? " (their clocks were measured, but stand behind the traces in the archive)" : "");
+                       x->n_late ? " (their clocks were measured, but stand after the traces in the archive)" : "");
     if (x->n_summaries > w->n_traces)
         dcr_buf_printf(&b, "; %llu ranks' traces were not packed, only their summaries",
                        (unsigned long long)(x->n_summaries - w->n_traces));

@@ -231,7 +231,7 @@ static int check_all(struct verify_report *r, struct dcr_tar_reader *tar, const 
         char name[4096];
         snprintf(name, sizeof name, "%s", m.name);
         if (strcmp(previous, name) >= 0)
-            problem(r, "'%s' is out of order behind '%s'", name, previous);
+            problem(r, "'%s' is out of order after '%s'", name, previous);
         memcpy(previous, name, sizeof previous);
         json_t *entry = json_object_get(index, name);
         if (!entry) {

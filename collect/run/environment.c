@@ -63,7 +63,7 @@ static void note_unloadable(const struct options *o, json_t *record)
     else if (changes)
         snprintf(line, sizeof line,
                  "'%.400s' changes the user (set-user-ID): the loader refuses other libraries then, and what it starts "
-                 "may not know of the collector; start the collector behind it",
+                 "may not know of the collector; start the collector after it",
                  changes);
     else
         return;

@@ -283,7 +283,7 @@ static int parse_option(struct options *o, int argc, char **argv, int *i, struct
         if (r->commands >> o->command & 1)
             nearest_try(&near, r->name);
     if (is_file)
-        return dcr_err_set(err, DCR_FAIL, "unknown option '%s'; put the name of a file behind `--`", option);
+        return dcr_err_set(err, DCR_FAIL, "unknown option '%s'; put the name of a file after `--`", option);
     if (near.name)
         return dcr_err_set(err, DCR_FAIL, "unknown option '%s'; did you mean %s?", option, near.name);
     return dcr_err_set(err, DCR_FAIL, "unknown option '%s'; see `dccollect --help`", option);
@@ -329,7 +329,7 @@ static int not_one(const struct options *o, const char *usage, struct dcr_err *e
 {
     for (int i = 0; i < o->n_program; i++)
         if (strcmp(o->program[i], "-o") == 0)
-            return dcr_err_set(err, DCR_FAIL, "'-o' stands behind `--`, where it is a name; put options before `--`");
+            return dcr_err_set(err, DCR_FAIL, "'-o' stands after `--`, where it is a name; put options before `--`");
     return dcr_err_set(err, DCR_FAIL, "%s", usage);
 }
 

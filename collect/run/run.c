@@ -99,7 +99,7 @@ static struct drain *start_drain(struct run *r)
     return d;
 }
 
-/* What the program starts maps the segment when it is loaded, but for static programs and those of another user. */
+/* Programs that are started map the segment when they are loaded, except static programs and those of another user. */
 static int is_loaded_everywhere(const json_t *record)
 {
     return !json_object_get(record, "not_loaded") &&

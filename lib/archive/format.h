@@ -218,7 +218,7 @@ enum {
     DCT_PAYLOAD_U64,
     DCT_PAYLOAD_I64,
     DCT_PAYLOAD_F64,
-    DCT_PAYLOAD_RAW, /* payload = bytes in the slots behind the attr: an NVTX extended payload, see struct dct_raw */
+    DCT_PAYLOAD_RAW, /* payload = bytes in the slots after the attr: an NVTX extended payload, see struct dct_raw */
     DCT_PAYLOAD_MPI, /* low half: size of the communicator; high half: peer or root in it as int32, -1 = none */
     DCT_PAYLOAD_FILE /* id of a DCT_STRING: the file that an I/O call was about */
 };
@@ -258,7 +258,7 @@ struct dct_gpu {
     uint32_t device;    /* of calls: the Linux thread id */
     uint32_t context;   /* of calls: what they returned */
     uint32_t stream;
-    uint32_t correlation; /* the same for a call and for what it started; 0 = none */
+    uint32_t correlation; /* equal for a call and the operation that it started; 0 = none */
     uint32_t graph;       /* id of the CUDA graph that contains it; 0 = none */
     uint64_t node;        /* in that graph; memory: address */
 };

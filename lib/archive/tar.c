@@ -222,11 +222,10 @@ int dcr_tar_check_end(const struct dcr_tar_reader *r, struct dcr_err *err)
         for (ssize_t i = 0; i < n; i++)
             if (piece[i]) {
                 close(fd);
-                return dcr_err_set(
-                    err, DCR_FAIL,
-                    "something lies behind the end of the tar, from byte %lld on, that is not one of its "
-                    "members (another archive, or garbage); copy or pack it again",
-                    (long long)(at + i));
+                return dcr_err_set(err, DCR_FAIL,
+                                   "something lies after the end of the tar, from byte %lld on, that is not one of its "
+                                   "members (another archive, or garbage); copy or pack it again",
+                                   (long long)(at + i));
             }
     if (n < 0)
         dcr_err_mark(err, DCR_ERR_MACHINE, dcr_err_sys(err, DCR_FAIL, "cannot read '%s'", r->path));
@@ -234,7 +233,7 @@ int dcr_tar_check_end(const struct dcr_tar_reader *r, struct dcr_err *err)
         close(fd);
     if (n == 0 && at < members + 2 * BLOCK)
         return dcr_err_set(err, DCR_FAIL,
-                           "the end of the tar is missing: its members are whole, but the file was cut behind them; "
+                           "the end of the tar is missing: its members are whole, but the file was cut after them; "
                            "copy or pack it again");
     return n < 0 ? DCR_FAIL : DCR_OK;
 }

@@ -14,7 +14,7 @@ enum frame_kind {
 
 /* Parts of the name; borrowed. */
 struct frame {
-    const char *path, *line, *function; /* of FRAME_OWN; the line where the function begins */
+    const char *path, *line, *function; /* of FRAME_OWN; line: where the function begins */
     size_t path_len, line_len, function_len;
     const char *module; /* of FRAME_MODULE: its class, without the number */
     size_t module_len;

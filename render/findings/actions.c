@@ -21,8 +21,7 @@ static const enum advice of_class[N_CLASSES] = {
     [CLASS_OVERHEAD] = ADVICE_NAME_PHASES /* CLASS_SHARED: see below */
 };
 
-/* What holds the ranks back is a matter of the machine: the same advice for every program, but for the options' names.
- */
+/* The machine holds the ranks back, so the advice is the same for every program, except for the names of options. */
 static const enum advice of_shared[N_SHARED_KINDS] = {
     [SHARED_OVERSUBSCRIBED] = ADVICE_CORES_FOR_RANKS, [SHARED_THROTTLED] = ADVICE_CPU_QUOTA,
     [SHARED_STEAL] = ADVICE_NO_OTHER_GUESTS,          [SHARED_OWN_THREADS] = ADVICE_CORE_FOR_HELPERS,
@@ -76,8 +75,8 @@ static enum advice of_files(const struct run *r)
     return of[most];
 }
 
-/* Do the ranks leave a core each, or does what they use of a step fit into one without loading? A loader that waits,
- * as for a slow disk, leaves its core. */
+/* Does each rank leave a core free, or would the cores be enough for a step without its loading? A loader that waits,
+ * for instance for a slow disk, frees its core. */
 static int has_idle_cores(const struct run_result *r)
 {
     const double exact = 1.05; /* of readings */

@@ -95,7 +95,7 @@ static int parse(const char *text, struct rule *out, struct dcr_err *err)
                            text, n < 60 ? (int)n : 60, at);
     const char *op = at + n + strspn(at + n, " ");
     if (*op != '<' && *op != '>')
-        return dcr_err_set(err, DCR_FAIL, "--check '%.80s': expected <, <=, > or >= behind '%s'", text, of->name);
+        return dcr_err_set(err, DCR_FAIL, "--check '%.80s': expected <, <=, > or >= after '%s'", text, of->name);
     enum check_unit unit = unit_of(of);
     *out = (struct rule){of, *op == '<', op[1] == '=', 0};
     out->bound = bound_of(op + 1 + out->may_equal, unit);
@@ -105,8 +105,8 @@ static int parse(const char *text, struct rule *out, struct dcr_err *err)
                            : unit == IN_TIME  ? "a time; write it as 180ms (ns, us, ms or s)"
                                               : "a number; write it as 3 or 0.5");
     if (is_share(of) && out->bound > 1)
-        return dcr_err_set(err, DCR_FAIL, "--check '%.80s': no share exceeds 100%%; write a smaller limit, as 20%%",
-                           text);
+        return dcr_err_set(err, DCR_FAIL,
+                           "--check '%.80s': a share is at most 100%%; write a smaller limit, such as 20%%", text);
     return 0;
 }
 
@@ -129,7 +129,8 @@ static int is_efficiency(int id)
     return id == RUN_POP_LOAD_BALANCE || id == RUN_POP_PARALLEL || id == RUN_POP_COMMUNICATION;
 }
 
-/* A check must hold for the whole run: of a part of its steps it says nothing, but of what is no matter of steps. */
+/* A check must hold for the whole run. Metrics of steps cannot show that if only a part of the steps was recorded. The
+ * three below do not depend on steps. */
 static int is_of_steps(int id)
 {
     return id != RUN_GPU_UTILIZATION && id != RUN_GPU_MEMORY && id != RUN_DROPPED;

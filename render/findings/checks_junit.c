@@ -23,7 +23,7 @@ void checks_junit(const struct checks *c, struct dcr_buf *out)
         dcr_buf_puts(out, "    <testcase");
         put_attribute(out, "classname", k->on);
         put_attribute(out, "name", k->rule);
-        if (k->holds && k->is_unreliable) { /* passed, and says what that is worth */
+        if (k->holds && k->is_unreliable) { /* it passed, and the text says how reliable that is */
             dcr_buf_puts(out, ">\n      <system-out>");
             text_xml(out, k->text);
             dcr_buf_puts(out, "</system-out>\n    </testcase>\n");

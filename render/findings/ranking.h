@@ -16,7 +16,8 @@ double ranking_gain(const struct report *rep, const struct run_result *r);
  *  returns  index into runs */
 int ranking_first(const struct report *rep);
 
-/** is_ranked - runs of several configurations, none at two node counts: what they have in common is an order. */
+/** is_ranked - is this a set of runs of several configurations, none at two node counts? Such runs can only be ranked.
+ */
 int is_ranked(const struct report *rep);
 /** ranking_doubt - the number of runs counted in the headline that have low confidence; PHRASE_NONE: in none. */
 struct phrase ranking_doubt(const struct report *rep);

@@ -321,7 +321,8 @@ static struct phrase phrase_of_next(struct report *rep, const struct run_result 
         return fmt_is_same(fmt_percent(j.ratio), floor) ? PHRASE(NEXT_LIMIT_HOST_AT_FLOOR, threshold)
                                                         : PHRASE(NEXT_LIMIT_HOST, slot_percent(j.ratio), threshold);
     }
-    if (!j.by && j.ratio > j.threshold_ratio) /* it does not limit for a reason other than being small */
+    /* Above its threshold, so something other than its size keeps it from limiting. */
+    if (!j.by && j.ratio > j.threshold_ratio)
         return is_doubtful(r) ? PHRASE(SAVES_LITTLE_OF_CORES, name) : PHRASE(SAVES_LITTLE, name, slot_percent(j.ratio));
     if (j.by)
         return PHRASE(NEXT_LIMIT_OF, name, slot_name(report_text(rep, "%s", judged_share(next).text)), threshold);

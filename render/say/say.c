@@ -124,7 +124,7 @@ const char *say_mark(const char *mark)
                                            {"R", "not recorded"},
                                            {"C", "no usable calibration"},
                                            {"F", "too few measurements"},
-                                           {"H", "hidden behind other work"},
+                                           {"H", "hidden by other work"},
                                            {"L", "events were lost"},
                                            {"N", "does not apply"},
                                            {"X", "numbers disagree"}};

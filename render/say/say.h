@@ -77,7 +77,7 @@ const char *say_capital(struct dcr_arena *a, const char *words);
 const char *say_list(struct dcr_arena *a, const char *const *items, int n);
 const char *say_either(struct dcr_arena *a, const char *const *items, int n);
 
-/** say_advice_row - of ADVICE_NONE one of empty texts. */
+/** say_advice_row - for ADVICE_NONE one with empty texts. */
 const struct advice_row *say_advice_row(enum advice id);
 /** say_advice - its sentences for ADVICE_OURS, ADVICE_TORCH or ADVICE_PLAIN, which is that of ADVICE_TORCH if it has no
  *  words; or its ADVICE_CHECK. "" if there is none.   gives; lives as long as the arena */

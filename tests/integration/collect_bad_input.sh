@@ -49,8 +49,8 @@ check "... in one sentence, once" sh -c '[ "$(sort says.out | uniq -d)" = "" ] &
 head -c $((size - 512)) good.tar >tail.tar
 says 1 "verify: only the end behind the members is cut" "the end of the tar is missing" "$COLLECT" verify tail.tar
 cat good.tar hello >behind.tar
-says 1 "verify: garbage behind the end" "behind the end of the tar, from byte $size on" "$COLLECT" verify behind.tar
-says 0 "ls: garbage behind the end" "WRONG .*behind the end" "$COLLECT" ls behind.tar
+says 1 "verify: garbage behind the end" "after the end of the tar, from byte $size on" "$COLLECT" verify behind.tar
+says 0 "ls: garbage behind the end" "WRONG .*after the end" "$COLLECT" ls behind.tar
 says 2 "ls: truncated, not complete" "DAMAGED" "$COLLECT" ls half.tar
 
 flip() { # flip FILE OFFSET
@@ -145,7 +145,7 @@ repack() { # repack OUT [TAR-OPTIONS...]: the members of x in the order of names
 repack same.tar
 check "the same members by another tar" "$COLLECT" verify same.tar
 (cd x && tac ../names | tar cf ../lie.tar --format=ustar manifest.json -T -)
-says 1 "verify: members in another order" "is out of order behind" "$COLLECT" verify lie.tar
+says 1 "verify: members in another order" "is out of order after" "$COLLECT" verify lie.tar
 cp x/manifest.json manifest.keep
 jq '(.members[] | select(.name == "job_metadata.json")).size += 1' manifest.keep >x/manifest.json
 seal x/manifest.json
@@ -365,9 +365,9 @@ says 125 "run: an ending of another compression" "x.tar.gz.*plain tar, or compre
 mkdir -- -dash && echo epoch >-dash/metrics.csv
 says 0 "pack: names that begin with a dash" "^dccollect: -dash.tar: nodes unknown" "$COLLECT" pack -o -dash.tar -- -dash
 says 0 "verify: the same" "^-dash.tar: ok" "$COLLECT" verify -- -dash.tar
-says 2 "verify: the same, taken for an option" "unknown option '-dash.tar'. Put the name of a file behind .--." "$COLLECT" verify -dash.tar
-says 2 "verify: one that is not there" "unknown option '-none.tar'. Put the name of a file behind .--." "$COLLECT" verify -none.tar
-says 2 "pack: an option behind --" "'-o' stands behind .--., where it is a name" "$COLLECT" pack -- -dash -o x.tar
+says 2 "verify: the same, taken for an option" "unknown option '-dash.tar'. Put the name of a file after .--." "$COLLECT" verify -dash.tar
+says 2 "verify: one that is not there" "unknown option '-none.tar'. Put the name of a file after .--." "$COLLECT" verify -none.tar
+says 2 "pack: an option behind --" "'-o' stands after .--., where it is a name" "$COLLECT" pack -- -dash -o x.tar
 says 2 "pack: the command that is suggested can be given" "dccollect pack ./-dash -o RUN.tar" "$COLLECT" pack -- -dash
 says 125 "run: --duration 0" "--duration takes more than 0 seconds, not .0." "$COLLECT" run -o x.tar --duration 0 -- true
 says 125 "run: a label twice" "--label 'a=2' repeats the key of 'a=1'" "$COLLECT" run -o x.tar --label a=1 --label a=2 -- true

@@ -64,8 +64,8 @@ refused "no output folder" "output folder" "$TMP/1.tar"
 refused "an unknown option" "unknown option '--sparkle'" --sparkle "$TMP/1.tar" -o "$site"
 refused "a misspelt option" "unknown option '--basline=x.tar'. Did you mean --baseline?" --basline=x.tar "$TMP/1.tar" -o "$site"
 refused "an option without its value" "option .--theme. needs a value. See .dcreport --help" "$TMP/1.tar" --theme
-refused "a file that is taken for an option" "unknown option '-amd.json'. Put the name of a file behind .--." -q -amd.json -o "$site"
-refused "... for --nodes" "not '.tar'. Put the name of a file behind .--." -n.tar -o "$site"
+refused "a file that is taken for an option" "unknown option '-amd.json'. Put the name of a file after .--." -q -amd.json -o "$site"
+refused "... for --nodes" "not '.tar'. Put the name of a file after .--." -n.tar -o "$site"
 refused "--nodes that is no number" "number from 1" --nodes many "$TMP/1.tar" -o "$site"
 refused "an archive that is not there" "No such file" "$TMP/none.tar" -o "$site"
 mkdir "$TMP/nothing"
@@ -145,7 +145,7 @@ refused "a report in no folder" "cannot make output folder '.*': there is no fol
 refused "JUnit in no folder, before anything is printed" "junit '.*': there is no folder '.*nodir'. Make it first" --check 'steps>1' "$TMP/1.tar" --junit "$TMP/nodir/j.xml"
 refused "JUnit without a name" "junit '' is no name for a file" --check 'steps>1' "$TMP/1.tar" --junit ''
 refused "a share above 1 in a check" "the limit is not a share. Write it as 20% or 0.2" --check 'exposed_comm<20' "$TMP/1.tar"
-refused "... above 100 %" "no share exceeds 100%. Write a smaller limit, as 20%" --check 'data<500%' "$TMP/1.tar"
+refused "... above 100 %" "a share is at most 100%. Write a smaller limit, such as 20%" --check 'data<500%' "$TMP/1.tar"
 refused "a misspelt metric" "unknown metric 'exposed_com'. Did you mean exposed_comm?" --check 'exposed_com<20%' "$TMP/1.tar"
 
 # ---- files written by name: never over an input, a user's file, or another output

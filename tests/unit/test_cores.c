@@ -412,8 +412,8 @@ static void test_late_rank_sleeps(void **state)
         const struct run_result *q = &rep.runs[0];
         assert_int_equal(q->late_used_ratio > 0, is_asleep);
         assert_int_equal(action_for(&rep, q, CLASS_IMBALANCE).id == ADVICE_LATE_WAITS, is_asleep);
-        assert_int_equal(strstr(q->support, "100 % of the waiting comes from compute on the last rank, which used a "
-                                            "processor for at most 3.2 % of it.") != NULL,
+        assert_int_equal(strstr(q->support, "100 % of the waiting comes from compute on the last rank, which was on a "
+                                            "core for at most 3.2 %.") != NULL,
                          is_asleep);
         assert_int_equal(strstr(q->support, "longer compute") != NULL, !is_asleep);
         report_free(&rep);
@@ -456,7 +456,7 @@ static void test_waiting_in_loading(void **state)
         assert_int_equal(a.is_short_of_cores, c[t].asks_cores);
         assert_int_equal(gain_basis_of(q, CLASS_DATA), c[t].is_waiting ? GAIN_BOUND : GAIN_ESTIMATE);
         if (c[t].n_workers == 9)
-            assert_non_null(strstr(a.generic, "Hiding all of it takes 9 workers for each rank"));
+            assert_non_null(strstr(a.generic, "Hiding all loading takes 9 workers for each rank"));
         report_free(&rep);
         run_free(r);
     }

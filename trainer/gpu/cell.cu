@@ -12,7 +12,8 @@ struct tiling tiling_choose(const struct limits *l, int n_sensors, int n_samples
     t.width = width;
     t.is_bf16 = is_bf16;
     t.shared_limit = l->shared_bytes;
-    t.columns = width % 32 == 0 ? 32 : width % 16 == 0 ? 16 : 8; /* 32 floats are a cache line, and have no bank conflicts */
+    /* 32 floats are a cache line, and have no bank conflicts. */
+    t.columns = width % 32 == 0 ? 32 : width % 16 == 0 ? 16 : 8;
     while (t.columns > 8 && (long)n_samples * (width / t.columns) * 4 < (long)l->n_processors * 3)
         t.columns /= 2;
     for (;; t.columns /= 2) {

@@ -27,7 +27,8 @@ int products_open(struct products *p, enum gpu_precision precision, cudaStream_t
     p->compute = precision == GPU_TF32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
     BLAS_TRY(cublasCreate(&p->handle));
     BLAS_TRY(cublasSetStream(p->handle, stream));
-    BLAS_TRY(cublasSetWorkspace(p->handle, workspace, workspace_bytes)); /* after the stream is set, because that resets the workspace */
+    /* This comes after the stream is set, because that resets the workspace. */
+    BLAS_TRY(cublasSetWorkspace(p->handle, workspace, workspace_bytes));
     /* Not TF32 by default, and no sums in 16 bits inside a bf16 product. */
     BLAS_TRY(cublasSetMathMode(p->handle,
                                (cublasMath_t)(CUBLAS_DEFAULT_MATH | CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION)));

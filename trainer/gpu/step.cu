@@ -161,10 +161,12 @@ static int record(struct gpu *g, const struct task *t, cudaGraphExec_t *out, str
     cudaGraph_t graph = nullptr;
     CUDA_TRY(cudaStreamBeginCapture(g->main, cudaStreamCaptureModeThreadLocal), err);
     int rc = enqueue_task(g, t, err);
-    cudaError_t status = cudaStreamEndCapture(g->main, &graph); /* also after a failure, because the capture would remain open */
+    /* The capture ends after a failure too, because it would remain open. */
+    cudaError_t status = cudaStreamEndCapture(g->main, &graph);
     if (!rc)
         rc = CUDA_CHECK(status, err);
-    if (!rc) /* kernels keep the priority of the stream they were recorded on; otherwise all would have that of g->main */
+    /* Kernels keep the priority of the stream they were recorded on. Otherwise all would have that of g->main. */
+    if (!rc)
         rc = CUDA_CHECK(cudaGraphInstantiate(out, graph, cudaGraphInstantiateFlagUseNodePriority), err);
     if (graph)
         (void)cudaGraphDestroy(graph);

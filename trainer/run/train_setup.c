@@ -226,7 +226,7 @@ int train_setup(struct train *t, struct dcr_err *err)
     rc = resume(t, err);
     if (!rc && (t->at.epoch >= t->o->epochs || train_steps_are_over(t)))
         rc = dcr_err_set(err, DCR_FAIL,
-                         "'%s' has %lld epoch%s and %lld step%s behind it; allow more with --epochs, --steps",
+                         "'%s' has %lld epoch%s and %lld step%s already; allow more with --epochs, --steps",
                          t->o->resume, (long long)t->at.epoch, t->at.epoch == 1 ? "" : "s", (long long)t->at.step,
                          t->at.step == 1 ? "" : "s");
     return rc;

@@ -50,8 +50,8 @@ struct prediction {
     int still_limits;            /* in more than half of the runs after */
 };
 
-/* The change that the report before advised and the runs after tried: their commands are the advised ones. Medians of
- * the steps. */
+/* The change that the earlier report advised, if the later runs used the advised command. Times are medians of the
+ * steps. */
 struct tried {
     int has; /* 0: the runs after were not started by such a command, or the advice had no forecast */
     enum trial_kind kind;

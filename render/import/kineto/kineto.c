@@ -325,7 +325,7 @@ static int end_of_file(struct walk *k, struct dcr_err *err)
     int rc = next_byte(k, NULL, &c, err);
     if (rc)
         return rc == DCR_END ? 0 : rc;
-    return broken(k, k->w.at, "there is more behind its end,", err);
+    return broken(k, k->w.at, "there is more after its end,", err);
 }
 
 static int walk_top(struct walk *k, struct dcr_err *err)

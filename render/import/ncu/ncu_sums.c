@@ -14,7 +14,7 @@ static const char *kept(struct run *r, struct dcr_buf *b)
     return text;
 }
 
-/* Keeps the operations, their formats, and what they lack. */
+/* Keeps the operations and their formats, and the reason if some were not counted. */
 static void keep_flop(struct run *r, const struct ncu_sums *s, struct run_kernel_counts *k)
 {
     struct dcr_buf counted = {0}, missing = {0};

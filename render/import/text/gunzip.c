@@ -64,7 +64,7 @@ static int next_member(struct gunzip *g, struct dcr_err *err)
         g->in_pos++;
     }
     if (g->in[g->in_pos] != 0x1f)
-        return dcr_err_set(err, DCR_FAIL, "'%s' has other bytes behind its gzip data; copy it again", g->from->name);
+        return dcr_err_set(err, DCR_FAIL, "'%s' has other bytes after its gzip data; copy it again", g->from->name);
     g->is_member_end = 0;
     return inflateReset(&g->z) == Z_OK ? 0 : damaged(g, err);
 }

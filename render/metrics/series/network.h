@@ -24,8 +24,8 @@ enum network { NETWORK_ANY /* unknown */, NETWORK_INSIDE /* one machine */, NETW
 
 /** network_of - which network the ranks of a point meet in. */
 enum network network_of(const struct report *rep, const struct series_point *p);
-/** network_calibrated - all-reduces of this network and measured by themselves: from the archive of the series with
- *  most counts of ranks, on a tie from that of the largest point. Points are borrowed from its run. */
+/** network_calibrated - all-reduces measured alone on this network, from the archive of the series with the most rank
+ *  counts, on a tie from that of the largest point. Points are borrowed from its run. */
 struct curves network_calibrated(struct report *rep, const struct series *s, enum network net);
 /** network_nccl_tested - the same from logs of nccl-tests, anywhere in the input. */
 struct curves network_nccl_tested(struct report *rep, enum network net);
