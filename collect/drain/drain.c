@@ -148,11 +148,6 @@ const char *drain_path(const struct drain *d)
     return d ? d->shared.path : NULL;
 }
 
-int drain_is_alone(const struct drain *d)
-{
-    return d && shared_is_alone(&d->shared);
-}
-
 void drain_look(struct drain *d)
 {
     if (!d || !d->is_threaded)

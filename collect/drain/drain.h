@@ -25,8 +25,6 @@ int drain_start(struct drain **out, const char *spool, int64_t bytes, const stru
                 struct dcr_err *err) DCR_MUST_CHECK;
 /** drain_path - for SEGMENT_VARIABLE in the program's environment. borrows; NULL when d is NULL */
 const char *drain_path(const struct drain *d);
-/** drain_is_alone - 1 when no process has the segment mapped any more; 0 when one has, or when that is not known. */
-int drain_is_alone(const struct drain *d);
 /** drain_look - one complete round now, because the kernel still has the totals of a program that has ended and was not
  *  waited for. NULL is fine.
  *  drain_stop - empty the segment for the last time and end the thread. Processes that still live go on, and their

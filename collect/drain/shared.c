@@ -7,7 +7,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -280,19 +279,6 @@ void shared_sweep(void)
     }
     if (d)
         closedir(d);
-}
-
-/* A lease for writing is given when no other descriptor or mapping of the file is left. Who opens the file while it is
- * held waits, and the holder gets SIGIO. */
-int shared_is_alone(const struct shared *s)
-{
-    struct sigaction before, ignore = {.sa_handler = SIG_IGN};
-    sigaction(SIGIO, &ignore, &before);
-    int is_given = fcntl(s->fd, F_SETLEASE, F_WRLCK) == 0;
-    if (is_given)
-        (void)fcntl(s->fd, F_SETLEASE, F_UNLCK);
-    sigaction(SIGIO, &before, NULL);
-    return is_given;
 }
 
 void shared_close(struct shared *s, int is_removed)

@@ -30,9 +30,6 @@ int shared_find(struct shared *out, const char *path, uint64_t token, struct dcr
 /** shared_sweep - remove segments of this user's killed collectors that are useless because the spools that name them
  * are gone. */
 void shared_sweep(void);
-/** shared_is_alone - 1 when the kernel says that no other process has the segment open or mapped. 0: one has, or the
- *  kernel cannot tell. */
-int shared_is_alone(const struct shared *s);
 /** shared_close - unmap and unlock. is_removed: also remove its name, so that the memory is freed with its last
  * process. */
 void shared_close(struct shared *s, int is_removed);

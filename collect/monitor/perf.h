@@ -18,9 +18,8 @@ struct perf {
     char why[N_PERF][200]; /* why it is not counted; "" = counted */
 };
 
-/** perf_open - begin to count the process (0: the calling one) and its future children. Call before it executes
- * anything, because existing threads are not followed. Failures are not errors: each counter that is missing has a
- * reason. */
+/** perf_open - begin to count the process and its future children. Call before it executes anything, because existing
+ * threads are not followed. Failures are not errors: each counter that is missing has a reason. */
 void perf_open(struct perf *p, pid_t pid);
 /** perf_leave - count nothing, for the reason why. */
 void perf_leave(struct perf *p, const char *why);

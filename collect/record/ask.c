@@ -18,6 +18,7 @@ static void become_child(void (*child)(void *ctx), void *ctx, int out)
         dup2(null, STDERR_FILENO) < 0)
         _exit(127);
     /* A collector that watches this one must not record programs that are not part of its run. */
+    unsetenv("DCC_SPOOL");
     unsetenv("LD_PRELOAD");
     /* Processes that it starts end with it. */
     (void)setpgid(0, 0);

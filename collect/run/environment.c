@@ -187,14 +187,10 @@ static void set_cuda(const struct options *o, json_t *record)
         return;
     }
     setenv("CUDA_INJECTION64_PATH", path, 1);
-}
-
-void environment_note_driver(json_t *record)
-{
-    void *driver = json_object_get(record, "cuda_note") ? NULL : dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
+    void *driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
     if (driver)
         dlclose(driver);
-    else if (!json_object_get(record, "cuda_note"))
+    else
         note(record, "cuda_note", "no NVIDIA driver here (libcuda.so.1 is not found)");
 }
 

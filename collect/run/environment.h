@@ -7,12 +7,9 @@
 
 #include <jansson.h>
 
-/** environment_set - set it in this process, for the program it will start.
+/** environment_set - set it in this process, for the program it will start. start.h sets DCC_SPOOL.
  *  record   gets "nvtx_note", "mpi_note", "io_note": why these events will not be recorded; absent when they will */
 void environment_set(const struct options *o, json_t *record);
-/** environment_note_driver - add a "cuda_note" when this machine has no NVIDIA driver. It takes a while, and the
- * program need not wait for it. */
-void environment_note_driver(json_t *record);
 /** environment_set_waits - the same for a program that is not recorded. On an emulated node (collect/nodes) its waits
  * sleep, as those of recorded programs do. Elsewhere nothing is set. See collect/guest/yield. */
 void environment_set_waits(void);

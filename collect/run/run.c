@@ -25,7 +25,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* What the host has is asked for once, when the program runs. */
+/* The host is asked only once. */
 static int write_host(struct run *r, json_t *monitors, struct dcr_err *err)
 {
     char dir[PATH_MAX + 320];
@@ -45,9 +45,9 @@ static int is_one_of_many(const struct run *r)
     return r->o->spool && r->id.rank >= 0 && r->id.world_size > 1;
 }
 
-static void open_counters(void *ctx)
+static void open_counters(void *ctx, pid_t pid)
 {
-    perf_open(ctx, 0);
+    perf_open(ctx, pid);
 }
 
 /* The monitors and the recorder take their last look before the ended program is waited for, because the kernel keeps
@@ -91,19 +91,11 @@ static struct drain *start_drain(struct run *r)
     struct bounds bounds = bounds_of(r);
     if (drain_start(&d, r->spool, bytes, &bounds, r->o->sync_s, &why) != 0)
         json_object_set_new(r->record, "not_loaded", json_string(why.text));
-    setenv("DCC_SPOOL", r->spool, 1);
     if (d)
         setenv(SEGMENT_VARIABLE, drain_path(d), 1);
     else
         unsetenv(SEGMENT_VARIABLE);
     return d;
-}
-
-/* Programs that are started map the segment when they are loaded, except static programs and those of another user. */
-static int is_loaded_everywhere(const json_t *record)
-{
-    return !json_object_get(record, "not_loaded") &&
-           !(json_object_get(record, "io_note") && json_object_get(record, "mpi_note"));
 }
 
 static int observe(struct run *r, int *status, struct dcr_err *err)
@@ -114,8 +106,8 @@ static int observe(struct run *r, int *status, struct dcr_err *err)
     perf_leave(&perf, "switched off (--counters off)");
     start_block_signals();
     struct drain *drain = start_drain(r);
-    int rc = start_program(r->o->program, &r->program_mask, r->o->counters ? open_counters : NULL, &perf, &pid, err);
-    unsetenv("DCC_SPOOL");
+    int rc = start_program(r->o->program, r->spool, &r->program_mask, r->o->counters ? open_counters : NULL, &perf,
+                           &pid, err);
     unsetenv(SEGMENT_VARIABLE); /* programs that the collector itself starts are not recorded */
     if (rc) {
         drain_stop(drain, 0, NULL);
@@ -136,15 +128,12 @@ static int observe(struct run *r, int *status, struct dcr_err *err)
                                    .perf = &perf,
                                    .clock_folder = is_one_of_many(r) ? meeting : NULL};
     /* From here on the program runs, and nothing that fails on our side may end it. */
-    int failed = sampler_start(&sampler, r->spool, &config, r->o->interval_ms, &trouble);
-    environment_note_driver(r->record);
-    failed = spool_write_json(r->record_dir, r->record_name, r->record, failed ? NULL : &trouble) || failed;
-    failed = write_host(r, NULL, failed ? NULL : &trouble) || failed;
+    int failed = spool_write_json(r->record_dir, r->record_name, r->record, &trouble);
+    failed = sampler_start(&sampler, r->spool, &config, r->o->interval_ms, failed ? NULL : &trouble) || failed;
     struct last_look last = {.sampler = sampler, .monitors = json_object(), .drain = drain};
     struct ended ended = start_wait(pid, take_last_look, &last);
     /* The program may leave children running. An archive waits a little for them. */
-    if (!drain_is_alone(drain) || !is_loaded_everywhere(r->record))
-        r->n_left = leftover_wait(drain_path(drain), r->o->output ? GRACE_MS : 0, r->left, sizeof r->left);
+    r->n_left = leftover_wait(drain_path(drain), r->o->output ? GRACE_MS : 0, r->left, sizeof r->left);
     drain_stop(drain, r->n_left, r->record);
     *status = ended.signal ? 128 + ended.signal : ended.exit_status < 0 ? DCR_EXIT_SELF : ended.exit_status;
     json_t *monitors = last.monitors;
@@ -326,7 +315,9 @@ int run_program(const struct options *o, char *message, size_t n, int *status, s
     }
     run_begin_record(&r);
     environment_set(o, r.record);
-    rc = spool_write_json(r.record_dir, r.record_name, r.record, err);
+    rc = write_host(&r, NULL, err);
+    if (rc == 0)
+        rc = spool_write_json(r.record_dir, r.record_name, r.record, err);
     if (rc) { /* the program never started, so the place is free again */
         dcr_err_while(err, "the program was not started");
         json_decref(r.record);

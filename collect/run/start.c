@@ -2,11 +2,11 @@
 #include "collect/run/start.h"
 
 #include <errno.h>
-#include <sched.h>
-#include <stddef.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -40,52 +40,59 @@ void start_block_signals(void)
 
 /* A signal to the process group reaches the program without us, whether a terminal, mpirun or kill -- -GROUP sent it,
  * and must not be passed on. No field of a signal says that it went to a group. So a helper process (the witness) in
- * the group counts the signals that arrive: a signal that reached it reached the program too. It shares our memory, so
- * that no page of it is copied. */
+ * the group counts the signals that arrive: a signal that reached it reached the program too. */
 static struct witness {
-    pid_t pid, parent; /* pid 0: there is none */
-    volatile sig_atomic_t counts[NSIG];
+    pid_t pid;                     /* 0: there is none */
+    volatile sig_atomic_t *counts; /* shared with the witness; shape (NSIG) */
     sig_atomic_t seen[NSIG];
-    sigset_t awaited;
 } witness;
 
-/* It may only make system calls that succeed, because errno and all other data of a thread belong to the collector's
- * main thread. */
-__attribute__((no_sanitize("address", "undefined"))) static int be_witness(void *unused)
+static void count_signal(int signal)
 {
-    (void)unused;
-    if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != witness.parent)
-        return 0;
-    closefrom(0); /* readers of our output must see its end */
-    for (;;) {
-        long signal = syscall(SYS_rt_sigtimedwait, &witness.awaited, NULL, NULL, (size_t)(_NSIG / 8));
-        if (signal > 0 && signal < NSIG)
-            witness.counts[signal]++;
-    }
+    witness.counts[signal]++;
 }
 
-/* The process that will become the program starts the witness, so no signal can reach the witness alone. Without a
- * witness, only signals from the kernel count as sent to the group. */
+static void be_witness(pid_t parent)
+{
+    sigset_t none;
+    struct sigaction count = {.sa_handler = count_signal};
+    for (size_t i = 0; i < sizeof forwarded / sizeof *forwarded; i++)
+        sigaction(forwarded[i], &count, NULL);
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent)
+        _exit(0);
+    closefrom(0); /* readers of our output must see its end */
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    for (;;)
+        pause();
+}
+
+/* Without a witness, only signals from the kernel count as sent to the group. */
 static void start_witness(void)
 {
-    static _Alignas(64) char stack[16 << 10];
-    our_signals(&witness.awaited);
-    int pid = clone(be_witness, stack + sizeof stack, CLONE_VM | CLONE_PARENT | SIGCHLD, NULL);
-    witness.pid = pid > 0 ? pid : 0;
-}
-
-static void kill_witness(void)
-{
-    if (witness.pid)
-        kill(witness.pid, SIGKILL);
+    pid_t parent = getpid();
+    void *shared = mmap(NULL, NSIG * sizeof *witness.counts, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (shared == MAP_FAILED)
+        return;
+    witness = (struct witness){.counts = shared};
+    witness.pid = fork();
+    if (witness.pid == 0)
+        be_witness(parent);
+    if (witness.pid > 0)
+        return;
+    munmap(shared, NSIG * sizeof *witness.counts);
+    witness.pid = 0;
 }
 
 static void end_witness(void)
 {
-    kill_witness();
-    while (witness.pid && waitpid(witness.pid, NULL, 0) < 0 && errno == EINTR)
+    if (!witness.pid)
+        return;
+    kill(witness.pid, SIGKILL);
+    while (waitpid(witness.pid, NULL, 0) < 0 && errno == EINTR)
         ;
-    witness.pid = 0;
+    munmap((void *)(uintptr_t)witness.counts, NSIG * sizeof *witness.counts);
+    witness = (struct witness){0};
 }
 
 /* Did the program also get the signal that has just arrived here? The witness may need a moment to run. */
@@ -108,66 +115,65 @@ static int has_reached(pid_t pid, const siginfo_t *info)
 
 /* ---- the program ------------------------------------------------------------------------------ */
 
-struct birth {
-    char **argv;
-    const sigset_t *mask;
-    struct sigaction child_action;
-    void (*before)(void *ctx);
-    void *ctx;
-    int why; /* errno of a failed exec */
-};
-
-/* Runs as after vfork(): in the collector's memory, while the thread that called clone() waits for the exec. */
-static int be_program(void *ctx)
+int start_program(char **argv, const char *spool, const sigset_t *mask, void (*before)(void *ctx, pid_t pid), void *ctx,
+                  pid_t *pid, struct dcr_err *err)
 {
-    struct birth *b = ctx;
-    start_witness();
-    if (b->before)
-        b->before(b->ctx);
-    sigaction(SIGCHLD, &b->child_action, NULL);
-    sigprocmask(SIG_SETMASK, b->mask, NULL);
-    execvp(b->argv[0], b->argv);
-    b->why = errno;
-    return 127;
-}
-
-/* Descriptors are shared until the exec, so that the collector gets those that `before` opens. fork() would copy page
- * tables and, later, each page that is written. */
-static pid_t give_birth(struct birth *b)
-{
-    size_t n_words = 0, bytes = 256 << 10; /* execvp() copies the words of a script */
-    while (b->argv[n_words])
-        n_words++;
-    bytes += n_words * sizeof *b->argv;
-    char *stack = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
-    if (stack == MAP_FAILED)
-        return -1;
-    int pid = clone(be_program, stack + bytes / 64 * 64, CLONE_VM | CLONE_VFORK | CLONE_FILES | SIGCHLD, b);
-    int why = errno;
-    munmap(stack, bytes);
-    errno = why;
-    return pid;
-}
-
-int start_program(char **argv, const sigset_t *mask, void (*before)(void *ctx), void *ctx, pid_t *pid,
-                  struct dcr_err *err)
-{
-    struct birth b = {.argv = argv, .mask = mask, .before = before, .ctx = ctx};
-    struct sigaction standard = {.sa_handler = SIG_DFL};
+    int report[2], gate[2];
+    if (pipe2(report, O_CLOEXEC) != 0)
+        return dcr_err_sys(err, DCR_FAIL, "cannot make a pipe");
+    if (pipe2(gate, O_CLOEXEC) != 0) {
+        dcr_err_sys(err, DCR_FAIL, "cannot make a pipe");
+        close(report[0]);
+        close(report[1]);
+        return DCR_FAIL;
+    }
     /* With SIGCHLD ignored (some launchers do) there would be no status to wait for. The program gets the original
      * setting back. */
-    sigaction(SIGCHLD, &standard, &b.child_action);
-    witness = (struct witness){.parent = getpid()};
-    *pid = give_birth(&b);
-    if (*pid > 0 && b.why) {
-        waitpid(*pid, NULL, 0);
-        end_witness();
+    struct sigaction child_action, standard = {.sa_handler = SIG_DFL};
+    sigaction(SIGCHLD, &standard, &child_action);
+    pid_t child = fork();
+    if (child < 0) {
+        dcr_err_sys(err, DCR_FAIL, "cannot start '%s'", argv[0]);
+        close(report[0]);
+        close(report[1]);
+        close(gate[0]);
+        close(gate[1]);
+        return DCR_FAIL;
     }
-    if (*pid > 0 && !b.why)
-        return DCR_OK;
-    if (b.why)
-        errno = b.why;
-    return dcr_err_sys(err, DCR_FAIL, "cannot start '%s'", argv[0]);
+    if (child == 0) {
+        char end;
+        close(gate[1]);
+        while (read(gate[0], &end, 1) < 0 && errno == EINTR)
+            ;
+        sigaction(SIGCHLD, &child_action, NULL);
+        sigprocmask(SIG_SETMASK, mask, NULL);
+        setenv("DCC_SPOOL", spool, 1);
+        execvp(argv[0], argv);
+        int why = errno;
+        ssize_t ignored = write(report[1], &why, sizeof why);
+        (void)ignored;
+        _exit(127);
+    }
+    close(report[1]);
+    close(gate[0]);
+    if (before)
+        before(ctx, child);
+    start_witness();
+    close(gate[1]); /* go */
+    int why = 0;
+    ssize_t n;
+    do
+        n = read(report[0], &why, sizeof why);
+    while (n < 0 && errno == EINTR);
+    close(report[0]);
+    if (n == (ssize_t)sizeof why) {
+        waitpid(child, NULL, 0);
+        end_witness();
+        errno = why;
+        return dcr_err_sys(err, DCR_FAIL, "cannot start '%s'", argv[0]);
+    }
+    *pid = child;
+    return DCR_OK;
 }
 
 static int tells_to_end(int signal)
@@ -175,7 +181,7 @@ static int tells_to_end(int signal)
     return signal == SIGHUP || signal == SIGINT || signal == SIGQUIT || signal == SIGTERM;
 }
 
-/* What killed the program may have been sent to its whole group, and waits here still. */
+/* A signal that killed the program may have been sent to its whole group, and then it still waits here. */
 static void look_behind(const sigset_t *ours, struct ended *e)
 {
     static const struct timespec at_once;
@@ -184,7 +190,7 @@ static void look_behind(const sigset_t *ours, struct ended *e)
         e->told = tells_to_end(signal) ? signal : 0;
 }
 
-/* Wait until the program has ended. e->told gets the first signal that told it to end. */
+/* Waits until the program has ended. e->told gets the first signal that told it to end. */
 static void wait_for_end(pid_t pid, const sigset_t *ours, struct ended *e)
 {
     for (;;) {
@@ -207,7 +213,6 @@ struct ended start_wait(pid_t pid, void (*last_look)(void *ctx), void *ctx)
     int status;
     our_signals(&ours);
     wait_for_end(pid, &ours, &e);
-    kill_witness();
     if (last_look)
         last_look(ctx);
     pid_t ended;

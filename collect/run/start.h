@@ -12,21 +12,22 @@
 struct ended {
     int exit_status; /* -1 when a signal ended it */
     int signal;      /* 0 when it exited */
-    int told;        /* the first signal by which it was told to end (Ctrl-C, kill, a time limit); 0: none */
+    int told;        /* the first signal that told it to end (Ctrl-C, kill, a time limit); 0: none */
     struct rusage usage;
 };
 
-/** start_block_file_signal - from now on a file that may not grow (ulimit -f) is an error like another, not our end.
- *  *old: the mask the program shall have. */
+/** start_block_file_signal - from now on, exceeding the limit of a file's size (ulimit -f) is an ordinary error and
+ * does not end us. *old: the signal mask for the program. */
 void start_block_file_signal(sigset_t *old);
 /** start_block_signals - from now on signals wait for start_wait. */
 void start_block_signals(void);
-/** start_program - start the program in a new process.
- *  before   the new process calls it before the exec, as after vfork(): it runs in our memory, and the descriptors that
- *           it opens are ours too; NULL = nothing to do
+/** start_program - fork and exec.
+ *  spool    DCC_SPOOL of the program, set only in the program. If another collector watches this one, its libraries are
+ *           in this process too, and with DCC_SPOOL set here they would record packing into the files being packed
+ *  before   called between fork and exec, while the new process waits; NULL = nothing to do
  *  errors   DCR_FAIL: exec failed; err->sys says why (ENOENT, EACCES ...) */
-int start_program(char **argv, const sigset_t *mask, void (*before)(void *ctx), void *ctx, pid_t *pid,
-                  struct dcr_err *err) DCR_MUST_CHECK;
+int start_program(char **argv, const char *spool, const sigset_t *mask, void (*before)(void *ctx, pid_t pid), void *ctx,
+                  pid_t *pid, struct dcr_err *err) DCR_MUST_CHECK;
 /** start_wait - wait until the program ends. A signal sent to us alone is passed on. One sent to the whole process
  *  group reached the program already and is not; .told has the first signal that told the program to end.
  *  last_look  called when the program has ended but the kernel still has its counters; may be NULL */

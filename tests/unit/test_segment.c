@@ -12,7 +12,6 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -109,19 +108,6 @@ static void another_token_or_a_living_collector_is_refused(void **state)
     assert_int_equal(unlink(path), 0);
     assert_int_equal(shared_find(&found, path, token, &err), DCR_END);
     assert_int_equal(make_segment(state), 0);
-}
-
-static void another_mapping_is_noticed_until_it_is_gone(void **state)
-{
-    (void)state;
-    if (shared.is_nameless || !shared_is_alone(&shared)) /* a kernel without leases tells nothing */
-        skip();
-    int fd = open(shared.path, O_RDWR);
-    void *mapped = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    close(fd);
-    assert_int_equal(shared_is_alone(&shared), 0);
-    munmap(mapped, 4096);
-    assert_int_equal(shared_is_alone(&shared), 1);
 }
 
 static void names_are_copied_and_found(void **state)
@@ -257,7 +243,6 @@ int main(void)
         WITH_SEGMENT(parts_lie_one_behind_the_other),
         cmocka_unit_test(a_small_share_of_memory_is_enough),
         WITH_SEGMENT(another_token_or_a_living_collector_is_refused),
-        WITH_SEGMENT(another_mapping_is_noticed_until_it_is_gone),
         WITH_SEGMENT(names_are_copied_and_found),
         WITH_SEGMENT(a_full_table_takes_no_more),
         WITH_SEGMENT(domains_have_numbers),
