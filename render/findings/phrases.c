@@ -43,7 +43,7 @@ const char *claim_gain_text(struct report *rep, const struct claim *c)
 int is_advice_to_look(const struct claim *c)
 {
     return c->action.id == ADVICE_TRACE_ALL_RANKS || c->action.id == ADVICE_FIND_WAITS_IN_COMPUTE ||
-           c->action.id == ADVICE_FIND_PYTHON;
+           c->action.id == ADVICE_FIND_PYTHON || c->action.id == ADVICE_LATE_WAITS;
 }
 
 const struct series_point *previous_point(const struct report *rep, const struct run_result *r)

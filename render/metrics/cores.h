@@ -67,9 +67,11 @@ struct ready ready_of(const struct run *a, const struct run_rank *k);
  *  source   docs/metrics.md#rules. Test: tests/unit/test_cores.c */
 struct processor processor_of(const struct report *rep, const struct run_result *r);
 
-/** loading_of - of a run with steps, ns of each in loading: does it wait? What computing and polling use is in
- * used_ratio too: it is an upper bound. Unknown (zero) where processor_of is, but for GPUs. saved_ns  of a step, by
- * removing it source   docs/metrics.md#rules. Test: tests/unit/test_cores.c */
+/** loading_of - does the loading of a run with steps wait? used_ratio is an upper bound, because it includes the
+ *  processor time of computing and polling. It is unknown (zero) where processor_of is, except on GPUs.
+ *  ns        time of a step in loading
+ *  saved_ns  time of a step that removing it saves
+ *  source    docs/metrics.md#rules. Test: tests/unit/test_cores.c */
 struct loading loading_of(const struct report *rep, const struct run_result *r, int64_t ns, int64_t saved_ns);
 
 /** late_used - late_used_ratio of a run (run_result.h), after processor_of.

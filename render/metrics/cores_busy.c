@@ -363,6 +363,8 @@ static int has_loaders(const struct run *a)
     return 0;
 }
 
+enum { MAX_WORKERS = 64 };
+
 struct loading loading_of(const struct report *rep, const struct run_result *r, int64_t ns, int64_t saved_ns)
 {
     struct loading l = {.has_workers = has_loaders(r->run)};
@@ -380,7 +382,8 @@ struct loading loading_of(const struct report *rep, const struct run_result *r, 
     }
     l.used_ratio = ready * (double)r->step.mean_ns / (double)ns;
     l.is_waiting = l.used_ratio < rep->thresholds.processor_used;
-    if (l.is_waiting && !l.has_workers && left > 0)
+    /* Next to long loading the rest of a step is too short to count by. */
+    if (l.is_waiting && !l.has_workers && left > 0 && ns / left < MAX_WORKERS)
         l.n_workers = (ns + left - 1) / left;
     return l;
 }
@@ -400,12 +403,19 @@ static double used_outside_of_mpi(const struct report *rep, const struct run_res
     return 0;
 }
 
+static int is_compute_awaited(const struct run_result *r)
+{
+    for (int c = 0; c < N_CATEGORIES; c++)
+        if (r->wait_cause_ns[c] > r->wait_cause_ns[CAT_COMPUTE])
+            return 0;
+    return 1;
+}
+
 double late_used(const struct report *rep, const struct run_result *r)
 {
     const struct processor *p = &r->processor;
-    double used = !r->has_steps                                                ? used_outside_of_mpi(rep, r)
-                  : p->has && r->straggler.has && r->straggler.rank == p->rank ? p->of_work
-                                                                               : 0;
+    int is_known = p->has && r->straggler.has && r->straggler.rank == p->rank && is_compute_awaited(r);
+    double used = !r->has_steps ? used_outside_of_mpi(rep, r) : is_known ? p->of_work : 0;
     return used < rep->thresholds.processor_used ? used : 0;
 }
 

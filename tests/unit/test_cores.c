@@ -5,6 +5,7 @@
 #include "render/metrics/gain.h"
 #include "render/metrics/rule.h"
 #include "render/findings/actions.h"
+#include "render/findings/claims.h"
 #include "render/findings/narrate.h"
 
 /* Waiting for a core before the first step does not count in the steps. */
@@ -416,6 +417,9 @@ static void test_late_rank_sleeps(void **state)
                                             "core for at most 3.2 %.") != NULL,
                          is_asleep);
         assert_int_equal(strstr(q->support, "longer compute") != NULL, !is_asleep);
+        for (int i = 0; i < rep.n_claims; i++)
+            if (rep.claims[i].cls == CLASS_IMBALANCE)
+                assert_int_equal(is_advice_to_look(&rep.claims[i]), is_asleep);
         report_free(&rep);
         run_free(r);
     }
@@ -429,7 +433,7 @@ static void test_waiting_in_loading(void **state)
     static const struct {
         int used_milli, n_processes, compute;
         int is_waiting, n_workers, asks_cores;
-    } c[] = {{50, 1, 10, 1, 9, 0}, {50, 3, 10, 1, 0, 0},  {900, 1, 10, 0, 0, 1},
+    } c[] = {{50, 1, 10, 1, 9, 0}, {50, 3, 10, 1, 0, 0},  {50, 1, 1, 1, 0, 0},  {900, 1, 10, 0, 0, 1},
              {50, 1, 13, 1, 7, 0}, {700, 1, 70, 0, 0, 0}, {990, 1, 70, 0, 0, 1}};
     for (size_t t = 0; t < sizeof c / sizeof *c; t++) {
         const int64_t part[N_CATEGORIES] = {[CAT_COMPUTE] = c[t].compute, [CAT_DATA] = 100 - c[t].compute};

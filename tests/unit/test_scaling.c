@@ -590,6 +590,7 @@ static void test_program(void **state)
         {{"/usr/bin/torchrun", "--log_dir", "out/log", "--nproc_per_node=2", "dir/train.py"}, "train.py"},
         {{"accelerate", "launch", "train.py", "data/x.py"}, "train.py"},
         {{"torchrun", "--standalone", "-m", "lib.train", "x.py"}, "lib.train"},
+        {{"torchrun", "--no-python", "./app", "-m", "5"}, "torchrun"},
         {{"mpirun", "-n", "2", "env"}, ""},
         {{"srun", "numactl", "-N0", "hpcc"}, ""},
         {{"mpirun", "--of-another-time", "2", "hpcc"}, ""},

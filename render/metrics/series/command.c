@@ -190,11 +190,15 @@ const char *program_of(const struct run *a)
     const char *starter = word;
     enum { N_STARTERS = sizeof starters / sizeof *starters };
     bool is_starter = is_one_of(word, starters, N_STARTERS) || is_python(word), is_of_torch = starts_torch(word);
-    for (int i = 1; is_of_torch && i < a->n_command; i++) { /* values of its options may have a '/' */
-        if (i + 1 < a->n_command && (strcmp(a->command[i], "-m") == 0 || strcmp(a->command[i], "--module") == 0))
+    /* A path may be a value of an option of torchrun. After a path, -m may be an option of the program. */
+    bool is_module = true;
+    for (int i = 1; is_of_torch && i < a->n_command; i++) {
+        if (is_module && i + 1 < a->n_command &&
+            (strcmp(a->command[i], "-m") == 0 || strcmp(a->command[i], "--module") == 0))
             return a->command[i + 1];
         if (a->command[i][0] != '-' && dcr_ends_with(a->command[i], ".py"))
             return dcr_last_part(a->command[i]);
+        is_module = is_module && !strchr(a->command[i], '/');
     }
     for (int i = 1; is_starter && i < a->n_command; i++) {
         const char *last = dcr_last_part(a->command[i]);
