@@ -111,7 +111,7 @@ static const char *expected_of(struct report *rep, const struct claim *c)
                                                                            : class_words(c->cls, AS_TIME));
     const struct phrase said[] = {c->cls == CLASS_IMBALANCE     ? PHRASE(EXPECT_BALANCED, after, now, factor)
                                   : c->gain_basis == GAIN_BOUND ? PHRASE(EXPECT_AT_BEST, after, now, factor)
-                                  : c->action.is_short_of_cores ||
+                                  : (c->action.is_short_of_cores && c->cls != CLASS_DATA) ||
                                           c->cls == CLASS_COMPUTE /* compute cannot be removed completely */
                                       ? PHRASE(EXPECT_LESS, after, now, factor)
                                       : *cause.name ? PHRASE(EXPECT_WITHOUT, cause, after, now, factor)

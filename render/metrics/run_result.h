@@ -434,9 +434,9 @@ struct run_result {
     int has_steps;
     struct reason steps_why; /* when !has_steps */
     enum steps_source steps_source;
-    int64_t n_steps;         /* complete on all ranks */
-    int64_t n_partial_steps; /* seen on some ranks only; left out */
-    int64_t n_warmup;
+    int64_t n_steps;                        /* complete on all ranks */
+    int64_t n_partial_steps;                /* seen on some ranks only; left out */
+    int64_t n_warmup, warmup_ns;            /* steps left out at the start, and their summed time */
     const char *warmup_because;             /* how many were left out and why, as a sentence; also when none were */
     int64_t n_counted;                      /* n_steps - n_warmup */
     int64_t *step_number;                   /* shape (n_counted) */

@@ -206,6 +206,14 @@ static void test_other_caveats(void **state)
     for (int i = 0; i < 2; i++)
         run_rank_at(r, i)->wall_ns = 9000000000; /* 9 s of 100 s */
     assert_true(has_note(r, NOTE_LITTLE_COVERED, NOTE_CAVEAT));
+    for (int is_long = 0; is_long < 2; is_long++) { /* 9 or 11 s before 39 steps of 100 ns */
+        r = parts(0, 0, 0);
+        for (int i = 0; i < 2; i++) {
+            struct step_record *first = &run_rank_at(r, i)->steps[0];
+            first->step_ns = first->part_ns[CAT_COMPUTE] = is_long ? 11000000000 : 9000000000;
+        }
+        assert_int_equal(has_note(r, NOTE_LONG_WARMUP, NOTE_CAVEAT), is_long);
+    }
     r = parts(0, 0, 0);
     struct run_gpu gpu = {0};
     r->nodes[0].gpus = &gpu;

@@ -432,6 +432,23 @@ static void check_cover(struct report *rep, int run)
                     PHRASE(REST_MAY_DIFFER));
 }
 
+/* Start-up that costs more than the steps that count, as of loader workers that import a framework: no figure has it.
+ */
+static void check_warmup(struct report *rep, int run)
+{
+    const int64_t least_ns = INT64_C(10000000000);
+    const struct run_result *r = &rep->runs[run];
+    int64_t counted_ns = 0;
+    for (int64_t i = 0; i < r->n_counted; i++)
+        counted_ns += r->step_ns[i];
+    if (!r->has_steps || r->warmup_ns < least_ns || r->warmup_ns < counted_ns)
+        return;
+    report_add_note(rep, NOTE_CAVEAT, run, NOTE_LONG_WARMUP,
+                    PHRASE(WARMUP_LONG, slot_count(r->n_warmup), slot_time(r->warmup_ns),
+                           slot_percent((double)r->warmup_ns / (double)(r->warmup_ns + counted_ns))),
+                    PHRASE(WARMUP_IN_NO_FIGURE));
+}
+
 /* Notes that decide whether the numbers are valid come before notes that only limit them. */
 static int is_grave(const struct note *x)
 {
@@ -471,6 +488,7 @@ void caveats(struct report *rep)
         check_clocks(rep, i);
         check_traced_part(rep, i);
         check_cover(rep, i);
+        check_warmup(rep, i);
     }
     check_loose_ranks(rep);
     caveats_of_series(rep);

@@ -27,6 +27,8 @@ static size_t count_steps(struct report *rep, struct run_result *out, const stru
         x[i] = grid_mean_step(g, i);
     size_t first = warmup_steps(x, g->n_steps, t->warmup_ratio, t->warmup_share);
     out->n_warmup = (int64_t)first;
+    for (size_t i = 0; i < first; i++)
+        out->warmup_ns += x[i];
     out->n_counted = (int64_t)(g->n_steps - first);
     out->step_ns = x + first;
     out->step_number = dcr_arena_alloc(&rep->arena, (size_t)out->n_counted * sizeof *out->step_number);
