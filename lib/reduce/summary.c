@@ -304,7 +304,7 @@ static void take_gap(void *ctx, const struct dct_gap *g)
                                    .file = ""};
     struct event e;
     if (!neutral(known_of(tap->known, &like), &like, &e) || e.kind == EVENT_STEP || e.kind == EVENT_BATCH)
-        return; /* the recorder never drops a step range */
+        return; /* the recorder writes each step range, so its sum is not needed */
     e.is_sum = 1;
     e.file = g->kind == DCT_SPAN ? dropped_file(tap->observed, g) : 0;
     reduce_event(tap->reducer, &e);
