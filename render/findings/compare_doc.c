@@ -338,10 +338,15 @@ static void say_forecast(struct report *rep, struct comparison *c)
     if (!p) {
         if (c->n_predictions && !is_chance(c)) {
             const struct prediction *first = &c->predictions[0];
-            const struct slot cause = slot_name(say_capital(&rep->arena, cause_words(rep, first))),
-                              before = slot_time(first->before_ns), after = slot_time(first->after_ns);
+            const char *words = cause_words(rep, first);
+            const struct slot cause = slot_name(say_capital(&rep->arena, words)), all = slot_name(small(rep, words)),
+                              before = slot_time(first->before_ns), after = slot_time(first->after_ns),
+                              predicted = slot_time(first->predicted_mean_ns);
             int is_same = fmt_is_same(fmt_time(first->before_ns), fmt_time(first->after_ns));
             put(c->forecast, is_same ? PHRASE(CAUSE_STAYED, cause, after) : PHRASE(CAUSE_WENT, cause, before, after));
+            if (first->predicted_mean_ns > 0)
+                put(c->forecast, first->basis == GAIN_BOUND ? PHRASE(FORECAST_WITHOUT_UP_TO, all, predicted)
+                                                            : PHRASE(FORECAST_WITHOUT_ABOUT, all, predicted));
         }
         return;
     }

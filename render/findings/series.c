@@ -255,6 +255,26 @@ static void add_why_shared(const struct report *rep, struct series *s, const str
         said_add(&s->said, PHRASE(COMPUTE_STAYS, slot_time(compute), slot_time(ideal)));
 }
 
+/* Training that scales has no cause to look for. Communication may limit its runs all the same. */
+static struct phrase communication_beside(const struct report *rep, const struct series_point *last, struct phrase said)
+{
+    if (said.id == PHRASE_COMMUNICATION_TOO)
+        return PHRASE(COMMUNICATION_LIMITS_ON, slot_nodes(rep, last), said.slot[0], said.slot[1]);
+    if (said.id != PHRASE_COMMUNICATION_NOT_CAUSE && said.id != PHRASE_COMMUNICATION_NEAR)
+        return said;
+    return PHRASE(COMMUNICATION_TIME, said.slot[0], slot_time(last->step.mean_ns));
+}
+
+/* Each run may be limited, although the training scales. */
+static void add_limit_of_run(struct report *rep, struct series *s, const struct series_point *last)
+{
+    const struct run_result *r = run_of(rep, last);
+    enum cause_class cls = r->n_claims ? rep->claims[r->claims[0]].cls : CLASS_COMPUTE;
+    if (cls != CLASS_COMPUTE && cls != CLASS_COMMUNICATION && cls != CLASS_SHARED && r->said.headline.id)
+        said_add(&s->said,
+                 PHRASE(RUN_LIMITED_ON, slot_nodes(rep, last), slot_name(say_phrase(&rep->arena, &r->said.headline))));
+}
+
 static void add_why(const struct report *rep, struct series *s, const struct cause *c, const struct series_loss *l,
                     const struct run_result *shared)
 {
@@ -273,9 +293,10 @@ static void add_why(const struct report *rep, struct series *s, const struct cau
         said_add(&s->said, PHRASE(STEP_LONGER, slot_time(l->loss_ns), slot_time(l->ideal_ns)));
     }
     const struct phrase said = phrase_of_communication(run_of(rep, last), last->part_ns, last->step.mean_ns);
-    said_add(&s->said, said.id == PHRASE_COMMUNICATION_TOO && s->said.headline.id == PHRASE_SCALING_GOOD
-                           ? PHRASE(COMMUNICATION_LIMITS_ON, slot_nodes(rep, last), said.slot[0], said.slot[1])
-                           : said);
+    if (s->said.headline.id == PHRASE_SCALING_GOOD)
+        said_add(&s->said, communication_beside(rep, last, said));
+    else
+        said_add(&s->said, said);
 }
 
 static enum confidence series_confidence(struct report *rep, const struct series *s, const char **because)
@@ -430,6 +451,7 @@ static void find_series(struct report *rep, int index)
     if (is_good) {
         s->said.headline =
             PHRASE(SCALING_GOOD, slot_nodes(rep, last), slot_factor(last->speedup), slot_ratio(last->efficiency));
+        add_limit_of_run(rep, s, last);
         c = (struct cause){CLASS_COMPUTE, l->part_ns[PART_COMPUTE], PART_COMPUTE}; /* compute was to scale */
     } else {
         s->said.headline = shared                                           ? shared_headline(rep, s, shared)

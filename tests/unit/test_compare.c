@@ -336,6 +336,31 @@ static void test_chance_is_no_gain(void **state)
     }
 }
 
+/* A cause that fell by less than half stands beside its forecast, which then missed. */
+static void test_forecast_that_missed(void **state)
+{
+    (void)state;
+    struct run *old[] = {made_even_run(1, 64, 40, 40000000, 0, 60000000, 0)},
+               *new[] = {made_even_run(1, 64, 40, 40000000, 0, 50000000, 0)};
+    struct report before = {0}, after = {0};
+    tell(&before, old, 1);
+    tell(&after, new, 1);
+    narrate(&before);
+    narrate(&after);
+    after.baseline = "old";
+    assert_int_equal(compare(&after, &before), 1);
+    narrate_comparisons(&after);
+    const struct comparison *c = &after.comparisons[0];
+    assert_int_equal(c->forecast[0].id, PHRASE_CAUSE_WENT);
+    assert_int_equal(c->forecast[1].id, PHRASE_FORECAST_WITHOUT_ABOUT);
+    assert_string_equal(c->forecast[1].slot[0].name, "data loading");
+    assert_int_equal(c->forecast[1].slot[1].count, 60000000);
+    report_free(&before);
+    report_free(&after);
+    run_free(old[0]);
+    run_free(new[0]);
+}
+
 /* With several node counts each headline names its own. A step that got longer although its cause is gone is reported
  * with the saving, and with a way to end the doubt. */
 static void test_several_and_longer(void **state)
@@ -572,7 +597,8 @@ int main(void)
         cmocka_unit_test(test_one_trace_of_many),    cmocka_unit_test(test_what_nobody_sees),
         cmocka_unit_test(test_nothing_to_compare),   cmocka_unit_test(test_more_than_promised),
         cmocka_unit_test(test_chance_is_no_gain),    cmocka_unit_test(test_several_and_longer),
-        cmocka_unit_test(test_unknown_is_no_zero),   cmocka_unit_test(test_unknown_on_one_side),
+        cmocka_unit_test(test_forecast_that_missed), cmocka_unit_test(test_unknown_is_no_zero),
+        cmocka_unit_test(test_unknown_on_one_side),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -336,7 +336,15 @@ static void test_scaling_is_good(void **state)
     tell(&f);
     assert_finds(&f.rep.series[0].said, PHRASE_SCALING_GOOD);
     assert_int_equal(f.rep.series[0].limit_claim, -1);
-    assert_int_equal(assert_supports(&f.rep.series[0].said, PHRASE_COMMUNICATION_NOT_CAUSE)[0].count, 500000);
+    assert_int_equal(assert_supports(&f.rep.series[0].said, PHRASE_COMMUNICATION_TIME)[0].count, 500000);
+    release(&f);
+    f = (struct fixture){.n = 2}; /* half of each step is loading, which scales as well */
+    f.runs[0] = made_even_run(1, 64, 40, 40000000, 0, 40000000, 0);
+    f.runs[1] = made_even_run(4, 64, 40, 10000000, 500000, 10000000, 0);
+    tell(&f);
+    assert_finds(&f.rep.series[0].said, PHRASE_SCALING_GOOD);
+    assert_string_equal(assert_supports(&f.rep.series[0].said, PHRASE_RUN_LIMITED_ON)[1].name,
+                        "data loading costs 49 % of a step");
     release(&f);
 }
 
