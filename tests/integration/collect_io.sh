@@ -49,7 +49,7 @@ check "together they are all 27 calls" test $((n + ${sums:-0})) -eq 27
 # ---- quiet processes
 record_io s 900000 ./io_calls quiet
 check "a process that hardly touches files leaves no trace" sh -c '! ls s/rank0 2>/dev/null | grep -q .'
-"$COLLECT" run -o quiet.tar -- ./io_calls quiet 2>err
+"$COLLECT" run --io-threshold 900000 -o quiet.tar -- ./io_calls quiet 2>err
 check "and the metadata says why there is nothing" metadata quiet.tar '.collector.io | test("^nothing recorded because")'
 "$COLLECT" run -o off.tar --io off -- ./io_calls calls 2>err
 check "--io off" metadata off.tar '.collector | .io_calls == 0 and (.io | test("switched off"))'
