@@ -42,7 +42,7 @@ static int settings(const struct options *o, struct analyse_options *out, struct
     return o->thresholds ? thresholds_read(&out->thresholds, o->thresholds, err) : 0;
 }
 
-/* Analyses and narrates the runs before, takes what is needed of them, and lets them go. */
+/* Analyses and narrates the baseline, takes what the comparison needs, and frees the rest. */
 static int compare_with(struct report *rep, const struct options *o, const struct analyse_options *how,
                         struct dcr_err *err)
 {
@@ -65,7 +65,7 @@ static int compare_with(struct report *rep, const struct options *o, const struc
                             PHRASE(LEFT_OUT_OF_BASELINE, slot_name(old.left_out[i])));
         for (size_t i = 0; i < old.n_copies; i++)
             report_add_note(rep, NOTE_CAVEAT, -1, NOTE_COPY, PHRASE(USED_ONCE_OF_BASELINE, slot_name(old.copies[i])));
-        report_drop_note(rep, NOTE_ONE_NODE_COUNT); /* it is before and after that was asked for */
+        report_drop_note(rep, NOTE_ONE_NODE_COUNT); /* the user asked for before and after */
         int n_compared = compare(rep, &before);
         changes_of_report(rep, &before);
         if (n_compared <= 0 && !rep->changes)
@@ -79,7 +79,7 @@ static int compare_with(struct report *rep, const struct options *o, const struc
     return rc;
 }
 
-/* What was found, what is missing, where to look. */
+/* Prints the findings, the gaps, and where the report is. */
 static void conclude(const struct options *o, const struct report *rep)
 {
     if (o->is_quiet)
@@ -90,7 +90,7 @@ static void conclude(const struct options *o, const struct report *rep)
         text_print(stdout, "%s: %s\n%s%s",
                    rep->is_first_measuring ? "Measure again while nothing else runs" : "Try first", rep->first_command,
                    expected, *expected ? "\n" : "");
-    for (int i = 0; i < rep->n_notes; i++) /* the first, and any that is about all runs */
+    for (int i = 0; i < rep->n_notes; i++) /* the first note, and each note about all runs */
         if (rep->notes[i].kind == NOTE_CAVEAT && (i == 0 || rep->notes[i].run < 0))
             text_print(stdout, "Note: %s\n", rep->notes[i].text);
     if (rep->n_gaps) {
@@ -114,7 +114,7 @@ static int write_document(const char *path, struct dcr_buf *b, struct dcr_err *e
     return rc;
 }
 
-/* The checks, printed and written. What fails is printed even when quiet. */
+/* Prints and writes the checks. A failure is printed even with --quiet. */
 static int check(struct report *rep, const struct options *o, struct checks *out, struct dcr_err *err)
 {
     struct dcr_buf b = {0};
@@ -137,7 +137,7 @@ static int check(struct report *rep, const struct options *o, struct checks *out
     if (rc == 0 && o->summary) {
         page_of_checks(rep, out, &d);
         write_markdown(&d, &b);
-        dcr_buf_putc(&b, '\n'); /* more Markdown may follow, as in a step's summary of a forge */
+        dcr_buf_putc(&b, '\n'); /* more Markdown may follow, for instance in the summary of a CI step */
         doc_release(&d);
         rc = write_document(o->summary, &b, err);
     }
@@ -173,7 +173,7 @@ static int publish(struct report *rep, const struct options *o, const struct evi
     return rc;
 }
 
-/* May the report go where it shall, and what is written beside it? Before the long work. */
+/* Checks before the long work that the report and its extra files can be written. */
 static int check_places(const struct options *o, struct dcr_err *err)
 {
     const char *const beside[][2] = {

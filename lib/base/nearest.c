@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { MAX_LENGTH = 40 }; /* of names; longer words are nobody's misspelling */
+enum { MAX_LENGTH = 40 }; /* of names; longer words get no suggestion */
 
 static int least(int a, int b)
 {

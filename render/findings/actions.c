@@ -82,7 +82,7 @@ static int has_idle_cores(const struct run_result *r)
     const double exact = 1.05; /* of readings */
     double busy = 0, step = (double)r->step.mean_ns, left = step - (double)r->gain_ns[CLASS_DATA];
     int cores = 0;
-    if (has_shares(r->run)) /* what their host has left is not theirs */
+    if (has_shares(r->run)) /* free cores of the host do not belong to the nodes */
         return 0;
     for (int i = 0; i < r->run->ranks_len; i++) {
         const struct ready k = ready_of(r->run, &r->run->ranks[i]);
@@ -106,7 +106,7 @@ static int cores_asked(const struct run_result *r, enum cause_class cls)
     return r->shared.kind == SHARED_OWN_THREADS && !r->shared.has_neighbours ? threads + 1 : threads;
 }
 
-/* The cores that an advice needs, where the recorded hosts do not have them; PHRASE_NONE: they have, or it is not
+/* The cores that an advice needs if the recorded hosts do not have them; PHRASE_NONE: they have them, or that is not
  * known. */
 static struct phrase too_few_cores(const struct run_result *r, enum cause_class cls)
 {
@@ -125,7 +125,7 @@ static struct phrase too_few_cores(const struct run_result *r, enum cause_class 
 }
 
 struct choice {
-    enum advice ours, generic; /* ours: of dcrnn-train; the same as generic but where its options say more */
+    enum advice ours, generic; /* ours: for dcrnn-train, where its options say more; else the same as generic */
 };
 
 static enum advice for_compute(const struct run_result *r)
@@ -136,7 +136,7 @@ static enum advice for_compute(const struct run_result *r)
         return ADVICE_COMPUTE_ON_HOST;
     if (r->run->n_traces)
         return has_idle_tensor_cores(r->run) ? ADVICE_TENSOR_CORES : ADVICE_COMPUTE_ON_GPU;
-    /* A thread for every core; stand-ins for nodes have no others. */
+    /* Each core has a thread. Emulated nodes have no other cores. */
     if (strcmp(r->run->program.backend, "cuda") == 0 || cores_unused(r) != 0)
         return ADVICE_COMPUTE;
     return r->run->node_kind == NODES_EMULATED ? ADVICE_LARGER_MACHINE
@@ -144,7 +144,7 @@ static enum advice for_compute(const struct run_result *r)
                                                : ADVICE_MORE_CORES_OR_NODES;
 }
 
-/* Did GPUs compute, and no kernel of them exchange? */
+/* Did GPUs compute without any kernel that exchanges data? */
 static int is_exchanged_by_hosts(const struct run *r)
 {
     int64_t n_compute = 0, n_comm = 0;
@@ -158,9 +158,9 @@ static int is_exchanged_by_hosts(const struct run *r)
 
 static struct choice for_communication(const struct run_result *r, int is_torch)
 {
-    if (is_one_of_many(r)) /* what to do depends on what is not known */
+    if (is_one_of_many(r)) /* the right action depends on the missing traces */
         return (struct choice){ADVICE_TRACE_ALL_RANKS, ADVICE_TRACE_ALL_RANKS};
-    if (r->n_ranks == 1 && r->has_steps) /* nobody is there to exchange with */
+    if (r->n_ranks == 1 && r->has_steps) /* one rank has no other to exchange with */
         return (struct choice){ADVICE_NO_COLLECTIVES, ADVICE_NO_COLLECTIVES};
     enum advice exchange = is_torch ? of_exchange[exchange_of(r).kind] : ADVICE_NONE, ours = ADVICE_BF16;
     enum trial_kind first = trial_first(&r->run->program);
@@ -176,7 +176,7 @@ static struct choice for_communication(const struct run_result *r, int is_torch)
     return (struct choice){ours, exchange && rest != ADVICE_EXCHANGE_BY_GPUS ? exchange : rest};
 }
 
-/* By the options of dcrnn-train: has every rank as many samples of a batch? */
+/* Do the options of dcrnn-train give every rank the same number of samples? */
 static int has_equal_shares(const struct run_result *r)
 {
     const struct run *a = r->run;
@@ -191,7 +191,7 @@ static enum advice for_imbalance(const struct run_result *r)
 {
     if (r->late_used_ratio > 0)
         return ADVICE_LATE_WAITS;
-    if (!r->has_steps) /* who is waited for in MPI: any program */
+    if (!r->has_steps) /* late ranks in MPI calls of any program */
         return ADVICE_BALANCE_MPI;
     int is_on_one = machines_of(r->run) == 1 && r->run->node_kind != NODES_SHARES;
     return is_on_one ? ADVICE_BALANCE_ON_NODE : ADVICE_BALANCE;
@@ -232,7 +232,7 @@ static struct choice choose(const struct run_result *r, enum cause_class cls, in
     return (struct choice){both, both};
 }
 
-/* Its sentences and what else must be there, without the last full stop. */
+/* The sentences of an advice and of its needs, without the last full stop. */
 static const char *in_words(struct report *rep, enum advice id, double limit, enum advice_part part,
                             const struct phrase *needs)
 {
@@ -338,7 +338,7 @@ struct advised advice_for_unnamed(const struct run_result *r)
 
 const char *action_for_unnamed(struct report *rep, const struct run_result *r)
 {
-    /* Time in which the GPU waits for its host has a cause, though no name. */
+    /* Unnamed time in which the GPU waits for its host has a known cause. */
     if (2 * r->classes[CLASS_HOST].share_ns > r->part_ns[PART_OTHER])
         return action_sentence(rep, action_for(rep, r, CLASS_HOST));
     struct advised a = advice_for_unnamed(r);

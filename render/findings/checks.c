@@ -25,7 +25,7 @@ static const struct checked {
 };
 enum { N_CHECKED = sizeof checked / sizeof *checked };
 
-/* What a metric is compared in. */
+/* Units in which a metric is compared. */
 enum check_unit { IN_PERCENT, IN_TIME, IN_NUMBERS };
 static enum check_unit unit_of(const struct checked *c)
 {
@@ -39,7 +39,7 @@ struct rule {
     double bound; /* ratio, ns or number */
 };
 
-/* Parts of a whole, which efficiencies and a deviation over its mean need not be. */
+/* Is it a part of a whole? Efficiencies and a deviation over its mean can exceed 100 %. */
 static int is_share(const struct checked *c)
 {
     return c->of == &run_metrics &&
@@ -55,8 +55,8 @@ static const struct checked *called(const char *name, size_t n)
     return NULL;
 }
 
-/* Number behind the operator, in the metric's own unit; NAN when it has the wrong one, or is one no metric can have: a
- * rule with it would hold whatever happens. A share above 1 has to say %, since 20 is meant as 20 %. */
+/* Number after the operator, in the unit of the metric; NAN if it has another unit, or a value that no metric can have,
+ * because such a rule would always hold. A share above 1 needs %, because 20 means 20 %. */
 static double bound_of(const char *text, enum check_unit unit)
 {
     static const struct {
@@ -67,8 +67,9 @@ static double bound_of(const char *text, enum check_unit unit)
                  {"ms", IN_TIME, 1e6},    {"s", IN_TIME, 1e9}, {"", IN_NUMBERS, 1}};
     char *end;
     double v = strtod(text, &end);
-    int is_decimal = strspn(text, "+-.0123456789eE ") >= (size_t)(end - text); /* 0x10 is no number a person means */
-    if (end == text || !is_decimal || !(v >= 0 && v <= 1e9)) /* larger ones are no rule, and might not fit into ns */
+    /* A user does not mean 0x10 as a number. Values above 1e9 make no sense, and might not fit into ns. */
+    int is_decimal = strspn(text, "+-.0123456789eE ") >= (size_t)(end - text);
+    if (end == text || !is_decimal || !(v >= 0 && v <= 1e9))
         return NAN;
     end += strspn(end, " ");
     if (unit == IN_PERCENT && !*end && v > 1)
@@ -123,7 +124,7 @@ int checks_parse(const char *const *rules, int n, struct dcr_err *err)
 
 /* ---- values -------------------------------------------------------------------------------------------- */
 
-/* Of workers against each other, ranks or GPUs. */
+/* Does it compare ranks, or GPUs, with each other? */
 static int is_efficiency(int id)
 {
     return id == RUN_POP_LOAD_BALANCE || id == RUN_POP_PARALLEL || id == RUN_POP_COMMUNICATION;
@@ -136,7 +137,7 @@ static int is_of_steps(int id)
     return id != RUN_GPU_UTILIZATION && id != RUN_GPU_MEMORY && id != RUN_DROPPED;
 }
 
-/* What a check compares, which is less than what the report shows where that could pass for want of evidence. */
+/* The value that a check compares. It is missing where the check could otherwise pass without evidence. */
 static struct value value_of(const struct run_result *r, int id)
 {
     struct value v = metric_value(&run_metrics, id, r);
@@ -154,19 +155,19 @@ static struct value value_of(const struct run_result *r, int id)
     return v;
 }
 
-/* Of ranks that meet each other: of a run of one rank it means nothing, unless it is of its GPU. */
+/* Does it describe how ranks work together? It means nothing for one rank, except on its GPU. */
 static int is_of_ranks(const struct checked *c)
 {
     return c->of == &run_metrics && (c->id == RUN_SHARE_PART_WAIT || is_efficiency(c->id));
 }
 
-/* Has it one rank, and is that all that the rule is about? One GPU computes, or waits for its host. */
+/* Does the run have one rank, while the rule is about several? One GPU computes, or waits for its host. */
 static int is_single(const struct run_result *r, int id)
 {
     return r->n_ranks == 1 && !is_one_of_many(r) && !(is_efficiency(id) && r->pop.is_of_gpus);
 }
 
-/* Checks of one rule, from `first` on. Where it applies to none of the runs it was not checked at all. */
+/* Checks of one rule, from `first` on. If it applies to none of the runs, it was not checked at all. */
 static void skip_single_ranks(struct report *rep, struct checks *out, int first, int id)
 {
     int n = out->n - first, n_single = 0;
@@ -200,7 +201,7 @@ static const char *value_text(struct report *rep, const struct checked *c, doubl
                                           : fmt_number(v).text);
 }
 
-/* A value that reads like another, and is not the same, gets the decimals that tell them apart. */
+/* Two different values that print alike get more decimals. */
 static const char *value_beside(struct report *rep, const struct checked *c, double v, double other)
 {
     static const char *const words[] = {[IN_PERCENT] = " %", [IN_TIME] = " ms", [IN_NUMBERS] = ""};
@@ -217,7 +218,7 @@ static const char *value_beside(struct report *rep, const struct checked *c, dou
     return report_text(rep, "%s%s", text, words[unit_of(c)]);
 }
 
-/* unreliable: why the report trusts no verdict on what this is about; "" it does. */
+/* unreliable: why the report does not trust this value; "": it does. */
 static void add(struct report *rep, struct checks *out, const char *text, const struct rule *r, const char *on,
                 struct value value, const char *unreliable)
 {
@@ -241,7 +242,7 @@ static void add(struct report *rep, struct checks *out, const char *text, const 
     out->n_failed += !c->holds;
 }
 
-/* What a rank without a core of its own does to times it does not do to counts. */
+/* A missing core changes times, but not counts. */
 static const char *doubt_of(const struct run_result *r, const struct checked *c)
 {
     int is_count = c->of->rows[c->id].unit == UNIT_COUNT || (c->of == &run_metrics && c->id == RUN_GPU_MEMORY);

@@ -1,10 +1,10 @@
-/* waiting.c - for whom and for what ranks wait. See run_said.h. */
+/* waiting.c - which rank the others wait for, and why it is late. See run_said.h. */
 #include "render/findings/run_said.h"
 
 #include "render/metrics/cores.h"
 #include "render/metrics/gain.h"
 
-/* Of a phase: what rank `late` takes, and the others on average. */
+/* The time of a phase on rank `late`, and its mean on the others. */
 static void times_of(const struct run_result *r, const struct phase_result *p, int64_t *late, int64_t *others)
 {
     int64_t sum = 0;
@@ -40,7 +40,7 @@ struct phrase phrase_of_longer_phase(const struct report *rep, const struct run_
         const struct phase_result *p = &r->phases[i];
         times_of(r, p, &late, &others);
         int64_t more = late - others;
-        if (p->category != largest_cause(r) || p->is_whole || /* those hold each other */ others <= 0 ||
+        if (p->category != largest_cause(r) || p->is_whole || /* such phases contain each other */ others <= 0 ||
             (double)more <= rep->thresholds.straggler_wait * (double)r->step.mean_ns || more <= most)
             continue;
         longest = p;

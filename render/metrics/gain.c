@@ -1,6 +1,6 @@
-/* gain.c - what a step would take without a cause: replayed on the critical path over ranks, or, where ranks had no
- * cores of their own, from the work that they share cores for. Called by breakdown.c while it passes over the steps,
- * and by rules.c once it is known whether cores were shared. */
+/* gain.c - the time of a step without a cause. It is replayed on the critical path over ranks. Where ranks shared
+ * cores, it is computed from their work. breakdown.c calls it while it passes over the steps, and rules.c once it is
+ * known whether cores were shared. */
 #include "render/metrics/cores.h"
 #include "render/metrics/gain.h"
 #include "render/metrics/stats.h"
@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A rank's loading when every rank has as many samples: one that loads longer because it has more of them is uneven,
- * one that loads as many more slowly is not. A rank that gets more samples loads longer, but not longer than the mean:
- * part of loading may be of the batch. mean_samples <= 0: not said of every rank */
+/* A rank's loading if every rank had the same number of samples. A rank that loads longer because it has more samples
+ * is uneven. A rank that loads the same number more slowly is not. A rank that gets more samples loads longer, but not
+ * longer than the mean, because part of loading may belong to the batch. mean_samples <= 0: not known of every rank */
 static double loading_when_even(double ns, double mean_ns, int64_t samples, double mean_samples)
 {
     double even = mean_samples > 0 ? ns * (mean_samples / (double)samples) : ns;
@@ -48,15 +48,15 @@ int64_t replay_gain(const struct arrival *a, int n_ranks, struct removal what)
     return gain > 0 ? gain : 0;
 }
 
-/* ---- work, as far as neighbours left it alone ------------------------------------------------------ */
+/* ---- work without the effect of neighbours --------------------------------------------------------- */
 
 static const struct step_record *record(const struct counted *c, size_t step, int r)
 {
     return &c->ranks[r]->steps[c->index[step * (size_t)c->n_ranks + (size_t)r]];
 }
 
-/* The shortest ever: a neighbour only adds. File writes keep their mean, since they come in some steps only, and
- * waiting for a disk takes no core from anybody. */
+/* Work is the shortest time seen, because a neighbour can only add to it. File writes keep their mean, because only
+ * some steps have them, and waiting for a disk needs no core. */
 void work_run(struct run_result *out, const struct counted *c)
 {
     for (int r = 0; r < c->n_ranks; r++)
@@ -100,8 +100,9 @@ double shared_time(double *work, int n, double cores)
     return now;
 }
 
-/* A step from the ranks' work alone: processor sharing, then the transfer. work is room for one number a rank; kept: of
- * the category that goes, what is left. */
+/* The time of a step from the ranks' work: processor sharing, then the transfer.
+ *  kept  the part of the removed category that remains
+ *  work  room for one number a rank */
 static double step_of_work(const struct run_result *r, struct removal what, double kept, double cores, double *work)
 {
     int n = r->n_rank_results;
@@ -124,8 +125,8 @@ static double step_of_work(const struct run_result *r, struct removal what, doub
     return shared_time(work, n, cores) + (what.is_transfer ? 0 : (double)r->work_transfer_ns);
 }
 
-/* Cores for the ranks' work. What they wait for in it beside a core leaves its core to others: work of which a tenth is
- * processor time shares ten times as many. */
+/* Number of cores for the ranks' work. A rank that waits for something else than a core leaves its core to others, so
+ * work with a tenth of processor time has ten times as many cores. */
 static double cores_for(const struct run_result *r)
 {
     double cores = r->shared.cores > 0 ? r->shared.cores : r->n_rank_results, least = 0.01;
@@ -141,7 +142,7 @@ double others_ratio(const struct run_result *r)
     return ratio < most ? ratio : most;
 }
 
-/* Neighbours that are there all the time are in the shortest times too: no replay shows them, the monitors do. */
+/* The shortest times contain neighbours that run all the time. Only the monitors show them. */
 static int is_too_many(const struct report *rep, const struct run_result *r)
 {
     double threads = (double)r->n_rank_results * (double)(r->run->program.threads > 0 ? r->run->program.threads : 1);

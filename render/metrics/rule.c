@@ -1,4 +1,4 @@
-/* rule.c - one line of the class table: what all rules share. See rules.h. */
+/* rule.c - functions that all rules share, for one line of the class table. See rules.h. */
 #include "render/metrics/rule.h"
 
 #include "lib/base/fs.h"
@@ -46,7 +46,7 @@ double rule_mean(const struct sampled *s)
     return s->n ? s->sum / (double)s->n : NAN;
 }
 
-/* Time of loading in calls on files, per step; what waits for a disk is I/O. */
+/* Time of loading in calls on files, per step. It counts as I/O, because it waits for a disk. */
 int64_t files_in_loading(const struct run_result *r)
 {
     int64_t sum = 0, n_steps = 0;
