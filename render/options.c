@@ -64,13 +64,11 @@ static int parse_nodes(struct options *o, const char *text, const char *word, st
 
 static int unknown_option(const char *word, const struct option *table, struct dcr_err *err)
 {
-    struct nearest near = nearest_begin(word + strspn(word, "-"));
-    for (const struct option *k = table; k->name; k++)
-        nearest_try(&near, k->name);
+    const char *near = nearest_option(word, table);
     if (is_file(word))
         return dcr_err_set(err, DCR_FAIL, "unknown option '%s'; put the name of a file after `--`", word);
-    if (near.name)
-        return dcr_err_set(err, DCR_FAIL, "unknown option '%s'; did you mean --%s?", word, near.name);
+    if (near)
+        return dcr_err_set(err, DCR_FAIL, "unknown option '%s'; did you mean --%s?", word, near);
     return dcr_err_set(err, DCR_FAIL, "unknown option '%s'; see `dcreport --help`", word);
 }
 

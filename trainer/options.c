@@ -430,11 +430,9 @@ static int complain(int verdict, char *const *argv, const struct option *known, 
             if (!strncmp(word + 2, k->name, n) && word[2 + n] == '=')
                 return dcr_err_set(err, DCR_FAIL, "--%s takes no value; see `dcrnn-train --help`", k->name);
         }
-    struct nearest near = nearest_begin(word + strspn(word, "-"));
-    for (const struct option *k = known; k->name; k++)
-        nearest_try(&near, k->name);
-    if (near.name)
-        return dcr_err_set(err, DCR_FAIL, "unknown option '%.60s'; did you mean --%s?", word, near.name);
+    const char *near = nearest_option(word, known);
+    if (near)
+        return dcr_err_set(err, DCR_FAIL, "unknown option '%.60s'; did you mean --%s?", word, near);
     return dcr_err_set(err, DCR_FAIL, "unknown option '%.60s'; see `dcrnn-train --help`", word);
 }
 

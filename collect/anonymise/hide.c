@@ -182,8 +182,8 @@ void hide_path(struct hide *h, const char *path, struct dcr_buf *out)
 
 /* ---- text ------------------------------------------------------------------------------------------ */
 
-/* Length of the network address at the beginning of text; 0 if there is none, or one that every machine has
- * (127.0.0.1). */
+/* Length of the network address at the beginning of text. It is 0 if the text begins with something else, or with an
+ * address that every machine has (127.0.0.1). */
 static size_t address_length(const char *text)
 {
     size_t n = strspn(text, "0123456789."), n_dots = 0, n_colons = 0, n_digits = 0;

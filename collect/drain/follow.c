@@ -36,7 +36,7 @@ struct pieces_in {
 
 /* ---- the child -------------------------------------------------------------------------------- */
 
-/* returns  the descriptor of the next piece, -1: there is none */
+/* Receives the descriptor of the next piece. returns  -1 after the last piece */
 static int next_piece(struct pieces_in *in)
 {
     char what = 0;

@@ -95,7 +95,8 @@ int spool_is_abandoned(uintptr_t busy);
 /** spool_is_recording - the process has events in the segment, so that it has a trace. */
 int spool_is_recording(void);
 /** spool_file - sums for the file of that name (DCT_FILE), in the segment itself. Several threads may add to them with
- * atomic adds. Starts the trace when there is none. returns  NULL when nothing is recorded, or without room */
+ *  atomic adds. It starts the trace of a process that has no trace yet.
+ *  returns  NULL if nothing is recorded, or if the segment is full */
 struct dct_io *spool_file(const char *path, uint32_t *name);
 
 /** spool_now_ns - time on the track of this thread. spool_track_now is the same for a given track. */

@@ -17,7 +17,7 @@ struct table {
     enum rule rules[MOST_COLUMNS];
 };
 
-/* Values of one output row: those of its own sample and of the removed samples that it stands for. */
+/* Values of one output row. They summarise its own sample and the removed samples that belong to it. */
 struct standing {
     int n;
     double samples;

@@ -25,7 +25,8 @@ struct archive_member {
     char sha256[65];
 };
 
-/** archive_manifest - the first keys of every manifest: the format, and the place of its own checksum. gives */
+/** archive_manifest - make a manifest with its first keys: format, version, and room for its checksum.
+ *  returns  gives */
 json_t *archive_manifest(void);
 
 /** archive_sort - sort members into the order of an archive. */

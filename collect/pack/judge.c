@@ -179,7 +179,7 @@ static void say_window(const struct pack *p, const json_t *record, char *out, si
         snprintf(out, n, "nothing happened inside the window of --delay and --duration");
 }
 
-/* A sentence of the recorder with that beginning; "" when there is none. */
+/* The first note of the recorder that begins like this; "" if no note does. */
 static const char *note_that(const struct pack *p, const char *beginning)
 {
     for (size_t i = 0; i < json_array_size(p->trace_notes); i++) {

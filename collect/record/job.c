@@ -32,10 +32,8 @@ int job_are_two(const json_t *a, const json_t *b)
 
 int job_is_another(const char *spool, char *const *names, size_t n, int own_rank)
 {
-    enum {
-        MOST_TRIES = 16
-    }; /* records are empty while their ranks start, and thousands of ranks must not open all of
-        * them */
+    /* Records are empty while their ranks start, and thousands of ranks must not open all of them. */
+    enum { MOST_TRIES = 16 };
     json_t *own = job_of_self(), *theirs = NULL;
     int n_tries = 0;
     for (size_t i = 0; i < n && !theirs && n_tries < MOST_TRIES; i++) {

@@ -129,7 +129,7 @@ static size_t put_url(const char *at, struct dcr_buf *out)
 }
 
 /* Length of the text between a name and its value: =, :, the closing quote of the name before them, blanks around.
- * returns 0 when there is none */
+ *  returns  0 if no value follows the name */
 static size_t sign_length(const char *at, int *is_header)
 {
     size_t n = *at == '"' || *at == '\'' ? 1 : 0, blanks = strspn(at + n, " \t");
@@ -219,7 +219,8 @@ static int takes_login(const char *word, size_t n)
     return 0;
 }
 
-/* Length up to the end of the first such program in a text that is not an option's value; n: there is none. */
+/* Length of a text up to the end of the first program that takes logins; n if it names no such program. The value of an
+ * option does not count as a program. */
 static size_t until_login(const char *text, size_t n, int is_value)
 {
     static const char signs[] = " \t\r\n;&|()`'\"";

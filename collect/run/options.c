@@ -278,12 +278,12 @@ static int parse_option(struct options *o, int argc, char **argv, int *i, struct
         return take(o, r, argv[++*i], err);
     }
     int is_file = o->command != COMMAND_RUN && (access(option, F_OK) == 0 || (option[1] != '-' && strchr(option, '.')));
+    if (is_file)
+        return dcr_err_set(err, DCR_FAIL, "unknown option '%s'; put the name of a file after `--`", option);
     struct nearest near = nearest_begin(option);
     for (const struct row *r = rows; r < rows + sizeof rows / sizeof *rows; r++)
         if (r->commands >> o->command & 1)
             nearest_try(&near, r->name);
-    if (is_file)
-        return dcr_err_set(err, DCR_FAIL, "unknown option '%s'; put the name of a file after `--`", option);
     if (near.name)
         return dcr_err_set(err, DCR_FAIL, "unknown option '%s'; did you mean %s?", option, near.name);
     return dcr_err_set(err, DCR_FAIL, "unknown option '%s'; see `dccollect --help`", option);

@@ -1,6 +1,7 @@
 /* nearest.c - see nearest.h. */
 #include "lib/base/nearest.h"
 
+#include <getopt.h>
 #include <string.h>
 
 enum { MAX_LENGTH = 40 }; /* of names; longer words get no suggestion */
@@ -45,4 +46,12 @@ void nearest_try(struct nearest *n, const char *name)
         n->name = name;
         n->n_edits = here;
     }
+}
+
+const char *nearest_option(const char *word, const struct option *known)
+{
+    struct nearest near = nearest_begin(word + strspn(word, "-"));
+    for (; known->name; known++)
+        nearest_try(&near, known->name);
+    return near.name;
 }

@@ -4,6 +4,8 @@
 
 #include <stddef.h>
 
+struct option;
+
 /* A search among known names, which are tried one by one. */
 struct nearest {
     const char *word; /* borrows; length bytes of it count */
@@ -19,5 +21,8 @@ struct nearest nearest_begin(const char *word);
  *  name  borrows
  *  cost  O(length of both)^2, no allocation. Test: tests/unit/test_lib.c */
 void nearest_try(struct nearest *n, const char *name);
+/** nearest_option - the nearest long option of a table for getopt_long, without dashes; NULL: none is near.
+ *  word  as the user wrote it: "--baselin", "-baseline=x" */
+const char *nearest_option(const char *word, const struct option *known);
 
 #endif

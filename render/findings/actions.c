@@ -101,7 +101,7 @@ static int cores_asked(const struct run_result *r, enum cause_class cls)
     int threads = r->run->program.threads > 0 ? (int)r->run->program.threads : 1;
     if (cls == CLASS_DATA)
         return r->loading.is_waiting || has_idle_cores(r) ? 0 : threads + 1;
-    if (cls != CLASS_SHARED || r->shared.kind == SHARED_THROTTLED || r->shared.kind == SHARED_STEAL)
+    if (cls != CLASS_SHARED || is_held_back(r))
         return 0;
     return r->shared.kind == SHARED_OWN_THREADS && !r->shared.has_neighbours ? threads + 1 : threads;
 }

@@ -66,8 +66,8 @@ struct phrase phrase_of_waiting(const struct report *rep, const struct run_resul
         return PHRASE(NONE);
     if (is_for_cores(rep, r))
         return PHRASE(WAITED_FOR_CORES);
-    if (largest == CAT_COMPUTE && r->late_used_ratio > 0)
-        return PHRASE(WAITED_FOR_SLEEPER, slot_percent((double)r->wait_cause_ns[largest] / (double)wait),
+    if (r->late_used_ratio > 0) /* compute is the largest cause then */
+        return PHRASE(WAITED_FOR_SLEEPER, slot_percent((double)r->wait_cause_ns[CAT_COMPUTE] / (double)wait),
                       slot_percent(r->late_used_ratio));
     int is_host = largest == CAT_OTHER && r->run->n_traces && r->classes[CLASS_HOST].verdict == VERDICT_LIMITS;
     return (struct phrase){.id = is_host ? PHRASE_WAITED_FOR_HOST : doing[largest],

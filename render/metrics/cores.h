@@ -61,6 +61,10 @@ struct ready {
 /** ready_of - of a rank. Test: tests/unit/test_cores.c */
 struct ready ready_of(const struct run *a, const struct run_rank *k);
 
+/** is_held_back - did a CPU quota or other virtual machines take the cores? Run-queue delays do not contain that wait.
+ */
+int is_held_back(const struct run_result *r);
+
 /** processor_of - for a run with steps. It includes what loading, writing and MPI's polling use, so of_work is an upper
  *  bound. Not for runs with GPUs, nor if a CPU quota or other virtual machines held the ranks back: run-queue delays do
  *  not contain those waits.

@@ -321,12 +321,16 @@ static double ready_in_steps(const struct run *a, const struct run_rank *k)
     return used < 0 || waiting < 0 ? -1 : used + waiting;
 }
 
+int is_held_back(const struct run_result *r)
+{
+    return r->shared.kind == SHARED_THROTTLED || r->shared.kind == SHARED_STEAL;
+}
+
 struct processor processor_of(const struct report *rep, const struct run_result *r)
 {
     struct processor p = {.of_work = -1};
     int64_t least_comm = INT64_MAX, step = r->step.mean_ns;
-    if (!r->has_steps || step <= 0 || has_gpus(r->run) || r->shared.kind == SHARED_THROTTLED ||
-        r->shared.kind == SHARED_STEAL || r->n_rank_results != r->run->ranks_len)
+    if (!r->has_steps || step <= 0 || has_gpus(r->run) || is_held_back(r) || r->n_rank_results != r->run->ranks_len)
         return p;
     for (int i = 0; i < r->n_rank_results; i++) {
         const struct run_rank *k = &r->run->ranks[i];
@@ -367,11 +371,10 @@ enum { MAX_WORKERS = 64 };
 
 struct loading loading_of(const struct report *rep, const struct run_result *r, int64_t ns, int64_t saved_ns)
 {
-    struct loading l = {.has_workers = has_loaders(r->run)};
+    struct loading l = {0};
     int64_t left = r->step.mean_ns - saved_ns;
     double ready = 0;
-    if (!r->has_steps || ns <= 0 || r->n_rank_results != r->run->ranks_len || r->shared.kind == SHARED_THROTTLED ||
-        r->shared.kind == SHARED_STEAL)
+    if (!r->has_steps || ns <= 0 || r->n_rank_results != r->run->ranks_len || is_held_back(r))
         return l;
     for (int i = 0; i < r->n_rank_results; i++) {
         const struct run_rank *k = &r->run->ranks[i];
@@ -383,7 +386,7 @@ struct loading loading_of(const struct report *rep, const struct run_result *r, 
     l.used_ratio = ready * (double)r->step.mean_ns / (double)ns;
     l.is_waiting = l.used_ratio < rep->thresholds.processor_used;
     /* Next to long loading the rest of a step is too short to count by. */
-    if (l.is_waiting && !l.has_workers && left > 0 && ns / left < MAX_WORKERS)
+    if (l.is_waiting && !has_loaders(r->run) && left > 0 && ns / left < MAX_WORKERS)
         l.n_workers = (ns + left - 1) / left;
     return l;
 }
@@ -392,7 +395,7 @@ struct loading loading_of(const struct report *rep, const struct run_result *r, 
 static double used_outside_of_mpi(const struct report *rep, const struct run_result *r)
 {
     const struct mpi_late l = mpi_late(&rep->thresholds, r->run);
-    if (!l.has || l.n != 1 || has_gpus(r->run) || r->shared.kind == SHARED_THROTTLED || r->shared.kind == SHARED_STEAL)
+    if (!l.has || l.n != 1 || has_gpus(r->run) || is_held_back(r))
         return 0;
     for (int i = 0; i < r->run->ranks_len; i++) {
         const struct run_rank *k = &r->run->ranks[i];

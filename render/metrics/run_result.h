@@ -251,7 +251,6 @@ struct processor {
 /* Loading that waits, as for a slow disk, keeps no core busy. */
 struct loading {
     int is_waiting;    /* used_ratio is known and below processor_used */
-    int has_workers;   /* it is made ahead already: how many workers there are is not known */
     double used_ratio; /* processor time of all processes of the ranks, and waiting for a core, over loading time */
     int64_t n_workers; /* of each rank, that load beside the rest of a step as fast as it goes; 0 = not known */
 };

@@ -2,6 +2,7 @@
 #include "render/site/figures/figures.h"
 
 #include "render/findings/rules/compare.h"
+#include "render/metrics/cores.h"
 #include "render/metrics/known.h"
 #include "render/metrics/series/series.h"
 #include "render/findings/narrate.h"
@@ -135,7 +136,7 @@ static void add_cause(struct site *s, json_t *list, const struct run_result *r, 
 {
     enum cause_class cls = class_of_claim(s->rep, claim);
     const struct class_result *k = &r->classes[cls];
-    bool is_held = r->shared.kind == SHARED_THROTTLED || r->shared.kind == SHARED_STEAL;
+    bool is_held = is_held_back(r);
     bool is_exchange = cls == CLASS_COMMUNICATION || cls == CLASS_IMBALANCE;
     if (!r->has_steps)
         return;
