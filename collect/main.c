@@ -63,11 +63,14 @@ static int do_pack(const struct options *o)
     if (drain_rescue(request.spool, &err) != 0)
         complain(err.text);
     err = (struct dcr_err){0};
+    int is_replaced = access(o->output, F_OK) == 0;
     if (pack_spool(&request, message, sizeof message, &err) != 0) {
         complain(err.text);
         return DCR_EXIT_INPUT;
     }
     conclude(message);
+    if (is_replaced) /* the spool can be of an older run than that archive was */
+        text_print(stderr, "  It replaced the archive that had this name.\n");
     return DCR_EXIT_OK;
 }
 

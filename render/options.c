@@ -12,22 +12,22 @@
 
 const char *options_usage(void)
 {
-    return "usage: dcreport ARCHIVE... -o DIR [options]\n"
-           "       dcreport --baseline OLD.tar... -- NEW.tar... -o DIR [options]\n"
+    return "usage: dcreport [ARCHIVE...] [-o DIR] [options]\n"
+           "       dcreport --baseline OLD.tar... -- NEW.tar... [-o DIR] [options]\n"
            "       dcreport --check RULE... ARCHIVE... [options]\n"
            "\n"
            "Reads run archives made by dccollect and writes a report one can open: index.html, a page per run,\n"
            "BOTTLENECK_ANALYSIS.md, bottleneck_summary.txt, report.json and charts. Without an ARCHIVE it reads\n"
-           "results/*.tar and writes site/.\n"
+           "results/*.tar.\n"
            "\n"
-           "  -o, --output DIR        where the report goes; replaced whole if it is a report already\n"
+           "  -o, --output DIR        where the report goes (site); replaced whole if it is a report already\n"
            "  -n, --nodes N           number of nodes of archives that do not say\n"
            "  -t, --thresholds FILE   thresholds of the verdict (docs/thresholds lists them)\n"
            "      --baseline OLD...   compare with the runs before: one archive, or several up to `--`; may be "
            "repeated\n"
            "      --check RULE        exit with 1 unless it holds for every run, as 'exposed_comm<20%' (dcreport(1) "
            "lists\n"
-           "                          what can be checked); may be repeated; needs no -o\n"
+           "                          what can be checked); may be repeated; writes no report without -o\n"
            "      --junit FILE        how the checks went as JUnit XML\n"
            "      --summary FILE      the same as Markdown\n"
            "      --theme NAME|DIR    the look: default, paper, or a folder of one's own (docs/themes.md)\n"
@@ -190,7 +190,6 @@ static int find_archives(struct options *o, struct dcr_err *err)
         list[o->n_archives] = o->found.gl_pathv[o->n_archives];
         o->n_archives++;
     }
-    o->out_dir = o->out_dir ? o->out_dir : "site";
     return 0;
 }
 
@@ -221,10 +220,8 @@ int options_parse(struct options *o, int argc, char **argv, struct dcr_err *err)
     if ((o->junit || o->summary) && o->n_checks == 0)
         return dcr_err_set(err, DCR_FAIL,
                            "--junit and --summary say how checks went; add one, as in `--check 'exposed_comm<20%%'`");
-    if (o->out_dir ? !*o->out_dir : o->n_checks == 0)
-        return dcr_err_set(err, DCR_FAIL, "no output folder given; add -o DIR");
-    if (o->is_open && !o->out_dir)
-        return dcr_err_set(err, DCR_FAIL, "--open needs a report to open; add -o DIR");
+    if (!o->out_dir && (o->n_checks == 0 || o->is_open))
+        o->out_dir = "site";
     return 0;
 }
 

@@ -207,7 +207,8 @@ static void put_ranks(const struct pack *p, json_t *o)
     json_object_set_new(o, "ranks", list);
 }
 
-/* Notes what the monitors could not measure, for the closing line: "gpu: no NVIDIA driver here". */
+/* Notes what the monitors could not measure, for the closing lines. A host without an NVIDIA driver most likely has no
+ * GPU, so nothing is missing there. */
 static void note_missing(struct pack *p, const json_t *nodes)
 {
     const json_t *monitors = json_object_get(json_array_get(nodes, 0), "monitors");
@@ -224,7 +225,7 @@ static void note_missing(struct pack *p, const json_t *nodes)
         const char *state = json_string_value(value);
         const char *reason = state && strncmp(state, "absent: ", 8) == 0 ? state + 8 : NULL;
         char line[512];
-        if (!reason)
+        if (!reason || strncmp(reason, "no NVIDIA driver", 16) == 0)
             continue;
         snprintf(line, sizeof line, "%s: %.400s", key, reason);
         json_array_append_new(p->missing, json_string_kept(line));

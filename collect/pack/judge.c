@@ -280,9 +280,9 @@ void pack_recorded(const struct pack *p, const json_t *record, json_t *o)
               : p->n_traces        ? "the program named no range"
               : p->n_empty ? "no trace could be begun: no room on the spool's disk, a limit on the size of files "
                              "(ulimit -f), no free file descriptor, or the program was killed then"
-                           : "no process left a trace: NVTX was not loaded (not built with it, statically linked), "
-                             "no range was reached, its calls on files were all short and moved less than 1 MB, or "
-                             "privileges, environment or root had been given up by then");
+                           : "no process left a trace: it has no NVTX range, no MPI call and no long call on files, or the "
+                             "recording library was not loaded (statically linked, or privileges, environment or root "
+                             "given up)");
     put_observed(p, record, window, collector);
     put_gpu(p, record, window, collector);
     json_object_set_new(collector, "traces", json_integer(p->n_traces));

@@ -44,7 +44,7 @@ static const char *plural(long long n)
     return n == 1 ? "" : "s";
 }
 
-/* Makes the closing line. */
+/* Makes the closing lines: what was recorded, then a line for each thing that a user should know. */
 static void summarise(const struct pack *p, char *out, size_t n)
 {
     struct dcr_buf b = {0};
@@ -76,11 +76,11 @@ static void summarise(const struct pack *p, char *out, size_t n)
         dcr_buf_printf(&b, "; %d sparse file%s left out (see not_packed in " DCR_METADATA ")", p->n_sparse,
                        plural(p->n_sparse));
     if (p->n_ranks && !p->n_events && !p->n_mpi_calls && !p->n_io_calls && !json_object_get(collector, "not_loaded"))
-        dcr_buf_printf(&b, "; %.300s", pack_json_text(collector, "nvtx"));
+        dcr_buf_printf(&b, "\n  %.400s", pack_json_text(collector, "nvtx"));
     if (*words_no_mpi(collector, p->n_ranks))
-        dcr_buf_printf(&b, "; no MPI calls: %.300s", words_no_mpi(collector, p->n_ranks));
-    put_list(&b, "; missing: ", p->missing);
-    put_list(&b, "; INCOMPLETE: ", p->reasons);
+        dcr_buf_printf(&b, "\n  no MPI calls: %.300s", words_no_mpi(collector, p->n_ranks));
+    put_list(&b, "\n  missing: ", p->missing);
+    put_list(&b, "\n  INCOMPLETE: ", p->reasons);
     snprintf(out, n, "%s", dcr_buf_text(&b));
     dcr_buf_release(&b);
 }

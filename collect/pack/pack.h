@@ -29,7 +29,7 @@ struct pack_request {
 int pack_check_output(const char *output, struct dcr_err *err) DCR_MUST_CHECK;
 
 /** pack_spool - gather, describe, write beside the final name, verify, rename.
- *  message  one line for people: content, dropped events, missing parts
+ *  message  a few lines for people: content, dropped events, missing parts
  *  errors   DCR_FAIL: nothing to pack, a file that cannot be read, no room; an existing output is then untouched. A run
  *           that ended badly is not an error: the archive says complete=false and why */
 int pack_spool(const struct pack_request *request, char *message, size_t n, struct dcr_err *err) DCR_MUST_CHECK;

@@ -41,7 +41,7 @@ struct pack {
     json_t *metadata;             /* content of job_metadata.json */
     json_t *reasons;              /* array of sentences: why the run is incomplete */
     json_t *not_packed;           /* array of {name, size, reason} */
-    json_t *missing;              /* array of words for the closing line */
+    json_t *missing;              /* array of words for the closing lines */
     int is_spool;                 /* one of our spools, not a results folder */
     int is_watched;               /* a spool with a collector's record in it */
     int is_emulated;

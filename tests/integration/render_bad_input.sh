@@ -59,8 +59,7 @@ cd "$OLDPWD" || exit
 refused "no archives to check" "no archive given to check. Name one" --check 'steps>0'
 refused "no archives to compare" "no archive given to compare with the baseline. Put the new ones" --baseline "$TMP/1.tar" -o "$site"
 refused "JUnit of nothing" "junit and --summary say how checks went. Add one" "$TMP/1.tar" -o "$site" --junit "$TMP/j.xml"
-refused "nothing to open" "open needs a report to open. Add -o DIR" --check 'steps>0' --open "$TMP/1.tar"
-refused "no output folder" "output folder" "$TMP/1.tar"
+refused "an output folder without a name" "the output folder has no name. Give one with -o DIR" "$TMP/1.tar" -o ""
 refused "an unknown option" "unknown option '--sparkle'" --sparkle "$TMP/1.tar" -o "$site"
 refused "a misspelt option" "unknown option '--basline=x.tar'. Did you mean --baseline?" --basline=x.tar "$TMP/1.tar" -o "$site"
 refused "an option without its value" "option .--theme. needs a value. See .dcreport --help" "$TMP/1.tar" --theme

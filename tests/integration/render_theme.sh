@@ -42,6 +42,9 @@ rm -rf "$TMP/there/site"
 (cd "$TMP/there" && "$BIN/dcreport" --theme default > "$TMP/said" 2>&1)
 check_status 0 "without an archive dcreport reads results/*.tar and writes site/" grep -qx "No archive was named. Reading results/1.tar, results/2.tar. Writing site." "$TMP/said"
 check "... which is the report of them" test "$(jq '.runs | length' "$TMP/there/site/report.json")" = 2
+rm -rf "$TMP/there/site"
+(cd "$TMP/there" && "$BIN/dcreport" -q results/1.tar) || true
+check "without -o the report goes to site/" test -s "$TMP/there/site/index.html"
 mkdir "$TMP/display"
 printf '#!/bin/sh\n[ -z "$FAILS" ] || exit 3\necho "$1" >%s/opened\n' "$TMP" > "$TMP/display/xdg-open"
 chmod +x "$TMP/display/xdg-open"
