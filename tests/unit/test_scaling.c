@@ -529,6 +529,12 @@ static void test_key_behind_a_launcher(void **state)
         {"", {"mpirun", "--not-known", "3", "-n", "4", "./train", "x"}, 7, 5}, /* the first that looks like one */
         {"", {"srun", "--not-known", "python3", "train.py"}, 4, 2},
         {"", {"srun", "--not-known", "train", "--out", "/tmp/x"}, 5, 2},
+        {"", {"torchrun", "-r", "0:1,1:1", "--nproc_per_node", "2", "train.py", "--lr", "1"}, 8, 5},
+        {"", {"/usr/bin/torchrun", "--standalone", "--nproc-per-node=2", "-m", "lib.train"}, 5, 4},
+        {"", {"torchrun", "--no-python", "--max_restarts", "3", "train", "x"}, 6, 4},
+        {"", {"python3", "-u", "-m", "torch.distributed.run", "--master_port", "29501", "train.py"}, 7, 6},
+        {"", {"python3", "-m", "lib.train", "--lr", "1"}, 5, 0},
+        {"", {"srun", "-N", "2", "torchrun", "--rdzv_endpoint", "a:1", "train.py"}, 7, 6},
         {"", {"srun", "-n", "8"}, 3, 0},
         {"", {"-n", "8"}, 2, 0},
     };

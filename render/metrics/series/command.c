@@ -53,10 +53,10 @@ static const struct options of_mpi = {
 static const struct options of_srun = {
     "",
     "accel-bind account acctg-freq bb bbf begin cluster-constraint clusters comment constraint container "
-    "container-id core-spec cores-per-socket cpu-bind cpu_bind cpu-freq cpus-per-gpu cpus-per-task deadline "
+    "container-id core-spec cores-per-socket cpu-bind cpu-freq cpus-per-gpu cpus-per-task deadline "
     "delay-boot dependency distribution epilog error exclude export export-file extra extra-node-info gid gpu-bind "
     "gpu-freq gpus gpus-per-node gpus-per-socket gpus-per-task gres gres-flags het-group pack-group hint input "
-    "job-name jobid licenses mail-type mail-user max-threads mcs-label mem mem-bind mem_bind mem-per-cpu mem-per-gpu "
+    "job-name jobid licenses mail-type mail-user max-threads mcs-label mem mem-bind mem-per-cpu mem-per-gpu "
     "mincpus mpi msg-timeout network nodefile nodelist nodes ntasks ntasks-per-core ntasks-per-gpu ntasks-per-node "
     "ntasks-per-socket ntasks-per-tres open-mode output partition power prefer priority profile prolog qos relative "
     "reservation segment signal slurmd-debug sockets-per-node switches task-epilog task-prolog tasks-per-node "
@@ -68,13 +68,33 @@ static const struct options of_srun = {
     "send-libs x11",
     "A:B:C:D:EF:G:HI::J:K::L:M:N:OP:QS:T:W:XZb:c:d:e:g:hi:klm:n:o:p:q:r:st:uvVw:x:"};
 
-enum { NOT_KNOWN = -1 };
+/* source: torch/distributed/run.py of PyTorch 1.13 to 2.9 */
+static const struct options of_torch = {
+    "",
+    "nnodes nproc-per-node rdzv-backend rdzv-endpoint rdzv-id rdzv-conf max-restarts monitor-interval start-method "
+    "event-log-dir role log-dir r redirects t tee local-ranks-filter node-rank master-addr master-port local-addr "
+    "logs-specs numa-binding signals-to-handle",
+    "standalone m module no-python run-path use-env virtual-local-rank", NULL};
+
+enum { NOT_KNOWN = -1, NAME_SIZE = 64 };
+
+/* The name of an option without "-" before it and "=" after it. "_" becomes "-", because some programs take both. */
+static size_t option_name(const char *option, char out[NAME_SIZE])
+{
+    const char *name = option + strspn(option, "-");
+    size_t n = strcspn(name, "=");
+    n = n < NAME_SIZE ? n : NAME_SIZE - 1;
+    for (size_t i = 0; i < n; i++)
+        out[i] = (char)(name[i] == '_' ? '-' : name[i]);
+    out[n] = '\0';
+    return n;
+}
 
 /* Number of words after this option that are its values. */
 static int n_values(const struct options *of, const char *option)
 {
     const char *name = option + strspn(option, "-");
-    size_t n = strlen(name);
+    char plain[NAME_SIZE];
     if (of->letters && name == option + 1) { /* "-n4", "-ln 4" */
         for (; *name; name++) {
             const char *letter = *name == ':' ? NULL : strchr(of->letters, *name);
@@ -87,10 +107,11 @@ static int n_values(const struct options *of, const char *option)
     }
     if (strchr(name, '='))
         return 0;
-    return has_word(of->two, name, n)    ? 2
-           : has_word(of->one, name, n)  ? 1
-           : has_word(of->none, name, n) ? 0
-                                         : NOT_KNOWN;
+    size_t n = option_name(option, plain);
+    return has_word(of->two, plain, n)    ? 2
+           : has_word(of->one, plain, n)  ? 1
+           : has_word(of->none, plain, n) ? 0
+                                          : NOT_KNOWN;
 }
 
 /* Is it a program that runs scripts or other programs? */
@@ -117,12 +138,13 @@ static int is_executable(const char *word)
     return is_runner(word, n);
 }
 
-/* The first word after a launcher and its options. After an unknown option it may be a value. Then the first word that
- * looks like a program is preferred, while options of the launcher go on.   returns  0: there is none */
-static int first_word(const struct run *a, const struct options *of)
+/* The first word after a launcher, whose last word is `launcher`, and after its options. After an unknown option it may
+ * be a value. Then the first word that looks like a program is preferred, while options of the launcher go on.
+ *  returns  0: there is none */
+static int first_word(const struct run *a, int launcher, const struct options *of)
 {
     int doubtful = 0, is_after_unknown = 0;
-    for (int i = 1; i < a->n_command; i++) {
+    for (int i = launcher + 1; i < a->n_command; i++) {
         const char *word = a->command[i];
         if (word[0] != '-') {
             if (is_executable(word))
@@ -144,26 +166,55 @@ static int first_word(const struct run *a, const struct options *of)
     return doubtful;
 }
 
-int launched_word(const struct run *a)
-{
-    static const char *const launchers[] = {"srun",          "mpirun",       "mpiexec",        "orterun",
-                                            "prterun",       "prun",         "mpirun.openmpi", "mpiexec.openmpi",
-                                            "mpiexec.hydra", "mpirun.mpich", "mpiexec.mpich"};
-    if (a->n_command == 0 || !is_one_of(dcr_last_part(a->command[0]), launchers, sizeof launchers / sizeof *launchers))
-        return 0;
-    int first = first_word(a, strcmp(dcr_last_part(a->command[0]), launchers[0]) == 0 ? &of_srun : &of_mpi);
-    /* The name may be a value of an option too: "srun -J train ./train". */
-    for (int from = first, k = 0; *a->program.name && k < 2; k++, from = 1)
-        for (int i = from > 0 ? from : 1; i < a->n_command; i++)
-            if (strcmp(dcr_last_part(a->command[i]), a->program.name) == 0)
-                return i;
-    return first;
-}
-
 /* python, python3, python3.11 */
 static bool is_python(const char *word)
 {
     return strncmp(word, "python", 6) == 0 && word[6 + strspn(word + 6, "0123456789.")] == '\0';
+}
+
+/* The options of the launcher that begins at a word of the command, NULL when it is none. *last: its last word, since
+ * torchrun is also `python3 -m torch.distributed.run` */
+static const struct options *launcher_at(const struct run *a, int i, int *last)
+{
+    static const char *const of_ranks[] = {"mpirun",       "mpiexec",        "orterun",         "prterun",
+                                           "prun",         "mpirun.openmpi", "mpiexec.openmpi", "mpiexec.hydra",
+                                           "mpirun.mpich", "mpiexec.mpich"};
+    const char *word = dcr_last_part(a->command[i]);
+    *last = i;
+    if (strcmp(word, "srun") == 0)
+        return &of_srun;
+    if (strcmp(word, "torchrun") == 0)
+        return &of_torch;
+    if (is_one_of(word, of_ranks, sizeof of_ranks / sizeof *of_ranks))
+        return &of_mpi;
+    for (i++; is_python(word) && i + 1 < a->n_command && a->command[i][0] == '-'; i++)
+        if (strcmp(a->command[i], "-m") == 0) {
+            *last = i + 1;
+            return has_word("torch.distributed.run torch.distributed.launch", a->command[i + 1],
+                            strlen(a->command[i + 1]))
+                       ? &of_torch
+                       : NULL;
+        }
+    return NULL;
+}
+
+int launched_word(const struct run *a)
+{
+    const struct options *of;
+    int first = 0, last, is_launched = 0;
+    while (first < a->n_command && (of = launcher_at(a, first, &last)) != NULL) { /* "srun torchrun train.py" */
+        int next = first_word(a, last, of);
+        is_launched = 1;
+        if (!next)
+            break;
+        first = next;
+    }
+    /* The name may be a value of an option too: "srun -J train ./train". */
+    for (int from = first, k = 0; is_launched && *a->program.name && k < 2; k++, from = 1)
+        for (int i = from > 0 ? from : 1; i < a->n_command; i++)
+            if (strcmp(dcr_last_part(a->command[i]), a->program.name) == 0)
+                return i;
+    return first;
 }
 
 static bool starts_torch(const char *word)
@@ -219,18 +270,15 @@ const char *program_of(const struct run *a)
     return is_other || (launched[0] >= '0' && launched[0] <= '9') ? "" : launched; /* "2" is an option's value */
 }
 
-/* Does this option differ between the points of one series (sizes), or not matter to the work (places)? */
+/* Does this option differ between the points of one series (sizes), or not matter to the work (places)? The names with
+ * "num", "main" and "machine" are of accelerate and deepspeed. */
 int scaling_is_masked(const char *option)
 {
-    static const char *const names[] = {"o",      "out",    "output",   "out-dir",     "output-dir",    "log-dir",
-                                        "resume", "b",      "batch",    "batch-size",  "global-batch",  "local-batch",
-                                        "nodes",  "nnodes", "progress", "gradient-to", "checkpoint-dir"};
-    const char *name = option + strspn(option, "-");
-    size_t n = strcspn(name, "=");
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strlen(names[i]) == n && strncmp(name, names[i], n) == 0)
-            return 1;
-    return 0;
+    char name[NAME_SIZE];
+    return has_word("o out output out-dir output-dir log-dir resume b batch batch-size global-batch local-batch nodes "
+                    "nnodes progress gradient-to checkpoint-dir num-processes num-machines num-gpus num-nodes "
+                    "node-rank machine-rank master-addr master-port main-process-ip main-process-port",
+                    name, option_name(option, name));
 }
 
 void command_key(const struct run *run, struct dcr_buf *out)

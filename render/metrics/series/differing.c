@@ -144,16 +144,6 @@ static const char *last_word(const char *path)
     return slash && slash[1] ? slash + 1 : path;
 }
 
-/* Options of mpirun and srun, which are shown as ranks. */
-static int is_count_of_ranks(const char *option, size_t n)
-{
-    static const char *const names[] = {"-n", "-np", "--np", "--ntasks", "-c"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strlen(names[i]) == n && memcmp(names[i], option, n) == 0)
-            return 1;
-    return 0;
-}
-
 static const char *words_of(struct report *rep, const struct run_result *r)
 {
     enum { MOST = 2 };
@@ -164,11 +154,10 @@ static const char *words_of(struct report *rep, const struct run_result *r)
             text = report_text(rep, ", %d %s", r->run->n_ranks, r->run->n_ranks == 1 ? "rank" : "ranks");
             n_words++;
         }
-    for (int i = 0; i < r->run->n_command && n_words < MOST; i++) {
+    for (int i = launched_word(r->run); i < r->run->n_command && n_words < MOST; i++) {
         const char *option = r->run->command[i];
         size_t n = strcspn(option, "=");
-        if (option[0] != '-' || !option[1] || scaling_is_masked(option) || !tells_apart(rep, r, option, n) ||
-            (n_words && is_count_of_ranks(option, n)))
+        if (option[0] != '-' || !option[1] || scaling_is_masked(option) || !tells_apart(rep, r, option, n))
             continue;
         const char *value = last_word(value_at(r->run, i));
         text = report_text(rep, "%s, %.*s%s%.20s", text, n < 24 ? (int)n : 24, option, *value ? " " : "", value);
@@ -176,7 +165,8 @@ static const char *words_of(struct report *rep, const struct run_result *r)
     }
     for (int k = 0; k < rep->n_runs && n_words == 0; k++) {
         const struct run *other = rep->runs[k].run;
-        for (int i = 0; i < other->n_command && rep->runs[k].n_nodes == r->n_nodes && n_words == 0; i++) {
+        for (int i = launched_word(other); i < other->n_command && rep->runs[k].n_nodes == r->n_nodes && n_words == 0;
+             i++) {
             const char *option = other->command[i];
             size_t n = strcspn(option, "=");
             if (option[0] != '-' || !option[1] || scaling_is_masked(option) || value_of(r->run, option, n))
