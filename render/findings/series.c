@@ -237,8 +237,9 @@ static void add_compute_beside(const struct report *rep, struct series *s, const
     const struct slot more = slot_time(phase->lost_ns[l - s->losses]);
     int is_beside =
         strcmp(phase->name, "backward") == 0 && run_of(rep, last)->run->program.allreduce_is_overlapped == 1;
-    said_add(&s->said,
-             is_beside ? PHRASE(COMPUTE_LOST_BESIDE, more) : PHRASE(COMPUTE_LOST_IN, slot_name(phase->name), more));
+    said_add(&s->said, is_beside                              ? PHRASE(COMPUTE_LOST_BESIDE, more)
+                       : phase->lost_ns[l - s->losses] > lost ? PHRASE(COMPUTE_LOST_MORE, slot_name(phase->name), more)
+                                                              : PHRASE(COMPUTE_LOST_IN, slot_name(phase->name), more));
 }
 
 /* Transfer cannot be told from waiting where ranks wait for cores. */
