@@ -117,16 +117,18 @@ static void add_phases(struct run *r, int64_t forward_ns)
 }
 
 /* On four nodes 80 ms of compute (forward 20, backward 60) would be 20 (5 and 15) and are 26: the backward pass has
- * lost all 6, the forward pass has, both have lost 3, or nothing is known of phases. */
+ * lost all 6, the forward pass has, both have lost 3, the forward pass has lost 8 and the backward pass gained 2, or
+ * nothing is known of phases. */
 static void test_phase_that_lost(void **state)
 {
     (void)state;
-    static const int64_t forward_ns[3][2] = {{20000000, 5000000}, {20000000, 11000000}, {20000000, 8000000}};
-    for (int i = 0; i < 4; i++) {
+    static const int64_t forward_ns[4][2] = {
+        {20000000, 5000000}, {20000000, 11000000}, {20000000, 8000000}, {20000000, 13000000}};
+    for (int i = 0; i < 5; i++) {
         struct fixture f = strong();
         run_free(f.runs[2]);
         f.runs[2] = made_even_run(4, 64, 40, 26000000, 15000000, 0, 0);
-        if (i < 3) {
+        if (i < 4) {
             add_phases(f.runs[0], forward_ns[i][0]);
             add_phases(f.runs[1], forward_ns[i][0] / 2);
             add_phases(f.runs[2], forward_ns[i][1]);
@@ -147,6 +149,8 @@ static void test_phase_that_lost(void **state)
             assert_string_equal(assert_supports(said, PHRASE_COMPUTE_LOST_IN)[0].name, "forward");
             assert_int_equal(assert_supports(said, PHRASE_COMPUTE_LOST_IN)[1].count, 6000000);
         }
+        if (i == 3)
+            assert_int_equal(assert_supports(said, PHRASE_COMPUTE_LOST_MORE)[1].count, 8000000);
         release(&f);
     }
 }
