@@ -271,9 +271,12 @@ static void add_limit_of_run(struct report *rep, struct series *s, const struct 
 {
     const struct run_result *r = run_of(rep, last);
     enum cause_class cls = r->n_claims ? rep->claims[r->claims[0]].cls : CLASS_COMPUTE;
-    if (cls != CLASS_COMPUTE && cls != CLASS_COMMUNICATION && cls != CLASS_SHARED && r->said.headline.id)
-        said_add(&s->said,
-                 PHRASE(RUN_LIMITED_ON, slot_nodes(rep, last), slot_name(say_phrase(&rep->arena, &r->said.headline))));
+    if (cls == CLASS_COMPUTE || cls == CLASS_COMMUNICATION || cls == CLASS_SHARED || !r->said.headline.id)
+        return;
+    said_add(&s->said,
+             PHRASE(RUN_LIMITED_ON, slot_nodes(rep, last), slot_name(say_phrase(&rep->arena, &r->said.headline))));
+    for (int i = 0; i < 2; i++)
+        said_add(&s->said, rep->claims[r->claims[0]].said.support[i]);
 }
 
 static void add_why(const struct report *rep, struct series *s, const struct cause *c, const struct series_loss *l,

@@ -349,6 +349,9 @@ static void test_scaling_is_good(void **state)
     assert_finds(&f.rep.series[0].said, PHRASE_SCALING_GOOD);
     assert_string_equal(assert_supports(&f.rep.series[0].said, PHRASE_RUN_LIMITED_ON)[1].name,
                         "data loading costs 49 % of a step");
+    const struct claim *of_run = &f.rep.claims[f.rep.runs[1].claims[0]];
+    assert_int_equal(f.rep.series[0].said.support[1].id, of_run->said.support[0].id); /* the run's own reason follows */
+    assert_int_not_equal(of_run->said.support[0].id, PHRASE_NONE);
     release(&f);
 }
 
