@@ -32,7 +32,7 @@ static int summarize_trace(struct summary *out, struct dcr_arena *a, const char 
     struct dcr_stream s = dcr_stream_fd(&fd, name);
     /* The fingerprint is taken before the events are read, so that writes in between make the summary stale but not
      * wrong. */
-    int rc = summary_fingerprint(fd, &size, &crc, NULL);
+    int rc = summary_fingerprint(fd, &size, &crc);
     int has_print = rc == 0;
     rc = summary_of_trace_apart(out, a, &s, SUMMARY_NAMES, err);
     close(fd);
@@ -70,7 +70,7 @@ static int summarize_load(struct summary *out, struct dcr_arena *a, const char *
     fd = open(trace_path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return dcr_err_sys(err, DCR_FAIL, "cannot read '%s'", trace_path);
-    rc = summary_fingerprint(fd, &size, &crc, err);
+    rc = summary_fingerprint(fd, &size, &crc);
     close(fd);
     if (rc == 0 && (size != out->trace_bytes || crc != out->fingerprint))
         rc = DCR_FAIL; /* the summary is older than the trace */
@@ -317,7 +317,7 @@ static int take_followed(struct pack *p, const struct archive_member *trace, con
     int64_t size;
     int fd = trace->blocks_before ? open(trace->path, O_RDONLY | O_CLOEXEC) : -1;
     int is_taken = fd >= 0 && summarize_load(&s, &a, summary_path, NULL, NULL) == 0 &&
-                   summary_fingerprint(fd, &size, &s.fingerprint, NULL) == 0;
+                   summary_fingerprint(fd, &size, &s.fingerprint) == 0;
     if (is_taken) {
         s.trace_bytes = size;
         s.info.n_blocks_before = trace->blocks_before;

@@ -259,8 +259,6 @@ static int check_archive(struct verify_report *r, struct dcr_tar_reader *tar, co
 {
     struct dcr_tar_member m;
     int rc = dcr_tar_next(tar, &m, err);
-    if (rc == DCR_END)
-        return dcr_err_set(err, DCR_FAIL, "cannot read '%s': it is empty", path);
     if (rc)
         return rc;
     if (strcmp(m.name, DCR_MANIFEST) != 0)

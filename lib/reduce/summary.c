@@ -409,7 +409,7 @@ int summary_of_trace_with_gpu(struct summary *out, struct dcr_arena *a, struct d
 
 /* ---- has the trace changed? ------------------------------------------------------------------- */
 
-int summary_fingerprint(int fd, int64_t *size, uint32_t *crc, struct dcr_err *err)
+int summary_fingerprint(int fd, int64_t *size, uint32_t *crc)
 {
     enum { HEADER_BYTES = 128 }; /* as in the first version, so that all versions have the same fingerprint */
     struct dct_file_header h;
@@ -417,7 +417,7 @@ int summary_fingerprint(int fd, int64_t *size, uint32_t *crc, struct dcr_err *er
     *size = dct_used_bytes(fd);
     if (*size < 0 || pread(fd, &h, sizeof h, 0) != (ssize_t)sizeof h || h.magic != DCT_MAGIC || h.block_bytes < 4096 ||
         h.block_bytes > 16u << 20)
-        return dcr_err_set(err, DCR_FAIL, "not a trace");
+        return DCR_FAIL;
     *crc = dcr_crc32c(0, &h, HEADER_BYTES);
     unsigned char *block = malloc(h.block_bytes);
     for (off_t at = h.block_bytes; block && at < *size; at += h.block_bytes) {
@@ -427,7 +427,6 @@ int summary_fingerprint(int fd, int64_t *size, uint32_t *crc, struct dcr_err *er
         if (b.magic == DCT_BLOCK_MAGIC && b.state == DCT_BLOCK_OPEN && (n = pread(fd, block, h.block_bytes, at)) > 0)
             *crc = dcr_crc32c(*crc, block, (size_t)n);
     }
-    int rc = block ? DCR_OK : dcr_err_set(err, DCR_FATAL, "out of memory");
     free(block);
-    return rc;
+    return block ? DCR_OK : DCR_FATAL;
 }

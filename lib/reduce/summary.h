@@ -116,8 +116,8 @@ void summary_write(const struct summary *sum, struct dcr_buf *out);
 int summary_read(struct summary *out, struct dcr_arena *a, struct dcr_stream *s, struct dcr_err *err) DCR_MUST_CHECK;
 
 /** summary_fingerprint - a checksum over the block headers of a trace file, and over the whole of blocks that are still
- * open: it changes when anything is written. size counts the bytes that were ever used (trace_end.h). errors
- * DCR_FAIL */
-int summary_fingerprint(int fd, int64_t *size, uint32_t *crc, struct dcr_err *err) DCR_MUST_CHECK;
+ * open: it changes when anything is written. size counts the bytes that were ever used (trace_end.h).
+ *  errors   DCR_FAIL: it is no trace; DCR_FATAL: out of memory */
+int summary_fingerprint(int fd, int64_t *size, uint32_t *crc) DCR_MUST_CHECK;
 
 #endif

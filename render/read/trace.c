@@ -103,9 +103,10 @@ static int absorb(struct run *r, int rank, const struct summary *s, const char *
             run_observe_file(r, o->name, o->kind, &o->sum);
     }
     run_add_ranges(r, s);
-    struct run_rank *k = run_rank_at(r, rank >= 0 ? rank : s->info.rank >= 0 ? s->info.rank : 0);
+    const int number = rank >= 0 ? rank : s->info.rank >= 0 ? s->info.rank : 0;
+    struct run_rank *k = run_rank_at(r, number);
     if (!k)
-        return dcr_err_set(err, DCR_FAIL, "cannot use '%s': its rank %d is out of range", name, s->info.rank);
+        return dcr_err_set(err, DCR_FAIL, "cannot use '%s': its rank %d is out of range", name, number);
     for (size_t i = 0; i < s->n_observed; i++) {
         const struct observation *o = &s->observed[i];
         int64_t ns = o->kind < 0 && !run_is_mpi_frame(o->name) && o->sum.ns < INT64_MAX ? (int64_t)o->sum.ns : 0;

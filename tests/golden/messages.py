@@ -38,13 +38,13 @@ MARKED = (("M", r"out of memory|would take more|cannot (draw|start|make) a (pict
           ("D", r"cannot (sync|close|cut|rename|keep|move|set the permissions|name the finished|tell the current|find the running|map) "
                 r"|changed (meanwhile|while)|became shorter|read back the temporary|cannot (remove|replace|create) '%s'|former (site|one) "
                 r"|^cannot read( a trace)?: |^reading '|beside the archive|part of it was|written earlier|cannot be thinned"
-                r"|archive differs from|cannot read windows|: it is damaged\."),
+                r"|archive differs from|cannot read windows|: it is damaged\.|^windows '%s': |cannot write a trace: |^'%s' has no array '%s'\.$"),
           ("G", r"^NVML|version code|cublasGetProperty|It must be NCCL's|compute capability|need instructions|CUDA: |need NCCL|NCCL_DEBUG"
                 r"|: ncclAll|: ncclComm|ncclGetUniqueId failed|no CUDA device|the NVIDIA driver (is|here)|has no NVIDIA driver"),
           ("B", r"is larger than %zu|more than %d (MiB|files)|over 256 MiB|a line is longer|too large for (cuBLAS|this back end)"),
           ("K", r"names no whole disk|has no MemTotal|does not begin with the times|no cpu controller|does not count throttling"
                 r"|killed on another host|End its name in \.tar\.|(no|without) libhdf5|asking the host of rank 0|reports do not use disturbed|and %d more"
-                r"|a rank on %s|this program stands"),
+                r"|a rank on %s|this program stands|are still being summed up"),
           ("I", r"raise (GPU_)?MAX_|backward was called|ncclAllReduce after|has failed before|cannot be the name of|no batch after"
                 r"|gradients, but there is room|refusing to remove|samples was given|trace that this program reads"
                 r"|the JSON of a line is not an object"))
@@ -291,10 +291,19 @@ def provoked(folder):
         lines.update(line.lower() for line in said if "%" not in line or not name.startswith("unit-"))
     all_of = messages()
     out = {line for line, same in all_of.items() if any(m.form in formats for m in same)}
-    patterns = [(line, *pattern_of(same[0]), len(literal(same[0].words))) for line, same in all_of.items()]
-    for low in lines:  # a line shows the message that has most words of it, not each that is found in it
-        found = [(n, line) for line, pattern, piece, n in patterns if piece in low and pattern.search(low)]
-        out.update(line for n, line in found if n == max(found)[0])
+    patterns = [(line, same[0].program, *pattern_of(same[0]), len(literal(CONVERSION.sub("", same[0].words.replace("<reason>", "")))))
+                for line, same in all_of.items()]
+    programs = [name for _, name in PROGRAMS]
+    for low in lines:
+        speaker = next((name for name in programs if low.startswith(name + ": ")), "any")
+        best = {}  # by where it begins: a message may stand in another one. Of several, the one that has most words of the line
+        for line, program, pattern, piece, n in patterns:
+            m = piece in low and ("any" in (speaker, program) or program == speaker) and pattern.search(low)
+            if m:
+                place = m.start() if m[0][0] in ":(" or not m.start() else -1
+                best.setdefault(place, []).append((n, line))
+        for found in best.values():
+            out.update(line for n, line in found if n == max(found)[0])
     return out
 
 

@@ -36,6 +36,8 @@ says 2 "verify: no archive named" "no archive" "$COLLECT" verify
 # ---- incomplete archives: 1, however much of it is right
 : >empty.tar
 says 1 "verify: empty" "empty.tar" "$COLLECT" verify empty.tar
+tar cf memberless.tar --files-from=/dev/null
+says 1 "verify: a tar without a member" "cannot read .memberless.tar.: it is not a tar archive" "$COLLECT" verify memberless.tar
 head -c 100000 /dev/urandom >rubbish.tar
 says 1 "verify: not a tar" "rubbish.tar" "$COLLECT" verify rubbish.tar
 printf 'hello' >hello && tar cf other.tar hello

@@ -94,5 +94,8 @@ ln -s 3 "linked/rank-of-$(basename linked/rank0/trace-*.dct .dct | cut -d- -f2)"
 "$COLLECT" pack linked -o linked.tar 2>err
 check "a process that told its rank: its pieces and its summary are that rank's" sh -c '[ "$(tar tf linked.tar | grep -c "^rank3/\(trace\|summary\)-")" = 2 ] && ! tar tf linked.tar | grep -q "^rank0/\(trace\|summary\)-"'
 check "and count once" metadata linked.tar '.collector.events == 40000'
+rm linked/rank0/summary-*
+"$COLLECT" pack linked -o linked.tar 2>err
+check "its oldest events and their sums are gone: the archive says so" sh -c 'grep -q "has the newest events only, and the sums of those before are lost" err'
 
 finish

@@ -79,6 +79,8 @@ for _ in $(seq 2400); do [ -e killed.tar.spool/rank0 ] && break; sleep 0.05; don
 sleep 0.3
 kill -9 $collector
 wait $collector 2>/dev/null
+"$COLLECT" pack killed.tar.spool -o early.tar 2>early
+check "pack while the program still records says so" grep -q "1 process of the run still records. Pack again when it has ended" early
 sleep 1.5 # the program goes on to its end
 check "pack after the collector was killed" "$COLLECT" pack killed.tar.spool -o killed.tar
 check "verify" "$COLLECT" verify killed.tar

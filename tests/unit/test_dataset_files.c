@@ -110,7 +110,7 @@ static void other_frames_are_refused(void **state)
         {DATA "bad-zone.h5", NULL, "a zone (America/Los_Angeles)"},
         {DATA "bad-blosc.h5", NULL, "is compressed by 'blosc'"},
         {DATA "bad-two-frames.h5", NULL, "holds 2 frames: df, other; say which one by --data-key"},
-        {DATA "metr-la.h5", "speed", "has no frame 'speed'; its keys are df"},
+        {DATA "metr-la.h5", "speed", "has no frame 'speed'; its keys: df"},
         {DATA "bad-texts.h5", NULL, "'axis0' is not an array of numbers or of texts of fixed width"},
         {DATA "bad-order.h5", NULL, "row 2: time '2012-03-01 22:00' is not later than the row before"},
         {DATA "bad-series.h5", NULL, "is a series of pandas"},
@@ -123,7 +123,7 @@ static void other_frames_are_refused(void **state)
         {DATA "bad-kind.h5", NULL, "named by 'float' and not by times"},
         {DATA "bad-nat.h5", NULL, "row 1: -9223372036854775808 is no time"},
         {DATA "bad-claims.h5", NULL, "the values of 'axis1' are not all in the file"},
-        {DATA "bad-plain.h5", NULL, "no frame of pandas; its keys are speed"},
+        {DATA "bad-plain.h5", NULL, "no frame of pandas; its keys: speed"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         expect_failure((struct dataset_file){.path = cases[i].path, .key = cases[i].key}, cases[i].part);

@@ -476,6 +476,20 @@ static void test_manifest_at_the_end(void **state)
     }
 }
 
+static void test_manifest_alone(void **state)
+{
+    (void)state;
+    const struct file f[] = {{"manifest.json",
+                              "{\"format\":\"dcreport-run\",\"version\":1,\"run_id\":\"r\",\"config_hash\":\"c\","
+                              "\"complete\":true,\"incomplete_because\":[],\"n_nodes\":1,\"n_ranks\":1,"
+                              "\"node_kind\":\"machines\",\"members\":[]}",
+                              0}};
+    struct run *r;
+    struct dcr_err err = {0};
+    assert_int_equal(read_back("x.tar", f, 1, &r, &err), DCR_FAIL);
+    assert_non_null(strstr(err.text, "holds no files"));
+}
+
 static void test_text_is_cleaned(void **state)
 {
     (void)state;
@@ -815,6 +829,22 @@ static void test_windows_of_processes(void **state)
     }
 }
 
+static void test_rank_out_of_range(void **state)
+{
+    (void)state;
+    struct run *r = run_new("far.tar");
+    struct dcr_buf text = {0};
+    const struct summary s = {.info = {.host = "n1"}, .trace_name = "", .notes = "", .ended_in = ""};
+    summary_write(&s, &text);
+    struct dcr_memory memory = {.bytes = text.data, .len = text.len};
+    struct dcr_stream stream = dcr_stream_memory(&memory, "rank70000/a.dct-summary");
+    struct dcr_err err = {0};
+    assert_int_equal(summary_member_read(r, 70000, &stream, &err), DCR_FAIL);
+    assert_non_null(strstr(err.text, "its rank 70000 is out of range"));
+    dcr_buf_release(&text);
+    run_free(r);
+}
+
 static void test_what_recorders_say(void **state)
 {
     (void)state;
@@ -839,6 +869,7 @@ static void test_what_recorders_say(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_rank_out_of_range),
         cmocka_unit_test(test_what_recorders_say),
         cmocka_unit_test(test_steps_of_two_ranks_in_one_file),
         cmocka_unit_test(test_overlapping_phases),
@@ -855,6 +886,7 @@ int main(void)
         cmocka_unit_test(test_metadata_of_earlier_users),
         cmocka_unit_test(test_batch_label),
         cmocka_unit_test(test_manifest_at_the_end),
+        cmocka_unit_test(test_manifest_alone),
         cmocka_unit_test(test_text_is_cleaned),
         cmocka_unit_test(test_trace),
         cmocka_unit_test(test_spans_while_reading),

@@ -346,17 +346,17 @@ static int find_frame(struct frame *f, struct dcr_err *err)
             snprintf(f->key, sizeof f->key, "%s", name);
     }
     if (!keys[0])
-        return dcr_err_set(err, DCR_FAIL, "'%s' holds no frame of pandas", f->path);
+        snprintf(keys, sizeof keys, "none");
     if (!wanted && n_frames > 1)
         return dcr_err_set(err, DCR_FAIL, "'%s' holds %d frames: %s; say which one by --data-key NAME", f->path,
                            n_frames, keys);
     if (!wanted && !n_frames)
-        return dcr_err_set(err, DCR_FAIL, "'%s' holds no frame of pandas; its keys are %s", f->path, keys);
+        return dcr_err_set(err, DCR_FAIL, "'%s' holds no frame of pandas; its keys: %s", f->path, keys);
     if (wanted)
         snprintf(f->key, sizeof f->key, "%s", wanted);
     f->group = h5.H5Gopen2(f->file, f->key, H5P_DEFAULT);
     if (f->group < 0)
-        return dcr_err_set(err, DCR_FAIL, "'%s' has no frame '%s'; its keys are %s", f->path, f->key, keys);
+        return dcr_err_set(err, DCR_FAIL, "'%s' has no frame '%s'; its keys: %s", f->path, f->key, keys);
     return 0;
 }
 
