@@ -278,11 +278,12 @@ void pack_recorded(const struct pack *p, const json_t *record, json_t *o)
               : p->n_dropped       ? "there was no room for it on disk or in memory"
               : p->n_unread_traces ? "its traces could not be summed up"
               : p->n_traces        ? "the program named no range"
-              : p->n_empty ? "no trace could be begun: no room on the spool's disk, a limit on the size of files "
-                             "(ulimit -f), no free file descriptor, or the program was killed then"
-                           : "no process left a trace: it has no NVTX range, no MPI call and no long call on files, or the "
-                             "recording library was not loaded (statically linked, or privileges, environment or root "
-                             "given up)");
+              : p->n_empty
+                  ? "no trace could be begun: no room on the spool's disk, a limit on the size of files "
+                    "(ulimit -f), no free file descriptor, or the program was killed then"
+                  : "no process left a trace: it has no NVTX range, no MPI call and no long call on files, or the "
+                    "recording library was not loaded (statically linked, or privileges, environment or root "
+                    "given up)");
     put_observed(p, record, window, collector);
     put_gpu(p, record, window, collector);
     json_object_set_new(collector, "traces", json_integer(p->n_traces));

@@ -189,6 +189,8 @@ static int has_equal_shares(const struct run_result *r)
 
 static enum advice for_imbalance(const struct run_result *r)
 {
+    if (r->late_file_ns > 0)
+        return of_files(r->run);
     if (r->late_used_ratio > 0)
         return ADVICE_LATE_WAITS;
     if (!r->has_steps) /* late ranks in MPI calls of any program */

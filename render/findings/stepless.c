@@ -121,8 +121,10 @@ static void add_late_claim(struct report *rep, struct run_result *r, const struc
 {
     struct said s = {.headline = who_is_late(rep, r, l, wall)};
     said_add(&s, PHRASE(LATE_WAITED, slot_time(l->waited_ns), slot_time(wall)));
-    said_add(&s, r->late_used_ratio > 0 ? PHRASE(LATE_SLEEPS, slot_count(l->ranks[0]), slot_percent(r->late_used_ratio))
-                                        : PHRASE(LATE_IN_MPI, slot_time(l->most_ns), slot_time(l->others_least_ns)));
+    said_add(&s, r->late_file_ns > 0 ? PHRASE(LATE_IN_FILES, slot_count(l->ranks[0]), slot_time(r->late_file_ns))
+                 : r->late_used_ratio > 0
+                     ? PHRASE(LATE_SLEEPS, slot_count(l->ranks[0]), slot_percent(r->late_used_ratio))
+                     : PHRASE(LATE_IN_MPI, slot_time(l->most_ns), slot_time(l->others_least_ns)));
     struct claim *c = add_claim(rep, r, CLASS_IMBALANCE, "mpi", &s);
     c->threshold_ratio = rep->thresholds.straggler_wait;
     c->threshold_name = "straggler_wait";

@@ -180,3 +180,18 @@ struct mpi_late mpi_late(const struct thresholds *t, const struct run *a)
             (double)l.waited_ns > t->straggler_wait * mean_wall;
     return l;
 }
+
+int64_t late_in_files(const struct thresholds *t, const struct run *a)
+{
+    struct mpi_late l = mpi_late(t, a);
+    double own = 0, others = 0;
+    if (!l.has || l.n != 1)
+        return 0;
+    for (int i = 0; i < a->ranks_len; i++) {
+        double ns = (double)a->ranks[i].file_ns;
+        own = a->ranks[i].rank == l.ranks[0] ? ns : own;
+        others += a->ranks[i].rank == l.ranks[0] ? 0 : ns / (a->ranks_len - 1);
+    }
+    int is_possible = own * a->ranks_len <= (double)recorded_part(a).ns; /* else several threads called at once */
+    return is_possible && 2 * (own - others) >= (double)l.waited_ns ? (int64_t)own : 0;
+}

@@ -26,6 +26,11 @@ struct mpi_late {
 };
 struct mpi_late mpi_late(const struct thresholds *t, const struct run *a);
 
+/** late_in_files - calls on files of a rank that alone is late, if it spends more time in them than the mean of the
+ *  others by at least half of the waiting for it; else 0, also when it has more time in them than the run lasted.
+ *  Test: tests/unit/test_narrate.c */
+int64_t late_in_files(const struct thresholds *t, const struct run *a);
+
 /** file_time - share of the recorded time inside calls on files. Simultaneous calls of threads and processes of a rank
  *  each count, so a sum above the recorded time is not valid.
  *  source   docs/metrics.md#breakdown. Test: tests/unit/test_rules.c */

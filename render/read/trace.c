@@ -109,8 +109,11 @@ static int absorb(struct run *r, int rank, const struct summary *s, const char *
         return dcr_err_set(err, DCR_FAIL, "cannot use '%s': its rank %d is out of range", name, number);
     for (size_t i = 0; i < s->n_observed; i++) {
         const struct observation *o = &s->observed[i];
-        int64_t ns = o->kind < 0 && !run_is_mpi_frame(o->name) && o->sum.ns < INT64_MAX ? (int64_t)o->sum.ns : 0;
-        k->mpi_ns = sum_to_limit(k->mpi_ns, ns);
+        int64_t ns = o->sum.ns < INT64_MAX ? (int64_t)o->sum.ns : 0;
+        if (o->kind >= 0)
+            k->file_ns = sum_to_limit(k->file_ns, ns);
+        else if (!run_is_mpi_frame(o->name))
+            k->mpi_ns = sum_to_limit(k->mpi_ns, ns);
     }
     take_recorded(k, s);
     k->n_dropped += s->loss.n_dropped;

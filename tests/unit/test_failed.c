@@ -113,8 +113,14 @@ static void test_before_the_first_step(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct fixture f = {.n = 1};
         f.runs[0] = failed_run(i);
+        f.runs[0]->ranks[1].run_delay_ns = 2000000000; /* it waited for a core, which explains nothing here */
+        f.runs[0]->ranks[1].cpu_ns = 400000000;
+        f.runs[0]->ranks[1].process_seconds = 2.5;
         tell(&f);
         check_said(&f.rep.runs[0], i);
+        assert_int_equal(f.rep.runs[0].shared.kind, 0);
+        for (int k = 0; k < f.rep.n_notes; k++)
+            assert_int_not_equal(f.rep.notes[k].id, NOTE_RUN_DELAY);
         assert_true(assert_supports(&f.rep.runs[0].said, PHRASE_FAILED_AFTER)[0].count == 2500000000);
         assert_lacks(f.rep.first_action, "NVTX");
         release(&f);

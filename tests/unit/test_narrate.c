@@ -236,6 +236,25 @@ static void test_mpi_without_steps(void **state)
     assert_int_equal(f.rep.claims[0].action.id, ADVICE_BALANCE_MPI);
     assert_contains(f.rep.first_action, f.rep.steps_action); /* it may be a training */
     release(&f);
+    for (int in_files = 0; in_files < 3; in_files++) { /* of 3.6 s of waiting; a mean of 0.5 s on the other ranks */
+        static const int64_t of_late[] = {2200000000, 2400000000, 11000000000};
+        struct run_mpi_call again[] = {{"MPI_Allreduce", {9, 0, 8400000000, 0}}};
+        f = (struct fixture){.n = 1};
+        a = f.runs[0] = made_run(3, 64);
+        a->mpi_calls = again;
+        a->n_mpi_calls = 1;
+        a->collector_version = "0.1.0";
+        for (int k = 0; k < 3; k++) {
+            a->ranks[k].process_seconds = 10;
+            a->ranks[k].mpi_ns = k == 1 ? 400000000 : 4000000000;
+            a->ranks[k].file_ns = k == 1 ? of_late[in_files] : k == 0 ? 1000000000 : 0;
+        }
+        tell(&f);
+        assert_true(f.rep.runs[0].late_file_ns == (in_files == 1 ? 2400000000 : 0));
+        if (in_files == 1)
+            assert_int_equal(assert_supports(&f.rep.runs[0].said, PHRASE_LATE_IN_FILES)[0].count, 1);
+        release(&f);
+    }
     struct fixture g = {.n = 1};
     g.runs[0] = late_of_two(calls, 0);
     tell(&g);

@@ -362,6 +362,7 @@ void rules(struct report *rep)
                 rule_not_measured(r, (enum cause_class)c, r->steps_why);
         }
         r->late_used_ratio = late_used(rep, r);
+        r->late_file_ns = r->has_steps ? 0 : late_in_files(&rep->thresholds, r->run);
         rule_host(rep, r);
         rule_shared(rep, r);
         r->missed = missed_memory(rep, r);
