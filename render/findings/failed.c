@@ -13,7 +13,7 @@ struct failure {
 static struct failure failure_of(const struct run *a)
 {
     struct failure f = {0};
-    if (a->is_complete || !*a->collector_version || a->n_epochs || a->summary.n_steps || a->n_traces || a->is_foreign)
+    if (!run_failed(a))
         return f;
     for (int i = 0; i < a->n_endings && f.is.kind != ENDING_FAILED; i++)
         if (a->endings[i].kind == ENDING_FAILED || (a->endings[i].kind == ENDING_TOLD && !f.is.kind))
@@ -49,7 +49,7 @@ static struct phrase headline(struct report *rep, const struct run_ending *e)
 
 int is_failed(const struct run_result *r)
 {
-    return !r->has_steps && failure_of(r->run).is.kind != 0;
+    return !r->has_steps && run_failed(r->run);
 }
 
 int say_failed(struct report *rep, const struct run_result *r, struct said *out)

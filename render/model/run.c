@@ -285,3 +285,13 @@ const char *counted_word(enum counted_unit c)
     };
     return words[c];
 }
+
+int run_failed(const struct run *a)
+{
+    if (a->is_complete || !*a->collector_version || a->n_epochs || a->summary.n_steps || a->n_traces || a->is_foreign)
+        return 0;
+    for (int i = 0; i < a->n_endings; i++)
+        if (a->endings[i].kind == ENDING_FAILED || a->endings[i].kind == ENDING_TOLD)
+            return 1;
+    return 0;
+}

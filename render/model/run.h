@@ -188,6 +188,10 @@ struct run_file {
     const char *name;
     struct dct_io sum[DCT_N_IO];
 };
+/** run_failed - did a collector see it end badly, and is there no epoch, no step in the program's own summary and no
+ *  trace of another tool? Ranges may still name its steps. Test: tests/unit/test_failed.c */
+int run_failed(const struct run *a);
+
 /** run_is_timed - is the time of these calls known? Small calls of stdio are counted but not timed. The time of no
  *  calls is known: 0. */
 int run_is_timed(const struct dct_io *calls);

@@ -1,7 +1,6 @@
 /* caveats_cores.c - caveats about shared or held-back cores: more threads than cores, quotas, steal, waiting for a
  * core, and neighbours that use the cores too; cores_busy.c finds who used them. Called by caveats.c; fills
  * run_result.shared. Test: tests/unit/test_cores.c */
-#include "render/findings/failed.h"
 #include "render/findings/rules/analyse.h"
 #include "render/metrics/cores.h"
 
@@ -323,7 +322,8 @@ static void check_neighbours(struct report *rep)
 void caveats_of_cores(struct report *rep)
 {
     for (int i = 0; i < rep->n_runs; i++) {
-        if (!is_failed(&rep->runs[i])) { /* no share of a run that failed before its first step is judged */
+        /* No share of a run that failed before its first step is judged. */
+        if (rep->runs[i].has_steps || !run_failed(rep->runs[i].run)) {
             check_cores(rep, i);
             check_held_back(rep, i);
         }
