@@ -21,8 +21,8 @@ import weakref
 DOMAIN = b"PyTorch"
 NO_PAYLOAD = 2**64 - 1
 LEARNING_STEPS = 2
-STEPS_WITHOUT_LOADER = 32  # after this many optimiser steps without a request to the loader, it was not the loader of
-                           # the training
+STEPS_WITHOUT_LOADER = 32  # after this many optimiser steps without a request to it, a loader was not that of the
+                           # training
 
 COLLECTIVES = ("all_reduce", "all_gather", "all_gather_into_tensor", "all_to_all", "all_to_all_single", "barrier", "broadcast", "gather",
                "recv", "reduce", "reduce_scatter", "reduce_scatter_tensor", "scatter", "send")
@@ -45,7 +45,7 @@ class Recorder:
         self._pop(DOMAIN)
 
     def tell(self, category, name, payload):
-        """A range without length, for its payload."""
+        """A range without length, which only carries a payload."""
         self._push(DOMAIN, category, name, payload)
         self._pop(DOMAIN)
 
@@ -137,7 +137,7 @@ class Marks:
         return threading.current_thread() is self.thread
 
     def marked(self, function, phase, category, name, before=None, after=None, payload=None):
-        """function with a range around it. before, after: called with the function's own arguments outside of the range."""
+        """Wraps a function with a range. before, after: called with the function's own arguments outside of the range."""
         inside, push, pop, is_mine, is_compiling = self.inside, self.recorder.push, self.recorder.pop, self.is_mine, self.is_compiling
 
         @functools.wraps(function)
@@ -173,7 +173,7 @@ class Marks:
         self.wrap_workers()
 
     def wrap_workers(self):
-        """A loader's worker is no rank: it marks nothing. A started (not forked) one finds this function by its name."""
+        """A loader's worker is not a rank, so it marks nothing. A worker that is started, not forked, finds this function by name."""
         from torch.utils.data._utils import worker
 
         loop = worker._worker_loop
@@ -188,8 +188,8 @@ class Marks:
     # ---- forward
 
     def look_for_roots(self):
-        """For some steps every call of a module passes here, which costs 0.2 us each; then only those of the classes that
-        were outermost do."""
+        """In the first steps every call of a module comes here, which costs 0.2 us. Later only calls of those classes do that
+        were outermost."""
         self.learned_at = self.batches.n
         if self.module_call:
             return
@@ -208,7 +208,7 @@ class Marks:
                 quietly(self.wrap_root, cls)
 
     def wrap_root(self, cls):
-        """A class without a __call__ of its own goes by what Module has at the time of the call: tracers (torch.fx) replace that one."""
+        """A class without its own __call__ uses the one that Module has at the time of the call, because tracers (torch.fx) replace it."""
         module, call = self.torch.nn.Module, cls.__call__
         if call is module.__call__:
             @functools.wraps(call)
@@ -297,7 +297,7 @@ class Marks:
             work.wait = self.marked(work.wait, "comm", b"comm", b"wait")
 
     def collective(self, function, name):
-        """One that is only started (async_op) is no communication until it is waited for."""
+        """A collective that is only started (async_op) counts as communication when the program waits for it."""
         wrapper = self.marked(function, "comm", b"comm", name.encode(), payload=bytes_of)
 
         @functools.wraps(function)
@@ -307,7 +307,8 @@ class Marks:
         return either
 
     def wrap_start(self):
-        """A program that starts its ranks itself, as with torch.multiprocessing.spawn, numbers them here. The rank of a launcher wins."""
+        """A program that starts its ranks itself, for example with torch.multiprocessing.spawn, numbers them here. A rank that a
+    launcher gave has precedence."""
         c10d = sys.modules.get("torch.distributed.distributed_c10d")
         function = getattr(c10d, "init_process_group", None)
         if function is None or has_launcher():
@@ -331,7 +332,7 @@ class Marks:
         create, forward = ddp.__init__, ddp.forward
 
         def has_times(model):
-            """On a GPU each reading would make the host wait for it. A single rank has nobody to exchange with."""
+            """Not on a GPU, because each reading would make the host wait for it, and not on a single rank, which exchanges nothing."""
             return getattr(model, "device_type", None) == "cpu" and model.process_group.size() > 1
 
         @functools.wraps(create)
@@ -349,7 +350,7 @@ class Marks:
         ddp.__init__, ddp.forward = __init__, forward_then_read
 
     def read_ddp(self, model):
-        """Its times are those of the iteration before this forward pass. They are told once a step, after the step."""
+        """DDP's times are those of the iteration before this forward pass. They are recorded once a step, after the step."""
         data = model._get_ddp_logging_data()
         iteration = data.get("iteration", 0)
         if iteration == ITERATIONS.get(model):
@@ -365,7 +366,7 @@ class Marks:
         self.ddp_steps = self.batches.n
 
     def at_exit(self):
-        """What is open at the end is no step: a loop that was left early ends in nothing that could tell where."""
+        """A batch that is open at the end is not a step, because nothing tells where a loop ended that was left early."""
         if self.batches.is_open and not self.batches.n_stepped:
             self.recorder.pop()
 
@@ -374,7 +375,7 @@ ITERATIONS = weakref.WeakKeyDictionary()  # last iteration read of each Distribu
 
 
 def quietly(function, *args):
-    """An error in here must not become one of the program."""
+    """An error here must not reach the program."""
     try:
         function(*args)
     except Exception:
@@ -382,14 +383,14 @@ def quietly(function, *args):
 
 
 def has_launcher():
-    """As lib/archive/rank.c sees it. At the time of the import of torch, before the program may have set these variables itself."""
+    """The rank as lib/archive/rank.c reads it. It is read when torch is imported, because the program may set these variables later."""
     return any(rank in os.environ and (not only_with or only_with in os.environ) for rank, only_with in (
         ("OMPI_COMM_WORLD_RANK", ""), ("PMIX_RANK", ""), ("PMI_RANK", ""), ("SLURM_PROCID", "SLURM_STEP_ID"),
         ("RANK", "TORCHELASTIC_RUN_ID"), ("RANK", "WORLD_SIZE")))
 
 
 def tell_rank(rank):
-    """To the monitors and to pack (DCR_RANK_LINK of lib/archive/format.h)."""
+    """Tells the rank to the monitors and to pack (DCR_RANK_LINK of lib/archive/format.h)."""
     link = os.path.join(os.environ["DCC_SPOOL"], f"rank-of-{os.getpid()}")
     if os.path.lexists(link):
         os.unlink(link)  # of an ended process with the same number

@@ -41,7 +41,7 @@ class _WhenTorchIsImported:
 
 
 def _hook(torch):
-    """An error in here must not become one of the program."""
+    """An error here must not reach the program."""
     try:
         from importlib import util
 

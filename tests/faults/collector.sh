@@ -1,12 +1,12 @@
 #!/bin/bash
-# Faults at random moments, in program, collector and disk: the program's status and output are what they are alone, the
-# archive can be read, and recorded and dropped events are all that were made. Each once; LONG=1: each 100 times.
-# FAULT_SEED=N repeats the moments of an earlier run, FAULTS="disk eio" runs these alone, FAULT_ROUNDS=N so many times.
+# Faults at random moments in program, collector and disk. The program's status and output are the same as without the collector,
+# the archive can be read, and recorded and dropped events together are all events. Each fault once; LONG=1: 100 times.
+# FAULT_SEED=N repeats the moments of an earlier run, FAULTS="disk eio" runs only these, FAULT_ROUNDS=N sets how often.
 # plain: a library is preloaded into the collector, which the sanitizers do not allow
 # shellcheck disable=SC2015,SC2016,SC2086,SC2317  # commands for another shell; numbers; functions that check calls
 . tests/lib/tap.sh
 . tests/data/programs/build.sh
-WELLFORMED_NOT='*' # thousands of files, of killed programs too
+WELLFORMED_NOT='*' # thousands of files, also of killed programs
 build_program faults faults.c || not_ok "faults builds"
 build_trace_text || not_ok "trace_text builds"
 cd "$TMP" || exit 1
@@ -45,7 +45,7 @@ adds_up() { # SPOOL
     read -r events dropped <<<"$(counted "$1")"
     [ $((events + dropped)) -eq $made ] || { echo "recorded $events dropped $dropped made $made"; return 1; }
 }
-packs() { # SPOOL: an archive comes of it, and it is sound
+packs() { # SPOOL: it can be packed, and the archive is sound
     "$COLLECT" pack "$1" -o spool.tar 2>err && "$COLLECT" verify spool.tar >/dev/null
 }
 
@@ -74,7 +74,7 @@ collector_stopped() {
 }
 collector_killed() {
     run spool
-    while [ ! -e out ]; do sleep 0.01; done # before that it has started no program
+    while [ ! -e out ]; do sleep 0.01; done # before that, no program was started
     soon
     kill -KILL $collector
     wait $collector
@@ -88,7 +88,7 @@ all_killed() {
     soon
     kill -KILL -- -$collector
     wait $collector
-    # Killed before the record was written there is no run to pack.
+    # If it was killed before it wrote the record, there is no run to pack.
     [ ! -e spool/launcher.json ] || packs spool
 }
 ring() { # the oldest events are removed, and the counts still include them
@@ -111,7 +111,7 @@ eio() { # writes of the collector fail from a random moment on
     LD_PRELOAD=$PWD/failing.so FAIL_AFTER=$((RANDOM % 60 + 2)) "$COLLECT" run --spool spool --io off --keep all -- env -u LD_PRELOAD sh -c "'$TMP/faults' $N >out; echo \$? >status" 2>err
     is_undisturbed && adds_up spool && packs spool
 }
-removed() { # the spool goes away
+removed() { # the spool is removed
     run spool
     soon
     rm -rf spool

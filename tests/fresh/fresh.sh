@@ -2,7 +2,7 @@
 # The README's commands on a fresh Debian 12: debootstrap's minbase plus gcc, make and git, nothing else. First as a plain
 # user without sudo (who must get the exact install line and nothing else), then as root.
 # FRESH="report test deb" says which commands root runs. The package of make deb is installed in a root of its own.
-WELLFORMED=no # a whole Debian root would be looked through; the tests inside look at theirs
+WELLFORMED=no # it would search a whole Debian root; the tests inside check their own outputs
 . tests/lib/tap.sh
 
 : "${FRESH:=report test deb}"
@@ -15,8 +15,7 @@ source=$(apt-get indextargets --format '$(REPO_URI) $(RELEASE) $(COMPONENT)' "Cr
     awk '$2 ~ /bookworm/ && $2 !~ /-/ && $3 == "main" { print $1; exit }')
 [ -n "$source" ] || { skip "a fresh Debian root" "apt knows no source of Debian 12 (bookworm)"; finish; }
 
-# Everything that is mounted for the root is in a mount namespace, and every process in a PID namespace, so that nothing
-# outlives this test. A container may not be allowed to make them.
+# All mounts for the root are in a mount namespace and all processes in a PID namespace, so nothing remains after this test. A container may not be allowed to make them.
 unshare -m -p -f --mount-proc true 2>/dev/null || { skip "a fresh Debian root" "may not make namespaces"; finish; }
 inside() { # user command...
     local user=$1

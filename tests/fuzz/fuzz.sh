@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Each libFuzzer program for FUZZ_SECONDS (3, with LONG=1 60), from the seeds in tests/fuzz/seeds/<program>/. Inputs that broke something
-# once stay in that folder, so that they are tried first for ever.
-WELLFORMED=no # what fuzzers keep is not written by our programs
+# once stay in that folder and are tried first.
+WELLFORMED=no # the files that fuzzers keep are not outputs of our programs
 . tests/lib/tap.sh
 : "${FUZZ_SECONDS:=${LONG:+60}}"
 export ASAN_OPTIONS=detect_stack_use_after_return=1
@@ -14,7 +14,7 @@ fuzz() { # program name
     echo $? >"$TMP/$2.status"
 }
 
-# One program a core at a time.
+# One program at a time on each core.
 names=()
 for program in "$BUILD-sanitize"/fuzz/fuzz_*; do
     [ -x "$program" ] || continue

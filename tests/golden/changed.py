@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""changed.py [COMMIT] - what the numbers golden says otherwise than at COMMIT (HEAD), value by value.
+"""changed.py [COMMIT] - values of the numbers golden that differ from those at COMMIT (HEAD).
 
-Keys that were added or removed are counted by path; a value that changed stands with both values; of a CSV table the number of rows
-that differ is told. For the one who reads the difference before committing it.
+Keys that were added or removed are counted by path; changed values are shown with both values; for a CSV table the number of
+differing rows is printed. Read the difference before you commit it.
 """
 import collections
 import pathlib

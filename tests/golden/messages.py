@@ -296,7 +296,7 @@ def provoked(folder):
     programs = [name for _, name in PROGRAMS]
     for low in lines:
         speaker = next((name for name in programs if low.startswith(name + ": ")), "any")
-        best = {}  # by where it begins: a message may stand in another one. Of several, the one that has most words of the line
+        best = {}  # by the place where it begins, because a message may stand inside another one; of several there, the longest counts
         for line, program, pattern, piece, n in patterns:
             m = piece in low and ("any" in (speaker, program) or program == speaker) and pattern.search(low)
             if m:

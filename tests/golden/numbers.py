@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""numbers.py SITE PROSE - print everything of a report but its words, for the numbers golden.
+"""numbers.py SITE PROSE - print everything of a report except its words, for the numbers golden.
 
 report.json: one line for each object, with its path and its plain members in the order of their names. Numbers stand as they are
-written in the file. PROSE is a file of paths whose strings are prose, one a line, with * for any name or index: of such a string
-only is said whether it is empty. Then every CSV table: the units of its columns, and its rows with prose left out in the same way.
+written in the file. PROSE is a file of paths whose strings are prose, one a line, with * for any name or index. Of such a string
+only whether it is empty is printed. Then every CSV table: the units of its columns, and its rows with prose left out in the same way.
 """
 import csv
 import json

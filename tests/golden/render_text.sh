@@ -53,7 +53,7 @@ fixture_pack "$TMP/data1" "$TMP/data-1node.tar"
 render 0 "$TMP/data-1node.tar"
 compare bottleneck_summary.txt data/bottleneck_summary.txt
 
-# Only a metrics.csv, as earlier users kept it.
+# Only a metrics.csv, as users of earlier programs have it.
 mkdir "$TMP/bare"
 sed 's/,,$/,0.0,0.0/' "$TMP/comm1/metrics.csv" > "$TMP/bare/metrics.csv"
 tar cf "$TMP/bare.tar" -C "$TMP/bare" metrics.csv

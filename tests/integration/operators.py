@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""operators.py - what report.json says of the operators of a Kineto trace, against the same computed here from the trace
-alone: operations by shapes, the time of the kernels launched inside, and the lines behind idle or unnamed time.
+"""operators.py - compares what report.json says about the operators of a Kineto trace with values computed here from the
+trace alone: operations by shapes, the time of the kernels launched inside, and the lines behind idle or unnamed time.
 
     operators.py TRACE REPORT.json"""
 import bisect

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# scenarios.sh - sourced by tests/scenarios/*: runs a scenario with its knob on and off, recorded alike, and tells what
-# was measured and what the report says of it. Needs BIN and a folder TMP; jq.
+# scenarios.sh - sourced by tests/scenarios/*: runs a scenario with its knob on and off, records both runs alike, and
+# tells what was measured and what the report says about it. Needs BIN and a folder TMP; jq.
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 cores=$(nproc)
 
@@ -18,7 +18,8 @@ has_gpu() {
         --validation-windows 1 --out "$TMP/gpu" >/dev/null 2>&1
 }
 
-# What this machine can do, measured once a script: memory is judged against it. Without it the report says that it is missing.
+# Measures once in a script what this machine can do, because memory is judged against it. Without that the report says that it
+# is missing.
 # calibrate NAME: for the scenario `memory` a disturbed calibration is repeated, because the answer depends on it.
 calibrate() {
     if [ "$1" = memory ] && grep -q '"disturbed"' "$TMP/calibration.json" 2>/dev/null; then rm "$TMP/calibration.json"; fi
@@ -34,7 +35,7 @@ run_scenario() {
 run_options() {
     local name=$1 n=$2 dir=$3 launch=() evidence=(--adopt "$3/out")
     shift 3
-    # More ranks than cores: those that wait must give way.
+    # With more ranks than cores, ranks that wait must give their core away.
     [ "$n" -eq 1 ] || launch=(mpirun --oversubscribe --bind-to none --mca btl_vader_single_copy_mechanism none -n "$n")
     [ "$n" -le "$cores" ] || launch+=(--mca mpi_yield_when_idle 1)
     calibrate "$name" && evidence+=(--calibration "$TMP/calibration.json")
@@ -43,8 +44,8 @@ run_options() {
     "$BIN/dccollect" run -o "$dir/run.tar" "${evidence[@]}" -- "${launch[@]}" "$BIN/dcrnn-train" "$@" --out "$dir/out" >"$dir/log" 2>&1 </dev/null
 }
 
-# Over the steps of all ranks, the first three left out: column_of FOLDER COLUMN sum|median|quartile
-# The lower quartile is for machines that others use too: a neighbour only ever adds time.
+# column_of FOLDER COLUMN sum|median|quartile: over the steps of all ranks, without the first three.
+# The lower quartile is for machines that others use too, because a neighbour can only add time.
 column_of() {
     awk -F, -v name="$2" 'FNR == 1 { for (i = 1; i <= NF; i++) if ($i == name) c = i } FNR > 4 { print $c + 0 }' \
         "$1"/out/steps-rank*.csv | sort -n | awk -v what="$3" '{ v[NR] = $1; s += $1 }
@@ -54,18 +55,18 @@ column_of() {
               else printf "%.0f\n", v[int((NR + 3) / 4)] }'
 }
 
-# Of the step time with the knob on, the percent that is saved with it off: gain_percent FOLDER_ON FOLDER_OFF median|quartile
+# gain_percent FOLDER_ON FOLDER_OFF median|quartile: how many percent of the step time with the knob on are saved with it off
 gain_percent() {
     awk -v on="$(column_of "$1" step_ns "$3")" -v off="$(column_of "$2" step_ns "$3")" \
         'BEGIN { printf "%.1f\n", 100 * (1 - off / on) }'
 }
 
-# The larger of two numbers by name, or `even` when they are within a quarter: larger NAME A NAME B
+# larger NAME A NAME B: the name of the larger number, or `even` when they differ by less than a quarter
 larger() {
     awk -v an="$1" -v a="$2" -v bn="$3" -v b="$4" 'BEGIN { print (a > 1.25 * b ? an : b > 1.25 * a ? bn : "even") }'
 }
 
-# A column of the monitors of all ranks, the last value of each: last_of FOLDER COLUMN
+# last_of FOLDER COLUMN: the last value of a column in the monitors of each rank
 last_of() {
     local member
     for member in $(tar tf "$1/run.tar" | grep '^rank[0-9]*/process_monitor.csv$'); do
@@ -74,16 +75,17 @@ last_of() {
     done
 }
 
-# Did some rank want to run for more than a fifth of its computing time but have no core, or did other machines take over
-# 1 % of the node's time, which makes ranks wait for each other? is_busy FOLDER
+# is_busy FOLDER: did a rank wait for a core for more than a fifth of its computing time, or did other machines take over 1 % of
+# the node's time? Both make ranks wait for each other.
 is_busy() {
     paste <(last_of "$1" run_delay_ns) <(last_of "$1" user_ns) | awk '$1 > 0.2 * $2 { busy = 1 } END { exit !busy }' ||
         tar xOf "$1/run.tar" node0/cpu_monitor.csv | awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "steal_percent") c = i }
             NR > 1 && $c != "" { s += $c; n++ } END { exit !(n && s / n > 1) }'
 }
 
-# Whom a rank of a busy run waited for: "other programs", where these took more than a twentieth of the cores from the
-# first step on (the node's monitor less the CPU time of the ranks) or other machines took some, else "their own threads". held_by FOLDER
+# held_by FOLDER: what a rank of a busy run waited for. It is "other programs" if these took more than a twentieth of the cores
+# from the first step on (the node's monitor less the CPU time of the ranks), or if other machines took some. Otherwise it is
+# "their own threads".
 held_by() {
     local members began
     began=$(awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "start_ns") c = i } NR == 2 { print $c }' "$1/out/steps-rank0.csv")
@@ -98,8 +100,8 @@ held_by() {
               print is_others ? "other programs" : "their own threads" }'
 }
 
-# The classes that limit, as the report orders them: shared first, then by predicted gain. "none" when nothing does.
-# named_classes FOLDER [flags of dcreport]
+# named_classes FOLDER [flags of dcreport]: the classes that limit, in the report's order: shared first, then by predicted gain.
+# "none" if nothing limits.
 named_classes() {
     local dir=$1
     shift
@@ -109,8 +111,8 @@ named_classes() {
            | sort_by(-.gain) | map(.key) | if length == 0 then "none" else join(" ") end' "$dir/site/report.json"
 }
 
-# What the report expects of removing the first class that it names besides `shared`, in percent of the step; - where it
-# expects nothing. Of the report that named_classes made: predicted_percent FOLDER "NAMED"
+# predicted_percent FOLDER "NAMED": what removing the first named class besides `shared` would save by the report that
+# named_classes made, in percent of the step; - if it predicts nothing
 predicted_percent() {
     local first=${2#shared}
     first=${first# }
@@ -118,8 +120,8 @@ predicted_percent() {
         | if (.gain_ns // 0) > 0 and ($step // 0) > 0 then .gain_ns / $step * 1000 | round / 10 else "-" end' "$1/site/report.json"
 }
 
-# Is what the report expects of a cause within a quarter of what the knob saved? Where the knob saves less than a tenth of the
-# step there is nothing to foretell, and where the report names another cause that is another gain:
+# Is the predicted gain of a cause within a quarter of what the knob saved? If the knob saves less than a tenth of the step there
+# is nothing to predict. If the report names another cause, its gain is another one.
 # judge_prediction CLASS_OF_THE_KNOB "NAMED" PREDICTED ACHIEVED (percent, - unknown) -> right, off or -
 judge_prediction() {
     local first=${2#shared}
@@ -131,7 +133,7 @@ judge_prediction() {
     fi
 }
 
-# The word that most lines of the input are, the first of those that are equally many.
+# The most frequent line of the input; of equally frequent ones the first.
 most_often() {
     awk '{ if (++n[$0] > most) { most = n[$0]; word = $0 } } END { print word }'
 }
@@ -139,7 +141,7 @@ middle() { # median of the lines that are numbers; - without any
     { grep -v '^-$' || true; } | sort -g | awk '{ v[NR] = $1 } END { print NR == 0 ? "-" : NR % 2 ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2 }'
 }
 
-# The class that was named first behind `shared`: first_class "shared data io" -> data; of shared cores alone: shared
+# The class that was named first after `shared`: first_class "shared data io" -> data; if nothing follows: shared
 first_class() {
     local rest=${1#shared}
     rest=${rest# }
@@ -168,7 +170,7 @@ confusion() {
             printf " %d |\n", all }'
 }
 
-# Machine-readable: one line of tab-separated fields a scenario and number of ranks; docs/scenarios.md says what they are.
+# For programs: one line of tab-separated fields for each scenario and number of ranks; docs/scenarios.md explains them.
 truth_columns() {
     printf '%s\t' scenario ranks cores seed rounds accepted expected_percent gain_percent gain_low_percent gain_high_percent named predicted_percent verdict
     echo prediction
@@ -190,7 +192,7 @@ unjudged() {
         then .text else "" end' "$1/site/report.json"
 }
 
-# What judge takes as right, in words: may_be_named "ALLOWED" RANKS
+# may_be_named "ALLOWED" RANKS: what judge takes as right, in words
 may_be_named() {
     if [ -z "$1" ]; then
         echo "nothing is claimed"
@@ -203,9 +205,8 @@ may_be_named() {
 
 # judge "ALLOWED" "NAMED" RANKS [FOLDER]: does the list of named classes begin with the answer? Prints right, wrong or busy;
 # unjudged if the report in FOLDER could not judge the answer for lack of a calibration; - if no answer is expected.
-# Where ranks share cores the report has to say so first, and what comes behind that is not judged. Where they need not,
-# `shared` in front means that others used the cores meanwhile: what comes behind counts, and when nothing does the run
-# says nothing.
+# If there are fewer cores than ranks, the report has to say so first, and what follows is not judged. If there are enough cores,
+# `shared` in front means that other programs used the cores: what follows counts, and if nothing follows the run proves nothing.
 judge() {
     local allowed=" $1 " named=$2 n=$3 first verdict=wrong
     [ -n "$1" ] || { echo - && return; }
@@ -216,7 +217,7 @@ judge() {
         first=${named## }
         first=${first%% *}
     fi
-    # without a core for every rank anything but `shared` is wrong
+    # without a core for every rank, everything but `shared` is wrong
     if [ "$n" -gt "$cores" ] && [ "$first" != shared ]; then
         echo wrong
     elif [ -n "$first" ] && [[ $allowed == *" $first "* ]]; then

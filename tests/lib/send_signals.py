@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""send_signals.py HOW FILE COMMAND...: starts the command on a terminal of its own and, once FILE is there, sends
+"""send_signals.py HOW FILE COMMAND...: starts the command on its own terminal. When FILE exists, it sends
 Ctrl-C ("key"), SIGINT to the whole group ("group") or SIGTERM and SIGUSR1 to the command alone ("alone")."""
 import os
 import pty

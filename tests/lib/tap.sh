@@ -16,8 +16,8 @@ if [ -z "${TMP:-}" ]; then
 fi
 export BUILD BIN TMP SHARED LC_ALL=C
 
-# With "plain" the build that tests/run chose, which is the sanitized one in the suite `swapped`. Also sets the names by which
-# scripts call the programs.
+# `use plain` takes the build that tests/run chose, which is the sanitized one in the suite `swapped`. `use` also sets the names
+# by which scripts call the programs.
 # shellcheck disable=SC2034  # used by the scripts
 use() {
     case $1 in
@@ -32,8 +32,8 @@ tap_chosen=$BIN
 # wellformed.py checks the outputs of the programs. It reads new files below $TMP with every counted test, so that a script may
 # delete them afterwards. The last test of a script is that all of them were well formed. WELLFORMED_NOT holds globs of outputs
 # below $TMP that were damaged on purpose; WELLFORMED=no before tap.sh is sourced switches the check off.
-# The watcher is no child of this shell, whose `wait` would wait for it, and no descriptor of it is open where programs under
-# test would inherit it.
+# The watcher is not a child of this shell, because `wait` would wait for it. Its descriptors are closed here, because programs
+# under test would inherit them.
 WELLFORMED_NOT=''
 tap_watch='' # folder of the watcher
 if [ "${WELLFORMED:-yes}" != no ]; then
@@ -42,7 +42,7 @@ if [ "${WELLFORMED:-yes}" != no ]; then
     python3 "$(dirname "${BASH_SOURCE[0]}")/wellformed.py" --serve "$tap_watch" "$TMP" $$ >"$tap_watch/said" 2>&1 </dev/null ||
         echo "the watcher did not start" >>"$tap_watch/said"
 fi
-# tap_ask WORD...: the watcher's answer, in $tap_answer. A FIFO that is opened both ways does not block.
+# tap_ask WORD...: puts the watcher's answer into $tap_answer. A FIFO that is opened for reading and writing does not block.
 tap_ask() {
     tap_answer=''
     [ ! -s "$tap_watch/said" ] || return

@@ -18,7 +18,7 @@ need_torch() {
         skip "$1" "no PyTorch with gloo (python3-torch)"
         finish
     fi
-    # Memory that is given back after each step would be paged in anew, which costs more than the work.
+    # If memory went back to the system after each step, getting it again would cost more than the work.
     export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MALLOC_MMAP_THRESHOLD_=33554432 MALLOC_TRIM_THRESHOLD_=1073741824
 }
 # has NAME CONDITION: of the last report, $TMP/site

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""torch_parts.py - what a report must say of PyTorch traces of CPUs, by plain algebra of intervals on the files, after the
-definitions of docs/metrics.md, "Hosts without a GPU". It shares no code with the renderer.
+"""torch_parts.py - what a report must say about PyTorch traces of CPUs, computed from the files with intervals, by the definitions
+in docs/metrics.md, "Hosts without a GPU". It shares no code with the renderer.
 
     torch_parts.py report REPORT.json FOLDER     compare the report of the folder's traces with their parts, to a microsecond
     torch_parts.py clock FOLDER                  compare the parts with the program's own clock (tests/data/programs/ddp.py)
@@ -76,7 +76,7 @@ def is_operator(name, cat):
 
 
 def own_time(op, comm):
-    """An operator without the collectives that it holds: of its thread, or of another one after a call in it."""
+    """An operator without the collectives inside it: those of its thread, or of another thread after a call in it."""
     _, tid, a, b, _ = op
     calls = [c for n, t, c, d, _ in comm if n.startswith("c10d::") and t == tid and a <= c and d <= b]
     called = min(calls, default=None)
@@ -115,7 +115,7 @@ def parts_of(events):
 
 
 def split(ranks):
-    """Transfer and waiting: the shortest of the k-th collective on all ranks is transfer, where all have as many."""
+    """Transfer and waiting: the shortest of the k-th collective on all ranks is transfer, if all ranks have equally many."""
     for steps in zip(*ranks):
         counts = {len(s["collectives"]) for s in steps}
         if len(counts) == 1 and counts != {0}:

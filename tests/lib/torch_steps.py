@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""torch_steps.py EVENTS.csv - of what `dccollect export` says of torch_cases.py: for each case, how many batches hold an optimizer's
-step, and which phases lie in them. One line a case: its name, steps, forward passes in them, phases in alphabetical order."""
+"""torch_steps.py EVENTS.csv - reads what `dccollect export` makes of torch_cases.py: for each case, how many batches have an optimizer's
+step, and which phases are in them. One line for each case: its name, steps, forward passes in them, phases in alphabetical order."""
 import csv
 import sys
 

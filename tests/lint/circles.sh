@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Files and folders of the programs form no circle: what a file calls stands below it. Calls are read from the symbols of
-# the compiled files, so that no call is missed and no include is needed for one to count.
+# Calls between files and folders of the programs form no circle. Calls are read from the symbols of the compiled files, so no
+# call is missed, also where no header is included.
 . tests/lib/tap.sh
 
 # edges FOLDER SOURCES: "caller callee" of the object files below FOLDER whose source is still in SOURCES; named without
@@ -25,7 +25,7 @@ no_circle() {
     fi
 }
 
-# The check itself sees a circle of two files.
+# The check finds a circle of two files.
 mkdir -p "$TMP/planted/one" "$TMP/planted/two"
 printf 'int a(void); int b(void);\nint a(void) { return b(); }\n' >"$TMP/planted/one/a.c"
 printf 'int a(void); int b(void);\nint b(void) { return a(); }\n' >"$TMP/planted/two/b.c"
@@ -39,14 +39,14 @@ fi
 
 # layers TOP LEAST_CALLS LEAST_INCLUDES [folders]: no circle in the folder TOP; with `folders` files of one folder may call each other. Files directly in it are the program, or what all of it shares.
 layers() {
-    edges "$BUILD/obj/$1" "$1" | grep -v '\bguest/' >"$TMP/edges" # the guest is libraries of their own
+    edges "$BUILD/obj/$1" "$1" | grep -v '\bguest/' >"$TMP/edges" # the guest consists of separate libraries
     check "calls between files of $1/ are seen" test "$(wc -l <"$TMP/edges")" -gt "$2"
     [ "${4:-}" = folders ] || no_circle "no circle of files in $1/" "$TMP/edges"
-    # A folder stands above all that it calls.
+    # A folder calls only folders below it.
     awk '{ a = $1; b = $2; if (!sub(/\/[^\/]*$/, "", a)) a = "main"; if (!sub(/\/[^\/]*$/, "", b)) b = "program"; if (a != b) print a, b }' "$TMP/edges" |
         sort -u >"$TMP/folders"
     no_circle "no circle of folders in $1/" "$TMP/folders"
-    # The same of headers. Tables (.def) are lists of names, which the folder below may read.
+    # The same for headers. Tables (.def) are lists of names, which a folder below may read.
     git grep -noE "#include \"$1/[^\"]+\.h\"" -- "$1/*.c" "$1/*.h" | grep -v "^$1/guest/" |
         sed -E 's/^([^:]+):[0-9]+:#include "([^"]+)"/\1 \2/' |
         awk -v top="$1" '{ a = $1; b = $2; sub(/\/[^\/]*$/, "", a); sub(/\/[^\/]*$/, "", b); if (a == top) a = "main"; if (a != b) print a, b }' |
@@ -60,7 +60,7 @@ layers render 300 40
 layers collect 50 8 folders
 layers lib 30 4 folders
 layers trainer 100 15
-# A folder one can take in at a glance: a module is a source and its header.
+# No folder has too many modules. A module is a source and its header.
 crowded=$(git ls-files {render,collect,lib,trainer}/'*'.{c,h,cu,cuh} | sed 's/\.[a-z]*$//' | sort -u |
     awk -F/ '{ sub(/\/[^\/]*$/, ""); n[$0]++ } END { for (d in n) if (n[d] > 30) print d, n[d] }')
 check "no folder has more than 30 modules" test -z "$crowded"

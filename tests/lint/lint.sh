@@ -3,8 +3,8 @@
 . tests/lib/tap.sh
 
 git rev-parse --is-inside-work-tree >/dev/null 2>&1 || { skip "lint" "not a git checkout"; finish; }
-# Every `name` (file.c) and `name`, file.c of the formulas is a function of the one file of that name; every name in the
-# column of functions is one of some file.
+# Every `name` (file.c) and `name`, file.c in metrics.md must be a function of that file. Every name in the column of functions
+# must be a function of some file.
 # shellcheck disable=SC2016  # backticks of Markdown
 {
     git grep -E '^([a-z].*[ *]|#define )[A-Za-z_0-9]+\(' -- lib render trainer |

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Manual pages: groff finds no fault in them, the page of dcrnn-train has every option of --help with its argument and default. Of each program
-# --help, manual page, completions and parser know the same options, and completions complete.
+# Manual pages: groff finds no fault in them, and the page of dcrnn-train has every option of --help with its argument and default. --help,
+# manual page, completions and parser of each program know the same options, and the completions work.
 # shellcheck disable=SC2317,SC2016  # functions are called by check; nothing is to be expanded
 . tests/lib/tap.sh
 
@@ -11,12 +11,12 @@ source=docs/man/dcrnn-train.1.in
 
 # made HELP SOURCE: the page of them
 made() { awk -f docs/man/options.awk "$1" "$2"; }
-# The options of a page as --help has them: two spaces, the option with its argument, two spaces.
+# The options of a page in the form of --help: two spaces, the option with its argument, two spaces.
 headings() { sed -nE '/^\.TP$/{n; s/^\.BI? (\\-\\-[^ ]*)( "( .*)")?$/  \1\3  /; s/\\//g; /^  --/p}' "$1"; }
 listed() { # PAGE: it has the options of --help, each once
     diff <(sed -nE 's/^(  --[^ ]+( [^ ]+)?)  .*/\1  /p' "$TMP/help" | sort) <(headings "$1" | sort)
 }
-defaults() { # PAGE: what --help has at the end of a line is the end of the sentence below the heading
+defaults() { # PAGE: the end of a line of --help is the end of the sentence below the heading
     sed -nE 's/^  --([^ ]+) .*(\([^()]*\))$/\1 \2/p' "$TMP/help" | while read -r name default; do
         name=${name//-/\\-} default=${default//-/\\-}
         grep -F -A1 -e "\\-\\-$name \"" -e "\\-\\-$name" "$1" | grep -qF "${default//\\fB/}." || { echo "--$name: no $default"; return 1; }
@@ -32,14 +32,14 @@ while read -r name; do
     check "the page names the scenario $name" grep -qE "^\.BR? $name\b" "$page"
 done <"$TMP/scenarios"
 
-# An option needs no place in the source of the page.
+# The source of the page need not name the options.
 sed 's/^  --batch N .*/&\n  --planted yes|no         from `here`, -1 by default (no)/' "$TMP/help" >"$TMP/more"
 made "$TMP/more" "$source" >"$TMP/more.1"
 check "a new option stands in its section" \
     sh -c 'grep -A1 -F ".BI \-\-planted \" yes|no\"" "$1" | grep -qxF "From here, \-1 by default (no)."' sh "$TMP/more.1"
 check "before that of the next section" awk '/planted/ { seen = 1 } /^\.SH RANKS/ { exit !seen }' "$TMP/more.1"
 sed '/^  --units/d' "$TMP/help" >"$TMP/less"
-refused() { # HELP WORDS: no page is made of it, and they say why
+refused() { # HELP WORDS: no page is made of it, and the message has WORDS
     ! made "$1" "$source" >"$TMP/page" 2>"$TMP/said" && grep -q -- "$2" "$TMP/said"
 }
 check "words about an option that is gone are refused" refused "$TMP/less" '--help has no option --units in its section Model'
@@ -75,7 +75,7 @@ names() { cut -d' ' -f2 | sort -u; }
 in_page() { sed -n '/^\.SH OPTIONS/,/^\.SH [^O]/{/^\.TP/{n;p}}' "$1" | sed 's/\\f.//g; s/\\-/-/g' | grep -oE -- '(^|[ "])-[-a-z]+' | tr -d ' "' |
     grep -vxE -- "$everywhere|--phrasebook" | sort -u; }
 same() { diff <("${@:1:2}") <("${@:3:2}"); }
-is_known() { # PROGRAM: it takes each option of its help, with words that it refuses for another reason
+is_known() { # PROGRAM: it accepts each option of its help, with arguments that it refuses for another reason
     local command option said
     while read -r command option; do
         case $1 in

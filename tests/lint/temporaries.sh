@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# No pointer into a record that a function returned is kept: tests/lint/temporaries.py, a part of `make lint`, finds each shape
-# of it that is planted here and says nothing of what is right.
+# A pointer into a record that a function returned must not be kept. tests/lint/temporaries.py, a part of `make lint`, finds each
+# form of this fault that is planted here, and reports nothing else.
 . tests/lib/tap.sh
 
 command -v python3 >/dev/null || { skip "pointers into returned records" "no python3"; finish; }
@@ -24,7 +24,7 @@ const char *first_of(const char *text);
 void remember(struct row *row, const char *label);
 void hand_on(struct row *row, int n, const char *label);
 C
-# What the helpers do is in another file than the calls.
+# The helpers are in another file than the calls.
 cat >"$TMP/helpers.c" <<'C'
 #include "kept.h"
 static const char *last;
@@ -52,7 +52,7 @@ int print(const char *format, ...)
     return *format + *last;
 }
 C
-# A line with "fault" is to be found, all others are not.
+# Lines with "fault" must be found, and no other line.
 cat >"$TMP/kept.c" <<'C'
 #include "kept.h"
 #include <string.h>

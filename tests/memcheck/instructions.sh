@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The instructions of one training step are those recorded (tests/bench/instructions): a change that makes a step more
-# work is seen, whatever the machine is busy with. And the comparison itself can fail.
+# One training step has the recorded number of instructions (tests/bench/instructions), so a change that makes a step dearer is
+# seen on a busy machine too. A second test shows that the comparison can fail.
 . tests/lib/tap.sh
 
 count=tests/bench/instructions/count.sh

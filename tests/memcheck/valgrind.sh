@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# valgrind over what the sanitizers do not see: the injected library inside a foreign process, and libraries we link.
+# valgrind checks what the sanitizers do not see: the injected library inside another program, and libraries that we link.
 . tests/lib/tap.sh
 
 command -v valgrind >/dev/null || { skip "valgrind" "no valgrind"; finish; }

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# make bundle-thin: the folder runs where nothing is installed, from any place, and takes nothing from the machine but glibc.
+# make bundle-thin: the folder runs from any place where nothing is installed, and uses nothing of the machine except glibc.
 # plain: it builds programs of its own
 . tests/lib/tap.sh
 
@@ -41,7 +41,7 @@ check "packed" "${alone[@]}" "$b/bin/dccollect" pack "$TMP/spool" --adopt "$TMP/
 check_status 0 "rendered" "${alone[@]}" LD_DEBUG=libs LD_DEBUG_OUTPUT="$TMP/loaded" "$b/bin/dcreport" "$TMP/run.tar" -o "$TMP/site"
 sed -nE 's/^.*calling init: //p' "$TMP"/loaded.* | sort -u >"$TMP/all"
 glibc='/(ld-linux-x86-64|lib(c|m|dl|rt|pthread|util|resolv|nss_[a-z]+))\.so\.[0-9]+$'
-# sh, sed and what else the scripts of bin/ start
+# sh, sed and the other programs that the scripts of bin/ start
 other=$(grep -vF "$b/" "$TMP/all" | grep -vE "$glibc" | grep -vE '/lib(selinux|pcre2-8|acl|attr|tinfo)\.so\.[0-9]+$')
 if [ -z "$other" ] && [ "$(grep -cF "$b/" "$TMP/all")" -gt 50 ]; then
     ok "libraries come from the bundle and glibc ($(grep -cF "$b/" "$TMP/all") and $(grep -cE "$glibc" "$TMP/all"))"
@@ -111,7 +111,8 @@ else
 fi
 
 # ---- other nodes -------------------------------------------------------------------------------------------
-# Reached by a stand-in for ssh that gives nothing along, each with a /tmp of its own. Open MPI cannot quote blanks there.
+# A stand-in for ssh reaches them. It passes no environment on, and each node has its own /tmp. Open MPI cannot quote blanks
+# there.
 mv "$b" "$TMP/bundle"
 b=$TMP/bundle
 cat >"$TMP/fake-ssh" <<'END'
@@ -147,7 +148,7 @@ one_sentence "an old glibc" 'dcreport: this bundle needs glibc 2\.[0-9]* or late
     "${alone[@]}" PATH="$TMP/old:/usr/bin:/bin" "$b/bin/dcreport" --version
 one_sentence "another processor" 'this is Linux on aarch64' "${alone[@]}" PATH="$TMP/arm:/usr/bin:/bin" "$b/run-on-device" "$TMP/no"
 check "nothing was begun" test ! -e "$TMP/no"
-# The search for CUDA's libraries: wheels of Python before nothing at all.
+# The search for CUDA's libraries ends with Python's wheels.
 wheels=$TMP/home/.local/lib/python3.11/site-packages/nvidia
 mkdir -p "$wheels/cu99/lib" "$wheels/nccl/lib"
 touch "$wheels"/cu99/lib/lib{cublas,cublasLt,nvrtc}.so.99 "$wheels/nccl/lib/libnccl.so.2"
@@ -180,7 +181,7 @@ check_status 2 "an output that is a file" "${alone[@]}" "$b/run-on-device" "$TMP
 cp -r "$b/data/vectors/mixed-k3" "$TMP/wrong"
 printf 'x' >>"$(find "$TMP/wrong" -name '*W_ru_f64.npy' | head -n 1)"
 check_status 1 "vectors that cannot be read make it fail" "${alone[@]}" "$b/run-on-device" --only selftest --vectors "$TMP/wrong" "$TMP/device-2"
-# A machine with a GPU, played: the driver's other half. Nothing trains on it, which must be said and counted.
+# An imitated machine with a GPU: the other half of the driver's checks. Nothing trains on it, and that must be said and counted.
 mkdir -p "$b/lib/cuda" "$b/tests/gpu" "$b/bench" "$TMP/played"
 rm -f "$b"/tests/gpu/*
 printf '#!/bin/sh\necho "shape prec. launch step"\necho "METR-LA   fp32  graph   9.125  9.0"\n' >"$b/tests/gpu/bench_step"

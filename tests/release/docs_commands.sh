@@ -140,7 +140,7 @@ check "... option, target, variable and program" test "$(grep -c 'option --spark
 
 check "every command of the pages exists" look "$TMP"/blocks/*-[0-9][0-9]
 
-# ---- run: a folder for each page, as a clone is, with the files that a reader has
+# ---- run: a folder for each page, like a clone, with the files that a reader has
 torch= # not find_torch, which takes two seconds to import it
 for python in python3 /usr/bin/python3; do
     [ -n "$torch" ] || ! "$python" -c 'import importlib.util as u; raise SystemExit(not u.find_spec("torch"))' 2>/dev/null || torch=$python

@@ -16,7 +16,7 @@ for path in usr/bin/dcreport usr/lib64/dcreport/slurm/submit man/man1/dccollect.
     opt/dcreport/share/bash-completion/completions/dcreport opt/dcreport/share/zsh/site-functions/_dcreport; do
     check "$path is there" test -s "$TMP/tree/$path"
 done
-readable() { # nobody but root may have made them
+readable() { # it is readable for all, although root made it
     ! find "$TMP/tree" ! -type l ! -perm -a+r | grep .
 }
 check "all may read it" readable

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# small.sh - every scenario on 2 ranks with its knob on and off, at sizes drawn from a seed (LONG=1: a new one each time): it runs, its mechanism is
-# really at work, the knob saves what the scenario says, and the report names the answer. LONG=1: on 1 and 4 ranks too.
+# small.sh - every scenario on 2 ranks with its knob on and off, at sizes drawn from a seed (LONG=1: a new one each time). It runs, its mechanism
+# is at work, the knob saves what the scenario says, and the report names the cause. LONG=1: also on 1 and 4 ranks.
 # SCENARIO_SEED=N repeats the draw of an earlier run, SCENARIOS="data io" runs these alone, SCENARIO_RANKS="1 4" on so many ranks,
 # SCENARIO_LINES=FILE gets a line of tab-separated fields for each (docs/scenarios.md).
 # shellcheck disable=SC2317  # functions are called by check
@@ -15,7 +15,7 @@ ranks=${SCENARIO_RANKS:-2}
 [ -z "${LONG:-}" ] || ranks=${SCENARIO_RANKS:-1 2 4}
 rounds=4
 budget=90 # seconds after which a run that other programs disturbed is not repeated
-margin=15 # points of percent that a busy machine may be off by
+margin=15 # percentage points by which a busy machine may differ
 echo "# sizes of seed $seed; repeat them with SCENARIO_SEED=$seed"
 for program in mpirun jq; do
     if ! command -v "$program" >/dev/null; then
@@ -48,7 +48,7 @@ mechanism_data() { # one thread inflates and parses; with the knob off nobody do
     [ "$(fact "$1" windows_from)" = text ] && [ "$(fact "$2" windows_from)" = memory ] && [ "$(fact "$1" loader_workers)" = 0 ] &&
         more "$(column_of "$1" data_ns sum)" "$(column_of "$2" data_ns sum)" 10
 }
-mechanism_io() { # bytes really come from a disk, a checkpoint is written and synced in every step
+mechanism_io() { # bytes come from a disk, and every step writes and syncs a checkpoint
     local windows least
     case $(fact "$1" windows_read_by) in O_DIRECT | POSIX_FADV_DONTNEED) ;; *) return 1 ;; esac
     windows=$(($(fact "$1" global_batch) * steps))
@@ -72,7 +72,7 @@ mechanism_communication() { # on one rank nothing travels
 mechanism_imbalance() {
     [ "$3" -eq 1 ] || more "$(tail -n 1 "$1/out/steps-rank0.csv" | cut -d, -f13)" "$(tail -n 1 "$1/out/steps-rank1.csv" | cut -d, -f13)" 2
 }
-mechanism_healthy() { # a worker reads ahead, and loading still costs the step next to nothing
+mechanism_healthy() { # a worker reads ahead, and loading costs the step nearly nothing
     [ "$(fact "$1" windows_from)" = raw ] && [ "$(fact "$1" loader_workers)" = 1 ] &&
         more "$(column_of "$1" step_ns sum)" "$(column_of "$1" data_ns sum)" 5
 }
@@ -82,8 +82,8 @@ mechanism_host() { [ "$(fact "$1" backend)" = cuda ]; }
 median_of() { printf '%s\n' "$@" | sort -n | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
 inside() { awk -v g="$1" -v range="$2" -v m="$3" 'BEGIN { split(range, r, /\.\./); exit !(g >= r[1] - m && g <= r[2] + m) }'; }
 
-# Is it loading first, files next, where loading is most of what the knob adds? The steps do not split loading into reading
-# and unpacking. On a disk whose checkpoints take longer than loading, files are first for certain.
+# Is loading named first and files next, if loading is most of what the knob adds? The steps do not split loading into reading
+# and unpacking. On a disk whose checkpoints take longer than loading, files must be first.
 is_unpacking() { # named-classes folder
     [[ $1 == data*io* ]] && [ "$(larger io "$(column_of "$2" checkpoint_ns sum)" data "$(column_of "$2" data_ns sum)")" = data ]
 }
@@ -94,7 +94,7 @@ try() { # name ranks
     allowed=$(scenario_line "$name" "$seed" "class $n")
     range=$(scenario_line "$name" "$seed" "gain $n")
     [ "$n" -le "$cores" ] || range=""
-    # Steps of memory are long; and of ranks without cores only the mechanism, and that the report says so, can be judged.
+    # Steps of `memory` are long. If ranks lack cores, only the mechanism and the report's statement about cores can be judged.
     if [ "$name" = memory ] || [ "$n" -gt "$cores" ]; then steps=$((steps / 2)); fi
     for _ in $(seq $rounds); do
         if ! run_scenario "$name" "$seed" "$n" on "$steps" "$on" || ! run_scenario "$name" "$seed" "$n" off "$steps" "$off"; then
@@ -152,7 +152,7 @@ try() { # name ranks
         not_ok "$title: the report names $allowed, not ${said[*]}" "it named ${said[*]}; seed $seed; the last report:
 $(jq -c '.runs[0].classes | map_values({verdict, gain_ns, share_ratio})' "$on/site/report.json")"
     fi
-    # What a machine that others use cannot tell is no miss: those are skipped above, by name.
+    # What cannot be told on a machine that others use is no miss: those cases are skipped above, by name.
     if [ $n_busy -gt 0 ] || { [ -n "$range" ] && ! inside "$gain" "$range" 0; }; then outcome=${outcome/%wrong/skipped}; fi
     echo "$outcome" >>"$TMP/outcomes"
     [ -z "${SCENARIO_LINES:-}" ] || truth_line "$name" "$n" "$seed" "$allowed" "$range" "$(printf '%s\n' "${gains[@]}")" \

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The test cluster itself: it is what it says (names, shares, link rates), and nothing of it is left, however it ends.
+# The test cluster itself: names, shares and link rates are those that it states, and nothing of it is left after any ending.
 . tests/lib/tap.sh
 cluster=tests/slurm/cluster
 
@@ -19,7 +19,7 @@ check "the command's status is passed on" test $status -eq 7
 check_status 77 "without root it is skipped" bash -c "setpriv --reuid 65534 --clear-groups bash -s -- -- true <$cluster >$TMP/out"
 check "and says so" grep -qx "skipped: needs root" "$TMP/out"
 
-# nothing_left NAME: no process, no cgroup, no folder of that cluster. What was killed goes a moment later.
+# nothing_left NAME: no process, cgroup or folder of that cluster is left. What was killed needs a moment to go.
 # shellcheck disable=SC2317  # called by check
 nothing_left() {
     local tries=50
@@ -34,7 +34,7 @@ nothing_left() {
     [ ! -e "/tmp/$1" ] || { echo "/tmp/$1 is left"; return 1; }
 }
 
-# What it is. The inner commands look from the controller's place.
+# The inner commands look at the cluster from inside the controller's namespaces.
 links=$(ip -o link | cut -d: -f2)
 hosts=$(cksum </etc/hosts)
 cat >"$TMP/look.sh" <<'END'
@@ -61,7 +61,7 @@ check "nothing is left of it" nothing_left "$(seen name)"
 check "the machine's links are as before" test "$(ip -o link | cut -d: -f2)" = "$links"
 check "and its hosts file" test "$(cksum </etc/hosts)" = "$hosts"
 
-# Ended from outside, politely and not.
+# Ended from outside, by SIGTERM and by SIGKILL.
 wait_for_line() { # as long as a busy machine needs
     local tries=600
     while [ $tries -gt 0 ] && ! [ -s "$1" ]; do
@@ -77,7 +77,7 @@ for signal in TERM KILL; do
     kill -$signal $pid
     wait $pid 2>/dev/null
     if [ $signal = KILL ]; then
-        # It could not remove its cgroups; the next cluster does. Two at a time do not disturb each other.
+        # It could not remove its cgroups, so the next cluster removes them. Two clusters at a time do not disturb each other.
         $cluster --nodes 1 -- sinfo >"$TMP/other" &
         other=$!
         check "another cluster starts after one was killed outright" $cluster --nodes 2 -- srun -N2 true

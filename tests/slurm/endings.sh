@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# How runs end badly on the real cluster: time limit, scancel, requeue, the batch script or everything killed, a program that
-# fails. Each leaves an archive marked incomplete, and the report job runs all the same.
+# Bad endings of runs on the real cluster: time limit, scancel, requeue, the batch script or all processes killed, a program that
+# fails. Each leaves an archive marked incomplete, and the report job still runs.
 if [ "${1:-}" != inside ]; then
     . tests/lib/tap.sh
     status=0
@@ -13,7 +13,7 @@ fi
 export DCREPORT_CALIBRATE=0
 export DCREPORT_BIN=$BIN
 results=$TMP/results site=$TMP/site
-# Far more steps than there is time for.
+# More steps than there is time for.
 endless=(--batch 16 --days 4 --epochs 1000 --validate-every 0)
 
 # start NAME OPTIONS... - submit one series in its own folders; its job ids go to $NAME_run and $NAME_report.
@@ -27,7 +27,7 @@ start() {
     declare -g "${name}_run=$(awk '$1 == "job" && $3 != "report" { print $2; exit }' <<<"$out")"
     declare -g "${name}_report=$(awk '$1 == "job" && $3 == "report" { print $2 }' <<<"$out")"
 }
-# Until rank 0 has written that many lines of its steps, or a minute has passed.
+# Waits until rank 0 has written that many lines of its steps, a minute at most.
 wait_for_steps() { # NAME NODES JOB LINES
     local files lines i as_seen='/proc/[0-9]*/root' # the node's own disk, as its processes see it
     for ((i = 0; i < 300; i++)); do
@@ -49,8 +49,8 @@ wait_for_job() {
     echo "# job $1 did not end within 100 seconds"
     squeue
 }
-# As a node that runs out of memory would do it: no process of the job gets to say anything. The PID namespace holds
-# this cluster only.
+# Kills at once, as a node does that runs out of memory: no process of the job can react. The PID namespace has only this
+# cluster's processes.
 kill_all_of() { # JOB [WORD]: those with the word in their command line
     local dir pids=()
     for dir in /proc/[0-9]*; do
@@ -86,7 +86,7 @@ start cancel --nodes 2 -- "${endless[@]}" # when nodes are free again
     DCREPORT_LAUNCHER="mpirun --no-such-option" start unlaunched --nodes 1
     start never --nodes 1 --begin=now+1hour
     scancel "$never_run"
-    # The report job runs on one node, so that at least one other has still to be asked: as its log says.
+    # The report job runs on one node, so it has to ask at least one other. Its log says so.
     command=$(sed -n 's/^profile: copy and pack it later with: //p' "$results/killed/slurm-$killed_report.log")
     check "killed: the report job's log has the command to gather its evidence" test -n "$command"
     check "killed: the command can be run" bash -c "cd '$results/killed' && ${command/sbatch/sbatch --wait}"
@@ -98,7 +98,7 @@ start cancel --nodes 2 -- "${endless[@]}" # when nodes are free again
     wait_for_job "$limit_report"
 }
 
-# ended NAME NODES RUN REPORT: what holds for each of them.
+# ended NAME NODES RUN REPORT: what holds for each ending.
 ended() {
     local archive=$results/$1/$2node-slurm-$3.tar
     check "$1: there is an archive" test -s "$archive"

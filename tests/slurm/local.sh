@@ -1,7 +1,7 @@
 #!/bin/bash
-# slurm/profile.sbatch with replacements for Slurm's commands; this machine is its "node". What a run records lies on the node's
-# own disk and is never lost: the shared folder is full, the copy is cut, changed or fails, something still writes, a job is
-# killed and requeued. tests/slurm does the same on a real cluster.
+# slurm/profile.sbatch with replacements for Slurm's commands; this machine is its "node". A run records to the node's own disk,
+# and nothing is lost if the shared folder is full, if the copy is cut, changed or fails, if something still writes, or if a job
+# is killed and requeued. The other scripts of tests/slurm do this on a real cluster.
 # shellcheck disable=SC2016,SC2317  # commands for another shell; functions that check calls
 . tests/lib/tap.sh
 . tests/data/programs/build.sh
@@ -45,7 +45,7 @@ nothing_local() {
 }
 
 new_job
-# A cp that first looks at what is in the shared folder.
+# A cp that first checks what is in the shared folder.
 cat >"$TMP/bin/cp" <<'END2'
 #!/bin/bash
 find "$(dirname "${*: -1}")" -type f -size +0 -printf '%P\n' >"$SEEN"
@@ -76,7 +76,7 @@ check "the report of the array" batch report $job
 check "has both" test "$(wc -l <"$results/last-series")" = 2
 rm -f "$results"/*
 
-killed_job() { # a job that is killed outright after its first steps: no process of it gets to say anything
+killed_job() { # a job that is killed at once after its first steps: none of its processes can react
     local tries=300 lines=0 dir pids=()
     batch "$@" --batch 8 --epochs 1000 --days 2 --validate-every 0 &
     while [ "$tries" -gt 0 ] && [ "${lines:-0}" -lt 3 ]; do
@@ -114,7 +114,7 @@ check "says so" said "job 999 left nothing"
 rm -f "$results"/*
 
 # ---- one step of copying fails
-kept() { # the node's own spool is there, whole
+kept() { # the node's own spool is whole
     "$COLLECT" pack "$local_spool" --adopt "$local_spool/program" -o "$TMP/kept.tar" && manifest "$TMP/kept.tar" .complete && steps "$TMP/kept.tar"
 }
 in_the_way() { # in_the_way NAME: what holds of the last job
@@ -130,8 +130,8 @@ later() { # later NAME: the command of the log, and what it leaves
     check "$1: nor beside the archive" only $name.tar
     rm -f "$results"/*
 }
-# A cp that copies only half of the largest file, or changes one byte of it, and succeeds; that fails as at the end of a quota;
-# beside which something still writes.
+# A cp that copies half of the largest file and succeeds, one that changes a byte and succeeds, one that fails as at the end of a
+# quota, and one during which something still writes.
 cat >"$TMP/bin/cp" <<'END2'
 #!/bin/bash
 /bin/cp "$@" || exit

@@ -5,8 +5,8 @@
 if [ "${1:-}" != inside ]; then
     . tests/lib/tap.sh
     status=0
-    # Half of the gradients travel beside the backward pass. Over 100 mbit/s the rest would cost 15 % of a step on four
-    # nodes, and efficiency would end near 0.85, at the edge of what the report calls good. Over 20 it is below 0.7.
+    # Half of the gradients travel during the backward pass. At 100 mbit/s the rest would cost 15 % of a step on four
+    # nodes, and the efficiency would be near 0.85, the limit of what the report calls good. At 20 mbit/s it is below 0.7.
     tests/slurm/cluster --net 20mbit --log "$TMP/daemons" -- bash tests/slurm/series.sh inside || status=$?
     [ $status -eq 77 ] || exit $status
     skip "series on a real cluster" "see the line above"
@@ -54,8 +54,8 @@ check "one strong-scaling series over 1, 2 and 4 nodes" \
     report "(.series | length == 1) and ($points | map(.n) == [1, 2, 4])"
 check "the report's speed-up of compute is its time on one node over that on n" report ".series[0].points |
     .[0].parts_ns.compute as \$one | all(.[]; .compute_speedup - \$one / .parts_ns.compute | fabs < 0.001)"
-# By the median step: what a host takes from a virtual core counts against the node's quota and is paid back fourfold,
-# so one such step moves the mean of 34.
+# The median step is compared, because time that a host takes from a virtual core counts against the node's quota and costs
+# four times as much. One such step changes the mean of 34.
 median_ms() { # median_ms NODES COLUMN...: of the sum of these columns over rank 0's steps
     local nodes=$1
     shift
@@ -73,7 +73,7 @@ check "communication takes a share of the step on 2 nodes" report "${points}[1].
 check "and a larger one on 4 nodes" report "${points} | .[2].share > .[1].share + 0.05"
 first=$(median_ms 1 step_ns) last=$(median_ms 4 step_ns)
 check "four nodes are clearly held back ($first to $last ms a step)" awk "BEGIN { exit !($first / $last / 4 < 0.75) }"
-# The report's efficiency by the same steps, from steps.csv: means behind the warm-up that it says it left out.
+# The report's efficiency, computed again from steps.csv: means without the warm-up steps that the report says it left out.
 mean_ms() { # mean_ms NODES
     in_archive "$1" rank0/steps.csv | awk -F, -v skip="$(report "[.runs[] | select(.n_nodes == $1)][0].n_warmup")" \
         'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "step_ns") column = i } NR > 1 + skip { sum += $column; n++ } END { print sum / n / 1e6 }'

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What slurm/submit says before it talks to a cluster: options and the lines of a dry run; the words that start ranks.
+# What slurm/submit says before it asks a cluster: its options, the lines of a dry run, and the words that start ranks.
 . tests/lib/tap.sh
 export DCREPORT_RESULTS=$TMP/results DCREPORT_BIN=$BIN
 # Even where this machine belongs to a cluster, these tests must not talk to it.

@@ -59,7 +59,7 @@ rows = []
 
 
 def row(what, unit, values, bar=None, note=""):
-    """values: of the pairs; one alone is a figure without an interval."""
+    """values: those of the pairs; a single value has no interval."""
     median = statistics.median(values)
     low, high = interval(values) if len(values) > 5 else (median, median)
     spread = f"{low:9.3g} to {high:<9.3g}" if len(values) > 5 else " " * 22
@@ -103,7 +103,7 @@ def seconds(words):
 
 
 def in_turns(n, without, with_it):
-    """n pairs of (without, with_it), each called in turns, every second pair the other way round."""
+    """n pairs of (without, with_it), called in turns. Every second pair is called in reverse order."""
     pairs = []
     for i in range(n):
         second = with_it() if i % 2 else None
@@ -162,7 +162,7 @@ def instructions(program, kind, function):
 
 
 def note_of(program, kind):
-    """Further costs of an event: lost events differ from recorded ones; instructions."""
+    """Other costs of an event: the instructions of recorded events and of lost ones."""
     lost = packed()[0]["dropped_events"]
     if lost:
         return f"{lost} lost"
@@ -190,7 +190,7 @@ def bench_nvtx(n, _):
 
 
 def bench_lttng(n):
-    """The yardstick: a separate daemon and session, so that running ones are not disturbed."""
+    """The reference. It has a separate daemon and session, so that running ones are not disturbed."""
     program = build("lttng_cost", HERE + "/event_cost.c", "-DHAVE_LTTNG", "-llttng-ust", "-llttng-ust-common")
     if not program or not shutil.which("lttng-sessiond"):
         raise Absent("lttng-tools and liblttng-ust-dev are not installed, so there is no yardstick")
@@ -276,8 +276,8 @@ def steps_of(path):
 
 
 def bench_step(n, _):
-    """Two trainers, one of them collected, in turns of a quarter of a second (turns.c). A turn's value is the median of the steps
-    that lie in it whole; its processor time a step is that of the turn, per time of whole steps. A pair is four turns."""
+    """Two trainers, one of them collected, in turns of a quarter of a second (turns.c). A turn's value is the median of its whole
+    steps. Its processor time of a step is that of the turn, for the time of whole steps. A pair is four turns."""
     need(TRAIN, "dcrnn-train")
     turns = build("turns", HERE + "/turns.c")
     train = [TRAIN, "--sensors", "16", "--units", "16", "--batch", "16", "--steps", "10000000", "--epochs", "1000000",

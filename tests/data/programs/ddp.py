@@ -23,7 +23,7 @@ clock = time.perf_counter
 
 
 class Samples(Dataset):
-    """A sample takes as long to load as it is told."""
+    """Loading a sample takes as long as the case says."""
 
     def __init__(self, n, width, seconds):
         self.n, self.seconds, self.data = n, seconds, torch.randn(64, width)
@@ -52,7 +52,7 @@ class SumOfRanks(torch.autograd.Function):
 
 
 class Model(torch.nn.Module):
-    """Its forward pass works longer if it is told so."""
+    """Its forward pass takes longer if the case says so."""
 
     def __init__(self, width, depth, seconds):
         super().__init__()

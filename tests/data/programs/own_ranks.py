@@ -1,4 +1,4 @@
-"""own_ranks.py N - starts N ranks, as torch.multiprocessing.spawn does, of which no launcher tells. Each tells its own by a link in the
+"""own_ranks.py N - starts N ranks, as torch.multiprocessing.spawn does, which no launcher numbers. Each tells its rank by a link in the
 spool, as the hook for PyTorch does. `own_ranks.py N RANK` is one of them. A child that it starts works for the same rank."""
 import ctypes
 import os

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""torch_cases.py - loops as PyTorch programs write them, one after the other. Under the collector the trace must say how many
-steps each has; and every result is the same without it.
+"""torch_cases.py - typical loops of PyTorch programs, one after the other. Under the collector the trace must say how many
+steps each has, and every result is the same as without it.
 
     torch_cases.py FOLDER        prints what it computed. With TORCH_CASES_MARK set, a range around each case tells its name."""
 import copy

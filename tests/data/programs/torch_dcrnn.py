@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""torch_dcrnn.py - a small DCRNN (one layer of diffusion-convolutional GRU, encoder and decoder) in PyTorch, as a user
-would write it: nothing in it knows of the collector. Data-parallel with gloo; each rank takes its part of a batch of 32. Ranks know
+"""torch_dcrnn.py - a small DCRNN (one layer of diffusion-convolutional GRU, encoder and decoder) in PyTorch, written like a
+user's program, without any knowledge of the collector. Data-parallel with gloo; each rank takes its part of a batch of 32. Ranks know
 each other by RANK and WORLD_SIZE, as torchrun sets them, and meet in the file MEETING."""
 import os
 

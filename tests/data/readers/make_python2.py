@@ -1,4 +1,4 @@
-"""Run by Python 2.7, which needs no NumPy for it: stand-ins for NumPy's classes pickle to what NumPy's own do. Writes
+"""Run by Python 2.7 without NumPy: classes that imitate NumPy's pickle to the same bytes. Writes
 adj_mx as published: protocol 2, and protocol 0 with the line ends of Windows (liyaguang/DCRNN, issue 36)."""
 import cPickle
 import pickle
