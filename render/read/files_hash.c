@@ -51,7 +51,7 @@ static int hash_list(struct run *r, const struct input *x)
     return h ? 0 : DCR_FAIL;
 }
 
-/* SHA-256 takes 0.8 ns a byte and reading a large trace 1.2 to 2.2 ns: a third more time (docs/performance.md). */
+/* SHA-256 takes 0.8 ns a byte, and reading a large trace 1.2 to 2.2 ns (docs/performance.md). */
 enum { MOST_HASHED_BYTES = 64 << 20 };
 
 static int is_small(const struct input *x)

@@ -1,4 +1,4 @@
-/* devices.c - the `devices` of report.json. Schema: docs/report-json.md. */
+/* json_devices.c - the `devices` of report.json. Schema: docs/report-json.md. */
 #include "render/write/json/json_lists.h"
 
 #include "render/write/json/json_values.h"

@@ -162,7 +162,7 @@ def instructions(program, kind, function):
 
 
 def note_of(program, kind):
-    """Other costs of an event: the instructions of recorded events and of lost ones."""
+    """What stands beside a figure: how many events were lost, else the instructions of an event."""
     lost = packed()[0]["dropped_events"]
     if lost:
         return f"{lost} lost"
