@@ -308,7 +308,7 @@ class Marks:
 
     def wrap_start(self):
         """A program that starts its ranks itself, for example with torch.multiprocessing.spawn, numbers them here. A rank that a
-    launcher gave has precedence."""
+        launcher gave has precedence."""
         c10d = sys.modules.get("torch.distributed.distributed_c10d")
         function = getattr(c10d, "init_process_group", None)
         if function is None or has_launcher():
