@@ -49,7 +49,7 @@ MARKED = (("M", r"out of memory|would take more|cannot (draw|start|make) a (pict
                 r"|gradients, but there is room|refusing to remove|samples was given|trace that this program reads"
                 r"|the JSON of a line is not an object"))
 # Messages that are neither provoked nor marked. The number may only go down.
-LEFT = 20  # a whole run left 17; some come only when a test meets a process at the right moment
+LEFT = 4  # a whole run left none; some come only when a test meets a process at the right moment
 # Faults with several messages: the pattern that identifies them, and the one wording.
 WORDINGS = ((r"needs? a value", r"^option '%[^']*' needs a value\. See `[\w -]+ --help`\."),
             (r"\b(no|not enough) memory (for|to|or)\b", r"out of memory"),
