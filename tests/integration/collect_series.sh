@@ -96,6 +96,7 @@ if [ -n "$screen" ]; then
     status=0
     wait $screen || status=$?
     check "Ctrl-C: status 130" test $status -eq 130
+    [ $status -eq 130 ] || tr -d '\r' <"$TMP/screen" | tail -n 20 | sed 's/^/#   /'
     stopped=$(tr -d '\r' <"$TMP/screen" | sed -n 's/.* is in \(.*\), marked incomplete/\1/p')
     check "Ctrl-C: packed, marked incomplete, each rank interrupted" manifest "${stopped:-none}" '(.complete | not) and ([.incomplete_because[] | select(test("^rank [01] was interrupted .SIGINT."))] | length == 2)'
     check "Ctrl-C: it showed how far the run was" grep -q '2 nodes: training, step' "$TMP/screen"
