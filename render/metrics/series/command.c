@@ -138,9 +138,9 @@ static int is_executable(const char *word)
     return is_runner(word, n);
 }
 
-/* The first word after a launcher, whose last word is `launcher`, and after its options. After an unknown option it may
- * be a value. Then the first word that looks like a program is preferred, while options of the launcher go on.
- *  returns  0: there is none */
+/* The index of the first word after a launcher and its options. `launcher` is the index of the launcher's last word.
+ * The word after an unknown option may be its value. Then a later word that looks like a program is preferred, as long
+ * as options of the launcher follow. returns  0 if no word is left */
 static int first_word(const struct run *a, int launcher, const struct options *of)
 {
     int doubtful = 0, is_after_unknown = 0;
@@ -172,8 +172,8 @@ static bool is_python(const char *word)
     return strncmp(word, "python", 6) == 0 && word[6 + strspn(word + 6, "0123456789.")] == '\0';
 }
 
-/* The options of the launcher that begins at a word of the command, NULL when it is none. *last: its last word, since
- * torchrun is also `python3 -m torch.distributed.run` */
+/* The options of the launcher that begins at word i of the command; NULL if no launcher begins there. *last gets the
+ * index of the launcher's last word, which is not i for `python3 -m torch.distributed.run`. */
 static const struct options *launcher_at(const struct run *a, int i, int *last)
 {
     static const char *const of_ranks[] = {"mpirun",       "mpiexec",        "orterun",         "prterun",
