@@ -18,6 +18,7 @@ static const struct {
     {"cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES},
     {"instructions", PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS},
     {"llc_misses", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_MISSES},
+    {"stalled_cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_STALLED_CYCLES_BACKEND},
     {"task_clock_ns", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK},
 };
 
@@ -33,7 +34,16 @@ static int open_one(int c, pid_t pid, int user_only)
     return (int)syscall(SYS_perf_event_open, &a, pid, -1, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
-static void say_why(char *out, size_t n, int error)
+int perf_open_cpu(uint32_t type, uint64_t config, int cpu)
+{
+    struct perf_event_attr a = {.type = type,
+                                .size = sizeof a,
+                                .config = config,
+                                .read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING};
+    return (int)syscall(SYS_perf_event_open, &a, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
+void perf_why(char *out, size_t n, int error)
 {
     char level[32];
     if (error == EACCES || error == EPERM) {
@@ -62,7 +72,7 @@ void perf_open(struct perf *p, pid_t pid)
             p->fd[c] = open_one(c, pid, 1);
         }
         if (p->fd[c] < 0)
-            say_why(p->why[c], sizeof p->why[c], errno);
+            perf_why(p->why[c], sizeof p->why[c], errno);
     }
 }
 
@@ -75,16 +85,21 @@ void perf_leave(struct perf *p, const char *why)
     }
 }
 
-int perf_read(const struct perf *p, enum perf_counter c, uint64_t *out)
+int perf_count(int fd, uint64_t *out)
 {
     struct {
         uint64_t value, enabled, running;
     } r;
-    if (p->fd[c] < 0 || read(p->fd[c], &r, sizeof r) != (ssize_t)sizeof r || r.running == 0)
+    if (fd < 0 || read(fd, &r, sizeof r) != (ssize_t)sizeof r || r.running == 0)
         return -1;
     double scale = (double)r.enabled / (double)r.running;
     *out = r.enabled == r.running ? r.value : (uint64_t)((double)r.value * scale);
     return 0;
+}
+
+int perf_read(const struct perf *p, enum perf_counter c, uint64_t *out)
+{
+    return perf_count(p->fd[c], out);
 }
 
 json_t *perf_describe(const struct perf *p)

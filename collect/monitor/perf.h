@@ -1,6 +1,6 @@
 /* perf.h - the processor's counters for a program and all it starts (perf_event_open): cycles, instructions, misses of
- * the last-level cache, time on a processor. Each counter works or has a reason why not; many machines and containers
- * permit none. */
+ * the last-level cache, cycles in which it waits for data or units, time on a processor. Each counter works or has a
+ * reason why not; many machines and containers permit none. */
 #ifndef COLLECT_PERF_H
 #define COLLECT_PERF_H
 
@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-enum perf_counter { PERF_CYCLES = 0, PERF_INSTRUCTIONS, PERF_LLC_MISSES, PERF_TASK_CLOCK, N_PERF };
+enum perf_counter { PERF_CYCLES = 0, PERF_INSTRUCTIONS, PERF_LLC_MISSES, PERF_STALLED_CYCLES, PERF_TASK_CLOCK, N_PERF };
 
 struct perf {
     int fd[N_PERF]; /* -1 = not counted */
@@ -29,5 +29,13 @@ int perf_read(const struct perf *p, enum perf_counter c, uint64_t *out);
 /** perf_describe - {"cycles": "ok" | "ok: user mode only" | "n/a because ...", ...}. gives */
 json_t *perf_describe(const struct perf *p);
 void perf_close(struct perf *p);
+
+/** perf_open_cpu - count an event of any unit on one processor, for all programs. returns  a descriptor, or -1 (errno)
+ */
+int perf_open_cpu(uint32_t type, uint64_t config, int cpu);
+/** perf_count - as perf_read, for a descriptor. */
+int perf_count(int fd, uint64_t *out);
+/** perf_why - why the kernel refused a counter, from errno. */
+void perf_why(char *out, size_t n, int error);
 
 #endif

@@ -16,8 +16,8 @@
 
 const struct source *const *source_all(void)
 {
-    static const struct source *const all[] = {&source_cpu,     &source_disk,  &source_net, &source_gpu,
-                                               &source_process, &source_clock, NULL};
+    static const struct source *const all[] = {&source_cpu, &source_memory,  &source_disk,  &source_net,
+                                               &source_gpu, &source_process, &source_clock, NULL};
     return all;
 }
 

@@ -29,7 +29,10 @@ struct source_config {
                                * only one collector */
     const char *spool;        /* where ranks without a launcher leave their links */
     const struct perf *perf;  /* its performance counters, or NULL */
-    const char *root;         /* for tests: a folder that replaces / for /proc and /sys of the network; else NULL */
+    /* For tests, else NULL: a folder that replaces / for /proc and /sys of the network and of the memory controllers,
+     * and what opens their counters */
+    const char *root;
+    int (*open_counter)(uint32_t type, uint64_t config, int cpu);
 };
 
 struct source {
@@ -46,7 +49,7 @@ struct source {
     int least_gap_ms; /* least time between two samples, whatever the interval; 0: none */
 };
 
-extern const struct source source_cpu, source_disk, source_net, source_gpu, source_process, source_clock;
+extern const struct source source_cpu, source_memory, source_disk, source_net, source_gpu, source_process, source_clock;
 /** source_all - the sources in a fixed order, NULL at the end. */
 const struct source *const *source_all(void);
 

@@ -79,7 +79,7 @@ static void make_records(struct pack *p)
                          p->launcher ? "the collector ran in front of the launcher and saw only its status"
                                      : "no collector was at this rank's side");
         }
-        meta_missing(o, "counters", "counters are of what a collector starts, and none was at this rank's side");
+        meta_missing(o, "counters", "a collector in front of mpirun counts nothing for single ranks; start mpirun in front of it");
         meta_missing(o, "started_ns",
                      p->launcher ? "the collector ran in front of the launcher"
                                  : "no collector was at this rank's side");
@@ -208,7 +208,7 @@ static void put_ranks(const struct pack *p, json_t *o)
 }
 
 /* Notes what the monitors could not measure, for the closing lines. A host without an NVIDIA driver most likely has no
- * GPU, so nothing is missing there. */
+ * GPU, so nothing is missing there. Few hosts show the counters of their memory controllers, so they are not missed. */
 static void note_missing(struct pack *p, const json_t *nodes)
 {
     const json_t *monitors = json_object_get(json_array_get(nodes, 0), "monitors");
@@ -225,7 +225,7 @@ static void note_missing(struct pack *p, const json_t *nodes)
         const char *state = json_string_value(value);
         const char *reason = state && strncmp(state, "absent: ", 8) == 0 ? state + 8 : NULL;
         char line[512];
-        if (!reason || strncmp(reason, "no NVIDIA driver", 16) == 0)
+        if (!reason || strcmp(key, "memory") == 0 || strncmp(reason, "no NVIDIA driver", 16) == 0)
             continue;
         snprintf(line, sizeof line, "%s: %.400s", key, reason);
         json_array_append_new(p->missing, json_string_kept(line));

@@ -314,7 +314,7 @@ static int add_results_file(struct pack *p, const char *name, const char *path, 
     if (rank >= 0)
         (void)pack_rank_at(p, rank);
     /* Monitors beside metrics.csv are those of the one node that wrote them. */
-    if (node < 0 && role >= DCR_ROLE_CPU_MONITOR && role <= DCR_ROLE_DISK_MONITOR)
+    if (node < 0 && role >= DCR_ROLE_CPU_MONITOR && role <= DCR_ROLE_MEMORY_MONITOR)
         node = 0;
     add_recognised(p, name, path, st, role, node, rank);
     return DCR_OK;

@@ -78,6 +78,7 @@ static const struct {
     {DCR_ROLE_GPU_MONITOR, "samples of the GPUs"},
     {DCR_ROLE_NET_MONITOR, "samples of the network interfaces"},
     {DCR_ROLE_DISK_MONITOR, "samples of the disks"},
+    {DCR_ROLE_MEMORY_MONITOR, "bytes through the memory controllers"},
     {DCR_ROLE_CLOCK_MONITOR, "how far the nodes' clocks are apart"},
     {DCR_ROLE_PROCESS_MONITOR, "samples of the ranks' processes"},
     {DCR_ROLE_TRACE, "events of the program, MPI, files"},

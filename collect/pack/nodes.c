@@ -78,6 +78,7 @@ static void put_monitors(const struct pack *p, json_t *o, int node, const char *
         const char *name;
         enum dcr_role role;
     } kinds[] = {{"cpu", DCR_ROLE_CPU_MONITOR},
+                 {"memory", DCR_ROLE_MEMORY_MONITOR},
                  {"disk", DCR_ROLE_DISK_MONITOR},
                  {"net", DCR_ROLE_NET_MONITOR},
                  {"gpu", DCR_ROLE_GPU_MONITOR}};

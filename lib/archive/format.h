@@ -32,7 +32,8 @@
     X(DCR_ROLE_GPU_MONITOR, "gpu-monitor")                                                                        \
     X(DCR_ROLE_NET_MONITOR, "net-monitor")                                                                        \
     X(DCR_ROLE_DISK_MONITOR, "disk-monitor")                                                                      \
-    X(DCR_ROLE_CLOCK_MONITOR, "clock-monitor") /* how far a node's clock is from that of rank 0's */              \
+    X(DCR_ROLE_MEMORY_MONITOR, "memory-monitor") /* bytes through a node's memory controllers */                  \
+    X(DCR_ROLE_CLOCK_MONITOR, "clock-monitor")   /* how far a node's clock is from that of rank 0's */            \
     X(DCR_ROLE_PROCESS_MONITOR, "process-monitor")                                                                \
     X(DCR_ROLE_TRACE, "trace")             /* native trace, rank<r>/trace-<pid>.dct */                            \
     X(DCR_ROLE_SUMMARY, "summary")         /* sums of a trace: lib/reduce/summary.h */                            \
@@ -111,6 +112,9 @@ enum dcr_role {
     X("t_ns", "ns") X("interface", "") X("rx_bytes", "bytes") X("tx_bytes", "bytes") X("on_wire", "1")
 #define DCR_DISK_MONITOR_COLUMNS(X) \
     X("timestamp", "s") X("t_ns", "ns") X("device", "") X("read_bytes", "bytes") X("write_bytes", "bytes")
+/* Bytes through all memory controllers of the node, since the monitor began. */
+#define DCR_MEMORY_MONITOR_COLUMNS(X) \
+    X("timestamp", "s") X("t_ns", "ns") X("read_bytes", "bytes") X("write_bytes", "bytes")
 /* offset_ns is added to times of this node; it is wrong by at most error_ns */
 #define DCR_CLOCK_MONITOR_COLUMNS(X) \
     X("timestamp", "s") X("t_ns", "ns") X("offset_ns", "ns") X("error_ns", "ns") X("reference", "")
@@ -119,7 +123,7 @@ enum dcr_role {
     X("t_ns", "ns") X("rank", "1") X("pid", "1") X("user_ns", "ns") X("system_ns", "ns") X("rss_bytes", "bytes")       \
         X("read_bytes", "bytes") X("write_bytes", "bytes") X("voluntary_switches", "1") X("involuntary_switches", "1") \
             X("run_delay_ns", "ns") X("minor_faults", "1") X("major_faults", "1") X("cycles", "1") X("instructions", "1") \
-                X("llc_misses", "1") X("task_clock_ns", "ns") X("own_cpu_ns", "ns") X("own_run_delay_ns", "ns") \
+                X("llc_misses", "1") X("stalled_cycles", "1") X("task_clock_ns", "ns") X("own_cpu_ns", "ns") X("own_run_delay_ns", "ns") \
                     X("processes", "1") X("read_chars", "bytes") X("write_chars", "bytes") X("read_calls", "1") \
                         X("write_calls", "1")
 

@@ -53,6 +53,7 @@ enum dcr_role dcr_role_of(const char *name, int *node, int *rank)
                  {"gpu_monitor.csv", DCR_ROLE_GPU_MONITOR},
                  {"net_monitor.csv", DCR_ROLE_NET_MONITOR},
                  {"disk_monitor.csv", DCR_ROLE_DISK_MONITOR},
+                 {"memory_monitor.csv", DCR_ROLE_MEMORY_MONITOR},
                  {"clock_monitor.csv", DCR_ROLE_CLOCK_MONITOR},
                  {"process_monitor.csv", DCR_ROLE_PROCESS_MONITOR},
                  {"rank.json", DCR_ROLE_RANK},

@@ -229,6 +229,14 @@ static void add_phase_time(struct reducer *d, struct track *t, int phase, size_t
     c->ns[step] += ns;
 }
 
+static void keep_stretch(struct reducer *d, struct track *t, int phase, int64_t from, int64_t to)
+{
+    if (phase < 0 || to - from < REDUCE_STRETCH_NS || t->n_stretches == REDUCE_MAX_STRETCHES)
+        return;
+    t->stretches = arena_grow(&d->arena, t->stretches, t->n_stretches, &t->stretches_cap, sizeof *t->stretches);
+    t->stretches[t->n_stretches++] = (struct phase_stretch){from, to, phase};
+}
+
 static void keep_first(struct track *t, size_t n_steps, size_t n_collectives)
 {
     t->n_steps = n_steps;
@@ -338,6 +346,7 @@ static void add_step(struct reducer *d, struct track *t, const struct event *e)
         }
         s->part_ns[g.category] += to - from;
         add_phase_time(d, t, g.phase, t->n_steps, to - from);
+        keep_stretch(d, t, g.phase, from, to);
         pass_time(d, t, &call, from, to, g.category);
         at = to;
     }
@@ -404,7 +413,7 @@ static void forget_batches(struct reducer *d)
         struct track *t = d->tracks[i];
         if (t->n_steps == 0)
             continue;
-        t->n_steps = t->n_collectives = t->n_pending = t->n_calls = t->n_loading = 0;
+        t->n_steps = t->n_collectives = t->n_pending = t->n_calls = t->n_loading = t->n_stretches = 0;
         t->validation_ns = t->tail_validation_ns = 0;
         t->n_exchanged = t->n_seen = t->seen_ns = 0;
         t->is_by_order = 0;

@@ -61,6 +61,14 @@ struct run_phase {
     int gpu_why;     /* why it is not known: a code of render/model/reason.h; 0 = no trace of a GPU */
 };
 
+/* A part of a step in which one phase was innermost throughout, if it is long enough for readings of a monitor. */
+struct phase_stretch {
+    int64_t from_ns, to_ns;
+    int phase; /* index into the phases */
+};
+#define REDUCE_STRETCH_NS 40000000 /* shorter ones are not kept: the shortest useful interval of a monitor is 20 ms */
+#define REDUCE_MAX_STRETCHES 2048  /* the first ones are kept */
+
 /* One collective call of one rank; the k-th of a step is the same operation on all ranks. */
 struct collective {
     int64_t dur_ns;
@@ -99,6 +107,8 @@ struct reduced {
     size_t n_collectives;
     struct run_phase *phases; /* in order of appearance; names beyond RUN_MAX_PHASES are not kept */
     int n_phases;
+    struct phase_stretch *stretches; /* ascending; none if the steps were timed on GPUs. shape (n_stretches) */
+    size_t n_stretches;
     int64_t outside_ns[N_CATEGORIES]; /* between the first step's start and the last one's end, not in steps */
     int64_t validation_ns;            /* part of the time outside steps */
     int64_t wall_ns;                  /* first step start to last step end */

@@ -91,17 +91,28 @@ static void find_hidden(struct reducer *d, const struct track *t, struct reduced
 
 static void copy_phases(const struct reducer *d, const struct track *t, struct dcr_arena *a, struct reduced *out)
 {
+    int number[RUN_MAX_PHASES] = {0};
     out->phases = dcr_arena_alloc(a, RUN_MAX_PHASES * sizeof *out->phases);
     out->n_phases = 0;
     for (int i = 0; i < d->n_phases; i++) {
         const struct column *c = &t->phases[i];
         if (c->n == 0)
             continue;
+        number[i] = out->n_phases;
         struct run_phase *p = &out->phases[out->n_phases++];
         p->name = text_clean(a, d->phases[i].name);
         p->category = d->phases[i].category;
         p->ns = dcr_arena_alloc(a, t->n_steps * sizeof *p->ns);
         memcpy(p->ns, c->ns, c->n * sizeof *p->ns);
+    }
+    out->n_stretches = 0;
+    out->stretches = dcr_arena_alloc(a, (t->n_stretches ? t->n_stretches : 1) * sizeof *out->stretches);
+    for (size_t i = 0; i < t->n_stretches; i++) {
+        struct phase_stretch s = t->stretches[i];
+        if (t->phases[s.phase].n == 0) /* its step was left out */
+            continue;
+        s.phase = number[s.phase];
+        out->stretches[out->n_stretches++] = s;
     }
 }
 

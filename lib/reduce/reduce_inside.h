@@ -54,6 +54,8 @@ struct track {
     int64_t n_exchanged;                             /* steps up to the last EVENT_EXCHANGE; 0 = there was none */
     int is_by_hook;                                  /* of struct reduced */
     struct column phases[RUN_MAX_PHASES];
+    struct phase_stretch *stretches; /* phase: index into the reducer's phases */
+    size_t n_stretches, stretches_cap;
     int64_t *loading_ns; /* of struct reduced */
     size_t n_loading, loading_cap;
 };

@@ -77,6 +77,23 @@ static int take_phases(struct reading *g, const json_t *list)
     return 1;
 }
 
+/* Older collectors did not write them. */
+static int take_stretches(struct reading *g, const json_t *list)
+{
+    struct reduced *r = &g->out->steps;
+    size_t n = json_array_size(list);
+    if (n > REDUCE_MAX_STRETCHES)
+        return 0;
+    r->stretches = dcr_arena_alloc(g->arena, (n ? n : 1) * sizeof *r->stretches);
+    for (r->n_stretches = 0; r->n_stretches < n; r->n_stretches++) {
+        int64_t v[3];
+        if (!take_list(json_array_get(list, r->n_stretches), 3, MAX_TIME, v) || v[0] >= v[1] || v[2] >= r->n_phases)
+            return 0;
+        r->stretches[r->n_stretches] = (struct phase_stretch){v[0], v[1], (int)v[2]};
+    }
+    return 1;
+}
+
 static int take_notes(struct reading *g, const json_t *list)
 {
     struct dcr_buf b = {.max = 1 << 20};
@@ -176,7 +193,7 @@ static int take_head(struct reading *g, const json_t *o)
         !take_seen(json_object_get(o, "steps_seen"), steps, &r->seen) || !take_field(o, "wall_ns", &wall) ||
         wall > MAX_TIME || !take_field(o, "validation_ns", &validation) || validation > MAX_TIME ||
         !take_list(json_object_get(o, "outside_ns"), N_CATEGORIES, MAX_TIME, r->outside_ns) ||
-        !take_phases(g, json_object_get(o, "phases")))
+        !take_phases(g, json_object_get(o, "phases")) || !take_stretches(g, json_object_get(o, "stretches")))
         return 0;
     s->loss.is_torn = torn != 0;
     r->is_by_hook = json_integer_value(json_object_get(o, "steps_by_hook")) == 1;

@@ -55,6 +55,18 @@ static void put_notes(struct dcr_buf *out, const char *notes)
     dcr_buf_putc(out, ']');
 }
 
+static void put_stretches(struct dcr_buf *out, const struct reduced *r)
+{
+    dcr_buf_puts(out, ",\"stretches\":[");
+    for (size_t i = 0; i < r->n_stretches; i++) {
+        const int64_t row[] = {r->stretches[i].from_ns, r->stretches[i].to_ns, r->stretches[i].phase};
+        if (i)
+            dcr_buf_putc(out, ',');
+        put_list(out, row, sizeof row / sizeof *row);
+    }
+    dcr_buf_putc(out, ']');
+}
+
 static void put_head(struct dcr_buf *out, const struct summary *s)
 {
     const struct reduced *r = &s->steps;
@@ -128,7 +140,10 @@ static void put_head(struct dcr_buf *out, const struct summary *s)
         text_json(out, r->phases[i].name);
         dcr_buf_printf(out, ",\"%s\"]", category_key(r->phases[i].category));
     }
-    dcr_buf_puts(out, "]}\n");
+    dcr_buf_putc(out, ']');
+    if (r->n_stretches)
+        put_stretches(out, r);
+    dcr_buf_puts(out, "}\n");
 }
 
 static void put_step(struct dcr_buf *out, const struct reduced *r, size_t i)

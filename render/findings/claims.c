@@ -81,14 +81,14 @@ static void add_class_claim(struct report *rep, int run, const struct class_resu
     }
     c->evidence = evidence_of(rep, r, k->cls);
     c->action = action_for(rep, r, k->cls);
-    /* Compute cannot be removed, but can be below its ceiling. Cache misses do not tell what memory costs. */
+    /* Compute cannot be removed, but can be below its ceiling. Counters do not tell what memory traffic costs. */
     c->has_gain = (k->cls != CLASS_COMPUTE && k->cls != CLASS_MEMORY) || k->gain_ns > 0;
     c->gain_ns = k->gain_ns;
     c->step_ns = r->step.mean_ns;
     c->gain_basis = gain_basis_of(r, k->cls);
     c->gain_text = c->has_gain ? gain_text(rep, k->gain_ns, r->step.mean_ns, c->gain_basis) : "";
     c->gain_why = c->has_gain              ? REASON(NONE)
-                  : k->cls == CLASS_MEMORY ? REASON(GAIN_OF_MISSES)
+                  : k->cls == CLASS_MEMORY ? REASON(GAIN_OF_TRAFFIC)
                                            : REASON(GAIN_OF_COMPUTE);
     if (k->cls == CLASS_IMBALANCE && *c->gain_text) {
         struct phrase balanced = PHRASE(GAIN_BALANCED, slot_time(k->gain_ns), slot_time(r->step.mean_ns),

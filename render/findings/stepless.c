@@ -170,14 +170,16 @@ static void add_files_claim(struct report *rep, struct run_result *r, const stru
 
 static void add_memory_claim(struct report *rep, struct run_result *r)
 {
-    struct said s = {
-        .headline = PHRASE(MEMORY_LIMITS, slot_percent(r->missed.used_ratio), slot_name(peaks_word(r->missed.peaks)))};
-    said_add(&s, found_misses(&r->missed));
+    struct said s = {.headline = PHRASE(MEMORY_LIMITS, slot_percent(r->counted.used_ratio),
+                                        slot_name(peaks_word(r->counted.peaks)))};
+    said_add(&s, found_counted(&r->counted));
+    said_add(&s, found_stalled(r));
     struct claim *c = add_claim(rep, r, CLASS_MEMORY, "monitors", &s);
     c->threshold_ratio = rep->thresholds.memory_bound;
     c->threshold_name = "memory_bound";
-    claim_number(rep, c, report_text(rep, "runs.%s.cache_misses.used_ratio", r->slug), "ratio", r->missed.used_ratio);
-    claim_number(rep, c, report_text(rep, "runs.%s.cache_misses.gb_per_s", r->slug), "GB/s", r->missed.gb_per_s);
+    const char *of = counted_memory_key(&r->counted);
+    claim_number(rep, c, report_text(rep, "runs.%s.%s.used_ratio", r->slug, of), "ratio", r->counted.used_ratio);
+    claim_number(rep, c, report_text(rep, "runs.%s.%s.gb_per_s", r->slug, of), "GB/s", r->counted.gb_per_s);
 }
 
 /* Ranks that wait for a core are late, so waiting in MPI then proves no other cause (as in runs with steps). */
@@ -223,7 +225,7 @@ static int add_claims(struct report *rep, struct run_result *r)
         add_files_claim(rep, r, &f);
     if (is_late_own && !is_late_first)
         add_late_claim(rep, r, &l, wall);
-    if (!r->missed.why.code && r->missed.used_ratio > rep->thresholds.memory_bound)
+    if (!r->counted.why.code && r->counted.used_ratio > rep->thresholds.memory_bound)
         add_memory_claim(rep, r);
     return r->n_claims;
 }

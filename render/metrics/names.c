@@ -240,6 +240,11 @@ const char *memory_source_word(enum memory_source s)
     return words[s];
 }
 
+const char *counted_memory_key(const struct counted_memory *m)
+{
+    return m->is_of_controllers ? "memory_controllers" : "cache_misses";
+}
+
 const char *throughput_source_words(const struct run_result *r)
 {
     static const char *const words[] = {"",

@@ -1,8 +1,8 @@
 /* roofline.c - the classes of compute and memory: compares analytic counts of the program with peaks calibrated on its
  * nodes, and with the kernels that it could have used. See rules.h. */
-#include "render/metrics/cache_misses.h"
 #include "render/metrics/cores.h"
 #include "render/metrics/gain.h"
+#include "render/metrics/memory_counters.h"
 #include "render/metrics/rule.h"
 
 #include "render/model/calibration.h"
@@ -31,9 +31,9 @@ static int says_counts(const struct run *a)
     return a->program.traffic_bytes_per_step > 0 && a->program.flop_per_step > 0;
 }
 
-/* Memory traffic by counters of the processor, if the program does not report it. Not for GPUs, whose memory is
- * separate. Uses the first rank: its counters were counted, or the archive has a reason. */
-static struct reason counted(struct report *rep, const struct run_result *r, double *gb_per_s)
+/* Memory traffic by cache misses, if the program does not report it. Not for GPUs, whose memory is separate. Uses the
+ * first rank: its counters were counted, or the archive has a reason. */
+static struct reason misses_of(struct report *rep, const struct run_result *r, double *gb_per_s)
 {
     const struct run *a = r->run;
     const struct recorder counters = a->ranks_len ? a->ranks[0].counters : (struct recorder){0};
@@ -56,26 +56,13 @@ static double stated(const struct run *a, const char *key)
     return 0;
 }
 
-/* The index of the first node on the same machine as node i. Emulated nodes, and nodes on one kernel, are one machine,
- * whose peak rates count once. */
-static int machine_of(const struct run *a, int i)
-{
-    const char *kernel = a->nodes[i].boot_id;
-    if (a->node_kind == NODES_EMULATED || (run_is_one_machine(a) && !*kernel))
-        return 0;
-    for (int k = 0; k < i && *kernel; k++)
-        if (strcmp(a->nodes[k].boot_id, kernel) == 0)
-            return k;
-    return i;
-}
-
 /* The number of ranks of each machine, at the index of its first node; 0 at the other nodes. shape (nodes_len) */
 static const int *ranks_of_machines(struct report *rep, const struct run_result *r)
 {
     const struct run *a = r->run;
     int *n = dcr_arena_alloc(&rep->arena, (size_t)(a->nodes_len + 1) * sizeof *n), n_elsewhere = 0;
     for (int i = 0; i < a->nodes_len; i++) {
-        int machine = machine_of(a, i);
+        int machine = run_machine_of(a, i);
         for (int k = 0; k < a->ranks_len; k++)
             n[machine] += a->ranks[k].node == a->nodes[i].node;
         n_elsewhere += machine > 0;
@@ -91,7 +78,7 @@ static double threads_at_once(const struct run *a, int machine, double threads)
 {
     double quotas = 0;
     for (int i = machine; i < a->nodes_len; i++) {
-        if (i > machine && (a->node_kind == NODES_EMULATED || machine_of(a, i) != machine))
+        if (i > machine && (a->node_kind == NODES_EMULATED || run_machine_of(a, i) != machine))
             continue;
         if (!(a->nodes[i].cores_quota > 0))
             return threads;
@@ -105,7 +92,7 @@ static int shares_of(const struct run *a, int machine)
 {
     int n = 0;
     for (int i = machine; i < a->nodes_len; i++)
-        n += a->nodes[i].share.cores > 0 && machine_of(a, i) == machine;
+        n += a->nodes[i].share.cores > 0 && run_machine_of(a, i) == machine;
     return n;
 }
 
@@ -222,10 +209,26 @@ struct roofline roofline_of(const struct run_program *p, double peak_gflop_per_s
     return f;
 }
 
-struct missed_memory missed_memory(struct report *rep, const struct run_result *r)
+/* The memory controllers count all traffic. If other programs used the machines, part of it is theirs, and the cache
+ * misses of the ranks tell more. */
+static void count_memory(struct report *rep, const struct run_result *r, struct counted_memory *m)
 {
-    struct missed_memory m = {0};
-    m.why = says_counts(r->run) ? REASON(PROGRAM_COUNTS) : counted(rep, r, &m.gb_per_s);
+    int is_alone = others_ratio(r) <= rep->thresholds.loss_matters;
+    double moved = is_alone && !r->pop.is_of_gpus ? controllers_gb_per_s(r->run) : -1;
+    m->is_of_controllers = moved >= 0;
+    if (m->is_of_controllers)
+        m->gb_per_s = moved;
+    else
+        m->why = misses_of(rep, r, &m->gb_per_s);
+}
+
+struct counted_memory counted_memory(struct report *rep, const struct run_result *r)
+{
+    struct counted_memory m = {0};
+    if (says_counts(r->run))
+        m.why = REASON(PROGRAM_COUNTS);
+    else
+        count_memory(rep, r, &m);
     struct ceilings p = m.why.code ? (struct ceilings){0} : ceilings_of(rep, r, (double)r->run->program.threads);
     m.peaks = p.peaks;
     m.peak_gb_per_s = p.gb_per_s;
@@ -233,25 +236,34 @@ struct missed_memory missed_memory(struct report *rep, const struct run_result *
     if (m.why.code)
         return m;
     m.why = disagree(rep, &(struct roofline){.peaks = p.peaks}, m.gb_per_s, p.gb_per_s, "GB/s");
-    m.used_ratio = fmin(m.gb_per_s / p.gb_per_s / left_by_others(r), 1);
+    m.used_ratio = fmin(m.gb_per_s / p.gb_per_s / (m.is_of_controllers ? 1 : left_by_others(r)), 1);
     return m;
 }
 
-struct phrase found_misses(const struct missed_memory *m)
+struct phrase found_counted(const struct counted_memory *m)
 {
-    return PHRASE(FOUND_MISSES, slot_number(m->gb_per_s), slot_percent(m->gb_per_s / m->peak_gb_per_s),
-                  slot_name(peaks_word(m->peaks)), slot_number(m->peak_gb_per_s));
+    const struct slot rate = slot_number(m->gb_per_s), share = slot_percent(m->gb_per_s / m->peak_gb_per_s),
+                      peaks = slot_name(peaks_word(m->peaks)), peak = slot_number(m->peak_gb_per_s);
+    return m->is_of_controllers ? PHRASE(FOUND_CONTROLLERS, rate, share, peaks, peak)
+                                : PHRASE(FOUND_MISSES, rate, share, peaks, peak);
 }
 
-/* The lower bound can show that memory limits, and cannot show that it does not. How much faster compute would be with
- * fewer misses is not known. */
-static void rule_misses(const struct report *rep, struct run_result *r)
+struct phrase found_stalled(const struct run_result *r)
+{
+    return r->counters.whole.stalled_ratio < 0 || !r->counters.has
+               ? PHRASE(NONE)
+               : PHRASE(FOUND_STALLED, slot_percent(r->counters.whole.stalled_ratio));
+}
+
+/* Misses are a lower bound, so they can show that memory limits, and cannot show that it does not. How much faster
+ * compute would be with less traffic is not known. */
+static void rule_counted(const struct report *rep, struct run_result *r)
 {
     const struct thresholds *t = &rep->thresholds;
-    const struct missed_memory *m = &r->missed;
-    const struct slot peaks = slot_name(peaks_word(m->peaks));
+    const struct counted_memory *m = &r->counted;
+    const struct slot peaks = slot_name(peaks_word(m->peaks)), limit = slot_percent(t->memory_bound);
     struct reason why = m->why;
-    if (!why.code && m->used_ratio <= t->memory_bound / 2)
+    if (!why.code && !m->is_of_controllers && m->used_ratio <= t->memory_bound / 2)
         why = REASON(MISSES_SHOW_LITTLE, slot_percent(m->used_ratio), peaks);
     if (!why.code && r->part_ns[PART_COMPUTE] <= 0)
         why = REASON(NO_COMPUTE);
@@ -261,19 +273,23 @@ static void rule_misses(const struct report *rep, struct run_result *r)
         return;
     }
     r->roofline.peaks = m->peaks;
-    struct class_result *c =
-        rule_begin(r, CLASS_MEMORY, (int64_t)(m->used_ratio * (double)r->part_ns[PART_COMPUTE]),
-                   PHRASE(RULE_MEMORY_MISSES, slot_percent(t->memory_bound), peaks), "memory_bound", t->memory_bound);
+    struct class_result *c = rule_begin(r, CLASS_MEMORY, (int64_t)(m->used_ratio * (double)r->part_ns[PART_COMPUTE]),
+                                        m->is_of_controllers ? PHRASE(RULE_MEMORY_CONTROLLERS, limit, peaks)
+                                                             : PHRASE(RULE_MEMORY_MISSES, limit, peaks),
+                                        "memory_bound", t->memory_bound);
     c->judged = (struct judged){JUDGED_BANDWIDTH, m->used_ratio, "memory_bound", t->memory_bound, {0}};
-    c->verdict = m->used_ratio > t->memory_bound ? VERDICT_LIMITS : VERDICT_WATCH;
-    rule_found(c, found_misses(m));
+    c->verdict = m->used_ratio > t->memory_bound       ? VERDICT_LIMITS
+                 : m->used_ratio > t->memory_bound / 2 ? VERDICT_WATCH
+                                                       : VERDICT_FINE;
+    rule_found(c, found_counted(m));
+    rule_found(c, found_stalled(r));
 }
 
 void rule_memory(struct report *rep, struct run_result *r)
 {
     const struct thresholds *t = &rep->thresholds;
     if (!says_counts(r->run)) {
-        rule_misses(rep, r);
+        rule_counted(rep, r);
         return;
     }
     struct ceilings p = ceilings_of(rep, r, r->run->program.threads > 0 ? (double)r->run->program.threads : 1);

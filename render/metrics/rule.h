@@ -50,11 +50,13 @@ double rule_share(const struct run_result *r, int64_t ns);
 /** rule_mean - of a monitor's samples; NAN without any. */
 double rule_mean(const struct sampled *s);
 
-/** missed_memory - memory traffic by cache misses (cache_misses.h) against the peak of the run's machines, of any
+/** counted_memory - memory traffic by counters (memory_counters.h) against the peak of the run's machines, of any
  *  program that was watched. (roofline.c)  Test: tests/unit/test_roofline.c */
-struct missed_memory missed_memory(struct report *rep, const struct run_result *r);
-/** found_misses - the two rates and their share. */
-struct phrase found_misses(const struct missed_memory *m);
+struct counted_memory counted_memory(struct report *rep, const struct run_result *r);
+/** found_counted - the two rates and their share. */
+struct phrase found_counted(const struct counted_memory *m);
+/** found_stalled - the share of the cycles in which the cores were stalled; PHRASE_NONE = not counted. */
+struct phrase found_stalled(const struct run_result *r);
 
 /** rule_memory - does the memory's bandwidth limit compute?
  *  source   docs/metrics.md#predicted-gain. Test: tests/unit/test_roofline.c */

@@ -305,15 +305,31 @@ struct roofline {
     enum roof_bound bound; /* step times cannot tell that it is latency */
 };
 
-/* Memory traffic by cache misses, if the program does not report it: a lower bound of the share of the peak. Runs
- * without steps have it too. */
-struct missed_memory {
-    struct reason why; /* REASON_NONE: it is known. The rates are also known if a rate disagrees with its peak */
+/* Memory traffic by counters of the hardware, if the program does not report it. Runs without steps have it too. */
+struct counted_memory {
+    struct reason why;     /* REASON_NONE: it is known. The rates are also known if a rate disagrees with its peak */
+    int is_of_controllers; /* traffic of the memory controllers; else cache misses, a lower bound */
     enum peaks peaks;
     double gb_per_s, peak_gb_per_s; /* of all ranks together; the peak 0 = not known */
-    double used_ratio;              /* share of the part of the peak that other programs left, at most 1 */
+    double used_ratio;              /* share of the peak, at most 1. Of misses: of the part that other programs left */
 };
 
+/* What the cores did in one phase, all ranks together, in the time between readings of the monitor that both lie in the
+ * phase. The counters are those of the rank's processes with all their threads. -1 = not counted throughout. */
+struct phase_counters {
+    const char *name; /* "" = all phases */
+    int64_t ns;       /* summed over the ranks */
+    double instructions_per_cycle;
+    double stalled_ratio;   /* share of the cycles in which the core waited for data or units */
+    double missed_gb_per_s; /* as missed_gb_per_s, of one rank in the mean */
+};
+struct counted_phases {
+    int has;                       /* cycles were counted */
+    struct phase_counters whole;   /* from the first step's start to the last one's end, without steps the run */
+    struct phase_counters *phases; /* in order of appearance. shape (n) */
+    int n;
+    struct reason why; /* n is 0 */
+};
 /* The state of a GPU's memory at its peak. X(id, word in report.json and on the page) */
 #define MEMORY_STATES(X)                  \
     X(MEMORY_UNKNOWN, "")                 \
@@ -517,11 +533,14 @@ struct run_result {
     struct run_note *notes;    /* further observations: run_add_note */
     int n_notes;
     struct roofline roofline;
-    struct missed_memory missed;
+    struct counted_memory counted;
+    struct counted_phases counters;
     struct gpu_memory *memory; /* of GPUs, monitors' first */
     int n_memory;
 };
 
+/** counted_memory_key - "memory_controllers" or "cache_misses", as in report.json. */
+const char *counted_memory_key(const struct counted_memory *m);
 /** throughput_source_words - in report.json and on pages; "" of THROUGHPUT_OF_NOTHING. */
 const char *throughput_source_words(const struct run_result *r);
 

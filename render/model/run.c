@@ -80,7 +80,7 @@ struct run_rank *run_rank_at(struct run *r, int64_t rank)
     k->rank = (int)rank;
     k->node = k->exit_status = -1;
     k->host = k->cpus_allowed = k->trace_notes = k->ended_in = "";
-    k->cycles = k->instructions = k->llc_misses = k->task_clock_ns = -1;
+    k->cycles = k->instructions = k->llc_misses = k->stalled_cycles = k->task_clock_ns = -1;
     k->cpu_ns = k->run_delay_ns = k->peak_rss_bytes = k->involuntary_switches = -1;
     return k;
 }
@@ -130,6 +130,8 @@ void run_take_steps(struct run_rank *k, const struct reduced *from)
     k->n_collectives = from->n_collectives;
     k->phases = from->phases;
     k->n_phases = from->n_phases;
+    k->stretches = from->stretches;
+    k->n_stretches = from->n_stretches;
     memcpy(k->outside_ns, from->outside_ns, sizeof k->outside_ns);
     k->validation_ns = from->validation_ns;
     k->wall_ns = from->wall_ns;
@@ -209,6 +211,17 @@ double run_node_steal(const struct run_node *n)
 int run_is_one_machine(const struct run *r)
 {
     return r->node_kind == NODES_EMULATED || r->node_kind == NODES_ONE_KERNEL || r->node_kind == NODES_SHARES;
+}
+
+int run_machine_of(const struct run *r, int i)
+{
+    const char *kernel = r->nodes[i].boot_id;
+    if (r->node_kind == NODES_EMULATED || (run_is_one_machine(r) && !*kernel))
+        return 0;
+    for (int k = 0; k < i && *kernel; k++)
+        if (strcmp(r->nodes[k].boot_id, kernel) == 0)
+            return k;
+    return i;
 }
 
 void run_put_gap(struct run *r, const struct phrase said[NOTE_PHRASES])

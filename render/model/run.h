@@ -45,15 +45,18 @@ struct run_reading {
     union {
         int64_t run_delay_ns;
         int64_t sent_bytes;
+        int64_t written_bytes; /* to memory */
     };
     union {
         int64_t cpu_ns; /* -1 = not measured */
         int64_t received_bytes;
+        int64_t read_bytes; /* from memory */
     };
     int64_t own_ns; /* of a rank: both times, of its first process only; -1 = not measured */
     int64_t misses; /* of a rank: of the last-level cache, since its start; -1 = not counted */
+    int64_t cycles, instructions, stalled_cycles; /* as misses */
 };
-#define RUN_MAX_READINGS 512
+#define RUN_MAX_READINGS 2048
 
 struct run_gpu {
     int gpu_id;
@@ -119,6 +122,8 @@ struct run_node {
     int n_net, n_disk;
     struct run_reading *wire; /* bytes on all its wires since boot. shape (n_wire) */
     int n_wire;
+    struct run_reading *memory; /* bytes through its memory controllers. shape (n_memory) */
+    int n_memory;
 };
 
 struct run_rank {
@@ -133,6 +138,8 @@ struct run_rank {
     size_t n_collectives;
     struct run_phase *phases; /* in order of appearance; names beyond RUN_MAX_PHASES are not kept */
     int n_phases;
+    struct phase_stretch *stretches; /* of struct reduced. shape (n_stretches) */
+    size_t n_stretches;
     int64_t outside_ns[N_CATEGORIES]; /* between the first step's start and the last one's end, not in steps */
     int64_t validation_ns;            /* part of the time outside steps */
     int64_t wall_ns;                  /* first step start to last step end */
@@ -161,8 +168,8 @@ struct run_rank {
     int64_t file_ns; /* inside calls on files; those of several threads each count */
     double process_seconds;
     int64_t watched_from_ns, watched_to_ns; /* its first and last sample, on the clock of the steps; 0 = not known */
-    int64_t cycles, instructions, llc_misses,
-        task_clock_ns;          /* processor's counters over the samples; -1 = not counted */
+    /* Processor's counters over the samples; -1 = not counted. Stalled: the core waited for data or units. */
+    int64_t cycles, instructions, llc_misses, stalled_cycles, task_clock_ns;
     struct recorder counters;   /* recorder of the cycles */
     struct run_reading *delays; /* the same counters over time. shape (n_delays) */
     int n_delays;
@@ -352,6 +359,9 @@ struct run {
 
 /** run_is_one_machine - do all nodes share the cores and the memory of one machine? */
 int run_is_one_machine(const struct run *r);
+/** run_machine_of - the index of the first node on the same machine as nodes[i]. Emulated nodes, and nodes on one
+ * kernel, are one machine, whose peak rates and memory controllers count once. */
+int run_machine_of(const struct run *r, int i);
 /** run_all_steps - how many steps each rank made if all ranks kept n of them (steps_of_all). */
 double run_all_steps(const struct run *r, int64_t n);
 

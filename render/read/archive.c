@@ -31,8 +31,9 @@ static int is_optional(enum dcr_role role)
 {
     return role == DCR_ROLE_TRACE || role == DCR_ROLE_SUMMARY || role == DCR_ROLE_CPU_MONITOR ||
            role == DCR_ROLE_GPU_MONITOR || role == DCR_ROLE_NET_MONITOR || role == DCR_ROLE_DISK_MONITOR ||
-           role == DCR_ROLE_PROCESS_MONITOR || role == DCR_ROLE_CLOCK_MONITOR || role == DCR_ROLE_METADATA_TEXT ||
-           role == DCR_ROLE_CALIBRATION || role == DCR_ROLE_FOREIGN || role == DCR_ROLE_LOG || role == DCR_ROLE_OTHER;
+           role == DCR_ROLE_MEMORY_MONITOR || role == DCR_ROLE_PROCESS_MONITOR || role == DCR_ROLE_CLOCK_MONITOR ||
+           role == DCR_ROLE_METADATA_TEXT || role == DCR_ROLE_CALIBRATION || role == DCR_ROLE_FOREIGN ||
+           role == DCR_ROLE_LOG || role == DCR_ROLE_OTHER;
 }
 
 /* The summary of a trace that follows, of which only the newest events are kept. */
@@ -149,6 +150,7 @@ static int parse(struct reading *g, const char *name, enum dcr_role role, int no
     case DCR_ROLE_GPU_MONITOR:
     case DCR_ROLE_NET_MONITOR:
     case DCR_ROLE_DISK_MONITOR:
+    case DCR_ROLE_MEMORY_MONITOR:
     case DCR_ROLE_PROCESS_MONITOR:
     case DCR_ROLE_CLOCK_MONITOR:
         return monitor_read(r, role, node, rank, s, err);

@@ -138,9 +138,10 @@ static int next_row(struct table *t, struct dcr_err *err)
     return rc;
 }
 
-/* Which readings are kept: every stride-th. When the room is full, every second one is dropped. */
+/* Which readings are kept: every stride-th. When there are too many, every second one is dropped. */
 struct thinning {
     int64_t row, stride;
+    size_t cap; /* of the list */
 };
 
 static void keep(struct table *t, struct run_reading **list, int *n, const struct run_reading *k, struct thinning *by)
@@ -148,8 +149,6 @@ static void keep(struct table *t, struct run_reading **list, int *n, const struc
     by->stride = by->stride ? by->stride : 1;
     if (by->row++ % by->stride)
         return;
-    if (!*list)
-        *list = dcr_arena_alloc(&t->run->arena, RUN_MAX_READINGS * sizeof **list);
     if (*n == RUN_MAX_READINGS) {
         for (int i = 0; i < RUN_MAX_READINGS / 2; i++)
             (*list)[i] = (*list)[2 * i];
@@ -158,6 +157,7 @@ static void keep(struct table *t, struct run_reading **list, int *n, const struc
         if ((by->row - 1) % by->stride)
             return;
     }
+    *list = arena_grow(&t->run->arena, *list, (size_t)*n, &by->cap, sizeof **list);
     (*list)[(*n)++] = *k;
 }
 
@@ -324,6 +324,30 @@ static int read_traffic(struct table *t, int node, enum dcr_role role, struct dc
     return rc == DCR_END ? 0 : rc;
 }
 
+static int read_memory(struct table *t, int node, struct dcr_err *err)
+{
+    int rc;
+    struct thinning of_memory = {0};
+    while ((rc = next_row(t, err)) == 0) {
+        struct run_node *n = run_node_at(t->run, node);
+        double when, in, out;
+        if (!cell(t, "t_ns", &when) || !cell(t, "read_bytes", &in) || !cell(t, "write_bytes", &out) ||
+            !(when >= 0 && in >= 0 && out >= 0 && when < 9e18 && in + out < 9e18))
+            continue;
+        struct run_reading now = {.t_ns = (int64_t)when, .read_bytes = (int64_t)in, .written_bytes = (int64_t)out};
+        keep(t, &n->memory, &n->n_memory, &now, &of_memory);
+    }
+    return rc == DCR_END ? 0 : rc;
+}
+
+/* A counter of the row, -1 if it was not counted. */
+static int64_t counter_of(const struct table *t, const char *column)
+{
+    double v;
+    int has = !dcr_csv_double(t->csv, dcr_csv_column(t->csv, column), &v, NULL) && v >= 0 && v < 9e18;
+    return has ? (int64_t)v : -1;
+}
+
 /* The counters of a row, if it has all that are asked for: 0. */
 static int reading(const struct table *t, struct run_reading *out)
 {
@@ -335,14 +359,15 @@ static int reading(const struct table *t, struct run_reading *out)
     int has_cpu = !dcr_csv_double(t->csv, dcr_csv_column(t->csv, "user_ns"), &user, NULL) &&
                   !dcr_csv_double(t->csv, dcr_csv_column(t->csv, "system_ns"), &system, NULL) && user >= 0 &&
                   system >= 0 && user + system < 9e18;
-    double own, own_delay, misses;
+    double own, own_delay;
     int has_own = !dcr_csv_double(t->csv, dcr_csv_column(t->csv, "own_cpu_ns"), &own, NULL) &&
                   !dcr_csv_double(t->csv, dcr_csv_column(t->csv, "own_run_delay_ns"), &own_delay, NULL) && own >= 0 &&
                   own_delay >= 0 && own + own_delay < 9e18;
-    int has_misses =
-        !dcr_csv_double(t->csv, dcr_csv_column(t->csv, "llc_misses"), &misses, NULL) && misses >= 0 && misses < 9e18;
     *out = (struct run_reading){.t_ns = (int64_t)when,
-                                .misses = has_misses ? (int64_t)misses : -1,
+                                .misses = counter_of(t, "llc_misses"),
+                                .cycles = counter_of(t, "cycles"),
+                                .instructions = counter_of(t, "instructions"),
+                                .stalled_cycles = counter_of(t, "stalled_cycles"),
                                 .run_delay_ns = (int64_t)delay,
                                 .cpu_ns = has_cpu ? (int64_t)(user + system) : -1,
                                 .own_ns = has_own ? (int64_t)(own + own_delay) : -1};
@@ -352,7 +377,7 @@ static int reading(const struct table *t, struct run_reading *out)
 static int read_process(struct table *t, int rank, struct dcr_err *err)
 {
     struct counter user = {0}, system = {0}, delay = {0}, involuntary = {0}, cycles = {0}, instructions = {0},
-                   misses = {0}, clock = {0};
+                   misses = {0}, stalled = {0}, clock = {0};
     struct span span = {0};
     static const char *const totals[DCT_N_IO_TOTALS] = {
 #define X(id, kernel, column) [id] = column,
@@ -380,6 +405,7 @@ static int read_process(struct table *t, int rank, struct dcr_err *err)
         count(t, &cycles, "cycles");
         count(t, &instructions, "instructions");
         count(t, &misses, "llc_misses");
+        count(t, &stalled, "stalled_cycles");
         count(t, &clock, "task_clock_ns");
         if (!of->monitor_pid && cell(t, "pid", &v) && v >= 1 && v < INT32_MAX)
             of->monitor_pid = (int64_t)v;
@@ -399,6 +425,7 @@ static int read_process(struct table *t, int rank, struct dcr_err *err)
     k->cycles = span.n > 1 ? growth(&cycles) : -1;
     k->instructions = span.n > 1 ? growth(&instructions) : -1;
     k->llc_misses = span.n > 1 ? growth(&misses) : -1;
+    k->stalled_cycles = span.n > 1 ? growth(&stalled) : -1;
     k->task_clock_ns = span.n > 1 ? growth(&clock) : -1;
     k->peak_rss_bytes = rss < 0 ? -1 : (int64_t)rss;
     k->process_seconds = seconds(&span);
@@ -436,6 +463,9 @@ int monitor_read(struct run *r, enum dcr_role role, int node, int rank, struct d
         break;
     case DCR_ROLE_GPU_MONITOR:
         rc = read_gpu(&t, node, err);
+        break;
+    case DCR_ROLE_MEMORY_MONITOR:
+        rc = read_memory(&t, node, err);
         break;
     case DCR_ROLE_PROCESS_MONITOR:
         rc = read_process(&t, rank, err);

@@ -263,6 +263,7 @@ static void make_phases(struct run *r, struct run_rank *k, const struct rank_row
     enum { N_COLUMNS = sizeof columns / sizeof *columns };
     k->phases = dcr_arena_alloc(&r->arena, N_COLUMNS * sizeof *k->phases);
     k->n_phases = 0;
+    k->n_stretches = 0;
     for (size_t c = 0; c < N_COLUMNS; c++) {
         int64_t *ns = dcr_arena_alloc(&r->arena, t->n * sizeof *ns), sum = 0;
         for (size_t i = 0; i < t->n; i++) {

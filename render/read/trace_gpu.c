@@ -168,6 +168,7 @@ static void take_device_steps(struct reduced *steps, const struct reduced *devic
     steps->n_collectives = device->n_collectives;
     steps->phases = device->phases;
     steps->n_phases = device->n_phases;
+    steps->n_stretches = 0;
     steps->wall_ns = device->wall_ns;
     steps->n_gpus = device->n_gpus;
     steps->has_runtime = device->has_runtime;

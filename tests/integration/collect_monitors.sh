@@ -33,7 +33,7 @@ for c in psi_cpu_some_ns psi_memory_some_ns psi_io_some_ns psi_io_full_ns; do
 done
 check "page faults of the host grow" test "$(last node0/cpu_monitor.csv page_faults)" -gt 1000
 check "page faults of the program: at least one a page" test "$(last rank0/process_monitor.csv minor_faults)" -gt 16000
-for c in cycles instructions llc_misses task_clock_ns; do
+for c in cycles instructions llc_misses stalled_cycles task_clock_ns; do
     value=$(last rank0/process_monitor.csv $c)
     said=$(metadata run.tar ".ranks[0].counters.$c")
     echo "# $c: ${value:-empty}: $said"
@@ -47,6 +47,37 @@ if command -v mpirun >/dev/null; then
     check "times are" test "$(last rank1/process_monitor.csv user_ns)" -gt 0
     check "empty cells then" test -z "$(last rank1/process_monitor.csv cycles)"
 fi
+
+# ---- counters of the memory controllers: a file, or the reason
+state=$(metadata run.tar '.nodes[0].monitors.memory')
+echo "# memory controllers: $state"
+if [ "$state" = ok ]; then
+    check "memory controllers: 64 MB at least were written" test "$(last node0/memory_monitor.csv write_bytes)" -gt 64000000
+else
+    check "memory controllers: no file, and why" sh -c 'case $0 in absent:*) ;; *) exit 1 ;; esac; ! tar tf run.tar | grep -q memory_monitor' "$state"
+fi
+check "closing lines do not complain about them" sh -c '! grep -i "memory controllers" err'
+
+# ---- counters that no machine of ours has: the cells of a real recording are filled, two instructions a cycle, of which half are
+# stalled in the ranges "forward" (250 ms each)
+rm -rf made
+MARKS_STEP_US=250000 "$COLLECT" run --spool made --interval 20 -- ./marks 5 2>err || not_ok "marks run"
+find made -name process_monitor.csv | while read -r f; do
+    awk -F, -v OFS=, 'NR == 1 { for (i = 1; i <= NF; i++) k[$i] = i; print; next }
+        !t { t = $k["t_ns"] }
+        { n = $k["t_ns"] - t; $k["cycles"] = sprintf("%.0f", 4 * n); $k["instructions"] = sprintf("%.0f", 8 * n)
+          $k["stalled_cycles"] = sprintf("%.0f", 2 * n); print }' "$f" >filled &&
+        mv filled "$f"
+done
+"$COLLECT" pack made -o made.tar 2>err
+"$BIN/dcreport" made.tar -o site >out 2>&1
+check "rates of the whole run and of the phase" jq -e '.runs[0].counters | .because == null and (.phases | length == 1) and
+    (.phases[0] | .phase == "forward" and .time_ns > 3e8) and ([.whole, .phases[0]] |
+    all(.instructions_per_cycle == 2 and .stalled_ratio == 0.5 and .missed_gb_per_s == null))' site/report.json
+check "the page of the run has them" grep -q "What the cores did in each phase" site/runs/*/index.html
+rm -rf summary_only && mkdir summary_only && tar xf made.tar -C summary_only
+check "they are equal from the trace alone" sh -c 'find summary_only -name "*.summary*" -delete; rm -f summary_only/manifest.json
+    "$BIN/dcreport" summary_only -o alone >out 2>&1; [ "$(jq -S .runs[0].counters alone/report.json)" = "$(jq -S .runs[0].counters site/report.json)" ]'
 
 # ---- clocks of two hosts, of which the second's is a thousand seconds ahead
 if unshare -u -T --monotonic 1000 true 2>/dev/null; then

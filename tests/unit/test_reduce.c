@@ -103,6 +103,36 @@ static void test_step_that_closes(void **state)
     assert_int_equal(dct_recorded_until(&info), last);
 }
 
+/* Long parts of a step in which one phase was innermost: the range inside cuts its outer one, and what is shorter than
+ * the least is left out. Phases that only steps without them named are not counted. */
+static void test_stretches(void **state)
+{
+    (void)state;
+    const int64_t ms = 1000000, least = REDUCE_STRETCH_NS;
+    struct reducer *d = reduce_new();
+    struct reduced k = {0};
+    struct dcr_arena a = {0};
+    named(d, "start", CAT_IO, 0, 900 * ms); /* ends before the first step */
+    named(d, "forward", CAT_COMPUTE, 1000 * ms, 1000 * ms + least);
+    named(d, "exchange", CAT_COMM, 1100 * ms, 1150 * ms);
+    named(d, "backward", CAT_COMPUTE, 1050 * ms, 1180 * ms);
+    named(d, "optimizer", CAT_COMPUTE, 1180 * ms, 1180 * ms + least - 1);
+    step(d, 1, 0, 1000 * ms, 1300 * ms);
+    assert_int_equal(reduce_finish(d, &a, &k), 1);
+    static const struct {
+        const char *name;
+        int from_ms, to_ms;
+    } want[] = {{"forward", 1000, 1040}, {"backward", 1050, 1100}, {"exchange", 1100, 1150}};
+    assert_int_equal(k.n_stretches, 3);
+    for (int i = 0; i < 3; i++) {
+        assert_string_equal(k.phases[k.stretches[i].phase].name, want[i].name);
+        assert_int_equal(k.stretches[i].from_ns, want[i].from_ms * ms);
+        assert_int_equal(k.stretches[i].to_ns, want[i].to_ms * ms);
+    }
+    reduce_free(d);
+    dcr_arena_release(&a);
+}
+
 static void test_plain_step(void **state)
 {
     (void)state;
@@ -854,6 +884,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_until),
         cmocka_unit_test(test_step_that_closes),
+        cmocka_unit_test(test_stretches),
         cmocka_unit_test(test_plain_step),
         cmocka_unit_test(test_nesting),
         cmocka_unit_test(test_since_crosses_steps),

@@ -1,7 +1,7 @@
 /* test_roofline.c - does memory's bandwidth limit compute? From counts of the program and the calibration, or from a
  * counter of the processor. */
 #include "render/read/recorder.h"
-#include "render/metrics/cache_misses.h"
+#include "render/metrics/memory_counters.h"
 #include "render/metrics/known.h"
 #include "render/metrics/rule.h"
 #include "tests/unit/made_rules.h"
@@ -284,29 +284,40 @@ static void test_peak_under_a_quota(void **state)
 }
 
 /* Other programs had half of the cores: the ranks moved 8 GB/s of 20 beside them, 80 % of the rest. */
+static void put_others(struct run *r, struct run_reading busy[2][2])
+{
+    for (int i = 0; i < 2; i++) {
+        struct run_node *n = &r->nodes[i];
+        struct run_rank *k = run_rank_at(r, i);
+        n->cores = n->cores_allowed = 1;
+        n->cpu_percent = (struct sampled){.n = 2, .sum = 200};
+        n->monitor_seconds = (double)k->wall_ns / 1e9;
+        busy[i][0] = (struct run_reading){0};
+        busy[i][1] = (struct run_reading){.t_ns = k->wall_ns, .cpu_ns = k->wall_ns};
+        n->busy = busy[i];
+        n->n_busy = 2;
+        k->cpu_ns = k->run_delay_ns = k->wall_ns / 2;
+        k->process_seconds = n->monitor_seconds;
+        for (size_t s = 0; s < k->n_steps; s++)
+            k->steps[s].start_ns = (int64_t)s * k->steps[s].step_ns;
+    }
+}
+
 static void test_memory_beside_others(void **state)
 {
     (void)state;
     for (int is_beside = 0; is_beside < 2; is_beside++) {
         struct run *r = calibrated(800, 100);
         static struct run_reading busy[2][2], delays[2][2];
+        if (is_beside)
+            put_others(r, busy);
         for (int i = 0; i < 2 && is_beside; i++) {
-            struct run_node *n = &r->nodes[i];
             struct run_rank *k = run_rank_at(r, i);
-            n->cores = n->cores_allowed = 1;
-            n->cpu_percent = (struct sampled){.n = 2, .sum = 200};
-            n->monitor_seconds = (double)k->wall_ns / 1e9;
-            busy[i][0] = delays[i][0] = (struct run_reading){0};
-            busy[i][1] = (struct run_reading){.t_ns = k->wall_ns, .cpu_ns = k->wall_ns};
+            delays[i][0] = (struct run_reading){0};
             delays[i][1] =
                 (struct run_reading){.t_ns = k->wall_ns, .cpu_ns = k->wall_ns / 2, .run_delay_ns = k->wall_ns / 2};
-            n->busy = busy[i];
             k->delays = delays[i];
-            n->n_busy = k->n_delays = 2;
-            k->cpu_ns = k->run_delay_ns = k->wall_ns / 2;
-            k->process_seconds = n->monitor_seconds;
-            for (size_t s = 0; s < k->n_steps; s++)
-                k->steps[s].start_ns = (int64_t)s * k->steps[s].step_ns;
+            k->n_delays = 2;
         }
         struct report rep = {0};
         struct analyse_options o = made_options();
@@ -479,7 +490,7 @@ static void test_memory_by_cache_misses(void **state)
             assert_int_equal(of->said.headline.id == PHRASE_MEMORY_LIMITS, cases[k].verdict == VERDICT_LIMITS);
         }
         if (cases[k].verdict == VERDICT_LIMITS)
-            assert_true(is_about(of->missed.used_ratio, 0.13 * 64 * 2 / 20));
+            assert_true(is_about(of->counted.used_ratio, 0.13 * 64 * 2 / 20));
         report_free(&rep);
         run_free(r);
     }
@@ -499,7 +510,7 @@ static void test_cache_misses_not_counted_throughout(void **state)
     struct analyse_options o = made_options();
     r->program.threads = 0;
     assert_int_equal(analyse(&rep, &r, 1, &o, NULL), 0);
-    assert_true(is_about(rep.runs[0].missed.used_ratio, 0.13 * 64 * 2 / 160));
+    assert_true(is_about(rep.runs[0].counted.used_ratio, 0.13 * 64 * 2 / 160));
     report_free(&rep);
     delays[1].misses = -1;
     assert_int_equal(missed_gb_per_s(r, &gb_per_s).code, REASON_MISSES_NOT_COUNTED);
@@ -507,6 +518,112 @@ static void test_cache_misses_not_counted_throughout(void **state)
     assert_int_equal(missed_gb_per_s(r, &gb_per_s).code, REASON_MISSES_NOT_COUNTED);
     run_free(r);
 }
+
+/* The memory controllers count all traffic of a machine, so they also show that memory does not limit. Bytes per ns of
+ * both nodes together, of 20. */
+static void test_memory_by_controllers(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t per_ns; /* of each node */
+        int has_others; /* other programs took half of the cores */
+        enum verdict verdict;
+        enum phrase_id found;
+    } cases[] = {
+        {9, 0, VERDICT_LIMITS, PHRASE_FOUND_CONTROLLERS},
+        {4, 0, VERDICT_WATCH, PHRASE_FOUND_CONTROLLERS},
+        {1, 0, VERDICT_FINE, PHRASE_FOUND_CONTROLLERS},
+        {9, 1, VERDICT_LIMITS, PHRASE_FOUND_MISSES}, /* the traffic may be theirs: 7.7 of the half of 20 by misses */
+        {20, 0, VERDICT_NA, PHRASE_NONE}};           /* twice the peak: one of them is wrong */
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct run_reading delays[3], memory[2] = {{.t_ns = 0}, {.t_ns = 4000000}};
+        struct run *r = missing(delays, 0.06, "Intel(R) Xeon(R)", 1);
+        memory[1].read_bytes = cases[i].per_ns * 3000000;
+        memory[1].written_bytes = cases[i].per_ns * 1000000;
+        for (int k = 0; k < 2; k++) {
+            r->nodes[k].memory = memory;
+            r->nodes[k].n_memory = 2;
+        }
+        assert_true(is_about(controllers_gb_per_s(r), 2.0 * (double)cases[i].per_ns));
+        struct run_reading busy[2][2];
+        if (cases[i].has_others)
+            put_others(r, busy);
+        for (int k = 0; k < 3 && cases[i].has_others; k++)
+            delays[k].cpu_ns = delays[k].run_delay_ns = delays[k].t_ns / 2;
+        struct report rep = {0};
+        struct analyse_options o = made_options();
+        assert_int_equal(analyse(&rep, &r, 1, &o, NULL), 0);
+        const struct class_result *c = &rep.runs[0].classes[CLASS_MEMORY];
+        assert_int_equal(c->verdict, cases[i].verdict);
+        if (cases[i].found)
+            assert_non_null(found_of(c, cases[i].found));
+        report_free(&rep);
+        r->nodes[1].n_memory = 1; /* one node was not counted */
+        assert_true(controllers_gb_per_s(r) < 0);
+        run_free(r);
+    }
+}
+
+/* Readings every 10 ns in phases of 40 ns. Pairs of readings that touch two phases belong to none. */
+static void test_counters_by_phase(void **state)
+{
+    (void)state;
+    struct run_phase phases[] = {{.name = "forward"}, {.name = "backward"}};
+    struct phase_stretch stretches[] = {{5, 45, 0}, {45, 85, 1}, {105, 145, 0}};
+    struct run_reading delays[16];
+    struct dcr_arena a = {0};
+    struct run *r = calibrated(-1, -1);
+    r->nodes[0].cpu_model = r->nodes[1].cpu_model = "Intel(R) Xeon(R)";
+    for (int i = 0; i < 16; i++) { /* in the backward pass the cores wait, and read more */
+        int is_back = i > 5 && i <= 8;
+        struct run_reading before = i ? delays[i - 1] : (struct run_reading){.cycles = 1000};
+        delays[i] = (struct run_reading){.t_ns = 10 * i,
+                                         .cycles = before.cycles + 100,
+                                         .instructions = before.instructions + (is_back ? 50 : 200),
+                                         .stalled_cycles = before.stalled_cycles + (is_back ? 75 : 10),
+                                         .misses = before.misses + (is_back ? 5 : 1)};
+    }
+    struct run_rank *k = run_rank_at(r, 0);
+    *k = (struct run_rank){.rank = 0,
+                           .delays = delays,
+                           .n_delays = 16,
+                           .phases = phases,
+                           .n_phases = 2,
+                           .stretches = stretches,
+                           .n_stretches = 3};
+    struct run_rank *other = run_rank_at(r, 1);
+    other->n_delays = 0;
+    struct counted_phases c = counters_by_phase(&a, r);
+    assert_true(c.has);
+    assert_int_equal(c.n, 2);
+    assert_string_equal(c.phases[0].name, "forward");
+    assert_int_equal(c.phases[0].ns, 30 + 30);
+    assert_true(is_about(c.phases[0].instructions_per_cycle, 2));
+    assert_true(is_about(c.phases[0].stalled_ratio, 0.1));
+    assert_true(is_about(c.phases[0].missed_gb_per_s, 6.4));
+    assert_int_equal(c.phases[1].ns, 30);
+    assert_true(is_about(c.phases[1].instructions_per_cycle, 0.5));
+    assert_true(is_about(c.phases[1].stalled_ratio, 0.75));
+    assert_true(is_about(c.phases[1].missed_gb_per_s, 32));
+    assert_int_equal(c.whole.ns, 150);
+    assert_true(is_about(c.whole.stalled_ratio, (12 * 10 + 3 * 75) / 1500.0));
+    delays[7].stalled_cycles =
+        -1; /* not counted throughout in the backward pass and the run, but in the forward pass */
+    c = counters_by_phase(&a, r);
+    assert_true(is_about(c.phases[0].stalled_ratio, 0.1));
+    assert_true(c.phases[1].stalled_ratio < 0 && c.whole.stalled_ratio < 0);
+    assert_true(is_about(c.phases[1].instructions_per_cycle, 0.5));
+    k->n_stretches = 0;
+    assert_int_equal(counters_by_phase(&a, r).why.code, REASON_PHASES_TOO_SHORT);
+    other->n_steps = 0;
+    assert_int_equal(counters_by_phase(&a, r).why.code, REASON_MEMORY_NO_STEPS);
+    for (int i = 0; i < 16; i++)
+        delays[i].cycles = -1;
+    assert_false(counters_by_phase(&a, r).has);
+    dcr_arena_release(&a);
+    run_free(r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -521,6 +638,8 @@ int main(void)
         cmocka_unit_test(test_memory_untold),
         cmocka_unit_test(test_memory_by_cache_misses),
         cmocka_unit_test(test_cache_misses_not_counted_throughout),
+        cmocka_unit_test(test_memory_by_controllers),
+        cmocka_unit_test(test_counters_by_phase),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

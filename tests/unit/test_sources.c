@@ -389,6 +389,135 @@ static void ports_of_infiniband_are_read(void **state)
     close_table(&t);
 }
 
+/* ---- counters of the memory controllers, as the kernel describes them in sysfs ---- */
+
+static struct {
+    uint32_t type;
+    uint64_t config;
+    int cpu;
+} opened[16];
+static int n_opened, most_opened;
+
+/* Each counter reads 1000 times its number, and was counted for half of the time. */
+static int open_made_counter(uint32_t type, uint64_t config, int cpu)
+{
+    if (n_opened == most_opened) {
+        errno = EACCES;
+        return -1;
+    }
+    opened[n_opened].type = type;
+    opened[n_opened].config = config;
+    opened[n_opened++].cpu = cpu;
+    FILE *f = tmpfile();
+    assert_non_null(f);
+    for (int i = 0; i < 2; i++) { /* two samples */
+        const uint64_t reading[3] = {(uint64_t)n_opened * 1000 * (uint64_t)(i + 1), 20, 10};
+        assert_int_equal(fwrite(reading, sizeof reading, 1, f), 1);
+    }
+    rewind(f);
+    int fd = dup(fileno(f));
+    fclose(f);
+    assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
+    return fd;
+}
+
+/* Names and numbers as of an Ice Lake server: events of the channels on one processor of each socket. */
+static void put_channel(const char *unit, const char *type)
+{
+    const char *const files[][2] = {{"type", type},
+                                    {"cpumask", "0,28\n"},
+                                    {"format/event", "config:0-7\n"},
+                                    {"format/umask", "config:8-15,35\n"},
+                                    {"events/cas_count_read", "event=0x04,umask=0x10f\n"},
+                                    {"events/cas_count_read.scale", "6.103515625e-5\n"},
+                                    {"events/cas_count_read.unit", "MiB\n"},
+                                    {"events/cas_count_write", "event=0x04,umask=0x30\n"},
+                                    {"events/cas_count_write.scale", "6.103515625e-5\n"},
+                                    {"events/cas_count_write.unit", "MiB\n"}};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        char name[200];
+        snprintf(name, sizeof name, "sys/bus/event_source/devices/%s/%s", unit, files[i][0]);
+        put_below_root(name, files[i][1]);
+    }
+}
+
+static int configure_memory(void **memory, int most, struct dcr_err *err)
+{
+    static char root[300];
+    snprintf(root, sizeof root, "%s/fixture", spool);
+    struct source_config config = {.host_dir = "host-imc", .root = root, .open_counter = open_made_counter};
+    n_opened = 0;
+    most_opened = most;
+    *err = (struct dcr_err){0};
+    return source_memory.configure(memory, &config, err);
+}
+
+static void memory_controllers_are_read(void **state)
+{
+    (void)state;
+    struct dcr_err err;
+    void *memory;
+    assert_int_equal(configure_memory(&memory, 16, &err), DCR_FAIL);
+    assert_string_equal(err.text, "Linux names no counter of this machine's memory controllers");
+    put_channel("uncore_imc_0", "14\n");
+    put_channel("uncore_imc_1", "15\n");
+    put_below_root("sys/bus/event_source/devices/uncore_imc_free_running_0/events/read", "event=0xff,umask=0x20\n");
+    put_below_root("sys/bus/event_source/devices/uncore_imc_free_running_0/events/write", "event=0xff,umask=0x30\n");
+    struct outputs *o = outputs_open(spool);
+    assert_int_equal(configure_memory(&memory, 16, &err), 0);
+    assert_int_equal(n_opened, 8); /* two channels, two sockets, reads and writes */
+    uint64_t reads = 0, writes = 0;
+    for (int i = 0; i < n_opened; i++) {
+        int is_write = opened[i].config == 0x3004;
+        assert_true(opened[i].type == 14 || opened[i].type == 15);
+        assert_true(opened[i].cpu == 0 || opened[i].cpu == 28);
+        assert_true(is_write || opened[i].config == (0xf04 | 1ULL << 35)); /* the ninth bit of umask is bit 35 */
+        *(is_write ? &writes : &reads) += (uint64_t)(i + 1);
+    }
+    for (int i = 1; i <= 2; i++)
+        assert_int_equal(source_memory.sample(memory, &(struct tick){.mono_ns = i}, o, &err), 0);
+    assert_int_equal(source_memory.sample(memory, &(struct tick){.mono_ns = 3}, o, &err), DCR_FAIL); /* no reading */
+    source_memory.destroy(memory);
+    outputs_close(o);
+    struct table t;
+    open_table(&t, "host-imc/memory_monitor.csv");
+    for (int i = 1; i <= 2; i++) {
+        int64_t value;
+        assert_int_equal(dcr_csv_next(t.csv, &err), 0);
+        assert_int_equal(dcr_csv_int(t.csv, 2, &value, &err), 0);
+        assert_int_equal(value, reads * 1000 * (uint64_t)i * 2 * 64); /* counted half of the time, 64 bytes each */
+        assert_int_equal(dcr_csv_int(t.csv, 3, &value, &err), 0);
+        assert_int_equal(value, writes * 1000 * (uint64_t)i * 2 * 64);
+    }
+    assert_int_equal(dcr_csv_next(t.csv, &err), DCR_END);
+    close_table(&t);
+}
+
+static void memory_controllers_that_cannot_be_read(void **state)
+{
+    (void)state;
+    struct dcr_err err;
+    void *memory;
+    put_channel("uncore_imc_0", "14\n");
+    assert_int_equal(configure_memory(&memory, 3, &err), DCR_FAIL); /* all or none */
+    assert_non_null(strstr(err.text, "cannot be read: it is not permitted (kernel.perf_event_paranoid"));
+    static const char *const wrong[][2] = {
+        {"format/event", "config1:0-7\n"},        {"format/event", "config:0-1\n"},
+        {"format/event", "config:7-0\n"},         {"format/event", "config:0-64\n"},
+        {"format/event", "config:\nx"},           {"events/cas_count_read", "event=four\n"},
+        {"events/cas_count_read", "unknown=1\n"}, {"events/cas_count_read.unit", "Joules\n"},
+        {"events/cas_count_read.scale", "0\n"},   {"cpumask", "x\n"}};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        char name[200];
+        put_channel("uncore_imc_0", "14\n");
+        snprintf(name, sizeof name, "sys/bus/event_source/devices/uncore_imc_0/%s", wrong[i][0]);
+        put_below_root(name, wrong[i][1]);
+        assert_int_equal(configure_memory(&memory, 16, &err), DCR_FAIL);
+        assert_true(strstr(err.text, "in a way that is not understood") ||
+                    strstr(err.text, "too many counters, or none"));
+    }
+}
+
 static void a_full_disk_is_said(void **state)
 {
     (void)state;
@@ -634,6 +763,8 @@ int main(void)
         cmocka_unit_test(who_has_ended_has_no_memory),
         cmocka_unit_test(disk_and_net_have_rows_or_reasons),
         cmocka_unit_test(ports_of_infiniband_are_read),
+        cmocka_unit_test(memory_controllers_are_read),
+        cmocka_unit_test(memory_controllers_that_cannot_be_read),
         cmocka_unit_test(a_full_disk_is_said),
         cmocka_unit_test(a_row_that_has_no_room_leaves_none_of_it),
         cmocka_unit_test(a_month_stays_bounded),

@@ -170,6 +170,7 @@ static struct summary sample(void)
     static int64_t forward[] = {30, 0}, reduce[] = {20, 40};
     static struct run_phase phases[] = {{.name = "forward", .category = CAT_COMPUTE, .ns = forward},
                                         {.name = "say \"re\\duce\"", .category = CAT_COMM, .ns = reduce}};
+    static struct phase_stretch stretches[] = {{110, 130, 0}, {205, 240, 1}};
     static struct collective calls[] = {{.dur_ns = 20, .since_ns = {30}}, {.dur_ns = 40, .outside_ns = 9}};
     static struct step_record steps[] = {{.step = 7,
                                           .start_ns = 100,
@@ -236,6 +237,8 @@ static struct summary sample(void)
                   .n_collectives = 2,
                   .phases = phases,
                   .n_phases = 2,
+                  .stretches = stretches,
+                  .n_stretches = 2,
                   .outside_ns = {1, 2, 3, 4, 5, 6},
                   .validation_ns = 3,
                   .wall_ns = 140},
@@ -270,6 +273,9 @@ static void test_there_and_back(void **state)
     assert_int_equal(back.steps.steps[1].part_ns[CAT_COMM], 40);
     assert_int_equal(back.steps.collectives[1].outside_ns, 9);
     assert_string_equal(back.steps.phases[1].name, "say \"re\\duce\"");
+    assert_int_equal(back.steps.n_stretches, 2);
+    assert_int_equal(back.steps.stretches[1].to_ns, 240);
+    assert_int_equal(back.steps.stretches[1].phase, 1);
     assert_string_equal(back.notes, "one\ntwo");
     assert_string_equal(back.ended_in, "all_reduce");
     assert_int_equal(back.loss.is_torn, 1);

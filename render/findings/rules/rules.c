@@ -6,6 +6,7 @@
 #include "render/metrics/calls.h"
 #include "render/metrics/cores.h"
 #include "render/metrics/gain.h"
+#include "render/metrics/memory_counters.h"
 #include "render/metrics/recorded.h"
 #include "render/metrics/rule.h"
 
@@ -365,7 +366,8 @@ void rules(struct report *rep)
         r->late_file_ns = r->has_steps ? 0 : late_in_files(&rep->thresholds, r->run);
         rule_host(rep, r);
         rule_shared(rep, r);
-        r->missed = missed_memory(rep, r);
+        r->counted = counted_memory(rep, r);
+        r->counters = counters_by_phase(&rep->arena, r->run);
         if (r->has_steps) {
             rule_memory(rep, r);
             rule_found(&r->classes[CLASS_MEMORY], remedy_of_memory(r));

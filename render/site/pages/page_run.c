@@ -219,6 +219,37 @@ static json_t *roofline_table(struct site *s, const struct run_result *r)
     return t;
 }
 
+static void cell_of_counter(struct site *s, json_t *t, double value, struct fmt text, const char *unit)
+{
+    if (value < 0)
+        view_cell_missing(s, t, &REASON(NOT_COUNTED), unit);
+    else
+        view_cell_value(s, t, text.text, true, value, unit);
+}
+
+static void counters_row(struct site *s, json_t *t, const char *name, const struct phase_counters *c)
+{
+    view_row(s, t, name);
+    view_cell_value(s, t, fmt_time(c->ns).text, true, (double)c->ns, "ns");
+    cell_of_counter(s, t, c->instructions_per_cycle, fmt_number(c->instructions_per_cycle), "");
+    cell_of_counter(s, t, c->stalled_ratio, fmt_percent(c->stalled_ratio), "ratio");
+    cell_of_counter(s, t, c->missed_gb_per_s, fmt_number(c->missed_gb_per_s), "GB/s");
+}
+
+static json_t *counters_table(struct site *s, const struct run_result *r)
+{
+    const struct counted_phases *c = &r->counters;
+    if (!c->has)
+        return json_null();
+    json_t *t = view_table(s, TABLE(CORE_COUNTERS));
+    view_caption(
+        s, t, c->why.code ? PHRASE(CAPTION_CORE_COUNTERS_WHOLE, slot_reason(&c->why)) : PHRASE(CAPTION_CORE_COUNTERS));
+    for (int i = 0; i < c->n; i++)
+        counters_row(s, t, c->phases[i].name, &c->phases[i]);
+    counters_row(s, t, r->has_steps ? "all steps" : "the run", &c->whole);
+    return t;
+}
+
 /* How full each GPU's memory was, by monitors and traces. */
 static json_t *memory_table(struct site *s, const struct run_result *r)
 {
@@ -430,6 +461,7 @@ void page_run(struct site *s, int run)
               r->has_steps && !r->roofline.has
                   ? say_phrase(&s->arena, &PHRASE(ROOFLINE_NOT_KNOWN, slot_reason(&r->roofline.why)))
                   : NULL);
+    set_table(s, data, "counters", counters_table(s, r), run);
     set_table(s, data, "gpu_memory", memory_table(s, r), run);
     view_text(s, data, "monitors_absent", monitors_absent(s, r->run));
     set_or_null(s, data, "losses", run_figure_losses(s, r));

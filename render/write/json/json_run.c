@@ -237,11 +237,28 @@ static void put_observed(const struct run *run, json_t *o)
     json_decref(files);
 }
 
-static json_t *cache_misses(const struct missed_memory *m)
+static json_t *counted_memory_json(const struct counted_memory *m)
 {
     return json_pack("{s:o, s:o, s:o, s:o}", "gb_per_s", value_real(1, m->gb_per_s), "peak_gb_per_s",
                      value_real(m->peak_gb_per_s > 0, m->peak_gb_per_s), "used_ratio",
                      value_real(!m->why.code, m->used_ratio), "because", value_reason(&m->why));
+}
+
+static json_t *phase_counters_json(const struct phase_counters *c)
+{
+    return json_pack("{s:s, s:I, s:o, s:o, s:o}", "phase", c->name, "time_ns", (json_int_t)c->ns,
+                     "instructions_per_cycle", value_real(c->instructions_per_cycle >= 0, c->instructions_per_cycle),
+                     "stalled_ratio", value_real(c->stalled_ratio >= 0, c->stalled_ratio), "missed_gb_per_s",
+                     value_real(c->missed_gb_per_s >= 0, c->missed_gb_per_s));
+}
+
+static json_t *counters_json(const struct counted_phases *c)
+{
+    json_t *phases = json_array();
+    for (int i = 0; i < c->n; i++)
+        value_add(phases, phase_counters_json(&c->phases[i]));
+    return json_pack("{s:o, s:o, s:o}", "whole", phase_counters_json(&c->whole), "phases", phases, "because",
+                     value_reason(&c->why));
 }
 
 static json_t *gpu_memories(const struct run_result *r)
@@ -264,8 +281,10 @@ json_t *run_json(const struct run_result *r)
     value_set(o, "notes", notes(r));
     value_set(o, "nodes", nodes_json(r));
     value_set(o, "gpu_memory", gpu_memories(r));
-    if (r->missed.gb_per_s > 0)
-        value_set(o, "cache_misses", cache_misses(&r->missed));
+    if (r->counted.gb_per_s > 0)
+        value_set(o, counted_memory_key(&r->counted), counted_memory_json(&r->counted));
+    if (r->counters.has)
+        value_set(o, "counters", counters_json(&r->counters));
     value_set(o, "epochs", epochs(r->run));
     value_set(o, "recorded", recorded(r->run));
     value_set(o, "recording", recording(r->run));

@@ -1,6 +1,7 @@
-/* cache_misses.h - memory traffic by a counter of the processor, for programs that do not report theirs. */
-#ifndef RENDER_METRICS_CACHE_MISSES_H
-#define RENDER_METRICS_CACHE_MISSES_H
+/* memory_counters.h - memory traffic and stalls by counters of the hardware, for programs that do not report their
+ * traffic. */
+#ifndef RENDER_METRICS_MEMORY_COUNTERS_H
+#define RENDER_METRICS_MEMORY_COUNTERS_H
 
 #include "render/metrics/report.h"
 
@@ -13,5 +14,13 @@
  *           drivers/perf/arm_pmuv3.c; Intel SDM volume 3, "Last Level Cache Misses". Test: tests/unit/test_roofline.c
  */
 struct reason missed_gb_per_s(const struct run *a, double *out);
+
+/** controllers_gb_per_s - what the memory controllers of the ranks' machines read and wrote in the same time, for all
+ *  programs on them.
+ *  returns  GB/s of all machines together, -1 = not counted on all of them. Test: tests/unit/test_roofline.c */
+double controllers_gb_per_s(const struct run *a);
+
+/** counters_by_phase - gives (arena). Test: tests/unit/test_roofline.c */
+struct counted_phases counters_by_phase(struct dcr_arena *arena, const struct run *a);
 
 #endif
