@@ -179,7 +179,7 @@ static int configure(void **ctx, const struct source_config *config, struct dcr_
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds && rc == DCR_OK && m->n == 0; k++)
         rc = open_kind(m, k, err);
     if (rc == DCR_OK && m->n == 0)
-        rc = dcr_err_set(err, DCR_FAIL, "Linux names no counter of this machine's memory controllers");
+        rc = dcr_err_set(err, DCR_FAIL, "this kernel names no counter of the memory controllers");
     if (rc == DCR_OK)
         *ctx = m;
     else

@@ -28,18 +28,19 @@ static const struct word categories[] = {
 
 /* Whole names, for ranges without a category. Names of steps are in step_name.h. */
 static const struct word names[] = {
-    {"data_load", EVENT_PHASE, CAT_DATA},         {"data_loading", EVENT_PHASE, CAT_DATA},
-    {"dataloader", EVENT_PHASE, CAT_DATA},        {"data", EVENT_PHASE, CAT_DATA},
-    {"data loading", EVENT_PHASE, CAT_DATA},      {"data-loading", EVENT_PHASE, CAT_DATA},
-    {"dataloading", EVENT_PHASE, CAT_DATA},       {"data load", EVENT_PHASE, CAT_DATA},
-    {"dataload", EVENT_PHASE, CAT_DATA},          {"data loader", EVENT_PHASE, CAT_DATA},
-    {"data_loader", EVENT_PHASE, CAT_DATA},       {"load data", EVENT_PHASE, CAT_DATA},
-    {"load_data", EVENT_PHASE, CAT_DATA},         {"h2d", EVENT_PHASE, CAT_COPY},
-    {"host_to_device", EVENT_PHASE, CAT_COPY},    {"forward", EVENT_PHASE, CAT_COMPUTE},
-    {"backward", EVENT_PHASE, CAT_COMPUTE},       {"optimizer", EVENT_PHASE, CAT_COMPUTE},
-    {"optimizer_step", EVENT_PHASE, CAT_COMPUTE}, {"all_reduce", EVENT_PHASE, CAT_COMM},
-    {"allreduce", EVENT_PHASE, CAT_COMM},         {"checkpoint", EVENT_PHASE, CAT_IO},
-    {"validation", EVENT_VALIDATION, CAT_OTHER},  {"validate", EVENT_VALIDATION, CAT_OTHER},
+    {"data_load", EVENT_PHASE, CAT_DATA},      {"data_loading", EVENT_PHASE, CAT_DATA},
+    {"dataloader", EVENT_PHASE, CAT_DATA},     {"data", EVENT_PHASE, CAT_DATA},
+    {"data loading", EVENT_PHASE, CAT_DATA},   {"data-loading", EVENT_PHASE, CAT_DATA},
+    {"dataloading", EVENT_PHASE, CAT_DATA},    {"data load", EVENT_PHASE, CAT_DATA},
+    {"dataload", EVENT_PHASE, CAT_DATA},       {"data loader", EVENT_PHASE, CAT_DATA},
+    {"data_loader", EVENT_PHASE, CAT_DATA},    {"load data", EVENT_PHASE, CAT_DATA},
+    {"load_data", EVENT_PHASE, CAT_DATA},      {"h2d", EVENT_PHASE, CAT_COPY},
+    {"host_to_device", EVENT_PHASE, CAT_COPY}, {"forward", EVENT_PHASE, CAT_COMPUTE},
+    {"backward", EVENT_PHASE, CAT_COMPUTE},    {"compute", EVENT_PHASE, CAT_COMPUTE},
+    {"optimizer", EVENT_PHASE, CAT_COMPUTE},   {"optimizer_step", EVENT_PHASE, CAT_COMPUTE},
+    {"all_reduce", EVENT_PHASE, CAT_COMM},     {"allreduce", EVENT_PHASE, CAT_COMM},
+    {"checkpoint", EVENT_PHASE, CAT_IO},       {"validation", EVENT_VALIDATION, CAT_OTHER},
+    {"validate", EVENT_VALIDATION, CAT_OTHER},
 };
 
 const char *event_numbered_step(const char *name)

@@ -72,6 +72,19 @@ static enum cause_class class_of_wait(const struct run_result *r)
     return data > half ? (is_mostly_files(r) ? CLASS_IO : CLASS_DATA) : io > half ? CLASS_IO : CLASS_IMBALANCE;
 }
 
+/* Mean compute beyond that of the fastest rank. Where ranks wait for a late one, it is the late rank's, and goes away
+ * together with the waiting: with two ranks both are equal. */
+static int64_t uneven_compute(const struct run_result *r)
+{
+    int64_t least = INT64_MAX, sum = 0;
+    for (int i = 0; i < r->n_rank_results; i++) {
+        int64_t ns = r->ranks[i].part_ns[PART_COMPUTE];
+        least = ns < least ? ns : least;
+        sum += ns;
+    }
+    return r->n_rank_results > 1 ? sum / r->n_rank_results - least : 0;
+}
+
 static struct cause largest_cause(const struct run_result *at_end, const struct series_loss *l)
 {
     static const struct {
@@ -86,9 +99,12 @@ static struct cause largest_cause(const struct run_result *at_end, const struct 
     /* Both belong to the all-reduce and are weighed as one; the larger half is named. */
     struct cause c = {is_wait ? class_of_wait(at_end) : CLASS_COMMUNICATION, comm_of(l->part_ns),
                       is_wait ? PART_WAIT : PART_TRANSFER};
-    for (size_t i = 0; i < sizeof single / sizeof *single; i++)
-        if (l->part_ns[single[i].part] > c.lost_ns)
-            c = (struct cause){single[i].cls, l->part_ns[single[i].part], single[i].part};
+    for (size_t i = 0; i < sizeof single / sizeof *single; i++) {
+        int64_t lost = l->part_ns[single[i].part];
+        int is_of_late = single[i].part == PART_COMPUTE && c.part == PART_WAIT && c.cls == CLASS_IMBALANCE;
+        if (lost - (is_of_late ? uneven_compute(at_end) : 0) > c.lost_ns)
+            c = (struct cause){single[i].cls, lost, single[i].part};
+    }
     if (c.cls == CLASS_DATA && is_mostly_files(at_end))
         c.cls = CLASS_IO;
     return c;
@@ -151,9 +167,9 @@ static struct phrase shared_headline(const struct report *rep, const struct seri
     return stop ? PHRASE(SCALING_STOPS_WAITING, slot_nodes(rep, stop)) : PHRASE(SCALING_WAITS, slot_nodes(rep, last));
 }
 
-static struct phrase communication_headline(struct report *rep, const struct series *s, const struct cause *c)
+static struct phrase communication_headline(struct report *rep, const struct series_point *last, const struct cause *c)
 {
-    const struct series_point *last = &s->points[s->n_points - 1], *before = last - 1;
+    const struct series_point *before = last - 1;
     const struct run_result *r = run_of(rep, last);
     double now = part_share(last, cause_ns(c, last)), then = part_share(before, cause_ns(c, before));
     if (c->part == PART_WAIT)
@@ -167,9 +183,8 @@ static struct phrase communication_headline(struct report *rep, const struct ser
                : PHRASE(SCALING_COMMUNICATION, slot_name(what), slot_percent(now), slot_nodes(rep, last));
 }
 
-static struct phrase part_headline(struct report *rep, const struct series *s, const struct cause *c)
+static struct phrase part_headline(struct report *rep, const struct series_point *last, const struct cause *c)
 {
-    const struct series_point *last = &s->points[s->n_points - 1];
     int64_t now = last->part_ns[c->part];
     const struct phrase name = c->part == PART_DATA && c->cls == CLASS_IO ? PHRASE(NAME_READING)
                                : c->part == PART_IO                       ? PHRASE(NAME_WRITING)
@@ -223,7 +238,7 @@ static struct phrase node_time(const struct report *rep, const struct series *s)
 /* How compute does if communication limits. A loss of at most a tenth of compute is no second cause. */
 static void add_compute_beside(const struct report *rep, struct series *s, const struct series_loss *l)
 {
-    const struct series_point *last = &s->points[s->n_points - 1];
+    const struct series_point *last = &s->points[l->to];
     int64_t lost = l->part_ns[PART_COMPUTE];
     if (10 * lost <= last->part_ns[PART_COMPUTE]) {
         said_add(&s->said,
@@ -279,12 +294,25 @@ static void add_limit_of_run(struct report *rep, struct series *s, const struct 
         said_add(&s->said, rep->claims[r->claims[0]].said.support[i]);
 }
 
+static const struct claim *claim_of_run(const struct report *rep, const struct run_result *r, enum cause_class cls)
+{
+    for (int i = 0; i < r->n_claims; i++)
+        if (rep->claims[r->claims[i]].cls == cls)
+            return &rep->claims[r->claims[i]];
+    return NULL;
+}
+
 static void add_why(const struct report *rep, struct series *s, const struct cause *c, const struct series_loss *l,
                     const struct run_result *shared)
 {
-    const struct series_point *last = &s->points[s->n_points - 1];
+    const struct series_point *last = &s->points[l->to];
     if (shared) {
         add_why_shared(rep, s, shared, last->part_ns[PART_COMPUTE] - l->part_ns[PART_COMPUTE]);
+    } else if (c->part == PART_WAIT && claim_of_run(rep, run_of(rep, last), c->cls)) {
+        const struct claim *late = claim_of_run(rep, run_of(rep, last), c->cls);
+        for (int i = 0; i < SAID_MAX; i++) /* which rank is late, by how much, and why */
+            said_add(&s->said, late->said.support[i]);
+        return;
     } else if (c->part == PART_TRANSFER || c->part == PART_WAIT) {
         said_add(&s->said,
                  PHRASE(COMMUNICATION_TIME, slot_time(comm_of(last->part_ns)), slot_time(last->step.mean_ns)));
@@ -336,10 +364,11 @@ static enum confidence series_confidence(struct report *rep, const struct series
 }
 
 /* Ids are paths into report.json. The loss of communication is in two of its fields. */
-static void add_series_numbers(struct report *rep, int index, struct claim *c, const struct cause *cause)
+static void add_series_numbers(struct report *rep, int index, struct claim *c, const struct cause *cause,
+                               const struct series_loss *l)
 {
     const struct series *s = &rep->series[index];
-    int at = s->n_points - 1, loss = s->n_losses - 1; /* the last loss is that of the whole series */
+    int at = l->to, loss = (int)(l - s->losses);
     const struct series_point *last = &s->points[at];
     const char *point = report_text(rep, "series.%d.points.%d", index, at);
     const char *lost = report_text(rep, "series.%d.losses.%d.parts_ns", index, loss);
@@ -356,10 +385,10 @@ static void add_series_numbers(struct report *rep, int index, struct claim *c, c
     }
 }
 
-static int add_series_claim(struct report *rep, int index, const struct cause *cause)
+static int add_series_claim(struct report *rep, int index, const struct cause *cause, const struct series_loss *l)
 {
     struct series *s = &rep->series[index];
-    const struct series_point *last = &s->points[s->n_points - 1];
+    const struct series_point *last = &s->points[l->to];
     const struct run_result *r = run_of(rep, last);
     struct claim *c = claim_add(rep);
     c->series = index;
@@ -381,7 +410,7 @@ static int add_series_claim(struct report *rep, int index, const struct cause *c
                                : gain_basis_of(r, cause->cls);
     c->gain_ns = !c->has_gain                  ? 0
                  : own_ns > 0                  ? own_ns
-                 : shared                      ? whole_loss(s)->loss_ns
+                 : shared                      ? l->loss_ns
                  : cause->cls == CLASS_COMPUTE ? cause->lost_ns
                                                : r->classes[cause->cls].gain_ns;
     c->step_ns = of->step.mean_ns;
@@ -396,7 +425,7 @@ static int add_series_claim(struct report *rep, int index, const struct cause *c
     c->interval_of = !c->interval.has ? "" : cause->part == PART_TRANSFER ? "communication" : part_name(cause->part);
     if (shared)
         shared_numbers(rep, c, shared);
-    add_series_numbers(rep, index, c, cause);
+    add_series_numbers(rep, index, c, cause, l);
     return rep->n_claims - 1;
 }
 
@@ -405,8 +434,15 @@ static void find_without_losses(struct report *rep, struct series *s)
 {
     const struct series_point *first = &s->points[0], *last = &s->points[s->n_points - 1], *stop = stops_after(s);
     const struct run_result *shared = series_shared_run(rep, last);
+    const struct run_result *r = run_of(rep, last);
+    int has_cause = !r->has_steps && r->n_claims; /* without steps there is no speed-up, but the run may say more */
     if (last->speedup <= 0) {
-        s->said.headline = PHRASE(SCALING_UNKNOWN, slot_nodes(rep, first), slot_nodes(rep, last));
+        s->said.headline =
+            has_cause ? r->said.headline : PHRASE(SCALING_UNKNOWN, slot_nodes(rep, first), slot_nodes(rep, last));
+        if (has_cause)
+            s->said.where = slot_name(nodes_text(rep, last->n_nodes));
+        for (int i = 0; i < 2 && has_cause; i++)
+            said_add(&s->said, rep->claims[r->claims[0]].said.support[i]);
         said_add(&s->said, PHRASE(SPEEDUP_UNKNOWN, slot_reason(&s->speedup_why)));
     } else if (!stop && good_until(rep, s) == last) {
         s->said.headline =
@@ -435,6 +471,29 @@ static void say_unlike(const struct report *rep, struct series *s)
     said_add(&s->said, PHRASE(SPEED_OF_UNLIKE, slot_factor(last->speedup)));
 }
 
+/* The loss that explains why training stops scaling. If it stopped while the ranks still had a core each, it is not the
+ * loss of the whole series, whose largest runs share cores. */
+static const struct series_loss *loss_to_explain(const struct report *rep, const struct series *s)
+{
+    const struct series_point *last = &s->points[s->n_points - 1], *stop = stops_after(s);
+    if (!stop || stop + 1 == last || !series_shared_run(rep, last) || series_shared_run(rep, stop + 1))
+        return whole_loss(s);
+    for (int i = 0; i < s->n_losses; i++)
+        if (&s->points[s->losses[i].from] == stop && &s->points[s->losses[i].to] == stop + 1)
+            return &s->losses[i];
+    return whole_loss(s);
+}
+
+/* The largest runs also share cores. */
+static void add_cores_too(const struct report *rep, struct series *s)
+{
+    const struct series_point *last = &s->points[s->n_points - 1];
+    const struct run_result *shared = series_shared_run(rep, last);
+    said_add(&s->said, shared->shared.kind == SHARED_OVERSUBSCRIBED && shared->shared.cores > 0
+                           ? PHRASE(CORES_TOO, slot_nodes(rep, last), slot_count((int64_t)shared->shared.cores))
+                           : PHRASE(CORES_AWAITED_TOO, slot_nodes(rep, last)));
+}
+
 static void find_series(struct report *rep, int index)
 {
     struct series *s = &rep->series[index];
@@ -444,14 +503,17 @@ static void find_series(struct report *rep, int index)
         find_without_losses(rep, s);
         return;
     }
-    const struct run_result *shared = series_shared_run(rep, last);
-    struct cause c = largest_cause(run_of(rep, last), l);
     const int is_good =
         good_until(rep, s) == last || (double)l->loss_ns < rep->thresholds.loss_matters * (double)last->step.mean_ns;
     if (is_good && are_nodes_unlike(rep, s)) {
         say_unlike(rep, s);
         return;
     }
+    if (!is_good)
+        l = loss_to_explain(rep, s);
+    const struct series_point *at = &s->points[l->to];
+    const struct run_result *shared = series_shared_run(rep, at);
+    struct cause c = largest_cause(run_of(rep, at), l);
     if (is_good) {
         s->said.headline =
             PHRASE(SCALING_GOOD, slot_nodes(rep, last), slot_factor(last->speedup), slot_ratio(last->efficiency));
@@ -459,10 +521,12 @@ static void find_series(struct report *rep, int index)
         c = (struct cause){CLASS_COMPUTE, l->part_ns[PART_COMPUTE], PART_COMPUTE}; /* compute was to scale */
     } else {
         s->said.headline = shared                                           ? shared_headline(rep, s, shared)
-                           : c.part == PART_TRANSFER || c.part == PART_WAIT ? communication_headline(rep, s, &c)
-                                                                            : part_headline(rep, s, &c);
+                           : c.part == PART_TRANSFER || c.part == PART_WAIT ? communication_headline(rep, at, &c)
+                                                                            : part_headline(rep, at, &c);
         add_speed(rep, s);
-        s->limit_claim = add_series_claim(rep, index, &c);
+        if (at != last)
+            add_cores_too(rep, s);
+        s->limit_claim = add_series_claim(rep, index, &c, l);
     }
     add_why(rep, s, &c, l, shared);
 }

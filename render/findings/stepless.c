@@ -230,10 +230,24 @@ static int add_claims(struct report *rep, struct run_result *r)
     return r->n_claims;
 }
 
+/* Did the ranks spend more than twice as long in MPI as any of them waited for a core? Missing cores then explain at
+ * most half of it. */
+static int is_mpi_beyond_cores(const struct run_result *r)
+{
+    struct mpi_share m = mpi_share(r->run);
+    return m.has && r->shared.run_ratio >= 0 && m.ratio > 2 * r->shared.run_ratio;
+}
+
 /* The first claim, its support, and the second claim if the first does not include it. */
 static void say_claims(const struct report *rep, const struct run_result *r, struct said *s)
 {
     const struct claim *first = &rep->claims[r->claims[0]];
+    if (r->n_claims == 1 && first->cls == CLASS_SHARED && is_mpi_beyond_cores(r)) {
+        s->headline = PHRASE(STEPS_UNKNOWN);
+        say_mpi(rep, s, r->run);
+        said_add(s, first->said.headline);
+        return;
+    }
     s->headline = first->said.headline;
     for (int i = 0; i < SAID_MAX; i++)
         said_add(s, first->said.support[i]);

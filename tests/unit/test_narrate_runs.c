@@ -18,21 +18,6 @@
 #include <jansson.h>
 #include <stdlib.h>
 
-/* The leading class leads everywhere: headline, action, class table, list of actions. */
-static void assert_one_story(const struct report *rep, enum cause_class cls, int last_run)
-{
-    const struct claim *order[64];
-    int all[MAX_RUNS] = {0, 1, 2, 3, 4, 5, 6, 7};
-    assert_true(rep->n_claims > 0 && rep->n_claims <= 64);
-    assert_true(claims_in_order(rep, all, rep->n_runs, 1, order) > 0);
-    assert_int_equal(order[0]->cls, cls);
-    assert_ptr_equal(order[0], &rep->claims[rep->first_claim]);
-    assert_string_equal(order[0]->sentence, rep->headline);
-    assert_int_equal(rep->runs[last_run].classes[cls].verdict, VERDICT_LIMITS);
-    const char *action = *order[0]->action.ours ? order[0]->action.ours : order[0]->action.generic;
-    assert_contains(rep->first_action, action + 1);
-}
-
 /* The host may only have enqueued the GPU's work: a series over such runs names no cause. */
 static void test_gpu_not_seen(void **state)
 {
@@ -306,27 +291,6 @@ static void test_no_gain_against_a_held_back_reference(void **state)
     const struct phrase *why = &f.rep.series[0].points[2].unreliable;
     assert_int_equal(assert_says(why, 1, PHRASE_SURE_AT_REFERENCE)[0].count, 1);
     assert_string_equal(why->slot[1].name, "one rank had no core for 50 % of step time");
-    release(&f);
-}
-
-/* One slow rank: the waiting is named, with the rank, and not the network. */
-static void test_slow_rank_limits_scaling(void **state)
-{
-    (void)state;
-    struct fixture f = {.n = 2};
-    f.runs[0] = made_even_run(1, 64, 40, 80000000, 0, 0, 0);
-    f.runs[1] = made_run(4, 64);
-    for (int s = 0; s < 40; s++)
-        for (int i = 0; i < 4; i++) {
-            int64_t compute = i == 2 ? 40000000 : 20000000;
-            int64_t part[N_CATEGORIES] = {[CAT_COMPUTE] = compute, [CAT_COMM] = 41000000 - compute};
-            made_step(f.runs[1], run_rank_at(f.runs[1], i), part);
-        }
-    tell(&f);
-    assert_finds(&f.rep.series[0].said, PHRASE_SCALING_WAITING);
-    assert_string_equal(f.rep.series[0].said.headline.slot[0].name, "rank 2");
-    assert_true(fabs(f.rep.series[0].said.headline.slot[1].real - 15.0 / 41) < 0.01);
-    assert_one_story(&f.rep, CLASS_IMBALANCE, 1);
     release(&f);
 }
 
@@ -780,7 +744,6 @@ int main(void)
         cmocka_unit_test(test_neighbours),
         cmocka_unit_test(test_too_few_cores_is_one_story),
         cmocka_unit_test(test_no_gain_against_a_held_back_reference),
-        cmocka_unit_test(test_slow_rank_limits_scaling),
         cmocka_unit_test(test_unlike_runs),
         cmocka_unit_test(test_scaling_is_good),
         cmocka_unit_test(test_file_writes_limit_scaling),

@@ -458,7 +458,7 @@ static void memory_controllers_are_read(void **state)
     struct dcr_err err;
     void *memory;
     assert_int_equal(configure_memory(&memory, 16, &err), DCR_FAIL);
-    assert_string_equal(err.text, "Linux names no counter of this machine's memory controllers");
+    assert_string_equal(err.text, "this kernel names no counter of the memory controllers");
     put_channel("uncore_imc_0", "14\n");
     put_channel("uncore_imc_1", "15\n");
     put_below_root("sys/bus/event_source/devices/uncore_imc_free_running_0/events/read", "event=0xff,umask=0x20\n");

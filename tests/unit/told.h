@@ -100,4 +100,19 @@ static inline const struct document *document(const struct report *rep, const ch
     return NULL;
 }
 
+/* The leading class leads everywhere: headline, action, class table, list of actions. */
+static inline void assert_one_story(const struct report *rep, enum cause_class cls, int last_run)
+{
+    const struct claim *order[64];
+    int all[MAX_RUNS] = {0, 1, 2, 3, 4, 5, 6, 7};
+    assert_true(rep->n_claims > 0 && rep->n_claims <= 64);
+    assert_true(claims_in_order(rep, all, rep->n_runs, 1, order) > 0);
+    assert_int_equal(order[0]->cls, cls);
+    assert_ptr_equal(order[0], &rep->claims[rep->first_claim]);
+    assert_string_equal(order[0]->sentence, rep->headline);
+    assert_int_equal(rep->runs[last_run].classes[cls].verdict, VERDICT_LIMITS);
+    const char *action = *order[0]->action.ours ? order[0]->action.ours : order[0]->action.generic;
+    assert_contains(rep->first_action, action + 1);
+}
+
 #endif

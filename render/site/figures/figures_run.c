@@ -199,6 +199,8 @@ static const char *ranks_title(struct site *s, const struct run_result *r)
         lo = v < lo ? v : lo;
         hi = v > hi ? v : hi;
     }
+    if (hi <= 0) /* not named */
+        return say_phrase(&s->arena, &PHRASE(STEP_TIME_GOES));
     const char *range = site_text(
         s, "%s",
         fmt_is_same(fmt_time(lo), fmt_time(hi)) ? fmt_time(hi).text : fmt_time_range((double)lo, (double)hi).text);

@@ -236,7 +236,19 @@ static const char *counted_title(struct site *s)
 /* Columns of the table of runs. A column without any value is left out. */
 struct run_columns {
     bool points, ranks, step, throughput, gain, limit;
+    int hours_per; /* index into many_samples */
 };
+static const struct {
+    const char *name;
+    double n;
+} many_samples[] = {{"million", 1e6}, {"billion", 1e9}, {"trillion", 1e12}};
+
+/* -1 = its throughput is not known */
+static double hours_of(const struct run_result *r, int per)
+{
+    return r->has_throughput && r->n_nodes > 0 ? r->n_nodes * many_samples[per].n / r->throughput / 3600 : -1;
+}
+
 static struct run_columns run_columns_of(const struct report *rep)
 {
     struct run_columns c = {0};
@@ -250,6 +262,11 @@ static struct run_columns run_columns_of(const struct report *rep)
         c.limit |= r->has_steps || r->step.n > 0;
     }
     c.ranks &= !c.points;
+    const double least_hours = 0.01; /* smaller ones have too few digits */
+    for (int i = 0; i < rep->n_runs; i++)
+        while (c.hours_per < 2 && hours_of(&rep->runs[i], c.hours_per) >= 0 &&
+               hours_of(&rep->runs[i], c.hours_per) < least_hours)
+            c.hours_per++;
     return c;
 }
 
@@ -263,10 +280,11 @@ static void add_ranks_cell(struct site *s, json_t *t, const struct run_result *r
                     r->n_ranks > 0 || of > 1, r->n_ranks > 0 ? r->n_ranks : 1, "");
 }
 
-static void add_scaling_cells(struct site *s, json_t *t, const struct run_result *r, const struct series_point *p)
+static void add_scaling_cells(struct site *s, json_t *t, const struct run_result *r, int hours_per)
 {
-    bool is_scaled = p && p->speedup > 0, has_cost = r->has_throughput && r->n_nodes > 0;
-    double hours = has_cost ? r->n_nodes * 1e6 / r->throughput / 3600 : 0;
+    const struct series_point *p = point_of(s->rep, r);
+    double hours = hours_of(r, hours_per);
+    bool is_scaled = p && p->speedup > 0, has_cost = hours >= 0;
     view_cell_value(s, t, is_scaled ? fmt_x(p->speedup).text : NULL, is_scaled, is_scaled ? p->speedup : 0, "ratio");
     view_cell_value(s, t, is_scaled ? fmt_ratio(p->efficiency).text : NULL, is_scaled, is_scaled ? p->efficiency : 0,
                     "ratio");
@@ -293,7 +311,9 @@ static json_t *runs_table(struct site *s)
     view_columns(s, t, has.throughput ? "#Samples/s" : "");
     if (has.points) {
         view_columns(s, t, "#Speed-up|#Efficiency");
-        view_column(s, t, "#", say_phrase(&s->arena, &PHRASE(COLUMN_HOURS, slot_name(counted_title(s)))));
+        view_column(s, t, "#",
+                    say_phrase(&s->arena, &PHRASE(COLUMN_HOURS, slot_name(counted_title(s)),
+                                                  slot_name(many_samples[has.hours_per].name))));
     }
     view_columns(s, t, has.gain ? "#Gain" : "");
     view_columns(s, t, has.limit ? "Limited by" : "What it shows");
@@ -316,7 +336,7 @@ static json_t *runs_table(struct site *s)
             view_cell_value(s, t, r->has_throughput ? fmt_number(r->throughput).text : NULL, r->has_throughput,
                             r->throughput, "samples/s");
         if (has.points)
-            add_scaling_cells(s, t, r, point_of(rep, r));
+            add_scaling_cells(s, t, r, has.hours_per);
         if (has.gain)
             add_gain_cell(s, t, r);
         if (!has.limit)
