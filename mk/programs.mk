@@ -14,12 +14,17 @@ RENDER_SRC := $(call sources,render)
 GPU_SRC := $(wildcard tests/gpu/*.cu)
 
 BIN := $(BUILD)/bin
+# The recorder with NVTX and the calls on files, and the same with the calls of MPI. A process loads one of the two,
+# because each library costs it time. Both have one soname, so that the libraries below find the one that is loaded.
 INJECT_SO := $(BUILD)/lib/dcreport/libdccollect-inject.so
-# One folder for each library, loaded by LD_PRELOAD or, cupti, by CUDA. They record through the injected library beside
-# them.
-PRELOADS := mpi io cudaprof cupti yield
-PRELOAD_SO := $(patsubst %,$(BUILD)/lib/dcreport/libdccollect-%.so,$(PRELOADS))
-PRELOAD_SRC := $(wildcard $(PRELOADS:%=collect/guest/%/*.c))
+MPI_SO := $(BUILD)/lib/dcreport/libdccollect-mpi.so
+IO_SRC := $(wildcard collect/guest/io/*.c)
+MPI_SRC := $(wildcard collect/guest/mpi/*.c)
+# Loaded beside it where they are needed, by LD_PRELOAD or, cupti, by CUDA. One folder for each library.
+BESIDE := cudaprof cupti yield
+BESIDE_SO := $(patsubst %,$(BUILD)/lib/dcreport/libdccollect-%.so,$(BESIDE))
+PRELOAD_SO := $(MPI_SO) $(BESIDE_SO)
+PRELOAD_SRC := $(IO_SRC) $(MPI_SRC) $(wildcard $(BESIDE:%=collect/guest/%/*.c))
 # The device half of the trainer, opened at run time, so that the programs themselves need no CUDA.
 CUDA_SRC := $(wildcard trainer/gpu/*.cu)
 # The hook for PyTorch programs: the collector puts this folder in front of PYTHONPATH.
@@ -93,10 +98,13 @@ $(BIN)/dccollect-calibrate: $(call objects,$(CALIBRATE_SRC)) $(BUILD)/libcollect
 	$(link) $^ $(LDLIBS_COMMON) $(LIB_LIBS) $(MPI_LIBS)
 $(BIN)/dcreport: $(BUILD)/obj/render/main.o $(BUILD)/librender.a $(BUILD)/libdcr.a
 	$(link) $^ $(LDLIBS_COMMON) $(LIB_LIBS) $(RENDER_LIBS)
-$(INJECT_SO): $(call objects,$(INJECT_SRC))
-	$(link_library) $^ -pthread -ldl
-$(foreach d,$(PRELOADS),$(eval $(BUILD)/lib/dcreport/libdccollect-$(d).so: $(call objects,$(wildcard collect/guest/$(d)/*.c))))
-$(PRELOAD_SO): $(INJECT_SO)
+# Two segments instead of four, and no table between the parts of the library.
+$(INJECT_SO): $(call objects,$(INJECT_SRC) $(IO_SRC))
+$(MPI_SO): $(call objects,$(INJECT_SRC) $(IO_SRC) $(MPI_SRC))
+$(INJECT_SO) $(MPI_SO):
+	$(link_library) -Wl,-soname,$(notdir $(INJECT_SO)) -Wl,-z,noseparate-code,-Bsymbolic-functions $(filter %.o,$^) -pthread -ldl
+$(foreach d,$(BESIDE),$(eval $(BUILD)/lib/dcreport/libdccollect-$(d).so: $(call objects,$(wildcard collect/guest/$(d)/*.c))))
+$(BESIDE_SO): $(INJECT_SO)
 	$(link_library) -Wl,-rpath,'$$ORIGIN' $(filter %.o,$^) $(INJECT_SO) -pthread -ldl
 
 # CUDA 13 supports no architecture before 7.5; PTX is kept for future ones. cudart is linked in, cuBLAS stays outside,

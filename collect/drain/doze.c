@@ -153,7 +153,7 @@ int drain_sleep(struct drain *d, uint32_t n_written, int64_t pause_ns)
     if (is_long) {
         __atomic_store_n(&segment_of(d)->sleeps, SLEEPS_LONG, __ATOMIC_SEQ_CST);
         is_long = all_rest(d, &n_resting); /* after the store: a process that begins to record from now on sees it */
-        is_long = is_long && (!n_resting || segment_of(d)->bytes >= SMALLEST_BYTES);
+        is_long = is_long && (!n_resting || segment_of(d)->begin.bytes >= SMALLEST_BYTES);
     }
     if (!is_long)
         __atomic_store_n(&segment_of(d)->sleeps, SLEEPS_SHORTLY, __ATOMIC_SEQ_CST);

@@ -187,8 +187,7 @@ static void put_record(const struct drain *d, json_t *record)
 {
     const struct segment *s = segment_of(d);
     json_t *o = json_object();
-    json_object_set_new(o, "segment_bytes", json_integer((json_int_t)s->bytes));
-    json_object_set_new(o, "loaded", json_integer(s->n_loaded));
+    json_object_set_new(o, "segment_bytes", json_integer((json_int_t)s->begin.bytes));
     json_object_set_new(o, "recorded", json_integer((json_int_t)d->n_processes));
     if (s->n_refused)
         json_object_set_new(o, "without_memory", json_integer(s->n_refused));

@@ -37,7 +37,7 @@ static void give(struct pieces *p, int fd)
 static void give_all(struct pieces *p, int fd)
 {
     char old[PATH_MAX + 16];
-    if (p->is_lost || follow_start(&p->follow, p->path, p->name, p->segment, p->segment->bytes, NULL) != 0) {
+    if (p->is_lost || follow_start(&p->follow, p->path, p->name, p->segment, p->segment->begin.bytes, NULL) != 0) {
         p->is_lost = 1;
         return;
     }

@@ -88,7 +88,7 @@ static uint64_t take(uint64_t *at, uint64_t n_bytes)
 static void lay_out(struct segment *s, uint64_t bytes)
 {
     uint64_t at = (sizeof *s + 63) / 64 * 64, mb16 = bytes / (64 << 10);
-    s->bytes = bytes;
+    s->begin.bytes = bytes;
     s->n_processes = (uint32_t)(mb16 < 8 ? 8 : mb16 > 512 ? 512 : mb16);
     s->max_names = 1024;
     while (s->max_names < bytes / 512 && s->max_names < SEGMENT_INLINE_NAMES)
@@ -126,7 +126,7 @@ static void fill(struct segment *s, uint64_t bytes, uint64_t token, const char *
     static const char overflow[] = "(more names than the collector keeps)";
     lay_out(s, bytes);
     s->token = token;
-    s->has_tsc = (uint32_t)tsc_is_sound();
+    s->begin.has_tsc = (uint32_t)tsc_is_sound();
     meta_host_name(s->host, sizeof s->host);
     snprintf(s->left, sizeof s->left, "%s", left);
     /* There is no name 0. Name 1 stands for every name that finds no room. */
@@ -134,7 +134,7 @@ static void fill(struct segment *s, uint64_t bytes, uint64_t token, const char *
     s->text_used = 1 + sizeof overflow;
     memcpy((char *)segment_at(s, s->text_at) + 1, overflow, sizeof overflow);
     segment_names(s)[SEGMENT_OVERFLOW] = (struct segment_name){.text_at = 1, .len = sizeof overflow - 1};
-    __atomic_store_n(&s->magic, SEGMENT_MAGIC, __ATOMIC_RELEASE);
+    __atomic_store_n(&s->begin.magic, SEGMENT_MAGIC, __ATOMIC_RELEASE);
 }
 
 /* ---- making the segment ----------------------------------------------------------------------- */
@@ -216,7 +216,7 @@ int shared_make(struct shared *out, int64_t bytes, const char *left, struct dcr_
 static int is_sound(const struct segment *s, uint64_t bytes)
 {
     struct segment same = {0};
-    if (bytes < LEAST_BYTES || s->magic != SEGMENT_MAGIC || s->bytes != bytes)
+    if (bytes < LEAST_BYTES || s->begin.magic != SEGMENT_MAGIC || s->begin.bytes != bytes)
         return 0;
     lay_out(&same, bytes);
     return s->n_blocks == same.n_blocks && s->n_processes == same.n_processes && s->max_names == same.max_names &&
@@ -269,7 +269,7 @@ void shared_sweep(void)
                       : mmap(NULL, sizeof(struct segment), PROT_READ, MAP_SHARED, fd, 0);
         if (s != MAP_FAILED) {
             const struct segment *head = s;
-            if (head->magic == SEGMENT_MAGIC && memchr(head->left, '\0', sizeof head->left) &&
+            if (head->begin.magic == SEGMENT_MAGIC && memchr(head->left, '\0', sizeof head->left) &&
                 access(head->left, F_OK) != 0 && errno == ENOENT)
                 unlink(path);
             munmap(s, sizeof(struct segment));
@@ -284,7 +284,7 @@ void shared_sweep(void)
 void shared_close(struct shared *s, int is_removed)
 {
     if (s->segment)
-        munmap(s->segment, s->segment->bytes);
+        munmap(s->segment, s->segment->begin.bytes);
     if (s->fd >= 0 && is_removed && !s->is_nameless)
         unlink(s->path);
     if (s->fd >= 0)

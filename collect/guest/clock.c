@@ -1,6 +1,8 @@
 /* clock.c - see clock.h. */
 #include "collect/guest/clock.h"
 
+#include "collect/guest/near.h"
+
 #define LOOK_EVERY_NS 4000000
 #define MEASURE_NS 20000000 /* two looks are exact to some 50 ns each, so the rate is then known to 5 ppm */
 /* If the prediction is off by more than this between two looks, the rate has changed. NTP changes it by 500 ppm at
@@ -17,6 +19,8 @@ static int state_of_counter;
 static unsigned strikes, n_measured;
 static uint64_t first_tsc;
 static int64_t first_ns;
+NEAR static int has_tsc;
+static int has_begun;
 
 /* Reads the counter and the clock at one instant. returns 0, or -1 when every try was interrupted */
 static int look(uint64_t *tsc, int64_t *ns)
@@ -32,15 +36,21 @@ static int look(uint64_t *tsc, int64_t *ns)
     return -1;
 }
 
-void clock_begin(int has_tsc)
+void clock_load(int is_sound)
 {
-    if (has_tsc && look(&first_tsc, &first_ns) == 0)
+    has_tsc = is_sound;
+}
+
+/* A forked child goes on with the rate of its parent. */
+void clock_begin(void)
+{
+    if (has_tsc && !__atomic_exchange_n(&has_begun, 1, __ATOMIC_RELAXED) && look(&first_tsc, &first_ns) == 0)
         __atomic_store_n(&state_of_counter, MEASURING, __ATOMIC_RELEASE);
 }
 
 int clock_is_system(void)
 {
-    return __atomic_load_n(&state_of_counter, __ATOMIC_ACQUIRE) == UNSOUND;
+    return !has_tsc;
 }
 
 /* One thread sets the rate, once enough time has passed since the first look. */
@@ -109,9 +119,13 @@ int64_t clock_look(struct clock_track *c)
     return clock_not_before(c, ns);
 }
 #else
-void clock_begin(int has_tsc)
+void clock_load(int is_sound)
 {
-    (void)has_tsc;
+    (void)is_sound;
+}
+
+void clock_begin(void)
+{
 }
 
 int clock_is_system(void)

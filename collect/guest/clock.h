@@ -33,8 +33,10 @@ struct clock_rate {
 };
 extern struct clock_rate dcc_clock_rate;
 
-/** clock_begin - call at load. has_tsc: the collector found the counter sound (struct segment). */
-void clock_begin(int has_tsc);
+/** clock_load - call at load. is_sound: the collector found the counter sound (has_tsc of struct segment_begin). */
+void clock_load(int is_sound);
+/** clock_begin - call when the process begins to look at the time, as often as you like. */
+void clock_begin(void);
 /** clock_system_ns - CLOCK_MONOTONIC from the system's call. */
 static inline int64_t clock_system_ns(void)
 {

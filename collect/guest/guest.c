@@ -2,6 +2,7 @@
 #include "collect/guest/guest.h"
 
 #include "collect/guest/clock.h"
+#include "collect/guest/process.h"
 #include "collect/guest/spool.h"
 #include "collect/guest/window.h"
 
@@ -10,6 +11,11 @@
 EXPORTED int dcc_guest_is_wanted(void)
 {
     return spool_is_wanted();
+}
+
+EXPORTED int dcc_guest_is_wiped(void)
+{
+    return process_is_wiped();
 }
 
 EXPORTED int dcc_guest_is_clock_system(void)
@@ -35,6 +41,11 @@ EXPORTED int dcc_guest_is_recording(void)
 EXPORTED int dcc_guest_part(int64_t *start_ns, int64_t *end_ns)
 {
     return !dcc_window_is_used || (*end_ns ? window_part(start_ns, end_ns) : window_is_open(spool_now_ns()));
+}
+
+EXPORTED void dcc_guest_begin_clock(void)
+{
+    clock_begin();
 }
 
 EXPORTED int64_t dcc_guest_now(void)

@@ -16,6 +16,8 @@ struct dcc_span {
 
 /** dcc_guest_is_wanted - the collector's segment is mapped: this process may be recorded. */
 int dcc_guest_is_wanted(void);
+/** dcc_guest_is_wiped - the kernel zeroes marked memory in a forked child (MADV_WIPEONFORK, Linux 4.14). */
+int dcc_guest_is_wiped(void);
 /** dcc_guest_is_abandoned - see spool_is_abandoned. */
 int dcc_guest_is_abandoned(uintptr_t busy);
 /** dcc_guest_is_recording - this process has a trace. */
@@ -24,6 +26,8 @@ int dcc_guest_is_recording(void);
  *  whole. Both times are 0 if the call was not timed.
  *  returns  0: the call lies outside the window */
 int dcc_guest_part(int64_t *start_ns, int64_t *end_ns);
+/** dcc_guest_begin_clock - call before the first dcc_guest_now: the rate of the counter is measured from here on. */
+void dcc_guest_begin_clock(void);
 /** dcc_guest_now - current time for events of the thread. */
 int64_t dcc_guest_now(void);
 /** dcc_guest_is_clock_system - dcc_guest_now always uses the system's CLOCK_MONOTONIC. */

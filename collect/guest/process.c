@@ -2,6 +2,7 @@
 #include "collect/guest/process.h"
 
 #include "collect/guest/clock.h"
+#include "collect/guest/near.h"
 #include "collect/guest/spool.h"
 #include "collect/guest/window.h"
 
@@ -24,12 +25,13 @@
 
 enum { FIRST_BLOCKS = 64 };
 
-struct self *dcc_self;
-struct segment *dcc_segment;
+NEAR struct self *dcc_self;
+NEAR struct segment *dcc_segment;
 
 /* These survive a fork. */
-static int rank_at_load = -1;
-static pid_t loaded_in;
+NEAR static int rank_at_load = -1;
+NEAR static pid_t loaded_in;
+NEAR static int is_wiped;
 static uint32_t last_serial; /* of this process, or of its parent */
 
 static int rank_of_environment(void)
@@ -67,31 +69,36 @@ static struct self *make_self(void)
     struct self *s = mmap(NULL, sizeof *s, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (s == MAP_FAILED)
         return NULL;
-    if (madvise(s, sizeof *s, MADV_WIPEONFORK) != 0 && pthread_atfork(NULL, NULL, forget_in_child) != 0) {
+    is_wiped = madvise(s, sizeof *s, MADV_WIPEONFORK) == 0;
+    if (!is_wiped && pthread_atfork(NULL, NULL, forget_in_child) != 0) {
         munmap(s, sizeof *s);
         return NULL;
     }
-    s->pid = getpid();
+    s->pid = (pid_t)syscall(SYS_getpid);
     return s;
 }
 
-/* Uses system calls directly, because the library that watches files would see open(). */
-static struct segment *map_segment(const char *path)
+int process_is_wiped(void)
+{
+    return is_wiped;
+}
+
+/* Uses system calls directly, because the calls on files are watched. Reads the beginning instead of touching it: most
+ * processes of a job record nothing, and each page that they touch costs them a fault.
+ *  has_tsc  of struct segment */
+static struct segment *map_segment(const char *path, int *has_tsc)
 {
     int fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC);
     struct segment *s = NULL;
     if (fd < 0)
         return NULL;
-    struct {
-        uint64_t magic, bytes;
-    } begin;
+    struct segment_begin begin;
     if (syscall(SYS_pread64, fd, &begin, sizeof begin, (off_t)0) == sizeof begin && begin.magic == SEGMENT_MAGIC) {
         void *all = mmap(NULL, begin.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
         void *head = all == MAP_FAILED ? mmap(NULL, sizeof *s, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) : MAP_FAILED;
         s = all == MAP_FAILED ? NULL : all;
-        if (s)
-            __atomic_fetch_add(&s->n_loaded, 1, __ATOMIC_RELAXED);
-        else if (head != MAP_FAILED)
+        *has_tsc = begin.has_tsc != 0;
+        if (!s && head != MAP_FAILED)
             __atomic_fetch_add(&((struct segment *)head)->n_refused, 1, __ATOMIC_RELAXED);
         if (head != MAP_FAILED)
             munmap(head, sizeof *s);
@@ -100,25 +107,25 @@ static struct segment *map_segment(const char *path)
     return s;
 }
 
-__attribute__((constructor)) static void at_load(void)
+/* Before the constructors of the parts that watch calls, and after their destructors. */
+__attribute__((constructor(1000))) static void at_load(void)
 {
     const char *path = getenv(SEGMENT_VARIABLE);
-    int saved_errno = errno;
+    int saved_errno = errno, has_tsc = 0;
     struct self *self = path && *path ? make_self() : NULL;
-    struct segment *segment = self ? map_segment(path) : NULL;
+    struct segment *segment = self ? map_segment(path, &has_tsc) : NULL;
     if (segment) {
         loaded_in = self->pid;
         rank_at_load = rank_of_environment();
         dcc_self = self;
-        clock_begin(segment->has_tsc != 0);
+        clock_load(has_tsc);
         window_begin();
-        spool_begin();
         __atomic_store_n(&dcc_segment, segment, __ATOMIC_RELEASE);
     }
     errno = saved_errno;
 }
 
-__attribute__((destructor)) static void at_exit(void)
+__attribute__((destructor(1000))) static void at_exit(void)
 {
     if (dcc_self && dcc_self->process && dcc_self->pid == getpid())
         __atomic_store_n(&dcc_self->process->has_exited, 1, __ATOMIC_RELEASE);
@@ -178,6 +185,8 @@ static int claim(void)
     __atomic_store_n(&p->state, (uint64_t)pid << 8 | PROCESS_LIVE, __ATOMIC_SEQ_CST);
     wake_collector(s);
     last_serial = p->serial;
+    clock_begin();
+    spool_begin();
     dcc_self->process = p;
     dcc_self->index = index;
     dcc_self->pid = pid;

@@ -74,12 +74,17 @@ enum { SLEEPS_NOT = 0, SLEEPS_SHORTLY = 1, SLEEPS_LONG = 2 };
 /* State of a block: 0 free; else (index of the process + 1) << 2, and one of these. */
 enum { BLOCK_TAKEN = 1, BLOCK_FULL = 2 };
 
-struct segment {
+/* What a process reads when it is loaded. */
+struct segment_begin {
     uint64_t magic;
-    uint64_t bytes; /* size of the segment */
+    uint64_t bytes;   /* size of the segment */
+    uint32_t has_tsc; /* the counter is invariant, and the kernel uses it as its clock */
+};
+
+struct segment {
+    struct segment_begin begin;
     uint32_t n_blocks, n_processes, max_names, max_said;
     uint32_t table_mask; /* entries of the hash table - 1 */
-    uint32_t has_tsc;    /* the counter is invariant, and the kernel uses it as its clock */
     uint64_t text_bytes;
     uint64_t processes_at, states_at, names_at, table_at, domains_at, said_at, text_at, blocks_at; /* offsets from the
                                                                                                     * beginning */
@@ -93,11 +98,10 @@ struct segment {
     uint64_t text_used;
     _Alignas(64)
         uint64_t n_freed; /* blocks ever freed by the collector: a thread without a block looks again when it changes */
-    _Alignas(64) uint32_t n_loaded; /* processes that mapped it at load */
-    uint32_t n_refused;             /* processes that could map only its first page */
-    uint64_t dropped;               /* events of processes that found no entry */
-    _Alignas(64) uint32_t sleeps;   /* SLEEPS_*: state of the collector; a process that begins to record ends a long
-                                     * sleep */
+    _Alignas(64) uint32_t n_refused; /* processes that could map only its first page */
+    uint64_t dropped;                /* events of processes that found no entry */
+    _Alignas(64) uint32_t sleeps;    /* SLEEPS_*: state of the collector; a process that begins to record ends a long
+                                      * sleep */
 };
 
 static inline void *segment_at(const struct segment *s, uint64_t at)

@@ -2,6 +2,7 @@
 #include "collect/guest/window.h"
 
 #include "collect/guest/clock.h"
+#include "collect/guest/near.h"
 #include "collect/guest/process.h"
 #include "lib/archive/format.h"
 #include "lib/trace/step_name.h"
@@ -13,23 +14,23 @@
 
 enum { MAX_STEP_CATEGORIES = 16 };
 
-int dcc_window_is_used;
-static struct {
+NEAR int dcc_window_is_used;
+NEAR static struct {
     int64_t from_ns, until_ns;
     int64_t first_step, last_step;
     int by_steps, by_capture, by_cuda;
-    char capture_name[DCT_MAX_TEXT + 1]; /* a copy, because programs overwrite their environment (setproctitle) */
-    int in_step;                         /* open wanted steps */
-    int64_t n_steps;                     /* steps seen, for steps without a number */
-    int has_steps;                       /* a step other than a batch was seen, so batches no longer count as steps */
-    int n_captures;                      /* open captures */
-    uint64_t range_id;                   /* of the process range that is a capture; 0 = none */
+    int in_step;       /* open wanted steps */
+    int64_t n_steps;   /* steps seen, for steps without a number */
+    int has_steps;     /* a step other than a batch was seen, so batches no longer count as steps */
+    int n_captures;    /* open captures */
+    uint64_t range_id; /* of the process range that is a capture; 0 = none */
     struct {
         uint32_t domain, category;
         int is_batch;
     } step_category[MAX_STEP_CATEGORIES];
     int n_step_categories;
 } window = {.until_ns = INT64_MAX};
+static char capture_name[DCT_MAX_TEXT + 1]; /* a copy, because programs overwrite their environment (setproctitle) */
 
 static int64_t number_of(const char *name, int64_t absent)
 {
@@ -53,7 +54,7 @@ void window_begin(void)
         window.by_steps = 1;
     }
     if (capture && strncmp(capture, "nvtx:", 5) == 0) {
-        snprintf(window.capture_name, sizeof window.capture_name, "%s", capture + 5);
+        snprintf(capture_name, sizeof capture_name, "%s", capture + 5);
         window.by_capture = 1;
     } else if (capture && strcmp(capture, "cudaProfilerApi") == 0) {
         window.by_capture = window.by_cuda = 1;
@@ -225,7 +226,7 @@ unsigned window_name(const char *text)
     case STEP_NAME_NONE:
         break;
     }
-    if (*window.capture_name && strcmp(text, window.capture_name) == 0)
+    if (*capture_name && strcmp(text, capture_name) == 0)
         flags |= WINDOW_NAME_CAPTURE;
     return flags;
 }

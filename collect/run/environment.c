@@ -73,25 +73,6 @@ static void note_unloadable(const struct options *o, json_t *record)
     note_not_loaded(record, line);
 }
 
-/* NVTX takes one tool. A tool that was set before keeps its place. */
-static void set_nvtx(json_t *record)
-{
-    char path[PATH_MAX], real[PATH_MAX], why[PATH_MAX + 200];
-    const char *already = getenv("NVTX_INJECTION64_PATH");
-    if (library("inject", path, sizeof path) != 0) {
-        note(record, "nvtx_note", "libdccollect-inject.so is not beside the collector in " LIBRARY_FOLDER);
-        return;
-    }
-    if (already && *already && (!realpath(already, real) || strcmp(real, path) != 0)) {
-        snprintf(why, sizeof why,
-                 "another tool gets the NVTX ranges: NVTX_INJECTION64_PATH is '%.300s'; unset it to record them",
-                 already);
-        note(record, "nvtx_note", why);
-        return;
-    }
-    setenv("NVTX_INJECTION64_PATH", path, 1);
-}
-
 /* Adds a name in front of a variable's list, unless it is already in it. returns  0, -1 without memory */
 static int put_in_front(const char *variable, const char *name)
 {
@@ -108,35 +89,72 @@ static int put_in_front(const char *variable, const char *name)
     return 0;
 }
 
-/* Adds a library, preceded by the recorder that it needs, in front of the list of preloaded libraries. Without a path
- * the loader would search the recorder in some ten folders. Blanks and colons end names for the loader. */
+/* Blanks and colons end names for the loader. */
 static int preload(const char *what, char *why, size_t n)
 {
-    const char *const both[] = {what, "inject"};
-    for (size_t i = 0; i < sizeof both / sizeof *both; i++) {
-        char path[PATH_MAX];
-        if (library(both[i], path, sizeof path) != 0) {
-            snprintf(why, n, "libdccollect-%s.so is not beside the collector in " LIBRARY_FOLDER, both[i]);
-            return -1;
-        }
-        if (strpbrk(path, " \t\n:")) {
-            snprintf(why, n, "the name '%s' has a blank or a colon, which LD_PRELOAD cannot hold", path);
-            return -1;
-        }
-        if (put_in_front("LD_PRELOAD", path) != 0)
-            return -1;
+    char path[PATH_MAX];
+    if (library(what, path, sizeof path) != 0) {
+        snprintf(why, n, "libdccollect-%s.so is not beside the collector in " LIBRARY_FOLDER, what);
+        return -1;
+    }
+    if (strpbrk(path, " \t\n:")) {
+        snprintf(why, n, "the name '%s' has a blank or a colon, which LD_PRELOAD cannot hold", path);
+        return -1;
+    }
+    return put_in_front("LD_PRELOAD", path);
+}
+
+static int is_recorder(const char *path, size_t n)
+{
+    static const char *const names[] = {"/libdccollect-inject.so", "/libdccollect-mpi.so"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        size_t len = strlen(names[i]);
+        if (n >= len && memcmp(path + n - len, names[i], len) == 0)
+            return 1;
     }
     return 0;
 }
 
-/* why: it is not wanted; "" if it is */
-static void preload_or_note(const char *what, const char *key, const char *why, json_t *record)
+/* A process must not load two recorders, so that of an outer collector goes. */
+static void forget_outer_recorder(void)
 {
-    char trouble[PATH_MAX + 200] = "";
-    if (!*why && preload(what, trouble, sizeof trouble) != 0)
-        note_not_loaded(record, trouble);
-    if (*why || *trouble)
-        note(record, key, *why ? why : trouble);
+    char *list = getenv("LD_PRELOAD"), *kept = list ? strdup(list) : NULL, *end = kept;
+    for (const char *at = list; kept && *at;) {
+        size_t n = strcspn(at, ": ");
+        if (n && !is_recorder(at, n)) {
+            if (end != kept)
+                *end++ = ':';
+            memcpy(end, at, n);
+            end += n;
+        }
+        at += n + (at[n] != '\0');
+    }
+    if (kept) {
+        *end = '\0';
+        if (strcmp(kept, list) != 0)
+            *kept ? setenv("LD_PRELOAD", kept, 1) : unsetenv("LD_PRELOAD");
+    }
+    free(kept);
+}
+
+/* NVTX takes one tool. A tool that was set before keeps its place, unless it is the recorder of an outer collector. */
+static void set_nvtx(const char *recorder, json_t *record)
+{
+    char path[PATH_MAX], why[PATH_MAX + 200];
+    const char *already = getenv("NVTX_INJECTION64_PATH");
+    if (library(recorder, path, sizeof path) != 0) {
+        snprintf(why, sizeof why, "libdccollect-%s.so is not beside the collector in " LIBRARY_FOLDER, recorder);
+        note(record, "nvtx_note", why);
+        return;
+    }
+    if (already && *already && !is_recorder(already, strlen(already))) {
+        snprintf(why, sizeof why,
+                 "another tool gets the NVTX ranges: NVTX_INJECTION64_PATH is '%.300s'; unset it to record them",
+                 already);
+        note(record, "nvtx_note", why);
+        return;
+    }
+    setenv("NVTX_INJECTION64_PATH", path, 1);
 }
 
 /* Python imports the sitecustomize of this folder when it starts. An empty PYTHONPATH means none, so no colon is left.
@@ -148,22 +166,33 @@ static void set_python(const struct options *o)
         (void)put_in_front("PYTHONPATH", folder);
 }
 
-static void set_mpi(const struct options *o, json_t *record)
+/* Why calls of MPI are not recorded; "" = they are. */
+static const char *why_no_mpi(const struct options *o)
 {
-    const char *why = "";
     if (o->mpi == 0)
-        why = "switched off (--mpi off)";
-    else if (o->mpi < 0 && !linked_with_mpi(o->program, o->n_program))
-        why = "no program on the command line is linked with MPI (--mpi on records it all the same)";
-    preload_or_note("mpi", "mpi_note", why, record);
+        return "switched off (--mpi off)";
+    if (o->mpi < 0 && !linked_with_mpi(o->program, o->n_program))
+        return "no program on the command line is linked with MPI (--mpi on records it all the same)";
+    return "";
 }
 
-static void set_io(const struct options *o, json_t *record)
+/* The recorder has three parts: calls of MPI, if it is that library; calls on files, if DCC_IO_US is a number; ranges
+ * of NVTX, if NVTX opens it. */
+static void set_recorder(const struct options *o, json_t *record)
 {
-    char number[32];
-    preload_or_note("io", "io_note", o->io ? "" : "switched off (--io off)", record);
+    char number[32], trouble[PATH_MAX + 200] = "";
+    const char *no_mpi = why_no_mpi(o), *no_io = o->io ? "" : "switched off (--io off)",
+               *recorder = *no_mpi ? "inject" : "mpi";
+    forget_outer_recorder();
+    if ((!*no_mpi || !*no_io) && preload(recorder, trouble, sizeof trouble) != 0)
+        note_not_loaded(record, trouble);
+    if (*no_mpi || *trouble)
+        note(record, "mpi_note", *no_mpi ? no_mpi : trouble);
+    if (*no_io || *trouble)
+        note(record, "io_note", *no_io ? no_io : trouble);
+    set_nvtx(recorder, record);
     snprintf(number, sizeof number, "%d", o->io_us);
-    setenv("DCC_IO_US", number, 1);
+    setenv("DCC_IO_US", o->io ? number : "off", 1);
     /* In front of mpirun, only the files of the ranks are of interest, not mpirun's own. */
     if (linked_is_launcher(o->program[0]))
         setenv("DCC_RANKS_ONLY", "1", 1);
@@ -253,9 +282,7 @@ void environment_set(const struct options *o, json_t *record)
     static const char *const stale[] = {"DCC_FROM_NS", "DCC_UNTIL_NS", "DCC_STEPS", "DCC_CAPTURE", "DCC_RANKS_ONLY"};
     for (size_t i = 0; i < sizeof stale / sizeof *stale; i++)
         unsetenv(stale[i]);
-    set_nvtx(record);
-    set_mpi(o, record);
-    set_io(o, record);
+    set_recorder(o, record);
     set_cuda(o, record);
     set_python(o);
     environment_set_waits();

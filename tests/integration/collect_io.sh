@@ -10,7 +10,7 @@ build_program io_calls io_calls.c || not_ok "io_calls builds"
 build_program io_hard io_calls.c -O2 -D_FORTIFY_SOURCE=2 || not_ok "io_calls builds with fortified calls"
 build_program io_large io_calls.c -D_FILE_OFFSET_BITS=64 -D_LARGEFILE64_SOURCE || not_ok "io_calls builds for large files"
 build_program burst burst.c || not_ok "burst builds"
-IO=${INJECT%inject.so}io.so
+IO=$INJECT
 cd "$TMP" || exit 1
 # record_io SPOOL THRESHOLD-US CMD...
 record_io() {
@@ -173,4 +173,20 @@ if command -v python3 >/dev/null; then
     record_io s 900000 python3 -c 'for i in range(1500): open(f"many/{i:0150}", "w").write(2048 * "y")'
     check "1,500 files, more names than a block holds, are known by their names" sh -c 'test "$(./trace_text s/rank0/*.dct | grep -c "/many/[0-9]*. .*write=1:2048")" = 1500'
 fi
+
+# ---- one recorder in a process, although an outer collector loads the one with MPI. Other libraries stay, in their order.
+"$CC" -shared -o other.so -xc /dev/null || not_ok "an empty library builds"
+rm -rf s
+LD_PRELOAD="$PWD/other.so" "$COLLECT" run --spool outer --mpi on -- "$COLLECT" run --spool s --mpi off --io-threshold 900000 -- \
+    sh -c './io_calls calls && echo "$LD_PRELOAD" | tr ":" "\n" >loaded; echo "$NVTX_INJECTION64_PATH" >nvtx' 2>err
+printf '%s\n' libdccollect-inject.so other.so >want
+check "a collector in a collector: one recorder" diff want <(sed 's|.*/||' loaded)
+check "NVTX gets the same" test "$(cat nvtx)" = "$(head -n 1 loaded)"
+printf '%s\n' '[copied] read=0:0- write=1:5000 other=2:0' '[streamed] read=1:8192 write=2:10100 other=3:0' >want
+files s | grep -v written >got
+check "which counts as it does alone" diff want got
+rm -rf s
+"$COLLECT" run --spool s --mpi on --io off -- sh -c './io_calls calls; echo "$LD_PRELOAD" >loaded' 2>err
+check "MPI without files: loaded" grep -q 'libdccollect-mpi.so$' loaded
+check "and no file is counted" sh -c '! find s -name "*.dct" | grep -q .'
 finish

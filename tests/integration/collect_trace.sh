@@ -140,12 +140,15 @@ else
     skip "full disk: recorded and dropped add up" "needs root and a tmpfs"
 fi
 
-# The library is a guest: nothing but its entry points is visible, and it needs nothing but libc.
-exported=$(nm -D --defined-only "$INJECT" | awk '{ print $3 }' | sort | tr '\n' ' ')
-check "exports what NVTX looks for and what begins with dcc_" test "$(tr ' ' '\n' <<<"$exported" | grep -v '^dcc_' | tr '\n' ' ')" = \
-    "InitializeInjectionNvtx2 InitializeInjectionNvtxExtension  "
-exported=$(nm -D --defined-only "${INJECT%inject.so}mpi.so" "${INJECT%inject.so}io.so" | awk 'NF == 3 { print $3 }' | grep -c '^_\?dcc_')
-check "the interposers export nothing of their own" test "$exported" -eq 0
+# The library is a guest: its entry points and the calls that it watches are visible, and it needs nothing but libc.
+exported() { # LIBRARY: its names without those that begin with dcc_
+    nm -D --defined-only "$1" | awk 'NF == 3 { sub(/@.*/, "", $3); print $3 }' | grep -v '^dcc_' | sort -u
+}
+exported "$INJECT" >exported
+exported "$(ldd "$(command -v sh)" | awk '/libc\.so/ { print $3 }')" >of_libc
+check "exports what NVTX looks for and calls of libc" test "$(comm -23 exported of_libc | tr '\n' ' ')" = "InitializeInjectionNvtx2 InitializeInjectionNvtxExtension "
+check "with MPI, also calls of MPI" test "$(exported "${INJECT%inject.so}mpi.so" | comm -23 - exported | grep -cEv '^P?MPI_|^mpi_[a-z_0-9]+$|^pmpi_')" -eq 0
+check "programs find one recorder, whichever is loaded" test "$(for l in inject mpi; do readelf -d "${INJECT%inject.so}$l.so" | grep -c 'SONAME.*libdccollect-inject.so'; done | tr '\n' ' ')" = "1 1 "
 needed=$(readelf -d "$INJECT" | sed -n 's/.*NEEDED.*\[\(.*\)\]/\1/p' | tr '\n' ' ')
 case "$needed" in
 *lib[!c]*) not_ok "needs nothing but libc" "$needed" ;;

@@ -276,6 +276,15 @@ static void test_one_rank(void **state)
     assert_int_equal(k->gain_ns[CLASS_IO], 5);
     assert_int_equal(k->classes[CLASS_COMMUNICATION].verdict, VERDICT_NA);
     done(&rep, r);
+    r = made_run(1, 64); /* of 30 in MPI 10 are in the all-reduce, the rest in messages to itself: no waiting */
+    for (int s = 0; s < 10; s++) {
+        made_step(r, run_rank_at(r, 0), (int64_t[N_CATEGORIES]){[CAT_COMPUTE] = 70, [CAT_COMM] = 30});
+        run_rank_at(r, 0)->collectives[s].dur_ns = 10;
+    }
+    k = analysed(&rep, r);
+    assert_int_equal(k->part_ns[PART_TRANSFER], 30);
+    assert_int_equal(k->part_ns[PART_WAIT], 0);
+    done(&rep, r);
 }
 
 /* Two ranks with collectives known only by their durations (GPU traces): rank 1 loads for 40 and is in the all-reduce

@@ -66,9 +66,9 @@ static void parts_lie_one_behind_the_other(void **state)
     assert_true(s->processes_at + s->n_processes * sizeof(struct segment_process) <= s->names_at);
     assert_true(s->text_at + s->text_bytes <= s->states_at);
     assert_true(s->states_at + s->n_blocks * sizeof(uint32_t) <= s->blocks_at);
-    assert_true(s->blocks_at + (uint64_t)s->n_blocks * SEGMENT_BLOCK_BYTES <= s->bytes);
+    assert_true(s->blocks_at + (uint64_t)s->n_blocks * SEGMENT_BLOCK_BYTES <= s->begin.bytes);
     assert_int_equal(s->blocks_at % 4096, 0);
-    assert_true((uint64_t)s->n_blocks * SEGMENT_BLOCK_BYTES > s->bytes * 7 / 10); /* most of it is for events */
+    assert_true((uint64_t)s->n_blocks * SEGMENT_BLOCK_BYTES > s->begin.bytes * 7 / 10); /* most of it is for events */
 }
 
 static void a_small_share_of_memory_is_enough(void **state)
@@ -187,7 +187,8 @@ static void clock_is_the_systems(void **state)
 {
     (void)state;
     static struct clock_track c;
-    clock_begin(shared.segment->has_tsc != 0);
+    clock_load(shared.segment->begin.has_tsc != 0);
+    clock_begin();
     int64_t end = clock_system_ns() + 500000000, before_last = 0, worst = 0;
     long n = 0, n_by_counter = 0;
     do {
@@ -205,7 +206,7 @@ static void clock_is_the_systems(void **state)
                   (long long)worst);
     assert_true(worst <= CLOCK_MAX_ERROR_NS);
 #if defined(__x86_64__)
-    if (shared.segment->has_tsc)
+    if (shared.segment->begin.has_tsc)
         assert_true(n_by_counter > 0);
 #endif
 }

@@ -6,6 +6,7 @@
  * kernel. */
 #include "collect/guest/io/early.h"
 #include "collect/guest/io/files.h"
+#include "collect/guest/near.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -29,7 +30,7 @@
 
 /* NAME(PARAMS): TYPE of the result, KIND of I/O on descriptor FD; before load the system call is used. */
 #define ON_FILE(TYPE, NAME, PARAMS, ARGS, KIND, FD, SYSTEM)                                     \
-    static TYPE (*next_##NAME)(PARAMS);                                                         \
+    NEAR static TYPE (*next_##NAME)(PARAMS);                                                    \
     EXPORTED ON_ONE_PAGE TYPE dcc_io_##NAME(PARAMS) ALIAS(NAME);                                \
     TYPE dcc_io_##NAME(PARAMS)                                                                  \
     {                                                                                           \
@@ -95,7 +96,7 @@ ON_FILE(ssize_t, copy_file_range, P(int from, off_t *at, int fd, off_t *to, size
 /* ---- opening ----------------------------------------------------------------------------------- */
 
 #define OPENING(NAME, PARAMS, ARGS, DECLARED, MODE, SYSTEM) \
-    static int (*next_##NAME)(PARAMS);                      \
+    NEAR static int (*next_##NAME)(PARAMS);                 \
     EXPORTED int dcc_io_##NAME(DECLARED) ALIAS(NAME);       \
     int dcc_io_##NAME(DECLARED)                             \
     {                                                       \
@@ -153,7 +154,7 @@ OPENING(__openat64_2, P(int dir, const char *path, int flags), P(dir, path, flag
 
 /* ---- closing ----------------------------------------------------------------------------------- */
 
-static int (*next_close)(int);
+NEAR static int (*next_close)(int);
 EXPORTED int dcc_io_close(int fd) ALIAS(close);
 int dcc_io_close(int fd)
 {
@@ -175,7 +176,7 @@ int dcc_io_close(int fd)
 
 /* Calls that change the file of a descriptor. */
 #define CHANGING(NAME, PARAMS, ARGS, FROM, TO, SYSTEM)      \
-    static int (*next_##NAME)(PARAMS);                      \
+    NEAR static int (*next_##NAME)(PARAMS);                 \
     EXPORTED int dcc_io_##NAME(PARAMS) ALIAS(NAME);         \
     int dcc_io_##NAME(PARAMS)                               \
     {                                                       \
@@ -190,7 +191,7 @@ CHANGING(dup3, P(int from, int to, int flags), P(from, to, flags), to, to, P(SYS
 CHANGING(close_range, P(unsigned first, unsigned last, int flags), P(first, last, flags), first, last,
          P(SYS_close_range, first, last, flags))
 
-static void (*next_closefrom)(int);
+NEAR static void (*next_closefrom)(int);
 EXPORTED void dcc_io_closefrom(int first) ALIAS(closefrom);
 void dcc_io_closefrom(int first)
 {
@@ -213,7 +214,7 @@ static void *find(const char *name)
 #define HAVE(NAME) (next_##NAME ? (void)0 : (void)(*(void **)&next_##NAME = find(#NAME)))
 
 #define STREAM_OPENING(NAME, PARAMS, ARGS)                    \
-    static FILE *(*next_##NAME)(PARAMS);                      \
+    NEAR static FILE *(*next_##NAME)(PARAMS);                 \
     EXPORTED FILE *dcc_io_##NAME(PARAMS) ALIAS(NAME);         \
     FILE *dcc_io_##NAME(PARAMS)                               \
     {                                                         \
@@ -234,7 +235,7 @@ STREAM_OPENING(freopen64, P(const char *path, const char *mode, FILE *old), P(pa
 
 /* Items of a stream: bytes as passed, time if the call did more than copy. */
 #define ON_STREAM(NAME, PARAMS, ARGS, KIND, SIZE)                                     \
-    static size_t (*next_##NAME)(PARAMS);                                             \
+    NEAR static size_t (*next_##NAME)(PARAMS);                                        \
     EXPORTED size_t dcc_io_##NAME(PARAMS) ALIAS(NAME);                                \
     size_t dcc_io_##NAME(PARAMS)                                                      \
     {                                                                                 \
@@ -260,7 +261,7 @@ ON_STREAM(fwrite, P(const void *b, size_t size, size_t n, FILE *stream), P(b, si
 ON_STREAM(fwrite_unlocked, P(const void *b, size_t size, size_t n, FILE *stream), P(b, size, n, stream), DCT_IO_WRITE,
           "fwrite")
 
-static int (*next_fflush)(FILE *);
+NEAR static int (*next_fflush)(FILE *);
 EXPORTED int dcc_io_fflush(FILE *stream) ALIAS(fflush);
 int dcc_io_fflush(FILE *stream)
 {
@@ -276,7 +277,7 @@ int dcc_io_fflush(FILE *stream)
     return result;
 }
 
-static int (*next_fclose)(FILE *);
+NEAR static int (*next_fclose)(FILE *);
 EXPORTED int dcc_io_fclose(FILE *stream) ALIAS(fclose);
 int dcc_io_fclose(FILE *stream)
 {

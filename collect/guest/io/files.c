@@ -2,6 +2,7 @@
 #include "collect/guest/io/files.h"
 
 #include "collect/guest/guest.h"
+#include "collect/guest/near.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -17,7 +18,7 @@
 #define DEFAULT_THRESHOLD_US 100
 
 struct files *files;
-struct files_setup files_setup;
+NEAR struct files_setup files_setup;
 __thread uintptr_t files_inside __attribute__((tls_model("initial-exec")));
 
 static int is_inside(void)
@@ -43,7 +44,8 @@ static int is_launcher(void)
     return 1;
 }
 
-static int is_wanted, is_forgotten_by_us;
+NEAR static int is_wanted;
+static int is_forgotten_by_us;
 
 static void forget_in_child(void)
 {
@@ -51,14 +53,23 @@ static void forget_in_child(void)
         memset(files, 0, sizeof *files);
 }
 
+/* A whole number below 10^9; 0 = it is none. strtol() would touch pages of the locale. */
+static int64_t number_of(const char *text)
+{
+    int64_t n = 0;
+    for (; text && *text >= '0' && *text <= '9' && n < 1000000000; text++)
+        n = 10 * n + (*text - '0');
+    return text && !*text && n < 1000000000 ? n : 0;
+}
+
 int files_begin(void)
 {
     const char *text = getenv("DCC_IO_US");
-    char *end;
-    long us = text ? strtol(text, &end, 10) : 0;
-    files_setup.threshold_ns = 1000 * (int64_t)(us > 0 && us < 1000000000 && *end == '\0' ? us : DEFAULT_THRESHOLD_US);
-    if (!dcc_guest_is_wanted() || is_launcher() || pthread_atfork(NULL, NULL, forget_in_child) != 0)
+    int64_t us = number_of(text);
+    if (!dcc_guest_is_wanted() || (text && strcmp(text, "off") == 0) || is_launcher() ||
+        (!dcc_guest_is_wiped() && pthread_atfork(NULL, NULL, forget_in_child) != 0))
         return -1;
+    files_setup.threshold_ns = 1000 * (us > 0 ? us : DEFAULT_THRESHOLD_US);
     files_setup.clock = dcc_guest_is_clock_system() ? clock_gettime : NULL;
     files_setup.is_window_used = dcc_guest_is_window_used();
     is_wanted = 1;
@@ -79,6 +90,7 @@ static int begin_files(void)
         is_forgotten_by_us = 1;
     if (mine != MAP_FAILED && !__atomic_compare_exchange_n(&files, &none, mine, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
         munmap(mine, sizeof *mine); /* another thread was faster */
+    dcc_guest_begin_clock();
     errno = saved_errno;
     return is_wanted;
 }

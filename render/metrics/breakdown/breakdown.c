@@ -47,7 +47,7 @@ static struct split split_step(const struct grid *g, size_t step)
     for (int r = 1; r < g->n_ranks; r++)
         s.has &= grid_at(g, step, r)->n_collectives == n;
     s.has &= n > 0;
-    if (!s.has) {
+    if (!s.has || g->n_ranks == 1) { /* a single rank waits for no other, also in calls that are no collectives */
         s.transfer_ns = INT64_MAX;
         for (int r = 0; r < g->n_ranks; r++)
             if (grid_at(g, step, r)->part_ns[CAT_COMM] < s.transfer_ns)
