@@ -79,6 +79,38 @@ static int compare_with(struct report *rep, const struct options *o, const struc
     return rc;
 }
 
+/* The words of a gap after the name of its run: ": No steps were recorded ..."; NULL: it is not about one run. */
+static const char *lack_of(const struct note *gap)
+{
+    return gap->kind == NOTE_GAP && gap->run >= 0 ? strstr(gap->text, ": ") : NULL;
+}
+
+static int is_same_lack(const struct note *a, const struct note *b)
+{
+    const char *x = lack_of(a), *y = lack_of(b);
+    return x && y && strcmp(x, y) == 0;
+}
+
+/* Prints what is missing. Runs that lack the same share a line: "1 node, 2 nodes: No steps were recorded ..." */
+static void print_gaps(const struct report *rep)
+{
+    printf("%d %s missing:\n", rep->n_gaps, rep->n_gaps == 1 ? "thing is" : "things are");
+    for (int i = 0; i < rep->n_notes; i++) {
+        const struct note *gap = &rep->notes[i];
+        const char *what = lack_of(gap);
+        int is_printed = gap->kind != NOTE_GAP;
+        for (int k = 0; k < i && !is_printed; k++)
+            is_printed = is_same_lack(gap, &rep->notes[k]);
+        if (is_printed)
+            continue;
+        text_print(stdout, "  %.*s", (int)(what ? (size_t)(what - gap->text) : strlen(gap->text)), gap->text);
+        for (int k = i + 1; k < rep->n_notes; k++)
+            if (is_same_lack(gap, &rep->notes[k]))
+                text_print(stdout, ", %.*s", (int)(lack_of(&rep->notes[k]) - rep->notes[k].text), rep->notes[k].text);
+        text_print(stdout, "%s\n", what ? what : "");
+    }
+}
+
 /* Prints the findings, the gaps, and where the report is. */
 static void conclude(const struct options *o, const struct report *rep)
 {
@@ -93,12 +125,8 @@ static void conclude(const struct options *o, const struct report *rep)
     for (int i = 0; i < rep->n_notes; i++) /* the first note, and each note about all runs */
         if (rep->notes[i].kind == NOTE_CAVEAT && (i == 0 || rep->notes[i].run < 0))
             text_print(stdout, "Note: %s\n", rep->notes[i].text);
-    if (rep->n_gaps) {
-        printf("%d %s missing:\n", rep->n_gaps, rep->n_gaps == 1 ? "thing is" : "things are");
-        for (int i = 0; i < rep->n_notes; i++)
-            if (rep->notes[i].kind == NOTE_GAP)
-                text_print(stdout, "  %s\n", rep->notes[i].text);
-    }
+    if (rep->n_gaps)
+        print_gaps(rep);
     size_t n = o->out_dir ? strlen(o->out_dir) : 0;
     while (n > 0 && o->out_dir[n - 1] == '/')
         n--;

@@ -134,8 +134,20 @@ struct exchange_share exchange_of(const struct run_result *r)
     return s;
 }
 
+/* Other programs use all-reduces too, so the run must show that it trains: a trace of a framework, the number of
+ * parameters, or a phase of training. */
+static int is_training(const struct run_result *r)
+{
+    if (r->run->is_foreign || r->run->n_traces || r->run->program.parameters > 0)
+        return 1;
+    for (int i = 0; i < r->n_phases; i++)
+        if (strcasecmp(r->phases[i].name, "backward") == 0 || strncasecmp(r->phases[i].name, "optimizer", 9) == 0)
+            return 1;
+    return 0;
+}
+
 int is_gradient_exchange(const struct run_result *r)
 {
     struct exchange_share most = exchange_of(r);
-    return most.kind == EXCHANGE_ALL_REDUCE && most.ratio > 0.5;
+    return most.kind == EXCHANGE_ALL_REDUCE && most.ratio > 0.5 && is_training(r);
 }

@@ -141,13 +141,13 @@ else
 fi
 
 # The library is a guest: its entry points and the calls that it watches are visible, and it needs nothing but libc.
-exported() { # LIBRARY: its names without those that begin with dcc_
+names_of() { # LIBRARY: its names without those that begin with dcc_
     nm -D --defined-only "$1" | awk 'NF == 3 { sub(/@.*/, "", $3); print $3 }' | grep -v '^dcc_' | sort -u
 }
-exported "$INJECT" >exported
-exported "$(ldd "$(command -v sh)" | awk '/libc\.so/ { print $3 }')" >of_libc
+names_of "$INJECT" >exported
+names_of "$(ldd "$(command -v sh)" | awk '/libc\.so/ { print $3 }')" >of_libc
 check "exports what NVTX looks for and calls of libc" test "$(comm -23 exported of_libc | tr '\n' ' ')" = "InitializeInjectionNvtx2 InitializeInjectionNvtxExtension "
-check "with MPI, also calls of MPI" test "$(exported "${INJECT%inject.so}mpi.so" | comm -23 - exported | grep -cEv '^P?MPI_|^mpi_[a-z_0-9]+$|^pmpi_')" -eq 0
+check "with MPI, also calls of MPI" test "$(names_of "${INJECT%inject.so}mpi.so" | comm -23 - exported | grep -cEv '^P?MPI_|^mpi_[a-z_0-9]+$|^pmpi_')" -eq 0
 check "programs find one recorder, whichever is loaded" test "$(for l in inject mpi; do readelf -d "${INJECT%inject.so}$l.so" | grep -c 'SONAME.*libdccollect-inject.so'; done | tr '\n' ' ')" = "1 1 "
 needed=$(readelf -d "$INJECT" | sed -n 's/.*NEEDED.*\[\(.*\)\]/\1/p' | tr '\n' ' ')
 case "$needed" in
