@@ -170,6 +170,45 @@ static void say_waiting_compute(const struct run_result *r, struct said *s)
     said_some(s, PHRASE(WAIT_NOT_RECORDED));
 }
 
+/* The two operators with most time of their own, in a trace of a framework without GPUs. */
+static struct phrase largest_operators(const struct run *a)
+{
+    const struct host_operators *all = a->n_traces == 1 && !a->traces[0].n_devices ? &a->traces[0].operators : NULL;
+    const struct host_operator *most[2] = {NULL, NULL};
+    int64_t sum = 0;
+    for (int i = 0; all && i < all->n_names; i++) {
+        const struct host_operator *o = &all->list[i]; /* longest first */
+        if (o->kind != OPERATOR_OP || o->self_ns <= 0)
+            continue;
+        sum += o->self_ns;
+        if (!most[0] || !most[1])
+            most[most[0] != NULL] = o;
+    }
+    return most[1] ? PHRASE(COMPUTE_OPERATORS, slot_name(most[0]->name),
+                            slot_percent((double)most[0]->self_ns / (double)sum), slot_name(most[1]->name),
+                            slot_percent((double)most[1]->self_ns / (double)sum))
+                   : PHRASE(NONE);
+}
+
+/* The named phase with most of the compute, if there are others. */
+static struct phrase largest_phase(const struct run_result *r)
+{
+    const struct phase_result *most = NULL;
+    int64_t compute = r->part_ns[PART_COMPUTE];
+    int n = 0;
+    for (int i = 0; i < r->n_phases; i++) {
+        const struct phase_result *p = &r->phases[i];
+        if (p->category != CAT_COMPUTE || p->is_whole)
+            continue;
+        n++;
+        most = !most || p->spread.mean_ns > most->spread.mean_ns ? p : most;
+    }
+    return n > 1 && compute > 0 && most->spread.mean_ns <= compute
+               ? PHRASE(COMPUTE_PHASE, slot_name(most->name),
+                        slot_percent((double)most->spread.mean_ns / (double)compute))
+               : PHRASE(NONE);
+}
+
 static void say_compute(const struct run_result *r, const struct class_result *k, struct said *s)
 {
     const struct roofline *f = &r->roofline;
@@ -185,6 +224,8 @@ static void say_compute(const struct run_result *r, const struct class_result *k
                             slot_percent(r->run->program.kernels_best_ratio)));
     if (f->has && !f->of_attainable_why.code && f->of_attainable_ratio <= 1 && !f->is_of_step && !is_doubtful(r))
         said_some(s, PHRASE(COMPUTE_OF_PEAK, slot_percent(f->of_attainable_ratio), slot_name(peaks_word(f->peaks))));
+    const struct phrase operators = largest_operators(r->run);
+    said_some(s, operators.id ? operators : largest_phase(r));
 }
 
 struct slot said_where(const struct report *rep, const struct run_result *r)
