@@ -91,23 +91,23 @@ static int is_same_lack(const struct note *a, const struct note *b)
     return x && y && strcmp(x, y) == 0;
 }
 
-/* Prints what is missing. Runs that lack the same share a line: "1 node, 2 nodes: No steps were recorded ..." */
+/* Prints what is missing. Runs that lack the same share a line: "3 runs: No steps were recorded ..." */
 static void print_gaps(const struct report *rep)
 {
-    printf("%d %s missing:\n", rep->n_gaps, rep->n_gaps == 1 ? "thing is" : "things are");
+    puts("Missing:");
     for (int i = 0; i < rep->n_notes; i++) {
         const struct note *gap = &rep->notes[i];
-        const char *what = lack_of(gap);
-        int is_printed = gap->kind != NOTE_GAP;
+        int is_printed = gap->kind != NOTE_GAP, n_runs = 1;
         for (int k = 0; k < i && !is_printed; k++)
             is_printed = is_same_lack(gap, &rep->notes[k]);
         if (is_printed)
             continue;
-        text_print(stdout, "  %.*s", (int)(what ? (size_t)(what - gap->text) : strlen(gap->text)), gap->text);
         for (int k = i + 1; k < rep->n_notes; k++)
-            if (is_same_lack(gap, &rep->notes[k]))
-                text_print(stdout, ", %.*s", (int)(lack_of(&rep->notes[k]) - rep->notes[k].text), rep->notes[k].text);
-        text_print(stdout, "%s\n", what ? what : "");
+            n_runs += is_same_lack(gap, &rep->notes[k]);
+        if (n_runs > 1)
+            text_print(stdout, "  %d runs%s\n", n_runs, lack_of(gap));
+        else
+            text_print(stdout, "  %s\n", gap->text);
     }
 }
 

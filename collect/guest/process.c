@@ -120,6 +120,7 @@ __attribute__((constructor(1000))) static void at_load(void)
         dcc_self = self;
         clock_load(has_tsc);
         window_begin();
+        spool_begin();
         __atomic_store_n(&dcc_segment, segment, __ATOMIC_RELEASE);
     }
     errno = saved_errno;
@@ -186,7 +187,6 @@ static int claim(void)
     wake_collector(s);
     last_serial = p->serial;
     clock_begin();
-    spool_begin();
     dcc_self->process = p;
     dcc_self->index = index;
     dcc_self->pid = pid;

@@ -84,8 +84,7 @@ static void at_thread_exit(void *arg)
 
 void spool_begin(void)
 {
-    if (!has_exit_key)
-        has_exit_key = pthread_key_create(&exit_key, at_thread_exit) == 0;
+    has_exit_key = pthread_key_create(&exit_key, at_thread_exit) == 0;
 }
 
 void spool_forget_others(void)

@@ -20,7 +20,7 @@
 
 struct spool_track;
 
-/** spool_begin - call when the process begins to record. */
+/** spool_begin - call at load: of the first 32 keys of a process, none needs memory from malloc(). */
 void spool_begin(void);
 /** spool_forget_others - call in a forked child, which does not have the parent's other threads. */
 void spool_forget_others(void);

@@ -104,7 +104,12 @@ static int bytes_of_count(const struct memory *m, const char *unit, const char *
     return end != text && *bytes > 0 ? 0 : -1;
 }
 
-/* Opens the event of a unit on one processor of each socket, which the unit names in `cpumask` ("0,28"). */
+static int unknown_form(struct dcr_err *err, const char *unit, const char *what)
+{
+    return dcr_err_set(err, DCR_FAIL, "the kernel's description of '%s/%s' has an unknown form", unit, what);
+}
+
+/* Opens the event of a unit on one processor of each socket, which the unit names in `cpumask` ("0,28", "0-3"). */
 static int open_event(struct memory *m, const char *unit, const char *event, int is_write, struct dcr_err *err)
 {
     char name[100], text[256], cpus[256];
@@ -114,22 +119,32 @@ static int open_event(struct memory *m, const char *unit, const char *event, int
     if (read_text(m, unit, "cpumask", cpus, sizeof cpus) != 0 || read_text(m, unit, name, text, sizeof text) != 0 ||
         parse_event(m, unit, text, &config) != 0 || bytes_of_count(m, unit, event, &bytes) != 0 ||
         read_text(m, unit, "type", text, sizeof text) != 0)
-        return dcr_err_set(err, DCR_FAIL, "the kernel describes '%s/%s' in a way that is not understood", unit, event);
+        return unknown_form(err, unit, event);
     uint32_t type = (uint32_t)strtoul(text, NULL, 10);
+    int n = 0;
     for (char *at = cpus, *end; *at; at = *end ? end + 1 : end) {
-        long cpu = strtol(at, &end, 10);
-        if (end == at || m->n == MOST_COUNTERS)
-            return dcr_err_set(err, DCR_FAIL, "the memory controllers have too many counters, or none");
-        struct counter *c = &m->counters[m->n];
-        *c = (struct counter){m->open_counter(type, config, (int)cpu), is_write, bytes};
-        if (c->fd < 0) {
-            char why[200];
-            perf_why(why, sizeof why, errno);
-            return dcr_err_set(err, DCR_FAIL, "the counters of the memory controllers cannot be read: %s", why);
+        long first = strtol(at, &end, 10), last = first;
+        int is_number = end != at;
+        if (*end == '-') {
+            last = strtol(at = end + 1, &end, 10);
+            is_number &= end != at;
         }
-        m->n++;
+        if (!is_number || (*end && *end != ',') || first < 0 || last < first)
+            return unknown_form(err, unit, "cpumask");
+        for (long cpu = first; cpu <= last; cpu++, n++) {
+            if (m->n == MOST_COUNTERS)
+                return dcr_err_set(err, DCR_FAIL, "the memory controllers have more than %d counters", MOST_COUNTERS);
+            struct counter *c = &m->counters[m->n];
+            *c = (struct counter){m->open_counter(type, config, (int)cpu), is_write, bytes};
+            if (c->fd < 0) {
+                char why[200];
+                perf_why(why, sizeof why, errno);
+                return dcr_err_set(err, DCR_FAIL, "the counters of the memory controllers cannot be read: %s", why);
+            }
+            m->n++;
+        }
     }
-    return DCR_OK;
+    return n ? DCR_OK : unknown_form(err, unit, "cpumask");
 }
 
 static int has_event(const struct memory *m, const char *unit, const char *event)

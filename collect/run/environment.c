@@ -106,7 +106,8 @@ static int preload(const char *what, char *why, size_t n)
 
 static int is_recorder(const char *path, size_t n)
 {
-    static const char *const names[] = {"/libdccollect-inject.so", "/libdccollect-mpi.so"};
+    static const char *const names[] = {"/libdccollect-inject.so", "/libdccollect-mpi.so",
+                                        "/libdccollect-io.so" /* of earlier collectors */};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         size_t len = strlen(names[i]);
         if (n >= len && memcmp(path + n - len, names[i], len) == 0)
@@ -176,8 +177,8 @@ static const char *why_no_mpi(const struct options *o)
     return "";
 }
 
-/* The recorder has three parts: calls of MPI, if it is that library; calls on files, if DCC_IO_US is a number; ranges
- * of NVTX, if NVTX opens it. */
+/* The recorder has three parts: calls of MPI, if it is libdccollect-mpi.so; calls on files, if DCC_IO_US is a number;
+ * ranges of NVTX, if NVTX opens it. */
 static void set_recorder(const struct options *o, json_t *record)
 {
     char number[32], trouble[PATH_MAX + 200] = "";

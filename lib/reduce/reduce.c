@@ -372,6 +372,20 @@ static void add_step(struct reducer *d, struct track *t, const struct event *e)
     t->n_pending = t->n_calls = 0;
 }
 
+/* Takes time off the end of the phase's last stretch since start_ns. */
+static void shorten_stretch(struct track *t, int phase, int64_t start_ns, int64_t ns)
+{
+    for (size_t i = t->n_stretches; i-- > 0 && t->stretches[i].from_ns >= start_ns;) {
+        struct phase_stretch *s = &t->stretches[i];
+        if (s->phase != phase)
+            continue;
+        s->to_ns -= ns;
+        if (s->to_ns - s->from_ns < REDUCE_STRETCH_NS)
+            memmove(s, s + 1, (--t->n_stretches - i) * sizeof *s);
+        return;
+    }
+}
+
 /* Takes the exchange of gradients in the last step's backward pass, which the library timed and reported later. The
  * time that the pass waited for it becomes communication: one collective, the last of its step. source:
  * docs/metrics.md, PyTorch under the collector */
@@ -394,6 +408,7 @@ static void add_exchange(struct reducer *d, struct track *t, const struct event 
     if (passed <= 0) /* the program's own range took the time of the pass */
         return;
     t->n_exchanged = t->n_seen;
+    shorten_stretch(t, from, s->start_ns, ns);
     add_phase_time(d, t, from, last, -ns);
     add_phase_time(d, t, to, last, ns);
     s->part_ns[CAT_COMPUTE] -= ns;

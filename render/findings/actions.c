@@ -156,12 +156,6 @@ static int is_exchanged_by_hosts(const struct run *r)
     return n_compute > 0 && n_comm == 0;
 }
 
-/* Do processors of one host exchange, without a network between them? */
-static int is_on_one_host(const struct run *a)
-{
-    return !a->is_foreign && !a->n_traces && !has_shares(a) && (run_is_one_machine(a) || a->nodes_len == 1);
-}
-
 static struct choice for_communication(const struct run_result *r, int is_torch)
 {
     if (is_one_of_many(r)) /* the right action depends on the missing traces */
@@ -176,9 +170,9 @@ static struct choice for_communication(const struct run_result *r, int is_torch)
         ours = trial_advised(r)                             ? ADVICE_FASTER_LINK
                : r->n_nodes > 0 && r->n_ranks == r->n_nodes ? ADVICE_LARGER_BATCH
                                                             : ADVICE_FEWER_RANKS;
-    enum advice rest = run_is_torch_on_hosts(r->run)   ? ADVICE_COMMUNICATION_OF_HOSTS
+    enum advice rest = run_is_on_one_host(r->run)      ? ADVICE_COMMUNICATION_ON_HOST
+                       : run_is_torch_on_hosts(r->run) ? ADVICE_COMMUNICATION_OF_HOSTS
                        : is_exchanged_by_hosts(r->run) ? ADVICE_EXCHANGE_BY_GPUS
-                       : is_on_one_host(r->run)        ? ADVICE_COMMUNICATION_ON_HOST
                                                        : ADVICE_COMMUNICATION;
     return (struct choice){ours, exchange && rest != ADVICE_EXCHANGE_BY_GPUS ? exchange : rest};
 }

@@ -170,7 +170,7 @@ static struct phrase phrase_of_threshold(const struct report *rep, const struct 
     if (!*c->threshold_name || c->threshold_ratio < 0)
         return PHRASE(NONE);
     if (series)
-        return PHRASE(BASIS_EFFICIENCY, slot_ratio(series->points[series->n_points - 1].efficiency), name,
+        return PHRASE(BASIS_EFFICIENCY, slot_ratio(series->points[series->told].efficiency), name,
                       slot_ratio(c->threshold_ratio));
     if (!k || (!k->has_share && !k->judged.by) || (k->judged.by && !isfinite(k->judged.ratio)))
         return PHRASE(BASIS_THRESHOLD, name, slot_percent(c->threshold_ratio));

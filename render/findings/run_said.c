@@ -63,6 +63,8 @@ static const char *exchange_subject(struct report *rep, const struct run_result 
 {
     const struct run *a = r->run;
     const int is_of_gpus = (a->n_traces && !run_is_of_hosts(a)) || strcmp(a->program.backend, "cuda") == 0;
+    if (r->n_ranks == 1 && !a->is_foreign && !a->n_traces)
+        return say_phrase(&rep->arena, &PHRASE(NAME_TO_ITSELF));
     return say_phrase(&rep->arena, is_gradient_exchange(r) ? &PHRASE(NAME_GRADIENTS)
                                    : is_of_gpus            ? &PHRASE(NAME_BETWEEN_GPUS)
                                                            : &PHRASE(NAME_BETWEEN_RANKS));

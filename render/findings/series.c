@@ -72,8 +72,8 @@ static enum cause_class class_of_wait(const struct run_result *r)
     return data > half ? (is_mostly_files(r) ? CLASS_IO : CLASS_DATA) : io > half ? CLASS_IO : CLASS_IMBALANCE;
 }
 
-/* Mean compute beyond that of the fastest rank. Where ranks wait for a late one, it is the late rank's, and goes away
- * together with the waiting: with two ranks both are equal. */
+/* Mean compute beyond that of the fastest rank. Where ranks wait for a late one, it is the late rank's and ends
+ * together with the waiting. With two ranks both are equal. */
 static int64_t uneven_compute(const struct run_result *r)
 {
     int64_t least = INT64_MAX, sum = 0;
@@ -179,7 +179,7 @@ static struct phrase communication_headline(struct report *rep, const struct ser
     const double least = 0.001; /* one rank has no partner to exchange with */
     return now > then && then > least
                ? PHRASE(SCALING_COMMUNICATION_GROWS, slot_name(what), slot_percent(now), slot_nodes(rep, last),
-                        slot_percent(then), slot_count(before->n_nodes))
+                        slot_percent(then), slot_nodes(rep, before))
                : PHRASE(SCALING_COMMUNICATION, slot_name(what), slot_percent(now), slot_nodes(rep, last));
 }
 
@@ -241,8 +241,10 @@ static void add_compute_beside(const struct report *rep, struct series *s, const
     const struct series_point *last = &s->points[l->to];
     int64_t lost = l->part_ns[PART_COMPUTE];
     if (10 * lost <= last->part_ns[PART_COMPUTE]) {
-        said_add(&s->said,
-                 last->compute_speedup > 0 ? PHRASE(COMPUTE_SCALES, slot_factor(last->compute_speedup)) : PHRASE(NONE));
+        said_add(&s->said, last->compute_speedup <= 0 ? PHRASE(NONE)
+                           : run_is_on_one_host(run_of(rep, last)->run)
+                               ? PHRASE(COMPUTE_SCALES_ON_HOST, slot_factor(last->compute_speedup))
+                               : PHRASE(COMPUTE_SCALES, slot_factor(last->compute_speedup)));
         return;
     }
     said_add(&s->said, PHRASE(COMPUTE_LOST_TOO, slot_time(lost)));
@@ -314,8 +316,9 @@ static void add_why(const struct report *rep, struct series *s, const struct cau
             said_add(&s->said, late->said.support[i]);
         return;
     } else if (c->part == PART_TRANSFER || c->part == PART_WAIT) {
-        said_add(&s->said,
-                 PHRASE(COMMUNICATION_TIME, slot_time(comm_of(last->part_ns)), slot_time(last->step.mean_ns)));
+        const struct slot comm = slot_time(comm_of(last->part_ns)), step = slot_time(last->step.mean_ns);
+        said_add(&s->said, s->told < s->n_points - 1 ? PHRASE(COMMUNICATION_TIME_ON, slot_nodes(rep, last), comm, step)
+                                                     : PHRASE(COMMUNICATION_TIME, comm, step));
         if (is_point_part_known(rep, last, PART_WAIT))
             said_add(&s->said,
                      PHRASE(COMM_SPLIT, slot_time(last->part_ns[PART_TRANSFER]), slot_time(last->part_ns[PART_WAIT])));
@@ -333,10 +336,10 @@ static void add_why(const struct report *rep, struct series *s, const struct cau
 
 static enum confidence series_confidence(struct report *rep, const struct series *s, const char **because)
 {
-    const struct series_point *last = &s->points[s->n_points - 1];
+    const struct series_point *last = &s->points[s->told];
     enum confidence worst = CONFIDENCE_HIGH;
     *because = "";
-    for (int i = 0; i < s->n_points; i++) {
+    for (int i = 0; i <= s->told; i++) {
         const struct run_result *r = run_of(rep, &s->points[i]);
         const char *why;
         enum confidence c = confidence_of(rep, r, (struct interval){0}, -1, &why);
@@ -345,7 +348,7 @@ static enum confidence series_confidence(struct report *rep, const struct series
             *because = say_phrase(&rep->arena, &PHRASE(SURE_AT, slot_nodes(rep, &s->points[i]), slot_name(why)));
         }
     }
-    for (int i = 0; worst > CONFIDENCE_LOW && i < s->n_points; i++)
+    for (int i = 0; worst > CONFIDENCE_LOW && i <= s->told; i++)
         if (repetition_spread(rep, &s->points[i]) > rep->thresholds.step_cv) {
             worst = CONFIDENCE_LOW;
             *because = say_phrase(&rep->arena, &PHRASE(SURE_RUNS_DIFFER, slot_nodes(rep, &s->points[i]),
@@ -442,7 +445,7 @@ static void find_without_losses(struct report *rep, struct series *s)
         if (has_cause)
             s->said.where = slot_name(nodes_text(rep, last->n_nodes));
         for (int i = 0; i < 2 && has_cause; i++)
-            said_add(&s->said, rep->claims[r->claims[0]].said.support[i]);
+            said_add(&s->said, r->said.support[i]);
         said_add(&s->said, PHRASE(SPEEDUP_UNKNOWN, slot_reason(&s->speedup_why)));
     } else if (!stop && good_until(rep, s) == last) {
         s->said.headline =
@@ -511,6 +514,7 @@ static void find_series(struct report *rep, int index)
     }
     if (!is_good)
         l = loss_to_explain(rep, s);
+    s->told = l->to;
     const struct series_point *at = &s->points[l->to];
     const struct run_result *shared = series_shared_run(rep, at);
     struct cause c = largest_cause(run_of(rep, at), l);

@@ -41,9 +41,10 @@ static const struct series *main_series(const struct report *rep)
     return best;
 }
 
-static const struct run_result *largest_run(const struct report *rep, const struct series *s)
+/* The run that the answer is about. */
+static const struct run_result *told_run(const struct report *rep, const struct series *s)
 {
-    return s ? run_of(rep, &s->points[s->n_points - 1]) : &rep->runs[rep->n_runs - 1];
+    return s ? run_of(rep, &s->points[s->told]) : &rep->runs[rep->n_runs - 1];
 }
 
 /* Index of the claim that comes first, -1 when there is none. */
@@ -84,10 +85,10 @@ static int is_part_of_gain(const struct claim *c)
            !is_advice_to_look(c);
 }
 
-/* The run whose gain is stated: for a series the one at its largest count. */
+/* The run whose gain is stated: for a series the one that its finding is about. */
 static const struct run_result *run_of_claim(struct report *rep, const struct claim *c)
 {
-    return c->run >= 0 ? &rep->runs[c->run] : c->series >= 0 ? largest_run(rep, &rep->series[c->series]) : NULL;
+    return c->run >= 0 ? &rep->runs[c->run] : c->series >= 0 ? told_run(rep, &rep->series[c->series]) : NULL;
 }
 
 /* Ranks that exchange nothing save the transfer and the time they wait for each other in turn. */
@@ -196,7 +197,7 @@ static struct to_do what_to_do(struct report *rep, const struct series *s, const
     return r->stepless_action;
 }
 
-/* The run that a claim of shared cores is about: for a series the one at its largest count. */
+/* The run that a claim of shared cores is about. */
 static const struct run_result *shared_run_of(const struct report *rep, const struct claim *c,
                                               const struct run_result *r)
 {
@@ -229,7 +230,7 @@ static void judge_beside(struct report *rep, const struct run_result *r, const s
 void top_sentences(struct report *rep)
 {
     const struct series *s = main_series(rep);
-    const struct run_result *r = is_ranked(rep) ? &rep->runs[ranking_first(rep)] : largest_run(rep, s);
+    const struct run_result *r = is_ranked(rep) ? &rep->runs[ranking_first(rep)] : told_run(rep, s);
     rep->first_series = s ? (int)(s - rep->series) : r->series > 0 ? r->series : 0;
     rep->first_claim = claim_to_act_on(s, r);
     for (int i = 0; i < rep->n_claims; i++)

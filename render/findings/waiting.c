@@ -49,8 +49,11 @@ struct phrase phrase_of_longer_phase(const struct report *rep, const struct run_
     if (!longest)
         return PHRASE(NONE);
     times_of(r, longest, &late, &others);
-    return PHRASE(LONGER_PHASE, slot_count(r->straggler.rank), slot_time(others), slot_name(longest->name),
-                  slot_time(late), slot_factor((double)late / (double)others));
+    const struct slot rank = slot_count(r->straggler.rank), rest = slot_time(others), phase = slot_name(longest->name),
+                      own = slot_time(late), ratio = slot_factor((double)late / (double)others);
+    int other = r->ranks[r->ranks[0].rank == r->straggler.rank].rank;
+    return r->n_rank_results == 2 ? PHRASE(LONGER_PHASE_OF_TWO, rank, rest, phase, own, ratio, slot_count(other))
+                                  : PHRASE(LONGER_PHASE, rank, rest, phase, own, ratio);
 }
 
 struct phrase phrase_of_waiting(const struct report *rep, const struct run_result *r)

@@ -3,6 +3,7 @@
 
 #include "render/metrics/readings.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { LINE_BYTES = 64 }; /* a cache line of Intel's processors */
@@ -58,6 +59,8 @@ static double moved_per_ns(const struct run_node *n, struct reading_window w)
         w = (struct reading_window){n->memory[0].t_ns, n->memory[n->n_memory - 1].t_ns};
     if (!readings_cover(n->memory, n->n_memory, w))
         return -1;
+    if (w.to > n->memory[n->n_memory - 1].t_ns) /* the last reading may be missing */
+        w.to = n->memory[n->n_memory - 1].t_ns;
     struct run_reading from = reading_at(n->memory, n->n_memory, w.from), to = reading_at(n->memory, n->n_memory, w.to);
     return (double)(to.read_bytes - from.read_bytes + to.written_bytes - from.written_bytes) / (double)(w.to - w.from);
 }
@@ -92,34 +95,40 @@ double controllers_gb_per_s(const struct run *a)
 /* ---- by phase -------------------------------------------------------------------------------------------------- */
 
 struct sums {
-    int64_t ns;
-    int64_t cycles, instructions, stalled, misses; /* -1 = not counted throughout */
+    double ns;
+    double cycles, instructions, stalled, misses; /* NAN = not counted throughout */
 };
 
-static void add_counter(int64_t *sum, int64_t from, int64_t to)
+/* A counter that shares its unit is scaled, so it may go back a little. */
+static void add_counter(double *sum, int64_t from, int64_t to)
 {
-    *sum = *sum < 0 || from < 0 || to < from ? -1 : *sum + (to - from);
+    *sum += from < 0 || to < 0 ? NAN : (double)to - (double)from;
 }
 
-static void add_pair(struct sums *s, const struct run_reading *from, const struct run_reading *to)
+static void add_pair(struct sums *s, const struct counter_reading *from, const struct counter_reading *to)
 {
-    s->ns += to->t_ns - from->t_ns;
+    s->ns += (double)to->t_ns - (double)from->t_ns;
     add_counter(&s->cycles, from->cycles, to->cycles);
     add_counter(&s->instructions, from->instructions, to->instructions);
     add_counter(&s->stalled, from->stalled_cycles, to->stalled_cycles);
     add_counter(&s->misses, from->misses, to->misses);
 }
 
+/* A ratio of two sums; -1 = one of them is not known. */
+static double rate_of(double sum, double of, double most)
+{
+    double rate = of > 0 ? sum / of : NAN;
+    return !(rate >= 0) ? -1 : rate < most ? rate : most;
+}
+
 static struct phase_counters rates_of(const struct run *a, const char *name, const struct sums *s)
 {
-    struct phase_counters c = {name, s->ns, -1, -1, -1};
-    if (s->cycles > 0 && s->instructions >= 0)
-        c.instructions_per_cycle = (double)s->instructions / (double)s->cycles;
-    if (s->cycles > 0 && s->stalled >= 0) /* counters that share a unit are scaled, so the share may come out above 1 */
-        c.stalled_ratio = s->stalled < s->cycles ? (double)s->stalled / (double)s->cycles : 1;
-    if (s->ns > 0 && s->misses >= 0 && !other_cache(a))
-        c.missed_gb_per_s = (double)s->misses * LINE_BYTES / (double)s->ns;
-    return c;
+    return (struct phase_counters){.name = name,
+                                   .ns = s->ns < 9e18 ? (int64_t)s->ns : INT64_MAX,
+                                   .instructions_per_cycle = rate_of(s->instructions, s->cycles, INFINITY),
+                                   .stalled_ratio = rate_of(s->stalled, s->cycles, 1),
+                                   .missed_gb_per_s =
+                                       other_cache(a) ? -1 : rate_of(s->misses * LINE_BYTES, s->ns, INFINITY)};
 }
 
 static int phase_number(struct counted_phases *c, const char *name)
@@ -138,8 +147,8 @@ static void add_rank(struct counted_phases *c, struct sums *whole, struct sums *
 {
     struct reading_window w = window_of_steps(k);
     size_t s = 0;
-    for (int i = 1; i < k->n_delays; i++) {
-        const struct run_reading *from = &k->delays[i - 1], *to = &k->delays[i];
+    for (size_t i = 1; i < k->n_counts; i++) {
+        const struct counter_reading *from = &k->counts[i - 1], *to = &k->counts[i];
         if (to->t_ns <= from->t_ns || (w.to > w.from && (from->t_ns < w.from || to->t_ns > w.to)))
             continue;
         add_pair(whole, from, to);
@@ -157,15 +166,21 @@ struct counted_phases counters_by_phase(struct dcr_arena *arena, const struct ru
 {
     struct counted_phases c = {.phases = dcr_arena_alloc(arena, RUN_MAX_PHASES * sizeof *c.phases)};
     struct sums whole = {0}, of[RUN_MAX_PHASES] = {{0}};
-    int has_steps = 0;
+    int has_steps = 0, has_stretches = 0;
     for (int i = 0; i < a->ranks_len; i++) {
-        add_rank(&c, &whole, of, &a->ranks[i]);
         has_steps |= a->ranks[i].n_steps > 0;
+        has_stretches |= a->ranks[i].n_stretches > 0;
     }
+    for (int i = 0; i < a->ranks_len; i++) /* ranks without steps do other work */
+        if (!has_steps || a->ranks[i].n_steps)
+            add_rank(&c, &whole, of, &a->ranks[i]);
     c.whole = rates_of(a, "", &whole);
     c.has = whole.cycles > 0;
     for (int i = 0; i < c.n; i++)
         c.phases[i] = rates_of(a, c.phases[i].name, &of[i]);
-    c.why = c.n ? REASON(NONE) : has_steps ? REASON(PHASES_TOO_SHORT) : REASON(MEMORY_NO_STEPS);
+    c.why = c.n             ? REASON(NONE)
+            : has_stretches ? REASON(PHASES_TOO_SHORT)
+            : has_steps     ? REASON(PHASES_NOT_TIMED)
+                            : REASON(MEMORY_NO_STEPS);
     return c;
 }

@@ -317,6 +317,8 @@ struct series {
     enum law_id extrapolated_by;
     struct reason extrapolation_why; /* why there is none */
     int limit_claim;                 /* index into report.claims: what limits scaling; -1 none */
+    int told;                        /* index of the point that the finding is about: the largest, or where scaling
+                                      * stopped before */
     struct said said;                /* the finding */
     struct phrase node_time;         /* which node count to use: where more nodes stop paying off */
     struct phrase scaling[SERIES_SAID_MAX], beyond[SERIES_SAID_MAX];

@@ -213,7 +213,8 @@ struct roofline roofline_of(const struct run_program *p, double peak_gflop_per_s
  * misses of the ranks tell more. */
 static void count_memory(struct report *rep, const struct run_result *r, struct counted_memory *m)
 {
-    int is_alone = others_ratio(r) <= rep->thresholds.loss_matters;
+    const struct others o = others_of(r->run);
+    int is_alone = o.cores > 0 && o.taken <= rep->thresholds.loss_matters * o.cores;
     double moved = is_alone && !r->pop.is_of_gpus ? controllers_gb_per_s(r->run) : -1;
     m->is_of_controllers = moved >= 0;
     if (m->is_of_controllers)

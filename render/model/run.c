@@ -213,6 +213,14 @@ int run_is_one_machine(const struct run *r)
     return r->node_kind == NODES_EMULATED || r->node_kind == NODES_ONE_KERNEL || r->node_kind == NODES_SHARES;
 }
 
+int run_is_on_one_host(const struct run *r)
+{
+    for (int i = 0; i < r->nodes_len; i++)
+        if (r->nodes[i].share.has)
+            return 0;
+    return !r->is_foreign && !r->n_traces && (run_is_one_machine(r) || r->nodes_len == 1);
+}
+
 int run_machine_of(const struct run *r, int i)
 {
     const char *kernel = r->nodes[i].boot_id;

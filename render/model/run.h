@@ -54,9 +54,16 @@ struct run_reading {
     };
     int64_t own_ns; /* of a rank: both times, of its first process only; -1 = not measured */
     int64_t misses; /* of a rank: of the last-level cache, since its start; -1 = not counted */
-    int64_t cycles, instructions, stalled_cycles; /* as misses */
 };
-#define RUN_MAX_READINGS 2048
+#define RUN_MAX_READINGS 512
+
+/* Counters of a rank's processor since its start; -1 = not counted. Stalled: the core waited for data or units. Not
+ * thinned out, because the time between two must fit into a phase; the first ones are kept. */
+struct counter_reading {
+    int64_t t_ns;
+    int64_t cycles, instructions, stalled_cycles, misses;
+};
+#define RUN_MAX_COUNTER_READINGS 4096
 
 struct run_gpu {
     int gpu_id;
@@ -173,6 +180,8 @@ struct run_rank {
     struct recorder counters;   /* recorder of the cycles */
     struct run_reading *delays; /* the same counters over time. shape (n_delays) */
     int n_delays;
+    struct counter_reading *counts; /* none if cycles were not counted. shape (n_counts) */
+    size_t n_counts;
     /* The kernel's totals of reads and writes by the rank's processes, at the end or when last seen: files, pipes,
      * sockets, terminals. No read calls = not recorded, since every program reads. own_bytes of them were written by
      * the recorder. */
@@ -359,6 +368,8 @@ struct run {
 
 /** run_is_one_machine - do all nodes share the cores and the memory of one machine? */
 int run_is_one_machine(const struct run *r);
+/** run_is_on_one_host - did only processors of one host take part, without a network or a shaped link between them? */
+int run_is_on_one_host(const struct run *r);
 /** run_machine_of - the index of the first node on the same machine as nodes[i]. Emulated nodes, and nodes on one
  * kernel, are one machine, whose peak rates and memory controllers count once. */
 int run_machine_of(const struct run *r, int i);

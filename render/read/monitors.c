@@ -138,10 +138,9 @@ static int next_row(struct table *t, struct dcr_err *err)
     return rc;
 }
 
-/* Which readings are kept: every stride-th. When there are too many, every second one is dropped. */
+/* Which readings are kept: every stride-th. When the room is full, every second one is dropped. */
 struct thinning {
     int64_t row, stride;
-    size_t cap; /* of the list */
 };
 
 static void keep(struct table *t, struct run_reading **list, int *n, const struct run_reading *k, struct thinning *by)
@@ -149,6 +148,8 @@ static void keep(struct table *t, struct run_reading **list, int *n, const struc
     by->stride = by->stride ? by->stride : 1;
     if (by->row++ % by->stride)
         return;
+    if (!*list)
+        *list = dcr_arena_alloc(&t->run->arena, RUN_MAX_READINGS * sizeof **list);
     if (*n == RUN_MAX_READINGS) {
         for (int i = 0; i < RUN_MAX_READINGS / 2; i++)
             (*list)[i] = (*list)[2 * i];
@@ -157,7 +158,6 @@ static void keep(struct table *t, struct run_reading **list, int *n, const struc
         if ((by->row - 1) % by->stride)
             return;
     }
-    *list = arena_grow(&t->run->arena, *list, (size_t)*n, &by->cap, sizeof **list);
     (*list)[(*n)++] = *k;
 }
 
@@ -365,13 +365,25 @@ static int reading(const struct table *t, struct run_reading *out)
                   own_delay >= 0 && own + own_delay < 9e18;
     *out = (struct run_reading){.t_ns = (int64_t)when,
                                 .misses = counter_of(t, "llc_misses"),
-                                .cycles = counter_of(t, "cycles"),
-                                .instructions = counter_of(t, "instructions"),
-                                .stalled_cycles = counter_of(t, "stalled_cycles"),
                                 .run_delay_ns = (int64_t)delay,
                                 .cpu_ns = has_cpu ? (int64_t)(user + system) : -1,
                                 .own_ns = has_own ? (int64_t)(own + own_delay) : -1};
     return 0;
+}
+
+static void keep_counts(struct table *t, struct run_rank *k, size_t *cap)
+{
+    double when;
+    const struct counter_reading now = {.cycles = counter_of(t, "cycles"),
+                                        .instructions = counter_of(t, "instructions"),
+                                        .stalled_cycles = counter_of(t, "stalled_cycles"),
+                                        .misses = counter_of(t, "llc_misses")};
+    if (now.cycles < 0 || k->n_counts == RUN_MAX_COUNTER_READINGS || !cell(t, "t_ns", &when) ||
+        !(when >= 0 && when < 9e18))
+        return;
+    k->counts = arena_grow(&t->run->arena, k->counts, k->n_counts, cap, sizeof *k->counts);
+    k->counts[k->n_counts] = now;
+    k->counts[k->n_counts++].t_ns = (int64_t)when;
 }
 
 static int read_process(struct table *t, int rank, struct dcr_err *err)
@@ -385,6 +397,7 @@ static int read_process(struct table *t, int rank, struct dcr_err *err)
 #undef X
     };
     double rss = -1;
+    size_t counts_cap = 0;
     struct thinning of_delays = {0};
     int rc;
     while ((rc = next_row(t, err)) == 0) {
@@ -393,6 +406,7 @@ static int read_process(struct table *t, int rank, struct dcr_err *err)
         struct run_rank *of = run_rank_at(t->run, rank);
         if (reading(t, &now) == 0)
             keep(t, &of->delays, &of->n_delays, &now, &of_delays);
+        keep_counts(t, of, &counts_cap);
         span_add(&span, row_time(t));
         if (cell(t, "t_ns", &v) && v > 0 && v < 9e18) {
             of->watched_from_ns = of->watched_from_ns ? of->watched_from_ns : (int64_t)v;

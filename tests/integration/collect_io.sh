@@ -10,6 +10,7 @@ build_program io_calls io_calls.c || not_ok "io_calls builds"
 build_program io_hard io_calls.c -O2 -D_FORTIFY_SOURCE=2 || not_ok "io_calls builds with fortified calls"
 build_program io_large io_calls.c -D_FILE_OFFSET_BITS=64 -D_LARGEFILE64_SOURCE || not_ok "io_calls builds for large files"
 build_program burst burst.c || not_ok "burst builds"
+build_program keys keys.c || not_ok "keys builds"
 IO=$INJECT
 cd "$TMP" || exit 1
 # record_io SPOOL THRESHOLD-US CMD...
@@ -173,6 +174,9 @@ if command -v python3 >/dev/null; then
     record_io s 900000 python3 -c 'for i in range(1500): open(f"many/{i:0150}", "w").write(2048 * "y")'
     check "1,500 files, more names than a block holds, are known by their names" sh -c 'test "$(./trace_text s/rank0/*.dct | grep -c "/many/[0-9]*. .*write=1:2048")" = 1500'
 fi
+
+check "the first event of a thread, in a signal handler that interrupts malloc()" record_io s 900000 timeout 300 ./keys 300
+check "is recorded" sh -c './trace_text s/rank0/*.dct --count | grep -Eq "^events=[1-9]"'
 
 # ---- one recorder in a process, although an outer collector loads the one with MPI. Other libraries stay, in their order.
 "$CC" -shared -o other.so -xc /dev/null || not_ok "an empty library builds"

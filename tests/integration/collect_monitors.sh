@@ -74,7 +74,7 @@ done
 check "rates of the whole run and of the phase" jq -e '.runs[0].counters | .because == null and (.phases | length == 1) and
     (.phases[0] | .phase == "forward" and .time_ns > 3e8) and ([.whole, .phases[0]] |
     all(.instructions_per_cycle == 2 and .stalled_ratio == 0.5 and .missed_gb_per_s == null))' site/report.json
-check "the page of the run has them" grep -q "What the cores did in each phase" site/runs/*/index.html
+check "the page of the run has them" grep -q "Cores in each phase" site/runs/*/index.html
 rm -rf summary_only && mkdir summary_only && tar xf made.tar -C summary_only
 check "they are equal from the trace alone" sh -c 'find summary_only -name "*.summary*" -delete; rm -f summary_only/manifest.json
     "$BIN/dcreport" summary_only -o alone >out 2>&1; [ "$(jq -S .runs[0].counters alone/report.json)" = "$(jq -S .runs[0].counters site/report.json)" ]'

@@ -16,10 +16,10 @@ static void test_start_up_is_left_out(void **state)
     struct run_rank *k = run_rank_at(r, 0);
     for (int i = 0; i < 40; i++)
         k->steps[i].start_ns = 1000 + 100 * i;
-    struct run_reading delays[] = {{0, {0}, {-1}, -1, -1, -1, -1, -1},
-                                   {1000, {900}, {-1}, -1, -1, -1, -1, -1},
-                                   {3000, {1000}, {-1}, -1, -1, -1, -1, -1},
-                                   {5000, {1100}, {-1}, -1, -1, -1, -1, -1}};
+    struct run_reading delays[] = {{0, {0}, {-1}, -1, -1},
+                                   {1000, {900}, {-1}, -1, -1},
+                                   {3000, {1000}, {-1}, -1, -1},
+                                   {5000, {1100}, {-1}, -1, -1}};
     k->delays = delays;
     k->n_delays = 4;
     k->run_delay_ns = 1100;
@@ -47,12 +47,10 @@ static void test_own_threads_wait(void **state)
              {3920, 4, 2, 0, 400} /* may have been on their cores */};
     for (size_t t = 0; t < sizeof c / sizeof *c; t++) {
         struct run *r = parts(25, 0, 0), *runs[] = {r}; /* 40 steps of 100 ns each, from 1000 on */
-        struct run_reading busy[] = {{0, {0}, {0}, -1, -1, -1, -1, -1},
-                                     {1000, {0}, {1000}, -1, -1, -1, -1, -1},
-                                     {5000, {0}, {5000}, -1, -1, -1, -1, -1}},
-                           used[] = {{0, {0}, {0}, -1, -1, -1, -1, -1},
-                                     {1000, {0}, {0}, -1, -1, -1, -1, -1},
-                                     {5000, {c[t].delay_ns}, {c[t].own_ns}, -1, -1, -1, -1, -1}};
+        struct run_reading busy[] = {{0, {0}, {0}, -1, -1}, {1000, {0}, {1000}, -1, -1}, {5000, {0}, {5000}, -1, -1}},
+                           used[] = {{0, {0}, {0}, -1, -1},
+                                     {1000, {0}, {0}, -1, -1},
+                                     {5000, {c[t].delay_ns}, {c[t].own_ns}, -1, -1}};
         r->nodes_len = 1;
         r->nodes[0].cores = c[t].cores;
         r->nodes[0].cores_allowed = c[t].allowed;
@@ -96,9 +94,7 @@ static void test_own_threads_wait(void **state)
         run_free(r);
     }
     /* 1.95 cores used and twice 0.3 waited for: with 2.55 cores a step takes at least 2 / 2.55 of the time */
-    struct run_reading waits[] = {{0, {0}, {0}, -1, -1, -1, -1, -1},
-                                  {1000, {0}, {0}, -1, -1, -1, -1, -1},
-                                  {5000, {1200}, {3900}, -1, -1, -1, -1, -1}};
+    struct run_reading waits[] = {{0, {0}, {0}, -1, -1}, {1000, {0}, {0}, -1, -1}, {5000, {1200}, {3900}, -1, -1}};
     struct run *r = parts(25, 0, 0), *runs[] = {r};
     for (int i = 0; i < 2; i++) {
         struct run_rank *k = run_rank_at(r, i);
@@ -114,9 +110,7 @@ static void test_own_threads_wait(void **state)
     assert_true(cores_missing(&o) > 1 - 2 / 2.55 - 1e-9 && cores_missing(&o) < 1 - 2 / 2.55 + 1e-9);
     o.cores = 3;
     assert_true(cores_missing(&o) <= 0);
-    struct run_reading busy[] = {{0, {0}, {0}, -1, -1, -1, -1, -1},
-                                 {1000, {0}, {1000}, -1, -1, -1, -1, -1},
-                                 {5000, {0}, {5000}, -1, -1, -1, -1, -1}};
+    struct run_reading busy[] = {{0, {0}, {0}, -1, -1}, {1000, {0}, {1000}, -1, -1}, {5000, {0}, {5000}, -1, -1}};
     for (int i = 0; i < 2; i++) { /* a core each, on two nodes */
         r->nodes[i].cores = r->nodes[i].cores_allowed = 1;
         r->nodes[i].cpu_percent = (struct sampled){.n = 10, .sum = 1000};
@@ -150,9 +144,9 @@ static struct run *waiting_run(int n_nodes, int n_ranks, int cores, const int (*
         n->cores = n->cores_allowed = cores;
         n->cpu_percent = (struct sampled){.n = 10, .sum = 1000 * all / cores};
         n->monitor_seconds = 5e-6;
-        busy[i][0] = (struct run_reading){0, {0}, {0}, -1, -1, -1, -1, -1};
-        busy[i][1] = (struct run_reading){1000, {0}, {0}, -1, -1, -1, -1, -1};
-        busy[i][2] = (struct run_reading){5000, {0}, {(int64_t)(4000 * all / cores)}, -1, -1, -1, -1, -1};
+        busy[i][0] = (struct run_reading){0, {0}, {0}, -1, -1};
+        busy[i][1] = (struct run_reading){1000, {0}, {0}, -1, -1};
+        busy[i][2] = (struct run_reading){5000, {0}, {(int64_t)(4000 * all / cores)}, -1, -1};
         n->busy = busy[i];
         n->n_busy = 3;
     }
@@ -164,10 +158,9 @@ static struct run *waiting_run(int n_nodes, int n_ranks, int cores, const int (*
         }
         k->rank = i;
         k->node = i % n_nodes;
-        used[i][0] = (struct run_reading){0, {0}, {0}, -1, -1, -1, -1, -1};
-        used[i][1] = (struct run_reading){1000, {0}, {0}, -1, -1, -1, -1, -1};
-        used[i][2] =
-            (struct run_reading){5000, {(int64_t)milli[i][1] * 4}, {(int64_t)milli[i][0] * 4}, -1, -1, -1, -1, -1};
+        used[i][0] = (struct run_reading){0, {0}, {0}, -1, -1};
+        used[i][1] = (struct run_reading){1000, {0}, {0}, -1, -1};
+        used[i][2] = (struct run_reading){5000, {(int64_t)milli[i][1] * 4}, {(int64_t)milli[i][0] * 4}, -1, -1};
         k->delays = used[i];
         k->n_delays = 3;
         k->run_delay_ns = used[i][2].run_delay_ns;
@@ -360,9 +353,6 @@ static void test_waiting_in_compute(void **state)
                                            {0},
                                            {(int64_t)i * 105 * c[t].used_milli / 1000},
                                            -1,
-                                           -1,
-                                           -1,
-                                           -1,
                                            -1};
         for (int s = 0; s < 40; s++)
             k->steps[s].start_ns = 1000 + 100 * s;
@@ -394,7 +384,7 @@ static void test_waiting_in_compute(void **state)
 static void read_within_steps(struct run_rank *rank, struct run_reading used[41], int used_milli)
 {
     for (int i = 0; i < 41; i++)
-        used[i] = (struct run_reading){900 + 105 * i, {0}, {(int64_t)i * 105 * used_milli / 1000}, -1, -1, -1, -1, -1};
+        used[i] = (struct run_reading){900 + 105 * i, {0}, {(int64_t)i * 105 * used_milli / 1000}, -1, -1};
     for (size_t s = 0; s < rank->n_steps; s++)
         rank->steps[s].start_ns = 1000 + 100 * (int64_t)s;
     rank->delays = used;
@@ -506,9 +496,6 @@ static void test_forked_child_computes(void **state)
                                            {0},
                                            {(int64_t)i * 105},
                                            c[t].own_milli < 0 ? -1 : (int64_t)i * 105 * c[t].own_milli / 1000,
-                                           -1,
-                                           -1,
-                                           -1,
                                            -1};
         k->delays = used;
         k->n_delays = 41;
@@ -705,12 +692,12 @@ static void test_late_by_turns_without_a_core(void **state)
         const int64_t late = c[t].late_ns, wall = 40 * (105 + late);
         const int64_t first[N_CATEGORIES] = {[CAT_COMPUTE] = 100 + late, [CAT_COMM] = 5},
                       other[N_CATEGORIES] = {[CAT_COMPUTE] = 100, [CAT_COMM] = 5 + late};
-        struct run_reading busy[] = {{0, {0}, {0}, -1, -1, -1, -1, -1},
-                                     {1000, {0}, {1000}, -1, -1, -1, -1, -1},
-                                     {1000 + wall, {0}, {1000 + wall}, -1, -1, -1, -1, -1}},
-                           used[] = {{0, {0}, {0}, -1, -1, -1, -1, -1},
-                                     {1000, {0}, {0}, -1, -1, -1, -1, -1},
-                                     {1000 + wall, {c[t].delay_ns}, {wall * 98 / 100}, -1, -1, -1, -1, -1}};
+        struct run_reading busy[] = {{0, {0}, {0}, -1, -1},
+                                     {1000, {0}, {1000}, -1, -1},
+                                     {1000 + wall, {0}, {1000 + wall}, -1, -1}},
+                           used[] = {{0, {0}, {0}, -1, -1},
+                                     {1000, {0}, {0}, -1, -1},
+                                     {1000 + wall, {c[t].delay_ns}, {wall * 98 / 100}, -1, -1}};
         struct run *r = made_run(2, 64), *runs[] = {r};
         r->nodes_len = 1;
         r->nodes[0].cores = r->nodes[0].cores_allowed = 2;

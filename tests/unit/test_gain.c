@@ -242,7 +242,7 @@ static void test_sleeping_on_shared_cores(void **state)
     for (int is_asleep = 0; is_asleep < 2; is_asleep++) {
         struct run *r = sharing(2), *runs[] = {r};
         for (int i = 0; i < 41; i++)
-            used[i] = (struct run_reading){i * 90, {0}, {i * (is_asleep ? 9 : 81)}, -1, -1, -1, -1, -1};
+            used[i] = (struct run_reading){i * 90, {0}, {i * (is_asleep ? 9 : 81)}, -1, -1};
         for (int i = 0; i < 4; i++) {
             struct run_rank *k = run_rank_at(r, i);
             for (int s = 0; s < 40; s++)

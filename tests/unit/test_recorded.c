@@ -163,9 +163,8 @@ static void test_monitors_of_the_window(void **state)
     struct uniform u;
     begin(&u, 1000);
     set_window(&u, (struct dct_window){.until_ns = INT64_MAX / 4, .since_ns = 109000 * MS, .first_ns = 109000 * MS});
-    struct run_reading readings[] = {{100000 * MS, {0}, {0}, -1, -1, -1, -1, -1},
-                                     {109000 * MS, {0}, {0}, -1, -1, -1, -1, -1},
-                                     {110000 * MS, {500 * MS}, {0}, -1, -1, -1, -1, -1}};
+    struct run_reading readings[] = {
+        {100000 * MS, {0}, {0}, -1, -1}, {109000 * MS, {0}, {0}, -1, -1}, {110000 * MS, {500 * MS}, {0}, -1, -1}};
     u.r->ranks[0].run_delay_ns = 500 * MS;
     u.r->ranks[0].delays = readings;
     u.r->ranks[0].n_delays = 3;

@@ -284,7 +284,8 @@ static void test_peak_under_a_quota(void **state)
 }
 
 /* Other programs had half of the cores: the ranks moved 8 GB/s of 20 beside them, 80 % of the rest. */
-static void put_others(struct run *r, struct run_reading busy[2][2])
+/* Both cores are busy all the time: with the ranks alone, or with other programs for a half of it. */
+static void put_others(struct run *r, struct run_reading busy[2][2], int has_others)
 {
     for (int i = 0; i < 2; i++) {
         struct run_node *n = &r->nodes[i];
@@ -296,7 +297,8 @@ static void put_others(struct run *r, struct run_reading busy[2][2])
         busy[i][1] = (struct run_reading){.t_ns = k->wall_ns, .cpu_ns = k->wall_ns};
         n->busy = busy[i];
         n->n_busy = 2;
-        k->cpu_ns = k->run_delay_ns = k->wall_ns / 2;
+        k->run_delay_ns = has_others ? k->wall_ns / 2 : 0;
+        k->cpu_ns = k->wall_ns - k->run_delay_ns;
         k->process_seconds = n->monitor_seconds;
         for (size_t s = 0; s < k->n_steps; s++)
             k->steps[s].start_ns = (int64_t)s * k->steps[s].step_ns;
@@ -310,7 +312,7 @@ static void test_memory_beside_others(void **state)
         struct run *r = calibrated(800, 100);
         static struct run_reading busy[2][2], delays[2][2];
         if (is_beside)
-            put_others(r, busy);
+            put_others(r, busy, 1);
         for (int i = 0; i < 2 && is_beside; i++) {
             struct run_rank *k = run_rank_at(r, i);
             delays[i][0] = (struct run_reading){0};
@@ -546,10 +548,11 @@ static void test_memory_by_controllers(void **state)
         }
         assert_true(is_about(controllers_gb_per_s(r), 2.0 * (double)cases[i].per_ns));
         struct run_reading busy[2][2];
-        if (cases[i].has_others)
-            put_others(r, busy);
-        for (int k = 0; k < 3 && cases[i].has_others; k++)
-            delays[k].cpu_ns = delays[k].run_delay_ns = delays[k].t_ns / 2;
+        put_others(r, busy, cases[i].has_others);
+        for (int k = 0; k < 3; k++) {
+            delays[k].run_delay_ns = cases[i].has_others ? delays[k].t_ns / 2 : 0;
+            delays[k].cpu_ns = delays[k].t_ns - delays[k].run_delay_ns;
+        }
         struct report rep = {0};
         struct analyse_options o = made_options();
         assert_int_equal(analyse(&rep, &r, 1, &o, NULL), 0);
@@ -570,29 +573,32 @@ static void test_counters_by_phase(void **state)
     (void)state;
     struct run_phase phases[] = {{.name = "forward"}, {.name = "backward"}};
     struct phase_stretch stretches[] = {{5, 45, 0}, {45, 85, 1}, {105, 145, 0}};
-    struct run_reading delays[16];
+    struct counter_reading counts[17];
     struct dcr_arena a = {0};
     struct run *r = calibrated(-1, -1);
     r->nodes[0].cpu_model = r->nodes[1].cpu_model = "Intel(R) Xeon(R)";
     for (int i = 0; i < 16; i++) { /* in the backward pass the cores wait, and read more */
         int is_back = i > 5 && i <= 8;
-        struct run_reading before = i ? delays[i - 1] : (struct run_reading){.cycles = 1000};
-        delays[i] = (struct run_reading){.t_ns = 10 * i,
-                                         .cycles = before.cycles + 100,
-                                         .instructions = before.instructions + (is_back ? 50 : 200),
-                                         .stalled_cycles = before.stalled_cycles + (is_back ? 75 : 10),
-                                         .misses = before.misses + (is_back ? 5 : 1)};
+        struct counter_reading before = i ? counts[i - 1] : (struct counter_reading){.cycles = 1000};
+        counts[i] = (struct counter_reading){.t_ns = 10 * i,
+                                             .cycles = before.cycles + 100,
+                                             .instructions = before.instructions + (is_back ? 50 : 200),
+                                             .stalled_cycles = before.stalled_cycles + (is_back ? 75 : 10),
+                                             .misses = before.misses + (is_back ? 5 : 1)};
     }
     struct run_rank *k = run_rank_at(r, 0);
-    *k = (struct run_rank){.rank = 0,
-                           .delays = delays,
-                           .n_delays = 16,
+    struct step_record step = {.start_ns = 0, .step_ns = 150};
+    *k = (struct run_rank){.steps = &step,
+                           .n_steps = 1,
+                           .rank = 0,
+                           .counts = counts,
+                           .n_counts = 16,
                            .phases = phases,
                            .n_phases = 2,
                            .stretches = stretches,
                            .n_stretches = 3};
     struct run_rank *other = run_rank_at(r, 1);
-    other->n_delays = 0;
+    other->counts = counts, other->n_counts = 0;
     struct counted_phases c = counters_by_phase(&a, r);
     assert_true(c.has);
     assert_int_equal(c.n, 2);
@@ -607,18 +613,29 @@ static void test_counters_by_phase(void **state)
     assert_true(is_about(c.phases[1].missed_gb_per_s, 32));
     assert_int_equal(c.whole.ns, 150);
     assert_true(is_about(c.whole.stalled_ratio, (12 * 10 + 3 * 75) / 1500.0));
-    delays[7].stalled_cycles =
+    counts[7].stalled_cycles =
         -1; /* not counted throughout in the backward pass and the run, but in the forward pass */
     c = counters_by_phase(&a, r);
     assert_true(is_about(c.phases[0].stalled_ratio, 0.1));
     assert_true(c.phases[1].stalled_ratio < 0 && c.whole.stalled_ratio < 0);
     assert_true(is_about(c.phases[1].instructions_per_cycle, 0.5));
-    k->n_stretches = 0;
+    stretches[0].to_ns = stretches[1].to_ns = stretches[2].to_ns = 0;
     assert_int_equal(counters_by_phase(&a, r).why.code, REASON_PHASES_TOO_SHORT);
+    k->n_stretches = 0;
+    assert_int_equal(counters_by_phase(&a, r).why.code, REASON_PHASES_NOT_TIMED);
+    k->n_steps = 0; /* the other rank has steps, and no readings in them */
+    assert_int_equal(counters_by_phase(&a, r).whole.ns, 0);
     other->n_steps = 0;
     assert_int_equal(counters_by_phase(&a, r).why.code, REASON_MEMORY_NO_STEPS);
+    /* Damaged files: time and counters jump back, and differences do not fit into 64 bits. */
+    counts[16] = (struct counter_reading){.t_ns = 5, .cycles = 0};
+    counts[15].cycles = INT64_MAX;
+    counts[14].t_ns = INT64_MAX;
+    k->n_counts = 17;
+    (void)counters_by_phase(&a, r);
+    k->n_counts = 16;
     for (int i = 0; i < 16; i++)
-        delays[i].cycles = -1;
+        counts[i].cycles = -1;
     assert_false(counters_by_phase(&a, r).has);
     dcr_arena_release(&a);
     run_free(r);

@@ -53,7 +53,7 @@ static void forget_in_child(void)
         memset(files, 0, sizeof *files);
 }
 
-/* A whole number below 10^9; 0 = it is none. strtol() would touch pages of the locale. */
+/* A whole number below 10^9; 0 if the text is none. strtol() would touch pages of the locale. */
 static int64_t number_of(const char *text)
 {
     int64_t n = 0;
@@ -86,9 +86,14 @@ static int begin_files(void)
                  *none = NULL;
     if (mine == MAP_FAILED)
         is_wanted = 0;
-    else if (madvise(mine, sizeof *mine, MADV_WIPEONFORK) != 0)
+    else if (madvise(mine, sizeof *mine, MADV_WIPEONFORK) != 0) {
         is_forgotten_by_us = 1;
-    if (mine != MAP_FAILED && !__atomic_compare_exchange_n(&files, &none, mine, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+        is_wanted = !dcc_guest_is_wiped(); /* a sandbox came after load, so nothing would forget them in a child */
+    }
+    if (mine != MAP_FAILED && !is_wanted)
+        munmap(mine, sizeof *mine);
+    else if (mine != MAP_FAILED &&
+             !__atomic_compare_exchange_n(&files, &none, mine, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
         munmap(mine, sizeof *mine); /* another thread was faster */
     dcc_guest_begin_clock();
     errno = saved_errno;

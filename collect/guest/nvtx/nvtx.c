@@ -5,6 +5,7 @@
 #include "collect/guest/nvtx/nvtx_abi.h"
 #include "collect/guest/nvtx/nvtx_payload.h"
 
+#include <dlfcn.h>
 #include <string.h>
 
 #define EXPORTED __attribute__((visibility("default")))
@@ -356,11 +357,27 @@ static int attach(const struct nvtxabi_callbacks *callbacks, int module, const n
 
 EXPORTED int InitializeInjectionNvtx2(nvtxabi_export_table_fn export_table);
 
+/* The recorder that the process loaded first. Without LD_PRELOAD, CUDA's library may have brought one before NVTX opens
+ * the other file. Only one must record. */
+static int (*first_recorder(void))(nvtxabi_export_table_fn)
+{
+    int (*f)(nvtxabi_export_table_fn) = NULL;
+    void *first = dlopen("libdccollect-inject.so", RTLD_LAZY | RTLD_NOLOAD);
+    if (first) {
+        *(void **)&f = dlsym(first, "InitializeInjectionNvtx2");
+        dlclose(first);
+    }
+    return f ? f : InitializeInjectionNvtx2;
+}
+
 /* returns 1 when attached; with 0, the program's NVTX makes its calls do nothing */
 int InitializeInjectionNvtx2(nvtxabi_export_table_fn export_table)
 {
     if (!export_table || !spool_is_wanted())
         return 0;
+    int (*first)(nvtxabi_export_table_fn) = first_recorder();
+    if (first != InitializeInjectionNvtx2)
+        return first(export_table);
     const struct nvtxabi_callbacks *callbacks = export_table(NVTXABI_TABLE_CALLBACKS);
     if (!callbacks || callbacks->struct_size < sizeof *callbacks)
         return 0;

@@ -375,6 +375,7 @@ void scaling(struct report *rep)
         s->limit_claim = -1;
         s->headline = s->support = s->scaling_text = s->beyond_text = s->not_judged_text = "";
         make_points(rep, s, &groups[i]);
+        s->told = s->n_points - 1;
         s->kind = s->n_points > 1 ? groups[i].kind : SCALING_NONE;
         find_kind(rep, s);
         s->label = label_of(rep, &rep->runs[groups[i].runs[0]], s->kind);

@@ -314,16 +314,22 @@ static json_t *loss_figure(struct site *s, const struct series *series, const ch
     for (int k = 1; k < N_PARTS; k++)
         most = l->part_ns[k] > l->part_ns[most] ? k : most;
     bool is_communication = l->part_ns[PART_TRANSFER] + l->part_ns[PART_WAIT] > l->part_ns[most];
-    const char *most_name = is_communication ? "communication" : part_name((enum part)most);
+    int64_t most_ns = is_communication ? l->part_ns[PART_TRANSFER] + l->part_ns[PART_WAIT] : l->part_ns[most];
+    /* Mean compute of a late rank and the waiting for it are one loss. */
+    bool is_late =
+        series->limit_claim >= 0 && l->to == series->told && s->rep->claims[series->limit_claim].cls == CLASS_IMBALANCE;
+    most_ns += is_late && !is_communication ? l->part_ns[PART_WAIT] : 0;
+    const char *most_name = is_late ? "a late rank" : is_communication ? "communication" : part_name((enum part)most);
     const struct slot nodes = slot_things(n_to, counted_word(s->rep->unit));
     const struct slot loss = slot_time(l->actual_ns - l->ideal_ns);
     /* With shared cores any part may be inflated, so none is named. */
     bool is_loss = l->actual_ns > l->ideal_ns && n_to > 0;
     const struct said found = {.headline = !is_loss ? PHRASE(BETTER_THAN_IDEAL, slot_name(node_words(s, n_to)),
                                                              slot_time(l->ideal_ns - l->actual_ns))
-                                           : series->points[l->to].unreliable.id
-                                               ? PHRASE(LOSS_ALONE, nodes, loss)
-                                               : PHRASE(LOSS_IS, nodes, loss, slot_name(most_name))};
+                                           : series->points[l->to].unreliable.id ? PHRASE(LOSS_ALONE, nodes, loss)
+                                           : 2 * most_ns > l->actual_ns - l->ideal_ns
+                                               ? PHRASE(LOSS_IS, nodes, loss, slot_name(most_name))
+                                               : PHRASE(LOSS_LARGEST, nodes, loss, slot_name(most_name))};
     const char *title = say_title(&s->arena, &found);
     struct chart_rows spec = {
         .text = {title, site_text(s, "step time at %s, %s", node_words(s, n_to), axis.unit), axis.unit, axis.label},
