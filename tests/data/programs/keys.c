@@ -43,8 +43,9 @@ int main(int argc, char **argv)
     *(void **)&pop = dlsym(RTLD_DEFAULT, "dcc_range_pop");
     if (!push || !pop || argc < 2)
         return 2;
+    long n_threads = strtol(argv[1], NULL, 10);
     signal(SIGUSR1, on_signal);
-    for (int i = 0; i < atoi(argv[1]); i++) {
+    for (long i = 0; i < n_threads; i++) {
         pthread_t thread;
         struct timespec until;
         is_done = 0;
@@ -54,7 +55,7 @@ int main(int argc, char **argv)
         clock_gettime(CLOCK_REALTIME, &until);
         until.tv_sec += 10;
         if (pthread_timedjoin_np(thread, NULL, &until) != 0) {
-            printf("thread %d hangs\n", i);
+            printf("thread %ld hangs\n", i);
             fflush(stdout);
             _exit(1);
         }
