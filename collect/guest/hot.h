@@ -12,7 +12,8 @@
 #define HOT static inline __attribute__((always_inline))
 #define LIKELY(condition) __builtin_expect(!!(condition), 1)
 
-/* initial-exec: the general model may allocate inside a signal handler. 16 bytes fit glibc's surplus for dlopen. */
+/* initial-exec: the general model may allocate inside a signal handler. The few bytes of all parts fit glibc's surplus
+ * for dlopen. */
 extern __thread struct spool_self {
     struct spool_track *track;
     uintptr_t busy; /* stack address at which the thread came in; 0: it is not inside */

@@ -54,7 +54,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         rc = monitor_read(r, DCR_ROLE_GPU_MONITOR, 0, -1, &s, &err);
         break;
     case 4:
-        rc = monitor_read(r, DCR_ROLE_NET_MONITOR, 0, -1, &s, &err);
+        rc = monitor_read(r, data[0] & 8 ? DCR_ROLE_MEMORY_MONITOR : DCR_ROLE_NET_MONITOR, 0, -1, &s, &err);
         break;
     case 5:
         rc = monitor_read(r, DCR_ROLE_PROCESS_MONITOR, -1, 0, &s, &err);
