@@ -76,7 +76,10 @@ void pack_judge(struct pack *p)
         const json_t *record = p->ranks[i].record;
         char who[32];
         snprintf(who, sizeof who, "rank %d", p->ranks[i].rank);
-        judge_losses(p, record);
+        /* The record of a program without ranks is that of its launcher. */
+        if (!p->launcher ||
+            pack_json_int(record, "collector_pid", -1) != pack_json_int(p->launcher, "collector_pid", -2))
+            judge_losses(p, record);
         if (pack_json_int(record, "world_size", 0) > world)
             world = pack_json_int(record, "world_size", 0);
         if (p->launcher || !*pack_json_text(record, "state"))

@@ -73,7 +73,7 @@ else
 fi
 
 # ---- the collector is killed: the spool packs, marked incomplete
-"$COLLECT" run -o killed.tar -- ./marks 60 2>err &
+MARKS_STEP_US=30000 "$COLLECT" run -o killed.tar -- ./marks 60 2>err &
 collector=$!
 for _ in $(seq 2400); do [ -e killed.tar.spool/rank0 ] && break; sleep 0.05; done
 sleep 0.3
@@ -81,7 +81,7 @@ kill -9 $collector
 wait $collector 2>/dev/null
 "$COLLECT" pack killed.tar.spool -o early.tar 2>early
 check "pack while the program still records says so" grep -q "1 process of the run still records. Pack again when it has ended" early
-sleep 1.5 # the program goes on to its end
+for _ in $(seq 600); do pgrep -f 'marks 60$' >/dev/null || break; sleep 0.1; done # the program goes on to its end
 check "pack after the collector was killed" "$COLLECT" pack killed.tar.spool -o killed.tar
 check "verify" "$COLLECT" verify killed.tar
 check "incomplete: no end record" manifest killed.tar '(.complete | not) and (.incomplete_because[0] | test("no end record"))'
