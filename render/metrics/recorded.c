@@ -179,6 +179,15 @@ struct phrase lost_events(const struct run *a)
     return PHRASE(LOST_AFTER, n, slot_time(part.lost_from_ns), slot_time(part.watched_ns / a->ranks_len));
 }
 
+/* Is it known of each rank that lost events since when they are missing? It need not have been watched for that. */
+static int is_loss_timed(const struct run *a)
+{
+    for (int i = 0; i < a->ranks_len; i++)
+        if (rank_lost_events(&a->ranks[i]) && a->ranks[i].lost_from_ns <= 0)
+            return 0;
+    return 1;
+}
+
 struct phrase steps_of_lost(const struct run_result *r)
 {
     struct recorded part = recorded_part(r->run);
@@ -191,5 +200,5 @@ struct phrase steps_of_lost(const struct run_result *r)
         return PHRASE(NONE);
     if (!lost_steps(r->run))
         return PHRASE(STEPS_ARE_SUMMED);
-    return part.lost_from_ns >= 0 ? PHRASE(STEPS_BEFORE_LOSS) : PHRASE(STEPS_MAY_LACK);
+    return is_loss_timed(r->run) ? PHRASE(STEPS_BEFORE_LOSS) : PHRASE(STEPS_MAY_LACK);
 }

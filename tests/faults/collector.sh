@@ -88,8 +88,8 @@ all_killed() {
     soon
     kill -KILL -- -$collector
     wait $collector
-    # If it was killed before it wrote the record, there is no run to pack.
-    [ ! -e spool/launcher.json ] || packs spool
+    # If it was killed before it wrote the record, there is no run to pack. The empty file only reserves the folder.
+    [ ! -s spool/launcher.json ] || packs spool
 }
 ring() { # the oldest events are removed, and the counts still include them
     run spool --keep ring --max-disk-mb 1
