@@ -154,7 +154,7 @@ static int has_event(const struct memory *m, const char *unit, const char *event
     return access(path, R_OK) == 0;
 }
 
-/* Opens the counters of all units of a kind. returns DCR_OK, also if there are none */
+/* Opens the counters of all units of a kind. A machine without such units is no error: it opens none. */
 static int open_kind(struct memory *m, size_t kind, struct dcr_err *err)
 {
     int rc = DCR_OK;

@@ -44,6 +44,11 @@ static int library(const char *what, char *out, size_t n)
     return in_library_folder(name, out, n);
 }
 
+static void say_not_beside(const char *what, char *why, size_t n)
+{
+    snprintf(why, n, "libdccollect-%s.so is not beside the collector in " LIBRARY_FOLDER, what);
+}
+
 /* Events of a library that cannot be loaded will be missing. The closing line and `ls` report it. */
 static void note_not_loaded(json_t *record, const char *sentence)
 {
@@ -94,7 +99,7 @@ static int preload(const char *what, char *why, size_t n)
 {
     char path[PATH_MAX];
     if (library(what, path, sizeof path) != 0) {
-        snprintf(why, n, "libdccollect-%s.so is not beside the collector in " LIBRARY_FOLDER, what);
+        say_not_beside(what, why, n);
         return -1;
     }
     if (strpbrk(path, " \t\n:")) {
@@ -144,7 +149,7 @@ static void set_nvtx(const char *recorder, json_t *record)
     char path[PATH_MAX], why[PATH_MAX + 200];
     const char *already = getenv("NVTX_INJECTION64_PATH");
     if (library(recorder, path, sizeof path) != 0) {
-        snprintf(why, sizeof why, "libdccollect-%s.so is not beside the collector in " LIBRARY_FOLDER, recorder);
+        say_not_beside(recorder, why, sizeof why);
         note(record, "nvtx_note", why);
         return;
     }
@@ -209,7 +214,7 @@ static void set_cuda(const struct options *o, json_t *record)
     if (!o->cuda)
         snprintf(why, sizeof why, "switched off (--cuda off)");
     else if (!is_there)
-        snprintf(why, sizeof why, "libdccollect-cupti.so is not beside the collector in " LIBRARY_FOLDER);
+        say_not_beside("cupti", why, sizeof why);
     else if (already && *already && strcmp(already, path) != 0)
         snprintf(why, sizeof why, "another tool listens: CUDA_INJECTION64_PATH is '%.300s'", already);
     if (*why) {

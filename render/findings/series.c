@@ -308,10 +308,10 @@ static void add_why(const struct report *rep, struct series *s, const struct cau
                     const struct run_result *shared)
 {
     const struct series_point *last = &s->points[l->to];
+    const struct claim *late = c->part == PART_WAIT ? claim_of_run(rep, run_of(rep, last), c->cls) : NULL;
     if (shared) {
         add_why_shared(rep, s, shared, last->part_ns[PART_COMPUTE] - l->part_ns[PART_COMPUTE]);
-    } else if (c->part == PART_WAIT && claim_of_run(rep, run_of(rep, last), c->cls)) {
-        const struct claim *late = claim_of_run(rep, run_of(rep, last), c->cls);
+    } else if (late) {
         for (int i = 0; i < SAID_MAX; i++) /* which rank is late, by how much, and why */
             said_add(&s->said, late->said.support[i]);
         return;

@@ -373,17 +373,16 @@ static int reading(const struct table *t, struct run_reading *out)
 
 static void keep_counts(struct table *t, struct run_rank *k, size_t *cap)
 {
-    double when;
-    const struct counter_reading now = {.cycles = counter_of(t, "cycles"),
-                                        .instructions = counter_of(t, "instructions"),
-                                        .stalled_cycles = counter_of(t, "stalled_cycles"),
-                                        .misses = counter_of(t, "llc_misses")};
-    if (now.cycles < 0 || k->n_counts == RUN_MAX_COUNTER_READINGS || !cell(t, "t_ns", &when) ||
-        !(when >= 0 && when < 9e18))
+    int64_t cycles = k->n_counts < RUN_MAX_COUNTER_READINGS ? counter_of(t, "cycles") : -1;
+    int64_t t_ns = cycles >= 0 ? counter_of(t, "t_ns") : -1;
+    if (t_ns < 0) /* most machines count nothing, and each cell is searched by its name */
         return;
     k->counts = arena_grow(&t->run->arena, k->counts, k->n_counts, cap, sizeof *k->counts);
-    k->counts[k->n_counts] = now;
-    k->counts[k->n_counts++].t_ns = (int64_t)when;
+    k->counts[k->n_counts++] = (struct counter_reading){.t_ns = t_ns,
+                                                        .cycles = cycles,
+                                                        .instructions = counter_of(t, "instructions"),
+                                                        .stalled_cycles = counter_of(t, "stalled_cycles"),
+                                                        .misses = counter_of(t, "llc_misses")};
 }
 
 static int read_process(struct table *t, int rank, struct dcr_err *err)

@@ -169,21 +169,6 @@ static void test_exchange(void **state)
     run_free(a);
 }
 
-/* Two ranks for 10 s: rank 0 waits in MPI for 4 s, and rank 1 for 0.4 s. Each lacked a core for run_delay_ns. */
-static struct run *late_of_two(struct run_mpi_call *calls, int64_t run_delay_ns)
-{
-    struct run *a = made_run(2, 64);
-    a->mpi_calls = calls;
-    a->n_mpi_calls = 1;
-    a->collector_version = "0.1.0";
-    for (int k = 0; k < 2; k++) {
-        a->ranks[k].process_seconds = 10;
-        a->ranks[k].run_delay_ns = run_delay_ns;
-        a->ranks[k].mpi_ns = k == 1 ? 400000000 : 4000000000;
-    }
-    return a;
-}
-
 /* Without steps there is no statement about steps. */
 static void test_without_steps(void **state)
 {
@@ -215,24 +200,6 @@ static void test_without_steps(void **state)
     assert_finds(&g.rep.runs[0].said, PHRASE_MPI_SHARE);
     assert_supports(&g.rep.runs[0].said, PHRASE_RUN_SHARES_CORES);
     release(&g);
-}
-
-/* A series without steps has no speed-up. Its headline is what its largest run says. */
-static void test_series_without_steps(void **state)
-{
-    (void)state;
-    struct run_mpi_call calls[] = {{"MPI_Allreduce", {9, 0, 4400000000, 0}}};
-    struct fixture f = {.n = 2};
-    f.runs[0] = made_run(1, 64);
-    f.runs[0]->ranks[0].process_seconds = 20;
-    f.runs[1] = late_of_two(calls, 0);
-    tell(&f);
-    const struct said *said = &f.rep.series[0].said;
-    assert_finds(said, PHRASE_LATE_OF_TWO);
-    assert_string_equal(said->where.name, "2 nodes");
-    assert_supports(said, PHRASE_LATE_WAITED);
-    assert_supports(said, PHRASE_SPEEDUP_UNKNOWN);
-    release(&f);
 }
 
 /* Ranks 0 and 2 wait 3.6 s in MPI for rank 1, in a run of 10 s without steps. */
@@ -802,7 +769,6 @@ int main(void)
         cmocka_unit_test(test_advice_knows_how_gradients_travelled),
         cmocka_unit_test(test_exchange),
         cmocka_unit_test(test_without_steps),
-        cmocka_unit_test(test_series_without_steps),
         cmocka_unit_test(test_late_in_files),
         cmocka_unit_test(test_mpi_without_steps),
         cmocka_unit_test(test_files_without_steps),

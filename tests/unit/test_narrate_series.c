@@ -90,12 +90,31 @@ static void test_stops_before_the_cores_run_out(void **state)
     }
 }
 
+/* A series without steps has no speed-up. Its headline is what its largest run says. */
+static void test_series_without_steps(void **state)
+{
+    (void)state;
+    struct run_mpi_call calls[] = {{"MPI_Allreduce", {9, 0, 4400000000, 0}}};
+    struct fixture f = {.n = 2};
+    f.runs[0] = made_run(1, 64);
+    f.runs[0]->ranks[0].process_seconds = 20;
+    f.runs[1] = late_of_two(calls, 0);
+    tell(&f);
+    const struct said *said = &f.rep.series[0].said;
+    assert_finds(said, PHRASE_LATE_OF_TWO);
+    assert_string_equal(said->where.name, "2 nodes");
+    assert_supports(said, PHRASE_LATE_WAITED);
+    assert_supports(said, PHRASE_SPEEDUP_UNKNOWN);
+    release(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_slow_rank_limits_scaling),
         cmocka_unit_test(test_slow_rank_of_two),
         cmocka_unit_test(test_stops_before_the_cores_run_out),
+        cmocka_unit_test(test_series_without_steps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -115,4 +115,19 @@ static inline void assert_one_story(const struct report *rep, enum cause_class c
     assert_contains(rep->first_action, action + 1);
 }
 
+/* Two ranks for 10 s: rank 0 waits in MPI for 4 s, and rank 1 for 0.4 s. Each lacked a core for run_delay_ns. */
+static inline struct run *late_of_two(struct run_mpi_call *calls, int64_t run_delay_ns)
+{
+    struct run *a = made_run(2, 64);
+    a->mpi_calls = calls;
+    a->n_mpi_calls = 1;
+    a->collector_version = "0.1.0";
+    for (int k = 0; k < 2; k++) {
+        a->ranks[k].process_seconds = 10;
+        a->ranks[k].run_delay_ns = run_delay_ns;
+        a->ranks[k].mpi_ns = k == 1 ? 400000000 : 4000000000;
+    }
+    return a;
+}
+
 #endif

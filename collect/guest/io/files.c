@@ -53,7 +53,8 @@ static void forget_in_child(void)
         memset(files, 0, sizeof *files);
 }
 
-/* A whole number below 10^9; 0 if the text is none. strtol() would touch pages of the locale. */
+/* Reads a whole number below 10^9; 0 if the text is not one. It replaces strtol(), whose tables would cost a page
+ * fault. */
 static int64_t number_of(const char *text)
 {
     int64_t n = 0;
