@@ -1,10 +1,7 @@
 /* guest.c - see guest.h. */
 #include "collect/guest/guest.h"
 
-#include "collect/guest/clock.h"
-#include "collect/guest/process.h"
-#include "collect/guest/spool.h"
-#include "collect/guest/window.h"
+#include "collect/guest/hot.h"
 
 #define EXPORTED __attribute__((visibility("default")))
 
@@ -53,17 +50,31 @@ EXPORTED int64_t dcc_guest_now(void)
     return spool_now_ns();
 }
 
-EXPORTED void dcc_guest_span(const struct dcc_span *span)
+EXPORTED void dcc_guest_span(enum dcc_span kind, const char *name, int64_t start_ns, int64_t end_ns, uint64_t bytes,
+                             uint64_t payload)
 {
-    struct spool_track *t = spool_enter();
+    static const struct {
+        const char *domain, *category;
+        uint32_t payload_type;
+    } kinds[DCC_N_SPANS] = {
+        [DCC_MPI_CALL] = {DCT_DOMAIN_MPI, "comm", DCT_PAYLOAD_MPI},
+        [DCC_MPI_IN_FLIGHT] = {DCT_DOMAIN_MPI, DCT_IN_FLIGHT, DCT_PAYLOAD_MPI},
+        [DCC_FILE_CALL] = {DCT_DOMAIN_IO, "io", DCT_PAYLOAD_FILE},
+    };
+    struct spool_track *t = hot_enter();
     if (!t)
         return;
-    uint32_t domain = spool_domain_by_text(t, span->domain);
-    struct dct_attr attr = {.category = spool_category_by_text(t, domain, span->category),
-                            .payload_type = span->payload_type,
-                            .payload = span->payload};
-    spool_put_span(t, domain, spool_name(t, span->name), span->start_ns, span->end_ns, span->bytes, &attr);
-    spool_leave(t);
+    struct span_ids is = t->span[kind];
+    if (!LIKELY(is.category)) {
+        is.domain = spool_domain_by_text(t, kinds[kind].domain);
+        is.category = spool_category_by_text(t, is.domain, kinds[kind].category);
+        if (dcc_self->process) /* else the category is not published, and the next interval repeats it */
+            t->span[kind] = is;
+    }
+    const struct dct_attr attr = {
+        .category = is.category, .payload_type = kinds[kind].payload_type, .payload = payload};
+    spool_put_span(t, is.domain, hot_name(t, name), start_ns, end_ns, bytes, &attr);
+    hot_leave();
 }
 
 EXPORTED void dcc_guest_gpu(const char *name, int64_t start_ns, int64_t end_ns, uint64_t bytes,

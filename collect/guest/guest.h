@@ -5,14 +5,8 @@
 
 #include "lib/archive/format.h"
 
-/* A complete interval. Texts may be reused after the call. */
-struct dcc_span {
-    const char *domain, *category, *name;
-    int64_t start_ns, end_ns; /* times from dcc_guest_now */
-    uint64_t bytes;
-    uint32_t payload_type; /* DCT_PAYLOAD_* */
-    uint64_t payload;
-};
+/* What an interval is: its domain, category and kind of payload (guest.c). */
+enum dcc_span { DCC_MPI_CALL, DCC_MPI_IN_FLIGHT, DCC_FILE_CALL, DCC_N_SPANS };
 
 /** dcc_guest_is_wanted - the collector's segment is mapped: this process may be recorded. */
 int dcc_guest_is_wanted(void);
@@ -34,7 +28,9 @@ int64_t dcc_guest_now(void);
 int dcc_guest_is_clock_system(void);
 /** dcc_guest_is_window_used - calls may lie outside of the recording window: use dcc_guest_part. */
 int dcc_guest_is_window_used(void);
-void dcc_guest_span(const struct dcc_span *span);
+/** dcc_guest_span - puts a complete interval. Times are from dcc_guest_now. name may be reused after the call. */
+void dcc_guest_span(enum dcc_span kind, const char *name, int64_t start_ns, int64_t end_ns, uint64_t bytes,
+                    uint64_t payload);
 /** dcc_guest_gpu - puts an activity of a GPU. kernel only for a kernel. Without room it counts as dropped. */
 void dcc_guest_gpu(const char *name, int64_t start_ns, int64_t end_ns, uint64_t bytes, const struct dct_gpu *gpu,
                    const struct dct_kernel *kernel);

@@ -16,7 +16,8 @@
 /* Room for n slots besides those kept for pops, after the sums of lost events are written; NULL: none. */
 static struct dct_slot *room(struct spool_track *t, uint32_t n)
 {
-    uint32_t n_gap = gap_slots(t), all = n_gap + n + t->open + (n_gap ? t->n_lost : 0);
+    uint32_t n_gap = t->gap.n || t->n_lost || t->n_top ? gap_slots(t) : 0;
+    uint32_t all = n_gap + n + t->open + (n_gap ? t->n_lost : 0);
     if (t->used + all > t->cap && (spool_next_block(t, 0) != 0 || all > t->cap))
         return NULL;
     if (n_gap)

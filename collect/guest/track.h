@@ -4,6 +4,7 @@
 #define DCC_INJECT_TRACK_H
 
 #include "collect/guest/clock.h"
+#include "collect/guest/guest.h"
 #include "collect/guest/segment.h"
 #include "collect/guest/window.h"
 #include "lib/archive/format.h"
@@ -22,6 +23,11 @@ struct cached_pair { /* the same for (domain, category text) */
     const char *seen_at;
     const char *text;
     uint32_t domain, id, n;
+};
+
+/* Numbers of the texts of a kind of interval; category 0: not known yet. */
+struct span_ids {
+    uint32_t domain, category;
 };
 
 /* Open ranges of a domain. Those at the bottom and on top are not recorded, because they began outside the window; nor
@@ -84,6 +90,7 @@ struct spool_track {
     struct lost_range lost[LOST_OPEN];
     struct gap gap;
     struct levels level[SEGMENT_DOMAINS];
+    struct span_ids span[DCC_N_SPANS];
     struct cached name[CACHE_ENTRIES], domain[PAIR_ENTRIES];
     struct cached_pair category[PAIR_ENTRIES];
 };

@@ -253,19 +253,6 @@ static void bring_into_trace(struct file *f, int is_last)
         move_early(f);
 }
 
-static void put_span(const struct file *f, const char *call, int64_t start_ns, int64_t end_ns, uint64_t bytes)
-{
-    struct dcc_span span = {.domain = DCT_DOMAIN_IO,
-                            .category = "io",
-                            .name = call,
-                            .start_ns = start_ns,
-                            .end_ns = end_ns,
-                            .bytes = bytes,
-                            .payload_type = DCT_PAYLOAD_FILE,
-                            .payload = f->name};
-    dcc_guest_span(&span);
-}
-
 static int is_due(const struct file *f, int is_long, uint64_t bytes)
 {
     if (__atomic_load_n(&f->sums, __ATOMIC_RELAXED))
@@ -285,7 +272,7 @@ void files_count(struct file *f, int kind, const char *call, int64_t start_ns, i
         bring_into_trace(f, 0);
     struct dct_io *sums = __atomic_load_n(&f->sums, __ATOMIC_ACQUIRE);
     if (is_long && sums)
-        put_span(f, call, start_ns, end_ns, bytes);
+        dcc_guest_span(DCC_FILE_CALL, call, start_ns, end_ns, bytes, f->name);
     else
         files_add(sums ? &sums[kind] : &f->early[kind], 1, bytes, (uint64_t)ns, (uint64_t)ns);
     files_inside = 0;

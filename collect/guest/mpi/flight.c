@@ -68,15 +68,7 @@ static void give(int slot, uintptr_t key)
 
 static void put(const struct flight *f, int64_t end_ns)
 {
-    struct dcc_span span = {.domain = DCT_DOMAIN_MPI,
-                            .category = DCT_IN_FLIGHT,
-                            .name = f->name,
-                            .start_ns = f->start_ns,
-                            .end_ns = end_ns,
-                            .bytes = f->bytes,
-                            .payload_type = DCT_PAYLOAD_MPI,
-                            .payload = f->payload};
-    dcc_guest_span(&span);
+    dcc_guest_span(DCC_MPI_IN_FLIGHT, f->name, f->start_ns, end_ns, f->bytes, f->payload);
 }
 
 /* MPI uses one request for all operations that were complete when their call returned. The flights of further ones with

@@ -107,15 +107,7 @@ uint64_t record_payload(mpiabi_handle comm, int peer)
 
 void record_call(const char *name, int64_t start_ns, int64_t end_ns, uint64_t bytes, mpiabi_handle comm, int peer)
 {
-    struct dcc_span span = {.domain = DCT_DOMAIN_MPI,
-                            .category = "comm",
-                            .name = name,
-                            .start_ns = start_ns,
-                            .end_ns = end_ns,
-                            .bytes = bytes,
-                            .payload_type = DCT_PAYLOAD_MPI,
-                            .payload = record_payload(comm, peer)};
-    dcc_guest_span(&span);
+    dcc_guest_span(DCC_MPI_CALL, name, start_ns, end_ns, bytes, record_payload(comm, peer));
 }
 
 /* ---- bytes ------------------------------------------------------------------------------------ */

@@ -10,7 +10,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -19,7 +18,7 @@ static int (*push)(const char *, const char *, const char *, uint64_t);
 static int (*pop)(const char *);
 static uint64_t (*start)(const char *, const char *, const char *, uint64_t);
 static void (*end)(const char *, uint64_t);
-static void (*span)(const struct dcc_span *);
+static void (*span)(enum dcc_span, const char *, int64_t, int64_t, uint64_t, uint64_t);
 static int64_t (*now)(void);
 static struct dct_io *(*file_of)(const char *, uint32_t *);
 static uint32_t file; /* its number */
@@ -44,26 +43,24 @@ static void range(const char *category, const char *name, uint64_t payload)
     push("gaps", category, name, payload);
 }
 
-static void call(const char *domain, const char *category, const char *name, uint64_t bytes)
+static void call_mpi(const char *name, uint64_t bytes)
 {
     int64_t begun = now();
-    struct dcc_span call = {
-        .domain = domain, .category = category, .name = name, .start_ns = begun, .end_ns = now(), .bytes = bytes};
-    if (strcmp(domain, "io") == 0) {
-        call.payload_type = DCT_PAYLOAD_FILE;
-        call.payload = file;
-    }
-    span(&call);
+    span(DCC_MPI_CALL, name, begun, now(), bytes, UINT64_C(0xffffffff) << 32);
+}
+
+static void call_file(const char *name, uint64_t bytes)
+{
+    int64_t begun = now();
+    span(DCC_FILE_CALL, name, begun, now(), bytes, file);
 }
 
 /* A call on a file inside an MPI call. */
 static void nested(void)
 {
     int64_t begun = now();
-    call("io", "io", "read", 4096);
-    struct dcc_span around = {.domain = "mpi", .category = "comm", .name = "MPI_Bcast", .start_ns = begun, .bytes = 64};
-    around.end_ns = now();
-    span(&around);
+    call_file("read", 4096);
+    span(DCC_MPI_CALL, "MPI_Bcast", begun, now(), 64, UINT64_C(0xffffffff) << 32);
 }
 
 static void step(int i, int is_waiting)
@@ -73,7 +70,7 @@ static void step(int i, int is_waiting)
     range("data", "data_load", UINT64_MAX);
     for (int k = 0; k < 40 + i % 7; k++) {
         range("compute", "decode", UINT64_MAX);
-        call("io", "io", k % 3 ? "read" : "pread", 4096);
+        call_file(k % 3 ? "read" : "pread", 4096);
         pop("gaps");
     }
     pop("gaps");
@@ -90,15 +87,15 @@ static void step(int i, int is_waiting)
         kill(getppid(), SIGSTOP);
     }
     for (int k = 0; k < i % 5; k++)
-        call("io", "io", "write", 100);
+        call_file("write", 100);
     pop("gaps");
     uint64_t id = start ? start("gaps", "comm", "bucket", UINT64_MAX) : 0;
     for (int k = 0; k < 20; k++) {
         range("comm", "all_reduce", 1000 + (uint64_t)k);
-        call("mpi", "comm", "MPI_Allreduce", 500);
+        call_mpi("MPI_Allreduce", 500);
         pop("gaps");
     }
-    call("mpi", "comm", "MPI_Barrier", 0);
+    call_mpi("MPI_Barrier", 0);
     nested();
     if (id)
         end("gaps", id);
