@@ -36,7 +36,8 @@ struct host_ops {
     size_t n_is, is_cap;
     struct host_comm *comm;
     size_t n_comm, comm_cap;
-    int64_t *self_ns;      /* by name */
+    int64_t *self_ns; /* by name */
+    int64_t n_calls;
     struct code_log *code; /* NULL = no lines are known */
     struct optable places; /* a name and a line, as the bytes of struct place */
     struct open_range *open;
@@ -70,7 +71,6 @@ void host_ops_add(struct host_ops *h, int64_t thread, enum operator_kind kind, c
         name = common;
     }
     struct name_entry *e = optable_entry(&h->names, (int)kind, OP_COMPUTE, name, len);
-    optable_add(e, dur_ns);
     r.name = e->index;
     for (; h->n_is < h->names.n; h->n_is++) { /* the name is new */
         h->is = arena_grow(&h->arena, h->is, h->n_is, &h->is_cap, sizeof *h->is);
@@ -83,10 +83,27 @@ void host_ops_add(struct host_ops *h, int64_t thread, enum operator_kind kind, c
     spill_add(h->ops, &r);
 }
 
-/* Closes the innermost open range. Its time is not self time of the range around it. */
+/* PyTorch records some operators twice for one call: "detach_" directly inside "aten::detach_"
+ * (source: RECORD_FUNCTION in torch/csrc/autograd/VariableTypeManual.cpp). */
+static int is_same_call(const struct host_ops *h, const struct open_range *x, const struct open_range *around)
+{
+    static const char space[] = "aten::";
+    const struct name_entry *inner = h->names.entries[x->name], *outer = h->names.entries[around->name];
+    size_t n = sizeof space - 1;
+    return outer->len == inner->len + n && memcmp(outer->text, space, n) == 0 &&
+           memcmp(outer->text + n, inner->text, inner->len) == 0;
+}
+
+/* Closes the innermost open range. Its time is not self time of the range around it, unless both are one call. */
 static void close_innermost(struct host_ops *h)
 {
     const struct open_range *x = &h->open[--h->n_open];
+    if (h->n_open && is_same_call(h, x, &h->open[h->n_open - 1])) {
+        h->open[h->n_open - 1].inner_ns += x->inner_ns;
+        return;
+    }
+    h->n_calls++;
+    optable_add(h->names.entries[x->name], x->end_ns - x->start_ns);
     int64_t self = x->end_ns - x->start_ns - x->inner_ns;
     if (self > 0 && __builtin_add_overflow(h->self_ns[x->name], self, &h->self_ns[x->name]))
         h->self_ns[x->name] = INT64_MAX;
@@ -169,10 +186,10 @@ int host_ops_finish(struct host_ops *h, struct host_work *work, struct code_log 
         open_range(h, r);
         if (work)
             host_work_add(work, thread, h->is[r->name], r->key.b, r->end_ns);
-        out->n++;
     }
     while (h->n_open)
         close_innermost(h);
+    out->n = h->n_calls;
     if (spill_failed(h->ops))
         return dcr_err_set(err, DCR_FATAL, "cannot read back the temporary file of a trace");
     out->list = dcr_arena_alloc(arena, (h->names.n + 1) * sizeof *out->list);
@@ -188,6 +205,11 @@ int host_ops_finish(struct host_ops *h, struct host_work *work, struct code_log 
     }
     if (code)
         find_places(h, arena, out);
+    int n_names = out->n_names;
+    out->n_names = 0;
+    for (int i = 0; i < n_names; i++) /* without names that were only a second record of a call */
+        if (out->list[i].n)
+            out->list[out->n_names++] = out->list[i];
     if (out->n_names)
         qsort(out->list, (size_t)out->n_names, sizeof *out->list, compare);
     return 0;

@@ -1,6 +1,7 @@
 /* hostops.h - operators and ranges of the host by name: how often, how long, and how long without the ones inside them
- * on the same thread. In any order; beyond a bound they are sorted through a temporary file, so that memory grows with
- * names and depth, not with events. Inside render/device only.
+ * on the same thread. Two records of one call count once. In any order; beyond a bound they are sorted through a
+ * temporary file, so that memory grows with names and depth, not with events. Inside render/device only.
+ *
  * source: docs/metrics.md#devices. Test: tests/unit/test_activity.c */
 #ifndef RENDER_DEVICE_HOSTOPS_H
 #define RENDER_DEVICE_HOSTOPS_H

@@ -711,14 +711,17 @@ static void check_operator(const struct host_operators *o, const char *name, int
 }
 
 /* On thread 1: step [0,100) with linear [10,60), in it addmm [10,40) and addmm [45,55) with zero [45,45); on thread 2
- * step [0,50); crossing on thread 3: a [0,10), b [5,20). The k-th copy lies 1000 k later; given from the end. */
+ * step [0,50); crossing on thread 3: a [0,10), b [5,20). On thread 4 two records of one call, aten::detach_
+ * [0,10) and detach_ [2,8), with empty [3,5) inside, and detach_ [20,24) alone. The k-th copy lies 1000 k later; given
+ * from the end. */
 static void add_operators(struct activity *a, int copies)
 {
     static const struct {
         int thread, start, dur;
         const char *name;
-    } x[] = {{3, 5, 15, "b"},      {3, 0, 10, "a"},       {1, 45, -7, "zero"}, {1, 45, 10, "addmm"},
-             {1, 10, 30, "addmm"}, {1, 10, 50, "linear"}, {2, 0, 50, "step"},  {1, 0, 100, "step"}};
+    } x[] = {{3, 5, 15, "b"},      {3, 0, 10, "a"},       {1, 45, -7, "zero"},  {1, 45, 10, "addmm"},
+             {1, 10, 30, "addmm"}, {1, 10, 50, "linear"}, {2, 0, 50, "step"},   {1, 0, 100, "step"},
+             {4, 3, 2, "empty"},   {4, 20, 4, "detach_"}, {4, 2, 6, "detach_"}, {4, 0, 10, "aten::detach_"}};
     for (int k = copies; k-- > 0;)
         for (size_t i = 0; i < sizeof x / sizeof *x; i++)
             activity_operator(a, x[i].thread, OPERATOR_OP, x[i].name, strlen(x[i].name), 1000 * k + x[i].start,
@@ -734,14 +737,17 @@ static void test_operators(void **state)
         struct host_operators o;
         add_operators(a, copies);
         assert_int_equal(activity_operators(a, &arena, &o, NULL), 0);
-        assert_int_equal(o.n, 8 * copies);
-        assert_int_equal(o.n_names, 6);
+        assert_int_equal(o.n, 11 * copies);
+        assert_int_equal(o.n_names, 9);
         check_operator(&o, "step", 2 * copies, 150 * copies, 100 * copies);
         check_operator(&o, "linear", copies, 50 * copies, 10 * copies);
         check_operator(&o, "addmm", 2 * copies, 40 * copies, 40 * copies);
         check_operator(&o, "zero", copies, 0, 0);
         check_operator(&o, "a", copies, 10 * copies, 5 * copies);
         check_operator(&o, "b", copies, 15 * copies, 15 * copies);
+        check_operator(&o, "aten::detach_", copies, 10 * copies, 8 * copies);
+        check_operator(&o, "detach_", copies, 4 * copies, 4 * copies);
+        check_operator(&o, "empty", copies, 2 * copies, 2 * copies);
         assert_string_equal(o.list[0].name, "step");
         activity_free(a);
         dcr_arena_release(&arena);
