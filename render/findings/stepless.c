@@ -63,10 +63,10 @@ static int64_t mpi_of(const struct run *a, int rank)
     return 0;
 }
 
-/* The rank that is not late, if there is only one. */
+/* The rank that is not late, if there is only one; else -1. */
 static int the_other(const struct run *a, const struct mpi_late *l)
 {
-    for (int i = 0; i < a->ranks_len; i++) {
+    for (int i = 0; i < a->ranks_len && a->ranks_len - l->n == 1; i++) {
         int is_late = 0;
         for (int k = 0; k < l->n; k++)
             is_late |= l->ranks[k] == a->ranks[i].rank;
@@ -100,7 +100,7 @@ static struct claim *add_claim(struct report *rep, struct run_result *r, enum ca
 static struct phrase who_is_late(struct report *rep, const struct run_result *r, const struct mpi_late *l, int64_t wall)
 {
     const char *names[MPI_LATE_NAMED];
-    int other = r->run->ranks_len - l->n == 1 ? the_other(r->run, l) : -1;
+    int other = the_other(r->run, l);
     struct slot share = slot_percent((double)l->waited_ns / (double)wall);
     if (l->n == 1)
         return other >= 0 ? PHRASE(LATE_OF_TWO, slot_count(other), slot_count(l->ranks[0]), share)
@@ -120,11 +120,14 @@ static void late_number(struct report *rep, struct claim *c, const struct run_re
 static void add_late_claim(struct report *rep, struct run_result *r, const struct mpi_late *l, int64_t wall)
 {
     struct said s = {.headline = who_is_late(rep, r, l, wall)};
+    int other = l->n == 1 ? the_other(r->run, l) : -1;
+    struct slot late_ns = slot_time(l->most_ns), others_ns = slot_time(l->others_least_ns);
     said_add(&s, PHRASE(LATE_WAITED, slot_time(l->waited_ns), slot_time(wall)));
-    said_add(&s, r->late_file_ns > 0 ? PHRASE(LATE_IN_FILES, slot_count(l->ranks[0]), slot_time(r->late_file_ns))
-                 : r->late_used_ratio > 0
-                     ? PHRASE(LATE_SLEEPS, slot_count(l->ranks[0]), slot_percent(r->late_used_ratio))
-                     : PHRASE(LATE_IN_MPI, slot_time(l->most_ns), slot_time(l->others_least_ns)));
+    said_add(&s,
+             r->late_file_ns > 0      ? PHRASE(LATE_IN_FILES, slot_count(l->ranks[0]), slot_time(r->late_file_ns))
+             : r->late_used_ratio > 0 ? PHRASE(LATE_SLEEPS, slot_count(l->ranks[0]), slot_percent(r->late_used_ratio))
+             : other >= 0 ? PHRASE(LATE_IN_MPI_OF_TWO, slot_count(other), others_ns, slot_count(l->ranks[0]), late_ns)
+                          : PHRASE(LATE_IN_MPI, late_ns, others_ns));
     struct claim *c = add_claim(rep, r, CLASS_IMBALANCE, "mpi", &s);
     c->threshold_ratio = rep->thresholds.straggler_wait;
     c->threshold_name = "straggler_wait";

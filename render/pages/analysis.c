@@ -375,7 +375,7 @@ void page_of_analysis(const struct report *rep, struct doc *d)
 {
     doc_heading(d, 1, "Bottleneck analysis: %s", rep->title);
     if (*rep->node_label)
-        doc_paragraph(d, "Nodes: %s.", rep->node_label);
+        doc_paragraph(d, "%s.", say_capital(&d->arena, rep->node_label));
     put_summary(rep, d);
     put_comparisons(rep, d);
     doc_heading(d, 2, "Per-Scenario Analysis");

@@ -79,7 +79,7 @@ void page_of_summary(const struct report *rep, struct doc *d)
 {
     doc_heading(d, 1, "%s", rep->title);
     if (*rep->node_label)
-        doc_paragraph(d, "Nodes: %s", rep->node_label);
+        doc_paragraph(d, "%s.", say_capital(&d->arena, rep->node_label));
     section_of_answer(rep, d, 2);
     put_comparisons(rep, d);
     section_of_notes(rep, -1, d);

@@ -265,6 +265,7 @@ static void test_mpi_without_steps(void **state)
     assert_int_equal(g.rep.runs[0].said.headline.slot[0].count, 0);
     assert_int_equal(g.rep.runs[0].said.headline.slot[1].count, 1);
     assert_true(g.rep.runs[0].said.headline.slot[2].real == 0.36);
+    assert_supports(&g.rep.runs[0].said, PHRASE_LATE_IN_MPI_OF_TWO);
     release(&g);
     struct fixture h = {.n = 1}; /* ranks that wait for a core wait in MPI too: that is reported, and no rank is
                                   * blamed */
