@@ -80,20 +80,38 @@ static double bound_of(const char *text, enum check_unit unit)
     return NAN;
 }
 
+/* Names the metrics whose names contain the word ("comm"), else the one that is misspelt. */
+static int refuse_name(const char *text, const char *name, size_t n, struct dcr_err *err)
+{
+    struct nearest near = {.word = name, .length = n};
+    const char *meant[N_CHECKED];
+    int n_meant = 0;
+    for (int i = 0; i < N_CHECKED; i++) {
+        nearest_try(&near, checked[i].name);
+        if (n >= 3 && memmem(checked[i].name, strlen(checked[i].name), name, n))
+            meant[n_meant++] = checked[i].name;
+    }
+    if (!n_meant && near.name)
+        meant[n_meant++] = near.name;
+    struct dcr_arena a = {0};
+    int shown = n < 60 ? (int)n : 60;
+    if (n_meant)
+        dcr_err_set(err, DCR_FAIL, "--check '%.80s': unknown metric '%.*s'; did you mean %s?", text, shown, name,
+                    say_either(&a, meant, n_meant));
+    else
+        dcr_err_set(err, DCR_FAIL, "--check '%.80s': unknown metric '%.*s'; see `man dcreport` for the metrics", text,
+                    shown, name);
+    dcr_arena_release(&a);
+    return DCR_FAIL;
+}
+
 static int parse(const char *text, struct rule *out, struct dcr_err *err)
 {
     const char *at = text + strspn(text, " ");
     size_t n = strcspn(at, " <>=");
     const struct checked *of = called(at, n);
-    struct nearest near = {.word = at, .length = n};
-    for (int i = 0; i < N_CHECKED && !of; i++)
-        nearest_try(&near, checked[i].name);
-    if (near.name)
-        return dcr_err_set(err, DCR_FAIL, "--check '%.80s': unknown metric '%.*s'; did you mean %s?", text,
-                           n < 60 ? (int)n : 60, at, near.name);
     if (!of)
-        return dcr_err_set(err, DCR_FAIL, "--check '%.80s': unknown metric '%.*s'; see `man dcreport` for the metrics",
-                           text, n < 60 ? (int)n : 60, at);
+        return refuse_name(text, at, n, err);
     const char *op = at + n + strspn(at + n, " ");
     if (*op != '<' && *op != '>')
         return dcr_err_set(err, DCR_FAIL, "--check '%.80s': expected <, <=, > or >= after '%s'", text, of->name);

@@ -145,6 +145,8 @@ refused "JUnit in no folder, before anything is printed" "junit '.*': there is n
 refused "JUnit without a name" "junit '' is no name for a file" --check 'steps>1' "$TMP/1.tar" --junit ''
 refused "a share above 1 in a check" "the limit is not a share. Write it as 20% or 0.2" --check 'exposed_comm<20' "$TMP/1.tar"
 refused "... above 100 %" "a share is at most 100%. Write a smaller limit, such as 20%" --check 'data<500%' "$TMP/1.tar"
+refused "a part of names" "unknown metric 'wait'. Did you mean comm_wait?" --check 'wait<20%' "$TMP/1.tar"
+refused "a part of several names" "Did you mean exposed_comm, comm_transfer, comm_wait, communication_efficiency or gpu_communication?" --check 'comm<20%' "$TMP/1.tar"
 refused "a misspelt metric" "unknown metric 'exposed_com'. Did you mean exposed_comm?" --check 'exposed_com<20%' "$TMP/1.tar"
 
 # ---- files written by name: never over an input, a user's file, or another output
