@@ -466,6 +466,7 @@ struct run_result {
     int64_t part_ns[N_PARTS];               /* mean per step over ranks; sums to step.mean_ns */
     struct interval part_interval[N_PARTS]; /* share of step time, ratio */
     int64_t comm_ns;                        /* transfer + wait */
+    int64_t collective_ns;                  /* the transfer in collectives, without messages between two ranks */
     struct interval comm_interval;          /* share of step time, ratio */
     struct interval cause_interval[N_CLASSES]; /* the same for data loading, I/O and imbalance as they are judged: with
                                                   the waiting they cause and the calls on files; for no other class */

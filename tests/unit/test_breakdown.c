@@ -83,6 +83,33 @@ static void test_transfer_and_waiting(void **state)
     done(&rep, r);
 }
 
+/* The same with messages between two ranks: 25 of rank 0 and 12 of rank 1. Both spend 12 in them, and rank 0 waits for
+ * the rest. Bandwidth is that of the all-reduce alone. */
+static void test_messages_between_two(void **state)
+{
+    (void)state;
+    struct run *r = made_run(2, 64);
+    const int64_t a[N_CATEGORIES] = {[CAT_COMPUTE] = 60, [CAT_COMM] = 30 + 25},
+                  b[N_CATEGORIES] = {[CAT_COMPUTE] = 80, [CAT_COMM] = 10 + 12};
+    for (int i = 0; i < 20; i++) {
+        made_step(r, run_rank_at(r, 0), a);
+        made_step(r, run_rank_at(r, 1), b);
+        run_rank_at(r, 0)->collectives[i].dur_ns = 30;
+        run_rank_at(r, 1)->collectives[i].dur_ns = 10;
+        run_rank_at(r, 0)->steps[i].bytes = run_rank_at(r, 1)->steps[i].bytes = 50;
+    }
+    struct report rep = {0};
+    struct run_result *k = analysed(&rep, r);
+    assert_int_equal(k->ranks[0].part_ns[PART_TRANSFER], 22);
+    assert_int_equal(k->ranks[1].part_ns[PART_TRANSFER], 22);
+    assert_int_equal(k->ranks[0].part_ns[PART_WAIT], 33);
+    assert_int_equal(k->ranks[1].part_ns[PART_WAIT], 0);
+    assert_int_equal(k->collective_ns, 10);
+    assert_true(k->algbw_gb_s == 5);
+    assert_int_equal(k->ranks[1].caused_wait_ns, 20); /* in messages it is not known who waits for whom */
+    done(&rep, r);
+}
+
 /* Rank 0 comes alternately 20 and 40 before rank 1, and once 130 before it. */
 static void test_start_skew(void **state)
 {
@@ -377,6 +404,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_warmup),
         cmocka_unit_test(test_transfer_and_waiting),
+        cmocka_unit_test(test_messages_between_two),
         cmocka_unit_test(test_start_skew),
         cmocka_unit_test(test_straggler_of_two),
         cmocka_unit_test(test_turns_are_no_straggler),

@@ -42,7 +42,7 @@ static size_t count_steps(struct report *rep, struct run_result *out, const stru
 
 static struct split split_step(const struct grid *g, size_t step)
 {
-    struct split s = {1, 0};
+    struct split s = {.has = 1};
     uint32_t n = grid_at(g, step, 0)->n_collectives;
     for (int r = 1; r < g->n_ranks; r++)
         s.has &= grid_at(g, step, r)->n_collectives == n;
@@ -52,6 +52,7 @@ static struct split split_step(const struct grid *g, size_t step)
         for (int r = 0; r < g->n_ranks; r++)
             if (grid_at(g, step, r)->part_ns[CAT_COMM] < s.transfer_ns)
                 s.transfer_ns = grid_at(g, step, r)->part_ns[CAT_COMM];
+        s.collective_ns = s.transfer_ns;
         return s;
     }
     for (uint32_t k = 0; k < n; k++) {
@@ -60,8 +61,14 @@ static struct split split_step(const struct grid *g, size_t step)
             int64_t d = g->ranks[r]->collectives[grid_at(g, step, r)->first_collective + k].dur_ns;
             shortest = d < shortest ? d : shortest;
         }
-        s.transfer_ns += shortest;
+        s.collective_ns += shortest;
     }
+    int64_t beside = INT64_MAX;
+    for (int r = 0; r < g->n_ranks; r++) {
+        int64_t d = grid_beside(g, step, r);
+        beside = d < beside ? d : beside;
+    }
+    s.transfer_ns = s.collective_ns + beside;
     return s;
 }
 
@@ -78,6 +85,7 @@ static void add_step(struct sums *s, struct run_result *out, const struct grid *
             sum[p] += part[p];
             s->rank_part[r][p] += part[p];
         }
+        s->collective_ns += split.collective_ns < part[PART_TRANSFER] ? split.collective_ns : part[PART_TRANSFER];
         s->rank_total[r] += k->step_ns;
         s->rank_hidden[r] += k->hidden_comm_ns;
         s->bytes += (double)k->bytes;
@@ -151,6 +159,7 @@ static void fill_steps(struct report *rep, struct run_result *out, const struct 
     out->step = spread_of(out->step_ns, (size_t)out->n_counted);
     out->step.mean_ns = apportion(sum, N_PARTS, 1, out->n_counted * g->n_ranks, out->part_ns);
     out->comm_ns = out->part_ns[PART_TRANSFER] + out->part_ns[PART_WAIT];
+    apportion(&s.collective_ns, 1, 1, out->n_counted * g->n_ranks, &out->collective_ns);
     out->hidden_comm_ns = hidden / (out->n_counted * g->n_ranks);
     for (int c = 0; c < N_CLASSES; c++) {
         out->gain_ns[c] = s.gain[c] / out->n_counted;

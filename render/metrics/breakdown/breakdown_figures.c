@@ -60,7 +60,7 @@ void breakdown_outside(struct run_result *out, const struct grid *g)
 void breakdown_bandwidth(struct run_result *out, const struct sums *s)
 {
     int n = out->n_rank_results;
-    int64_t t = out->part_ns[PART_TRANSFER], hidden = n ? INT64_MAX : 0;
+    int64_t t = out->collective_ns, hidden = n ? INT64_MAX : 0;
     for (int r = 0; r < n; r++)
         hidden = out->ranks[r].hidden_comm_ns < hidden ? out->ranks[r].hidden_comm_ns : hidden;
     t += hidden;

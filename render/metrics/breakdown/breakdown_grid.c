@@ -43,6 +43,15 @@ int64_t grid_mean_step(const struct grid *g, size_t step)
     return mean;
 }
 
+int64_t grid_beside(const struct grid *g, size_t step, int r)
+{
+    const struct step_record *s = grid_at(g, step, r);
+    int64_t beside = s->part_ns[CAT_COMM];
+    for (uint32_t k = 0; k < s->n_collectives; k++)
+        beside -= g->ranks[r]->collectives[s->first_collective + k].dur_ns;
+    return beside > 0 ? beside : 0;
+}
+
 void step_parts(const struct step_record *s, int64_t transfer_ns, int64_t part[N_PARTS])
 {
     int64_t comm = s->part_ns[CAT_COMM];

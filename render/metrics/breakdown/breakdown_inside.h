@@ -24,20 +24,24 @@ static inline const struct step_record *grid_at(const struct grid *g, size_t ste
 void grid_make(struct report *rep, struct run_result *out, struct grid *g);
 /** grid_mean_step - mean over ranks. unit: ns */
 int64_t grid_mean_step(const struct grid *g, size_t step);
+/** grid_beside - communication of a rank's step outside of its collectives: messages between two ranks. unit: ns */
+int64_t grid_beside(const struct grid *g, size_t step, int r);
 /** step_parts - a step of one rank in report parts: exposed communication becomes transfer (never more than was
  * exposed) and waiting.   part: written; sums to the step */
 void step_parts(const struct step_record *s, int64_t transfer_ns, int64_t part[N_PARTS]);
 
 /* What a step's collectives tell if all ranks made the same number of them. */
 struct split {
-    int has;             /* 0: counts differ or nothing recorded; the step is split as one */
-    int64_t transfer_ns; /* sum over collectives of the shortest duration */
+    int has;               /* 0: counts differ or nothing recorded; the step is split as one */
+    int64_t collective_ns; /* sum over collectives of the shortest duration */
+    int64_t transfer_ns;   /* that, and the shortest grid_beside */
 };
 
 /* Sums over the counted steps. */
 struct sums {
     int64_t (*rank_part)[N_PARTS]; /* shape (n_ranks) */
     int64_t *rank_total, *rank_hidden, *rank_caused, *n_last;
+    int64_t collective_ns;      /* transfer in collectives */
     int64_t n_matched;          /* collectives seen by all ranks */
     double cause[N_CATEGORIES]; /* of waiting; CAT_COMM = outside the steps */
     int64_t gain[N_CLASSES];
