@@ -46,10 +46,13 @@ struct phrase phrase_of_communication(const struct run_result *r, const int64_t 
     const struct class_result *transfer = &r->classes[CLASS_COMMUNICATION], *wait = &r->classes[CLASS_IMBALANCE];
     int64_t ns = part_ns[PART_TRANSFER] + part_ns[PART_WAIT];
     const struct slot time = slot_time(ns), ratio = slot_percent(step_ns > 0 ? (double)ns / (double)step_ns : 0);
+    const double waiting = step_ns > 0 ? (double)part_ns[PART_WAIT] / (double)step_ns : 0;
     if (!r->has_steps || r->n_ranks < 2 || step_ns <= 0 || transfer->verdict == VERDICT_NA)
         return PHRASE(NONE);
-    if (transfer->verdict == VERDICT_LIMITS || wait->verdict == VERDICT_LIMITS)
+    if (transfer->verdict == VERDICT_LIMITS)
         return PHRASE(COMMUNICATION_TOO, time, ratio);
+    if (wait->verdict == VERDICT_LIMITS)
+        return PHRASE(WAITING_TOO, slot_time(part_ns[PART_WAIT]), slot_percent(waiting));
     if (wait->why.code == REASON_WAITING_FOR_CORES)
         return PHRASE(COMMUNICATION_WAITS_FOR_CORES, slot_time(part_ns[PART_TRANSFER]), slot_time(part_ns[PART_WAIT]));
     return transfer->verdict == VERDICT_WATCH || wait->verdict == VERDICT_WATCH
@@ -463,7 +466,7 @@ static void add_ruled_out(struct report *rep, struct run_result *r, const struct
 static void add_not_judged(struct report *rep, struct run_result *r)
 {
     const struct class_result *host = &r->classes[CLASS_HOST];
-    int is_without_gpu = host->verdict == VERDICT_NA && *say_row(host->why.code)->mark == 'G';
+    int is_without_gpu = host->verdict == VERDICT_NA && *say_row(host->why.code)->mark == 'G', n_said = 0;
     for (size_t i = 0; i < sizeof unjudged / sizeof *unjudged; i++) {
         const char *names[N_CLASSES];
         int n = 0;
@@ -471,9 +474,9 @@ static void add_not_judged(struct report *rep, struct run_result *r)
             if (r->classes[c].verdict == VERDICT_NA && !(is_without_gpu && c == CLASS_COPY) &&
                 strcmp(say_row(r->classes[c].why.code)->mark, unjudged[i]) == 0)
                 names[n++] = cause_name(rep, r, (enum cause_class)c);
+        const struct slot what = slot_name(say_list(&rep->arena, names, n)), why = slot_name(say_mark(unjudged[i]));
         if (n)
-            add_judged(
-                r, PHRASE(NOT_JUDGED, slot_name(say_list(&rep->arena, names, n)), slot_name(say_mark(unjudged[i]))));
+            add_judged(r, n_said++ ? PHRASE(NOT_JUDGED_EITHER, what, why) : PHRASE(NOT_JUDGED, what, why));
     }
 }
 

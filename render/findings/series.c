@@ -278,6 +278,8 @@ static struct phrase communication_beside(const struct report *rep, const struct
 {
     if (said.id == PHRASE_COMMUNICATION_TOO)
         return PHRASE(COMMUNICATION_LIMITS_ON, slot_nodes(rep, last), said.slot[0], said.slot[1]);
+    if (said.id == PHRASE_WAITING_TOO)
+        return PHRASE(WAITING_LIMITS_ON, slot_nodes(rep, last), said.slot[0], said.slot[1]);
     if (said.id != PHRASE_COMMUNICATION_NOT_CAUSE && said.id != PHRASE_COMMUNICATION_NEAR)
         return said;
     return PHRASE(COMMUNICATION_TIME, said.slot[0], slot_time(last->step.mean_ns));

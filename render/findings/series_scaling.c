@@ -89,7 +89,8 @@ static void say_trend(const struct report *rep, struct series *s)
     const struct series_point *b = &s->points[s->n_points - 1], *a = &s->points[s->n_points - 2];
     int64_t compute[2] = {a->part_ns[PART_COMPUTE], b->part_ns[PART_COMPUTE]};
     int64_t comm[2] = {comm_of(a->part_ns), comm_of(b->part_ns)};
-    if (a->step.n == 0 || b->step.n == 0 || s->losses_why.code == REASON_HOST_MAY_ENQUEUE)
+    int is_recorded = compute[0] > 0 || compute[1] > 0;
+    if (a->step.n == 0 || b->step.n == 0 || !is_recorded || s->losses_why.code == REASON_HOST_MAY_ENQUEUE)
         return;
     const struct slot from = slot_nodes(rep, a->n_nodes), to = slot_nodes(rep, b->n_nodes);
     add(s->beyond, is_printed_alike(compute)
@@ -138,7 +139,7 @@ static void say_not_judged(struct report *rep, struct series *s)
                {say_phrase(&rep->arena, &PHRASE(NAME_REDUCES_ON_MORE, slot_name(counted_word(rep->unit)))),
                 s->all_reduce.n_ahead ? &none : &s->all_reduce.ahead_why}};
     enum { N_ALL = sizeof all / sizeof *all };
-    int is_said[N_ALL] = {0};
+    int is_said[N_ALL] = {0}, n_said = 0;
     for (int i = 0; i < N_ALL; i++) {
         const char *mark = say_row(all[i].why->code)->mark, *names[N_ALL];
         int n = 0;
@@ -147,9 +148,9 @@ static void say_not_judged(struct report *rep, struct series *s)
                 is_said[k] = 1;
                 names[n++] = all[k].what;
             }
+        const struct slot what = slot_name(say_list(&rep->arena, names, n)), why = slot_name(say_mark(mark));
         if (n)
-            add(s->not_judged,
-                PHRASE(NOT_JUDGED, slot_name(say_list(&rep->arena, names, n)), slot_name(say_mark(mark))));
+            add(s->not_judged, n_said++ ? PHRASE(NOT_JUDGED_EITHER, what, why) : PHRASE(NOT_JUDGED, what, why));
     }
 }
 

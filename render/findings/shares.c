@@ -21,7 +21,8 @@ struct phrase share_before(const struct report *rep, const struct run_result *r,
     if (!p || p->step.mean_ns == 0)
         return PHRASE(NONE);
     double before = (double)(p->part_ns[a] + (a == b ? 0 : p->part_ns[b])) / (double)p->step.mean_ns;
-    return PHRASE(SHARE_BEFORE, slot_percent(before), slot_things(p->n_nodes, counted_word(rep->unit)));
+    return PHRASE(SHARE_BEFORE, slot_things(p->n_nodes, counted_word(rep->unit)),
+                  slot_name(a == b ? part_name(a) : "communication"), slot_percent(before));
 }
 
 /* Do two times read alike as shares of a step? */

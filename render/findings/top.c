@@ -92,12 +92,11 @@ static const struct run_result *run_of_claim(struct report *rep, const struct cl
 }
 
 /* Ranks that exchange nothing save the transfer and the time they wait for each other in turn. */
-static const char *exchange_of_gain(struct report *rep, const struct run_result *r, int64_t gain_ns)
+const char *exchange_of_gain(struct dcr_arena *a, const struct run_result *r, int64_t gain_ns)
 {
     const char *transfer = run_part_name(r, PART_TRANSFER);
     int is_more = gain_ns > r->part_ns[PART_TRANSFER] + r->part_ns[PART_TRANSFER] / 20;
-    return is_more && transfer == part_name(PART_TRANSFER) ? say_phrase(&rep->arena, &PHRASE(NAME_ANY_EXCHANGE))
-                                                           : transfer;
+    return is_more && transfer == part_name(PART_TRANSFER) ? say_phrase(a, &PHRASE(NAME_ANY_EXCHANGE)) : transfer;
 }
 
 /* The expected effect of an action. */
@@ -108,9 +107,11 @@ static const char *expected_of(struct report *rep, const struct claim *c)
     if (*c->expected || !*c->gain_text)
         return c->expected;
     const struct run_result *r = run_of_claim(rep, c);
-    const struct slot cause = slot_name(r && c->cls == CLASS_COMMUNICATION ? exchange_of_gain(rep, r, c->gain_ns)
-                                                                           : class_words(c->cls, AS_TIME));
-    const struct phrase said[] = {c->cls == CLASS_IMBALANCE     ? PHRASE(EXPECT_BALANCED, after, now, factor)
+    const struct slot cause =
+        slot_name(r && c->cls == CLASS_COMMUNICATION ? exchange_of_gain(&rep->arena, r, c->gain_ns)
+                                                     : class_words(c->cls, AS_TIME));
+    const struct phrase said[] = {c->action.id == ADVICE_MORE_WORK_PER_RANK ? PHRASE(EXPECT_IDEAL, after, now, factor)
+                                  : c->cls == CLASS_IMBALANCE   ? PHRASE(EXPECT_BALANCED, after, now, factor)
                                   : c->gain_basis == GAIN_BOUND ? PHRASE(EXPECT_AT_BEST, after, now, factor)
                                   : (c->action.is_short_of_cores && c->cls != CLASS_DATA) ||
                                           c->cls == CLASS_COMPUTE /* compute cannot be removed completely */

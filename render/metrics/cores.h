@@ -53,8 +53,9 @@ struct others others_of(const struct run *a);
 
 /* One rank, mean over its steps (over its whole run if the readings do not cover the steps). */
 struct ready {
-    double used, waiting; /* cores' worth of processor time, and threads that waited for a core; on an emulated node,
-                             the time that the work takes at the node's own speed (node_speed) */
+    double ran;           /* cores' worth of processor time */
+    double used, waiting; /* that, and threads that waited for a core; on an emulated node, used is the time that the
+                             work takes at the node's own speed (node_speed) */
     int cores;            /* on which it may run; 0 = not recorded */
 };
 

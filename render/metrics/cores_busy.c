@@ -425,6 +425,7 @@ double late_used(const struct report *rep, const struct run_result *r)
 struct ready ready_of(const struct run *a, const struct run_rank *k)
 {
     double waiting = waiting_threads(a, k);
+    double ran = used_cores(k);
     return (struct ready){
-        .used = used_cores(k) / node_speed(a, k), .waiting = waiting > 0 ? waiting : 0, .cores = cores_of_rank(k)};
+        .ran = ran, .used = ran / node_speed(a, k), .waiting = waiting > 0 ? waiting : 0, .cores = cores_of_rank(k)};
 }
