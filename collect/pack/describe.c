@@ -6,6 +6,7 @@
 #include "collect/record/spool_layout.h"
 #include "lib/base/progress.h"
 #include "lib/archive/clocks.h"
+#include "lib/archive/foreign.h"
 #include "lib/base/json_string.h"
 
 #include <fcntl.h>
@@ -108,19 +109,16 @@ static const struct dcr_clock *clock_of(struct pack *p, const char *host)
 {
     char name[400];
     snprintf(name, sizeof name, SPOOL_HOST_PREFIX "%.300s/clock_monitor.csv", host);
-    for (size_t i = 0; i < p->n_members; i++) {
-        if (p->members[i].role != DCR_ROLE_CLOCK_MONITOR || strcmp(p->members[i].name, name) != 0)
-            continue;
-        int fd = open(p->members[i].path, O_RDONLY | O_CLOEXEC);
-        struct dcr_stream s = dcr_stream_fd(&fd, name);
-        struct dcr_clock *c = dcr_arena_alloc(&p->arena, sizeof *c);
-        long n_bad;
-        int rc = fd < 0 ? DCR_FAIL : dcr_clock_read(c, &p->arena, &s, &n_bad, NULL);
-        if (fd >= 0)
-            close(fd);
-        return rc == 0 && c->n ? c : NULL;
-    }
-    return NULL;
+    const struct archive_member *m = pack_member_named(p, name);
+    int fd = m ? open(m->path, O_RDONLY | O_CLOEXEC) : -1;
+    if (fd < 0)
+        return NULL;
+    struct dcr_stream s = dcr_stream_fd(&fd, name);
+    struct dcr_clock *c = dcr_arena_alloc(&p->arena, sizeof *c);
+    long n_bad;
+    int rc = dcr_clock_read(c, &p->arena, &s, &n_bad, NULL);
+    close(fd);
+    return rc == 0 && c->n ? c : NULL;
 }
 
 /* A time of a record in Unix seconds. If the host's clock was measured, it is on the calendar of rank 0's host. */
@@ -163,20 +161,15 @@ static void put_times(struct pack *p, json_t *o)
 
 static void put_program(struct pack *p, json_t *o)
 {
-    for (size_t i = 0; i < p->n_members; i++) {
-        if (strcmp(p->members[i].name, "program.json") != 0)
-            continue;
-        json_error_t why;
-        json_t *program = json_load_file(p->members[i].path, JSON_REJECT_DUPLICATES, &why);
-        if (json_is_object(program)) {
-            json_object_set_new(o, "program", program);
-            return;
-        }
-        json_decref(program);
-        meta_missing(o, "program", "'program.json' is not readable as a JSON object");
+    const struct archive_member *m = pack_member_named(p, "program.json");
+    json_t *program = m ? json_load_file(m->path, JSON_REJECT_DUPLICATES, NULL) : NULL;
+    if (json_is_object(program)) {
+        json_object_set_new(o, "program", program);
         return;
     }
-    meta_missing(o, "program", "the program left no 'program.json'");
+    json_decref(program);
+    meta_missing(o, "program",
+                 m ? "'program.json' is not readable as a JSON object" : "the program left no 'program.json'");
 }
 
 static void put_ranks(const struct pack *p, json_t *o)
@@ -245,6 +238,25 @@ static void note_calibration(struct pack *p)
     }
 }
 
+/* Only nsys can read its reports. Without the SQLite export beside it, the closing line gets the command that makes
+ * one. */
+static void name_exports(struct pack *p)
+{
+    for (size_t i = 0; i < p->n_members; i++) {
+        char name[PATH_MAX], line[2 * PATH_MAX];
+        const struct archive_member *m = &p->members[i];
+        const char *dot = strrchr(m->name, '.');
+        if (!m->kind || strcmp(m->kind, dcr_foreign_kind(DCR_FOREIGN_NSYS_REPORT)) != 0 || !dot)
+            continue;
+        snprintf(name, sizeof name, "%.*s.sqlite", (int)(dot - m->name), m->name);
+        if (pack_member_named(p, name))
+            continue;
+        snprintf(line, sizeof line, "export of %.300s (run: nsys export --type sqlite --output %.300s %.300s)", m->name,
+                 name, m->name);
+        json_array_append_new(p->missing, json_string_kept(line));
+    }
+}
+
 static void describe_results_folder(struct pack *p, json_t *o)
 {
     static const char *const unknown[] = {"command", "nodes", "environment", "scheduler"};
@@ -299,7 +311,7 @@ int pack_describe(struct pack *p, struct dcr_err *err)
         rc = pack_adopt(p, p->request->adopt[i], err);
     if (rc)
         return rc;
-    pack_name_exports(p);
+    name_exports(p);
     if (p->is_spool)
         make_records(p);
     rc = pack_check_emulation(p, err);

@@ -5,6 +5,7 @@
 
 #include "collect/record/spool_layout.h"
 #include "lib/base/fs.h"
+#include "lib/archive/foreign.h"
 #include "lib/archive/member.h"
 #include "lib/archive/rank.h"
 
@@ -35,53 +36,53 @@ static int is_checkpoint(const char *name)
 
 /* ---- walking ---------------------------------------------------------------------------------- */
 
-/* A results folder inside the spool is gathered once, by pack_adopt. */
-static int is_adopted(const struct pack *p, const struct stat *dir)
+static int is_same(const char *path, const struct stat *file)
 {
     struct stat st;
-    for (size_t i = 0; i < p->request->n_adopt; i++)
-        if (stat(p->request->adopt[i], &st) == 0 && st.st_dev == dir->st_dev && st.st_ino == dir->st_ino)
-            return 1;
-    return 0;
+    return stat(path, &st) == 0 && st.st_dev == file->st_dev && st.st_ino == file->st_ino;
 }
 
-/* The old archive, which is replaced, may lie in the folder that is packed. */
-static int is_output(const struct pack *p, const struct stat *file)
+/* The old archive, which is replaced, may lie in the folder that is packed. A results folder inside the spool is
+ * gathered once, by pack_adopt. */
+static int is_elsewhere(const struct pack *p, const struct stat *st)
 {
-    struct stat st;
-    return stat(p->request->output, &st) == 0 && st.st_dev == file->st_dev && st.st_ino == file->st_ino;
+    int is_adopted = 0;
+    for (size_t i = 0; i < p->request->n_adopt && S_ISDIR(st->st_mode); i++)
+        is_adopted |= is_same(p->request->adopt[i], st);
+    return is_adopted || (S_ISREG(st->st_mode) && is_same(p->request->output, st));
 }
 
-typedef int (*file_fn)(struct pack *p, const char *name, const char *path, const struct stat *st, struct dcr_err *err);
+typedef void (*file_fn)(struct pack *p, const char *name, const char *path, const struct stat *st);
 
-static int add_spool_file(struct pack *p, const char *name, const char *path, const struct stat *st,
-                          struct dcr_err *err);
+static void add_spool_file(struct pack *p, const char *name, const char *path, const struct stat *st);
+
+static int begins(const char *name, const char *beginning)
+{
+    return strncmp(name, beginning, strlen(beginning)) == 0;
+}
 
 static int is_spool_entry(const char *name)
 {
     return strcmp(name, SPOOL_LAUNCHER) == 0 || dcr_name_number(name, strlen(name), "rank") >= 0 ||
-           strncmp(name, SPOOL_HOST_PREFIX, strlen(SPOOL_HOST_PREFIX)) == 0;
+           begins(name, SPOOL_HOST_PREFIX);
 }
 
 /* The spool may be a folder with other files. Files that no collector wrote do not belong to the run unless they are
  * adopted. */
 static int is_foreign(const struct pack *p, const char *name)
 {
-    static const char *const ours[] = {SPOOL_LAUNCHER_DIR, DCR_CALIBRATION};
-    for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
-        if (strcmp(name, ours[i]) == 0)
-            return 0;
-    return p->is_watched && !is_spool_entry(name) && strncmp(name, DRAIN_LEFT_PREFIX, strlen(DRAIN_LEFT_PREFIX)) != 0 &&
-           !dcr_ends_with(name, ".partial");
+    return p->is_watched && !is_spool_entry(name) && strcmp(name, SPOOL_LAUNCHER_DIR) != 0 &&
+           strcmp(name, DCR_CALIBRATION) != 0 && !begins(name, DRAIN_LEFT_PREFIX) && !dcr_ends_with(name, ".partial");
 }
 
-/* Call f for every plain file below dir, names sorted; name is relative to the first dir. */
+/* Call f for every plain file below dir, names sorted; name is relative to the first dir.
+ *  errors   dir itself cannot be listed; errno is the reason */
 static int walk(struct pack *p, const char *dir, const char *prefix, int depth, file_fn f, struct dcr_err *err)
 {
     char **names = NULL;
     size_t n = 0;
     int rc = dcr_list_dir(dir, &names, &n, err);
-    for (size_t i = 0; i < n && rc == 0; i++) {
+    for (size_t i = 0; i < n; i++) {
         char path[PATH_MAX], name[PATH_MAX];
         struct stat st;
         int a = snprintf(path, sizeof path, "%s/%s", dir, names[i]);
@@ -92,28 +93,20 @@ static int walk(struct pack *p, const char *dir, const char *prefix, int depth, 
         }
         if (lstat(path, &st) != 0)
             continue; /* another process removed it meanwhile */
-        if ((S_ISDIR(st.st_mode) && is_adopted(p, &st)) ||
-            (S_ISLNK(st.st_mode) && depth == 0 && strncmp(names[i], DCR_RANK_LINK, strlen(DCR_RANK_LINK)) == 0)) {
+        int is_dir = S_ISDIR(st.st_mode), is_file = S_ISREG(st.st_mode);
+        if (is_elsewhere(p, &st) || (S_ISLNK(st.st_mode) && depth == 0 && begins(names[i], DCR_RANK_LINK))) {
             continue;
         } else if (depth == 0 && f == add_spool_file && is_foreign(p, names[i])) {
-            if (!S_ISREG(st.st_mode) || !is_output(p, &st))
-                pack_leave_out(p, path, S_ISREG(st.st_mode) ? st.st_size : 0,
-                               "no collector wrote it; --adopt packs what the program left");
-        } else if (S_ISDIR(st.st_mode) && depth < MAX_DEPTH) {
+            pack_leave_out(p, path, is_file ? st.st_size : 0,
+                           "no collector wrote it; --adopt packs what the program left");
+        } else if (is_dir && depth < MAX_DEPTH) {
             memcpy(name + b, "/", 2);
-            int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-            if (fd < 0) {
+            if (walk(p, path, name, depth + 1, f, NULL) != 0)
                 pack_leave_unread(p, path, 0);
-                continue;
-            }
-            close(fd);
-            rc = walk(p, path, name, depth + 1, f, err);
-        } else if (S_ISREG(st.st_mode) && is_output(p, &st)) {
-            continue;
-        } else if (S_ISREG(st.st_mode)) {
-            rc = f(p, name, path, &st, err);
+        } else if (is_file) {
+            f(p, name, path, &st);
         } else {
-            pack_leave_out(p, path, 0, S_ISDIR(st.st_mode) ? "folders are nested too deeply" : "not a plain file");
+            pack_leave_out(p, path, 0, is_dir ? "folders are nested too deeply" : "not a plain file");
         }
     }
     dcr_free_names(names, n);
@@ -136,7 +129,7 @@ static json_t *read_record(struct pack *p, const char *path)
     return NULL;
 }
 
-static int add_host_file(struct pack *p, const char *name, const char *path)
+static void add_host_file(struct pack *p, const char *name, const char *path)
 {
     const char *slash = strchr(name, '/');
     size_t prefix = strlen(SPOOL_HOST_PREFIX);
@@ -144,12 +137,11 @@ static int add_host_file(struct pack *p, const char *name, const char *path)
     struct pack_host *host = pack_host_at(p, host_name);
     if (strcmp(slash + 1, SPOOL_HOST) == 0) {
         host->facts = read_record(p, path);
-        return DCR_OK;
+        return;
     }
     /* The member's name needs the node's number, which describe.c assigns later. */
     int node, rank;
     pack_add(p, name, path, NULL, dcr_role_of(slash + 1, &node, &rank), -1, -1);
-    return DCR_OK;
 }
 
 /* The name of a trace or summary whose process left its rank by a link: below that rank, if no other file has that
@@ -157,9 +149,9 @@ static int add_host_file(struct pack *p, const char *name, const char *path)
 static const char *name_by_link(struct pack *p, const char *name, const char *path)
 {
     const char *file = strchr(name, '/');
-    const char *prefix = file && strncmp(file, "/summary-", 9) == 0 ? "/summary-" : "/trace-";
+    const char *prefix = file && begins(file, "/summary-") ? "/summary-" : "/trace-";
     char spool[PATH_MAX], there[PATH_MAX];
-    if (!file || strncmp(file, prefix, strlen(prefix)) != 0)
+    if (!file || !begins(file, prefix))
         return name;
     size_t root = strlen(path) - strlen(name);
     memcpy(spool, path, root);
@@ -196,89 +188,69 @@ static void add_piece(struct pack *p, const char *name, uint32_t number, const c
     m->n_pieces = end - m->first_piece;
 }
 
-static int add_spool_file(struct pack *p, const char *name, const char *path, const struct stat *st,
-                          struct dcr_err *err)
+static void add_spool_file(struct pack *p, const char *name, const char *path, const struct stat *st)
 {
     int node, rank;
     size_t n_name;
-    (void)err;
     name = name_by_link(p, name, path);
+    enum dcr_role role = dcr_role_of(name, &node, &rank);
     uint32_t piece = piece_of(name, &n_name);
     if (piece) {
         add_piece(p, dcr_arena_strndup(&p->arena, name, n_name), piece, path);
-        return DCR_OK;
-    }
-    if (strcmp(name, SPOOL_LAUNCHER) == 0) {
+    } else if (strcmp(name, SPOOL_LAUNCHER) == 0) {
         p->launcher = read_record(p, path);
-        return DCR_OK;
-    }
-    if (strncmp(name, DRAIN_LEFT_PREFIX, strlen(DRAIN_LEFT_PREFIX)) == 0) /* drain_rescue reports a collector that still
-                                                                           * records */
-        return DCR_OK;
-    if (strcmp(name, SPOOL_LAUNCHER_DIR "/process_monitor.csv") == 0) {
+    } else if (begins(name, DRAIN_LEFT_PREFIX)) {
+        return; /* drain_rescue reports a collector that still records */
+    } else if (strcmp(name, SPOOL_LAUNCHER_DIR "/process_monitor.csv") == 0) {
         p->launcher_monitor = dcr_arena_strdup(&p->arena, path);
-        return DCR_OK;
-    }
-    if (dcr_ends_with(name, ".partial")) {
+    } else if (dcr_ends_with(name, ".partial")) {
         pack_leave_out(p, path, st->st_size, "a file that was being written");
-        return DCR_OK;
-    }
-    if (strncmp(name, SPOOL_HOST_PREFIX, strlen(SPOOL_HOST_PREFIX)) == 0 && strchr(name, '/'))
-        return add_host_file(p, name, path);
-    enum dcr_role role = dcr_role_of(name, &node, &rank);
-    if (rank >= 0) {
-        struct pack_rank *r = pack_rank_at(p, rank);
-        if (role == DCR_ROLE_RANK) {
+    } else if (begins(name, SPOOL_HOST_PREFIX) && strchr(name, '/')) {
+        add_host_file(p, name, path);
+    } else {
+        struct pack_rank *r = rank >= 0 ? pack_rank_at(p, rank) : NULL;
+        if (r && role == DCR_ROLE_RANK) {
             json_decref(r->record);
             r->record = read_record(p, path);
             if (!r->record)
-                return DCR_OK;
+                return;
         }
+        pack_add(p, name, path, NULL, role, node, rank);
     }
-    pack_add(p, name, path, NULL, role, node, rank);
-    return DCR_OK;
 }
 
 /* ---- results folders of others ----------------------------------------------------------------- */
 
-/* Bytes in holes of the file. The number of blocks does not tell: a compressing file system stores few blocks although
- * the file has no holes. */
-static int64_t hole_bytes(const char *path, int64_t size)
-{
-    int64_t holes = 0;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
-    for (off_t at = 0; fd >= 0 && at < size;) {
-        off_t data = lseek(fd, at, SEEK_DATA);
-        int is_last = data < 0 && errno == ENXIO;
-        if (data < 0 && !is_last) /* the file system does not support SEEK_DATA */
-            break;
-        holes += (is_last ? size : data) - at;
-        at = is_last ? size : lseek(fd, data, SEEK_HOLE);
-        if (at < 0)
-            break;
-    }
-    if (fd >= 0)
-        close(fd);
-    return holes;
-}
-
-/* More than half of the file is holes. An archive would store them as zeros: gigabytes for a file of kilobytes. */
+/* More than half of the file is holes. An archive would store them as zeros: gigabytes for a file of kilobytes. Few
+ * blocks do not prove it: a compressing file system stores few although the file has no holes. */
 static int is_sparse(const char *path, const struct stat *st)
 {
     const int64_t most = INT64_C(64) << 20;
     if (st->st_size < most || (int64_t)st->st_blocks * 512 > st->st_size / 2)
         return 0;
-    int64_t holes = hole_bytes(path, st->st_size);
-    return holes > most && holes > st->st_size / 2;
+    int64_t holes = st->st_size;
+    off_t data, end = 0;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+    while (end >= 0 && (data = lseek(fd, end, SEEK_DATA)) >= 0) {
+        end = lseek(fd, data, SEEK_HOLE);
+        holes -= end - data;
+    }
+    int is_whole = errno == ENXIO; /* no more data; another error: the file system does not support SEEK_DATA */
+    if (fd >= 0)
+        close(fd);
+    return is_whole && holes > most && holes > st->st_size / 2;
 }
 
 /* Adds a file of another tool. If its name does not identify it, its content may. */
 static void add_recognised(struct pack *p, const char *name, const char *path, const struct stat *st,
                            enum dcr_role role, int node, int rank)
 {
-    const char *kind;
+    const char *kind = NULL;
     size_t before = p->n_members;
-    role = pack_recognise(path, role, &kind);
+    if (role == DCR_ROLE_OTHER || role == DCR_ROLE_LOG || role == DCR_ROLE_FOREIGN) {
+        kind = dcr_foreign_kind(dcr_foreign_of_file(path));
+        role = kind ? DCR_ROLE_FOREIGN : role;
+    }
     if (is_sparse(path, st)) {
         char why[200];
         snprintf(why, sizeof why,
@@ -297,18 +269,16 @@ static void add_recognised(struct pack *p, const char *name, const char *path, c
     p->n_unknown += role == DCR_ROLE_OTHER;
 }
 
-static int add_results_file(struct pack *p, const char *name, const char *path, const struct stat *st,
-                            struct dcr_err *err)
+static void add_results_file(struct pack *p, const char *name, const char *path, const struct stat *st)
 {
     int node, rank;
-    (void)err;
     if (is_checkpoint(name)) {
         pack_leave_out(p, path, st->st_size, "checkpoints are not packed");
-        return DCR_OK;
+        return;
     }
     if (strcmp(name, DCR_MANIFEST) == 0) {
         pack_leave_out(p, path, st->st_size, "the archive gets a manifest of its own");
-        return DCR_OK;
+        return;
     }
     enum dcr_role role = dcr_role_of(name, &node, &rank);
     if (rank >= 0)
@@ -317,7 +287,21 @@ static int add_results_file(struct pack *p, const char *name, const char *path, 
     if (node < 0 && role >= DCR_ROLE_CPU_MONITOR && role <= DCR_ROLE_MEMORY_MONITOR)
         node = 0;
     add_recognised(p, name, path, st, role, node, rank);
-    return DCR_OK;
+}
+
+/* Is there any file of a run? If all are of unknown kind, this is the wrong folder. */
+static int check_results(const struct pack *p, struct dcr_err *err)
+{
+    for (size_t i = 0; i < p->n_members; i++)
+        if (p->members[i].role != DCR_ROLE_OTHER && p->members[i].role != DCR_ROLE_LOG)
+            return DCR_OK;
+    return dcr_err_set(
+        err, DCR_FAIL,
+        "'%.300s' does not look like the results of a run: of its %zu file%s ('%.200s'%s) none is "
+        "metrics.csv, steps.csv, a monitor, a trace, or evidence of nsys, ncu, the PyTorch profiler, "
+        "nvidia-smi, DCGM, nccl-tests, TALP, sacct or the DDP scaling benchmark; give the folder that holds such files",
+        p->request->spool, p->n_members, p->n_members == 1 ? "" : "s", p->members[0].name,
+        p->n_members > 1 ? " ..." : "");
 }
 
 /* Does the folder hold a collector's record? */
@@ -372,7 +356,7 @@ int pack_gather(struct pack *p, struct dcr_err *err)
                            p->request->spool);
     rc = walk(p, p->request->spool, "", 0, p->is_spool ? add_spool_file : add_results_file, err);
     if (rc == 0 && !p->is_spool && p->n_members > 0)
-        rc = pack_check_results(p, err);
+        rc = check_results(p, err);
     if (rc || p->n_members > 0 || p->launcher)
         return rc;
     if (p->request->n_adopt == 0)
@@ -387,21 +371,20 @@ int pack_gather(struct pack *p, struct dcr_err *err)
 
 /* ---- results of the program ---------------------------------------------------------------------- */
 
-static int adopt_file(struct pack *p, const char *name, const char *path, const struct stat *st, struct dcr_err *err)
+static void adopt_file(struct pack *p, const char *name, const char *path, const struct stat *st)
 {
     int node, rank, r;
     char target[PATH_MAX];
-    (void)err;
     snprintf(target, sizeof target, "%s", name);
     size_t len = strlen(name);
     if (is_checkpoint(name) || dcr_ends_with(name, ".partial")) {
         pack_leave_out(p, path, st->st_size, "checkpoints and unfinished files are not packed");
-        return DCR_OK;
+        return;
     }
     /* Files of an earlier run in the same folder are older. File systems may round times to two seconds. */
     if (p->started_s > 0 && (double)st->st_mtime < p->started_s - 2) {
         pack_leave_out(p, path, st->st_size, "older than the run");
-        return DCR_OK;
+        return;
     }
     if (len > 4 && dcr_ends_with(name, ".csv") && (r = dcr_name_number(name, len - 4, "steps-rank")) >= 0)
         snprintf(target, sizeof target, "rank%d/" DCR_STEPS, r);
@@ -410,7 +393,6 @@ static int adopt_file(struct pack *p, const char *name, const char *path, const 
         snprintf(target, sizeof target, "log/%s", name);
     enum dcr_role role = dcr_role_of(target, &node, &rank);
     add_recognised(p, target, path, st, role, node, rank);
-    return DCR_OK;
 }
 
 int pack_adopt(struct pack *p, const char *dir, struct dcr_err *err)

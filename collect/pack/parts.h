@@ -146,18 +146,6 @@ static inline void pack_json_copy(json_t *to, const json_t *from, const char *ke
         json_object_set(to, key, v);
 }
 
-/* ---- foreign.c ---- */
-/** pack_recognise - the role of a file whose name does not identify it. kind is the tool that made it, else NULL. */
-enum dcr_role pack_recognise(const char *path, enum dcr_role by_name, const char **kind);
-
-/** pack_name_exports - only nsys can read a report of Nsight Systems. If the SQLite export is not beside it, the
- * closing line gets the command that makes one. */
-void pack_name_exports(struct pack *p);
-
-/** pack_check_results - do the members include any file of a run?
- *  errors   DCR_FAIL: only files of unknown kind, so this is the wrong folder */
-int pack_check_results(const struct pack *p, struct dcr_err *err) DCR_MUST_CHECK;
-
 /* ---- manifest.c ---- */
 int pack_write(struct pack *p, struct dcr_err *err) DCR_MUST_CHECK;
 
