@@ -52,10 +52,7 @@ static int64_t blocks_before(const char *path)
     return n;
 }
 
-/* Loads a summary from a file if it belongs to the trace in its present state. trace_path: NULL when the trace is
- * gone. */
-static int summarize_load(struct summary *out, struct dcr_arena *a, const char *path, const char *trace_path,
-                          struct dcr_err *err)
+static int load(struct summary *out, struct dcr_arena *a, const char *path, struct dcr_err *err)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
@@ -63,17 +60,6 @@ static int summarize_load(struct summary *out, struct dcr_arena *a, const char *
     struct dcr_stream s = dcr_stream_fd(&fd, path);
     int rc = summary_read(out, a, &s, err);
     close(fd);
-    if (rc || !trace_path)
-        return rc;
-    int64_t size;
-    uint32_t crc;
-    fd = open(trace_path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return dcr_err_sys(err, DCR_FAIL, "cannot read '%s'", trace_path);
-    rc = summary_fingerprint(fd, &size, &crc);
-    close(fd);
-    if (rc == 0 && (size != out->trace_bytes || crc != out->fingerprint))
-        rc = DCR_FAIL; /* the summary is older than the trace */
     return rc;
 }
 
@@ -144,36 +130,18 @@ void summarize_wait(const char *spool)
 
 /* ---- traces that are packed -------------------------------------------------------------------- */
 
-/* The part of the notes about a full trace; *n: its length. */
-static const char *stop_of(const char *notes, size_t *n)
-{
-    static const char begin[] = DCR_STOP_NOTE;
-    const char *at = strstr(notes, begin);
-    at = at ? at + sizeof begin - 1 : "no room on disk or in memory";
-    *n = strcspn(at, "\n");
-    return at;
-}
-
 static void judge_trace(struct pack *p, const char *name, int rank, const struct dct_loss *loss, const char *notes)
 {
-    size_t n;
-    const char *why = stop_of(notes, &n);
+    const char *stop = strstr(notes, DCR_STOP_NOTE);
+    const char *why = stop ? stop + strlen(DCR_STOP_NOTE) : "no room on disk or in memory";
     if (loss->is_torn)
         pack_reason(p, "the trace '%s' ends inside a block", name);
     if (loss->n_bad_blocks || loss->n_missing_blocks)
         pack_reason(p, "the trace '%s' has %llu damaged and %llu missing blocks", name,
                     (unsigned long long)loss->n_bad_blocks, (unsigned long long)loss->n_missing_blocks);
     if (loss->n_dropped)
-        pack_reason(p, "rank %d could not record %llu events (%.*s)", rank, (unsigned long long)loss->n_dropped, (int)n,
-                    why);
-}
-
-/* CUPTI delivers its last records when the program exits. A process that was killed, or left by _exit, loses them
- * without a count. */
-static void note_gpu(struct pack *p, const char *notes)
-{
-    if (strstr(notes, DCR_GPU_NOTE) && !strstr(notes, DCR_GPU_WHOLE_NOTE))
-        p->n_gpu_cut++;
+        pack_reason(p, "rank %d could not record %llu events (%.*s)", rank, (unsigned long long)loss->n_dropped,
+                    (int)strcspn(why, "\n"), why);
 }
 
 /* Collects the recorder's sentences, each once. */
@@ -197,7 +165,9 @@ static void note_trace(struct pack *p, const char *notes)
 static void take_facts(struct pack *p, const char *trace, int rank, const struct summary *s)
 {
     note_trace(p, s->notes);
-    note_gpu(p, s->notes);
+    /* CUPTI delivers its last records when the program exits. A process that was killed, or left by _exit, loses them
+     * without a count. */
+    p->n_gpu_cut += strstr(s->notes, DCR_GPU_NOTE) && !strstr(s->notes, DCR_GPU_WHOLE_NOTE);
     p->n_traces++;
     p->n_events += s->n_events;
     p->n_mpi_calls += s->n_mpi_calls;
@@ -224,44 +194,29 @@ static void take_facts(struct pack *p, const char *trace, int rank, const struct
 
 /* ---- summaries made here ------------------------------------------------------------------------ */
 
-static int write_made(struct pack *p, const char *bytes, size_t n, struct dcr_err *err)
-{
-    int rc = p->made_fd < 0 ? archive_nameless(p->request->output, &p->made_fd, err) : DCR_OK;
-    if (rc == 0 && dcr_write_all(p->made_fd, bytes, n) != 0)
-        rc = dcr_err_sys(err, DCR_FAIL, "cannot write summaries beside '%s'", p->request->output);
-    return rc;
-}
-
-/* Adds the text of a summary as a member. It replaces an older summary of that name, which no longer fits the trace. */
-static int add_made(struct pack *p, const char *name, int rank, const struct dcr_buf *text, struct dcr_err *err)
-{
-    int rc = write_made(p, text->data, text->len, err);
-    if (rc)
-        return rc;
-    struct archive_member *m = pack_member_named(p, name);
-    if (!m) {
-        pack_add(p, name, NULL, "", DCR_ROLE_SUMMARY, -1, rank);
-        m = pack_member_named(p, name);
-    }
-    if (m) {
-        dcr_sha256_bytes(text->data, text->len, m->sha256);
-        m->path = NULL;
-        m->bytes = NULL;
-        m->fd = p->made_fd;
-        m->offset = p->made_bytes;
-        m->size = (int64_t)text->len;
-    }
-    p->made_bytes += (int64_t)text->len;
-    return DCR_OK;
-}
-
+/* Adds a summary as a member. It replaces an older one of that name, which no longer fits the trace. */
 static int add_summary(struct pack *p, const char *trace, const char *name, int rank, const struct summary *s,
                        struct dcr_err *err)
 {
     struct dcr_buf text = {.max = (size_t)4 << 30};
     summary_write(s, &text);
-    int rc = text.failed ? dcr_err_set(err, DCR_FAIL, "out of memory for the summary of '%s'", trace)
-                         : add_made(p, name, rank, &text, err);
+    int rc = text.failed      ? dcr_err_set(err, DCR_FAIL, "out of memory for the summary of '%s'", trace)
+             : p->made_fd < 0 ? archive_nameless(p->request->output, &p->made_fd, err)
+                              : DCR_OK;
+    if (rc == 0 && dcr_write_all(p->made_fd, text.data, text.len) != 0)
+        rc = dcr_err_sys(err, DCR_FAIL, "cannot write summaries beside '%s'", p->request->output);
+    if (rc == 0 && !pack_member_named(p, name))
+        pack_add(p, name, NULL, "", DCR_ROLE_SUMMARY, -1, rank);
+    struct archive_member *m = rc == 0 ? pack_member_named(p, name) : NULL;
+    if (m) {
+        dcr_sha256_bytes(text.data, text.len, m->sha256);
+        m->path = NULL;
+        m->bytes = NULL;
+        m->fd = p->made_fd;
+        m->offset = p->made_bytes;
+        m->size = (int64_t)text.len;
+    }
+    p->made_bytes += (int64_t)text.len;
     dcr_buf_release(&text);
     return rc;
 }
@@ -295,33 +250,27 @@ static int make_summary(struct pack *p, const char *trace, const char *path, int
     return rc;
 }
 
-/* Takes the summary in the spool if it belongs to this very trace. returns 1 when it was taken */
-static int take_summary(struct pack *p, const char *trace, const char *trace_path, int rank, const char *summary_path)
+/* Takes the summary in the spool if it belongs to this very trace, whose path is NULL when it is gone. If the oldest
+ * events of a trace are gone, the collector made the summary while it still had them, and it gets the fingerprint of
+ * the present trace. returns 1 when it was taken; *rc: could it be added? */
+static int take_summary(struct pack *p, const struct archive_member *trace, const char *name, const char *summary_path,
+                        int *rc, struct dcr_err *err)
 {
     struct dcr_arena a = {0};
     struct summary s;
-    int is_taken = summarize_load(&s, &a, summary_path, trace_path, NULL) == 0;
+    int64_t size = 0;
+    uint32_t crc = 0;
+    int is_taken = load(&s, &a, summary_path, NULL) == 0;
+    int fd = is_taken && trace->path ? open(trace->path, O_RDONLY | O_CLOEXEC) : -1;
+    if (is_taken && trace->path)
+        is_taken = fd >= 0 && summary_fingerprint(fd, &size, &crc) == 0 &&
+                   (trace->blocks_before || (size == s.trace_bytes && crc == s.fingerprint));
     if (is_taken)
-        take_facts(p, trace, rank, &s);
-    dcr_arena_release(&a);
-    return is_taken;
-}
-
-/* If the oldest events of a trace are gone, the collector made the summary while it still had them. It gets the
- * fingerprint of the present trace. returns 1 when it was taken */
-static int take_followed(struct pack *p, const struct archive_member *trace, const char *name, const char *summary_path,
-                         int *rc, struct dcr_err *err)
-{
-    struct dcr_arena a = {0};
-    struct summary s;
-    int64_t size;
-    int fd = trace->blocks_before ? open(trace->path, O_RDONLY | O_CLOEXEC) : -1;
-    int is_taken = fd >= 0 && summarize_load(&s, &a, summary_path, NULL, NULL) == 0 &&
-                   summary_fingerprint(fd, &size, &s.fingerprint) == 0;
-    if (is_taken) {
-        s.trace_bytes = size;
-        s.info.n_blocks_before = trace->blocks_before;
         take_facts(p, trace->name, trace->rank, &s);
+    if (is_taken && trace->blocks_before) {
+        s.trace_bytes = size;
+        s.fingerprint = crc;
+        s.info.n_blocks_before = trace->blocks_before;
         if (strstr(s.notes, DCR_SUMS_END_NOTE))
             pack_reason(p, "the sums of '%s' end before its newest events, because the collector ended first",
                         trace->name);
@@ -398,7 +347,7 @@ static void leave_out_broken(struct pack *p, const char *name)
     struct dcr_arena a = {0};
     struct summary s;
     struct dcr_err why = {0};
-    if (m && m->path && summarize_load(&s, &a, m->path, NULL, &why) != 0) {
+    if (m && m->path && load(&s, &a, m->path, &why) != 0) {
         pack_reason(p, "the summary '%s' is left out because it cannot be read", m->name);
         pack_leave_out(p, m->name, m->size, why.text);
         m->size = -1;
@@ -417,8 +366,8 @@ int pack_traces(struct pack *p, struct dcr_err *err)
         struct archive_member m = p->members[i];
         if (m.role == DCR_ROLE_SUMMARY && m.path) {
             int has_name = dcr_trace_name(m.name, name, sizeof name) == 0;
-            int is_alone = !has_name || !pack_member_named(p, name);
-            if (is_alone && (!has_name || !take_summary(p, name, NULL, m.rank, m.path)))
+            const struct archive_member gone = {.name = name, .rank = m.rank};
+            if (!has_name || (!pack_member_named(p, name) && !take_summary(p, &gone, NULL, m.path, &rc, err)))
                 leave_out_broken(p, m.name);
             continue;
         }
@@ -426,19 +375,15 @@ int pack_traces(struct pack *p, struct dcr_err *err)
             continue;
         m.blocks_before = p->members[i].blocks_before = blocks_before(m.path);
         const struct archive_member *ready = pack_member_named(p, name);
-        if (ready && ready->path && take_followed(p, &m, name, ready->path, &rc, err)) {
-            if (rc)
-                return rc;
-            continue;
-        }
-        if (ready && ready->path && take_summary(p, m.name, m.path, m.rank, ready->path))
-            continue;
-        if (m.blocks_before)
+        int is_ready = ready && ready->path && take_summary(p, &m, name, ready->path, &rc, err);
+        if (!is_ready && m.blocks_before)
             say_no_sums(p, &m);
-        rc = make_summary(p, m.name, m.path, m.rank, name, err);
+        if (!is_ready)
+            rc = make_summary(p, m.name, m.path, m.rank, name, err);
         if (rc)
             return rc;
-        leave_out_broken(p, name); /* it is there still when no other could be made */
+        if (!is_ready)
+            leave_out_broken(p, name); /* it is there still when no other could be made */
     }
     drop_unwanted(p);
     return DCR_OK;
