@@ -61,30 +61,46 @@ static int hand_on(const struct dcr_err *why, int rc, struct dcr_err *err)
 
 /* ---- members ---------------------------------------------------------------------------------- */
 
-static int check_trace(struct verify_report *r, struct dcr_stream *s, const char *name, struct dcr_err *err)
+/* Damage of a trace that the packer already found is in the manifest, so the archive is sound. */
+static int is_known_damage(const json_t *manifest, const char *name)
+{
+    const json_t *reasons = json_object_get(manifest, "incomplete_because");
+    for (size_t i = 0; i < json_array_size(reasons); i++) {
+        const char *line = json_string_value(json_array_get(reasons, i));
+        if (line && strstr(line, name))
+            return 1;
+    }
+    return 0;
+}
+
+static int check_trace(struct verify_report *r, const json_t *manifest, struct dcr_stream *s, const char *name,
+                       struct dcr_err *err)
 {
     struct dct_reader *reader = NULL;
     struct dct_info info;
     struct dct_event event;
     struct dct_loss loss;
     struct dcr_err why = {0};
+    int is_known = is_known_damage(manifest, name);
     int rc = dct_open(&reader, s, &info, &why);
     if (rc && is_of_machine(&why))
         return hand_on(&why, rc, err);
     if (rc) {
-        problem(r, "%s", why.text);
+        if (!is_known)
+            problem(r, "%s", why.text);
         return DCR_OK;
     }
-    while ((rc = dct_next(reader, &event, err)) == DCR_OK)
-        r->n_events++;
+    do
+        rc = dct_next(reader, &event, err);
+    while (rc == DCR_OK);
     dct_get_loss(reader, &loss);
     dct_close(reader);
     r->n_traces++;
     if (rc != DCR_END)
         return rc;
-    if (loss.is_torn)
+    if (loss.is_torn && !is_known)
         problem(r, "'%s' ends inside a block", name);
-    if (loss.n_bad_blocks || loss.n_missing_blocks)
+    else if ((loss.n_bad_blocks || loss.n_missing_blocks) && !is_known)
         problem(r, "'%s' has %llu damaged and %llu missing blocks", name, (unsigned long long)loss.n_bad_blocks,
                 (unsigned long long)loss.n_missing_blocks);
     return DCR_OK;
@@ -101,21 +117,7 @@ static int check_summary(struct verify_report *r, struct dcr_stream *s, struct d
         return hand_on(&why, rc, err);
     if (rc)
         problem(r, "%s", why.text);
-    else
-        r->n_summaries++;
     return DCR_OK;
-}
-
-/* Damage of a trace that the packer already found is in the manifest, so the archive is sound. */
-static int is_known_damage(const json_t *manifest, const char *name)
-{
-    const json_t *reasons = json_object_get(manifest, "incomplete_because");
-    for (size_t i = 0; i < json_array_size(reasons); i++) {
-        const char *line = json_string_value(json_array_get(reasons, i));
-        if (line && strstr(line, name))
-            return 1;
-    }
-    return 0;
 }
 
 static int check_member(struct verify_report *r, const json_t *manifest, json_t *entry, struct dcr_tar_member *m,
@@ -127,16 +129,9 @@ static int check_member(struct verify_report *r, const json_t *manifest, json_t 
     struct dcr_hashed h;
     struct dcr_stream s = dcr_stream_hashed(&h, &m->stream, m->name);
     char got[DCR_SHA256_HEX];
-    struct verify_report trace = {0};
     int rc = DCR_OK;
-    if (role && strcmp(role, "trace") == 0) {
-        rc = check_trace(&trace, &s, m->name, err);
-        r->n_traces += trace.n_traces;
-        r->n_events += trace.n_events;
-        if (trace.n_problems && !is_known_damage(manifest, m->name))
-            problem(r, "%s", trace.first);
-        verify_release(&trace);
-    }
+    if (role && strcmp(role, "trace") == 0)
+        rc = check_trace(r, manifest, &s, m->name, err);
     if (role && strcmp(role, "summary") == 0)
         rc = check_summary(r, &s, err);
     if (rc == DCR_OK)
@@ -211,14 +206,6 @@ static json_t *index_members(struct verify_report *r, const json_t *manifest)
     return index;
 }
 
-static void check_missing(struct verify_report *r, const json_t *index)
-{
-    const char *name;
-    json_t *entry;
-    json_object_foreach((json_t *)index, name, entry)
-        problem(r, "'%s' is in the manifest, but not in the archive", name);
-}
-
 /* returns 0, or a negative grade when the tar cannot be read on */
 static int check_all(struct verify_report *r, struct dcr_tar_reader *tar, const json_t *manifest, json_t *index,
                      struct dcr_err *err)
@@ -273,14 +260,16 @@ static int check_archive(struct verify_report *r, struct dcr_tar_reader *tar, co
     struct dcr_err why = {0};
     rc = index ? check_all(r, tar, manifest, index, &why) : no_memory(path, &why);
     json_decref(manifest);
-    if (rc == 0)
-        check_missing(r, index);
-    else if (is_of_machine(&why))
-        hand_on(&why, rc, err);
-    else
-        problem(r, "%s", why.text);
+    const char *name;
+    json_t *entry;
+    json_object_foreach(rc == 0 ? index : NULL, name, entry)
+        problem(r, "'%s' is in the manifest, but not in the archive", name);
     json_decref(index);
-    return rc && is_of_machine(&why) ? rc : DCR_OK;
+    if (rc && is_of_machine(&why))
+        return hand_on(&why, rc, err);
+    if (rc)
+        problem(r, "%s", why.text);
+    return DCR_OK;
 }
 
 int verify_archive(const char *path, struct verify_report *r, struct dcr_err *err)

@@ -5,14 +5,11 @@
 #include "lib/base/buf.h"
 #include "lib/base/err.h"
 
-#include <stdint.h>
-
 struct verify_report {
     int n_problems;
     char first[768];     /* the first problem */
     struct dcr_buf text; /* one line per problem, at most 100 */
-    int n_members, n_traces, n_summaries;
-    uint64_t n_events;
+    int n_members, n_traces;
     int is_complete; /* from the manifest */
 };
 
