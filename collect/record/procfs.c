@@ -3,43 +3,39 @@
 
 #include "lib/base/cgroup.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-int procfs_read(const char *path, char *out, size_t n, struct dcr_err *err)
+/* enough: a first read of fewer bytes was the whole file. The kernel returns at most a page at a time. */
+static int fill(int fd, const char *path, char *out, size_t n, size_t enough, struct dcr_err *err)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return dcr_err_sys(err, DCR_FAIL, "cannot read '%s'", path);
     size_t used = 0;
     ssize_t k = 0;
-    while (used + 1 < n && (k = read(fd, out + used, n - 1 - used)) > 0)
+    while (fd >= 0 && used + 1 < n && (k = pread(fd, out + used, n - 1 - used, (off_t)used)) > 0) {
         used += (size_t)k;
-    if (k < 0)
-        dcr_err_sys(err, DCR_FAIL, "cannot read '%s'", path);
-    close(fd);
+        if (used < enough)
+            break;
+    }
     out[used] = '\0';
-    return k < 0 ? DCR_FAIL : (int)used;
+    return fd < 0 || k < 0 ? dcr_err_sys(err, DCR_FAIL, "cannot read '%s'", path) : (int)used;
+}
+
+int procfs_read(const char *path, char *out, size_t n, struct dcr_err *err)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC), rc = fill(fd, path, out, n, 0, err);
+    if (fd >= 0)
+        close(fd);
+    return rc;
 }
 
 int procfs_reread(int *fd, const char *path, char *out, size_t n, struct dcr_err *err)
 {
-    size_t used = 0;
-    ssize_t k = 0;
     if (*fd < 0)
         *fd = open(path, O_RDONLY | O_CLOEXEC);
-    while (*fd >= 0 && used + 1 < n && (k = pread(*fd, out + used, n - 1 - used, (off_t)used)) > 0) {
-        used += (size_t)k;
-        if (used < 1024) /* the kernel returns a page at a time, so this was the whole file and another read is not
-                          * needed */
-            break;
-    }
-    out[used] = '\0';
-    return *fd < 0 || k < 0 ? dcr_err_sys(err, DCR_FAIL, "cannot read '%s'", path) : (int)used;
+    return fill(*fd, path, out, n, 1024, err);
 }
 
 static const char *find_line(const char *text, const char *key)
