@@ -16,7 +16,6 @@
 #include "lib/base/json_string.h"
 
 #include <inttypes.h>
-#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,14 +68,6 @@ static void begin_member(struct anonymise *x, const char *name, const json_t *en
 static void end_member(struct anonymise *x)
 {
     dcr_sha256_finish(x->sum, x->at->sha256);
-}
-
-static int write_json(struct anonymise *x, const json_t *o, struct dcr_err *err)
-{
-    char *text = json_dumps(o, JSON_INDENT(1) | JSON_REAL_PRECISION(14));
-    int rc = text ? write_piece(x, text, strlen(text), err) : dcr_err_set(err, DCR_FATAL, "out of memory");
-    free(text);
-    return rc;
 }
 
 /* ---- members of the input ------------------------------------------------------------------------- */
@@ -176,9 +167,11 @@ static int take_json(struct anonymise *x, struct dcr_tar_member *m, const json_t
     if (!o)
         return DCR_FAIL;
     json_t *hidden = documents_json(&x->hide, o);
+    char *text = json_dumps(hidden, JSON_INDENT(1) | JSON_REAL_PRECISION(14));
     begin_member(x, m->name, entry, role);
-    int rc = write_json(x, hidden, err);
+    int rc = text ? write_piece(x, text, strlen(text), err) : dcr_err_set(err, DCR_FATAL, "out of memory");
     end_member(x);
+    free(text);
     if (role == DCR_ROLE_METADATA && strcmp(m->name, DCR_METADATA) == 0 && !x->metadata)
         x->metadata = json_incref(hidden);
     json_decref(o);

@@ -10,7 +10,6 @@
 #include "lib/archive/tar.h"
 #include "lib/base/text.h"
 
-#include <errno.h>
 #include <jansson.h>
 #include <limits.h>
 #include <math.h>

@@ -17,7 +17,6 @@
 #include "lib/base/err.h"
 
 #include <stddef.h>
-#include <stdint.h>
 
 enum export_format { EXPORT_BY_NAME, EXPORT_CHROME, EXPORT_CSV };
 

@@ -1,14 +1,12 @@
 /* nodes.c - assigns ranks to nodes and describes each node. */
 #include "collect/pack/parts.h"
 
-#include "collect/record/meta.h"
 #include "collect/record/node_share.h"
 #include "collect/record/spool_layout.h"
 #include "lib/base/cores.h"
 #include "lib/base/json_string.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- nodes ------------------------------------------------------------------------------------- */

@@ -2,8 +2,6 @@
 #ifndef COLLECT_LINKED_H
 #define COLLECT_LINKED_H
 
-#include <stddef.h>
-
 /** linked_is_launcher - mpirun, srun and the like. */
 int linked_is_launcher(const char *program);
 /** linked_statically - the first program among the words into which no library can be loaded; NULL none. */

@@ -7,7 +7,6 @@
 #include "collect/record/redact.h"
 
 #include <ctype.h>
-#include <limits.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>

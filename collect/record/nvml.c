@@ -2,8 +2,6 @@
 #include "collect/record/nvml.h"
 
 #include <dlfcn.h>
-#include <stdlib.h>
-#include <string.h>
 
 const char *nvml_reason(const struct nvml *n, int status)
 {
