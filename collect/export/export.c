@@ -28,7 +28,6 @@ struct export_state {
         struct dcr_clock clock;
     } * clocks; /* of nodes that were measured; shape (n_clocks) */
     size_t n_clocks, cap_clocks;
-    int n_late; /* clocks that came after traces */
     uint64_t n_summaries, n_damaged;
     int has_base;
 };
@@ -76,7 +75,6 @@ static void take_clock(struct export_state *x, int node, struct dcr_tar_member *
     }
     if (dcr_clock_read(&clock, &x->arena, &m->stream, &n_bad, NULL) != 0 || !clock.n || !host)
         return;
-    x->n_late += x->w.n_traces > 0;
     x->clocks = arena_grow(&x->arena, x->clocks, x->n_clocks, &x->cap_clocks, sizeof *x->clocks);
     x->clocks[x->n_clocks++] = (struct node_clock){host, clock};
 }
@@ -196,9 +194,8 @@ static void summarise(const struct export_state *x, const char *output, char *me
         dcr_buf_printf(&b, "; clocks of %d host%s set by what was measured, wrong by at most %.3f us",
                        w->hosts.n_measured, w->hosts.n_measured == 1 ? "" : "s", (double)w->hosts.error_ns / 1e3);
     if (n_by_calendar > 0)
-        dcr_buf_printf(&b, "; %d host%s laid beside the first by the time of day, nobody knows how wrong%s",
-                       n_by_calendar, n_by_calendar == 1 ? "" : "s",
-                       x->n_late ? " (their clocks were measured, but stand after the traces in the archive)" : "");
+        dcr_buf_printf(&b, "; %d host%s laid beside the first by the time of day, nobody knows how wrong",
+                       n_by_calendar, n_by_calendar == 1 ? "" : "s");
     if (x->n_summaries > w->n_traces)
         dcr_buf_printf(&b, "; %llu ranks' traces were not packed, only their summaries",
                        (unsigned long long)(x->n_summaries - w->n_traces));
