@@ -116,12 +116,12 @@ static int do_anonymise(int n, char **words)
         return DCR_EXIT_INPUT;
     }
     int rc = anonymise_archive(words[0], words[1], &said, message, sizeof message, &err);
-    if (rc == 0)
-        fputs(said.data ? dcr_clean_text(said.data) : "", stdout);
-    if (rc)
+    if (rc) {
         complain(err.text);
-    else
+    } else {
+        fputs(said.data ? dcr_clean_text(said.data) : "", stdout);
         conclude(message);
+    }
     dcr_buf_release(&said);
     return rc ? DCR_EXIT_INPUT : DCR_EXIT_OK;
 }
@@ -131,24 +131,19 @@ static int check_archive(const char *path)
     char name[PATH_MAX]; /* to print */
     struct verify_report report = {0};
     struct dcr_err err = {0};
-    int status = DCR_EXIT_OK;
     snprintf(name, sizeof name, "%s", path);
     dcr_clean_line(name);
-    if (verify_archive(path, &report, &err) != 0) {
+    int rc = verify_archive(path, &report, &err);
+    if (rc)
         complain(err.text);
-        status = DCR_EXIT_INPUT;
-    } else if (report.n_problems == 0) {
-        /* The counts are printed by `ls`, and for a run by the closing line. */
-        printf("%s: ok, %d members, %d trace%s read to the end%s\n", name, report.n_members, report.n_traces,
-               report.n_traces == 1 ? "" : "s", report.is_complete ? "" : ", marked incomplete");
-    }
-    if (status == DCR_EXIT_OK && report.n_problems) {
+    else if (report.n_problems)
         printf("%s: FAILED, %d problem%s\n%s", name, report.n_problems, report.n_problems == 1 ? "" : "s",
                dcr_buf_text(&report.text));
-        status = DCR_EXIT_CHECK;
-    }
+    else /* The counts are printed by `ls`, and for a run by the closing line. */
+        printf("%s: ok, %d members, %d trace%s read to the end%s\n", name, report.n_members, report.n_traces,
+               report.n_traces == 1 ? "" : "s", report.is_complete ? "" : ", marked incomplete");
     verify_release(&report);
-    return status;
+    return rc ? DCR_EXIT_INPUT : report.n_problems ? DCR_EXIT_CHECK : DCR_EXIT_OK;
 }
 
 static int look_at_all(const struct options *o)
