@@ -26,12 +26,9 @@ static int by_name(const void *a, const void *b)
 
 json_t *archive_manifest(void)
 {
-    json_t *o = json_object();
-    json_object_set_new(o, "format", json_string(DCR_ARCHIVE_FORMAT));
-    json_object_set_new(o, "version", json_integer(DCR_ARCHIVE_VERSION));
-    json_object_set_new(o, DCR_MANIFEST_SUM, json_string(DCR_MANIFEST_NO_SUM)); /* it must stand before all text that
-                                                                                 * may hold anything */
-    return o;
+    /* The checksum stands before all text that may hold anything. */
+    return json_pack("{s:s, s:i, s:s}", "format", DCR_ARCHIVE_FORMAT, "version", DCR_ARCHIVE_VERSION, DCR_MANIFEST_SUM,
+                     DCR_MANIFEST_NO_SUM);
 }
 
 void archive_sort(struct archive_member *members, size_t n)
@@ -224,43 +221,36 @@ static void put_time(struct dcr_buf *b, const char *label, const json_t *seconds
     dcr_buf_printf(b, "%s: %s\n", label, text);
 }
 
-/* Nested objects and lists become indented lines. */
+/* Nested objects and lists become indented lines; empty ones are left out. */
 static void put_object(struct dcr_buf *b, const json_t *o, int indent)
 {
     const char *key;
     json_t *value;
     json_object_foreach((json_t *)o, key, value)
     {
+        int is_list = json_is_array(value);
+        size_t n = is_list ? json_array_size(value) : json_is_object(value) ? json_object_size(value) : 1;
+        if (n == 0)
+            continue;
+        dcr_buf_printf(b, "%*s%s:", indent, "", key);
         if (json_is_object(value)) {
-            if (json_object_size(value) == 0)
-                continue;
-            dcr_buf_printf(b, "%*s%s:\n", indent, "", key);
+            dcr_buf_putc(b, '\n');
             put_object(b, value, indent + 2);
             continue;
         }
-        if (json_is_array(value)) {
-            size_t n = json_array_size(value);
-            if (n == 0)
-                continue;
-            dcr_buf_printf(b, "%*s%s:", indent, "", key);
-            int is_flat = !json_is_object(json_array_get(value, 0));
-            for (size_t i = 0; i < n; i++) {
-                const json_t *item = json_array_get(value, i);
-                if (is_flat) {
-                    dcr_buf_putc(b, ' ');
-                    put_value(b, item);
-                } else {
-                    dcr_buf_printf(b, "\n%*s- %zu\n", indent + 2, "", i);
-                    put_object(b, item, indent + 4);
-                }
+        int is_nested = json_is_object(json_array_get(value, 0));
+        for (size_t i = 0; i < n; i++) {
+            const json_t *item = is_list ? json_array_get(value, i) : value;
+            if (is_nested) {
+                dcr_buf_printf(b, "\n%*s- %zu\n", indent + 2, "", i);
+                put_object(b, item, indent + 4);
+            } else {
+                dcr_buf_putc(b, ' ');
+                put_value(b, item);
             }
-            if (is_flat)
-                dcr_buf_putc(b, '\n');
-            continue;
         }
-        dcr_buf_printf(b, "%*s%s: ", indent, "", key);
-        put_value(b, value);
-        dcr_buf_putc(b, '\n');
+        if (!is_nested)
+            dcr_buf_putc(b, '\n');
     }
 }
 

@@ -318,7 +318,6 @@ int pack_describe(struct pack *p, struct dcr_err *err)
     if (rc)
         return rc;
     pack_judge(p);
-    pack_check_mixed(p);
     add_rank_members(p);
     if (p->is_spool)
         describe_run(p, record, o);

@@ -65,35 +65,6 @@ static void judge_losses(struct pack *p, const json_t *record)
                 *why ? why : "there was no room for a further process in the memory that they share");
 }
 
-void pack_judge(struct pack *p)
-{
-    int n_bad = 0;
-    json_int_t world = 0;
-    if (p->launcher)
-        (void)judge_record(p, p->launcher, "the program");
-    judge_losses(p, p->launcher);
-    for (size_t i = 0; i < p->n_ranks; i++) {
-        const json_t *record = p->ranks[i].record;
-        char who[32];
-        snprintf(who, sizeof who, "rank %d", p->ranks[i].rank);
-        /* The record of a program without ranks is that of its launcher. */
-        if (!p->launcher ||
-            pack_json_int(record, "collector_pid", -1) != pack_json_int(p->launcher, "collector_pid", -2))
-            judge_losses(p, record);
-        if (pack_json_int(record, "world_size", 0) > world)
-            world = pack_json_int(record, "world_size", 0);
-        if (p->launcher || !*pack_json_text(record, "state"))
-            continue;
-        if (n_bad < MAX_RANK_REASONS)
-            n_bad += judge_record(p, record, who);
-    }
-    if (n_bad == MAX_RANK_REASONS)
-        pack_reason(p, "further ranks may have failed too");
-    if (world > (json_int_t)p->n_ranks)
-        pack_reason(p, "%lld of %lld ranks left nothing", (long long)(world - (json_int_t)p->n_ranks),
-                    (long long)world);
-}
-
 /* ---- two runs in one folder -------------------------------------------------------------------- */
 
 static void say(struct pack *p, const char *what)
@@ -152,8 +123,33 @@ static void compare_traces(struct pack *p)
     }
 }
 
-void pack_check_mixed(struct pack *p)
+void pack_judge(struct pack *p)
 {
+    int n_bad = 0;
+    json_int_t world = 0;
+    if (p->launcher)
+        (void)judge_record(p, p->launcher, "the program");
+    judge_losses(p, p->launcher);
+    for (size_t i = 0; i < p->n_ranks; i++) {
+        const json_t *record = p->ranks[i].record;
+        char who[32];
+        snprintf(who, sizeof who, "rank %d", p->ranks[i].rank);
+        /* The record of a program without ranks is that of its launcher. */
+        if (!p->launcher ||
+            pack_json_int(record, "collector_pid", -1) != pack_json_int(p->launcher, "collector_pid", -2))
+            judge_losses(p, record);
+        if (pack_json_int(record, "world_size", 0) > world)
+            world = pack_json_int(record, "world_size", 0);
+        if (p->launcher || !*pack_json_text(record, "state"))
+            continue;
+        if (n_bad < MAX_RANK_REASONS)
+            n_bad += judge_record(p, record, who);
+    }
+    if (n_bad == MAX_RANK_REASONS)
+        pack_reason(p, "further ranks may have failed too");
+    if (world > (json_int_t)p->n_ranks)
+        pack_reason(p, "%lld of %lld ranks left nothing", (long long)(world - (json_int_t)p->n_ranks),
+                    (long long)world);
     compare_ranks(p);
     compare_traces(p);
 }
@@ -289,10 +285,9 @@ void pack_recorded(const struct pack *p, const json_t *record, json_t *o)
                     "given up)");
     put_observed(p, record, window, collector);
     put_gpu(p, record, window, collector);
-    json_object_set_new(collector, "traces", json_integer(p->n_traces));
-    json_object_set_new(collector, "traces_packed", json_integer(p->n_traces_packed));
-    json_object_set_new(collector, "events", json_integer((json_int_t)p->n_events));
-    json_object_set_new(collector, "dropped_events", json_integer((json_int_t)p->n_dropped));
+    json_object_update_new(collector,
+                           json_pack("{s:i, s:i, s:I, s:I}", "traces", p->n_traces, "traces_packed", p->n_traces_packed,
+                                     "events", (json_int_t)p->n_events, "dropped_events", (json_int_t)p->n_dropped));
     put_cost(p, collector);
     pack_json_copy(collector, record, "interval_ms");
     pack_json_copy(collector, record, "window");

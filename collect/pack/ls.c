@@ -1,6 +1,7 @@
 /* ls.c - see ls.h. */
 #include "collect/pack/ls.h"
 
+#include "collect/pack/parts.h"
 #include "collect/record/node_share.h"
 #include "lib/archive/manifest_sum.h"
 #include "lib/archive/member.h"
@@ -105,12 +106,6 @@ struct listing {
     struct dcr_buf members; /* a line each */
 };
 
-static const char *text_of(const json_t *o, const char *key)
-{
-    const char *text = json_string_value(json_object_get(o, key));
-    return text ? text : "";
-}
-
 /* "1.2 MB"; decimal units, as for sizes of members in docs/FORMAT.md. */
 static const char *size_text(int64_t bytes, char out[24])
 {
@@ -151,7 +146,7 @@ static int take_manifest(struct listing *l, struct dcr_tar_member *m, struct dcr
         const json_t *entry = json_array_get(list, i);
         json_t *role = json_object_get(entry, "role");
         if (json_is_string(role) && json_is_string(json_object_get(entry, "name")))
-            json_object_set(l->roles, text_of(entry, "name"), role);
+            json_object_set(l->roles, pack_json_text(entry, "name"), role);
     }
     return DCR_OK;
 }
@@ -199,7 +194,7 @@ static int read_all(struct listing *l, struct dcr_tar_reader *tar, struct dcr_er
  * told apart. */
 static void say_node_kind(const struct listing *l, struct dcr_buf *out)
 {
-    const char *kind = text_of(l->manifest, "node_kind");
+    const char *kind = pack_json_text(l->manifest, "node_kind");
     const json_t *nodes = json_object_get(l->metadata, "nodes"), *share = NULL;
     int n_unlike = 0;
     char words[120] = "";
@@ -296,7 +291,7 @@ static void say_recorded(const struct listing *l, struct dcr_buf *out)
     if (!json_is_object(c))
         return;
     long long events = (long long)json_integer_value(json_object_get(c, "events"));
-    const char *nvtx = text_of(c, "nvtx");
+    const char *nvtx = pack_json_text(c, "nvtx");
     static const char because[] = "nothing recorded ";
     long long mpi = (long long)json_integer_value(json_object_get(c, "mpi_calls"));
     long long io = (long long)json_integer_value(json_object_get(c, "io_calls"));
@@ -305,8 +300,8 @@ static void say_recorded(const struct listing *l, struct dcr_buf *out)
     words_dropped((uint64_t)json_integer_value(json_object_get(c, "dropped_events")), drops, sizeof drops);
     dcr_buf_printf(out, "  recorded  %s%lld ranges, %lld MPI calls, %lld file calls; %s\n", window, events, mpi, io,
                    drops);
-    if (*text_of(c, "not_loaded"))
-        dcr_buf_printf(out, "  missing   MPI calls, file calls: %s\n", text_of(c, "not_loaded"));
+    if (*pack_json_text(c, "not_loaded"))
+        dcr_buf_printf(out, "  missing   MPI calls, file calls: %s\n", pack_json_text(c, "not_loaded"));
     else if (*nvtx && strcmp(nvtx, "ok") != 0)
         dcr_buf_printf(out, "  no ranges %s\n",
                        strncmp(nvtx, because, sizeof because - 1) == 0 ? nvtx + sizeof because - 1 : nvtx);
@@ -381,7 +376,7 @@ int ls_archive(const char *path, int is_long, struct dcr_buf *out, struct dcr_er
             rc = dcr_err_set(err, DCR_FAIL, "cannot read '%s': it has no %s; it is no run archive", path, DCR_MANIFEST);
     } else {
         char head[PATH_MAX + 256];
-        snprintf(head, sizeof head, "%s: run %s", path, text_of(l.manifest, "run_id"));
+        snprintf(head, sizeof head, "%s: run %s", path, pack_json_text(l.manifest, "run_id"));
         dcr_buf_puts(out, dcr_clean_line(head));
         say_counts(&l, out);
         dcr_buf_puts(out, rc ? ", DAMAGED: what can be read of it\n"

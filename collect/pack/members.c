@@ -32,11 +32,8 @@ void pack_reason(struct pack *p, const char *fmt, ...)
 
 void pack_leave_out(struct pack *p, const char *name, int64_t size, const char *reason)
 {
-    json_t *o = json_object();
-    json_object_set_new(o, "name", json_string_kept(name));
-    json_object_set_new(o, "size", json_integer(size));
-    json_object_set_new(o, "reason", json_string_kept(reason));
-    json_array_append_new(p->not_packed, o);
+    json_array_append_new(p->not_packed, json_pack("{s:o, s:I, s:o}", "name", json_string_kept(name), "size",
+                                                   (json_int_t)size, "reason", json_string_kept(reason)));
 }
 
 void pack_leave_unread(struct pack *p, const char *path, int64_t size)

@@ -105,12 +105,9 @@ int pack_describe(struct pack *p, struct dcr_err *err) DCR_MUST_CHECK;
 const json_t *pack_first_record(const struct pack *p);
 
 /* ---- judge.c ---- */
-/** pack_judge - finds reasons why the run is incomplete, from the records of the program or of the ranks. */
+/** pack_judge - finds reasons why the run is incomplete, from the records of the program and of the ranks. If one spool
+ * holds processes of two runs, also adds "several_runs" of the metadata. */
 void pack_judge(struct pack *p);
-
-/** pack_check_mixed - if one spool holds processes of two runs, adds a reason and "several_runs" of the metadata. Call
- * after the ranks have their records. */
-void pack_check_mixed(struct pack *p);
 /** pack_recorded - "collector" of the metadata o: what was recorded, and why other things were not. */
 void pack_recorded(const struct pack *p, const json_t *record, json_t *o);
 
