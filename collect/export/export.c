@@ -35,15 +35,11 @@ struct export_state {
 /* Without a readable manifest there are no checksums to compare with. */
 static void take_checksums(struct export_state *x, struct dcr_tar_member *m)
 {
-    json_t *o = x->sha256 ? NULL : json_read(&m->stream, NULL), *entry;
+    json_t *o = json_read(&m->stream, NULL), *entry;
     size_t i;
-    x->sha256 = x->sha256 ? x->sha256 : json_object();
+    x->sha256 = json_object();
     json_array_foreach(json_object_get(o, "members"), i, entry)
-    {
-        const char *name = json_string_value(json_object_get(entry, "name"));
-        if (name)
-            json_object_set(x->sha256, name, json_object_get(entry, "sha256"));
-    }
+        json_object_set(x->sha256, json_string_value(json_object_get(entry, "name")), json_object_get(entry, "sha256"));
     json_decref(o);
 }
 
@@ -56,7 +52,6 @@ static void take_base(struct export_state *x, struct dcr_tar_member *m)
         x->w.base_ns = (int64_t)floor(started) * 1000000000;
         x->has_base = 1;
     }
-    json_decref(x->nodes);
     x->nodes = json_incref(json_object_get(o, "nodes"));
     json_decref(o);
 }

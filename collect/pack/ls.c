@@ -67,30 +67,26 @@ const char *words_no_mpi(const json_t *collector, size_t n_ranks)
 enum { MAX_JSON_BYTES = 256 << 20 };
 
 /* Words for each role; several members of a role make one line. */
-static const struct {
-    enum dcr_role role;
-    const char *words;
-} meanings[] = {
-    {DCR_ROLE_METADATA, "what ran, where, with what"},
-    {DCR_ROLE_METADATA_TEXT, "the same, to read"},
-    {DCR_ROLE_METRICS, "losses and throughput per epoch"},
-    {DCR_ROLE_STEPS, "times of every training step"},
-    {DCR_ROLE_CPU_MONITOR, "samples of processors and memory"},
-    {DCR_ROLE_GPU_MONITOR, "samples of the GPUs"},
-    {DCR_ROLE_NET_MONITOR, "samples of the network interfaces"},
-    {DCR_ROLE_DISK_MONITOR, "samples of the disks"},
-    {DCR_ROLE_MEMORY_MONITOR, "bytes through the memory controllers"},
-    {DCR_ROLE_CLOCK_MONITOR, "how far the nodes' clocks are apart"},
-    {DCR_ROLE_PROCESS_MONITOR, "samples of the ranks' processes"},
-    {DCR_ROLE_TRACE, "events of the program, MPI, files"},
-    {DCR_ROLE_SUMMARY, "what each trace comes down to"},
-    {DCR_ROLE_RANK, "how each rank began and ended"},
-    {DCR_ROLE_CALIBRATION, "what the machine can do: products, memory, all-reduce"},
-    {DCR_ROLE_LOG, "logs"},
-    {DCR_ROLE_FOREIGN, "evidence of other tools, as it came"},
-    {DCR_ROLE_OTHER, "other files, kept as they came"},
+static const char *const meanings[DCR_N_ROLES] = {
+    [DCR_ROLE_METADATA] = "what ran, where, with what",
+    [DCR_ROLE_METADATA_TEXT] = "the same, to read",
+    [DCR_ROLE_METRICS] = "losses and throughput per epoch",
+    [DCR_ROLE_STEPS] = "times of every training step",
+    [DCR_ROLE_CPU_MONITOR] = "samples of processors and memory",
+    [DCR_ROLE_GPU_MONITOR] = "samples of the GPUs",
+    [DCR_ROLE_NET_MONITOR] = "samples of the network interfaces",
+    [DCR_ROLE_DISK_MONITOR] = "samples of the disks",
+    [DCR_ROLE_MEMORY_MONITOR] = "bytes through the memory controllers",
+    [DCR_ROLE_CLOCK_MONITOR] = "how far the nodes' clocks are apart",
+    [DCR_ROLE_PROCESS_MONITOR] = "samples of the ranks' processes",
+    [DCR_ROLE_TRACE] = "events of the program, MPI, files",
+    [DCR_ROLE_SUMMARY] = "what each trace comes down to",
+    [DCR_ROLE_RANK] = "how each rank began and ended",
+    [DCR_ROLE_CALIBRATION] = "what the machine can do: products, memory, all-reduce",
+    [DCR_ROLE_LOG] = "logs",
+    [DCR_ROLE_FOREIGN] = "evidence of other tools, as it came",
+    [DCR_ROLE_OTHER] = "other files, kept as they came",
 };
-enum { N_MEANINGS = sizeof meanings / sizeof *meanings };
 
 struct group {
     size_t n;
@@ -102,7 +98,7 @@ struct listing {
     json_t *roles; /* of the manifest, by name; NULL without one */
     json_t *manifest, *metadata;
     const char *broken; /* why the manifest differs from what was written; NULL: it does not */
-    struct group groups[N_MEANINGS];
+    struct group groups[DCR_N_ROLES];
     struct dcr_buf members; /* a line each */
 };
 
@@ -140,14 +136,11 @@ static int take_manifest(struct listing *l, struct dcr_tar_member *m, struct dcr
     dcr_buf_release(&b);
     if (!l->manifest)
         return DCR_FAIL;
-    const json_t *list = json_object_get(l->manifest, "members");
+    size_t i;
+    json_t *entry;
     l->roles = json_object();
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        const json_t *entry = json_array_get(list, i);
-        json_t *role = json_object_get(entry, "role");
-        if (json_is_string(role) && json_is_string(json_object_get(entry, "name")))
-            json_object_set(l->roles, pack_json_text(entry, "name"), role);
-    }
+    json_array_foreach(json_object_get(l->manifest, "members"), i, entry)
+        json_object_set(l->roles, pack_json_text(entry, "name"), json_object_get(entry, "role"));
     return DCR_OK;
 }
 
@@ -157,14 +150,11 @@ static void count_member(struct listing *l, const struct dcr_tar_member *m)
     snprintf(name, sizeof name, "%s", m->name);
     dcr_clean_line(name); /* for printing: an archive may hold anything */
     enum dcr_role role = role_of(l, m->name);
-    size_t k = 0;
-    while (k + 1 < N_MEANINGS && meanings[k].role != role)
-        k++;
-    struct group *g = &l->groups[k];
+    struct group *g = &l->groups[role];
     if (g->n++ == 0)
         snprintf(g->first, sizeof g->first, "%.*s", (int)sizeof g->first - 1, name);
     g->bytes += m->size_bytes;
-    dcr_buf_printf(&l->members, "%10s  %-36s %s\n", size_text(m->size_bytes, size), meanings[k].words, name);
+    dcr_buf_printf(&l->members, "%10s  %-36s %s\n", size_text(m->size_bytes, size), meanings[role], name);
 }
 
 static int read_all(struct listing *l, struct dcr_tar_reader *tar, struct dcr_err *err)
@@ -335,11 +325,8 @@ static void say_reasons(const struct listing *l, struct dcr_buf *out)
 /* Warns that output of other programs may hold secrets that our own records leave out. */
 static void say_as_it_came(const struct listing *l, struct dcr_buf *out)
 {
-    size_t n = 0;
-    for (size_t i = 0; i < N_MEANINGS; i++)
-        if (meanings[i].role == DCR_ROLE_FOREIGN || meanings[i].role == DCR_ROLE_OTHER ||
-            meanings[i].role == DCR_ROLE_LOG)
-            n += l->groups[i].n;
+    const struct group *g = l->groups;
+    size_t n = g[DCR_ROLE_FOREIGN].n + g[DCR_ROLE_OTHER].n + g[DCR_ROLE_LOG].n;
     if (n)
         dcr_buf_printf(out,
                        "  others    %zu file%s as other programs wrote %s: not searched for secrets (dccollect(1))\n",
@@ -349,11 +336,11 @@ static void say_as_it_came(const struct listing *l, struct dcr_buf *out)
 static void say_groups(const struct listing *l, struct dcr_buf *out)
 {
     char size[24];
-    for (size_t i = 0; i < N_MEANINGS; i++) {
+    for (size_t i = 0; i < DCR_N_ROLES; i++) {
         const struct group *g = &l->groups[i];
         if (g->n)
-            dcr_buf_printf(out, "%10s  %5zu  %-36s %s%s\n", size_text(g->bytes, size), g->n, meanings[i].words,
-                           g->first, g->n > 1 ? " ..." : "");
+            dcr_buf_printf(out, "%10s  %5zu  %-36s %s%s\n", size_text(g->bytes, size), g->n, meanings[i], g->first,
+                           g->n > 1 ? " ..." : "");
     }
 }
 
