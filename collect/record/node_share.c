@@ -6,12 +6,15 @@
 #include <stdlib.h>
 
 /* The kernel takes periods of 1 ms to 1 s. */
-int node_share_of_text(const char *text, json_t **out, struct dcr_err *err)
+int node_share_of_environment(json_t **out, struct dcr_err *err)
 {
+    const char *text = getenv(NODE_SHARE_VARIABLE);
     double cores = 0;
     long long period_us = 0, link_bit_per_s = 0;
     int is_default = 0, n = 0;
     *out = NULL;
+    if (!text || !*text)
+        return DCR_OK;
     int is_whole = sscanf(text, "cores=%lf period_us=%lld link_bit_per_s=%lld default=%d%n", &cores, &period_us,
                           &link_bit_per_s, &is_default, &n) == 4 &&
                    !text[n];
@@ -25,13 +28,6 @@ int node_share_of_text(const char *text, json_t **out, struct dcr_err *err)
     *out = json_pack("{s:f, s:I, s:I, s:b}", "cores", cores, "period_us", (json_int_t)period_us, "link_bit_per_s",
                      (json_int_t)link_bit_per_s, "is_default", is_default);
     return *out ? DCR_OK : dcr_err_set(err, DCR_FATAL, "out of memory");
-}
-
-int node_share_of_environment(json_t **out, struct dcr_err *err)
-{
-    const char *text = getenv(NODE_SHARE_VARIABLE);
-    *out = NULL;
-    return text && *text ? node_share_of_text(text, out, err) : DCR_OK;
 }
 
 /* "50 Mbit/s", decimal as links are sold; three digits as in the report. */

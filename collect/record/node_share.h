@@ -9,16 +9,10 @@
 
 #define NODE_SHARE_VARIABLE "DCREPORT_NODE"
 
-/** node_share_of_text - the object "emulated" of docs/FORMAT.md.
- *
- *  text     "cores=0.25 period_us=4000 link_bit_per_s=50000000 default=1"
- *  out      gives; NULL on failure
- *  returns  0; DCR_FAIL when the text has another form, or a number is out of bounds
- *  Test: tests/unit/test_meta.c */
-int node_share_of_text(const char *text, json_t **out, struct dcr_err *err) DCR_MUST_CHECK;
-
-/** node_share_of_environment - the same for DCREPORT_NODE.
- *  out      gives; NULL when the variable is unset or empty: this host is not an emulated node */
+/** node_share_of_environment - the object "emulated" of docs/FORMAT.md, from DCREPORT_NODE, for instance
+ *  "cores=0.25 period_us=4000 link_bit_per_s=50000000 default=1".
+ *  out      gives; NULL on failure, or when the variable is unset or empty: this host is not an emulated node
+ *  errors   DCR_FAIL: the text has another form, or a number is out of bounds. Test: tests/unit/test_meta.c */
 int node_share_of_environment(json_t **out, struct dcr_err *err) DCR_MUST_CHECK;
 
 /** node_share_words - "0.25 core, 50 Mbit/s each", for one node without "each".

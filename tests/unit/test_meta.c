@@ -434,13 +434,21 @@ static void git_is_read_without_git(void **state)
     assert_int_equal(system(cmd), 0);
 }
 
+static int share_of(const char *text, json_t **out, struct dcr_err *err)
+{
+    setenv(NODE_SHARE_VARIABLE, text, 1);
+    int rc = node_share_of_environment(out, err);
+    unsetenv(NODE_SHARE_VARIABLE);
+    return rc;
+}
+
 static void emulated_nodes_say_what_they_are(void **state)
 {
     (void)state;
     struct dcr_err err = {0};
     json_t *o = NULL;
     char words[120];
-    assert_int_equal(node_share_of_text("cores=0.25 period_us=4000 link_bit_per_s=50000000 default=1", &o, &err), 0);
+    assert_int_equal(share_of("cores=0.25 period_us=4000 link_bit_per_s=50000000 default=1", &o, &err), 0);
     assert_true(json_number_value(json_object_get(o, "cores")) == 0.25);
     assert_int_equal(json_integer_value(json_object_get(o, "period_us")), 4000);
     assert_int_equal(json_integer_value(json_object_get(o, "link_bit_per_s")), 50000000);
@@ -450,19 +458,19 @@ static void emulated_nodes_say_what_they_are(void **state)
     node_share_words(o, 1, words, sizeof words);
     assert_string_equal(words, "0.25 core, 50 Mbit/s");
     json_decref(o);
-    assert_int_equal(node_share_of_text("cores=2 period_us=100000 link_bit_per_s=0 default=0", &o, &err), 0);
+    assert_int_equal(share_of("cores=2 period_us=100000 link_bit_per_s=0 default=0", &o, &err), 0);
     assert_true(json_is_false(json_object_get(o, "is_default")));
     node_share_words(o, 2, words, sizeof words);
     assert_string_equal(words, "2 cores each, links not shaped");
     json_decref(o);
-    assert_int_equal(node_share_of_text("cores=0 period_us=4000 link_bit_per_s=50000000 default=0", &o, &err), 0);
+    assert_int_equal(share_of("cores=0 period_us=4000 link_bit_per_s=50000000 default=0", &o, &err), 0);
     node_share_words(o, 2, words, sizeof words);
     assert_string_equal(words, "cores shared, 50 Mbit/s each");
     json_decref(o);
-    assert_int_equal(node_share_of_text("cores=.25 period_us=4000 link_bit_per_s=0 default=0", &o, &err), 0);
+    assert_int_equal(share_of("cores=.25 period_us=4000 link_bit_per_s=0 default=0", &o, &err), 0);
     assert_true(json_number_value(json_object_get(o, "cores")) == 0.25);
     json_decref(o);
-    assert_int_equal(node_share_of_text("cores=0 period_us=4000 link_bit_per_s=0 default=0", &o, &err), 0);
+    assert_int_equal(share_of("cores=0 period_us=4000 link_bit_per_s=0 default=0", &o, &err), 0);
     node_share_words(o, 4, words, sizeof words);
     assert_string_equal(words, "cores shared, links not shaped");
     json_decref(o);
@@ -503,7 +511,7 @@ static void malformed_emulated_nodes_are_refused(void **state)
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct dcr_err err = {0};
         json_t *o = (json_t *)&err; /* must be reset */
-        assert_int_equal(node_share_of_text(bad[i], &o, &err), DCR_FAIL);
+        assert_int_equal(share_of(bad[i], &o, &err), DCR_FAIL);
         assert_null(o);
         if (!strstr(err.text, "and not what collect/nodes sets") || !strstr(err.text, bad[i]))
             fail_msg("'%s': %s", bad[i], err.text);
