@@ -173,7 +173,9 @@ static int looks_secret(const char *name, const char *value)
     return is_changed;
 }
 
-int meta_is_allowed(const char *name, const char *value)
+/* Never if its name looks like a token, key or password, whatever the lists allow, or if its value holds a password in
+ * a URL. */
+static int is_allowed(const char *name, const char *value)
 {
     static const char *const prefixes[] = {
         "OMP_",  "GOMP_", "KMP_",    "OPENBLAS_", "MKL_",   "BLIS_",  "OMPI_MCA_", "PMIX_MCA_", "PRTE_MCA_", "UCX_",
@@ -214,7 +216,7 @@ static json_t *variables(char **environment, const char *prefix)
         if (!equals || strncmp(sorted[i], prefix, strlen(prefix)) != 0)
             continue;
         char *name = strndup(sorted[i], (size_t)(equals - sorted[i]));
-        if (name && meta_is_allowed(name, equals + 1))
+        if (name && is_allowed(name, equals + 1))
             json_object_set_new(o, name, json_string_kept(equals + 1));
         free(name);
     }

@@ -17,9 +17,6 @@ void meta_allowed_cpus(char *out, size_t n);
 
 /** meta_environment - the allow-listed part of an environment (NAME=value ..., NULL). gives */
 json_t *meta_environment(char **environment);
-/** meta_is_allowed - may the variable be recorded? Never if its name looks like a token, key or password, whatever the
- * list allows, or if its value holds a password in a URL. */
-int meta_is_allowed(const char *name, const char *value);
 /** meta_scheduler - {"name": "slurm"|"none", "job_id": ..., "variables": {...}}. gives */
 json_t *meta_scheduler(char **environment);
 

@@ -43,8 +43,6 @@ static int read_field(const struct nvml *n, void *device, unsigned id, unsigned 
         *out = f.value.u;
         return NVML_OK;
     case 2:
-        *out = f.value.ul;
-        return NVML_OK;
     case 3:
         *out = f.value.ull;
         return NVML_OK;
@@ -60,24 +58,18 @@ static int read_field(const struct nvml *n, void *device, unsigned id, unsigned 
  * ..._RX. nvmlDeviceGetPcieThroughput is not used, because it takes 20 ms a direction. */
 int nvml_counter(const struct nvml *n, void *device, enum nvml_counter which, unsigned long long *out)
 {
-    int status;
-    switch (which) {
-    case NVML_PCIE_TX_BYTES:
-        return read_field(n, device, 197, 0, out);
-    case NVML_PCIE_RX_BYTES:
-        return read_field(n, device, 198, 0, out);
-    case NVML_NVLINK_TX_BYTES:
-    case NVML_NVLINK_RX_BYTES:
-        status = read_field(n, device, which == NVML_NVLINK_TX_BYTES ? 138 : 139, ~0u, out); /* all links */
-        *out = status == NVML_OK ? *out * 1024 : 0;
-        return status;
-    case NVML_ECC_CORRECTED:
-        return NVML_CALL(n, ecc_errors, device, 0, 0, out);
-    case NVML_ECC_UNCORRECTED:
-        return NVML_CALL(n, ecc_errors, device, 1, 0, out);
-    default:
-        return NVML_MISSING;
-    }
+    static const struct {
+        unsigned id, scope, bytes; /* scope ~0: all links */
+    } fields[] = {[NVML_PCIE_TX_BYTES] = {197, 0, 1},
+                  [NVML_PCIE_RX_BYTES] = {198, 0, 1},
+                  [NVML_NVLINK_TX_BYTES] = {138, ~0u, 1024},
+                  [NVML_NVLINK_RX_BYTES] = {139, ~0u, 1024}};
+    if (which == NVML_ECC_CORRECTED || which == NVML_ECC_UNCORRECTED)
+        return NVML_CALL(n, ecc_errors, device, which == NVML_ECC_UNCORRECTED, 0, out);
+    int status = read_field(n, device, fields[which].id, fields[which].scope, out);
+    if (status == NVML_OK)
+        *out *= fields[which].bytes;
+    return status;
 }
 
 static int find_devices(struct nvml *n, struct dcr_err *err)

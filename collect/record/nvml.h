@@ -29,12 +29,11 @@ enum nvml_counter {
 struct nvml_field {
     unsigned id, scope;
     long long timestamp_us, latency_us;
-    unsigned type; /* 0 double, 1 unsigned, 2 unsigned long, 3 unsigned long long, 4 long long */
+    unsigned type; /* 0 double, 1 unsigned, 2 unsigned long (of 8 bytes), 3 unsigned long long, 4 long long */
     int status;
     union {
         double d;
         unsigned u;
-        unsigned long ul;
         unsigned long long ull;
         long long ll;
     } value;
