@@ -182,12 +182,12 @@ static int take_json(struct anonymise *x, struct dcr_tar_member *m, const json_t
 static int take_trace(struct anonymise *x, struct dcr_tar_member *m, const json_t *entry, enum dcr_role role,
                       struct dcr_err *err)
 {
-    struct anonymous_trace t;
+    uint32_t crc;
     char print[16];
     size_t n_before = x->n_members;
     int64_t bytes_before = x->n_bytes;
     begin_member(x, m->name, entry, role);
-    int rc = anonymise_trace(&x->hide, &m->stream, write_piece, x, &t, err);
+    int rc = anonymise_trace(&x->hide, &m->stream, write_piece, x, &crc, err);
     end_member(x);
     if (rc == DCR_FAIL) { /* not a trace */
         x->n_members = n_before;
@@ -197,9 +197,9 @@ static int take_trace(struct anonymise *x, struct dcr_tar_member *m, const json_
                    ? dcr_err_sys(err, DCR_FATAL, "cannot write beside '%s'", x->output)
                    : DCR_OK;
     }
-    snprintf(print, sizeof print, "%08" PRIx32, t.fingerprint);
+    snprintf(print, sizeof print, "%08" PRIx32, crc);
     json_object_set_new(x->traces, x->at->name,
-                        json_pack("{s:I,s:s}", "size", (json_int_t)t.size, "fingerprint", print));
+                        json_pack("{s:I,s:s}", "size", (json_int_t)x->at->size, "fingerprint", print));
     return rc;
 }
 

@@ -16,7 +16,7 @@ struct rewrite {
     struct hide *h;
     documents_sink sink;
     void *ctx;
-    struct anonymous_trace *out;
+    uint32_t print; /* of what was written */
     uint32_t block_bytes;
     unsigned char *in, *block;      /* one block each */
     struct dct_block_header header; /* of the block that is being filled */
@@ -27,8 +27,7 @@ struct rewrite {
 
 static int put(struct rewrite *w, const void *bytes, size_t n, size_t n_marked, struct dcr_err *err)
 {
-    w->out->fingerprint = dcr_crc32c(w->out->fingerprint, bytes, n_marked);
-    w->out->size += (int64_t)n;
+    w->print = dcr_crc32c(w->print, bytes, n_marked);
     return w->sink(w->ctx, bytes, n, err);
 }
 
@@ -53,7 +52,7 @@ static int put_block(struct rewrite *w, uint32_t state, size_t n_bytes, struct d
     memset(w->block + used, 0, w->block_bytes - used);
     int rc = put_unused(w, err);
     if (state == DCT_BLOCK_OPEN) /* the block counts them in addition to its header */
-        w->out->fingerprint = dcr_crc32c(w->out->fingerprint, w->block, sizeof w->header);
+        w->print = dcr_crc32c(w->print, w->block, sizeof w->header);
     return rc ? rc : put(w, w->block, n_bytes, state == DCT_BLOCK_OPEN ? n_bytes : sizeof w->header, err);
 }
 
@@ -253,15 +252,15 @@ static int rewrite_header(struct rewrite *w, struct dcr_stream *in, struct dcr_e
     return n < 0 ? (int)n : put(w, w->block, sizeof h + (size_t)n, OLD_HEADER_BYTES, err);
 }
 
-int anonymise_trace(struct hide *h, struct dcr_stream *in, documents_sink sink, void *ctx, struct anonymous_trace *out,
+int anonymise_trace(struct hide *h, struct dcr_stream *in, documents_sink sink, void *ctx, uint32_t *print,
                     struct dcr_err *err)
 {
-    struct rewrite w = {.h = h, .sink = sink, .ctx = ctx, .out = out};
-    *out = (struct anonymous_trace){0};
+    struct rewrite w = {.h = h, .sink = sink, .ctx = ctx};
     int rc = rewrite_header(&w, in, err);
     ssize_t n;
     while (rc == 0 && (n = dcr_stream_read_full(in, w.in, w.block_bytes, err)) != 0)
         rc = n < 0 ? (int)n : rewrite_block(&w, (size_t)n, err);
+    *print = w.print;
     free(w.in);
     free(w.block);
     dcr_map_release(&w.added);

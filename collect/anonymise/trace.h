@@ -6,15 +6,11 @@
 
 #include <stdint.h>
 
-struct anonymous_trace {
-    int64_t size;         /* up to its last used block */
-    uint32_t fingerprint; /* from summary_fingerprint (lib/reduce/summary.h) */
-};
-
 /** anonymise_trace - write the trace `in` to sink. Texts may need more room than before, which adds blocks. A damaged
  * block becomes an empty block that readers count as damaged.
+ *  print    gives; the fingerprint of what was written (summary_fingerprint in lib/reduce/summary.h)
  *  errors   DCR_FAIL: not a trace, or one of a later version; DCR_FATAL: it cannot be read or written */
-int anonymise_trace(struct hide *h, struct dcr_stream *in, documents_sink sink, void *ctx, struct anonymous_trace *out,
+int anonymise_trace(struct hide *h, struct dcr_stream *in, documents_sink sink, void *ctx, uint32_t *print,
                     struct dcr_err *err) DCR_MUST_CHECK;
 
 #endif

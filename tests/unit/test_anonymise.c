@@ -200,12 +200,12 @@ static void trace_says_the_same(void **state)
     (void)state;
     struct dcr_memory m = {(const char *)trace, 0, 0};
     struct dcr_buf out = {0}, before = {0}, after = {0};
-    struct anonymous_trace t;
+    uint32_t print;
     struct dct_loss was, is;
     make_trace();
     m.len = trace_bytes;
     struct dcr_stream s = dcr_stream_memory(&m, "trace");
-    assert_int_equal(anonymise_trace(&h, &s, keep, &out, &t, NULL), 0);
+    assert_int_equal(anonymise_trace(&h, &s, keep, &out, &print, NULL), 0);
     tell((const char *)trace, trace_bytes, 1, &before, &was);
     tell(out.data, out.len, 1, &after, &is);
     assert_string_equal(dcr_buf_text(&before), dcr_buf_text(&after));
@@ -225,8 +225,8 @@ static void trace_says_the_same(void **state)
     uint32_t crc;
     assert_true(fd >= 0 && unlink(path) == 0 && write(fd, out.data, out.len) == (ssize_t)out.len);
     assert_int_equal(summary_fingerprint(fd, &size, &crc), 0);
-    assert_int_equal(size, t.size);
-    assert_int_equal(crc, t.fingerprint);
+    assert_int_equal(size, out.len);
+    assert_int_equal(crc, print);
     close(fd);
     dcr_buf_release(&out);
     dcr_buf_release(&before);
@@ -242,9 +242,9 @@ static void cut_trace_stays_cut(void **state)
         struct dcr_memory m = {(const char *)trace, n, 0};
         struct dcr_buf out = {0}, before = {0}, after = {0};
         struct dcr_stream s = dcr_stream_memory(&m, "trace");
-        struct anonymous_trace t;
+        uint32_t print;
         struct dct_loss was, is;
-        assert_int_equal(anonymise_trace(&h, &s, keep, &out, &t, NULL), 0);
+        assert_int_equal(anonymise_trace(&h, &s, keep, &out, &print, NULL), 0);
         tell((const char *)trace, n, 1, &before, &was);
         tell(out.data, out.len, 1, &after, &is);
         assert_string_equal(dcr_buf_text(&before), dcr_buf_text(&after));
