@@ -17,14 +17,8 @@ enum { MAX_RANK_REASONS = 8 };
 /* Did it end as programs do on a signal: by the signal, or by the status that stands for it? */
 static int is_of_signal(json_int_t signal, json_int_t status, const char *told)
 {
-    static const struct {
-        const char *name;
-        int number;
-    } known[] = {{"SIGINT", SIGINT}, {"SIGTERM", SIGTERM}, {"SIGHUP", SIGHUP}, {"SIGQUIT", SIGQUIT}};
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (strcmp(known[i].name, told) == 0)
-            return signal == known[i].number || status == 128 + known[i].number;
-    return 0;
+    const char *name = sigabbrev_np((int)(signal > 0 ? signal : status - 128));
+    return name && strncmp(told, "SIG", 3) == 0 && strcmp(told + 3, name) == 0;
 }
 
 static int judge_record(struct pack *p, const json_t *record, const char *who)

@@ -56,15 +56,14 @@ void meta_allowed_cpus(char *out, size_t n)
 
 static void put_cpu_model(json_t *o)
 {
-    static const size_t bytes = 256 << 10;
-    char *info = malloc(bytes), model[256] = "";
-    if (info && procfs_read("/proc/cpuinfo", info, bytes, NULL) > 0)
+    static char info[256 << 10];
+    char model[256] = "";
+    if (procfs_read("/proc/cpuinfo", info, sizeof info, NULL) > 0)
         procfs_line(info, "model name", model, sizeof model);
     if (model[0])
         json_object_set_new(o, "cpu_model", json_string_kept(model));
     else
         meta_missing(o, "cpu_model", "'/proc/cpuinfo' names no model");
-    free(info);
 }
 
 static void put_cores(json_t *o)
