@@ -1,7 +1,6 @@
 /* describe.c - derives nodes, ranks, completeness and job_metadata.json (docs/FORMAT.md) from the gathered files. */
 #include "collect/pack/parts.h"
 
-#include "collect/record/calibrate.h"
 #include "collect/record/meta.h"
 #include "collect/record/spool_layout.h"
 #include "lib/base/progress.h"
@@ -225,19 +224,6 @@ static void note_missing(struct pack *p, const json_t *nodes)
     }
 }
 
-static void note_calibration(struct pack *p)
-{
-    for (size_t i = 0; i < p->n_members; i++) {
-        const struct archive_member *m = &p->members[i];
-        int n = m->role == DCR_ROLE_CALIBRATION && m->path ? calibrate_disturbed(m->path) : 0;
-        char line[128];
-        if (!n)
-            continue;
-        snprintf(line, sizeof line, "calibration: other work disturbed %d measurement%s", n, n == 1 ? "" : "s");
-        json_array_append_new(p->missing, json_string_kept(line));
-    }
-}
-
 /* Only nsys can read its reports. Without the SQLite export beside it, the closing line gets the command that makes
  * one. */
 static void name_exports(struct pack *p)
@@ -323,7 +309,6 @@ int pack_describe(struct pack *p, struct dcr_err *err)
         describe_run(p, record, o);
     else
         describe_results_folder(p, o);
-    note_calibration(p);
     put_program(p, o);
     pack_recorded(p, record, o);
     json_object_set(o, "not_packed", p->not_packed);

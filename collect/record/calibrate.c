@@ -1,7 +1,6 @@
 /* calibrate.c - see calibrate.h. The measurements are in collect/calibrate/. */
 #include "collect/record/calibrate.h"
 
-#include "collect/record/disturbed.h"
 #include "collect/record/spool_layout.h"
 #include "lib/archive/format.h"
 #include "lib/base/fs.h"
@@ -60,14 +59,4 @@ int calibrate_copy(const char *path, const char *spool, struct dcr_err *err)
     int rc = spool_write_json(spool, DCR_CALIBRATION, o, err);
     json_decref(o);
     return rc;
-}
-
-int calibrate_disturbed(const char *path)
-{
-    struct dcr_buf list = {0};
-    json_t *o = load(path, NULL);
-    int n = o ? disturbed_list(o, &list) : 0;
-    dcr_buf_release(&list);
-    json_decref(o);
-    return n;
 }

@@ -17,7 +17,4 @@ int calibrate_check(const char *path, struct dcr_err *err) DCR_MUST_CHECK;
 /** calibrate_copy - check the file and copy it into a spool folder, where pack finds it. */
 int calibrate_copy(const char *path, const char *spool, struct dcr_err *err) DCR_MUST_CHECK;
 
-/** calibrate_disturbed - number of measurements in the file that other work disturbed. */
-int calibrate_disturbed(const char *path);
-
 #endif
