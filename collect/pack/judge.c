@@ -183,11 +183,13 @@ static const char *note_that(const struct pack *p, const char *beginning)
     return "";
 }
 
-/* Puts "ok", or why there is nothing. why: NULL, it was recorded */
-static void put_state(json_t *collector, const char *key, const char *why)
+/* Puts "ok", or why there is nothing: its own reason, else that no window opened, else that nothing happened. */
+static void put_state(json_t *collector, const char *key, int is_recorded, const char *own, const char *window,
+                      const char *nothing)
 {
-    char line[1400];
-    snprintf(line, sizeof line, "%s%s", why ? "nothing recorded because " : "ok", why ? why : "");
+    char line[1400] = "ok";
+    if (!is_recorded)
+        snprintf(line, sizeof line, "nothing recorded because %s", *own ? own : *window ? window : nothing);
     json_object_set_new(collector, key, json_string_kept(line));
 }
 
@@ -198,17 +200,10 @@ static void put_observed(const struct pack *p, const json_t *record, const char 
         mpi = note_that(p, "MPI calls are not recorded");
     if (!record)
         mpi = io = "no collector watched the run";
-    put_state(collector, "mpi",
-              p->n_mpi_calls ? NULL
-              : *mpi         ? mpi
-              : *window      ? window
-                             : "the program called no MPI function");
-    put_state(collector, "io",
-              p->n_io_calls ? NULL
-              : *io         ? io
-              : *window     ? window
-                            : "the visible calls on files moved less than 1 MB and none took long (fprintf, mmap and "
-                              "others cannot be seen)");
+    put_state(collector, "mpi", p->n_mpi_calls > 0, mpi, window, "the program called no MPI function");
+    put_state(collector, "io", p->n_io_calls > 0, io, window,
+              "the visible calls on files moved less than 1 MB and none took long (fprintf, mmap and others cannot be "
+              "seen)");
     json_object_set_new(collector, "mpi_calls", json_integer((json_int_t)p->n_mpi_calls));
     json_object_set_new(collector, "io_calls", json_integer((json_int_t)p->n_io_calls));
 }
@@ -220,11 +215,7 @@ static void put_gpu(const struct pack *p, const json_t *record, const char *wind
     const char *why = *note    ? note + sizeof is_not - 1
                       : record ? pack_json_text(record, "cuda_note")
                                : "no collector watched the run";
-    put_state(collector, "cuda",
-              *note_that(p, DCR_GPU_NOTE) ? NULL
-              : *why                      ? why
-              : *window                   ? window
-                                          : "the program used no GPU");
+    put_state(collector, "cuda", *note_that(p, DCR_GPU_NOTE) != '\0', why, window, "the program used no GPU");
     char line[300];
     snprintf(line, sizeof line,
              "of %d process%s the last GPU activity, up to a second of it, is missing and not counted as dropped: "
@@ -260,15 +251,11 @@ void pack_recorded(const struct pack *p, const json_t *record, json_t *o)
     char window[300];
     json_t *collector = json_object();
     say_window(p, record, window, sizeof window);
-    const char *note = pack_json_text(record, "nvtx_note");
+    const char *note = record ? pack_json_text(record, "nvtx_note") : "no collector watched the run";
     json_object_set_new(collector, "version",
                         json_string(record ? pack_json_text(record, "collector_version") : DCR_VERSION));
-    put_state(collector, "nvtx",
-              p->n_events          ? NULL
-              : !record            ? "no collector watched the run"
-              : *note              ? note
-              : *window            ? window
-              : p->n_dropped       ? "there was no room for it on disk or in memory"
+    put_state(collector, "nvtx", p->n_events > 0, note, window,
+              p->n_dropped         ? "there was no room for it on disk or in memory"
               : p->n_unread_traces ? "its traces could not be summed up"
               : p->n_traces        ? "the program named no range"
               : p->n_empty
