@@ -119,7 +119,8 @@ static int export_events(struct export_state *x, const struct dcr_tar_member *m,
     if (x->w.n_traces++ == 0)
         x->style->begin(&x->w); /* an archive without traces writes nothing */
     x->w.n_tracks = 0;
-    x->style->trace(&x->w);
+    if (x->style->trace)
+        x->style->trace(&x->w);
     while ((rc = dct_next(r, &e, err)) == DCR_OK && !ferror(x->w.out)) {
         if (e.kind == DCT_FILE) {
             x->w.n_files++;
@@ -130,7 +131,7 @@ static int export_events(struct export_state *x, const struct dcr_tar_member *m,
         dct_put_payload(r, &e, &x->w.payload);
         x->style->event(&x->w, &e);
     }
-    for (size_t i = 0; rc == DCR_END && i < x->w.n_tracks; i++)
+    for (size_t i = 0; rc == DCR_END && x->style->thread && i < x->w.n_tracks; i++)
         x->style->thread(&x->w, x->w.tracks[i], dct_thread_name(r, (uint32_t)x->w.tracks[i]));
     dct_close(r);
     return rc == DCR_END ? DCR_OK : rc;
@@ -296,7 +297,7 @@ int export_archive(const char *path, const char *output, enum export_format form
     dcr_tar_close(tar);
     if (rc == 0)
         rc = check_content(&x, path, err);
-    if (rc == 0)
+    if (rc == 0 && x.style->end)
         x.style->end(&x.w);
     int is_written = !ferror(x.w.out) && fflush(x.w.out) == 0;
     if (rc == 0 && !is_written)

@@ -220,4 +220,4 @@ static void gpu(struct export_writer *w, const struct dct_gpu_event *e)
     export_line(w);
 }
 
-const struct export_style export_chrome = {begin, trace, event, gpu, thread, end};
+const struct export_style export_chrome = {begin, event, gpu, trace, thread, end};

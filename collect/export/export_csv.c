@@ -13,18 +13,6 @@ static void begin(struct export_writer *w)
           w->out);
 }
 
-static void nothing(struct export_writer *w)
-{
-    (void)w;
-}
-
-static void thread(struct export_writer *w, uint64_t track, const char *name)
-{
-    (void)w;
-    (void)track;
-    (void)name;
-}
-
 /* Puts text; invalid UTF-8 and characters that would break lines are replaced as in the other format. */
 static void put_text(struct export_writer *w, const char *text)
 {
@@ -120,4 +108,4 @@ static void gpu(struct export_writer *w, const struct dct_gpu_event *e)
     export_line(w);
 }
 
-const struct export_style export_csv = {begin, nothing, event, gpu, thread, nothing};
+const struct export_style export_csv = {.begin = begin, .event = event, .gpu = gpu};

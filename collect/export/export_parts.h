@@ -22,9 +22,10 @@ struct export_writer {
 
 struct export_style {
     void (*begin)(struct export_writer *w);
-    void (*trace)(struct export_writer *w);                            /* a new trace begins */
     void (*event)(struct export_writer *w, const struct dct_event *e); /* w->payload holds its raw payload as text */
     void (*gpu)(struct export_writer *w, const struct dct_gpu_event *e);
+    /* These may be NULL. */
+    void (*trace)(struct export_writer *w);                                    /* a new trace begins */
     void (*thread)(struct export_writer *w, uint64_t track, const char *name); /* "" = none */
     void (*end)(struct export_writer *w);
 };
