@@ -30,65 +30,32 @@ enum rule {
 
 static enum rule rule_of(const char *key)
 {
+    /* Keys stand between blanks. Sentences of the collector are followed by names of hardware and software. */
     static const struct {
-        const char *key;
         enum rule rule;
-    } rules[] = {{"folder", RULE_PATH},       {"path", RULE_PATH},           {"paths", RULE_PATH},
-                 {"nvtx_chained", RULE_PATH}, {"adopt", RULE_PATH},          {"host", RULE_HOST},
-                 {"measured_on", RULE_HOST},  {"reference", RULE_HOST},      {"job_id", RULE_JOB},
-                 {"job", RULE_JOB},           {"boot_id", RULE_BOOT},        {"branch", RULE_BRANCH},
-                 {"commit", RULE_COMMIT},     {"command", RULE_COMMAND},     {"variables", RULE_VARIABLES},
-                 {"labels", RULE_LABELS},     {"not_packed", RULE_LEFT_OUT}, {"environment", RULE_VARIABLES}};
-    /* Sentences of the collector, and names of hardware and software. */
-    static const char *const ours[] = {"missing",
-                                       "monitors",
-                                       "counters",
-                                       "incomplete_because",
-                                       "notes",
-                                       "reason",
-                                       "several_runs",
-                                       "name",
-                                       "node_kind",
-                                       "cpu_model",
-                                       "kernel",
-                                       "cuda",
-                                       "version",
-                                       "gpu_driver",
-                                       "says",
-                                       "of",
-                                       "told_to_end",
-                                       "nvtx",
-                                       "mpi",
-                                       "io",
-                                       "not_loaded",
-                                       "steps",
-                                       "unit",
-                                       "precision",
-                                       "process_monitor",
-                                       "format",
-                                       "state",
-                                       "cpus_allowed",
-                                       "note",
-                                       "disturbed",
-                                       "mpi_library",
-                                       "collector_version",
-                                       "model",
-                                       "backend",
-                                       "capture_range",
-                                       "blas",
-                                       "nccl",
-                                       "kernels_best",
-                                       "allreduce_dtype",
-                                       "scenario",
-                                       "knob",
-                                       "windows_from",
-                                       "windows_read_by"};
-    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
-        if (strcmp(key, rules[i].key) == 0)
+        const char *keys;
+    } rules[] = {
+        {RULE_PATH, " folder path paths nvtx_chained adopt "},
+        {RULE_HOST, " host measured_on reference "},
+        {RULE_JOB, " job_id job "},
+        {RULE_BOOT, " boot_id "},
+        {RULE_BRANCH, " branch "},
+        {RULE_COMMIT, " commit "},
+        {RULE_COMMAND, " command "},
+        {RULE_VARIABLES, " variables environment "},
+        {RULE_LABELS, " labels "},
+        {RULE_LEFT_OUT, " not_packed "},
+        {RULE_SENTENCE,
+         " missing monitors counters incomplete_because notes reason several_runs of told_to_end nvtx mpi io cuda"
+         " not_loaded steps process_monitor state cpus_allowed note says disturbed capture_range"
+         " name node_kind cpu_model kernel version gpu_driver unit precision format mpi_library"
+         " collector_version model backend blas nccl kernels_best allreduce_dtype scenario knob windows_from"
+         " windows_read_by "}};
+    char word[64];
+    int n = snprintf(word, sizeof word, " %s ", key);
+    for (size_t i = 0; i < sizeof rules / sizeof *rules && n < (int)sizeof word; i++)
+        if (strstr(rules[i].keys, word))
             return rules[i].rule;
-    for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
-        if (strcmp(key, ours[i]) == 0)
-            return RULE_SENTENCE;
     return RULE_NONE;
 }
 
