@@ -285,9 +285,7 @@ int export_archive(const char *path, const char *output, enum export_format form
         rc = check_ending(output, err);
     if (rc == 0)
         rc = dcr_tar_open(&tar, path, err);
-    if (rc)
-        return rc;
-    if (output)
+    if (rc == 0 && output)
         rc = open_output(output, is_beside ? partial : NULL, &x.w.out, err);
     if (rc) {
         dcr_tar_close(tar);

@@ -197,8 +197,8 @@ static int by_text(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* The variables that begin with prefix, allowed and sorted. */
-static json_t *variables(char **environment, const char *prefix)
+/* The variables of the scheduler or all others, allowed and sorted. */
+static json_t *variables(char **environment, int is_scheduler)
 {
     json_t *o = json_object();
     size_t n = 0;
@@ -212,7 +212,7 @@ static json_t *variables(char **environment, const char *prefix)
     qsort(sorted, n, sizeof *sorted, by_text);
     for (size_t i = 0; i < n; i++) {
         const char *equals = strchr(sorted[i], '=');
-        if (!equals || strncmp(sorted[i], prefix, strlen(prefix)) != 0)
+        if (!equals || (strncmp(sorted[i], "SLURM_", 6) == 0) != is_scheduler)
             continue;
         char *name = strndup(sorted[i], (size_t)(equals - sorted[i]));
         if (name && is_allowed(name, equals + 1))
@@ -225,18 +225,12 @@ static json_t *variables(char **environment, const char *prefix)
 
 json_t *meta_environment(char **environment)
 {
-    json_t *o = variables(environment, "");
-    /* Variables of the scheduler are listed with the scheduler. */
-    const char *key;
-    json_t *value;
-    void *next;
-    json_object_foreach_safe(o, next, key, value) if (strncmp(key, "SLURM_", 6) == 0) json_object_del(o, key);
-    return o;
+    return variables(environment, 0);
 }
 
 json_t *meta_scheduler(char **environment)
 {
-    json_t *o = json_object(), *slurm = variables(environment, "SLURM_");
+    json_t *o = json_object(), *slurm = variables(environment, 1);
     const json_t *job = json_object_get(slurm, "SLURM_JOB_ID");
     json_object_set_new(o, "name", json_string(job ? "slurm" : "none"));
     if (job)
