@@ -20,7 +20,6 @@ struct rewrite {
     uint32_t block_bytes;
     unsigned char *in, *block;      /* one block each */
     struct dct_block_header header; /* of the block that is being filled */
-    int64_t n_unused;               /* empty blocks that are not written yet */
     struct dcr_map added;           /* by track: number of blocks added */
     struct dcr_buf text;
 };
@@ -29,16 +28,6 @@ static int put(struct rewrite *w, const void *bytes, size_t n, size_t n_marked, 
 {
     w->print = dcr_crc32c(w->print, bytes, n_marked);
     return w->sink(w->ctx, bytes, n, err);
-}
-
-static int put_unused(struct rewrite *w, struct dcr_err *err)
-{
-    static const unsigned char zeros[4096];
-    int rc = DCR_OK;
-    for (; rc == 0 && w->n_unused > 0; w->n_unused--)
-        for (size_t at = 0; rc == 0 && at < w->block_bytes; at += sizeof zeros)
-            rc = put(w, zeros, sizeof zeros, at ? 0 : sizeof w->header, err);
-    return rc;
 }
 
 /* Writes the block as filled so far; the rest after its slots becomes zero. */
@@ -50,10 +39,9 @@ static int put_block(struct rewrite *w, uint32_t state, size_t n_bytes, struct d
         state == DCT_BLOCK_SEALED ? dcr_crc32c(0, w->block + sizeof w->header, used - sizeof w->header) : 0;
     memcpy(w->block, &w->header, sizeof w->header);
     memset(w->block + used, 0, w->block_bytes - used);
-    int rc = put_unused(w, err);
     if (state == DCT_BLOCK_OPEN) /* the block counts them in addition to its header */
         w->print = dcr_crc32c(w->print, w->block, sizeof w->header);
-    return rc ? rc : put(w, w->block, n_bytes, state == DCT_BLOCK_OPEN ? n_bytes : sizeof w->header, err);
+    return put(w, w->block, n_bytes, state == DCT_BLOCK_OPEN ? n_bytes : sizeof w->header, err);
 }
 
 /* Makes room for n slots: if the block is full, another block of the same track follows. */
@@ -158,8 +146,7 @@ static int put_empty(struct rewrite *w, char mark, size_t n_bytes, struct dcr_er
 {
     memset(w->block, 0, w->block_bytes);
     w->block[0] = (unsigned char)mark;
-    int rc = put_unused(w, err);
-    return rc ? rc : put(w, w->block, n_bytes, n_bytes < sizeof w->header ? n_bytes : sizeof w->header, err);
+    return put(w, w->block, n_bytes, n_bytes < sizeof w->header ? n_bytes : sizeof w->header, err);
 }
 
 static int is_zero(const struct dct_block_header *h)
@@ -180,39 +167,30 @@ static void fill_header(struct rewrite *w, struct dct_file_header h)
     memcpy(w->block, &h, sizeof h);
 }
 
-static int is_piece(const struct rewrite *w, size_t n_bytes)
+static int is_piece(const struct rewrite *w, size_t n_bytes, struct dct_file_header *h)
 {
-    struct dct_file_header h;
-    if (n_bytes < sizeof h)
+    if (n_bytes < sizeof *h)
         return 0;
-    memcpy(&h, w->in, sizeof h);
-    return h.magic == DCT_MAGIC && h.version <= DCT_VERSION && h.block_bytes == w->block_bytes;
-}
-
-static int rewrite_piece(struct rewrite *w, size_t n_bytes, struct dcr_err *err)
-{
-    struct dct_file_header h;
-    memcpy(&h, w->in, sizeof h);
-    fill_header(w, h);
-    int rc = put_unused(w, err);
-    return rc ? rc : put(w, w->block, n_bytes, sizeof w->header, err);
+    memcpy(h, w->in, sizeof *h);
+    return h->magic == DCT_MAGIC && h->version <= DCT_VERSION && h->block_bytes == w->block_bytes;
 }
 
 /* n_bytes: less than a block if the trace ends inside it */
 static int rewrite_block(struct rewrite *w, size_t n_bytes, struct dcr_err *err)
 {
+    struct dct_file_header piece;
     uint32_t most = (uint32_t)((w->block_bytes - sizeof w->header) / DCT_SLOT_BYTES), added = 0;
     if (n_bytes < sizeof w->header)
         return put_empty(w, '?', n_bytes, err);
-    if (is_piece(w, n_bytes))
-        return rewrite_piece(w, n_bytes, err);
+    if (is_piece(w, n_bytes, &piece)) {
+        fill_header(w, piece);
+        return put(w, w->block, n_bytes, sizeof w->header, err);
+    }
     memcpy(&w->header, w->in, sizeof w->header);
     uint32_t n = w->header.used_slots, here = (uint32_t)((n_bytes - sizeof w->header) / DCT_SLOT_BYTES);
     uint32_t state = w->header.state;
-    if (is_zero(&w->header)) {
-        w->n_unused += n_bytes == w->block_bytes;
+    if (is_zero(&w->header)) /* never used: left out, unless the trace ends inside it */
         return n_bytes == w->block_bytes ? DCR_OK : put_empty(w, 0, n_bytes, err);
-    }
     if (w->header.magic != DCT_BLOCK_MAGIC || (state != DCT_BLOCK_OPEN && state != DCT_BLOCK_SEALED) || n > most ||
         (state == DCT_BLOCK_SEALED && n <= here &&
          dcr_crc32c(0, w->in + sizeof w->header, (size_t)n * DCT_SLOT_BYTES) != w->header.crc32c))
