@@ -44,12 +44,11 @@ int archive_hash(struct archive_member *m, struct dcr_err *err)
     if (m->role == DCR_ROLE_TRACE) {
         int fd = open(m->path, O_RDONLY | O_CLOEXEC);
         most = fd >= 0 ? dct_used_bytes(fd) : -1;
-        if (most < 0)
-            dcr_err_sys(err, DCR_FAIL, "cannot read '%s'", m->path);
+        int rc = most < 0 ? dcr_err_sys(err, DCR_FAIL, "cannot read '%s'", m->path) : DCR_OK;
         if (fd >= 0)
             close(fd);
-        if (most < 0)
-            return DCR_FAIL;
+        if (rc)
+            return rc;
     }
     return dcr_sha256_head(m->path, most, m->sha256, &m->size, err);
 }
@@ -121,14 +120,6 @@ static int write_member(struct dcr_tar_writer *w, const struct archive_member *m
     return m->path ? write_file(w, m, mtime, err) : write_piece(w, m, m->fd, mtime, err);
 }
 
-static int64_t bytes_of(const struct archive_member *members, size_t n)
-{
-    int64_t all = 0;
-    for (size_t i = 0; i < n; i++)
-        all += members[i].size;
-    return all;
-}
-
 static int check_written(const char *path, struct dcr_err *err)
 {
     struct verify_report report = {0};
@@ -172,8 +163,11 @@ int archive_write(const char *output, int64_t mtime, json_t *manifest, const str
     if (rc == 0 && dcr_tar_create(&w, output, beside, err) != 0)
         rc = DCR_FATAL; /* the failure does not concern the members, whatever its grade */
     if (rc == 0) {
+        int64_t all = 0;
+        for (size_t i = 0; i < n; i++)
+            all += members[i].size;
         rc = dcr_tar_add_bytes(w, DCR_MANIFEST, text, strlen(text), mtime, err);
-        progress_begin("files packed", n, bytes_of(members, n));
+        progress_begin("files packed", n, all);
         for (size_t i = 0; i < n && rc == 0; i++) {
             rc = write_member(w, &members[i], mtime, err);
             progress_step(members[i].size);

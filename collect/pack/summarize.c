@@ -32,9 +32,8 @@ static int summarize_trace(struct summary *out, struct dcr_arena *a, const char 
     struct dcr_stream s = dcr_stream_fd(&fd, name);
     /* The fingerprint is taken before the events are read, so that writes in between make the summary stale but not
      * wrong. */
-    int rc = summary_fingerprint(fd, &size, &crc);
-    int has_print = rc == 0;
-    rc = summary_of_trace_apart(out, a, &s, SUMMARY_NAMES, err);
+    int has_print = summary_fingerprint(fd, &size, &crc) == 0;
+    int rc = summary_of_trace_apart(out, a, &s, SUMMARY_NAMES, err);
     close(fd);
     out->trace_name = name;
     out->trace_bytes = has_print ? size : 0;
