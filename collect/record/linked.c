@@ -2,13 +2,14 @@
 #include "collect/record/linked.h"
 
 #include "collect/record/ask.h"
-#include "collect/record/meta.h"
 #include "lib/base/fs.h"
 
 #include <elf.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -117,12 +118,32 @@ static int may_have_mpi(const char *path)
     return is_interpreter(path) || has_mpi(path);
 }
 
+/* As execvp finds it. */
+static int find_program(const char *name, char *out, size_t n)
+{
+    if (strchr(name, '/')) {
+        snprintf(out, n, "%s", name);
+        return access(name, X_OK);
+    }
+    const char *path = getenv("PATH");
+    for (const char *at = path ? path : "/bin:/usr/bin"; at;) {
+        const char *end = strchrnul(at, ':');
+        int len = (int)(end - at);
+        int k = len ? snprintf(out, n, "%.*s/%s", len, at, name) : snprintf(out, n, "./%s", name);
+        struct stat st;
+        if (k > 0 && (size_t)k < n && stat(out, &st) == 0 && S_ISREG(st.st_mode) && access(out, X_OK) == 0)
+            return 0;
+        at = *end ? end + 1 : NULL;
+    }
+    return -1;
+}
+
 /* The first word that is a program of the kind. */
 static const char *first_that(int (*is_of_kind)(const char *path), char *const *words, int n_words)
 {
     for (int i = 0; i < n_words && i < MAX_WORDS; i++) {
         char path[PATH_MAX];
-        if (words[i][0] != '-' && meta_find_program(words[i], path, sizeof path) == 0 && access(path, X_OK) == 0 &&
+        if (words[i][0] != '-' && find_program(words[i], path, sizeof path) == 0 && access(path, X_OK) == 0 &&
             is_of_kind(path))
             return words[i];
     }

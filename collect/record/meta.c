@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -237,25 +236,4 @@ json_t *meta_scheduler(char **environment)
         json_object_set(o, "job_id", (json_t *)job);
     json_object_set_new(o, "variables", slurm);
     return o;
-}
-
-/* ---- program ---------------------------------------------------------------------------------- */
-
-int meta_find_program(const char *name, char *out, size_t n)
-{
-    if (strchr(name, '/')) {
-        snprintf(out, n, "%s", name);
-        return access(name, X_OK);
-    }
-    const char *path = getenv("PATH");
-    for (const char *at = path ? path : "/bin:/usr/bin"; at;) {
-        const char *end = strchrnul(at, ':');
-        int len = (int)(end - at);
-        int k = len ? snprintf(out, n, "%.*s/%s", len, at, name) : snprintf(out, n, "./%s", name);
-        struct stat st;
-        if (k > 0 && (size_t)k < n && stat(out, &st) == 0 && S_ISREG(st.st_mode) && access(out, X_OK) == 0)
-            return 0;
-        at = *end ? end + 1 : NULL;
-    }
-    return -1;
 }

@@ -1,4 +1,4 @@
-/* meta.h - facts that explain a difference between two runs: host, environment, scheduler, program. As JSON objects in
+/* meta.h - facts that explain a difference between two runs: host, environment, scheduler. As JSON objects in
  * the shape of docs/FORMAT.md. An unknown fact is left out, with its reason in the object's "missing". */
 #ifndef COLLECT_META_H
 #define COLLECT_META_H
@@ -19,9 +19,6 @@ void meta_allowed_cpus(char *out, size_t n);
 json_t *meta_environment(char **environment);
 /** meta_scheduler - {"name": "slurm"|"none", "job_id": ..., "variables": {...}}. gives */
 json_t *meta_scheduler(char **environment);
-
-/** meta_find_program - path of the program as execvp would find it. returns 0, or -1 */
-int meta_find_program(const char *name, char *out, size_t n);
 
 /** meta_missing - note in o's "missing" why key is absent. */
 void meta_missing(json_t *o, const char *key, const char *reason);
