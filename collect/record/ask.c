@@ -26,36 +26,30 @@ static void become_child(void (*child)(void *ctx), void *ctx, int out)
     _exit(0);
 }
 
-/* returns 1 when the child may still be at work: too much, or too late (*is_late) */
-static int listen_to(int from, int timeout_ms, char *out, size_t n, int *is_late)
+/* returns  0 at the end of the output; else the child may still be at work: 1 when out is full, ASK_TOO_LONG */
+static int listen_to(int from, int timeout_ms, char *out, size_t n)
 {
     const int64_t until_ns = dcr_mono_ns() + (int64_t)timeout_ms * 1000000;
-    size_t used = 0;
-    *is_late = 0;
-    for (;;) {
-        out[used] = '\0';
-        if (used + 1 >= n)
-            return 1;
+    for (size_t used = 0; used + 1 < n;) {
         int64_t left_ms = (until_ns - dcr_mono_ns()) / 1000000;
         struct pollfd p = {.fd = from, .events = POLLIN};
         int rc = left_ms > 0 ? poll(&p, 1, (int)left_ms) : 0;
-        if (rc < 0 && errno == EINTR)
-            continue;
-        *is_late = rc <= 0;
-        if (*is_late)
-            return 1;
-        ssize_t k = read(from, out + used, n - 1 - used);
+        ssize_t k = rc > 0 ? read(from, out + used, n - 1 - used) : rc;
         if (k < 0 && errno == EINTR)
             continue;
+        if (rc <= 0)
+            return ASK_TOO_LONG;
         if (k <= 0)
             return 0;
         used += (size_t)k;
+        out[used] = '\0';
     }
+    return 1;
 }
 
 int ask_child(void (*child)(void *ctx), void *ctx, int timeout_ms, char *out, size_t n)
 {
-    int ends[2], status = 0, is_late = 0;
+    int ends[2], status = 0;
     out[0] = '\0';
     if (pipe2(ends, O_CLOEXEC) != 0)
         return ASK_FAILED;
@@ -70,18 +64,16 @@ int ask_child(void (*child)(void *ctx), void *ctx, int timeout_ms, char *out, si
     close(ends[1]);
     if (pid > 0)
         (void)setpgid(pid, pid); /* also here, because parent or child may run first */
-    int is_cut = pid > 0 && listen_to(ends[0], timeout_ms, out, n, &is_late);
+    int cut = pid > 0 ? listen_to(ends[0], timeout_ms, out, n) : 0;
     close(ends[0]);
-    if (is_cut)
+    if (cut)
         (void)kill(-pid, SIGKILL);
     pid_t ended = -1;
     do
         ended = pid > 0 ? waitpid(pid, &status, 0) : -1;
     while (ended < 0 && errno == EINTR && pid > 0);
     sigaction(SIGCHLD, &before, NULL);
-    if (is_late)
-        return ASK_TOO_LONG;
-    if (is_cut)
-        return 0;
+    if (cut)
+        return cut < 0 ? cut : 0;
     return ended == pid && WIFEXITED(status) ? WEXITSTATUS(status) : ASK_FAILED;
 }
