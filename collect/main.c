@@ -30,6 +30,15 @@ static void conclude(const char *sentence)
     text_print(stderr, "dccollect: %s\n", sentence);
 }
 
+static int end_command(int rc, const char *message, const struct dcr_err *err)
+{
+    if (rc)
+        complain(err->text);
+    else
+        conclude(message);
+    return rc ? DCR_EXIT_INPUT : DCR_EXIT_OK;
+}
+
 static int do_run(const struct options *o)
 {
     char message[4096];
@@ -64,14 +73,10 @@ static int do_pack(const struct options *o)
         complain(err.text);
     err = (struct dcr_err){0};
     int is_replaced = access(o->output, F_OK) == 0;
-    if (pack_spool(&request, message, sizeof message, &err) != 0) {
-        complain(err.text);
-        return DCR_EXIT_INPUT;
-    }
-    conclude(message);
-    if (is_replaced) /* the spool can be of an older run than that archive was */
+    int status = end_command(pack_spool(&request, message, sizeof message, &err), message, &err);
+    if (status == DCR_EXIT_OK && is_replaced) /* the spool can be of an older run than that archive was */
         text_print(stderr, "  It replaced the archive that had this name.\n");
-    return DCR_EXIT_OK;
+    return status;
 }
 
 static int list(const char *path, int is_long)
@@ -91,12 +96,8 @@ static int do_export(const struct options *o)
 {
     char message[1024];
     struct dcr_err err = {0};
-    if (export_archive(o->program[0], o->output, (enum export_format)o->format, message, sizeof message, &err) != 0) {
-        complain(err.text);
-        return DCR_EXIT_INPUT;
-    }
-    conclude(message);
-    return DCR_EXIT_OK;
+    int rc = export_archive(o->program[0], o->output, (enum export_format)o->format, message, sizeof message, &err);
+    return end_command(rc, message, &err);
 }
 
 /* It has no options, but names that begin with a dash follow after `--`. */
@@ -116,14 +117,10 @@ static int do_anonymise(int n, char **words)
         return DCR_EXIT_INPUT;
     }
     int rc = anonymise_archive(words[0], words[1], &said, message, sizeof message, &err);
-    if (rc) {
-        complain(err.text);
-    } else {
-        fputs(said.data ? dcr_clean_text(said.data) : "", stdout);
-        conclude(message);
-    }
+    if (rc == 0 && said.data)
+        fputs(dcr_clean_text(said.data), stdout);
     dcr_buf_release(&said);
-    return rc ? DCR_EXIT_INPUT : DCR_EXIT_OK;
+    return end_command(rc, message, &err);
 }
 
 static int check_archive(const char *path)
@@ -158,12 +155,11 @@ static int look_at_all(const struct options *o)
 
 int main(int argc, char **argv)
 {
-    struct options o;
+    struct options o = {0};
     struct dcr_err err = {0};
     int status = DCR_EXIT_OK;
     dcr_hold_standard_streams();
     if (argc > 1 && strcmp(argv[1], "anonymise") == 0) {
-        o = (struct options){0};
         signal(SIGXFSZ, SIG_IGN);
         status = do_anonymise(argc - 2, argv + 2);
         goto flush;
