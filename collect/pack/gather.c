@@ -322,8 +322,7 @@ static int check_unpacked(const struct pack *p, struct dcr_err *err)
     if (snprintf(path, sizeof path, "%s/" DCR_MANIFEST, dir) >= (int)sizeof path)
         return DCR_OK;
     json_t *o = json_load_file(path, 0, NULL);
-    const char *format = json_string_value(json_object_get(o, "format"));
-    int is_unpacked = format && strcmp(format, DCR_ARCHIVE_FORMAT) == 0;
+    int is_unpacked = strcmp(pack_json_text(o, "format"), DCR_ARCHIVE_FORMAT) == 0;
     json_decref(o);
     return is_unpacked
                ? dcr_err_set(

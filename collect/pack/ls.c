@@ -18,12 +18,6 @@
 
 /* ---- words shared with the closing line of pack ------------------------------------------------- */
 
-static void add(char *out, size_t n, const char *option, const char *value)
-{
-    size_t used = strlen(out);
-    snprintf(out + used, n - used, " %s %s", option, value);
-}
-
 void words_window(const json_t *collector, char *out, size_t n)
 {
     static const struct {
@@ -38,8 +32,10 @@ void words_window(const json_t *collector, char *out, size_t n)
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         const json_t *value = json_object_get(window, keys[i].key);
         snprintf(number, sizeof number, "%g", json_number_value(value));
+        size_t used = strlen(options);
         if (value)
-            add(options, sizeof options, keys[i].option, json_is_string(value) ? json_string_value(value) : number);
+            snprintf(options + used, sizeof options - used, " %s %s", keys[i].option,
+                     json_is_string(value) ? json_string_value(value) : number);
     }
     if (*options)
         snprintf(out, n, "in the window of%s: ", options);

@@ -147,8 +147,7 @@ static void run_id(const struct pack *p, char *out, size_t n)
         snprintf(out, n, "%s-%.12s", kind, hex);
         return;
     }
-    const char *host = json_string_value(json_object_get(record, "host"));
-    int k = snprintf(seed, sizeof seed, "%.300s %lld %.3f", host ? host : "",
+    int k = snprintf(seed, sizeof seed, "%.300s %lld %.3f", pack_json_text(record, "host"),
                      (long long)json_integer_value(json_object_get(record, "pid")), p->started_s);
     dcr_sha256_bytes(seed, (size_t)k, hex);
     time_t t = (time_t)p->started_s;
