@@ -62,6 +62,7 @@ static int load(struct summary *out, struct dcr_arena *a, const char *path, stru
     return rc;
 }
 
+/* A trace in pieces has its summary from the collector, or gets it during packing. */
 static void summarize_file(const char *dir, const char *file, int rank)
 {
     struct dcr_arena a = {0};
@@ -81,16 +82,6 @@ static void summarize_file(const char *dir, const char *file, int rank)
     dcr_arena_release(&a);
 }
 
-/* Such a trace has its summary from the collector, or gets it during packing. */
-static int is_in_pieces(char **names, size_t n, const char *trace)
-{
-    size_t len = strlen(trace);
-    for (size_t i = 0; i < n; i++)
-        if (strncmp(names[i], trace, len) == 0 && names[i][len] == '.')
-            return 1;
-    return 0;
-}
-
 void summarize_folder(const char *dir, int rank)
 {
     char **names = NULL;
@@ -98,7 +89,7 @@ void summarize_folder(const char *dir, int rank)
     if (dcr_list_dir(dir, &names, &n, NULL) != 0)
         return;
     for (size_t i = 0; i < n; i++)
-        if (dcr_ends_with(names[i], ".dct") && !is_in_pieces(names, n, names[i]))
+        if (dcr_ends_with(names[i], ".dct"))
             summarize_file(dir, names[i], rank);
     dcr_free_names(names, n);
 }
