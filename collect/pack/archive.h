@@ -20,6 +20,7 @@ struct archive_member {
     const char *kind;               /* of a file of another tool (lib/archive/foreign.h), or NULL */
     int node, rank;                 /* -1: does not apply */
     int copy_fd;                    /* used by pack: a copy that path names; 0 none */
+    const char *host;               /* used by pack: of a host's monitor, until its node is known */
     int64_t blocks_before;          /* of a trace that keeps its newest events only: number of removed blocks */
     uint32_t first_piece, n_pieces; /* of a trace: <path>.<first_piece> and so on are older pieces of it */
     char sha256[65];

@@ -141,7 +141,9 @@ static void add_host_file(struct pack *p, const char *name, const char *path)
     }
     /* The member's name needs the node's number, which describe.c assigns later. */
     int node, rank;
-    pack_add(p, name, path, NULL, dcr_role_of(slash + 1, &node, &rank), -1, -1);
+    struct archive_member *m = pack_add(p, name, path, NULL, dcr_role_of(slash + 1, &node, &rank), -1, -1);
+    if (m)
+        m->host = host->name;
 }
 
 /* The name of a trace or summary whose process left its rank by a link: below that rank, if no other file has that
@@ -246,7 +248,6 @@ static void add_recognised(struct pack *p, const char *name, const char *path, c
                            enum dcr_role role, int node, int rank)
 {
     const char *kind = NULL;
-    size_t before = p->n_members;
     if (role == DCR_ROLE_OTHER || role == DCR_ROLE_LOG || role == DCR_ROLE_FOREIGN) {
         kind = dcr_foreign_kind(dcr_foreign_of_file(path));
         role = kind ? DCR_ROLE_FOREIGN : role;
@@ -262,11 +263,10 @@ static void add_recognised(struct pack *p, const char *name, const char *path, c
         p->n_sparse++;
         return;
     }
-    pack_add(p, name, path, NULL, role, node, rank);
-    if (p->n_members == before)
-        return;
-    p->members[before].kind = kind;
-    p->n_unknown += role == DCR_ROLE_OTHER;
+    struct archive_member *m = pack_add(p, name, path, NULL, role, node, rank);
+    if (m)
+        m->kind = kind;
+    p->n_unknown += m && role == DCR_ROLE_OTHER;
 }
 
 static void add_results_file(struct pack *p, const char *name, const char *path, const struct stat *st)

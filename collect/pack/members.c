@@ -68,29 +68,29 @@ static int is_readable(const char *path)
     return fd >= 0 && close(fd) == 0;
 }
 
-void pack_add(struct pack *p, const char *name, const char *path, const char *bytes, enum dcr_role role, int node,
-              int rank)
+struct archive_member *pack_add(struct pack *p, const char *name, const char *path, const char *bytes,
+                                enum dcr_role role, int node, int rank)
 {
     struct stat st = {0};
     if (path && lstat(path, &st) != 0)
-        return;
+        return NULL;
     int64_t size = path ? st.st_size : (int64_t)strlen(bytes);
     /* One file with an odd name among the results must not cost the archive. */
     if (!has_name(name)) {
         pack_leave_out(p, path ? path : name, size,
                        "its name has control characters, backslashes or bytes that are not UTF-8");
-        return;
+        return NULL;
     }
     if (path && !is_readable(path)) {
         pack_leave_unread(p, path, size);
-        return;
+        return NULL;
     }
     if (pack_member_named(p, name)) {
         pack_leave_out(p, path ? path : name, size, "another file has this name in the archive");
-        return;
+        return NULL;
     }
     p->members = arena_grow(&p->arena, p->members, p->n_members, &p->cap_members, sizeof *p->members);
-    p->members[p->n_members++] = (struct archive_member){
+    p->members[p->n_members] = (struct archive_member){
         .name = dcr_arena_strdup(&p->arena, name),
         .path = path ? dcr_arena_strdup(&p->arena, path) : NULL,
         .bytes = bytes ? dcr_arena_strdup(&p->arena, bytes) : NULL,
@@ -99,6 +99,7 @@ void pack_add(struct pack *p, const char *name, const char *path, const char *by
         .node = node,
         .rank = rank,
     };
+    return &p->members[p->n_members++];
 }
 
 struct pack_rank *pack_rank_at(struct pack *p, int rank)

@@ -2,7 +2,6 @@
 #include "collect/pack/parts.h"
 
 #include "collect/record/node_share.h"
-#include "collect/record/spool_layout.h"
 #include "lib/base/cores.h"
 #include "lib/base/json_string.h"
 
@@ -37,21 +36,16 @@ void pack_assign_nodes(struct pack *p)
             p->hosts[i].node = p->n_nodes++;
     for (size_t i = 0; i < p->n_members; i++) {
         struct archive_member *m = &p->members[i];
-        size_t prefix = strlen(SPOOL_HOST_PREFIX);
-        const char *slash = strchr(m->name, '/');
         if (m->rank >= 0 && p->is_spool)
             m->node = pack_rank_at(p, m->rank)->node;
-        if (strncmp(m->name, SPOOL_HOST_PREFIX, prefix) != 0 || !slash)
+        if (!m->host)
             continue;
-        char *name = dcr_arena_strndup(&p->arena, m->name + prefix, (size_t)(slash - m->name) - prefix);
-        struct pack_host *host = pack_host_named(p, name);
-        if (!host)
-            continue;
+        const char *slash = strchr(m->name, '/');
         size_t n = strlen(slash) + 24;
-        char *member = dcr_arena_alloc(&p->arena, n);
-        snprintf(member, n, "node%d%s", host->node, slash);
-        m->name = member;
-        m->node = host->node;
+        char *name = dcr_arena_alloc(&p->arena, n);
+        m->node = pack_host_named(p, m->host)->node;
+        snprintf(name, n, "node%d%s", m->node, slash);
+        m->name = name;
     }
 }
 

@@ -71,9 +71,11 @@ int pack_gather(struct pack *p, struct dcr_err *err) DCR_MUST_CHECK;
 int pack_adopt(struct pack *p, const char *dir, struct dcr_err *err) DCR_MUST_CHECK;
 
 /* ---- members.c ---- */
-/** pack_add - adds a member; name, path and bytes are copied. A name that is already taken goes to not_packed. */
-void pack_add(struct pack *p, const char *name, const char *path, const char *bytes, enum dcr_role role, int node,
-              int rank);
+/** pack_add - adds a member; name, path and bytes are copied.
+ *  returns  borrows, until the next one is added; NULL: it goes to not_packed, for instance because its name is taken
+ */
+struct archive_member *pack_add(struct pack *p, const char *name, const char *path, const char *bytes,
+                                enum dcr_role role, int node, int rank);
 void pack_reason(struct pack *p, const char *fmt, ...) DCR_PRINTF(2, 3);
 /** pack_member_named, pack_host_named - NULL when there is none. */
 struct archive_member *pack_member_named(const struct pack *p, const char *name);

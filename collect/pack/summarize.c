@@ -195,9 +195,9 @@ static int add_summary(struct pack *p, const char *trace, const char *name, int 
                               : DCR_OK;
     if (rc == 0 && dcr_write_all(p->made_fd, text.data, text.len) != 0)
         rc = dcr_err_sys(err, DCR_FAIL, "cannot write summaries beside '%s'", p->request->output);
-    if (rc == 0 && !pack_member_named(p, name))
-        pack_add(p, name, NULL, "", DCR_ROLE_SUMMARY, -1, rank);
     struct archive_member *m = rc == 0 ? pack_member_named(p, name) : NULL;
+    if (rc == 0 && !m)
+        m = pack_add(p, name, NULL, "", DCR_ROLE_SUMMARY, -1, rank);
     if (m) {
         dcr_sha256_bytes(text.data, text.len, m->sha256);
         m->path = NULL;
