@@ -45,26 +45,6 @@ static int is_one_of_many(const struct run *r)
     return r->o->spool && r->id.rank >= 0 && r->id.world_size > 1;
 }
 
-static void open_counters(void *ctx, pid_t pid)
-{
-    perf_open(ctx, pid);
-}
-
-/* The monitors and the recorder take their last look before the ended program is waited for, because the kernel keeps
- * its totals only until then. */
-struct last_look {
-    struct sampler *sampler;
-    json_t *monitors;
-    struct drain *drain;
-};
-
-static void take_last_look(void *ctx)
-{
-    struct last_look *last = ctx;
-    sampler_stop(last->sampler, last->monitors);
-    drain_look(last->drain);
-}
-
 enum { RING_MB = 2048, MOST_MB_IN_MEMORY = 64, SUMMARY_MB = 16, RING_PIECES = 8, GRACE_MS = 2000 };
 
 /* A spool in memory has no room for a long trace, so it is limited unless the user asked for all of it. */
@@ -106,8 +86,7 @@ static int observe(struct run *r, int *status, struct dcr_err *err)
     perf_leave(&perf, "switched off (--counters off)");
     start_block_signals();
     struct drain *drain = start_drain(r);
-    int rc = start_program(r->o->program, r->spool, &r->program_mask, r->o->counters ? open_counters : NULL, &perf,
-                           &pid, err);
+    int rc = start_program(r->o->program, r->spool, &r->program_mask, r->o->counters ? &perf : NULL, &pid, err);
     unsetenv(SEGMENT_VARIABLE); /* programs that the collector itself starts are not recorded */
     if (rc) {
         drain_stop(drain, 0, NULL);
@@ -130,13 +109,15 @@ static int observe(struct run *r, int *status, struct dcr_err *err)
     /* From here on the program runs, and nothing that fails on our side may end it. */
     int failed = spool_write_json(r->record_dir, r->record_name, r->record, &trouble);
     failed = sampler_start(&sampler, r->spool, &config, r->o->interval_ms, failed ? NULL : &trouble) || failed;
-    struct last_look last = {.sampler = sampler, .monitors = json_object(), .drain = drain};
-    struct ended ended = start_wait(pid, take_last_look, &last);
+    int told = start_wait(pid);
+    json_t *monitors = json_object();
+    sampler_stop(sampler, monitors);
+    drain_look(drain);
+    struct ended ended = start_reap(pid, told);
     /* The program may leave children running. An archive waits a little for them. */
     r->n_left = leftover_wait(drain_path(drain), r->o->output ? GRACE_MS : 0, r->left, sizeof r->left);
     drain_stop(drain, r->n_left, r->record);
     *status = ended.signal ? 128 + ended.signal : ended.exit_status < 0 ? DCR_EXIT_SELF : ended.exit_status;
-    json_t *monitors = last.monitors;
     clock_server_stop(clock);
     failed = write_host(r, monitors, failed ? NULL : &trouble) || failed;
     if (json_object_get(monitors, "process"))

@@ -115,31 +115,19 @@ static int has_reached(pid_t pid, const siginfo_t *info)
 
 /* ---- the program ------------------------------------------------------------------------------ */
 
-int start_program(char **argv, const char *spool, const sigset_t *mask, void (*before)(void *ctx, pid_t pid), void *ctx,
-                  pid_t *pid, struct dcr_err *err)
+int start_program(char **argv, const char *spool, const sigset_t *mask, struct perf *perf, pid_t *pid,
+                  struct dcr_err *err)
 {
     int report[2], gate[2];
-    if (pipe2(report, O_CLOEXEC) != 0)
+    if (pipe2(report, O_CLOEXEC) != 0 || pipe2(gate, O_CLOEXEC) != 0)
         return dcr_err_sys(err, DCR_FAIL, "cannot make a pipe");
-    if (pipe2(gate, O_CLOEXEC) != 0) {
-        dcr_err_sys(err, DCR_FAIL, "cannot make a pipe");
-        close(report[0]);
-        close(report[1]);
-        return DCR_FAIL;
-    }
     /* With SIGCHLD ignored (some launchers do) there would be no status to wait for. The program gets the original
      * setting back. */
     struct sigaction child_action, standard = {.sa_handler = SIG_DFL};
     sigaction(SIGCHLD, &standard, &child_action);
     pid_t child = fork();
-    if (child < 0) {
-        dcr_err_sys(err, DCR_FAIL, "cannot start '%s'", argv[0]);
-        close(report[0]);
-        close(report[1]);
-        close(gate[0]);
-        close(gate[1]);
-        return DCR_FAIL;
-    }
+    if (child < 0)
+        return dcr_err_sys(err, DCR_FAIL, "cannot start '%s'", argv[0]);
     if (child == 0) {
         char end;
         close(gate[1]);
@@ -156,8 +144,8 @@ int start_program(char **argv, const char *spool, const sigset_t *mask, void (*b
     }
     close(report[1]);
     close(gate[0]);
-    if (before)
-        before(ctx, child);
+    if (perf)
+        perf_open(perf, child);
     start_witness();
     close(gate[1]); /* go */
     int why = 0;
@@ -181,47 +169,40 @@ static int tells_to_end(int signal)
     return signal == SIGHUP || signal == SIGINT || signal == SIGQUIT || signal == SIGTERM;
 }
 
-/* A signal that killed the program may have been sent to its whole group, and then it still waits here. */
-static void look_behind(const sigset_t *ours, struct ended *e)
+int start_wait(pid_t pid)
 {
-    static const struct timespec at_once;
-    int signal;
-    while (!e->told && (signal = sigtimedwait(ours, NULL, &at_once)) > 0)
-        e->told = tells_to_end(signal) ? signal : 0;
-}
-
-/* Waits until the program has ended. e->told gets the first signal that told it to end. */
-static void wait_for_end(pid_t pid, const sigset_t *ours, struct ended *e)
-{
+    sigset_t ours;
+    int told = 0;
+    our_signals(&ours);
     for (;;) {
         siginfo_t info = {0};
         int rc = waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT);
         if ((rc == 0 && info.si_pid == pid) || (rc < 0 && errno != EINTR))
-            return;
-        int signal = sigwaitinfo(ours, &info);
-        if (!e->told && signal > 0 && tells_to_end(signal))
-            e->told = signal;
+            return told;
+        int signal = sigwaitinfo(&ours, &info);
+        if (!told && signal > 0 && tells_to_end(signal))
+            told = signal;
         if (signal > 0 && signal != SIGCHLD && !has_reached(pid, &info))
             kill(pid, signal);
     }
 }
 
-struct ended start_wait(pid_t pid, void (*last_look)(void *ctx), void *ctx)
+struct ended start_reap(pid_t pid, int told)
 {
+    static const struct timespec at_once;
     sigset_t ours;
-    struct ended e = {.exit_status = -1};
-    int status;
-    our_signals(&ours);
-    wait_for_end(pid, &ours, &e);
-    if (last_look)
-        last_look(ctx);
+    struct ended e = {.exit_status = -1, .told = told};
+    int status, signal;
     pid_t ended;
     while ((ended = wait4(pid, &status, 0, &e.usage)) < 0 && errno == EINTR)
         ;
     if (ended == pid) {
         e.exit_status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
         e.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-        look_behind(&ours, &e);
+        /* A signal that killed the program may have been sent to its whole group, and then it still waits here. */
+        our_signals(&ours);
+        while (!e.told && (signal = sigtimedwait(&ours, NULL, &at_once)) > 0)
+            e.told = tells_to_end(signal) ? signal : 0;
     }
     end_witness();
     return e;

@@ -3,6 +3,7 @@
 #ifndef COLLECT_START_H
 #define COLLECT_START_H
 
+#include "collect/monitor/perf.h"
 #include "lib/base/err.h"
 
 #include <signal.h>
@@ -21,16 +22,19 @@ struct ended {
 void start_block_file_signal(sigset_t *old);
 /** start_block_signals - from now on signals wait for start_wait. */
 void start_block_signals(void);
-/** start_program - fork and exec.
+/** start_program - fork and exec. The end of this process closes the pipes that a failure leaves open.
  *  spool    DCC_SPOOL of the program, set only in the program. If another collector watches this one, its libraries are
  *           in this process too, and with DCC_SPOOL set here they would record packing into the files being packed
- *  before   called between fork and exec, while the new process waits; NULL = nothing to do
+ *  perf     opened between fork and exec; NULL = count nothing
  *  errors   DCR_FAIL: exec failed; err->sys says why (ENOENT, EACCES ...) */
-int start_program(char **argv, const char *spool, const sigset_t *mask, void (*before)(void *ctx, pid_t pid), void *ctx,
-                  pid_t *pid, struct dcr_err *err) DCR_MUST_CHECK;
+int start_program(char **argv, const char *spool, const sigset_t *mask, struct perf *perf, pid_t *pid,
+                  struct dcr_err *err) DCR_MUST_CHECK;
 /** start_wait - wait until the program ends. A signal sent to us alone is passed on. One sent to the whole process
- *  group reached the program already and is not; .told has the first signal that told the program to end.
- *  last_look  called when the program has ended but the kernel still has its counters; may be NULL */
-struct ended start_wait(pid_t pid, void (*last_look)(void *ctx), void *ctx);
+ *  group reached the program already and is not. The kernel keeps the counters of the program until start_reap.
+ *  returns  the first signal that told the program to end; 0: none */
+int start_wait(pid_t pid);
+/** start_reap - how the program ended.
+ *  told     as start_wait returned it */
+struct ended start_reap(pid_t pid, int told);
 
 #endif
