@@ -5,13 +5,13 @@
 #include "collect/record/node_share.h"
 #include "lib/base/fs.h"
 #include "lib/base/json_string.h"
+#include "lib/base/mono.h"
 
 #include <dlfcn.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #define LIBRARY_FOLDER "../lib/dcreport"
@@ -37,29 +37,24 @@ static int in_library_folder(const char *name, char *out, size_t n)
     return is_there ? 0 : -1;
 }
 
-static int library(const char *what, char *out, size_t n)
+enum { WHY_BYTES = PATH_MAX + 200 };
+
+/* returns  -1 and the reason in why when the library is missing */
+static int library(const char *what, char out[PATH_MAX], char why[WHY_BYTES])
 {
     char name[64];
     snprintf(name, sizeof name, "libdccollect-%s.so", what);
-    return in_library_folder(name, out, n);
-}
-
-static void say_not_beside(const char *what, char *why, size_t n)
-{
-    snprintf(why, n, "libdccollect-%s.so is not beside the collector in " LIBRARY_FOLDER, what);
-}
-
-/* Events of a library that cannot be loaded will be missing. The closing line and `ls` report it. */
-static void note_not_loaded(json_t *record, const char *sentence)
-{
-    note(record, "not_loaded", sentence);
+    if (in_library_folder(name, out, PATH_MAX) == 0)
+        return 0;
+    snprintf(why, WHY_BYTES, "%s is not beside the collector in " LIBRARY_FOLDER, name);
+    return -1;
 }
 
 /* Nothing can be loaded into a static program or one that changes the user. A program behind a shell may be either. */
 static void note_unloadable(const struct options *o, json_t *record)
 {
     static const char *const keys[] = {"nvtx_note", "mpi_note", "io_note", "cuda_note"};
-    char line[PATH_MAX + 200];
+    char line[WHY_BYTES];
     const char *is_static = linked_statically(o->program, o->n_program);
     const char *changes = is_static ? NULL : linked_changes_user(o->program, o->n_program);
     if (is_static)
@@ -75,7 +70,7 @@ static void note_unloadable(const struct options *o, json_t *record)
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         if (!json_object_get(record, keys[i]) || (strcmp(keys[i], "mpi_note") == 0 && o->mpi < 0))
             note(record, keys[i], line);
-    note_not_loaded(record, line);
+    note(record, "not_loaded", line);
 }
 
 /* Adds a name in front of a variable's list, unless it is already in it. returns  0, -1 without memory */
@@ -95,15 +90,13 @@ static int put_in_front(const char *variable, const char *name)
 }
 
 /* Blanks and colons end names for the loader. */
-static int preload(const char *what, char *why, size_t n)
+static int preload(const char *what, char why[WHY_BYTES])
 {
     char path[PATH_MAX];
-    if (library(what, path, sizeof path) != 0) {
-        say_not_beside(what, why, n);
+    if (library(what, path, why) != 0)
         return -1;
-    }
     if (strpbrk(path, " \t\n:")) {
-        snprintf(why, n, "the name '%s' has a blank or a colon, which LD_PRELOAD cannot hold", path);
+        snprintf(why, WHY_BYTES, "the name '%s' has a blank or a colon, which LD_PRELOAD cannot hold", path);
         return -1;
     }
     return put_in_front("LD_PRELOAD", path);
@@ -111,8 +104,7 @@ static int preload(const char *what, char *why, size_t n)
 
 static int is_recorder(const char *path, size_t n)
 {
-    static const char *const names[] = {"/libdccollect-inject.so", "/libdccollect-mpi.so",
-                                        "/libdccollect-io.so" /* of earlier collectors */};
+    static const char *const names[] = {"/libdccollect-inject.so", "/libdccollect-mpi.so"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         size_t len = strlen(names[i]);
         if (n >= len && memcmp(path + n - len, names[i], len) == 0)
@@ -146,21 +138,16 @@ static void forget_outer_recorder(void)
 /* NVTX takes one tool. A tool that was set before keeps its place, unless it is the recorder of an outer collector. */
 static void set_nvtx(const char *recorder, json_t *record)
 {
-    char path[PATH_MAX], why[PATH_MAX + 200];
+    char path[PATH_MAX], why[WHY_BYTES] = "";
     const char *already = getenv("NVTX_INJECTION64_PATH");
-    if (library(recorder, path, sizeof path) != 0) {
-        say_not_beside(recorder, why, sizeof why);
-        note(record, "nvtx_note", why);
-        return;
-    }
-    if (already && *already && !is_recorder(already, strlen(already))) {
+    if (library(recorder, path, why) == 0 && already && *already && !is_recorder(already, strlen(already)))
         snprintf(why, sizeof why,
                  "another tool gets the NVTX ranges: NVTX_INJECTION64_PATH is '%.300s'; unset it to record them",
                  already);
+    if (*why)
         note(record, "nvtx_note", why);
-        return;
-    }
-    setenv("NVTX_INJECTION64_PATH", path, 1);
+    else
+        setenv("NVTX_INJECTION64_PATH", path, 1);
 }
 
 /* Python imports the sitecustomize of this folder when it starts. An empty PYTHONPATH means none, so no colon is left.
@@ -186,12 +173,12 @@ static const char *why_no_mpi(const struct options *o)
  * ranges of NVTX, if NVTX opens it. */
 static void set_recorder(const struct options *o, json_t *record)
 {
-    char number[32], trouble[PATH_MAX + 200] = "";
+    char number[32], trouble[WHY_BYTES] = "";
     const char *no_mpi = why_no_mpi(o), *no_io = o->io ? "" : "switched off (--io off)",
                *recorder = *no_mpi ? "inject" : "mpi";
     forget_outer_recorder();
-    if ((!*no_mpi || !*no_io) && preload(recorder, trouble, sizeof trouble) != 0)
-        note_not_loaded(record, trouble);
+    if ((!*no_mpi || !*no_io) && preload(recorder, trouble) != 0)
+        note(record, "not_loaded", trouble); /* the closing line and `ls` report it */
     if (*no_mpi || *trouble)
         note(record, "mpi_note", *no_mpi ? no_mpi : trouble);
     if (*no_io || *trouble)
@@ -208,14 +195,11 @@ static void set_recorder(const struct options *o, json_t *record)
  * CUPTI. */
 static void set_cuda(const struct options *o, json_t *record)
 {
-    char path[PATH_MAX], why[PATH_MAX + 200] = "";
+    char path[PATH_MAX], why[WHY_BYTES] = "";
     const char *already = getenv("CUDA_INJECTION64_PATH");
-    int is_there = library("cupti", path, sizeof path) == 0;
     if (!o->cuda)
         snprintf(why, sizeof why, "switched off (--cuda off)");
-    else if (!is_there)
-        say_not_beside("cupti", why, sizeof why);
-    else if (already && *already && strcmp(already, path) != 0)
+    else if (library("cupti", path, why) == 0 && already && *already && strcmp(already, path) != 0)
         snprintf(why, sizeof why, "another tool listens: CUDA_INJECTION64_PATH is '%.300s'", already);
     if (*why) {
         note(record, "cuda_note", why);
@@ -230,56 +214,45 @@ static void set_cuda(const struct options *o, json_t *record)
 }
 
 /* 50 us is far less than a message takes over such links. MPI's own waiting calls are made to give way too. */
-static int set_waits(void)
-{
-    unsetenv("DCC_YIELD_NS");
-    if (!getenv(NODE_SHARE_VARIABLE))
-        return 0;
-    setenv("DCC_YIELD_NS", "50000", 1);
-    setenv("OMPI_MCA_mpi_yield_when_idle", "1", 0);
-    return 1;
-}
-
 void environment_set_waits(void)
 {
-    char why[PATH_MAX + 200];
-    if (set_waits())
-        (void)preload("yield", why, sizeof why); /* without it a wait polls, and takes longer */
+    char why[WHY_BYTES];
+    unsetenv("DCC_YIELD_NS");
+    if (!getenv(NODE_SHARE_VARIABLE))
+        return;
+    setenv("DCC_YIELD_NS", "50000", 1);
+    setenv("OMPI_MCA_mpi_yield_when_idle", "1", 0);
+    (void)preload("yield", why); /* without it a wait polls, and takes longer */
 }
 
 static void set_window(const struct options *o, json_t *record)
 {
-    char number[32], why[PATH_MAX + 200];
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    double from_s = (double)now.tv_sec + 1e-9 * (double)now.tv_nsec + o->delay_s;
+    char number[32], why[WHY_BYTES];
+    json_t *window = json_object();
+    double from_ns = (double)dcr_mono_ns() + 1e9 * o->delay_s;
+    if (o->steps) {
+        setenv("DCC_STEPS", o->steps, 1);
+        note(window, "steps", o->steps);
+    }
     if (o->delay_s > 0) {
-        snprintf(number, sizeof number, "%.0f", from_s * 1e9);
+        snprintf(number, sizeof number, "%.0f", from_ns);
         setenv("DCC_FROM_NS", number, 1);
+        json_object_set_new(window, "delay_s", json_real(o->delay_s));
     }
     if (o->duration_s > 0) {
-        snprintf(number, sizeof number, "%.0f", (from_s + o->duration_s) * 1e9);
+        snprintf(number, sizeof number, "%.0f", from_ns + 1e9 * o->duration_s);
         setenv("DCC_UNTIL_NS", number, 1);
+        json_object_set_new(window, "duration_s", json_real(o->duration_s));
     }
-    if (o->steps)
-        setenv("DCC_STEPS", o->steps, 1);
-    if (o->capture_range)
+    if (o->capture_range) {
         setenv("DCC_CAPTURE", o->capture_range, 1);
-    if (o->capture_range && strcmp(o->capture_range, "cudaProfilerApi") == 0 &&
-        preload("cudaprof", why, sizeof why) != 0)
-        note(record, "nvtx_note", why);
-    if (o->delay_s > 0 || o->duration_s > 0 || o->steps || o->capture_range) {
-        json_t *window = json_object();
-        if (o->steps)
-            json_object_set_new(window, "steps", json_string_kept(o->steps));
-        if (o->delay_s > 0)
-            json_object_set_new(window, "delay_s", json_real(o->delay_s));
-        if (o->duration_s > 0)
-            json_object_set_new(window, "duration_s", json_real(o->duration_s));
-        if (o->capture_range)
-            json_object_set_new(window, "capture_range", json_string_kept(o->capture_range));
-        json_object_set_new(record, "window", window);
+        if (strcmp(o->capture_range, "cudaProfilerApi") == 0 && preload("cudaprof", why) != 0)
+            note(record, "nvtx_note", why);
+        note(window, "capture_range", o->capture_range);
     }
+    if (json_object_size(window))
+        json_object_set(record, "window", window);
+    json_decref(window);
 }
 
 void environment_set(const struct options *o, json_t *record)
