@@ -9,30 +9,49 @@
 #include "collect/record/spool_layout.h"
 #include "lib/base/fs.h"
 #include "lib/base/json_string.h"
+#include "lib/base/mono.h"
 
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <sys/time.h>
 #include <unistd.h>
 
 extern char **environ;
 
-/* The command line without secrets. */
-static json_t *command_words(char *const *words, size_t n)
+/* The next word of a line without secrets. */
+static json_t *redacted(struct redact_line *line, const char *word)
+{
+    struct dcr_buf clean = {0};
+    redact_word(line, word, &clean);
+    json_t *text = json_string_kept(dcr_buf_text(&clean));
+    dcr_buf_release(&clean);
+    return text;
+}
+
+static json_t *command_words(const struct options *o)
 {
     json_t *list = json_array();
-    struct dcr_buf clean = {0};
     struct redact_line line = {0};
-    for (size_t i = 0; i < n; i++) {
-        dcr_buf_clear(&clean);
-        redact_word(&line, words[i], &clean);
-        json_array_append_new(list, json_string_kept(dcr_buf_text(&clean)));
-    }
-    dcr_buf_release(&clean);
+    for (int i = 0; i < o->n_program; i++)
+        json_array_append_new(list, redacted(&line, o->program[i]));
     return list;
+}
+
+static json_t *labels_of(const struct options *o)
+{
+    json_t *labels = json_object();
+    for (size_t i = 0; i < o->labels.n; i++) {
+        char name[1024];
+        const char *equals = strchr(o->labels.items[i], '=');
+        snprintf(name, sizeof name, "%.*s", (int)(equals - o->labels.items[i]), o->labels.items[i]);
+        json_t *key = json_string_kept(name);
+        json_object_set_new(labels, json_string_value(key),
+                            redact_is_secret_name(name, strlen(name)) ? json_string(REDACTED)
+                                                                      : redacted(&(struct redact_line){0}, equals + 1));
+        json_decref(key);
+    }
+    return labels;
 }
 
 static void put_adopt(struct run *r)
@@ -75,7 +94,7 @@ void run_begin_record(struct run *r)
     json_object_set_new(o, "cpus_allowed", json_string(line));
     json_object_set_new(o, "started", json_real((double)now.real_ms / 1000));
     json_object_set_new(o, "started_ns", json_integer(now.mono_ns));
-    json_object_set_new(o, "command", command_words(r->o->program, (size_t)r->o->n_program));
+    json_object_set_new(o, "command", command_words(r->o));
     if (getcwd(line, sizeof line))
         json_object_set_new(o, "folder", json_string_kept(line));
     json_t *git = git_of_command(r->o->program, (size_t)r->o->n_program);
@@ -87,21 +106,7 @@ void run_begin_record(struct run *r)
         json_object_set_new(o, "git", git);
     json_object_set_new(o, "scheduler", meta_scheduler(environ));
     json_object_set_new(o, "environment", meta_environment(environ));
-    json_t *labels = json_object();
-    struct dcr_buf clean = {0};
-    for (size_t i = 0; i < r->o->labels.n; i++) {
-        const char *equals = strchr(r->o->labels.items[i], '=');
-        snprintf(line, sizeof line, "%.*s", (int)(equals - r->o->labels.items[i]), r->o->labels.items[i]);
-        int is_secret = redact_is_secret_name(line, strlen(line));
-        dcr_buf_clear(&clean);
-        redact_word(&(struct redact_line){0}, equals + 1, &clean);
-        json_t *key = json_string_kept(line);
-        json_object_set_new(labels, json_string_value(key),
-                            json_string_kept(is_secret ? REDACTED : dcr_buf_text(&clean)));
-        json_decref(key);
-    }
-    dcr_buf_release(&clean);
-    json_object_set_new(o, "labels", labels);
+    json_object_set_new(o, "labels", labels_of(r->o));
     json_object_set_new(o, "emulate_nodes", json_boolean(r->o->emulate_nodes));
     if (r->node_share)
         json_object_set(o, "emulated", r->node_share);
@@ -120,17 +125,6 @@ static json_t *nanoseconds(const struct timeval *t)
     return json_integer((json_int_t)t->tv_sec * 1000000000 + (json_int_t)t->tv_usec * 1000);
 }
 
-/* Processor time of this process, without the program, which is a child. */
-static void put_own_time(json_t *o)
-{
-    struct rusage own;
-    if (getrusage(RUSAGE_SELF, &own) != 0)
-        return;
-    struct timeval both;
-    timeradd(&own.ru_utime, &own.ru_stime, &both);
-    json_object_set_new(o, "collector_cpu_ns", nanoseconds(&both));
-}
-
 void run_end_record(struct run *r, const struct ended *e)
 {
     json_t *o = r->record;
@@ -147,6 +141,6 @@ void run_end_record(struct run *r, const struct ended *e)
         json_object_set_new(o, "told_to_end", json_string(name_of(e->told)));
     json_object_set_new(o, "user_ns", nanoseconds(&e->usage.ru_utime));
     json_object_set_new(o, "system_ns", nanoseconds(&e->usage.ru_stime));
-    put_own_time(o);
+    json_object_set_new(o, "collector_cpu_ns", json_integer(dcr_clock_ns(CLOCK_PROCESS_CPUTIME_ID)));
     json_object_set_new(o, "max_rss_bytes", json_integer((json_int_t)e->usage.ru_maxrss * 1024));
 }
