@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,6 +81,19 @@ static int holds_another_run(const struct run *r)
     return is_other;
 }
 
+/* Makes the empty file that says whose place this is, so that one of two simultaneous collectors is refused.
+ * returns  1: made; 0: it is there already; DCR_FAIL */
+static int claim(const char *folder, const char *name, struct dcr_err *err)
+{
+    char path[PATH_MAX + 400];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd < 0)
+        return errno == EEXIST ? 0 : dcr_err_sys(err, DCR_FAIL, "cannot write '%s'", path);
+    close(fd);
+    return 1;
+}
+
 int run_choose_places(struct run *r, struct dcr_err *err)
 {
     int rc;
@@ -118,40 +132,27 @@ int run_choose_places(struct run *r, struct dcr_err *err)
         snprintf(r->record_dir, sizeof r->record_dir, "%s", r->spool);
         r->record_name = SPOOL_LAUNCHER;
     }
-    char path[PATH_MAX + 64];
-    snprintf(path, sizeof path, "%s/%s", r->record_dir, r->record_name);
-    /* The record is made empty here, so that one of two simultaneous collectors is refused. */
-    int fd = is_taken ? -1 : open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (fd < 0 && !is_taken && errno != EEXIST)
-        return dcr_err_sys(err, DCR_FAIL, "cannot write '%s'", path);
-    if (fd >= 0)
-        close(fd);
-    r->has_claimed = fd >= 0;
-    if (fd < 0)
+    rc = is_taken ? 0 : claim(r->record_dir, r->record_name, err);
+    r->has_claimed = rc > 0;
+    if (rc == 0)
         return dcr_err_set(err, DCR_FAIL,
                            "the spool '%s' already holds a run; give another folder, or pack and remove it",
                            r->o->spool);
-    return DCR_OK;
+    return rc < 0 ? rc : DCR_OK;
 }
 
 /* Local rank 0 claims the host. If the local rank is unknown, the first collector to create host.json does. */
 int run_claim_host(struct run *r, struct dcr_err *err)
 {
-    char path[PATH_MAX + 400];
+    char folder[PATH_MAX + 320];
     if (r->id.local_rank > 0)
         return DCR_OK;
-    snprintf(path, sizeof path, "%s/%s", r->spool, r->host_dir);
-    int rc = dcr_mkdirs(path, err);
-    if (rc)
-        return rc;
-    snprintf(path, sizeof path, "%s/%s/%s", r->spool, r->host_dir, SPOOL_HOST);
-    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (fd < 0 && errno != EEXIST)
-        return dcr_err_sys(err, DCR_FAIL, "cannot write '%s'", path);
-    r->is_host_sampled = fd >= 0;
-    if (fd >= 0)
-        close(fd);
-    return DCR_OK;
+    snprintf(folder, sizeof folder, "%s/%s", r->spool, r->host_dir);
+    int rc = dcr_mkdirs(folder, err);
+    if (rc == 0)
+        rc = claim(folder, SPOOL_HOST, err);
+    r->is_host_sampled = rc > 0;
+    return rc < 0 ? rc : DCR_OK;
 }
 
 int run_n_local(const struct run *r)
@@ -175,8 +176,6 @@ int run_n_below(const struct run *r)
 
 int run_is_in_memory(const struct run *r)
 {
-    enum { TMPFS = 0x01021994 };
-    const unsigned long ramfs = 0x858458f6ul;
     struct statfs fs;
-    return statfs(r->spool, &fs) == 0 && ((unsigned long)fs.f_type == TMPFS || (unsigned long)fs.f_type == ramfs);
+    return statfs(r->spool, &fs) == 0 && (fs.f_type == TMPFS_MAGIC || fs.f_type == RAMFS_MAGIC);
 }
