@@ -132,25 +132,22 @@ static int observe(struct run *r, int *status, struct dcr_err *err)
     return failed ? DCR_FAIL : DCR_OK;
 }
 
-/* If an empty spool cannot be removed, this is not worth another message. */
-static void discard(const char *spool)
-{
-    int ignored = dcr_remove_tree(spool, NULL);
-    (void)ignored;
-}
-
-static void unclaim(const struct run *r)
+/* The program never started, so the place is free again. A failure is not worth another message. */
+static void free_place(const struct run *r)
 {
     char path[PATH_MAX + 64];
     snprintf(path, sizeof path, "%s/%s", r->record_dir, r->record_name);
-    unlink(path);
+    if (r->is_own_spool)
+        (void)!dcr_remove_tree(r->spool, NULL);
+    else if (r->has_claimed)
+        unlink(path);
 }
 
-static int write_not_started(struct run *r, int status)
+static void write_not_started(struct run *r, int status)
 {
     struct ended never = {.exit_status = status};
     run_end_record(r, &never);
-    return spool_write_json(r->record_dir, r->record_name, r->record, NULL);
+    (void)!spool_write_json(r->record_dir, r->record_name, r->record, NULL);
 }
 
 /* The run is packed, but the spool is kept because other processes still write into it. */
@@ -224,24 +221,24 @@ static int pack_own(struct run *r, char *message, size_t n, struct dcr_err *err)
 }
 
 /* A missing folder may still be made by the program. A path that can never be a folder is refused now. */
-static int check_adopt(const struct options *o, struct dcr_err *err)
+static int choose_adopt(struct run *r, struct dcr_err *err)
 {
-    for (size_t i = 0; i < o->adopt.n; i++) {
-        struct stat st;
-        if (stat(o->adopt.items[i], &st) != 0 && errno == ENOTDIR)
-            return dcr_err_sys(err, DCR_FAIL, "cannot adopt '%s'", o->adopt.items[i]);
-        if (stat(o->adopt.items[i], &st) == 0 && !S_ISDIR(st.st_mode))
-            return dcr_err_set(err, DCR_FAIL, "cannot adopt '%s': it is no folder; give the one it lies in",
-                               o->adopt.items[i]);
-        /* The record of the run is JSON, and packing finds the results by this path in it. */
+    r->adopt = json_array();
+    for (size_t i = 0; i < r->o->adopt.n; i++) {
+        const char *name = r->o->adopt.items[i];
         char path[PATH_MAX];
-        json_t *text = dcr_absolute(o->adopt.items[i], path, sizeof path, NULL) == 0 ? json_string(path) : NULL;
-        json_decref(text);
-        if (!text)
+        struct stat st;
+        int is_there = stat(name, &st) == 0;
+        if (!is_there && errno == ENOTDIR)
+            return dcr_err_sys(err, DCR_FAIL, "cannot adopt '%s'", name);
+        if (is_there && !S_ISDIR(st.st_mode))
+            return dcr_err_set(err, DCR_FAIL, "cannot adopt '%s': it is no folder; give the one it lies in", name);
+        /* The record of the run is JSON, and packing finds the results by this path in it. */
+        if (dcr_absolute(name, path, sizeof path, NULL) != 0 || json_array_append_new(r->adopt, json_string(path)) != 0)
             return dcr_err_set(err, DCR_FAIL,
                                "cannot adopt '%s': its path is too long or not UTF-8; leave it out, and give it to "
                                "'dccollect pack' of the run's --spool",
-                               o->adopt.items[i]);
+                               name);
     }
     return DCR_OK;
 }
@@ -267,6 +264,61 @@ static int check_node(const struct options *o, json_t **share, struct dcr_err *e
     return rc;
 }
 
+/* All that may refuse the run before the program starts. */
+static int prepare(struct run *r, struct dcr_err *err)
+{
+    const struct options *o = r->o;
+    int rc = o->output ? pack_check_output(o->output, err) : DCR_OK; /* checked before the program has run for hours */
+    if (rc == 0)
+        rc = choose_adopt(r, err);
+    if (rc == 0)
+        rc = check_clock(o, err);
+    if (rc == 0)
+        rc = check_node(o, &r->node_share, err);
+    if (rc == 0)
+        rc = run_choose_places(r, err);
+    if (rc == 0 && o->calibration && r->id.rank <= 0)
+        rc = calibrate_copy(o->calibration, r->spool, err);
+    if (rc == 0)
+        rc = run_claim_host(r, err);
+    if (rc == 0) {
+        run_begin_record(r);
+        environment_set(o, r->record);
+        rc = write_host(r, NULL, err);
+    }
+    if (rc == 0)
+        rc = spool_write_json(r->record_dir, r->record_name, r->record, err);
+    if (rc && err && (err->sys || r->record)) /* a disk error, not a fault of the request */
+        dcr_err_while(err, "the program was not started");
+    return rc;
+}
+
+/* The program has ended: packs the run, or leaves it in the spool. rc: of observing it */
+static int conclude(struct run *r, int rc, char *message, size_t n, struct dcr_err *err)
+{
+    if (r->o->output) {
+        struct dcr_err pack_err = {0};
+        int packed = pack_own(r, message, n, &pack_err);
+        if (packed && err && (rc == 0 || !message[0])) /* no archive: what to do, and most often why everything
+                                                        * failed */
+            *err = pack_err;
+        return rc ? rc : packed;
+    }
+    /* Summaries are made here, on the node of the traces, where a core has become free. Packing then only merges
+     * them. */
+    if (r->id.rank >= 0)
+        summarize_folder(r->record_dir, r->id.rank);
+    if (is_spool_gone(r))
+        return dcr_err_set(err, DCR_FAIL,
+                           "'%s', where the run was recorded, was removed while the program ran, and the recording "
+                           "with it",
+                           r->spool);
+    if (r->id.rank <= 0)
+        snprintf(message, n, "recorded in '%s'; when all ranks have ended: dccollect pack %s -o RUN.tar", r->o->spool,
+                 r->o->spool);
+    return rc;
+}
+
 int run_program(const struct options *o, char *message, size_t n, int *status, struct dcr_err *err)
 {
     struct run r = {.o = o, .id = rank_of_self(), .spool_fd = -1};
@@ -276,77 +328,23 @@ int run_program(const struct options *o, char *message, size_t n, int *status, s
 #ifdef M_ARENA_MAX
     mallopt(M_ARENA_MAX, 1); /* separate heaps for three threads cost more than they save */
 #endif
-    int rc = o->output ? pack_check_output(o->output, err) : DCR_OK; /* checked before the program has run for hours */
-    if (rc == 0)
-        rc = check_adopt(o, err);
-    if (rc == 0)
-        rc = check_clock(o, err);
-    if (rc == 0)
-        rc = check_node(o, &r.node_share, err);
-    if (rc == 0)
-        rc = run_choose_places(&r, err);
-    if (rc == 0 && o->calibration && r.id.rank <= 0)
-        rc = calibrate_copy(o->calibration, r.spool, err);
-    if (rc == 0)
-        rc = run_claim_host(&r, err);
-    if (rc) {
-        if (err && err->sys) /* a disk error, not a fault of the request */
-            dcr_err_while(err, "the program was not started");
-        goto out;
-    }
-    run_begin_record(&r);
-    environment_set(o, r.record);
-    rc = write_host(&r, NULL, err);
-    if (rc == 0)
-        rc = spool_write_json(r.record_dir, r.record_name, r.record, err);
-    if (rc) { /* the program never started, so the place is free again */
-        dcr_err_while(err, "the program was not started");
-        json_decref(r.record);
-        r.record = NULL;
-        goto out;
-    }
-    rc = observe(&r, status, err);
-    if (!json_object_get(r.record, "pid")) { /* never started: nothing to keep */
-        if (r.is_own_spool)
-            discard(r.spool);
-        else
-            (void)write_not_started(&r, *status);
-        goto out;
-    }
-    if (o->output) {
-        struct dcr_err pack_err = {0};
-        int packed = pack_own(&r, message, n, &pack_err);
-        if (packed && err && (rc == 0 || !message[0])) /* no archive: what to do, and most often why everything
-                                                        * failed */
-            *err = pack_err;
-        rc = rc ? rc : packed;
-    } else {
-        /* Summaries are made here, on the node of the traces, where a core has become free. Packing then only merges
-         * them. */
-        if (r.id.rank >= 0)
-            summarize_folder(r.record_dir, r.id.rank);
-    }
-    if (!o->output && is_spool_gone(&r))
-        rc = dcr_err_set(err, DCR_FAIL,
-                         "'%s', where the run was recorded, was removed while the program ran, and the recording "
-                         "with it",
-                         r.spool);
-    else if (!o->output && r.id.rank <= 0) {
-        snprintf(message, n, "recorded in '%s'; when all ranks have ended: dccollect pack %s -o RUN.tar", o->spool,
-                 o->spool);
-    }
+    int rc = prepare(&r, err), is_ready = rc == 0;
+    if (is_ready)
+        rc = observe(&r, status, err);
+    if (json_object_get(r.record, "pid"))
+        rc = conclude(&r, rc, message, n, err);
+    else if (is_ready && !r.is_own_spool)
+        write_not_started(&r, *status);
+    else
+        free_place(&r);
     if (rc && *status == 0) {
         dcr_err_while(err, "the program ended with status 0, and status %d is dccollect's own", DCR_EXIT_SELF);
         *status = DCR_EXIT_SELF;
     }
-out:
-    if (r.record == NULL && r.is_own_spool)
-        discard(r.spool);
-    else if (r.record == NULL && r.has_claimed)
-        unclaim(&r);
     json_decref(r.record);
     json_decref(r.host);
     json_decref(r.node_share);
+    json_decref(r.adopt);
     if (r.spool_fd >= 0)
         close(r.spool_fd);
     return rc;

@@ -23,6 +23,7 @@ struct run {
     const char *record_name;
     json_t *record;
     json_t *host;       /* facts of the host; NULL: not asked for yet */
+    json_t *adopt;      /* absolute paths of --adopt */
     json_t *node_share; /* from DCREPORT_NODE; NULL: this host is not an emulated node */
     char host_dir[300]; /* "host-<name>" */
     int is_host_sampled;

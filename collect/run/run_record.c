@@ -54,18 +54,6 @@ static json_t *labels_of(const struct options *o)
     return labels;
 }
 
-static void put_adopt(struct run *r)
-{
-    json_t *list = json_array();
-    for (size_t i = 0; i < r->o->adopt.n; i++) {
-        char path[PATH_MAX];
-        if (dcr_absolute(r->o->adopt.items[i], path, sizeof path, NULL) == 0)
-            json_array_append_new(list, json_string(path)); /* needed to find the folder again: UTF-8, which was
-                                                             * checked */
-    }
-    json_object_set_new(r->record, "adopt", list);
-}
-
 /* The program of rank 0 starts at most this much later, and the others wait for it in MPI_Init. */
 enum { GIT_MS = 300 };
 
@@ -112,7 +100,7 @@ void run_begin_record(struct run *r)
         json_object_set(o, "emulated", r->node_share);
     json_object_set_new(o, "interval_ms", json_integer(r->o->interval_ms));
     json_object_set_new(o, "collector_version", json_string(DCR_VERSION));
-    put_adopt(r);
+    json_object_set(o, "adopt", r->adopt);
 }
 
 static const char *name_of(int signal)
