@@ -16,8 +16,7 @@ enum { MAX_SOURCES = 16, IDLE_MS = 30000 };
 
 struct slot {
     const struct source *source;
-    void *ctx;
-    int is_configured;
+    void *ctx;                            /* NULL: it is absent */
     int64_t due_ns, gap_ns, least_gap_ns; /* time of the next sample, and the gap since the last one */
     long n_samples, n_failed, n_partial;
     char reason[512]; /* the first problem */
@@ -44,7 +43,7 @@ static void sample_one(struct sampler *s, struct slot *slot, int is_last)
     struct dcr_err err = {0};
     struct tick now = sampler_now();
     now.is_last = is_last;
-    int rc = slot->source->sample(slot->ctx, &now, s->out, &err);
+    int rc = source_sample(slot->source, slot->ctx, &now, s->out, &err);
     if (rc == DCR_END)
         return;
     slot->n_samples++;
@@ -62,7 +61,7 @@ static int64_t sample_due(struct sampler *s, int is_last)
     int64_t next = INT64_MAX;
     for (int i = 0; i < s->n; i++) {
         struct slot *slot = &s->slots[i];
-        if (!slot->is_configured)
+        if (!slot->ctx)
             continue;
         if (is_last || slot->due_ns <= dcr_mono_ns()) {
             sample_one(s, slot, is_last);
@@ -109,8 +108,8 @@ static void configure_all(struct sampler *s, const struct source_config *config)
         slot->gap_ns = slot->least_gap_ns = (int64_t)(*p)->least_gap_ms * 1000000 > s->interval_ns
                                                 ? (int64_t)(*p)->least_gap_ms * 1000000
                                                 : s->interval_ns;
-        slot->is_configured = (*p)->configure(&slot->ctx, config, &err) == 0;
-        if (!slot->is_configured)
+        slot->ctx = source_configure(*p, config, &err);
+        if (!slot->ctx)
             snprintf(slot->reason, sizeof slot->reason, "%.500s", err.text);
     }
 }
@@ -118,8 +117,8 @@ static void configure_all(struct sampler *s, const struct source_config *config)
 static void release(struct sampler *s)
 {
     for (int i = 0; i < s->n; i++)
-        if (s->slots[i].is_configured)
-            s->slots[i].source->destroy(s->slots[i].ctx);
+        if (s->slots[i].ctx)
+            source_destroy(s->slots[i].source, s->slots[i].ctx);
     outputs_close(s->out);
     free(s);
 }
@@ -129,7 +128,7 @@ int sampler_start(struct sampler **out, const char *spool, const struct source_c
 {
     struct sampler *s = calloc(1, sizeof *s);
     *out = NULL;
-    if (!s || (s->out = outputs_open(spool)) == NULL) {
+    if (!s || (s->out = outputs_open(spool, config->host_dir)) == NULL) {
         free(s);
         return dcr_err_set(err, DCR_FAIL, "out of memory");
     }
@@ -149,10 +148,8 @@ int sampler_start(struct sampler **out, const char *spool, const struct source_c
 
 static void describe(const struct slot *slot, char *out, size_t n)
 {
-    if (!slot->is_configured)
+    if (!slot->ctx || (slot->n_failed && slot->n_failed == slot->n_samples))
         snprintf(out, n, "absent: %s", slot->reason);
-    else if (slot->n_failed == slot->n_samples)
-        snprintf(out, n, "absent: %s", slot->reason[0] ? slot->reason : "no sample was taken");
     else if (slot->n_failed)
         snprintf(out, n, "partial: %ld of %ld samples failed, first because: %s", slot->n_failed, slot->n_samples,
                  slot->reason);

@@ -32,23 +32,25 @@ struct output {
 };
 
 struct outputs {
-    char *spool;
-    size_t most_bytes; /* limit of one file */
+    char *spool, *host_dir;
+    struct dcr_buf rows; /* of the current sample */
+    size_t most_bytes;   /* limit of one file */
     struct output *files;
     size_t n, cap;
 };
 
-struct outputs *outputs_open(const char *spool)
+struct outputs *outputs_open(const char *spool, const char *host_dir)
 {
     struct outputs *o = calloc(1, sizeof *o);
-    if (o)
-        o->spool = strdup(spool);
-    if (!o || !o->spool) {
-        free(o);
+    if (!o)
         return NULL;
-    }
+    o->spool = strdup(spool);
+    o->host_dir = strdup(host_dir ? host_dir : "");
     o->most_bytes = OUTPUT_BYTES;
-    return o;
+    if (o->spool && o->host_dir)
+        return o;
+    outputs_close(o);
+    return NULL;
 }
 
 void outputs_bound(struct outputs *o, size_t bytes)
@@ -65,8 +67,10 @@ void outputs_close(struct outputs *o)
             close(o->files[i].fd);
         free(o->files[i].name);
     }
+    dcr_buf_release(&o->rows);
     free(o->files);
     free(o->spool);
+    free(o->host_dir);
     free(o);
 }
 
@@ -214,6 +218,36 @@ int outputs_rows(struct outputs *o, const char *name, const char *header, const 
     return DCR_FAIL;
 }
 
+void *source_configure(const struct source *s, const struct source_config *config, struct dcr_err *err)
+{
+    void *ctx = calloc(1, s->ctx_bytes);
+    if (!ctx)
+        dcr_err_set(err, DCR_FAIL, "out of memory");
+    else if (s->configure(ctx, config, err) == 0)
+        return ctx;
+    if (ctx)
+        source_destroy(s, ctx);
+    return NULL;
+}
+
+int source_sample(const struct source *s, void *ctx, const struct tick *now, struct outputs *out, struct dcr_err *err)
+{
+    char name[320];
+    dcr_buf_clear(&out->rows);
+    int rc = s->sample(ctx, now, &out->rows, out, err);
+    if (!s->header || (rc != DCR_OK && rc != DCR_WARN))
+        return rc;
+    snprintf(name, sizeof name, "%s/%s_monitor.csv", out->host_dir, s->name);
+    int written = outputs_rows(out, name, s->header, dcr_buf_text(&out->rows), out->rows.len, err);
+    return written ? written : rc;
+}
+
+void source_destroy(const struct source *s, void *ctx)
+{
+    s->destroy(ctx);
+    free(ctx);
+}
+
 void cell_time(struct dcr_buf *row, const struct tick *now)
 {
     dcr_buf_printf(row, "%lld.%03d,", (long long)(now->real_ms / 1000), (int)(now->real_ms % 1000));
@@ -234,30 +268,20 @@ void cell_if(struct dcr_buf *row, int is_known, uint64_t value)
     if (is_known)
         cell_unsigned(row, value);
     else
-        cell_empty(row);
-}
-
-void cell_real(struct dcr_buf *row, double value, int digits)
-{
-    dcr_buf_printf(row, "%.*f,", digits, value);
+        dcr_buf_putc(row, ',');
 }
 
 void cell_real_if(struct dcr_buf *row, int is_known, double value, int digits)
 {
     if (is_known)
-        cell_real(row, value, digits);
+        dcr_buf_printf(row, "%.*f,", digits, value);
     else
-        cell_empty(row);
+        dcr_buf_putc(row, ',');
 }
 
 void cell_text(struct dcr_buf *row, const char *text)
 {
     dcr_csv_put(row, text);
-    dcr_buf_putc(row, ',');
-}
-
-void cell_empty(struct dcr_buf *row)
-{
     dcr_buf_putc(row, ',');
 }
 

@@ -36,14 +36,16 @@ struct source_config {
 };
 
 struct source {
-    const char *name; /* key in the metadata's "monitors" */
-    int is_of_host;   /* sampled once per host; otherwise once per collector */
-    /* gives *ctx. DCR_FAIL: the source is absent, the sentence says why */
-    int (*configure)(void **ctx, const struct source_config *config, struct dcr_err *err);
-    /* append rows to the outputs. DCR_WARN: rows were written with empty cells; DCR_FAIL: no row;
-     * DCR_END: nothing was due */
-    int (*sample)(void *ctx, const struct tick *now, struct outputs *out, struct dcr_err *err);
-    void (*destroy)(void *ctx);
+    const char *name;   /* key in the metadata's "monitors" */
+    const char *header; /* of <host_dir>/<name>_monitor.csv, as for outputs_rows; NULL: it writes its own files */
+    int is_of_host;     /* sampled once per host; otherwise once per collector */
+    size_t ctx_bytes;   /* size of its context, which is zero at first */
+    /* DCR_FAIL: the source is absent, the sentence says why */
+    int (*configure)(void *ctx, const struct source_config *config, struct dcr_err *err);
+    /* append rows to an empty buffer. DCR_WARN: some of their cells are empty; DCR_FAIL: no row; DCR_END: nothing was
+     * due. out: for a source without a header */
+    int (*sample)(void *ctx, const struct tick *now, struct dcr_buf *rows, struct outputs *out, struct dcr_err *err);
+    void (*destroy)(void *ctx); /* also after configure has failed */
     /* nothing happened since the previous sample, so the next one may come later. NULL: samples come at the interval */
     int (*is_idle)(const void *ctx);
     int least_gap_ms; /* least time between two samples, whatever the interval; 0: none */
@@ -52,12 +54,17 @@ struct source {
 extern const struct source source_cpu, source_memory, source_disk, source_net, source_gpu, source_process, source_clock;
 /** source_all - the sources in a fixed order, NULL at the end. */
 const struct source *const *source_all(void);
+/** source_configure - gives a context for source_sample; source_destroy. NULL: the source is absent, err says why */
+void *source_configure(const struct source *s, const struct source_config *config, struct dcr_err *err);
+/** source_sample - one sample, whose rows go to its file. returns  as sample */
+int source_sample(const struct source *s, void *ctx, const struct tick *now, struct outputs *out, struct dcr_err *err);
+void source_destroy(const struct source *s, void *ctx);
 
 /* ---- where rows go ---------------------------------------------------------------------------- */
 
 /** outputs_open - files are created below the spool folder with their first row. A file that reaches 16 MB is thinned
- * (thin.h): its older half becomes a quarter. gives; outputs_close. */
-struct outputs *outputs_open(const char *spool);
+ * (thin.h): its older half becomes a quarter. host_dir: of struct source_config. gives; outputs_close. */
+struct outputs *outputs_open(const char *spool, const char *host_dir);
 /** outputs_bound - set a limit other than 16 MB, for tests. */
 void outputs_bound(struct outputs *o, size_t bytes);
 /** outputs_rows - append rows (each with its newline) to the file of that relative name, header first when it is new.
@@ -75,12 +82,10 @@ void outputs_close(struct outputs *o);
 void cell_time(struct dcr_buf *row, const struct tick *now); /* "1700000000.123," */
 void cell_int(struct dcr_buf *row, int64_t value);           /* "42," */
 void cell_unsigned(struct dcr_buf *row, uint64_t value);
-void cell_real(struct dcr_buf *row, double value, int digits);
-/** cell_if, cell_real_if - the same, or an empty cell when the value is not known. */
+/** cell_if, cell_real_if - an empty cell when the value is not known. */
 void cell_if(struct dcr_buf *row, int is_known, uint64_t value);
 void cell_real_if(struct dcr_buf *row, int is_known, double value, int digits);
 void cell_text(struct dcr_buf *row, const char *text);
-void cell_empty(struct dcr_buf *row);
 /** cell_end - the last comma becomes the end of the line. */
 void cell_end(struct dcr_buf *row);
 

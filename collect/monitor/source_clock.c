@@ -28,7 +28,6 @@ enum { QUESTIONS = 20, LATER_S = 10, TIMEOUT_MS = 500, RETRY_MS = 125, MOST_RETR
 /* A separate thread asks for the time, because networks and shared folders may be slow while the other monitors are
  * sampled. The fields belong to that thread while state is ASKED, and to the sampler otherwise. */
 struct clock {
-    char file[320];
     char path[PATH_MAX], asked[PATH_MAX];
     int is_asking; /* 0: the only host, or the host of rank 0 */
     pthread_t thread;
@@ -47,7 +46,6 @@ struct clock {
     int retry_ms; /* after a question without answer: doubled each time */
     long n_rows;
     char why[300]; /* why there is no answer */
-    struct dcr_buf row;
 };
 
 static void release(struct clock *c)
@@ -56,7 +54,6 @@ static void release(struct clock *c)
         close(c->socket);
     pthread_cond_destroy(&c->changed);
     pthread_mutex_destroy(&c->lock);
-    dcr_buf_release(&c->row);
     free(c);
 }
 
@@ -207,35 +204,38 @@ static void *thread_main(void *arg)
     return NULL;
 }
 
-static int configure(void **ctx, const struct source_config *config, struct dcr_err *err)
+/* ctx: the struct, which a thread that is still asking outlives */
+static int configure(void *ctx, const struct source_config *config, struct dcr_err *err)
 {
     struct clock *c = calloc(1, sizeof *c);
+    const char *folder = config->clock_folder ? config->clock_folder : "";
     if (!c)
         return dcr_err_set(err, DCR_FAIL, "out of memory");
     c->socket = -1;
     c->retry_ms = RETRY_MS;
     c->patient_until_ns = dcr_mono_ns() + (int64_t)5000000000;
     c->is_asking = config->clock_folder != NULL;
-    snprintf(c->file, sizeof c->file, "%s/clock_monitor.csv", config->host_dir);
-    snprintf(c->path, sizeof c->path, "%s/" CLOCK_SERVER_FILE, config->clock_folder ? config->clock_folder : "");
-    snprintf(c->asked, sizeof c->asked, "%s/" CLOCK_ASKED_FILE, config->clock_folder ? config->clock_folder : "");
+    snprintf(c->path, sizeof c->path, "%s/" CLOCK_SERVER_FILE, folder);
+    snprintf(c->asked, sizeof c->asked, "%s/" CLOCK_ASKED_FILE, folder);
     snprintf(
         c->why, sizeof c->why,
         "the collector of rank 0 wrote no address to '%.150s' (do all hosts see that folder? --clock sets another)",
-        config->clock_folder ? config->clock_folder : "");
+        folder);
     thread_condition(&c->changed);
     pthread_mutex_init(&c->lock, NULL);
     if (c->is_asking && thread_start(&c->thread, thread_main, c) != 0) {
         release(c);
         return dcr_err_set(err, DCR_FAIL, "no thread to ask for the time");
     }
-    *ctx = c;
+    *(struct clock **)ctx = c;
     return DCR_OK;
 }
 
 static void destroy(void *ctx)
 {
-    struct clock *c = ctx;
+    struct clock *c = *(struct clock **)ctx;
+    if (!c)
+        return;
     if (!c->is_asking) {
         release(c);
         return;
@@ -267,32 +267,31 @@ static void put_question(struct clock *c, int is_last)
         ;
 }
 
-static int put_row(struct clock *c, const struct tick *now, struct outputs *out, struct dcr_err *err)
+static void put_row(const struct clock *c, const struct tick *now, struct dcr_buf *row)
 {
     struct tick then = {.mono_ns = c->answer.at_ns,
                         .real_ms = now->real_ms - (now->mono_ns - c->answer.at_ns) / 1000000};
-    dcr_buf_clear(&c->row);
-    cell_time(&c->row, &then);
-    cell_int(&c->row, c->answer.at_ns);
-    cell_int(&c->row, c->answer.offset);
-    cell_int(&c->row, c->answer.error);
-    cell_text(&c->row, c->host);
-    cell_end(&c->row);
-    return outputs_rows(out, c->file, DCR_CLOCK_MONITOR_COLUMNS(SOURCE_CELL), dcr_buf_text(&c->row), c->row.len, err);
+    cell_time(row, &then);
+    cell_int(row, c->answer.at_ns);
+    cell_int(row, c->answer.offset);
+    cell_int(row, c->answer.error);
+    cell_text(row, c->host);
+    cell_end(row);
 }
 
 /* Takes the answer that has come. The collector of rank 0 may start a little later than this one. */
-static int take_answer(struct clock *c, const struct tick *now, struct outputs *out, struct dcr_err *err)
+static int take_answer(struct clock *c, const struct tick *now, struct dcr_buf *row, struct dcr_err *err)
 {
     c->state = IDLE;
     if (c->answer.rc == 1) {
         c->next_ns = INT64_MAX;
-        return DCR_OK;
+        return DCR_END;
     }
     if (c->answer.rc == 0) {
         c->next_ns = now->mono_ns + (int64_t)1000000000 * (c->n_rows++ ? LATER_S : 1);
         c->retry_ms = RETRY_MS;
-        return put_row(c, now, out, err);
+        put_row(c, now, row);
+        return DCR_OK;
     }
     c->next_ns = now->mono_ns + (int64_t)1000000 * c->retry_ms;
     c->retry_ms = c->retry_ms < MOST_RETRY_MS ? 2 * c->retry_ms : MOST_RETRY_MS;
@@ -301,19 +300,20 @@ static int take_answer(struct clock *c, const struct tick *now, struct outputs *
                : dcr_err_set(err, DCR_FAIL, "%s", c->why);
 }
 
-static int sample(void *ctx, const struct tick *now, struct outputs *out, struct dcr_err *err)
+static int sample(void *ctx, const struct tick *now, struct dcr_buf *row, struct outputs *out, struct dcr_err *err)
 {
-    struct clock *c = ctx;
+    struct clock *c = *(struct clock **)ctx;
     int rc = DCR_END;
+    (void)out;
     if (!c->is_asking)
-        return DCR_OK;
+        return rc;
     pthread_mutex_lock(&c->lock);
     if (c->state == ANSWERED) {
-        rc = take_answer(c, now, out, err);
+        rc = take_answer(c, now, row, err);
     } else if (c->state == ASKED || (c->next_ns != INT64_MAX && (now->mono_ns >= c->next_ns || now->is_last))) {
         put_question(c, now->is_last);
         if (now->is_last && c->state == ANSWERED)
-            rc = take_answer(c, now, out, err);
+            rc = take_answer(c, now, row, err);
         else if (now->is_last && c->n_rows == 0)
             rc = dcr_err_set(err, DCR_FAIL, "asking the host of rank 0 did not end before the run did");
     }
@@ -321,4 +321,5 @@ static int sample(void *ctx, const struct tick *now, struct outputs *out, struct
     return rc;
 }
 
-const struct source source_clock = {"clock", 1, configure, sample, destroy, NULL, 0};
+const struct source source_clock = {
+    "clock", DCR_CLOCK_MONITOR_COLUMNS(SOURCE_CELL), 1, sizeof(struct clock *), configure, sample, destroy, NULL, 0};

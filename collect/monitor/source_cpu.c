@@ -16,25 +16,21 @@ static const char *const paths[N_FILES] = {"/proc/stat",          "/proc/meminfo
                                            PROCFS_PRESSURE "cpu", PROCFS_PRESSURE "memory", PROCFS_PRESSURE "io"};
 
 struct cpu {
-    char file[320];
     struct cgroup_cpu cgroup;
     int fds[N_FILES];
     int has_previous;
     uint64_t previous[N_FIELDS], previous_switches;
     int64_t previous_ns;
-    struct dcr_buf row;
 };
 
-static int configure(void **ctx, const struct source_config *config, struct dcr_err *err)
+static int configure(void *ctx, const struct source_config *config, struct dcr_err *err)
 {
-    struct cpu *c = calloc(1, sizeof *c);
-    if (!c)
-        return dcr_err_set(err, DCR_FAIL, "out of memory");
-    snprintf(c->file, sizeof c->file, "%s/cpu_monitor.csv", config->host_dir);
+    struct cpu *c = ctx;
+    (void)config;
+    (void)err;
     cgroup_cpu_find(&c->cgroup);
     for (int i = 0; i < N_FILES; i++)
         c->fds[i] = -1;
-    *ctx = c;
     return DCR_OK;
 }
 
@@ -44,8 +40,6 @@ static void destroy(void *ctx)
     for (int i = 0; i < N_FILES; i++)
         if (c->fds[i] >= 0)
             close(c->fds[i]);
-    dcr_buf_release(&c->row);
-    free(c);
 }
 
 static int parse_times(const char *text, uint64_t out[N_FIELDS])
@@ -68,32 +62,25 @@ static int read_file(struct cpu *c, int which, char *out, size_t n, struct dcr_e
     return procfs_reread(&c->fds[which], paths[which], out, n, err);
 }
 
-static void put_memory(struct cpu *c, int *rc, struct dcr_err *err)
+static int put_memory(struct cpu *c, struct dcr_buf *row, struct dcr_err *err)
 {
-    struct dcr_buf *row = &c->row;
     char text[8192];
     uint64_t total = 0, available = 0;
     int n = read_file(c, MEMINFO, text, sizeof text, err);
     if (n >= 0 && (procfs_field(text, "MemTotal", &total) != 0 || total == 0 ||
                    procfs_field(text, "MemAvailable", &available) != 0))
         n = dcr_err_set(err, DCR_WARN, "'/proc/meminfo' has no MemTotal and MemAvailable");
-    if (n < 0) {
-        *rc = DCR_WARN;
-        for (int i = 0; i < 3; i++)
-            cell_empty(row);
-        return;
-    }
     double used = (double)(total - available);
-    cell_real(row, 100 * used / (double)total, 2);
-    cell_real(row, used * 1024 / 1e9, 3);
-    cell_real(row, (double)total * 1024 / 1e9, 3);
+    cell_real_if(row, n >= 0, 100 * used / (double)total, 2);
+    cell_real_if(row, n >= 0, used * 1024 / 1e9, 3);
+    cell_real_if(row, n >= 0, (double)total * 1024 / 1e9, 3);
+    return n < 0 ? DCR_WARN : DCR_OK;
 }
 
 /* Counters since boot of page faults and of waiting of the whole host. If the kernel lacks them, the cells are empty
  * and the metadata say why (meta.c). */
-static void put_faults_and_pressure(struct cpu *c)
+static void put_faults_and_pressure(struct cpu *c, struct dcr_buf *row)
 {
-    struct dcr_buf *row = &c->row;
     static const char *const faults[] = {"pgfault", "pgmajfault"};
     static const struct {
         int file;
@@ -114,9 +101,10 @@ static void put_faults_and_pressure(struct cpu *c)
     }
 }
 
-static int sample(void *ctx, const struct tick *now, struct outputs *out, struct dcr_err *err)
+static int sample(void *ctx, const struct tick *now, struct dcr_buf *row, struct outputs *out, struct dcr_err *err)
 {
     struct cpu *c = ctx;
+    (void)out;
     char text[64 << 10];
     uint64_t t[N_FIELDS], running = 0, switches = 0;
     int rc = read_file(c, STAT, text, sizeof text, err);
@@ -124,7 +112,6 @@ static int sample(void *ctx, const struct tick *now, struct outputs *out, struct
         return rc;
     if (parse_times(text, t) != 0)
         return dcr_err_set(err, DCR_FAIL, "'/proc/stat' does not begin with the times of the processors");
-    rc = DCR_OK;
 
     uint64_t total = 0, busy = 0, d[N_FIELDS];
     for (int i = 0; i < N_FIELDS; i++) {
@@ -137,34 +124,32 @@ static int sample(void *ctx, const struct tick *now, struct outputs *out, struct
     int has_shares = c->has_previous && total > 0;
     double percent = has_shares ? 100.0 / (double)total : 0;
 
-    dcr_buf_clear(&c->row);
-    cell_time(&c->row, now);
-    cell_real_if(&c->row, has_shares, percent * (double)busy, 2);
-    put_memory(c, &rc, err);
-    cell_int(&c->row, now->mono_ns);
-    cell_real_if(&c->row, has_shares, percent * (double)d[IOWAIT], 2);
-    cell_real_if(&c->row, has_shares, percent * (double)d[STEAL], 2);
+    cell_time(row, now);
+    cell_real_if(row, has_shares, percent * (double)busy, 2);
+    rc = put_memory(c, row, err);
+    cell_int(row, now->mono_ns);
+    cell_real_if(row, has_shares, percent * (double)d[IOWAIT], 2);
+    cell_real_if(row, has_shares, percent * (double)d[STEAL], 2);
     int has_running = procfs_field(text, "procs_running", &running) == 0;
-    cell_if(&c->row, has_running, running);
+    cell_if(row, has_running, running);
     int has_switches = procfs_field(text, "ctxt", &switches) == 0, is_later = now->mono_ns > c->previous_ns;
-    cell_real_if(&c->row, has_switches && c->has_previous && is_later,
+    cell_real_if(row, has_switches && c->has_previous && is_later,
                  (double)(switches - c->previous_switches) * 1e9 / (double)(now->mono_ns - c->previous_ns), 1);
     uint64_t throttled_ns, n_throttled;
     int has_throttling = cgroup_cpu_throttled(&c->cgroup, &throttled_ns, &n_throttled, err) == 0;
-    cell_if(&c->row, has_throttling, throttled_ns);
-    cell_if(&c->row, has_throttling, n_throttled);
+    cell_if(row, has_throttling, throttled_ns);
+    cell_if(row, has_throttling, n_throttled);
     if (!has_throttling)
         rc = DCR_WARN;
-    put_faults_and_pressure(c);
-    cell_end(&c->row);
+    put_faults_and_pressure(c, row);
+    cell_end(row);
 
     memcpy(c->previous, t, sizeof t);
     c->previous_switches = has_switches ? switches : 0;
     c->previous_ns = now->mono_ns;
     c->has_previous = 1;
-    int written =
-        outputs_rows(out, c->file, DCR_CPU_MONITOR_COLUMNS(SOURCE_CELL), dcr_buf_text(&c->row), c->row.len, err);
-    return written ? written : rc;
+    return rc;
 }
 
-const struct source source_cpu = {"cpu", 1, configure, sample, destroy, NULL, 0};
+const struct source source_cpu = {
+    "cpu", DCR_CPU_MONITOR_COLUMNS(SOURCE_CELL), 1, sizeof(struct cpu), configure, sample, destroy, NULL, 0};

@@ -8,33 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct gpu {
-    char file[320];
-    struct nvml nvml;
-    struct dcr_buf rows;
-};
-
-static int configure(void **ctx, const struct source_config *config, struct dcr_err *err)
+static int configure(void *ctx, const struct source_config *config, struct dcr_err *err)
 {
-    struct gpu *c = calloc(1, sizeof *c);
-    if (!c)
-        return dcr_err_set(err, DCR_FAIL, "out of memory");
-    int rc = nvml_open(&c->nvml, err);
-    if (rc) {
-        free(c);
-        return rc;
-    }
-    snprintf(c->file, sizeof c->file, "%s/gpu_monitor.csv", config->host_dir);
-    *ctx = c;
-    return DCR_OK;
+    (void)config;
+    return nvml_open(ctx, err);
 }
 
 static void destroy(void *ctx)
 {
-    struct gpu *c = ctx;
-    nvml_close(&c->nvml);
-    dcr_buf_release(&c->rows);
-    free(c);
+    nvml_close(ctx);
 }
 
 /* 1 when the call exists and succeeded; else the first reason of the sample is kept. */
@@ -47,10 +29,9 @@ static int got(const struct nvml *n, int status, const char *what, int *rc, stru
     return 0;
 }
 
-static void put_device(struct gpu *c, unsigned id, const struct tick *now, int *rc, struct dcr_err *err)
+static void put_device(const struct nvml *n, unsigned id, const struct tick *now, struct dcr_buf *row, int *rc,
+                       struct dcr_err *err)
 {
-    const struct nvml *n = &c->nvml;
-    struct dcr_buf *row = &c->rows;
     void *device = n->devices[id];
     struct nvml_utilization use = {0};
     struct nvml_memory memory = {0};
@@ -82,16 +63,15 @@ static void put_device(struct gpu *c, unsigned id, const struct tick *now, int *
     cell_end(row);
 }
 
-static int sample(void *ctx, const struct tick *now, struct outputs *out, struct dcr_err *err)
+static int sample(void *ctx, const struct tick *now, struct dcr_buf *rows, struct outputs *out, struct dcr_err *err)
 {
-    struct gpu *c = ctx;
+    const struct nvml *n = ctx;
     int rc = DCR_OK;
-    dcr_buf_clear(&c->rows);
-    for (unsigned i = 0; i < c->nvml.n_devices; i++)
-        put_device(c, i, now, &rc, err);
-    int written =
-        outputs_rows(out, c->file, DCR_GPU_MONITOR_COLUMNS(SOURCE_CELL), dcr_buf_text(&c->rows), c->rows.len, err);
-    return written ? written : rc;
+    (void)out;
+    for (unsigned i = 0; i < n->n_devices; i++)
+        put_device(n, i, now, rows, &rc, err);
+    return rc;
 }
 
-const struct source source_gpu = {"gpu", 1, configure, sample, destroy, NULL, 0};
+const struct source source_gpu = {
+    "gpu", DCR_GPU_MONITOR_COLUMNS(SOURCE_CELL), 1, sizeof(struct nvml), configure, sample, destroy, NULL, 0};

@@ -32,11 +32,10 @@ struct counter {
 };
 
 struct memory {
-    char file[320], devices[300];
+    char devices[300];
     int (*open_counter)(uint32_t type, uint64_t config, int cpu);
     struct counter counters[MOST_COUNTERS];
     int n;
-    struct dcr_buf row;
 };
 
 /* The content of a small file of a unit, without the end of its line. returns 0 or -1 */
@@ -175,19 +174,14 @@ static int open_kind(struct memory *m, size_t kind, struct dcr_err *err)
 
 static void destroy(void *ctx)
 {
-    struct memory *m = ctx;
+    const struct memory *m = ctx;
     for (int i = 0; i < m->n; i++)
         close(m->counters[i].fd);
-    dcr_buf_release(&m->row);
-    free(m);
 }
 
-static int configure(void **ctx, const struct source_config *config, struct dcr_err *err)
+static int configure(void *ctx, const struct source_config *config, struct dcr_err *err)
 {
-    struct memory *m = calloc(1, sizeof *m);
-    if (!m)
-        return dcr_err_set(err, DCR_FAIL, "out of memory");
-    snprintf(m->file, sizeof m->file, "%s/memory_monitor.csv", config->host_dir);
+    struct memory *m = ctx;
     snprintf(m->devices, sizeof m->devices, "%s/sys/bus/event_source/devices", config->root ? config->root : "");
     m->open_counter = config->open_counter ? config->open_counter : perf_open_cpu;
     int rc = DCR_OK;
@@ -195,16 +189,13 @@ static int configure(void **ctx, const struct source_config *config, struct dcr_
         rc = open_kind(m, k, err);
     if (rc == DCR_OK && m->n == 0)
         rc = dcr_err_set(err, DCR_FAIL, "this kernel names no counter of the memory controllers");
-    if (rc == DCR_OK)
-        *ctx = m;
-    else
-        destroy(m);
     return rc;
 }
 
-static int sample(void *ctx, const struct tick *now, struct outputs *out, struct dcr_err *err)
+static int sample(void *ctx, const struct tick *now, struct dcr_buf *row, struct outputs *out, struct dcr_err *err)
 {
-    struct memory *m = ctx;
+    const struct memory *m = ctx;
+    (void)out;
     double bytes[2] = {0};
     for (int i = 0; i < m->n; i++) {
         uint64_t count;
@@ -212,14 +203,15 @@ static int sample(void *ctx, const struct tick *now, struct outputs *out, struct
             return dcr_err_set(err, DCR_FAIL, "a counter of the memory controllers cannot be read");
         bytes[m->counters[i].is_write] += (double)count * m->counters[i].bytes;
     }
-    dcr_buf_clear(&m->row);
-    cell_time(&m->row, now);
-    cell_int(&m->row, now->mono_ns);
-    cell_unsigned(&m->row, (uint64_t)bytes[0]);
-    cell_unsigned(&m->row, (uint64_t)bytes[1]);
-    cell_end(&m->row);
-    return outputs_rows(out, m->file, DCR_MEMORY_MONITOR_COLUMNS(SOURCE_CELL), dcr_buf_text(&m->row), m->row.len, err);
+    cell_time(row, now);
+    cell_int(row, now->mono_ns);
+    cell_unsigned(row, (uint64_t)bytes[0]);
+    cell_unsigned(row, (uint64_t)bytes[1]);
+    cell_end(row);
+    return DCR_OK;
 }
 
 /* Each reading asks every controller of the machine, so one a second is enough. */
-const struct source source_memory = {"memory", 1, configure, sample, destroy, NULL, 1000};
+const struct source source_memory = {
+    "memory", DCR_MEMORY_MONITOR_COLUMNS(SOURCE_CELL), 1, sizeof(struct memory), configure, sample, destroy, NULL,
+    1000};

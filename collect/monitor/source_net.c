@@ -20,10 +20,9 @@ struct port {
 };
 
 struct net {
-    char file[320], proc[300], sys[300];
+    char proc[300], sys[300];
     int fd;
     char text[64 << 10];
-    struct dcr_buf rows;
     struct port ports[MAX_PORTS];
     int n_ports;
 };
@@ -86,24 +85,24 @@ static void find_ports(struct net *c)
 
 /* ---- rows ------------------------------------------------------------------------------------------------------ */
 
-static void put_row(struct net *c, const struct tick *now, const char *name, uint64_t received, uint64_t sent,
+static void put_row(struct dcr_buf *rows, const struct tick *now, const char *name, uint64_t received, uint64_t sent,
                     int is_on_wire)
 {
-    cell_time(&c->rows, now);
-    cell_int(&c->rows, now->mono_ns);
-    cell_text(&c->rows, name);
-    cell_unsigned(&c->rows, received);
-    cell_unsigned(&c->rows, sent);
-    cell_int(&c->rows, is_on_wire);
-    cell_end(&c->rows);
+    cell_time(rows, now);
+    cell_int(rows, now->mono_ns);
+    cell_text(rows, name);
+    cell_unsigned(rows, received);
+    cell_unsigned(rows, sent);
+    cell_int(rows, is_on_wire);
+    cell_end(rows);
 }
 
-static void put_port(struct net *c, const struct tick *now, const struct port *p)
+static void put_port(struct dcr_buf *rows, const struct tick *now, const struct port *p)
 {
     uint64_t received, sent;
     if (read_words(p, "port_rcv_data", &received) == 0 && read_words(p, "port_xmit_data", &sent) == 0 &&
         (received || sent))
-        put_row(c, now, p->name, received, sent, 1);
+        put_row(rows, now, p->name, received, sent, 1);
 }
 
 /* Does the interface count bytes that left the host and that no other row counts? Loopback, bridges, bonds and pairs
@@ -122,46 +121,42 @@ static int is_on_wire(const struct net *c, const char *interface)
     return !is_counted || procfs_read(path, type, sizeof type, NULL) <= 0 || strtol(type, NULL, 10) != TYPE_INFINIBAND;
 }
 
-static int configure(void **ctx, const struct source_config *config, struct dcr_err *err)
+static int configure(void *ctx, const struct source_config *config, struct dcr_err *err)
 {
-    struct net *c = calloc(1, sizeof *c);
-    if (!c)
-        return dcr_err_set(err, DCR_FAIL, "out of memory");
+    struct net *c = ctx;
+    (void)err;
     c->fd = -1;
-    snprintf(c->file, sizeof c->file, "%s/net_monitor.csv", config->host_dir);
     snprintf(c->proc, sizeof c->proc, "%s/proc/net/dev", config->root ? config->root : "");
     snprintf(c->sys, sizeof c->sys, "%s/sys", config->root ? config->root : "");
     find_ports(c);
-    *ctx = c;
     return DCR_OK;
 }
 
 static void destroy(void *ctx)
 {
-    struct net *c = ctx;
-    dcr_buf_release(&c->rows);
+    const struct net *c = ctx;
     if (c->fd >= 0)
         close(c->fd);
-    free(c);
 }
 
-static int sample(void *ctx, const struct tick *now, struct outputs *out, struct dcr_err *err)
+static int sample(void *ctx, const struct tick *now, struct dcr_buf *rows, struct outputs *out, struct dcr_err *err)
 {
     struct net *c = ctx;
+    (void)out;
     int rc = procfs_reread(&c->fd, c->proc, c->text, sizeof c->text, err);
     if (rc < 0)
         return rc;
-    dcr_buf_clear(&c->rows);
     for (char *line = c->text; line && *line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL) {
         char name[32];
         unsigned long long rx, tx;
         /* "  eth0: rx_bytes packets errs drop fifo frame compressed multicast tx_bytes ..." */
         if (sscanf(line, " %31[^: \n]: %llu %*u %*u %*u %*u %*u %*u %*u %llu", name, &rx, &tx) == 3 && rx + tx > 0)
-            put_row(c, now, name, rx, tx, is_on_wire(c, name));
+            put_row(rows, now, name, rx, tx, is_on_wire(c, name));
     }
     for (int i = 0; i < c->n_ports; i++)
-        put_port(c, now, &c->ports[i]);
-    return outputs_rows(out, c->file, DCR_NET_MONITOR_COLUMNS(SOURCE_CELL), dcr_buf_text(&c->rows), c->rows.len, err);
+        put_port(rows, now, &c->ports[i]);
+    return DCR_OK;
 }
 
-const struct source source_net = {"net", 1, configure, sample, destroy, NULL, 1000};
+const struct source source_net = {
+    "net", DCR_NET_MONITOR_COLUMNS(SOURCE_CELL), 1, sizeof(struct net), configure, sample, destroy, NULL, 1000};

@@ -71,7 +71,6 @@ struct processes {
     struct process *known;
     size_t n;
     char environ_block[128 << 10];
-    struct dcr_buf row;
     char trouble[256]; /* first problem of this sample */
 };
 
@@ -120,16 +119,13 @@ static void close_process(struct processes *c, struct process *p)
     forget_threads(c, p);
 }
 
-static int configure(void **ctx, const struct source_config *config, struct dcr_err *err)
+static int configure(void *ctx, const struct source_config *config, struct dcr_err *err)
 {
-    struct processes *c = calloc(1, sizeof *c);
+    struct processes *c = ctx;
     struct rlimit limit;
-    if (c)
-        c->known = calloc(MAX_PROCESSES, sizeof *c->known);
-    if (!c || !c->known) {
-        free(c);
+    c->known = calloc(MAX_PROCESSES, sizeof *c->known);
+    if (!c->known)
         return dcr_err_set(err, DCR_FAIL, "out of memory");
-    }
     c->fixed_rank = config->rank;
     c->root = config->pid;
     c->spool = config->spool;
@@ -140,7 +136,6 @@ static int configure(void **ctx, const struct source_config *config, struct dcr_
                        : MOST_OPEN;
     c->tick_ns = 1000000000u / (uint64_t)sysconf(_SC_CLK_TCK);
     c->page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
-    *ctx = c;
     return DCR_OK;
 }
 
@@ -149,9 +144,7 @@ static void destroy(void *ctx)
     struct processes *c = ctx;
     for (size_t i = 0; i < c->n; i++)
         close_process(c, &c->known[i]);
-    dcr_buf_release(&c->row);
     free(c->known);
-    free(c);
 }
 
 static void note(struct processes *c, const char *what)
@@ -434,16 +427,17 @@ static void put_counter(struct dcr_buf *row, const struct counters *sum, int i)
 
 /* Counters of the program and all its descendants: they belong to the rank if it has its own collector, else to the
  * launcher. */
-static void put_perf(struct processes *c, int rank)
+static void put_perf(const struct processes *c, int rank, struct dcr_buf *row)
 {
     for (int k = 0; k < N_PERF; k++) {
         uint64_t value = 0;
         int has = c->perf && rank == c->fixed_rank && perf_read(c->perf, (enum perf_counter)k, &value) == 0;
-        cell_if(&c->row, has, value);
+        cell_if(row, has, value);
     }
 }
 
-static int put_rank(struct processes *c, int rank, const struct tick *now, struct outputs *out, struct dcr_err *err)
+static int put_rank(struct processes *c, int rank, const struct tick *now, struct dcr_buf *row, struct outputs *out,
+                    struct dcr_err *err)
 {
     struct counters sum = {.has = (1u << N_COUNTERS) - 1};
     const struct process *first = NULL;
@@ -474,27 +468,27 @@ static int put_rank(struct processes *c, int rank, const struct tick *now, struc
         return DCR_OK;
     if (!n_running)
         sum.rss_bytes = ended_rss_bytes;
-    dcr_buf_clear(&c->row);
-    cell_time(&c->row, now);
-    cell_int(&c->row, now->mono_ns);
-    cell_int(&c->row, rank < 0 ? 0 : rank);
-    cell_int(&c->row, first->pid);
-    put_counter(&c->row, &sum, USER);
-    put_counter(&c->row, &sum, SYSTEM);
-    cell_unsigned(&c->row, sum.rss_bytes);
+    dcr_buf_clear(row);
+    cell_time(row, now);
+    cell_int(row, now->mono_ns);
+    cell_int(row, rank < 0 ? 0 : rank);
+    cell_int(row, first->pid);
+    put_counter(row, &sum, USER);
+    put_counter(row, &sum, SYSTEM);
+    cell_unsigned(row, sum.rss_bytes);
     for (int i = READ; i < IO_TOTALS; i++)
-        put_counter(&c->row, &sum, i);
-    put_perf(c, rank);
-    cell_if(&c->row, (first->last.has >> USER & 1) != 0, first->last.value[USER] + first->last.value[SYSTEM]);
-    put_counter(&c->row, &first->last, DELAY);
-    cell_int(&c->row, n_running ? n_running : n_zombies);
+        put_counter(row, &sum, i);
+    put_perf(c, rank, row);
+    cell_if(row, (first->last.has >> USER & 1) != 0, first->last.value[USER] + first->last.value[SYSTEM]);
+    put_counter(row, &first->last, DELAY);
+    cell_int(row, n_running ? n_running : n_zombies);
     for (int i = IO_TOTALS; i < N_COUNTERS; i++)
-        put_counter(&c->row, &sum, i);
-    cell_end(&c->row);
+        put_counter(row, &sum, i);
+    cell_end(row);
     char name[64] = "launcher/process_monitor.csv";
     if (rank >= 0)
         snprintf(name, sizeof name, "rank%d/process_monitor.csv", rank);
-    return outputs_rows(out, name, DCR_PROCESS_MONITOR_COLUMNS(SOURCE_CELL), dcr_buf_text(&c->row), c->row.len, err);
+    return outputs_rows(out, name, DCR_PROCESS_MONITOR_COLUMNS(SOURCE_CELL), dcr_buf_text(row), row->len, err);
 }
 
 /* Is the parent, which waited for this process, alive and of the same rank? */
@@ -518,7 +512,7 @@ static void look(struct processes *c)
     c->has_run_since_look = 0;
 }
 
-static int sample(void *ctx, const struct tick *now, struct outputs *out, struct dcr_err *err)
+static int sample(void *ctx, const struct tick *now, struct dcr_buf *row, struct outputs *out, struct dcr_err *err)
 {
     struct processes *c = ctx;
     c->trouble[0] = '\0';
@@ -549,7 +543,7 @@ static int sample(void *ctx, const struct tick *now, struct outputs *out, struct
         for (size_t k = 0; k < i && is_first; k++)
             is_first = c->known[k].rank != c->known[i].rank;
         if (is_first)
-            rc = put_rank(c, c->known[i].rank, now, out, err);
+            rc = put_rank(c, c->known[i].rank, now, row, out, err);
     }
     if (rc == DCR_OK && c->trouble[0])
         rc = dcr_err_set(err, DCR_WARN, "%s", c->trouble);
@@ -562,4 +556,5 @@ static int is_idle(const void *ctx)
     return !c->has_run;
 }
 
-const struct source source_process = {"process", 0, configure, sample, destroy, is_idle, 0};
+const struct source source_process = {"process", NULL,    0, sizeof(struct processes), configure, sample,
+                                      destroy,   is_idle, 0};

@@ -362,14 +362,14 @@ static void ports_of_infiniband_are_read(void **state)
     char root[300];
     snprintf(root, sizeof root, "%s/fixture", spool);
     struct source_config config = {.host_dir = "host-ib", .root = root};
-    struct outputs *o = outputs_open(spool);
+    struct outputs *o = outputs_open(spool, config.host_dir);
     struct dcr_err err = {0};
-    void *net;
-    assert_int_equal(source_net.configure(&net, &config, &err), 0);
-    assert_int_equal(source_net.sample(net, &(struct tick){.mono_ns = 7}, o, &err), 0);
+    void *net = source_configure(&source_net, &config, &err);
+    assert_non_null(net);
+    assert_int_equal(source_sample(&source_net, net, &(struct tick){.mono_ns = 7}, o, &err), 0);
     put_below_root("sys/class/infiniband/mlx5_0/ports/1/counters/port_xmit_data", "5000000001\n");
-    assert_int_equal(source_net.sample(net, &(struct tick){.mono_ns = 8}, o, &err), 0);
-    source_net.destroy(net);
+    assert_int_equal(source_sample(&source_net, net, &(struct tick){.mono_ns = 8}, o, &err), 0);
+    source_destroy(&source_net, net);
     outputs_close(o);
 
     struct table t;
@@ -449,7 +449,8 @@ static int configure_memory(void **memory, int most, struct dcr_err *err)
     n_opened = 0;
     most_opened = most;
     *err = (struct dcr_err){0};
-    return source_memory.configure(memory, &config, err);
+    *memory = source_configure(&source_memory, &config, err);
+    return *memory ? DCR_OK : err->grade;
 }
 
 static void memory_controllers_are_read(void **state)
@@ -463,7 +464,7 @@ static void memory_controllers_are_read(void **state)
     put_channel("uncore_imc_1", "15\n");
     put_below_root("sys/bus/event_source/devices/uncore_imc_free_running_0/events/read", "event=0xff,umask=0x20\n");
     put_below_root("sys/bus/event_source/devices/uncore_imc_free_running_0/events/write", "event=0xff,umask=0x30\n");
-    struct outputs *o = outputs_open(spool);
+    struct outputs *o = outputs_open(spool, "host-imc");
     assert_int_equal(configure_memory(&memory, 16, &err), 0);
     assert_int_equal(n_opened, 8); /* two channels, two sockets, reads and writes */
     uint64_t reads = 0, writes = 0;
@@ -475,9 +476,10 @@ static void memory_controllers_are_read(void **state)
         *(is_write ? &writes : &reads) += (uint64_t)(i + 1);
     }
     for (int i = 1; i <= 2; i++)
-        assert_int_equal(source_memory.sample(memory, &(struct tick){.mono_ns = i}, o, &err), 0);
-    assert_int_equal(source_memory.sample(memory, &(struct tick){.mono_ns = 3}, o, &err), DCR_FAIL); /* no reading */
-    source_memory.destroy(memory);
+        assert_int_equal(source_sample(&source_memory, memory, &(struct tick){.mono_ns = i}, o, &err), 0);
+    /* no reading */
+    assert_int_equal(source_sample(&source_memory, memory, &(struct tick){.mono_ns = 3}, o, &err), DCR_FAIL);
+    source_destroy(&source_memory, memory);
     outputs_close(o);
     struct table t;
     open_table(&t, "host-imc/memory_monitor.csv");
@@ -508,7 +510,7 @@ static void memory_controllers_that_cannot_be_read(void **state)
         sums[opened[i].type == 15] += opened[i].cpu;
     assert_int_equal(sums[0], 2 * (0 + 1 + 2 + 5));
     assert_int_equal(sums[1], 2 * 7);
-    source_memory.destroy(memory);
+    source_destroy(&source_memory, memory);
     assert_int_equal(configure_memory(&memory, 3, &err), DCR_FAIL); /* all or none */
     assert_non_null(strstr(err.text, "cannot be read: it is not permitted (kernel.perf_event_paranoid"));
     static const char *const wrong[][2] = {{"format/event", "config1:0-7\n"},
@@ -537,7 +539,7 @@ static void memory_controllers_that_cannot_be_read(void **state)
 static void a_full_disk_is_said(void **state)
 {
     (void)state;
-    struct outputs *o = outputs_open("/dev");
+    struct outputs *o = outputs_open("/dev", NULL);
     struct dcr_err err = {0};
     assert_non_null(o);
     if (access("/dev/full", W_OK) != 0) {
@@ -553,7 +555,7 @@ static void a_full_disk_is_said(void **state)
 static void a_row_that_has_no_room_leaves_none_of_it(void **state)
 {
     (void)state;
-    struct outputs *o = outputs_open(spool);
+    struct outputs *o = outputs_open(spool, NULL);
     struct dcr_err err = {0};
     assert_non_null(o);
     assert_int_equal(outputs_rows(o, "rows.csv", "a,b,", "1,2\n", 4, &err), DCR_OK);
@@ -587,7 +589,7 @@ static void a_month_stays_bounded(void **state)
 {
     (void)state;
     enum { BOUND = 32 << 10, STEP_S = 20, N = 31 * 86400 / STEP_S };
-    struct outputs *o = outputs_open(spool);
+    struct outputs *o = outputs_open(spool, NULL);
     struct dcr_err err = {0};
     char row[200], path[200];
     assert_non_null(o);
@@ -668,23 +670,23 @@ static void a_slow_network_holds_up_nobody(void **state)
     assert_int_equal(sem_init(&is_connecting, 0, 0), 0);
     assert_int_equal(sem_init(&may_answer, 0, 0), 0);
     struct source_config config = {.host_dir = "host-x", .rank = 1, .clock_folder = spool};
-    struct outputs *out = outputs_open(spool);
+    struct outputs *out = outputs_open(spool, config.host_dir);
     is_slow = 1;
     for (int is_abandoned = 0; is_abandoned < 2; is_abandoned++) {
         struct dcr_err err = {0};
         struct tick now = sampler_now();
-        void *clock = NULL;
-        assert_int_equal(source_clock.configure(&clock, &config, &err), 0);
+        void *clock = source_configure(&source_clock, &config, &err);
+        assert_non_null(clock);
         for (int i = 0; i < 3; i++)
-            assert_int_equal(source_clock.sample(clock, &now, out, &err), DCR_END);
+            assert_int_equal(source_sample(&source_clock, clock, &now, out, &err), DCR_END);
         sem_wait(&is_connecting);
         now.is_last = 1;
         if (!is_abandoned)
             sem_post(&may_answer);
-        assert_int_equal(source_clock.sample(clock, &now, out, &err), DCR_FAIL);
+        assert_int_equal(source_sample(&source_clock, clock, &now, out, &err), DCR_FAIL);
         assert_non_null(
             strstr(err.text, is_abandoned ? "did not end before the run did" : "can be asked for the time"));
-        source_clock.destroy(clock);
+        source_destroy(&source_clock, clock);
         if (is_abandoned)
             sem_post(&may_answer);
     }
