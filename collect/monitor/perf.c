@@ -22,25 +22,16 @@ static const struct {
     {"task_clock_ns", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK},
 };
 
-static int open_one(int c, pid_t pid, int user_only)
+static int open_event(struct perf_event_attr a, pid_t pid, int cpu)
 {
-    struct perf_event_attr a = {.type = counters[c].type,
-                                .size = sizeof a,
-                                .config = counters[c].config,
-                                .inherit = 1,
-                                .exclude_kernel = user_only ? 1 : 0,
-                                .exclude_hv = 1,
-                                .read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING};
-    return (int)syscall(SYS_perf_event_open, &a, pid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+    a.size = sizeof a;
+    a.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+    return (int)syscall(SYS_perf_event_open, &a, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
 int perf_open_cpu(uint32_t type, uint64_t config, int cpu)
 {
-    struct perf_event_attr a = {.type = type,
-                                .size = sizeof a,
-                                .config = config,
-                                .read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING};
-    return (int)syscall(SYS_perf_event_open, &a, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+    return open_event((struct perf_event_attr){.type = type, .config = config}, -1, cpu);
 }
 
 void perf_why(char *out, size_t n, int error)
@@ -64,12 +55,12 @@ void perf_why(char *out, size_t n, int error)
 void perf_open(struct perf *p, pid_t pid)
 {
     for (int c = 0; c < N_PERF; c++) {
-        p->why[c][0] = '\0';
-        p->is_user_only[c] = 0;
-        p->fd[c] = open_one(c, pid, 0);
+        struct perf_event_attr a = {
+            .type = counters[c].type, .config = counters[c].config, .inherit = 1, .exclude_hv = 1};
+        p->fd[c] = open_event(a, pid, -1);
         if (p->fd[c] < 0 && (errno == EACCES || errno == EPERM)) { /* users may still be allowed to count user mode */
-            p->is_user_only[c] = 1;
-            p->fd[c] = open_one(c, pid, 1);
+            p->is_user_only[c] = a.exclude_kernel = 1;
+            p->fd[c] = open_event(a, pid, -1);
         }
         if (p->fd[c] < 0)
             perf_why(p->why[c], sizeof p->why[c], errno);
@@ -80,7 +71,6 @@ void perf_leave(struct perf *p, const char *why)
 {
     for (int c = 0; c < N_PERF; c++) {
         p->fd[c] = -1;
-        p->is_user_only[c] = 0;
         snprintf(p->why[c], sizeof p->why[c], "%s", why);
     }
 }
@@ -95,11 +85,6 @@ int perf_count(int fd, uint64_t *out)
     double scale = (double)r.enabled / (double)r.running;
     *out = r.enabled == r.running ? r.value : (uint64_t)((double)r.value * scale);
     return 0;
-}
-
-int perf_read(const struct perf *p, enum perf_counter c, uint64_t *out)
-{
-    return perf_count(p->fd[c], out);
 }
 
 json_t *perf_describe(const struct perf *p)

@@ -10,12 +10,13 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-enum perf_counter { PERF_CYCLES = 0, PERF_INSTRUCTIONS, PERF_LLC_MISSES, PERF_STALLED_CYCLES, PERF_TASK_CLOCK, N_PERF };
+enum { N_PERF = 5 }; /* in the order of their columns in process_monitor.csv */
 
+/* Zero at first. */
 struct perf {
     int fd[N_PERF]; /* -1 = not counted */
     int is_user_only[N_PERF];
-    char why[N_PERF][200]; /* why it is not counted; "" = counted */
+    char why[N_PERF][200]; /* why it is not counted */
 };
 
 /** perf_open - begin to count the process and its future children. Call before it executes anything, because existing
@@ -23,9 +24,6 @@ struct perf {
 void perf_open(struct perf *p, pid_t pid);
 /** perf_leave - count nothing, for the reason why. */
 void perf_leave(struct perf *p, const char *why);
-/** perf_read - the count so far, scaled up when the counter had to be shared.
- *  returns  0, or -1 when it is not counted, or was never on a processor */
-int perf_read(const struct perf *p, enum perf_counter c, uint64_t *out);
 /** perf_describe - {"cycles": "ok" | "ok: user mode only" | "n/a because ...", ...}. gives */
 json_t *perf_describe(const struct perf *p);
 void perf_close(struct perf *p);
@@ -33,7 +31,8 @@ void perf_close(struct perf *p);
 /** perf_open_cpu - count an event of any unit on one processor, for all programs. returns  a descriptor, or -1 (errno)
  */
 int perf_open_cpu(uint32_t type, uint64_t config, int cpu);
-/** perf_count - as perf_read, for a descriptor. */
+/** perf_count - the count of a descriptor so far, scaled up when the counter had to be shared.
+ *  returns  0, or -1 when it is not counted, or was never on a processor */
 int perf_count(int fd, uint64_t *out);
 /** perf_why - why the kernel refused a counter, from errno. */
 void perf_why(char *out, size_t n, int error);

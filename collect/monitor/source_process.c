@@ -431,7 +431,7 @@ static void put_perf(const struct processes *c, int rank, struct dcr_buf *row)
 {
     for (int k = 0; k < N_PERF; k++) {
         uint64_t value = 0;
-        int has = c->perf && rank == c->fixed_rank && perf_read(c->perf, (enum perf_counter)k, &value) == 0;
+        int has = c->perf && rank == c->fixed_rank && perf_count(c->perf->fd[k], &value) == 0;
         cell_if(row, has, value);
     }
 }

@@ -82,7 +82,7 @@ static int observe(struct run *r, int *status, struct dcr_err *err)
 {
     pid_t pid;
     struct sampler *sampler = NULL;
-    struct perf perf;
+    struct perf perf = {0};
     perf_leave(&perf, "switched off (--counters off)");
     start_block_signals();
     struct drain *drain = start_drain(r);
