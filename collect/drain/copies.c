@@ -105,12 +105,12 @@ static void look_at_io(struct dct_file_header *h)
 
 void drain_write_header(const struct drain *d, uint32_t i)
 {
-    struct proc *p = &d->procs[i];
+    const struct proc *p = &d->procs[i];
     struct dct_file_header *h = &segment_process(segment_of(d), i)->header;
     if (p->pidfd >= 0)
         look_at_io(h);
-    if (p->file && tracefile_header(p->file, h, NULL) != 0)
-        return;
+    if (p->file)
+        (void)!tracefile_header(p->file, h, NULL);
 }
 
 void drain_copy_all(struct drain *d)

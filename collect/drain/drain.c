@@ -2,12 +2,12 @@
 #include "collect/drain/drain_inside.h"
 
 #include "collect/record/meta.h"
+#include "collect/record/procfs.h"
 #include "lib/base/fs.h"
 #include "lib/base/mono.h"
 #include "lib/base/thread.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -216,20 +216,15 @@ void drain_stop(struct drain *d, int is_kept, json_t *record)
 
 static int rescue_one(const char *spool, const char *name, struct dcr_err *err)
 {
-    char text[700];
+    char text[700], path[256];
+    uint64_t token;
     struct drain *d = new_drain(spool);
     if (!d)
         return dcr_err_set(err, DCR_WARN, "out of memory taking what a killed collector left");
     snprintf(d->left, sizeof d->left, "%s/%s", spool, name);
-    int fd = open(d->left, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-    ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
-    if (fd >= 0)
-        close(fd);
-    text[n > 0 ? n : 0] = '\0';
-    char *blank = strchr(text, ' ');
-    uint64_t token = blank ? strtoull(blank, NULL, 10) : 0;
-    text[blank ? blank - text : 0] = '\0';
-    int rc = blank ? shared_find(&d->shared, text, token, err) : DCR_END;
+    int is_named =
+        procfs_read(d->left, text, sizeof text, NULL) > 0 && sscanf(text, "%255s %" SCNu64, path, &token) == 2;
+    int rc = is_named ? shared_find(&d->shared, path, token, err) : DCR_END;
     if (rc != 0) {
         char here[300], host[256];
         meta_host_name(host, sizeof host);

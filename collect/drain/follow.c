@@ -202,14 +202,6 @@ void follow_end(struct follow *f)
     f->fd = -1;
 }
 
-static void release(struct follow *f)
-{
-    if (f->fd >= 0)
-        close(f->fd);
-    munmap((void *)(uintptr_t)f->n_read, sizeof *f->n_read);
-    free(f);
-}
-
 int follow_is_done(const struct follow *f)
 {
     siginfo_t info = {0};
@@ -218,19 +210,16 @@ int follow_is_done(const struct follow *f)
 
 void follow_free(struct follow *f)
 {
-    if (f->fd >= 0) { /* without follow_end the end of the trace is missing */
-        close(f->fd);
-        f->fd = -1;
-    }
+    if (f->fd >= 0)
+        close(f->fd); /* the child sees that the end of the trace is missing */
     while (waitpid(f->pid, NULL, 0) < 0 && errno == EINTR)
         ;
-    release(f);
+    munmap((void *)(uintptr_t)f->n_read, sizeof *f->n_read);
+    free(f);
 }
 
 void follow_abandon(struct follow *f)
 {
     kill(f->pid, SIGKILL);
-    while (waitpid(f->pid, NULL, 0) < 0 && errno == EINTR)
-        ;
-    release(f);
+    follow_free(f);
 }

@@ -204,6 +204,7 @@ int shared_make(struct shared *out, int64_t bytes, const char *left, struct dcr_
         return rc;
     }
     out->segment = all;
+    out->bytes = (size_t)bytes;
     fill(all, (uint64_t)bytes, token, left);
     if (own_header(out) == 0)
         return DCR_OK;
@@ -219,16 +220,13 @@ static int is_sound(const struct segment *s, uint64_t bytes)
     if (bytes < LEAST_BYTES || s->begin.magic != SEGMENT_MAGIC || s->begin.bytes != bytes)
         return 0;
     lay_out(&same, bytes);
-    return s->n_blocks == same.n_blocks && s->n_processes == same.n_processes && s->max_names == same.max_names &&
-           s->max_said == same.max_said && s->table_mask == same.table_mask && s->text_bytes == same.text_bytes &&
-           s->processes_at == same.processes_at && s->states_at == same.states_at && s->names_at == same.names_at &&
-           s->table_at == same.table_at && s->domains_at == same.domains_at && s->said_at == same.said_at &&
-           s->text_at == same.text_at && s->blocks_at == same.blocks_at;
+    return memcmp(&s->n_blocks, &same.n_blocks, offsetof(struct segment, token) - offsetof(struct segment, n_blocks)) ==
+           0;
 }
 
 int shared_find(struct shared *out, const char *path, uint64_t token, struct dcr_err *err)
 {
-    struct stat st;
+    struct stat st = {0};
     *out = (struct shared){.fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW)};
     snprintf(out->path, sizeof out->path, "%s", path);
     if (out->fd < 0)
@@ -241,11 +239,8 @@ int shared_find(struct shared *out, const char *path, uint64_t token, struct dcr
                     ? MAP_FAILED
                     : mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, out->fd, 0);
     out->segment = all == MAP_FAILED ? NULL : all;
-    if (!out->segment || own_header(out) != 0 || !is_sound(out->segment, (uint64_t)st.st_size) ||
-        out->segment->token != token) {
-        if (out->segment)
-            munmap(out->segment, (size_t)st.st_size);
-        out->segment = NULL;
+    out->bytes = (size_t)st.st_size;
+    if (!out->segment || own_header(out) != 0 || !is_sound(out->segment, out->bytes) || out->segment->token != token) {
         shared_close(out, 0);
         return dcr_err_set(err, DCR_FAIL, "'%s' is not the shared memory that the spool names", path);
     }
@@ -259,21 +254,15 @@ void shared_sweep(void)
     DIR *d = opendir(FOLDER);
     snprintf(begin, sizeof begin, "dccollect-%ld-", (long)getuid());
     while (d && (e = readdir(d)) != NULL) {
-        struct stat st;
+        static struct segment head;
         if (strncmp(e->d_name, begin, strlen(begin)) != 0)
             continue;
         snprintf(path, sizeof path, FOLDER "/%s", e->d_name);
         int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-        void *s = fd < 0 || flock(fd, LOCK_EX | LOCK_NB) != 0 || fstat(fd, &st) != 0 || st.st_size < LEAST_BYTES
-                      ? MAP_FAILED
-                      : mmap(NULL, sizeof(struct segment), PROT_READ, MAP_SHARED, fd, 0);
-        if (s != MAP_FAILED) {
-            const struct segment *head = s;
-            if (head->begin.magic == SEGMENT_MAGIC && memchr(head->left, '\0', sizeof head->left) &&
-                access(head->left, F_OK) != 0 && errno == ENOENT)
-                unlink(path);
-            munmap(s, sizeof(struct segment));
-        }
+        if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0 && pread(fd, &head, sizeof head, 0) == (ssize_t)sizeof head &&
+            head.begin.magic == SEGMENT_MAGIC && memchr(head.left, '\0', sizeof head.left) &&
+            access(head.left, F_OK) != 0 && errno == ENOENT)
+            unlink(path);
         if (fd >= 0)
             close(fd);
     }
@@ -284,7 +273,7 @@ void shared_sweep(void)
 void shared_close(struct shared *s, int is_removed)
 {
     if (s->segment)
-        munmap(s->segment, s->segment->begin.bytes);
+        munmap(s->segment, s->bytes);
     if (s->fd >= 0 && is_removed && !s->is_nameless)
         unlink(s->path);
     if (s->fd >= 0)

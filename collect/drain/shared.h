@@ -7,6 +7,7 @@
 
 struct shared {
     struct segment *segment; /* mapped; NULL: none */
+    size_t bytes;            /* that are mapped */
     int fd;                  /* locked while this collector lives */
     char path[256];          /* programs open it by this path */
     int is_nameless;         /* it lies in no folder, and vanishes with its last process */
