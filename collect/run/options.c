@@ -310,20 +310,6 @@ static int parse_command(struct options *o, const char *word, struct dcr_err *er
                        word);
 }
 
-/* A folder called "-x" is printed as "./-x", so that the commands we print work in a shell. */
-static int name_spool(struct options *o, const char *name, struct dcr_err *err)
-{
-    o->spool = name;
-    if (!name || name[0] != '-')
-        return DCR_OK;
-    if (asprintf(&o->dashed_spool, "./%s", name) < 0) {
-        o->dashed_spool = NULL;
-        return dcr_err_set(err, DCR_FATAL, "out of memory");
-    }
-    o->spool = o->dashed_spool;
-    return DCR_OK;
-}
-
 /* Not exactly one name was given. An option after `--` counts as a name too. */
 static int not_one(const struct options *o, const char *usage, struct dcr_err *err)
 {
@@ -341,14 +327,14 @@ static int check(struct options *o, struct dcr_err *err)
             return dcr_err_set(err, DCR_FAIL, "no program to run; write `dccollect run -o RUN.tar -- PROGRAM`");
         if (!o->output && !o->spool)
             return dcr_err_set(err, DCR_FAIL, "no place for the evidence; add -o RUN.tar, or --spool DIR");
-        return name_spool(o, o->spool, err);
+        return DCR_OK;
     case COMMAND_PACK:
         if (o->n_program != 1)
             return not_one(o, "not one folder to pack; name one: `dccollect pack DIR -o RUN.tar`", err);
-        if (name_spool(o, o->program[0], err))
-            return DCR_FATAL;
+        o->spool = o->program[0];
         if (!o->output)
-            return dcr_err_set(err, DCR_FAIL, "no archive to write; name it: `dccollect pack %s -o RUN.tar`", o->spool);
+            return dcr_err_set(err, DCR_FAIL, "no archive to write; name it: `dccollect pack %s%s -o RUN.tar`",
+                               o->spool[0] == '-' ? "./" : "", o->spool);
         return DCR_OK;
     case COMMAND_EXPORT:
         if (o->n_program != 1)
@@ -423,6 +409,5 @@ void options_release(struct options *o)
 {
     free((void *)o->adopt.items);
     free((void *)o->labels.items);
-    free(o->dashed_spool);
     *o = (struct options){0};
 }

@@ -48,7 +48,6 @@ struct options {
     int keep;                  /* --keep; enum keep */
     int max_disk_mb;           /* --max-disk-mb; 0 = not given */
     int sync_s;                /* --sync-seconds; 0 = off */
-    char *dashed_spool;        /* memory of `spool` when its name begins with a dash */
     int traces;                /* --traces; enum pack_traces */
     int format;                /* --format of export; enum export_format */
     int is_long;               /* ls -l */
