@@ -112,14 +112,8 @@ static json_t *measure_group(MPI_Comm comm, int n_ranks, int n_nodes, int is_sha
     json_object_set_new(o, "n_nodes", json_integer(n_nodes));
     json_object_set_new(o, "ranks_share_cores", json_boolean(is_sharing_cores));
     json_object_set_new(o, "latency_ns", json_incref(json_object_get(json_array_get(points, 0), "median_ns")));
-    double values[1] = {best * 1e-9};
-    json_t *rate = measured_json(values, 1);
-    json_object_set(o, "algbw_gb_per_s", json_object_get(rate, "median"));
-    values[0] = best * 1e-9 * 2 * (n_ranks - 1) / n_ranks;
-    json_decref(rate);
-    rate = measured_json(values, 1);
-    json_object_set(o, "busbw_gb_per_s", json_object_get(rate, "median"));
-    json_decref(rate);
+    json_object_set_new(o, "algbw_gb_per_s", measured_value(best * 1e-9));
+    json_object_set_new(o, "busbw_gb_per_s", measured_value(best * 1e-9 * 2 * (n_ranks - 1) / n_ranks));
     json_object_set_new(o, "points", points);
     return o;
 }

@@ -14,7 +14,10 @@
 #include <sched.h>
 #include <stdint.h>
 
-/** measured_json - {"n", "median", "min", "max"} of n >= 1 values, in their unit, with six significant digits.
+/** measured_value - a number of six significant digits: those after them are noise, and would make every file look
+ * different. gives */
+json_t *measured_value(double value);
+/** measured_json - {"n", "median", "min", "max"} of n >= 1 values, in their unit, as measured_value.
  *  values   sorted in place */
 json_t *measured_json(double *values, int n);
 /** measured_median - the median of n >= 1 values, sorted in place: the middle one, or the mean of the two in the

@@ -22,11 +22,12 @@ enum { MIN_REPEATS = 5, MAX_REPEATS = 64 };
 
 /* One kind of work, done by every thread of a team at once. */
 struct work {
-    int (*prepare)(void *item); /* runs on the thread's core, so that memory lies near it. returns -1 without memory */
+    int (*prepare)(void *item); /* runs on the thread's core, so that memory lies near it. returns -1 without memory.
+                                 * NULL: works in registers only and never waits, so its rate is per processor time,
+                                 * which other programs do not change */
     void (*run)(void *item);
-    void (*release)(void *item);
-    double units;        /* of one run of one thread */
-    int is_in_registers; /* never waits, so its rate is per processor time, which other programs do not change */
+    void (*release)(void *item); /* NULL with prepare */
+    double units;                /* of one run of one thread */
 };
 
 struct member {
@@ -56,7 +57,7 @@ static void *member_main(void *arg)
     CPU_SET((size_t)m->cpu, &one);
     /* A core that has gone offline does not stop the measurement: the thread then runs on any core. */
     (void)pthread_setaffinity_np(pthread_self(), sizeof one, &one);
-    m->has_failed = t->work->prepare(m->item) != 0;
+    m->has_failed = t->work->prepare && t->work->prepare(m->item) != 0;
     pthread_barrier_wait(&t->gate);
     for (;;) {
         pthread_barrier_wait(&t->gate);
@@ -71,7 +72,8 @@ static void *member_main(void *arg)
         m->wall_s += m->ended - m->began;
         pthread_barrier_wait(&t->gate);
     }
-    t->work->release(m->item);
+    if (t->work->release)
+        t->work->release(m->item);
     return NULL;
 }
 
@@ -92,7 +94,7 @@ static double run_once(struct team *t)
 static double rate_once(struct team *t)
 {
     double s = run_once(t), sum = 0;
-    if (!t->work->is_in_registers)
+    if (t->work->prepare)
         return t->work->units * t->n / s;
     for (int i = 0; i < t->n; i++)
         sum += t->work->units / t->members[i].run_cpu_s;
@@ -142,8 +144,9 @@ static void compare(json_t *o, int n_cores)
         disturbed_below_one(json_object_get(o, "one_core"), json_object_get(o, "all_cores"), n_cores);
 }
 
-/* rates of n cores at work together, in 10^9 units/s. returns NULL when threads or memory are short */
-static json_t *measure(const struct work *work, const int *cpus, int n, void **items)
+/* rates of n cores at work together, in 10^9 units/s. items: of each thread, so many bytes apart. returns NULL when
+ * threads or memory are short */
+static json_t *measure(const struct work *work, const int *cpus, int n, void *items, size_t apart)
 {
     struct team t = {.work = work, .n = n, .members = calloc((size_t)n, sizeof *t.members)};
     json_t *result = NULL;
@@ -153,7 +156,7 @@ static json_t *measure(const struct work *work, const int *cpus, int n, void **i
      * gate. */
     pthread_barrier_init(&t.gate, NULL, (unsigned)n + 1);
     for (int i = 0; i < n; i++) {
-        t.members[i] = (struct member){.team = &t, .item = items[i], .cpu = cpus[i]};
+        t.members[i] = (struct member){.team = &t, .item = (char *)items + (size_t)i * apart, .cpu = cpus[i]};
         if (pthread_create(&t.members[i].thread, NULL, member_main, &t.members[i]) != 0) {
             dcr_say("dccollect calibrate", "no thread for core %d", cpus[i]);
             exit(DCR_EXIT_INPUT);
@@ -176,8 +179,9 @@ static json_t *measure(const struct work *work, const int *cpus, int n, void **i
     return result;
 }
 
-/* Puts the rates of one core and of all cores. works and items: the work of each thread and its data. */
-static void put_rates(json_t *o, const cpu_set_t *set, const struct work works[2], void **items[2])
+/* Puts the rates of one core and of all cores. works and items: the work of each thread and its data. apart: as for
+ * measure, of all cores */
+static void put_rates(json_t *o, const cpu_set_t *set, const struct work works[2], void *const items[2], size_t apart)
 {
     static const char *const keys[] = {"one_core", "all_cores"};
     int cpus[CPU_SETSIZE], n = 0;
@@ -185,7 +189,7 @@ static void put_rates(json_t *o, const cpu_set_t *set, const struct work works[2
         if (CPU_ISSET((size_t)c, set))
             cpus[n++] = c;
     for (int i = 0; i < 2; i++) {
-        json_t *rates = items[i] && n ? measure(&works[i], cpus, i == 0 ? 1 : n, items[i]) : NULL;
+        json_t *rates = items[i] && n ? measure(&works[i], cpus, i == 0 ? 1 : n, items[i], apart) : NULL;
         if (rates)
             json_object_set_new(o, keys[i], rates);
         else
@@ -202,21 +206,10 @@ struct arithmetic {
     int64_t rounds;
 };
 
-static int arithmetic_prepare(void *item)
-{
-    (void)item; /* works in registers only */
-    return 0;
-}
-
 static void arithmetic_run(void *item)
 {
     const struct arithmetic *a = item;
     fma_run(a->kernel, a->rounds);
-}
-
-static void arithmetic_release(void *item)
-{
-    (void)item;
 }
 
 /* Rounds per second: the best of several short runs on this thread. */
@@ -253,18 +246,12 @@ static struct arithmetic fastest(void)
 json_t *machine_fma(const cpu_set_t *cpus)
 {
     struct arithmetic a = fastest();
-    const struct work work = {arithmetic_prepare, arithmetic_run, arithmetic_release,
-                              a.kernel->flop_per_round * (double)a.rounds, 1};
-    int n = CPU_COUNT(cpus) ? CPU_COUNT(cpus) : 1;
-    void **items = calloc((size_t)n, sizeof *items);
+    const struct work work = {.run = arithmetic_run, .units = a.kernel->flop_per_round * (double)a.rounds};
     json_t *o = json_object();
     json_object_set_new(o, "unit", json_string("GFLOP/s"));
     json_object_set_new(o, "precision", json_string("float32"));
     json_object_set_new(o, "kernel", json_string(a.kernel->name));
-    for (int i = 0; items && i < n; i++)
-        items[i] = &a;
-    put_rates(o, cpus, (const struct work[]){work, work}, (void **[]){items, items});
-    free(items);
+    put_rates(o, cpus, (const struct work[]){work, work}, (void *[]){&a, &a}, 0);
     return o;
 }
 
@@ -358,15 +345,11 @@ json_t *machine_memory(const cpu_set_t *cpus)
     json_object_set_new(o, "unit", json_string("GB/s"));
     size_t whole = array_bytes(o) / sizeof(pair), part = whole / n;
     struct triad one = {.n = whole}, *parts = calloc(n, sizeof *parts);
-    void *first[] = {&one}, **items = parts ? calloc(n, sizeof *items) : NULL;
-    for (size_t i = 0; items && i < n; i++) {
+    for (size_t i = 0; parts && i < n; i++)
         parts[i].n = part;
-        items[i] = &parts[i];
-    }
-    const struct work works[] = {{triad_prepare, triad_run, triad_release, 2.0 * TRIAD_BYTES * (double)whole, 0},
-                                 {triad_prepare, triad_run, triad_release, 2.0 * TRIAD_BYTES * (double)part, 0}};
-    put_rates(o, cpus, works, (void **[]){first, items});
+    const struct work works[] = {{triad_prepare, triad_run, triad_release, 2.0 * TRIAD_BYTES * (double)whole},
+                                 {triad_prepare, triad_run, triad_release, 2.0 * TRIAD_BYTES * (double)part}};
+    put_rates(o, cpus, works, (void *[]){&one, parts}, sizeof *parts);
     free(parts);
-    free(items);
     return o;
 }

@@ -28,8 +28,7 @@ double measured_median(double *values, int n)
     return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
 }
 
-/* Digits after the sixth are noise, and would make every file look different. */
-static json_t *six_digits(double value)
+json_t *measured_value(double value)
 {
     char text[32];
     snprintf(text, sizeof text, "%.6g", value);
@@ -41,8 +40,8 @@ json_t *measured_json(double *values, int n)
     json_t *o = json_object();
     double median = measured_median(values, n);
     json_object_set_new(o, "n", json_integer(n));
-    json_object_set_new(o, "median", six_digits(median));
-    json_object_set_new(o, "min", six_digits(values[0]));
-    json_object_set_new(o, "max", six_digits(values[n - 1]));
+    json_object_set_new(o, "median", measured_value(median));
+    json_object_set_new(o, "min", measured_value(values[0]));
+    json_object_set_new(o, "max", measured_value(values[n - 1]));
     return o;
 }
