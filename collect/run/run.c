@@ -45,21 +45,16 @@ static int is_one_of_many(const struct run *r)
     return r->o->spool && r->id.rank >= 0 && r->id.world_size > 1;
 }
 
-enum { RING_MB = 2048, MOST_MB_IN_MEMORY = 64, SUMMARY_MB = 16, RING_PIECES = 8, GRACE_MS = 2000 };
+enum { MOST_MB_IN_MEMORY = 64, GRACE_MS = 2000 };
 
 /* A spool in memory has no room for a long trace, so it is limited unless the user asked for all of it. */
 static struct bounds bounds_of(const struct run *r)
 {
-    int mb = r->o->max_disk_mb ? r->o->max_disk_mb : run_is_in_memory(r) ? MOST_MB_IN_MEMORY : 0;
-    struct bounds b = {.n_pieces = RING_PIECES};
-    if (r->o->keep == KEEP_SUMMARY)
-        b.n_pieces = 1;
-    else if (r->o->keep == KEEP_ALL)
-        b.n_pieces = 0;
-    if (!mb && r->o->keep != KEEP_ALL)
-        mb = r->o->keep == KEEP_RING ? RING_MB : SUMMARY_MB;
-    b.max_bytes = (int64_t)mb << 20;
-    return b;
+    static const struct {
+        int n_pieces, mb;
+    } defaults[] = {[KEEP_RING] = {8, 2048}, [KEEP_ALL] = {0, 0}, [KEEP_SUMMARY] = {1, 16}};
+    int mb = r->o->max_disk_mb ? r->o->max_disk_mb : run_is_in_memory(r) ? MOST_MB_IN_MEMORY : defaults[r->o->keep].mb;
+    return (struct bounds){.n_pieces = defaults[r->o->keep].n_pieces, .max_bytes = (int64_t)mb << 20};
 }
 
 /* Starts the drain with the memory that the program records into. Without enough memory the program still runs. */
