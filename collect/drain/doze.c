@@ -161,7 +161,7 @@ int drain_sleep(struct drain *d, uint32_t n_written, int64_t pause_ns)
         pause_ns = (n_resting ? LONGEST_DOZE_MS : ALONE_DOZE_MS) * DRAIN_MS;
     if (is_long && n_resting && d->copy_ns && d->next_copy_ns < now + pause_ns)
         pause_ns = d->next_copy_ns - now;
-    if (__atomic_load_n(&d->is_ending, __ATOMIC_SEQ_CST) || __atomic_load_n(&d->is_asked, __ATOMIC_SEQ_CST))
+    if (__atomic_load_n(&d->is_stopping, __ATOMIC_SEQ_CST))
         return 0;
     return sleep_until(d, now + pause_ns) && is_long;
 }

@@ -14,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { SHORTEST_MS = 1 };
@@ -49,16 +48,9 @@ static void *work(void *arg)
 {
     struct drain *d = arg;
     int64_t pause_ns = 2 * DRAIN_MS;
-    while (!__atomic_load_n(&d->is_ending, __ATOMIC_SEQ_CST)) {
-        int is_asked = __atomic_load_n(&d->is_asked, __ATOMIC_SEQ_CST);
+    while (!__atomic_load_n(&d->is_stopping, __ATOMIC_SEQ_CST)) {
         uint32_t n = one_round(d);
         pause_ns = next_pause(d, pause_ns, n);
-        if (is_asked) {
-            pthread_mutex_lock(&d->lock);
-            __atomic_store_n(&d->is_asked, 0, __ATOMIC_SEQ_CST);
-            pthread_cond_broadcast(&d->answered);
-            pthread_mutex_unlock(&d->lock);
-        }
         if (drain_sleep(d, n, pause_ns))
             pause_ns = SHORTEST_MS * DRAIN_MS;
     }
@@ -73,8 +65,6 @@ static void release(struct drain *d, int is_removed)
         follow_free(d->follows[i]); /* the trace is still there without a summary, or its summary reports the gap */
     free(d->follows);
     shared_close(&d->shared, is_removed);
-    pthread_cond_destroy(&d->answered);
-    pthread_mutex_destroy(&d->lock);
     free(d->procs);
     free(d->parents);
     free(d->todo);
@@ -96,8 +86,6 @@ static struct drain *new_drain(const char *spool)
     d->shared.fd = -1;
     snprintf(d->spool, sizeof d->spool, "%s", spool);
     d->own_space = pid_space();
-    pthread_mutex_init(&d->lock, NULL);
-    pthread_cond_init(&d->answered, NULL);
     return d;
 }
 
@@ -148,27 +136,29 @@ const char *drain_path(const struct drain *d)
     return d ? d->shared.path : NULL;
 }
 
+static void stop_thread(struct drain *d)
+{
+    if (!d->is_threaded)
+        return;
+    __atomic_store_n(&d->is_stopping, 1, __ATOMIC_SEQ_CST);
+    drain_wake(d);
+    pthread_join(d->thread, NULL);
+    d->is_threaded = 0;
+}
+
 void drain_look(struct drain *d)
 {
-    if (!d || !d->is_threaded)
+    if (!d)
         return;
-    pthread_mutex_lock(&d->lock);
-    __atomic_store_n(&d->is_asked, 1, __ATOMIC_SEQ_CST);
-    drain_wake(d);
-    while (d->is_asked)
-        pthread_cond_wait(&d->answered, &d->lock);
-    pthread_mutex_unlock(&d->lock);
+    stop_thread(d);
+    (void)one_round(d);
 }
 
 /* returns  number of processes that still live, which keep the segment */
 static uint32_t end(struct drain *d)
 {
     uint32_t n_live = 0;
-    if (d->is_threaded) {
-        __atomic_store_n(&d->is_ending, 1, __ATOMIC_SEQ_CST);
-        drain_wake(d);
-        pthread_join(d->thread, NULL);
-    }
+    stop_thread(d);
     d->is_ending = 1;
     (void)one_round(d);
     drain_copy_all(d);

@@ -25,10 +25,10 @@ int drain_start(struct drain **out, const char *spool, int64_t bytes, const stru
                 struct dcr_err *err) DCR_MUST_CHECK;
 /** drain_path - for SEGMENT_VARIABLE in the program's environment. borrows; NULL when d is NULL */
 const char *drain_path(const struct drain *d);
-/** drain_look - one complete round now, because the kernel still has the totals of a program that has ended and was not
- *  waited for. NULL is fine.
- *  drain_stop - empty the segment for the last time and end the thread. Processes that still live go on, and their
- *  events wait in the segment for `dccollect pack`. NULL is fine.
+/** drain_look - end the thread, and one complete round here, because the kernel still has the totals of a program that
+ *  has ended and was not waited for. From now on the caller looks again as long as processes record. NULL is fine.
+ *  drain_stop - empty the segment for the last time. Processes that still live go on, and their events wait in the
+ *  segment for `dccollect pack`. NULL is fine.
  *  is_kept  there are such processes, though they may not have recorded anything yet
  *  record   gets "recorder": processes loaded, events lost and why. may be NULL */
 void drain_look(struct drain *d);

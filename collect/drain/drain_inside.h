@@ -55,11 +55,10 @@ struct drain {
     uint64_t n_lost_without_trace; /* events of processes that got no trace */
     char why[200];
     pthread_t thread;
-    pthread_mutex_t lock;
-    pthread_cond_t answered;
-    int n_idle_rounds, is_listening;      /* is_listening: for timers */
-    int64_t watched_ns;                   /* when the processes were last looked at for a sleep */
-    int is_threaded, is_ending, is_asked; /* is_asked: a round is due at once */
+    int n_idle_rounds, is_listening; /* is_listening: for timers */
+    int64_t watched_ns;              /* when the processes were last looked at for a sleep */
+    int is_threaded, is_stopping;    /* is_stopping: of the thread */
+    int is_ending;                   /* the last round: what finds no room is lost */
 };
 
 static inline struct segment *segment_of(const struct drain *d)
@@ -109,7 +108,7 @@ void drain_each_sums(struct drain *d, uint32_t owner, int is_last);
  *  n_written  blocks of the round before
  *  returns    1 when a process that runs again ended a long sleep */
 int drain_sleep(struct drain *d, uint32_t n_written, int64_t pause_ns);
-/** drain_wake - wakes the drain; called by another thread after it has set its request. */
+/** drain_wake - ends a sleep; called by another thread after it has set is_stopping. */
 void drain_wake(const struct drain *d);
 /** drain_time_used - processor time of process i so far; -1: unknown.                        unit: ns */
 int64_t drain_time_used(const struct drain *d, uint32_t i);

@@ -3,7 +3,6 @@
 
 #include "collect/guest/segment.h"
 #include "collect/record/procfs.h"
-#include "lib/base/mono.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -11,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 /* Does the file hold the text, in its first 4 MB? */
@@ -36,10 +34,10 @@ static int belongs(const char *pid, const char *segment)
     return holds(path, segment, strlen(segment));
 }
 
-static int look(const char *segment, char *pids, size_t n)
+int leftover_look(const char *segment, char *pids, size_t n)
 {
     int count = 0;
-    DIR *d = opendir("/proc");
+    DIR *d = segment ? opendir("/proc") : NULL;
     const struct dirent *e;
     *pids = '\0';
     while (d && (e = readdir(d)) != NULL) {
@@ -53,18 +51,5 @@ static int look(const char *segment, char *pids, size_t n)
     }
     if (d)
         closedir(d);
-    return count;
-}
-
-int leftover_wait(const char *segment, int wait_ms, char *pids, size_t n)
-{
-    const struct timespec step = {.tv_nsec = 50000000};
-    int64_t until_ns = dcr_mono_ns() + (int64_t)wait_ms * 1000000; /* by the clock, because a look takes time too */
-    *pids = '\0';
-    int count = segment ? look(segment, pids, n) : 0;
-    while (count > 0 && dcr_mono_ns() < until_ns) {
-        nanosleep(&step, NULL);
-        count = look(segment, pids, n);
-    }
     return count;
 }

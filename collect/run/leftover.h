@@ -4,12 +4,11 @@
 
 #include <stddef.h>
 
-/** leftover_wait - look for processes that were told to record into a segment (by their environment) or have mapped it,
- *  and give them wait_ms to end.
+/** leftover_look - look for processes that were told to record into a segment (by their environment) or have mapped it.
  *  segment  its path; NULL: there is none
  *  pids     "12, 34" of the remaining processes, at most as many as fit; "" when there are none            shape: (n
  *           bytes)
  *  returns  number of remaining processes */
-int leftover_wait(const char *segment, int wait_ms, char *pids, size_t n);
+int leftover_look(const char *segment, char *pids, size_t n);
 
 #endif

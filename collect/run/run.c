@@ -15,6 +15,7 @@
 #include "collect/monitor/sampler.h"
 #include "collect/record/spool_layout.h"
 #include "lib/base/fs.h"
+#include "lib/base/mono.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -110,7 +111,11 @@ static int observe(struct run *r, int *status, struct dcr_err *err)
     drain_look(drain);
     struct ended ended = start_reap(pid, told);
     /* The program may leave children running. An archive waits a little for them. */
-    r->n_left = leftover_wait(drain_path(drain), r->o->output ? GRACE_MS : 0, r->left, sizeof r->left);
+    int64_t until_ns = dcr_mono_ns() + (r->o->output ? (int64_t)GRACE_MS * 1000000 : 0);
+    while ((r->n_left = leftover_look(drain_path(drain), r->left, sizeof r->left)) > 0 && dcr_mono_ns() < until_ns) {
+        nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
+        drain_look(drain);
+    }
     drain_stop(drain, r->n_left, r->record);
     *status = ended.signal ? 128 + ended.signal : ended.exit_status < 0 ? DCR_EXIT_SELF : ended.exit_status;
     clock_server_stop(clock);
