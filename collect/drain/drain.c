@@ -23,7 +23,7 @@ static uint32_t one_round(struct drain *d)
     drain_look_for_processes(d);
     uint32_t n = drain_write_blocks(d);
     drain_finish_dead(d);
-    drain_free_follows(d);
+    follow_free_list(&d->follows, 0);
     if (d->copy_ns && dcr_mono_ns() >= d->next_copy_ns) {
         drain_copy_all(d);
         d->next_copy_ns = dcr_mono_ns() + d->copy_ns;
@@ -61,9 +61,7 @@ static void release(struct drain *d, int is_removed)
 {
     if (is_removed && *d->left)
         unlink(d->left);
-    for (size_t i = 0; i < d->n_follows; i++)
-        follow_free(d->follows[i]); /* the trace is still there without a summary, or its summary reports the gap */
-    free(d->follows);
+    follow_free_list(&d->follows, 1);
     shared_close(&d->shared, is_removed);
     free(d->procs);
     free(d->parents);

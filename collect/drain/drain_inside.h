@@ -45,11 +45,9 @@ struct drain {
     uint32_t n_parents;
     struct todo *todo;
     struct pollfd *polls;
-    uint64_t own_space;      /* inode of our process id namespace */
-    struct bounds bounds;    /* limits of each trace */
-    struct follow **follows; /* summaries in progress of ended processes                                     shape:
-                              * (n_follows) */
-    size_t n_follows;
+    uint64_t own_space;     /* inode of our process id namespace */
+    struct bounds bounds;   /* limits of each trace */
+    struct follow *follows; /* list of the summaries in progress of ended processes */
     int64_t copy_ns, next_copy_ns;
     uint64_t n_lost, n_processes;
     uint64_t n_lost_without_trace; /* events of processes that got no trace */
@@ -75,8 +73,6 @@ void drain_look_for_processes(struct drain *d);
 /** drain_finish_dead - complete the traces of ended processes and free their entries. If their blocks could not be
  * written, they wait for room on the disk as long as the program runs. */
 void drain_finish_dead(struct drain *d);
-/** drain_free_follows - free those that have written their summary. */
-void drain_free_follows(struct drain *d);
 
 /* ---- blocks.c ---- */
 

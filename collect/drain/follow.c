@@ -24,6 +24,7 @@ struct follow {
     int fd;                    /* of the socket, -1 = ended */
     volatile uint32_t *n_read; /* shared with the child: number of pieces it has finished */
     uint32_t n_given;
+    struct follow *next; /* in the list of follow_end */
 };
 
 /* The child's input: the pieces in a row. */
@@ -193,19 +194,13 @@ uint32_t follow_n_waiting(const struct follow *f)
     return f->n_given - __atomic_load_n(f->n_read, __ATOMIC_ACQUIRE);
 }
 
-void follow_end(struct follow *f)
+void follow_end(struct follow *f, struct follow **list)
 {
-    if (f->fd < 0)
-        return;
     (void)send_what(f, LAST, -1);
     close(f->fd);
     f->fd = -1;
-}
-
-int follow_is_done(const struct follow *f)
-{
-    siginfo_t info = {0};
-    return waitid(P_PID, (id_t)f->pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == f->pid;
+    f->next = *list;
+    *list = f;
 }
 
 void follow_free(struct follow *f)
@@ -216,6 +211,20 @@ void follow_free(struct follow *f)
         ;
     munmap((void *)(uintptr_t)f->n_read, sizeof *f->n_read);
     free(f);
+}
+
+void follow_free_list(struct follow **list, int waits)
+{
+    while (*list) {
+        struct follow *f = *list;
+        siginfo_t info = {0};
+        if (waits || waitid(P_PID, (id_t)f->pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == f->pid) {
+            *list = f->next;
+            follow_free(f);
+        } else {
+            list = &f->next;
+        }
+    }
 }
 
 void follow_abandon(struct follow *f)

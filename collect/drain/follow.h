@@ -25,10 +25,10 @@ int follow_start(struct follow **out, const char *trace, const char *name, void 
 int follow_give(struct follow *f, int fd, struct dcr_err *err) DCR_MUST_CHECK;
 /** follow_n_waiting - number of pieces that were given but not read yet. */
 uint32_t follow_n_waiting(const struct follow *f);
-/** follow_end - the last piece was given. The summary comes later. */
-void follow_end(struct follow *f);
-/** follow_is_done - has the process ended? Then follow_free does not wait. */
-int follow_is_done(const struct follow *f);
+/** follow_end - the last piece was given. The summary comes later, so f goes into a list for follow_free_list. */
+void follow_end(struct follow *f, struct follow **list);
+/** follow_free_list - free those of a list that have written their summary. waits: all of them, when they have. */
+void follow_free_list(struct follow **list, int waits);
 /** follow_free - wait for the summary. Without follow_end before, the summary says that the end of the trace is
  * missing. */
 void follow_free(struct follow *f);

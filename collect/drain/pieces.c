@@ -84,13 +84,11 @@ int pieces_next(struct pieces *p, int *fd, struct dcr_err *err)
     return DCR_OK;
 }
 
-struct follow *pieces_end(struct pieces *p, int fd)
+void pieces_end(struct pieces *p, int fd, struct follow **list)
 {
     if (p->follow)
         give(p, fd);
-    struct follow *f = p->follow;
+    if (p->follow)
+        follow_end(p->follow, list);
     p->follow = NULL;
-    if (f)
-        follow_end(f);
-    return f;
 }

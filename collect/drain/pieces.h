@@ -30,7 +30,7 @@ struct pieces {
  * pieces are removed as the bounds demand. errors   DCR_FAIL: not possible now; nothing has changed */
 int pieces_next(struct pieces *p, int *fd, struct dcr_err *err) DCR_MUST_CHECK;
 /** pieces_end - the piece of fd was the last one.
- *  returns  gives; the process that sums the pieces up; NULL = none is needed */
-struct follow *pieces_end(struct pieces *p, int fd);
+ *  list     gets the process that sums the pieces up, if one is needed */
+void pieces_end(struct pieces *p, int fd, struct follow **list);
 
 #endif

@@ -143,23 +143,6 @@ static int has_blocks(const struct drain *d, uint32_t owner)
     return 0;
 }
 
-/* The summary may take a moment, so closing does not wait for it. */
-static void close_file(struct drain *d, struct proc *p)
-{
-    struct dcr_err err = {0};
-    struct follow *f = NULL;
-    if (p->file && tracefile_close(p->file, &f, &err) != 0 && !*d->why)
-        snprintf(d->why, sizeof d->why, "%.190s", err.text);
-    p->file = NULL;
-    struct follow **more = f ? realloc(d->follows, (d->n_follows + 1) * sizeof *more) : NULL;
-    if (more) {
-        d->follows = more;
-        d->follows[d->n_follows++] = f;
-    } else if (f) {
-        follow_free(f);
-    }
-}
-
 /* The process has ended. returns 0: its sums found no room on the disk; they wait for room as long as the program
  * runs */
 static int finish(struct drain *d, uint32_t i)
@@ -186,7 +169,9 @@ static int finish(struct drain *d, uint32_t i)
     if (p->n_lost && *p->why)
         snprintf(d->why, sizeof d->why, "%s", p->why);
     drain_write_header(d, i);
-    close_file(d, p);
+    if (p->file && tracefile_close(p->file, &d->follows, &err) != 0 && !*d->why)
+        snprintf(d->why, sizeof d->why, "%.190s", err.text);
+    p->file = NULL;
     return 1;
 }
 
@@ -198,15 +183,4 @@ void drain_finish_dead(struct drain *d)
         if (p->serial && p->is_dead && is_due && finish(d, i))
             forget(d, i);
     }
-}
-
-void drain_free_follows(struct drain *d)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < d->n_follows; i++)
-        if (follow_is_done(d->follows[i]))
-            follow_free(d->follows[i]);
-        else
-            d->follows[n++] = d->follows[i];
-    d->n_follows = n;
 }

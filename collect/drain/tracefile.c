@@ -355,11 +355,11 @@ void tracefile_leave(struct tracefile *t)
     tracefile_release(t);
 }
 
-int tracefile_close(struct tracefile *t, struct follow **follow, struct dcr_err *err)
+int tracefile_close(struct tracefile *t, struct follow **list, struct dcr_err *err)
 {
     int rc = remove_tail(t, err);
     rc = seal_definitions(t, err) || rc;
-    *follow = pieces_end(&t->pieces, t->fd);
+    pieces_end(&t->pieces, t->fd, list);
     if (close(t->fd) != 0 && rc == 0)
         rc = dcr_err_sys(err, DCR_FAIL, "cannot close a trace");
     tracefile_release(t);

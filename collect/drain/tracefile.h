@@ -50,8 +50,8 @@ void tracefile_note(struct tracefile *t, const char *sentence);
 /** tracefile_header - overwrite the file header. */
 int tracefile_header(struct tracefile *t, const struct dct_file_header *h, struct dcr_err *err) DCR_MUST_CHECK;
 /** tracefile_close - seal the definitions; call flush and write the header before. Frees t.
- *  follow   gives; the process that sums the trace up; NULL = none */
-int tracefile_close(struct tracefile *t, struct follow **follow, struct dcr_err *err);
+ *  list     gets the process that sums the trace up, if one is needed */
+int tracefile_close(struct tracefile *t, struct follow **list, struct dcr_err *err);
 /** tracefile_begin_end - the process has ended: sums get the blocks that were reserved for them below the limit, and
  * gaps in the definitions are skipped at once. */
 void tracefile_begin_end(struct tracefile *t);
