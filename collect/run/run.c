@@ -150,27 +150,24 @@ static void write_not_started(struct run *r, int status)
     (void)!spool_write_json(r->record_dir, r->record_name, r->record, NULL);
 }
 
-/* The run is packed, but the spool is kept because other processes still write into it. */
-static void say_leftovers(const struct run *r, char *message, size_t n)
+/* The run is packed, but the spool is kept: it has the only copy of files that could not be read, or other processes
+ * still write into it. */
+static void say_kept(const struct run *r, int n_unread, char *message, size_t n)
 {
+    size_t used = strlen(message);
     int n_left = r->n_left;
-    size_t used = strlen(message);
-    snprintf(message + used, n - used,
-             "\ndccollect: %d process%s that the program left behind (%s) may still record in '%s'; when %s ended: "
-             "dccollect "
-             "pack %s -o %s",
-             n_left, n_left == 1 ? "" : "es", r->left, r->spool, n_left == 1 ? "it has" : "they have", r->spool,
-             r->o->output);
-}
-
-/* The spool is kept because it has the only copy of the files that could not be read. */
-static void say_unread(const struct run *r, int n_unread, char *message, size_t n)
-{
-    size_t used = strlen(message);
-    snprintf(message + used, n - used,
-             "\ndccollect: %d file%s of '%s' could not be read, so the folder is kept. Make %s readable, then: "
-             "dccollect pack %s -o %s",
-             n_unread, n_unread == 1 ? "" : "s", r->spool, n_unread == 1 ? "it" : "them", r->spool, r->o->output);
+    if (n_unread)
+        snprintf(message + used, n - used,
+                 "\ndccollect: %d file%s of '%s' could not be read, so the folder is kept. Make %s readable, then: "
+                 "dccollect pack %s -o %s",
+                 n_unread, n_unread == 1 ? "" : "s", r->spool, n_unread == 1 ? "it" : "them", r->spool, r->o->output);
+    used = strlen(message);
+    if (n_left)
+        snprintf(message + used, n - used,
+                 "\ndccollect: %d process%s that the program left behind (%s) may still record in '%s'; when %s ended: "
+                 "dccollect pack %s -o %s",
+                 n_left, n_left == 1 ? "" : "es", r->left, r->spool, n_left == 1 ? "it has" : "they have", r->spool,
+                 r->o->output);
 }
 
 /* A process that removes the folder may do so while files are being made in it. Then a new folder of the same name may
@@ -211,13 +208,8 @@ static int pack_own(struct run *r, char *message, size_t n, struct dcr_err *err)
             r->spool, r->spool, request.output);
         return rc;
     }
-    if (n_unread)
-        say_unread(r, n_unread, message, n);
-    if (r->n_left)
-        say_leftovers(r, message, n);
-    if (r->n_left || n_unread)
-        return DCR_OK;
-    return r->is_own_spool ? dcr_remove_tree(r->spool, err) : DCR_OK;
+    say_kept(r, n_unread, message, n);
+    return r->is_own_spool && !r->n_left && !n_unread ? dcr_remove_tree(r->spool, err) : DCR_OK;
 }
 
 /* A missing folder may still be made by the program. A path that can never be a folder is refused now. */
