@@ -100,23 +100,12 @@ static int do_export(const struct options *o)
     return end_command(rc, message, &err);
 }
 
-/* It has no options, but names that begin with a dash follow after `--`. */
-static int do_anonymise(int n, char **words)
+static int do_anonymise(const struct options *o)
 {
     char message[4096];
     struct dcr_buf said = {0};
     struct dcr_err err = {0};
-    if (n > 0 && strcmp(words[0], "--") == 0) {
-        words++;
-        n--;
-    } else if (n > 0 && words[0][0] == '-') {
-        n = 0;
-    }
-    if (n != 2) {
-        complain("anonymise takes two names; write `dccollect anonymise RUN.tar ANONYMOUS.tar`");
-        return DCR_EXIT_INPUT;
-    }
-    int rc = anonymise_archive(words[0], words[1], &said, message, sizeof message, &err);
+    int rc = anonymise_archive(o->program[0], o->program[1], &said, message, sizeof message, &err);
     if (rc == 0 && said.data)
         fputs(dcr_clean_text(said.data), stdout);
     dcr_buf_release(&said);
@@ -159,11 +148,14 @@ int main(int argc, char **argv)
     struct dcr_err err = {0};
     int status = DCR_EXIT_OK;
     dcr_hold_standard_streams();
+<<<<<<< HEAD
     if (argc > 1 && strcmp(argv[1], "anonymise") == 0) {
         signal(SIGXFSZ, SIG_IGN);
         status = do_anonymise(argc - 2, argv + 2);
         goto flush;
     }
+=======
+>>>>>>> f0c724e7 (Collector: anonymise is a command like the others)
     if (options_parse(&o, argc, argv, &err) != 0) {
         complain(err.text);
         status = argc > 1 && strcmp(argv[1], "run") == 0 ? DCR_EXIT_SELF : DCR_EXIT_INPUT;
@@ -186,6 +178,9 @@ int main(int argc, char **argv)
     case COMMAND_LS:
         status = look_at_all(&o);
         break;
+    case COMMAND_ANONYMISE:
+        status = do_anonymise(&o);
+        break;
     case COMMAND_CALIBRATE:
         status = DCR_EXIT_INPUT;
         environment_set_waits();
@@ -199,7 +194,6 @@ int main(int argc, char **argv)
         fputs(options_usage, stdout);
         break;
     }
-flush:
     if (dcr_flush_standard_output(&err) != 0 && status == DCR_EXIT_OK) {
         complain(err.text);
         status = DCR_EXIT_INPUT;

@@ -293,16 +293,15 @@ static int parse_option(struct options *o, int argc, char **argv, int *i, struct
 
 static int parse_command(struct options *o, const char *word, struct dcr_err *err)
 {
-    static const struct {
-        const char *word;
-        enum command command;
-    } words[] = {
-        {"run", COMMAND_RUN}, {"calibrate", COMMAND_CALIBRATE}, {"pack", COMMAND_PACK}, {"verify", COMMAND_VERIFY},
-        {"ls", COMMAND_LS},   {"export", COMMAND_EXPORT},       {"help", COMMAND_HELP}, {"--help", COMMAND_HELP},
-        {"-h", COMMAND_HELP}, {"--version", COMMAND_VERSION}};
+    static const char *const words[] = {
+        [COMMAND_HELP] = "help",     [COMMAND_VERSION] = "--version",   [COMMAND_RUN] = "run",
+        [COMMAND_PACK] = "pack",     [COMMAND_VERIFY] = "verify",       [COMMAND_LS] = "ls",
+        [COMMAND_EXPORT] = "export", [COMMAND_ANONYMISE] = "anonymise", [COMMAND_CALIBRATE] = "calibrate"};
+    if (strcmp(word, "-h") == 0 || strcmp(word, "--help") == 0)
+        return DCR_OK; /* COMMAND_HELP */
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (strcmp(word, words[i].word) == 0) {
-            o->command = words[i].command;
+        if (strcmp(word, words[i]) == 0) {
+            o->command = (enum command)i;
             return DCR_OK;
         }
     return dcr_err_set(err, DCR_FAIL,
@@ -339,6 +338,11 @@ static int check(struct options *o, struct dcr_err *err)
     case COMMAND_EXPORT:
         if (o->n_program != 1)
             return not_one(o, "not one archive to export; name one: `dccollect export RUN.tar -o events.json`", err);
+        return DCR_OK;
+    case COMMAND_ANONYMISE:
+        if (o->n_program != 2)
+            return dcr_err_set(err, DCR_FAIL,
+                               "anonymise takes two names; write `dccollect anonymise RUN.tar ANONYMOUS.tar`");
         return DCR_OK;
     case COMMAND_VERIFY:
     case COMMAND_LS:
