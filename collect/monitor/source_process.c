@@ -155,8 +155,12 @@ static void note(struct processes *c, const char *what)
 
 /* ---- one process ------------------------------------------------------------------------------ */
 
-static int parse_stat(const struct processes *c, const char *text, struct counters *out, struct process *who)
+static int read_stat(const struct processes *c, int fd, pid_t pid, struct counters *out, struct process *who)
 {
+    char path[64], text[2048];
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    if (read_kept(fd, path, text, sizeof text) <= 0)
+        return -1;
     /* The command's name is in parentheses and may hold any character, even parentheses. */
     const char *at = strrchr(text, ')');
     unsigned long long minor, major, user, system, begun;
@@ -177,13 +181,6 @@ static int parse_stat(const struct processes *c, const char *text, struct counte
     out->value[MAJOR] = major;
     out->has |= 1u << USER | 1u << SYSTEM | 1u << MINOR | 1u << MAJOR;
     return 0;
-}
-
-static int read_stat(const struct processes *c, int fd, pid_t pid, struct counters *out, struct process *who)
-{
-    char path[64], text[2048];
-    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-    return read_kept(fd, path, text, sizeof text) > 0 ? parse_stat(c, text, out, who) : -1;
 }
 
 static void read_io(struct processes *c, const struct process *p, struct counters *out, int is_zombie)
@@ -298,13 +295,12 @@ static int rank_of_process(struct processes *c, pid_t pid)
     return rank < 0 && c->spool ? rank_by_link(c->spool, pid) : rank;
 }
 
-/* Rank of a process without one in its environment: its parent's rank, which may also come from a link. */
-static int rank_of_parent(const struct processes *c, pid_t parent)
+static const struct process *find_alive(const struct processes *c, pid_t pid)
 {
     for (size_t i = 0; i < c->n; i++)
-        if (c->known[i].pid == parent && c->known[i].is_alive)
-            return c->known[i].rank;
-    return -1;
+        if (c->known[i].pid == pid && c->known[i].is_alive)
+            return &c->known[i];
+    return NULL;
 }
 
 /* ---- the tree --------------------------------------------------------------------------------- */
@@ -380,11 +376,13 @@ static void look_at(struct processes *c, pid_t pid, DIR *task)
     if (!p)
         return;
     p->parent = seen.parent;
-    /* A process starts with its parent's environment and gets a new one by exec. */
+    /* A process starts with its parent's environment and gets a new one by exec. Without a rank there it has its
+     * parent's, which may also come from a link. */
     if (p->rank < 0)
         p->rank = rank_of_process(c, pid);
-    if (p->rank < 0)
-        p->rank = rank_of_parent(c, p->parent);
+    const struct process *parent = p->rank < 0 ? find_alive(c, p->parent) : NULL;
+    if (parent)
+        p->rank = parent->rank;
     read_io(c, p, &now, seen.is_zombie);
     look_at_threads(c, p, task);
     sum_threads(c, p, &now);
@@ -491,15 +489,6 @@ static int put_rank(struct processes *c, int rank, const struct tick *now, struc
     return outputs_rows(out, name, DCR_PROCESS_MONITOR_COLUMNS(SOURCE_CELL), dcr_buf_text(row), row->len, err);
 }
 
-/* Is the parent, which waited for this process, alive and of the same rank? */
-static int has_parent(const struct processes *c, const struct process *p)
-{
-    for (size_t i = 0; i < c->n; i++)
-        if (c->known[i].pid == p->parent && c->known[i].is_alive)
-            return c->known[i].rank == p->rank;
-    return 0;
-}
-
 static void look(struct processes *c)
 {
     for (size_t i = 0; i < c->n; i++)
@@ -533,7 +522,8 @@ static int sample(void *ctx, const struct tick *now, struct dcr_buf *row, struct
     for (size_t i = 0; i < c->n; i++) {
         struct process *p = &c->known[i];
         if (p->was_alive && !p->is_alive) {
-            p->is_in_parent = has_parent(c, p);
+            const struct process *parent = find_alive(c, p->parent); /* it waited for this process */
+            p->is_in_parent = parent && parent->rank == p->rank;
             close_process(c, p);
         }
     }
