@@ -61,22 +61,18 @@ static int holds_another_run(const struct run *r)
 {
     char path[PATH_MAX + 64], **names = NULL;
     size_t n = 0;
-    int is_other = 0;
-    if (r->id.rank >= 0) {
-        snprintf(path, sizeof path, "%s/" SPOOL_LAUNCHER, r->spool);
-        json_t *launcher = json_load_file(path, 0, NULL);
-        const char *state = json_string_value(json_object_get(launcher, "state"));
-        is_other = state && strcmp(state, SPOOL_ENDED) == 0;
-        json_decref(launcher);
-        if (!is_other && dcr_list_dir(r->spool, &names, &n, NULL) == 0)
-            is_other = job_is_another(r->spool, names, n, r->id.rank);
-        dcr_free_names(names, n);
+    int is_rank = r->id.rank >= 0;
+    snprintf(path, sizeof path, "%s/" SPOOL_LAUNCHER, r->spool);
+    json_t *launcher = is_rank ? json_load_file(path, 0, NULL) : NULL;
+    const char *state = json_string_value(json_object_get(launcher, "state"));
+    int is_other = state && strcmp(state, SPOOL_ENDED) == 0;
+    json_decref(launcher);
+    if (is_other || dcr_list_dir(r->spool, &names, &n, NULL) != 0)
         return is_other;
-    }
-    if (dcr_list_dir(r->spool, &names, &n, NULL) == 0)
-        for (size_t i = 0; i < n; i++)
-            is_other |=
-                strcmp(names[i], SPOOL_LAUNCHER) == 0 || dcr_name_number(names[i], strlen(names[i]), "rank") >= 0;
+    if (is_rank)
+        is_other = job_is_another(r->spool, names, n, r->id.rank);
+    for (size_t i = 0; i < n && !is_rank; i++)
+        is_other |= strcmp(names[i], SPOOL_LAUNCHER) == 0 || dcr_name_number(names[i], strlen(names[i]), "rank") >= 0;
     dcr_free_names(names, n);
     return is_other;
 }
