@@ -99,7 +99,7 @@ static void configure_all(struct sampler *s, const struct source_config *config)
 {
     int64_t from_ns = dcr_mono_ns();
     for (const struct source *const *p = source_all(); *p && s->n < MAX_SOURCES; p++) {
-        if ((*p)->is_of_host && !config->host_dir)
+        if ((*p)->header && !config->host_dir)
             continue;
         struct slot *slot = &s->slots[s->n++];
         struct dcr_err err = {0};

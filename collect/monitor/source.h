@@ -37,8 +37,8 @@ struct source_config {
 
 struct source {
     const char *name;   /* key in the metadata's "monitors" */
-    const char *header; /* of <host_dir>/<name>_monitor.csv, as for outputs_rows; NULL: it writes its own files */
-    int is_of_host;     /* sampled once per host; otherwise once per collector */
+    const char *header; /* of <host_dir>/<name>_monitor.csv, as for outputs_rows, which is sampled once per host; NULL:
+                         * it is sampled once per collector and writes its own files */
     size_t ctx_bytes;   /* size of its context, which is zero at first */
     /* DCR_FAIL: the source is absent, the sentence says why */
     int (*configure)(void *ctx, const struct source_config *config, struct dcr_err *err);

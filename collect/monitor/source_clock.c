@@ -322,4 +322,4 @@ static int sample(void *ctx, const struct tick *now, struct dcr_buf *row, struct
 }
 
 const struct source source_clock = {
-    "clock", DCR_CLOCK_MONITOR_COLUMNS(SOURCE_CELL), 1, sizeof(struct clock *), configure, sample, destroy, NULL, 0};
+    "clock", DCR_CLOCK_MONITOR_COLUMNS(SOURCE_CELL), sizeof(struct clock *), configure, sample, destroy, NULL, 0};

@@ -152,4 +152,4 @@ static int sample(void *ctx, const struct tick *now, struct dcr_buf *row, struct
 }
 
 const struct source source_cpu = {
-    "cpu", DCR_CPU_MONITOR_COLUMNS(SOURCE_CELL), 1, sizeof(struct cpu), configure, sample, destroy, NULL, 0};
+    "cpu", DCR_CPU_MONITOR_COLUMNS(SOURCE_CELL), sizeof(struct cpu), configure, sample, destroy, NULL, 0};

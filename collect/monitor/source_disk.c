@@ -63,4 +63,4 @@ static int sample(void *ctx, const struct tick *now, struct dcr_buf *rows, struc
 }
 
 const struct source source_disk = {
-    "disk", DCR_DISK_MONITOR_COLUMNS(SOURCE_CELL), 1, sizeof(struct disk), configure, sample, destroy, NULL, 1000};
+    "disk", DCR_DISK_MONITOR_COLUMNS(SOURCE_CELL), sizeof(struct disk), configure, sample, destroy, NULL, 1000};

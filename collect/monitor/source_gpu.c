@@ -74,4 +74,4 @@ static int sample(void *ctx, const struct tick *now, struct dcr_buf *rows, struc
 }
 
 const struct source source_gpu = {
-    "gpu", DCR_GPU_MONITOR_COLUMNS(SOURCE_CELL), 1, sizeof(struct nvml), configure, sample, destroy, NULL, 0};
+    "gpu", DCR_GPU_MONITOR_COLUMNS(SOURCE_CELL), sizeof(struct nvml), configure, sample, destroy, NULL, 0};

@@ -213,5 +213,4 @@ static int sample(void *ctx, const struct tick *now, struct dcr_buf *row, struct
 
 /* Each reading asks every controller of the machine, so one a second is enough. */
 const struct source source_memory = {
-    "memory", DCR_MEMORY_MONITOR_COLUMNS(SOURCE_CELL), 1, sizeof(struct memory), configure, sample, destroy, NULL,
-    1000};
+    "memory", DCR_MEMORY_MONITOR_COLUMNS(SOURCE_CELL), sizeof(struct memory), configure, sample, destroy, NULL, 1000};

@@ -159,4 +159,4 @@ static int sample(void *ctx, const struct tick *now, struct dcr_buf *rows, struc
 }
 
 const struct source source_net = {
-    "net", DCR_NET_MONITOR_COLUMNS(SOURCE_CELL), 1, sizeof(struct net), configure, sample, destroy, NULL, 1000};
+    "net", DCR_NET_MONITOR_COLUMNS(SOURCE_CELL), sizeof(struct net), configure, sample, destroy, NULL, 1000};

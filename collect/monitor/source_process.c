@@ -546,5 +546,5 @@ static int is_idle(const void *ctx)
     return !c->has_run;
 }
 
-const struct source source_process = {"process", NULL,    0, sizeof(struct processes), configure, sample,
-                                      destroy,   is_idle, 0};
+const struct source source_process = {"process", NULL, sizeof(struct processes), configure, sample, destroy,
+                                      is_idle,   0};
