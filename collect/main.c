@@ -144,18 +144,10 @@ static int look_at_all(const struct options *o)
 
 int main(int argc, char **argv)
 {
-    struct options o = {0};
+    struct options o;
     struct dcr_err err = {0};
     int status = DCR_EXIT_OK;
     dcr_hold_standard_streams();
-<<<<<<< HEAD
-    if (argc > 1 && strcmp(argv[1], "anonymise") == 0) {
-        signal(SIGXFSZ, SIG_IGN);
-        status = do_anonymise(argc - 2, argv + 2);
-        goto flush;
-    }
-=======
->>>>>>> f0c724e7 (Collector: anonymise is a command like the others)
     if (options_parse(&o, argc, argv, &err) != 0) {
         complain(err.text);
         status = argc > 1 && strcmp(argv[1], "run") == 0 ? DCR_EXIT_SELF : DCR_EXIT_INPUT;
