@@ -115,7 +115,7 @@ static int export_events(struct export_state *x, const struct dcr_tar_member *m,
         x->w.base_ns = x->w.info.real_ns - x->w.info.real_ns % 1000000000;
         x->has_base = 1;
     }
-    dct_on_gpu(r, on_gpu, x);
+    dct_listen(r, (struct dct_listener){.gpu = on_gpu, .ctx = x});
     if (x->w.n_traces++ == 0)
         x->style->begin(&x->w); /* an archive without traces writes nothing */
     x->w.n_tracks = 0;

@@ -39,9 +39,14 @@ uint64_t sketch_low(int bucket)
 
 /* ---- what was observed ------------------------------------------------------------------------ */
 
-struct observed {
+/* A summary while its trace is read. */
+struct making {
     struct summary *out;
     struct dcr_arena *arena;
+    struct name_table *names; /* NULL: not wanted */
+    struct reducer *reducer;
+    const struct summary_listener *listener; /* NULL: none */
+    struct known_range *known;
     size_t cap, before_cap;
     struct dcr_map last_of; /* by hash: the latest observation */
     uint32_t *before;       /* of each observation: index + 1 of the previous one with the same hash; 0 none */
@@ -56,7 +61,7 @@ static uint64_t hash_of(const char *name, int kind)
 }
 
 /* The observation of that name and kind, made at the first call. */
-static struct observation *find(struct observed *t, const char *name, int kind)
+static struct observation *find(struct making *t, const char *name, int kind)
 {
     uint64_t hash = hash_of(name, kind);
     uint32_t last, n = (uint32_t)t->out->n_observed, first = dcr_map_get(&t->last_of, hash, &last) ? last + 1 : 0;
@@ -82,7 +87,7 @@ static uint64_t plus(uint64_t a, uint64_t b)
 }
 
 /* returns the observation of that name and kind, NULL when there is none */
-static struct observation *observe(struct observed *t, const char *name, int kind, const struct dct_io *calls)
+static struct observation *observe(struct making *t, const char *name, int kind, const struct dct_io *calls)
 {
     if (kind >= 0 && calls->n == 0)
         return NULL;
@@ -105,7 +110,7 @@ static int io_kind(const char *name)
 
 /* Counts the calls that the recorder observed and the ranges that the program named.
  * returns  for a call that read from a file: the number of the observation that counts it, from 1; else 0 */
-static uint32_t count(struct observed *t, const struct dct_event *e)
+static uint32_t count(struct making *t, const struct dct_event *e)
 {
     if (e->kind != DCT_FILE && e->kind != DCT_SPAN) {
         t->out->n_events++;
@@ -139,34 +144,29 @@ static uint32_t count(struct observed *t, const struct dct_event *e)
 /* For dropped calls the file is unknown. */
 #define DROPPED_FILES "(calls that were dropped)"
 
-struct drop_tap {
-    struct observed *observed;
-    struct name_table *names;
-};
-
 static void take_dropped(void *ctx, const struct dct_dropped *d)
 {
-    const struct drop_tap *tap = ctx;
+    struct making *t = ctx;
     struct dct_io calls = {.n = d->n, .bytes = d->bytes, .ns = d->ns};
     if (d->kind < DCT_PUSH || d->kind > DCT_SPAN || d->kind == DCT_POP || d->kind == DCT_END)
         return;
-    tap->observed->out->n_dropped_known = plus(tap->observed->out->n_dropped_known, d->n);
+    t->out->n_dropped_known = plus(t->out->n_dropped_known, d->n);
     if (d->kind == DCT_SPAN && strcmp(d->domain, DCT_DOMAIN_MPI) == 0) {
         if (strcmp(d->category, DCT_IN_FLIGHT) == 0)
             calls.n = calls.ns = 0;
-        observe(tap->observed, d->name, -1, &calls);
+        observe(t, d->name, -1, &calls);
     } else if (d->kind == DCT_SPAN && strcmp(d->domain, DCT_DOMAIN_IO) == 0) {
-        struct observation *o = observe(tap->observed, DROPPED_FILES, io_kind(d->name), &calls);
+        struct observation *o = observe(t, DROPPED_FILES, io_kind(d->name), &calls);
         if (o)
             o->event_ns = plus(o->event_ns, calls.ns);
     }
-    if (tap->names)
-        names_add_dropped(tap->names, d);
+    if (t->names)
+        names_add_dropped(t->names, d);
 }
 
 /* Number from 1 of the observation for reading in dropped calls, whose sums take_dropped adds; 0: g is not such a
  * call. */
-static uint32_t dropped_file(struct observed *t, const struct dct_gap *g)
+static uint32_t dropped_file(struct making *t, const struct dct_gap *g)
 {
     const struct dct_io none = {.n = 1};
     if (strcmp(g->domain, DCT_DOMAIN_IO) != 0 || io_kind(g->name) != DCT_IO_READ)
@@ -280,16 +280,10 @@ static int neutral(const struct known_range *known, const struct dct_event *in, 
     return 1;
 }
 
-struct gap_tap {
-    struct observed *observed;
-    struct reducer *reducer;
-    struct known_range *known;
-};
-
 /* Takes dropped ranges as if they had been one range, so that the sums of steps include all events. */
 static void take_gap(void *ctx, const struct dct_gap *g)
 {
-    const struct gap_tap *tap = ctx;
+    struct making *t = ctx;
     const struct dct_event like = {.kind = g->kind,
                                    .track = g->track,
                                    .depth = g->depth,
@@ -303,11 +297,11 @@ static void take_gap(void *ctx, const struct dct_gap *g)
                                    .bytes = g->bytes,
                                    .file = ""};
     struct event e;
-    if (!neutral(known_of(tap->known, &like), &like, &e) || e.kind == EVENT_STEP || e.kind == EVENT_BATCH)
+    if (!neutral(known_of(t->known, &like), &like, &e) || e.kind == EVENT_STEP || e.kind == EVENT_BATCH)
         return; /* the recorder writes each step range, so its sum is not needed */
     e.is_sum = 1;
-    e.file = g->kind == DCT_SPAN ? dropped_file(tap->observed, g) : 0;
-    reduce_event(tap->reducer, &e);
+    e.file = g->kind == DCT_SPAN ? dropped_file(t, g) : 0;
+    reduce_event(t->reducer, &e);
 }
 
 int summary_of_trace(struct summary *out, struct dcr_arena *a, struct dcr_stream *s, enum summary_names keep,
@@ -316,62 +310,51 @@ int summary_of_trace(struct summary *out, struct dcr_arena *a, struct dcr_stream
     return summary_of_trace_with_gpu(out, a, s, keep, NULL, NULL, err);
 }
 
-struct gpu_tap {
-    const struct summary_listener *listener;
-    uint64_t n;
-};
-
-static void tap_gpu(void *ctx, const struct dct_gpu_event *e)
+static void take_gpu(void *ctx, const struct dct_gpu_event *e)
 {
-    struct gpu_tap *tap = ctx;
-    tap->n++;
-    if (tap->listener)
-        tap->listener->gpu(tap->listener->ctx, e);
+    struct making *t = ctx;
+    t->out->n_gpu_events++;
+    if (t->listener)
+        t->listener->gpu(t->listener->ctx, e);
 }
 
 int summary_of_trace_with_gpu(struct summary *out, struct dcr_arena *a, struct dcr_stream *s, enum summary_names keep,
                               const struct summary_listener *listener, const struct dct_watch *watch,
                               struct dcr_err *err)
 {
-    struct dct_reader *t = NULL;
+    struct dct_reader *r = NULL;
     struct dct_event e;
-    struct observed observed = {.out = out, .arena = a};
-    struct name_table *names = NULL;
     struct known_range known[KNOWN_RANGES] = {{0}};
+    struct making t = {.out = out, .arena = a, .listener = listener, .known = known};
     const char *ended_in = "";
     int ended_depth = -1;
     *out = (struct summary){.notes = "", .trace_name = "", .ended_in = ""};
-    int rc = dct_open(&t, s, &out->info, err);
+    int rc = dct_open(&r, s, &out->info, err);
     if (rc)
         return rc;
     if (watch)
         watch->begin(watch->ctx, &out->info);
-    struct gpu_tap tap = {listener, 0};
-    dct_on_gpu(t, tap_gpu, &tap);
+    dct_listen(r, (struct dct_listener){take_gpu, take_dropped, take_gap, &t});
     if (keep != SUMMARY_NO_NAMES)
-        names = names_new(keep);
-    struct drop_tap dropped = {&observed, names};
-    dct_on_dropped(t, take_dropped, &dropped);
-    struct dct_beside *beside = watch ? dct_beside_start(t, watch) : NULL;
+        t.names = names_new(keep);
+    t.reducer = reduce_new();
+    struct dct_beside *beside = watch ? dct_beside_start(r, watch) : NULL;
     const struct dct_watch *here = beside ? NULL : watch;
     int is_enough = 0;
-    struct reducer *d = reduce_new();
-    struct gap_tap gap = {&observed, d, known};
-    dct_on_gap(t, take_gap, &gap);
     uint32_t n_pieces = 0;
-    while ((rc = dct_next(t, &e, err)) == 0) {
+    while ((rc = dct_next(r, &e, err)) == 0) {
         struct event n;
         if (out->info.n_pieces != n_pieces) { /* a later piece may report later losses */
-            reduce_until(d, dct_recorded_until(&out->info));
+            reduce_until(t.reducer, dct_recorded_until(&out->info));
             n_pieces = out->info.n_pieces;
         }
         if (here && !is_enough)
             is_enough = here->event(here->ctx, &e);
-        uint32_t file = count(&observed, &e);
+        uint32_t file = count(&t, &e);
         struct known_range *k = known_of(known, &e);
         if (neutral(k, &e, &n)) {
             n.file = file;
-            reduce_event(d, &n);
+            reduce_event(t.reducer, &n);
             if (listener && n.kind == EVENT_PHASE)
                 listener->phase(listener->ctx, &n);
         }
@@ -380,30 +363,29 @@ int summary_of_trace_with_gpu(struct summary *out, struct dcr_arena *a, struct d
             ended_depth = e.depth;
             ended_in = e.name;
         }
-        if (names)
-            names_add(names, &e, &k->place);
+        if (t.names)
+            names_add(t.names, &e, &k->place);
     }
     if (here)
-        here->end(here->ctx, t);
+        here->end(here->ctx, r);
     if (rc == DCR_END) {
         rc = DCR_OK;
-        dct_get_loss(t, &out->loss);
-        if (*dct_notes(t))
-            out->notes = dcr_arena_strdup(a, dct_notes(t));
+        dct_get_loss(r, &out->loss);
+        if (*dct_notes(r))
+            out->notes = dcr_arena_strdup(a, dct_notes(r));
         out->ended_in = text_clean(a, ended_in);
-        reduce_finish(d, a, &out->steps);
+        reduce_finish(t.reducer, a, &out->steps);
         out->steps.is_hidden_unknown |= out->info.n_dropped_beside > 0;
         say_loading(out);
-        out->n_overflow = reduce_overflow(d);
-        out->n_gpu_events = tap.n;
-        if (names)
-            names_finish(names, a, &out->names, &out->n_names);
+        out->n_overflow = reduce_overflow(t.reducer);
+        if (t.names)
+            names_finish(t.names, a, &out->names, &out->n_names);
     }
     dct_beside_end(beside);
-    names_free(names);
-    dcr_map_release(&observed.last_of);
-    reduce_free(d);
-    dct_close(t);
+    names_free(t.names);
+    dcr_map_release(&t.last_of);
+    reduce_free(t.reducer);
+    dct_close(r);
     return rc;
 }
 

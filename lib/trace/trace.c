@@ -162,22 +162,9 @@ void dct_close(struct dct_reader *r)
     free(r);
 }
 
-void dct_on_gpu(struct dct_reader *r, void (*f)(void *ctx, const struct dct_gpu_event *e), void *ctx)
+void dct_listen(struct dct_reader *r, struct dct_listener l)
 {
-    r->on_gpu = f;
-    r->gpu_ctx = ctx;
-}
-
-void dct_on_gap(struct dct_reader *r, void (*f)(void *ctx, const struct dct_gap *g), void *ctx)
-{
-    r->on_gap = f;
-    r->gap_ctx = ctx;
-}
-
-void dct_on_dropped(struct dct_reader *r, void (*f)(void *ctx, const struct dct_dropped *d), void *ctx)
-{
-    r->on_dropped = f;
-    r->dropped_ctx = ctx;
+    r->listener = l;
 }
 
 static const char *schema_text(void *ctx, uint64_t id)

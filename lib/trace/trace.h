@@ -139,18 +139,16 @@ int dct_open(struct dct_reader **out, struct dcr_stream *s, struct dct_info *inf
  *  cost     amortised constant per event; memory: names, open ranges (at most 2^20), one block */
 int dct_next(struct dct_reader *r, struct dct_event *out, struct dcr_err *err) DCR_MUST_CHECK;
 
-/** dct_on_gpu - dct_next calls f for every GPU event, in file order; without f they are skipped.
- *  ctx      borrows until dct_close */
-void dct_on_gpu(struct dct_reader *r, void (*f)(void *ctx, const struct dct_gpu_event *e), void *ctx);
-
-/** dct_on_dropped - dct_next calls f for the sums of dropped events, which come at the end of a trace.
- *  ctx      borrows until dct_close */
-void dct_on_dropped(struct dct_reader *r, void (*f)(void *ctx, const struct dct_dropped *d), void *ctx);
-
-/** dct_on_gap - dct_next calls f for dropped events of a thread, at their place among the thread's events; those inside
- * others come first. Their numbers and times are also part of the sums for dct_on_dropped.
- *  ctx      borrows until dct_close */
-void dct_on_gap(struct dct_reader *r, void (*f)(void *ctx, const struct dct_gap *g), void *ctx);
+/* Gets what dct_next reads besides events. NULL = skipped. */
+struct dct_listener {
+    void (*gpu)(void *ctx, const struct dct_gpu_event *e);   /* in file order */
+    void (*dropped)(void *ctx, const struct dct_dropped *d); /* at the end of a trace */
+    void (*gap)(void *ctx, const struct dct_gap *g); /* at its place among the thread's events, inner ones first; its
+                                                      * numbers and times are also part of the sums for dropped */
+    void *ctx;
+};
+/** dct_listen - replaces the listener; at first there is none. */
+void dct_listen(struct dct_reader *r, struct dct_listener l);
 
 /** dct_put_payload - appends the payload of the last event of dct_next, when it is DCT_PAYLOAD_RAW. It is written as
  * "field=value; field=value" by the schemas that the program registered before, else in hexadecimal

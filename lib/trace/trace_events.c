@@ -147,7 +147,7 @@ static void pass_gpu(const struct dct_reader *r, const struct dct_slot *s)
     struct dct_span span;
     struct dct_gpu_event e = {.name = s->name < r->n_names && r->names[s->name] ? r->names[s->name] : "",
                               .start_ns = s->t_ns};
-    if (!r->on_gpu)
+    if (!r->listener.gpu)
         return;
     memcpy(&span, s + 1, sizeof span);
     memcpy(&e.gpu, s + 2, sizeof e.gpu);
@@ -157,7 +157,7 @@ static void pass_gpu(const struct dct_reader *r, const struct dct_slot *s)
         e.end_ns = s->t_ns;
     e.bytes = span.bytes;
     if (s->t_ns >= 0 && e.gpu.activity < DCT_N_GPU)
-        r->on_gpu(r->gpu_ctx, &e);
+        r->listener.gpu(r->listener.ctx, &e);
 }
 
 static uint64_t at_most_63_bits(uint64_t v)
@@ -170,7 +170,7 @@ static void pass_dropped(struct dct_reader *r, const struct dct_slot *s)
     struct dct_span span;
     struct dct_sum sum;
     struct dct_event names; /* only its three texts are used */
-    if (!r->on_dropped)
+    if (!r->listener.dropped)
         return;
     memcpy(&span, s + 1, sizeof span);
     memcpy(&sum, s + 2, sizeof sum);
@@ -182,7 +182,7 @@ static void pass_dropped(struct dct_reader *r, const struct dct_slot *s)
                                   .n = at_most_63_bits(sum.n),
                                   .ns = span.dur_ns > 0 ? (uint64_t)span.dur_ns : 0,
                                   .bytes = at_most_63_bits(span.bytes)};
-    r->on_dropped(r->dropped_ctx, &d);
+    r->listener.dropped(r->listener.ctx, &d);
 }
 
 /* A slot without extra slots marks the beginning of a gap: ranges that were open since then but found room only later
@@ -194,7 +194,7 @@ static void pass_gap(struct dct_reader *r, struct track *t, const struct dct_slo
     struct dct_event names; /* only its three texts are used */
     if (s->n_extra == 0)
         t->last_ns = s->t_ns;
-    if (s->n_extra == 0 || !r->on_gap || s->t_ns < 0)
+    if (s->n_extra == 0 || !r->listener.gap || s->t_ns < 0)
         return;
     memcpy(&span, s + 1, sizeof span);
     memcpy(&sum, s + 2, sizeof sum);
@@ -211,7 +211,7 @@ static void pass_gap(struct dct_reader *r, struct track *t, const struct dct_slo
     if (span.dur_ns < 0 || __builtin_add_overflow(s->t_ns, span.dur_ns, &g.end_ns))
         g.end_ns = s->t_ns;
     if (g.kind == DCT_PUSH || g.kind == DCT_SPAN)
-        r->on_gap(r->gap_ctx, &g);
+        r->listener.gap(r->listener.ctx, &g);
 }
 
 /* A leaf is a range without inner ranges, by far the most frequent case: its end is the very next slot. s is a DCT_PUSH

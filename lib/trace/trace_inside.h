@@ -51,14 +51,9 @@ struct late_file {
 #define MAX_LATE_FILES (1u << 16)
 
 struct dct_reader {
-    struct dct_info *info;                                    /* the caller's, NULL = not wanted */
-    int is_cut;                                               /* blocks were removed for newer ones */
-    void (*on_gpu)(void *ctx, const struct dct_gpu_event *e); /* NULL = GPU events are skipped */
-    void *gpu_ctx;
-    void (*on_dropped)(void *ctx, const struct dct_dropped *d); /* NULL = not wanted */
-    void *dropped_ctx;
-    void (*on_gap)(void *ctx, const struct dct_gap *g); /* NULL = not wanted */
-    void *gap_ctx;
+    struct dct_info *info; /* the caller's, NULL = not wanted */
+    int is_cut;            /* blocks were removed for newer ones */
+    struct dct_listener listener;
     struct dct_leave_out *leave_out; /* ranges to skip; NULL = none */
     struct dcr_stream *s;
     uint32_t block_bytes;

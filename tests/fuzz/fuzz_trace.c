@@ -137,7 +137,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     struct dct_event e;
     struct dct_loss loss;
     if (dct_open(&r, &s, &info, NULL) == 0) {
-        dct_on_gpu(r, check_gpu, NULL);
+        dct_listen(r, (struct dct_listener){.gpu = check_gpu});
         while (dct_next(r, &e, NULL) == 0) {
             struct dcr_buf text = {0};
             if (e.end_ns < e.start_ns || !e.name || !e.domain || !e.category)

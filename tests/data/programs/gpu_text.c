@@ -42,7 +42,7 @@ int main(int argc, char **argv)
         puts(err.text);
         return 2;
     }
-    dct_on_gpu(r, put, NULL);
+    dct_listen(r, (struct dct_listener){.gpu = put});
     while ((rc = dct_next(r, &e, &err)) == 0)
         ;
     dct_get_loss(r, &loss);
