@@ -92,7 +92,7 @@ static int write_summary(struct pieces_in *in, const char *trace, const char *na
     snprintf(partial, sizeof partial, "%s.partial", path);
     if (rc || dcr_open_partial(path, partial, &fd, NULL) != 0) /* its lock tells `dccollect pack` to wait */
         return -1;
-    rc = summary_of_trace(&sum, &a, &s, SUMMARY_NAMES, NULL);
+    rc = summary_of_trace(&sum, &a, &s, NULL);
     sum.trace_name = name;
     if (rc == 0 && !in->is_whole) {
         dcr_buf_printf(&notes, "%s%s" DCR_SUMS_END_NOTE, sum.notes, *sum.notes ? "\n" : "");

@@ -33,7 +33,7 @@ static int summarize_trace(struct summary *out, struct dcr_arena *a, const char 
     /* The fingerprint is taken before the events are read, so that writes in between make the summary stale but not
      * wrong. */
     int has_print = summary_fingerprint(fd, &size, &crc) == 0;
-    int rc = summary_of_trace_apart(out, a, &s, SUMMARY_NAMES, err);
+    int rc = summary_of_trace_apart(out, a, &s, err);
     close(fd);
     out->trace_name = name;
     out->trace_bytes = has_print ? size : 0;

@@ -43,7 +43,7 @@ uint64_t sketch_low(int bucket)
 struct making {
     struct summary *out;
     struct dcr_arena *arena;
-    struct name_table *names; /* NULL: not wanted */
+    struct name_table *names;
     struct reducer *reducer;
     const struct summary_listener *listener; /* NULL: none */
     struct known_range *known;
@@ -160,8 +160,7 @@ static void take_dropped(void *ctx, const struct dct_dropped *d)
         if (o)
             o->event_ns = plus(o->event_ns, calls.ns);
     }
-    if (t->names)
-        names_add_dropped(t->names, d);
+    names_add_dropped(t->names, d);
 }
 
 /* Number from 1 of the observation for reading in dropped calls, whose sums take_dropped adds; 0: g is not such a
@@ -304,10 +303,9 @@ static void take_gap(void *ctx, const struct dct_gap *g)
     reduce_event(t->reducer, &e);
 }
 
-int summary_of_trace(struct summary *out, struct dcr_arena *a, struct dcr_stream *s, enum summary_names keep,
-                     struct dcr_err *err)
+int summary_of_trace(struct summary *out, struct dcr_arena *a, struct dcr_stream *s, struct dcr_err *err)
 {
-    return summary_of_trace_with_gpu(out, a, s, keep, NULL, NULL, err);
+    return summary_of_trace_with_gpu(out, a, s, SUMMARY_NAMES, NULL, NULL, err);
 }
 
 static void take_gpu(void *ctx, const struct dct_gpu_event *e)
@@ -335,8 +333,7 @@ int summary_of_trace_with_gpu(struct summary *out, struct dcr_arena *a, struct d
     if (watch)
         watch->begin(watch->ctx, &out->info);
     dct_listen(r, (struct dct_listener){take_gpu, take_dropped, take_gap, &t});
-    if (keep != SUMMARY_NO_NAMES)
-        t.names = names_new(keep);
+    t.names = names_new(keep);
     t.reducer = reduce_new();
     struct dct_beside *beside = watch ? dct_beside_start(r, watch) : NULL;
     const struct dct_watch *here = beside ? NULL : watch;
@@ -363,8 +360,7 @@ int summary_of_trace_with_gpu(struct summary *out, struct dcr_arena *a, struct d
             ended_depth = e.depth;
             ended_in = e.name;
         }
-        if (t.names)
-            names_add(t.names, &e, &k->place);
+        names_add(t.names, &e, &k->place);
     }
     if (here)
         here->end(here->ctx, r);
@@ -378,8 +374,7 @@ int summary_of_trace_with_gpu(struct summary *out, struct dcr_arena *a, struct d
         out->steps.is_hidden_unknown |= out->info.n_dropped_beside > 0;
         say_loading(out);
         out->n_overflow = reduce_overflow(t.reducer);
-        if (t.names)
-            names_finish(t.names, a, &out->names, &out->n_names);
+        names_finish(t.names, a, &out->names, &out->n_names);
     }
     dct_beside_end(beside);
     names_free(t.names);

@@ -74,21 +74,21 @@ struct summary {
 #define SUMMARY_MAX_NAMES 4096
 #define SUMMARY_OTHER_NAMES "(other names)"
 
-/* What to keep of names: nothing; all of struct name_sum; or only counts, sums and extremes, which a report shows. */
-enum summary_names { SUMMARY_NO_NAMES, SUMMARY_NAMES, SUMMARY_NAME_SUMS };
+/* What to keep of names: all of struct name_sum; or only counts, sums and extremes, which a report shows. */
+enum summary_names { SUMMARY_NAMES, SUMMARY_NAME_SUMS };
 
-/** summary_of_trace - read a trace to its end.
+/** summary_of_trace - read a trace to its end, and keep all of its names.
  *  out         texts and arrays in a; trace_name and fingerprint are left to the caller
  *  errors      DCR_FAIL: not a trace; DCR_FATAL: the stream
  *  cost        as dct_next; memory: steps, names, and 16 bytes per range up to 64 MB */
-int summary_of_trace(struct summary *out, struct dcr_arena *a, struct dcr_stream *s, enum summary_names keep,
+int summary_of_trace(struct summary *out, struct dcr_arena *a, struct dcr_stream *s,
                      struct dcr_err *err) DCR_MUST_CHECK;
 
 /** summary_of_trace_apart - the same in a separate process whose memory is bounded, so that a trace that is damaged or
  * too large costs the caller neither its memory nor its life. The bound is a quarter of the machine's memory, and at
  * most half of what a limit on the address space leaves.
  *  errors      DCR_FAIL also when memory is short; the sentence says so */
-int summary_of_trace_apart(struct summary *out, struct dcr_arena *a, struct dcr_stream *s, enum summary_names keep,
+int summary_of_trace_apart(struct summary *out, struct dcr_arena *a, struct dcr_stream *s,
                            struct dcr_err *err) DCR_MUST_CHECK;
 
 /** summary_bound_memory - for a process that only makes a summary: sets the bound above from now on. If it is exceeded,

@@ -65,7 +65,7 @@ void summary_bound_memory(void)
     limit_memory(most_bytes());
 }
 
-static void summarise(struct dcr_stream *s, enum summary_names keep, int out, size_t most)
+static void summarise(struct dcr_stream *s, int out, size_t most)
 {
     struct summary sum;
     struct dcr_arena a = {0};
@@ -76,7 +76,7 @@ static void summarise(struct dcr_stream *s, enum summary_names keep, int out, si
     dup2(null, STDERR_FILENO); /* the caller reports "out of memory" */
     signal(SIGABRT, SIG_DFL);
     limit_memory(most);
-    said.rc = summary_of_trace(&sum, &a, s, keep, &why);
+    said.rc = summary_of_trace(&sum, &a, s, &why);
     if (said.rc == 0)
         summary_write(&sum, &text);
     if (text.failed)
@@ -100,8 +100,7 @@ static int take(struct summary *out, struct dcr_arena *a, int from, size_t most,
     return summary_read(out, a, &s, err);
 }
 
-int summary_of_trace_apart(struct summary *out, struct dcr_arena *a, struct dcr_stream *s, enum summary_names keep,
-                           struct dcr_err *err)
+int summary_of_trace_apart(struct summary *out, struct dcr_arena *a, struct dcr_stream *s, struct dcr_err *err)
 {
     const size_t most = most_bytes();
     struct sigaction before, standard = {.sa_handler = SIG_DFL};
@@ -113,7 +112,7 @@ int summary_of_trace_apart(struct summary *out, struct dcr_arena *a, struct dcr_
     pid_t pid = fork();
     if (pid == 0) {
         close(ends[0]);
-        summarise(s, keep, ends[1], most);
+        summarise(s, ends[1], most);
     }
     close(ends[1]);
     int rc = pid < 0 ? dcr_err_sys(err, DCR_FAIL, "'%s' has no summary: no process", s->name)

@@ -68,8 +68,6 @@ struct name_table *names_new(enum summary_names keep)
 
 void names_free(struct name_table *t)
 {
-    if (!t)
-        return;
     for (size_t i = 0; i < t->n; i++) {
         free(t->entries[i].covered);
         free(t->entries[i].buckets);

@@ -91,7 +91,7 @@ static void summarise(const struct made *m, struct summary *out, struct dcr_aren
 {
     struct dcr_memory memory = {.bytes = (const char *)m->bytes, .len = m->n_blocks * BLOCK};
     struct dcr_stream s = dcr_stream_memory(&memory, "made");
-    assert_int_equal(summary_of_trace(out, a, &s, SUMMARY_NAMES, NULL), 0);
+    assert_int_equal(summary_of_trace(out, a, &s, NULL), 0);
 }
 
 static void said(const struct made *m, struct dcr_buf *out)
