@@ -74,6 +74,13 @@ void dcr_map_delete(struct dcr_map *m, uint64_t key)
     }
 }
 
+uint64_t dcr_map_text(uint64_t h, const char *text)
+{
+    for (; *text; text++)
+        h = (h ^ (unsigned char)*text) * 0x100000001b3u; /* FNV-1a */
+    return (h ^ 0xff) * 0x100000001b3u;
+}
+
 void dcr_map_release(struct dcr_map *m)
 {
     free(m->keys);

@@ -1,4 +1,4 @@
-/* map.h - maps 64-bit keys to small numbers (of tracks, of ranges) in memory that grows with the keys. */
+/* map.h - maps 64-bit keys to small numbers (of tracks, of ranges, of texts) in memory that grows with the keys. */
 #ifndef DCR_MAP_H
 #define DCR_MAP_H
 
@@ -19,5 +19,9 @@ int dcr_map_put(struct dcr_map *m, uint64_t key, uint32_t value);
 /** dcr_map_delete - a key that is not there is fine. */
 void dcr_map_delete(struct dcr_map *m, uint64_t key);
 void dcr_map_release(struct dcr_map *m);
+
+/** dcr_map_text - the key of a text that follows texts with the key h, 0 at first. Two texts may have one key, so the
+ * caller compares texts and takes the next free key: for (key = ...; dcr_map_get(m, key, &at); key++). */
+uint64_t dcr_map_text(uint64_t h, const char *text);
 
 #endif

@@ -1,4 +1,4 @@
-/* reduce_inside.h - the reducer from inside. Included by lib/reduce*.c only: reduce_words.c has the meanings of names,
+/* reduce_inside.h - the reducer from inside. Included in lib/reduce only: reduce_words.c has the meanings of names,
  * reduce.c takes the events, reduce_finish.c gives the result. */
 #ifndef DCR_REDUCE_INSIDE_H
 #define DCR_REDUCE_INSIDE_H
@@ -90,6 +90,11 @@ static inline void reduce_add(int64_t *sum, int64_t more)
 {
     if (__builtin_add_overflow(*sum, more, sum))
         *sum = INT64_MAX;
+}
+static inline uint64_t reduce_plus(uint64_t a, uint64_t b)
+{
+    uint64_t sum;
+    return __builtin_add_overflow(a, b, &sum) || sum > INT64_MAX ? INT64_MAX : sum;
 }
 
 #endif

@@ -3,7 +3,7 @@
 #include "lib/reduce/summary.h"
 
 #include "lib/base/hash.h"
-#include "lib/base/map.h"
+#include "lib/reduce/reduce_inside.h"
 #include "lib/reduce/summary_names.h"
 #include "lib/base/text.h"
 #include "lib/trace/trace_beside.h"
@@ -47,43 +47,23 @@ struct making {
     struct reducer *reducer;
     const struct summary_listener *listener; /* NULL: none */
     struct known_range *known;
-    size_t cap, before_cap;
-    struct dcr_map last_of; /* by hash: the latest observation */
-    uint32_t *before;       /* of each observation: index + 1 of the previous one with the same hash; 0 none */
+    size_t cap;
+    struct dcr_map index_of; /* of an observation */
 };
-
-static uint64_t hash_of(const char *name, int kind)
-{
-    uint64_t h = (uint64_t)(kind + 2) * 0x9e3779b97f4a7c15u;
-    for (const unsigned char *c = (const unsigned char *)name; *c; c++)
-        h = (h ^ *c) * 0x100000001b3u;
-    return h;
-}
 
 /* The observation of that name and kind, made at the first call. */
 static struct observation *find(struct making *t, const char *name, int kind)
 {
-    uint64_t hash = hash_of(name, kind);
-    uint32_t last, n = (uint32_t)t->out->n_observed, first = dcr_map_get(&t->last_of, hash, &last) ? last + 1 : 0;
-    for (uint32_t at = first; at; at = t->before[at - 1]) {
-        struct observation *o = &t->out->observed[at - 1];
-        if (o->kind == kind && strcmp(o->name, name) == 0)
-            return o;
-    }
-    if (dcr_map_put(&t->last_of, hash, n) != 0)
+    uint32_t at, n = (uint32_t)t->out->n_observed;
+    uint64_t key = dcr_map_text((uint64_t)(kind + 1), name);
+    for (; dcr_map_get(&t->index_of, key, &at); key++)
+        if (t->out->observed[at].kind == kind && strcmp(t->out->observed[at].name, name) == 0)
+            return &t->out->observed[at];
+    if (dcr_map_put(&t->index_of, key, n) != 0)
         abort(); /* as the arena does */
-    t->before = arena_grow(t->arena, t->before, n, &t->before_cap, sizeof *t->before);
-    t->before[n] = first;
     t->out->observed = arena_grow(t->arena, t->out->observed, n, &t->cap, sizeof *t->out->observed);
     t->out->observed[n] = (struct observation){.name = dcr_arena_strdup(t->arena, name), .kind = kind};
     return &t->out->observed[t->out->n_observed++];
-}
-
-/* Adds within 63 bits, because the file may be damaged. */
-static uint64_t plus(uint64_t a, uint64_t b)
-{
-    uint64_t sum;
-    return __builtin_add_overflow(a, b, &sum) || sum > INT64_MAX ? INT64_MAX : sum;
 }
 
 /* returns the observation of that name and kind, NULL when there is none */
@@ -93,10 +73,10 @@ static struct observation *observe(struct making *t, const char *name, int kind,
         return NULL;
     struct observation *o = find(t, name, kind);
     struct dct_io *sum = &o->sum;
-    sum->n = plus(sum->n, calls->n);
-    sum->bytes = plus(sum->bytes, calls->bytes);
-    sum->ns = plus(sum->ns, calls->ns);
-    uint64_t max = plus(calls->max_ns, 0);
+    sum->n = reduce_plus(sum->n, calls->n);
+    sum->bytes = reduce_plus(sum->bytes, calls->bytes);
+    sum->ns = reduce_plus(sum->ns, calls->ns);
+    uint64_t max = reduce_plus(calls->max_ns, 0);
     sum->max_ns = max > sum->max_ns ? max : sum->max_ns;
     return o;
 }
@@ -135,7 +115,7 @@ static uint32_t count(struct making *t, const struct dct_event *e)
             strcmp(e->domain, DCT_DOMAIN_IO) == 0 ? observe(t, e->file, io_kind(e->name), &once) : NULL;
         if (!o)
             return 0;
-        o->event_ns = plus(o->event_ns, once.ns);
+        o->event_ns = reduce_plus(o->event_ns, once.ns);
         return o->kind == DCT_IO_READ ? (uint32_t)(o - t->out->observed) + 1 : 0;
     }
     return 0;
@@ -150,7 +130,7 @@ static void take_dropped(void *ctx, const struct dct_dropped *d)
     struct dct_io calls = {.n = d->n, .bytes = d->bytes, .ns = d->ns};
     if (d->kind < DCT_PUSH || d->kind > DCT_SPAN || d->kind == DCT_POP || d->kind == DCT_END)
         return;
-    t->out->n_dropped_known = plus(t->out->n_dropped_known, d->n);
+    t->out->n_dropped_known = reduce_plus(t->out->n_dropped_known, d->n);
     if (d->kind == DCT_SPAN && strcmp(d->domain, DCT_DOMAIN_MPI) == 0) {
         if (strcmp(d->category, DCT_IN_FLIGHT) == 0)
             calls.n = calls.ns = 0;
@@ -158,7 +138,7 @@ static void take_dropped(void *ctx, const struct dct_dropped *d)
     } else if (d->kind == DCT_SPAN && strcmp(d->domain, DCT_DOMAIN_IO) == 0) {
         struct observation *o = observe(t, DROPPED_FILES, io_kind(d->name), &calls);
         if (o)
-            o->event_ns = plus(o->event_ns, calls.ns);
+            o->event_ns = reduce_plus(o->event_ns, calls.ns);
     }
     names_add_dropped(t->names, d);
 }
@@ -222,7 +202,7 @@ static int neutral_flight(const struct dct_event *in, struct event *out)
 /* What is known about a name: the result of event_classify and where the name is counted. The reader gives equal texts
  * at equal addresses until it is closed, and a program has few names. So one look-up by address is enough, without
  * comparing texts. */
-enum { KNOWN_RANGES = 64 };
+enum { KNOWN_RANGES = 1024 };
 struct known_range {
     const char *domain, *category, *name; /* name NULL = empty */
     int kind;
@@ -250,7 +230,7 @@ static inline struct known_range *known_of(struct known_range *known, const stru
 }
 
 /* Makes a neutral event of a range; 0 when the range means nothing. */
-static int neutral(const struct known_range *known, const struct dct_event *in, struct event *out)
+static inline int neutral(const struct known_range *known, const struct dct_event *in, struct event *out)
 {
     if (in->kind == DCT_MARK || in->kind == DCT_FILE || in->is_open || in->start_ns < 0 || in->end_ns > RUN_MAX_TIME_NS)
         return 0;
@@ -378,7 +358,7 @@ int summary_of_trace_with_gpu(struct summary *out, struct dcr_arena *a, struct d
     }
     dct_beside_end(beside);
     names_free(t.names);
-    dcr_map_release(&t.last_of);
+    dcr_map_release(&t.index_of);
     reduce_free(t.reducer);
     dct_close(r);
     return rc;
