@@ -8,12 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Open addressing over the names; size a power of two. */
-struct span_index {
-    uint32_t *slot; /* index + 1; 0 = free */
-    size_t size;
-};
-
 /* Ranges that all runs hold, until their pages are made. */
 static atomic_size_t n_held;
 
@@ -35,22 +29,13 @@ void spans_release(struct spans *s)
 {
     free(s->span);
     free(s->blocks);
-    if (s->index)
-        free(s->index->slot);
-    free(s->index);
+    dcr_map_release(&s->name_of);
     dcr_map_release(&s->track_of);
     dcr_arena_release(&s->arena);
     memset(s, 0, sizeof *s);
 }
 
 /* ---- names ------------------------------------------------------------------------------------------- */
-
-static uint64_t hash_text(uint64_t h, const char *text)
-{
-    for (; *text; text++)
-        h = (h ^ (unsigned char)*text) * 0x100000001b3ull; /* FNV-1a */
-    return (h ^ 0xff) * 0x100000001b3ull;
-}
 
 static int colour_of(const char *category, const char *name)
 {
@@ -67,40 +52,16 @@ static int colour_of(const char *category, const char *name)
     }
 }
 
-static void grow_index(struct spans *s)
-{
-    struct span_index *x = s->index;
-    size_t size = x ? 2 * x->size : 1024;
-    uint32_t *slot = calloc(size, sizeof *slot);
-    if (!x)
-        x = calloc(1, sizeof *x);
-    if (!slot || !x)
-        abort(); /* as the arena does */
-    for (size_t i = 0; i < s->n_names; i++) {
-        uint64_t h = hash_text(hash_text(hash_text(14695981039346656037ull, s->names[i].domain), s->names[i].category),
-                               s->names[i].name);
-        size_t at = h & (size - 1);
-        while (slot[at])
-            at = (at + 1) & (size - 1);
-        slot[at] = (uint32_t)i + 1;
-    }
-    free(x->slot);
-    x->slot = slot;
-    x->size = size;
-    s->index = x;
-}
-
 uint32_t spans_name(struct spans *s, const char *domain, const char *category, const char *name)
 {
-    if (!s->index || s->n_names * 2 >= s->index->size)
-        grow_index(s);
-    size_t mask = s->index->size - 1;
-    size_t at = hash_text(hash_text(hash_text(14695981039346656037ull, domain), category), name) & mask;
-    for (; s->index->slot[at]; at = (at + 1) & mask) {
-        const struct span_name *k = &s->names[s->index->slot[at] - 1];
+    uint64_t key = dcr_map_text(dcr_map_text(dcr_map_text(0, domain), category), name);
+    for (uint32_t at; dcr_map_get(&s->name_of, key, &at); key++) {
+        const struct span_name *k = &s->names[at];
         if (!strcmp(k->name, name) && !strcmp(k->category, category) && !strcmp(k->domain, domain))
-            return s->index->slot[at] - 1;
+            return at;
     }
+    if (dcr_map_put(&s->name_of, key, (uint32_t)s->n_names))
+        abort(); /* as the arena does */
     s->names = arena_grow(&s->arena, s->names, s->n_names, &s->names_cap, sizeof *s->names);
     struct span_name *k = &s->names[s->n_names];
     k->name = dcr_arena_strdup(&s->arena, name);
@@ -110,8 +71,7 @@ uint32_t spans_name(struct spans *s, const char *domain, const char *category, c
     k->joined_ns = -1;
     for (int i = 0; i < SPAN_LONGEST; i++)
         k->longest[i].dur_ns = -1;
-    s->index->slot[at] = (uint32_t)++s->n_names;
-    return (uint32_t)s->n_names - 1;
+    return (uint32_t)s->n_names++;
 }
 
 /* ---- adding -------------------------------------------------------------------------------------------- */

@@ -77,6 +77,7 @@ struct spans {
     struct span_track *tracks; /* ascending rank, threads in order of appearance */
     size_t n_tracks, tracks_cap;
     struct dcr_map track_of; /* index, until spans_finish */
+    struct dcr_map name_of;  /* index */
     size_t last_track;
     uint32_t n_rows;
     int64_t total_ns; /* end of the last range */
@@ -91,7 +92,6 @@ struct spans {
     int64_t n_device_ops;   /* operations of GPUs among the ranges */
     bool is_aligned;        /* files without a common moment begin together */
     uint64_t n_trackless;   /* left out, because they are on more streams and threads than SPAN_FOREIGN_TRACKS */
-    struct span_index *index;
     struct span_file *files;
     size_t n_files, files_cap;
     struct span_recent recent[SPANS_RECENT];
