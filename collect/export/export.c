@@ -8,7 +8,7 @@
 #include "lib/archive/member.h"
 #include "lib/base/outfile.h"
 #include "lib/archive/tar.h"
-#include "lib/base/text.h"
+#include "lib/base/utf8.h"
 
 #include <jansson.h>
 #include <limits.h>
@@ -334,7 +334,7 @@ const char *export_text(struct export_writer *w, const char *text)
     dcr_buf_clear(&w->cell);
     dcr_buf_puts(&w->cell, text ? text : "");
     if (w->cell.len && !w->cell.failed)
-        text_clean_bytes(w->cell.data, w->cell.len);
+        utf8_mask(w->cell.data, w->cell.len, ' ');
     return dcr_buf_text(&w->cell);
 }
 

@@ -50,7 +50,7 @@ int archive_hash(struct archive_member *m, struct dcr_err *err)
         if (rc)
             return rc;
     }
-    return dcr_sha256_head(m->path, most, m->sha256, &m->size, err);
+    return dcr_sha256_file(m->path, most, m->sha256, &m->size, err);
 }
 
 static json_t *entry_of(const struct archive_member *m)

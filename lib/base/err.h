@@ -85,7 +85,7 @@ void dcr_say(const char *program, const char *fmt, ...) DCR_PRINTF(2, 3);
 void dcr_die_of_memory(void) __attribute__((noreturn));
 
 /** dcr_clean_text - make a text safe to print on a terminal, in place. Bytes that are not UTF-8 and invisible
- * characters (utf8_is_unseen: ESC, changes of the writing direction ...) become '?'; line feeds and tabs stay.
+ * characters (utf8.h: ESC, changes of the writing direction ...) become '?'; line feeds and tabs stay.
  *  Sentences of dcr_err_* are clean already.
  *  text     may be NULL
  *  returns  text */

@@ -67,12 +67,7 @@ struct dcr_stream dcr_stream_hashed(struct dcr_hashed *h, struct dcr_stream *inn
     return (struct dcr_stream){read_hashed, h, name};
 }
 
-int dcr_sha256_file(const char *path, char out[DCR_SHA256_HEX], int64_t *size_bytes, struct dcr_err *err)
-{
-    return dcr_sha256_head(path, INT64_MAX, out, size_bytes, err);
-}
-
-int dcr_sha256_head(const char *path, int64_t most, char out[DCR_SHA256_HEX], int64_t *size_bytes, struct dcr_err *err)
+int dcr_sha256_file(const char *path, int64_t most, char out[DCR_SHA256_HEX], int64_t *size_bytes, struct dcr_err *err)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)

@@ -24,16 +24,12 @@ struct dcr_hashed {
 /** dcr_stream_hashed - fill h and wrap inner, both of which the caller keeps alive; name as in stream.h. */
 struct dcr_stream dcr_stream_hashed(struct dcr_hashed *h, struct dcr_stream *inner, const char *name);
 
-/** dcr_sha256_file - of a whole file. */
-int dcr_sha256_file(const char *path, char out[DCR_SHA256_HEX], int64_t *size_bytes,
+/** dcr_sha256_file - of the first most bytes of a file, or of all when it has fewer.
+ *  size_bytes  gives how many these are; may be NULL */
+int dcr_sha256_file(const char *path, int64_t most, char out[DCR_SHA256_HEX], int64_t *size_bytes,
                     struct dcr_err *err) DCR_MUST_CHECK;
 
-/** dcr_sha256_head - of the first most bytes of a file, or of all when it has fewer. */
-int dcr_sha256_head(const char *path, int64_t most, char out[DCR_SHA256_HEX], int64_t *size_bytes,
-                    struct dcr_err *err) DCR_MUST_CHECK;
-
-/** dcr_crc32c - Castagnoli CRC (iSCSI, RFC 3720), crc = 0 to begin. The injected library has its own copy in
- *  collect/guest, since it may link nothing; a test holds the two equal. */
+/** dcr_crc32c - Castagnoli CRC (iSCSI, RFC 3720), crc = 0 to begin. */
 uint32_t dcr_crc32c(uint32_t crc, const void *bytes, size_t n);
 
 #endif

@@ -7,11 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-void text_clean_bytes(char *text, size_t n)
-{
-    utf8_mask(text, n, ' ');
-}
-
 const char *text_clean(struct dcr_arena *a, const char *text)
 {
     enum { MAX_TEXT_BYTES = 4096 };
@@ -19,7 +14,7 @@ const char *text_clean(struct dcr_arena *a, const char *text)
         return "";
     size_t n = strnlen(text, MAX_TEXT_BYTES);
     char *out = dcr_arena_strndup(a, text, n);
-    text_clean_bytes(out, n);
+    utf8_mask(out, n, ' ');
     return out;
 }
 

@@ -10,8 +10,6 @@
 /** text_clean - a copy of foreign text for one-line output, cut at 4096 bytes. Line feeds and tabs become spaces; bytes
  *  that are not UTF-8 and invisible characters (utf8.h) become "?". NULL gives "". */
 const char *text_clean(struct dcr_arena *a, const char *text);
-/** text_clean_bytes - the same in place and without the limit, for n bytes that are followed by a NUL. */
-void text_clean_bytes(char *text, size_t n);
 /** text_xml - append text as content or attribute value of XML. & < > " are escaped. Control characters become spaces
  * because XML cannot hold them. text is valid UTF-8. */
 void text_xml(struct dcr_buf *out, const char *text);

@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-size_t utf8_decode(const char *text, uint32_t *code)
+/* The first character of text. returns its length in bytes; 0: not valid, or U+FFFE, or U+FFFF */
+static size_t decode(const char *text, uint32_t *code)
 {
     static const uint32_t least[5] = {0, 0, 0x80, 0x800, 0x10000}; /* overlong forms are invalid */
     const unsigned char *s = (const unsigned char *)text;
@@ -26,7 +27,8 @@ size_t utf8_decode(const char *text, uint32_t *code)
     return n;
 }
 
-int utf8_is_unseen(uint32_t code)
+/* source: Unicode 15.1, DerivedGeneralCategory.txt */
+static int is_unseen(uint32_t code)
 {
     static const uint32_t ranges[][2] = {{0, 0x1f},          {0x7f, 0x9f},       {0xad, 0xad},       {0x600, 0x605},
                                          {0x61c, 0x61c},     {0x6dd, 0x6dd},     {0x70f, 0x70f},     {0x890, 0x891},
@@ -42,8 +44,8 @@ int utf8_is_unseen(uint32_t code)
 
 size_t utf8_next(const char *text, char out[5], uint32_t *code)
 {
-    size_t n = utf8_decode(text, code);
-    if (n == 0 || utf8_is_unseen(*code)) {
+    size_t n = decode(text, code);
+    if (n == 0 || is_unseen(*code)) {
         memcpy(out, "\xef\xbf\xbd", 4);
         *code = 0xfffd;
         return n ? n : 1;
@@ -79,10 +81,10 @@ void utf8_mask(char *text, size_t n, char blank)
             at++;
             continue;
         }
-        size_t k = utf8_decode(text + at, &code);
+        size_t k = decode(text + at, &code);
         if (k == 1 && (text[at] == '\n' || text[at] == '\t' || (text[at] == '\r' && blank)))
             text[at] = blank ? blank : text[at];
-        else if (k == 0 || at + k > n || utf8_is_unseen(code))
+        else if (k == 0 || at + k > n || is_unseen(code))
             memset(text + at, '?', k = k && at + k <= n ? k : 1);
         at += k;
     }

@@ -6,19 +6,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** utf8_decode - the first character of text.
- *  text  not empty
- *  code  gives; the code point; unchanged on failure
- *  returns  its length in bytes, 1 to 4; 0: not valid UTF-8 (RFC 3629), or U+FFFE, or U+FFFF */
-size_t utf8_decode(const char *text, uint32_t *code);
+/* Invisible characters are never shown, because a reader cannot see them and a terminal obeys some of them: controls
+ * (C0, C1), formats (Unicode's Cf: writing direction, zero width, tags), and line separators (U+2028, U+2029). */
 
-/** utf8_is_unseen - is code a control character (C0, C1), a format character (Unicode's Cf: writing direction, zero
- * width, tags), or a line separator (U+2028, U+2029)? These are never shown, because a reader cannot see them and a
- * terminal obeys some of them.  source: Unicode 15.1, DerivedGeneralCategory.txt */
-int utf8_is_unseen(uint32_t code);
-
-/** utf8_next - the next character of text as valid UTF-8. Invalid bytes and characters for which utf8_is_unseen holds
- * become U+FFFD.
+/** utf8_next - the next character of text as valid UTF-8 (RFC 3629). Invalid bytes and invisible characters become
+ * U+FFFD.
  *  text     not empty
  *  out      gives; 1 to 4 bytes and a NUL
  *  code     gives; the code point

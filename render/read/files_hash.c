@@ -19,12 +19,10 @@ static int hash_one(const char *root, const char *name, char sha256[DCR_SHA256_H
 {
     char path[PATH_MAX];
     struct stat st;
-    struct dcr_err ignored;
-    int64_t n_bytes;
     int n = snprintf(path, sizeof path, "%s%s%s", root, *root ? "/" : "", name);
     if (n < 0 || (size_t)n >= sizeof path || stat(path, &st) != 0 || !S_ISREG(st.st_mode))
         return DCR_FAIL;
-    return dcr_sha256_file(path, sha256, &n_bytes, &ignored);
+    return dcr_sha256_file(path, INT64_MAX, sha256, NULL, NULL);
 }
 
 /* Hashes the list of files as a text; DCR_FAIL when one of them cannot be read. */

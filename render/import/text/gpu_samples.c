@@ -1,7 +1,7 @@
 /* gpu_samples.c - see gpu_samples.h. */
 #include "render/import/text/gpu_samples.h"
 
-#include "lib/base/text.h"
+#include "lib/base/utf8.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -145,7 +145,7 @@ int64_t gpu_samples_node(struct run *r, const char *name, size_t n)
         return 0;
     char host[256];
     snprintf(host, sizeof host, "%.*s", (int)(n < sizeof host ? n : sizeof host - 1), name);
-    text_clean_bytes(host, strlen(host));
+    utf8_mask(host, strlen(host), ' ');
     for (int i = 0; i < r->nodes_len; i++) {
         if (strcmp(r->nodes[i].host, host) == 0)
             return r->nodes[i].node;
