@@ -1,6 +1,8 @@
 /* map.c - see map.h. Open addressing; at most half of the slots are taken. Test: tests/unit/test_lib.c */
 #include "lib/base/map.h"
 
+#include "lib/base/err.h"
+
 #include <stdlib.h>
 
 static uint32_t slot_of(struct dcr_map *m, uint64_t key)
@@ -54,6 +56,12 @@ int dcr_map_put(struct dcr_map *m, uint64_t key, uint32_t value)
     m->keys[i] = key;
     m->values[i] = value + 1;
     return 0;
+}
+
+void dcr_map_set(struct dcr_map *m, uint64_t key, uint32_t value)
+{
+    if (dcr_map_put(m, key, value) != 0)
+        dcr_die_of_memory();
 }
 
 void dcr_map_delete(struct dcr_map *m, uint64_t key)

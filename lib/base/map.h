@@ -16,6 +16,8 @@ struct dcr_map {
 int dcr_map_get(struct dcr_map *m, uint64_t key, uint32_t *value);
 /** dcr_map_put - value < UINT32_MAX; replaces an earlier one.       returns  0; -1: no memory, nothing has changed */
 int dcr_map_put(struct dcr_map *m, uint64_t key, uint32_t value);
+/** dcr_map_set - the same, but no memory ends the program, as it does in an arena. */
+void dcr_map_set(struct dcr_map *m, uint64_t key, uint32_t value);
 /** dcr_map_delete - a key that is not there is fine. */
 void dcr_map_delete(struct dcr_map *m, uint64_t key);
 void dcr_map_release(struct dcr_map *m);

@@ -29,8 +29,7 @@ static struct track *track_of(struct reducer *d, uint32_t id)
         return d->last;
     if (dcr_map_get(&d->track_of, id, &at))
         return d->last = d->tracks[at];
-    if (dcr_map_put(&d->track_of, id, (uint32_t)d->n_tracks))
-        abort(); /* as the arena does */
+    dcr_map_set(&d->track_of, id, (uint32_t)d->n_tracks);
     d->tracks = arena_grow(&d->arena, d->tracks, d->n_tracks, &d->tracks_cap, sizeof *d->tracks);
     struct track *t = dcr_arena_alloc(&d->arena, sizeof *t);
     t->id = id;

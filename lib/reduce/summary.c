@@ -59,8 +59,7 @@ static struct observation *find(struct making *t, const char *name, int kind)
     for (; dcr_map_get(&t->index_of, key, &at); key++)
         if (t->out->observed[at].kind == kind && strcmp(t->out->observed[at].name, name) == 0)
             return &t->out->observed[at];
-    if (dcr_map_put(&t->index_of, key, n) != 0)
-        abort(); /* as the arena does */
+    dcr_map_set(&t->index_of, key, n);
     t->out->observed = arena_grow(t->arena, t->out->observed, n, &t->cap, sizeof *t->out->observed);
     t->out->observed[n] = (struct observation){.name = dcr_arena_strdup(t->arena, name), .kind = kind};
     return &t->out->observed[t->out->n_observed++];

@@ -81,8 +81,7 @@ static uint32_t find(struct name_table *t, const char *domain, const char *categ
     }
     if (t->n >= most)
         return 0;
-    if (dcr_map_put(&t->index_of, key, (uint32_t)t->n) != 0)
-        abort();
+    dcr_map_set(&t->index_of, key, (uint32_t)t->n);
     t->entries = arena_grow(&t->arena, t->entries, t->n, &t->cap, sizeof *t->entries);
     t->entries[t->n] = (struct entry){
         .sum = {.domain = domain, .category = category, .name = name, .kind = kind, .min_ns = INT64_MAX}};
@@ -160,7 +159,7 @@ static void cover(struct name_table *t, struct entry *e, int64_t start, int64_t 
             e->cap_covered = e->cap_covered ? 2 * e->cap_covered : 64;
             e->covered = realloc(e->covered, e->cap_covered * sizeof *e->covered);
             if (!e->covered)
-                abort(); /* as the arena does */
+                dcr_die_of_memory();
         }
     }
     e->covered[e->n_covered++] = (struct interval){start, end};
@@ -173,8 +172,7 @@ static SELDOM struct nest *make_nest(struct name_table *t, const struct dct_even
     if (!dcr_map_get(&t->nest_of, in->track, &at)) {
         t->nests = arena_grow(&t->arena, t->nests, t->n_nests, &t->nests_cap, sizeof *t->nests);
         at = (uint32_t)t->n_nests;
-        if (dcr_map_put(&t->nest_of, in->track, at))
-            abort();
+        dcr_map_set(&t->nest_of, in->track, at);
         t->nests[t->n_nests++] = (struct nest){.track = in->track};
     }
     t->at = at;

@@ -8,21 +8,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-int dct_grow(void *array, uint32_t *cap, uint32_t need, size_t item)
+struct dct_reader *dct_reader_new(void)
 {
-    void **p = array;
-    if (need <= *cap)
-        return 0;
-    uint32_t want = *cap ? *cap : 16;
-    while (want < need)
-        want *= 2;
-    void *bigger = realloc(*p, (size_t)want * item);
-    if (!bigger)
-        return -1;
-    memset((char *)bigger + (size_t)*cap * item, 0, (size_t)(want - *cap) * item);
-    *p = bigger;
-    *cap = want;
-    return 0;
+    struct dcr_arena a = {0};
+    struct dct_reader *r = dcr_arena_alloc(&a, sizeof *r);
+    r->arena = a;
+    return r;
 }
 
 /* Limits impossible values of clocks and counters, so that the sum of two fits into 63 bits. */
@@ -101,13 +92,8 @@ int dct_open(struct dct_reader **out, struct dcr_stream *s, struct dct_info *inf
     if (h.block_bytes < 4096 || h.block_bytes > MAX_BLOCK_BYTES || h.block_bytes % 4096)
         return dcr_err_set(err, DCR_FAIL, "'%s' is not a trace: block size %u", s->name, h.block_bytes);
 
-    struct dct_reader *r = calloc(1, sizeof *r);
-    if (r)
-        r->own = malloc(h.block_bytes);
-    if (!r || !r->own) {
-        dct_close(r);
-        return dcr_err_mark(err, DCR_ERR_MACHINE, dcr_err_set(err, DCR_FAIL, "out of memory reading '%s'", s->name));
-    }
+    struct dct_reader *r = dct_reader_new();
+    r->own = dcr_arena_alloc(&r->arena, h.block_bytes);
     r->s = s;
     r->block_bytes = h.block_bytes;
     r->notes.max = MAX_NOTES_BYTES;
@@ -131,23 +117,14 @@ void dct_close(struct dct_reader *r)
 {
     if (!r)
         return;
-    for (uint32_t i = 0; i < r->n_tracks; i++) {
+    for (uint32_t i = 0; i < r->n_tracks; i++)
         for (uint32_t k = 0; k < r->tracks[i].n_open; k++)
             free(r->tracks[i].stack[k].raw);
-        free(r->tracks[i].stack);
-    }
     for (uint32_t i = 0; i < r->n_ranges; i++)
         free(r->ranges[i].raw);
     for (; r->first_end < r->next_end; r->first_end++)
         free(r->ends[r->first_end % MAX_ENDS].raw);
     free(r->delivered_raw);
-    free(r->tracks);
-    free(r->ranges);
-    free(r->ends);
-    free(r->late);
-    free(r->names);
-    free(r->domains);
-    free(r->texts);
     dcr_map_release(&r->category_of);
     dcr_map_release(&r->thread_of);
     dcr_map_release(&r->schema_of);
@@ -155,11 +132,10 @@ void dct_close(struct dct_reader *r)
     dcr_map_release(&r->range_of);
     dcr_map_release(&r->end_of);
     dcr_buf_release(&r->notes);
-    dcr_arena_release(&r->arena);
     if (r->side == 0)
         dct_chunks_free(r->chunks);
-    free(r->own);
-    free(r);
+    struct dcr_arena a = r->arena;
+    dcr_arena_release(&a);
 }
 
 void dct_listen(struct dct_reader *r, struct dct_listener l)
@@ -204,7 +180,6 @@ const char *dct_notes(struct dct_reader *r)
         snprintf(many, sizeof many, " recorded while %u others of the process were open, and not read", MAX_OPEN);
         note_unread(r, r->loss.n_too_deep, deep);
         note_unread(r, r->loss.n_too_many, many);
-        note_unread(r, r->loss.n_no_memory, " recorded, and not read: the reader had no memory for them");
         r->has_said_unread = 1;
     }
     return dcr_buf_text(&r->notes);

@@ -99,10 +99,9 @@ struct dct_loss {
     uint64_t n_unmatched_pops; /* pop without push */
     uint64_t n_open_ranges;    /* pushed or started, never closed */
     /* Recorded but not read, as dct_notes says. Ends of such process ranges count as unmatched. */
-    uint64_t n_too_deep;  /* pushed inside 16384 others of the thread */
-    uint64_t n_too_many;  /* pushed or started while 2^20 others of the process were open */
-    uint64_t n_no_memory; /* the reader had no memory */
-    int is_torn;          /* file ends inside a block */
+    uint64_t n_too_deep; /* pushed inside 16384 others of the thread */
+    uint64_t n_too_many; /* pushed or started while 2^20 others of the process were open */
+    int is_torn;         /* file ends inside a block */
 };
 
 struct dct_reader;
@@ -130,7 +129,8 @@ struct dct_watch {
  *  s        borrows until dct_close
  *  out      gives; free with dct_close
  *  info     borrows until dct_close, for the headers of later pieces. may be NULL
- *  errors   DCR_FAIL: not a trace, or of a later version (the sentence says which) */
+ *  errors   DCR_FAIL: not a trace, or of a later version (the sentence says which). As an arena does, the reader ends
+ *           the program where there is no memory */
 int dct_open(struct dct_reader **out, struct dcr_stream *s, struct dct_info *info, struct dcr_err *err) DCR_MUST_CHECK;
 
 /** dct_next - the next complete event, in file order (ordered by end within a track, tracks interleaved by block).

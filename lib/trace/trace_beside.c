@@ -29,7 +29,6 @@ static void *look_on(void *ctx)
 static void release(struct dct_beside *b)
 {
     dct_close(b->twin);
-    free(b);
     dcr_cores_work(-1);
 }
 
@@ -38,15 +37,9 @@ struct dct_beside *dct_beside_start(struct dct_reader *r, const struct dct_watch
     r->chunks = dct_chunks_new(r->s, r->block_bytes);
     if (!r->chunks || !dct_chunks_ahead(r->chunks) || !dcr_cores_spare())
         return NULL;
-    struct dct_beside *b = calloc(1, sizeof *b);
-    struct dct_reader *twin = calloc(1, sizeof *twin);
-    if (!b || !twin) {
-        free(b);
-        free(twin);
-        dcr_cores_work(-1);
-        return NULL;
-    }
-    *twin = (struct dct_reader){.s = r->s,
+    struct dct_reader *twin = dct_reader_new();
+    *twin = (struct dct_reader){.arena = twin->arena,
+                                .s = r->s,
                                 .block_bytes = r->block_bytes,
                                 .chunks = r->chunks,
                                 .side = 1,
@@ -56,6 +49,7 @@ struct dct_beside *dct_beside_start(struct dct_reader *r, const struct dct_watch
                                 .last_ns = r->last_ns,
                                 .loss = r->loss,
                                 .dropped_without_block = r->dropped_without_block};
+    struct dct_beside *b = dcr_arena_alloc(&twin->arena, sizeof *b);
     *b = (struct dct_beside){.chunks = r->chunks, .twin = twin, .watch = w};
     dct_chunks_share(r->chunks, 1);
     if (pthread_create(&b->thread, NULL, look_on, b) == 0)

@@ -8,9 +8,10 @@ static struct track *track_of(struct dct_reader *r, uint32_t id, uint32_t *index
 {
     if (dcr_map_get(&r->track_of, id, index))
         return &r->tracks[*index];
-    if (r->n_tracks >= MAX_TRACKS || dct_grow(&r->tracks, &r->cap_tracks, r->n_tracks + 1, sizeof *r->tracks) != 0 ||
-        dcr_map_put(&r->track_of, id, r->n_tracks) != 0)
+    if (r->n_tracks >= MAX_TRACKS)
         return NULL;
+    r->tracks = arena_grow(&r->arena, r->tracks, r->n_tracks, &r->cap_tracks, sizeof *r->tracks);
+    dcr_map_set(&r->track_of, id, r->n_tracks);
     *index = r->n_tracks++;
     r->tracks[*index].id = id;
     return &r->tracks[*index];

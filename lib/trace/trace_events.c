@@ -19,13 +19,13 @@ static inline int is_event(int kind)
 
 static void keep_push(struct dct_reader *r, struct track *t, const struct dct_slot *s)
 {
-    if (t->n_open >= MAX_DEPTH || r->n_open_total >= MAX_OPEN ||
-        (t->n_open == t->cap && dct_grow(&t->stack, &t->cap, t->n_open + 1, sizeof *t->stack) != 0)) {
-        uint64_t *why = t->n_open >= MAX_DEPTH ? &r->loss.n_too_deep : dct_unread(r);
-        ++*why;
+    if (t->n_open >= MAX_DEPTH || r->n_open_total >= MAX_OPEN) {
+        ++*(t->n_open >= MAX_DEPTH ? &r->loss.n_too_deep : &r->loss.n_too_many);
         t->n_unread++;
         return;
     }
+    if (t->n_open == t->cap)
+        t->stack = arena_grow(&r->arena, t->stack, t->n_open, &t->cap, sizeof *t->stack);
     struct open_range *o = &t->stack[t->n_open];
     *o = (struct open_range){
         .track = t->id, .name = s->name, .domain = s->domain, .depth = (int)t->n_open, .start_ns = s->t_ns};
@@ -131,8 +131,8 @@ static void deliver_file(struct dct_reader *r, uint32_t track, const struct dct_
 static int put_file(struct dct_reader *r, struct track *t, const struct dct_slot *s, struct dct_event *out)
 {
     int is_named = s->name < r->n_names && r->names[s->name];
-    if (!is_named && r->n_late < MAX_LATE_FILES &&
-        dct_grow(&r->late, &r->cap_late, r->n_late + 1, sizeof *r->late) == 0) {
+    if (!is_named && r->n_late < MAX_LATE_FILES) {
+        r->late = arena_grow(&r->arena, r->late, r->n_late, &r->cap_late, sizeof *r->late);
         struct late_file *late = &r->late[r->n_late++];
         late->slot = *s;
         memcpy(late->io, s + 1, sizeof late->io);

@@ -38,7 +38,8 @@ struct track {
     uint64_t next_seq, dropped;
     int64_t last_ns;
     struct open_range *stack;
-    uint32_t n_open, cap;
+    uint32_t n_open;
+    size_t cap;
     uint64_t n_unread; /* pushes that are not kept; their pops come first */
     int is_cut;        /* its first blocks were removed for newer ones */
 };
@@ -68,29 +69,34 @@ struct dct_reader {
     uint32_t current; /* index of the block's track */
     int is_at_end;
 
-    struct dcr_arena arena;
+    struct dcr_arena arena; /* of the reader itself, too */
+    size_t n_text_bytes;
     const char **names;
-    uint32_t n_names;
+    size_t n_names;
     const char **domains; /* by id, NULL = never defined */
-    uint32_t n_domains;
+    size_t n_domains;
     struct dcr_map category_of, thread_of, schema_of;
     const char **texts; /* texts of categories, threads and schemas, in order of definition */
-    uint32_t n_texts, cap_texts;
+    uint32_t n_texts;
+    size_t cap_texts;
 
     struct dcr_map track_of;
     struct track *tracks;
-    uint32_t n_tracks, cap_tracks;
+    uint32_t n_tracks;
+    size_t cap_tracks;
 
     struct dcr_map range_of; /* process ranges by id */
     struct open_range *ranges;
-    uint32_t n_ranges, cap_ranges;
+    uint32_t n_ranges;
+    size_t cap_ranges;
     struct dcr_map end_of;   /* by id: ends whose beginning is in a later block of another thread, or nowhere */
     struct open_range *ends; /* a ring                                                      shape (<= MAX_ENDS) */
-    uint32_t cap_ends;
+    size_t cap_ends;
     uint64_t first_end, next_end; /* numbers of the oldest end kept and of the next one */
 
     struct late_file *late; /* shape: (n_late), those before next_late are delivered */
-    uint32_t n_late, cap_late, next_late;
+    uint32_t n_late, next_late;
+    size_t cap_late;
 
     uint32_t n_open_total;
     int is_flushing; /* the current track's open ranges are being delivered */
@@ -104,10 +110,8 @@ struct dct_reader {
     uint32_t delivered_domain;
 };
 
-/** dct_grow - room for need items in an array; new ones are zero.
- *  cap      capacity in items, updated
- *  returns  -1: no memory, nothing has changed */
-int dct_grow(void *array, uint32_t *cap, uint32_t need, size_t item);
+/** dct_reader_new - an empty reader; free with dct_close. */
+struct dct_reader *dct_reader_new(void);
 /** dct_define - takes a slot that names something. */
 void dct_define(struct dct_reader *r, const struct dct_slot *s);
 /** dct_category - the name of a category that is not 0: "#7" when the program gave it no name. */
@@ -119,8 +123,6 @@ void dct_keep_attr(struct open_range *o, const struct dct_slot *s);
 void dct_add_attr(struct open_range *o, const struct dct_slot *s);
 /** dct_add_kept - the same for an end that was read before its beginning. */
 void dct_add_kept(struct open_range *o, const struct open_range *end);
-/** dct_unread - counter for one more process range that cannot be kept open. */
-uint64_t *dct_unread(struct dct_reader *r);
 /** dct_keep_start - a process range begins (a slot of DCT_START) and is kept until it ends.
  *  returns  1: its end was read before; *out and *end_ns are the range, and out->raw belongs to the caller */
 int dct_keep_start(struct dct_reader *r, const struct track *t, const struct dct_slot *s, struct open_range *out,

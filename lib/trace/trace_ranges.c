@@ -4,11 +4,6 @@
 
 #include <stdlib.h>
 
-uint64_t *dct_unread(struct dct_reader *r)
-{
-    return r->n_open_total >= MAX_OPEN ? &r->loss.n_too_many : &r->loss.n_no_memory;
-}
-
 static struct open_range half_of(const struct track *t, const struct dct_slot *s)
 {
     struct open_range o = {
@@ -18,15 +13,12 @@ static struct open_range half_of(const struct track *t, const struct dct_slot *s
     return o;
 }
 
-/* returns  0: there is no room for one more open range */
-static int keep_range(struct dct_reader *r, const struct track *t, const struct dct_slot *s)
+static void keep_range(struct dct_reader *r, const struct track *t, const struct dct_slot *s)
 {
-    if (r->n_open_total >= MAX_OPEN || dct_grow(&r->ranges, &r->cap_ranges, r->n_ranges + 1, sizeof *r->ranges) != 0 ||
-        dcr_map_put(&r->range_of, (uint64_t)s[s->n_extra].t_ns, r->n_ranges) != 0)
-        return 0;
+    r->ranges = arena_grow(&r->arena, r->ranges, r->n_ranges, &r->cap_ranges, sizeof *r->ranges);
+    dcr_map_set(&r->range_of, (uint64_t)s[s->n_extra].t_ns, r->n_ranges);
     r->ranges[r->n_ranges++] = half_of(t, s);
     r->n_open_total++;
-    return 1;
 }
 
 static void forget_range(struct dct_reader *r, uint32_t i)
@@ -36,7 +28,7 @@ static void forget_range(struct dct_reader *r, uint32_t i)
     r->n_open_total--;
     if (i != r->n_ranges) { /* the last one fills the gap */
         r->ranges[i] = r->ranges[r->n_ranges];
-        (void)dcr_map_put(&r->range_of, r->ranges[i].id, i);
+        dcr_map_set(&r->range_of, r->ranges[i].id, i);
     }
 }
 
@@ -67,12 +59,13 @@ static void keep_end(struct dct_reader *r, const struct track *t, const struct d
     int is_there = dcr_map_get(&r->end_of, id, &i);
     if (!is_there && r->next_end - r->first_end == MAX_ENDS)
         drop_oldest_end(r);
-    i = (uint32_t)(r->next_end % MAX_ENDS);
-    if (is_there || dct_grow(&r->ends, &r->cap_ends, i + 1, sizeof *r->ends) != 0 ||
-        dcr_map_put(&r->end_of, id, i) != 0) {
+    if (is_there) {
         r->loss.n_unmatched_pops++;
         return;
     }
+    i = (uint32_t)(r->next_end % MAX_ENDS);
+    r->ends = arena_grow(&r->arena, r->ends, i, &r->cap_ends, sizeof *r->ends);
+    dcr_map_set(&r->end_of, id, i);
     r->ends[i] = half_of(t, s);
     r->ends[i].is_end = 1;
     r->next_end++;
@@ -92,8 +85,10 @@ int dct_keep_start(struct dct_reader *r, const struct track *t, const struct dct
     }
     if (dcr_map_get(&r->range_of, id, &i)) /* an ID used twice: one of the two ranges is never closed */
         r->loss.n_open_ranges++;
-    else if (!keep_range(r, t, s))
-        ++*dct_unread(r);
+    else if (r->n_open_total >= MAX_OPEN)
+        r->loss.n_too_many++;
+    else
+        keep_range(r, t, s);
     return 0;
 }
 

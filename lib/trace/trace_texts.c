@@ -24,7 +24,10 @@ static int is_said(const struct dct_reader *r, const char *sentence, size_t len)
 
 static const char *keep_text(struct dct_reader *r, const char *bytes, size_t len)
 {
-    return r->arena.total_bytes + len > MAX_TEXT_TOTAL ? NULL : dcr_arena_strndup(&r->arena, bytes, len);
+    if (r->n_text_bytes + len > MAX_TEXT_TOTAL)
+        return NULL;
+    r->n_text_bytes += len + sizeof(max_align_t); /* at most what the arena takes */
+    return dcr_arena_strndup(&r->arena, bytes, len);
 }
 
 static void set_text(struct dct_reader *r, struct dcr_map *m, uint64_t key, const char *bytes, size_t len)
@@ -33,19 +36,23 @@ static void set_text(struct dct_reader *r, struct dcr_map *m, uint64_t key, cons
     if (dcr_map_get(m, key, &i) && is_same(r->texts[i], bytes, len))
         return;
     const char *text = r->n_texts < MAX_NAME_ID ? keep_text(r, bytes, len) : NULL;
-    if (!text || dct_grow(&r->texts, &r->cap_texts, r->n_texts + 1, sizeof *r->texts) != 0 ||
-        dcr_map_put(m, key, r->n_texts) != 0)
+    if (!text)
         return;
+    r->texts = arena_grow(&r->arena, r->texts, r->n_texts, &r->cap_texts, sizeof *r->texts);
+    dcr_map_set(m, key, r->n_texts);
     r->texts[r->n_texts++] = text;
 }
 
-static void set_name(struct dct_reader *r, const char ***names, uint32_t *n, uint32_t id, const char *bytes, size_t len)
+static void set_name(struct dct_reader *r, const char ***names, size_t *n, uint32_t id, const char *bytes, size_t len)
 {
     if (id < *n && is_same((*names)[id], bytes, len))
         return;
     const char *text = keep_text(r, bytes, len);
-    if (text && dct_grow((void *)names, n, id + 1, sizeof **names) == 0)
-        (*names)[id] = text;
+    if (!text)
+        return;
+    while (id >= *n)
+        *names = arena_grow(&r->arena, *names, *n, n, sizeof **names);
+    (*names)[id] = text;
 }
 
 void dct_define(struct dct_reader *r, const struct dct_slot *s)

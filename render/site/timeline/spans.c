@@ -60,8 +60,7 @@ uint32_t spans_name(struct spans *s, const char *domain, const char *category, c
         if (!strcmp(k->name, name) && !strcmp(k->category, category) && !strcmp(k->domain, domain))
             return at;
     }
-    if (dcr_map_put(&s->name_of, key, (uint32_t)s->n_names))
-        abort(); /* as the arena does */
+    dcr_map_set(&s->name_of, key, (uint32_t)s->n_names);
     s->names = arena_grow(&s->arena, s->names, s->n_names, &s->names_cap, sizeof *s->names);
     struct span_name *k = &s->names[s->n_names];
     k->name = dcr_arena_strdup(&s->arena, name);
@@ -86,8 +85,7 @@ size_t spans_track(struct spans *s, int rank, int node, uint32_t file, uint32_t 
         return s->last_track;
     if (dcr_map_get(&s->track_of, key, &at))
         return s->last_track = at;
-    if (dcr_map_put(&s->track_of, key, (uint32_t)s->n_tracks))
-        abort();
+    dcr_map_set(&s->track_of, key, (uint32_t)s->n_tracks);
     s->tracks = arena_grow(&s->arena, s->tracks, s->n_tracks, &s->tracks_cap, sizeof *s->tracks);
     s->tracks[s->n_tracks] =
         (struct span_track){.rank = rank, .node = node, .id = id, .is_beside = is_beside, .name = "", .file = file};
