@@ -87,58 +87,63 @@ static int io_kind(const char *name)
                                                                       : DCT_IO_OTHER;
 }
 
-/* Counts the calls that the recorder observed and the ranges that the program named.
- * returns  for a call that read from a file: the number of the observation that counts it, from 1; else 0 */
-static uint32_t count(struct making *t, const struct dct_event *e)
+/* For dropped calls the file is unknown. */
+#define DROPPED_FILES "(calls that were dropped)"
+
+static uint32_t number_of(const struct making *t, const struct observation *o)
 {
-    if (e->kind != DCT_FILE && e->kind != DCT_SPAN) {
-        t->out->n_events++;
+    return (uint32_t)(o - t->out->observed) + 1;
+}
+
+/* Counts calls of a span's kind.
+ * returns  if they read from a file: the number of the observation that counts them, from 1; else 0 */
+static uint32_t count_calls(struct making *t, const char *domain, const char *category, const char *name,
+                            const char *file, struct dct_io calls)
+{
+    if (strcmp(domain, DCT_DOMAIN_MPI) == 0) {
+        /* A flight carries the bytes of its call, which is counted separately. Its length is not time of the thread. */
+        if (strcmp(category, DCT_IN_FLIGHT) == 0)
+            calls.n = calls.ns = calls.max_ns = 0;
+        observe(t, name, -1, &calls);
         return 0;
     }
-    struct dct_io once = {.n = 1, .bytes = e->bytes};
-    once.ns = once.max_ns = (uint64_t)(e->end_ns - e->start_ns);
+    struct observation *o = strcmp(domain, DCT_DOMAIN_IO) == 0 ? observe(t, file, io_kind(name), &calls) : NULL;
+    if (!o)
+        return 0;
+    o->event_ns = reduce_plus(o->event_ns, calls.ns);
+    return o->kind == DCT_IO_READ ? number_of(t, o) : 0;
+}
+
+/* Counts the calls that the recorder observed and the ranges that the program named. returns  as count_calls */
+static uint32_t count(struct making *t, const struct dct_event *e)
+{
     if (e->kind == DCT_FILE) {
         for (int kind = 0; kind < DCT_N_IO; kind++) {
             observe(t, e->name, kind, &e->io[kind]);
             t->out->n_io_calls += e->io[kind].n;
         }
-    } else if (e->kind == DCT_SPAN && strcmp(e->domain, DCT_DOMAIN_MPI) == 0) {
-        /* A flight carries the bytes of its call, which is counted separately. Its length is not time of the thread. */
-        if (strcmp(e->category, DCT_IN_FLIGHT) == 0)
-            once.n = once.ns = once.max_ns = 0;
-        t->out->n_mpi_calls += once.n;
-        observe(t, e->name, -1, &once);
-    } else {
-        t->out->n_io_calls++;
-        struct observation *o =
-            strcmp(e->domain, DCT_DOMAIN_IO) == 0 ? observe(t, e->file, io_kind(e->name), &once) : NULL;
-        if (!o)
-            return 0;
-        o->event_ns = reduce_plus(o->event_ns, once.ns);
-        return o->kind == DCT_IO_READ ? (uint32_t)(o - t->out->observed) + 1 : 0;
+        return 0;
     }
-    return 0;
+    if (e->kind != DCT_SPAN) {
+        t->out->n_events++;
+        return 0;
+    }
+    if (strcmp(e->domain, DCT_DOMAIN_MPI) != 0)
+        t->out->n_io_calls++;
+    else if (strcmp(e->category, DCT_IN_FLIGHT) != 0)
+        t->out->n_mpi_calls++;
+    uint64_t ns = (uint64_t)(e->end_ns - e->start_ns);
+    return count_calls(t, e->domain, e->category, e->name, e->file, (struct dct_io){1, e->bytes, ns, ns});
 }
-
-/* For dropped calls the file is unknown. */
-#define DROPPED_FILES "(calls that were dropped)"
 
 static void take_dropped(void *ctx, const struct dct_dropped *d)
 {
     struct making *t = ctx;
-    struct dct_io calls = {.n = d->n, .bytes = d->bytes, .ns = d->ns};
     if (d->kind < DCT_PUSH || d->kind > DCT_SPAN || d->kind == DCT_POP || d->kind == DCT_END)
         return;
     t->out->n_dropped_known = reduce_plus(t->out->n_dropped_known, d->n);
-    if (d->kind == DCT_SPAN && strcmp(d->domain, DCT_DOMAIN_MPI) == 0) {
-        if (strcmp(d->category, DCT_IN_FLIGHT) == 0)
-            calls.n = calls.ns = 0;
-        observe(t, d->name, -1, &calls);
-    } else if (d->kind == DCT_SPAN && strcmp(d->domain, DCT_DOMAIN_IO) == 0) {
-        struct observation *o = observe(t, DROPPED_FILES, io_kind(d->name), &calls);
-        if (o)
-            o->event_ns = reduce_plus(o->event_ns, calls.ns);
-    }
+    if (d->kind == DCT_SPAN)
+        count_calls(t, d->domain, d->category, d->name, DROPPED_FILES, (struct dct_io){d->n, d->bytes, d->ns, 0});
     names_add_dropped(t->names, d);
 }
 
@@ -146,14 +151,8 @@ static void take_dropped(void *ctx, const struct dct_dropped *d)
  * call. */
 static uint32_t dropped_file(struct making *t, const struct dct_gap *g)
 {
-    const struct dct_io none = {.n = 1};
-    if (strcmp(g->domain, DCT_DOMAIN_IO) != 0 || io_kind(g->name) != DCT_IO_READ)
-        return 0;
-    struct observation *o = observe(t, DROPPED_FILES, DCT_IO_READ, &none);
-    if (!o)
-        return 0;
-    o->sum.n--;
-    return (uint32_t)(o - t->out->observed) + 1;
+    int is_read = strcmp(g->domain, DCT_DOMAIN_IO) == 0 && io_kind(g->name) == DCT_IO_READ;
+    return is_read ? number_of(t, find(t, DROPPED_FILES, DCT_IO_READ)) : 0;
 }
 
 static void say_loading(struct summary *out)
