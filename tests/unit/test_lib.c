@@ -379,6 +379,16 @@ static void cores_are_whole_ones_of_a_quota(void **state)
     assert_true(dcr_cores() >= 1);
 }
 
+static int from_text(int (*find)(FILE *f, int is_v2, char *out, size_t n), const char *text, int is_v2, char *out,
+                     size_t n)
+{
+    FILE *f = fmemopen((char *)(uintptr_t)text, strlen(text), "r");
+    assert_non_null(f);
+    int rc = find(f, is_v2, out, n);
+    fclose(f);
+    return rc;
+}
+
 static void the_group_is_found_wherever_cpu_stands(void **state)
 {
     (void)state;
@@ -394,16 +404,16 @@ static void the_group_is_found_wherever_cpu_stands(void **state)
                  {"rubbish\n7:cpuacct,cpuset,xcpu:/no\n1:name=cpu:/no\n0::/\n", NULL, "/"},
                  {"", NULL, NULL}};
     char out[64];
-    assert_int_equal(dcr_cgroup_mount(mounts, 0, out, sizeof out), 0);
+    assert_int_equal(from_text(dcr_cgroup_mount, mounts, 0, out, sizeof out), 0);
     assert_string_equal(out, "/sys/fs/cgroup/cpu,cpuacct");
-    assert_int_equal(dcr_cgroup_mount(mounts, 0, out, 8), -1);
-    assert_int_equal(dcr_cgroup_mount(mounts, 1, out, sizeof out), 0);
+    assert_int_equal(from_text(dcr_cgroup_mount, mounts, 0, out, 8), -1);
+    assert_int_equal(from_text(dcr_cgroup_mount, mounts, 1, out, sizeof out), 0);
     assert_string_equal(out, "/sys/fs/cgroup/unified");
-    assert_int_equal(dcr_cgroup_mount("cgroup /x\ncgroup2", 1, out, sizeof out), -1);
+    assert_int_equal(from_text(dcr_cgroup_mount, "cgroup /x\ncgroup2", 1, out, sizeof out), -1);
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
         for (int is_v2 = 0; is_v2 <= 1; is_v2++) {
             const char *want = is_v2 ? files[i].v2 : files[i].v1;
-            int rc = dcr_cgroup_path(files[i].cgroup, is_v2, out, sizeof out);
+            int rc = from_text(dcr_cgroup_path, files[i].cgroup, is_v2, out, sizeof out);
             assert_int_equal(rc, want ? 0 : -1);
             if (want)
                 assert_string_equal(out, want);
