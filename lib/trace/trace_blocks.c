@@ -123,10 +123,10 @@ int dct_slot_is_sound(const struct dct_reader *r, const struct dct_slot *s)
     switch (s->kind) {
     case DCT_PUSH:
     case DCT_MARK:
-        return attr_is_sound(s + 1, n);
     case DCT_POP:
         return attr_is_sound(s + 1, n);
     case DCT_START:
+    case DCT_END:
         return n >= 1 && attr_is_sound(s + 1, n - 1);
     case DCT_SPAN:
         return n == 1 || n == 2;
@@ -138,8 +138,6 @@ int dct_slot_is_sound(const struct dct_reader *r, const struct dct_slot *s)
         return n == 0 || n == 2;
     case DCT_GPU:
         return n == 3 || n == 5;
-    case DCT_END:
-        return n >= 1 && attr_is_sound(s + 1, n - 1);
     case DCT_STRING:
     case DCT_DOMAIN:
     case DCT_CATEGORY:

@@ -17,6 +17,20 @@ static inline int is_event(int kind)
     return kind >= DCT_PUSH && kind <= DCT_SPAN;
 }
 
+/* The range, mark or call that begins with the slot. */
+static inline struct open_range range_of(const struct track *t, const struct dct_slot *s)
+{
+    return (struct open_range){
+        .track = t->id, .name = s->name, .domain = s->domain, .depth = (int)t->n_open, .start_ns = s->t_ns};
+}
+
+/* The end of a span that begins at t_ns. */
+static int64_t end_of(int64_t t_ns, const struct dct_span *span)
+{
+    int64_t end_ns;
+    return span->dur_ns < 0 || __builtin_add_overflow(t_ns, span->dur_ns, &end_ns) ? t_ns : end_ns;
+}
+
 static void keep_push(struct dct_reader *r, struct track *t, const struct dct_slot *s)
 {
     if (t->n_open >= MAX_DEPTH || r->n_open_total >= MAX_OPEN) {
@@ -27,8 +41,7 @@ static void keep_push(struct dct_reader *r, struct track *t, const struct dct_sl
     if (t->n_open == t->cap)
         t->stack = arena_grow(&r->arena, t->stack, t->n_open, &t->cap, sizeof *t->stack);
     struct open_range *o = &t->stack[t->n_open];
-    *o = (struct open_range){
-        .track = t->id, .name = s->name, .domain = s->domain, .depth = (int)t->n_open, .start_ns = s->t_ns};
+    *o = range_of(t, s);
     if (s->n_extra)
         dct_keep_attr(o, s + 1);
     t->n_open++;
@@ -106,13 +119,10 @@ static int put_span(struct dct_reader *r, struct track *t, const struct dct_slot
 {
     struct dct_span span;
     memcpy(&span, s + 1, sizeof span);
-    struct open_range o = {
-        .track = t->id, .name = s->name, .domain = s->domain, .depth = (int)t->n_open, .start_ns = s->t_ns};
+    struct open_range o = range_of(t, s);
     if (s->n_extra == 2)
         o.attr = dct_attr_in(s + 2);
-    int64_t end_ns;
-    if (span.dur_ns < 0 || __builtin_add_overflow(s->t_ns, span.dur_ns, &end_ns))
-        end_ns = s->t_ns;
+    int64_t end_ns = end_of(s->t_ns, &span);
     deliver(r, out, DCT_SPAN, &o, end_ns);
     out->bytes = span.bytes;
     if (end_ns > r->last_ns)
@@ -153,8 +163,7 @@ static void pass_gpu(const struct dct_reader *r, const struct dct_slot *s)
     memcpy(&e.gpu, s + 2, sizeof e.gpu);
     if (s->n_extra == 5)
         memcpy(&e.kernel, s + 4, sizeof e.kernel);
-    if (span.dur_ns < 0 || __builtin_add_overflow(s->t_ns, span.dur_ns, &e.end_ns))
-        e.end_ns = s->t_ns;
+    e.end_ns = end_of(s->t_ns, &span);
     e.bytes = span.bytes;
     if (s->t_ns >= 0 && e.gpu.activity < DCT_N_GPU)
         r->listener.gpu(r->listener.ctx, &e);
@@ -207,9 +216,8 @@ static void pass_gap(struct dct_reader *r, struct track *t, const struct dct_slo
                         .name = names.name,
                         .n = at_most_63_bits(sum.n),
                         .bytes = at_most_63_bits(span.bytes),
-                        .start_ns = s->t_ns};
-    if (span.dur_ns < 0 || __builtin_add_overflow(s->t_ns, span.dur_ns, &g.end_ns))
-        g.end_ns = s->t_ns;
+                        .start_ns = s->t_ns,
+                        .end_ns = end_of(s->t_ns, &span)};
     if (g.kind == DCT_PUSH || g.kind == DCT_SPAN)
         r->listener.gap(r->listener.ctx, &g);
 }
@@ -231,20 +239,8 @@ static inline int take_leaf(struct dct_reader *r, struct track *t, const struct 
     t->last_ns = end_ns;
     r->last_ns = s->t_ns > r->last_ns ? s->t_ns : r->last_ns;
     r->last_ns = end_ns > r->last_ns ? end_ns : r->last_ns;
-    out->kind = DCT_PUSH;
-    out->is_open = 0;
-    out->bytes = 0;
-    out->track = t->id;
-    out->depth = (int)t->n_open;
-    out->start_ns = s->t_ns;
-    out->end_ns = end_ns > s->t_ns ? end_ns : s->t_ns;
-    out->payload_type = 0;
-    out->color = 0;
-    out->payload = 0;
-    out->raw = NULL;
-    out->file = "";
-    r->delivered_raw = NULL;
-    fill_names(r, out, s->domain, s->name, 0);
+    const struct open_range o = range_of(t, s);
+    deliver(r, out, DCT_PUSH, &o, end_ns);
     return 1;
 }
 
