@@ -34,29 +34,31 @@ static void release(struct dct_beside *b)
 
 struct dct_beside *dct_beside_start(struct dct_reader *r, const struct dct_watch *w)
 {
+    struct dct_beside *b = NULL;
     r->chunks = dct_chunks_new(r->s, r->block_bytes);
-    if (!r->chunks || !dct_chunks_ahead(r->chunks) || !dcr_cores_spare())
-        return NULL;
-    struct dct_reader *twin = dct_reader_new();
-    *twin = (struct dct_reader){.arena = twin->arena,
-                                .s = r->s,
-                                .block_bytes = r->block_bytes,
-                                .chunks = r->chunks,
-                                .side = 1,
-                                .is_cut = r->is_cut,
-                                .leave_out = w->leave_out,
-                                .notes = {.max = r->notes.max},
-                                .last_ns = r->last_ns,
-                                .loss = r->loss,
-                                .dropped_without_block = r->dropped_without_block};
-    struct dct_beside *b = dcr_arena_alloc(&twin->arena, sizeof *b);
-    *b = (struct dct_beside){.chunks = r->chunks, .twin = twin, .watch = w};
-    dct_chunks_share(r->chunks, 1);
-    if (pthread_create(&b->thread, NULL, look_on, b) == 0)
-        return b;
-    dct_chunks_share(r->chunks, 0);
-    release(b);
-    return NULL;
+    if (r->chunks && dct_chunks_ahead(r->chunks) && dcr_cores_spare()) {
+        struct dct_reader *twin = dct_reader_new();
+        *twin = (struct dct_reader){.arena = twin->arena,
+                                    .s = r->s,
+                                    .block_bytes = r->block_bytes,
+                                    .chunks = r->chunks,
+                                    .side = 1,
+                                    .is_cut = r->is_cut,
+                                    .leave_out = w->leave_out,
+                                    .notes = {.max = r->notes.max},
+                                    .last_ns = r->last_ns,
+                                    .loss = r->loss,
+                                    .dropped_without_block = r->dropped_without_block};
+        b = dcr_arena_alloc(&twin->arena, sizeof *b);
+        *b = (struct dct_beside){.chunks = r->chunks, .twin = twin, .watch = w};
+        if (pthread_create(&b->thread, NULL, look_on, b) != 0) {
+            release(b);
+            b = NULL;
+        }
+    }
+    if (r->chunks && !b)
+        dct_chunks_leave(r->chunks, 1);
+    return b;
 }
 
 void dct_beside_end(struct dct_beside *b)

@@ -49,8 +49,7 @@ struct dct_chunks *dct_chunks_new(struct dcr_stream *s, uint32_t block_bytes)
         c->ring[i].bytes = c->bytes + (size_t)i * CHUNK_BYTES;
     pthread_mutex_init(&c->lock, NULL);
     pthread_cond_init(&c->changed, NULL);
-    c->sides[0].chunk = -1;
-    c->sides[1].chunk = INT64_MAX;
+    c->sides[0].chunk = c->sides[1].chunk = -1;
     return c;
 }
 
@@ -62,11 +61,6 @@ void dct_chunks_free(struct dct_chunks *c)
     pthread_mutex_destroy(&c->lock);
     free(c->bytes);
     free(c);
-}
-
-void dct_chunks_share(struct dct_chunks *c, int is_shared)
-{
-    c->sides[1].chunk = is_shared ? -1 : INT64_MAX;
 }
 
 void dct_chunks_leave(struct dct_chunks *c, int side)

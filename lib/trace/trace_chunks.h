@@ -10,16 +10,13 @@
 
 struct dct_chunks;
 
-/** dct_chunks_new - chunks of the unread rest of s.
+/** dct_chunks_new - chunks of the unread rest of s. Sides 0 and 1 both take all blocks, until one leaves.
  *  s        borrows until dct_chunks_free; both sides' threads read it, one at a time
  *  gives; NULL: no memory, or blocks too large to keep several */
 struct dct_chunks *dct_chunks_new(struct dcr_stream *s, uint32_t block_bytes);
 /** dct_chunks_ahead - reads the first megabyte; call it before anything else.
  *  returns  1: more data follow */
 int dct_chunks_ahead(struct dct_chunks *c);
-/** dct_chunks_share - sets whether there is a side 1, which there is not at first. Call it before any block is taken.
- * Both sides take all blocks. */
-void dct_chunks_share(struct dct_chunks *c, int is_shared);
 /** dct_chunks_take - the next block of a side; it stays until that side takes the one after it.
  *  sum_is_right  as dct_sum_is_right says
  *  returns  its bytes, fewer than a block's at the end of the data; 0: there is none; or the grade with which the
