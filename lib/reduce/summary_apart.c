@@ -3,6 +3,8 @@
  * crashes, only the summary is lost. */
 #include "lib/reduce/summary.h"
 
+#include "lib/base/fs.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -14,12 +16,6 @@
 
 /* Reading the summary's text back takes the caller about three times its size in memory. */
 enum { LEAST_BYTES = 256 << 20, TEXT_SHARE = 4 };
-
-/* Result of the child, written before the text. */
-struct said {
-    int rc;
-    char text[512];
-};
 
 static size_t current_bytes(void)
 {
@@ -69,34 +65,30 @@ static void summarise(struct dcr_stream *s, int out, size_t most)
 {
     struct summary sum;
     struct dcr_arena a = {0};
-    struct dcr_err why = {0};
+    struct dcr_err why = {0}; /* written before the text */
     struct dcr_buf text = {.max = most / TEXT_SHARE};
-    struct said said = {0};
     int null = open("/dev/null", O_WRONLY);
     dup2(null, STDERR_FILENO); /* the caller reports "out of memory" */
     signal(SIGABRT, SIG_DFL);
     limit_memory(most);
-    said.rc = summary_of_trace(&sum, &a, s, &why);
-    if (said.rc == 0)
+    if (summary_of_trace(&sum, &a, s, &why) == 0)
         summary_write(&sum, &text);
     if (text.failed)
         abort();
-    snprintf(said.text, sizeof said.text, "%.500s", why.text);
-    ssize_t n = write(out, &said, sizeof said);
-    for (size_t done = 0; n > 0 && done<text.len; done += n> 0 ? (size_t)n : 0)
-        n = write(out, text.data + done, text.len - done);
-    _exit(0);
+    _exit(dcr_write_all(out, &why, sizeof why) || dcr_write_all(out, text.data, text.len));
 }
 
 static int take(struct summary *out, struct dcr_arena *a, int from, size_t most, const char *name, struct dcr_err *err)
 {
     struct dcr_stream s = dcr_stream_fd(&from, name);
-    struct said said;
-    if (dcr_stream_read_full(&s, &said, sizeof said, NULL) != (ssize_t)sizeof said)
+    struct dcr_err why;
+    if (dcr_stream_read_full(&s, &why, sizeof why, NULL) != (ssize_t)sizeof why)
         return dcr_err_set(err, DCR_FAIL, "'%s' has no summary: it would take more than %zu MB of memory", name,
                            most >> 20);
-    if (said.rc)
-        return dcr_err_set(err, said.rc, "%.500s", said.text);
+    if (why.grade && err)
+        *err = why;
+    if (why.grade)
+        return why.grade;
     return summary_read(out, a, &s, err);
 }
 
