@@ -5,7 +5,6 @@
 #include "lib/trace/trace_chunks.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 struct dct_reader *dct_reader_new(void)
@@ -164,22 +163,20 @@ void dct_get_loss(const struct dct_reader *r, struct dct_loss *out)
         out->n_dropped += r->tracks[i].dropped;
 }
 
-static void note_unread(struct dct_reader *r, uint64_t n, const char *why)
+static void note_unread(struct dct_reader *r, uint64_t n, const char *where, uint32_t most, const char *of_what)
 {
     if (!n)
         return;
     r->notes.max += 200;
-    dcr_buf_printf(&r->notes, "%s%" PRIu64 " range%s%s", r->notes.len ? "\n" : "", n, n == 1 ? " was" : "s were", why);
+    dcr_buf_printf(&r->notes, "%s%" PRIu64 " range%s recorded %s %u others of the %s, and not read",
+                   r->notes.len ? "\n" : "", n, n == 1 ? " was" : "s were", where, most, of_what);
 }
 
 const char *dct_notes(struct dct_reader *r)
 {
     if (!r->has_said_unread) {
-        char deep[100], many[100];
-        snprintf(deep, sizeof deep, " recorded inside %u others of the thread, and not read", MAX_DEPTH);
-        snprintf(many, sizeof many, " recorded while %u others of the process were open, and not read", MAX_OPEN);
-        note_unread(r, r->loss.n_too_deep, deep);
-        note_unread(r, r->loss.n_too_many, many);
+        note_unread(r, r->loss.n_too_deep, "inside", MAX_DEPTH, "thread");
+        note_unread(r, r->loss.n_too_many, "while", MAX_OPEN, "process were open");
         r->has_said_unread = 1;
     }
     return dcr_buf_text(&r->notes);
