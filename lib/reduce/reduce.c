@@ -385,6 +385,12 @@ static void shorten_stretch(struct track *t, int phase, int64_t start_ns, int64_
     }
 }
 
+void reduce_hide(struct step_record *s, int64_t ns)
+{
+    int64_t rest = s->step_ns - s->hidden_comm_ns;
+    s->hidden_comm_ns += ns < rest ? ns : rest;
+}
+
 /* Takes the exchange of gradients in the last step's backward pass, which the library timed and reported later. The
  * time that the pass waited for it becomes communication: one collective, the last of its step. source:
  * docs/metrics.md, PyTorch under the collector */
@@ -398,8 +404,7 @@ static void add_exchange(struct reducer *d, struct track *t, const struct event 
     size_t last = t->n_steps - 1;
     struct step_record *s = &t->steps[last];
     if (e->is_beside) {
-        int64_t rest = s->step_ns - s->hidden_comm_ns;
-        s->hidden_comm_ns += e->number < rest ? e->number : rest;
+        reduce_hide(s, e->number);
         return;
     }
     struct column *pass = &t->phases[from];

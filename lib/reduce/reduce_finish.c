@@ -53,13 +53,6 @@ static struct call *calls_of_others(struct reducer *d, const struct track *t, si
     return calls;
 }
 
-/* At most the rest of the step: EVENT_EXCHANGE may have counted a part of it already. */
-static void add_hidden(struct step_record *s, int64_t ns)
-{
-    int64_t room = s->step_ns - s->hidden_comm_ns;
-    s->hidden_comm_ns += ns < room ? ns : room;
-}
-
 /* Adds communication that ran beside the step's own track and that the track did not wait for. */
 static void find_hidden(struct reducer *d, const struct track *t, struct reduced *out)
 {
@@ -82,7 +75,7 @@ static void find_hidden(struct reducer *d, const struct track *t, struct reduced
             if (hi > lo && t->steps[k].is_summed)
                 out->is_hidden_unknown = 1;
             else if (hi > lo)
-                add_hidden(&t->steps[k], hidden_part(t, &t->steps[k], lo, hi));
+                reduce_hide(&t->steps[k], hidden_part(t, &t->steps[k], lo, hi));
         }
         if (calls[i].end_ns > done)
             done = calls[i].end_ns;

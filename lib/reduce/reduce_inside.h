@@ -83,6 +83,8 @@ int reduce_waits(const char *name);
 int reduce_is_between_two(const char *name);
 /** reduce_drop_last - leave out the last step if it is not one of the kept steps. */
 void reduce_drop_last(struct track *t);
+/** reduce_hide - add hidden communication, at most the rest of the step: other events may have counted a part of it. */
+void reduce_hide(struct step_record *s, int64_t ns);
 /** reduce_cut - keep the first n steps and everything that belongs to them. */
 void reduce_cut(struct track *t, size_t n);
 /** Adds within 63 bits, because times and payloads come from a file that may be damaged. */
