@@ -149,7 +149,7 @@ static void take_dropped(void *ctx, const struct dct_dropped *d)
 
 /* Number from 1 of the observation for reading in dropped calls, whose sums take_dropped adds; 0: g is not such a
  * call. */
-static uint32_t dropped_file(struct making *t, const struct dct_gap *g)
+static uint32_t dropped_file(struct making *t, const struct dct_event *g)
 {
     int is_read = strcmp(g->domain, DCT_DOMAIN_IO) == 0 && io_kind(g->name) == DCT_IO_READ;
     return is_read ? number_of(t, find(t, DROPPED_FILES, DCT_IO_READ)) : 0;
@@ -258,23 +258,11 @@ static inline int neutral(const struct known_range *known, const struct dct_even
 }
 
 /* Takes dropped ranges as if they had been one range, so that the sums of steps include all events. */
-static void take_gap(void *ctx, const struct dct_gap *g)
+static void take_gap(void *ctx, const struct dct_event *g)
 {
     struct making *t = ctx;
-    const struct dct_event like = {.kind = g->kind,
-                                   .track = g->track,
-                                   .depth = g->depth,
-                                   .domain = g->domain,
-                                   .category = g->category,
-                                   .name = g->name,
-                                   .start_ns = g->start_ns,
-                                   .end_ns = g->end_ns,
-                                   .payload_type = g->bytes ? DCT_PAYLOAD_U64 : DCT_PAYLOAD_NONE,
-                                   .payload = g->bytes,
-                                   .bytes = g->bytes,
-                                   .file = ""};
     struct event e;
-    if (!neutral(known_of(t->known, &like), &like, &e) || e.kind == EVENT_STEP || e.kind == EVENT_BATCH)
+    if (!neutral(known_of(t->known, g), g, &e) || e.kind == EVENT_STEP || e.kind == EVENT_BATCH)
         return; /* the recorder writes each step range, so its sum is not needed */
     e.is_sum = 1;
     e.file = g->kind == DCT_SPAN ? dropped_file(t, g) : 0;

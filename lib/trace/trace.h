@@ -79,17 +79,6 @@ struct dct_dropped {
     uint64_t n, ns, bytes; /* at most INT64_MAX */
 };
 
-/* Dropped ranges or calls of one thread, name and place, as one piece of time (DCT_GAP). Text borrows until dct_close.
- */
-struct dct_gap {
-    int kind; /* DCT_PUSH or DCT_SPAN */
-    uint32_t track;
-    int depth; /* as in a dct_event */
-    const char *domain, *category, *name;
-    uint64_t n, bytes; /* at most INT64_MAX */
-    int64_t start_ns, end_ns;
-};
-
 struct dct_loss {
     uint64_t n_dropped;        /* counted by the writer when memory or disk was full */
     uint64_t n_bad_blocks;     /* wrong checksum or structure: skipped; if still open, skipped from the first wrong slot
@@ -143,8 +132,9 @@ int dct_next(struct dct_reader *r, struct dct_event *out, struct dcr_err *err) D
 struct dct_listener {
     void (*gpu)(void *ctx, const struct dct_gpu_event *e);   /* in file order */
     void (*dropped)(void *ctx, const struct dct_dropped *d); /* at the end of a trace */
-    void (*gap)(void *ctx, const struct dct_gap *g); /* at its place among the thread's events, inner ones first; its
-                                                      * numbers and times are also part of the sums for dropped */
+    /* Dropped ranges or calls of one thread, name and place, as one DCT_PUSH or DCT_SPAN, whose payload is its bytes.
+     * It comes at its place among the thread's events, inner ones first. The sums for dropped include it. */
+    void (*gap)(void *ctx, const struct dct_event *e);
     void *ctx;
 };
 /** dct_listen - replaces the listener; at first there is none. */

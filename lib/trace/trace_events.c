@@ -200,26 +200,24 @@ static void pass_gap(struct dct_reader *r, struct track *t, const struct dct_slo
 {
     struct dct_span span;
     struct dct_sum sum;
-    struct dct_event names; /* only its three texts are used */
+    struct dct_event e;
+    struct open_range o = range_of(t, s);
     if (s->n_extra == 0)
         t->last_ns = s->t_ns;
     if (s->n_extra == 0 || !r->listener.gap || s->t_ns < 0)
         return;
     memcpy(&span, s + 1, sizeof span);
     memcpy(&sum, s + 2, sizeof sum);
-    fill_names(r, &names, s->domain, s->name, sum.category);
-    struct dct_gap g = {.kind = (int)(sum.kind & 0xff),
-                        .track = t->id,
-                        .depth = (int)(t->n_open + (sum.kind >> 8 & 0xff)),
-                        .domain = names.domain,
-                        .category = names.category,
-                        .name = names.name,
-                        .n = at_most_63_bits(sum.n),
-                        .bytes = at_most_63_bits(span.bytes),
-                        .start_ns = s->t_ns,
-                        .end_ns = end_of(s->t_ns, &span)};
-    if (g.kind == DCT_PUSH || g.kind == DCT_SPAN)
-        r->listener.gap(r->listener.ctx, &g);
+    int kind = (int)(sum.kind & 0xff);
+    if (kind != DCT_PUSH && kind != DCT_SPAN)
+        return;
+    o.depth += (int)(sum.kind >> 8 & 0xff);
+    o.attr.category = sum.category;
+    o.attr.payload = at_most_63_bits(span.bytes);
+    o.attr.payload_type = o.attr.payload ? DCT_PAYLOAD_U64 : DCT_PAYLOAD_NONE;
+    deliver(r, &e, kind, &o, end_of(s->t_ns, &span));
+    e.bytes = o.attr.payload;
+    r->listener.gap(r->listener.ctx, &e);
 }
 
 /* A leaf is a range without inner ranges, by far the most frequent case: its end is the very next slot. s is a DCT_PUSH
