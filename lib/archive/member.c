@@ -6,8 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MAX_NUMBER DCR_MAX_RANK
-
 #define TRACE_END ".dct"
 #define SUMMARY_END ".jsonl"
 #define OTHER_END ".summary" SUMMARY_END
@@ -23,7 +21,7 @@ int dcr_name_number(const char *word, size_t len, const char *prefix)
             return -1;
         k = 10 * k + (word[i] - '0');
     }
-    return k <= MAX_NUMBER ? k : -1;
+    return k <= DCR_MAX_RANK ? k : -1;
 }
 
 /* Reads node and rank from the folders of the path; returns the file's own name. */
@@ -108,7 +106,7 @@ enum dcr_role dcr_role_of_text(const char *text)
 
 int dcr_summary_name(const char *trace, char *out, size_t n)
 {
-    const char *slash = strrchr(trace, '/'), *base = slash ? slash + 1 : trace;
+    const char *base = dcr_last_part(trace);
     size_t len = strlen(base);
     int is_plain = strncmp(base, "trace-", 6) == 0 && dcr_ends_with(base, TRACE_END);
     int k = is_plain ? snprintf(out, n, "%.*ssummary-%.*s" SUMMARY_END, (int)(base - trace), trace,
@@ -119,7 +117,7 @@ int dcr_summary_name(const char *trace, char *out, size_t n)
 
 int dcr_trace_name(const char *summary, char *out, size_t n)
 {
-    const char *slash = strrchr(summary, '/'), *base = slash ? slash + 1 : summary;
+    const char *base = dcr_last_part(summary);
     size_t len = strlen(base);
     int k = -1;
     if (dcr_ends_with(base, OTHER_END))

@@ -20,9 +20,21 @@ static int number(const char *text)
     return *end == '\0' && k >= 0 && k < INT_MAX ? (int)k : -1;
 }
 
-/* Uses the variables of Open MPI, PMIx, PMI or Slurm. get: value of a variable, or NULL. SLURM_PROCID counts only
- * inside a job step, because the batch script has it too. */
-static struct rank_identity rank_identify(const char *(*get)(const char *name, const void *ctx), const void *ctx)
+/* The value of a variable, or NULL. block NULL: of this process's own environment */
+static const char *get(const char *name, const char *block, unsigned long n)
+{
+    size_t len = strlen(name);
+    if (!block)
+        return getenv(name);
+    for (unsigned long at = 0; at < n; at += strlen(block + at) + 1)
+        if (strncmp(block + at, name, len) == 0 && block[at + len] == '=')
+            return block + at + len + 1;
+    return NULL;
+}
+
+/* Uses the variables of Open MPI, PMIx, PMI or Slurm. SLURM_PROCID counts only inside a job step, because the batch
+ * script has it too. */
+struct rank_identity rank_of_block(const char *environ_block, unsigned long n)
 {
     static const struct {
         const char *rank, *local, *size, *only_with;
@@ -38,18 +50,18 @@ static struct rank_identity rank_identify(const char *(*get)(const char *name, c
     };
     struct rank_identity id = {-1, -1, -1};
     for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++) {
-        if (launchers[i].only_with && !get(launchers[i].only_with, ctx))
+        if (launchers[i].only_with && !get(launchers[i].only_with, environ_block, n))
             continue;
-        int rank = number(get(launchers[i].rank, ctx));
+        int rank = number(get(launchers[i].rank, environ_block, n));
         /* srun --mpi=pmix sets PMIX_RANK alone. Other launchers' variables supply the rest if they give the same
          * rank. */
         if (rank < 0 || (id.rank >= 0 && rank != id.rank))
             continue;
         id.rank = rank;
         if (id.local_rank < 0)
-            id.local_rank = number(get(launchers[i].local, ctx));
+            id.local_rank = number(get(launchers[i].local, environ_block, n));
         if (id.world_size <= 0)
-            id.world_size = number(get(launchers[i].size, ctx));
+            id.world_size = number(get(launchers[i].size, environ_block, n));
     }
     if (id.world_size == 0)
         id.world_size = -1;
@@ -68,15 +80,9 @@ int rank_by_link(const char *spool, long pid)
     return rank <= DCR_MAX_RANK ? rank : -1;
 }
 
-static const char *from_self(const char *name, const void *ctx)
-{
-    (void)ctx;
-    return getenv(name);
-}
-
 struct rank_identity rank_of_self(void)
 {
-    return rank_identify(from_self, NULL);
+    return rank_of_block(NULL, 0);
 }
 
 static int put_job(struct rank_job *out, const char *key, const char *name)
@@ -99,25 +105,4 @@ int rank_jobs_of_self(struct rank_job out[RANK_JOB_NAMES])
     if (!getenv("SLURM_HET_SIZE") && !getenv("SLURM_PACK_SIZE"))
         n += put_job(&out[n], "slurm", slurm);
     return n;
-}
-
-struct block {
-    const char *bytes;
-    unsigned long n;
-};
-
-static const char *from_block(const char *name, const void *ctx)
-{
-    const struct block *b = ctx;
-    size_t len = strlen(name);
-    for (unsigned long at = 0; at < b->n; at += strlen(b->bytes + at) + 1)
-        if (strncmp(b->bytes + at, name, len) == 0 && b->bytes[at + len] == '=')
-            return b->bytes + at + len + 1;
-    return NULL;
-}
-
-struct rank_identity rank_of_block(const char *environ_block, unsigned long n)
-{
-    struct block b = {environ_block, n};
-    return rank_identify(from_block, &b);
 }
