@@ -132,7 +132,8 @@ json_t *pack_node_object(struct pack *p, int node)
         if (p->ranks[i].node == node && share_of_rank(p, &p->ranks[i]))
             json_object_set(o, "emulated", share_of_rank(p, &p->ranks[i]));
     if (host && host->node != node)
-        put_monitors(p, o, -1, "this is an emulated node, and the monitors of its host are with the first node of the host");
+        put_monitors(p, o, -1,
+                     "this is an emulated node, and the monitors of its host are with the first node of the host");
     else if (!host || !host->facts)
         put_monitors(p, o, node, "no collector sampled this host");
     else if (!json_object_get(o, "monitors"))
