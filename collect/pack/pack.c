@@ -75,12 +75,13 @@ static void summarise(const struct pack *p, char *out, size_t n)
     if (p->n_sparse)
         dcr_buf_printf(&b, "; %d sparse file%s left out (see not_packed in " DCR_METADATA ")", p->n_sparse,
                        plural(p->n_sparse));
-    if (p->n_ranks && !p->n_events && !p->n_mpi_calls && !p->n_io_calls && !json_object_get(collector, "not_loaded"))
+    put_list(&b, "\n  INCOMPLETE: ", p->reasons);
+    int is_empty = p->n_ranks && !p->n_events && !p->n_mpi_calls && !p->n_io_calls;
+    if (is_empty && !json_array_size(p->reasons) && !json_object_get(collector, "not_loaded"))
         dcr_buf_printf(&b, "\n  %.400s", pack_json_text(collector, "nvtx"));
     if (*words_no_mpi(collector, p->n_ranks))
         dcr_buf_printf(&b, "\n  no MPI calls: %.300s", words_no_mpi(collector, p->n_ranks));
     put_list(&b, "\n  missing: ", p->missing);
-    put_list(&b, "\n  INCOMPLETE: ", p->reasons);
     snprintf(out, n, "%s", dcr_buf_text(&b));
     dcr_buf_release(&b);
 }

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -115,6 +116,16 @@ static int has_reached(pid_t pid, const siginfo_t *info)
 
 /* ---- the program ------------------------------------------------------------------------------ */
 
+/* A shell's user may forget that a program in this folder needs ./ before its name. */
+static int not_started(const char *name, struct dcr_err *err)
+{
+    if (errno != ENOENT || strchr(name, '/') || access(name, X_OK) != 0)
+        return dcr_err_sys(err, DCR_FAIL, "cannot start '%s'", name);
+    dcr_err_set(err, DCR_FAIL, "cannot start '%s': it is in this folder, not in PATH; write ./%s", name, name);
+    err->sys = ENOENT;
+    return DCR_FAIL;
+}
+
 int start_program(char **argv, const char *spool, const sigset_t *mask, struct perf *perf, pid_t *pid,
                   struct dcr_err *err)
 {
@@ -158,7 +169,7 @@ int start_program(char **argv, const char *spool, const sigset_t *mask, struct p
         waitpid(child, NULL, 0);
         end_witness();
         errno = why;
-        return dcr_err_sys(err, DCR_FAIL, "cannot start '%s'", argv[0]);
+        return not_started(argv[0], err);
     }
     *pid = child;
     return DCR_OK;

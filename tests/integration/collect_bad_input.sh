@@ -21,6 +21,8 @@ says() {
     fi
 }
 
+says 127 "a program of this folder without ./" "cannot start 'marks': it is in this folder, not in PATH. Write ./marks." "$COLLECT" run -o none.tar -- marks
+
 # ---- nothing to check: 2
 use sanitized
 says 2 "verify: not there" "No such file" "$COLLECT" verify nowhere.tar
