@@ -49,7 +49,7 @@ EXPORTED uint64_t dcc_range_start(const char *domain, const char *category, cons
         return 0;
     struct dct_attr attr;
     uint32_t d = spool_domain_by_text(t, domain);
-    uint64_t id = spool_put_start(t, d, spool_name(t, name), attr_of(t, d, category, payload, &attr));
+    uint64_t id = spool_put_start(t, d, spool_name(t, name), attr_of(t, d, category, payload, &attr), NULL);
     spool_leave(t);
     return id;
 }
@@ -62,6 +62,6 @@ EXPORTED void dcc_range_end(const char *domain, uint64_t id)
     if (!t)
         return;
     int64_t now = spool_now_ns();
-    spool_put_end(t, spool_domain_by_text(t, domain), id, now);
+    spool_put_end(t, spool_domain_by_text(t, domain), id, now, NULL, NULL);
     spool_leave(t);
 }

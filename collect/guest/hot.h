@@ -133,7 +133,7 @@ HOT int hot_push(struct spool_track *t, uint32_t domain, uint32_t name, const st
 {
     const uint32_t n = attr ? 2 : 1;
     if (!LIKELY(t->used + n + t->open < t->cap && t->open < MAX_KEPT_POPS && !t->is_slow))
-        return spool_put_push(t, domain, name, attr);
+        return spool_put_push(t, domain, name, attr, NULL);
     struct dct_slot *s = (struct dct_slot *)(t->block + 1) + t->used;
     if (attr)
         memcpy(s + 1, attr, sizeof *attr);
@@ -147,7 +147,7 @@ HOT int hot_pop(struct spool_track *t, uint32_t domain, int64_t t_ns)
 {
     struct levels *l = &t->level[domain];
     if (!LIKELY(l->recorded > 0 && t->open > 0 && !t->is_slow))
-        return spool_put_pop(t, domain, t_ns);
+        return spool_put_pop(t, domain, t_ns, NULL, NULL);
     t->open--;
     hot_put(t, (struct dct_slot *)(t->block + 1) + t->used, DCT_POP, 1, domain, 0, t_ns);
     return --l->recorded;

@@ -58,25 +58,16 @@ uint32_t spool_category_by_text(struct spool_track *t, uint32_t domain, const ch
 int spool_is_in_flight(uint32_t category);
 void spool_thread_name(uint32_t tid, const char *name);
 
-/* Events. attr may be NULL. push returns the level of the new range, pop that of the closed one (-1: none open). */
-int spool_put_push(struct spool_track *t, uint32_t domain, uint32_t name, const struct dct_attr *attr);
-int spool_put_pop(struct spool_track *t, uint32_t domain, int64_t t_ns);
-uint64_t spool_put_start(struct spool_track *t, uint32_t domain, uint32_t name, const struct dct_attr *attr);
-void spool_put_end(struct spool_track *t, uint32_t domain, uint64_t id, int64_t t_ns);
-void spool_put_mark(struct spool_track *t, uint32_t domain, uint32_t name, const struct dct_attr *attr);
-
-/* The bytes of a raw payload (struct dct_raw and items), attr->payload of them, follow its attr. */
-int spool_put_push_raw(struct spool_track *t, uint32_t domain, uint32_t name, const struct dct_attr *attr,
-                       const void *raw);
-uint64_t spool_put_start_raw(struct spool_track *t, uint32_t domain, uint32_t name, const struct dct_attr *attr,
-                             const void *raw);
-/* Payload of a range's end; attr NULL: none. */
-int spool_put_pop_raw(struct spool_track *t, uint32_t domain, int64_t t_ns, const struct dct_attr *attr,
-                      const void *raw);
-void spool_put_end_raw(struct spool_track *t, uint32_t domain, uint64_t id, int64_t t_ns, const struct dct_attr *attr,
-                       const void *raw);
-void spool_put_mark_raw(struct spool_track *t, uint32_t domain, uint32_t name, const struct dct_attr *attr,
-                        const void *raw);
+/* Events. attr may be NULL. raw: the bytes of a raw payload (struct dct_raw and items), attr->payload of them, which
+ * follow attr; NULL: none. push returns the level of the new range, pop that of the closed one (-1: none open). */
+int spool_put_push(struct spool_track *t, uint32_t domain, uint32_t name, const struct dct_attr *attr, const void *raw);
+int spool_put_pop(struct spool_track *t, uint32_t domain, int64_t t_ns, const struct dct_attr *attr, const void *raw);
+uint64_t spool_put_start(struct spool_track *t, uint32_t domain, uint32_t name, const struct dct_attr *attr,
+                         const void *raw);
+void spool_put_end(struct spool_track *t, uint32_t domain, uint64_t id, int64_t t_ns, const struct dct_attr *attr,
+                   const void *raw);
+void spool_put_mark(struct spool_track *t, uint32_t domain, uint32_t name, const struct dct_attr *attr,
+                    const void *raw);
 /** spool_put_span - a complete interval; attr may be NULL. */
 void spool_put_span(struct spool_track *t, uint32_t domain, uint32_t name, int64_t start_ns, int64_t end_ns,
                     uint64_t bytes, const struct dct_attr *attr);

@@ -142,8 +142,7 @@ static int end_lost(struct spool_track *t, uint32_t domain, int level, int64_t t
     return 1;
 }
 
-int spool_put_push_raw(struct spool_track *t, uint32_t domain, uint32_t name, const struct dct_attr *attr,
-                       const void *raw)
+int spool_put_push(struct spool_track *t, uint32_t domain, uint32_t name, const struct dct_attr *attr, const void *raw)
 {
     struct levels *l = &t->level[domain];
     int level = level_of(l), is_open = 1;
@@ -171,11 +170,6 @@ int spool_put_push_raw(struct spool_track *t, uint32_t domain, uint32_t name, co
     return level;
 }
 
-int spool_put_push(struct spool_track *t, uint32_t domain, uint32_t name, const struct dct_attr *attr)
-{
-    return spool_put_push_raw(t, domain, name, attr, NULL);
-}
-
 /* The pop of a recorded range has a reserved slot. Its payload may find no room. */
 static void put_pop(struct spool_track *t, uint32_t domain, int64_t t_ns, const struct dct_attr *attr, const void *raw)
 {
@@ -191,8 +185,7 @@ static void put_pop(struct spool_track *t, uint32_t domain, int64_t t_ns, const 
     done(t, n);
 }
 
-int spool_put_pop_raw(struct spool_track *t, uint32_t domain, int64_t t_ns, const struct dct_attr *attr,
-                      const void *raw)
+int spool_put_pop(struct spool_track *t, uint32_t domain, int64_t t_ns, const struct dct_attr *attr, const void *raw)
 {
     struct levels *l = &t->level[domain];
     int level = level_of(l) - 1;
@@ -225,13 +218,8 @@ int spool_put_pop_raw(struct spool_track *t, uint32_t domain, int64_t t_ns, cons
     return level;
 }
 
-int spool_put_pop(struct spool_track *t, uint32_t domain, int64_t t_ns)
-{
-    return spool_put_pop_raw(t, domain, t_ns, NULL, NULL);
-}
-
-uint64_t spool_put_start_raw(struct spool_track *t, uint32_t domain, uint32_t name, const struct dct_attr *attr,
-                             const void *raw)
+uint64_t spool_put_start(struct spool_track *t, uint32_t domain, uint32_t name, const struct dct_attr *attr,
+                         const void *raw)
 {
     if (!dcc_self->process) { /* another thread is about to take the entry of this process */
         process_drop();
@@ -265,13 +253,8 @@ uint64_t spool_put_start_raw(struct spool_track *t, uint32_t domain, uint32_t na
     return id;
 }
 
-uint64_t spool_put_start(struct spool_track *t, uint32_t domain, uint32_t name, const struct dct_attr *attr)
-{
-    return spool_put_start_raw(t, domain, name, attr, NULL);
-}
-
-void spool_put_end_raw(struct spool_track *t, uint32_t domain, uint64_t id, int64_t t_ns, const struct dct_attr *attr,
-                       const void *raw)
+void spool_put_end(struct spool_track *t, uint32_t domain, uint64_t id, int64_t t_ns, const struct dct_attr *attr,
+                   const void *raw)
 {
     if (__builtin_expect(dcc_window_is_used, 0))
         window_end(id & ~(UNWANTED_RANGE | DROPPED_RANGE));
@@ -295,13 +278,7 @@ void spool_put_end_raw(struct spool_track *t, uint32_t domain, uint64_t id, int6
     done(t, n);
 }
 
-void spool_put_end(struct spool_track *t, uint32_t domain, uint64_t id, int64_t t_ns)
-{
-    spool_put_end_raw(t, domain, id, t_ns, NULL, NULL);
-}
-
-void spool_put_mark_raw(struct spool_track *t, uint32_t domain, uint32_t name, const struct dct_attr *attr,
-                        const void *raw)
+void spool_put_mark(struct spool_track *t, uint32_t domain, uint32_t name, const struct dct_attr *attr, const void *raw)
 {
     if (__builtin_expect(dcc_window_is_used, 0) && !window_is_open(spool_track_now(t)))
         return;
@@ -315,11 +292,6 @@ void spool_put_mark_raw(struct spool_track *t, uint32_t domain, uint32_t name, c
     put_attr(s + 1, attr, raw);
     track_head(s, DCT_MARK, n - 1, domain, name, clock_now_ns(&t->clock));
     done(t, n);
-}
-
-void spool_put_mark(struct spool_track *t, uint32_t domain, uint32_t name, const struct dct_attr *attr)
-{
-    spool_put_mark_raw(t, domain, name, attr, NULL);
 }
 
 void spool_put_span(struct spool_track *t, uint32_t domain, uint32_t name, int64_t start_ns, int64_t end_ns,

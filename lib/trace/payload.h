@@ -1,7 +1,7 @@
 /* payload.h - NVTX's extended payloads for people: the bytes of a DCT_PAYLOAD_RAW by the schemas and enumerations that
  * the program registered (DCT_SCHEMA). Items without a schema stay hexadecimal. Called by lib/trace/trace.c.
  *
- * Texts of DCT_SCHEMA, as the writer makes them (collect/guest/nvtx/nvtx_payload.c):
+ * Texts of DCT_SCHEMA, as the writer makes them (collect/guest/nvtx/payload.c):
  *   schema ID 'NAME' size=N: FIELD TYPE@OFFSET[/FLAGS][*LENGTH], FIELD TYPE@OFFSET ...
  *   enum ID 'NAME' size=N: WORD=VALUE, WORD=VALUE ...
  * TYPE is NVTX's number of a predefined type, or the ID of an enumeration. */

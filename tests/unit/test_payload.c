@@ -1,6 +1,6 @@
 /* test_payload.c - NVTX payloads as text: every predefined type, enumerations, fields without an offset, items without
  * a schema, and wrong definitions. */
-#include "collect/guest/nvtx/payload_text.c"
+#include "collect/guest/nvtx/payload.c"
 #include "collect/export/export_parts.h"
 #include "lib/archive/format.h"
 #include "lib/trace/payload.h"

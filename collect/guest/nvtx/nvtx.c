@@ -3,7 +3,7 @@
  * The interface is nvtx_abi.h. */
 #include "collect/guest/hot.h"
 #include "collect/guest/nvtx/nvtx_abi.h"
-#include "collect/guest/nvtx/nvtx_payload.h"
+#include "collect/guest/nvtx/payload.h"
 
 #include <dlfcn.h>
 #include <string.h>
@@ -50,21 +50,6 @@ static const struct dct_attr *attr_of(const struct nvtxabi_attributes *a, struct
     return out->category || out->payload_type ? out : NULL;
 }
 
-/* Bytes of an extended payload in the form of the trace, and its attr. Kept out of line because it is rare and
- * large. */
-struct raw {
-    struct dct_attr attr;
-    unsigned char bytes[DCT_MAX_RAW];
-};
-
-static void raw_of(const struct nvtxabi_attributes *a, struct raw *out)
-{
-    const struct nvtxabi_item *items = (const struct nvtxabi_item *)(uintptr_t)a->payload.u64;
-    (void)attr_of(a, &out->attr);
-    out->attr.payload_type |= DCT_PAYLOAD_RAW;
-    out->attr.payload = nvtx_payload_bytes(items, (size_t)a->reserved, out->bytes);
-}
-
 static int is_extended(const struct nvtxabi_attributes *a)
 {
     return a && a->payload_type == NVTXABI_PAYLOAD_EXT && a->payload.u64 && a->reserved > 0;
@@ -84,28 +69,32 @@ static uint32_t message_of(struct spool_track *t, const struct nvtxabi_attribute
     }
 }
 
-static __attribute__((noinline)) int push_extended(struct spool_track *t, uint32_t d,
-                                                   const struct nvtxabi_attributes *a)
+/* An event with structured data. Kept out of line because it is rare and large.
+ *  kind     DCT_PUSH, DCT_POP, DCT_START, DCT_END or DCT_MARK; id: of the range that ends
+ *  returns  level or number of the range */
+static __attribute__((noinline)) uint64_t put_extended(int kind, struct spool_track *t, uint32_t d,
+                                                       const struct nvtxabi_attributes *a, uint64_t id)
 {
-    struct raw raw;
-    raw_of(a, &raw);
-    return spool_put_push_raw(t, d, message_of(t, a), &raw.attr, raw.bytes);
-}
-
-static __attribute__((noinline)) uint64_t start_extended(struct spool_track *t, uint32_t d,
-                                                         const struct nvtxabi_attributes *a)
-{
-    struct raw raw;
-    raw_of(a, &raw);
-    return spool_put_start_raw(t, d, message_of(t, a), &raw.attr, raw.bytes);
-}
-
-static __attribute__((noinline)) void mark_extended(struct spool_track *t, uint32_t d,
-                                                    const struct nvtxabi_attributes *a)
-{
-    struct raw raw;
-    raw_of(a, &raw);
-    spool_put_mark_raw(t, d, message_of(t, a), &raw.attr, raw.bytes);
+    unsigned char raw[DCT_MAX_RAW];
+    struct dct_attr attr;
+    int64_t now = clock_now_ns(&t->clock);
+    (void)attr_of(a, &attr);
+    attr.payload_type |= DCT_PAYLOAD_RAW;
+    attr.payload = payload_bytes((const struct nvtxabi_item *)(uintptr_t)a->payload.u64, (size_t)a->reserved, raw);
+    switch (kind) {
+    case DCT_PUSH:
+        return (uint64_t)spool_put_push(t, d, message_of(t, a), &attr, raw);
+    case DCT_POP:
+        return (uint64_t)spool_put_pop(t, d, now, attr.payload ? &attr : NULL, raw);
+    case DCT_START:
+        return spool_put_start(t, d, message_of(t, a), &attr, raw);
+    case DCT_END:
+        spool_put_end(t, d, id, now, attr.payload ? &attr : NULL, raw);
+        return id;
+    default:
+        spool_put_mark(t, d, message_of(t, a), &attr, raw);
+        return 0;
+    }
 }
 
 /* ---- ranges of a thread --------------------------------------------------------------------- */
@@ -117,7 +106,7 @@ static int domain_range_push_ex(const void *domain, const struct nvtxabi_attribu
         return NVTXABI_NO_TRACKING;
     struct dct_attr attr;
     uint32_t d = spool_domain_of(t, domain);
-    int level = is_extended(a) ? push_extended(t, d, a)
+    int level = is_extended(a) ? (int)put_extended(DCT_PUSH, t, d, a, 0)
                                : hot_push(t, d, a ? message_of(t, a) : 0, a ? attr_of(a, &attr) : NULL);
     hot_leave();
     return level;
@@ -154,7 +143,7 @@ static int range_push_w(const wchar_t *text)
     struct spool_track *t = spool_enter();
     if (!t)
         return NVTXABI_NO_TRACKING;
-    int level = spool_put_push(t, 0, spool_name_wide(t, text), NULL);
+    int level = spool_put_push(t, 0, spool_name_wide(t, text), NULL, NULL);
     spool_leave(t);
     return level;
 }
@@ -178,8 +167,8 @@ static uint64_t domain_range_start_ex(const void *domain, const struct nvtxabi_a
         return 0;
     struct dct_attr attr;
     uint32_t d = spool_domain_of(t, domain);
-    uint64_t id = is_extended(a) ? start_extended(t, d, a)
-                                 : spool_put_start(t, d, a ? message_of(t, a) : 0, a ? attr_of(a, &attr) : NULL);
+    uint64_t id = is_extended(a) ? put_extended(DCT_START, t, d, a, 0)
+                                 : spool_put_start(t, d, a ? message_of(t, a) : 0, a ? attr_of(a, &attr) : NULL, NULL);
     spool_leave(t);
     return id;
 }
@@ -207,7 +196,7 @@ static void domain_range_end(const void *domain, uint64_t id)
     if (!t)
         return;
     int64_t now = spool_track_now(t);
-    spool_put_end(t, spool_domain_of(t, domain), id, now);
+    spool_put_end(t, spool_domain_of(t, domain), id, now, NULL, NULL);
     spool_leave(t);
 }
 
@@ -224,9 +213,9 @@ static void domain_mark_ex(const void *domain, const struct nvtxabi_attributes *
     struct dct_attr attr;
     uint32_t d = spool_domain_of(t, domain);
     if (is_extended(a))
-        mark_extended(t, d, a);
+        put_extended(DCT_MARK, t, d, a, 0);
     else
-        spool_put_mark(t, d, a ? message_of(t, a) : 0, a ? attr_of(a, &attr) : NULL);
+        spool_put_mark(t, d, a ? message_of(t, a) : 0, a ? attr_of(a, &attr) : NULL, NULL);
     spool_leave(t);
 }
 
@@ -303,6 +292,123 @@ static const void *domain_register_string_w(const void *domain, const wchar_t *t
 static void domain_destroy(const void *domain)
 {
     (void)domain;
+}
+
+/* ---- the payload extension -------------------------------------------------------------------- */
+
+static uint64_t n_schemas;
+
+/* Number of a definition: the program's; if it has none, one of ours. */
+static uint64_t id_of(int has_own, uint64_t own)
+{
+    return has_own && own ? own : NVTXABI_SCHEMA_DYNAMIC_START + __atomic_fetch_add(&n_schemas, 1, __ATOMIC_RELAXED);
+}
+
+static void define(const void *domain, uint64_t id, const char *text)
+{
+    struct spool_track *t = spool_enter();
+    if (!t)
+        return;
+    spool_schema(t, spool_domain_of(t, domain), (uint32_t)id, text);
+    spool_leave(t);
+}
+
+static uint64_t schema_register(const void *domain, const struct nvtxabi_schema *s)
+{
+    char text[PAYLOAD_TEXT];
+    if (!s)
+        return 0;
+    uint64_t id = id_of((s->fields & NVTXABI_SCHEMA_HAS_ID) != 0, s->id);
+    payload_text_of(s, id, text, sizeof text);
+    define(domain, id, text);
+    return id;
+}
+
+static uint64_t enum_register(const void *domain, const struct nvtxabi_enum *e)
+{
+    char text[PAYLOAD_TEXT];
+    if (!e)
+        return 0;
+    uint64_t id = id_of((e->fields & NVTXABI_ENUM_HAS_ID) != 0, e->id);
+    payload_text_of_enum(e, id, text, sizeof text);
+    define(domain, id, text);
+    return id;
+}
+
+/* Events whose message is also in the payload have no name. */
+static struct nvtxabi_attributes with_items(const struct nvtxabi_item *items, size_t n)
+{
+    return (struct nvtxabi_attributes){.payload_type = NVTXABI_PAYLOAD_EXT,
+                                       .payload.u64 = (uintptr_t)items,
+                                       .reserved = items && n <= INT32_MAX ? (int32_t)n : 0};
+}
+
+static void mark_payload(const void *domain, const struct nvtxabi_item *items, size_t n)
+{
+    const struct nvtxabi_attributes a = with_items(items, n);
+    domain_mark_ex(domain, &a);
+}
+
+static int push_payload(const void *domain, const struct nvtxabi_item *items, size_t n)
+{
+    const struct nvtxabi_attributes a = with_items(items, n);
+    return domain_range_push_ex(domain, &a);
+}
+
+static int pop_payload(const void *domain, const struct nvtxabi_item *items, size_t n)
+{
+    const struct nvtxabi_attributes a = with_items(items, n);
+    struct spool_track *t = spool_enter_to_end();
+    if (!t)
+        return NVTXABI_NO_TRACKING;
+    int level = (int)put_extended(DCT_POP, t, spool_domain_of(t, domain), &a, 0);
+    spool_leave(t);
+    return level;
+}
+
+static uint64_t start_payload(const void *domain, const struct nvtxabi_item *items, size_t n)
+{
+    const struct nvtxabi_attributes a = with_items(items, n);
+    return domain_range_start_ex(domain, &a);
+}
+
+static void end_payload(const void *domain, uint64_t id, const struct nvtxabi_item *items, size_t n)
+{
+    const struct nvtxabi_attributes a = with_items(items, n);
+    struct spool_track *t = spool_enter_to_end();
+    if (!t)
+        return;
+    put_extended(DCT_END, t, spool_domain_of(t, domain), &a, id);
+    spool_leave(t);
+}
+
+static uint8_t domain_is_enabled(const void *domain)
+{
+    (void)domain;
+    return 1;
+}
+
+EXPORTED int InitializeInjectionNvtxExtension(struct nvtxabi_module *module);
+
+/* NVTX looks for this function by itself. Other extensions (memory, counters) are not recorded. */
+int InitializeInjectionNvtxExtension(struct nvtxabi_module *module)
+{
+    static const struct {
+        int index;
+        void *fn;
+    } ours[] = {
+        {NVTXABI_SCHEMA_REGISTER, (void *)schema_register}, {NVTXABI_ENUM_REGISTER, (void *)enum_register},
+        {NVTXABI_MARK_PAYLOAD, (void *)mark_payload},       {NVTXABI_PUSH_PAYLOAD, (void *)push_payload},
+        {NVTXABI_POP_PAYLOAD, (void *)pop_payload},         {NVTXABI_START_PAYLOAD, (void *)start_payload},
+        {NVTXABI_END_PAYLOAD, (void *)end_payload},         {NVTXABI_DOMAIN_IS_ENABLED, (void *)domain_is_enabled}};
+    if (!module || module->struct_size < sizeof *module || module->id != NVTXABI_EXT_PAYLOAD ||
+        module->n_segments != 1 || !spool_is_wanted())
+        return 0;
+    struct nvtxabi_segment *s = module->segments;
+    for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
+        if ((size_t)ours[i].index < s->n_slots)
+            s->slots[ours[i].index] = (intptr_t)ours[i].fn;
+    return 1;
 }
 
 /* ---- attaching ------------------------------------------------------------------------------ */

@@ -1,5 +1,7 @@
-/* payload_text.c - see payload_text.h. Test: tests/unit/test_payload.c, which includes this file */
-#include "collect/guest/nvtx/payload_text.h"
+/* payload.c - see payload.h. Test: tests/unit/test_payload.c, which includes this file */
+#include "collect/guest/nvtx/payload.h"
+
+#include "lib/archive/format.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -46,4 +48,23 @@ void payload_text_of_enum(const struct nvtxabi_enum *e, uint64_t id, char *out, 
                  (unsigned long long)e->entries[i].value);
         k = put_entry(out, n, k, i == 0, entry);
     }
+}
+
+size_t payload_bytes(const struct nvtxabi_item *items, size_t n, unsigned char *out)
+{
+    size_t used = 0;
+    for (size_t i = 0; i < n && used + sizeof(struct dct_raw) <= DCT_MAX_RAW; i++) {
+        size_t size = items[i].size == SIZE_MAX || !items[i].bytes ? 0 : items[i].size;
+        size_t room = DCT_MAX_RAW - used - sizeof(struct dct_raw), kept = size < room ? size : room;
+        struct dct_raw head = {
+            .schema = items[i].schema, .size = size < UINT32_MAX ? (uint32_t)size : UINT32_MAX, .kept = (uint32_t)kept};
+        size_t padded = (kept + DCT_SLOT_BYTES - 1) / DCT_SLOT_BYTES * DCT_SLOT_BYTES;
+        memcpy(out + used, &head, sizeof head);
+        used += sizeof head;
+        memset(out + used, 0, padded);
+        if (kept)
+            memcpy(out + used, items[i].bytes, kept);
+        used += padded;
+    }
+    return used;
 }

@@ -1,7 +1,7 @@
-/* payload_text.h - turns a program's definitions for its NVTX payloads into text for the trace. lib/trace/payload.c
- * reads it. */
-#ifndef DCC_PAYLOAD_TEXT_H
-#define DCC_PAYLOAD_TEXT_H
+/* payload.h - structured data that NVTX's payload extension attaches to ranges and marks, in the form of the trace: the
+ * data stay raw, and the program's definitions become text. lib/trace/payload.c reads both. */
+#ifndef DCC_PAYLOAD_H
+#define DCC_PAYLOAD_H
 
 #include "collect/guest/nvtx/nvtx_abi.h"
 
@@ -14,5 +14,9 @@ enum { PAYLOAD_TEXT = 2000 };
 void payload_text_of(const struct nvtxabi_schema *s, uint64_t id, char *out, size_t n);
 /** payload_text_of_enum - the same for an enumeration: "enum 7 'x' size=4: a=0, b=1". */
 void payload_text_of_enum(const struct nvtxabi_enum *e, uint64_t id, char *out, size_t n);
+/** payload_bytes - items as struct dct_raw and bytes, each padded to whole slots.
+ *  out      [DCT_MAX_RAW]; what does not fit is cut, as `kept` tells
+ *  returns  bytes used, a multiple of a slot */
+size_t payload_bytes(const struct nvtxabi_item *items, size_t n, unsigned char *out);
 
 #endif
