@@ -44,13 +44,13 @@ EXPORTED int dcc_range_pop(const char *domain)
 
 EXPORTED uint64_t dcc_range_start(const char *domain, const char *category, const char *name, uint64_t payload)
 {
-    struct spool_track *t = spool_enter();
+    struct spool_track *t = hot_enter();
     if (!t)
         return 0;
     struct dct_attr attr;
     uint32_t d = spool_domain_by_text(t, domain);
-    uint64_t id = spool_put_start(t, d, spool_name(t, name), attr_of(t, d, category, payload, &attr), NULL);
-    spool_leave(t);
+    uint64_t id = spool_put_start(t, d, hot_name(t, name), attr_of(t, d, category, payload, &attr), NULL);
+    hot_leave();
     return id;
 }
 
@@ -58,10 +58,10 @@ EXPORTED void dcc_range_end(const char *domain, uint64_t id)
 {
     if (!id)
         return;
-    struct spool_track *t = spool_enter_to_end();
+    struct spool_track *t = hot_enter_to_end();
     if (!t)
         return;
     int64_t now = spool_now_ns();
     spool_put_end(t, spool_domain_by_text(t, domain), id, now, NULL, NULL);
-    spool_leave(t);
+    hot_leave();
 }

@@ -80,11 +80,11 @@ EXPORTED void dcc_guest_span(enum dcc_span kind, const char *name, int64_t start
 EXPORTED void dcc_guest_gpu(const char *name, int64_t start_ns, int64_t end_ns, uint64_t bytes,
                             const struct dct_gpu *gpu, const struct dct_kernel *kernel)
 {
-    struct spool_track *t = spool_enter();
+    struct spool_track *t = hot_enter();
     if (!t)
         return;
-    spool_put_gpu(t, spool_domain_by_text(t, "cuda"), spool_name(t, name), start_ns, end_ns, bytes, gpu, kernel);
-    spool_leave(t);
+    spool_put_gpu(t, spool_domain_by_text(t, "cuda"), hot_name(t, name), start_ns, end_ns, bytes, gpu, kernel);
+    hot_leave();
 }
 
 EXPORTED void dcc_guest_lost(uint64_t n)

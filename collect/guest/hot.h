@@ -1,5 +1,5 @@
-/* hot.h - the inline path of every push and pop, which calls functions only in rare cases. spool.h has the same
- * functions for other callers; the rare cases continue in spool.c and spool_names.c. */
+/* hot.h - entering and leaving, and the inline path of every push and pop, which calls functions only in rare cases.
+ * Those continue in spool.c and spool_names.c. */
 #ifndef DCC_INJECT_HOT_H
 #define DCC_INJECT_HOT_H
 
@@ -42,7 +42,9 @@ HOT uintptr_t hot_stack(void)
 #endif
 }
 
-/** hot_enter, hot_leave - as spool_enter, spool_leave; hot_enter_to_end is for the end of a range. */
+/** hot_enter - this thread's track, ready for events. hot_enter_to_end is the same for the end of a range: without a
+ *  track nothing is counted, because its beginning was.
+ *  returns  NULL when the event must be dropped (it is counted) */
 HOT struct spool_track *hot_enter_as(int is_counted)
 {
     if (!LIKELY(spool_self.busy == 0))
@@ -100,7 +102,7 @@ HOT int hot_same(const char *text, const char *known, uint32_t n)
     return differs == 0;
 }
 
-/** hot_name - as spool_name. */
+/** hot_name - number of a text. Text is copied, because a pointer may point to another text later. */
 HOT uint32_t hot_name(struct spool_track *t, const char *text)
 {
     uintptr_t at = (uintptr_t)text;

@@ -45,11 +45,6 @@ int64_t spool_now_ns(void)
     return now;
 }
 
-int64_t spool_track_now(struct spool_track *t)
-{
-    return clock_now_ns(&t->clock);
-}
-
 int spool_is_recording(void)
 {
     return dcc_self && __atomic_load_n(&dcc_self->epoch, __ATOMIC_RELAXED) != 0;
@@ -202,22 +197,6 @@ __attribute__((noinline)) struct spool_track *spool_enter_again(int is_counted)
         change_block(spool_self.track);
     spool_self.busy = 0;
     return hot_enter_as(is_counted);
-}
-
-struct spool_track *spool_enter(void)
-{
-    return hot_enter();
-}
-
-struct spool_track *spool_enter_to_end(void)
-{
-    return hot_enter_to_end();
-}
-
-void spool_leave(struct spool_track *t)
-{
-    (void)t;
-    hot_leave();
 }
 
 /* ---- what is lost ----------------------------------------------------------------------------- */

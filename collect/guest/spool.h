@@ -1,10 +1,10 @@
 /* spool.h - writes events of this process, by thread ("track"), into blocks of the shared segment. Format of the
  * blocks: lib/archive/format.h, docs/FORMAT.md.
  *
- * Every event takes three calls: track = spool_enter(); spool_put_*(track, ...); spool_leave(track). Between enter and
- * leave the thread is marked busy, so that an event of an interrupting signal handler is counted as dropped instead of
- * tearing the slot. There is no lock, no allocation and no file; the only system calls are the clock (vDSO), and
- * gettid() for the first event of a thread.
+ * Every event takes three calls: track = hot_enter(); spool_put_*(track, ...); hot_leave(). hot.h has these and faster
+ * forms of others. Between enter and leave the thread is marked busy, so that an event of an interrupting signal
+ * handler is counted as dropped instead of tearing the slot. There is no lock, no allocation and no file; the only
+ * system calls are the clock (vDSO), and gettid() for the first event of a thread.
  *
  * The library is a guest: nothing here exits, prints or waits. When no block is free, a range, mark or span is dropped
  * as a whole: it is counted, and its time goes into the sums of its name. Recording goes on when there is room
@@ -25,29 +25,20 @@ void spool_begin(void);
 /** spool_forget_others - call in a forked child, which does not have the parent's other threads. */
 void spool_forget_others(void);
 
-/** spool_enter - this thread's track, ready for events.
- *  returns  NULL when the event must be dropped (it is counted) */
-struct spool_track *spool_enter(void);
-/** spool_enter_to_end - the same for the end of a range. Without a track nothing is counted, because its beginning
- * was. */
-struct spool_track *spool_enter_to_end(void);
-void spool_leave(struct spool_track *t);
-
 /** spool_is_wanted - the collector's segment is mapped. */
 int spool_is_wanted(void);
 
 /* Numbers for texts. Text is copied, because a pointer may point to another text later. */
-uint32_t spool_name(struct spool_track *t, const char *text);
 uint32_t spool_name_wide(struct spool_track *t, const wchar_t *text);
 /** spool_registered - number of a handle from spool_register, 0 for any other pointer. */
-uint32_t spool_registered(struct spool_track *t, const void *handle);
+uint32_t spool_registered(const void *handle);
 const void *spool_register(const char *text);
 const void *spool_register_wide(const wchar_t *text);
 /** spool_domain - handle of the domain with that name; the same name gives the same handle. NULL = default domain. */
 const void *spool_domain(const char *name);
 const void *spool_domain_wide(const wchar_t *name);
 /** spool_domain_of - number of a handle from spool_domain; 0 for NULL and any other pointer. */
-uint32_t spool_domain_of(struct spool_track *t, const void *handle);
+uint32_t spool_domain_of(const void *handle);
 /** spool_domain_by_text - the same by name, for our own entry points. */
 uint32_t spool_domain_by_text(struct spool_track *t, const char *text);
 /** spool_category - names a category of a domain. */
@@ -77,7 +68,7 @@ void spool_put_gpu(struct spool_track *t, uint32_t domain, uint32_t name, int64_
 /** spool_lost - count n GPU events that CUPTI lost. */
 void spool_lost(uint64_t n);
 /** spool_schema - defines the payload schema with that number by text. */
-void spool_schema(struct spool_track *t, uint32_t domain, uint32_t schema, const char *text);
+void spool_schema(uint32_t domain, uint32_t schema, const char *text);
 /** spool_note - puts a sentence for people, once per process. Does nothing when nothing is recorded. */
 void spool_note(const char *sentence);
 /** spool_is_abandoned - a thread marked itself as being inside with the stack pointer `busy`; has a signal handler
@@ -90,9 +81,8 @@ int spool_is_recording(void);
  *  returns  NULL if nothing is recorded, or if the segment is full */
 struct dct_io *spool_file(const char *path, uint32_t *name);
 
-/** spool_now_ns - time on the track of this thread. spool_track_now is the same for a given track. */
+/** spool_now_ns - time on the track of this thread. */
 int64_t spool_now_ns(void);
-int64_t spool_track_now(struct spool_track *t);
 
 /** spool_wide_to_utf8 - convert at most n - 1 bytes; unpaired surrogates and values beyond Unicode become U+FFFD. */
 void spool_wide_to_utf8(const wchar_t *in, char *out, size_t n);

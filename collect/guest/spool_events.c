@@ -148,7 +148,7 @@ int spool_put_push(struct spool_track *t, uint32_t domain, uint32_t name, const 
     int level = level_of(l), is_open = 1;
     if (__builtin_expect(dcc_window_is_used, 0)) {
         window_push(&t->window, domain, spool_name_flags(t, name), attr ? attr->category : 0, number_of(attr), level);
-        is_open = window_is_open(spool_track_now(t));
+        is_open = window_is_open(clock_now_ns(&t->clock));
     }
     uint32_t n = 1 + extra_of(attr, raw);
     struct dct_slot *s = is_open && !l->top ? room(t, n + 1) : NULL;
@@ -232,7 +232,7 @@ uint64_t spool_put_start(struct spool_track *t, uint32_t domain, uint32_t name, 
     uint64_t id = t->next_range_id++;
     if (__builtin_expect(dcc_window_is_used, 0)) {
         window_start(spool_name_flags(t, name), id);
-        if (!window_is_open(spool_track_now(t)))
+        if (!window_is_open(clock_now_ns(&t->clock)))
             return id | UNWANTED_RANGE;
     }
     uint32_t n = 2 + extra_of(attr, raw);
@@ -280,7 +280,7 @@ void spool_put_end(struct spool_track *t, uint32_t domain, uint64_t id, int64_t 
 
 void spool_put_mark(struct spool_track *t, uint32_t domain, uint32_t name, const struct dct_attr *attr, const void *raw)
 {
-    if (__builtin_expect(dcc_window_is_used, 0) && !window_is_open(spool_track_now(t)))
+    if (__builtin_expect(dcc_window_is_used, 0) && !window_is_open(clock_now_ns(&t->clock)))
         return;
     uint32_t n = 1 + extra_of(attr, raw);
     struct dct_slot *s = room(t, n);

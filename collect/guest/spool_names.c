@@ -72,11 +72,6 @@ __attribute__((noinline)) uint32_t spool_name_slowly(struct spool_track *t, cons
     return id;
 }
 
-uint32_t spool_name(struct spool_track *t, const char *text)
-{
-    return hot_name(t, text);
-}
-
 static size_t put_utf8(uint32_t c, char out[4])
 {
     if (c < 0x80) {
@@ -115,20 +110,19 @@ uint32_t spool_name_wide(struct spool_track *t, const wchar_t *text)
     return intern_or_inline(t, utf8);
 }
 
-uint32_t spool_registered(struct spool_track *t, const void *handle)
+uint32_t spool_registered(const void *handle)
 {
     const struct segment_name *e = handle, *first = segment_names(dcc_segment);
-    (void)t;
     return e > first && e < first + dcc_segment->max_names ? (uint32_t)(e - first) : 0;
 }
 
 const void *spool_register(const char *text)
 {
-    struct spool_track *t = text ? spool_enter() : NULL;
+    struct spool_track *t = text ? hot_enter() : NULL;
     if (!t)
         return NULL;
     uint32_t id = intern_or_overflow(text);
-    spool_leave(t);
+    hot_leave();
     return segment_names(dcc_segment) + id;
 }
 
@@ -143,11 +137,11 @@ const void *spool_register_wide(const wchar_t *text)
 
 const void *spool_domain(const char *name)
 {
-    struct spool_track *t = name && *name ? spool_enter() : NULL;
+    struct spool_track *t = name && *name ? hot_enter() : NULL;
     if (!t)
         return NULL;
     uint32_t d = names_domain(dcc_segment, intern_or_overflow(name));
-    spool_leave(t);
+    hot_leave();
     return segment_domains(dcc_segment) + d;
 }
 
@@ -160,10 +154,9 @@ const void *spool_domain_wide(const wchar_t *name)
     return spool_domain(utf8);
 }
 
-uint32_t spool_domain_of(struct spool_track *t, const void *handle)
+uint32_t spool_domain_of(const void *handle)
 {
     const uint32_t *d = handle, *first = segment_domains(dcc_segment);
-    (void)t;
     return d > first && d < first + SEGMENT_DOMAINS ? (uint32_t)(d - first) : 0;
 }
 
@@ -198,11 +191,11 @@ static void define_category(uint32_t domain, uint32_t category, uint32_t name)
 
 void spool_category(const void *domain, uint32_t category, const char *name)
 {
-    struct spool_track *t = name ? spool_enter() : NULL;
+    struct spool_track *t = name ? hot_enter() : NULL;
     if (!t)
         return;
-    define_category(spool_domain_of(t, domain), category, intern_or_overflow(name));
-    spool_leave(t);
+    define_category(spool_domain_of(domain), category, intern_or_overflow(name));
+    hot_leave();
 }
 
 uint32_t spool_category_by_text(struct spool_track *t, uint32_t domain, const char *text)
@@ -234,28 +227,27 @@ int spool_is_in_flight(uint32_t category)
 
 void spool_thread_name(uint32_t tid, const char *name)
 {
-    struct spool_track *t = name ? spool_enter() : NULL;
+    struct spool_track *t = name ? hot_enter() : NULL;
     if (!t)
         return;
     say(DCT_THREAD, 0, tid, intern_or_overflow(name));
-    spool_leave(t);
+    hot_leave();
 }
 
 /* ---- data of the process ---------------------------------------------------------------------- */
 
-void spool_schema(struct spool_track *t, uint32_t domain, uint32_t schema, const char *text)
+void spool_schema(uint32_t domain, uint32_t schema, const char *text)
 {
-    (void)t;
     say(DCT_SCHEMA, domain, schema, intern_or_overflow(text));
 }
 
 void spool_note(const char *sentence)
 {
-    struct spool_track *t = spool_enter();
+    struct spool_track *t = hot_enter();
     if (!t)
         return;
     say(DCT_NOTE, 0, 0, intern_or_overflow(sentence));
-    spool_leave(t);
+    hot_leave();
 }
 
 /* A block of sums only grows: it is zero when it is taken, and a counter gives out its slots. */
@@ -289,7 +281,7 @@ static struct dct_slot *file_slots(struct spool_track *t, struct segment_process
 
 struct dct_io *spool_file(const char *path, uint32_t *name)
 {
-    struct spool_track *t = spool_enter();
+    struct spool_track *t = hot_enter();
     if (!t)
         return NULL;
     enum { N_SLOTS = 1 + DCT_N_IO * sizeof(struct dct_io) / DCT_SLOT_BYTES };
@@ -301,6 +293,6 @@ struct dct_io *spool_file(const char *path, uint32_t *name)
         s->t_ns = clock_now_ns(&t->clock);
         __atomic_store_n(&s->kind, DCT_FILE, __ATOMIC_RELEASE);
     }
-    spool_leave(t);
+    hot_leave();
     return s ? (struct dct_io *)(void *)(s + 1) : NULL;
 }

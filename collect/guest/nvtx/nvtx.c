@@ -59,11 +59,11 @@ static uint32_t message_of(struct spool_track *t, const struct nvtxabi_attribute
 {
     switch (a->message_type) {
     case NVTXABI_MESSAGE_ASCII:
-        return spool_name(t, a->message.ascii);
+        return hot_name(t, a->message.ascii);
     case NVTXABI_MESSAGE_WIDE:
         return spool_name_wide(t, a->message.wide);
     case NVTXABI_MESSAGE_REGISTERED:
-        return spool_registered(t, a->message.registered);
+        return spool_registered(a->message.registered);
     default:
         return 0;
     }
@@ -105,7 +105,7 @@ static int domain_range_push_ex(const void *domain, const struct nvtxabi_attribu
     if (!t)
         return NVTXABI_NO_TRACKING;
     struct dct_attr attr;
-    uint32_t d = spool_domain_of(t, domain);
+    uint32_t d = spool_domain_of(domain);
     int level = is_extended(a) ? (int)put_extended(DCT_PUSH, t, d, a, 0)
                                : hot_push(t, d, a ? message_of(t, a) : 0, a ? attr_of(a, &attr) : NULL);
     hot_leave();
@@ -118,7 +118,7 @@ static int domain_range_pop(const void *domain)
     if (!t)
         return NVTXABI_NO_TRACKING;
     int64_t now = clock_now_ns(&t->clock);
-    int level = hot_pop(t, spool_domain_of(t, domain), now);
+    int level = hot_pop(t, spool_domain_of(domain), now);
     hot_leave();
     return level;
 }
@@ -140,11 +140,11 @@ static int range_push_a(const char *text)
 
 static int range_push_w(const wchar_t *text)
 {
-    struct spool_track *t = spool_enter();
+    struct spool_track *t = hot_enter();
     if (!t)
         return NVTXABI_NO_TRACKING;
     int level = spool_put_push(t, 0, spool_name_wide(t, text), NULL, NULL);
-    spool_leave(t);
+    hot_leave();
     return level;
 }
 
@@ -162,14 +162,14 @@ static int range_pop(void)
 
 static uint64_t domain_range_start_ex(const void *domain, const struct nvtxabi_attributes *a)
 {
-    struct spool_track *t = spool_enter();
+    struct spool_track *t = hot_enter();
     if (!t)
         return 0;
     struct dct_attr attr;
-    uint32_t d = spool_domain_of(t, domain);
+    uint32_t d = spool_domain_of(domain);
     uint64_t id = is_extended(a) ? put_extended(DCT_START, t, d, a, 0)
                                  : spool_put_start(t, d, a ? message_of(t, a) : 0, a ? attr_of(a, &attr) : NULL, NULL);
-    spool_leave(t);
+    hot_leave();
     return id;
 }
 
@@ -192,12 +192,12 @@ static uint64_t range_start_w(const wchar_t *text)
 
 static void domain_range_end(const void *domain, uint64_t id)
 {
-    struct spool_track *t = spool_enter_to_end();
+    struct spool_track *t = hot_enter_to_end();
     if (!t)
         return;
-    int64_t now = spool_track_now(t);
-    spool_put_end(t, spool_domain_of(t, domain), id, now, NULL, NULL);
-    spool_leave(t);
+    int64_t now = clock_now_ns(&t->clock);
+    spool_put_end(t, spool_domain_of(domain), id, now, NULL, NULL);
+    hot_leave();
 }
 
 static void range_end(uint64_t id)
@@ -207,16 +207,16 @@ static void range_end(uint64_t id)
 
 static void domain_mark_ex(const void *domain, const struct nvtxabi_attributes *a)
 {
-    struct spool_track *t = spool_enter();
+    struct spool_track *t = hot_enter();
     if (!t)
         return;
     struct dct_attr attr;
-    uint32_t d = spool_domain_of(t, domain);
+    uint32_t d = spool_domain_of(domain);
     if (is_extended(a))
         put_extended(DCT_MARK, t, d, a, 0);
     else
         spool_put_mark(t, d, a ? message_of(t, a) : 0, a ? attr_of(a, &attr) : NULL, NULL);
-    spool_leave(t);
+    hot_leave();
 }
 
 static void mark_ex(const struct nvtxabi_attributes *a)
@@ -306,11 +306,11 @@ static uint64_t id_of(int has_own, uint64_t own)
 
 static void define(const void *domain, uint64_t id, const char *text)
 {
-    struct spool_track *t = spool_enter();
+    struct spool_track *t = hot_enter();
     if (!t)
         return;
-    spool_schema(t, spool_domain_of(t, domain), (uint32_t)id, text);
-    spool_leave(t);
+    spool_schema(spool_domain_of(domain), (uint32_t)id, text);
+    hot_leave();
 }
 
 static uint64_t schema_register(const void *domain, const struct nvtxabi_schema *s)
@@ -358,11 +358,11 @@ static int push_payload(const void *domain, const struct nvtxabi_item *items, si
 static int pop_payload(const void *domain, const struct nvtxabi_item *items, size_t n)
 {
     const struct nvtxabi_attributes a = with_items(items, n);
-    struct spool_track *t = spool_enter_to_end();
+    struct spool_track *t = hot_enter_to_end();
     if (!t)
         return NVTXABI_NO_TRACKING;
-    int level = (int)put_extended(DCT_POP, t, spool_domain_of(t, domain), &a, 0);
-    spool_leave(t);
+    int level = (int)put_extended(DCT_POP, t, spool_domain_of(domain), &a, 0);
+    hot_leave();
     return level;
 }
 
@@ -375,11 +375,11 @@ static uint64_t start_payload(const void *domain, const struct nvtxabi_item *ite
 static void end_payload(const void *domain, uint64_t id, const struct nvtxabi_item *items, size_t n)
 {
     const struct nvtxabi_attributes a = with_items(items, n);
-    struct spool_track *t = spool_enter_to_end();
+    struct spool_track *t = hot_enter_to_end();
     if (!t)
         return;
-    put_extended(DCT_END, t, spool_domain_of(t, domain), &a, id);
-    spool_leave(t);
+    put_extended(DCT_END, t, spool_domain_of(domain), &a, id);
+    hot_leave();
 }
 
 static uint8_t domain_is_enabled(const void *domain)
