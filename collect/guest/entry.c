@@ -3,8 +3,6 @@
 
 #include "collect/guest/hot.h"
 
-#define EXPORTED __attribute__((visibility("default")))
-
 enum { NOT_RECORDING = -2 }; /* the value of NVTX for "push and pop are not tracked" */
 
 /* Category and payload of an event; returns NULL when it has neither. */
@@ -61,7 +59,7 @@ EXPORTED void dcc_range_end(const char *domain, uint64_t id)
     struct spool_track *t = hot_enter_to_end();
     if (!t)
         return;
-    int64_t now = spool_now_ns();
+    int64_t now = clock_now_ns(&t->clock);
     spool_put_end(t, spool_domain_by_text(t, domain), id, now, NULL, NULL);
     hot_leave();
 }

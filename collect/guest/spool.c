@@ -24,7 +24,7 @@ static int has_exit_key;
 /* Called when code comes in while the thread is already inside. It may be a signal handler, whose frame lies below the
  * interrupted frame and the saved registers. Or it is the program, after such a handler left by siglongjmp() and never
  * came back. */
-__attribute__((noinline)) int spool_is_abandoned(uintptr_t busy)
+__attribute__((noinline)) EXPORTED int dcc_guest_is_abandoned(uintptr_t busy)
 {
     enum { SAVED_BYTES = 1024, STACK_BYTES = 8 << 20 };
     stack_t other;
@@ -33,7 +33,7 @@ __attribute__((noinline)) int spool_is_abandoned(uintptr_t busy)
            !(other.ss_flags & SS_ONSTACK);
 }
 
-int64_t spool_now_ns(void)
+EXPORTED int64_t dcc_guest_now(void)
 {
     if (!spool_self.track || spool_self.busy)
         return clock_system_ns();
@@ -45,12 +45,12 @@ int64_t spool_now_ns(void)
     return now;
 }
 
-int spool_is_recording(void)
+EXPORTED int dcc_guest_is_recording(void)
 {
     return dcc_self && __atomic_load_n(&dcc_self->epoch, __ATOMIC_RELAXED) != 0;
 }
 
-int spool_is_wanted(void)
+EXPORTED int dcc_guest_is_wanted(void)
 {
     return dcc_segment != NULL;
 }
@@ -187,7 +187,7 @@ __attribute__((noinline)) struct spool_track *spool_enter_slowly(int is_counted)
 
 __attribute__((noinline)) struct spool_track *spool_enter_again(int is_counted)
 {
-    if (!spool_is_abandoned(spool_self.busy)) {
+    if (!dcc_guest_is_abandoned(spool_self.busy)) {
         if (is_counted && dcc_self)
             process_drop();
         return NULL;
@@ -201,9 +201,9 @@ __attribute__((noinline)) struct spool_track *spool_enter_again(int is_counted)
 
 /* ---- what is lost ----------------------------------------------------------------------------- */
 
-void spool_lost(uint64_t n)
+EXPORTED void dcc_guest_lost(uint64_t n)
 {
-    if (spool_is_recording()) {
+    if (dcc_guest_is_recording()) {
         __atomic_fetch_add(&dcc_self->process->header.dropped, n, __ATOMIC_RELAXED);
         __atomic_fetch_add(&dcc_self->process->header.dropped_gpu, n, __ATOMIC_RELAXED);
     } else if (dcc_segment) {

@@ -25,9 +25,6 @@ void spool_begin(void);
 /** spool_forget_others - call in a forked child, which does not have the parent's other threads. */
 void spool_forget_others(void);
 
-/** spool_is_wanted - the collector's segment is mapped. */
-int spool_is_wanted(void);
-
 /* Numbers for texts. Text is copied, because a pointer may point to another text later. */
 uint32_t spool_name_wide(struct spool_track *t, const wchar_t *text);
 /** spool_registered - number of a handle from spool_register, 0 for any other pointer. */
@@ -45,8 +42,6 @@ uint32_t spool_domain_by_text(struct spool_track *t, const char *text);
 void spool_category(const void *domain, uint32_t category, const char *name);
 /** spool_category_by_text - number of a category known by its text only (our own entry points). */
 uint32_t spool_category_by_text(struct spool_track *t, uint32_t domain, const char *text);
-/** spool_is_in_flight - did spool_category_by_text give that number for DCT_IN_FLIGHT? */
-int spool_is_in_flight(uint32_t category);
 void spool_thread_name(uint32_t tid, const char *name);
 
 /* Events. attr may be NULL. raw: the bytes of a raw payload (struct dct_raw and items), attr->payload of them, which
@@ -59,30 +54,8 @@ void spool_put_end(struct spool_track *t, uint32_t domain, uint64_t id, int64_t 
                    const void *raw);
 void spool_put_mark(struct spool_track *t, uint32_t domain, uint32_t name, const struct dct_attr *attr,
                     const void *raw);
-/** spool_put_span - a complete interval; attr may be NULL. */
-void spool_put_span(struct spool_track *t, uint32_t domain, uint32_t name, int64_t start_ns, int64_t end_ns,
-                    uint64_t bytes, const struct dct_attr *attr);
-/** spool_put_gpu - an activity of a GPU; kernel only for a kernel. It is recorded if it began inside the window. */
-void spool_put_gpu(struct spool_track *t, uint32_t domain, uint32_t name, int64_t start_ns, int64_t end_ns,
-                   uint64_t bytes, const struct dct_gpu *gpu, const struct dct_kernel *kernel);
-/** spool_lost - count n GPU events that CUPTI lost. */
-void spool_lost(uint64_t n);
 /** spool_schema - defines the payload schema with that number by text. */
 void spool_schema(uint32_t domain, uint32_t schema, const char *text);
-/** spool_note - puts a sentence for people, once per process. Does nothing when nothing is recorded. */
-void spool_note(const char *sentence);
-/** spool_is_abandoned - a thread marked itself as being inside with the stack pointer `busy`; has a signal handler
- * since left that code by siglongjmp()? */
-int spool_is_abandoned(uintptr_t busy);
-/** spool_is_recording - the process has events in the segment, so that it has a trace. */
-int spool_is_recording(void);
-/** spool_file - sums for the file of that name (DCT_FILE), in the segment itself. Several threads may add to them with
- *  atomic adds. It starts the trace of a process that has no trace yet.
- *  returns  NULL if nothing is recorded, or if the segment is full */
-struct dct_io *spool_file(const char *path, uint32_t *name);
-
-/** spool_now_ns - time on the track of this thread. */
-int64_t spool_now_ns(void);
 
 /** spool_wide_to_utf8 - convert at most n - 1 bytes; unpaired surrogates and values beyond Unicode become U+FFFD. */
 void spool_wide_to_utf8(const wchar_t *in, char *out, size_t n);

@@ -294,33 +294,60 @@ void spool_put_mark(struct spool_track *t, uint32_t domain, uint32_t name, const
     done(t, n);
 }
 
-void spool_put_span(struct spool_track *t, uint32_t domain, uint32_t name, int64_t start_ns, int64_t end_ns,
-                    uint64_t bytes, const struct dct_attr *attr)
+/* ---- intervals -------------------------------------------------------------------------------- */
+
+static void put_span(struct spool_track *t, enum dcc_span kind, uint32_t domain, uint32_t name, int64_t start_ns,
+                     int64_t end_ns, uint64_t bytes, const struct dct_attr *attr)
 {
     if (__builtin_expect(dcc_window_is_used, 0) && !window_part(&start_ns, &end_ns))
         return;
-    uint32_t n = attr ? 3 : 2;
-    struct dct_slot *s = room(t, n);
+    enum { N = 3 };
+    struct dct_slot *s = room(t, N);
     if (!s) {
-        uint32_t category = attr ? attr->category : 0;
-        lose(DCT_SPAN, domain, name, category, start_ns, end_ns, bytes);
-        if (spool_is_in_flight(category))
+        lose(DCT_SPAN, domain, name, attr->category, start_ns, end_ns, bytes);
+        if (kind == DCC_MPI_IN_FLIGHT)
             process_beside();
         else
-            gap_call(t, domain, name, category, start_ns, end_ns, bytes);
+            gap_call(t, domain, name, attr->category, start_ns, end_ns, bytes);
         count_slow(t);
         return;
     }
     struct dct_span span = {.dur_ns = end_ns > start_ns ? end_ns - start_ns : 0, .bytes = bytes};
-    struct dct_slot *next = track_head(s, DCT_SPAN, n - 1, domain, name, start_ns);
+    struct dct_slot *next = track_head(s, DCT_SPAN, N - 1, domain, name, start_ns);
     memcpy(next, &span, sizeof span);
-    if (attr)
-        memcpy(next + 1, attr, sizeof *attr);
-    done(t, n);
+    memcpy(next + 1, attr, sizeof *attr);
+    done(t, N);
 }
 
-void spool_put_gpu(struct spool_track *t, uint32_t domain, uint32_t name, int64_t start_ns, int64_t end_ns,
-                   uint64_t bytes, const struct dct_gpu *gpu, const struct dct_kernel *kernel)
+EXPORTED void dcc_guest_span(enum dcc_span kind, const char *name, int64_t start_ns, int64_t end_ns, uint64_t bytes,
+                             uint64_t payload)
+{
+    static const struct {
+        const char *domain, *category;
+        uint32_t payload_type;
+    } kinds[DCC_N_SPANS] = {
+        [DCC_MPI_CALL] = {DCT_DOMAIN_MPI, "comm", DCT_PAYLOAD_MPI},
+        [DCC_MPI_IN_FLIGHT] = {DCT_DOMAIN_MPI, DCT_IN_FLIGHT, DCT_PAYLOAD_MPI},
+        [DCC_FILE_CALL] = {DCT_DOMAIN_IO, "io", DCT_PAYLOAD_FILE},
+    };
+    struct spool_track *t = hot_enter();
+    if (!t)
+        return;
+    struct span_ids is = t->span[kind];
+    if (!LIKELY(is.category)) {
+        is.domain = spool_domain_by_text(t, kinds[kind].domain);
+        is.category = spool_category_by_text(t, is.domain, kinds[kind].category);
+        if (dcc_self->process) /* else the category is not published, and the next interval repeats it */
+            t->span[kind] = is;
+    }
+    const struct dct_attr attr = {
+        .category = is.category, .payload_type = kinds[kind].payload_type, .payload = payload};
+    put_span(t, kind, is.domain, hot_name(t, name), start_ns, end_ns, bytes, &attr);
+    hot_leave();
+}
+
+static void put_gpu(struct spool_track *t, uint32_t domain, uint32_t name, int64_t start_ns, int64_t end_ns,
+                    uint64_t bytes, const struct dct_gpu *gpu, const struct dct_kernel *kernel)
 {
     if (__builtin_expect(dcc_window_is_used, 0) && !window_was_open(start_ns))
         return;
@@ -338,4 +365,14 @@ void spool_put_gpu(struct spool_track *t, uint32_t domain, uint32_t name, int64_
     if (kernel)
         memcpy(next + 3, kernel, sizeof *kernel);
     done(t, n);
+}
+
+EXPORTED void dcc_guest_gpu(const char *name, int64_t start_ns, int64_t end_ns, uint64_t bytes,
+                            const struct dct_gpu *gpu, const struct dct_kernel *kernel)
+{
+    struct spool_track *t = hot_enter();
+    if (!t)
+        return;
+    put_gpu(t, spool_domain_by_text(t, "cuda"), hot_name(t, name), start_ns, end_ns, bytes, gpu, kernel);
+    hot_leave();
 }

@@ -218,13 +218,6 @@ uint32_t spool_category_by_text(struct spool_track *t, uint32_t domain, const ch
     return id;
 }
 
-int spool_is_in_flight(uint32_t category)
-{
-    uint32_t name = category & ~OWN_CATEGORY;
-    return (category & OWN_CATEGORY) && name < dcc_segment->max_names &&
-           strcmp(segment_text(dcc_segment, name), DCT_IN_FLIGHT) == 0;
-}
-
 void spool_thread_name(uint32_t tid, const char *name)
 {
     struct spool_track *t = name ? hot_enter() : NULL;
@@ -241,7 +234,7 @@ void spool_schema(uint32_t domain, uint32_t schema, const char *text)
     say(DCT_SCHEMA, domain, schema, intern_or_overflow(text));
 }
 
-void spool_note(const char *sentence)
+EXPORTED void dcc_guest_note(const char *sentence)
 {
     struct spool_track *t = hot_enter();
     if (!t)
@@ -279,7 +272,7 @@ static struct dct_slot *file_slots(struct spool_track *t, struct segment_process
     }
 }
 
-struct dct_io *spool_file(const char *path, uint32_t *name)
+EXPORTED struct dct_io *dcc_guest_file(const char *path, uint32_t *name)
 {
     struct spool_track *t = hot_enter();
     if (!t)

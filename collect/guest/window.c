@@ -2,6 +2,7 @@
 #include "collect/guest/window.h"
 
 #include "collect/guest/clock.h"
+#include "collect/guest/guest.h"
 #include "collect/guest/near.h"
 #include "collect/guest/process.h"
 #include "lib/archive/format.h"
@@ -319,7 +320,7 @@ void window_end(uint64_t id)
     }
 }
 
-void window_capture(int is_on)
+EXPORTED void dcc_guest_capture(int is_on)
 {
     if (window.by_cuda)
         __atomic_store_n(&window.n_captures, is_on, __ATOMIC_RELAXED);

@@ -21,7 +21,8 @@ struct window_track {
 /** window_begin - call at load; reads DCC_FROM_NS, DCC_UNTIL_NS (CLOCK_MONOTONIC), DCC_STEPS (A:B), DCC_CAPTURE
  * (nvtx:NAME or cudaProfilerApi). */
 void window_begin(void);
-extern int dcc_window_is_used; /* 0: everything is recorded, and nothing below needs to be called */
+extern int dcc_window_is_used
+    __attribute__((visibility("hidden"))); /* 0: everything is recorded, and nothing below needs to be called */
 
 /** window_is_open - is it open for an event at now_ns? */
 int window_is_open(int64_t now_ns);
@@ -49,7 +50,5 @@ void window_pop(struct window_track *t, uint32_t domain, int level);
 /** window_start / window_end - the same for a process range. */
 void window_start(unsigned flags, uint64_t id);
 void window_end(uint64_t id);
-/** window_capture - cudaProfilerStart (1), cudaProfilerStop (0). */
-void window_capture(int is_on);
 
 #endif

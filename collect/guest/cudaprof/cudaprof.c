@@ -4,8 +4,6 @@
 
 #include <dlfcn.h>
 
-#define EXPORTED __attribute__((visibility("default")))
-
 EXPORTED int cudaProfilerStart(void);
 EXPORTED int cudaProfilerStop(void);
 

@@ -12,7 +12,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define EXPORTED __attribute__((visibility("default")))
 #define BUFFER_BYTES ((size_t)1 << 20) /* aligned to 8 bytes, as CUPTI asks */
 #define MAX_BUFFERS 32                 /* above this CUPTI drops records and reports how many */
 #define FLUSH_MS 1000                  /* a killed program loses at most this much */

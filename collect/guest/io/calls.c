@@ -18,7 +18,6 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#define EXPORTED __attribute__((visibility("default")))
 #define P(...) __VA_ARGS__
 /* stdio calls of fewer bytes are counted and not timed: mostly they copy into a buffer. */
 #define STDIO_TIMED_BYTES 4096u

@@ -1,8 +1,9 @@
 /* files.c - see files.h. */
 #include "collect/guest/io/files.h"
 
-#include "collect/guest/guest.h"
+#include "collect/guest/clock.h"
 #include "collect/guest/near.h"
+#include "collect/guest/process.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -68,11 +69,10 @@ int files_begin(void)
     const char *text = getenv("DCC_IO_US");
     int64_t us = number_of(text);
     if (!dcc_guest_is_wanted() || (text && strcmp(text, "off") == 0) || is_launcher() ||
-        (!dcc_guest_is_wiped() && pthread_atfork(NULL, NULL, forget_in_child) != 0))
+        (!process_is_wiped() && pthread_atfork(NULL, NULL, forget_in_child) != 0))
         return -1;
     files_setup.threshold_ns = 1000 * (us > 0 ? us : DEFAULT_THRESHOLD_US);
-    files_setup.clock = dcc_guest_is_clock_system() ? clock_gettime : NULL;
-    files_setup.is_window_used = dcc_guest_is_window_used();
+    files_setup.clock = clock_is_system() ? clock_gettime : NULL;
     is_wanted = 1;
     return 0;
 }
@@ -89,14 +89,14 @@ static int begin_files(void)
         is_wanted = 0;
     else if (madvise(mine, sizeof *mine, MADV_WIPEONFORK) != 0) {
         is_forgotten_by_us = 1;
-        is_wanted = !dcc_guest_is_wiped(); /* a sandbox came after load, so nothing would forget them in a child */
+        is_wanted = !process_is_wiped(); /* a sandbox came after load, so nothing would forget them in a child */
     }
     if (mine != MAP_FAILED && !is_wanted)
         munmap(mine, sizeof *mine);
     else if (mine != MAP_FAILED &&
              !__atomic_compare_exchange_n(&files, &none, mine, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
         munmap(mine, sizeof *mine); /* another thread was faster */
-    dcc_guest_begin_clock();
+    clock_begin();
     errno = saved_errno;
     return is_wanted;
 }
@@ -263,7 +263,7 @@ static int is_due(const struct file *f, int is_long, uint64_t bytes)
 
 void files_count(struct file *f, int kind, const char *call, int64_t start_ns, int64_t end_ns, uint64_t bytes)
 {
-    if (!dcc_guest_part(&start_ns, &end_ns))
+    if (dcc_window_is_used && !(end_ns ? window_part(&start_ns, &end_ns) : window_is_open(dcc_guest_now())))
         return;
     int64_t ns = end_ns ? end_ns - start_ns : 0;
     int is_long = ns >= files_setup.threshold_ns, saved_errno = errno;

@@ -7,6 +7,7 @@
 #define DCC_IO_FILES_H
 
 #include "collect/guest/guest.h"
+#include "collect/guest/window.h"
 #include "lib/archive/format.h"
 
 #include <stddef.h>
@@ -53,7 +54,6 @@ extern struct files *files; /* NULL: no call was observed yet */
 extern struct files_setup {
     int64_t threshold_ns;
     int (*clock)(clockid_t, struct timespec *); /* NULL: use dcc_guest_now */
-    int is_window_used;
 } files_setup;
 /* Stack address at which the thread entered the collector's code; 0: it is outside. */
 extern __thread uintptr_t files_inside __attribute__((tls_model("initial-exec")));
@@ -118,7 +118,7 @@ static inline void files_done(struct file *f, struct dct_io *sums, int kind, con
                               int64_t end_ns, uint64_t bytes)
 {
     int64_t ns = end_ns - start_ns;
-    if (__builtin_expect(sums && ns < files_setup.threshold_ns && !files_setup.is_window_used, 1))
+    if (__builtin_expect(sums && ns < files_setup.threshold_ns && !dcc_window_is_used, 1))
         files_add(&sums[kind], 1, bytes, (uint64_t)ns, (uint64_t)ns);
     else
         files_count(f, kind, call, start_ns, end_ns, bytes);

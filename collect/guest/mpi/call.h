@@ -7,7 +7,6 @@
 #include "collect/guest/mpi/flight.h"
 #include "collect/guest/mpi/record.h"
 
-#define EXPORTED __attribute__((visibility("default")))
 /* Passes commas on as part of one macro argument. */
 #define P(...) __VA_ARGS__
 

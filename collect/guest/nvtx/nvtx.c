@@ -8,8 +8,6 @@
 #include <dlfcn.h>
 #include <string.h>
 
-#define EXPORTED __attribute__((visibility("default")))
-
 /* Category and payload of an event; returns NULL when it has neither. */
 static const struct dct_attr *attr_of(const struct nvtxabi_attributes *a, struct dct_attr *out)
 {
@@ -402,7 +400,7 @@ int InitializeInjectionNvtxExtension(struct nvtxabi_module *module)
         {NVTXABI_POP_PAYLOAD, (void *)pop_payload},         {NVTXABI_START_PAYLOAD, (void *)start_payload},
         {NVTXABI_END_PAYLOAD, (void *)end_payload},         {NVTXABI_DOMAIN_IS_ENABLED, (void *)domain_is_enabled}};
     if (!module || module->struct_size < sizeof *module || module->id != NVTXABI_EXT_PAYLOAD ||
-        module->n_segments != 1 || !spool_is_wanted())
+        module->n_segments != 1 || !dcc_guest_is_wanted())
         return 0;
     struct nvtxabi_segment *s = module->segments;
     for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
@@ -479,7 +477,7 @@ static int (*first_recorder(void))(nvtxabi_export_table_fn)
 /* returns 1 when attached; with 0, the program's NVTX makes its calls do nothing */
 int InitializeInjectionNvtx2(nvtxabi_export_table_fn export_table)
 {
-    if (!export_table || !spool_is_wanted())
+    if (!export_table || !dcc_guest_is_wanted())
         return 0;
     int (*first)(nvtxabi_export_table_fn) = first_recorder();
     if (first != InitializeInjectionNvtx2)
