@@ -14,9 +14,6 @@ enum dcc_span { DCC_MPI_CALL, DCC_MPI_IN_FLIGHT, DCC_FILE_CALL, DCC_N_SPANS };
 int dcc_guest_is_wanted(void);
 /** dcc_guest_is_recording - this process has a trace. */
 int dcc_guest_is_recording(void);
-/** dcc_guest_is_abandoned - a thread marked itself as being inside with the stack pointer `busy`; has a signal handler
- * since left that code by siglongjmp()? */
-int dcc_guest_is_abandoned(uintptr_t busy);
 /** dcc_guest_now - current time for events of the thread. */
 int64_t dcc_guest_now(void);
 /** dcc_guest_span - puts a complete interval. Times are from dcc_guest_now. name may be reused after the call. */

@@ -24,7 +24,7 @@ static int has_exit_key;
 /* Called when code comes in while the thread is already inside. It may be a signal handler, whose frame lies below the
  * interrupted frame and the saved registers. Or it is the program, after such a handler left by siglongjmp() and never
  * came back. */
-__attribute__((noinline)) EXPORTED int dcc_guest_is_abandoned(uintptr_t busy)
+static __attribute__((noinline)) int is_abandoned(uintptr_t busy)
 {
     enum { SAVED_BYTES = 1024, STACK_BYTES = 8 << 20 };
     stack_t other;
@@ -187,7 +187,7 @@ __attribute__((noinline)) struct spool_track *spool_enter_slowly(int is_counted)
 
 __attribute__((noinline)) struct spool_track *spool_enter_again(int is_counted)
 {
-    if (!dcc_guest_is_abandoned(spool_self.busy)) {
+    if (!is_abandoned(spool_self.busy)) {
         if (is_counted && dcc_self)
             process_drop();
         return NULL;

@@ -159,12 +159,9 @@ int dcc_io_close(int fd)
 {
     if (!next_close)
         return (int)early_syscall(SYS_close, fd);
-    if (!files_has_any())
-        return next_close(fd);
     struct file *f = files_known(fd);
-    if (fd >= 0)
-        files_forget((unsigned)fd, (unsigned)fd); /* before the call, because afterwards another thread may get the
-                                                   * number */
+    files_forget((unsigned)fd,
+                 (unsigned)fd); /* before the call, because afterwards another thread may get the number */
     if (!f)
         return next_close(fd);
     int64_t start = files_time();
@@ -174,16 +171,15 @@ int dcc_io_close(int fd)
 }
 
 /* Calls that change the file of a descriptor. */
-#define CHANGING(NAME, PARAMS, ARGS, FROM, TO, SYSTEM)      \
-    NEAR static int (*next_##NAME)(PARAMS);                 \
-    EXPORTED int dcc_io_##NAME(PARAMS) ALIAS(NAME);         \
-    int dcc_io_##NAME(PARAMS)                               \
-    {                                                       \
-        if (files_has_any())                                \
-            files_forget((unsigned)(FROM), (unsigned)(TO)); \
-        if (!next_##NAME)                                   \
-            return (int)early_syscall(SYSTEM);              \
-        return next_##NAME(ARGS);                           \
+#define CHANGING(NAME, PARAMS, ARGS, FROM, TO, SYSTEM)  \
+    NEAR static int (*next_##NAME)(PARAMS);             \
+    EXPORTED int dcc_io_##NAME(PARAMS) ALIAS(NAME);     \
+    int dcc_io_##NAME(PARAMS)                           \
+    {                                                   \
+        files_forget((unsigned)(FROM), (unsigned)(TO)); \
+        if (!next_##NAME)                               \
+            return (int)early_syscall(SYSTEM);          \
+        return next_##NAME(ARGS);                       \
     }
 CHANGING(dup2, P(int from, int to), P(from, to), to, to, P(SYS_dup2, from, to))
 CHANGING(dup3, P(int from, int to, int flags), P(from, to, flags), to, to, P(SYS_dup3, from, to, flags))
@@ -194,8 +190,7 @@ NEAR static void (*next_closefrom)(int);
 EXPORTED void dcc_io_closefrom(int first) ALIAS(closefrom);
 void dcc_io_closefrom(int first)
 {
-    if (files_has_any())
-        files_forget(first < 0 ? 0 : (unsigned)first, UINT32_MAX);
+    files_forget(first < 0 ? 0 : (unsigned)first, UINT32_MAX);
     if (next_closefrom)
         next_closefrom(first);
     else
@@ -283,10 +278,9 @@ int dcc_io_fclose(FILE *stream)
     HAVE(fclose);
     if (!next_fclose)
         return EOF;
-    int fd = stream && files_has_any() ? fileno(stream) : -1;
-    struct file *f = fd >= 0 ? files_known(fd) : NULL;
-    if (fd >= 0)
-        files_forget((unsigned)fd, (unsigned)fd);
+    int fd = stream && files ? fileno(stream) : -1;
+    struct file *f = files_known(fd);
+    files_forget((unsigned)fd, (unsigned)fd);
     if (!f)
         return next_fclose(stream);
     int64_t start = files_time();

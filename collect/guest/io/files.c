@@ -20,17 +20,6 @@
 
 struct files *files;
 NEAR struct files_setup files_setup;
-__thread uintptr_t files_inside __attribute__((tls_model("initial-exec")));
-
-static int is_inside(void)
-{
-    return files_inside && !dcc_guest_is_abandoned(files_inside);
-}
-
-static void go_inside(void)
-{
-    files_inside = (uintptr_t)__builtin_frame_address(0);
-}
 
 /* mpirun and similar launchers read their own configuration, but only the ranks of a job are of interest. A batch
  * script has a SLURM_PROCID, too. */
@@ -103,12 +92,7 @@ static int begin_files(void)
 
 int files_is_on(void)
 {
-    return is_wanted && !is_inside() && (__atomic_load_n(&files, __ATOMIC_ACQUIRE) || begin_files());
-}
-
-int files_has_any(void)
-{
-    return __atomic_load_n(&files, __ATOMIC_ACQUIRE) && !is_inside();
+    return is_wanted && (__atomic_load_n(&files, __ATOMIC_ACQUIRE) || begin_files());
 }
 
 /* ---- descriptor -> file ------------------------------------------------------------------------ */
@@ -187,22 +171,21 @@ static uint16_t look_up(int fd)
 
 struct file *files_known(int fd)
 {
-    if (fd < 0 || (unsigned)fd >= FILES_DESCRIPTORS)
+    struct files *all = __atomic_load_n(&files, __ATOMIC_ACQUIRE);
+    if (!all || (unsigned)fd >= FILES_DESCRIPTORS)
         return NULL;
-    uint16_t what = __atomic_load_n(&files->fd[fd].what, __ATOMIC_RELAXED);
-    return what >= FD_FIRST_FILE ? &files->file[what - FD_FIRST_FILE] : NULL;
+    uint16_t what = __atomic_load_n(&all->fd[fd].what, __ATOMIC_RELAXED);
+    return what >= FD_FIRST_FILE ? &all->file[what - FD_FIRST_FILE] : NULL;
 }
 
 struct file *files_of(int fd)
 {
-    if (fd < 0 || (unsigned)fd >= FILES_DESCRIPTORS)
+    if ((unsigned)fd >= FILES_DESCRIPTORS)
         return NULL;
     struct descriptor *d = &files->fd[fd];
     if (__atomic_load_n(&d->what, __ATOMIC_RELAXED) == FD_UNKNOWN) {
         int saved_errno = errno;
-        go_inside();
         __atomic_store_n(&d->what, look_up(fd), __ATOMIC_RELAXED);
-        files_inside = 0;
         errno = saved_errno;
     }
     struct file *f = files_known(fd);
@@ -213,8 +196,9 @@ struct file *files_of(int fd)
 
 void files_forget(unsigned from, unsigned to)
 {
-    for (unsigned fd = from; fd <= to && fd < FILES_DESCRIPTORS; fd++) {
-        struct descriptor *d = &files->fd[fd];
+    struct files *all = __atomic_load_n(&files, __ATOMIC_ACQUIRE);
+    for (unsigned fd = from; all && fd <= to && fd < FILES_DESCRIPTORS; fd++) {
+        struct descriptor *d = &all->fd[fd];
         if (!__atomic_load_n(&d->what, __ATOMIC_RELAXED))
             continue;
         __atomic_store_n(&d->sums, NULL, __ATOMIC_RELAXED);
@@ -267,7 +251,6 @@ void files_count(struct file *f, int kind, const char *call, int64_t start_ns, i
         return;
     int64_t ns = end_ns ? end_ns - start_ns : 0;
     int is_long = ns >= files_setup.threshold_ns, saved_errno = errno;
-    go_inside();
     if (is_due(f, is_long, bytes))
         bring_into_trace(f, 0);
     struct dct_io *sums = __atomic_load_n(&f->sums, __ATOMIC_ACQUIRE);
@@ -275,18 +258,15 @@ void files_count(struct file *f, int kind, const char *call, int64_t start_ns, i
         dcc_guest_span(DCC_FILE_CALL, call, start_ns, end_ns, bytes, f->name);
     else
         files_add(sums ? &sums[kind] : &f->early[kind], 1, bytes, (uint64_t)ns, (uint64_t)ns);
-    files_inside = 0;
     errno = saved_errno;
 }
 
 /* If the trace began after the last call on a file, the early sums are moved here. */
 __attribute__((destructor)) static void at_exit(void)
 {
-    if (!files || is_inside() || !dcc_guest_is_recording())
+    if (!files || !dcc_guest_is_recording())
         return;
-    go_inside();
     for (uint32_t i = 0; i < FILES_MAX; i++)
         if (files->file[i].path)
             bring_into_trace(&files->file[i], 1);
-    files_inside = 0;
 }

@@ -37,7 +37,7 @@ struct descriptor {
 };
 
 /* There is no lock, because a thread may be killed, interrupted or left by siglongjmp() anywhere. Two threads that open
- * the same new file at the same time may use two entries. */
+ * the same new file at the same time may use two entries. The collector calls no function that is interposed here. */
 struct files {
     struct descriptor fd[FILES_DESCRIPTORS];
     pid_t pid;                    /* process of these descriptors; 0: a forked child that has not used them yet */
@@ -55,15 +55,11 @@ extern struct files_setup {
     int64_t threshold_ns;
     int (*clock)(clockid_t, struct timespec *); /* NULL: use dcc_guest_now */
 } files_setup;
-/* Stack address at which the thread entered the collector's code; 0: it is outside. */
-extern __thread uintptr_t files_inside __attribute__((tls_model("initial-exec")));
 
 /** files_begin - call at load. returns 0, or -1 when nothing is to be observed in this process */
 int files_begin(void);
-/** files_is_on - 0 also while this thread is inside the collector's own code. */
+/** files_is_on - is this call to be observed? */
 int files_is_on(void);
-/** files_has_any - the same for calls that only concern a descriptor that was seen before. */
-int files_has_any(void);
 /** files_of - the file of a descriptor; NULL: not followed. Keeps errno. */
 struct file *files_of(int fd);
 /** files_known - the same without a look-up: NULL if files_of was never called for it. */
