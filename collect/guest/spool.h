@@ -16,7 +16,6 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include <wchar.h>
 
 struct spool_track;
 
@@ -26,14 +25,11 @@ void spool_begin(void);
 void spool_forget_others(void);
 
 /* Numbers for texts. Text is copied, because a pointer may point to another text later. */
-uint32_t spool_name_wide(struct spool_track *t, const wchar_t *text);
 /** spool_registered - number of a handle from spool_register, 0 for any other pointer. */
 uint32_t spool_registered(const void *handle);
 const void *spool_register(const char *text);
-const void *spool_register_wide(const wchar_t *text);
 /** spool_domain - handle of the domain with that name; the same name gives the same handle. NULL = default domain. */
 const void *spool_domain(const char *name);
-const void *spool_domain_wide(const wchar_t *name);
 /** spool_domain_of - number of a handle from spool_domain; 0 for NULL and any other pointer. */
 uint32_t spool_domain_of(const void *handle);
 /** spool_domain_by_text - the same by name, for our own entry points. */
@@ -56,8 +52,5 @@ void spool_put_mark(struct spool_track *t, uint32_t domain, uint32_t name, const
                     const void *raw);
 /** spool_schema - defines the payload schema with that number by text. */
 void spool_schema(uint32_t domain, uint32_t schema, const char *text);
-
-/** spool_wide_to_utf8 - convert at most n - 1 bytes; unpaired surrogates and values beyond Unicode become U+FFFD. */
-void spool_wide_to_utf8(const wchar_t *in, char *out, size_t n);
 
 #endif

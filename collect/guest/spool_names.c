@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-#define WIDE_BYTES 2048
 #define OWN_CATEGORY 0x40000000u
 
 /* ---- names ---------------------------------------------------------------------------------- */
@@ -72,44 +71,6 @@ __attribute__((noinline)) uint32_t spool_name_slowly(struct spool_track *t, cons
     return id;
 }
 
-static size_t put_utf8(uint32_t c, char out[4])
-{
-    if (c < 0x80) {
-        out[0] = (char)c;
-        return 1;
-    }
-    if (c > 0x10ffff || (c >= 0xd800 && c < 0xe000))
-        c = 0xfffd;
-    size_t n = c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
-    for (size_t i = n - 1; i > 0; i--, c >>= 6)
-        out[i] = (char)(0x80 | (c & 0x3f));
-    out[0] = (char)((n == 2 ? 0xc0 : n == 3 ? 0xe0 : 0xf0) | c);
-    return n;
-}
-
-void spool_wide_to_utf8(const wchar_t *in, char *out, size_t n)
-{
-    size_t used = 0;
-    for (; *in; in++) {
-        char one[4];
-        size_t len = put_utf8((uint32_t)*in, one);
-        if (used + len + 1 > n)
-            break;
-        memcpy(out + used, one, len);
-        used += len;
-    }
-    out[used] = '\0';
-}
-
-uint32_t spool_name_wide(struct spool_track *t, const wchar_t *text)
-{
-    if (!text)
-        return 0;
-    char utf8[WIDE_BYTES];
-    spool_wide_to_utf8(text, utf8, sizeof utf8);
-    return intern_or_inline(t, utf8);
-}
-
 uint32_t spool_registered(const void *handle)
 {
     const struct segment_name *e = handle, *first = segment_names(dcc_segment);
@@ -126,15 +87,6 @@ const void *spool_register(const char *text)
     return segment_names(dcc_segment) + id;
 }
 
-const void *spool_register_wide(const wchar_t *text)
-{
-    char utf8[WIDE_BYTES];
-    if (!text)
-        return NULL;
-    spool_wide_to_utf8(text, utf8, sizeof utf8);
-    return spool_register(utf8);
-}
-
 const void *spool_domain(const char *name)
 {
     struct spool_track *t = name && *name ? hot_enter() : NULL;
@@ -143,15 +95,6 @@ const void *spool_domain(const char *name)
     uint32_t d = names_domain(dcc_segment, intern_or_overflow(name));
     hot_leave();
     return segment_domains(dcc_segment) + d;
-}
-
-const void *spool_domain_wide(const wchar_t *name)
-{
-    char utf8[WIDE_BYTES];
-    if (!name)
-        return NULL;
-    spool_wide_to_utf8(name, utf8, sizeof utf8);
-    return spool_domain(utf8);
 }
 
 uint32_t spool_domain_of(const void *handle)

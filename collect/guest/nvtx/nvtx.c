@@ -8,6 +8,46 @@
 #include <dlfcn.h>
 #include <string.h>
 
+/* ---- wide texts --------------------------------------------------------------------------------- */
+
+static size_t put_utf8(uint32_t c, char out[4])
+{
+    if (c < 0x80) {
+        out[0] = (char)c;
+        return 1;
+    }
+    if (c > 0x10ffff || (c >= 0xd800 && c < 0xe000))
+        c = 0xfffd;
+    size_t n = c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
+    for (size_t i = n - 1; i > 0; i--, c >>= 6)
+        out[i] = (char)(0x80 | (c & 0x3f));
+    out[0] = (char)((n == 2 ? 0xc0 : n == 3 ? 0xe0 : 0xf0) | c);
+    return n;
+}
+
+struct utf8 {
+    char text[2048];
+};
+
+/* The text in UTF-8, cut when it is too long; unpaired surrogates and values beyond Unicode become U+FFFD. */
+static const char *utf8_of(const wchar_t *in, struct utf8 *out)
+{
+    size_t used = 0;
+    if (!in)
+        return NULL;
+    for (char one[4]; *in; in++) {
+        size_t len = put_utf8((uint32_t)*in, one);
+        if (used + len + 1 > sizeof out->text)
+            break;
+        memcpy(out->text + used, one, len);
+        used += len;
+    }
+    out->text[used] = '\0';
+    return out->text;
+}
+
+/* ---- attributes ----------------------------------------------------------------------------------- */
+
 /* Category and payload of an event; returns NULL when it has neither. */
 static const struct dct_attr *attr_of(const struct nvtxabi_attributes *a, struct dct_attr *out)
 {
@@ -53,13 +93,19 @@ static int is_extended(const struct nvtxabi_attributes *a)
     return a && a->payload_type == NVTXABI_PAYLOAD_EXT && a->payload.u64 && a->reserved > 0;
 }
 
+static __attribute__((noinline)) uint32_t name_wide(struct spool_track *t, const wchar_t *text)
+{
+    struct utf8 utf8;
+    return hot_name(t, utf8_of(text, &utf8));
+}
+
 static uint32_t message_of(struct spool_track *t, const struct nvtxabi_attributes *a)
 {
     switch (a->message_type) {
     case NVTXABI_MESSAGE_ASCII:
         return hot_name(t, a->message.ascii);
     case NVTXABI_MESSAGE_WIDE:
-        return spool_name_wide(t, a->message.wide);
+        return name_wide(t, a->message.wide);
     case NVTXABI_MESSAGE_REGISTERED:
         return spool_registered(a->message.registered);
     default:
@@ -138,12 +184,8 @@ static int range_push_a(const char *text)
 
 static int range_push_w(const wchar_t *text)
 {
-    struct spool_track *t = hot_enter();
-    if (!t)
-        return NVTXABI_NO_TRACKING;
-    int level = spool_put_push(t, 0, spool_name_wide(t, text), NULL, NULL);
-    hot_leave();
-    return level;
+    struct utf8 utf8;
+    return range_push_a(utf8_of(text, &utf8));
 }
 
 static int range_pop(void)
@@ -236,18 +278,10 @@ static void mark_w(const wchar_t *text)
 
 /* ---- names ---------------------------------------------------------------------------------- */
 
-static void domain_name_category_a(const void *domain, uint32_t category, const char *name)
-{
-    spool_category(domain, category, name);
-}
-
 static void domain_name_category_w(const void *domain, uint32_t category, const wchar_t *name)
 {
-    char utf8[1024];
-    if (!name)
-        return;
-    spool_wide_to_utf8(name, utf8, sizeof utf8);
-    spool_category(domain, category, utf8);
+    struct utf8 utf8;
+    spool_category(domain, category, utf8_of(name, &utf8));
 }
 
 static void name_category_a(uint32_t category, const char *name)
@@ -260,18 +294,10 @@ static void name_category_w(uint32_t category, const wchar_t *name)
     domain_name_category_w(NULL, category, name);
 }
 
-static void name_os_thread_a(uint32_t tid, const char *name)
-{
-    spool_thread_name(tid, name);
-}
-
 static void name_os_thread_w(uint32_t tid, const wchar_t *name)
 {
-    char utf8[1024];
-    if (!name)
-        return;
-    spool_wide_to_utf8(name, utf8, sizeof utf8);
-    spool_thread_name(tid, utf8);
+    struct utf8 utf8;
+    spool_thread_name(tid, utf8_of(name, &utf8));
 }
 
 static const void *domain_register_string_a(const void *domain, const char *text)
@@ -282,8 +308,14 @@ static const void *domain_register_string_a(const void *domain, const char *text
 
 static const void *domain_register_string_w(const void *domain, const wchar_t *text)
 {
-    (void)domain;
-    return spool_register_wide(text);
+    struct utf8 utf8;
+    return domain_register_string_a(domain, utf8_of(text, &utf8));
+}
+
+static const void *domain_create_w(const wchar_t *name)
+{
+    struct utf8 utf8;
+    return spool_domain(utf8_of(name, &utf8));
 }
 
 /* Handles stay valid, because another part of the program may use the domain of that name. */
@@ -428,7 +460,7 @@ static const nvtxabi_fn core[NVTXABI_CORE_SIZE] = {
     SLOT(NVTXABI_RANGE_POP, range_pop),
     SLOT(NVTXABI_NAME_CATEGORY_A, name_category_a),
     SLOT(NVTXABI_NAME_CATEGORY_W, name_category_w),
-    SLOT(NVTXABI_NAME_OS_THREAD_A, name_os_thread_a),
+    SLOT(NVTXABI_NAME_OS_THREAD_A, spool_thread_name),
     SLOT(NVTXABI_NAME_OS_THREAD_W, name_os_thread_w),
 };
 
@@ -438,12 +470,12 @@ static const nvtxabi_fn core2[NVTXABI_CORE2_SIZE] = {
     SLOT(NVTXABI_DOMAIN_RANGE_END, domain_range_end),
     SLOT(NVTXABI_DOMAIN_RANGE_PUSH_EX, domain_range_push_ex),
     SLOT(NVTXABI_DOMAIN_RANGE_POP, domain_range_pop),
-    SLOT(NVTXABI_DOMAIN_NAME_CATEGORY_A, domain_name_category_a),
+    SLOT(NVTXABI_DOMAIN_NAME_CATEGORY_A, spool_category),
     SLOT(NVTXABI_DOMAIN_NAME_CATEGORY_W, domain_name_category_w),
     SLOT(NVTXABI_DOMAIN_REGISTER_STRING_A, domain_register_string_a),
     SLOT(NVTXABI_DOMAIN_REGISTER_STRING_W, domain_register_string_w),
     SLOT(NVTXABI_DOMAIN_CREATE_A, spool_domain),
-    SLOT(NVTXABI_DOMAIN_CREATE_W, spool_domain_wide),
+    SLOT(NVTXABI_DOMAIN_CREATE_W, domain_create_w),
     SLOT(NVTXABI_DOMAIN_DESTROY, domain_destroy),
 };
 
