@@ -318,12 +318,6 @@ static const void *domain_create_w(const wchar_t *name)
     return spool_domain(utf8_of(name, &utf8));
 }
 
-/* Handles stay valid, because another part of the program may use the domain of that name. */
-static void domain_destroy(const void *domain)
-{
-    (void)domain;
-}
-
 /* ---- the payload extension -------------------------------------------------------------------- */
 
 static uint64_t n_schemas;
@@ -443,7 +437,8 @@ int InitializeInjectionNvtxExtension(struct nvtxabi_module *module)
 
 /* ---- attaching ------------------------------------------------------------------------------ */
 
-/* By callback. A recorder does not need the others (resources, nvtxInitialize), so they stay without effect. */
+/* By callback. A recorder does not need the others (resources, nvtxInitialize), so they stay without effect. Handles of
+ * domains stay valid, because another part of the program may use the domain of that name. */
 #define SLOT(index, fn) [index] = (nvtxabi_fn)(void *)fn
 
 static const nvtxabi_fn core[NVTXABI_CORE_SIZE] = {
@@ -476,7 +471,6 @@ static const nvtxabi_fn core2[NVTXABI_CORE2_SIZE] = {
     SLOT(NVTXABI_DOMAIN_REGISTER_STRING_W, domain_register_string_w),
     SLOT(NVTXABI_DOMAIN_CREATE_A, spool_domain),
     SLOT(NVTXABI_DOMAIN_CREATE_W, domain_create_w),
-    SLOT(NVTXABI_DOMAIN_DESTROY, domain_destroy),
 };
 
 static int attach(const struct nvtxabi_callbacks *callbacks, int module, const nvtxabi_fn *functions, unsigned n)
