@@ -194,7 +194,7 @@ void gap_write(struct spool_track *t)
         t->level[r->domain].recorded++;
         t->level[r->domain].lost--;
         if (r->is_counted)
-            process_found(DCT_PUSH, r->domain, r->name, r->attr.category);
+            process_lost(DCT_PUSH, r->domain, r->name, r->attr.category, -1, 0, 0);
     }
     t->n_lost = t->gap.n = 0;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);

@@ -336,27 +336,16 @@ void process_drop(void)
     count_early(); /* if the process has an entry by now */
 }
 
-void process_lost(int kind, uint32_t domain, uint32_t name, uint32_t category, uint64_t ns, uint64_t bytes)
+void process_lost(int kind, uint32_t domain, uint32_t name, uint32_t category, int64_t n, uint64_t ns, uint64_t bytes)
 {
     if (!dcc_self->process) {
-        process_drop();
+        if (n)
+            process_drop();
         return;
     }
     struct segment_lost *l = lost_of(kind, domain, name, category);
-    __atomic_fetch_add(&l->n, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&l->n, (uint64_t)n, __ATOMIC_RELAXED);
     __atomic_fetch_add(&l->ns, ns, __ATOMIC_RELAXED);
     __atomic_fetch_add(&l->bytes, bytes, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&dcc_self->process->header.dropped, 1, __ATOMIC_RELAXED);
-}
-
-void process_lost_time(int kind, uint32_t domain, uint32_t name, uint32_t category, uint64_t ns)
-{
-    if (dcc_self->process)
-        __atomic_fetch_add(&lost_of(kind, domain, name, category)->ns, ns, __ATOMIC_RELAXED);
-}
-
-void process_found(int kind, uint32_t domain, uint32_t name, uint32_t category)
-{
-    __atomic_fetch_sub(&lost_of(kind, domain, name, category)->n, 1, __ATOMIC_RELAXED);
-    __atomic_fetch_sub(&dcc_self->process->header.dropped, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&dcc_self->process->header.dropped, (uint64_t)n, __ATOMIC_RELAXED);
 }

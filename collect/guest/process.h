@@ -44,11 +44,8 @@ void process_unsummed(int64_t since_ns);
 void process_beside(void);
 /** process_drop - counts one dropped event without a known name. */
 void process_drop(void);
-/** process_lost - one event of that kind and name is dropped: it is counted and added to the sums of its name.
- * process_lost_time only adds the time of an event that was counted when it began. process_found removes such an event
- * again. */
-void process_lost(int kind, uint32_t domain, uint32_t name, uint32_t category, uint64_t ns, uint64_t bytes);
-void process_lost_time(int kind, uint32_t domain, uint32_t name, uint32_t category, uint64_t ns);
-void process_found(int kind, uint32_t domain, uint32_t name, uint32_t category);
+/** process_lost - n events of that kind and name are dropped: they are counted and added to the sums of their name.
+ *  n  1; 0: only the time of one that was counted when it began; -1: one is not lost after all */
+void process_lost(int kind, uint32_t domain, uint32_t name, uint32_t category, int64_t n, uint64_t ns, uint64_t bytes);
 
 #endif

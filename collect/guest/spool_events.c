@@ -29,7 +29,7 @@ static struct dct_slot *room(struct spool_track *t, uint32_t n)
 static void lose(int kind, uint32_t domain, uint32_t name, uint32_t category, int64_t start_ns, int64_t end_ns,
                  uint64_t bytes)
 {
-    process_lost(kind, domain, name, category, end_ns > start_ns ? (uint64_t)(end_ns - start_ns) : 0, bytes);
+    process_lost(kind, domain, name, category, 1, end_ns > start_ns ? (uint64_t)(end_ns - start_ns) : 0, bytes);
     process_incomplete(start_ns);
 }
 
@@ -84,7 +84,7 @@ static int is_step(const struct spool_track *t, uint32_t domain, uint32_t name, 
 static int lose_push(struct spool_track *t, uint32_t domain, uint32_t name, const struct dct_attr *attr, int level)
 {
     int64_t now = clock_now_ns(&t->clock), number = number_of(attr);
-    process_lost(DCT_PUSH, domain, name, attr ? attr->category : 0, 0, 0);
+    process_lost(DCT_PUSH, domain, name, attr ? attr->category : 0, 1, 0, 0);
     if (t->n_lost == LOST_OPEN || name == SEGMENT_OVERFLOW) /* an unknown name may be a step's */
         process_unsummed(now);
     if (t->n_lost == LOST_OPEN) {
@@ -136,8 +136,8 @@ static int end_lost(struct spool_track *t, uint32_t domain, int level, int64_t t
     struct lost_range r = *at;
     memmove(at, at + 1, (t->n_lost - i - 1) * sizeof r);
     t->n_lost--;
-    process_lost_time(DCT_PUSH, r.domain, r.name, r.attr.category,
-                      t_ns > r.start_ns ? (uint64_t)(t_ns - r.start_ns) : 0);
+    process_lost(DCT_PUSH, r.domain, r.name, r.attr.category, 0, t_ns > r.start_ns ? (uint64_t)(t_ns - r.start_ns) : 0,
+                 0);
     process_incomplete(r.start_ns);
     return 1;
 }
