@@ -88,18 +88,19 @@ static void put(const struct cupti_clock *c, const char *name, uint64_t start, u
     dcc_guest_gpu(name, from, to, bytes, gpu, kernel);
 }
 
+/* The fields that records of kernels, copies and settings of memory have in common. */
+#define GPU_OF(ACTIVITY, RECORD)                                                                                      \
+    {                                                                                                                 \
+        .activity = (ACTIVITY), .device = (RECORD)->device, .context = (RECORD)->context, .stream = (RECORD)->stream, \
+        .correlation = (RECORD)->correlation, .graph = (RECORD)->graph, .node = (RECORD)->graph_node                  \
+    }
+
 static void put_kernel(const struct cuptiabi_kernel *k, const struct cupti_clock *c)
 {
-    struct dct_gpu gpu = {.activity = DCT_GPU_KERNEL,
-                          .registers = k->registers,
-                          .device = k->device,
-                          .context = k->context,
-                          .stream = k->stream,
-                          .correlation = k->correlation,
-                          .graph = k->graph,
-                          .node = k->graph_node};
+    struct dct_gpu gpu = GPU_OF(DCT_GPU_KERNEL, k);
     struct dct_kernel shape = {.static_shared = (uint32_t)k->static_shared,
                                .dynamic_shared = (uint32_t)k->dynamic_shared};
+    gpu.registers = k->registers;
     for (int i = 0; i < 3; i++) {
         shape.grid[i] = (uint32_t)k->grid[i];
         shape.block[i] = (uint32_t)k->block[i];
@@ -109,39 +110,21 @@ static void put_kernel(const struct cuptiabi_kernel *k, const struct cupti_clock
 
 static void put_copy(const struct cuptiabi_memcpy *m, const struct cupti_clock *c)
 {
-    struct dct_gpu gpu = {.activity = DCT_GPU_MEMCPY,
-                          .detail = m->copy,
-                          .device = m->device,
-                          .context = m->context,
-                          .stream = m->stream,
-                          .correlation = m->correlation,
-                          .graph = m->graph,
-                          .node = m->graph_node};
+    struct dct_gpu gpu = GPU_OF(DCT_GPU_MEMCPY, m);
+    gpu.detail = m->copy;
     put(c, copy_name(m->copy), m->start, m->end, m->bytes, &gpu, NULL);
 }
 
 static void put_copy_between(const struct cuptiabi_memcpy2 *m, const struct cupti_clock *c)
 {
-    struct dct_gpu gpu = {.activity = DCT_GPU_MEMCPY,
-                          .detail = m->copy,
-                          .device = m->device,
-                          .context = m->context,
-                          .stream = m->stream,
-                          .correlation = m->correlation,
-                          .graph = m->graph,
-                          .node = m->graph_node};
+    struct dct_gpu gpu = GPU_OF(DCT_GPU_MEMCPY, m);
+    gpu.detail = m->copy;
     put(c, copy_name(m->copy), m->start, m->end, m->bytes, &gpu, NULL);
 }
 
 static void put_set(const struct cuptiabi_memset *m, const struct cupti_clock *c)
 {
-    struct dct_gpu gpu = {.activity = DCT_GPU_MEMSET,
-                          .device = m->device,
-                          .context = m->context,
-                          .stream = m->stream,
-                          .correlation = m->correlation,
-                          .graph = m->graph,
-                          .node = m->graph_node};
+    struct dct_gpu gpu = GPU_OF(DCT_GPU_MEMSET, m);
     put(c, "memset", m->start, m->end, m->bytes, &gpu, NULL);
 }
 

@@ -74,9 +74,9 @@ static void *open_library(void)
 {
     static const char *const names[] = {"libcupti.so.13",   "libcupti.so.12",   "libcupti.so.11.8",
                                         "libcupti.so.11.7", "libcupti.so.11.6", "libcupti.so"};
-    static const char *const folders[] = {"/usr/local/cuda/extras/CUPTI/lib64", "/usr/local/cuda/lib64"};
+    static const char *const below[] = {"extras/CUPTI/lib64", "lib64"};
     enum { N = sizeof names / sizeof *names };
-    const char *named = getenv("DCC_CUPTI"), *home = getenv("CUDA_HOME");
+    const char *named = getenv("DCC_CUPTI"), *roots[] = {getenv("CUDA_HOME"), "/usr/local/cuda"};
     char path[4096];
     void *l = NULL;
     if (named && *named)
@@ -85,12 +85,9 @@ static void *open_library(void)
         l = dlopen(names[i], RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
     for (int i = 0; i < N && !l; i++)
         l = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
-    static const char *const below[] = {"extras/CUPTI/lib64", "lib64"};
-    for (int i = 0; home && *home && i < 2 && !l; i++)
-        if (snprintf(path, sizeof path, "%s/%s/libcupti.so", home, below[i]) < (int)sizeof path)
-            l = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    for (int i = 0; i < 2 && !l; i++)
-        if (snprintf(path, sizeof path, "%s/libcupti.so", folders[i]) < (int)sizeof path)
+    for (int i = 0; i < 4 && !l; i++)
+        if (roots[i / 2] && *roots[i / 2] &&
+            snprintf(path, sizeof path, "%s/%s/libcupti.so", roots[i / 2], below[i % 2]) < (int)sizeof path)
             l = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     return l;
 }
