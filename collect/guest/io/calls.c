@@ -18,32 +18,37 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#define P(...) __VA_ARGS__
 /* stdio calls of fewer bytes are counted and not timed: mostly they copy into a buffer. */
 #define STDIO_TIMED_BYTES 4096u
 /* Own names for these functions, so that fortified or redirected declarations of the headers do not interfere. */
 #define ALIAS(name) __asm__(#name)
 
+/* A function of the C library: the pointer to it, and our function of that name. PARAMS and ARGS are in parentheses. */
+#define INTERPOSED(TYPE, NAME, PARAMS)     \
+    NEAR static TYPE(*next_##NAME) PARAMS; \
+    EXPORTED TYPE dcc_io_##NAME PARAMS ALIAS(NAME);
+/* Two functions with the same parameters. */
+#define BOTH(ROW, NAME, SAME, ...) ROW(NAME, __VA_ARGS__) ROW(SAME, __VA_ARGS__)
+
 /* Aligns a function so that it lies on one page of memory. */
 #define ON_ONE_PAGE __attribute__((aligned(512)))
 
-/* NAME(PARAMS): TYPE of the result, KIND of I/O on descriptor FD; before load the system call is used. */
-#define ON_FILE(TYPE, NAME, PARAMS, ARGS, KIND, FD, SYSTEM)                                     \
-    NEAR static TYPE (*next_##NAME)(PARAMS);                                                    \
-    EXPORTED ON_ONE_PAGE TYPE dcc_io_##NAME(PARAMS) ALIAS(NAME);                                \
-    TYPE dcc_io_##NAME(PARAMS)                                                                  \
+/* NAME PARAMS: TYPE of the result, KIND of I/O on descriptor FD; before load the system call is used. */
+#define ON_FILE(NAME, TYPE, PARAMS, ARGS, KIND, FD, SYSTEM)                                     \
+    INTERPOSED(TYPE, NAME, PARAMS)                                                              \
+    ON_ONE_PAGE TYPE dcc_io_##NAME PARAMS                                                       \
     {                                                                                           \
         struct dct_io *sums;                                                                    \
         struct file *f = files_usual(FD, &sums);                                                \
         if (__builtin_expect(!f, 0)) {                                                          \
             if (!next_##NAME)                                                                   \
-                return (TYPE)early_syscall(SYSTEM);                                             \
+                return (TYPE)early_syscall SYSTEM;                                              \
             f = files_is_on() ? files_of(FD) : NULL;                                            \
             if (!f)                                                                             \
-                return next_##NAME(ARGS);                                                       \
+                return next_##NAME ARGS;                                                        \
         }                                                                                       \
         int64_t start = files_time();                                                           \
-        TYPE result = next_##NAME(ARGS);                                                        \
+        TYPE result = next_##NAME ARGS;                                                         \
         files_done(f, sums, KIND, #NAME, start, files_time(), bytes_of(KIND, (ssize_t)result)); \
         return result;                                                                          \
     }
@@ -53,59 +58,49 @@ static uint64_t bytes_of(int kind, ssize_t result)
     return kind != DCT_IO_OTHER && result > 0 ? (uint64_t)result : 0;
 }
 
-#define VECTOR P(int fd, const struct iovec *v, int n)
 #define HALVES(at) (long)(at), 0l
 
-ON_FILE(ssize_t, read, P(int fd, void *b, size_t n), P(fd, b, n), DCT_IO_READ, fd, P(SYS_read, fd, b, n))
-ON_FILE(ssize_t, readv, VECTOR, P(fd, v, n), DCT_IO_READ, fd, P(SYS_readv, fd, v, n))
-ON_FILE(ssize_t, pread, P(int fd, void *b, size_t n, off_t at), P(fd, b, n, at), DCT_IO_READ, fd,
-        P(SYS_pread64, fd, b, n, at))
-ON_FILE(ssize_t, pread64, P(int fd, void *b, size_t n, off_t at), P(fd, b, n, at), DCT_IO_READ, fd,
-        P(SYS_pread64, fd, b, n, at))
-ON_FILE(ssize_t, preadv, P(VECTOR, off_t at), P(fd, v, n, at), DCT_IO_READ, fd, P(SYS_preadv, fd, v, n, HALVES(at)))
-ON_FILE(ssize_t, preadv64, P(VECTOR, off_t at), P(fd, v, n, at), DCT_IO_READ, fd, P(SYS_preadv, fd, v, n, HALVES(at)))
-ON_FILE(ssize_t, __read_chk, P(int fd, void *b, size_t n, size_t size), P(fd, b, n, size), DCT_IO_READ, fd,
-        P(SYS_read, fd, b, n < size ? n : size))
-ON_FILE(ssize_t, __pread_chk, P(int fd, void *b, size_t n, off_t at, size_t size), P(fd, b, n, at, size), DCT_IO_READ,
-        fd, P(SYS_pread64, fd, b, n < size ? n : size, at))
-ON_FILE(ssize_t, __pread64_chk, P(int fd, void *b, size_t n, off_t at, size_t size), P(fd, b, n, at, size), DCT_IO_READ,
-        fd, P(SYS_pread64, fd, b, n < size ? n : size, at))
-ON_FILE(ssize_t, write, P(int fd, const void *b, size_t n), P(fd, b, n), DCT_IO_WRITE, fd, P(SYS_write, fd, b, n))
-ON_FILE(ssize_t, writev, VECTOR, P(fd, v, n), DCT_IO_WRITE, fd, P(SYS_writev, fd, v, n))
-ON_FILE(ssize_t, pwrite, P(int fd, const void *b, size_t n, off_t at), P(fd, b, n, at), DCT_IO_WRITE, fd,
-        P(SYS_pwrite64, fd, b, n, at))
-ON_FILE(ssize_t, pwrite64, P(int fd, const void *b, size_t n, off_t at), P(fd, b, n, at), DCT_IO_WRITE, fd,
-        P(SYS_pwrite64, fd, b, n, at))
-ON_FILE(ssize_t, pwritev, P(VECTOR, off_t at), P(fd, v, n, at), DCT_IO_WRITE, fd, P(SYS_pwritev, fd, v, n, HALVES(at)))
-ON_FILE(ssize_t, pwritev64, P(VECTOR, off_t at), P(fd, v, n, at), DCT_IO_WRITE, fd,
-        P(SYS_pwritev, fd, v, n, HALVES(at)))
-ON_FILE(int, fsync, P(int fd), P(fd), DCT_IO_OTHER, fd, P(SYS_fsync, fd))
-ON_FILE(int, fdatasync, P(int fd), P(fd), DCT_IO_OTHER, fd, P(SYS_fdatasync, fd))
-ON_FILE(int, sync_file_range, P(int fd, off_t at, off_t n, unsigned flags), P(fd, at, n, flags), DCT_IO_OTHER, fd,
-        P(SYS_sync_file_range, fd, at, n, flags))
+ON_FILE(read, ssize_t, (int fd, void *b, size_t n), (fd, b, n), DCT_IO_READ, fd, (SYS_read, fd, b, n))
+ON_FILE(__read_chk, ssize_t, (int fd, void *b, size_t n, size_t size), (fd, b, n, size), DCT_IO_READ, fd,
+        (SYS_read, fd, b, n < size ? n : size))
+ON_FILE(readv, ssize_t, (int fd, const struct iovec *v, int n), (fd, v, n), DCT_IO_READ, fd, (SYS_readv, fd, v, n))
+BOTH(ON_FILE, pread, pread64, ssize_t, (int fd, void *b, size_t n, off_t at), (fd, b, n, at), DCT_IO_READ, fd,
+     (SYS_pread64, fd, b, n, at))
+BOTH(ON_FILE, __pread_chk, __pread64_chk, ssize_t, (int fd, void *b, size_t n, off_t at, size_t size),
+     (fd, b, n, at, size), DCT_IO_READ, fd, (SYS_pread64, fd, b, n < size ? n : size, at))
+BOTH(ON_FILE, preadv, preadv64, ssize_t, (int fd, const struct iovec *v, int n, off_t at), (fd, v, n, at), DCT_IO_READ,
+     fd, (SYS_preadv, fd, v, n, HALVES(at)))
+ON_FILE(write, ssize_t, (int fd, const void *b, size_t n), (fd, b, n), DCT_IO_WRITE, fd, (SYS_write, fd, b, n))
+ON_FILE(writev, ssize_t, (int fd, const struct iovec *v, int n), (fd, v, n), DCT_IO_WRITE, fd, (SYS_writev, fd, v, n))
+BOTH(ON_FILE, pwrite, pwrite64, ssize_t, (int fd, const void *b, size_t n, off_t at), (fd, b, n, at), DCT_IO_WRITE, fd,
+     (SYS_pwrite64, fd, b, n, at))
+BOTH(ON_FILE, pwritev, pwritev64, ssize_t, (int fd, const struct iovec *v, int n, off_t at), (fd, v, n, at),
+     DCT_IO_WRITE, fd, (SYS_pwritev, fd, v, n, HALVES(at)))
+ON_FILE(fsync, int, (int fd), (fd), DCT_IO_OTHER, fd, (SYS_fsync, fd))
+ON_FILE(fdatasync, int, (int fd), (fd), DCT_IO_OTHER, fd, (SYS_fdatasync, fd))
+ON_FILE(sync_file_range, int, (int fd, off_t at, off_t n, unsigned flags), (fd, at, n, flags), DCT_IO_OTHER, fd,
+        (SYS_sync_file_range, fd, at, n, flags))
 /* Counts for the file that is read; the other side is mostly a socket. */
-ON_FILE(ssize_t, sendfile, P(int to, int fd, off_t *at, size_t n), P(to, fd, at, n), DCT_IO_READ, fd,
-        P(SYS_sendfile, to, fd, at, n))
-ON_FILE(ssize_t, sendfile64, P(int to, int fd, off_t *at, size_t n), P(to, fd, at, n), DCT_IO_READ, fd,
-        P(SYS_sendfile, to, fd, at, n))
+BOTH(ON_FILE, sendfile, sendfile64, ssize_t, (int to, int fd, off_t *at, size_t n), (to, fd, at, n), DCT_IO_READ, fd,
+     (SYS_sendfile, to, fd, at, n))
 /* Time and bytes count for the file that is written. The file that is read has the same bytes and is not counted. */
-ON_FILE(ssize_t, copy_file_range, P(int from, off_t *at, int fd, off_t *to, size_t n, unsigned flags),
-        P(from, at, fd, to, n, flags), DCT_IO_WRITE, fd, P(SYS_copy_file_range, from, at, fd, to, n, flags))
+ON_FILE(copy_file_range, ssize_t, (int from, off_t *at, int fd, off_t *to, size_t n, unsigned flags),
+        (from, at, fd, to, n, flags), DCT_IO_WRITE, fd, (SYS_copy_file_range, from, at, fd, to, n, flags))
 
 /* ---- opening ----------------------------------------------------------------------------------- */
 
 #define OPENING(NAME, PARAMS, ARGS, DECLARED, MODE, SYSTEM) \
-    NEAR static int (*next_##NAME)(PARAMS);                 \
-    EXPORTED int dcc_io_##NAME(DECLARED) ALIAS(NAME);       \
-    int dcc_io_##NAME(DECLARED)                             \
+    NEAR static int(*next_##NAME) PARAMS;                   \
+    EXPORTED int dcc_io_##NAME DECLARED ALIAS(NAME);        \
+    int dcc_io_##NAME DECLARED                              \
     {                                                       \
         MODE;                                               \
         if (!next_##NAME)                                   \
-            return (int)early_syscall(SYSTEM);              \
+            return (int)early_syscall SYSTEM;               \
         if (!files_is_on())                                 \
-            return next_##NAME(ARGS);                       \
+            return next_##NAME ARGS;                        \
         int64_t start = files_time();                       \
-        int fd = next_##NAME(ARGS);                         \
+        int fd = next_##NAME ARGS;                          \
         opened(fd, #NAME, start);                           \
         return fd;                                          \
     }
@@ -129,32 +124,20 @@ static void opened(int fd, const char *call, int64_t start)
         mode = va_arg(list, mode_t);                        \
         va_end(list);                                       \
     }
-OPENING(open, P(const char *path, int flags, mode_t mode), P(path, flags, mode), P(const char *path, int flags, ...),
-        MODE_OF(flags), P(SYS_openat, AT_FDCWD, path, flags, mode))
-OPENING(open64, P(const char *path, int flags, mode_t mode), P(path, flags, mode), P(const char *path, int flags, ...),
-        MODE_OF(flags), P(SYS_openat, AT_FDCWD, path, flags, mode))
-OPENING(openat, P(int dir, const char *path, int flags, mode_t mode), P(dir, path, flags, mode),
-        P(int dir, const char *path, int flags, ...), MODE_OF(flags), P(SYS_openat, dir, path, flags, mode))
-OPENING(openat64, P(int dir, const char *path, int flags, mode_t mode), P(dir, path, flags, mode),
-        P(int dir, const char *path, int flags, ...), MODE_OF(flags), P(SYS_openat, dir, path, flags, mode))
-#define PLAIN(PARAMS) P(PARAMS), P(PARAMS)
-OPENING(creat, P(const char *path, mode_t mode), P(path, mode), P(const char *path, mode_t mode), ,
-        P(SYS_openat, AT_FDCWD, path, O_CREAT | O_WRONLY | O_TRUNC, mode))
-OPENING(creat64, P(const char *path, mode_t mode), P(path, mode), P(const char *path, mode_t mode), ,
-        P(SYS_openat, AT_FDCWD, path, O_CREAT | O_WRONLY | O_TRUNC, mode))
-OPENING(__open_2, P(const char *path, int flags), P(path, flags), P(const char *path, int flags), ,
-        P(SYS_openat, AT_FDCWD, path, flags))
-OPENING(__open64_2, P(const char *path, int flags), P(path, flags), P(const char *path, int flags), ,
-        P(SYS_openat, AT_FDCWD, path, flags))
-OPENING(__openat_2, P(int dir, const char *path, int flags), P(dir, path, flags),
-        P(int dir, const char *path, int flags), , P(SYS_openat, dir, path, flags))
-OPENING(__openat64_2, P(int dir, const char *path, int flags), P(dir, path, flags),
-        P(int dir, const char *path, int flags), , P(SYS_openat, dir, path, flags))
+BOTH(OPENING, open, open64, (const char *path, int flags, mode_t mode), (path, flags, mode),
+     (const char *path, int flags, ...), MODE_OF(flags), (SYS_openat, AT_FDCWD, path, flags, mode))
+BOTH(OPENING, openat, openat64, (int dir, const char *path, int flags, mode_t mode), (dir, path, flags, mode),
+     (int dir, const char *path, int flags, ...), MODE_OF(flags), (SYS_openat, dir, path, flags, mode))
+BOTH(OPENING, creat, creat64, (const char *path, mode_t mode), (path, mode), (const char *path, mode_t mode), ,
+     (SYS_openat, AT_FDCWD, path, O_CREAT | O_WRONLY | O_TRUNC, mode))
+BOTH(OPENING, __open_2, __open64_2, (const char *path, int flags), (path, flags), (const char *path, int flags), ,
+     (SYS_openat, AT_FDCWD, path, flags))
+BOTH(OPENING, __openat_2, __openat64_2, (int dir, const char *path, int flags), (dir, path, flags),
+     (int dir, const char *path, int flags), , (SYS_openat, dir, path, flags))
 
 /* ---- closing ----------------------------------------------------------------------------------- */
 
-NEAR static int (*next_close)(int);
-EXPORTED int dcc_io_close(int fd) ALIAS(close);
+INTERPOSED(int, close, (int fd))
 int dcc_io_close(int fd)
 {
     if (!next_close)
@@ -172,22 +155,20 @@ int dcc_io_close(int fd)
 
 /* Calls that change the file of a descriptor. */
 #define CHANGING(NAME, PARAMS, ARGS, FROM, TO, SYSTEM)  \
-    NEAR static int (*next_##NAME)(PARAMS);             \
-    EXPORTED int dcc_io_##NAME(PARAMS) ALIAS(NAME);     \
-    int dcc_io_##NAME(PARAMS)                           \
+    INTERPOSED(int, NAME, PARAMS)                       \
+    int dcc_io_##NAME PARAMS                            \
     {                                                   \
         files_forget((unsigned)(FROM), (unsigned)(TO)); \
         if (!next_##NAME)                               \
-            return (int)early_syscall(SYSTEM);          \
-        return next_##NAME(ARGS);                       \
+            return (int)early_syscall SYSTEM;           \
+        return next_##NAME ARGS;                        \
     }
-CHANGING(dup2, P(int from, int to), P(from, to), to, to, P(SYS_dup2, from, to))
-CHANGING(dup3, P(int from, int to, int flags), P(from, to, flags), to, to, P(SYS_dup3, from, to, flags))
-CHANGING(close_range, P(unsigned first, unsigned last, int flags), P(first, last, flags), first, last,
-         P(SYS_close_range, first, last, flags))
+CHANGING(dup2, (int from, int to), (from, to), to, to, (SYS_dup2, from, to))
+CHANGING(dup3, (int from, int to, int flags), (from, to, flags), to, to, (SYS_dup3, from, to, flags))
+CHANGING(close_range, (unsigned first, unsigned last, int flags), (first, last, flags), first, last,
+         (SYS_close_range, first, last, flags))
 
-NEAR static void (*next_closefrom)(int);
-EXPORTED void dcc_io_closefrom(int first) ALIAS(closefrom);
+INTERPOSED(void, closefrom, (int first))
 void dcc_io_closefrom(int first)
 {
     files_forget(first < 0 ? 0 : (unsigned)first, UINT32_MAX);
@@ -208,55 +189,47 @@ static void *find(const char *name)
 #define HAVE(NAME) (next_##NAME ? (void)0 : (void)(*(void **)&next_##NAME = find(#NAME)))
 
 #define STREAM_OPENING(NAME, PARAMS, ARGS)                    \
-    NEAR static FILE *(*next_##NAME)(PARAMS);                 \
-    EXPORTED FILE *dcc_io_##NAME(PARAMS) ALIAS(NAME);         \
-    FILE *dcc_io_##NAME(PARAMS)                               \
+    INTERPOSED(FILE *, NAME, PARAMS)                          \
+    FILE *dcc_io_##NAME PARAMS                                \
     {                                                         \
         HAVE(NAME);                                           \
         if (!next_##NAME)                                     \
             return NULL;                                      \
         if (!files_is_on())                                   \
-            return next_##NAME(ARGS);                         \
+            return next_##NAME ARGS;                          \
         int64_t start = files_time();                         \
-        FILE *stream = next_##NAME(ARGS);                     \
+        FILE *stream = next_##NAME ARGS;                      \
         opened(stream ? fileno(stream) : -1, "fopen", start); \
         return stream;                                        \
     }
-STREAM_OPENING(fopen, P(const char *path, const char *mode), P(path, mode))
-STREAM_OPENING(fopen64, P(const char *path, const char *mode), P(path, mode))
-STREAM_OPENING(freopen, P(const char *path, const char *mode, FILE *old), P(path, mode, old))
-STREAM_OPENING(freopen64, P(const char *path, const char *mode, FILE *old), P(path, mode, old))
+BOTH(STREAM_OPENING, fopen, fopen64, (const char *path, const char *mode), (path, mode))
+BOTH(STREAM_OPENING, freopen, freopen64, (const char *path, const char *mode, FILE *old), (path, mode, old))
 
 /* Items of a stream: bytes as passed, time if the call did more than copy. */
-#define ON_STREAM(NAME, PARAMS, ARGS, KIND, SIZE)                                     \
-    NEAR static size_t (*next_##NAME)(PARAMS);                                        \
-    EXPORTED size_t dcc_io_##NAME(PARAMS) ALIAS(NAME);                                \
-    size_t dcc_io_##NAME(PARAMS)                                                      \
+#define ON_STREAM(NAME, PARAMS, ARGS, KIND, CALL)                                     \
+    INTERPOSED(size_t, NAME, PARAMS)                                                  \
+    size_t dcc_io_##NAME PARAMS                                                       \
     {                                                                                 \
         HAVE(NAME);                                                                   \
         if (!next_##NAME)                                                             \
             return 0;                                                                 \
         struct file *f = files_is_on() ? files_of(fileno(stream)) : NULL;             \
         if (!f)                                                                       \
-            return next_##NAME(ARGS);                                                 \
+            return next_##NAME ARGS;                                                  \
         int is_timed = size * n >= STDIO_TIMED_BYTES;                                 \
         int64_t start = is_timed ? files_time() : 0;                                  \
-        size_t result = next_##NAME(ARGS);                                            \
-        files_count(f, KIND, SIZE, start, is_timed ? files_time() : 0, size *result); \
+        size_t result = next_##NAME ARGS;                                             \
+        files_count(f, KIND, CALL, start, is_timed ? files_time() : 0, size *result); \
         return result;                                                                \
     }
-ON_STREAM(fread, P(void *b, size_t size, size_t n, FILE *stream), P(b, size, n, stream), DCT_IO_READ, "fread")
-ON_STREAM(fread_unlocked, P(void *b, size_t size, size_t n, FILE *stream), P(b, size, n, stream), DCT_IO_READ, "fread")
-ON_STREAM(__fread_chk, P(void *b, size_t room, size_t size, size_t n, FILE *stream), P(b, room, size, n, stream),
-          DCT_IO_READ, "fread")
-ON_STREAM(__fread_unlocked_chk, P(void *b, size_t room, size_t size, size_t n, FILE *stream),
-          P(b, room, size, n, stream), DCT_IO_READ, "fread")
-ON_STREAM(fwrite, P(const void *b, size_t size, size_t n, FILE *stream), P(b, size, n, stream), DCT_IO_WRITE, "fwrite")
-ON_STREAM(fwrite_unlocked, P(const void *b, size_t size, size_t n, FILE *stream), P(b, size, n, stream), DCT_IO_WRITE,
-          "fwrite")
+BOTH(ON_STREAM, fread, fread_unlocked, (void *b, size_t size, size_t n, FILE *stream), (b, size, n, stream),
+     DCT_IO_READ, "fread")
+BOTH(ON_STREAM, __fread_chk, __fread_unlocked_chk, (void *b, size_t room, size_t size, size_t n, FILE *stream),
+     (b, room, size, n, stream), DCT_IO_READ, "fread")
+BOTH(ON_STREAM, fwrite, fwrite_unlocked, (const void *b, size_t size, size_t n, FILE *stream), (b, size, n, stream),
+     DCT_IO_WRITE, "fwrite")
 
-NEAR static int (*next_fflush)(FILE *);
-EXPORTED int dcc_io_fflush(FILE *stream) ALIAS(fflush);
+INTERPOSED(int, fflush, (FILE * stream))
 int dcc_io_fflush(FILE *stream)
 {
     HAVE(fflush);
@@ -271,8 +244,7 @@ int dcc_io_fflush(FILE *stream)
     return result;
 }
 
-NEAR static int (*next_fclose)(FILE *);
-EXPORTED int dcc_io_fclose(FILE *stream) ALIAS(fclose);
+INTERPOSED(int, fclose, (FILE * stream))
 int dcc_io_fclose(FILE *stream)
 {
     HAVE(fclose);
