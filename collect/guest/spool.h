@@ -34,11 +34,11 @@ const void *spool_domain(const char *name);
 uint32_t spool_domain_of(const void *handle);
 /** spool_domain_by_text - the same by name, for our own entry points. */
 uint32_t spool_domain_by_text(struct spool_track *t, const char *text);
-/** spool_category - names a category of a domain. */
-void spool_category(const void *domain, uint32_t category, const char *name);
 /** spool_category_by_text - number of a category known by its text only (our own entry points). */
 uint32_t spool_category_by_text(struct spool_track *t, uint32_t domain, const char *text);
-void spool_thread_name(uint32_t tid, const char *name);
+/** spool_say - defines what a number means in this process. Does nothing when nothing is recorded.
+ *  kind  DCT_CATEGORY or DCT_SCHEMA, of a domain; DCT_THREAD; or DCT_NOTE, a sentence for people, without a number */
+void spool_say(int kind, const void *domain, uint32_t id, const char *text);
 
 /* Events. attr may be NULL. raw: the bytes of a raw payload (struct dct_raw and items), attr->payload of them, which
  * follow attr; NULL: none. push returns the level of the new range, pop that of the closed one (-1: none open). */
@@ -50,7 +50,5 @@ void spool_put_end(struct spool_track *t, uint32_t domain, uint64_t id, int64_t 
                    const void *raw);
 void spool_put_mark(struct spool_track *t, uint32_t domain, uint32_t name, const struct dct_attr *attr,
                     const void *raw);
-/** spool_schema - defines the payload schema with that number by text. */
-void spool_schema(uint32_t domain, uint32_t schema, const char *text);
 
 #endif

@@ -122,23 +122,10 @@ uint32_t spool_domain_by_text(struct spool_track *t, const char *text)
 /* While another thread takes the entry of this process, definitions cannot be published, and events are lost anyway. */
 static void say(int kind, uint32_t domain, uint32_t id, uint32_t name)
 {
+    if (kind == DCT_CATEGORY)
+        window_category(domain, id, segment_text(dcc_segment, name));
     if (dcc_self->process)
         names_say(dcc_segment, dcc_self->process->serial, kind, domain, id, name);
-}
-
-static void define_category(uint32_t domain, uint32_t category, uint32_t name)
-{
-    window_category(domain, category, segment_text(dcc_segment, name));
-    say(DCT_CATEGORY, domain, category, name);
-}
-
-void spool_category(const void *domain, uint32_t category, const char *name)
-{
-    struct spool_track *t = name ? hot_enter() : NULL;
-    if (!t)
-        return;
-    define_category(spool_domain_of(domain), category, intern_or_overflow(name));
-    hot_leave();
 }
 
 uint32_t spool_category_by_text(struct spool_track *t, uint32_t domain, const char *text)
@@ -150,7 +137,7 @@ uint32_t spool_category_by_text(struct spool_track *t, uint32_t domain, const ch
     if (c->seen_at == text && c->domain == domain && hot_same(text, c->text, c->n))
         return c->id;
     uint32_t name = intern_or_overflow(text), id = OWN_CATEGORY | name;
-    define_category(domain, id, name);
+    say(DCT_CATEGORY, domain, id, name);
     if (!dcc_self->process) /* not published: the next event repeats it */
         return id;
     *c = (struct cached_pair){.seen_at = text,
@@ -161,30 +148,21 @@ uint32_t spool_category_by_text(struct spool_track *t, uint32_t domain, const ch
     return id;
 }
 
-void spool_thread_name(uint32_t tid, const char *name)
+void spool_say(int kind, const void *domain, uint32_t id, const char *text)
 {
-    struct spool_track *t = name ? hot_enter() : NULL;
+    struct spool_track *t = text ? hot_enter() : NULL;
     if (!t)
         return;
-    say(DCT_THREAD, 0, tid, intern_or_overflow(name));
+    say(kind, spool_domain_of(domain), id, intern_or_overflow(text));
     hot_leave();
-}
-
-/* ---- data of the process ---------------------------------------------------------------------- */
-
-void spool_schema(uint32_t domain, uint32_t schema, const char *text)
-{
-    say(DCT_SCHEMA, domain, schema, intern_or_overflow(text));
 }
 
 EXPORTED void dcc_guest_note(const char *sentence)
 {
-    struct spool_track *t = hot_enter();
-    if (!t)
-        return;
-    say(DCT_NOTE, 0, 0, intern_or_overflow(sentence));
-    hot_leave();
+    spool_say(DCT_NOTE, NULL, 0, sentence);
 }
+
+/* ---- sums of files ---------------------------------------------------------------------------- */
 
 /* A block of sums only grows: it is zero when it is taken, and a counter gives out its slots. */
 static struct dct_slot *file_slots(struct spool_track *t, struct segment_process *p, uint32_t n)

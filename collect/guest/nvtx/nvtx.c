@@ -278,15 +278,20 @@ static void mark_w(const wchar_t *text)
 
 /* ---- names ---------------------------------------------------------------------------------- */
 
+static void domain_name_category_a(const void *domain, uint32_t category, const char *name)
+{
+    spool_say(DCT_CATEGORY, domain, category, name);
+}
+
 static void domain_name_category_w(const void *domain, uint32_t category, const wchar_t *name)
 {
     struct utf8 utf8;
-    spool_category(domain, category, utf8_of(name, &utf8));
+    domain_name_category_a(domain, category, utf8_of(name, &utf8));
 }
 
 static void name_category_a(uint32_t category, const char *name)
 {
-    spool_category(NULL, category, name);
+    domain_name_category_a(NULL, category, name);
 }
 
 static void name_category_w(uint32_t category, const wchar_t *name)
@@ -294,10 +299,15 @@ static void name_category_w(uint32_t category, const wchar_t *name)
     domain_name_category_w(NULL, category, name);
 }
 
+static void name_os_thread_a(uint32_t tid, const char *name)
+{
+    spool_say(DCT_THREAD, NULL, tid, name);
+}
+
 static void name_os_thread_w(uint32_t tid, const wchar_t *name)
 {
     struct utf8 utf8;
-    spool_thread_name(tid, utf8_of(name, &utf8));
+    name_os_thread_a(tid, utf8_of(name, &utf8));
 }
 
 static const void *domain_register_string_a(const void *domain, const char *text)
@@ -328,15 +338,6 @@ static uint64_t id_of(int has_own, uint64_t own)
     return has_own && own ? own : NVTXABI_SCHEMA_DYNAMIC_START + __atomic_fetch_add(&n_schemas, 1, __ATOMIC_RELAXED);
 }
 
-static void define(const void *domain, uint64_t id, const char *text)
-{
-    struct spool_track *t = hot_enter();
-    if (!t)
-        return;
-    spool_schema(spool_domain_of(domain), (uint32_t)id, text);
-    hot_leave();
-}
-
 static uint64_t schema_register(const void *domain, const struct nvtxabi_schema *s)
 {
     char text[PAYLOAD_TEXT];
@@ -344,7 +345,7 @@ static uint64_t schema_register(const void *domain, const struct nvtxabi_schema 
         return 0;
     uint64_t id = id_of((s->fields & NVTXABI_SCHEMA_HAS_ID) != 0, s->id);
     payload_text_of(s, id, text, sizeof text);
-    define(domain, id, text);
+    spool_say(DCT_SCHEMA, domain, (uint32_t)id, text);
     return id;
 }
 
@@ -355,7 +356,7 @@ static uint64_t enum_register(const void *domain, const struct nvtxabi_enum *e)
         return 0;
     uint64_t id = id_of((e->fields & NVTXABI_ENUM_HAS_ID) != 0, e->id);
     payload_text_of_enum(e, id, text, sizeof text);
-    define(domain, id, text);
+    spool_say(DCT_SCHEMA, domain, (uint32_t)id, text);
     return id;
 }
 
@@ -455,7 +456,7 @@ static const nvtxabi_fn core[NVTXABI_CORE_SIZE] = {
     SLOT(NVTXABI_RANGE_POP, range_pop),
     SLOT(NVTXABI_NAME_CATEGORY_A, name_category_a),
     SLOT(NVTXABI_NAME_CATEGORY_W, name_category_w),
-    SLOT(NVTXABI_NAME_OS_THREAD_A, spool_thread_name),
+    SLOT(NVTXABI_NAME_OS_THREAD_A, name_os_thread_a),
     SLOT(NVTXABI_NAME_OS_THREAD_W, name_os_thread_w),
 };
 
@@ -465,7 +466,7 @@ static const nvtxabi_fn core2[NVTXABI_CORE2_SIZE] = {
     SLOT(NVTXABI_DOMAIN_RANGE_END, domain_range_end),
     SLOT(NVTXABI_DOMAIN_RANGE_PUSH_EX, domain_range_push_ex),
     SLOT(NVTXABI_DOMAIN_RANGE_POP, domain_range_pop),
-    SLOT(NVTXABI_DOMAIN_NAME_CATEGORY_A, spool_category),
+    SLOT(NVTXABI_DOMAIN_NAME_CATEGORY_A, domain_name_category_a),
     SLOT(NVTXABI_DOMAIN_NAME_CATEGORY_W, domain_name_category_w),
     SLOT(NVTXABI_DOMAIN_REGISTER_STRING_A, domain_register_string_a),
     SLOT(NVTXABI_DOMAIN_REGISTER_STRING_W, domain_register_string_w),
