@@ -9,14 +9,12 @@
  * most. */
 #define MAX_WRONG_PPM 300
 #define MAX_STRIKES 3
-#define MAX_MEASURED 3
 
 struct clock_rate dcc_clock_rate;
 
-#if defined(__x86_64__)
 enum { UNSOUND = 0, MEASURING, KNOWN };
 static int state_of_counter;
-static unsigned strikes, n_measured;
+static unsigned strikes;
 static uint64_t first_tsc;
 static int64_t first_ns;
 NEAR static int has_tsc;
@@ -26,9 +24,9 @@ static int has_begun;
 static int look(uint64_t *tsc, int64_t *ns)
 {
     for (int i = 0; i < 4; i++) {
-        uint64_t before = __rdtsc();
-        *ns = clock_system_ns();
-        uint64_t took = __rdtsc() - before;
+        uint64_t before = clock_counter();
+        *ns = dcr_mono_ns();
+        uint64_t took = clock_counter() - before;
         *tsc = before + took / 2;
         if (took < 1000) /* less than half a microsecond */
             return 0;
@@ -88,14 +86,8 @@ static void hold_against(const struct clock_track *c, uint64_t tsc, int64_t ns)
     }
     if (__atomic_add_fetch(&strikes, 1, __ATOMIC_RELAXED) < MAX_STRIKES)
         return;
-    int expected = KNOWN;
+    __atomic_store_n(&state_of_counter, UNSOUND, __ATOMIC_RELEASE);
     __atomic_store_n(&dcc_clock_rate.max_ticks, 0, __ATOMIC_RELEASE);
-    if (__atomic_compare_exchange_n(&state_of_counter, &expected, UNSOUND, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED) &&
-        __atomic_add_fetch(&n_measured, 1, __ATOMIC_RELAXED) < MAX_MEASURED) {
-        first_tsc = tsc;
-        first_ns = ns;
-        __atomic_store_n(&state_of_counter, MEASURING, __ATOMIC_RELEASE);
-    }
 }
 
 int64_t clock_look(struct clock_track *c)
@@ -104,7 +96,7 @@ int64_t clock_look(struct clock_track *c)
     uint64_t tsc;
     int64_t ns;
     if (now == UNSOUND)
-        return clock_not_before(c, clock_system_ns());
+        return clock_not_before(c, dcr_mono_ns());
     if (look(&tsc, &ns) != 0) {
         c->ns = 0;
         c->tsc = tsc + (UINT64_C(1) << 62); /* the next event looks again */
@@ -118,23 +110,3 @@ int64_t clock_look(struct clock_track *c)
     c->ns = ns;
     return clock_not_before(c, ns);
 }
-#else
-void clock_load(int is_sound)
-{
-    (void)is_sound;
-}
-
-void clock_begin(void)
-{
-}
-
-int clock_is_system(void)
-{
-    return 1;
-}
-
-int64_t clock_look(struct clock_track *c)
-{
-    return clock_not_before(c, clock_system_ns());
-}
-#endif

@@ -2,10 +2,9 @@
  *
  * With an invariant time stamp counter that the kernel itself uses as its clock, a track reads the counter and
  * continues from its last look at CLOCK_MONOTONIC; it looks again every 4 ms. The rate is measured over at least 20 ms
- * and checked at every later look. Times differ from CLOCK_MONOTONIC by at most CLOCK_MAX_ERROR_NS; otherwise the rate
- * is measured again. After three failures (a machine that moved, a counter that stops) the system's call is used for
- * good. Times of a track never run backwards. Every value is in CLOCK_MONOTONIC nanoseconds, so files need no
- * conversion. */
+ * and checked at every later look. Times differ from CLOCK_MONOTONIC by at most CLOCK_MAX_ERROR_NS; otherwise (a
+ * machine that moved, a counter that stops) the system's call is used for good. Times of a track never run backwards.
+ * Every value is in CLOCK_MONOTONIC nanoseconds, so files need no conversion. */
 #ifndef DCC_INJECT_CLOCK_H
 #define DCC_INJECT_CLOCK_H
 
@@ -16,6 +15,9 @@
 
 #if defined(__x86_64__)
 #include <x86intrin.h>
+#define clock_counter() __rdtsc()
+#else /* the collector finds no sound counter */
+#define clock_counter() UINT64_C(0)
 #endif
 
 #define CLOCK_MAX_ERROR_NS DCT_CLOCK_ERROR_NS
@@ -37,11 +39,6 @@ extern struct clock_rate dcc_clock_rate;
 void clock_load(int is_sound);
 /** clock_begin - call when the process begins to look at the time, as often as you like. */
 void clock_begin(void);
-/** clock_system_ns - CLOCK_MONOTONIC from the system's call. */
-static inline int64_t clock_system_ns(void)
-{
-    return dcr_mono_ns();
-}
 /** clock_is_system - the counter is never used: times of tracks come from the system's call. */
 int clock_is_system(void);
 /** clock_look - reads CLOCK_MONOTONIC now. */
@@ -50,14 +47,12 @@ int64_t clock_look(struct clock_track *c);
 /** clock_now_ns - time for the next event of the track. */
 static inline int64_t clock_now_ns(struct clock_track *c)
 {
-#if defined(__x86_64__)
     uint64_t max = __atomic_load_n(&dcc_clock_rate.max_ticks, __ATOMIC_RELAXED), passed;
     /* A counter before the last look gives a huge number. */
-    if (__builtin_expect(max && (passed = __rdtsc() - c->tsc) < max, 1)) {
+    if (__builtin_expect(max && (passed = clock_counter() - c->tsc) < max, 1)) {
         int64_t now = c->ns + (int64_t)(passed * __atomic_load_n(&dcc_clock_rate.ns_per_tick, __ATOMIC_RELAXED) >> 32);
         return c->last = now > c->last ? now : c->last;
     }
-#endif
     return clock_look(c);
 }
 

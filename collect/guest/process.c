@@ -329,7 +329,7 @@ void process_drop(void)
 {
     if (__atomic_load_n(&dcc_self->state, __ATOMIC_ACQUIRE) == SELF_RECORDING) {
         __atomic_fetch_add(&dcc_self->process->header.dropped, 1, __ATOMIC_RELAXED);
-        process_unsummed(clock_system_ns());
+        process_unsummed(dcr_mono_ns());
         return;
     }
     __atomic_fetch_add(&dcc_self->dropped_early, 1, __ATOMIC_SEQ_CST);

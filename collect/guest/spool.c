@@ -36,10 +36,10 @@ static __attribute__((noinline)) int is_abandoned(uintptr_t busy)
 EXPORTED int64_t dcc_guest_now(void)
 {
     if (!spool_self.track || spool_self.busy)
-        return clock_system_ns();
+        return dcr_mono_ns();
     spool_self.busy = hot_stack(); /* a signal handler must not find the clock in the middle of a change */
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    int64_t now = spool_self.track ? clock_now_ns(&spool_self.track->clock) : clock_system_ns();
+    int64_t now = spool_self.track ? clock_now_ns(&spool_self.track->clock) : dcr_mono_ns();
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     spool_self.busy = 0;
     return now;

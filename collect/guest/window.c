@@ -1,7 +1,7 @@
 /* window.c - see window.h. */
 #include "collect/guest/window.h"
 
-#include "collect/guest/clock.h"
+#include "lib/base/mono.h"
 #include "collect/guest/guest.h"
 #include "collect/guest/near.h"
 #include "collect/guest/process.h"
@@ -114,7 +114,7 @@ static void look_again(void)
     int is_open = (!window.by_steps || __atomic_load_n(&window.in_step, __ATOMIC_RELAXED)) &&
                   (!window.by_capture || __atomic_load_n(&window.n_captures, __ATOMIC_RELAXED) > 0);
     if (is_open != past.is_open) {
-        int64_t now = clock_system_ns();
+        int64_t now = dcr_mono_ns();
         past.is_open = is_open;
         __atomic_store_n(&past.change[past.n % N_CHANGES], 2 * now + is_open, __ATOMIC_RELAXED);
         __atomic_store_n(&past.n, past.n + 1, __ATOMIC_RELEASE);

@@ -189,13 +189,13 @@ static void clock_is_the_systems(void **state)
     static struct clock_track c;
     clock_load(shared.segment->begin.has_tsc != 0);
     clock_begin();
-    int64_t end = clock_system_ns() + 500000000, before_last = 0, worst = 0;
+    int64_t end = dcr_mono_ns() + 500000000, before_last = 0, worst = 0;
     long n = 0, n_by_counter = 0;
     do {
-        int64_t before = clock_system_ns();
+        int64_t before = dcr_mono_ns();
         n_by_counter += dcc_clock_rate.max_ticks != 0;
         int64_t now = clock_now_ns(&c);
-        int64_t after = clock_system_ns();
+        int64_t after = dcr_mono_ns();
         assert_true(now >= before_last);
         before_last = now;
         int64_t wrong = now < before ? before - now : now > after ? now - after : 0;
@@ -212,8 +212,7 @@ static void clock_is_the_systems(void **state)
 }
 
 #if defined(__x86_64__)
-/* A rate that is wrong by a thousandth, as after a move to another machine: it is noticed, and measured again or given
- * up. */
+/* A rate that is wrong by a thousandth, as after a move to another machine: it is noticed. */
 static void wrong_rate_is_noticed(void **state)
 {
     (void)state;
@@ -224,14 +223,14 @@ static void wrong_rate_is_noticed(void **state)
     }
     uint64_t right = dcc_clock_rate.ns_per_tick;
     dcc_clock_rate.ns_per_tick = right + right / 1000;
-    int64_t end = clock_system_ns() + 200000000, worst_late = 0;
-    while (clock_system_ns() < end) {
-        int64_t before = clock_system_ns(), now = clock_now_ns(&c), after = clock_system_ns();
+    int64_t end = dcr_mono_ns() + 200000000, worst_late = 0;
+    while (dcr_mono_ns() < end) {
+        int64_t before = dcr_mono_ns(), now = clock_now_ns(&c), after = dcr_mono_ns();
         int64_t wrong = now < before ? before - now : now > after ? now - after : 0;
         if (after > end - 100000000 && wrong > worst_late)
             worst_late = wrong;
     }
-    assert_true(dcc_clock_rate.max_ticks == 0 || dcc_clock_rate.ns_per_tick < right + right / 2000);
+    assert_true(dcc_clock_rate.max_ticks == 0);
     assert_true(worst_late <= CLOCK_MAX_ERROR_NS);
 }
 #endif
