@@ -91,9 +91,9 @@ void spool_forget_others(void)
 
 /* Begins a track: of a new thread; of the thread in a forked child; or of a thread that came before the process had its
  * entry. The last keeps its open ranges, which are all lost. */
-static void begin_track(struct spool_track *t)
+static void begin_track(struct spool_track *t, int is_new)
 {
-    if (t->epoch) {
+    if (is_new || t->epoch) {
         t->n_lost = t->n_top = t->gap.n = 0;
         memset(t->level, 0, sizeof t->level);
         memset(&t->window, 0, sizeof t->window);
@@ -116,11 +116,7 @@ static struct spool_track *new_track(void)
         struct spool_track *t = &tracks[__atomic_fetch_add(&next, 1, __ATOMIC_RELAXED) % MAX_TRACKS];
         if (__atomic_exchange_n(&t->is_in_use, 1, __ATOMIC_ACQ_REL))
             continue;
-        t->epoch = 0;
-        t->n_lost = t->n_top = t->gap.n = 0;
-        memset(t->level, 0, sizeof t->level);
-        memset(&t->window, 0, sizeof t->window);
-        begin_track(t);
+        begin_track(t, 1);
         if (has_exit_key)
             (void)pthread_setspecific(exit_key, t);
         spool_self.track = t;
@@ -176,7 +172,7 @@ __attribute__((noinline)) struct spool_track *spool_enter_slowly(int is_counted)
     uint32_t state = dcc_self ? process_claim() : SELF_FRESH;
     if ((state == SELF_RECORDING || state == SELF_CLAIMING) && (t || (t = new_track()) != NULL)) {
         if (!is_of_this_process(t))
-            begin_track(t);
+            begin_track(t, 0);
         return t;
     }
     if (is_counted && state != SELF_FRESH)

@@ -60,14 +60,18 @@ uint32_t spool_name_flags(const struct spool_track *t, uint32_t name)
     return name >= SEGMENT_INLINE_NAMES ? t->inline_flags : segment_names(dcc_segment)[name].flags;
 }
 
+/* The text at an address has this name, and stands for this number. */
+static void remember(struct cached *c, const char *seen_at, uint32_t name, uint32_t id)
+{
+    const uint32_t n = segment_names(dcc_segment)[name].len + 1;
+    *c = (struct cached){.seen_at = seen_at, .text = segment_text(dcc_segment, name), .id = id, .n = n};
+}
+
 __attribute__((noinline)) uint32_t spool_name_slowly(struct spool_track *t, const char *text, struct cached *c)
 {
     uint32_t id = text ? intern_or_inline(t, text) : 0;
     if (id && id < SEGMENT_INLINE_NAMES)
-        *c = (struct cached){.seen_at = text,
-                             .text = segment_text(dcc_segment, id),
-                             .id = id,
-                             .n = segment_names(dcc_segment)[id].len + 1};
+        remember(c, text, id, id);
     return id;
 }
 
@@ -112,10 +116,7 @@ uint32_t spool_domain_by_text(struct spool_track *t, const char *text)
     if (c->seen_at == text && hot_same(text, c->text, c->n))
         return c->id;
     uint32_t name = intern_or_overflow(text), d = names_domain(dcc_segment, name);
-    *c = (struct cached){.seen_at = text,
-                         .text = segment_text(dcc_segment, name),
-                         .id = d,
-                         .n = segment_names(dcc_segment)[name].len + 1};
+    remember(c, text, name, d);
     return d;
 }
 
@@ -133,18 +134,16 @@ uint32_t spool_category_by_text(struct spool_track *t, uint32_t domain, const ch
     if (!text || !*text)
         return 0;
     uintptr_t at = (uintptr_t)text;
-    struct cached_pair *c = &t->category[(at ^ at >> 8 ^ domain) % PAIR_ENTRIES];
-    if (c->seen_at == text && c->domain == domain && hot_same(text, c->text, c->n))
+    struct cached_pair *pair = &t->category[(at ^ at >> 8 ^ domain) % PAIR_ENTRIES];
+    struct cached *c = &pair->category;
+    if (c->seen_at == text && pair->domain == domain && hot_same(text, c->text, c->n))
         return c->id;
     uint32_t name = intern_or_overflow(text), id = OWN_CATEGORY | name;
     say(DCT_CATEGORY, domain, id, name);
     if (!dcc_self->process) /* not published: the next event repeats it */
         return id;
-    *c = (struct cached_pair){.seen_at = text,
-                              .text = segment_text(dcc_segment, name),
-                              .domain = domain,
-                              .id = id,
-                              .n = segment_names(dcc_segment)[name].len + 1};
+    remember(c, text, name, id);
+    pair->domain = domain;
     return id;
 }
 

@@ -20,9 +20,8 @@ struct cached {
     uint32_t id, n; /* n: bytes, including the NUL */
 };
 struct cached_pair { /* the same for (domain, category text) */
-    const char *seen_at;
-    const char *text;
-    uint32_t domain, id, n;
+    struct cached category;
+    uint32_t domain;
 };
 
 /* Numbers of the texts of a kind of interval; category 0: not known yet. */

@@ -1,11 +1,11 @@
 /* window.c - see window.h. */
 #include "collect/guest/window.h"
 
-#include "lib/base/mono.h"
 #include "collect/guest/guest.h"
 #include "collect/guest/near.h"
 #include "collect/guest/process.h"
 #include "lib/archive/format.h"
+#include "lib/base/mono.h"
 #include "lib/trace/step_name.h"
 
 #include <stdio.h>
@@ -63,11 +63,15 @@ void window_begin(void)
     dcc_window_is_used = window.by_steps || window.by_capture || window.from_ns > 0 || window.until_ns != INT64_MAX;
 }
 
+static int is_opened(void)
+{
+    return (!window.by_steps || __atomic_load_n(&window.in_step, __ATOMIC_RELAXED)) &&
+           (!window.by_capture || __atomic_load_n(&window.n_captures, __ATOMIC_RELAXED) > 0);
+}
+
 int window_is_open(int64_t now_ns)
 {
-    return now_ns >= window.from_ns && now_ns < window.until_ns &&
-           (!window.by_steps || __atomic_load_n(&window.in_step, __ATOMIC_RELAXED)) &&
-           (!window.by_capture || __atomic_load_n(&window.n_captures, __ATOMIC_RELAXED) > 0);
+    return now_ns >= window.from_ns && now_ns < window.until_ns && is_opened();
 }
 
 /* ---- the past --------------------------------------------------------------------------------- */
@@ -111,8 +115,7 @@ static void add_piece(int is_open, int64_t now_ns)
 /* The caller is the holder. */
 static void look_again(void)
 {
-    int is_open = (!window.by_steps || __atomic_load_n(&window.in_step, __ATOMIC_RELAXED)) &&
-                  (!window.by_capture || __atomic_load_n(&window.n_captures, __ATOMIC_RELAXED) > 0);
+    int is_open = is_opened();
     if (is_open != past.is_open) {
         int64_t now = dcr_mono_ns();
         past.is_open = is_open;

@@ -35,11 +35,10 @@ static int is_launcher(void)
 }
 
 NEAR static int is_wanted;
-static int is_forgotten_by_us;
 
 static void forget_in_child(void)
 {
-    if (files && is_forgotten_by_us)
+    if (files)
         memset(files, 0, sizeof *files);
 }
 
@@ -76,10 +75,8 @@ static int begin_files(void)
                  *none = NULL;
     if (mine == MAP_FAILED)
         is_wanted = 0;
-    else if (madvise(mine, sizeof *mine, MADV_WIPEONFORK) != 0) {
-        is_forgotten_by_us = 1;
+    else if (madvise(mine, sizeof *mine, MADV_WIPEONFORK) != 0)
         is_wanted = !process_is_wiped(); /* a sandbox came after load, so nothing would forget them in a child */
-    }
     if (mine != MAP_FAILED && !is_wanted)
         munmap(mine, sizeof *mine);
     else if (mine != MAP_FAILED &&
