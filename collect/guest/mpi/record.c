@@ -7,13 +7,11 @@
 #include <link.h>
 #include <string.h>
 
-enum { UNKNOWN = 0, OBSERVED, NOT_OBSERVED };
-
 #define UNKNOWN_MPI \
     "MPI calls are not recorded: this program's MPI follows neither Open MPI's binary interface nor MPICH's"
 
-const struct mpiabi *record_abi;
-static int state;
+static const struct mpiabi not_observed;
+const struct mpiabi *record_abi; /* NULL: not known yet */
 static void *known_type_size, *known_comm_size, *known_comm_rank, *known_test_inter, *known_remote_size;
 /* Stack address of the thread's outermost observed call; 0: none. */
 static __thread uintptr_t outermost __attribute__((tls_model("initial-exec")));
@@ -65,15 +63,16 @@ void *record_next(void **known, const char *name)
 }
 
 /* Threads that arrive together come to the same answer, and one of them writes the note. */
-static int decide(void)
+static __attribute__((noinline)) const struct mpiabi *decide(void)
 {
-    const struct mpiabi *abi = NULL;
-    int is_wanted = dcc_guest_is_wanted(), before = UNKNOWN;
-    if (is_wanted)
-        abi = find(mpiabi_open_mpi.symbol) ? &mpiabi_open_mpi : find(mpiabi_mpich.symbol) ? &mpiabi_mpich : NULL;
-    int now = abi ? OBSERVED : NOT_OBSERVED;
-    __atomic_store_n(&record_abi, abi, __ATOMIC_RELAXED);
-    if (__atomic_compare_exchange_n(&state, &before, now, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE) && is_wanted && !abi)
+    const struct mpiabi *now = &not_observed, *before = NULL;
+    int is_wanted = dcc_guest_is_wanted();
+    if (is_wanted && find(mpiabi_open_mpi.symbol))
+        now = &mpiabi_open_mpi;
+    else if (is_wanted && find(mpiabi_mpich.symbol))
+        now = &mpiabi_mpich;
+    if (__atomic_compare_exchange_n(&record_abi, &before, now, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED) && is_wanted &&
+        now == &not_observed)
         dcc_guest_note(UNKNOWN_MPI);
     return now;
 }
@@ -84,10 +83,10 @@ int record_enter(int64_t *start_ns)
     uintptr_t here = (uintptr_t)start_ns;
     if (outermost && here < outermost)
         return 0;
-    int now = __atomic_load_n(&state, __ATOMIC_ACQUIRE);
-    if (now == UNKNOWN)
-        now = decide();
-    if (now != OBSERVED)
+    const struct mpiabi *abi = __atomic_load_n(&record_abi, __ATOMIC_RELAXED);
+    if (!abi)
+        abi = decide();
+    if (abi == &not_observed)
         return 0;
     outermost = here;
     *start_ns = dcc_guest_now();
