@@ -11,13 +11,13 @@
 #define MAX_STRIKES 3
 
 struct clock_rate dcc_clock_rate;
+NEAR int clock_has_tsc;
 
 enum { UNSOUND = 0, MEASURING, KNOWN };
 static int state_of_counter;
 static unsigned strikes;
 static uint64_t first_tsc;
 static int64_t first_ns;
-NEAR static int has_tsc;
 static int has_begun;
 
 /* Reads the counter and the clock at one instant. returns 0, or -1 when every try was interrupted */
@@ -36,19 +36,14 @@ static int look(uint64_t *tsc, int64_t *ns)
 
 void clock_load(int is_sound)
 {
-    has_tsc = is_sound;
+    clock_has_tsc = is_sound;
 }
 
 /* A forked child goes on with the rate of its parent. */
 void clock_begin(void)
 {
-    if (has_tsc && !__atomic_exchange_n(&has_begun, 1, __ATOMIC_RELAXED) && look(&first_tsc, &first_ns) == 0)
+    if (clock_has_tsc && !__atomic_exchange_n(&has_begun, 1, __ATOMIC_RELAXED) && look(&first_tsc, &first_ns) == 0)
         __atomic_store_n(&state_of_counter, MEASURING, __ATOMIC_RELEASE);
-}
-
-int clock_is_system(void)
-{
-    return !has_tsc;
 }
 
 /* One thread sets the rate, once enough time has passed since the first look. */

@@ -39,8 +39,7 @@ extern struct clock_rate dcc_clock_rate;
 void clock_load(int is_sound);
 /** clock_begin - call when the process begins to look at the time, as often as you like. */
 void clock_begin(void);
-/** clock_is_system - the counter is never used: times of tracks come from the system's call. */
-int clock_is_system(void);
+extern int clock_has_tsc __attribute__((visibility("hidden"))); /* 0: times always come from the system's call */
 /** clock_look - reads CLOCK_MONOTONIC now. */
 int64_t clock_look(struct clock_track *c);
 

@@ -1,7 +1,7 @@
 /* files.c - see files.h. */
 #include "collect/guest/io/files.h"
 
-#include "collect/guest/clock.h"
+#include "collect/guest/names.h"
 #include "collect/guest/near.h"
 #include "collect/guest/process.h"
 
@@ -19,7 +19,7 @@
 #define DEFAULT_THRESHOLD_US 100
 
 struct files *files;
-NEAR struct files_setup files_setup;
+NEAR int64_t files_threshold_ns;
 
 /* mpirun and similar launchers read their own configuration, but only the ranks of a job are of interest. A batch
  * script has a SLURM_PROCID, too. */
@@ -59,8 +59,7 @@ int files_begin(void)
     if (!dcc_guest_is_wanted() || (text && strcmp(text, "off") == 0) || is_launcher() ||
         (!process_is_wiped() && pthread_atfork(NULL, NULL, forget_in_child) != 0))
         return -1;
-    files_setup.threshold_ns = 1000 * (us > 0 ? us : DEFAULT_THRESHOLD_US);
-    files_setup.clock = clock_is_system() ? clock_gettime : NULL;
+    files_threshold_ns = 1000 * (us > 0 ? us : DEFAULT_THRESHOLD_US);
     is_wanted = 1;
     return 0;
 }
@@ -94,38 +93,29 @@ int files_is_on(void)
 
 /* ---- descriptor -> file ------------------------------------------------------------------------ */
 
-static uint32_t hash_of(const char *text)
-{
-    uint32_t h = 2166136261u; /* FNV-1a */
-    for (; *text; text++)
-        h = (h ^ (unsigned char)*text) * 16777619u;
-    return h;
-}
-
 /* An entry with that path that is not in the table yet. returns FILES_MAX: no room */
-static uint32_t new_file(const char *path, uint32_t hash)
+static uint32_t new_file(const char *path, uint32_t bytes, uint32_t hash)
 {
-    size_t len = strlen(path) + 1;
     if (__atomic_load_n(&files->n_files, __ATOMIC_RELAXED) + 1 >= FILES_MAX ||
-        __atomic_load_n(&files->path_used, __ATOMIC_RELAXED) + len > FILES_PATH_BYTES - sizeof FILES_OVERFLOW)
+        __atomic_load_n(&files->path_used, __ATOMIC_RELAXED) + bytes > FILES_PATH_BYTES - sizeof FILES_OVERFLOW)
         return FILES_MAX;
-    size_t at = __atomic_fetch_add(&files->path_used, len, __ATOMIC_RELAXED);
+    size_t at = __atomic_fetch_add(&files->path_used, bytes, __ATOMIC_RELAXED);
     uint32_t i = __atomic_fetch_add(&files->n_files, 1, __ATOMIC_RELAXED);
-    if (i >= FILES_MAX || at + len > FILES_PATH_BYTES)
+    if (i >= FILES_MAX || at + bytes > FILES_PATH_BYTES)
         return FILES_MAX;
     files->file[i].hash = hash;
-    __atomic_store_n(&files->file[i].path, memcpy(files->paths + at, path, len), __ATOMIC_RELEASE);
+    __atomic_store_n(&files->file[i].path, memcpy(files->paths + at, path, bytes), __ATOMIC_RELEASE);
     return i;
 }
 
 /* Index of the file of that name, made when it is new. Files that find no room share the last entry. */
 static uint32_t file_of_path(const char *path)
 {
-    uint32_t hash = hash_of(path), mine = FILES_MAX;
+    uint32_t len, hash = names_hash(path, PATH_MAX, &len), mine = FILES_MAX;
     for (uint32_t i = hash % N_SLOTS;; i = (i + 1) % N_SLOTS) { /* at most half of the slots are ever used */
         uint16_t known = __atomic_load_n(&files->slot[i], __ATOMIC_ACQUIRE);
         if (!known) {
-            if (mine == FILES_MAX && (mine = new_file(path, hash)) == FILES_MAX) {
+            if (mine == FILES_MAX && (mine = new_file(path, len + 1, hash)) == FILES_MAX) {
                 __atomic_store_n(&files->file[FILES_MAX - 1].path, FILES_OVERFLOW, __ATOMIC_RELEASE);
                 return FILES_MAX - 1;
             }
@@ -247,7 +237,7 @@ void files_count(struct file *f, int kind, const char *call, int64_t start_ns, i
     if (dcc_window_is_used && !(end_ns ? window_part(&start_ns, &end_ns) : window_is_open(dcc_guest_now())))
         return;
     int64_t ns = end_ns ? end_ns - start_ns : 0;
-    int is_long = ns >= files_setup.threshold_ns, saved_errno = errno;
+    int is_long = ns >= files_threshold_ns, saved_errno = errno;
     if (is_due(f, is_long, bytes))
         bring_into_trace(f, 0);
     struct dct_io *sums = __atomic_load_n(&f->sums, __ATOMIC_ACQUIRE);

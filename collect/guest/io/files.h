@@ -6,13 +6,13 @@
 #ifndef DCC_IO_FILES_H
 #define DCC_IO_FILES_H
 
+#include "collect/guest/clock.h"
 #include "collect/guest/guest.h"
 #include "collect/guest/window.h"
 #include "lib/archive/format.h"
 
 #include <stddef.h>
 #include <stdint.h>
-#include <time.h>
 
 #define FILES_QUIET_BYTES (1u << 20)
 #define FILES_MAX 4096u
@@ -49,12 +49,8 @@ struct files {
     char paths[FILES_PATH_BYTES];
 };
 
-extern struct files *files; /* NULL: no call was observed yet */
-/* Set at load. */
-extern struct files_setup {
-    int64_t threshold_ns;
-    int (*clock)(clockid_t, struct timespec *); /* NULL: use dcc_guest_now */
-} files_setup;
+extern struct files *files;        /* NULL: no call was observed yet */
+extern int64_t files_threshold_ns; /* set at load */
 
 /** files_begin - call at load. returns 0, or -1 when nothing is to be observed in this process */
 int files_begin(void);
@@ -102,11 +98,7 @@ static inline struct file *files_usual(int fd, struct dct_io **sums)
 
 static inline int64_t files_time(void)
 {
-    struct timespec t;
-    if (!files_setup.clock)
-        return dcc_guest_now();
-    files_setup.clock(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+    return clock_has_tsc ? dcc_guest_now() : dcr_mono_ns();
 }
 
 /** files_done - as files_count, for a call that was timed. sums: from files_usual. */
@@ -114,7 +106,7 @@ static inline void files_done(struct file *f, struct dct_io *sums, int kind, con
                               int64_t end_ns, uint64_t bytes)
 {
     int64_t ns = end_ns - start_ns;
-    if (__builtin_expect(sums && ns < files_setup.threshold_ns && !dcc_window_is_used, 1))
+    if (__builtin_expect(sums && ns < files_threshold_ns && !dcc_window_is_used, 1))
         files_add(&sums[kind], 1, bytes, (uint64_t)ns, (uint64_t)ns);
     else
         files_count(f, kind, call, start_ns, end_ns, bytes);
