@@ -29,7 +29,7 @@ NEAR struct self *dcc_self;
 NEAR struct segment *dcc_segment;
 
 /* These survive a fork. */
-NEAR static int rank_at_load = -1;
+NEAR int process_rank_at_load = -1;
 NEAR static pid_t loaded_in;
 NEAR static int is_wiped;
 static uint32_t last_serial; /* of this process, or of its parent */
@@ -116,7 +116,7 @@ __attribute__((constructor(1000))) static void at_load(void)
     struct segment *segment = self ? map_segment(path, &has_tsc) : NULL;
     if (segment) {
         loaded_in = self->pid;
-        rank_at_load = rank_of_environment();
+        process_rank_at_load = rank_of_environment();
         dcc_self = self;
         clock_load(has_tsc);
         window_begin();
@@ -169,6 +169,7 @@ static int claim(void)
         return -1;
     }
     int rank = rank_of_environment(); /* a forked worker may have got its own rank */
+    rank = rank >= 0 ? rank : process_rank_at_load;
     p->serial = __atomic_add_fetch(&s->next_serial, 1, __ATOMIC_RELAXED);
     p->parent = last_serial;
     p->pid_space = stat("/proc/self/ns/pid", &space) == 0 ? space.st_ino : 0;
@@ -177,7 +178,7 @@ static int claim(void)
     h->version = DCT_WHOLE_VERSION;
     h->flags = DCT_HAS_STEP_SUMS;
     h->block_bytes = SEGMENT_BLOCK_BYTES;
-    h->rank = rank >= 0 ? rank : rank_at_load >= 0 ? rank_at_load : 0; /* a program without ranks is rank 0 */
+    h->rank = rank >= 0 ? rank : 0; /* a program without ranks is rank 0 */
     h->node = -1;
     h->pid = (uint32_t)pid;
     h->mono_ns = dcr_clock_ns(CLOCK_MONOTONIC);

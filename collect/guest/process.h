@@ -24,6 +24,9 @@ struct self {
 extern struct self *dcc_self __attribute__((visibility("hidden")));
 extern struct segment *dcc_segment __attribute__((visibility("hidden")));
 
+/* From the launcher's variables; -1: none. */
+extern int process_rank_at_load __attribute__((visibility("hidden")));
+
 /** process_claim - take an entry, unless there is one. A child of vfork() gets none: it lives in its parent's memory.
  *  returns  SELF_*: recording; claiming: another thread is taking it; off: no entry is left; fresh: a vfork() child */
 uint32_t process_claim(void);

@@ -21,19 +21,6 @@
 struct files *files;
 NEAR int64_t files_threshold_ns;
 
-/* mpirun and similar launchers read their own configuration, but only the ranks of a job are of interest. A batch
- * script has a SLURM_PROCID, too. */
-static int is_launcher(void)
-{
-    static const char *const ranks[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "RANK"};
-    if (!getenv("DCC_RANKS_ONLY") || (getenv("SLURM_PROCID") && getenv("SLURM_STEP_ID")))
-        return 0;
-    for (size_t i = 0; i < sizeof ranks / sizeof *ranks; i++)
-        if (getenv(ranks[i]))
-            return 0;
-    return 1;
-}
-
 NEAR static int is_wanted;
 
 static void forget_in_child(void)
@@ -56,7 +43,9 @@ int files_begin(void)
 {
     const char *text = getenv("DCC_IO_US");
     int64_t us = number_of(text);
-    if (!dcc_guest_is_wanted() || (text && strcmp(text, "off") == 0) || is_launcher() ||
+    /* mpirun and similar launchers read their own configuration, but only the ranks of a job are of interest. */
+    int is_launcher = getenv("DCC_RANKS_ONLY") && process_rank_at_load < 0;
+    if (!dcc_guest_is_wanted() || (text && strcmp(text, "off") == 0) || is_launcher ||
         (!process_is_wiped() && pthread_atfork(NULL, NULL, forget_in_child) != 0))
         return -1;
     files_threshold_ns = 1000 * (us > 0 ? us : DEFAULT_THRESHOLD_US);
@@ -69,18 +58,14 @@ int files_begin(void)
 static int begin_files(void)
 {
     int saved_errno = errno;
-    struct files *mine = mmap(NULL, sizeof *files, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-                              -1, 0),
-                 *none = NULL;
-    if (mine == MAP_FAILED)
-        is_wanted = 0;
-    else if (madvise(mine, sizeof *mine, MADV_WIPEONFORK) != 0)
-        is_wanted = !process_is_wiped(); /* a sandbox came after load, so nothing would forget them in a child */
-    if (mine != MAP_FAILED && !is_wanted)
+    struct files *mine, *none = NULL;
+    mine = mmap(NULL, sizeof *files, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    int is_mapped = mine != MAP_FAILED;
+    /* If a sandbox came after load, nothing would forget them in a child. */
+    is_wanted = is_mapped && (madvise(mine, sizeof *mine, MADV_WIPEONFORK) == 0 || !process_is_wiped());
+    int is_first = is_wanted && __atomic_compare_exchange_n(&files, &none, mine, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+    if (is_mapped && !is_first)
         munmap(mine, sizeof *mine);
-    else if (mine != MAP_FAILED &&
-             !__atomic_compare_exchange_n(&files, &none, mine, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
-        munmap(mine, sizeof *mine); /* another thread was faster */
     clock_begin();
     errno = saved_errno;
     return is_wanted;
