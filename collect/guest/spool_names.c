@@ -33,26 +33,23 @@ static uint32_t define_inline(struct spool_track *t, const char *text, uint32_t 
 }
 
 /* returns 0: there is no room in the table */
-static uint32_t intern(const char *text, int is_often)
+static uint32_t intern(const char *text, int is_often, uint32_t *len)
 {
-    uint32_t len, hash = names_hash(text, DCT_MAX_TEXT, &len);
-    uint32_t id = names_find(dcc_segment, text, len, hash);
-    return id ? id : names_intern(dcc_segment, text, len, hash, window_name(text), is_often);
+    uint32_t hash = names_hash(text, DCT_MAX_TEXT, len);
+    uint32_t id = names_find(dcc_segment, text, *len, hash);
+    return id ? id : names_intern(dcc_segment, text, *len, hash, window_name(text), is_often);
 }
 
-static uint32_t intern_or_overflow(const char *text)
+static __attribute__((noinline)) uint32_t intern_or_overflow(const char *text)
 {
-    uint32_t id = intern(text, 0);
+    uint32_t len, id = intern(text, 0, &len);
     return id ? id : SEGMENT_OVERFLOW;
 }
 
 static uint32_t intern_or_inline(struct spool_track *t, const char *text)
 {
-    uint32_t len, id = intern(text, 1);
-    if (id)
-        return id;
-    names_hash(text, DCT_MAX_TEXT, &len);
-    return define_inline(t, text, len);
+    uint32_t len, id = intern(text, 1, &len);
+    return id ? id : define_inline(t, text, len);
 }
 
 uint32_t spool_name_flags(const struct spool_track *t, uint32_t name)
