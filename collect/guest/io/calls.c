@@ -4,7 +4,6 @@
  *
  * Functions are looked up at load. Earlier calls by another library's constructor or IFUNC resolver go straight to the
  * kernel. */
-#include "collect/guest/io/early.h"
 #include "collect/guest/io/files.h"
 #include "collect/guest/near.h"
 
@@ -22,6 +21,48 @@
 #define STDIO_TIMED_BYTES 4096u
 /* Own names for these functions, so that fortified or redirected declarations of the headers do not interfere. */
 #define ALIAS(name) __asm__(#name)
+
+/* ---- before load ------------------------------------------------------------------------------- */
+
+/* The resolver of another library's IFUNC runs while the loader still relocates. The loader relocates that library
+ * before this one. The resolver may ask for a variable or open a file, which calls the functions here, while addresses
+ * of other objects are not valid yet. */
+
+/* Weak, so that its address comes from the table that the loader fills. Before that it is 0. */
+extern char **environ __attribute__((weak));
+
+static int early_is_over(void)
+{
+    return &environ != NULL;
+}
+
+/* As syscall(), with at most six arguments, without calling other functions. errno is set when possible. */
+static long early_syscall(long number, ...)
+{
+    long a[6];
+    va_list list;
+    va_start(list, number);
+    for (int i = 0; i < 6; i++) /* missing arguments are garbage, which the kernel ignores */
+        a[i] = va_arg(list, long);
+    va_end(list);
+#if defined(__x86_64__)
+    long rc;
+    register long r10 __asm__("r10") = a[3], r8 __asm__("r8") = a[4], r9 __asm__("r9") = a[5];
+    __asm__ volatile("syscall"
+                     : "=a"(rc)
+                     : "a"(number), "D"(a[0]), "S"(a[1]), "d"(a[2]), "r"(r10), "r"(r8), "r"(r9)
+                     : "rcx", "r11", "memory");
+    if (rc >= 0 || rc < -4095)
+        return rc;
+    if (early_is_over())
+        errno = (int)-rc;
+    return -1;
+#else
+    return early_is_over() ? syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]) : -1;
+#endif
+}
+
+/* ---- blocks ------------------------------------------------------------------------------------ */
 
 /* A function of the C library: the pointer to it, and our function of that name. PARAMS and ARGS are in parentheses. */
 #define INTERPOSED(TYPE, NAME, PARAMS)     \
