@@ -31,7 +31,7 @@ NEAR struct segment *dcc_segment;
 /* These survive a fork. */
 NEAR int process_rank_at_load = -1;
 NEAR static pid_t loaded_in;
-NEAR static int is_wiped;
+NEAR int process_is_wiped;
 static uint32_t last_serial; /* of this process, or of its parent */
 
 static int rank_of_environment(void)
@@ -69,18 +69,13 @@ static struct self *make_self(void)
     struct self *s = mmap(NULL, sizeof *s, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (s == MAP_FAILED)
         return NULL;
-    is_wiped = madvise(s, sizeof *s, MADV_WIPEONFORK) == 0;
-    if (!is_wiped && pthread_atfork(NULL, NULL, forget_in_child) != 0) {
+    process_is_wiped = madvise(s, sizeof *s, MADV_WIPEONFORK) == 0;
+    if (!process_is_wiped && pthread_atfork(NULL, NULL, forget_in_child) != 0) {
         munmap(s, sizeof *s);
         return NULL;
     }
     s->pid = (pid_t)syscall(SYS_getpid);
     return s;
-}
-
-int process_is_wiped(void)
-{
-    return is_wiped;
 }
 
 /* Uses system calls directly, because the calls on files are watched. Reads the beginning instead of touching it: most
@@ -196,7 +191,8 @@ static int claim(void)
         spool_forget_others();
         window_forget_others();
     }
-    window_tell();
+    if (dcc_window_is_used)
+        window_tell();
     return 0;
 }
 

@@ -24,14 +24,14 @@ struct self {
 extern struct self *dcc_self __attribute__((visibility("hidden")));
 extern struct segment *dcc_segment __attribute__((visibility("hidden")));
 
+/* struct self is zeroed in a forked child by the kernel, not by a fork handler. */
+extern int process_is_wiped __attribute__((visibility("hidden")));
 /* From the launcher's variables; -1: none. */
 extern int process_rank_at_load __attribute__((visibility("hidden")));
 
 /** process_claim - take an entry, unless there is one. A child of vfork() gets none: it lives in its parent's memory.
  *  returns  SELF_*: recording; claiming: another thread is taking it; off: no entry is left; fresh: a vfork() child */
 uint32_t process_claim(void);
-/** process_is_wiped - struct self is zeroed in a forked child by the kernel, not by a fork handler. */
-int process_is_wiped(void);
 /** process_take_block - takes a free block and sets its header, except the drops.
  *  is_reserved  the last blocks (segment_reserve) may be used too: for a thread's first block, and for gap.h, which
  *               keeps the sums of steps correct

@@ -140,9 +140,8 @@ static uint32_t holder_of_self(void)
     return (uint32_t)((uintptr_t)&self_as_holder >> 2) | 1;
 }
 
-/* Called when steps or captures may have opened or closed the window. It never waits: if another thread is looking,
- * that thread is told to look again. */
-static void keep_past(void)
+/* It never waits: if another thread is looking, that thread is told to look again. */
+void window_tell(void)
 {
     uint32_t nobody = 0;
     __atomic_store_n(&past.is_due, 1, __ATOMIC_SEQ_CST);
@@ -167,12 +166,6 @@ void window_forget_others(void)
     uint32_t holder = __atomic_load_n(&past.holder, __ATOMIC_SEQ_CST);
     if (holder != holder_of_self())
         __atomic_compare_exchange_n(&past.holder, &holder, 0, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
-}
-
-void window_tell(void)
-{
-    if (dcc_window_is_used)
-        keep_past();
 }
 
 int window_part(int64_t *start_ns, int64_t *end_ns)
@@ -279,13 +272,13 @@ void window_push(struct window_track *t, uint32_t domain, unsigned flags, uint32
         t->step_domain = domain;
         t->is_last_step = step >= window.last_step;
         __atomic_store_n(&window.in_step, step >= window.first_step && step <= window.last_step, __ATOMIC_RELAXED);
-        keep_past();
+        window_tell();
     }
     if ((flags & WINDOW_NAME_CAPTURE) && !t->capture_level) {
         t->capture_level = level + 1;
         t->capture_domain = domain;
         __atomic_fetch_add(&window.n_captures, 1, __ATOMIC_RELAXED);
-        keep_past();
+        window_tell();
     }
 }
 
@@ -296,12 +289,12 @@ void window_pop(struct window_track *t, uint32_t domain, int level)
         t->step_level = 0;
         if (t->is_last_step && !(t->is_batch && __atomic_load_n(&window.has_steps, __ATOMIC_RELAXED)))
             __atomic_store_n(&window.in_step, 0, __ATOMIC_RELAXED);
-        keep_past();
+        window_tell();
     }
     if (t->capture_level == level + 1 && t->capture_domain == domain) {
         t->capture_level = 0;
         __atomic_fetch_sub(&window.n_captures, 1, __ATOMIC_RELAXED);
-        keep_past();
+        window_tell();
     }
 }
 
@@ -311,7 +304,7 @@ void window_start(unsigned flags, uint64_t id)
     if ((flags & WINDOW_NAME_CAPTURE) &&
         __atomic_compare_exchange_n(&window.range_id, &none, id, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
         __atomic_fetch_add(&window.n_captures, 1, __ATOMIC_RELAXED);
-        keep_past();
+        window_tell();
     }
 }
 
@@ -319,7 +312,7 @@ void window_end(uint64_t id)
 {
     if (id && __atomic_compare_exchange_n(&window.range_id, &id, 0, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
         __atomic_fetch_sub(&window.n_captures, 1, __ATOMIC_RELAXED);
-        keep_past();
+        window_tell();
     }
 }
 
@@ -327,5 +320,5 @@ EXPORTED void dcc_guest_capture(int is_on)
 {
     if (window.by_cuda)
         __atomic_store_n(&window.n_captures, is_on, __ATOMIC_RELAXED);
-    keep_past();
+    window_tell();
 }

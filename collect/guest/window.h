@@ -34,7 +34,8 @@ void window_forget_others(void);
  *  the last one.
  *  returns  0: the call lies outside */
 int window_part(int64_t *start_ns, int64_t *end_ns);
-/** window_tell - write the times of the window into the header of the process's trace. */
+/** window_tell - steps or captures may have opened or closed the window, or the process has a new trace: write the
+ * times of the window into its header. */
 void window_tell(void);
 /** window_was_open - was it open for an event at t_ns that is reported later? GPUs report in batches. */
 int window_was_open(int64_t t_ns);

@@ -46,7 +46,7 @@ int files_begin(void)
     /* mpirun and similar launchers read their own configuration, but only the ranks of a job are of interest. */
     int is_launcher = getenv("DCC_RANKS_ONLY") && process_rank_at_load < 0;
     if (!dcc_guest_is_wanted() || (text && strcmp(text, "off") == 0) || is_launcher ||
-        (!process_is_wiped() && pthread_atfork(NULL, NULL, forget_in_child) != 0))
+        (!process_is_wiped && pthread_atfork(NULL, NULL, forget_in_child) != 0))
         return -1;
     files_threshold_ns = 1000 * (us > 0 ? us : DEFAULT_THRESHOLD_US);
     is_wanted = 1;
@@ -62,7 +62,7 @@ static int begin_files(void)
     mine = mmap(NULL, sizeof *files, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     int is_mapped = mine != MAP_FAILED;
     /* If a sandbox came after load, nothing would forget them in a child. */
-    is_wanted = is_mapped && (madvise(mine, sizeof *mine, MADV_WIPEONFORK) == 0 || !process_is_wiped());
+    is_wanted = is_mapped && (madvise(mine, sizeof *mine, MADV_WIPEONFORK) == 0 || !process_is_wiped);
     int is_first = is_wanted && __atomic_compare_exchange_n(&files, &none, mine, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
     if (is_mapped && !is_first)
         munmap(mine, sizeof *mine);
