@@ -34,28 +34,17 @@ void flight_missed(void)
         dcc_guest_note(MISSED);
 }
 
-/* Takes the slot of a request. returns -1: there is none */
-static int take(uintptr_t request)
-{
-    uint32_t first = first_slot(request);
-    for (uint32_t i = 0; i < N_PROBES && request > TAKEN; i++) {
-        uintptr_t *at = &keys[(first + i) & (FLIGHT_MAX - 1)], expected = request;
-        if (__atomic_load_n(at, __ATOMIC_RELAXED) == request &&
-            __atomic_compare_exchange_n(at, &expected, TAKEN, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
-            return (int)(at - keys);
-    }
-    return -1;
-}
-
-/* Takes a free slot for a request. returns SHARED: an earlier slot has the same request; NO_ROOM */
-static int take_free(uintptr_t request)
+/* Takes the slot of a request, or a free one for a new request.
+ *  returns  below 0: NO_ROOM, there is none; SHARED, an earlier slot has the same request as the new one */
+static inline int take(uintptr_t request, int is_new)
 {
     uint32_t first = first_slot(request);
     for (uint32_t i = 0; i < N_PROBES && request > TAKEN; i++) {
         uintptr_t *at = &keys[(first + i) & (FLIGHT_MAX - 1)], key = __atomic_load_n(at, __ATOMIC_RELAXED);
-        if (key == request)
+        if (is_new && key == request)
             return SHARED;
-        if (key == FREE && __atomic_compare_exchange_n(at, &key, TAKEN, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+        if (key == (is_new ? FREE : request) &&
+            __atomic_compare_exchange_n(at, &key, TAKEN, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
             return (int)(at - keys);
     }
     return NO_ROOM;
@@ -82,7 +71,7 @@ void flight_begin(const void *request, const char *name, int flags, int64_t star
                        .bytes = flags & FLIGHT_RECEIVE ? 0 : bytes,
                        .payload = record_payload(comm, peer),
                        .flags = flags};
-    int slot = take_free(r);
+    int slot = take(r, 1);
     if (slot >= 0) {
         flights[slot] = f;
         give(slot, r);
@@ -95,7 +84,7 @@ void flight_begin(const void *request, const char *name, int flags, int64_t star
 
 void flight_start(mpiabi_handle request, int64_t start_ns)
 {
-    int slot = take(request);
+    int slot = take(request, 0);
     if (slot < 0)
         return;
     flights[slot].start_ns = start_ns;
@@ -104,7 +93,7 @@ void flight_start(mpiabi_handle request, int64_t start_ns)
 
 void flight_complete(mpiabi_handle request, const void *status, int64_t end_ns)
 {
-    int slot = take(request);
+    int slot = take(request, 0);
     if (slot < 0)
         return;
     struct flight f = flights[slot];
@@ -122,7 +111,7 @@ void flight_complete(mpiabi_handle request, const void *status, int64_t end_ns)
 
 void flight_forget(mpiabi_handle request)
 {
-    int slot = take(request);
+    int slot = take(request, 0);
     if (slot >= 0)
         give(slot, FREE);
 }
