@@ -129,17 +129,15 @@ __attribute__((destructor(1000))) static void at_exit(void)
 
 /* ---- the entry -------------------------------------------------------------------------------- */
 
-static struct segment_process *free_entry(pid_t pid, uint32_t *index)
+static struct segment_process *free_entry(pid_t pid)
 {
     for (uint32_t i = 0; i < dcc_segment->n_processes; i++) {
         struct segment_process *p = segment_process(dcc_segment, i);
         uint64_t free = PROCESS_FREE;
         if (__atomic_load_n(&p->state, __ATOMIC_RELAXED) == PROCESS_FREE &&
             __atomic_compare_exchange_n(&p->state, &free, (uint64_t)pid << 8 | PROCESS_TAKEN, 0, __ATOMIC_ACQ_REL,
-                                        __ATOMIC_RELAXED)) {
-            *index = i;
+                                        __ATOMIC_RELAXED))
             return p;
-        }
     }
     return NULL;
 }
@@ -156,8 +154,7 @@ static int claim(void)
 {
     struct segment *s = dcc_segment;
     pid_t pid = getpid();
-    uint32_t index = 0;
-    struct segment_process *p = free_entry(pid, &index);
+    struct segment_process *p = free_entry(pid);
     struct stat space;
     if (!p) {
         wake_collector(s); /* the entries of dead processes become free for the next one */
@@ -184,7 +181,7 @@ static int claim(void)
     last_serial = p->serial;
     clock_begin();
     dcc_self->process = p;
-    dcc_self->index = index;
+    dcc_self->index = (uint32_t)(p - segment_process(s, 0));
     dcc_self->pid = pid;
     if (pid != loaded_in) {
         loaded_in = pid;
@@ -216,6 +213,10 @@ static int claim_guarded(void)
         if (!is_off)
             __atomic_store_n(&dcc_self->epoch, (uint64_t)dcc_self->pid << 32 | 1, __ATOMIC_RELEASE);
         __atomic_store_n(&dcc_self->state, is_off ? SELF_OFF : SELF_RECORDING, __ATOMIC_SEQ_CST);
+        /* Fills the page tables of the first blocks now instead of at each first store. Older kernels cannot. */
+        uint32_t n = dcc_segment->n_blocks < FIRST_BLOCKS ? dcc_segment->n_blocks : FIRST_BLOCKS;
+        if (!is_off)
+            (void)madvise(segment_block(dcc_segment, 0), (size_t)n * SEGMENT_BLOCK_BYTES, MADV_POPULATE_WRITE);
     }
     pthread_setcancelstate(cancel_state, NULL);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
@@ -240,15 +241,8 @@ static void count_early(void)
 uint32_t process_claim(void)
 {
     if (__atomic_load_n(&dcc_self->state, __ATOMIC_ACQUIRE) == SELF_FRESH &&
-        (!dcc_self->pid || dcc_self->pid == getpid()) && claim_guarded()) {
+        (!dcc_self->pid || dcc_self->pid == getpid()) && claim_guarded())
         count_early();
-        /* Fills the page tables of the first blocks now instead of at each first store. Older kernels cannot. */
-        int saved_errno = errno;
-        uint32_t n = dcc_segment->n_blocks < FIRST_BLOCKS ? dcc_segment->n_blocks : FIRST_BLOCKS;
-        if (dcc_self->process)
-            (void)madvise(segment_block(dcc_segment, 0), (size_t)n * SEGMENT_BLOCK_BYTES, MADV_POPULATE_WRITE);
-        errno = saved_errno;
-    }
     /* Another thread needs some microseconds here. A thread that waited in vain loses its event. */
     for (int i = 0; i < 1000 && __atomic_load_n(&dcc_self->state, __ATOMIC_ACQUIRE) == SELF_CLAIMING; i++)
         syscall(SYS_sched_yield);
