@@ -34,11 +34,6 @@ static int look(uint64_t *tsc, int64_t *ns)
     return -1;
 }
 
-void clock_load(int is_sound)
-{
-    clock_has_tsc = is_sound;
-}
-
 /* A forked child goes on with the rate of its parent. */
 void clock_begin(void)
 {

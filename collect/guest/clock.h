@@ -35,11 +35,12 @@ struct clock_rate {
 };
 extern struct clock_rate dcc_clock_rate;
 
-/** clock_load - call at load. is_sound: the collector found the counter sound (has_tsc of struct segment_begin). */
-void clock_load(int is_sound);
+/* Set at load: the collector found the counter sound (struct segment_begin). 0: times always come from the system's
+ * call. */
+extern int clock_has_tsc __attribute__((visibility("hidden")));
+
 /** clock_begin - call when the process begins to look at the time, as often as you like. */
 void clock_begin(void);
-extern int clock_has_tsc __attribute__((visibility("hidden"))); /* 0: times always come from the system's call */
 /** clock_look - reads CLOCK_MONOTONIC now. */
 int64_t clock_look(struct clock_track *c);
 

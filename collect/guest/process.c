@@ -79,9 +79,8 @@ static struct self *make_self(void)
 }
 
 /* Uses system calls directly, because the calls on files are watched. Reads the beginning instead of touching it: most
- * processes of a job record nothing, and each page that they touch costs them a fault.
- *  has_tsc  of struct segment */
-static struct segment *map_segment(const char *path, int *has_tsc)
+ * processes of a job record nothing, and each page that they touch costs them a fault. */
+static struct segment *map_segment(const char *path)
 {
     int fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC);
     struct segment *s = NULL;
@@ -92,7 +91,7 @@ static struct segment *map_segment(const char *path, int *has_tsc)
         void *all = mmap(NULL, begin.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
         void *head = all == MAP_FAILED ? mmap(NULL, sizeof *s, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) : MAP_FAILED;
         s = all == MAP_FAILED ? NULL : all;
-        *has_tsc = begin.has_tsc != 0;
+        clock_has_tsc = begin.has_tsc != 0;
         if (!s && head != MAP_FAILED)
             __atomic_fetch_add(&((struct segment *)head)->n_refused, 1, __ATOMIC_RELAXED);
         if (head != MAP_FAILED)
@@ -106,14 +105,13 @@ static struct segment *map_segment(const char *path, int *has_tsc)
 __attribute__((constructor(1000))) static void at_load(void)
 {
     const char *path = getenv(SEGMENT_VARIABLE);
-    int saved_errno = errno, has_tsc = 0;
+    int saved_errno = errno;
     struct self *self = path && *path ? make_self() : NULL;
-    struct segment *segment = self ? map_segment(path, &has_tsc) : NULL;
+    struct segment *segment = self ? map_segment(path) : NULL;
     if (segment) {
         loaded_in = self->pid;
         process_rank_at_load = rank_of_environment();
         dcc_self = self;
-        clock_load(has_tsc);
         window_begin();
         spool_begin();
         __atomic_store_n(&dcc_segment, segment, __ATOMIC_RELEASE);
