@@ -2,6 +2,7 @@
 #include "render/findings/rules/analyse.h"
 #include "render/findings/run_said.h"
 
+#include "render/metrics/calls.h"
 #include "render/metrics/cores.h"
 #include "render/metrics/known.h"
 #include "render/metrics/recorded.h"
@@ -73,6 +74,12 @@ static const char *exchange_subject(struct report *rep, const struct run_result 
                                                            : &PHRASE(NAME_BETWEEN_RANKS));
 }
 
+struct phrase phrase_of_small_messages(const struct run_result *r)
+{
+    struct small_messages m = small_messages(r);
+    return m.call ? PHRASE(COMM_SMALL, slot_name(m.call->name), slot_count(m.n), slot_bytes((double)m.bytes)) : PHRASE(NONE);
+}
+
 static void say_communication(struct report *rep, const struct run_result *r, struct said *s)
 {
     struct exchange_share most = exchange_of(r);
@@ -85,6 +92,7 @@ static void say_communication(struct report *rep, const struct run_result *r, st
         said_some(s, PHRASE(COMM_OF_ONE_RANK));
     else if (is_part_known(r, PART_WAIT))
         said_some(s, PHRASE(COMM_SPLIT, slot_time(r->part_ns[PART_TRANSFER]), slot_time(wait)));
+    said_some(s, phrase_of_small_messages(r));
     if (most.kind != EXCHANGE_UNKNOWN && most.kind != EXCHANGE_ALL_REDUCE)
         said_some(s, PHRASE(COMM_MOSTLY, slot_percent(most.ratio), slot_name(exchange_word(most.kind))));
     if (wait * 20 > r->step.mean_ns)

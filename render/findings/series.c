@@ -1,6 +1,7 @@
 /* series.c - what limits scaling: the finding of a series of node counts. */
 #include "render/findings/claims.h"
 
+#include "render/metrics/calls.h"
 #include "render/metrics/cores.h"
 #include "render/metrics/gain.h"
 #include "render/metrics/known.h"
@@ -242,7 +243,7 @@ static void add_compute_beside(const struct report *rep, struct series *s, const
     int64_t lost = l->part_ns[PART_COMPUTE];
     if (10 * lost <= last->part_ns[PART_COMPUTE]) {
         said_add(&s->said, last->compute_speedup <= 0 ? PHRASE(NONE)
-                           : run_is_on_one_host(run_of(rep, last)->run)
+                           : run_is_on_one_host(run_of(rep, last)->run) || small_messages(run_of(rep, last)).call
                                ? PHRASE(COMPUTE_SCALES_ON_HOST, slot_factor(last->compute_speedup))
                                : PHRASE(COMPUTE_SCALES, slot_factor(last->compute_speedup)));
         return;
@@ -324,6 +325,7 @@ static void add_why(const struct report *rep, struct series *s, const struct cau
         if (is_point_part_known(rep, last, PART_WAIT))
             said_add(&s->said,
                      PHRASE(COMM_SPLIT, slot_time(last->part_ns[PART_TRANSFER]), slot_time(last->part_ns[PART_WAIT])));
+        said_add(&s->said, phrase_of_small_messages(run_of(rep, last)));
         add_compute_beside(rep, s, l);
         return;
     } else if (c->part != PART_COMPUTE) {

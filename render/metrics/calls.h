@@ -14,6 +14,15 @@ struct mpi_share {
 };
 struct mpi_share mpi_share(const struct run *a);
 
+/** small_messages - the MPI call in which at least half of the time in MPI passed, if its messages are many and small:
+ *  at least 10 in a step of a rank, with at most 8 KiB each. Then the cost is that of calls, not of bytes.
+ *  returns  call NULL: there is none. Test: tests/unit/test_rules.c */
+struct small_messages {
+    const struct run_mpi_call *call;
+    int64_t n, bytes; /* calls in a step of a rank, and bytes of a call; means of the whole recording */
+};
+struct small_messages small_messages(const struct run_result *r);
+
 /** mpi_late - the late ranks of a run without steps, for which the others wait: they spend little time in MPI calls
  *  while all others spend much, longer by over straggler_wait of the recorded time. They are the minority, and at most
  *  MPI_LATE_NAMED. Test: tests/unit/test_rules.c */

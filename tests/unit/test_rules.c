@@ -602,6 +602,38 @@ static void test_mpi_share(void **state)
     run_free(r);
 }
 
+/* Two ranks of 10 steps: 300 calls a step with 96 bytes each take 8 of 9 s in MPI. Few calls, large messages, calls
+ * without bytes and a small share are no small messages. */
+static void test_small_messages(void **state)
+{
+    (void)state;
+    struct run *r = parts(0, 0, 0);
+    struct run_result k = {.run = r, .n_ranks = 2, .n_steps = 10};
+    struct run_mpi_call calls[] = {{"MPI_Init", {2, 0, 20000000000, 0}},
+                                   {"MPI_Sendrecv", {6000, 576000, 8000000000, 0}},
+                                   {"MPI_Allreduce", {20, 160, 1000000000, 0}}};
+    r->mpi_calls = calls;
+    r->n_mpi_calls = 3;
+    struct small_messages m = small_messages(&k);
+    assert_string_equal(m.call->name, "MPI_Sendrecv");
+    assert_int_equal(m.n, 300);
+    assert_int_equal(m.bytes, 96);
+    calls[1].sum.bytes = 6000 * 8193;
+    assert_null(small_messages(&k).call);
+    calls[1].sum.bytes = 0;
+    assert_null(small_messages(&k).call);
+    calls[1].sum = (struct dct_io){199, 576, 8000000000, 0};
+    assert_null(small_messages(&k).call);
+    calls[1].sum = (struct dct_io){6000, 576000, 900000000, 0};
+    calls[2].sum.ns = 1000000000;
+    assert_null(small_messages(&k).call);
+    k.n_steps = 0;
+    assert_null(small_messages(&k).call);
+    r->n_mpi_calls = 0;
+    assert_null(small_messages(&k).call);
+    run_free(r);
+}
+
 /* Reading 1.0 s, writing 1.5 s and syncing 2.5 s of 2 x 10 s; more than all that time is several callers at once. */
 static void test_file_time(void **state)
 {
@@ -695,6 +727,7 @@ int main(void)
         cmocka_unit_test(test_never_judged),
         cmocka_unit_test(test_growing_communication),
         cmocka_unit_test(test_mpi_share),
+        cmocka_unit_test(test_small_messages),
         cmocka_unit_test(test_file_time),
         cmocka_unit_test(test_mpi_late),
     };
