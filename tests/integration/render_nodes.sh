@@ -36,7 +36,7 @@ check "what a node was is in report.json" report '.runs[2].nodes[3].emulated == 
 check "the kind is emulated" report '[.runs[].provenance.node_kind] | unique == ["emulated"]'
 page=$(find "$TMP/site/runs" -name index.html | grep equal4)
 check "the nodes table has share and link" sh -c 'grep -A3 -F "Emulated nodes of this run: parts of one machine" "$0" | grep -q . && grep -q "0.25 of 2" "$0" && grep -q "50 Mbit/s" "$0"' "$page"
-check "the page of scaling says what would make it faster, by the times of the table" sh -c 'grep -q "Without communication, " "$0/scaling.html" &&
+check "the page of scaling says what would make it faster, by the times of the table" sh -c 'grep -q "Without transfer, " "$0/scaling.html" &&
     awk -F, "NR == 2 { now = \$2 } NR == 3 { exit !(\$2 < now && (now / \$2 - \$4) ^ 2 < 1e-12) } END { exit NR < 3 }" "$0/tables/moves.csv"' "$TMP/site"
 check "the text report too" grep -rq "2 cores (emulated: 0.25 of them, link 50 Mbit/s)" "$TMP/site/runs"
 

@@ -115,11 +115,13 @@ def parts_of(events):
 
 
 def split(ranks):
-    """Transfer and waiting: the shortest of the k-th collective on all ranks is transfer, if all ranks have equally many."""
+    """Transfer and waiting: the shortest of the k-th collective on all ranks is transfer, if all ranks have equally many, and so is
+    the least time that a rank communicates outside of its collectives."""
     for steps in zip(*ranks):
         counts = {len(s["collectives"]) for s in steps}
         if len(counts) == 1 and counts != {0}:
             transfer = sum(map(min, zip(*(s["collectives"] for s in steps))))
+            transfer += min(max(0, s["comm"] - sum(s["collectives"])) for s in steps)
         else:
             transfer = min(s["comm"] for s in steps)
         for s in steps:

@@ -251,7 +251,7 @@ static void test_forecasts_of_a_series(void **state)
     slurp("forecasts", "tables/moves.csv", &page);
     assert_has(&page, "\nas measured,100000000,640,,");
     assert_has(&page, "\nall-reduces in bf16,80000000,800,1.25,");
-    assert_has(&page, "\nwithout communication,50000000,1280,2,");
+    assert_has(&page, "\nwithout any exchange between ranks,50000000,1280,2,");
     assert_null(strstr(page.data, "links of twice"));
     dcr_buf_clear(&page);
     slurp("forecasts", "scaling.html", &page);

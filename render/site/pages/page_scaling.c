@@ -166,11 +166,12 @@ json_t *view_moves(struct site *s, const struct series *series, const char **sai
                               slot_number(p->throughput * now_ns / then_ns), now);
             }
         }
-        double then_ns = now_ns - saved_without(s->rep, p, c->cls);
+        const double saved_ns = saved_without(s->rep, p, c->cls), then_ns = now_ns - saved_ns;
         const char *time = class_words(c->cls, AS_TIME);
-        const struct slot cause = slot_name(c->cls == CLASS_COMMUNICATION ? exchange_of_gain(&s->arena, r, c->gain_ns)
-                                            : *time                       ? time
-                                                                          : class_words(c->cls, INSIDE_SENTENCE));
+        const struct slot cause =
+            slot_name(c->cls == CLASS_COMMUNICATION ? exchange_of_gain(&s->arena, r, (int64_t)saved_ns)
+                      : *time                       ? time
+                                                    : class_words(c->cls, INSIDE_SENTENCE));
         if (!c->has_gain || c->is_measuring || c->cls == CLASS_COMPUTE || !(then_ns > 0 && then_ns < now_ns))
             continue;
         add_move(s, t, p, PHRASE(WITHOUT_CAUSE, cause), then_ns, gain_basis_word(c->gain_basis));
