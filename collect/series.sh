@@ -177,7 +177,7 @@ calibrate() {
 }
 
 run_one() { # nodes
-    local n=$1 name=$1node-$series archive log packed disturbed repetition=1
+    local n=$1 name=$1node-$series archive log packed repetition=1
     # NODES="2 2" repeats a run: each has an archive of its own.
     while [ -e "$results/$name.tar" ]; do
         repetition=$((repetition + 1))
@@ -212,7 +212,6 @@ run_one() { # nodes
         cat "$log" "$spool.pack.log" >&2
         exit 1
     fi
-    disturbed=$(sed -n 's/.*\(calibration: other work disturbed [0-9]* measurements\{0,1\}\).*/; \1/p' "$spool.pack.log")
     rm -f "$spool.pack.log"
     echo "$archive" >>"$results/.last-series.partial"
     if [ $status -ne 0 ]; then
@@ -226,7 +225,7 @@ run_one() { # nodes
         exit 1
     fi
     rm -rf "$spool"
-    printf '%s: %d s%s\n' "$archive" $((SECONDS - began)) "$disturbed"
+    printf '%s: %d s\n' "$archive" $((SECONDS - began))
 }
 
 # The list is also kept for a series that ended badly, and `make site` shows it, marked incomplete. But a series that

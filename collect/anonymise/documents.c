@@ -53,7 +53,7 @@ static enum rule rule_of(const char *key)
          " windows_read_by "}};
     char word[64];
     int n = snprintf(word, sizeof word, " %s ", key);
-    for (size_t i = 0; i < sizeof rules / sizeof *rules && n < (int)sizeof word; i++)
+    for (size_t i = 0; i < sizeof rules / sizeof *rules && n < (int)sizeof word && !strchr(key, ' '); i++)
         if (strstr(rules[i].keys, word))
             return rules[i].rule;
     return RULE_NONE;

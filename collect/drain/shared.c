@@ -216,7 +216,8 @@ int shared_make(struct shared *out, int64_t bytes, const char *left, struct dcr_
 /* Checks that everything the drain relies on lies inside the segment. */
 static int is_sound(const struct segment *s, uint64_t bytes)
 {
-    struct segment same = {0};
+    struct segment same;
+    memset(&same, 0, sizeof same); /* also what lies between its members */
     if (bytes < LEAST_BYTES || s->begin.magic != SEGMENT_MAGIC || s->begin.bytes != bytes)
         return 0;
     lay_out(&same, bytes);

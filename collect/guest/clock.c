@@ -62,7 +62,8 @@ static void measure(uint64_t tsc, int64_t ns)
 static void hold_against(const struct clock_track *c, uint64_t tsc, int64_t ns)
 {
     int64_t passed_ns = ns - c->ns;
-    if (!c->ns || passed_ns < LOOK_EVERY_NS / 2 || passed_ns > INT64_C(60000000000))
+    int is_set = __atomic_load_n(&dcc_clock_rate.max_ticks, __ATOMIC_ACQUIRE) != 0; /* measure() is done */
+    if (!is_set || !c->ns || passed_ns < LOOK_EVERY_NS / 2 || passed_ns > INT64_C(60000000000))
         return;
     uint64_t rate = __atomic_load_n(&dcc_clock_rate.ns_per_tick, __ATOMIC_RELAXED);
     double by_counter = (double)(int64_t)(tsc - c->tsc) * ((double)rate / 4294967296.0);

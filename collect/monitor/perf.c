@@ -44,7 +44,7 @@ void perf_why(char *out, size_t n, int error)
         snprintf(out, n, "it is not permitted (kernel.perf_event_paranoid is %s; containers may forbid it altogether)",
                  level);
     } else if (error == ENOENT || error == EOPNOTSUPP || error == ENODEV) {
-        snprintf(out, n, "this machine shows no such counter, as is usual for virtual machines");
+        snprintf(out, n, "this machine shows no such counter, and many virtual machines have none");
     } else if (error == ENOSYS) {
         snprintf(out, n, "this kernel has no perf_event_open");
     } else {

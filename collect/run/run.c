@@ -46,7 +46,7 @@ static int is_one_of_many(const struct run *r)
     return r->o->spool && r->id.rank >= 0 && r->id.world_size > 1;
 }
 
-enum { MOST_MB_IN_MEMORY = 64, GRACE_MS = 2000 };
+enum { MOST_MB_IN_MEMORY = 64, GRACE_MS = 2000, LOOKS = 25 };
 
 /* A spool in memory has no room for a long trace, so it is limited unless the user asked for all of it. */
 static struct bounds bounds_of(const struct run *r)
@@ -112,10 +112,11 @@ static int observe(struct run *r, int *status, struct dcr_err *err)
     struct ended ended = start_reap(pid, told);
     /* The program may leave children running. An archive waits a little for them. */
     int64_t until_ns = dcr_mono_ns() + (r->o->output ? (int64_t)GRACE_MS * 1000000 : 0);
-    while ((r->n_left = leftover_look(drain_path(drain), r->left, sizeof r->left)) > 0 && dcr_mono_ns() < until_ns) {
-        nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
-        drain_look(drain);
-    }
+    while ((r->n_left = leftover_look(drain_path(drain), r->left, sizeof r->left)) > 0 && dcr_mono_ns() < until_ns)
+        for (int i = 0; i < LOOKS; i++) { /* they go on recording */
+            nanosleep(&(struct timespec){.tv_nsec = 50000000 / LOOKS}, NULL);
+            drain_look(drain);
+        }
     drain_stop(drain, r->n_left, r->record);
     *status = ended.signal ? 128 + ended.signal : ended.exit_status < 0 ? DCR_EXIT_SELF : ended.exit_status;
     clock_server_stop(clock);
@@ -136,11 +137,12 @@ static int observe(struct run *r, int *status, struct dcr_err *err)
 static void free_place(const struct run *r)
 {
     char path[PATH_MAX + 64];
-    snprintf(path, sizeof path, "%s/%s", r->record_dir, r->record_name);
-    if (r->is_own_spool)
+    if (r->is_own_spool) {
         (void)!dcr_remove_tree(r->spool, NULL);
-    else if (r->has_claimed)
+    } else if (r->has_claimed) {
+        snprintf(path, sizeof path, "%s/%s", r->record_dir, r->record_name);
         unlink(path);
+    }
 }
 
 static void write_not_started(struct run *r, int status)
@@ -306,8 +308,8 @@ static int conclude(struct run *r, int rc, char *message, size_t n, struct dcr_e
                            "with it",
                            r->spool);
     if (r->id.rank <= 0)
-        snprintf(message, n, "recorded in '%s'; when all ranks have ended: dccollect pack %s -o RUN.tar", r->o->spool,
-                 r->o->spool);
+        snprintf(message, n, "recorded in '%s'; when all ranks have ended: dccollect pack %s%s -o RUN.tar", r->o->spool,
+                 *r->o->spool == '-' ? "./" : "", r->o->spool);
     return rc;
 }
 

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -119,7 +120,11 @@ static int has_reached(pid_t pid, const siginfo_t *info)
 /* A shell's user may forget that a program in this folder needs ./ before its name. */
 static int not_started(const char *name, struct dcr_err *err)
 {
-    if (errno != ENOENT || strchr(name, '/') || access(name, X_OK) != 0)
+    struct stat st;
+    int why = errno,
+        is_here = !strchr(name, '/') && stat(name, &st) == 0 && S_ISREG(st.st_mode) && access(name, X_OK) == 0;
+    errno = why;
+    if (why != ENOENT || !is_here)
         return dcr_err_sys(err, DCR_FAIL, "cannot start '%s'", name);
     dcr_err_set(err, DCR_FAIL, "cannot start '%s': it is in this folder, not in PATH; write ./%s", name, name);
     err->sys = ENOENT;

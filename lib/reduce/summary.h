@@ -97,7 +97,7 @@ void summary_bound_memory(void);
 
 /* For callers that need the GPU activity and phases of steps. Both are called in file order. */
 struct summary_listener {
-    void (*gpu)(void *ctx, const struct dct_gpu_event *e); /* see dct_on_gpu */
+    void (*gpu)(void *ctx, const struct dct_gpu_event *e); /* see dct_listen */
     void (*phase)(void *ctx, const struct event *e);       /* EVENT_PHASE; its name stays valid while this trace is
                                                             * read */
     void *ctx;

@@ -6,8 +6,8 @@
 #include "render/metrics/report.h"
 #include "render/say/format.h"
 
-/** share_before - "On 2 nodes it was 12 %.": how the share of some parts was at the next smaller node count; none where
- *  there is no such count. */
+/** share_before - "On 2 nodes, waiting took 12 %.": how the share of some parts was at the next smaller node count;
+ * none where there is no such count. */
 struct phrase share_before(const struct report *rep, const struct run_result *r, enum part a, enum part b);
 /** share_said - a share of step time, for a sentence on a class: for data loading and I/O with the waiting that they
  *  cause on other ranks, unless that is too little to tell the two apart; else the share of said_ns. */

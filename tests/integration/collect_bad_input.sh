@@ -22,6 +22,11 @@ says() {
 }
 
 says 127 "a program of this folder without ./" "cannot start 'marks': it is in this folder, not in PATH. Write ./marks." "$COLLECT" run -o none.tar -- marks
+mkdir train
+: >notes.py
+says 127 "a folder is no program" "cannot start 'train': No such file or directory" "$COLLECT" run -o none.tar -- train
+says 127 "a file that is no program" "cannot start 'notes.py': No such file or directory" "$COLLECT" run -o none.tar -- notes.py
+rm -r train notes.py
 
 # ---- nothing to check: 2
 use sanitized

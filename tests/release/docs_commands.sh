@@ -15,7 +15,7 @@ README.md|make report|four minutes, and packages: tests/fresh runs it in a fresh
 README.md|build/bin/dccollect run -o run.tar|run
 README.md|build/bin/dccollect run -o run2.tar|torchrun is not in the package list; docs/tutorials/pytorch.md is run instead
 README.md|build/bin/dcreport trace.json.gz|run
-README.md|make|needs a Slurm cluster: tests/slurm runs both
+README.md|slurm/submit --nodes|needs a Slurm cluster: tests/slurm runs both
 README.md|make                        #|needs root: install.sh and tests/fresh run it
 README.md|build/bin/dcreport --baseline|run
 README.md|build/bin/dcreport|run

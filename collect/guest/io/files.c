@@ -62,13 +62,16 @@ static int begin_files(void)
     mine = mmap(NULL, sizeof *files, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     int is_mapped = mine != MAP_FAILED;
     /* If a sandbox came after load, nothing would forget them in a child. */
-    is_wanted = is_mapped && (madvise(mine, sizeof *mine, MADV_WIPEONFORK) == 0 || !process_is_wiped);
-    int is_first = is_wanted && __atomic_compare_exchange_n(&files, &none, mine, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+    int is_forgotten = is_mapped && (madvise(mine, sizeof *mine, MADV_WIPEONFORK) == 0 || !process_is_wiped);
+    int is_first =
+        is_forgotten && __atomic_compare_exchange_n(&files, &none, mine, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
     if (is_mapped && !is_first)
         munmap(mine, sizeof *mine);
     clock_begin();
     errno = saved_errno;
-    return is_wanted;
+    if (!is_forgotten)
+        is_wanted = 0;
+    return is_forgotten;
 }
 
 int files_is_on(void)

@@ -174,12 +174,9 @@ static void add_point(struct report *rep, struct all_reduce *a, const struct ser
         out->why = REASON(REDUCE_BYTES_UNKNOWN);
     else
         out->predicted_ns = (int64_t)llround(time_of(n, p->n_ranks, m.count, m.bytes));
-    int is_hidden = 0, is_apart = 1; /* is_apart: nearly all of the transfer was in collectives */
-    for (int i = 0; i < p->n_runs; i++) {
-        const struct run_result *r = &rep->runs[p->runs[i]];
-        is_hidden |= r->hidden_comm_ns > 0;
-        is_apart &= (double)r->collective_ns >= 0.9 * (double)r->part_ns[PART_TRANSFER];
-    }
+    int is_hidden = 0, is_apart = is_transfer_collective(rep, p);
+    for (int i = 0; i < p->n_runs; i++)
+        is_hidden |= rep->runs[p->runs[i]].hidden_comm_ns > 0;
     out->measured_ns = is_host_only(rep, p) || !is_apart ? 0 : p->part_ns[PART_TRANSFER];
     if (out->measured_ns > 0)
         out->measured_interval = part_interval(rep, p, PART_TRANSFER);

@@ -326,6 +326,10 @@ void laws(struct report *rep, struct series *s)
     const struct reason parts = s->losses_why.code == REASON_HOST_MAY_ENQUEUE ? s->losses_why : why;
     fit_compute(rep, s, parts);
     all_reduce(rep, s, why.code != REASON_NONE);
-    fit_all_reduce(s, parts);
+    struct reason reduces = parts;
+    for (int i = 0; i < s->n_points && !reduces.code; i++)
+        if (!is_transfer_collective(rep, &s->points[i]))
+            reduces = REASON(REDUCE_NOT_APART);
+    fit_all_reduce(s, reduces);
     extrapolate(rep, s, &amdahl, &usl, why.code != REASON_NONE);
 }

@@ -38,6 +38,16 @@ int is_host_only(const struct report *rep, const struct series_point *p)
     return n > 0;
 }
 
+int is_transfer_collective(const struct report *rep, const struct series_point *p)
+{
+    for (int i = 0; i < p->n_runs; i++) {
+        const struct run_result *r = &rep->runs[p->runs[i]];
+        if ((double)r->collective_ns < 0.9 * (double)r->part_ns[PART_TRANSFER])
+            return 0;
+    }
+    return 1;
+}
+
 void losses(struct report *rep, struct series *s)
 {
     s->losses = dcr_arena_alloc(&rep->arena, (size_t)(s->n_points + 1) * sizeof *s->losses);

@@ -62,6 +62,10 @@ int is_interval_of_summary(const struct report *rep, const struct series *s, con
  * not what they are called. */
 int is_host_only(const struct report *rep, const struct series_point *p);
 
+/** is_transfer_collective - was at least 90 % of the transfer at a point in collectives, and not in messages between
+ * two ranks? Only then it is compared with laws of the all-reduce. */
+int is_transfer_collective(const struct report *rep, const struct series_point *p);
+
 /** losses - time lost between consecutive points of a series, and from its first point to its last. Sets losses_why
  * when there are none. */
 void losses(struct report *rep, struct series *s);
