@@ -79,7 +79,7 @@ static void make_records(struct pack *p)
                          p->launcher ? "the collector ran in front of the launcher and saw only its status"
                                      : "no collector was at this rank's side");
         }
-        meta_missing(o, "counters", "the collector ran in front of mpirun");
+        meta_missing(o, "counters", "the collector ran in front of the program that started the ranks");
         meta_missing(o, "started_ns",
                      p->launcher ? "the collector ran in front of the launcher"
                                  : "no collector was at this rank's side");

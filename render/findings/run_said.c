@@ -507,6 +507,18 @@ static enum cause_class other_said(const struct report *rep, const struct run_re
     return N_CLASSES;
 }
 
+/* Does a sentence of the answer state this limit by itself? */
+static int is_told(const struct said *said, enum cause_class cls)
+{
+    for (int i = 0; i < SAID_MAX; i++) {
+        enum phrase_id id = said->support[i].id;
+        if ((cls == CLASS_COMMUNICATION && (id == PHRASE_COMMUNICATION_TOO || id == PHRASE_COMMUNICATION_LIMITS_ON)) ||
+            (cls == CLASS_IMBALANCE && (id == PHRASE_WAITING_TOO || id == PHRASE_WAITING_LIMITS_ON)))
+            return 1;
+    }
+    return 0;
+}
+
 struct phrase limits_too(struct report *rep, const struct run_result *r, enum cause_class cls, const struct said *said)
 {
     const char *names[N_CLASSES];
@@ -514,7 +526,7 @@ struct phrase limits_too(struct report *rep, const struct run_result *r, enum ca
     int n = 0;
     for (int i = 0; i < r->n_claims; i++) {
         enum cause_class k = rep->claims[r->claims[i]].cls;
-        if (k != cls && k != other && k != CLASS_COMPUTE)
+        if (k != cls && k != other && k != CLASS_COMPUTE && !is_told(said, k))
             names[n++] = cause_name(rep, r, k);
     }
     return n ? PHRASE(LIMITS_TOO, slot_name(say_list(&rep->arena, names, n))) : PHRASE(NONE);
