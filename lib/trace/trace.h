@@ -137,7 +137,7 @@ struct dct_listener {
     void (*gap)(void *ctx, const struct dct_event *e);
     void *ctx;
 };
-/** dct_listen - replaces the listener; at first there is none. */
+/** dct_listen - sets the listener, or another one instead. A new reader has none. */
 void dct_listen(struct dct_reader *r, struct dct_listener l);
 
 /** dct_put_payload - appends the payload of the last event of dct_next, when it is DCT_PAYLOAD_RAW. It is written as

@@ -29,11 +29,10 @@ struct mpi_share mpi_share(const struct run *a)
 struct small_messages small_messages(const struct run_result *r)
 {
     enum { MANY = 10, SMALL = 8192 };
-    const struct run_mpi_call *c = mpi_share(r->run).largest;
-    int64_t all_ns = 0, rank_steps = r->n_steps * r->n_ranks;
-    for (int i = 0; i < r->run->n_mpi_calls; i++)
-        all_ns += run_is_mpi_frame(r->run->mpi_calls[i].name) ? 0 : (int64_t)r->run->mpi_calls[i].sum.ns;
-    if (!c || rank_steps <= 0 || c->sum.bytes == 0 || 2 * (int64_t)c->sum.ns < all_ns)
+    const struct mpi_share all = mpi_share(r->run);
+    const struct run_mpi_call *c = all.largest;
+    int64_t rank_steps = r->n_steps * r->n_ranks;
+    if (!c || rank_steps <= 0 || c->sum.n == 0 || c->sum.bytes == 0 || (int64_t)c->sum.ns < all.ns - (int64_t)c->sum.ns)
         return (struct small_messages){0};
     struct small_messages m = {c, (int64_t)c->sum.n / rank_steps, (int64_t)(c->sum.bytes / c->sum.n)};
     return m.n >= MANY && m.bytes <= SMALL ? m : (struct small_messages){0};

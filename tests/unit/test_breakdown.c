@@ -106,7 +106,8 @@ static void test_messages_between_two(void **state)
     assert_int_equal(k->ranks[1].part_ns[PART_WAIT], 0);
     assert_int_equal(k->collective_ns, 10);
     assert_true(k->algbw_gb_s == 5);
-    assert_int_equal(k->ranks[1].caused_wait_ns, 20); /* in messages it is not known who waits for whom */
+    assert_int_equal(k->ranks[1].caused_wait_ns,
+                     20); /* only in the all-reduce: messages do not show who waits for whom */
     done(&rep, r);
 }
 

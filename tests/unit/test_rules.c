@@ -622,6 +622,8 @@ static void test_small_messages(void **state)
     assert_null(small_messages(&k).call);
     calls[1].sum.bytes = 0;
     assert_null(small_messages(&k).call);
+    calls[1].sum = (struct dct_io){0, 576000, 8000000000, 0}; /* a damaged archive */
+    assert_null(small_messages(&k).call);
     calls[1].sum = (struct dct_io){199, 576, 8000000000, 0};
     assert_null(small_messages(&k).call);
     calls[1].sum = (struct dct_io){6000, 576000, 900000000, 0};

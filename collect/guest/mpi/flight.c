@@ -35,7 +35,7 @@ void flight_missed(void)
 }
 
 /* Takes the slot of a request, or a free one for a new request.
- *  returns  below 0: NO_ROOM, there is none; SHARED, an earlier slot has the same request as the new one */
+ *  returns  the slot. NO_ROOM if there is no such slot. SHARED if an earlier slot already has the new request */
 static inline int take(uintptr_t request, int is_new)
 {
     uint32_t first = first_slot(request);
