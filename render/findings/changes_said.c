@@ -145,7 +145,7 @@ void narrate_changes(struct report *rep)
     phrase_put(c->sure[SURE_CAUSE], SAID_MAX,
                PHRASE(CHANGED_SUMS, slot_count(t->all.n[AFTER]), slot_count(t->all.n[BEFORE])));
     phrase_put(c->sure[SURE_DOUBT], SAID_MAX,
-               PHRASE(DOUBT, slot_name(confidence_word(CONFIDENCE_LOW)),
+               PHRASE(CONFIDENCE, slot_name(confidence_word(CONFIDENCE_LOW)),
                       slot_name(say_phrase(&rep->arena, &PHRASE(DOUBT_NOT_REPEATED)))));
     phrase_put(c->sure[SURE_IMPROVE], SAID_MAX, PHRASE(REPEAT_BOTH));
     c->sentence = say_headline(&rep->arena, &c->said);

@@ -56,6 +56,8 @@ struct phrase phrase_of_communication(const struct run_result *r, const int64_t 
         return PHRASE(WAITING_TOO, slot_time(part_ns[PART_WAIT]), slot_percent(waiting));
     if (wait->why.code == REASON_WAITING_FOR_CORES)
         return PHRASE(COMMUNICATION_WAITS_FOR_CORES, slot_time(part_ns[PART_TRANSFER]), slot_time(part_ns[PART_WAIT]));
+    if (wait->why.code == REASON_LATE_OR_CORELESS)
+        return PHRASE(LATE_PERHAPS_BY_WORK, slot_count(r->straggler.rank), slot_percent(r->straggler.wins_ratio));
     return transfer->verdict == VERDICT_WATCH || wait->verdict == VERDICT_WATCH
                ? PHRASE(COMMUNICATION_NEAR, time, ratio)
                : PHRASE(COMMUNICATION_NOT_CAUSE, time, ratio);

@@ -236,6 +236,20 @@ static struct phrase node_time(const struct report *rep, const struct series *s)
                                 : PHRASE(NODES_COST, last_nodes, of_first, first_nodes, unit);
 }
 
+/* The phase that lost more than half of what its part lost, if there is one. */
+static void add_phase_lost(const struct report *rep, struct series *s, const struct series_loss *l, enum part part)
+{
+    const struct series_phase *phase = phase_that_lost(s, (int)(l - s->losses), part);
+    if (!phase)
+        return;
+    int64_t lost = phase->lost_ns[l - s->losses];
+    int is_beside = strcmp(phase->name, "backward") == 0 &&
+                    run_of(rep, &s->points[l->to])->run->program.allreduce_is_overlapped == 1;
+    said_add(&s->said, is_beside                 ? PHRASE(COMPUTE_LOST_BESIDE, slot_time(lost))
+                       : lost > l->part_ns[part] ? PHRASE(COMPUTE_LOST_MORE, slot_name(phase->name), slot_time(lost))
+                                                 : PHRASE(COMPUTE_LOST_IN, slot_name(phase->name), slot_time(lost)));
+}
+
 /* How compute does if communication limits. A loss of at most a tenth of compute is no second cause. */
 static void add_compute_beside(const struct report *rep, struct series *s, const struct series_loss *l)
 {
@@ -249,29 +263,24 @@ static void add_compute_beside(const struct report *rep, struct series *s, const
         return;
     }
     said_add(&s->said, PHRASE(COMPUTE_LOST_TOO, slot_time(lost)));
-    const struct series_phase *phase = phase_that_lost(s, (int)(l - s->losses), PART_COMPUTE);
-    if (!phase)
-        return;
-    const struct slot more = slot_time(phase->lost_ns[l - s->losses]);
-    int is_beside =
-        strcmp(phase->name, "backward") == 0 && run_of(rep, last)->run->program.allreduce_is_overlapped == 1;
-    said_add(&s->said, is_beside                              ? PHRASE(COMPUTE_LOST_BESIDE, more)
-                       : phase->lost_ns[l - s->losses] > lost ? PHRASE(COMPUTE_LOST_MORE, slot_name(phase->name), more)
-                                                              : PHRASE(COMPUTE_LOST_IN, slot_name(phase->name), more));
+    add_phase_lost(rep, s, l, PART_COMPUTE);
 }
 
 /* Transfer cannot be told from waiting where ranks wait for cores. */
-static void add_why_shared(const struct report *rep, struct series *s, const struct run_result *shared, int64_t ideal)
+static void add_why_shared(const struct report *rep, struct series *s, const struct run_result *shared,
+                           const struct series_loss *l)
 {
-    const struct series_point *last = &s->points[s->n_points - 1];
+    const struct series_point *last = &s->points[l->to];
     double delay = others_of(shared->run).delay, others = others_ratio(shared);
-    int64_t compute = last->part_ns[PART_COMPUTE];
+    int64_t compute = last->part_ns[PART_COMPUTE], ideal = compute - l->part_ns[PART_COMPUTE];
     if (delay > rep->thresholds.run_delay_limits)
         said_add(&s->said, PHRASE(CORE_AWAITED_ON, slot_nodes(rep, last), slot_percent(delay)));
     if (others > rep->thresholds.loss_matters)
         said_add(&s->said, PHRASE(OTHER_PROGRAMS, slot_percent(others)));
-    if (10 * (compute - ideal) > compute)
-        said_add(&s->said, PHRASE(COMPUTE_STAYS, slot_time(compute), slot_time(ideal)));
+    if (10 * (compute - ideal) <= compute)
+        return;
+    said_add(&s->said, PHRASE(COMPUTE_STAYS, slot_time(compute), slot_time(ideal)));
+    add_phase_lost(rep, s, l, PART_COMPUTE);
 }
 
 /* Training that scales has no cause to look for. Communication may limit its runs all the same. */
@@ -313,7 +322,7 @@ static void add_why(const struct report *rep, struct series *s, const struct cau
     const struct series_point *last = &s->points[l->to];
     const struct claim *late = c->part == PART_WAIT ? claim_of_run(rep, run_of(rep, last), c->cls) : NULL;
     if (shared) {
-        add_why_shared(rep, s, shared, last->part_ns[PART_COMPUTE] - l->part_ns[PART_COMPUTE]);
+        add_why_shared(rep, s, shared, l);
     } else if (late) {
         for (int i = 0; i < SAID_MAX; i++) /* which rank is late, by how much, and why */
             said_add(&s->said, late->said.support[i]);
@@ -328,6 +337,8 @@ static void add_why(const struct report *rep, struct series *s, const struct cau
         said_add(&s->said, phrase_of_small_messages(run_of(rep, last)));
         add_compute_beside(rep, s, l);
         return;
+    } else if (c->part == PART_COMPUTE && s->said.headline.id != PHRASE_SCALING_GOOD) {
+        add_phase_lost(rep, s, l, PART_COMPUTE);
     } else if (c->part != PART_COMPUTE) {
         said_add(&s->said, PHRASE(STEP_LONGER, slot_time(l->loss_ns), slot_time(l->ideal_ns)));
     }

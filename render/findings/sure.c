@@ -133,7 +133,7 @@ static void add_confidence(struct report *rep, const struct run_result *r, const
     if (sure != CONFIDENCE_HIGH && *because)
         add(rep, SURE_DOUBT,
             r->has_steps && c && c->cls == CLASS_SHARED ? PHRASE(DOUBT_OF_PARTS, level, why)
-                                                        : PHRASE(DOUBT, level, why));
+                                                        : PHRASE(CONFIDENCE, level, why));
 }
 
 /* What emulated nodes do not show and, for our program, how to measure it. */

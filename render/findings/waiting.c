@@ -4,16 +4,23 @@
 #include "render/metrics/cores.h"
 #include "render/metrics/gain.h"
 
-/* The time of a phase on rank `late`, and its mean on the others. */
+/* The time of a phase on the late rank, and its mean on the others. p NULL: of code that no phase names */
 static void times_of(const struct run_result *r, const struct phase_result *p, int64_t *late, int64_t *others)
 {
     int64_t sum = 0;
     for (int i = 0; i < r->n_rank_results; i++) {
         int is_late = r->ranks[i].rank == r->straggler.rank;
-        *late = is_late ? p->ranks[i].mean_ns : *late;
-        sum += is_late ? 0 : p->ranks[i].mean_ns;
+        int64_t ns = p ? p->ranks[i].mean_ns : r->ranks[i].part_ns[PART_OTHER];
+        *late = is_late ? ns : *late;
+        sum += is_late ? 0 : ns;
     }
     *others = sum / (r->n_rank_results - 1);
+}
+
+/* Is the rank late by at least the time that makes a straggler? */
+static int is_much(const struct report *rep, const struct run_result *r, int64_t more)
+{
+    return (double)more > rep->thresholds.straggler_wait * (double)r->step.mean_ns;
 }
 
 static enum category largest_cause(const struct run_result *r)
@@ -41,16 +48,22 @@ struct phrase phrase_of_longer_phase(const struct report *rep, const struct run_
         times_of(r, p, &late, &others);
         int64_t more = late - others;
         if (p->category != largest_cause(r) || p->is_whole || /* such phases contain each other */ others <= 0 ||
-            (double)more <= rep->thresholds.straggler_wait * (double)r->step.mean_ns || more <= most)
+            !is_much(rep, r, more) || more <= most)
             continue;
         longest = p;
         most = more;
     }
+    const struct slot rank = slot_count(r->straggler.rank);
+    if (!longest && r->n_rank_results > 1 && largest_cause(r) == CAT_OTHER) {
+        times_of(r, NULL, &late, &others);
+        return is_much(rep, r, late - others) ? PHRASE(LONGER_UNNAMED, rank, slot_time(late), slot_time(others))
+                                              : PHRASE(NONE);
+    }
     if (!longest)
         return PHRASE(NONE);
     times_of(r, longest, &late, &others);
-    const struct slot rank = slot_count(r->straggler.rank), rest = slot_time(others), phase = slot_name(longest->name),
-                      own = slot_time(late), ratio = slot_factor((double)late / (double)others);
+    const struct slot rest = slot_time(others), phase = slot_name(longest->name), own = slot_time(late),
+                      ratio = slot_factor((double)late / (double)others);
     int other = r->ranks[r->ranks[0].rank == r->straggler.rank].rank;
     return r->n_rank_results == 2 ? PHRASE(LONGER_PHASE_OF_TWO, rank, rest, phase, own, ratio, slot_count(other))
                                   : PHRASE(LONGER_PHASE, rank, rest, phase, own, ratio);
@@ -67,6 +80,8 @@ struct phrase phrase_of_waiting(const struct report *rep, const struct run_resul
     int64_t wait = r->part_ns[PART_WAIT];
     if (wait <= 0)
         return PHRASE(NONE);
+    if (r->classes[CLASS_IMBALANCE].why.code == REASON_LATE_OR_CORELESS)
+        return PHRASE(LATE_PERHAPS_BY_WORK, slot_count(r->straggler.rank), slot_percent(r->straggler.wins_ratio));
     if (is_for_cores(rep, r))
         return PHRASE(WAITED_FOR_CORES);
     if (r->late_used_ratio > 0) /* compute is the largest cause then */

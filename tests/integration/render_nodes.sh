@@ -96,7 +96,7 @@ check "... which alone are called so" report '[.notes[] | select(.id == "emulate
 # ---- a link that differs within a series, and between before and after
 made faster4 4 "${share[@]}" node_link=100000000 transfer=7500000
 check "a series with a faster link at 4 nodes" render "$TMP"/equal{1,2}.tar "$TMP/faster4.tar"
-check "is marked unlike" report '([.notes[] | select(.id == "differing")][0].text | test("different emulated nodes")) and (.how_sure | test("Confidence is low, because the runs differ in emulated nodes"))'
+check "is marked unlike" report '([.notes[] | select(.id == "differing")][0].text | test("different emulated nodes")) and (.how_sure | test("Confidence is low: the runs differ in emulated nodes"))'
 check "before and after a faster link" render --baseline "$TMP/equal4.tar" -- "$TMP/faster4.tar"
 check "is compared" report '.comparisons | length == 1 and .[0].achieved_gain_ns == 7500000 and .[0].differing == ""'
 check "and says what differs" report '(.comparisons[0] | .nodes_before == "0.25 core, 50 Mbit/s each" and .nodes_after == "0.25 core, 100 Mbit/s each") and
@@ -117,7 +117,7 @@ check "an equal quota" render "$TMP"/quota{1,2,4}.tar
 check "is the cause of each run" report '[.runs[] | .finding] | unique == ["QUOTA_HOLDS"]'
 check "as the table of runs says" bash -c 'test "$(grep -o "<td[^>]*>CPU quota</td>" "$0/site/index.html" | wc -l)" = 3' "$TMP"
 check "and not of the loss of scaling" report '.series[0].finding == "SCALING_COMMUNICATION_GROWS"'
-check "scaling is as sure as without it" report '(.how_sure | test("Confidence is medium, because there is one run per node count")) and ([.series[0].points[].unreliable_because] | unique == [null])'
+check "scaling is as sure as without it" report '(.how_sure | test("Confidence is medium: there is one run per node count")) and ([.series[0].points[].unreliable_because] | unique == [null])'
 made quota4b 4 cores=4 quota=0.5 last_quota=1 throttled=45 transfer=15000000
 check "a quota that differs between nodes" render "$TMP"/quota{1,2}.tar "$TMP/quota4b.tar"
 check "makes all of it doubtful" report '.how_sure | test("Parts of a step have low confidence: at 4 nodes, time without a core")'

@@ -79,7 +79,7 @@ static void test_headline(void **state)
     assert_int_equal(f.rep.claims[f.rep.first_claim].action.id, ADVICE_BF16);
     assert_contains(f.rep.first_action, "about 21.0 ms instead of 32.0 ms (1.52x, estimate)");
     assert_contains(f.rep.how_sure, "120 steps of 3 runs were counted.");
-    assert_contains(f.rep.how_sure, "Confidence is medium, because there is one run per node count");
+    assert_contains(f.rep.how_sure, "Confidence is medium: there is one run per node count");
     assert_contains(f.rep.verdict, "2.50x");
     assert_contains(f.rep.title, "on 1, 2 and 4 nodes");
     release(&f);
@@ -138,6 +138,24 @@ static void test_phase_that_lost(void **state)
             assert_int_equal(assert_supports(said, PHRASE_COMPUTE_LOST_MORE)[1].count, 8000000);
         release(&f);
     }
+}
+
+/* Compute itself limits: 80 ms of it become 76 instead of 20 on four nodes, and the backward pass loses all 56. */
+static void test_phase_of_limiting_compute(void **state)
+{
+    (void)state;
+    struct fixture f = strong();
+    run_free(f.runs[2]);
+    f.runs[2] = made_even_run(4, 64, 40, 76000000, 1000000, 0, 0);
+    add_phases(f.runs[0], 20000000);
+    add_phases(f.runs[1], 10000000);
+    add_phases(f.runs[2], 5000000);
+    tell(&f);
+    const struct said *said = &f.rep.series[0].said;
+    assert_int_equal(said->headline.id, PHRASE_SCALING_PART);
+    assert_string_equal(assert_supports(said, PHRASE_COMPUTE_LOST_IN)[0].name, "backward");
+    assert_int_equal(assert_supports(said, PHRASE_COMPUTE_LOST_IN)[1].count, 56000000);
+    release(&f);
 }
 
 static void test_every_claim_is_ready(void **state)
@@ -736,6 +754,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_headline),
         cmocka_unit_test(test_phase_that_lost),
+        cmocka_unit_test(test_phase_of_limiting_compute),
         cmocka_unit_test(test_gpu_not_seen),
         cmocka_unit_test(test_every_claim_is_ready),
         cmocka_unit_test(test_shared_cores),

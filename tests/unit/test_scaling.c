@@ -1,5 +1,6 @@
 /* test_scaling.c - series of node counts: grouping, speed-up, efficiency, losses (render/metrics/series/scaling.c). */
 #include "tests/unit/made_run.h"
+#include "render/findings/run_said.h"
 #include "render/metrics/series/differing.h"
 #include "render/metrics/series/series.h"
 #include "render/metrics/stats.h"
@@ -141,6 +142,38 @@ static void test_losses_by_class(void **state)
     assert_int_equal(l->class_ns[LOST_DATA], 10); /* 5 of loading, 5 of waiting for it */
     assert_int_equal(l->class_ns[LOST_IMBALANCE], 0);
     assert_int_equal(l->class_ns[LOST_COMPUTE], 0);
+    release(&f);
+}
+
+/* Rank 0 comes last in nearly every step, and no rank lacks a core more than the other. Its shortest step is as short
+ * as that of rank 1, so it is not known whether it has more work. Nothing may say that it has not. */
+static void test_late_rank_on_shared_cores(void **state)
+{
+    (void)state;
+    struct fixture f = {.n = 1};
+    f.runs[0] = made_run(2, 64);
+    f.runs[0]->node_kind = NODES_EMULATED;
+    for (int i = 0; i < 2; i++) {
+        f.runs[0]->nodes[i].boot_id = "one";
+        f.runs[0]->nodes[i].cores = f.runs[0]->nodes[i].cores_allowed = 1;
+    }
+    for (int s = 0; s < 40; s++)
+        for (int i = 0; i < 2; i++) {
+            int64_t more = i == 0 && s % 10 ? 30 : 0, wait = i == 1 && s % 10 ? 30 : 0;
+            const int64_t part[N_CATEGORIES] = {[CAT_COMPUTE] = 20, [CAT_OTHER] = more, [CAT_COMM] = 4 + wait};
+            made_step(f.runs[0], run_rank_at(f.runs[0], i), part);
+        }
+    analyse_all(&f);
+    const struct run_result *r = &f.rep.runs[0];
+    assert_int_equal(r->shared.kind, SHARED_OVERSUBSCRIBED);
+    assert_true(r->straggler.has && r->straggler.rank == 0);
+    assert_int_equal(r->uneven_wait_ns, 0);
+    const struct class_result *imbalance = &r->classes[CLASS_IMBALANCE];
+    assert_int_equal(imbalance->verdict, VERDICT_NA);
+    assert_int_equal(imbalance->why.code, REASON_LATE_OR_CORELESS);
+    assert_int_equal(imbalance->why.slot[0].count, 0);
+    assert_int_equal(phrase_of_waiting(&f.rep, r).id, PHRASE_LATE_PERHAPS_BY_WORK);
+    assert_int_equal(phrase_of_communication(r, r->part_ns, r->step.mean_ns).id, PHRASE_LATE_PERHAPS_BY_WORK);
     release(&f);
 }
 
@@ -618,6 +651,7 @@ int main(void)
         cmocka_unit_test(test_losses_of_a_gpu_not_seen),
         cmocka_unit_test(test_losses_by_class),
         cmocka_unit_test(test_losses_on_shared_cores),
+        cmocka_unit_test(test_late_rank_on_shared_cores),
         cmocka_unit_test(test_losses_to_shared_cores),
         cmocka_unit_test(test_host_is_lost_too),
         cmocka_unit_test(test_weak),

@@ -80,13 +80,39 @@ static struct phrase last_in(const struct straggler *s)
     return PHRASE(STRAGGLER_LAST, slot_count(s->rank), slot_percent(s->wins_ratio), slot_name("collectives"));
 }
 
+/* Are all ranks known to have processed the same number of samples? */
+static int has_equal_samples(const struct run_result *r)
+{
+    int is_equal = r->ranks[0].samples > 0;
+    for (int i = 1; i < r->n_rank_results; i++)
+        is_equal &= r->ranks[i].samples == r->ranks[0].samples;
+    return is_equal;
+}
+
+/* Does the rank that comes last lack a core no more than the others? Then it may have more work. */
+static int may_have_more_work(const struct run_result *r)
+{
+    const double alike = 1.1; /* two equal ranks differ by less */
+    double of_late = 0, most = 0;
+    if (!r->straggler.has || has_equal_samples(r))
+        return 0;
+    for (int i = 0; i < r->run->ranks_len; i++) {
+        double delay = waiting_for_core(r->run, &r->run->ranks[i]);
+        if (r->run->ranks[i].rank == r->straggler.rank)
+            of_late = delay;
+        else if (delay > most)
+            most = delay;
+    }
+    return of_late <= alike * most;
+}
+
 /* Waiting for a rank without a core is not waiting for a slow rank: only what unequal work explains counts. */
 static void rule_imbalance_when_shared(struct report *rep, struct run_result *r, int64_t caused)
 {
     const struct thresholds *t = &rep->thresholds;
     struct class_result *w = &r->classes[CLASS_IMBALANCE];
     int64_t wait = r->part_ns[PART_WAIT];
-    if (caused > 0 && r->uneven_wait_ns == 0) {
+    if (caused > 0 && r->uneven_wait_ns == 0 && !may_have_more_work(r)) {
         rule_not_measured(r, CLASS_IMBALANCE,
                           REASON(WAITING_FOR_CORES, slot_time(wait), slot_percent(rule_share(r, wait))));
         return;
@@ -97,6 +123,12 @@ static void rule_imbalance_when_shared(struct report *rep, struct run_result *r,
     rule_grade(w, t->comm_limits, t->straggler_wait);
     if (r->straggler.has)
         limits_by_straggler(t, w);
+    if (w->verdict != VERDICT_LIMITS && may_have_more_work(r)) {
+        rule_not_measured(
+            r, CLASS_IMBALANCE,
+            REASON(LATE_OR_CORELESS, slot_count(r->straggler.rank), slot_percent(r->straggler.wins_ratio)));
+        return;
+    }
     if (r->straggler.has)
         rule_found(w, last_in(&r->straggler));
     rule_found(w, PHRASE(FOUND_WAITING, slot_time(wait)));
