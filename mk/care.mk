@@ -1,6 +1,6 @@
 # care.mk - rules that the sources must follow.
 FORMATTED = $(shell git ls-files '*.c' '*.h' '*.cu' '*.cuh' '*.cpp' 2>/dev/null)
-SCRIPTS = .ci/run .ci/packages $(shell git ls-files '*.sh' '*.sbatch' slurm/submit tests/run tests/slurm/cluster tests/scenarios/truth 2>/dev/null)
+SCRIPTS = $(shell { git ls-files '*.sh'; git grep -lE '^\#! ?/(usr/)?bin/(env )?(ba)?sh$$'; } 2>/dev/null | sort -u)
 BANNED := \b(sprintf|vsprintf|strcpy|strcat|gets|atoi|atol|atof|strtok)[ ]*\(
 .PHONY: lint lint-temporaries format hdr-check
 lint: hdr-check lint-temporaries test-sanitize
