@@ -113,7 +113,8 @@ GENCODE := $(foreach a,75 80 90,-gencode arch=compute_$(a),code=sm_$(a)) -gencod
   $(if $(NVCC),$(shell $(NVCC) --help | grep -q -e --compress-mode && echo --compress-mode=size))
 # Files without a kernel are compiled as host C++ only, which takes a third of the time.
 KERNEL_SRC := $(if $(NVCC),$(shell grep -l __global__ $(CUDA_SRC) $(GPU_SRC)))
-NVCCFLAGS = -std=c++17 -O3 -I. $(if $(filter $<,$(KERNEL_SRC)),$(GENCODE),-x c++) --fmad=true -Werror all-warnings \
+# nvcc writes names of temporary files into objects with kernels, and in /tmp they hold the number of its process.
+NVCCFLAGS = -std=c++17 -O3 -I. $(if $(filter $<,$(KERNEL_SRC)),--objdir-as-tempdir $(GENCODE),-x c++) --fmad=true -Werror all-warnings \
   -Xcompiler -Wall,-Wextra,-fPIC,-fvisibility=hidden,-D_GNU_SOURCE
 # Files of lib that the device code calls.
 PIC_OBJ := $(patsubst %,$(BUILD)/obj/lib/base/%.pic.o,err utf8)

@@ -22,7 +22,7 @@ gpu-tests: $(GPU_TESTS)
 
 $(BUILD)/lib/dcreport/libdcrnn-cuda.so: $(CUDA_OBJ)
 	$(call say,link $@) $(folder) $(NVCC) -shared -cudart static -o $@ $^ -L$(CUDA_ROOT)/lib64 -lcublas -ldl \
-	  -Xlinker -z,defs,-rpath,'$$ORIGIN:$(CUDA_ROOT)/lib64',--exclude-libs,ALL -Xcompiler -static-libstdc++,-static-libgcc
+	  $(subst -Wl$(comma),-Xlinker ,$(HARDENED_LINK)) -Xlinker -z,defs,-rpath,'$$ORIGIN:$(CUDA_ROOT)/lib64',--exclude-libs,ALL -Xcompiler -static-libstdc++,-static-libgcc
 
 # The trainer without NVTX headers: one file differs.
 $(BUILD)/obj/without-nvtx/mark.o: trainer/mark.c $(HOW)

@@ -51,17 +51,22 @@ check_status 2 "make uninstall of nothing" "${make[@]}" uninstall "${there[@]}"
 hardened() { # FILE: position independent, relro and now
     readelf -hldW "$1" >"$TMP/elf" && grep -q 'Type: *DYN' "$TMP/elf" && grep -q GNU_RELRO "$TMP/elf" && grep -q 'Flags:.* NOW\|BIND_NOW' "$TMP/elf"
 }
-for file in "$BUILD"/bin/* "$BUILD"/lib/dcreport/libdccollect-*.so; do check "${file##*/} is hardened" hardened "$file"; done
+for file in "$BUILD"/bin/* "$BUILD"/lib/dcreport/*.so; do check "${file##*/} is hardened" hardened "$file"; done
 check "with checked calls and stacks" sh -c 'nm -D "$0" | grep -q __stack_chk_fail && nm -D "$0" | grep -q _chk@' "$BUILD/bin/dccollect"
 git rev-parse -q --verify HEAD >/dev/null 2>&1 || { skip "make dist" "not a git checkout"; finish; }
 check "make dist" make --no-print-directory BUILD="$TMP/dist" dist
 tar=$(echo "$TMP"/dist/dcreport-*.tar.gz)
 check "its name has the one version" test "${tar##*/}" = "$("$BIN/dcreport" --version | sed 's/ /-/').tar.gz"
-# A recorder, linked with optimisation over all of it, and an object with debug information and the version.
+# A recorder, linked with optimisation over all of it, an object with debug information and the version, and one with a kernel.
 other="$TMP/another folder"
 mkdir "$other" && tar -C "$other" --strip-components=1 -xf "$tar"
 git diff -z --name-only --diff-filter=d HEAD | xargs -0r cp --parents -t "$other" # what is not committed yet
 objects=(lib/dcreport/libdccollect-inject.so obj/render/main.o)
+if [ -e "$BUILD/lib/dcreport/libdcrnn-cuda.so" ]; then
+    objects+=(obj/trainer/gpu/reduce.cu.o)
+else
+    skip "a kernel has the same bytes in both folders" "no nvcc"
+fi
 check "its tar builds without git, in another folder" env -u BUILD -u BIN GIT_DIR=/nowhere make --no-print-directory -C "$other" -j2 "${objects[@]/#/build/}"
 for object in "${objects[@]}"; do
     check "$object has the same bytes in both folders" cmp "$BUILD/$object" "$other/build/$object"
