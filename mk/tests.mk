@@ -106,8 +106,8 @@ test-programs: programs gpu-tests unit-tests $(if $(filter integration swapped,$
 .PHONY: test-sanitize fuzz-programs
 test-sanitize:
 	@$(MAKE) --no-print-directory SANITIZE=1 BUILD=$(BUILD)-sanitize CUDA_SO= programs unit-tests fuzz-programs
-# make report, make demo-fix, make test and make deb in a fresh Debian root. FRESH=report leaves out make test, which
-# takes longest.
+# make report, make demo-fix, make test and make deb in a fresh Debian root. FRESH="report deb" leaves out make test,
+# which takes longest.
 FRESH ?= report test deb
 test-fresh:
 	@.ci/packages test
