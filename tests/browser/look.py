@@ -105,4 +105,5 @@ def main(folder, *paths):
         browser.process.wait(60)
 
 
-main(*sys.argv[1:])
+if __name__ == "__main__":
+    main(*sys.argv[1:])
