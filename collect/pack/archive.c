@@ -159,8 +159,10 @@ int archive_write(const char *output, int64_t mtime, json_t *manifest, const str
     if (k < 0 || (size_t)k >= sizeof beside)
         return dcr_err_set(err, DCR_FATAL, "the name '%.200s...' is too long", output);
     char *text = seal(manifest, members, n);
-    int rc = text ? DCR_OK : dcr_err_set(err, DCR_FATAL, "out of memory for the manifest");
-    if (rc == 0 && dcr_tar_create(&w, output, beside, err) != 0)
+    if (!text)
+        return dcr_err_set(err, DCR_FATAL, "out of memory for the manifest");
+    int rc = DCR_OK;
+    if (dcr_tar_create(&w, output, beside, err) != 0)
         rc = DCR_FATAL; /* the failure does not concern the members, whatever its grade */
     if (rc == 0) {
         int64_t all = 0;
