@@ -60,7 +60,6 @@ static int do_pack(const struct options *o)
 {
     char message[4096];
     struct dcr_err err = {0};
-    progress_allow("dccollect");
     struct pack_request request = {.spool = o->spool,
                                    .output = o->output,
                                    .calibration = o->calibration,
@@ -153,9 +152,10 @@ int main(int argc, char **argv)
         status = argc > 1 && strcmp(argv[1], "run") == 0 ? DCR_EXIT_SELF : DCR_EXIT_INPUT;
         goto out;
     }
-    if (o.command != COMMAND_RUN) /* exceeding the limit of a file's size becomes an ordinary error; run handles this
-                                   * separately */
-        signal(SIGXFSZ, SIG_IGN);
+    if (o.command != COMMAND_RUN) { /* for run, the terminal and the signals belong to the program until it ends */
+        progress_allow("dccollect");
+        signal(SIGXFSZ, SIG_IGN); /* exceeding the limit of a file's size becomes an ordinary error */
+    }
     switch (o.command) {
     case COMMAND_RUN:
         status = do_run(&o);

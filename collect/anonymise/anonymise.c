@@ -14,6 +14,7 @@
 #include "lib/base/fs.h"
 #include "lib/base/hash.h"
 #include "lib/base/json_string.h"
+#include "lib/base/progress.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -348,12 +349,14 @@ int anonymise_archive(const char *input, const char *output, struct dcr_buf *sai
     x.traces = json_object();
     x.left_out = json_object();
     rc = archive_nameless(output, &x.fd, err);
+    progress_begin_file("replacing names", input, 3);
     if (rc == 0)
         rc = each_member(&x, learn, err);
     if (rc == 0)
         rc = each_member(&x, take_member, err);
     if (rc == 0)
         rc = each_member(&x, take_summary, err);
+    progress_end();
     if (rc == 0)
         rc = add_text(&x, err);
     if (rc == 0)

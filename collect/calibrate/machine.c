@@ -5,6 +5,7 @@
 #include "collect/record/disturbed.h"
 #include "collect/record/meta.h"
 #include "collect/record/procfs.h"
+#include "lib/base/progress.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -194,6 +195,7 @@ static void put_rates(json_t *o, const cpu_set_t *set, const struct work works[2
             json_object_set_new(o, keys[i], rates);
         else
             meta_missing(o, keys[i], "out of memory measuring it");
+        progress_step(1);
     }
     json_object_set_new(o, "cores", json_integer(n));
     compare(o, n);

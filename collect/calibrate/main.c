@@ -11,6 +11,7 @@
 #include "lib/archive/format.h"
 #include "lib/base/fs.h"
 #include "lib/base/outfile.h"
+#include "lib/base/progress.h"
 #include "lib/base/text.h"
 
 #include <limits.h>
@@ -150,8 +151,10 @@ static json_t *measure_node(const cpu_set_t *cpus)
             json_object_set(o, keys[i], json_object_get(host, keys[i]));
     json_decref(host);
     json_object_set_new(o, "cores", json_integer(CPU_COUNT(cpus)));
+    progress_begin("rates measured", MACHINE_RATES, MACHINE_RATES);
     json_object_set_new(o, "fma", machine_fma(cpus));
     json_object_set_new(o, "memory", machine_memory(cpus));
+    progress_end();
     return o;
 }
 
@@ -364,6 +367,8 @@ int main(int argc, char **argv)
     if (find_places(&w) != 0)
         return fail(&w, "out of memory");
     int status = DCR_EXIT_OK;
+    if (w.rank == 0)
+        progress_allow("dccollect calibrate");
     if (w.rank == 0 || w.n > 1) { /* if the processes do not find each other, only the first measures */
         json_t *o = measure_all(&w);
         if (w.rank == 0)

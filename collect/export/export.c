@@ -7,6 +7,7 @@
 #include "lib/base/json_string.h"
 #include "lib/archive/member.h"
 #include "lib/base/outfile.h"
+#include "lib/base/progress.h"
 #include "lib/archive/tar.h"
 #include "lib/base/utf8.h"
 
@@ -291,7 +292,10 @@ int export_archive(const char *path, const char *output, enum export_format form
         dcr_tar_close(tar);
         return rc;
     }
+    if (!isatty(fileno(x.w.out))) /* else the events themselves go to the terminal */
+        progress_begin_file("exporting the traces", path, 1);
     rc = export_members(&x, tar, err);
+    progress_end();
     dcr_tar_close(tar);
     if (rc == 0)
         rc = check_content(&x, path, err);

@@ -86,6 +86,7 @@ static ssize_t read_piece(void *ctx, void *out, size_t n, struct dcr_err *err)
     if (k < 0)
         return dcr_err_sys(err, DCR_FATAL, "cannot read");
     piece->at += k;
+    progress_read(k);
     return k;
 }
 
@@ -123,9 +124,7 @@ static int write_member(struct dcr_tar_writer *w, const struct archive_member *m
 static int check_written(const char *path, struct dcr_err *err)
 {
     struct verify_report report = {0};
-    progress_begin("checking the archive", 0, 0);
     int rc = verify_archive(path, &report, err);
-    progress_end();
     if (rc == 0 && report.n_problems)
         rc =
             dcr_err_set(err, DCR_FAIL, "the archive differs from what was packed (does the program still run?): %.500s",

@@ -281,7 +281,7 @@ static void adopt_recorded(struct pack *p, const json_t *record, int *rc, struct
 
 int pack_describe(struct pack *p, struct dcr_err *err)
 {
-    progress_begin("reading the traces", 0, 0);
+    progress_begin("reading the traces", 0, pack_bytes(p, DCR_ROLE_TRACE));
     int rc = pack_traces(p, err);
     progress_end();
     if (rc)

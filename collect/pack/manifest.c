@@ -2,6 +2,7 @@
 #include "collect/pack/parts.h"
 
 #include "lib/base/hash.h"
+#include "lib/base/progress.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -13,13 +14,16 @@
 static int hash_members(struct pack *p, struct dcr_err *err)
 {
     int rc = DCR_OK;
+    progress_begin("checksums made", p->n_members, pack_bytes(p, DCR_N_ROLES));
     for (size_t i = 0; i < p->n_members && rc == 0; i++) {
         struct archive_member *m = &p->members[i];
         if (m->path)
             rc = archive_hash(m, err);
         else if (m->bytes)
             dcr_sha256_bytes(m->bytes, (size_t)m->size, m->sha256);
+        progress_step(m->size);
     }
+    progress_end();
     return rc;
 }
 

@@ -47,6 +47,14 @@ void pack_leave_unread(struct pack *p, const char *path, int64_t size)
     p->n_unread++;
 }
 
+int64_t pack_bytes(const struct pack *p, enum dcr_role role)
+{
+    int64_t bytes = 0;
+    for (size_t i = 0; i < p->n_members; i++)
+        bytes += role == DCR_N_ROLES || p->members[i].role == role ? p->members[i].size : 0;
+    return bytes;
+}
+
 struct archive_member *pack_member_named(const struct pack *p, const char *name)
 {
     for (size_t i = 0; i < p->n_members; i++)

@@ -77,6 +77,8 @@ int pack_adopt(struct pack *p, const char *dir, struct dcr_err *err) DCR_MUST_CH
 struct archive_member *pack_add(struct pack *p, const char *name, const char *path, const char *bytes,
                                 enum dcr_role role, int node, int rank);
 void pack_reason(struct pack *p, const char *fmt, ...) DCR_PRINTF(2, 3);
+/** pack_bytes - of the members of this role together; DCR_N_ROLES: of all members. */
+int64_t pack_bytes(const struct pack *p, enum dcr_role role);
 /** pack_member_named, pack_host_named - NULL when there is none. */
 struct archive_member *pack_member_named(const struct pack *p, const char *name);
 struct pack_host *pack_host_named(const struct pack *p, const char *name);

@@ -3,6 +3,7 @@
 
 #include "lib/archive/format.h"
 #include "lib/base/hash.h"
+#include "lib/base/progress.h"
 #include "lib/archive/manifest_sum.h"
 #include "lib/reduce/summary.h"
 #include "lib/archive/tar.h"
@@ -277,6 +278,7 @@ int verify_archive(const char *path, struct verify_report *r, struct dcr_err *er
     struct dcr_err why = {0};
     int is_later = 0;
     *r = (struct verify_report){0};
+    progress_begin_file("checking the archive", path, 1);
     int rc = dcr_tar_open(&tar, path, &why);
     if (rc == 0)
         rc = check_archive(r, tar, path, &is_later, &why);
@@ -287,6 +289,7 @@ int verify_archive(const char *path, struct verify_report *r, struct dcr_err *er
             problem(r, "%s", why.text);
     }
     dcr_tar_close(tar);
+    progress_end();
     if (rc == 0)
         return DCR_OK;
     if (is_readable(path) && !is_later && !is_of_machine(&why)) {

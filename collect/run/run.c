@@ -16,6 +16,7 @@
 #include "collect/record/spool_layout.h"
 #include "lib/base/fs.h"
 #include "lib/base/mono.h"
+#include "lib/base/progress.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -196,6 +197,7 @@ static int pack_own(struct run *r, char *message, size_t n, struct dcr_err *err)
         request.reason = reason;
         request.is_live = 1;
     }
+    progress_allow("dccollect");
     int rc = pack_spool(&request, message, n, err);
     if (rc && is_spool_gone(r))
         return dcr_err_set(err, DCR_FAIL,

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define SECOND_NS INT64_C(1000000000)
@@ -98,6 +99,12 @@ void progress_begin(const char *what, size_t n, int64_t n_bytes)
     thread_condition(&work.ended);
     if (thread_start(&work.thread, tell, NULL) != 0)
         work.what = NULL; /* no progress is shown then */
+}
+
+void progress_begin_file(const char *what, const char *path, int n_times)
+{
+    struct stat st;
+    progress_begin(what, 0, stat(path, &st) == 0 ? n_times * (int64_t)st.st_size : 0);
 }
 
 void progress_step(int64_t bytes)

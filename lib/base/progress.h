@@ -16,6 +16,8 @@ void progress_allow(const char *program);
  *  n        number of things to do; 0: `what` alone is shown
  *  n_bytes  bytes of all things, for the estimate */
 void progress_begin(const char *what, size_t n, int64_t n_bytes);
+/** progress_begin_file - the same for work that reads a file n_times from its begin to its end. */
+void progress_begin_file(const char *what, const char *path, int n_times);
 /** progress_step - one thing with that many bytes is done. Any thread. */
 void progress_step(int64_t bytes);
 /** progress_read - that many bytes were read. Costs one addition. Any thread. */
