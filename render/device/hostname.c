@@ -2,6 +2,7 @@
 #include "render/device/activity.h"
 
 #include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
 static int begins(const char *name, size_t len, const char *word)
@@ -46,6 +47,42 @@ size_t host_name_common(const char *name, size_t len, char *out)
         i = end > i ? end - 1 : i;
     }
     return n;
+}
+
+static const char profiler_step[] = "ProfilerStep";
+
+int host_step_is_profilers(const char *word)
+{
+    return word == profiler_step;
+}
+
+static enum step_name profiler_step_of(const char *text, const char **word, int64_t *number)
+{
+    const char *digits = text + sizeof profiler_step - 1;
+    digits += strspn(digits, " _#:-");
+    size_t n = strspn(digits, "0123456789");
+    if (digits[n])
+        return STEP_NAME_NONE;
+    *number = n && n < 18 ? strtoll(digits, NULL, 10) : -1;
+    *word = profiler_step;
+    return STEP_NAME_STEP;
+}
+
+enum step_name host_step_of(const char *name, size_t len, const char **word, int64_t *number)
+{
+    char text[64];
+    *word = NULL;
+    *number = -1;
+    if (len == 0 || len >= sizeof text || !strchr("PsStTiIgGbBeE[(", name[0])) /* rejects most names early */
+        return STEP_NAME_NONE;
+    memcpy(text, name, len);
+    text[len] = '\0';
+    if (begins(name, len, profiler_step))
+        return profiler_step_of(text, word, number);
+    enum step_name step = step_name_of(text, word, number);
+    if (step == STEP_NAME_EPOCH)
+        *word = "epoch";
+    return step;
 }
 
 enum host_name host_name_of(const char *name, size_t len, int is_range)

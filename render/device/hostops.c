@@ -65,6 +65,15 @@ void host_ops_add(struct host_ops *h, int64_t thread, enum operator_kind kind, c
     if (__builtin_add_overflow(start_ns, dur_ns, &r.end_ns))
         return;
     char common[HOST_NAME_BYTES];
+    const char *word = NULL;
+    int64_t number;
+    /* Old profilers write even their steps as operators. */
+    if (kind != OPERATOR_OP || (len && name[0] == 'P'))
+        kind = host_step_of(name, len, &word, &number) == STEP_NAME_STEP ? OPERATOR_STEP : kind;
+    if (word) {
+        name = word;
+        len = strlen(word);
+    }
     len = host_name_without_attributes(name, len);
     if (len <= sizeof common && (memchr(name, '.', len) || memmem(name, len, "0x", 2))) {
         len = host_name_common(name, len, common);
@@ -136,6 +145,9 @@ static void open_range(struct host_ops *h, const struct host_record *r)
 static int compare(const void *a, const void *b)
 {
     const struct host_operator *x = a, *y = b;
+    int steps = (x->kind == OPERATOR_STEP) - (y->kind == OPERATOR_STEP);
+    if (steps)
+        return steps;
     if (x->self_ns != y->self_ns)
         return x->self_ns > y->self_ns ? -1 : 1;
     if (x->total_ns != y->total_ns)

@@ -34,10 +34,11 @@ const char *foreign_kind_words(enum foreign_kind k);
 int foreign_is_nsys(enum foreign_kind k);
 
 /* What the host named: operators of a framework (cpu_op), its annotations, NVTX ranges. X(id, key) */
-#define OPERATOR_KINDS(X)      \
-    X(OPERATOR_OP, "operator") \
-    X(OPERATOR_RANGE, "range") \
-    X(OPERATOR_PROCESS, "process") /* a range that belongs to no thread: nothing nests in it */
+#define OPERATOR_KINDS(X)                                                                       \
+    X(OPERATOR_OP, "operator")                                                                  \
+    X(OPERATOR_RANGE, "range")                                                                  \
+    X(OPERATOR_PROCESS, "process") /* a range that belongs to no thread: nothing nests in it */ \
+    X(OPERATOR_STEP, "step")       /* its self time is what nothing inside names */
 enum operator_kind {
 #define X(id, key) id,
     OPERATOR_KINDS(X)
@@ -56,7 +57,7 @@ struct host_operator {
     const char *place, *function; /* the line with most of its self time; NULL = not known */
 };
 struct host_operators {
-    struct host_operator *list; /* by self time, longest first                    shape: (n_names) */
+    struct host_operator *list; /* by self time, longest first, steps last        shape: (n_names) */
     int n_names;
     int64_t n; /* operators and ranges in all; 0 = the trace has none */
 };

@@ -265,13 +265,78 @@ static void test_common_names(void **state)
         assert_string_not_equal(common(apart[i][0]), common(apart[i][1]));
 }
 
+/* Steps of all numbers are one name, and so are batches and epochs. */
+static void test_names_of_steps(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *word;
+        enum step_name is;
+        int64_t number;
+    } of[] = {{"ProfilerStep#4", "ProfilerStep", STEP_NAME_STEP, 4},
+              {"ProfilerStep#10", "ProfilerStep", STEP_NAME_STEP, 10},
+              {"ProfilerStep", "ProfilerStep", STEP_NAME_STEP, -1},
+              {"ProfilerStepper", NULL, STEP_NAME_NONE, -1},
+              {"iter_12", "iter", STEP_NAME_STEP, 12},
+              {"step 7/100", "step", STEP_NAME_STEP, 7},
+              {"epoch 3 step 12", "step", STEP_NAME_STEP, 12},
+              {"batch 7", "batch", STEP_NAME_BATCH, 7},
+              {"epoch 3", "epoch", STEP_NAME_EPOCH, -1},
+              {"step_size 3", NULL, STEP_NAME_NONE, -1},
+              {"Optimizer.step#SGD.step", NULL, STEP_NAME_NONE, -1},
+              {"iteration 1 of a name with more letters than any step of a training has", NULL, STEP_NAME_NONE, -1},
+              {"", NULL, STEP_NAME_NONE, -1}};
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+        const char *word;
+        int64_t number;
+        assert_int_equal(host_step_of(of[i].name, strlen(of[i].name), &word, &number), of[i].is);
+        assert_int_equal(number, of[i].number);
+        assert_true(of[i].word ? strcmp(word, of[i].word) == 0 : word == NULL);
+        assert_int_equal(host_step_is_profilers(word), i < 3);
+    }
+}
+
+static void is_operator(int at, const char *name, enum operator_kind kind, int64_t n, int64_t self_us)
+{
+    const struct host_operator *o = &run->traces[0].operators.list[at];
+    assert_string_equal(o->name, name);
+    assert_int_equal(o->kind, kind);
+    assert_int_equal(o->n, n);
+    assert_int_equal(o->self_ns, 1000 * self_us);
+}
+
+/* Steps come after all operators and ranges, however long they are. Nothing is lost: the self times sum to the time of
+ * the thread. An operator with the name of a step is none, unless it is the profiler's. */
+static void test_operators_and_steps(void **state)
+{
+    (void)state;
+    assert_int_equal(import_text("{\"traceEvents\":[" OP("ProfilerStep#4", 1, 0, 100) OP("ProfilerStep#5", 1, 100, 200)
+                                     RANGE("iter_1", 1, 10, 50) RANGE("iter_2", 1, 110, 60) RANGE("batch 1", 1, 20, 30)
+                                         RANGE("batch 2", 1, 115, 40) OP("aten::mm", 1, 25, 5) OP("aten::mm", 1, 130, 6)
+                                             OP("step 3", 1, 120, 7) "null]}"),
+                     0);
+    assert_int_equal(run->traces[0].operators.n_names, 5);
+    is_operator(0, "batch", OPERATOR_RANGE, 2, 30 + 40 - 11 - 7);
+    is_operator(1, "aten::mm", OPERATOR_OP, 2, 11);
+    is_operator(2, "step 3", OPERATOR_OP, 1, 7);
+    is_operator(3, "ProfilerStep", OPERATOR_STEP, 2, 300 - 50 - 60);
+    is_operator(4, "iter", OPERATOR_STEP, 2, 20 + 20);
+    assert_int_equal(run->traces[0].steps.n_steps, 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_both_forms), cmocka_unit_test(test_lines_of_unnamed_time),
-        cmocka_unit_test(test_nested),     cmocka_unit_test(test_by_optimizer),
-        cmocka_unit_test(test_cut),        cmocka_unit_test(test_files),
-        cmocka_unit_test(test_names),      cmocka_unit_test(test_common_names),
+        cmocka_unit_test(test_both_forms),
+        cmocka_unit_test(test_lines_of_unnamed_time),
+        cmocka_unit_test(test_nested),
+        cmocka_unit_test(test_by_optimizer),
+        cmocka_unit_test(test_cut),
+        cmocka_unit_test(test_files),
+        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_common_names),
+        cmocka_unit_test(test_names_of_steps),
+        cmocka_unit_test(test_operators_and_steps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

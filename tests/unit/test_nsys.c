@@ -372,10 +372,12 @@ static void test_ranges(void **state)
     assert_string_equal(o->list[0].name, "bucket");
     assert_int_equal(o->list[0].kind, OPERATOR_PROCESS);
     assert_int_equal(o->list[0].self_ns, 90);
-    assert_string_equal(o->list[1].name, "step");
-    assert_int_equal(o->list[1].self_ns, 79);
-    assert_int_equal(o->list[1].total_ns, 109);
-    assert_int_equal(o->list[2].self_ns, 30);
+    assert_string_equal(o->list[1].name, "forward");
+    assert_int_equal(o->list[1].self_ns, 30);
+    assert_string_equal(o->list[2].name, "step"); /* last, because it is neither an operator nor a part of a step */
+    assert_int_equal(o->list[2].kind, OPERATOR_STEP);
+    assert_int_equal(o->list[2].self_ns, 79);
+    assert_int_equal(o->list[2].total_ns, 109);
 }
 
 /* NVTX ranges that mark steps, by PyTorch's name or with a number; steps of two processes are not analysed. */

@@ -291,20 +291,20 @@ static int is_range_name(struct kineto_text name)
     return 0;
 }
 
-/* A range of the program with the name of a step is a step, and no phase of one. */
-static int is_named_step(struct kineto_sink *k, const struct kineto_raw *e, struct kineto_text name)
+/* A step of the profiler, which old versions write as an operator, or a range of the program with the name of a step.
+ */
+static int is_step(struct kineto_sink *k, const struct kineto_raw *e, struct kineto_text name, int is_annotation)
 {
-    char text[64];
     const char *word;
     int64_t number;
-    if (name.n == 0 || name.n >= sizeof text || !strchr("sStTiIgGbBeE[(", name.p[0]))
-        return 0;
-    memcpy(text, name.p, name.n);
-    text[name.n] = '\0';
-    enum step_name step = step_name_of(text, &word, &number);
+    enum step_name step =
+        is_annotation || (name.n && name.p[0] == 'P') ? host_step_of(name.p, name.n, &word, &number) : STEP_NAME_NONE;
     if (step != STEP_NAME_STEP && step != STEP_NAME_BATCH)
         return 0;
-    activity_named_step(k->activity, step, number, e->ts_ns, e->dur_ns);
+    if (host_step_is_profilers(word))
+        activity_step(k->activity, number, e->ts_ns, e->dur_ns);
+    else
+        activity_named_step(k->activity, step, number, e->ts_ns, e->dur_ns);
     return 1;
 }
 
@@ -350,7 +350,6 @@ static int what_host_does(struct kineto_text name, int is_annotation)
 
 static void add_host(struct kineto_sink *k, const struct kineto_raw *e, struct kineto_text name, int is_annotation)
 {
-    static const char step[] = "ProfilerStep";
     if (!is_timed(k, e))
         return;
     activity_operator(k->activity, thread_of(k, e), is_annotation ? OPERATOR_RANGE : OPERATOR_OP, name.p, name.n,
@@ -361,15 +360,8 @@ static void add_host(struct kineto_sink *k, const struct kineto_raw *e, struct k
     int mark = step_mark_of(name.p, name.n);
     if (mark >= 0)
         activity_mark(k->activity, (enum step_mark)mark, name.p, name.n, e->ts_ns, e->dur_ns);
-    if (name.n >= sizeof step - 1 && memcmp(name.p, step, sizeof step - 1) == 0) {
-        int64_t number = -1;
-        const char *digits = memchr(name.p, '#', name.n);
-        if (digits && decimal_scaled(digits + 1, name.p + name.n, 0, &number))
-            number = -1;
-        activity_step(k->activity, number, e->ts_ns, e->dur_ns);
-    } else if (is_annotation ? !is_named_step(k, e, name) : is_range_name(name)) {
+    if (!is_step(k, e, name, is_annotation) && (is_annotation || is_range_name(name)))
         activity_phase(k->activity, name.p, name.n, e->ts_ns, e->dur_ns);
-    }
     int doing = what_host_does(name, is_annotation);
     if (doing >= 0)
         activity_range(k->activity, (enum host_range)doing, e->ts_ns, e->dur_ns);

@@ -198,20 +198,6 @@ static void read_operations(struct nsys *x)
     sqlite3_finalize(q);
 }
 
-/* Ranges that mark steps: by their names as in native traces (step_name.h), or PyTorch's "ProfilerStep#7", which counts
- * as much here: both are ranges of NVTX. returns  what it is; STEP_NAME_NONE for all others */
-static enum step_name step_of(const char *name, int64_t *number)
-{
-    static const char profiler[] = "ProfilerStep";
-    const char *word;
-    if (strncmp(name, profiler, sizeof profiler - 1) != 0)
-        return step_name_of(name, &word, number);
-    const char *digits = name + sizeof profiler - 1 + strspn(name + sizeof profiler - 1, " _#:-");
-    size_t n = strspn(digits, "0123456789");
-    *number = n && n < 18 ? strtoll(digits, NULL, 10) : -1;
-    return digits[n] ? STEP_NAME_NONE : STEP_NAME_STEP;
-}
-
 /* Steps of one process go to the device; those of several in one file cannot be told apart by device. */
 struct steps {
     struct dcr_arena arena;
@@ -274,7 +260,7 @@ static void read_host(struct nsys *x, struct run *r)
     while (nsys_file_next(&x->file, q)) {
         enum category c;
         int64_t start = sqlite3_column_int64(q, 0), dur, number;
-        const char *name = *text(q, 2) ? text(q, 2) : text(q, 3);
+        const char *name = *text(q, 2) ? text(q, 2) : text(q, 3), *word;
         x->trace.n_events++;
         int64_t type = sqlite3_column_int64(q, 5);
         if (!duration(q, &dur)) { /* a mark, or a range that was still open when the recording ended */
@@ -288,7 +274,8 @@ static void read_host(struct nsys *x, struct run *r)
         int mark = step_mark_of(name, strlen(name));
         if (mark >= 0)
             activity_mark(x->activity, (enum step_mark)mark, name, strlen(name), start, dur);
-        enum step_name step = step_of(name, &number);
+        /* "ProfilerStep#7" counts as much as "step 7" here: both are ranges of NVTX. */
+        enum step_name step = host_step_of(name, strlen(name), &word, &number);
         if (step == STEP_NAME_STEP || step == STEP_NAME_BATCH) {
             mark_step(&steps, (struct marked){step, sqlite3_column_int64(q, 4) >> 24, number, start, dur});
             continue;
