@@ -33,6 +33,28 @@ static void test_schemas(void **state)
     assert_int_equal(run->traces[0].n_events, 6);
 }
 
+/* Some lists of GPUs lack the one that was used. It has their model if they have one model. */
+static void test_model_of_an_unlisted_gpu(void **state)
+{
+    (void)state;
+#define ON_DEVICE_2(properties)                                                              \
+    "{\"traceEvents\": [{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"ts\":1,\"dur\":2," \
+    "\"args\":{\"device\":2}}],\"deviceProperties\":[" properties "]}"
+    static const struct {
+        const char *text, *model;
+    } of[] = {{ON_DEVICE_2("{\"id\":0,\"name\":\"A\"}"), "A"},
+              {ON_DEVICE_2("{\"id\":0,\"name\":\"A\"},{\"id\":1,\"name\":\"A\"}"), "A"},
+              {ON_DEVICE_2("{\"id\":0,\"name\":\"A\"},{\"id\":1,\"name\":\"B\"}"), ""},
+              {ON_DEVICE_2("{\"id\":0,\"name\":\"A\"},{\"id\":1}"), ""},
+              {ON_DEVICE_2("{\"id\":0,\"name\":\"A\"},{\"id\":2,\"name\":\"B\"}"), "B"},
+              {ON_DEVICE_2(""), ""}};
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+        assert_int_equal(import_text(of[i].text), 0);
+        assert_int_equal(device(0)->device, 2);
+        assert_string_equal(device(0)->model, of[i].model);
+    }
+}
+
 /* Ranges of counters, which PyTorch records in place of operations: sums by counter; FLOP by kernel, a fused operation
  * being two. */
 static void test_counters(void **state)
@@ -554,6 +576,7 @@ int main(void)
         cmocka_unit_test_teardown(test_counters, forget),
         cmocka_unit_test_teardown(test_other_runtime, forget),
         cmocka_unit_test_teardown(test_schemas, forget),
+        cmocka_unit_test_teardown(test_model_of_an_unlisted_gpu, forget),
         cmocka_unit_test_teardown(test_array_and_bom, forget),
         cmocka_unit_test_teardown(test_oddities, forget),
         cmocka_unit_test_teardown(test_durations, forget),

@@ -199,6 +199,9 @@ static void test_peaks(void **state)
     device_peaks_add(&t);
     assert_true(work[0].peak_flop_per_s == 989.4e12 && work[0].peak_bytes_per_s == 3.35e12);
     assert_int_equal(work[1].peak_flop_why.code, REASON_TYPES_UNTOLD);
+    device.model = "NVIDIA A100-PG509-200";
+    device_peaks_add(&t);
+    assert_true(work[0].peak_flop_per_s == 312e12 && work[0].peak_bytes_per_s == 1.555e12);
     device.model = "NVIDIA H100"; /* the form is unknown */
     device_peaks_add(&t);
     assert_int_equal(work[0].peak_flop_why.code, REASON_PEAK_UNLISTED);

@@ -27,13 +27,29 @@ void kineto_header_take(struct kineto_header *h, const char *key, size_t key_len
     json_decref(v);
 }
 
+/* Of all listed devices; NULL: they differ, or one has no name. */
+static const char *common_model(const struct kineto_header *h)
+{
+    const char *model = NULL;
+    for (size_t k = 0; k < json_array_size(h->properties); k++) {
+        const char *name = json_string_value(json_object_get(json_array_get(h->properties, k), "name"));
+        if (!name || (model && strcmp(name, model) != 0))
+            return NULL;
+        model = name;
+    }
+    return model;
+}
+
 void kineto_header_name(const struct kineto_header *h, struct foreign_trace *out, struct dcr_arena *arena)
 {
     const char *first = json_string_value(json_object_get(json_array_get(h->properties, 0), "name"));
+    const char *common = common_model(h);
     out->first_model = first ? text_clean(arena, first) : "";
     for (int i = 0; i < out->n_devices; i++) {
         struct run_device *d = &out->devices[i];
         d->rank = h->rank;
+        if (common) /* some lists lack the device that was used */
+            d->model = text_clean(arena, common);
         for (size_t k = 0; k < json_array_size(h->properties); k++) {
             const json_t *p = json_array_get(h->properties, k);
             const char *name = json_string_value(json_object_get(p, "name"));
