@@ -5,6 +5,7 @@
 #include "render/findings/rules/trials.h"
 #include "render/metrics/calls.h"
 #include "render/metrics/cores.h"
+#include "render/metrics/device_shares.h"
 #include "render/metrics/known.h"
 #include "render/metrics/rule.h"
 #include "render/findings/claims.h"
@@ -301,37 +302,14 @@ struct action action_for_scaling(struct report *rep, const struct run_result *r,
     return cls == CLASS_COMPUTE ? action_of(rep, r, cls, more_work) : action_for(rep, r, cls);
 }
 
-/* The trace with the line that took most of the unnamed time of its steps; NULL if no trace has stacks. */
-static const struct code_lines *unnamed_lines(const struct run *run)
-{
-    const struct code_lines *most = NULL;
-    for (int i = 0; i < run->n_traces; i++) {
-        const struct code_lines *c = &run->traces[i].code;
-        if (c->is_unnamed && c->n && (!most || c->list[0].idle_ns > most->list[0].idle_ns))
-            most = c;
-    }
-    return most;
-}
-
-/* The part of the unnamed time in the function of the first row, whichever modules it ran in. */
-static double share_of_first(const struct code_lines *c)
-{
-    int64_t ns = 0;
-    for (int i = 0; i < c->n; i++)
-        if (strcmp(c->list[i].place, c->list[0].place) == 0 && strcmp(c->list[i].function, c->list[0].function) == 0)
-            ns += c->list[i].idle_ns;
-    return (double)ns / (double)c->idle_ns;
-}
-
 struct advised advice_for_unnamed(const struct run_result *r)
 {
     int64_t rest = r->part_ns[PART_OTHER], step = r->step.mean_ns;
     const struct slot share = slot_percent(step > 0 ? (double)rest / (double)step : 0);
-    const struct code_lines *code = unnamed_lines(r->run);
-    if (code && !r->run->has_host_steps)
+    struct function_share f;
+    if (!r->run->has_host_steps && largest_function(r->run->traces, r->run->n_traces, 1, &f))
         return (struct advised){.id = ADVICE_FIND_LINE,
-                                .slot = {share, slot_percent(share_of_first(code)), slot_name(code->list[0].function),
-                                         slot_name(code->list[0].place)}};
+                                .slot = {share, slot_percent(f.share), slot_name(f.function), slot_name(f.place)}};
     return (struct advised){.id = r->run->has_host_steps                    ? ADVICE_GPU_WHOLE
                                   : !r->run->n_traces                       ? ADVICE_NAME_REST
                                   : run_is_torch_on_hosts(r->run)           ? ADVICE_FIND_PYTHON

@@ -90,7 +90,24 @@ static const char *why_idle(const struct run_device *d)
     return d->has_idle_causes && 2 * d->idle_ns[c] > d->value[DEV_IDLE] ? idle_cause_words(c, IDLE_MOSTLY) : "";
 }
 
-/* The line that ran longest while the host kept the device waiting, or how to see it. */
+struct phrase phrase_of_host_line(const struct foreign_trace *t, int n_traces)
+{
+    enum { LEAST_PERCENT = 10 }; /* a smaller part explains too little */
+    struct function_share f;
+    return largest_function(t, n_traces, 0, &f) && 100 * f.share >= LEAST_PERCENT
+               ? PHRASE(GPU_IDLE_LINE, slot_name(f.function), slot_name(f.place), slot_percent(f.share))
+               : PHRASE(NONE);
+}
+
+struct phrase phrase_of_stacks(const struct run *r, const struct foreign_trace *t, int n_traces)
+{
+    for (int i = 0; i < n_traces; i++)
+        if (t[i].kind != FOREIGN_KINETO || t[i].code.has_stacks)
+            return PHRASE(NONE);
+    return n_traces && run_may_be_torch(r) ? PHRASE(GPU_IDLE_STACKS) : PHRASE(NONE);
+}
+
+/* The function that ran longest while the host kept the device waiting, or how to see it. */
 static struct phrase idle_line(const struct report *rep, const struct run *r, const struct run_device *d)
 {
     const struct foreign_trace *t = NULL;
@@ -99,12 +116,8 @@ static struct phrase idle_line(const struct report *rep, const struct run *r, co
             t = &r->traces[i];
     if (!t || cause_of_idle(rep, r) != CLASS_HOST || largest_cause(d) != IDLE_HOST)
         return PHRASE(NONE);
-    if (!t->code.n)
-        return run_may_be_torch(r) && t->kind == FOREIGN_KINETO && !t->code.has_stacks ? PHRASE(GPU_IDLE_STACKS)
-                                                                                       : PHRASE(NONE);
-    const struct code_line *c = &t->code.list[0];
-    return PHRASE(GPU_IDLE_LINE, slot_name(c->function), slot_name(c->place),
-                  slot_percent((double)c->idle_ns / (double)t->code.idle_ns));
+    struct phrase p = phrase_of_host_line(t, 1);
+    return p.id ? p : phrase_of_stacks(r, t, 1);
 }
 
 static double share_of(const struct run_device *d, enum device_column c)

@@ -10,6 +10,7 @@
 #include "render/findings/claims.h"
 #include "render/findings/exchange.h"
 #include "render/findings/shares.h"
+#include "render/findings/stepless.h"
 #include "render/say/format.h"
 #include "render/say/say.h"
 
@@ -281,6 +282,7 @@ struct said said_of_class(struct report *rep, const struct run_result *r, const 
         s.headline = PHRASE(HOST_LIMITS, slot_share(r, k->share_ns));
         said_some(&s, part_of_step(r, k->share_ns));
         said_some(&s, PHRASE(GPU_BELOW_FLOOR, slot_percent(k->judged.ratio), slot_percent(k->judged.threshold_ratio)));
+        said_some(&s, phrase_of_host_line(r->run->traces, r->run->n_traces));
         break;
     default: /* step time without a name is no cause, and shared cores are no class of the work */
         break;
@@ -550,6 +552,8 @@ void say_judged(struct report *rep, struct run_result *r)
     next = others.id == PHRASE_NONE && next && is_near(rep, next) ? next : NULL;
     add_ruled_out(rep, r, next);
     add_not_judged(rep, r);
+    if (r->n_claims && rep->claims[r->claims[0]].cls == CLASS_HOST)
+        add_judged(r, phrase_of_stacks(r->run, r->run->traces, r->run->n_traces));
     if (others.id != PHRASE_NONE)
         put_first(r, others);
     else if (next && r->n_claims)

@@ -31,6 +31,11 @@ int say_devices(const struct report *rep, const struct run *r, int has_steps, st
 /** cause_of_idle - the class that most of the idle time of the least busy GPU belongs to; N_CLASSES: it is busy, or
  * that is not known. */
 enum cause_class cause_of_idle(const struct report *rep, const struct run *r);
+/** phrase_of_host_line - the function that ran for most of the time in which GPUs waited for their host, by the stacks
+ *  in traces. returns  PHRASE_NONE: none are recorded, or no function had a large part */
+struct phrase phrase_of_host_line(const struct foreign_trace *traces, int n_traces);
+/** phrase_of_stacks - how to record stacks. returns  PHRASE_NONE: they are recorded, or the profiler has none */
+struct phrase phrase_of_stacks(const struct run *r, const struct foreign_trace *traces, int n_traces);
 /** advise_devices - what to do about the idle time of GPU traces without steps; nothing for a trace with too few
  *  kernels to show a loop. Only trainings get advice on how to mark steps.   returns 0: there are none */
 int advise_devices(struct report *rep, const struct run_result *r, struct stepless_advice *out);

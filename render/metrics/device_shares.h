@@ -4,6 +4,7 @@
 #define RENDER_METRICS_DEVICE_SHARES_H
 
 #include "render/model/device.h"
+#include "render/model/foreign.h"
 #include "render/model/run.h"
 
 /** device_overlap_ratio - the part of communication time that overlaps compute (HTA's comm_comp_overlap).
@@ -19,5 +20,15 @@ const struct run_device *least_busy_device(const struct run *a);
 /** traced_utilization - time with a kernel running / time of the steps, of all traced GPUs together; NAN without any.
  */
 double traced_utilization(const struct run *a);
+
+struct function_share {
+    const char *place, *function; /* where the function begins; its name */
+    double share;                 /* of the time of all lines and of the time without a line */
+};
+/** largest_function - the function with most of the time of the code lines of some traces, summed over them and over
+ *  modules; on a tie the first by place.
+ *  is_unnamed  of the traces whose lines stand for unnamed time; 0: for time in which GPUs waited for the host
+ *  returns     0: no line is known */
+int largest_function(const struct foreign_trace *traces, int n_traces, int is_unnamed, struct function_share *out);
 
 #endif

@@ -95,6 +95,39 @@ static void test_idle(void **state)
     }
 }
 
+/* A function with a row for each module in which it ran is one function, here in two traces. */
+static void test_largest_function(void **state)
+{
+    (void)state;
+    struct code_line first[] = {{"core.py:9", "call", "", 12},
+                                {"param.py:1", "f", "Norm", 9},
+                                {"param.py:1", "f", "", 4}},
+                     second[] = {{"param.py:1", "f", "Norm", 10}, {"param.py:1", "g", "", 3}},
+                     odd = {"(others)", "", "", 90};
+    struct run r = {.n_ranks = 1};
+    struct foreign_trace t[] = {{.code = {.has_stacks = 1, .list = first, .n = 3, .idle_ns = 60, .known_ns = 25}},
+                                {.code = {.has_stacks = 1, .list = second, .n = 2, .idle_ns = 40, .known_ns = 13}},
+                                {.code = {.has_stacks = 1, .list = &odd, .n = 1, .idle_ns = 100, .known_ns = 90}}};
+    struct function_share f;
+    assert_true(largest_function(t, 1, 0, &f) && f.share == 13. / 60);
+    assert_true(largest_function(t, 2, 0, &f) && f.share == 23. / 100);
+    assert_string_equal(f.place, "param.py:1");
+    assert_string_equal(f.function, "f");
+    assert_int_equal(phrase_of_host_line(t, 2).id, PHRASE_GPU_IDLE_LINE);
+    assert_int_equal(largest_function(t, 2, 1, &f), 0);
+    assert_int_equal(largest_function(t + 2, 1, 0, &f), 0);
+    assert_true(largest_function(t, 3, 0, &f) && f.share == 23. / 200);
+    t[0].code.idle_ns = 131;
+    assert_int_equal(phrase_of_host_line(t, 1).id, PHRASE_NONE); /* too small a part */
+    for (int i = 0; i < 2; i++)
+        t[i].kind = FOREIGN_KINETO;
+    assert_int_equal(phrase_of_stacks(&r, t, 2).id, PHRASE_NONE);
+    t[0].code.has_stacks = t[1].code.has_stacks = 0;
+    assert_int_equal(phrase_of_stacks(&r, t, 2).id, PHRASE_GPU_IDLE_STACKS);
+    t[1].kind = FOREIGN_NSYS_SQLITE;
+    assert_int_equal(phrase_of_stacks(&r, t, 2).id, PHRASE_NONE);
+}
+
 static void test_busy(void **state)
 {
     (void)state;
@@ -225,9 +258,10 @@ static void test_monitors(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_least_busy), cmocka_unit_test(test_marked_steps), cmocka_unit_test(test_idle),
-        cmocka_unit_test(test_busy),       cmocka_unit_test(test_few_kernels),  cmocka_unit_test(test_benchmark),
-        cmocka_unit_test(test_monitors),
+        cmocka_unit_test(test_least_busy), cmocka_unit_test(test_marked_steps),
+        cmocka_unit_test(test_idle),       cmocka_unit_test(test_largest_function),
+        cmocka_unit_test(test_busy),       cmocka_unit_test(test_few_kernels),
+        cmocka_unit_test(test_benchmark),  cmocka_unit_test(test_monitors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
