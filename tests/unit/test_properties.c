@@ -576,36 +576,61 @@ static void check_phases(const struct series *s)
     }
 }
 
-static int n_with_rest;
+static int n_with_rest[N_SERIES_NAMES], n_with_names[N_SERIES_NAMES];
 
 static int64_t rounded(int64_t a, int64_t b)
 {
     return a / b + (a % b >= b - a % b);
 }
 
-/* The MPI calls by name sum to all MPI calls, at every point and in every loss. */
-static void check_names(const struct report *rep, const struct series *s)
+static int64_t self_of_all(const struct host_operators *o)
+{
+    int64_t ns = 0;
+    for (int i = 0; i < o->n_names; i++)
+        ns += o->list[i].self_ns;
+    return ns;
+}
+
+/* All that a run recorded of a kind, without regard to names. */
+static int64_t recorded_of(const struct run *r, enum series_names of)
+{
+    int64_t ns = of == NAMES_OPERATORS ? self_of_all(&r->ranges) : 0;
+    for (int c = 0; of == NAMES_MPI && c < r->n_mpi_calls; c++)
+        ns += (int64_t)r->mpi_calls[c].sum.ns;
+    for (int t = 0; t < r->n_traces; t++) {
+        ns += of == NAMES_OPERATORS ? self_of_all(&r->traces[t].operators) : 0;
+        for (int i = 0; of == NAMES_COLLECTIVES && i < r->traces[t].devices[0].n_names; i++) {
+            const struct device_name *n = &r->traces[t].devices[0].names[i];
+            ns += n->kind == OP_COMM ? n->sum_ns : 0;
+        }
+    }
+    return ns;
+}
+
+/* The operators, MPI calls and collectives by name sum to all that was recorded of each, at every point and in every
+ * loss. */
+static void check_names(const struct report *rep, const struct series *s, enum series_names of)
 {
     int64_t all[POINTS], named[2 * POINTS] = {0};
     int n = 0;
     for (int k = 0; k < s->n_names; k++) {
         const struct series_name *x = &s->names[k];
-        if (x->of != NAMES_MPI)
+        if (x->of != of)
             continue;
         n++;
-        n_with_rest += !*x->name;
+        n_with_rest[of] += !*x->name;
         for (int i = 0; i < s->n_points; i++)
             named[i] += x->ns[i];
         for (int i = 0; i < s->n_losses; i++)
             named[POINTS + i] += x->lost_ns[i];
     }
+    n_with_names[of] += n > 1;
     holds(n <= SERIES_NAMES_SHOWN + 1);
     for (int i = 0; i < s->n_points && n; i++) {
         int64_t ns = 0, n_steps = 0;
         for (int k = 0; k < s->points[i].n_runs; k++) {
             const struct run *r = rep->runs[s->points[i].runs[k]].run;
-            for (int c = 0; c < r->n_mpi_calls; c++)
-                ns += (int64_t)r->mpi_calls[c].sum.ns;
+            ns += recorded_of(r, of);
             for (int rank = 0; rank < r->ranks_len; rank++)
                 n_steps += (int64_t)r->ranks[rank].n_steps;
         }
@@ -623,7 +648,8 @@ static void check_names(const struct report *rep, const struct series *s)
 static void check_series(const struct report *rep, const struct series *s)
 {
     check_phases(s);
-    check_names(rep, s);
+    for (enum series_names of = 0; of < N_SERIES_NAMES; of++)
+        check_names(rep, s, of);
     for (int i = 0; i < s->n_points; i++) {
         const struct series_point *p = &s->points[i];
         holds(sum_of(p->part_ns, N_PARTS) == p->step.mean_ns && !has_negative(p->part_ns, N_PARTS));
@@ -644,11 +670,72 @@ static void check_series(const struct report *rep, const struct series *s)
         holds(llabs(all[p] - whole->part_ns[p] * n) <= n * s->n_points);
 }
 
+enum { RANDOM_NAMES = 9 };
+
+/* Operators of random self time, each of the names with a chance of three quarters. */
+static struct host_operators drawn_operators(struct draws *d, struct run *r)
+{
+    static const char *const names[RANDOM_NAMES] = {"aten::mm",       "aten::add_", "aten::copy_",
+                                                    "AddmmBackward0", "load",       "ProfilerStep",
+                                                    "forward",        "loss",       "Optimizer.step#SGD.step"};
+    struct host_operators o = {.list = dcr_arena_alloc(&r->arena, RANDOM_NAMES * sizeof *o.list)};
+    for (int i = 0; i < RANDOM_NAMES; i++)
+        if (draw_in(d, 0, 3))
+            o.list[o.n_names++] = (struct host_operator){.name = names[i],
+                                                         .kind = i == 5 ? OPERATOR_STEP : OPERATOR_OP,
+                                                         .n = 1,
+                                                         .self_ns = draw_time(d, 1000000000),
+                                                         .total_ns = 1000000000,
+                                                         .min_ns = -1,
+                                                         .max_ns = -1};
+    o.n = o.n_names;
+    return o;
+}
+
+/* Kernels of a GPU; several full names of collectives have one short name. */
+static struct run_device drawn_kernels(struct draws *d, struct run *r)
+{
+    static const char *const names[RANDOM_NAMES] = {"ncclDevKernel_AllReduce_Sum_f32(int)",
+                                                    "ncclDevKernel_AllReduce_Sum_f32(long)",
+                                                    "ncclDevKernel_AllGather(int)",
+                                                    "ncclDevKernel_ReduceScatter(int)",
+                                                    "ncclDevKernel_SendRecv(int)",
+                                                    "ncclDevKernel_Broadcast(int)",
+                                                    "ncclDevKernel_Reduce(int)",
+                                                    "ncclDevKernel_AllToAll(int)",
+                                                    "gemm"};
+    struct run_device v = {.file = "", .model = "", .rank = -1};
+    v.names = dcr_arena_alloc(&r->arena, RANDOM_NAMES * sizeof *v.names);
+    for (int i = 0; i < RANDOM_NAMES; i++)
+        if (draw_in(d, 0, 3))
+            v.names[v.n_names++] = (struct device_name){.name = names[i],
+                                                        .kind = i < RANDOM_NAMES - 1 ? OP_COMM : OP_COMPUTE,
+                                                        .n = draw_in(d, 1, 9),
+                                                        .sum_ns = draw_time(d, 1000000000)};
+    return v;
+}
+
+/* Gives a run names instead of phases: ranges of the program, and the trace of a GPU with operators and kernels. */
+static void draw_names(struct draws *d, struct run *r)
+{
+    struct foreign_trace t = {.file = "t.json", .rank = -1, .n_devices = 1};
+    r->ranges = drawn_operators(d, r);
+    t.operators = drawn_operators(d, r);
+    t.devices = dcr_arena_alloc(&r->arena, sizeof *t.devices);
+    *t.devices = drawn_kernels(d, r);
+    r->traces = dcr_arena_alloc(&r->arena, sizeof t);
+    *r->traces = t;
+    r->n_traces = 1;
+    for (int i = 0; i < r->ranks_len; i++)
+        r->ranks[i].n_phases = 0;
+}
+
 static void one_series(struct draws *d)
 {
     static struct random_run drawn;
     struct run *runs[POINTS * REPEATED], *turned[POINTS * REPEATED];
     int n = 0, is_weak = draw_in(d, 0, 1) != 0, is_emulated = draw_in(d, 0, 2) == 0, order[POINTS * REPEATED];
+    int has_names = draw_in(d, 0, 1) != 0;
     for (int nodes = 1, k = 0; k < POINTS; k++, nodes += (int)draw_in(d, 1, 2))
         for (int64_t times = draw_in(d, k ? 0 : 1, REPEATED); times > 0; times--) {
             draw_run(d, &drawn, nodes, 1);
@@ -657,7 +744,10 @@ static void one_series(struct draws *d)
             drawn.batch = is_weak ? 64 * nodes : 64;
             drawn.kind = is_emulated ? NODES_EMULATED : NODES_MACHINES;
             drawn.cores = is_emulated ? 2 : 8;
-            runs[n++] = tell_run(&drawn, NULL);
+            runs[n] = tell_run(&drawn, NULL);
+            if (has_names)
+                draw_names(d, runs[n]);
+            n++;
         }
     shuffle(d, order, n);
     for (int i = 0; i < n; i++)
@@ -684,7 +774,8 @@ static void test_a_series(void **state)
     (void)state;
     for_seeds(60, one_series);
     assert_true(n_with_phases > 0);
-    assert_true(n_with_rest > 0);
+    for (int of = 0; of < N_SERIES_NAMES; of++)
+        assert_true(n_with_names[of] > 0 && n_with_rest[of] > 0);
 }
 
 int main(void)
