@@ -1,6 +1,6 @@
 # dcreport: train, collect, report. `make help` lists the targets.
 
-VERSION := 0.1.0
+VERSION := 1.0.0
 # The build folder. Variants get separate folders, so that they never mix.
 BUILD ?= build$(if $(SANITIZE),-sanitize$(filter thread,$(SANITIZE)))$(if $(DEBUG),-debug)
 # The same paths for every caller, because the compiler writes them into .d files.
