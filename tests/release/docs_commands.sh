@@ -1,41 +1,58 @@
 #!/usr/bin/env bash
-# Every command block (```sh) of README.md, docs/ci.md and docs/tutorials/ is run here, or each of its commands is looked up. Then the
-# program, its options, make targets and variables, files and packages must exist. PLAN says which blocks are run. The test fails if PLAN lacks a block.
+# Every command block (```sh) of README.md and docs/ is run here, or PLAN names the test that runs it, or why nothing can. The test fails if PLAN
+# lacks a block. Each command is looked up too: the program, its options, make targets and variables, files and packages must exist.
 # plain: a reader runs the plain build
 # shellcheck disable=SC2317,SC2016  # functions are called by check; inner shells expand
 WELLFORMED=no # other tests look at these outputs
 . tests/lib/tap.sh
 . tests/data/archives/fixture.sh
 here=$PWD recorded=$PWD/tests/data/archives/recorded
-pages=(README.md docs/ci.md docs/tutorials/*.md)
+mapfile -t pages < <(grep -lx '```sh' README.md docs/*.md docs/tutorials/*.md)
 
-# PAGE | the beginning of the block | run, or the reason why it is only looked up
+# PAGE | the beginning of the block | run
+#                                   | by TEST: words of that test
+#                                   | not run: the reason
 PLAN='
-README.md|make report|four minutes, and packages: tests/fresh runs it in a fresh Debian root
+README.md|make report|by tests/fresh/fresh.sh: make report
 README.md|build/bin/dccollect run -o run.tar|run
-README.md|build/bin/dccollect run -o run2.tar|torchrun is not in the package list; docs/tutorials/pytorch.md is run instead
+README.md|build/bin/dccollect run -o run2.tar|not run: torchrun is not in the package list. docs/tutorials/pytorch.md is run instead
 README.md|build/bin/dcreport trace.json.gz|run
-README.md|slurm/submit --nodes|needs a Slurm cluster: tests/slurm runs both
-README.md|make                        #|needs root: install.sh and tests/fresh run it
+README.md|slurm/submit --nodes|by tests/slurm/series.sh: slurm/submit
+README.md|make                        #|by tests/release/install.sh: install "${there[@]}"
 README.md|build/bin/dcreport --baseline|run
 README.md|build/bin/dcreport|run
+docs/accuracy.md|make accuracy|not run: takes half an hour and more, and needs data that are not in the repository
+docs/bundle.md|make bundle|by tests/release/bundle.sh: make --no-print-directory
+docs/bundle.md|tar xf|by tests/release/bundle.sh: bin/mpirun
+docs/bundle.md|./run-on-device|by tests/release/bundle.sh: --only "machine selftest gpu-tests bench yardstick train report"
 docs/ci.md|build/bin/dccollect run|run
 docs/ci.md|cp new.tar|run
-docs/ci.md|python3 -m http.server|it serves until it is stopped
-docs/tutorials/mpi.md|sudo apt install|installs packages
+docs/ci.md|python3 -m http.server|not run: it serves until it is stopped
+docs/cluster.md|make|by tests/slurm/series.sh: slurm/submit
+docs/cluster.md|sbatch|by tests/slurm/local.sh: slurm/profile.sbatch
+docs/cluster.md|tests/slurm/cluster|by tests/slurm/choices.sh: tests/slurm/cluster
+docs/data.md|build/bin/dcrnn-train|by tests/integration/train_data.sh: metr-la.h5
+docs/data.md|python3|run
+docs/performance.md|make bench|not run: measures for minutes and needs an idle machine
+docs/scenarios.md|build/bin/dcrnn-train --scenario data --show|run
+docs/scenarios.md|build/bin/dcrnn-train --scenario data|by tests/scenarios/small.sh: run_scenario
+docs/simulator.md|build/bin/dcrnn-train|run
+docs/themes.md|build/bin/dcreport|run
+docs/themes.md|mkdir|run
+docs/tutorials/mpi.md|sudo apt install|not run: installs packages, which must be in packages.txt
 docs/tutorials/mpi.md|cp /usr/share|run
 docs/tutorials/mpi.md|export|run
 docs/tutorials/mpi.md|build/bin/dccollect verify|run
 docs/tutorials/mpi.md|build/bin/dcreport|run
-docs/tutorials/pytorch.md|sudo apt install|installs packages
+docs/tutorials/pytorch.md|sudo apt install|not run: installs packages, which must be in packages.txt
 docs/tutorials/pytorch.md|export|run
 docs/tutorials/pytorch.md|build/bin/dcreport run1.tar|run
-docs/tutorials/pytorch.md|BATCH=256|the block before it, with another batch
-docs/tutorials/slurm-paper.md|make|make test begins with it
+docs/tutorials/pytorch.md|BATCH=256|run
+docs/tutorials/slurm-paper.md|make|by tests/fresh/fresh.sh: make report
 docs/tutorials/slurm-paper.md|slurm/submit --dry-run|run
-docs/tutorials/slurm-paper.md|slurm/submit --nodes|needs a Slurm cluster: tests/slurm/series.sh runs it
+docs/tutorials/slurm-paper.md|slurm/submit --nodes|by tests/slurm/choices.sh: slurm/submit --nodes "1 2" --repeat
 docs/tutorials/slurm-paper.md|build/bin/dccollect verify|run
-docs/tutorials/slurm-paper.md|sbatch|needs a Slurm cluster: tests/slurm/choices.sh runs it
+docs/tutorials/slurm-paper.md|sbatch|by tests/slurm/local.sh: slurm/profile.sbatch
 docs/tutorials/slurm-paper.md|cp site|run
 docs/tutorials/slurm-paper.md|build/bin/dcreport results|run
 docs/tutorials/slurm-paper.md|build/bin/dccollect anonymise|run
@@ -47,7 +64,19 @@ for page in "${pages[@]}"; do
     awk -v to="$TMP/blocks/$(basename "$page" .md)" '/^```/ { if (open) close(open); open = $0 == "```sh" ? sprintf("%s-%02d", to, ++n) : $0 == "```python" ? to ".python" : ""; next }
         open { print >open }' "$page"
 done
-check "there are command blocks on each page" test "$(cd "$TMP/blocks" && printf '%s\n' ./*-01 | wc -l)" = ${#pages[@]}
+check "there are command blocks on README, the recipe and the tutorials" test "$(printf '%s\n' "${pages[@]}" | grep -c 'README\|ci.md\|tutorials/')" = 5
+unread() {
+    awk '/^```/ { fenced = !fenced }
+        !fenced && /^    ((build\/bin\/)?dc(report|collect|rnn-train)|bash|cp|make|mkdir|mpirun|python3|sbatch|sh|slurm\/[a-z]+|srun|sudo|tar|tests\/[a-z]+)[ \/]/ { print FILENAME ": " $0 }' README.md docs/*.md docs/tutorials/*.md
+}
+check "no command stands in an indented block, which nothing here reads" test -z "$(unread)"
+elsewhere() { # tests that PLAN names and that do not exist or have not these words
+    grep -oE '\|by [^|]*$' <<<"$PLAN" | sed 's/^|by //' | while IFS= read -r by; do
+        grep -qF -- "${by#*: }" "${by%%: *}" 2>/dev/null || echo "$by"
+    done
+}
+check "the tests that run blocks elsewhere exist" test -z "$(elsewhere)"
+check "PLAN says nothing else" test -z "$(awk -F'|' 'NF && $3 !~ /^(run|by tests\/[^ ]*: .+|not run: .+)$/' <<<"$PLAN")"
 
 unlisted() { for page in docs/*.md docs/tutorials/*.md; do grep -qF "](${page#docs/})" docs/index.md || echo "$page"; done; }
 check "docs/index.md lists every page but itself" test "$(unlisted)" = docs/index.md
@@ -93,7 +122,7 @@ def look(words):
     name = os.path.basename(program)
     if name == "sudo":
         return look(rest)
-    if program.startswith("build/bin/"):
+    if program.startswith(("build/bin/", "bin/dc")):
         if not os.access(os.path.join(os.environ["BIN"], name), os.X_OK):
             faults.append(f"no program {program}")
         inner = rest.index("--") + 1 if name == "dccollect" and "--" in rest else None
@@ -108,18 +137,29 @@ def look(words):
             exists(w, packages, "packages.txt lacks")
     elif name in ("submit", "sbatch"):
         mine = rest[:rest.index("--")] if "--" in rest else rest
-        theirs = output("sbatch", "--help") if shutil.which("sbatch") else "--partition --time --nodes --account"
+        if "slurm/profile.sbatch" in mine: # what follows it is for dcrnn-train
+            script = mine.index("slurm/profile.sbatch") + 1
+            options(mine[script:], output(os.path.join(os.environ["BIN"], "dcrnn-train"), "--help"), "dcrnn-train")
+            mine = mine[:script]
+        theirs = output("sbatch", "--help") if shutil.which("sbatch") else "--partition --time --nodes --account --array"
         options(mine, output("slurm/submit", "--help") + theirs, program)
         for w in [program] * (name == "submit") + [w for w in mine if w.startswith("slurm/")]:
             if not os.path.exists(w):
                 faults.append(f"no file {w}")
-    elif name == "python3" or name in ("mpirun", "torchrun", "squeue", "hpcc", "cp", "sed", "export", "ls", "mkdir", "cat") or program == "./program":
+    elif name == "bash" or program.startswith("tests/"):
+        file = rest[0] if name == "bash" else program
+        if not os.path.exists(file):
+            faults.append(f"no file {file}")
+    elif name in ("torchrun", "squeue", "hpcc", "cp", "sed", "export", "ls", "mkdir", "cat", "cd", "echo", "tar", "mpirun", "python3"):
+        pass
+    elif program in ("./program", "./run-on-device"):
         pass
     else:
         faults.append(f"nobody checks {program}")
 n = 0
 for block in blocks:
-    for line in open(block).read().replace("\\\n", " ").split("\n"):
+    text_of_block = re.sub(r"<<'END'\n.*?\nEND\n", "\n", open(block).read(), flags=re.S)
+    for line in text_of_block.replace("\\\n", " ").split("\n"):
         tokens = shlex.shlex(line, posix=True, punctuation_chars=True)
         tokens.whitespace_split = True
         command = []
@@ -141,10 +181,12 @@ check "... option, target, variable and program" test "$(grep -c 'option --spark
 check "every command of the pages exists" look "$TMP"/blocks/*-[0-9][0-9]
 
 # ---- run: a folder for each page, like a clone, with the files that a reader has
-torch= # not find_torch, which takes two seconds to import it
-for python in python3 /usr/bin/python3; do
-    [ -n "$torch" ] || ! "$python" -c 'import importlib.util as u; raise SystemExit(not u.find_spec("torch"))' 2>/dev/null || torch=$python
-done
+first_with() { # MODULE: the first Python that has it. This does not use find_torch, which takes two seconds to import it.
+    for python in python3 /usr/bin/python3; do
+        "$python" -c 'import importlib.util as u, sys; raise SystemExit(not u.find_spec(sys.argv[1]))' "$1" 2>/dev/null && { command -v "$python"; return; }
+    done
+}
+torch=$(first_with torch) numpy=$(first_with numpy)
 export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 STEPS=4 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 place() { # PAGE: its folder
     local to=$TMP/$1
@@ -169,21 +211,31 @@ PY
     pytorch) cp "$TMP/blocks/pytorch.python" "$to/train.py" ;;
     slurm-paper) for n in 1 2 4; do cp "$recorded/series-$n.tar.zst" "$to/results/${n}node-slurm-471${n}_1.tar"; done ;;
     ci) mkdir "$to/baseline" ;;
+    data)
+        cp "$here/tests/data/readers/speeds.csv" "$to/speeds.csv"
+        cp "$here/tests/data/readers/adj_mx.pkl" "$to/g.pkl"
+        ;;
+    themes)
+        mkdir "$to/my-theme" && echo 'body { color: black }' >"$to/my-theme/more.css"
+        for n in 1 2; do cp "$recorded/series-$n.tar.zst" "$to/results/${n}node.tar"; done
+        ;;
     esac
 }
 lacks() { # PAGE: prints a package that it needs and this machine lacks
     case $1 in
     pytorch) [ -n "$torch" ] || echo "PyTorch with gloo (python3-torch)" ;;
+    data) [ -n "$numpy" ] || echo "NumPy (python3-numpy)" ;;
     mpi) [ -e /usr/share/doc/hpcc/examples/_hpccinf.txt ] && command -v hpcc >/dev/null || echo "Debian's hpcc" ;;
     esac
 }
 sed -i 's/1000 Ns/200 Ns/' "$TMP"/blocks/mpi-*
 # Each command must end with 0, or with 3 (a report with gaps, which the pages explain).
 run_block() { # PAGE BLOCK
-    (cd "$TMP/$1" && PATH=${torch:+$TMP/python:}$PATH timeout 240 bash -c 'trap "s=\$?; [ \$s -eq 3 ] || exit \$s" ERR; . "$0"; exit 0' "$2")
+    (cd "$TMP/$1" && PATH=$TMP/python:$PATH timeout 240 bash -c 'trap "s=\$?; [ \$s -eq 3 ] || exit \$s" ERR; . "$0"; exit 0' "$2")
 }
+n_run=0
 mkdir "$TMP/python"
-[ -z "$torch" ] || ln -s "$(command -v "$torch")" "$TMP/python/python3"
+[ -z "$torch$numpy" ] || ln -s "${torch:-$numpy}" "$TMP/python/python3"
 for block in "$TMP"/blocks/*-[0-9][0-9]; do
     page=${block##*/} page=${page%-*}
     path=$(printf '%s\n' "${pages[@]}" | grep "\(^\|/\)$page\.md$")
@@ -191,13 +243,14 @@ for block in "$TMP"/blocks/*-[0-9][0-9]; do
     how=$(awk -F'|' -v page="$path" -v first="$first" '$1 == page && index(first, $2) == 1 && length($2) > longest { longest = length($2); how = $3 } END { print how }' <<<"$PLAN")
     case $how in
     '') not_ok "$path: $first" "PLAN says neither run nor why not"; continue ;;
-    run) ;;
+    run) n_run=$((n_run + 1)) ;;
     *) continue ;;
     esac
     [ -d "$TMP/$page" ] || place "$page"
     missing=$(lacks "$page")
     if [ -n "$missing" ]; then skip "$path: $first" "no $missing"; else check "$path: $first" run_block "$page" "$block"; fi
 done
+echo "# $n_run of $(find "$TMP/blocks" -name '*-[0-9][0-9]' | wc -l) blocks are run here"
 
 # ---- docs/ci.md: the script of its first block, as a pipeline runs it. The blocks above ran it once, and kept the baseline.
 plays() { (cd "$TMP/ci" && sh -e performance.sh); }
