@@ -141,7 +141,7 @@ def look(words):
             script = mine.index("slurm/profile.sbatch") + 1
             options(mine[script:], output(os.path.join(os.environ["BIN"], "dcrnn-train"), "--help"), "dcrnn-train")
             mine = mine[:script]
-        theirs = output("sbatch", "--help") if shutil.which("sbatch") else "--partition --time --nodes --account --array"
+        theirs = shutil.which("sbatch") and output("sbatch", "--help") or "--partition --time --nodes --account --array" # without a cluster it says nothing
         options(mine, output("slurm/submit", "--help") + theirs, program)
         for w in [program] * (name == "submit") + [w for w in mine if w.startswith("slurm/")]:
             if not os.path.exists(w):
