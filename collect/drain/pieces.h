@@ -1,7 +1,7 @@
-/* pieces.h - a trace on disk that keeps its newest events: it is written in pieces of equal size, each a file that can
- * be read by itself, and the oldest is removed when there are too many. The newest piece is <trace>, older ones are
- * <trace>.1, <trace>.2 ... A trace in an archive is all its pieces in a row (docs/FORMAT.md, Pieces). Before the first
- * one is removed, a process starts that sums up all of them (follow.h). */
+/* pieces.h - a trace on disk that keeps its newest events. It is written in pieces of equal size, each a file that
+ * can be read by itself. The oldest is removed when there are too many. The newest piece is <trace>, older ones are
+ * <trace>.1, <trace>.2 ... A trace in an archive is all its pieces in a row (docs/FORMAT.md, Pieces). Before the
+ * first one is removed, a process starts that sums up all of them (follow.h). */
 #ifndef COLLECT_PIECES_H
 #define COLLECT_PIECES_H
 

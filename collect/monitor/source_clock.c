@@ -1,7 +1,7 @@
 /* source_clock.c - measures the offset of this host's CLOCK_MONOTONIC from that of rank 0's host, every few seconds
  * during the run. It asks over TCP, and clock_server.c answers. Of several questions the one with the shortest round
- * trip is used; offset = ((arrived - sent) + (left - received)) / 2, wrong by at most half the time on the way (RFC
- * 5905, section 8). The host of rank 0 has nothing to ask. */
+ * trip is used. offset = ((arrived - sent) + (left - received)) / 2 is wrong by at most half the time on the way
+ * (RFC 5905, section 8). The host of rank 0 has nothing to ask. */
 #include "collect/monitor/clock_server.h"
 #include "collect/record/meta.h"
 #include "collect/monitor/source.h"

@@ -1,4 +1,4 @@
-/* archive.h - writes a run archive (docs/FORMAT.md) of members that are ready. Called by pack.c and by
+/* archive.h - writes a run archive (docs/FORMAT.md) of members that are ready. Called by manifest.c and by
  * collect/anonymise. */
 #ifndef COLLECT_PACK_ARCHIVE_H
 #define COLLECT_PACK_ARCHIVE_H

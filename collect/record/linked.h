@@ -9,9 +9,9 @@ const char *linked_statically(char *const *words, int n_words);
 /** linked_changes_user - the first word, or path among the others, that runs as another user or group than its caller
  * (sudo); NULL none. */
 const char *linked_changes_user(char *const *words, int n_words);
-/** linked_with_mpi - 1 when a program among the words is linked with an MPI, as the loader resolves its libraries (the
- * loader is asked; no code of the program runs), or when this is unknown, because a script or an interpreter may start
- * anything. Without MPI the loaded library does nothing. */
+/** linked_with_mpi - 1 when a program among the words is linked with an MPI, or when this is unknown, because a
+ * script or an interpreter may start anything. The loader is asked how it resolves the libraries, and no code of the
+ * program runs. Without MPI the loaded library does nothing. */
 int linked_with_mpi(char *const *words, int n_words);
 
 #endif

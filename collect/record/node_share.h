@@ -1,5 +1,5 @@
 /* node_share.h - the share of this machine that an emulated node has. The script that makes the node sets it in
- * DCREPORT_NODE for everything that runs in the node. Called by run.c and nodes.c. */
+ * DCREPORT_NODE for everything that runs in the node. */
 #ifndef COLLECT_NODE_SHARE_H
 #define COLLECT_NODE_SHARE_H
 

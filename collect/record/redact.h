@@ -1,9 +1,9 @@
 /* redact.h - command lines without secrets, by one rule:
  *
- *  - the value of a name such as password, token or key is hidden (--hf-token X, API_KEY=X, "password": X); - a word
- *  that begins as a token of a well-known service is hidden, and so are the part before the @ of a URL, and
- *    user:password after -u and --user;
- *  - the arguments of a program that takes logins (curl, mysql, sshpass ...) are not recorded. */
+ *  - The value of a name such as password, token or key is hidden (--hf-token X, API_KEY=X, "password": X).
+ *  - A word that begins as a token of a well-known service is hidden.
+ *  - The part before the @ of a URL is hidden, and so is user:password after -u and --user.
+ *  - The arguments of a program that takes logins (curl, mysql, sshpass ...) are not recorded. */
 #ifndef COLLECT_REDACT_H
 #define COLLECT_REDACT_H
 

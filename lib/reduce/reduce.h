@@ -1,11 +1,11 @@
 /* reduce.h - the stream of neutral events becomes steps. Every importer (native trace, later Kineto, nsys ...) feeds
- * this one reducer, so that all evidence is measured by the same rule: by the renderer when it reads a trace, by the
- * collector when it reduces one to a summary (lib/reduce/summary.h), with equal results.
+ * this one reducer, so that all evidence is measured by the same rule. The renderer uses it when it reads a trace, the
+ * collector when it reduces one to a summary (lib/reduce/summary.h). The results are equal.
  *
- * The rule: a rank's steps are the step ranges of one track (thread). Each instant of a step belongs to the innermost
- * range of that track with a known category; what none covers is overhead. Communication on other tracks, and
- * communication beside all tracks (a process range, such as a bucket of gradients in flight), costs only the time that
- * the step's own track waits for it. The rest is counted as hidden.
+ * The rule: a rank's steps are the step ranges of one track (thread). Each instant of a step belongs to the
+ * innermost range of that track with a known category. What none covers is overhead. Communication on other tracks,
+ * and communication beside all tracks (a process range, such as a bucket of gradients in flight), costs only the
+ * time that the step's own track waits for it. The rest is counted as hidden.
  * Memory: steps and collectives up to a limit (REDUCE_MAX_STEPS), one number per step and name, and the ranges inside
  * one step. source: docs/metrics.md#breakdown */
 #ifndef DCR_REDUCE_H

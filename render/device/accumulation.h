@@ -6,8 +6,8 @@
 #include "render/device/steps.h"
 
 /** accumulation_of - from the marks inside the steps, once these are settled. Either a step holds all micro-batches of
- *  an optimiser step (as many marks of loading, forward or backward in nearly every one, one run of the optimiser), or
- *  a step is one micro-batch (the optimiser runs in every K-th).
+ * an optimiser step, or a step is one micro-batch. In the first case nearly every step has as many marks of loading,
+ * forward or backward, and one run of the optimiser. In the second the optimiser runs in every K-th step.
  *  out      micro_batches 0 and why when neither is seen */
 void accumulation_of(const struct device_steps *s, struct accumulation *out);
 

@@ -1,5 +1,5 @@
 /* hostwork.h - where the time of a step goes on a host without a GPU. Each instant is data loading or I/O where the
- * host is in such a range (hostranges.h), else compute when a thread is in an operator, else communication when a
+ * host is in such a range (hostranges.h). Else it is compute when a thread is in an operator, else communication when a
  * collective is under way, else overhead. An operator counts without the collectives it contains: those that lie wholly
  * in it, on its thread, or on another thread after a call for a collective in it. Ranges that a program names are
  * ignored.

@@ -1,6 +1,7 @@
-/* memory.h - what a device's memory held over time: from totals that an allocator states (PyTorch's [memory] events) or
- * from single allocations and releases (native traces). In any order; sorted through a temporary file beyond a bound.
- * Inside render/device only.  source: docs/metrics.md#devices. Test: tests/unit/test_activity.c */
+/* memory.h - what a device's memory held over time: from totals that an allocator states (PyTorch's [memory] events)
+ * or from single allocations and releases (native traces). Events may come in any order. Beyond a bound they are
+ * sorted through a temporary file. Inside render/device only. source: docs/metrics.md#devices. Test:
+ * tests/unit/test_activity.c */
 #ifndef RENDER_DEVICE_MEMORY_H
 #define RENDER_DEVICE_MEMORY_H
 

@@ -1,7 +1,7 @@
-/* steps.h - the steps of a trace (ProfilerStep#n on the host) and where their time goes on the device: each instant of
- * a step is compute when a kernel runs, else communication, else copies (also memsets), else data loading or I/O when
- * the host was in such a range, else overhead. PyTorch's TensorBoard plugin uses the same order, but its Runtime and
- * CPU op are overhead here. Inside render/device only.  source: docs/metrics.md#devices. Test:
+/* steps.h - the steps of a trace (ProfilerStep#n on the host) and where their time goes on the device. Each instant
+ * of a step is compute when a kernel runs, else communication, else copies (also memsets). Else it is data loading
+ * or I/O when the host was in such a range, else overhead. PyTorch's TensorBoard plugin uses the same order, but its
+ * Runtime and CPU op are overhead here. Inside render/device only. source: docs/metrics.md#devices. Test:
  * tests/unit/test_activity.c */
 #ifndef RENDER_DEVICE_STEPS_H
 #define RENDER_DEVICE_STEPS_H

@@ -1,6 +1,6 @@
 /* sweep.c - one pass over the operations of a device in order of their start: unions and intersections of the kinds,
- * idle time and its causes. Time is cut at every start and every end that changes which kinds are running; each piece
- * is added to the sum of its set of kinds, and every union, intersection and difference is a sum of those. */
+ * idle time and its causes. Time is cut at every start and every end that changes which kinds are running. Each
+ * piece is added to the sum of its set of kinds. Every union, intersection and difference is a sum of those. */
 #include "render/device/codelines.h"
 #include "render/device/steps.h"
 

@@ -1,5 +1,5 @@
-/* threads.h - which thread of which process made a call of the runtime: a small number for each thread, to tell whether
- * a waiting call can have delayed a launch of another thread or process. Inside render/device only. Test:
+/* threads.h - which thread of which process made a call of the runtime, as a small number for each thread. It tells
+ * whether a waiting call can have delayed a launch of another thread or process. Inside render/device only. Test:
  * tests/unit/test_activity.c */
 #ifndef RENDER_DEVICE_THREADS_H
 #define RENDER_DEVICE_THREADS_H

@@ -10,9 +10,9 @@
  *  returns  share of a step; -1: no claim, or no gain is known */
 double ranking_gain(const struct report *rep, const struct run_result *r);
 
-/** ranking_first - the run with which a report on several configurations leads: the one with the largest predicted gain
- *  as a share of a step; without gains the one whose GPU idles most; without GPUs the last. Runs of low confidence come
- *  after all others, and runs with only one counted step come last.
+/** ranking_first - the run with which a report on several configurations leads. It is the one with the largest
+ * predicted gain as a share of a step, without gains the one whose GPU idles most, and without GPUs the last. Runs of
+ * low confidence come after all others, and runs with only one counted step come last.
  *  returns  index into runs */
 int ranking_first(const struct report *rep);
 

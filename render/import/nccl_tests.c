@@ -81,11 +81,11 @@ static int is_type(const char *w)
     return 0;
 }
 
-/* A result line: size, count, type, then redop and root as the collective has them, then time, algbw, busbw and errors,
- * out of place and in place, of which one may be missing: then the header has only one of them (n_sets; 0 before it),
- * or the row says N/A. Read from the right, where the columns are always the same. A line of other programs in the log
- * ("8 16 workers started") has neither a type nor the columns of the header. out: NAN = not there returns  1; 0: it is
- * no result; -1: it should be one, but *wrong cannot be read */
+/* A result line: size, count, type, then redop and root as the collective has them, then time, algbw, busbw and
+ * errors, out of place and in place. One of the two may be missing. Then the header has only one of them (n_sets; 0
+ * before it), or the row says N/A. The line is read from the right, where the columns are always the same. A line of
+ * other programs in the log ("8 16 workers started") has neither a type nor the columns of the header. out: NAN =
+ * not there returns 1; 0: it is no result; -1: it should be one, but *wrong cannot be read */
 static int result(char **w, int n, int n_sets, double out[7], const char **wrong)
 {
     int has_columns = n >= 4 * n_sets + 3 && n <= 4 * n_sets + 5;

@@ -1,5 +1,5 @@
-/* no_evidence.h - files that no format knows: which of them are plainly no evidence (a README, a program's log or
- * configuration, a picture), and which may be a damaged or packed file of a tool. Inside render/import only. */
+/* no_evidence.h - files that no format knows. Some are plainly no evidence (a README, a program's log or
+ * configuration, a picture), others may be a damaged or packed file of a tool. Inside render/import only. */
 #ifndef RENDER_IMPORT_NO_EVIDENCE_H
 #define RENDER_IMPORT_NO_EVIDENCE_H
 

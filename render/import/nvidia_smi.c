@@ -1,9 +1,9 @@
 /* nvidia_smi.c - tables of GPU monitors: `nvidia-smi --query-gpu=... --format=csv -l`, with header and units, or
- * without one of them, and those of home-made monitors, whose columns are told by their names (text/columns.h). Without
- * a header columns are told by their units: the first "%" is the GPU's utilisation, the first "MiB" memory used, "W"
- * power, "MHz" the SM clock, a bare whole number from 10 to 130 the temperature; a second "MiB" that never changes all
- * memory. GPUs are told by index, else by uuid or bus id, else by their place in each burst of rows; without times rows
- * count as seconds. Test: render_foreign.sh, test_smi.c */
+ * without one of them, and those of home-made monitors, whose columns are told by their names (text/columns.h).
+ * Without a header columns are told by their units. The first "%" is the GPU's utilisation, the first "MiB" memory
+ * used, "W" power, "MHz" the SM clock, and a bare whole number from 10 to 130 the temperature. A second "MiB" that
+ * never changes is all memory. GPUs are told by index, else by uuid or bus id, else by their place in each burst of
+ * rows. Without times rows count as seconds. Test: render_foreign.sh, test_smi.c */
 #include "render/import/nvidia_smi.h"
 #include "render/import/text/parsers.h"
 

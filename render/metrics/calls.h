@@ -23,8 +23,8 @@ struct small_messages {
 };
 struct small_messages small_messages(const struct run_result *r);
 
-/** mpi_late - the late ranks of a run without steps, for which the others wait: they spend little time in MPI calls
- *  while all others spend much, longer by over straggler_wait of the recorded time. They are the minority, and at most
+/** mpi_late - the late ranks of a run without steps, for which the others wait. They spend little time in MPI calls
+ * while all others spend much, longer by over straggler_wait of the recorded time. They are the minority, and at most
  *  MPI_LATE_NAMED. Test: tests/unit/test_rules.c */
 enum { MPI_LATE_NAMED = 4 };
 struct mpi_late {
@@ -36,7 +36,7 @@ struct mpi_late {
 struct mpi_late mpi_late(const struct thresholds *t, const struct run *a);
 
 /** late_in_files - calls on files of a rank that alone is late, if it spends more time in them than the mean of the
- *  others by at least half of the waiting for it; else 0, also when it has more time in them than the run lasted.
+ * others by at least half of the waiting for it. Else 0, also when it has more time in them than the run lasted.
  *  Test: tests/unit/test_narrate.c */
 int64_t late_in_files(const struct thresholds *t, const struct run *a);
 

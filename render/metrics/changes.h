@@ -59,8 +59,8 @@ struct changes changes_between(struct dcr_arena *arena, const struct run *before
 #define SAME_WINDOW 0.01
 
 /** changes_of_report - rep->changes of one run before and one after, of as many GPUs, both recorded as a whole or both
- * in a window: of as many compared steps, or without steps of as many nodes and ranks in windows of one length. Else it
- *  stays NULL. Call after compare(). */
+ * in a window. They have as many compared steps. Without steps they have as many nodes and ranks, and windows of one
+ * length. Else it stays NULL. Call after compare(). */
 void changes_of_report(struct report *rep, const struct report *before);
 
 /* The time of one run by name, over the whole recording. Kinds as for changes; of kernels, collectives alone. */

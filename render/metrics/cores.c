@@ -1,4 +1,4 @@
-/* cores.c - on how many cores the ranks of a machine may run, all of them together. Called by caveats.c. */
+/* cores.c - on how many cores the ranks of a machine may run, all of them together. */
 #include "render/metrics/cores.h"
 
 #include "lib/base/cores.h"

@@ -11,8 +11,8 @@ int cores_of_all(const struct run *a);
  *  Emulated nodes share the cores of their machine. Test: tests/unit/test_cores.c */
 int cores_unused(const struct run_result *r);
 
-/** waiting_for_core - share of the time of a rank's steps in which it was ready to run but had no core; of its whole
- *  run if the readings do not cover the steps; -1 not measured. Test: tests/unit/test_cores.c */
+/** waiting_for_core - share of the time of a rank's steps in which it was ready to run but had no core. It is that
+ * of its whole run if the readings do not cover the steps. -1: not measured. Test: tests/unit/test_cores.c */
 double waiting_for_core(const struct run *a, const struct run_rank *k);
 
 /** steal_of - share of the CPU time of a node that other virtual machines took, of the node with the largest share; 0 =
@@ -20,8 +20,8 @@ double waiting_for_core(const struct run *a, const struct run_rank *k);
 double steal_of(const struct run *a);
 
 /** missed_with_steal - for a rank on an emulated node with a share: share of the time of its steps in which it was
- * ready, but programs or other virtual machines kept it from a core that its share allows; -1 not measured, or no such
- * node. Test: tests/unit/test_cores.c */
+ * ready, but programs or other virtual machines kept it from a core that its share allows. -1: not measured, or no
+ * such node. Test: tests/unit/test_cores.c */
 double missed_with_steal(const struct run *a, const struct run_rank *k);
 
 /** node_speed - the part of a core that each thread of a rank has: less than 1 on an emulated node whose share is

@@ -74,10 +74,10 @@ static double stopped(const struct run_node *n, struct reading_window w)
 }
 
 /* Threads on an emulated node that waited for a core although its quota let them run, or whose core other virtual
- * machines had for `stolen` cores' worth of time. This is at most the time that they were ready minus the time that the
- * quota stopped them. It is also at most the time that they were ready beyond what a node of this speed needs for their
- * work: a node that waits within a period and still uses up its quota lost nothing. The collector runs on the share
- * too: it took 0.006 core, with samples every 100 ms. */
+ * machines had for `stolen` cores' worth of time. This is at most the time that they were ready minus the time that
+ * the quota stopped them. It is also at most the time that they were ready beyond what a node of this speed needs
+ * for their work. A node that waits within a period and still uses up its quota lost nothing. The collector runs on
+ * the share too: it took 0.006 core, with samples every 100 ms. */
 static double waiting_on_share(const struct run *a, const struct run_rank *k, const struct run_node *n, double stolen)
 {
     const double collector = 0.01; /* cores of the collector, rounded up */

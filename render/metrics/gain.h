@@ -45,9 +45,9 @@ void bound_work(struct run_result *r);
  *  source   docs/metrics.md#shared-cores. Test: tests/unit/test_gain.c */
 double shared_time(double *work, int n, double cores);
 
-/** gain_basis_of - is the gain of a class an estimate or an upper bound? Three gains are bounds: a GPU's waiting for
- * its host cannot fall below zero, cores save at most the time for which threads waited for them, and loading that
- * waits is hidden only by as many workers as load side by side in the rest of a step. All others are replays, models or
+/** gain_basis_of - is the gain of a class an estimate or an upper bound? Three gains are bounds. A GPU's waiting for
+ * its host cannot fall below zero. Cores save at most the time for which threads waited for them. Loading that waits
+ * is hidden only by as many workers as load side by side in the rest of a step. All others are replays, models or
  * earlier timings. */
 enum gain_basis gain_basis_of(const struct run_result *r, enum cause_class c);
 
@@ -62,7 +62,7 @@ void gain_when_shared(struct report *rep, struct run_result *r);
 double saved_when_shared(struct report *rep, const struct run_result *r, double ratio);
 
 /** others_ratio - share of the cores on which the ranks may run that other programs took, by the nodes' CPU monitors
- *  less the CPU time of the ranks; 0 none, or not measured, at most 0.95.
+ * less the CPU time of the ranks. At most 0.95; 0: none, or not measured.
  *  source   docs/metrics.md#shared-cores. Test: tests/unit/test_gain.c */
 double others_ratio(const struct run_result *r);
 

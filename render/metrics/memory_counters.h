@@ -5,9 +5,9 @@
 
 #include "render/metrics/report.h"
 
-/** missed_gb_per_s - what misses of the last-level cache read from memory, all ranks together, from the first step's
- *  start to the last step's end, without steps over the run: misses * 64 bytes / time. It is a lower bound, because
- *  written lines and most prefetched ones are not counted.
+/** missed_gb_per_s - what misses of the last-level cache read from memory, all ranks together: misses * 64 bytes /
+ * time. The time is that from the first step's start to the last step's end, or of the run without steps. It is a lower
+ * bound, because written lines and most prefetched ones are not counted.
  *  returns  REASON_NONE, or why it is not known: Linux counts misses of the last level as "cache-misses" on Intel's
  *           processors only, on AMD's those of the second level and on Arm's of the first.
  *  source   Linux, arch/x86/events/intel/core.c (LONGEST_LAT_CACHE.MISS), arch/x86/events/amd/core.c,

@@ -461,12 +461,13 @@ struct report {
     size_t notes_cap, claims_cap; /* filling only */
     enum counted_unit unit;       /* what node counts count */
     const char *node_label;       /* "emulated nodes", "Slurm nodes on one kernel", ...; "" = separate machines */
-    const char *headline, *support, *first_action, *how_sure; /* narrative.md order; support etc. may be "" */
-    struct phrase ranking[RANKING_MAX];                       /* of runs that are no series */
-    const char *limits_now;      /* the headline of the runs, if that of the report is about a comparison */
-    const char *first_command;   /* the shell command that tries first_action here; "" if no command can */
-    int is_first_measuring;      /* it measures the run again, because other programs used its cores */
-    const char *first_elsewhere; /* the same on a Slurm cluster, if the machine is too small; "" */
+    /* In the order in which the front page shows them; all but headline may be empty. */
+    const char *headline, *support, *first_action, *how_sure;
+    struct phrase ranking[RANKING_MAX]; /* of runs that are no series */
+    const char *limits_now;             /* the headline of the runs, if that of the report is about a comparison */
+    const char *first_command;          /* the shell command that tries first_action here; "" if no command can */
+    int is_first_measuring;             /* it measures the run again, because other programs used its cores */
+    const char *first_elsewhere;        /* the same on a Slurm cluster, if the machine is too small; "" */
     struct phrase sure[N_SURE_ITEMS][SAID_MAX]; /* how sure the answer is */
     struct phrase ruled_out[JUDGED_MAX];        /* for the run of the answer: what else was looked at */
     int has_first_forecast;

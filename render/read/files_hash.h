@@ -7,9 +7,9 @@
 #include "render/read/inputs.h"
 
 /** files_hash - set r->files_sha256: for one file its SHA-256, for several that of the list which `sha256sum` prints
- *  for them in bytewise order of their names. It is not set if there is a manifest, which holds the hashes, if one of
- *  them is not a plain file (a pipe), or if they have more than 64 MB, because hashing would take a third as long as
- *  everything else. Then r->files_unhashed gives the reason.
+ * for them in bytewise order of their names. It is not set if there is a manifest, which holds the hashes, or if one of
+ * them is not a plain file (a pipe). It is not set above 64 MB, because hashing would take a third as long as
+ * everything else. Then r->files_unhashed gives the reason.
  *  x        borrows; what r was read from
  *  cost     reads every byte once more */
 void files_hash(struct run *r, const struct input *x);

@@ -1,7 +1,7 @@
-/* inputs.h - the inputs of the command line, as runs to read. An archive is a run, and so is a file of another tool. A
- * folder is searched: each archive and each run folder in it (one with metrics.csv, job_metadata or manifest.json) is a
- * separate run, and all other files together are one run, except traces that cannot be of one job (jobs.h). Called by
- * main(). */
+/* inputs.h - the inputs of the command line, as runs to read. An archive is a run, and so is a file of another tool.
+ * A folder is searched. Each archive and each run folder in it (one with metrics.csv, job_metadata or manifest.json)
+ * is a separate run. All other files together are one run, except traces that cannot be of one job (jobs.h). Called
+ * by main(). */
 #ifndef RENDER_READ_INPUTS_H
 #define RENDER_READ_INPUTS_H
 

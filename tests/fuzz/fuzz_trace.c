@@ -1,8 +1,7 @@
-/* fuzz_trace.c - libFuzzer entry over lib/trace and lib/reduce. The first byte chooses: bit 0, whether
- * block checksums are corrected first, so that rubbish reaches the parser of slots too; bit 1, whether the rest is the
- * text of a summary and not a trace; bit 2, whether it is also read as a payload with its definitions; bit 3, whether a
- * watcher reads along while the summary is made (lib/trace/trace_chunks.h), which must see every event. A trace's
- * summary must come back from its own text. */
+/* fuzz_trace.c - libFuzzer entry over lib/trace and lib/reduce. The first byte chooses. Bit 0: block checksums are
+ * corrected first, so that rubbish reaches the parser of slots too. Bit 1: the rest is the text of a summary and not
+ * a trace. Bit 2: it is also read as a payload with its definitions. Bit 3: a watcher reads along while the summary
+ * is made (lib/trace/trace_chunks.h), and must see every event. A trace's summary must come back from its own text. */
 #include "lib/base/hash.h"
 #include "lib/trace/payload.h"
 #include "lib/reduce/summary.h"

@@ -1,5 +1,5 @@
-/* collect_gpu.cu - the collector on a GPU: this program keeps a device busy for a second under NVTX ranges, first by
- * itself under `dccollect run`, then reads the collector's record: NVML's utilisation and memory, and the ranges. Exit
+/* collect_gpu.cu - the collector on a GPU. This program runs itself under `dccollect run` and keeps a device busy for a
+ * second under NVTX ranges. Then it reads the collector's record: NVML's utilisation and memory, and the ranges. Exit
  * status 0 passed, 1 failed, 77 skipped (no CUDA device).
  *   BUILD=build collect_gpu          the test
  *   collect_gpu --busy               the program under study */

@@ -1,6 +1,6 @@
 /* test_all_reduce.c - the all-reduces of a step by a calibration or a log of nccl-tests
- * (render/metrics/series/all_reduce.c), by hand: a latency of 10 us times log2 of the ranks, a bus bandwidth of 2 GB/s,
- * a megabyte a step. */
+ * (render/metrics/series/all_reduce.c). Expected values are computed by hand for a latency of 10 us times log2 of the
+ * ranks, a bus bandwidth of 2 GB/s, a megabyte a step. */
 #include "tests/unit/made_run.h"
 
 #include "render/findings/narrate.h"

@@ -1,5 +1,6 @@
-/* test_backend_cpu.c - the back end seen from the training loop, in single precision: several ranks give the gradient
- * of one, all kernel tables agree, an update that is not finite changes nothing, training reduces the loss. */
+/* test_backend_cpu.c - the back end seen from the training loop, in single precision. Several ranks give the
+ * gradient of one, and all kernel tables agree. An update that is not finite changes nothing. Training reduces the
+ * loss. */
 #include "trainer/model/backend.h"
 #include "trainer/tools/probe.h"
 #include "trainer/model/rng.h"

@@ -1,6 +1,6 @@
-/* test_backend_cuda.c - the CUDA back end against the CPU's, under the emulator (tests/gpu/emulator): results are
- * independent of the order in which a device works; messages when there is no device, no memory, or a failing device.
- * The same cases run on a device in tests/gpu/backend_gpu.cu. */
+/* test_backend_cuda.c - the CUDA back end against the CPU's, under the emulator (tests/gpu/emulator). Results are
+ * independent of the order in which a device works. There are messages when there is no device, no memory, or a
+ * failing device. The same cases run on a device in tests/gpu/backend_gpu.c. */
 #include "tests/gpu/backend_cases.h"
 #include "tests/gpu/emulator/emulator.h"
 #include "tests/lib/under_asan.h"

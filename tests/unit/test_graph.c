@@ -73,7 +73,7 @@ static void test_scaled_laplacian_by_hand(void **state)
     graph_csr_free(&a);
 }
 
-/* The path of n nodes, -1 beside a diagonal of 2, has largest eigenvalue 2 + 2 cos(pi / (n + 1)); its upper end is
+/* The path of n nodes, -1 beside a diagonal of 2, has largest eigenvalue 2 + 2 cos(pi / (n + 1)). Its upper end is
  * dense, so the Lanczos iteration has to work for it. */
 static void test_largest_eigenvalue_of_a_path(void **state)
 {

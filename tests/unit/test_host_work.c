@@ -42,8 +42,9 @@ static int64_t phase(const char *name, int i)
     return -1;
 }
 
-/* A step of 1000: loading 100 with an operator in it, forward 200, backward 300 with a gap of 20, of which a collective
- * on another thread hides 150 of 250; its rest of 100, the optimiser 60, a checkpoint 80 with an operator in it. */
+/* A step of 1000: loading 100 with an operator in it, forward 200, backward 300 with a gap of 20. The backward pass
+ * hides 150 of the 250 of a collective on another thread. Then the rest of 100, the optimiser 60, and a checkpoint
+ * 80 with an operator in it. */
 #define STEP(EVENT_RANGE, EVENT_OP)                                                               \
     EVENT_RANGE("ProfilerStep#4", 1, 0, 1000)                                                     \
     EVENT_RANGE("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", 1, 0, 100)         \

@@ -136,7 +136,7 @@ static void test_values(void **state)
     assert_int_equal(v.why.slot[0].count, SPREAD_P99_NEEDS);
     v = metric_value(&run_metrics, RUN_POP_GPU_COMMUNICATION, r);
     assert_int_equal(v.why.code, REASON_STEPS_NOT_OF_GPU_TRACES);
-    v = metric_value(&run_metrics, RUN_SHARED_ALONE, r); /* nobody knows more */
+    v = metric_value(&run_metrics, RUN_SHARED_ALONE, r); /* no reason is recorded for it */
     assert_int_equal(v.why.code, REASON_NOT_MEASURED);
     report_free(&rep);
     run_free(run);

@@ -101,9 +101,9 @@ static void add_phases(struct run *r, int64_t forward_ns)
     }
 }
 
-/* On four nodes 80 ms of compute (forward 20, backward 60) would be 20 (5 and 15) and are 26: the backward pass has
- * lost all 6, the forward pass has, both have lost 3, the forward pass has lost 8 and the backward pass gained 2, or
- * nothing is known of phases. */
+/* On four nodes 80 ms of compute (forward 20, backward 60) would be 20 (5 and 15) and are 26. Cases: the backward
+ * pass has lost all 6, the forward pass has, or both have lost 3. Or the forward pass has lost 8 and the backward
+ * pass gained 2. Or nothing is known of phases. */
 static void test_phase_that_lost(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* test_pieces.c - a trace in pieces (docs/FORMAT.md): in a row they have the content of the whole; without the first
- * one the rest is not a damaged trace; and sums of dropped events count. */
+/* test_pieces.c - a trace in pieces (docs/FORMAT.md). In a row they have the content of the whole. Without the first
+ * one the rest is not a damaged trace. Sums of dropped events count. */
 #include "lib/archive/format.h"
 #include "lib/base/hash.h"
 #include "lib/reduce/summary.h"

@@ -1,5 +1,5 @@
-/* test_properties.c - properties of every run: parts sum to the step, causes of idle time to the idle time, classes of
- * a loss to the loss, efficiencies multiply, and another presentation of the same run gives the same report. Runs are
+/* test_properties.c - properties of every run. Parts sum to the step, causes of idle time to the idle time, and classes
+ * of a loss to the loss. Efficiencies multiply. Another presentation of the same run gives the same report. Runs are
  * random (random_run.h). A failing case prints its seed.
  *
  *   PROPERTY_SEEDS=17 build/tests/unit/test_properties          repeats it

@@ -10,8 +10,8 @@
 #include "render/say/format.h"
 #include "render/findings/narrate.h"
 
-/* 100 ns of compute a step move 1600 bytes and do 500 operations; one core moves 10 bytes and does 20 operations a ns,
- * two 20 and 40: memory needs 80 ns, products 12.5. */
+/* 100 ns of compute a step move 1600 bytes and do 500 operations. One core moves 10 bytes and does 20 operations a
+ * ns, two 20 and 40. So memory needs 80 ns, products 12.5. */
 static struct run *calibrated(double bytes, double flop)
 {
     static struct run_node_calibration nodes[2];

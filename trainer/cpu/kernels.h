@@ -81,10 +81,11 @@ struct kernels {
  *  errors   DCR_FAIL: unknown name, or this CPU cannot run it */
 int kernels_choose(const char *name, const struct kernels **out, struct dcr_err *err) DCR_MUST_CHECK;
 
-/* The tables that kernels_choose knows. The portable one takes its products from OpenBLAS: all of double precision, and
- * single precision on CPUs without AVX2. The others have separate products, chosen by CPUID: Debian 12's OpenBLAS falls
- * back to kernels of 2004 (Prescott, SSE3) on CPUs it does not know, and on those it knows it is 5 to 18 % slower at
- * the shapes of a tile, since it copies both factors for every product (docs/performance.md). */
+/* The tables that kernels_choose knows. The portable one takes its products from OpenBLAS: all of double precision,
+ * and single precision on CPUs without AVX2. The others have separate products, chosen by CPUID. Debian 12's
+ * OpenBLAS falls back to kernels of 2004 (Prescott, SSE3) on CPUs that it does not know. On those that it knows it
+ * is 5 to 18 % slower at the shapes of a tile, because it copies both factors for every product
+ * (docs/performance.md). */
 #define kernels_portable REAL_FN(kernels_portable)
 extern const struct kernels kernels_portable;
 #ifndef DCR_REAL_F64

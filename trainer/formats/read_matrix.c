@@ -1,6 +1,7 @@
-/* read_matrix.c - road graphs as matrices: a dense one in an .npy or .npz file, a sparse one as scipy.sparse.save_npz
- * writes it (csr, csc, coo), and the one in the pickle adj_mx.pkl of DCRNN. Row = from. In NumPy's files rows and
- * columns are the sensors in the order of the data; the pickle names them. Called by formats.c. */
+/* read_matrix.c - road graphs as matrices. They are a dense one in an .npy or .npz file, a sparse one as
+ * scipy.sparse.save_npz writes it (csr, csc, coo), and the one in the pickle adj_mx.pkl of DCRNN. Row = from. In
+ * NumPy's files rows and columns are the sensors in the order of the data; the pickle names them. Called by
+ * formats.c. */
 #include "trainer/formats/readers.h"
 
 #include "lib/base/buf.h"

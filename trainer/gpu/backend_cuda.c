@@ -1,6 +1,6 @@
-/* backend_cuda.c - the CUDA back end's host half, part of every build: opens the device library, gives each rank a
- * device, describes model and graph to it, and passes the calls of backend.h on (device.h). The parameters' table and
- * initial bits are the CPU's. */
+/* backend_cuda.c - the CUDA back end's host half, part of every build. It opens the device library, gives each rank
+ * a device, describes model and graph to it, and passes the calls of backend.h on (device.h). The parameters' table
+ * and initial bits are the CPU's. */
 #include "trainer/gpu/device.h"
 #include "trainer/gpu/share.h"
 #include "trainer/model/backend.h"

@@ -1,6 +1,6 @@
 /* diffuse.cuh - diffusion over the graph inside a block, and its adjoint. A block has one sample and some columns (a
- * multiple of 4); a thread has the same four columns of every rows-per-pass-th sensor throughout, so that a value that
- * only one element needs is read back by the thread that wrote it.
+ * multiple of 4). A thread has the same four columns of every rows-per-pass-th sensor throughout. So a value that only
+ * one element needs is read back by the thread that wrote it.
  *
  * Rows of an array of terms are n_terms * width apart, term m of a row m * width further, as in gconv.h. With IN_SHARED
  * the last two terms of the recursion stay in shared memory (2 * n_sensors * columns floats): every term is written to

@@ -1,10 +1,11 @@
-/* kernels.cuh - the kernels of a DCGRU cell and its surroundings, as functions that launch them, their types, and the
- * check of every CUDA call. The dense products between them are cuBLAS's (products.cu); forward.cu and backward.cu give
- * the order of the calls.
+/* kernels.cuh - functions that launch the kernels of a DCGRU cell and its surroundings, their types, and the check of
+ * every CUDA call. The dense products between them are cuBLAS's (products.cu); forward.cu and backward.cu give the
+ * order of the calls.
  *
- * Shapes: R = B * N rows, row b * N + n is sensor n of sample b; P = units, padded with zeros to a multiple of 8
- * (padded units stay 0 through forward and backward); M diffusion terms. `Z` is the storage type of what products read:
- * float, or bf16 when is_bf16; void * points to such. Launchers return 0 or DCR_FATAL (the launch failed). */
+ * Shapes: R = B * N rows, and row b * N + n is sensor n of sample b. P = units, padded with zeros to a multiple of
+ * 8. Padded units stay 0 through forward and backward. There are M diffusion terms. `Z` is the storage type of what
+ * products read: float, or bf16 when is_bf16. void * points to such. Launchers return 0 or DCR_FATAL (the launch
+ * failed). */
 #ifndef TRAINER_GPU_KERNELS_CUH
 #define TRAINER_GPU_KERNELS_CUH
 
@@ -117,8 +118,8 @@ int launch_state(const struct state_args *a, const struct tiling *t, cudaStream_
 
 /* ---- backward: cell.cu ---------------------------------------------------------------------------------- */
 
-/* From dz (the gradient of the terms of r * h) and dh = d h': gradients of both gates, and the gradient that reaches h
- * through them: dh' u + d(r h) r, which replaces dh. */
+/* Makes from dz (the gradient of the terms of r * h) and dh = d h' the gradients of both gates, and the gradient
+ * that reaches h through them. The latter is dh' u + d(r h) r and replaces dh. */
 struct gates_back_args {
     struct diffusion d; /* transposed */
     int width;

@@ -2,7 +2,8 @@
  * memory, conversion from and to bf16, vectors of four values, sums over a block.
  *
  * Kernels take one argument struct by value and use no CUDA feature beyond blocks, threads, __syncthreads, warp
- * shuffles and dynamic shared memory, no atomics: sums have a fixed order, so the same inputs give the same bits. */
+ * shuffles and dynamic shared memory. They use no atomics: sums have a fixed order, so the same inputs give the same
+ * bits. */
 #ifndef TRAINER_GPU_LAUNCH_CUH
 #define TRAINER_GPU_LAUNCH_CUH
 

@@ -1,5 +1,5 @@
-/* nccl_abi.h - the few calls of NCCL that we use, as its library exports them. NCCL is not linked and its header is not
- * needed, because toolkits come without it, a single GPU does not use it, and the libnccl.so.2 found at run time may
+/* nccl_abi.h - the few calls of NCCL that we use, as its library exports them. NCCL is not linked and its header is
+ * not needed. Toolkits come without it, and a single GPU does not use it. The libnccl.so.2 found at run time may
  * differ from that of the build. Values and signatures have been the same since NCCL 2.13; if nccl.h is installed,
  * tests/unit/test_nccl_abi.c compares them with it. */
 #ifndef TRAINER_GPU_NCCL_ABI_H

@@ -119,8 +119,8 @@ void packed_place(struct gpu *g)
     g->n_packed = at;
 }
 
-/* One convolution's rows i * M + m of the parameter block, with i counted from i0, to rows m * width + i of `to`, whose
- * columns from `column` on are groups of P, one for each of `gates` groups of U. */
+/* Copies one convolution's rows i * M + m of the parameter block, with i counted from i0, to rows m * width + i of
+ * `to`. Its columns from `column` on are groups of P, one for each of `gates` groups of U. */
 static void map_rows(const struct gpu *g, int *to, int ld, int column, int width, int i0, int n_i, size_t from,
                      int gates)
 {

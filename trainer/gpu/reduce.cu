@@ -1,7 +1,8 @@
-/* reduce.cu - sums in a fixed order and operations on single values: the loss and its gradient, weight gradients of
- * inputs too narrow for a matrix product, biases, the sum of the parts of products over row ranges, the norm of the
- * mean gradient, Adam, and the weights in the order that products read. Formulas: trainer/model/loss.h, adam.h. Values
- * that the host decides (rate, clip) are read from device memory, so that a recorded step stays valid. */
+/* reduce.cu - sums in a fixed order and operations on single values. Sums: the loss and its gradient, weight
+ * gradients of inputs too narrow for a matrix product, biases, the parts of products over row ranges, and the norm
+ * of the mean gradient. Single values: Adam, and the weights in the order that products read. Formulas:
+ * trainer/model/loss.h, adam.h. Values that the host decides (rate, clip) are read from device memory, so that a
+ * recorded step stays valid. */
 #include "trainer/gpu/launch.cuh"
 
 enum { THREADS = 256, N_SUMS = 4 };

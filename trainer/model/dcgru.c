@@ -1,9 +1,9 @@
 /* dcgru.c - see dcgru.h. Called by dcrnn_run.c. It handles one cell and one step, not time, layers or batches.
  *
- * Order of evaluation. Forward: terms of x once for both convolutions, then terms of h, one product, gates; terms of r
- * * h replace those of h, one product, candidate and state. Backward, one gate after another (c, r, u), so that fewer
- * terms fill the cache: the adjoint terms Q of a gate's output gradient give both its input gradient (Q W^T) and its
- * weight gradient (input^T Q), see gconv_adjoint. */
+ * Order of evaluation. Forward: terms of x once for both convolutions, then terms of h, one product, gates; terms of
+ * r * h replace those of h, one product, candidate and state. Backward, one gate after another (c, r, u), so that
+ * fewer terms fill the cache. The adjoint terms Q of a gate's output gradient give both its input gradient (Q W^T)
+ * and its weight gradient (input^T Q), see gconv_adjoint. */
 #include "trainer/model/dcgru.h"
 
 #include <string.h>

@@ -1,10 +1,10 @@
 /* dcrnn_run.c - forward and backward through time, and the workers that share a batch.
  *
- * Order of evaluation. Samples depend on one another only through the gradient sums, so a batch is cut into tiles of a
- * few samples, and each tile runs through all steps and layers while its data are in the cache. Backward is two passes
- * over the tiles: first the decoder of all tiles, then the encoder, so that the decoder's gradients are final, and can
- * be sent, half-way. Tile i always belongs to the same worker and the workers' sums are added in the order of the
- * workers: results do not depend on scheduling. */
+ * Order of evaluation. Samples depend on one another only through the gradient sums, so a batch is cut into tiles of
+ * a few samples. Each tile runs through all steps and layers while its data are in the cache. Backward is two passes
+ * over the tiles: first the decoder of all tiles, then the encoder, so that the decoder's gradients are final, and
+ * can be sent, half-way. Tile i always belongs to the same worker and the workers' sums are added in the order of
+ * the workers: results do not depend on scheduling. */
 #include "trainer/model/dcrnn_model.h"
 
 #include "lib/base/thread.h"

@@ -95,10 +95,10 @@ void gconv_diffuse(const struct gconv *g, int n_samples, int width, real *z, ptr
     }
 }
 
-/* With "published" the terms of support 2 are T_k(S2) T_(K-1)(S1) X, T_k the Chebyshev polynomials, so their adjoint is
- * T_(K-1)(S1^T) T_k(S2^T) G: first the recursion with S2^T, then K-1 more steps with S1^T on all K results at once. The
- * two steps of a Chebyshev recursion alternate between `scratch` and the final place, and start so that they end in the
- * final place. */
+/* With "published" the terms of support 2 are T_k(S2) T_(K-1)(S1) X, T_k the Chebyshev polynomials. Their adjoint is
+ * T_(K-1)(S1^T) T_k(S2^T) G: first the recursion with S2^T, then K-1 more steps with S1^T on all K results at once.
+ * The two steps of a Chebyshev recursion alternate between `scratch` and the final place, and start so that they end
+ * in the final place. */
 static void adjoint_published(const struct gconv *g, int n_samples, int width, const real *g0, real *out, ptrdiff_t row,
                               ptrdiff_t term, real *scratch)
 {

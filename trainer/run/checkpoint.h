@@ -1,8 +1,8 @@
 /* checkpoint.h - the whole state of a training run in one file, written so that no crash leaves half a file.
  *
- * Resuming continues with the same bits: parameters, both Adam moments, the place in the epoch and the sums of the
- * epoch so far are the whole state, because random numbers are functions of seed and step (rng.h). Rank 0 writes and
- * reads; the loop broadcasts. Numbers are in the byte order of the machine; a file of the other order is refused. */
+ * Resuming continues with the same bits. Parameters, both Adam moments, the place in the epoch and the sums of the
+ * epoch so far are the whole state. Random numbers are functions of seed and step (rng.h). Rank 0 writes and reads;
+ * the loop broadcasts. Numbers are in the byte order of the machine; a file of the other order is refused. */
 #ifndef TRAINER_RUN_CHECKPOINT_H
 #define TRAINER_RUN_CHECKPOINT_H
 

@@ -1,5 +1,5 @@
-/* cupti.c - see cupti.h. CUPTI is opened at run time; without it, with one that is too old, or with a driver that
- * refuses (permission, another profiler), GPU activity is off and a note in the trace says why. */
+/* cupti.c - see cupti.h. CUPTI is opened at run time. Without it, with one that is too old, or with a driver that
+ * refuses (permission, another profiler), GPU activity is off, and a note in the trace says why. */
 #include "collect/guest/cupti/cupti.h"
 
 #include "collect/guest/guest.h"

@@ -1,6 +1,6 @@
-/* cupti_abi.h - the part of CUPTI's activity interface that we use, declared here so that CUDA is not needed to build
- * and every CUPTI from CUDA 11 to 13 works (later records only add fields at the end). tests/unit/test_cupti_abi.c
- * compares it with the real headers. */
+/* cupti_abi.h - the part of CUPTI's activity interface that we use. It is declared here so that CUDA is not needed
+ * to build and every CUPTI from CUDA 11 to 13 works. Later records only add fields at the end.
+ * tests/unit/test_cupti_abi.c compares it with the real headers. */
 #ifndef DCC_CUPTI_ABI_H
 #define DCC_CUPTI_ABI_H
 

@@ -1,7 +1,7 @@
 /* files.h - maps descriptors to files, and sums up their calls. Called by io/calls.c.
  *
  * Regular files are followed; pipes, sockets, devices, /proc, /sys and /dev are not. A process leaves no trace if it
- * moved less than FILES_QUIET_BYTES, made no long call and was not recorded for another reason, because the many small
+ * moved less than FILES_QUIET_BYTES, made no long call and was not recorded for another reason. The many small
  * helpers of a job (shells, cat) would only be noise. All of this is in memory that is zeroed in a forked child. */
 #ifndef DCC_IO_FILES_H
 #define DCC_IO_FILES_H

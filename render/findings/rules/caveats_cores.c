@@ -63,10 +63,10 @@ static void check_cores(struct report *rep, int run)
     }
 }
 
-/* Do ranks wait only for their own threads? Other programs and machines that took x cores' worth keep at most x threads
- * more waiting, since each core they leave can run one more thread. They are no limit if, on every machine on which a
- * rank waited, x is at most this share of the threads that waited there, or so little of one core that even a rank that
- * met all of it lost no more time than gain_limits. */
+/* Do ranks wait only for their own threads? Other programs and machines that took x cores' worth keep at most x
+ * threads more waiting, since each core they leave can run one more thread. They are no limit if x is small on every
+ * machine on which a rank waited. Small is at most this share of the threads that waited there, or so little of one
+ * core that even a rank that met all of it lost no more time than gain_limits. */
 static int is_of_own_threads(const struct report *rep, const struct run *a, double share)
 {
     double limit = rep->thresholds.run_delay_limits;

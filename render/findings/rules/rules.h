@@ -7,8 +7,8 @@
 #include "render/metrics/report.h"
 
 /** claimed_interval - interval of the share of step time in the claim of a class: all communication, one part, or
- *  loading, writing and imbalance with the waiting that they cause; has 0: it is not a share, or there are too few
- * steps. (cause_intervals.c) source   docs/metrics.md#intervals. Test: tests/unit/test_intervals.c */
+ * loading, writing and imbalance with the waiting that they cause. has 0: it is not a share, or there are too few
+ * steps. (cause_intervals.c) source docs/metrics.md#intervals. Test: tests/unit/test_intervals.c */
 struct interval claimed_interval(const struct run_result *r, enum cause_class cls);
 
 /* Times of metrics.csv, summed over n epochs. */

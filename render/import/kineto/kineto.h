@@ -1,11 +1,11 @@
 /* kineto.h - a PyTorch profiler (Kineto) or other Chrome trace, as JSON text, into the sums of its devices.
  *
- * Read: {"traceEvents": [...]} with whatever else in any order, or the bare array; events key by key in any order, the
- * last of equal keys counts; categories of old (Kernel, Memcpy, Memset, Runtime, Operator) and new (kernel, gpu_memcpy
- * ...) versions; complete events ("X") and pairs of "B"
- * and "E" on their thread; times as decimal microseconds, exact to the nanosecond. An operation belongs to args.device,
- * else to its pid. Memory: a window, in two threads a few of them, one large value, and what
- * render/device keeps. Called by render/import/import.c. */
+ * It reads {"traceEvents": [...]} with other keys in any order, or the bare array. The keys of an event may come in
+ * any order, and the last of equal keys counts. Categories may be those of old (Kernel, Memcpy, Memset, Runtime,
+ * Operator) or new versions (kernel, gpu_memcpy ...). Events are complete ("X") or pairs of "B" and "E" on their
+ * thread. Times are decimal microseconds, exact to the nanosecond. An operation belongs to args.device, else to its
+ * pid. Memory: a window (with two threads a few of them), one large value, and what render/device keeps. Called by
+ * render/import/import.c. */
 #ifndef RENDER_IMPORT_KINETO_KINETO_H
 #define RENDER_IMPORT_KINETO_KINETO_H
 

@@ -1,8 +1,8 @@
 /* kineto_hand.h - batches of events on their way from the thread that reads a Chrome trace to the one that adds them
- * up: a few of them are reused in turn, so that the reader is never far ahead. The stretches of text that hold their
+ * up. A few of them are reused in turn, so that the reader is never far ahead. The stretches of text that hold their
  * events are reused in turn too. A stretch serves all batches that its events fill, so that no byte is copied or
- * indexed again for a batch. Inside render/import only. Test: tests/unit/test_kineto_stream.c; with SANITIZE=thread too
- */
+ * indexed again for a batch. Inside render/import only. Test: tests/unit/test_kineto_stream.c; with SANITIZE=thread
+ * too */
 #ifndef RENDER_IMPORT_KINETO_KINETO_HAND_H
 #define RENDER_IMPORT_KINETO_KINETO_HAND_H
 

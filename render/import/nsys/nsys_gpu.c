@@ -49,8 +49,9 @@ static int64_t least(int64_t x, int64_t y)
 }
 
 /* Blocks that an SM can hold at once, as NVIDIA's occupancy calculator counts them: registers are given to warps in
- * units of 256, from the part of the SM that the warp runs on; shared memory in units of 128 bytes, and 1 KiB of it to
- * each block for the system, since capability 8, before that 256 and none. */
+ * units of 256, from the part of the SM that the warp runs on. Since capability 8, shared memory comes in units of
+ * 128 bytes, and each block has 1 KiB more for the system. Before that, units are 256 bytes, and the system takes
+ * none. */
 static int64_t active_blocks(const struct nsys_gpu *g, int64_t warps, int64_t registers, int64_t shared_bytes)
 {
     enum { REGISTERS = 65536 }; /* of every SM since capability 3.0, except 3.7, which has twice as many */

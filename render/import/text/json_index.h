@@ -1,8 +1,8 @@
-/* json_index.h - where the strings and the brackets of a stretch of JSON text are: two bitmaps, one bit a byte, made in
- * one pass of 64 bytes at a time (AVX2 where the processor has it, else SSE2, else plain C; the same bits). With them a
- * reader of huge, mostly uninteresting JSON finds the end of a string or of a nested value by counting zeros instead of
- * looking at bytes. Inside render/import only. source: G. Langdale, D. Lemire, "Parsing gigabytes of JSON per second",
- * VLDB Journal 28 (2019), stage 1. Test: tests/unit/test_json_index.c */
+/* json_index.h - where the strings and the brackets of a stretch of JSON text are: two bitmaps, one bit a byte, made
+ * in one pass of 64 bytes at a time. AVX2, SSE2 and plain C, whichever is the best that the processor has, give the
+ * same bits. With them a reader of huge, mostly uninteresting JSON finds the end of a string or of a nested value by
+ * counting zeros instead of looking at bytes. Inside render/import only. source: G. Langdale, D. Lemire, "Parsing
+ * gigabytes of JSON per second", VLDB Journal 28 (2019), stage 1. Test: tests/unit/test_json_index.c */
 #ifndef RENDER_IMPORT_TEXT_JSON_INDEX_H
 #define RENDER_IMPORT_TEXT_JSON_INDEX_H
 

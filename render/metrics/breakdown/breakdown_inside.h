@@ -59,8 +59,8 @@ struct sums {
  *  a        room for one per rank */
 void breakdown_waits(struct sums *s, const struct grid *g, size_t step, struct split split, const int64_t part[N_PARTS],
                      struct arrival *a);
-/** breakdown_step_gains - what each removal would save in one step, by what that step added to s; if late ranks are
- *  known only at its collectives, at most the cause's own time and the waiting that it caused there.
+/** breakdown_step_gains - what each removal would save in one step, by what that step added to s. If late ranks are
+ * known only at its collectives, it is at most the cause's own time and the waiting that it caused there.
  *  before   s before breakdown_waits of that step
  *  part     its parts, summed over ranks
  *  gain     filled, ns */

@@ -73,9 +73,9 @@ const char *unlike_names(struct report *rep, unsigned which);
  *  returns  gives; lives as long as the report. (surroundings.c) Test: tests/unit/test_caveats.c */
 const char *other_surroundings(struct report *rep, int first, const int *runs, int n);
 
-/** launched_word - the first word of a run's command that is the program's: after mpirun, srun, torchrun and similar
- * launchers and their options, which say where and on how many ranks it ran; 0 without such a launcher. (command.c)
- * Test: tests/unit/test_scaling.c */
+/** launched_word - the first word of a run's command that is the program's, after mpirun, srun, torchrun and similar
+ * launchers. Their options say where and on how many ranks it ran. 0: without such a launcher. (command.c) Test:
+ * tests/unit/test_scaling.c */
 int launched_word(const struct run *a);
 
 /** scaling_is_masked - does this option of a command only set a size within a series or a place, so that it makes no

@@ -1,5 +1,6 @@
 /* laws.c - laws of scaling fitted to the points of a series, and their forecasts for the next node counts. Every law
- * has its residual; an extrapolation has its interval, or the reason why there is none. Called by scaling.c. */
+ * has its residual. An extrapolation has its interval, or the reason why there is none. Called by
+ * findings/rules/analyse.c. */
 #include "render/metrics/cores.h"
 #include "render/metrics/series/series.h"
 #include "render/metrics/fit.h"

@@ -9,9 +9,9 @@
  *  source   docs/metrics.md#scaling. Test: tests/unit/test_scaling.c */
 void scaling(struct report *rep);
 
-/** scaling_key - what must be equal for two runs to be points of one series: program, model, data, precision, ranks per
- *  node (ranks, if the nodes are unknown; or that the ranks are unknown), threads, and the command without output
- *  paths, batch sizes and node counts. */
+/** scaling_key - what must be equal for two runs to be points of one series: program, model, data, precision,
+ * threads, ranks per node, and the command without output paths, batch sizes and node counts. If the nodes
+ * are unknown, the number of ranks counts instead, or that it is unknown. */
 void scaling_key(const struct run_result *r, struct dcr_buf *out);
 
 /** is_bare - is the run made of other tools' traces and files alone, which do not say what ran? Two of them are neither
@@ -96,8 +96,8 @@ void laws(struct report *rep, struct series *s);
 
 /** all_reduce - s->all_reduce: the all-reduces of a step by a calibration or a log of nccl-tests. Needs a point.
  *  is_shared  cores were shared, so there is no forecast for points that were not run
- *  source     T = latency log2 p + bytes 2 (p - 1) / p / bus bandwidth; docs/metrics.md#all-reduce-by-the-network.
- * Test: tests/unit/test_all_reduce.c */
+ * T = latency log2 p + bytes 2 (p - 1) / p / bus bandwidth.
+ *  source     docs/metrics.md#all-reduce-by-the-network-alone. Test: tests/unit/test_all_reduce.c */
 void all_reduce(struct report *rep, struct series *s, int is_shared);
 
 #endif

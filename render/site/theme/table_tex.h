@@ -6,8 +6,8 @@
 
 #include <jansson.h>
 
-/** table_tex - a whole `table`, or `longtable` when it is longer than a page, which fits the line it is put in: columns
- *  of words are broken if a line is too short for them, columns of numbers never. The packages it needs are named in a
+/** table_tex - a whole `table`, or `longtable` when it is longer than a page. It fits the line it is put in: columns of
+ * words are broken if a line is too short for them, columns of numbers never. The packages it needs are named in a
  *  comment at its head; nothing in it needs more than pdflatex.
  *  table    borrows; as view_table makes it
  *  label    for \label{tab:...}

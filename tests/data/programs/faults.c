@@ -1,8 +1,8 @@
 /* faults.c - a program that does everything difficult for a library inside it at once, and prints the result.
  *   faults RANGES     by each of three threads, by a child made by fork and one made by clone
- * It handles SIGSEGV (by siglongjmp), SIGBUS and SIGPROF (a timer) itself, starts programs by
- * vfork and exec, opens and closes a library, closes all descriptors but the first three, and threads end all the time.
- * Prints how many ranges it made and a sum over its work; status 7. */
+ * It handles SIGSEGV (by siglongjmp), SIGBUS and SIGPROF (a timer) itself, and starts programs by vfork and exec. It
+ * opens and closes a library, and closes all descriptors but the first three. Threads end all the time. It prints how
+ * many ranges it made and a sum over its work; status 7. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>

@@ -1,7 +1,8 @@
-/* give_up.c - gives up rights or settings in the order of its arguments, and then names ten ranges: clearenv, noenv
- * (another environment), unset (NVTX's variable alone), chroot (to the current folder), user (to be nobody), exec (and
- * start itself anew with the remaining arguments), fork (the child goes on with the remaining arguments), server (fifty
- * children, by fork and by vfork, that become nobody and start another program, as a server of root's does). */
+/* give_up.c - gives up rights or settings in the order of its arguments, and then names ten ranges. Arguments:
+ * clearenv, noenv (another environment), unset (NVTX's variable alone), chroot (to the current folder), user (to be
+ * nobody), exec (and start itself anew with the remaining arguments), fork (the child goes on with the remaining
+ * arguments), server. The latter starts fifty children, by fork and by vfork, that become nobody and start another
+ * program, as a server of root's does. */
 #define _GNU_SOURCE
 #include <nvtx3/nvToolsExt.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* keys.c - a signal handler records the first event of a thread while the thread is in malloc(), in a program that has
- * made more than 32 keys of thread-specific data: for a later key, pthread_setspecific() calls malloc().
+/* keys.c - a signal handler records the first event of a thread while the thread is in malloc(). The program has made
+ * more than 32 keys of thread-specific data, and for a later key pthread_setspecific() calls malloc().
  *   keys N   N threads; exit status 1 if one hangs */
 #include <dlfcn.h>
 #include <pthread.h>

@@ -1,8 +1,8 @@
 /* make_ranks.c - makes a spool as the collectors of many ranks leave it: make_ranks DIR RANKS STEPS [RANKS-PER-NODE
- * [OFFSET-NS DRIFT-PPM]]. Every rank has a trace of a training loop (data_load, forward, backward with two buckets of
- * gradients in flight, all_reduce, optimizer), every node a CPU monitor. Times come from a small generator of numbers:
- * the same arguments, the same bytes. With an offset the clocks of all nodes but the first are behind by it at the
- * start and lose so many parts per million more, and their clock monitors say so; their calendars are an hour
+ * [OFFSET-NS DRIFT-PPM]]. Every rank has a trace of a training loop (data_load, forward, backward with two buckets
+ * of gradients in flight, all_reduce, optimizer), every node a CPU monitor. Times come from a small generator of
+ * numbers: the same arguments, the same bytes. With an offset the clocks of all nodes but the first are behind by it
+ * at the start and lose so many parts per million more. Their clock monitors say so. Their calendars are an hour
  * behind. */
 #include "lib/archive/format.h"
 #include "lib/base/hash.h"

@@ -1,5 +1,5 @@
-/* fake_nccl.cpp - a libnccl.so.2 for tests without a GPU: the calls of nccl_abi.h between processes of one machine,
- * which add up in shared memory (a file in FAKE_NCCL_FOLDER) when the emulator's stream comes to a sum. FAKE_NCCL, a
+/* fake_nccl.cpp - a libnccl.so.2 for tests without a GPU: the calls of nccl_abi.h between processes of one machine.
+ * They add up in shared memory (a file in FAKE_NCCL_FOLDER) when the emulator's stream comes to a sum. FAKE_NCCL, a
  * list of words, orders the faults; built with -DFAKE_VERSION or -DFAKE_WITHOUT_ABORT it is a library that must be
  * refused. */
 #include "tests/gpu/emulator/inside.h"

@@ -1,5 +1,6 @@
 /* ranks.cpp - trainer/gpu/nccl.cu without a GPU: ranks are processes, CUDA is the emulator, NCCL is fake_nccl.cpp.
- *   ranks CASE    status 0 when all ranks succeed; faults are printed on stderr. ranks.sh runs the cases. */
+ *   ranks CASE    status 0 when all ranks succeed; faults are printed on stderr. tests/integration/gpu_ranks.sh runs
+ * the cases. */
 #include "tests/gpu/emulator/emulator.h"
 #include "trainer/gpu/model.cuh"
 
