@@ -1,5 +1,5 @@
-/* tracefile.h - the trace of one process on disk, written by the collector: sealed blocks, the definitions that they
- * need, and from time to time a copy of the blocks that are still being filled. Format: lib/archive/format.h,
+/* tracefile.h - the trace of one process on disk, written by the collector. It has sealed blocks, the definitions that
+ * they need, and from time to time a copy of the blocks that are still being filled. Format: lib/archive/format.h,
  * docs/FORMAT.md.
  *
  * A block is written after the definitions of all names in it. The copies of blocks in use lie at the end of the file,

@@ -7,10 +7,10 @@
  * end_ns and dur_ns in CLOCK_MONOTONIC nanoseconds of its host as recorded; unix_ns is the beginning on the axis of all
  * hosts.
  *
- * That axis, also used for Chrome, is the calendar of rank 0's host. Times of other hosts are put on its clock by the
- * offset and drift of their clock monitors (lib/archive/clocks.h), and the largest error is given beside them
- * (clock_error_ns; otherData.clocks, a label of the process). A host that was not measured uses its own calendar, and
- * the error is unknown. */
+ * That axis, also used for Chrome, is the calendar of rank 0's host. Times of other hosts are put on its clock by
+ * the offset and drift of their clock monitors (lib/archive/clocks.h). The largest error is given beside them
+ * (clock_error_ns; otherData.clocks, a label of the process). A host that was not measured uses its own calendar,
+ * and the error is unknown. */
 #ifndef COLLECT_EXPORT_H
 #define COLLECT_EXPORT_H
 

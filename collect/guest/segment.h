@@ -139,8 +139,8 @@ static inline struct segment_said *segment_said(const struct segment *s)
     return segment_at(s, s->said_at);
 }
 
-/** segment_reserve - number of blocks, of n, that are reserved to keep the sums of steps correct (gap.h): a sixteenth
- * of a small segment, and less of a large one, so that each of 200 threads has two blocks in 8 MB. */
+/** segment_reserve - number of blocks, of n, that are reserved to keep the sums of steps correct (gap.h). It is a
+ * sixteenth of a small segment, and less of a large one, so that each of 200 threads has two blocks in 8 MB. */
 static inline uint32_t segment_reserve(uint32_t n)
 {
     uint32_t small = n / 16 < 3 ? n / 16 : 3;

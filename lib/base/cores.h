@@ -2,9 +2,9 @@
 #ifndef DCR_CORES_H
 #define DCR_CORES_H
 
-/** dcr_cores - the processors that this process is bound to, or fewer when a control group gives it less time (cpu.max
- * of version 2, cpu.cfs_quota_us of version 1; the smallest quota of its group and the groups around it, rounded up).
- * At least 1. A group whose files cannot be read limits nothing. */
+/** dcr_cores - the processors that this process is bound to, or fewer when a control group gives it less time
+ * (cpu.max of version 2, cpu.cfs_quota_us of version 1). The smallest quota of its group and the groups around it
+ * counts, rounded up. At least 1. A group whose files cannot be read limits nothing. */
 int dcr_cores(void);
 /** dcr_cores_of_quota - whole cores for the content of cpu.max: "max 100000", "150000 100000" (2).
  *  returns  0 = no limit, or not understood */

@@ -6,8 +6,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Invisible characters are never shown, because a reader cannot see them and a terminal obeys some of them: controls
- * (C0, C1), formats (Unicode's Cf: writing direction, zero width, tags), and line separators (U+2028, U+2029). */
+/* Invisible characters are never shown, because a reader cannot see them and a terminal obeys some of them. They are
+ * controls (C0, C1), formats (Unicode's Cf: writing direction, zero width, tags), and line separators (U+2028,
+ * U+2029). */
 
 /** utf8_next - the next character of text as valid UTF-8 (RFC 3629). Invalid bytes and invisible characters become
  * U+FFFD.

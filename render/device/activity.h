@@ -1,8 +1,8 @@
 /* activity.h - the operations of one trace, from whatever importer, become exact numbers per device.
  *
- * An importer calls activity_op for every kernel, copy and memset in any order, activity_call for calls of the runtime
- * and activity_range for what the host was doing; activity_finish sorts (through a temporary file when there are many)
- * and sweeps once. Memory: distinct names and a fixed amount; not the number of events. source:
+ * An importer calls activity_op for every kernel, copy and memset in any order, activity_call for calls of the
+ * runtime and activity_range for what the host was doing. activity_finish sorts (through a temporary file when there
+ * are many) and sweeps once. Memory: distinct names and a fixed amount; not the number of events. source:
  * docs/metrics.md#devices. Test: tests/unit/test_activity.c */
 #ifndef RENDER_DEVICE_ACTIVITY_H
 #define RENDER_DEVICE_ACTIVITY_H

@@ -1,5 +1,5 @@
-/* stepranges.h - the named ranges of the host inside steps (annotations of a framework, NVTX): how long each took on
- * the host, and on the GPUs from the start of the first operation launched inside to the end of the last.
+/* stepranges.h - the named ranges of the host inside steps (annotations of a framework, NVTX). They say how long each
+ * took on the host, and on the GPUs from the start of the first operation launched inside to the end of the last.
  *
  * Ranges and operations come in any order and are sorted through temporary files when there are many: memory grows with
  * steps and RUN_MAX_PHASES names, not with events. Inside render/device only.

@@ -58,9 +58,9 @@ struct unit unit_of_bytes(double max_bytes);
  *  source  pooling of adjacent violators: the least-squares solution under order constraints */
 void spread_labels(double *at, size_t n, double gap, double lo, double hi);
 
-/** thin_series - the outline of y over n_buckets equal ranges of the index: per bucket the least and the greatest value
- * in the order in which they occur, so that no spike is lost. NaN (not measured) is kept as one NaN per bucket that has
- *  nothing else.
+/** thin_series - the outline of y over n_buckets equal ranges of the index. It has the least and the greatest value of
+ * each bucket in the order in which they occur, so that no spike is lost. NaN (not measured) is kept as one NaN per
+ * bucket that has nothing else.
  *  index  gives; 2 * n_buckets entries or n, whichever is smaller
  *  returns  entries used; n <= 2 * n_buckets copies all */
 size_t thin_series(const double *y, size_t n, size_t n_buckets, size_t *index);

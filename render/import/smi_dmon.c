@@ -1,5 +1,5 @@
-/* smi_dmon.c - `nvidia-smi dmon`, with -o DT and --format csv or without: a header of two lines, "# gpu pwr ..." and
- * "# Idx W ...", that comes again from time to time, and a row a GPU. Without dates rows count as seconds.
+/* smi_dmon.c - `nvidia-smi dmon`, with -o DT and --format csv or without. A header of two lines, "# gpu pwr ..." and
+ * "# Idx W ...", comes again from time to time. Below it is a row for each GPU. Without dates rows count as seconds.
  * source: nvidia-smi(1), "Device Monitoring". Test: tests/unit/test_smi.c */
 #include "render/import/text/parsers.h"
 

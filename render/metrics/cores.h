@@ -19,9 +19,9 @@ double waiting_for_core(const struct run *a, const struct run_rank *k);
  * none, or not recorded. */
 double steal_of(const struct run *a);
 
-/** missed_with_steal - for a rank on an emulated node with a share: share of the time of its steps in which it was
- * ready, but programs or other virtual machines kept it from a core that its share allows. -1: not measured, or no
- * such node. Test: tests/unit/test_cores.c */
+/** missed_with_steal - what programs and other virtual machines cost a rank on an emulated node with a share. It is the
+ * share of the time of its steps in which it was ready, but they kept it from a core that its share allows. -1: not
+ * measured, or no such node. Test: tests/unit/test_cores.c */
 double missed_with_steal(const struct run *a, const struct run_rank *k);
 
 /** node_speed - the part of a core that each thread of a rank has: less than 1 on an emulated node whose share is

@@ -17,10 +17,9 @@ int rank_lost_steps(const struct run_rank *k);
 /** lost_steps - are steps of the run from traces, and lack events? (recorded.c) */
 int lost_steps(const struct run *a);
 
-/** recorded_of_rank - time in which calls and ranges of a rank were recorded: the time that the window (--steps,
- * --delay
- *  ...) was open by the rank's trace, or the whole run without a window. Times count from the first sample of the
- * rank's process. (recorded.c) */
+/** recorded_of_rank - time in which calls and ranges of a rank were recorded. It is the time that the window
+ * (--steps, --delay ...) was open by the rank's trace, or the whole run without a window. Times count from the first
+ * sample of the rank's process. (recorded.c) */
 struct recorded_rank {
     int64_t ns; /* 0 = not known, or the window never opened */
     int64_t from_ns, to_ns;

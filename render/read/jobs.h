@@ -12,11 +12,11 @@ struct known_file {
     struct trace_ahead *trace; /* NULL = not read yet */
 };
 
-/** jobs_read - reads those traces of an input whose job may be stated only at an end that is too far away (in large
- * compressed ones reaching it takes as long as reading them). Their files get trace, and the job that it states. Does
- * nothing for a single trace, which is no rank of several. A file that cannot be read is left as it is: reading it for
- * its run gives the error. Memory: all of them, reduced to steps, names and sums, stay in memory until their runs take
- * them, since only the last one tells which of them belong together. files    as in jobs_split Test:
+/** jobs_read - reads those traces of an input whose job may be stated only at an end that is too far away. In large
+ * compressed ones reaching it takes as long as reading them. Their files get trace, and the job that it states. Does
+ * nothing for a single trace, which is no rank of several. A file that cannot be read is left as it is: reading it
+ * for its run gives the error. Memory: all of them, reduced to steps, names and sums, stay in memory until their
+ * runs take them, since only the last one tells which of them belong together. files as in jobs_split Test:
  * tests/integration/render_devices.sh */
 void jobs_read(struct inputs *x, size_t input, struct known_file *files);
 /** jobs_split - the Chrome traces of a folder that cannot be one of each rank of one run become separate runs, one for

@@ -1,8 +1,8 @@
 /* dcrnn_naive.h - a second, slow DCRNN for the tests: dense supports, plain loops, one sample at a time, complex
- * numbers. It shares only the names of enums with trainer/. Derivatives come from the complex step: f(p + ih) = f(p) +
- * ih f'(p) up to h^2, so Im f / h with h = 1e-30 is the derivative up to rounding, without a backward pass that could
- * be wrong. Source of the method: Squire and Trapp, "Using complex variables to estimate derivatives", SIAM Review 40,
- * 1998. */
+ * numbers. It shares only the names of enums with trainer/. Derivatives come from the complex step: f(p + ih) = f(p)
+ * + ih f'(p) up to h^2. So Im f / h with h = 1e-30 is the derivative up to rounding, without a backward pass that
+ * could be wrong. Source of the method: Squire and Trapp, "Using complex variables to estimate derivatives", SIAM
+ * Review 40, 1998. */
 #ifndef TESTS_UNIT_DCRNN_NAIVE_H
 #define TESTS_UNIT_DCRNN_NAIVE_H
 

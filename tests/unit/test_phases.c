@@ -9,8 +9,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-/* 20 steps of 100 ns on two ranks: forward takes 40 + step on rank 0 and 20 ns more on rank 1; a checkpoint is written
- * by rank 0 in every fifth step. */
+/* 20 steps of 100 ns on two ranks: forward takes 40 + step on rank 0 and 20 ns more on rank 1. Rank 0 writes a
+ * checkpoint in every fifth step. */
 static struct run *make(void)
 {
     struct run *r = made_run(2, 64);

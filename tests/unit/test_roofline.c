@@ -71,8 +71,8 @@ static int is_about(double a, double b)
     return a > b * (1 - 1e-9) && a < b * (1 + 1e-9);
 }
 
-/* 500 / 1600 operations a byte; two cores' ceilings 40 and 20 meet at 2; attainable 20 x 0.3125 = 6.25 a ns; achieved
- * 500 / 100 = 5, 80 % of it; bytes 16 a ns, 80 % of 20. */
+/* 500 / 1600 operations a byte. Two cores' ceilings 40 and 20 meet at 2. Attainable are 20 x 0.3125 = 6.25 a ns,
+ * achieved 500 / 100 = 5, 80 % of it. Bytes: 16 a ns, 80 % of 20. */
 static void test_roofline(void **state)
 {
     (void)state;

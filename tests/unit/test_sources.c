@@ -220,8 +220,8 @@ static void what_a_tree_wrote_counts_once(void **state)
     close(may_end[1]);
 }
 
-/* One child after the other with 50 MB each, which the parent waits for only at the end: no more than two processes and
- * one child's memory at once, and no row for the time after the last one ended. */
+/* One child after the other with 50 MB each, which the parent waits for only at the end. There are no more than two
+ * processes and one child's memory at once, and no row for the time after the last one ended. */
 static void who_has_ended_has_no_memory(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* loader.h - which windows a step sees, which rank gets them, and the batches made from them: from memory or from a
- * file of windows, when asked for or ahead of time by workers.
+/* loader.h - which windows a step sees, which rank gets them, and the batches made from them. Windows come from memory
+ * or from a file, batches when asked for or ahead of time by workers.
  *
  * Without workers loader_next does all of the work itself. With workers, separate threads fill up to n_ahead batches
  * beyond the one that the training loop holds; several share the windows of one batch, so that the first is there soon.

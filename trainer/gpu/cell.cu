@@ -1,6 +1,6 @@
-/* cell.cu - the kernels between the products of a step: gates and candidate of a cell, each followed by the diffusion
- * of its result, and both backward; and the model's ends, where rows have one or two values instead of units. Called by
- * forward.cu and backward.cu. Equations: dcgru.h. */
+/* cell.cu - the kernels between the products of a step: gates and candidate of a cell, each followed by the
+ * diffusion of its result, and both backward. Others are for the model's ends, where rows have one or two values
+ * instead of units. Called by forward.cu and backward.cu. Equations: dcgru.h. */
 #include "trainer/gpu/diffuse.cuh"
 
 /* ---- how kernels that diffuse are cut ---------------------------------------------------------------------------- */

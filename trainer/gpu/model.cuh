@@ -11,11 +11,11 @@
  *     act[l] (T+H, R, 3P)    r, u, c
  *     g[l]   (T+H, R, 3P)    gradients of their pre-activations
  *
- * A row of terms is the row of a matrix with K = M * P columns, so that a convolution is one product with the packed
- * weights (M * P, outputs), term outermost. Rows of consecutive steps follow each other, so that a weight gradient is
- * one product over all steps, and so are the products with the encoder's inputs above layer 0. Inputs of few features
- * do not go through products: the gates read their terms and weights directly. h = 0 in step 0: its products are left
- * out. */
+ * A row of terms is the row of a matrix with K = M * P columns. So a convolution is one product with the packed
+ * weights (M * P, outputs), term outermost. Rows of consecutive steps follow each other, so that a weight gradient
+ * is one product over all steps, and so are the products with the encoder's inputs above layer 0. Inputs of few
+ * features do not go through products: the gates read their terms and weights directly. h = 0 in step 0: its
+ * products are left out. */
 #ifndef TRAINER_GPU_MODEL_CUH
 #define TRAINER_GPU_MODEL_CUH
 

@@ -46,10 +46,9 @@ struct backend_step {
     double
         *tally; /* [0] sum of |error|, [1] valid targets: overwritten; the rest: this rank's in, all ranks' sums out */
     size_t n_tally; /* >= 2 */
-    /* called when the host sees the device enter a phase: MARK_FORWARD, again after MARK_H2D if it still waits for its
-     * batch when all is enqueued, MARK_BACKWARD, and with the last micro-batch MARK_ALL_REDUCE (several ranks) and
-     * MARK_OPTIMIZER. NULL: no calls
-     */
+    /* called when the host sees the device enter a phase: MARK_FORWARD and MARK_BACKWARD. MARK_FORWARD comes again
+     * after MARK_H2D if it still waits for its batch when all is enqueued. The last micro-batch has MARK_ALL_REDUCE
+     * (several ranks) and MARK_OPTIMIZER too. NULL: no calls */
     void (*enters)(void *ctx, enum mark_range phase);
     /* called once while the device works, when the batch's arrays are free again; NULL: no call. The loop uses it to
      * take the next batch and prefetch it. */

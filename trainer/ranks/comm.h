@@ -3,7 +3,7 @@
  *
  * All calls are collective and return when they are done. A rank that waits offers its core to others. A call that
  * fails, or that waits for a missing rank longer than comm_open's patience, prints one sentence with rank, host and
- * call and aborts all ranks: one rank alone cannot repair anything, and the others would wait without end.
+ * call and aborts all ranks. One rank alone cannot repair anything, and the others would wait without end.
  * Implementation: trainer/ranks/comm_mpi.c. */
 #ifndef TRAINER_RANKS_COMM_H
 #define TRAINER_RANKS_COMM_H

@@ -16,8 +16,8 @@ int stop_signal(void);
  *  returns   when the process may exit with its own status. The only rank: at once. Rank 0 of several prints it, and
  * gives the others time to come here. A launcher would end those that are on their way with SIGTERM, and srun would
  * take its status for that of the job. The others wait for that SIGTERM, which they survive, and stay silent. If
- * rank 0 was not refused, they print it with their number and host: at once on rank 0's machine, because rank 0
- * tells them, elsewhere when no SIGTERM has come for 8 s. */
+ * rank 0 was not refused, they print it with their number and host. On rank 0's machine they do so at once, because
+ * rank 0 tells them, elsewhere when no SIGTERM has come for 8 s. */
 void refuse(const char *sentence);
 
 /** refuse_none - this process's options were taken, and it goes on: rank 0 tells the others on its machine. */

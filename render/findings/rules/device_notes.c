@@ -69,9 +69,9 @@ static void note(struct notes *x, const struct run_device *d, const struct phras
 #define PER_STEP(n, n_steps) \
     slot_number((double)(n) / (double)(n_steps)), slot_count((int64_t)(n)), slot_count((int64_t)(n_steps))
 
-/* A call may wait for another device or for finished work. Its cost is stated only where it was seen: in gaps that
- * began during such a call and ended with an operation launched after it, if they take a hundredth of the steps' time.
- */
+/* A call may wait for another device or for finished work. Its cost is stated only where it was seen. That is in
+ * gaps that began during such a call and ended with an operation launched after it, if they take a hundredth of the
+ * steps' time. */
 static void note_syncs(struct notes *x, const struct run_device *d)
 {
     struct phrase said[NOTE_PHRASES] = {PHRASE(GPU_SYNCS, PER_STEP(d->n_syncs, d->n_steps))};

@@ -3,8 +3,8 @@
  * is copied or built. The reader works on one value that lies wholly inside the window; when the window ends first, a
  * move returns NULL, the reader asks for more (window_more) and starts that value again.
  *
- * Skipped values are checked for balanced brackets and closed strings, not for more: a trace of hundreds of megabytes
- * is read for its times, and text that is not understood must not stop that. Used by render/import only. */
+ * Skipped values are checked for balanced brackets and closed strings, not for more. A trace of hundreds of
+ * megabytes is read for its times, and text that is not understood must not stop that. Used by render/import only. */
 #ifndef RENDER_IMPORT_TEXT_JSON_WINDOW_H
 #define RENDER_IMPORT_TEXT_JSON_WINDOW_H
 

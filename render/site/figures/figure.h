@@ -1,5 +1,5 @@
-/* figure.h - one drawing in all its forms: twice in the page (wide and narrow; the style sheet shows one of them), as
- * PNG and SVG files, with its text alternative, caption and table. */
+/* figure.h - one drawing in all its forms. It is twice in the page (wide and narrow; the style sheet shows one of
+ * them) and in PNG and SVG files, with its text alternative, caption and table. */
 #ifndef RENDER_SITE_FIGURES_FIGURE_H
 #define RENDER_SITE_FIGURES_FIGURE_H
 

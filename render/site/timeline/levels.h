@@ -1,8 +1,8 @@
 /* levels.h - ranges at several levels of detail, as script files that a page loads as it needs them.
  *
  * Level k has tiles of equal length, 2 * 4^k of them. The last level has every range. In the others a range shorter
- * than the level's width w_k is drawn together with its neighbours as one block, so a tile holds at most a few thousand
- * marks a row, and a page never needs more than a few tiles. */
+ * than the level's width w_k is drawn together with its neighbours as one block. So a tile holds at most a few
+ * thousand marks a row, and a page never needs more than a few tiles. */
 #ifndef RENDER_SITE_TIMELINE_LEVELS_H
 #define RENDER_SITE_TIMELINE_LEVELS_H
 
