@@ -32,7 +32,7 @@ render 0 "$TMP"/comm-*.tar
 compare BOTTLENECK_ANALYSIS.md comm/BOTTLENECK_ANALYSIS.md
 compare bottleneck_summary.txt comm/bottleneck_summary.txt
 version=$("$BIN/dcreport" --version)
-check "report.json names the version that made it" jq -e --arg version "$version" '.generator == $version' "$TMP/site/report.json"
+check "report.json names the version that made it" grep -qF "\"generator\": \"$version\"" "$TMP/site/report.json"
 # Only this line depends on the version, so a release leaves the golden file alone.
 sed -i "s/\"generator\": \"$version\"/\"generator\": \"dcreport VERSION\"/" "$TMP/site/report.json"
 compare report.json comm/report.json

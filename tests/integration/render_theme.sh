@@ -10,9 +10,10 @@ fixture_run "$TMP/two" 2 steps=12
 fixture_pack "$TMP/one" "$TMP/there/results/1.tar"
 fixture_pack "$TMP/two" "$TMP/there/results/2.tar"
 cp -r themes "$TMP/there/themes"
-sed -n '/^## Ten lines/,/^## Figures/s/^    //p' docs/themes.md > "$TMP/ten.sh"
+mkdir "$TMP/there/build" && ln -s "$BIN" "$TMP/there/build/bin"
+sed -n '/^## Ten lines/,/^## Figures/p' docs/themes.md | sed -n '/^```sh$/,/^```$/p' | sed '/^```/d' > "$TMP/ten.sh"
 ten_lines() {
-    (cd "$TMP/there" && PATH=$BIN:$PATH bash -e "$TMP/ten.sh") && grep -q 'font-family: serif' "$TMP/there/site/index.html" &&
+    (cd "$TMP/there" && bash -e "$TMP/ten.sh") && grep -q 'font-family: serif' "$TMP/there/site/index.html" &&
         grep -q '<h3>A step takes ' "$TMP/there/site/index.html" && ! grep -q 'class="keys"' "$TMP/there/site/index.html"
 }
 check "the example of docs/themes.md makes its site" ten_lines
