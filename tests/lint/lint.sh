@@ -29,6 +29,7 @@ check "the formulas name functions that are where they say" awk '
 
 check "CHANGELOG.md begins with the version of the Makefile" test "$(sed -n 's/^## //p' CHANGELOG.md | head -n 1)" = "$(sed -n 's/^VERSION := //p' Makefile)"
 check "... and an entry is one line of at most 160 characters" awk 'length > 160 || /^ / { print; bad = 1 } END { exit bad }' CHANGELOG.md
+check "README.md has less than 120 lines, none over 150 characters" awk 'length > 150 { print; bad = 1 } END { exit bad || NR >= 120 }' README.md
 check "a build has the same names by a whole path: its notes of headers are kept" \
     make --no-print-directory -n BUILD="$PWD/no-such" no-such/obj/lib/base/arena.o
 check "phrases and reasons fill the slots that their rows declare" python3 tests/lint/slots.py
