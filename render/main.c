@@ -70,7 +70,7 @@ static int compare_with(struct report *rep, const struct options *o, const struc
         changes_of_report(rep, &before);
         if (n_compared <= 0 && !rep->changes)
             report_add_note(rep, NOTE_GAP, -1, NOTE_NO_COMPARISON,
-                            PHRASE(NO_COMPARISON, slot_reason(&rep->no_comparison)));
+                            PHRASE(NO_COMPARISON, slot_reason(&rep->no_comparison)), said_no_changes(rep));
         narrate_comparisons(rep);
         narrate_changes(rep);
     }

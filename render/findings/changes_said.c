@@ -35,6 +35,11 @@ static const struct changed_table *leading(const struct changes *c, enum changed
     return NULL;
 }
 
+int changes_are_unequal(const struct changes *c)
+{
+    return c && c->has_steps && c->n_steps[BEFORE] != c->n_steps[AFTER];
+}
+
 static struct phrase headline(const struct changed_table *t, enum changed_kind kind)
 {
     static const char *const subject[N_CHANGED_KINDS] = {[CHANGED_KERNELS] = "kernels",
@@ -44,6 +49,13 @@ static struct phrase headline(const struct changed_table *t, enum changed_kind k
     const struct slot what = slot_name(subject[kind]), after = slot_time(t->all.ns[AFTER]);
     return is_nothing(change_of(&t->all), &t->all) ? PHRASE(CHANGED_NOTHING, what, after)
                                                    : PHRASE(CHANGED_TOTAL, what, after, slot_time(t->all.ns[BEFORE]));
+}
+
+static struct phrase time_of_call(const struct changed *c)
+{
+    double ratio = (double)c->ns[AFTER] / (double)c->n[AFTER] / ((double)c->ns[BEFORE] / (double)c->n[BEFORE]);
+    return ratio > 1 ? PHRASE(CHANGED_LONGER, slot_percent(ratio - 1))
+                     : PHRASE(CHANGED_SHORTER, slot_percent(1 - ratio));
 }
 
 /* Why one name took more or less time: the larger of its two contributions. */
@@ -57,22 +69,42 @@ static struct phrase why_of(const struct changed *c)
         return PHRASE(CHANGED_CALLS, slot_count(c->n[AFTER]), slot_count(c->n[BEFORE]));
     if (!c->ns[BEFORE]) /* before, all of its time lay in other names */
         return PHRASE(NONE);
-    double ratio = (double)c->ns[AFTER] / (double)c->n[AFTER] / ((double)c->ns[BEFORE] / (double)c->n[BEFORE]);
-    return ratio > 1 ? PHRASE(CHANGED_LONGER, slot_percent(ratio - 1))
-                     : PHRASE(CHANGED_SHORTER, slot_percent(1 - ratio));
+    return time_of_call(c);
 }
 
-/* The largest change that counts. Skips rows that stand for several names, such as "(other names)".
+/* Rows that stand for several names, such as "(other names)", are not named. */
+static int is_one_name(const struct changed *c)
+{
+    return *c->name && *c->name != '(';
+}
+
+/* The largest change that counts.
  *  less  > 0: only names that take less than before; < 0: only those that take more; 0: both */
 static const struct changed *largest(const struct changed_table *t, int less)
 {
     for (int i = 0; i < t->n_rows; i++) {
         int64_t change = change_of(&t->rows[i]);
-        if (*t->rows[i].name && *t->rows[i].name != '(' && !is_nothing(change, &t->all) &&
-            (!less || (change < 0) == (less > 0)))
+        if (is_one_name(&t->rows[i]) && !is_nothing(change, &t->all) && (!less || (change < 0) == (less > 0)))
             return &t->rows[i];
     }
     return NULL;
+}
+
+/* What compares although the runs did not do equal work. */
+static void say_unequal(struct said *s, const struct changes *c, const struct changed_table *t)
+{
+    const struct changed *most = NULL;
+    for (int i = 0; i < t->n_rows; i++) {
+        const struct changed *row = &t->rows[i];
+        if (is_one_name(row) && row->n[BEFORE] && row->n[AFTER] && row->ns[BEFORE] &&
+            !is_nothing(row->by_mean_ns, &t->all) && (!most || llabs(row->by_mean_ns) > llabs(most->by_mean_ns)))
+            most = row;
+    }
+    said_add(s, PHRASE(CHANGED_OTHER_STEPS, slot_count(c->n_steps[AFTER]), slot_count(c->n_steps[BEFORE])));
+    if (!most)
+        return;
+    said_add(s, PHRASE(CHANGED_MOST_PER_CALL, slot_name(most->name)));
+    said_add(s, time_of_call(most));
 }
 
 static void add_row(struct said *s, const struct changed *c, int is_first)
@@ -122,6 +154,12 @@ static struct phrase idle(const struct changes *c)
     return PHRASE(CHANGED_IDLE, slot_percent(of[AFTER]), slot_percent(of[BEFORE]));
 }
 
+struct phrase said_no_changes(const struct report *rep)
+{
+    int is_said = rep->changes || rep->no_changes.code == rep->no_comparison.code;
+    return is_said ? PHRASE(NONE) : PHRASE(NO_CHANGES, slot_reason(&rep->no_changes));
+}
+
 void narrate_changes(struct report *rep)
 {
     struct changes *c = rep->changes;
@@ -129,7 +167,9 @@ void narrate_changes(struct report *rep)
     const struct changed_table *t = c ? leading(c, &kind) : NULL;
     if (!t)
         return;
-    c->said = (struct said){.headline = headline(t, kind)};
+    c->said = (struct said){.headline = changes_are_unequal(c) ? PHRASE(CHANGED_UNEQUAL) : headline(t, kind)};
+    if (changes_are_unequal(c))
+        say_unequal(&c->said, c, t);
     if (!c->has_steps)
         said_add(&c->said, PHRASE(CHANGED_STEPS_UNKNOWN));
     if (kind == CHANGED_KERNELS) {
@@ -137,7 +177,8 @@ void narrate_changes(struct report *rep)
             said_add(&c->said, work(c, t));
         said_add(&c->said, idle(c));
     }
-    const struct changed *most = largest(t, 0), *other = most ? largest(t, change_of(most) < 0 ? -1 : 1) : NULL;
+    const struct changed *most = changes_are_unequal(c) ? NULL : largest(t, 0),
+                         *other = most ? largest(t, change_of(most) < 0 ? -1 : 1) : NULL;
     if (most)
         add_row(&c->said, most, 1);
     if (other)

@@ -3,6 +3,7 @@
 
 #include "render/metrics/cores.h"
 #include "render/findings/rules/trials.h"
+#include "render/findings/changes_said.h"
 #include "render/findings/claims.h"
 #include "render/say/format.h"
 #include "render/say/say.h"
@@ -486,6 +487,8 @@ static void say_comparison(struct report *rep, struct comparison *c)
 
 void narrate_comparisons(struct report *rep)
 {
+    const struct phrase no_changes = said_no_changes(rep);
+    const char *by_name = say_phrase(&rep->arena, &no_changes);
     for (int i = 0; i < rep->n_comparisons; i++)
         name_comparison(rep, &rep->comparisons[i]);
     for (int i = 0; i < rep->n_comparisons; i++)
@@ -493,6 +496,7 @@ void narrate_comparisons(struct report *rep)
     if (rep->n_comparisons)
         top_of_comparison(rep, &rep->comparisons[rep->n_comparisons - 1]);
     else if (*rep->baseline && !rep->changes)
-        rep->verdict = report_text(rep, "Nothing to compare with: %s. %s", say_clause(&rep->arena, &rep->no_comparison),
-                                   rep->verdict);
+        rep->verdict =
+            report_text(rep, "Nothing to compare with: %s. %s%s%s", say_clause(&rep->arena, &rep->no_comparison),
+                        by_name, *by_name ? " " : "", rep->verdict);
 }

@@ -345,29 +345,42 @@ static int gpus_of(const struct run *a)
     return n;
 }
 
-/* Sums can be compared if both sides did as much. They need the same number of GPUs, both as a whole or both in
- * windows, and the same number of steps. Without steps they need the same number of ranks, and windows of one length.
- */
-static int did_as_much(const struct report *rep, const struct report *before)
+/* Why sums of both sides would tell nothing. They need the same number of GPUs, and both sides as a whole or both in
+ * windows. Without steps, which show how much was done, they also need the same number of ranks, and windows of one
+ * length. */
+static struct reason why_not(const struct report *rep, const struct report *before)
 {
+    if (rep->n_runs != 1 || before->n_runs != 1)
+        return REASON(NAMES_SEVERAL_RUNS, slot_count(before->n_runs), slot_count(rep->n_runs));
     const struct run_result *a = &before->runs[0], *b = &rep->runs[0];
     const struct recorded p = recorded_part(a->run), q = recorded_part(b->run);
-    if (gpus_of(a->run) != gpus_of(b->run) || p.is_part != q.is_part)
-        return 0;
-    if (rep->n_comparisons)
-        return a->n_steps == b->n_steps;
+    if (gpus_of(a->run) != gpus_of(b->run))
+        return REASON(NAMES_OTHER_GPUS, slot_count(gpus_of(a->run)), slot_count(gpus_of(b->run)));
+    if (p.is_part != q.is_part)
+        return REASON(NAMES_OTHER_PART, slot_name(p.is_part ? "before" : "after"));
+    if (rep->n_comparisons || a->has_steps || b->has_steps)
+        return rep->no_comparison; /* none if steps are compared */
+    if (a->n_nodes != b->n_nodes)
+        return REASON(NAMES_OTHER_NODES, slot_count(a->n_nodes), slot_count(b->n_nodes));
+    if (a->n_ranks != b->n_ranks)
+        return REASON(NAMES_OTHER_RANKS, slot_count(a->n_ranks), slot_count(b->n_ranks));
     int is_same_window = !p.is_part || (p.ns > 0 && fabs((double)(q.ns - p.ns)) <= SAME_WINDOW * (double)p.ns);
-    return !a->has_steps && !b->has_steps && a->n_ranks == b->n_ranks && a->n_nodes == b->n_nodes && is_same_window;
+    return is_same_window ? REASON(NONE) : REASON(NAMES_OTHER_WINDOW, slot_time(p.ns), slot_time(q.ns));
 }
 
 void changes_of_report(struct report *rep, const struct report *before)
 {
-    if (rep->n_runs != 1 || before->n_runs != 1 || !did_as_much(rep, before))
+    rep->no_changes = why_not(rep, before);
+    if (rep->no_changes.code)
         return;
     struct changes *c = dcr_arena_alloc(&rep->arena, sizeof *c);
     *c = changes_between(&rep->arena, before->runs[0].run, rep->runs[0].run);
     c->has_steps = rep->n_comparisons > 0;
+    c->n_steps[BEFORE] = before->runs[0].n_steps;
+    c->n_steps[AFTER] = rep->runs[0].n_steps;
     for (int k = 0; k < N_CHANGED_KINDS; k++)
         if (c->of[k].n_rows)
             rep->changes = c;
+    if (!rep->changes)
+        rep->no_changes = REASON(NAMES_NOT_ON_BOTH);
 }

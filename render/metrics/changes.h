@@ -42,8 +42,9 @@ struct changes {
     int n_gpus[N_SIDES]; /* 0 without a table of kernels */
     /* Sums over GPUs; counts in columns that are counts. 0 unless both sides have GPUs. */
     int64_t gpu[N_DEVICE_COLUMNS][N_SIDES];
-    int has_steps;    /* they are compared too */
-    struct said said; /* what changed; set, like the rest, by narrate_changes */
+    int has_steps;            /* they are compared too */
+    int64_t n_steps[N_SIDES]; /* of the runs; if they differ, totals show other work, not a change */
+    struct said said;         /* what changed; set, like the rest, by narrate_changes */
     struct phrase sure[N_SURE_ITEMS][SAID_MAX];
     const char *sentence, *support;
 };
@@ -59,8 +60,8 @@ struct changes changes_between(struct dcr_arena *arena, const struct run *before
 #define SAME_WINDOW 0.01
 
 /** changes_of_report - rep->changes of one run before and one after, of as many GPUs, both recorded as a whole or both
- * in a window. They have as many compared steps. Without steps they have as many nodes and ranks, and windows of one
- * length. Else it stays NULL. Call after compare(). */
+ *  in a window: of compared steps, or without steps of as many nodes and ranks in windows of one length. Else it stays
+ *  NULL, and rep->no_changes is why. Call after compare(). */
 void changes_of_report(struct report *rep, const struct report *before);
 
 /* The time of one run by name, over the whole recording. Kinds as for changes; of kernels, collectives alone. */

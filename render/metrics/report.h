@@ -456,6 +456,7 @@ struct report {
     const char *baseline;        /* what it was compared with, "" nothing */
     struct reason no_comparison; /* why no steps could be compared with the baseline */
     struct changes *changes;     /* by name, of one run on each side: render/metrics/changes.h; NULL = nothing */
+    struct reason no_changes;    /* why nothing could be compared with the baseline by name */
     struct source *before;       /* the archives of baseline */
     int n_before;
     size_t notes_cap, claims_cap; /* filling only */

@@ -3,7 +3,7 @@
 
 #include "render/metrics/known.h"
 #include "render/findings/rules/compare.h"
-#include "render/metrics/changes.h"
+#include "render/findings/changes_said.h"
 #include "render/findings/claims.h"
 #include "render/findings/efficiencies.h"
 #include "render/findings/narrate.h"
@@ -120,6 +120,11 @@ static void put_comparisons(const struct report *rep, struct doc *d)
     }
     if (has_intervals)
         paragraph_of_phrases(d, (const struct phrase[]){PHRASE(INTERVAL_AND_CHANCE), PHRASE(PARTS_AND_CHANCE)}, 2);
+    enum { PARAGRAPH = 3 };
+    const struct phrase no_changes = said_no_changes(rep);
+    paragraph_of_phrases(d, &no_changes, 1);
+    if (changes_are_unequal(rep->changes))
+        paragraph_of_phrases(d, rep->changes->said.support, PARAGRAPH);
     put_changes(rep->changes, d);
 }
 

@@ -1,6 +1,7 @@
 /* summary.c - the whole report on one page of text; see pages.h. */
 #include "render/pages/pages.h"
 
+#include "render/findings/changes_said.h"
 #include "render/metrics/known.h"
 #include "render/findings/rules/compare.h"
 #include "render/pages/parts.h"
@@ -16,6 +17,8 @@ static void put_comparisons(const struct report *rep, struct doc *d)
         paragraph_of_phrases(d, &PHRASE(NO_COMPARISON, slot_reason(&rep->no_comparison)), 1);
     for (int i = 0; i < rep->n_comparisons; i++)
         paragraphs_of_comparison(rep, &rep->comparisons[i], d);
+    const struct phrase no_changes = said_no_changes(rep);
+    paragraph_of_phrases(d, &no_changes, rep->n_comparisons == 0);
 }
 
 static void put_runs(const struct report *rep, struct doc *d)

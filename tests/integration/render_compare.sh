@@ -59,6 +59,11 @@ if [ -d "$pair" ]; then
         | (.predicted_gain_ns / (.median_before_ns - .median_after_ns)) | . > 0.75 and . < 1.25' "$TMP/pair/report.json"
     check "what limits next is the host" jq -e '.runs[0] | .finding == "NOTHING_LIMITS"
         and (.support | test("the host: GPU utilisation is .*70 %"))' "$TMP/pair/report.json"
+    check_status 0 "two real traces of 6 and 3 steps" "$report" --baseline "$pair"/resnet50_num_workers_0.*.gz -- \
+        "$pair"/mi300_resnet_act_checkpoint.json.gz -q -o "$TMP/unequal"
+    check "... have rows by name, and no verdict on their sums" jq -e '.changes.finding == "CHANGED_UNEQUAL"
+        and (.changes.kernels.names | length > 10) and (.changes.support | test("3 steps after, 6 before") and (test("in total") | not))' \
+        "$TMP/unequal/report.json"
 else
     skip "two real traces" "no $pair"
 fi
@@ -98,6 +103,10 @@ END
         and (.[] | select(.name == "ncclDevKernel_SendRecv") | .after_ns - .before_ns > 8.3e6 and .by_mean_ns / (.after_ns - .by_mean_ns) > 0.4)' "$TMP/h100/report.json"
     check "less work is no success, and no step is said to be shorter" jq -e '.changes.finding == "CHANGED_TOTAL"
         and (.support | test("not known whether") and test("less work was done")) and .comparisons == []' "$TMP/h100/report.json"
+    check_status 3 "two exports before, one after" "$report" --baseline "$pair"/mfu_2gpu_{before,after}.sqlite -- \
+        "$pair/mfu_2gpu_after.sqlite" -q -o "$TMP/several"
+    check "... the page says why names are not compared" grep -q \
+        'not compared by name: each side needs a single run, and there are 2 before and 1 after' "$TMP/several/BOTTLENECK_ANALYSIS.md"
 else
     skip "two exports without steps" "no $pair"
 fi

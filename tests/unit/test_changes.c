@@ -149,15 +149,20 @@ static void test_files_in_spools(void **state)
 struct made {
     struct kernel kernels[2];
     int64_t span_ns, idle_ns;
-    int lacks_kernels, n_more_gpus;
+    int lacks_kernels, n_more_gpus, n_steps, n_more_runs;
 };
 
-/* Findings for a run before and one after; PHRASE_NONE as the headline: nothing. */
+/* Why the last said_of compared nothing. */
+static enum reason_code why_not;
+
+/* Findings for a run before and one after; PHRASE_NONE as the headline: nothing. Steps are compared if both have some.
+ */
 static struct said said_of(struct made before, struct made after)
 {
     struct run *runs[N_SIDES];
     struct run_result results[N_SIDES] = {{0}};
-    struct report rep = {.n_runs = 1, .runs = &results[AFTER]}, old = {.n_runs = 1, .runs = &results[BEFORE]};
+    struct report rep = {.n_runs = 1 + after.n_more_runs, .runs = &results[AFTER]},
+                  old = {.n_runs = 1, .runs = &results[BEFORE]};
     struct said said = {0};
     for (int side = 0; side < N_SIDES; side++) {
         const struct made *m = side ? &after : &before;
@@ -169,13 +174,21 @@ static struct said said_of(struct made before, struct made after)
             run_add_trace(runs[side], &t);
         }
         results[side].run = runs[side];
+        results[side].n_steps = m->n_steps;
+        results[side].has_steps = m->n_steps > 0;
     }
+    rep.n_comparisons = before.n_steps && after.n_steps;
+    rep.no_comparison = rep.n_comparisons ? REASON(NONE) : REASON(COMPARE_NO_STEPS);
     changes_of_report(&rep, &old);
     narrate_changes(&rep);
+    why_not = rep.no_changes.code;
+    assert_true(!rep.changes == (why_not != REASON_NONE));
     if (rep.changes) {
-        assert_string_equal(rep.headline, rep.changes->sentence);
-        assert_string_equal(rep.confidence, "low");
         said = rep.changes->said;
+        if (!rep.n_comparisons) {
+            assert_string_equal(rep.headline, rep.changes->sentence);
+            assert_string_equal(rep.confidence, "low");
+        }
     }
     for (int i = 0; i < SAID_MAX; i++) /* names live in the report */
         for (int k = 0; k < SLOTS_MAX; k++)
@@ -195,13 +208,15 @@ static int says(const struct said *s, enum phrase_id id)
     return 0;
 }
 
-static const struct made before = {{{"f", 10, 500000}, {"g", 10, 100000}}, 1000000, 100000, 0, 0};
+static const struct made before = {
+    .kernels = {{"f", 10, 500000}, {"g", 10, 100000}}, .span_ns = 1000000, .idle_ns = 100000};
 
 /* Fewer calls of f, longer ones of g, in windows of one length. */
 static void test_less_work(void **state)
 {
     (void)state;
-    struct said s = said_of(before, (struct made){{{"f", 8, 400000}, {"g", 10, 130000}}, 1001000, 300000, 0, 0});
+    struct said s = said_of(
+        before, (struct made){.kernels = {{"f", 8, 400000}, {"g", 10, 130000}}, .span_ns = 1001000, .idle_ns = 300000});
     static const enum phrase_id is[] = {PHRASE_CHANGED_STEPS_UNKNOWN, PHRASE_CHANGED_LESS_WORK, PHRASE_CHANGED_IDLE,
                                         PHRASE_CHANGED_MOST_LESS,     PHRASE_CHANGED_CALLS,     PHRASE_CHANGED_ROW_MORE,
                                         PHRASE_CHANGED_LONGER};
@@ -220,18 +235,24 @@ static void test_less_work(void **state)
 static void test_no_less_work(void **state)
 {
     (void)state;
-    struct said s = said_of(before, (struct made){{{"f", 10, 400000}, {"g", 10, 100000}}, 1000000, 300000, 0, 0});
+    struct said s = said_of(
+        before,
+        (struct made){.kernels = {{"f", 10, 400000}, {"g", 10, 100000}}, .span_ns = 1000000, .idle_ns = 300000});
     assert_int_equal(s.support[1].id, PHRASE_CHANGED_IDLE);
     assert_int_equal(s.support[3].id, PHRASE_CHANGED_SHORTER);
     assert_int_equal(s.support[4].id, PHRASE_NONE);
-    s = said_of(before, (struct made){{{"new", 20, 400000}, {"g", 10, 100000}}, 1000000, 300000, 0, 0});
+    s = said_of(
+        before,
+        (struct made){.kernels = {{"new", 20, 400000}, {"g", 10, 100000}}, .span_ns = 1000000, .idle_ns = 300000});
     assert_true(says(&s, PHRASE_CHANGED_GONE) && says(&s, PHRASE_CHANGED_NEW));
     assert_false(says(&s, PHRASE_CHANGED_LESS_WORK));
-    s = said_of(before, (struct made){{{"f", 8, 400000}, {"g", 10, 100000}}, 700000, 300000, 0, 0});
+    s = said_of(before,
+                (struct made){.kernels = {{"f", 8, 400000}, {"g", 10, 100000}}, .span_ns = 700000, .idle_ns = 300000});
     assert_int_equal(s.support[1].id, PHRASE_CHANGED_WINDOW);
     assert_int_equal(s.support[1].slot[0].count, 700000);
     /* all time of f was in other kernels before */
-    s = said_of((struct made){{{"f", 10, 0}, {"g", 10, 100000}}, 1000000, 100000, 0, 0}, before);
+    s = said_of((struct made){.kernels = {{"f", 10, 0}, {"g", 10, 100000}}, .span_ns = 1000000, .idle_ns = 100000},
+                before);
     assert_int_equal(s.support[1].id, PHRASE_CHANGED_MOST_MORE);
     assert_int_equal(s.support[2].id, PHRASE_NONE);
     /* the same on both sides */
@@ -240,7 +261,29 @@ static void test_no_less_work(void **state)
     assert_int_equal(s.support[1].id, PHRASE_NONE);
 }
 
-/* If kernels are missing on a side, or one has more GPUs, their sums are not compared. */
+/* Runs of another number of steps have sums of other work. Only means are compared. */
+static void test_unequal_steps(void **state)
+{
+    (void)state;
+    struct made some = before, less = {.kernels = {{"f", 5, 250000}, {"g", 5, 65000}}, .span_ns = 500000};
+    some.n_steps = 6;
+    less.n_steps = 3;
+    struct said s = said_of(some, less);
+    assert_int_equal(s.headline.id, PHRASE_CHANGED_UNEQUAL);
+    assert_int_equal(s.support[0].id, PHRASE_CHANGED_OTHER_STEPS);
+    assert_int_equal(s.support[0].slot[0].count, 3);
+    assert_int_equal(s.support[0].slot[1].count, 6);
+    assert_int_equal(s.support[1].id, PHRASE_CHANGED_MOST_PER_CALL);
+    assert_string_equal(s.support[1].slot[0].name, "g");
+    assert_int_equal(s.support[2].id, PHRASE_CHANGED_LONGER);
+    assert_false(says(&s, PHRASE_CHANGED_MOST_LESS) || says(&s, PHRASE_CHANGED_CALLS));
+    less.n_steps = 6;
+    s = said_of(some, less);
+    assert_int_equal(s.headline.id, PHRASE_CHANGED_TOTAL);
+    assert_false(says(&s, PHRASE_CHANGED_OTHER_STEPS));
+}
+
+/* If kernels are missing on a side, or one has more GPUs, their sums are not compared, and the report says why. */
 static void test_not_compared(void **state)
 {
     (void)state;
@@ -248,8 +291,17 @@ static void test_not_compared(void **state)
     cut.lacks_kernels = 1;
     more.n_more_gpus = 1;
     assert_int_equal(said_of(before, cut).headline.id, PHRASE_NONE);
+    assert_int_equal(why_not, REASON_NAMES_NOT_ON_BOTH);
     assert_int_equal(said_of(cut, before).headline.id, PHRASE_NONE);
     assert_int_equal(said_of(before, more).headline.id, PHRASE_NONE);
+    assert_int_equal(why_not, REASON_NAMES_OTHER_GPUS);
+    struct made several = before, stepped = before;
+    several.n_more_runs = 1;
+    stepped.n_steps = 3;
+    assert_int_equal(said_of(before, several).headline.id, PHRASE_NONE);
+    assert_int_equal(why_not, REASON_NAMES_SEVERAL_RUNS);
+    assert_int_equal(said_of(before, stepped).headline.id, PHRASE_NONE);
+    assert_int_equal(why_not, REASON_COMPARE_NO_STEPS); /* the reason of the comparison of steps */
 }
 
 /* MPI calls that every program makes once are left out, and names after the first 200 share a row. */
@@ -321,10 +373,11 @@ static void test_extremes(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_short_names),  cmocka_unit_test(test_split),
-                                       cmocka_unit_test(test_by_name),      cmocka_unit_test(test_files_in_spools),
-                                       cmocka_unit_test(test_less_work),    cmocka_unit_test(test_no_less_work),
-                                       cmocka_unit_test(test_not_compared), cmocka_unit_test(test_many_names),
-                                       cmocka_unit_test(test_other_names),  cmocka_unit_test(test_extremes)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_short_names),   cmocka_unit_test(test_split),
+                                       cmocka_unit_test(test_by_name),       cmocka_unit_test(test_files_in_spools),
+                                       cmocka_unit_test(test_less_work),     cmocka_unit_test(test_no_less_work),
+                                       cmocka_unit_test(test_unequal_steps), cmocka_unit_test(test_not_compared),
+                                       cmocka_unit_test(test_many_names),    cmocka_unit_test(test_other_names),
+                                       cmocka_unit_test(test_extremes)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 /* page_changes.c - before and after (--baseline) by name: kernels, operators, MPI calls and files. See inside.h. */
 #include "render/site/theme/inside.h"
 
-#include "render/metrics/changes.h"
+#include "render/findings/changes_said.h"
 #include "render/say/format.h"
 #include "render/say/say.h"
 
@@ -81,11 +81,27 @@ static json_t *gpus_table(struct site *s, const struct changes *c)
     return t;
 }
 
+/* A comparison of steps alone says why. */
+static json_t *view_no_changes(struct site *s)
+{
+    const struct phrase why = said_no_changes(s->rep);
+    if (why.id == PHRASE_NONE)
+        return json_null();
+    json_t *v = view_object(s), *paragraphs = view_list(s), *p = view_object(s);
+    view_text(s, p, "text", say_phrase(&s->arena, &why));
+    view_add(s, paragraphs, p);
+    view_text(s, v, "headline", NULL);
+    view_set_list(s, v, "paragraphs", paragraphs);
+    view_set(s, v, "gpus", json_null());
+    view_set_list(s, v, "tables", view_list(s));
+    return v;
+}
+
 json_t *view_changes(struct site *s)
 {
     const struct changes *c = s->rep->changes;
     if (!c)
-        return json_null();
+        return view_no_changes(s);
     json_t *v = view_object(s), *tables = view_list(s);
     bool is_answer = !c->has_steps; /* otherwise the steps are the answer */
     view_text(s, v, "headline", is_answer ? say_title(&s->arena, &c->said) : NULL);

@@ -178,7 +178,7 @@ void page_run(struct site *s, int run);
 bool has_scaling(const struct site *s);
 /** page_scaling - after page_index, whose series it shows in tables. Nothing without a series of two node counts. */
 void page_scaling(struct site *s);
-/** view_changes - before and after by name; null without. gives (page_changes.c) */
+/** view_changes - before and after by name, or why not; null without. gives (page_changes.c) */
 json_t *view_changes(struct site *s);
 /** page_compare - nothing without --baseline. */
 void page_compare(struct site *s);

@@ -336,6 +336,7 @@ void narrate_report_json(const struct report *rep, struct dcr_buf *out)
     value_set(o, "baseline_archives", archives_before(rep));
     value_set(o, "comparisons", comparisons_json(rep));
     value_set(o, "changes", changes_json(rep));
+    value_set(o, "changes_because", value_reason(&rep->no_changes));
     value_set(o, "unit", value_string(counted_word(rep->unit)));
     value_set(o, "node_label", value_text(rep->node_label));
     value_set(o, "headline", value_text(rep->headline));
