@@ -54,8 +54,9 @@ static struct phrase headline(const struct changed_table *t, enum changed_kind k
 static struct phrase time_of_call(const struct changed *c)
 {
     double ratio = (double)c->ns[AFTER] / (double)c->n[AFTER] / ((double)c->ns[BEFORE] / (double)c->n[BEFORE]);
-    return ratio > 1 ? PHRASE(CHANGED_LONGER, slot_percent(ratio - 1))
-                     : PHRASE(CHANGED_SHORTER, slot_percent(1 - ratio));
+    return ratio >= 2  ? PHRASE(CHANGED_TIMES_LONGER, slot_factor(ratio))
+           : ratio > 1 ? PHRASE(CHANGED_LONGER, slot_percent(ratio - 1))
+                       : PHRASE(CHANGED_SHORTER, slot_percent(1 - ratio));
 }
 
 /* Why one name took more or less time: the larger of its two contributions. */

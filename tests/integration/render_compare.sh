@@ -101,6 +101,8 @@ END
         | (.[0] | .name == "flash_fwd_kernel" and .calls_before == 68 and .calls_after == 60 and .after_ns - .before_ns == -31561711
             and (.by_mean_ns / .after_ns | fabs) < 0.01)
         and (.[] | select(.name == "ncclDevKernel_SendRecv") | .after_ns - .before_ns > 8.3e6 and .by_mean_ns / (.after_ns - .by_mean_ns) > 0.4)' "$TMP/h100/report.json"
+    check "the table has calls, means, totals and the difference" grep -q \
+        '^ncclDevKernel_SendRecv,66,62,384875,544227.*,25401752,33742101,8340349,' "$TMP/h100/tables/changed-kernels.csv"
     check "less work is no success, and no step is said to be shorter" jq -e '.changes.finding == "CHANGED_TOTAL"
         and (.support | test("not known whether") and test("less work was done")) and .comparisons == []' "$TMP/h100/report.json"
     check_status 3 "two exports before, one after" "$report" --baseline "$pair"/mfu_2gpu_{before,after}.sqlite -- \

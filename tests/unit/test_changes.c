@@ -250,6 +250,8 @@ static void test_no_less_work(void **state)
                 (struct made){.kernels = {{"f", 8, 400000}, {"g", 10, 100000}}, .span_ns = 700000, .idle_ns = 300000});
     assert_int_equal(s.support[1].id, PHRASE_CHANGED_WINDOW);
     assert_int_equal(s.support[1].slot[0].count, 700000);
+    s = said_of(before, (struct made){.kernels = {{"f", 10, 1000000}, {"g", 10, 100000}}, .span_ns = 1000000});
+    assert_true(says(&s, PHRASE_CHANGED_TIMES_LONGER) && !says(&s, PHRASE_CHANGED_LONGER)); /* 2x, not 100 % */
     /* all time of f was in other kernels before */
     s = said_of((struct made){.kernels = {{"f", 10, 0}, {"g", 10, 100000}}, .span_ns = 1000000, .idle_ns = 100000},
                 before);

@@ -5,36 +5,39 @@
 #include "render/say/format.h"
 #include "render/say/say.h"
 
+#include <math.h>
+
 enum { NAMES_SHOWN = 12 }; /* the CSV has all */
 
-/* The times of a row have the unit of the longest one, because they are compared. */
-static void add_time(struct site *s, json_t *t, int64_t ns, int64_t longest_ns)
+/* Both means of a call, in the unit of the longer one; a dash for a side without calls. */
+static void add_means(struct site *s, json_t *t, const struct changed *c)
 {
-    view_cell_value(s, t, fmt_time_beside(ns, longest_ns).text, true, (double)ns, "ns");
-}
-
-static void add_change(struct site *s, json_t *t, int64_t ns, int64_t longest_ns)
-{
-    view_cell_value(s, t, fmt_signed(fmt_time_beside(ns, longest_ns), (double)ns).text, true, (double)ns, "ns");
-}
-
-static int64_t longer(const int64_t ns[N_SIDES])
-{
-    return ns[BEFORE] > ns[AFTER] ? ns[BEFORE] : ns[AFTER];
+    double mean[N_SIDES], longest = 0;
+    const char *text[N_SIDES];
+    for (int side = 0; side < N_SIDES; side++) {
+        mean[side] = c->n[side] ? (double)c->ns[side] / (double)c->n[side] : 0;
+        longest = mean[side] > longest ? mean[side] : longest;
+    }
+    for (int side = 0; side < N_SIDES; side++)
+        text[side] = c->n[side] ? site_text(s, "%s", fmt_time_beside(llround(mean[side]), llround(longest)).text)
+                                : "\xe2\x80\x93";
+    view_cell(s, t, site_text(s, "%s to %s", text[BEFORE], text[AFTER]));
+    view_exact(s, t, "before", c->n[BEFORE] > 0, mean[BEFORE], "ns");
+    view_exact(s, t, "after", c->n[AFTER] > 0, mean[AFTER], "ns");
 }
 
 static void add_row(struct site *s, json_t *t, const char *name, const struct changed *c)
 {
-    const int64_t longest_ns = longer(c->ns);
     view_row(s, t, name);
     view_cell(s, t, site_text(s, "%s to %s", fmt_whole(c->n[BEFORE]).text, fmt_whole(c->n[AFTER]).text));
     view_exact(s, t, "before", true, (double)c->n[BEFORE], "");
     view_exact(s, t, "after", true, (double)c->n[AFTER], "");
+    add_means(s, t, c);
     for (int side = 0; side < N_SIDES; side++)
-        add_time(s, t, c->ns[side], longest_ns);
-    add_change(s, t, c->ns[AFTER] - c->ns[BEFORE], longest_ns);
-    add_change(s, t, c->by_calls_ns, longest_ns);
-    add_change(s, t, c->by_mean_ns, longest_ns);
+        view_cell_time(s, t, true, c->ns[side]);
+    view_cell_signed(s, t, c->ns[AFTER] - c->ns[BEFORE]);
+    view_cell_signed(s, t, c->by_calls_ns);
+    view_cell_signed(s, t, c->by_mean_ns);
 }
 
 static json_t *names_table(struct site *s, const struct changes *c, enum changed_kind kind)
@@ -46,6 +49,7 @@ static json_t *names_table(struct site *s, const struct changes *c, enum changed
                                                           [CHANGED_FILES] = TABLE_CHANGED_FILES};
     const struct changed_table *of = &c->of[kind];
     json_t *t = view_table(s, &(struct table_said){.id = tables[kind]});
+    view_unit_for_all(s, t);
     add_row(s, t, "sum of all rows", &of->all);
     for (int i = 0; i < of->n_rows; i++)
         add_row(s, t, of->rows[i].name, &of->rows[i]);
@@ -70,12 +74,13 @@ static json_t *gpus_table(struct site *s, const struct changes *c)
         return json_null();
     json_t *t =
         view_table(s, TABLE(CHANGED_GPUS, slot_things(c->n_gpus[BEFORE], "GPU"), slot_things(c->n_gpus[AFTER], "GPU")));
+    view_unit_for_all(s, t);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const int64_t *ns = c->gpu[rows[i].column];
         view_row(s, t, rows[i].name);
-        add_time(s, t, ns[BEFORE], longer(ns));
-        add_time(s, t, ns[AFTER], longer(ns));
-        add_change(s, t, ns[AFTER] - ns[BEFORE], longer(ns));
+        view_cell_time(s, t, true, ns[BEFORE]);
+        view_cell_time(s, t, true, ns[AFTER]);
+        view_cell_signed(s, t, ns[AFTER] - ns[BEFORE]);
     }
     site_table(s, t, "changed-gpus", -1);
     return t;

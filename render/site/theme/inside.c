@@ -151,6 +151,7 @@ json_t *view_table(struct site *s, const struct table_said *is)
     view_set(s, table, "csv", json_null());
     view_set(s, table, "tex", json_null());
     view_flag(s, table, "is_empty", false);
+    view_flag(s, table, "is_one_unit", false);
     view_set(s, table, "without", json_null());
     view_set(s, table, "shortened", json_null());
     view_set(s, table, "narrowed", json_null());
@@ -373,21 +374,23 @@ static bool is_plain_time(const json_t *cell, int64_t *ns)
     return strcmp(text + (*text == '+'), fmt_time(*ns).text) == 0;
 }
 
-/* The time that decides the unit of a column: the longest. If more than a third of the times would then print as "<
+/* The time that decides the unit of some columns: the longest. If more than a third of the times would then print as "<
  * 0.01", the next smaller unit is used, unless the longest would get five digits in it. */
-static int64_t measure_of(const json_t *rows, size_t column)
+static int64_t measure_of(const json_t *rows, size_t column, size_t end)
 {
     int64_t longest = 0, ns;
     size_t n = 0, n_lost = 0;
     for (size_t r = 0; r < json_array_size(rows); r++)
-        if (is_plain_time(cell_of(rows, r, column), &ns) && llabs(ns) > longest)
-            longest = llabs(ns);
+        for (size_t i = column; i < end; i++)
+            if (is_plain_time(cell_of(rows, r, i), &ns) && llabs(ns) > longest)
+                longest = llabs(ns);
     for (size_t r = 0; r < json_array_size(rows); r++)
-        if (is_plain_time(cell_of(rows, r, column), &ns) && ns != 0) {
-            const struct fmt f = fmt_time_beside(ns, longest);
-            n++;
-            n_lost += *f.text == '<' || *f.text == '>';
-        }
+        for (size_t i = column; i < end; i++)
+            if (is_plain_time(cell_of(rows, r, i), &ns) && ns != 0) {
+                const struct fmt f = fmt_time_beside(ns, longest);
+                n++;
+                n_lost += *f.text == '<' || *f.text == '>';
+            }
     double in_unit = (double)longest;
     while (in_unit >= 999.5)
         in_unit /= 1000;
@@ -398,8 +401,11 @@ void view_in_one_unit(struct site *s, json_t *table)
 {
     json_t *rows = json_object_get(table, "rows");
     size_t n_columns = json_array_size(json_object_get(table, "head"));
+    bool is_one = json_is_true(json_object_get(table, "is_one_unit"));
+    int64_t longest = is_one && n_columns > 1 ? measure_of(rows, 0, n_columns - 1) : 0;
     for (size_t i = 0; i + 1 < n_columns; i++) {
-        int64_t ns, longest = measure_of(rows, i);
+        int64_t ns;
+        longest = is_one ? longest : measure_of(rows, i, i + 1);
         for (size_t r = 0; r < json_array_size(rows); r++) {
             json_t *cell = cell_of(rows, r, i);
             if (!is_plain_time(cell, &ns))
@@ -412,6 +418,11 @@ void view_in_one_unit(struct site *s, json_t *table)
             view_text(s, cell, "tip", site_text(s, "%s%s", sign, alone.text));
         }
     }
+}
+
+void view_unit_for_all(struct site *s, json_t *table)
+{
+    view_flag(s, table, "is_one_unit", true);
 }
 
 static size_t column_called(const json_t *head, const char *name)

@@ -140,6 +140,8 @@ json_t *view_frame(struct site *s, const char *root, const char *title, const ch
  * unit if too many times would round to nothing. A time that loses digits shows them in its tooltip. The CSV keeps
  * exact values. */
 void view_in_one_unit(struct site *s, json_t *table);
+/** view_unit_for_all - view_in_one_unit gives all columns the same unit, because a row's times are compared. */
+void view_unit_for_all(struct site *s, json_t *table);
 /** view_threshold_tips - removes the column of thresholds, once site_table has written its CSV. A verdict without a
  * tooltip gets the threshold as one. */
 void view_threshold_tips(struct site *s, json_t *table);

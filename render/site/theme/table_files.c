@@ -57,11 +57,19 @@ static const char *unit_of(const json_t *cell, size_t k)
     return text_of(json_array_get(json_object_get(cell, "exact"), k), "unit");
 }
 
+static bool has_number(const json_t *cell)
+{
+    for (size_t k = 0; k < json_array_size(json_object_get(cell, "exact")); k++)
+        if (number_of(cell, k))
+            return true;
+    return false;
+}
+
 /* The reason of a missing value; the text of a cell with text in a column of numbers; "" for others. */
 static const char *note_of(const json_t *cell, bool is_text)
 {
     const char *note = json_string_value(json_object_get(cell, "note"));
-    return note ? note : is_text || number_of(cell, 0) ? "" : text_of(cell, "text");
+    return note ? note : is_text || has_number(cell) ? "" : text_of(cell, "text");
 }
 
 /* "2 nodes, share": a head that several columns share is prefixed with the head before it. */
