@@ -272,6 +272,89 @@ static void join_names(struct sums *s)
     s->n = n;
 }
 
+/* ---- files that each run calls otherwise --------------------------------------------------------------------------
+ */
+
+static int is_one_sided(const struct sum *x)
+{
+    return !x->n[BEFORE] || !x->n[AFTER];
+}
+
+/* Long numbers are ids of processes and the like: "/tmp/ompi.h.0/pid.27455". Short ones are ranks. */
+static void cut_ids(struct sums *s)
+{
+    enum { ID_DIGITS = 4 };
+    for (size_t i = 0; i < s->n; i++) {
+        struct sum *x = &s->rows[i];
+        if (!is_one_sided(x))
+            continue;
+        char *out = dcr_arena_alloc(&s->arena, x->len + 1);
+        size_t n = 0;
+        for (size_t k = 0; k < x->len;) {
+            size_t digits = 0;
+            while (k + digits < x->len && x->name[k + digits] >= '0' && x->name[k + digits] <= '9')
+                digits++;
+            size_t taken = digits ? digits : 1;
+            if (digits >= ID_DIGITS)
+                out[n] = '*';
+            else
+                memcpy(out + n, x->name + k, taken);
+            n += digits >= ID_DIGITS ? 1 : taken;
+            k += taken;
+        }
+        x->name = out;
+        x->len = n;
+    }
+}
+
+/* Do two paths differ in one folder only? front, back  gives the lengths of what they share before and behind it */
+static int is_other_folder(const struct sum *a, const struct sum *b, size_t *front, size_t *back)
+{
+    size_t least = a->len < b->len ? a->len : b->len, n = 0;
+    *front = *back = 0;
+    for (; n < least && a->name[n] == b->name[n]; n++)
+        *front = a->name[n] == '/' ? n + 1 : *front;
+    for (n = 0; n < least - *front && a->name[a->len - 1 - n] == b->name[b->len - 1 - n]; n++)
+        *back = a->name[a->len - 1 - n] == '/' ? n + 1 : *back;
+    return *front && *back && a->len > *front + *back && b->len > *front + *back &&
+           !memchr(a->name + *front, '/', a->len - *front - *back) &&
+           !memchr(b->name + *front, '/', b->len - *front - *back);
+}
+
+/* The only name of the other side that differs from that of row i in one folder; s->n: none, or several. */
+static size_t only_match(const struct sums *s, size_t i)
+{
+    size_t match = s->n, front, back;
+    int side = s->rows[i].n[BEFORE] ? AFTER : BEFORE;
+    for (size_t k = 0; k < s->n; k++) {
+        const struct sum *x = &s->rows[k];
+        if (!is_one_sided(x) || !x->n[side] || !is_other_folder(&s->rows[i], x, &front, &back))
+            continue;
+        if (match < s->n)
+            return s->n;
+        match = k;
+    }
+    return match;
+}
+
+/* The same output in a folder of each run: "/runs/1/steps.csv" and "/runs/2/steps.csv" become one row. */
+static void join_folders(struct sums *s)
+{
+    enum { MOST = 1000 }; /* every name is compared with every other */
+    for (size_t i = 0; i < s->n && s->n <= MOST; i++) {
+        struct sum *x = &s->rows[i];
+        size_t front, back, k = is_one_sided(x) && x->n[BEFORE] ? only_match(s, i) : s->n;
+        if (k == s->n || only_match(s, k) != i || !is_other_folder(x, &s->rows[k], &front, &back))
+            continue;
+        char *name = dcr_arena_alloc(&s->arena, front + 1 + back);
+        memcpy(name, x->name, front);
+        name[front] = '*';
+        memcpy(name + front + 1, x->name + x->len - back, back);
+        merge(x, &s->rows[k]);
+        s->rows[k] = (struct sum){.name = x->name = name, .len = x->len = front + 1 + back}; /* joins x in join_names */
+    }
+}
+
 static struct changed_table table_of(struct dcr_arena *arena, const struct run *before, const struct run *after,
                                      enum changed_kind kind)
 {
@@ -282,6 +365,12 @@ static struct changed_table table_of(struct dcr_arena *arena, const struct run *
     add_side(&s, after, kind, AFTER);
     if (n_before && s.n > n_before && !s.is_unknown) {
         join_names(&s);
+        if (kind == CHANGED_FILES) {
+            cut_ids(&s);
+            join_names(&s);
+            join_folders(&s);
+            join_names(&s);
+        }
         join_others(&s);
         qsort(s.rows, s.n, sizeof *s.rows, by_change);
         t = keep(arena, &s);

@@ -146,6 +146,47 @@ static void test_files_in_spools(void **state)
         run_free(runs[side]);
 }
 
+/* Names of a run: a folder of its own, and ids of processes. Ranks stay apart, and so do files of several candidates.
+ */
+static void test_files_of_each_run(void **state)
+{
+    (void)state;
+    enum { N = 5 };
+    static const char *const names[N_SIDES][N] = {
+        {"/runs/on/rank0.csv", "/runs/on/rank1.csv", "/tmp/ompi.h/pid.27455", "/data/a/x", "/both/2024/y"},
+        {"/runs/off/rank0.csv", "/runs/off/rank1.csv", "/tmp/ompi.h/pid.31914", "/data/b/x", "/data/c/x"}};
+    struct run_file files[N_SIDES][N] = {0};
+    struct run *runs[N_SIDES];
+    for (int side = 0; side < N_SIDES; side++) {
+        runs[side] = run_new("made");
+        for (int i = 0; i < N; i++) {
+            files[side][i].name = names[side][i];
+            files[side][i].sum[DCT_IO_READ] = (struct dct_io){.n = 1, .ns = (uint64_t)(100 + i), .max_ns = 200};
+        }
+        runs[side]->files = files[side];
+        runs[side]->n_files = N;
+    }
+    struct dcr_arena arena = {0};
+    struct changes c = changes_between(&arena, runs[BEFORE], runs[AFTER]);
+    const struct changed_table *t = &c.of[CHANGED_FILES];
+    static const char *const joined[] = {"/runs/*/rank0.csv", "/runs/*/rank1.csv", "/tmp/ompi.h/pid.*"};
+    int n_joined = 0;
+    for (int i = 0; i < t->n_rows; i++)
+        for (size_t k = 0; k < sizeof joined / sizeof *joined; k++)
+            if (strcmp(t->rows[i].name, joined[k]) == 0) {
+                assert_int_equal(t->rows[i].n[BEFORE], 1);
+                assert_int_equal(t->rows[i].n[AFTER], 1);
+                assert_int_equal(t->rows[i].ns[AFTER], 100 + (int)k);
+                n_joined++;
+            }
+    assert_int_equal(n_joined, 3);
+    assert_int_equal(t->n_rows, 3 + 4); /* x of three folders, and y */
+    assert_int_equal(t->all.n[BEFORE] + t->all.n[AFTER], 2 * N);
+    dcr_arena_release(&arena);
+    for (int side = 0; side < N_SIDES; side++)
+        run_free(runs[side]);
+}
+
 struct made {
     struct kernel kernels[2];
     int64_t span_ns, idle_ns;
@@ -375,11 +416,11 @@ static void test_extremes(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_short_names),   cmocka_unit_test(test_split),
-                                       cmocka_unit_test(test_by_name),       cmocka_unit_test(test_files_in_spools),
-                                       cmocka_unit_test(test_less_work),     cmocka_unit_test(test_no_less_work),
-                                       cmocka_unit_test(test_unequal_steps), cmocka_unit_test(test_not_compared),
-                                       cmocka_unit_test(test_many_names),    cmocka_unit_test(test_other_names),
-                                       cmocka_unit_test(test_extremes)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_short_names),       cmocka_unit_test(test_split),
+                                       cmocka_unit_test(test_by_name),           cmocka_unit_test(test_files_in_spools),
+                                       cmocka_unit_test(test_files_of_each_run), cmocka_unit_test(test_less_work),
+                                       cmocka_unit_test(test_no_less_work),      cmocka_unit_test(test_unequal_steps),
+                                       cmocka_unit_test(test_not_compared),      cmocka_unit_test(test_many_names),
+                                       cmocka_unit_test(test_other_names),       cmocka_unit_test(test_extremes)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
