@@ -3,6 +3,7 @@
 #include "render/findings/changes_said.h"
 
 #include "render/findings/claims.h"
+#include "render/say/format.h"
 #include "render/say/say.h"
 
 #include <math.h>
@@ -10,6 +11,9 @@
 
 /* A change below this share of the mean of both totals does not count. */
 static const double nothing_ratio = 0.001;
+
+/* Means of a call that differ by less count as equal. */
+static const double same_call = 0.01;
 
 /* Shares of idle time that differ by less count as equal. */
 static const double idle_matters = 0.005;
@@ -59,18 +63,39 @@ static struct phrase time_of_call(const struct changed *c)
                        : PHRASE(CHANGED_SHORTER, slot_percent(1 - ratio));
 }
 
-/* Why one name took more or less time: the larger of its two contributions. */
-static struct phrase why_of(const struct changed *c)
+/* Without steps, calls a second of the traces of the GPUs say how fast the program got on. span_ns: NULL = not known */
+static struct phrase calls_of(const struct changed *c, const int64_t *span_ns)
 {
-    if (!c->n[BEFORE])
-        return PHRASE(CHANGED_NEW);
-    if (!c->n[AFTER])
-        return PHRASE(CHANGED_GONE);
-    if (llabs(c->by_calls_ns) >= llabs(c->by_mean_ns))
-        return PHRASE(CHANGED_CALLS, slot_count(c->n[AFTER]), slot_count(c->n[BEFORE]));
-    if (!c->ns[BEFORE]) /* before, all of its time lay in other names */
+    const struct slot after = slot_count(c->n[AFTER]), before = slot_count(c->n[BEFORE]);
+    double ratio =
+        span_ns ? (double)c->n[AFTER] / (double)span_ns[AFTER] * (double)span_ns[BEFORE] / (double)c->n[BEFORE] : 1;
+    if (fabs(ratio - 1) < 0.005 || ratio >= 2)
+        return PHRASE(CHANGED_CALLS, after, before);
+    return ratio < 1 ? PHRASE(CHANGED_CALLS_FEWER, after, before, slot_percent(1 - ratio))
+                     : PHRASE(CHANGED_CALLS_MORE, after, before, slot_percent(ratio - 1));
+}
+
+static struct phrase same_call_of(const struct changed *c)
+{
+    double after = (double)c->ns[AFTER] / (double)c->n[AFTER], before = (double)c->ns[BEFORE] / (double)c->n[BEFORE];
+    if (before <= 0 || fabs(after - before) >= same_call * before)
         return PHRASE(NONE);
-    return time_of_call(c);
+    return fmt_is_same(fmt_time(llround(after)), fmt_time(llround(before)))
+               ? PHRASE(CHANGED_SAME_CALL, slot_time(llround(after)))
+               : PHRASE(CHANGED_ALIKE_CALL, slot_time(llround(after)), slot_time(llround(before)));
+}
+
+/* Why one name took more or less time: the larger of its two contributions. */
+static void say_why(struct said *s, const struct changed *c, const int64_t *span_ns)
+{
+    if (!c->n[BEFORE] || !c->n[AFTER]) {
+        said_add(s, c->n[AFTER] ? PHRASE(CHANGED_NEW) : PHRASE(CHANGED_GONE));
+    } else if (llabs(c->by_calls_ns) >= llabs(c->by_mean_ns)) {
+        said_add(s, calls_of(c, span_ns));
+        said_add(s, same_call_of(c));
+    } else if (c->ns[BEFORE]) { /* else all of its time lay in other names before */
+        said_add(s, time_of_call(c));
+    }
 }
 
 /* Rows that stand for several names, such as "(other names)", are not named. */
@@ -108,13 +133,13 @@ static void say_unequal(struct said *s, const struct changes *c, const struct ch
     said_add(s, time_of_call(most));
 }
 
-static void add_row(struct said *s, const struct changed *c, int is_first)
+static void add_row(struct said *s, const struct changed *c, int is_first, const int64_t *span_ns)
 {
     const struct slot name = slot_name(c->name), by = slot_time(llabs(change_of(c)));
     said_add(s, change_of(c) < 0 ? (is_first ? PHRASE(CHANGED_MOST_LESS, name, by) : PHRASE(CHANGED_ROW_LESS, name, by))
                 : is_first       ? PHRASE(CHANGED_MOST_MORE, name, by)
                                  : PHRASE(CHANGED_ROW_MORE, name, by));
-    said_add(s, why_of(c));
+    say_why(s, c, span_ns);
 }
 
 /* Kernels that both sides have were called more or less often in windows of equal length. This must be most of the
@@ -173,17 +198,20 @@ void narrate_changes(struct report *rep)
         say_unequal(&c->said, c, t);
     if (!c->has_steps)
         said_add(&c->said, PHRASE(CHANGED_STEPS_UNKNOWN));
-    if (kind == CHANGED_KERNELS) {
-        if (!c->has_steps)
-            said_add(&c->said, work(c, t));
-        said_add(&c->said, idle(c));
-    }
+    const int64_t *span_ns = c->gpu[DEV_SPAN];
+    int is_timed = kind == CHANGED_KERNELS && !c->has_steps && span_ns[BEFORE] > 0 && span_ns[AFTER] > 0;
+    const struct phrase done = is_timed ? work(c, t) : PHRASE(NONE),
+                        idled = kind == CHANGED_KERNELS ? idle(c) : PHRASE(NONE);
+    /* Two sentences follow the headline, and then come paragraphs of three. */
+    int is_idle_first = is_timed && done.id == PHRASE_NONE;
+    said_add(&c->said, is_idle_first ? idled : done);
     const struct changed *most = changes_are_unequal(c) ? NULL : largest(t, 0),
                          *other = most ? largest(t, change_of(most) < 0 ? -1 : 1) : NULL;
     if (most)
-        add_row(&c->said, most, 1);
+        add_row(&c->said, most, 1, is_timed ? span_ns : NULL);
     if (other)
-        add_row(&c->said, other, 0);
+        add_row(&c->said, other, 0, is_timed ? span_ns : NULL);
+    said_add(&c->said, is_idle_first ? PHRASE(NONE) : idled);
     phrase_put(c->sure[SURE_CAUSE], SAID_MAX,
                PHRASE(CHANGED_SUMS, slot_count(t->all.n[AFTER]), slot_count(t->all.n[BEFORE])));
     phrase_put(c->sure[SURE_DOUBT], SAID_MAX,

@@ -45,7 +45,7 @@ static inline void phrase_put(struct phrase *list, int n, struct phrase p)
         }
 }
 
-enum { SAID_MAX = 7 };
+enum { SAID_MAX = 9 };
 /* A finding: a headline, and the sentences that support it. Those of PHRASE_NONE are left out. */
 struct said {
     struct slot where; /* "4 nodes", before the headline of a run of a series; else SLOT_NONE */

@@ -258,16 +258,19 @@ static void test_less_work(void **state)
     (void)state;
     struct said s = said_of(
         before, (struct made){.kernels = {{"f", 8, 400000}, {"g", 10, 130000}}, .span_ns = 1001000, .idle_ns = 300000});
-    static const enum phrase_id is[] = {PHRASE_CHANGED_STEPS_UNKNOWN, PHRASE_CHANGED_LESS_WORK, PHRASE_CHANGED_IDLE,
-                                        PHRASE_CHANGED_MOST_LESS,     PHRASE_CHANGED_CALLS,     PHRASE_CHANGED_ROW_MORE,
-                                        PHRASE_CHANGED_LONGER};
+    static const enum phrase_id is[SAID_MAX] = {
+        PHRASE_CHANGED_STEPS_UNKNOWN, PHRASE_CHANGED_LESS_WORK, PHRASE_CHANGED_MOST_LESS, PHRASE_CHANGED_CALLS_FEWER,
+        PHRASE_CHANGED_SAME_CALL,     PHRASE_CHANGED_ROW_MORE,  PHRASE_CHANGED_LONGER,    PHRASE_CHANGED_IDLE};
     assert_int_equal(s.headline.id, PHRASE_CHANGED_TOTAL);
     assert_int_equal(s.headline.slot[1].count, 530000);
     assert_int_equal(s.headline.slot[2].count, 600000);
     for (int i = 0; i < SAID_MAX; i++)
         assert_int_equal(s.support[i].id, is[i]);
-    assert_string_equal(s.support[3].slot[0].name, "f");
-    assert_int_equal(s.support[4].slot[0].count, 8);
+    assert_string_equal(s.support[2].slot[0].name, "f");
+    assert_int_equal(s.support[3].slot[0].count, 8);
+    assert_true(s.support[3].slot[2].real > 0.2 &&
+                s.support[3].slot[2].real < 0.202); /* 8 / 1001 instead of 10 / 1000 */
+    assert_int_equal(s.support[4].slot[0].count, 50000);
     assert_string_equal(s.support[5].slot[0].name, "g");
     assert_true(s.support[6].slot[0].real > 0.299 && s.support[6].slot[0].real < 0.301);
 }
