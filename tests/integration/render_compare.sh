@@ -102,7 +102,7 @@ END
             and (.by_mean_ns / .after_ns | fabs) < 0.01)
         and (.[] | select(.name == "ncclDevKernel_SendRecv") | .after_ns - .before_ns > 8.3e6 and .by_mean_ns / (.after_ns - .by_mean_ns) > 0.4)' "$TMP/h100/report.json"
     check "the table has calls, means, totals and the difference" grep -q \
-        '^ncclDevKernel_SendRecv,66,62,384875.03,544227.435,25401752,33742101,8340349,' "$TMP/h100/tables/changed-kernels.csv"
+        '^ncclDevKernel_SendRecv,66,62,25401752,33742101,8340349,384875.03,544227.435,' "$TMP/h100/tables/changed-kernels.csv"
     check "less work is no success, and no step is said to be shorter" jq -e '.changes.finding == "CHANGED_TOTAL"
         and (.support | test("not known whether") and test("less work was done")
         and test("60 calls instead of 68, 12 % fewer a second. Each call takes nearly as long as before .4.01 ms and 4.00 ms.")

@@ -6,10 +6,12 @@
 #include "render/say/say.h"
 
 #include <math.h>
+#include <string.h>
 
 enum { NAMES_SHOWN = 12 }; /* the CSV has all */
 
-/* Both means of a call, in the unit of the longer one; a dash for a side without calls. */
+/* Both means of a call, in the unit of the longer one, which is given once: "385 to 544 us". A dash for a side without
+ * calls. */
 static void add_means(struct site *s, json_t *t, const struct changed *c)
 {
     double mean[N_SIDES], longest = 0;
@@ -21,7 +23,9 @@ static void add_means(struct site *s, json_t *t, const struct changed *c)
     for (int side = 0; side < N_SIDES; side++)
         text[side] = c->n[side] ? site_text(s, "%s", fmt_time_beside(llround(mean[side]), llround(longest)).text)
                                 : "\xe2\x80\x93";
-    view_cell(s, t, site_text(s, "%s to %s", text[BEFORE], text[AFTER]));
+    const char *unit = c->n[BEFORE] && c->n[AFTER] ? strrchr(text[BEFORE], ' ') : NULL;
+    int shown = (int)(unit ? (size_t)(unit - text[BEFORE]) : strlen(text[BEFORE]));
+    view_cell(s, t, site_text(s, "%.*s to %s", shown, text[BEFORE], text[AFTER]));
     view_exact(s, t, "before", c->n[BEFORE] > 0, mean[BEFORE], "ns");
     view_exact(s, t, "after", c->n[AFTER] > 0, mean[AFTER], "ns");
 }
@@ -32,10 +36,10 @@ static void add_row(struct site *s, json_t *t, const char *name, const struct ch
     view_cell(s, t, site_text(s, "%s to %s", fmt_whole(c->n[BEFORE]).text, fmt_whole(c->n[AFTER]).text));
     view_exact(s, t, "before", true, (double)c->n[BEFORE], "");
     view_exact(s, t, "after", true, (double)c->n[AFTER], "");
-    add_means(s, t, c);
     for (int side = 0; side < N_SIDES; side++)
         view_cell_time(s, t, true, c->ns[side]);
     view_cell_signed(s, t, c->ns[AFTER] - c->ns[BEFORE]);
+    add_means(s, t, c);
     view_cell_signed(s, t, c->by_calls_ns);
     view_cell_signed(s, t, c->by_mean_ns);
 }
