@@ -165,10 +165,14 @@ const struct series_phase *phase_that_lost(const struct series *s, int loss, enu
 {
     const struct series_loss *l = &s->losses[loss];
     const struct series_phase *most = NULL;
+    int n = 0;
     for (int i = 0; i < s->n_phases; i++) {
         const struct series_phase *p = &s->phases[i];
-        if (p->part == part && *p->name && p->ns[l->from] > 0 && (!most || p->lost_ns[loss] > most->lost_ns[loss]))
+        if (p->part != part || !*p->name || p->ns[l->from] <= 0)
+            continue;
+        n++;
+        if (!most || p->lost_ns[loss] > most->lost_ns[loss])
             most = p;
     }
-    return most && 2 * most->lost_ns[loss] > of_part(l->part_ns, part) ? most : NULL;
+    return n > 1 && 2 * most->lost_ns[loss] > of_part(l->part_ns, part) ? most : NULL;
 }

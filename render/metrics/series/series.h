@@ -79,7 +79,7 @@ void series_phases(struct report *rep, struct series *s);
  *  source   docs/metrics.md#loss. Test: tests/unit/test_loss_names.c, test_properties.c */
 void series_by_name(struct report *rep, struct series *s);
 
-/** phase_that_lost - the phase that lost more than half of what its part lost.
+/** phase_that_lost - the phase that lost more than half of what its part lost, if the part has other phases too.
  *  part     PART_TRANSFER: communication, as in struct series_phase
  *  returns  NULL: none did, or it was not recorded at both points */
 const struct series_phase *phase_that_lost(const struct series *s, int loss, enum part part);
