@@ -127,10 +127,14 @@ static const char *name_in_spool(const char *name)
     return end ? end + 1 : name;
 }
 
+/* A step is no operator: its self time is what no operator inside it takes. */
 static void add_operators(struct sums *s, const struct host_operators *o, int side)
 {
-    for (int i = 0; i < o->n_names; i++)
-        add(s, o->list[i].name, strlen(o->list[i].name), side, o->list[i].n, o->list[i].self_ns);
+    for (int i = 0; i < o->n_names; i++) {
+        const struct host_operator *x = &o->list[i];
+        const char *name = x->kind == OPERATOR_STEP ? "(steps, outside of operators)" : x->name;
+        add(s, name, strlen(name), side, x->n, x->self_ns);
+    }
 }
 
 static void add_side(struct sums *s, const struct run *a, enum changed_kind kind, int side)
