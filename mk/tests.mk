@@ -38,7 +38,7 @@ LINK_UNIT = $(link) $(filter %.o,$^) $(filter %.a,$^) $(LDLIBS_COMMON) -lcmocka 
 ALL_LIBS := $(patsubst %,$(BUILD)/lib%.a,trainer collect render dcr)
 # The unit tests are one program, started under the name of a test. This saves a hundred links, which took a minute.
 UNIT_TOGETHER := $(filter-out $(UNIT_APART),$(patsubst tests/unit/%.c,%,$(UNIT_SRC)))
-NOTE_MESSAGES := $(foreach f,set sys while advise,-Wl,--wrap=dcr_err_$(f)) -Wl,--wrap=dcr_say
+NOTE_MESSAGES := $(foreach f,set sys file while advise,-Wl,--wrap=dcr_err_$(f)) -Wl,--wrap=dcr_say
 UNIT_OBJ := $(patsubst %,$(BUILD)/obj/tests/unit/%.o,$(UNIT_TOGETHER))
 $(UNIT_OBJ): EXTRA_CFLAGS += -Dmain=$(*F)_main -Wno-missing-prototypes
 $(BUILD)/obj/tests/unit/unit.def: always

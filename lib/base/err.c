@@ -122,24 +122,77 @@ int dcr_err_mark(struct dcr_err *err, enum dcr_err_kind kind, int grade)
     return grade;
 }
 
+/* more: advice for a sentence that has none, or "" */
+static void set_sys(struct dcr_err *err, int grade, int sys, const char *more, const char *fmt, va_list ap)
+    DCR_PRINTF(5, 0);
+static void set_sys(struct dcr_err *err, int grade, int sys, const char *more, const char *fmt, va_list ap)
+{
+    int n = vsnprintf(err->text, sizeof err->text, fmt, ap);
+    if (n >= 0 && (size_t)n < sizeof err->text) {
+        char advice[sizeof err->text];
+        n = length_of_fault(err->text);
+        snprintf(advice, sizeof advice, "%s", err->text[n] ? err->text + n : more);
+        snprintf(err->text + n, sizeof err->text - (size_t)n, ": %s%s", strerror(sys), advice);
+    }
+    dcr_clean_text(err->text);
+    err->grade = grade;
+    err->sys = sys;
+    err->kind = DCR_ERR_ANY;
+}
+
 int dcr_err_sys(struct dcr_err *err, int grade, const char *fmt, ...)
 {
     int sys = errno;
     if (err) {
         va_list ap;
         va_start(ap, fmt);
-        int n = vsnprintf(err->text, sizeof err->text, fmt, ap);
+        set_sys(err, grade, sys, "", fmt, ap);
         va_end(ap);
-        if (n >= 0 && (size_t)n < sizeof err->text) {
-            char advice[sizeof err->text];
-            n = length_of_fault(err->text);
-            memcpy(advice, err->text + n, strlen(err->text + n) + 1);
-            snprintf(err->text + n, sizeof err->text - (size_t)n, ": %s%s", strerror(sys), advice);
-        }
-        dcr_clean_text(err->text);
-        err->grade = grade;
-        err->sys = sys;
-        err->kind = DCR_ERR_ANY;
+    }
+    return grade;
+}
+
+/* What the user of a file can do. */
+static const char *advice_for(int sys)
+{
+    switch (sys) {
+    case ENOENT:
+    case ENOTDIR:
+    case ELOOP:
+    case EISDIR:
+    case EEXIST:
+        return "; check the name";
+    case ENAMETOOLONG:
+        return "; give a shorter name";
+    case EACCES:
+    case EPERM:
+        return "; check the permissions";
+    case ENOSPC:
+    case EDQUOT:
+        return "; make room there, or name another place";
+    case EFBIG:
+        return "; raise the limit on the size of files (`ulimit -f`)";
+    case EROFS:
+        return "; name another place";
+    case EMFILE:
+    case ENFILE:
+        return "; raise the limit on open files (`ulimit -n`)";
+    case ENOMEM:
+    case EAGAIN:
+        return "; try again when other programs have ended";
+    default:
+        return "; look for failures of the disk in the log of the kernel (`dmesg`)";
+    }
+}
+
+int dcr_err_file(struct dcr_err *err, int grade, const char *fmt, ...)
+{
+    int sys = errno;
+    if (err) {
+        va_list ap;
+        va_start(ap, fmt);
+        set_sys(err, grade, sys, advice_for(sys), fmt, ap);
+        va_end(ap);
     }
     return grade;
 }
@@ -164,7 +217,7 @@ int dcr_err_advise(struct dcr_err *err, const char *fmt, ...)
 {
     if (!err)
         return DCR_FAIL;
-    size_t n = strlen(err->text);
+    size_t n = (size_t)length_of_fault(err->text);
     n += (size_t)snprintf(err->text + n, sizeof err->text - n, "; ");
     if (n < sizeof err->text) {
         va_list ap;

@@ -57,6 +57,9 @@ int dcr_err_set(struct dcr_err *err, int grade, const char *fmt, ...) DCR_PRINTF
 /** dcr_err_sys - as dcr_err_set, with ": strerror(errno)" before the advice and errno kept in err->sys. */
 int dcr_err_sys(struct dcr_err *err, int grade, const char *fmt, ...) DCR_PRINTF(3, 4);
 
+/** dcr_err_file - as dcr_err_sys, for a file that the user named: a sentence without advice gets that for errno. */
+int dcr_err_file(struct dcr_err *err, int grade, const char *fmt, ...) DCR_PRINTF(3, 4);
+
 /** dcr_err_mark - sets the kind of the failure that was just set.
  *  returns  grade */
 int dcr_err_mark(struct dcr_err *err, enum dcr_err_kind kind, int grade);
@@ -65,7 +68,7 @@ int dcr_err_mark(struct dcr_err *err, enum dcr_err_kind kind, int grade);
  *  returns  err->grade (DCR_FAIL when err is NULL) */
 int dcr_err_while(struct dcr_err *err, const char *fmt, ...) DCR_PRINTF(2, 3);
 
-/** dcr_err_advise - append "; " and advice to a sentence that has none.
+/** dcr_err_advise - give a sentence this advice, in the place of what it has.
  *  returns  err->grade (DCR_FAIL when err is NULL) */
 int dcr_err_advise(struct dcr_err *err, const char *fmt, ...) DCR_PRINTF(2, 3);
 

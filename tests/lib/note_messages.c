@@ -63,6 +63,8 @@ NOTED(int, dcr_err_set, 3, (struct dcr_err * err, int grade, const char *fmt, ..
 NOTED(int, dcr_err_sys, 3, (struct dcr_err * err, int grade, const char *fmt, ...),
       return __real_dcr_err_sys(err, grade, "%s", text))
 NOTED(int, dcr_err_while, 2, (struct dcr_err * err, const char *fmt, ...), return __real_dcr_err_while(err, "%s", text))
+NOTED(int, dcr_err_file, 3, (struct dcr_err * err, int grade, const char *fmt, ...),
+      return __real_dcr_err_file(err, grade, "%s", text))
 NOTED(int, dcr_err_advise, 2, (struct dcr_err * err, const char *fmt, ...),
       return __real_dcr_err_advise(err, "%s", text))
 NOTED(void, dcr_say, 2, (const char *program, const char *fmt, ...), __real_dcr_say(program, "%s", text))

@@ -40,6 +40,30 @@ static void errors_grow_outwards(void **state)
     assert_int_equal(dcr_err_sys(&err, DCR_FAIL, "cannot copy '%s'; look at TMPDIR", "x; y"), DCR_FAIL);
     assert_string_equal(err.text, "cannot copy 'x; y': No space left on device; look at TMPDIR");
     assert_int_equal(dcr_err_set(NULL, DCR_WARN, "nobody listens"), DCR_WARN);
+    static const struct {
+        int sys;
+        const char *advice;
+    } of_files[] = {{ENOENT, "check the name"},
+                    {ENAMETOOLONG, "give a shorter name"},
+                    {EACCES, "check the permissions"},
+                    {ENOSPC, "make room there, or name another place"},
+                    {EFBIG, "`ulimit -f`"},
+                    {EROFS, "name another place"},
+                    {EMFILE, "`ulimit -n`"},
+                    {ENOMEM, "try again"},
+                    {EIO, "`dmesg`"}};
+    for (size_t i = 0; i < sizeof of_files / sizeof *of_files; i++) {
+        char expected[100];
+        snprintf(expected, sizeof expected, "cannot read 'x': %s; ", strerror(of_files[i].sys));
+        errno = of_files[i].sys;
+        assert_int_equal(dcr_err_file(&err, DCR_FAIL, "cannot read '%s'", "x"), DCR_FAIL);
+        assert_memory_equal(err.text, expected, strlen(expected));
+        assert_non_null(strstr(err.text, of_files[i].advice));
+        assert_int_equal(err.sys, of_files[i].sys);
+    }
+    errno = ENOENT;
+    assert_int_equal(dcr_err_file(&err, DCR_FAIL, "cannot start '%s'; give the whole path", "x"), DCR_FAIL);
+    assert_string_equal(err.text, "cannot start 'x': No such file or directory; give the whole path");
     char big[2000];
     memset(big, 'a', sizeof big - 1);
     big[sizeof big - 1] = '\0';
@@ -72,6 +96,8 @@ static void advice_follows_the_last_semicolon(void **state)
     (void)dcr_err_set(&err, DCR_FAIL, "no speeds");
     assert_int_equal(dcr_err_advise(&err, "give '%s'", "x"), DCR_FAIL);
     assert_string_equal(err.text, "no speeds; give 'x'");
+    assert_int_equal(dcr_err_advise(&err, "give 'y'"), DCR_FAIL); /* of two, the later one knows more */
+    assert_string_equal(err.text, "no speeds; give 'y'");
     char said[sizeof err.text];
     dcr_err_sentences(&err, said, sizeof said);
     assert_string_equal(said, "no speeds. Give 'x'");
