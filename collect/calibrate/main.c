@@ -317,27 +317,33 @@ static int is_calibration(const char *head)
     return 1;
 }
 
-/* Can the result be written there? Nothing is written, but the folder is made if only it is missing, since a run makes
- * its spool folder no earlier. returns 0 and the reason in err if not */
-static int is_usable(int is_first, const char *output, const char *folder, struct dcr_err *err)
+/* Can the result be written there? Nothing is written. returns 0 and the reason in err if not */
+static int is_usable(const char *output, struct dcr_err *err)
 {
     const struct dcr_output out = {"-o", output, "a calibration of dccollect", is_calibration};
-    int is_made = is_first && access(folder, F_OK) != 0 && mkdir(folder, 0777) == 0; /* if this fails, the next line
-                                                                                      * reports why */
-    if (access(folder, W_OK) != 0)
-        dcr_err_set(err, DCR_FAIL, "cannot write into the folder '%s'; make it, or choose another with -o", folder);
-    else if (dcr_output_check(&out, err) == 0)
+    char folder[PATH_MAX];
+    if (dcr_output_check(&out, err) != 0)
+        return 0;
+    if (dcr_folder_of(output, folder, sizeof folder) == 0 && access(folder, W_OK) == 0)
         return 1;
-    if (is_made)
-        rmdir(folder);
+    dcr_err_set(err, DCR_FAIL, "cannot write into the folder '%s'; make it writable, or choose another with -o",
+                folder);
     return 0;
+}
+
+/* An option that is not known, or the last one without its value. */
+static void refuse_option(const char *option, struct dcr_err *err)
+{
+    if (strcmp(option, "-o") == 0 || strcmp(option, "--output") == 0)
+        dcr_err_set(err, DCR_FAIL, "option '%s' needs a value; see `dccollect calibrate --help`", option);
+    else
+        dcr_err_set(err, DCR_FAIL, "unknown option '%.200s'; see `dccollect calibrate --help`", option);
 }
 
 int main(int argc, char **argv)
 {
     struct world w = {0};
     const char *output = "calibration.json", *bad = NULL;
-    char folder[PATH_MAX];
     struct dcr_err err = {0};
     dcr_hold_standard_streams();
     for (int i = 1; i < argc && !bad; i++) {
@@ -354,12 +360,10 @@ int main(int argc, char **argv)
     }
     join_world(&w);
     if (bad) {
-        dcr_err_set(&err, DCR_FAIL,
-                    "unknown option '%.200s', or its value is missing; see `dccollect calibrate --help`", bad);
+        refuse_option(bad, &err);
         return fail(&w, err.text);
     }
-    (void)dcr_folder_of(output, folder, sizeof folder);
-    int is_refused = !is_usable(w.rank == 0, output, folder, &err); /* the first rank writes, so it decides */
+    int is_refused = !is_usable(output, &err); /* the first rank writes, so it decides */
     if (w.n > 1)
         MPI_Bcast(&is_refused, 1, MPI_INT, 0, MPI_COMM_WORLD);
     if (is_refused)

@@ -116,7 +116,8 @@ done
 
 if command -v mpirun >/dev/null; then
     # Bound to a core each: together they have them all.
-    # As the manual says it: the spool is not there yet.
+    # As the manual says it.
+    mkdir recipe
     "${MPIRUN[@]}" -n 2 "$COLLECT" calibrate -o recipe/calibration.json 2>err
     "$COLLECT" run --spool recipe -- true 2>said && "$COLLECT" pack recipe -o recipe.tar 2>said
     check "the recipe of the manual" manifest recipe.tar '[.members[] | select(.role == "calibration")] | length == 1'
@@ -129,7 +130,7 @@ if command -v mpirun >/dev/null; then
     check "latency is the smallest size's, bandwidth the best" \
         jq -e '.allreduce[0] | .latency_ns == .points[0].median_ns and (.algbw_gb_per_s / ([.points[] | .bytes / .median_ns] | max) | . > 0.99 and . < 1.01)' two.json
     check "bus bandwidth of two is the same" jq -e '.allreduce[0] | .busbw_gb_per_s == .algbw_gb_per_s' two.json
-    check_status 2 "ranks and a folder that is not there, nor the one it is in" timeout 120 "${MPIRUN[@]}" -n 2 "$COLLECT" calibrate -o no/ne/two.json
+    check_status 2 "ranks and a folder that is not there" timeout 120 "${MPIRUN[@]}" -n 2 "$COLLECT" calibrate -o none/two.json
 else
     skip "under mpirun" "no mpirun"
     cp calibration.json two.json
@@ -150,9 +151,14 @@ check_status 3 "the report reads it" "$BIN/dcreport" run.tar -o site
 check "and does not miss it" sh -c '! grep -q "Left out.*calibration" tap.out' 
 
 # ---- refused
-check_status 2 "an unknown option" "$COLLECT" calibrate --what
-check_status 2 "an option without value" "$COLLECT" calibrate -o
-check_status 2 "a folder that is not there, nor the one it is in" "$COLLECT" calibrate -o no/ne/x.json
+refused() { # refused "name" SENTENCE ARGS...
+    check_status 2 "$1" "$COLLECT" calibrate "${@:3}"
+    check "... it says why" grep -qxF "dccollect calibrate: $2" tap.out
+}
+refused "an unknown option" "unknown option '--what'. See \`dccollect calibrate --help\`." --what
+refused "an option without value" "option '-o' needs a value. See \`dccollect calibrate --help\`." -o
+refused "a folder that is not there" "cannot write -o 'none/x.json': there is no folder 'none'. Make it first." -o none/x.json
+check "... and is not made" test ! -e none
 cp run.tar mine.tar
 echo "my notes" >notes.txt
 echo "{\"format\": \"dcreport\"}" >other.json
