@@ -48,7 +48,7 @@ static int write_piece(void *ctx, const char *bytes, size_t n, struct dcr_err *e
     x->n_bytes += (int64_t)n;
     x->at->size += (int64_t)n;
     return dcr_write_all(x->fd, bytes, n) == 0 ? DCR_OK
-                                               : dcr_err_sys(err, DCR_FATAL, "cannot write beside '%s'", x->output);
+                                               : dcr_err_file(err, DCR_FATAL, "cannot write beside '%s'", x->output);
 }
 
 static void begin_member(struct anonymise *x, const char *name, const json_t *entry, enum dcr_role role)
@@ -195,7 +195,7 @@ static int take_trace(struct anonymise *x, struct dcr_tar_member *m, const json_
         x->n_bytes = bytes_before;
         leave_out(x, m, entry);
         return lseek(x->fd, bytes_before, SEEK_SET) < 0
-                   ? dcr_err_sys(err, DCR_FATAL, "cannot write beside '%s'", x->output)
+                   ? dcr_err_file(err, DCR_FATAL, "cannot write beside '%s'", x->output)
                    : DCR_OK;
     }
     snprintf(print, sizeof print, "%08" PRIx32, crc);
@@ -310,8 +310,10 @@ static int check_input(const char *input, struct dcr_err *err)
     struct verify_report report = {0};
     int rc = verify_archive(input, &report, err);
     if (rc == 0 && report.n_problems)
-        rc = dcr_err_set(err, DCR_FAIL, "cannot anonymise '%s': it is not a complete run archive (%.400s)", input,
-                         report.first);
+        rc = report.is_other
+                 ? dcr_err_set(err, DCR_FAIL,
+                               "cannot anonymise '%s': it is not a run archive; name one that dccollect packed", input)
+                 : dcr_err_set(err, DCR_FAIL, "cannot anonymise '%s': %.500s", input, report.first);
     verify_release(&report);
     return rc;
 }
@@ -328,8 +330,8 @@ static void describe(const struct anonymise *x, struct dcr_buf *said, char *mess
                        k == 1 ? "" : "s", what, (long long)json_integer_value(json_object_get(o, "bytes")));
     }
     snprintf(message, n,
-             "%s: %zu members without the names of %d host%s, %d user%s, %d part%s of paths, %d job%s; look into it "
-             "before you give it away",
+             "%s: %zu members without the names of %d host%s, %d user%s, %d part%s of paths, %d job%s. Look into it "
+             "before you give it away.",
              x->output, x->n_members, count[HIDE_HOST], count[HIDE_HOST] == 1 ? "" : "s", count[HIDE_USER],
              count[HIDE_USER] == 1 ? "" : "s", count[HIDE_PATH], count[HIDE_PATH] == 1 ? "" : "s", count[HIDE_JOB],
              count[HIDE_JOB] == 1 ? "" : "s");

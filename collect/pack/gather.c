@@ -350,7 +350,7 @@ int pack_gather(struct pack *p, struct dcr_err *err)
         return rc;
     if (n == 0)
         return dcr_err_set(err, DCR_FAIL,
-                           "nothing to pack: the folder '%s' is empty; give the folder of `dccollect run --spool`, "
+                           "nothing to pack: '%s' is empty; give the folder of `dccollect run --spool`, "
                            "or one of results",
                            p->request->spool);
     rc = walk(p, p->request->spool, "", 0, p->is_spool ? add_spool_file : add_results_file, err);
@@ -398,7 +398,7 @@ int pack_adopt(struct pack *p, const char *dir, struct dcr_err *err)
 {
     struct stat st;
     if (stat(dir, &st) != 0 || !S_ISDIR(st.st_mode)) {
-        pack_reason(p, "the program's results are not there: no folder '%s'", dir);
+        pack_reason(p, "the program's results are not there: no folder '%s'; check the name given to --adopt", dir);
         return DCR_OK;
     }
     return walk(p, dir, "", 0, adopt_file, err);

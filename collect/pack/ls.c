@@ -340,6 +340,13 @@ static void say_groups(const struct listing *l, struct dcr_buf *out)
     }
 }
 
+static void say_wrong(const struct dcr_err *fault, struct dcr_buf *out)
+{
+    char line[sizeof fault->text];
+    dcr_err_sentences(fault, line, sizeof line);
+    dcr_buf_printf(out, "  WRONG     %s.\n", line);
+}
+
 int ls_archive(const char *path, int is_long, struct dcr_buf *out, struct dcr_err *err)
 {
     struct dcr_tar_reader *tar = NULL;
@@ -353,10 +360,11 @@ int ls_archive(const char *path, int is_long, struct dcr_buf *out, struct dcr_er
         end.text[0] = '\0';
     dcr_tar_close(tar);
     if (rc == DCR_OK && l.broken)
-        rc = dcr_err_set(err, DCR_FAIL, "cannot trust '%s': %s", path, l.broken);
+        rc = dcr_err_set(err, DCR_FAIL, "cannot trust '%s': %s; copy or pack it again", path, l.broken);
     if (!l.manifest) {
         if (rc == DCR_OK)
-            rc = dcr_err_set(err, DCR_FAIL, "cannot read '%s': it has no %s; it is no run archive", path, DCR_MANIFEST);
+            rc = dcr_err_set(err, DCR_FAIL, "cannot read '%s': it has no %s; name an archive that dccollect packed",
+                             path, DCR_MANIFEST);
     } else {
         char head[PATH_MAX + 256];
         snprintf(head, sizeof head, "%s: run %s", path, pack_json_text(l.manifest, "run_id"));
@@ -370,7 +378,7 @@ int ls_archive(const char *path, int is_long, struct dcr_buf *out, struct dcr_er
         say_recorded(&l, out);
         say_reasons(&l, out);
         if (end.text[0])
-            dcr_buf_printf(out, "  WRONG     %s\n", end.text);
+            say_wrong(&end, out);
         say_as_it_came(&l, out);
         say_groups(&l, out);
         if (is_long)

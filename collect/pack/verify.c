@@ -32,16 +32,21 @@ static int is_said(const struct dcr_buf *text, const char *line)
 static void problem(struct verify_report *r, const char *fmt, ...) DCR_PRINTF(2, 3);
 static void problem(struct verify_report *r, const char *fmt, ...)
 {
-    char line[768];
+    struct dcr_err e;
+    char line[sizeof e.text + 1];
     va_list ap;
     va_start(ap, fmt);
-    vsnprintf(line, sizeof line, fmt, ap);
+    vsnprintf(e.text, sizeof e.text, fmt, ap);
     va_end(ap);
-    dcr_clean_line(line); /* an archive may hold any name */
+    dcr_clean_line(e.text); /* an archive may hold any name */
+    dcr_err_sentences(&e, line, sizeof e.text);
+    size_t n = strlen(line);
+    if (n && line[n - 1] != '.')
+        memcpy(line + n, ".", 2);
     if (is_said(&r->text, line))
         return;
     if (r->n_problems++ == 0)
-        snprintf(r->first, sizeof r->first, "%s", line);
+        snprintf(r->first, sizeof r->first, "%s", e.text);
     if (r->n_problems <= MAX_LINES)
         dcr_buf_printf(&r->text, "%s\n", line);
 }
@@ -99,10 +104,10 @@ static int check_trace(struct verify_report *r, const json_t *manifest, struct d
     if (rc != DCR_END)
         return rc;
     if (loss.is_torn && !is_known)
-        problem(r, "'%s' ends inside a block", name);
+        problem(r, "'%s' ends inside a block; copy or pack it again", name);
     else if ((loss.n_bad_blocks || loss.n_missing_blocks) && !is_known)
-        problem(r, "'%s' has %llu damaged and %llu missing blocks", name, (unsigned long long)loss.n_bad_blocks,
-                (unsigned long long)loss.n_missing_blocks);
+        problem(r, "'%s' has %llu damaged and %llu missing blocks; copy or pack it again", name,
+                (unsigned long long)loss.n_bad_blocks, (unsigned long long)loss.n_missing_blocks);
     return DCR_OK;
 }
 
@@ -140,10 +145,9 @@ static int check_member(struct verify_report *r, const json_t *manifest, json_t 
     if (rc < 0)
         return rc;
     if (!json_is_integer(size) || json_integer_value(size) != h.n_bytes)
-        problem(r, "'%s' has %lld bytes, the manifest says %lld", m->name, (long long)h.n_bytes,
-                (long long)json_integer_value(size));
+        problem(r, DCR_WRONG_SIZE, m->name, (long long)h.n_bytes, (long long)json_integer_value(size));
     else if (!want || strcmp(want, got) != 0)
-        problem(r, "'%s' has another content than the manifest says (SHA-256 differs)", m->name);
+        problem(r, DCR_WRONG_CHECKSUM, m->name);
     return DCR_OK;
 }
 
@@ -168,9 +172,14 @@ static json_t *read_manifest(struct verify_report *r, struct dcr_tar_member *m, 
         if (!o && json_error_code(&why) == json_error_out_of_memory)
             no_memory(path, err);
         else if (!o)
-            dcr_err_set(err, DCR_FAIL, "cannot read '%s': its manifest is not JSON: %s", path, why.text);
+            dcr_err_set(err, DCR_FAIL, "cannot read '%s': its manifest is not JSON: %s; copy or pack it again", path,
+                        why.text);
         else if (!format || strcmp(format, DCR_ARCHIVE_FORMAT) != 0 || !json_is_array(json_object_get(o, "members"))) {
-            dcr_err_set(err, DCR_FAIL, "cannot read '%s': its manifest is not that of a %s", path, DCR_ARCHIVE_FORMAT);
+            dcr_err_set(
+                err, DCR_FAIL,
+                "cannot read '%s': its manifest is not that of a run archive; name an archive that dccollect packed",
+                path);
+            dcr_err_mark(err, DCR_ERR_NO_ARCHIVE, DCR_FAIL);
             json_decref(o);
             o = NULL;
         } else if (version < 1 || version > DCR_ARCHIVE_VERSION) {
@@ -181,7 +190,7 @@ static json_t *read_manifest(struct verify_report *r, struct dcr_tar_member *m, 
             json_decref(o);
             o = NULL;
         } else if (dcr_manifest_check(dcr_buf_text(&b), b.len, version, &broken) != 0) {
-            problem(r, "cannot trust '%s': %s", path, broken);
+            problem(r, "cannot trust '%s': %s; copy or pack it again", path, broken);
         }
     }
     dcr_buf_release(&b);
@@ -197,9 +206,9 @@ static json_t *index_members(struct verify_report *r, const json_t *manifest)
         json_t *entry = json_array_get(list, i);
         const char *name = json_string_value(json_object_get(entry, "name"));
         if (!name)
-            problem(r, "entry %zu of the manifest has no name", i);
+            problem(r, DCR_NAMELESS_ENTRY);
         else if (json_object_get(index, name))
-            problem(r, "the manifest lists '%s' twice", name);
+            problem(r, DCR_LISTED_TWICE, name);
         else
             json_object_set(index, name, entry);
     }
@@ -218,11 +227,11 @@ static int check_all(struct verify_report *r, struct dcr_tar_reader *tar, const 
         char name[4096];
         snprintf(name, sizeof name, "%s", m.name);
         if (strcmp(previous, name) >= 0)
-            problem(r, "'%s' is out of order after '%s'", name, previous);
+            problem(r, "'%s' is out of order after '%s'; pack the run again", name, previous);
         memcpy(previous, name, sizeof previous);
         json_t *entry = json_object_get(index, name);
         if (!entry) {
-            problem(r, "'%s' is in the archive, but not in the manifest", name);
+            problem(r, "'%s' is in the archive, but not in the manifest; pack the run again", name);
             continue;
         }
         rc = check_member(r, manifest, entry, &m, err);
@@ -249,9 +258,12 @@ static int check_archive(struct verify_report *r, struct dcr_tar_reader *tar, co
     if (rc)
         return rc;
     if (strcmp(m.name, DCR_MANIFEST) != 0)
-        return dcr_err_set(err, DCR_FAIL,
-                           "cannot read '%s': its first member is '%.200s' and not %s; it is no run archive", path,
-                           m.name, DCR_MANIFEST);
+        return dcr_err_mark(
+            err, DCR_ERR_NO_ARCHIVE,
+            dcr_err_set(err, DCR_FAIL,
+                        "cannot read '%s': its first member is '%.200s' and not %s; name an archive that "
+                        "dccollect packed",
+                        path, m.name, DCR_MANIFEST));
     json_t *manifest = read_manifest(r, &m, path, is_later, err);
     if (!manifest)
         return DCR_FAIL;
@@ -262,8 +274,7 @@ static int check_archive(struct verify_report *r, struct dcr_tar_reader *tar, co
     json_decref(manifest);
     const char *name;
     json_t *entry;
-    json_object_foreach(rc == 0 ? index : NULL, name, entry)
-        problem(r, "'%s' is in the manifest, but not in the archive", name);
+    json_object_foreach(rc == 0 ? index : NULL, name, entry) problem(r, DCR_NOT_IN_ARCHIVE, name);
     json_decref(index);
     if (rc && is_of_machine(&why))
         return hand_on(&why, rc, err);
@@ -293,6 +304,7 @@ int verify_archive(const char *path, struct verify_report *r, struct dcr_err *er
     if (rc == 0)
         return DCR_OK;
     if (is_readable(path) && !is_later && !is_of_machine(&why)) {
+        r->is_other = why.kind == DCR_ERR_NO_ARCHIVE;
         problem(r, "%s", why.text);
         return DCR_OK;
     }

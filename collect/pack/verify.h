@@ -7,10 +7,11 @@
 
 struct verify_report {
     int n_problems;
-    char first[768];     /* the first problem */
+    char first[768];     /* the first problem, as in dcr_err */
     struct dcr_buf text; /* one line per problem, at most 100 */
     int n_members, n_traces;
     int is_complete; /* from the manifest */
+    int is_other;    /* nothing of a run archive was found */
 };
 
 /** verify_archive - read the whole archive once.

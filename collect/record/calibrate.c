@@ -21,7 +21,7 @@ int calibrate_start(char *const *argv, struct dcr_err *err)
         return rc;
     snprintf(path, sizeof path, "%s/" PROGRAM, dir);
     execv(path, argv);
-    return dcr_err_sys(err, DCR_FAIL, "cannot start '%s'", path);
+    return dcr_err_file(err, DCR_FAIL, "cannot start '%s'", path);
 }
 
 static json_t *load(const char *path, struct dcr_err *err)
@@ -33,12 +33,14 @@ static json_t *load(const char *path, struct dcr_err *err)
     if (format && strcmp(format, DCR_CALIBRATION_FORMAT) == 0 && version == DCR_CALIBRATION_VERSION)
         return o;
     if (access(path, R_OK) != 0)
-        dcr_err_sys(err, DCR_FAIL, "cannot read the calibration '%s'", path);
+        dcr_err_file(err, DCR_FAIL, "cannot read the calibration '%s'", path);
     else if (format && strcmp(format, DCR_CALIBRATION_FORMAT) == 0)
-        dcr_err_set(err, DCR_FAIL, "'%s' is a calibration of version %lld, this collector knows %d", path,
+        dcr_err_set(err, DCR_FAIL,
+                    "cannot read '%s': calibration version %lld, this program reads up to %d; use a later one", path,
                     (long long)version, DCR_CALIBRATION_VERSION);
     else
-        dcr_err_set(err, DCR_FAIL, "'%s' is no result of `dccollect calibrate`", path);
+        dcr_err_set(err, DCR_FAIL,
+                    "cannot read '%s': it is not a result of `dccollect calibrate`; name one, or measure again", path);
     json_decref(o);
     return NULL;
 }

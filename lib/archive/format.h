@@ -50,6 +50,15 @@ enum dcr_role {
         DCR_N_ROLES
 };
 
+/* ---- faults ------------------------------------------------------------------------------------ */
+/* `dccollect verify` and dcreport find the same faults, and say them alike. */
+#define DCR_WRONG_CHECKSUM "'%.200s' has the wrong checksum; copy or pack it again"
+#define DCR_WRONG_SIZE "'%.200s' has %lld bytes, but the manifest says %lld; copy or pack it again"
+#define DCR_NOT_IN_ARCHIVE "'%.200s' is in the manifest, but not in the archive; copy or pack it again"
+#define DCR_LISTED_TWICE "the manifest lists '%.200s' twice; pack the run again"
+#define DCR_NAMELESS_ENTRY "an entry of the manifest has no name; pack the run again"
+#define DCR_NAME_A_FOLDER "name a folder with archives, or a run"
+
 /* ---- notes ------------------------------------------------------------------------------------- */
 /* Sentences in a trace (DCT_NOTE) that the packer looks for. */
 #define DCR_GPU_NOTE "GPU activity is recorded"

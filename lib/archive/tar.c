@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -41,15 +42,29 @@ static int is_of_machine(struct archive *a)
 
 static int machine_failed(const struct dcr_tar_reader *r, int grade, struct dcr_err *err)
 {
-    dcr_err_set(err, grade, "cannot read '%s': %s: %s", r->path, archive_error_string(r->archive),
-                strerror(archive_errno(r->archive)));
+    dcr_err_set(err, grade, "cannot read '%s': %s: %s; copy it to another disk, or free memory", r->path,
+                archive_error_string(r->archive), strerror(archive_errno(r->archive)));
     return dcr_err_mark(err, DCR_ERR_MACHINE, grade);
+}
+
+/* libarchive has words for it, but no number. A tar without compression that ends early is told by its member. */
+static int ends_early(const struct dcr_tar_reader *r)
+{
+    const char *why = archive_error_string(r->archive);
+    return why && strncasecmp(why, "truncated ", 10) == 0 && archive_filter_code(r->archive, 0) != ARCHIVE_FILTER_NONE;
+}
+
+static int cut(const struct dcr_tar_reader *r, int grade, struct dcr_err *err)
+{
+    return dcr_err_set(err, grade, "'%s' is incomplete: its compressed data end early; copy or pack it again", r->path);
 }
 
 static int no_archive(const struct dcr_tar_reader *r, int grade, struct dcr_err *err)
 {
     if (is_of_machine(r->archive))
         return machine_failed(r, grade, err);
+    if (ends_early(r))
+        return cut(r, grade, err);
     dcr_err_set(err, grade, "cannot read '%s': it is not a tar archive (%s); name an archive that dccollect packed",
                 r->path, archive_error_string(r->archive));
     return dcr_err_mark(err, DCR_ERR_NO_ARCHIVE, grade);
@@ -78,17 +93,17 @@ int dcr_tar_open(struct dcr_tar_reader **out, const char *path, struct dcr_err *
     *out = NULL;
     struct stat st;
     if (stat(path, &st) != 0)
-        return dcr_err_sys(err, DCR_FAIL, "cannot read '%s'", path);
+        return dcr_err_file(err, DCR_FAIL, "cannot read '%s'", path);
     if (dcr_check_is_file(&st, path, err))
         return DCR_FAIL;
     if (S_ISDIR(st.st_mode))
         return dcr_err_set(err, DCR_FAIL, "cannot read '%s': it is a folder; pack it first with 'dccollect pack'",
                            path);
     if (st.st_size == 0)
-        return dcr_err_set(err, DCR_FAIL, "cannot read '%s': it is empty; copy or pack it again", path);
+        return dcr_err_set(err, DCR_FAIL, "'%s' is empty; copy or pack it again", path);
 
     if (access(path, R_OK) != 0) /* libarchive only says that it failed to open it */
-        return dcr_err_sys(err, DCR_FAIL, "cannot read '%s'", path);
+        return dcr_err_file(err, DCR_FAIL, "cannot read '%s'", path);
 
     struct dcr_tar_reader *r = calloc(1, sizeof *r);
     if (!r || !(r->path = strdup(path)) || !(r->archive = archive_read_new())) {
@@ -111,6 +126,8 @@ static int damaged(const struct dcr_tar_reader *r, const char *where, struct dcr
 {
     if (is_of_machine(r->archive))
         return machine_failed(r, DCR_FATAL, err);
+    if (ends_early(r))
+        return cut(r, DCR_FATAL, err);
     return dcr_err_set(err, DCR_FATAL,
                        "cannot read '%s': damaged or cut short %s member '%s' (%s); copy or pack it again", r->path,
                        where, r->member, archive_error_string(r->archive));
@@ -185,8 +202,11 @@ int dcr_tar_next(struct dcr_tar_reader *r, struct dcr_tar_member *out, struct dc
         r->read_bytes = archive_filter_bytes(r->archive, 0);
         int rc = archive_read_next_header(r->archive, &entry);
         if (rc == ARCHIVE_EOF && !r->member)
-            return dcr_err_mark(err, DCR_ERR_NO_ARCHIVE,
-                                dcr_err_set(err, DCR_FATAL, "cannot read '%s': it is not a tar archive", r->path));
+            return dcr_err_mark(
+                err, DCR_ERR_NO_ARCHIVE,
+                dcr_err_set(err, DCR_FATAL,
+                            "cannot read '%s': it is not a tar archive; name an archive that dccollect packed",
+                            r->path));
         if (rc == ARCHIVE_EOF)
             return DCR_END;
         if (rc < ARCHIVE_WARN) {
@@ -228,7 +248,7 @@ int dcr_tar_check_end(const struct dcr_tar_reader *r, struct dcr_err *err)
                                    (long long)(at + i));
             }
     if (n < 0)
-        dcr_err_mark(err, DCR_ERR_MACHINE, dcr_err_sys(err, DCR_FAIL, "cannot read '%s'", r->path));
+        dcr_err_mark(err, DCR_ERR_MACHINE, dcr_err_file(err, DCR_FAIL, "cannot read '%s'", r->path));
     if (fd >= 0)
         close(fd);
     if (n == 0 && at < members + 2 * BLOCK)
@@ -275,7 +295,7 @@ static int writer_fail(struct dcr_tar_writer *w, struct dcr_err *err)
 {
     errno = w->write_errno ? w->write_errno : archive_errno(w->archive);
     if (errno > 0)
-        return dcr_err_sys(err, DCR_FATAL, "cannot write '%s'", w->path);
+        return dcr_err_file(err, DCR_FATAL, "cannot write '%s'", w->path);
     return dcr_err_set(err, DCR_FATAL, "cannot write '%s': %s", w->path, archive_error_string(w->archive));
 }
 
@@ -327,7 +347,7 @@ static int begin_member(struct dcr_tar_writer *w, const char *name, int64_t size
                         struct dcr_err *err)
 {
     if (!dcr_tar_name_is_safe(name))
-        return dcr_err_set(err, DCR_FAIL, "cannot pack '%.200s': not a name for a member", name);
+        return dcr_err_set(err, DCR_FAIL, "cannot pack '%.200s': not a name for a member; rename the file", name);
     archive_entry_clear(w->entry);
     /* Names are bytes to us: in the C locale, the only one here, libarchive warns about one that is not ASCII and marks
      * it as bytes. Marking all of them (hdrcharset=BINARY) would make GNU tar grumble about every member. */
@@ -379,7 +399,7 @@ int dcr_tar_commit(struct dcr_tar_writer *w, int (*check)(const char *partial, s
     if (archive_write_close(w->archive) != ARCHIVE_OK || w->write_errno)
         rc = writer_fail(w, err);
     if (rc == 0 && fsync(w->fd) != 0 && errno != EINVAL && errno != EROFS)
-        rc = dcr_err_sys(err, DCR_FATAL, "cannot write '%s'", w->path);
+        rc = dcr_err_file(err, DCR_FATAL, "cannot write '%s'", w->path);
     if (rc == 0 && check)
         rc = check(w->partial, err);
     if (rc == 0 && dcr_commit_file(w->fd, w->partial, w->path, err) != 0)

@@ -113,9 +113,16 @@ int calibration_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
     const char *format = json_string_value(json_object_get(root, "format"));
     int64_t version = json_int(root, "version", 1, INT32_MAX, 0);
     int rc = 0;
-    if (!format || strcmp(format, DCR_CALIBRATION_FORMAT) != 0 || version != DCR_CALIBRATION_VERSION) {
-        rc = dcr_err_set(err, DCR_FAIL, "cannot read '%s': it is no calibration of version %d", s->name,
-                         DCR_CALIBRATION_VERSION);
+    if (!format || strcmp(format, DCR_CALIBRATION_FORMAT) != 0) {
+        rc = dcr_err_set(err, DCR_FAIL,
+                         "cannot read '%s': it is not a result of `dccollect calibrate`; name one, or measure again",
+                         s->name);
+        goto out;
+    }
+    if (version != DCR_CALIBRATION_VERSION) {
+        rc = dcr_err_set(err, DCR_FAIL,
+                         "cannot read '%s': calibration version %lld, this program reads up to %d; use a later one",
+                         s->name, (long long)version, DCR_CALIBRATION_VERSION);
         goto out;
     }
     struct run_calibration *c = dcr_arena_alloc(&r->arena, sizeof *c);

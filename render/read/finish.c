@@ -1,6 +1,8 @@
 /* finish.c - see reading.h. Checks the result, and lists what it lacks. */
 #include "render/read/reading.h"
 
+#include "lib/archive/format.h"
+
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
@@ -28,15 +30,10 @@ int reading_check(const struct reading *g, const char *name, int64_t size, const
         return 0;
     entry->is_seen = 1;
     if (entry->size_bytes != size)
-        return dcr_err_set(err, DCR_FAIL,
-                           "cannot trust '%s': member '%.200s' has %lld bytes, its manifest says %lld; copy or pack it "
-                           "again",
-                           g->path, name, (long long)size, (long long)entry->size_bytes);
+        return dcr_err_set(err, DCR_FAIL, "cannot trust '%s': " DCR_WRONG_SIZE, g->path, name, (long long)size,
+                           (long long)entry->size_bytes);
     if (strcmp(entry->sha256, sha256) != 0)
-        return dcr_err_set(err, DCR_FAIL,
-                           "cannot trust '%s': member '%.200s' does not have the checksum of the manifest (SHA-256); "
-                           "copy or pack it again",
-                           g->path, name);
+        return dcr_err_set(err, DCR_FAIL, "cannot trust '%s': " DCR_WRONG_CHECKSUM, g->path, name);
     return 0;
 }
 
@@ -49,10 +46,8 @@ static int check_manifest(struct reading *g, struct dcr_err *err)
     }
     for (size_t i = 0; i < g->manifest.n; i++)
         if (!g->manifest.members[i].is_seen)
-            return dcr_err_set(err, DCR_FAIL,
-                               "cannot trust '%s': its manifest lists '%.200s', which is not in it; copy or pack it "
-                               "again",
-                               g->path, g->manifest.members[i].name);
+            return dcr_err_set(err, DCR_FAIL, "cannot trust '%s': " DCR_NOT_IN_ARCHIVE, g->path,
+                               g->manifest.members[i].name);
     return 0;
 }
 
@@ -218,8 +213,8 @@ int reading_finish(struct reading *g, struct dcr_err *err)
     if (rc)
         return rc;
     if (r->n_members == (size_t)r->has_manifest)
-        return dcr_err_set(err, DCR_FAIL, "cannot use '%s': the %s holds no files", g->path,
-                           g->is_folder ? "folder" : "archive");
+        return dcr_err_set(err, DCR_FAIL, "'%s' is empty; %s", g->path,
+                           g->is_folder ? DCR_NAME_A_FOLDER : "copy or pack it again");
     step_rows_finish(r, g->rows);
     /* A packed folder of other tools' files: no collector watched that run, so its files are not missing. */
     int is_others = g->n_foreign > 0 && g->n_ours == 0 && !r->n_command;

@@ -162,8 +162,10 @@ static int search(struct search *s, const char *dir, size_t input, const char *i
         if (names[i][0] == '.' || lstat(path, &st) != 0)
             continue;
         if (S_ISDIR(st.st_mode)) {
-            rc = depth < MAX_DEPTH ? search(s, path, input, name, is_own_run, depth + 1)
-                                   : dcr_err_set(s->err, DCR_FAIL, "folder '%s' is more than %d deep", path, MAX_DEPTH);
+            rc = depth < MAX_DEPTH
+                     ? search(s, path, input, name, is_own_run, depth + 1)
+                     : dcr_err_set(s->err, DCR_FAIL, "folder '%s' is more than %d deep; name a folder further down",
+                                   path, MAX_DEPTH);
             continue;
         }
         if (S_ISLNK(st.st_mode) && stat(path, &st) != 0)
@@ -210,7 +212,7 @@ static int search_folder(struct inputs *x, const char *path, struct dcr_err *err
     for (size_t i = first; i < x->n; i++)
         x->list[i].is_found = 1;
     if (!rc && s.n_files == 0)
-        rc = dcr_err_set(err, DCR_FAIL, "cannot use '%s': the folder holds no files", root);
+        rc = dcr_err_set(err, DCR_FAIL, "'%s' is empty; " DCR_NAME_A_FOLDER, root);
     if (!rc)
         drop_empty(x, first); /* all of its files went into separate runs */
     return rc;

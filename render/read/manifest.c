@@ -4,6 +4,7 @@
 #include "render/import/text/json.h"
 
 #include "lib/base/buf.h"
+#include "lib/archive/format.h"
 #include "lib/archive/manifest_sum.h"
 #include "render/read/ending.h"
 
@@ -40,7 +41,7 @@ static int read_member(struct run *r, const json_t *entry, struct manifest_membe
 {
     const char *name = json_string_value(json_object_get(entry, "name"));
     if (!name || !*name)
-        return dcr_err_set(err, DCR_FAIL, "cannot trust '%s': an entry has no name; pack the run again", where);
+        return dcr_err_set(err, DCR_FAIL, "cannot trust '%s': " DCR_NAMELESS_ENTRY, where);
     out->name = dcr_arena_strdup(&r->arena, name);
     out->role = role_of(json_text(r, entry, "role"));
     out->sha256 = json_text(r, entry, "sha256");
@@ -129,8 +130,10 @@ int manifest_read(struct run *r, struct manifest *m, struct dcr_stream *s, struc
     int64_t version = json_int(root, "version", 0, INT64_MAX, 0);
     const json_t *members = json_object_get(root, "members");
     if (strcmp(format, DCR_ARCHIVE_FORMAT) != 0) {
-        rc = dcr_err_set(err, DCR_FAIL, "cannot read '%s': its format is '%.60s', not '%s'", s->name, format,
-                         DCR_ARCHIVE_FORMAT);
+        rc = dcr_err_set(
+            err, DCR_FAIL,
+            "cannot read '%s': its manifest is not that of a run archive; name an archive that dccollect packed",
+            s->name);
         goto out;
     }
     if (version < 1 || version > DCR_ARCHIVE_VERSION) {
@@ -144,7 +147,8 @@ int manifest_read(struct run *r, struct manifest *m, struct dcr_stream *s, struc
         goto out;
     }
     if (!json_is_array(members)) {
-        rc = dcr_err_set(err, DCR_FAIL, "cannot trust '%s': it lists no members; pack the run again", s->name);
+        rc =
+            dcr_err_set(err, DCR_FAIL, "cannot trust '%s': the manifest lists no members; pack the run again", s->name);
         goto out;
     }
     read_facts(r, root);
@@ -158,8 +162,7 @@ int manifest_read(struct run *r, struct manifest *m, struct dcr_stream *s, struc
         qsort(m->members, m->n, sizeof *m->members, compare_names);
     for (size_t i = 1; i < m->n; i++)
         if (strcmp(m->members[i - 1].name, m->members[i].name) == 0) {
-            rc = dcr_err_set(err, DCR_FAIL, "cannot trust '%s': it lists '%.200s' twice; pack the run again", s->name,
-                             m->members[i].name);
+            rc = dcr_err_set(err, DCR_FAIL, "cannot trust '%s': " DCR_LISTED_TWICE, s->name, m->members[i].name);
             goto out;
         }
     r->has_manifest = 1;

@@ -111,7 +111,7 @@ check "the input as output" refuses "'run.tar' and './run.tar' are the same file
 check "one name" refuses "anonymise takes two names. Write \`dccollect anonymise RUN.tar ANONYMOUS.tar\`." run.tar
 check "no such file" eval '! "$COLLECT" anonymise gone.tar new.tar 2>said && grep -q "gone.tar.*No such file" said && test "$(wc -l <said)" = 1'
 echo "no archive" >text.txt
-check "no archive" eval '! "$COLLECT" anonymise text.txt new.tar 2>said && grep -q "cannot anonymise .text.txt.: it is not a complete run archive" said && test "$(wc -l <said)" = 1'
+check "no archive" eval '! "$COLLECT" anonymise text.txt new.tar 2>said && grep -qx "dccollect: cannot anonymise .text.txt.: it is not a run archive. Name one that dccollect packed." said && test "$(wc -l <said)" = 1'
 head -c 20000 run.tar >cut.tar
 check "a cut archive" eval '! "$COLLECT" anonymise cut.tar new.tar 2>said && grep -q "cannot anonymise .cut.tar." said'
 check "no folder for the output" eval '! "$COLLECT" anonymise run.tar nowhere/new.tar 2>said && grep -q "there is no folder .nowhere.. Make it first." said'

@@ -247,7 +247,7 @@ lie() { # name pattern sed-expression
     refused "$1" "$2" "$TMP/bad.tar" -o "$site"
 }
 lie "a manifest that lies about a size" "its manifest says" 's|\("name":"metrics.csv","role":"metrics","size":\)|\11|'
-lie "a manifest that lies about a checksum" "checksum" 's|\("name":"metrics.csv".*"sha256":"\)........|\100000000|'
+lie "a manifest that lies about a checksum" "'metrics.csv' has the wrong checksum" 's|\("name":"metrics.csv".*"sha256":"\)........|\100000000|'
 lie "a manifest that lists what is not there" "not in it" 's|"name":"metrics.csv"|"name":"metrics2.csv"|'
 lie "a manifest of another format" "format" 's|dcreport-run|other-run|'
 lie "a manifest of a later version" "version 9" 's|"version":1|"version":9|'
@@ -263,7 +263,7 @@ check "... and is not rounded" test "$(jq '.runs[0].n_nodes' "$site/report.json"
 rm -rf "$site"
 use sanitized
 lie "a manifest without members" "no members" 's|"members":\[|"parts":\[|'
-lie "an entry without a name" "an entry has no name" 's|"name":"metrics.csv"|"nom":"metrics.csv"|'
+lie "an entry without a name" "an entry of the manifest has no name" 's|"name":"metrics.csv"|"nom":"metrics.csv"|'
 lie "an entry with a size below 0" "the entry of 'metrics.csv' has no valid size or checksum" 's|\("name":"metrics.csv","role":"metrics","size":\)|\1-1|'
 lie "job_metadata.json listed twice" "twice" 's|"name":"metrics.csv"|"name":"job_metadata.json"|'
 spoil

@@ -160,7 +160,7 @@ static void what_is_no_tar_is_refused(void **state)
     assert_refused(in_folder("absent.tar"), "No such file");
     assert_refused(folder, "it is a folder");
     assert_int_equal(dcr_write_file(in_folder("e.tar"), "", 0, NULL), 0);
-    assert_refused(in_folder("e.tar"), "it is empty");
+    assert_refused(in_folder("e.tar"), "e.tar' is empty; copy or pack it again");
     char text[4096];
     memset(text, 'x', sizeof text);
     assert_int_equal(dcr_write_file(in_folder("t.tar"), text, sizeof text, NULL), 0);
@@ -182,6 +182,32 @@ static void truncation_inside_a_member_is_seen(void **state)
     free(bytes);
     assert_int_equal(truncate(in_folder("big.tar"), 50000), 0);
     assert_refused(in_folder("big.tar"), "cut short");
+}
+
+/* A copy that ended early is not "not a tar archive", wherever it ended. */
+static void cut_of_compressed_data_is_seen(void **state)
+{
+    (void)state;
+    enum { BYTES = 300000 };
+    struct dcr_err err = {0};
+    struct dcr_tar_writer *w;
+    uint32_t random = 1; /* bytes that do not compress */
+    unsigned char *bytes = malloc(BYTES);
+    assert_non_null(bytes);
+    for (size_t i = 0; i < BYTES; i++) {
+        random = random * 1664525u + 1013904223u;
+        bytes[i] = (unsigned char)(random >> 24);
+    }
+    static const off_t kept[] = {20, BYTES / 10, BYTES / 2, BYTES / 10 * 9, BYTES / 100 * 99};
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
+        unlink(in_folder("big.tar.zst"));
+        assert_int_equal(dcr_tar_create(&w, in_folder("big.tar.zst"), NULL, &err), 0);
+        assert_int_equal(dcr_tar_add_bytes(w, "big", bytes, BYTES, 0, &err), 0);
+        assert_int_equal(dcr_tar_commit(w, NULL, &err), 0);
+        assert_int_equal(truncate(in_folder("big.tar.zst"), kept[i]), 0);
+        assert_refused(in_folder("big.tar.zst"), "is incomplete: its compressed data end early; copy or pack it again");
+    }
+    free(bytes);
 }
 
 /* Result of dcr_tar_check_end for the sample followed by these bytes; "" when all is well. */
@@ -282,6 +308,7 @@ int main(void)
         cmocka_unit_test(unsafe_members_are_refused),       cmocka_unit_test(what_is_no_tar_is_refused),
         cmocka_unit_test(what_lies_behind_the_end_is_seen), cmocka_unit_test(failure_leaves_nothing),
         cmocka_unit_test(write_that_fails_is_said),         cmocka_unit_test(truncation_inside_a_member_is_seen),
+        cmocka_unit_test(cut_of_compressed_data_is_seen),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
