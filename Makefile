@@ -48,7 +48,7 @@ endif
 ifeq ($(SCHEDULER),slurm)
 collect:
 	@[ -z "$(NODE_CPU)$(NODE_NET)$(EMULATE)" ] || { \
-	  echo "make collect: NODE_CPU, NODE_NET and EMULATE describe nodes of this machine; leave them out with SCHEDULER=slurm" >&2; exit 2; }
+	  echo "make collect: NODE_CPU, NODE_NET and EMULATE describe nodes of this machine. Leave them out with SCHEDULER=slurm." >&2; exit 2; }
 	@slurm/submit --nodes "$(NODES)" $(if $(REPEAT),--repeat "$(REPEAT)") $(if $(DATA),--data "$(DATA)") $(if $(GRAPH),--graph "$(GRAPH)") -- $(ARGS)
 else
 collect: programs
@@ -59,8 +59,8 @@ endif
 # report names gaps, such as a single node count. The report was made, so make does not fail.
 site: $(BIN)/dcreport
 	@[ -s results/last-series ] || { ls results/*.tar >/dev/null 2>&1 && \
-	  echo "results/last-series, the list of the last series, is gone; name the archives: $(BIN)/dcreport results/*.tar -o site" >&2 || \
-	  echo "no series yet in results/; run 'make collect' first" >&2; exit 2; }
+	  echo "make site: results/last-series, the list of the last series, is gone. Name the archives: $(BIN)/dcreport results/*.tar -o site" >&2 || \
+	  echo "make site: no series yet in results/. Run make collect first." >&2; exit 2; }
 	@$(BIN)/dcreport $$(cat results/last-series) -o site || [ $$? -eq 3 ]
 # Tries the first advice of that report: makes results/fix/*.tar, and site-fix/, which compares both runs with the
 # forecast.

@@ -21,9 +21,9 @@ fail() { # sentence
     echo "make bundle: $1" >&2
     exit 2
 }
-[ "$(uname -s)-$(uname -m)" = Linux-x86_64 ] || fail "a bundle is made on x86-64 Linux; this is $(uname -sm)"
+[ "$(uname -s)-$(uname -m)" = Linux-x86_64 ] || fail "this is $(uname -sm). Make bundles on x86-64 Linux."
 if [ -n "${DATA:-}${GRAPH:-}" ] && ! { [ -f "${DATA:-}" ] && [ -f "${GRAPH:-}" ]; }; then
-    fail "DATA and GRAPH go together and are files; got DATA='${DATA:-}' GRAPH='${GRAPH:-}'"
+    fail "DATA='${DATA:-}' and GRAPH='${GRAPH:-}' are not two files. Name both, or neither."
 fi
 rm -rf "$work"
 mkdir -p "$work"/{bin,libexec,lib/dcreport,etc,share/dcreport,share/fonts,share/doc,data,tests/gpu,bench}
@@ -31,7 +31,7 @@ mkdir -p "$work"/openmpi/{lib,plugins,help,etc,pmix,pmix-help}
 cuda_major=
 if [ -n "${CUDA_ROOT:-}" ]; then
     cuda_major=$(sed -nE 's/^#define CUDA_VERSION ([0-9]+)[0-9]{3}$/\1/p' "$CUDA_ROOT/include/cuda.h")
-    [ -n "$cuda_major" ] || fail "'$CUDA_ROOT/include/cuda.h' does not say its version; give CUDA_HOME, or CUDA=0 for a bundle without GPU parts"
+    [ -n "$cuda_major" ] || fail "'$CUDA_ROOT/include/cuda.h' does not say its version. Give CUDA_HOME, or CUDA=0 for a bundle without GPU parts."
 fi
 
 # ---- what goes in ------------------------------------------------------------------------------------
@@ -65,7 +65,7 @@ take_needed() { # files...; what ldd says of them on standard input
         soname=${soname##*/}
         ! is_of_the_machine "$soname" || continue
         case $path in "$BUILD"/*) continue ;; esac # it is taken as itself
-        [ "$path" != not ] || fail "$soname is needed by one of $* and not found on this machine"
+        [ "$path" != not ] || fail "$soname is needed by one of $* and not found on this machine. Install its package."
         copy_library "$path" "$soname"
     done < <(grep ' => ' | sort -u)
 }
@@ -118,10 +118,10 @@ without_left_out() {
 
 take_open_mpi() {
     local of plugins help plugin pmix taken
-    of=$(ompi_info --path all --parsable 2>/dev/null) || fail "there is no ompi_info, so Open MPI's parts cannot be found; install openmpi-bin"
+    of=$(ompi_info --path all --parsable 2>/dev/null) || fail "there is no ompi_info, so Open MPI's parts cannot be found. Install openmpi-bin."
     plugins=$(sed -n 's/^path:pkglibdir://p' <<<"$of" | head -n 1)
     help=$(sed -n 's/^path:pkgdatadir://p' <<<"$of" | head -n 1)
-    command -v orterun orted >/dev/null || fail "there is no orterun or no orted here; bundles are made with Open MPI 4"
+    command -v orterun orted >/dev/null || fail "there is no orterun or no orted here. Install Open MPI 4."
     taken=$(needs_of "$plugins"/mca_*.so | without_left_out)
     sed -n 's/:$//p' <<<"$taken" | xargs -d '\n' cp -t "$work/openmpi/plugins/"
     take_needed "$plugins/mca_*.so" <<<"$taken"
@@ -171,7 +171,7 @@ take_the_rest() {
     cp bundle/fonts.conf "$work/etc/"
     for f in DejaVuSans.ttf DejaVuSans-Bold.ttf; do
         font=$(find /usr/share/fonts /usr/local/share/fonts -name $f -print -quit 2>/dev/null)
-        [ -n "$font" ] || fail "there is no $f under /usr/share/fonts; install fonts-dejavu-core"
+        [ -n "$font" ] || fail "there is no $f under /usr/share/fonts. Install fonts-dejavu-core."
         cp "$font" "$work/share/fonts/"
     done
     if [ -n "${DATA:-}" ]; then
@@ -279,7 +279,7 @@ main() {
     say_what_it_is
     size=$(bytes "$work")
     if [ -n "${THIN:-}" ] && [ "$size" -ge $((THIN_LIMIT_MB * 1000000 + $(bytes ${DATA:+"$DATA" "$GRAPH"} /dev/null))) ]; then
-        fail "the thin bundle has $size bytes, which is not under $THIN_LIMIT_MB MB; see what grew: du -a $work | sort -n"
+        fail "the thin bundle has $size bytes, which is not under $THIN_LIMIT_MB MB. See what grew: \`du -a $work | sort -n\`."
     fi
     rm -rf "$out"
     mv "$work" "$out"

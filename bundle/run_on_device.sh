@@ -7,7 +7,7 @@ set -uo pipefail
 export LC_ALL=C
 usage() {
     cat <<'END'
-Usage: run-on-device [OPTION...] [OUT]
+usage: run-on-device [OPTION...] [OUT]
 Check, test and measure a bundle on this machine. OUT is the folder for the results ($OUT, else ./device-results).
 
   --only "PART..."   of machine selftest gpu-tests bench yardstick train report (all of them)
@@ -27,31 +27,31 @@ fail() { # sentence
     echo "run-on-device: $1" >&2
     exit 2
 }
-[ -r "$bundle/libexec/built-with" ] || fail "there is no bundle around '$bundle/run-on-device'; run it where 'make bundle' put it"
+[ -r "$bundle/libexec/built-with" ] || fail "there is no bundle around '$bundle/run-on-device'. Run it where \`make bundle\` put it."
 . "$bundle/libexec/built-with"
 
 out=${OUT:-device-results} only="machine selftest gpu-tests bench yardstick train report"
 python=${PYTHON:-python3} steps=60 sensors=207 limit=300
 vectors=("$bundle"/data/vectors/*/)
 number() { # option value
-    case $2 in '' | *[!0-9]* | 0*) fail "$1 takes a whole number from 1 on, not '$2'" ;; esac
+    case $2 in '' | *[!0-9]* | 0*) fail "$1 takes a whole number from 1, not '$2'." ;; esac
 }
 while [ $# -gt 0 ]; do
     case $1 in
     --help) usage && exit 0 ;;
     --only | --python | --vectors | --steps | --sensors | --limit)
-        [ $# -gt 1 ] || fail "$1 takes a value; see --help"
+        [ $# -gt 1 ] || fail "option '$1' needs a value. See \`run-on-device --help\`."
         case $1 in
         --only) only=$2 ;;
         --python) python=$2 ;;
-        --vectors) [ -d "$2" ] || fail "'$2' is no folder of reference vectors" && vectors+=("$2") ;;
+        --vectors) [ -d "$2" ] || fail "'$2' is no folder of reference vectors. Name one that has them." && vectors+=("$2") ;;
         --steps) number "$1" "$2" && steps=$2 ;;
         --sensors) number "$1" "$2" && sensors=$2 ;;
         --limit) number "$1" "$2" && limit=$2 ;;
         esac
         shift
         ;;
-    -*) fail "unknown option '$1'; see --help" ;;
+    -*) fail "unknown option '$1'. See \`run-on-device --help\`." ;;
     *) out=$1 ;;
     esac
     shift
@@ -59,15 +59,15 @@ done
 for part in $only; do
     case $part in
     machine | selftest | gpu-tests | bench | yardstick | train | report) ;;
-    *) fail "--only names '$part', which is no part; see --help" ;;
+    *) fail "--only names '$part', which is no part. See \`run-on-device --help\`." ;;
     esac
 done
 "$bin/dcrnn-train" --version >/dev/null || exit 2 # says itself what is wrong with this machine
 mkdir -p "$out" 2>/dev/null
-{ [ -w "$out" ] && out=$(cd "$out" 2>/dev/null && pwd); } || fail "cannot write into the folder '$out'"
+{ [ -w "$out" ] && out=$(cd "$out" 2>/dev/null && pwd); } || fail "cannot write into the folder '$out'. Name another."
 rm -rf "$out/archives" "$out/site" "$out/figures.json" "$out/figures.txt" "$out/log.txt"
 mkdir -p "$out/archives"
-tmp=$(mktemp -d) || fail "cannot make a temporary folder"
+tmp=$(mktemp -d) || fail "cannot make a temporary folder. Point TMPDIR at one that can be written."
 trap 'rm -rf "$tmp"' EXIT
 exec 3>&1 >>"$out/log.txt" 2>&1
 

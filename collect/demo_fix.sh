@@ -18,8 +18,8 @@ value_of() { # key: its text, "" for null
     sed -n "s/^  \"$1\": \"\(.*\)\",\{0,1\}\$/\1/p" "$site/report.json" | sed 's/\\"/"/g; s/\\\\/\\/g'
 }
 
-[ -s "$site/report.json" ] || fail "there is no report in $site/; run 'make report' first"
-[ -s "$results/last-series" ] || fail "$results/last-series, the list of the last series, is gone; run 'make report' again"
+[ -s "$site/report.json" ] || fail "there is no report in $site/. Run \`make report\` first."
+[ -s "$results/last-series" ] || fail "$results/last-series, the list of the last series, is gone. Run \`make report\` again."
 command=$(value_of first_command)
 if [ -z "$command" ]; then
     fail "the first advice of the report has no command that can be run here. $(value_of first_action)"
@@ -27,7 +27,7 @@ fi
 # The command is never given to a shell. Only words of this form are run.
 word='[A-Za-z0-9_./=,:+@%-]+'
 form="^make collect NODES=([0-9]+)( EMULATE=ranks)?( NODE_CPU=[0-9a-z.]+)?( NODE_NET=[0-9a-z]+)?( DATA=$word)?( GRAPH=$word)? ARGS=\"(($word( |\"\$))*)\"?\$"
-[[ $command =~ $form ]] || fail "'$command' in $site/report.json is no command of make collect; run 'make site' again"
+[[ $command =~ $form ]] || fail "'$command' in $site/report.json is no command of make collect. Run \`make site\` again."
 nodes=${BASH_REMATCH[1]}
 set_to=("NODES=$nodes" EMULATE=nodes) # the new run uses the same kind of nodes, unless the command sets another
 for part in "${BASH_REMATCH[@]:2:5}"; do
@@ -39,11 +39,11 @@ old=()
 while IFS= read -r archive; do
     name=${archive##*/}
     [[ $name == "${nodes}node-"* ]] || continue
-    [ -r "$archive" ] || fail "'$archive' of the last series is gone; run 'make report' again"
-    grep -qF -- "${name%.tar}" "$site/report.json" || fail "$site/ is not the report of the last series; run 'make site' first"
+    [ -r "$archive" ] || fail "'$archive' of the last series is gone. Run \`make report\` again."
+    grep -qF -- "${name%.tar}" "$site/report.json" || fail "$site/ is not the report of the last series. Run \`make site\` first."
     old+=("$archive")
 done <"$results/last-series"
-[ ${#old[@]} -gt 0 ] || fail "$results/last-series has no run on $nodes node(s), which the advice is about; run 'make report' again"
+[ ${#old[@]} -gt 0 ] || fail "$results/last-series has no run on $nodes node(s), which the advice is about. Run \`make report\` again."
 
 echo "The first advice of $site/index.html: $(value_of first_action | sed 's/^Do first: //')"
 echo "\$ $command"

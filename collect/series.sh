@@ -39,8 +39,11 @@ fail() { # sentence
     echo "make collect: $1" >&2
     exit 2
 }
+warn() { # sentence
+    echo "make collect: $1" >&2
+}
 read -r -a nodes <<<"${NODES-1 2 4}"
-[ ${#nodes[@]} -gt 0 ] || fail "NODES is empty; say for example NODES=\"1 2 4\""
+[ ${#nodes[@]} -gt 0 ] || fail "NODES is empty. Write for example NODES=\"1 2 4\"."
 # With plain processes that share cores, many more processes than cores run long and show nothing. Emulated nodes have
 # their own limits.
 cores=$(OMP_NUM_THREADS='' OMP_THREAD_LIMIT='' nproc) # nproc obeys these
@@ -48,24 +51,24 @@ limit=$((16 * cores))
 [ "$limit" -ge 64 ] || limit=64
 most=1
 for n in "${nodes[@]}"; do
-    case $n in *[!0-9]* | 0*) fail "NODES holds '$n', not a number of nodes; say for example NODES=\"1 2 4\"" ;; esac
-    { [ ${#n} -le 6 ] && [ "$n" -le "$limit" ]; } || fail "NODES holds $n, but at most $limit can be tried here; choose fewer"
+    case $n in *[!0-9]* | 0*) fail "NODES holds '$n', not a number of nodes. Write for example NODES=\"1 2 4\"." ;; esac
+    { [ ${#n} -le 6 ] && [ "$n" -le "$limit" ]; } || fail "NODES holds $n, but at most $limit can be tried here. Choose fewer."
     [ "$n" -le "$most" ] || most=$n
 done
-case ${REPEAT:=1} in *[!0-9]* | 0* | ????*) fail "REPEAT is '$REPEAT', not a number of runs per node count; say for example REPEAT=3" ;; esac
+case ${REPEAT:=1} in *[!0-9]* | 0* | ????*) fail "REPEAT is '$REPEAT', not a number of runs per node count. Write for example REPEAT=3." ;; esac
 # Repetitions run series by series, so that a disturbance of the machine meets every node count.
 once=("${nodes[@]}")
 for ((k = 1; k < REPEAT; k++)); do nodes+=("${once[@]}"); done
 case ${EMULATE:-} in
-ranks) [ -z "${NODE_CPU:-}${NODE_NET:-}" ] || fail "plain processes have no share and no link; leave out EMULATE=ranks, or NODE_CPU and NODE_NET" ;;
+ranks) [ -z "${NODE_CPU:-}${NODE_NET:-}" ] || fail "plain processes have no share and no link. Leave out EMULATE=ranks, or NODE_CPU and NODE_NET." ;;
 '' | nodes) ;;
-*) fail "EMULATE is '$EMULATE'; it can be nodes or ranks" ;;
+*) fail "EMULATE is '$EMULATE', not nodes or ranks. Write one of them." ;;
 esac
 for f in "${DATA:-}" "${GRAPH:-}"; do
-    [ -z "$f" ] || [ -r "$f" ] || fail "cannot read '$f'; DATA and GRAPH name files of traffic data"
+    [ -z "$f" ] || [ -r "$f" ] || fail "cannot read '$f'. DATA and GRAPH name files of traffic data."
 done
-case ${ARGS:-} in *$'\n'*) fail "ARGS has several lines; write all options in one" ;; esac
-names --o && fail "ARGS holds --out, but the output belongs into the archive; leave it out"
+case ${ARGS:-} in *$'\n'*) fail "ARGS has several lines. Write all options in one." ;; esac
+names --o && fail "ARGS holds --out, but the output belongs into the archive. Leave it out."
 # Options are checked before anything is measured; the program's own sentence gives the reason.
 check=--check-options
 case " ${train_args[*]} " in *" --data "* | *" --data="*) check=--check-data ;; esac
@@ -79,7 +82,7 @@ if [ -z "${NODES_ENTER:-}" ] && [ "${EMULATE:-}" != ranks ]; then
     [ $got -ne 0 ] || exec "${make_nodes[@]}" collect/series.sh
     [ $got -lt 128 ] || exit $got # a signal
     [ $got -eq 77 ] || fail "${why#collect/nodes: }"
-    [ -z "${EMULATE:-}${NODE_CPU:-}${NODE_NET:-}" ] || fail "nodes with a share and a link cannot be emulated here: $why; EMULATE=ranks takes plain processes"
+    [ -z "${EMULATE:-}${NODE_CPU:-}${NODE_NET:-}" ] || fail "nodes with a share and a link cannot be emulated here: ${why%.}. EMULATE=ranks takes plain processes."
     echo "the nodes are plain processes that share all cores, because nodes with a share and a link cannot be emulated here: $why"
 fi
 
@@ -170,7 +173,7 @@ calibrate() {
         calibration=(--calibration "$file")
         sed -n "s|^$file: ||p; s|^dccollect calibrate: \(warning: \)|\1|p" "$file.log"
     elif [ -z "$interrupted" ]; then
-        echo "the peaks of the machine could not be measured; the report will have none:" >&2
+        warn "the peaks of the machine could not be measured. The report will have none:"
         cat "$file.log" >&2
     fi
     rm -f "$file.log"
@@ -208,7 +211,7 @@ run_one() { # nodes
         sleep 1 || true
     done
     if [ $packed = no ]; then
-        echo "$n node(s): could not pack; its evidence stays in $spool" >&2
+        warn "cannot pack the run on $n node(s). Its evidence stays in $spool."
         cat "$log" "$spool.pack.log" >&2
         exit 1
     fi
@@ -218,10 +221,10 @@ run_one() { # nodes
         tail -n 20 "$log" >&2
         rm -rf "$spool"
         if [ -n "$interrupted" ]; then
-            echo "$n node(s): interrupted; what there was is in $archive, marked incomplete" >&2
+            warn "the run on $n node(s) was interrupted. What there was is in $archive, marked incomplete."
             exit 130
         fi
-        echo "$n node(s): training ended with status $status; what there was is in $archive, marked incomplete" >&2
+        warn "the run on $n node(s) ended with status $status. What there was is in $archive, marked incomplete."
         exit 1
     fi
     rm -rf "$spool"
@@ -236,10 +239,10 @@ keep_list() {
         rm -f "$results/.last-series.partial"
         [ -n "$(find "$results" -maxdepth 1 -name ".spool-*-$series*")" ] || # could not pack, and has printed the place
                                                                              # of the spool
-            echo "nothing was left of this series$([ ! -s "$results/last-series" ] || echo "; \`make site\` still shows the series before")" >&2
+            warn "nothing was left of this series.$([ ! -s "$results/last-series" ] || echo " \`make site\` still shows the series before.")"
     elif [ -n "$interrupted" ] && [ -s "$results/last-series" ]; then
         rm -f "$results/.last-series.partial"
-        echo "\`make site\` still shows the series before; for what this one left: $bin/dcreport '$results'/*-$series*.tar -o site" >&2
+        warn "\`make site\` still shows the series before. For what this one left: \`$bin/dcreport '$results'/*-$series*.tar -o site\`."
     elif [ -s "$results/.last-series.partial" ]; then
         mv "$results/.last-series.partial" "$results/last-series"
     else
@@ -265,9 +268,9 @@ node_in_words() {
 }
 
 mkdir -p "$results" 2>/dev/null || true
-[ -w "$results" ] || fail "cannot write into the folder '$results'; make it writable"
+[ -w "$results" ] || fail "cannot write into the folder '$results'. Make it writable."
 for left in "$results"/.spool-*; do
-    [ ! -d "$left" ] || [[ $left == *node-slurm-* ]] || echo "an earlier run was never packed: $bin/dccollect pack $left --adopt $left/program -o RUN.tar, or remove it" >&2
+    [ ! -d "$left" ] || [[ $left == *node-slurm-* ]] || warn "'$left' of an earlier run was never packed. Remove it, or pack it: \`$bin/dccollect pack $left --adopt $left/program -o RUN.tar\`."
 done
 : >"$results/.last-series.partial"
 trap keep_list EXIT

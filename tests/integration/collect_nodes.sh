@@ -195,7 +195,7 @@ done
 check_status 2 "plain processes with a share of a node" env EMULATE=ranks NODE_CPU=0.1 RESULTS="$TMP/none" bash collect/series.sh
 check_status 2 "Slurm with a share of a node" make --no-print-directory SCHEDULER=slurm NODE_CPU=0.1 RESULTS="$TMP/none" collect
 cp "$TMP/tap.out" "$TMP/said"
-check "and it is said" grep -q "^make collect: NODE_CPU, .*; leave them out with SCHEDULER=slurm$" "$TMP/said"
+check "and it is said" grep -q "^make collect: NODE_CPU, .*[.] Leave them out with SCHEDULER=slurm[.]$" "$TMP/said"
 check "nothing was written" test ! -e "$TMP/none"
 
 # ---- a signal to the script alone, while the nodes are being made

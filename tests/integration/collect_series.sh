@@ -23,7 +23,7 @@ check "what the program said is in it" sh -c 'tar xOf "$0" log/output.txt | grep
 check "each count twice, in turns" env RESULTS="$TMP/repeated" EMULATE=ranks NODES="1 2" REPEAT=2 ARGS="$small" bash collect/series.sh
 check "four archives in that order" test "$(sed 's/.*\/\([0-9]*node\)-.*/\1/' "$TMP/repeated/last-series" | tr '\n' ' ')" = "1node 2node 1node 2node "
 check_status 2 "half a repetition" env REPEAT=1.5 NODES=1 bash collect/series.sh
-check "... is refused" test "$(cat "$TMP/tap.out")" = "make collect: REPEAT is '1.5', not a number of runs per node count; say for example REPEAT=3"
+check "... is refused" test "$(cat "$TMP/tap.out")" = "make collect: REPEAT is '1.5', not a number of runs per node count. Write for example REPEAT=3."
 
 check_status 2 "options that the program refuses" env CALIBRATE=1 NODES=2 ARGS=--nonsense bash collect/series.sh
 check "the program's own sentence says why, before anything is begun" test "$(cat "$TMP/tap.out")" = "dcrnn-train: unknown option '--nonsense'. See \`dcrnn-train --help\`."
@@ -63,7 +63,7 @@ wait $series || status=$?
 check "told to end: status 130" test $status -eq 130
 stopped=$(sed -n 's/.* is in \(.*\), marked incomplete/\1/p' "$TMP/said")
 check "broken off: the list of the last series is still the good one" test "$(cat "$RESULTS/last-series")" = "$(printf '%s\n' "${archives[@]}")"
-check "and it says how to look at what there is" grep -q "make site. still shows the series before; .*dcreport '$RESULTS'/" "$TMP/said"
+check "and it says how to look at what there is" grep -q "make site. still shows the series before[.] .*dcreport '$RESULTS'/" "$TMP/said"
 check "packed after the ranks had ended" manifest "$stopped" '.incomplete_because | all(test("no end record") | not)'
 check "each rank was told, and ended with a step" manifest "$stopped" '[.incomplete_because[] | select(test("^rank [01] was told to end .SIGTERM."))] | length == 2'
 check "both ranks' steps are in it" sh -c 'tar tf "$0" | grep -c steps.csv | grep -qx 2' "$stopped"
@@ -83,7 +83,7 @@ kill -TERM $early
 status=0
 wait $early || status=$?
 check "told to end while measuring: status 130" test $status -eq 130
-check "then nothing was left, and it names no archives" sh -c 'grep -q "nothing was left of this series; .make site. still shows" "$0" && ! grep -q dcreport "$0"' "$TMP/early-said"
+check "then nothing was left, and it names no archives" sh -c 'grep -q "nothing was left of this series[.] .make site. still shows" "$0" && ! grep -q dcreport "$0"' "$TMP/early-said"
 check "nothing is left indeed" test "$(ls -A "$TMP/early")" = last-series
 
 status=0

@@ -31,7 +31,7 @@ said() { # WORDS: in what the last trial printed
 }
 
 fix 2 "without a report"
-check "... it says what to run first" said "make demo-fix: there is no report in $SITE/; run 'make report' first"
+check "... it says what to run first" said "make demo-fix: there is no report in $SITE/. Run \`make report\` first."
 
 advised 2node-tried .
 command=$(jq -r .first_command "$SITE/report.json")
@@ -69,7 +69,7 @@ fix 2 "an archive that is gone"
 check "... is named" said "2node-other.tar' of the last series is gone"
 cp "$RESULTS/2node-tried.tar" "$RESULTS/2node-other.tar"
 fix 2 "a report of another series"
-check "... is not taken" said "is not the report of the last series; run 'make site' first"
+check "... is not taken" said "is not the report of the last series. Run \`make site\` first"
 echo "$RESULTS/1node-tried.tar" >"$RESULTS/last-series"
 fix 2 "a series without that node count"
 check "... is refused" said "has no run on 2 node(s)"

@@ -22,11 +22,11 @@ says 0 "help says how sbatch is told" "--partition=gpu" --help
 says 2 "a node count that is no number is refused" "'two'" --nodes "1 two"
 says 2 "no node count at all is refused" "names no node count" --nodes " "
 says 2 "zero nodes are refused" "'0'" --nodes=0
-says 2 "a node count named twice is refused" "a node count twice; say --repeat 2" --nodes "1 2 2"
+says 2 "a node count named twice is refused" "a node count twice. Write --repeat 2." --nodes "1 2 2"
 says 2 "half a repetition is refused" "--repeat is '1.5', not a number of runs" --repeat 1.5
-says 2 "an option without its value is refused" "--nodes wants a value" --nodes
-says 2 "a stray word is refused with the way to write it" "'gpu' is not an option. Write options of sbatch as --name=value" --partition gpu
-says 2 "traffic data that do not exist are refused" "no file '/no/such' (--data)" --data /no/such
+says 2 "an option without its value is refused" "option '--nodes' needs a value. See" --nodes
+says 2 "a stray word is refused with the way to write it" "unexpected argument 'gpu'. Write options of sbatch as --name=value" --partition gpu
+says 2 "traffic data that do not exist are refused" "cannot read '/no/such' (--data): No such file or directory. Check the name." --data /no/such
 says 2 "without a cluster Slurm's sentence is shown" "Slurm refuses the run on 1 node(s)" --nodes 1
 rm -rf "$TMP/results"
 mkdir "$TMP/few"
