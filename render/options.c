@@ -37,8 +37,8 @@ const char *options_usage(void)
            "  -h, --help              this text\n"
            "      --version           the version\n"
            "\n"
-           "Exit status: 0 report made, every check holds; 1 a check fails; 2 bad input or usage, nothing written;\n"
-           "3 report made, with gaps it names (not with --check).\n";
+           "Exit status: 0 report made, every check holds; 1 a check fails; 2 bad input or usage, nothing written,\n"
+           "or --open failed and the report is written; 3 report made, with gaps it names (not with --check).\n";
 }
 
 /* Does a word that was taken for an option look like the name of a file, such as "-n.tar"? */

@@ -70,7 +70,7 @@ int outputs_open(const char *out_dir, struct dcr_err *err)
 {
     char folder[PATH_MAX], page[PATH_MAX + sizeof "/index.html"];
     if (!realpath(out_dir, folder)) /* a full path, so that no name looks like an option of xdg-open */
-        return dcr_err_sys(err, DCR_FAIL, "cannot open '%s'", out_dir);
+        return dcr_err_file(err, DCR_FAIL, "cannot open '%s'", out_dir);
     snprintf(page, sizeof page, "%s/index.html", folder);
     char program[] = "xdg-open", *argv[] = {program, page, NULL};
     pid_t pid;

@@ -353,7 +353,7 @@ static void print_row(FILE *out, const struct option_row *row)
 
 void options_help(FILE *out)
 {
-    fputs("Usage: [mpirun -n RANKS] dcrnn-train [OPTION...]\n"
+    fputs("usage: [mpirun -n RANKS] dcrnn-train [OPTION...]\n"
           "Train a diffusion convolutional recurrent network on traffic speeds, data-parallel over MPI ranks.\n",
           out);
     for (const struct option_row *row = rows; row < rows + OPTIONS_N; row++)

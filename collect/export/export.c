@@ -210,11 +210,12 @@ static int check_content(const struct export_state *x, const char *path, struct 
 {
     if (x->w.n_traces)
         return DCR_OK;
-    return dcr_err_set(err, DCR_FAIL, "cannot export '%s': %s", path,
-                       x->n_summaries
-                           ? "it holds summaries of traces only (it was packed with --traces); pack again with "
-                             "--traces all while the spool is there"
-                           : "it holds no trace of events (native traces only are exported)");
+    return dcr_err_set(
+        err, DCR_FAIL, "cannot export '%s': %s", path,
+        x->n_summaries
+            ? "it holds summaries of traces only (it was packed with --traces); pack again with "
+              "--traces all while the spool is there"
+            : "it holds no trace of events (native traces only are exported); name an archive recorded with traces");
 }
 
 /* Accepts both formats, because the name may have been used for the other one before. */
@@ -255,7 +256,7 @@ static int open_output(const char *output, const char *partial, FILE **out, stru
         return rc;
     *out = partial ? fdopen(fd, "w") : fopen(output, "we");
     if (!*out)
-        rc = dcr_err_sys(err, DCR_FAIL, "cannot write '%s'", output);
+        rc = dcr_err_file(err, DCR_FAIL, "cannot write '%s'", output);
     if (rc && partial) {
         unlink(partial);
         close(fd);
@@ -280,7 +281,7 @@ int export_archive(const char *path, const char *output, enum export_format form
     int is_beside = output && (stat(output, &st) != 0 || S_ISREG(st.st_mode) || S_ISDIR(st.st_mode));
     int k = snprintf(partial, sizeof partial, "%s%s", output ? output : "", is_beside ? ".partial" : "");
     if (k < 0 || (size_t)k >= sizeof partial)
-        return dcr_err_set(err, DCR_FAIL, "the name '%.200s...' is too long", output);
+        return dcr_err_set(err, DCR_FAIL, "the name '%.200s...' is too long; choose a shorter one", output);
     int rc = is_beside ? check_output(path, output, err) : DCR_OK;
     if (rc == 0 && is_beside && format == EXPORT_BY_NAME)
         rc = check_ending(output, err);
@@ -303,13 +304,13 @@ int export_archive(const char *path, const char *output, enum export_format form
         x.style->end(&x.w);
     int is_written = !ferror(x.w.out) && fflush(x.w.out) == 0;
     if (rc == 0 && !is_written)
-        rc = dcr_err_sys(err, DCR_FAIL, "cannot write '%s'", output ? output : "standard output");
+        rc = dcr_err_file(err, DCR_FAIL, "cannot write '%s'", output ? output : "standard output");
     if (rc == 0 && is_beside)
         rc = dcr_commit_file(fileno(x.w.out), partial, output, err);
     if (rc && is_beside)
         unlink(partial);
     if (output && fclose(x.w.out) != 0 && rc == 0)
-        rc = dcr_err_sys(err, DCR_FAIL, "cannot write '%s'", output);
+        rc = dcr_err_file(err, DCR_FAIL, "cannot write '%s'", output);
     if (rc == 0)
         summarise(&x, output, message, n);
     json_decref(x.nodes);

@@ -103,7 +103,7 @@ static struct output *open_output(struct outputs *o, const char *name, const cha
     }
     int n = snprintf(path, sizeof path, "%s/%s", o->spool, name);
     if (n < 0 || (size_t)n >= sizeof path) {
-        dcr_err_set(err, DCR_FAIL, "the name '%.200s...' is too long", name);
+        dcr_err_set(err, DCR_FAIL, "the name '%.200s...' is too long; choose a shorter one", name);
         return NULL;
     }
     char *slash = strrchr(path, '/');

@@ -44,7 +44,7 @@ int archive_hash(struct archive_member *m, struct dcr_err *err)
     if (m->role == DCR_ROLE_TRACE) {
         int fd = open(m->path, O_RDONLY | O_CLOEXEC);
         most = fd >= 0 ? dct_used_bytes(fd) : -1;
-        int rc = most < 0 ? dcr_err_sys(err, DCR_FAIL, "cannot read '%s'", m->path) : DCR_OK;
+        int rc = most < 0 ? dcr_err_file(err, DCR_FAIL, "cannot read '%s'", m->path) : DCR_OK;
         if (fd >= 0)
             close(fd);
         if (rc)
@@ -104,7 +104,7 @@ static int write_file(struct dcr_tar_writer *w, const struct archive_member *m, 
     struct stat st;
     int fd = open(m->path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
-        return dcr_err_sys(err, DCR_FAIL, "cannot read '%s'", m->path);
+        return dcr_err_file(err, DCR_FAIL, "cannot read '%s'", m->path);
     int rc = write_piece(w, m, fd, mtime, err);
     int64_t size = m->role == DCR_ROLE_TRACE ? dct_used_bytes(fd) : fstat(fd, &st) == 0 ? st.st_size : -1;
     if (rc == 0 && size != m->size)
@@ -156,7 +156,7 @@ int archive_write(const char *output, int64_t mtime, json_t *manifest, const str
     int k = snprintf(beside, sizeof beside, "%.*s.unverified-%s", slash ? (int)(slash - output + 1) : 0, output,
                      slash ? slash + 1 : output);
     if (k < 0 || (size_t)k >= sizeof beside)
-        return dcr_err_set(err, DCR_FATAL, "the name '%.200s...' is too long", output);
+        return dcr_err_set(err, DCR_FATAL, "the name '%.200s...' is too long; choose a shorter one", output);
     char *text = seal(manifest, members, n);
     if (!text)
         return dcr_err_set(err, DCR_FATAL, "out of memory for the manifest");
@@ -187,7 +187,7 @@ int archive_nameless(const char *output, int *fd, struct dcr_err *err)
 {
     char dir[PATH_MAX];
     *fd = dcr_folder_of(output, dir, sizeof dir) == 0 ? dcr_open_nameless(dir) : -1;
-    return *fd >= 0 ? DCR_OK : dcr_err_sys(err, DCR_FAIL, "cannot write beside '%s'", output);
+    return *fd >= 0 ? DCR_OK : dcr_err_file(err, DCR_FAIL, "cannot write beside '%s'", output);
 }
 
 /* ---- for people --------------------------------------------------------------------------------- */

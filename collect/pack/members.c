@@ -152,7 +152,7 @@ static int copy_bytes(int from, int to, const char *path, struct dcr_err *err)
         if (k < 0 && errno == EINTR)
             continue;
         if (k < 0)
-            return dcr_err_sys(err, DCR_FAIL, "cannot read '%s'", path);
+            return dcr_err_file(err, DCR_FAIL, "cannot read '%s'", path);
         if (dcr_write_all(to, piece, (size_t)k) != 0)
             return dcr_err_sys(err, DCR_FAIL, "cannot copy '%s' beside the archive", path);
     }
@@ -184,7 +184,7 @@ static int copy_member(struct pack *p, struct archive_member *m, struct dcr_err 
     char name[64];
     int from = open(m->path, O_RDONLY | O_CLOEXEC), to = -1;
     if (from < 0)
-        return dcr_err_sys(err, DCR_FAIL, "cannot read '%s'", m->path);
+        return dcr_err_file(err, DCR_FAIL, "cannot read '%s'", m->path);
     int rc = archive_nameless(p->request->output, &to, err);
     if (rc == 0 && m->role == DCR_ROLE_TRACE)
         rc = copy_older(m, from, to, err);

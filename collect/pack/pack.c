@@ -93,9 +93,9 @@ static int follow_link(const char *output, char out[PATH_MAX], struct dcr_err *e
     struct stat st;
     int is_link = lstat(output, &st) == 0 && S_ISLNK(st.st_mode);
     if (is_link && !realpath(output, out))
-        return dcr_err_sys(err, DCR_FAIL, "cannot write '%s', because of the file to which this link points", output);
+        return dcr_err_file(err, DCR_FAIL, "cannot write '%s', because of the file to which this link points", output);
     if (!is_link && snprintf(out, PATH_MAX, "%s", output) >= PATH_MAX)
-        return dcr_err_set(err, DCR_FAIL, "the name '%.200s...' is too long", output);
+        return dcr_err_set(err, DCR_FAIL, "the name '%.200s...' is too long; choose a shorter one", output);
     return DCR_OK;
 }
 
@@ -117,7 +117,8 @@ int pack_check_output(const char *output, struct dcr_err *err)
     if (stat(output, &st) != 0)
         return DCR_OK;
     if (S_ISDIR(st.st_mode))
-        return dcr_err_set(err, DCR_FAIL, "cannot write '%s': a folder of that name is in the way", output);
+        return dcr_err_set(err, DCR_FAIL, "cannot write '%s': a folder of that name is in the way; choose another name",
+                           output);
     struct dcr_tar_reader *archive = NULL;
     struct dcr_tar_member first;
     int is_ours = dcr_tar_open(&archive, output, NULL) == 0 && dcr_tar_next(archive, &first, NULL) == 0 &&
@@ -162,7 +163,7 @@ int pack_spool(const struct pack_request *request, char *message, size_t n, stru
     struct stat st;
     message[0] = '\0';
     if (stat(request->spool, &st) != 0)
-        return dcr_err_sys(err, DCR_FAIL, "cannot pack '%s'", request->spool);
+        return dcr_err_file(err, DCR_FAIL, "cannot pack '%s'", request->spool);
     if (!S_ISDIR(st.st_mode))
         return dcr_err_set(err, DCR_FAIL,
                            "cannot pack '%s': it is not a folder; give the spool of a run, or a folder of results",

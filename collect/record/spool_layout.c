@@ -13,7 +13,7 @@ int spool_write_json(const char *dir, const char *name, const json_t *o, struct 
     char path[PATH_MAX];
     int n = snprintf(path, sizeof path, "%s/%s", dir, name);
     if (n < 0 || (size_t)n >= sizeof path)
-        return dcr_err_set(err, DCR_FAIL, "the name '%.200s...' is too long", dir);
+        return dcr_err_set(err, DCR_FAIL, "the name '%.200s...' is too long; choose a shorter one", dir);
     /* 14 digits: Unix seconds with milliseconds, without the noise of the binary fraction */
     char *text = json_dumps(o, JSON_INDENT(1) | JSON_REAL_PRECISION(14));
     if (!text)

@@ -347,7 +347,8 @@ static int check(struct options *o, struct dcr_err *err)
     case COMMAND_VERIFY:
     case COMMAND_LS:
         if (!o->n_program)
-            return dcr_err_set(err, DCR_FAIL, "no archive given; name one or more, as in `dccollect verify RUN.tar`");
+            return dcr_err_set(err, DCR_FAIL, "no archive given; name one or more, as in `dccollect %s RUN.tar`",
+                               o->command == COMMAND_LS ? "ls" : "verify");
         return DCR_OK;
     default:
         return DCR_OK;

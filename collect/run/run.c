@@ -202,7 +202,7 @@ static int pack_own(struct run *r, char *message, size_t n, struct dcr_err *err)
     if (rc && is_spool_gone(r))
         return dcr_err_set(err, DCR_FAIL,
                            "no archive was made: '%s', where the run was recorded, was removed while the program ran, "
-                           "and the recording with it",
+                           "and the recording with it; keep the folder until the run has ended",
                            r->spool);
     if (rc) {
         dcr_err_while(
@@ -226,7 +226,7 @@ static int choose_adopt(struct run *r, struct dcr_err *err)
         struct stat st;
         int is_there = stat(name, &st) == 0;
         if (!is_there && errno == ENOTDIR)
-            return dcr_err_sys(err, DCR_FAIL, "cannot adopt '%s'", name);
+            return dcr_err_file(err, DCR_FAIL, "cannot adopt '%s'", name);
         if (is_there && !S_ISDIR(st.st_mode))
             return dcr_err_set(err, DCR_FAIL, "cannot adopt '%s': it is no folder; give the one it lies in", name);
         /* The record of the run is JSON, and packing finds the results by this path in it. */
@@ -307,7 +307,7 @@ static int conclude(struct run *r, int rc, char *message, size_t n, struct dcr_e
     if (is_spool_gone(r))
         return dcr_err_set(err, DCR_FAIL,
                            "'%s', where the run was recorded, was removed while the program ran, and the recording "
-                           "with it",
+                           "with it; keep the folder until the run has ended",
                            r->spool);
     if (r->id.rank <= 0)
         snprintf(message, n, "recorded in '%s'; when all ranks have ended: dccollect pack %s%s -o RUN.tar", r->o->spool,

@@ -33,10 +33,10 @@ static int make_own_spool(struct run *r, struct dcr_err *err)
         int k = i == 1 ? snprintf(r->spool, sizeof r->spool, "%s.spool", base)
                        : snprintf(r->spool, sizeof r->spool, "%s.spool-%d", base, i);
         if (k < 0 || (size_t)k >= sizeof r->spool)
-            return dcr_err_set(err, DCR_FAIL, "the name '%.200s...' is too long", r->o->output);
+            return dcr_err_set(err, DCR_FAIL, "the name '%.200s...' is too long; choose a shorter one", r->o->output);
         int is_made = mkdir(r->spool, 0777) == 0;
         if (!is_made && errno != EEXIST)
-            return dcr_err_sys(err, DCR_FAIL, "cannot create folder '%s'", r->spool);
+            return dcr_err_file(err, DCR_FAIL, "cannot create folder '%s'", r->spool);
         /* The lock is held while this collector lives, so that no other one records into the same archive. */
         int lock = open(r->spool, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (lock >= 0 && flock(lock, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
@@ -85,7 +85,7 @@ static int claim(const char *folder, const char *name, struct dcr_err *err)
     snprintf(path, sizeof path, "%s/%s", folder, name);
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (fd < 0)
-        return errno == EEXIST ? 0 : dcr_err_sys(err, DCR_FAIL, "cannot write '%s'", path);
+        return errno == EEXIST ? 0 : dcr_err_file(err, DCR_FAIL, "cannot write '%s'", path);
     close(fd);
     return 1;
 }

@@ -124,8 +124,10 @@ static int not_started(const char *name, struct dcr_err *err)
     int why = errno,
         is_here = !strchr(name, '/') && stat(name, &st) == 0 && S_ISREG(st.st_mode) && access(name, X_OK) == 0;
     errno = why;
-    if (why != ENOENT || !is_here)
-        return dcr_err_sys(err, DCR_FAIL, "cannot start '%s'", name);
+    if (why == ENOENT && !is_here)
+        return dcr_err_sys(err, DCR_FAIL, "cannot start '%s'; check the name, or give the whole path", name);
+    if (why != ENOENT)
+        return dcr_err_file(err, DCR_FAIL, "cannot start '%s'", name);
     dcr_err_set(err, DCR_FAIL, "cannot start '%s': it is in this folder, not in PATH; write ./%s", name, name);
     err->sys = ENOENT;
     return DCR_FAIL;
@@ -143,7 +145,7 @@ int start_program(char **argv, const char *spool, const sigset_t *mask, struct p
     sigaction(SIGCHLD, &standard, &child_action);
     pid_t child = fork();
     if (child < 0)
-        return dcr_err_sys(err, DCR_FAIL, "cannot start '%s'", argv[0]);
+        return dcr_err_file(err, DCR_FAIL, "cannot start '%s'", argv[0]);
     if (child == 0) {
         char end;
         close(gate[1]);

@@ -84,8 +84,9 @@ static int read_record(struct dcr_csv *c, struct cells *r, struct dcr_err *err)
         if (is_quoted) {
             c->is_cut = b == -1;
             if (b == -1)
-                return dcr_err_set(err, DCR_FAIL, "'%s' line %ld: a quoted cell does not end", c->stream->name,
-                                   c->line);
+                return dcr_err_set(err, DCR_FAIL,
+                                   "'%s' line %ld: a quoted cell does not end; end it by a quotation mark",
+                                   c->stream->name, c->line);
             if (b == '"') {
                 int after = next_byte(c, err);
                 if (after == -2)
@@ -154,7 +155,7 @@ int dcr_csv_open(struct dcr_csv **out, struct dcr_stream *s, struct dcr_err *err
     c->next_line = 1;
     int rc = read_record(c, &c->header, err);
     if (rc == DCR_END)
-        rc = dcr_err_set(err, DCR_FAIL, "'%s' is empty; a header line was expected", s->name);
+        rc = dcr_err_set(err, DCR_FAIL, "'%s' is empty; begin it with a header line", s->name);
     if (rc == 0) {
         const char *first = cell(&c->header, 0);
         c->header.offset[0] += utf8_mark(first, strlen(first));
@@ -200,8 +201,9 @@ int dcr_csv_next(struct dcr_csv *c, struct dcr_err *err)
             continue;
         c->is_cut = c->is_last && c->row.n < c->header.n;
         if (c->row.n != c->header.n)
-            return dcr_err_set(err, DCR_FAIL, "'%s' line %ld has %d cells, its header has %d", c->stream->name, c->line,
-                               c->row.n, c->header.n);
+            return dcr_err_set(err, DCR_FAIL,
+                               "'%s' line %ld has %d cells, its header has %d; give each line the cells of the header",
+                               c->stream->name, c->line, c->row.n, c->header.n);
         return 0;
     }
 }
@@ -234,8 +236,8 @@ int dcr_csv_double(const struct dcr_csv *c, int column, double *out, struct dcr_
     char *end;
     double v = strtod(text, &end);
     if (end == text || !is_blank_from(end) || !isfinite(v))
-        return dcr_err_set(err, DCR_FAIL, "'%s' line %ld, column '%s': '%.40s' is not a finite number", c->stream->name,
-                           c->line, dcr_csv_name(c, column), text);
+        return dcr_err_set(err, DCR_FAIL, "'%s' line %ld, column '%s': '%.40s' is not a finite number; write a number",
+                           c->stream->name, c->line, dcr_csv_name(c, column), text);
     *out = v;
     return 0;
 }
@@ -249,8 +251,9 @@ int dcr_csv_int(const struct dcr_csv *c, int column, int64_t *out, struct dcr_er
     errno = 0;
     long long v = strtoll(text, &end, 10);
     if (end == text || !is_blank_from(end) || errno)
-        return dcr_err_set(err, DCR_FAIL, "'%s' line %ld, column '%s': '%.40s' is not a whole number", c->stream->name,
-                           c->line, dcr_csv_name(c, column), text);
+        return dcr_err_set(err, DCR_FAIL,
+                           "'%s' line %ld, column '%s': '%.40s' is not a whole number; write a whole number",
+                           c->stream->name, c->line, dcr_csv_name(c, column), text);
     *out = v;
     return 0;
 }

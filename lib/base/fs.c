@@ -18,14 +18,14 @@ int dcr_mkdirs(const char *path, struct dcr_err *err)
         return DCR_OK;
     char *p = strdup(path);
     if (!p)
-        return dcr_err_sys(err, DCR_FATAL, "cannot create folder '%s'", path);
+        return dcr_err_file(err, DCR_FATAL, "cannot create folder '%s'", path);
     int rc = 0;
     for (char *slash = p + 1;; slash++) {
         slash = strchr(slash, '/');
         if (slash)
             *slash = '\0';
         if (*p && mkdir(p, 0777) != 0 && errno != EEXIST) {
-            rc = dcr_err_sys(err, DCR_FAIL, "cannot create folder '%s'", p);
+            rc = dcr_err_file(err, DCR_FAIL, "cannot create folder '%s'", p);
             break;
         }
         if (!slash)
@@ -34,7 +34,8 @@ int dcr_mkdirs(const char *path, struct dcr_err *err)
     }
     struct stat st;
     if (rc == 0 && (stat(path, &st) != 0 || !S_ISDIR(st.st_mode)))
-        rc = dcr_err_set(err, DCR_FAIL, "cannot create folder '%s': a file of that name is in the way", path);
+        rc = dcr_err_set(err, DCR_FAIL,
+                         "cannot create folder '%s': a file of that name is in the way; choose another name", path);
     free(p);
     return rc;
 }
@@ -75,7 +76,7 @@ int dcr_open_file(const char *what, const char *path, int *fd, struct dcr_err *e
     struct stat st;
     *fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     if (*fd < 0 || fstat(*fd, &st) != 0) {
-        int rc = dcr_err_sys(err, DCR_FAIL, "cannot read %s '%s'", what, path);
+        int rc = dcr_err_file(err, DCR_FAIL, "cannot read %s '%s'", what, path);
         if (*fd >= 0)
             close(*fd);
         return rc;
@@ -92,7 +93,7 @@ int dcr_open_partial(const char *path, const char *partial, int *fd, struct dcr_
     for (int tries = 1;; tries++) {
         *fd = open(partial, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
         if (*fd < 0)
-            return dcr_err_sys(err, DCR_FAIL, "cannot write '%s'", path);
+            return dcr_err_file(err, DCR_FAIL, "cannot write '%s'", path);
         int is_busy = flock(*fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
         if (!is_busy && (is_at(*fd, partial) || tries == MOST_TRIES))
             break;
@@ -104,7 +105,7 @@ int dcr_open_partial(const char *path, const char *partial, int *fd, struct dcr_
     }
     if (ftruncate(*fd, 0) == 0 || errno == EINVAL) /* EINVAL: not a plain file */
         return DCR_OK;
-    int rc = dcr_err_sys(err, DCR_FAIL, "cannot write '%s'", path);
+    int rc = dcr_err_file(err, DCR_FAIL, "cannot write '%s'", path);
     close(*fd);
     return rc;
 }
@@ -120,7 +121,7 @@ int dcr_commit_file(int fd, const char *partial, const char *path, struct dcr_er
 {
     struct stat st;
     if (!has_arrived(fd))
-        return dcr_err_sys(err, DCR_FAIL, "cannot write '%s'", path);
+        return dcr_err_file(err, DCR_FAIL, "cannot write '%s'", path);
     if (lstat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode))
         return dcr_err_set(err, DCR_FAIL, "cannot write '%s': it exists and is not a file; choose another name", path);
     if (rename(partial, path) != 0)
@@ -133,7 +134,7 @@ int dcr_sync_folder(const char *path, struct dcr_err *err)
 {
     char folder[PATH_MAX];
     if (dcr_folder_of(path, folder, sizeof folder) != 0)
-        return dcr_err_set(err, DCR_FAIL, "the name '%.200s...' is too long", path);
+        return dcr_err_set(err, DCR_FAIL, "the name '%.200s...' is too long; choose a shorter one", path);
     int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0) /* EACCES: the folder may be writable but not readable */
         return errno == EACCES ? DCR_OK : dcr_err_sys(err, DCR_FAIL, "cannot sync the folder of '%s'", path);
@@ -153,7 +154,7 @@ int dcr_write_file(const char *path, const void *bytes, size_t n, struct dcr_err
     if (rc)
         goto out;
     if (dcr_write_all(fd, bytes, n) != 0)
-        rc = dcr_err_sys(err, DCR_FAIL, "cannot write '%s'", path);
+        rc = dcr_err_file(err, DCR_FAIL, "cannot write '%s'", path);
     if (rc == 0)
         rc = dcr_commit_file(fd, partial, path, err);
     if (rc)
@@ -246,7 +247,7 @@ int dcr_list_dir(const char *path, char ***names, size_t *n, struct dcr_err *err
     struct dirent **list;
     int found = scandir(path, &list, is_entry, by_bytes);
     if (found < 0)
-        return dcr_err_sys(err, errno == ENOMEM ? DCR_FATAL : DCR_FAIL, "cannot list folder '%s'", path);
+        return dcr_err_file(err, errno == ENOMEM ? DCR_FATAL : DCR_FAIL, "cannot list folder '%s'", path);
     char **copy = calloc((size_t)found + 1, sizeof *copy);
     int is_whole = copy != NULL;
     for (int i = 0; i < found; i++) {
@@ -309,7 +310,7 @@ int dcr_absolute(const char *path, char *out, size_t n, struct dcr_err *err)
         return dcr_err_sys(err, DCR_FAIL, "cannot tell the current folder");
     int k = snprintf(out, n, "%s%s%s", here, path[0] == '/' ? "" : "/", path);
     if (k < 0 || (size_t)k >= n)
-        return dcr_err_set(err, DCR_FAIL, "the name '%.200s...' is too long", path);
+        return dcr_err_set(err, DCR_FAIL, "the name '%.200s...' is too long; choose a shorter one", path);
     return DCR_OK;
 }
 
@@ -326,7 +327,9 @@ int dcr_resolve(const char *path, char *out, size_t n, struct dcr_err *err)
     }
     *base = '\0';
     if (!realpath(whole, folder))
-        return dcr_err_sys(err, DCR_FAIL, "cannot write '%s'", path);
+        return dcr_err_file(err, DCR_FAIL, "cannot write '%s'", path);
     int k = snprintf(out, n, "%s/%s", strcmp(folder, "/") == 0 ? "" : folder, base + 1);
-    return k < 0 || (size_t)k >= n ? dcr_err_set(err, DCR_FAIL, "the name '%.200s...' is too long", path) : DCR_OK;
+    return k < 0 || (size_t)k >= n
+               ? dcr_err_set(err, DCR_FAIL, "the name '%.200s...' is too long; choose a shorter one", path)
+               : DCR_OK;
 }

@@ -71,7 +71,7 @@ int dcr_sha256_file(const char *path, int64_t most, char out[DCR_SHA256_HEX], in
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
-        return dcr_err_sys(err, DCR_FAIL, "cannot read '%s'", path);
+        return dcr_err_file(err, DCR_FAIL, "cannot read '%s'", path);
     struct dcr_sha256 *h = dcr_sha256_new();
     static _Thread_local char piece[65536];
     int64_t total = 0;
@@ -82,7 +82,7 @@ int dcr_sha256_file(const char *path, int64_t most, char out[DCR_SHA256_HEX], in
         if (k < 0 && errno == EINTR)
             continue;
         if (k < 0)
-            rc = dcr_err_sys(err, DCR_FAIL, "cannot read '%s'", path);
+            rc = dcr_err_file(err, DCR_FAIL, "cannot read '%s'", path);
         if (k <= 0)
             break;
         dcr_sha256_add(h, piece, (size_t)k);

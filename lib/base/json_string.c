@@ -34,7 +34,8 @@ json_t *json_read(struct dcr_stream *s, struct dcr_err *err)
     if (dcr_stream_slurp(s, &b, MAX_BYTES, err) == 0) {
         o = json_loadb(dcr_buf_text(&b), b.len, JSON_REJECT_DUPLICATES, &why);
         if (!json_is_object(o)) {
-            dcr_err_set(err, DCR_FAIL, "cannot read '%s': %s", s->name, o ? "its JSON is not an object" : why.text);
+            dcr_err_set(err, DCR_FAIL, "cannot read '%s': %s; write or copy it again", s->name,
+                        o ? "its JSON is not an object" : why.text);
             json_decref(o);
             o = NULL;
         }

@@ -29,7 +29,9 @@ static int check_name(const struct dcr_output *o, const char *path, struct dcr_e
     if (stat(path, &st) != 0)
         return DCR_OK;
     if (S_ISDIR(st.st_mode))
-        return dcr_err_set(err, DCR_FAIL, "cannot write %s '%s': a folder of that name is in the way", o->option, path);
+        return dcr_err_set(err, DCR_FAIL,
+                           "cannot write %s '%s': a folder of that name is in the way; choose another name", o->option,
+                           path);
     if (!S_ISREG(st.st_mode)) /* as in dcr_commit_file, but links are refused too, since /dev/stdout would be
                                * replaced */
         return dcr_err_set(err, DCR_FAIL, "cannot write %s '%s': it exists and is not a file; choose another name",
@@ -63,7 +65,7 @@ int dcr_output_check(const struct dcr_output *o, struct dcr_err *err)
     char path[PATH_MAX];
     for (int i = 0; i < 2; i++) {
         if (!name_of(o, i, path))
-            return dcr_err_set(err, DCR_FAIL, "%s '%.300s' is no name for a file", o->option, o->path);
+            return dcr_err_set(err, DCR_FAIL, "%s '%.300s' is no name for a file; choose another", o->option, o->path);
         int rc = check_name(o, path, err);
         if (rc)
             return rc;
@@ -123,6 +125,6 @@ int dcr_flush_standard_output(struct dcr_err *err)
 {
     int is_lost = ferror(stdout);
     if (fflush(stdout) != 0)
-        return dcr_err_sys(err, DCR_FAIL, "cannot write to standard output");
+        return dcr_err_file(err, DCR_FAIL, "cannot write to standard output");
     return is_lost ? dcr_err_set(err, DCR_FAIL, "cannot write to standard output: part of it was refused") : DCR_OK;
 }

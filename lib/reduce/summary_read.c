@@ -366,11 +366,13 @@ int summary_read(struct summary *out, struct dcr_arena *a, struct dcr_stream *s,
         n++;
         json_t *o = json_loadb(dcr_buf_text(&line), line.len, JSON_REJECT_DUPLICATES, &why);
         if (!o)
-            rc = dcr_err_set(err, DCR_FAIL, "cannot use '%s': line %zu is not JSON: %s", s->name, n, why.text);
+            rc = dcr_err_set(err, DCR_FAIL, "cannot use '%s': line %zu is not JSON: %s; pack the run again", s->name, n,
+                             why.text);
         else if (!take_line(&g, o))
             rc = dcr_err_set(err, DCR_FAIL,
-                             n == 1 ? "cannot use '%s': line %zu does not begin a summary of version 1"
-                                    : "cannot use '%s': line %zu is not what a summary holds",
+                             n == 1
+                                 ? "cannot use '%s': line %zu does not begin a summary of version 1; pack the run again"
+                                 : "cannot use '%s': line %zu is not what a summary holds; pack the run again",
                              s->name, n);
         json_decref(o);
         if (rc)
@@ -379,7 +381,8 @@ int summary_read(struct summary *out, struct dcr_arena *a, struct dcr_stream *s,
     if (rc == DCR_END)
         rc = g.is_ended && g.out->steps.n_steps == g.n_steps_said
                  ? DCR_OK
-                 : dcr_err_set(err, DCR_FAIL, "cannot use '%s': it ends early, in line %zu", s->name, n);
+                 : dcr_err_set(err, DCR_FAIL, "cannot use '%s': it ends early, in line %zu; pack the run again",
+                               s->name, n);
     dcr_buf_release(&line);
     return rc;
 }

@@ -78,18 +78,20 @@ int dct_open(struct dct_reader **out, struct dcr_stream *s, struct dct_info *inf
     if (n < 0)
         return (int)n;
     if ((size_t)n < sizeof h)
-        return dcr_err_set(err, DCR_FAIL, "'%s' is not a trace: it ends after %zd bytes", s->name, n);
+        return dcr_err_set(err, DCR_FAIL, "'%s' is not a trace: it ends after %zd bytes; copy it again", s->name, n);
     if (h.magic != DCT_MAGIC)
-        return dcr_err_set(err, DCR_FAIL, "'%s' is not a trace: it does not begin with the mark of one", s->name);
+        return dcr_err_set(err, DCR_FAIL,
+                           "'%s' is not a trace: it does not begin with the mark of one; name a .dct file of a run",
+                           s->name);
     if (h.version > DCT_VERSION)
         return dcr_err_set(err, DCR_FAIL,
                            "'%s' was made by a newer dccollect: it is a trace of version %u, this program reads up to "
                            "%d; use a later one",
                            s->name, h.version, DCT_VERSION);
     if (h.version < DCT_OLDEST_VERSION)
-        return dcr_err_set(err, DCR_FAIL, "'%s' is not a trace: version %u", s->name, h.version);
+        return dcr_err_set(err, DCR_FAIL, "'%s' is not a trace: version %u; copy it again", s->name, h.version);
     if (h.block_bytes < 4096 || h.block_bytes > MAX_BLOCK_BYTES || h.block_bytes % 4096)
-        return dcr_err_set(err, DCR_FAIL, "'%s' is not a trace: block size %u", s->name, h.block_bytes);
+        return dcr_err_set(err, DCR_FAIL, "'%s' is not a trace: block size %u; copy it again", s->name, h.block_bytes);
 
     struct dct_reader *r = dct_reader_new();
     r->own = dcr_arena_alloc(&r->arena, h.block_bytes);

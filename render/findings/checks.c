@@ -114,7 +114,9 @@ static int parse(const char *text, struct rule *out, struct dcr_err *err)
         return refuse_name(text, at, n, err);
     const char *op = at + n + strspn(at + n, " ");
     if (*op != '<' && *op != '>')
-        return dcr_err_set(err, DCR_FAIL, "--check '%.80s': expected <, <=, > or >= after '%s'", text, of->name);
+        return dcr_err_set(err, DCR_FAIL,
+                           "--check '%.80s': expected <, <=, > or >= after '%s'; write it as in 'exposed_comm<20%%'",
+                           text, of->name);
     enum check_unit unit = unit_of(of);
     *out = (struct rule){of, *op == '<', op[1] == '=', 0};
     out->bound = bound_of(op + 1 + out->may_equal, unit);

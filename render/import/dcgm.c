@@ -322,13 +322,15 @@ int dcgm_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
     add_totals(r, &x);
     dcgm_activity_table(r, &x.activity, s->name);
     if (n == 0 && x.ids.n)
-        rc = dcr_err_set(err, DCR_FAIL, "no row of the output of DCGM '%s' names a GPU that can be ('%s' is the first)",
-                         s->name, x.ids.first);
+        rc = dcr_err_set(
+            err, DCR_FAIL,
+            "no row of the output of DCGM '%s' names a GPU that can be ('%s' is the first); record it again", s->name,
+            x.ids.first);
     else if (n == 0)
         rc = dcr_err_set(
             err, DCR_FAIL,
             "'%s' is output of DCGM without a field that is used here (GPU utilisation, activity of its parts, memory, "
-            "power, temperature, SM clock)",
+            "power, temperature, SM clock); name one with dcgmi dmon -e",
             s->name);
     if (!rc && x.is_cut)
         run_add_gap(r, PHRASE(LAST_LINE_CUT, slot_name(s->name)));

@@ -92,7 +92,7 @@ int ddp_scaling_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
     int machines = (int)json_int(root, "nodes", 1, RUN_MAX_NODE, json_object_get(root, "nodes") ? 0 : 1);
     m->mean_ns = seconds_ns(root, "mean_step_sec");
     if (!world || !machines || m->mean_ns <= 0) {
-        rc = dcr_err_set(err, DCR_FAIL, "'%s' looks like a DDP scaling result but has no %s", s->name,
+        rc = dcr_err_set(err, DCR_FAIL, "'%s' looks like a DDP scaling result but has no %s; add it", s->name,
                          machines ? "world_size and mean_step_sec" : "whole number of nodes");
         *m = (struct run_summary){.source = "", .series = "", .slowest_rank = -1};
         goto out;

@@ -77,16 +77,18 @@ static int walk(struct window *w, struct timeline *m, const char *name, struct d
         }
         const char *after = entry(w->at, w->end, x);
         if (after && take(m, x))
-            return dcr_err_set(err, DCR_FAIL, "'%s' holds sizes that do not fit into 64 bits, at byte %lld", name,
+            return dcr_err_set(err, DCR_FAIL,
+                               "'%s' holds sizes that do not fit into 64 bits, at byte %lld; export it again", name,
                                (long long)window_offset(w, w->at));
         if (after) {
             w->at = after;
             continue;
         }
         if (w->end - w->at > 256)
-            return dcr_err_set(err, DCR_FAIL,
-                               "'%s' is no memory timeline any more at byte %lld: [t, action, bytes, kind] wanted",
-                               name, (long long)window_offset(w, w->at));
+            return dcr_err_set(
+                err, DCR_FAIL,
+                "'%s' is no memory timeline any more at byte %lld: [t, action, bytes, kind] wanted; export it again",
+                name, (long long)window_offset(w, w->at));
         int rc = window_more(w, err);
         if (rc)
             return rc == DCR_END

@@ -348,10 +348,11 @@ int nccl_tests_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
     }
     end_test(&t);
     if (!n_results && unread.n)
-        rc = dcr_err_set(err, DCR_FAIL, "no row of the nccl-tests log '%s' can be read (line %d: %s)", s->name,
-                         unread.first_line, unread.why);
+        rc = dcr_err_set(err, DCR_FAIL, "no row of the nccl-tests log '%s' can be read (line %d: %s); record it again",
+                         s->name, unread.first_line, unread.why);
     else if (!n_results)
-        rc = dcr_err_set(err, DCR_FAIL, "'%s' is a log of nccl-tests without a result", s->name);
+        rc = dcr_err_set(err, DCR_FAIL, "'%s' is a log of nccl-tests without a result; run the test to its end",
+                         s->name);
     else
         say_unread(r, s->name, &unread);
 out:

@@ -287,7 +287,8 @@ int nvidia_smi_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
         goto out;
     burst = g.id_column < 0 && !g.has_gpus ? smi_burst_length(&g) : 1;
     if (!add_rows(r, &g, has_header ? 1 : 0, burst, &n_bad, &n_names, &left)) {
-        rc = dcr_err_set(err, DCR_FAIL, "'%s' is a table of a GPU monitor without a row that can be read", s->name);
+        rc = dcr_err_set(err, DCR_FAIL,
+                         "'%s' is a table of a GPU monitor without a row that can be read; record it again", s->name);
         goto out;
     }
     if (n_bad)

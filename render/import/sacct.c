@@ -190,9 +190,13 @@ int sacct_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
     }
     if (!n_rows) {
         r->n_tables--;
-        rc = refused.n ? dcr_err_set(err, DCR_FAIL, "no row of the table of sacct '%s' can be read (line %d: %s)",
-                                     s->name, refused.first_line, refused.why)
-                       : dcr_err_set(err, DCR_FAIL, "'%s' is a table of sacct without a row", s->name);
+        rc = refused.n
+                 ? dcr_err_set(
+                       err, DCR_FAIL,
+                       "no row of the table of sacct '%s' can be read (line %d: %s); record it again with `sacct -P`",
+                       s->name, refused.first_line, refused.why)
+                 : dcr_err_set(err, DCR_FAIL,
+                               "'%s' is a table of sacct without a row; check the job ids given to sacct", s->name);
     } else {
         say_refused(r, s->name, &refused);
     }

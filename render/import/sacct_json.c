@@ -106,5 +106,7 @@ int sacct_json_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
         json_array_foreach(json_object_get(job, "steps"), k, step) add_step(r, t, step, id);
     }
     json_decref(o);
-    return t ? 0 : dcr_err_set(err, DCR_FAIL, "'%s' is output of sacct --json without a job", s->name);
+    return t ? 0
+             : dcr_err_set(err, DCR_FAIL,
+                           "'%s' is output of sacct --json without a job; check the job ids given to sacct", s->name);
 }

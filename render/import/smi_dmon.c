@@ -130,7 +130,8 @@ int smi_dmon_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
         n_rows++;
     }
     if (!rc && !n_rows)
-        rc = dcr_err_set(err, DCR_FAIL, "'%s' is output of nvidia-smi dmon without a row that can be read", s->name);
+        rc = dcr_err_set(err, DCR_FAIL,
+                         "'%s' is output of nvidia-smi dmon without a row that can be read; record it again", s->name);
     if (!rc && n_bad)
         run_add_gap(r, PHRASE(ROWS_UNREAD_CELLS, slot_count(n_bad), slot_name(s->name)));
     if (!rc) {

@@ -246,7 +246,8 @@ int talp_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
     if (f.n_regions)
         walk(r, run_add_table(r, s->name, FOREIGN_TALP, caption_of(r, &f), columns_of(r, &f)), &f, "", o, 0);
     else
-        rc = dcr_err_set(err, DCR_FAIL, "'%s' is a TALP report without regions", s->name);
+        rc = dcr_err_set(err, DCR_FAIL, "'%s' is a TALP report without regions; run TALP with its monitoring regions",
+                         s->name);
     if (f.n_impossible)
         run_add_gap(r, PHRASE(TALP_IMPOSSIBLE, slot_count(f.n_impossible), slot_name(s->name)),
                     PHRASE(TALP_FIRST, slot_name(f.impossible)), PHRASE(TALP_LIMITS));

@@ -46,8 +46,8 @@ static int read_line(struct thresholds *t, char *line, const char *path, long nu
     if (!*trimmed(line))
         return 0;
     if (!equals)
-        return dcr_err_set(err, DCR_FAIL, "'%s' line %ld: expected 'name = number', found '%.60s'", path, number,
-                           trimmed(line));
+        return dcr_err_set(err, DCR_FAIL, "'%s' line %ld: expected 'name = number', found '%.60s'; see docs/thresholds",
+                           path, number, trimmed(line));
     *equals = '\0';
     const char *name = trimmed(line), *text = trimmed(equals + 1);
     for (size_t i = 0; i < sizeof entries / sizeof *entries; i++) {
@@ -75,14 +75,14 @@ int thresholds_read(struct thresholds *t, const char *path, struct dcr_err *err)
         return rc;
     FILE *f = fdopen(fd, "r");
     if (!f) {
-        rc = dcr_err_sys(err, DCR_FAIL, "cannot read thresholds '%s'", path);
+        rc = dcr_err_file(err, DCR_FAIL, "cannot read thresholds '%s'", path);
         close(fd);
         return rc;
     }
     while (rc == 0 && (errno = 0, getline(&line, &cap, f)) >= 0)
         rc = read_line(t, line, path, ++number, err);
     if (rc == 0 && errno)
-        rc = dcr_err_sys(err, DCR_FAIL, "cannot read thresholds '%s'", path);
+        rc = dcr_err_file(err, DCR_FAIL, "cannot read thresholds '%s'", path);
     free(line);
     fclose(f);
     return rc;

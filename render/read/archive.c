@@ -315,7 +315,7 @@ static int read_plain(struct reading *g, const char *root, const char *name, str
         return dcr_err_set(err, DCR_FATAL, "out of memory reading '%s'", name);
     int fd = open(path, O_RDONLY | O_CLOEXEC), rc;
     if (fd < 0 || fstat(fd, &st) != 0) {
-        rc = dcr_err_sys(err, DCR_FAIL, "cannot read '%s'", path);
+        rc = dcr_err_file(err, DCR_FAIL, "cannot read '%s'", path);
     } else {
         char head[METRICS_HEAD];
         ssize_t n = g->is_alone ? pread(fd, head, sizeof head, 0) : 0;

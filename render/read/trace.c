@@ -106,7 +106,8 @@ static int absorb(struct run *r, int rank, const struct summary *s, const char *
     const int number = rank >= 0 ? rank : s->info.rank >= 0 ? s->info.rank : 0;
     struct run_rank *k = run_rank_at(r, number);
     if (!k)
-        return dcr_err_set(err, DCR_FAIL, "cannot use '%s': its rank %d is out of range", name, number);
+        return dcr_err_set(err, DCR_FAIL, "cannot use '%s': its rank %d is out of range; record the run again", name,
+                           number);
     for (size_t i = 0; i < s->n_observed; i++) {
         const struct observation *o = &s->observed[i];
         int64_t ns = o->sum.ns < INT64_MAX ? (int64_t)o->sum.ns : 0;

@@ -212,9 +212,10 @@ void single_write(struct site *s)
     rewrite(s, "index.html", NULL, dcr_buf_text(&frame), &turned);
     const char *text = dcr_buf_text(&turned), *place = strstr(text, PLACE);
     if (!s->rc && !place)
-        site_fail(s, dcr_err_set(s->err, DCR_FAIL,
-                                 "theme template 'frame.html' does not show {{{content}}}, so there can be "
-                                 "no single file"));
+        site_fail(s,
+                  dcr_err_set(
+                      s->err, DCR_FAIL,
+                      "theme template 'frame.html' does not show {{{content}}}; add that, or leave --single-file out"));
     if (!s->rc) {
         dcr_buf_add(&document, text, (size_t)(place - text));
         for (const struct kept *k = s->kept; k; k = k->next) {

@@ -10,8 +10,8 @@ int dataset_alloc(struct dataset *d, size_t n_rows, size_t n_sensors, struct dcr
 {
     memset(d, 0, sizeof *d);
     if (n_rows > UINT32_MAX || n_sensors > 65536)
-        return dcr_err_set(err, DCR_FAIL, "%zu rows of %zu sensors are more than this program handles", n_rows,
-                           n_sensors);
+        return dcr_err_set(err, DCR_FAIL, "%zu rows of %zu sensors are more than this program handles; give fewer",
+                           n_rows, n_sensors);
     d->n_rows = n_rows;
     d->n_sensors = n_sensors;
     d->speed_mph = calloc(n_rows * n_sensors, sizeof *d->speed_mph);
@@ -73,7 +73,8 @@ int dataset_split(struct dataset *d, size_t n_in, size_t n_out, struct dcr_err *
     d->val = (struct window_range){d->train.count, d->test.first - d->train.count};
     training_moments(d);
     if (!(d->std_mph > 1e-6))
-        return dcr_err_set(err, DCR_FAIL, "all training speeds are %g: there is nothing to learn", d->mean_mph);
+        return dcr_err_set(err, DCR_FAIL, "all training speeds are %g: there is nothing to learn; check the data",
+                           d->mean_mph);
     return 0;
 }
 

@@ -212,12 +212,12 @@ static int write_file(struct window_store *s, const struct dataset *d, struct dc
     char partial[4096];
     int fd;
     if (snprintf(partial, sizeof partial, "%s.partial", s->path) >= (int)sizeof partial)
-        return dcr_err_set(err, DCR_FAIL, "the name '%.200s...' is too long", s->path);
+        return dcr_err_set(err, DCR_FAIL, "the name '%.200s...' is too long; choose a shorter one", s->path);
     int rc = dcr_open_partial(s->path, partial, &fd, err);
     if (rc)
         return rc;
     FILE *f = fdopen(fd, "wb");
-    rc = !f || write_all(s, d, f) ? dcr_err_sys(err, DCR_FAIL, "cannot write windows '%s'", s->path)
+    rc = !f || write_all(s, d, f) ? dcr_err_file(err, DCR_FAIL, "cannot write windows '%s'", s->path)
                                   : dcr_commit_file(fd, partial, s->path, err);
     if (rc)
         unlink(partial);
@@ -385,7 +385,7 @@ static int fetch(struct window_reader *r, uint64_t first, uint64_t end, const ch
         if (k < 0 && errno == EINTR)
             continue;
         if (k < 0)
-            return dcr_err_sys(err, DCR_FAIL, "cannot read windows '%s'", s->path);
+            return dcr_err_file(err, DCR_FAIL, "cannot read windows '%s'", s->path);
         /* with O_DIRECT, reading can only continue from a block boundary */
         if (k == 0 || (have + (uint64_t)k < end && (uint64_t)k % unit))
             return dcr_err_set(err, DCR_FAIL, "windows '%s' became shorter while they were read", s->path);

@@ -45,7 +45,7 @@ static int kind_of(const char *path, enum file_kind *out, struct dcr_err *err)
     struct stat st;
     *out = FILE_TEXT;
     if (stat(path, &st))
-        return dcr_err_sys(err, DCR_FAIL, "cannot read '%s'", path);
+        return dcr_err_file(err, DCR_FAIL, "cannot read '%s'", path);
     if (dcr_check_is_file(&st, path, err))
         return DCR_FAIL;
     if (S_ISDIR(st.st_mode)) {
@@ -54,7 +54,7 @@ static int kind_of(const char *path, enum file_kind *out, struct dcr_err *err)
     }
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
-        return dcr_err_sys(err, DCR_FAIL, "cannot read '%s'", path);
+        return dcr_err_file(err, DCR_FAIL, "cannot read '%s'", path);
     ssize_t n = read(fd, start, sizeof start - 1);
     close(fd);
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
@@ -109,7 +109,7 @@ static int complete(struct dataset_fill *f, struct dcr_err *err)
     struct dataset *d = f->d;
     const struct dataset_file *file = f->file;
     if (!d->n_rows)
-        return dcr_err_set(err, DCR_FAIL, "'%s' has no rows of speeds", file->path);
+        return dcr_err_set(err, DCR_FAIL, "'%s' has no rows of speeds; give a file with rows", file->path);
     if (f->has_names && file->ids_path)
         return dcr_err_set(err, DCR_FAIL, "'%s' names its sensors; leave out --sensor-ids '%s'", file->path,
                            file->ids_path);

@@ -59,7 +59,7 @@ double npy_number(const struct npy_type *type, const unsigned char *raw)
 
 static int bad(const struct npy_file *f, const char *what, struct dcr_err *err)
 {
-    return dcr_err_set(err, DCR_FAIL, "cannot read '%s': %s", f->place, what);
+    return dcr_err_set(err, DCR_FAIL, "cannot read '%s': %s; save it again with numpy.save", f->place, what);
 }
 
 /* The text after 'key': in the dictionary, or NULL. */
@@ -114,7 +114,9 @@ static int read_text(struct npy_file *f, char *header, struct dcr_err *err)
         return bad(f, "not a NumPy array file", err);
     size_t length = start[8] | (size_t)start[9] << 8;
     if (start[6] < 1 || start[6] > 3)
-        return dcr_err_set(err, DCR_FAIL, "cannot read '%s': NumPy format version %d is not known", f->place, start[6]);
+        return dcr_err_set(err, DCR_FAIL,
+                           "cannot read '%s': NumPy format version %d is not known; save it again with numpy.save",
+                           f->place, start[6]);
     if (start[6] > 1) {
         got = dcr_stream_read_full(&f->bytes, start + 10, 2, err);
         length |= (size_t)start[10] << 16 | (size_t)start[11] << 24;
@@ -198,7 +200,8 @@ static int next_member(struct npy_file *f, const char *path, struct dcr_err *err
         return damaged(f, err);
     const char *name = archive_entry_pathname(entry);
     if (!name || !dcr_ends_with(name, ".npy"))
-        return dcr_err_set(err, DCR_FAIL, "cannot read '%s': its member '%.60s' is no NumPy array, so it is no .npz",
+        return dcr_err_set(err, DCR_FAIL,
+                           "cannot read '%s': its member '%.60s' is not a NumPy array; save the file with numpy.savez",
                            path, name ? name : "");
     f->head = (struct npy_head){0};
     snprintf(f->head.array, sizeof f->head.array, "%.*s", (int)(strlen(name) - 4), name);
@@ -222,7 +225,7 @@ int npy_open(struct npy_file *f, const char *path, const char *array, struct dcr
         snprintf(f->place, sizeof f->place, "%s", path);
         f->bytes = dcr_stream_fd(&f->fd, f->place);
         if (!f->has_fd)
-            rc = dcr_err_sys(err, DCR_FAIL, "cannot read '%s'", path);
+            rc = dcr_err_file(err, DCR_FAIL, "cannot read '%s'", path);
     }
     return rc ? rc : read_head(f, err);
 }
@@ -296,8 +299,8 @@ int npy_rest(struct npy_file *f, struct npy *a, struct dcr_err *err)
     size_t cap = 0;
     int rc = 0;
     if (h->n > MAX_VALUES)
-        return dcr_err_set(err, DCR_FAIL, "cannot read '%s': %zu values are more than this program handles", f->place,
-                           h->n);
+        return dcr_err_set(err, DCR_FAIL, "cannot read '%s': %zu values are more than this program handles; give fewer",
+                           f->place, h->n);
     *a = (struct npy){.n_dims = h->n_dims, .n = h->n, .is_double = h->type.kind == 'f' && h->type.item_bytes == 8};
     memcpy(a->dim, h->dim, sizeof a->dim);
     for (size_t done = 0; !rc && (done < h->n || !a->values); done = cap) {
@@ -350,7 +353,7 @@ int npz_list(const char *path, struct npy_head **out, int *n, struct dcr_err *er
     npy_close(&f);
     if (rc == DCR_END)
         rc = 0;
-    return rc || *n ? rc : dcr_err_set(err, DCR_FAIL, "'%s' holds no array", path);
+    return rc || *n ? rc : dcr_err_set(err, DCR_FAIL, "'%s' holds no array; save one by numpy.savez", path);
 }
 
 const struct npy_head *npz_array(const struct npy_head *list, int n, const char *name)

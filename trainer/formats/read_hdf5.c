@@ -117,7 +117,7 @@ static int failed(const char *path, const char *what, struct dcr_err *err)
 {
     char why[200] = "it is damaged";
     h5.H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, innermost, why);
-    return dcr_err_set(err, DCR_FAIL, "cannot read %s of '%s': %s", what, path, why);
+    return dcr_err_set(err, DCR_FAIL, "cannot read %s of '%s': %s; copy or save it again", what, path, why);
 }
 
 /* ---- objects ----------------------------------------------------------------------------------------------------- */
@@ -220,7 +220,9 @@ static int check_stored(const struct array *a, hid_t how, hid_t space, const cha
         is_whole = is_whole && (layout == H5D_CONTIGUOUS || layout == H5D_COMPACT) &&
                    h5.H5Dget_storage_size(a->id) == (hsize_t)a->dim[0] * a->dim[1] * a->item_bytes;
     }
-    return is_whole ? 0 : dcr_err_set(err, DCR_FAIL, "'%s': the values of '%s' are not all in the file", path, name);
+    return is_whole ? 0
+                    : dcr_err_set(err, DCR_FAIL, "'%s': the values of '%s' are not all in the file; copy it again",
+                                  path, name);
 }
 
 /* Type and shape. */
@@ -234,13 +236,16 @@ static int look(struct array *a, hid_t type, hid_t space, const char *path, cons
                    (a->type == H5T_STRING && h5.H5Tis_variable_str(type) == 0 && a->item_bytes <= MAX_NAME_BYTES);
     if (!is_known || a->n_dims < 1 || a->n_dims > 2 || h5.H5Sget_simple_extent_dims(space, dim, NULL) < 0)
         return dcr_err_set(err, DCR_FAIL,
-                           "'%s': '%s' is not an array of numbers or of texts of fixed width (Python objects?)", path,
-                           name);
+                           "'%s': '%s' is not an array of numbers or of texts of fixed width (Python objects?); save "
+                           "it as numbers or texts",
+                           path, name);
     a->dim[0] = dim[0];
     a->dim[1] = dim[1];
     if (!dim[0] || !dim[1] || dim[0] > UINT32_MAX || dim[1] > MAX_NAMES)
-        return dcr_err_set(err, DCR_FAIL, "'%s': '%s' has %zu x %zu values: none, or more than this program handles",
-                           path, name, a->dim[0], a->dim[1]);
+        return dcr_err_set(
+            err, DCR_FAIL,
+            "'%s': '%s' has %zu x %zu values: none, or more than this program handles; save a smaller frame", path,
+            name, a->dim[0], a->dim[1]);
     return 0;
 }
 
@@ -248,7 +253,7 @@ static int open_array(hid_t group, const char *path, const char *name, struct ar
 {
     memset(out, 0, sizeof *out);
     if (!has(group, name))
-        return dcr_err_set(err, DCR_FAIL, "'%s': the frame has no '%s'", path, name);
+        return dcr_err_set(err, DCR_FAIL, "'%s': the frame has no '%s'; save it again with to_hdf", path, name);
     out->id = h5.H5Dopen2(group, name, H5P_DEFAULT);
     if (out->id < 0)
         return failed(path, name, err);
@@ -285,8 +290,8 @@ static int read_names(const struct array *a, const char *path, char ***out, stru
     const int is_text = a->type == H5T_STRING;
     const size_t n = a->dim[0], item = is_text ? a->item_bytes : sizeof(long long), width = is_text ? item + 1 : 24;
     if (a->n_dims != 1 || n > MAX_NAMES || a->type == H5T_FLOAT)
-        return dcr_err_set(err, DCR_FAIL, "'%s': sensor ids must be texts or whole numbers, at most %d", path,
-                           MAX_NAMES);
+        return dcr_err_set(err, DCR_FAIL, "'%s': sensor ids must be texts or whole numbers, at most %d; rename them",
+                           path, MAX_NAMES);
     char **names = malloc(n * (sizeof *names + width)), *raw = malloc(n * item);
     hid_t type = is_text ? h5.H5Dget_type(a->id) : h5.native_llong;
     int rc = names && raw ? read_slab(a, path, 0, n, type, raw, err)
@@ -376,8 +381,9 @@ static int check_kind(const struct frame *f, struct dcr_err *err)
                            "pandas; pandas.read_hdf('%s', '%s').to_hdf('fixed.h5', key='%s')\"`",
                            f->path, f->key, name, f->key, f->key);
     if (type[0] && strcmp(type, "frame") != 0)
-        return dcr_err_set(err, DCR_FAIL, "'%s': '%s' is a %s of pandas and no frame with a column per sensor", f->path,
-                           f->key, type);
+        return dcr_err_set(err, DCR_FAIL,
+                           "'%s': '%s' is a %s of pandas and no frame with a column per sensor; save a DataFrame",
+                           f->path, f->key, type);
     return 0;
 }
 
@@ -405,8 +411,8 @@ static int place_items(struct frame *f, struct block *b, char *const *items, con
     for (size_t i = 0; i < b->values.dim[1]; i++) {
         const int column = sensors_find(sorted, f->fill->d, items[i]);
         if (column < 0 || is_placed[column])
-            return dcr_err_set(err, DCR_FAIL, "'%s': column '%.40s' of a block is %s", f->path, items[i],
-                               column < 0 ? "not among the frame's columns (axis0)" : "in another one too");
+            return dcr_err_set(err, DCR_FAIL, "'%s': column '%.40s' of a block is %s; save the frame again", f->path,
+                               items[i], column < 0 ? "not among the frame's columns (axis0)" : "in another one too");
         is_placed[column] = 1;
         b->column[i] = (size_t)column;
     }
@@ -426,10 +432,11 @@ static int open_block(struct frame *f, const struct sensor *sorted, unsigned cha
     if (!rc)
         rc = open_array(f->group, f->path, name, &b->values, err);
     if (!rc && (b->values.type == H5T_STRING || b->values.n_dims != 2))
-        rc = dcr_err_set(err, DCR_FAIL, "'%s': '%s' is no table of numbers", f->path, name);
+        rc = dcr_err_set(err, DCR_FAIL, "'%s': '%s' is no table of numbers; save the frame as numbers", f->path, name);
     if (!rc && (b->values.dim[0] != f->times.dim[0] || b->values.dim[1] != items.dim[0]))
-        rc = dcr_err_set(err, DCR_FAIL, "'%s': '%s' is %zu x %zu, but there are %zu times and %zu columns", f->path,
-                         name, b->values.dim[0], b->values.dim[1], f->times.dim[0], items.dim[0]);
+        rc = dcr_err_set(err, DCR_FAIL,
+                         "'%s': '%s' is %zu x %zu, but there are %zu times and %zu columns; save the frame again",
+                         f->path, name, b->values.dim[0], b->values.dim[1], f->times.dim[0], items.dim[0]);
     if (!rc && !(b->column = calloc(items.dim[0], sizeof *b->column)))
         rc = dcr_err_set(err, DCR_FATAL, "out of memory reading '%s'", f->path);
     if (!rc) {
@@ -454,7 +461,8 @@ static int open_blocks(struct frame *f, struct dcr_err *err)
     }
     for (size_t i = 0; !rc && i < d->n_sensors; i++)
         if (!is_placed[i])
-            rc = dcr_err_set(err, DCR_FAIL, "'%s': no block holds the column '%s'", f->path, d->id[i]);
+            rc = dcr_err_set(err, DCR_FAIL, "'%s': no block holds the column '%s'; save the frame again", f->path,
+                             d->id[i]);
     free(sorted);
     free(is_placed);
     return rc;
@@ -481,8 +489,10 @@ static int open_times(struct frame *f, struct dcr_err *err)
             f->per_second = known[i].per_second;
         }
     if (!is_known)
-        return dcr_err_set(err, DCR_FAIL, "'%s': the rows of '%s' are named by '%s' and not by times (datetime64)",
-                           f->path, f->key, kind);
+        return dcr_err_set(
+            err, DCR_FAIL,
+            "'%s': the rows of '%s' are named by '%s' and not by times (datetime64); save it with a DatetimeIndex",
+            f->path, f->key, kind);
     read_text(f->times.id, "tz", zone, sizeof zone);
     if (h5.H5Aexists(f->times.id, "tz") > 0 && strcmp(zone, "UTC") != 0)
         return dcr_err_set(err, DCR_FAIL,
@@ -501,8 +511,9 @@ static int take_row(struct frame *f, const double *mph, long long t, size_t numb
         return fill_row(f->fill, mph, 1, NULL, number, err);
     const long long seconds = t / f->per_second - (t % f->per_second < 0);
     if (seconds < 0 || seconds > (long long)1 << 33) /* years 1970 to 2242; NaT is far below */
-        return dcr_err_set(err, DCR_FAIL, "'%s' row %zu: %lld is no time in the unit of this frame", f->path, number,
-                           t);
+        return dcr_err_set(err, DCR_FAIL,
+                           "'%s' row %zu: %lld is no time in the unit of this frame; save the frame again", f->path,
+                           number, t);
     return fill_row(f->fill, mph, 1, &seconds, number, err);
 }
 

@@ -32,7 +32,9 @@ static int check_size(const struct graph_pairs *p, double rows, double columns, 
     const size_t n = p->d->n_sensors;
     if (rows == (double)n && columns == (double)n)
         return 0;
-    return dcr_err_set(err, DCR_FAIL, "'%s': a matrix of %zu x %zu is needed, one row and column per sensor",
+    return dcr_err_set(err, DCR_FAIL,
+                       "'%s': a matrix of %zu x %zu is needed, one row and column per sensor; give the matrix of the "
+                       "sensors of the data",
                        p->file->path, n, n);
 }
 
@@ -80,7 +82,8 @@ static long long whole(double v, size_t limit)
 
 static int disordered(const struct graph_pairs *p, struct dcr_err *err)
 {
-    return dcr_err_set(err, DCR_FAIL, "'%s': the parts of its sparse matrix do not fit together", p->file->path);
+    return dcr_err_set(err, DCR_FAIL, "'%s': the parts of its sparse matrix do not fit together; save it again",
+                       p->file->path);
 }
 
 /* An array of least to most values, refused before any is read. */
@@ -121,7 +124,8 @@ static int read_format(const char *path, char format[4], struct dcr_err *err)
     struct npy_file a = {0};
     int rc = npy_open(&a, path, "format", err);
     if (!rc && dcr_stream_read_full(&a.bytes, format, 3, err) != 3)
-        rc = dcr_err_set(err, DCR_FAIL, "'%s' does not say how its sparse matrix is stored", path);
+        rc = dcr_err_set(err, DCR_FAIL,
+                         "'%s' does not say how its sparse matrix is stored; save it by scipy.sparse.save_npz", path);
     npy_close(&a);
     if (!rc && strcmp(format, "csr") != 0 && strcmp(format, "csc") != 0 && strcmp(format, "coo") != 0)
         rc = dcr_err_set(err, DCR_FAIL, "'%s': sparse format '%s' is not csr, csc or coo; convert it by `m.tocsr()`",
@@ -213,13 +217,13 @@ static int find_sensors(struct graph_pairs *p, const struct pickle_value *ids, i
     for (size_t i = 0; !rc && i < ids->n; i++) {
         snprintf(place, sizeof place, "'%.500s' sensor %zu", p->file->path, i + 1);
         if (id_of(ids->items[i], id, sizeof id))
-            rc = dcr_err_set(err, DCR_FAIL, "%s has an id that is no text of up to %d characters", place,
+            rc = dcr_err_set(err, DCR_FAIL, "%s has an id that is no text of up to %d characters; shorten it", place,
                              DATASET_ID_BYTES - 1);
         else if ((rc = graph_pairs_find(p, id, place, &sensor[i], err)) == DCR_END) {
             p->n_unknown++;
             rc = 0;
         } else if (!rc && is_taken[sensor[i]]++) {
-            rc = dcr_err_set(err, DCR_FAIL, "%s: id '%s' occurs twice", place, id);
+            rc = dcr_err_set(err, DCR_FAIL, "%s: sensor id '%s' occurs twice; give each sensor its own", place, id);
         }
     }
     free(is_taken);

@@ -36,7 +36,8 @@ static int check_shape(const struct dataset_fill *f, const struct npy_file *a, s
                            shape);
     *n_features = h->n_dims == 3 ? h->dim[2] : 1;
     if (!h->n)
-        return dcr_err_set(err, DCR_FAIL, "'%s' has the shape %s: there are no speeds in it", a->place, shape);
+        return dcr_err_set(err, DCR_FAIL, "'%s' has the shape %s: there are no speeds in it; name an array with values",
+                           a->place, shape);
     if ((size_t)f->file->feature >= *n_features)
         return dcr_err_set(err, DCR_FAIL, "'%s' has the shape %s: there is no feature %d; they count from 0", a->place,
                            shape, f->file->feature);
@@ -199,9 +200,10 @@ static int check_array(const struct windows *w, const char *path, const struct n
                            "'%s: %s' has the shape %s%s; windows need (windows, steps, sensors, features) in C order",
                            path, h->array, shape, h->is_fortran ? " in Fortran order" : "");
     if ((w->n_sensors && h->dim[2] != w->n_sensors) || (n_windows && h->dim[0] != n_windows))
-        return dcr_err_set(err, DCR_FAIL,
-                           "'%s: %s' has the shape %s, which does not match the arrays before: %zu sensors", path,
-                           h->array, shape, w->n_sensors);
+        return dcr_err_set(
+            err, DCR_FAIL,
+            "'%s: %s' has the shape %s, which does not match the arrays before: %zu sensors; make the arrays alike",
+            path, h->array, shape, w->n_sensors);
     return 0;
 }
 
@@ -214,8 +216,10 @@ static int time_of_row(const struct dataset_fill *f, const char *place, const do
     if (!time_of_day)
         return 0;
     if (!(*time_of_day >= 0 && *time_of_day < 1))
-        return dcr_err_set(err, DCR_FAIL, "'%s': feature 1 of row %zu is %g and no time of day (0 to 1)", place,
-                           row + 1, *time_of_day);
+        return dcr_err_set(
+            err, DCR_FAIL,
+            "'%s': feature 1 of row %zu is %g and no time of day (0 to 1); write feature 1 as the time of day", place,
+            row + 1, *time_of_day);
     *s = (row ? f->last_s / DAY_S * DAY_S : 0) + llround(*time_of_day * DAY_S);
     if (row && *s <= f->last_s)
         *s += DAY_S;
@@ -239,7 +243,7 @@ static int place_step(struct dataset_fill *f, const char *place, size_t row, con
         if (known[i] != (float)v)
             return dcr_err_set(err, DCR_FAIL,
                                "'%s': the copies of row %zu, column %zu disagree (%g and %g): these are not windows of "
-                               "one series, one row apart",
+                               "one series, one row apart; give rows instead of windows",
                                place, row + 1, i + 1, (double)known[i], v);
     }
     return 0;
@@ -279,10 +283,11 @@ static int check_offsets(const char *path, const struct npy_head *h, double firs
     for (size_t i = 0; !rc && !is_wrong && i < n; i++)
         is_wrong = a.values[i] != first + (double)i;
     npy_free(&a);
-    return is_wrong
-               ? dcr_err_set(err, DCR_FAIL, "'%s': %s are not neighbouring rows, so the windows cannot be laid back",
-                             path, h->array)
-               : rc;
+    return is_wrong ? dcr_err_set(err, DCR_FAIL,
+                                  "'%s': %s are not neighbouring rows, so the windows cannot be laid back; give rows "
+                                  "instead of windows",
+                                  path, h->array)
+                    : rc;
 }
 
 /* Shapes of x and y, before any value is read. */
@@ -290,15 +295,16 @@ static int check_file(struct windows *w, const char *path, const struct npy_head
 {
     const struct npy_head *x = npz_array(list, n, "x"), *y = npz_array(list, n, "y");
     if (!x || !y)
-        return dcr_err_set(err, DCR_FAIL, "'%s' has no arrays x and y with windows", path);
+        return dcr_err_set(err, DCR_FAIL, "'%s' has no arrays x and y with windows; name a file of windows", path);
     int rc = check_array(w, path, x, 0, err), is_first = !w->n_sensors;
     if (rc)
         return rc;
     w->n_sensors = x->dim[2];
     rc = check_array(w, path, y, x->dim[0], err);
     if (!rc && !is_first && (x->dim[1] != w->n_in || y->dim[1] != w->n_out))
-        rc = dcr_err_set(err, DCR_FAIL, "'%s' has windows of %zu + %zu steps, the files before %zu + %zu", path,
-                         x->dim[1], y->dim[1], w->n_in, w->n_out);
+        rc = dcr_err_set(err, DCR_FAIL,
+                         "'%s' has windows of %zu + %zu steps, the files before %zu + %zu; make the three files alike",
+                         path, x->dim[1], y->dim[1], w->n_in, w->n_out);
     memcpy(w->dim[0], x->dim, sizeof w->dim[0]);
     memcpy(w->dim[1], y->dim, sizeof w->dim[1]);
     w->n_in = x->dim[1];
@@ -333,7 +339,7 @@ int dataset_windows(struct dataset_fill *f, struct dcr_err *err)
         char path[512];
         struct stat st;
         if (snprintf(path, sizeof path, "%s/%s", f->file->path, names[i % 3]) >= (int)sizeof path)
-            rc = dcr_err_set(err, DCR_FAIL, "the name '%.200s...' is too long", f->file->path);
+            rc = dcr_err_set(err, DCR_FAIL, "the name '%.200s...' is too long; choose a shorter one", f->file->path);
         else if (stat(path, &st) != 0 && errno == ENOENT)
             rc = dcr_err_set(err, DCR_FAIL,
                              "the folder '%.400s' has no '%s'; a folder of data holds train.npz, val.npz and test.npz",

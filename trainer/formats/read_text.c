@@ -84,11 +84,12 @@ static int read_row(struct dataset_fill *f, const struct table *t, double *mph, 
     const size_t line = (size_t)t->line;
     long long s = 0;
     if (t->n_cells != f->d->n_sensors + f->n_before)
-        return dcr_err_set(err, DCR_FAIL, "'%s' line %zu has %zu cells instead of %zu", t->path, line, t->n_cells,
-                           f->d->n_sensors + f->n_before);
+        return dcr_err_set(err, DCR_FAIL,
+                           "'%s' line %zu has %zu cells instead of %zu; give each line one cell per sensor", t->path,
+                           line, t->n_cells, f->d->n_sensors + f->n_before);
     if (f->has_times && !dataset_parse_time(t->cells[0], &s))
-        return dcr_err_set(err, DCR_FAIL, "'%s' line %zu: '%.40s' is not a time stamp (YYYY-MM-DD HH:MM)", t->path,
-                           line, t->cells[0]);
+        return dcr_err_set(err, DCR_FAIL, "'%s' line %zu: '%.40s' is not a time stamp (YYYY-MM-DD HH:MM); write it so",
+                           t->path, line, t->cells[0]);
     for (size_t i = 0; i < f->d->n_sensors; i++)
         if (table_number(t, i + f->n_before, &mph[i], err))
             return dcr_err_advise(err, "a missing reading is 0");
@@ -175,8 +176,8 @@ static int read_value(const struct reader *r, size_t column, double *v, struct d
 {
     int rc = table_number(&r->t, column, v, err);
     if (!rc && *v < 0 && r->format != GRAPH_DISTANCE_MATRIX)
-        rc = dcr_err_set(err, DCR_FAIL, "'%s' line %ld, column %zu: %g is negative, a %s cannot be", r->t.path,
-                         r->t.line, column + 1, *v, r->p->is_distance ? "distance" : "weight");
+        rc = dcr_err_set(err, DCR_FAIL, "'%s' line %ld, column %zu: %g is negative, a %s cannot be; write 0 or more",
+                         r->t.path, r->t.line, column + 1, *v, r->p->is_distance ? "distance" : "weight");
     return rc;
 }
 
@@ -186,8 +187,8 @@ static int read_pair(struct reader *r, struct dcr_err *err)
     double v = 0;
     char place[600];
     if (r->t.n_cells != 3)
-        return dcr_err_set(err, DCR_FAIL, "'%s' line %ld has %zu cells instead of 3 (from,to,%s)", r->t.path, r->t.line,
-                           r->t.n_cells, r->p->is_distance ? "metres" : "weight");
+        return dcr_err_set(err, DCR_FAIL, "'%s' line %ld has %zu cells instead of 3 (from,to,%s); write those three",
+                           r->t.path, r->t.line, r->t.n_cells, r->p->is_distance ? "metres" : "weight");
     snprintf(place, sizeof place, "'%s' line %ld", r->t.path, r->t.line);
     int rc = read_value(r, 2, &v, err), is_unknown = 0;
     for (size_t i = 0; !rc && i < 2; i++) {
@@ -204,8 +205,9 @@ static int read_matrix_row(struct reader *r, size_t row, struct dcr_err *err)
     const size_t n = r->p->d->n_sensors;
     if (r->t.n_cells != n || row >= n)
         return dcr_err_set(err, DCR_FAIL,
-                           "'%s' line %ld: a matrix of %zu x %zu is needed, one row and column per sensor%s", r->t.path,
-                           r->t.line, n, n, row >= n ? "; there are more rows" : "");
+                           "'%s' line %ld: a matrix of %zu x %zu is needed, one row and column per sensor%s; give the "
+                           "matrix of the sensors of the data",
+                           r->t.path, r->t.line, n, n, row >= n ? ": there are more rows" : "");
     int rc = 0;
     for (size_t j = 0; !rc && j < n; j++) {
         double v = 0;
@@ -224,7 +226,7 @@ int graph_text(struct graph_pairs *p, struct dcr_err *err)
     size_t n_rows = 0;
     int is_header = 0, rc = begin_table(&r.t, p->file->path, err);
     if (rc == DCR_END)
-        rc = dcr_err_set(err, DCR_FAIL, "'%s' is empty", r.t.path);
+        rc = dcr_err_set(err, DCR_FAIL, "'%s' is empty; give a file with rows", r.t.path);
     if (!rc)
         rc = recognise(&r, &is_header, err);
     p->is_distance = r.format == GRAPH_DISTANCE_LIST || r.format == GRAPH_DISTANCE_MATRIX;
@@ -238,8 +240,8 @@ int graph_text(struct graph_pairs *p, struct dcr_err *err)
         if (!is_list(r.format)) {
             graph_pairs_name_all(p);
             if (n_rows != p->d->n_sensors)
-                rc = dcr_err_set(err, DCR_FAIL, "'%s' has %zu rows, but there are %zu sensors", r.t.path, n_rows,
-                                 p->d->n_sensors);
+                rc = dcr_err_set(err, DCR_FAIL, "'%s' has %zu rows, but there are %zu sensors; give one row per sensor",
+                                 r.t.path, n_rows, p->d->n_sensors);
         }
     }
     table_close(&r.t);

@@ -78,7 +78,7 @@ static void time_text(long long seconds, char *text, size_t n)
 int fill_begin(struct dataset_fill *f, size_t n_sensors, struct dcr_err *err)
 {
     if (!n_sensors)
-        return dcr_err_set(err, DCR_FAIL, "'%s' has no sensor columns", f->file->path);
+        return dcr_err_set(err, DCR_FAIL, "'%s' has no sensor columns; add a column per sensor", f->file->path);
     f->cap_rows = ((size_t)1 << 18) / n_sensors + 16;
     int rc = dataset_alloc(f->d, f->cap_rows, n_sensors, err);
     if (rc)
@@ -94,7 +94,8 @@ int fill_names(struct dataset_fill *f, char *const *names, const char *path, siz
     snprintf(place, sizeof place, line ? "'%.300s' line %zu" : "'%.300s'", path, line);
     for (size_t i = 0; i < d->n_sensors; i++) {
         if (!*names[i] || strlen(names[i]) >= DATASET_ID_BYTES)
-            return dcr_err_set(err, DCR_FAIL, "%s: sensor id '%.40s' of column %zu must have 1 to %d characters", place,
+            return dcr_err_set(err, DCR_FAIL,
+                               "%s: sensor id '%.40s' of column %zu must have 1 to %d characters; rename it", place,
                                names[i], i + 1, DATASET_ID_BYTES - 1);
         snprintf(d->id[i], DATASET_ID_BYTES, "%s", names[i]);
     }
@@ -103,7 +104,8 @@ int fill_names(struct dataset_fill *f, char *const *names, const char *path, siz
     int rc = sorted ? 0 : dcr_err_set(err, DCR_FATAL, "out of memory for %zu sensor ids", d->n_sensors);
     for (size_t i = 1; !rc && i < d->n_sensors; i++) /* equal names are next to each other */
         if (!strcmp(sorted[i - 1].id, sorted[i].id))
-            rc = dcr_err_set(err, DCR_FAIL, "%s: sensor id '%s' occurs twice", place, sorted[i].id);
+            rc = dcr_err_set(err, DCR_FAIL, "%s: sensor id '%s' occurs twice; give each sensor its own", place,
+                             sorted[i].id);
     free(sorted);
     return rc;
 }
@@ -114,7 +116,7 @@ static int grow(struct dataset_fill *f, struct dcr_err *err)
     struct dataset *d = f->d;
     size_t cap = f->cap_rows * 2;
     if (cap > UINT32_MAX)
-        return dcr_err_set(err, DCR_FAIL, "%zu rows of %zu sensors are more than this program handles", cap,
+        return dcr_err_set(err, DCR_FAIL, "%zu rows of %zu sensors are more than this program handles; give fewer", cap,
                            d->n_sensors);
     float *speed = realloc(d->speed_mph, cap * d->n_sensors * sizeof *speed);
     if (speed)
@@ -144,8 +146,9 @@ static int end_row(struct dataset_fill *f, long long s, size_t number, struct dc
     if (row && s <= f->last_s) {
         char text[40];
         time_text(s, text, sizeof text);
-        return dcr_err_set(err, DCR_FAIL, "'%s' %s %zu: time '%s' is not later than the %s before", f->file->path,
-                           f->line, number, text, f->line);
+        return dcr_err_set(err, DCR_FAIL,
+                           "'%s' %s %zu: time '%s' is not later than the %s before; sort the rows by time",
+                           f->file->path, f->line, number, text, f->line);
     }
     if (row && s - f->last_s != STEP_S)
         d->n_gaps++;
@@ -167,9 +170,10 @@ int fill_row(struct dataset_fill *f, const double *mph, size_t stride, const lon
     for (size_t i = 0; i < d->n_sensors; i++) {
         const double v = isnan(mph[i * stride]) ? 0 : mph[i * stride];
         if (v < 0 || v > DATASET_MAX_MPH)
-            return dcr_err_set(err, DCR_FAIL,
-                               "'%s' %s %zu, column %zu: %g is not a speed in miles per hour (0 = missing)",
-                               f->file->path, f->line, number, f->n_before + i + 1, v);
+            return dcr_err_set(
+                err, DCR_FAIL,
+                "'%s' %s %zu, column %zu: %g is not a speed in miles per hour (0 = missing); check its unit",
+                f->file->path, f->line, number, f->n_before + i + 1, v);
         out[i] = (float)v;
     }
     return end_row(f, seconds ? *seconds : f->file->start_s + (long long)d->n_rows * STEP_S, number, err);
@@ -225,8 +229,8 @@ int graph_pairs_add(struct graph_pairs *p, int from, int to, double value, size_
 int graph_pairs_add_cell(struct graph_pairs *p, int from, int to, double value, struct dcr_err *err)
 {
     if (isnan(value) || (!p->is_distance && (value < 0 || isinf(value))))
-        return dcr_err_set(err, DCR_FAIL, "'%s' row %d, column %d: %g is no %s", p->file->path, from + 1, to + 1, value,
-                           p->is_distance ? "distance" : "weight");
+        return dcr_err_set(err, DCR_FAIL, "'%s' row %d, column %d: %g is no %s; write 0 or more", p->file->path,
+                           from + 1, to + 1, value, p->is_distance ? "distance" : "weight");
     if (p->is_distance ? value < 0 || isinf(value) : value == 0)
         return 0;
     return graph_pairs_add(p, from, to, value, 0, err);
@@ -259,7 +263,8 @@ static int sort_pairs(struct graph_pairs *p, struct dcr_err *err)
         if (!before || before->from != now->from || before->to != now->to)
             p->pair[n++] = *now;
         else if (before->value != now->value)
-            return dcr_err_set(err, DCR_FAIL, "'%s' line %zu: the pair %s,%s came before with another value (%g)",
+            return dcr_err_set(err, DCR_FAIL,
+                               "'%s' line %zu: the pair %s,%s came before with another value (%g); leave one out",
                                p->file->path, now->line, p->d->id[now->from], p->d->id[now->to], before->value);
     }
     p->n = n;

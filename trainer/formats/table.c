@@ -27,7 +27,8 @@ static int read_text(struct table *t, int fd, struct dcr_err *err)
         if (n == 0)
             return 0;
         if (memchr(piece, 0, (size_t)n))
-            return dcr_err_set(err, DCR_FAIL, "'%s' is not a text file: it holds a zero byte", t->path);
+            return dcr_err_set(err, DCR_FAIL, "'%s' is not a text file: it holds a zero byte; save it as plain text",
+                               t->path);
         if (t->buf.len + (size_t)n > MAX_BYTES)
             return dcr_err_set(err, DCR_FAIL, "'%s' is larger than %zu bytes", t->path, MAX_BYTES);
         dcr_buf_add(&t->buf, piece, (size_t)n);
@@ -49,7 +50,7 @@ int table_open(struct table *t, const char *path, struct dcr_err *err)
     if (rc)
         goto out;
     if (!t->buf.len)
-        rc = dcr_err_set(err, DCR_FAIL, "'%s' is empty", path);
+        rc = dcr_err_set(err, DCR_FAIL, "'%s' is empty; give a file with rows", path);
     else
         t->pos = utf8_mark(t->buf.data, t->buf.len);
 out:
@@ -133,10 +134,12 @@ int table_number(const struct table *t, size_t column, double *out, struct dcr_e
     if (table_is_number(t, column, out))
         return 0;
     if (!*t->cells[column])
-        return dcr_err_set(err, DCR_FAIL, "'%s' line %ld, column %zu is empty: expected a number", t->path, t->line,
-                           column + 1);
-    return dcr_err_set(err, DCR_FAIL, "'%s' line %ld, column %zu: '%.40s' is not a finite number", t->path, t->line,
-                       column + 1, t->cells[column]);
+        return dcr_err_set(err, DCR_FAIL,
+                           "'%s' line %ld, column %zu is empty: expected a number; write 0 for "
+                           "a missing reading",
+                           t->path, t->line, column + 1);
+    return dcr_err_set(err, DCR_FAIL, "'%s' line %ld, column %zu: '%.40s' is not a finite number; write a number",
+                       t->path, t->line, column + 1, t->cells[column]);
 }
 
 int table_commas(const struct table *t, struct dcr_err *err)

@@ -235,11 +235,11 @@ static int find(char *path, size_t size, struct dcr_err *err)
         n = (int)folder + snprintf(path + folder, size - folder, BESIDE);
     }
     if (n < 0 || (size_t)n >= size)
-        return dcr_err_set(err, DCR_FAIL, "the name '%.200s...' is too long", path);
+        return dcr_err_set(err, DCR_FAIL, "the name '%.200s...' is too long; choose a shorter one", path);
     if (access(path, R_OK) != 0)
         return dcr_err_set(
             err, DCR_FAIL,
-            "--backend cuda: there is no CUDA part '%s' (%s): build with nvcc on the PATH, set " LIBRARY_VARIABLE
+            "--backend cuda: there is no CUDA part '%s' (%s); build with nvcc on the PATH, set " LIBRARY_VARIABLE
             ", or use --backend cpu",
             path, strerror(errno));
     return 0;

@@ -16,7 +16,8 @@
 static int check_size(const char *what, int value, int low, int high, struct dcr_err *err)
 {
     if (value < low || value > high)
-        return dcr_err_set(err, DCR_FAIL, "%s is %d, it must be %d to %d", what, value, low, high);
+        return dcr_err_set(err, DCR_FAIL, "%s is %d, it must be %d to %d; choose one in between", what, value, low,
+                           high);
     return 0;
 }
 
@@ -46,7 +47,9 @@ static int check_config(const struct dcrnn_config *c, const struct graph_support
     if (rc == 0 && states > 1e14) /* so that no size below overflows */
         rc = dcr_err_set(err, DCR_FAIL, "a model of these sizes needs %.0f GB; use a smaller --batch", states / 1e9);
     if (rc == 0 && supports->n_sensors != c->n_sensors)
-        rc = dcr_err_set(err, DCR_FAIL, "the graph has %d sensors, the model %d", supports->n_sensors, c->n_sensors);
+        rc = dcr_err_set(err, DCR_FAIL,
+                         "the graph has %d sensors, the model %d; give the graph of the sensors of the data",
+                         supports->n_sensors, c->n_sensors);
     return rc;
 }
 

@@ -72,8 +72,10 @@ static int sort_edges(int n, int64_t n_edges, const int *from, const int *to, co
 {
     for (int64_t e = 0; e < n_edges; e++) {
         if (from[e] < 0 || from[e] >= n || to[e] < 0 || to[e] >= n)
-            return dcr_err_set(err, DCR_FAIL, "edge %lld goes from %d to %d, but there are only %d sensors",
-                               (long long)e + 1, from[e], to[e], n);
+            return dcr_err_set(
+                err, DCR_FAIL,
+                "edge %lld goes from %d to %d, but there are only %d sensors; check the numbers of the sensors",
+                (long long)e + 1, from[e], to[e], n);
         if (!isfinite(weight[e]) || weight[e] < 0)
             return dcr_err_set(err, DCR_FAIL, "edge %lld has weight %g; weights must be finite and not negative",
                                (long long)e + 1, weight[e]);
@@ -86,7 +88,8 @@ static int sort_edges(int n, int64_t n_edges, const int *from, const int *to, co
         qsort(entries, (size_t)n_edges, sizeof *entries, compare_entries);
     for (int64_t e = 1; e < n_edges; e++)
         if (compare_entries(&entries[e - 1], &entries[e]) == 0)
-            return dcr_err_set(err, DCR_FAIL, "the edge from %d to %d is given twice", entries[e].row, entries[e].col);
+            return dcr_err_set(err, DCR_FAIL, "the edge from %d to %d is given twice; leave one out", entries[e].row,
+                               entries[e].col);
     return 0;
 }
 
@@ -95,9 +98,9 @@ int graph_csr_from_triplets(int n, int64_t n_edges, const int *from, const int *
 {
     memset(out, 0, sizeof *out);
     if (n < 1)
-        return dcr_err_set(err, DCR_FAIL, "a graph needs at least one sensor");
+        return dcr_err_set(err, DCR_FAIL, "a graph needs at least one sensor; give one with sensors");
     if (n_edges < 0 || n_edges > INT32_MAX - 1)
-        return dcr_err_set(err, DCR_FAIL, "%lld edges are too many", (long long)n_edges);
+        return dcr_err_set(err, DCR_FAIL, "%lld edges are too many; give a smaller graph", (long long)n_edges);
     struct entry *entries = malloc(((size_t)n_edges + 1) * sizeof *entries);
     if (!entries)
         return dcr_err_set(err, DCR_FAIL, "out of memory for %lld edges", (long long)n_edges);
@@ -121,7 +124,7 @@ int graph_csr_from_dense(int n, const double *dense, struct graph_csr *out, stru
 {
     memset(out, 0, sizeof *out);
     if (n < 1)
-        return dcr_err_set(err, DCR_FAIL, "a graph needs at least one sensor");
+        return dcr_err_set(err, DCR_FAIL, "a graph needs at least one sensor; give one with sensors");
     size_t nnz = 0, all = (size_t)n * (size_t)n;
     for (size_t i = 0; i < all; i++) {
         if (!isfinite(dense[i]) || dense[i] < 0)
@@ -131,7 +134,7 @@ int graph_csr_from_dense(int n, const double *dense, struct graph_csr *out, stru
         nnz += dense[i] != 0;
     }
     if (nnz > INT32_MAX - 1)
-        return dcr_err_set(err, DCR_FAIL, "%lld edges are too many", (long long)nnz);
+        return dcr_err_set(err, DCR_FAIL, "%lld edges are too many; give a smaller graph", (long long)nnz);
     int rc = csr_alloc(out, n, nnz, err), e = 0;
     for (int i = 0; rc == 0 && i < n; i++) {
         for (int j = 0; j < n; j++) {
@@ -268,7 +271,9 @@ int graph_lambda_max(const struct graph_csr *m, double *out, struct dcr_err *err
             next[i] /= beside[k];
     }
     if (!is_done)
-        rc = dcr_err_set(err, DCR_FAIL, "the largest eigenvalue of the graph's laplacian did not converge in %d steps",
+        rc = dcr_err_set(err, DCR_FAIL,
+                         "the largest eigenvalue of the graph's laplacian did not converge in %d steps; check its "
+                         "weights, or use random_walk",
                          MAX_LANCZOS_STEPS);
     free(basis);
     return rc;
@@ -369,7 +374,9 @@ static int scaled_laplacian(const struct graph_csr *adjacency, struct graph_csr 
 {
     double lambda = 0;
     if (graph_csr_nnz(adjacency) == 0)
-        return dcr_err_set(err, DCR_FAIL, "the graph has no edges, so its laplacian filter is not defined");
+        return dcr_err_set(err, DCR_FAIL,
+                           "the graph has no edges, so its laplacian filter is not defined; give a graph with edges, "
+                           "or use random_walk");
     int rc = normalised_laplacian(adjacency, out, err);
     if (rc == 0)
         rc = graph_lambda_max(out, &lambda, err);

@@ -54,7 +54,7 @@ int checkpoint_write(const char *path, int is_synced, const struct checkpoint_ke
     struct header h = {.magic = MAGIC, .byte_order = BYTE_ORDER_MARK, .version = VERSION, .key = *key, .state = *state};
     h.file_bytes = (int64_t)checkpoint_bytes((size_t)key->n_params);
     if (snprintf(partial, sizeof partial, "%s.partial", path) >= (int)sizeof partial)
-        return dcr_err_set(err, DCR_FAIL, "the name '%.200s...' is too long", path);
+        return dcr_err_set(err, DCR_FAIL, "the name '%.200s...' is too long; choose a shorter one", path);
     struct out o = {0};
     if (dcr_open_partial(path, partial, &o.fd, err) != 0)
         return dcr_err_while(err, "writing the checkpoint");
@@ -63,7 +63,7 @@ int checkpoint_write(const char *path, int is_synced, const struct checkpoint_ke
         bad = put(&o, tensors[i], (size_t)key->n_params * sizeof *tensors[i]);
     uint32_t crc = o.crc;
     bad = bad || put(&o, &crc, sizeof crc) || (is_synced && fsync(o.fd));
-    int rc = bad ? dcr_err_sys(err, DCR_FAIL, "cannot write '%s'", path) : dcr_commit_file(o.fd, partial, path, err);
+    int rc = bad ? dcr_err_file(err, DCR_FAIL, "cannot write '%s'", path) : dcr_commit_file(o.fd, partial, path, err);
     if (rc)
         unlink(partial);
     close(o.fd);
@@ -166,15 +166,15 @@ int checkpoint_read(const char *path, const struct checkpoint_key *key, struct c
     if (dcr_open_file("checkpoint", path, &fd, err))
         return rc;
     if (fstat(fd, &st)) {
-        dcr_err_sys(err, rc, "cannot read checkpoint '%s'", path);
+        dcr_err_file(err, rc, "cannot read checkpoint '%s'", path);
         goto out;
     }
     if (!S_ISREG(st.st_mode)) {
-        dcr_err_set(err, rc, "checkpoint '%s' is not a file", path);
+        dcr_err_set(err, rc, "checkpoint '%s' is not a file; check the name given to --resume", path);
         goto out;
     }
     if (st.st_size >= (off_t)sizeof h && read_all(fd, (char *)&h, sizeof h)) {
-        dcr_err_sys(err, rc, "cannot read checkpoint '%s'", path);
+        dcr_err_file(err, rc, "cannot read checkpoint '%s'", path);
         goto out;
     }
     rc = check_header(path, &h, st.st_size, key, err);
@@ -183,7 +183,7 @@ int checkpoint_read(const char *path, const struct checkpoint_key *key, struct c
     rc = DCR_FAIL;
     bytes = malloc(n_body + sizeof stored);
     if (!bytes || read_all(fd, bytes, n_body + sizeof stored)) {
-        dcr_err_sys(err, rc, "cannot read checkpoint '%s'", path);
+        dcr_err_file(err, rc, "cannot read checkpoint '%s'", path);
         goto out;
     }
     memcpy(&stored, bytes + n_body, sizeof stored);
@@ -239,7 +239,8 @@ int train_checkpoint(struct train *t, struct step_times *times, struct dcr_err *
         return 0; /* this state is already on disk */
     if (t->divergence.n_suspicious) {
         if (t->c->rank == 0 && !t->has_left_out_checkpoint)
-            dcr_say("dcrnn-train", "note: no checkpoint after step %lld: the loss is more than %g times its best",
+            dcr_say("dcrnn-train",
+                    "note: no checkpoint after step %lld: the loss is more than %g times its best; lower --lr",
                     (long long)t->at.step, t->divergence.factor);
         t->has_left_out_checkpoint = 1;
         return 0;

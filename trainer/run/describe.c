@@ -188,7 +188,7 @@ int train_describe(const struct train *t, const struct probe *probe, struct dcr_
     if (b.failed)
         rc = dcr_err_set(err, DCR_FATAL, "out of memory");
     else if (snprintf(path, sizeof path, "%s/program.json", o->out) >= (int)sizeof path)
-        rc = dcr_err_set(err, DCR_FAIL, "the name '%.200s...' is too long", o->out);
+        rc = dcr_err_set(err, DCR_FAIL, "the name '%.200s...' is too long; choose a shorter one", o->out);
     else
         rc = dcr_write_file(path, b.data, b.len, err);
     dcr_buf_release(&b);

@@ -56,7 +56,7 @@ static int start_table(FILE **out, char path[4096], const char *dir, const char 
     struct dcr_buf text = {0};
     int rc = 0;
     if (snprintf(path, 4096, "%s/%s", dir, name) >= 4096)
-        rc = dcr_err_set(err, DCR_FAIL, "the name '%.200s...' is too long", dir);
+        rc = dcr_err_set(err, DCR_FAIL, "the name '%.200s...' is too long; choose a shorter one", dir);
     dcr_buf_printf(&text, "%s\n", header + 1);
     if (!rc && limit > 0)
         rc = kept_rows(path, header, column, limit, &text, err);
@@ -65,7 +65,7 @@ static int start_table(FILE **out, char path[4096], const char *dir, const char 
     if (!rc) {
         *out = fopen(path, "ae");
         if (!*out)
-            rc = dcr_err_sys(err, DCR_FAIL, "cannot write '%s'", path);
+            rc = dcr_err_file(err, DCR_FAIL, "cannot write '%s'", path);
     }
     dcr_buf_release(&text);
     return rc;
@@ -96,7 +96,7 @@ int metrics_open(struct metrics *m, const char *dir, int rank, int64_t epoch, in
 static int end_row(FILE *f, const char *path, struct dcr_err *err)
 {
     if (fflush(f) || ferror(f))
-        return dcr_err_sys(err, DCR_FAIL, "cannot write '%s'", path);
+        return dcr_err_file(err, DCR_FAIL, "cannot write '%s'", path);
     return 0;
 }
 
@@ -187,9 +187,9 @@ int metrics_close(struct metrics *m, struct dcr_err *err)
 {
     int rc = 0;
     if (m->steps && fclose(m->steps))
-        rc = dcr_err_sys(err, DCR_FAIL, "cannot write '%s'", m->steps_path);
+        rc = dcr_err_file(err, DCR_FAIL, "cannot write '%s'", m->steps_path);
     if (m->epochs && fclose(m->epochs))
-        rc = dcr_err_sys(err, DCR_FAIL, "cannot write '%s'", m->epochs_path);
+        rc = dcr_err_file(err, DCR_FAIL, "cannot write '%s'", m->epochs_path);
     m->steps = m->epochs = NULL;
     return rc;
 }

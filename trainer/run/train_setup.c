@@ -132,7 +132,7 @@ static int open_windows(struct train *t, struct dcr_err *err)
     if (!t->o->stage_windows)
         return 0;
     if (snprintf(path, sizeof path, "%s/" STAGED_NAME, t->o->out) >= (int)sizeof path)
-        rc = dcr_err_set(err, DCR_FAIL, "the name '%.200s...' is too long", t->o->out);
+        rc = dcr_err_set(err, DCR_FAIL, "the name '%.200s...' is too long; choose a shorter one", t->o->out);
     else if (t->c->rank == 0 && !(rc = dcr_mkdirs(t->o->out, err)))
         rc = window_store_write(path, t->data, t->o->windows_format, (size_t)t->o->windows_chunk, err);
     rc = comm_first_failure(t->c, rc, err);
@@ -247,7 +247,7 @@ int train_open_tables(struct train *t, struct dcr_err *err)
     const int most = sizeof t->checkpoint_path;
     if (snprintf(t->checkpoint_path, (size_t)most, "%s/" CHECKPOINT_NAME, t->o->out) >= most ||
         snprintf(t->checkpoint_before, (size_t)most, "%s/" CHECKPOINT_NAME ".before", t->o->out) >= most)
-        rc = dcr_err_set(err, DCR_FAIL, "the name '%.200s...' is too long", t->o->out);
+        rc = dcr_err_set(err, DCR_FAIL, "the name '%.200s...' is too long; choose a shorter one", t->o->out);
     t->checkpoint_is_good = t->o->resume && is_same_file(t->o->resume, t->checkpoint_path);
     if (!rc)
         rc = metrics_open(&t->tables, t->o->out, t->c->rank, t->at.epoch, t->at.step, err);

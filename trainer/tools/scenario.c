@@ -149,7 +149,8 @@ static int options_line(const struct scenario_choice *c, int is_off, char *text,
     const struct scenario *s = c->scenario;
     uint64_t index = 0;
     if (c->n_ranks > SCENARIO_MAX_RANKS)
-        return dcr_err_set(err, DCR_FAIL, "scenario '%s' runs on at most %d ranks", s->name, SCENARIO_MAX_RANKS);
+        return dcr_err_set(err, DCR_FAIL, "scenario '%s' runs on at most %d ranks; start fewer", s->name,
+                           SCENARIO_MAX_RANKS);
     int sensors = draw(c->seed, s->sensors, 1, &index), batch = draw(c->seed, s->batch, 4, &index),
         units = draw(c->seed, s->units, 1, &index);
     size_t len =

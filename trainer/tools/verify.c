@@ -14,8 +14,9 @@ static int get_int(const struct verify *v, json_t *root, const char *key, int lo
 {
     json_t *x = json_object_get(root, key);
     if (!json_is_integer(x) || json_integer_value(x) < low || json_integer_value(x) > high)
-        return dcr_err_set(err, DCR_FAIL, "'%s/case.json': \"%s\" must be an integer from %d to %d", v->dir, key, low,
-                           high);
+        return dcr_err_set(err, DCR_FAIL,
+                           "'%s/case.json': \"%s\" must be an integer from %d to %d; write the vectors again", v->dir,
+                           key, low, high);
     *out = (int)json_integer_value(x);
     return 0;
 }
@@ -24,7 +25,8 @@ static int get_number(const struct verify *v, json_t *root, const char *key, dou
 {
     json_t *x = json_object_get(root, key);
     if (!json_is_number(x) || !isfinite(json_number_value(x)))
-        return dcr_err_set(err, DCR_FAIL, "'%s/case.json': \"%s\" must be a number", v->dir, key);
+        return dcr_err_set(err, DCR_FAIL, "'%s/case.json': \"%s\" must be a number; write the vectors again", v->dir,
+                           key);
     *out = json_number_value(x);
     return 0;
 }
@@ -32,7 +34,9 @@ static int get_number(const struct verify *v, json_t *root, const char *key, dou
 static int get_text(const struct verify *v, json_t *root, const char *key, const char **out, struct dcr_err *err)
 {
     *out = json_string_value(json_object_get(root, key));
-    return *out ? 0 : dcr_err_set(err, DCR_FAIL, "'%s/case.json': \"%s\" must be a text", v->dir, key);
+    return *out ? 0
+                : dcr_err_set(err, DCR_FAIL, "'%s/case.json': \"%s\" must be a text; write the vectors again", v->dir,
+                              key);
 }
 
 static int get_coins(struct verify *v, json_t *root, struct dcr_err *err)
@@ -40,7 +44,9 @@ static int get_coins(struct verify *v, json_t *root, struct dcr_err *err)
     json_t *list = json_object_get(root, "coins");
     int n = v->model.n_out;
     if (!json_is_array(list) || json_array_size(list) != (size_t)n)
-        return dcr_err_set(err, DCR_FAIL, "'%s/case.json': \"coins\" must be a list of H = %d numbers", v->dir, n);
+        return dcr_err_set(err, DCR_FAIL,
+                           "'%s/case.json': \"coins\" must be a list of H = %d numbers; write the vectors again",
+                           v->dir, n);
     v->coins = calloc((size_t)n, 1);
     if (!v->coins)
         return dcr_err_set(err, DCR_FAIL, "out of memory for %d coins", n);
@@ -48,7 +54,8 @@ static int get_coins(struct verify *v, json_t *root, struct dcr_err *err)
         json_t *x = json_array_get(list, (size_t)t);
         int is_set = json_is_true(x) || (json_is_number(x) && json_number_value(x) == 1);
         if (!is_set && !json_is_false(x) && !(json_is_number(x) && json_number_value(x) == 0))
-            return dcr_err_set(err, DCR_FAIL, "'%s/case.json': coin %d is neither 0 nor 1", v->dir, t + 1);
+            return dcr_err_set(err, DCR_FAIL, "'%s/case.json': coin %d is neither 0 nor 1; write the vectors again",
+                               v->dir, t + 1);
         v->coins[t] = (uint8_t)is_set;
     }
     return 0;
@@ -96,14 +103,18 @@ static int read_json(struct verify *v, struct dcr_err *err)
     char path[4096];
     json_error_t why;
     if (snprintf(path, sizeof path, "%s/case.json", v->dir) >= (int)sizeof path)
-        return dcr_err_set(err, DCR_FAIL, "the name '%.200s...' is too long", v->dir);
+        return dcr_err_set(err, DCR_FAIL, "the name '%.200s...' is too long; choose a shorter one", v->dir);
     json_t *root = json_load_file(path, JSON_REJECT_DUPLICATES, &why);
     if (!root && access(path, R_OK) != 0)
-        return dcr_err_sys(err, DCR_FAIL, "cannot read '%s'", path);
+        return dcr_err_file(err, DCR_FAIL, "cannot read '%s'", path);
     if (!root)
-        return dcr_err_set(err, DCR_FAIL, "cannot read '%s' line %d: %s", path, why.line, why.text);
+        return dcr_err_set(err, DCR_FAIL, "cannot read '%s' line %d: %s; write the vectors again", path, why.line,
+                           why.text);
     v->model.n_threads = 1;
-    int rc = json_is_object(root) ? 0 : dcr_err_set(err, DCR_FAIL, "cannot read '%s': its JSON is not an object", path);
+    int rc =
+        json_is_object(root)
+            ? 0
+            : dcr_err_set(err, DCR_FAIL, "cannot read '%s': its JSON is not an object; write the vectors again", path);
     if (rc == 0)
         rc = get_all(v, root, err);
     json_decref(root);

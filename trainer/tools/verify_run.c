@@ -61,7 +61,7 @@ static int read_array(const struct verify *v, const char *name, const char *prec
 {
     char path[4096], expected[128];
     if (array_path(v, name, precision, path, sizeof path))
-        return dcr_err_set(err, DCR_FAIL, "the name '%.200s...' is too long", v->dir);
+        return dcr_err_set(err, DCR_FAIL, "the name '%.200s...' is too long; choose a shorter one", v->dir);
     int rc = npy_read(path, NULL, out, err), n_dims = 0, is_same = 1;
     if (rc)
         return rc;
@@ -71,7 +71,8 @@ static int read_array(const struct verify *v, const char *name, const char *prec
         return 0;
     npy_free(out);
     shape_text(shape, expected, sizeof expected);
-    return dcr_err_set(err, DCR_FAIL, "'%s' does not have the shape (%s) that case.json says", path, expected);
+    return dcr_err_set(err, DCR_FAIL, "'%s' does not have the shape (%s) that case.json says; write the vectors again",
+                       path, expected);
 }
 
 /* max|a-b| / max|b|; 0 when both are all zero; NaN when either holds one. */

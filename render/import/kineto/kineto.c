@@ -45,8 +45,8 @@ static int cut(struct walk *k, const char *where, struct dcr_err *err)
 
 static int broken(struct walk *k, const char *p, const char *what, struct dcr_err *err)
 {
-    int rc = dcr_err_set(err, DCR_FAIL, "cannot read '%s': it is not JSON (byte %lld: %s)", k->name,
-                         (long long)window_offset(&k->w, p), what);
+    int rc = dcr_err_set(err, DCR_FAIL, "cannot read '%s': it is not JSON (byte %lld: %s); write or copy it again",
+                         k->name, (long long)window_offset(&k->w, p), what);
     return k->has_events ? rc : dcr_err_mark(err, DCR_ERR_NO_TRACE, rc);
 }
 
@@ -357,7 +357,9 @@ static int walk_top(struct walk *k, struct dcr_err *err)
     if (!rc && !k->has_events)
         return dcr_err_mark(
             err, DCR_ERR_NO_TRACE,
-            dcr_err_set(err, DCR_FAIL, "'%s' is JSON without traceEvents: no trace that this program knows", k->name));
+            dcr_err_set(err, DCR_FAIL,
+                        "'%s' is JSON without traceEvents; export the trace by the profiler's export_chrome_trace",
+                        k->name));
     return rc;
 }
 

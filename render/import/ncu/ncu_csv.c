@@ -366,7 +366,9 @@ int ncu_csv_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
     if (!rc)
         rc = dcr_csv_column(p.csv, "Metric Name") >= 0 ? read_details(&p, err) : read_raw(&p, err);
     if (rc == DCR_END)
-        rc = p.n ? 0 : dcr_err_set(err, DCR_FAIL, "'%s' is output of ncu without a kernel", s->name);
+        rc = p.n ? 0
+                 : dcr_err_set(err, DCR_FAIL,
+                               "'%s' is output of ncu without a kernel; profile a program that runs kernels", s->name);
     if (!rc)
         write_table(&p, s->name);
     dcr_csv_close(p.csv);

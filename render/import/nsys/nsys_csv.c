@@ -220,7 +220,9 @@ static int open_csv(struct dcr_csv **csv, struct from_line *lines, struct dcr_st
         before += lines->bytes[i] == '\n';
     if (rc || (rc = dcr_csv_open(csv, from, err)))
         return rc;
-    rc = find(*csv, c) ? dcr_err_set(err, DCR_FAIL, "'%s' lacks columns of an nsys trace", s->name) : 0;
+    rc = find(*csv, c)
+             ? dcr_err_set(err, DCR_FAIL, "'%s' lacks columns of an nsys trace; export it again with nsys", s->name)
+             : 0;
     c->lines_before = before;
     return rc;
 }

@@ -361,7 +361,10 @@ int nsys_sqlite_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
         run_add_gap(r, PHRASE(NSYS_TABLE, slot_name(x.lacking[i]), slot_name(s->name), slot_name(x.column[i])),
                     PHRASE(NSYS_EXPORT_AGAIN));
     if (x.n_tables == 0 && !has_strings) {
-        rc = dcr_err_set(err, DCR_FAIL, "'%s' is SQLite without the tables of an nsys export, or damaged", s->name);
+        rc = dcr_err_set(err, DCR_FAIL,
+                         "'%s' is SQLite without the tables of an nsys export, or damaged; export it again: `nsys "
+                         "export --type sqlite`",
+                         s->name);
         goto out;
     }
     rc = activity_finish(x.activity, &r->arena, &x.trace.devices, &x.trace.n_devices, &x.trace.steps, err);

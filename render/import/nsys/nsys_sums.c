@@ -196,7 +196,7 @@ int nsys_sums_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
     }
     if (!n_rows) {
         r->n_tables = n_tables;
-        rc = dcr_err_set(err, DCR_FAIL, "'%s' is a summary of nsys without a row", s->name);
+        rc = dcr_err_set(err, DCR_FAIL, "'%s' is a summary of nsys without a row; export it again", s->name);
     } else {
         gpu_samples_say(r, s->name, &left);
         if (n_wrong)

@@ -20,9 +20,10 @@ json_t *json_slurp(struct dcr_stream *s, struct dcr_err *err)
     size_t mark = utf8_mark(text, b.len);
     root = json_loadb(text + mark, b.len - mark, JSON_REJECT_DUPLICATES, &e);
     if (!root)
-        dcr_err_set(err, DCR_FAIL, "cannot read '%s': it is not JSON (line %d: %s)", s->name, e.line, e.text);
+        dcr_err_set(err, DCR_FAIL, "cannot read '%s': it is not JSON (line %d: %s); write or copy it again", s->name,
+                    e.line, e.text);
     else if (!json_is_object(root)) {
-        dcr_err_set(err, DCR_FAIL, "cannot read '%s': its JSON is not an object", s->name);
+        dcr_err_set(err, DCR_FAIL, "cannot read '%s': its JSON is not an object; write or copy it again", s->name);
         json_decref(root);
         root = NULL;
     }

@@ -113,10 +113,10 @@ static int write_inside(const char *path, const char *bytes, size_t n, struct dc
             break;
     }
     if (fd < 0 || n)
-        rc = dcr_err_sys(err, DCR_FAIL, "cannot write '%s'", path);
+        rc = dcr_err_file(err, DCR_FAIL, "cannot write '%s'", path);
     /* On network file systems close commits the data, so its result counts. */
     if (fd >= 0 && close(fd) != 0 && rc == 0)
-        rc = dcr_err_sys(err, DCR_FAIL, "cannot write '%s'", path);
+        rc = dcr_err_file(err, DCR_FAIL, "cannot write '%s'", path);
     return rc;
 }
 

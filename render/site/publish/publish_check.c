@@ -30,9 +30,9 @@ int publish_resolve(const char *out_dir, char **out, bool *exists, struct dcr_er
         *exists = true;
         *out = realpath(name, NULL);
         if (!*out)
-            rc = dcr_err_sys(err, DCR_FAIL, "cannot use '%s' as output folder", out_dir);
+            rc = dcr_err_file(err, DCR_FAIL, "cannot use '%s' as output folder", out_dir);
     } else if (errno != ENOENT) {
-        rc = dcr_err_sys(err, DCR_FAIL, "cannot use '%s' as output folder", out_dir);
+        rc = dcr_err_file(err, DCR_FAIL, "cannot use '%s' as output folder", out_dir);
     } else {
         *exists = false;
         char *slash = strrchr(name, '/');
@@ -44,7 +44,7 @@ int publish_resolve(const char *out_dir, char **out, bool *exists, struct dcr_er
             rc = dcr_err_set(err, DCR_FAIL, "cannot make output folder '%s': there is no folder '%s'; make it first",
                              out_dir, name);
         else if (!strcmp(last, "..") || asprintf(out, "%s/%s", strcmp(parent, "/") ? parent : "", last) < 0)
-            rc = dcr_err_set(err, DCR_FATAL, "cannot use '%s' as output folder", out_dir);
+            rc = dcr_err_set(err, DCR_FATAL, "cannot use '%s' as output folder; name another", out_dir);
         free(parent);
     }
     free(name);
@@ -131,7 +131,7 @@ int publish_check_existing(const char *path, const char *out_dir, struct dcr_err
     size_t n = 0;
     char *cwd = NULL;
     if (stat(path, &st) != 0)
-        return dcr_err_sys(err, DCR_FAIL, "cannot use '%s' as output folder", out_dir);
+        return dcr_err_file(err, DCR_FAIL, "cannot use '%s' as output folder", out_dir);
     if (!S_ISDIR(st.st_mode))
         return dcr_err_set(err, DCR_FAIL, "output '%s' is a file, not a folder; give another name with -o", out_dir);
     if (access(path, R_OK | W_OK | X_OK) != 0)

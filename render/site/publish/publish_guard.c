@@ -17,7 +17,7 @@ int publish_read_whole(const char *path, size_t max, struct dcr_buf *out, struct
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
-        return dcr_err_sys(err, DCR_FAIL, "cannot read '%s'", path);
+        return dcr_err_file(err, DCR_FAIL, "cannot read '%s'", path);
     struct dcr_stream s = dcr_stream_fd(&fd, path);
     int rc = dcr_stream_slurp(&s, out, max, err);
     close(fd);
@@ -101,7 +101,7 @@ int publish_claim(struct publish *p, struct dcr_err *err)
     enum { TRIES = 100 };
     for (; p->n_spare < PUBLISH_DEPTH; p->n_spare++)
         if ((p->spare[p->n_spare] = open("/", O_PATH | O_CLOEXEC)) < 0) {
-            int rc = dcr_err_sys(err, DCR_FAIL, "cannot make a folder beside '%s'", p->out);
+            int rc = dcr_err_file(err, DCR_FAIL, "cannot make a folder beside '%s'", p->out);
             release_spare(p);
             return rc;
         }

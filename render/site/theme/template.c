@@ -213,7 +213,7 @@ int template_parse(struct template **out, const char *name, const char *text, si
     if (!t || !t->name || !t->text)
         rc = dcr_err_set(err, DCR_FATAL, "out of memory reading theme template '%s'", name);
     else if (strlen(t->text) != len)
-        rc = dcr_err_set(err, DCR_FAIL, "theme template '%s' is not text: it holds a NUL byte", name);
+        rc = dcr_err_set(err, DCR_FAIL, "theme template '%s' is not text: it holds a NUL byte; save it as UTF-8", name);
     if (rc == 0)
         rc = cut(t, err);
     if (rc == 0)

@@ -146,9 +146,14 @@ static int read_style(struct theme *t, struct dcr_err *err)
         return rc;
     /* Browsers turn CR LF into LF before they hash, and end the element at the first end tag. */
     if (strchr(dcr_buf_text(&t->style), '\r') || strlen(dcr_buf_text(&t->style)) != t->style.len)
-        return dcr_err_set(err, DCR_FAIL, "theme file '%s/style.css' must be text with plain line feeds", t->dir);
+        return dcr_err_set(
+            err, DCR_FAIL,
+            "theme file '%s/style.css' must be text with plain line feeds; save it as UTF-8 with Unix line ends",
+            t->dir);
     if (strstr(dcr_buf_text(&t->style), "</"))
-        return dcr_err_set(err, DCR_FAIL, "theme file '%s/style.css' holds '</', which would end it in a page", t->dir);
+        return dcr_err_set(err, DCR_FAIL,
+                           "theme file '%s/style.css' holds '</', which would end it in a page; leave that out",
+                           t->dir);
     return 0;
 }
 

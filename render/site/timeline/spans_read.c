@@ -63,7 +63,7 @@ static int read_folder(struct reading *g, const struct input *in, struct dcr_err
             return dcr_err_set(err, DCR_FATAL, "out of memory making a timeline");
         int fd = open(path, O_RDONLY | O_CLOEXEC);
         struct dcr_stream stream = dcr_stream_fd(&fd, in->names[i]);
-        rc = fd < 0 ? dcr_err_sys(err, DCR_FAIL, "cannot read '%s'", path) : read_one(g, in->names[i], &stream, err);
+        rc = fd < 0 ? dcr_err_file(err, DCR_FAIL, "cannot read '%s'", path) : read_one(g, in->names[i], &stream, err);
         if (fd >= 0)
             close(fd);
         free(path);
