@@ -19,13 +19,20 @@ import subprocess
 import sys
 
 # Position of the format among the arguments, and the text that the function adds to it.
-CALLS = {"dcr_err_set": (2, "{}"), "dcr_err_sys": (2, "{}"), "dcr_err_while": (1, "{}: ..."), "dcr_err_advise": (1, "...; {}"),
+CALLS = {"dcr_err_set": (2, "{}"), "dcr_err_sys": (2, "{}"), "dcr_err_file": (2, "{}"), "dcr_err_while": (1, "{}: ..."), "dcr_err_advise": (1, "...; {}"),
          "dcr_say": (1, "{}"), "problem": (1, "{}"), "pack_reason": (1, "{}"), "complain": (0, "{}"), "fail": (1, "{}")}
 # Functions of one file that make a part of a message.
 PARTS = {"trainer/formats/pickle.c": ("refuse", 1, "cannot read '%s': byte %zu: {}"),
-         "trainer/formats/numpy.c": ("bad", 1, "cannot read '%s': {}")}
+         "trainer/formats/numpy.c": ("bad", 1, "cannot read '%s': {}; save it again with numpy.save")}
 PROGRAMS = (("collect/calibrate/", "dccollect calibrate"), ("collect/", "dccollect"), ("render/", "dcreport"),
             ("trainer/", "dcrnn-train"), ("lib/", "any"))
+# Scripts and their names in messages. Tests need not provoke these messages.
+SCRIPTS = (("slurm/submit", "submit"), ("slurm/profile.sbatch", "profile"), ("collect/series.sh", "make collect"),
+           ("collect/demo_fix.sh", "make demo-fix"), ("collect/nodes", "collect/nodes"), ("bundle/make.sh", "make bundle"),
+           ("bundle/run_on_device.sh", "run-on-device"))
+# Functions that print their first argument, and what they add.
+SAYING = {"die": "{}", "fail": "{}", "usage": "{}", "warn": "{}", "cancel": "{}. The jobs queued before it are cancelled.",
+          "stays": "{}. Node %s keeps its part of the run in '%s'."}
 # Why no test has to provoke a message, as a letter and a pattern of its words.
 MARKS = {"M": "memory runs out", "T": "the system gives no thread, process or pipe", "D": "a disk fails or a file changes just then",
          "G": "only an NVIDIA GPU with its driver, or another CPU, can fail so", "B": "only gigabytes of input lead there",
@@ -60,6 +67,22 @@ WORDINGS = ((r"needs? a value", r"^option '%[^']*' needs a value\. See `[\w -]+ 
             (r"\b(newer|up to) .*version|version .*up to\b", r"this program reads up to %d. Use a later one\."),
             (r"'[^']*: give |give a .*number|must be a whole number", r"\btakes\b"),
             (r"a folder .*in the way|is a folder\b(?!,)", r"a folder of that name is in the way|it is a folder"))
+
+# Messages that need no second sentence: why, and the pattern of their words or of their file.
+NO_ADVICE = (("the sentence itself says what to give", r" takes .*, not '|^--\S+( \w+\|\S+)? (yes )?needs --|^--\{.* needs --"),
+             ("the user has nothing to do", r"^note: |is the same run as"),
+             ("a fact of the run, which manifest and report keep", r"^collect/(pack/(judge|summarize)|drain/)"),
+             ("the reason why a monitor has no data, which the report cites", r"^collect/(monitor|record/nvml)|^a counter of|is not packed: "
+                                                                              r"|could not be read: |the record '%s' cannot be read"),
+             ("its caller adds the advice, or the words that it inserts have it",
+              r"^cannot anonymise '%s': %|: byte %zu: |the limit is not %s|^warning: |: cannot (read|write) '%s': %s\.$|^cannot write '%s': %s\.$"
+              r"|template '%s' line %d: %s|profiled nothing: %|^rank %d on %s: (%s failed: )?%s\.$"),
+             ("no user leads there", r"^a picture of %|windows '%s' have no window"))
+
+# The same of scripts: what to give stands in the sentence; the line is itself advice, a command to copy; a further
+# sentence is put in; a command of the script itself failed.
+SCRIPT_ADVICE = r" takes .*, not '|^copy and pack it later with: |\.%s$|^bundle/make\.sh failed at: "
+SCRIPT_WORDINGS = ((r"(needs|wants|takes) a value", r"^option '%s' needs a value\. See "), (r"no option|not an option", r"^unknown option '%s'\. "))
 
 STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
 CONVERSION = re.compile(r"%(?:%|[-+ #0]*(\*|\d+)?(?:\.(\*|\d+))?(?:hh|h|ll|l|j|z|t|L)?[a-zA-Z])")
@@ -174,9 +197,10 @@ class Message:
     def __init__(self, path, program, name, form, shown, frame):
         self.path, self.program, self.name, self.form = path, program, name, form
         self.text = frame.replace("{}", shown).replace("%%", "%")
-        if name == "dcr_err_sys":
+        if name in ("dcr_err_sys", "dcr_err_file"):
             n = fault_length(self.text)
-            self.text = self.text[:n] + ": <reason>" + self.text[n:]
+            advice = self.text[n:] or ("; <advice>" if name == "dcr_err_file" else "")
+            self.text = self.text[:n] + ": <reason>" + advice
         self.words = printed(self.text)
 
     def line(self):
@@ -222,6 +246,52 @@ def messages():
     return found
 
 
+def shell_words(text, at):
+    """The words of a string in double quotes that begins at `at`, with %s for what the shell puts in, and its end."""
+    out = ""
+    while text[at] != '"':
+        if text[at] == "\\":
+            out += "" if text[at + 1] == "\n" else text[at + 1]
+            at += 2
+        elif text[at] == "$":
+            at = shell_value(text, at + 1)
+            out += "%s"
+        else:
+            out += text[at]
+            at += 1
+    return out, at + 1
+
+
+def shell_value(text, at):
+    """The end of a variable or command behind a $."""
+    if text[at] not in "({":
+        return re.compile(r"\w+|.").match(text, at).end()
+    closing, depth = {"(": ")", "{": "}"}[text[at]], 0
+    opening = text[at]
+    while True:
+        if text[at] == '"':
+            _, at = shell_words(text, at + 1)
+            continue
+        depth += (text[at] == opening) - (text[at] == closing)
+        at += 1
+        if depth == 0:
+            return at
+
+
+def script_messages():
+    """The messages of each script, in their order by program."""
+    out = {}
+    for path, program in SCRIPTS:
+        with open(path, encoding="utf-8") as f:
+            text = re.sub(r"^ *#.*$", "", f.read(), flags=re.M)
+        rows = out.setdefault(program, set())
+        for m in re.finditer(r"\b(" + "|".join(SAYING) + r') "|\becho "' + re.escape(program) + ": ", text):
+            words, _ = shell_words(text, m.end())
+            if re.search("[a-zA-Z]{3}", words.replace("%s", "")):
+                rows.add((SAYING[m[1]] if m[1] else "{}").replace("{}", words))
+    return {program: sorted(rows) for program, rows in out.items()}
+
+
 def table():
     found = messages()
     out = ["# The messages of the programs; tests/golden/messages.py makes this list. Marks of what no test has to provoke:"]
@@ -230,12 +300,25 @@ def table():
         rows = sorted((line, same[0].mark()) for line, same in found.items() if same[0].program == program)
         out += ["", f"# {program if program != 'any' else 'all programs: lib/'}, {len(rows)}"]
         out += [f"{mark or ' '} {line.removeprefix('any: ')}" for line, mark in rows]
+    of_scripts = [f"  {program}: {words}" for program, rows in script_messages().items() for words in rows]
+    out += ["", f"# scripts, {len(of_scripts)}"] + of_scripts
     return "\n".join(out) + "\n"
 
 
 def literal(text):
     """Words without names, commands and choices."""
     return re.sub(r"'[^']*'|`[^`]*`|\"[^\"]*\"|\{[^}]*\}", "X", text)
+
+
+def says_what_to_do(message):
+    """Does it have a second sentence, whichever words the program chooses?"""
+    words = re.sub(r"`[^`]*`", "X", message.words)
+    texts = [literal(re.sub(r"\{([^{}]*\|[^{}]*)\}", lambda m: (m[1].split("|") * 9)[n], words)) for n in range(9)]
+    return all(re.search(r"([.?]|;) \S", text) or text.endswith(("...", "?")) for text in texts)
+
+
+def needs_no_advice(message):
+    return message.mark() or any(re.search(pattern, text) for _, pattern in NO_ADVICE for text in (message.words, message.path))
 
 
 def faults():
@@ -246,6 +329,8 @@ def faults():
         words, plain = same[0].words, literal(same[0].words)
         if re.match(r"[A-Z][a-z]", words):
             out.append(f"begins with a capital: {line}")
+        if not says_what_to_do(same[0]) and not needs_no_advice(same[0]):
+            out.append(f"does not say what to do: {line}")
         if ";" in plain or re.search(r"\.\.$|\. [a-z]", plain.replace("...", "")):
             out.append(f"is not 'what is wrong. What to do.': {line}")
         out += [f"has the words '{banned}': {line}" for banned in BANNED if banned in plain.lower()]
@@ -263,6 +348,20 @@ def faults():
     return out
 
 
+def script_faults():
+    out = []
+    for program, rows in script_messages().items():
+        for words in rows:
+            plain = literal(words)
+            if ";" in plain or re.search(r"\.\.$|\. [a-z]", plain):
+                out.append(f"is not 'what is wrong. What to do.': {program}: {words}")
+            if not re.search(r"[.?] .*([.:]|%s)$", plain) and not re.search(SCRIPT_ADVICE, words):
+                out.append(f"does not say what to do: {program}: {words}")
+            out += [f"has another wording than {wanted}: {program}: {words}" for known, wanted in SCRIPT_WORDINGS
+                    if re.search(known, words) and not re.search(wanted, words)]
+    return out
+
+
 def pattern_of(message):
     """What finds the message in a line that a program printed, and a piece that the line must have, both without regard to case.
 
@@ -272,6 +371,7 @@ def pattern_of(message):
         return re.escape(words).replace(";\\ ", "[;.]\\ ")
 
     text = message.text.removeprefix("recording stopped: ")  # printed without it where the lost events are counted
+    text = text.removesuffix("; <advice>")
     out, pieces, at = "", [""], 0
     for m in re.finditer(r"\{([^{}]*\|[^{}]*)\}|<reason>|\.\.\.$|" + CONVERSION.pattern, text):
         out += loose(text[at:m.start()])
@@ -322,7 +422,7 @@ def tell(folder, path):
 
 def main():
     if sys.argv[1:2] == ["check"]:
-        wrong = faults()
+        wrong = faults() + script_faults()
         print("\n".join(wrong) if wrong else "all messages keep their form")
         return 1 if wrong else 0
     if sys.argv[1:2] == ["provoked"]:
