@@ -152,8 +152,9 @@ check "and does not miss it" sh -c '! grep -q "Left out.*calibration" tap.out'
 
 # ---- refused
 refused() { # refused "name" SENTENCE ARGS...
-    check_status 2 "$1" "$COLLECT" calibrate "${@:3}"
-    check "... it says why" grep -qxF "dccollect calibrate: $2" tap.out
+    local status=0
+    "$COLLECT" calibrate "${@:3}" 2>err || status=$?
+    check "$1" test "$status $(cat err)" = "2 dccollect calibrate: $2"
 }
 refused "an unknown option" "unknown option '--what'. See \`dccollect calibrate --help\`." --what
 refused "an option without value" "option '-o' needs a value. See \`dccollect calibrate --help\`." -o

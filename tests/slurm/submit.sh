@@ -85,5 +85,5 @@ check "a launcher that is neither is refused" grep -q "DCREPORT_LAUNCHER is 'mpi
 check "and leaves nothing" test ! -e "$TMP/job"
 check_status 2 "outside a job the script is refused" env -u SLURM_JOB_ID bash slurm/profile.sbatch
 env -u SLURM_JOB_ID bash slurm/profile.sbatch >"$TMP/out" 2>&1
-check "with what to do" grep -q "submit it with slurm/submit" "$TMP/out"
+check "with what to do" grep -q "Submit it with slurm/submit" "$TMP/out"
 finish

@@ -270,7 +270,7 @@ static void odd_arrays_are_refused(void **state)
         const char *part;
     } cases[] = {{{"data.npy", "|u1', 'shape': (2, 2, 2, 2)", 16, 1}, "has the shape (2, 2, 2, 2); speeds need"},
                  {{"data.npy", "|u1', 'shape': (0, 4)", 0, 0}, "has the shape (0, 4): there are no speeds in it"},
-                 {{"data.txt", "|u1', 'shape': (4, 4)", 16, 1}, "its member 'data.txt' is no NumPy array"}};
+                 {{"data.txt", "|u1', 'shape': (4, 4)", 16, 1}, "its member 'data.txt' is not a NumPy array"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         expect_failure((struct dataset_file){.path = scratch_npz("odd.npz", &cases[i].array, 1)}, cases[i].part);
     expect_failure((struct dataset_file){.path = scratch_npz("odd.npz", NULL, 0)}, "holds no array");

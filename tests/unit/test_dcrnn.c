@@ -390,11 +390,11 @@ static void test_bad_sizes_are_named(void **state)
     assert_int_equal(graph_supports_build(&adjacency, GRAPH_RANDOM_WALK, &supports, &err), 0);
     struct dcrnn_config c = dcrnn_config_default();
     assert_int_equal(dcrnn_create(&model, &c, &supports, &err), DCR_FAIL);
-    assert_string_equal(err.text, "the graph has 1 sensors, the model 207");
+    assert_string_equal(err.text, "the graph has 1 sensors, the model 207; give the graph of the sensors of the data");
     c.n_sensors = 1;
     c.k_hops = 0;
     assert_int_equal(dcrnn_create(&model, &c, &supports, &err), DCR_FAIL);
-    assert_string_equal(err.text, "K is 0, it must be 1 to 8");
+    assert_string_equal(err.text, "K is 0, it must be 1 to 8; choose one in between");
     c.k_hops = 2;
     c.kernels = "mmx";
     assert_int_equal(dcrnn_create(&model, &c, &supports, &err), DCR_FAIL);

@@ -161,14 +161,15 @@ static void test_bad_graphs_are_named(void **state)
     struct graph_supports s = {0};
     const int from[] = {0, 0}, to[] = {1, 1}, outside[] = {1, 2};
     const double fine[] = {1, 1}, negative[] = {1, -1}, nothing[] = {1, NAN}, equal[] = {5, 5};
-    assert_refused(0, 0, NULL, NULL, NULL, "a graph needs at least one sensor");
-    assert_refused(2, 2, from, to, fine, "the edge from 0 to 1 is given twice");
-    assert_refused(2, 2, from, outside, fine, "edge 2 goes from 0 to 2, but there are only 2 sensors");
+    assert_refused(0, 0, NULL, NULL, NULL, "a graph needs at least one sensor; give one with sensors");
+    assert_refused(2, 2, from, to, fine, "the edge from 0 to 1 is given twice; leave one out");
+    assert_refused(2, 2, from, outside, fine,
+                   "edge 2 goes from 0 to 2, but there are only 2 sensors; check the numbers of the sensors");
     assert_refused(2, 2, from, to, negative, "edge 2 has weight -1; weights must be finite and not negative");
     const double huge[] = {1, 1e301};
     assert_refused(2, 2, from, to, huge, "edge 2 has weight 1e+301, too large to be added up; scale the weights");
     assert_refused(2, 2, from, to, nothing, "edge 2 has weight nan; weights must be finite and not negative");
-    assert_refused(2, INT32_MAX, from, to, fine, "2147483647 edges are too many");
+    assert_refused(2, INT32_MAX, from, to, fine, "2147483647 edges are too many; give a smaller graph");
     assert_int_equal(graph_from_distances(2, 2, from, to, nothing, &a, &err), DCR_FAIL);
     assert_string_equal(err.text, "distance 2 is nan metres; it must be finite and not negative");
     assert_int_equal(graph_from_distances(2, 2, from, to, equal, &a, &err), DCR_FAIL);

@@ -82,7 +82,7 @@ static void what_is_no_graph_is_refused(void **state)
     (void)state;
     expect_failure(DATA "bad-matrix-only.pkl", GRAPH_AUTO, "it lacks three parts");
     expect_failure(DATA "bad-three.pkl", GRAPH_AUTO, "it lacks a row and a column for each sensor id");
-    expect_failure(DATA "bad-twice.pkl", GRAPH_AUTO, "sensor 2: id '773869' occurs twice");
+    expect_failure(DATA "bad-twice.pkl", GRAPH_AUTO, "sensor 2: sensor id '773869' occurs twice");
     expect_failure(DATA "weights.npy", GRAPH_AUTO, "say --graph-format distance-matrix or weight-matrix");
     expect_failure(DATA "weights.npy", GRAPH_WEIGHT_LIST, "is no list");
     expect_failure(DATA "weights.npy", GRAPH_DISTANCE_MATRIX, "no distance exceeds 1 metre");
