@@ -92,7 +92,7 @@ refused "a template with a zero byte" "template 'frame.html' is not text: it hol
 echo '<title>{{title}}</title>' > "$TMP/theme/frame.html"
 refused "a frame without the page" "'frame.html' does not show {{{content}}}" --theme "$TMP/theme" "$TMP/1.tar" -o "$site" --single-file "$TMP/single.html"
 rm -r "$TMP/theme"
-refused "a folder without files" "no files" "$TMP/nothing" -o "$site"
+refused "a folder without files" "is empty. Name a folder with archives, or a run." "$TMP/nothing" -o "$site"
 refused "the same folder twice" "the same folder. Give it once" "$TMP/good1" "$TMP/good2" "$TMP/good1/" -o "$site"
 refused "the same run twice" "same run" "$TMP/1.tar" "$TMP/1.tar" -o "$site"
 mkdir "$TMP/copies"
@@ -185,7 +185,7 @@ for words in --version --help "--check $rule $TMP/1.tar"; do
     # shellcheck disable=SC2086  # words
     "$report" $words > /dev/full 2> "$TMP/err" || status=$?
     check "lost output of ${words%% *} is said" test "$status $(cat "$TMP/err")" = \
-        "2 dcreport: cannot write to standard output: No space left on device."
+        "2 dcreport: cannot write to standard output: No space left on device. Make room there, or name another place."
 done
 
 # ---- the tar itself
@@ -246,10 +246,10 @@ lie() { # name pattern sed-expression
     fixture_tar "$TMP/bad" "$TMP/bad.tar"
     refused "$1" "$2" "$TMP/bad.tar" -o "$site"
 }
-lie "a manifest that lies about a size" "its manifest says" 's|\("name":"metrics.csv","role":"metrics","size":\)|\11|'
+lie "a manifest that lies about a size" "but the manifest says 1225. Copy or pack it again." 's|\("name":"metrics.csv","role":"metrics","size":\)|\11|'
 lie "a manifest that lies about a checksum" "'metrics.csv' has the wrong checksum" 's|\("name":"metrics.csv".*"sha256":"\)........|\100000000|'
-lie "a manifest that lists what is not there" "not in it" 's|"name":"metrics.csv"|"name":"metrics2.csv"|'
-lie "a manifest of another format" "format" 's|dcreport-run|other-run|'
+lie "a manifest that lists what is not there" "'metrics2.csv' is in the manifest, but not in the archive" 's|"name":"metrics.csv"|"name":"metrics2.csv"|'
+lie "a manifest of another format" "its manifest is not that of a run archive" 's|dcreport-run|other-run|'
 lie "a manifest of a later version" "version 9" 's|"version":1|"version":9|'
 lie "a manifest that is no JSON" "not JSON" 's|"members"|members|'
 spoil

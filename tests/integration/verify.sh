@@ -33,6 +33,6 @@ check "the verdict names the worst quantity" grep -Eq '^verify: failed worst=p[1
 rm "$TMP/case/loss_f64.npy"
 check_status 2 "a missing array is bad input" "$BIN/dcrnn-train" --verify "$TMP/case"
 "$BIN/dcrnn-train" --verify "$TMP/case" 2>"$TMP/err" >"$TMP/out"
-check "one sentence names the file" grep -Eqx "dcrnn-train: cannot read '.*/loss_f64.npy': No such file or directory\\." "$TMP/err"
+check "one sentence names the file" grep -Eqx "dcrnn-train: cannot read '.*/loss_f64.npy': No such file or directory\\. Check the name\\." "$TMP/err"
 check_status 2 "no such folder" "$BIN/dcrnn-train" --verify "$TMP/nowhere"
 finish

@@ -260,7 +260,7 @@ static void test_without_the_library_it_says_why(void **state)
     (void)state;
     char *path = strdup(getenv("DCRNN_CUDA_LIBRARY"));
     setenv("DCRNN_CUDA_LIBRARY", "/nowhere/libdcrnn-cuda.so", 1);
-    expect_sentence("there is no CUDA part '/nowhere/libdcrnn-cuda.so' (No such file or directory): build with nvcc");
+    expect_sentence("there is no CUDA part '/nowhere/libdcrnn-cuda.so' (No such file or directory); build with nvcc");
     setenv("DCRNN_CUDA_LIBRARY", "/proc/self/status", 1);
     expect_sentence("cannot load the CUDA part: ");
     setenv("DCRNN_CUDA_LIBRARY", path, 1);

@@ -241,7 +241,7 @@ static void what_cannot_be_read_is_named(void **state)
     assert_string_equal(err.text, "reading 'root': cannot read: Is a directory");
     close(folder);
     assert_int_equal(dcr_list_dir("/dev/null/x", &names, &n, &err), DCR_FAIL);
-    assert_string_equal(err.text, "cannot list folder '/dev/null/x': Not a directory");
+    assert_string_equal(err.text, "cannot list folder '/dev/null/x': Not a directory; check the name");
     memset(name, 'x', sizeof name - 1);
     name[sizeof name - 1] = '\0';
     assert_int_equal(dcr_absolute(name, whole, sizeof whole, &err), DCR_FAIL);
