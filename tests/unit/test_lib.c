@@ -100,7 +100,7 @@ static void advice_follows_the_last_semicolon(void **state)
     assert_string_equal(err.text, "no speeds; give 'y'");
     char said[sizeof err.text];
     dcr_err_sentences(&err, said, sizeof said);
-    assert_string_equal(said, "no speeds. Give 'x'");
+    assert_string_equal(said, "no speeds. Give 'y'");
     (void)dcr_err_set(&err, DCR_FAIL, "no speeds");
     dcr_err_sentences(&err, said, sizeof said);
     assert_string_equal(said, "no speeds");

@@ -465,7 +465,7 @@ static void test_manifest_at_the_end(void **state)
         struct dcr_err err = {0};
         assert_int_equal(read_back("x.tar", f, 2, &r, &err), is_true ? 0 : DCR_FAIL);
         if (!is_true) {
-            assert_non_null(strstr(err.text, "its manifest says"));
+            assert_non_null(strstr(err.text, "but the manifest says"));
             continue;
         }
         assert_int_equal(r->n_nodes, 3);
