@@ -3,6 +3,7 @@
 #include "collect/pack/parts.h"
 #include "lib/archive/member.h"
 #include "lib/base/fs.h"
+#include "lib/base/progress.h"
 #include "lib/base/hash.h"
 #include "lib/base/json_string.h"
 #include "lib/reduce/summary.h"
@@ -374,6 +375,7 @@ int pack_traces(struct pack *p, struct dcr_err *err)
             return rc;
         if (!is_ready)
             leave_out_broken(p, name); /* it is there still when no other could be made */
+        progress_step(m.size);
     }
     drop_unwanted(p);
     return DCR_OK;

@@ -12,12 +12,12 @@ export TERM=xterm COLLECT
 for program in strace script; do command -v $program >/dev/null || { skip "progress" "no $program"; finish; }; done
 
 slowly() { # FILE command...: PAUSE, in ms, with each read of the file
-    strace -qq -o /dev/null -P "$TMP/$1" -e trace=read,pread64 -e "inject=read,pread64:delay_enter=${PAUSE:-120}000" "${@:2}"
+    strace -f -qq -o /dev/null -P "$TMP/$1" -e trace=read,pread64 -e "inject=read,pread64:delay_enter=${PAUSE:-120}000" "${@:2}"
 }
 export -f slowly
-./make_ranks spool 1 3000 4
+./make_ranks spool 2 3000 4
 "$COLLECT" pack spool -o ranks.tar 2>/dev/null
-trace=$(echo spool/rank0/*.dct)
+trace=$(echo spool/rank1/*.dct)
 mkdir results && head -c 2000000 /dev/zero >results/data.bin
 declare -A commands=(
     [pack]="slowly $trace \$COLLECT pack spool -o packed.tar"

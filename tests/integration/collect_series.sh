@@ -28,7 +28,7 @@ check "... is refused" test "$(cat "$TMP/tap.out")" = "make collect: REPEAT is '
 check_status 2 "options that the program refuses" env CALIBRATE=1 NODES=2 ARGS=--nonsense bash collect/series.sh
 check "the program's own sentence says why, before anything is begun" test "$(cat "$TMP/tap.out")" = "dcrnn-train: unknown option '--nonsense'. See \`dcrnn-train --help\`."
 check_status 2 "data that are not there" env CALIBRATE=1 NODES=2 DATA="$TMP/none.csv" GRAPH=README.md bash collect/series.sh
-check "... are named" test "$(cat "$TMP/tap.out")" = "make collect: cannot read '$TMP/none.csv'; DATA and GRAPH name files of traffic data"
+check "... are named" test "$(cat "$TMP/tap.out")" = "make collect: cannot read '$TMP/none.csv'. DATA and GRAPH name files of traffic data."
 check_status 2 "data that the program refuses" env CALIBRATE=1 NODES=2 DATA=README.md GRAPH=README.md bash collect/series.sh
 check "... are refused before anything is begun" test "$(sed 's/^dcrnn-train: .*README.md.*/once/' "$TMP/tap.out")" = once
 check "the list of the last series is still the good one" test "$(cat "$RESULTS/last-series")" = "$(printf '%s\n' "${archives[@]}")"
@@ -61,7 +61,7 @@ kill -TERM $series
 status=0
 wait $series || status=$?
 check "told to end: status 130" test $status -eq 130
-stopped=$(sed -n 's/.* is in \(.*\), marked incomplete/\1/p' "$TMP/said")
+stopped=$(sed -n 's/.* is in \(.*\), marked incomplete\.$/\1/p' "$TMP/said")
 check "broken off: the list of the last series is still the good one" test "$(cat "$RESULTS/last-series")" = "$(printf '%s\n' "${archives[@]}")"
 check "and it says how to look at what there is" grep -q "make site. still shows the series before[.] .*dcreport '$RESULTS'/" "$TMP/said"
 check "packed after the ranks had ended" manifest "$stopped" '.incomplete_because | all(test("no end record") | not)'
@@ -97,7 +97,7 @@ if [ -n "$screen" ]; then
     wait $screen || status=$?
     check "Ctrl-C: status 130" test $status -eq 130
     [ $status -eq 130 ] || tr -d '\r' <"$TMP/screen" | tail -n 20 | sed 's/^/#   /'
-    stopped=$(tr -d '\r' <"$TMP/screen" | sed -n 's/.* is in \(.*\), marked incomplete/\1/p')
+    stopped=$(tr -d '\r' <"$TMP/screen" | sed -n 's/.* is in \(.*\), marked incomplete\.$/\1/p')
     check "Ctrl-C: packed, marked incomplete, each rank interrupted" manifest "${stopped:-none}" '(.complete | not) and ([.incomplete_because[] | select(test("^rank [01] was interrupted .SIGINT."))] | length == 2)'
     check "Ctrl-C: it showed how far the run was" grep -q '2 nodes: training, step' "$TMP/screen"
     check "Ctrl-C: nothing is left behind" test -z "$(find "$TMP/screened" -name '.spool*' -o -name '.calib*')"
