@@ -20,6 +20,20 @@ static int holds(const char *path, const char *text, size_t len)
     return n > 0 && memmem(all, (size_t)n, text, len) != NULL;
 }
 
+/* Time since boot at which a process began, in ticks; 0: not known. The command's name, in parentheses, may hold any
+ * character. */
+static unsigned long long began(const char *pid)
+{
+    char path[320], text[2048];
+    unsigned long long ticks = 0;
+    snprintf(path, sizeof path, "/proc/%.20s/stat", pid);
+    const char *at = procfs_read(path, text, sizeof text, NULL) > 0 ? strrchr(text, ')') : NULL;
+    if (at && sscanf(at + 1, " %*c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu",
+                     &ticks) != 1)
+        return 0;
+    return ticks;
+}
+
 /* Does the process have the segment in its environment, or has it mapped it? */
 static int belongs(const char *pid, const char *segment)
 {
@@ -39,9 +53,11 @@ int leftover_look(const char *segment, char *pids, size_t n)
     int count = 0;
     DIR *d = segment ? opendir("/proc") : NULL;
     const struct dirent *e;
+    unsigned long long own = began("self"), other;
     *pids = '\0';
     while (d && (e = readdir(d)) != NULL) {
         if (!isdigit((unsigned char)e->d_name[0]) || strtol(e->d_name, NULL, 10) == (long)getpid() ||
+            ((other = began(e->d_name)) && other < own) || /* older than the segment: its pages need not be listed */
             !belongs(e->d_name, segment))
             continue;
         size_t used = strlen(pids);
