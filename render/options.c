@@ -218,8 +218,9 @@ int options_parse(struct options *o, int argc, char **argv, struct dcr_err *err)
     if (o->n_archives == 0 && (rc = find_archives(o, err)))
         return rc;
     if ((o->junit || o->summary) && o->n_checks == 0)
-        return dcr_err_set(err, DCR_FAIL,
-                           "--junit and --summary say how checks went; add one, as in `--check 'exposed_comm<20%%'`");
+        return dcr_err_set(
+            err, DCR_FAIL,
+            "--junit and --summary write the results of checks; add a check, as in `--check 'exposed_comm<20%%'`");
     if (!o->out_dir && (o->n_checks == 0 || o->is_open))
         o->out_dir = "site";
     return 0;

@@ -29,7 +29,7 @@ double measured_now(void);
 double measured_cpu_now(void);
 
 /* ---- machine.c ---- */
-/* The functions together measure so many rates, and count each for progress.h. */
+/* Number of rates that these functions measure. Each is counted for progress.h. */
 enum { MACHINE_RATES = 4 };
 /** machine_fma - multiply-adds in registers (fma.h) on one core and on all of them at once, by processor time.
  *  cpus     the cores; threads are bound to them

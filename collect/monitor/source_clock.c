@@ -315,7 +315,7 @@ static int sample(void *ctx, const struct tick *now, struct dcr_buf *row, struct
         if (now->is_last && c->state == ANSWERED)
             rc = take_answer(c, now, row, err);
         else if (now->is_last && c->n_rows == 0)
-            rc = dcr_err_set(err, DCR_FAIL, "asking the host of rank 0 did not end before the run did");
+            rc = dcr_err_set(err, DCR_FAIL, "the run ended before the host of rank 0 answered with its time");
     }
     pthread_mutex_unlock(&c->lock);
     return rc;

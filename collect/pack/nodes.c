@@ -102,7 +102,7 @@ int pack_check_emulation(const struct pack *p, struct dcr_err *err)
             return dcr_err_set(
                 err, DCR_FAIL,
                 "cannot pack '%s' with --emulate-nodes: rank %d ran in an emulated node (" NODE_SHARE_VARIABLE
-                "), and a rank is not another one; leave the option out",
+                "); leave the option out",
                 p->request->spool, p->ranks[i].rank);
     return DCR_OK;
 }

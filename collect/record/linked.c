@@ -112,8 +112,8 @@ static int has_mpi(const char *path)
            ask_child(list_libraries, words, LIST_MS, list, sizeof list) >= 0 && strstr(list, "\tlibmpi") != NULL;
 }
 
-/* A program that starts others, which are not on the command line, may start one with MPI. A launcher itself calls no
- * MPI, and to ask the loader about it takes milliseconds. */
+/* A program that starts others may start one with MPI. A launcher calls no MPI itself, and asking the loader takes
+ * milliseconds. */
 static int may_have_mpi(const char *path)
 {
     return is_interpreter(path) || (!linked_is_launcher(path) && has_mpi(path));

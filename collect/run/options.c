@@ -109,7 +109,7 @@ static int check_label(const struct options *o, const char *text, struct dcr_err
     if (strspn(batch, "0123456789") != strlen(batch) || samples < 1 || samples > INT32_MAX)
         return dcr_err_set(
             err, DCR_FAIL,
-            "--label global_batch is no whole number from 1: '%.60s'; give the samples that a step of all ranks takes",
+            "--label global_batch takes a whole number from 1, not '%.60s'; give the samples of a step over all ranks",
             batch);
     return DCR_OK;
 }

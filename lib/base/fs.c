@@ -295,7 +295,7 @@ int dcr_exe_dir(char *out, size_t n, struct dcr_err *err)
 {
     ssize_t k = readlink("/proc/self/exe", out, n);
     if (k <= 0 || (size_t)k >= n)
-        return dcr_err_sys(err, DCR_FAIL, "cannot find the running program's folder by /proc/self/exe");
+        return dcr_err_sys(err, DCR_FAIL, "cannot find the program's own folder");
     out[k] = '\0';
     char *slash = strrchr(out, '/');
     if (slash)

@@ -87,7 +87,7 @@ static int walk(struct window *w, struct timeline *m, const char *name, struct d
         if (w->end - w->at > 256)
             return dcr_err_set(
                 err, DCR_FAIL,
-                "'%s' is no memory timeline any more at byte %lld: [t, action, bytes, kind] wanted; export it again",
+                "'%s' stops being a memory timeline at byte %lld: [t, action, bytes, kind] expected; export it again",
                 name, (long long)window_offset(w, w->at));
         int rc = window_more(w, err);
         if (rc)

@@ -23,7 +23,7 @@ double traced_utilization(const struct run *a);
 
 struct function_share {
     const char *place, *function; /* where the function begins; its name */
-    double share;                 /* of the time of all lines and of the time without a line */
+    double share;                 /* of the time with a line and without one together */
 };
 /** largest_function - the function with most of the time of the code lines of some traces, summed over them and over
  *  modules; on a tie the first by place.

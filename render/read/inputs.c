@@ -201,7 +201,7 @@ static int search_folder(struct inputs *x, const char *path, struct dcr_err *err
     char *root = trimmed(x, path);
     struct stat st;
     if (lstat(joined(x, root, REPORT_MARK), &st) == 0 && S_ISREG(st.st_mode))
-        return dcr_err_set(err, DCR_FAIL, "'%s' is a report made by dcreport; give it the archives that it is of",
+        return dcr_err_set(err, DCR_FAIL, "'%s' is a report made by dcreport; give the archives from which it was made",
                            root);
     add_input(x, root, root);
     int rc = search(&s, root, first, "", 0, 0);

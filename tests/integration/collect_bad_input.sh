@@ -437,7 +437,7 @@ refuses() { # PATTERN OPTION...
     says 125 "run: $*" "$pattern" "$COLLECT" run -o x.tar "$@" -- true
 }
 refuses "--label takes KEY=VALUE, not 'x'" --label x
-refuses "--label global_batch is no whole number from 1: '-3'. Give the samples" --label global_batch=-3
+refuses "--label global_batch takes a whole number from 1, not '-3'. Give the samples" --label global_batch=-3
 refuses "--delay takes seconds, as in --delay 30, not 'x'" --delay x
 refuses "--traces takes all, rank0 or none, not 'x'" --traces x
 refuses "--steps takes the first and the last step" --steps 9

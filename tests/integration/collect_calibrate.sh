@@ -116,7 +116,7 @@ done
 
 if command -v mpirun >/dev/null; then
     # Bound to a core each: together they have them all.
-    # As the manual says it.
+    # This is the recipe of the manual page.
     mkdir recipe
     "${MPIRUN[@]}" -n 2 "$COLLECT" calibrate -o recipe/calibration.json 2>err
     "$COLLECT" run --spool recipe -- true 2>said && "$COLLECT" pack recipe -o recipe.tar 2>said

@@ -58,7 +58,7 @@ refused "no archives" "no archive given, and there is no results/\*.tar here. Na
 cd "$OLDPWD" || exit
 refused "no archives to check" "no archive given to check. Name one" --check 'steps>0'
 refused "no archives to compare" "no archive given to compare with the baseline. Put the new ones" --baseline "$TMP/1.tar" -o "$site"
-refused "JUnit of nothing" "junit and --summary say how checks went. Add one" "$TMP/1.tar" -o "$site" --junit "$TMP/j.xml"
+refused "JUnit of nothing" "junit and --summary write the results of checks. Add a check" "$TMP/1.tar" -o "$site" --junit "$TMP/j.xml"
 refused "an output folder without a name" "the output folder has no name. Give one with -o DIR" "$TMP/1.tar" -o ""
 refused "an unknown option" "unknown option '--sparkle'" --sparkle "$TMP/1.tar" -o "$site"
 refused "a misspelt option" "unknown option '--basline=x.tar'. Did you mean --baseline?" --basline=x.tar "$TMP/1.tar" -o "$site"

@@ -283,11 +283,13 @@ static int check_offsets(const char *path, const struct npy_head *h, double firs
     for (size_t i = 0; !rc && !is_wrong && i < n; i++)
         is_wrong = a.values[i] != first + (double)i;
     npy_free(&a);
-    return is_wrong ? dcr_err_set(err, DCR_FAIL,
-                                  "'%s': %s are not neighbouring rows, so the windows cannot be laid back; give rows "
-                                  "instead of windows",
-                                  path, h->array)
-                    : rc;
+    return is_wrong
+               ? dcr_err_set(
+                     err, DCR_FAIL,
+                     "'%s': %s are not neighbouring rows, so the windows cannot be joined into one series; give rows "
+                     "instead of windows",
+                     path, h->array)
+               : rc;
 }
 
 /* Shapes of x and y, before any value is read. */

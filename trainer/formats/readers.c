@@ -209,7 +209,7 @@ int graph_pairs_find(struct graph_pairs *p, const char *id, const char *place, i
         return DCR_END;
     return dcr_err_set(err, DCR_FAIL, "%s: sensor '%.40s' is not in the data%s", place, id,
                        p->d->is_numbered ? ", which name no sensors; --sensor-ids FILE names them"
-                                         : "; --graph-subset passes such lines over");
+                                         : "; --graph-subset skips such lines");
 }
 
 int graph_pairs_add(struct graph_pairs *p, int from, int to, double value, size_t line, struct dcr_err *err)

@@ -228,7 +228,7 @@ static int find(char *path, size_t size, struct dcr_err *err)
     } else {
         ssize_t length = readlink("/proc/self/exe", path, size - 1);
         if (length < 0)
-            return dcr_err_sys(err, DCR_FAIL, "cannot tell where this program stands; set " LIBRARY_VARIABLE);
+            return dcr_err_sys(err, DCR_FAIL, "cannot find the program's own folder; set " LIBRARY_VARIABLE);
         path[length] = '\0';
         char *slash = strrchr(path, '/');
         size_t folder = slash ? (size_t)(slash - path) + 1 : 0;

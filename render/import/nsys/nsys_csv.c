@@ -152,10 +152,11 @@ static int number(const struct dcr_csv *csv, int column, int scale, int64_t *out
     if (strchr(text, ',')) {
         int n = ungroup(text, plain, sizeof plain);
         if (n < 0)
-            return dcr_err_set(err, DCR_FAIL,
-                               "'%s' has a number with a comma on line %ld that does not part groups of three digits; "
-                               "write its numbers without separators",
-                               file, dcr_csv_line(csv));
+            return dcr_err_set(
+                err, DCR_FAIL,
+                "'%s' has a number with a comma on line %ld that does not separate groups of three digits; "
+                "write its numbers without separators",
+                file, dcr_csv_line(csv));
         text = plain;
         end = plain + n;
     }

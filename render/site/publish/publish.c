@@ -182,7 +182,7 @@ static int swap(const struct publish *p, struct dcr_err *err)
         if (rename(aside, p->out) != 0)
             dcr_err_while(err, "the former site is now at '%s'", aside);
     } else if (rename(aside, p->partial) != 0 && errno != ENOENT) { /* ENOENT: another dcreport removed it */
-        rc = dcr_err_sys(err, DCR_FAIL, "the new site is in place, but the former one cannot be removed, now '%s'",
+        rc = dcr_err_sys(err, DCR_FAIL, "the new site is in place, but the former one, now '%s', cannot be removed",
                          aside);
     }
     free(aside);
