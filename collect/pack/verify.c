@@ -174,12 +174,16 @@ static json_t *read_manifest(struct verify_report *r, struct dcr_tar_member *m, 
         else if (!o)
             dcr_err_set(err, DCR_FAIL, "cannot read '%s': its manifest is not JSON: %s; copy or pack it again", path,
                         why.text);
-        else if (!format || strcmp(format, DCR_ARCHIVE_FORMAT) != 0 || !json_is_array(json_object_get(o, "members"))) {
+        else if (!format || strcmp(format, DCR_ARCHIVE_FORMAT) != 0) {
             dcr_err_set(
                 err, DCR_FAIL,
                 "cannot read '%s': its manifest is not that of a run archive; name an archive that dccollect packed",
                 path);
             dcr_err_mark(err, DCR_ERR_NO_ARCHIVE, DCR_FAIL);
+            json_decref(o);
+            o = NULL;
+        } else if (!json_is_array(json_object_get(o, "members"))) {
+            dcr_err_set(err, DCR_FAIL, DCR_NO_MEMBERS, path);
             json_decref(o);
             o = NULL;
         } else if (version < 1 || version > DCR_ARCHIVE_VERSION) {

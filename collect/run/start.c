@@ -121,14 +121,19 @@ static int has_reached(pid_t pid, const siginfo_t *info)
 static int not_started(const char *name, struct dcr_err *err)
 {
     struct stat st;
-    int why = errno,
-        is_here = !strchr(name, '/') && stat(name, &st) == 0 && S_ISREG(st.st_mode) && access(name, X_OK) == 0;
+    int why = errno, has_path = strchr(name, '/') != NULL, is_there = has_path && access(name, F_OK) == 0,
+        is_here = !has_path && stat(name, &st) == 0 && S_ISREG(st.st_mode) && access(name, X_OK) == 0;
     errno = why;
-    if (why == ENOENT && !is_here)
+    if (why == ENOENT && !is_here && !is_there)
         return dcr_err_sys(err, DCR_FAIL, "cannot start '%s'; check the name, or give the whole path", name);
     if (why != ENOENT)
         return dcr_err_file(err, DCR_FAIL, "cannot start '%s'", name);
-    dcr_err_set(err, DCR_FAIL, "cannot start '%s': it is in this folder, not in PATH; write ./%s", name, name);
+    if (is_there)
+        dcr_err_set(err, DCR_FAIL,
+                    "cannot start '%s': its interpreter or loader is missing; look at its first line, or install it",
+                    name);
+    else
+        dcr_err_set(err, DCR_FAIL, "cannot start '%s': it is in this folder, not in PATH; write ./%s", name, name);
     err->sys = ENOENT;
     return DCR_FAIL;
 }

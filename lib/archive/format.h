@@ -57,6 +57,7 @@ enum dcr_role {
 #define DCR_NOT_IN_ARCHIVE "'%.200s' is in the manifest, but not in the archive; copy or pack it again"
 #define DCR_LISTED_TWICE "the manifest lists '%.200s' twice; pack the run again"
 #define DCR_NAMELESS_ENTRY "an entry of the manifest has no name; pack the run again"
+#define DCR_NO_MEMBERS "cannot trust '%s': the manifest lists no members; pack the run again"
 #define DCR_NAME_A_FOLDER "name a folder with archives, or a run"
 
 /* ---- notes ------------------------------------------------------------------------------------- */

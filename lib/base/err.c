@@ -180,8 +180,17 @@ static const char *advice_for(int sys)
     case ENOMEM:
     case EAGAIN:
         return "; try again when other programs have ended";
-    default:
+    case EPIPE:
+        return "; its reader has ended";
+    case ETXTBSY:
+        return "; try again when nothing writes it";
+    case E2BIG:
+        return "; give fewer or shorter arguments";
+    case EIO:
+    case ESTALE:
         return "; look for failures of the disk in the log of the kernel (`dmesg`)";
+    default:
+        return "; try again, or name another file";
     }
 }
 

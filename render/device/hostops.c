@@ -67,9 +67,12 @@ void host_ops_add(struct host_ops *h, int64_t thread, enum operator_kind kind, c
     char common[HOST_NAME_BYTES];
     const char *word = NULL;
     int64_t number;
+    int is_step = 0;
     /* Old profilers write even their steps as operators. */
     if (kind != OPERATOR_OP || (len && name[0] == 'P'))
-        kind = host_step_of(name, len, &word, &number) == STEP_NAME_STEP ? OPERATOR_STEP : kind;
+        is_step = host_step_of(name, len, &word, &number) == STEP_NAME_STEP;
+    if (is_step && kind != OPERATOR_PROCESS) /* nothing nests in a range that belongs to no thread */
+        kind = OPERATOR_STEP;
     if (word) {
         name = word;
         len = strlen(word);

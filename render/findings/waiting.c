@@ -4,7 +4,7 @@
 #include "render/metrics/cores.h"
 #include "render/metrics/gain.h"
 
-/* The time of a phase on the late rank, and its mean on the others. p NULL: of code that no phase names */
+/* The time of a phase on the late rank, and its mean on the others. p NULL: of code outside of known phases */
 static void times_of(const struct run_result *r, const struct phase_result *p, int64_t *late, int64_t *others)
 {
     int64_t sum = 0;

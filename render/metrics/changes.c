@@ -457,7 +457,9 @@ static struct reason why_not(const struct report *rep, const struct report *befo
         return REASON(NAMES_OTHER_NODES, slot_count(a->n_nodes), slot_count(b->n_nodes));
     if (a->n_ranks != b->n_ranks)
         return REASON(NAMES_OTHER_RANKS, slot_count(a->n_ranks), slot_count(b->n_ranks));
-    int is_same_window = !p.is_part || (p.ns > 0 && fabs((double)(q.ns - p.ns)) <= SAME_WINDOW * (double)p.ns);
+    if (p.is_part && (p.ns <= 0 || q.ns <= 0)) /* a window of unknown length */
+        return p.ns <= 0 ? p.why : q.why;
+    int is_same_window = !p.is_part || fabs((double)(q.ns - p.ns)) <= SAME_WINDOW * (double)p.ns;
     return is_same_window ? REASON(NONE) : REASON(NAMES_OTHER_WINDOW, slot_time(p.ns), slot_time(q.ns));
 }
 

@@ -147,8 +147,7 @@ int manifest_read(struct run *r, struct manifest *m, struct dcr_stream *s, struc
         goto out;
     }
     if (!json_is_array(members)) {
-        rc =
-            dcr_err_set(err, DCR_FAIL, "cannot trust '%s': the manifest lists no members; pack the run again", s->name);
+        rc = dcr_err_set(err, DCR_FAIL, DCR_NO_MEMBERS, s->name);
         goto out;
     }
     read_facts(r, root);

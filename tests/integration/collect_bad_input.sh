@@ -21,6 +21,8 @@ says() {
     fi
 }
 
+printf '#!/none/python3\n' >lost.py && chmod +x lost.py
+says 127 "a script without its interpreter" "cannot start './lost.py': its interpreter or loader is missing. Look at its first line, or install it." "$COLLECT" run -o none.tar -- ./lost.py
 says 127 "a program of this folder without ./" "cannot start 'marks': it is in this folder, not in PATH. Write ./marks." "$COLLECT" run -o none.tar -- marks
 mkdir train
 : >notes.py

@@ -30,7 +30,7 @@ declare -A commands=(
     [calibrate]='$COLLECT calibrate -o calibration.json'
 )
 for name in "${!commands[@]}"; do
-    script -qfec "${commands[$name]}" "$name.screen" >/dev/null 2>&1 </dev/null &
+    SHELL=$BASH script -qfec "${commands[$name]}" "$name.screen" >/dev/null 2>&1 </dev/null &
 done
 slowly ranks.tar "$COLLECT" verify ranks.tar >piped 2>&1
 wait

@@ -9,7 +9,7 @@ set -u
 tap_n=0
 tap_failed=0
 # SECURITY.md says of some tests that they have more than so many cases. `finish` holds it against this run, unless something was skipped.
-tap_script=${0#*tests/} tap_script=${tap_script%.sh}
+tap_script=${0##*tests/} tap_script=${tap_script%.sh}
 tap_promised=$(sed -n "s;^| ${tap_script//\//-} | more than \([0-9]*\) .*;\1;p" SECURITY.md 2>/dev/null)
 : "${BUILD:=$PWD/build}" "${SHARED:=$PWD/../shared}"
 : "${BIN:=$BUILD/bin}"

@@ -51,7 +51,10 @@ static void errors_grow_outwards(void **state)
                     {EROFS, "name another place"},
                     {EMFILE, "`ulimit -n`"},
                     {ENOMEM, "try again"},
-                    {EIO, "`dmesg`"}};
+                    {EPIPE, "its reader has ended"},
+                    {ETXTBSY, "try again when nothing writes it"},
+                    {EIO, "`dmesg`"},
+                    {EINVAL, "try again, or name another file"}};
     for (size_t i = 0; i < sizeof of_files / sizeof *of_files; i++) {
         char expected[100];
         snprintf(expected, sizeof expected, "cannot read 'x': %s; ", strerror(of_files[i].sys));

@@ -134,9 +134,7 @@ int table_number(const struct table *t, size_t column, double *out, struct dcr_e
     if (table_is_number(t, column, out))
         return 0;
     if (!*t->cells[column])
-        return dcr_err_set(err, DCR_FAIL,
-                           "'%s' line %ld, column %zu is empty: expected a number; write 0 for "
-                           "a missing reading",
+        return dcr_err_set(err, DCR_FAIL, "'%s' line %ld, column %zu is empty: expected a number; write a number",
                            t->path, t->line, column + 1);
     return dcr_err_set(err, DCR_FAIL, "'%s' line %ld, column %zu: '%.40s' is not a finite number; write a number",
                        t->path, t->line, column + 1, t->cells[column]);

@@ -145,6 +145,8 @@ static int read_all(int fd, char *at, size_t n)
         ssize_t k = read(fd, at, n);
         if (k < 0 && errno == EINTR)
             continue;
+        if (k == 0) /* the file became shorter */
+            errno = EIO;
         if (k <= 0)
             return -1;
         at += k;

@@ -123,7 +123,7 @@ static void rule_imbalance_when_shared(struct report *rep, struct run_result *r,
     rule_grade(w, t->comm_limits, t->straggler_wait);
     if (r->straggler.has)
         limits_by_straggler(t, w);
-    if (w->verdict != VERDICT_LIMITS && may_have_more_work(r)) {
+    if (w->verdict == VERDICT_FINE && may_have_more_work(r)) {
         rule_not_measured(
             r, CLASS_IMBALANCE,
             REASON(LATE_OR_CORELESS, slot_count(r->straggler.rank), slot_percent(r->straggler.wins_ratio)));

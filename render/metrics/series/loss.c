@@ -177,7 +177,8 @@ static int tells_late_ranks(const struct report *rep, const struct series_point 
 {
     for (int i = 0; i < p->n_runs; i++) {
         const struct run_result *r = &rep->runs[p->runs[i]];
-        if (is_doubtful(r) && r->part_ns[PART_WAIT] > 0 && r->classes[CLASS_IMBALANCE].verdict == VERDICT_NA)
+        if (is_doubtful(r) && r->part_ns[PART_WAIT] > 0 && r->uneven_wait_ns == 0 &&
+            r->classes[CLASS_IMBALANCE].verdict == VERDICT_NA)
             return 0;
     }
     return 1;
