@@ -73,13 +73,13 @@ static enum cause_class class_of_wait(const struct run_result *r)
     return data > half ? (is_mostly_files(r) ? CLASS_IO : CLASS_DATA) : io > half ? CLASS_IO : CLASS_IMBALANCE;
 }
 
-/* Mean compute beyond that of the fastest rank. Where ranks wait for a late one, it is the late rank's and ends
+/* Mean of a part beyond that of the fastest rank. Where ranks wait for a late one, it is the late rank's and ends
  * together with the waiting. With two ranks both are equal. */
-static int64_t uneven_compute(const struct run_result *r)
+static int64_t uneven_part(const struct run_result *r, enum part part)
 {
     int64_t least = INT64_MAX, sum = 0;
     for (int i = 0; i < r->n_rank_results; i++) {
-        int64_t ns = r->ranks[i].part_ns[PART_COMPUTE];
+        int64_t ns = r->ranks[i].part_ns[part];
         least = ns < least ? ns : least;
         sum += ns;
     }
@@ -102,8 +102,9 @@ static struct cause largest_cause(const struct run_result *at_end, const struct 
                       is_wait ? PART_WAIT : PART_TRANSFER};
     for (size_t i = 0; i < sizeof single / sizeof *single; i++) {
         int64_t lost = l->part_ns[single[i].part];
-        int is_of_late = single[i].part == PART_COMPUTE && c.part == PART_WAIT && c.cls == CLASS_IMBALANCE;
-        if (lost - (is_of_late ? uneven_compute(at_end) : 0) > c.lost_ns)
+        int is_work = single[i].part == PART_COMPUTE || single[i].part == PART_OTHER;
+        int is_of_late = is_work && c.part == PART_WAIT && c.cls == CLASS_IMBALANCE;
+        if (lost - (is_of_late ? uneven_part(at_end, single[i].part) : 0) > c.lost_ns)
             c = (struct cause){single[i].cls, lost, single[i].part};
     }
     if (c.cls == CLASS_DATA && is_mostly_files(at_end))
@@ -422,7 +423,8 @@ static int add_series_claim(struct report *rep, int index, const struct cause *c
      * reference had too few cores too, it is unknown. */
     const struct run_result *of = shared ? shared : r;
     int64_t own_ns = shared && is_gain_of_cores_told(rep, shared) ? shared->gain_ns[CLASS_SHARED] : 0;
-    c->has_gain = !shared || !series_shared_run(rep, &s->points[0]);
+    int is_unnamed = !shared && cause->cls == CLASS_OVERHEAD; /* it may be work, which cannot be removed */
+    c->has_gain = !is_unnamed && (!shared || !series_shared_run(rep, &s->points[0]));
     c->gain_basis = own_ns > 0 ? gain_basis_of(shared, CLASS_SHARED)
                     : shared   ? GAIN_ESTIMATE
                                : gain_basis_of(r, cause->cls);
@@ -433,7 +435,7 @@ static int add_series_claim(struct report *rep, int index, const struct cause *c
                                                : r->classes[cause->cls].gain_ns;
     c->step_ns = of->step.mean_ns;
     c->gain_text = claim_gain_text(rep, c);
-    c->gain_why = c->has_gain ? REASON(NONE) : REASON(GAIN_REFERENCE_SHARED);
+    c->gain_why = c->has_gain ? REASON(NONE) : is_unnamed ? REASON(GAIN_OF_UNNAMED) : REASON(GAIN_REFERENCE_SHARED);
     c->threshold_ratio = rep->thresholds.efficiency;
     c->threshold_name = "efficiency";
     c->rule = say_phrase(&rep->arena, &PHRASE(RULE_EFFICIENCY, slot_ratio(rep->thresholds.efficiency)));

@@ -28,6 +28,16 @@ int are_steps_missed(const struct run_result *r)
     return is_training || !mpi_share(a).has;
 }
 
+/* For time in MPI calls without a late rank: if one call that moves data takes much of it, its data are the cause. */
+static struct advised mpi_advice(const struct report *rep, const struct run *a)
+{
+    const struct mpi_share m = mpi_share(a);
+    const struct run_mpi_call *c = m.largest;
+    double share = c && c->sum.bytes ? (double)c->sum.ns / (double)m.wall_ns : 0;
+    return share > rep->thresholds.comm_limits ? ADVISE(MPI_TRANSFER, slot_percent(share), slot_name(c->name))
+                                               : ADVISE(NOTHING_MPI);
+}
+
 static struct stepless_advice advise(struct report *rep, const struct run_result *r)
 {
     struct stepless_advice out, steps = {.first = steps_advice(r->run), .is_first = 1};
@@ -43,7 +53,7 @@ static struct stepless_advice advise(struct report *rep, const struct run_result
     /* The steps of a watched program can be named, whatever other evidence there is. */
     if (r->step.n || !advise_evidence(rep, r->run, &out) || (*r->run->collector_version && !out.is_first))
         return are_steps_missed(r)     ? steps
-               : mpi_share(r->run).has ? (struct stepless_advice){.first = ADVISE(NOTHING_MPI)}
+               : mpi_share(r->run).has ? (struct stepless_advice){.first = mpi_advice(rep, r->run)}
                                        : (struct stepless_advice){.first = ADVISE(WATCH_NEXT_RUN), .is_first = 1};
     return out;
 }

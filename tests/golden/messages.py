@@ -42,16 +42,16 @@ MARKED = (("M", r"out of memory|would take more|cannot (draw|start|make) a (pict
                 r"|of shared memory, neither"),
           ("T", r"cannot start (the|all|a thread)|no (thread|pipe|process|random number)|cannot make a pipe|has ended: <reason>"
                 r"|a process that made pages"),
-          ("D", r"cannot (sync|close|cut|rename|keep|move|set the permissions|name the finished|tell the current|find the running|map) "
-                r"|changed (meanwhile|while)|became shorter|read back the temporary|cannot (remove|replace|create) '%s'|former (site|one) "
+          ("D", r"cannot (sync|close|cut|rename|keep|move|set the permissions|name the finished|tell the current|find the program's own|map) "
+                r"|changed (meanwhile|while)|became shorter|read back the temporary|cannot (remove|replace|create) '%s'|former (site|one)[ ,]"
                 r"|^cannot read( a trace)?: |^reading '|beside the archive|part of it was|written earlier|cannot be thinned"
                 r"|archive differs from|cannot read windows|: it is damaged\.|^windows '%s': |cannot write a trace: |^'%s' has no array '%s'\.$"),
           ("G", r"^NVML|version code|cublasGetProperty|It must be NCCL's|compute capability|need instructions|CUDA: |need NCCL|NCCL_DEBUG"
                 r"|: ncclAll|: ncclComm|ncclGetUniqueId failed|no CUDA device|the NVIDIA driver (is|here)|has no NVIDIA driver"),
           ("B", r"is larger than %zu|more than %d (MiB|files)|over 256 MiB|a line is longer|too large for (cuBLAS|this back end)"),
           ("K", r"names no whole disk|has no MemTotal|does not begin with the times|no cpu controller|does not count throttling"
-                r"|killed on another host|End its name in \.tar\.|(no|without) libhdf5|asking the host of rank 0|reports do not use disturbed|and %d more"
-                r"|a rank on %s|this program stands|are still being summed up"),
+                r"|killed on another host|End its name in \.tar\.|(no|without) libhdf5|the host of rank 0 answered|reports do not use disturbed|and %d more"
+                r"|a rank on %s|are still being summed up"),
           ("I", r"raise (GPU_)?MAX_|backward was called|ncclAllReduce after|has failed before|cannot be the name of|no batch after"
                 r"|gradients, but there is room|refusing to remove|samples was given|trace that this program reads"
                 r"|the JSON of a line is not an object"))

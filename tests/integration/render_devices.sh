@@ -100,7 +100,7 @@ check "... is of a GPU's run, too" grep -q 'ProfilerActivity.CUDA' "$TMP/site/in
 } >"$TMP/unlaunched.json"
 check_status 0 "steps without calls of the runtime" "$report" "$TMP/unlaunched.json" -o "$TMP/site"
 check "... lack those, not steps" jq -e '.runs[0].classes.host.text ==
-    "Why the GPU was idle in the steps is not known: the trace holds no calls of the GPU runtime."' "$TMP/site/report.json"
+    "Why the GPU was idle in the steps is not known: the trace holds no GPU runtime calls."' "$TMP/site/report.json"
 
 # A hash for the citation would take a third of the time of a large file, so there is none, with the reason.
 cp "$TMP/in/a.json" "$TMP/large.json"
