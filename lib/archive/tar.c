@@ -51,7 +51,7 @@ static int machine_failed(const struct dcr_tar_reader *r, int grade, struct dcr_
 static int ends_early(const struct dcr_tar_reader *r)
 {
     const char *why = archive_error_string(r->archive);
-    return why && strncasecmp(why, "truncated ", 10) == 0 && archive_filter_code(r->archive, 0) > ARCHIVE_FILTER_NONE;
+    return why && strncasecmp(why, "truncated ", 10) == 0 && archive_filter_code(r->archive, 0) != ARCHIVE_FILTER_NONE;
 }
 
 static int cut(const struct dcr_tar_reader *r, int grade, struct dcr_err *err)
