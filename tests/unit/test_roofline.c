@@ -386,7 +386,7 @@ static void test_nothing_to_optimise_only_if_memory_was_judged(void **state)
         assert_string_equal(unrecorded_in_compute(&rep, &rep.runs[0]), "");
         assert_int_equal(rep.runs[0].confidence, is_judged ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM);
         assert_int_equal(remedy_of_memory(&rep.runs[0]).id, is_judged ? PHRASE_NONE : PHRASE_JUDGE_CALIBRATE);
-        assert_int_equal(!!strstr(rep.first_action, "Run dccollect calibrate"), !is_judged);
+        assert_int_equal(!!strstr(rep.first_action, "run dccollect calibrate"), !is_judged);
         assert_int_equal(is_memory_judged(&rep.runs[0]), is_judged);
         assert_int_equal(!!strstr(rep.first_action, "kernels wait for memory is not known"), !is_judged);
         int is_not_judged = 0, is_known_fine = 0;
